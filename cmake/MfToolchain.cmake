@@ -1,0 +1,40 @@
+# What every target needs: MLIR, its tablegen macros, and the flags shared by
+# our code and Debian's libMLIR.
+
+find_package(MLIR CONFIG REQUIRED HINTS /usr/lib/llvm-22/lib/cmake/mlir)
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+include_directories(${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}
+                    ${PROJECT_BINARY_DIR})
+separate_arguments(MF_LLVM_DEFINITIONS UNIX_COMMAND "${LLVM_DEFINITIONS}")
+add_definitions(${MF_LLVM_DEFINITIONS})
+# Pass::Statistic has another layout without NDEBUG than in Debian's libMLIR,
+# so it is defined in debug builds too.
+add_definitions(-DNDEBUG)
+
+find_program(MF_CCACHE ccache)
+if(MF_CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+      ${MF_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
+endif()
+
+add_compile_options(-Wall -Wextra -Wno-unused-parameter -fno-math-errno)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # A precompiled header shared through ccache must not carry time stamps.
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-instantiate-templates>)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+  add_link_options(-fuse-ld=lld)
+endif()
+if(MF_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+set(CMAKE_BUILD_RPATH /usr/lib/llvm-22/lib)
+set(CMAKE_INSTALL_RPATH /usr/lib/llvm-22/lib)
