@@ -1,0 +1,98 @@
+//===- Diagnostic.h - Errors and warnings with their place ----*- C++ -*-===//
+//
+// What the readers of user input say about it: one message, where it is about,
+// and notes at other places. Rendered as compilers do,
+// `file:line:column: error: text`.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_CONFIG_DIAGNOSTIC_H
+#define MF_CONFIG_DIAGNOSTIC_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/Twine.h"
+#include <string>
+#include <vector>
+
+namespace llvm {
+class raw_ostream;
+} // namespace llvm
+
+namespace mf {
+
+/// A place in a text. `line` and `column` count from 1; 0 means unknown.
+struct Location {
+  std::string file;
+  unsigned line = 0;
+  unsigned column = 0;
+
+  bool isKnown() const { return line != 0; }
+  /// `file:line:column`, `file` if the line is unknown, or nothing.
+  std::string str() const;
+  bool operator==(const Location &other) const {
+    return file == other.file && line == other.line && column == other.column;
+  }
+};
+
+enum class Severity : uint8_t { Error, Warning, Note };
+
+/// One message. Lower case, no full stop; says what is wrong, what was
+/// expected and how to mend it.
+struct Diagnostic {
+  struct Note {
+    std::string message;
+    Location location;
+  };
+
+  Severity severity = Severity::Error;
+  std::string message;
+  Location location;
+  std::vector<Note> notes;
+
+  /// Adds a message about another place, or without one.
+  Diagnostic &attachNote(const llvm::Twine &text, Location at = {});
+  void print(llvm::raw_ostream &stream) const;
+  std::string str() const;
+};
+
+/// The messages of one run, in the order they were found.
+class DiagnosticList {
+public:
+  Diagnostic &error(Location at, const llvm::Twine &text);
+  Diagnostic &warning(Location at, const llvm::Twine &text);
+  void append(const DiagnosticList &other);
+
+  bool hasErrors() const { return errorCount != 0; }
+  size_t getErrorCount() const { return errorCount; }
+  llvm::ArrayRef<Diagnostic> getAll() const { return list; }
+  bool empty() const { return list.empty(); }
+
+  /// Prints every message on a line of its own, notes below it.
+  void print(llvm::raw_ostream &stream) const;
+  std::string str() const;
+
+private:
+  Diagnostic &add(Severity severity, Location at, const llvm::Twine &text);
+
+  std::vector<Diagnostic> list;
+  size_t errorCount = 0;
+};
+
+/// `text` in single quotes for a message: control characters escaped, long
+/// text cut at 80 bytes.
+std::string quote(llvm::StringRef text);
+
+/// The name out of `known` with the smallest edit distance to `name`, or
+/// nothing when none is near (more than a third of the longer name differs).
+/// Ties go to the first.
+llvm::StringRef findNearest(llvm::StringRef name,
+                            llvm::ArrayRef<llvm::StringRef> known);
+
+/// `; did you mean 'x'?` for the nearest of `known`, or nothing.
+std::string suggest(llvm::StringRef name,
+                    llvm::ArrayRef<llvm::StringRef> known);
+
+} // namespace mf
+
+#endif // MF_CONFIG_DIAGNOSTIC_H

@@ -1,0 +1,258 @@
+//===- SwapReader.cpp - Section swap_config -------------------------------===//
+
+#include "SwapReader.h"
+#include "SectionReader.h"
+
+namespace mf {
+namespace {
+
+class SwapListReader {
+public:
+  SwapListReader(bool isSwapOn, DiagnosticList &diagnostics)
+      : isSwapOn(isSwapOn), diagnostics(diagnostics) {}
+
+  std::optional<std::vector<SwapEntry>> readLayerSwap(const Node &value);
+  std::optional<std::vector<SwapConfig::OperatorSwap>>
+  readOpSwap(const Node &value);
+
+private:
+  std::optional<std::vector<Node>> getItems(const Node &value,
+                                            llvm::StringRef key);
+  std::optional<SwapEntry> readEntry(const Node &item, llvm::StringRef key);
+  bool readPrefetch(const Node &item, llvm::StringRef key, SwapEntry &entry);
+  bool readLayers(const Node &item, llvm::StringRef key, SwapEntry &entry);
+  std::vector<Node> readNames(const Node &item);
+  void checkItemKeys(const Node &item, llvm::StringRef key,
+                     llvm::ArrayRef<llvm::StringRef> known);
+  void mergeEntries(std::vector<SwapEntry> &entries, llvm::StringRef name);
+
+  bool isSwapOn;
+  DiagnosticList &diagnostics;
+};
+
+} // namespace
+
+/// The dicts of a list of dicts; one dict stands for a list of one.
+std::optional<std::vector<Node>> SwapListReader::getItems(const Node &value,
+                                                          llvm::StringRef key) {
+  if (value.isUndefinedOrNull())
+    return std::nullopt;
+  if (value.isMap())
+    return std::vector<Node>{value};
+  if (!value.isList()) {
+    diagnostics.error(value.getLocation(), "expected a list of maps for " +
+                                               quote(key) + ", but got " +
+                                               describe(value.getKind()) +
+                                               ", " + value.repr(60));
+    return std::nullopt;
+  }
+  for (const Node &item : value.getElements()) {
+    if (item.isMap())
+      continue;
+    diagnostics.error(item.getLocation(),
+                      "expected a map with 'backward_prefetch' and 'layers' "
+                      "in " +
+                          quote(key) + ", but got " + describe(item.getKind()) +
+                          ", " + item.repr(60));
+    return std::nullopt;
+  }
+  return value.getElements();
+}
+
+void SwapListReader::checkItemKeys(const Node &item, llvm::StringRef key,
+                                   llvm::ArrayRef<llvm::StringRef> known) {
+  for (const Node::Entry &entry : item.getEntries()) {
+    llvm::StringRef name = entry.key.getText();
+    if (!llvm::is_contained(known, name))
+      diagnostics.warning(entry.key.getLocation(),
+                          "unknown key " + quote(name) + " in an item of " +
+                              quote(key) + suggest(name, known) +
+                              " (the key is ignored)");
+  }
+}
+
+bool SwapListReader::readPrefetch(const Node &item, llvm::StringRef key,
+                                  SwapEntry &entry) {
+  Node value = item["backward_prefetch"];
+  if (!value) {
+    diagnostics.error(item.getLocation(),
+                      "missing 'backward_prefetch' in an item of " +
+                          quote(key) +
+                          "; give the kernels to prefetch ahead, an int of "
+                          "at least 1");
+    return false;
+  }
+  std::optional<int64_t> prefetch = value.getInt();
+  if (prefetch && *prefetch >= 1 && *prefetch <= INT32_MAX) {
+    entry.prefetch = *prefetch;
+    return true;
+  }
+  if (!isSwapOn)
+    return true;
+  diagnostics.error(value.getLocation(),
+                    "expected an int of at least 1 for 'backward_prefetch' "
+                    "of " +
+                        quote(key) + ", but got " + describe(value.getKind()) +
+                        ", " + value.repr(60));
+  return false;
+}
+
+bool SwapListReader::readLayers(const Node &item, llvm::StringRef key,
+                                SwapEntry &entry) {
+  Node value = item["layers"];
+  llvm::StringRef wanted = "a bool or a list of layer indices for 'layers' of ";
+  if (!value) {
+    diagnostics.error(item.getLocation(), "missing 'layers' in an item of " +
+                                              quote(key) + "; expected " +
+                                              wanted + quote(key));
+    return false;
+  }
+  if (std::optional<bool> flag = value.getBool()) {
+    entry.allLayers = *flag;
+    return true;
+  }
+  if (!value.isList()) {
+    diagnostics.error(value.getLocation(),
+                      "expected " + wanted + quote(key) + ", but got " +
+                          describe(value.getKind()) + ", " + value.repr(60));
+    return false;
+  }
+  for (const Node &layer : value.getElements()) {
+    std::optional<int64_t> index = layer.getInt();
+    if (!index) {
+      diagnostics.error(layer.getLocation(),
+                        "expected a layer index in 'layers' of " + quote(key) +
+                            ", but got " + describe(layer.getKind()) + ", " +
+                            layer.repr(60));
+      return false;
+    }
+    entry.layers.push_back(*index);
+  }
+  return true;
+}
+
+std::optional<SwapEntry> SwapListReader::readEntry(const Node &item,
+                                                   llvm::StringRef key) {
+  SwapEntry entry;
+  entry.location = item.getLocation();
+  bool hasPrefetch = readPrefetch(item, key, entry);
+  bool hasLayers = readLayers(item, key, entry);
+  if (!hasPrefetch || !hasLayers)
+    return std::nullopt;
+  return entry;
+}
+
+/// Once an item covers all layers, every item must ask for the same prefetch,
+/// and then the whole list is that one item.
+void SwapListReader::mergeEntries(std::vector<SwapEntry> &entries,
+                                  llvm::StringRef name) {
+  bool coversAll = false;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    coversAll |= entries[i].allLayers;
+    if (!coversAll)
+      continue;
+    for (size_t j = 1; j <= i; ++j) {
+      if (entries[j].prefetch == entries[j - 1].prefetch)
+        continue;
+      diagnostics
+          .error(entries[i].location,
+                 "different values of 'backward_prefetch' for " + name +
+                     ": an item covers all layers, and another asks for " +
+                     llvm::Twine(entries[j].prefetch) + " instead of " +
+                     llvm::Twine(entries[j - 1].prefetch) +
+                     "; give every layer one value")
+          .attachNote("the other item", entries[j - 1].location);
+      return;
+    }
+  }
+  if (!coversAll)
+    return;
+  entries.resize(1);
+  entries[0].allLayers = true;
+  entries[0].layers.clear();
+}
+
+std::optional<std::vector<SwapEntry>>
+SwapListReader::readLayerSwap(const Node &value) {
+  auto items = getItems(value, "layer_swap");
+  if (!items)
+    return std::nullopt;
+  std::vector<SwapEntry> entries;
+  for (const Node &item : *items) {
+    checkItemKeys(item, "layer_swap", {"backward_prefetch", "layers"});
+    if (auto entry = readEntry(item, "layer_swap"))
+      entries.push_back(std::move(*entry));
+  }
+  mergeEntries(entries, "'layer_swap'");
+  return entries;
+}
+
+/// The one name or the list of names of an item of op_swap.
+std::vector<Node> SwapListReader::readNames(const Node &item) {
+  Node value = item["op_name"];
+  if (!value) {
+    diagnostics.error(item.getLocation(),
+                      "missing 'op_name' in an item of 'op_swap'; expected "
+                      "an operator name pattern or a list of them");
+    return {};
+  }
+  std::vector<Node> names =
+      value.isList() ? value.getElements() : std::vector<Node>{value};
+  for (const Node &name : names) {
+    if (name.isString())
+      continue;
+    diagnostics.error(name.getLocation(),
+                      "expected an operator name pattern for 'op_name' of "
+                      "'op_swap', but got " +
+                          describe(name.getKind()) + ", " + name.repr(60));
+    return {};
+  }
+  return names;
+}
+
+std::optional<std::vector<SwapConfig::OperatorSwap>>
+SwapListReader::readOpSwap(const Node &value) {
+  auto items = getItems(value, "op_swap");
+  if (!items)
+    return std::nullopt;
+  std::vector<SwapConfig::OperatorSwap> operators;
+  for (const Node &item : *items) {
+    checkItemKeys(item, "op_swap", {"op_name", "backward_prefetch", "layers"});
+    std::vector<Node> names = readNames(item);
+    auto entry = readEntry(item, "op_swap");
+    if (!entry)
+      continue;
+    for (const Node &name : names) {
+      auto found = llvm::find_if(operators, [&](const auto &known) {
+        return known.pattern == name.getText();
+      });
+      if (found == operators.end()) {
+        operators.push_back({name.getText().str(), {}, name.getLocation()});
+        found = std::prev(operators.end());
+      }
+      found->entries.push_back(*entry);
+    }
+  }
+  for (SwapConfig::OperatorSwap &op : operators)
+    mergeEntries(op.entries, "op_swap " + quote(op.pattern));
+  return operators;
+}
+
+SwapConfig readSwapConfig(const Node &root, DiagnosticList &diagnostics) {
+  SectionReader reader(root, "swap_config", swapSection, diagnostics);
+  SwapConfig config;
+  config.node = reader.getNode();
+  config.swap = reader.readBool("swap", config.swap);
+  Node prefetch = reader.get("default_prefetch");
+  // MindSpore Transformers looks at the value only with swap on.
+  if (config.swap || prefetch.isInt())
+    config.defaultPrefetch =
+        reader.readInt("default_prefetch", config.defaultPrefetch,
+                       config.swap ? 1 : INT32_MIN);
+  SwapListReader lists(config.swap, diagnostics);
+  config.layerSwap = lists.readLayerSwap(reader.get("layer_swap"));
+  config.opSwap = lists.readOpSwap(reader.get("op_swap"));
+  return config;
+}
+
+} // namespace mf

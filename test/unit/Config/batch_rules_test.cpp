@@ -1,0 +1,92 @@
+//===- batch_rules_test.cpp - Accumulation and batch sizes ----------------===//
+
+#include "mf/Config/BatchRules.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace mf;
+using testing::HasSubstr;
+
+namespace {
+
+struct Resolved {
+  EffectiveBatch batch;
+  std::string messages;
+};
+
+Resolved resolve(llvm::StringRef text,
+                 std::optional<int64_t> steps = std::nullopt) {
+  DiagnosticList diagnostics;
+  TrainingConfig config = parseTrainingConfig(text, "t.yaml", diagnostics);
+  Resolved resolved;
+  resolved.batch = resolveBatch(config, steps, diagnostics);
+  resolved.messages = diagnostics.str();
+  return resolved;
+}
+
+TEST(BatchRules, accumulation_multiplies_the_batch) {
+  Resolved resolved = resolve("parallel_config: {data_parallel: 4}\n"
+                              "runner_config: {batch_size: 2, "
+                              "gradient_accumulation_steps: 8}\n"
+                              "runner_wrapper: {type: MFTrainOneStepCell}\n");
+  EXPECT_EQ(resolved.messages, "");
+  EXPECT_EQ(resolved.batch.globalBatchSize, 64);
+  EXPECT_EQ(resolved.batch.samplesPerRank, 64);
+  EXPECT_EQ(resolved.batch.getMicroBatches(), 8);
+  EXPECT_EQ(resolved.batch.wrapperType, "MFPipelineWithLossScaleCell");
+  EXPECT_TRUE(resolved.batch.useClipGrad);
+}
+
+TEST(BatchRules, the_command_line_beats_the_yaml) {
+  Resolved resolved =
+      resolve("runner_config: {gradient_accumulation_steps: 8}\n", 2);
+  EXPECT_EQ(resolved.batch.gradientAccumulationSteps, 2);
+  EXPECT_THAT(resolve("", 0).messages, HasSubstr("error: expected an int of "
+                                                 "at least 1"));
+}
+
+TEST(BatchRules, accumulation_is_reset_with_stages) {
+  Resolved resolved =
+      resolve("parallel_config: {pipeline_stage: 2, micro_batch_num: 16}\n"
+              "micro_batch_interleave_num: 2\n"
+              "runner_config:\n  gradient_accumulation_steps: 4\n");
+  EXPECT_THAT(resolved.messages,
+              HasSubstr("t.yaml:4:32: warning: gradient_accumulation_steps is "
+                        "reset from 4 to 1"));
+  EXPECT_EQ(resolved.batch.globalBatchSize, 32);
+  EXPECT_EQ(resolved.batch.getMicroBatches(), 32);
+}
+
+TEST(BatchRules, micro_batches_are_reset_without_stages) {
+  Resolved resolved = resolve("parallel_config: {micro_batch_num: 16}\n"
+                              "runner_wrapper: {type: MFTrainOneStepCell}\n");
+  EXPECT_THAT(resolved.messages,
+              HasSubstr("warning: micro_batch_num is reset from 16 to 1"));
+  EXPECT_EQ(resolved.batch.getMicroBatches(), 1);
+  EXPECT_EQ(resolved.batch.wrapperType, "MFTrainOneStepCell");
+  EXPECT_FALSE(resolved.batch.useClipGrad);
+}
+
+TEST(BatchRules, no_accumulation_outside_semi_auto_mode) {
+  Resolved resolved = resolve("use_parallel: False\n", 4);
+  EXPECT_THAT(resolved.messages,
+              HasSubstr("reset from 4 to 1 in stand_alone mode"));
+  EXPECT_EQ(resolved.batch.globalBatchSize, 1);
+}
+
+TEST(BatchRules, full_batch_off_divides_by_data_parallel) {
+  Resolved resolved = resolve("parallel: {full_batch: False}\n"
+                              "parallel_config: {data_parallel: 8}\n"
+                              "runner_config: {batch_size: 4}\n");
+  EXPECT_EQ(resolved.batch.globalBatchSize, 32);
+  EXPECT_EQ(resolved.batch.samplesPerRank, 4);
+}
+
+TEST(BatchRules, an_overflowing_batch_is_an_error) {
+  Resolved resolved = resolve("parallel_config: {data_parallel: 2147483647}\n"
+                              "micro_batch_interleave_num: 2147483647\n"
+                              "runner_config: {batch_size: 2147483647}\n");
+  EXPECT_THAT(resolved.messages, HasSubstr("overflows"));
+}
+
+} // namespace

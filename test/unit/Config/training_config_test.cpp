@@ -1,0 +1,244 @@
+//===- training_config_test.cpp - Sections as typed values ----------------===//
+
+#include "mf/Config/TrainingConfig.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace mf;
+using testing::HasSubstr;
+
+namespace {
+
+struct Parsed {
+  TrainingConfig config;
+  DiagnosticList diagnostics;
+};
+
+Parsed parse(llvm::StringRef text) {
+  Parsed parsed;
+  parsed.config = parseTrainingConfig(text, "t.yaml", parsed.diagnostics);
+  return parsed;
+}
+
+/// The messages about `text`, which must hold `expected`.
+void expectMessage(llvm::StringRef text, llvm::StringRef expected) {
+  EXPECT_THAT(parse(text).diagnostics.str(), HasSubstr(expected.str()))
+      << text.str();
+}
+
+TEST(TrainingConfig, an_empty_file_is_the_template) {
+  Parsed parsed = parse("");
+  const TrainingConfig &config = parsed.config;
+  EXPECT_TRUE(parsed.diagnostics.empty());
+  EXPECT_FALSE(config.recompute.recompute.isTruthy());
+  EXPECT_TRUE(config.recompute.mpCommRecompute);
+  EXPECT_FALSE(config.swap.swap);
+  EXPECT_EQ(config.parallel.gradientAggregationGroup, 4);
+  EXPECT_TRUE(config.parallel.vocabEmbDp);
+  EXPECT_EQ(config.parallel.parallelMode, ParallelMode::SemiAuto);
+  EXPECT_EQ(config.wrapper.useClipGrad, true);
+  EXPECT_EQ(config.wrapper.scaleSense.kind, LossScale::Kind::Dynamic);
+  EXPECT_EQ(config.wrapper.scaleSense.value, 65536.0);
+  EXPECT_EQ(config.optimizer.eps, 1e-8);
+  EXPECT_EQ(config.optimizer.learningRate, 5e-5);
+  EXPECT_EQ(config.lrSchedule.kind, LrScheduleKind::Cosine);
+  EXPECT_EQ(config.lrSchedule.warmupRatio, 0.0);
+  EXPECT_EQ(config.context.maxDeviceMemory, int64_t(58) << 30);
+}
+
+TEST(TrainingConfig, a_present_wrapper_takes_its_class_defaults) {
+  Parsed parsed = parse("runner_wrapper:\n  scale_sense: 1.0\n");
+  EXPECT_EQ(parsed.config.wrapper.useClipGrad, std::nullopt);
+  EXPECT_EQ(parsed.config.wrapper.scaleSense.kind, LossScale::Kind::Constant);
+  parsed = parse("runner_wrapper:\n"
+                 "  scale_sense: {type: DynamicLossScaleUpdateCell,"
+                 " loss_scale_value: 4096, scale_window: 10}\n"
+                 "  max_grad_norm: 0.5\n  use_clip_grad: yes\n");
+  EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
+  EXPECT_EQ(parsed.config.wrapper.scaleSense.value, 4096.0);
+  EXPECT_EQ(parsed.config.wrapper.scaleSense.window, 10);
+  EXPECT_EQ(parsed.config.wrapper.maxGradNorm, 0.5);
+  EXPECT_EQ(parsed.config.wrapper.useClipGrad, true);
+}
+
+TEST(TrainingConfig, the_pipeline_sections) {
+  Parsed parsed = parse("parallel_config: {pipeline_stage: 2}\n"
+                        "parallel:\n"
+                        "  parallel_mode: 'SEMI_AUTO_PARALLEL'\n"
+                        "  pipeline_config: {pipeline_interleave: True, "
+                        "pipeline_scheduler: 'seqpipe'}\n"
+                        "micro_batch_interleave_num: 2\n");
+  EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
+  EXPECT_TRUE(parsed.config.parallel.pipelineInterleave);
+  EXPECT_EQ(parsed.config.parallel.pipelineScheduler, "seqpipe");
+  EXPECT_FALSE(parsed.config.parallel.vocabEmbDp);
+  EXPECT_EQ(parsed.config.parallel.microBatchInterleaveNum, 2);
+}
+
+TEST(TrainingConfig, optimizer_and_schedule_spellings) {
+  Parsed parsed = parse("optimizer: {type: AdamW, betas: [0.9, 0.95], "
+                        "eps: 1e-5, weight_decay: 0.1}\n"
+                        "lr_schedule: {type: polynomial, learning_rate: 1.e-4,"
+                        " warmup_steps: 10}\n");
+  EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
+  EXPECT_EQ(parsed.config.optimizer.beta2, 0.95);
+  EXPECT_EQ(parsed.config.optimizer.eps, 1e-5);
+  EXPECT_EQ(parsed.config.lrSchedule.lrEnd, 1e-7);
+  EXPECT_EQ(parsed.config.lrSchedule.getWarmupSteps(100), 10);
+  parsed = parse("optimizer: {type: FP32StateAdamWeightDecay, beta1: 0.8}\n"
+                 "lr_schedule: {type: ConstantWarmUpLR, warmup_steps: 3, "
+                 "warmup_ratio: 0.03}\n");
+  EXPECT_EQ(parsed.config.optimizer.kind,
+            OptimizerKind::FP32StateAdamWeightDecay);
+  EXPECT_EQ(parsed.config.optimizer.beta1, 0.8);
+  EXPECT_EQ(parsed.config.optimizer.eps, 1e-6);
+  EXPECT_EQ(parsed.config.lrSchedule.getWarmupSteps(1000), 30);
+}
+
+TEST(TrainingConfig, recompute_settings_in_every_form) {
+  Parsed parsed = parse("recompute_config:\n"
+                        "  recompute: [[2, True], False]\n"
+                        "  select_recompute:\n"
+                        "    'a\\.b': True\n    c: [1, 2]\n"
+                        "  select_comm_recompute: ['x\\.y', 'z']\n"
+                        "  select_recompute_exclude: [True, 1]\n"
+                        "  select_comm_recompute_exclude: []\n");
+  EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
+  const RecomputeConfig &config = parsed.config.recompute;
+  EXPECT_EQ(config.recompute.selection.repr(), "[[2, True], False]");
+  ASSERT_EQ(config.selectRecompute.patterns.size(), 2U);
+  EXPECT_EQ(config.selectRecompute.patterns[0].text, "a\\.b");
+  EXPECT_EQ(config.selectRecompute.patterns[1].layers.repr(), "[1, 2]");
+  EXPECT_EQ(config.selectRecompute.patterns[1].location.str(), "t.yaml:5:5");
+  EXPECT_EQ(config.selectCommRecompute.kind, LayerSetting::Kind::Patterns);
+  EXPECT_EQ(config.selectRecomputeExclude.selection.repr(), "[True, 1]");
+  EXPECT_FALSE(config.selectCommRecomputeExclude.isTruthy());
+}
+
+TEST(TrainingConfig, swap_lists_merge_and_keep_their_order) {
+  Parsed parsed = parse("swap_config:\n  swap: True\n  layer_swap: []\n"
+                        "  op_swap:\n"
+                        "    - {op_name: [b, a], backward_prefetch: 2, "
+                        "layers: [0, 1]}\n"
+                        "    - {op_name: b, backward_prefetch: 2, "
+                        "layers: True}\n");
+  EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
+  const SwapConfig &swap = parsed.config.swap;
+  ASSERT_TRUE(swap.layerSwap && swap.opSwap);
+  EXPECT_TRUE(swap.layerSwap->empty());
+  ASSERT_EQ(swap.opSwap->size(), 2U);
+  EXPECT_EQ((*swap.opSwap)[0].pattern, "b");
+  ASSERT_EQ((*swap.opSwap)[0].entries.size(), 1U);
+  EXPECT_TRUE((*swap.opSwap)[0].entries[0].covers(77));
+  EXPECT_FALSE((*swap.opSwap)[1].entries[0].covers(2));
+}
+
+TEST(TrainingConfig, strict_sections_reject_unknown_keys) {
+  expectMessage("recompute_config: {recomputee: True}",
+                "t.yaml:1:20: error: unknown key 'recomputee' in "
+                "recompute_config; did you mean 'recompute'?");
+  expectMessage("swap_config: {prefetch: 3}", "error: unknown key 'prefetch'");
+  expectMessage("runner_config: {batchsize: 3}", "'batch_size'");
+  expectMessage("moe_config: {experts: 3}", "error: unknown key");
+  expectMessage("parallel_config: {zz: 3}", "error: unknown key");
+}
+
+TEST(TrainingConfig, open_sections_warn_about_unknown_keys) {
+  expectMessage("parallel: {gradient_mean: True}",
+                "warning: unknown key 'gradient_mean' in parallel; did you "
+                "mean 'gradients_mean'?");
+  expectMessage("recompute_confg: {}", "did you mean 'recompute_config'?");
+  expectMessage("context: {mode: 1}", "t.yaml:1:11: warning: 'mode'");
+  EXPECT_TRUE(
+      parse("context: {mode: 0, save_graphs: True}").diagnostics.empty());
+}
+
+TEST(TrainingConfig, wrong_values_are_errors_at_their_place) {
+  expectMessage("recompute_config: {recompute: 2}",
+                "t.yaml:1:31: error: expected a bool, a list of ints (layers "
+                "per stage) or a list of such lists (one per interleave) for "
+                "'recompute', but got an int, 2");
+  expectMessage("recompute_config: {recompute: {a: True}}", "a map");
+  expectMessage("recompute_config: {recompute: null}", "null");
+  expectMessage("recompute_config: {recompute: [1.0]}", "a float, 1.0");
+  expectMessage("recompute_config: {recompute: [1, [1, 0]]}", "each row");
+  expectMessage("recompute_config: {select_recompute: ['a', 1]}", "a string");
+  expectMessage("recompute_config: {mp_comm_recompute: 1}", "a bool");
+  expectMessage("recompute_config: [1]", "expected a map for");
+  expectMessage("parallel_config: {gradient_aggregation_group: 0}",
+                "an int of at least 1");
+  expectMessage("parallel_config: {data_parallel: 99999999999999999999}",
+                "at least 1");
+  expectMessage("parallel: {parallel_mode: 7}", "'parallel_mode'");
+  expectMessage("runner_wrapper: {max_grad_norm: 0}", "positive");
+  expectMessage("runner_wrapper: {scale_sense: {type: X}}",
+                "DynamicLossScaleUpdateCell");
+  expectMessage("optimizer: {betas: [0.9]}", "two numbers");
+  expectMessage("lr_schedule: {warmup_ratio: 2.0}", "from 0 to 1");
+  expectMessage("context: {max_device_memory: 58}", "'58GB'");
+  expectMessage("context:\n  memory_optimize_level=O0\n",
+                "note: write 'memory_optimize_level: O0'");
+  expectMessage("callbacks: {type: x}", "expected a list");
+  expectMessage("- 1\n", "expected a map of sections");
+}
+
+TEST(TrainingConfig, wrong_swap_lists_are_errors) {
+  auto expectSwap = [](llvm::StringRef body, llvm::StringRef expected) {
+    expectMessage(("swap_config:\n  swap: True\n" + body).str(), expected);
+  };
+  expectSwap("  layer_swap: [{backward_prefetch: 5, layers: True}, "
+             "{backward_prefetch: 4, layers: [0]}]\n",
+             "different values of 'backward_prefetch'");
+  expectSwap("  layer_swap: [{layers: [0]}]\n", "missing 'backward_prefetch'");
+  expectSwap("  layer_swap: [{backward_prefetch: 1}]\n", "missing 'layers'");
+  expectSwap("  layer_swap: [{backward_prefetch: 1, layers: [True]}]\n",
+             "a layer index");
+  expectSwap("  layer_swap: [{backward_prefetch: -2, layers: [0]}]\n",
+             "at least 1");
+  expectSwap("  layer_swap: 3\n", "a list of maps");
+  expectSwap("  op_swap: [{op_name: 3, backward_prefetch: 1, layers: [0]}]\n",
+             "'op_name'");
+  expectSwap("  op_swap: [{op_name: a, backward_prefetch: 1, layers: 0}]\n",
+             "a bool or a list of layer indices");
+  expectSwap("  default_prefetch: '10'\n", "'default_prefetch'");
+}
+
+TEST(TrainingConfig, every_real_yaml_reads_without_errors) {
+  int files = 0;
+  for (const char *folder : {"yamls", "throughput_yamls"}) {
+    std::error_code code;
+    std::string path = std::string(MF_TEST_DATA) + "/mindformers/" + folder;
+    for (llvm::sys::fs::directory_iterator at(path, code), end;
+         at != end && !code; at.increment(code)) {
+      DiagnosticList diagnostics;
+      TrainingConfig config = parseTrainingConfigFile(at->path(), diagnostics);
+      EXPECT_FALSE(diagnostics.hasErrors()) << at->path() << "\n"
+                                            << diagnostics.str();
+      EXPECT_TRUE(config.model.config.isMap()) << at->path();
+      EXPECT_FALSE(config.model.arch.empty() &&
+                   config.model.config["architectures"].isUndefinedOrNull())
+          << at->path();
+      ++files;
+    }
+  }
+  EXPECT_EQ(files, 34);
+}
+
+TEST(TrainingConfig, telechat_115b) {
+  DiagnosticList diagnostics;
+  TrainingConfig config = parseTrainingConfigFile(
+      MF_TEST_DATA "/mindformers/yamls/finetune_telechat_115b.yaml",
+      diagnostics);
+  EXPECT_EQ(diagnostics.str(), "");
+  EXPECT_EQ(config.parallel.getDeviceCount(), 512);
+  EXPECT_TRUE(config.parallel.pipelineInterleave);
+  EXPECT_EQ(config.context.maxDeviceMemory, int64_t(54.5 * (int64_t(1) << 30)));
+  EXPECT_EQ(config.recompute.selectCommRecompute.selection.repr(),
+            "[8, 8, 10, 11, 10, 7, 5, 4]");
+  EXPECT_EQ(config.model.arch, "TelechatForCausalLM");
+  EXPECT_EQ(config.callbacks.size(), 2U);
+}
+
+} // namespace
