@@ -1,0 +1,82 @@
+//===- AscendDialect.cpp - The ascend dialect, its types and attributes ---===//
+
+#include "dialects/ascend/AscendDialect.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mf::ascend;
+
+#include "dialects/ascend/AscendDialect.cpp.inc"
+#include "dialects/ascend/AscendEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/ascend/AscendAttributes.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/ascend/AscendTypes.cpp.inc"
+
+void AscendDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/ascend/AscendAttributes.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/ascend/AscendTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/ascend/AscendOps.cpp.inc"
+      >();
+}
+
+int64_t BufferType::getBytes() const {
+  return getTensor().getNumElements() *
+         llvm::divideCeil(getTensor().getElementTypeBitWidth(), 8);
+}
+
+Type BufferType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type elementType;
+  StringRef keyword;
+  if (parser.parseLess() ||
+      parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
+      parser.parseType(elementType) || parser.parseComma())
+    return {};
+  SMLoc location = parser.getCurrentLocation();
+  if (parser.parseKeyword(&keyword))
+    return {};
+  std::optional<Space> space = symbolizeSpace(keyword);
+  if (!space) {
+    parser.emitError(location, "expected hbm or host");
+    return {};
+  }
+  if (parser.parseGreater())
+    return {};
+  if (!elementType.isIntOrFloat()) {
+    parser.emitError(location, "expected integer or float elements, but got ")
+        << elementType;
+    return {};
+  }
+  return parser.getChecked<BufferType>(
+      location, parser.getContext(), RankedTensorType::get(shape, elementType),
+      *space);
+}
+
+void BufferType::print(AsmPrinter &printer) const {
+  printer << '<';
+  for (int64_t extent : getTensor().getShape())
+    printer << extent << 'x';
+  printer << getTensor().getElementType() << ", " << stringifySpace(getSpace())
+          << '>';
+}
+
+LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 RankedTensorType tensor, Space space) {
+  if (!tensor.hasStaticShape() || !tensor.getElementType().isIntOrFloat())
+    return emitError() << "expected integer or float elements of static shape, "
+                          "but got "
+                       << tensor;
+  return success();
+}

@@ -1,0 +1,32 @@
+//===- AscendDialect.h - The ascend dialect --------------------*- C++ -*-===//
+//
+// The dialect of the lowered step, its types, attributes and operations.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_DIALECTS_ASCEND_ASCENDDIALECT_H
+#define MF_DIALECTS_ASCEND_ASCENDDIALECT_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/ascend/AscendDialect.h.inc"
+#include "dialects/ascend/AscendEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/ascend/AscendAttributes.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/ascend/AscendTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/ascend/AscendOps.h.inc"
+
+#endif // MF_DIALECTS_ASCEND_ASCENDDIALECT_H

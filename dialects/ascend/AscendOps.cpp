@@ -1,0 +1,97 @@
+//===- AscendOps.cpp - Operations of the ascend dialect -------------------===//
+
+#include "dialects/ascend/AscendDialect.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+
+using namespace mlir;
+using namespace mf::ascend;
+
+LogicalResult FrameLayoutOp::verify() {
+  if (getTypes().size() != getNames().size() ||
+      (getOffsets() && getOffsets()->size() != getTypes().size()))
+    return emitOpError("expected one name and, once planned, one offset for "
+                       "each of its ")
+           << getTypes().size() << " slots";
+  return success();
+}
+
+LogicalResult GlobalOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto buffer =
+      symbols.lookupNearestSymbolFrom<StaticOp>(*this, getBufferAttr());
+  if (!buffer)
+    return emitOpError("expected a static buffer, but got '")
+           << getBuffer() << "'";
+  if (buffer.getType() != getType()) {
+    InFlightDiagnostic error = emitOpError("has type ")
+                               << getType() << ", but the buffer is "
+                               << buffer.getType();
+    error.attachNote(buffer.getLoc()) << "buffer is here";
+    return error;
+  }
+  return success();
+}
+
+LogicalResult ViewOp::verify() {
+  auto source = cast<BufferType>(getSource().getType());
+  auto result = cast<BufferType>(getType());
+  int64_t begin = getByteOffset();
+  if (source.getSpace() != result.getSpace() || begin < 0 ||
+      begin > source.getBytes() ||
+      result.getBytes() > source.getBytes() - begin)
+    return emitOpError("takes ")
+           << result.getBytes() << " bytes from byte " << begin << " of "
+           << source << ", which has " << source.getBytes();
+  return success();
+}
+
+LogicalResult CopyOp::verify() {
+  auto source = cast<BufferType>(getSource().getType());
+  auto target = cast<BufferType>(getTarget().getType());
+  if (source.getBytes() != target.getBytes())
+    return emitOpError("expected buffers of one size, but got ")
+           << source.getBytes() << " and " << target.getBytes() << " bytes";
+  return success();
+}
+
+LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto routine =
+      symbols.lookupNearestSymbolFrom<RoutineOp>(*this, getRoutineAttr());
+  if (!routine)
+    return emitOpError("expected a routine, but got '") << getRoutine() << "'";
+  if (TypeRange(getBuffers()) != TypeRange(routine.getArgumentTypes())) {
+    InFlightDiagnostic error = emitOpError("passes (")
+                               << getBuffers().getTypes()
+                               << "), but the routine takes ("
+                               << routine.getArgumentTypes() << ")";
+    error.attachNote(routine.getLoc()) << "routine is here";
+    return error;
+  }
+  FlatSymbolRefAttr passed =
+      getFrame() ? cast<FrameType>(getFrame().getType()).getLayout()
+                 : FlatSymbolRefAttr();
+  if (passed != routine.getLayoutAttr())
+    return emitOpError("expected ")
+           << (routine.getLayout() ? "a frame of '" + *routine.getLayout() + "'"
+                                   : "no frame");
+  return success();
+}
+
+ParseResult RoutineOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto buildFunctionType =
+      [](Builder &builder, ArrayRef<Type> arguments, ArrayRef<Type> results,
+         function_interface_impl::VariadicFlag,
+         std::string &) { return builder.getFunctionType(arguments, results); };
+  return function_interface_impl::parseFunctionOp(
+      parser, result, /*allowVariadic=*/false,
+      getFunctionTypeAttrName(result.name), buildFunctionType,
+      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+}
+
+void RoutineOp::print(OpAsmPrinter &printer) {
+  function_interface_impl::printFunctionOp(
+      printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
+      getArgAttrsAttrName(), getResAttrsAttrName());
+}
+
+#define GET_OP_CLASSES
+#include "dialects/ascend/AscendOps.cpp.inc"

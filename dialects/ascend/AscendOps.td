@@ -1,0 +1,274 @@
+//===- AscendOps.td - Operations of the ascend dialect ---------*- tablegen -*-===//
+
+#ifndef ASCEND_OPS_TD
+#define ASCEND_OPS_TD
+
+include "dialects/ascend/AscendDialect.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Ascend_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Ascend_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Program
+//===----------------------------------------------------------------------===//
+
+def Ascend_ProgramOp : Ascend_Op<"program", [Symbol, SymbolTable, NoTerminator,
+    IsolatedFromAbove, SingleBlock, NoRegionArguments]> {
+  let summary = "one training step of one rank";
+  let description = [{
+    Holds streams, static buffers, frame layouts, routines and one
+    `ascend.step`. `arena_bytes`, `host_bytes`, `scratch_offset` and
+    `max_live_bytes` come with the memory plan: the size of device and pinned
+    host memory, where the region shared by all tasks begins, and the most
+    bytes alive at once, which no plan can undercut.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$rank, I64Attr:$ranks,
+                       I64Attr:$micro_batches, I64Attr:$micro_batch_size,
+                       I64Attr:$sequence_length, I64Attr:$vocab_size,
+                       I64Attr:$pad_token_id, I64Attr:$ignore_index,
+                       OptionalAttr<DictionaryAttr>:$lr_schedule,
+                       OptionalAttr<I64Attr>:$hbm_limit_bytes,
+                       OptionalAttr<I64Attr>:$arena_bytes,
+                       OptionalAttr<I64Attr>:$host_bytes,
+                       OptionalAttr<I64Attr>:$scratch_offset,
+                       OptionalAttr<I64Attr>:$max_live_bytes);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `rank` $rank `of` $ranks attr-dict-with-keyword $body
+  }];
+}
+
+def Ascend_StreamOp : Ascend_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
+  let summary = "a queue of work that runs in order";
+  let arguments = (ins SymbolNameAttr:$sym_name, Ascend_StreamKindAttr:$kind);
+  let assemblyFormat = "$sym_name $kind attr-dict";
+}
+
+def Ascend_StaticOp : Ascend_Op<"static", [Symbol, HasParent<"ProgramOp">]> {
+  let summary = "a buffer that lives through the whole training";
+  let description = [{
+    `of` names the parameter that a parameter, gradient or moment belongs to,
+    or the quantity of a report. `init` is the value before the first step.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Ascend_BufferType>:$type,
+                       Ascend_RoleAttr:$role, OptionalAttr<StrAttr>:$of,
+                       OptionalAttr<AnyAttr>:$init,
+                       OptionalAttr<FlatSymbolRefAttr>:$tied,
+                       OptionalAttr<I64Attr>:$offset);
+  let assemblyFormat = [{
+    $sym_name $role (`of` $of^)? `:` $type (`at` $offset^)? attr-dict
+  }];
+}
+
+def Ascend_FrameLayoutOp : Ascend_Op<"frame_layout", [Symbol, HasParent<"ProgramOp">]> {
+  let summary = "the residuals of one chunk and where they lie in its frame";
+  let description = [{
+    `types[i]` is the buffer of slot `i`; `names[i]` the operator whose result
+    it keeps. `offsets` and `bytes` come with the memory plan.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeArrayAttr:$types,
+                       StrArrayAttr:$names,
+                       OptionalAttr<DenseI64ArrayAttr>:$offsets,
+                       OptionalAttr<I64Attr>:$bytes);
+  let assemblyFormat = [{
+    $sym_name $types `of` $names (`at` $offsets^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+def Ascend_GlobalOp : Ascend_Op<"global", [Pure,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a static buffer";
+  let arguments = (ins FlatSymbolRefAttr:$buffer);
+  let results = (outs Ascend_BufferType:$result);
+  let assemblyFormat = "$buffer attr-dict `:` type($result)";
+}
+
+def Ascend_AllocOp : Ascend_Op<"alloc", [HasParent<"RoutineOp">]> {
+  let summary = "a buffer that lives inside one run of its routine";
+  let description = [{
+    From the first to the last operation that uses it. Its offset counts from
+    the frame of the run (where residuals are not yet, or no longer, alive) or
+    from the scratch region.
+  }];
+  let arguments = (ins OptionalAttr<Ascend_RegionAttr>:$region,
+                       OptionalAttr<I64Attr>:$offset);
+  let results = (outs Ascend_BufferType:$result);
+  let assemblyFormat = "(`in` $region^ `at` $offset)? attr-dict `:` type($result)";
+}
+
+def Ascend_SlotOp : Ascend_Op<"slot", [Pure, HasParent<"RoutineOp">]> {
+  let summary = "a residual in the frame of the run";
+  let arguments = (ins I64Attr:$index);
+  let results = (outs Ascend_BufferType:$result);
+  let assemblyFormat = "$index attr-dict `:` type($result)";
+}
+
+def Ascend_ViewOp : Ascend_Op<"view", [Pure]> {
+  let summary = "part of a buffer, or the whole in another shape";
+  let arguments = (ins Ascend_BufferType:$source,
+                       DefaultValuedAttr<I64Attr, "0">:$byte_offset);
+  let results = (outs Ascend_BufferType:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
+  let hasVerifier = 1;
+}
+
+def Ascend_MessageOp : Ascend_Op<"message", [HasParent<"StepOp">]> {
+  let summary = "a buffer that tasks hand to each other";
+  let description = [{
+    Chunk inputs and outputs and their gradients: what is loaded, received,
+    sent, or kept from forward to backward as a chunk's input.
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let results = (outs Ascend_BufferType:$result);
+  let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($result)";
+}
+
+def Ascend_FrameOp : Ascend_Op<"frame", [HasParent<"StepOp">]> {
+  let summary = "the frame of one chunk and micro-batch";
+  let arguments = (ins FlatSymbolRefAttr:$layout, I64Attr:$micro_batch,
+                       OptionalAttr<I64Attr>:$offset);
+  let results = (outs Ascend_FrameType:$result);
+  let assemblyFormat = [{
+    $layout `micro_batch` $micro_batch (`at` $offset^)? attr-dict `:` type($result)
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Routines
+//===----------------------------------------------------------------------===//
+
+def Ascend_RoutineOp : Ascend_Op<"routine", [FunctionOpInterface,
+    IsolatedFromAbove, NoTerminator, SingleBlock, HasParent<"ProgramOp">]> {
+  let summary = "operations that several tasks run, each on buffers of its own";
+  let arguments = (ins SymbolNameAttr:$sym_name,
+                       TypeAttrOf<FunctionType>:$function_type,
+                       OptionalAttr<FlatSymbolRefAttr>:$layout,
+                       OptionalAttr<DictArrayAttr>:$arg_attrs,
+                       OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() {
+      return getFunctionType().getInputs();
+    }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() {
+      return getFunctionType().getResults();
+    }
+  }];
+}
+
+def Ascend_LaunchOp : Ascend_Op<"launch", [AttrSizedOperandSegments]> {
+  let summary = "one kernel on the compute stream";
+  let description = [{
+    Reads `inputs` and writes `outputs`; a kernel that works in place lists the
+    buffer as output (and reads it). `kernel_attributes` are the kernel's own; `cell`
+    is the operator of the model that it belongs to.
+
+    ```mlir
+    ascend.launch "aclnnMatmul" (%x, %w) -> (%y) {transpose_b = true}
+        cell "layers.0.attention.wq.matmul" flops 33554432 : ...
+    ```
+  }];
+  let arguments = (ins StrAttr:$kernel, Variadic<Ascend_BufferType>:$inputs,
+                       Variadic<Ascend_BufferType>:$outputs,
+                       DictionaryAttr:$kernel_attributes,
+                       OptionalAttr<StrAttr>:$cell,
+                       DefaultValuedAttr<I64Attr, "0">:$flops);
+  let assemblyFormat = [{
+    $kernel `(` $inputs `)` `->` `(` $outputs `)` $kernel_attributes (`cell` $cell^)?
+    (`flops` $flops^)? attr-dict `:` type($inputs) `to` type($outputs)
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Step
+//===----------------------------------------------------------------------===//
+
+def Ascend_StepOp : Ascend_Op<"step", [HasParent<"ProgramOp">, NoTerminator,
+    SingleBlock, NoRegionArguments]> {
+  let summary = "what the host issues in one step, in order";
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "attr-dict-with-keyword $body";
+}
+
+def Ascend_CallOp : Ascend_Op<"call", [
+    AttrSizedOperandSegments, HasParent<"StepOp">,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "one run of a routine on the compute stream";
+  let arguments = (ins FlatSymbolRefAttr:$routine,
+                       Variadic<Ascend_BufferType>:$buffers,
+                       Optional<Ascend_FrameType>:$frame,
+                       OptionalAttr<I64Attr>:$micro_batch);
+  let assemblyFormat = [{
+    $routine `(` $buffers `)` (`frame` $frame^ `:` type($frame))?
+    (`micro_batch` $micro_batch^)? attr-dict `:` type($buffers)
+  }];
+}
+
+def Ascend_RecordOp : Ascend_Op<"record"> {
+  let summary = "an event: all that the stream holds so far";
+  let arguments = (ins FlatSymbolRefAttr:$stream);
+  let results = (outs Ascend_EventType:$event);
+  let assemblyFormat = "$stream attr-dict";
+}
+
+def Ascend_WaitOp : Ascend_Op<"wait"> {
+  let summary = "makes a stream wait for an event";
+  let arguments = (ins FlatSymbolRefAttr:$stream, Ascend_EventType:$event);
+  let assemblyFormat = "$stream `for` $event attr-dict";
+}
+
+def Ascend_CopyOp : Ascend_Op<"copy"> {
+  let summary = "aclrtMemcpyAsync between host and device";
+  let arguments = (ins Ascend_BufferType:$source, Ascend_BufferType:$target,
+                       FlatSymbolRefAttr:$stream);
+  let assemblyFormat = [{
+    $source `to` $target `on` $stream attr-dict `:` type($source) `to` type($target)
+  }];
+  let hasVerifier = 1;
+}
+
+def Ascend_SendOp : Ascend_Op<"send"> {
+  let summary = "HcclSend";
+  let description = [{
+    Sends and receives of one channel happen in the same order on both ranks.
+  }];
+  let arguments = (ins Ascend_BufferType:$buffer, I64Attr:$peer,
+                       StrAttr:$channel, FlatSymbolRefAttr:$stream);
+  let assemblyFormat = [{
+    $buffer `to` $peer `channel` $channel `on` $stream attr-dict `:` type($buffer)
+  }];
+}
+
+def Ascend_ReceiveOp : Ascend_Op<"receive"> {
+  let summary = "HcclRecv";
+  let arguments = (ins Ascend_BufferType:$buffer, I64Attr:$peer,
+                       StrAttr:$channel, FlatSymbolRefAttr:$stream);
+  let assemblyFormat = [{
+    $buffer `from` $peer `channel` $channel `on` $stream attr-dict `:` type($buffer)
+  }];
+}
+
+def Ascend_AllReduceOp : Ascend_Op<"all_reduce"> {
+  let summary = "HcclAllReduce: the sum over ranks, in place";
+  let description = [{
+    Sums in the order of `ranks`, so that the result does not depend on timing.
+  }];
+  let arguments = (ins Ascend_BufferType:$buffer, I64ArrayAttr:$ranks,
+                       StrAttr:$channel, FlatSymbolRefAttr:$stream);
+  let assemblyFormat = [{
+    $buffer `over` $ranks `channel` $channel `on` $stream attr-dict `:` type($buffer)
+  }];
+}
+
+#endif // ASCEND_OPS_TD

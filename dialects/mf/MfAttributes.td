@@ -1,0 +1,210 @@
+//===- MfAttributes.td - Attributes of the mf dialect ----------*- tablegen -*-===//
+
+#ifndef MF_ATTRIBUTES_TD
+#define MF_ATTRIBUTES_TD
+
+include "dialects/mf/MfDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+class Mf_Attr<string className, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<Mf_Dialect, className, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+class Mf_Enum<string enumName, string enumSummary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<enumName, enumSummary, cases> {
+  let cppNamespace = "::mf::ir";
+  let genSpecializedAttr = 0;
+}
+
+// A double that prints in full, so that it reads back as the same number.
+class Mf_Double<string default = "">
+    : AttrOrTypeParameter<"::llvm::APFloat", ""> {
+  let parser = "::mf::ir::parseDouble($_parser)";
+  let printer = "$_printer.printFloat($_self)";
+  let comparator = "$_lhs.bitwiseIsEqual($_rhs)";
+  let defaultValue = default;
+}
+
+//===----------------------------------------------------------------------===//
+// Layers and recompute marks
+//===----------------------------------------------------------------------===//
+
+def Mf_LayerKind : Mf_Enum<"LayerKind", "where a layer stands in the model", [
+  I32EnumAttrCase<"Embedding", 0, "embedding">,
+  I32EnumAttrCase<"Body", 1, "body">,
+  I32EnumAttrCase<"Head", 2, "head">
+]>;
+def Mf_LayerKindAttr : EnumAttr<Mf_Dialect, Mf_LayerKind, "layer_kind"> {
+  let assemblyFormat = "$value";
+}
+
+def Mf_RecomputeKind : Mf_Enum<"RecomputeKind", "why an operator is recomputed", [
+  I32EnumAttrCase<"Full", 0, "full">,
+  I32EnumAttrCase<"Select", 1, "select">,
+  I32EnumAttrCase<"Preset", 2, "preset">,
+  I32EnumAttrCase<"Excluded", 3, "excluded">
+]>;
+def Mf_RecomputeAttr : EnumAttr<Mf_Dialect, Mf_RecomputeKind, "recompute"> {
+  let summary = "recompute mark of one operator";
+  let description = [{
+    `full`: a Cell above the operator is recomputed; `select`: a pattern of
+    `select_recompute` names it; `preset`: the model itself asks for it (the
+    casts of RMSNorm); `excluded`: `select_recompute_exclude` keeps it. All but
+    `excluded` mean that backward computes the result again instead of
+    keeping it.
+  }];
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Mf_PlacementAttr : Mf_Attr<"Placement", "placement"> {
+  let summary = "pipeline stage and chunk that a layer belongs to";
+  let parameters = (ins "int64_t":$stage, "int64_t":$chunk);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+def Mf_InitKind : Mf_Enum<"InitKind", "initial value of a parameter", [
+  I32EnumAttrCase<"Zeros", 0, "zeros">,
+  I32EnumAttrCase<"Ones", 1, "ones">,
+  I32EnumAttrCase<"Normal", 2, "normal">,
+  I32EnumAttrCase<"RotaryCos", 3, "rotary_cos">,
+  I32EnumAttrCase<"RotarySin", 4, "rotary_sin">,
+  I32EnumAttrCase<"CausalMask", 5, "causal_mask">,
+  I32EnumAttrCase<"Constant", 6, "constant">
+]>;
+def Mf_InitAttr : Mf_Attr<"Init", "init"> {
+  let summary = "how a parameter or table gets its first value";
+  let description = [{
+    `zeros`, `ones`; `normal`: N(0, value^2); `rotary_cos` / `rotary_sin`: a
+    table [sequence, head dimension] of the angles position * scale /
+    value^(2i/d), the half of frequencies repeated twice;
+    `causal_mask`: [sequence, sequence], 0 where attention is allowed and
+    `value` above the diagonal; `constant`: `value` everywhere.
+  }];
+  let parameters = (ins EnumParameter<Mf_InitKind>:$kind,
+                        Mf_Double<"::llvm::APFloat(0.0)">:$value,
+                        Mf_Double<"::llvm::APFloat(1.0)">:$scale);
+  let assemblyFormat = "`<` $kind (`,` `value` `=` $value^)? (`,` `scale` `=` $scale^)? `>`";
+}
+
+//===----------------------------------------------------------------------===//
+// Training configuration, as read from the YAML
+//===----------------------------------------------------------------------===//
+
+def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
+  let summary = "pipeline layout of a training step";
+  let description = [{
+    `stages`: pipeline_stage; `interleave`: pp_interleave_num where the YAML
+    switches interleaving on, else 1; `micro_batches`: forward and backward
+    passes of one step (micro_batch_num with a pipeline,
+    gradient_accumulation_steps without); `offset`: model_config.offset as
+    written, an integer, a list or a list of lists.
+  }];
+  let parameters = (ins "int64_t":$stages, "int64_t":$interleave,
+                        "int64_t":$micro_batches,
+                        OptionalParameter<"::mlir::Attribute">:$offset);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Mf_PatternAttr : Mf_Attr<"Pattern", "pattern"> {
+  let summary = "one operator pattern of the YAML and the layers it covers";
+  let description = [{
+    `setting` is a bool, a list of counts per stage, or a list of such lists,
+    one per chunk.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$pattern,
+                        "::mlir::Attribute":$setting);
+  let assemblyFormat = "`<` $pattern `,` $setting `>`";
+}
+
+def Mf_RecomputeConfigAttr : Mf_Attr<"RecomputeConfig", "recompute_config"> {
+  let summary = "the YAML's recompute_config";
+  let description = [{
+    Each value is as the user wrote it: a bool, an array of counts, an array of
+    arrays, an array of strings, or an array of `#mf.pattern`. They become
+    counts per stage and chunk only where they are applied, since that needs
+    the number of layers.
+  }];
+  let parameters = (ins "::mlir::Attribute":$recompute,
+                        "::mlir::Attribute":$select,
+                        "::mlir::Attribute":$select_comm,
+                        "::mlir::Attribute":$select_exclude,
+                        "::mlir::Attribute":$select_comm_exclude,
+                        "bool":$parallel_optimizer_comm,
+                        "bool":$mp_comm,
+                        "bool":$slice_activation);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Mf_OptimizerAttr : Mf_Attr<"Optimizer", "optimizer"> {
+  let summary = "AdamW and its constants";
+  let description = [{
+    `bias_correction` is false for MindSpore's AdamWeightDecay family and true
+    for AdamW. Weight decay applies to parameters of rank two and more.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$type, Mf_Double<>:$beta1,
+                        Mf_Double<>:$beta2, Mf_Double<>:$eps, Mf_Double<>:$weight_decay,
+                        "bool":$bias_correction);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Mf_ClippingAttr : Mf_Attr<"Clipping", "clipping"> {
+  let summary = "gradient clipping by global norm";
+  let parameters = (ins Mf_Double<>:$max_norm);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Mf_LrScheduleAttr : Mf_Attr<"LrSchedule", "lr_schedule"> {
+  let summary = "learning rate over the steps";
+  let description = [{
+    `type` and `parameters` as MindSpore Transformers names them. The runner
+    computes the rate of each step and copies it to the device.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$type,
+                        "::mlir::DictionaryAttr":$parameters);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
+  let summary = "everything of the YAML that shapes a training step";
+  let description = [{
+    `loss_scale`: what the loss's gradient is multiplied with before backward
+    and divided by before clipping. `max_device_memory`: bytes, 0 where the
+    YAML has none.
+  }];
+  let parameters = (ins "::mf::ir::ParallelAttr":$parallel,
+                        "::mf::ir::RecomputeConfigAttr":$recompute,
+                        "::mf::ir::OptimizerAttr":$optimizer,
+                        "::mf::ir::LrScheduleAttr":$lr_schedule,
+                        OptionalParameter<"::mf::ir::ClippingAttr">:$clipping,
+                        Mf_Double<>:$loss_scale, "int64_t":$max_device_memory);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels and memory
+//===----------------------------------------------------------------------===//
+
+def Mf_Engine : Mf_Enum<"Engine", "which engine of the device an operator occupies", [
+  I32EnumAttrCase<"Cube", 0, "cube">,
+  I32EnumAttrCase<"Vector", 1, "vector">,
+  I32EnumAttrCase<"Copy", 2, "copy">,
+  I32EnumAttrCase<"Communication", 3, "communication">
+]>;
+
+def Mf_InputKind : Mf_Enum<"InputKind", "what a step input holds", [
+  I32EnumAttrCase<"Tokens", 0, "tokens">,
+  I32EnumAttrCase<"Labels", 1, "labels">,
+  I32EnumAttrCase<"LearningRate", 2, "learning_rate">,
+  I32EnumAttrCase<"StepNumber", 3, "step_number">
+]>;
+def Mf_InputKindAttr : EnumAttr<Mf_Dialect, Mf_InputKind, "input_kind"> {
+  let assemblyFormat = "$value";
+}
+
+#endif // MF_ATTRIBUTES_TD

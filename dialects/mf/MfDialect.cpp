@@ -1,0 +1,63 @@
+//===- MfDialect.cpp - The mf dialect, its attributes and types -----------===//
+
+#include "dialects/mf/MfDialect.h"
+#include "dialects/mf/MfOps.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mf::ir;
+
+#include "dialects/mf/MfDialect.cpp.inc"
+#include "dialects/mf/MfEnums.cpp.inc"
+#include "dialects/mf/MfInterfaces.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/mf/MfAttributes.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/mf/MfTypes.cpp.inc"
+
+void MfDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/mf/MfAttributes.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/mf/MfTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/mf/MfOps.cpp.inc"
+      >();
+}
+
+FailureOr<llvm::APFloat> mf::ir::parseDouble(AsmParser &parser) {
+  double value;
+  if (parser.parseFloat(value))
+    return failure();
+  return APFloat(value);
+}
+
+DictionaryAttr mf::ir::getDefaultKernelAttributes(Operation *op) {
+  SmallVector<NamedAttribute> attributes;
+  for (NamedAttribute attribute : op->getAttrs())
+    if (attribute.getName() != "name" && attribute.getName() != "recompute")
+      attributes.push_back(attribute);
+  return DictionaryAttr::get(op->getContext(), attributes);
+}
+
+int64_t mf::ir::getElementwiseFlops(Operation *op) {
+  int64_t flops = 0;
+  for (Type type : op->getResultTypes())
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      flops = std::max(flops, tensor.getNumElements());
+  return flops;
+}
+
+int64_t mf::ir::getTensorBytes(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor.getNumElements() *
+         llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+}

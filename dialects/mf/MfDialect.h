@@ -1,0 +1,48 @@
+//===- MfDialect.h - The mf dialect, its attributes and types --*- C++ -*-===//
+//
+// The dialect itself, its enums, attributes, types and interfaces. Operations
+// are in MfOps.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_DIALECTS_MF_MFDIALECT_H
+#define MF_DIALECTS_MF_MFDIALECT_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+
+#include "dialects/mf/MfDialect.h.inc"
+#include "dialects/mf/MfEnums.h.inc"
+
+namespace mf::ir {
+/// Parses a floating-point parameter of an attribute.
+mlir::FailureOr<llvm::APFloat> parseDouble(mlir::AsmParser &parser);
+} // namespace mf::ir
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/mf/MfAttributes.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/mf/MfTypes.h.inc"
+
+namespace mf::ir {
+
+/// The inherent attributes of `op` without its place in the Cell tree and its
+/// recompute mark: what `ComputeOpInterface::getKernelAttributes` answers
+/// unless an operator says otherwise.
+mlir::DictionaryAttr getDefaultKernelAttributes(mlir::Operation *op);
+
+/// One operation per element of the largest result.
+int64_t getElementwiseFlops(mlir::Operation *op);
+
+/// Bytes of a ranked tensor type of static shape, without padding.
+int64_t getTensorBytes(mlir::Type type);
+
+} // namespace mf::ir
+
+#include "dialects/mf/MfInterfaces.h.inc"
+
+#endif // MF_DIALECTS_MF_MFDIALECT_H

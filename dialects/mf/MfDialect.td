@@ -1,0 +1,31 @@
+//===- MfDialect.td - The mf dialect ---------------------------*- tablegen -*-===//
+
+#ifndef MF_DIALECT_TD
+#define MF_DIALECT_TD
+
+include "mlir/IR/OpBase.td"
+
+def Mf_Dialect : Dialect {
+  let name = "mf";
+  let cppNamespace = "::mf::ir";
+  let summary = "Transformer training steps: what to compute, and what is kept";
+  let description = [{
+    The dialect shows one training step at two levels.
+
+    *Model*: `mf.model` holds parameters (`mf.param`) and layers (`mf.layer`).
+    A layer is one region of tensor operations without side effects; every
+    operation carries its dotted place in MindSpore Transformers' Cell tree as
+    `name`, because that is what a user's patterns match.
+
+    *Training step*: the layers of one stage and chunk become one joint graph
+    (`mf.chunk`), its forward half ended by `mf.cut` and its backward half
+    behind it. Splitting the chunk at the cut gives `mf.forward` and
+    `mf.backward` functions whose residuals are explicit, and `mf.schedule`
+    orders what a stage runs in one step.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+  let dependentDialects = [];
+}
+
+#endif // MF_DIALECT_TD

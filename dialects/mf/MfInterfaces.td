@@ -1,0 +1,87 @@
+//===- MfInterfaces.td - The questions passes ask --------------*- tablegen -*-===//
+
+#ifndef MF_INTERFACES_TD
+#define MF_INTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def Mf_ComputeOpInterface : OpInterface<"ComputeOpInterface"> {
+  let cppNamespace = "::mf::ir";
+  let description = [{
+    An operator of the model or of its backward graph: where it stands in the
+    Cell tree, whether it is recomputed, and what the device runs for it.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      The aclnn kernel that computes the results from the operands, such as
+      `aclnnMatmul`; empty for a view, which costs nothing because its result
+      is the operand's memory.
+    }], "::llvm::StringRef", "getKernelName">,
+    InterfaceMethod<"The engine that the kernel occupies.",
+      "::mf::ir::Engine", "getEngine">,
+    InterfaceMethod<[{
+      The kernel's attributes. By default all inherent attributes but the place
+      in the Cell tree and the recompute mark.
+    }], "::mlir::DictionaryAttr", "getKernelAttributes", (ins), [{}], [{
+      return ::mf::ir::getDefaultKernelAttributes($_op);
+    }]>,
+    InterfaceMethod<[{
+      Floating-point operations of one run, a multiply-add counted as two; by
+      default one per element of the largest result.
+    }], "int64_t", "getFlops", (ins), [{}], [{
+      return ::mf::ir::getElementwiseFlops($_op);
+    }]>,
+    InterfaceMethod<"True if the result is the first operand's memory.",
+      "bool", "isView", (ins), [{}], [{
+      return $_op.getKernelName().empty();
+    }]>,
+    InterfaceMethod<[{
+      True if running the operator a second time gives the same bits. Random
+      operators and those with effects answer false and are never recomputed.
+    }], "bool", "mayRecompute", (ins), [{}], [{ return true; }]>,
+    InterfaceMethod<"Dotted place in the Cell tree; empty if unknown.",
+      "::llvm::StringRef", "getCellName", (ins), [{}], [{
+      ::std::optional<::llvm::StringRef> name = $_op.getName();
+      return name.value_or(::llvm::StringRef());
+    }]>,
+    InterfaceMethod<"Sets the dotted place in the Cell tree.",
+      "void", "setCellName", (ins "::llvm::StringRef":$name), [{}], [{
+      $_op.setNameAttr(::mlir::StringAttr::get($_op.getContext(), name));
+    }]>,
+    InterfaceMethod<"The recompute mark, or none.",
+      "::std::optional<::mf::ir::RecomputeKind>", "getRecomputeMark", (ins), [{}], [{
+      return $_op.getRecompute();
+    }]>,
+    InterfaceMethod<"Sets or, with none, removes the recompute mark.",
+      "void", "setRecomputeMark",
+      (ins "::std::optional<::mf::ir::RecomputeKind>":$kind), [{}], [{
+      if (kind)
+        $_op.setRecomputeAttr(
+            ::mf::ir::RecomputeKindAttr::get($_op.getContext(), *kind));
+      else
+        $_op.removeRecomputeAttr();
+    }]>
+  ];
+}
+
+def Mf_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
+  let cppNamespace = "::mf::ir";
+  let description = [{
+    How an operator differentiates. Which values its gradient uses is what
+    backward needs from forward, so it decides what may become a residual.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Builds the gradients of the operands. `resultGradients` has one value per
+      result, null where no gradient arrives (at least one is not null).
+      `needed` says which operands want a gradient; the others may be left
+      null. `operandGradients` comes with one null value per operand.
+    }], "void", "buildGradient",
+      (ins "::mlir::OpBuilder &":$builder,
+           "::mlir::ValueRange":$resultGradients,
+           "::llvm::ArrayRef<bool>":$needed,
+           "::llvm::MutableArrayRef<::mlir::Value>":$operandGradients)>
+  ];
+}
+
+#endif // MF_INTERFACES_TD

@@ -1,0 +1,148 @@
+//===- MfModelOps.cpp - The model and its chunks --------------------------===//
+
+#include "dialects/mf/MfOps.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+
+using namespace mlir;
+using namespace mf::ir;
+
+//===----------------------------------------------------------------------===//
+// ModelOp
+//===----------------------------------------------------------------------===//
+
+int64_t ModelOp::getNumBodyLayers() {
+  int64_t count = 0;
+  for (LayerOp layer : getBody().getOps<LayerOp>())
+    count += layer.getKind() == LayerKind::Body;
+  return count;
+}
+
+/// Each layer but an embedding takes the result of the layer before it first.
+static LogicalResult verifyLayerChain(ModelOp model) {
+  LayerOp previous;
+  for (LayerOp layer : model.getBody().getOps<LayerOp>()) {
+    if (layer.getKind() == LayerKind::Embedding) {
+      if (previous)
+        return layer.emitOpError(
+            "expected the embedding to be the first layer");
+    } else if (previous) {
+      Type expected = previous.getResultTypes().front();
+      if (layer.getArgumentTypes().front() != expected) {
+        InFlightDiagnostic error = layer.emitOpError("takes ")
+                                   << layer.getArgumentTypes().front()
+                                   << ", but the layer before it returns "
+                                   << expected;
+        error.attachNote(previous.getLoc()) << "layer before it is here";
+        return error;
+      }
+    }
+    previous = layer;
+  }
+  return success();
+}
+
+LogicalResult ModelOp::verifyRegions() {
+  if (getMicroBatchSize() <= 0 || getSequenceLength() <= 0 ||
+      getVocabSize() <= 0)
+    return emitOpError("expected micro_batch_size, sequence_length and "
+                       "vocab_size to be positive");
+  mlir::SymbolTable symbols(*this);
+  for (ParamOp param : getBody().getOps<ParamOp>()) {
+    std::optional<StringRef> tied = param.getTied();
+    if (!tied)
+      continue;
+    auto owner = symbols.lookup<ParamOp>(*tied);
+    if (!owner || owner.getTied())
+      return param.emitOpError("expected a parameter that is not tied itself, "
+                               "but got '")
+             << *tied << "'";
+    if (owner.getType() != param.getType())
+      return param.emitOpError("has type ")
+             << param.getType() << ", but is tied to " << owner.getType();
+  }
+  return verifyLayerChain(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// ParamOp and GetParamOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ParamOp::verify() {
+  auto type = dyn_cast<RankedTensorType>(getType());
+  if (!type || !type.hasStaticShape() || !isa<FloatType>(type.getElementType()))
+    return emitOpError("expected a float tensor type of static shape, but got ")
+           << getType();
+  return success();
+}
+
+LogicalResult GetParamOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto param = symbols.lookupNearestSymbolFrom<ParamOp>(*this, getParamAttr());
+  if (!param)
+    return emitOpError("expected a parameter, but got '") << getParam() << "'";
+  if (param.getType() != getType()) {
+    InFlightDiagnostic error = emitOpError("has type ")
+                               << getType() << ", but the parameter is "
+                               << param.getType();
+    error.attachNote(param.getLoc()) << "parameter is here";
+    return error;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+LogicalResult LayerOp::verify() {
+  size_t numArguments = getArgumentTypes().size();
+  size_t maximum = getKind() == LayerKind::Head ? 2 : 1;
+  if (numArguments == 0 || numArguments > maximum)
+    return emitOpError("of kind ")
+           << stringifyLayerKind(getKind()) << " expected "
+           << (maximum == 1 ? "one argument" : "one or two arguments")
+           << ", but has " << numArguments;
+  if (getResultTypes().size() != 1)
+    return emitOpError("expected one result, but has ")
+           << getResultTypes().size();
+  return success();
+}
+
+LogicalResult ChunkOp::verify() {
+  if (getInputs().size() != getInputIndices().size())
+    return emitOpError("expected one index for each of its ")
+           << getInputs().size() << " step inputs, but has "
+           << getInputIndices().size();
+  size_t numCuts = llvm::range_size(getBody().getOps<CutOp>());
+  if (numCuts != 1)
+    return emitOpError("expected one mf.cut, but has ") << numCuts;
+  size_t numResults = getResultTypes().size();
+  size_t numHidden = getArgumentTypes().size() - getInputs().size();
+  if (numHidden > 1)
+    return emitOpError("expected at most one hidden input, but has ")
+           << numHidden;
+  if (numResults != numHidden + getGradients().size())
+    return emitOpError("expected ")
+           << numHidden + getGradients().size()
+           << " results, the hidden input's gradient and those of its "
+              "parameters, but has "
+           << numResults;
+  return success();
+}
+
+LogicalResult BackwardOp::verify() {
+  size_t numResults = getResultTypes().size();
+  size_t numGradients = getGradients().size();
+  if (numResults < numGradients || numResults > numGradients + 1)
+    return emitOpError("expected ")
+           << numGradients << " parameter gradients and at most one input "
+           << "gradient, but has " << numResults << " results";
+  if (getArgumentTypes().size() < 1 + getForwardArguments().size())
+    return emitOpError("expected the output's gradient and ")
+           << getForwardArguments().size()
+           << " arguments of forward, but has only "
+           << getArgumentTypes().size() << " arguments";
+  return success();
+}
+
+#define GET_OP_CLASSES
+#include "dialects/mf/MfOps.cpp.inc"

@@ -1,0 +1,291 @@
+//===- MfNetworkOps.cpp - Matrix, norm, attention, loss -------------------===//
+
+#include "dialects/mf/MfOps.h"
+
+using namespace mlir;
+using namespace mf::ir;
+
+static RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// MatmulOp
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Sizes of a matrix product as its operands are stored.
+struct MatmulShape {
+  SmallVector<int64_t> batch;
+  int64_t m, n, k, rhsK;
+
+  MatmulShape(Value lhs, Value rhs, bool transposeA, bool transposeB) {
+    ArrayRef<int64_t> a = getTensor(lhs).getShape();
+    ArrayRef<int64_t> b = getTensor(rhs).getShape();
+    batch.assign(a.begin(), a.end() - 2);
+    m = a[a.size() - (transposeA ? 1 : 2)];
+    k = a[a.size() - (transposeA ? 2 : 1)];
+    n = b[b.size() - (transposeB ? 2 : 1)];
+    rhsK = b[b.size() - (transposeB ? 1 : 2)];
+  }
+
+  SmallVector<int64_t> getResult(bool contractBatch) const {
+    SmallVector<int64_t> shape;
+    if (!contractBatch)
+      shape = batch;
+    shape.append({m, n});
+    return shape;
+  }
+};
+} // namespace
+
+void MatmulOp::build(OpBuilder &builder, OperationState &state, Value lhs,
+                     Value rhs, bool transposeA, bool transposeB,
+                     bool contractBatch) {
+  MatmulShape shape(lhs, rhs, transposeA, transposeB);
+  build(builder, state,
+        RankedTensorType::get(shape.getResult(contractBatch),
+                              getTensor(lhs).getElementType()),
+        lhs, rhs, transposeA, transposeB, contractBatch, nullptr, nullptr);
+}
+
+LogicalResult MatmulOp::verify() {
+  RankedTensorType lhs = getTensor(getLhs()), rhs = getTensor(getRhs());
+  if (lhs.getRank() < 2 || rhs.getRank() < 2 ||
+      lhs.getElementType() != rhs.getElementType())
+    return emitOpError("expected matrices of one element type, but got ")
+           << lhs << " and " << rhs;
+  bool sharedRhs = rhs.getRank() == 2 && !getContractBatch();
+  if (sharedRhs && lhs.getRank() > 2 && getTransposeA())
+    return emitOpError("expected no transpose_a with a shared right operand");
+  if (getContractBatch() && !getTransposeA())
+    return emitOpError("expected transpose_a with contract_batch");
+  if (!sharedRhs && lhs.getShape().drop_back(2) != rhs.getShape().drop_back(2))
+    return emitOpError("expected equal leading dimensions, but got ")
+           << lhs << " and " << rhs;
+  MatmulShape shape(getLhs(), getRhs(), getTransposeA(), getTransposeB());
+  if (shape.k != shape.rhsK)
+    return emitOpError("sums over ") << shape.k << " elements on the left, but "
+                                     << shape.rhsK << " on the right";
+  auto expected = shape.getResult(getContractBatch());
+  if (getTensor(getResult()).getShape() != ArrayRef<int64_t>(expected))
+    return emitOpError("expected a result of shape ")
+           << RankedTensorType::get(expected, lhs.getElementType())
+           << ", but got " << getType();
+  return success();
+}
+
+int64_t MatmulOp::getFlops() {
+  MatmulShape shape(getLhs(), getRhs(), getTransposeA(), getTransposeB());
+  int64_t flops = 2 * shape.m * shape.n * shape.k;
+  for (int64_t extent : shape.batch)
+    flops *= extent;
+  return flops;
+}
+
+void MatmulOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                             ArrayRef<bool> needed,
+                             MutableArrayRef<Value> operandGradients) {
+  Value gradient = resultGradients.front();
+  Value lhs = getLhs(), rhs = getRhs();
+  bool transposeA = getTransposeA(), transposeB = getTransposeB();
+  // C = A B: dA = dC B^T, dB = A^T dC, each transposed if it is stored so.
+  if (needed[0])
+    operandGradients[0] = transposeA
+                              ? MatmulOp::create(builder, getLoc(), rhs,
+                                                 gradient, transposeB, true)
+                              : MatmulOp::create(builder, getLoc(), gradient,
+                                                 rhs, false, !transposeB);
+  if (!needed[1])
+    return;
+  bool shared = getTensor(rhs).getRank() == 2 && getTensor(lhs).getRank() > 2;
+  operandGradients[1] = transposeB
+                            ? MatmulOp::create(builder, getLoc(), gradient, lhs,
+                                               true, transposeA, shared)
+                            : MatmulOp::create(builder, getLoc(), lhs, gradient,
+                                               !transposeA, false, shared);
+}
+
+//===----------------------------------------------------------------------===//
+// RmsNormOp and SoftmaxOp
+//===----------------------------------------------------------------------===//
+
+/// `shape` without its last dimension, in fp32.
+static RankedTensorType getRowType(RankedTensorType type) {
+  return RankedTensorType::get(type.getShape().drop_back(),
+                               Float32Type::get(type.getContext()));
+}
+
+void RmsNormOp::build(OpBuilder &builder, OperationState &state, Value input,
+                      Value gamma, double epsilon) {
+  build(builder, state, input.getType(), getRowType(getTensor(input)), input,
+        gamma, builder.getF64FloatAttr(epsilon), nullptr, nullptr);
+}
+
+LogicalResult RmsNormOp::verify() {
+  RankedTensorType input = getTensor(getInput()), gamma = getTensor(getGamma());
+  if (input.getRank() < 1 || gamma.getRank() != 1 ||
+      gamma.getDimSize(0) != input.getShape().back())
+    return emitOpError("expected gamma to be the last dimension of the input, "
+                       "but got ")
+           << gamma << " for " << input;
+  if (getRstd().getType() != getRowType(input))
+    return emitOpError("expected rstd of type ")
+           << getRowType(input) << ", but got " << getRstd().getType();
+  return success();
+}
+
+void RmsNormOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                              ArrayRef<bool> needed,
+                              MutableArrayRef<Value> operandGradients) {
+  auto gradient = RmsNormGradOp::create(
+      builder, getLoc(), TypeRange{getInput().getType(), getGamma().getType()},
+      ValueRange{resultGradients.front(), getInput(), getRstd(), getGamma()});
+  operandGradients[0] = gradient.getInputGradient();
+  operandGradients[1] = gradient.getGammaGradient();
+}
+
+void SoftmaxOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                              ArrayRef<bool> needed,
+                              MutableArrayRef<Value> operandGradients) {
+  operandGradients[0] =
+      SoftmaxGradOp::create(builder, getLoc(), getType(),
+                            ValueRange{resultGradients.front(), getResult()});
+}
+
+//===----------------------------------------------------------------------===//
+// FlashAttentionOp
+//===----------------------------------------------------------------------===//
+
+void FlashAttentionOp::build(OpBuilder &builder, OperationState &state,
+                             Value query, Value key, Value value, double scale,
+                             bool causal) {
+  RankedTensorType type = getTensor(query);
+  SmallVector<int64_t> shape(type.getShape());
+  shape.back() = getTensor(value).getShape().back();
+  RankedTensorType rows = getRowType(type);
+  build(builder, state, rows, rows,
+        RankedTensorType::get(shape, type.getElementType()), query, key, value,
+        builder.getF64FloatAttr(scale), builder.getBoolAttr(causal), nullptr,
+        nullptr);
+}
+
+LogicalResult FlashAttentionOp::verify() {
+  RankedTensorType query = getTensor(getQuery()), key = getTensor(getKey()),
+                   value = getTensor(getValue());
+  if (query.getRank() != 4 || key.getRank() != 4 || value.getRank() != 4)
+    return emitOpError("expected [batch, heads, sequence, head dimension] "
+                       "operands, but got ")
+           << query << ", " << key << " and " << value;
+  if (query.getDimSize(0) != key.getDimSize(0) ||
+      key.getShape().take_front(3) != value.getShape().take_front(3) ||
+      query.getDimSize(3) != key.getDimSize(3))
+    return emitOpError("expected operands that agree in batch, key sequence "
+                       "and head dimension, but got ")
+           << query << ", " << key << " and " << value;
+  if (query.getDimSize(1) % key.getDimSize(1) != 0)
+    return emitOpError("expected the number of query heads to be a multiple of "
+                       "that of key heads, but got ")
+           << query.getDimSize(1) << " and " << key.getDimSize(1);
+  if (getSoftmaxMax().getType() != getRowType(query) ||
+      getSoftmaxSum().getType() != getRowType(query))
+    return emitOpError("expected softmax_max and softmax_sum of type ")
+           << getRowType(query);
+  SmallVector<int64_t> shape(query.getShape());
+  shape.back() = value.getDimSize(3);
+  auto expected = RankedTensorType::get(shape, query.getElementType());
+  if (getResult().getType() != expected)
+    return emitOpError("expected a result of type ")
+           << expected << ", but got " << getResult().getType();
+  return success();
+}
+
+/// FLOPs of `products` matrix products between all pairs of positions; causal
+/// attention needs half of them.
+static int64_t getAttentionFlops(Value query, Value key, bool causal,
+                                 int64_t products) {
+  RankedTensorType type = getTensor(query);
+  int64_t pairs = type.getDimSize(0) * type.getDimSize(1) * type.getDimSize(2) *
+                  getTensor(key).getDimSize(2);
+  int64_t flops = 2 * products * pairs * type.getDimSize(3);
+  return causal ? flops / 2 : flops;
+}
+
+int64_t FlashAttentionOp::getFlops() {
+  return getAttentionFlops(getQuery(), getKey(), getCausal(), 2);
+}
+
+int64_t FlashAttentionGradOp::getFlops() {
+  return getAttentionFlops(getQuery(), getKey(), getCausal(), 5);
+}
+
+void FlashAttentionOp::buildGradient(OpBuilder &builder,
+                                     ValueRange resultGradients,
+                                     ArrayRef<bool> needed,
+                                     MutableArrayRef<Value> operandGradients) {
+  auto gradient = FlashAttentionGradOp::create(
+      builder, getLoc(), getQuery().getType(), getKey().getType(),
+      getValue().getType(), getQuery(), getKey(), getValue(), getSoftmaxMax(),
+      getSoftmaxSum(), getResult(), resultGradients[2], getScaleAttr(),
+      getCausalAttr(), nullptr, nullptr);
+  llvm::copy(gradient.getResults(), operandGradients.begin());
+}
+
+//===----------------------------------------------------------------------===//
+// EmbeddingOp and CrossEntropyOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult EmbeddingOp::verify() {
+  RankedTensorType table = getTensor(getTable());
+  if (table.getRank() != 2)
+    return emitOpError("expected a table of rank 2, but got ") << table;
+  SmallVector<int64_t> shape(getTensor(getIndices()).getShape());
+  shape.push_back(table.getDimSize(1));
+  auto expected = RankedTensorType::get(shape, table.getElementType());
+  if (getType() != expected)
+    return emitOpError("expected a result of type ")
+           << expected << ", but got " << getType();
+  return success();
+}
+
+void EmbeddingOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                                ArrayRef<bool> needed,
+                                MutableArrayRef<Value> operandGradients) {
+  operandGradients[0] = EmbeddingGradOp::create(
+      builder, getLoc(), getTable().getType(),
+      ValueRange{resultGradients.front(), getIndices()});
+}
+
+void CrossEntropyOp::build(OpBuilder &builder, OperationState &state,
+                           Value logits, Value labels, int64_t ignoreIndex) {
+  RankedTensorType rows = getRowType(getTensor(logits));
+  auto scalar = RankedTensorType::get({}, rows.getElementType());
+  build(builder, state, scalar, rows, scalar, logits, labels,
+        builder.getI64IntegerAttr(ignoreIndex), nullptr, nullptr);
+}
+
+LogicalResult CrossEntropyOp::verify() {
+  RankedTensorType logits = getTensor(getLogits()),
+                   labels = getTensor(getLabels());
+  if (logits.getRank() != 2 || labels.getRank() != 1 ||
+      logits.getDimSize(0) != labels.getDimSize(0))
+    return emitOpError("expected [rows, classes] logits and [rows] labels, but "
+                       "got ")
+           << logits << " and " << labels;
+  auto scalar = RankedTensorType::get({}, Float32Type::get(getContext()));
+  if (getLoss().getType() != scalar || getCount().getType() != scalar ||
+      getLogsumexp().getType() != getRowType(logits))
+    return emitOpError("expected scalar loss and count and ")
+           << getRowType(logits) << " logsumexp, in fp32";
+  return success();
+}
+
+void CrossEntropyOp::buildGradient(OpBuilder &builder,
+                                   ValueRange resultGradients,
+                                   ArrayRef<bool> needed,
+                                   MutableArrayRef<Value> operandGradients) {
+  operandGradients[0] = CrossEntropyGradOp::create(
+      builder, getLoc(), getLogits().getType(), resultGradients.front(),
+      getLogits(), getLabels(), getLogsumexp(), getCount(),
+      getIgnoreIndexAttr(), nullptr, nullptr);
+}

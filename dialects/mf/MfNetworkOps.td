@@ -1,0 +1,161 @@
+//===- MfNetworkOps.td - Matrix, norm, attention, loss ---------*- tablegen -*-===//
+
+#ifndef MF_NETWORK_OPS_TD
+#define MF_NETWORK_OPS_TD
+
+include "dialects/mf/MfOpBase.td"
+
+//===----------------------------------------------------------------------===//
+// Matrix products
+//===----------------------------------------------------------------------===//
+
+def Mf_MatmulOp : Mf_ComputeOp<"matmul", "aclnnMatmul", "Cube",
+    (ins Mf_FloatTensor:$lhs, Mf_FloatTensor:$rhs),
+    (ins DefaultValuedAttr<BoolAttr, "false">:$transpose_a,
+         DefaultValuedAttr<BoolAttr, "false">:$transpose_b,
+         DefaultValuedAttr<BoolAttr, "false">:$contract_batch),
+    (outs Mf_FloatTensor:$result), [Mf_Differentiable], ["getFlops"]> {
+  let summary = "matrix product over the last two dimensions";
+  let description = [{
+    `lhs` is [..., m, k] and `rhs` [..., k, n]; `transpose_a` and `transpose_b`
+    mean that an operand is stored with its last two dimensions swapped. A
+    two-dimensional `rhs` is shared by all leading dimensions of `lhs`, as a
+    weight is; otherwise the leading dimensions are equal. `contract_batch`,
+    with `transpose_a`, sums over the leading dimensions: the gradient of a
+    shared weight. Sums in fp32.
+  }];
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs,
+                                 CArg<"bool", "false">:$transposeA,
+                                 CArg<"bool", "false">:$transposeB,
+                                 CArg<"bool", "false">:$contractBatch)>];
+}
+
+//===----------------------------------------------------------------------===//
+// Normalisation and softmax
+//===----------------------------------------------------------------------===//
+
+def Mf_RmsNormOp : Mf_ComputeOp<"rms_norm", "aclnnRmsNorm", "Vector",
+    (ins Mf_FloatTensor:$input, Mf_FloatTensor:$gamma), (ins F64Attr:$epsilon),
+    (outs Mf_FloatTensor:$result, Mf_FloatTensor:$rstd),
+    [Mf_Differentiable, AllTypesMatch<["input", "result"]>]> {
+  let summary = "root-mean-square normalisation over the last dimension";
+  let description = [{
+    result = input * rstd * gamma with rstd = 1/sqrt(mean(input^2) + epsilon),
+    in fp32; `rstd` has the input's shape without its last dimension
+    (Zhang and Sennrich, 2019).
+  }];
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$gamma,
+                                 "double":$epsilon)>];
+}
+
+def Mf_RmsNormGradOp : Mf_ComputeOp<"rms_norm_grad", "aclnnRmsNormGrad", "Vector",
+    (ins Mf_FloatTensor:$output_gradient, Mf_FloatTensor:$input,
+         Mf_FloatTensor:$rstd, Mf_FloatTensor:$gamma), (ins),
+    (outs Mf_FloatTensor:$input_gradient, Mf_FloatTensor:$gamma_gradient),
+    [AllTypesMatch<["output_gradient", "input", "input_gradient"]>,
+     AllTypesMatch<["gamma", "gamma_gradient"]>]> {
+  let summary = "gradients of mf.rms_norm";
+}
+
+def Mf_SoftmaxOp : Mf_ComputeOp<"softmax", "aclnnSoftmax", "Vector",
+    (ins Mf_FloatTensor:$input), (ins), (outs Mf_FloatTensor:$result),
+    [Mf_Differentiable, SameOperandsAndResultType]> {
+  let summary = "softmax over the last dimension";
+}
+
+def Mf_SoftmaxGradOp : Mf_ComputeOp<"softmax_grad", "aclnnSoftmaxBackward", "Vector",
+    (ins Mf_FloatTensor:$output_gradient, Mf_FloatTensor:$output), (ins),
+    (outs Mf_FloatTensor:$input_gradient), [SameOperandsAndResultType]> {
+  let summary = "gradient of mf.softmax, from its result";
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+def Mf_FlashAttentionOp : Mf_ComputeOp<"flash_attention",
+    "aclnnFlashAttentionScore", "Cube",
+    (ins Mf_FloatTensor:$query, Mf_FloatTensor:$key, Mf_FloatTensor:$value),
+    (ins F64Attr:$scale, DefaultValuedAttr<BoolAttr, "true">:$causal),
+    (outs Mf_FloatTensor:$softmax_max, Mf_FloatTensor:$softmax_sum,
+          Mf_FloatTensor:$result),
+    [Mf_Differentiable], ["getFlops"]> {
+  let summary = "softmax(scale * query * key^T) * value, in tiles";
+  let description = [{
+    Query is [batch, heads, sequence, head dimension]; key and value may have
+    fewer heads, of which each serves a group of query heads. Keeps the row
+    maxima and sums of the softmax, [batch, heads, sequence] in fp32, instead
+    of the scores (Dao et al., 2022).
+  }];
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$key,
+                                 "::mlir::Value":$value, "double":$scale,
+                                 "bool":$causal)>];
+}
+
+def Mf_FlashAttentionGradOp : Mf_ComputeOp<"flash_attention_grad",
+    "aclnnFlashAttentionScoreGrad", "Cube",
+    (ins Mf_FloatTensor:$query, Mf_FloatTensor:$key, Mf_FloatTensor:$value,
+         Mf_FloatTensor:$softmax_max, Mf_FloatTensor:$softmax_sum,
+         Mf_FloatTensor:$output, Mf_FloatTensor:$output_gradient),
+    (ins F64Attr:$scale, DefaultValuedAttr<BoolAttr, "true">:$causal),
+    (outs Mf_FloatTensor:$query_gradient, Mf_FloatTensor:$key_gradient,
+          Mf_FloatTensor:$value_gradient),
+    [AllTypesMatch<["query", "query_gradient"]>,
+     AllTypesMatch<["key", "key_gradient"]>,
+     AllTypesMatch<["value", "value_gradient"]>,
+     AllTypesMatch<["output", "output_gradient"]>], ["getFlops"]> {
+  let summary = "gradients of mf.flash_attention";
+}
+
+//===----------------------------------------------------------------------===//
+// Embedding and loss
+//===----------------------------------------------------------------------===//
+
+def Mf_EmbeddingOp : Mf_ComputeOp<"embedding", "aclnnEmbedding", "Vector",
+    (ins Mf_FloatTensor:$table, Mf_IndexTensor:$indices), (ins),
+    (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
+  let summary = "rows of a table by index";
+  let hasVerifier = 1;
+}
+
+def Mf_EmbeddingGradOp : Mf_ComputeOp<"embedding_grad",
+    "aclnnEmbeddingDenseBackward", "Vector",
+    (ins Mf_FloatTensor:$output_gradient, Mf_IndexTensor:$indices), (ins),
+    (outs Mf_FloatTensor:$table_gradient)> {
+  let summary = "gradient of mf.embedding with respect to its table";
+}
+
+def Mf_CrossEntropyOp : Mf_ComputeOp<"cross_entropy", "aclnnCrossEntropyLoss",
+    "Vector", (ins Mf_FloatTensor:$logits, Mf_IndexTensor:$labels),
+    (ins DefaultValuedAttr<I64Attr, "-100">:$ignore_index),
+    (outs Mf_FloatTensor:$loss, Mf_FloatTensor:$logsumexp,
+          Mf_FloatTensor:$count),
+    [Mf_Differentiable]> {
+  let summary = "mean negative log-likelihood of labels";
+  let description = [{
+    Logits are [rows, classes], labels [rows]. Rows whose label is
+    `ignore_index` do not count. The softmax is in fp32. `loss` and `count` are
+    scalars, `logsumexp` is [rows]; loss = sum / (count + 1e-8), as MindSpore
+    Transformers divides.
+  }];
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$logits,
+                                 "::mlir::Value":$labels,
+                                 "int64_t":$ignoreIndex)>];
+}
+
+def Mf_CrossEntropyGradOp : Mf_ComputeOp<"cross_entropy_grad",
+    "aclnnCrossEntropyLossGrad", "Vector",
+    (ins Mf_FloatTensor:$loss_gradient, Mf_FloatTensor:$logits,
+         Mf_IndexTensor:$labels, Mf_FloatTensor:$logsumexp,
+         Mf_FloatTensor:$count),
+    (ins DefaultValuedAttr<I64Attr, "-100">:$ignore_index),
+    (outs Mf_FloatTensor:$logits_gradient),
+    [AllTypesMatch<["logits", "logits_gradient"]>]> {
+  let summary = "gradient of mf.cross_entropy with respect to the logits";
+}
+
+#endif // MF_NETWORK_OPS_TD

@@ -1,0 +1,40 @@
+//===- MfOpBase.td - Base classes of operators -----------------*- tablegen -*-===//
+
+#ifndef MF_OP_BASE_TD
+#define MF_OP_BASE_TD
+
+include "dialects/mf/MfAttributes.td"
+include "dialects/mf/MfInterfaces.td"
+include "dialects/mf/MfTypes.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Mf_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Mf_Dialect, mnemonic, traits>;
+
+// An operator on tensors: pure, at a place in the Cell tree, with a kernel.
+// `kernel` is empty for a view; `overridden` lists the interface methods with
+// a default that the operator answers itself.
+class Mf_ComputeOp<string mnemonic, string kernel, string engine, dag operands,
+                   dag attributes, dag outputs, list<Trait> traits = [],
+                   list<string> overridden = []>
+    : Mf_Op<mnemonic, !listconcat([
+        Pure, DeclareOpInterfaceMethods<Mf_ComputeOpInterface, overridden>],
+      traits)> {
+  let arguments = !con(operands, attributes,
+                       (ins OptionalAttr<StrAttr>:$name,
+                            OptionalAttr<Mf_RecomputeAttr>:$recompute));
+  let results = outputs;
+  let assemblyFormat =
+      "operands attr-dict `:` functional-type(operands, results)";
+  code computeDefs = [{
+    ::llvm::StringRef $cppClass::getKernelName() { return "}] # kernel # [{"; }
+    ::mf::ir::Engine $cppClass::getEngine() { return ::mf::ir::Engine::}]
+      # engine # [{; }
+  }];
+  let extraClassDefinition = computeDefs;
+}
+
+def Mf_Differentiable : DeclareOpInterfaceMethods<Mf_DifferentiableOpInterface>;
+
+#endif // MF_OP_BASE_TD

@@ -1,0 +1,40 @@
+//===- MfOps.h - Operations of the mf dialect ------------------*- C++ -*-===//
+
+#ifndef MF_DIALECTS_MF_MFOPS_H
+#define MF_DIALECTS_MF_MFOPS_H
+
+#include "dialects/mf/MfDialect.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mf::ir {
+
+/// Parses what the functions of a model share: `@name keyword? (%arg: type,
+/// ...)
+/// -> (types) attributes {...} region`. The keyword is the kind of a layer.
+mlir::ParseResult parseModelFunction(mlir::OpAsmParser &parser,
+                                     mlir::OperationState &result);
+void printModelFunction(mlir::OpAsmPrinter &printer,
+                        mlir::FunctionOpInterface function);
+/// Checks that the body ends in an `mf.return` of the function's result types.
+mlir::LogicalResult verifyModelFunction(mlir::FunctionOpInterface function);
+
+} // namespace mf::ir
+
+#define GET_OP_CLASSES
+#include "dialects/mf/MfOps.h.inc"
+
+namespace mf::ir {
+
+/// The `mf.return` that ends `function`.
+inline ReturnOp getReturn(mlir::FunctionOpInterface function) {
+  return llvm::cast<ReturnOp>(
+      function.getFunctionBody().front().getTerminator());
+}
+
+} // namespace mf::ir
+
+#endif // MF_DIALECTS_MF_MFOPS_H

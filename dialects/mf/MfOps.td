@@ -1,0 +1,7 @@
+//===- MfOps.td - All operations of the mf dialect -------------*- tablegen -*-===//
+
+include "dialects/mf/MfElementwiseOps.td"
+include "dialects/mf/MfModelOps.td"
+include "dialects/mf/MfNetworkOps.td"
+include "dialects/mf/MfShapeOps.td"
+include "dialects/mf/MfStepOps.td"

@@ -1,0 +1,279 @@
+//===- MfShapeOps.cpp - Operators that move elements ----------------------===//
+
+#include "dialects/mf/MfOps.h"
+
+using namespace mlir;
+using namespace mf::ir;
+
+static RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// The verifiers' common ending: the result must have `shape` and the input's
+/// element type.
+static LogicalResult verifyResult(Operation *op, ArrayRef<int64_t> shape) {
+  auto input = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto expected = RankedTensorType::get(shape, input.getElementType());
+  if (op->getResult(0).getType() != expected)
+    return op->emitOpError("expected a result of type ")
+           << expected << ", but got " << op->getResult(0).getType();
+  return success();
+}
+
+/// An attribute with one entry per dimension of the input.
+static LogicalResult verifyRank(Operation *op, ArrayRef<int64_t> entries,
+                                StringRef what) {
+  int64_t rank = getTensor(op->getOperand(0)).getRank();
+  if (static_cast<int64_t>(entries.size()) != rank)
+    return op->emitOpError("expected ")
+           << rank << " " << what << ", one per dimension, but got "
+           << entries.size();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// ReshapeOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReshapeOp::verify() {
+  RankedTensorType from = getTensor(getInput()), to = getTensor(getResult());
+  if (from.getElementType() != to.getElementType() ||
+      from.getNumElements() != to.getNumElements())
+    return emitOpError("expected as many elements of the same type, but got ")
+           << from << " and " << to;
+  return success();
+}
+
+void ReshapeOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                              ArrayRef<bool> needed,
+                              MutableArrayRef<Value> operandGradients) {
+  operandGradients[0] = ReshapeOp::create(
+      builder, getLoc(), getInput().getType(), resultGradients.front());
+}
+
+OpFoldResult ReshapeOp::fold(FoldAdaptor) {
+  if (getInput().getType() == getType())
+    return getInput();
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// TransposeOp
+//===----------------------------------------------------------------------===//
+
+void TransposeOp::build(OpBuilder &builder, OperationState &state, Value input,
+                        ArrayRef<int64_t> perm) {
+  SmallVector<int64_t> shape;
+  for (int64_t dimension : perm)
+    shape.push_back(getTensor(input).getDimSize(dimension));
+  build(builder, state,
+        RankedTensorType::get(shape, getTensor(input).getElementType()), input,
+        perm, nullptr, nullptr);
+}
+
+LogicalResult TransposeOp::verify() {
+  if (failed(verifyRank(*this, getPerm(), "dimensions in perm")))
+    return failure();
+  SmallVector<bool> seen(getPerm().size(), false);
+  SmallVector<int64_t> shape;
+  for (int64_t dimension : getPerm()) {
+    if (dimension < 0 || dimension >= static_cast<int64_t>(seen.size()) ||
+        seen[dimension])
+      return emitOpError("expected perm to name each dimension once");
+    seen[dimension] = true;
+    shape.push_back(getTensor(getInput()).getDimSize(dimension));
+  }
+  return verifyResult(*this, shape);
+}
+
+void TransposeOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                                ArrayRef<bool> needed,
+                                MutableArrayRef<Value> operandGradients) {
+  SmallVector<int64_t> inverse(getPerm().size());
+  for (auto [index, dimension] : llvm::enumerate(getPerm()))
+    inverse[dimension] = index;
+  operandGradients[0] =
+      TransposeOp::create(builder, getLoc(), resultGradients.front(), inverse);
+}
+
+//===----------------------------------------------------------------------===//
+// SliceOp and PadOp
+//===----------------------------------------------------------------------===//
+
+void SliceOp::build(OpBuilder &builder, OperationState &state, Value input,
+                    ArrayRef<int64_t> starts, ArrayRef<int64_t> sizes) {
+  build(builder, state,
+        RankedTensorType::get(sizes, getTensor(input).getElementType()), input,
+        starts, sizes, nullptr, nullptr);
+}
+
+LogicalResult SliceOp::verify() {
+  if (failed(verifyRank(*this, getStarts(), "starts")) ||
+      failed(verifyRank(*this, getSizes(), "sizes")))
+    return failure();
+  for (auto [axis, start] : llvm::enumerate(getStarts())) {
+    int64_t size = getSizes()[axis];
+    int64_t extent = getTensor(getInput()).getDimSize(axis);
+    if (start < 0 || size < 0 || start > extent || size > extent - start)
+      return emitOpError("reads ")
+             << size << " elements from " << start << " of dimension " << axis
+             << ", which has " << extent;
+  }
+  return verifyResult(*this, getSizes());
+}
+
+void SliceOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                            ArrayRef<bool> needed,
+                            MutableArrayRef<Value> operandGradients) {
+  SmallVector<int64_t> high;
+  for (auto [axis, start] : llvm::enumerate(getStarts()))
+    high.push_back(getTensor(getInput()).getDimSize(axis) - start -
+                   getSizes()[axis]);
+  operandGradients[0] = PadOp::create(
+      builder, getLoc(), resultGradients.front(), getStarts(), high);
+}
+
+void PadOp::build(OpBuilder &builder, OperationState &state, Value input,
+                  ArrayRef<int64_t> low, ArrayRef<int64_t> high) {
+  SmallVector<int64_t> shape;
+  for (auto [axis, extent] : llvm::enumerate(getTensor(input).getShape()))
+    shape.push_back(low[axis] + extent + high[axis]);
+  build(builder, state,
+        RankedTensorType::get(shape, getTensor(input).getElementType()), input,
+        low, high, nullptr, nullptr);
+}
+
+LogicalResult PadOp::verify() {
+  if (failed(verifyRank(*this, getLow(), "entries in low")) ||
+      failed(verifyRank(*this, getHigh(), "entries in high")))
+    return failure();
+  SmallVector<int64_t> shape;
+  for (auto [axis, extent] :
+       llvm::enumerate(getTensor(getInput()).getShape())) {
+    if (getLow()[axis] < 0 || getHigh()[axis] < 0)
+      return emitOpError("expected no negative padding");
+    shape.push_back(getLow()[axis] + extent + getHigh()[axis]);
+  }
+  return verifyResult(*this, shape);
+}
+
+//===----------------------------------------------------------------------===//
+// ConcatOp
+//===----------------------------------------------------------------------===//
+
+void ConcatOp::build(OpBuilder &builder, OperationState &state,
+                     ValueRange inputs, int64_t axis) {
+  SmallVector<int64_t> shape(getTensor(inputs.front()).getShape());
+  shape[axis] = 0;
+  for (Value input : inputs)
+    shape[axis] += getTensor(input).getDimSize(axis);
+  build(
+      builder, state,
+      RankedTensorType::get(shape, getTensor(inputs.front()).getElementType()),
+      inputs, builder.getI64IntegerAttr(axis), nullptr, nullptr);
+}
+
+LogicalResult ConcatOp::verify() {
+  if (getInputs().empty())
+    return emitOpError("expected at least one input");
+  RankedTensorType first = getTensor(getInputs().front());
+  int64_t axis = getAxis();
+  if (axis < 0 || axis >= first.getRank())
+    return emitOpError("expected an axis below ")
+           << first.getRank() << ", but got " << axis;
+  SmallVector<int64_t> shape(first.getShape());
+  shape[axis] = 0;
+  for (Value input : getInputs()) {
+    RankedTensorType type = getTensor(input);
+    if (type.getRank() != first.getRank() ||
+        type.getElementType() != first.getElementType())
+      return emitOpError("expected inputs of one rank and element type, but "
+                         "got ")
+             << first << " and " << type;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (dim != axis && type.getDimSize(dim) != first.getDimSize(dim))
+        return emitOpError("expected inputs that differ only in dimension ")
+               << axis << ", but got " << first << " and " << type;
+    shape[axis] += type.getDimSize(axis);
+  }
+  return verifyResult(*this, shape);
+}
+
+void ConcatOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                             ArrayRef<bool> needed,
+                             MutableArrayRef<Value> operandGradients) {
+  SmallVector<int64_t> starts(getTensor(getResult()).getRank(), 0);
+  for (auto [index, input] : llvm::enumerate(getInputs())) {
+    if (needed[index])
+      operandGradients[index] =
+          SliceOp::create(builder, getLoc(), resultGradients.front(), starts,
+                          getTensor(input).getShape());
+    starts[getAxis()] += getTensor(input).getDimSize(getAxis());
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// RepeatOp and ReduceSumOp
+//===----------------------------------------------------------------------===//
+
+void RepeatOp::build(OpBuilder &builder, OperationState &state, Value input,
+                     int64_t axis, int64_t repeats) {
+  SmallVector<int64_t> shape(getTensor(input).getShape());
+  shape[axis] *= repeats;
+  build(builder, state,
+        RankedTensorType::get(shape, getTensor(input).getElementType()), input,
+        builder.getI64IntegerAttr(axis), builder.getI64IntegerAttr(repeats),
+        nullptr, nullptr);
+}
+
+LogicalResult RepeatOp::verify() {
+  RankedTensorType input = getTensor(getInput());
+  int64_t axis = getAxis();
+  if (axis < 0 || axis >= input.getRank() || (int64_t)getRepeats() < 1)
+    return emitOpError("expected an axis below ")
+           << input.getRank() << " and at least one repeat";
+  SmallVector<int64_t> shape(input.getShape());
+  shape[axis] *= getRepeats();
+  return verifyResult(*this, shape);
+}
+
+void RepeatOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                             ArrayRef<bool> needed,
+                             MutableArrayRef<Value> operandGradients) {
+  RankedTensorType input = getTensor(getInput());
+  int64_t axis = getAxis();
+  SmallVector<int64_t> shape(input.getShape());
+  shape.insert(shape.begin() + axis + 1, getRepeats());
+  Value grouped = ReshapeOp::create(
+      builder, getLoc(), RankedTensorType::get(shape, input.getElementType()),
+      resultGradients.front());
+  operandGradients[0] =
+      ReduceSumOp::create(builder, getLoc(), grouped, axis + 1);
+}
+
+static SmallVector<int64_t> getReducedShape(ArrayRef<int64_t> shape,
+                                            ArrayRef<int64_t> axes) {
+  SmallVector<int64_t> reduced;
+  for (auto [axis, extent] : llvm::enumerate(shape))
+    if (!llvm::is_contained(axes, static_cast<int64_t>(axis)))
+      reduced.push_back(extent);
+  return reduced;
+}
+
+void ReduceSumOp::build(OpBuilder &builder, OperationState &state, Value input,
+                        ArrayRef<int64_t> axes) {
+  build(
+      builder, state,
+      RankedTensorType::get(getReducedShape(getTensor(input).getShape(), axes),
+                            getTensor(input).getElementType()),
+      input, axes, nullptr, nullptr);
+}
+
+LogicalResult ReduceSumOp::verify() {
+  RankedTensorType input = getTensor(getInput());
+  for (int64_t axis : getAxes())
+    if (axis < 0 || axis >= input.getRank())
+      return emitOpError("expected axes below ")
+             << input.getRank() << ", but got " << axis;
+  return verifyResult(*this, getReducedShape(input.getShape(), getAxes()));
+}

@@ -1,0 +1,91 @@
+//===- MfShapeOps.td - Operators that move elements ------------*- tablegen -*-===//
+
+#ifndef MF_SHAPE_OPS_TD
+#define MF_SHAPE_OPS_TD
+
+include "dialects/mf/MfOpBase.td"
+
+def Mf_ReshapeOp : Mf_ComputeOp<"reshape", "", "Copy",
+    (ins Mf_AnyTensor:$input), (ins), (outs Mf_AnyTensor:$result),
+    [Mf_Differentiable]> {
+  let summary = "the same elements in another shape; a view";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Mf_BarrierOp : Mf_ComputeOp<"barrier", "", "Copy",
+    (ins Mf_AnyTensor:$input, Variadic<Mf_AnyTensor>:$after), (ins),
+    (outs Mf_AnyTensor:$result), [AllTypesMatch<["input", "result"]>]> {
+  let summary = "the same value, not before others are known; a view";
+  let description = [{
+    What recomputation reads. A clone of a forward operator on the barrier's
+    result is another value than the original, so common-subexpression
+    elimination cannot fold it back and keep the original alive; and it cannot
+    run before `after`, gradients of backward, exist.
+  }];
+}
+
+def Mf_TransposeOp : Mf_ComputeOp<"transpose", "aclnnPermute", "Vector",
+    (ins Mf_FloatTensor:$input), (ins DenseI64ArrayAttr:$perm),
+    (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
+  let summary = "permutation of dimensions";
+  let description = [{Dimension `i` of the result is dimension `perm[i]` of the input.}];
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$input,
+                                 "::llvm::ArrayRef<int64_t>":$perm)>];
+}
+
+def Mf_SliceOp : Mf_ComputeOp<"slice", "aclnnSlice", "Vector",
+    (ins Mf_FloatTensor:$input),
+    (ins DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$sizes),
+    (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
+  let summary = "a contiguous part of each dimension";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$input,
+                                 "::llvm::ArrayRef<int64_t>":$starts,
+                                 "::llvm::ArrayRef<int64_t>":$sizes)>];
+}
+
+def Mf_PadOp : Mf_ComputeOp<"pad", "aclnnConstantPadNd", "Vector",
+    (ins Mf_FloatTensor:$input),
+    (ins DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high),
+    (outs Mf_FloatTensor:$result)> {
+  let summary = "zeros around a tensor; the gradient of mf.slice";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$input,
+                                 "::llvm::ArrayRef<int64_t>":$low,
+                                 "::llvm::ArrayRef<int64_t>":$high)>];
+}
+
+def Mf_ConcatOp : Mf_ComputeOp<"concat", "aclnnCat", "Vector",
+    (ins Variadic<Mf_FloatTensor>:$inputs), (ins I64Attr:$axis),
+    (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
+  let summary = "tensors one after another along a dimension";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$inputs,
+                                 "int64_t":$axis)>];
+}
+
+def Mf_RepeatOp : Mf_ComputeOp<"repeat", "aclnnRepeatInterleave", "Vector",
+    (ins Mf_FloatTensor:$input), (ins I64Attr:$axis, I64Attr:$repeats),
+    (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
+  let summary = "each slice along a dimension repeated in place";
+  let description = [{
+    Gives every query head of grouped-query attention its key and value head
+    (`tile_kv` of MindSpore Transformers).
+  }];
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "int64_t":$axis,
+                                 "int64_t":$repeats)>];
+}
+
+def Mf_ReduceSumOp : Mf_ComputeOp<"reduce_sum", "aclnnReduceSum", "Vector",
+    (ins Mf_FloatTensor:$input), (ins DenseI64ArrayAttr:$axes),
+    (outs Mf_FloatTensor:$result)> {
+  let summary = "sum over dimensions, which disappear";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$input,
+                                 "::llvm::ArrayRef<int64_t>":$axes)>];
+}
+
+#endif // MF_SHAPE_OPS_TD

@@ -1,0 +1,212 @@
+//===- MfStepOps.td - Schedules and the optimizer --------------*- tablegen -*-===//
+
+#ifndef MF_STEP_OPS_TD
+#define MF_STEP_OPS_TD
+
+include "dialects/mf/MfModelOps.td"
+
+//===----------------------------------------------------------------------===//
+// Schedule
+//===----------------------------------------------------------------------===//
+
+def Mf_ScheduleOp : Mf_Op<"schedule", [HasParent<"ModelOp">, NoTerminator,
+    SingleBlock, NoRegionArguments]> {
+  let summary = "what one stage runs in one step, in order";
+  let description = [{
+    ```mlir
+    mf.schedule stage 1 {
+      %x = mf.receive from 0 channel "forward.1" micro_batch 0 : tensor<1x8x64xf32>
+      %y, %f = mf.run_forward @chunk1 micro_batch 0 (%x) : ...
+      ...
+    }
+    ```
+  }];
+  let arguments = (ins I64Attr:$stage);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`stage` $stage attr-dict-with-keyword $body";
+}
+
+class Mf_TaskOp<string mnemonic, list<Trait> traits = []>
+    : Mf_Op<mnemonic, !listconcat([HasParent<"ScheduleOp">], traits)>;
+
+def Mf_LoadOp : Mf_TaskOp<"load"> {
+  let summary = "the tokens or labels of one micro-batch, from the host";
+  let arguments = (ins Mf_InputKindAttr:$input, I64Attr:$micro_batch);
+  let results = (outs Mf_IndexTensor:$result);
+  let assemblyFormat = "$input `micro_batch` $micro_batch attr-dict `:` type($result)";
+}
+
+def Mf_RunForwardOp : Mf_TaskOp<"run_forward", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "one run of a chunk's forward function";
+  let arguments = (ins FlatSymbolRefAttr:$forward, I64Attr:$micro_batch,
+                       Variadic<Mf_AnyTensor>:$inputs);
+  let results = (outs Mf_FloatTensor:$output, Mf_FrameType:$frame);
+  let assemblyFormat = [{
+    $forward `micro_batch` $micro_batch `(` $inputs `)` attr-dict `:`
+    functional-type(operands, results)
+  }];
+}
+
+def Mf_LossGradientOp : Mf_TaskOp<"loss_gradient"> {
+  let summary = "the gradient of one micro-batch's loss";
+  let description = [{
+    loss scale / micro-batches: the step's loss is the mean over its
+    micro-batches (MindSpore divides the sensitivity by micro_batch_num).
+  }];
+  let arguments = (ins F64Attr:$value);
+  let results = (outs Mf_FloatTensor:$result);
+  let assemblyFormat = "$value attr-dict `:` type($result)";
+}
+
+def Mf_RunBackwardOp : Mf_TaskOp<"run_backward", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "one run of a chunk's backward function";
+  let description = [{
+    Reads and ends `frame`; adds the parameters' gradients to the stage's
+    accumulated gradients. `inputs` are the arguments of forward that backward
+    reads again.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$backward, I64Attr:$micro_batch,
+                       Mf_FrameType:$frame, Mf_FloatTensor:$output_gradient,
+                       Variadic<Mf_AnyTensor>:$inputs);
+  let results = (outs Optional<Mf_FloatTensor>:$input_gradient);
+  let assemblyFormat = [{
+    $backward `micro_batch` $micro_batch `frame` $frame `(` $output_gradient
+    (`,` $inputs^)? `)` attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def Mf_SendOp : Mf_TaskOp<"send"> {
+  let summary = "a tensor to another stage";
+  let arguments = (ins Mf_FloatTensor:$value, I64Attr:$stage, StrAttr:$channel,
+                       I64Attr:$micro_batch);
+  let assemblyFormat = [{
+    $value `to` $stage `channel` $channel `micro_batch` $micro_batch attr-dict
+    `:` type($value)
+  }];
+}
+
+def Mf_ReceiveOp : Mf_TaskOp<"receive"> {
+  let summary = "a tensor from another stage";
+  let arguments = (ins I64Attr:$stage, StrAttr:$channel, I64Attr:$micro_batch);
+  let results = (outs Mf_FloatTensor:$result);
+  let assemblyFormat = [{
+    `from` $stage `channel` $channel `micro_batch` $micro_batch attr-dict `:`
+    type($result)
+  }];
+}
+
+def Mf_AccumulateLossOp : Mf_TaskOp<"accumulate_loss"> {
+  let summary = "adds one micro-batch's loss to the step's";
+  let arguments = (ins Mf_FloatTensor:$loss);
+  let assemblyFormat = "$loss attr-dict `:` type($loss)";
+}
+
+def Mf_RunUpdateOp : Mf_TaskOp<"run_update", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "clipping and the optimizer, once all gradients are summed";
+  let arguments = (ins FlatSymbolRefAttr:$update);
+  let assemblyFormat = "$update attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Optimizer
+//===----------------------------------------------------------------------===//
+
+def Mf_UpdateOp : Mf_FunctionOp<"update", (ins I64Attr:$stage),
+    [HasParent<"ModelOp">]> {
+  let summary = "what a stage does with its accumulated gradients";
+  let description = [{
+    Takes the learning rate and the step number, scalars in fp32.
+  }];
+}
+
+def Mf_ReduceTiedOp : Mf_Op<"reduce_tied", [HasParent<"UpdateOp">]> {
+  let summary = "the sum of the gradients of tied parameters";
+  let description = [{
+    Both parameters' gradients become the sum of both. `stages` are the two
+    stages that hold them; where they differ the sum is an all-reduce.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$owner, FlatSymbolRefAttr:$tied,
+                       I64ArrayAttr:$stages);
+  let assemblyFormat = "$owner `,` $tied `stages` $stages attr-dict";
+}
+
+def Mf_GradientNormsOp : Mf_Op<"gradient_norms", [HasParent<"UpdateOp">]> {
+  let summary = "the norm of each gradient, at its place among all parameters";
+  let description = [{
+    Result element `positions[i]` is the norm of the gradient of
+    `parameters[i]`, all others are 0. Places do not depend on the stages, so
+    summing the vector over stages, and then over its elements, gives the same
+    bits for any number of stages.
+  }];
+  let arguments = (ins FlatSymbolRefArrayAttr:$parameters,
+                       I64ArrayAttr:$positions);
+  let results = (outs Mf_FloatTensor:$result);
+  let assemblyFormat = "$parameters `at` $positions attr-dict `:` type($result)";
+}
+
+def Mf_AllReduceOp : Mf_Op<"all_reduce", [HasParent<"UpdateOp">,
+    AllTypesMatch<["input", "result"]>]> {
+  let summary = "sum over all stages";
+  let arguments = (ins Mf_FloatTensor:$input);
+  let results = (outs Mf_FloatTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$input), [{
+    build($_builder, $_state, input.getType(), input);
+  }]>];
+}
+
+def Mf_ScaleGradientsOp : Mf_Op<"scale_gradients", [HasParent<"UpdateOp">]> {
+  let summary = "multiplies gradients in place";
+  let arguments = (ins Mf_FloatTensor:$factor,
+                       FlatSymbolRefArrayAttr:$parameters);
+  let assemblyFormat = "$parameters `by` $factor attr-dict `:` type($factor)";
+}
+
+def Mf_AdamWOp : Mf_Op<"adamw", [HasParent<"UpdateOp">]> {
+  let summary = "one AdamW step of one parameter, in place";
+  let description = [{
+    m = beta1 m + (1-beta1) g, v = beta2 v + (1-beta2) g^2; without
+    `bias_correction` the step is lr (m / (sqrt(v) + eps) + weight_decay w), as
+    MindSpore's AdamWeightDecay; with it that of Loshchilov and Hutter, 2019.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$param, Mf_FloatTensor:$learning_rate,
+                       Mf_FloatTensor:$step, F64Attr:$beta1, F64Attr:$beta2,
+                       F64Attr:$eps, F64Attr:$weight_decay,
+                       BoolAttr:$bias_correction);
+  let assemblyFormat = [{
+    $param `,` $learning_rate `,` $step attr-dict `:` type($learning_rate) `,` type($step)
+  }];
+}
+
+def Mf_ReportOp : Mf_Op<"report", [HasParent<"UpdateOp">]> {
+  let summary = "a scalar that the host gets at the end of the step";
+  let arguments = (ins Mf_FloatTensor:$value, StrAttr:$quantity);
+  let assemblyFormat = "$quantity `,` $value attr-dict `:` type($value)";
+}
+
+// Scalar and vector arithmetic of the clipping coefficient.
+class Mf_ScalarOp<string mnemonic, string kernel, dag attributes = (ins)>
+    : Mf_ComputeOp<mnemonic, kernel, "Vector", (ins Mf_FloatTensor:$input),
+                   attributes, (outs Mf_FloatTensor:$result),
+                   [SameOperandsAndResultType]>;
+
+def Mf_SqrtOp : Mf_ScalarOp<"sqrt", "aclnnSqrt"> {
+  let summary = "square root";
+}
+def Mf_ReciprocalOp : Mf_ScalarOp<"reciprocal", "aclnnReciprocal"> {
+  let summary = "1 / x";
+}
+def Mf_AddScalarOp : Mf_ScalarOp<"add_scalar", "aclnnAdds", (ins F64Attr:$value)> {
+  let summary = "sum with a constant";
+}
+def Mf_ClampMinOp : Mf_ScalarOp<"clamp_min", "aclnnClampMin", (ins F64Attr:$value)> {
+  let summary = "the larger of x and a constant";
+}
+def Mf_ClampMaxOp : Mf_ScalarOp<"clamp_max", "aclnnClampMax", (ins F64Attr:$value)> {
+  let summary = "the smaller of x and a constant";
+}
+
+#endif // MF_STEP_OPS_TD

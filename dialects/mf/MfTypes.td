@@ -1,0 +1,41 @@
+//===- MfTypes.td - Types of the mf dialect --------------------*- tablegen -*-===//
+
+#ifndef MF_TYPES_TD
+#define MF_TYPES_TD
+
+include "dialects/mf/MfDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinTypes.td"
+
+class Mf_Type<string className, string typeMnemonic>
+    : TypeDef<Mf_Dialect, className> {
+  let mnemonic = typeMnemonic;
+}
+
+def Mf_HostType : Mf_Type<"Host", "host"> {
+  let summary = "a tensor that lies in host memory";
+  let description = [{
+    The type of an activation that has left device memory: `mf.offload` makes
+    it in forward, `mf.prefetch` reads it in backward. No other operation takes
+    it, so a forgotten copy is a type error.
+  }];
+  let parameters = (ins "::mlir::RankedTensorType":$tensor);
+  let assemblyFormat = "`<` $tensor `>`";
+}
+
+def Mf_FrameType : Mf_Type<"Frame", "frame"> {
+  let summary = "the residuals of one chunk and micro-batch";
+  let description = [{
+    What a run of a forward function keeps for its backward function. A
+    schedule passes residuals as one value, so that its size does not grow
+    with the number of residuals.
+  }];
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$chunk);
+  let assemblyFormat = "`<` $chunk `>`";
+}
+
+def Mf_FloatTensor : TensorOf<[F32, BF16, F16]>;
+def Mf_IndexTensor : TensorOf<[I32]>;
+def Mf_AnyTensor : TensorOf<[F32, BF16, F16, I32]>;
+
+#endif // MF_TYPES_TD
