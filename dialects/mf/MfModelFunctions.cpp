@@ -58,12 +58,10 @@ void mf::ir::printModelFunction(OpAsmPrinter &printer,
   printer.printSymbolName(function.getName());
   if (auto layer = dyn_cast<LayerOp>(function.getOperation()))
     printer << ' ' << stringifyLayerKind(layer.getKind());
-  else
-    printer << ' ';
-  call_interface_impl::printFunctionSignature(
-      printer, function.getArgumentTypes(), function.getArgAttrsAttr(),
-      /*isVariadic=*/false, function.getResultTypes(),
-      function.getResAttrsAttr(), &function.getFunctionBody());
+  printer << ' ';
+  function_interface_impl::printFunctionSignature(
+      printer, function, function.getArgumentTypes(), /*isVariadic=*/false,
+      function.getResultTypes());
   SmallVector<StringRef> elided = {SymbolTable::getSymbolAttrName(),
                                    "function_type", "arg_attrs", "res_attrs"};
   if (isa<LayerOp>(function.getOperation()))
