@@ -1,0 +1,72 @@
+//===- AllocationProblem.h - Static memory allocation ---------*- C++ -*-===//
+//
+// The problem of giving every buffer with a known lifetime an offset in one
+// arena, such that no two buffers that are alive together share an address.
+// Solvers are free functions over it (FirstFit.h, CapacitySearch.h,
+// AllocationPlan.h); this class says what a well-formed problem and a legal
+// solution are.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_MEMORY_ALLOCATIONPROBLEM_H
+#define MF_MEMORY_ALLOCATIONPROBLEM_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mf::memory {
+
+/// A buffer of `size` bytes alive in [lower, upper). Time has no unit: only
+/// the order of its points counts.
+struct Buffer {
+  std::string id;
+  int64_t lower = 0;
+  int64_t upper = 0;
+  int64_t size = 0;
+  /// The offset is a multiple of it. Any positive number.
+  int64_t alignment = 1;
+  /// The offset that the buffer must have.
+  std::optional<int64_t> fixedOffset;
+  /// An offset that was good in a similar problem. Solvers try it first and
+  /// are free to choose another.
+  std::optional<int64_t> hint;
+};
+
+/// A lower bound on the arena, and a time at which it is reached.
+struct LiveBound {
+  int64_t bytes = 0;
+  int64_t time = 0;
+};
+
+/// Buffers, and the size of the arena if it is limited.
+struct AllocationProblem {
+  std::vector<Buffer> buffers;
+  std::optional<int64_t> capacity;
+
+  /// Tells whether the problem is well-formed: lifetimes are not empty, sizes
+  /// are not negative and their sum cannot overflow, alignments are positive,
+  /// fixed offsets are aligned and do not contradict each other. A buffer of
+  /// size zero is allowed. The error names the buffer.
+  llvm::Error check() const;
+
+  /// The largest sum of sizes alive at one time (the first such time), each
+  /// size rounded up to the greatest common divisor of all alignments but for
+  /// what the topmost buffer may leave unused. Needs a well-formed problem.
+  LiveBound maxLive() const;
+
+  /// Tells whether `offsets` (one per buffer, in order) solve the problem: no
+  /// overlap in time and address, alignments and fixed offsets honoured, all
+  /// within the capacity. The error names the buffers. O(n log n).
+  llvm::Error verify(llvm::ArrayRef<int64_t> offsets) const;
+
+  /// The end of the highest buffer at the given offsets, in bytes.
+  int64_t getPeak(llvm::ArrayRef<int64_t> offsets) const;
+};
+
+} // namespace mf::memory
+
+#endif // MF_MEMORY_ALLOCATIONPROBLEM_H

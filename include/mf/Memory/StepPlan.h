@@ -1,0 +1,93 @@
+//===- StepPlan.h - Compact memory plan of a training step ----*- C++ -*-===//
+//
+// A plan gives every buffer of a StepProblem its place in one arena. It holds
+// offsets inside frames and inside the scratch of a routine once per chunk,
+// and one frame base and one scratch base per task:
+//
+//   residual       frameBase(task)   + residualOffset
+//   temporary      frameBase(task)   + offset    in a part of the task's own
+//                                                frame that is not yet, or no
+//                                                longer, alive
+//               or scratchBase(task) + offset
+//   task buffer, persistent buffer               an offset in the arena
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_MEMORY_STEPPLAN_H
+#define MF_MEMORY_STEPPLAN_H
+
+#include "mf/Memory/StepProblem.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mf::memory {
+
+/// Where a temporary is, relative to a base of the task that runs it.
+struct TemporaryPlace {
+  enum class Region { Frame, Scratch };
+  Region region = Region::Scratch;
+  int64_t offset = 0;
+};
+
+/// Layout of a routine's temporaries, in the order of the problem.
+/// `scratchSize` is 0 if all of them are in the frame.
+struct RoutineLayout {
+  int64_t scratchSize = 0;
+  std::vector<TemporaryPlace> temporaries;
+};
+
+/// Layout of a frame: its size and the offset of each residual in it.
+struct FrameLayout {
+  int64_t size = 0;
+  std::vector<int64_t> residualOffsets;
+};
+
+/// The bases of a task in the arena. `frameBase` is 0 for a routine without
+/// frame, and `scratchBase` for a routine whose scratch is empty.
+struct TaskBases {
+  int64_t frameBase = 0;
+  int64_t scratchBase = 0;
+};
+
+/// The plan. All vectors are in the order of the problem's.
+struct StepPlan {
+  std::vector<FrameLayout> frames;
+  std::vector<RoutineLayout> routines;
+  std::vector<TaskBases> tasks;
+  std::vector<int64_t> taskBufferOffsets;
+  std::vector<int64_t> persistentOffsets;
+  int64_t arenaSize = 0;
+  /// StepProblem::maxLive() of the planned problem.
+  StepLiveBound bound;
+
+  /// How far the arena is above the bound, relative to it.
+  double getGap() const;
+
+  /// Tells whether the plan is legal for `problem`: shapes agree, everything is
+  /// aligned and inside the arena, and no two buffers that are alive together
+  /// share an address. It takes a frame as a block for as long as its instance
+  /// lives, so it accepts no illegal plan; a legal plan that puts one thing
+  /// into a hole of another task's frame would be refused.
+  llvm::Error verify(const StepProblem &problem) const;
+
+  /// Prints the plan as text, a line per buffer and per task.
+  void print(const StepProblem &problem, llvm::raw_ostream &os) const;
+};
+
+/// Limits on the planner's work. Work is counted, not timed: the same problem
+/// and options give the same plan on every machine.
+struct StepPlanOptions {
+  /// Further improvement is tried while the arena is more than this above the
+  /// bound.
+  double acceptableGap = 0.001;
+  /// Elementary steps (a comparison of two lifetimes or so) per packing; about
+  /// 10 ns each.
+  int64_t packingWork = 2'000'000;
+};
+
+/// Plans a well-formed problem; an error of check() otherwise.
+llvm::Expected<StepPlan> planStep(const StepProblem &problem,
+                                  const StepPlanOptions &options = {});
+
+} // namespace mf::memory
+
+#endif // MF_MEMORY_STEPPLAN_H

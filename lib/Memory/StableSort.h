@@ -1,0 +1,35 @@
+//===- StableSort.h - Sorting indices -------------------------*- C++ -*-===//
+
+#ifndef MF_MEMORY_STABLESORT_H
+#define MF_MEMORY_STABLESORT_H
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace mf::memory {
+
+/// Sorts indices by `less`, and those that it leaves equal by their number.
+template <typename Index, typename Less>
+void sortIndices(std::vector<Index> &indices, Less less) {
+  std::sort(indices.begin(), indices.end(), [&](Index a, Index b) {
+    if (less(a, b))
+      return true;
+    if (less(b, a))
+      return false;
+    return a < b;
+  });
+}
+
+/// The indices 0 to count - 1, sorted by `less`.
+template <typename Index, typename Less>
+std::vector<Index> getSortedIndices(size_t count, Less less) {
+  std::vector<Index> indices(count);
+  std::iota(indices.begin(), indices.end(), 0);
+  sortIndices(indices, less);
+  return indices;
+}
+
+} // namespace mf::memory
+
+#endif // MF_MEMORY_STABLESORT_H

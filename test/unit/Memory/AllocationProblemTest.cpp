@@ -1,0 +1,182 @@
+//===- AllocationProblemTest.cpp - What is well-formed and legal ----------===//
+
+#include "mf/Memory/AllocationProblem.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <random>
+
+using namespace mf::memory;
+using testing::HasSubstr;
+
+namespace {
+
+Buffer makeBuffer(std::string id, int64_t lower, int64_t upper, int64_t size,
+                  int64_t alignment = 1) {
+  Buffer buffer;
+  buffer.id = std::move(id);
+  buffer.lower = lower;
+  buffer.upper = upper;
+  buffer.size = size;
+  buffer.alignment = alignment;
+  return buffer;
+}
+
+Buffer makeFixed(std::string id, int64_t lower, int64_t upper, int64_t size,
+                 int64_t offset) {
+  Buffer buffer = makeBuffer(std::move(id), lower, upper, size);
+  buffer.fixedOffset = offset;
+  return buffer;
+}
+
+std::string checkError(std::vector<Buffer> buffers) {
+  AllocationProblem problem;
+  problem.buffers = std::move(buffers);
+  return llvm::toString(problem.check());
+}
+
+TEST(AllocationProblem, AcceptsEmptyAndZeroSizes) {
+  EXPECT_EQ(checkError({}), "");
+  EXPECT_EQ(checkError({makeBuffer("a", 0, 1, 0)}), "");
+  AllocationProblem empty;
+  EXPECT_EQ(empty.maxLive().bytes, 0);
+  EXPECT_EQ(llvm::toString(empty.verify({})), "");
+}
+
+TEST(AllocationProblem, CheckNamesTheBuffer) {
+  EXPECT_EQ(checkError({makeBuffer("a", 3, 3, 1)}),
+            "buffer 'a' has an empty lifetime [3, 3), expected lower < upper");
+  EXPECT_EQ(checkError({makeBuffer("b", 0, 1, -5)}),
+            "buffer 'b' has the negative size -5");
+  EXPECT_EQ(checkError({makeBuffer("c", 0, 1, 5, 0)}),
+            "buffer 'c' has the alignment 0, expected a positive number");
+  EXPECT_EQ(checkError({makeBuffer("d", 0, 1, 1), makeBuffer("d", 0, 1, 1)}),
+            "two buffers have the name 'd'");
+  EXPECT_EQ(checkError({makeFixed("e", 0, 1, 1, -1)}),
+            "buffer 'e' has the negative fixed offset -1");
+}
+
+TEST(AllocationProblem, CheckFindsSumsThatOverflow) {
+  int64_t huge = int64_t(1) << 60;
+  EXPECT_EQ(checkError({makeBuffer("a", 0, 1, huge)}), "");
+  EXPECT_THAT(
+      checkError({makeBuffer("a", 0, 1, huge), makeBuffer("b", 0, 1, huge)}),
+      HasSubstr("up to buffer 'b' exceed 2^61 bytes"));
+  EXPECT_THAT(
+      checkError({makeBuffer("a", 0, 1, 1, std::numeric_limits<int64_t>::max()),
+                  makeBuffer("b", 0, 1, 1)}),
+      HasSubstr("exceed 2^61 bytes"));
+  EXPECT_THAT(checkError({makeFixed("a", 0, 1, 1,
+                                    std::numeric_limits<int64_t>::max())}),
+              HasSubstr("exceed 2^61 bytes"));
+}
+
+TEST(AllocationProblem, CheckFindsContradictingFixedOffsets) {
+  EXPECT_EQ(
+      checkError({makeFixed("a", 0, 5, 10, 0), makeFixed("b", 5, 9, 10, 5)}),
+      "");
+  EXPECT_EQ(
+      checkError({makeFixed("a", 0, 6, 10, 0), makeFixed("b", 5, 9, 10, 5)}),
+      "buffer 'a' at [0, 10) and buffer 'b' at [5, 15) share an address "
+      "and are both alive at time 5");
+  AllocationProblem problem;
+  problem.buffers = {makeFixed("a", 0, 1, 10, 20)};
+  problem.capacity = 29;
+  EXPECT_EQ(llvm::toString(problem.check()),
+            "buffer 'a' is fixed at [20, 30), beyond the capacity 29");
+}
+
+TEST(AllocationProblem, MaxLiveIsTheFullestTime) {
+  AllocationProblem problem;
+  problem.buffers = {makeBuffer("a", 0, 4, 10), makeBuffer("b", 2, 6, 20),
+                     makeBuffer("c", 4, 8, 15), makeBuffer("d", 6, 7, 1)};
+  LiveBound bound = problem.maxLive();
+  EXPECT_EQ(bound.bytes, 35);
+  EXPECT_EQ(bound.time, 4);
+}
+
+TEST(AllocationProblem, MaxLiveCountsAlignedSizesButForTheTopmost) {
+  AllocationProblem problem;
+  problem.buffers = {makeBuffer("a", 0, 1, 100, 512),
+                     makeBuffer("b", 0, 1, 500, 512)};
+  // b at 0 and a at 512.
+  EXPECT_EQ(problem.maxLive().bytes, 612);
+  EXPECT_EQ(llvm::toString(problem.verify({512, 0})), "");
+  EXPECT_EQ(problem.getPeak({512, 0}), 612);
+  // A buffer without alignment can fill the rest of another's block.
+  problem.buffers[0].alignment = 1;
+  EXPECT_EQ(problem.maxLive().bytes, 600);
+}
+
+TEST(AllocationProblem, VerifyFindsEveryKindOfWrongOffset) {
+  AllocationProblem problem;
+  problem.buffers = {makeBuffer("a", 0, 4, 10, 4), makeBuffer("b", 3, 6, 20),
+                     makeFixed("c", 4, 8, 15, 40)};
+  problem.capacity = 60;
+  auto verify = [&](std::vector<int64_t> offsets) {
+    return llvm::toString(problem.verify(offsets));
+  };
+  EXPECT_EQ(verify({0, 10, 40}), "");
+  EXPECT_EQ(verify({20, 0, 40}), "");
+  EXPECT_EQ(verify({0, 10}), "expected 3 offsets, found 2");
+  EXPECT_EQ(verify({0, 9, 40}),
+            "buffer 'a' at [0, 10) and buffer 'b' at [9, 29) share an address "
+            "and are both alive at time 3");
+  EXPECT_EQ(verify({8, 9, 40}),
+            "buffer 'a' at [8, 18) and buffer 'b' at [9, 29) share an address "
+            "and are both alive at time 3");
+  EXPECT_EQ(verify({2, 20, 40}),
+            "buffer 'a' is at 2, which is not a multiple of its alignment 4");
+  EXPECT_EQ(verify({0, 41, 40}),
+            "buffer 'b' is at 41 and ends at 61, beyond the capacity 60");
+  EXPECT_EQ(verify({0, 10, 41}), "buffer 'c' is at 41, but is fixed at 40");
+  EXPECT_THAT(verify({-4, 10, 40}), HasSubstr("buffer 'a' is at -4"));
+  EXPECT_THAT(verify({0, std::numeric_limits<int64_t>::max(), 40}),
+              HasSubstr("an end below 2^63"));
+}
+
+/// The meaning of verify(), in quadratic time.
+bool overlaps(const AllocationProblem &problem,
+              const std::vector<int64_t> &offsets) {
+  for (size_t i = 0; i < offsets.size(); ++i)
+    for (size_t j = 0; j < i; ++j) {
+      const Buffer &a = problem.buffers[i], &b = problem.buffers[j];
+      if (a.lower < b.upper && b.lower < a.upper &&
+          offsets[i] < offsets[j] + b.size && offsets[j] < offsets[i] + a.size)
+        return true;
+    }
+  return false;
+}
+
+TEST(AllocationProblem, VerifyAndMaxLiveAgreeWithTheirMeaning) {
+  std::mt19937 random(1);
+  int legal = 0;
+  for (int round = 0; round < 2000; ++round) {
+    AllocationProblem problem;
+    std::vector<int64_t> offsets;
+    int count = 1 + random() % 6;
+    for (int i = 0; i < count; ++i) {
+      int64_t lower = random() % 10;
+      problem.buffers.push_back(makeBuffer(std::to_string(i), lower,
+                                           lower + 1 + random() % 5,
+                                           1 + random() % 8));
+      offsets.push_back(random() % 24);
+    }
+    ASSERT_EQ(llvm::toString(problem.check()), "");
+    bool expected = !overlaps(problem, offsets);
+    legal += expected;
+    EXPECT_EQ(llvm::toString(problem.verify(offsets)).empty(), expected);
+    int64_t most = 0;
+    for (int64_t time = 0; time < 16; ++time) {
+      int64_t live = 0;
+      for (const Buffer &buffer : problem.buffers)
+        if (buffer.lower <= time && time < buffer.upper)
+          live += buffer.size;
+      most = std::max(most, live);
+    }
+    EXPECT_EQ(problem.maxLive().bytes, most);
+  }
+  EXPECT_GT(legal, 200);
+  EXPECT_LT(legal, 1800);
+}
+
+} // namespace

@@ -1,0 +1,102 @@
+//===- FirstFitTest.cpp - Fast allocation heuristics ----------------------===//
+
+#include "mf/Memory/FirstFit.h"
+#include "gtest/gtest.h"
+#include <random>
+
+using namespace mf::memory;
+
+namespace {
+
+AllocationProblem makeRandom(unsigned seed, size_t count, int64_t horizon,
+                             int64_t longest) {
+  std::mt19937 random(seed);
+  AllocationProblem problem;
+  for (size_t i = 0; i < count; ++i) {
+    Buffer buffer;
+    buffer.id = std::to_string(i);
+    buffer.lower = random() % horizon;
+    buffer.upper = buffer.lower + 1 + random() % longest;
+    buffer.size = random() % 4 == 0 ? 0 : 1 + random() % 5000;
+    buffer.alignment = 1 << (random() % 4 * 3);
+    problem.buffers.push_back(buffer);
+  }
+  return problem;
+}
+
+TEST(FirstFit, PlacesRandomProblemsLegally) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    AllocationProblem problem = makeRandom(seed, 1 + seed, 50, 1 + seed % 40);
+    ASSERT_EQ(llvm::toString(problem.check()), "");
+    Placement placement = solveFirstFit(problem);
+    EXPECT_EQ(llvm::toString(problem.verify(placement.offsets)), "");
+    EXPECT_EQ(problem.getPeak(placement.offsets), placement.peak);
+    EXPECT_GE(placement.peak, problem.maxLive().bytes);
+    EXPECT_EQ(solveFirstFit(problem).offsets, placement.offsets);
+  }
+}
+
+TEST(FirstFit, HonoursFixedOffsets) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    AllocationProblem problem = makeRandom(seed, 60, 50, 20);
+    // Fix some buffers where an earlier placement had them, moved up.
+    Placement before = solveFirstFit(problem);
+    for (size_t i = 0; i < problem.buffers.size(); i += 3)
+      problem.buffers[i].fixedOffset = before.offsets[i] + 4096;
+    ASSERT_EQ(llvm::toString(problem.check()), "");
+    Placement placement = solveFirstFit(problem);
+    EXPECT_EQ(llvm::toString(problem.verify(placement.offsets)), "");
+    EXPECT_EQ(problem.getPeak(placement.offsets), placement.peak);
+  }
+}
+
+TEST(FirstFit, ReachesTheBoundOnNestedLifetimes) {
+  AllocationProblem problem;
+  for (int64_t i = 0; i < 100; ++i) {
+    Buffer buffer;
+    buffer.id = std::to_string(i);
+    buffer.lower = i;
+    buffer.upper = 200 - i;
+    buffer.size = 1 + i * 37 % 11;
+    problem.buffers.push_back(buffer);
+  }
+  EXPECT_EQ(solveFirstFit(problem).peak, problem.maxLive().bytes);
+}
+
+TEST(FirstFit, HintsRecoverASolution) {
+  // A packing without a gap, cut at random; its offsets are the hints.
+  std::mt19937 random(7);
+  AllocationProblem problem;
+  int64_t address = 0;
+  for (int row = 0; row < 20; ++row) {
+    int64_t height = 1 + random() % 100, time = 0;
+    while (time < 1000) {
+      int64_t end = std::min<int64_t>(1000, time + 1 + random() % 300);
+      Buffer buffer;
+      buffer.id = std::to_string(problem.buffers.size());
+      buffer.lower = time;
+      buffer.upper = end;
+      buffer.size = height;
+      buffer.hint = address;
+      problem.buffers.push_back(buffer);
+      time = end;
+    }
+    address += height;
+  }
+  EXPECT_EQ(problem.maxLive().bytes, address);
+  EXPECT_EQ(solveFirstFit(problem).peak, address);
+}
+
+TEST(FirstFit, StaysWithinItsWorkOnManyBuffers) {
+  AllocationProblem problem = makeRandom(3, 200000, 1000000, 300);
+  Placement placement = solveFirstFit(problem);
+  EXPECT_EQ(llvm::toString(problem.verify(placement.offsets)), "");
+  // All alive together: quadratically many overlaps.
+  AllocationProblem dense = makeRandom(4, 20000, 10, 1000);
+  FirstFitOptions options;
+  options.work = 1000;
+  placement = solveFirstFit(dense, options);
+  EXPECT_EQ(llvm::toString(dense.verify(placement.offsets)), "");
+}
+
+} // namespace

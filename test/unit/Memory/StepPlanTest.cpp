@@ -1,0 +1,301 @@
+//===- StepPlanTest.cpp - Compact plans of training steps -----------------===//
+
+#include "mf/Memory/StepPlan.h"
+#include "ExpandedStep.h"
+#include "TransformerStep.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <random>
+
+using namespace mf::memory;
+using testing::HasSubstr;
+
+namespace {
+
+/// Forward and backward of one chunk; two micro-batches, at most two in flight.
+StepProblem makeSmallStep() {
+  StepProblem step;
+  step.alignment = 16;
+  step.routines = {
+      {"forward", 4, {{"t0", 32, 0, 2}, {"t1", 16, 2, 4}}},
+      {"backward", 4, {{"g0", 48, 0, 2}, {"g1", 32, 2, 4}, {"g2", 0, 1, 3}}},
+      {"update", 1, {{"u", 64, 0, 1}}}};
+  step.frames = {
+      {"chunk", {0, 1}, {{"r0", 16, 0, 0, 1, 4}, {"r1", 40, 0, 1, 1, 2}}}};
+  step.tasks = {{0, 0}, {0, 1}, {1, 0}, {1, 1}, {2, 0}};
+  step.taskBuffers = {{"message", 16, {0, 0}, {1, 2}}};
+  step.persistentBuffers = {{"weight", 100}};
+  return step;
+}
+
+void expectLegal(const StepProblem &step, const StepPlan &plan) {
+  EXPECT_EQ(llvm::toString(plan.verify(step)), "");
+  ExpandedStep expanded = expandStep(step, &plan);
+  ASSERT_EQ(llvm::toString(expanded.problem.check()), "");
+  EXPECT_EQ(llvm::toString(expanded.problem.verify(expanded.offsets)), "");
+  EXPECT_EQ(expanded.problem.maxLive().bytes, plan.bound.bytes);
+  EXPECT_EQ(step.maxLive().bytes, plan.bound.bytes);
+  EXPECT_GE(plan.arenaSize, plan.bound.bytes);
+  int64_t live = 0;
+  for (const LiveBuffer &buffer : step.liveAt(plan.bound.moment))
+    live += buffer.size;
+  EXPECT_EQ(live, plan.bound.bytes);
+}
+
+TEST(StepPlan, PlansASmallStep) {
+  StepProblem step = makeSmallStep();
+  // Task 1 at instruction 1: weight 112, both frames of 64, t0 32, message 16.
+  StepLiveBound bound = step.maxLive();
+  EXPECT_EQ(bound.bytes, 112 + 64 + 64 + 32 + 16);
+  EXPECT_TRUE((bound.moment == Moment{1, 1}));
+  llvm::Expected<StepPlan> plan = planStep(step);
+  ASSERT_TRUE(static_cast<bool>(plan));
+  expectLegal(step, *plan);
+  EXPECT_EQ(plan->arenaSize, bound.bytes);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  plan->print(step, os);
+  EXPECT_THAT(text, HasSubstr("arena 288 bytes, bound 288 bytes at instruction "
+                              "1 of task 1, gap 0.000 %\n"));
+  EXPECT_THAT(text, HasSubstr("\n  residual 'r1' at 16 size 40\n"));
+  EXPECT_THAT(text, HasSubstr("\ntask 3 'backward' instance 1 frame "));
+}
+
+TEST(StepPlan, ShowsWhatIsAliveLargestFirst) {
+  StepProblem step = makeSmallStep();
+  std::vector<std::string> names;
+  for (const LiveBuffer &buffer : step.liveAt({2, 2}))
+    names.push_back((buffer.owner + "/" + buffer.name + "/" +
+                     std::to_string(buffer.instance) + "/" +
+                     std::to_string(buffer.size))
+                        .str());
+  EXPECT_THAT(names, testing::ElementsAre("/weight/-1/112", "chunk/r1/1/48",
+                                          "backward/g1/0/32", "chunk/r0/0/16",
+                                          "chunk/r0/1/16", "backward/g2/0/0"));
+}
+
+TEST(StepPlan, CheckNamesWhatIsWrong) {
+  auto check = [](auto change) {
+    StepProblem step = makeSmallStep();
+    change(step);
+    return llvm::toString(step.check());
+  };
+  EXPECT_EQ(check([](StepProblem &) {}), "");
+  EXPECT_EQ(check([](StepProblem &s) { s.alignment = 0; }),
+            "the alignment is 0, expected a positive number");
+  EXPECT_EQ(check([](StepProblem &s) { s.routines[2].length = 0; }),
+            "routine 'update' has 0 instructions, expected at least 1");
+  EXPECT_EQ(check([](StepProblem &s) { s.routines[0].temporaries[1].end = 5; }),
+            "temporary 't1' of routine 'forward' is alive at [2, 5), expected "
+            "a part of the routine's [0, 4)");
+  EXPECT_EQ(
+      check([](StepProblem &s) { s.routines[0].temporaries[1].size = -1; }),
+      "temporary 't1' of routine 'forward' has the negative size -1");
+  EXPECT_EQ(check([](StepProblem &s) { s.frames[0].phases[1] = 3; }),
+            "phase 1 of frame 'chunk' is routine 3, but there are 3");
+  EXPECT_EQ(check([](StepProblem &s) { s.frames[0].phases[1] = 0; }),
+            "routine 'forward' is a phase of frame 'chunk' and again of frame "
+            "'chunk'");
+  EXPECT_EQ(
+      check([](StepProblem &s) { s.frames[0].residuals[0].deathPhase = 2; }),
+      "residual 'r0' of frame 'chunk' is born in phase 0 and dies in "
+      "phase 2, expected a later one of the frame's 2");
+  EXPECT_EQ(check([](StepProblem &s) { s.frames[0].residuals[0].birth = 4; }),
+            "residual 'r0' of frame 'chunk' is born at instruction 4 of "
+            "'forward', which has 4");
+  EXPECT_EQ(check([](StepProblem &s) { s.frames[0].residuals[0].death = 5; }),
+            "residual 'r0' of frame 'chunk' dies at instruction 5 of "
+            "'backward', which has 4");
+  EXPECT_EQ(check([](StepProblem &s) { s.tasks[4].routine = 9; }),
+            "task 4 runs routine 9, but there are 3");
+  EXPECT_EQ(check([](StepProblem &s) { std::swap(s.tasks[0], s.tasks[2]); }),
+            "task 0 runs phase 1 of frame 'chunk' for instance 0, expected "
+            "phase 0");
+  EXPECT_EQ(check([](StepProblem &s) { s.tasks[3].routine = 2; }),
+            "instance 1 of frame 'chunk' runs 1 of its 2 phases");
+  EXPECT_EQ(check([](StepProblem &s) { s.taskBuffers[0].end = {0, 0}; }),
+            "task buffer 'message' begins at (0, 0) and ends no later, at (0, "
+            "0)");
+  EXPECT_EQ(check([](StepProblem &s) { s.taskBuffers[0].end = {5, 1}; }),
+            "task buffer 'message' ends in task 5, but there are 5");
+  EXPECT_EQ(check([](StepProblem &s) { s.taskBuffers[0].begin = {0, 7}; }),
+            "task buffer 'message' begins at instruction 7 of task 0, whose "
+            "routine 'forward' has 4");
+  EXPECT_THAT(check([](StepProblem &s) {
+                s.persistentBuffers[0].size =
+                    std::numeric_limits<int64_t>::max();
+              }),
+              HasSubstr("persistent buffer 'weight' exceed 2^61 bytes"));
+  EXPECT_THAT(check([](StepProblem &s) {
+                s.frames[0].residuals[0].size = int64_t(1) << 60;
+              }),
+              HasSubstr("residual 'r0' of frame 'chunk' exceed 2^61 bytes"));
+  EXPECT_EQ(llvm::toString(
+                planStep(StepProblem{{}, {}, {{0, 0}}, {}, {}, 1}).takeError()),
+            "task 0 runs routine 0, but there are 0");
+}
+
+TEST(StepPlan, VerifyFindsEveryKindOfWrongPlan) {
+  StepProblem step = makeSmallStep();
+  llvm::Expected<StepPlan> plan = planStep(step);
+  ASSERT_TRUE(static_cast<bool>(plan));
+  auto verify = [&](auto change) {
+    StepPlan changed = *plan;
+    change(changed);
+    return llvm::toString(changed.verify(step));
+  };
+  EXPECT_EQ(verify([](StepPlan &) {}), "");
+  EXPECT_EQ(verify([](StepPlan &p) { p.tasks.pop_back(); }),
+            "expected 5 tasks, found 4");
+  EXPECT_EQ(verify([](StepPlan &p) { p.frames[0].residualOffsets.pop_back(); }),
+            "expected 2 residual offsets, found 1");
+  EXPECT_THAT(verify([](StepPlan &p) { p.arenaSize -= 16; }),
+              HasSubstr("of the arena, which has 272"));
+  EXPECT_THAT(verify([](StepPlan &p) { p.persistentOffsets[0] += 8; }),
+              HasSubstr("expected a multiple of 16"));
+  EXPECT_THAT(verify([](StepPlan &p) { p.frames[0].residualOffsets[1] = 0; }),
+              HasSubstr("share an address"));
+  EXPECT_THAT(verify([](StepPlan &p) { p.tasks[2].frameBase += 16; }),
+              HasSubstr("task 2 has the frame base"));
+  EXPECT_THAT(verify([](StepPlan &p) {
+                p.tasks[1].frameBase = p.tasks[3].frameBase =
+                    p.tasks[0].frameBase;
+              }),
+              HasSubstr("frame 'chunk' of task 0"));
+  EXPECT_THAT(verify([](StepPlan &p) {
+                p.tasks[2].scratchBase = p.tasks[2].frameBase;
+              }),
+              HasSubstr("scratch of task 2"));
+  EXPECT_THAT(verify([](StepPlan &p) {
+                p.taskBufferOffsets[0] = p.tasks[0].frameBase;
+              }),
+              HasSubstr("task buffer 'message'"));
+  EXPECT_THAT(verify([](StepPlan &p) {
+                p.routines[1].temporaries[0] = {TemporaryPlace::Region::Frame,
+                                                0};
+              }),
+              HasSubstr("temporary 'g0' of routine 'backward'"));
+  EXPECT_THAT(
+      verify([](StepPlan &p) { p.routines[1].temporaries[0].offset += 16; }),
+      HasSubstr("temporary 'g0' of routine 'backward' of 48 bytes"));
+}
+
+StepProblem makeRandomStep(unsigned seed) {
+  std::mt19937 random(seed);
+  auto draw = [&](int64_t bound) -> int64_t { return random() % bound; };
+  StepProblem step;
+  step.alignment = 1 << draw(6);
+  int64_t numFrames = draw(3);
+  for (int64_t i = 0, e = numFrames * 3 + 1 + draw(2); i < e; ++i) {
+    Routine routine;
+    routine.name = "r" + std::to_string(i);
+    routine.length = 1 + draw(8);
+    for (int64_t t = draw(7); t > 0; --t) {
+      int64_t begin = draw(routine.length);
+      routine.temporaries.push_back(
+          {"t", draw(200), begin, begin + 1 + draw(routine.length - begin)});
+    }
+    step.routines.push_back(routine);
+  }
+  for (int64_t f = 0; f < numFrames; ++f) {
+    Frame frame;
+    frame.name = "f" + std::to_string(f);
+    for (int64_t phase = 0, e = 1 + draw(3); phase < e; ++phase)
+      frame.phases.push_back(f * 3 + phase);
+    int64_t phases = frame.phases.size();
+    for (int64_t r = phases > 1 ? draw(6) : 0; r > 0; --r) {
+      int64_t birth = draw(phases - 1);
+      int64_t death = birth + 1 + draw(phases - birth - 1);
+      frame.residuals.push_back(
+          {"v", draw(200), birth,
+           draw(step.routines[frame.phases[birth]].length), death,
+           draw(step.routines[frame.phases[death]].length + 1)});
+    }
+    step.frames.push_back(frame);
+  }
+  // Every instance runs its phases in order, interleaved at random.
+  std::vector<std::pair<int64_t, int64_t>> running;
+  for (int64_t instances = draw(6), next = 0;
+       next < instances || !running.empty();) {
+    if (next < instances && (running.empty() || draw(2) == 0)) {
+      if (numFrames > 0)
+        running.push_back({draw(numFrames), next * 10});
+      ++next;
+      continue;
+    }
+    size_t pick = draw(running.size());
+    auto &[frame, state] = running[pick];
+    step.tasks.push_back({step.frames[frame].phases[state % 10], state / 10});
+    if (++state % 10 == static_cast<int64_t>(step.frames[frame].phases.size()))
+      running.erase(running.begin() + pick);
+    if (draw(4) == 0)
+      step.tasks.push_back({static_cast<int64_t>(step.routines.size()) - 1, 0});
+  }
+  int64_t numTasks = step.tasks.size();
+  for (int64_t i = draw(5); i > 0 && numTasks > 0; --i) {
+    auto drawMoment = [&] {
+      int64_t task = draw(numTasks);
+      return Moment{task,
+                    draw(step.routines[step.tasks[task].routine].length + 1)};
+    };
+    Moment a = drawMoment(),
+           b = draw(4) == 0 ? Moment{numTasks, 0} : drawMoment();
+    if (b < a)
+      std::swap(a, b);
+    if (a < b)
+      step.taskBuffers.push_back({"b" + std::to_string(i), draw(300), a, b});
+  }
+  for (int64_t i = draw(3); i > 0; --i)
+    step.persistentBuffers.push_back({"p" + std::to_string(i), draw(500)});
+  return step;
+}
+
+TEST(StepPlan, PlansRandomStepsLegally) {
+  for (unsigned seed = 0; seed < 3000; ++seed) {
+    SCOPED_TRACE(seed);
+    StepProblem step = makeRandomStep(seed);
+    ASSERT_EQ(llvm::toString(step.check()), "");
+    llvm::Expected<StepPlan> plan = planStep(step);
+    ASSERT_TRUE(static_cast<bool>(plan));
+    expectLegal(step, *plan);
+    if (HasFailure())
+      return;
+  }
+}
+
+TEST(StepPlan, PlansTransformersLegally) {
+  for (int64_t stages : {1, 2, 4})
+    for (int64_t chunks : {1, 2})
+      for (int64_t stage = 0; stage < stages; ++stage)
+        for (int64_t recomputed : {0, 1, 100}) {
+          TransformerStepOptions options;
+          options.layers = 8;
+          options.stages = stages;
+          options.stage = stage;
+          options.chunksPerStage = chunks;
+          options.fullRecomputeLayers = recomputed;
+          options.selectiveRecompute = recomputed == 1;
+          StepProblem step = makeTransformerStep(options);
+          ASSERT_EQ(llvm::toString(step.check()), "");
+          llvm::Expected<StepPlan> plan = planStep(step);
+          ASSERT_TRUE(static_cast<bool>(plan));
+          expectLegal(step, *plan);
+        }
+}
+
+TEST(StepPlan, SameInputSamePlan) {
+  TransformerStepOptions options;
+  options.stages = 4;
+  options.stage = 1;
+  options.chunksPerStage = 2;
+  StepProblem step = makeTransformerStep(options);
+  auto print = [&] {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    llvm::cantFail(planStep(step)).print(step, os);
+    return text;
+  };
+  EXPECT_EQ(print(), print());
+}
+
+} // namespace
