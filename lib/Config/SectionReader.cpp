@@ -14,8 +14,7 @@ static bool isNeutral(const Node &value, llvm::StringRef neutral) {
   return llvm::is_contained(spellings, llvm::StringRef(text));
 }
 
-static const KnownKey *find(const KnownSection &known,
-                                llvm::StringRef name) {
+static const KnownKey *find(const KnownSection &known, llvm::StringRef name) {
   for (const KnownKey &key : known.keys)
     if (key.name == name)
       return &key;

@@ -1,0 +1,264 @@
+//===- StageMap.cpp - Layers to pipeline stages and chunks ----------------===//
+
+#include "mf/Config/StageMap.h"
+#include <algorithm>
+
+namespace mf {
+
+/// More layers or mini stages than any model has: a limit for hostile input.
+static constexpr int64_t mostLayers = 1 << 16;
+
+static int64_t readModelInt(const Node &model, llvm::StringRef key,
+                            int64_t missing, DiagnosticList &diagnostics) {
+  Node value = model[key];
+  if (value.isUndefinedOrNull())
+    return missing;
+  std::optional<int64_t> number = value.getInt();
+  if (number && *number >= 0 && *number <= mostLayers)
+    return *number;
+  diagnostics.error(value.getLocation(),
+                    "expected an int from 0 to " + llvm::Twine(mostLayers) +
+                        " for " + quote(key) + ", but got " +
+                        describe(value.getKind()) + ", " + value.repr(60));
+  return missing;
+}
+
+StageMapOptions getStageMapOptions(const TrainingConfig &config,
+                                   DiagnosticList &diagnostics) {
+  StageMapOptions options;
+  const Node &model = config.model.config;
+  auto readFirst = [&](std::initializer_list<llvm::StringRef> keys) {
+    for (llvm::StringRef key : keys)
+      if (!model[key].isUndefinedOrNull())
+        return readModelInt(model, key, 0, diagnostics);
+    return int64_t(0);
+  };
+  options.numLayers =
+      readFirst({"num_layers", "num_hidden_layers", "num_layer", "n_layer"});
+  options.mtpLayers =
+      readFirst({"mtp_depth", "num_nextn_predict_layers", "mtp_num_layers"});
+  options.pipelineStages = config.parallel.pipelineStage;
+  options.microBatchNum = config.parallel.microBatchNum;
+  options.zeroBubbleV = config.parallel.pipelineScheduler == "zero_bubble_v";
+  if (config.parallel.pipelineInterleave)
+    options.interleave = std::max<int64_t>(
+        1, readModelInt(model, "pp_interleave_num", 1, diagnostics));
+  options.startStage = readModelInt(model, "start_stage", 0, diagnostics);
+  options.stageNum = readModelInt(model, "stage_num", 0, diagnostics);
+  if (auto offset = readStageOffset(model["offset"], diagnostics))
+    options.offset = std::move(*offset);
+  return options;
+}
+
+/// The checks that MindSpore Transformers makes on an offset, in its order.
+static bool checkOffset(const StageOffset &offset, int64_t layers,
+                        int64_t stages, int64_t interleave,
+                        DiagnosticList &diagnostics) {
+  auto columns =
+      static_cast<int64_t>(offset.rows.empty() ? 0 : offset.rows[0].size());
+  if (offset.kind != StageOffset::Kind::Scalar && columns != stages) {
+    diagnostics.error(offset.location,
+                      "expected one value per pipeline stage (" +
+                          llvm::Twine(stages) + ") in each row of 'offset' " +
+                          offset.repr() + ", but got " + llvm::Twine(columns));
+    return false;
+  }
+  auto rows = static_cast<int64_t>(offset.rows.size());
+  if (offset.kind == StageOffset::Kind::PerMiniStage && rows != interleave) {
+    Diagnostic &error = diagnostics.error(
+        offset.location, "expected one row per interleave (" +
+                             llvm::Twine(interleave) + ") in 'offset' " +
+                             offset.repr() + ", but got " + llvm::Twine(rows));
+    if (interleave == 1)
+      error.attachNote("pp_interleave_num counts only if "
+                       "parallel.pipeline_config.pipeline_interleave is True");
+    return false;
+  }
+  int64_t remainder = layers % (stages * interleave);
+  if (offset.getSum() != remainder) {
+    diagnostics.error(offset.location,
+                      "expected the values of 'offset' " + offset.repr() +
+                          " to add up to " + llvm::Twine(remainder) +
+                          ", what remains of " + llvm::Twine(layers) +
+                          " layers over " + llvm::Twine(stages * interleave) +
+                          " mini stages (pipeline_stage " +
+                          llvm::Twine(stages) + " * " + "pp_interleave_num " +
+                          llvm::Twine(interleave) + "), but they add up to " +
+                          llvm::Twine(offset.getSum()));
+    return false;
+  }
+  return true;
+}
+
+/// zero_bubble_v folds two chunks back over the stages.
+static bool checkZeroBubbleV(const StageMapOptions &options, int64_t stages,
+                             DiagnosticList &diagnostics) {
+  if (options.interleave != 2 || stages < 2) {
+    diagnostics.error(options.offset.location,
+                      "pipeline_scheduler 'zero_bubble_v' needs "
+                      "pp_interleave_num 2 and at least 2 pipeline stages, but "
+                      "there are " +
+                          llvm::Twine(options.interleave) + " and " +
+                          llvm::Twine(stages));
+    return false;
+  }
+  if (options.microBatchNum < 2 * stages) {
+    diagnostics.error({}, "pipeline_scheduler 'zero_bubble_v' needs "
+                          "micro_batch_num of at least twice the stages (" +
+                              llvm::Twine(2 * stages) + "), but it is " +
+                              llvm::Twine(options.microBatchNum));
+    return false;
+  }
+  return true;
+}
+
+static void warnAboutCounts(const std::vector<std::vector<int64_t>> &counts,
+                            int64_t layers, const StageOffset &offset,
+                            DiagnosticList &diagnostics) {
+  int64_t total = 0;
+  for (size_t chunk = 0; chunk < counts.size(); ++chunk) {
+    for (size_t stage = 0; stage < counts[chunk].size(); ++stage) {
+      total += counts[chunk][stage];
+      if (counts[chunk][stage] < 0)
+        diagnostics.warning(offset.location,
+                            "'offset' leaves stage " + llvm::Twine(stage) +
+                                " of interleave " + llvm::Twine(chunk) +
+                                " with " + llvm::Twine(counts[chunk][stage]) +
+                                " layers; it gets none");
+    }
+  }
+  if (total != layers)
+    diagnostics.warning(
+        offset.location,
+        "'offset' " + offset.repr() + " counts for every " +
+            (offset.kind == StageOffset::Kind::Scalar ? "mini stage"
+                                                      : "interleave") +
+            ", so that room is made for " + llvm::Twine(total) +
+            " layers, but there are " + llvm::Twine(layers) +
+            "; late stages get fewer than they could, give one value per "
+            "mini stage instead");
+}
+
+std::optional<StageMap> StageMap::create(const StageMapOptions &options,
+                                         DiagnosticList &diagnostics) {
+  int64_t layers = options.numLayers + options.mtpLayers;
+  int64_t stages =
+      options.stageNum != 0 ? options.stageNum : options.pipelineStages;
+  int64_t interleave = options.interleave;
+  for (int64_t size : {layers, stages, interleave}) {
+    if (size >= 0 && size <= mostLayers)
+      continue;
+    diagnostics.error(options.offset.location,
+                      "expected at most " + llvm::Twine(mostLayers) +
+                          " layers, stages and interleaves, but got " +
+                          llvm::Twine(size));
+    return std::nullopt;
+  }
+  if (stages < 1 || interleave < 1 || stages * interleave > mostLayers) {
+    diagnostics.error(options.offset.location,
+                      "expected from 1 to " + llvm::Twine(mostLayers) +
+                          " mini stages, but got " +
+                          llvm::Twine(stages * interleave));
+    return std::nullopt;
+  }
+  if (!checkOffset(options.offset, layers, stages, interleave, diagnostics))
+    return std::nullopt;
+  if (options.zeroBubbleV && !checkZeroBubbleV(options, stages, diagnostics))
+    return std::nullopt;
+
+  StageMap map;
+  map.numStages = stages;
+  map.startStage = options.stageNum != 0 ? options.startStage : 0;
+  map.numChunks = interleave;
+  map.zeroBubbleV = options.zeroBubbleV;
+  int64_t average = layers / (stages * interleave);
+  for (int64_t chunk = 0; chunk < interleave; ++chunk) {
+    const std::vector<std::vector<int64_t>> &rows = options.offset.rows;
+    const std::vector<int64_t> &row =
+        rows[rows.size() > 1 ? static_cast<size_t>(chunk) : 0];
+    std::vector<int64_t> counts;
+    for (int64_t stage = 0; stage < stages; ++stage)
+      counts.push_back(average +
+                       row[row.size() > 1 ? static_cast<size_t>(stage) : 0]);
+    if (map.isReversed(chunk))
+      std::reverse(counts.begin(), counts.end());
+    map.layersPerStage.push_back(std::move(counts));
+  }
+  map.firstOffset = options.offset.rows[0][0];
+  warnAboutCounts(map.layersPerStage, layers, options.offset, diagnostics);
+
+  // A layer belongs to the first mini stage whose running sum exceeds it.
+  int64_t next = 0;
+  int64_t sum = 0;
+  for (int64_t chunk = 0; chunk < interleave; ++chunk) {
+    for (int64_t position = 0; position < stages; ++position) {
+      int64_t first = sum;
+      sum += map.layersPerStage[static_cast<size_t>(chunk)]
+                               [static_cast<size_t>(position)];
+      int64_t stage = map.isReversed(chunk) ? stages - 1 - position : position;
+      for (; next < std::min(sum, layers); ++next)
+        map.places.push_back({map.startStage + stage, chunk,
+                              next - std::max<int64_t>(first, 0)});
+    }
+  }
+  return map;
+}
+
+std::vector<std::vector<int64_t>> StageMap::getAccumulated() const {
+  std::vector<std::vector<int64_t>> accumulated = layersPerStage;
+  int64_t sum = 0;
+  for (std::vector<int64_t> &row : accumulated) {
+    for (int64_t &count : row) {
+      sum += count;
+      count = sum;
+    }
+  }
+  return accumulated;
+}
+
+std::vector<int64_t> StageMap::getLayers(int64_t stage, int64_t chunk) const {
+  std::vector<int64_t> layers;
+  for (int64_t layer = 0; layer < getNumLayers(); ++layer)
+    if (getPlace(layer).stage == startStage + stage &&
+        getPlace(layer).chunk == chunk)
+      layers.push_back(layer);
+  return layers;
+}
+
+int64_t StageMap::getLastStage() const {
+  return zeroBubbleV ? startStage : startStage + numStages - 1;
+}
+
+int64_t StageMap::getCommFusion(int64_t layer,
+                                int64_t gradientAggregationGroup) const {
+  if (numStages > 1)
+    return 2;
+  int64_t groupSize = std::max<int64_t>(
+      (getNumLayers() + 1) / std::max<int64_t>(gradientAggregationGroup, 1), 1);
+  return (layer + firstOffset) / groupSize + 1;
+}
+
+bool checkLayerCount(const StageMapOptions &options,
+                     DiagnosticList &diagnostics) {
+  int64_t layers = options.numLayers + options.mtpLayers;
+  if (layers < options.pipelineStages) {
+    diagnostics.error({}, "expected at least one layer per pipeline stage, but "
+                          "there are " +
+                              llvm::Twine(layers) + " layers and " +
+                              llvm::Twine(options.pipelineStages) + " stages");
+    return false;
+  }
+  if (options.interleave > 1 &&
+      options.interleave * options.pipelineStages > layers) {
+    diagnostics.error({}, "expected at least one layer per interleave and "
+                          "pipeline stage, but there are " +
+                              llvm::Twine(layers) + " layers and " +
+                              llvm::Twine(options.interleave) + " * " +
+                              llvm::Twine(options.pipelineStages) +
+                              " mini stages");
+    return false;
+  }
+  return true;
+}
+
+} // namespace mf

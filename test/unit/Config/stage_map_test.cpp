@@ -1,0 +1,162 @@
+//===- stage_map_test.cpp - Layers to stages and chunks -------------------===//
+
+#include "mf/Config/StageMap.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace mf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace {
+
+using Rows = std::vector<std::vector<int64_t>>;
+
+struct Mapped {
+  std::optional<StageMap> map;
+  std::string messages;
+};
+
+Mapped build(int64_t layers, int64_t stages, int64_t interleave,
+             llvm::StringRef offset, bool zeroBubbleV = false) {
+  DiagnosticList diagnostics;
+  StageMapOptions options;
+  options.numLayers = layers;
+  options.pipelineStages = stages;
+  options.interleave = interleave;
+  options.zeroBubbleV = zeroBubbleV;
+  options.microBatchNum = 2 * stages;
+  auto read =
+      readStageOffset(parseYaml(offset, "t.yaml", diagnostics), diagnostics);
+  Mapped mapped;
+  if (read) {
+    options.offset = *read;
+    mapped.map = StageMap::create(options, diagnostics);
+  }
+  mapped.messages = diagnostics.str();
+  return mapped;
+}
+
+std::vector<int64_t> getStages(const StageMap &map) {
+  std::vector<int64_t> stages;
+  for (int64_t layer = 0; layer < map.getNumLayers(); ++layer)
+    stages.push_back(map.getPlace(layer).stage);
+  return stages;
+}
+
+TEST(StageMap, even_layers) {
+  Mapped mapped = build(8, 4, 1, "0");
+  EXPECT_EQ(mapped.messages, "");
+  EXPECT_EQ(mapped.map->getLayersPerStage(), (Rows{{2, 2, 2, 2}}));
+  EXPECT_THAT(getStages(*mapped.map), ElementsAre(0, 0, 1, 1, 2, 2, 3, 3));
+  EXPECT_EQ(mapped.map->getPlace(5).index, 1);
+  EXPECT_THAT(mapped.map->getLayers(2, 0), ElementsAre(4, 5));
+}
+
+TEST(StageMap, a_two_dimensional_offset) {
+  Mapped mapped = build(14, 2, 3, "[[0, 0], [1, 0], [0, 1]]");
+  EXPECT_EQ(mapped.map->getLayersPerStage(), (Rows{{2, 2}, {3, 2}, {2, 3}}));
+  EXPECT_EQ(mapped.map->getAccumulated(), (Rows{{2, 4}, {7, 9}, {11, 14}}));
+  EXPECT_EQ(mapped.map->getPlace(10).chunk, 2);
+  EXPECT_EQ(mapped.map->getPlace(10).stage, 0);
+  EXPECT_THAT(mapped.map->getLayers(1, 2), ElementsAre(11, 12, 13));
+}
+
+TEST(StageMap, values_are_cast_as_numpy_does) {
+  EXPECT_EQ(build(9, 2, 1, "[0.9, '1']").map->getLayersPerStage(),
+            (Rows{{4, 5}}));
+  EXPECT_EQ(build(9, 2, 1, "[False, True]").map->getLayersPerStage(),
+            (Rows{{4, 5}}));
+}
+
+TEST(StageMap, empty_and_negative_mini_stages_are_accepted) {
+  Mapped mapped = build(8, 4, 1, "[2, 2, -2, -2]");
+  EXPECT_EQ(mapped.messages, "");
+  EXPECT_THAT(getStages(*mapped.map), ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
+  mapped = build(8, 4, 1, "[3, 3, -3, -3]");
+  EXPECT_THAT(mapped.messages, HasSubstr("warning: 'offset' leaves stage 2"));
+  EXPECT_THAT(getStages(*mapped.map), ElementsAre(0, 0, 0, 0, 0, 1, 1, 1));
+}
+
+TEST(StageMap, one_int_counts_for_every_stage) {
+  Mapped mapped = build(5, 2, 1, "1");
+  EXPECT_THAT(mapped.messages, HasSubstr("room is made for 6 layers"));
+  EXPECT_EQ(mapped.map->getLayersPerStage(), (Rows{{3, 3}}));
+  EXPECT_THAT(getStages(*mapped.map), ElementsAre(0, 0, 0, 1, 1));
+}
+
+TEST(StageMap, wrong_offsets_are_errors_in_the_order_of_the_checks) {
+  EXPECT_THAT(build(9, 4, 1, "[1, 0, 0]").messages,
+              HasSubstr("t.yaml:1:1: error: expected one value per pipeline "
+                        "stage (4) in each row of 'offset' [1, 0, 0], but "
+                        "got 3"));
+  EXPECT_THAT(build(9, 2, 2, "[[0, 1]]").messages,
+              HasSubstr("one row per interleave (2)"));
+  EXPECT_THAT(build(9, 2, 1, "[[0, 1], [0, 0]]").messages,
+              HasSubstr("note: pp_interleave_num counts only if"));
+  EXPECT_THAT(build(10, 4, 1, "0").messages,
+              HasSubstr("to add up to 2, what remains of 10 layers over 4"));
+  EXPECT_THAT(build(9, 2, 2, "[[1], [0, 0]]").messages,
+              HasSubstr("rows of different lengths"));
+  EXPECT_THAT(build(8, 2, 1, "x").messages, HasSubstr("'offset'"));
+  EXPECT_THAT(build(8, 2, 1, "[]").messages, HasSubstr("but got 0"));
+  EXPECT_THAT(build(8, 2, 1, "[[[0]], [[0]]]").messages, HasSubstr("a list"));
+  EXPECT_THAT(build(8, 2, 1, "[99999999999, 0]").messages,
+              HasSubstr("a number of layers"));
+}
+
+TEST(StageMap, huge_sizes_are_errors) {
+  EXPECT_THAT(build(int64_t(1) << 40, 2, 1, "0").messages,
+              HasSubstr("at most 65536"));
+  EXPECT_THAT(build(8, 65536, 65536, "0").messages, HasSubstr("mini stages"));
+  EXPECT_THAT(build(8, 0, 1, "0").messages, HasSubstr("from 1 to"));
+}
+
+TEST(StageMap, zero_bubble_v_folds_the_second_chunk_back) {
+  Mapped mapped = build(9, 2, 2, "[[0, 0], [0, 1]]", true);
+  EXPECT_EQ(mapped.map->getLayersPerStage(), (Rows{{2, 2}, {3, 2}}));
+  EXPECT_THAT(getStages(*mapped.map), ElementsAre(0, 0, 1, 1, 1, 1, 1, 0, 0));
+  EXPECT_EQ(mapped.map->getLastStage(), 0);
+  EXPECT_THAT(build(8, 2, 1, "0", true).messages, HasSubstr("needs"));
+}
+
+TEST(StageMap, options_of_a_yaml) {
+  DiagnosticList diagnostics;
+  TrainingConfig config = parseTrainingConfig(
+      "parallel_config: {pipeline_stage: 8, micro_batch_num: 4}\n"
+      "parallel: {pipeline_config: {pipeline_interleave: True}}\n"
+      "model:\n  model_config: {num_layers: 8, mtp_depth: 1, offset: 0,"
+      " pp_interleave_num: 2, start_stage: 4, stage_num: 4}\n",
+      "t.yaml", diagnostics);
+  StageMapOptions options = getStageMapOptions(config, diagnostics);
+  EXPECT_EQ(diagnostics.str(), "");
+  EXPECT_EQ(options.mtpLayers, 1);
+  EXPECT_EQ(options.interleave, 2);
+  options.mtpLayers = 0;
+  StageMap map = *StageMap::create(options, diagnostics);
+  EXPECT_THAT(getStages(map), ElementsAre(4, 5, 6, 7, 4, 5, 6, 7));
+  EXPECT_EQ(map.getFirstStage(), 4);
+  EXPECT_EQ(map.getLastStage(), 7);
+}
+
+TEST(StageMap, fewer_layers_than_stages) {
+  DiagnosticList diagnostics;
+  StageMapOptions options;
+  options.numLayers = 3;
+  options.pipelineStages = 4;
+  EXPECT_FALSE(checkLayerCount(options, diagnostics));
+  options.pipelineStages = 2;
+  EXPECT_TRUE(checkLayerCount(options, diagnostics));
+  options.interleave = 2;
+  EXPECT_FALSE(checkLayerCount(options, diagnostics));
+  EXPECT_EQ(diagnostics.getErrorCount(), 2U);
+}
+
+TEST(StageMap, communication_fusion_groups) {
+  StageMap map = *build(8, 1, 1, "0").map;
+  EXPECT_EQ(map.getCommFusion(0, 2), 1);
+  EXPECT_EQ(map.getCommFusion(7, 2), 2);
+  EXPECT_EQ(build(8, 2, 1, "0").map->getCommFusion(7, 2), 2);
+}
+
+} // namespace
