@@ -1,0 +1,36 @@
+//===- FileError.h - Errors about a file ----------------------*- C++ -*-===//
+//
+// Every message of this library about a file starts with its path.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_DATA_FILEERROR_H
+#define MF_LIB_DATA_FILEERROR_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <memory>
+#include <system_error>
+
+namespace mf {
+
+/// "PATH: MESSAGE".
+llvm::Error fileError(llvm::StringRef path, const llvm::Twine &message);
+
+/// "PATH: cannot ACTION: the system's reason".
+llvm::Error fileError(llvm::StringRef path, llvm::StringRef action,
+                      std::error_code code);
+
+/// "PATH: cannot ACTION: the system's reason" for errno.
+llvm::Error errnoError(llvm::StringRef path, llvm::StringRef action);
+
+/// Maps a regular file for reading; its buffer is called `path`. A device, pipe
+/// or directory is refused. The file must not be cut short while it is mapped.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+mapFile(llvm::StringRef path);
+
+} // namespace mf
+
+#endif // MF_LIB_DATA_FILEERROR_H

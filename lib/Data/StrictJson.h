@@ -1,0 +1,21 @@
+//===- StrictJson.h - JSON from files nobody vouches for ------*- C++ -*-===//
+
+#ifndef MF_LIB_DATA_STRICTJSON_H
+#define MF_LIB_DATA_STRICTJSON_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+
+namespace mf {
+
+/// Parses `text` as llvm::json::parse does and refuses two more things: nesting
+/// deeper than `maximumDepth` (the parser recurses, so that a file of brackets
+/// would overflow the stack) and objects that have a member twice (the parser
+/// silently takes the last).
+llvm::Expected<llvm::json::Value> parseStrictJson(llvm::StringRef text,
+                                                  unsigned maximumDepth);
+
+} // namespace mf
+
+#endif // MF_LIB_DATA_STRICTJSON_H

@@ -1,0 +1,126 @@
+//===- TestFiles.h - Files made and broken by the tests -------*- C++ -*-===//
+
+#ifndef MF_TEST_UNIT_DATA_TESTFILES_H
+#define MF_TEST_UNIT_DATA_TESTFILES_H
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "gtest/gtest.h"
+#include <fstream>
+#include <random>
+#include <string>
+
+namespace mf {
+
+/// A directory that lives as long as the test.
+class TemporaryDirectory {
+public:
+  TemporaryDirectory() {
+    llvm::SmallString<128> name;
+    EXPECT_FALSE(llvm::sys::fs::createUniqueDirectory("mf-data-test", name));
+    directory = std::string(name);
+  }
+  ~TemporaryDirectory() { llvm::sys::fs::remove_directories(directory); }
+  TemporaryDirectory(const TemporaryDirectory &) = delete;
+  TemporaryDirectory &operator=(const TemporaryDirectory &) = delete;
+
+  const std::string &str() const { return directory; }
+  std::string path(const std::string &name) const {
+    return directory + "/" + name;
+  }
+
+  /// Writes a file and returns its path.
+  std::string write(const std::string &name, llvm::StringRef contents) const {
+    std::ofstream(path(name), std::ios::binary)
+        .write(contents.data(), static_cast<std::streamsize>(contents.size()));
+    return path(name);
+  }
+
+  /// The names in it, sorted.
+  std::vector<std::string> list() const {
+    std::vector<std::string> names;
+    std::error_code code;
+    for (llvm::sys::fs::directory_iterator entry(directory, code), end;
+         entry != end && !code; entry.increment(code))
+      names.push_back(llvm::sys::path::filename(entry->path()).str());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+private:
+  std::string directory;
+};
+
+inline std::string readFile(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  EXPECT_TRUE(bool(buffer)) << path;
+  return buffer ? (*buffer)->getBuffer().str() : std::string();
+}
+
+/// The message of an error, or "" of success.
+inline std::string message(llvm::Error error) {
+  return error ? llvm::toString(std::move(error)) : std::string();
+}
+template <typename T> std::string message(llvm::Expected<T> &&value) {
+  return value ? std::string() : llvm::toString(value.takeError());
+}
+
+/// `integer` as `bytes` little-endian bytes.
+inline std::string littleEndian(uint64_t integer, unsigned bytes) {
+  std::string text;
+  for (unsigned i = 0; i < bytes; ++i)
+    text += static_cast<char>(integer >> (8 * i));
+  return text;
+}
+
+/// Numbers that are the same in every run.
+inline std::mt19937 makeRandom(unsigned seed) { return std::mt19937(seed); }
+
+/// Calls `check` with every proper prefix of `whole`.
+template <typename Check>
+void forEachTruncation(llvm::StringRef whole, Check check) {
+  for (size_t length = 0; length < whole.size(); ++length)
+    check(whole.take_front(length));
+}
+
+/// Calls `check` with `count` variants of `whole`: bytes replaced, removed,
+/// repeated or swapped at places drawn from a fixed seed.
+template <typename Check>
+void forEachMutation(llvm::StringRef whole, unsigned count, Check check) {
+  std::mt19937 random = makeRandom(20240607);
+  auto draw = [&](size_t bound) {
+    return random() % std::max<size_t>(bound, 1);
+  };
+  for (unsigned i = 0; i < count; ++i) {
+    std::string mutated = whole.str();
+    for (size_t change = 0; change < 1 + i % 3 && !mutated.empty(); ++change) {
+      const size_t at = draw(mutated.size());
+      switch (draw(5)) {
+      case 0:
+        mutated[at] = static_cast<char>(draw(256));
+        break;
+      case 1:
+        mutated[at] = static_cast<char>(mutated[at] ^ (1 << draw(8)));
+        break;
+      case 2:
+        mutated.erase(at, 1 + draw(9));
+        break;
+      case 3:
+        mutated.insert(at, mutated.substr(draw(mutated.size()), 1 + draw(30)));
+        break;
+      case 4: // a digit or bracket, which headers are made of
+        mutated[at] = "0123456789{}[]\",:-"[draw(18)];
+        break;
+      }
+    }
+    check(llvm::StringRef(mutated));
+  }
+}
+
+} // namespace mf
+
+#endif // MF_TEST_UNIT_DATA_TESTFILES_H
