@@ -1,0 +1,36 @@
+//===- Philox.h - Counter-based random bits -------------------*- C++ -*-===//
+//
+// Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy
+// as 1, 2, 3; SC 2011). Random bits are a function of a counter and a key:
+// there is no state to advance, so a value does not depend on what was drawn
+// before it, or by whom.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_DATA_PHILOX_H
+#define MF_DATA_PHILOX_H
+
+#include <array>
+#include <cstdint>
+
+namespace mf {
+
+/// The 128 bits of `counter` under `key`.
+inline std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter,
+                                          std::array<uint32_t, 2> key) {
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t even = uint64_t{0xD2511F53} * counter[0];
+    const uint64_t odd = uint64_t{0xCD9E8D57} * counter[2];
+    counter = {static_cast<uint32_t>(odd >> 32) ^ counter[1] ^ key[0],
+               static_cast<uint32_t>(odd),
+               static_cast<uint32_t>(even >> 32) ^ counter[3] ^ key[1],
+               static_cast<uint32_t>(even)};
+    key[0] += 0x9E3779B9;
+    key[1] += 0xBB67AE85;
+  }
+  return counter;
+}
+
+} // namespace mf
+
+#endif // MF_DATA_PHILOX_H
