@@ -1,0 +1,58 @@
+//===- LossMonitor.h - The lines a training run prints --------*- C++ -*-===//
+//
+// The two lines per step of MindSpore Transformers' MFLossMonitor, so that logs
+// can be read by the same tools:
+//
+//   INFO - { Epoch:[  1/  1], step:[    1/  100], loss: 10.653, per_step_time:
+//   1234ms, lr: 1e-05, overflow cond: False, loss_scale: 1.0, global_norm:
+//   [1.234], train_throughput_per_npu: 12.345T
+//   INFO -    1.0% |                    | 3.24149 samples/s/p  0:02:02 }
+//
+// (each on one line).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_DATA_LOSSMONITOR_H
+#define MF_DATA_LOSSMONITOR_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace mf {
+
+/// What is printed about one step.
+struct StepReport {
+  int64_t epoch = 1;
+  int64_t numEpochs = 1;
+  /// From 1, inside the epoch.
+  int64_t step = 1;
+  int64_t stepsPerEpoch = 1;
+  float loss = 0;
+  double stepMilliseconds = 0;
+  float learningRate = 0;
+  bool overflow = false;
+  float lossScale = 1;
+  /// None if gradients are not clipped: printed as None.
+  std::optional<float> globalNorm;
+  /// Model FLOPs of the step per rank in units of 1e12 per second; without it
+  /// the field is left out, as MindSpore Transformers does for a model whose
+  /// FLOPs it does not know.
+  std::optional<double> teraflopsPerRank;
+};
+
+/// The first line, with its "INFO - " and without line end.
+std::string formatStepLine(const StepReport &report);
+
+/// The second line: progress over all epochs, sequences per second and rank,
+/// and the time that remains at the pace of this step.
+std::string formatProgressLine(const StepReport &report,
+                               int64_t sequencesPerStepAndRank);
+
+/// `value` with the fewest digits that read back to the same fp32 number, as
+/// NumPy prints a float32 scalar: 1e-05, 1e-04, 0.001, 1.0, 3.5842294e-08, nan.
+std::string formatFloat32(float value);
+
+} // namespace mf
+
+#endif // MF_DATA_LOSSMONITOR_H

@@ -1,0 +1,181 @@
+//===- InitializerTest.cpp ------------------------------------------------===//
+
+#include "mf/Data/Initializer.h"
+#include "TestFiles.h"
+#include "mf/Data/ElementConversion.h"
+#include "mf/Data/Philox.h"
+#include "gmock/gmock.h"
+#include <cmath>
+#include <cstring>
+
+using namespace llvm;
+using namespace mf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace {
+
+std::vector<float> draw(const Initializer &initializer, uint64_t seed,
+                        StringRef name, int64_t count, int64_t first = 0) {
+  std::vector<float> values(count);
+  EXPECT_EQ(
+      message(initializeElements(
+          initializer, seed, name, first, DType::F32,
+          {reinterpret_cast<uint8_t *>(values.data()), values.size() * 4})),
+      "");
+  return values;
+}
+
+// The known answers of Random123 (kat_vectors, philox4x32 10 rounds).
+TEST(Philox, KnownAnswers) {
+  EXPECT_THAT(philox4x32({0, 0, 0, 0}, {0, 0}),
+              ElementsAre(0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8));
+  EXPECT_THAT(philox4x32({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
+                         {0xffffffff, 0xffffffff}),
+              ElementsAre(0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd));
+  EXPECT_THAT(philox4x32({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+                         {0xa4093822, 0x299f31d0}),
+              ElementsAre(0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1));
+}
+
+TEST(Initializer, HashIsFnv1a) {
+  EXPECT_EQ(hashParameterName(""), 0xcbf29ce484222325u);
+  EXPECT_EQ(hashParameterName("a"), 0xaf63dc4c8601ec8cu);
+  EXPECT_EQ(hashParameterName("foobar"), 0x85944171f73967e8u);
+}
+
+TEST(Initializer, InverseNormalInvertsTheDistribution) {
+  EXPECT_EQ(inverseNormal(0.5), 0);
+  for (int step = -620; step <= 620; ++step) {
+    const double x = step / 100.0;
+    const double probability = 0.5 * std::erfc(-x / std::sqrt(2.0));
+    // Near 1 the probability itself carries few digits of x.
+    const double density =
+        std::exp(-x * x / 2) / std::sqrt(2 * std::acos(-1.0));
+    EXPECT_NEAR(inverseNormal(probability), x, 1e-14 * 8 + 2e-16 / density)
+        << x;
+  }
+}
+
+TEST(Initializer, NormalHasItsMoments) {
+  const int64_t count = 1 << 20;
+  const std::vector<float> values =
+      draw(Initializer::normal(0.02, 1), 7, "w", count);
+  double mean = 0;
+  double variance = 0;
+  double fourth = 0;
+  int64_t beyondTwoSigma = 0;
+  for (float value : values)
+    mean += value / static_cast<double>(count);
+  for (float value : values) {
+    const double d = (value - 1) / 0.02;
+    variance += d * d / static_cast<double>(count);
+    fourth += d * d * d * d / static_cast<double>(count);
+    beyondTwoSigma += std::fabs(d) > 2;
+  }
+  EXPECT_NEAR(mean, 1, 0.02 * 0.004);
+  EXPECT_NEAR(variance, 1, 0.006);
+  EXPECT_NEAR(fourth, 3, 0.05);
+  EXPECT_NEAR(static_cast<double>(beyondTwoSigma) / count, 0.0455, 0.001);
+}
+
+TEST(Initializer, TruncatedNormalStaysInside) {
+  const std::vector<float> values =
+      draw(Initializer::truncatedNormal(0.5, 1), 7, "w", 1 << 18);
+  double variance = 0;
+  for (float value : values) {
+    EXPECT_GE(value, 0.0F);
+    EXPECT_LE(value, 2.0F);
+    variance += (value - 1.0) * (value - 1.0) / (1 << 18);
+  }
+  // 1 - 2*2*pdf(2) / (2*cdf(2) - 1) = 0.7737 of the variance remains.
+  EXPECT_NEAR(variance, 0.25 * 0.7737, 0.002);
+  for (float value :
+       draw(Initializer::truncatedNormal(1, 0, 1, 1.5), 7, "w", 1000)) {
+    EXPECT_GE(value, 1.0F);
+    EXPECT_LE(value, 1.5F);
+  }
+}
+
+TEST(Initializer, SlicesAreTheWhole) {
+  const Initializer normal = Initializer::normal(0.02);
+  const std::vector<float> whole = draw(normal, 1, "layers.0.wq.weight", 103);
+  for (int64_t first = 0; first < 103; ++first)
+    for (int64_t count : {int64_t{1}, int64_t{2}, int64_t{5}, 103 - first})
+      if (first + count <= 103)
+        EXPECT_EQ(draw(normal, 1, "layers.0.wq.weight", count, first),
+                  std::vector<float>(whole.begin() + first,
+                                     whole.begin() + first + count));
+  // Past the 32-bit counter too.
+  const int64_t far = int64_t{1} << 34;
+  EXPECT_EQ(draw(normal, 1, "w", 8, far - 4)[5],
+            draw(normal, 1, "w", 1, far + 1)[0]);
+  EXPECT_NE(draw(normal, 1, "w", 4, far), draw(normal, 1, "w", 4, 0));
+}
+
+TEST(Initializer, DependsOnSeedAndName) {
+  const Initializer normal = Initializer::normal();
+  EXPECT_NE(draw(normal, 1, "a", 4), draw(normal, 2, "a", 4));
+  EXPECT_NE(draw(normal, 1, "a", 4), draw(normal, 1, "b", 4));
+  EXPECT_NE(draw(normal, 1, "a", 4), draw(normal, 1ull << 40 | 1, "a", 4));
+}
+
+// Runs are only comparable if these never change. Computed from the documented
+// definition by a program of its own (Python, statistics.NormalDist).
+TEST(Initializer, ValuesAreFixed) {
+  EXPECT_THAT(draw(Initializer::normal(), 1, "model.norm_out.weight", 4),
+              ElementsAre(-0x1.59de9cp-9F, -0x1.4e4c14p-6F, 0x1.06871p-6F,
+                          0x1.c27ce4p-7F));
+}
+
+TEST(Initializer, EveryFloatTypeIsTheRoundedFp32Value) {
+  const Initializer normal = Initializer::normal(0.02);
+  const std::vector<float> exact = draw(normal, 3, "w", 1000);
+  std::vector<uint16_t> rounded(1000);
+  const MutableArrayRef<uint8_t> bytes(
+      reinterpret_cast<uint8_t *>(rounded.data()), 2000);
+  ASSERT_EQ(message(initializeElements(normal, 3, "w", 0, DType::BF16, bytes)),
+            "");
+  for (int i = 0; i < 1000; ++i)
+    EXPECT_EQ(rounded[i], floatToBfloat16(exact[i]));
+  ASSERT_EQ(message(initializeElements(normal, 3, "w", 0, DType::F16, bytes)),
+            "");
+  for (int i = 0; i < 1000; ++i)
+    EXPECT_EQ(rounded[i], floatToHalf(exact[i]));
+  ASSERT_EQ(message(initializeElements(Initializer::ones(), 3, "w", 0,
+                                       DType::BF16, bytes)),
+            "");
+  EXPECT_THAT(rounded, Each(0x3F80));
+}
+
+TEST(Initializer, Constants) {
+  EXPECT_THAT(draw(Initializer::zeros(), 1, "a", 5), Each(0.0F));
+  EXPECT_THAT(draw(Initializer::ones(), 1, "a", 5), Each(1.0F));
+  EXPECT_THAT(draw(Initializer::normal(0, 3), 1, "a", 5), Each(3.0F));
+}
+
+TEST(Initializer, Refusals) {
+  std::vector<uint8_t> bytes(6);
+  auto error = [&](const Initializer &initializer, DType type,
+                   int64_t first = 0) {
+    return message(initializeElements(initializer, 1, "w", first, type, bytes));
+  };
+  EXPECT_THAT(
+      error(Initializer::normal(), DType::I32),
+      HasSubstr("parameter 'w': cannot initialise elements of type i32"));
+  EXPECT_THAT(error(Initializer::normal(), DType::F32),
+              HasSubstr("6 bytes from element 0 on are no whole elements"));
+  EXPECT_THAT(error(Initializer::ones(), DType::BF16, -1),
+              HasSubstr("from element -1"));
+  EXPECT_THAT(error(Initializer::normal(-1), DType::BF16),
+              HasSubstr("mean 0 and sigma -1"));
+  EXPECT_THAT(error(Initializer::normal(std::nan("")), DType::BF16),
+              HasSubstr("normal distribution with mean 0"));
+  EXPECT_THAT(error(Initializer::truncatedNormal(1, 0, 2, 2), DType::BF16),
+              HasSubstr("truncated to [2, 2] sigma"));
+  EXPECT_THAT(error(Initializer::truncatedNormal(1, 0, 9, 12), DType::BF16),
+              HasSubstr("truncated to [9, 12] sigma"));
+}
+
+} // namespace
