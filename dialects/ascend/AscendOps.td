@@ -21,9 +21,8 @@ def Ascend_ProgramOp : Ascend_Op<"program", [Symbol, SymbolTable, NoTerminator,
   let summary = "one training step of one rank";
   let description = [{
     Holds streams, static buffers, frame layouts, routines and one
-    `ascend.step`. `arena_bytes`, `host_bytes`, `scratch_offset` and
-    `max_live_bytes` come with the memory plan: the size of device and pinned
-    host memory, where the region shared by all tasks begins, and the most
+    `ascend.step`. `arena_bytes`, `host_bytes` and `max_live_bytes` come with
+    the memory plan: the size of device and pinned host memory, and the most
     bytes alive at once, which no plan can undercut.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$rank, I64Attr:$ranks,
@@ -34,7 +33,6 @@ def Ascend_ProgramOp : Ascend_Op<"program", [Symbol, SymbolTable, NoTerminator,
                        OptionalAttr<I64Attr>:$hbm_limit_bytes,
                        OptionalAttr<I64Attr>:$arena_bytes,
                        OptionalAttr<I64Attr>:$host_bytes,
-                       OptionalAttr<I64Attr>:$scratch_offset,
                        OptionalAttr<I64Attr>:$max_live_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
@@ -97,7 +95,7 @@ def Ascend_AllocOp : Ascend_Op<"alloc", [HasParent<"RoutineOp">]> {
   let description = [{
     From the first to the last operation that uses it. Its offset counts from
     the frame of the run (where residuals are not yet, or no longer, alive) or
-    from the scratch region.
+    from the scratch memory that the call gives it.
   }];
   let arguments = (ins OptionalAttr<Ascend_RegionAttr>:$region,
                        OptionalAttr<I64Attr>:$offset);
@@ -208,10 +206,16 @@ def Ascend_CallOp : Ascend_Op<"call", [
   let arguments = (ins FlatSymbolRefAttr:$routine,
                        Variadic<Ascend_BufferType>:$buffers,
                        Optional<Ascend_FrameType>:$frame,
-                       OptionalAttr<I64Attr>:$micro_batch);
+                       OptionalAttr<I64Attr>:$micro_batch,
+                       OptionalAttr<I64Attr>:$scratch_offset);
+  let description = [{
+    `scratch_offset` comes with the memory plan: where in the arena the run's
+    scratch memory begins.
+  }];
   let assemblyFormat = [{
     $routine `(` $buffers `)` (`frame` $frame^ `:` type($frame))?
-    (`micro_batch` $micro_batch^)? attr-dict `:` type($buffers)
+    (`micro_batch` $micro_batch^)? (`scratch` `at` $scratch_offset^)? attr-dict
+    `:` type($buffers)
   }];
 }
 

@@ -115,11 +115,12 @@ def Mf_PatternAttr : Mf_Attr<"Pattern", "pattern"> {
   let summary = "one operator pattern of the YAML and the layers it covers";
   let description = [{
     `setting` is a bool, a list of counts per stage, or a list of such lists,
-    one per chunk.
+    one per chunk. `location` is where the YAML says so.
   }];
   let parameters = (ins "::mlir::StringAttr":$pattern,
-                        "::mlir::Attribute":$setting);
-  let assemblyFormat = "`<` $pattern `,` $setting `>`";
+                        "::mlir::Attribute":$setting,
+                        OptionalParameter<"::mlir::Attribute">:$location);
+  let assemblyFormat = "`<` $pattern `,` $setting (`,` $location^)? `>`";
 }
 
 def Mf_RecomputeConfigAttr : Mf_Attr<"RecomputeConfig", "recompute_config"> {

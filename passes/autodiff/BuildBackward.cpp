@@ -1,0 +1,283 @@
+//===- BuildBackward.cpp - Layers to joint chunks -------------------------===//
+
+#include "mlir/IR/IRMapping.h"
+#include "passes/Passes.h"
+
+namespace mf::passes {
+#define GEN_PASS_DEF_BUILDBACKWARD
+#include "passes/Passes.h.inc"
+} // namespace mf::passes
+
+using namespace mlir;
+using namespace mf::ir;
+
+namespace {
+
+/// Builds the backward half of a chunk from its forward half.
+class GradientBuilder {
+public:
+  GradientBuilder(OpBuilder &builder) : builder(builder) {}
+
+  /// Says that `value` (a hidden input, a trained parameter) needs a gradient.
+  void require(Value value) { needing.insert(value); }
+  bool isRequired(Value value) const { return needing.contains(value); }
+
+  /// Marks what depends on a value that needs a gradient.
+  void propagate(Block &forward);
+
+  /// Appends the gradients of `operators`, last one first. `output` has the
+  /// gradient `outputGradient`.
+  LogicalResult run(ArrayRef<Operation *> operators, Value output,
+                    Value outputGradient);
+
+  Value getGradient(Value value) const { return gradients.lookup(value); }
+
+private:
+  LogicalResult differentiate(Operation *op);
+  void accumulate(Value value, Value gradient, StringRef name);
+
+  OpBuilder &builder;
+  DenseSet<Value> needing;
+  DenseMap<Value, Value> gradients;
+};
+
+void GradientBuilder::propagate(Block &forward) {
+  for (Operation &op : forward)
+    if (llvm::any_of(op.getOperands(),
+                     [&](Value operand) { return isRequired(operand); }))
+      for (Value result : op.getResults())
+        require(result);
+}
+
+void GradientBuilder::accumulate(Value value, Value gradient, StringRef name) {
+  Value &sum = gradients[value];
+  if (!sum) {
+    sum = gradient;
+    return;
+  }
+  auto add = AddOp::create(builder, gradient.getLoc(), sum, gradient);
+  add.setName(name);
+  sum = add;
+}
+
+LogicalResult GradientBuilder::differentiate(Operation *op) {
+  SmallVector<Value> resultGradients;
+  for (Value result : op->getResults())
+    resultGradients.push_back(getGradient(result));
+  if (llvm::none_of(resultGradients, [](Value v) { return bool(v); }))
+    return success();
+  SmallVector<bool> needed;
+  for (Value operand : op->getOperands())
+    needed.push_back(isRequired(operand));
+  if (llvm::none_of(needed, [](bool flag) { return flag; }))
+    return success();
+
+  auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
+  if (!differentiable)
+    return op->emitOpError("has no gradient, but a trained parameter or the "
+                           "chunk's input depends on it");
+
+  std::string name;
+  if (auto compute = dyn_cast<ComputeOpInterface>(op))
+    name = (compute.getCellName() + ".grad").str();
+  Block *block = builder.getInsertionBlock();
+  Operation *before = block->empty() ? nullptr : &block->back();
+  SmallVector<Value> operandGradients(op->getNumOperands());
+  differentiable.buildGradient(builder, resultGradients, needed,
+                               operandGradients);
+  for (Operation *created = before ? before->getNextNode() : &block->front();
+       created; created = created->getNextNode())
+    if (auto compute = dyn_cast<ComputeOpInterface>(created))
+      compute.setCellName(name);
+
+  for (auto [index, operand] : llvm::enumerate(op->getOperands()))
+    if (needed[index] && operandGradients[index])
+      accumulate(operand, operandGradients[index], name);
+  return success();
+}
+
+LogicalResult GradientBuilder::run(ArrayRef<Operation *> operators,
+                                   Value output, Value outputGradient) {
+  gradients[output] = outputGradient;
+  for (Operation *op : llvm::reverse(operators))
+    if (failed(differentiate(op)))
+      return failure();
+  return success();
+}
+
+/// The layers of one stage and chunk.
+struct ChunkLayers {
+  PlacementAttr placement;
+  SmallVector<LayerOp> layers;
+};
+
+/// Groups layers by placement. Layers of a chunk are neighbours in the model:
+/// chunks are consecutive runs of layers.
+FailureOr<SmallVector<ChunkLayers>> groupLayers(ModelOp model) {
+  SmallVector<ChunkLayers> chunks;
+  DenseSet<Attribute> seen;
+  for (LayerOp layer : model.getBody().getOps<LayerOp>()) {
+    PlacementAttr placement = layer.getPlacementAttr();
+    if (!placement)
+      return layer.emitOpError("has no placement; run mf-partition first");
+    if (chunks.empty() || chunks.back().placement != placement) {
+      if (!seen.insert(placement).second)
+        return layer.emitOpError("expected the layers of one chunk to follow "
+                                 "each other");
+      chunks.push_back({placement, {}});
+    }
+    chunks.back().layers.push_back(layer);
+  }
+  return chunks;
+}
+
+/// Builds the joint graph of one chunk.
+class ChunkBuilder {
+public:
+  ChunkBuilder(ModelOp model, SymbolTable &symbols, ChunkLayers &source,
+               int64_t index)
+      : model(model), symbols(symbols), source(source), index(index),
+        builder(model.getContext()) {}
+
+  LogicalResult build();
+
+private:
+  void createBody();
+  Value inlineLayer(LayerOp layer, Value hidden);
+  Value addInput(LayerOp layer, unsigned argument);
+  LogicalResult buildBackward(Value output);
+  void createChunk();
+
+  ModelOp model;
+  SymbolTable &symbols;
+  ChunkLayers &source;
+  int64_t index;
+  OpBuilder builder;
+  std::unique_ptr<Region> body;
+  Block *block = nullptr;
+  Value hiddenInput;
+  SmallVector<Attribute> inputs, inputIndices, gradientNames;
+  SmallVector<std::pair<GetParamOp, ParamOp>> trained;
+  SmallVector<Value> results;
+};
+
+Value ChunkBuilder::addInput(LayerOp layer, unsigned argument) {
+  Type type = layer.getArgumentTypes()[argument];
+  if (isa<FloatType>(getElementTypeOrSelf(type))) {
+    hiddenInput = block->addArgument(type, layer.getLoc());
+    return hiddenInput;
+  }
+  InputKind kind = layer.getKind() == LayerKind::Embedding ? InputKind::Tokens
+                                                           : InputKind::Labels;
+  inputs.push_back(InputKindAttr::get(model.getContext(), kind));
+  inputIndices.push_back(builder.getI64IntegerAttr(block->getNumArguments()));
+  return block->addArgument(type, layer.getLoc());
+}
+
+Value ChunkBuilder::inlineLayer(LayerOp layer, Value hidden) {
+  IRMapping mapping;
+  Block &layerBody = layer.getBody().front();
+  for (BlockArgument argument : layerBody.getArguments()) {
+    bool takesHidden = argument.getArgNumber() == 0 && hidden;
+    mapping.map(argument, takesHidden
+                              ? hidden
+                              : addInput(layer, argument.getArgNumber()));
+  }
+  for (Operation &op : layerBody.without_terminator()) {
+    Operation *clone = builder.clone(op, mapping);
+    if (auto compute = dyn_cast<ComputeOpInterface>(clone))
+      compute.setCellName(
+          (layer.getSymName() + "." + compute.getCellName()).str());
+  }
+  return mapping.lookup(layerBody.getTerminator()->getOperand(0));
+}
+
+LogicalResult ChunkBuilder::buildBackward(Value output) {
+  GradientBuilder gradients(builder);
+  if (hiddenInput)
+    gradients.require(hiddenInput);
+  for (GetParamOp read : block->getOps<GetParamOp>()) {
+    auto param = symbols.lookup<ParamOp>(read.getParam());
+    if (!param)
+      return read.emitOpError("expected a parameter, but got '")
+             << read.getParam() << "'";
+    if (param.getFrozen())
+      continue;
+    gradients.require(read.getResult());
+    trained.push_back({read, param});
+  }
+  gradients.propagate(*block);
+
+  SmallVector<Operation *> forward;
+  for (Operation &op : *block)
+    forward.push_back(&op);
+  auto cut = CutOp::create(builder, output.getLoc(), output);
+  if (failed(gradients.run(forward, output, cut.getOutputGradient())))
+    return failure();
+
+  if (hiddenInput) {
+    Value gradient = gradients.getGradient(hiddenInput);
+    if (!gradient)
+      return emitError(hiddenInput.getLoc(),
+                       "the layer's result does not depend on its input");
+    results.push_back(gradient);
+  }
+  for (auto [read, param] : trained) {
+    Value gradient = gradients.getGradient(read.getResult());
+    if (!gradient)
+      return read.emitOpError("reads a trained parameter that the result does "
+                              "not depend on");
+    results.push_back(gradient);
+    gradientNames.push_back(FlatSymbolRefAttr::get(param.getSymNameAttr()));
+  }
+  ReturnOp::create(builder, output.getLoc(), results);
+  return success();
+}
+
+void ChunkBuilder::createChunk() {
+  OpBuilder outer(model.getContext());
+  outer.setInsertionPointToEnd(&model.getBody().front());
+  std::string name = "chunk" + std::to_string(index);
+  auto type = FunctionType::get(model.getContext(), block->getArgumentTypes(),
+                                ValueRange(results).getTypes());
+  auto chunk = ChunkOp::create(
+      outer, source.layers.front().getLoc(), name, type, source.placement,
+      outer.getArrayAttr(inputs), outer.getArrayAttr(inputIndices),
+      outer.getArrayAttr(gradientNames), ArrayAttr(), ArrayAttr());
+  chunk.getBody().takeBody(*body);
+}
+
+LogicalResult ChunkBuilder::build() {
+  body = std::make_unique<Region>();
+  block = &body->emplaceBlock();
+  builder.setInsertionPointToEnd(block);
+  Value hidden;
+  for (LayerOp layer : source.layers)
+    hidden = inlineLayer(layer, hidden);
+  if (failed(buildBackward(hidden)))
+    return failure();
+  createChunk();
+  return success();
+}
+
+struct BuildBackwardPass
+    : mf::passes::impl::BuildBackwardBase<BuildBackwardPass> {
+  void runOnOperation() override {
+    ModelOp model = getOperation();
+    FailureOr<SmallVector<ChunkLayers>> chunks = groupLayers(model);
+    if (failed(chunks))
+      return signalPassFailure();
+    SymbolTable symbols(model);
+    for (auto [index, chunk] : llvm::enumerate(*chunks))
+      if (failed(ChunkBuilder(model, symbols, chunk, index).build()))
+        return signalPassFailure();
+    for (ChunkLayers &chunk : *chunks)
+      for (LayerOp layer : chunk.layers)
+        layer.erase();
+    for (CellTreeOp tree :
+         llvm::make_early_inc_range(model.getBody().getOps<CellTreeOp>()))
+      tree.erase();
+  }
+};
+
+} // namespace

@@ -1,0 +1,203 @@
+//===- InsertOptimizer.cpp - Clipping and AdamW per stage -----------------===//
+
+#include "passes/Passes.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mf::passes {
+#define GEN_PASS_DEF_INSERTOPTIMIZER
+#include "passes/Passes.h.inc"
+} // namespace mf::passes
+
+using namespace mlir;
+using namespace mf::ir;
+
+namespace {
+
+/// Where trained parameters are: the stages whose backward makes their
+/// gradients, and their places in the vector of norms.
+struct ParameterMap {
+  llvm::MapVector<int64_t, SmallVector<ParamOp>> byStage;
+  llvm::StringMap<int64_t> stages;
+  /// Place of each parameter that counts for the norm; tied ones do not.
+  llvm::StringMap<int64_t> positions;
+
+  LogicalResult build(ModelOp model);
+};
+
+LogicalResult ParameterMap::build(ModelOp model) {
+  mlir::SymbolTable symbols(model);
+  for (BackwardOp backward : model.getBody().getOps<BackwardOp>()) {
+    int64_t stage = backward.getPlacement().getStage();
+    for (auto name : backward.getGradients().getAsRange<FlatSymbolRefAttr>()) {
+      auto param = symbols.lookup<ParamOp>(name.getValue());
+      if (!param)
+        return backward.emitOpError("expected a parameter, but got '")
+               << name.getValue() << "'";
+      if (!stages.try_emplace(param.getSymName(), stage).second)
+        return backward.emitOpError("expected '")
+               << param.getSymName()
+               << "' to be read by one chunk; tie a second parameter to it "
+                  "for the other";
+      byStage[stage].push_back(param);
+    }
+  }
+  for (ParamOp param : model.getBody().getOps<ParamOp>())
+    if (!param.getTied() && stages.contains(param.getSymName()))
+      positions.try_emplace(param.getSymName(), positions.size());
+  for (ParamOp param : model.getBody().getOps<ParamOp>())
+    if (param.getTied() && stages.contains(param.getSymName()) &&
+        !stages.contains(*param.getTied()))
+      return param.emitOpError("is tied to '")
+             << *param.getTied() << "', which no chunk trains";
+  return success();
+}
+
+/// Builds the update of one stage.
+class UpdateBuilder {
+public:
+  UpdateBuilder(ModelOp model, const ParameterMap &map, int64_t stage,
+                int64_t stages, ArrayRef<ParamOp> params)
+      : model(model), training(model.getTrainingAttr()), map(map),
+        stage(stage), stages(stages), params(params),
+        builder(model.getContext()), loc(model.getLoc()) {}
+
+  void build();
+
+private:
+  void reduceTied();
+  void scaleByConstant(double factor);
+  void clip(double maxNorm);
+  void update(Value learningRate, Value step);
+  bool sharesOwner(ParamOp param) {
+    return param.getTied() && map.stages.lookup(*param.getTied()) == stage;
+  }
+  /// The gradients of this stage; of tied parameters on one stage only the
+  /// owner's.
+  ArrayAttr getGradients() {
+    SmallVector<Attribute> names;
+    for (ParamOp param : params)
+      if (!sharesOwner(param))
+        names.push_back(FlatSymbolRefAttr::get(param.getSymNameAttr()));
+    return builder.getArrayAttr(names);
+  }
+  /// f(value) for a scalar function with a constant.
+  template <typename OpT> Value apply(Value value, double constant) {
+    return OpT::create(builder, loc, value, builder.getF64FloatAttr(constant),
+                       nullptr, nullptr);
+  }
+
+  ModelOp model;
+  TrainingAttr training;
+  const ParameterMap &map;
+  int64_t stage, stages;
+  ArrayRef<ParamOp> params;
+  OpBuilder builder;
+  Location loc;
+};
+
+void UpdateBuilder::reduceTied() {
+  // All pairs in the model's order, so that both stages of a pair exchange
+  // gradients in the same order.
+  for (ParamOp param : model.getBody().getOps<ParamOp>()) {
+    if (!param.getTied() || !map.stages.contains(param.getSymName()))
+      continue;
+    int64_t ownerStage = map.stages.lookup(*param.getTied());
+    int64_t tiedStage = map.stages.lookup(param.getSymName());
+    if (stage == ownerStage || stage == tiedStage)
+      ReduceTiedOp::create(builder, loc, *param.getTied(), param.getSymName(),
+                           builder.getI64ArrayAttr({ownerStage, tiedStage}));
+  }
+}
+
+void UpdateBuilder::scaleByConstant(double factor) {
+  // The factor as a scalar on the device: the step number times 0, plus it.
+  Value zero = apply<ScaleOp>(builder.getBlock()->getArgument(1), 0.0);
+  Value scalar = apply<AddScalarOp>(zero, factor);
+  ScaleGradientsOp::create(builder, loc, scalar, getGradients());
+}
+
+void UpdateBuilder::clip(double maxNorm) {
+  SmallVector<Attribute> names;
+  SmallVector<int64_t> positions;
+  for (ParamOp param : params)
+    if (!param.getTied()) {
+      names.push_back(FlatSymbolRefAttr::get(param.getSymNameAttr()));
+      positions.push_back(map.positions.lookup(param.getSymName()));
+    }
+  auto type = RankedTensorType::get(
+      {static_cast<int64_t>(map.positions.size())}, builder.getF32Type());
+  Value norms = GradientNormsOp::create(builder, loc, type,
+                                        builder.getArrayAttr(names),
+                                        builder.getI64ArrayAttr(positions));
+  if (stages > 1)
+    norms = AllReduceOp::create(builder, loc, norms);
+  Value squares = MulOp::create(builder, loc, norms, norms);
+  Value sum = ReduceSumOp::create(builder, loc, squares, int64_t(0));
+  Value norm = SqrtOp::create(builder, loc, sum, nullptr, nullptr);
+  if (stage == stages - 1)
+    ReportOp::create(builder, loc, norm, "global_norm");
+  // min(1, max_norm / (max(norm, max_norm) + 1e-6))
+  Value divisor = apply<AddScalarOp>(apply<ClampMinOp>(norm, maxNorm), 1e-6);
+  Value inverse = ReciprocalOp::create(builder, loc, divisor, nullptr, nullptr);
+  Value factor = apply<ClampMaxOp>(apply<ScaleOp>(inverse, maxNorm), 1.0);
+  ScaleGradientsOp::create(builder, loc, factor, getGradients());
+}
+
+void UpdateBuilder::update(Value learningRate, Value step) {
+  OptimizerAttr optimizer = training.getOptimizer();
+  auto number = [&](const llvm::APFloat &value) {
+    return builder.getF64FloatAttr(value.convertToDouble());
+  };
+  for (ParamOp param : params) {
+    if (sharesOwner(param))
+      continue;
+    // Norm weights and biases do not decay.
+    bool decays = param.getTensorType().getRank() > 1;
+    AdamWOp::create(builder, param.getLoc(),
+                    FlatSymbolRefAttr::get(param.getSymNameAttr()),
+                    learningRate, step, number(optimizer.getBeta1()),
+                    number(optimizer.getBeta2()), number(optimizer.getEps()),
+                    decays ? number(optimizer.getWeightDecay())
+                           : builder.getF64FloatAttr(0.0),
+                    builder.getBoolAttr(optimizer.getBiasCorrection()));
+  }
+}
+
+void UpdateBuilder::build() {
+  builder.setInsertionPointToEnd(&model.getBody().front());
+  auto scalar = RankedTensorType::get({}, builder.getF32Type());
+  std::string name = "update" + std::to_string(stage);
+  auto function = UpdateOp::create(
+      builder, loc, name, builder.getFunctionType({scalar, scalar}, {}), stage,
+      ArrayAttr(), ArrayAttr());
+  Block *body = builder.createBlock(&function.getBody(), {}, {scalar, scalar},
+                                    {loc, loc});
+  reduceTied();
+  double lossScale = training.getLossScale().convertToDouble();
+  if (lossScale != 1.0)
+    scaleByConstant(1.0 / lossScale);
+  if (ClippingAttr clipping = training.getClipping())
+    clip(clipping.getMaxNorm().convertToDouble());
+  update(body->getArgument(0), body->getArgument(1));
+  ReturnOp::create(builder, loc);
+}
+
+struct InsertOptimizerPass
+    : mf::passes::impl::InsertOptimizerBase<InsertOptimizerPass> {
+  void runOnOperation() override {
+    ModelOp model = getOperation();
+    if (!model.getTraining()) {
+      model.emitOpError("has no training configuration; run mf-read-config "
+                        "first");
+      return signalPassFailure();
+    }
+    ParameterMap map;
+    if (failed(map.build(model)))
+      return signalPassFailure();
+    int64_t stages = model.getTrainingAttr().getParallel().getStages();
+    for (int64_t stage = 0; stage < stages; ++stage)
+      UpdateBuilder(model, map, stage, stages, map.byStage[stage]).build();
+  }
+};
+
+} // namespace

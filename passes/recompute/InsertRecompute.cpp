@@ -1,0 +1,210 @@
+//===- InsertRecompute.cpp - Clone marked operators into backward ---------===//
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "passes/Passes.h"
+#include "passes/recompute/RecomputePlan.h"
+#include "passes/split/FreeValues.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mf::passes {
+#define GEN_PASS_DEF_INSERTRECOMPUTE
+#include "passes/Passes.h.inc"
+} // namespace mf::passes
+
+using namespace mlir;
+using namespace mf::ir;
+using mf::passes::ForwardOperator;
+using mf::passes::RecomputePlan;
+
+namespace {
+
+bool isMarked(Operation *op) {
+  auto compute = dyn_cast<ComputeOpInterface>(op);
+  if (!compute || !compute.mayRecompute())
+    return false;
+  std::optional<RecomputeKind> mark = compute.getRecomputeMark();
+  return mark && *mark != RecomputeKind::Excluded;
+}
+
+/// The forward half of a chunk, numbered.
+struct ForwardGraph {
+  SmallVector<Operation *> operations;
+  DenseMap<Operation *, int64_t> indices;
+  std::vector<ForwardOperator> operators;
+
+  explicit ForwardGraph(ChunkOp chunk);
+};
+
+ForwardGraph::ForwardGraph(ChunkOp chunk) {
+  mf::passes::FreeValues freeValues;
+  for (Operation &op : chunk.getBody().front()) {
+    if (isa<CutOp>(op))
+      break;
+    int64_t index = operations.size();
+    indices[&op] = index;
+    operations.push_back(&op);
+    ForwardOperator &entry = operators.emplace_back();
+    if (auto compute = dyn_cast<ComputeOpInterface>(op)) {
+      entry.name = compute.getCellName().str();
+      entry.flops = compute.getFlops();
+    }
+    entry.isMarked = isMarked(&op);
+    entry.isFree = freeValues.isFree(&op);
+    for (Value operand : op.getOperands())
+      if (Operation *producer = operand.getDefiningOp())
+        entry.producers.push_back(indices.lookup(producer));
+  }
+  for (auto [index, op] : llvm::enumerate(operations))
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+            return !indices.contains(user) && !isa<CutOp>(user);
+          })) {
+        operators[index].isReadByBackward = true;
+        operators[index].readBytes += getTensorBytes(result.getType());
+      }
+}
+
+/// Makes the clones of a plan.
+class CloneInserter {
+public:
+  CloneInserter(ChunkOp chunk, const ForwardGraph &graph,
+                const RecomputePlan &plan)
+      : graph(graph), builder(chunk.getContext()),
+        cut(*chunk.getBody().getOps<CutOp>().begin()) {
+    for (int64_t index : plan.clones)
+      toClone.insert(graph.operations[index]);
+  }
+
+  void run();
+
+private:
+  Value getInBackward(Value value, Operation *user);
+  Operation *getClone(Operation *op, Operation *user);
+  Value getBarrier(Value value, Operation *user);
+  Value getTrigger(Operation *user);
+
+  const ForwardGraph &graph;
+  OpBuilder builder;
+  CutOp cut;
+  DenseSet<Operation *> toClone;
+  DenseMap<Operation *, Operation *> clones;
+  DenseMap<Value, Value> barriers;
+};
+
+/// A gradient that `user` reads: what tells that backward has come this far.
+Value CloneInserter::getTrigger(Operation *user) {
+  for (Value operand : user->getOperands())
+    if (Operation *producer = operand.getDefiningOp())
+      if (!graph.indices.contains(producer) &&
+          !isa<BarrierOp>(producer) && !clones.contains(producer))
+        return operand;
+  return cut.getOutputGradient();
+}
+
+Value CloneInserter::getBarrier(Value value, Operation *user) {
+  Value &barrier = barriers[value];
+  if (!barrier) {
+    Value trigger = getTrigger(user);
+    auto op = BarrierOp::create(builder, value.getLoc(), value.getType(), value,
+                                trigger, nullptr, nullptr);
+    if (auto compute = value.getDefiningOp<ComputeOpInterface>())
+      op.setName(compute.getCellName());
+    barrier = op;
+  }
+  return barrier;
+}
+
+Operation *CloneInserter::getClone(Operation *op, Operation *user) {
+  if (Operation *clone = clones.lookup(op))
+    return clone;
+  IRMapping mapping;
+  for (Value operand : op->getOperands())
+    mapping.map(operand, getInBackward(operand, user));
+  Operation *clone = builder.clone(*op, mapping);
+  cast<ComputeOpInterface>(clone).setRecomputeMark(std::nullopt);
+  clones[op] = clone;
+  return clone;
+}
+
+/// `value` of forward as a clone reads it.
+Value CloneInserter::getInBackward(Value value, Operation *user) {
+  Operation *producer = value.getDefiningOp();
+  if (!producer)
+    return getBarrier(value, user);
+  if (isa<GetParamOp>(producer))
+    return value;
+  if (!toClone.contains(producer))
+    return getBarrier(value, user);
+  unsigned number = cast<OpResult>(value).getResultNumber();
+  return getClone(producer, user)->getResult(number);
+}
+
+void CloneInserter::run() {
+  for (Operation *op = cut->getNextNode(); op; op = op->getNextNode()) {
+    builder.setInsertionPoint(op);
+    for (OpOperand &operand : op->getOpOperands()) {
+      Operation *producer = operand.get().getDefiningOp();
+      if (!producer || !toClone.contains(producer))
+        continue;
+      unsigned number = cast<OpResult>(operand.get()).getResultNumber();
+      operand.set(getClone(producer, op)->getResult(number));
+    }
+  }
+}
+
+/// `layers.3` of `layers.3.attention.wq.matmul`, the first name otherwise.
+StringRef getLayerName(StringRef cell) {
+  size_t end = cell.find('.');
+  if (cell.take_front(end) == "layers" && end != StringRef::npos)
+    end = cell.find('.', end + 1);
+  return cell.take_front(end);
+}
+
+/// One remark per layer: what runs again and what need not be kept for it.
+void emitRemarks(ChunkOp chunk, const ForwardGraph &graph,
+                 const RecomputePlan &plan) {
+  struct LayerTotals {
+    int64_t operators = 0, bytes = 0, flops = 0;
+    Operation *first = nullptr;
+  };
+  llvm::MapVector<StringRef, LayerTotals> layers;
+  for (int64_t index : plan.clones) {
+    const ForwardOperator &op = graph.operators[index];
+    LayerTotals &totals = layers[getLayerName(op.name)];
+    ++totals.operators;
+    totals.bytes += op.isFree ? 0 : op.readBytes;
+    totals.flops += op.flops;
+    if (!totals.first)
+      totals.first = graph.operations[index];
+  }
+  for (auto &[layer, totals] : layers)
+    remark::passed(totals.first->getLoc(),
+                   remark::RemarkOpts::name("Recompute")
+                       .category("recompute")
+                       .function(chunk.getSymName()))
+        << remark::add("layer {0} computes operators again", layer)
+        << remark::metric("operators", totals.operators)
+        << remark::metric("bytes not kept", totals.bytes)
+        << remark::metric("flops", totals.flops);
+}
+
+struct InsertRecomputePass
+    : mf::passes::impl::InsertRecomputeBase<InsertRecomputePass> {
+  using InsertRecomputeBase::InsertRecomputeBase;
+
+  void runOnOperation() override {
+    ChunkOp chunk = getOperation();
+    ForwardGraph graph(chunk);
+    RecomputePlan plan = mf::passes::planRecompute(graph.operators);
+    if (printPlan)
+      plan.print(graph.operators, llvm::errs());
+    emitRemarks(chunk, graph, plan);
+    CloneInserter(chunk, graph, plan).run();
+    for (Operation *op : graph.operations)
+      if (auto compute = dyn_cast<ComputeOpInterface>(op))
+        compute.setRecomputeMark(std::nullopt);
+  }
+};
+
+} // namespace

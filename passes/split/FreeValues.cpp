@@ -1,0 +1,28 @@
+//===- FreeValues.cpp - What backward makes again for nothing -------------===//
+
+#include "passes/split/FreeValues.h"
+
+using namespace mlir;
+using namespace mf::ir;
+
+bool mf::passes::FreeValues::isMadeOfParameters(Operation *op) {
+  if (isa<GetParamOp>(op))
+    return true;
+  auto found = madeOfParameters.find(op);
+  if (found != madeOfParameters.end())
+    return found->second;
+  bool result = isa<ComputeOpInterface>(op) && op->getNumOperands() > 0;
+  for (Value operand : op->getOperands()) {
+    Operation *producer = operand.getDefiningOp();
+    result = result && producer && isMadeOfParameters(producer);
+  }
+  madeOfParameters[op] = result;
+  return result;
+}
+
+bool mf::passes::FreeValues::isFree(Operation *op) {
+  if (auto compute = dyn_cast<ComputeOpInterface>(op))
+    if (compute.isView())
+      return true;
+  return isMadeOfParameters(op);
+}

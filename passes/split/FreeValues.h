@@ -1,0 +1,27 @@
+//===- FreeValues.h - What backward makes again for nothing ----*- C++ -*-===//
+
+#ifndef MF_PASSES_SPLIT_FREEVALUES_H
+#define MF_PASSES_SPLIT_FREEVALUES_H
+
+#include "dialects/mf/MfOps.h"
+
+namespace mf::passes {
+
+/// Tells which operators of forward backward makes again rather than keep
+/// their results: views, whose memory is their operand's, and what is computed
+/// from parameters alone, such as the cast of a weight. Parameters stay where
+/// they are through the whole step, so keeping something made of them per
+/// micro-batch would only spend memory.
+class FreeValues {
+public:
+  bool isFree(mlir::Operation *op);
+
+private:
+  bool isMadeOfParameters(mlir::Operation *op);
+
+  llvm::DenseMap<mlir::Operation *, bool> madeOfParameters;
+};
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_SPLIT_FREEVALUES_H
