@@ -1,0 +1,52 @@
+//===- Event.h - Points in a stream's work --------------------*- C++ -*-===//
+
+#ifndef MF_DEVICE_EVENT_H
+#define MF_DEVICE_EVENT_H
+
+#include "llvm/Support/Error.h"
+#include <chrono>
+#include <memory>
+#include <mutex>
+
+namespace mf {
+
+class Stream;
+struct EventRecord;
+
+/// An event of AscendCL made with ACL_EVENT_SYNC. `Stream::record` captures
+/// what the stream holds so far; recording again captures anew, and a wait
+/// refers to the capture that was the latest when the wait was issued.
+/// May be used by several host threads. An event outlives neither a stream nor
+/// a device it was used with by obligation: captures are shared.
+class Event {
+public:
+  Event();
+  ~Event();
+  Event(const Event &) = delete;
+  Event &operator=(const Event &) = delete;
+
+  /// Whether the work captured last is done (or its stream has failed). False
+  /// if nothing was captured.
+  bool isComplete() const;
+
+  /// Blocks the host until the work captured last is done. Fails if nothing was
+  /// captured or if the stream failed before.
+  llvm::Error synchronize() const;
+
+  /// Seconds from the completion of `begin` to that of `end`. Fails unless
+  /// both are complete.
+  static llvm::Expected<double> getElapsedSeconds(const Event &begin,
+                                                  const Event &end);
+
+private:
+  friend class Stream;
+  std::shared_ptr<EventRecord> getRecord() const;
+  void setRecord(std::shared_ptr<EventRecord> newRecord);
+
+  mutable std::mutex mutex;
+  std::shared_ptr<EventRecord> record;
+};
+
+} // namespace mf
+
+#endif // MF_DEVICE_EVENT_H

@@ -1,0 +1,177 @@
+//===- StreamState.cpp - The thread behind a stream -----------------------===//
+
+#include "StreamState.h"
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <sys/prctl.h>
+
+namespace mf {
+
+void Stream::State::start() {
+  thread = std::thread([this] { loop(); });
+}
+
+void Stream::State::stop() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    stopping = true;
+  }
+  workOrFailure.notify_all();
+  thread.join();
+}
+
+void Stream::State::push(decltype(Task::what) what) {
+  Clock::time_point now = Clock::now();
+  bool wake;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    queue.push_back({std::move(what), now});
+    ++issued;
+    wake = threadSleeps;
+  }
+  if (wake)
+    workOrFailure.notify_all();
+}
+
+void Stream::State::wakeUp() {
+  std::shared_ptr<EventRecord> record;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    record = awaited;
+  }
+  workOrFailure.notify_all();
+  if (record)
+    record->wakeWaiters();
+}
+
+void Stream::State::waitUntilIdle() {
+  std::unique_lock<std::mutex> lock(mutex);
+  uint64_t target = issued;
+  becameIdle.wait(lock, [&] { return finished >= target; });
+}
+
+void Stream::State::loop() {
+  // Paced copies end on a timer; the default slack of 50 us would be seen.
+  (void)prctl(PR_SET_TIMERSLACK, 1UL);
+  std::vector<Task> batch;
+  while (takeBatch(batch)) {
+    for (Task &task : batch) {
+      run(task);
+      task.what = Record{};
+    }
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      finished += batch.size();
+    }
+    becameIdle.notify_all();
+    batch.clear();
+  }
+}
+
+/// Moves everything queued to `batch`; false when the stream is to end.
+bool Stream::State::takeBatch(std::vector<Task> &batch) {
+  std::unique_lock<std::mutex> lock(mutex);
+  threadSleeps = true;
+  workOrFailure.wait(lock, [&] { return !queue.empty() || stopping; });
+  threadSleeps = false;
+  std::swap(batch, queue);
+  return !batch.empty();
+}
+
+void Stream::State::run(Task &task) {
+  readyTime = std::max(readyTime, task.issued);
+  std::visit([this](auto &what) { run(what); }, task.what);
+}
+
+void Stream::State::run(Launch &launch) {
+  if (device.hasFailed())
+    return;
+  Clock::time_point begin = Clock::now();
+  try {
+    if (llvm::Error error = launch.work())
+      fail(llvm::toString(std::move(error)));
+  } catch (const std::exception &exception) {
+    fail(exception.what());
+  } catch (...) {
+    fail("unknown exception");
+  }
+  readyTime = Clock::now();
+  addStatistics(1, 0, 0, readyTime - begin, {});
+}
+
+void Stream::State::run(Copy &copy) {
+  if (device.hasFailed())
+    return;
+  Clock::time_point begin = Clock::now();
+  bool paced = copy.link && copy.link->isPaced();
+  Clock::time_point nominalEnd;
+  if (paced)
+    nominalEnd = copy.link->reserve(readyTime, copy.bytes);
+  std::memcpy(copy.to, copy.from, static_cast<size_t>(copy.bytes));
+  if (paced)
+    sleepUntil(nominalEnd);
+  Clock::time_point end = Clock::now();
+  // A link faster than this machine's memory cannot be kept up with.
+  bool kept = paced && end - nominalEnd < std::chrono::milliseconds(2);
+  readyTime = kept ? nominalEnd : end;
+  addStatistics(0, 1, copy.bytes, end - begin, {});
+}
+
+void Stream::State::run(Record &record) {
+  record.record->finish(device.getFailure());
+}
+
+void Stream::State::run(Wait &wait) {
+  if (device.hasFailed())
+    return;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    awaited = wait.record;
+  }
+  std::string failure;
+  {
+    std::unique_lock<std::mutex> lock(wait.record->mutex);
+    if (!wait.record->complete) {
+      Clock::time_point begin = Clock::now();
+      wait.record->completed.wait(
+          lock, [&] { return wait.record->complete || device.hasFailed(); });
+      Clock::duration stall = Clock::now() - begin;
+      addStatistics(0, 0, 0, {}, stall);
+      if (wait.stallSeconds)
+        *wait.stallSeconds += std::chrono::duration<double>(stall).count();
+    }
+    if (wait.record->complete) {
+      failure = wait.record->failure;
+      readyTime = std::max(readyTime, wait.record->time);
+    }
+  }
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    awaited = nullptr;
+  }
+  if (!failure.empty())
+    fail("waited for an event whose stream failed: " + failure);
+}
+
+void Stream::State::sleepUntil(Clock::time_point time) {
+  std::unique_lock<std::mutex> lock(mutex);
+  workOrFailure.wait_until(lock, time, [&] { return device.hasFailed(); });
+}
+
+void Stream::State::fail(const llvm::Twine &reason) {
+  device.abort("stream '" + name + "': " + reason);
+}
+
+void Stream::State::addStatistics(int64_t launches, int64_t copies,
+                                  int64_t bytes, Clock::duration busy,
+                                  Clock::duration stall) {
+  std::lock_guard<std::mutex> lock(mutex);
+  statistics.launches += launches;
+  statistics.copies += copies;
+  statistics.copiedBytes += bytes;
+  statistics.busySeconds += std::chrono::duration<double>(busy).count();
+  statistics.stallSeconds += std::chrono::duration<double>(stall).count();
+}
+
+} // namespace mf

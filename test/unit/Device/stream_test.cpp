@@ -1,0 +1,304 @@
+//===- stream_test.cpp - Streams, events, copies and failures -------------===//
+
+#include "mf/Device/Device.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <chrono>
+#include <future>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+using namespace mf;
+using ::testing::HasSubstr;
+
+namespace {
+
+std::unique_ptr<Device> make(Device::Options options = {}) {
+  llvm::Expected<std::unique_ptr<Device>> device = Device::create(options);
+  EXPECT_TRUE(static_cast<bool>(device));
+  return std::move(*device);
+}
+
+std::string textOf(llvm::Error error) {
+  return llvm::toString(std::move(error));
+}
+
+double secondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+      .count();
+}
+
+/// Work that runs until `open` is called.
+class Gate {
+public:
+  auto wait() {
+    return [future = opened.get_future().share()] { future.wait(); };
+  }
+  void open() { opened.set_value(); }
+
+private:
+  std::promise<void> opened;
+};
+
+TEST(Stream, RunsInOrderAndBesideTheHost) {
+  std::unique_ptr<Device> device = make();
+  Stream &stream = device->createStream("compute");
+  Gate gate;
+  std::vector<int> order;
+  stream.launch(gate.wait());
+  for (int i = 0; i < 100; ++i)
+    stream.launch([&order, i] { order.push_back(i); });
+  // The stream stands at the gate; issuing did not wait for it.
+  gate.open();
+  EXPECT_EQ(textOf(stream.synchronize()), "");
+  ASSERT_EQ(order.size(), 100u);
+  for (int i = 0; i < 100; ++i)
+    EXPECT_EQ(order[i], i);
+  EXPECT_EQ(stream.getStatistics().launches, 101);
+}
+
+TEST(Stream, WaitsForWhatTheEventCapturedWhenTheWaitWasIssued) {
+  std::unique_ptr<Device> device = make();
+  Stream &producer = device->createStream("producer");
+  Stream &consumer = device->createStream("consumer");
+  Event event;
+  Gate first, second;
+  std::atomic<int> produced{0};
+  int seen = -1;
+  producer.launch(first.wait());
+  producer.launch([&] { produced = 1; });
+  producer.record(event);
+  producer.launch(second.wait());
+  producer.launch([&] { produced = 2; });
+
+  consumer.wait(event);
+  producer.record(event);
+  consumer.launch([&] { seen = produced; });
+  EXPECT_FALSE(event.isComplete());
+  first.open();
+  // The second gate is still closed: the wait is for the first capture.
+  EXPECT_EQ(textOf(consumer.synchronize()), "");
+  EXPECT_EQ(seen, 1);
+  EXPECT_FALSE(event.isComplete());
+  second.open();
+  EXPECT_EQ(textOf(event.synchronize()), "");
+  EXPECT_TRUE(event.isComplete());
+  EXPECT_EQ(produced, 2);
+}
+
+TEST(Stream, MeasuresStallsInTotalAndPerWait) {
+  std::unique_ptr<Device> device = make();
+  Stream &producer = device->createStream("producer");
+  Stream &consumer = device->createStream("consumer");
+  Event begin, end;
+  double stall = 0, noStall = 0;
+  producer.record(begin);
+  producer.launch(
+      [] { std::this_thread::sleep_for(std::chrono::milliseconds(30)); });
+  producer.record(end);
+  consumer.wait(end, &stall);
+  consumer.wait(end, &noStall);
+  EXPECT_EQ(textOf(device->synchronize()), "");
+  EXPECT_GE(stall, 0.02);
+  EXPECT_EQ(noStall, 0);
+  EXPECT_DOUBLE_EQ(consumer.getStatistics().stallSeconds, stall);
+  EXPECT_GE(producer.getStatistics().busySeconds, 0.03);
+  llvm::Expected<double> elapsed = Event::getElapsedSeconds(begin, end);
+  ASSERT_TRUE(static_cast<bool>(elapsed));
+  EXPECT_GE(*elapsed, 0.03);
+}
+
+TEST(Stream, AnEventThatWasNeverRecordedIsAnError) {
+  std::unique_ptr<Device> device = make();
+  Stream &stream = device->createStream("compute");
+  Event event;
+  EXPECT_FALSE(event.isComplete());
+  EXPECT_THAT(textOf(event.synchronize()), HasSubstr("never recorded"));
+  EXPECT_THAT(textOf(Event::getElapsedSeconds(event, event).takeError()),
+              HasSubstr("complete"));
+  stream.wait(event);
+  EXPECT_THAT(textOf(stream.synchronize()),
+              HasSubstr("stream 'compute': waits for an event that was never "
+                        "recorded"));
+}
+
+TEST(Stream, ErrorsAndExceptionsFailTheDeviceAndDropTheRest) {
+  for (bool throws : {false, true}) {
+    std::unique_ptr<Device> device = make();
+    Stream &stream = device->createStream("compute");
+    Stream &other = device->createStream("copy");
+    bool ran = false;
+    Event event;
+    if (throws)
+      stream.launch([] { throw std::runtime_error("broken"); });
+    else
+      stream.launch(
+          []() -> llvm::Error { return llvm::createStringError("broken"); });
+    stream.launch([&] { ran = true; });
+    stream.record(event);
+    other.wait(event);
+    other.launch([&] { ran = true; });
+    EXPECT_THAT(textOf(other.synchronize()),
+                HasSubstr("stream 'compute': broken"));
+    EXPECT_THAT(textOf(event.synchronize()), HasSubstr("broken"));
+    EXPECT_THAT(textOf(stream.synchronize()), HasSubstr("broken"));
+    EXPECT_FALSE(ran);
+    EXPECT_TRUE(device->hasFailed());
+  }
+}
+
+TEST(Stream, AbortReleasesStreamsThatWaitForEvents) {
+  std::unique_ptr<Device> device = make();
+  Stream &stuck = device->createStream("stuck");
+  Stream &waiting = device->createStream("waiting");
+  Gate gate;
+  Event event;
+  stuck.launch(gate.wait());
+  stuck.record(event);
+  waiting.wait(event);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  device->abort("stop");
+  device->abort("later reasons are not kept");
+  // The other stream's work is still running: only the wait is given up.
+  EXPECT_EQ(textOf(waiting.synchronize()), "stop");
+  gate.open();
+  EXPECT_EQ(textOf(device->synchronize()), "stop");
+}
+
+TEST(Stream, FailureReachesTheDevicesThatWaitForIt) {
+  std::unique_ptr<Device> first = make(), second = make();
+  std::string told;
+  second->setFailureHandler([&](const std::string &reason) { told = reason; });
+  Stream &producer = first->createStream("send");
+  Stream &consumer = second->createStream("receive");
+  Event event;
+  Gate gate;
+  producer.launch(gate.wait());
+  producer.record(event);
+  consumer.wait(event);
+  first->abort("cable pulled");
+  gate.open();
+  EXPECT_THAT(textOf(second->synchronize()),
+              HasSubstr("stream 'receive': waited for an event whose stream "
+                        "failed: cable pulled"));
+  EXPECT_THAT(told, HasSubstr("cable pulled"));
+}
+
+TEST(Stream, CannotWaitForItself) {
+  std::unique_ptr<Device> device = make();
+  Stream &stream = device->createStream("compute");
+  std::string text;
+  stream.launch([&] { text = textOf(stream.synchronize()); });
+  EXPECT_EQ(textOf(stream.synchronize()), "");
+  EXPECT_THAT(text, HasSubstr("cannot wait for itself"));
+}
+
+TEST(Device, IsDestroyedWithWorkQueued) {
+  bool ran = false;
+  Gate gate;
+  std::thread opener;
+  {
+    std::unique_ptr<Device> device = make();
+    Stream &stream = device->createStream("compute");
+    Stream &other = device->createStream("other");
+    Event event;
+    stream.launch(gate.wait());
+    stream.record(event);
+    other.wait(event);
+    other.launch([&] { ran = true; });
+    opener = std::thread([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      gate.open();
+    });
+  }
+  opener.join();
+  EXPECT_FALSE(ran);
+}
+
+TEST(Copy, MovesBytesBothWaysAndCounts) {
+  Device::Options options;
+  options.hbmBytes = options.hostBytes = 4096;
+  std::unique_ptr<Device> device = make(options);
+  Stream &stream = device->createStream("copy");
+  std::byte *hbm = device->getHbm().getBase();
+  std::byte *host = device->getHost().getBase();
+  host[5] = std::byte{42};
+  stream.memcpyAsync(hbm, host, 4096, CopyKind::HostToDevice);
+  stream.memcpyAsync(hbm + 2048, hbm, 2048, CopyKind::DeviceToDevice);
+  stream.memcpyAsync(host, hbm + 2048, 2048, CopyKind::DeviceToHost);
+  EXPECT_EQ(textOf(stream.synchronize()), "");
+  EXPECT_EQ(hbm[2053], std::byte{42});
+  EXPECT_EQ(host[5], std::byte{42});
+  EXPECT_EQ(stream.getStatistics().copies, 3);
+  EXPECT_EQ(stream.getStatistics().copiedBytes, 8192);
+}
+
+TEST(Copy, RefusesMemoryOutsideOfTheArenas) {
+  Device::Options options;
+  options.hbmBytes = options.hostBytes = 100;
+  {
+    std::unique_ptr<Device> device = make(options);
+    Stream &stream = device->createStream("copy");
+    stream.memcpyAsync(device->getHbm().getBase() + 1,
+                       device->getHost().getBase(), 100,
+                       CopyKind::HostToDevice);
+    EXPECT_THAT(textOf(stream.synchronize()),
+                HasSubstr("copy of 100 bytes has its target outside of HBM"));
+  }
+  std::unique_ptr<Device> device = make(options);
+  Stream &stream = device->createStream("copy");
+  std::byte pageable[100];
+  stream.memcpyAsync(device->getHbm().getBase(), pageable, 100,
+                     CopyKind::HostToDevice);
+  EXPECT_THAT(textOf(stream.synchronize()),
+              HasSubstr("source outside of pinned host memory"));
+}
+
+TEST(Copy, KeepsTheRateOfTheLinkOverManyCopies) {
+  Device::Options options;
+  options.hbmBytes = options.hostBytes = 1 << 20;
+  options.deviceToHostRate = 1e9;
+  std::unique_ptr<Device> device = make(options);
+  Stream &stream = device->createStream("d2h");
+  Event event;
+  auto begin = std::chrono::steady_clock::now();
+  constexpr int copies = 100;
+  for (int i = 0; i < copies; ++i) {
+    stream.memcpyAsync(device->getHost().getBase(), device->getHbm().getBase(),
+                       1 << 20, CopyKind::DeviceToHost);
+    stream.record(event);
+  }
+  EXPECT_EQ(textOf(stream.synchronize()), "");
+  double expected = copies * double(1 << 20) / 1e9;
+  double elapsed = secondsSince(begin);
+  EXPECT_GE(elapsed, expected);
+  // Delays do not add up; the margin is for a busy machine.
+  EXPECT_LE(elapsed, expected * 1.25);
+}
+
+TEST(Copy, TwoStreamsShareOneLink) {
+  Device::Options options;
+  options.hbmBytes = options.hostBytes = 1 << 20;
+  options.hostToDeviceRate = 1e9;
+  std::unique_ptr<Device> device = make(options);
+  auto begin = std::chrono::steady_clock::now();
+  for (const char *name : {"first", "second"}) {
+    Stream &stream = device->createStream(name);
+    for (int i = 0; i < 10; ++i)
+      stream.memcpyAsync(device->getHbm().getBase(),
+                         device->getHost().getBase(), 1 << 19,
+                         CopyKind::HostToDevice);
+  }
+  EXPECT_EQ(textOf(device->synchronize()), "");
+  EXPECT_GE(secondsSince(begin), 20 * double(1 << 19) / 1e9);
+}
+
+TEST(Device, RefusesRatesThatAreNone) {
+  Device::Options options;
+  options.hostToDeviceRate = -1;
+  EXPECT_THAT(textOf(Device::create(options).takeError()),
+              HasSubstr("rate of a link"));
+}
+
+} // namespace
