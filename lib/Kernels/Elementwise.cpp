@@ -1,0 +1,239 @@
+//===- Elementwise.cpp - Elementwise kernels and broadcasting -------------===//
+
+#include "ElementTypes.h"
+#include "ElementwiseLoops.h"
+#include "Factories.h"
+#include "SpecChecker.h"
+#include "Tiles.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+namespace mf {
+namespace {
+
+class UnaryKernel : public Kernel {
+public:
+  UnaryKernel(UnaryOp op, const TensorShape &shape, double scalar)
+      : op(op), type(shape.type), count(shape.getNumElements()),
+        scalar(static_cast<float>(scalar)) {}
+
+  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
+           ThreadPool &pool) const override {
+    Tiles tiles(count, elementsPerTile);
+    pool.parallelFor(tiles.count, [&](int64_t tile) {
+      auto [begin, size] = tiles[tile];
+      runUnaryLoop(op, type, at(inputs[0], type, begin),
+                   at(outputs[0], type, begin), size, scalar);
+    });
+  }
+
+private:
+  UnaryOp op;
+  DType type;
+  int64_t count;
+  float scalar;
+};
+
+class CastKernel : public Kernel {
+public:
+  CastKernel(DType from, const TensorShape &to)
+      : from(from), to(to.type), count(to.getNumElements()) {}
+
+  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
+           ThreadPool &pool) const override {
+    Tiles tiles(count, elementsPerTile);
+    pool.parallelFor(tiles.count, [&](int64_t tile) {
+      auto [begin, size] = tiles[tile];
+      runCastLoop(from, to, at(inputs[0], from, begin),
+                  at(outputs[0], to, begin), size);
+    });
+  }
+
+private:
+  DType from, to;
+  int64_t count;
+};
+
+/// One loop of a broadcast: neighbouring dimensions along which each operand
+/// either moves throughout or stands still.
+struct BroadcastLoop {
+  int64_t size;
+  bool firstMoves, secondMoves;
+};
+
+/// The loops of z = op(x, y) from the outermost in, or none if the shapes do
+/// not broadcast to `z`.
+std::optional<llvm::SmallVector<BroadcastLoop, 4>>
+planBroadcast(llvm::ArrayRef<int64_t> x, llvm::ArrayRef<int64_t> y,
+              llvm::ArrayRef<int64_t> z) {
+  llvm::SmallVector<BroadcastLoop, 4> loops;
+  if (x.size() > z.size() || y.size() > z.size())
+    return std::nullopt;
+  for (size_t i = 0; i < z.size(); ++i) {
+    auto dimOf = [&](llvm::ArrayRef<int64_t> dims) {
+      size_t missing = z.size() - dims.size();
+      return i < missing ? 1 : dims[i - missing];
+    };
+    int64_t dx = dimOf(x), dy = dimOf(y);
+    if ((dx != 1 && dy != 1 && dx != dy) || z[i] != std::max(dx, dy))
+      return std::nullopt;
+    if (z[i] == 1)
+      continue;
+    BroadcastLoop loop{z[i], dx != 1, dy != 1};
+    if (!loops.empty() && loops.back().firstMoves == loop.firstMoves &&
+        loops.back().secondMoves == loop.secondMoves)
+      loops.back().size *= loop.size;
+    else
+      loops.push_back(loop);
+  }
+  if (loops.empty())
+    loops.push_back({1, true, true});
+  return loops;
+}
+
+class BinaryKernel : public Kernel {
+public:
+  BinaryKernel(BinaryOp op, DType type,
+               llvm::SmallVector<BroadcastLoop, 4> allLoops)
+      : op(op), type(type), inner(allLoops.pop_back_val()),
+        outer(std::move(allLoops)) {
+    count = inner.size;
+    for (const BroadcastLoop &loop : outer)
+      count *= loop.size;
+  }
+
+  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
+           ThreadPool &pool) const override {
+    Tiles tiles(count, elementsPerTile);
+    pool.parallelFor(tiles.count, [&](int64_t tile) {
+      auto [begin, size] = tiles[tile];
+      runRange(inputs[0], inputs[1], outputs[0], begin, size);
+    });
+  }
+
+private:
+  /// The elements [begin, begin + size) of z, one run of the inner loop at a
+  /// time.
+  void runRange(const void *x, const void *y, void *z, int64_t begin,
+                int64_t size) const {
+    Advance advance = !inner.secondMoves  ? Advance::OnlyFirst
+                      : !inner.firstMoves ? Advance::OnlySecond
+                                          : Advance::Both;
+    for (int64_t end = begin + size; begin < end;) {
+      int64_t row = begin / inner.size, column = begin % inner.size;
+      int64_t run = std::min(inner.size - column, end - begin);
+      auto [first, second] = getRowOffsets(row);
+      runBinaryLoop(op, advance, type,
+                    at(x, type, first + (inner.firstMoves ? column : 0)),
+                    at(y, type, second + (inner.secondMoves ? column : 0)),
+                    at(z, type, begin), run);
+      begin += run;
+    }
+  }
+
+  std::pair<int64_t, int64_t> getRowOffsets(int64_t row) const {
+    int64_t first = 0, second = 0;
+    int64_t firstStride = inner.firstMoves ? inner.size : 1;
+    int64_t secondStride = inner.secondMoves ? inner.size : 1;
+    for (const BroadcastLoop &loop : llvm::reverse(outer)) {
+      int64_t index = row % loop.size;
+      row /= loop.size;
+      if (loop.firstMoves) {
+        first += index * firstStride;
+        firstStride *= loop.size;
+      }
+      if (loop.secondMoves) {
+        second += index * secondStride;
+        secondStride *= loop.size;
+      }
+    }
+    return {first, second};
+  }
+
+  BinaryOp op;
+  DType type;
+  BroadcastLoop inner;
+  llvm::SmallVector<BroadcastLoop, 4> outer;
+  int64_t count;
+};
+
+} // namespace
+
+KernelOrError makeUnary(const KernelSpec &spec) {
+  UnaryOp op = llvm::StringSwitch<UnaryOp>(spec.name)
+                   .Case("aclnnNeg", UnaryOp::Neg)
+                   .Case("aclnnSqrt", UnaryOp::Sqrt)
+                   .Case("aclnnReciprocal", UnaryOp::Reciprocal)
+                   .Case("aclnnSilu", UnaryOp::Silu)
+                   .Case("aclnnGelu", UnaryOp::Gelu)
+                   .Case("aclnnAdds", UnaryOp::AddScalar)
+                   .Case("aclnnMuls", UnaryOp::MulScalar)
+                   .Case("aclnnClampMin", UnaryOp::ClampMin)
+                   .Case("aclnnClampMax", UnaryOp::ClampMax);
+  bool takesScalar = op == UnaryOp::AddScalar || op == UnaryOp::MulScalar ||
+                     op == UnaryOp::ClampMin || op == UnaryOp::ClampMax;
+  SpecChecker checker(spec);
+  llvm::SmallVector<llvm::StringRef, 1> attributes;
+  if (takesScalar)
+    attributes.push_back("value");
+  double scalar = 0;
+  if (checker.requireArity(1, 1, attributes)) {
+    checker.requireFloatInput(0);
+    checker.requireOutput(0, spec.inputs[0]);
+    if (takesScalar)
+      scalar = checker.getDouble("value");
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<UnaryKernel>(op, spec.inputs[0], scalar);
+}
+
+KernelOrError makeBinary(const KernelSpec &spec) {
+  BinaryOp op = llvm::StringSwitch<BinaryOp>(spec.name)
+                    .Case("aclnnAdd", BinaryOp::Add)
+                    .Case("aclnnSub", BinaryOp::Sub)
+                    .Case("aclnnMul", BinaryOp::Mul);
+  SpecChecker checker(spec);
+  std::optional<llvm::SmallVector<BroadcastLoop, 4>> loops;
+  if (checker.requireArity(2, 1)) {
+    const TensorShape &x = spec.inputs[0], &y = spec.inputs[1];
+    const TensorShape &z = spec.outputs[0];
+    checker.requireFloatInput(0);
+    checker.requireInputType(1, x.type);
+    checker.requireOutputType(0, x.type);
+    loops = planBroadcast(x.dims, y.dims, z.dims);
+    checker.require(loops.has_value(),
+                    "inputs " + toString(x) + " and " + toString(y) +
+                        " do not broadcast to " + toString(z));
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<BinaryKernel>(op, spec.outputs[0].type, *loops);
+}
+
+KernelOrError makeActivationBackward(const KernelSpec &spec) {
+  BinaryOp op = spec.name == "aclnnGeluBackward" ? BinaryOp::GeluBackward
+                                                 : BinaryOp::SiluBackward;
+  SpecChecker checker(spec);
+  if (checker.requireArity(2, 1)) {
+    checker.requireFloatInput(0);
+    checker.requireInput(1, spec.inputs[0]);
+    checker.requireOutput(0, spec.inputs[0]);
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  llvm::SmallVector<BroadcastLoop, 4> loops;
+  loops.push_back({spec.outputs[0].getNumElements(), true, true});
+  return std::make_unique<BinaryKernel>(op, spec.outputs[0].type, loops);
+}
+
+KernelOrError makeCast(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  if (checker.requireArity(1, 1))
+    checker.requireOutput(0, {spec.outputs[0].type, spec.inputs[0].dims});
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<CastKernel>(spec.inputs[0].type, spec.outputs[0]);
+}
+
+} // namespace mf

@@ -1,0 +1,346 @@
+//===- ElementwiseLoops.cpp - Vectorised elementwise loops ----------------===//
+
+#include "ElementwiseLoops.h"
+#include "HighwayTargets.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lib/Kernels/ElementwiseLoops.cpp"
+#include "hwy/foreach_target.h" // IWYU pragma: keep
+
+#include "Simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mf {
+namespace HWY_NAMESPACE {
+
+struct Neg {
+  HWY_INLINE FloatVector operator()(FloatVector x) const { return hn::Neg(x); }
+};
+
+struct Sqrt {
+  HWY_INLINE FloatVector operator()(FloatVector x) const { return hn::Sqrt(x); }
+};
+
+struct Reciprocal {
+  HWY_INLINE FloatVector operator()(FloatVector x) const {
+    return hn::Div(hn::Set(floats, 1.0f), x);
+  }
+};
+
+struct Silu {
+  HWY_INLINE FloatVector operator()(FloatVector x) const {
+    return hn::Mul(x, sigmoid(x));
+  }
+};
+
+/// The argument of the sigmoid in the tanh form of GELU:
+/// 0.5 (1 + tanh(u)) = sigmoid(2 u), u = sqrt(2/pi) (x + 0.044715 x^3).
+HWY_INLINE FloatVector geluArgument(FloatVector x) {
+  auto cubic = hn::MulAdd(hn::Mul(x, x), hn::Set(floats, 0.0713548162726f),
+                          hn::Set(floats, 1.59576912161f));
+  return hn::Mul(x, cubic);
+}
+
+struct Gelu {
+  HWY_INLINE FloatVector operator()(FloatVector x) const {
+    return hn::Mul(x, sigmoid(geluArgument(x)));
+  }
+};
+
+struct AddScalar {
+  FloatVector scalar;
+  HWY_INLINE FloatVector operator()(FloatVector x) const {
+    return hn::Add(x, scalar);
+  }
+};
+
+struct MulScalar {
+  FloatVector scalar;
+  HWY_INLINE FloatVector operator()(FloatVector x) const {
+    return hn::Mul(x, scalar);
+  }
+};
+
+struct ClampMin {
+  FloatVector scalar;
+  HWY_INLINE FloatVector operator()(FloatVector x) const {
+    return hn::IfThenElse(hn::Lt(x, scalar), scalar, x);
+  }
+};
+
+struct ClampMax {
+  FloatVector scalar;
+  HWY_INLINE FloatVector operator()(FloatVector x) const {
+    return hn::IfThenElse(hn::Gt(x, scalar), scalar, x);
+  }
+};
+
+struct Add {
+  HWY_INLINE FloatVector operator()(FloatVector x, FloatVector y) const {
+    return hn::Add(x, y);
+  }
+};
+
+struct Sub {
+  HWY_INLINE FloatVector operator()(FloatVector x, FloatVector y) const {
+    return hn::Sub(x, y);
+  }
+};
+
+struct Mul {
+  HWY_INLINE FloatVector operator()(FloatVector x, FloatVector y) const {
+    return hn::Mul(x, y);
+  }
+};
+
+struct SiluBackward {
+  HWY_INLINE FloatVector operator()(FloatVector dy, FloatVector x) const {
+    auto one = hn::Set(floats, 1.0f);
+    auto s = sigmoid(x);
+    auto slope = hn::Mul(s, hn::MulAdd(x, hn::Sub(one, s), one));
+    return hn::Mul(dy, slope);
+  }
+};
+
+struct GeluBackward {
+  HWY_INLINE FloatVector operator()(FloatVector dy, FloatVector x) const {
+    auto one = hn::Set(floats, 1.0f);
+    auto s = sigmoid(geluArgument(x));
+    auto inner =
+        hn::MulAdd(hn::Mul(x, x), hn::Set(floats, 3 * 0.0713548162726f),
+                   hn::Set(floats, 1.59576912161f));
+    auto rest = hn::Mul(hn::Mul(x, inner), hn::Sub(one, s));
+    return hn::Mul(dy, hn::MulAdd(s, rest, s));
+  }
+};
+
+template <typename T, typename Function>
+HWY_INLINE void mapUnary(const void *xs, void *ys, int64_t count,
+                         Function function) {
+  const T *x = static_cast<const T *>(xs);
+  T *y = static_cast<T *>(ys);
+  const int64_t lanes = getLanes();
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    store(function(load(x + i)), y + i);
+  if (i < count)
+    storeTail(function(loadTail(x + i, count - i)), y + i, count - i);
+}
+
+template <typename T, typename Function>
+HWY_INLINE void mapBinary(Advance advance, const void *xs, const void *ys,
+                          void *zs, int64_t count, Function function) {
+  const T *x = static_cast<const T *>(xs);
+  const T *y = static_cast<const T *>(ys);
+  T *z = static_cast<T *>(zs);
+  const int64_t lanes = getLanes();
+  int64_t i = 0;
+  if (advance == Advance::OnlyFirst) {
+    auto fixed = broadcast(*y);
+    for (; i + lanes <= count; i += lanes)
+      store(function(load(x + i), fixed), z + i);
+    if (i < count)
+      storeTail(function(loadTail(x + i, count - i), fixed), z + i, count - i);
+    return;
+  }
+  if (advance == Advance::OnlySecond) {
+    auto fixed = broadcast(*x);
+    for (; i + lanes <= count; i += lanes)
+      store(function(fixed, load(y + i)), z + i);
+    if (i < count)
+      storeTail(function(fixed, loadTail(y + i, count - i)), z + i, count - i);
+    return;
+  }
+  for (; i + lanes <= count; i += lanes)
+    store(function(load(x + i), load(y + i)), z + i);
+  if (i < count)
+    storeTail(function(loadTail(x + i, count - i), loadTail(y + i, count - i)),
+              z + i, count - i);
+}
+
+template <typename T>
+void unaryOfType(UnaryOp op, const void *x, void *y, int64_t count,
+                 float scalar) {
+  auto value = hn::Set(floats, scalar);
+  switch (op) {
+  case UnaryOp::Neg:
+    return mapUnary<T>(x, y, count, Neg());
+  case UnaryOp::Sqrt:
+    return mapUnary<T>(x, y, count, Sqrt());
+  case UnaryOp::Reciprocal:
+    return mapUnary<T>(x, y, count, Reciprocal());
+  case UnaryOp::Silu:
+    return mapUnary<T>(x, y, count, Silu());
+  case UnaryOp::Gelu:
+    return mapUnary<T>(x, y, count, Gelu());
+  case UnaryOp::AddScalar:
+    return mapUnary<T>(x, y, count, AddScalar{value});
+  case UnaryOp::MulScalar:
+    return mapUnary<T>(x, y, count, MulScalar{value});
+  case UnaryOp::ClampMin:
+    return mapUnary<T>(x, y, count, ClampMin{value});
+  case UnaryOp::ClampMax:
+    return mapUnary<T>(x, y, count, ClampMax{value});
+  }
+}
+
+template <typename T>
+void binaryOfType(BinaryOp op, Advance advance, const void *x, const void *y,
+                  void *z, int64_t count) {
+  switch (op) {
+  case BinaryOp::Add:
+    return mapBinary<T>(advance, x, y, z, count, Add());
+  case BinaryOp::Sub:
+    return mapBinary<T>(advance, x, y, z, count, Sub());
+  case BinaryOp::Mul:
+    return mapBinary<T>(advance, x, y, z, count, Mul());
+  case BinaryOp::SiluBackward:
+    return mapBinary<T>(advance, x, y, z, count, SiluBackward());
+  case BinaryOp::GeluBackward:
+    return mapBinary<T>(advance, x, y, z, count, GeluBackward());
+  }
+}
+
+template <typename From, typename To>
+void castFloats(const void *xs, void *ys, int64_t count) {
+  const From *x = static_cast<const From *>(xs);
+  To *y = static_cast<To *>(ys);
+  const int64_t lanes = getLanes();
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    store(load(x + i), y + i);
+  if (i < count)
+    storeTail(loadTail(x + i, count - i), y + i, count - i);
+}
+
+void unaryLoop(UnaryOp op, DType type, const void *x, void *y, int64_t count,
+               float scalar) {
+  if (type == DType::F32)
+    return unaryOfType<float>(op, x, y, count, scalar);
+  if (type == DType::BF16)
+    return unaryOfType<BFloat16>(op, x, y, count, scalar);
+  return unaryOfType<Float16>(op, x, y, count, scalar);
+}
+
+void binaryLoop(BinaryOp op, Advance advance, DType type, const void *x,
+                const void *y, void *z, int64_t count) {
+  if (type == DType::F32)
+    return binaryOfType<float>(op, advance, x, y, z, count);
+  if (type == DType::BF16)
+    return binaryOfType<BFloat16>(op, advance, x, y, z, count);
+  return binaryOfType<Float16>(op, advance, x, y, z, count);
+}
+
+template <typename From>
+void castFloatsFrom(DType to, const void *x, void *y, int64_t count) {
+  if (to == DType::F32)
+    return castFloats<From, float>(x, y, count);
+  if (to == DType::BF16)
+    return castFloats<From, BFloat16>(x, y, count);
+  return castFloats<From, Float16>(x, y, count);
+}
+
+void castLoop(DType from, DType to, const void *x, void *y, int64_t count) {
+  if (from == DType::F32)
+    return castFloatsFrom<float>(to, x, y, count);
+  if (from == DType::BF16)
+    return castFloatsFrom<BFloat16>(to, x, y, count);
+  return castFloatsFrom<Float16>(to, x, y, count);
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+} // namespace HWY_NAMESPACE
+} // namespace mf
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mf {
+
+HWY_EXPORT(unaryLoop);
+HWY_EXPORT(binaryLoop);
+HWY_EXPORT(castLoop);
+
+void runUnaryLoop(UnaryOp op, DType type, const void *x, void *y, int64_t count,
+                  float scalar) {
+  HWY_DYNAMIC_DISPATCH(unaryLoop)(op, type, x, y, count, scalar);
+}
+
+void runBinaryLoop(BinaryOp op, Advance advance, DType type, const void *x,
+                   const void *y, void *z, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(binaryLoop)(op, advance, type, x, y, z, count);
+}
+
+namespace {
+
+template <typename From, typename To> To convert(From value) {
+  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    if (std::isnan(value))
+      return 0;
+    // 2^31 and 2^63 are exact in f32, the largest integers below are not.
+    const float limit = -static_cast<float>(std::numeric_limits<To>::min());
+    if (value >= limit)
+      return std::numeric_limits<To>::max();
+    if (value < -limit)
+      return std::numeric_limits<To>::min();
+  }
+  return static_cast<To>(value);
+}
+
+template <typename From, typename To>
+void convertAll(const void *xs, void *ys, int64_t count) {
+  const From *x = static_cast<const From *>(xs);
+  To *y = static_cast<To *>(ys);
+  for (int64_t i = 0; i < count; ++i)
+    y[i] = convert<From, To>(x[i]);
+}
+
+/// Casts with an integer on one side, the other side in i32, i64 or f32.
+template <typename From>
+void convertFrom(DType to, const void *x, void *y, int64_t count) {
+  if (to == DType::I32)
+    return convertAll<From, int32_t>(x, y, count);
+  if (to == DType::I64)
+    return convertAll<From, int64_t>(x, y, count);
+  return convertAll<From, float>(x, y, count);
+}
+
+void convertWide(DType from, DType to, const void *x, void *y, int64_t count) {
+  if (from == DType::I32)
+    return convertFrom<int32_t>(to, x, y, count);
+  if (from == DType::I64)
+    return convertFrom<int64_t>(to, x, y, count);
+  return convertFrom<float>(to, x, y, count);
+}
+
+} // namespace
+
+void runCastLoop(DType from, DType to, const void *x, void *y, int64_t count) {
+  if (isFloat(from) && isFloat(to))
+    return HWY_DYNAMIC_DISPATCH(castLoop)(from, to, x, y, count);
+  bool narrowFrom = from == DType::BF16 || from == DType::F16;
+  bool narrowTo = to == DType::BF16 || to == DType::F16;
+  if (!narrowFrom && !narrowTo)
+    return convertWide(from, to, x, y, count);
+  // bf16 and f16 meet the integers in f32, a block at a time.
+  constexpr int64_t block = 1024;
+  float wide[block];
+  for (int64_t i = 0; i < count; i += block) {
+    int64_t n = std::min(block, count - i);
+    const char *source = static_cast<const char *>(x) + i * getBytes(from);
+    char *target = static_cast<char *>(y) + i * getBytes(to);
+    if (narrowFrom) {
+      HWY_DYNAMIC_DISPATCH(castLoop)(from, DType::F32, source, wide, n);
+      convertWide(DType::F32, to, wide, target, n);
+    } else {
+      convertWide(from, DType::F32, source, wide, n);
+      HWY_DYNAMIC_DISPATCH(castLoop)(DType::F32, to, wide, target, n);
+    }
+  }
+}
+
+} // namespace mf
+#endif // HWY_ONCE

@@ -1,0 +1,36 @@
+//===- Scratch.cpp - Memory that a thread keeps for its tiles -------------===//
+
+#include "Scratch.h"
+#include "llvm/Support/MemAlloc.h"
+
+namespace mf {
+namespace {
+
+constexpr size_t alignment = 64;
+
+struct Buffer {
+  void *memory = nullptr;
+  size_t bytes = 0;
+
+  ~Buffer() { release(); }
+
+  void release() {
+    if (memory)
+      llvm::deallocate_buffer(memory, bytes, alignment);
+  }
+};
+
+} // namespace
+
+void *getScratch(ScratchUse use, size_t bytes) {
+  thread_local Buffer buffers[scratchUses];
+  Buffer &buffer = buffers[static_cast<size_t>(use)];
+  if (buffer.bytes < bytes) {
+    buffer.release();
+    buffer.memory = llvm::allocate_buffer(bytes, alignment);
+    buffer.bytes = bytes;
+  }
+  return buffer.memory;
+}
+
+} // namespace mf

@@ -1,0 +1,187 @@
+//===- Simd-inl.h - f32 vectors from f32, bf16 and f16 memory -*- C++ -*-===//
+//
+// Included once for each instruction set by the files that Highway compiles
+// several times (see foreach_target.h). Every element goes through the same
+// vector instructions wherever it lies in a row: tails are loaded into a whole
+// vector, so that results do not depend on where tiles are cut.
+//
+//===----------------------------------------------------------------------===//
+
+#if defined(MF_LIB_KERNELS_SIMD_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MF_LIB_KERNELS_SIMD_INL_H
+#undef MF_LIB_KERNELS_SIMD_INL_H
+#else
+#define MF_LIB_KERNELS_SIMD_INL_H
+#endif
+
+#include "ElementTypes.h"
+#include "hwy/contrib/math/math-inl.h"
+#include "hwy/highway.h"
+#include <cstring>
+
+HWY_BEFORE_NAMESPACE();
+namespace mf {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using FloatTag = hn::ScalableTag<float>;
+using FloatVector = hn::Vec<FloatTag>;
+using BitsTag = hn::RebindToUnsigned<FloatTag>;
+using HalfBitsTag = hn::Rebind<uint16_t, FloatTag>;
+
+constexpr FloatTag floats;
+constexpr BitsTag floatBits;
+constexpr HalfBitsTag halfBits;
+
+/// The most lanes any target has.
+constexpr int64_t maxLanes = HWY_MAX_BYTES / sizeof(float);
+
+HWY_INLINE int64_t getLanes() {
+  return static_cast<int64_t>(hn::Lanes(floats));
+}
+
+//===----------------------------------------------------------------------===//
+// Loads: whole vectors
+//===----------------------------------------------------------------------===//
+
+HWY_INLINE FloatVector load(const float *from) {
+  return hn::LoadU(floats, from);
+}
+
+HWY_INLINE FloatVector load(const BFloat16 *from) {
+  auto bits = hn::LoadU(halfBits, reinterpret_cast<const uint16_t *>(from));
+  return hn::BitCast(floats, hn::ShiftLeft<16>(hn::PromoteTo(floatBits, bits)));
+}
+
+HWY_INLINE FloatVector load(const Float16 *from) {
+#if HWY_TARGET <= HWY_AVX2
+  const hn::Rebind<hwy::float16_t, FloatTag> halves;
+  return hn::PromoteTo(
+      floats,
+      hn::LoadU(halves, reinterpret_cast<const hwy::float16_t *>(from)));
+#else
+  // The exponent is moved into place and re-biased by a multiplication, which
+  // also normalises subnormals; infinities and NaNs get their exponent back.
+  auto bits = hn::PromoteTo(
+      floatBits, hn::LoadU(halfBits, reinterpret_cast<const uint16_t *>(from)));
+  auto magnitude = hn::And(bits, hn::Set(floatBits, 0x7fffu));
+  auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(floatBits, 0x8000u)));
+  auto scaled = hn::Mul(hn::BitCast(floats, hn::ShiftLeft<13>(magnitude)),
+                        hn::Set(floats, 0x1p112f));
+  auto special =
+      hn::IfThenElseZero(hn::Ge(magnitude, hn::Set(floatBits, 0x7c00u)),
+                         hn::Set(floatBits, 0x7f800000u));
+  return hn::BitCast(
+      floats, hn::Or(hn::Or(hn::BitCast(floatBits, scaled), special), sign));
+#endif
+}
+
+//===----------------------------------------------------------------------===//
+// Stores: whole vectors, rounded to nearest even
+//===----------------------------------------------------------------------===//
+
+HWY_INLINE void store(FloatVector value, float *to) {
+  hn::StoreU(value, floats, to);
+}
+
+HWY_INLINE void store(FloatVector value, BFloat16 *to) {
+  auto bits = hn::BitCast(floatBits, value);
+  auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(floatBits, 1u));
+  auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(floatBits, 0x7fffu)));
+  auto quiet = hn::Or(bits, hn::Set(floatBits, 0x400000u));
+  auto isNaN = hn::RebindMask(floatBits, hn::IsNaN(value));
+  auto upper = hn::ShiftRight<16>(hn::IfThenElse(isNaN, quiet, rounded));
+  hn::StoreU(hn::TruncateTo(halfBits, upper), halfBits,
+             reinterpret_cast<uint16_t *>(to));
+}
+
+HWY_INLINE void store(FloatVector value, Float16 *to) {
+#if HWY_TARGET <= HWY_AVX2
+  const hn::Rebind<hwy::float16_t, FloatTag> halves;
+  hn::StoreU(hn::DemoteTo(halves, value), halves,
+             reinterpret_cast<hwy::float16_t *>(to));
+#else
+  auto bits = hn::BitCast(floatBits, value);
+  auto sign = hn::And(bits, hn::Set(floatBits, 0x80000000u));
+  auto magnitude = hn::Xor(bits, sign);
+  // Normal: re-bias the exponent, add half a unit (to even) and shift; a carry
+  // out of the largest half becomes infinity by itself.
+  auto odd = hn::And(hn::ShiftRight<13>(magnitude), hn::Set(floatBits, 1u));
+  auto normal = hn::ShiftRight<13>(
+      hn::Add(magnitude, hn::Add(odd, hn::Set(floatBits, 0xc8000fffu))));
+  // Subnormal: adding one half lets the adder round at the right bit.
+  auto subnormal =
+      hn::Sub(hn::BitCast(floatBits, hn::Add(hn::BitCast(floats, magnitude),
+                                             hn::Set(floats, 0.5f))),
+              hn::Set(floatBits, 0x3f000000u));
+  auto infinite = hn::Set(floatBits, 0x7c00u);
+  auto nan =
+      hn::Or(hn::Set(floatBits, 0x7e00u), hn::And(hn::ShiftRight<13>(magnitude),
+                                                  hn::Set(floatBits, 0x3ffu)));
+  auto half = hn::IfThenElse(hn::Lt(magnitude, hn::Set(floatBits, 0x38800000u)),
+                             subnormal, normal);
+  half = hn::IfThenElse(hn::Ge(magnitude, hn::Set(floatBits, 0x47800000u)),
+                        infinite, half);
+  half = hn::IfThenElse(hn::Gt(magnitude, hn::Set(floatBits, 0x7f800000u)), nan,
+                        half);
+  half = hn::Or(half, hn::ShiftRight<16>(sign));
+  hn::StoreU(hn::TruncateTo(halfBits, half), halfBits,
+             reinterpret_cast<uint16_t *>(to));
+#endif
+}
+
+//===----------------------------------------------------------------------===//
+// Tails: `count` elements, fewer than a vector
+//===----------------------------------------------------------------------===//
+
+/// The first `count` lanes from memory, zero in the others.
+template <typename T>
+HWY_INLINE FloatVector loadTail(const T *from, int64_t count) {
+  T lanes[maxLanes] = {};
+  std::memcpy(lanes, from, count * sizeof(T));
+  return load(lanes);
+}
+
+template <typename T>
+HWY_INLINE void storeTail(FloatVector value, T *to, int64_t count) {
+  T lanes[maxLanes];
+  store(value, lanes);
+  std::memcpy(to, lanes, count * sizeof(T));
+}
+
+/// The element in every lane.
+template <typename T> HWY_INLINE FloatVector broadcast(T element) {
+  T lanes[maxLanes];
+  for (T &lane : lanes)
+    lane = element;
+  return load(lanes);
+}
+
+/// All ones in the first `count` lanes.
+HWY_INLINE auto firstLanes(int64_t count) {
+  return hn::FirstN(floats, static_cast<size_t>(count));
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+/// e^x to 1 ulp; 0 and infinity where it leaves the range; NaN for NaN.
+HWY_INLINE FloatVector exponential(FloatVector x) {
+  auto bounded = hn::Min(x, hn::Set(floats, 100.0f));
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(floats, bounded));
+}
+
+/// 1 / (1 + e^-x)
+HWY_INLINE FloatVector sigmoid(FloatVector x) {
+  auto one = hn::Set(floats, 1.0f);
+  return hn::Div(one, hn::Add(one, exponential(hn::Neg(x))));
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+} // namespace HWY_NAMESPACE
+} // namespace mf
+HWY_AFTER_NAMESPACE();
+
+#endif // MF_LIB_KERNELS_SIMD_INL_H

@@ -1,0 +1,240 @@
+//===- KernelTesting.cpp - Running kernels in tests -----------------------===//
+
+#include "KernelTesting.h"
+#include "llvm/ADT/APFloat.h"
+#include "gtest/gtest.h"
+#include <cmath>
+#include <cstring>
+
+namespace mf::testing {
+namespace {
+
+constexpr size_t canaryBytes = 96;
+constexpr unsigned char canary = 0xa5;
+
+const llvm::fltSemantics &getSemantics(DType type) {
+  return type == DType::BF16 ? llvm::APFloat::BFloat()
+                             : llvm::APFloat::IEEEhalf();
+}
+
+/// LLVM's own conversions, so that the kernels' are checked against others.
+uint16_t toBits(DType type, double value) {
+  llvm::APFloat number(value);
+  bool losesInformation;
+  number.convert(getSemantics(type), llvm::APFloat::rmNearestTiesToEven,
+                 &losesInformation);
+  return static_cast<uint16_t>(number.bitcastToAPInt().getZExtValue());
+}
+
+double fromBits(DType type, uint16_t bits) {
+  llvm::APFloat number(getSemantics(type), llvm::APInt(16, bits));
+  bool losesInformation;
+  number.convert(llvm::APFloat::IEEEdouble(),
+                 llvm::APFloat::rmNearestTiesToEven, &losesInformation);
+  return number.convertToDouble();
+}
+
+double getTolerance(DType type) {
+  switch (type) {
+  case DType::F32:
+    return 4e-6;
+  case DType::BF16:
+    return 1.0 / 128;
+  case DType::F16:
+    return 1.0 / 1024;
+  case DType::I32:
+  case DType::I64:
+    return 0;
+  }
+  return 0;
+}
+
+} // namespace
+
+Tensor::Tensor(DType type, llvm::ArrayRef<int64_t> dims)
+    : shape{type, {dims.begin(), dims.end()}},
+      bytes(shape.getBytes() + canaryBytes, canary) {
+  std::memset(bytes.data(), 0, shape.getBytes());
+}
+
+double Tensor::get(int64_t index) const {
+  const unsigned char *from = bytes.data() + index * mf::getBytes(shape.type);
+  auto read = [&](auto value) {
+    std::memcpy(&value, from, sizeof(value));
+    return value;
+  };
+  switch (shape.type) {
+  case DType::F32:
+    return read(float());
+  case DType::I32:
+    return read(int32_t());
+  case DType::I64:
+    return static_cast<double>(read(int64_t()));
+  case DType::BF16:
+  case DType::F16:
+    return fromBits(shape.type, read(uint16_t()));
+  }
+  return 0;
+}
+
+void Tensor::set(int64_t index, double value) {
+  unsigned char *to = bytes.data() + index * mf::getBytes(shape.type);
+  auto write = [&](auto typed) { std::memcpy(to, &typed, sizeof(typed)); };
+  switch (shape.type) {
+  case DType::F32:
+    return write(static_cast<float>(value));
+  case DType::I32:
+    return write(static_cast<int32_t>(value));
+  case DType::I64:
+    return write(static_cast<int64_t>(value));
+  case DType::BF16:
+  case DType::F16:
+    return write(toBits(shape.type, value));
+  }
+}
+
+std::vector<double> Tensor::toVector() const {
+  std::vector<double> values(size());
+  for (int64_t i = 0; i < size(); ++i)
+    values[i] = get(i);
+  return values;
+}
+
+void Tensor::fill(double value) {
+  for (int64_t i = 0; i < size(); ++i)
+    set(i, value);
+}
+
+void Tensor::fillRandom(std::mt19937 &random, double low, double high) {
+  std::uniform_real_distribution<double> distribution(low, high);
+  for (int64_t i = 0; i < size(); ++i)
+    set(i, distribution(random));
+}
+
+bool Tensor::canaryIsWhole() const {
+  for (size_t i = shape.getBytes(); i < bytes.size(); ++i)
+    if (bytes[i] != canary)
+      return false;
+  return true;
+}
+
+Tensor randomTensor(DType type, llvm::ArrayRef<int64_t> dims, unsigned seed,
+                    double low, double high) {
+  Tensor tensor(type, dims);
+  std::mt19937 random(seed);
+  tensor.fillRandom(random, low, high);
+  return tensor;
+}
+
+Tensor randomIndices(llvm::ArrayRef<int64_t> dims, unsigned seed, int64_t low,
+                     int64_t high) {
+  Tensor tensor(DType::I32, dims);
+  std::mt19937 random(seed);
+  std::uniform_int_distribution<int64_t> distribution(low, high);
+  for (int64_t i = 0; i < tensor.size(); ++i)
+    tensor.set(i, static_cast<double>(distribution(random)));
+  return tensor;
+}
+
+static KernelSpec getSpec(llvm::StringRef name,
+                          const std::vector<Tensor> &inputs,
+                          const std::vector<Tensor> &outputs,
+                          const AttributeMap &attributes) {
+  KernelSpec spec;
+  spec.name = name.str();
+  for (const Tensor &input : inputs)
+    spec.inputs.push_back(input.shape);
+  for (const Tensor &output : outputs)
+    spec.outputs.push_back(output.shape);
+  spec.attributes = attributes;
+  return spec;
+}
+
+std::vector<Tensor> runKernel(llvm::StringRef name,
+                              const std::vector<Tensor> &inputs,
+                              std::vector<Tensor> outputs,
+                              const AttributeMap &attributes) {
+  llvm::Expected<std::unique_ptr<Kernel>> kernel =
+      makeKernel(getSpec(name, inputs, outputs, attributes));
+  if (!kernel) {
+    ADD_FAILURE() << llvm::toString(kernel.takeError());
+    return outputs;
+  }
+  std::vector<Tensor> sources = inputs;
+  std::vector<void *> from, to;
+  for (Tensor &source : sources)
+    from.push_back(source.data());
+  std::vector<Tensor> first;
+  for (int threads : {1, 2, 3}) {
+    ThreadPool pool(threads);
+    std::vector<Tensor> results = outputs;
+    to.clear();
+    for (Tensor &result : results)
+      to.push_back(result.data());
+    (*kernel)->run(from, to, pool);
+    for (Tensor &result : results)
+      EXPECT_TRUE(result.canaryIsWhole()) << name.str();
+    if (threads == 1)
+      first = results;
+    for (size_t i = 0; i < results.size(); ++i)
+      EXPECT_TRUE(results[i] == first[i])
+          << name.str() << " output " << i << " with " << threads << " threads";
+  }
+  for (size_t i = 0; i < inputs.size(); ++i)
+    EXPECT_TRUE(sources[i] == inputs[i])
+        << name.str() << " wrote to input " << i;
+  return first;
+}
+
+std::string getRefusal(llvm::StringRef name, const std::vector<Tensor> &inputs,
+                       const std::vector<Tensor> &outputs,
+                       const AttributeMap &attributes) {
+  llvm::Expected<std::unique_ptr<Kernel>> kernel =
+      makeKernel(getSpec(name, inputs, outputs, attributes));
+  return kernel ? "" : llvm::toString(kernel.takeError());
+}
+
+void expectNear(const Tensor &actual, const std::vector<double> &expected,
+                double scale, double tolerance) {
+  ASSERT_EQ(actual.size(), static_cast<int64_t>(expected.size()));
+  if (tolerance == 0)
+    tolerance = getTolerance(actual.shape.type);
+  int failures = 0;
+  for (int64_t i = 0; i < actual.size() && failures < 3; ++i) {
+    double got = actual.get(i), want = expected[i];
+    if (got == want || (std::isnan(got) && std::isnan(want)))
+      continue;
+    if (std::abs(got - want) <= tolerance * (scale + std::abs(want)))
+      continue;
+    ADD_FAILURE() << "element " << i << " of " << actual.size() << ": got "
+                  << got << ", expected " << want << " ("
+                  << getName(actual.shape.type).str() << ")";
+    ++failures;
+  }
+}
+
+std::vector<double> differentiate(
+    const std::function<std::vector<double>(const std::vector<double> &)>
+        &forward,
+    const std::vector<double> &at, const std::vector<double> &weights) {
+  constexpr double step = 1e-5;
+  auto loss = [&](const std::vector<double> &x) {
+    std::vector<double> y = forward(x);
+    double sum = 0;
+    for (size_t i = 0; i < y.size(); ++i)
+      sum += weights[i] * y[i];
+    return sum;
+  };
+  std::vector<double> gradient(at.size()), x = at;
+  for (size_t i = 0; i < at.size(); ++i) {
+    x[i] = at[i] + step;
+    double above = loss(x);
+    x[i] = at[i] - step;
+    double below = loss(x);
+    x[i] = at[i];
+    gradient[i] = (above - below) / (2 * step);
+  }
+  return gradient;
+}
+
+} // namespace mf::testing

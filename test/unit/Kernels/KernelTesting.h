@@ -1,0 +1,82 @@
+//===- KernelTesting.h - Running kernels in tests -------------*- C++ -*-===//
+//
+// Tensors in plain memory, a harness that runs a kernel with 1, 2 and 3 threads
+// and asks for the same bits, and comparison with a reference in double.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_TEST_UNIT_KERNELS_KERNELTESTING_H
+#define MF_TEST_UNIT_KERNELS_KERNELTESTING_H
+
+#include "mf/Kernels/Kernel.h"
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace mf::testing {
+
+/// A tensor and its memory, with a few canary bytes behind it.
+class Tensor {
+public:
+  Tensor(DType type, llvm::ArrayRef<int64_t> dims);
+
+  TensorShape shape;
+
+  int64_t size() const { return shape.getNumElements(); }
+  void *data() { return bytes.data(); }
+  const void *data() const { return bytes.data(); }
+
+  double get(int64_t index) const;
+  /// Rounds to the element type.
+  void set(int64_t index, double value);
+
+  std::vector<double> toVector() const;
+  void fill(double value);
+  void fillRandom(std::mt19937 &random, double low = -1, double high = 1);
+
+  bool canaryIsWhole() const;
+  bool operator==(const Tensor &other) const { return bytes == other.bytes; }
+
+private:
+  std::vector<unsigned char> bytes;
+};
+
+Tensor randomTensor(DType type, llvm::ArrayRef<int64_t> dims, unsigned seed,
+                    double low = -1, double high = 1);
+/// Integers in [low, high].
+Tensor randomIndices(llvm::ArrayRef<int64_t> dims, unsigned seed, int64_t low,
+                     int64_t high);
+
+/// Runs the kernel on copies of `outputs` (whose contents in-place kernels
+/// read) with 1, 2 and 3 threads, expects equal bits and untouched canaries,
+/// and returns the outputs.
+std::vector<Tensor> runKernel(llvm::StringRef name,
+                              const std::vector<Tensor> &inputs,
+                              std::vector<Tensor> outputs,
+                              const AttributeMap &attributes = {});
+
+/// The message with which makeKernel refuses the specification; empty if it
+/// does not.
+std::string getRefusal(llvm::StringRef name, const std::vector<Tensor> &inputs,
+                       const std::vector<Tensor> &outputs,
+                       const AttributeMap &attributes = {});
+
+/// Expects |actual - expected| <= tolerance * (scale + |expected|) for every
+/// element, where `tolerance` of 0 stands for the type's: some units in the
+/// last place. NaN equals NaN.
+void expectNear(const Tensor &actual, const std::vector<double> &expected,
+                double scale = 1, double tolerance = 0);
+
+/// d(loss)/d(input element), by central differences in double of
+/// loss = sum(weights * forward(input)).
+std::vector<double> differentiate(
+    const std::function<std::vector<double>(const std::vector<double> &)>
+        &forward,
+    const std::vector<double> &at, const std::vector<double> &weights);
+
+inline constexpr DType floatTypes[] = {DType::F32, DType::BF16, DType::F16};
+
+} // namespace mf::testing
+
+#endif // MF_TEST_UNIT_KERNELS_KERNELTESTING_H

@@ -1,0 +1,260 @@
+//===- elementwise_test.cpp - Elementwise kernels and broadcasting --------===//
+
+#include "KernelTesting.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace mf;
+using namespace mf::testing;
+using ::testing::HasSubstr;
+
+namespace {
+
+const std::vector<std::vector<int64_t>> shapes = {
+    {}, {1}, {7}, {16}, {3, 5, 33}, {257, 131}, {70001}};
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+double gelu(double x) {
+  return 0.5 * x *
+         (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+}
+
+void checkUnary(llvm::StringRef name, double (*reference)(double), double low,
+                double high, const AttributeMap &attributes = {}) {
+  for (DType type : floatTypes)
+    for (const std::vector<int64_t> &dims : shapes) {
+      Tensor x = randomTensor(type, dims, 1, low, high);
+      std::vector<Tensor> y =
+          runKernel(name, {x}, {Tensor(type, dims)}, attributes);
+      std::vector<double> expected;
+      for (double value : x.toVector())
+        expected.push_back(reference(value));
+      expectNear(y[0], expected, 1e-3);
+    }
+}
+
+TEST(Elementwise, UnaryKernelsMatchTheirDefinition) {
+  checkUnary("aclnnNeg", [](double x) { return -x; }, -3, 3);
+  checkUnary("aclnnSqrt", [](double x) { return std::sqrt(x); }, 0, 9);
+  checkUnary("aclnnReciprocal", [](double x) { return 1 / x; }, 0.1, 9);
+  checkUnary("aclnnSilu", [](double x) { return x * sigmoid(x); }, -9, 9);
+  checkUnary("aclnnGelu", gelu, -6, 6);
+  checkUnary("aclnnAdds", [](double x) { return x + 1.5; }, -9, 9,
+             {{"value", 1.5}});
+  checkUnary("aclnnMuls", [](double x) { return x * 0.25; }, -9, 9,
+             {{"value", 0.25}});
+  checkUnary("aclnnClampMin", [](double x) { return std::max(x, 0.5); }, -9, 9,
+             {{"value", 0.5}});
+  checkUnary("aclnnClampMax", [](double x) { return std::min(x, 0.5); }, -9, 9,
+             {{"value", 0.5}});
+}
+
+TEST(Elementwise, SpecialValuesBehave) {
+  Tensor x(DType::F32, {6});
+  const double values[] = {INFINITY, -INFINITY, NAN, 200, -200, 0};
+  for (int i = 0; i < 6; ++i)
+    x.set(i, values[i]);
+  Tensor y = runKernel("aclnnSilu", {x}, {x})[0];
+  EXPECT_EQ(y.get(0), INFINITY);
+  EXPECT_TRUE(std::isnan(y.get(2)));
+  EXPECT_EQ(y.get(3), 200);
+  EXPECT_EQ(y.get(4), 0);
+  EXPECT_EQ(y.get(5), 0);
+  Tensor clamped = runKernel("aclnnClampMax", {x}, {x}, {{"value", 1.0}})[0];
+  EXPECT_EQ(clamped.get(0), 1);
+  EXPECT_EQ(clamped.get(1), -INFINITY);
+  EXPECT_TRUE(std::isnan(clamped.get(2)));
+}
+
+TEST(Elementwise, ActivationGradientsMatchFiniteDifferences) {
+  auto check = [](llvm::StringRef name, double (*forward)(double)) {
+    for (DType type : floatTypes) {
+      Tensor x = randomTensor(type, {5, 33}, 1, -5, 5);
+      Tensor dy = randomTensor(type, {5, 33}, 2);
+      Tensor dx = runKernel(name, {dy, x}, {Tensor(type, {5, 33})})[0];
+      std::vector<double> expected = differentiate(
+          [&](const std::vector<double> &values) {
+            std::vector<double> y;
+            for (double value : values)
+              y.push_back(forward(value));
+            return y;
+          },
+          x.toVector(), dy.toVector());
+      expectNear(dx, expected, 1);
+    }
+  };
+  check("aclnnSiluBackward", [](double v) { return v * sigmoid(v); });
+  check("aclnnGeluBackward", gelu);
+}
+
+TEST(Elementwise, BinaryKernelsBroadcastAsNumpyDoes) {
+  struct Case {
+    std::vector<int64_t> x, y, z;
+  };
+  const Case cases[] = {
+      {{}, {}, {}},
+      {{17}, {17}, {17}},
+      {{300, 129}, {300, 129}, {300, 129}},
+      {{300, 129}, {129}, {300, 129}},
+      {{129}, {300, 129}, {300, 129}},
+      {{2, 3, 40, 17}, {40, 17}, {2, 3, 40, 17}},
+      {{2, 3, 40, 17}, {1, 1, 40, 17}, {2, 3, 40, 17}},
+      {{2, 3, 40, 17}, {2, 1, 40, 1}, {2, 3, 40, 17}},
+      {{2, 3, 40, 17}, {}, {2, 3, 40, 17}},
+      {{1}, {70000}, {70000}},
+      {{5, 1}, {1, 7}, {5, 7}},
+      {{5, 1, 9}, {4, 1}, {5, 4, 9}},
+      {{33, 1, 64}, {33, 5, 64}, {33, 5, 64}},
+  };
+  auto broadcast = [](const Tensor &tensor, const std::vector<int64_t> &to,
+                      int64_t index) {
+    int64_t offset = 0, stride = 1, axis = tensor.shape.dims.size();
+    for (size_t i = to.size(); i-- > 0;) {
+      int64_t position = index % to[i];
+      index /= to[i];
+      if (--axis < 0)
+        break;
+      if (tensor.shape.dims[axis] != 1)
+        offset += position * stride;
+      stride *= tensor.shape.dims[axis];
+    }
+    return tensor.get(offset);
+  };
+  for (DType type : floatTypes)
+    for (const Case &c : cases) {
+      Tensor x = randomTensor(type, c.x, 1), y = randomTensor(type, c.y, 2);
+      std::vector<double> sum, difference, product;
+      Tensor z(type, c.z);
+      for (int64_t i = 0; i < z.size(); ++i) {
+        double a = broadcast(x, c.z, i), b = broadcast(y, c.z, i);
+        sum.push_back(a + b);
+        difference.push_back(a - b);
+        product.push_back(a * b);
+      }
+      expectNear(runKernel("aclnnAdd", {x, y}, {z})[0], sum);
+      expectNear(runKernel("aclnnSub", {x, y}, {z})[0], difference);
+      expectNear(runKernel("aclnnMul", {x, y}, {z})[0], product);
+    }
+}
+
+TEST(Elementwise, AnInputMayBeTheOutput) {
+  Tensor x = randomTensor(DType::F32, {1003}, 1), y = x;
+  KernelSpec spec{"aclnnAdd", {x.shape, x.shape}, {x.shape}, {}};
+  auto kernel = llvm::cantFail(makeKernel(spec));
+  ThreadPool pool(2);
+  kernel->run({y.data(), x.data()}, {y.data()}, pool);
+  for (int64_t i = 0; i < x.size(); ++i)
+    EXPECT_EQ(y.get(i), 2 * x.get(i));
+}
+
+TEST(Cast, RoundsToNearestEvenAndKeepsNaN) {
+  // Every upper half of an f32 with interesting lower halves around the ties.
+  std::vector<uint32_t> patterns;
+  for (uint32_t upper = 0; upper < 0x10000; upper += 7)
+    for (uint32_t lower : {0x0000u, 0x0001u, 0x1000u, 0x1001u, 0x7fffu, 0x8000u,
+                           0x8001u, 0xffffu})
+      patterns.push_back(upper << 16 | lower);
+  int64_t count = patterns.size();
+  Tensor x(DType::F32, {count});
+  std::memcpy(x.data(), patterns.data(), count * 4);
+  for (DType type : {DType::BF16, DType::F16}) {
+    Tensor narrow = runKernel("aclnnCast", {x}, {Tensor(type, {count})})[0];
+    Tensor expected(type, {count});
+    for (int64_t i = 0; i < count; ++i) {
+      if (std::isnan(x.get(i))) {
+        EXPECT_TRUE(std::isnan(narrow.get(i))) << i;
+        continue;
+      }
+      expected.set(i, x.get(i));
+      ASSERT_EQ(narrow.get(i), expected.get(i)) << x.get(i);
+    }
+    Tensor wide =
+        runKernel("aclnnCast", {narrow}, {Tensor(DType::F32, {count})})[0];
+    for (int64_t i = 0; i < count; ++i) {
+      if (std::isnan(narrow.get(i)))
+        EXPECT_TRUE(std::isnan(wide.get(i)));
+      else
+        ASSERT_EQ(wide.get(i), narrow.get(i));
+    }
+  }
+}
+
+TEST(Cast, GoesBetweenAnyTwoTypes) {
+  for (DType from :
+       {DType::F32, DType::BF16, DType::F16, DType::I32, DType::I64})
+    for (DType to :
+         {DType::F32, DType::BF16, DType::F16, DType::I32, DType::I64}) {
+      Tensor x(from, {3, 1000});
+      for (int64_t i = 0; i < x.size(); ++i)
+        x.set(i, static_cast<double>(i % 200) - 100);
+      Tensor y = runKernel("aclnnCast", {x}, {Tensor(to, {3, 1000})})[0];
+      EXPECT_EQ(y.toVector(), x.toVector())
+          << getName(from).str() << " to " << getName(to).str();
+    }
+}
+
+TEST(Cast, ToIntegersTruncatesAndSaturates) {
+  Tensor x(DType::F32, {6});
+  const double values[] = {1.9, -1.9, 1e20, -1e20, NAN, 2147483648.0};
+  for (int i = 0; i < 6; ++i)
+    x.set(i, values[i]);
+  EXPECT_EQ(
+      runKernel("aclnnCast", {x}, {Tensor(DType::I32, {6})})[0].toVector(),
+      (std::vector<double>{1, -1, 2147483647.0, -2147483648.0, 0,
+                           2147483647.0}));
+  Tensor wide = runKernel("aclnnCast", {x}, {Tensor(DType::I64, {6})})[0];
+  EXPECT_EQ(wide.get(2), 9223372036854775807.0);
+  EXPECT_EQ(wide.get(5), 2147483648.0);
+}
+
+TEST(KernelSpec, NamesAreSortedAndUnknownOnesGetASuggestion) {
+  llvm::ArrayRef<llvm::StringRef> names = getKernelNames();
+  EXPECT_TRUE(llvm::is_sorted(names));
+  EXPECT_EQ(getRefusal("aclnnMatMull", {}, {}),
+            "unknown kernel 'aclnnMatMull'; did you mean 'aclnnMatmul'?");
+  EXPECT_THAT(getRefusal("", {}, {}), HasSubstr("unknown kernel ''"));
+  EXPECT_THAT(getRefusal("zzz", {}, {}), HasSubstr("unknown kernel 'zzz'"));
+}
+
+TEST(KernelSpec, BadElementwiseSpecsAreRefused) {
+  Tensor x(DType::F32, {4, 5}), wrong(DType::F32, {4, 6});
+  Tensor other(DType::BF16, {4, 5}), indices(DType::I32, {4, 5});
+  EXPECT_EQ(getRefusal("aclnnNeg", {x, x}, {x}),
+            "aclnnNeg: expected 1 input, but got 2");
+  EXPECT_EQ(getRefusal("aclnnNeg", {x}, {}),
+            "aclnnNeg: expected 1 output, but got 0");
+  EXPECT_EQ(getRefusal("aclnnNeg", {x}, {wrong}),
+            "aclnnNeg: output 0 is 4x6xf32, expected 4x5xf32");
+  EXPECT_EQ(getRefusal("aclnnNeg", {indices}, {indices}),
+            "aclnnNeg: input 0 is i32, expected f32, bf16 or f16");
+  EXPECT_EQ(getRefusal("aclnnMuls", {x}, {x}),
+            "aclnnMuls: attribute 'value' is missing");
+  EXPECT_EQ(getRefusal("aclnnMuls", {x}, {x}, {{"value", int64_t{1}}}),
+            "aclnnMuls: attribute 'value' has another type, expected a "
+            "floating-point number");
+  EXPECT_EQ(getRefusal("aclnnMuls", {x}, {x}, {{"value", 1.0}, {"alpha", 1.0}}),
+            "aclnnMuls: unknown attribute 'alpha'; known are value");
+  EXPECT_EQ(getRefusal("aclnnAdd", {x, other}, {x}),
+            "aclnnAdd: input 1 is bf16, expected f32");
+  EXPECT_EQ(getRefusal("aclnnAdd", {x, wrong}, {x}),
+            "aclnnAdd: inputs 4x5xf32 and 4x6xf32 do not broadcast to 4x5xf32");
+  EXPECT_THAT(getRefusal("aclnnAdd", {x, x}, {wrong}), HasSubstr("broadcast"));
+}
+
+TEST(KernelSpec, ImpossibleShapesAreRefused) {
+  KernelSpec spec{"aclnnNeg", {{DType::F32, {}}}, {{DType::F32, {}}}, {}};
+  auto refuse = [&](llvm::ArrayRef<int64_t> dims) {
+    spec.inputs[0].dims.assign(dims.begin(), dims.end());
+    spec.outputs[0] = spec.inputs[0];
+    auto kernel = makeKernel(spec);
+    return kernel ? "" : llvm::toString(kernel.takeError());
+  };
+  EXPECT_THAT(refuse({4, 0}), HasSubstr("every dimension to be at least 1"));
+  EXPECT_THAT(refuse({-1}), HasSubstr("every dimension to be at least 1"));
+  EXPECT_THAT(refuse({INT64_MAX, 2}), HasSubstr("can be counted"));
+  EXPECT_THAT(refuse({INT64_MIN}), HasSubstr("at least 1"));
+}
+
+} // namespace

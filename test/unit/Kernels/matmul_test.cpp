@@ -1,0 +1,174 @@
+//===- matmul_test.cpp - Matrix products ----------------------------------===//
+
+#include "KernelTesting.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace mf;
+using namespace mf::testing;
+using ::testing::HasSubstr;
+
+namespace {
+
+struct Problem {
+  int64_t batch, m, n, k;
+  bool transposeA, transposeB;
+};
+
+std::vector<double> multiply(const Problem &p, const Tensor &a,
+                             const Tensor &b) {
+  std::vector<double> x = a.toVector(), y = b.toVector();
+  std::vector<double> c(p.batch * p.m * p.n);
+  for (int64_t i = 0; i < p.batch; ++i)
+    for (int64_t row = 0; row < p.m; ++row)
+      for (int64_t k = 0; k < p.k; ++k) {
+        double left =
+            x[i * p.m * p.k + (p.transposeA ? k * p.m + row : row * p.k + k)];
+        for (int64_t column = 0; column < p.n; ++column)
+          c[(i * p.m + row) * p.n + column] +=
+              left * y[i * p.k * p.n +
+                       (p.transposeB ? column * p.k + k : k * p.n + column)];
+      }
+  return c;
+}
+
+std::vector<int64_t> dimsOf(bool transposed, int64_t rows, int64_t columns) {
+  return transposed ? std::vector<int64_t>{columns, rows}
+                    : std::vector<int64_t>{rows, columns};
+}
+
+AttributeMap attributesOf(const Problem &p) {
+  return {{"transpose_a", p.transposeA}, {"transpose_b", p.transposeB}};
+}
+
+TEST(Matmul, MatchesTheReferenceInEveryTypeAndTransposition) {
+  const Problem problems[] = {
+      {1, 1, 1, 1, false, false},      {1, 1, 64, 5, false, false},
+      {1, 7, 1, 33, false, false},     {1, 5, 3, 17, false, false},
+      {1, 64, 48, 32, false, false},   {1, 130, 67, 259, false, false},
+      {1, 300, 200, 520, false, false}};
+  for (DType type : floatTypes)
+    for (Problem p : problems)
+      for (bool transposeA : {false, true})
+        for (bool transposeB : {false, true})
+          for (DType result : {type, DType::F32}) {
+            p.transposeA = transposeA;
+            p.transposeB = transposeB;
+            Tensor a = randomTensor(type, dimsOf(transposeA, p.m, p.k), 1);
+            Tensor b = randomTensor(type, dimsOf(transposeB, p.k, p.n), 2);
+            std::vector<Tensor> c =
+                runKernel("aclnnMatmul", {a, b}, {Tensor(result, {p.m, p.n})},
+                          attributesOf(p));
+            expectNear(c[0], multiply(p, a, b), std::sqrt(p.k));
+          }
+}
+
+TEST(Matmul, SeveralTilesInEveryDirection) {
+  for (DType type : floatTypes) {
+    Problem p{1, 700, 2600, 96, false, true};
+    Tensor a = randomTensor(type, {p.m, p.k}, 1);
+    Tensor b = randomTensor(type, {p.n, p.k}, 2);
+    Tensor c = runKernel("aclnnMatmul", {a, b}, {Tensor(type, {p.m, p.n})},
+                         attributesOf(p))[0];
+    expectNear(c, multiply(p, a, b), std::sqrt(p.k));
+  }
+}
+
+TEST(Matmul, ALongContractionStaysAccurate) {
+  for (DType type : floatTypes) {
+    Problem p{1, 64, 40, 9000, true, false};
+    Tensor a = randomTensor(type, {p.k, p.m}, 1);
+    Tensor b = randomTensor(type, {p.k, p.n}, 2);
+    Tensor c = runKernel("aclnnMatmul", {a, b},
+                         {Tensor(DType::F32, {p.m, p.n})}, attributesOf(p))[0];
+    expectNear(c, multiply(p, a, b), std::sqrt(p.k), 4e-6);
+  }
+}
+
+TEST(Matmul, BatchesOfEqualLeadingDimensions) {
+  const Problem problems[] = {{6, 33, 17, 9, false, false},
+                              {6, 64, 64, 64, false, true},
+                              {6, 128, 200, 150, true, false},
+                              {6, 3, 4, 5, true, true}};
+  for (DType type : floatTypes)
+    for (const Problem &p : problems) {
+      std::vector<int64_t> aDims = dimsOf(p.transposeA, p.m, p.k);
+      std::vector<int64_t> bDims = dimsOf(p.transposeB, p.k, p.n);
+      Tensor a = randomTensor(type, {2, 3, aDims[0], aDims[1]}, 1);
+      Tensor b = randomTensor(type, {2, 3, bDims[0], bDims[1]}, 2);
+      Tensor c =
+          runKernel("aclnnMatmul", {a, b}, {Tensor(type, {2, 3, p.m, p.n})},
+                    attributesOf(p))[0];
+      expectNear(c, multiply(p, a, b), std::sqrt(p.k));
+    }
+}
+
+TEST(Matmul, AMatrixAsTheSecondOperandFlattensTheFirst) {
+  for (DType type : floatTypes) {
+    Problem p{1, 2 * 3 * 50, 40, 30, false, true};
+    Tensor a = randomTensor(type, {2, 3, 50, 30}, 1);
+    Tensor b = randomTensor(type, {40, 30}, 2);
+    Tensor c = runKernel("aclnnMatmul", {a, b}, {Tensor(type, {2, 3, 50, 40})},
+                         attributesOf(p))[0];
+    expectNear(c, multiply(p, a, b), std::sqrt(p.k));
+  }
+}
+
+TEST(Matmul, ContractBatchSumsOverLeadingDimensions) {
+  for (DType type : floatTypes) {
+    Problem p{1, 70, 90, 3 * 100, true, false};
+    Tensor a = randomTensor(type, {3, 100, 70}, 1);
+    Tensor b = randomTensor(type, {3, 100, 90}, 2);
+    AttributeMap attributes = {{"transpose_a", true}, {"contract_batch", true}};
+    Tensor c = runKernel("aclnnMatmul", {a, b}, {Tensor(DType::F32, {70, 90})},
+                         attributes)[0];
+    expectNear(c, multiply(p, a, b), std::sqrt(p.k), 4e-6);
+  }
+}
+
+TEST(Matmul, AccumulatesInSinglePrecision) {
+  // 1 + 4096 * 2^-12 would stay 1 if the sum were kept in bf16.
+  for (DType type : {DType::BF16, DType::F16}) {
+    Tensor a(type, {1, 4097}), b(type, {4097, 1});
+    a.fill(1.0);
+    b.fill(1.0 / 4096);
+    b.set(0, 1);
+    Tensor c = runKernel("aclnnMatmul", {a, b}, {Tensor(type, {1, 1})})[0];
+    EXPECT_EQ(c.get(0), 2);
+  }
+}
+
+TEST(Matmul, BadSpecsAreRefused) {
+  Tensor a(DType::F32, {4, 5}), b(DType::F32, {5, 6}), c(DType::F32, {4, 6});
+  Tensor batched(DType::F32, {2, 4, 5});
+  EXPECT_EQ(getRefusal("aclnnMatmul", {a, b}, {c}), "");
+  EXPECT_EQ(
+      getRefusal("aclnnMatmul", {a, a}, {c}),
+      "aclnnMatmul: inputs 4x5xf32 and 4x5xf32 contract 5 with 4 elements");
+  EXPECT_EQ(getRefusal("aclnnMatmul", {a, b}, {a}),
+            "aclnnMatmul: output 0 is 4x5xf32, expected 4x6xf32");
+  EXPECT_EQ(getRefusal("aclnnMatmul", {a, b}, {c}, {{"transpose_a", 1.0}}),
+            "aclnnMatmul: attribute 'transpose_a' has another type, expected a "
+            "bool");
+  EXPECT_THAT(getRefusal("aclnnMatmul", {a, Tensor(DType::F32, {5})}, {c}),
+              HasSubstr("input 1 is 5xf32, expected at least 2 dimensions"));
+  EXPECT_THAT(getRefusal("aclnnMatmul", {a, Tensor(DType::BF16, {5, 6})}, {c}),
+              HasSubstr("input 1 is bf16, expected f32"));
+  EXPECT_THAT(getRefusal("aclnnMatmul", {a, b}, {Tensor(DType::BF16, {4, 6})}),
+              HasSubstr("output 0 is bf16, expected f32"));
+  EXPECT_THAT(getRefusal("aclnnMatmul",
+                         {batched, Tensor(DType::F32, {3, 5, 6})},
+                         {Tensor(DType::F32, {2, 4, 6})}),
+              HasSubstr("differ in their leading dimensions"));
+  EXPECT_THAT(getRefusal("aclnnMatmul", {batched, Tensor(DType::F32, {4, 6})},
+                         {Tensor(DType::F32, {2, 5, 6})},
+                         {{"transpose_a", true}}),
+              HasSubstr("contract_batch"));
+  EXPECT_THAT(getRefusal("aclnnMatmul", {batched, batched},
+                         {Tensor(DType::F32, {5, 5})},
+                         {{"contract_batch", true}}),
+              HasSubstr("needs transpose_a"));
+}
+
+} // namespace
