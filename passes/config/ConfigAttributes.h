@@ -1,0 +1,43 @@
+//===- ConfigAttributes.h - Training configuration as attributes -*- C++ -*-===//
+//
+// Between the values that the Config library reads from a YAML and the typed
+// attributes that the passes hand on.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_PASSES_CONFIG_CONFIGATTRIBUTES_H
+#define MF_PASSES_CONFIG_CONFIGATTRIBUTES_H
+
+#include "dialects/mf/MfDialect.h"
+#include "mf/Config/BatchRules.h"
+#include "mf/Config/StageMap.h"
+#include "mf/Config/TrainingConfig.h"
+#include "mlir/IR/Diagnostics.h"
+
+namespace mf::passes {
+
+/// The `training` attribute of a model. `options` is where pipeline_stage,
+/// offset and interleaving come from, `batch` what MindSpore Transformers
+/// makes of the batch sizes.
+ir::TrainingAttr getTrainingAttr(mlir::MLIRContext *context,
+                                 const TrainingConfig &config,
+                                 const StageMapOptions &options,
+                                 const EffectiveBatch &batch);
+
+/// The recompute_config that an attribute holds.
+RecomputeConfig getRecomputeConfig(ir::RecomputeConfigAttr attribute);
+
+/// The offset that a parallel attribute holds.
+StageOffset getStageOffset(ir::ParallelAttr attribute);
+
+/// `location` as an MLIR location; unknown if it has no file.
+mlir::Location getLocation(mlir::MLIRContext *context,
+                           const Location &location);
+
+/// Emits every diagnostic with its location and notes. Those without a
+/// location of their own are about `fallback`. False if there was an error.
+bool emitDiagnostics(mlir::Location fallback, const DiagnosticList &list);
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_CONFIG_CONFIGATTRIBUTES_H

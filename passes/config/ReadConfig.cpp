@@ -1,0 +1,80 @@
+//===- ReadConfig.cpp - A training YAML into a typed attribute ------------===//
+
+#include "passes/Passes.h"
+#include "passes/config/ConfigAttributes.h"
+
+namespace mf::passes {
+#define GEN_PASS_DEF_READCONFIG
+#include "passes/Passes.h.inc"
+} // namespace mf::passes
+
+using namespace mlir;
+using namespace mf;
+
+namespace {
+
+/// What this compiler cannot lower, although MindSpore Transformers can.
+void checkLowerable(const TrainingConfig &config, DiagnosticList &diagnostics) {
+  if (config.optimizer.kind == OptimizerKind::Unsupported)
+    diagnostics.error(config.optimizer.node.getLocation(),
+                      "optimizer '" + config.optimizer.type +
+                          "' is not supported; expected AdamW, "
+                          "FP32StateAdamWeightDecay or AdamWeightDecay");
+  if (config.lrSchedule.kind == LrScheduleKind::Unsupported)
+    diagnostics.error(config.lrSchedule.node.getLocation(),
+                      "learning rate schedule '" + config.lrSchedule.type +
+                          "' is not supported");
+  if (config.wrapper.maxGradNorm <= 0)
+    diagnostics.error(config.wrapper.node.getLocation(),
+                      "max_grad_norm must be above 0");
+  auto warnUnsharded = [&](llvm::StringRef key, int64_t size) {
+    if (size > 1)
+      diagnostics.warning(config.parallel.node.getLocation(),
+                          key + " " + llvm::Twine(size) +
+                              " is not lowered; the program is that of one "
+                              "rank with whole tensors");
+  };
+  warnUnsharded("model_parallel", config.parallel.modelParallel);
+  warnUnsharded("context_parallel", config.parallel.contextParallel);
+  if (config.swap.swap)
+    diagnostics.warning(config.swap.node.getLocation(),
+                        "swap is not lowered; activations stay on the device");
+}
+
+struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
+  using ReadConfigBase::ReadConfigBase;
+
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    if (file.empty()) {
+      getOperation().emitError("mf-read-config needs the option file=<yaml>");
+      return signalPassFailure();
+    }
+    DiagnosticList diagnostics;
+    TrainingConfig config = parseTrainingConfigFile(file, diagnostics);
+    if (diagnostics.hasErrors())
+      return fail(diagnostics);
+    std::optional<int64_t> accumulation;
+    if (gradientAccumulationSteps > 0)
+      accumulation = gradientAccumulationSteps;
+    EffectiveBatch batch = resolveBatch(config, accumulation, diagnostics);
+    StageMapOptions options = getStageMapOptions(config, diagnostics);
+    checkLowerable(config, diagnostics);
+    if (diagnostics.hasErrors())
+      return fail(diagnostics);
+    mf::passes::emitDiagnostics(getOperation().getLoc(), diagnostics);
+
+    auto training =
+        mf::passes::getTrainingAttr(context, config, options, batch);
+    for (auto model : getOperation().getOps<ir::ModelOp>())
+      model.setTrainingAttr(training);
+  }
+
+private:
+  void fail(const DiagnosticList &diagnostics) {
+    mf::passes::emitDiagnostics(getOperation().getLoc(), diagnostics);
+    signalPassFailure();
+  }
+};
+
+} // namespace

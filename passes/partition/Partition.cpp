@@ -1,0 +1,74 @@
+//===- Partition.cpp - Layers to pipeline stages and chunks ---------------===//
+
+#include "mlir/IR/Remarks.h"
+#include "passes/Passes.h"
+#include "passes/config/ConfigAttributes.h"
+
+namespace mf::passes {
+#define GEN_PASS_DEF_PARTITION
+#include "passes/Passes.h.inc"
+} // namespace mf::passes
+
+using namespace mlir;
+using namespace mf;
+using namespace mf::ir;
+
+namespace {
+
+/// The stage map that a model's `training` attribute asks for.
+std::optional<StageMap> createStageMap(ModelOp model) {
+  ParallelAttr parallel = model.getTrainingAttr().getParallel();
+  StageMapOptions options;
+  options.numLayers = model.getNumBodyLayers();
+  options.pipelineStages = parallel.getStages();
+  options.interleave = parallel.getInterleave();
+  options.microBatchNum = parallel.getMicroBatches();
+  options.offset = mf::passes::getStageOffset(parallel);
+  DiagnosticList diagnostics;
+  std::optional<StageMap> map;
+  if (checkLayerCount(options, diagnostics))
+    map = StageMap::create(options, diagnostics);
+  if (!mf::passes::emitDiagnostics(model.getLoc(), diagnostics))
+    return std::nullopt;
+  return map;
+}
+
+void emitRemarks(ModelOp model, const StageMap &map) {
+  for (auto [chunk, row] : llvm::enumerate(map.getLayersPerStage()))
+    for (auto [stage, count] : llvm::enumerate(row))
+      remark::analysis(model.getLoc(), remark::RemarkOpts::name("Partition")
+                                           .category("partition")
+                                           .function(model.getSymName()))
+          << remark::add("stage {0} chunk {1}", stage, chunk)
+          << remark::metric("layers", count);
+}
+
+struct PartitionPass : mf::passes::impl::PartitionBase<PartitionPass> {
+  void runOnOperation() override {
+    ModelOp model = getOperation();
+    if (!model.getTraining()) {
+      model.emitOpError("has no training configuration; run mf-read-config "
+                        "first");
+      return signalPassFailure();
+    }
+    std::optional<StageMap> map = createStageMap(model);
+    if (!map)
+      return signalPassFailure();
+    emitRemarks(model, *map);
+
+    int64_t body = 0;
+    for (LayerOp layer : model.getBody().getOps<LayerOp>()) {
+      LayerPlace place;
+      if (layer.getKind() == LayerKind::Body)
+        place = map->getPlace(body++);
+      else if (layer.getKind() == LayerKind::Head)
+        place = {map->getLastStage(), map->getNumChunks() - 1, 0};
+      else
+        place = {map->getFirstStage(), 0, 0};
+      layer.setPlacementAttr(
+          PlacementAttr::get(&getContext(), place.stage, place.chunk));
+    }
+  }
+};
+
+} // namespace
