@@ -177,6 +177,7 @@ std::optional<StageMap> StageMap::create(const StageMapOptions &options,
     const std::vector<int64_t> &row =
         rows[rows.size() > 1 ? static_cast<size_t>(chunk) : 0];
     std::vector<int64_t> counts;
+    counts.reserve(static_cast<size_t>(stages));
     for (int64_t stage = 0; stage < stages; ++stage)
       counts.push_back(average +
                        row[row.size() > 1 ? static_cast<size_t>(stage) : 0]);

@@ -39,6 +39,7 @@ Mapped build(int64_t layers, int64_t stages, int64_t interleave,
 
 std::vector<int64_t> getStages(const StageMap &map) {
   std::vector<int64_t> stages;
+  stages.reserve(static_cast<size_t>(map.getNumLayers()));
   for (int64_t layer = 0; layer < map.getNumLayers(); ++layer)
     stages.push_back(map.getPlace(layer).stage);
   return stages;

@@ -1,0 +1,174 @@
+//===- CellPattern.cpp - A user's pattern over a Cell tree ----------------===//
+
+#include "CellPattern.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include <algorithm>
+#include <regex>
+
+namespace mf {
+
+struct NameRegex::Compiled {
+  std::regex regex;
+};
+
+/// Why `text` would be too costly to compile or match: the library unrolls
+/// counted repeats, one inside the other.
+static std::string findCost(llvm::StringRef text) {
+  if (text.size() > 256)
+    return "longer than 256 characters";
+  uint64_t product = 1;
+  for (size_t at = text.find('{'); at != llvm::StringRef::npos;
+       at = text.find('{', at + 1)) {
+    llvm::StringRef body =
+        text.substr(at + 1).take_until([](char c) { return c == '}'; });
+    uint64_t largest = 1;
+    llvm::SmallVector<llvm::StringRef> bounds;
+    body.split(bounds, ',');
+    for (llvm::StringRef bound : bounds) {
+      if (bound.size() > 6)
+        return "it repeats too often";
+      uint64_t count = 0;
+      if (!bound.getAsInteger(10, count))
+        largest = std::max(largest, count);
+    }
+    product *= largest;
+    if (product > 256)
+      return "it repeats too often";
+  }
+  return {};
+}
+
+NameRegex::NameRegex(llvm::StringRef text) {
+  if (text.find_first_of("\\^$.|?*+()[]{}") == llvm::StringRef::npos) {
+    literal = text.str();
+    return;
+  }
+  message = findCost(text);
+  if (!message.empty())
+    return;
+  // The breadth-first matcher takes polynomial time whatever the pattern.
+  auto flags = std::regex::ECMAScript | std::regex::optimize;
+#ifdef __GLIBCXX__
+  flags |= std::regex_constants::__polynomial;
+#endif
+  try {
+    compiled = std::make_shared<Compiled>();
+    compiled->regex.assign(text.begin(), text.end(), flags);
+  } catch (const std::exception &error) {
+    compiled.reset();
+    message = error.what();
+    if (!message.empty())
+      message[0] = llvm::toLower(message[0]);
+  }
+}
+
+bool NameRegex::fullMatch(llvm::StringRef name) const {
+  if (literal)
+    return name == *literal;
+  if (!compiled)
+    return false;
+  try {
+    return std::regex_match(name.begin(), name.end(), compiled->regex);
+  } catch (const std::exception &) {
+    return false;
+  }
+}
+
+CellPattern::CellPattern(llvm::StringRef text) : text(text.str()) {
+  llvm::SmallVector<llvm::StringRef> pieces;
+  text.split(pieces, "\\.");
+  for (llvm::StringRef piece : pieces) {
+    parts.push_back(piece.str());
+    components.emplace_back(piece);
+  }
+}
+
+std::string CellPattern::getError() const {
+  for (size_t i = 0; i < components.size(); ++i)
+    if (!components[i].isValid())
+      return quote(parts[i]) +
+             " is no regular expression: " + components[i].getMessage();
+  return {};
+}
+
+CellPattern::Result CellPattern::match(const CellTree &tree) const {
+  Result result;
+  match(tree, 0, 0, result);
+  return result;
+}
+
+void CellPattern::match(const CellTree &tree, size_t cell, size_t component,
+                        Result &result) const {
+  const NameRegex &regex = components[component];
+  const CellTree::Entry &parent = tree.get(cell);
+  if (component + 1 < components.size()) {
+    for (size_t child : parent.children)
+      if (tree.get(child).isCell && regex.fullMatch(tree.get(child).name))
+        match(tree, child, component + 1, result);
+    return;
+  }
+  std::vector<Match> operators;
+  std::vector<Match> cells;
+  for (size_t child : parent.children) {
+    const CellTree::Entry &entry = tree.get(child);
+    if (regex.fullMatch(entry.name))
+      (entry.isCell ? cells : operators).push_back({child, entry.isCell});
+  }
+  llvm::sort(operators, [&](const Match &left, const Match &right) {
+    return tree.get(left.entry).name < tree.get(right.entry).name;
+  });
+  llvm::append_range(result.matches, operators);
+  llvm::append_range(result.matches, cells);
+  result.matchesPythonNames |= regex.fullMatch("__class__");
+}
+
+bool CellPattern::conflictsWith(const CellPattern &other) const {
+  if (parts.size() != other.parts.size())
+    return false;
+  for (size_t i = 0; i < parts.size(); ++i)
+    if (!components[i].fullMatch(other.parts[i]) &&
+        !other.components[i].fullMatch(parts[i]))
+      return false;
+  return true;
+}
+
+static std::string toPattern(llvm::StringRef path) {
+  std::string pattern;
+  for (char c : path)
+    pattern += c == '.' ? std::string("\\.") : std::string(1, c);
+  return pattern;
+}
+
+/// How far a name is from what the user wrote, in percent of the longer one;
+/// a name that ends the same way is nearer.
+static unsigned getDistance(llvm::StringRef wanted, llvm::StringRef name) {
+  auto longer = static_cast<unsigned>(std::max(wanted.size(), name.size()));
+  unsigned distance = wanted.edit_distance(name) * 100 / std::max(longer, 1U);
+  bool sameEnd = wanted.rsplit('.').second == name.rsplit('.').second &&
+                 wanted.contains('.') && name.contains('.');
+  return sameEnd ? distance / 2 : distance;
+}
+
+std::string suggestPatterns(llvm::StringRef pattern,
+                            llvm::ArrayRef<const CellTree *> trees) {
+  if (pattern.size() > 128)
+    return {};
+  std::string wanted;
+  for (char c : pattern)
+    if (c != '\\')
+      wanted += c;
+  std::vector<std::pair<unsigned, std::string>> candidates;
+  for (const CellTree *tree : trees)
+    for (const CellTree::Entry &entry : tree->getEntries().drop_front())
+      if (unsigned distance = getDistance(wanted, entry.path); distance <= 40)
+        candidates.emplace_back(distance, entry.path);
+  llvm::sort(candidates);
+  candidates.erase(llvm::unique(candidates), candidates.end());
+  std::string text;
+  for (const auto &[distance, path] : llvm::ArrayRef(candidates).take_front(3))
+    text += (text.empty() ? "; nearest: " : ", ") + quote(toPattern(path));
+  return text;
+}
+
+} // namespace mf

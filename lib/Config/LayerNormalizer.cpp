@@ -1,0 +1,226 @@
+//===- LayerNormalizer.cpp - Settings in terms of a stage map -------------===//
+
+#include "LayerNormalizer.h"
+#include <algorithm>
+
+namespace mf {
+
+using Matrix = std::vector<std::vector<int64_t>>;
+
+std::string reprList(const std::vector<int64_t> &values) {
+  std::string text = "[";
+  for (int64_t value : values)
+    text += (text.size() > 1 ? ", " : "") + std::to_string(value);
+  return text + "]";
+}
+
+std::string reprMatrix(const Matrix &rows) {
+  std::string text = "[";
+  for (const std::vector<int64_t> &row : rows)
+    text += (text.size() > 1 ? ", " : "") + reprList(row);
+  return text + "]";
+}
+
+bool NormalizedLayers::covers(const StageMap &stages, int64_t layer) const {
+  switch (kind) {
+  case Kind::All:
+    return true;
+  case Kind::Indices:
+    return static_cast<size_t>(layer) < mask.size() &&
+           mask[static_cast<size_t>(layer)];
+  case Kind::Matrix:
+    break;
+  }
+  const LayerPlace &place = stages.getPlace(layer);
+  int64_t position = place.stage - stages.getStartStage();
+  if (stages.isReversed(place.chunk))
+    position = stages.getNumStages() - 1 - position;
+  auto row = static_cast<size_t>(place.chunk);
+  auto column = static_cast<size_t>(position);
+  return row < matrix.size() && column < matrix[row].size() &&
+         place.index < matrix[row][column];
+}
+
+std::string NormalizedLayers::repr() const {
+  switch (kind) {
+  case Kind::All:
+    return "True";
+  case Kind::Indices:
+    return reprList(indices);
+  case Kind::Matrix:
+    break;
+  }
+  return reprMatrix(matrix);
+}
+
+NormalizedLayers LayerNormalizer::normalize(const LayerSelection &selection,
+                                            llvm::StringRef what) {
+  return isSwapOn ? normalizeIndices(selection, what)
+                  : normalizeMatrix(selection, what);
+}
+
+static Matrix makeZeros(const Matrix &shape) {
+  Matrix zeros = shape;
+  for (std::vector<int64_t> &row : zeros)
+    std::fill(row.begin(), row.end(), 0);
+  return zeros;
+}
+
+NormalizedLayers
+LayerNormalizer::normalizeMatrix(const LayerSelection &selection,
+                                 llvm::StringRef what) {
+  const Matrix &layers = stages.getLayersPerStage();
+  NormalizedLayers normalized;
+  normalized.matrix = makeZeros(layers);
+  switch (selection.kind) {
+  case LayerSelection::Kind::Bool:
+    if (selection.flag)
+      normalized.matrix = layers;
+    break;
+  case LayerSelection::Kind::Names:
+    normalized.matrix = layers;
+    break;
+  case LayerSelection::Kind::Counts:
+    if (!dealCounts(selection, what, normalized.matrix))
+      normalized.matrix = makeZeros(layers);
+    break;
+  case LayerSelection::Kind::Table:
+    if (!clampTable(selection, what, normalized.matrix))
+      normalized.matrix = makeZeros(layers);
+    break;
+  }
+  return normalized;
+}
+
+/// One count per stage, dealt round over the chunks from the first on.
+bool LayerNormalizer::dealCounts(const LayerSelection &selection,
+                                 llvm::StringRef what, Matrix &matrix) {
+  const Matrix &layers = stages.getLayersPerStage();
+  if (stages.isReversed(1) && !selection.counts.empty()) {
+    diagnostics.error(selection.location,
+                      "pipeline_scheduler 'zero_bubble_v' needs a list per "
+                      "interleave for " +
+                          what + ", but got " + selection.repr());
+    return false;
+  }
+  auto numStages = static_cast<size_t>(stages.getNumStages());
+  if (selection.counts.size() > numStages) {
+    diagnostics.error(selection.location,
+                      "expected at most one value per pipeline stage (" +
+                          llvm::Twine(numStages) + ") for " + what +
+                          ", but got " + llvm::Twine(selection.counts.size()) +
+                          ", " + selection.repr());
+    return false;
+  }
+  for (size_t stage = 0; stage < selection.counts.size(); ++stage) {
+    const LayerCount &count = selection.counts[stage];
+    if (count.value < 0) {
+      diagnostics.error(selection.location,
+                        "expected a number of layers for stage " +
+                            llvm::Twine(stage) + " of " + what + ", but got " +
+                            llvm::Twine(count.value));
+      return false;
+    }
+    int64_t room = 0;
+    for (const std::vector<int64_t> &row : layers)
+      room += std::max<int64_t>(row[stage], 0);
+    int64_t left =
+        count.isBool ? (count.value ? room : 0) : std::min(count.value, room);
+    while (left > 0) {
+      for (size_t chunk = 0; chunk < layers.size() && left > 0; ++chunk) {
+        if (matrix[chunk][stage] >= layers[chunk][stage])
+          continue;
+        ++matrix[chunk][stage];
+        --left;
+      }
+    }
+  }
+  return true;
+}
+
+/// One count per mini stage, each no more than its layers.
+bool LayerNormalizer::clampTable(const LayerSelection &selection,
+                                 llvm::StringRef what, Matrix &matrix) {
+  const Matrix &layers = stages.getLayersPerStage();
+  auto numStages = static_cast<size_t>(stages.getNumStages());
+  if (selection.table.size() != layers.size()) {
+    diagnostics.error(selection.location,
+                      "expected one row per interleave (" +
+                          llvm::Twine(layers.size()) + ") for " + what +
+                          ", but got " + llvm::Twine(selection.table.size()) +
+                          ", " + selection.repr());
+    return false;
+  }
+  for (size_t chunk = 0; chunk < layers.size(); ++chunk) {
+    LayerCountRow row = selection.table[chunk];
+    if (row.whole) {
+      if (*row.whole)
+        matrix[chunk] = layers[chunk];
+      continue;
+    }
+    if (row.counts.size() != numStages) {
+      diagnostics.error(
+          selection.location,
+          "expected one value per pipeline stage (" + llvm::Twine(numStages) +
+              ") in row " + llvm::Twine(chunk) + " of " + what + ", but got " +
+              llvm::Twine(row.counts.size()) + ", " + selection.repr());
+      return false;
+    }
+    if (stages.isReversed(static_cast<int64_t>(chunk)))
+      std::reverse(row.counts.begin(), row.counts.end());
+    for (size_t stage = 0; stage < numStages; ++stage) {
+      const LayerCount &count = row.counts[stage];
+      int64_t room = layers[chunk][stage];
+      matrix[chunk][stage] =
+          count.isBool ? (count.value ? room : 0) : std::min(count.value, room);
+      if (!count.isBool && count.value < 0)
+        diagnostics.warning(selection.location,
+                            what + " asks for " + llvm::Twine(count.value) +
+                                " layers of stage " + llvm::Twine(stage) +
+                                " in row " + llvm::Twine(chunk) +
+                                "; it gets none");
+    }
+  }
+  return true;
+}
+
+/// With swap on there are no stages: a list holds layer indices.
+NormalizedLayers
+LayerNormalizer::normalizeIndices(const LayerSelection &selection,
+                                  llvm::StringRef what) {
+  NormalizedLayers normalized;
+  normalized.kind = NormalizedLayers::Kind::Indices;
+  normalized.mask.resize(static_cast<size_t>(stages.getNumLayers()));
+  switch (selection.kind) {
+  case LayerSelection::Kind::Bool:
+    if (selection.flag)
+      normalized.kind = NormalizedLayers::Kind::All;
+    return normalized;
+  case LayerSelection::Kind::Counts:
+    break;
+  case LayerSelection::Kind::Table:
+  case LayerSelection::Kind::Names:
+    diagnostics.error(selection.location,
+                      "expected a bool or a list of layer indices for " + what +
+                          " with swap on, but got " +
+                          (selection.kind == LayerSelection::Kind::Names
+                               ? std::string("a list of strings")
+                               : selection.repr()));
+    return normalized;
+  }
+  for (const LayerCount &count : selection.counts) {
+    normalized.indices.push_back(count.value);
+    if (count.value >= 0 && count.value < stages.getNumLayers())
+      normalized.mask[static_cast<size_t>(count.value)] = true;
+    else
+      diagnostics.warning(selection.location,
+                          what + " names layer " + llvm::Twine(count.value) +
+                              ", but there are " +
+                              llvm::Twine(stages.getNumLayers()) +
+                              " layers; with swap on, a list holds layer "
+                              "indices");
+  }
+  return normalized;
+}
+
+} // namespace mf

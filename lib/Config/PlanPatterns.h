@@ -1,0 +1,54 @@
+//===- PlanPatterns.h - Which pattern is for which layers -------*- C++ -*-===//
+
+#ifndef MF_LIB_CONFIG_PLANPATTERNS_H
+#define MF_LIB_CONFIG_PLANPATTERNS_H
+
+#include "CellPattern.h"
+#include "LayerNormalizer.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mf {
+
+/// A pattern of one setting while the plan is made: the layers it is for and
+/// what it matches in each tree.
+class ActivePattern {
+public:
+  ActivePattern(llvm::StringRef key, PatternLayers layers)
+      : layers(std::move(layers)), key(key), pattern(this->layers.pattern) {}
+
+  const CellPattern::Result &matchIn(const CellTree &tree);
+  /// `select_recompute 'feed_forward\.mul'`.
+  std::string describe() const;
+  const CellPattern &getPattern() const { return pattern; }
+  llvm::StringRef getKey() const { return key; }
+
+  PatternLayers layers;
+
+private:
+  llvm::StringRef key;
+  CellPattern pattern;
+  llvm::DenseMap<const CellTree *, CellPattern::Result> results;
+};
+
+/// The patterns of one key with the layers of each. Without names the
+/// defaults stand for them. Nothing is checked against the model here.
+std::vector<ActivePattern>
+resolvePatterns(const LayerSetting &setting, llvm::StringRef key,
+                llvm::ArrayRef<llvm::StringRef> defaults,
+                LayerNormalizer &normalizer, DiagnosticList &diagnostics);
+
+/// Drops from `selected` what `excluded` conflicts with: for each exclude the
+/// first select pattern of the same depth. Adds a log line for each.
+void dropExcluded(std::vector<ActivePattern> &selected,
+                  const std::vector<ActivePattern> &excluded,
+                  std::vector<std::string> &logLines);
+
+/// What is wrong with a pattern, or idle about it: no regular expression,
+/// breaking off at Python's names, matching nothing in its layers.
+void checkPatterns(std::vector<ActivePattern> &patterns, const StageMap &stages,
+                   llvm::ArrayRef<PlannedLayer> planned, bool allowWildcard,
+                   DiagnosticList &diagnostics);
+
+} // namespace mf
+
+#endif // MF_LIB_CONFIG_PLANPATTERNS_H
