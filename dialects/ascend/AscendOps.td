@@ -224,6 +224,10 @@ def Ascend_RecordOp : Ascend_Op<"record"> {
   let arguments = (ins FlatSymbolRefAttr:$stream);
   let results = (outs Ascend_EventType:$event);
   let assemblyFormat = "$stream attr-dict";
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$stream), [{
+    build($_builder, $_state,
+          ::mf::ascend::EventType::get($_builder.getContext()), stream);
+  }]>];
 }
 
 def Ascend_WaitOp : Ascend_Op<"wait"> {

@@ -43,6 +43,8 @@ int64_t getTensorBytes(mlir::Type type);
 
 } // namespace mf::ir
 
+#include "dialects/mf/LaunchEmitter.h"
+
 #include "dialects/mf/MfInterfaces.h.inc"
 
 #endif // MF_DIALECTS_MF_MFDIALECT_H

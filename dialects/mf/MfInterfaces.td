@@ -84,4 +84,16 @@ def Mf_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
   ];
 }
 
+def Mf_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
+  let cppNamespace = "::mf::ir";
+  let description = [{
+    An operator on a stage's parameters, gradients and optimizer state, which
+    are not values of the IR: it says itself which kernels run on them.
+  }];
+  let methods = [
+    InterfaceMethod<"Emits the operator's kernels.",
+      "void", "emitLaunches", (ins "::mf::ir::LaunchEmitter &":$emitter)>
+  ];
+}
+
 #endif // MF_INTERFACES_TD

@@ -55,3 +55,74 @@ LogicalResult RunUpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success(static_cast<bool>(
       lookupFunction<UpdateOp>(*this, symbols, getUpdateAttr())));
 }
+
+//===----------------------------------------------------------------------===//
+// Operators on state
+//===----------------------------------------------------------------------===//
+
+void ReduceTiedOp::emitLaunches(LaunchEmitter &emitter) {
+  int64_t ownerStage = cast<IntegerAttr>(getStages()[0]).getInt();
+  int64_t tiedStage = cast<IntegerAttr>(getStages()[1]).getInt();
+  if (ownerStage == tiedStage) {
+    emitter.launch("aclnnInplaceAdd",
+                   emitter.getState(State::Gradient, getTied()),
+                   emitter.getState(State::Gradient, getOwner()));
+    return;
+  }
+  bool isOwner =
+      getOperation()->getParentOfType<UpdateOp>().getStage() ==
+      static_cast<uint64_t>(ownerStage);
+  // The owner's gradient comes first in the sum, as on a single stage.
+  emitter.allReduce(
+      emitter.getState(State::Gradient, isOwner ? getOwner() : getTied()),
+      {ownerStage, tiedStage}, ("tied." + getTied()).str());
+}
+
+void GradientNormsOp::emitLaunches(LaunchEmitter &emitter) {
+  Value norms = emitter.createBuffer(getResult());
+  emitter.launch("aclnnInplaceZero", {}, norms);
+  auto scalar = RankedTensorType::get({}, Float32Type::get(getContext()));
+  for (auto [parameter, position] :
+       llvm::zip(getParameters().getAsRange<FlatSymbolRefAttr>(),
+                 getPositions().getAsRange<IntegerAttr>()))
+    emitter.launch(
+        "aclnnForeachNorm",
+        emitter.getState(State::Gradient, parameter.getValue()),
+        emitter.getPart(norms, position.getInt() * sizeof(float), scalar));
+}
+
+void AllReduceOp::emitLaunches(LaunchEmitter &emitter) {
+  Value sum = emitter.createBuffer(getResult());
+  emitter.launch("aclnnInplaceCopy", emitter.getBuffer(getInput()), sum);
+  emitter.allReduce(
+      sum, llvm::to_vector(llvm::seq<int64_t>(0, emitter.getRanks())),
+      "stages");
+}
+
+void ScaleGradientsOp::emitLaunches(LaunchEmitter &emitter) {
+  for (auto parameter : getParameters().getAsRange<FlatSymbolRefAttr>())
+    emitter.launch("aclnnForeachMulScalarV2", emitter.getBuffer(getFactor()),
+                   emitter.getState(State::Gradient, parameter.getValue()));
+}
+
+void AdamWOp::emitLaunches(LaunchEmitter &emitter) {
+  NamedAttrList attributes;
+  attributes.set("beta1", getBeta1Attr());
+  attributes.set("beta2", getBeta2Attr());
+  attributes.set("eps", getEpsAttr());
+  attributes.set("weight_decay", getWeightDecayAttr());
+  attributes.set("bias_correction", getBiasCorrectionAttr());
+  emitter.launch("aclnnApplyAdamWV2",
+                 {emitter.getState(State::Gradient, getParam()),
+                  emitter.getBuffer(getLearningRate()),
+                  emitter.getBuffer(getStep())},
+                 {emitter.getState(State::Parameter, getParam()),
+                  emitter.getState(State::FirstMoment, getParam()),
+                  emitter.getState(State::SecondMoment, getParam())},
+                 attributes.getDictionary(getContext()));
+}
+
+void ReportOp::emitLaunches(LaunchEmitter &emitter) {
+  emitter.launch("aclnnInplaceCopy", emitter.getBuffer(getValue()),
+                 emitter.getReport(getQuantity()));
+}

@@ -122,7 +122,12 @@ def Mf_UpdateOp : Mf_FunctionOp<"update", (ins I64Attr:$stage),
   }];
 }
 
-def Mf_ReduceTiedOp : Mf_Op<"reduce_tied", [HasParent<"UpdateOp">]> {
+// An operator on parameters, gradients and optimizer state.
+class Mf_StateOp<string mnemonic, list<Trait> traits = []>
+    : Mf_Op<mnemonic, !listconcat([HasParent<"UpdateOp">,
+        DeclareOpInterfaceMethods<Mf_UpdateOpInterface>], traits)>;
+
+def Mf_ReduceTiedOp : Mf_StateOp<"reduce_tied"> {
   let summary = "the sum of the gradients of tied parameters";
   let description = [{
     Both parameters' gradients become the sum of both. `stages` are the two
@@ -133,7 +138,7 @@ def Mf_ReduceTiedOp : Mf_Op<"reduce_tied", [HasParent<"UpdateOp">]> {
   let assemblyFormat = "$owner `,` $tied `stages` $stages attr-dict";
 }
 
-def Mf_GradientNormsOp : Mf_Op<"gradient_norms", [HasParent<"UpdateOp">]> {
+def Mf_GradientNormsOp : Mf_StateOp<"gradient_norms"> {
   let summary = "the norm of each gradient, at its place among all parameters";
   let description = [{
     Result element `positions[i]` is the norm of the gradient of
@@ -147,7 +152,7 @@ def Mf_GradientNormsOp : Mf_Op<"gradient_norms", [HasParent<"UpdateOp">]> {
   let assemblyFormat = "$parameters `at` $positions attr-dict `:` type($result)";
 }
 
-def Mf_AllReduceOp : Mf_Op<"all_reduce", [HasParent<"UpdateOp">,
+def Mf_AllReduceOp : Mf_StateOp<"all_reduce", [
     AllTypesMatch<["input", "result"]>]> {
   let summary = "sum over all stages";
   let arguments = (ins Mf_FloatTensor:$input);
@@ -158,14 +163,14 @@ def Mf_AllReduceOp : Mf_Op<"all_reduce", [HasParent<"UpdateOp">,
   }]>];
 }
 
-def Mf_ScaleGradientsOp : Mf_Op<"scale_gradients", [HasParent<"UpdateOp">]> {
+def Mf_ScaleGradientsOp : Mf_StateOp<"scale_gradients"> {
   let summary = "multiplies gradients in place";
   let arguments = (ins Mf_FloatTensor:$factor,
                        FlatSymbolRefArrayAttr:$parameters);
   let assemblyFormat = "$parameters `by` $factor attr-dict `:` type($factor)";
 }
 
-def Mf_AdamWOp : Mf_Op<"adamw", [HasParent<"UpdateOp">]> {
+def Mf_AdamWOp : Mf_StateOp<"adamw"> {
   let summary = "one AdamW step of one parameter, in place";
   let description = [{
     m = beta1 m + (1-beta1) g, v = beta2 v + (1-beta2) g^2; without
@@ -181,7 +186,7 @@ def Mf_AdamWOp : Mf_Op<"adamw", [HasParent<"UpdateOp">]> {
   }];
 }
 
-def Mf_ReportOp : Mf_Op<"report", [HasParent<"UpdateOp">]> {
+def Mf_ReportOp : Mf_StateOp<"report"> {
   let summary = "a scalar that the host gets at the end of the step";
   let arguments = (ins Mf_FloatTensor:$value, StrAttr:$quantity);
   let assemblyFormat = "$quantity `,` $value attr-dict `:` type($value)";

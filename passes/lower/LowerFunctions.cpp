@@ -1,0 +1,173 @@
+//===- LowerFunctions.cpp - Functions of a model to routines --------------===//
+
+#include "passes/lower/LowerFunctions.h"
+#include "passes/lower/RoutineBuilder.h"
+
+using namespace mlir;
+using namespace mf;
+using namespace mf::passes;
+
+std::string mf::passes::getLayoutName(ir::ForwardOp forward) {
+  StringRef name = forward.getSymName();
+  name.consume_back(".forward");
+  return (name + ".residuals").str();
+}
+
+/// The static scalar that losses are added to.
+static ascend::StaticOp getLossSum(ProgramBuilder &program) {
+  auto scalar =
+      RankedTensorType::get({}, Float32Type::get(program.getContext()));
+  return program.getStatic(names::loss, program.getBufferType(scalar),
+                           ascend::Role::Constant);
+}
+
+/// Writes `value` to `target`: in place where its operator may write there,
+/// by a copy otherwise.
+static void placeOutput(RoutineBuilder &routine, Value value, Value target) {
+  Value root = RoutineBuilder::getRoot(value);
+  if (routine.setStorage(root, target))
+    return;
+  routine.callAfter(root, [&routine, value, root, target] {
+    routine.launch("aclnnInplaceCopy",
+                   routine.getReshaped(routine.getBuffer(root),
+                                       value.getType()),
+                   target);
+  });
+}
+
+static void createLayout(ProgramBuilder &program, ir::ForwardOp forward,
+                         ArrayRef<Value> residuals) {
+  OpBuilder builder(program.getProgram());
+  builder.setInsertionPointToEnd(&program.getProgram().getBody().front());
+  SmallVector<Attribute> types, cells;
+  for (Value residual : residuals) {
+    types.push_back(TypeAttr::get(program.getBufferType(residual.getType())));
+    auto op = residual.getDefiningOp<ir::ComputeOpInterface>();
+    cells.push_back(builder.getStringAttr(op ? op.getCellName() : ""));
+  }
+  ascend::FrameLayoutOp::create(
+      builder, forward.getLoc(), builder.getStringAttr(getLayoutName(forward)),
+      builder.getArrayAttr(types), builder.getArrayAttr(cells),
+      DenseI64ArrayAttr(), IntegerAttr());
+}
+
+LogicalResult mf::passes::lowerForward(ProgramBuilder &program,
+                                       ir::ForwardOp forward, bool addsLoss) {
+  Block &body = forward.getBody().front();
+  auto results = body.getTerminator()->getOperands();
+  SmallVector<Value> residuals(results.drop_front());
+  createLayout(program, forward, residuals);
+
+  SmallVector<Type> arguments;
+  for (Type type : forward.getArgumentTypes())
+    arguments.push_back(program.getBufferType(type));
+  if (!addsLoss)
+    arguments.push_back(program.getBufferType(results.front().getType()));
+  ascend::RoutineOp op = program.createRoutine(
+      forward.getSymName(), arguments,
+      FlatSymbolRefAttr::get(program.getContext(), getLayoutName(forward)));
+  Block &routineBody = op.getBody().front();
+
+  RoutineBuilder routine(program, op);
+  for (BlockArgument argument : body.getArguments())
+    routine.bind(argument, routineBody.getArgument(argument.getArgNumber()));
+  for (auto [index, residual] : llvm::enumerate(residuals))
+    routine.setStorage(residual, routine.getSlot(index, residual.getType()));
+  Value output = results.front();
+  if (!addsLoss)
+    placeOutput(routine, output, routineBody.getArguments().back());
+  else
+    routine.callAfter(output, [&, output] {
+      routine.launch("aclnnInplaceAdd", routine.getBuffer(output),
+                     routine.getGlobal(getLossSum(program)));
+    });
+  return routine.lower(body);
+}
+
+/// Adds `value` to a gradient, or makes it the gradient.
+static void placeGradient(ProgramBuilder &program, RoutineBuilder &routine,
+                          Value value, StringRef parameter) {
+  Value gradient = routine.getState(ir::State::Gradient, parameter);
+  if (program.getMicroBatches() == 1)
+    return placeOutput(routine, value, gradient);
+  // Right behind the operator that makes it, so that it does not stay alive.
+  Value root = RoutineBuilder::getRoot(value);
+  routine.callAfter(root, [&routine, value, root, gradient] {
+    routine.launch("aclnnInplaceAdd",
+                   routine.getReshaped(routine.getBuffer(root),
+                                       value.getType()),
+                   gradient);
+  });
+}
+
+LogicalResult mf::passes::lowerBackward(ProgramBuilder &program,
+                                        ir::ForwardOp forward,
+                                        ir::BackwardOp backward) {
+  Block &body = backward.getBody().front();
+  auto results = body.getTerminator()->getOperands();
+  size_t numPassed = 1 + backward.getForwardArguments().size();
+  bool hasInputGradient = results.size() > backward.getGradients().size();
+
+  SmallVector<Type> arguments;
+  for (Type type : backward.getArgumentTypes().take_front(numPassed))
+    arguments.push_back(program.getBufferType(type));
+  if (hasInputGradient)
+    arguments.push_back(program.getBufferType(results.front().getType()));
+  ascend::RoutineOp op = program.createRoutine(
+      backward.getSymName(), arguments,
+      FlatSymbolRefAttr::get(program.getContext(), getLayoutName(forward)));
+  Block &routineBody = op.getBody().front();
+
+  RoutineBuilder routine(program, op);
+  for (auto [index, argument] : llvm::enumerate(body.getArguments()))
+    routine.bind(argument, index < numPassed
+                               ? Value(routineBody.getArgument(index))
+                               : routine.getSlot(index - numPassed,
+                                                 argument.getType()));
+  if (hasInputGradient)
+    placeOutput(routine, results.front(), routineBody.getArguments().back());
+  for (auto [name, value] :
+       llvm::zip(backward.getGradients().getAsRange<FlatSymbolRefAttr>(),
+                 results.drop_front(hasInputGradient ? 1 : 0)))
+    placeGradient(program, routine, value, name.getValue());
+  return routine.lower(body);
+}
+
+LogicalResult mf::passes::lowerUpdate(ProgramBuilder &program,
+                                      ir::UpdateOp update) {
+  SmallVector<Type> arguments;
+  for (Type type : update.getArgumentTypes())
+    arguments.push_back(program.getBufferType(type));
+  ascend::RoutineOp op = program.createRoutine(names::update, arguments);
+  RoutineBuilder routine(program, op);
+  Block &body = update.getBody().front();
+  for (BlockArgument argument : body.getArguments())
+    routine.bind(argument,
+                 op.getBody().front().getArgument(argument.getArgNumber()));
+  return routine.lower(body);
+}
+
+bool mf::passes::buildBegin(ProgramBuilder &program, bool hasLoss) {
+  bool zeroesGradients =
+      program.getMicroBatches() > 1 && !program.getGradients().empty();
+  if (!zeroesGradients && !hasLoss)
+    return false;
+  RoutineBuilder routine(program, program.createRoutine(names::begin, {}));
+  if (hasLoss)
+    routine.launch("aclnnInplaceZero", {},
+                   routine.getGlobal(getLossSum(program)));
+  if (zeroesGradients)
+    for (ascend::StaticOp gradient : program.getGradients())
+      routine.launch("aclnnInplaceZero", {}, routine.getGlobal(gradient));
+  return true;
+}
+
+void mf::passes::buildFinish(ProgramBuilder &program) {
+  RoutineBuilder routine(program, program.createRoutine(names::finish, {}));
+  Builder builder(program.getContext());
+  double factor = 1.0 / static_cast<double>(program.getMicroBatches());
+  routine.launch("aclnnMuls", routine.getGlobal(getLossSum(program)),
+                 routine.getReport(names::loss),
+                 builder.getDictionaryAttr(builder.getNamedAttr(
+                     "value", builder.getF64FloatAttr(factor))));
+}

@@ -1,0 +1,42 @@
+//===- LowerFunctions.h - Functions of a model to routines -----*- C++ -*-===//
+
+#ifndef MF_PASSES_LOWER_LOWERFUNCTIONS_H
+#define MF_PASSES_LOWER_LOWERFUNCTIONS_H
+
+#include "passes/lower/ProgramBuilder.h"
+
+namespace mf::passes {
+
+/// Makes the routine of a chunk's forward function and the layout of its
+/// frame. The routine's arguments are the function's and then its output; if
+/// `addsLoss`, the output is added to the step's loss instead and is no
+/// argument.
+mlir::LogicalResult lowerForward(ProgramBuilder &program,
+                                 ir::ForwardOp forward, bool addsLoss);
+
+/// Makes the routine of a chunk's backward function. The routine's arguments
+/// are the output's gradient, the arguments of forward that it reads, and the
+/// input's gradient if there is one; residuals are slots of `forward`'s frame.
+/// Parameter gradients are added to the stage's, or written there when there
+/// is but one micro-batch.
+mlir::LogicalResult lowerBackward(ProgramBuilder &program,
+                                  ir::ForwardOp forward,
+                                  ir::BackwardOp backward);
+
+/// Makes the routine `update`, with the learning rate and the step number as
+/// arguments.
+mlir::LogicalResult lowerUpdate(ProgramBuilder &program, ir::UpdateOp update);
+
+/// Makes the routine `begin`, which zeroes what a step adds to. False if there
+/// is nothing to zero.
+bool buildBegin(ProgramBuilder &program, bool hasLoss);
+
+/// Makes the routine `finish`, which reports the mean loss.
+void buildFinish(ProgramBuilder &program);
+
+/// The name of a chunk's frame layout.
+std::string getLayoutName(ir::ForwardOp forward);
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_LOWER_LOWERFUNCTIONS_H

@@ -1,0 +1,84 @@
+//===- LowerToAscend.cpp - Schedules to ascend programs -------------------===//
+
+#include "passes/Passes.h"
+#include "passes/lower/LowerFunctions.h"
+#include "passes/lower/StepBuilder.h"
+
+namespace mf::passes {
+#define GEN_PASS_DEF_LOWERTOASCEND
+#include "passes/Passes.h.inc"
+} // namespace mf::passes
+
+using namespace mlir;
+using namespace mf;
+using namespace mf::passes;
+
+namespace {
+
+/// Forward functions whose output is a loss.
+DenseSet<StringAttr> findLossFunctions(ir::ScheduleOp schedule) {
+  DenseSet<StringAttr> names;
+  for (auto add : schedule.getBody().getOps<ir::AccumulateLossOp>())
+    if (auto run = add.getLoss().getDefiningOp<ir::RunForwardOp>())
+      names.insert(run.getForwardAttr().getAttr());
+  return names;
+}
+
+LogicalResult lowerSchedule(ir::ModelOp model, SymbolTable &symbols,
+                            ir::ScheduleOp schedule, int64_t stages) {
+  ProgramBuilder program(model, symbols, schedule, stages);
+  DenseSet<StringAttr> lossFunctions = findLossFunctions(schedule);
+  DenseMap<Attribute, ir::ForwardOp> forwards;
+  for (auto forward : model.getBody().getOps<ir::ForwardOp>()) {
+    if (forward.getPlacement().getStage() != program.getStage())
+      continue;
+    forwards[forward.getPlacementAttr()] = forward;
+    if (failed(lowerForward(program, forward,
+                            lossFunctions.contains(forward.getSymNameAttr()))))
+      return failure();
+  }
+  for (auto backward : model.getBody().getOps<ir::BackwardOp>()) {
+    if (backward.getPlacement().getStage() != program.getStage())
+      continue;
+    ir::ForwardOp forward = forwards.lookup(backward.getPlacementAttr());
+    if (!forward)
+      return backward.emitOpError("has no forward function at its placement");
+    if (failed(lowerBackward(program, forward, backward)))
+      return failure();
+  }
+  for (auto update : model.getBody().getOps<ir::UpdateOp>())
+    if (static_cast<int64_t>(update.getStage()) == program.getStage() &&
+        failed(lowerUpdate(program, update)))
+      return failure();
+  return StepBuilder(program, schedule).build();
+}
+
+struct LowerToAscendPass
+    : mf::passes::impl::LowerToAscendBase<LowerToAscendPass> {
+  void runOnOperation() override {
+    for (ir::ModelOp model :
+         llvm::make_early_inc_range(getOperation().getOps<ir::ModelOp>())) {
+      if (!model.getTraining()) {
+        model.emitOpError("has no training configuration; run mf-read-config "
+                          "first");
+        return signalPassFailure();
+      }
+      int64_t stages = model.getTrainingAttr().getParallel().getStages();
+      SymbolTable symbols(model);
+      int64_t lowered = 0;
+      for (auto schedule : model.getBody().getOps<ir::ScheduleOp>()) {
+        if (failed(lowerSchedule(model, symbols, schedule, stages)))
+          return signalPassFailure();
+        ++lowered;
+      }
+      if (lowered != stages) {
+        model.emitOpError("expected one schedule per stage, but has ")
+            << lowered << " for " << stages << " stages";
+        return signalPassFailure();
+      }
+      model.erase();
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,130 @@
+//===- ProgramBuilder.cpp - One stage's ascend program --------------------===//
+
+#include "passes/lower/ProgramBuilder.h"
+
+using namespace mlir;
+using namespace mf;
+using namespace mf::passes;
+using ascend::BufferType;
+using ascend::Role;
+using ascend::StaticOp;
+
+/// The learning rate schedule as one dictionary, for the runner.
+static DictionaryAttr getLrSchedule(ir::LrScheduleAttr schedule) {
+  NamedAttrList attributes(schedule.getParameters());
+  attributes.set("type", schedule.getType());
+  return attributes.getDictionary(schedule.getContext());
+}
+
+ProgramBuilder::ProgramBuilder(ir::ModelOp model, SymbolTable &modelSymbols,
+                               ir::ScheduleOp schedule, int64_t stages)
+    : model(model), modelSymbols(modelSymbols), stage(schedule.getStage()),
+      stages(stages), declarations(model.getContext()),
+      routines(model.getContext()) {
+  ir::TrainingAttr training = model.getTrainingAttr();
+  microBatches = training.getParallel().getMicroBatches();
+  OpBuilder builder(model);
+  auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
+  program = ascend::ProgramOp::create(
+      builder, model.getLoc(),
+      builder.getStringAttr("stage" + std::to_string(stage)), number(stage),
+      number(stages), number(microBatches), model.getMicroBatchSizeAttr(),
+      model.getSequenceLengthAttr(), model.getVocabSizeAttr(),
+      model.getPadTokenIdAttr(), model.getIgnoreIndexAttr(),
+      getLrSchedule(training.getLrSchedule()),
+      training.getMaxDeviceMemory() > 0
+          ? number(training.getMaxDeviceMemory())
+          : IntegerAttr(),
+      IntegerAttr(), IntegerAttr(), IntegerAttr());
+  Block &body = program.getBody().emplaceBlock();
+  routines.setInsertionPointToEnd(&body);
+  declarations.setInsertionPointToStart(&body);
+  getStream(names::compute, ascend::StreamKind::Compute);
+
+  for (auto backward : model.getBody().getOps<ir::BackwardOp>())
+    if (backward.getPlacement().getStage() == stage)
+      for (auto name : backward.getGradients().getAsRange<FlatSymbolRefAttr>())
+        trainedHere[name.getValue()] = true;
+}
+
+BufferType ProgramBuilder::getBufferType(Type tensor, ascend::Space space) {
+  return BufferType::get(getContext(), cast<RankedTensorType>(tensor), space);
+}
+
+StringRef ProgramBuilder::getStream(StringRef name, ascend::StreamKind kind) {
+  auto [entry, isNew] = declared.try_emplace(name, nullptr);
+  if (isNew)
+    entry->second = ascend::StreamOp::create(declarations, model.getLoc(), name,
+                                             kind);
+  return entry->first();
+}
+
+StaticOp ProgramBuilder::getStatic(StringRef name, BufferType type, Role role,
+                                   StringRef of, Attribute init,
+                                   StringRef tied) {
+  auto [entry, isNew] = declared.try_emplace(name, nullptr);
+  if (isNew) {
+    Builder builder(getContext());
+    entry->second = StaticOp::create(
+        declarations, model.getLoc(), builder.getStringAttr(name),
+        TypeAttr::get(type), ascend::RoleAttr::get(getContext(), role),
+        of.empty() ? StringAttr() : builder.getStringAttr(of), init,
+        tied.empty() ? FlatSymbolRefAttr()
+                     : FlatSymbolRefAttr::get(getContext(), tied),
+        IntegerAttr());
+  }
+  return cast<StaticOp>(entry->second);
+}
+
+StaticOp ProgramBuilder::getState(ir::State state, StringRef parameter) {
+  auto param = modelSymbols.lookup<ir::ParamOp>(parameter);
+  BufferType type = getBufferType(param.getType());
+  auto wide = getBufferType(param.getTensorType().clone(
+      Float32Type::get(getContext())));
+  switch (state) {
+  case ir::State::Gradient: {
+    size_t before = declared.size();
+    StaticOp gradient = getStatic(("gradient." + parameter).str(), type,
+                                  Role::Gradient, parameter);
+    if (declared.size() != before)
+      gradients.push_back(gradient);
+    return gradient;
+  }
+  case ir::State::FirstMoment:
+    return getStatic(("first_moment." + parameter).str(), wide,
+                     Role::FirstMoment, parameter);
+  case ir::State::SecondMoment:
+    return getStatic(("second_moment." + parameter).str(), wide,
+                     Role::SecondMoment, parameter);
+  case ir::State::Parameter:
+    break;
+  }
+  std::optional<StringRef> owner = param.getTied();
+  if (owner && isTrainedHere(*owner))
+    return getState(state, *owner);
+  return getStatic(parameter, type,
+                   param.getFrozen() ? Role::Table : Role::Parameter, parameter,
+                   param.getInit(), owner.value_or(StringRef()));
+}
+
+StaticOp ProgramBuilder::getReport(StringRef quantity) {
+  if (!llvm::is_contained(reports, quantity))
+    reports.push_back(quantity.str());
+  auto scalar = RankedTensorType::get({}, Float32Type::get(getContext()));
+  return getStatic(("report." + quantity).str(), getBufferType(scalar),
+                   Role::Report, quantity);
+}
+
+ascend::RoutineOp ProgramBuilder::createRoutine(StringRef name,
+                                                ArrayRef<Type> arguments,
+                                                FlatSymbolRefAttr layout) {
+  Builder builder(getContext());
+  auto routine = ascend::RoutineOp::create(
+      routines, model.getLoc(), builder.getStringAttr(name),
+      TypeAttr::get(builder.getFunctionType(arguments, {})), layout,
+      ArrayAttr(), ArrayAttr());
+  Block &body = routine.getBody().emplaceBlock();
+  for (Type type : arguments)
+    body.addArgument(type, model.getLoc());
+  return routine;
+}

@@ -1,0 +1,90 @@
+//===- ProgramBuilder.h - One stage's ascend program -----------*- C++ -*-===//
+//
+// The program under construction: its streams, static buffers and routines.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_PASSES_LOWER_PROGRAMBUILDER_H
+#define MF_PASSES_LOWER_PROGRAMBUILDER_H
+
+#include "dialects/ascend/AscendDialect.h"
+#include "dialects/mf/MfOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mf::passes {
+
+/// Names that lowering gives to streams, routines and buffers.
+namespace names {
+inline constexpr llvm::StringLiteral compute = "compute";
+inline constexpr llvm::StringLiteral hostToDevice = "h2d";
+inline constexpr llvm::StringLiteral deviceToHost = "d2h";
+inline constexpr llvm::StringLiteral collective = "collective";
+inline constexpr llvm::StringLiteral begin = "begin";
+inline constexpr llvm::StringLiteral update = "update";
+inline constexpr llvm::StringLiteral finish = "finish";
+inline constexpr llvm::StringLiteral loss = "loss";
+} // namespace names
+
+/// Makes the `ascend.program` of one stage and what its routines share.
+class ProgramBuilder {
+public:
+  ProgramBuilder(ir::ModelOp model, mlir::SymbolTable &modelSymbols,
+                 ir::ScheduleOp schedule, int64_t stages);
+
+  ascend::ProgramOp getProgram() { return program; }
+  ir::ModelOp getModel() { return model; }
+  int64_t getStage() const { return stage; }
+  int64_t getStages() const { return stages; }
+  int64_t getMicroBatches() const { return microBatches; }
+  mlir::MLIRContext *getContext() { return model.getContext(); }
+
+  /// Buffer type of a tensor type.
+  ascend::BufferType getBufferType(mlir::Type tensor,
+                                   ascend::Space space = ascend::Space::Hbm);
+
+  /// Makes sure that a stream is declared.
+  llvm::StringRef getStream(llvm::StringRef name, ascend::StreamKind kind);
+
+  /// The static buffer that holds a parameter's state. A parameter tied to one
+  /// of the same stage shares its value.
+  ascend::StaticOp getState(ir::State state, llvm::StringRef parameter);
+
+  /// A static buffer of this name, made with `type`, `role` and `init` if new.
+  ascend::StaticOp getStatic(llvm::StringRef name, ascend::BufferType type,
+                             ascend::Role role, llvm::StringRef of = {},
+                             mlir::Attribute init = {},
+                             llvm::StringRef tied = {});
+
+  /// The device scalar of a quantity that the host reads after each step.
+  ascend::StaticOp getReport(llvm::StringRef quantity);
+  /// The quantities reported so far, in order.
+  llvm::ArrayRef<std::string> getReports() const { return reports; }
+
+  /// The gradients that this stage's backward functions add to.
+  llvm::ArrayRef<ascend::StaticOp> getGradients() const { return gradients; }
+
+  /// Makes an empty routine behind those made before.
+  ascend::RoutineOp createRoutine(llvm::StringRef name,
+                                  llvm::ArrayRef<mlir::Type> arguments,
+                                  mlir::FlatSymbolRefAttr layout = {});
+
+private:
+  bool isTrainedHere(llvm::StringRef parameter) const {
+    return trainedHere.contains(parameter);
+  }
+
+  ir::ModelOp model;
+  mlir::SymbolTable &modelSymbols;
+  int64_t stage, stages, microBatches;
+  ascend::ProgramOp program;
+  /// Streams and statics come before this operation, routines before `step`.
+  mlir::OpBuilder declarations, routines;
+  llvm::StringMap<mlir::Operation *> declared;
+  llvm::StringMap<bool> trainedHere;
+  llvm::SmallVector<ascend::StaticOp> gradients;
+  llvm::SmallVector<std::string> reports;
+};
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_LOWER_PROGRAMBUILDER_H

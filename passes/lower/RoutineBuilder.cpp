@@ -1,0 +1,164 @@
+//===- RoutineBuilder.cpp - Tensor operators to launches ------------------===//
+
+#include "passes/lower/RoutineBuilder.h"
+
+using namespace mlir;
+using namespace mf;
+using namespace mf::passes;
+
+RoutineBuilder::RoutineBuilder(ProgramBuilder &program,
+                               ascend::RoutineOp routine)
+    : program(program), builder(OpBuilder::atBlockEnd(&routine.getBody().front())),
+      loc(routine.getLoc()) {}
+
+//===----------------------------------------------------------------------===//
+// Storage
+//===----------------------------------------------------------------------===//
+
+Value RoutineBuilder::getRoot(Value value) {
+  while (auto op = value.getDefiningOp<ir::ComputeOpInterface>()) {
+    if (!op.isView())
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+bool RoutineBuilder::setStorage(Value root, Value buffer) {
+  if (!root.getDefiningOp<ir::ComputeOpInterface>())
+    return false;
+  return storage.try_emplace(root, getReshaped(buffer, root.getType())).second;
+}
+
+void RoutineBuilder::callAfter(Value value, std::function<void()> action) {
+  actions[value.getDefiningOp()].push_back(std::move(action));
+}
+
+Value RoutineBuilder::getSlot(int64_t index, Type tensor) {
+  Value &slot = slots[index];
+  if (!slot)
+    slot = ascend::SlotOp::create(builder, loc, program.getBufferType(tensor),
+                                  index);
+  return slot;
+}
+
+Value RoutineBuilder::getGlobal(ascend::StaticOp buffer) {
+  Value &global = globals[buffer.getSymName()];
+  if (!global)
+    global = ascend::GlobalOp::create(builder, loc, buffer.getType(),
+                                      buffer.getSymName());
+  return global;
+}
+
+Value RoutineBuilder::getReshaped(Value buffer, Type tensor) {
+  auto type = cast<ascend::BufferType>(buffer.getType());
+  if (type.getTensor() == tensor)
+    return buffer;
+  return ascend::ViewOp::create(builder, loc, program.getBufferType(tensor),
+                                buffer);
+}
+
+Value RoutineBuilder::getBuffer(Value tensor) { return buffers.lookup(tensor); }
+
+Value RoutineBuilder::createBuffer(Value tensor) {
+  Value &buffer = buffers[tensor];
+  buffer = storage.lookup(tensor);
+  if (!buffer)
+    buffer = ascend::AllocOp::create(builder, loc,
+                                     program.getBufferType(tensor.getType()),
+                                     ascend::RegionAttr(), IntegerAttr());
+  return buffer;
+}
+
+Value RoutineBuilder::getState(ir::State state, StringRef parameter) {
+  return getGlobal(program.getState(state, parameter));
+}
+
+Value RoutineBuilder::getReport(StringRef quantity) {
+  return getGlobal(program.getReport(quantity));
+}
+
+Value RoutineBuilder::getPart(Value buffer, int64_t byteOffset,
+                              RankedTensorType type) {
+  return ascend::ViewOp::create(builder, loc, program.getBufferType(type),
+                                buffer, byteOffset);
+}
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+void RoutineBuilder::launchOp(StringRef kernel, ValueRange inputs,
+                              ValueRange outputs, DictionaryAttr attributes,
+                              StringRef cell, int64_t flops) {
+  ascend::LaunchOp::create(
+      builder, loc, builder.getStringAttr(kernel), inputs, outputs,
+      attributes ? attributes : builder.getDictionaryAttr({}),
+      cell.empty() ? StringAttr() : builder.getStringAttr(cell),
+      builder.getI64IntegerAttr(flops));
+}
+
+void RoutineBuilder::launch(StringRef kernel, ValueRange inputs,
+                            ValueRange outputs, DictionaryAttr attributes) {
+  launchOp(kernel, inputs, outputs, attributes, {}, 0);
+}
+
+void RoutineBuilder::allReduce(Value buffer, ArrayRef<int64_t> ranks,
+                               StringRef channel) {
+  StringRef stream = program.getStream(names::collective,
+                                       ascend::StreamKind::Communication);
+  Value ready = ascend::RecordOp::create(builder, loc, names::compute);
+  ascend::WaitOp::create(builder, loc, stream, ready);
+  ascend::AllReduceOp::create(builder, loc, buffer,
+                              builder.getI64ArrayAttr(ranks), channel, stream);
+  Value done = ascend::RecordOp::create(builder, loc, stream);
+  ascend::WaitOp::create(builder, loc, names::compute, done);
+}
+
+LogicalResult RoutineBuilder::lowerCompute(ir::ComputeOpInterface op) {
+  if (op.isView()) {
+    bind(op->getResult(0), getReshaped(getBuffer(op->getOperand(0)),
+                                       op->getResult(0).getType()));
+    return success();
+  }
+  SmallVector<Value> inputs, outputs;
+  for (Value operand : op->getOperands())
+    inputs.push_back(getBuffer(operand));
+  for (Value result : op->getResults())
+    outputs.push_back(createBuffer(result));
+  launchOp(op.getKernelName(), inputs, outputs, op.getKernelAttributes(),
+           op.getCellName(), op.getFlops());
+  return success();
+}
+
+LogicalResult RoutineBuilder::lowerOp(Operation *op) {
+  loc = op->getLoc();
+  if (auto read = dyn_cast<ir::GetParamOp>(op)) {
+    bind(read.getResult(), getState(ir::State::Parameter, read.getParam()));
+    return success();
+  }
+  if (auto compute = dyn_cast<ir::ComputeOpInterface>(op))
+    return lowerCompute(compute);
+  if (auto update = dyn_cast<ir::UpdateOpInterface>(op)) {
+    update.emitLaunches(*this);
+    return success();
+  }
+  return op->emitOpError("cannot be lowered: it is neither a tensor operator "
+                         "nor one on parameters");
+}
+
+LogicalResult RoutineBuilder::lower(Block &body) {
+  for (Operation &op : body.without_terminator()) {
+    if (failed(lowerOp(&op)))
+      return failure();
+    auto found = actions.find(&op);
+    if (found != actions.end())
+      for (const std::function<void()> &action : found->second)
+        action();
+  }
+  auto found = actions.find(nullptr);
+  if (found != actions.end())
+    for (const std::function<void()> &action : found->second)
+      action();
+  return success();
+}

@@ -1,0 +1,72 @@
+//===- RoutineBuilder.h - Tensor operators to launches ---------*- C++ -*-===//
+
+#ifndef MF_PASSES_LOWER_ROUTINEBUILDER_H
+#define MF_PASSES_LOWER_ROUTINEBUILDER_H
+
+#include "passes/lower/ProgramBuilder.h"
+
+namespace mf::passes {
+
+/// Fills one routine with the launches of a function's operators. Where a
+/// value's memory is decided before its operator is reached (an output, a
+/// residual, a gradient), `setStorage` says so; all others get a buffer of
+/// their own.
+class RoutineBuilder : public ir::LaunchEmitter {
+public:
+  RoutineBuilder(ProgramBuilder &program, ascend::RoutineOp routine);
+
+  /// Binds a tensor value that exists before the routine runs to a buffer.
+  void bind(mlir::Value tensor, mlir::Value buffer) {
+    buffers[tensor] = buffer;
+  }
+  /// The value that `value` is a view of, or itself.
+  static mlir::Value getRoot(mlir::Value value);
+  /// Decides where the result `root` of an operator is written. False if that
+  /// is decided already.
+  bool setStorage(mlir::Value root, mlir::Value buffer);
+  /// Calls `action` once the operator that makes `value` has been lowered.
+  void callAfter(mlir::Value value, std::function<void()> action);
+
+  /// Lowers all operators of a function body but its return.
+  mlir::LogicalResult lower(mlir::Block &body);
+
+  mlir::Value getSlot(int64_t index, mlir::Type tensor);
+  mlir::Value getGlobal(ascend::StaticOp buffer);
+  /// `buffer` with another shape of the same bytes.
+  mlir::Value getReshaped(mlir::Value buffer, mlir::Type tensor);
+
+  // LaunchEmitter.
+  int64_t getRanks() const override { return program.getStages(); }
+  mlir::Value getBuffer(mlir::Value tensor) override;
+  mlir::Value createBuffer(mlir::Value tensor) override;
+  mlir::Value getState(ir::State state, llvm::StringRef parameter) override;
+  mlir::Value getReport(llvm::StringRef quantity) override;
+  mlir::Value getPart(mlir::Value buffer, int64_t byteOffset,
+                      mlir::RankedTensorType type) override;
+  void launch(llvm::StringRef kernel, mlir::ValueRange inputs,
+              mlir::ValueRange outputs,
+              mlir::DictionaryAttr attributes = {}) override;
+  void allReduce(mlir::Value buffer, llvm::ArrayRef<int64_t> ranks,
+                 llvm::StringRef channel) override;
+
+private:
+  mlir::LogicalResult lowerOp(mlir::Operation *op);
+  mlir::LogicalResult lowerCompute(ir::ComputeOpInterface op);
+  void launchOp(llvm::StringRef kernel, mlir::ValueRange inputs,
+                mlir::ValueRange outputs, mlir::DictionaryAttr attributes,
+                llvm::StringRef cell, int64_t flops);
+
+  ProgramBuilder &program;
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers;
+  llvm::DenseMap<mlir::Value, mlir::Value> storage;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<std::function<void()>>>
+      actions;
+  llvm::StringMap<mlir::Value> globals;
+  llvm::DenseMap<int64_t, mlir::Value> slots;
+};
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_LOWER_ROUTINEBUILDER_H

@@ -1,0 +1,292 @@
+//===- StepBuilder.cpp - Schedules to steps -------------------------------===//
+
+#include "passes/lower/StepBuilder.h"
+#include "passes/lower/LowerFunctions.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mf;
+using namespace mf::passes;
+using ascend::Role;
+using ascend::StreamKind;
+
+StepBuilder::StepBuilder(ProgramBuilder &program, ir::ScheduleOp schedule)
+    : program(program), schedule(schedule), builder(program.getContext()),
+      loc(schedule.getLoc()) {}
+
+//===----------------------------------------------------------------------===//
+// Tasks to calls
+//===----------------------------------------------------------------------===//
+
+bool StepBuilder::addsLoss(ir::RunForwardOp run) {
+  return llvm::any_of(run.getOutput().getUsers(), [](Operation *user) {
+    return isa<ir::AccumulateLossOp>(user);
+  });
+}
+
+Value StepBuilder::createMessage(Type tensor) {
+  return ascend::MessageOp::create(builder, loc, program.getBufferType(tensor),
+                                   IntegerAttr());
+}
+
+Value StepBuilder::getGlobal(ascend::StaticOp buffer) {
+  Value &global = globals[buffer.getSymName()];
+  if (!global)
+    global = ascend::GlobalOp::create(builder, loc, buffer.getType(),
+                                      buffer.getSymName());
+  return global;
+}
+
+void StepBuilder::collectForward(ir::RunForwardOp run) {
+  SymbolTableCollection symbols;
+  auto forward = symbols.lookupNearestSymbolFrom<ir::ForwardOp>(
+      run, run.getForwardAttr());
+  Call &call = calls.emplace_back(Call{run.getForward().str(), run.getLoc()});
+  call.microBatch = run.getMicroBatchAttr();
+  auto layout =
+      FlatSymbolRefAttr::get(program.getContext(), getLayoutName(forward));
+  call.frame = ascend::FrameOp::create(
+      builder, run.getLoc(),
+      ascend::FrameType::get(program.getContext(), layout), layout,
+      run.getMicroBatchAttr(), IntegerAttr());
+  values[run.getFrame()] = call.frame;
+  for (Value input : run.getInputs()) {
+    values[input] = createMessage(input.getType());
+    call.buffers.push_back(values[input]);
+    call.incoming.push_back(input.getDefiningOp());
+  }
+  if (addsLoss(run)) {
+    hasLoss = true;
+    return;
+  }
+  values[run.getOutput()] = createMessage(run.getOutput().getType());
+  call.buffers.push_back(values[run.getOutput()]);
+}
+
+void StepBuilder::collectBackward(ir::RunBackwardOp run) {
+  Call &call = calls.emplace_back(Call{run.getBackward().str(), run.getLoc()});
+  call.microBatch = run.getMicroBatchAttr();
+  call.frame = values.lookup(run.getFrame());
+  Value gradient = run.getOutputGradient();
+  if (auto loss = gradient.getDefiningOp<ir::LossGradientOp>()) {
+    auto init = ir::InitAttr::get(program.getContext(), ir::InitKind::Constant,
+                                  loss.getValue(), llvm::APFloat(1.0));
+    values[gradient] = getGlobal(program.getStatic(
+        "loss_gradient", program.getBufferType(gradient.getType()),
+        Role::Constant, {}, init));
+  } else {
+    values[gradient] = createMessage(gradient.getType());
+    call.incoming.push_back(gradient.getDefiningOp());
+  }
+  call.buffers.push_back(values[gradient]);
+  for (Value input : run.getInputs())
+    call.buffers.push_back(values.lookup(input));
+  if (Value inputGradient = run.getInputGradient()) {
+    values[inputGradient] = createMessage(inputGradient.getType());
+    call.buffers.push_back(values[inputGradient]);
+  }
+}
+
+void StepBuilder::collectUpdate(ir::RunUpdateOp run) {
+  auto scalar =
+      RankedTensorType::get({}, Float32Type::get(program.getContext()));
+  auto type = program.getBufferType(scalar);
+  Call &call = calls.emplace_back(Call{names::update.str(), run.getLoc()});
+  call.buffers = {
+      getGlobal(program.getStatic("learning_rate", type, Role::LearningRate)),
+      getGlobal(program.getStatic("step_number", type, Role::StepNumber))};
+}
+
+LogicalResult StepBuilder::collectTask(Operation *task) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(task)
+      .Case([&](ir::RunForwardOp run) {
+        collectForward(run);
+        return success();
+      })
+      .Case([&](ir::RunBackwardOp run) {
+        collectBackward(run);
+        return success();
+      })
+      .Case([&](ir::RunUpdateOp run) {
+        collectUpdate(run);
+        return success();
+      })
+      .Case([&](ir::SendOp send) -> LogicalResult {
+        if (calls.empty())
+          return send.emitOpError("expected a run before it");
+        calls.back().outgoing.push_back(send);
+        return success();
+      })
+      .Case<ir::LoadOp, ir::ReceiveOp, ir::LossGradientOp,
+            ir::AccumulateLossOp>([](Operation *) { return success(); })
+      .Default([](Operation *op) {
+        return op->emitOpError("is not a task of a schedule");
+      });
+}
+
+LogicalResult StepBuilder::collect() {
+  for (Operation &task : schedule.getBody().front())
+    if (failed(collectTask(&task)))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Calls to a step
+//===----------------------------------------------------------------------===//
+
+Value StepBuilder::record(StringRef stream) {
+  return ascend::RecordOp::create(builder, loc, stream);
+}
+
+void StepBuilder::wait(StringRef stream, Value event) {
+  ascend::WaitOp::create(builder, loc, stream, event);
+}
+
+/// The host buffer of a step input with one entry per micro-batch, and the
+/// part of one micro-batch.
+void StepBuilder::emitLoad(ir::LoadOp load) {
+  auto tensor = cast<RankedTensorType>(load.getType());
+  SmallVector<int64_t> shape = {program.getMicroBatches()};
+  llvm::append_range(shape, tensor.getShape());
+  Role role = load.getInput() == ir::InputKind::Tokens ? Role::Tokens
+                                                       : Role::Labels;
+  Value host = getGlobal(program.getStatic(
+      ("host." + ascend::stringifyRole(role)).str(),
+      program.getBufferType(
+          RankedTensorType::get(shape, tensor.getElementType()),
+          ascend::Space::Host),
+      role));
+  auto type = program.getBufferType(tensor, ascend::Space::Host);
+  Value part = ascend::ViewOp::create(
+      builder, loc, type, host, load.getMicroBatch() * type.getBytes());
+  ascend::CopyOp::create(
+      builder, loc, part, values.lookup(load.getResult()),
+      program.getStream(names::hostToDevice, StreamKind::HostToDevice));
+}
+
+void StepBuilder::emitIncoming(Operation *task, Value after) {
+  loc = task->getLoc();
+  StringRef stream;
+  if (isa<ir::LoadOp>(task))
+    stream = program.getStream(names::hostToDevice, StreamKind::HostToDevice);
+  else
+    stream = program.getStream(
+        ("receive." + cast<ir::ReceiveOp>(task).getChannel()).str(),
+        StreamKind::Communication);
+  if (after)
+    wait(stream, after);
+  if (auto load = dyn_cast<ir::LoadOp>(task)) {
+    emitLoad(load);
+  } else {
+    auto receive = cast<ir::ReceiveOp>(task);
+    ascend::ReceiveOp::create(builder, loc, values.lookup(receive.getResult()),
+                              receive.getStageAttr(), receive.getChannelAttr(),
+                              FlatSymbolRefAttr::get(program.getContext(),
+                                                     stream));
+  }
+  arrivals[task->getResult(0)] = record(stream);
+}
+
+void StepBuilder::emitOutgoing(ir::SendOp send, Value after) {
+  loc = send.getLoc();
+  StringRef stream = program.getStream(("send." + send.getChannel()).str(),
+                                       StreamKind::Communication);
+  wait(stream, after);
+  ascend::SendOp::create(
+      builder, loc, values.lookup(send.getValue()), send.getStageAttr(),
+      send.getChannelAttr(),
+      FlatSymbolRefAttr::get(program.getContext(), stream));
+}
+
+/// Copies the scalars that change with every step to the device.
+void StepBuilder::emitInputCopy(Value buffer, ir::InputKind kind) {
+  auto type = cast<ascend::BufferType>(buffer.getType());
+  Role role = kind == ir::InputKind::LearningRate ? Role::LearningRate
+                                                  : Role::StepNumber;
+  Value host = getGlobal(program.getStatic(
+      ("host." + ascend::stringifyRole(role)).str(),
+      program.getBufferType(type.getTensor(), ascend::Space::Host), role));
+  ascend::CopyOp::create(
+      builder, loc, host, buffer,
+      program.getStream(names::hostToDevice, StreamKind::HostToDevice));
+}
+
+void StepBuilder::emitReports() {
+  if (program.getReports().empty())
+    return;
+  StringRef stream =
+      program.getStream(names::deviceToHost, StreamKind::DeviceToHost);
+  wait(stream, record(names::compute));
+  for (const std::string &quantity : program.getReports()) {
+    ascend::StaticOp device = program.getReport(quantity);
+    auto type = cast<ascend::BufferType>(device.getType());
+    ascend::StaticOp host = program.getStatic(
+        "host.report." + quantity,
+        program.getBufferType(type.getTensor(), ascend::Space::Host),
+        Role::Report, quantity);
+    ascend::CopyOp::create(builder, loc, getGlobal(device), getGlobal(host),
+                           stream);
+  }
+}
+
+void StepBuilder::emit() {
+  // Events recorded behind a call, for what waits for it.
+  std::vector<Value> done(calls.size());
+  // Sends that must be over before a call.
+  std::vector<SmallVector<Value>> before(calls.size() + 2);
+  auto emitIncomingOf = [&](size_t index, Value after) {
+    if (index >= calls.size())
+      return;
+    for (Operation *task : calls[index].incoming)
+      emitIncoming(task, after);
+    loc = calls[index].loc;
+    if (calls[index].routine != names::update)
+      return;
+    emitInputCopy(calls[index].buffers[0], ir::InputKind::LearningRate);
+    emitInputCopy(calls[index].buffers[1], ir::InputKind::StepNumber);
+    before[index].push_back(record(names::hostToDevice));
+  };
+
+  emitIncomingOf(0, Value());
+  for (size_t index = 0; index < calls.size(); ++index) {
+    Call &call = calls[index];
+    emitIncomingOf(index + 1, index > 0 ? done[index - 1] : Value());
+    loc = call.loc;
+    for (Operation *task : call.incoming)
+      wait(names::compute, arrivals.lookup(task->getResult(0)));
+    for (Value event : before[index])
+      wait(names::compute, event);
+    ascend::CallOp::create(builder, loc, call.routine, call.buffers, call.frame,
+                           call.microBatch, IntegerAttr());
+    bool isAwaited =
+        index + 2 < calls.size() && !calls[index + 2].incoming.empty();
+    if (isAwaited || !call.outgoing.empty())
+      done[index] = record(names::compute);
+    for (Operation *task : call.outgoing) {
+      auto send = cast<ir::SendOp>(task);
+      emitOutgoing(send, done[index]);
+      before[index + 2].push_back(record(("send." + send.getChannel()).str()));
+    }
+  }
+  emitReports();
+}
+
+LogicalResult StepBuilder::build() {
+  builder.setInsertionPointToEnd(&program.getProgram().getBody().front());
+  auto step = ascend::StepOp::create(builder, loc);
+  builder.createBlock(&step.getBody());
+  if (failed(collect()))
+    return failure();
+  if (buildBegin(program, hasLoss))
+    calls.insert(calls.begin(), Call{names::begin.str(), loc});
+  if (hasLoss) {
+    buildFinish(program);
+    calls.push_back(Call{names::finish.str(), loc});
+  }
+  emit();
+  // Routines made last stand behind the step; they read better before it.
+  step->moveBefore(&program.getProgram().getBody().front(),
+                   program.getProgram().getBody().front().end());
+  return success();
+}

@@ -1,0 +1,68 @@
+//===- StepBuilder.h - Schedules to steps ----------------------*- C++ -*-===//
+
+#ifndef MF_PASSES_LOWER_STEPBUILDER_H
+#define MF_PASSES_LOWER_STEPBUILDER_H
+
+#include "passes/lower/ProgramBuilder.h"
+
+namespace mf::passes {
+
+/// Lowers one schedule to an `ascend.step`.
+///
+/// Routines run on the compute stream. What a call takes from elsewhere (loads,
+/// receives) is issued one call ahead, on a stream of its own, behind an event
+/// of the call before that: its buffer is taken no earlier. What a call sends
+/// must be gone before the second call after it: its buffer is free from there.
+/// So a transfer overlaps one whole call on either side, at the price of one
+/// more message in memory.
+class StepBuilder {
+public:
+  StepBuilder(ProgramBuilder &program, ir::ScheduleOp schedule);
+
+  mlir::LogicalResult build();
+
+private:
+  /// One call of a routine and what it exchanges.
+  struct Call {
+    std::string routine;
+    mlir::Location loc;
+    llvm::SmallVector<mlir::Operation *, 2> incoming, outgoing;
+    llvm::SmallVector<mlir::Value, 4> buffers;
+    mlir::Value frame;
+    mlir::IntegerAttr microBatch;
+  };
+
+  mlir::LogicalResult collect();
+  mlir::LogicalResult collectTask(mlir::Operation *task);
+  void collectForward(ir::RunForwardOp run);
+  void collectBackward(ir::RunBackwardOp run);
+  void collectUpdate(ir::RunUpdateOp run);
+  bool addsLoss(ir::RunForwardOp run);
+
+  void emit();
+  void emitIncoming(mlir::Operation *task, mlir::Value after);
+  void emitOutgoing(ir::SendOp send, mlir::Value after);
+  void emitLoad(ir::LoadOp load);
+  void emitInputCopy(mlir::Value buffer, ir::InputKind kind);
+  void emitReports();
+  mlir::Value createMessage(mlir::Type tensor);
+  mlir::Value record(llvm::StringRef stream);
+  void wait(llvm::StringRef stream, mlir::Value event);
+  mlir::Value getGlobal(ascend::StaticOp buffer);
+
+  ProgramBuilder &program;
+  ir::ScheduleOp schedule;
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+  std::vector<Call> calls;
+  bool hasLoss = false;
+  /// Buffers of the schedule's tensors, frames of its frames.
+  llvm::DenseMap<mlir::Value, mlir::Value> values;
+  /// Events that say that a tensor has arrived.
+  llvm::DenseMap<mlir::Value, mlir::Value> arrivals;
+  llvm::StringMap<mlir::Value> globals;
+};
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_LOWER_STEPBUILDER_H
