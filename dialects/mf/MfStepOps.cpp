@@ -69,9 +69,8 @@ void ReduceTiedOp::emitLaunches(LaunchEmitter &emitter) {
                    emitter.getState(State::Gradient, getOwner()));
     return;
   }
-  bool isOwner =
-      getOperation()->getParentOfType<UpdateOp>().getStage() ==
-      static_cast<uint64_t>(ownerStage);
+  bool isOwner = getOperation()->getParentOfType<UpdateOp>().getStage() ==
+                 static_cast<uint64_t>(ownerStage);
   // The owner's gradient comes first in the sum, as on a single stage.
   emitter.allReduce(
       emitter.getState(State::Gradient, isOwner ? getOwner() : getTied()),
@@ -94,9 +93,9 @@ void GradientNormsOp::emitLaunches(LaunchEmitter &emitter) {
 void AllReduceOp::emitLaunches(LaunchEmitter &emitter) {
   Value sum = emitter.createBuffer(getResult());
   emitter.launch("aclnnInplaceCopy", emitter.getBuffer(getInput()), sum);
-  emitter.allReduce(
-      sum, llvm::to_vector(llvm::seq<int64_t>(0, emitter.getRanks())),
-      "stages");
+  emitter.allReduce(sum,
+                    llvm::to_vector(llvm::seq<int64_t>(0, emitter.getRanks())),
+                    "stages");
 }
 
 void ScaleGradientsOp::emitLaunches(LaunchEmitter &emitter) {

@@ -1,6 +1,7 @@
 //===- TrainingConfig.cpp - A training YAML as typed values ---------------===//
 
 #include "mf/Config/TrainingConfig.h"
+#include "mf/Config/MemorySize.h"
 #include "SectionReader.h"
 #include "StepSections.h"
 #include "SwapReader.h"
@@ -157,16 +158,6 @@ static RunnerConfig readRunnerConfig(const Node &root,
     config.gradientAccumulationSteps = reader.readInt(
         "gradient_accumulation_steps", config.gradientAccumulationSteps);
   return config;
-}
-
-/// `54.5GB` in bytes.
-static std::optional<int64_t> parseMemorySize(llvm::StringRef text) {
-  double gigabytes = 0;
-  if (!text.consume_back("GB") || text.empty() ||
-      text.find_first_not_of("0123456789.") != llvm::StringRef::npos ||
-      text.getAsDouble(gigabytes) || gigabytes <= 0 || gigabytes > 1 << 20)
-    return std::nullopt;
-  return static_cast<int64_t>(gigabytes * (int64_t(1) << 30));
 }
 
 static ContextConfig readContext(const Node &root,

@@ -165,14 +165,28 @@ StageOffset passes::getStageOffset(ParallelAttr attribute) {
   };
   auto items = cast<ArrayAttr>(value);
   bool isTable = !items.empty() && isa<ArrayAttr>(items[0]);
-  offset.kind = isTable ? StageOffset::Kind::PerMiniStage
-                        : StageOffset::Kind::PerStage;
+  offset.kind =
+      isTable ? StageOffset::Kind::PerMiniStage : StageOffset::Kind::PerStage;
   if (isTable)
     for (auto row : items.getAsRange<ArrayAttr>())
       addRow(row);
   else
     addRow(items);
   return offset;
+}
+
+std::optional<StageMap> passes::createStageMap(ModelOp model,
+                                               DiagnosticList &diagnostics) {
+  ParallelAttr parallel = model.getTrainingAttr().getParallel();
+  StageMapOptions options;
+  options.numLayers = model.getNumBodyLayers();
+  options.pipelineStages = parallel.getStages();
+  options.interleave = parallel.getInterleave();
+  options.microBatchNum = parallel.getMicroBatches();
+  options.offset = getStageOffset(parallel);
+  if (!checkLayerCount(options, diagnostics))
+    return std::nullopt;
+  return StageMap::create(options, diagnostics);
 }
 
 //===----------------------------------------------------------------------===//
@@ -267,9 +281,9 @@ bool passes::emitDiagnostics(mlir::Location fallback,
   };
   for (const Diagnostic &diagnostic : list.getAll()) {
     mlir::Location where = place(diagnostic.location);
-    mlir::InFlightDiagnostic emitted =
-        diagnostic.severity == Severity::Error ? mlir::emitError(where)
-                                               : mlir::emitWarning(where);
+    mlir::InFlightDiagnostic emitted = diagnostic.severity == Severity::Error
+                                           ? mlir::emitError(where)
+                                           : mlir::emitWarning(where);
     emitted << diagnostic.message;
     for (const Diagnostic::Note &note : diagnostic.notes)
       emitted.attachNote(place(note.location)) << note.message;

@@ -1,4 +1,5 @@
-//===- ConfigAttributes.h - Training configuration as attributes -*- C++ -*-===//
+//===- ConfigAttributes.h - Training configuration as attributes -*- C++
+//-*-===//
 //
 // Between the values that the Config library reads from a YAML and the typed
 // attributes that the passes hand on.
@@ -8,7 +9,7 @@
 #ifndef MF_PASSES_CONFIG_CONFIGATTRIBUTES_H
 #define MF_PASSES_CONFIG_CONFIGATTRIBUTES_H
 
-#include "dialects/mf/MfDialect.h"
+#include "dialects/mf/MfOps.h"
 #include "mf/Config/BatchRules.h"
 #include "mf/Config/StageMap.h"
 #include "mf/Config/TrainingConfig.h"
@@ -29,6 +30,11 @@ RecomputeConfig getRecomputeConfig(ir::RecomputeConfigAttr attribute);
 
 /// The offset that a parallel attribute holds.
 StageOffset getStageOffset(ir::ParallelAttr attribute);
+
+/// The stage map that a model's `training` attribute asks for; none if there
+/// was an error.
+std::optional<StageMap> createStageMap(ir::ModelOp model,
+                                       DiagnosticList &diagnostics);
 
 /// `location` as an MLIR location; unknown if it has no file.
 mlir::Location getLocation(mlir::MLIRContext *context,

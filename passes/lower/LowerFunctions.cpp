@@ -28,10 +28,9 @@ static void placeOutput(RoutineBuilder &routine, Value value, Value target) {
   if (routine.setStorage(root, target))
     return;
   routine.callAfter(root, [&routine, value, root, target] {
-    routine.launch("aclnnInplaceCopy",
-                   routine.getReshaped(routine.getBuffer(root),
-                                       value.getType()),
-                   target);
+    routine.launch(
+        "aclnnInplaceCopy",
+        routine.getReshaped(routine.getBuffer(root), value.getType()), target);
   });
 }
 
@@ -93,10 +92,10 @@ static void placeGradient(ProgramBuilder &program, RoutineBuilder &routine,
   // Right behind the operator that makes it, so that it does not stay alive.
   Value root = RoutineBuilder::getRoot(value);
   routine.callAfter(root, [&routine, value, root, gradient] {
-    routine.launch("aclnnInplaceAdd",
-                   routine.getReshaped(routine.getBuffer(root),
-                                       value.getType()),
-                   gradient);
+    routine.launch(
+        "aclnnInplaceAdd",
+        routine.getReshaped(routine.getBuffer(root), value.getType()),
+        gradient);
   });
 }
 
@@ -120,10 +119,10 @@ LogicalResult mf::passes::lowerBackward(ProgramBuilder &program,
 
   RoutineBuilder routine(program, op);
   for (auto [index, argument] : llvm::enumerate(body.getArguments()))
-    routine.bind(argument, index < numPassed
-                               ? Value(routineBody.getArgument(index))
-                               : routine.getSlot(index - numPassed,
-                                                 argument.getType()));
+    routine.bind(argument,
+                 index < numPassed
+                     ? Value(routineBody.getArgument(index))
+                     : routine.getSlot(index - numPassed, argument.getType()));
   if (hasInputGradient)
     placeOutput(routine, results.front(), routineBody.getArguments().back());
   for (auto [name, value] :

@@ -11,8 +11,8 @@ namespace mf::passes {
 /// frame. The routine's arguments are the function's and then its output; if
 /// `addsLoss`, the output is added to the step's loss instead and is no
 /// argument.
-mlir::LogicalResult lowerForward(ProgramBuilder &program,
-                                 ir::ForwardOp forward, bool addsLoss);
+mlir::LogicalResult lowerForward(ProgramBuilder &program, ir::ForwardOp forward,
+                                 bool addsLoss);
 
 /// Makes the routine of a chunk's backward function. The routine's arguments
 /// are the output's gradient, the arguments of forward that it reads, and the

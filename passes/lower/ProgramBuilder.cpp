@@ -32,9 +32,8 @@ ProgramBuilder::ProgramBuilder(ir::ModelOp model, SymbolTable &modelSymbols,
       model.getSequenceLengthAttr(), model.getVocabSizeAttr(),
       model.getPadTokenIdAttr(), model.getIgnoreIndexAttr(),
       getLrSchedule(training.getLrSchedule()),
-      training.getMaxDeviceMemory() > 0
-          ? number(training.getMaxDeviceMemory())
-          : IntegerAttr(),
+      training.getMaxDeviceMemory() > 0 ? number(training.getMaxDeviceMemory())
+                                        : IntegerAttr(),
       IntegerAttr(), IntegerAttr(), IntegerAttr());
   Block &body = program.getBody().emplaceBlock();
   routines.setInsertionPointToEnd(&body);
@@ -54,8 +53,8 @@ BufferType ProgramBuilder::getBufferType(Type tensor, ascend::Space space) {
 StringRef ProgramBuilder::getStream(StringRef name, ascend::StreamKind kind) {
   auto [entry, isNew] = declared.try_emplace(name, nullptr);
   if (isNew)
-    entry->second = ascend::StreamOp::create(declarations, model.getLoc(), name,
-                                             kind);
+    entry->second =
+        ascend::StreamOp::create(declarations, model.getLoc(), name, kind);
   return entry->first();
 }
 
@@ -79,8 +78,8 @@ StaticOp ProgramBuilder::getStatic(StringRef name, BufferType type, Role role,
 StaticOp ProgramBuilder::getState(ir::State state, StringRef parameter) {
   auto param = modelSymbols.lookup<ir::ParamOp>(parameter);
   BufferType type = getBufferType(param.getType());
-  auto wide = getBufferType(param.getTensorType().clone(
-      Float32Type::get(getContext())));
+  auto wide = getBufferType(
+      param.getTensorType().clone(Float32Type::get(getContext())));
   switch (state) {
   case ir::State::Gradient: {
     size_t before = declared.size();

@@ -8,7 +8,8 @@ using namespace mf::passes;
 
 RoutineBuilder::RoutineBuilder(ProgramBuilder &program,
                                ascend::RoutineOp routine)
-    : program(program), builder(OpBuilder::atBlockEnd(&routine.getBody().front())),
+    : program(program),
+      builder(OpBuilder::atBlockEnd(&routine.getBody().front())),
       loc(routine.getLoc()) {}
 
 //===----------------------------------------------------------------------===//
@@ -105,8 +106,8 @@ void RoutineBuilder::launch(StringRef kernel, ValueRange inputs,
 
 void RoutineBuilder::allReduce(Value buffer, ArrayRef<int64_t> ranks,
                                StringRef channel) {
-  StringRef stream = program.getStream(names::collective,
-                                       ascend::StreamKind::Communication);
+  StringRef stream =
+      program.getStream(names::collective, ascend::StreamKind::Communication);
   Value ready = ascend::RecordOp::create(builder, loc, names::compute);
   ascend::WaitOp::create(builder, loc, stream, ready);
   ascend::AllReduceOp::create(builder, loc, buffer,
@@ -117,8 +118,8 @@ void RoutineBuilder::allReduce(Value buffer, ArrayRef<int64_t> ranks,
 
 LogicalResult RoutineBuilder::lowerCompute(ir::ComputeOpInterface op) {
   if (op.isView()) {
-    bind(op->getResult(0), getReshaped(getBuffer(op->getOperand(0)),
-                                       op->getResult(0).getType()));
+    bind(op->getResult(0),
+         getReshaped(getBuffer(op->getOperand(0)), op->getResult(0).getType()));
     return success();
   }
   SmallVector<Value> inputs, outputs;

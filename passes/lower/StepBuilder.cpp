@@ -39,8 +39,8 @@ Value StepBuilder::getGlobal(ascend::StaticOp buffer) {
 
 void StepBuilder::collectForward(ir::RunForwardOp run) {
   SymbolTableCollection symbols;
-  auto forward = symbols.lookupNearestSymbolFrom<ir::ForwardOp>(
-      run, run.getForwardAttr());
+  auto forward =
+      symbols.lookupNearestSymbolFrom<ir::ForwardOp>(run, run.getForwardAttr());
   Call &call = calls.emplace_back(Call{run.getForward().str(), run.getLoc()});
   call.microBatch = run.getMicroBatchAttr();
   auto layout =
@@ -149,8 +149,8 @@ void StepBuilder::emitLoad(ir::LoadOp load) {
   auto tensor = cast<RankedTensorType>(load.getType());
   SmallVector<int64_t> shape = {program.getMicroBatches()};
   llvm::append_range(shape, tensor.getShape());
-  Role role = load.getInput() == ir::InputKind::Tokens ? Role::Tokens
-                                                       : Role::Labels;
+  Role role =
+      load.getInput() == ir::InputKind::Tokens ? Role::Tokens : Role::Labels;
   Value host = getGlobal(program.getStatic(
       ("host." + ascend::stringifyRole(role)).str(),
       program.getBufferType(
@@ -158,8 +158,8 @@ void StepBuilder::emitLoad(ir::LoadOp load) {
           ascend::Space::Host),
       role));
   auto type = program.getBufferType(tensor, ascend::Space::Host);
-  Value part = ascend::ViewOp::create(
-      builder, loc, type, host, load.getMicroBatch() * type.getBytes());
+  Value part = ascend::ViewOp::create(builder, loc, type, host,
+                                      load.getMicroBatch() * type.getBytes());
   ascend::CopyOp::create(
       builder, loc, part, values.lookup(load.getResult()),
       program.getStream(names::hostToDevice, StreamKind::HostToDevice));
@@ -180,10 +180,10 @@ void StepBuilder::emitIncoming(Operation *task, Value after) {
     emitLoad(load);
   } else {
     auto receive = cast<ir::ReceiveOp>(task);
-    ascend::ReceiveOp::create(builder, loc, values.lookup(receive.getResult()),
-                              receive.getStageAttr(), receive.getChannelAttr(),
-                              FlatSymbolRefAttr::get(program.getContext(),
-                                                     stream));
+    ascend::ReceiveOp::create(
+        builder, loc, values.lookup(receive.getResult()),
+        receive.getStageAttr(), receive.getChannelAttr(),
+        FlatSymbolRefAttr::get(program.getContext(), stream));
   }
   arrivals[task->getResult(0)] = record(stream);
 }
@@ -193,10 +193,9 @@ void StepBuilder::emitOutgoing(ir::SendOp send, Value after) {
   StringRef stream = program.getStream(("send." + send.getChannel()).str(),
                                        StreamKind::Communication);
   wait(stream, after);
-  ascend::SendOp::create(
-      builder, loc, values.lookup(send.getValue()), send.getStageAttr(),
-      send.getChannelAttr(),
-      FlatSymbolRefAttr::get(program.getContext(), stream));
+  ascend::SendOp::create(builder, loc, values.lookup(send.getValue()),
+                         send.getStageAttr(), send.getChannelAttr(),
+                         FlatSymbolRefAttr::get(program.getContext(), stream));
 }
 
 /// Copies the scalars that change with every step to the device.

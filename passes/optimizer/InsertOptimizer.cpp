@@ -57,9 +57,9 @@ class UpdateBuilder {
 public:
   UpdateBuilder(ModelOp model, const ParameterMap &map, int64_t stage,
                 int64_t stages, ArrayRef<ParamOp> params)
-      : model(model), training(model.getTrainingAttr()), map(map),
-        stage(stage), stages(stages), params(params),
-        builder(model.getContext()), loc(model.getLoc()) {}
+      : model(model), training(model.getTrainingAttr()), map(map), stage(stage),
+        stages(stages), params(params), builder(model.getContext()),
+        loc(model.getLoc()) {}
 
   void build();
 
@@ -126,9 +126,9 @@ void UpdateBuilder::clip(double maxNorm) {
     }
   auto type = RankedTensorType::get(
       {static_cast<int64_t>(map.positions.size())}, builder.getF32Type());
-  Value norms = GradientNormsOp::create(builder, loc, type,
-                                        builder.getArrayAttr(names),
-                                        builder.getI64ArrayAttr(positions));
+  Value norms =
+      GradientNormsOp::create(builder, loc, type, builder.getArrayAttr(names),
+                              builder.getI64ArrayAttr(positions));
   if (stages > 1)
     norms = AllReduceOp::create(builder, loc, norms);
   Value squares = MulOp::create(builder, loc, norms, norms);

@@ -15,24 +15,6 @@ using namespace mf::ir;
 
 namespace {
 
-/// The stage map that a model's `training` attribute asks for.
-std::optional<StageMap> createStageMap(ModelOp model) {
-  ParallelAttr parallel = model.getTrainingAttr().getParallel();
-  StageMapOptions options;
-  options.numLayers = model.getNumBodyLayers();
-  options.pipelineStages = parallel.getStages();
-  options.interleave = parallel.getInterleave();
-  options.microBatchNum = parallel.getMicroBatches();
-  options.offset = mf::passes::getStageOffset(parallel);
-  DiagnosticList diagnostics;
-  std::optional<StageMap> map;
-  if (checkLayerCount(options, diagnostics))
-    map = StageMap::create(options, diagnostics);
-  if (!mf::passes::emitDiagnostics(model.getLoc(), diagnostics))
-    return std::nullopt;
-  return map;
-}
-
 void emitRemarks(ModelOp model, const StageMap &map) {
   for (auto [chunk, row] : llvm::enumerate(map.getLayersPerStage()))
     for (auto [stage, count] : llvm::enumerate(row))
@@ -51,8 +33,10 @@ struct PartitionPass : mf::passes::impl::PartitionBase<PartitionPass> {
                         "first");
       return signalPassFailure();
     }
-    std::optional<StageMap> map = createStageMap(model);
-    if (!map)
+    DiagnosticList diagnostics;
+    std::optional<StageMap> map =
+        mf::passes::createStageMap(model, diagnostics);
+    if (!mf::passes::emitDiagnostics(model.getLoc(), diagnostics) || !map)
       return signalPassFailure();
     emitRemarks(model, *map);
 

@@ -96,8 +96,8 @@ private:
 Value CloneInserter::getTrigger(Operation *user) {
   for (Value operand : user->getOperands())
     if (Operation *producer = operand.getDefiningOp())
-      if (!graph.indices.contains(producer) &&
-          !isa<BarrierOp>(producer) && !clones.contains(producer))
+      if (!graph.indices.contains(producer) && !isa<BarrierOp>(producer) &&
+          !clones.contains(producer))
         return operand;
   return cut.getOutputGradient();
 }
@@ -179,10 +179,9 @@ void emitRemarks(ChunkOp chunk, const ForwardGraph &graph,
       totals.first = graph.operations[index];
   }
   for (auto &[layer, totals] : layers)
-    remark::passed(totals.first->getLoc(),
-                   remark::RemarkOpts::name("Recompute")
-                       .category("recompute")
-                       .function(chunk.getSymName()))
+    remark::passed(totals.first->getLoc(), remark::RemarkOpts::name("Recompute")
+                                               .category("recompute")
+                                               .function(chunk.getSymName()))
         << remark::add("layer {0} computes operators again", layer)
         << remark::metric("operators", totals.operators)
         << remark::metric("bytes not kept", totals.bytes)

@@ -5,30 +5,47 @@
 
 namespace mf::passes {
 
-RecomputePlan planRecompute(llvm::ArrayRef<ForwardOperator> operators) {
-  // Users come after producers, so one walk from the end sees every need
-  // before the operator it is about.
+/// What backward, or something made again there, reads. Users come after
+/// producers, so one walk from the end sees every need before the operator
+/// that it is about.
+static std::vector<bool> findNeeded(llvm::ArrayRef<ForwardOperator> operators) {
   std::vector<bool> needed(operators.size());
-  RecomputePlan plan;
   for (int64_t index = static_cast<int64_t>(operators.size()) - 1; index >= 0;
        --index) {
     const ForwardOperator &op = operators[index];
-    if (!op.isReadByBackward && !needed[index])
-      continue;
-    if (op.isMarked) {
-      plan.clones.push_back(index);
-      plan.flops += op.flops;
-      plan.droppedBytes += op.isFree ? 0 : op.readBytes;
-    } else if (!op.isFree) {
-      if (needed[index])
-        plan.kept.push_back(index);
-      continue;
-    }
-    for (int64_t producer : op.producers)
-      needed[producer] = true;
+    needed[index] = needed[index] || op.isReadByBackward;
+    if (needed[index] && (op.isMarked || op.isFree))
+      for (int64_t producer : op.producers)
+        needed[producer] = true;
   }
-  std::reverse(plan.clones.begin(), plan.clones.end());
-  std::reverse(plan.kept.begin(), plan.kept.end());
+  return needed;
+}
+
+RecomputePlan planRecompute(llvm::ArrayRef<ForwardOperator> operators) {
+  std::vector<bool> needed = findNeeded(operators);
+  std::vector<bool> cloned(operators.size()), read(operators.size());
+  RecomputePlan plan;
+  for (size_t index = 0; index < operators.size(); ++index) {
+    const ForwardOperator &op = operators[index];
+    // What is free follows what it is made of.
+    cloned[index] =
+        needed[index] &&
+        (op.isFree
+             ? llvm::any_of(op.producers, [&](int64_t p) { return cloned[p]; })
+             : op.isMarked);
+    if (!cloned[index])
+      continue;
+    plan.clones.push_back(static_cast<int64_t>(index));
+    for (int64_t producer : op.producers)
+      read[producer] = true;
+    if (op.isFree)
+      continue;
+    plan.flops += op.flops;
+    plan.droppedBytes += op.readBytes;
+  }
+  for (size_t index = 0; index < operators.size(); ++index)
+    if (read[index] && !cloned[index] && !operators[index].isFree)
+      plan.kept.push_back(static_cast<int64_t>(index));
   return plan;
 }
 

@@ -36,7 +36,7 @@ struct ForwardOperator {
 
 /// What to clone and what to keep, as indices in forward order.
 struct RecomputePlan {
-  /// Marked operators that backward runs again.
+  /// Marked operators that backward runs again, and free ones between them.
   std::vector<int64_t> clones;
   /// Operators that are not cloned but whose results clones read: backward
   /// needs them, and did not need all of them before.
@@ -51,8 +51,9 @@ struct RecomputePlan {
 };
 
 /// Decides for `operators`, given in program order. A marked operator is cloned
-/// if backward, or a clone, reads it; recursion ends at operators that are not
-/// marked. Linear in operators and uses.
+/// if backward, or a clone, reads it; what is read of an operator that is not
+/// marked is kept. Free operators follow their producers. Linear in operators
+/// and uses.
 RecomputePlan planRecompute(llvm::ArrayRef<ForwardOperator> operators);
 
 } // namespace mf::passes

@@ -25,8 +25,7 @@ struct StageChunk {
 /// Finds the one chunk of each stage.
 FailureOr<std::vector<StageChunk>> findChunks(ModelOp model, int64_t stages) {
   std::vector<StageChunk> chunks(stages);
-  auto getSlot = [&](Operation *op,
-                     PlacementAttr placement) -> StageChunk * {
+  auto getSlot = [&](Operation *op, PlacementAttr placement) -> StageChunk * {
     if (placement.getStage() < 0 || placement.getStage() >= stages ||
         placement.getChunk() != 0) {
       op->emitOpError("is chunk ")
@@ -88,23 +87,23 @@ private:
 void ScheduleBuilder::runForward(int64_t microBatch) {
   Location loc = chunk.forward.getLoc();
   SmallVector<Value> &arguments = inputs[microBatch];
-  for (auto [index, type] :
-       llvm::enumerate(chunk.forward.getArgumentTypes())) {
+  for (auto [index, type] : llvm::enumerate(chunk.forward.getArgumentTypes())) {
     Value argument;
     for (auto [kind, position] :
          llvm::zip(chunk.forward.getInputs().getAsRange<InputKindAttr>(),
                    chunk.forward.getInputIndices().getAsRange<IntegerAttr>()))
       if (position.getInt() == static_cast<int64_t>(index))
-        argument = LoadOp::create(builder, loc, type, kind.getValue(),
-                                  microBatch);
+        argument =
+            LoadOp::create(builder, loc, type, kind.getValue(), microBatch);
     if (!argument)
-      argument = ReceiveOp::create(builder, loc, type, plan.stage - 1,
-                                   getChannel("forward", plan.stage - 1),
-                                   microBatch);
+      argument =
+          ReceiveOp::create(builder, loc, type, plan.stage - 1,
+                            getChannel("forward", plan.stage - 1), microBatch);
     arguments.push_back(argument);
   }
-  auto frameType = FrameType::get(
-      model.getContext(), FlatSymbolRefAttr::get(chunk.forward.getSymNameAttr()));
+  auto frameType =
+      FrameType::get(model.getContext(),
+                     FlatSymbolRefAttr::get(chunk.forward.getSymNameAttr()));
   auto run = RunForwardOp::create(
       builder, loc, chunk.forward.getResultTypes().front(), frameType,
       chunk.forward.getSymName(), microBatch, arguments);
@@ -121,9 +120,9 @@ void ScheduleBuilder::runBackward(int64_t microBatch) {
   Type outputType = chunk.forward.getResultTypes().front();
   Value gradient;
   if (plan.stage + 1 < stages)
-    gradient = ReceiveOp::create(builder, loc, outputType, plan.stage + 1,
-                                 getChannel("backward", plan.stage + 1),
-                                 microBatch);
+    gradient =
+        ReceiveOp::create(builder, loc, outputType, plan.stage + 1,
+                          getChannel("backward", plan.stage + 1), microBatch);
   else
     gradient = LossGradientOp::create(
         builder, loc, outputType,
@@ -132,8 +131,7 @@ void ScheduleBuilder::runBackward(int64_t microBatch) {
             static_cast<double>(microBatches)));
   SmallVector<Value> arguments;
   for (Attribute index : chunk.backward.getForwardArguments())
-    arguments.push_back(
-        inputs[microBatch][cast<IntegerAttr>(index).getInt()]);
+    arguments.push_back(inputs[microBatch][cast<IntegerAttr>(index).getInt()]);
   bool hasInputGradient = chunk.backward.getResultTypes().size() >
                           chunk.backward.getGradients().size();
   auto run = RunBackwardOp::create(

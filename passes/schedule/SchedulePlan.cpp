@@ -35,9 +35,9 @@ int64_t SchedulePlan::getMaxInFlight() const {
 
 llvm::Error SchedulePlan::verify(int64_t microBatches) const {
   auto fail = [&](const char *text, int64_t microBatch) {
-    return llvm::createStringError(
-        std::string("stage ") + std::to_string(stage) + ": micro-batch " +
-        std::to_string(microBatch) + " " + text);
+    return llvm::createStringError(std::string("stage ") +
+                                   std::to_string(stage) + ": micro-batch " +
+                                   std::to_string(microBatch) + " " + text);
   };
   std::vector<int> state(microBatches, 0);
   for (const ScheduledRun &run : runs) {

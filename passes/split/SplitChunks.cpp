@@ -175,8 +175,8 @@ void ChunkSplitter::run() {
 
 struct SplitChunksPass : mf::passes::impl::SplitChunksBase<SplitChunksPass> {
   void runOnOperation() override {
-    for (ChunkOp chunk : llvm::make_early_inc_range(
-             getOperation().getBody().getOps<ChunkOp>()))
+    for (ChunkOp chunk :
+         llvm::make_early_inc_range(getOperation().getBody().getOps<ChunkOp>()))
       ChunkSplitter(chunk).run();
   }
 };

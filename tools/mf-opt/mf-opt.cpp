@@ -1,13 +1,93 @@
-//===- mf-opt.cpp - The optimizer driver ----------------------------------===//
+//===- mf-opt.cpp - The compiler's driver ---------------------------------===//
+//
+// mlir-opt with mf's dialects and passes, and with the options of a training
+// step: `mf-opt --recompute-config=train.yaml model.mlir`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/pipeline/Pipeline.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace llvm;
+
+static cl::OptionCategory category("mf options");
+static cl::opt<std::string> recomputeConfig(
+    "recompute-config", cl::value_desc("yaml"), cl::cat(category),
+    cl::desc("Lower one training step as this MindSpore Transformers YAML "
+             "says; it may hold only some sections"));
+static cl::opt<int64_t> gradientAccumulationSteps(
+    "gradient_accumulation_steps", cl::value_desc("n"), cl::cat(category),
+    cl::init(0),
+    cl::desc("Replace runner_config.gradient_accumulation_steps of the YAML"));
+static cl::opt<std::string>
+    hbm("hbm", cl::value_desc("size"), cl::cat(category),
+        cl::desc("Device memory per rank, as 54GB; a step that does not fit "
+                 "is an error (default: max_device_memory of the YAML)"));
+static cl::opt<bool> quiet("quiet", cl::cat(category),
+                           cl::desc("No INFO lines about what layers got"));
+static cl::opt<bool>
+    printPlan("mf-print-plan", cl::cat(category),
+              cl::desc("Print the plan of each pass on standard error"));
+
+static LogicalResult addTrainingStep(mlir::PassManager &manager) {
+  mf::passes::TrainingStepOptions options;
+  options.config = recomputeConfig;
+  options.gradientAccumulationSteps = gradientAccumulationSteps;
+  options.hbm = hbm;
+  options.quiet = quiet;
+  options.printPlan = printPlan;
+  mf::passes::buildTrainingStepPipeline(manager, options);
+  return success();
+}
+
+static LogicalResult run(StringRef inputName, StringRef outputName,
+                         mlir::DialectRegistry &registry) {
+  auto config = mlir::MlirOptMainConfig::createFromCLOptions();
+  if (!recomputeConfig.empty()) {
+    if (gradientAccumulationSteps.getNumOccurrences() > 0 &&
+        gradientAccumulationSteps < 1) {
+      errs() << "error: gradient_accumulation_steps must be at least 1\n";
+      return failure();
+    }
+    config.setPassPipelineSetupFn(addTrainingStep);
+  }
+  std::string error;
+  std::unique_ptr<MemoryBuffer> input = mlir::openInputFile(inputName, &error);
+  if (!input) {
+    errs() << "error: " << error << "\n";
+    return failure();
+  }
+  std::unique_ptr<ToolOutputFile> output =
+      mlir::openOutputFile(outputName, &error);
+  if (!output) {
+    errs() << "error: " << error << "\n";
+    return failure();
+  }
+  if (failed(
+          mlir::MlirOptMain(output->os(), std::move(input), registry, config)))
+    return failure();
+  output->keep();
+  return success();
+}
 
 int main(int argc, char **argv) {
+  InitLLVM initLlvm(argc, argv);
   mlir::DialectRegistry registry;
   registry.insert<mf::ir::MfDialect, mf::ascend::AscendDialect>();
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "mf training-step compiler\n", registry));
+  mlir::registerTransformsPasses();
+  mf::passes::registerAll();
+  auto [inputName, outputName] = mlir::registerAndParseCLIOptions(
+      argc, argv, "mf: training steps for Ascend NPUs, from YAML to programs\n",
+      registry);
+  return mlir::asMainReturnCode(run(inputName, outputName, registry));
 }

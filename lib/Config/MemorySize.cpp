@@ -1,0 +1,26 @@
+//===- MemorySize.cpp - Sizes as users write them -------------------------===//
+
+#include "mf/Config/MemorySize.h"
+
+namespace mf {
+
+std::optional<int64_t> parseMemorySize(llvm::StringRef text) {
+  int64_t unit = 1;
+  if (text.consume_back("GB"))
+    unit = int64_t(1) << 30;
+  else if (text.consume_back("MB"))
+    unit = int64_t(1) << 20;
+  else if (text.consume_back("KB"))
+    unit = int64_t(1) << 10;
+  double number = 0;
+  if (text.empty() ||
+      text.find_first_not_of("0123456789.") != llvm::StringRef::npos ||
+      text.getAsDouble(number))
+    return std::nullopt;
+  double bytes = number * static_cast<double>(unit);
+  if (bytes < 1 || bytes > static_cast<double>(int64_t(1) << 50))
+    return std::nullopt;
+  return static_cast<int64_t>(bytes);
+}
+
+} // namespace mf

@@ -1,0 +1,160 @@
+//===- MarkRecompute.cpp - Mark what the YAML wants recomputed ------------===//
+
+#include "mf/Config/LayerPlan.h"
+#include "mlir/IR/Remarks.h"
+#include "passes/Passes.h"
+#include "passes/config/ConfigAttributes.h"
+
+namespace mf::passes {
+#define GEN_PASS_DEF_MARKRECOMPUTE
+#include "passes/Passes.h.inc"
+} // namespace mf::passes
+
+using namespace mlir;
+using namespace mf;
+using namespace mf::ir;
+
+namespace {
+
+/// True if `path` is `cell` or below it; every path is below the empty one.
+bool isBelow(StringRef path, StringRef cell) {
+  return path.consume_front(cell) &&
+         (cell.empty() || path.empty() || path.starts_with("."));
+}
+
+/// True if a result of `op` leaves `cell`, maybe through views. A recomputed
+/// Cell keeps what leaves it.
+bool escapes(Operation *op, StringRef cell) {
+  for (Operation *user : op->getUsers()) {
+    auto compute = dyn_cast<ComputeOpInterface>(user);
+    if (!compute || !isBelow(compute.getCellName(), cell))
+      return true;
+    if (compute.isView() && escapes(user, cell))
+      return true;
+  }
+  return false;
+}
+
+/// The names of one layer as patterns see them.
+CellTree buildCellTree(LayerOp layer, mlir::SymbolTable &symbols,
+                       bool selectRecompute) {
+  CellTree tree;
+  if (std::optional<StringRef> name = layer.getCellTree())
+    if (auto names = symbols.lookup<CellTreeOp>(*name))
+      for (StringRef path : names.getNames().getAsValueRange<StringAttr>())
+        tree.addOperator(path);
+  bool usesFlashAttention = false;
+  for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
+    StringRef path = op.getCellName();
+    if (path.empty())
+      continue;
+    tree.addOperator(path);
+    usesFlashAttention |= path.ends_with(".flash_attention");
+  }
+  setModelPresets(tree, selectRecompute, usesFlashAttention);
+  return tree;
+}
+
+/// Makes the plan of a model's body layers.
+class LayerPlanner {
+public:
+  explicit LayerPlanner(ModelOp model)
+      : model(model), symbols(model),
+        recompute(mf::passes::getRecomputeConfig(
+            model.getTrainingAttr().getRecompute())) {}
+
+  std::optional<LayerPlan> plan();
+  ArrayRef<LayerOp> getLayers() const { return layers; }
+
+private:
+  ModelOp model;
+  mlir::SymbolTable symbols;
+  RecomputeConfig recompute;
+  SmallVector<LayerOp> layers;
+};
+
+std::optional<LayerPlan> LayerPlanner::plan() {
+  bool selects = recompute.selectRecompute.isTruthy();
+  std::vector<CellTree> trees;
+  for (LayerOp layer : model.getBody().getOps<LayerOp>()) {
+    if (layer.getKind() != LayerKind::Body)
+      continue;
+    layers.push_back(layer);
+    trees.push_back(buildCellTree(layer, symbols, selects));
+  }
+  DiagnosticList diagnostics;
+  std::optional<StageMap> stages =
+      mf::passes::createStageMap(model, diagnostics);
+  if (!stages) {
+    mf::passes::emitDiagnostics(model.getLoc(), diagnostics);
+    return std::nullopt;
+  }
+  diagnostics = DiagnosticList();
+  SwapConfig swap;
+  NameFamily names = model.getFamily().value_or("").starts_with("mcore")
+                         ? NameFamily::Mcore
+                         : NameFamily::Classic;
+  LayerPlanInput input{recompute, swap, *stages, names};
+  for (auto [index, tree] : llvm::enumerate(trees))
+    input.layers.push_back({static_cast<int64_t>(index), &tree});
+  LayerPlan plan = planLayers(input, diagnostics);
+  if (!mf::passes::emitDiagnostics(model.getLoc(), diagnostics))
+    return std::nullopt;
+  return plan;
+}
+
+/// Why `op` is recomputed or not, or none if nothing is said about it.
+std::optional<RecomputeKind> getMark(const LayerEffects &effects,
+                                     ComputeOpInterface op) {
+  StringRef path = op.getCellName();
+  const RecomputeTarget *setting = effects.getRecomputeSetting(path);
+  if (!effects.isRecomputed(path))
+    return setting ? std::optional(RecomputeKind::Excluded) : std::nullopt;
+  if (!setting)
+    return RecomputeKind::Preset;
+  if (setting->isCell && escapes(op, setting->path))
+    return std::nullopt;
+  return effects.fullRecompute && setting->path.empty() ? RecomputeKind::Full
+                                                        : RecomputeKind::Select;
+}
+
+struct MarkRecomputePass
+    : mf::passes::impl::MarkRecomputeBase<MarkRecomputePass> {
+  using MarkRecomputeBase::MarkRecomputeBase;
+
+  void runOnOperation() override {
+    ModelOp model = getOperation();
+    if (!model.getTraining()) {
+      model.emitOpError("has no training configuration; run mf-read-config "
+                        "first");
+      return signalPassFailure();
+    }
+    LayerPlanner planner(model);
+    std::optional<LayerPlan> plan = planner.plan();
+    if (!plan)
+      return signalPassFailure();
+    if (!quiet) {
+      plan->printLog(llvm::errs());
+      plan->printTable(llvm::errs());
+    }
+    for (const LayerEffects &effects : plan->layers)
+      apply(planner.getLayers()[effects.layer], effects);
+  }
+
+private:
+  void apply(LayerOp layer, const LayerEffects &effects) {
+    int64_t numMarked = 0;
+    for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
+      std::optional<RecomputeKind> mark = getMark(effects, op);
+      op.setRecomputeMark(mark);
+      numMarked += mark && *mark != RecomputeKind::Excluded;
+    }
+    remark::analysis(layer.getLoc(), remark::RemarkOpts::name("LayerSettings")
+                                         .category("recompute")
+                                         .function(layer.getSymName()))
+        << remark::add("{0}", effects.describe())
+        << remark::metric("operators marked", numMarked);
+  }
+};
+
+} // namespace

@@ -1,0 +1,43 @@
+//===- Pipeline.cpp - The named pipeline of a training step ---------------===//
+
+#include "passes/pipeline/Pipeline.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/Passes.h"
+
+using namespace mlir;
+
+void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
+                                           const TrainingStepOptions &options) {
+  ReadConfigOptions readConfig;
+  readConfig.file = options.config;
+  readConfig.gradientAccumulationSteps = options.gradientAccumulationSteps;
+  manager.addPass(createReadConfig(readConfig));
+
+  OpPassManager &model = manager.nest<ir::ModelOp>();
+  model.addPass(createPartition());
+  MarkRecomputeOptions mark;
+  mark.quiet = options.quiet;
+  model.addPass(createMarkRecompute(mark));
+  model.addPass(createBuildBackward());
+  InsertRecomputeOptions recompute;
+  recompute.printPlan = options.printPlan;
+  model.addNestedPass<ir::ChunkOp>(createInsertRecompute(recompute));
+  model.addPass(createSplitChunks());
+  model.addPass(createInsertOptimizer());
+  BuildScheduleOptions schedule;
+  schedule.printPlan = options.printPlan;
+  model.addPass(createBuildSchedule(schedule));
+
+  manager.addPass(createLowerToAscend());
+  PlanMemoryOptions plan;
+  plan.hbm = options.hbm;
+  manager.addNestedPass<ascend::ProgramOp>(createPlanMemory(plan));
+}
+
+void mf::passes::registerAll() {
+  registerMfPasses();
+  PassPipelineRegistration<TrainingStepOptions>(
+      "mf-training-step", "Lower a model to one planned program per stage",
+      buildTrainingStepPipeline);
+}

@@ -1,0 +1,42 @@
+//===- Pipeline.h - The named pipeline of a training step ------*- C++ -*-===//
+
+#ifndef MF_PASSES_PIPELINE_PIPELINE_H
+#define MF_PASSES_PIPELINE_PIPELINE_H
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+
+namespace mf::passes {
+
+/// Options of `mf-training-step`.
+struct TrainingStepOptions
+    : public mlir::PassPipelineOptions<TrainingStepOptions> {
+  Option<std::string> config{
+      *this, "config", llvm::cl::desc("training YAML; `-` is standard input")};
+  Option<int64_t> gradientAccumulationSteps{
+      *this, "gradient-accumulation-steps",
+      llvm::cl::desc("replaces runner_config.gradient_accumulation_steps"),
+      llvm::cl::init(0)};
+  Option<std::string> hbm{
+      *this, "hbm",
+      llvm::cl::desc(
+          "device memory per rank, as 54GB; empty takes the YAML's")};
+  Option<bool> quiet{*this, "quiet",
+                     llvm::cl::desc("no INFO lines about each layer"),
+                     llvm::cl::init(true)};
+  Option<bool> printPlan{*this, "print-plan",
+                         llvm::cl::desc("print the plan of each pass"),
+                         llvm::cl::init(false)};
+};
+
+/// From a model and a YAML to one planned `ascend` program per stage: all
+/// passes in the order of the folders of passes/.
+void buildTrainingStepPipeline(mlir::OpPassManager &manager,
+                               const TrainingStepOptions &options);
+
+/// Registers all passes and the pipeline `mf-training-step`.
+void registerAll();
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_PIPELINE_PIPELINE_H

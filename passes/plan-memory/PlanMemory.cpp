@@ -1,0 +1,106 @@
+//===- PlanMemory.cpp - Offsets in one arena ------------------------------===//
+
+#include "mf/Config/MemorySize.h"
+#include "mlir/IR/Remarks.h"
+#include "passes/Passes.h"
+#include "passes/plan-memory/StepLifetimes.h"
+#include <map>
+
+namespace mf::passes {
+#define GEN_PASS_DEF_PLANMEMORY
+#include "passes/Passes.h.inc"
+} // namespace mf::passes
+
+using namespace mlir;
+using namespace mf;
+using mf::passes::StepLifetimes;
+
+namespace {
+
+constexpr size_t numLargestShown = 10;
+
+/// What a live buffer is spent on.
+std::string getCategory(const StepLifetimes &lifetimes,
+                        const memory::LiveBuffer &buffer) {
+  using Kind = memory::LiveBuffer::Kind;
+  switch (buffer.kind) {
+  case Kind::Persistent:
+    return lifetimes.getRole(buffer.name).str();
+  case Kind::TaskLevel:
+    return "message";
+  case Kind::Residual:
+    return "residual";
+  case Kind::Temporary:
+    return "temporary";
+  }
+  llvm_unreachable("unknown kind of live buffer");
+}
+
+struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
+  using PlanMemoryBase::PlanMemoryBase;
+
+  void runOnOperation() override {
+    ascend::ProgramOp program = getOperation();
+    FailureOr<int64_t> limit = getLimit(program);
+    if (failed(limit))
+      return signalPassFailure();
+    StepLifetimes lifetimes(program);
+    if (failed(lifetimes.analyze()))
+      return signalPassFailure();
+    llvm::Expected<memory::StepPlan> plan =
+        memory::planStep(lifetimes.getProblem());
+    if (!plan) {
+      program.emitOpError("cannot be planned: ")
+          << llvm::toString(plan.takeError());
+      return signalPassFailure();
+    }
+    lifetimes.apply(*plan);
+    remark::analysis(program.getLoc(), remark::RemarkOpts::name("MemoryPlan")
+                                           .category("memory")
+                                           .function(program.getSymName()))
+        << remark::add("peak at {0}", lifetimes.describe(plan->bound.moment))
+        << remark::metric("arena bytes", plan->arenaSize)
+        << remark::metric("max-live bytes", plan->bound.bytes)
+        << remark::metric("host bytes", lifetimes.getHostBytes());
+    if (*limit > 0 && plan->arenaSize > *limit) {
+      reportTooLarge(program, lifetimes, *plan, *limit);
+      return signalPassFailure();
+    }
+  }
+
+private:
+  FailureOr<int64_t> getLimit(ascend::ProgramOp program) {
+    if (hbm.empty())
+      return program.getHbmLimitBytes().value_or(0);
+    std::optional<int64_t> bytes = parseMemorySize(hbm);
+    if (!bytes) {
+      program.emitOpError("got hbm=")
+          << hbm << "; expected a size such as 54GB, 59.5GB or bytes";
+      return failure();
+    }
+    return *bytes;
+  }
+
+  void reportTooLarge(ascend::ProgramOp program, const StepLifetimes &lifetimes,
+                      const memory::StepPlan &plan, int64_t limit) {
+    InFlightDiagnostic error = program.emitError();
+    error << "stage " << program.getRank() << " needs " << plan.arenaSize
+          << " bytes of device memory, but " << limit << " are allowed";
+    error.attachNote() << "the peak is at "
+                       << lifetimes.describe(plan.bound.moment);
+    std::vector<memory::LiveBuffer> live =
+        lifetimes.getProblem().liveAt(plan.bound.moment);
+    std::map<std::string, int64_t> categories;
+    for (const memory::LiveBuffer &buffer : live)
+      categories[getCategory(lifetimes, buffer)] += buffer.size;
+    for (auto &[category, bytes] : categories)
+      error.attachNote() << category << ": " << bytes << " bytes";
+    for (const memory::LiveBuffer &buffer :
+         llvm::ArrayRef(live).take_front(numLargestShown))
+      error.attachNote() << "live: " << buffer.size << " bytes, "
+                         << getCategory(lifetimes, buffer) << " "
+                         << buffer.name;
+  }
+};
+
+} // namespace
