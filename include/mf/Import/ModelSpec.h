@@ -1,0 +1,137 @@
+//===- ModelSpec.h - The shape of a dense transformer -----------*- C++ -*-===//
+//
+// What model.arch and model.model_config (or a Hugging Face config.json) say
+// about a model, resolved to one description that all families share: sizes,
+// element types, which weights are stored together, which projections have a
+// bias. Missing keys take the defaults of MindSpore Transformers' config
+// classes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_IMPORT_MODELSPEC_H
+#define MF_IMPORT_MODELSPEC_H
+
+#include "mf/Config/TrainingConfig.h"
+#include "mf/Tensor/DType.h"
+#include <optional>
+#include <string>
+
+namespace mf {
+
+/// Layer classes of MindSpore Transformers: they decide the names of Cells and
+/// parameters and what a layer computes.
+enum class ModelFamily : uint8_t {
+  Llama,    ///< LLamaDecodeLayer: Llama, CodeLlama, Yi, Qwen 1.5 to 2.5,
+            ///< Baichuan2, InternLM
+  Qwen,     ///< QwenDecodeLayer: Qwen 1; Llama's with its own top-level names
+  Telechat, ///< TelechatDecodeLayer: TeleChat, TeleChat2
+  ChatGlm,  ///< ChatGLM2Block: GLM 2 to 4
+  Mcore     ///< TransformerLayer of the mcore training graph: Qwen3
+};
+
+/// `llama`, `qwen`, `telechat`, `chatglm`, `mcore`: the `family` of mf.model.
+llvm::StringRef getName(ModelFamily family);
+
+/// How the query, key and value weights are stored.
+enum class ProjectionLayout : uint8_t {
+  Separate,     ///< three weights
+  KeyValue,     ///< query on its own, key and value in one
+  QueryKeyValue ///< all in one
+};
+
+/// Rotary position embedding (Su et al., 2021).
+struct RotarySpec {
+  /// Dimensions of a head that rotate; the others pass through.
+  int64_t size = 0;
+  /// Base of the geometric series of wave lengths.
+  double base = 10000.0;
+  /// What a position is multiplied with: 1 / scaling_factor for position
+  /// interpolation.
+  double positionScale = 1.0;
+  /// Neighbours rotate together (ChatGLM), not the two halves of a head.
+  bool rotatesPairs = false;
+};
+
+struct ModelSpec {
+  /// A symbol name, from trainer.model_name or the family.
+  std::string name;
+  ModelFamily family = ModelFamily::Llama;
+
+  /// Samples of one micro-batch on one data-parallel rank.
+  int64_t microBatchSize = 1;
+  int64_t sequenceLength = 0;
+  int64_t vocabSize = 0;
+  int64_t hiddenSize = 0;
+  int64_t numLayers = 0;
+  int64_t numHeads = 0;
+  int64_t numKeyValueHeads = 0;
+  int64_t headSize = 0;
+  int64_t feedForwardSize = 0;
+  int64_t padTokenId = -1;
+  int64_t ignoreTokenId = -100;
+
+  ProjectionLayout projections = ProjectionLayout::Separate;
+  bool queryKeyValueBias = false;
+  bool attentionOutputBias = false;
+  bool feedForwardOutputBias = false;
+  /// Gate and up projection of the feed forward are one weight.
+  bool concatenatesFeedForward = false;
+  /// RMSNorm of each query and key head.
+  bool normalizesQueryKey = false;
+  /// Rows of the head's weight are divided by their length (Baichuan2).
+  bool normalizesHead = false;
+  bool tiesWordEmbeddings = false;
+  bool usesFlashAttention = false;
+
+  RotarySpec rotary;
+  double normEpsilon = 1e-5;
+  /// Standard deviation of the initial weights.
+  double initializerRange = 0.01;
+
+  DType computeType = DType::F16;
+  DType paramType = DType::F16;
+  DType embeddingType = DType::F16;
+  DType normType = DType::F32;
+  DType softmaxType = DType::F32;
+  DType rotaryType = DType::F32;
+  DType residualType = DType::F16;
+
+  int64_t getQuerySize() const { return numHeads * headSize; }
+  int64_t getKeyValueSize() const { return numKeyValueHeads * headSize; }
+};
+
+/// Replaces sizes for experiments; what is not set stays.
+struct ModelOverrides {
+  std::optional<int64_t> numLayers;
+  std::optional<int64_t> sequenceLength;
+  std::optional<int64_t> batchSize;
+};
+
+/// Width of LlamaFeedForward without intermediate_size: two thirds of 4 *
+/// `hiddenSize` (times `multiplier` + 0.01, if given), each step rounded
+/// down, then up to a multiple of `multipleOf`. None if it overflows.
+std::optional<int64_t> computeFeedForwardSize(int64_t hiddenSize,
+                                              int64_t multipleOf,
+                                              std::optional<double> multiplier);
+
+/// Parameters that are trained, tied ones counted once; none if the number
+/// overflows 64 bits.
+std::optional<int64_t> getParameterCount(const ModelSpec &spec);
+
+/// The model of a training YAML. Errors (an unknown architecture, experts,
+/// latent attention, sizes that do not fit together) go to `diagnostics` and
+/// give none; what a key asks for and is not modelled is a warning.
+std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
+                                       const ModelOverrides &overrides,
+                                       DiagnosticList &diagnostics);
+
+/// The model of a Hugging Face config.json (Llama, Mistral, Qwen2, Qwen3):
+/// parameters in fp32, computation in `torch_dtype`, flash attention, batch 1
+/// and at most 4096 tokens unless `overrides` says otherwise.
+std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,
+                                             const ModelOverrides &overrides,
+                                             DiagnosticList &diagnostics);
+
+} // namespace mf
+
+#endif // MF_IMPORT_MODELSPEC_H

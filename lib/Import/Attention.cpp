@@ -1,0 +1,208 @@
+//===- Attention.cpp - Projections, rotary embedding and scores -----------===//
+
+#include "BodyLayer.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mf::ir;
+
+namespace mf {
+
+//===----------------------------------------------------------------------===//
+// Rotary embedding
+//===----------------------------------------------------------------------===//
+
+/// x cos + rotate(x) sin, where rotate swaps the halves and negates the first.
+static Value rotateHalves(CellBuilder &cells, Value heads, Value cosine,
+                          Value sine) {
+  const RotaryNames &names = cells.names.attention.rotary;
+  CellBuilder::Cell cell(cells, names.cell);
+  int64_t half = cells.spec.headSize / 2;
+  Value first = cells.sliceLast(heads, 0, half, names.slice);
+  Value second = cells.sliceLast(heads, half, half, names.slice);
+  Value swapped = cells.concatLast({cells.negate(second, names.negate), first},
+                                   names.concat);
+  return cells.add(cells.multiply(heads, cosine, names.multiply),
+                   cells.multiply(swapped, sine, names.multiply), names.add);
+}
+
+/// The first `rotary.size` dimensions as complex numbers, neighbours being real
+/// and imaginary part, times cos + i sin; the others pass.
+static Value rotatePairs(CellBuilder &cells, Value heads, Value cosine,
+                         Value sine) {
+  const RotaryNames &names = cells.names.attention.rotary;
+  CellBuilder::Cell cell(cells, names.cell);
+  int64_t size = cells.spec.rotary.size, half = size / 2;
+  int64_t rest = cells.spec.headSize - size;
+  SmallVector<int64_t> shape(getShape(heads));
+  auto withLast = [&](std::initializer_list<int64_t> last) {
+    SmallVector<int64_t> result(shape.begin(), shape.end() - 1);
+    result.append(last);
+    return result;
+  };
+
+  Value rotated =
+      rest == 0 ? heads : cells.sliceLast(heads, 0, size, names.reshape);
+  Value pairs = cells.reshape(rotated, withLast({half, 2}), names.reshape);
+  auto getPart = [&](int64_t index) {
+    Value part = cells.sliceLast(pairs, index, 1, names.slice);
+    return cells.reshape(part, withLast({half}), names.reshape);
+  };
+  Value real = getPart(0), imaginary = getPart(1);
+  // The tables repeat the half of frequencies.
+  cosine = cells.sliceLast(cosine, 0, half, names.slice);
+  sine = cells.sliceLast(sine, 0, half, names.slice);
+  auto multiply = [&](Value lhs, Value rhs) {
+    return cells.multiply(lhs, rhs, names.multiply);
+  };
+  Value newReal = cells.add(
+      multiply(real, cosine),
+      cells.negate(multiply(imaginary, sine), names.negate), names.subtract);
+  Value newImaginary =
+      cells.add(multiply(imaginary, cosine), multiply(real, sine), names.add);
+  Value stacked = cells.concatLast(
+      {cells.reshape(newReal, withLast({half, 1}), names.reshape),
+       cells.reshape(newImaginary, withLast({half, 1}), names.reshape)},
+      names.stack);
+  Value result = cells.reshape(stacked, withLast({size}), names.reshape);
+  if (rest == 0)
+    return result;
+  Value passed = cells.sliceLast(heads, size, rest, names.slice);
+  return cells.concatLast({result, passed}, names.concat);
+}
+
+Value addRotary(CellBuilder &cells, Value heads) {
+  const ModelSpec &spec = cells.spec;
+  if (spec.rotary.size == 0)
+    return heads;
+  StringRef castName = cells.names.attention.rotary.cast;
+  Value cosine = cells.getParameter(rotaryCosineTable);
+  Value sine = cells.getParameter(rotarySineTable);
+  Value value = cells.cast(heads, spec.rotaryType, castName);
+  value = spec.rotary.rotatesPairs ? rotatePairs(cells, value, cosine, sine)
+                                   : rotateHalves(cells, value, cosine, sine);
+  return cells.cast(value, spec.computeType, castName);
+}
+
+//===----------------------------------------------------------------------===//
+// Projections
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Projections {
+  Value query, key, value;
+};
+} // namespace
+
+/// Query, key and value, each [batch, sequence, heads * head size].
+static Projections addProjections(CellBuilder &cells, Value input) {
+  const ModelSpec &spec = cells.spec;
+  const AttentionNames &names = cells.names.attention;
+  int64_t querySize = spec.getQuerySize(), keySize = spec.getKeyValueSize();
+  auto addLinear = [&](StringRef name, int64_t size) {
+    CellBuilder::Cell linear(cells, name);
+    return cells.addLinear(input, size, spec.queryKeyValueBias);
+  };
+  switch (spec.projections) {
+  case ProjectionLayout::Separate: {
+    Value query = addLinear(names.query, querySize);
+    Value key = addLinear(names.key, keySize);
+    return {query, key, addLinear(names.value, keySize)};
+  }
+  case ProjectionLayout::KeyValue: {
+    Value query = addLinear(names.query, querySize);
+    Value both = addLinear(names.keyValue, 2 * keySize);
+    StringRef split = names.splitKeyValue;
+    return {query, cells.sliceLast(both, 0, keySize, split),
+            cells.sliceLast(both, keySize, keySize, split)};
+  }
+  case ProjectionLayout::QueryKeyValue: {
+    Value all = addLinear(names.queryKeyValue, querySize + 2 * keySize);
+    StringRef split = names.splitQueryKeyValue;
+    return {cells.sliceLast(all, 0, querySize, split),
+            cells.sliceLast(all, querySize, keySize, split),
+            cells.sliceLast(all, querySize + keySize, keySize, split)};
+  }
+  }
+  llvm_unreachable("unknown layout");
+}
+
+/// [batch, sequence, heads * head size] to [batch, heads, sequence, head
+/// size]. `norm`, if not empty, is a Cell that normalises each head.
+static Value splitHeads(CellBuilder &cells, Value value, int64_t numHeads,
+                        StringRef norm) {
+  const ModelSpec &spec = cells.spec;
+  const AttentionNames &names = cells.names.attention;
+  value = cells.reshape(
+      value,
+      {spec.microBatchSize, spec.sequenceLength, numHeads, spec.headSize},
+      names.splitHeads);
+  if (!norm.empty()) {
+    CellBuilder::Cell cell(cells, norm);
+    value = cells.addNorm(value);
+  }
+  return cells.transpose(value, {0, 2, 1, 3}, names.transposeHeads);
+}
+
+//===----------------------------------------------------------------------===//
+// Scores
+//===----------------------------------------------------------------------===//
+
+static Value addFlashAttention(CellBuilder &cells, const Projections &heads) {
+  double scale = 1.0 / std::sqrt(static_cast<double>(cells.spec.headSize));
+  return cells
+      .create<FlashAttentionOp>(cells.names.attention.flash, heads.query,
+                                heads.key, heads.value, scale, true)
+      .getResult();
+}
+
+/// softmax(query * key^T * scale + mask) * value, one operator after another.
+static Value addScores(CellBuilder &cells, Projections heads) {
+  const ModelSpec &spec = cells.spec;
+  const ScoreNames &names = cells.names.attention.scores;
+  int64_t repeats = spec.numHeads / spec.numKeyValueHeads;
+  if (repeats > 1) {
+    for (Value *value : {&heads.key, &heads.value})
+      *value = cells.create<RepeatOp>(names.repeat, *value, /*axis=*/1, repeats)
+                   .getResult();
+  }
+  Value scores =
+      cells.create<MatmulOp>(names.product, heads.query, heads.key, false, true)
+          .getResult();
+  double scale = 1.0 / std::sqrt(static_cast<double>(spec.headSize));
+  scores = cells.scale(scores, scale, names.scale);
+  scores = cells.add(scores, cells.getParameter(causalMaskTable), names.mask);
+  scores = cells.cast(scores, spec.softmaxType, names.castIn);
+  Value weights =
+      cells.create<SoftmaxOp>(names.softmax, scores.getType(), scores)
+          .getResult();
+  weights = cells.cast(weights, spec.computeType, names.castOut);
+  return cells.create<MatmulOp>(names.weightedSum, weights, heads.value)
+      .getResult();
+}
+
+Value addAttention(CellBuilder &cells, Value input) {
+  const ModelSpec &spec = cells.spec;
+  const AttentionNames &names = cells.names.attention;
+  CellBuilder::Cell cell(cells, names.cell);
+  Projections flat = addProjections(cells, input);
+  bool hasNorm = spec.normalizesQueryKey;
+  Projections heads;
+  heads.query = splitHeads(cells, flat.query, spec.numHeads,
+                           hasNorm ? names.queryNorm : "");
+  heads.key = splitHeads(cells, flat.key, spec.numKeyValueHeads,
+                         hasNorm ? names.keyNorm : "");
+  heads.value = splitHeads(cells, flat.value, spec.numKeyValueHeads, "");
+  heads.query = addRotary(cells, heads.query);
+  heads.key = addRotary(cells, heads.key);
+  Value result = spec.usesFlashAttention ? addFlashAttention(cells, heads)
+                                         : addScores(cells, heads);
+  result = cells.transpose(result, {0, 2, 1, 3}, names.mergeTranspose);
+  result = cells.reshape(
+      result, {spec.microBatchSize, spec.sequenceLength, spec.getQuerySize()},
+      names.mergeReshape);
+  CellBuilder::Cell linear(cells, names.output);
+  return cells.addLinear(result, spec.hiddenSize, spec.attentionOutputBias);
+}
+
+} // namespace mf

@@ -1,0 +1,28 @@
+//===- BodyLayer.h - Attention and feed forward -----------------*- C++ -*-===//
+
+#ifndef MF_LIB_IMPORT_BODYLAYER_H
+#define MF_LIB_IMPORT_BODYLAYER_H
+
+#include "CellBuilder.h"
+
+namespace mf {
+
+/// Symbols of the tables that body layers read.
+inline constexpr llvm::StringLiteral rotaryCosineTable = "freqs_cos";
+inline constexpr llvm::StringLiteral rotarySineTable = "freqs_sin";
+inline constexpr llvm::StringLiteral causalMaskTable = "causal_mask";
+
+/// Norm, attention and residual addition, then norm, feed forward and residual
+/// addition; `hidden` is [batch, sequence, hidden] in the residual type.
+mlir::Value addBodyLayer(CellBuilder &cells, mlir::Value hidden);
+
+/// The attention Cell on a normalised input, in the compute type.
+mlir::Value addAttention(CellBuilder &cells, mlir::Value input);
+
+/// Rotary embedding of [batch, heads, sequence, head size], in the open
+/// attention Cell.
+mlir::Value addRotary(CellBuilder &cells, mlir::Value heads);
+
+} // namespace mf
+
+#endif // MF_LIB_IMPORT_BODYLAYER_H

@@ -1,0 +1,195 @@
+//===- CellBuilder.cpp - Builds one layer, Cell by Cell -------------------===//
+
+#include "CellBuilder.h"
+
+using namespace mlir;
+using namespace mf::ir;
+
+namespace mf {
+
+FloatType getFloatType(MLIRContext *context, DType type) {
+  switch (type) {
+  case DType::BF16:
+    return BFloat16Type::get(context);
+  case DType::F16:
+    return Float16Type::get(context);
+  default:
+    return Float32Type::get(context);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Cells and layers
+//===----------------------------------------------------------------------===//
+
+CellBuilder::Cell::Cell(CellBuilder &cells, StringRef name)
+    : cells(cells), outerSize(cells.prefix.size()) {
+  cells.prefix += name.str() + ".";
+}
+
+CellBuilder::Cell::~Cell() { cells.prefix.resize(outerSize); }
+
+CellBuilder::CellBuilder(ModelOp model, const ModelSpec &spec,
+                         StringRef layerName, LayerKind kind,
+                         StringRef parameterPrefix, TypeRange arguments,
+                         Type result)
+    : spec(spec), names(getFamilyNames(spec.family)),
+      builder(model.getContext()), loc(model.getLoc()),
+      parameterPrefix(parameterPrefix) {
+  builder.setInsertionPointToEnd(&model.getBody().front());
+  layer = LayerOp::create(
+      builder, loc, layerName, builder.getFunctionType(arguments, result), kind,
+      PlacementAttr(), FlatSymbolRefAttr(), ArrayAttr(), ArrayAttr());
+  Block &body = layer.getBody().emplaceBlock();
+  for (Type argument : arguments)
+    body.addArgument(argument, loc);
+  builder.setInsertionPointToEnd(&body);
+}
+
+Value CellBuilder::getArgument(unsigned index) const {
+  return LayerOp(layer).getBody().getArgument(index);
+}
+
+void CellBuilder::setCellTree(StringRef symbol) {
+  layer.setCellTreeAttr(FlatSymbolRefAttr::get(layer.getContext(), symbol));
+}
+
+void CellBuilder::returnValue(Value value) {
+  ReturnOp::create(builder, loc, value);
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+mlir::Type CellBuilder::getType(ArrayRef<int64_t> shape, DType type) {
+  return RankedTensorType::get(shape, getFloatType(builder.getContext(), type));
+}
+
+InitAttr CellBuilder::getInit(InitKind kind, double value, double scale) {
+  return InitAttr::get(builder.getContext(), kind, APFloat(value),
+                       APFloat(scale));
+}
+
+InitAttr CellBuilder::getWeightInit() {
+  return getInit(InitKind::Normal, spec.initializerRange);
+}
+
+Value CellBuilder::addParameter(StringRef leaf, ArrayRef<int64_t> shape,
+                                DType type, InitAttr init, bool frozen,
+                                StringRef tiedTo) {
+  std::string symbol = parameterPrefix + "." + prefix + leaf.str();
+  Type tensor = getType(shape, type);
+  OpBuilder outside(layer);
+  FlatSymbolRefAttr owner;
+  if (!tiedTo.empty())
+    owner = FlatSymbolRefAttr::get(builder.getContext(), tiedTo);
+  ParamOp::create(outside, loc, symbol, tensor, init, frozen, owner);
+  return GetParamOp::create(builder, loc, tensor, symbol);
+}
+
+Value CellBuilder::getParameter(StringRef symbol) {
+  auto param = SymbolTable::lookupNearestSymbolFrom<ParamOp>(
+      layer, builder.getStringAttr(symbol));
+  return GetParamOp::create(builder, loc, param.getType(), symbol);
+}
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+Value CellBuilder::cast(Value value, DType type, StringRef leaf) {
+  Type target = getType(getShape(value), type);
+  if (value.getType() == target)
+    return value;
+  Value &result = casts[{value, target}];
+  if (!result)
+    result = create<CastOp>(leaf, target, value).getResult();
+  return result;
+}
+
+Value CellBuilder::reshape(Value value, ArrayRef<int64_t> shape,
+                           StringRef leaf) {
+  auto type = llvm::cast<RankedTensorType>(value.getType()).clone(shape);
+  return create<ReshapeOp>(leaf, type, value).getResult();
+}
+
+Value CellBuilder::transpose(Value value, ArrayRef<int64_t> perm,
+                             StringRef leaf) {
+  return create<TransposeOp>(leaf, value, perm).getResult();
+}
+
+Value CellBuilder::sliceLast(Value value, int64_t start, int64_t size,
+                             StringRef leaf) {
+  SmallVector<int64_t> sizes(getShape(value));
+  SmallVector<int64_t> starts(sizes.size(), 0);
+  starts.back() = start;
+  sizes.back() = size;
+  return create<SliceOp>(leaf, value, starts, sizes).getResult();
+}
+
+Value CellBuilder::concatLast(ValueRange values, StringRef leaf) {
+  int64_t axis = getShape(values.front()).size() - 1;
+  return create<ConcatOp>(leaf, values, axis).getResult();
+}
+
+Value CellBuilder::add(Value lhs, Value rhs, StringRef leaf) {
+  return create<AddOp>(leaf, lhs, rhs).getResult();
+}
+
+Value CellBuilder::multiply(Value lhs, Value rhs, StringRef leaf) {
+  return create<MulOp>(leaf, lhs, rhs).getResult();
+}
+
+Value CellBuilder::negate(Value value, StringRef leaf) {
+  return create<NegOp>(leaf, value.getType(), value).getResult();
+}
+
+Value CellBuilder::scale(Value value, double factor, StringRef leaf) {
+  return create<ScaleOp>(leaf, value.getType(), value,
+                         builder.getF64FloatAttr(factor), StringAttr(),
+                         RecomputeKindAttr())
+      .getResult();
+}
+
+//===----------------------------------------------------------------------===//
+// Shared Cells
+//===----------------------------------------------------------------------===//
+
+Value CellBuilder::addLinear(Value input, int64_t outSize, bool hasBias) {
+  int64_t inSize = getShape(input).back();
+  Value weight = addParameter("weight", {outSize, inSize}, spec.paramType,
+                              getWeightInit());
+  input = cast(input, spec.computeType, "cast");
+  weight = cast(weight, spec.computeType, "cast");
+  Value result =
+      create<MatmulOp>("matmul", input, weight, false, true).getResult();
+  if (!hasBias)
+    return result;
+  Value bias =
+      addParameter("bias", {outSize}, spec.paramType, getInit(InitKind::Zeros));
+  bias = cast(bias, spec.computeType, "cast");
+  return add(result, bias, names.biasAdd);
+}
+
+Value CellBuilder::addNorm(Value input) {
+  auto type = llvm::cast<RankedTensorType>(input.getType());
+  Type normType = getType(type.getShape(), spec.normType);
+  Value gamma = addParameter("weight", {type.getShape().back()}, spec.normType,
+                             getInit(InitKind::Ones));
+  // MindSpore Transformers marks the norm's cast for recomputation itself: it
+  // is cheap, and its result is twice the input's size.
+  auto addCast = [&](Value value, Type target, StringRef leaf) {
+    auto op = create<CastOp>(leaf, target, value);
+    if (leaf == "cast")
+      op.setRecomputeMark(RecomputeKind::Preset);
+    return op.getResult();
+  };
+  Value value = input;
+  if (type != normType)
+    value = addCast(value, normType, "cast");
+  value = create<RmsNormOp>("norm", value, gamma, spec.normEpsilon).getResult();
+  return type == normType ? value : addCast(value, type, names.normCastOut);
+}
+
+} // namespace mf

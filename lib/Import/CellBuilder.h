@@ -1,0 +1,122 @@
+//===- CellBuilder.h - Builds one layer, Cell by Cell -----------*- C++ -*-===//
+
+#ifndef MF_LIB_IMPORT_CELLBUILDER_H
+#define MF_LIB_IMPORT_CELLBUILDER_H
+
+#include "FamilyNames.h"
+#include "dialects/mf/MfOps.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mf {
+
+/// The element type in MLIR.
+mlir::FloatType getFloatType(mlir::MLIRContext *context, DType type);
+
+/// Builds the operators and parameters of one mf.layer. A Cell that is open
+/// prefixes the names of both: in Cell `attention.wq`, operator `matmul` is
+/// named `attention.wq.matmul` and parameter `weight` is
+/// `<layer's parameters>.attention.wq.weight`.
+class CellBuilder {
+public:
+  /// Opens a Cell while it lives.
+  class Cell {
+  public:
+    Cell(CellBuilder &cells, llvm::StringRef name);
+    ~Cell();
+    Cell(const Cell &) = delete;
+    Cell &operator=(const Cell &) = delete;
+
+  private:
+    CellBuilder &cells;
+    size_t outerSize;
+  };
+
+  /// Adds a layer to the end of `model`. Parameters are added before it, named
+  /// `parameterPrefix` and their place.
+  CellBuilder(mf::ir::ModelOp model, const ModelSpec &spec,
+              llvm::StringRef layerName, mf::ir::LayerKind kind,
+              llvm::StringRef parameterPrefix, mlir::TypeRange arguments,
+              mlir::Type result);
+
+  mlir::Value getArgument(unsigned index) const;
+  void setCellTree(llvm::StringRef symbol);
+  /// Ends the layer.
+  void returnValue(mlir::Value value);
+
+  //===--------------------------------------------------------------------===//
+  // Parameters
+  //===--------------------------------------------------------------------===//
+
+  /// A parameter of the open Cell, read in the layer. With `tiedTo` its value
+  /// is another parameter's.
+  mlir::Value addParameter(llvm::StringRef leaf, llvm::ArrayRef<int64_t> shape,
+                           DType type, mf::ir::InitAttr init,
+                           bool frozen = false, llvm::StringRef tiedTo = "");
+  /// The value of a parameter of the model.
+  mlir::Value getParameter(llvm::StringRef symbol);
+  mf::ir::InitAttr getInit(mf::ir::InitKind kind, double value = 0.0,
+                           double scale = 1.0);
+  /// The initial value of weights.
+  mf::ir::InitAttr getWeightInit();
+
+  //===--------------------------------------------------------------------===//
+  // Operators; `leaf` may have several components
+  //===--------------------------------------------------------------------===//
+
+  /// Nothing if the type is right already; a second cast of one value to one
+  /// type is the first, as MindSpore's common subexpression elimination makes
+  /// it.
+  mlir::Value cast(mlir::Value value, DType type, llvm::StringRef leaf);
+  mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape,
+                      llvm::StringRef leaf);
+  mlir::Value transpose(mlir::Value value, llvm::ArrayRef<int64_t> perm,
+                        llvm::StringRef leaf);
+  /// Elements `start` to `start + size` of the last dimension.
+  mlir::Value sliceLast(mlir::Value value, int64_t start, int64_t size,
+                        llvm::StringRef leaf);
+  mlir::Value concatLast(mlir::ValueRange values, llvm::StringRef leaf);
+  mlir::Value add(mlir::Value lhs, mlir::Value rhs, llvm::StringRef leaf);
+  mlir::Value multiply(mlir::Value lhs, mlir::Value rhs, llvm::StringRef leaf);
+  mlir::Value negate(mlir::Value value, llvm::StringRef leaf);
+  mlir::Value scale(mlir::Value value, double factor, llvm::StringRef leaf);
+
+  /// Creates an operator of the open Cell.
+  template <typename OpT, typename... Args>
+  OpT create(llvm::StringRef leaf, Args &&...args) {
+    OpT op = OpT::create(builder, loc, std::forward<Args>(args)...);
+    op.setCellName(prefix + leaf.str());
+    return op;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Cells that all families share
+  //===--------------------------------------------------------------------===//
+
+  /// Linear: input, weight and bias in the compute type, input * weight^T.
+  mlir::Value addLinear(mlir::Value input, int64_t outSize, bool hasBias);
+  /// RMSNorm over the last dimension in the norm's type; back in the input's.
+  mlir::Value addNorm(mlir::Value input);
+
+  const ModelSpec &spec;
+  const FamilyNames &names;
+
+private:
+  mlir::Type getType(llvm::ArrayRef<int64_t> shape, DType type);
+
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+  mf::ir::LayerOp layer;
+  std::string parameterPrefix;
+  std::string prefix; ///< of the open Cell, with a dot at its end
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> casts;
+};
+
+/// The dimensions of a tensor value.
+inline llvm::ArrayRef<int64_t> getShape(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
+}
+
+} // namespace mf
+
+#endif // MF_LIB_IMPORT_CELLBUILDER_H

@@ -1,0 +1,74 @@
+//===- FamilyNames.h - Names of Cells and parameters per family -*- C++ -*-===//
+//
+// What MindSpore Transformers' layer classes call their Cells and primitives.
+// The layers compute the same; users' patterns and checkpoints see the names.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_IMPORT_FAMILYNAMES_H
+#define MF_LIB_IMPORT_FAMILYNAMES_H
+
+#include "mf/Import/ModelSpec.h"
+
+namespace mf {
+
+/// Leaf names of a rotary embedding Cell.
+struct RotaryNames {
+  llvm::StringRef cell;
+  /// Relative to the attention Cell, because not all Cells cast themselves.
+  llvm::StringRef cast;
+  llvm::StringRef slice, negate, concat;
+  llvm::StringRef multiply, add;
+  /// Of the form that rotates neighbouring pairs.
+  llvm::StringRef reshape, subtract, stack;
+};
+
+/// Names of the score path next to flash attention, relative to the attention
+/// Cell.
+struct ScoreNames {
+  llvm::StringRef repeat, product, scale, mask, castIn, softmax, castOut,
+      weightedSum;
+};
+
+struct AttentionNames {
+  llvm::StringRef cell;
+  llvm::StringRef query, key, value;
+  llvm::StringRef keyValue, splitKeyValue;
+  llvm::StringRef queryKeyValue, splitQueryKeyValue;
+  llvm::StringRef queryNorm, keyNorm;
+  llvm::StringRef splitHeads, transposeHeads;
+  RotaryNames rotary;
+  llvm::StringRef flash;
+  ScoreNames scores;
+  llvm::StringRef mergeTranspose, mergeReshape;
+  llvm::StringRef output;
+  /// Relative to the layer: the result's way back into the residual stream.
+  llvm::StringRef castResult;
+};
+
+struct FeedForwardNames {
+  llvm::StringRef cell;
+  /// Relative to the feed forward Cell; empty if only the projections cast.
+  llvm::StringRef cast;
+  llvm::StringRef gate, up, gateUp, split, down;
+  llvm::StringRef activation, concatenatedActivation, multiply;
+  llvm::StringRef castResult; ///< relative to the layer
+};
+
+struct FamilyNames {
+  // Parameters outside the layers, and the prefix of those inside.
+  llvm::StringRef embeddingWeight, layers, finalNorm, head;
+  llvm::StringRef gather;
+  llvm::StringRef inputNorm, postAttentionNorm;
+  /// The cast back from the norm's type; the cast into it is `cast`.
+  llvm::StringRef normCastOut;
+  llvm::StringRef biasAdd;
+  AttentionNames attention;
+  FeedForwardNames feedForward;
+};
+
+const FamilyNames &getFamilyNames(ModelFamily family);
+
+} // namespace mf
+
+#endif // MF_LIB_IMPORT_FAMILYNAMES_H

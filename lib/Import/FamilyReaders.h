@@ -1,0 +1,47 @@
+//===- FamilyReaders.h - One reader per config class ------------*- C++ -*-===//
+//
+// Each fills a ModelSpec from model_config as one of MindSpore Transformers'
+// config classes does, defaults included. Sizes may still not fit together:
+// the caller checks that.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_IMPORT_FAMILYREADERS_H
+#define MF_LIB_IMPORT_FAMILYREADERS_H
+
+#include "SpecReader.h"
+#include "mf/Import/ModelSpec.h"
+
+namespace mf {
+
+using FamilyReader = void (*)(SpecReader &reader, ModelSpec &spec);
+
+/// LlamaConfig with LlamaForCausalLM.
+void readLlama(SpecReader &reader, ModelSpec &spec);
+/// LlamaConfig with Baichuan7BV2ForCausalLM: Llama with a normalised head.
+void readBaichuan7B(SpecReader &reader, ModelSpec &spec);
+/// LlamaConfig with Baichuan13BV2ForCausalLM: ALiBi instead of rotary
+/// embedding, which is not modelled and warned about.
+void readBaichuan13B(SpecReader &reader, ModelSpec &spec);
+/// InternLMConfig.
+void readInternLm(SpecReader &reader, ModelSpec &spec);
+/// QwenConfig (Qwen 1).
+void readQwen(SpecReader &reader, ModelSpec &spec);
+/// TelechatConfig.
+void readTelechat(SpecReader &reader, ModelSpec &spec);
+/// ChatGLM2Config.
+void readChatGlm(SpecReader &reader, ModelSpec &spec);
+/// Qwen3Config of the mcore training graph.
+void readQwen3(SpecReader &reader, ModelSpec &spec);
+
+/// Heads divide what they share, and rotate in pairs. `heads` and
+/// `keyValueHeads` are the keys to blame.
+void checkHeads(SpecReader &reader, const ModelSpec &spec,
+                SpecReader::Keys heads, SpecReader::Keys keyValueHeads);
+
+/// theta, extend_method and scaling_factor as FreqsMgr uses them.
+void readRotary(SpecReader &reader, ModelSpec &spec, SpecReader::Keys base);
+
+} // namespace mf
+
+#endif // MF_LIB_IMPORT_FAMILYREADERS_H

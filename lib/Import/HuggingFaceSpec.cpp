@@ -1,0 +1,166 @@
+//===- HuggingFaceSpec.cpp - config.json of a Hugging Face model ----------===//
+
+#include "FamilyReaders.h"
+#include "SpecLimits.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace mf {
+
+/// rope_scaling: linear interpolation is modelled, the others are not.
+static void readRopeScaling(SpecReader &reader, ModelSpec &spec) {
+  Node scaling = reader.find({"rope_scaling"});
+  if (!scaling)
+    return;
+  SpecReader inner(scaling, "rope_scaling", reader.diagnostics);
+  std::string type = inner.readString({"rope_type", "type"}, "default");
+  if (type == "default")
+    return;
+  if (type == "linear") {
+    spec.rotary.positionScale = 1.0 / inner.readPositive({"factor"}, 1.0);
+    return;
+  }
+  reader.diagnostics.warning(scaling.getLocation(),
+                             "rope_scaling of type " + quote(type) +
+                                 " is not modelled; the rotary tables are "
+                                 "those without scaling");
+}
+
+static void readHeads(SpecReader &reader, ModelSpec &spec) {
+  spec.numHeads = reader.readSize({"num_attention_heads"}, std::nullopt);
+  spec.numKeyValueHeads =
+      reader.readSize({"num_key_value_heads"}, spec.numHeads);
+  std::optional<int64_t> headSize = reader.readOptionalSize({"head_dim"});
+  spec.headSize = headSize.value_or(spec.hiddenSize / spec.numHeads);
+  if (!headSize && spec.hiddenSize % spec.numHeads != 0) {
+    reader.diagnostics.error(reader.locate({"num_attention_heads"}),
+                             "expected 'num_attention_heads' to divide "
+                             "hidden_size " +
+                                 llvm::Twine(spec.hiddenSize) + ", but got " +
+                                 llvm::Twine(spec.numHeads));
+    spec.headSize = 2;
+  }
+}
+
+static void readTypes(SpecReader &reader, ModelSpec &spec) {
+  spec.computeType = reader.readType({"torch_dtype", "dtype"}, DType::F32);
+  spec.residualType = spec.computeType;
+  spec.paramType = DType::F32;
+  spec.embeddingType = DType::F32;
+}
+
+/// Llama, Mistral and Qwen2: MindSpore Transformers' Llama.
+static void readHuggingFaceLlama(SpecReader &reader, ModelSpec &spec) {
+  spec.family = ModelFamily::Llama;
+  bool hasBias = reader.readBool({"attention_bias"}, false);
+  spec.queryKeyValueBias = hasBias;
+  spec.attentionOutputBias = hasBias;
+  if (reader.readBool({"mlp_bias"}, false))
+    reader.diagnostics.error(reader.locate({"mlp_bias"}),
+                             "expected false for 'mlp_bias': a bias in the "
+                             "feed forward is not supported");
+}
+
+static void readHuggingFaceQwen2(SpecReader &reader, ModelSpec &spec) {
+  spec.family = ModelFamily::Llama;
+  spec.queryKeyValueBias = true;
+}
+
+static void readHuggingFaceQwen3(SpecReader &reader, ModelSpec &spec) {
+  spec.family = ModelFamily::Mcore;
+  spec.projections = ProjectionLayout::QueryKeyValue;
+  spec.concatenatesFeedForward = true;
+  spec.normalizesQueryKey = true;
+  spec.queryKeyValueBias = reader.readBool({"attention_bias"}, false);
+}
+
+namespace {
+struct ModelType {
+  llvm::StringLiteral name;
+  FamilyReader read;
+};
+} // namespace
+
+static constexpr ModelType modelTypes[] = {
+    {"llama", readHuggingFaceLlama},
+    {"mistral", readHuggingFaceLlama},
+    {"qwen2", readHuggingFaceQwen2},
+    {"qwen3", readHuggingFaceQwen3},
+};
+
+static const ModelType *readModelType(SpecReader &reader) {
+  Node type = reader.find({"model_type"});
+  if (!type.isString()) {
+    reader.diagnostics.error(reader.locate({"model_type"}),
+                             "expected a string for 'model_type'");
+    return nullptr;
+  }
+  llvm::SmallVector<llvm::StringRef> names;
+  for (const ModelType &known : modelTypes) {
+    if (type.getText() == known.name)
+      return &known;
+    names.push_back(known.name);
+  }
+  reader.diagnostics
+      .error(type.getLocation(), "unknown model_type " + quote(type.getText()) +
+                                     suggest(type.getText(), names))
+      .attachNote("supported are " + llvm::join(names, ", "));
+  return nullptr;
+}
+
+std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,
+                                             const ModelOverrides &overrides,
+                                             DiagnosticList &diagnostics) {
+  size_t errors = diagnostics.getErrorCount();
+  if (!root.isMap()) {
+    diagnostics.error(root.getLocation(),
+                      "expected a map, but got " + describe(root.getKind()));
+    return std::nullopt;
+  }
+  SpecReader reader(root, "the configuration", diagnostics);
+  const ModelType *type = readModelType(reader);
+  if (!type)
+    return std::nullopt;
+
+  ModelSpec spec;
+  spec.name = type->name.str();
+  spec.vocabSize = reader.readSize({"vocab_size"}, std::nullopt);
+  spec.hiddenSize = reader.readSize({"hidden_size"}, std::nullopt);
+  spec.numLayers = reader.readSize({"num_hidden_layers"}, std::nullopt);
+  spec.feedForwardSize = reader.readSize({"intermediate_size"}, std::nullopt);
+  constexpr int64_t longestDefault = 4096;
+  spec.sequenceLength =
+      std::min(reader.readSize({"max_position_embeddings"}, longestDefault),
+               longestDefault);
+  readHeads(reader, spec);
+  spec.padTokenId = reader.readInt({"pad_token_id"}, -1);
+  spec.normEpsilon = reader.readPositive({"rms_norm_eps"}, 1e-6);
+  spec.initializerRange = reader.readPositive({"initializer_range"}, 0.02);
+  spec.tiesWordEmbeddings = reader.readBool({"tie_word_embeddings"}, false);
+  spec.usesFlashAttention = true;
+  spec.rotary.size = spec.headSize;
+  spec.rotary.base = reader.readPositive({"rope_theta"}, 10000.0);
+  readRopeScaling(reader, spec);
+  readTypes(reader, spec);
+  std::string activation = reader.readString({"hidden_act"}, "silu");
+  if (activation != "silu")
+    diagnostics.error(reader.locate({"hidden_act"}),
+                      "expected silu for 'hidden_act', but got " +
+                          quote(activation));
+  type->read(reader, spec);
+  checkHeads(reader, spec, {"num_attention_heads"}, {"num_key_value_heads"});
+  applyOverrides(overrides, spec, diagnostics);
+  std::optional<int64_t> window = reader.readOptionalSize({"sliding_window"});
+  if (window && *window < spec.sequenceLength &&
+      reader.readBool({"use_sliding_window"}, true))
+    diagnostics.warning(reader.locate({"sliding_window"}),
+                        "a sliding window of " + llvm::Twine(*window) +
+                            " tokens is not modelled; attention sees all " +
+                            llvm::Twine(spec.sequenceLength));
+  if (diagnostics.getErrorCount() == errors)
+    checkLimits(spec, root.getLocation(), diagnostics);
+  if (diagnostics.getErrorCount() != errors)
+    return std::nullopt;
+  return spec;
+}
+
+} // namespace mf

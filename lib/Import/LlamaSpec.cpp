@@ -1,0 +1,194 @@
+//===- LlamaSpec.cpp - LlamaConfig and the classes derived from it --------===//
+
+#include "FamilyReaders.h"
+
+namespace mf {
+
+std::optional<int64_t>
+computeFeedForwardSize(int64_t hiddenSize, int64_t multipleOf,
+                       std::optional<double> multiplier) {
+  int64_t size = 4 * hiddenSize;
+  if (multiplier) {
+    double scaled = (*multiplier + 0.01) * 4 * static_cast<double>(hiddenSize);
+    if (!(scaled < 0x1p52))
+      return std::nullopt;
+    size = static_cast<int64_t>(scaled);
+  }
+  size = 2 * size / 3;
+  size = (size + multipleOf - 1) / multipleOf * multipleOf;
+  return size > 0 ? std::optional<int64_t>(size) : std::nullopt;
+}
+
+void checkHeads(SpecReader &reader, const ModelSpec &spec,
+                SpecReader::Keys heads, SpecReader::Keys keyValueHeads) {
+  DiagnosticList &diagnostics = reader.diagnostics;
+  if (spec.numHeads % spec.numKeyValueHeads != 0)
+    diagnostics.error(reader.locate(keyValueHeads),
+                      "expected a divisor of the " +
+                          llvm::Twine(spec.numHeads) + " heads for " +
+                          quote(*keyValueHeads.begin()) + ", but got " +
+                          llvm::Twine(spec.numKeyValueHeads));
+  if (spec.rotary.size % 2 != 0)
+    diagnostics.error(reader.locate(heads),
+                      "rotary embedding needs an even number of dimensions "
+                      "per head, but there are " +
+                          llvm::Twine(spec.rotary.size));
+}
+
+/// hidden_size / num_heads, which must come out even.
+static int64_t divideHidden(SpecReader &reader, const ModelSpec &spec) {
+  if (spec.hiddenSize % spec.numHeads == 0)
+    return spec.hiddenSize / spec.numHeads;
+  reader.diagnostics
+      .error(reader.locate({"num_heads"}),
+             "expected 'num_heads' to divide hidden_size " +
+                 llvm::Twine(spec.hiddenSize) + ", but got " +
+                 llvm::Twine(spec.numHeads))
+      .attachNote("hidden_size is here", reader.locate({"hidden_size"}));
+  return 2;
+}
+
+void readRotary(SpecReader &reader, ModelSpec &spec, SpecReader::Keys base) {
+  spec.rotary.size = spec.headSize;
+  spec.rotary.base = reader.readPositive(base, 10000.0);
+  std::string method = reader.readString({"extend_method"}, "None");
+  if (method == "None") {
+    reader.markRead({"scaling_factor"});
+    return;
+  }
+  if (method == "PI" || method == "NTK") {
+    double factor = reader.readPositive({"scaling_factor"}, 1.0);
+    if (method == "PI")
+      spec.rotary.positionScale = 1.0 / factor;
+    else
+      spec.rotary.base *= factor;
+    return;
+  }
+  reader.markRead({"scaling_factor"});
+  if (method == "YARN" || method == "LLAMA3" || method == "DYNAMIC_NTK") {
+    reader.diagnostics.warning(
+        reader.locate({"extend_method"}),
+        "extend_method " + quote(method) +
+            " is not modelled; the rotary tables are those of 'None'");
+    return;
+  }
+  reader.diagnostics.error(reader.locate({"extend_method"}),
+                           "expected None, PI, NTK, YARN, LLAMA3 or "
+                           "DYNAMIC_NTK for 'extend_method', but got " +
+                               quote(method));
+}
+
+static void readFeedForwardSize(SpecReader &reader, ModelSpec &spec) {
+  int64_t multipleOf = reader.readSize({"multiple_of"}, 256);
+  std::optional<double> multiplier =
+      reader.readOptionalPositive({"ffn_dim_multiplier"});
+  if (std::optional<int64_t> size =
+          reader.readOptionalSize({"intermediate_size"})) {
+    spec.feedForwardSize = *size;
+    return;
+  }
+  std::optional<int64_t> size =
+      computeFeedForwardSize(spec.hiddenSize, multipleOf, multiplier);
+  if (!size)
+    reader.diagnostics.error(reader.locate({"ffn_dim_multiplier"}),
+                             "the feed forward size overflows; give "
+                             "intermediate_size instead");
+  spec.feedForwardSize = size.value_or(1);
+}
+
+static void readTypes(SpecReader &reader, ModelSpec &spec) {
+  spec.computeType = reader.readType({"compute_dtype"}, DType::F16);
+  spec.paramType = reader.readType({"param_init_type"}, DType::F16);
+  spec.embeddingType = reader.readType({"embedding_init_type"}, spec.paramType);
+  spec.normType = reader.readType({"layernorm_compute_type"}, DType::F32);
+  spec.softmaxType = reader.readType({"softmax_compute_type"}, DType::F32);
+  spec.rotaryType = reader.readType({"rotary_dtype"}, DType::F32);
+  spec.residualType =
+      reader.readType({"residual_dtype", "res_dtype"}, spec.computeType);
+}
+
+/// What LlamaConfig and its relatives have in common.
+static void readLlamaLike(SpecReader &reader, ModelSpec &spec) {
+  spec.sequenceLength = reader.readSize({"seq_length"}, 2048);
+  spec.vocabSize = reader.readSize({"vocab_size"}, 32000);
+  spec.hiddenSize = reader.readSize({"hidden_size"}, 4096);
+  spec.numLayers = reader.readSize({"num_layers"}, 32);
+  spec.numHeads = reader.readSize({"num_heads"}, 32);
+  spec.numKeyValueHeads = reader.readSize({"n_kv_heads"}, spec.numHeads);
+  spec.headSize = divideHidden(reader, spec);
+  readFeedForwardSize(reader, spec);
+  spec.padTokenId = reader.readInt({"pad_token_id"}, 0);
+  spec.ignoreTokenId = reader.readInt({"ignore_token_id"}, -100);
+  spec.normEpsilon = reader.readPositive({"rms_norm_eps"}, 1e-5);
+  spec.tiesWordEmbeddings = reader.readBool({"tie_word_embeddings"}, false);
+  spec.usesFlashAttention = reader.readBool({"use_flash_attention"}, false);
+  readTypes(reader, spec);
+}
+
+static void readConcatenation(SpecReader &reader, ModelSpec &spec) {
+  if (!reader.readBool({"qkv_concat"}, false))
+    return;
+  spec.projections = ProjectionLayout::QueryKeyValue;
+  spec.concatenatesFeedForward = true;
+}
+
+static void checkLlamaHeads(SpecReader &reader, const ModelSpec &spec) {
+  checkHeads(reader, spec, {"num_heads"}, {"n_kv_heads"});
+}
+
+void readLlama(SpecReader &reader, ModelSpec &spec) {
+  spec.family = ModelFamily::Llama;
+  readLlamaLike(reader, spec);
+  readConcatenation(reader, spec);
+  readRotary(reader, spec, {"theta"});
+  spec.queryKeyValueBias = reader.readBool({"qkv_has_bias"}, false);
+  spec.attentionOutputBias = reader.readBool({"attn_proj_has_bias"}, false);
+  spec.initializerRange =
+      reader.readPositive({"initializer_range", "init_method_std"}, 0.01);
+  checkLlamaHeads(reader, spec);
+}
+
+void readBaichuan7B(SpecReader &reader, ModelSpec &spec) {
+  readLlama(reader, spec);
+  spec.normalizesHead = true;
+}
+
+void readBaichuan13B(SpecReader &reader, ModelSpec &spec) {
+  readBaichuan7B(reader, spec);
+  spec.rotary.size = 0;
+  reader.diagnostics.warning(
+      reader.getNode().getLocation(),
+      "the ALiBi position bias of Baichuan2-13B is not modelled; attention is "
+      "imported without it");
+}
+
+void readInternLm(SpecReader &reader, ModelSpec &spec) {
+  readLlama(reader, spec);
+  bool hasBias = reader.readBool({"has_bias"}, true);
+  spec.queryKeyValueBias = hasBias;
+  spec.attentionOutputBias = hasBias;
+}
+
+void readQwen(SpecReader &reader, ModelSpec &spec) {
+  spec.family = ModelFamily::Qwen;
+  readLlamaLike(reader, spec);
+  readConcatenation(reader, spec);
+  readRotary(reader, spec, {"rotary_emb_base", "theta"});
+  spec.queryKeyValueBias = reader.readBool({"qkv_has_bias"}, true);
+  spec.initializerRange =
+      reader.readPositive({"initializer_range", "init_method_std"}, 0.01);
+  checkLlamaHeads(reader, spec);
+}
+
+void readTelechat(SpecReader &reader, ModelSpec &spec) {
+  spec.family = ModelFamily::Telechat;
+  readLlamaLike(reader, spec);
+  readRotary(reader, spec, {"theta"});
+  spec.projections = ProjectionLayout::KeyValue;
+  spec.attentionOutputBias = true;
+  spec.feedForwardOutputBias = true;
+  spec.initializerRange = reader.readPositive({"sigma"}, 0.0048);
+  checkLlamaHeads(reader, spec);
+}
+
+} // namespace mf

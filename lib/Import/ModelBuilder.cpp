@@ -1,0 +1,172 @@
+//===- ModelBuilder.cpp - A model specification as IR ---------------------===//
+
+#include "mf/Import/ModelBuilder.h"
+#include "BodyLayer.h"
+#include "mf/Import/CellTree.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mf::ir;
+
+namespace mf {
+namespace {
+
+class ModelBuilder {
+public:
+  ModelBuilder(MLIRContext *context, const ModelSpec &spec)
+      : builder(context), loc(builder.getUnknownLoc()), spec(spec),
+        names(getFamilyNames(spec.family)) {}
+
+  OwningOpRef<ModuleOp> build() {
+    OwningOpRef<ModuleOp> module(ModuleOp::create(loc));
+    builder.setInsertionPointToEnd(module->getBody());
+    model = ModelOp::create(
+        builder, loc, spec.name, spec.microBatchSize, spec.sequenceLength,
+        spec.vocabSize, spec.padTokenId, spec.ignoreTokenId,
+        builder.getStringAttr(getName(spec.family)), TrainingAttr());
+    builder.setInsertionPointToEnd(&model.getBody().emplaceBlock());
+    addTables();
+    addCellTree();
+    addEmbedding();
+    for (int64_t index = 0; index < spec.numLayers; ++index)
+      addBody(index);
+    addFinalNorm();
+    addHead();
+    return module;
+  }
+
+private:
+  /// [batch, sequence, hidden] in the residual stream's type.
+  Type getHiddenType() {
+    return RankedTensorType::get(
+        {spec.microBatchSize, spec.sequenceLength, spec.hiddenSize},
+        getFloatType(builder.getContext(), spec.residualType));
+  }
+
+  RankedTensorType getIndexType(ArrayRef<int64_t> shape) {
+    return RankedTensorType::get(shape, builder.getI32Type());
+  }
+
+  /// A parameter of the model that layers share.
+  void addShared(StringRef symbol, ArrayRef<int64_t> shape, DType type,
+                 InitKind kind, double value, double scale, bool frozen) {
+    Type tensor =
+        RankedTensorType::get(shape, getFloatType(builder.getContext(), type));
+    auto init = InitAttr::get(builder.getContext(), kind, APFloat(value),
+                              APFloat(scale));
+    ParamOp::create(builder, loc, symbol, tensor, init, frozen,
+                    FlatSymbolRefAttr());
+  }
+
+  void addTables() {
+    int64_t length = spec.sequenceLength;
+    const RotarySpec &rotary = spec.rotary;
+    if (rotary.size != 0) {
+      addShared(rotaryCosineTable, {length, rotary.size}, spec.rotaryType,
+                InitKind::RotaryCos, rotary.base, rotary.positionScale, true);
+      addShared(rotarySineTable, {length, rotary.size}, spec.rotaryType,
+                InitKind::RotarySin, rotary.base, rotary.positionScale, true);
+    }
+    if (!spec.usesFlashAttention)
+      addShared(causalMaskTable, {length, length}, spec.computeType,
+                InitKind::CausalMask, -10000.0, 1.0, true);
+  }
+
+  void addCellTree() {
+    SmallVector<Attribute> cells;
+    for (const std::string &name : getCellTree(spec))
+      cells.push_back(builder.getStringAttr(name));
+    CellTreeOp::create(builder, loc, "cells", builder.getArrayAttr(cells));
+  }
+
+  void addEmbedding() {
+    addShared(names.embeddingWeight, {spec.vocabSize, spec.hiddenSize},
+              spec.embeddingType, InitKind::Normal, spec.initializerRange, 1.0,
+              false);
+    Type hidden = getHiddenType();
+    CellBuilder cells(
+        model, spec, "embedding", LayerKind::Embedding, "",
+        TypeRange{getIndexType({spec.microBatchSize, spec.sequenceLength})},
+        hidden);
+    Value table = cells.getParameter(names.embeddingWeight);
+    auto rows = RankedTensorType::get(
+        getShape(cells.getArgument(0)),
+        getFloatType(builder.getContext(), spec.embeddingType));
+    SmallVector<int64_t> shape(rows.getShape());
+    shape.push_back(spec.hiddenSize);
+    Value result =
+        cells
+            .create<EmbeddingOp>(names.gather, rows.clone(shape),
+                                 ValueRange{table, cells.getArgument(0)})
+            .getResult();
+    result = cells.cast(result, spec.residualType, "cast");
+    cells.returnValue(result);
+  }
+
+  void addBody(int64_t index) {
+    std::string number = std::to_string(index);
+    Type hidden = getHiddenType();
+    CellBuilder cells(model, spec, "layers." + number, LayerKind::Body,
+                      names.layers.str() + "." + number, TypeRange{hidden},
+                      hidden);
+    cells.setCellTree("cells");
+    cells.returnValue(addBodyLayer(cells, cells.getArgument(0)));
+  }
+
+  void addFinalNorm() {
+    Type hidden = getHiddenType();
+    CellBuilder cells(model, spec, "norm_out", LayerKind::Head, names.finalNorm,
+                      TypeRange{hidden}, hidden);
+    cells.returnValue(cells.addNorm(cells.getArgument(0)));
+  }
+
+  /// The head's weight with rows of length 1: RMSNorm without its factor
+  /// sqrt(hidden).
+  Value normalizeRows(CellBuilder &cells, Value weight) {
+    int64_t hidden = spec.hiddenSize;
+    double width = static_cast<double>(hidden);
+    Value factor = cells.addParameter(
+        "norm_scale", {hidden}, spec.paramType,
+        cells.getInit(InitKind::Constant, 1.0 / std::sqrt(width)),
+        /*frozen=*/true);
+    return cells.create<RmsNormOp>("real_div", weight, factor, 1e-5 / width)
+        .getResult();
+  }
+
+  void addHead() {
+    int64_t rows = spec.microBatchSize * spec.sequenceLength;
+    Type loss = RankedTensorType::get({}, builder.getF32Type());
+    CellBuilder cells(model, spec, "lm_head", LayerKind::Head, names.head,
+                      TypeRange{getHiddenType(), getIndexType({rows})}, loss);
+    Value weight = cells.addParameter(
+        "weight", {spec.vocabSize, spec.hiddenSize},
+        spec.tiesWordEmbeddings ? spec.embeddingType : spec.paramType,
+        cells.getWeightInit(), /*frozen=*/false,
+        spec.tiesWordEmbeddings ? names.embeddingWeight : "");
+    if (spec.normalizesHead)
+      weight = normalizeRows(cells, weight);
+    Value hidden = cells.cast(cells.getArgument(0), spec.computeType, "cast");
+    weight = cells.cast(weight, spec.computeType, "cast");
+    Value logits = cells.create<MatmulOp>("matmul", hidden, weight, false, true)
+                       .getResult();
+    logits = cells.cast(logits, DType::F32, "cast");
+    logits = cells.reshape(logits, {rows, spec.vocabSize}, "reshape");
+    auto crossEntropy = cells.create<CrossEntropyOp>(
+        "loss", logits, cells.getArgument(1), spec.ignoreTokenId);
+    cells.returnValue(crossEntropy.getLoss());
+  }
+
+  OpBuilder builder;
+  mlir::Location loc;
+  const ModelSpec &spec;
+  const FamilyNames &names;
+  ModelOp model;
+};
+
+} // namespace
+
+OwningOpRef<ModuleOp> buildModel(MLIRContext *context, const ModelSpec &spec) {
+  return ModelBuilder(context, spec).build();
+}
+
+} // namespace mf

@@ -1,0 +1,16 @@
+//===- ModelKeys.h - Keys of model_config that no reader reads --*- C++ -*-===//
+
+#ifndef MF_LIB_IMPORT_MODELKEYS_H
+#define MF_LIB_IMPORT_MODELKEYS_H
+
+#include "SpecReader.h"
+
+namespace mf {
+
+/// Warns about the keys of the map that `reader` did not read: those that
+/// would change the training step but are not modelled, and unknown ones.
+void reportUnreadKeys(const SpecReader &reader);
+
+} // namespace mf
+
+#endif // MF_LIB_IMPORT_MODELKEYS_H

@@ -1,0 +1,205 @@
+//===- ModelSpec.cpp - The shape of a dense transformer -------------------===//
+
+#include "mf/Import/ModelSpec.h"
+#include "FamilyReaders.h"
+#include "ModelKeys.h"
+#include "SpecLimits.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace mf {
+
+llvm::StringRef getName(ModelFamily family) {
+  switch (family) {
+  case ModelFamily::Llama:
+    return "llama";
+  case ModelFamily::Qwen:
+    return "qwen";
+  case ModelFamily::Telechat:
+    return "telechat";
+  case ModelFamily::ChatGlm:
+    return "chatglm";
+  case ModelFamily::Mcore:
+    return "mcore";
+  }
+  llvm_unreachable("unknown family");
+}
+
+//===----------------------------------------------------------------------===//
+// Architecture
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Architecture {
+  llvm::StringLiteral name;
+  FamilyReader read;
+};
+} // namespace
+
+/// Network classes of model.arch.type or, in the mcore training graph, of
+/// model_config.architectures and model_config.model_type.
+static constexpr Architecture architectures[] = {
+    {"LlamaForCausalLM", readLlama},
+    {"Baichuan7BV2ForCausalLM", readBaichuan7B},
+    {"Baichuan13BV2ForCausalLM", readBaichuan13B},
+    {"InternLMForCausalLM", readInternLm},
+    {"QwenForCausalLM", readQwen},
+    {"TelechatForCausalLM", readTelechat},
+    {"ChatGLM2ForConditionalGeneration", readChatGlm},
+    {"ChatGLM3ForConditionalGeneration", readChatGlm},
+    {"ChatGLM4ForConditionalGeneration", readChatGlm},
+    {"Qwen3ForCausalLM", readQwen3},
+    {"qwen3", readQwen3},
+};
+
+/// The node that names the network: model.arch.type, else the first of
+/// architectures, else model_type.
+static Node findArchitecture(const TrainingConfig &config) {
+  Node arch = config.model.node["arch"];
+  for (const Node &node : {arch["type"], arch})
+    if (node.isString())
+      return node;
+  Node list = config.model.config["architectures"];
+  if (list.isList() && !list.getElements().empty())
+    return list.getElements().front();
+  if (list.isString())
+    return list;
+  return config.model.config["model_type"];
+}
+
+/// Models with experts or latent attention are told apart by their keys, so
+/// that the message is right whatever the architecture is called.
+static bool rejectExperts(const TrainingConfig &config,
+                          DiagnosticList &diagnostics) {
+  Node count = config.moe.node["expert_num"];
+  const Node &model = config.model.config;
+  for (llvm::StringRef key :
+       {"num_experts", "n_routed_experts", "num_moe_experts", "expert_num"})
+    if (!count.getInt() || *count.getInt() <= 1)
+      count = model[key];
+  if (!count)
+    count = model["moe_config"]["expert_num"];
+  if (count.getInt() && *count.getInt() > 1) {
+    diagnostics.error(count.getLocation(),
+                      "models with experts (here " + count.repr() +
+                          ") are not supported yet; expected a dense model");
+    return true;
+  }
+  for (llvm::StringRef key : {"kv_lora_rank", "multi_latent_attention"}) {
+    Node latent = model[key];
+    if (latent.isUndefinedOrNull() || (latent.getBool() && !*latent.getBool()))
+      continue;
+    diagnostics.error(latent.getLocation(),
+                      "multi-head latent attention (" + quote(key) +
+                          ") is not supported yet; expected a model with "
+                          "query, key and value projections");
+    return true;
+  }
+  return false;
+}
+
+static bool rejectAdapters(const TrainingConfig &config,
+                           DiagnosticList &diagnostics) {
+  Node adapter = config.model.config["pet_config"];
+  if (adapter.isUndefinedOrNull())
+    return false;
+  diagnostics.error(adapter.getLocation(),
+                    "fine-tuning adapters ('pet_config') are not supported; "
+                    "remove the section to train all parameters");
+  return true;
+}
+
+static const Architecture *readArchitecture(const TrainingConfig &config,
+                                            DiagnosticList &diagnostics) {
+  Node name = findArchitecture(config);
+  if (!name.isString()) {
+    Location place =
+        name ? name.getLocation() : config.model.node.getLocation();
+    diagnostics.error(place, "expected the network's class in model.arch.type "
+                             "or model.model_config.architectures");
+    return nullptr;
+  }
+  std::string known;
+  llvm::SmallVector<llvm::StringRef> names;
+  for (const Architecture &architecture : architectures) {
+    if (name.getText() == architecture.name)
+      return &architecture;
+    names.push_back(architecture.name);
+  }
+  diagnostics
+      .error(name.getLocation(), "unknown architecture " +
+                                     quote(name.getText()) +
+                                     suggest(name.getText(), names))
+      .attachNote("supported are " + llvm::join(names, ", "));
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// The rest
+//===----------------------------------------------------------------------===//
+
+/// trainer.model_name if it can be a symbol name as it is, else the family.
+static std::string chooseName(const TrainingConfig &config,
+                              ModelFamily family) {
+  llvm::StringRef name = config.root["trainer"]["model_name"].getText();
+  auto isSymbolCharacter = [](char c) {
+    return llvm::isAlnum(c) || c == '_' || c == '.';
+  };
+  if (!name.empty() && name.size() < 80 && llvm::isAlpha(name.front()) &&
+      llvm::all_of(name, isSymbolCharacter))
+    return name.str();
+  return getName(family).str();
+}
+
+void applyOverrides(const ModelOverrides &overrides, ModelSpec &spec,
+                    DiagnosticList &diagnostics) {
+  auto apply = [&](std::optional<int64_t> value, llvm::StringRef option,
+                   int64_t &size) {
+    if (!value)
+      return;
+    if (*value < 1 || *value > INT32_MAX)
+      diagnostics.error({}, "expected at least 1 for " + option + ", but got " +
+                                llvm::Twine(*value));
+    else
+      size = *value;
+  };
+  apply(overrides.numLayers, "--num-layers", spec.numLayers);
+  apply(overrides.sequenceLength, "--seq-length", spec.sequenceLength);
+  apply(overrides.batchSize, "--batch-size", spec.microBatchSize);
+}
+
+std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
+                                       const ModelOverrides &overrides,
+                                       DiagnosticList &diagnostics) {
+  size_t errors = diagnostics.getErrorCount();
+  if (!config.model.config.isMap()) {
+    Location place = config.model.node ? config.model.node.getLocation()
+                                       : config.root.getLocation();
+    diagnostics.error(place, "expected model.model_config, a map that "
+                             "describes the model");
+    return std::nullopt;
+  }
+  if (rejectExperts(config, diagnostics) || rejectAdapters(config, diagnostics))
+    return std::nullopt;
+  const Architecture *architecture = readArchitecture(config, diagnostics);
+  if (!architecture)
+    return std::nullopt;
+
+  ModelSpec spec;
+  spec.microBatchSize = config.runner.batchSize;
+  SpecReader reader(config.model.config, "model_config", diagnostics);
+  // Interleaved sub-batches only run with tensor parallelism; without it the
+  // key says nothing.
+  if (config.parallel.modelParallel == 1)
+    reader.markRead({"fine_grain_interleave"});
+  architecture->read(reader, spec);
+  reportUnreadKeys(reader);
+  spec.name = chooseName(config, spec.family);
+  applyOverrides(overrides, spec, diagnostics);
+  if (diagnostics.getErrorCount() == errors)
+    checkLimits(spec, reader.getNode().getLocation(), diagnostics);
+  if (diagnostics.getErrorCount() != errors)
+    return std::nullopt;
+  return spec;
+}
+
+} // namespace mf

@@ -1,0 +1,93 @@
+//===- SpecLimits.cpp - Sizes a model may have ----------------------------===//
+
+#include "SpecLimits.h"
+#include <algorithm>
+#include <initializer_list>
+
+namespace mf {
+
+namespace {
+/// A sum of products that remembers whether it overflowed.
+class CheckedSum {
+public:
+  void add(std::initializer_list<int64_t> factors) {
+    int64_t product = 1;
+    for (int64_t factor : factors)
+      overflowed |= __builtin_mul_overflow(product, factor, &product);
+    overflowed |= __builtin_add_overflow(sum, product, &sum);
+  }
+  std::optional<int64_t> get() const {
+    return overflowed ? std::nullopt : std::optional<int64_t>(sum);
+  }
+
+private:
+  int64_t sum = 0;
+  bool overflowed = false;
+};
+} // namespace
+
+static std::optional<int64_t> getLayerParameterCount(const ModelSpec &spec) {
+  int64_t hidden = spec.hiddenSize;
+  int64_t keyValue = spec.getKeyValueSize();
+  CheckedSum sum;
+  sum.add({2, hidden}); // norms
+  sum.add({hidden, spec.getQuerySize()});
+  sum.add({2, hidden, keyValue});
+  sum.add({spec.getQuerySize(), hidden});
+  sum.add({3, hidden, spec.feedForwardSize});
+  if (spec.queryKeyValueBias) {
+    sum.add({spec.getQuerySize()});
+    sum.add({2, keyValue});
+  }
+  if (spec.attentionOutputBias)
+    sum.add({hidden});
+  if (spec.feedForwardOutputBias)
+    sum.add({hidden});
+  if (spec.normalizesQueryKey)
+    sum.add({2, spec.headSize});
+  return sum.get();
+}
+
+std::optional<int64_t> getParameterCount(const ModelSpec &spec) {
+  std::optional<int64_t> layer = getLayerParameterCount(spec);
+  if (!layer)
+    return std::nullopt;
+  CheckedSum sum;
+  sum.add({spec.numLayers, *layer});
+  sum.add({spec.vocabSize, spec.hiddenSize});
+  if (!spec.tiesWordEmbeddings)
+    sum.add({spec.vocabSize, spec.hiddenSize});
+  sum.add({spec.hiddenSize});
+  return sum.get();
+}
+
+void checkLimits(const ModelSpec &spec, const Location &place,
+                 DiagnosticList &diagnostics) {
+  constexpr int64_t largestNumLayers = 10000;
+  if (spec.numLayers > largestNumLayers) {
+    diagnostics.error(place,
+                      "expected at most " + llvm::Twine(largestNumLayers) +
+                          " layers, but got " + llvm::Twine(spec.numLayers));
+    return;
+  }
+  // 64 bytes per element leave room for an optimizer's states and for sums
+  // over all tensors.
+  constexpr int64_t room = 64;
+  CheckedSum bytes;
+  bytes.add({room, getParameterCount(spec).value_or(INT64_MAX)});
+  CheckedSum heads;
+  heads.add({spec.numHeads, spec.headSize});
+  heads.add({2, spec.numKeyValueHeads, spec.headSize});
+  int64_t width =
+      std::max({spec.vocabSize, spec.hiddenSize, 2 * spec.feedForwardSize,
+                heads.get().value_or(INT64_MAX)});
+  bytes.add({room, spec.microBatchSize, spec.sequenceLength, width});
+  if (!spec.usesFlashAttention)
+    bytes.add({room, spec.microBatchSize, spec.numHeads, spec.sequenceLength,
+               spec.sequenceLength});
+  if (!bytes.get())
+    diagnostics.error(place, "the model is too large: the size of its tensors "
+                             "in bytes overflows 64 bits");
+}
+
+} // namespace mf

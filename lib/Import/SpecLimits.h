@@ -1,0 +1,21 @@
+//===- SpecLimits.h - Sizes a model may have --------------------*- C++ -*-===//
+
+#ifndef MF_LIB_IMPORT_SPECLIMITS_H
+#define MF_LIB_IMPORT_SPECLIMITS_H
+
+#include "mf/Import/ModelSpec.h"
+
+namespace mf {
+
+/// Replaces sizes as the command line asks.
+void applyOverrides(const ModelOverrides &overrides, ModelSpec &spec,
+                    DiagnosticList &diagnostics);
+
+/// Errors for a model whose tensors' sizes in bytes would not fit 64 bits, or
+/// that has more layers than anyone can mean.
+void checkLimits(const ModelSpec &spec, const Location &place,
+                 DiagnosticList &diagnostics);
+
+} // namespace mf
+
+#endif // MF_LIB_IMPORT_SPECLIMITS_H

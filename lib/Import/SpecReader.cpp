@@ -1,0 +1,171 @@
+//===- SpecReader.cpp - Typed reads from a model configuration ------------===//
+
+#include "SpecReader.h"
+#include <cmath>
+#include <limits>
+
+namespace mf {
+
+/// The key of `keys` that counts: the first with a value, or the first that is
+/// written at all, or the preferred name.
+llvm::StringRef SpecReader::findKey(Keys keys) const {
+  llvm::StringRef written;
+  for (llvm::StringRef key : keys) {
+    Node value = section[key];
+    if (!value.isUndefinedOrNull())
+      return key;
+    if (value && written.empty())
+      written = key;
+  }
+  return written.empty() ? llvm::StringRef(*keys.begin()) : written;
+}
+
+void SpecReader::markRead(Keys keys) {
+  for (llvm::StringRef key : keys)
+    if (!wasRead(key))
+      readKeys.push_back(key);
+}
+
+Node SpecReader::find(Keys keys) {
+  markRead(keys);
+  llvm::StringRef chosen = findKey(keys);
+  Node value = section[chosen];
+  if (value.isUndefinedOrNull())
+    return Node();
+  for (llvm::StringRef key : keys) {
+    Node other = section[key];
+    if (other.isUndefinedOrNull() || other.repr() == value.repr())
+      continue;
+    diagnostics
+        .error(other.getLocation(), quote(key) + " and " + quote(chosen) +
+                                        " are two names of one key, but say " +
+                                        other.repr(60) + " and " +
+                                        value.repr(60) + "; remove one")
+        .attachNote(quote(chosen) + " is here", value.getLocation());
+  }
+  return value;
+}
+
+Location SpecReader::locate(Keys keys) const {
+  Node value = section[findKey(keys)];
+  return value ? value.getLocation() : section.getLocation();
+}
+
+void SpecReader::rejectValue(Keys keys, const Node &value,
+                             const llvm::Twine &wanted) {
+  diagnostics.error(value.getLocation(),
+                    "expected " + wanted + " for " + quote(findKey(keys)) +
+                        ", but got " + describe(value.getKind()) + ", " +
+                        value.repr(60));
+}
+
+std::optional<int64_t> SpecReader::readOptionalSize(Keys keys) {
+  Node value = find(keys);
+  if (!value)
+    return std::nullopt;
+  std::optional<int64_t> number = value.getInt();
+  if (value.isInt() && number && *number >= 1 &&
+      *number <= std::numeric_limits<int32_t>::max())
+    return number;
+  rejectValue(keys, value, "an int of at least 1 that fits 32 bits");
+  return std::nullopt;
+}
+
+int64_t SpecReader::readSize(Keys keys, std::optional<int64_t> missing) {
+  size_t errors = diagnostics.getErrorCount();
+  std::optional<int64_t> size = readOptionalSize(keys);
+  if (size)
+    return *size;
+  if (!missing && diagnostics.getErrorCount() == errors)
+    diagnostics.error(locate(keys), "expected " + quote(*keys.begin()) +
+                                        " in " + sectionName +
+                                        ", which has no default");
+  return missing.value_or(1);
+}
+
+int64_t SpecReader::readInt(Keys keys, int64_t missing) {
+  Node value = find(keys);
+  if (!value)
+    return missing;
+  std::optional<int64_t> number = value.getInt();
+  if (value.isInt() && number)
+    return *number;
+  rejectValue(keys, value, "an int");
+  return missing;
+}
+
+bool SpecReader::readBool(Keys keys, bool missing) {
+  Node value = find(keys);
+  if (!value)
+    return missing;
+  if (value.isBool())
+    return *value.getBool();
+  rejectValue(keys, value, "a bool (True or False)");
+  return missing;
+}
+
+static std::optional<double> getNumber(const Node &value) {
+  std::optional<double> number = value.getFloat();
+  double parsed = 0;
+  if (value.isString() && !value.getText().empty() &&
+      value.getText().find_first_not_of("0123456789.eE+-") ==
+          llvm::StringRef::npos &&
+      !value.getText().getAsDouble(parsed))
+    number = parsed;
+  if (number && !std::isfinite(*number))
+    return std::nullopt;
+  return number;
+}
+
+std::optional<double> SpecReader::readNumber(Keys keys) {
+  Node value = find(keys);
+  if (!value)
+    return std::nullopt;
+  std::optional<double> number = getNumber(value);
+  if (!number)
+    rejectValue(keys, value, "a number");
+  return number;
+}
+
+std::optional<double> SpecReader::readOptionalPositive(Keys keys) {
+  Node value = find(keys);
+  if (!value)
+    return std::nullopt;
+  std::optional<double> number = getNumber(value);
+  if (number && *number > 0)
+    return number;
+  rejectValue(keys, value, "a number above 0");
+  return std::nullopt;
+}
+
+double SpecReader::readPositive(Keys keys, double missing) {
+  return readOptionalPositive(keys).value_or(missing);
+}
+
+std::string SpecReader::readString(Keys keys, llvm::StringRef missing) {
+  Node value = find(keys);
+  if (!value)
+    return missing.str();
+  if (value.isString())
+    return value.getText().str();
+  rejectValue(keys, value, "a string");
+  return missing.str();
+}
+
+DType SpecReader::readType(Keys keys, DType missing) {
+  Node value = find(keys);
+  if (!value)
+    return missing;
+  if (value.isString()) {
+    if (value.getText() == "float32")
+      return DType::F32;
+    if (value.getText() == "float16")
+      return DType::F16;
+    if (value.getText() == "bfloat16")
+      return DType::BF16;
+  }
+  rejectValue(keys, value, "float32, float16 or bfloat16");
+  return missing;
+}
+
+} // namespace mf

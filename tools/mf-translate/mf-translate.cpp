@@ -1,0 +1,136 @@
+//===- mf-translate.cpp - Model descriptions to IR ------------------------===//
+
+#include "dialects/mf/MfOps.h"
+#include "mf/Import/ModelBuilder.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
+#include "mlir/Tools/mlir-translate/Translation.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+
+static llvm::cl::OptionCategory importCategory("Import options");
+
+static llvm::cl::opt<int64_t>
+    numLayers("num-layers", llvm::cl::desc("Import a model of N body layers"),
+              llvm::cl::value_desc("N"), llvm::cl::cat(importCategory));
+static llvm::cl::opt<int64_t>
+    sequenceLength("seq-length",
+                   llvm::cl::desc("Import a model for N tokens per sample"),
+                   llvm::cl::value_desc("N"), llvm::cl::cat(importCategory));
+static llvm::cl::opt<int64_t>
+    batchSize("batch-size",
+              llvm::cl::desc("Import a model for micro-batches of N samples"),
+              llvm::cl::value_desc("N"), llvm::cl::cat(importCategory));
+
+static mf::ModelOverrides getOverrides() {
+  auto get = [](const llvm::cl::opt<int64_t> &option) {
+    return option.getNumOccurrences() ? std::optional<int64_t>(option)
+                                      : std::nullopt;
+  };
+  return {get(numLayers), get(sequenceLength), get(batchSize)};
+}
+
+//===----------------------------------------------------------------------===//
+// Diagnostics
+//===----------------------------------------------------------------------===//
+
+static Location getLocation(MLIRContext *context, const mf::Location &place,
+                            StringRef file) {
+  StringRef name = place.file.empty() ? file : StringRef(place.file);
+  return FileLineColLoc::get(context, name, place.line, place.column);
+}
+
+/// Reports through MLIR, whose handler shows the line and checks expected
+/// diagnostics.
+static void report(const mf::DiagnosticList &diagnostics, StringRef file,
+                   bool errorsOnly, MLIRContext *context) {
+  for (const mf::Diagnostic &diagnostic : diagnostics.getAll()) {
+    bool isError = diagnostic.severity == mf::Severity::Error;
+    if (errorsOnly && !isError)
+      continue;
+    Location place = getLocation(context, diagnostic.location, file);
+    InFlightDiagnostic out = isError ? emitError(place) : emitWarning(place);
+    out << diagnostic.message;
+    for (const mf::Diagnostic::Note &note : diagnostic.notes) {
+      if (note.location.isKnown())
+        out.attachNote(getLocation(context, note.location, file))
+            << note.message;
+      else
+        out.attachNote() << note.message;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Translations
+//===----------------------------------------------------------------------===//
+
+using SpecResult = std::optional<mf::ModelSpec>;
+
+static OwningOpRef<Operation *> build(const SpecResult &spec,
+                                      MLIRContext *context) {
+  if (!spec)
+    return nullptr;
+  return mf::buildModel(context, *spec);
+}
+
+static OwningOpRef<Operation *> importMindFormers(llvm::SourceMgr &sources,
+                                                  MLIRContext *context) {
+  const llvm::MemoryBuffer *buffer =
+      sources.getMemoryBuffer(sources.getMainFileID());
+  StringRef file = buffer->getBufferIdentifier();
+  mf::DiagnosticList reading;
+  mf::TrainingConfig config =
+      mf::parseTrainingConfig(buffer->getBuffer(), file, reading);
+  // What the sections on training warn about, mf-opt says when it reads them.
+  report(reading, file, /*errorsOnly=*/true, context);
+  if (reading.hasErrors())
+    return nullptr;
+  mf::DiagnosticList diagnostics;
+  SpecResult spec = mf::readModelSpec(config, getOverrides(), diagnostics);
+  report(diagnostics, file, /*errorsOnly=*/false, context);
+  return build(spec, context);
+}
+
+static OwningOpRef<Operation *> importHuggingFace(llvm::SourceMgr &sources,
+                                                  MLIRContext *context) {
+  const llvm::MemoryBuffer *buffer =
+      sources.getMemoryBuffer(sources.getMainFileID());
+  StringRef file = buffer->getBufferIdentifier();
+  mf::DiagnosticList diagnostics;
+  // JSON is YAML, and read so it knows the lines of its values.
+  mf::Node root = mf::parseYaml(buffer->getBuffer(), file, diagnostics);
+  SpecResult spec;
+  if (!diagnostics.hasErrors())
+    spec = mf::readHuggingFaceSpec(root, getOverrides(), diagnostics);
+  report(diagnostics, file, /*errorsOnly=*/false, context);
+  return build(spec, context);
+}
+
+static void registerDialects(DialectRegistry &registry) {
+  registry.insert<mf::ir::MfDialect>();
+}
+
+int main(int argc, char **argv) {
+  auto loadDialects = [](MLIRContext *context) {
+    context->loadDialect<mf::ir::MfDialect>();
+  };
+  TranslateToMLIRRegistration mindFormers(
+      "import-mindformers",
+      "import the model of a MindSpore Transformers training YAML",
+      [&](llvm::SourceMgr &sources, MLIRContext *context) {
+        loadDialects(context);
+        return importMindFormers(sources, context);
+      },
+      registerDialects);
+  TranslateToMLIRRegistration huggingFace(
+      "import-hf", "import the model of a Hugging Face config.json",
+      [&](llvm::SourceMgr &sources, MLIRContext *context) {
+        loadDialects(context);
+        return importHuggingFace(sources, context);
+      },
+      registerDialects);
+  return failed(mlirTranslateMain(argc, argv, "mf model importer\n"));
+}
