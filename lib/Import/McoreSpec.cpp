@@ -22,6 +22,8 @@ void readQwen3(SpecReader &reader, ModelSpec &spec) {
       reader.readPositive({"rms_norm_eps", "layernorm_epsilon"}, 1e-6);
   spec.initializerRange =
       reader.readPositive({"initializer_range", "init_method_std"}, 0.02);
+  // These layers have no other layout than one weight.
+  reader.markRead({"qkv_concat"});
   spec.projections = ProjectionLayout::QueryKeyValue;
   spec.concatenatesFeedForward = true;
   spec.queryKeyValueBias =

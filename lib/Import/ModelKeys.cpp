@@ -136,15 +136,15 @@ struct NotModelledKey {
 } // namespace
 
 static constexpr NotModelledKey notModelledKeys[] = {
-    {"attention_dropout", "0.0|0|None"},
-    {"attention_dropout_prob", "0.0|0|None"},
-    {"attention_dropout_rate", "0.0|0|None"},
-    {"emb_dropout_prob", "0.0|0|None"},
-    {"embed_dropout_prob", "0.0|0|None"},
-    {"embedding_dropout_prob", "0.0|0|None"},
-    {"hidden_dropout", "0.0|0|None"},
-    {"hidden_dropout_prob", "0.0|0|None"},
-    {"hidden_dropout_rate", "0.0|0|None"},
+    {"attention_dropout", "0|None"},
+    {"attention_dropout_prob", "0|None"},
+    {"attention_dropout_rate", "0|None"},
+    {"emb_dropout_prob", "0|None"},
+    {"embed_dropout_prob", "0|None"},
+    {"embedding_dropout_prob", "0|None"},
+    {"hidden_dropout", "0|None"},
+    {"hidden_dropout_prob", "0|None"},
+    {"hidden_dropout_rate", "0|None"},
     {"eod_mask_loss", "False"},
     {"eod_reset", "False"},
     {"is_reward_model", "False"},
@@ -154,19 +154,25 @@ static constexpr NotModelledKey notModelledKeys[] = {
     {"no_recompute_layers", "None|'None'|[]"},
     {"pre_seq_len", "0|None|'None'"},
     {"prefix_projection", "False"},
-    {"rotary_pct", "1.0|1"},
-    {"rotary_percent", "1.0|1"},
-    {"scaling_factor", "1.0|1|None"},
+    {"rotary_pct", "1"},
+    {"rotary_percent", "1"},
+    {"scaling_factor", "1|None"},
     {"sliding_window", "None"},
     {"use_mup", "False"},
     {"use_sliding_window", "False"},
 };
 
+/// Whether `value` is one of the spellings; numbers compare as numbers.
 static bool isNeutral(const Node &value, llvm::StringRef neutral) {
   std::string text = value.repr();
   llvm::SmallVector<llvm::StringRef> spellings;
   neutral.split(spellings, '|');
-  return llvm::is_contained(spellings, llvm::StringRef(text));
+  return llvm::any_of(spellings, [&](llvm::StringRef spelling) {
+    double number = 0;
+    if (!spelling.getAsDouble(number) && value.getFloat() == number)
+      return true;
+    return spelling == text;
+  });
 }
 
 /// Names that a misspelt key may have been meant as.

@@ -3,6 +3,7 @@
 #include "dialects/mf/MfOps.h"
 #include "mf/Import/ModelBuilder.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "llvm/Support/CommandLine.h"
@@ -69,68 +70,61 @@ static void report(const mf::DiagnosticList &diagnostics, StringRef file,
 
 using SpecResult = std::optional<mf::ModelSpec>;
 
-static OwningOpRef<Operation *> build(const SpecResult &spec,
-                                      MLIRContext *context) {
-  if (!spec)
-    return nullptr;
-  return mf::buildModel(context, *spec);
-}
-
-static OwningOpRef<Operation *> importMindFormers(llvm::SourceMgr &sources,
-                                                  MLIRContext *context) {
-  const llvm::MemoryBuffer *buffer =
-      sources.getMemoryBuffer(sources.getMainFileID());
-  StringRef file = buffer->getBufferIdentifier();
+static SpecResult readMindFormers(const llvm::MemoryBuffer &buffer,
+                                  MLIRContext *context) {
+  StringRef file = buffer.getBufferIdentifier();
   mf::DiagnosticList reading;
   mf::TrainingConfig config =
-      mf::parseTrainingConfig(buffer->getBuffer(), file, reading);
+      mf::parseTrainingConfig(buffer.getBuffer(), file, reading);
   // What the sections on training warn about, mf-opt says when it reads them.
   report(reading, file, /*errorsOnly=*/true, context);
   if (reading.hasErrors())
-    return nullptr;
+    return std::nullopt;
   mf::DiagnosticList diagnostics;
   SpecResult spec = mf::readModelSpec(config, getOverrides(), diagnostics);
   report(diagnostics, file, /*errorsOnly=*/false, context);
-  return build(spec, context);
+  return spec;
 }
 
-static OwningOpRef<Operation *> importHuggingFace(llvm::SourceMgr &sources,
-                                                  MLIRContext *context) {
-  const llvm::MemoryBuffer *buffer =
-      sources.getMemoryBuffer(sources.getMainFileID());
-  StringRef file = buffer->getBufferIdentifier();
+static SpecResult readHuggingFace(const llvm::MemoryBuffer &buffer,
+                                  MLIRContext *context) {
+  StringRef file = buffer.getBufferIdentifier();
   mf::DiagnosticList diagnostics;
   // JSON is YAML, and read so it knows the lines of its values.
-  mf::Node root = mf::parseYaml(buffer->getBuffer(), file, diagnostics);
+  mf::Node root = mf::parseYaml(buffer.getBuffer(), file, diagnostics);
   SpecResult spec;
   if (!diagnostics.hasErrors())
     spec = mf::readHuggingFaceSpec(root, getOverrides(), diagnostics);
   report(diagnostics, file, /*errorsOnly=*/false, context);
-  return build(spec, context);
+  return spec;
 }
 
-static void registerDialects(DialectRegistry &registry) {
-  registry.insert<mf::ir::MfDialect>();
+/// Reads with `read`, then builds, verifies and prints the model.
+static TranslateFunction
+makeImport(SpecResult (*read)(const llvm::MemoryBuffer &, MLIRContext *)) {
+  return [read](const std::shared_ptr<llvm::SourceMgr> &sources,
+                llvm::raw_ostream &output, MLIRContext *context) {
+    context->getOrLoadDialect<mf::ir::MfDialect>();
+    SpecResult spec =
+        read(*sources->getMemoryBuffer(sources->getMainFileID()), context);
+    if (!spec)
+      return failure();
+    OwningOpRef<ModuleOp> module = mf::buildModel(context, *spec);
+    if (failed(verify(*module)))
+      return failure();
+    module->print(output);
+    output << '\n';
+    return success();
+  };
 }
 
 int main(int argc, char **argv) {
-  auto loadDialects = [](MLIRContext *context) {
-    context->loadDialect<mf::ir::MfDialect>();
-  };
-  TranslateToMLIRRegistration mindFormers(
+  TranslateRegistration mindFormers(
       "import-mindformers",
       "import the model of a MindSpore Transformers training YAML",
-      [&](llvm::SourceMgr &sources, MLIRContext *context) {
-        loadDialects(context);
-        return importMindFormers(sources, context);
-      },
-      registerDialects);
-  TranslateToMLIRRegistration huggingFace(
+      makeImport(readMindFormers));
+  TranslateRegistration huggingFace(
       "import-hf", "import the model of a Hugging Face config.json",
-      [&](llvm::SourceMgr &sources, MLIRContext *context) {
-        loadDialects(context);
-        return importHuggingFace(sources, context);
-      },
-      registerDialects);
+      makeImport(readHuggingFace));
   return failed(mlirTranslateMain(argc, argv, "mf model importer\n"));
 }

@@ -1,0 +1,288 @@
+//===- model_spec_test.cpp ------------------------------------------------===//
+
+#include "ReadModel.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mf;
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+TEST(ModelSpecTest, FeedForwardSizeOfKnownModels) {
+  EXPECT_EQ(computeFeedForwardSize(4096, 256, std::nullopt), 11008);
+  EXPECT_EQ(computeFeedForwardSize(5120, 256, std::nullopt), 13824);
+  EXPECT_EQ(computeFeedForwardSize(5120, 128, std::nullopt), 13696);
+  EXPECT_EQ(computeFeedForwardSize(8192, 256, 1.3), 28672);
+  EXPECT_EQ(computeFeedForwardSize(4096, 1024, 1.3), 14336);
+  EXPECT_EQ(computeFeedForwardSize(8192, 256, std::nullopt), 22016);
+}
+
+TEST(ModelSpecTest, FeedForwardSizeThatOverflowsIsNone) {
+  EXPECT_EQ(computeFeedForwardSize(8192, 256, 1e300), std::nullopt);
+}
+
+TEST(ModelSpecTest, ParameterCountsOfPublishedModels) {
+  struct Case {
+    const char *path;
+    int64_t count;
+  };
+  for (const Case &model :
+       {Case{"yamls/pretrain_llama2_7b_bf16.yaml", 6738415616},
+        Case{"yamls/finetune_llama2_70b_bf16_32p.yaml", 68976648192},
+        Case{"yamls/finetune_qwen2_5_14b_8k.yaml", 14770033664},
+        Case{"yamls/finetune_llama3_1_70b.yaml", 70553706496},
+        Case{"yamls/pretrain_qwen3_32b_4k.yaml", 32762123264},
+        Case{"yamls/finetune_qwen2_72b_32k.yaml", 72706203648}})
+    EXPECT_EQ(getParameterCount(readModel(model.path)), model.count)
+        << model.path;
+}
+
+/// Biases and norms, which the published counts of matrix elements leave out.
+static int64_t countVectors(const ModelSpec &spec) {
+  int64_t perLayer = 2 * spec.hiddenSize;
+  if (spec.queryKeyValueBias)
+    perLayer += spec.getQuerySize() + 2 * spec.getKeyValueSize();
+  if (spec.attentionOutputBias)
+    perLayer += spec.hiddenSize;
+  if (spec.feedForwardOutputBias)
+    perLayer += spec.hiddenSize;
+  return spec.numLayers * perLayer + spec.hiddenSize;
+}
+
+TEST(ModelSpecTest, SizesOfEveryDenseModelWithPublishedThroughput) {
+  auto buffer = llvm::MemoryBuffer::getFile(
+      MF_TEST_DATA "/mindformers/ascend_throughput.json");
+  ASSERT_TRUE(bool(buffer));
+  llvm::Expected<llvm::json::Value> rows =
+      llvm::json::parse((*buffer)->getBuffer());
+  ASSERT_TRUE(bool(rows));
+  unsigned checked = 0;
+  for (const llvm::json::Value &row : *rows->getAsArray()) {
+    const llvm::json::Object &expected =
+        *row.getAsObject()->getObject("architecture");
+    if (expected.getObject("moe"))
+      continue;
+    std::string file =
+        row.getAsObject()->getObject("yaml")->getString("file")->str();
+    SCOPED_TRACE(file);
+    ModelSpec spec = readModel(file);
+    EXPECT_EQ(spec.numLayers, expected.getInteger("num_layers"));
+    EXPECT_EQ(spec.hiddenSize, expected.getInteger("hidden_size"));
+    EXPECT_EQ(spec.numHeads, expected.getInteger("num_heads"));
+    EXPECT_EQ(spec.numKeyValueHeads, expected.getInteger("kv_heads"));
+    EXPECT_EQ(spec.headSize, expected.getInteger("head_dim"));
+    EXPECT_EQ(spec.feedForwardSize, expected.getInteger("intermediate_size"));
+    EXPECT_EQ(spec.vocabSize, expected.getInteger("vocab_size"));
+    EXPECT_EQ(spec.sequenceLength, expected.getInteger("seq_length"));
+    EXPECT_EQ(*getParameterCount(spec) - countVectors(spec),
+              expected.getInteger("n_params_total"));
+    ++checked;
+  }
+  EXPECT_GE(checked, 25u);
+}
+
+//===----------------------------------------------------------------------===//
+// Defaults and keys
+//===----------------------------------------------------------------------===//
+
+TEST(ModelSpecTest, DefaultsOfLlamaConfig) {
+  ModelSpec spec = readModelConfig("");
+  EXPECT_EQ(spec.sequenceLength, 2048);
+  EXPECT_EQ(spec.hiddenSize, 4096);
+  EXPECT_EQ(spec.numLayers, 32);
+  EXPECT_EQ(spec.numKeyValueHeads, 32);
+  EXPECT_EQ(spec.headSize, 128);
+  EXPECT_EQ(spec.feedForwardSize, 11008);
+  EXPECT_EQ(spec.computeType, DType::F16);
+  EXPECT_EQ(spec.paramType, DType::F16);
+  EXPECT_EQ(spec.embeddingType, DType::F16);
+  EXPECT_EQ(spec.residualType, DType::F16);
+  EXPECT_EQ(spec.normType, DType::F32);
+  EXPECT_EQ(spec.softmaxType, DType::F32);
+  EXPECT_FALSE(spec.usesFlashAttention);
+  EXPECT_FALSE(spec.tiesWordEmbeddings);
+  EXPECT_EQ(spec.padTokenId, 0);
+  EXPECT_EQ(spec.ignoreTokenId, -100);
+  EXPECT_EQ(spec.name, "llama");
+}
+
+TEST(ModelSpecTest, EmbeddingAndResidualTypesFollowTheOthers) {
+  ModelSpec spec = readModelConfig("param_init_type: float32\n"
+                                   "compute_dtype: bfloat16\n");
+  EXPECT_EQ(spec.embeddingType, DType::F32);
+  EXPECT_EQ(spec.residualType, DType::BF16);
+}
+
+TEST(ModelSpecTest, ConcatenationCoversBothHalvesOfALayer) {
+  ModelSpec spec = readModelConfig("qkv_concat: True");
+  EXPECT_EQ(spec.projections, ProjectionLayout::QueryKeyValue);
+  EXPECT_TRUE(spec.concatenatesFeedForward);
+}
+
+TEST(ModelSpecTest, PositionInterpolationScalesPositions) {
+  ModelSpec spec = readModelConfig("extend_method: PI\nscaling_factor: 4\n");
+  EXPECT_EQ(spec.rotary.positionScale, 0.25);
+  EXPECT_EQ(spec.rotary.base, 10000.0);
+}
+
+TEST(ModelSpecTest, NtkScalesTheBase) {
+  ModelSpec spec = readModelConfig("extend_method: NTK\nscaling_factor: 4.0\n");
+  EXPECT_EQ(spec.rotary.positionScale, 1.0);
+  EXPECT_EQ(spec.rotary.base, 40000.0);
+}
+
+TEST(ModelSpecTest, TextOfANumberCountsAsOne) {
+  EXPECT_EQ(readModelConfig("rms_norm_eps: '1e-5'").normEpsilon, 1e-5);
+}
+
+TEST(ModelSpecTest, BatchIsTheRunnersAndNotTheModels) {
+  ModelSpec spec =
+      readModel("throughput_yamls/finetune_internlm_7b@5228744b.yaml");
+  EXPECT_EQ(spec.microBatchSize, 2);
+  EXPECT_TRUE(spec.queryKeyValueBias);
+  EXPECT_TRUE(spec.attentionOutputBias);
+}
+
+TEST(ModelSpecTest, OverridesReplaceSizes) {
+  ModelSpec spec = readModel("yamls/pretrain_llama2_7b_bf16.yaml", {2, 128, 4});
+  EXPECT_EQ(spec.numLayers, 2);
+  EXPECT_EQ(spec.sequenceLength, 128);
+  EXPECT_EQ(spec.microBatchSize, 4);
+  EXPECT_EQ(spec.name, "llama2_7b");
+}
+
+TEST(ModelSpecTest, ChatGlmRotatesPairsOfHalfAHead) {
+  ModelSpec spec = readModel("throughput_yamls/finetune_glm32k@89abc244.yaml");
+  EXPECT_EQ(spec.family, ModelFamily::ChatGlm);
+  EXPECT_EQ(spec.rotary.size, 64);
+  EXPECT_TRUE(spec.rotary.rotatesPairs);
+  EXPECT_EQ(spec.rotary.base, 500000.0);
+  EXPECT_EQ(spec.normEpsilon, 1e-5);
+  EXPECT_EQ(spec.numKeyValueHeads, 2);
+}
+
+TEST(ModelSpecTest, Qwen3KeepsItsResidualStreamInFp32) {
+  ModelSpec spec = readModel("yamls/pretrain_qwen3_32b_4k.yaml");
+  EXPECT_EQ(spec.family, ModelFamily::Mcore);
+  EXPECT_EQ(spec.residualType, DType::F32);
+  EXPECT_EQ(spec.getQuerySize(), 8192);
+  EXPECT_TRUE(spec.normalizesQueryKey);
+}
+
+//===----------------------------------------------------------------------===//
+// Errors and warnings
+//===----------------------------------------------------------------------===//
+
+/// The messages about a model_config, which starts in line 4, column 5.
+static std::string getMessages(llvm::StringRef lines,
+                               llvm::StringRef arch = "LlamaForCausalLM",
+                               const ModelOverrides &overrides = {}) {
+  DiagnosticList diagnostics;
+  std::optional<ModelSpec> spec =
+      readModelConfig(lines, diagnostics, arch, overrides);
+  EXPECT_EQ(spec.has_value(), !diagnostics.hasErrors());
+  return diagnostics.str();
+}
+
+TEST(ModelSpecTest, HeadsThatDoNotDivideAreErrors) {
+  EXPECT_EQ(getMessages("hidden_size: 4096\nnum_heads: 33\n"),
+            "train.yaml:6:16: error: expected 'num_heads' to divide "
+            "hidden_size 4096, but got 33\n"
+            "train.yaml:5:18: note: hidden_size is here\n");
+  EXPECT_EQ(getMessages("n_kv_heads: 5"),
+            "train.yaml:5:17: error: expected a divisor of the 32 heads for "
+            "'n_kv_heads', but got 5\n");
+  EXPECT_EQ(getMessages("hidden_size: 96\nnum_heads: 32\n"),
+            "train.yaml:6:16: error: rotary embedding needs an even number of "
+            "dimensions per head, but there are 3\n");
+}
+
+TEST(ModelSpecTest, WrongValuesAreErrors) {
+  EXPECT_EQ(getMessages("hidden_size: -5"),
+            "train.yaml:5:18: error: expected an int of at least 1 that fits "
+            "32 bits for 'hidden_size', but got an int, -5\n");
+  EXPECT_EQ(getMessages("num_layers: [1]"),
+            "train.yaml:5:17: error: expected an int of at least 1 that fits "
+            "32 bits for 'num_layers', but got a list, [1]\n");
+  EXPECT_EQ(getMessages("compute_dtype: float8"),
+            "train.yaml:5:20: error: expected float32, float16 or bfloat16 "
+            "for 'compute_dtype', but got a string, 'float8'\n");
+  EXPECT_EQ(getMessages("rms_norm_eps: 0"),
+            "train.yaml:5:19: error: expected a number above 0 for "
+            "'rms_norm_eps', but got an int, 0\n");
+  EXPECT_EQ(getMessages("use_flash_attention: 1"),
+            "train.yaml:5:26: error: expected a bool (True or False) for "
+            "'use_flash_attention', but got an int, 1\n");
+  EXPECT_EQ(getMessages("extend_method: LINEAR"),
+            "train.yaml:5:20: error: expected None, PI, NTK, YARN, LLAMA3 or "
+            "DYNAMIC_NTK for 'extend_method', but got 'LINEAR'\n");
+}
+
+TEST(ModelSpecTest, HugeSizesAreErrors) {
+  EXPECT_EQ(getMessages("hidden_size: 99999999999"),
+            "train.yaml:5:18: error: expected an int of at least 1 that fits "
+            "32 bits for 'hidden_size', but got an int, 99999999999\n");
+  EXPECT_EQ(getMessages("hidden_size: 2147483584\nvocab_size: 2147483647\n"),
+            "train.yaml:4:5: error: the model is too large: the size of its "
+            "tensors in bytes overflows 64 bits\n");
+  EXPECT_EQ(getMessages("num_layers: 2147483647"),
+            "train.yaml:4:5: error: expected at most 10000 layers, but got "
+            "2147483647\n");
+  EXPECT_EQ(getMessages("seq_length: 2147483647"),
+            "train.yaml:4:5: error: the model is too large: the size of its "
+            "tensors in bytes overflows 64 bits\n");
+}
+
+TEST(ModelSpecTest, UnknownArchitectureIsAnErrorWithANearName) {
+  std::string messages = getMessages("", "LlamaForCausalLLM");
+  EXPECT_EQ(messages.substr(0, messages.find('\n')),
+            "train.yaml:2:16: error: unknown architecture 'LlamaForCausalLLM'; "
+            "did you mean 'LlamaForCausalLM'?");
+}
+
+TEST(ModelSpecTest, ExpertsAndLatentAttentionAreErrors) {
+  EXPECT_EQ(getMessages("n_routed_experts: 8", "DeepseekV3ForCausalLM"),
+            "train.yaml:5:23: error: models with experts (here 8) are not "
+            "supported yet; expected a dense model\n");
+  EXPECT_EQ(getMessages("kv_lora_rank: 512", "DeepseekV3ForCausalLM"),
+            "train.yaml:5:19: error: multi-head latent attention "
+            "('kv_lora_rank') is not supported yet; expected a model with "
+            "query, key and value projections\n");
+}
+
+TEST(ModelSpecTest, AdaptersAreErrors) {
+  EXPECT_EQ(getMessages("pet_config:\n  pet_type: lora\n"),
+            "train.yaml:6:7: error: fine-tuning adapters ('pet_config') are "
+            "not supported; remove the section to train all parameters\n");
+}
+
+TEST(ModelSpecTest, UnknownKeyIsAWarningWithANearName) {
+  EXPECT_EQ(getMessages("hiden_size: 128"),
+            "train.yaml:5:5: warning: unknown key 'hiden_size' in "
+            "model_config; did you mean 'hidden_size'? (the key is ignored)\n");
+}
+
+TEST(ModelSpecTest, DropoutIsAWarningUnlessItIsZero) {
+  EXPECT_EQ(getMessages("emb_dropout_prob: 0.1"),
+            "train.yaml:5:5: warning: 'emb_dropout_prob' in model_config "
+            "changes the training step, but is not modelled; it is ignored\n");
+  EXPECT_EQ(getMessages("emb_dropout_prob: 0."), "");
+}
+
+TEST(ModelSpecTest, BadOverridesAreErrors) {
+  EXPECT_EQ(getMessages("", "LlamaForCausalLM", {0, std::nullopt, -1}),
+            "error: expected at least 1 for --num-layers, but got 0\n"
+            "error: expected at least 1 for --batch-size, but got -1\n");
+}
+
+TEST(ModelSpecTest, MissingModelIsAnError) {
+  DiagnosticList diagnostics;
+  TrainingConfig config =
+      parseTrainingConfig("seed: 0\n", "train.yaml", diagnostics);
+  EXPECT_FALSE(readModelSpec(config, {}, diagnostics).has_value());
+  EXPECT_EQ(diagnostics.str(),
+            "train.yaml:1:1: error: expected model.model_config, a map that "
+            "describes the model\n");
+}
