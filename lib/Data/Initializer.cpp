@@ -8,10 +8,6 @@
 #include <cmath>
 #include <cstring>
 
-// A fused multiply-add rounds once where two operations round twice; without
-// this the values would depend on the processor the compiler aims at.
-#pragma STDC FP_CONTRACT OFF
-
 using namespace llvm;
 
 namespace mf {

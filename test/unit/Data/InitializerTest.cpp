@@ -101,12 +101,13 @@ TEST(Initializer, TruncatedNormalStaysInside) {
 TEST(Initializer, SlicesAreTheWhole) {
   const Initializer normal = Initializer::normal(0.02);
   const std::vector<float> whole = draw(normal, 1, "layers.0.wq.weight", 103);
-  for (int64_t first = 0; first < 103; ++first)
-    for (int64_t count : {int64_t{1}, int64_t{2}, int64_t{5}, 103 - first})
-      if (first + count <= 103)
-        EXPECT_EQ(draw(normal, 1, "layers.0.wq.weight", count, first),
-                  std::vector<float>(whole.begin() + first,
-                                     whole.begin() + first + count));
+  for (int64_t first = 0; first < 103; ++first) {
+    for (int64_t count : {int64_t{1}, int64_t{2}, int64_t{5}, 103 - first}) {
+      const int64_t end = std::min<int64_t>(first + count, 103);
+      EXPECT_EQ(draw(normal, 1, "layers.0.wq.weight", end - first, first),
+                std::vector<float>(whole.begin() + first, whole.begin() + end));
+    }
+  }
   // Past the 32-bit counter too.
   const int64_t far = int64_t{1} << 34;
   EXPECT_EQ(draw(normal, 1, "w", 8, far - 4)[5],

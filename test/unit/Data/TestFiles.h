@@ -19,9 +19,13 @@ namespace mf {
 /// A directory that lives as long as the test.
 class TemporaryDirectory {
 public:
+  /// In memory where there is such a place: the tests flush thousands of files.
   TemporaryDirectory() {
     llvm::SmallString<128> name;
-    EXPECT_FALSE(llvm::sys::fs::createUniqueDirectory("mf-data-test", name));
+    EXPECT_FALSE(llvm::sys::fs::createUniqueDirectory(
+        llvm::sys::fs::can_write("/dev/shm") ? "/dev/shm/mf-data-test"
+                                             : "mf-data-test",
+        name));
     directory = std::string(name);
   }
   ~TemporaryDirectory() { llvm::sys::fs::remove_directories(directory); }

@@ -1,0 +1,144 @@
+//===- LrSchedule.h - Learning rate by step -------------------*- C++ -*-===//
+//
+// The schedules of MindSpore Transformers (mindformers.core.lr, lr_schedule of
+// the YAML), as its public API documentation defines them. Let t be the number
+// of optimizer steps done before this one (0 in the first step, as MindSpore's
+// global_step), base the learning rate, W the warm-up steps, T the total steps
+// and D the decay steps (T - W if not given). All schedules called WarmUp have
+//
+//   t < W:  init + (base - init) * t / W          (init: warmup_lr_init)
+//
+// and from then on, with p = (t - W) / D:
+//
+//   ConstantWarmUpLR               base
+//   LinearWithWarmUpLR             base * max(0, (T - t) / (T - W))
+//   CosineWithWarmUpLR             end + (base - end) *
+//                                    max(0, (1 + cos(2 pi cycles p)) / 2),
+//                                  end for p >= 1; cycles 0.5, end 0
+//   CosineWithRestartsAndWarmUpLR  end + (base - end) *
+//                                    max(0, (1 + cos(pi (cycles p mod 1))) /
+//                                    2),
+//                                  end for p >= 1; cycles 1, end 0
+//   PolynomialWithWarmUpLR         end + (base - end) * (1 - p)^power,
+//                                  end for p >= 1; power 1, end 1e-7
+//   WarmUpStableDecayLR            base for t < S (decay_start_steps), then
+//                                  base - (base - end) * (t - S) / (T - S), end
+//                                  for t >= T; end 1e-7
+//
+// Without warm-up:
+//
+//   CosineAnnealingLR              min + (base - min) * (1 + cos(pi t / t_max))
+//   / 2 CosineAnnealingWarmRestarts    min + (base - min) * (1 + cos(pi c / P))
+//   / 2,
+//                                  c steps into a period of P steps; periods
+//                                  are t_0, t_0 t_mult, t_0 t_mult^2, ...
+//
+// Values are computed in double precision and rounded to fp32 once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_DATA_LRSCHEDULE_H
+#define MF_DATA_LRSCHEDULE_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace mf {
+
+/// The keys of lr_schedule; a key that the schedule does not use is ignored, as
+/// MindSpore Transformers does.
+struct LrScheduleOptions {
+  /// A class name from above, or the short forms "constant", "linear",
+  /// "cosine", "cosine_with_restarts", "polynomial". Empty: the learning rate
+  /// alone.
+  std::string type;
+  /// learning_rate (base_lr of the two annealing schedules).
+  double learningRate = 0;
+
+  double warmupLrInit = 0;
+  std::optional<int64_t> warmupSteps;
+  /// Wins over warmupSteps: W = floor(warmup_ratio * T).
+  std::optional<double> warmupRatio;
+  /// T. MindSpore Transformers' -1 means the steps of the whole run: the caller
+  /// puts them here.
+  std::optional<int64_t> totalSteps;
+
+  std::optional<double> lrEnd;
+  std::optional<double> numCycles;
+  std::optional<double> power;
+  /// D; decay_ratio wins: D = floor(decay_ratio * T).
+  std::optional<int64_t> decaySteps;
+  std::optional<double> decayRatio;
+  /// S of WarmUpStableDecayLR; decay_start_ratio wins.
+  std::optional<int64_t> decayStartSteps;
+  std::optional<double> decayStartRatio;
+
+  /// t_max, t_0, t_mult and eta_min of the annealing schedules.
+  std::optional<int64_t> tMax;
+  std::optional<int64_t> t0;
+  std::optional<int64_t> tMult;
+  double etaMin = 0;
+};
+
+/// A learning rate for every step: a pure function.
+class LrSchedule {
+public:
+  /// Checks the options; an error names the key, its value and what is
+  /// expected.
+  static llvm::Expected<LrSchedule> create(const LrScheduleOptions &options);
+
+  /// The learning rate of the step before which `step` steps were done.
+  /// Negative steps count as 0.
+  float getLearningRate(int64_t step) const;
+
+  /// The class name of the schedule, empty for the learning rate alone.
+  llvm::StringRef getType() const;
+
+private:
+  enum class Kind : uint8_t {
+    Plain,
+    ConstantWarmUp,
+    LinearWithWarmUp,
+    CosineWithWarmUp,
+    CosineWithRestartsAndWarmUp,
+    PolynomialWithWarmUp,
+    WarmUpStableDecay,
+    CosineAnnealing,
+    CosineAnnealingWarmRestarts
+  };
+  struct Name {
+    const char *name;
+    Kind kind;
+  };
+  static const Name classNames[];
+  static const Name shortNames[];
+
+  static llvm::Expected<Kind> parseKind(llvm::StringRef name);
+  llvm::Error setWarmUp(const LrScheduleOptions &options);
+  llvm::Error setDecay(const LrScheduleOptions &options);
+  llvm::Error setAnnealing(const LrScheduleOptions &options);
+  bool hasWarmUp() const;
+  double evaluate(double t) const;
+  double evaluateDecay(double t) const;
+  double evaluateWarmRestarts(double t) const;
+
+  Kind kind = Kind::Plain;
+  double base = 0;
+  double init = 0;
+  double end = 0;
+  double warmup = 0;
+  double total = 0;
+  double decay = 0;
+  double decayStart = 0;
+  double cycles = 0;
+  double power = 1;
+  double period = 1;
+  double periodFactor = 1;
+};
+
+} // namespace mf
+
+#endif // MF_DATA_LRSCHEDULE_H
