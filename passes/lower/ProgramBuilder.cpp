@@ -50,11 +50,16 @@ BufferType ProgramBuilder::getBufferType(Type tensor, ascend::Space space) {
   return BufferType::get(getContext(), cast<RankedTensorType>(tensor), space);
 }
 
+Operation *ProgramBuilder::declare(Operation *op) {
+  declarations.setInsertionPointAfter(op);
+  return op;
+}
+
 StringRef ProgramBuilder::getStream(StringRef name, ascend::StreamKind kind) {
   auto [entry, isNew] = declared.try_emplace(name, nullptr);
   if (isNew)
-    entry->second =
-        ascend::StreamOp::create(declarations, model.getLoc(), name, kind);
+    entry->second = declare(
+        ascend::StreamOp::create(declarations, model.getLoc(), name, kind));
   return entry->first();
 }
 
@@ -64,13 +69,13 @@ StaticOp ProgramBuilder::getStatic(StringRef name, BufferType type, Role role,
   auto [entry, isNew] = declared.try_emplace(name, nullptr);
   if (isNew) {
     Builder builder(getContext());
-    entry->second = StaticOp::create(
+    entry->second = declare(StaticOp::create(
         declarations, model.getLoc(), builder.getStringAttr(name),
         TypeAttr::get(type), ascend::RoleAttr::get(getContext(), role),
         of.empty() ? StringAttr() : builder.getStringAttr(of), init,
         tied.empty() ? FlatSymbolRefAttr()
                      : FlatSymbolRefAttr::get(getContext(), tied),
-        IntegerAttr());
+        IntegerAttr()));
   }
   return cast<StaticOp>(entry->second);
 }

@@ -69,6 +69,8 @@ public:
                                   mlir::FlatSymbolRefAttr layout = {});
 
 private:
+  /// Makes later declarations follow `op`.
+  mlir::Operation *declare(mlir::Operation *op);
   bool isTrainedHere(llvm::StringRef parameter) const {
     return trainedHere.contains(parameter);
   }
