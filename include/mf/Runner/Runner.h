@@ -1,0 +1,106 @@
+//===- Runner.h - Executes a program on emulated devices ------*- C++ -*-===//
+//
+// The embedded engine: every rank is a thread of this process with a device of
+// its own, an arena and host memory of exactly the planned sizes and a stream
+// for each that the program names. Results do not depend on the number of
+// threads.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_RUNNER_RUNNER_H
+#define MF_RUNNER_RUNNER_H
+
+#include "mf/Device/Stream.h"
+#include "mf/Program/Program.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/Error.h"
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mf::runner {
+
+struct RunnerOptions {
+  /// Threads that compute, in all; each rank has at least one. 0 takes as many
+  /// as the machine has.
+  int threads = 0;
+  /// Guards the ends of the memories, fills them with NaNs before the first
+  /// step and what is free with NaNs again, and notes how far they are used.
+  bool debugMemory = false;
+};
+
+/// What the host copies to the program before a step.
+struct StepInput {
+  /// Of all micro-batches: [micro_batches][micro_batch_size][sequence_length].
+  llvm::ArrayRef<int32_t> tokens;
+  llvm::ArrayRef<int32_t> labels;
+  float learningRate = 0;
+  /// Counts from 1.
+  int64_t stepNumber = 1;
+};
+
+/// What it reads back after the step.
+struct StepOutput {
+  /// Mean over the micro-batches; none if the program reports no loss.
+  std::optional<float> loss;
+  std::optional<float> globalNorm;
+};
+
+struct StreamUse {
+  std::string name;
+  StreamStatistics statistics;
+};
+
+/// Executes the steps of one program. The program must outlive it.
+class Runner {
+public:
+  /// Makes the kernels and the devices; statics are zero. Fails with a
+  /// LocatedError if a kernel cannot be made, and if memory is short.
+  static llvm::Expected<std::unique_ptr<Runner>>
+  create(const program::Program &program, const RunnerOptions &options);
+  ~Runner();
+  Runner(const Runner &) = delete;
+  Runner &operator=(const Runner &) = delete;
+
+  const program::Program &getProgram() const;
+
+  /// The bytes of static `number` of a rank. Not to be used during a step.
+  llvm::MutableArrayRef<uint8_t> getStatic(size_t rank, uint32_t number);
+
+  /// Runs `body(tile)` for tiles [0, tiles) on the threads of all ranks.
+  void parallelFor(int64_t tiles, llvm::function_ref<void(int64_t)> body);
+
+  /// Runs one step and waits for its end. `beforeUpdate`, if given, is called
+  /// when all gradients are summed and no parameter is changed yet. After a
+  /// failure of any rank all ranks stop, and no further step can be run; the
+  /// error is the first failure.
+  llvm::Expected<StepOutput>
+  runStep(const StepInput &input,
+          llvm::function_ref<llvm::Error()> beforeUpdate = nullptr);
+
+  /// What the streams of a rank did so far.
+  std::vector<StreamUse> getStreamUse(size_t rank) const;
+
+  /// With debugMemory: the end of the furthest byte that a rank used of its
+  /// arena, or host memory, so far.
+  int64_t getTouchedBytes(size_t rank, program::Space space) const;
+
+  /// With debugMemory: fails if memory next to an arena was written.
+  llvm::Error checkMemory() const;
+
+private:
+  class State;
+  explicit Runner(std::unique_ptr<State> state);
+  std::unique_ptr<State> state;
+};
+
+/// Position in the rank's step of the call that updates the parameters: the
+/// last call of a routine named "update" (and a number), else the last call;
+/// none if the step has no call.
+std::optional<uint32_t> findUpdate(const program::Rank &rank);
+
+} // namespace mf::runner
+
+#endif // MF_RUNNER_RUNNER_H

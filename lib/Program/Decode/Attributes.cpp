@@ -1,0 +1,173 @@
+//===- Attributes.cpp - Types and attributes of a program -----------------===//
+
+#include "Attributes.h"
+#include "dialects/mf/MfDialect.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace mf::program {
+
+static std::optional<DType> decodeElementType(Type type) {
+  if (type.isF32())
+    return DType::F32;
+  if (type.isBF16())
+    return DType::BF16;
+  if (type.isF16())
+    return DType::F16;
+  if (type.isInteger(32))
+    return DType::I32;
+  if (type.isInteger(64))
+    return DType::I64;
+  return std::nullopt;
+}
+
+FailureOr<BufferShape> decodeType(Operation *op, Type type) {
+  auto buffer = dyn_cast<ascend::BufferType>(type);
+  if (!buffer)
+    return op->emitError("expected a buffer, but got ") << type;
+  std::optional<DType> element =
+      decodeElementType(buffer.getTensor().getElementType());
+  if (!element)
+    return op->emitError("expected elements of f32, bf16, f16, i32 or i64, but "
+                         "got ")
+           << type;
+  BufferShape result;
+  result.shape.type = *element;
+  result.bytes = mf::getBytes(*element);
+  bool isEmpty = false;
+  for (int64_t extent : buffer.getTensor().getShape()) {
+    result.shape.dims.push_back(extent);
+    isEmpty |= extent == 0;
+    if (__builtin_mul_overflow(result.bytes, extent == 0 ? 1 : extent,
+                               &result.bytes) ||
+        result.bytes > maximumBytes)
+      return op->emitError("the buffer ") << type << " is too large";
+  }
+  if (isEmpty)
+    result.bytes = 0;
+  result.space =
+      buffer.getSpace() == ascend::Space::Hbm ? Space::Device : Space::Host;
+  return result;
+}
+
+static std::optional<std::vector<int64_t>> decodeIntegers(ArrayAttr array) {
+  std::vector<int64_t> values;
+  for (Attribute element : array) {
+    auto integer = dyn_cast<IntegerAttr>(element);
+    if (!integer || integer.getValue().getSignificantBits() > 64)
+      return std::nullopt;
+    values.push_back(integer.getValue().getSExtValue());
+  }
+  return values;
+}
+
+static std::optional<AttributeValue> decodeKernelValue(Attribute attribute) {
+  using Result = std::optional<AttributeValue>;
+  return llvm::TypeSwitch<Attribute, Result>(attribute)
+      .Case([](BoolAttr value) { return AttributeValue(value.getValue()); })
+      .Case([](IntegerAttr value) -> Result {
+        if (value.getValue().getSignificantBits() > 64)
+          return std::nullopt;
+        return AttributeValue(value.getValue().getSExtValue());
+      })
+      .Case([](FloatAttr value) {
+        return AttributeValue(value.getValueAsDouble());
+      })
+      .Case([](DenseI64ArrayAttr value) {
+        return AttributeValue(std::vector<int64_t>(value.asArrayRef()));
+      })
+      .Case([](ArrayAttr value) -> Result {
+        if (std::optional<std::vector<int64_t>> list = decodeIntegers(value))
+          return AttributeValue(std::move(*list));
+        return std::nullopt;
+      })
+      .Default([](Attribute) { return std::nullopt; });
+}
+
+FailureOr<AttributeMap> decodeKernelAttributes(Operation *op,
+                                               DictionaryAttr attributes) {
+  AttributeMap result;
+  for (NamedAttribute named : attributes) {
+    std::optional<AttributeValue> value = decodeKernelValue(named.getValue());
+    if (!value)
+      return op->emitError("kernel attribute '")
+             << named.getName().getValue()
+             << "': expected a boolean, an integer, a float or a list of "
+                "integers, but got "
+             << named.getValue();
+    result.emplace(named.getName().str(), std::move(*value));
+  }
+  return result;
+}
+
+static InitialValue::Kind decodeInitKind(ir::InitKind kind) {
+  switch (kind) {
+  case ir::InitKind::Zeros:
+    return InitialValue::Kind::Zeros;
+  case ir::InitKind::Ones:
+    return InitialValue::Kind::Ones;
+  case ir::InitKind::Normal:
+    return InitialValue::Kind::Normal;
+  case ir::InitKind::RotaryCos:
+    return InitialValue::Kind::RotaryCos;
+  case ir::InitKind::RotarySin:
+    return InitialValue::Kind::RotarySin;
+  case ir::InitKind::CausalMask:
+    return InitialValue::Kind::CausalMask;
+  case ir::InitKind::Constant:
+    return InitialValue::Kind::Constant;
+  }
+  llvm_unreachable("covered switch");
+}
+
+FailureOr<InitialValue> decodeInitialValue(Operation *op, Attribute attribute) {
+  auto init = dyn_cast<ir::InitAttr>(attribute);
+  if (!init)
+    return op->emitError("expected #mf.init as initial value, but got ")
+           << attribute;
+  InitialValue result;
+  result.kind = decodeInitKind(init.getKind());
+  result.value = init.getValue().convertToDouble();
+  result.scale = init.getScale().convertToDouble();
+  return result;
+}
+
+static std::optional<ScheduleValue> decodeScheduleValue(Attribute attribute) {
+  using Result = std::optional<ScheduleValue>;
+  return llvm::TypeSwitch<Attribute, Result>(attribute)
+      .Case([](BoolAttr value) { return ScheduleValue(value.getValue()); })
+      .Case([](IntegerAttr value) -> Result {
+        if (value.getValue().getSignificantBits() > 64)
+          return std::nullopt;
+        return ScheduleValue(value.getValue().getSExtValue());
+      })
+      .Case([](FloatAttr value) {
+        return ScheduleValue(value.getValueAsDouble());
+      })
+      .Case([](StringAttr value) { return ScheduleValue(value.str()); })
+      .Default([](Attribute) { return std::nullopt; });
+}
+
+FailureOr<LrSchedule> decodeLrSchedule(Operation *op,
+                                       DictionaryAttr attribute) {
+  LrSchedule schedule;
+  for (NamedAttribute named : attribute) {
+    std::optional<ScheduleValue> value = decodeScheduleValue(named.getValue());
+    if (!value)
+      return op->emitError("lr_schedule: '")
+             << named.getName().getValue()
+             << "': expected a boolean, a number or a string, but got "
+             << named.getValue();
+    auto *type = std::get_if<std::string>(&*value);
+    if (named.getName() == "type" && type)
+      schedule.type = std::move(*type);
+    else
+      schedule.parameters.emplace(named.getName().str(), std::move(*value));
+  }
+  if (schedule.type.empty())
+    return op->emitError("lr_schedule has no 'type'");
+  return schedule;
+}
+
+} // namespace mf::program

@@ -1,0 +1,44 @@
+//===- Attributes.h - Types and attributes of a program --------*- C++ -*-===//
+
+#ifndef MF_LIB_PROGRAM_DECODE_ATTRIBUTES_H
+#define MF_LIB_PROGRAM_DECODE_ATTRIBUTES_H
+
+#include "dialects/ascend/AscendDialect.h"
+#include "mf/Program/Program.h"
+
+namespace mf::program {
+
+/// Bytes of any single buffer, arena or host memory stay below this, so that
+/// sums of a few of them cannot overflow.
+constexpr int64_t maximumBytes = int64_t{1} << 56;
+
+/// AscendCL wants addresses that are multiples of this; frames and scratch
+/// memory begin at one.
+constexpr int64_t addressAlignment = 64;
+
+/// What a buffer type says.
+struct BufferShape {
+  TensorShape shape;
+  int64_t bytes = 0;
+  Space space = Space::Device;
+};
+
+/// Reports at `op` an element type no kernel computes with, and a size beyond
+/// `maximumBytes`.
+mlir::FailureOr<BufferShape> decodeType(mlir::Operation *op, mlir::Type type);
+
+/// Attributes of a launch. Reports values that are no boolean, integer, float
+/// or list of integers.
+mlir::FailureOr<AttributeMap>
+decodeKernelAttributes(mlir::Operation *op, mlir::DictionaryAttr attributes);
+
+/// The `init` of a static: an `#mf.init`.
+mlir::FailureOr<InitialValue> decodeInitialValue(mlir::Operation *op,
+                                                 mlir::Attribute attribute);
+
+mlir::FailureOr<LrSchedule> decodeLrSchedule(mlir::Operation *op,
+                                             mlir::DictionaryAttr attribute);
+
+} // namespace mf::program
+
+#endif // MF_LIB_PROGRAM_DECODE_ATTRIBUTES_H

@@ -1,0 +1,151 @@
+//===- BufferOps.cpp - Decoding of operations that denote memory ----------===//
+
+#include "ListDecoder.h"
+
+using namespace mlir;
+
+namespace mf::program {
+
+LogicalResult ListDecoder::decode(ascend::GlobalOp op) {
+  auto found = context.statics.find(op.getBuffer());
+  if (found == context.statics.end())
+    return op.emitError("unknown static buffer ") << op.getBufferAttr();
+  const Static &target = context.rank.statics[found->second];
+  FailureOr<BufferShape> type = decodeType(op, op.getType());
+  if (failed(type))
+    return failure();
+  if (type->shape != target.shape || type->space != target.space)
+    return op.emitError("its type is not that of the static buffer ")
+           << op.getBufferAttr();
+  Buffer buffer;
+  buffer.kind = BufferKind::Static;
+  buffer.index = found->second;
+  buffer.shape = target.shape;
+  buffer.bytes = target.bytes;
+  buffer.space = target.space;
+  buffer.address = {target.space == Space::Device ? Base::Device : Base::Host,
+                    0, target.offset};
+  buffer.name = getName(target.role).str() + " '" +
+                (target.of.empty() ? target.name : target.of) + "'";
+  defineBuffer(op.getResult(), std::move(buffer));
+  return success();
+}
+
+LogicalResult ListDecoder::decode(ascend::AllocOp op) {
+  FailureOr<BufferShape> type = decodeType(op, op.getType());
+  if (failed(type))
+    return failure();
+  if (type->space != Space::Device)
+    return op.emitError("expected a buffer in device memory");
+  if (!op.getRegion())
+    return checkOffset(op, std::nullopt, 0, 1, 0, "");
+  const bool inFrame = *op.getRegion() == ascend::Region::Frame;
+  if (inFrame && !routine->layout)
+    return op.emitError("lies in a frame, but its routine has none");
+  const int64_t capacity = inFrame
+                               ? context.rank.layouts[*routine->layout].bytes
+                               : context.rank.arenaBytes;
+  if (failed(checkOffset(op, op.getOffset(), type->bytes,
+                         mf::getBytes(type->shape.type), capacity,
+                         inFrame ? "the frame" : "the arena")))
+    return failure();
+  const int64_t offset = *op.getOffset();
+  Buffer buffer;
+  buffer.kind = BufferKind::Temporary;
+  buffer.index = numTemporaries++;
+  buffer.shape = type->shape;
+  buffer.bytes = type->bytes;
+  buffer.address = {inFrame ? Base::Frame : Base::Scratch, 0, offset};
+  if (!inFrame)
+    routine->scratchBytes =
+        std::max(routine->scratchBytes, offset + type->bytes);
+  defineBuffer(op.getResult(), std::move(buffer));
+  return success();
+}
+
+LogicalResult ListDecoder::decode(ascend::SlotOp op) {
+  if (!routine->layout)
+    return op.emitError("is in a routine without a frame");
+  const FrameLayout &layout = context.rank.layouts[*routine->layout];
+  if (op.getIndex() >= layout.slots.size())
+    return op.emitError("slot ")
+           << static_cast<int64_t>(op.getIndex())
+           << " does not exist: the frame '" << layout.name << "' has "
+           << layout.slots.size();
+  const Slot &slot = layout.slots[op.getIndex()];
+  FailureOr<BufferShape> type = decodeType(op, op.getType());
+  if (failed(type))
+    return failure();
+  if (type->shape != slot.shape || type->space != Space::Device)
+    return op.emitError("its type is not that of slot ")
+           << op.getIndex() << " of the frame '" << layout.name << "'";
+  Buffer buffer;
+  buffer.kind = BufferKind::Slot;
+  buffer.index = op.getIndex();
+  buffer.shape = slot.shape;
+  buffer.bytes = slot.bytes;
+  buffer.address = {Base::Frame, 0, slot.offset};
+  buffer.name = "residual '" + slot.name + "'";
+  defineBuffer(op.getResult(), std::move(buffer));
+  return success();
+}
+
+LogicalResult ListDecoder::decode(ascend::ViewOp op) {
+  FailureOr<Operand> source = getOperand(op, op.getSource());
+  FailureOr<BufferShape> type = decodeType(op, op.getType());
+  if (failed(source) || failed(type))
+    return failure();
+  const Buffer &buffer = list.buffers[source->buffer];
+  const int64_t begin = op.getByteOffset();
+  if (type->space != buffer.space || begin < 0 || begin > source->bytes ||
+      type->bytes > source->bytes - begin)
+    return op.emitError("reaches outside of the buffer it views");
+  if (begin % mf::getBytes(type->shape.type) != 0)
+    return op.emitError("byte_offset ")
+           << begin << " is not a multiple of the element size";
+  operands[op.getResult()] = {source->buffer, source->offset + begin,
+                              type->bytes, type->shape};
+  return success();
+}
+
+LogicalResult ListDecoder::decode(ascend::MessageOp op) {
+  FailureOr<BufferShape> type = decodeType(op, op.getType());
+  if (failed(type))
+    return failure();
+  const bool onDevice = type->space == Space::Device;
+  if (failed(checkOffset(op, op.getOffset(), type->bytes,
+                         mf::getBytes(type->shape.type),
+                         context.getCapacity(type->space),
+                         onDevice ? "the arena" : "host memory")))
+    return failure();
+  Buffer buffer;
+  const int64_t offset = *op.getOffset();
+  buffer.kind = BufferKind::Message;
+  buffer.index = numMessages++;
+  buffer.shape = type->shape;
+  buffer.bytes = type->bytes;
+  buffer.space = type->space;
+  buffer.address = {onDevice ? Base::Device : Base::Host, 0, offset};
+  buffer.name = "message " + std::to_string(buffer.index);
+  defineBuffer(op.getResult(), std::move(buffer));
+  return success();
+}
+
+LogicalResult ListDecoder::decode(ascend::FrameOp op) {
+  auto found = context.layouts.find(op.getLayout());
+  if (found == context.layouts.end())
+    return op.emitError("unknown frame layout ") << op.getLayoutAttr();
+  if (cast<ascend::FrameType>(op.getType()).getLayout() != op.getLayoutAttr())
+    return op.emitError("its type is not a frame of ") << op.getLayoutAttr();
+  if (failed(checkOffset(
+          op, op.getOffset(), context.rank.layouts[found->second].bytes,
+          addressAlignment, context.rank.arenaBytes, "the arena")))
+    return failure();
+  frames[op.getResult()] = context.rank.frames.size();
+  context.rank.frames.push_back(
+      {found->second, static_cast<int64_t>(op.getMicroBatch()),
+       static_cast<int64_t>(*op.getOffset()), location});
+  return success();
+}
+
+} // namespace mf::program

@@ -1,0 +1,158 @@
+//===- InstructionOps.cpp - Decoding of what the host issues --------------===//
+
+#include "ListDecoder.h"
+
+using namespace mlir;
+
+namespace mf::program {
+
+LogicalResult ListDecoder::decode(ascend::LaunchOp op) {
+  Launch launch;
+  FailureOr<std::vector<Operand>> inputs =
+      getOperands(op, op.getInputs(), /*onDevice=*/true);
+  FailureOr<std::vector<Operand>> outputs =
+      getOperands(op, op.getOutputs(), /*onDevice=*/true);
+  if (failed(inputs) || failed(outputs))
+    return failure();
+  FailureOr<uint32_t> kernel = state.getKernel(op, location, *inputs, *outputs);
+  if (failed(kernel))
+    return failure();
+  launch.kernel = *kernel;
+  launch.inputs = std::move(*inputs);
+  launch.outputs = std::move(*outputs);
+  launch.cell = op.getCell().value_or("").str();
+  launch.flops = op.getFlops();
+  addInstruction(std::move(launch));
+  return success();
+}
+
+LogicalResult ListDecoder::decode(ascend::CallOp op) {
+  auto found = context.routines.find(op.getRoutine());
+  if (found == context.routines.end())
+    return op.emitError("unknown routine ") << op.getRoutineAttr();
+  const Routine &callee = context.rank.routines[found->second];
+  FailureOr<std::vector<Operand>> arguments =
+      getOperands(op, op.getBuffers(), /*onDevice=*/false);
+  if (failed(arguments))
+    return failure();
+  Call call;
+  call.routine = found->second;
+  call.arguments = std::move(*arguments);
+  if (call.arguments.size() != callee.numArguments)
+    return op.emitError("expected ")
+           << callee.numArguments << " buffers, but got "
+           << call.arguments.size();
+  if (op.getFrame()) {
+    auto frame = frames.find(op.getFrame());
+    if (frame == frames.end() || !callee.layout ||
+        context.rank.frames[frame->second].layout != *callee.layout)
+      return op.emitError("its frame is not one of the routine's layout");
+    call.frame = frame->second;
+  } else if (callee.layout) {
+    return op.emitError("expected a frame of '")
+           << context.rank.layouts[*callee.layout].name << "'";
+  }
+  if (callee.scratchBytes > 0 || op.getScratchOffset())
+    if (failed(checkOffset(op, op.getScratchOffset(), callee.scratchBytes,
+                           addressAlignment, context.rank.arenaBytes,
+                           "the arena")))
+      return failure();
+  call.scratchOffset = op.getScratchOffset();
+  call.microBatch = op.getMicroBatch();
+  addInstruction(std::move(call));
+  return success();
+}
+
+LogicalResult ListDecoder::decode(ascend::RecordOp op) {
+  FailureOr<uint32_t> stream = getStream(op, op.getStreamAttr());
+  if (failed(stream))
+    return failure();
+  events[op.getEvent()] = list.numEvents;
+  addInstruction(Record{*stream, list.numEvents++});
+  return success();
+}
+
+LogicalResult ListDecoder::decode(ascend::WaitOp op) {
+  FailureOr<uint32_t> stream = getStream(op, op.getStreamAttr());
+  if (failed(stream))
+    return failure();
+  FailureOr<uint32_t> event = getEvent(op, op.getEvent());
+  if (failed(event))
+    return failure();
+  addInstruction(Wait{*stream, *event});
+  return success();
+}
+
+LogicalResult ListDecoder::decode(ascend::CopyOp op) {
+  FailureOr<uint32_t> stream = getStream(op, op.getStreamAttr());
+  FailureOr<Operand> source = getOperand(op, op.getSource());
+  FailureOr<Operand> target = getOperand(op, op.getTarget());
+  if (failed(stream) || failed(source) || failed(target))
+    return failure();
+  if (source->bytes != target->bytes)
+    return op.emitError("expected buffers of one size, but got ")
+           << source->bytes << " and " << target->bytes << " bytes";
+  addInstruction(Copy{*stream, std::move(*source), std::move(*target)});
+  return success();
+}
+
+LogicalResult ListDecoder::decodeTransfer(Operation *op, Value buffer,
+                                          FlatSymbolRefAttr streamName,
+                                          llvm::StringRef channel, int64_t peer,
+                                          bool isSend) {
+  FailureOr<uint32_t> stream = getStream(op, streamName);
+  FailureOr<Operand> operand = getDeviceOperand(op, buffer);
+  if (failed(stream) || failed(operand))
+    return failure();
+  if (peer < 0 || peer >= context.numRanks || peer == context.number)
+    return op->emitError("expected another rank of ")
+           << context.numRanks << " as peer of rank " << context.number
+           << ", but got " << peer;
+  const int64_t sender = isSend ? context.number : peer;
+  const int64_t receiver = isSend ? peer : context.number;
+  Transfer transfer;
+  transfer.stream = *stream;
+  transfer.channel =
+      state.getChannel(channel, /*isAllReduce=*/false, {sender, receiver});
+  transfer.buffer = std::move(*operand);
+  transfer.isSend = isSend;
+  addInstruction(std::move(transfer));
+  return success();
+}
+
+LogicalResult ListDecoder::decode(ascend::SendOp op) {
+  return decodeTransfer(op, op.getBuffer(), op.getStreamAttr(), op.getChannel(),
+                        op.getPeer(), /*isSend=*/true);
+}
+
+LogicalResult ListDecoder::decode(ascend::ReceiveOp op) {
+  return decodeTransfer(op, op.getBuffer(), op.getStreamAttr(), op.getChannel(),
+                        op.getPeer(), /*isSend=*/false);
+}
+
+LogicalResult ListDecoder::decode(ascend::AllReduceOp op) {
+  FailureOr<uint32_t> stream = getStream(op, op.getStreamAttr());
+  FailureOr<Operand> operand = getDeviceOperand(op, op.getBuffer());
+  if (failed(stream) || failed(operand))
+    return failure();
+  std::vector<int64_t> ranks;
+  for (Attribute rank : op.getRanks()) {
+    const int64_t number = cast<IntegerAttr>(rank).getInt();
+    if (number < 0 || number >= context.numRanks ||
+        llvm::is_contained(ranks, number))
+      return op.emitError("expected different ranks of ")
+             << context.numRanks << ", but got " << op.getRanks();
+    ranks.push_back(number);
+  }
+  if (!llvm::is_contained(ranks, context.number))
+    return op.emitError("does not include rank ") << context.number;
+  AllReduce reduce;
+  reduce.stream = *stream;
+  reduce.channel =
+      state.getChannel(op.getChannel(), /*isAllReduce=*/true, ranks);
+  reduce.buffer = std::move(*operand);
+  addInstruction(std::move(reduce));
+  return success();
+}
+
+} // namespace mf::program

@@ -1,0 +1,216 @@
+//===- StepWalker.cpp - The step with its calls expanded ------------------===//
+
+#include "StepWalker.h"
+#include <algorithm>
+
+namespace mf::program {
+
+/// How many buffers of one kind a list declares.
+static uint64_t countBuffers(const InstructionList &list, BufferKind kind) {
+  uint64_t count = 0;
+  for (const Buffer &buffer : list.buffers)
+    if (buffer.kind == kind)
+      count = std::max<uint64_t>(count, buffer.index + 1);
+  return count;
+}
+
+InstanceTable::InstanceTable(const Rank &rank) : rank(rank) {
+  firstMessage = rank.statics.size();
+  numInstances = firstMessage + countBuffers(rank.step, BufferKind::Message);
+  for (const Frame &frame : rank.frames) {
+    frameSlots.push_back(numInstances);
+    numInstances += rank.layouts[frame.layout].slots.size();
+  }
+  firstTemporary = numInstances;
+  std::vector<uint64_t> temporaries;
+  temporaries.reserve(rank.routines.size());
+  for (const Routine &routine : rank.routines)
+    temporaries.push_back(countBuffers(routine.body, BufferKind::Temporary));
+  for (uint32_t i = 0; i < rank.step.instructions.size(); ++i)
+    if (const auto *call =
+            std::get_if<Call>(&rank.step.instructions[i].action)) {
+      callTemporaries.push_back({i, numInstances});
+      numInstances += temporaries[call->routine];
+    }
+}
+
+uint64_t InstanceTable::getFirstTemporary(uint32_t callPosition) const {
+  auto found =
+      std::lower_bound(callTemporaries.begin(), callTemporaries.end(),
+                       callPosition, [](const auto &entry, uint32_t position) {
+                         return entry.first < position;
+                       });
+  return found->second;
+}
+
+InstanceTable::Origin InstanceTable::getOrigin(uint64_t instance) const {
+  Origin origin;
+  if (instance < firstMessage) {
+    origin.index = instance;
+  } else if (instance < firstTemporary &&
+             (frameSlots.empty() || instance < frameSlots.front())) {
+    origin.kind = BufferKind::Message;
+    origin.index = instance - firstMessage;
+  } else if (instance < firstTemporary) {
+    origin.kind = BufferKind::Slot;
+    auto next =
+        std::upper_bound(frameSlots.begin(), frameSlots.end(), instance);
+    origin.frame = next - frameSlots.begin() - 1;
+    origin.index = instance - frameSlots[origin.frame];
+  } else {
+    origin.kind = BufferKind::Temporary;
+    auto next = std::upper_bound(
+        callTemporaries.begin(), callTemporaries.end(), instance,
+        [](uint64_t id, const auto &entry) { return id < entry.second; });
+    --next;
+    origin.callPosition = next->first;
+    origin.index = instance - next->second;
+  }
+  return origin;
+}
+
+const Buffer &InstanceTable::findBuffer(const InstructionList &list,
+                                        BufferKind kind, uint32_t index) const {
+  return *std::find_if(list.buffers.begin(), list.buffers.end(),
+                       [&](const Buffer &buffer) {
+                         return buffer.kind == kind && buffer.index == index;
+                       });
+}
+
+Access InstanceTable::getMemory(uint64_t instance) const {
+  const Origin origin = getOrigin(instance);
+  switch (origin.kind) {
+  case BufferKind::Static: {
+    const Static &buffer = rank.statics[origin.index];
+    return {buffer.space, buffer.offset, buffer.bytes, instance};
+  }
+  case BufferKind::Slot: {
+    const Frame &frame = rank.frames[origin.frame];
+    const Slot &slot = rank.layouts[frame.layout].slots[origin.index];
+    return {Space::Device, frame.offset + slot.offset, slot.bytes, instance};
+  }
+  case BufferKind::Temporary: {
+    const auto &call =
+        std::get<Call>(rank.step.instructions[origin.callPosition].action);
+    const Buffer &buffer = findBuffer(rank.routines[call.routine].body,
+                                      BufferKind::Temporary, origin.index);
+    const int64_t base = buffer.address.base == Base::Frame
+                             ? rank.frames[*call.frame].offset
+                             : *call.scratchOffset;
+    return {Space::Device, base + buffer.address.offset, buffer.bytes,
+            instance};
+  }
+  case BufferKind::Message:
+  case BufferKind::Argument:
+    break;
+  }
+  const Buffer &buffer =
+      findBuffer(rank.step, BufferKind::Message, origin.index);
+  return {buffer.space, buffer.address.offset, buffer.bytes, instance};
+}
+
+static std::string getFrameSuffix(const Frame &frame) {
+  return " of micro-batch " + std::to_string(frame.microBatch);
+}
+
+std::string InstanceTable::getName(uint64_t instance) const {
+  const Origin origin = getOrigin(instance);
+  switch (origin.kind) {
+  case BufferKind::Static: {
+    const Static &buffer = rank.statics[origin.index];
+    return program::getName(buffer.role).str() + " '" +
+           (buffer.of.empty() ? buffer.name : buffer.of) + "'";
+  }
+  case BufferKind::Slot: {
+    const Frame &frame = rank.frames[origin.frame];
+    return "residual '" + rank.layouts[frame.layout].slots[origin.index].name +
+           "'" + getFrameSuffix(frame);
+  }
+  case BufferKind::Temporary: {
+    const auto &call =
+        std::get<Call>(rank.step.instructions[origin.callPosition].action);
+    return findBuffer(rank.routines[call.routine].body, BufferKind::Temporary,
+                      origin.index)
+        .name;
+  }
+  case BufferKind::Message:
+  case BufferKind::Argument:
+    break;
+  }
+  return findBuffer(rank.step, BufferKind::Message, origin.index).name;
+}
+
+Scope StepWalker::enter(uint32_t position) const {
+  const auto &call = std::get<Call>(rank.step.instructions[position].action);
+  Scope scope;
+  scope.call = &call;
+  scope.callPosition = position;
+  scope.list = &rank.routines[call.routine].body;
+  scope.scratchOffset = call.scratchOffset.value_or(0);
+  scope.firstTemporary = table.getFirstTemporary(position);
+  if (call.frame) {
+    scope.frameOffset = rank.frames[*call.frame].offset;
+    scope.firstSlot = table.getFirstSlot(*call.frame);
+  }
+  scope.arguments.reserve(call.arguments.size());
+  for (const Operand &argument : call.arguments)
+    scope.arguments.push_back(resolve(step, argument));
+  return scope;
+}
+
+Access StepWalker::resolve(const Scope &scope, const Operand &operand) const {
+  const Buffer &buffer = scope.list->buffers[operand.buffer];
+  Access access;
+  access.space = buffer.space;
+  access.bytes = operand.bytes;
+  access.offset = buffer.address.offset + operand.offset;
+  switch (buffer.address.base) {
+  case Base::Device:
+  case Base::Host:
+    break;
+  case Base::Frame:
+    access.offset += scope.frameOffset;
+    break;
+  case Base::Scratch:
+    access.offset += scope.scratchOffset;
+    break;
+  case Base::Argument:
+    access.offset += scope.arguments[buffer.address.argument].offset;
+    break;
+  }
+  switch (buffer.kind) {
+  case BufferKind::Static:
+    access.instance = table.getStatic(buffer.index);
+    break;
+  case BufferKind::Message:
+    access.instance = table.getMessage(buffer.index);
+    break;
+  case BufferKind::Slot:
+    access.instance = scope.firstSlot + buffer.index;
+    break;
+  case BufferKind::Temporary:
+    access.instance = scope.firstTemporary + buffer.index;
+    break;
+  case BufferKind::Argument:
+    access.instance = scope.arguments[buffer.index].instance;
+    break;
+  }
+  return access;
+}
+
+std::optional<uint32_t> getStream(const Rank &rank,
+                                  const Instruction &instruction) {
+  return std::visit(
+      [&](const auto &action) -> std::optional<uint32_t> {
+        using Action = std::decay_t<decltype(action)>;
+        if constexpr (std::is_same_v<Action, Launch>)
+          return rank.computeStream;
+        else if constexpr (std::is_same_v<Action, Call>)
+          return std::nullopt;
+        else
+          return action.stream;
+      },
+      instruction.action);
+}
+
+} // namespace mf::program

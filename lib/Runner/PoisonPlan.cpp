@@ -1,0 +1,26 @@
+//===- PoisonPlan.cpp - What to poison after which instruction ------------===//
+
+#include "PoisonPlan.h"
+#include "mf/Program/Liveness.h"
+
+using namespace mf::program;
+
+namespace mf::runner {
+
+PoisonPlan::PoisonPlan(const Program &program, const Rank &rank) {
+  for (const Lifetime &lifetime : computeLifetimes(program, rank))
+    if (lifetime.kind != BufferKind::Static &&
+        lifetime.space == Space::Device && lifetime.onlyCompute)
+      ranges[{lifetime.last.position, lifetime.last.instruction}].push_back(
+          {lifetime.offset, lifetime.bytes});
+}
+
+llvm::ArrayRef<PoisonPlan::Range>
+PoisonPlan::getRanges(uint32_t position, uint32_t instruction) const {
+  auto found = ranges.find({position, instruction});
+  if (found == ranges.end())
+    return {};
+  return found->second;
+}
+
+} // namespace mf::runner

@@ -1,0 +1,34 @@
+//===- PoisonPlan.h - What to poison after which instruction ---*- C++ -*-===//
+
+#ifndef MF_LIB_RUNNER_POISONPLAN_H
+#define MF_LIB_RUNNER_POISONPLAN_H
+
+#include "mf/Program/Program.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <map>
+
+namespace mf::runner {
+
+/// Device memory that the compute stream used last when an instruction ends,
+/// and that nobody may read again. Buffers that other streams use are left out:
+/// the compute stream may be ahead of those.
+class PoisonPlan {
+public:
+  struct Range {
+    int64_t offset = 0;
+    int64_t bytes = 0;
+  };
+
+  PoisonPlan(const program::Program &program, const program::Rank &rank);
+
+  /// `position` in the step, and in the routine that is called there (else 0).
+  llvm::ArrayRef<Range> getRanges(uint32_t position,
+                                  uint32_t instruction) const;
+
+private:
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<Range>> ranges;
+};
+
+} // namespace mf::runner
+
+#endif // MF_LIB_RUNNER_POISONPLAN_H
