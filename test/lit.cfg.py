@@ -1,0 +1,59 @@
+# lit configuration: the tests of dialects, passes and tools.
+#
+# Every `mf-opt` in a RUN line also runs with --verify-roundtrip: its input,
+# printed and parsed again as text and as bytecode, must be the same IR.
+# `%mf-opt` is the bare program.
+
+import os
+import subprocess
+
+import lit.formats
+import lit.util
+
+config.name = "mf"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test", ".py"]
+config.excludes = ["Inputs", "data", "unit", "lit.cfg.py"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.mf_build_root, "test")
+
+# Ours first, then MLIR's: FileCheck, not, split-file, mlir-opt.
+config.environment["PATH"] = os.pathsep.join(
+    [config.mf_tools_dir, config.llvm_tools_dir, config.environment["PATH"]]
+)
+config.environment["FILECHECK_OPTS"] = "-enable-var-scope"
+if config.mf_sanitize:
+    # libMLIR's allocator poisons by hand and is not instrumented itself.
+    config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0"
+for name in ("CI", "LSAN_OPTIONS", "UBSAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+# A tool's name stands alone: not part of a path, an option or a file name.
+def stand_alone(name):
+    return r"(?<![-\w%./])" + name + r"(?![-\w./])"
+
+
+mf_opt = os.path.join(config.mf_tools_dir, "mf-opt")
+config.substitutions += [
+    ("%mf-opt", mf_opt),
+    (stand_alone("mf-opt"), mf_opt + " --verify-roundtrip"),
+    ("%python", config.python),
+    ("%test-data", os.path.join(config.test_source_root, "data")),
+    ("%examples", os.path.join(config.mf_source_root, "examples")),
+    ("%mf-source", config.mf_source_root),
+    ("%mf-build", config.mf_build_root),
+    ("%mf-plugin", config.mf_plugin),
+]
+
+
+def has_python_module(module):
+    check = "import importlib.util, sys; sys.exit(importlib.util.find_spec(%r) is None)"
+    return subprocess.run([config.python, "-c", check % module]).returncode == 0
+
+
+for module in ("torch", "numpy"):
+    if has_python_module(module):
+        config.available_features.add(module)
+if config.mf_sanitize:
+    config.available_features.add("sanitize")
