@@ -221,4 +221,22 @@ def PlanMemory : Pass<"ascend-plan-memory", "::mf::ascend::ProgramOp"> {
   let dependentDialects = ["::mf::ascend::AscendDialect"];
 }
 
+def PrintMemory : Pass<"ascend-print-memory", "::mf::ascend::ProgramOp"> {
+  let summary = "Print what a planned program spends memory on";
+  let description = [{
+    Prints, per program, the arena and its lower bound, bytes of static buffers
+    by role, and the residuals that one micro-batch keeps per layer. Changes
+    nothing.
+
+    ```mlir
+    ascend.program @stage0 rank 0 of 1 attributes {arena_bytes = 61963264, ...}
+    // prints
+    // stage 0: arena 61963264 bytes, max-live 61961216 bytes
+    //   parameter            12345678
+    //   residuals of one micro-batch
+    //     layers.0             524288
+    ```
+  }];
+}
+
 #endif // MF_PASSES_TD

@@ -184,7 +184,7 @@ def Ascend_LaunchOp : Ascend_Op<"launch", [AttrSizedOperandSegments]> {
                        DefaultValuedAttr<I64Attr, "0">:$flops);
   let assemblyFormat = [{
     $kernel `(` $inputs `)` `->` `(` $outputs `)` $kernel_attributes (`cell` $cell^)?
-    (`flops` $flops^)? attr-dict `:` type($inputs) `to` type($outputs)
+    (`flops` $flops^)? attr-dict `:` functional-type($inputs, $outputs)
   }];
 }
 
@@ -215,7 +215,7 @@ def Ascend_CallOp : Ascend_Op<"call", [
   let assemblyFormat = [{
     $routine `(` $buffers `)` (`frame` $frame^ `:` type($frame))?
     (`micro_batch` $micro_batch^)? (`scratch` `at` $scratch_offset^)? attr-dict
-    `:` type($buffers)
+    `:` functional-type($buffers, results)
   }];
 }
 

@@ -1,5 +1,6 @@
 //===- InsertRecompute.cpp - Clone marked operators into backward ---------===//
 
+#include "dialects/mf/CellName.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
@@ -153,14 +154,6 @@ void CloneInserter::run() {
   }
 }
 
-/// `layers.3` of `layers.3.attention.wq.matmul`, the first name otherwise.
-StringRef getLayerName(StringRef cell) {
-  size_t end = cell.find('.');
-  if (cell.take_front(end) == "layers" && end != StringRef::npos)
-    end = cell.find('.', end + 1);
-  return cell.take_front(end);
-}
-
 /// One remark per layer: what runs again and what need not be kept for it.
 void emitRemarks(ChunkOp chunk, const ForwardGraph &graph,
                  const RecomputePlan &plan) {
@@ -171,7 +164,7 @@ void emitRemarks(ChunkOp chunk, const ForwardGraph &graph,
   llvm::MapVector<StringRef, LayerTotals> layers;
   for (int64_t index : plan.clones) {
     const ForwardOperator &op = graph.operators[index];
-    LayerTotals &totals = layers[getLayerName(op.name)];
+    LayerTotals &totals = layers[getLayerOfCell(op.name)];
     ++totals.operators;
     totals.bytes += op.isFree ? 0 : op.readBytes;
     totals.flops += op.flops;

@@ -1,0 +1,21 @@
+//===- CellName.h - Places in the Cell tree --------------------*- C++ -*-===//
+
+#ifndef MF_DIALECTS_MF_CELLNAME_H
+#define MF_DIALECTS_MF_CELLNAME_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace mf::ir {
+
+/// The layer that an operator of a chunk belongs to: `layers.3` of
+/// `layers.3.attention.wq.matmul`, the first name of any other.
+inline llvm::StringRef getLayerOfCell(llvm::StringRef cell) {
+  size_t end = cell.find('.');
+  if (cell.take_front(end) == "layers" && end != llvm::StringRef::npos)
+    end = cell.find('.', end + 1);
+  return cell.take_front(end);
+}
+
+} // namespace mf::ir
+
+#endif // MF_DIALECTS_MF_CELLNAME_H

@@ -1,0 +1,72 @@
+//===- PrintMemory.cpp - What a planned program spends memory on ----------===//
+
+#include "dialects/mf/CellName.h"
+#include "passes/Passes.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/Format.h"
+
+namespace mf::passes {
+#define GEN_PASS_DEF_PRINTMEMORY
+#include "passes/Passes.h.inc"
+} // namespace mf::passes
+
+using namespace mlir;
+using namespace mf;
+
+namespace {
+
+void printRow(raw_ostream &os, unsigned indent, StringRef name, int64_t bytes) {
+  os.indent(indent) << left_justify(name, 24 - indent)
+                    << llvm::format("%16lld\n", static_cast<long long>(bytes));
+}
+
+void printStatics(ascend::ProgramOp program, raw_ostream &os) {
+  llvm::MapVector<ascend::Role, int64_t> roles;
+  for (auto buffer : program.getBody().getOps<ascend::StaticOp>()) {
+    auto type = cast<ascend::BufferType>(buffer.getType());
+    if (type.getSpace() == ascend::Space::Hbm)
+      roles[buffer.getRole()] += type.getBytes();
+  }
+  for (auto [role, bytes] : roles)
+    printRow(os, 2, ascend::stringifyRole(role), bytes);
+}
+
+void printResiduals(ascend::FrameLayoutOp layout, raw_ostream &os) {
+  llvm::MapVector<StringRef, int64_t> layers;
+  int64_t total = 0;
+  for (auto [type, name] :
+       llvm::zip(layout.getTypes().getAsValueRange<TypeAttr>(),
+                 layout.getNames().getAsValueRange<StringAttr>())) {
+    int64_t bytes = cast<ascend::BufferType>(type).getBytes();
+    layers[ir::getLayerOfCell(name)] += bytes;
+    total += bytes;
+  }
+  os << "  " << layout.getSymName() << " of one micro-batch\n";
+  for (auto &[layer, bytes] : layers)
+    printRow(os, 4, layer, bytes);
+  printRow(os, 4, "total", total);
+}
+
+struct PrintMemoryPass : mf::passes::impl::PrintMemoryBase<PrintMemoryPass> {
+  void runOnOperation() override {
+    ascend::ProgramOp program = getOperation();
+    if (!program.getArenaBytes() || !program.getMaxLiveBytes()) {
+      program.emitOpError("has no memory plan; run ascend-plan-memory first");
+      return signalPassFailure();
+    }
+    // Programs are printed by several threads: one write each.
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << "stage " << program.getRank() << ": arena "
+       << *program.getArenaBytes() << " bytes, max-live "
+       << *program.getMaxLiveBytes() << " bytes, host "
+       << program.getHostBytes().value_or(0) << " bytes\n";
+    printStatics(program, os);
+    for (auto layout : program.getBody().getOps<ascend::FrameLayoutOp>())
+      printResiduals(layout, os);
+    llvm::errs() << text;
+    markAllAnalysesPreserved();
+  }
+};
+
+} // namespace
