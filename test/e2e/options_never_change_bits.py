@@ -1,0 +1,135 @@
+"""Checks that memory options and stages never change a bit of loss or gradients.
+
+usage: options_never_change_bits.py BIN_FOLDER WORK_FOLDER [SEED [COUNT]]
+
+Trains one model for three steps with nothing recomputed on one stage, then
+with fixed and with randomly drawn recompute settings, stages and threads. All
+losses, accumulated gradients and trained parameters must be the same bytes.
+"""
+
+import random
+import sys
+
+import safetensors
+import training
+
+STEPS, BATCH, MICRO_BATCHES, LAYERS = 3, 1, 4, 4
+
+CUSTOM = r"['feed_forward\.w1\.matmul', 'attention\.flash_attention', 'attention_norm\.norm']"
+TABLE = r"{'feed_forward\.mul': True, 'feed_forward\.w3\.matmul': [1], 'attention\.wq\.matmul': [2]}"
+
+FIXED = [
+    (1, {"recompute": "True"}),
+    (2, {"recompute": "[2, 1]"}),
+    (4, {"recompute": "[1, 0, 1, 0]"}),
+    (1, {"select_recompute": "True"}),
+    (4, {"select_recompute": "True"}),
+    (2, {"select_recompute": CUSTOM}),
+    (1, {"select_recompute": TABLE}),
+    (2, {"recompute": "[1, 1]", "select_recompute": "['feed_forward', 'attention']"}),
+    (1, {"recompute": "True", "select_recompute_exclude": r"['feed_forward\.w2\.matmul']"}),
+    (4, {}),
+]
+
+CELLS = [
+    r"attention", r"feed_forward", r"attention_norm", r"ffn_norm",
+    r"attention\.wq", r"attention\.apply_rotary_emb", r"feed_forward\.w1",
+    r"attention\.wk\.matmul", r"attention\.wv\.matmul", r"attention\.wo\.matmul",
+    r"attention\.apply_rotary_emb\.mul", r"attention\.apply_rotary_emb\.concat",
+    r"attention\.transpose", r"attention\.merger_head_transpose",
+    r"attention\.flash_attention\.flash_attention", r"attention\.flash_attention",
+    r"feed_forward\.w1\.matmul", r"feed_forward\.w1\.activation\.silu",
+    r"feed_forward\.w3\.matmul", r"feed_forward\.w2\.matmul", r"feed_forward\.mul",
+    r"attention_norm\.norm", r"ffn_norm\.norm", r"add", r".*\.norm",
+    r"feed_forward\.w[13]\.matmul",
+]  # fmt: skip
+
+
+def draw_counts(generator, stages):
+    return "[%s]" % ", ".join(
+        str(generator.choice([0, 1, 2, LAYERS, True, False])) for _ in range(stages)
+    )
+
+
+def draw(generator):
+    """One random configuration: stages and recompute settings."""
+    stages = generator.choice([1, 2, 4])
+    settings = {}
+    settings["recompute"] = generator.choice(
+        ["False", "False", "True", draw_counts(generator, stages)]
+    )
+    patterns = generator.sample(CELLS, generator.randint(0, 5))
+    form = generator.randint(0, 2)
+    if form == 0:
+        settings["select_recompute"] = "[%s]" % ", ".join("'%s'" % p for p in patterns)
+    elif form == 1:
+        settings["select_recompute"] = "{%s}" % ", ".join(
+            "'%s': %s" % (p, generator.choice(["True", draw_counts(generator, stages)]))
+            for p in patterns
+        )
+    else:
+        settings["select_recompute"] = draw_counts(generator, stages)
+    if generator.random() < 0.3:
+        excluded = generator.sample([c for c in CELLS if c.count(".") > 1], 2)
+        settings["select_recompute_exclude"] = "[%s]" % ", ".join(
+            "'%s'" % p for p in excluded
+        )
+    return stages, settings
+
+
+def result(tools, data, stages, settings, threads):
+    """Losses, gradients and parameters of one configuration."""
+    _, step = tools.lower(
+        "case", training.MODEL, stages=stages, micro_batches=MICRO_BATCHES,
+        batch_size=BATCH, recompute=settings,
+    )  # fmt: skip
+    gradients = tools.path("gradients.safetensors")
+    parameters = tools.path("parameters.safetensors")
+    report = tools.train(
+        step, data, STEPS, threads=threads,
+        extra=["--dump-gradients", gradients, "--save-params", parameters],
+    )  # fmt: skip
+    return (
+        report["losses"],
+        safetensors.load_bytes(gradients),
+        safetensors.load_bytes(parameters),
+    )
+
+
+def difference(expected, actual):
+    """What differs between two results, or None."""
+    for what, left, right in zip(("losses", "gradients", "parameters"), expected, actual):
+        if left == right:
+            continue
+        if what == "losses":
+            return "losses %s and %s" % (left, right)
+        names = [n for n in sorted(set(left) | set(right)) if left.get(n) != right.get(n)]
+        return "%s of %s" % (what, ", ".join(names[:5]))
+    return None
+
+
+def main():
+    tools = training.Tools(sys.argv[1], sys.argv[2])
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+    count = int(sys.argv[4]) if len(sys.argv) > 4 else 12
+    generator = random.Random(seed)
+    data = tools.path("text.txt")
+    with open(data, "wb") as file:
+        file.write(bytes(generator.randint(32, 126) for _ in range(20000)))
+
+    expected = result(tools, data, 1, {}, threads=2)
+    cases = FIXED + [draw(generator) for _ in range(count)]
+    failures = 0
+    for index, (stages, settings) in enumerate(cases):
+        found = difference(
+            expected, result(tools, data, stages, settings, threads=1 + index % 3)
+        )
+        if found:
+            failures += 1
+            print("stages %d, %s: different %s" % (stages, settings, found))
+    print("%d configurations, %d different (seed %d)" % (len(cases), failures, seed))
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

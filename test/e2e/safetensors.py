@@ -1,0 +1,63 @@
+"""Reads and writes safetensors files with numpy (fp32, int32 and raw bytes)."""
+
+import json
+import struct
+
+import numpy
+
+_TYPES = {"F32": numpy.float32, "I32": numpy.int32, "I64": numpy.int64}
+
+
+def load(path):
+    """All tensors of a file, by name. bf16 comes back as fp32."""
+    with open(path, "rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(length))
+        data = file.read()
+    tensors = {}
+    for name, entry in header.items():
+        if name == "__metadata__":
+            continue
+        begin, end = entry["data_offsets"]
+        raw = data[begin:end]
+        if entry["dtype"] == "BF16":
+            wide = numpy.frombuffer(raw, numpy.uint16).astype(numpy.uint32) << 16
+            array = wide.view(numpy.float32)
+        else:
+            array = numpy.frombuffer(raw, _TYPES[entry["dtype"]])
+        tensors[name] = array.reshape(entry["shape"])
+    return tensors
+
+
+def load_bytes(path):
+    """The raw bytes of each tensor, for bitwise comparison."""
+    with open(path, "rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(length))
+        data = file.read()
+    header.pop("__metadata__", None)
+    return {
+        name: data[entry["data_offsets"][0] : entry["data_offsets"][1]]
+        for name, entry in header.items()
+    }
+
+
+def save(path, tensors):
+    """Writes fp32 arrays."""
+    header, offset, chunks = {}, 0, []
+    for name in sorted(tensors):
+        array = numpy.ascontiguousarray(tensors[name], dtype=numpy.float32)
+        header[name] = {
+            "dtype": "F32",
+            "shape": list(array.shape),
+            "data_offsets": [offset, offset + array.nbytes],
+        }
+        offset += array.nbytes
+        chunks.append(array.tobytes())
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)))
+        file.write(text)
+        for chunk in chunks:
+            file.write(chunk)

@@ -1,0 +1,133 @@
+"""Builds and runs mf training steps from Python, for the end-to-end tests."""
+
+import json
+import os
+import re
+import subprocess
+
+import numpy
+
+MODEL = {
+    "hidden_size": 64,
+    "num_layers": 4,
+    "num_heads": 4,
+    "n_kv_heads": 2,
+    "intermediate_size": 96,
+    "seq_length": 32,
+    "vocab_size": 256,
+    "rms_norm_eps": "1.0e-5",
+    "theta": "10000.0",
+    "qkv_has_bias": False,
+    "qkv_concat": False,
+    "tie_word_embeddings": False,
+    "use_flash_attention": True,
+    "compute_dtype": '"float32"',
+    "layernorm_compute_type": '"float32"',
+    "softmax_compute_type": '"float32"',
+    "rotary_dtype": '"float32"',
+    "param_init_type": '"float32"',
+    "pad_token_id": -1,
+    "ignore_token_id": -100,
+    "initializer_range": 0.02,
+}
+
+
+def write_yaml(path, model, stages=1, micro_batches=1, batch_size=2, recompute=None):
+    """A training YAML. `recompute` maps keys of recompute_config to YAML text."""
+    pipelined = stages > 1
+    lines = [
+        "runner_config:",
+        "  batch_size: %d" % batch_size,
+        "  gradient_accumulation_steps: %d" % (1 if pipelined else micro_batches),
+        "optimizer:",
+        "  type: AdamW",
+        "  betas: [0.9, 0.95]",
+        "  eps: 1.e-8",
+        "  weight_decay: 0.1",
+        "lr_schedule:",
+        "  type: ConstantWarmUpLR",
+        "  learning_rate: 1.e-3",
+        "  warmup_steps: 0",
+        "runner_wrapper:",
+        "  type: MFTrainOneStepCell",
+        "  scale_sense: 1.0",
+        "  use_clip_grad: True",
+        "  max_grad_norm: 1.0",
+        "parallel:",
+        "  parallel_mode: 1",
+        "  full_batch: True",
+        "parallel_config:",
+        "  data_parallel: 1",
+        "  model_parallel: 1",
+        "  pipeline_stage: %d" % stages,
+        "  micro_batch_num: %d" % (micro_batches if pipelined else 1),
+        "recompute_config:",
+        "  parallel_optimizer_comm_recompute: False",
+    ]
+    lines += ["  %s: %s" % item for item in (recompute or {}).items()]
+    lines += ["model:", "  model_config:", "    type: LlamaConfig", "    offset: 0"]
+    lines += ["    %s: %s" % item for item in model.items()]
+    lines += ["  arch:", "    type: LlamaForCausalLM"]
+    with open(path, "w") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+class Tools:
+    """The built tools, and a folder for their files."""
+
+    def __init__(self, bin_folder, work_folder):
+        self.bin, self.work = bin_folder, work_folder
+
+    def path(self, name):
+        return os.path.join(self.work, name)
+
+    def run(self, tool, *arguments):
+        command = [os.path.join(self.bin, tool), *map(str, arguments)]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=600)
+        if result.returncode != 0:
+            raise RuntimeError(
+                "%s failed (%d):\n%s%s"
+                % (" ".join(command), result.returncode, result.stdout, result.stderr)
+            )
+        return result.stdout
+
+    def lower(self, name, model, **options):
+        """YAML to lowered step; returns (model file, step file)."""
+        yaml, mlir, step = (self.path(name + e) for e in (".yaml", ".mlir", ".step.mlir"))
+        write_yaml(yaml, model, **options)
+        self.run("mf-translate", "--import-mindformers", yaml, "-o", mlir)
+        self.run("mf-opt", "--quiet", "--recompute-config=" + yaml, mlir, "-o", step)
+        return mlir, step
+
+    def parameters(self, mlir):
+        """Names and shapes of the trained parameters of a model."""
+        pattern = re.compile(r"mf\.param @(\S+) : tensor<([0-9x]*)x\w+> (.*)")
+        shapes = {}
+        for line in open(mlir):
+            match = pattern.search(line)
+            if match and "frozen" not in match.group(3):
+                shapes[match.group(1)] = [int(n) for n in match.group(2).split("x")]
+        return shapes
+
+    def train(self, step, data, steps=1, parameters=None, threads=2, extra=()):
+        """Runs a step file; returns the losses of the report."""
+        report = self.path("report.json")
+        arguments = [step, "--steps", steps, "--data", data, "--threads", threads]
+        arguments += ["--report", report, "--quiet"]
+        if parameters:
+            arguments += ["--init-params", parameters]
+        self.run("mf-run", *arguments, *extra)
+        return json.load(open(report))
+
+
+def random_parameters(shapes, seed=0):
+    """Norm weights near one, biases and matrices small."""
+    random = numpy.random.RandomState(seed)
+    values = {}
+    for name in sorted(shapes):
+        if name.endswith("norm.weight") or name.endswith("norm_out.weight"):
+            values[name] = 1 + 0.1 * random.standard_normal(shapes[name])
+        else:
+            values[name] = 0.05 * random.standard_normal(shapes[name])
+        values[name] = values[name].astype(numpy.float32)
+    return values
