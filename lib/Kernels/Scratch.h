@@ -22,9 +22,11 @@ enum class ScratchUse {
   /// oneDNN's scratchpad.
   Library,
   /// Blocks converted to f32 for a matrix product.
-  Conversion
+  Conversion,
+  /// Sums of a part of what a tile adds up.
+  Sums
 };
-constexpr size_t scratchUses = 4;
+constexpr size_t scratchUses = 5;
 
 /// At least `bytes` bytes, aligned to 64, with unspecified contents. Valid
 /// until this thread asks for more of the same use. A failed allocation ends

@@ -164,6 +164,59 @@ HWY_INLINE auto firstLanes(int64_t count) {
 }
 
 //===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// How a step of `forEachVector` reaches its elements: a whole vector.
+struct WholeVector {
+  template <typename T> HWY_INLINE FloatVector get(const T *from) const {
+    return load(from);
+  }
+  template <typename T> HWY_INLINE void put(FloatVector value, T *to) const {
+    store(value, to);
+  }
+  /// The lanes of `value` that stand for elements, `other` in the rest.
+  HWY_INLINE FloatVector only(FloatVector value, float other) const {
+    return value;
+  }
+};
+
+/// The last, incomplete vector of a row.
+struct PartOfVector {
+  int64_t count;
+
+  template <typename T> HWY_INLINE FloatVector get(const T *from) const {
+    return loadTail(from, count);
+  }
+  template <typename T> HWY_INLINE void put(FloatVector value, T *to) const {
+    storeTail(value, to, count);
+  }
+  HWY_INLINE FloatVector only(FloatVector value, float other) const {
+    return hn::IfThenElse(firstLanes(count), value, hn::Set(floats, other));
+  }
+};
+
+/// Calls `step(i, access)` for i = 0, lanes, 2 lanes, ... below `count`.
+/// Steps are lambdas marked HWY_ATTR.
+template <typename Step>
+HWY_INLINE void forEachVector(int64_t count, const Step &step) {
+  const int64_t lanes = getLanes();
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    step(i, WholeVector());
+  if (i < count)
+    step(i, PartOfVector{count - i});
+}
+
+HWY_INLINE float sumOfLanes(FloatVector value) {
+  return hn::GetLane(hn::SumOfLanes(floats, value));
+}
+
+HWY_INLINE float maxOfLanes(FloatVector value) {
+  return hn::GetLane(hn::MaxOfLanes(floats, value));
+}
+
+//===----------------------------------------------------------------------===//
 // Functions
 //===----------------------------------------------------------------------===//
 

@@ -52,10 +52,11 @@ public:
   /// Computes the outputs. `inputs` and `outputs` are the addresses of dense
   /// row-major tensors in the order of the specification, aligned to their
   /// element size (64 bytes is fastest). An output must not overlap an input,
-  /// with one exception: an elementwise kernel (one whose output has the shape
-  /// and type of that input, without a reduction) may be given the very same
-  /// address. Outputs of in-place kernels (aclnnInplace*, aclnnForeachMul*,
-  /// aclnnApplyAdamWV2, aclnnForeachNonFiniteCheck) are read as well.
+  /// with one exception: the elementwise kernels (Add, Sub, Mul, Muls, Adds,
+  /// Neg, Sqrt, Reciprocal, Clamp*, Silu*, Gelu*) may be given the very same
+  /// address for their output and an input of its shape. Outputs of in-place
+  /// kernels (aclnnInplaceAdd, aclnnForeachMulScalarV2, aclnnApplyAdamWV2,
+  /// aclnnForeachNonFiniteCheck) are read as well.
   virtual void run(llvm::ArrayRef<void *> inputs,
                    llvm::ArrayRef<void *> outputs, ThreadPool &pool) const = 0;
 };

@@ -1,0 +1,187 @@
+//===- AttentionLoops.cpp - Rows of a block of attention scores -----------===//
+
+#include "AttentionLoops.h"
+#include "HighwayTargets.h"
+#include <algorithm>
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lib/Kernels/AttentionLoops.cpp"
+#include "hwy/foreach_target.h" // IWYU pragma: keep
+
+#include "Simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mf {
+namespace HWY_NAMESPACE {
+
+HWY_INLINE int64_t countVisible(const ScoreBlock &block, int64_t row) {
+  return std::clamp<int64_t>(block.visible + row * block.visibleStep, 0,
+                             block.columns);
+}
+
+template <typename T>
+HWY_INLINE void clearFrom(T *row, int64_t begin, int64_t end) {
+  if (begin < end)
+    std::memset(static_cast<void *>(row + begin), 0, (end - begin) * sizeof(T));
+}
+
+HWY_INLINE float exponentialOf(float x) {
+  return hn::GetLane(exponential(hn::Set(floats, x)));
+}
+
+template <typename T>
+void softmaxOfType(const ScoreBlock &block, float *max, float *sum,
+                   float *result, int64_t width) {
+  const auto scale = hn::Set(floats, block.scale);
+  for (int64_t row = 0; row < block.rows; ++row) {
+    float *scores = block.scores + row * block.stride;
+    T *probabilities = reinterpret_cast<T *>(scores);
+    const int64_t visible = countVisible(block, row);
+    auto largest = hn::Set(floats, max[row]);
+    forEachVector(visible, [&](int64_t i, auto part) HWY_ATTR {
+      auto score = hn::Mul(part.get(scores + i), scale);
+      largest = hn::Max(largest, part.only(score, max[row]));
+    });
+    const float newMax = maxOfLanes(largest);
+    const auto shift = hn::Set(floats, newMax);
+    auto added = hn::Zero(floats);
+    forEachVector(visible, [&](int64_t i, auto part) HWY_ATTR {
+      auto e = exponential(hn::MulSub(part.get(scores + i), scale, shift));
+      added = hn::Add(added, part.only(e, 0));
+      part.put(e, probabilities + i);
+    });
+    clearFrom(probabilities, visible, block.columns);
+    if (newMax != max[row]) {
+      const float correction = exponentialOf(max[row] - newMax);
+      const auto factor = hn::Set(floats, correction);
+      float *sums = result + row * width;
+      forEachVector(width, [&](int64_t i, auto part) HWY_ATTR {
+        part.put(hn::Mul(part.get(sums + i), factor), sums + i);
+      });
+      sum[row] *= correction;
+      max[row] = newMax;
+    }
+    sum[row] += sumOfLanes(added);
+  }
+}
+
+template <typename T>
+void softmaxGradOfType(const ScoreBlock &block, float *gradients,
+                       const float *max, const float *sum, const float *delta) {
+  const auto scale = hn::Set(floats, block.scale);
+  for (int64_t row = 0; row < block.rows; ++row) {
+    float *scores = block.scores + row * block.stride;
+    float *slopes = gradients + row * block.stride;
+    T *probabilities = reinterpret_cast<T *>(scores);
+    T *scoreGradients = reinterpret_cast<T *>(slopes);
+    const int64_t visible = countVisible(block, row);
+    const auto shift = hn::Set(floats, max[row]);
+    const auto norm = hn::Set(floats, 1.0f / sum[row]);
+    const auto mean = hn::Set(floats, delta[row]);
+    forEachVector(visible, [&](int64_t i, auto part) HWY_ATTR {
+      auto e = exponential(hn::MulSub(part.get(scores + i), scale, shift));
+      auto p = hn::Mul(e, norm);
+      auto slope = hn::Mul(hn::Sub(part.get(slopes + i), mean), scale);
+      part.put(p, probabilities + i);
+      part.put(hn::Mul(p, slope), scoreGradients + i);
+    });
+    clearFrom(probabilities, visible, block.columns);
+    clearFrom(scoreGradients, visible, block.columns);
+  }
+}
+
+template <typename T>
+void rowProductsOfType(const void *as, const void *bs, float *delta,
+                       int64_t rows, int64_t columns) {
+  const T *a = static_cast<const T *>(as);
+  const T *b = static_cast<const T *>(bs);
+  for (int64_t row = 0; row < rows; ++row, a += columns, b += columns) {
+    auto products = hn::Zero(floats);
+    forEachVector(columns, [&](int64_t i, auto part) HWY_ATTR {
+      products = hn::MulAdd(part.get(a + i), part.get(b + i), products);
+    });
+    delta[row] = sumOfLanes(products);
+  }
+}
+
+template <typename T>
+void divideRowsOfType(const float *x, const float *divisor, void *ys,
+                      int64_t rows, int64_t columns) {
+  T *y = static_cast<T *>(ys);
+  for (int64_t row = 0; row < rows; ++row, x += columns, y += columns) {
+    const auto factor = hn::Set(floats, 1.0f / divisor[row]);
+    forEachVector(columns, [&](int64_t i, auto part) HWY_ATTR {
+      part.put(hn::Mul(part.get(x + i), factor), y + i);
+    });
+  }
+}
+
+void softmax(DType type, const ScoreBlock &block, float *max, float *sum,
+             float *result, int64_t width) {
+  dispatchFloat(type, [&](auto *element) HWY_ATTR {
+    using T = std::remove_pointer_t<decltype(element)>;
+    softmaxOfType<T>(block, max, sum, result, width);
+  });
+}
+
+void softmaxGrad(DType type, const ScoreBlock &block, float *gradients,
+                 const float *max, const float *sum, const float *delta) {
+  dispatchFloat(type, [&](auto *element) HWY_ATTR {
+    using T = std::remove_pointer_t<decltype(element)>;
+    softmaxGradOfType<T>(block, gradients, max, sum, delta);
+  });
+}
+
+void rowProducts(DType type, const void *a, const void *b, float *delta,
+                 int64_t rows, int64_t columns) {
+  dispatchFloat(type, [&](auto *element) HWY_ATTR {
+    using T = std::remove_pointer_t<decltype(element)>;
+    rowProductsOfType<T>(a, b, delta, rows, columns);
+  });
+}
+
+void divideRows(DType type, const float *x, const float *divisor, void *y,
+                int64_t rows, int64_t columns) {
+  dispatchFloat(type, [&](auto *element) HWY_ATTR {
+    using T = std::remove_pointer_t<decltype(element)>;
+    divideRowsOfType<T>(x, divisor, y, rows, columns);
+  });
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+} // namespace HWY_NAMESPACE
+} // namespace mf
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mf {
+
+HWY_EXPORT(softmax);
+HWY_EXPORT(softmaxGrad);
+HWY_EXPORT(rowProducts);
+HWY_EXPORT(divideRows);
+
+void runAttentionSoftmax(DType type, const ScoreBlock &block, float *max,
+                         float *sum, float *result, int64_t width) {
+  HWY_DYNAMIC_DISPATCH(softmax)(type, block, max, sum, result, width);
+}
+
+void runAttentionSoftmaxGrad(DType type, const ScoreBlock &block,
+                             float *gradients, const float *max,
+                             const float *sum, const float *delta) {
+  HWY_DYNAMIC_DISPATCH(softmaxGrad)(type, block, gradients, max, sum, delta);
+}
+
+void runRowProducts(DType type, const void *a, const void *b, float *delta,
+                    int64_t rows, int64_t columns) {
+  HWY_DYNAMIC_DISPATCH(rowProducts)(type, a, b, delta, rows, columns);
+}
+
+void runDivideRows(DType type, const float *x, const float *divisor, void *y,
+                   int64_t rows, int64_t columns) {
+  HWY_DYNAMIC_DISPATCH(divideRows)(type, x, divisor, y, rows, columns);
+}
+
+} // namespace mf
+#endif // HWY_ONCE

@@ -1,0 +1,75 @@
+//===- AttentionShape.cpp - Attention cut into blocks ---------------------===//
+
+#include "AttentionShape.h"
+#include "SpecChecker.h"
+
+namespace mf {
+
+bool BlockProducts::prepare(const AttentionShape &shape, MakeSpec makeSpec) {
+  AttentionBlocks blocks(shape);
+  for (int64_t i = 0; i < blocks.getNumQueryBlocks(); ++i)
+    for (int64_t j = 0; j < blocks.getNumKeyBlocks(); ++j) {
+      AttentionBlock block = blocks.get(i, j);
+      if (block.keys == 0)
+        break;
+      std::shared_ptr<const Product> &product =
+          products[{block.queries, block.keys}];
+      if (product)
+        continue;
+      product = getProduct(makeSpec(shape, block));
+      if (!product)
+        return false;
+    }
+  return true;
+}
+
+ProductSpec getScoreProduct(const AttentionShape &shape,
+                            const AttentionBlock &block) {
+  ProductSpec spec;
+  spec.m = block.queries;
+  spec.n = block.keys;
+  spec.k = shape.dim;
+  spec.a = {shape.dim, 1};
+  spec.b = {1, shape.dim};
+  spec.cStride = AttentionBlocks::scoreStride;
+  spec.operandType = shape.type;
+  return spec;
+}
+
+void readAttentionShape(const KernelSpec &spec, SpecChecker &checker,
+                        AttentionShape &shape) {
+  const TensorShape &q = spec.inputs[0], &k = spec.inputs[1],
+                    &v = spec.inputs[2];
+  checker.requireFloatInput(0);
+  checker.requireInputType(1, q.type);
+  checker.requireInputType(2, q.type);
+  for (const TensorShape *input : {&q, &k, &v})
+    checker.require(input->dims.size() == 4,
+                    "got " + toString(*input) +
+                        ", expected batch x heads x sequence x dim");
+  if (checker.hasFailed())
+    return;
+  shape.type = q.type;
+  shape.batch = q.dims[0];
+  shape.heads = q.dims[1];
+  shape.keyHeads = k.dims[1];
+  shape.queries = q.dims[2];
+  shape.keys = k.dims[2];
+  shape.dim = q.dims[3];
+  shape.valueDim = v.dims[3];
+  shape.scale = static_cast<float>(checker.getDouble("scale"));
+  shape.causal = checker.getBool("causal", true);
+  checker.requireInput(
+      1, {q.type, {shape.batch, shape.keyHeads, shape.keys, shape.dim}});
+  checker.requireInput(
+      2, {q.type, {shape.batch, shape.keyHeads, shape.keys, shape.valueDim}});
+  checker.require(shape.heads % shape.keyHeads == 0,
+                  llvm::Twine(shape.heads) + " query heads cannot share " +
+                      llvm::Twine(shape.keyHeads) + " key heads evenly");
+  checker.require(!shape.causal || shape.keys >= shape.queries,
+                  "causal attention of " + llvm::Twine(shape.queries) +
+                      " queries needs at least as many keys, but got " +
+                      llvm::Twine(shape.keys));
+}
+
+} // namespace mf

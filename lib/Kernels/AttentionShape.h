@@ -1,0 +1,109 @@
+//===- AttentionShape.h - Attention cut into blocks -----------*- C++ -*-===//
+
+#ifndef MF_LIB_KERNELS_ATTENTIONSHAPE_H
+#define MF_LIB_KERNELS_ATTENTIONSHAPE_H
+
+#include "AttentionLoops.h"
+#include "OneDnn.h"
+#include "Tiles.h"
+#include "mf/Kernels/Kernel.h"
+#include <map>
+#include <memory>
+
+namespace mf {
+
+/// softmax(scale * q k^T) v for query heads [batch, heads, queries, dim] and
+/// key heads [batch, keyHeads, keys, dim], values [.., valueDim].
+struct AttentionShape {
+  DType type = DType::F32;
+  int64_t batch = 0, heads = 0, keyHeads = 0;
+  int64_t queries = 0, keys = 0, dim = 0, valueDim = 0;
+  float scale = 1;
+  /// The last query sees all keys, each one before it one key less.
+  bool causal = true;
+
+  /// Query heads that share a key head.
+  int64_t getGroup() const { return heads / keyHeads; }
+};
+
+/// A block of consecutive queries and keys.
+struct AttentionBlock {
+  int64_t firstQuery, queries, firstKey, keys;
+};
+
+/// The fixed cut into blocks. A block of keys ends where the last query of the
+/// block of queries sees no more: masked blocks do not exist.
+class AttentionBlocks {
+public:
+  static constexpr int64_t queriesPerBlock = 64;
+  static constexpr int64_t keysPerBlock = 512;
+  /// From one row of a block of scores to the next; not a power of two, whose
+  /// multiples would share sets of the caches.
+  static constexpr int64_t scoreStride = keysPerBlock + 16;
+
+  explicit AttentionBlocks(const AttentionShape &shape)
+      : shape(shape), queryTiles(shape.queries, queriesPerBlock),
+        keyTiles(shape.keys, keysPerBlock) {}
+
+  int64_t getNumQueryBlocks() const { return queryTiles.count; }
+  int64_t getNumKeyBlocks() const { return keyTiles.count; }
+
+  /// With 0 keys if none of them is seen.
+  AttentionBlock get(int64_t queryBlock, int64_t keyBlock) const {
+    auto [firstQuery, queries] = queryTiles[queryBlock];
+    auto [firstKey, keys] = keyTiles[keyBlock];
+    if (shape.causal) {
+      int64_t seen = firstQuery + queries + shape.keys - shape.queries;
+      keys = std::clamp<int64_t>(seen - firstKey, 0, keys);
+    }
+    return {firstQuery, queries, firstKey, keys};
+  }
+
+  ScoreBlock getScores(const AttentionBlock &block, float *scores) const {
+    ScoreBlock result{scores,      block.queries, block.keys,
+                      scoreStride, block.keys,    0,
+                      shape.scale};
+    if (shape.causal) {
+      result.visible =
+          block.firstQuery + 1 + shape.keys - shape.queries - block.firstKey;
+      result.visibleStep = 1;
+    }
+    return result;
+  }
+
+private:
+  AttentionShape shape;
+  Tiles queryTiles, keyTiles;
+};
+
+/// Products of one kind for every size of block that occurs.
+class BlockProducts {
+public:
+  using MakeSpec = ProductSpec (*)(const AttentionShape &,
+                                   const AttentionBlock &);
+
+  /// False if oneDNN has no such product.
+  bool prepare(const AttentionShape &shape, MakeSpec makeSpec);
+
+  void run(const AttentionBlock &block, const void *a, const void *b,
+           float *c) const {
+    products.at({block.queries, block.keys})->run(a, b, c);
+  }
+
+private:
+  std::map<std::pair<int64_t, int64_t>, std::shared_ptr<const Product>>
+      products;
+};
+
+/// scores = q k^T
+ProductSpec getScoreProduct(const AttentionShape &shape,
+                            const AttentionBlock &block);
+
+/// Reads `scale`, `causal` and the shapes of q, k and v, the first inputs.
+class SpecChecker;
+void readAttentionShape(const KernelSpec &spec, SpecChecker &checker,
+                        AttentionShape &shape);
+
+} // namespace mf
+
+#endif // MF_LIB_KERNELS_ATTENTIONSHAPE_H

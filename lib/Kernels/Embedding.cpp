@@ -1,0 +1,134 @@
+//===- Embedding.cpp - Rows of a table by index ---------------------------===//
+//
+// An index outside of the table reads a row of zeros and adds to no gradient.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementTypes.h"
+#include "ElementwiseLoops.h"
+#include "Factories.h"
+#include "ReduceLoops.h"
+#include "Scratch.h"
+#include "SpecChecker.h"
+#include "Tiles.h"
+#include <cstring>
+
+namespace mf {
+namespace {
+
+struct TableShape {
+  DType type;
+  int64_t vocabulary, width, indices;
+};
+
+class EmbeddingKernel : public Kernel {
+public:
+  explicit EmbeddingKernel(const TableShape &shape) : shape(shape) {}
+
+  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
+           ThreadPool &pool) const override {
+    const int32_t *indices = static_cast<const int32_t *>(inputs[1]);
+    const size_t rowBytes = shape.width * getBytes(shape.type);
+    Tiles tiles = tileRows(shape.indices, shape.width);
+    pool.parallelFor(tiles.count, [&](int64_t tile) {
+      auto [begin, size] = tiles[tile];
+      for (int64_t i = begin; i < begin + size; ++i) {
+        void *to = at(outputs[0], shape.type, i * shape.width);
+        if (indices[i] >= 0 && indices[i] < shape.vocabulary)
+          std::memcpy(to, at(inputs[0], shape.type, indices[i] * shape.width),
+                      rowBytes);
+        else
+          std::memset(to, 0, rowBytes);
+      }
+    });
+  }
+
+private:
+  TableShape shape;
+};
+
+/// A tile is a range of the table's rows. It goes through all indices and adds
+/// the gradients of its rows in their order, in f32.
+class EmbeddingBackwardKernel : public Kernel {
+public:
+  explicit EmbeddingBackwardKernel(const TableShape &shape)
+      : shape(shape), tiles(shape.vocabulary,
+                            std::max<int64_t>(1, sumsPerTile / shape.width)) {}
+
+  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
+           ThreadPool &pool) const override {
+    const int32_t *indices = static_cast<const int32_t *>(inputs[1]);
+    pool.parallelFor(tiles.count, [&](int64_t tile) {
+      auto [begin, size] = tiles[tile];
+      void *rows = at(outputs[0], shape.type, begin * shape.width);
+      float *sums = static_cast<float *>(
+          shape.type == DType::F32
+              ? rows
+              : getScratch(ScratchUse::Tile,
+                           size * shape.width * sizeof(float)));
+      std::memset(sums, 0, size * shape.width * sizeof(float));
+      for (int64_t i = 0; i < shape.indices; ++i)
+        if (indices[i] >= begin && indices[i] < begin + size)
+          runAccumulateLoop(
+              shape.type, at(inputs[0], shape.type, i * shape.width),
+              sums + (indices[i] - begin) * shape.width, shape.width);
+      if (shape.type != DType::F32)
+        runCastLoop(DType::F32, shape.type, sums, rows, size * shape.width);
+    });
+  }
+
+private:
+  static constexpr int64_t sumsPerTile = 131072;
+
+  TableShape shape;
+  Tiles tiles;
+};
+
+TableShape getTableShape(const TensorShape &table, const TensorShape &indices) {
+  return {table.type, table.dims[0], table.dims[1], indices.getNumElements()};
+}
+
+void requireTable(SpecChecker &checker, const TensorShape &table,
+                  const llvm::Twine &role) {
+  checker.require(isFloat(table.type) && table.dims.size() == 2,
+                  role + " is " + toString(table) +
+                      ", expected a table of f32, bf16 or f16 rows");
+}
+
+TensorShape getRows(const TensorShape &table, const TensorShape &indices) {
+  TensorShape rows{table.type, indices.dims};
+  rows.dims.push_back(table.dims.back());
+  return rows;
+}
+
+} // namespace
+
+KernelOrError makeEmbedding(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  if (checker.requireArity(2, 1)) {
+    requireTable(checker, spec.inputs[0], "input 0");
+    checker.requireInputType(1, DType::I32);
+    if (!checker.hasFailed())
+      checker.requireOutput(0, getRows(spec.inputs[0], spec.inputs[1]));
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<EmbeddingKernel>(
+      getTableShape(spec.inputs[0], spec.inputs[1]));
+}
+
+KernelOrError makeEmbeddingBackward(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  if (checker.requireArity(2, 1)) {
+    requireTable(checker, spec.outputs[0], "output 0");
+    checker.requireInputType(1, DType::I32);
+    if (!checker.hasFailed())
+      checker.requireInput(0, getRows(spec.outputs[0], spec.inputs[1]));
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<EmbeddingBackwardKernel>(
+      getTableShape(spec.outputs[0], spec.inputs[1]));
+}
+
+} // namespace mf

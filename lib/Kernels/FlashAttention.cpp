@@ -1,0 +1,122 @@
+//===- FlashAttention.cpp - Attention without the matrix of scores --------===//
+//
+// Dao et al., 2022: blocks of scores live in scratch memory only; an online
+// softmax carries the maximum and the sum of each row from block to block.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionShape.h"
+#include "Factories.h"
+#include "Scratch.h"
+#include "SpecChecker.h"
+#include <limits>
+
+namespace mf {
+namespace {
+
+/// result += probabilities v
+ProductSpec getResultProduct(const AttentionShape &shape,
+                             const AttentionBlock &block) {
+  ProductSpec spec;
+  spec.m = block.queries;
+  spec.n = shape.valueDim;
+  spec.k = block.keys;
+  spec.a = {AttentionBlocks::scoreStride * 4 / getBytes(shape.type), 1};
+  spec.b = {shape.valueDim, 1};
+  spec.cStride = shape.valueDim;
+  spec.operandType = shape.type;
+  spec.accumulate = true;
+  return spec;
+}
+
+class FlashAttentionKernel : public Kernel {
+public:
+  explicit FlashAttentionKernel(const AttentionShape &shape)
+      : shape(shape), blocks(shape) {}
+
+  bool prepare() {
+    return scoreProducts.prepare(shape, getScoreProduct) &&
+           resultProducts.prepare(shape, getResultProduct);
+  }
+
+  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
+           ThreadPool &pool) const override {
+    const int64_t queryBlocks = blocks.getNumQueryBlocks();
+    pool.parallelFor(shape.batch * shape.heads * queryBlocks,
+                     [&](int64_t tile) {
+                       // Later queries see more keys: begin with those.
+                       runBlock(inputs, outputs, tile / queryBlocks,
+                                queryBlocks - 1 - tile % queryBlocks);
+                     });
+  }
+
+private:
+  void runBlock(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
+                int64_t head, int64_t queryBlock) const {
+    constexpr int64_t rows = AttentionBlocks::queriesPerBlock;
+    constexpr int64_t scoreCount = rows * AttentionBlocks::scoreStride;
+    float *scores = static_cast<float *>(
+        getScratch(ScratchUse::Tile,
+                   (scoreCount + rows * (shape.valueDim + 2)) * sizeof(float)));
+    float *result = scores + scoreCount;
+    float *max = result + rows * shape.valueDim;
+    float *sum = max + rows;
+    std::fill(result, max, 0.0f);
+    std::fill(max, sum, -std::numeric_limits<float>::infinity());
+    std::fill(sum, sum + rows, 0.0f);
+
+    const int64_t keyHead = head / shape.getGroup() * shape.keys;
+    const auto [firstQuery, queries, firstKey, keys] =
+        blocks.get(queryBlock, 0);
+    const int64_t row = head * shape.queries + firstQuery;
+    const void *q = at(inputs[0], shape.type, row * shape.dim);
+    for (int64_t j = 0; j < blocks.getNumKeyBlocks(); ++j) {
+      AttentionBlock block = blocks.get(queryBlock, j);
+      if (block.keys == 0)
+        break;
+      int64_t key = keyHead + block.firstKey;
+      scoreProducts.run(block, q, at(inputs[1], shape.type, key * shape.dim),
+                        scores);
+      runAttentionSoftmax(shape.type, blocks.getScores(block, scores), max, sum,
+                          result, shape.valueDim);
+      resultProducts.run(block, scores,
+                         at(inputs[2], shape.type, key * shape.valueDim),
+                         result);
+    }
+    std::copy(max, max + queries, static_cast<float *>(outputs[0]) + row);
+    std::copy(sum, sum + queries, static_cast<float *>(outputs[1]) + row);
+    runDivideRows(shape.type, result, sum,
+                  at(outputs[2], shape.type, row * shape.valueDim), queries,
+                  shape.valueDim);
+  }
+
+  AttentionShape shape;
+  AttentionBlocks blocks;
+  BlockProducts scoreProducts, resultProducts;
+};
+
+} // namespace
+
+KernelOrError makeFlashAttention(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  AttentionShape shape;
+  if (checker.requireArity(3, 3, {"scale", "causal"})) {
+    readAttentionShape(spec, checker, shape);
+    TensorShape rows{DType::F32, {shape.batch, shape.heads, shape.queries}};
+    checker.requireOutput(0, rows);
+    checker.requireOutput(1, rows);
+    checker.requireOutput(
+        2, {shape.type,
+            {shape.batch, shape.heads, shape.queries, shape.valueDim}});
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  auto kernel = std::make_unique<FlashAttentionKernel>(shape);
+  if (!kernel->prepare())
+    return llvm::createStringError(spec.name +
+                                   ": oneDNN has no product for its blocks on "
+                                   "this processor");
+  return kernel;
+}
+
+} // namespace mf

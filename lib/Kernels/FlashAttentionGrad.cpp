@@ -1,0 +1,293 @@
+//===- FlashAttentionGrad.cpp - Gradients of attention --------------------===//
+//
+// Scores and their softmax are computed again from the kept maxima and sums.
+// With p the softmax, dp = dout v^T, delta = rowsum(out * dout) and
+// ds = scale * p * (dp - delta):
+//   dv += p^T dout,  dk += ds^T q,  dq += ds k.
+// In one sweep over the blocks of a key head if the sums of dk and dv of the
+// whole head fit the scratch memory (or can stay in f32 outputs) and there are
+// key heads enough to occupy the threads; otherwise in two, one for dk and dv
+// of a block of keys, one for dq of a block of queries.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionShape.h"
+#include "ElementwiseLoops.h"
+#include "Factories.h"
+#include "Scratch.h"
+#include "SpecChecker.h"
+#include <cstring>
+
+namespace mf {
+namespace {
+
+/// Elements of the operand type in a row of scores.
+int64_t getNarrowStride(DType type) {
+  return AttentionBlocks::scoreStride * 4 / getBytes(type);
+}
+
+/// dp = dout v^T
+ProductSpec getSlopeProduct(const AttentionShape &shape,
+                            const AttentionBlock &block) {
+  ProductSpec spec = getScoreProduct(shape, block);
+  spec.k = shape.valueDim;
+  spec.a = {shape.valueDim, 1};
+  spec.b = {1, shape.valueDim};
+  return spec;
+}
+
+/// dv += p^T dout
+ProductSpec getValueProduct(const AttentionShape &shape,
+                            const AttentionBlock &block) {
+  ProductSpec spec;
+  spec.m = block.keys;
+  spec.n = shape.valueDim;
+  spec.k = block.queries;
+  spec.a = {1, getNarrowStride(shape.type)};
+  spec.b = {shape.valueDim, 1};
+  spec.cStride = shape.valueDim;
+  spec.operandType = shape.type;
+  spec.accumulate = true;
+  return spec;
+}
+
+/// dk += ds^T q
+ProductSpec getKeyProduct(const AttentionShape &shape,
+                          const AttentionBlock &block) {
+  ProductSpec spec = getValueProduct(shape, block);
+  spec.n = spec.cStride = shape.dim;
+  spec.b = {shape.dim, 1};
+  return spec;
+}
+
+/// dq += ds k
+ProductSpec getQueryProduct(const AttentionShape &shape,
+                            const AttentionBlock &block) {
+  ProductSpec spec;
+  spec.m = block.queries;
+  spec.n = shape.dim;
+  spec.k = block.keys;
+  spec.a = {getNarrowStride(shape.type), 1};
+  spec.b = {shape.dim, 1};
+  spec.cStride = shape.dim;
+  spec.operandType = shape.type;
+  spec.accumulate = true;
+  return spec;
+}
+
+class FlashAttentionGradKernel : public Kernel {
+public:
+  explicit FlashAttentionGradKernel(const AttentionShape &shape)
+      : shape(shape), blocks(shape) {
+    int64_t sumBytes = shape.keys * (shape.dim + shape.valueDim) * 4;
+    bool fits = shape.type == DType::F32 || sumBytes <= mostSumBytes;
+    oneSweep = fits && shape.batch * shape.keyHeads >= fewKeyHeads;
+  }
+
+  bool prepare() {
+    return scoreProducts.prepare(shape, getScoreProduct) &&
+           slopeProducts.prepare(shape, getSlopeProduct) &&
+           valueProducts.prepare(shape, getValueProduct) &&
+           keyProducts.prepare(shape, getKeyProduct) &&
+           queryProducts.prepare(shape, getQueryProduct);
+  }
+
+  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
+           ThreadPool &pool) const override {
+    Arguments arguments{inputs, outputs};
+    const int64_t keyHeads = shape.batch * shape.keyHeads;
+    if (oneSweep) {
+      pool.parallelFor(keyHeads, [&](int64_t keyHead) {
+        sweepKeys(arguments, keyHead, 0, blocks.getNumKeyBlocks(), true);
+      });
+      return;
+    }
+    const int64_t keyBlocks = blocks.getNumKeyBlocks();
+    pool.parallelFor(keyHeads * keyBlocks, [&](int64_t tile) {
+      int64_t block = tile % keyBlocks;
+      sweepKeys(arguments, tile / keyBlocks, block, block + 1, false);
+    });
+    const int64_t queryBlocks = blocks.getNumQueryBlocks();
+    pool.parallelFor(shape.batch * shape.heads * queryBlocks,
+                     [&](int64_t tile) {
+                       sweepQueries(arguments, tile / queryBlocks,
+                                    queryBlocks - 1 - tile % queryBlocks);
+                     });
+  }
+
+private:
+  static constexpr int64_t mostSumBytes = int64_t{1} << 20;
+  static constexpr int64_t fewKeyHeads = 8;
+  static constexpr int64_t rows = AttentionBlocks::queriesPerBlock;
+  static constexpr int64_t scoreCount = rows * AttentionBlocks::scoreStride;
+
+  struct Arguments {
+    llvm::ArrayRef<void *> inputs, outputs;
+  };
+
+  /// What is computed of one block of queries, in scratch memory.
+  struct Work {
+    float *scores, *slopes, *delta, *dq;
+  };
+
+  Work getWork() const {
+    Work work;
+    work.scores = static_cast<float *>(
+        getScratch(ScratchUse::Tile,
+                   (2 * scoreCount + rows + rows * shape.dim) * sizeof(float)));
+    work.slopes = work.scores + scoreCount;
+    work.delta = work.slopes + scoreCount;
+    work.dq = work.delta + rows;
+    return work;
+  }
+
+  /// The address of a row of an input or output with `columns` columns.
+  const void *rowOf(const Arguments &arguments, size_t input, int64_t row,
+                    int64_t columns) const {
+    return at(static_cast<const void *>(arguments.inputs[input]), shape.type,
+              row * columns);
+  }
+
+  /// p and ds of a block in the places of `work.scores` and `work.slopes`.
+  /// `row` and `key` are the block's first rows among all heads.
+  void computeBlock(const Arguments &arguments, const AttentionBlock &block,
+                    int64_t row, int64_t key, const Work &work) const {
+    scoreProducts.run(block, rowOf(arguments, 0, row, shape.dim),
+                      rowOf(arguments, 1, key, shape.dim), work.scores);
+    slopeProducts.run(block, rowOf(arguments, 6, row, shape.valueDim),
+                      rowOf(arguments, 2, key, shape.valueDim), work.slopes);
+    runAttentionSoftmaxGrad(
+        shape.type, blocks.getScores(block, work.scores), work.slopes,
+        static_cast<const float *>(arguments.inputs[3]) + row,
+        static_cast<const float *>(arguments.inputs[4]) + row, work.delta);
+  }
+
+  void computeDelta(const Arguments &arguments, int64_t row, int64_t queries,
+                    const Work &work) const {
+    runRowProducts(shape.type, rowOf(arguments, 5, row, shape.valueDim),
+                   rowOf(arguments, 6, row, shape.valueDim), work.delta,
+                   queries, shape.valueDim);
+  }
+
+  /// dk and dv of the key blocks [begin, end) of a key head, and dq of all
+  /// query heads that share it if `withQueries` (then all blocks are swept).
+  void sweepKeys(const Arguments &arguments, int64_t keyHead, int64_t begin,
+                 int64_t end, bool withQueries) const {
+    const int64_t firstKey = begin * AttentionBlocks::keysPerBlock;
+    const int64_t keys =
+        std::min(shape.keys, end * AttentionBlocks::keysPerBlock) - firstKey;
+    const int64_t firstRow = keyHead * shape.keys + firstKey;
+    void *dkOut = at(arguments.outputs[1], shape.type, firstRow * shape.dim);
+    void *dvOut =
+        at(arguments.outputs[2], shape.type, firstRow * shape.valueDim);
+    const bool direct = shape.type == DType::F32;
+    float *dk = static_cast<float *>(
+        direct
+            ? dkOut
+            : getScratch(ScratchUse::Sums,
+                         keys * (shape.dim + shape.valueDim) * sizeof(float)));
+    float *dv = direct ? static_cast<float *>(dvOut) : dk + keys * shape.dim;
+    std::fill(dk, dk + keys * shape.dim, 0.0f);
+    std::fill(dv, dv + keys * shape.valueDim, 0.0f);
+    for (int64_t i = 0; i < shape.getGroup(); ++i)
+      sweepHead(arguments, keyHead * shape.getGroup() + i, keyHead, begin, end,
+                dk, dv, withQueries);
+    if (direct)
+      return;
+    runCastLoop(DType::F32, shape.type, dk, dkOut, keys * shape.dim);
+    runCastLoop(DType::F32, shape.type, dv, dvOut, keys * shape.valueDim);
+  }
+
+  void sweepHead(const Arguments &arguments, int64_t head, int64_t keyHead,
+                 int64_t begin, int64_t end, float *dk, float *dv,
+                 bool withQueries) const {
+    Work work = getWork();
+    for (int64_t i = 0; i < blocks.getNumQueryBlocks(); ++i) {
+      const AttentionBlock first = blocks.get(i, begin);
+      if (first.keys == 0)
+        continue;
+      const int64_t row = head * shape.queries + first.firstQuery;
+      computeDelta(arguments, row, first.queries, work);
+      std::fill(work.dq, work.dq + rows * shape.dim, 0.0f);
+      for (int64_t j = begin; j < end; ++j) {
+        AttentionBlock block = blocks.get(i, j);
+        if (block.keys == 0)
+          break;
+        const int64_t key = keyHead * shape.keys + block.firstKey;
+        const int64_t offset = block.firstKey - first.firstKey;
+        computeBlock(arguments, block, row, key, work);
+        valueProducts.run(block, work.scores,
+                          rowOf(arguments, 6, row, shape.valueDim),
+                          dv + offset * shape.valueDim);
+        keyProducts.run(block, work.slopes, rowOf(arguments, 0, row, shape.dim),
+                        dk + offset * shape.dim);
+        if (withQueries)
+          queryProducts.run(block, work.slopes,
+                            rowOf(arguments, 1, key, shape.dim), work.dq);
+      }
+      if (withQueries)
+        storeQueries(arguments, row, first.queries, work);
+    }
+  }
+
+  void sweepQueries(const Arguments &arguments, int64_t head,
+                    int64_t queryBlock) const {
+    Work work = getWork();
+    const AttentionBlock first = blocks.get(queryBlock, 0);
+    const int64_t row = head * shape.queries + first.firstQuery;
+    computeDelta(arguments, row, first.queries, work);
+    std::fill(work.dq, work.dq + rows * shape.dim, 0.0f);
+    for (int64_t j = 0; j < blocks.getNumKeyBlocks(); ++j) {
+      AttentionBlock block = blocks.get(queryBlock, j);
+      if (block.keys == 0)
+        break;
+      const int64_t key = head / shape.getGroup() * shape.keys + block.firstKey;
+      computeBlock(arguments, block, row, key, work);
+      queryProducts.run(block, work.slopes, rowOf(arguments, 1, key, shape.dim),
+                        work.dq);
+    }
+    storeQueries(arguments, row, first.queries, work);
+  }
+
+  void storeQueries(const Arguments &arguments, int64_t row, int64_t queries,
+                    const Work &work) const {
+    runCastLoop(DType::F32, shape.type, work.dq,
+                at(arguments.outputs[0], shape.type, row * shape.dim),
+                queries * shape.dim);
+  }
+
+  AttentionShape shape;
+  AttentionBlocks blocks;
+  bool oneSweep;
+  BlockProducts scoreProducts, slopeProducts, valueProducts, keyProducts,
+      queryProducts;
+};
+
+} // namespace
+
+KernelOrError makeFlashAttentionGrad(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  AttentionShape shape;
+  if (checker.requireArity(7, 3, {"scale", "causal"})) {
+    readAttentionShape(spec, checker, shape);
+    TensorShape rows{DType::F32, {shape.batch, shape.heads, shape.queries}};
+    TensorShape result{
+        shape.type, {shape.batch, shape.heads, shape.queries, shape.valueDim}};
+    checker.requireInput(3, rows);
+    checker.requireInput(4, rows);
+    checker.requireInput(5, result);
+    checker.requireInput(6, result);
+    for (size_t i = 0; i < 3; ++i)
+      checker.requireOutput(i, spec.inputs[i]);
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  auto kernel = std::make_unique<FlashAttentionGradKernel>(shape);
+  if (!kernel->prepare())
+    return llvm::createStringError(spec.name +
+                                   ": oneDNN has no product for its blocks on "
+                                   "this processor");
+  return kernel;
+}
+
+} // namespace mf

@@ -1,0 +1,300 @@
+//===- Movement.cpp - Kernels that move elements --------------------------===//
+
+#include "Factories.h"
+#include "SpecChecker.h"
+#include "StridedCopy.h"
+#include "Tiles.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cstring>
+
+namespace mf {
+namespace {
+
+using Dimensions = llvm::SmallVector<StridedCopy::Dimension, 6>;
+
+/// Strides of a dense row-major tensor.
+llvm::SmallVector<int64_t, 4> getStrides(llvm::ArrayRef<int64_t> dims) {
+  llvm::SmallVector<int64_t, 4> strides(dims.size());
+  int64_t stride = 1;
+  for (size_t i = dims.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= dims[i];
+  }
+  return strides;
+}
+
+int64_t dot(llvm::ArrayRef<int64_t> a, llvm::ArrayRef<int64_t> b) {
+  int64_t sum = 0;
+  for (auto [x, y] : llvm::zip_equal(a, b))
+    sum += x * y;
+  return sum;
+}
+
+/// One copy from a part of the input to the output.
+class CopyKernel : public Kernel {
+public:
+  CopyKernel(DType type, llvm::ArrayRef<StridedCopy::Dimension> dimensions,
+             int64_t sourceOffset = 0)
+      : type(type), sourceOffset(sourceOffset),
+        copy(getBytes(type), dimensions) {}
+
+  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
+           ThreadPool &pool) const override {
+    copy.run(at(inputs[0], type, sourceOffset), outputs[0], pool);
+  }
+
+private:
+  DType type;
+  int64_t sourceOffset;
+  StridedCopy copy;
+};
+
+/// A copy from each input to its own part of the output.
+class CatKernel : public Kernel {
+public:
+  explicit CatKernel(DType type) : type(type) {}
+
+  void add(llvm::ArrayRef<StridedCopy::Dimension> dimensions, int64_t offset) {
+    copies.emplace_back(StridedCopy(getBytes(type), dimensions), offset);
+  }
+
+  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
+           ThreadPool &pool) const override {
+    for (auto [input, part] : llvm::zip_equal(inputs, copies))
+      part.first.run(input, at(outputs[0], type, part.second), pool);
+  }
+
+private:
+  DType type;
+  std::vector<std::pair<StridedCopy, int64_t>> copies;
+};
+
+void fillZero(void *memory, int64_t bytes, ThreadPool &pool) {
+  Tiles tiles(bytes, int64_t{1} << 18);
+  pool.parallelFor(tiles.count, [&](int64_t tile) {
+    auto [begin, size] = tiles[tile];
+    std::memset(static_cast<char *>(memory) + begin, 0, size);
+  });
+}
+
+class PadKernel : public Kernel {
+public:
+  PadKernel(const TensorShape &y,
+            llvm::ArrayRef<StridedCopy::Dimension> dimensions, int64_t offset)
+      : type(y.type), bytes(y.getBytes()), offset(offset),
+        copy(getBytes(type), dimensions) {}
+
+  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
+           ThreadPool &pool) const override {
+    fillZero(outputs[0], bytes, pool);
+    copy.run(inputs[0], at(outputs[0], type, offset), pool);
+  }
+
+private:
+  DType type;
+  int64_t bytes, offset;
+  StridedCopy copy;
+};
+
+class ZeroKernel : public Kernel {
+public:
+  explicit ZeroKernel(int64_t bytes) : bytes(bytes) {}
+
+  void run(llvm::ArrayRef<void *>, llvm::ArrayRef<void *> outputs,
+           ThreadPool &pool) const override {
+    fillZero(outputs[0], bytes, pool);
+  }
+
+private:
+  int64_t bytes;
+};
+
+/// One entry for each dimension of input 0.
+bool requireRank(SpecChecker &checker, const KernelSpec &spec,
+                 llvm::StringRef name, llvm::ArrayRef<int64_t> values) {
+  checker.require(values.size() == spec.inputs[0].dims.size(),
+                  "attribute '" + name + "' has " + llvm::Twine(values.size()) +
+                      " entries, expected " +
+                      llvm::Twine(spec.inputs[0].dims.size()) +
+                      ", one for each dimension");
+  return !checker.hasFailed();
+}
+
+} // namespace
+
+KernelOrError makePermute(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  Dimensions dimensions;
+  if (checker.requireArity(1, 1, {"perm"})) {
+    const TensorShape &x = spec.inputs[0];
+    std::vector<int64_t> perm = checker.getInts("perm");
+    if (requireRank(checker, spec, "perm", perm)) {
+      std::vector<int64_t> sorted = perm;
+      llvm::sort(sorted);
+      for (size_t i = 0; i < sorted.size(); ++i)
+        checker.require(sorted[i] == static_cast<int64_t>(i),
+                        "attribute 'perm' is no permutation of the dimensions");
+    }
+    if (!checker.hasFailed()) {
+      TensorShape y{x.type, {}};
+      for (int64_t axis : perm)
+        y.dims.push_back(x.dims[axis]);
+      auto source = getStrides(x.dims), target = getStrides(y.dims);
+      for (size_t i = 0; i < perm.size(); ++i)
+        dimensions.push_back({y.dims[i], source[perm[i]], target[i]});
+      checker.requireOutput(0, y);
+    }
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<CopyKernel>(spec.inputs[0].type, dimensions);
+}
+
+KernelOrError makeSlice(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  Dimensions dimensions;
+  int64_t offset = 0;
+  if (checker.requireArity(1, 1, {"starts", "sizes"})) {
+    const TensorShape &x = spec.inputs[0];
+    std::vector<int64_t> starts = checker.getInts("starts");
+    std::vector<int64_t> sizes = checker.getInts("sizes");
+    bool ranked = requireRank(checker, spec, "starts", starts) &&
+                  requireRank(checker, spec, "sizes", sizes);
+    for (size_t i = 0; ranked && i < sizes.size(); ++i)
+      checker.require(starts[i] >= 0 && sizes[i] >= 1 &&
+                          starts[i] <= x.dims[i] - sizes[i],
+                      "slice of " + llvm::Twine(sizes[i]) + " from " +
+                          llvm::Twine(starts[i]) + " leaves dimension " +
+                          llvm::Twine(i) + " of " + toString(x));
+    TensorShape y{x.type, {sizes.begin(), sizes.end()}};
+    checker.requireOutput(0, y);
+    if (!checker.hasFailed()) {
+      auto source = getStrides(x.dims), target = getStrides(y.dims);
+      for (size_t i = 0; i < sizes.size(); ++i)
+        dimensions.push_back({sizes[i], source[i], target[i]});
+      offset = dot(starts, source);
+    }
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<CopyKernel>(spec.inputs[0].type, dimensions, offset);
+}
+
+KernelOrError makeCat(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  int64_t axis = 0;
+  if (checker.requireVariadic(1, 1, {"axis"})) {
+    const TensorShape &first = spec.inputs[0];
+    axis = checker.getAxis("axis", first.dims.size());
+    TensorShape y = first;
+    for (size_t i = 1; i < spec.inputs.size() && !checker.hasFailed(); ++i) {
+      TensorShape expected = first;
+      if (spec.inputs[i].dims.size() == first.dims.size())
+        expected.dims[axis] = spec.inputs[i].dims[axis];
+      checker.requireInput(i, expected);
+      y.dims[axis] += expected.dims[axis];
+    }
+    checker.requireOutput(0, y);
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  auto target = getStrides(spec.outputs[0].dims);
+  auto kernel = std::make_unique<CatKernel>(spec.outputs[0].type);
+  int64_t start = 0;
+  for (const TensorShape &input : spec.inputs) {
+    auto source = getStrides(input.dims);
+    Dimensions dimensions;
+    for (size_t i = 0; i < input.dims.size(); ++i)
+      dimensions.push_back({input.dims[i], source[i], target[i]});
+    kernel->add(dimensions, start * target[axis]);
+    start += input.dims[axis];
+  }
+  return kernel;
+}
+
+KernelOrError makePad(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  Dimensions dimensions;
+  int64_t offset = 0;
+  if (checker.requireArity(1, 1, {"low", "high"})) {
+    const TensorShape &x = spec.inputs[0];
+    std::vector<int64_t> low = checker.getInts("low");
+    std::vector<int64_t> high = checker.getInts("high");
+    bool ranked = requireRank(checker, spec, "low", low) &&
+                  requireRank(checker, spec, "high", high);
+    const int64_t most = int64_t{1} << 60;
+    for (size_t i = 0; ranked && i < low.size(); ++i)
+      checker.require(low[i] >= 0 && high[i] >= 0 && low[i] < most &&
+                          high[i] < most,
+                      "padding of dimension " + llvm::Twine(i) +
+                          " must not be negative or huge");
+    if (!checker.hasFailed()) {
+      TensorShape y = x;
+      for (size_t i = 0; i < low.size(); ++i)
+        y.dims[i] += low[i] + high[i];
+      checker.requireOutput(0, y);
+    }
+    if (!checker.hasFailed()) {
+      auto source = getStrides(x.dims);
+      auto target = getStrides(spec.outputs[0].dims);
+      for (size_t i = 0; i < low.size(); ++i)
+        dimensions.push_back({x.dims[i], source[i], target[i]});
+      offset = dot(low, target);
+    }
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<PadKernel>(spec.outputs[0], dimensions, offset);
+}
+
+KernelOrError makeRepeat(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  Dimensions dimensions;
+  if (checker.requireArity(1, 1, {"axis", "repeats"})) {
+    const TensorShape &x = spec.inputs[0];
+    int64_t axis = checker.getAxis("axis", x.dims.size());
+    int64_t repeats = checker.getInt("repeats");
+    checker.require(repeats >= 1 && repeats < (int64_t{1} << 31),
+                    "attribute 'repeats' is " + llvm::Twine(repeats) +
+                        ", expected at least 1");
+    if (!checker.hasFailed()) {
+      TensorShape y = x;
+      checker.require(y.dims[axis] < (int64_t{1} << 31),
+                      "input 0 is too large to be repeated");
+      y.dims[axis] *= checker.hasFailed() ? 1 : repeats;
+      checker.requireOutput(0, y);
+      auto source = getStrides(x.dims), target = getStrides(y.dims);
+      for (int64_t i = 0; i < static_cast<int64_t>(x.dims.size()); ++i) {
+        int64_t step = i == axis ? repeats : 1;
+        dimensions.push_back({x.dims[i], source[i], target[i] * step});
+        if (i == axis)
+          dimensions.push_back({repeats, 0, target[i]});
+      }
+    }
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<CopyKernel>(spec.inputs[0].type, dimensions);
+}
+
+KernelOrError makeInplaceCopy(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  if (checker.requireArity(1, 1))
+    checker.requireOutput(0, spec.inputs[0]);
+  if (llvm::Error error = checker.takeError())
+    return error;
+  int64_t count = spec.inputs[0].getNumElements();
+  return std::make_unique<CopyKernel>(
+      spec.inputs[0].type,
+      llvm::ArrayRef<StridedCopy::Dimension>{{count, 1, 1}});
+}
+
+KernelOrError makeInplaceZero(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  checker.requireArity(0, 1);
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<ZeroKernel>(spec.outputs[0].getBytes());
+}
+
+} // namespace mf

@@ -1,0 +1,248 @@
+//===- Optimizer.cpp - Gradient accumulation, clipping, AdamW -------------===//
+
+#include "ElementTypes.h"
+#include "ElementwiseLoops.h"
+#include "Factories.h"
+#include "OptimizerLoops.h"
+#include "ReduceLoops.h"
+#include "Scratch.h"
+#include "SpecChecker.h"
+#include "Tiles.h"
+#include "llvm/Support/MathExtras.h"
+#include <atomic>
+#include <cmath>
+
+namespace mf {
+namespace {
+
+class InplaceAddKernel : public Kernel {
+public:
+  InplaceAddKernel(const TensorShape &x, DType yType)
+      : xType(x.type), yType(yType),
+        tiles(x.getNumElements(), elementsPerTile) {}
+
+  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
+           ThreadPool &pool) const override {
+    pool.parallelFor(tiles.count, [&](int64_t tile) {
+      auto [begin, size] = tiles[tile];
+      runAddToLoop(xType, yType, at(inputs[0], xType, begin),
+                   at(outputs[0], yType, begin), size);
+    });
+  }
+
+private:
+  DType xType, yType;
+  Tiles tiles;
+};
+
+class MulScalarKernel : public Kernel {
+public:
+  explicit MulScalarKernel(const TensorShape &y)
+      : type(y.type), tiles(y.getNumElements(), elementsPerTile) {}
+
+  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
+           ThreadPool &pool) const override {
+    const float scalar = *static_cast<const float *>(inputs[0]);
+    pool.parallelFor(tiles.count, [&](int64_t tile) {
+      auto [begin, size] = tiles[tile];
+      void *y = at(outputs[0], type, begin);
+      runUnaryLoop(UnaryOp::MulScalar, type, y, y, size, scalar);
+    });
+  }
+
+private:
+  DType type;
+  Tiles tiles;
+};
+
+/// The sum of squares of fixed blocks in f32, then of the blocks in order.
+class NormKernel : public Kernel {
+public:
+  explicit NormKernel(const TensorShape &x)
+      : type(x.type), blocks(x.getNumElements(), elementsPerBlock) {}
+
+  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
+           ThreadPool &pool) const override {
+    float *sums = static_cast<float *>(
+        getScratch(ScratchUse::Kernel, blocks.count * sizeof(float)));
+    pool.parallelFor(blocks.count, [&](int64_t block) {
+      auto [begin, size] = blocks[block];
+      float sum = 0;
+      for (int64_t i = 0; i < size; i += elementsPerSum)
+        sum += runSumOfSquaresLoop(type, at(inputs[0], type, begin + i),
+                                   std::min(elementsPerSum, size - i));
+      sums[block] = sum;
+    });
+    double total = 0;
+    for (int64_t block = 0; block < blocks.count; ++block)
+      total += static_cast<double>(sums[block]);
+    *static_cast<float *>(outputs[0]) = static_cast<float>(std::sqrt(total));
+  }
+
+private:
+  static constexpr int64_t elementsPerBlock = 16 * elementsPerSum;
+
+  DType type;
+  Tiles blocks;
+};
+
+class NonFiniteCheckKernel : public Kernel {
+public:
+  explicit NonFiniteCheckKernel(const TensorShape &x)
+      : type(x.type), tiles(x.getNumElements(), elementsPerTile) {}
+
+  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
+           ThreadPool &pool) const override {
+    std::atomic<bool> found{false};
+    pool.parallelFor(tiles.count, [&](int64_t tile) {
+      auto [begin, size] = tiles[tile];
+      if (runNonFiniteLoop(type, at(inputs[0], type, begin), size))
+        found.store(true, std::memory_order_relaxed);
+    });
+    float *flag = static_cast<float *>(outputs[0]);
+    if (found.load())
+      *flag = std::max(*flag, 1.0f);
+  }
+
+private:
+  DType type;
+  Tiles tiles;
+};
+
+struct AdamWOptions {
+  double beta1 = 0, beta2 = 0, eps = 0, weightDecay = 0;
+  bool biasCorrection = false;
+};
+
+/// Without bias correction MindSpore's AdamWeightDecay:
+///   w -= lr (m / (sqrt(v) + eps) + weight_decay w).
+/// With it PyTorch's AdamW (Loshchilov and Hutter, 2019):
+///   w -= lr (m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps)
+///            + weight_decay w).
+class AdamWKernel : public Kernel {
+public:
+  AdamWKernel(const AdamWOptions &options, DType gradientType,
+              const TensorShape &weight)
+      : options(options), gradientType(gradientType), weightType(weight.type),
+        tiles(weight.getNumElements(), elementsPerTile) {}
+
+  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
+           ThreadPool &pool) const override {
+    AdamWCoefficients coefficients =
+        getCoefficients(*static_cast<const float *>(inputs[1]),
+                        *static_cast<const float *>(inputs[2]));
+    float *m = static_cast<float *>(outputs[1]);
+    float *v = static_cast<float *>(outputs[2]);
+    pool.parallelFor(tiles.count, [&](int64_t tile) {
+      auto [begin, size] = tiles[tile];
+      runAdamWLoop(coefficients, gradientType, weightType,
+                   at(inputs[0], gradientType, begin),
+                   at(outputs[0], weightType, begin), m + begin, v + begin,
+                   size);
+    });
+  }
+
+private:
+  AdamWCoefficients getCoefficients(double learningRate, double step) const {
+    double stepSize = learningRate, rootScale = 1;
+    if (options.biasCorrection) {
+      stepSize /= 1 - std::pow(options.beta1, step);
+      rootScale = 1 / std::sqrt(1 - std::pow(options.beta2, step));
+    }
+    return {static_cast<float>(options.beta1),
+            static_cast<float>(1 - options.beta1),
+            static_cast<float>(options.beta2),
+            static_cast<float>(1 - options.beta2),
+            static_cast<float>(1 - learningRate * options.weightDecay),
+            static_cast<float>(stepSize),
+            static_cast<float>(rootScale),
+            static_cast<float>(options.eps)};
+  }
+
+  AdamWOptions options;
+  DType gradientType, weightType;
+  Tiles tiles;
+};
+
+const TensorShape scalar{DType::F32, {}};
+
+} // namespace
+
+KernelOrError makeInplaceAdd(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  if (checker.requireArity(1, 1)) {
+    DType yType = spec.outputs[0].type;
+    checker.requireFloatInput(0);
+    checker.require(isFloat(yType), "output 0 is " + getName(yType) +
+                                        ", expected f32, bf16 or f16");
+    checker.requireOutput(0, {yType, spec.inputs[0].dims});
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<InplaceAddKernel>(spec.inputs[0],
+                                            spec.outputs[0].type);
+}
+
+KernelOrError makeMulScalar(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  if (checker.requireArity(1, 1)) {
+    checker.requireInput(0, scalar);
+    checker.require(isFloat(spec.outputs[0].type),
+                    "output 0 is " + getName(spec.outputs[0].type) +
+                        ", expected f32, bf16 or f16");
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<MulScalarKernel>(spec.outputs[0]);
+}
+
+KernelOrError makeNorm(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  if (checker.requireArity(1, 1)) {
+    checker.requireFloatInput(0);
+    checker.requireOutput(0, scalar);
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<NormKernel>(spec.inputs[0]);
+}
+
+KernelOrError makeNonFiniteCheck(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  if (checker.requireArity(1, 1)) {
+    checker.requireFloatInput(0);
+    checker.requireOutput(0, scalar);
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<NonFiniteCheckKernel>(spec.inputs[0]);
+}
+
+KernelOrError makeAdamW(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  AdamWOptions options;
+  if (checker.requireArity(
+          3, 3, {"beta1", "beta2", "eps", "weight_decay", "bias_correction"})) {
+    options.beta1 = checker.getDouble("beta1");
+    options.beta2 = checker.getDouble("beta2");
+    options.eps = checker.getDouble("eps");
+    options.weightDecay = checker.getDouble("weight_decay");
+    options.biasCorrection = checker.getBool("bias_correction", false);
+    const TensorShape &weight = spec.outputs[0];
+    checker.requireFloatInput(0);
+    checker.require(isFloat(weight.type), "output 0 is " +
+                                              getName(weight.type) +
+                                              ", expected f32, bf16 or f16");
+    checker.requireInput(0, {spec.inputs[0].type, weight.dims});
+    checker.requireInput(1, scalar);
+    checker.requireInput(2, scalar);
+    checker.requireOutput(1, {DType::F32, weight.dims});
+    checker.requireOutput(2, {DType::F32, weight.dims});
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<AdamWKernel>(options, spec.inputs[0].type,
+                                       spec.outputs[0]);
+}
+
+} // namespace mf

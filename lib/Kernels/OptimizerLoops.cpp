@@ -1,0 +1,94 @@
+//===- OptimizerLoops.cpp - Vectorised in-place updates -------------------===//
+
+#include "OptimizerLoops.h"
+#include "HighwayTargets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lib/Kernels/OptimizerLoops.cpp"
+#include "hwy/foreach_target.h" // IWYU pragma: keep
+
+#include "Simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mf {
+namespace HWY_NAMESPACE {
+
+template <typename Gradient, typename Weight>
+void adamWOfTypes(const AdamWCoefficients &coefficients, const Gradient *g,
+                  Weight *w, float *m, float *v, int64_t count) {
+  const auto beta1 = hn::Set(floats, coefficients.beta1);
+  const auto rest1 = hn::Set(floats, coefficients.oneMinusBeta1);
+  const auto beta2 = hn::Set(floats, coefficients.beta2);
+  const auto rest2 = hn::Set(floats, coefficients.oneMinusBeta2);
+  const auto decay = hn::Set(floats, coefficients.decay);
+  const auto stepSize = hn::Set(floats, coefficients.stepSize);
+  const auto rootScale = hn::Set(floats, coefficients.rootScale);
+  const auto eps = hn::Set(floats, coefficients.eps);
+  forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {
+    auto gradient = part.get(g + i);
+    auto first = hn::MulAdd(beta1, part.get(m + i), hn::Mul(rest1, gradient));
+    auto second = hn::MulAdd(beta2, part.get(v + i),
+                             hn::Mul(rest2, hn::Mul(gradient, gradient)));
+    auto root = hn::MulAdd(rootScale, hn::Sqrt(second), eps);
+    auto step = hn::Mul(stepSize, hn::Div(first, root));
+    part.put(first, m + i);
+    part.put(second, v + i);
+    part.put(hn::Sub(hn::Mul(decay, part.get(w + i)), step), w + i);
+  });
+}
+
+template <typename From, typename To>
+void addToOfTypes(const From *x, To *y, int64_t count) {
+  forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {
+    part.put(hn::Add(part.get(y + i), part.get(x + i)), y + i);
+  });
+}
+
+void adamW(const AdamWCoefficients &coefficients, DType gradientType,
+           DType weightType, const void *gradient, void *weight, float *m,
+           float *v, int64_t count) {
+  dispatchFloat(gradientType, [&](auto *g) HWY_ATTR {
+    using Gradient = std::remove_pointer_t<decltype(g)>;
+    dispatchFloat(weightType, [&](auto *w) HWY_ATTR {
+      using Weight = std::remove_pointer_t<decltype(w)>;
+      adamWOfTypes(coefficients, static_cast<const Gradient *>(gradient),
+                   static_cast<Weight *>(weight), m, v, count);
+    });
+  });
+}
+
+void addTo(DType xType, DType yType, const void *xs, void *ys, int64_t count) {
+  dispatchFloat(xType, [&](auto *x) HWY_ATTR {
+    using From = std::remove_pointer_t<decltype(x)>;
+    dispatchFloat(yType, [&](auto *y) HWY_ATTR {
+      using To = std::remove_pointer_t<decltype(y)>;
+      addToOfTypes(static_cast<const From *>(xs), static_cast<To *>(ys), count);
+    });
+  });
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+} // namespace HWY_NAMESPACE
+} // namespace mf
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mf {
+
+HWY_EXPORT(adamW);
+HWY_EXPORT(addTo);
+
+void runAdamWLoop(const AdamWCoefficients &coefficients, DType gradientType,
+                  DType weightType, const void *gradient, void *weight,
+                  float *m, float *v, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(adamW)
+  (coefficients, gradientType, weightType, gradient, weight, m, v, count);
+}
+
+void runAddToLoop(DType xType, DType yType, const void *x, void *y,
+                  int64_t count) {
+  HWY_DYNAMIC_DISPATCH(addTo)(xType, yType, x, y, count);
+}
+
+} // namespace mf
+#endif // HWY_ONCE

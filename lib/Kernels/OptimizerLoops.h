@@ -1,0 +1,29 @@
+//===- OptimizerLoops.h - Vectorised in-place updates ---------*- C++ -*-===//
+
+#ifndef MF_LIB_KERNELS_OPTIMIZERLOOPS_H
+#define MF_LIB_KERNELS_OPTIMIZERLOOPS_H
+
+#include "mf/Tensor/DType.h"
+#include <cstdint>
+
+namespace mf {
+
+/// One AdamW step with everything that is the same for all elements folded:
+/// m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2,
+/// w = decay w - stepSize m / (rootScale sqrt(v) + eps).
+struct AdamWCoefficients {
+  float beta1, oneMinusBeta1, beta2, oneMinusBeta2;
+  float decay, stepSize, rootScale, eps;
+};
+
+void runAdamWLoop(const AdamWCoefficients &coefficients, DType gradientType,
+                  DType weightType, const void *gradient, void *weight,
+                  float *m, float *v, int64_t count);
+
+/// y[i] += x[i] in f32, rounded to the type of y.
+void runAddToLoop(DType xType, DType yType, const void *x, void *y,
+                  int64_t count);
+
+} // namespace mf
+
+#endif // MF_LIB_KERNELS_OPTIMIZERLOOPS_H

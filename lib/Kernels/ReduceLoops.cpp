@@ -1,0 +1,122 @@
+//===- ReduceLoops.cpp - Vectorised sums and searches ---------------------===//
+
+#include "ReduceLoops.h"
+#include "HighwayTargets.h"
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lib/Kernels/ReduceLoops.cpp"
+#include "hwy/foreach_target.h" // IWYU pragma: keep
+
+#include "Simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mf {
+namespace HWY_NAMESPACE {
+
+struct Identity {
+  HWY_INLINE FloatVector operator()(FloatVector x) const { return x; }
+};
+
+struct Square {
+  HWY_INLINE FloatVector operator()(FloatVector x) const {
+    return hn::Mul(x, x);
+  }
+};
+
+/// The sum of function(x): four vectors of sums, added up in a fixed order.
+template <typename T, typename Function>
+HWY_INLINE float sumOfType(const T *x, int64_t count, Function function) {
+  const int64_t lanes = getLanes();
+  auto a = hn::Zero(floats), b = a, c = a, d = a;
+  int64_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    a = hn::Add(a, function(load(x + i)));
+    b = hn::Add(b, function(load(x + i + lanes)));
+    c = hn::Add(c, function(load(x + i + 2 * lanes)));
+    d = hn::Add(d, function(load(x + i + 3 * lanes)));
+  }
+  for (; i + lanes <= count; i += lanes)
+    a = hn::Add(a, function(load(x + i)));
+  if (i < count)
+    b = hn::Add(b, function(loadTail(x + i, count - i)));
+  return sumOfLanes(hn::Add(hn::Add(a, b), hn::Add(c, d)));
+}
+
+template <typename T>
+void accumulateOfType(const void *xs, float *sums, int64_t count) {
+  const T *x = static_cast<const T *>(xs);
+  forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {
+    part.put(hn::Add(part.get(sums + i), part.get(x + i)), sums + i);
+  });
+}
+
+template <typename T> bool nonFiniteOfType(const void *xs, int64_t count) {
+  const T *x = static_cast<const T *>(xs);
+  const auto largest = hn::Set(floats, std::numeric_limits<float>::max());
+  bool found = false;
+  forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {
+    // False for NaN, too.
+    auto isFinite = hn::Le(hn::Abs(part.get(x + i)), largest);
+    found |= !hn::AllTrue(floats, isFinite);
+  });
+  return found;
+}
+
+void accumulate(DType type, const void *x, float *sums, int64_t count) {
+  dispatchFloat(type, [&](auto *element) HWY_ATTR {
+    accumulateOfType<std::remove_pointer_t<decltype(element)>>(x, sums, count);
+  });
+}
+
+float sum(DType type, const void *x, int64_t count) {
+  return dispatchFloat(type, [&](auto *element) HWY_ATTR {
+    using T = std::remove_pointer_t<decltype(element)>;
+    return sumOfType(static_cast<const T *>(x), count, Identity());
+  });
+}
+
+float sumOfSquares(DType type, const void *x, int64_t count) {
+  return dispatchFloat(type, [&](auto *element) HWY_ATTR {
+    using T = std::remove_pointer_t<decltype(element)>;
+    return sumOfType(static_cast<const T *>(x), count, Square());
+  });
+}
+
+bool nonFinite(DType type, const void *x, int64_t count) {
+  return dispatchFloat(type, [&](auto *element) HWY_ATTR {
+    return nonFiniteOfType<std::remove_pointer_t<decltype(element)>>(x, count);
+  });
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+} // namespace HWY_NAMESPACE
+} // namespace mf
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mf {
+
+HWY_EXPORT(accumulate);
+HWY_EXPORT(sum);
+HWY_EXPORT(sumOfSquares);
+HWY_EXPORT(nonFinite);
+
+void runAccumulateLoop(DType type, const void *x, float *sums, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(accumulate)(type, x, sums, count);
+}
+
+float runSumLoop(DType type, const void *x, int64_t count) {
+  return HWY_DYNAMIC_DISPATCH(sum)(type, x, count);
+}
+
+float runSumOfSquaresLoop(DType type, const void *x, int64_t count) {
+  return HWY_DYNAMIC_DISPATCH(sumOfSquares)(type, x, count);
+}
+
+bool runNonFiniteLoop(DType type, const void *x, int64_t count) {
+  return HWY_DYNAMIC_DISPATCH(nonFinite)(type, x, count);
+}
+
+} // namespace mf
+#endif // HWY_ONCE

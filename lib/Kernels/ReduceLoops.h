@@ -1,0 +1,33 @@
+//===- ReduceLoops.h - Vectorised sums and searches -----------*- C++ -*-===//
+//
+// Single-threaded loops over `count` consecutive elements of a floating-point
+// type.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_KERNELS_REDUCELOOPS_H
+#define MF_LIB_KERNELS_REDUCELOOPS_H
+
+#include "mf/Tensor/DType.h"
+#include <cstdint>
+
+namespace mf {
+
+/// Elements after which a running sum is set aside, to keep its error small.
+constexpr int64_t elementsPerSum = 4096;
+
+/// sums[i] += x[i]
+void runAccumulateLoop(DType type, const void *x, float *sums, int64_t count);
+
+/// The sum in f32; `count` should not exceed `elementsPerSum` by much.
+float runSumLoop(DType type, const void *x, int64_t count);
+
+/// The sum of squares, likewise.
+float runSumOfSquaresLoop(DType type, const void *x, int64_t count);
+
+/// Whether an element is infinite or NaN.
+bool runNonFiniteLoop(DType type, const void *x, int64_t count);
+
+} // namespace mf
+
+#endif // MF_LIB_KERNELS_REDUCELOOPS_H

@@ -1,0 +1,93 @@
+//===- SwiGlu.cpp - SiLU-gated linear unit on a packed input --------------===//
+
+#include "Factories.h"
+#include "RowLoops.h"
+#include "SpecChecker.h"
+#include "Tiles.h"
+
+namespace mf {
+namespace {
+
+class SwiGluKernel : public Kernel {
+public:
+  explicit SwiGluKernel(const TensorShape &y)
+      : type(y.type), columns(y.dims.back()),
+        tiles(tileRows(y.getNumElements() / columns, columns)) {}
+
+  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
+           ThreadPool &pool) const override {
+    pool.parallelFor(tiles.count, [&](int64_t tile) {
+      auto [begin, size] = tiles[tile];
+      runSwiGluRows(type, at(inputs[0], type, begin * 2 * columns),
+                    at(outputs[0], type, begin * columns), size, columns);
+    });
+  }
+
+private:
+  DType type;
+  int64_t columns;
+  Tiles tiles;
+};
+
+class SwiGluGradKernel : public Kernel {
+public:
+  explicit SwiGluGradKernel(const TensorShape &dy)
+      : type(dy.type), columns(dy.dims.back()),
+        tiles(tileRows(dy.getNumElements() / columns, columns)) {}
+
+  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
+           ThreadPool &pool) const override {
+    pool.parallelFor(tiles.count, [&](int64_t tile) {
+      auto [begin, size] = tiles[tile];
+      runSwiGluGradRows(type, at(inputs[0], type, begin * columns),
+                        at(inputs[1], type, begin * 2 * columns),
+                        at(outputs[0], type, begin * 2 * columns), size,
+                        columns);
+    });
+  }
+
+private:
+  DType type;
+  int64_t columns;
+  Tiles tiles;
+};
+
+/// The shape of the result for a packed input.
+TensorShape getHalf(SpecChecker &checker, const KernelSpec &spec,
+                    size_t index) {
+  checker.requireFloatInput(index);
+  checker.requireInputRank(index, 1);
+  if (checker.hasFailed())
+    return {};
+  TensorShape half = spec.inputs[index];
+  checker.require(half.dims.back() % 2 == 0,
+                  "input " + llvm::Twine(index) + " is " + toString(half) +
+                      ", expected an even last dimension: gate and value "
+                      "side by side");
+  half.dims.back() /= 2;
+  return half;
+}
+
+} // namespace
+
+KernelOrError makeSwiGlu(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  if (checker.requireArity(1, 1))
+    checker.requireOutput(0, getHalf(checker, spec, 0));
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<SwiGluKernel>(spec.outputs[0]);
+}
+
+KernelOrError makeSwiGluGrad(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  if (checker.requireArity(2, 1)) {
+    checker.requireInput(0, getHalf(checker, spec, 1));
+    checker.requireOutput(0, spec.inputs[1]);
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<SwiGluGradKernel>(spec.inputs[0]);
+}
+
+} // namespace mf

@@ -1,0 +1,246 @@
+//===- attention_test.cpp - Flash attention and its gradients -------------===//
+
+#include "KernelTesting.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace mf;
+using namespace mf::testing;
+using ::testing::HasSubstr;
+
+namespace {
+
+using Values = std::vector<double>;
+
+struct Attention {
+  int64_t batch, heads, keyHeads, queries, keys, dim, valueDim;
+  bool causal;
+  double scale = 0.3;
+
+  AttributeMap getAttributes() const {
+    return {{"scale", scale}, {"causal", causal}};
+  }
+  Tensor makeQuery(DType type, unsigned seed) const {
+    return randomTensor(type, {batch, heads, queries, dim}, seed);
+  }
+  Tensor makeKey(DType type, unsigned seed) const {
+    return randomTensor(type, {batch, keyHeads, keys, dim}, seed);
+  }
+  Tensor makeValue(DType type, unsigned seed) const {
+    return randomTensor(type, {batch, keyHeads, keys, valueDim}, seed);
+  }
+  std::vector<Tensor> makeOutputs(DType type) const {
+    return {Tensor(DType::F32, {batch, heads, queries}),
+            Tensor(DType::F32, {batch, heads, queries}),
+            Tensor(type, {batch, heads, queries, valueDim})};
+  }
+};
+
+struct Result {
+  Values max, sum, out;
+};
+
+Result attend(const Attention &a, const Values &q, const Values &k,
+              const Values &v) {
+  Result result;
+  for (int64_t head = 0; head < a.batch * a.heads; ++head) {
+    int64_t keyHead = head / (a.heads / a.keyHeads);
+    for (int64_t i = 0; i < a.queries; ++i) {
+      int64_t seen = a.causal ? i + 1 + a.keys - a.queries : a.keys;
+      Values scores(seen), row(a.valueDim);
+      for (int64_t j = 0; j < seen; ++j) {
+        for (int64_t d = 0; d < a.dim; ++d)
+          scores[j] += q[(head * a.queries + i) * a.dim + d] *
+                       k[(keyHead * a.keys + j) * a.dim + d];
+        scores[j] *= a.scale;
+      }
+      double max = *std::max_element(scores.begin(), scores.end()), sum = 0;
+      for (int64_t j = 0; j < seen; ++j) {
+        double e = std::exp(scores[j] - max);
+        sum += e;
+        for (int64_t d = 0; d < a.valueDim; ++d)
+          row[d] += e * v[(keyHead * a.keys + j) * a.valueDim + d];
+      }
+      result.max.push_back(max);
+      result.sum.push_back(sum);
+      for (double value : row)
+        result.out.push_back(value / sum);
+    }
+  }
+  return result;
+}
+
+const Attention forwardCases[] = {
+    {1, 1, 1, 1, 1, 1, 1, true},        {1, 1, 1, 5, 5, 3, 7, true},
+    {1, 2, 1, 64, 64, 16, 16, false},   {2, 4, 2, 130, 130, 32, 32, true},
+    {1, 2, 2, 70, 600, 20, 24, true},   {1, 1, 1, 1200, 1200, 16, 16, true},
+    {1, 3, 1, 65, 1030, 64, 64, false},
+};
+
+TEST(FlashAttention, MatchesSoftmaxOfAllScores) {
+  for (DType type : floatTypes)
+    for (const Attention &a : forwardCases) {
+      Tensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
+             v = a.makeValue(type, 3);
+      std::vector<Tensor> y = runKernel("aclnnFlashAttentionScore", {q, k, v},
+                                        a.makeOutputs(type), a.getAttributes());
+      Result expected = attend(a, q.toVector(), k.toVector(), v.toVector());
+      expectNear(y[0], expected.max);
+      expectNear(y[1], expected.sum, 10);
+      expectNear(y[2], expected.out);
+    }
+}
+
+TEST(FlashAttention, LargeScoresDoNotOverflow) {
+  Attention a{1, 1, 1, 700, 700, 8, 8, true};
+  a.scale = 100;
+  Tensor q = a.makeQuery(DType::F32, 1), k = a.makeKey(DType::F32, 2),
+         v = a.makeValue(DType::F32, 3);
+  std::vector<Tensor> y =
+      runKernel("aclnnFlashAttentionScore", {q, k, v},
+                a.makeOutputs(DType::F32), a.getAttributes());
+  Result expected = attend(a, q.toVector(), k.toVector(), v.toVector());
+  expectNear(y[2], expected.out, 1, 1e-3);
+}
+
+/// The gradients in double, by the same formulas as the chain rule gives.
+struct Gradients {
+  Values dq, dk, dv;
+};
+
+Gradients differentiateAttention(const Attention &a, const Values &q,
+                                 const Values &k, const Values &v,
+                                 const Values &dout) {
+  Result forward = attend(a, q, k, v);
+  Gradients g{Values(q.size()), Values(k.size()), Values(v.size())};
+  for (int64_t head = 0; head < a.batch * a.heads; ++head) {
+    int64_t keyHead = head / (a.heads / a.keyHeads);
+    for (int64_t i = 0; i < a.queries; ++i) {
+      int64_t row = head * a.queries + i;
+      int64_t seen = a.causal ? i + 1 + a.keys - a.queries : a.keys;
+      double delta = 0;
+      for (int64_t d = 0; d < a.valueDim; ++d)
+        delta += dout[row * a.valueDim + d] * forward.out[row * a.valueDim + d];
+      for (int64_t j = 0; j < seen; ++j) {
+        int64_t key = keyHead * a.keys + j;
+        double score = 0, slope = 0;
+        for (int64_t d = 0; d < a.dim; ++d)
+          score += q[row * a.dim + d] * k[key * a.dim + d];
+        double p =
+            std::exp(score * a.scale - forward.max[row]) / forward.sum[row];
+        for (int64_t d = 0; d < a.valueDim; ++d) {
+          slope += dout[row * a.valueDim + d] * v[key * a.valueDim + d];
+          g.dv[key * a.valueDim + d] += p * dout[row * a.valueDim + d];
+        }
+        double ds = a.scale * p * (slope - delta);
+        for (int64_t d = 0; d < a.dim; ++d) {
+          g.dq[row * a.dim + d] += ds * k[key * a.dim + d];
+          g.dk[key * a.dim + d] += ds * q[row * a.dim + d];
+        }
+      }
+    }
+  }
+  return g;
+}
+
+std::vector<Tensor> runGradient(const Attention &a, const Tensor &q,
+                                const Tensor &k, const Tensor &v,
+                                const Tensor &dout) {
+  DType type = q.shape.type;
+  std::vector<Tensor> y = runKernel("aclnnFlashAttentionScore", {q, k, v},
+                                    a.makeOutputs(type), a.getAttributes());
+  return runKernel("aclnnFlashAttentionScoreGrad",
+                   {q, k, v, y[0], y[1], y[2], dout},
+                   {Tensor(type, q.shape.dims), Tensor(type, k.shape.dims),
+                    Tensor(type, v.shape.dims)},
+                   a.getAttributes());
+}
+
+TEST(FlashAttention, ReferenceGradientsMatchFiniteDifferences) {
+  Attention a{1, 2, 1, 3, 5, 4, 3, true};
+  Values q = a.makeQuery(DType::F32, 1).toVector();
+  Values k = a.makeKey(DType::F32, 2).toVector();
+  Values v = a.makeValue(DType::F32, 3).toVector();
+  Values dout = randomTensor(DType::F32, {1, 2, 3, 3}, 4).toVector();
+  Gradients g = differentiateAttention(a, q, k, v, dout);
+  auto check = [](const Values &actual, const Values &expected) {
+    for (size_t i = 0; i < actual.size(); ++i)
+      EXPECT_NEAR(actual[i], expected[i], 1e-7);
+  };
+  check(g.dq,
+        differentiate([&](const Values &at) { return attend(a, at, k, v).out; },
+                      q, dout));
+  check(g.dk,
+        differentiate([&](const Values &at) { return attend(a, q, at, v).out; },
+                      k, dout));
+  check(g.dv,
+        differentiate([&](const Values &at) { return attend(a, q, k, at).out; },
+                      v, dout));
+}
+
+TEST(FlashAttention, GradientsMatchTheReferenceInOneSweepAndInTwo) {
+  // Eight key heads and more are done in one sweep where the sums fit.
+  const Attention cases[] = {
+      {1, 1, 1, 1, 1, 1, 1, true},          {2, 4, 4, 70, 70, 8, 12, true},
+      {1, 16, 8, 70, 90, 8, 8, true},       {1, 2, 1, 130, 600, 16, 16, false},
+      {1, 1, 1, 1100, 1100, 16, 16, true},  {4, 2, 2, 65, 530, 32, 32, true},
+      {1, 8, 8, 20, 1100, 128, 120, false},
+  };
+  for (DType type : floatTypes)
+    for (const Attention &a : cases) {
+      Tensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
+             v = a.makeValue(type, 3);
+      Tensor dout =
+          randomTensor(type, {a.batch, a.heads, a.queries, a.valueDim}, 4);
+      std::vector<Tensor> gradients = runGradient(a, q, k, v, dout);
+      Gradients expected = differentiateAttention(
+          a, q.toVector(), k.toVector(), v.toVector(), dout.toVector());
+      expectNear(gradients[0], expected.dq);
+      expectNear(gradients[1], expected.dk, 2);
+      expectNear(gradients[2], expected.dv, 2);
+    }
+}
+
+TEST(FlashAttention, LongNarrowSequencesTakeTwoSweeps) {
+  // The sums of dk and dv would need 1.5 MiB for each key head.
+  Attention a{1, 8, 8, 64, 1600, 120, 120, false};
+  Tensor q = a.makeQuery(DType::BF16, 1), k = a.makeKey(DType::BF16, 2),
+         v = a.makeValue(DType::BF16, 3);
+  Tensor dout = randomTensor(DType::BF16, {1, 8, 64, 120}, 4);
+  std::vector<Tensor> gradients = runGradient(a, q, k, v, dout);
+  Gradients expected = differentiateAttention(a, q.toVector(), k.toVector(),
+                                              v.toVector(), dout.toVector());
+  expectNear(gradients[0], expected.dq, 0.2);
+  expectNear(gradients[1], expected.dk, 0.2);
+  expectNear(gradients[2], expected.dv, 0.2);
+}
+
+TEST(FlashAttention, BadSpecsAreRefused) {
+  Attention a{1, 4, 2, 8, 8, 4, 4, true};
+  Tensor q = a.makeQuery(DType::F32, 1), k = a.makeKey(DType::F32, 2),
+         v = a.makeValue(DType::F32, 3);
+  std::vector<Tensor> y = a.makeOutputs(DType::F32);
+  auto refuse = [&](const std::vector<Tensor> &inputs) {
+    return getRefusal("aclnnFlashAttentionScore", inputs, y, a.getAttributes());
+  };
+  EXPECT_EQ(refuse({q, k, v}), "");
+  EXPECT_THAT(refuse({q, Tensor(DType::F32, {1, 3, 8, 4}),
+                      Tensor(DType::F32, {1, 3, 8, 4})}),
+              HasSubstr("4 query heads cannot share 3 key heads evenly"));
+  EXPECT_THAT(refuse({q, Tensor(DType::F32, {1, 2, 7, 4}),
+                      Tensor(DType::F32, {1, 2, 7, 4})}),
+              HasSubstr("needs at least as many keys, but got 7"));
+  EXPECT_THAT(refuse({q, k, Tensor(DType::F32, {1, 2, 7, 4})}),
+              HasSubstr("input 2 is 1x2x7x4xf32, expected 1x2x8x4xf32"));
+  EXPECT_THAT(refuse({Tensor(DType::F32, {8, 4}), k, v}),
+              HasSubstr("expected batch x heads x sequence x dim"));
+  EXPECT_THAT(getRefusal("aclnnFlashAttentionScore", {q, k, v}, y),
+              HasSubstr("'scale' is missing"));
+  EXPECT_THAT(getRefusal("aclnnFlashAttentionScoreGrad",
+                         {q, k, v, y[0], y[1], y[2], y[2]}, {q, k, q},
+                         a.getAttributes()),
+              HasSubstr("output 2 is 1x4x8x4xf32, expected 1x2x8x4xf32"));
+}
+
+} // namespace

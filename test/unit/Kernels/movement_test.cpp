@@ -1,0 +1,209 @@
+//===- movement_test.cpp - Kernels that move elements ---------------------===//
+
+#include "KernelTesting.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace mf;
+using namespace mf::testing;
+using ::testing::HasSubstr;
+
+namespace {
+
+constexpr DType allTypes[] = {DType::F32, DType::BF16, DType::F16, DType::I32,
+                              DType::I64};
+
+/// Different small integers, exact in every type.
+Tensor countingTensor(DType type, llvm::ArrayRef<int64_t> dims) {
+  Tensor tensor(type, dims);
+  for (int64_t i = 0; i < tensor.size(); ++i)
+    tensor.set(i, static_cast<double>(i * 7 % 251));
+  return tensor;
+}
+
+/// The position of an element in each dimension.
+std::vector<int64_t> unravel(llvm::ArrayRef<int64_t> dims, int64_t index) {
+  std::vector<int64_t> position(dims.size());
+  for (size_t i = dims.size(); i-- > 0;) {
+    position[i] = index % dims[i];
+    index /= dims[i];
+  }
+  return position;
+}
+
+int64_t ravel(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> position) {
+  int64_t index = 0;
+  for (size_t i = 0; i < dims.size(); ++i)
+    index = index * dims[i] + position[i];
+  return index;
+}
+
+TEST(Permute, MovesDimensions) {
+  struct Case {
+    std::vector<int64_t> dims, perm;
+  };
+  const Case cases[] = {
+      {{5}, {0}},
+      {{7, 9}, {1, 0}},
+      {{300, 170}, {1, 0}},
+      {{2, 33, 5, 64}, {0, 2, 1, 3}},
+      {{2, 300, 12, 32}, {0, 2, 1, 3}},
+      {{2, 5, 40, 17}, {0, 1, 3, 2}},
+      {{3, 4, 5, 6}, {3, 2, 1, 0}},
+      {{3, 1, 5, 6}, {2, 1, 3, 0}},
+      {{2, 3, 4, 5}, {0, 1, 2, 3}},
+      {{1, 1}, {1, 0}},
+      {{20, 30, 40}, {2, 0, 1}},
+      {{70000, 3}, {1, 0}},
+  };
+  for (DType type : allTypes)
+    for (const Case &c : cases) {
+      Tensor x = countingTensor(type, c.dims);
+      std::vector<int64_t> dims;
+      for (int64_t axis : c.perm)
+        dims.push_back(c.dims[axis]);
+      Tensor expected(type, dims);
+      for (int64_t i = 0; i < expected.size(); ++i) {
+        std::vector<int64_t> to = unravel(dims, i), from(dims.size());
+        for (size_t j = 0; j < dims.size(); ++j)
+          from[c.perm[j]] = to[j];
+        expected.set(i, x.get(ravel(c.dims, from)));
+      }
+      Tensor y = runKernel("aclnnPermute", {x}, {Tensor(type, dims)},
+                           {{"perm", c.perm}})[0];
+      EXPECT_EQ(y.toVector(), expected.toVector());
+    }
+}
+
+TEST(Slice, TakesPartsAndPadPutsThemBack) {
+  struct Case {
+    std::vector<int64_t> dims, starts, sizes;
+  };
+  const Case cases[] = {
+      {{9}, {2}, {5}},
+      {{4, 6}, {0, 0}, {4, 6}},
+      {{4, 6}, {1, 0}, {2, 6}},
+      {{2, 3, 50, 64}, {0, 0, 0, 0}, {2, 3, 50, 32}},
+      {{2, 3, 50, 64}, {0, 0, 0, 32}, {2, 3, 50, 32}},
+      {{2, 3, 50, 128}, {0, 1, 7, 64}, {2, 2, 40, 64}},
+      {{3, 3, 3}, {2, 2, 2}, {1, 1, 1}},
+      {{2, 90000}, {0, 3}, {2, 80000}},
+  };
+  for (DType type : allTypes)
+    for (const Case &c : cases) {
+      Tensor x = countingTensor(type, c.dims);
+      Tensor expected(type, c.sizes), padded(type, c.dims);
+      std::vector<int64_t> high;
+      for (size_t i = 0; i < c.dims.size(); ++i)
+        high.push_back(c.dims[i] - c.starts[i] - c.sizes[i]);
+      for (int64_t i = 0; i < expected.size(); ++i) {
+        std::vector<int64_t> from = unravel(c.sizes, i);
+        for (size_t j = 0; j < from.size(); ++j)
+          from[j] += c.starts[j];
+        int64_t index = ravel(c.dims, from);
+        expected.set(i, x.get(index));
+        padded.set(index, x.get(index));
+      }
+      Tensor y = runKernel("aclnnSlice", {x}, {Tensor(type, c.sizes)},
+                           {{"starts", c.starts}, {"sizes", c.sizes}})[0];
+      EXPECT_EQ(y.toVector(), expected.toVector());
+      Tensor back(type, c.dims);
+      back.fill(9);
+      back = runKernel("aclnnConstantPadNd", {y}, {back},
+                       {{"low", c.starts}, {"high", high}})[0];
+      EXPECT_EQ(back.toVector(), padded.toVector());
+    }
+}
+
+TEST(Cat, PutsTensorsSideBySide) {
+  for (DType type : allTypes)
+    for (int64_t axis : {0, 1, 2, -1}) {
+      std::vector<Tensor> inputs;
+      std::vector<double> expected;
+      std::vector<int64_t> dims = {4, 5, 32};
+      const size_t position = axis < 0 ? 2 : axis;
+      for (int64_t size : {32, 1, 7}) {
+        std::vector<int64_t> part = dims;
+        part[position] = size;
+        inputs.push_back(countingTensor(type, part));
+      }
+      dims[position] = 40;
+      for (int64_t i = 0; i < Tensor(type, dims).size(); ++i) {
+        std::vector<int64_t> at = unravel(dims, i);
+        size_t input = 0;
+        while (at[position] >= inputs[input].shape.dims[position])
+          at[position] -= inputs[input++].shape.dims[position];
+        expected.push_back(
+            inputs[input].get(ravel(inputs[input].shape.dims, at)));
+      }
+      Tensor y = runKernel("aclnnCat", inputs, {Tensor(type, dims)},
+                           {{"axis", axis}})[0];
+      EXPECT_EQ(y.toVector(), expected);
+    }
+}
+
+TEST(RepeatInterleave, RepeatsEachSliceInPlace) {
+  for (DType type : allTypes)
+    for (int64_t axis : {0, 1, 2, -3})
+      for (int64_t repeats : {1, 2, 5}) {
+        std::vector<int64_t> dims = {3, 4, 17}, target = dims;
+        const size_t position = axis < 0 ? axis + 3 : axis;
+        target[position] *= repeats;
+        Tensor x = countingTensor(type, dims);
+        std::vector<double> expected;
+        for (int64_t i = 0; i < Tensor(type, target).size(); ++i) {
+          std::vector<int64_t> at = unravel(target, i);
+          at[position] /= repeats;
+          expected.push_back(x.get(ravel(dims, at)));
+        }
+        Tensor y =
+            runKernel("aclnnRepeatInterleave", {x}, {Tensor(type, target)},
+                      {{"axis", axis}, {"repeats", repeats}})[0];
+        EXPECT_EQ(y.toVector(), expected);
+      }
+}
+
+TEST(Inplace, CopyAndZero) {
+  for (DType type : allTypes)
+    for (const std::vector<int64_t> &dims :
+         {std::vector<int64_t>{}, {5}, {300, 1001}}) {
+      Tensor x = countingTensor(type, dims);
+      EXPECT_TRUE(runKernel("aclnnInplaceCopy", {x}, {Tensor(type, dims)})[0] ==
+                  x);
+      EXPECT_TRUE(runKernel("aclnnInplaceZero", {}, {x})[0] ==
+                  Tensor(type, dims));
+    }
+}
+
+TEST(Movement, BadSpecsAreRefused) {
+  using Ints = std::vector<int64_t>;
+  Tensor x(DType::F32, {4, 6}), y(DType::F32, {6, 4});
+  EXPECT_EQ(getRefusal("aclnnPermute", {x}, {y}, {{"perm", Ints{1, 0}}}), "");
+  EXPECT_THAT(getRefusal("aclnnPermute", {x}, {y}, {{"perm", Ints{1, 1}}}),
+              HasSubstr("no permutation"));
+  EXPECT_THAT(getRefusal("aclnnPermute", {x}, {y}, {{"perm", Ints{1}}}),
+              HasSubstr("has 1 entries, expected 2"));
+  EXPECT_THAT(getRefusal("aclnnPermute", {x}, {x}, {{"perm", Ints{1, 0}}}),
+              HasSubstr("output 0 is 4x6xf32, expected 6x4xf32"));
+  EXPECT_THAT(getRefusal("aclnnSlice", {x}, {Tensor(DType::F32, {4, 3})},
+                         {{"starts", Ints{0, 4}}, {"sizes", Ints{4, 3}}}),
+              HasSubstr("slice of 3 from 4 leaves dimension 1 of 4x6xf32"));
+  EXPECT_THAT(getRefusal("aclnnSlice", {x}, {x},
+                         {{"starts", Ints{0, INT64_MAX}},
+                          {"sizes", Ints{4, INT64_MIN}}}),
+              HasSubstr("leaves dimension 1"));
+  EXPECT_THAT(getRefusal("aclnnConstantPadNd", {x}, {x},
+                         {{"low", Ints{0, -1}}, {"high", Ints{0, 1}}}),
+              HasSubstr("padding of dimension 1"));
+  EXPECT_THAT(getRefusal("aclnnCat", {x, y}, {x}, {{"axis", int64_t{0}}}),
+              HasSubstr("input 1 is 6x4xf32, expected 6x6xf32"));
+  EXPECT_THAT(getRefusal("aclnnCat", {x, x}, {x}, {{"axis", int64_t{2}}}),
+              HasSubstr("expected an axis of 2 dimensions"));
+  EXPECT_THAT(getRefusal("aclnnCat", {}, {x}, {{"axis", int64_t{0}}}),
+              HasSubstr("expected at least 1 input, but got 0"));
+  EXPECT_THAT(getRefusal("aclnnRepeatInterleave", {x}, {x},
+                         {{"axis", int64_t{0}}, {"repeats", int64_t{0}}}),
+              HasSubstr("'repeats' is 0, expected at least 1"));
+}
+
+} // namespace

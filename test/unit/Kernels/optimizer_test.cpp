@@ -1,0 +1,123 @@
+//===- optimizer_test.cpp - Accumulation, scaling, AdamW ------------------===//
+
+#include "KernelTesting.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace mf;
+using namespace mf::testing;
+using ::testing::HasSubstr;
+
+namespace {
+
+Tensor scalar(double value) {
+  Tensor tensor(DType::F32, {});
+  tensor.set(0, value);
+  return tensor;
+}
+
+TEST(InplaceAdd, AddsAnyTypeToAnyType) {
+  for (DType xType : floatTypes)
+    for (DType yType : floatTypes) {
+      Tensor x = randomTensor(xType, {300, 111}, 1);
+      Tensor y = randomTensor(yType, {300, 111}, 2);
+      std::vector<double> expected;
+      for (int64_t i = 0; i < x.size(); ++i)
+        expected.push_back(x.get(i) + y.get(i));
+      expectNear(runKernel("aclnnInplaceAdd", {x}, {y})[0], expected);
+    }
+}
+
+TEST(ForeachMulScalar, ScalesInPlace) {
+  for (DType type : floatTypes) {
+    Tensor y = randomTensor(type, {70001}, 1);
+    std::vector<double> expected;
+    for (double value : y.toVector())
+      expected.push_back(value * 0.3);
+    expectNear(runKernel("aclnnForeachMulScalarV2", {scalar(0.3)}, {y})[0],
+               expected);
+  }
+}
+
+struct AdamW {
+  double beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weightDecay = 0.1;
+  bool biasCorrection = false;
+
+  AttributeMap getAttributes() const {
+    return {{"beta1", beta1},
+            {"beta2", beta2},
+            {"eps", eps},
+            {"weight_decay", weightDecay},
+            {"bias_correction", biasCorrection}};
+  }
+
+  void apply(double g, double learningRate, double step, double &w, double &m,
+             double &v) const {
+    m = beta1 * m + (1 - beta1) * g;
+    v = beta2 * v + (1 - beta2) * g * g;
+    double first = m, second = v;
+    if (biasCorrection) {
+      first /= 1 - std::pow(beta1, step);
+      second /= 1 - std::pow(beta2, step);
+    }
+    w -= learningRate * (first / (std::sqrt(second) + eps) + weightDecay * w);
+  }
+};
+
+TEST(AdamW, FollowsTheReferenceOverSeveralSteps) {
+  for (DType gradientType : floatTypes)
+    for (DType weightType : floatTypes)
+      for (bool biasCorrection : {false, true}) {
+        AdamW adamW;
+        adamW.biasCorrection = biasCorrection;
+        const int64_t count = 40007;
+        Tensor weight = randomTensor(weightType, {count}, 1);
+        Tensor m(DType::F32, {count}), v(DType::F32, {count});
+        for (int step = 1; step <= 3; ++step) {
+          Tensor gradient = randomTensor(gradientType, {count}, 10 + step);
+          std::vector<double> w = weight.toVector(), first = m.toVector(),
+                              second = v.toVector();
+          for (int64_t i = 0; i < count; ++i)
+            adamW.apply(gradient.get(i), 0.01, step, w[i], first[i], second[i]);
+          std::vector<Tensor> updated = runKernel(
+              "aclnnApplyAdamWV2", {gradient, scalar(0.01), scalar(step)},
+              {weight, m, v}, adamW.getAttributes());
+          expectNear(updated[0], w);
+          expectNear(updated[1], first);
+          expectNear(updated[2], second);
+          weight = updated[0];
+          m = updated[1];
+          v = updated[2];
+        }
+      }
+}
+
+TEST(Optimizer, BadSpecsAreRefused) {
+  Tensor x(DType::F32, {5}), y(DType::F32, {6}), i(DType::I32, {5});
+  AttributeMap attributes = AdamW().getAttributes();
+  EXPECT_EQ(getRefusal("aclnnApplyAdamWV2", {x, scalar(1), scalar(1)},
+                       {x, x, x}, attributes),
+            "");
+  EXPECT_THAT(
+      getRefusal("aclnnApplyAdamWV2", {x, x, scalar(1)}, {x, x, x}, attributes),
+      HasSubstr("input 1 is 5xf32, expected f32"));
+  EXPECT_THAT(getRefusal("aclnnApplyAdamWV2", {y, scalar(1), scalar(1)},
+                         {x, x, x}, attributes),
+              HasSubstr("input 0 is 6xf32, expected 5xf32"));
+  EXPECT_THAT(getRefusal("aclnnApplyAdamWV2", {x, scalar(1), scalar(1)},
+                         {x, Tensor(DType::BF16, {5}), x}, attributes),
+              HasSubstr("output 1 is 5xbf16, expected 5xf32"));
+  attributes.erase("beta2");
+  EXPECT_THAT(getRefusal("aclnnApplyAdamWV2", {x, scalar(1), scalar(1)},
+                         {x, x, x}, attributes),
+              HasSubstr("'beta2' is missing"));
+  EXPECT_THAT(getRefusal("aclnnInplaceAdd", {x}, {y}),
+              HasSubstr("output 0 is 6xf32, expected 5xf32"));
+  EXPECT_THAT(getRefusal("aclnnInplaceAdd", {x}, {i}),
+              HasSubstr("output 0 is i32"));
+  EXPECT_THAT(getRefusal("aclnnForeachMulScalarV2", {x}, {x}),
+              HasSubstr("input 0 is 5xf32, expected f32"));
+}
+
+} // namespace

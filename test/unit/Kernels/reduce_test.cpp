@@ -1,0 +1,115 @@
+//===- reduce_test.cpp - Sums, norms and checks over tensors --------------===//
+
+#include "KernelTesting.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace mf;
+using namespace mf::testing;
+using ::testing::HasSubstr;
+
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+TEST(ReduceSum, SumsAnyDimensions) {
+  struct Case {
+    Ints dims, axes;
+  };
+  const Case cases[] = {
+      {{}, {}},
+      {{5}, {}},
+      {{5}, {0}},
+      {{100000}, {0}},
+      {{2048, 96}, {0}},
+      {{4, 700, 33}, {0, 1}},
+      {{3, 5000}, {1}},
+      {{3, 17}, {-1}},
+      {{6, 40, 50}, {1}},
+      {{2, 3, 4, 5, 6}, {1, 3}},
+      {{2, 3, 4, 5, 6}, {0, 2, 4}},
+      {{2, 3, 4, 5, 6}, {0, 1, 2, 3, 4}},
+      {{2, 8, 4, 64}, {2}},
+      {{1, 7, 1}, {0, 2}},
+      {{70, 9000}, {0}},
+      {{8, 9, 5000}, {0, 2}},
+  };
+  for (DType type : floatTypes)
+    for (const Case &c : cases)
+      for (bool keepDims : {false, true}) {
+        Tensor x = randomTensor(type, c.dims, 3, -1, 2);
+        const int64_t rank = c.dims.size();
+        std::vector<bool> reduced(rank);
+        for (int64_t axis : c.axes)
+          reduced[axis < 0 ? axis + rank : axis] = true;
+        Ints dims;
+        int64_t terms = 1;
+        for (int64_t i = 0; i < rank; ++i) {
+          if (!reduced[i])
+            dims.push_back(c.dims[i]);
+          else if (keepDims)
+            dims.push_back(1);
+          terms *= reduced[i] ? c.dims[i] : 1;
+        }
+        Tensor y(type, dims);
+        std::vector<double> expected(y.size());
+        for (int64_t i = 0; i < x.size(); ++i) {
+          int64_t rest = i, index = 0, stride = 1;
+          for (int64_t axis = rank; axis-- > 0;) {
+            int64_t position = rest % c.dims[axis];
+            rest /= c.dims[axis];
+            if (!reduced[axis]) {
+              index += position * stride;
+              stride *= c.dims[axis];
+            }
+          }
+          expected[index] += x.get(i);
+        }
+        expectNear(runKernel("aclnnReduceSum", {x}, {y},
+                             {{"axes", c.axes}, {"keep_dims", keepDims}})[0],
+                   expected, std::sqrt(terms));
+      }
+}
+
+TEST(ForeachNorm, IsTheRootOfTheSumOfSquares) {
+  for (DType type : floatTypes)
+    for (int64_t size : {1, 17, 4096, 70000, 300001}) {
+      Tensor x = randomTensor(type, {size}, 4, -3, 3);
+      double sum = 0;
+      for (double value : x.toVector())
+        sum += value * value;
+      Tensor y =
+          runKernel("aclnnForeachNorm", {x}, {Tensor(DType::F32, {})})[0];
+      EXPECT_NEAR(y.get(0), std::sqrt(sum), 2e-6 * std::sqrt(sum));
+    }
+}
+
+TEST(ForeachNonFiniteCheck, RaisesTheFlagAndNeverLowersIt) {
+  for (DType type : floatTypes)
+    for (int64_t bad : {-1, 0, 12, 99999, 100000})
+      for (double value : {double(INFINITY), -double(INFINITY), double(NAN)})
+        for (double before : {0.0, 1.0}) {
+          Tensor x = randomTensor(type, {100001}, 5, -1000, 1000);
+          if (bad >= 0)
+            x.set(bad, value);
+          Tensor flag(DType::F32, {});
+          flag.set(0, before);
+          flag = runKernel("aclnnForeachNonFiniteCheck", {x}, {flag})[0];
+          EXPECT_EQ(flag.get(0), bad >= 0 ? 1 : before);
+        }
+}
+
+TEST(ReduceSum, BadSpecsAreRefused) {
+  Tensor x(DType::F32, {4, 6});
+  EXPECT_THAT(getRefusal("aclnnReduceSum", {x}, {x}, {{"axes", Ints{2}}}),
+              HasSubstr("'axes' has 2, expected axes of 2 dimensions"));
+  EXPECT_THAT(getRefusal("aclnnReduceSum", {x}, {x}, {{"axes", Ints{0}}}),
+              HasSubstr("output 0 is 4x6xf32, expected 6xf32"));
+  EXPECT_THAT(getRefusal("aclnnReduceSum", {x}, {x}),
+              HasSubstr("attribute 'axes' is missing"));
+  EXPECT_THAT(getRefusal("aclnnForeachNorm", {x}, {x}),
+              HasSubstr("output 0 is 4x6xf32, expected f32"));
+}
+
+} // namespace

@@ -1,0 +1,320 @@
+//===- row_test.cpp - Norm, softmax, gated unit, rotary, loss -------------===//
+
+#include "KernelTesting.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace mf;
+using namespace mf::testing;
+using ::testing::HasSubstr;
+
+namespace {
+
+using Values = std::vector<double>;
+using Ints = std::vector<int64_t>;
+
+Values rmsNorm(const Values &x, const Values &gamma, double epsilon) {
+  const size_t columns = gamma.size();
+  Values y(x.size());
+  for (size_t row = 0; row < x.size(); row += columns) {
+    double squares = 0;
+    for (size_t i = 0; i < columns; ++i)
+      squares += x[row + i] * x[row + i];
+    double rstd = 1 / std::sqrt(squares / columns + epsilon);
+    for (size_t i = 0; i < columns; ++i)
+      y[row + i] = x[row + i] * rstd * gamma[i];
+  }
+  return y;
+}
+
+Values softmax(const Values &x, size_t columns) {
+  Values y(x.size());
+  for (size_t row = 0; row < x.size(); row += columns) {
+    double max = *std::max_element(x.begin() + row, x.begin() + row + columns);
+    double sum = 0;
+    for (size_t i = 0; i < columns; ++i)
+      sum += y[row + i] = std::exp(x[row + i] - max);
+    for (size_t i = 0; i < columns; ++i)
+      y[row + i] /= sum;
+  }
+  return y;
+}
+
+Values swiGlu(const Values &x, size_t half) {
+  Values y;
+  for (size_t row = 0; row < x.size(); row += 2 * half)
+    for (size_t i = 0; i < half; ++i) {
+      double gate = x[row + i];
+      y.push_back(gate / (1 + std::exp(-gate)) * x[row + half + i]);
+    }
+  return y;
+}
+
+TEST(RmsNorm, MatchesItsDefinitionAndGammaMayBeOfAnotherType) {
+  for (DType type : floatTypes)
+    for (DType gammaType : floatTypes)
+      for (const Ints &dims : {Ints{1}, Ints{5}, Ints{3, 16}, Ints{2, 40, 100},
+                               Ints{70, 768}, Ints{2, 5001}}) {
+        Tensor x = randomTensor(type, dims, 1, -2, 2);
+        Tensor gamma = randomTensor(gammaType, {dims.back()}, 2, 0.5, 2);
+        Ints rows(dims.begin(), dims.end() - 1);
+        std::vector<Tensor> y =
+            runKernel("aclnnRmsNorm", {x, gamma},
+                      {Tensor(type, dims), Tensor(DType::F32, rows)},
+                      {{"epsilon", 1e-5}});
+        Values expected = rmsNorm(x.toVector(), gamma.toVector(), 1e-5);
+        expectNear(y[0], expected);
+        for (int64_t row = 0; row < y[1].size(); ++row) {
+          double squares = 0;
+          for (int64_t i = 0; i < dims.back(); ++i)
+            squares += std::pow(x.get(row * dims.back() + i), 2);
+          EXPECT_NEAR(y[1].get(row),
+                      1 / std::sqrt(squares / dims.back() + 1e-5), 1e-4);
+        }
+      }
+}
+
+TEST(RmsNorm, GradientsMatchFiniteDifferences) {
+  for (DType type : floatTypes)
+    for (const Ints &dims : {Ints{1, 7}, Ints{3, 33}, Ints{41, 20}}) {
+      Tensor x = randomTensor(type, dims, 1, -2, 2);
+      Tensor gamma = randomTensor(DType::F32, {dims.back()}, 2, 0.5, 2);
+      Tensor dy = randomTensor(type, dims, 3);
+      std::vector<Tensor> y =
+          runKernel("aclnnRmsNorm", {x, gamma},
+                    {Tensor(type, dims), Tensor(DType::F32, {dims[0]})},
+                    {{"epsilon", 1e-5}});
+      std::vector<Tensor> gradients =
+          runKernel("aclnnRmsNormGrad", {dy, x, y[1], gamma},
+                    {Tensor(type, dims), Tensor(DType::F32, {dims.back()})});
+      expectNear(gradients[0], differentiate(
+                                   [&](const Values &at) {
+                                     return rmsNorm(at, gamma.toVector(), 1e-5);
+                                   },
+                                   x.toVector(), dy.toVector()));
+      expectNear(
+          gradients[1],
+          differentiate(
+              [&](const Values &at) { return rmsNorm(x.toVector(), at, 1e-5); },
+              gamma.toVector(), dy.toVector()),
+          2, 1e-5);
+    }
+}
+
+TEST(Softmax, MatchesItsDefinition) {
+  for (DType type : floatTypes)
+    for (const Ints &dims : {Ints{1}, Ints{5}, Ints{3, 16}, Ints{2, 3, 5, 129},
+                             Ints{300, 512}, Ints{2, 70000}}) {
+      Tensor x = randomTensor(type, dims, 1, -20, 20);
+      expectNear(runKernel("aclnnSoftmax", {x}, {Tensor(type, dims)})[0],
+                 softmax(x.toVector(), dims.back()), 0.1);
+    }
+}
+
+TEST(Softmax, MaskedColumnsGetZeroAndLargeScoresDoNotOverflow) {
+  Tensor x(DType::F32, {1, 20});
+  x.fill(-INFINITY);
+  x.set(3, 5000);
+  x.set(7, 5000);
+  Tensor y = runKernel("aclnnSoftmax", {x}, {x})[0];
+  for (int64_t i = 0; i < 20; ++i)
+    EXPECT_EQ(y.get(i), i == 3 || i == 7 ? 0.5 : 0);
+}
+
+TEST(Softmax, GradientMatchesFiniteDifferences) {
+  for (DType type : floatTypes)
+    for (const Ints &dims : {Ints{2, 7}, Ints{3, 40}}) {
+      Tensor x = randomTensor(DType::F32, dims, 1, -2, 2);
+      Tensor dy = randomTensor(type, dims, 2);
+      Tensor y(type, dims);
+      Values exact = softmax(x.toVector(), dims.back());
+      for (int64_t i = 0; i < y.size(); ++i)
+        y.set(i, exact[i]);
+      Tensor dx =
+          runKernel("aclnnSoftmaxBackward", {dy, y}, {Tensor(type, dims)})[0];
+      expectNear(dx,
+                 differentiate(
+                     [&](const Values &at) { return softmax(at, dims.back()); },
+                     x.toVector(), dy.toVector()),
+                 0.5);
+    }
+}
+
+TEST(SwiGlu, MatchesItsDefinitionAndItsGradient) {
+  for (DType type : floatTypes)
+    for (const Ints &dims :
+         {Ints{2}, Ints{3, 14}, Ints{4, 70}, Ints{33, 160}}) {
+      Ints half = dims;
+      half.back() /= 2;
+      Tensor x = randomTensor(type, dims, 1, -4, 4);
+      Tensor dy = randomTensor(type, half, 2);
+      expectNear(runKernel("aclnnSwiGlu", {x}, {Tensor(type, half)})[0],
+                 swiGlu(x.toVector(), half.back()));
+      if (x.size() > 400)
+        continue;
+      expectNear(runKernel("aclnnSwiGluGrad", {dy, x}, {Tensor(type, dims)})[0],
+                 differentiate(
+                     [&](const Values &at) { return swiGlu(at, half.back()); },
+                     x.toVector(), dy.toVector()));
+    }
+}
+
+Values rotate(const Values &x, const Values &cos, const Values &sin,
+              int64_t headsPerTable, int64_t sequence, int64_t dim) {
+  Values y(x.size());
+  for (int64_t i = 0; i < static_cast<int64_t>(x.size()); ++i) {
+    int64_t column = i % dim, position = i / dim % sequence;
+    int64_t head = i / dim / sequence;
+    int64_t table = (head / headsPerTable * sequence + position) * dim + column;
+    double other = column < dim / 2 ? -x[i + dim / 2] : x[i - dim / 2];
+    y[i] = x[i] * cos[table] + other * sin[table];
+  }
+  return y;
+}
+
+TEST(Rotary, MatchesItsDefinitionAndItsGradient) {
+  for (DType type : floatTypes)
+    for (DType tableType : {type, DType::F32})
+      for (int64_t dim : {2, 8, 34, 64, 128})
+        for (const Ints &leading : {Ints{}, Ints{1, 1}, Ints{2, 1}}) {
+          const Ints dims = {2, 3, 5, dim};
+          Ints table = leading;
+          table.insert(table.end(), {5, dim});
+          int64_t headsPerTable = leading == Ints{2, 1} ? 3 : 6;
+          Tensor x = randomTensor(type, dims, 1);
+          Tensor cos = randomTensor(tableType, table, 2);
+          Tensor sin = randomTensor(tableType, table, 3);
+          auto forward = [&](const Values &at) {
+            return rotate(at, cos.toVector(), sin.toVector(), headsPerTable, 5,
+                          dim);
+          };
+          expectNear(runKernel("aclnnRotaryPositionEmbedding", {x, cos, sin},
+                               {Tensor(type, dims)})[0],
+                     forward(x.toVector()));
+          if (dim > 34)
+            continue;
+          Tensor dy = randomTensor(type, dims, 4);
+          expectNear(runKernel("aclnnRotaryPositionEmbeddingGrad",
+                               {dy, cos, sin}, {Tensor(type, dims)})[0],
+                     differentiate(forward, x.toVector(), dy.toVector()));
+        }
+}
+
+struct Loss {
+  double loss = 0, count = 0;
+  Values logSumExp;
+};
+
+Loss crossEntropy(const Values &logits, const Tensor &labels, int64_t classes,
+                  int64_t ignoreIndex) {
+  Loss result;
+  for (int64_t row = 0; row < labels.size(); ++row) {
+    auto begin = logits.begin() + row * classes;
+    double max = *std::max_element(begin, begin + classes), sum = 0;
+    for (int64_t i = 0; i < classes; ++i)
+      sum += std::exp(begin[i] - max);
+    result.logSumExp.push_back(max + std::log(sum));
+    int64_t label = static_cast<int64_t>(labels.get(row));
+    if (label == ignoreIndex || label < 0 || label >= classes)
+      continue;
+    result.loss += result.logSumExp.back() - begin[label];
+    ++result.count;
+  }
+  result.loss /= result.count + 1e-8;
+  return result;
+}
+
+TEST(CrossEntropy, MatchesItsDefinitionAndItsGradient) {
+  for (DType type : floatTypes)
+    for (const Ints &dims :
+         {Ints{1, 1}, Ints{4, 5}, Ints{7, 100}, Ints{90, 1000}})
+      for (int64_t ignoreIndex : {-100, 2}) {
+        const int64_t rows = dims[0], classes = dims[1];
+        Tensor logits = randomTensor(type, dims, 1, -5, 5);
+        Tensor labels = randomIndices({rows}, 2, 0, classes - 1);
+        if (rows > 4) {
+          labels.set(1, static_cast<double>(ignoreIndex));
+          labels.set(2, -3);
+          labels.set(3, static_cast<double>(classes));
+        }
+        AttributeMap attributes = {{"ignore_index", ignoreIndex}};
+        std::vector<Tensor> y =
+            runKernel("aclnnCrossEntropyLoss", {logits, labels},
+                      {Tensor(DType::F32, {}), Tensor(DType::F32, {rows}),
+                       Tensor(DType::F32, {})},
+                      attributes);
+        Loss expected =
+            crossEntropy(logits.toVector(), labels, classes, ignoreIndex);
+        EXPECT_NEAR(y[0].get(0), expected.loss, 1e-5 * (1 + expected.loss));
+        expectNear(y[1], expected.logSumExp);
+        EXPECT_EQ(y[2].get(0), expected.count);
+        if (logits.size() > 1000)
+          continue;
+        Tensor scale(DType::F32, {});
+        scale.set(0, 3);
+        Tensor dx = runKernel("aclnnCrossEntropyLossGrad",
+                              {scale, logits, labels, y[1], y[2]},
+                              {Tensor(type, dims)}, attributes)[0];
+        expectNear(
+            dx,
+            differentiate(
+                [&](const Values &at) {
+                  return Values{
+                      crossEntropy(at, labels, classes, ignoreIndex).loss};
+                },
+                logits.toVector(), {3}),
+            0.5);
+      }
+}
+
+TEST(CrossEntropy, NothingCountsAndTheLossIsZero) {
+  Tensor logits = randomTensor(DType::F32, {3, 9}, 1);
+  Tensor labels(DType::I32, {3});
+  labels.fill(-100);
+  std::vector<Tensor> y =
+      runKernel("aclnnCrossEntropyLoss", {logits, labels},
+                {Tensor(DType::F32, {}), Tensor(DType::F32, {3}),
+                 Tensor(DType::F32, {})});
+  EXPECT_EQ(y[0].get(0), 0);
+  Tensor scale(DType::F32, {});
+  scale.set(0, 1);
+  Tensor dx = runKernel("aclnnCrossEntropyLossGrad",
+                        {scale, logits, labels, y[1], y[2]},
+                        {Tensor(DType::F32, {3, 9})})[0];
+  EXPECT_EQ(dx.toVector(), Values(27, 0.0));
+}
+
+TEST(Rows, BadSpecsAreRefused) {
+  Tensor x(DType::F32, {4, 6}), row(DType::F32, {6}), rows(DType::F32, {4});
+  AttributeMap epsilon = {{"epsilon", 1e-5}};
+  EXPECT_EQ(getRefusal("aclnnRmsNorm", {x, row}, {x, rows}, epsilon), "");
+  EXPECT_THAT(getRefusal("aclnnRmsNorm", {x, rows}, {x, rows}, epsilon),
+              HasSubstr("input 1 is 4xf32, expected 6xf32"));
+  EXPECT_THAT(getRefusal("aclnnRmsNorm", {x, row}, {x, row}, epsilon),
+              HasSubstr("output 1 is 6xf32, expected 4xf32"));
+  EXPECT_THAT(getRefusal("aclnnRmsNorm", {x, row}, {x, rows}),
+              HasSubstr("'epsilon' is missing"));
+  Tensor scalar(DType::F32, {});
+  EXPECT_THAT(getRefusal("aclnnSoftmax", {scalar}, {scalar}),
+              HasSubstr("expected at least 1 dimension"));
+  EXPECT_THAT(getRefusal("aclnnSwiGlu", {Tensor(DType::F32, {4, 5})}, {x}),
+              HasSubstr("expected an even last dimension"));
+  EXPECT_THAT(getRefusal("aclnnRotaryPositionEmbedding", {x, x, x}, {x}),
+              HasSubstr("expected batch x heads x sequence x dim"));
+  Tensor heads(DType::BF16, {2, 3, 4, 6});
+  EXPECT_THAT(getRefusal("aclnnRotaryPositionEmbedding",
+                         {heads, Tensor(DType::BF16, {3, 4, 6}),
+                          Tensor(DType::BF16, {3, 4, 6})},
+                         {heads}),
+              HasSubstr("input 1 is 3x4x6xbf16, expected 4x6"));
+  EXPECT_THAT(
+      getRefusal("aclnnCrossEntropyLoss", {x, rows}, {scalar, rows, scalar}),
+      HasSubstr("input 1 is 4xf32, expected 4xi32"));
+  EXPECT_THAT(getRefusal("aclnnCrossEntropyLoss",
+                         {Tensor(DType::F32, {2, 2, 6}), rows},
+                         {scalar, rows, scalar}),
+              HasSubstr("expected logits of shape rows x classes"));
+}
+
+} // namespace
