@@ -91,7 +91,7 @@ def compare(name, tools, data):
             key = "model.tok_embeddings.embedding_weight"
             ours[key] = ours[key] + ours.pop("lm_head.weight")
         assert set(ours) == set(gradients), set(ours) ^ set(gradients)
-        error = abs(report["losses"][index] - loss) / abs(loss)
+        error = abs(report["steps"][index]["loss"] - loss) / abs(loss)
         worst_loss = max(worst_loss, error)
         for key, expected in gradients.items():
             norm = numpy.linalg.norm(expected.astype(numpy.float64))

@@ -90,7 +90,7 @@ def result(tools, data, stages, settings, threads):
         extra=["--dump-gradients", gradients, "--save-params", parameters],
     )  # fmt: skip
     return (
-        report["losses"],
+        [step["loss"] for step in report["steps"]],
         safetensors.load_bytes(gradients),
         safetensors.load_bytes(parameters),
     )

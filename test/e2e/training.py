@@ -110,7 +110,7 @@ class Tools:
         return shapes
 
     def train(self, step, data, steps=1, parameters=None, threads=2, extra=()):
-        """Runs a step file; returns the losses of the report."""
+        """Runs a step file; returns the report."""
         report = self.path("report.json")
         arguments = [step, "--steps", steps, "--data", data, "--threads", threads]
         arguments += ["--report", report, "--quiet"]

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Builds mf and runs its main job on a shipped example: a small Llama trained on
+# the text of the GPL, with nothing, some operators and all layers recomputed.
+# Ends with a table of peak memory and step time.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/setup.sh
+scripts/build.sh mf-translate mf-opt mf-run
+exec /usr/bin/python3 scripts/demo.py build/bin
