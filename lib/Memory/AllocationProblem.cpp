@@ -95,6 +95,10 @@ Error AllocationProblem::check() const {
   std::vector<size_t> fixed;
   int64_t total = 0;
   for (const auto &[index, buffer] : llvm::enumerate(buffers)) {
+    if (llvm::StringRef(buffer.id).find_first_of("\r\n") !=
+        llvm::StringRef::npos)
+      return makeError("the name of buffer " + llvm::Twine(index) +
+                       " holds a line break");
     if (!ids.insert(buffer.id).second)
       return makeError("two buffers have the name '" + buffer.id + "'");
     if (Error error = checkBuffer(buffer))
@@ -109,7 +113,7 @@ Error AllocationProblem::check() const {
                        quote(buffer.id) + " exceed 2^61 bytes");
     if (buffer.fixedOffset)
       fixed.push_back(index);
-    if (capacity && buffer.fixedOffset &&
+    if (capacity && buffer.fixedOffset && buffer.size > 0 &&
         *buffer.fixedOffset + buffer.size > *capacity)
       return makeError(quote(buffer.id) + " is fixed at [" +
                        std::to_string(*buffer.fixedOffset) + ", " +
@@ -187,7 +191,7 @@ Error AllocationProblem::verify(llvm::ArrayRef<int64_t> offsets) const {
     if (offset % buffer.alignment != 0)
       return fail(", which is not a multiple of its alignment " +
                   std::to_string(buffer.alignment));
-    if (capacity && end > *capacity)
+    if (capacity && buffer.size > 0 && end > *capacity)
       return fail(" and ends at " + std::to_string(end) +
                   ", beyond the capacity " + std::to_string(*capacity));
   }

@@ -47,10 +47,11 @@ struct AllocationProblem {
   std::vector<Buffer> buffers;
   std::optional<int64_t> capacity;
 
-  /// Tells whether the problem is well-formed: lifetimes are not empty, sizes
-  /// are not negative and their sum cannot overflow, alignments are positive,
-  /// fixed offsets are aligned and do not contradict each other. A buffer of
-  /// size zero is allowed. The error names the buffer.
+  /// Tells whether the problem is well-formed: names are unique and hold no
+  /// line break, lifetimes are not empty, sizes are not negative and their sum
+  /// cannot overflow, alignments are positive, fixed offsets are aligned and do
+  /// not contradict each other. A buffer of size zero is allowed. The error
+  /// names the buffer.
   llvm::Error check() const;
 
   /// The largest sum of sizes alive at one time (the first such time), each

@@ -51,6 +51,8 @@ TEST(AllocationProblem, CheckNamesTheBuffer) {
             "buffer 'c' has the alignment 0, expected a positive number");
   EXPECT_EQ(checkError({makeBuffer("d", 0, 1, 1), makeBuffer("d", 0, 1, 1)}),
             "two buffers have the name 'd'");
+  EXPECT_EQ(checkError({makeBuffer("a\nb", 0, 1, 1)}),
+            "the name of buffer 0 holds a line break");
   EXPECT_EQ(checkError({makeFixed("e", 0, 1, 1, -1)}),
             "buffer 'e' has the negative fixed offset -1");
 }

@@ -1,0 +1,78 @@
+//===- AllocationPlan.cpp - Front door of the allocators ------------------===//
+
+#include "mf/Memory/AllocationPlan.h"
+#include "mf/Memory/CapacitySearch.h"
+#include "mf/Memory/FirstFit.h"
+#include <cmath>
+
+namespace mf::memory {
+
+double AllocationPlan::getGap() const {
+  if (bound.bytes == 0)
+    return 0;
+  return static_cast<double>(peak - bound.bytes) /
+         static_cast<double>(bound.bytes);
+}
+
+namespace {
+
+using Status = CapacitySearchResult::Status;
+
+/// Searches within `capacity` and takes what it finds.
+Status search(const AllocationProblem &problem, int64_t capacity, int64_t work,
+              AllocationPlan &plan) {
+  CapacitySearchOptions options;
+  options.work = work;
+  CapacitySearchResult result = solveAtCapacity(problem, capacity, options);
+  if (result.status == Status::Fit) {
+    plan.offsets = std::move(result.offsets);
+    plan.peak = problem.getPeak(plan.offsets);
+  }
+  return result.status;
+}
+
+/// Looks for a lower peak: at the bound, then halving what is in between.
+void improve(const AllocationProblem &problem, AllocationPlan &plan,
+             const AllocationPlanOptions &options) {
+  constexpr int attempts = 6;
+  int64_t lowest = plan.bound.bytes;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    if (plan.getGap() <= options.acceptableGap || lowest >= plan.peak)
+      return;
+    int64_t capacity =
+        attempt == 0 ? lowest : lowest + (plan.peak - lowest) / 2;
+    if (search(problem, capacity, options.improvementWork / attempts, plan) !=
+        Status::Fit)
+      lowest = capacity + 1;
+  }
+}
+
+} // namespace
+
+llvm::Expected<AllocationPlan>
+planAllocation(const AllocationProblem &problem,
+               const AllocationPlanOptions &options) {
+  if (llvm::Error error = problem.check())
+    return std::move(error);
+  AllocationPlan plan;
+  plan.bound = problem.maxLive();
+  FirstFitOptions firstFit;
+  firstFit.work = options.heuristicWork;
+  Placement placement = solveFirstFit(problem, firstFit);
+  plan.offsets = std::move(placement.offsets);
+  plan.peak = placement.peak;
+
+  auto exceeds = [&] {
+    return problem.capacity && plan.peak > *problem.capacity;
+  };
+  if (exceeds() && options.fitWork > 0)
+    plan.isProvenInfeasible =
+        search(problem, *problem.capacity, options.fitWork, plan) ==
+        Status::Infeasible;
+  plan.fits = !exceeds();
+  if (plan.fits && options.improvementWork > 0)
+    improve(problem, plan, options);
+  return plan;
+}
+
+} // namespace mf::memory

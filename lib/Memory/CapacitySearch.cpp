@@ -1,0 +1,151 @@
+//===- CapacitySearch.cpp - A fit within a given capacity -----------------===//
+
+#include "mf/Memory/CapacitySearch.h"
+#include "SearchTree.h"
+#include <algorithm>
+#include <cmath>
+
+namespace mf::memory {
+
+namespace {
+
+/// What makes a buffer urgent.
+enum class PriorityRule { Size, Length, Area, Contention };
+
+struct RunRules {
+  SectionRule sectionRule;
+  PriorityRule priorityRule;
+  bool preferCorners;
+};
+
+constexpr RunRules runRules[] = {
+    {SectionRule::FewestChoices, PriorityRule::Size, true},
+    {SectionRule::FewestChoices, PriorityRule::Length, false},
+    {SectionRule::FewestChoices, PriorityRule::Contention, true},
+    {SectionRule::FewestChoices, PriorityRule::Size, false},
+    {SectionRule::FewestChoices, PriorityRule::Contention, false},
+    {SectionRule::LowestFewest, PriorityRule::Contention, true},
+    {SectionRule::FewestChoices, PriorityRule::Area, false},
+    {SectionRule::Tightest, PriorityRule::Size, false},
+};
+
+/// Runs in order until one decides.
+class Portfolio {
+public:
+  Portfolio(const SearchProblem &problem, int64_t workLimit)
+      : problem(problem), workLimit(workLimit), failed(18),
+        tree(problem, failed), contention(problem.numSections, 0) {
+    for (const SearchBuffer &buffer : problem.buffers)
+      for (int32_t s = buffer.begin; s < buffer.end; ++s)
+        contention[s] += buffer.size;
+  }
+
+  SearchTree::Outcome run();
+  const SearchTree &getTree() const { return tree; }
+
+private:
+  std::vector<double> getPriorities(PriorityRule rule, uint64_t round) const;
+
+  const SearchProblem &problem;
+  int64_t workLimit;
+  FailedStates failed;
+  SearchTree tree;
+  /// By section: bytes alive in it.
+  std::vector<int64_t> contention;
+};
+
+/// A number in [0, 1) that depends on its arguments only.
+double getNoise(uint64_t round, uint64_t index) {
+  uint64_t value = round * 0x9e3779b97f4a7c15 + index * 0xd1b54a32d192ed03;
+  value = (value ^ (value >> 32)) * 0xd6e8feb86659fd93;
+  value = (value ^ (value >> 32)) * 0xd6e8feb86659fd93;
+  value ^= value >> 32;
+  return static_cast<double>(value >> 11) * 0x1p-53;
+}
+
+std::vector<double> Portfolio::getPriorities(PriorityRule rule,
+                                             uint64_t round) const {
+  std::vector<double> priorities;
+  for (size_t i = 0; i < problem.buffers.size(); ++i) {
+    const SearchBuffer &buffer = problem.buffers[i];
+    double length = buffer.end - buffer.begin;
+    double size = static_cast<double>(buffer.size) /
+                  static_cast<double>(problem.capacity);
+    double priority = 0;
+    switch (rule) {
+    case PriorityRule::Size:
+      priority = size;
+      break;
+    case PriorityRule::Length:
+      priority = length + size;
+      break;
+    case PriorityRule::Area:
+      priority = length * size;
+      break;
+    case PriorityRule::Contention: {
+      int64_t most = *std::max_element(contention.begin() + buffer.begin,
+                                       contention.begin() + buffer.end);
+      priority = static_cast<double>(most) * 1e3 + length;
+      break;
+    }
+    }
+    // The first round of each rule is exact; later ones stray by a factor.
+    if (round > 0)
+      priority *= std::exp(getNoise(round, i) - 0.5);
+    priorities.push_back(priority);
+  }
+  return priorities;
+}
+
+SearchTree::Outcome Portfolio::run() {
+  int64_t nodeLimit = 1500;
+  for (uint64_t round = 0;; ++round) {
+    for (const RunRules &rules : runRules) {
+      SearchRun run;
+      run.sectionRule = rules.sectionRule;
+      run.priorities = getPriorities(rules.priorityRule, round);
+      run.preferCorners = rules.preferCorners;
+      run.nodeLimit = nodeLimit;
+      SearchTree::Outcome outcome = tree.run(run, workLimit);
+      if (outcome != SearchTree::Outcome::LimitReached ||
+          tree.getWork() >= workLimit)
+        return outcome;
+    }
+    nodeLimit += nodeLimit / 4;
+  }
+}
+
+} // namespace
+
+CapacitySearchResult solveAtCapacity(const AllocationProblem &problem,
+                                     int64_t capacity,
+                                     const CapacitySearchOptions &options) {
+  CapacitySearchResult result;
+  if (capacity < problem.maxLive().bytes) {
+    result.status = CapacitySearchResult::Status::Infeasible;
+    return result;
+  }
+  result.offsets.assign(problem.buffers.size(), 0);
+  for (size_t i = 0; i < problem.buffers.size(); ++i)
+    result.offsets[i] = problem.buffers[i].fixedOffset.value_or(0);
+  SearchProblem search = makeSearchProblem(problem, capacity);
+  SearchTree::Outcome outcome = SearchTree::Outcome::Solved;
+  if (!search.buffers.empty()) {
+    Portfolio portfolio(search, options.work);
+    outcome = portfolio.run();
+    result.nodes = portfolio.getTree().getNodes();
+    std::vector<int64_t> offsets = portfolio.getTree().getOffsets();
+    for (size_t i = 0; i < offsets.size(); ++i)
+      result.offsets[search.indices[i]] = offsets[i];
+  }
+  if (outcome == SearchTree::Outcome::Solved) {
+    result.status = CapacitySearchResult::Status::Fit;
+    return result;
+  }
+  result.offsets.clear();
+  if (outcome == SearchTree::Outcome::Exhausted && search.isExact)
+    result.status = CapacitySearchResult::Status::Infeasible;
+  return result;
+}
+
+} // namespace mf::memory

@@ -1,0 +1,146 @@
+//===- AllocationCsvTest.cpp - Text form of allocation problems -----------===//
+
+#include "mf/Memory/AllocationCsv.h"
+#include "gtest/gtest.h"
+#include <random>
+
+using namespace mf::memory;
+
+namespace {
+
+std::string parseError(llvm::StringRef text) {
+  return llvm::toString(parseAllocationCsv(text, "p.csv").takeError());
+}
+
+std::string print(const AllocationProblem &problem,
+                  std::vector<int64_t> offsets = {}) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printAllocationCsv(problem, os, offsets);
+  return text;
+}
+
+TEST(AllocationCsv, ReadsMiniMallocsForm) {
+  llvm::Expected<AllocationProblem> problem = parseAllocationCsv(
+      "id,lower,upper,size\na,0,4,10\r\n\n b , 2 ,6,20", "p.csv");
+  ASSERT_TRUE(static_cast<bool>(problem));
+  ASSERT_EQ(problem->buffers.size(), 2u);
+  EXPECT_EQ(problem->buffers[1].id, "b");
+  EXPECT_EQ(problem->buffers[1].lower, 2);
+  EXPECT_EQ(problem->buffers[1].upper, 6);
+  EXPECT_EQ(problem->buffers[1].size, 20);
+  EXPECT_EQ(problem->buffers[1].alignment, 1);
+  EXPECT_FALSE(problem->buffers[1].fixedOffset);
+  EXPECT_EQ(print(*problem), "id,lower,upper,size\na,0,4,10\nb,2,6,20\n");
+  EXPECT_EQ(print(*problem, {20, 0}),
+            "id,lower,upper,size,offset\na,0,4,10,20\nb,2,6,20,0\n");
+}
+
+TEST(AllocationCsv, ReadsColumnsInAnyOrder) {
+  llvm::Expected<AllocationProblem> problem =
+      parseAllocationCsv("size,offset,end,start,hint,buffer,alignment\n"
+                         "8,16,4,1,,\"x, \"\"y\"\"\",4\n"
+                         "9,,4,1,7,z,\n",
+                         "p.csv");
+  ASSERT_TRUE(static_cast<bool>(problem));
+  const Buffer &first = problem->buffers[0];
+  EXPECT_EQ(first.id, "x, \"y\"");
+  EXPECT_EQ(first.lower, 1);
+  EXPECT_EQ(first.upper, 5) << "the column 'end' is inclusive";
+  EXPECT_EQ(first.alignment, 4);
+  EXPECT_EQ(first.fixedOffset, 16);
+  EXPECT_FALSE(first.hint);
+  EXPECT_EQ(problem->buffers[1].hint, 7);
+  std::string text = print(*problem);
+  EXPECT_EQ(text, "id,lower,upper,size,alignment,hint,offset\n"
+                  "\"x, \"\"y\"\"\",1,5,8,4,,16\n"
+                  "z,1,5,9,1,7,\n");
+  EXPECT_EQ(print(llvm::cantFail(parseAllocationCsv(text, "q.csv"))), text);
+}
+
+TEST(AllocationCsv, SaysWhatIsWrongAndWhere) {
+  EXPECT_EQ(parseError(""), "p.csv:1:1: expected a header line that names the "
+                            "columns id, lower, upper and size");
+  EXPECT_EQ(parseError("\n\n"), "p.csv:1:1: expected a header line that names "
+                                "the columns id, lower, upper and size");
+  EXPECT_EQ(parseError("id,lower,size\n"),
+            "p.csv:1:1: the header has no column 'upper'");
+  EXPECT_EQ(parseError("id,lower,gaps,upper,size\n"),
+            "p.csv:1:10: unknown column 'gaps', expected id, lower, upper, "
+            "size, alignment, hint or offset");
+  EXPECT_EQ(parseError("id,lower,start,upper,size\n"),
+            "p.csv:1:10: column 'start' has the meaning of an earlier one");
+  const std::string header = "id,lower,upper,size\n";
+  EXPECT_EQ(parseError(header + "a,0,4\n"),
+            "p.csv:2:5: expected 4 cells as in the header, found 3");
+  EXPECT_EQ(parseError(header + "a,0,4,1,1\n"),
+            "p.csv:2:9: expected 4 cells as in the header, found 5");
+  EXPECT_EQ(parseError(header + "a,0,4,1\n,0,4,1\n"),
+            "p.csv:3:1: the buffer has no id");
+  EXPECT_EQ(parseError(header + "a,0,4,1\nb,0,4,1\na,0,4,1\n"),
+            "p.csv:4:1: buffer 'a' is already defined in line 2");
+  EXPECT_EQ(parseError(header + "a,0x1,4,1\n"),
+            "p.csv:2:3: the lower end of the lifetime is '0x1', expected a "
+            "whole number of 64 bits");
+  EXPECT_EQ(parseError(header + "a,0,,1\n"),
+            "p.csv:2:5: the upper end of the lifetime is '', expected a whole "
+            "number of 64 bits");
+  EXPECT_EQ(parseError(header + "a,0,4,99999999999999999999\n"),
+            "p.csv:2:7: the size is '99999999999999999999', expected a whole "
+            "number of 64 bits");
+  EXPECT_EQ(parseError("id,lower,end,size\na,0,9223372036854775807,1\n"),
+            "p.csv:2:5: the lifetime ends beyond 2^63 - 1");
+  EXPECT_EQ(parseError(header + "\"a,0,4,1\n"),
+            "p.csv:2:1: this double quote is not closed");
+  EXPECT_EQ(parseError(header + "\"a\"b,0,4,1\n"),
+            "p.csv:2:4: expected a comma after the closing double quote");
+  EXPECT_EQ(parseError(header + std::string("a,0,4,\0\xff", 8) +
+                       std::string(50, 'y')),
+            "p.csv:2:7: the size is '\\00\\FF" + std::string(38, 'y') +
+                "...', expected a whole number of 64 bits");
+}
+
+TEST(AllocationCsv, SurvivesDamagedText) {
+  std::mt19937 random(5);
+  const std::string original =
+      "id,lower,upper,size,alignment,hint,offset\n\"a\",0,4,10,2,,8\n"
+      "b,2,6,20,,3,\nc,-5,9223372036854775807,1,1,1,\n";
+  int accepted = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string text = original;
+    for (int changes = 1 + random() % 4; changes > 0; --changes) {
+      size_t at = random() % text.size();
+      switch (random() % 3) {
+      case 0:
+        text[at] = static_cast<char>(random() % 256);
+        break;
+      case 1:
+        text.erase(at, 1 + random() % 9);
+        break;
+      default:
+        text.insert(at, 1, ",\"\n-9"[random() % 5]);
+        break;
+      }
+      if (text.empty())
+        break;
+    }
+    llvm::Expected<AllocationProblem> problem =
+        parseAllocationCsv(text, "p.csv");
+    if (!problem) {
+      EXPECT_NE(llvm::toString(problem.takeError()).find("p.csv:"),
+                std::string::npos);
+      continue;
+    }
+    if (llvm::Error error = problem->check()) {
+      llvm::consumeError(std::move(error));
+      continue;
+    }
+    ++accepted;
+    std::string printed = print(*problem);
+    EXPECT_EQ(print(llvm::cantFail(parseAllocationCsv(printed, "q.csv"))),
+              printed);
+  }
+  EXPECT_GT(accepted, 500);
+}
+
+} // namespace

@@ -1,0 +1,90 @@
+//===- AllocationPlanTest.cpp - Front door of the allocators --------------===//
+
+#include "mf/Memory/AllocationPlan.h"
+#include "mf/Memory/AllocationCsv.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "gtest/gtest.h"
+#include <random>
+
+using namespace mf::memory;
+
+namespace {
+
+AllocationProblem loadInstance(const std::string &name) {
+  std::string path = MF_TEST_DATA "/minimalloc/" + name;
+  auto file = llvm::MemoryBuffer::getFile(path);
+  EXPECT_TRUE(static_cast<bool>(file)) << path;
+  return llvm::cantFail(parseAllocationCsv((*file)->getBuffer(), path));
+}
+
+TEST(AllocationPlan, FitsTheCapacityThatHeuristicsMiss) {
+  AllocationProblem problem = loadInstance("A.1048576.csv");
+  problem.capacity = 1048576;
+  AllocationPlanOptions options;
+  options.fitWork = 0;
+  AllocationPlan heuristic = llvm::cantFail(planAllocation(problem, options));
+  EXPECT_FALSE(heuristic.fits);
+  EXPECT_FALSE(heuristic.isProvenInfeasible);
+  EXPECT_GT(heuristic.peak, 1048576);
+  AllocationPlan plan = llvm::cantFail(planAllocation(problem));
+  EXPECT_TRUE(plan.fits);
+  EXPECT_EQ(plan.peak, 1048576);
+  EXPECT_EQ(plan.getGap(), 0);
+  EXPECT_EQ(llvm::toString(problem.verify(plan.offsets)), "");
+  EXPECT_EQ(llvm::cantFail(planAllocation(problem)).offsets, plan.offsets);
+}
+
+TEST(AllocationPlan, ImprovesOnHeuristicsWithoutCapacity) {
+  AllocationProblem problem = loadInstance("C.1048576.csv");
+  AllocationPlanOptions options;
+  options.improvementWork = 0;
+  AllocationPlan heuristic = llvm::cantFail(planAllocation(problem, options));
+  AllocationPlan plan = llvm::cantFail(planAllocation(problem));
+  EXPECT_LT(plan.peak, heuristic.peak);
+  EXPECT_EQ(problem.getPeak(plan.offsets), plan.peak);
+  EXPECT_EQ(llvm::toString(problem.verify(plan.offsets)), "");
+}
+
+TEST(AllocationPlan, SaysWhenNothingFits) {
+  AllocationProblem problem = loadInstance("B.1048576.csv");
+  problem.capacity = 1048575;
+  AllocationPlan plan = llvm::cantFail(planAllocation(problem));
+  EXPECT_FALSE(plan.fits);
+  EXPECT_TRUE(plan.isProvenInfeasible);
+  EXPECT_EQ(plan.bound.bytes, 1048576);
+  problem.capacity.reset();
+  EXPECT_EQ(llvm::toString(problem.verify(plan.offsets)), "");
+}
+
+TEST(AllocationPlan, RefusesIllFormedProblems) {
+  AllocationProblem problem;
+  problem.buffers.emplace_back();
+  problem.buffers[0].id = "a";
+  EXPECT_EQ(llvm::toString(planAllocation(problem).takeError()),
+            "buffer 'a' has an empty lifetime [0, 0), expected lower < upper");
+}
+
+TEST(AllocationPlan, PlansRandomProblemsLegally) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 100; ++round) {
+    AllocationProblem problem;
+    for (int i = 0, e = 1 + random() % 80; i < e; ++i) {
+      Buffer buffer;
+      buffer.id = std::to_string(i);
+      buffer.lower = random() % 50;
+      buffer.upper = buffer.lower + 1 + random() % 20;
+      buffer.size = random() % 1000;
+      buffer.alignment = round % 2 ? 64 : 1 << (random() % 8);
+      problem.buffers.push_back(buffer);
+    }
+    AllocationPlanOptions options;
+    options.improvementWork = 3'000'000;
+    AllocationPlan plan = llvm::cantFail(planAllocation(problem, options));
+    EXPECT_TRUE(plan.fits);
+    EXPECT_EQ(llvm::toString(problem.verify(plan.offsets)), "");
+    EXPECT_EQ(problem.getPeak(plan.offsets), plan.peak);
+    EXPECT_GE(plan.peak, plan.bound.bytes);
+  }
+}
+
+} // namespace

@@ -1,0 +1,228 @@
+//===- CapacitySearchTest.cpp - Search within a capacity ------------------===//
+
+#include "mf/Memory/CapacitySearch.h"
+#include "mf/Memory/AllocationCsv.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "gtest/gtest.h"
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+using namespace mf::memory;
+using Status = CapacitySearchResult::Status;
+
+namespace {
+
+AllocationProblem makeRandom(std::mt19937 &random, int count, int64_t horizon,
+                             int64_t alignment) {
+  AllocationProblem problem;
+  for (int i = 0; i < count; ++i) {
+    Buffer buffer;
+    buffer.id = std::to_string(i);
+    buffer.lower = random() % horizon;
+    buffer.upper = buffer.lower + 1 + random() % (horizon / 2);
+    buffer.size = random() % 9;
+    buffer.alignment = alignment;
+    problem.buffers.push_back(buffer);
+  }
+  return problem;
+}
+
+bool areAliveTogether(const Buffer &a, const Buffer &b) {
+  return a.size > 0 && b.size > 0 && a.lower < b.upper && b.lower < a.upper;
+}
+
+/// Puts the buffers, in this order, to their lowest offsets; returns the peak.
+int64_t stack(const AllocationProblem &problem,
+              const std::vector<size_t> &order) {
+  std::vector<int64_t> offsets(order.size(), -1);
+  for (size_t i = 0; i < order.size(); ++i)
+    offsets[i] = problem.buffers[i].fixedOffset.value_or(-1);
+  for (size_t index : order) {
+    const Buffer &buffer = problem.buffers[index];
+    if (buffer.fixedOffset)
+      continue;
+    for (int64_t offset = 0; offsets[index] < 0; offset += buffer.alignment) {
+      bool isFree = true;
+      for (size_t i = 0; i < order.size(); ++i)
+        isFree &= offsets[i] < 0 ||
+                  !areAliveTogether(buffer, problem.buffers[i]) ||
+                  offset + buffer.size <= offsets[i] ||
+                  offsets[i] + problem.buffers[i].size <= offset;
+      if (isFree)
+        offsets[index] = offset;
+    }
+  }
+  return problem.getPeak(offsets);
+}
+
+/// The lowest peak: some order of stacking reaches it.
+int64_t findLowestPeak(const AllocationProblem &problem) {
+  std::vector<size_t> order(problem.buffers.size());
+  std::iota(order.begin(), order.end(), 0);
+  int64_t best = std::numeric_limits<int64_t>::max();
+  do
+    best = std::min(best, stack(problem, order));
+  while (std::next_permutation(order.begin(), order.end()));
+  return best;
+}
+
+void expectDecides(const AllocationProblem &problem, int64_t lowestPeak) {
+  CapacitySearchResult fit = solveAtCapacity(problem, lowestPeak);
+  ASSERT_EQ(fit.status, Status::Fit);
+  AllocationProblem limited = problem;
+  limited.capacity = lowestPeak;
+  EXPECT_EQ(llvm::toString(limited.verify(fit.offsets)), "");
+  CapacitySearchResult none = solveAtCapacity(problem, lowestPeak - 1);
+  EXPECT_EQ(none.status, Status::Infeasible);
+  EXPECT_TRUE(none.offsets.empty());
+}
+
+TEST(CapacitySearch, DecidesSmallProblems) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 1500; ++round) {
+    SCOPED_TRACE(round);
+    AllocationProblem problem = makeRandom(random, 1 + random() % 6, 8, 1);
+    int64_t lowestPeak = findLowestPeak(problem);
+    if (lowestPeak > 0)
+      expectDecides(problem, lowestPeak);
+  }
+}
+
+TEST(CapacitySearch, DeniesOnlyWhatIsImpossible) {
+  // Among the smallest problems whose lowest peak is above the max-live bound,
+  // with its sizes varied.
+  constexpr int64_t seed[][3] = {{8, 10, 1}, {3, 6, 3},  {4, 9, 9},
+                                 {5, 9, 7},  {0, 5, 12}, {9, 11, 11},
+                                 {0, 2, 11}, {8, 14, 7}};
+  std::mt19937 random(15);
+  int aboveBound = 0;
+  for (int round = 0; round < 8; ++round) {
+    SCOPED_TRACE(round);
+    AllocationProblem problem;
+    for (const auto &[lower, upper, size] : seed) {
+      Buffer buffer;
+      buffer.id = std::to_string(problem.buffers.size());
+      buffer.lower = lower;
+      buffer.upper = upper;
+      buffer.size = size * 4 + (round > 0 ? random() % 2 : 0);
+      problem.buffers.push_back(buffer);
+    }
+    int64_t lowestPeak = findLowestPeak(problem);
+    aboveBound += lowestPeak > problem.maxLive().bytes;
+    expectDecides(problem, lowestPeak);
+  }
+  EXPECT_GT(aboveBound, 4);
+}
+
+TEST(CapacitySearch, DecidesAroundFixedBuffers) {
+  std::mt19937 random(12);
+  for (int round = 0; round < 1500; ++round) {
+    SCOPED_TRACE(round);
+    AllocationProblem problem = makeRandom(random, 2 + random() % 5, 8, 1);
+    problem.buffers[0].fixedOffset = random() % 12;
+    if (random() % 2)
+      problem.buffers[1].fixedOffset = random() % 12;
+    if (llvm::Error error = problem.check()) {
+      llvm::consumeError(std::move(error));
+      continue;
+    }
+    int64_t fixedEnd = 0;
+    for (const Buffer &buffer : problem.buffers)
+      if (buffer.fixedOffset && buffer.size > 0)
+        fixedEnd = std::max(fixedEnd, *buffer.fixedOffset + buffer.size);
+    int64_t lowestPeak = findLowestPeak(problem);
+    CapacitySearchResult fit = solveAtCapacity(problem, lowestPeak);
+    ASSERT_EQ(fit.status, Status::Fit);
+    problem.capacity = lowestPeak;
+    EXPECT_EQ(llvm::toString(problem.verify(fit.offsets)), "");
+    if (lowestPeak > std::max<int64_t>(fixedEnd, 1)) {
+      EXPECT_EQ(solveAtCapacity(problem, lowestPeak - 1).status,
+                Status::Infeasible);
+    }
+  }
+}
+
+TEST(CapacitySearch, HonoursAlignments) {
+  std::mt19937 random(13);
+  int fits = 0;
+  for (int round = 0; round < 500; ++round) {
+    SCOPED_TRACE(round);
+    AllocationProblem problem = makeRandom(random, 1 + random() % 6, 8, 4);
+    int64_t lowestPeak = findLowestPeak(problem);
+    int64_t capacity = (lowestPeak + 3) / 4 * 4;
+    CapacitySearchResult fit = solveAtCapacity(problem, capacity);
+    ASSERT_EQ(fit.status, Status::Fit);
+    EXPECT_EQ(llvm::toString(problem.verify(fit.offsets)), "");
+    // Mixed alignments: whatever is found is legal, and nothing is denied.
+    for (Buffer &buffer : problem.buffers)
+      buffer.alignment = 1 << (random() % 4);
+    lowestPeak = findLowestPeak(problem);
+    fit = solveAtCapacity(problem, lowestPeak);
+    EXPECT_NE(fit.status, Status::Infeasible);
+    if (fit.status == Status::Fit) {
+      ++fits;
+      problem.capacity = lowestPeak;
+      EXPECT_EQ(llvm::toString(problem.verify(fit.offsets)), "");
+    }
+  }
+  EXPECT_GT(fits, 300);
+}
+
+TEST(CapacitySearch, GivesUpWhenTheWorkEnds) {
+  std::mt19937 random(14);
+  AllocationProblem problem = makeRandom(random, 200, 60, 1);
+  CapacitySearchOptions options;
+  options.work = 1000;
+  CapacitySearchResult result =
+      solveAtCapacity(problem, problem.maxLive().bytes, options);
+  EXPECT_EQ(result.status, Status::Unknown);
+  EXPECT_TRUE(result.offsets.empty());
+}
+
+TEST(CapacitySearch, AcceptsProblemsWithNothingToPlace) {
+  AllocationProblem problem;
+  EXPECT_EQ(solveAtCapacity(problem, 0).status, Status::Fit);
+  Buffer buffer;
+  buffer.id = "a";
+  buffer.upper = 1;
+  problem.buffers = {buffer};
+  EXPECT_EQ(solveAtCapacity(problem, 0).offsets, std::vector<int64_t>{0});
+  problem.buffers[0].size = 5;
+  problem.buffers[0].fixedOffset = 3;
+  EXPECT_EQ(solveAtCapacity(problem, 8).offsets, std::vector<int64_t>{3});
+}
+
+AllocationProblem loadInstance(const std::string &name) {
+  std::string path = MF_TEST_DATA "/minimalloc/" + name;
+  auto file = llvm::MemoryBuffer::getFile(path);
+  EXPECT_TRUE(static_cast<bool>(file)) << path;
+  return llvm::cantFail(parseAllocationCsv((*file)->getBuffer(), path));
+}
+
+class MiniMallocInstance : public testing::TestWithParam<const char *> {};
+
+TEST_P(MiniMallocInstance, FitsAtCapacity) {
+  AllocationProblem problem =
+      loadInstance(std::string(GetParam()) + ".1048576.csv");
+  ASSERT_EQ(llvm::toString(problem.check()), "");
+  problem.capacity = 1048576;
+  CapacitySearchResult result = solveAtCapacity(problem, 1048576);
+  ASSERT_EQ(result.status, Status::Fit);
+  EXPECT_EQ(llvm::toString(problem.verify(result.offsets)), "");
+  EXPECT_EQ(solveAtCapacity(problem, 1048576).offsets, result.offsets);
+  // Backwards in time and with the buffers in another order as well.
+  std::mt19937 random(1);
+  std::shuffle(problem.buffers.begin(), problem.buffers.end(), random);
+  for (Buffer &buffer : problem.buffers)
+    std::tie(buffer.lower, buffer.upper) =
+        std::make_pair(-buffer.upper, -buffer.lower);
+  result = solveAtCapacity(problem, 1048576);
+  ASSERT_EQ(result.status, Status::Fit);
+  EXPECT_EQ(llvm::toString(problem.verify(result.offsets)), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, MiniMallocInstance,
+                         testing::Values("A", "B", "C", "D", "E", "F"));
+
+} // namespace
