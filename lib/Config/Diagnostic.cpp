@@ -86,10 +86,9 @@ std::string DiagnosticList::str() const {
   return text;
 }
 
-std::string quote(llvm::StringRef text) {
-  constexpr size_t longest = 80;
-  std::string result = "'";
-  for (char c : text.take_front(longest)) {
+std::string escapeControls(llvm::StringRef text) {
+  std::string result;
+  for (char c : text) {
     auto byte = static_cast<unsigned char>(c);
     if (c == '\n')
       result += "\\n";
@@ -100,10 +99,13 @@ std::string quote(llvm::StringRef text) {
     else
       result += c;
   }
-  if (text.size() > longest)
-    result += "...";
-  result += "'";
   return result;
+}
+
+std::string quote(llvm::StringRef text) {
+  constexpr size_t longest = 80;
+  return "'" + escapeControls(text.take_front(longest)) +
+         (text.size() > longest ? "...'" : "'");
 }
 
 llvm::StringRef findNearest(llvm::StringRef name,

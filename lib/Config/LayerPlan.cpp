@@ -3,27 +3,14 @@
 #include "mf/Config/LayerPlan.h"
 #include "PlanPatterns.h"
 #include "PlanText.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace mf {
 
-llvm::ArrayRef<llvm::StringRef> getDefaultSelectPatterns(NameFamily family) {
-  static constexpr llvm::StringRef classic[] = {
-      "feed_forward\\.mul", "feed_forward\\.w1\\.activation\\.silu"};
-  static constexpr llvm::StringRef mcore[] = {
-      "mlp\\.shared_experts\\.mul",
-      "mlp\\.shared_experts\\.activation_func\\.silu", "mlp\\.mul",
-      "mlp\\.activation_func\\.silu"};
-  if (family == NameFamily::Mcore)
-    return mcore;
-  return classic;
-}
-
-llvm::ArrayRef<llvm::StringRef> getDefaultCommPatterns() {
-  static constexpr llvm::StringRef patterns[] = {".*\\.norm"};
-  return patterns;
-}
+/// Far more than real files ask for; a limit for hostile input.
+static constexpr size_t mostPatternLayers = 1 << 17;
 
 namespace {
 
@@ -319,13 +306,20 @@ void Planner::applySwap(const CellTree &tree, LayerEffects &effects) {
 /// Names each thing of the layer that is both recomputed and swapped, once:
 /// of two nested ones the inner.
 void Planner::warnAboutConflicts(const LayerEffects &effects) {
+  // Many patterns may name the same thing.
+  llvm::SmallMapVector<llvm::StringRef, const LayerTarget *, 4> swapped;
+  llvm::SmallMapVector<llvm::StringRef, const LayerTarget *, 4> recomputed;
+  for (const SwapTarget &target : effects.swap)
+    swapped[target.path] = &target;
+  for (const RecomputeTarget &target : effects.recompute)
+    recomputed[target.path] = &target;
   llvm::SetVector<llvm::StringRef> paths;
-  for (const SwapTarget &swap : effects.swap) {
-    for (const RecomputeTarget &recompute : effects.recompute) {
-      if (swap.contains(recompute.path))
-        paths.insert(recompute.path);
-      else if (recompute.contains(swap.path))
-        paths.insert(swap.path);
+  for (const auto &[swapPath, swap] : swapped) {
+    for (const auto &[recomputePath, recompute] : recomputed) {
+      if (swap->contains(recomputePath))
+        paths.insert(recomputePath);
+      else if (recompute->contains(swapPath))
+        paths.insert(swapPath);
     }
   }
   for (llvm::StringRef path : paths)
@@ -368,7 +362,14 @@ LayerPlan Planner::run() {
   planRecompute();
   if (input.swap.swap)
     planSwap();
-  checkSettings();
+  size_t patterns = select.size() + comm.size() + selectExclude.size() +
+                    commExclude.size() + opSwap.size();
+  if (patterns * input.layers.size() > mostPatternLayers)
+    diagnostics.error({}, "too many settings: " + llvm::Twine(patterns) +
+                              " patterns for " +
+                              llvm::Twine(input.layers.size()) + " layers");
+  else
+    checkSettings();
   if (diagnostics.hasErrors())
     return std::move(plan);
   plan.layers.reserve(input.layers.size());

@@ -9,6 +9,23 @@ namespace mf {
 /// More than a model has operators; a limit for hostile input.
 static constexpr size_t mostPatterns = 1000;
 
+llvm::ArrayRef<llvm::StringRef> getDefaultSelectPatterns(NameFamily family) {
+  static constexpr llvm::StringRef classic[] = {
+      "feed_forward\\.mul", "feed_forward\\.w1\\.activation\\.silu"};
+  static constexpr llvm::StringRef mcore[] = {
+      "mlp\\.shared_experts\\.mul",
+      "mlp\\.shared_experts\\.activation_func\\.silu", "mlp\\.mul",
+      "mlp\\.activation_func\\.silu"};
+  if (family == NameFamily::Mcore)
+    return mcore;
+  return classic;
+}
+
+llvm::ArrayRef<llvm::StringRef> getDefaultCommPatterns() {
+  static constexpr llvm::StringRef patterns[] = {".*\\.norm"};
+  return patterns;
+}
+
 const CellPattern::Result &ActivePattern::matchIn(const CellTree &tree) {
   auto found = results.find(&tree);
   if (found == results.end())
@@ -75,8 +92,8 @@ void dropExcluded(std::vector<ActivePattern> &selected,
     });
     if (found == selected.end())
       continue;
-    logLines.push_back(("The pattern " + found->layers.pattern + " in " +
-                        found->getKey() + " conflicts with " +
+    logLines.push_back(("The pattern " + escapeControls(found->layers.pattern) +
+                        " in " + found->getKey() + " conflicts with " +
                         exclude.getKey() + " and will be removed.")
                            .str());
     selected.erase(found);

@@ -7,7 +7,7 @@ namespace mf {
 
 static std::string reprKey(llvm::StringRef text) {
   char mark = text.contains('\'') && !text.contains('"') ? '"' : '\'';
-  return mark + text.str() + mark;
+  return mark + escapeControls(text) + mark;
 }
 
 std::string reprPatterns(const std::vector<PatternLayers> &patterns) {

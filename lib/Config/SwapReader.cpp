@@ -2,6 +2,7 @@
 
 #include "SwapReader.h"
 #include "SectionReader.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace mf {
 namespace {
@@ -147,21 +148,22 @@ std::optional<SwapEntry> SwapListReader::readEntry(const Node &item,
 void SwapListReader::mergeEntries(std::vector<SwapEntry> &entries,
                                   llvm::StringRef name) {
   bool coversAll = false;
+  size_t checked = 1; // pairs up to this entry are known to agree
   for (size_t i = 0; i < entries.size(); ++i) {
     coversAll |= entries[i].allLayers;
-    if (!coversAll)
-      continue;
-    for (size_t j = 1; j <= i; ++j) {
-      if (entries[j].prefetch == entries[j - 1].prefetch)
+    for (; coversAll && checked <= i; ++checked) {
+      const SwapEntry &left = entries[checked - 1];
+      const SwapEntry &right = entries[checked];
+      if (left.prefetch == right.prefetch)
         continue;
       diagnostics
-          .error(entries[i].location,
+          .error(right.location,
                  "different values of 'backward_prefetch' for " + name +
-                     ": an item covers all layers, and another asks for " +
-                     llvm::Twine(entries[j].prefetch) + " instead of " +
-                     llvm::Twine(entries[j - 1].prefetch) +
+                     ": an item covers all layers, and this one asks for " +
+                     llvm::Twine(right.prefetch) + " instead of " +
+                     llvm::Twine(left.prefetch) +
                      "; give every layer one value")
-          .attachNote("the other item", entries[j - 1].location);
+          .attachNote("the other item", left.location);
       return;
     }
   }
@@ -216,6 +218,7 @@ SwapListReader::readOpSwap(const Node &value) {
   if (!items)
     return std::nullopt;
   std::vector<SwapConfig::OperatorSwap> operators;
+  llvm::StringMap<size_t> index;
   for (const Node &item : *items) {
     checkItemKeys(item, "op_swap", {"op_name", "backward_prefetch", "layers"});
     std::vector<Node> names = readNames(item);
@@ -223,14 +226,10 @@ SwapListReader::readOpSwap(const Node &value) {
     if (!entry)
       continue;
     for (const Node &name : names) {
-      auto found = llvm::find_if(operators, [&](const auto &known) {
-        return known.pattern == name.getText();
-      });
-      if (found == operators.end()) {
+      auto [found, isNew] = index.try_emplace(name.getText(), operators.size());
+      if (isNew)
         operators.push_back({name.getText().str(), {}, name.getLocation()});
-        found = std::prev(operators.end());
-      }
-      found->entries.push_back(*entry);
+      operators[found->second].entries.push_back(*entry);
     }
   }
   for (SwapConfig::OperatorSwap &op : operators)

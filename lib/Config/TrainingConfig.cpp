@@ -1,10 +1,10 @@
 //===- TrainingConfig.cpp - A training YAML as typed values ---------------===//
 
 #include "mf/Config/TrainingConfig.h"
-#include "mf/Config/MemorySize.h"
 #include "SectionReader.h"
 #include "StepSections.h"
 #include "SwapReader.h"
+#include "mf/Config/MemorySize.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/ErrorHandling.h"
 

@@ -79,6 +79,9 @@ private:
   size_t errorCount = 0;
 };
 
+/// `text` with control characters escaped, so that it stays on its line.
+std::string escapeControls(llvm::StringRef text);
+
 /// `text` in single quotes for a message: control characters escaped, long
 /// text cut at 80 bytes.
 std::string quote(llvm::StringRef text);

@@ -292,6 +292,28 @@ TEST(LayerPlan, settings_that_cannot_work_are_errors) {
               "with swap on");
 }
 
+TEST(LayerPlan, too_many_patterns_are_an_error) {
+  std::string names;
+  for (int i = 0; i < 900; ++i)
+    names += (i ? ", n" : "n") + std::to_string(i);
+  std::string yaml = "recompute_config: {select_recompute: [" + names + "]}\n";
+  EXPECT_FALSE(plan(withLayers(2, yaml)).diagnostics.hasErrors());
+  EXPECT_THAT(plan(withLayers(200, yaml)).diagnostics.str(),
+              HasSubstr("901 patterns for 200 layers"));
+  EXPECT_THAT(
+      plan(withLayers(2, "recompute_config: {select_recompute: [" + names +
+                             ", " + names + "0, a" + names + "]}\n"))
+          .diagnostics.str(),
+      HasSubstr("more than 1000 patterns"));
+}
+
+TEST(LayerPlan, names_with_control_characters_stay_on_their_line) {
+  Planned planned = plan(withLayers(
+      1, "recompute_config: {select_recompute: [\"a\\nb\\x01\"]}\n"));
+  EXPECT_THAT(planned.log(),
+              HasSubstr("Formative select_recompute: {'a\\nb\\x01': [[1]]}"));
+}
+
 TEST(LayerPlan, excludes_without_names_or_with_swap_have_no_effect) {
   EXPECT_THAT(plan(withLayers(1, "recompute_config: "
                                  "{select_recompute_exclude: True}"))

@@ -205,6 +205,16 @@ TEST(TrainingConfig, wrong_swap_lists_are_errors) {
   expectSwap("  default_prefetch: '10'\n", "'default_prefetch'");
 }
 
+TEST(TrainingConfig, many_names_in_op_swap_are_read_in_linear_time) {
+  std::string names;
+  for (int i = 0; i < 60000; ++i)
+    names += (i ? ", n" : "n") + std::to_string(i);
+  Parsed parsed = parse("swap_config:\n  op_swap: [{op_name: [" + names +
+                        "], backward_prefetch: 1, layers: True}]\n");
+  EXPECT_TRUE(parsed.diagnostics.empty());
+  EXPECT_EQ(parsed.config.swap.opSwap->size(), 60000U);
+}
+
 TEST(TrainingConfig, every_real_yaml_reads_without_errors) {
   int files = 0;
   for (const char *folder : {"yamls", "throughput_yamls"}) {

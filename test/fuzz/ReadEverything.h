@@ -1,0 +1,53 @@
+//===- ReadEverything.h - Any text through the YAML readers -----*- C++ -*-===//
+
+#ifndef MF_TEST_FUZZ_READEVERYTHING_H
+#define MF_TEST_FUZZ_READEVERYTHING_H
+
+#include "mf/Config/BatchRules.h"
+#include "mf/Config/LayerPlan.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mf {
+
+/// The names of a small layer.
+inline CellTree makeFuzzTree() {
+  return CellTree::fromOperators(
+      {"add", "attention_norm.norm", "attention_norm.cast",
+       "attention.wq.matmul", "attention.wo.matmul",
+       "attention.flash_attention.flash_attention", "feed_forward.mul",
+       "feed_forward.w1.matmul", "feed_forward.w1.activation.silu"});
+}
+
+/// Reads `text` as a training YAML, resolves batch, stages and layers and
+/// prints the plan. Returns everything that was said.
+inline std::string readEverything(llvm::StringRef text, const CellTree &tree) {
+  DiagnosticList diagnostics;
+  TrainingConfig config = parseTrainingConfig(text, "fuzz.yaml", diagnostics);
+  resolveBatch(config, std::nullopt, diagnostics);
+  std::string output;
+  llvm::raw_string_ostream stream(output);
+  std::optional<StageMap> stages =
+      StageMap::create(getStageMapOptions(config, diagnostics), diagnostics);
+  // Many layers say nothing new and take long.
+  if (stages && stages->getNumLayers() <= 256 && !diagnostics.hasErrors()) {
+    LayerPlanInput input{config.recompute,
+                         config.swap,
+                         *stages,
+                         NameFamily::Classic,
+                         {},
+                         config.parallel.seqSplitNum,
+                         config.parallel.gradientAggregationGroup};
+    for (int64_t layer = 0; layer < stages->getNumLayers(); ++layer)
+      input.layers.push_back({layer, &tree});
+    LayerPlan plan = planLayers(input, diagnostics);
+    plan.printLog(stream);
+    plan.printTable(stream);
+    stream << plan.toJson();
+  }
+  diagnostics.print(stream);
+  return output;
+}
+
+} // namespace mf
+
+#endif // MF_TEST_FUZZ_READEVERYTHING_H
