@@ -3,6 +3,7 @@
 #include "mf/Data/Safetensors.h"
 #include "FileError.h"
 #include "NearestName.h"
+#include "ShapeText.h"
 #include "StrictJson.h"
 #include "mf/Data/ElementConversion.h"
 #include "llvm/ADT/STLExtras.h"
@@ -215,14 +216,6 @@ SafetensorsType toSafetensorsType(DType type) {
     if (description.dtype == type)
       return description.type;
   llvm_unreachable("element type without a safetensors type");
-}
-
-static std::string printDims(ArrayRef<int64_t> dims) {
-  return "[" +
-         llvm::join(
-             llvm::map_range(dims, [](int64_t d) { return std::to_string(d); }),
-             ", ") +
-         "]";
 }
 
 Error readTensor(StringRef name, const TensorView &view,

@@ -1,0 +1,82 @@
+//===- RunReport.h - What a run measured, as JSON -------------*- C++ -*-===//
+//
+// The file that mf-run --report writes:
+//
+//   {
+//     "program": "step.mlir",
+//     "seed": 1,
+//     "steps": [
+//       {"step": 1, "loss": 10.653, "seconds": 0.25, "learning_rate": 1e-05,
+//        "global_norm": 1.5, "loss_scale": 1.0, "overflow": false}, ...
+//     ],
+//     "ranks": [
+//       {"rank": 0, "stage": 0, "planned_bytes": ..., "peak_bytes": ...,
+//        "used_bytes": ..., "bytes_at_peak": {"parameters": ..., ...},
+//        "stall_seconds": {"compute waits for D2H": ..., ...}}, ...
+//     ]
+//   }
+//
+// Members are always in this order and all there; those of bytes_at_peak and
+// stall_seconds are sorted by name. fp32 values are written with the digits
+// that read back to the same bits; numbers that are not finite are null.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_DATA_RUNREPORT_H
+#define MF_DATA_RUNREPORT_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mf {
+
+/// One training step.
+struct StepMeasurement {
+  /// From 1.
+  int64_t step = 1;
+  float loss = 0;
+  double seconds = 0;
+  float learningRate = 0;
+  /// None if gradients are not clipped.
+  std::optional<float> globalNorm;
+  float lossScale = 1;
+  bool overflow = false;
+};
+
+/// The memory and the waits of one rank, over the whole run.
+struct RankMeasurement {
+  int64_t rank = 0;
+  int64_t stage = 0;
+  /// Size of the arena: what the program's memory plan says.
+  int64_t plannedBytes = 0;
+  /// The most bytes that were allocated in the arena at one time.
+  int64_t peakBytes = 0;
+  /// Bytes of the arena that were ever written or read.
+  int64_t usedBytes = 0;
+  /// What the bytes at the peak were for.
+  std::map<std::string, int64_t> bytesAtPeak;
+  /// Time that streams spent waiting, by what they waited for.
+  std::map<std::string, double> stallSeconds;
+};
+
+struct RunReport {
+  std::string program;
+  uint64_t seed = 0;
+  std::vector<StepMeasurement> steps;
+  std::vector<RankMeasurement> ranks;
+};
+
+/// The report as JSON text with a line end.
+std::string toJson(const RunReport &report);
+
+/// Writes it in one step (AtomicFile.h).
+llvm::Error writeReport(llvm::StringRef path, const RunReport &report);
+
+} // namespace mf
+
+#endif // MF_DATA_RUNREPORT_H

@@ -1,0 +1,99 @@
+//===- RunReport.cpp - What a run measured, as JSON -----------------------===//
+
+#include "mf/Data/RunReport.h"
+#include "mf/Data/AtomicFile.h"
+#include "mf/Data/LossMonitor.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+
+using namespace llvm;
+
+namespace mf {
+
+namespace {
+
+class ReportPrinter {
+public:
+  explicit ReportPrinter(raw_ostream &stream) : out(stream, /*IndentSize=*/2) {}
+
+  void print(const RunReport &report) {
+    out.object([&] {
+      out.attribute("program", json::fixUTF8(report.program));
+      out.attribute("seed", report.seed);
+      out.attributeArray("steps", [&] {
+        for (const StepMeasurement &step : report.steps)
+          print(step);
+      });
+      out.attributeArray("ranks", [&] {
+        for (const RankMeasurement &rank : report.ranks)
+          print(rank);
+      });
+    });
+  }
+
+private:
+  void print(const StepMeasurement &step) {
+    out.object([&] {
+      out.attribute("step", step.step);
+      addFloat("loss", step.loss);
+      addDouble("seconds", step.seconds);
+      addFloat("learning_rate", step.learningRate);
+      if (step.globalNorm)
+        addFloat("global_norm", *step.globalNorm);
+      else
+        out.attribute("global_norm", nullptr);
+      addFloat("loss_scale", step.lossScale);
+      out.attribute("overflow", step.overflow);
+    });
+  }
+
+  void print(const RankMeasurement &rank) {
+    out.object([&] {
+      out.attribute("rank", rank.rank);
+      out.attribute("stage", rank.stage);
+      out.attribute("planned_bytes", rank.plannedBytes);
+      out.attribute("peak_bytes", rank.peakBytes);
+      out.attribute("used_bytes", rank.usedBytes);
+      out.attributeObject("bytes_at_peak", [&] {
+        for (const auto &[category, bytes] : rank.bytesAtPeak)
+          out.attribute(json::fixUTF8(category), bytes);
+      });
+      out.attributeObject("stall_seconds", [&] {
+        for (const auto &[cause, seconds] : rank.stallSeconds)
+          addDouble(cause, seconds);
+      });
+    });
+  }
+
+  void addFloat(StringRef key, float value) {
+    out.attributeBegin(key);
+    out.rawValue(std::isfinite(value) ? formatFloat32(value) : "null");
+    out.attributeEnd();
+  }
+
+  void addDouble(StringRef key, double value) {
+    if (std::isfinite(value))
+      out.attribute(json::fixUTF8(key), value);
+    else
+      out.attribute(json::fixUTF8(key), nullptr);
+  }
+
+  json::OStream out;
+};
+
+} // namespace
+
+std::string toJson(const RunReport &report) {
+  std::string text;
+  raw_string_ostream stream(text);
+  ReportPrinter(stream).print(report);
+  text += '\n';
+  return text;
+}
+
+Error writeReport(StringRef path, const RunReport &report) {
+  return writeFileAtomically(path, toJson(report));
+}
+
+} // namespace mf

@@ -1,0 +1,25 @@
+//===- ShapeText.h - Shapes in messages -----------------------*- C++ -*-===//
+
+#ifndef MF_LIB_DATA_SHAPETEXT_H
+#define MF_LIB_DATA_SHAPETEXT_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include <cstdint>
+#include <string>
+
+namespace mf {
+
+/// "[2, 3]".
+inline std::string printDims(llvm::ArrayRef<int64_t> dims) {
+  std::string text = "[";
+  text += llvm::join(
+      llvm::map_range(dims, [](int64_t dim) { return std::to_string(dim); }),
+      ", ");
+  return text + "]";
+}
+
+} // namespace mf
+
+#endif // MF_LIB_DATA_SHAPETEXT_H

@@ -1,0 +1,142 @@
+//===- ParameterNamesTest.cpp ---------------------------------------------===//
+
+#include "mf/Data/ParameterNames.h"
+#include "TestFiles.h"
+#include "gmock/gmock.h"
+
+using namespace llvm;
+using namespace mf;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+namespace {
+
+std::string translate(StringRef name, NameScheme scheme) {
+  return join(translateParameterName(name, scheme), " ");
+}
+
+TEST(ParameterNames, LlamaAndHuggingFace) {
+  const std::pair<const char *, const char *> pairs[] = {
+      {"model.tok_embeddings.embedding_weight", "model.embed_tokens.weight"},
+      {"model.layers.7.attention_norm.weight",
+       "model.layers.7.input_layernorm.weight"},
+      {"model.layers.7.attention.wq.weight",
+       "model.layers.7.self_attn.q_proj.weight"},
+      {"model.layers.7.attention.wk.bias",
+       "model.layers.7.self_attn.k_proj.bias"},
+      {"model.layers.7.attention.wv.weight",
+       "model.layers.7.self_attn.v_proj.weight"},
+      {"model.layers.7.attention.wo.weight",
+       "model.layers.7.self_attn.o_proj.weight"},
+      {"model.layers.7.ffn_norm.weight",
+       "model.layers.7.post_attention_layernorm.weight"},
+      {"model.layers.10.feed_forward.w1.weight",
+       "model.layers.10.mlp.gate_proj.weight"},
+      {"model.layers.10.feed_forward.w3.weight",
+       "model.layers.10.mlp.up_proj.weight"},
+      {"model.layers.10.feed_forward.w2.weight",
+       "model.layers.10.mlp.down_proj.weight"},
+      {"model.norm_out.weight", "model.norm.weight"},
+      {"lm_head.weight", "lm_head.weight"}};
+  for (const auto &[mindSpore, huggingFace] : pairs) {
+    EXPECT_EQ(translate(mindSpore, NameScheme::HuggingFace), huggingFace);
+    EXPECT_EQ(translate(huggingFace, NameScheme::Llama), mindSpore);
+  }
+}
+
+TEST(ParameterNames, ConcatenatedNamesAreSeveral) {
+  EXPECT_THAT(translateParameterName("model.layers.0.attention.w_qkv.bias",
+                                     NameScheme::HuggingFace),
+              ElementsAre("model.layers.0.self_attn.q_proj.bias",
+                          "model.layers.0.self_attn.k_proj.bias",
+                          "model.layers.0.self_attn.v_proj.bias"));
+  EXPECT_THAT(
+      translateParameterName("model.layers.0.feed_forward.w_gate_hidden.weight",
+                             NameScheme::HuggingFace),
+      ElementsAre("model.layers.0.mlp.gate_proj.weight",
+                  "model.layers.0.mlp.up_proj.weight"));
+  EXPECT_EQ(translate("model.layers.0.self_attn.v_proj.bias",
+                      NameScheme::LlamaConcatenated),
+            "model.layers.0.attention.w_qkv.bias");
+  EXPECT_THAT(translateParameterName("model.layers.3.attention.w_qkv.weight",
+                                     NameScheme::Telechat),
+              ElementsAre("model.layers.3.attention.wq.weight",
+                          "model.layers.3.attention.wk_v.weight"));
+}
+
+TEST(ParameterNames, OtherFamilies) {
+  EXPECT_EQ(translate("model.decoder.layers.2.self_attention.linear_qkv.weight",
+                      NameScheme::LlamaConcatenated),
+            "model.layers.2.attention.w_qkv.weight");
+  EXPECT_EQ(translate("decoder.layers.2.self_attention.q_layernorm.weight",
+                      NameScheme::HuggingFace),
+            "model.layers.2.self_attn.q_norm.weight");
+  EXPECT_EQ(translate("model.layers.2.post_attention_layernorm.weight",
+                      NameScheme::Mcore),
+            "decoder.layers.2.pre_mlp_layernorm.weight");
+  EXPECT_EQ(translate("transformer.embedding.word_embeddings.weight",
+                      NameScheme::ChatGlm),
+            "transformer.embedding.embedding_weight");
+  EXPECT_EQ(translate("transformer.encoder.layers.2.mlp.dense_h_to_4h.weight",
+                      NameScheme::ChatGlmSeparate),
+            "transformer.encoder.layers.2.mlp.dense_left.weight "
+            "transformer.encoder.layers.2.mlp.dense_right.weight");
+  EXPECT_EQ(translate("transformer.h.2.attn.c_proj.weight", NameScheme::Qwen),
+            "transformer.layers.2.attention.wo.weight");
+  EXPECT_EQ(translate("transformer.h.2.mlp.w2.weight", NameScheme::Qwen),
+            "transformer.layers.2.feed_forward.w1.weight");
+}
+
+TEST(ParameterNames, EachSchemeIsCompleteAndItsOwnInverse) {
+  using Part = ParameterPart;
+  // Every part of a layer, from the names of the two that have them all.
+  std::vector<std::string> names = {"model.embed_tokens.weight",
+                                    "model.norm.weight", "lm_head.weight"};
+  for (const char *leaf :
+       {"input_layernorm.weight", "self_attn.q_proj.weight",
+        "self_attn.k_proj.weight", "self_attn.v_proj.weight",
+        "self_attn.o_proj.weight", "self_attn.q_proj.bias",
+        "post_attention_layernorm.weight", "mlp.gate_proj.weight",
+        "mlp.up_proj.weight", "mlp.down_proj.weight"})
+    names.push_back("model.layers.31." + std::string(leaf));
+  for (NameScheme scheme : getAllNameSchemes())
+    for (const std::string &name : names) {
+      const std::vector<std::string> translated =
+          translateParameterName(name, scheme);
+      ASSERT_EQ(translated.size(), 1u) << getName(scheme).str() << name;
+      EXPECT_THAT(
+          translateParameterName(translated[0], NameScheme::HuggingFace),
+          testing::Contains(name))
+          << getName(scheme).str();
+      EXPECT_THAT(translateParameterName(translated[0], scheme),
+                  ElementsAre(translated[0]));
+      EXPECT_EQ(parseParameterName(translated[0])->layer,
+                parseParameterName(name)->layer);
+    }
+  EXPECT_THAT(parseParameterName("model.layers.0.attention.w_qkv.bias")->parts,
+              ElementsAre(Part::Query, Part::Key, Part::Value));
+  EXPECT_TRUE(
+      parseParameterName("model.layers.0.attention.w_qkv.bias")->isBias);
+}
+
+TEST(ParameterNames, UnknownNames) {
+  for (const char *name :
+       {"", "model", "model.layers", "model.layers.0",
+        "model.layers..attention", "model.layers.01.attention.wq.weight",
+        "model.layers.-1.attention.wq.weight",
+        "model.layers.99999999999999999999.attention.wq.weight",
+        "model.layers.0.attention.wq", "model.layers.0.attention.wq.",
+        "model.layers.0.attention.wq.gamma",
+        "model.layers.0.attention.wq.weight.x",
+        "model.layers.0.attention_norm.bias", "model.model.norm.weight",
+        "model.lm_head.weight", "adam_m.model.norm_out.weight"}) {
+    EXPECT_FALSE(parseParameterName(name).has_value()) << name;
+    EXPECT_THAT(translateParameterName(name, NameScheme::Llama), IsEmpty());
+  }
+  // Llama's classes have no norm of query heads.
+  EXPECT_THAT(translateParameterName("model.layers.0.self_attn.q_norm.weight",
+                                     NameScheme::Llama),
+              IsEmpty());
+}
+
+} // namespace
