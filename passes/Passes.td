@@ -144,14 +144,15 @@ def InsertOptimizer : Pass<"mf-insert-optimizer", "::mf::ir::ModelOp"> {
     Makes one `mf.update` per stage: sums the gradients of tied parameters,
     scales by the inverse loss scale, clips by the global norm over all stages
     (every gradient times min(1, max_norm / (max(norm, max_norm) + 1e-6)), as
-    MindSpore Transformers' ClipGradNorm), and one `mf.adamw` per parameter.
+    MindSpore Transformers' ClipGradNorm), and one `mf.adamw` per parameter,
+    which changes nothing if a gradient is not finite.
 
     ```mlir
     mf.update @stage0.update (%lr: tensor<f32>, %step: tensor<f32>) {
       %n = mf.gradient_norms [@w] at [0] : tensor<1xf32>
       ...
       mf.scale_gradients [@w] by %c : tensor<f32>
-      mf.adamw @w, %lr, %step ...
+      mf.adamw @w, %lr, %step, %overflow ...
     }
     ```
   }];

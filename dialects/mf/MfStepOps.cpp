@@ -114,11 +114,19 @@ void AdamWOp::emitLaunches(LaunchEmitter &emitter) {
   emitter.launch("aclnnApplyAdamWV2",
                  {emitter.getState(State::Gradient, getParam()),
                   emitter.getBuffer(getLearningRate()),
-                  emitter.getBuffer(getStep())},
+                  emitter.getBuffer(getStep()),
+                  emitter.getBuffer(getOverflow())},
                  {emitter.getState(State::Parameter, getParam()),
                   emitter.getState(State::FirstMoment, getParam()),
                   emitter.getState(State::SecondMoment, getParam())},
                  attributes.getDictionary(getContext()));
+}
+
+void NonFiniteOp::emitLaunches(LaunchEmitter &emitter) {
+  Value flag = emitter.createBuffer(getResult());
+  emitter.launch("aclnnInplaceZero", {}, flag);
+  emitter.launch("aclnnForeachNonFiniteCheck", emitter.getBuffer(getInput()),
+                 flag);
 }
 
 void ReportOp::emitLaunches(LaunchEmitter &emitter) {

@@ -176,14 +176,24 @@ def Mf_AdamWOp : Mf_StateOp<"adamw"> {
     m = beta1 m + (1-beta1) g, v = beta2 v + (1-beta2) g^2; without
     `bias_correction` the step is lr (m / (sqrt(v) + eps) + weight_decay w), as
     MindSpore's AdamWeightDecay; with it that of Loshchilov and Hutter, 2019.
+    Where `overflow` is not 0 nothing changes.
   }];
   let arguments = (ins FlatSymbolRefAttr:$param, Mf_FloatTensor:$learning_rate,
-                       Mf_FloatTensor:$step, F64Attr:$beta1, F64Attr:$beta2,
+                       Mf_FloatTensor:$step, Mf_FloatTensor:$overflow,
+                       F64Attr:$beta1, F64Attr:$beta2,
                        F64Attr:$eps, F64Attr:$weight_decay,
                        BoolAttr:$bias_correction);
   let assemblyFormat = [{
-    $param `,` $learning_rate `,` $step attr-dict `:` type($learning_rate) `,` type($step)
+    $param `,` $learning_rate `,` $step `,` $overflow attr-dict `:`
+    type($learning_rate) `,` type($step) `,` type($overflow)
   }];
+}
+
+def Mf_NonFiniteOp : Mf_StateOp<"non_finite"> {
+  let summary = "1 if an element is infinite or not a number, 0 otherwise";
+  let arguments = (ins Mf_FloatTensor:$input);
+  let results = (outs Mf_FloatTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
 }
 
 def Mf_ReportOp : Mf_StateOp<"report"> {

@@ -128,6 +128,10 @@ public:
 
   void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
            ThreadPool &pool) const override {
+    const bool skips =
+        inputs.size() > 3 && *static_cast<const float *>(inputs[3]) != 0;
+    if (skips)
+      return;
     AdamWCoefficients coefficients =
         getCoefficients(*static_cast<const float *>(inputs[1]),
                         *static_cast<const float *>(inputs[2]));
@@ -221,8 +225,11 @@ KernelOrError makeNonFiniteCheck(const KernelSpec &spec) {
 KernelOrError makeAdamW(const KernelSpec &spec) {
   SpecChecker checker(spec);
   AdamWOptions options;
+  // The fourth input, if given, is a flag: not zero leaves all as it is.
+  const size_t arity = spec.inputs.size() == 4 ? 4 : 3;
   if (checker.requireArity(
-          3, 3, {"beta1", "beta2", "eps", "weight_decay", "bias_correction"})) {
+          arity, 3,
+          {"beta1", "beta2", "eps", "weight_decay", "bias_correction"})) {
     options.beta1 = checker.getDouble("beta1");
     options.beta2 = checker.getDouble("beta2");
     options.eps = checker.getDouble("eps");
@@ -236,6 +243,8 @@ KernelOrError makeAdamW(const KernelSpec &spec) {
     checker.requireInput(0, {spec.inputs[0].type, weight.dims});
     checker.requireInput(1, scalar);
     checker.requireInput(2, scalar);
+    if (arity == 4)
+      checker.requireInput(3, scalar);
     checker.requireOutput(1, {DType::F32, weight.dims});
     checker.requireOutput(2, {DType::F32, weight.dims});
   }

@@ -66,8 +66,9 @@ public:
 private:
   void reduceTied();
   void scaleByConstant(double factor);
-  void clip(double maxNorm);
-  void update(Value learningRate, Value step);
+  Value buildGlobalNorm();
+  void clip(Value norm, double maxNorm);
+  void update(Value learningRate, Value step, Value overflow);
   bool sharesOwner(ParamOp param) {
     return param.getTied() && map.stages.lookup(*param.getTied()) == stage;
   }
@@ -116,7 +117,8 @@ void UpdateBuilder::scaleByConstant(double factor) {
   ScaleGradientsOp::create(builder, loc, scalar, getGradients());
 }
 
-void UpdateBuilder::clip(double maxNorm) {
+/// The L2 norm of all gradients of all stages.
+Value UpdateBuilder::buildGlobalNorm() {
   SmallVector<Attribute> names;
   SmallVector<int64_t> positions;
   for (ParamOp param : params)
@@ -133,7 +135,10 @@ void UpdateBuilder::clip(double maxNorm) {
     norms = AllReduceOp::create(builder, loc, norms);
   Value squares = MulOp::create(builder, loc, norms, norms);
   Value sum = ReduceSumOp::create(builder, loc, squares, int64_t(0));
-  Value norm = SqrtOp::create(builder, loc, sum, nullptr, nullptr);
+  return SqrtOp::create(builder, loc, sum, nullptr, nullptr);
+}
+
+void UpdateBuilder::clip(Value norm, double maxNorm) {
   if (stage == stages - 1)
     ReportOp::create(builder, loc, norm, "global_norm");
   // min(1, max_norm / (max(norm, max_norm) + 1e-6))
@@ -143,7 +148,7 @@ void UpdateBuilder::clip(double maxNorm) {
   ScaleGradientsOp::create(builder, loc, factor, getGradients());
 }
 
-void UpdateBuilder::update(Value learningRate, Value step) {
+void UpdateBuilder::update(Value learningRate, Value step, Value overflow) {
   OptimizerAttr optimizer = training.getOptimizer();
   auto number = [&](const llvm::APFloat &value) {
     return builder.getF64FloatAttr(value.convertToDouble());
@@ -155,7 +160,7 @@ void UpdateBuilder::update(Value learningRate, Value step) {
     bool decays = param.getTensorType().getRank() > 1;
     AdamWOp::create(builder, param.getLoc(),
                     FlatSymbolRefAttr::get(param.getSymNameAttr()),
-                    learningRate, step, number(optimizer.getBeta1()),
+                    learningRate, step, overflow, number(optimizer.getBeta1()),
                     number(optimizer.getBeta2()), number(optimizer.getEps()),
                     decays ? number(optimizer.getWeightDecay())
                            : builder.getF64FloatAttr(0.0),
@@ -176,9 +181,14 @@ void UpdateBuilder::build() {
   double lossScale = training.getLossScale().convertToDouble();
   if (lossScale != 1.0)
     scaleByConstant(1.0 / lossScale);
+  // A gradient that is not finite makes the norm so, on every stage.
+  Value norm = buildGlobalNorm();
+  Value overflow = NonFiniteOp::create(builder, loc, scalar, norm);
+  if (stage == stages - 1)
+    ReportOp::create(builder, loc, overflow, "overflow");
   if (ClippingAttr clipping = training.getClipping())
-    clip(clipping.getMaxNorm().convertToDouble());
-  update(body->getArgument(0), body->getArgument(1));
+    clip(norm, clipping.getMaxNorm().convertToDouble());
+  update(body->getArgument(0), body->getArgument(1), overflow);
   ReturnOp::create(builder, loc);
 }
 
