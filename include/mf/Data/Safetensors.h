@@ -88,7 +88,8 @@ public:
   /// rule that is broken.
   static llvm::Expected<SafetensorsFile> open(llvm::StringRef path);
 
-  /// Checks bytes that are in memory; `name` stands for a path in errors.
+  /// Checks a file that is in memory already; errors name it by the buffer's
+  /// identifier.
   static llvm::Expected<SafetensorsFile>
   parse(std::unique_ptr<llvm::MemoryBuffer> buffer);
 
