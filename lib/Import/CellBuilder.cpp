@@ -177,19 +177,18 @@ Value CellBuilder::addNorm(Value input) {
   Type normType = getType(type.getShape(), spec.normType);
   Value gamma = addParameter("weight", {type.getShape().back()}, spec.normType,
                              getInit(InitKind::Ones));
-  // MindSpore Transformers marks the norm's cast for recomputation itself: it
-  // is cheap, and its result is twice the input's size.
-  auto addCast = [&](Value value, Type target, StringRef leaf) {
-    auto op = create<CastOp>(leaf, target, value);
-    if (leaf == "cast")
-      op.setRecomputeMark(RecomputeKind::Preset);
-    return op.getResult();
-  };
   Value value = input;
-  if (type != normType)
-    value = addCast(value, normType, "cast");
+  if (type != normType) {
+    auto castIn = create<CastOp>("cast", normType, input);
+    // MindSpore Transformers marks this cast for recomputation itself: it is
+    // cheap, and its result is twice the input's size.
+    castIn.setRecomputeMark(RecomputeKind::Preset);
+    value = castIn.getResult();
+  }
   value = create<RmsNormOp>("norm", value, gamma, spec.normEpsilon).getResult();
-  return type == normType ? value : addCast(value, type, names.normCastOut);
+  return type == normType
+             ? value
+             : create<CastOp>(names.normCastOut, type, value).getResult();
 }
 
 } // namespace mf

@@ -84,18 +84,21 @@ TEST_F(ModelBuilderTest, LayersAreInOrder) {
                                       "layers.2", "norm_out", "lm_head"}));
 }
 
-TEST_F(ModelBuilderTest, OnlyTheCastIntoANormIsPresetToRecompute) {
-  ModelSpec spec = readModelConfig("num_layers: 1\ncompute_dtype: bfloat16");
-  unsigned marked = 0;
-  build(spec)->walk([&](ir::ComputeOpInterface op) {
-    bool expected = op.getCellName() == "attention_norm.cast" ||
-                    op.getCellName() == "ffn_norm.cast";
-    auto layer = op->getParentOfType<ir::LayerOp>();
-    if (layer.getKind() != ir::LayerKind::Body)
-      return;
-    EXPECT_EQ(op.getRecomputeMark() == ir::RecomputeKind::Preset, expected)
-        << op.getCellName().str();
-    marked += expected;
-  });
-  EXPECT_EQ(marked, 2u);
+TEST_F(ModelBuilderTest, OnlyCastsIntoANormArePresetToRecompute) {
+  for (const char *const *variant : variants) {
+    ModelSpec spec = readModelConfig(variant[1], variant[0]);
+    spec.numLayers = 1;
+    spec.residualType = spec.computeType;
+    unsigned marked = 0;
+    build(spec)->walk([&](ir::ComputeOpInterface op) {
+      if (!op.getRecomputeMark())
+        return;
+      EXPECT_EQ(op.getRecomputeMark(), ir::RecomputeKind::Preset);
+      EXPECT_TRUE(llvm::StringRef(op.getCellName()).ends_with("norm.cast") ||
+                  op.getCellName() == "cast");
+      EXPECT_TRUE(llvm::isa<ir::RmsNormOp>(*op->user_begin()));
+      ++marked;
+    });
+    EXPECT_EQ(marked, spec.normalizesQueryKey ? 5u : 3u) << variant[0];
+  }
 }
