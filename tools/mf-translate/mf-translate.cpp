@@ -43,14 +43,24 @@ static Location getLocation(MLIRContext *context, const mf::Location &place,
   return FileLineColLoc::get(context, name, place.line, place.column);
 }
 
-/// Reports through MLIR, whose handler shows the line and checks expected
-/// diagnostics.
+/// Reports in the order of the file. What has a place goes through MLIR, whose
+/// handler shows the line and checks expected diagnostics.
 static void report(const mf::DiagnosticList &diagnostics, StringRef file,
                    bool errorsOnly, MLIRContext *context) {
-  for (const mf::Diagnostic &diagnostic : diagnostics.getAll()) {
+  std::vector<mf::Diagnostic> sorted = diagnostics.getAll().vec();
+  llvm::stable_sort(
+      sorted, [](const mf::Diagnostic &lhs, const mf::Diagnostic &rhs) {
+        return std::make_pair(lhs.location.line, lhs.location.column) <
+               std::make_pair(rhs.location.line, rhs.location.column);
+      });
+  for (const mf::Diagnostic &diagnostic : sorted) {
     bool isError = diagnostic.severity == mf::Severity::Error;
     if (errorsOnly && !isError)
       continue;
+    if (diagnostic.location.file.empty()) {
+      diagnostic.print(llvm::errs());
+      continue;
+    }
     Location place = getLocation(context, diagnostic.location, file);
     InFlightDiagnostic out = isError ? emitError(place) : emitWarning(place);
     out << diagnostic.message;
@@ -126,5 +136,7 @@ int main(int argc, char **argv) {
   TranslateRegistration huggingFace(
       "import-hf", "import the model of a Hugging Face config.json",
       makeImport(readHuggingFace));
+  // libLLVM registers hundreds of options that mean nothing here.
+  llvm::cl::HideUnrelatedOptions(importCategory);
   return failed(mlirTranslateMain(argc, argv, "mf model importer\n"));
 }

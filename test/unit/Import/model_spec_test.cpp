@@ -1,6 +1,7 @@
 //===- model_spec_test.cpp ------------------------------------------------===//
 
 #include "ReadModel.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -285,4 +286,81 @@ TEST(ModelSpecTest, MissingModelIsAnError) {
   EXPECT_EQ(diagnostics.str(),
             "train.yaml:1:1: error: expected model.model_config, a map that "
             "describes the model\n");
+}
+
+//===----------------------------------------------------------------------===//
+// Published and shipped files
+//===----------------------------------------------------------------------===//
+
+TEST(ModelSpecTest, EveryPublishedYamlImportsOrIsSaidToHaveExperts) {
+  unsigned imported = 0, rejected = 0;
+  for (const char *folder :
+       {"/mindformers/yamls", "/mindformers/throughput_yamls"}) {
+    std::error_code error;
+    for (llvm::sys::fs::directory_iterator
+             file(llvm::Twine(MF_TEST_DATA) + folder, error),
+         end;
+         file != end && !error; file.increment(error)) {
+      SCOPED_TRACE(file->path());
+      DiagnosticList diagnostics;
+      TrainingConfig config =
+          parseTrainingConfigFile(file->path(), diagnostics);
+      if (readModelSpec(config, {}, diagnostics)) {
+        EXPECT_FALSE(diagnostics.hasErrors());
+        ++imported;
+        continue;
+      }
+      ++rejected;
+      EXPECT_EQ(diagnostics.getErrorCount(), 1u);
+      for (const Diagnostic &diagnostic : diagnostics.getAll())
+        if (diagnostic.severity == Severity::Error)
+          EXPECT_TRUE(llvm::StringRef(diagnostic.str())
+                          .contains(" error: models with experts"))
+              << diagnostic.str();
+    }
+  }
+  EXPECT_EQ(imported, 31u);
+  EXPECT_EQ(rejected, 3u);
+}
+
+TEST(ModelSpecTest, NoUnknownKeysInPublishedYamls) {
+  for (const char *path :
+       {"yamls/finetune_llama3_1_70b.yaml", "yamls/pretrain_qwen3_32b_4k.yaml",
+        "yamls/finetune_telechat_115b.yaml",
+        "throughput_yamls/finetune_glm32k@89abc244.yaml",
+        "throughput_yamls/run_qwen_7b@03d197e3.yaml"}) {
+    DiagnosticList diagnostics;
+    DiagnosticList reading;
+    TrainingConfig config = parseTrainingConfigFile(
+        (llvm::Twine(MF_TEST_DATA "/mindformers/") + path).str(), reading);
+    readModelSpec(config, {}, diagnostics);
+    EXPECT_FALSE(llvm::StringRef(diagnostics.str()).contains("unknown key"))
+        << diagnostics.str();
+  }
+}
+
+/// Files cut short and with single bytes changed give a model or an error.
+TEST(ModelSpecTest, DamagedFilesNeverCrash) {
+  for (const char *path : {"yamls/pretrain_llama2_7b_bf16.yaml",
+                           "yamls/pretrain_qwen3_32b_4k.yaml"}) {
+    auto buffer = llvm::MemoryBuffer::getFile(
+        (llvm::Twine(MF_TEST_DATA "/mindformers/") + path).str());
+    ASSERT_TRUE(bool(buffer));
+    std::string text = (*buffer)->getBuffer().str();
+    size_t model = text.find("model_config:");
+    for (size_t place = model; place < text.size(); place += 31) {
+      for (bool cut : {true, false}) {
+        std::string damaged = cut ? text.substr(0, place) : text;
+        if (!cut)
+          damaged[place] = "9-[:'"[place % 5];
+        DiagnosticList diagnostics;
+        TrainingConfig config =
+            parseTrainingConfig(damaged, "damaged.yaml", diagnostics);
+        if (diagnostics.hasErrors())
+          continue;
+        std::optional<ModelSpec> spec = readModelSpec(config, {}, diagnostics);
+        EXPECT_EQ(spec.has_value(), !diagnostics.hasErrors());
+      }
+    }
+  }
 }
