@@ -7,10 +7,9 @@ using namespace mlir;
 using namespace mf;
 using namespace mf::passes;
 
-std::string mf::passes::getLayoutName(ir::ForwardOp forward) {
-  StringRef name = forward.getSymName();
-  name.consume_back(".forward");
-  return (name + ".residuals").str();
+std::string mf::passes::getLayoutName(StringRef forward) {
+  forward.consume_back(".forward");
+  return (forward + ".residuals").str();
 }
 
 /// The static scalar that losses are added to.
@@ -45,7 +44,8 @@ static void createLayout(ProgramBuilder &program, ir::ForwardOp forward,
     cells.push_back(builder.getStringAttr(op ? op.getCellName() : ""));
   }
   ascend::FrameLayoutOp::create(
-      builder, forward.getLoc(), builder.getStringAttr(getLayoutName(forward)),
+      builder, forward.getLoc(),
+      builder.getStringAttr(getLayoutName(forward.getSymName())),
       builder.getArrayAttr(types), builder.getArrayAttr(cells),
       DenseI64ArrayAttr(), IntegerAttr());
 }
@@ -64,7 +64,8 @@ LogicalResult mf::passes::lowerForward(ProgramBuilder &program,
     arguments.push_back(program.getBufferType(results.front().getType()));
   ascend::RoutineOp op = program.createRoutine(
       forward.getSymName(), arguments,
-      FlatSymbolRefAttr::get(program.getContext(), getLayoutName(forward)));
+      FlatSymbolRefAttr::get(program.getContext(),
+                             getLayoutName(forward.getSymName())));
   Block &routineBody = op.getBody().front();
 
   RoutineBuilder routine(program, op);
@@ -114,7 +115,8 @@ LogicalResult mf::passes::lowerBackward(ProgramBuilder &program,
     arguments.push_back(program.getBufferType(results.front().getType()));
   ascend::RoutineOp op = program.createRoutine(
       backward.getSymName(), arguments,
-      FlatSymbolRefAttr::get(program.getContext(), getLayoutName(forward)));
+      FlatSymbolRefAttr::get(program.getContext(),
+                             getLayoutName(forward.getSymName())));
   Block &routineBody = op.getBody().front();
 
   RoutineBuilder routine(program, op);

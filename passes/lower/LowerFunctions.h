@@ -34,8 +34,8 @@ bool buildBegin(ProgramBuilder &program, bool hasLoss);
 /// Makes the routine `finish`, which reports the mean loss.
 void buildFinish(ProgramBuilder &program);
 
-/// The name of a chunk's frame layout.
-std::string getLayoutName(ir::ForwardOp forward);
+/// The name of the frame layout of a forward function.
+std::string getLayoutName(llvm::StringRef forward);
 
 } // namespace mf::passes
 

@@ -38,13 +38,10 @@ Value StepBuilder::getGlobal(ascend::StaticOp buffer) {
 }
 
 void StepBuilder::collectForward(ir::RunForwardOp run) {
-  SymbolTableCollection symbols;
-  auto forward =
-      symbols.lookupNearestSymbolFrom<ir::ForwardOp>(run, run.getForwardAttr());
   Call &call = calls.emplace_back(Call{run.getForward().str(), run.getLoc()});
   call.microBatch = run.getMicroBatchAttr();
-  auto layout =
-      FlatSymbolRefAttr::get(program.getContext(), getLayoutName(forward));
+  auto layout = FlatSymbolRefAttr::get(program.getContext(),
+                                       getLayoutName(run.getForward()));
   call.frame = ascend::FrameOp::create(
       builder, run.getLoc(),
       ascend::FrameType::get(program.getContext(), layout), layout,
