@@ -1,6 +1,8 @@
 //===- CellTree.cpp - Names of the operators of one layer -----------------===//
 
 #include "mf/Config/CellTree.h"
+#include "llvm/ADT/Hashing.h"
+#include <algorithm>
 
 namespace mf {
 
@@ -43,6 +45,25 @@ const CellTree::Entry *CellTree::find(llvm::StringRef path) const {
     return &entries[0];
   auto found = byPath.find(path);
   return found == byPath.end() ? nullptr : &entries[found->second];
+}
+
+bool CellTree::operator==(const CellTree &other) const {
+  // Children follow from the paths and their order.
+  auto isSame = [](const Entry &left, const Entry &right) {
+    return left.isCell == right.isCell &&
+           left.presetRecompute == right.presetRecompute &&
+           left.path == right.path;
+  };
+  return entries.size() == other.entries.size() &&
+         std::equal(entries.begin(), entries.end(), other.entries.begin(),
+                    isSame);
+}
+
+size_t CellTree::getHash() const {
+  llvm::hash_code hash = llvm::hash_value(entries.size());
+  for (const Entry &entry : entries)
+    hash = llvm::hash_combine(hash, entry.path, entry.isCell);
+  return hash;
 }
 
 void setModelPresets(CellTree &tree, bool selectRecompute,

@@ -23,7 +23,8 @@ struct ActiveSwap {
 class Planner {
 public:
   Planner(const LayerPlanInput &input, DiagnosticList &diagnostics)
-      : input(input), diagnostics(diagnostics),
+      : input(input), layers(shareTrees(input.layers)),
+        diagnostics(diagnostics),
         normalizer(input.stages, input.swap.swap, diagnostics) {}
 
   LayerPlan run();
@@ -45,6 +46,7 @@ private:
                                          LayerEffects &effects);
 
   const LayerPlanInput &input;
+  std::vector<PlannedLayer> layers;
   DiagnosticList &diagnostics;
   LayerNormalizer normalizer;
   LayerPlan plan;
@@ -168,7 +170,7 @@ void Planner::planSwap() {
 /// Says what is wrong with patterns, once the layers are known.
 void Planner::checkSettings() {
   auto check = [&](std::vector<ActivePattern> &patterns) {
-    checkPatterns(patterns, input.stages, input.layers,
+    checkPatterns(patterns, input.stages, layers,
                   /*allowWildcard=*/false, diagnostics);
   };
   check(select);
@@ -188,7 +190,7 @@ void Planner::checkSettings() {
   swaps.reserve(opSwap.size());
   for (ActiveSwap &swap : opSwap)
     swaps.emplace_back("op_swap", swap.pattern.layers);
-  checkPatterns(swaps, input.stages, input.layers, /*allowWildcard=*/true,
+  checkPatterns(swaps, input.stages, layers, /*allowWildcard=*/true,
                 diagnostics);
 }
 
@@ -364,16 +366,16 @@ LayerPlan Planner::run() {
     planSwap();
   size_t patterns = select.size() + comm.size() + selectExclude.size() +
                     commExclude.size() + opSwap.size();
-  if (patterns * input.layers.size() > mostPatternLayers)
+  if (patterns * layers.size() > mostPatternLayers)
     diagnostics.error({}, "too many settings: " + llvm::Twine(patterns) +
-                              " patterns for " +
-                              llvm::Twine(input.layers.size()) + " layers");
+                              " patterns for " + llvm::Twine(layers.size()) +
+                              " layers");
   else
     checkSettings();
   if (diagnostics.hasErrors())
     return std::move(plan);
-  plan.layers.reserve(input.layers.size());
-  for (const PlannedLayer &layer : input.layers) {
+  plan.layers.reserve(layers.size());
+  for (const PlannedLayer &layer : layers) {
     if (layer.layer < 0 || layer.layer >= input.stages.getNumLayers()) {
       diagnostics.error({}, "layer " + llvm::Twine(layer.layer) +
                                 " is not in the stage map of " +

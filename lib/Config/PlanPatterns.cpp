@@ -171,4 +171,20 @@ void checkPatterns(std::vector<ActivePattern> &patterns, const StageMap &stages,
                           "name the operators");
 }
 
+std::vector<PlannedLayer> shareTrees(llvm::ArrayRef<PlannedLayer> planned) {
+  std::vector<PlannedLayer> shared(planned.begin(), planned.end());
+  llvm::DenseMap<size_t, llvm::SmallVector<const CellTree *, 1>> byHash;
+  for (PlannedLayer &layer : shared) {
+    // Never a key that the map keeps for itself.
+    auto &trees = byHash[layer.tree->getHash() >> 1];
+    auto found = llvm::find_if(
+        trees, [&](const CellTree *tree) { return *tree == *layer.tree; });
+    if (found == trees.end())
+      trees.push_back(layer.tree);
+    else
+      layer.tree = *found;
+  }
+  return shared;
+}
+
 } // namespace mf

@@ -49,6 +49,10 @@ void checkPatterns(std::vector<ActivePattern> &patterns, const StageMap &stages,
                    llvm::ArrayRef<PlannedLayer> planned, bool allowWildcard,
                    DiagnosticList &diagnostics);
 
+/// `planned` with one tree for all layers that have the same names, so that
+/// patterns are matched once for them.
+std::vector<PlannedLayer> shareTrees(llvm::ArrayRef<PlannedLayer> planned);
+
 } // namespace mf
 
 #endif // MF_LIB_CONFIG_PLANPATTERNS_H

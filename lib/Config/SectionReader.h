@@ -18,7 +18,8 @@ public:
                 const KnownSection &known, DiagnosticList &diagnostics);
 
   const Node &getNode() const { return section; }
-  bool isPresent() const { return section.isMap(); }
+  /// Whether the section says anything; an empty one is a missing one.
+  bool isPresent() const { return !section.getEntries().empty(); }
   Node get(llvm::StringRef key) const { return section[key]; }
 
   bool readBool(llvm::StringRef key, bool missing);

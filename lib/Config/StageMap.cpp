@@ -9,17 +9,19 @@ namespace mf {
 static constexpr int64_t mostLayers = 1 << 16;
 
 static int64_t readModelInt(const Node &model, llvm::StringRef key,
-                            int64_t missing, DiagnosticList &diagnostics) {
+                            int64_t missing, DiagnosticList &diagnostics,
+                            int64_t smallest = 0) {
   Node value = model[key];
   if (value.isUndefinedOrNull())
     return missing;
   std::optional<int64_t> number = value.getInt();
-  if (number && *number >= 0 && *number <= mostLayers)
+  if (number && *number >= smallest && *number <= mostLayers)
     return *number;
   diagnostics.error(value.getLocation(),
-                    "expected an int from 0 to " + llvm::Twine(mostLayers) +
-                        " for " + quote(key) + ", but got " +
-                        describe(value.getKind()) + ", " + value.repr(60));
+                    "expected an int from " + llvm::Twine(smallest) + " to " +
+                        llvm::Twine(mostLayers) + " for " + quote(key) +
+                        ", but got " + describe(value.getKind()) + ", " +
+                        value.repr(60));
   return missing;
 }
 
@@ -41,8 +43,8 @@ StageMapOptions getStageMapOptions(const TrainingConfig &config,
   options.microBatchNum = config.parallel.microBatchNum;
   options.zeroBubbleV = config.parallel.pipelineScheduler == "zero_bubble_v";
   if (config.parallel.pipelineInterleave)
-    options.interleave = std::max<int64_t>(
-        1, readModelInt(model, "pp_interleave_num", 1, diagnostics));
+    options.interleave =
+        readModelInt(model, "pp_interleave_num", 1, diagnostics, 1);
   options.startStage = readModelInt(model, "start_stage", 0, diagnostics);
   options.stageNum = readModelInt(model, "stage_num", 0, diagnostics);
   if (auto offset = readStageOffset(model["offset"], diagnostics))

@@ -120,6 +120,9 @@ bool SwapListReader::readLayers(const Node &item, llvm::StringRef key,
   }
   for (const Node &layer : value.getElements()) {
     std::optional<int64_t> index = layer.getInt();
+    // Lists of lists are refused only once they are used.
+    if (!index && !isSwapOn && layer.isList())
+      continue;
     if (!index) {
       diagnostics.error(layer.getLocation(),
                         "expected a layer index in 'layers' of " + quote(key) +

@@ -5,6 +5,7 @@
 #include "StepSections.h"
 #include "SwapReader.h"
 #include "mf/Config/MemorySize.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/ErrorHandling.h"
 
@@ -110,6 +111,14 @@ static void readParallelSection(const Node &root, ParallelConfig &config,
       pipeline.readBool("pipeline_interleave", config.pipelineInterleave);
   config.pipelineScheduler =
       pipeline.readString("pipeline_scheduler", config.pipelineScheduler);
+  static constexpr llvm::StringRef schedulers[] = {
+      "1f1b", "gpipe", "seqpipe", "seqvpp", "seqsmartvpp", "zero_bubble_v"};
+  if (!llvm::is_contained(schedulers, config.pipelineScheduler))
+    diagnostics.error(
+        pipeline.get("pipeline_scheduler").getLocation(),
+        "unknown pipeline_scheduler " + quote(config.pipelineScheduler) +
+            suggest(config.pipelineScheduler, schedulers) + "; known are " +
+            llvm::join(llvm::ArrayRef(schedulers), ", "));
 }
 
 static ParallelConfig readParallelConfig(const Node &root,
@@ -287,6 +296,12 @@ TrainingConfig readTrainingConfig(const Node &root,
   config.optimizer = readOptimizer(root, diagnostics);
   config.lrSchedule = readLrSchedule(root, diagnostics);
   config.context = readContext(root, diagnostics);
+  if (config.swap.swap && config.context.memoryOptimizeLevel != "O0")
+    diagnostics.warning(
+        config.context.node["memory_optimize_level"].getLocation(),
+        "swap needs memory_optimize_level 'O0': memory reuse across devices "
+        "is not supported at " +
+            quote(config.context.memoryOptimizeLevel));
   config.model = readModel(root, diagnostics);
   config.callbacks = readCallbacks(root, diagnostics);
   SectionReader moe(root, "moe_config", moeSection, diagnostics);

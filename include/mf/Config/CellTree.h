@@ -48,6 +48,10 @@ public:
   const Entry &get(size_t index) const { return entries[index]; }
   const Entry *find(llvm::StringRef path) const;
 
+  /// Same names in the same order with the same presets.
+  bool operator==(const CellTree &other) const;
+  size_t getHash() const;
+
 private:
   size_t add(llvm::StringRef path, bool isCell);
 

@@ -180,8 +180,31 @@ TEST(TrainingConfig, wrong_values_are_errors_at_their_place) {
   expectMessage("context: {max_device_memory: 58}", "'58GB'");
   expectMessage("context:\n  memory_optimize_level=O0\n",
                 "note: write 'memory_optimize_level: O0'");
+  expectMessage("parallel: {pipeline_config: {pipeline_scheduler: 1f1}}",
+                "unknown pipeline_scheduler '1f1'; did you mean '1f1b'?");
   expectMessage("callbacks: {type: x}", "expected a list");
   expectMessage("- 1\n", "expected a map of sections");
+}
+
+TEST(TrainingConfig, an_empty_section_is_a_missing_one) {
+  Parsed parsed = parse("runner_wrapper: {}\noptimizer:\n");
+  EXPECT_TRUE(parsed.diagnostics.empty());
+  EXPECT_EQ(parsed.config.wrapper.useClipGrad, true);
+  EXPECT_EQ(parsed.config.optimizer.learningRate, 5e-5);
+}
+
+TEST(TrainingConfig, swap_wants_the_memory_level_that_the_documents_name) {
+  expectMessage("swap_config: {swap: True}\n"
+                "context: {memory_optimize_level: O1}\n",
+                "t.yaml:2:34: warning: swap needs memory_optimize_level 'O0'");
+}
+
+TEST(TrainingConfig, swap_lists_are_checked_with_swap_off_too) {
+  expectMessage("swap_config: {layer_swap: [{layers: [0]}]}",
+                "missing 'backward_prefetch'");
+  EXPECT_TRUE(parse("swap_config: {layer_swap: [{backward_prefetch: -1, "
+                    "layers: [[0], [1]]}]}")
+                  .diagnostics.empty());
 }
 
 TEST(TrainingConfig, wrong_swap_lists_are_errors) {
