@@ -32,13 +32,13 @@ ascend.routine @r(%a: !ascend.buffer<2x4x4xf32, hbm>) attributes {layout = @f} {
   %w = ascend.global @w : !ascend.buffer<4x4xf32, hbm>
   %t = ascend.alloc in scratch at 64 : !ascend.buffer<4x4xf32, hbm>
   %s = ascend.slot 0 : !ascend.buffer<4x4xf32, hbm>
-  ascend.launch "aclnnAdd"(%v, %v) -> (%t) {} cell "a.add" flops 16 : !ascend.buffer<4x4xf32, hbm>, !ascend.buffer<4x4xf32, hbm> to !ascend.buffer<4x4xf32, hbm>
-  ascend.launch "aclnnMul"(%w, %t) -> (%s) {} cell "a.mul" : !ascend.buffer<4x4xf32, hbm>, !ascend.buffer<4x4xf32, hbm> to !ascend.buffer<4x4xf32, hbm>
+  ascend.launch "aclnnAdd"(%v, %v) -> (%t) {} cell "a.add" flops 16 : (!ascend.buffer<4x4xf32, hbm>, !ascend.buffer<4x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
+  ascend.launch "aclnnMul"(%w, %t) -> (%s) {} cell "a.mul" : (!ascend.buffer<4x4xf32, hbm>, !ascend.buffer<4x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
 }
 ascend.step {
   %m = ascend.message at 1024 : !ascend.buffer<2x4x4xf32, hbm>
   %f = ascend.frame @f micro_batch 1 at 2048 : !ascend.frame<@f>
-  ascend.call @r(%m) frame %f : !ascend.frame<@f> micro_batch 1 scratch at 512 : !ascend.buffer<2x4x4xf32, hbm>
+  ascend.call @r(%m) frame %f : !ascend.frame<@f> micro_batch 1 scratch at 512 : (!ascend.buffer<2x4x4xf32, hbm>) -> ()
   %e = ascend.record @main
   ascend.wait @load for %e
 })";
@@ -193,8 +193,8 @@ TEST(DecoderTest, RefusesHostMemoryInKernels) {
       getMessages(replaced(
           "ascend.step {",
           "ascend.step {\n%l = ascend.global @lr : !ascend.buffer<f32, host>\n"
-          "ascend.launch \"aclnnNeg\"(%l) -> (%l) {} : !ascend.buffer<f32, "
-          "host> to !ascend.buffer<f32, host>")),
+          "ascend.launch \"aclnnNeg\"(%l) -> (%l) {} : (!ascend.buffer<f32, "
+          "host>) -> !ascend.buffer<f32, host>")),
       HasSubstr("17: expected a buffer in device memory, but got "
                 "'!ascend.buffer<f32, host>'; copy it with ascend.copy"));
 }

@@ -54,12 +54,12 @@ ascend.static @loss report of "loss" : !ascend.buffer<2xf32, host> at 64
 ascend.routine @twice(%lr: !ascend.buffer<f32, hbm>, %out: !ascend.buffer<4xf32, hbm>) {
   %w = ascend.global @w : !ascend.buffer<4xf32, hbm>
   %t = ascend.alloc in scratch at 0 : !ascend.buffer<4xf32, hbm>
-  ascend.launch "aclnnAdd"(%w, %w) -> (%t) {} cell "twice" : !ascend.buffer<4xf32, hbm>, !ascend.buffer<4xf32, hbm> to !ascend.buffer<4xf32, hbm>
-  ascend.launch "aclnnMuls"(%t) -> (%out) {value = 0.5 : f64} cell "half" : !ascend.buffer<4xf32, hbm> to !ascend.buffer<4xf32, hbm>
+  ascend.launch "aclnnAdd"(%w, %w) -> (%t) {} cell "twice" : (!ascend.buffer<4xf32, hbm>, !ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
+  ascend.launch "aclnnMuls"(%t) -> (%out) {value = 0.5 : f64} cell "half" : (!ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
 }
 ascend.routine @update(%d: !ascend.buffer<4xf32, hbm>) {
   %w = ascend.global @w : !ascend.buffer<4xf32, hbm>
-  ascend.launch "aclnnAdd"(%w, %d) -> (%w) {} cell "update" : !ascend.buffer<4xf32, hbm>, !ascend.buffer<4xf32, hbm> to !ascend.buffer<4xf32, hbm>
+  ascend.launch "aclnnAdd"(%w, %d) -> (%w) {} cell "update" : (!ascend.buffer<4xf32, hbm>, !ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
 }
 ascend.step {
   %hostlr = ascend.global @lr : !ascend.buffer<f32, host>
@@ -69,8 +69,8 @@ ascend.step {
   ascend.copy %hostlr to %lr on @h2d : !ascend.buffer<f32, host> to !ascend.buffer<f32, hbm>
   %loaded = ascend.record @h2d
   ascend.wait @compute for %loaded
-  ascend.call @twice(%lr, %d) scratch at 1024 : !ascend.buffer<f32, hbm>, !ascend.buffer<4xf32, hbm>
-  ascend.call @update(%d) : !ascend.buffer<4xf32, hbm>
+  ascend.call @twice(%lr, %d) scratch at 1024 : (!ascend.buffer<f32, hbm>, !ascend.buffer<4xf32, hbm>) -> ()
+  ascend.call @update(%d) : (!ascend.buffer<4xf32, hbm>) -> ()
   %done = ascend.record @compute
   ascend.wait @d2h for %done
   %part = ascend.view %d : !ascend.buffer<4xf32, hbm> to !ascend.buffer<2xf32, hbm>

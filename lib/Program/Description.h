@@ -1,0 +1,22 @@
+//===- Description.h - What messages call an instruction -------*- C++ -*-===//
+
+#ifndef MF_LIB_PROGRAM_DESCRIPTION_H
+#define MF_LIB_PROGRAM_DESCRIPTION_H
+
+#include "mf/Program/Program.h"
+
+namespace mf::program {
+
+/// The instruction at `position` of the step or, if this is a call,
+/// `instruction` of its routine.
+const Instruction &getInstruction(const Rank &rank, uint32_t position,
+                                  uint32_t instruction);
+
+/// Its operator, task and stream, as in: aclnnMul ('a.mul', task 'forward' of
+/// micro-batch 1, stream 'compute').
+std::string describe(const Program &program, const Rank &rank,
+                     uint32_t position, uint32_t instruction);
+
+} // namespace mf::program
+
+#endif // MF_LIB_PROGRAM_DESCRIPTION_H

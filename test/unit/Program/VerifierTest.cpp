@@ -1,0 +1,331 @@
+//===- VerifierTest.cpp - Proofs about a program before it runs -----------===//
+
+#include "mf/Program/Verifier.h"
+#include "ParsedProgram.h"
+#include "mf/Program/Liveness.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace mf;
+using namespace mf::program;
+using ::testing::HasSubstr;
+
+namespace {
+
+/// Two micro-batches, forward and backward with a residual, and an update. `B`
+/// stands for a buffer of 64 bytes in device memory, `H` for one of the host.
+constexpr llvm::StringLiteral source =
+    R"(ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 2, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 4096, host_bytes = 256} {
+ascend.stream @compute compute
+ascend.stream @h2d h2d
+ascend.stream @d2h d2h
+ascend.static @w parameter of "w" : B at 0
+ascend.static @g gradient of "w" : B at 64
+ascend.static @x constant : H at 0
+ascend.static @loss report of "loss" : H at 64
+ascend.frame_layout @f [B] of ["layer.mul"] at [64] {bytes = 128 : i64}
+ascend.routine @forward(%x: B) attributes {layout = @f} {
+  %w = ascend.global @w : B
+  %s = ascend.slot 0 : B
+  %t = ascend.alloc in scratch at 0 : B
+  %u = ascend.alloc in scratch at 64 : B
+  ascend.launch "aclnnAdd"(%x, %x) -> (%t) {} cell "layer.add" : (B, B) -> B
+  ascend.launch "aclnnAdd"(%t, %w) -> (%u) {} cell "layer.add2" : (B, B) -> B
+  ascend.launch "aclnnMul"(%u, %t) -> (%s) {} cell "layer.mul" : (B, B) -> B
+}
+ascend.routine @backward(%x: B) attributes {layout = @f} {
+  %g = ascend.global @g : B
+  %s = ascend.slot 0 : B
+  %t = ascend.alloc in frame at 0 : B
+  ascend.launch "aclnnMul"(%x, %s) -> (%t) {} cell "layer.mul.grad" : (B, B) -> B
+  ascend.launch "aclnnAdd"(%g, %t) -> (%g) {} cell "w.accumulate" : (B, B) -> B
+}
+ascend.routine @update() {
+  %w = ascend.global @w : B
+  %g = ascend.global @g : B
+  ascend.launch "aclnnAdd"(%w, %g) -> (%w) {} cell "w.update" : (B, B) -> B
+}
+ascend.step {
+  %x = ascend.global @x : H
+  %loss = ascend.global @loss : H
+  %m0 = ascend.message at 256 : B
+  %m1 = ascend.message at 320 : B
+  %f0 = ascend.frame @f micro_batch 0 at 512 : !ascend.frame<@f>
+  %f1 = ascend.frame @f micro_batch 1 at 640 : !ascend.frame<@f>
+  ascend.copy %x to %m0 on @h2d : H to B
+  %e0 = ascend.record @h2d
+  ascend.wait @compute for %e0
+  ascend.call @forward(%m0) frame %f0 : !ascend.frame<@f> micro_batch 0 scratch at 1024 : (B) -> ()
+  ascend.copy %x to %m1 on @h2d : H to B
+  %e1 = ascend.record @h2d
+  ascend.wait @compute for %e1
+  ascend.call @forward(%m1) frame %f1 : !ascend.frame<@f> micro_batch 1 scratch at 1024 : (B) -> ()
+  ascend.call @backward(%m0) frame %f0 : !ascend.frame<@f> micro_batch 0 : (B) -> ()
+  ascend.call @backward(%m1) frame %f1 : !ascend.frame<@f> micro_batch 1 : (B) -> ()
+  ascend.call @update() : () -> ()
+  %e2 = ascend.record @compute
+  ascend.wait @d2h for %e2
+  %w = ascend.global @w : B
+  ascend.copy %w to %loss on @d2h : B to H
+}
+}
+)";
+
+/// `source` with all `from` replaced, and `B` and `H` written out.
+std::string getText(llvm::StringRef from = "", llvm::StringRef to = "") {
+  std::string text = source.str();
+  bool found = from.empty();
+  for (size_t at = 0;
+       !from.empty() && (at = text.find(from.str(), at)) != std::string::npos;
+       at += to.size()) {
+    text.replace(at, from.size(), to.str());
+    found = true;
+  }
+  EXPECT_TRUE(found) << from.str();
+  std::string result;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool isWord =
+        (i > 0 && (isalnum(text[i - 1]) || text[i - 1] == '_')) ||
+        (i + 1 < text.size() && (isalnum(text[i + 1]) || text[i + 1] == '_'));
+    if ((text[i] == 'B' || text[i] == 'H') && !isWord)
+      result += text[i] == 'B' ? "!ascend.buffer<16xf32, hbm>"
+                               : "!ascend.buffer<16xf32, host>";
+    else
+      result += text[i];
+  }
+  return result;
+}
+
+/// What the verifier says about the program with all `from` replaced, with the
+/// line.
+std::string verify(llvm::StringRef from = "", llvm::StringRef to = "") {
+  ParsedProgram parsed(getText(from, to));
+  EXPECT_TRUE(parsed.decoded) << parsed.messages;
+  if (!parsed.decoded)
+    return "does not decode";
+  std::string text;
+  llvm::handleAllErrors(
+      verifyProgram(parsed.get()), [&](const LocatedError &error) {
+        text = std::to_string(parsed.getLine(error.getLocation())) + ": " +
+               error.getMessage();
+        for (const LocatedError::Note &note : error.getNotes())
+          text += "\n" + std::to_string(parsed.getLine(note.location)) + ": " +
+                  note.text;
+      });
+  return text;
+}
+
+TEST(VerifierTest, AcceptsAnOrderedProgram) { EXPECT_EQ(verify(), ""); }
+
+TEST(VerifierTest, FindsAMissingWait) {
+  EXPECT_EQ(
+      verify("ascend.wait @compute for %e1", ""),
+      "15: aclnnAdd ('layer.add', task 'forward' of micro-batch 1, stream "
+      "'compute') reads message 1, but no event orders this after copy (stream "
+      "'h2d'), which writes it\n42: that is here");
+  EXPECT_EQ(verify("ascend.wait @d2h for %e2", ""),
+            "52: copy (stream 'd2h') reads parameter 'w', but no event orders "
+            "this after aclnnAdd ('w.update', task 'update', stream "
+            "'compute'), which writes it\n29: that is here");
+}
+
+TEST(VerifierTest, FindsAnEarlyRecord) {
+  EXPECT_THAT(verify("%e1 = ascend.record @h2d", "%e1 = ascend.record @d2h"),
+              HasSubstr("15: aclnnAdd ('layer.add', task 'forward' of "
+                        "micro-batch 1, stream 'compute') reads message 1, but "
+                        "no event orders this after copy (stream 'h2d')"));
+}
+
+TEST(VerifierTest, FindsAWriteBesideARead) {
+  // The second copy overwrites what the first forward may still read.
+  EXPECT_EQ(
+      verify("%m1 = ascend.message at 320 : B",
+             "%m1 = ascend.view %m0 : B to B"),
+      "42: copy (stream 'h2d') writes message 0, but no event orders this "
+      "after aclnnAdd ('layer.add', task 'forward' of micro-batch 0, stream "
+      "'compute'), which reads it\n15: that is here");
+  EXPECT_THAT(verify("at 320", "at 288"),
+              HasSubstr("42: copy (stream 'h2d') writes message 1, but no "
+                        "event orders this after aclnnAdd ('layer.add', task "
+                        "'forward' of micro-batch 0, stream 'compute'), which "
+                        "reads message 0 in its memory"));
+}
+
+TEST(VerifierTest, FindsTwoWritesBesideEachOther) {
+  EXPECT_THAT(
+      verify("ascend.copy %w to %loss on @d2h : B to H",
+             "ascend.copy %x to %loss on @d2h : H to H\n"
+             "ascend.copy %x to %loss on @h2d : H to H"),
+      HasSubstr("53: copy (stream 'h2d') writes report 'loss', but no event "
+                "orders this after copy (stream 'd2h'), which writes it"));
+}
+
+TEST(VerifierTest, FindsAFrameUsedAfterItsEnd) {
+  EXPECT_EQ(
+      verify("micro_batch 1 at 640", "micro_batch 1 at 512"),
+      "23: aclnnMul ('layer.mul.grad', task 'backward' of micro-batch 0, "
+      "stream 'compute') reads residual 'layer.mul' of micro-batch 0, but "
+      "aclnnMul ('layer.mul', task 'forward' of micro-batch 1, stream "
+      "'compute') wrote residual 'layer.mul' of micro-batch 1 to the same "
+      "memory before\n17: that is here");
+}
+
+TEST(VerifierTest, FindsOverlappingTemporaries) {
+  EXPECT_THAT(verify("alloc in scratch at 64", "alloc in scratch at 32"),
+              HasSubstr("16: aclnnAdd ('layer.add2', task 'forward' of "
+                        "micro-batch 0, stream 'compute') writes result of "
+                        "'layer.add2', but it overlaps result of 'layer.add', "
+                        "which the same operation reads"));
+  EXPECT_EQ(
+      verify("scratch at 1024", "scratch at 192"),
+      "23: aclnnMul ('layer.mul.grad', task 'backward' of micro-batch 0, "
+      "stream 'compute') reads message 0, but aclnnAdd ('layer.add2', task "
+      "'forward' of micro-batch 1, stream 'compute') wrote result of "
+      "'layer.add2' to the same memory before\n16: that is here");
+}
+
+TEST(VerifierTest, FindsATemporaryOverAResidual) {
+  EXPECT_THAT(verify("%t = ascend.alloc in frame at 0",
+                     "%t = ascend.alloc in frame at 32"),
+              HasSubstr("23: aclnnMul ('layer.mul.grad'"));
+  EXPECT_THAT(verify("scratch at 1024", "scratch at 512"),
+              HasSubstr("writes residual 'layer.mul' of micro-batch 0"));
+}
+
+TEST(VerifierTest, FindsAReadBeforeAWrite) {
+  EXPECT_EQ(verify("ascend.launch \"aclnnAdd\"(%x, %x) -> (%t) {} cell "
+                   "\"layer.add\" : (B, B) -> B",
+                   ""),
+            "16: aclnnAdd ('layer.add2', task 'forward' of micro-batch 0, "
+            "stream 'compute') reads temporary 0, but nothing wrote its bytes "
+            "0 to 64 before");
+}
+
+TEST(VerifierTest, KnowsWhatWorksInPlace) {
+  llvm::StringRef add = "ascend.launch \"aclnnAdd\"(%x, %x) -> (%t) {} cell "
+                        "\"layer.add\" : (B, B) -> B";
+  EXPECT_EQ(verify(add,
+                   "ascend.launch \"aclnnInplaceCopy\"(%x) -> (%t) {} cell "
+                   "\"layer.add\" : (B) -> B"),
+            "");
+  EXPECT_EQ(verify(add, "ascend.launch \"aclnnInplaceAdd\"(%x) -> (%t) {} cell "
+                        "\"layer.add\" : (B) -> B"),
+            "15: aclnnInplaceAdd ('layer.add', task 'forward' of micro-batch "
+            "0, stream 'compute') reads result of 'layer.add', but nothing "
+            "wrote its bytes 0 to 64 before");
+}
+
+TEST(VerifierTest, FindsAStaticOverwritten) {
+  EXPECT_EQ(verify("ascend.message at 320", "ascend.message at 64"),
+            "24: aclnnAdd ('w.accumulate', task 'backward' of micro-batch 0, "
+            "stream 'compute') reads gradient 'w', but copy (stream 'h2d') "
+            "wrote message 1 to the same memory before\n42: that is here");
+  EXPECT_EQ(
+      verify("ascend.stream @d2h d2h",
+             "ascend.stream @d2h d2h\nascend.static @c table : B at 1024"),
+      "5: table 'c' does not keep its value for the next step: aclnnAdd "
+      "('layer.add', task 'forward' of micro-batch 1, stream 'compute') "
+      "writes result of 'layer.add' to its memory\n16: that is here");
+  EXPECT_EQ(
+      verify("gradient of \"w\" : B at 64", "gradient of \"w\" : B at 32"),
+      "6: gradient 'w' lies where parameter 'w' is");
+}
+
+TEST(VerifierTest, FindsReportsNotWritten) {
+  EXPECT_EQ(verify("ascend.copy %w to %loss on @d2h : B to H", ""),
+            "8: report 'loss' is not written by the step");
+}
+
+TEST(VerifierTest, ComputesLifetimes) {
+  ParsedProgram parsed(getText());
+  ASSERT_TRUE(parsed.decoded) << parsed.messages;
+  const Rank &rank = parsed.get().ranks[0];
+  std::vector<Lifetime> lifetimes = computeLifetimes(parsed.get(), rank);
+  // Statics, messages, residuals, two temporaries of each forward and one of
+  // each backward.
+  EXPECT_EQ(lifetimes.size(), 4u + 2 + 2 + 4 + 2);
+  EXPECT_EQ(countInstructions(rank), 3u + 3 + 3 + 3 + 2 + 2 + 1 + 3);
+  // Both messages, frame 0, two temporaries of the second forward and its
+  // residual, at its last launch.
+  const MemoryUse peak = findPeak(lifetimes, Space::Device);
+  EXPECT_EQ(peak.bytes, 64 * (2 + 2 + 2 + 2));
+  EXPECT_EQ(peak.time, 11u);
+  auto of = [&](Category category) {
+    return peak.byCategory[static_cast<size_t>(category)];
+  };
+  EXPECT_EQ(of(Category::Parameter), 64);
+  EXPECT_EQ(of(Category::Gradient), 64);
+  EXPECT_EQ(of(Category::Activation), 64 * 2);
+  EXPECT_EQ(of(Category::Input), 64 * 2);
+  EXPECT_EQ(of(Category::Temporary), 64 * 2);
+  EXPECT_EQ(findExtent(lifetimes, Space::Device), 1024 + 128);
+  EXPECT_EQ(findExtent(lifetimes, Space::Host), 128);
+}
+
+/// Two ranks that exchange a message each way; `first` and `second` are what
+/// the ranks do in order.
+std::string verifyExchange(llvm::StringRef first, llvm::StringRef second) {
+  std::string text;
+  int number = 0;
+  for (llvm::StringRef step : {first, second}) {
+    const std::string rank = std::to_string(number++);
+    text += "ascend.program @stage" + rank + " rank " + rank +
+            " of 2 attributes {micro_batches = 1, micro_batch_size = 1, "
+            "sequence_length = 4, vocab_size = 16, pad_token_id = -1, "
+            "ignore_index = -100, arena_bytes = 128, host_bytes = 0} {\n"
+            "ascend.stream @compute compute\n"
+            "ascend.stream @a communication\n"
+            "ascend.stream @b communication\n"
+            "ascend.static @g gradient of \"w\" : !ascend.buffer<16xf32, hbm> "
+            "at 0\n"
+            "ascend.step {\n"
+            "%g = ascend.global @g : !ascend.buffer<16xf32, hbm>\n"
+            "%m = ascend.message at 64 : !ascend.buffer<16xf32, hbm>\n" +
+            step.str() + "\n}\n}\n";
+  }
+  ParsedProgram parsed(text);
+  EXPECT_TRUE(parsed.decoded) << parsed.messages;
+  return llvm::toString(verifyProgram(parsed.get()));
+}
+
+std::string transfer(llvm::StringRef what, llvm::StringRef channel,
+                     llvm::StringRef stream) {
+  return ("ascend." + what + " channel \"" + channel + "\" on @" + stream +
+          " : !ascend.buffer<16xf32, hbm>\n")
+      .str();
+}
+
+TEST(VerifierTest, FindsRanksThatWaitForEachOther) {
+  const std::string sendTo1 = transfer("send %g to 1", "x", "a");
+  const std::string receiveFrom1 = transfer("receive %m from 1", "y", "a");
+  const std::string sendTo0 = transfer("send %g to 0", "y", "a");
+  const std::string receiveFrom0 = transfer("receive %m from 0", "x", "a");
+  EXPECT_EQ(verifyExchange(sendTo1 + receiveFrom1, receiveFrom0 + sendTo0), "");
+  EXPECT_THAT(verifyExchange(sendTo1 + receiveFrom1, sendTo0 + receiveFrom0),
+              HasSubstr("rank 0: send (channel 'x', stream 'a') never comes to "
+                        "its end: streams wait for each other\n  note: rank 1: "
+                        "send (channel 'y', stream 'a') waits too"));
+  // On a stream of its own the second send does not wait for the first.
+  EXPECT_EQ(verifyExchange(sendTo1 + transfer("receive %m from 1", "y", "b"),
+                           sendTo0 + transfer("receive %m from 0", "x", "b")),
+            "");
+}
+
+TEST(VerifierTest, FollowsReductions) {
+  const std::string reduce = transfer("all_reduce %g over [0, 1]", "r", "a");
+  EXPECT_EQ(verifyExchange(reduce + reduce, reduce + reduce), "");
+  const std::string after = "%e = ascend.record @a\nascend.wait @b for %e\n";
+  const std::string send = transfer("send %g to 1", "x", "b");
+  const std::string receive = transfer("receive %m from 0", "x", "b");
+  EXPECT_EQ(verifyExchange(reduce + after + send, reduce + after + receive),
+            "");
+  EXPECT_THAT(
+      verifyExchange(reduce + after + send, receive +
+                                                "%e = ascend.record @b\n"
+                                                "ascend.wait @a for %e\n" +
+                                                reduce),
+      HasSubstr("rank 0: all_reduce (channel 'r', stream 'a') never comes to "
+                "its end: streams wait for each other"));
+}
+
+} // namespace
