@@ -142,6 +142,38 @@ def Mf_RecomputeConfigAttr : Mf_Attr<"RecomputeConfig", "recompute_config"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Mf_SwapEntryAttr : Mf_Attr<"SwapEntry", "swap_entry"> {
+  let summary = "layers whose activations are swapped, and when they come back";
+  let description = [{
+    `layers` is true for all layers or an array of layer indices; `prefetch`
+    the number of kernels between the copy to the device and its first reader.
+  }];
+  let parameters = (ins "int64_t":$prefetch, "::mlir::Attribute":$layers,
+                        OptionalParameter<"::mlir::Attribute">:$location);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Mf_OpSwapAttr : Mf_Attr<"OpSwap", "op_swap"> {
+  let summary = "one operator pattern of op_swap and its entries";
+  let parameters = (ins "::mlir::StringAttr":$pattern,
+                        "::mlir::ArrayAttr":$entries,
+                        OptionalParameter<"::mlir::Attribute">:$location);
+  let assemblyFormat = "`<` $pattern `,` $entries (`,` $location^)? `>`";
+}
+
+def Mf_SwapConfigAttr : Mf_Attr<"SwapConfig", "swap_config"> {
+  let summary = "the YAML's swap_config";
+  let description = [{
+    Neither `layer_swap` nor `op_swap` asks for the default policy: flash
+    attention of all layers with `default_prefetch`. An empty array is not the
+    same: it asks for nothing.
+  }];
+  let parameters = (ins "bool":$swap, "int64_t":$default_prefetch,
+                        OptionalParameter<"::mlir::ArrayAttr">:$layer_swap,
+                        OptionalParameter<"::mlir::ArrayAttr">:$op_swap);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Mf_OptimizerAttr : Mf_Attr<"Optimizer", "optimizer"> {
   let summary = "AdamW and its constants";
   let description = [{
@@ -180,6 +212,7 @@ def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
   }];
   let parameters = (ins "::mf::ir::ParallelAttr":$parallel,
                         "::mf::ir::RecomputeConfigAttr":$recompute,
+                        "::mf::ir::SwapConfigAttr":$swap,
                         "::mf::ir::OptimizerAttr":$optimizer,
                         "::mf::ir::LrScheduleAttr":$lr_schedule,
                         OptionalParameter<"::mf::ir::ClippingAttr">:$clipping,

@@ -134,6 +134,71 @@ RecomputeConfig passes::getRecomputeConfig(RecomputeConfigAttr attribute) {
 }
 
 //===----------------------------------------------------------------------===//
+// Swap
+//===----------------------------------------------------------------------===//
+
+static ArrayAttr getEntries(Builder &builder,
+                            llvm::ArrayRef<SwapEntry> entries) {
+  llvm::SmallVector<Attribute> items;
+  for (const SwapEntry &entry : entries)
+    items.push_back(SwapEntryAttr::get(
+        builder.getContext(), entry.prefetch,
+        entry.allLayers ? Attribute(builder.getBoolAttr(true))
+                        : builder.getI64ArrayAttr(entry.layers),
+        getLocationAttr(builder.getContext(), entry.location)));
+  return builder.getArrayAttr(items);
+}
+
+static SwapConfigAttr getSwap(Builder &builder, const SwapConfig &config) {
+  ArrayAttr layerSwap, opSwap;
+  if (config.layerSwap)
+    layerSwap = getEntries(builder, *config.layerSwap);
+  if (config.opSwap) {
+    llvm::SmallVector<Attribute> items;
+    for (const SwapConfig::OperatorSwap &swap : *config.opSwap)
+      items.push_back(OpSwapAttr::get(
+          builder.getContext(), builder.getStringAttr(swap.pattern),
+          getEntries(builder, swap.entries),
+          getLocationAttr(builder.getContext(), swap.location)));
+    opSwap = builder.getArrayAttr(items);
+  }
+  return SwapConfigAttr::get(builder.getContext(), config.swap,
+                             config.defaultPrefetch, layerSwap, opSwap);
+}
+
+static std::vector<SwapEntry> toEntries(ArrayAttr attribute) {
+  std::vector<SwapEntry> entries;
+  for (auto item : attribute.getAsRange<SwapEntryAttr>()) {
+    SwapEntry &entry = entries.emplace_back();
+    entry.prefetch = item.getPrefetch();
+    entry.location = toLocation(item.getLocation());
+    if (auto flag = dyn_cast<BoolAttr>(item.getLayers()))
+      entry.allLayers = flag.getValue();
+    else
+      for (auto layer :
+           cast<ArrayAttr>(item.getLayers()).getAsRange<IntegerAttr>())
+        entry.layers.push_back(layer.getInt());
+  }
+  return entries;
+}
+
+SwapConfig passes::getSwapConfig(SwapConfigAttr attribute) {
+  SwapConfig config;
+  config.swap = attribute.getSwap();
+  config.defaultPrefetch = attribute.getDefaultPrefetch();
+  if (ArrayAttr layerSwap = attribute.getLayerSwap())
+    config.layerSwap = toEntries(layerSwap);
+  if (ArrayAttr opSwap = attribute.getOpSwap()) {
+    config.opSwap.emplace();
+    for (auto swap : opSwap.getAsRange<OpSwapAttr>())
+      config.opSwap->push_back({swap.getPattern().str(),
+                                toEntries(swap.getEntries()),
+                                toLocation(swap.getLocation())});
+  }
+  return config;
+}
+
+//===----------------------------------------------------------------------===//
 // Offset
 //===----------------------------------------------------------------------===//
 
@@ -255,7 +320,8 @@ TrainingAttr passes::getTrainingAttr(MLIRContext *context,
     clipping =
         ClippingAttr::get(context, llvm::APFloat(config.wrapper.maxGradNorm));
   return TrainingAttr::get(
-      context, parallel, getRecompute(builder, config.recompute), optimizer,
+      context, parallel, getRecompute(builder, config.recompute),
+      getSwap(builder, config.swap), optimizer,
       getLrSchedule(builder, config.lrSchedule), clipping,
       llvm::APFloat(config.wrapper.scaleSense.value),
       config.context.hasMaxDeviceMemory ? config.context.maxDeviceMemory : 0);

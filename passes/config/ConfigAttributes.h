@@ -28,6 +28,9 @@ ir::TrainingAttr getTrainingAttr(mlir::MLIRContext *context,
 /// The recompute_config that an attribute holds.
 RecomputeConfig getRecomputeConfig(ir::RecomputeConfigAttr attribute);
 
+/// The swap_config that an attribute holds.
+SwapConfig getSwapConfig(ir::SwapConfigAttr attribute);
+
 /// The offset that a parallel attribute holds.
 StageOffset getStageOffset(ir::ParallelAttr attribute);
 

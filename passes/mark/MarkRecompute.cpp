@@ -90,7 +90,8 @@ std::optional<LayerPlan> LayerPlanner::plan() {
     return std::nullopt;
   }
   diagnostics = DiagnosticList();
-  SwapConfig swap;
+  SwapConfig swap =
+      mf::passes::getSwapConfig(model.getTrainingAttr().getSwap());
   NameFamily names = model.getFamily().value_or("").starts_with("mcore")
                          ? NameFamily::Mcore
                          : NameFamily::Classic;
