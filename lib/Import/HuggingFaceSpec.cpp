@@ -60,7 +60,7 @@ static void readHuggingFaceLlama(SpecReader &reader, ModelSpec &spec) {
                              "feed forward is not supported");
 }
 
-static void readHuggingFaceQwen2(SpecReader &reader, ModelSpec &spec) {
+static void readHuggingFaceQwen2(SpecReader & /*reader*/, ModelSpec &spec) {
   spec.family = ModelFamily::Llama;
   spec.queryKeyValueBias = true;
 }
@@ -107,6 +107,45 @@ static const ModelType *readModelType(SpecReader &reader) {
   return nullptr;
 }
 
+/// What the models have in common.
+static void readCommon(SpecReader &reader, ModelSpec &spec) {
+  constexpr int64_t longestDefault = 4096;
+  spec.vocabSize = reader.readSize({"vocab_size"}, std::nullopt);
+  spec.hiddenSize = reader.readSize({"hidden_size"}, std::nullopt);
+  spec.numLayers = reader.readSize({"num_hidden_layers"}, std::nullopt);
+  spec.feedForwardSize = reader.readSize({"intermediate_size"}, std::nullopt);
+  spec.sequenceLength =
+      std::min(reader.readSize({"max_position_embeddings"}, longestDefault),
+               longestDefault);
+  readHeads(reader, spec);
+  spec.padTokenId = reader.readInt({"pad_token_id"}, -1);
+  spec.normEpsilon = reader.readPositive({"rms_norm_eps"}, 1e-6);
+  spec.initializerRange = reader.readPositive({"initializer_range"}, 0.02);
+  spec.tiesWordEmbeddings = reader.readBool({"tie_word_embeddings"}, false);
+  spec.usesFlashAttention = true;
+  spec.rotary.size = spec.headSize;
+  spec.rotary.base = reader.readPositive({"rope_theta"}, 10000.0);
+  readRopeScaling(reader, spec);
+  readTypes(reader, spec);
+  std::string activation = reader.readString({"hidden_act"}, "silu");
+  if (activation != "silu")
+    reader.diagnostics.error(reader.locate({"hidden_act"}),
+                             "expected silu for 'hidden_act', but got " +
+                                 quote(activation));
+}
+
+/// Attention sees all tokens; a window that would hide some is said.
+static void checkWindow(SpecReader &reader, const ModelSpec &spec) {
+  std::optional<int64_t> window = reader.readOptionalSize({"sliding_window"});
+  if (window && *window < spec.sequenceLength &&
+      reader.readBool({"use_sliding_window"}, true))
+    reader.diagnostics.warning(reader.locate({"sliding_window"}),
+                               "a sliding window of " + llvm::Twine(*window) +
+                                   " tokens is not modelled; attention sees "
+                                   "all " +
+                                   llvm::Twine(spec.sequenceLength));
+}
+
 std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,
                                              const ModelOverrides &overrides,
                                              DiagnosticList &diagnostics) {
@@ -123,39 +162,11 @@ std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,
 
   ModelSpec spec;
   spec.name = type->name.str();
-  spec.vocabSize = reader.readSize({"vocab_size"}, std::nullopt);
-  spec.hiddenSize = reader.readSize({"hidden_size"}, std::nullopt);
-  spec.numLayers = reader.readSize({"num_hidden_layers"}, std::nullopt);
-  spec.feedForwardSize = reader.readSize({"intermediate_size"}, std::nullopt);
-  constexpr int64_t longestDefault = 4096;
-  spec.sequenceLength =
-      std::min(reader.readSize({"max_position_embeddings"}, longestDefault),
-               longestDefault);
-  readHeads(reader, spec);
-  spec.padTokenId = reader.readInt({"pad_token_id"}, -1);
-  spec.normEpsilon = reader.readPositive({"rms_norm_eps"}, 1e-6);
-  spec.initializerRange = reader.readPositive({"initializer_range"}, 0.02);
-  spec.tiesWordEmbeddings = reader.readBool({"tie_word_embeddings"}, false);
-  spec.usesFlashAttention = true;
-  spec.rotary.size = spec.headSize;
-  spec.rotary.base = reader.readPositive({"rope_theta"}, 10000.0);
-  readRopeScaling(reader, spec);
-  readTypes(reader, spec);
-  std::string activation = reader.readString({"hidden_act"}, "silu");
-  if (activation != "silu")
-    diagnostics.error(reader.locate({"hidden_act"}),
-                      "expected silu for 'hidden_act', but got " +
-                          quote(activation));
+  readCommon(reader, spec);
   type->read(reader, spec);
   checkHeads(reader, spec, {"num_attention_heads"}, {"num_key_value_heads"});
   applyOverrides(overrides, spec, diagnostics);
-  std::optional<int64_t> window = reader.readOptionalSize({"sliding_window"});
-  if (window && *window < spec.sequenceLength &&
-      reader.readBool({"use_sliding_window"}, true))
-    diagnostics.warning(reader.locate({"sliding_window"}),
-                        "a sliding window of " + llvm::Twine(*window) +
-                            " tokens is not modelled; attention sees all " +
-                            llvm::Twine(spec.sequenceLength));
+  checkWindow(reader, spec);
   if (diagnostics.getErrorCount() == errors)
     checkLimits(spec, root.getLocation(), diagnostics);
   if (diagnostics.getErrorCount() != errors)

@@ -118,7 +118,6 @@ static const Architecture *readArchitecture(const TrainingConfig &config,
                              "or model.model_config.architectures");
     return nullptr;
   }
-  std::string known;
   llvm::SmallVector<llvm::StringRef> names;
   for (const Architecture &architecture : architectures) {
     if (name.getText() == architecture.name)

@@ -11,26 +11,36 @@
 
 using namespace mlir;
 
-static llvm::cl::OptionCategory importCategory("Import options");
+namespace {
+struct ImportOptions {
+  llvm::cl::OptionCategory category{"Import options"};
+  llvm::cl::opt<int64_t> numLayers{
+      "num-layers", llvm::cl::desc("Import a model of N body layers"),
+      llvm::cl::value_desc("N"), llvm::cl::cat(category)};
+  llvm::cl::opt<int64_t> sequenceLength{
+      "seq-length", llvm::cl::desc("Import a model for N tokens per sample"),
+      llvm::cl::value_desc("N"), llvm::cl::cat(category)};
+  llvm::cl::opt<int64_t> batchSize{
+      "batch-size",
+      llvm::cl::desc("Import a model for micro-batches of N samples"),
+      llvm::cl::value_desc("N"), llvm::cl::cat(category)};
+};
+} // namespace
 
-static llvm::cl::opt<int64_t>
-    numLayers("num-layers", llvm::cl::desc("Import a model of N body layers"),
-              llvm::cl::value_desc("N"), llvm::cl::cat(importCategory));
-static llvm::cl::opt<int64_t>
-    sequenceLength("seq-length",
-                   llvm::cl::desc("Import a model for N tokens per sample"),
-                   llvm::cl::value_desc("N"), llvm::cl::cat(importCategory));
-static llvm::cl::opt<int64_t>
-    batchSize("batch-size",
-              llvm::cl::desc("Import a model for micro-batches of N samples"),
-              llvm::cl::value_desc("N"), llvm::cl::cat(importCategory));
+/// Registers the options at the first call.
+static ImportOptions &getOptions() {
+  static ImportOptions options;
+  return options;
+}
 
 static mf::ModelOverrides getOverrides() {
   auto get = [](const llvm::cl::opt<int64_t> &option) {
     return option.getNumOccurrences() ? std::optional<int64_t>(option)
                                       : std::nullopt;
   };
-  return {get(numLayers), get(sequenceLength), get(batchSize)};
+  ImportOptions &options = getOptions();
+  return {get(options.numLayers), get(options.sequenceLength),
+          get(options.batchSize)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -137,6 +147,6 @@ int main(int argc, char **argv) {
       "import-hf", "import the model of a Hugging Face config.json",
       makeImport(readHuggingFace));
   // libLLVM registers hundreds of options that mean nothing here.
-  llvm::cl::HideUnrelatedOptions(importCategory);
+  llvm::cl::HideUnrelatedOptions(getOptions().category);
   return failed(mlirTranslateMain(argc, argv, "mf model importer\n"));
 }
