@@ -39,12 +39,13 @@ void checkHeads(SpecReader &reader, const ModelSpec &spec,
 static int64_t divideHidden(SpecReader &reader, const ModelSpec &spec) {
   if (spec.hiddenSize % spec.numHeads == 0)
     return spec.hiddenSize / spec.numHeads;
+  Node hidden = reader.find({"hidden_size"});
   Diagnostic &error =
       reader.diagnostics.error(reader.locate({"num_heads"}),
                                "expected 'num_heads' to divide hidden_size " +
                                    llvm::Twine(spec.hiddenSize) + ", but got " +
                                    llvm::Twine(spec.numHeads));
-  if (Node hidden = reader.find({"hidden_size"}))
+  if (hidden)
     error.attachNote("hidden_size is here", hidden.getLocation());
   return 2;
 }
