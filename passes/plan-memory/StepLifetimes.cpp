@@ -158,7 +158,9 @@ namespace {
 /// Finds the lifetimes of messages in one walk over a step.
 class MessageLifetimes {
 public:
-  explicit MessageLifetimes(int64_t numCalls) : numCalls(numCalls) {
+  /// `lastInstructions`: for each call, the number of its last instruction.
+  explicit MessageLifetimes(ArrayRef<int64_t> lastInstructions)
+      : lastInstructions(lastInstructions), numCalls(lastInstructions.size()) {
     compute = clock.getStream("compute");
   }
 
@@ -184,9 +186,11 @@ private:
   }
   void visitTransfer(Operation &op, StringRef streamName);
   void settle(int64_t position);
+  Moment getStart(unsigned stream) const;
 
   StreamClock clock;
   unsigned compute;
+  ArrayRef<int64_t> lastInstructions;
   int64_t numCalls;
   /// Accesses by other streams that no call is known to come after yet.
   llvm::MapVector<unsigned, std::vector<std::pair<int64_t, Value>>> pending;
@@ -205,15 +209,25 @@ void MessageLifetimes::settle(int64_t position) {
   }
 }
 
+/// When a transfer that is issued now may start. If calls up to p are known to
+/// be over, that is the end of p and not the start of the call behind it: what
+/// that call waits for before it starts may still be going on.
+Moment MessageLifetimes::getStart(unsigned stream) const {
+  int64_t numDone = clock.getKnown(stream, compute);
+  if (numDone == 0)
+    return {0, 0};
+  return {numDone - 1, lastInstructions[numDone - 1]};
+}
+
 void MessageLifetimes::visitTransfer(Operation &op, StringRef streamName) {
   unsigned stream = clock.getStream(streamName);
-  int64_t firstBeside = clock.getKnown(stream, compute);
+  Moment start = getStart(stream);
   int64_t number = clock.issue(stream);
   for (Value operand : op.getOperands()) {
     Value root = getRoot(operand);
     if (!root.getDefiningOp<ascend::MessageOp>())
       continue;
-    extend(root, {firstBeside, 0}, {firstBeside, 0});
+    extend(root, start, start);
     pending[stream].push_back({number, root});
   }
 }
@@ -248,7 +262,12 @@ void MessageLifetimes::visit(
 }
 
 void StepLifetimes::collectMessages(ascend::StepOp step) {
-  MessageLifetimes lifetimes(calls.size());
+  SmallVector<int64_t> lastInstructions;
+  for (ascend::CallOp call : calls) {
+    int64_t length = routines[call.getRoutine()].instructions.size();
+    lastInstructions.push_back(std::max<int64_t>(length - 1, 0));
+  }
+  MessageLifetimes lifetimes(lastInstructions);
   auto getArgumentRange = [&](ascend::CallOp call, unsigned index,
                               int64_t position) {
     const Range &range = routines[call.getRoutine()].arguments[index];
