@@ -152,6 +152,7 @@ static std::optional<ScheduleValue> decodeScheduleValue(Attribute attribute) {
 FailureOr<LrSchedule> decodeLrSchedule(Operation *op,
                                        DictionaryAttr attribute) {
   LrSchedule schedule;
+  bool hasType = false;
   for (NamedAttribute named : attribute) {
     std::optional<ScheduleValue> value = decodeScheduleValue(named.getValue());
     if (!value)
@@ -160,12 +161,14 @@ FailureOr<LrSchedule> decodeLrSchedule(Operation *op,
              << "': expected a boolean, a number or a string, but got "
              << named.getValue();
     auto *type = std::get_if<std::string>(&*value);
-    if (named.getName() == "type" && type)
+    if (named.getName() == "type" && type) {
       schedule.type = std::move(*type);
-    else
+      hasType = true;
+    } else {
       schedule.parameters.emplace(named.getName().str(), std::move(*value));
+    }
   }
-  if (schedule.type.empty())
+  if (!hasType)
     return op->emitError("lr_schedule has no 'type'");
   return schedule;
 }

@@ -1,0 +1,21 @@
+//===- LearningRate.h - The schedule of a program -------------*- C++ -*-===//
+
+#ifndef MF_RUNNER_LEARNINGRATE_H
+#define MF_RUNNER_LEARNINGRATE_H
+
+#include "mf/Data/LrSchedule.h"
+#include "mf/Program/Program.h"
+#include "llvm/Support/Error.h"
+
+namespace mf::runner {
+
+/// The learning rate by step that a program's `lr_schedule` describes.
+/// `totalSteps` stands for a total_steps that is absent or negative: the steps
+/// of the whole run. Fails on values of another type than the key's and on
+/// schedules that do not exist.
+llvm::Expected<LrSchedule> makeLrSchedule(const program::LrSchedule &schedule,
+                                          int64_t totalSteps);
+
+} // namespace mf::runner
+
+#endif // MF_RUNNER_LEARNINGRATE_H

@@ -1,0 +1,42 @@
+//===- MemoryReport.h - Planned and used memory of a rank -----*- C++ -*-===//
+
+#ifndef MF_RUNNER_MEMORYREPORT_H
+#define MF_RUNNER_MEMORYREPORT_H
+
+#include "mf/Program/Program.h"
+#include "llvm/Support/Error.h"
+#include <map>
+#include <string>
+
+namespace mf::runner {
+
+/// What the program says about a rank's arena, in bytes.
+struct MemoryReport {
+  /// The arena.
+  int64_t planned = 0;
+  /// The end of the furthest buffer that the step uses, its padding to
+  /// `allocationAlignment` included.
+  int64_t used = 0;
+  /// Bytes alive at the moment when most are, by category, and as "unused"
+  /// what the arena has beyond them: padding and gaps.
+  std::map<std::string, int64_t> atPeak;
+};
+
+/// Buffers in device memory begin at multiples of this; the bytes up to it
+/// belong to the buffer before.
+constexpr int64_t allocationAlignment = 512;
+
+/// `end` with padding, inside an arena of `arenaBytes` bytes.
+int64_t addPadding(int64_t end, int64_t arenaBytes);
+
+MemoryReport reportMemory(const program::Program &program, size_t rank);
+
+/// Fails with a LocatedError if the arena of a rank is larger than `hbmBytes`,
+/// or than the program's own limit if that is 0, and names the moment's
+/// categories; and fails if all ranks together need more memory than this
+/// machine has.
+llvm::Error checkMemoryLimit(const program::Program &program, int64_t hbmBytes);
+
+} // namespace mf::runner
+
+#endif // MF_RUNNER_MEMORYREPORT_H

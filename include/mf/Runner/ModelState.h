@@ -1,0 +1,59 @@
+//===- ModelState.h - Parameters, moments, gradients ----------*- C++ -*-===//
+//
+// The statics of all ranks by what they mean: initial values, safetensors
+// files in and out.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_RUNNER_MODELSTATE_H
+#define MF_RUNNER_MODELSTATE_H
+
+#include "mf/Runner/Runner.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mf::runner {
+
+/// The tensors of a runner's program. In files a parameter has the name that
+/// the program gives it (`of`), a gradient that of its parameter, and moments
+/// `adam_m.` and `adam_v.` before it, as MindSpore names them. A parameter that
+/// is tied to one of another rank is not saved: it is the same.
+class ModelState {
+public:
+  explicit ModelState(Runner &runner) : runner(runner) {}
+
+  /// Gives every static its first value. Parameters depend on their name and
+  /// the seed alone, so that they are the same on any number of ranks; tied
+  /// ones are equal. Gradients, moments and the rest are zero. Fails on a
+  /// parameter or table that has no initial value.
+  llvm::Error initialize(uint64_t seed);
+
+  /// Reads all parameters from a safetensors file, index or directory;
+  /// floating-point types convert. Fails on a tensor that is missing or of
+  /// another shape. `notes` says which tensors of the file nobody reads.
+  llvm::Error loadParameters(llvm::StringRef path,
+                             std::vector<std::string> &notes);
+
+  llvm::Error saveParameters(llvm::StringRef path) const;
+
+  /// The gradients as they are; of tied parameters, each rank's own.
+  llvm::Error saveGradients(llvm::StringRef path) const;
+
+  /// Parameters and moments of one rank: what a checkpoint holds.
+  llvm::Error saveRank(size_t rank, llvm::StringRef path) const;
+  llvm::Error loadRank(size_t rank, llvm::StringRef path);
+
+private:
+  /// The name that the parameter's first value, and its tensor in a file, has:
+  /// that of the one it is tied to.
+  std::string getOwner(const program::Static &parameter) const;
+
+  Runner &runner;
+};
+
+} // namespace mf::runner
+
+#endif // MF_RUNNER_MODELSTATE_H

@@ -1,0 +1,62 @@
+//===- Trainer.h - A training run -----------------------------*- C++ -*-===//
+//
+// Batches in, loss-monitor lines, checkpoints, safetensors files and a report
+// out: what mf-run does once it has a program.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_RUNNER_TRAINER_H
+#define MF_RUNNER_TRAINER_H
+
+#include "mf/Program/Program.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+#include <string>
+
+namespace mf::runner {
+
+/// Empty paths mean that there is no such file.
+struct TrainingOptions {
+  /// Steps of the whole run, those before a resumed checkpoint included.
+  int64_t steps = 1;
+  uint64_t seed = 0;
+  int threads = 0;
+  bool debugMemory = false;
+  /// No loss-monitor lines and no notes.
+  bool quiet = false;
+
+  /// The program's file, for the report.
+  std::string programPath;
+  std::string dataPath;
+  std::string initParamsPath;
+
+  std::string saveParamsPath;
+  /// Of the last step.
+  std::string dumpGradientsPath;
+  /// A folder that gets `step_000001.safetensors` and so on.
+  std::string dumpGradientsFolder;
+  std::string reportPath;
+
+  std::string checkpointFolder;
+  /// 0: only at the end.
+  int64_t checkpointEvery = 0;
+  /// 0 keeps all.
+  int64_t keepCheckpoints = 5;
+  /// Goes on from the newest checkpoint, if there is one.
+  bool resume = false;
+};
+
+/// Trains `program`, which has been verified. Loss-monitor lines go to `out`,
+/// each whole; with `isTerminal`, a line of progress follows each. `note` is
+/// called with remarks for the user. Everything that can be checked before the
+/// first step is. Fails with a LocatedError where a part of the program is to
+/// blame.
+llvm::Error train(const program::Program &program,
+                  const TrainingOptions &options, llvm::raw_ostream &out,
+                  bool isTerminal,
+                  llvm::function_ref<void(llvm::StringRef)> note);
+
+} // namespace mf::runner
+
+#endif // MF_RUNNER_TRAINER_H

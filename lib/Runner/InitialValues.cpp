@@ -1,0 +1,106 @@
+//===- InitialValues.cpp - First values of statics ------------------------===//
+
+#include "InitialValues.h"
+#include "mf/Data/ElementConversion.h"
+#include "mf/Data/Initializer.h"
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+using namespace mf::program;
+
+namespace mf::runner {
+
+/// Element (row, column) of a table of rotary embeddings: the cosine or sine of
+/// row * scale / base^(2i/d), where i runs over the d/2 frequencies twice.
+static double getRotary(const InitialValue &value, int64_t row, int64_t column,
+                        int64_t columns) {
+  const int64_t half = std::max<int64_t>(1, columns / 2);
+  const double exponent =
+      2.0 * static_cast<double>(column % half) / static_cast<double>(columns);
+  const double angle =
+      static_cast<double>(row) * value.scale / std::pow(value.value, exponent);
+  return value.kind == InitialValue::Kind::RotaryCos ? std::cos(angle)
+                                                     : std::sin(angle);
+}
+
+static double getTableElement(const InitialValue &value, int64_t row,
+                              int64_t column, int64_t columns) {
+  switch (value.kind) {
+  case InitialValue::Kind::RotaryCos:
+  case InitialValue::Kind::RotarySin:
+    return getRotary(value, row, column, columns);
+  case InitialValue::Kind::CausalMask:
+    return column > row ? value.value : 0.0;
+  default:
+    return value.value;
+  }
+}
+
+static llvm::Error fillTable(const InitialValue &value,
+                             const TensorShape &shape, int64_t firstElement,
+                             llvm::MutableArrayRef<uint8_t> bytes) {
+  const int64_t columns = shape.dims.empty() ? 1 : shape.dims.back();
+  const int64_t count =
+      static_cast<int64_t>(bytes.size()) / getBytes(shape.type);
+  std::vector<float> floats(count);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t element = firstElement + i;
+    floats[i] = static_cast<float>(
+        getTableElement(value, element / columns, element % columns, columns));
+  }
+  return convertElements(DType::F32,
+                         {reinterpret_cast<const uint8_t *>(floats.data()),
+                          floats.size() * sizeof(float)},
+                         shape.type, bytes);
+}
+
+template <typename Element>
+static void fillIntegers(double value, llvm::MutableArrayRef<uint8_t> bytes) {
+  const auto element = static_cast<Element>(value);
+  for (size_t i = 0; i + sizeof(Element) <= bytes.size(); i += sizeof(Element))
+    std::memcpy(bytes.data() + i, &element, sizeof(Element));
+}
+
+static llvm::Error fillIntegerTensor(const InitialValue &value, DType type,
+                                     llvm::MutableArrayRef<uint8_t> bytes) {
+  double number = 0;
+  if (value.kind == InitialValue::Kind::Ones)
+    number = 1;
+  else if (value.kind == InitialValue::Kind::Constant)
+    number = value.value;
+  else if (value.kind != InitialValue::Kind::Zeros)
+    return llvm::createStringError("a tensor of integers can start with zeros, "
+                                   "ones or a constant only");
+  if (!(std::abs(number) <= 2147483647.0) || number != std::trunc(number))
+    return llvm::createStringError(
+        "a tensor of integers cannot start with a value that is none");
+  if (type == DType::I32)
+    fillIntegers<int32_t>(number, bytes);
+  else
+    fillIntegers<int64_t>(number, bytes);
+  return llvm::Error::success();
+}
+
+llvm::Error fillInitialValue(const InitialValue &value, uint64_t seed,
+                             llvm::StringRef name, const TensorShape &shape,
+                             int64_t firstElement,
+                             llvm::MutableArrayRef<uint8_t> bytes) {
+  if (!isFloatType(shape.type))
+    return fillIntegerTensor(value, shape.type, bytes);
+  switch (value.kind) {
+  case InitialValue::Kind::Zeros:
+    return initializeElements(Initializer::zeros(), seed, name, firstElement,
+                              shape.type, bytes);
+  case InitialValue::Kind::Ones:
+    return initializeElements(Initializer::ones(), seed, name, firstElement,
+                              shape.type, bytes);
+  case InitialValue::Kind::Normal:
+    return initializeElements(Initializer::normal(value.value), seed, name,
+                              firstElement, shape.type, bytes);
+  default:
+    return fillTable(value, shape, firstElement, bytes);
+  }
+}
+
+} // namespace mf::runner

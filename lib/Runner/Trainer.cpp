@@ -1,0 +1,400 @@
+//===- Trainer.cpp - A training run ---------------------------------------===//
+
+#include "mf/Runner/Trainer.h"
+#include "mf/Data/AtomicFile.h"
+#include "mf/Data/BatchReader.h"
+#include "mf/Data/Checkpoint.h"
+#include "mf/Data/LossMonitor.h"
+#include "mf/Data/RunReport.h"
+#include "mf/Program/LocatedError.h"
+#include "mf/Program/Verifier.h"
+#include "mf/Runner/LearningRate.h"
+#include "mf/Runner/MemoryReport.h"
+#include "mf/Runner/ModelState.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include <chrono>
+#include <cmath>
+
+using namespace mf::program;
+
+namespace mf::runner {
+
+namespace {
+
+class Trainer {
+public:
+  Trainer(const Program &program, const TrainingOptions &options,
+          llvm::raw_ostream &out, bool isTerminal,
+          llvm::function_ref<void(llvm::StringRef)> note)
+      : program(program), options(options), out(out), isTerminal(isTerminal),
+        note(note) {}
+
+  llvm::Error run();
+
+private:
+  llvm::Error checkOutputs() const;
+  llvm::Error openData();
+  llvm::Error openSchedule();
+  llvm::Error start();
+  llvm::Error resume();
+  llvm::Error runStep(int64_t step);
+  llvm::Error dumpGradients(int64_t step);
+  llvm::Error saveCheckpoint(int64_t step);
+  void printStep(int64_t step, const StepOutput &output, double seconds,
+                 float learningRate);
+  llvm::Error writeResults();
+  RankMeasurement measureRank(size_t rank) const;
+
+  bool dumpsGradients(int64_t step) const {
+    return !options.dumpGradientsFolder.empty() ||
+           (!options.dumpGradientsPath.empty() && step == options.steps);
+  }
+
+  const Program &program;
+  const TrainingOptions &options;
+  llvm::raw_ostream &out;
+  const bool isTerminal;
+  llvm::function_ref<void(llvm::StringRef)> note;
+
+  std::optional<BatchReader> reader;
+  std::optional<mf::LrSchedule> schedule;
+  std::unique_ptr<Runner> runner;
+  std::optional<ModelState> state;
+  /// Optimizer steps done when the run begins.
+  int64_t stepsDone = 0;
+  std::vector<int32_t> tokens, labels;
+  RunReport report;
+  /// FLOPs of all ranks in a step.
+  double flopsPerStep = 0;
+};
+
+bool usesRole(const Program &program, Role role) {
+  for (const Rank &rank : program.ranks)
+    for (const Static &buffer : rank.statics)
+      if (buffer.role == role && buffer.space == Space::Host)
+        return true;
+  return false;
+}
+
+double countFlops(const Program &program) {
+  double flops = 0;
+  for (const Rank &rank : program.ranks) {
+    std::vector<double> ofRoutine;
+    auto count = [](const InstructionList &list) {
+      double sum = 0;
+      for (const Instruction &instruction : list.instructions)
+        if (const auto *launch = std::get_if<Launch>(&instruction.action))
+          sum += static_cast<double>(launch->flops);
+      return sum;
+    };
+    ofRoutine.reserve(rank.routines.size());
+    for (const Routine &routine : rank.routines)
+      ofRoutine.push_back(count(routine.body));
+    flops += count(rank.step);
+    for (const Instruction &instruction : rank.step.instructions)
+      if (const auto *call = std::get_if<Call>(&instruction.action))
+        flops += ofRoutine[call->routine];
+  }
+  return flops;
+}
+
+/// Where a file's folder does not exist or cannot be written, a run should not
+/// find out at its end.
+llvm::Error checkWritable(llvm::StringRef path) {
+  if (path.empty())
+    return llvm::Error::success();
+  auto file = AtomicFile::create(path);
+  return file ? llvm::Error::success() : file.takeError();
+}
+
+} // namespace
+
+llvm::Error Trainer::checkOutputs() const {
+  for (const std::string &path :
+       {options.saveParamsPath, options.dumpGradientsPath, options.reportPath})
+    if (llvm::Error error = checkWritable(path))
+      return error;
+  for (const std::string &folder :
+       {options.dumpGradientsFolder, options.checkpointFolder})
+    if (!folder.empty())
+      if (std::error_code code = llvm::sys::fs::create_directories(folder))
+        return llvm::createStringError(folder + ": " + code.message());
+  if (options.dumpGradientsPath.empty() && options.dumpGradientsFolder.empty())
+    return llvm::Error::success();
+  // The ranks stop before their updates, so all messages before must be able to
+  // come to their end by then.
+  std::vector<uint32_t> ends;
+  for (const Rank &rank : program.ranks)
+    ends.push_back(findUpdate(rank).value_or(rank.step.instructions.size()));
+  return verifyProgress(program, ends);
+}
+
+llvm::Error Trainer::openData() {
+  const bool needsData =
+      usesRole(program, Role::Tokens) || usesRole(program, Role::Labels);
+  if (options.dataPath.empty()) {
+    if (needsData)
+      return llvm::createStringError(
+          "the program reads tokens: give a text, .npy or Megatron file with "
+          "--data");
+    return llvm::Error::success();
+  }
+  auto source = TokenSource::open(options.dataPath);
+  if (!source)
+    return source.takeError();
+  BatchOptions batch;
+  batch.sequenceLength = program.sequenceLength;
+  batch.batchSize = program.microBatchSize;
+  batch.microBatches = program.microBatches;
+  batch.vocabularySize = program.vocabSize;
+  batch.ignoreIndex = static_cast<int32_t>(program.ignoreIndex);
+  if (program.padTokenId >= 0)
+    batch.padTokenId = program.padTokenId;
+  auto created = BatchReader::create(std::move(*source), batch);
+  if (!created)
+    return created.takeError();
+  reader.emplace(std::move(*created));
+  const int64_t needed = program.microBatches * program.microBatchSize;
+  if (reader->getSequencesPerEpoch() < needed)
+    return llvm::createStringError(
+        llvm::formatv("{0}: holds {1} sequences of {2} tokens, but a step "
+                      "needs {3}",
+                      options.dataPath, reader->getSequencesPerEpoch(),
+                      program.sequenceLength, needed)
+            .str());
+  tokens.resize(reader->getBatchElements());
+  labels.resize(reader->getBatchElements());
+  return llvm::Error::success();
+}
+
+llvm::Error Trainer::openSchedule() {
+  if (!program.lrSchedule) {
+    if (usesRole(program, Role::LearningRate))
+      return llvm::make_error<LocatedError>(
+          program.ranks.front().location,
+          "reads a learning rate, but has no lr_schedule");
+    return llvm::Error::success();
+  }
+  auto made = makeLrSchedule(*program.lrSchedule, options.steps);
+  if (!made)
+    return made.takeError();
+  schedule = std::move(*made);
+  return llvm::Error::success();
+}
+
+llvm::Error Trainer::start() {
+  RunnerOptions runnerOptions;
+  runnerOptions.threads = options.threads;
+  runnerOptions.debugMemory = options.debugMemory;
+  auto created = Runner::create(program, runnerOptions);
+  if (!created)
+    return created.takeError();
+  runner = std::move(*created);
+  state.emplace(*runner);
+  if (llvm::Error error = state->initialize(options.seed))
+    return error;
+  if (!options.initParamsPath.empty()) {
+    std::vector<std::string> notes;
+    if (llvm::Error error =
+            state->loadParameters(options.initParamsPath, notes))
+      return error;
+    for (const std::string &text : notes)
+      note(text);
+  }
+  return options.resume ? resume() : llvm::Error::success();
+}
+
+llvm::Error Trainer::resume() {
+  auto search = findCheckpoints(options.checkpointFolder);
+  if (!search)
+    return search.takeError();
+  for (const std::string &text : search->notes)
+    note(text);
+  const Checkpoint *latest = search->getLatest();
+  if (!latest) {
+    note(options.checkpointFolder + ": no checkpoint; starting at step 1");
+    return llvm::Error::success();
+  }
+  if (latest->rankPaths.size() != program.ranks.size())
+    return llvm::createStringError(
+        llvm::formatv("{0}: is a checkpoint of {1} ranks, but the program has "
+                      "{2}",
+                      latest->path, latest->rankPaths.size(),
+                      program.ranks.size())
+            .str());
+  if (latest->state.step > options.steps)
+    return llvm::createStringError(
+        llvm::formatv("{0}: is {1} steps into the run, but --steps asks for "
+                      "{2}",
+                      latest->path, latest->state.step, options.steps)
+            .str());
+  for (size_t rank = 0; rank < program.ranks.size(); ++rank)
+    if (llvm::Error error = state->loadRank(rank, latest->rankPaths[rank]))
+      return error;
+  if (reader)
+    if (llvm::Error error = reader->setPosition(latest->state.dataPosition))
+      return error;
+  stepsDone = latest->state.step;
+  note("resumed " + latest->path);
+  return llvm::Error::success();
+}
+
+void Trainer::printStep(int64_t step, const StepOutput &output, double seconds,
+                        float learningRate) {
+  if (options.quiet)
+    return;
+  StepReport line;
+  line.step = step;
+  line.stepsPerEpoch = options.steps;
+  line.loss = output.loss.value_or(0);
+  line.stepMilliseconds = seconds * 1e3;
+  line.learningRate = learningRate;
+  line.globalNorm = output.globalNorm;
+  line.overflow = output.globalNorm && !std::isfinite(*output.globalNorm);
+  if (flopsPerStep > 0)
+    line.teraflopsPerRank = flopsPerStep / seconds / 1e12 /
+                            static_cast<double>(program.ranks.size());
+  out << formatStepLine(line) << '\n';
+  if (isTerminal)
+    out << formatProgressLine(line,
+                              program.microBatches * program.microBatchSize)
+        << '\n';
+  out.flush();
+}
+
+llvm::Error Trainer::dumpGradients(int64_t step) {
+  if (!options.dumpGradientsFolder.empty()) {
+    llvm::SmallString<128> path(options.dumpGradientsFolder);
+    llvm::sys::path::append(
+        path, llvm::formatv("step_{0,0+6}.safetensors", step).str());
+    if (llvm::Error error = state->saveGradients(path))
+      return error;
+  }
+  if (!options.dumpGradientsPath.empty() && step == options.steps)
+    return state->saveGradients(options.dumpGradientsPath);
+  return llvm::Error::success();
+}
+
+llvm::Error Trainer::runStep(int64_t step) {
+  const auto begin = std::chrono::steady_clock::now();
+  StepInput input;
+  if (reader) {
+    if (llvm::Error error = reader->next(tokens, labels))
+      return error;
+    input.tokens = tokens;
+    input.labels = labels;
+  }
+  if (schedule)
+    input.learningRate = schedule->getLearningRate(step - 1);
+  input.stepNumber = step;
+  auto dump = [&] { return dumpGradients(step); };
+  auto output = dumpsGradients(step) ? runner->runStep(input, dump)
+                                     : runner->runStep(input);
+  if (!output)
+    return output.takeError();
+  if (options.debugMemory)
+    if (llvm::Error error = runner->checkMemory())
+      return error;
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+          .count();
+  printStep(step, *output, seconds, input.learningRate);
+  StepMeasurement measurement;
+  measurement.step = step;
+  measurement.loss = output->loss.value_or(0);
+  measurement.seconds = seconds;
+  measurement.learningRate = input.learningRate;
+  measurement.globalNorm = output->globalNorm;
+  measurement.overflow =
+      output->globalNorm && !std::isfinite(*output->globalNorm);
+  report.steps.push_back(measurement);
+  return llvm::Error::success();
+}
+
+llvm::Error Trainer::saveCheckpoint(int64_t step) {
+  CheckpointState checkpoint;
+  checkpoint.step = step;
+  checkpoint.seed = options.seed;
+  if (reader)
+    checkpoint.dataPosition = reader->getPosition();
+  auto writer =
+      CheckpointWriter::create(options.checkpointFolder, checkpoint,
+                               static_cast<int64_t>(program.ranks.size()));
+  if (!writer)
+    return writer.takeError();
+  for (size_t rank = 0; rank < program.ranks.size(); ++rank)
+    if (llvm::Error error = state->saveRank(
+            rank, writer->getRankPath(static_cast<int64_t>(rank))))
+      return error;
+  std::vector<std::string> notes;
+  auto path = writer->commit(options.keepCheckpoints, notes);
+  if (!path)
+    return path.takeError();
+  for (const std::string &text : notes)
+    note(text);
+  return llvm::Error::success();
+}
+
+RankMeasurement Trainer::measureRank(size_t rank) const {
+  const MemoryReport memory = reportMemory(program, rank);
+  RankMeasurement measurement;
+  measurement.rank = static_cast<int64_t>(rank);
+  measurement.stage = static_cast<int64_t>(rank);
+  measurement.plannedBytes = memory.planned;
+  measurement.peakBytes = memory.used;
+  measurement.usedBytes =
+      options.debugMemory
+          ? addPadding(runner->getTouchedBytes(rank, Space::Device),
+                       memory.planned)
+          : memory.used;
+  measurement.bytesAtPeak = memory.atPeak;
+  for (const StreamUse &use : runner->getStreamUse(rank))
+    measurement.stallSeconds[use.name] = use.statistics.stallSeconds;
+  return measurement;
+}
+
+llvm::Error Trainer::writeResults() {
+  if (!options.saveParamsPath.empty())
+    if (llvm::Error error = state->saveParameters(options.saveParamsPath))
+      return error;
+  if (options.reportPath.empty())
+    return llvm::Error::success();
+  report.program = options.programPath;
+  report.seed = options.seed;
+  for (size_t rank = 0; rank < program.ranks.size(); ++rank)
+    report.ranks.push_back(measureRank(rank));
+  return writeReport(options.reportPath, report);
+}
+
+llvm::Error Trainer::run() {
+  if (llvm::Error error = checkOutputs())
+    return error;
+  if (llvm::Error error = openSchedule())
+    return error;
+  if (llvm::Error error = openData())
+    return error;
+  if (llvm::Error error = start())
+    return error;
+  flopsPerStep = countFlops(program);
+  for (int64_t step = stepsDone + 1; step <= options.steps; ++step) {
+    if (llvm::Error error = runStep(step))
+      return error;
+    const bool isDue =
+        step == options.steps ||
+        (options.checkpointEvery > 0 && step % options.checkpointEvery == 0);
+    if (!options.checkpointFolder.empty() && isDue)
+      if (llvm::Error error = saveCheckpoint(step))
+        return error;
+  }
+  return writeResults();
+}
+
+llvm::Error train(const Program &program, const TrainingOptions &options,
+                  llvm::raw_ostream &out, bool isTerminal,
+                  llvm::function_ref<void(llvm::StringRef)> note) {
+  return Trainer(program, options, out, isTerminal, note).run();
+}
+
+} // namespace mf::runner

@@ -1,0 +1,64 @@
+//===- Options.cpp - The command line of mf-run ---------------------------===//
+
+#include "Options.h"
+#include "mf/Config/MemorySize.h"
+
+namespace mf::tools {
+
+void removeConflictingOptions() {
+  // Of the parallel code in LLVM's Support library.
+  auto &known = cl::getRegisteredOptions();
+  if (auto found = known.find("threads"); found != known.end())
+    found->second->removeArgument();
+}
+
+void Options::parse(int argc, char **argv) {
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "mf-run: executes training steps that mf-opt has lowered\n\n"
+      "Every rank of the program is a thread with an emulated device. One line "
+      "per step goes\nto standard output, everything else to standard "
+      "error.\n");
+}
+
+llvm::StringRef Options::check() const {
+  if (steps < 1)
+    return "--steps must be at least 1";
+  if (threads < 0 || threads > 4096)
+    return "--threads must be between 0 and 4096";
+  if (checkpointEvery < 0 || keepCheckpoints < 0)
+    return "--checkpoint-every and --keep-checkpoints cannot be negative";
+  if (checkpointDir.empty() && (resume || checkpointEvery > 0))
+    return "--resume and --checkpoint-every need --checkpoint-dir";
+  if (!hbm.empty() && !parseMemorySize(hbm))
+    return "--hbm: expected a size such as 54GB, 59.5GB or a number of bytes";
+  return {};
+}
+
+int64_t Options::getHbmBytes() const {
+  return hbm.empty() ? 0 : parseMemorySize(hbm).value_or(0);
+}
+
+runner::TrainingOptions Options::getTrainingOptions() const {
+  runner::TrainingOptions options;
+  options.steps = steps;
+  options.seed = seed;
+  options.threads = threads;
+  options.debugMemory = debugMemory;
+  options.quiet = quiet;
+  options.programPath = input;
+  options.dataPath = data;
+  options.initParamsPath = initParams;
+  options.saveParamsPath = saveParams;
+  options.dumpGradientsPath = dumpGradients;
+  options.dumpGradientsFolder = dumpGradientsEveryStep;
+  options.reportPath = report;
+  options.checkpointFolder = checkpointDir;
+  options.checkpointEvery = checkpointEvery;
+  options.keepCheckpoints = keepCheckpoints;
+  options.resume = resume;
+  return options;
+}
+
+} // namespace mf::tools

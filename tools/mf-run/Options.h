@@ -1,0 +1,109 @@
+//===- Options.h - The command line of mf-run ------------------*- C++ -*-===//
+
+#ifndef MF_TOOLS_MF_RUN_OPTIONS_H
+#define MF_TOOLS_MF_RUN_OPTIONS_H
+
+#include "mf/Runner/Trainer.h"
+#include "llvm/Support/CommandLine.h"
+
+namespace mf::tools {
+
+namespace cl = llvm::cl;
+
+/// The options as llvm::cl parses them. One object, made in main: LLVM's own
+/// option called `threads` has to go first.
+struct Options {
+  cl::OptionCategory category{"mf-run options"};
+
+  cl::opt<std::string> input{cl::Positional, cl::Required,
+                             cl::desc("<step.mlir>"), cl::cat(category)};
+
+  // What to run.
+  cl::opt<int64_t> steps{
+      "steps", cl::value_desc("n"), cl::init(1), cl::cat(category),
+      cl::desc("Optimizer steps of the whole run (default: 1)")};
+  cl::opt<std::string> data{
+      "data", cl::value_desc("file"), cl::cat(category),
+      cl::desc("Training data: a .npy of token ids, a Megatron .bin/.idx pair, "
+               "or any other file, whose bytes are the tokens")};
+  cl::opt<uint64_t> seed{
+      "seed", cl::value_desc("n"), cl::init(0), cl::cat(category),
+      cl::desc("Seed of the initial parameters (default: 0)")};
+  cl::opt<int> threads{
+      "threads", cl::value_desc("n"), cl::init(0), cl::cat(category),
+      cl::desc("Threads that compute, divided over the ranks; results "
+               "do not depend on it (default: as many as the machine "
+               "has)")};
+
+  // Parameters and gradients.
+  cl::opt<std::string> initParams{
+      "init-params", cl::value_desc("file"), cl::cat(category),
+      cl::desc("Start from the parameters of a safetensors file, index or "
+               "folder instead of random ones")};
+  cl::opt<std::string> saveParams{
+      "save-params", cl::value_desc("file"), cl::cat(category),
+      cl::desc("Write the parameters after the last step")};
+  cl::opt<std::string> dumpGradients{
+      "dump-gradients", cl::value_desc("file"), cl::cat(category),
+      cl::desc("Write the last step's accumulated gradients, before clipping")};
+  cl::opt<std::string> dumpGradientsEveryStep{
+      "dump-gradients-every-step", cl::value_desc("folder"), cl::cat(category),
+      cl::desc("Write each step's gradients to step_000001.safetensors, ...")};
+
+  // Checkpoints.
+  cl::opt<std::string> checkpointDir{
+      "checkpoint-dir", cl::value_desc("folder"), cl::cat(category),
+      cl::desc("Save checkpoints there, at least after the last "
+               "step")};
+  cl::opt<int64_t> checkpointEvery{"checkpoint-every", cl::value_desc("n"),
+                                   cl::init(0), cl::cat(category),
+                                   cl::desc("and after every n steps")};
+  cl::opt<int64_t> keepCheckpoints{
+      "keep-checkpoints", cl::value_desc("n"), cl::init(5), cl::cat(category),
+      cl::desc("Checkpoints to keep; 0 keeps all (default: 5)")};
+  cl::opt<bool> resume{
+      "resume", cl::cat(category),
+      cl::desc("Go on from the newest checkpoint in --checkpoint-dir")};
+
+  // Memory and checks.
+  cl::opt<std::string> hbm{
+      "hbm", cl::value_desc("size"), cl::cat(category),
+      cl::desc("Device memory of a rank, as 54GB; a program that needs more "
+               "is an error (default: the program's own limit)")};
+  cl::opt<bool> debugMemory{
+      "debug-memory", cl::cat(category),
+      cl::desc("Guard the ends of the arenas, fill free memory with NaNs, and "
+               "measure the bytes touched")};
+  cl::opt<cl::boolOrDefault> verify{
+      "verify", cl::cat(category),
+      cl::desc("Prove before the run that each access is ordered after what it "
+               "depends on (default: for programs of up to 1,000,000 "
+               "instructions)")};
+
+  // Output.
+  cl::opt<std::string> report{
+      "report", cl::value_desc("file"), cl::cat(category),
+      cl::desc("Write losses, times, memory by category and stalls as "
+               "JSON")};
+  cl::opt<bool> quiet{"quiet", cl::cat(category),
+                      cl::desc("Print nothing but errors")};
+
+  /// Parses the command line; ends the program where it is malformed.
+  void parse(int argc, char **argv);
+
+  /// Says what is wrong with the values; empty if they are fine.
+  llvm::StringRef check() const;
+
+  /// Device memory that a rank may have; 0 if it is for the program to say.
+  int64_t getHbmBytes() const;
+
+  runner::TrainingOptions getTrainingOptions() const;
+};
+
+/// Takes LLVM's own options of names that mf-run uses off the command line. To
+/// be called before an Options is made.
+void removeConflictingOptions();
+
+} // namespace mf::tools
+
+#endif // MF_TOOLS_MF_RUN_OPTIONS_H
