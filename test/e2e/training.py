@@ -117,7 +117,9 @@ class Tools:
         if parameters:
             arguments += ["--init-params", parameters]
         self.run("mf-run", *arguments, *extra)
-        return json.load(open(report))
+        result = json.load(open(report))
+        result["losses"] = [step["loss"] for step in result["steps"]]
+        return result
 
 
 def random_parameters(shapes, seed=0):
