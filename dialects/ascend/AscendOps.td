@@ -43,7 +43,7 @@ def Ascend_ProgramOp : Ascend_Op<"program", [Symbol, SymbolTable, NoTerminator,
 def Ascend_StreamOp : Ascend_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
   let summary = "a queue of work that runs in order";
   let arguments = (ins SymbolNameAttr:$sym_name, Ascend_StreamKindAttr:$kind);
-  let assemblyFormat = "$sym_name $kind attr-dict";
+  let assemblyFormat = "$sym_name `` $kind attr-dict";
 }
 
 def Ascend_StaticOp : Ascend_Op<"static", [Symbol, HasParent<"ProgramOp">]> {
@@ -58,7 +58,7 @@ def Ascend_StaticOp : Ascend_Op<"static", [Symbol, HasParent<"ProgramOp">]> {
                        OptionalAttr<FlatSymbolRefAttr>:$tied,
                        OptionalAttr<I64Attr>:$offset);
   let assemblyFormat = [{
-    $sym_name $role (`of` $of^)? `:` $type (`at` $offset^)? attr-dict
+    $sym_name `` $role (`of` $of^)? `:` $type (`at` $offset^)? attr-dict
   }];
 }
 
@@ -100,7 +100,7 @@ def Ascend_AllocOp : Ascend_Op<"alloc", [HasParent<"RoutineOp">]> {
   let arguments = (ins OptionalAttr<Ascend_RegionAttr>:$region,
                        OptionalAttr<I64Attr>:$offset);
   let results = (outs Ascend_BufferType:$result);
-  let assemblyFormat = "(`in` $region^ `at` $offset)? attr-dict `:` type($result)";
+  let assemblyFormat = "(`in` `` $region^ `at` $offset)? attr-dict `:` type($result)";
 }
 
 def Ascend_SlotOp : Ascend_Op<"slot", [Pure, HasParent<"RoutineOp">]> {

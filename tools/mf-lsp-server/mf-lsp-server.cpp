@@ -1,0 +1,16 @@
+//===- mf-lsp-server.cpp - Language server for .mlir files ----------------===//
+//
+// Diagnostics, definitions and completion of mf and ascend IR in an editor.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ascend/AscendDialect.h"
+#include "dialects/mf/MfOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  registry.insert<mf::ir::MfDialect, mf::ascend::AscendDialect>();
+  return failed(mlir::MlirLspServerMain(argc, argv, registry));
+}

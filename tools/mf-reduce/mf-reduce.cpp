@@ -1,0 +1,23 @@
+//===- mf-reduce.cpp - Smallest IR that still shows something -------------===//
+//
+// mlir-reduce with mf's dialects and passes: cuts a file down as long as a
+// script finds it interesting.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ascend/AscendDialect.h"
+#include "dialects/mf/MfOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/pipeline/Pipeline.h"
+
+int main(int argc, char **argv) {
+  mlir::registerTransformsPasses();
+  mf::passes::registerAll();
+  mlir::DialectRegistry registry;
+  registry.insert<mf::ir::MfDialect, mf::ascend::AscendDialect>();
+  mlir::MLIRContext context(registry);
+  return failed(mlir::mlirReduceMain(argc, argv, context));
+}
