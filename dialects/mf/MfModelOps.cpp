@@ -107,11 +107,28 @@ LogicalResult LayerOp::verify() {
   return success();
 }
 
+/// Step inputs are different arguments of `function`.
+static LogicalResult verifyStepInputs(FunctionOpInterface function,
+                                      ArrayAttr inputs, ArrayAttr indices) {
+  if (inputs.size() != indices.size())
+    return function.emitOpError("expected one index for each of its ")
+           << inputs.size() << " step inputs, but has " << indices.size();
+  int64_t numArguments = function.getNumArguments();
+  SmallVector<bool> seen(numArguments, false);
+  for (auto attribute : indices.getAsRange<IntegerAttr>()) {
+    int64_t index = attribute.getInt();
+    if (index < 0 || index >= numArguments || seen[index])
+      return function.emitOpError("expected step inputs to be different "
+                                  "arguments below ")
+             << numArguments << ", but got index " << index;
+    seen[index] = true;
+  }
+  return success();
+}
+
 LogicalResult ChunkOp::verify() {
-  if (getInputs().size() != getInputIndices().size())
-    return emitOpError("expected one index for each of its ")
-           << getInputs().size() << " step inputs, but has "
-           << getInputIndices().size();
+  if (failed(verifyStepInputs(*this, getInputs(), getInputIndices())))
+    return failure();
   size_t numCuts = llvm::range_size(getBody().getOps<CutOp>());
   if (numCuts != 1)
     return emitOpError("expected one mf.cut, but has ") << numCuts;
@@ -129,7 +146,18 @@ LogicalResult ChunkOp::verify() {
   return success();
 }
 
+LogicalResult ForwardOp::verify() {
+  if (getResultTypes().empty())
+    return emitOpError("expected the chunk's output as its first result, but "
+                       "has no results");
+  return verifyStepInputs(*this, getInputs(), getInputIndices());
+}
+
 LogicalResult BackwardOp::verify() {
+  for (auto index : getForwardArguments().getAsRange<IntegerAttr>())
+    if (index.getInt() < 0)
+      return emitOpError("expected arguments of forward by number, but got ")
+             << index.getInt();
   size_t numResults = getResultTypes().size();
   size_t numGradients = getGradients().size();
   if (numResults < numGradients || numResults > numGradients + 1)

@@ -184,6 +184,7 @@ def Mf_ForwardOp : Mf_FunctionOp<"forward",
          "kinds of step inputs">:$inputs, I64ArrayAttr:$input_indices),
     [HasParent<"ModelOp">]> {
   let summary = "forward of one chunk; returns its output and its residuals";
+  let hasVerifier = 1;
 }
 
 def Mf_BackwardOp : Mf_FunctionOp<"backward",

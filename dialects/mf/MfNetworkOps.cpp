@@ -67,11 +67,11 @@ LogicalResult MatmulOp::verify() {
   if (shape.k != shape.rhsK)
     return emitOpError("sums over ") << shape.k << " elements on the left, but "
                                      << shape.rhsK << " on the right";
-  auto expected = shape.getResult(getContractBatch());
-  if (getTensor(getResult()).getShape() != ArrayRef<int64_t>(expected))
-    return emitOpError("expected a result of shape ")
-           << RankedTensorType::get(expected, lhs.getElementType())
-           << ", but got " << getType();
+  auto expected = RankedTensorType::get(shape.getResult(getContractBatch()),
+                                        lhs.getElementType());
+  if (getType() != expected)
+    return emitOpError("expected a result of type ")
+           << expected << ", but got " << getType();
   return success();
 }
 
@@ -183,7 +183,7 @@ LogicalResult FlashAttentionOp::verify() {
     return emitOpError("expected operands that agree in batch, key sequence "
                        "and head dimension, but got ")
            << query << ", " << key << " and " << value;
-  if (query.getDimSize(1) % key.getDimSize(1) != 0)
+  if (key.getDimSize(1) == 0 || query.getDimSize(1) % key.getDimSize(1) != 0)
     return emitOpError("expected the number of query heads to be a multiple of "
                        "that of key heads, but got ")
            << query.getDimSize(1) << " and " << key.getDimSize(1);

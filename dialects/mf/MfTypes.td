@@ -34,8 +34,8 @@ def Mf_FrameType : Mf_Type<"Frame", "frame"> {
   let assemblyFormat = "`<` $chunk `>`";
 }
 
-def Mf_FloatTensor : TensorOf<[F32, BF16, F16]>;
-def Mf_IndexTensor : TensorOf<[I32]>;
-def Mf_AnyTensor : TensorOf<[F32, BF16, F16, I32]>;
+def Mf_FloatTensor : StaticShapeTensorOf<[F32, BF16, F16]>;
+def Mf_IndexTensor : StaticShapeTensorOf<[I32]>;
+def Mf_AnyTensor : StaticShapeTensorOf<[F32, BF16, F16, I32]>;
 
 #endif // MF_TYPES_TD

@@ -1,0 +1,259 @@
+// RUN: mf-opt -verify-diagnostics -split-input-file %s
+
+// expected-error @below {{expected micro_batch_size, sequence_length and vocab_size to be positive}}
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 0 : i64, vocab_size = 16 : i64} {
+}
+
+// -----
+
+// expected-error @below {{requires attribute 'vocab_size'}}
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64} {
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected a float tensor type of static shape, but got 'tensor<4xi32>'}}
+  mf.param @w : tensor<4xi32> init <ones>
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected a float tensor type of static shape, but got 'tensor<?xf32>'}}
+  mf.param @w : tensor<?xf32> init <ones>
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected a parameter that is not tied itself, but got 'nowhere'}}
+  mf.param @w : tensor<4xf32> init <ones> tied to @nowhere
+}
+
+// -----
+
+// Ties do not chain.
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @a : tensor<4xf32> init <ones>
+  mf.param @b : tensor<4xf32> init <ones> tied to @a
+  // expected-error @below {{expected a parameter that is not tied itself, but got 'b'}}
+  mf.param @c : tensor<4xf32> init <ones> tied to @b
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @a : tensor<4xf32> init <ones>
+  // expected-error @below {{has type 'tensor<8xf32>', but is tied to 'tensor<4xf32>'}}
+  mf.param @b : tensor<8xf32> init <ones> tied to @a
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.layer @l body (%x: tensor<4xf32>) -> tensor<4xf32> {
+    // expected-error @below {{expected a parameter, but got 'w'}}
+    %w = mf.get_param @w : tensor<4xf32>
+    mf.return %w : tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-note @below {{parameter is here}}
+  mf.param @w : tensor<8xf32> init <ones>
+  mf.layer @l body (%x: tensor<4xf32>) -> tensor<4xf32> {
+    // expected-error @below {{has type 'tensor<4xf32>', but the parameter is 'tensor<8xf32>'}}
+    %w = mf.get_param @w : tensor<4xf32>
+    mf.return %w : tensor<4xf32>
+  }
+}
+
+// -----
+
+// Layers run in order: each takes what the one before it returns.
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-note @below {{layer before it is here}}
+  mf.layer @a body (%x: tensor<4xf32>) -> tensor<4xf32> {
+    mf.return %x : tensor<4xf32>
+  }
+  // expected-error @below {{takes 'tensor<8xf32>', but the layer before it returns 'tensor<4xf32>'}}
+  mf.layer @b body (%x: tensor<8xf32>) -> tensor<8xf32> {
+    mf.return %x : tensor<8xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.layer @a body (%x: tensor<4xf32>) -> tensor<4xf32> {
+    mf.return %x : tensor<4xf32>
+  }
+  // expected-error @below {{expected the embedding to be the first layer}}
+  mf.layer @b embedding (%x: tensor<4xf32>) -> tensor<4xf32> {
+    mf.return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected embedding, body or head}}
+  mf.layer @a tail (%x: tensor<4xf32>) -> tensor<4xf32> {
+    mf.return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{of kind body expected one argument, but has 2}}
+  mf.layer @a body (%x: tensor<4xf32>, %labels: tensor<8xi32>) -> tensor<4xf32> {
+    mf.return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{of kind head expected one or two arguments, but has 0}}
+  mf.layer @a head () -> tensor<4xf32> {
+    %w = mf.get_param @w : tensor<4xf32>
+    mf.return %w : tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected one result, but has 2}}
+  mf.layer @a body (%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+    mf.return %x, %x : tensor<4xf32>, tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-note @below {{function is here}}
+  mf.layer @a body (%x: tensor<4xf32>) -> tensor<8xf32> {
+    // expected-error @below {{returns ('tensor<4xf32>'), but the function's results are ('tensor<8xf32>')}}
+    mf.return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+// A layer stands in a model.
+// expected-error @below {{expects parent op 'mf.model'}}
+mf.layer @a body (%x: tensor<4xf32>) -> tensor<4xf32> {
+  mf.return %x : tensor<4xf32>
+}
+
+// -----
+
+// A layer has a body.
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{}}
+  mf.layer @a head () -> tensor<4xf32> {
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected one mf.cut, but has 0}}
+  mf.chunk @c (%x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = [], gradients = []} {
+    mf.return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected one index for each of its 1 step inputs, but has 0}}
+  mf.chunk @c (%x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [], gradients = []} {
+    %dx = mf.cut %x : tensor<4xf32>
+    mf.return %dx : tensor<4xf32>
+  }
+}
+
+// -----
+
+// A step input is one of the arguments.
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected step inputs to be different arguments below 2, but got index 2}}
+  mf.chunk @c (%x: tensor<4xf32>, %labels: tensor<8xi32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind labels>], input_indices = [2], gradients = []} {
+    %dx = mf.cut %x : tensor<4xf32>
+    mf.return %dx : tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected at most one hidden input, but has 2}}
+  mf.chunk @c (%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = [], gradients = []} {
+    %dx = mf.cut %x : tensor<4xf32>
+    mf.return %dx : tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected 1 results, the hidden input's gradient and those of its parameters, but has 2}}
+  mf.chunk @c (%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = [], gradients = []} {
+    %dx = mf.cut %x : tensor<4xf32>
+    mf.return %dx, %dx : tensor<4xf32>, tensor<4xf32>
+  }
+}
+
+// -----
+
+// Forward returns at least the chunk's output.
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected the chunk's output as its first result, but has no results}}
+  mf.forward @f (%x: tensor<4xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
+    mf.return
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected 2 parameter gradients and at most one input gradient, but has 1 results}}
+  mf.backward @b (%dy: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@v, @w]} {
+    mf.return %dy : tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected the output's gradient and 2 arguments of forward, but has only 2 arguments}}
+  mf.backward @b (%dy: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0, 1], gradients = [@w]} {
+    mf.return %dy : tensor<4xf32>
+  }
+}
+
+// -----
+
+// A cut stands in a chunk.
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.layer @l body (%x: tensor<4xf32>) -> tensor<4xf32> {
+    // expected-error @below {{expects parent op 'mf.chunk'}}
+    %dx = mf.cut %x : tensor<4xf32>
+    mf.return %dx : tensor<4xf32>
+  }
+}

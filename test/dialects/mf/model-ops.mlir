@@ -1,0 +1,91 @@
+// RUN: mf-opt %s | mf-opt | FileCheck %s
+// RUN: mf-opt -mlir-print-op-generic %s | mf-opt | FileCheck %s
+
+// What the YAML said, in all its forms.
+// CHECK: mf.model @configured attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, training = #mf.training<
+// CHECK-SAME: parallel = <stages = 2, interleave = 2, micro_batches = 4, offset = {{\[}}[0, 1], [1, 0]]>
+// CHECK-SAME: recompute = <recompute = [1, true], select = [#mf.pattern<"feed_forward\\.mul", {{\[}}[1, 0], [0, 1]]>, #mf.pattern<"attention\\..*", true, loc("train.yaml":3:5)>], select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = true, mp_comm = false, slice_activation = false>
+// CHECK-SAME: optimizer = <type = "AdamW", beta1 = 9.000000e-01, beta2 = {{9.5.*e-01|0.95.*}}, eps = {{.*}}, weight_decay = 1.000000e-01, bias_correction = true>
+// CHECK-SAME: lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.000000e-03 : f64}>
+// CHECK-SAME: clipping = <max_norm = 1.000000e+00>, loss_scale = 1.024000e+03, max_device_memory = 64>
+mf.model @configured attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<
+      parallel = <stages = 2, interleave = 2, micro_batches = 4, offset = [[0, 1], [1, 0]]>,
+      recompute = <
+        recompute = [1, true],
+        select = [#mf.pattern<"feed_forward\\.mul", [[1, 0], [0, 1]]>, #mf.pattern<"attention\\..*", true, loc("train.yaml":3:5)>],
+        select_comm = false, select_exclude = false, select_comm_exclude = false,
+        parallel_optimizer_comm = true, mp_comm = false, slice_activation = false>,
+      optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
+      lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>,
+      clipping = <max_norm = 1.0>, loss_scale = 1024.0, max_device_memory = 64>} {
+}
+
+// A model that ties its head to its embedding, with a table that is not trained.
+// CHECK-LABEL: mf.model @layers
+mf.model @layers attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64, pad_token_id = 0 : i64, family = "llama"} {
+  // CHECK: mf.param @embedding : tensor<16x4xf32> init <normal, value = 2.000000e-02>
+  mf.param @embedding : tensor<16x4xf32> init <normal, value = 0.02>
+  // CHECK: mf.param @head : tensor<16x4xf32> init <normal, value = 2.000000e-02> tied to @embedding
+  mf.param @head : tensor<16x4xf32> init <normal, value = 0.02> tied to @embedding
+  // CHECK: mf.param @cos : tensor<8x4xf32> init <rotary_cos, value = 1.000000e+04, scale = 5.000000e-01> {frozen}
+  mf.param @cos : tensor<8x4xf32> init <rotary_cos, value = 10000.0, scale = 0.5> {frozen}
+  // CHECK: mf.param @gamma : tensor<4xbf16> init <ones>
+  mf.param @gamma : tensor<4xbf16> init <ones>
+  // CHECK: mf.cell_tree @tree ["attention.reshape", "feed_forward.cast"]
+  mf.cell_tree @tree ["attention.reshape", "feed_forward.cast"]
+
+  // CHECK: mf.layer @tok_embeddings embedding(%{{.*}}: tensor<1x8xi32>) -> tensor<1x8x4xf32> {
+  mf.layer @tok_embeddings embedding (%tokens: tensor<1x8xi32>) -> tensor<1x8x4xf32> {
+    // CHECK: mf.get_param @embedding : tensor<16x4xf32>
+    %table = mf.get_param @embedding : tensor<16x4xf32>
+    %x = mf.embedding %table, %tokens : (tensor<16x4xf32>, tensor<1x8xi32>) -> tensor<1x8x4xf32>
+    // CHECK: mf.return %{{.*}} : tensor<1x8x4xf32>
+    mf.return %x : tensor<1x8x4xf32>
+  }
+  // CHECK: mf.layer @layers.0 body(%{{.*}}: tensor<1x8x4xf32>) -> tensor<1x8x4xf32> attributes {cell_tree = @tree, placement = #mf.placement<stage = 1, chunk = 0>} {
+  mf.layer @layers.0 body (%x: tensor<1x8x4xf32>) -> tensor<1x8x4xf32>
+      attributes {cell_tree = @tree, placement = #mf.placement<stage = 1, chunk = 0>} {
+    mf.return %x : tensor<1x8x4xf32>
+  }
+  // CHECK: mf.layer @head_layer head(%{{.*}}: tensor<1x8x4xf32>, %{{.*}}: tensor<8xi32>) -> tensor<f32> {
+  mf.layer @head_layer head (%x: tensor<1x8x4xf32>, %labels: tensor<8xi32>) -> tensor<f32> {
+    %weight = mf.get_param @head : tensor<16x4xf32>
+    %logits = mf.matmul %x, %weight {transpose_b = true} : (tensor<1x8x4xf32>, tensor<16x4xf32>) -> tensor<1x8x16xf32>
+    %rows = mf.reshape %logits : (tensor<1x8x16xf32>) -> tensor<8x16xf32>
+    %loss, %l, %c = mf.cross_entropy %rows, %labels : (tensor<8x16xf32>, tensor<8xi32>) -> (tensor<f32>, tensor<8xf32>, tensor<f32>)
+    mf.return %loss : tensor<f32>
+  }
+}
+
+// A joint graph, and the two functions it splits into.
+// CHECK-LABEL: mf.model @chunks
+mf.model @chunks attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @gamma : tensor<4xf32> init <ones>
+  // CHECK: mf.chunk @joint(%{{.*}}: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<4xf32>) attributes {gradients = [@gamma], input_indices = [], inputs = [], placement = #mf.placement<stage = 1, chunk = 0>} {
+  mf.chunk @joint (%x: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<4xf32>)
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs = [], input_indices = [], gradients = [@gamma]} {
+    %gamma = mf.get_param @gamma : tensor<4xf32>
+    %y, %rstd = mf.rms_norm %x, %gamma {epsilon = 1.0e-5 : f64} : (tensor<8x4xf32>, tensor<4xf32>) -> (tensor<8x4xf32>, tensor<8xf32>)
+    // CHECK: mf.cut %{{.*}} : tensor<8x4xf32>
+    %dy = mf.cut %y : tensor<8x4xf32>
+    %dx, %dgamma = mf.rms_norm_grad %dy, %x, %rstd, %gamma : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8xf32>, tensor<4xf32>) -> (tensor<8x4xf32>, tensor<4xf32>)
+    mf.return %dx, %dgamma : tensor<8x4xf32>, tensor<4xf32>
+  }
+  // CHECK: mf.forward @joint.forward(%{{.*}}: tensor<8xi32>) -> (tensor<8x4xf32>, tensor<8xf32>) attributes {input_indices = [0], inputs = [#mf<input_kind tokens>]
+  mf.forward @joint.forward (%tokens: tensor<8xi32>) -> (tensor<8x4xf32>, tensor<8xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
+    %x = mf.get_param @gamma : tensor<4xf32>
+    %table = mf.reshape %x : (tensor<4xf32>) -> tensor<1x4xf32>
+    %y = mf.embedding %table, %tokens : (tensor<1x4xf32>, tensor<8xi32>) -> tensor<8x4xf32>
+    %kept = mf.reduce_sum %y {axes = array<i64: 1>} : (tensor<8x4xf32>) -> tensor<8xf32>
+    mf.return %y, %kept : tensor<8x4xf32>, tensor<8xf32>
+  }
+  // CHECK: mf.backward @joint.backward(%{{.*}}: tensor<8x4xf32>, %{{.*}}: tensor<8xi32>, %{{.*}}: tensor<8xf32>) -> tensor<4xf32> attributes {forward_arguments = [0], gradients = [@gamma]
+  mf.backward @joint.backward (%dy: tensor<8x4xf32>, %tokens: tensor<8xi32>, %kept: tensor<8xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0], gradients = [@gamma]} {
+    %dgamma = mf.reduce_sum %dy {axes = array<i64: 0>} : (tensor<8x4xf32>) -> tensor<4xf32>
+    mf.return %dgamma : tensor<4xf32>
+  }
+}

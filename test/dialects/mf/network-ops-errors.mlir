@@ -1,0 +1,143 @@
+// RUN: mf-opt -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
+
+%a = "test.value"() : () -> tensor<8x16xf32>
+%b = "test.value"() : () -> tensor<16x8xbf16>
+// expected-error @below {{expected matrices of one element type, but got 'tensor<8x16xf32>' and 'tensor<16x8xbf16>'}}
+%c = mf.matmul %a, %b : (tensor<8x16xf32>, tensor<16x8xbf16>) -> tensor<8x8xf32>
+
+// -----
+
+// A vector is no matrix.
+%a = "test.value"() : () -> tensor<8x16xf32>
+%b = "test.value"() : () -> tensor<16xf32>
+// expected-error @below {{expected matrices of one element type, but got 'tensor<8x16xf32>' and 'tensor<16xf32>'}}
+%c = mf.matmul %a, %b : (tensor<8x16xf32>, tensor<16xf32>) -> tensor<8xf32>
+
+// -----
+
+%a = "test.value"() : () -> tensor<8x16xf32>
+%b = "test.value"() : () -> tensor<8x16xf32>
+// expected-error @below {{sums over 16 elements on the left, but 8 on the right}}
+%c = mf.matmul %a, %b : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+
+// -----
+
+%a = "test.value"() : () -> tensor<8x16xf32>
+%b = "test.value"() : () -> tensor<8x16xf32>
+// expected-error @below {{expected a result of type 'tensor<8x8xf32>', but got 'tensor<8x16xf32>'}}
+%c = mf.matmul %a, %b {transpose_b = true} : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+
+// -----
+
+%a = "test.value"() : () -> tensor<2x8x16xf32>
+%b = "test.value"() : () -> tensor<3x16x8xf32>
+// expected-error @below {{expected equal leading dimensions, but got 'tensor<2x8x16xf32>' and 'tensor<3x16x8xf32>'}}
+%c = mf.matmul %a, %b : (tensor<2x8x16xf32>, tensor<3x16x8xf32>) -> tensor<2x8x8xf32>
+
+// -----
+
+// What a shared weight multiplies is stored as it is.
+%a = "test.value"() : () -> tensor<2x16x8xf32>
+%b = "test.value"() : () -> tensor<16x8xf32>
+// expected-error @below {{expected no transpose_a with a shared right operand}}
+%c = mf.matmul %a, %b {transpose_a = true} : (tensor<2x16x8xf32>, tensor<16x8xf32>) -> tensor<2x8x8xf32>
+
+// -----
+
+%a = "test.value"() : () -> tensor<2x8x16xf32>
+%b = "test.value"() : () -> tensor<2x16x8xf32>
+// expected-error @below {{expected transpose_a with contract_batch}}
+%c = mf.matmul %a, %b {contract_batch = true} : (tensor<2x8x16xf32>, tensor<2x16x8xf32>) -> tensor<8x8xf32>
+
+// -----
+
+// The element type of the result is that of the operands.
+%a = "test.value"() : () -> tensor<8x16xbf16>
+%b = "test.value"() : () -> tensor<16x8xbf16>
+// expected-error @below {{expected a result of type 'tensor<8x8xbf16>', but got 'tensor<8x8xf32>'}}
+%c = mf.matmul %a, %b : (tensor<8x16xbf16>, tensor<16x8xbf16>) -> tensor<8x8xf32>
+
+// -----
+
+%x = "test.value"() : () -> tensor<2x16xf32>
+%gamma = "test.value"() : () -> tensor<8xf32>
+// expected-error @below {{expected gamma to be the last dimension of the input, but got 'tensor<8xf32>' for 'tensor<2x16xf32>'}}
+%y, %rstd = mf.rms_norm %x, %gamma {epsilon = 1.0e-5 : f64} : (tensor<2x16xf32>, tensor<8xf32>) -> (tensor<2x16xf32>, tensor<2xf32>)
+
+// -----
+
+// The reciprocal root is fp32 whatever the input is.
+%x = "test.value"() : () -> tensor<2x16xbf16>
+%gamma = "test.value"() : () -> tensor<16xbf16>
+// expected-error @below {{expected rstd of type 'tensor<2xf32>', but got 'tensor<2xbf16>'}}
+%y, %rstd = mf.rms_norm %x, %gamma {epsilon = 1.0e-5 : f64} : (tensor<2x16xbf16>, tensor<16xbf16>) -> (tensor<2x16xbf16>, tensor<2xbf16>)
+
+// -----
+
+%q = "test.value"() : () -> tensor<4x8x16xf32>
+// expected-error @below {{expected [batch, heads, sequence, head dimension] operands, but got 'tensor<4x8x16xf32>'}}
+%max, %sum, %y = mf.flash_attention %q, %q, %q {scale = 1.0 : f64} : (tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8x16xf32>)
+
+// -----
+
+// Query heads are shared out evenly.
+%q = "test.value"() : () -> tensor<1x4x8x16xf32>
+%k = "test.value"() : () -> tensor<1x3x8x16xf32>
+// expected-error @below {{expected the number of query heads to be a multiple of that of key heads, but got 4 and 3}}
+%max, %sum, %y = mf.flash_attention %q, %k, %k {scale = 1.0 : f64} : (tensor<1x4x8x16xf32>, tensor<1x3x8x16xf32>, tensor<1x3x8x16xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8x16xf32>)
+
+// -----
+
+// No key heads at all are no multiple of anything.
+%q = "test.value"() : () -> tensor<1x4x8x16xf32>
+%k = "test.value"() : () -> tensor<1x0x8x16xf32>
+// expected-error @below {{expected the number of query heads to be a multiple of that of key heads, but got 4 and 0}}
+%max, %sum, %y = mf.flash_attention %q, %k, %k {scale = 1.0 : f64} : (tensor<1x4x8x16xf32>, tensor<1x0x8x16xf32>, tensor<1x0x8x16xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8x16xf32>)
+
+// -----
+
+%q = "test.value"() : () -> tensor<1x4x8x16xf32>
+%k = "test.value"() : () -> tensor<1x4x8x32xf32>
+// expected-error @below {{expected operands that agree in batch, key sequence and head dimension}}
+%max, %sum, %y = mf.flash_attention %q, %k, %k {scale = 1.0 : f64} : (tensor<1x4x8x16xf32>, tensor<1x4x8x32xf32>, tensor<1x4x8x32xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8x32xf32>)
+
+// -----
+
+%q = "test.value"() : () -> tensor<1x4x8x16xbf16>
+// expected-error @below {{expected softmax_max and softmax_sum of type 'tensor<1x4x8xf32>'}}
+%max, %sum, %y = mf.flash_attention %q, %q, %q {scale = 1.0 : f64} : (tensor<1x4x8x16xbf16>, tensor<1x4x8x16xbf16>, tensor<1x4x8x16xbf16>) -> (tensor<1x4x8xbf16>, tensor<1x4x8xbf16>, tensor<1x4x8x16xbf16>)
+
+// -----
+
+%q = "test.value"() : () -> tensor<1x4x8x16xf32>
+%v = "test.value"() : () -> tensor<1x4x8x32xf32>
+// expected-error @below {{expected a result of type 'tensor<1x4x8x32xf32>', but got 'tensor<1x4x8x16xf32>'}}
+%max, %sum, %y = mf.flash_attention %q, %q, %v {scale = 1.0 : f64} : (tensor<1x4x8x16xf32>, tensor<1x4x8x16xf32>, tensor<1x4x8x32xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8x16xf32>)
+
+// -----
+
+%table = "test.value"() : () -> tensor<100xf32>
+%tokens = "test.value"() : () -> tensor<8xi32>
+// expected-error @below {{expected a table of rank 2, but got 'tensor<100xf32>'}}
+%y = mf.embedding %table, %tokens : (tensor<100xf32>, tensor<8xi32>) -> tensor<8xf32>
+
+// -----
+
+%table = "test.value"() : () -> tensor<100x16xf32>
+%tokens = "test.value"() : () -> tensor<8xi32>
+// expected-error @below {{expected a result of type 'tensor<8x16xf32>', but got 'tensor<8x32xf32>'}}
+%y = mf.embedding %table, %tokens : (tensor<100x16xf32>, tensor<8xi32>) -> tensor<8x32xf32>
+
+// -----
+
+%logits = "test.value"() : () -> tensor<8x100xf32>
+%labels = "test.value"() : () -> tensor<9xi32>
+// expected-error @below {{expected [rows, classes] logits and [rows] labels, but got 'tensor<8x100xf32>' and 'tensor<9xi32>'}}
+%loss, %l, %c = mf.cross_entropy %logits, %labels : (tensor<8x100xf32>, tensor<9xi32>) -> (tensor<f32>, tensor<8xf32>, tensor<f32>)
+
+// -----
+
+%logits = "test.value"() : () -> tensor<8x100xbf16>
+%labels = "test.value"() : () -> tensor<8xi32>
+// expected-error @below {{expected scalar loss and count and 'tensor<8xf32>' logsumexp, in fp32}}
+%loss, %l, %c = mf.cross_entropy %logits, %labels : (tensor<8x100xbf16>, tensor<8xi32>) -> (tensor<bf16>, tensor<8xf32>, tensor<f32>)

@@ -1,0 +1,48 @@
+// RUN: mf-opt -allow-unregistered-dialect %s | mf-opt -allow-unregistered-dialect | FileCheck %s
+// RUN: mf-opt -allow-unregistered-dialect -mlir-print-op-generic %s | mf-opt -allow-unregistered-dialect | FileCheck %s
+
+%x = "test.value"() : () -> tensor<2x8x16xf32>
+%weight = "test.value"() : () -> tensor<32x16xf32>
+%gamma = "test.value"() : () -> tensor<16xf32>
+
+// A weight is shared by all leading dimensions; defaults are not printed.
+// CHECK: mf.matmul %{{.*}}, %{{.*}} {transpose_b = true} : (tensor<2x8x16xf32>, tensor<32x16xf32>) -> tensor<2x8x32xf32>
+%product = mf.matmul %x, %weight {transpose_b = true} : (tensor<2x8x16xf32>, tensor<32x16xf32>) -> tensor<2x8x32xf32>
+// Equal leading dimensions are a batch of products.
+// CHECK: mf.matmul %{{.*}}, %{{.*}} {transpose_a = true} : (tensor<2x8x16xf32>, tensor<2x8x32xf32>) -> tensor<2x16x32xf32>
+%batched = mf.matmul %x, %product {transpose_a = true} : (tensor<2x8x16xf32>, tensor<2x8x32xf32>) -> tensor<2x16x32xf32>
+// The gradient of a shared weight sums over the leading dimensions.
+// CHECK: mf.matmul %{{.*}}, %{{.*}} {contract_batch = true, transpose_a = true} : (tensor<2x8x32xf32>, tensor<2x8x16xf32>) -> tensor<32x16xf32>
+%weight_gradient = mf.matmul %product, %x {transpose_a = true, contract_batch = true} : (tensor<2x8x32xf32>, tensor<2x8x16xf32>) -> tensor<32x16xf32>
+
+// CHECK: mf.rms_norm %{{.*}}, %{{.*}} {epsilon = 1.000000e-05 : f64} : (tensor<2x8x16xf32>, tensor<16xf32>) -> (tensor<2x8x16xf32>, tensor<2x8xf32>)
+%norm, %rstd = mf.rms_norm %x, %gamma {epsilon = 1.0e-5 : f64} : (tensor<2x8x16xf32>, tensor<16xf32>) -> (tensor<2x8x16xf32>, tensor<2x8xf32>)
+// CHECK: mf.rms_norm_grad
+%dx, %dgamma = mf.rms_norm_grad %norm, %x, %rstd, %gamma : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8xf32>, tensor<16xf32>) -> (tensor<2x8x16xf32>, tensor<16xf32>)
+// CHECK: mf.softmax
+%softmax = mf.softmax %x : (tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
+// CHECK: mf.softmax_grad
+%dsoftmax = mf.softmax_grad %x, %softmax : (tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
+
+// Grouped queries: four heads share two of key and value; the row statistics are fp32 for any element type.
+%query = "test.value"() : () -> tensor<2x4x8x16xbf16>
+%key = "test.value"() : () -> tensor<2x2x8x16xbf16>
+// CHECK: mf.flash_attention %{{.*}} {scale = 2.500000e-01 : f64} : (tensor<2x4x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x2x8x16xbf16>) -> (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8x16xbf16>)
+%max, %sum, %attention = mf.flash_attention %query, %key, %key {scale = 0.25 : f64} : (tensor<2x4x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x2x8x16xbf16>) -> (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8x16xbf16>)
+// CHECK: mf.flash_attention_grad %{{.*}} {causal = false, scale = 2.500000e-01 : f64}
+%dq, %dk, %dv = mf.flash_attention_grad %query, %key, %key, %max, %sum, %attention, %attention {scale = 0.25 : f64, causal = false} : (tensor<2x4x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8x16xbf16>, tensor<2x4x8x16xbf16>) -> (tensor<2x4x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x2x8x16xbf16>)
+
+%table = "test.value"() : () -> tensor<100x16xf32>
+%tokens = "test.value"() : () -> tensor<2x8xi32>
+// CHECK: mf.embedding %{{.*}} : (tensor<100x16xf32>, tensor<2x8xi32>) -> tensor<2x8x16xf32>
+%embedding = mf.embedding %table, %tokens : (tensor<100x16xf32>, tensor<2x8xi32>) -> tensor<2x8x16xf32>
+// CHECK: mf.embedding_grad
+%dtable = mf.embedding_grad %embedding, %tokens : (tensor<2x8x16xf32>, tensor<2x8xi32>) -> tensor<100x16xf32>
+
+// Logits may be of any float type; the loss is fp32.
+%logits = "test.value"() : () -> tensor<16x100xbf16>
+%labels = "test.value"() : () -> tensor<16xi32>
+// CHECK: mf.cross_entropy %{{.*}} : (tensor<16x100xbf16>, tensor<16xi32>) -> (tensor<f32>, tensor<16xf32>, tensor<f32>)
+%loss, %logsumexp, %count = mf.cross_entropy %logits, %labels : (tensor<16x100xbf16>, tensor<16xi32>) -> (tensor<f32>, tensor<16xf32>, tensor<f32>)
+// CHECK: mf.cross_entropy_grad %{{.*}} {ignore_index = 0 : i64}
+%dlogits = mf.cross_entropy_grad %loss, %logits, %labels, %logsumexp, %count {ignore_index = 0 : i64} : (tensor<f32>, tensor<16x100xbf16>, tensor<16xi32>, tensor<16xf32>, tensor<f32>) -> tensor<16x100xbf16>
