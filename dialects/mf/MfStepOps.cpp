@@ -16,6 +16,17 @@ static OpT lookupFunction(Operation *user, SymbolTableCollection &symbols,
   return function;
 }
 
+//===----------------------------------------------------------------------===//
+// Tasks
+//===----------------------------------------------------------------------===//
+
+LogicalResult LoadOp::verify() {
+  if (getInput() != InputKind::Tokens && getInput() != InputKind::Labels)
+    return emitOpError("expected tokens or labels, but got ")
+           << stringifyInputKind(getInput());
+  return success();
+}
+
 LogicalResult RunForwardOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto forward = lookupFunction<ForwardOp>(*this, symbols, getForwardAttr());
   if (!forward)
@@ -28,6 +39,10 @@ LogicalResult RunForwardOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("has output ")
            << getOutput().getType() << ", but '" << getForward() << "' returns "
            << forward.getResultTypes().front();
+  FlatSymbolRefAttr frame = cast<FrameType>(getFrame().getType()).getChunk();
+  if (frame != getForwardAttr())
+    return emitOpError("has a frame of '")
+           << frame.getValue() << "', but runs '" << getForward() << "'";
   return success();
 }
 
@@ -48,6 +63,11 @@ LogicalResult RunBackwardOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (hasInputGradient != static_cast<bool>(getInputGradient()))
     return emitOpError("expected ")
            << (hasInputGradient ? "an" : "no") << " input gradient";
+  if (hasInputGradient &&
+      getInputGradient().getType() != backward.getResultTypes().front())
+    return emitOpError("has input gradient ")
+           << getInputGradient().getType() << ", but '" << getBackward()
+           << "' returns " << backward.getResultTypes().front();
   return success();
 }
 
@@ -57,8 +77,50 @@ LogicalResult RunUpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 //===----------------------------------------------------------------------===//
-// Operators on state
+// Updates and their operators on state
 //===----------------------------------------------------------------------===//
+
+LogicalResult UpdateOp::verify() {
+  auto scalar = RankedTensorType::get({}, Float32Type::get(getContext()));
+  ArrayRef<Type> arguments = getArgumentTypes();
+  if (arguments != ArrayRef<Type>{scalar, scalar})
+    return emitOpError("expected two fp32 scalars, the learning rate and the "
+                       "step number, but takes (")
+           << arguments << ")";
+  return success();
+}
+
+static LogicalResult verifyParameter(Operation *op,
+                                     SymbolTableCollection &symbols,
+                                     FlatSymbolRefAttr name) {
+  if (symbols.lookupNearestSymbolFrom<ParamOp>(op, name))
+    return success();
+  return op->emitOpError("expected a parameter, but got '")
+         << name.getValue() << "'";
+}
+
+static LogicalResult verifyParameters(Operation *op,
+                                      SymbolTableCollection &symbols,
+                                      ArrayAttr names) {
+  for (auto name : names.getAsRange<FlatSymbolRefAttr>())
+    if (failed(verifyParameter(op, symbols, name)))
+      return failure();
+  return success();
+}
+
+LogicalResult ReduceTiedOp::verify() {
+  if (getStages().size() != 2)
+    return emitOpError("expected two stages, the owner's and the tied "
+                       "parameter's, but got ")
+           << getStages().size();
+  return success();
+}
+
+LogicalResult ReduceTiedOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (failed(verifyParameter(*this, symbols, getOwnerAttr())))
+    return failure();
+  return verifyParameter(*this, symbols, getTiedAttr());
+}
 
 void ReduceTiedOp::emitLaunches(LaunchEmitter &emitter) {
   int64_t ownerStage = cast<IntegerAttr>(getStages()[0]).getInt();
@@ -75,6 +137,27 @@ void ReduceTiedOp::emitLaunches(LaunchEmitter &emitter) {
   emitter.allReduce(
       emitter.getState(State::Gradient, isOwner ? getOwner() : getTied()),
       {ownerStage, tiedStage}, ("tied." + getTied()).str());
+}
+
+LogicalResult GradientNormsOp::verify() {
+  auto type = cast<RankedTensorType>(getType());
+  if (type.getRank() != 1 || !type.getElementType().isF32())
+    return emitOpError("expected a vector in fp32, but got ") << type;
+  int64_t size = type.getDimSize(0);
+  if (getPositions().size() != getParameters().size() ||
+      llvm::any_of(getPositions().getAsRange<IntegerAttr>(),
+                   [&](IntegerAttr position) {
+                     return position.getInt() < 0 || position.getInt() >= size;
+                   }))
+    return emitOpError("expected one position below ")
+           << size << " for each of its " << getParameters().size()
+           << " parameters";
+  return success();
+}
+
+LogicalResult
+GradientNormsOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyParameters(*this, symbols, getParameters());
 }
 
 void GradientNormsOp::emitLaunches(LaunchEmitter &emitter) {
@@ -98,10 +181,19 @@ void AllReduceOp::emitLaunches(LaunchEmitter &emitter) {
                     "stages");
 }
 
+LogicalResult
+ScaleGradientsOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyParameters(*this, symbols, getParameters());
+}
+
 void ScaleGradientsOp::emitLaunches(LaunchEmitter &emitter) {
   for (auto parameter : getParameters().getAsRange<FlatSymbolRefAttr>())
     emitter.launch("aclnnForeachMulScalarV2", emitter.getBuffer(getFactor()),
                    emitter.getState(State::Gradient, parameter.getValue()));
+}
+
+LogicalResult AdamWOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyParameter(*this, symbols, getParamAttr());
 }
 
 void AdamWOp::emitLaunches(LaunchEmitter &emitter) {

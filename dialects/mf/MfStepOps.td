@@ -33,7 +33,8 @@ def Mf_LoadOp : Mf_TaskOp<"load"> {
   let summary = "the tokens or labels of one micro-batch, from the host";
   let arguments = (ins Mf_InputKindAttr:$input, I64Attr:$micro_batch);
   let results = (outs Mf_IndexTensor:$result);
-  let assemblyFormat = "$input `micro_batch` $micro_batch attr-dict `:` type($result)";
+  let assemblyFormat = "`` $input `micro_batch` $micro_batch attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Mf_RunForwardOp : Mf_TaskOp<"run_forward", [
@@ -120,6 +121,7 @@ def Mf_UpdateOp : Mf_FunctionOp<"update", (ins I64Attr:$stage),
   let description = [{
     Takes the learning rate and the step number, scalars in fp32.
   }];
+  let hasVerifier = 1;
 }
 
 // An operator on parameters, gradients and optimizer state.
@@ -127,7 +129,8 @@ class Mf_StateOp<string mnemonic, list<Trait> traits = []>
     : Mf_Op<mnemonic, !listconcat([HasParent<"UpdateOp">,
         DeclareOpInterfaceMethods<Mf_UpdateOpInterface>], traits)>;
 
-def Mf_ReduceTiedOp : Mf_StateOp<"reduce_tied"> {
+def Mf_ReduceTiedOp : Mf_StateOp<"reduce_tied", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the sum of the gradients of tied parameters";
   let description = [{
     Both parameters' gradients become the sum of both. `stages` are the two
@@ -136,9 +139,11 @@ def Mf_ReduceTiedOp : Mf_StateOp<"reduce_tied"> {
   let arguments = (ins FlatSymbolRefAttr:$owner, FlatSymbolRefAttr:$tied,
                        I64ArrayAttr:$stages);
   let assemblyFormat = "$owner `,` $tied `stages` $stages attr-dict";
+  let hasVerifier = 1;
 }
 
-def Mf_GradientNormsOp : Mf_StateOp<"gradient_norms"> {
+def Mf_GradientNormsOp : Mf_StateOp<"gradient_norms", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the norm of each gradient, at its place among all parameters";
   let description = [{
     Result element `positions[i]` is the norm of the gradient of
@@ -150,6 +155,7 @@ def Mf_GradientNormsOp : Mf_StateOp<"gradient_norms"> {
                        I64ArrayAttr:$positions);
   let results = (outs Mf_FloatTensor:$result);
   let assemblyFormat = "$parameters `at` $positions attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Mf_AllReduceOp : Mf_StateOp<"all_reduce", [
@@ -163,14 +169,16 @@ def Mf_AllReduceOp : Mf_StateOp<"all_reduce", [
   }]>];
 }
 
-def Mf_ScaleGradientsOp : Mf_StateOp<"scale_gradients"> {
+def Mf_ScaleGradientsOp : Mf_StateOp<"scale_gradients", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "multiplies gradients in place";
   let arguments = (ins Mf_FloatTensor:$factor,
                        FlatSymbolRefArrayAttr:$parameters);
   let assemblyFormat = "$parameters `by` $factor attr-dict `:` type($factor)";
 }
 
-def Mf_AdamWOp : Mf_StateOp<"adamw"> {
+def Mf_AdamWOp : Mf_StateOp<"adamw", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "one AdamW step of one parameter, in place";
   let description = [{
     m = beta1 m + (1-beta1) g, v = beta2 v + (1-beta2) g^2; without

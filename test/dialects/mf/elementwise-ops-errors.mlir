@@ -68,5 +68,6 @@
 // -----
 
 %x = "test.value"() : () -> tensor<4xf32>
+// expected-error @below {{expected ::mf::ir::RecomputeKind to be one of: full, select, preset, excluded}}
 // expected-error @below {{failed to parse Mf_RecomputeAttr parameter}}
 %z = mf.neg %x {recompute = #mf.recompute<always>} : (tensor<4xf32>) -> tensor<4xf32>

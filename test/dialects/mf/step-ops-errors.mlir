@@ -1,0 +1,217 @@
+// RUN: mf-opt -verify-diagnostics -split-input-file %s
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.schedule stage 0 {
+    %x = mf.receive from 1 channel "forward.1" micro_batch 0 : tensor<4xf32>
+    // expected-error @below {{expected an mf.forward, but got 'f'}}
+    %y, %frame = mf.run_forward @f micro_batch 0 (%x) : (tensor<4xf32>) -> (tensor<4xf32>, !mf.frame<@f>)
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.forward @f (%x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
+    mf.return %x : tensor<4xf32>
+  }
+  mf.schedule stage 0 {
+    %x = mf.receive from 1 channel "forward.1" micro_batch 0 : tensor<8xf32>
+    // expected-error @below {{passes ('tensor<8xf32>'), but 'f' takes ('tensor<4xf32>')}}
+    %y, %frame = mf.run_forward @f micro_batch 0 (%x) : (tensor<8xf32>) -> (tensor<4xf32>, !mf.frame<@f>)
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.forward @f (%x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
+    mf.return %x : tensor<4xf32>
+  }
+  mf.schedule stage 0 {
+    %x = mf.receive from 1 channel "forward.1" micro_batch 0 : tensor<4xf32>
+    // expected-error @below {{has output 'tensor<8xf32>', but 'f' returns 'tensor<4xf32>'}}
+    %y, %frame = mf.run_forward @f micro_batch 0 (%x) : (tensor<4xf32>) -> (tensor<8xf32>, !mf.frame<@f>)
+  }
+}
+
+// -----
+
+// A frame is that of the function that made it.
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.forward @f (%x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
+    mf.return %x : tensor<4xf32>
+  }
+  mf.schedule stage 0 {
+    %x = mf.receive from 1 channel "forward.1" micro_batch 0 : tensor<4xf32>
+    // expected-error @below {{has a frame of 'g', but runs 'f'}}
+    %y, %frame = mf.run_forward @f micro_batch 0 (%x) : (tensor<4xf32>) -> (tensor<4xf32>, !mf.frame<@g>)
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.forward @f (%x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
+    mf.return %x : tensor<4xf32>
+  }
+  mf.backward @b (%dy: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0], gradients = []} {
+    mf.return %dy : tensor<4xf32>
+  }
+  mf.schedule stage 0 {
+    %x = mf.receive from 1 channel "forward.1" micro_batch 0 : tensor<4xf32>
+    %y, %frame = mf.run_forward @f micro_batch 0 (%x) : (tensor<4xf32>) -> (tensor<4xf32>, !mf.frame<@f>)
+    // expected-error @below {{passes ('tensor<4xf32>'), but 'b' takes ('tensor<4xf32>', 'tensor<4xf32>') before its residuals}}
+    %dx = mf.run_backward @b micro_batch 0 frame %frame (%y) : (!mf.frame<@f>, tensor<4xf32>) -> tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.forward @f (%x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
+    mf.return %x : tensor<4xf32>
+  }
+  mf.backward @b (%dy: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = []} {
+    mf.return %dy : tensor<4xf32>
+  }
+  mf.schedule stage 0 {
+    %x = mf.receive from 1 channel "forward.1" micro_batch 0 : tensor<4xf32>
+    %y, %frame = mf.run_forward @f micro_batch 0 (%x) : (tensor<4xf32>) -> (tensor<4xf32>, !mf.frame<@f>)
+    // expected-error @below {{expected an input gradient}}
+    mf.run_backward @b micro_batch 0 frame %frame (%y) : (!mf.frame<@f>, tensor<4xf32>) -> ()
+  }
+}
+
+// -----
+
+// The gradient of the input is of the type that backward returns.
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.forward @f (%x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
+    mf.return %x : tensor<4xf32>
+  }
+  mf.backward @b (%dy: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = []} {
+    mf.return %dy : tensor<4xf32>
+  }
+  mf.schedule stage 0 {
+    %x = mf.receive from 1 channel "forward.1" micro_batch 0 : tensor<4xf32>
+    %y, %frame = mf.run_forward @f micro_batch 0 (%x) : (tensor<4xf32>) -> (tensor<4xf32>, !mf.frame<@f>)
+    // expected-error @below {{has input gradient 'tensor<8xf32>', but 'b' returns 'tensor<4xf32>'}}
+    %dx = mf.run_backward @b micro_batch 0 frame %frame (%y) : (!mf.frame<@f>, tensor<4xf32>) -> tensor<8xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.schedule stage 0 {
+    // expected-error @below {{expected an mf.update, but got 'update0'}}
+    mf.run_update @update0
+  }
+}
+
+// -----
+
+// Tasks stand in schedules.
+// expected-error @below {{expects parent op 'mf.schedule'}}
+%x = mf.load tokens micro_batch 0 : tensor<8xi32>
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.schedule stage 0 {
+    // expected-error @below {{expected tokens or labels, but got learning_rate}}
+    %x = mf.load learning_rate micro_batch 0 : tensor<8xi32>
+  }
+}
+
+// -----
+
+// An update takes the learning rate and the step number.
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected two fp32 scalars, the learning rate and the step number, but takes ('tensor<f32>')}}
+  mf.update @u (%lr: tensor<f32>) attributes {stage = 0 : i64} {
+    mf.return
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<4xf32> init <ones>
+  mf.update @u (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    // expected-error @below {{expected a parameter, but got 'v'}}
+    mf.adamw @v, %lr, %step, %lr {beta1 = 0.9 : f64, beta2 = 0.95 : f64, eps = 1.0e-8 : f64, weight_decay = 0.0 : f64, bias_correction = false} : tensor<f32>, tensor<f32>, tensor<f32>
+    mf.return
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<4xf32> init <ones>
+  mf.update @u (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    // expected-error @below {{expected a parameter, but got 'v'}}
+    mf.scale_gradients [@w, @v] by %lr : tensor<f32>
+    mf.return
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<4xf32> init <ones>
+  mf.update @u (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    // expected-error @below {{expected one position below 2 for each of its 1 parameters}}
+    %norms = mf.gradient_norms [@w] at [2] : tensor<2xf32>
+    mf.return
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<4xf32> init <ones>
+  mf.update @u (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    // expected-error @below {{expected one position below 2 for each of its 1 parameters}}
+    %norms = mf.gradient_norms [@w] at [0, 1] : tensor<2xf32>
+    mf.return
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<4xf32> init <ones>
+  mf.update @u (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    // expected-error @below {{expected a vector in fp32, but got 'tensor<1x1xf32>'}}
+    %norms = mf.gradient_norms [@w] at [0] : tensor<1x1xf32>
+    mf.return
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @a : tensor<4xf32> init <ones>
+  mf.param @b : tensor<4xf32> init <ones> tied to @a
+  mf.update @u (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    // expected-error @below {{expected two stages, the owner's and the tied parameter's, but got 1}}
+    mf.reduce_tied @a, @b stages [0]
+    mf.return
+  }
+}
+
+// -----
+
+// What works on gradients stands in an update.
+// expected-error @below {{expects parent op 'mf.update'}}
+mf.reduce_tied @a, @b stages [0, 1]

@@ -1,0 +1,85 @@
+// RUN: mf-opt %s | mf-opt | FileCheck %s
+// RUN: mf-opt -mlir-print-op-generic %s | mf-opt | FileCheck %s
+
+// The step of a stage in the middle of three: it receives and sends both ways.
+// CHECK-LABEL: mf.model @middle_stage
+mf.model @middle_stage attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @gamma : tensor<4xf32> init <ones>
+  mf.forward @f (%x: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8xf32>)
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs = [], input_indices = []} {
+    %gamma = mf.get_param @gamma : tensor<4xf32>
+    %y, %rstd = mf.rms_norm %x, %gamma {epsilon = 1.0e-5 : f64} : (tensor<8x4xf32>, tensor<4xf32>) -> (tensor<8x4xf32>, tensor<8xf32>)
+    mf.return %y, %rstd : tensor<8x4xf32>, tensor<8xf32>
+  }
+  mf.backward @b (%dy: tensor<8x4xf32>, %x: tensor<8x4xf32>, %rstd: tensor<8xf32>) -> (tensor<8x4xf32>, tensor<4xf32>)
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [0], gradients = [@gamma]} {
+    %gamma = mf.get_param @gamma : tensor<4xf32>
+    %dx, %dgamma = mf.rms_norm_grad %dy, %x, %rstd, %gamma : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8xf32>, tensor<4xf32>) -> (tensor<8x4xf32>, tensor<4xf32>)
+    mf.return %dx, %dgamma : tensor<8x4xf32>, tensor<4xf32>
+  }
+  mf.update @update1 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 1 : i64} {
+    mf.return
+  }
+  // CHECK: mf.schedule stage 1 {
+  mf.schedule stage 1 {
+    // CHECK: %[[X:.*]] = mf.receive from 0 channel "forward.0" micro_batch 0 : tensor<8x4xf32>
+    %x = mf.receive from 0 channel "forward.0" micro_batch 0 : tensor<8x4xf32>
+    // CHECK: %[[Y:.*]], %[[FRAME:.*]] = mf.run_forward @f micro_batch 0(%[[X]]) : (tensor<8x4xf32>) -> (tensor<8x4xf32>, !mf.frame<@f>)
+    %y, %frame = mf.run_forward @f micro_batch 0 (%x) : (tensor<8x4xf32>) -> (tensor<8x4xf32>, !mf.frame<@f>)
+    // CHECK: mf.send %[[Y]] to 2 channel "forward.1" micro_batch 0 : tensor<8x4xf32>
+    mf.send %y to 2 channel "forward.1" micro_batch 0 : tensor<8x4xf32>
+    %dy = mf.receive from 2 channel "backward.2" micro_batch 0 : tensor<8x4xf32>
+    // CHECK: %[[DX:.*]] = mf.run_backward @b micro_batch 0 frame %[[FRAME]](%{{.*}}, %[[X]]) : (!mf.frame<@f>, tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    %dx = mf.run_backward @b micro_batch 0 frame %frame (%dy, %x) : (!mf.frame<@f>, tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    mf.send %dx to 0 channel "backward.1" micro_batch 0 : tensor<8x4xf32>
+    // CHECK: mf.run_update @update1
+    mf.run_update @update1
+  }
+}
+
+// A stage of its own: it loads, and its output is a loss.
+// CHECK-LABEL: mf.model @only_stage
+mf.model @only_stage attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<16x4xf32> init <zeros>
+  mf.forward @f (%tokens: tensor<8xi32>) -> tensor<f32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
+    %w = mf.get_param @w : tensor<16x4xf32>
+    %x = mf.embedding %w, %tokens : (tensor<16x4xf32>, tensor<8xi32>) -> tensor<8x4xf32>
+    %sum = mf.reduce_sum %x {axes = array<i64: 0, 1>} : (tensor<8x4xf32>) -> tensor<f32>
+    mf.return %sum : tensor<f32>
+  }
+  mf.backward @b (%dy: tensor<f32>) attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = []} {
+    mf.return
+  }
+  // CHECK: mf.update @update0 (%{{.*}}: tensor<f32>, %{{.*}}: tensor<f32>) attributes {stage = 0 : i64} {
+  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    // CHECK: mf.reduce_tied @w, @w stages [0, 3]
+    mf.reduce_tied @w, @w stages [0, 3]
+    // CHECK: %[[NORMS:.*]] = mf.gradient_norms [@w] at [2] : tensor<3xf32>
+    %norms = mf.gradient_norms [@w] at [2] : tensor<3xf32>
+    // CHECK: %[[ALL:.*]] = mf.all_reduce %[[NORMS]] : tensor<3xf32>
+    %all = mf.all_reduce %norms : tensor<3xf32>
+    %norm = mf.reduce_sum %all {axes = array<i64: 0>} : (tensor<3xf32>) -> tensor<f32>
+    // CHECK: %[[OVERFLOW:.*]] = mf.non_finite %{{.*}} : tensor<f32> -> tensor<f32>
+    %overflow = mf.non_finite %norm : tensor<f32> -> tensor<f32>
+    // CHECK: mf.scale_gradients [@w] by %{{.*}} : tensor<f32>
+    mf.scale_gradients [@w] by %norm : tensor<f32>
+    // CHECK: mf.adamw @w, %{{.*}}, %{{.*}}, %[[OVERFLOW]] {beta1 = 9.000000e-01 : f64, beta2 = 0.94999999999999996 : f64, bias_correction = false, eps = 1.000000e-08 : f64, weight_decay = 0.000000e+00 : f64} : tensor<f32>, tensor<f32>, tensor<f32>
+    mf.adamw @w, %lr, %step, %overflow {beta1 = 0.9 : f64, beta2 = 0.95 : f64, eps = 1.0e-8 : f64, weight_decay = 0.0 : f64, bias_correction = false} : tensor<f32>, tensor<f32>, tensor<f32>
+    // CHECK: mf.report "global_norm", %{{.*}} : tensor<f32>
+    mf.report "global_norm", %norm : tensor<f32>
+    mf.return
+  }
+  mf.schedule stage 0 {
+    // CHECK: mf.load tokens micro_batch 1 : tensor<8xi32>
+    %tokens = mf.load tokens micro_batch 1 : tensor<8xi32>
+    %loss, %frame = mf.run_forward @f micro_batch 1 (%tokens) : (tensor<8xi32>) -> (tensor<f32>, !mf.frame<@f>)
+    // CHECK: mf.accumulate_loss %{{.*}} : tensor<f32>
+    mf.accumulate_loss %loss : tensor<f32>
+    // CHECK: mf.loss_gradient 5.000000e-01 : tensor<f32>
+    %dloss = mf.loss_gradient 0.5 : tensor<f32>
+    // Backward of the first stage has no gradient to send.
+    // CHECK: mf.run_backward @b micro_batch 1 frame %{{.*}}(%{{.*}}) : (!mf.frame<@f>, tensor<f32>) -> ()
+    mf.run_backward @b micro_batch 1 frame %frame (%dloss) : (!mf.frame<@f>, tensor<f32>) -> ()
+  }
+}
