@@ -78,5 +78,13 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected integer or float elements of static shape, "
                           "but got "
                        << tensor;
+  // More than any device has; sums of such sizes do not overflow.
+  constexpr int64_t maximum = int64_t(1) << 48;
+  int64_t bytes = llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+  if (!llvm::is_contained(tensor.getShape(), 0))
+    for (int64_t extent : tensor.getShape())
+      if (llvm::MulOverflow(bytes, extent, bytes) || bytes > maximum)
+        return emitError() << "a buffer of " << tensor
+                           << " is too large; expected at most 2^48 bytes";
   return success();
 }

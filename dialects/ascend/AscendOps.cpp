@@ -12,6 +12,9 @@ LogicalResult FrameLayoutOp::verify() {
     return emitOpError("expected one name and, once planned, one offset for "
                        "each of its ")
            << getTypes().size() << " slots";
+  for (Type type : getTypes().getAsValueRange<TypeAttr>())
+    if (!isa<BufferType>(type))
+      return emitOpError("expected buffers as slots, but got ") << type;
   return success();
 }
 
@@ -34,9 +37,12 @@ LogicalResult GlobalOp::verifySymbolUses(SymbolTableCollection &symbols) {
 LogicalResult ViewOp::verify() {
   auto source = cast<BufferType>(getSource().getType());
   auto result = cast<BufferType>(getType());
+  if (source.getSpace() != result.getSpace())
+    return emitOpError("expected a view in ")
+           << stringifySpace(source.getSpace()) << ", as its source, but got "
+           << stringifySpace(result.getSpace());
   int64_t begin = getByteOffset();
-  if (source.getSpace() != result.getSpace() || begin < 0 ||
-      begin > source.getBytes() ||
+  if (begin < 0 || begin > source.getBytes() ||
       result.getBytes() > source.getBytes() - begin)
     return emitOpError("takes ")
            << result.getBytes() << " bytes from byte " << begin << " of "

@@ -56,6 +56,20 @@ int64_t mf::ir::getElementwiseFlops(Operation *op) {
   return flops;
 }
 
+bool mf::ir::hasAddressableSize(Type type) {
+  constexpr int64_t maximum = int64_t(1) << 48;
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape() ||
+      !tensor.getElementType().isIntOrFloat())
+    return false;
+  if (llvm::is_contained(tensor.getShape(), 0))
+    return true;
+  int64_t bytes = llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+  return llvm::all_of(tensor.getShape(), [&](int64_t extent) {
+    return !llvm::MulOverflow(bytes, extent, bytes) && bytes <= maximum;
+  });
+}
+
 int64_t mf::ir::getTensorBytes(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return tensor.getNumElements() *

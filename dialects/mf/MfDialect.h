@@ -41,6 +41,10 @@ int64_t getElementwiseFlops(mlir::Operation *op);
 /// Bytes of a ranked tensor type of static shape, without padding.
 int64_t getTensorBytes(mlir::Type type);
 
+/// True if a ranked tensor type of static shape has at most 2^48 bytes: more
+/// than any device has, and few enough that sums of sizes do not overflow.
+bool hasAddressableSize(mlir::Type type);
+
 } // namespace mf::ir
 
 #include "dialects/mf/LaunchEmitter.h"

@@ -69,8 +69,10 @@ LogicalResult ModelOp::verifyRegions() {
 
 LogicalResult ParamOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
-  if (!type || !type.hasStaticShape() || !isa<FloatType>(type.getElementType()))
-    return emitOpError("expected a float tensor type of static shape, but got ")
+  if (!type || !type.hasStaticShape() ||
+      !isa<FloatType>(type.getElementType()) || !hasAddressableSize(type))
+    return emitOpError("expected a float tensor type of static shape and at "
+                       "most 2^48 bytes, but got ")
            << getType();
   return success();
 }

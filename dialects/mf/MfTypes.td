@@ -34,8 +34,14 @@ def Mf_FrameType : Mf_Type<"Frame", "frame"> {
   let assemblyFormat = "`<` $chunk `>`";
 }
 
-def Mf_FloatTensor : StaticShapeTensorOf<[F32, BF16, F16]>;
-def Mf_IndexTensor : StaticShapeTensorOf<[I32]>;
-def Mf_AnyTensor : StaticShapeTensorOf<[F32, BF16, F16, I32]>;
+// Sizes computed from such a tensor do not overflow.
+class Mf_Tensor<list<Type> elements>
+    : RankedTensorOf<elements, [HasStaticShapePred,
+          CPred<"::mf::ir::hasAddressableSize($_self)">],
+          "statically shaped tensor of at most 2^48 bytes">;
+
+def Mf_FloatTensor : Mf_Tensor<[F32, BF16, F16]>;
+def Mf_IndexTensor : Mf_Tensor<[I32]>;
+def Mf_AnyTensor : Mf_Tensor<[F32, BF16, F16, I32]>;
 
 #endif // MF_TYPES_TD

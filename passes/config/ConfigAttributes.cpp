@@ -5,6 +5,10 @@
 
 using namespace mf;
 using namespace mf::ir;
+using llvm::cast;
+using llvm::dyn_cast;
+using llvm::dyn_cast_or_null;
+using llvm::isa;
 using mlir::ArrayAttr;
 using mlir::Attribute;
 using mlir::BoolAttr;

@@ -26,10 +26,10 @@ private:
   struct Call {
     std::string routine;
     mlir::Location loc;
-    llvm::SmallVector<mlir::Operation *, 2> incoming, outgoing;
-    llvm::SmallVector<mlir::Value, 4> buffers;
-    mlir::Value frame;
-    mlir::IntegerAttr microBatch;
+    llvm::SmallVector<mlir::Operation *, 2> incoming = {}, outgoing = {};
+    llvm::SmallVector<mlir::Value, 4> buffers = {};
+    mlir::Value frame = {};
+    mlir::IntegerAttr microBatch = {};
   };
 
   mlir::LogicalResult collect();

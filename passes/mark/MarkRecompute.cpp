@@ -95,7 +95,7 @@ std::optional<LayerPlan> LayerPlanner::plan() {
   NameFamily names = model.getFamily().value_or("").starts_with("mcore")
                          ? NameFamily::Mcore
                          : NameFamily::Classic;
-  LayerPlanInput input{recompute, swap, *stages, names};
+  LayerPlanInput input{recompute, swap, *stages, names, {}};
   for (auto [index, tree] : llvm::enumerate(trees))
     input.layers.push_back({static_cast<int64_t>(index), &tree});
   LayerPlan plan = planLayers(input, diagnostics);

@@ -41,7 +41,7 @@
 
 // Integers are no numbers to compute with.
 %x = "test.value"() : () -> tensor<2x4xi32>
-// expected-error @below {{operand #0 must be statically shaped tensor of 32-bit float or bfloat16 type or 16-bit float values, but got 'tensor<2x4xi32>'}}
+// expected-error @below {{operand #0 must be statically shaped tensor of at most 2^48 bytes of 32-bit float or bfloat16 type or 16-bit float values, but got 'tensor<2x4xi32>'}}
 %z = mf.neg %x : (tensor<2x4xi32>) -> tensor<2x4xi32>
 
 // -----
@@ -71,3 +71,17 @@
 // expected-error @below {{expected ::mf::ir::RecomputeKind to be one of: full, select, preset, excluded}}
 // expected-error @below {{failed to parse Mf_RecomputeAttr parameter}}
 %z = mf.neg %x {recompute = #mf.recompute<always>} : (tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// Sizes that no memory has are refused before anything computes with them.
+%x = "test.value"() : () -> tensor<4611686018427387904x4xf32>
+// expected-error @below {{operand #0 must be statically shaped tensor of at most 2^48 bytes of 32-bit float or bfloat16 type or 16-bit float values}}
+%z = mf.neg %x : (tensor<4611686018427387904x4xf32>) -> tensor<4611686018427387904x4xf32>
+
+// -----
+
+// The product of these extents is 2^64, which is 0 in 64 bits.
+%x = "test.value"() : () -> tensor<4294967296x4294967296xf32>
+// expected-error @below {{operand #0 must be statically shaped tensor of at most 2^48 bytes}}
+%z = mf.neg %x : (tensor<4294967296x4294967296xf32>) -> tensor<4294967296x4294967296xf32>

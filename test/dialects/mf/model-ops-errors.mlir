@@ -13,14 +13,14 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64} {
 // -----
 
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // expected-error @below {{expected a float tensor type of static shape, but got 'tensor<4xi32>'}}
+  // expected-error @below {{expected a float tensor type of static shape and at most 2^48 bytes, but got 'tensor<4xi32>'}}
   mf.param @w : tensor<4xi32> init <ones>
 }
 
 // -----
 
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // expected-error @below {{expected a float tensor type of static shape, but got 'tensor<?xf32>'}}
+  // expected-error @below {{expected a float tensor type of static shape and at most 2^48 bytes, but got 'tensor<?xf32>'}}
   mf.param @w : tensor<?xf32> init <ones>
 }
 
@@ -256,4 +256,11 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
     %dx = mf.cut %x : tensor<4xf32>
     mf.return %dx : tensor<4xf32>
   }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected a float tensor type of static shape and at most 2^48 bytes}}
+  mf.param @w : tensor<281474976710657xf32> init <zeros>
 }
