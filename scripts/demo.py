@@ -20,7 +20,7 @@ VARIANTS = [
 
 
 def run(*command, **options):
-    print("$ " + " ".join(os.path.relpath(c) if os.sep in c else c for c in command))
+    print("$ " + " ".join(os.path.basename(part) for part in command))
     sys.stdout.flush()
     subprocess.run(command, check=True, **options)
 

@@ -199,6 +199,7 @@ llvm::Expected<StepOutput> Runner::State::readOutput() const {
   StepOutput output;
   output.loss = readReport("loss");
   output.globalNorm = readReport("global_norm");
+  output.overflow = readReport("overflow").value_or(0) != 0;
   return output;
 }
 

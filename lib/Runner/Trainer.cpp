@@ -252,7 +252,7 @@ void Trainer::printStep(int64_t step, const StepOutput &output, double seconds,
   line.stepMilliseconds = seconds * 1e3;
   line.learningRate = learningRate;
   line.globalNorm = output.globalNorm;
-  line.overflow = output.globalNorm && !std::isfinite(*output.globalNorm);
+  line.overflow = output.overflow;
   if (flopsPerStep > 0)
     line.teraflopsPerRank = flopsPerStep / seconds / 1e12 /
                             static_cast<double>(program.ranks.size());
@@ -307,8 +307,7 @@ llvm::Error Trainer::runStep(int64_t step) {
   measurement.seconds = seconds;
   measurement.learningRate = input.learningRate;
   measurement.globalNorm = output->globalNorm;
-  measurement.overflow =
-      output->globalNorm && !std::isfinite(*output->globalNorm);
+  measurement.overflow = output->overflow;
   report.steps.push_back(measurement);
   return llvm::Error::success();
 }

@@ -46,6 +46,8 @@ struct StepOutput {
   /// Mean over the micro-batches; none if the program reports no loss.
   std::optional<float> loss;
   std::optional<float> globalNorm;
+  /// A gradient was not finite, so the optimizer changed nothing.
+  bool overflow = false;
 };
 
 struct StreamUse {
