@@ -17,6 +17,13 @@ struct NameRegex::Compiled {
 static std::string findCost(llvm::StringRef text) {
   if (text.size() > 256)
     return "longer than 256 characters";
+  // It would not fit the number that the library reads it into.
+  size_t digits = 0;
+  for (char c : text) {
+    digits = llvm::isDigit(c) ? digits + 1 : 0;
+    if (digits > 9)
+      return "a number with more than 9 digits";
+  }
   uint64_t product = 1;
   for (size_t at = text.find('{'); at != llvm::StringRef::npos;
        at = text.find('{', at + 1)) {

@@ -284,6 +284,8 @@ TEST(LayerPlan, settings_that_cannot_work_are_errors) {
               "wildcard");
   expectError("recompute_config: {select_recompute: ['(a{1000}){1000}']}",
               "repeats too often");
+  expectError("recompute_config: {select_recompute: ['a(b)\\99999999999']}",
+              "a number with more than 9 digits");
   expectError("parallel_config: {seq_split_num: 2}\n"
               "recompute_config: {recompute: [0]}",
               "seq_split_num");
