@@ -20,10 +20,38 @@ HWY_INLINE int64_t countVisible(const ScoreBlock &block, int64_t row) {
                              block.columns);
 }
 
+/// The last vector of a row of scores: rows lie far enough apart that it can be
+/// read and written whole.
+struct PaddedVector {
+  int64_t count;
+
+  template <typename T> HWY_INLINE FloatVector get(const T *from) const {
+    return load(from);
+  }
+  template <typename T> HWY_INLINE void put(FloatVector value, T *to) const {
+    store(value, to);
+  }
+  HWY_INLINE FloatVector only(FloatVector value, float other) const {
+    return hn::IfThenElse(firstLanes(count), value, hn::Set(floats, other));
+  }
+};
+
+template <typename Step>
+HWY_INLINE void forEachPaddedVector(int64_t count, const Step &step) {
+  const int64_t lanes = getLanes();
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    step(i, WholeVector());
+  if (i < count)
+    step(i, PaddedVector{count - i});
+}
+
+/// Zeros behind the vectors that hold the first `count` elements.
 template <typename T>
-HWY_INLINE void clearFrom(T *row, int64_t begin, int64_t end) {
-  if (begin < end)
-    std::memset(static_cast<void *>(row + begin), 0, (end - begin) * sizeof(T));
+HWY_INLINE void clearBehind(T *row, int64_t count, int64_t columns) {
+  const int64_t lanes = getLanes();
+  for (int64_t i = (count + lanes - 1) / lanes * lanes; i < columns; i += lanes)
+    store(hn::Zero(floats), row + i);
 }
 
 HWY_INLINE float exponentialOf(float x) {
@@ -39,19 +67,20 @@ void softmaxOfType(const ScoreBlock &block, float *max, float *sum,
     T *probabilities = reinterpret_cast<T *>(scores);
     const int64_t visible = countVisible(block, row);
     auto largest = hn::Set(floats, max[row]);
-    forEachVector(visible, [&](int64_t i, auto part) HWY_ATTR {
+    forEachPaddedVector(visible, [&](int64_t i, auto part) HWY_ATTR {
       auto score = hn::Mul(part.get(scores + i), scale);
       largest = hn::Max(largest, part.only(score, max[row]));
     });
     const float newMax = maxOfLanes(largest);
     const auto shift = hn::Set(floats, newMax);
     auto added = hn::Zero(floats);
-    forEachVector(visible, [&](int64_t i, auto part) HWY_ATTR {
-      auto e = exponential(hn::MulSub(part.get(scores + i), scale, shift));
-      added = hn::Add(added, part.only(e, 0));
+    forEachPaddedVector(visible, [&](int64_t i, auto part) HWY_ATTR {
+      auto score = part.get(scores + i);
+      auto e = part.only(exponential(hn::MulSub(score, scale, shift)), 0);
+      added = hn::Add(added, e);
       part.put(e, probabilities + i);
     });
-    clearFrom(probabilities, visible, block.columns);
+    clearBehind(probabilities, visible, block.columns);
     if (newMax != max[row]) {
       const float correction = exponentialOf(max[row] - newMax);
       const auto factor = hn::Set(floats, correction);
@@ -79,15 +108,15 @@ void softmaxGradOfType(const ScoreBlock &block, float *gradients,
     const auto shift = hn::Set(floats, max[row]);
     const auto norm = hn::Set(floats, 1.0f / sum[row]);
     const auto mean = hn::Set(floats, delta[row]);
-    forEachVector(visible, [&](int64_t i, auto part) HWY_ATTR {
+    forEachPaddedVector(visible, [&](int64_t i, auto part) HWY_ATTR {
       auto e = exponential(hn::MulSub(part.get(scores + i), scale, shift));
-      auto p = hn::Mul(e, norm);
+      auto p = part.only(hn::Mul(e, norm), 0);
       auto slope = hn::Mul(hn::Sub(part.get(slopes + i), mean), scale);
       part.put(p, probabilities + i);
-      part.put(hn::Mul(p, slope), scoreGradients + i);
+      part.put(part.only(hn::Mul(p, slope), 0), scoreGradients + i);
     });
-    clearFrom(probabilities, visible, block.columns);
-    clearFrom(scoreGradients, visible, block.columns);
+    clearBehind(probabilities, visible, block.columns);
+    clearBehind(scoreGradients, visible, block.columns);
   }
 }
 

@@ -30,6 +30,8 @@ using FloatVector = hn::Vec<FloatTag>;
 using BitsTag = hn::RebindToUnsigned<FloatTag>;
 using HalfBitsTag = hn::Rebind<uint16_t, FloatTag>;
 
+using HalfBitsVector = hn::Vec<HalfBitsTag>;
+
 constexpr FloatTag floats;
 constexpr BitsTag floatBits;
 constexpr HalfBitsTag halfBits;
@@ -42,29 +44,41 @@ HWY_INLINE int64_t getLanes() {
 }
 
 //===----------------------------------------------------------------------===//
-// Loads: whole vectors
+// Conversions: half the bits to f32 and back, rounded to nearest even
 //===----------------------------------------------------------------------===//
 
-HWY_INLINE FloatVector load(const float *from) {
-  return hn::LoadU(floats, from);
-}
-
-HWY_INLINE FloatVector load(const BFloat16 *from) {
-  auto bits = hn::LoadU(halfBits, reinterpret_cast<const uint16_t *>(from));
+HWY_INLINE FloatVector widen(HalfBitsVector bits, BFloat16) {
   return hn::BitCast(floats, hn::ShiftLeft<16>(hn::PromoteTo(floatBits, bits)));
 }
 
-HWY_INLINE FloatVector load(const Float16 *from) {
+HWY_INLINE HalfBitsVector narrow(FloatVector value, BFloat16) {
+  auto bits = hn::BitCast(floatBits, value);
+  auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(floatBits, 1u));
+  auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(floatBits, 0x7fffu)));
+  auto quiet = hn::Or(bits, hn::Set(floatBits, 0x400000u));
+  auto isNaN = hn::RebindMask(floatBits, hn::IsNaN(value));
+  auto upper = hn::ShiftRight<16>(hn::IfThenElse(isNaN, quiet, rounded));
+  return hn::TruncateTo(halfBits, upper);
+}
+
 #if HWY_TARGET <= HWY_AVX2
+
+HWY_INLINE FloatVector widen(HalfBitsVector bits, Float16) {
   const hn::Rebind<hwy::float16_t, FloatTag> halves;
-  return hn::PromoteTo(
-      floats,
-      hn::LoadU(halves, reinterpret_cast<const hwy::float16_t *>(from)));
+  return hn::PromoteTo(floats, hn::BitCast(halves, bits));
+}
+
+HWY_INLINE HalfBitsVector narrow(FloatVector value, Float16) {
+  const hn::Rebind<hwy::float16_t, FloatTag> halves;
+  return hn::BitCast(halfBits, hn::DemoteTo(halves, value));
+}
+
 #else
+
+HWY_INLINE FloatVector widen(HalfBitsVector half, Float16) {
   // The exponent is moved into place and re-biased by a multiplication, which
   // also normalises subnormals; infinities and NaNs get their exponent back.
-  auto bits = hn::PromoteTo(
-      floatBits, hn::LoadU(halfBits, reinterpret_cast<const uint16_t *>(from)));
+  auto bits = hn::PromoteTo(floatBits, half);
   auto magnitude = hn::And(bits, hn::Set(floatBits, 0x7fffu));
   auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(floatBits, 0x8000u)));
   auto scaled = hn::Mul(hn::BitCast(floats, hn::ShiftLeft<13>(magnitude)),
@@ -74,34 +88,9 @@ HWY_INLINE FloatVector load(const Float16 *from) {
                          hn::Set(floatBits, 0x7f800000u));
   return hn::BitCast(
       floats, hn::Or(hn::Or(hn::BitCast(floatBits, scaled), special), sign));
-#endif
 }
 
-//===----------------------------------------------------------------------===//
-// Stores: whole vectors, rounded to nearest even
-//===----------------------------------------------------------------------===//
-
-HWY_INLINE void store(FloatVector value, float *to) {
-  hn::StoreU(value, floats, to);
-}
-
-HWY_INLINE void store(FloatVector value, BFloat16 *to) {
-  auto bits = hn::BitCast(floatBits, value);
-  auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(floatBits, 1u));
-  auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(floatBits, 0x7fffu)));
-  auto quiet = hn::Or(bits, hn::Set(floatBits, 0x400000u));
-  auto isNaN = hn::RebindMask(floatBits, hn::IsNaN(value));
-  auto upper = hn::ShiftRight<16>(hn::IfThenElse(isNaN, quiet, rounded));
-  hn::StoreU(hn::TruncateTo(halfBits, upper), halfBits,
-             reinterpret_cast<uint16_t *>(to));
-}
-
-HWY_INLINE void store(FloatVector value, Float16 *to) {
-#if HWY_TARGET <= HWY_AVX2
-  const hn::Rebind<hwy::float16_t, FloatTag> halves;
-  hn::StoreU(hn::DemoteTo(halves, value), halves,
-             reinterpret_cast<hwy::float16_t *>(to));
-#else
+HWY_INLINE HalfBitsVector narrow(FloatVector value, Float16) {
   auto bits = hn::BitCast(floatBits, value);
   auto sign = hn::And(bits, hn::Set(floatBits, 0x80000000u));
   auto magnitude = hn::Xor(bits, sign);
@@ -126,16 +115,69 @@ HWY_INLINE void store(FloatVector value, Float16 *to) {
   half = hn::IfThenElse(hn::Gt(magnitude, hn::Set(floatBits, 0x7f800000u)), nan,
                         half);
   half = hn::Or(half, hn::ShiftRight<16>(sign));
-  hn::StoreU(hn::TruncateTo(halfBits, half), halfBits,
-             reinterpret_cast<uint16_t *>(to));
+  return hn::TruncateTo(halfBits, half);
+}
+
 #endif
+
+//===----------------------------------------------------------------------===//
+// Whole vectors
+//===----------------------------------------------------------------------===//
+
+HWY_INLINE FloatVector load(const float *from) {
+  return hn::LoadU(floats, from);
+}
+
+template <typename Half> HWY_INLINE FloatVector load(const Half *from) {
+  return widen(hn::LoadU(halfBits, reinterpret_cast<const uint16_t *>(from)),
+               Half());
+}
+
+HWY_INLINE void store(FloatVector value, float *to) {
+  hn::StoreU(value, floats, to);
+}
+
+template <typename Half> HWY_INLINE void store(FloatVector value, Half *to) {
+  hn::StoreU(narrow(value, Half()), halfBits, reinterpret_cast<uint16_t *>(to));
 }
 
 //===----------------------------------------------------------------------===//
-// Tails: `count` elements, fewer than a vector
+// Tails: the first `count` lanes, zero in the others
 //===----------------------------------------------------------------------===//
 
-/// The first `count` lanes from memory, zero in the others.
+/// All ones in the first `count` lanes.
+HWY_INLINE auto firstLanes(int64_t count) {
+  return hn::FirstN(floats, static_cast<size_t>(count));
+}
+
+#if HWY_TARGET <= HWY_AVX3
+
+HWY_INLINE FloatVector loadTail(const float *from, int64_t count) {
+  return hn::MaskedLoad(firstLanes(count), floats, from);
+}
+
+template <typename Half>
+HWY_INLINE FloatVector loadTail(const Half *from, int64_t count) {
+  auto first = hn::FirstN(halfBits, static_cast<size_t>(count));
+  return widen(
+      hn::MaskedLoad(first, halfBits, reinterpret_cast<const uint16_t *>(from)),
+      Half());
+}
+
+HWY_INLINE void storeTail(FloatVector value, float *to, int64_t count) {
+  hn::BlendedStore(value, firstLanes(count), floats, to);
+}
+
+template <typename Half>
+HWY_INLINE void storeTail(FloatVector value, Half *to, int64_t count) {
+  auto first = hn::FirstN(halfBits, static_cast<size_t>(count));
+  hn::BlendedStore(narrow(value, Half()), first, halfBits,
+                   reinterpret_cast<uint16_t *>(to));
+}
+
+#else
+
+// Masked loads of these targets may read past the end.
 template <typename T>
 HWY_INLINE FloatVector loadTail(const T *from, int64_t count) {
   T lanes[maxLanes] = {};
@@ -150,17 +192,14 @@ HWY_INLINE void storeTail(FloatVector value, T *to, int64_t count) {
   std::memcpy(to, lanes, count * sizeof(T));
 }
 
+#endif
+
 /// The element in every lane.
 template <typename T> HWY_INLINE FloatVector broadcast(T element) {
   T lanes[maxLanes];
   for (T &lane : lanes)
     lane = element;
   return load(lanes);
-}
-
-/// All ones in the first `count` lanes.
-HWY_INLINE auto firstLanes(int64_t count) {
-  return hn::FirstN(floats, static_cast<size_t>(count));
 }
 
 //===----------------------------------------------------------------------===//
@@ -220,10 +259,28 @@ HWY_INLINE float maxOfLanes(FloatVector value) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// e^x to 1 ulp; 0 and infinity where it leaves the range; NaN for NaN.
+/// e^x to about 1 ulp; 0 and infinity where it leaves the range; NaN for NaN.
 HWY_INLINE FloatVector exponential(FloatVector x) {
+#if HWY_TARGET <= HWY_AVX3
+  // e^x = 2^n e^r with |r| <= log(2) / 2, and Cephes' polynomial for e^r. The
+  // operands of Min and Max are in the order in which x86 hands on a NaN.
+  auto bounded =
+      hn::Min(hn::Set(floats, 89.0f), hn::Max(hn::Set(floats, -105.0f), x));
+  auto n = hn::Round(hn::Mul(bounded, hn::Set(floats, 1.44269504f)));
+  auto r = hn::NegMulAdd(n, hn::Set(floats, 0.693359375f), bounded);
+  r = hn::NegMulAdd(n, hn::Set(floats, -2.12194440e-4f), r);
+  auto p = hn::MulAdd(r, hn::Set(floats, 1.9875691500e-4f),
+                      hn::Set(floats, 1.3981999507e-3f));
+  p = hn::MulAdd(p, r, hn::Set(floats, 8.3334519073e-3f));
+  p = hn::MulAdd(p, r, hn::Set(floats, 4.1665795894e-2f));
+  p = hn::MulAdd(p, r, hn::Set(floats, 1.6666665459e-1f));
+  p = hn::MulAdd(p, r, hn::Set(floats, 5.0000001201e-1f));
+  p = hn::Add(hn::MulAdd(p, hn::Mul(r, r), r), hn::Set(floats, 1.0f));
+  return FloatVector{_mm512_scalef_ps(p.raw, n.raw)};
+#else
   auto bounded = hn::Min(x, hn::Set(floats, 100.0f));
   return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(floats, bounded));
+#endif
 }
 
 /// 1 / (1 + e^-x)

@@ -1,0 +1,418 @@
+//===- kernels.cpp - Speed of the kernels at a model's shapes -------------===//
+//
+// Every kernel of a training step of a 134M Llama (12 layers, hidden 768, ffn
+// 2048, vocabulary 32000, batch 4, sequence 512, 12 heads), in fp32 and bf16:
+// the best of several runs, its GFLOP/s or GB/s, and for matrix products the
+// share of what oneDNN reaches in the same run when it is called directly for
+// the whole product with as many threads. The last line is the sum over a step.
+//
+// Usage: mf-benchmark-kernels [--threads=2] [--seconds=0.3] [--only=TEXT]
+//        [--processor-time]
+// --seconds is the time spent on each kernel, --only picks kernels by name.
+// --processor-time counts what this process used of the processors, divided by
+// the threads, instead of the time on the wall: for busy machines.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mf/Kernels/Kernel.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <random>
+#include <unordered_map>
+
+extern "C" void omp_set_num_threads(int);
+
+using namespace mf;
+
+namespace {
+
+struct Settings {
+  int threads = 2;
+  double seconds = 0.3;
+  std::string filter;
+  bool processorTime = false;
+
+  double getTime() const {
+    timespec now;
+    clock_gettime(processorTime ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC,
+                  &now);
+    double time = static_cast<double>(now.tv_sec) +
+                  1e-9 * static_cast<double>(now.tv_nsec);
+    return processorTime ? time / threads : time;
+  }
+
+  double timeOnce(llvm::function_ref<void()> work) const {
+    double begin = getTime();
+    work();
+    return getTime() - begin;
+  }
+};
+
+/// Memory for a tensor with small random values, the same in every run.
+class Memory {
+public:
+  explicit Memory(const TensorShape &shape)
+      : bytes(static_cast<size_t>(shape.getBytes())) {
+    std::mt19937 random(1);
+    std::uniform_real_distribution<float> real(-0.5f, 0.5f);
+    for (int64_t i = 0; i < shape.getNumElements(); ++i) {
+      float value = real(random);
+      uint32_t bits;
+      std::memcpy(&bits, &value, 4);
+      if (shape.type == DType::I32)
+        bits = random() % 32000;
+      if (shape.type == DType::BF16)
+        bits >>= 16;
+      int64_t size = getBytes(shape.type);
+      std::memcpy(bytes.data() + i * size, &bits, static_cast<size_t>(size));
+    }
+  }
+
+  void *data() { return bytes.data(); }
+
+private:
+  std::vector<char> bytes;
+};
+
+/// oneDNN with its own threads on the same matrices: the ceiling.
+class Ceiling {
+public:
+  Ceiling(const KernelSpec &spec, int threads)
+      : threads(threads), engine(dnnl::engine::kind::cpu, 0), stream(engine) {
+    omp_set_num_threads(threads);
+    auto flag = [&](const char *name) {
+      auto found = spec.attributes.find(name);
+      return found != spec.attributes.end() && std::get<bool>(found->second);
+    };
+    bool transposeA = flag("transpose_a"), transposeB = flag("transpose_b");
+    auto type = spec.inputs[0].type == DType::F32
+                    ? dnnl::memory::data_type::f32
+                    : dnnl::memory::data_type::bf16;
+    auto matrix = [&](const TensorShape &shape, bool transpose) {
+      int64_t rows = shape.dims[0], columns = shape.dims[1];
+      return transpose
+                 ? dnnl::memory::desc({columns, rows}, type, {1, columns})
+                 : dnnl::memory::desc({rows, columns}, type, {columns, 1});
+    };
+    descriptions[0] = matrix(spec.inputs[0], transposeA);
+    descriptions[1] = matrix(spec.inputs[1], transposeB);
+    descriptions[2] = matrix(spec.outputs[0], false);
+    product = dnnl::matmul(dnnl::matmul::primitive_desc(
+        dnnl::matmul::desc(descriptions[0], descriptions[1], descriptions[2]),
+        engine));
+    omp_set_num_threads(1);
+  }
+
+  void run(void *a, void *b, void *c) {
+    omp_set_num_threads(threads);
+    product.execute(stream, {{DNNL_ARG_SRC, {descriptions[0], engine, a}},
+                             {DNNL_ARG_WEIGHTS, {descriptions[1], engine, b}},
+                             {DNNL_ARG_DST, {descriptions[2], engine, c}}});
+    stream.wait();
+    omp_set_num_threads(1);
+  }
+
+private:
+  int threads;
+  dnnl::engine engine;
+  dnnl::stream stream;
+  dnnl::memory::desc descriptions[3];
+  dnnl::matmul product;
+};
+
+class Benchmark {
+public:
+  explicit Benchmark(const Settings &settings)
+      : settings(settings), pool(settings.threads) {}
+
+  /// `calls` in a step; `flops` 0 if bandwidth is what counts.
+  void run(llvm::StringRef what, const KernelSpec &spec, int calls,
+           double flops = 0) {
+    std::string title = what.str();
+    if (title.find(settings.filter) == std::string::npos &&
+        spec.name.find(settings.filter) == std::string::npos)
+      return;
+    llvm::Expected<std::unique_ptr<Kernel>> kernel = makeKernel(spec);
+    if (!kernel) {
+      llvm::errs() << llvm::toString(kernel.takeError()) << "\n";
+      std::exit(1);
+    }
+    std::vector<Memory> inputs, outputs;
+    std::vector<void *> from, to;
+    double bytes = 0;
+    for (const TensorShape &shape : spec.inputs) {
+      inputs.emplace_back(shape);
+      bytes += static_cast<double>(shape.getBytes());
+    }
+    for (const TensorShape &shape : spec.outputs) {
+      outputs.emplace_back(shape);
+      bytes += static_cast<double>(shape.getBytes());
+    }
+    for (Memory &memory : inputs)
+      from.push_back(memory.data());
+    for (Memory &memory : outputs)
+      to.push_back(memory.data());
+    std::unique_ptr<Ceiling> ceiling;
+    if (spec.name == "aclnnMatmul")
+      ceiling = std::make_unique<Ceiling>(spec, settings.threads);
+
+    // In turns, so that a busy machine disturbs both alike.
+    double best = INFINITY, bestCeiling = INFINITY, spent = 0;
+    for (int round = 0; round < 3 || spent < settings.seconds; ++round) {
+      double seconds =
+          settings.timeOnce([&] { (*kernel)->run(from, to, pool); });
+      best = std::min(best, seconds);
+      spent += seconds;
+      if (ceiling)
+        bestCeiling = std::min(bestCeiling, settings.timeOnce([&] {
+          ceiling->run(from[0], from[1], to[0]);
+        }));
+    }
+    print(title, calls, best, flops, bytes, ceiling ? bestCeiling : 0);
+  }
+
+  void printTotal(llvm::StringRef title) {
+    llvm::outs() << llvm::formatv("{0}: {1:F3} s of kernels in a step\n\n",
+                                  title, total);
+    total = 0;
+  }
+
+private:
+  void print(llvm::StringRef title, int calls, double best, double flops,
+             double bytes, double bestCeiling) {
+    total += calls * best;
+    std::string rate =
+        flops > 0 ? llvm::formatv("{0:F0} GFLOP/s", flops / best / 1e9).str()
+                  : llvm::formatv("{0:F1} GB/s", bytes / best / 1e9).str();
+    std::string share;
+    if (bestCeiling > 0)
+      share = llvm::formatv("{0:F0} % of oneDNN's {1:F0}",
+                            100 * bestCeiling / best, flops / bestCeiling / 1e9)
+                  .str();
+    llvm::outs() << llvm::formatv("{0,-40} {1,9:F3} ms x {2,4} = {3,8:F1} ms"
+                                  "  {4,14}  {5}\n",
+                                  title, best * 1e3, calls, calls * best * 1e3,
+                                  rate, share);
+  }
+
+  Settings settings;
+  ThreadPool pool;
+  double total = 0;
+};
+
+constexpr int64_t layers = 12, batch = 4, sequence = 512, hidden = 768,
+                  ffn = 2048, vocabulary = 32000, heads = 12, dim = 64,
+                  rows = batch * sequence;
+
+/// The shapes of one type.
+class Step {
+public:
+  Step(Benchmark &benchmark, DType type) : benchmark(benchmark), type(type) {}
+
+  void run() {
+    llvm::outs() << getName(type) << "\n";
+    runMatmuls();
+    runAttention();
+    runLayerVectors();
+    runHead();
+    runUpdate();
+    benchmark.printTotal(getName(type));
+  }
+
+private:
+  TensorShape shape(std::initializer_list<int64_t> dims) const {
+    return {type, dims};
+  }
+  static TensorShape wide(std::initializer_list<int64_t> dims) {
+    return {DType::F32, dims};
+  }
+
+  void matmul(llvm::StringRef what, int64_t m, int64_t n, int64_t k,
+              bool transposeA, bool transposeB, int calls) {
+    KernelSpec spec;
+    spec.name = "aclnnMatmul";
+    spec.inputs = {transposeA ? shape({k, m}) : shape({m, k}),
+                   transposeB ? shape({n, k}) : shape({k, n})};
+    spec.outputs = {shape({m, n})};
+    spec.attributes = {{"transpose_a", transposeA},
+                       {"transpose_b", transposeB}};
+    benchmark.run(what, spec, calls, 2.0 * m * n * k);
+  }
+
+  void runMatmuls() {
+    // y = x w^T, dx = dy w, dw = dy^T x with w stored [out, in].
+    struct Linear {
+      const char *name;
+      int64_t in, out;
+      int count;
+    };
+    for (const Linear &linear : {Linear{"qkvo", hidden, hidden, 4 * layers},
+                                 Linear{"ffn up", hidden, ffn, 2 * layers},
+                                 Linear{"ffn down", ffn, hidden, layers},
+                                 Linear{"head", hidden, vocabulary, 1}}) {
+      std::string name = linear.name;
+      matmul("matmul " + name, rows, linear.out, linear.in, false, true,
+             linear.count);
+      matmul("matmul " + name + " dx", rows, linear.in, linear.out, false,
+             false, linear.count);
+      matmul("matmul " + name + " dw", linear.out, linear.in, rows, true, false,
+             linear.count);
+    }
+  }
+
+  void runAttention() {
+    TensorShape q = shape({batch, heads, sequence, dim});
+    TensorShape statistic = wide({batch, heads, sequence});
+    AttributeMap attributes = {{"scale", 0.125}, {"causal", true}};
+    // As counted for causal attention: half of all scores.
+    double product = 2.0 * batch * heads * sequence * sequence * dim / 2;
+    benchmark.run("flash attention",
+                  {"aclnnFlashAttentionScore",
+                   {q, q, q},
+                   {statistic, statistic, q},
+                   attributes},
+                  layers, 2 * product);
+    benchmark.run("flash attention grad",
+                  {"aclnnFlashAttentionScoreGrad",
+                   {q, q, q, statistic, statistic, q, q},
+                   {q, q, q},
+                   attributes},
+                  layers, 5 * product);
+    using Ints = std::vector<int64_t>;
+    benchmark.run("permute heads",
+                  {"aclnnPermute",
+                   {shape({batch, sequence, heads, dim})},
+                   {q},
+                   {{"perm", Ints{0, 2, 1, 3}}}},
+                  8 * layers);
+    TensorShape half = shape({batch, heads, sequence, dim / 2});
+    TensorShape table = shape({sequence, dim});
+    benchmark.run("rotary",
+                  {"aclnnRotaryPositionEmbedding", {q, table, table}, {q}, {}},
+                  0);
+    benchmark.run("rotary slice",
+                  {"aclnnSlice",
+                   {q},
+                   {half},
+                   {{"starts", Ints{0, 0, 0, dim / 2}},
+                    {"sizes", Ints{batch, heads, sequence, dim / 2}}}},
+                  8 * layers);
+    benchmark.run("rotary neg", {"aclnnNeg", {half}, {half}, {}}, 4 * layers);
+    benchmark.run("rotary cat",
+                  {"aclnnCat", {half, half}, {q}, {{"axis", int64_t{3}}}},
+                  4 * layers);
+    benchmark.run("rotary mul", {"aclnnMul", {q, table}, {q}, {}}, 8 * layers);
+    benchmark.run("rotary add", {"aclnnAdd", {q, q}, {q}, {}}, 4 * layers);
+  }
+
+  void runLayerVectors() {
+    TensorShape x = shape({rows, hidden}), wideX = shape({rows, ffn});
+    TensorShape gamma = shape({hidden}), rstd = wide({rows});
+    benchmark.run("rms norm",
+                  {"aclnnRmsNorm", {x, gamma}, {x, rstd}, {{"epsilon", 1e-5}}},
+                  2 * layers + 1);
+    benchmark.run("rms norm grad",
+                  {"aclnnRmsNormGrad", {x, x, rstd, gamma}, {x, gamma}, {}},
+                  2 * layers + 1);
+    benchmark.run("residual add", {"aclnnAdd", {x, x}, {x}, {}}, 8 * layers);
+    benchmark.run("silu", {"aclnnSilu", {wideX}, {wideX}, {}}, layers);
+    benchmark.run("silu grad",
+                  {"aclnnSiluBackward", {wideX, wideX}, {wideX}, {}}, layers);
+    benchmark.run("gate mul", {"aclnnMul", {wideX, wideX}, {wideX}, {}},
+                  3 * layers);
+    benchmark.run("bias add", {"aclnnAdd", {x, gamma}, {x}, {}}, 0);
+    benchmark.run(
+        "bias grad",
+        {"aclnnReduceSum", {x}, {gamma}, {{"axes", std::vector<int64_t>{0}}}},
+        0);
+    TensorShape packed = shape({rows, 2 * ffn});
+    benchmark.run("swiglu", {"aclnnSwiGlu", {packed}, {wideX}, {}}, 0);
+    benchmark.run("swiglu grad",
+                  {"aclnnSwiGluGrad", {wideX, packed}, {packed}, {}}, 0);
+    TensorShape scores = shape({batch, heads, sequence, sequence});
+    benchmark.run("softmax of scores", {"aclnnSoftmax", {scores}, {scores}, {}},
+                  0);
+    if (type != DType::F32)
+      benchmark.run(
+          "cast weight to",
+          {"aclnnCast", {wide({hidden, ffn})}, {shape({hidden, ffn})}, {}}, 0);
+  }
+
+  void runHead() {
+    TensorShape logits = shape({rows, vocabulary}), scalar = wide({});
+    TensorShape labels{DType::I32, {rows}}, x = shape({rows, hidden});
+    TensorShape table = shape({vocabulary, hidden});
+    benchmark.run("cross entropy",
+                  {"aclnnCrossEntropyLoss",
+                   {logits, labels},
+                   {scalar, wide({rows}), scalar},
+                   {}},
+                  1);
+    benchmark.run("cross entropy grad",
+                  {"aclnnCrossEntropyLossGrad",
+                   {scalar, logits, labels, wide({rows}), scalar},
+                   {logits},
+                   {}},
+                  1);
+    benchmark.run("embedding", {"aclnnEmbedding", {table, labels}, {x}, {}}, 1);
+    benchmark.run("embedding grad",
+                  {"aclnnEmbeddingDenseBackward", {x, labels}, {table}, {}}, 1);
+  }
+
+  void runUpdate() {
+    // All parameters as one tensor of the hidden width.
+    const int64_t parameters =
+        2 * vocabulary + layers * (4 * hidden + 3 * ffn + 2);
+    TensorShape gradient = shape({parameters, hidden}), scalar = wide({});
+    TensorShape state = wide({parameters, hidden});
+    benchmark.run("gradient norm",
+                  {"aclnnForeachNorm", {gradient}, {scalar}, {}}, 1);
+    benchmark.run("gradient scale",
+                  {"aclnnForeachMulScalarV2", {scalar}, {gradient}, {}}, 1);
+    benchmark.run("gradient accumulate",
+                  {"aclnnInplaceAdd", {gradient}, {gradient}, {}}, 0);
+    benchmark.run("adamw",
+                  {"aclnnApplyAdamWV2",
+                   {gradient, scalar, scalar},
+                   {gradient, state, state},
+                   {{"beta1", 0.9},
+                    {"beta2", 0.95},
+                    {"eps", 1e-8},
+                    {"weight_decay", 0.1},
+                    {"bias_correction", false}}},
+                  1);
+  }
+
+  Benchmark &benchmark;
+  DType type;
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+  Settings settings;
+  for (llvm::StringRef argument : llvm::ArrayRef(argv, argc).drop_front()) {
+    if (argument.consume_front("--threads="))
+      settings.threads = std::max(1, std::atoi(argument.data()));
+    else if (argument.consume_front("--seconds="))
+      settings.seconds = std::atof(argument.data());
+    else if (argument.consume_front("--only="))
+      settings.filter = argument.str();
+    else if (argument == "--processor-time")
+      settings.processorTime = true;
+    else {
+      llvm::errs() << "unknown argument '" << argument << "'\n";
+      return 1;
+    }
+  }
+  Benchmark benchmark(settings);
+  for (DType type : {DType::F32, DType::BF16})
+    Step(benchmark, type).run();
+  return 0;
+}
