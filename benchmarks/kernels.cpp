@@ -26,6 +26,7 @@
 #include <random>
 #include <unordered_map>
 
+// NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" void omp_set_num_threads(int);
 
 using namespace mf;
@@ -59,6 +60,7 @@ class Memory {
 public:
   explicit Memory(const TensorShape &shape)
       : bytes(static_cast<size_t>(shape.getBytes())) {
+    // NOLINTNEXTLINE(bugprone-random-generator-seed): the same in every run.
     std::mt19937 random(1);
     std::uniform_real_distribution<float> real(-0.5f, 0.5f);
     for (int64_t i = 0; i < shape.getNumElements(); ++i) {
@@ -398,16 +400,19 @@ private:
 int main(int argc, char **argv) {
   Settings settings;
   for (llvm::StringRef argument : llvm::ArrayRef(argv, argc).drop_front()) {
-    if (argument.consume_front("--threads="))
-      settings.threads = std::max(1, std::atoi(argument.data()));
-    else if (argument.consume_front("--seconds="))
-      settings.seconds = std::atof(argument.data());
-    else if (argument.consume_front("--only="))
-      settings.filter = argument.str();
-    else if (argument == "--processor-time")
-      settings.processorTime = true;
-    else {
-      llvm::errs() << "unknown argument '" << argument << "'\n";
+    llvm::StringRef value = argument;
+    bool understood = argument == "--processor-time";
+    settings.processorTime |= understood;
+    if (value.consume_front("--threads="))
+      understood = !value.getAsInteger(10, settings.threads);
+    else if (value.consume_front("--seconds="))
+      understood = !value.getAsDouble(settings.seconds);
+    else if (value.consume_front("--only=")) {
+      settings.filter = value.str();
+      understood = true;
+    }
+    if (!understood || settings.threads < 1) {
+      llvm::errs() << "cannot understand the argument '" << argument << "'\n";
       return 1;
     }
   }

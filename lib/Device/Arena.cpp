@@ -1,6 +1,7 @@
 //===- Arena.cpp - One contiguous memory of a device ----------------------===//
 
 #include "mf/Device/Arena.h"
+#include "llvm/Support/Alignment.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -46,10 +47,10 @@ Arena::create(llvm::StringRef name, int64_t bytes, const Options &options) {
             .str());
   arena->mapping = static_cast<std::byte *>(mapping);
   // Without guards the base is aligned to a huge page, for speed.
-  arena->openBegin = options.guard
-                         ? arena->mapping + edge
-                         : reinterpret_cast<std::byte *>(llvm::alignTo(
-                               reinterpret_cast<uintptr_t>(mapping), hugePage));
+  const size_t lead =
+      options.guard ? edge
+                    : llvm::offsetToAlignedAddr(mapping, llvm::Align(hugePage));
+  arena->openBegin = arena->mapping + lead;
   arena->openEnd = arena->openBegin + open;
   if (mprotect(arena->openBegin, open, PROT_READ | PROT_WRITE) != 0)
     return llvm::createStringError(

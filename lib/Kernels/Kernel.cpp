@@ -64,12 +64,10 @@ constexpr Entry entries[] = {
 
 /// The known name with the smallest edit distance.
 llvm::StringRef getNearestName(llvm::StringRef name) {
-  return llvm::min_element(getKernelNames(),
-                           [&](llvm::StringRef a, llvm::StringRef b) {
-                             return a.edit_distance(name) <
-                                    b.edit_distance(name);
-                           })
-      ->data();
+  return *llvm::min_element(
+      getKernelNames(), [&](llvm::StringRef a, llvm::StringRef b) {
+        return a.edit_distance(name) < b.edit_distance(name);
+      });
 }
 
 } // namespace

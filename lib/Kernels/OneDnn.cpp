@@ -10,6 +10,7 @@
 #include <tuple>
 
 // libgomp's. Declared here because clang brings another runtime's omp.h.
+// NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" void omp_set_num_threads(int);
 
 namespace mf {

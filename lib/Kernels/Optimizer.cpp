@@ -168,7 +168,7 @@ private:
   Tiles tiles;
 };
 
-const TensorShape scalar{DType::F32, {}};
+TensorShape getScalar() { return {DType::F32, {}}; }
 
 } // namespace
 
@@ -190,7 +190,7 @@ KernelOrError makeInplaceAdd(const KernelSpec &spec) {
 KernelOrError makeMulScalar(const KernelSpec &spec) {
   SpecChecker checker(spec);
   if (checker.requireArity(1, 1)) {
-    checker.requireInput(0, scalar);
+    checker.requireInput(0, getScalar());
     checker.require(isFloat(spec.outputs[0].type),
                     "output 0 is " + getName(spec.outputs[0].type) +
                         ", expected f32, bf16 or f16");
@@ -204,7 +204,7 @@ KernelOrError makeNorm(const KernelSpec &spec) {
   SpecChecker checker(spec);
   if (checker.requireArity(1, 1)) {
     checker.requireFloatInput(0);
-    checker.requireOutput(0, scalar);
+    checker.requireOutput(0, getScalar());
   }
   if (llvm::Error error = checker.takeError())
     return error;
@@ -215,7 +215,7 @@ KernelOrError makeNonFiniteCheck(const KernelSpec &spec) {
   SpecChecker checker(spec);
   if (checker.requireArity(1, 1)) {
     checker.requireFloatInput(0);
-    checker.requireOutput(0, scalar);
+    checker.requireOutput(0, getScalar());
   }
   if (llvm::Error error = checker.takeError())
     return error;
@@ -241,10 +241,10 @@ KernelOrError makeAdamW(const KernelSpec &spec) {
                                               getName(weight.type) +
                                               ", expected f32, bf16 or f16");
     checker.requireInput(0, {spec.inputs[0].type, weight.dims});
-    checker.requireInput(1, scalar);
-    checker.requireInput(2, scalar);
+    checker.requireInput(1, getScalar());
+    checker.requireInput(2, getScalar());
     if (arity == 4)
-      checker.requireInput(3, scalar);
+      checker.requireInput(3, getScalar());
     checker.requireOutput(1, {DType::F32, weight.dims});
     checker.requireOutput(2, {DType::F32, weight.dims});
   }

@@ -215,7 +215,7 @@ struct WholeVector {
     store(value, to);
   }
   /// The lanes of `value` that stand for elements, `other` in the rest.
-  HWY_INLINE FloatVector only(FloatVector value, float other) const {
+  HWY_INLINE FloatVector only(FloatVector value, float /*other*/) const {
     return value;
   }
 };

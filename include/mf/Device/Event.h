@@ -16,8 +16,8 @@ struct EventRecord;
 /// An event of AscendCL made with ACL_EVENT_SYNC. `Stream::record` captures
 /// what the stream holds so far; recording again captures anew, and a wait
 /// refers to the capture that was the latest when the wait was issued.
-/// May be used by several host threads. An event outlives neither a stream nor
-/// a device it was used with by obligation: captures are shared.
+/// May be used by several host threads, and destroyed before what it captured
+/// or what waits for it is done: captures are shared.
 class Event {
 public:
   Event();

@@ -1,5 +1,6 @@
 //===- stream_test.cpp - Streams, events, copies and failures -------------===//
 
+#include "lib/Device/CopyLink.h"
 #include "mf/Device/Device.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -273,25 +274,39 @@ TEST(Copy, KeepsTheRateOfTheLinkOverManyCopies) {
   double expected = copies * double(1 << 20) / 1e9;
   double elapsed = secondsSince(begin);
   EXPECT_GE(elapsed, expected);
-  // Delays do not add up; the margin is for a busy machine.
-  EXPECT_LE(elapsed, expected * 1.25);
+  // Loose, for a busy machine; CopyLink's own test is exact.
+  EXPECT_LE(elapsed, expected + 2);
 }
 
 TEST(Copy, TwoStreamsShareOneLink) {
+  constexpr int64_t bytes = 1 << 19;
   Device::Options options;
-  options.hbmBytes = options.hostBytes = 1 << 20;
+  options.hbmBytes = options.hostBytes = 2 * bytes;
   options.hostToDeviceRate = 1e9;
   std::unique_ptr<Device> device = make(options);
   auto begin = std::chrono::steady_clock::now();
-  for (const char *name : {"first", "second"}) {
-    Stream &stream = device->createStream(name);
+  for (int64_t offset : {int64_t{0}, bytes}) {
+    Stream &stream = device->createStream("h2d");
     for (int i = 0; i < 10; ++i)
-      stream.memcpyAsync(device->getHbm().getBase(),
-                         device->getHost().getBase(), 1 << 19,
+      stream.memcpyAsync(device->getHbm().getBase() + offset,
+                         device->getHost().getBase() + offset, bytes,
                          CopyKind::HostToDevice);
   }
   EXPECT_EQ(textOf(device->synchronize()), "");
-  EXPECT_GE(secondsSince(begin), 20 * double(1 << 19) / 1e9);
+  EXPECT_GE(secondsSince(begin), 20 * double(bytes) / 1e9);
+}
+
+TEST(CopyLink, CarriesOneCopyAfterTheOtherWithoutLosingTime) {
+  using std::chrono::microseconds;
+  CopyLink link(1e9);
+  CopyLink::Clock::time_point start = CopyLink::Clock::now();
+  EXPECT_EQ(link.reserve(start, 1000), start + microseconds(1));
+  // Ready while the link is busy: begins when it is free.
+  EXPECT_EQ(link.reserve(start, 2000), start + microseconds(3));
+  // Ready later than that: the link has been idle.
+  EXPECT_EQ(link.reserve(start + microseconds(10), 1000),
+            start + microseconds(11));
+  EXPECT_FALSE(CopyLink(0).isPaced());
 }
 
 TEST(Device, RefusesRatesThatAreNone) {

@@ -93,6 +93,24 @@ TEST(AdamW, FollowsTheReferenceOverSeveralSteps) {
       }
 }
 
+TEST(AdamW, ARaisedFlagLeavesEverythingAsItIs) {
+  Tensor gradient = randomTensor(DType::F32, {100}, 1);
+  std::vector<Tensor> before = {randomTensor(DType::F32, {100}, 2),
+                                randomTensor(DType::F32, {100}, 3),
+                                randomTensor(DType::F32, {100}, 4, 0, 1)};
+  AttributeMap attributes = AdamW().getAttributes();
+  auto update = [&](double flag) {
+    return runKernel("aclnnApplyAdamWV2",
+                     {gradient, scalar(0.01), scalar(1), scalar(flag)}, before,
+                     attributes);
+  };
+  EXPECT_TRUE(update(1) == before);
+  EXPECT_TRUE(update(0) == runKernel("aclnnApplyAdamWV2",
+                                     {gradient, scalar(0.01), scalar(1)},
+                                     before, attributes));
+  EXPECT_FALSE(update(0) == before);
+}
+
 TEST(Optimizer, BadSpecsAreRefused) {
   Tensor x(DType::F32, {5}), y(DType::F32, {6}), i(DType::I32, {5});
   AttributeMap attributes = AdamW().getAttributes();
