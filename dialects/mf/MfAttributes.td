@@ -109,6 +109,7 @@ def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
                         "int64_t":$micro_batches,
                         OptionalParameter<"::mlir::Attribute">:$offset);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 def Mf_PatternAttr : Mf_Attr<"Pattern", "pattern"> {
@@ -121,6 +122,7 @@ def Mf_PatternAttr : Mf_Attr<"Pattern", "pattern"> {
                         "::mlir::Attribute":$setting,
                         OptionalParameter<"::mlir::Attribute">:$location);
   let assemblyFormat = "`<` $pattern `,` $setting (`,` $location^)? `>`";
+  let genVerifyDecl = 1;
 }
 
 def Mf_RecomputeConfigAttr : Mf_Attr<"RecomputeConfig", "recompute_config"> {
@@ -140,6 +142,7 @@ def Mf_RecomputeConfigAttr : Mf_Attr<"RecomputeConfig", "recompute_config"> {
                         "bool":$mp_comm,
                         "bool":$slice_activation);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 def Mf_SwapEntryAttr : Mf_Attr<"SwapEntry", "swap_entry"> {
@@ -151,6 +154,7 @@ def Mf_SwapEntryAttr : Mf_Attr<"SwapEntry", "swap_entry"> {
   let parameters = (ins "int64_t":$prefetch, "::mlir::Attribute":$layers,
                         OptionalParameter<"::mlir::Attribute">:$location);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 def Mf_OpSwapAttr : Mf_Attr<"OpSwap", "op_swap"> {
@@ -159,6 +163,7 @@ def Mf_OpSwapAttr : Mf_Attr<"OpSwap", "op_swap"> {
                         "::mlir::ArrayAttr":$entries,
                         OptionalParameter<"::mlir::Attribute">:$location);
   let assemblyFormat = "`<` $pattern `,` $entries (`,` $location^)? `>`";
+  let genVerifyDecl = 1;
 }
 
 def Mf_SwapConfigAttr : Mf_Attr<"SwapConfig", "swap_config"> {
@@ -172,6 +177,7 @@ def Mf_SwapConfigAttr : Mf_Attr<"SwapConfig", "swap_config"> {
                         OptionalParameter<"::mlir::ArrayAttr">:$layer_swap,
                         OptionalParameter<"::mlir::ArrayAttr">:$op_swap);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 def Mf_OptimizerAttr : Mf_Attr<"Optimizer", "optimizer"> {
@@ -190,6 +196,7 @@ def Mf_ClippingAttr : Mf_Attr<"Clipping", "clipping"> {
   let summary = "gradient clipping by global norm";
   let parameters = (ins Mf_Double<>:$max_norm);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 def Mf_LrScheduleAttr : Mf_Attr<"LrSchedule", "lr_schedule"> {

@@ -73,14 +73,18 @@ def Mf_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
   let methods = [
     InterfaceMethod<[{
       Builds the gradients of the operands. `resultGradients` has one value per
-      result, null where no gradient arrives (at least one is not null).
+      result: the gradient of the differentiable one, and null for the others.
       `needed` says which operands want a gradient; the others may be left
       null. `operandGradients` comes with one null value per operand.
     }], "void", "buildGradient",
       (ins "::mlir::OpBuilder &":$builder,
            "::mlir::ValueRange":$resultGradients,
            "::llvm::ArrayRef<bool>":$needed,
-           "::llvm::MutableArrayRef<::mlir::Value>":$operandGradients)>
+           "::llvm::MutableArrayRef<::mlir::Value>":$operandGradients)>,
+    InterfaceMethod<[{
+      The number of the one result that gradients flow through. The others, kept
+      for backward, have none.
+    }], "unsigned", "getDifferentiableResult", (ins), [{}], [{ return 0; }]>
   ];
 }
 

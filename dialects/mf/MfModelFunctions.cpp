@@ -73,7 +73,28 @@ void mf::ir::printModelFunction(OpAsmPrinter &printer,
                       /*printBlockTerminators=*/true);
 }
 
+/// Functions take and return tensors that have a size, on device or host.
+static LogicalResult verifySignature(FunctionOpInterface function) {
+  auto verifyType = [&](Type type) -> LogicalResult {
+    if (isa<HostType>(type) || hasAddressableSize(type))
+      return success();
+    return function.emitOpError("expected arguments and results to be "
+                                "statically shaped tensors of at most 2^48 "
+                                "bytes, but got ")
+           << type;
+  };
+  for (Type type : function.getArgumentTypes())
+    if (failed(verifyType(type)))
+      return failure();
+  for (Type type : function.getResultTypes())
+    if (failed(verifyType(type)))
+      return failure();
+  return success();
+}
+
 LogicalResult mf::ir::verifyModelFunction(FunctionOpInterface function) {
+  if (failed(verifySignature(function)))
+    return failure();
   Block &body = function.getFunctionBody().front();
   auto terminator = dyn_cast<ReturnOp>(body.getTerminator());
   if (!terminator)

@@ -174,5 +174,32 @@ LogicalResult BackwardOp::verify() {
   return success();
 }
 
+/// The last results of `function` are the gradients of the parameters `names`.
+static LogicalResult verifyGradients(FunctionOpInterface function,
+                                     ArrayAttr names,
+                                     SymbolTableCollection &symbols) {
+  ArrayRef<Type> types = function.getResultTypes().take_back(names.size());
+  for (auto [name, type] :
+       llvm::zip(names.getAsRange<FlatSymbolRefAttr>(), types)) {
+    auto param = symbols.lookupNearestSymbolFrom<ParamOp>(function, name);
+    if (!param)
+      return function.emitOpError("expected a parameter, but got '")
+             << name.getValue() << "'";
+    if (param.getType() != type)
+      return function.emitOpError("returns ")
+             << type << " as gradient of '" << name.getValue() << "', which is "
+             << param.getType();
+  }
+  return success();
+}
+
+LogicalResult ChunkOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyGradients(*this, getGradients(), symbols);
+}
+
+LogicalResult BackwardOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyGradients(*this, getGradients(), symbols);
+}
+
 #define GET_OP_CLASSES
 #include "dialects/mf/MfOps.cpp.inc"

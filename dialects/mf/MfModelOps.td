@@ -153,7 +153,8 @@ def Mf_ChunkOp : Mf_FunctionOp<"chunk",
     (ins Mf_PlacementAttr:$placement, TypedArrayAttrBase<Mf_InputKindAttr,
          "kinds of step inputs">:$inputs, I64ArrayAttr:$input_indices,
          FlatSymbolRefArrayAttr:$gradients),
-    [HasParent<"ModelOp">]> {
+    [HasParent<"ModelOp">,
+     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the joint forward and backward graph of one chunk";
   let description = [{
     `mf.cut` stands between the halves: its operand is what the chunk returns,
@@ -190,7 +191,8 @@ def Mf_ForwardOp : Mf_FunctionOp<"forward",
 def Mf_BackwardOp : Mf_FunctionOp<"backward",
     (ins Mf_PlacementAttr:$placement, I64ArrayAttr:$forward_arguments,
          FlatSymbolRefArrayAttr:$gradients),
-    [HasParent<"ModelOp">]> {
+    [HasParent<"ModelOp">,
+     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "backward of one chunk";
   let description = [{
     Takes the gradient of the chunk's output, then the arguments of forward

@@ -215,6 +215,8 @@ int64_t FlashAttentionOp::getFlops() {
   return getAttentionFlops(getQuery(), getKey(), getCausal(), 2);
 }
 
+unsigned FlashAttentionOp::getDifferentiableResult() { return 2; }
+
 int64_t FlashAttentionGradOp::getFlops() {
   return getAttentionFlops(getQuery(), getKey(), getCausal(), 5);
 }

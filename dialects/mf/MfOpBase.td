@@ -35,6 +35,8 @@ class Mf_ComputeOp<string mnemonic, string kernel, string engine, dag operands,
   let extraClassDefinition = computeDefs;
 }
 
-def Mf_Differentiable : DeclareOpInterfaceMethods<Mf_DifferentiableOpInterface>;
+class Mf_DifferentiableWith<list<string> overridden>
+    : DeclareOpInterfaceMethods<Mf_DifferentiableOpInterface, overridden>;
+def Mf_Differentiable : Mf_DifferentiableWith<[]>;
 
 #endif // MF_OP_BASE_TD

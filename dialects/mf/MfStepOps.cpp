@@ -71,6 +71,13 @@ LogicalResult RunBackwardOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+LogicalResult AccumulateLossOp::verify() {
+  auto type = cast<RankedTensorType>(getLoss().getType());
+  if (type.getRank() != 0 || !type.getElementType().isF32())
+    return emitOpError("expected a scalar in fp32, but got ") << type;
+  return success();
+}
+
 LogicalResult RunUpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success(static_cast<bool>(
       lookupFunction<UpdateOp>(*this, symbols, getUpdateAttr())));

@@ -102,6 +102,7 @@ def Mf_AccumulateLossOp : Mf_TaskOp<"accumulate_loss"> {
   let summary = "adds one micro-batch's loss to the step's";
   let arguments = (ins Mf_FloatTensor:$loss);
   let assemblyFormat = "$loss attr-dict `:` type($loss)";
+  let hasVerifier = 1;
 }
 
 def Mf_RunUpdateOp : Mf_TaskOp<"run_update", [

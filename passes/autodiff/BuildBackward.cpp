@@ -76,6 +76,12 @@ LogicalResult GradientBuilder::differentiate(Operation *op) {
   if (!differentiable)
     return op->emitOpError("has no gradient, but a trained parameter or the "
                            "chunk's input depends on it");
+  for (auto [index, gradient] : llvm::enumerate(resultGradients))
+    if (gradient && index != differentiable.getDifferentiableResult())
+      return op->emitOpError("has no gradient for result ")
+             << index
+             << ", but a trained parameter or the chunk's input "
+                "depends on it";
 
   std::string name;
   if (auto compute = dyn_cast<ComputeOpInterface>(op))

@@ -50,6 +50,12 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
       getOperation().emitError("mf-read-config needs the option file=<yaml>");
       return signalPassFailure();
     }
+    if (gradientAccumulationSteps < 0) {
+      getOperation().emitError("expected gradient-accumulation-steps to be "
+                               "positive, or 0 for the YAML's, but got ")
+          << gradientAccumulationSteps.getValue();
+      return signalPassFailure();
+    }
     DiagnosticList diagnostics;
     TrainingConfig config = parseTrainingConfigFile(file, diagnostics);
     if (diagnostics.hasErrors())

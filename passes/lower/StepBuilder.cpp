@@ -96,11 +96,24 @@ void StepBuilder::collectUpdate(ir::RunUpdateOp run) {
 
 LogicalResult StepBuilder::collectTask(Operation *task) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(task)
-      .Case([&](ir::RunForwardOp run) {
+      .Case([&](ir::RunForwardOp run) -> LogicalResult {
+        if (llvm::any_of(run.getInputs(), [](Value input) {
+              return !input.getDefiningOp<ir::LoadOp>() &&
+                     !input.getDefiningOp<ir::ReceiveOp>();
+            }))
+          return run.emitOpError("expected inputs that are loaded or received");
         collectForward(run);
         return success();
       })
-      .Case([&](ir::RunBackwardOp run) {
+      .Case([&](ir::RunBackwardOp run) -> LogicalResult {
+        Value gradient = run.getOutputGradient();
+        if (!gradient.getDefiningOp<ir::LossGradientOp>() &&
+            !gradient.getDefiningOp<ir::ReceiveOp>())
+          return run.emitOpError("expected a gradient that is received or that "
+                                 "of the loss");
+        if (llvm::any_of(run.getInputs(),
+                         [&](Value input) { return !values.contains(input); }))
+          return run.emitOpError("expected inputs that a forward run has read");
         collectBackward(run);
         return success();
       })
@@ -111,6 +124,8 @@ LogicalResult StepBuilder::collectTask(Operation *task) {
       .Case([&](ir::SendOp send) -> LogicalResult {
         if (calls.empty())
           return send.emitOpError("expected a run before it");
+        if (!values.contains(send.getValue()))
+          return send.emitOpError("expected a value that a run returns");
         calls.back().outgoing.push_back(send);
         return success();
       })

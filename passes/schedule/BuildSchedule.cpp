@@ -47,11 +47,19 @@ FailureOr<std::vector<StageChunk>> findChunks(ModelOp model, int64_t stages) {
       return failure();
     chunk->backward = backward;
   }
-  for (auto [stage, chunk] : llvm::enumerate(chunks))
+  for (auto [stage, chunk] : llvm::enumerate(chunks)) {
     if (!chunk.forward || !chunk.backward)
       return model.emitOpError("has no forward or no backward function for "
                                "stage ")
              << stage;
+    int64_t numArguments = chunk.forward.getNumArguments();
+    for (auto index :
+         chunk.backward.getForwardArguments().getAsRange<IntegerAttr>())
+      if (index.getInt() >= numArguments)
+        return chunk.backward.emitOpError("reads argument ")
+               << index.getInt() << " of its forward function, which has "
+               << numArguments;
+  }
   return chunks;
 }
 

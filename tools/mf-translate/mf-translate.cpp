@@ -57,13 +57,19 @@ static Location getLocation(MLIRContext *context, const mf::Location &place,
 /// handler shows the line and checks expected diagnostics.
 static void report(const mf::DiagnosticList &diagnostics, StringRef file,
                    bool errorsOnly, MLIRContext *context) {
-  std::vector<mf::Diagnostic> sorted = diagnostics.getAll().vec();
-  llvm::stable_sort(
-      sorted, [](const mf::Diagnostic &lhs, const mf::Diagnostic &rhs) {
-        return std::make_pair(lhs.location.line, lhs.location.column) <
-               std::make_pair(rhs.location.line, rhs.location.column);
-      });
-  for (const mf::Diagnostic &diagnostic : sorted) {
+  // Of diagnostics at one place the first reported stays first.
+  SmallVector<const mf::Diagnostic *> sorted;
+  for (const mf::Diagnostic &diagnostic : diagnostics.getAll())
+    sorted.push_back(&diagnostic);
+  auto getKey = [](const mf::Diagnostic *diagnostic) {
+    return std::tuple(diagnostic->location.line, diagnostic->location.column,
+                      diagnostic);
+  };
+  llvm::sort(sorted, [&](const mf::Diagnostic *lhs, const mf::Diagnostic *rhs) {
+    return getKey(lhs) < getKey(rhs);
+  });
+  for (const mf::Diagnostic *entry : sorted) {
+    const mf::Diagnostic &diagnostic = *entry;
     bool isError = diagnostic.severity == mf::Severity::Error;
     if (errorsOnly && !isError)
       continue;

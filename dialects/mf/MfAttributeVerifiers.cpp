@@ -1,0 +1,155 @@
+//===- MfAttributeVerifiers.cpp - Well-formed training configurations -----===//
+//
+// The settings of a YAML keep the form they are written in, so their
+// parameters are plain attributes; these verifiers say which forms there are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/mf/MfDialect.h"
+
+using namespace mlir;
+using namespace mf::ir;
+
+using EmitError = function_ref<InFlightDiagnostic()>;
+
+//===----------------------------------------------------------------------===//
+// Forms of settings
+//===----------------------------------------------------------------------===//
+
+static bool isInteger(Attribute attribute) {
+  auto integer = dyn_cast<IntegerAttr>(attribute);
+  return integer && integer.getType().isSignlessInteger(64);
+}
+
+/// A number of layers: an integer, or a bool for all or none.
+static bool isCount(Attribute attribute) {
+  return isInteger(attribute) || isa<BoolAttr>(attribute);
+}
+
+static bool isListOf(Attribute attribute,
+                     function_ref<bool(Attribute)> isItem) {
+  auto items = dyn_cast<ArrayAttr>(attribute);
+  return items && llvm::all_of(items, isItem);
+}
+
+/// A bool, a list of counts per stage, or a list of bools and such lists, one
+/// per chunk.
+static bool isSelection(Attribute attribute) {
+  return isa<BoolAttr>(attribute) || isListOf(attribute, isCount) ||
+         isListOf(attribute, [](Attribute row) {
+           return isa<BoolAttr>(row) || isListOf(row, isCount);
+         });
+}
+
+/// A selection or a list of patterns.
+static bool isSetting(Attribute attribute) {
+  return isSelection(attribute) || isListOf(attribute, [](Attribute item) {
+           return isa<PatternAttr>(item);
+         });
+}
+
+/// An offset of a stage; more would be no number of layers, and sums of more
+/// could overflow.
+static bool isOffset(Attribute attribute) {
+  return isInteger(attribute) &&
+         llvm::isInt<32>(cast<IntegerAttr>(attribute).getInt());
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+LogicalResult ParallelAttr::verify(EmitError emitError, int64_t stages,
+                                   int64_t interleave, int64_t microBatches,
+                                   Attribute offset) {
+  if (stages < 1 || interleave < 1 || microBatches < 1)
+    return emitError() << "expected stages, interleave and micro_batches to be "
+                          "positive, but got "
+                       << stages << ", " << interleave << " and "
+                       << microBatches;
+  auto isRow = [](Attribute row) { return isListOf(row, isOffset); };
+  if (offset && !isOffset(offset) && !isRow(offset) && !isListOf(offset, isRow))
+    return emitError() << "expected offset to be a 32-bit number, a list of "
+                          "them or a list of such lists, but got "
+                       << offset;
+  return success();
+}
+
+LogicalResult PatternAttr::verify(EmitError emitError, StringAttr pattern,
+                                  Attribute setting, Attribute location) {
+  if (!isSelection(setting))
+    return emitError() << "expected a bool, a list of counts or a list of such "
+                          "lists for pattern "
+                       << pattern << ", but got " << setting;
+  return success();
+}
+
+LogicalResult RecomputeConfigAttr::verify(EmitError emitError,
+                                          Attribute recompute, Attribute select,
+                                          Attribute selectComm,
+                                          Attribute selectExclude,
+                                          Attribute selectCommExclude, bool,
+                                          bool, bool) {
+  if (!isSelection(recompute))
+    return emitError() << "expected recompute to be a bool, a list of counts "
+                          "or a list of such lists, but got "
+                       << recompute;
+  std::pair<StringRef, Attribute> settings[] = {
+      {"select", select},
+      {"select_comm", selectComm},
+      {"select_exclude", selectExclude},
+      {"select_comm_exclude", selectCommExclude}};
+  for (auto [name, setting] : settings)
+    if (!isSetting(setting))
+      return emitError() << "expected " << name
+                         << " to be a bool, a list of counts, a list of such "
+                            "lists or a list of patterns, but got "
+                         << setting;
+  return success();
+}
+
+LogicalResult SwapEntryAttr::verify(EmitError emitError, int64_t prefetch,
+                                    Attribute layers, Attribute location) {
+  if (prefetch < 1)
+    return emitError() << "expected prefetch to be positive, but got "
+                       << prefetch;
+  if (!isa<BoolAttr>(layers) && !isListOf(layers, isInteger))
+    return emitError() << "expected layers to be a bool or a list of layers, "
+                          "but got "
+                       << layers;
+  return success();
+}
+
+static LogicalResult verifyEntries(EmitError emitError, ArrayAttr entries) {
+  for (Attribute entry : entries)
+    if (!isa<SwapEntryAttr>(entry))
+      return emitError() << "expected #mf.swap_entry, but got " << entry;
+  return success();
+}
+
+LogicalResult OpSwapAttr::verify(EmitError emitError, StringAttr pattern,
+                                 ArrayAttr entries, Attribute location) {
+  return verifyEntries(emitError, entries);
+}
+
+LogicalResult SwapConfigAttr::verify(EmitError emitError, bool swap,
+                                     int64_t defaultPrefetch,
+                                     ArrayAttr layerSwap, ArrayAttr opSwap) {
+  if (defaultPrefetch < 1)
+    return emitError() << "expected default_prefetch to be positive, but got "
+                       << defaultPrefetch;
+  if (layerSwap && failed(verifyEntries(emitError, layerSwap)))
+    return failure();
+  if (opSwap)
+    for (Attribute item : opSwap)
+      if (!isa<OpSwapAttr>(item))
+        return emitError() << "expected #mf.op_swap, but got " << item;
+  return success();
+}
+
+LogicalResult ClippingAttr::verify(EmitError emitError, APFloat maxNorm) {
+  if (!maxNorm.isFinite() || maxNorm.isZero() || maxNorm.isNegative())
+    return emitError() << "expected max_norm to be positive, but got "
+                       << maxNorm.convertToDouble();
+  return success();
+}

@@ -1,0 +1,81 @@
+// What the forms of a training configuration are, and are not.
+// RUN: mf-opt -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
+
+// expected-error @below {{expected stages, interleave and micro_batches to be positive, but got 0, 1 and 1}}
+"test.op"() {a = #mf.parallel<stages = 0, interleave = 1, micro_batches = 1>} : () -> ()
+
+// -----
+
+// expected-error @below {{expected offset to be a 32-bit number, a list of them or a list of such lists, but got "uneven"}}
+"test.op"() {a = #mf.parallel<stages = 2, interleave = 1, micro_batches = 1, offset = "uneven">} : () -> ()
+
+// -----
+
+// expected-error @below {{expected offset to be a 32-bit number}}
+"test.op"() {a = #mf.parallel<stages = 2, interleave = 1, micro_batches = 1, offset = [9223372036854775807, -9223372036854775807]>} : () -> ()
+
+// -----
+
+// expected-error @below {{expected offset to be a 32-bit number}}
+"test.op"() {a = #mf.parallel<stages = 2, interleave = 1, micro_batches = 1, offset = [0, [1, 0]]>} : () -> ()
+
+// -----
+
+// expected-error @below {{expected a bool, a list of counts or a list of such lists for pattern "a", but got 1 : i64}}
+"test.op"() {a = #mf.pattern<"a", 1>} : () -> ()
+
+// -----
+
+// expected-error @below {{expected a bool, a list of counts or a list of such lists for pattern "a", but got ["b"]}}
+"test.op"() {a = #mf.pattern<"a", ["b"]>} : () -> ()
+
+// -----
+
+// expected-error @below {{expected recompute to be a bool, a list of counts or a list of such lists, but got [1 : i64, [1]]}}
+"test.op"() {a = #mf.recompute_config<recompute = [1, [1]], select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>} : () -> ()
+
+// -----
+
+// Patterns are for operators, not for whole layers.
+// expected-error @below {{expected recompute to be a bool, a list of counts or a list of such lists, but got [#mf.pattern<"a", true>]}}
+"test.op"() {a = #mf.recompute_config<recompute = [#mf.pattern<"a", true>], select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>} : () -> ()
+
+// -----
+
+// expected-error @below {{expected select_exclude to be a bool}}
+"test.op"() {a = #mf.recompute_config<recompute = true, select = false, select_comm = false, select_exclude = 3, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>} : () -> ()
+
+// -----
+
+// expected-error @below {{expected default_prefetch to be positive, but got 0}}
+"test.op"() {a = #mf.swap_config<swap = true, default_prefetch = 0>} : () -> ()
+
+// -----
+
+// expected-error @below {{expected #mf.swap_entry, but got 1 : i64}}
+"test.op"() {a = #mf.swap_config<swap = true, default_prefetch = 1, layer_swap = [1]>} : () -> ()
+
+// -----
+
+// expected-error @below {{expected #mf.op_swap, but got "a"}}
+"test.op"() {a = #mf.swap_config<swap = true, default_prefetch = 1, op_swap = ["a"]>} : () -> ()
+
+// -----
+
+// expected-error @below {{expected prefetch to be positive, but got -1}}
+"test.op"() {a = #mf.swap_entry<prefetch = -1, layers = true>} : () -> ()
+
+// -----
+
+// expected-error @below {{expected layers to be a bool or a list of layers, but got ["first"]}}
+"test.op"() {a = #mf.swap_entry<prefetch = 1, layers = ["first"]>} : () -> ()
+
+// -----
+
+// expected-error @below {{expected max_norm to be positive, but got 0.0}}
+"test.op"() {a = #mf.clipping<max_norm = 0.0>} : () -> ()
+
+// -----
+
+// expected-error @below {{unknown attribute `trainig` in dialect `mf`}}
+"test.op"() {a = #mf.trainig<a>} : () -> ()

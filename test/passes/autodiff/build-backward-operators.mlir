@@ -1,0 +1,194 @@
+// How each operator differentiates: what stands behind mf.cut.
+// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-build-backward))' %s | FileCheck %s
+
+// dX = dY W, and dW = dY^T X over all leading dimensions.
+// CHECK-LABEL: mf.model @gradient_of_a_shared_weight_sums_over_rows
+// CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<2x3x4xf32>)
+// CHECK-NEXT: %[[V0:.*]] = mf.get_param @w : tensor<8x4xf32>
+// CHECK-NEXT: %[[V1:.*]] = mf.matmul %[[X]], %[[V0]] {name = "layer.matmul", transpose_b = true} : (tensor<2x3x4xf32>, tensor<8x4xf32>) -> tensor<2x3x8xf32>
+// CHECK-NEXT: %[[V2:.*]] = mf.cut %[[V1]] : tensor<2x3x8xf32>
+// CHECK-NEXT: %[[V3:.*]] = mf.matmul %[[V2]], %[[V0]] {name = "layer.matmul.grad"} : (tensor<2x3x8xf32>, tensor<8x4xf32>) -> tensor<2x3x4xf32>
+// CHECK-NEXT: %[[V4:.*]] = mf.matmul %[[V2]], %[[X]] {contract_batch = true, name = "layer.matmul.grad", transpose_a = true} : (tensor<2x3x8xf32>, tensor<2x3x4xf32>) -> tensor<8x4xf32>
+// CHECK-NEXT: mf.return %[[V3]], %[[V4]] : tensor<2x3x4xf32>, tensor<8x4xf32>
+mf.model @gradient_of_a_shared_weight_sums_over_rows attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<8x4xf32> init <ones>
+  mf.layer @layer body (%x: tensor<2x3x4xf32>) -> tensor<2x3x8xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %w = mf.get_param @w : tensor<8x4xf32>
+    %y = mf.matmul %x, %w {name = "matmul", transpose_b = true} : (tensor<2x3x4xf32>, tensor<8x4xf32>) -> tensor<2x3x8xf32>
+    mf.return %y : tensor<2x3x8xf32>
+  }
+}
+
+// dX = dY W^T, dW = X^T dY.
+// CHECK-LABEL: mf.model @gradient_of_an_untransposed_weight
+// CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<2x3x4xf32>)
+// CHECK-NEXT: %[[V0:.*]] = mf.get_param @w : tensor<4x8xf32>
+// CHECK-NEXT: %[[V1:.*]] = mf.matmul %[[X]], %[[V0]] {name = "layer.matmul"} : (tensor<2x3x4xf32>, tensor<4x8xf32>) -> tensor<2x3x8xf32>
+// CHECK-NEXT: %[[V2:.*]] = mf.cut %[[V1]] : tensor<2x3x8xf32>
+// CHECK-NEXT: %[[V3:.*]] = mf.matmul %[[V2]], %[[V0]] {name = "layer.matmul.grad", transpose_b = true} : (tensor<2x3x8xf32>, tensor<4x8xf32>) -> tensor<2x3x4xf32>
+// CHECK-NEXT: %[[V4:.*]] = mf.matmul %[[X]], %[[V2]] {contract_batch = true, name = "layer.matmul.grad", transpose_a = true} : (tensor<2x3x4xf32>, tensor<2x3x8xf32>) -> tensor<4x8xf32>
+// CHECK-NEXT: mf.return %[[V3]], %[[V4]] : tensor<2x3x4xf32>, tensor<4x8xf32>
+mf.model @gradient_of_an_untransposed_weight attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<4x8xf32> init <ones>
+  mf.layer @layer body (%x: tensor<2x3x4xf32>) -> tensor<2x3x8xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %w = mf.get_param @w : tensor<4x8xf32>
+    %y = mf.matmul %x, %w {name = "matmul"} : (tensor<2x3x4xf32>, tensor<4x8xf32>) -> tensor<2x3x8xf32>
+    mf.return %y : tensor<2x3x8xf32>
+  }
+}
+
+// The gradient of the left operand comes first in the sum.
+// CHECK-LABEL: mf.model @gradient_of_a_square_adds_both_sides
+// CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<2x4x4xf32>)
+// CHECK-NEXT: %[[V0:.*]] = mf.matmul %[[X]], %[[X]] {name = "layer.matmul", transpose_a = true} : (tensor<2x4x4xf32>, tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+// CHECK-NEXT: %[[V1:.*]] = mf.cut %[[V0]] : tensor<2x4x4xf32>
+// CHECK-NEXT: %[[V2:.*]] = mf.matmul %[[X]], %[[V1]] {name = "layer.matmul.grad", transpose_b = true} : (tensor<2x4x4xf32>, tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+// CHECK-NEXT: %[[V3:.*]] = mf.matmul %[[X]], %[[V1]] {name = "layer.matmul.grad"} : (tensor<2x4x4xf32>, tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+// CHECK-NEXT: %[[V4:.*]] = mf.add %[[V2]], %[[V3]] {name = "layer.matmul.grad"} : (tensor<2x4x4xf32>, tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+// CHECK-NEXT: mf.return %[[V4]] : tensor<2x4x4xf32>
+mf.model @gradient_of_a_square_adds_both_sides attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.layer @layer body (%x: tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %y = mf.matmul %x, %x {name = "matmul", transpose_a = true} : (tensor<2x4x4xf32>, tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+    mf.return %y : tensor<2x4x4xf32>
+  }
+}
+
+// CHECK-LABEL: mf.model @gradient_of_a_repeated_bias_sums_over_what_it_was_repeated_over
+// CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<2x3x4xf32>)
+// CHECK-NEXT: %[[V0:.*]] = mf.get_param @b : tensor<4xf32>
+// CHECK-NEXT: %[[V1:.*]] = mf.add %[[X]], %[[V0]] {name = "layer.add"} : (tensor<2x3x4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32>
+// CHECK-NEXT: %[[V2:.*]] = mf.cut %[[V1]] : tensor<2x3x4xf32>
+// CHECK-NEXT: %[[V3:.*]] = mf.reduce_sum %[[V2]] {axes = array<i64: 0, 1>, name = "layer.add.grad"} : (tensor<2x3x4xf32>) -> tensor<4xf32>
+// CHECK-NEXT: mf.return %[[V2]], %[[V3]] : tensor<2x3x4xf32>, tensor<4xf32>
+mf.model @gradient_of_a_repeated_bias_sums_over_what_it_was_repeated_over attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @b : tensor<4xf32> init <ones>
+  mf.layer @layer body (%x: tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %b = mf.get_param @b : tensor<4xf32>
+    %y = mf.add %x, %b {name = "add"} : (tensor<2x3x4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32>
+    mf.return %y : tensor<2x3x4xf32>
+  }
+}
+
+// CHECK-LABEL: mf.model @gradient_of_a_product_keeps_both_factors
+// CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<2x3x4xf32>)
+// CHECK-NEXT: %[[V0:.*]] = mf.get_param @b : tensor<4xf32>
+// CHECK-NEXT: %[[V1:.*]] = mf.mul %[[X]], %[[V0]] {name = "layer.mul"} : (tensor<2x3x4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32>
+// CHECK-NEXT: %[[V2:.*]] = mf.cut %[[V1]] : tensor<2x3x4xf32>
+// CHECK-NEXT: %[[V3:.*]] = mf.mul %[[V2]], %[[V0]] {name = "layer.mul.grad"} : (tensor<2x3x4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32>
+// CHECK-NEXT: %[[V4:.*]] = mf.mul %[[V2]], %[[X]] {name = "layer.mul.grad"} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+// CHECK-NEXT: %[[V5:.*]] = mf.reduce_sum %[[V4]] {axes = array<i64: 0, 1>, name = "layer.mul.grad"} : (tensor<2x3x4xf32>) -> tensor<4xf32>
+// CHECK-NEXT: mf.return %[[V3]], %[[V5]] : tensor<2x3x4xf32>, tensor<4xf32>
+mf.model @gradient_of_a_product_keeps_both_factors attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @b : tensor<4xf32> init <ones>
+  mf.layer @layer body (%x: tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %b = mf.get_param @b : tensor<4xf32>
+    %y = mf.mul %x, %b {name = "mul"} : (tensor<2x3x4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32>
+    mf.return %y : tensor<2x3x4xf32>
+  }
+}
+
+// CHECK-LABEL: mf.model @gradients_of_elementwise_operators
+// CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<2x4xf32>)
+// CHECK-NEXT: %[[V0:.*]] = mf.scale %[[X]] {name = "layer.scale", value = 5.000000e-01 : f64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+// CHECK-NEXT: %[[V1:.*]] = mf.neg %[[V0]] {name = "layer.neg"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+// CHECK-NEXT: %[[V2:.*]] = mf.silu %[[V1]] {name = "layer.silu"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+// CHECK-NEXT: %[[V3:.*]] = mf.cast %[[V2]] {name = "layer.cast"} : (tensor<2x4xf32>) -> tensor<2x4xbf16>
+// CHECK-NEXT: %[[V4:.*]] = mf.cut %[[V3]] : tensor<2x4xbf16>
+// CHECK-NEXT: %[[V5:.*]] = mf.cast %[[V4]] {name = "layer.cast.grad"} : (tensor<2x4xbf16>) -> tensor<2x4xf32>
+// CHECK-NEXT: %[[V6:.*]] = mf.silu_grad %[[V5]], %[[V1]] {name = "layer.silu.grad"} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+// CHECK-NEXT: %[[V7:.*]] = mf.neg %[[V6]] {name = "layer.neg.grad"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+// CHECK-NEXT: %[[V8:.*]] = mf.scale %[[V7]] {name = "layer.scale.grad", value = 5.000000e-01 : f64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+// CHECK-NEXT: mf.return %[[V8]] : tensor<2x4xf32>
+mf.model @gradients_of_elementwise_operators attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.layer @layer body (%x: tensor<2x4xf32>) -> tensor<2x4xbf16>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %a = mf.scale %x {name = "scale", value = 0.5 : f64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %b = mf.neg %a {name = "neg"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %c = mf.silu %b {name = "silu"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %y = mf.cast %c {name = "cast"} : (tensor<2x4xf32>) -> tensor<2x4xbf16>
+    mf.return %y : tensor<2x4xbf16>
+  }
+}
+
+// Reshapes and permutations are undone, slices padded, concatenations sliced, repetitions summed.
+// CHECK-LABEL: mf.model @gradients_of_operators_that_move_elements
+// CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<2x3x4xf32>)
+// CHECK-NEXT: %[[V0:.*]] = mf.reshape %[[X]] {name = "layer.reshape"} : (tensor<2x3x4xf32>) -> tensor<6x4xf32>
+// CHECK-NEXT: %[[V1:.*]] = mf.transpose %[[V0]] {name = "layer.transpose", perm = array<i64: 1, 0>} : (tensor<6x4xf32>) -> tensor<4x6xf32>
+// CHECK-NEXT: %[[V2:.*]] = mf.slice %[[V1]] {name = "layer.slice", sizes = array<i64: 2, 6>, starts = array<i64: 1, 0>} : (tensor<4x6xf32>) -> tensor<2x6xf32>
+// CHECK-NEXT: %[[V3:.*]] = mf.concat %[[V2]], %[[V1]] {axis = 0 : i64, name = "layer.concat"} : (tensor<2x6xf32>, tensor<4x6xf32>) -> tensor<6x6xf32>
+// CHECK-NEXT: %[[V4:.*]] = mf.repeat %[[V3]] {axis = 0 : i64, name = "layer.repeat", repeats = 2 : i64} : (tensor<6x6xf32>) -> tensor<12x6xf32>
+// CHECK-NEXT: %[[V5:.*]] = mf.cut %[[V4]] : tensor<12x6xf32>
+// CHECK-NEXT: %[[V6:.*]] = mf.reshape %[[V5]] {name = "layer.repeat.grad"} : (tensor<12x6xf32>) -> tensor<6x2x6xf32>
+// CHECK-NEXT: %[[V7:.*]] = mf.reduce_sum %[[V6]] {axes = array<i64: 1>, name = "layer.repeat.grad"} : (tensor<6x2x6xf32>) -> tensor<6x6xf32>
+// CHECK-NEXT: %[[V8:.*]] = mf.slice %[[V7]] {name = "layer.concat.grad", sizes = array<i64: 2, 6>, starts = array<i64: 0, 0>} : (tensor<6x6xf32>) -> tensor<2x6xf32>
+// CHECK-NEXT: %[[V9:.*]] = mf.slice %[[V7]] {name = "layer.concat.grad", sizes = array<i64: 4, 6>, starts = array<i64: 2, 0>} : (tensor<6x6xf32>) -> tensor<4x6xf32>
+// CHECK-NEXT: %[[V10:.*]] = mf.pad %[[V8]] {high = array<i64: 1, 0>, low = array<i64: 1, 0>, name = "layer.slice.grad"} : (tensor<2x6xf32>) -> tensor<4x6xf32>
+// CHECK-NEXT: %[[V11:.*]] = mf.add %[[V9]], %[[V10]] {name = "layer.slice.grad"} : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+// CHECK-NEXT: %[[V12:.*]] = mf.transpose %[[V11]] {name = "layer.transpose.grad", perm = array<i64: 1, 0>} : (tensor<4x6xf32>) -> tensor<6x4xf32>
+// CHECK-NEXT: %[[V13:.*]] = mf.reshape %[[V12]] {name = "layer.reshape.grad"} : (tensor<6x4xf32>) -> tensor<2x3x4xf32>
+// CHECK-NEXT: mf.return %[[V13]] : tensor<2x3x4xf32>
+mf.model @gradients_of_operators_that_move_elements attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.layer @layer body (%x: tensor<2x3x4xf32>) -> tensor<12x6xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %a = mf.reshape %x {name = "reshape"} : (tensor<2x3x4xf32>) -> tensor<6x4xf32>
+    %b = mf.transpose %a {name = "transpose", perm = array<i64: 1, 0>} : (tensor<6x4xf32>) -> tensor<4x6xf32>
+    %c = mf.slice %b {name = "slice", starts = array<i64: 1, 0>, sizes = array<i64: 2, 6>} : (tensor<4x6xf32>) -> tensor<2x6xf32>
+    %d = mf.concat %c, %b {name = "concat", axis = 0 : i64} : (tensor<2x6xf32>, tensor<4x6xf32>) -> tensor<6x6xf32>
+    %y = mf.repeat %d {name = "repeat", axis = 0 : i64, repeats = 2 : i64} : (tensor<6x6xf32>) -> tensor<12x6xf32>
+    mf.return %y : tensor<12x6xf32>
+  }
+}
+
+// CHECK-LABEL: mf.model @gradient_of_rms_norm_uses_its_reciprocal_root
+// CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<2x4xf32>)
+// CHECK-NEXT: %[[V0:.*]] = mf.get_param @gamma : tensor<4xf32>
+// CHECK-NEXT: %[[RESULT:.*]], %[[RSTD:.*]] = mf.rms_norm %[[X]], %[[V0]] {epsilon = 1.000000e-05 : f64, name = "layer.norm"} : (tensor<2x4xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<2xf32>)
+// CHECK-NEXT: %[[V1:.*]] = mf.cut %[[RESULT]] : tensor<2x4xf32>
+// CHECK-NEXT: %[[INPUT_GRADIENT:.*]], %[[GAMMA_GRADIENT:.*]] = mf.rms_norm_grad %[[V1]], %[[X]], %[[RSTD]], %[[V0]] {name = "layer.norm.grad"} : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>)
+// CHECK-NEXT: mf.return %[[INPUT_GRADIENT]], %[[GAMMA_GRADIENT]] : tensor<2x4xf32>, tensor<4xf32>
+mf.model @gradient_of_rms_norm_uses_its_reciprocal_root attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @gamma : tensor<4xf32> init <ones>
+  mf.layer @layer body (%x: tensor<2x4xf32>) -> tensor<2x4xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %gamma = mf.get_param @gamma : tensor<4xf32>
+    %y, %rstd = mf.rms_norm %x, %gamma {name = "norm", epsilon = 1.0e-5 : f64} : (tensor<2x4xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<2xf32>)
+    mf.return %y : tensor<2x4xf32>
+  }
+}
+
+// CHECK-LABEL: mf.model @gradient_of_softmax_uses_its_result
+// CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<2x4xf32>)
+// CHECK-NEXT: %[[V0:.*]] = mf.softmax %[[X]] {name = "layer.softmax"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+// CHECK-NEXT: %[[V1:.*]] = mf.cut %[[V0]] : tensor<2x4xf32>
+// CHECK-NEXT: %[[V2:.*]] = mf.softmax_grad %[[V1]], %[[V0]] {name = "layer.softmax.grad"} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+// CHECK-NEXT: mf.return %[[V2]] : tensor<2x4xf32>
+mf.model @gradient_of_softmax_uses_its_result attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.layer @layer body (%x: tensor<2x4xf32>) -> tensor<2x4xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %y = mf.softmax %x {name = "softmax"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    mf.return %y : tensor<2x4xf32>
+  }
+}
+
+// Query, key and value are one tensor here, so its gradient is the sum of three.
+// CHECK-LABEL: mf.model @gradients_of_flash_attention_use_row_statistics
+// CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<1x2x4x8xf32>)
+// CHECK-NEXT: %[[SOFTMAX_MAX:.*]], %[[SOFTMAX_SUM:.*]], %[[RESULT:.*]] = mf.flash_attention %[[X]], %[[X]], %[[X]] {causal = false, name = "layer.flash_attention", scale = 5.000000e-01 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>) -> (tensor<1x2x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4x8xf32>)
+// CHECK-NEXT: %[[V0:.*]] = mf.cut %[[RESULT]] : tensor<1x2x4x8xf32>
+// CHECK-NEXT: %[[QUERY_GRADIENT:.*]], %[[KEY_GRADIENT:.*]], %[[VALUE_GRADIENT:.*]] = mf.flash_attention_grad %[[X]], %[[X]], %[[X]], %[[SOFTMAX_MAX]], %[[SOFTMAX_SUM]], %[[RESULT]], %[[V0]] {causal = false, name = "layer.flash_attention.grad", scale = 5.000000e-01 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>)
+// CHECK-NEXT: %[[V1:.*]] = mf.add %[[QUERY_GRADIENT]], %[[KEY_GRADIENT]] {name = "layer.flash_attention.grad"} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>) -> tensor<1x2x4x8xf32>
+// CHECK-NEXT: %[[V2:.*]] = mf.add %[[V1]], %[[VALUE_GRADIENT]] {name = "layer.flash_attention.grad"} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>) -> tensor<1x2x4x8xf32>
+// CHECK-NEXT: mf.return %[[V2]] : tensor<1x2x4x8xf32>
+mf.model @gradients_of_flash_attention_use_row_statistics attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.layer @layer body (%x: tensor<1x2x4x8xf32>) -> tensor<1x2x4x8xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %max, %sum, %y = mf.flash_attention %x, %x, %x {name = "flash_attention", scale = 0.5 : f64, causal = false} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>) -> (tensor<1x2x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4x8xf32>)
+    mf.return %y : tensor<1x2x4x8xf32>
+  }
+}

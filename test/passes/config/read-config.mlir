@@ -1,0 +1,105 @@
+// RUN: split-file --leading-lines %s %t
+// RUN: mf-opt --mf-read-config=file=%t/whole.yaml %t/model.mlir | FileCheck %s --check-prefix=WHOLE
+// RUN: mf-opt --mf-read-config=file=%t/section.yaml %t/model.mlir | FileCheck %s --check-prefix=SECTION
+// RUN: mf-opt --mf-read-config="file=%t/section.yaml gradient-accumulation-steps=4" %t/model.mlir | FileCheck %s --check-prefix=ACCUMULATION
+// RUN: mf-opt --mf-read-config=file=%t/pipeline.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=PIPELINE
+// RUN: mf-opt --mf-read-config=file=%t/swap.yaml %t/model.mlir | FileCheck %s --check-prefix=SWAP
+// RUN: mf-opt --mf-read-config=file=- %t/model.mlir < %t/section.yaml | FileCheck %s --check-prefix=SECTION
+
+//--- model.mlir
+mf.model @first attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+}
+// Every model of the module gets the same configuration.
+mf.model @second attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+}
+
+//--- whole.yaml
+# Patterns keep their place in the file.
+# WHOLE-DAG: #[[WQ:.*]] = loc("{{.*}}whole.yaml":[[#@LINE+14]]:5)
+# WHOLE-DAG: #[[NORM:.*]] = loc("{{.*}}whole.yaml":[[#@LINE+14]]:27)
+# Offsets are kept as written; micro-batches come from the pipeline.
+# WHOLE: mf.model @first
+# WHOLE-SAME: parallel = <stages = 2, interleave = 1, micro_batches = 4, offset = [1, -1]>
+# WHOLE-SAME: recompute = <recompute = [1, true], select = [#mf.pattern<"feed_forward\\.mul", true, #{{.*}}>, #mf.pattern<"attention\\.wq", [1, 0], #[[WQ]]>], select_comm = [#mf.pattern<".*\\.norm", true, #[[NORM]]>], select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = true, mp_comm = false, slice_activation = false>
+use_parallel: True
+parallel_config:
+  pipeline_stage: 2
+  micro_batch_num: 4
+recompute_config:
+  recompute: [1, True]
+  select_recompute:
+    'feed_forward\.mul': True
+    'attention\.wq': [1, 0]
+  select_comm_recompute: ['.*\.norm']
+  mp_comm_recompute: False
+  parallel_optimizer_comm_recompute: True
+# WHOLE-SAME: optimizer = <type = "AdamW", beta1 = 9.000000e-01, beta2 = 0.94999999999999996, eps = 9.9999999999999995E-7, weight_decay = 1.000000e-02, bias_correction = true>
+optimizer:
+  type: AdamW
+  betas: [0.9, 0.95]
+  eps: 1.e-6
+  weight_decay: 0.01
+# WHOLE-SAME: lr_schedule = <type = "ConstantWarmUpLR", parameters = {{[{].*}}learning_rate = 1.000000e-05 : f64{{.*}}warmup_steps = 10 : i64}>
+lr_schedule:
+  type: ConstantWarmUpLR
+  learning_rate: 1.e-5
+  warmup_steps: 10
+# The device's memory in bytes: 54 GiB.
+# WHOLE-SAME: clipping = <max_norm = 5.000000e-01>, loss_scale = 1.024000e+03, max_device_memory = 57982058496>
+runner_wrapper:
+  type: MFPipelineWithLossScaleCell
+  use_clip_grad: True
+  max_grad_norm: 0.5
+  scale_sense: 1024
+context:
+  max_device_memory: "54GB"
+model:
+  model_config:
+    offset: [1, -1]
+# WHOLE: mf.model @second
+# WHOLE-SAME: training = #mf.training<parallel = <stages = 2
+
+//--- section.yaml
+# What a file does not say takes MindSpore Transformers' defaults.
+# SECTION: parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0 : i64>
+# SECTION-SAME: recompute = <recompute = true, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
+# SECTION-SAME: swap = <swap = false, default_prefetch = 1>
+# SECTION-SAME: optimizer = <type = "AdamW", beta1 = 9.000000e-01, beta2 = 0.99899999999999999, eps = 1.000000e-08, weight_decay = 0.000000e+00, bias_correction = true>
+# SECTION-SAME: max_device_memory = 0>
+recompute_config:
+  recompute: True
+
+# An option replaces runner_config.gradient_accumulation_steps.
+# ACCUMULATION: micro_batches = 4
+
+//--- pipeline.yaml
+# With a pipeline the micro-batches are the accumulation; asking for both is worth a warning at its place.
+# PIPELINE: {{.*}}pipeline.yaml:[[#@LINE+3]]:32: warning: gradient_accumulation_steps is reset from 3 to 1: with pipeline_stage > 1
+# PIPELINE: parallel = <stages = 2, interleave = 2, micro_batches = 4, offset = {{\[}}[0, 0], [0, 0]]>
+runner_config:
+  gradient_accumulation_steps: 3
+use_parallel: True
+parallel:
+  pipeline_config:
+    pipeline_interleave: True
+parallel_config:
+  pipeline_stage: 2
+  micro_batch_num: 4
+model:
+  model_config:
+    pp_interleave_num: 2
+    offset: [[0, 0], [0, 0]]
+
+//--- swap.yaml
+# Swap is carried too, with and without its lists.
+# SWAP: swap = <swap = true, default_prefetch = 10, layer_swap = [#mf.swap_entry<prefetch = 20, layers = [0, 3], location = #{{.*}}>], op_swap = [#mf.op_swap<".*\\.flash_attention", [#mf.swap_entry<prefetch = 5, layers = true, location = #{{.*}}>], #{{.*}}>]>
+swap_config:
+  swap: True
+  default_prefetch: 10
+  layer_swap:
+    - backward_prefetch: 20
+      layers: [0, 3]
+  op_swap:
+    - op_name: '.*\.flash_attention'
+      backward_prefetch: 5
+      layers: True

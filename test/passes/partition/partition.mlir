@@ -1,0 +1,75 @@
+// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-partition))' %s | FileCheck %s
+
+#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
+#swap = #mf.swap_config<swap = false, default_prefetch = 1>
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+
+// The embedding is on the first stage, the head on the last, and body layers are dealt evenly.
+// CHECK-LABEL: mf.model @two_stages_share_layers_evenly
+mf.model @two_stages_share_layers_evenly attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute,
+      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  // CHECK: mf.layer @embedding embedding {{.*}}placement = #mf.placement<stage = 0, chunk = 0>
+  mf.layer @embedding embedding (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @layers.0 body {{.*}}placement = #mf.placement<stage = 0, chunk = 0>
+  mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @layers.1 body {{.*}}placement = #mf.placement<stage = 1, chunk = 0>
+  mf.layer @layers.1 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @norm head {{.*}}placement = #mf.placement<stage = 1, chunk = 0>
+  mf.layer @norm head (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @loss head {{.*}}placement = #mf.placement<stage = 1, chunk = 0>
+  mf.layer @loss head (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+}
+
+// CHECK-LABEL: mf.model @one_stage_takes_everything
+mf.model @one_stage_takes_everything attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute,
+      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  // CHECK: mf.layer @layers.0 body {{.*}}placement = #mf.placement<stage = 0, chunk = 0>
+  mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @layers.1 body {{.*}}placement = #mf.placement<stage = 0, chunk = 0>
+  mf.layer @layers.1 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+}
+
+// An offset moves a layer from the last stage to the first.
+// CHECK-LABEL: mf.model @offset_moves_layers
+mf.model @offset_moves_layers attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = [1, -1]>, recompute = #recompute,
+      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  // CHECK: mf.layer @layers.0 body {{.*}}<stage = 0, chunk = 0>
+  mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @layers.1 body {{.*}}<stage = 0, chunk = 0>
+  mf.layer @layers.1 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @layers.2 body {{.*}}<stage = 0, chunk = 0>
+  mf.layer @layers.2 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @layers.3 body {{.*}}<stage = 1, chunk = 0>
+  mf.layer @layers.3 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+}
+
+// With interleaving a stage has several chunks, and layers come back to the first stage.
+// CHECK-LABEL: mf.model @interleaving_deals_chunks_round_the_stages
+mf.model @interleaving_deals_chunks_round_the_stages attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 2, interleave = 2, micro_batches = 2, offset = [[0, 1], [0, -1]]>, recompute = #recompute,
+      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  // CHECK: mf.layer @layers.0 body {{.*}}<stage = 0, chunk = 0>
+  mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @layers.1 body {{.*}}<stage = 1, chunk = 0>
+  mf.layer @layers.1 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @layers.2 body {{.*}}<stage = 1, chunk = 0>
+  mf.layer @layers.2 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @layers.3 body {{.*}}<stage = 0, chunk = 1>
+  mf.layer @layers.3 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // The last chunk of the last stage has no body layer here, but the head is there.
+  // CHECK: mf.layer @loss head {{.*}}<stage = 1, chunk = 1>
+  mf.layer @loss head (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+}
+
+// Remarks say how many layers each stage got.
+// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-partition))' --remarks-filter-analyse=partition %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// REMARK: {{.*}}offset_moves_layers{{.*}}stage 0 chunk 0{{.*}}layers=3
+// REMARK: {{.*}}offset_moves_layers{{.*}}stage 1 chunk 0{{.*}}layers=1
