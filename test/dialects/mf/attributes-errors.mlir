@@ -31,7 +31,7 @@
 
 // -----
 
-// expected-error @below {{expected recompute to be a bool, a list of counts or a list of such lists, but got [1 : i64, [1]]}}
+// expected-error @below {{expected recompute to be a bool, a list of counts or a list of such lists, but got [1, [1]]}}
 "test.op"() {a = #mf.recompute_config<recompute = [1, [1]], select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>} : () -> ()
 
 // -----

@@ -264,3 +264,57 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
   // expected-error @below {{expected a float tensor type of static shape and at most 2^48 bytes}}
   mf.param @w : tensor<281474976710657xf32> init <zeros>
 }
+
+// -----
+
+// Functions take tensors.
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected arguments and results to be statically shaped tensors of at most 2^48 bytes, but got 'i32'}}
+  mf.layer @l body (%x: i32) -> tensor<4xf32> {
+    %w = mf.get_param @w : tensor<4xf32>
+    mf.return %w : tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected arguments and results to be statically shaped tensors of at most 2^48 bytes, but got 'tensor<*xf32>'}}
+  mf.forward @f (%x: tensor<*xf32>) -> tensor<*xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
+    mf.return %x : tensor<*xf32>
+  }
+}
+
+// -----
+
+// Gradients are those of parameters, and of their type.
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected a parameter, but got 'w'}}
+  mf.backward @b (%dy: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@w]} {
+    mf.return %dy : tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<8xf32> init <ones>
+  // expected-error @below {{returns 'tensor<4xf32>' as gradient of 'w', which is 'tensor<8xf32>'}}
+  mf.chunk @c (%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = [], gradients = [@w]} {
+    %dx = mf.cut %x : tensor<4xf32>
+    mf.return %dx, %dx : tensor<4xf32>, tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected arguments of forward by number, but got -1}}
+  mf.backward @b (%dy: tensor<4xf32>, %x: tensor<4xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [-1], gradients = []} {
+    mf.return
+  }
+}

@@ -215,3 +215,13 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 // What works on gradients stands in an update.
 // expected-error @below {{expects parent op 'mf.update'}}
 mf.reduce_tied @a, @b stages [0, 1]
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.schedule stage 0 {
+    %x = mf.receive from 1 channel "forward.1" micro_batch 0 : tensor<4xf32>
+    // expected-error @below {{expected a scalar in fp32, but got 'tensor<4xf32>'}}
+    mf.accumulate_loss %x : tensor<4xf32>
+  }
+}

@@ -1,0 +1,67 @@
+// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-build-backward))' -verify-diagnostics -split-input-file %s
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{has no placement; run mf-partition first}}
+  mf.layer @layer body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.layer @a body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    mf.return %x : tensor<4xf32>
+  }
+  mf.layer @b body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    mf.return %x : tensor<4xf32>
+  }
+  // expected-error @below {{expected the layers of one chunk to follow each other}}
+  mf.layer @c body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    mf.return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+// Backward operators are not differentiated again.
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.layer @layer body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    // expected-error @below {{has no gradient, but a trained parameter or the chunk's input depends on it}}
+    %y = mf.silu_grad %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    mf.return %y : tensor<4xf32>
+  }
+}
+
+// -----
+
+// What an operator keeps for backward is no result to compute with.
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.layer @layer body (%x: tensor<4x8xf32>) -> tensor<4xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    %gamma = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<4x8xf32>) -> tensor<8xf32>
+    // expected-error @below {{has no gradient for result 1, but a trained parameter or the chunk's input depends on it}}
+    %y, %rstd = mf.rms_norm %x, %gamma {epsilon = 1.0e-5 : f64} : (tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>)
+    mf.return %rstd : tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<4xf32> init <ones>
+  mf.param @v : tensor<4xf32> init <ones>
+  // expected-error @below {{the layer's result does not depend on its input}}
+  mf.layer @layer body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    %w = mf.get_param @w : tensor<4xf32>
+    mf.return %w : tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<4xf32> init <ones>
+  mf.layer @layer body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    // expected-error @below {{reads a trained parameter that the result does not depend on}}
+    %w = mf.get_param @w : tensor<4xf32>
+    mf.return %x : tensor<4xf32>
+  }
+}

@@ -1,0 +1,86 @@
+// How layers become chunks; build-backward-operators.mlir has the gradient of each operator.
+// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-build-backward))' %s | FileCheck %s
+
+// Layers of one stage become one graph; operators' names begin with their layer's.
+// The first stage takes tokens, the last one labels, and only where there is a hidden input its gradient is returned.
+// CHECK-LABEL: mf.model @each_stage_becomes_a_chunk
+mf.model @each_stage_becomes_a_chunk attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @table : tensor<16x8xf32> init <normal, value = 0.02>
+  mf.param @head : tensor<16x8xf32> init <normal, value = 0.02> tied to @table
+  // CHECK-NOT: mf.cell_tree
+  mf.cell_tree @tree ["attention.reshape"]
+
+  // CHECK: mf.chunk @chunk0 (%[[TOKENS:.*]]: tensor<4xi32>) -> tensor<16x8xf32> attributes {gradients = [@table], input_indices = [0], inputs = [#mf<input_kind tokens>], placement = #mf.placement<stage = 0, chunk = 0>}
+  mf.layer @embedding embedding (%tokens: tensor<4xi32>) -> tensor<4x8xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    // CHECK-NEXT: %[[TABLE:.*]] = mf.get_param @table
+    %table = mf.get_param @table : tensor<16x8xf32>
+    // CHECK-NEXT: %[[X:.*]] = mf.embedding %[[TABLE]], %[[TOKENS]] {name = "embedding.gather"}
+    %x = mf.embedding %table, %tokens {name = "gather"} : (tensor<16x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
+    mf.return %x : tensor<4x8xf32>
+  }
+  mf.layer @layers.0 body (%x: tensor<4x8xf32>) -> tensor<4x8xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, cell_tree = @tree} {
+    // CHECK-NEXT: %[[Y:.*]] = mf.silu %[[X]] {name = "layers.0.silu", recompute = #mf.recompute<select>}
+    %y = mf.silu %x {name = "silu", recompute = #mf.recompute<select>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    mf.return %y : tensor<4x8xf32>
+  }
+  // CHECK-NEXT: %[[DY:.*]] = mf.cut %[[Y]]
+  // CHECK-NEXT: %[[DX:.*]] = mf.silu_grad %[[DY]], %[[X]] {name = "layers.0.silu.grad"}
+  // CHECK-NEXT: %[[DTABLE:.*]] = mf.embedding_grad %[[DX]], %[[TOKENS]] {name = "embedding.gather.grad"}
+  // CHECK-NEXT: mf.return %[[DTABLE]]
+
+  // CHECK: mf.chunk @chunk1 (%[[HIDDEN:.*]]: tensor<4x8xf32>, %[[LABELS:.*]]: tensor<4xi32>) -> (tensor<4x8xf32>, tensor<16x8xf32>) attributes {gradients = [@head], input_indices = [1], inputs = [#mf<input_kind labels>], placement = #mf.placement<stage = 1, chunk = 0>}
+  mf.layer @head_layer head (%x: tensor<4x8xf32>, %labels: tensor<4xi32>) -> tensor<f32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    // CHECK-NEXT: %[[HEAD:.*]] = mf.get_param @head
+    %head = mf.get_param @head : tensor<16x8xf32>
+    // CHECK-NEXT: %[[LOGITS:.*]] = mf.matmul %[[HIDDEN]], %[[HEAD]] {name = "head_layer.matmul", transpose_b = true}
+    %logits = mf.matmul %x, %head {name = "matmul", transpose_b = true} : (tensor<4x8xf32>, tensor<16x8xf32>) -> tensor<4x16xf32>
+    // CHECK-NEXT: %[[LOSS:.*]], %[[LOGSUMEXP:.*]], %[[COUNT:.*]] = mf.cross_entropy %[[LOGITS]], %[[LABELS]] {ignore_index = 0 : i64, name = "head_layer.loss"}
+    %loss, %logsumexp, %count = mf.cross_entropy %logits, %labels {name = "loss", ignore_index = 0 : i64} : (tensor<4x16xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>, tensor<f32>)
+    mf.return %loss : tensor<f32>
+  }
+  // CHECK-NEXT: %[[DLOSS:.*]] = mf.cut %[[LOSS]]
+  // CHECK-NEXT: %[[DLOGITS:.*]] = mf.cross_entropy_grad %[[DLOSS]], %[[LOGITS]], %[[LABELS]], %[[LOGSUMEXP]], %[[COUNT]] {ignore_index = 0 : i64, name = "head_layer.loss.grad"}
+  // CHECK-NEXT: %[[DHIDDEN:.*]] = mf.matmul %[[DLOGITS]], %[[HEAD]] {name = "head_layer.matmul.grad"}
+  // CHECK-NEXT: %[[DHEAD:.*]] = mf.matmul %[[DLOGITS]], %[[HIDDEN]] {name = "head_layer.matmul.grad", transpose_a = true}
+  // CHECK-NEXT: mf.return %[[DHIDDEN]], %[[DHEAD]]
+}
+
+// Tables are not trained, and what depends on nothing else needs no gradient.
+// CHECK-LABEL: mf.model @frozen_parameters_get_no_gradient
+mf.model @frozen_parameters_get_no_gradient attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @cos : tensor<4x8xf32> init <rotary_cos, value = 10000.0> {frozen}
+  // CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {gradients = []
+  mf.layer @layer body (%x: tensor<4x8xf32>) -> tensor<4x8xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    %cos = mf.get_param @cos : tensor<4x8xf32>
+    // CHECK: %[[HALF:.*]] = mf.scale
+    %half = mf.scale %cos {name = "scale", value = 0.5 : f64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %y = mf.mul %x, %half {name = "mul"} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    mf.return %y : tensor<4x8xf32>
+  }
+  // CHECK: %[[DY:.*]] = mf.cut
+  // CHECK-NEXT: %[[DX:.*]] = mf.mul %[[DY]], %[[HALF]]
+  // CHECK-NEXT: mf.return %[[DX]]
+}
+
+// A value that two operators read gets the later one's gradient first.
+// CHECK-LABEL: mf.model @gradients_are_added_from_the_last_use_back
+mf.model @gradients_are_added_from_the_last_use_back attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.layer @layer body (%x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    %first = mf.neg %x {name = "first"} : (tensor<4xf32>) -> tensor<4xf32>
+    %second = mf.silu %x {name = "second"} : (tensor<4xf32>) -> tensor<4xf32>
+    %third = mf.add %first, %second {name = "third"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %y = mf.add %third, %x {name = "residual"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    mf.return %y : tensor<4xf32>
+  }
+  // CHECK: %[[DY:.*]] = mf.cut
+  // CHECK-NEXT: %[[SECOND:.*]] = mf.silu_grad %[[DY]]
+  // CHECK-NEXT: %[[SUM:.*]] = mf.add %[[DY]], %[[SECOND]]
+  // CHECK-NEXT: %[[FIRST:.*]] = mf.neg %[[DY]]
+  // CHECK-NEXT: %[[ALL:.*]] = mf.add %[[SUM]], %[[FIRST]]
+  // CHECK-NEXT: mf.return %[[ALL]]
+}

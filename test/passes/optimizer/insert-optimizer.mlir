@@ -1,0 +1,176 @@
+// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-insert-optimizer))' %s | FileCheck %s
+
+#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
+#swap = #mf.swap_config<swap = false, default_prefetch = 1>
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#adam_weight_decay = #mf.optimizer<type = "AdamWeightDecay", beta1 = 0.8, beta2 = 0.99, eps = 1.0e-6, weight_decay = 0.01, bias_correction = false>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+
+// Without clipping the norm is still computed: it tells whether a gradient is not finite.
+// CHECK-LABEL: mf.model @a_stage_updates_what_it_trains
+mf.model @a_stage_updates_what_it_trains attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @table : tensor<8x8xf32> init <ones> {frozen}
+  mf.param @gamma : tensor<8xf32> init <ones>
+  mf.param @w : tensor<8x8xf32> init <ones>
+  mf.backward @chunk0.backward (%g0: tensor<8x8xf32>, %g1: tensor<8xf32>) -> (tensor<8x8xf32>, tensor<8xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@w, @gamma]} {
+    mf.return %g0, %g1 : tensor<8x8xf32>, tensor<8xf32>
+  }
+  // CHECK: mf.update @update0 (%[[LR:.*]]: tensor<f32>, %[[STEP:.*]]: tensor<f32>) attributes {stage = 0 : i64} {
+  // Places in the vector of norms are those of the model's parameters, whatever order backward makes gradients in.
+  // CHECK-NEXT: %[[NORMS:.*]] = mf.gradient_norms [@w, @gamma] at [1, 0] : tensor<2xf32>
+  // CHECK-NEXT: %[[SQUARES:.*]] = mf.mul %[[NORMS]], %[[NORMS]]
+  // CHECK-NEXT: %[[SUM:.*]] = mf.reduce_sum %[[SQUARES]] {axes = array<i64: 0>}
+  // CHECK-NEXT: %[[NORM:.*]] = mf.sqrt %[[SUM]]
+  // CHECK-NEXT: %[[OVERFLOW:.*]] = mf.non_finite %[[NORM]]
+  // CHECK-NEXT: mf.report "overflow", %[[OVERFLOW]]
+  // CHECK-NEXT: mf.adamw @w, %[[LR]], %[[STEP]], %[[OVERFLOW]] {beta1 = 9.000000e-01 : f64, beta2 = 0.94999999999999996 : f64, bias_correction = true, eps = 1.000000e-08 : f64, weight_decay = 1.000000e-01 : f64}
+  // Vectors do not decay.
+  // CHECK-NEXT: mf.adamw @gamma, {{.*}} weight_decay = 0.000000e+00 : f64}
+  // Frozen tables are not touched.
+  // CHECK-NEXT: mf.return
+}
+
+// min(1, max_norm / (max(norm, max_norm) + 1e-6)), as MindSpore Transformers' ClipGradNorm.
+// CHECK-LABEL: mf.model @clipping_scales_all_gradients
+mf.model @clipping_scales_all_gradients attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, clipping = <max_norm = 0.5>, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @w : tensor<8x8xf32> init <ones>
+  mf.backward @chunk0.backward (%g0: tensor<8x8xf32>) -> (tensor<8x8xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@w]} {
+    mf.return %g0 : tensor<8x8xf32>
+  }
+  // CHECK: %[[NORM:.*]] = mf.sqrt
+  // CHECK: mf.report "global_norm", %[[NORM]]
+  // CHECK-NEXT: %[[MAX:.*]] = mf.clamp_min %[[NORM]] {value = 5.000000e-01 : f64}
+  // CHECK-NEXT: %[[DIVISOR:.*]] = mf.add_scalar %[[MAX]] {value = 9.9999999999999995E-7 : f64}
+  // CHECK-NEXT: %[[INVERSE:.*]] = mf.reciprocal %[[DIVISOR]]
+  // CHECK-NEXT: %[[QUOTIENT:.*]] = mf.scale %[[INVERSE]] {value = 5.000000e-01 : f64}
+  // CHECK-NEXT: %[[FACTOR:.*]] = mf.clamp_max %[[QUOTIENT]] {value = 1.000000e+00 : f64}
+  // CHECK-NEXT: mf.scale_gradients [@w] by %[[FACTOR]]
+  // CHECK-NEXT: mf.adamw @w
+}
+
+// Gradients are divided by the loss scale before their norm is taken.
+// CHECK-LABEL: mf.model @loss_scale_is_taken_out_first
+mf.model @loss_scale_is_taken_out_first attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
+      optimizer = #adam_weight_decay, lr_schedule = #constant, loss_scale = 1024.0, max_device_memory = 0>} {
+  mf.param @w : tensor<8x8xf32> init <ones>
+  mf.backward @chunk0.backward (%g0: tensor<8x8xf32>) -> (tensor<8x8xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@w]} {
+    mf.return %g0 : tensor<8x8xf32>
+  }
+  // CHECK: mf.update @update0 (%{{.*}}: tensor<f32>, %[[STEP:.*]]: tensor<f32>)
+  // CHECK-NEXT: %[[ZERO:.*]] = mf.scale %[[STEP]] {value = 0.000000e+00 : f64}
+  // CHECK-NEXT: %[[INVERSE:.*]] = mf.add_scalar %[[ZERO]] {value = 9.765625E-4 : f64}
+  // CHECK-NEXT: mf.scale_gradients [@w] by %[[INVERSE]]
+  // CHECK-NEXT: mf.gradient_norms [@w]
+  // MindSpore's AdamWeightDecay corrects no bias.
+  // CHECK: mf.adamw @w, {{.*}} {beta1 = 8.000000e-01 : f64, beta2 = 0.98999999999999999 : f64, bias_correction = false, eps = 9.9999999999999995E-7 : f64, weight_decay = 1.000000e-02 : f64}
+}
+
+// Two stages: each makes the norms of its own gradients at their places, and the sum over stages has all of them.
+// CHECK-LABEL: mf.model @stages_share_one_global_norm
+mf.model @stages_share_one_global_norm attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, clipping = <max_norm = 1.0>, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @first : tensor<8x8xf32> init <ones>
+  mf.param @second : tensor<8x8xf32> init <ones>
+  mf.backward @chunk0.backward (%g0: tensor<8x8xf32>) -> (tensor<8x8xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@first]} {
+    mf.return %g0 : tensor<8x8xf32>
+  }
+  mf.backward @chunk1.backward (%g0: tensor<8x8xf32>) -> (tensor<8x8xf32>)
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [], gradients = [@second]} {
+    mf.return %g0 : tensor<8x8xf32>
+  }
+  // CHECK: mf.update @update0 {{.*}} attributes {stage = 0 : i64}
+  // CHECK-NEXT: %[[OWN:.*]] = mf.gradient_norms [@first] at [0] : tensor<2xf32>
+  // CHECK-NEXT: %[[ALL:.*]] = mf.all_reduce %[[OWN]]
+  // CHECK-NEXT: mf.mul %[[ALL]], %[[ALL]]
+  // The last stage reports.
+  // CHECK-NOT: mf.report
+  // CHECK: mf.scale_gradients [@first]
+  // CHECK-NEXT: mf.adamw @first
+  // CHECK-NEXT: mf.return
+  // CHECK: mf.update @update1 {{.*}} attributes {stage = 1 : i64}
+  // CHECK-NEXT: mf.gradient_norms [@second] at [1] : tensor<2xf32>
+  // CHECK: mf.report "overflow"
+  // CHECK-NEXT: mf.report "global_norm"
+  // CHECK: mf.adamw @second
+}
+
+// A tied parameter of the same stage is its owner: one gradient, one update.
+// CHECK-LABEL: mf.model @tied_parameters_of_one_stage_are_one
+mf.model @tied_parameters_of_one_stage_are_one attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @embedding : tensor<8x8xf32> init <ones>
+  mf.param @head : tensor<8x8xf32> init <ones> tied to @embedding
+  mf.backward @chunk0.backward (%g0: tensor<8x8xf32>, %g1: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@embedding, @head]} {
+    mf.return %g0, %g1 : tensor<8x8xf32>, tensor<8x8xf32>
+  }
+  // CHECK: mf.update @update0
+  // CHECK-NEXT: mf.reduce_tied @embedding, @head stages [0, 0]
+  // Its gradient counts once for the norm.
+  // CHECK-NEXT: mf.gradient_norms [@embedding] at [0] : tensor<1xf32>
+  // CHECK: mf.adamw @embedding
+  // CHECK-NEXT: mf.return
+}
+
+// On two stages both copies get the sum of both gradients and make the same step.
+// CHECK-LABEL: mf.model @tied_parameters_of_two_stages_stay_equal
+mf.model @tied_parameters_of_two_stages_stay_equal attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, clipping = <max_norm = 1.0>, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @embedding : tensor<8x8xf32> init <ones>
+  mf.param @gamma : tensor<8xf32> init <ones>
+  mf.param @head : tensor<8x8xf32> init <ones> tied to @embedding
+  mf.backward @chunk0.backward (%g0: tensor<8x8xf32>) -> (tensor<8x8xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@embedding]} {
+    mf.return %g0 : tensor<8x8xf32>
+  }
+  mf.backward @chunk1.backward (%g0: tensor<8xf32>, %g1: tensor<8x8xf32>) -> (tensor<8xf32>, tensor<8x8xf32>)
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [], gradients = [@gamma, @head]} {
+    mf.return %g0, %g1 : tensor<8xf32>, tensor<8x8xf32>
+  }
+  // CHECK: mf.update @update0
+  // CHECK-NEXT: mf.reduce_tied @embedding, @head stages [0, 1]
+  // CHECK-NEXT: mf.gradient_norms [@embedding] at [0] : tensor<2xf32>
+  // CHECK: mf.scale_gradients [@embedding]
+  // CHECK-NEXT: mf.adamw @embedding
+  // CHECK: mf.update @update1
+  // CHECK-NEXT: mf.reduce_tied @embedding, @head stages [0, 1]
+  // CHECK-NEXT: mf.gradient_norms [@gamma] at [1] : tensor<2xf32>
+  // CHECK: mf.scale_gradients [@gamma, @head]
+  // CHECK-NEXT: mf.adamw @gamma
+  // CHECK-NEXT: mf.adamw @head
+}
+
+// A stage that trains nothing takes part in the norm all the same.
+// CHECK-LABEL: mf.model @a_stage_without_parameters
+mf.model @a_stage_without_parameters attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @w : tensor<8x8xf32> init <ones>
+  mf.backward @chunk0.backward (%g0: tensor<8x8xf32>) -> (tensor<8x8xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@w]} {
+    mf.return %g0 : tensor<8x8xf32>
+  }
+  // CHECK: mf.update @update1
+  // CHECK-NEXT: %[[NORMS:.*]] = mf.gradient_norms [] at [] : tensor<1xf32>
+  // CHECK-NEXT: mf.all_reduce %[[NORMS]]
+  // CHECK-NOT: mf.adamw
+}
