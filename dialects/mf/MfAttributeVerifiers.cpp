@@ -62,11 +62,15 @@ static bool isOffset(Attribute attribute) {
 LogicalResult ParallelAttr::verify(EmitError emitError, int64_t stages,
                                    int64_t interleave, int64_t microBatches,
                                    Attribute offset) {
-  if (stages < 1 || interleave < 1 || microBatches < 1)
-    return emitError() << "expected stages, interleave and micro_batches to be "
-                          "positive, but got "
-                       << stages << ", " << interleave << " and "
-                       << microBatches;
+  // Far more than there are devices and samples in a batch; programs of that
+  // size still fit in memory.
+  constexpr int64_t maximum = 65536;
+  for (int64_t count : {stages, interleave, microBatches})
+    if (count < 1 || count > maximum)
+      return emitError() << "expected stages, interleave and micro_batches to "
+                            "be from 1 to "
+                         << maximum << ", but got " << stages << ", "
+                         << interleave << " and " << microBatches;
   auto isRow = [](Attribute row) { return isListOf(row, isOffset); };
   if (offset && !isOffset(offset) && !isRow(offset) && !isListOf(offset, isRow))
     return emitError() << "expected offset to be a 32-bit number, a list of "

@@ -69,6 +69,10 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
     if (diagnostics.hasErrors())
       return fail(diagnostics);
     mf::passes::emitDiagnostics(getOperation().getLoc(), diagnostics);
+    if (failed(ir::ParallelAttr::verify(
+            [&] { return getOperation().emitError(); }, options.pipelineStages,
+            options.interleave, batch.getMicroBatches(), Attribute())))
+      return signalPassFailure();
 
     auto training =
         mf::passes::getTrainingAttr(context, config, options, batch);

@@ -51,7 +51,9 @@ BufferType ProgramBuilder::getBufferType(Type tensor, ascend::Space space) {
 }
 
 Operation *ProgramBuilder::declare(Operation *op) {
-  declarations.setInsertionPointAfter(op);
+  if (lastDeclaration)
+    op->moveAfter(lastDeclaration);
+  lastDeclaration = op;
   return op;
 }
 

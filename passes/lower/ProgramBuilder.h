@@ -69,7 +69,7 @@ public:
                                   mlir::FlatSymbolRefAttr layout = {});
 
 private:
-  /// Makes later declarations follow `op`.
+  /// Moves `op` behind the declaration before it.
   mlir::Operation *declare(mlir::Operation *op);
   bool isTrainedHere(llvm::StringRef parameter) const {
     return trainedHere.contains(parameter);
@@ -79,8 +79,9 @@ private:
   mlir::SymbolTable &modelSymbols;
   int64_t stage, stages, microBatches;
   ascend::ProgramOp program;
-  /// Streams and statics come before this operation, routines before `step`.
   mlir::OpBuilder declarations, routines;
+  /// Streams and statics stand together at the beginning.
+  mlir::Operation *lastDeclaration = nullptr;
   llvm::StringMap<mlir::Operation *> declared;
   llvm::StringMap<bool> trainedHere;
   llvm::SmallVector<ascend::StaticOp> gradients;

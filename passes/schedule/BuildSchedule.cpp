@@ -22,6 +22,34 @@ struct StageChunk {
   BackwardOp backward;
 };
 
+/// True if the first result is the gradient of the hidden input.
+bool hasInputGradient(BackwardOp backward) {
+  return backward.getResultTypes().size() > backward.getGradients().size();
+}
+
+/// What 1F1B asks of a chunk: the first stage begins with step inputs, the
+/// others with what the stage before sends, and send its gradient back.
+LogicalResult checkChunk(StageChunk chunk, int64_t stage) {
+  int64_t numArguments = chunk.forward.getNumArguments();
+  int64_t numHidden =
+      numArguments - static_cast<int64_t>(chunk.forward.getInputs().size());
+  if (numHidden != (stage > 0 ? 1 : 0))
+    return chunk.forward.emitOpError("expected ")
+           << (stage > 0 ? "one hidden input" : "no hidden input")
+           << " on stage " << stage << ", but has " << numHidden;
+  if (hasInputGradient(chunk.backward) != (stage > 0))
+    return chunk.backward.emitOpError("expected ")
+           << (stage > 0 ? "a" : "no")
+           << " gradient of the hidden input on stage " << stage;
+  for (auto index :
+       chunk.backward.getForwardArguments().getAsRange<IntegerAttr>())
+    if (index.getInt() >= numArguments)
+      return chunk.backward.emitOpError("reads argument ")
+             << index.getInt() << " of its forward function, which has "
+             << numArguments;
+  return success();
+}
+
 /// Finds the one chunk of each stage.
 FailureOr<std::vector<StageChunk>> findChunks(ModelOp model, int64_t stages) {
   std::vector<StageChunk> chunks(stages);
@@ -52,13 +80,8 @@ FailureOr<std::vector<StageChunk>> findChunks(ModelOp model, int64_t stages) {
       return model.emitOpError("has no forward or no backward function for "
                                "stage ")
              << stage;
-    int64_t numArguments = chunk.forward.getNumArguments();
-    for (auto index :
-         chunk.backward.getForwardArguments().getAsRange<IntegerAttr>())
-      if (index.getInt() >= numArguments)
-        return chunk.backward.emitOpError("reads argument ")
-               << index.getInt() << " of its forward function, which has "
-               << numArguments;
+    if (failed(checkChunk(chunk, static_cast<int64_t>(stage))))
+      return failure();
   }
   return chunks;
 }
@@ -140,14 +163,13 @@ void ScheduleBuilder::runBackward(int64_t microBatch) {
   SmallVector<Value> arguments;
   for (Attribute index : chunk.backward.getForwardArguments())
     arguments.push_back(inputs[microBatch][cast<IntegerAttr>(index).getInt()]);
-  bool hasInputGradient = chunk.backward.getResultTypes().size() >
-                          chunk.backward.getGradients().size();
+  bool sendsGradient = hasInputGradient(chunk.backward);
   auto run = RunBackwardOp::create(
       builder, loc,
-      hasInputGradient ? chunk.backward.getResultTypes().front() : Type(),
+      sendsGradient ? chunk.backward.getResultTypes().front() : Type(),
       chunk.backward.getSymName(), microBatch, frames[microBatch], gradient,
       arguments);
-  if (hasInputGradient)
+  if (sendsGradient)
     SendOp::create(builder, loc, run.getInputGradient(), plan.stage - 1,
                    getChannel("backward", plan.stage), microBatch);
 }

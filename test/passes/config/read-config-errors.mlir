@@ -11,6 +11,7 @@
 // RUN: not mf-opt --mf-read-config=file=%t/schedule.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=SCHEDULE
 // RUN: not mf-opt --mf-read-config=file=%t/norm.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=NORM
 // RUN: not mf-opt --mf-read-config=file=%t/memory.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=MEMORY
+// RUN: not mf-opt --mf-read-config=file=%t/batches.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=BATCHES
 // RUN: mf-opt --mf-read-config=file=%t/unsharded.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=UNSHARDED
 // RUN: mf-opt --mf-read-config=file=%t/swap.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=SWAP
 
@@ -59,6 +60,11 @@ runner_wrapper:
 # MEMORY: memory.yaml:[[#@LINE+2]]:22: error: expected a size such as '58GB' for 'max_device_memory', but got a string, 'much'
 context:
   max_device_memory: "much"
+
+//--- batches.yaml
+# BATCHES: error: expected stages, interleave and micro_batches to be from 1 to 65536, but got 1, 1 and 1000000
+runner_config:
+  gradient_accumulation_steps: 1000000
 
 //--- unsharded.yaml
 # What is not lowered is said, not swallowed.

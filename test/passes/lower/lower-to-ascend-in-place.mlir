@@ -1,0 +1,49 @@
+// One micro-batch: backward makes gradients in place, and nothing needs to be zero before.
+// RUN: mf-opt --mf-lower-to-ascend %s | FileCheck %s
+
+// CHECK-LABEL: ascend.routine @chunk0.backward
+// CHECK-DAG: %[[W:.*]] = ascend.global @gradient.w
+// CHECK-DAG: %[[V:.*]] = ascend.global @gradient.v
+// CHECK-DAG: %[[SLOT:.*]] = ascend.slot 0
+// CHECK: ascend.launch "aclnnEmbeddingDenseBackward"({{.*}}) -> (%[[W]])
+// A gradient that is a residual's memory is copied: the residual stays where it is.
+// CHECK: ascend.view %[[SLOT]] : <8x1xf32, hbm> to <8xf32, hbm>
+// CHECK-NEXT: %[[VIEW:.*]] = ascend.view %[[SLOT]] : <8x1xf32, hbm> to <8xf32, hbm>
+// CHECK-NEXT: ascend.launch "aclnnInplaceCopy"(%[[VIEW]]) -> (%[[V]])
+// CHECK-LABEL: ascend.routine @begin
+// CHECK: ascend.global @loss
+// CHECK-NOT: @gradient
+
+#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
+#swap = #mf.swap_config<swap = false, default_prefetch = 1>
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+
+mf.model @one_micro_batch attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @w : tensor<16x1xf32> init <ones>
+  mf.param @v : tensor<8xf32> init <ones>
+  mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> (tensor<f32>, tensor<8x1xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
+    %w = mf.get_param @w : tensor<16x1xf32>
+    %x = mf.embedding %w, %tokens {name = "gather"} : (tensor<16x1xf32>, tensor<8xi32>) -> tensor<8x1xf32>
+    %y = mf.reduce_sum %x {name = "sum", axes = array<i64: 0, 1>} : (tensor<8x1xf32>) -> tensor<f32>
+    mf.return %y, %x : tensor<f32>, tensor<8x1xf32>
+  }
+  mf.backward @chunk0.backward (%dy: tensor<f32>, %tokens: tensor<8xi32>, %x: tensor<8x1xf32>) -> (tensor<16x1xf32>, tensor<8xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0], gradients = [@w, @v]} {
+    %dx = mf.mul %x, %dy {name = "mul"} : (tensor<8x1xf32>, tensor<f32>) -> tensor<8x1xf32>
+    %dw = mf.embedding_grad %dx, %tokens {name = "gather.grad"} : (tensor<8x1xf32>, tensor<8xi32>) -> tensor<16x1xf32>
+    %dv = mf.reshape %x {name = "reshape"} : (tensor<8x1xf32>) -> tensor<8xf32>
+    mf.return %dw, %dv : tensor<16x1xf32>, tensor<8xf32>
+  }
+  mf.schedule stage 0 {
+    %t = mf.load tokens micro_batch 0 : tensor<8xi32>
+    %y, %f = mf.run_forward @chunk0.forward micro_batch 0 (%t) : (tensor<8xi32>) -> (tensor<f32>, !mf.frame<@chunk0.forward>)
+    mf.accumulate_loss %y : tensor<f32>
+    %dy = mf.loss_gradient 1.0 : tensor<f32>
+    mf.run_backward @chunk0.backward micro_batch 0 frame %f (%dy, %t) : (!mf.frame<@chunk0.forward>, tensor<f32>, tensor<8xi32>) -> ()
+  }
+}

@@ -1,0 +1,258 @@
+// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-build-schedule))' -verify-diagnostics -split-input-file %s
+
+// The YAML comes first.
+// expected-error @below {{has no training configuration; run mf-read-config first}}
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+}
+
+// -----
+
+#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
+#swap = #mf.swap_config<swap = false, default_prefetch = 1>
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+// Every stage needs its two functions.
+// expected-error @below {{has no forward or no backward function for stage 2}}
+mf.model @m attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 3, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @w : tensor<16x1xf32> init <ones>
+  mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
+    %w = mf.get_param @w : tensor<16x1xf32>
+    %e = mf.embedding %w, %tokens : (tensor<16x1xf32>, tensor<8xi32>) -> tensor<8x1xf32>
+    %h = mf.reshape %e : (tensor<8x1xf32>) -> tensor<8xf32>
+    mf.return %h : tensor<8xf32>
+  }
+  mf.backward @chunk0.backward (%dy: tensor<8xf32>, %tokens: tensor<8xi32>) -> tensor<16x1xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0], gradients = [@w]} {
+    %dw = mf.get_param @w : tensor<16x1xf32>
+    mf.return %dw : tensor<16x1xf32>
+  }
+  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    mf.return
+  }
+  mf.forward @chunk1.forward (%x: tensor<8xf32>) -> tensor<f32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs = [], input_indices = []} {
+    %y = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<8xf32>) -> tensor<f32>
+    mf.return %y : tensor<f32>
+  }
+  mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<8xf32>) -> tensor<8xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [0], gradients = []} {
+    mf.return %x : tensor<8xf32>
+  }
+  mf.update @update1 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 1 : i64} {
+    mf.return
+  }
+}
+
+// -----
+
+#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
+#swap = #mf.swap_config<swap = false, default_prefetch = 1>
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+// A chunk of a stage that there is not.
+mf.model @m attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @w : tensor<16x1xf32> init <ones>
+  mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
+    %w = mf.get_param @w : tensor<16x1xf32>
+    %e = mf.embedding %w, %tokens : (tensor<16x1xf32>, tensor<8xi32>) -> tensor<8x1xf32>
+    %h = mf.reshape %e : (tensor<8x1xf32>) -> tensor<8xf32>
+    mf.return %h : tensor<8xf32>
+  }
+  mf.backward @chunk0.backward (%dy: tensor<8xf32>, %tokens: tensor<8xi32>) -> tensor<16x1xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0], gradients = [@w]} {
+    %dw = mf.get_param @w : tensor<16x1xf32>
+    mf.return %dw : tensor<16x1xf32>
+  }
+  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    mf.return
+  }
+// expected-error @below {{is chunk 0 of stage 1, but 1F1B has one chunk on each of 1 stages}}
+  mf.forward @chunk1.forward (%x: tensor<8xf32>) -> tensor<f32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs = [], input_indices = []} {
+    %y = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<8xf32>) -> tensor<f32>
+    mf.return %y : tensor<f32>
+  }
+  mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<8xf32>) -> tensor<8xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [0], gradients = []} {
+    mf.return %x : tensor<8xf32>
+  }
+  mf.update @update1 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 1 : i64} {
+    mf.return
+  }
+}
+
+// -----
+
+#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
+#swap = #mf.swap_config<swap = false, default_prefetch = 1>
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+// Interleaved chunks have no schedule.
+mf.model @m attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @w : tensor<16x1xf32> init <ones>
+  mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
+    %w = mf.get_param @w : tensor<16x1xf32>
+    %e = mf.embedding %w, %tokens : (tensor<16x1xf32>, tensor<8xi32>) -> tensor<8x1xf32>
+    %h = mf.reshape %e : (tensor<8x1xf32>) -> tensor<8xf32>
+    mf.return %h : tensor<8xf32>
+  }
+  mf.backward @chunk0.backward (%dy: tensor<8xf32>, %tokens: tensor<8xi32>) -> tensor<16x1xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0], gradients = [@w]} {
+    %dw = mf.get_param @w : tensor<16x1xf32>
+    mf.return %dw : tensor<16x1xf32>
+  }
+  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    mf.return
+  }
+// expected-error @below {{is chunk 1 of stage 1, but 1F1B has one chunk on each of 2 stages}}
+  mf.forward @chunk1.forward (%x: tensor<8xf32>) -> tensor<f32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 1>, inputs = [], input_indices = []} {
+    %y = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<8xf32>) -> tensor<f32>
+    mf.return %y : tensor<f32>
+  }
+  mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<8xf32>) -> tensor<8xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 1>, forward_arguments = [0], gradients = []} {
+    mf.return %x : tensor<8xf32>
+  }
+  mf.update @update1 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 1 : i64} {
+    mf.return
+  }
+}
+
+// -----
+
+#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
+#swap = #mf.swap_config<swap = false, default_prefetch = 1>
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+// The first stage takes nothing from another.
+mf.model @m attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @w : tensor<16x1xf32> init <ones>
+  mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
+    %w = mf.get_param @w : tensor<16x1xf32>
+    %e = mf.embedding %w, %tokens : (tensor<16x1xf32>, tensor<8xi32>) -> tensor<8x1xf32>
+    %h = mf.reshape %e : (tensor<8x1xf32>) -> tensor<8xf32>
+    mf.return %h : tensor<8xf32>
+  }
+  mf.backward @chunk0.backward (%dy: tensor<8xf32>, %tokens: tensor<8xi32>) -> tensor<16x1xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [0], gradients = [@w]} {
+    %dw = mf.get_param @w : tensor<16x1xf32>
+    mf.return %dw : tensor<16x1xf32>
+  }
+  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    mf.return
+  }
+// expected-error @below {{expected no hidden input on stage 0, but has 1}}
+  mf.forward @chunk1.forward (%x: tensor<8xf32>) -> tensor<f32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
+    %y = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<8xf32>) -> tensor<f32>
+    mf.return %y : tensor<f32>
+  }
+  mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<8xf32>) -> tensor<8xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0], gradients = []} {
+    mf.return %x : tensor<8xf32>
+  }
+  mf.update @update1 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 1 : i64} {
+    mf.return
+  }
+}
+
+// -----
+
+#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
+#swap = #mf.swap_config<swap = false, default_prefetch = 1>
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+// A later stage sends a gradient back, or the stage before would wait for ever.
+mf.model @m attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @w : tensor<16x1xf32> init <ones>
+  mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
+    %w = mf.get_param @w : tensor<16x1xf32>
+    %e = mf.embedding %w, %tokens : (tensor<16x1xf32>, tensor<8xi32>) -> tensor<8x1xf32>
+    %h = mf.reshape %e : (tensor<8x1xf32>) -> tensor<8xf32>
+    mf.return %h : tensor<8xf32>
+  }
+  mf.backward @chunk0.backward (%dy: tensor<8xf32>, %tokens: tensor<8xi32>) -> tensor<16x1xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0], gradients = [@w]} {
+    %dw = mf.get_param @w : tensor<16x1xf32>
+    mf.return %dw : tensor<16x1xf32>
+  }
+  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    mf.return
+  }
+  mf.forward @chunk1.forward (%x: tensor<8xf32>) -> tensor<f32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs = [], input_indices = []} {
+    %y = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<8xf32>) -> tensor<f32>
+    mf.return %y : tensor<f32>
+  }
+// expected-error @below {{expected a gradient of the hidden input on stage 1}}
+  mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<8xf32>) 
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [0], gradients = []} {
+    mf.return
+  }
+  mf.update @update1 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 1 : i64} {
+    mf.return
+  }
+}
+
+// -----
+
+#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
+#swap = #mf.swap_config<swap = false, default_prefetch = 1>
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+// Backward reads arguments that forward has.
+mf.model @m attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @w : tensor<16x1xf32> init <ones>
+  mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
+    %w = mf.get_param @w : tensor<16x1xf32>
+    %e = mf.embedding %w, %tokens : (tensor<16x1xf32>, tensor<8xi32>) -> tensor<8x1xf32>
+    %h = mf.reshape %e : (tensor<8x1xf32>) -> tensor<8xf32>
+    mf.return %h : tensor<8xf32>
+  }
+  mf.backward @chunk0.backward (%dy: tensor<8xf32>, %tokens: tensor<8xi32>) -> tensor<16x1xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0], gradients = [@w]} {
+    %dw = mf.get_param @w : tensor<16x1xf32>
+    mf.return %dw : tensor<16x1xf32>
+  }
+  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    mf.return
+  }
+  mf.forward @chunk1.forward (%x: tensor<8xf32>) -> tensor<f32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs = [], input_indices = []} {
+    %y = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<8xf32>) -> tensor<f32>
+    mf.return %y : tensor<f32>
+  }
+// expected-error @below {{reads argument 3 of its forward function, which has 1}}
+  mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<8xf32>) -> tensor<8xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [3], gradients = []} {
+    mf.return %x : tensor<8xf32>
+  }
+  mf.update @update1 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 1 : i64} {
+    mf.return
+  }
+}
