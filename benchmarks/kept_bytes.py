@@ -52,7 +52,7 @@ def main():
             run("mf-translate", "--import-mindformers", yaml, "-o", model)
             run("mf-opt", "--quiet", "--recompute-config=" + yaml, model, "-o", step)
             memory = run(
-                "mf-opt", "--pass-pipeline=builtin.module(ascend.program(ascend-print-memory))",
+                "mf-opt", "--ascend-print-memory",
                 step, "-o", os.devnull,
             )  # fmt: skip
             kept = int(re.search(r"layers\.1 +(\d+)", memory)[1])

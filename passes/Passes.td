@@ -222,7 +222,7 @@ def PlanMemory : Pass<"ascend-plan-memory", "::mf::ascend::ProgramOp"> {
   let dependentDialects = ["::mf::ascend::AscendDialect"];
 }
 
-def PrintMemory : Pass<"ascend-print-memory", "::mf::ascend::ProgramOp"> {
+def PrintMemory : Pass<"ascend-print-memory", "::mlir::ModuleOp"> {
   let summary = "Print what a planned program spends memory on";
   let description = [{
     Prints, per program, the arena and its lower bound, bytes of static buffers

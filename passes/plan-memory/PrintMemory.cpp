@@ -47,24 +47,25 @@ void printResiduals(ascend::FrameLayoutOp layout, raw_ostream &os) {
   printRow(os, 4, "total", total);
 }
 
+LogicalResult printProgram(ascend::ProgramOp program, raw_ostream &os) {
+  if (!program.getArenaBytes() || !program.getMaxLiveBytes())
+    return program.emitOpError("has no memory plan; run ascend-plan-memory "
+                               "first");
+  os << "stage " << program.getRank() << ": arena " << *program.getArenaBytes()
+     << " bytes, max-live " << *program.getMaxLiveBytes() << " bytes, host "
+     << program.getHostBytes().value_or(0) << " bytes\n";
+  printStatics(program, os);
+  for (auto layout : program.getBody().getOps<ascend::FrameLayoutOp>())
+    printResiduals(layout, os);
+  return success();
+}
+
+// A pass on the module, because passes on programs print in any order.
 struct PrintMemoryPass : mf::passes::impl::PrintMemoryBase<PrintMemoryPass> {
   void runOnOperation() override {
-    ascend::ProgramOp program = getOperation();
-    if (!program.getArenaBytes() || !program.getMaxLiveBytes()) {
-      program.emitOpError("has no memory plan; run ascend-plan-memory first");
-      return signalPassFailure();
-    }
-    // Programs are printed by several threads: one write each.
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    os << "stage " << program.getRank() << ": arena "
-       << *program.getArenaBytes() << " bytes, max-live "
-       << *program.getMaxLiveBytes() << " bytes, host "
-       << program.getHostBytes().value_or(0) << " bytes\n";
-    printStatics(program, os);
-    for (auto layout : program.getBody().getOps<ascend::FrameLayoutOp>())
-      printResiduals(layout, os);
-    llvm::errs() << text;
+    for (auto program : getOperation().getOps<ascend::ProgramOp>())
+      if (failed(printProgram(program, llvm::errs())))
+        return signalPassFailure();
     markAllAnalysesPreserved();
   }
 };

@@ -40,6 +40,9 @@ static cl::opt<bool>
               cl::desc("Print the plan of each pass on standard error"));
 
 static LogicalResult addTrainingStep(mlir::PassManager &manager) {
+  // Plans of chunks are printed in their order.
+  if (printPlan)
+    manager.getContext()->disableMultithreading();
   mf::passes::TrainingStepOptions options;
   options.config = recomputeConfig;
   options.gradientAccumulationSteps = gradientAccumulationSteps;

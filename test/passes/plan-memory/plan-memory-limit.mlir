@@ -1,0 +1,18 @@
+// The option replaces the program's own limit; a limit that is just enough is enough.
+// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory{hbm=2048}))' %s | FileCheck %s
+// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory{hbm=54GB}))' %s | FileCheck %s
+// RUN: not mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory{hbm=2047}))' %s 2>&1 | FileCheck %s --check-prefix=BELOW
+// RUN: not mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory))' %s 2>&1 | FileCheck %s --check-prefix=OWN
+// RUN: not mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory{hbm=much}))' %s 2>&1 | FileCheck %s --check-prefix=SIZE
+
+// CHECK: arena_bytes = 2048 : i64
+// BELOW: error: stage 0 needs 2048 bytes of device memory, but 2047 are allowed
+// SIZE: error: 'ascend.program' op got hbm=much; expected a size such as 54GB, 59.5GB or bytes
+// OWN: error: stage 0 needs 2048 bytes of device memory, but 1024 are allowed
+ascend.program @stage0 rank 0 of 1 attributes {
+    micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
+    vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64, hbm_limit_bytes = 1024 : i64} {
+  ascend.static @w parameter of "w" : !ascend.buffer<512xf32, hbm>
+  ascend.step {
+  }
+}
