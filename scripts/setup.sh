@@ -12,8 +12,10 @@ packages=(
   clang-format-22 clang-tidy-22
   # YAML, matrix products, vector loops; oneDNN's OpenMP runtime.
   libyaml-cpp-dev libdnnl-dev libhwy-dev libgomp1
-  # Tests and benchmarks; PyTorch is what gradients and step times are compared with.
+  # Tests and benchmarks; PyTorch, with the BLAS that makes it fast, is what
+  # gradients and step times are compared with.
   libgtest-dev libgmock-dev libbenchmark-dev python3 python3-numpy python3-torch
+  libopenblas0-pthread
 )
 
 missing=()
