@@ -13,13 +13,16 @@ namespace {
 /// Below this, handing a tile to another thread costs more than it saves.
 constexpr int64_t fewestMultiplications = int64_t{1} << 21;
 
-/// Enough tiles for the threads of one stream to share evenly.
+/// Enough tiles for the threads of one stream to share evenly; more would each
+/// pack the same operands again.
 constexpr int64_t wantedTiles = 4;
 
-/// The size that cuts `total` into the same number of pieces as `size` does,
-/// but evenly, in multiples of a vector register block.
-int64_t balance(int64_t total, int64_t size) {
-  int64_t pieces = llvm::divideCeil(total, size);
+/// Rows of a tile: within these, more are better.
+constexpr int64_t fewestRows = 64, mostRows = 512;
+
+/// The size of `pieces` even pieces of `total`, in multiples of a block of
+/// vector registers.
+int64_t cut(int64_t total, int64_t pieces) {
   return std::min<int64_t>(total,
                            llvm::alignTo(llvm::divideCeil(total, pieces), 32));
 }
@@ -35,14 +38,16 @@ MatmulTiles chooseMatmulTiles(int64_t batch, int64_t m, int64_t n, int64_t k,
   // A whole row of c at a time packs b once for many rows; a very long k or n
   // would push what is packed out of the second-level cache.
   int64_t columns = k > 8192 ? 256 : n <= 2048 ? n : 512;
-  int64_t rows = 512;
+  int64_t rows = mostRows;
   if (!direct)
     rows = columns = convertedTile;
-  columns = std::min(n, balance(n, columns));
-  int64_t across = batch * llvm::divideCeil(n, columns);
-  while (rows > 64 && across * llvm::divideCeil(m, rows) < wantedTiles)
-    rows /= 2;
-  return {balance(m, rows), columns, 1};
+  columns = cut(n, llvm::divideCeil(n, columns));
+  const int64_t across = batch * llvm::divideCeil(n, columns);
+  const int64_t down = std::max<int64_t>(
+      llvm::divideCeil(m, rows),
+      std::min<int64_t>(llvm::divideCeil(m, fewestRows),
+                        llvm::divideCeil(wantedTiles, across)));
+  return {cut(m, down), columns, 1};
 }
 
 } // namespace mf
