@@ -44,6 +44,8 @@ config.substitutions += [
     ("%mf-source", config.mf_source_root),
     ("%mf-build", config.mf_build_root),
     ("%mf-plugin", config.mf_plugin),
+    ("%llvm-tools", config.llvm_tools_dir),
+    ("%llvm-include", config.llvm_include_dir),
 ]
 
 

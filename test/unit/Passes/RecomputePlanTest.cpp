@@ -1,0 +1,179 @@
+//===- RecomputePlanTest.cpp - What runs again, and what is kept for it ---===//
+
+#include "passes/recompute/RecomputePlan.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <algorithm>
+#include <random>
+#include <set>
+
+using namespace mf::passes;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+namespace {
+
+ForwardOperator makeOperator(llvm::ArrayRef<int64_t> producers, bool isMarked,
+                             bool isReadByBackward) {
+  ForwardOperator op;
+  op.producers.assign(producers.begin(), producers.end());
+  op.isMarked = isMarked;
+  op.isReadByBackward = isReadByBackward;
+  op.readBytes = isReadByBackward ? 100 : 0;
+  op.flops = 7;
+  return op;
+}
+
+ForwardOperator makeFree(llvm::ArrayRef<int64_t> producers,
+                         bool isReadByBackward) {
+  ForwardOperator op = makeOperator(producers, false, isReadByBackward);
+  op.isFree = true;
+  op.flops = 0;
+  return op;
+}
+
+TEST(RecomputePlanTest, NothingMarkedMeansNothingToDo) {
+  RecomputePlan plan = planRecompute(
+      {makeOperator({}, false, true), makeOperator({0}, false, true)});
+  EXPECT_THAT(plan.clones, IsEmpty());
+  EXPECT_THAT(plan.kept, IsEmpty());
+  EXPECT_EQ(plan.droppedBytes, 0);
+  EXPECT_EQ(plan.flops, 0);
+}
+
+TEST(RecomputePlanTest, NoOperatorsMeansNothingToDo) {
+  EXPECT_THAT(planRecompute({}).clones, IsEmpty());
+}
+
+TEST(RecomputePlanTest, AMarkedOperatorThatNobodyReadsIsNotCloned) {
+  RecomputePlan plan = planRecompute(
+      {makeOperator({}, true, false), makeOperator({0}, false, true)});
+  EXPECT_THAT(plan.clones, IsEmpty());
+}
+
+TEST(RecomputePlanTest, AChainIsClonedFromWhatIsKept) {
+  // 0 is kept although backward does not read it itself.
+  RecomputePlan plan = planRecompute(
+      {makeOperator({}, false, false), makeOperator({0}, true, false),
+       makeOperator({1}, true, true), makeOperator({2}, false, true)});
+  EXPECT_THAT(plan.clones, ElementsAre(1, 2));
+  EXPECT_THAT(plan.kept, ElementsAre(0));
+  EXPECT_EQ(plan.droppedBytes, 100);
+  EXPECT_EQ(plan.flops, 14);
+}
+
+TEST(RecomputePlanTest, AKeptOperatorInTheMiddleShortensTheChain) {
+  RecomputePlan plan = planRecompute({makeOperator({}, true, false),
+                                      makeOperator({0}, false, false),
+                                      makeOperator({1}, true, true)});
+  EXPECT_THAT(plan.clones, ElementsAre(2));
+  EXPECT_THAT(plan.kept, ElementsAre(1));
+}
+
+TEST(RecomputePlanTest, AViewOfACloneIsClonedAndCostsNothing) {
+  RecomputePlan plan =
+      planRecompute({makeOperator({}, true, false), makeFree({0}, true)});
+  EXPECT_THAT(plan.clones, ElementsAre(0, 1));
+  EXPECT_EQ(plan.flops, 7);
+  // The view's bytes are its producer's, which is not read itself.
+  EXPECT_EQ(plan.droppedBytes, 0);
+}
+
+TEST(RecomputePlanTest, AViewOfWhatIsKeptStaysAsItIs) {
+  RecomputePlan plan =
+      planRecompute({makeOperator({}, false, false), makeFree({0}, false),
+                     makeOperator({1}, true, true)});
+  EXPECT_THAT(plan.clones, ElementsAre(2));
+  EXPECT_THAT(plan.kept, IsEmpty()) << "what the view shows crosses anyhow";
+}
+
+TEST(RecomputePlanTest, PrintsTotalsAndNames) {
+  std::vector<ForwardOperator> operators = {makeOperator({}, false, false),
+                                            makeOperator({0}, true, true)};
+  operators[0].name = "norm";
+  operators[1].name = "silu";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  planRecompute(operators).print(operators, os);
+  EXPECT_EQ(text, "recompute plan: 1 operators run again, 100 bytes not kept, "
+                  "7 flops more\n  clone silu\n  keep norm\n");
+}
+
+//===----------------------------------------------------------------------===//
+// Random graphs
+//===----------------------------------------------------------------------===//
+
+std::vector<ForwardOperator> makeRandomGraph(std::mt19937 &random) {
+  auto flip = [&](int percent) {
+    return static_cast<int>(random() % 100) < percent;
+  };
+  std::vector<ForwardOperator> operators(random() % 30);
+  for (size_t index = 0; index < operators.size(); ++index) {
+    ForwardOperator &op = operators[index];
+    op.isMarked = flip(50);
+    op.isFree = flip(20);
+    op.isReadByBackward = flip(30);
+    op.readBytes = op.isReadByBackward ? 1 + random() % 9 : 0;
+    op.flops = random() % 9;
+    for (size_t producer = 0; producer < index; ++producer)
+      if (flip(15))
+        op.producers.push_back(static_cast<int64_t>(producer));
+  }
+  return operators;
+}
+
+/// What backward needs of forward's results, by its definition, in no clever
+/// order: what it reads, and what is read to make that again.
+std::set<int64_t> findNeeded(const std::vector<ForwardOperator> &operators) {
+  std::set<int64_t> needed;
+  size_t before;
+  do {
+    before = needed.size();
+    for (size_t index = 0; index < operators.size(); ++index) {
+      const ForwardOperator &op = operators[index];
+      if (op.isReadByBackward)
+        needed.insert(static_cast<int64_t>(index));
+      if (needed.count(static_cast<int64_t>(index)) &&
+          (op.isMarked || op.isFree))
+        needed.insert(op.producers.begin(), op.producers.end());
+    }
+  } while (needed.size() != before);
+  return needed;
+}
+
+TEST(RecomputePlanTest, RandomGraphsGetTheCloneOfEachNeededMark) {
+  std::mt19937 random(20261120);
+  for (int round = 0; round < 2000; ++round) {
+    SCOPED_TRACE(testing::Message() << "round " << round);
+    std::vector<ForwardOperator> operators = makeRandomGraph(random);
+    RecomputePlan plan = planRecompute(operators);
+    std::set<int64_t> needed = findNeeded(operators);
+    std::set<int64_t> cloned(plan.clones.begin(), plan.clones.end());
+    ASSERT_TRUE(std::is_sorted(plan.clones.begin(), plan.clones.end()));
+    ASSERT_EQ(cloned.size(), plan.clones.size());
+
+    std::set<int64_t> kept;
+    int64_t bytes = 0, flops = 0;
+    for (size_t index = 0; index < operators.size(); ++index) {
+      const ForwardOperator &op = operators[index];
+      auto number = static_cast<int64_t>(index);
+      bool readsClone = llvm::any_of(
+          op.producers, [&](int64_t p) { return cloned.count(p) != 0; });
+      bool expected =
+          needed.count(number) && (op.isFree ? readsClone : op.isMarked);
+      EXPECT_EQ(cloned.count(number) != 0, expected) << "operator " << index;
+      if (!cloned.count(number))
+        continue;
+      for (int64_t producer : op.producers)
+        if (!cloned.count(producer) && !operators[producer].isFree)
+          kept.insert(producer);
+      bytes += op.isFree ? 0 : op.readBytes;
+      flops += op.isFree ? 0 : op.flops;
+    }
+    EXPECT_EQ(std::set<int64_t>(plan.kept.begin(), plan.kept.end()), kept);
+    EXPECT_EQ(plan.droppedBytes, bytes);
+    EXPECT_EQ(plan.flops, flops);
+  }
+}
+
+} // namespace
