@@ -115,17 +115,26 @@ def run_mf(tools, element_type, steps):
     return times, report["ranks"][0]["planned_bytes"] >> 20
 
 
+ROW = re.compile(
+    r"=\s+([\d.]+) ms\s+(\d+) GFLOP/s\s+\d+ % of oneDNN's (\d+)"
+)
+
+
 def measure_ceiling(bin_folder, element_type):
-    """GFLOP/s of oneDNN on two threads, over the step's matrix products."""
+    """GFLOP/s of oneDNN called directly on all matrix products of the step."""
     program = os.path.join(bin_folder, "mf-benchmark-kernels")
     if not os.path.exists(program):
         return None
     output = subprocess.run(
-        [program, "--ceiling", "--types=" + element_type, "--threads=%d" % THREADS],
-        capture_output=True, text=True,
+        [program, "--only=Matmul", "--threads=%d" % THREADS],
+        capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
-    match = re.search(r"ceiling\s+(\S+) GFLOP/s", output)
-    return float(match[1]) if match else None
+    # One block of rows per type, headed by its name.
+    blocks = re.split(r"^(f32|bf16)$", output, flags=re.MULTILINE)
+    rows = ROW.findall(blocks[blocks.index(element_type) + 1])
+    work = [float(milliseconds) * float(rate) for milliseconds, rate, _ in rows]
+    best = [flops / float(row[2]) for flops, row in zip(work, rows)]
+    return sum(work) / sum(best) if rows else None
 
 
 def median(values):
