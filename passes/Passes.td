@@ -240,4 +240,23 @@ def PrintMemory : Pass<"ascend-print-memory", "::mlir::ModuleOp"> {
   }];
 }
 
+def VerifyProgram : Pass<"ascend-verify-program", "::mlir::ModuleOp"> {
+  let summary = "Prove that each access comes after what it depends on";
+  let description = [{
+    Expands the step of every planned program and follows streams, events and
+    memory: reads find what was written last as the same buffer, conflicting
+    accesses are ordered, statics keep their values, and ranks do not wait for
+    each other for ever. An error names the buffer, both operators and what is
+    missing. Changes nothing; takes microseconds per expanded instruction.
+
+    ```mlir
+    ascend.copy %host to %x on @h2d : ...
+    ascend.call @chunk0.forward(%x, %y) ... : ...
+    // fails: aclnnEmbedding ('embedding.gather', task 'chunk0.forward' of
+    // micro-batch 0, stream 'compute') reads message 0, but no event orders
+    // this after copy (stream 'h2d'), which writes it
+    ```
+  }];
+}
+
 #endif // MF_PASSES_TD

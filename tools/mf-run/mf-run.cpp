@@ -98,7 +98,8 @@ int main(int argc, char **argv) {
       mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
   if (!module)
     return 1;
-  mlir::FailureOr<DecodedProgram> decoded = decodeProgram(*module);
+  mlir::FailureOr<DecodedProgram> decoded =
+      decodeProgram(*module, mf::getKernelNames());
   if (failed(decoded))
     return 1;
   return run(*decoded, options);

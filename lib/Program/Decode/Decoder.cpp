@@ -87,11 +87,12 @@ static LogicalResult checkSameStep(ascend::ProgramOp a, ascend::ProgramOp b) {
   return error;
 }
 
-FailureOr<DecodedProgram> decodeProgram(ModuleOp module) {
+FailureOr<DecodedProgram>
+decodeProgram(ModuleOp module, llvm::ArrayRef<llvm::StringRef> knownKernels) {
   FailureOr<SmallVector<ascend::ProgramOp>> programs = sortRanks(module);
   if (failed(programs))
     return failure();
-  DecoderState state;
+  DecoderState state(knownKernels);
   if (failed(decodeHeader(programs->front(), state.result.program)))
     return failure();
   for (ascend::ProgramOp op : *programs) {

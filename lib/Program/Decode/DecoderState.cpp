@@ -13,17 +13,6 @@ static FailureOr<uint32_t> addKernel(ascend::LaunchOp op, Program &program,
                                      llvm::ArrayRef<Operand> outputs) {
   KernelSpec spec;
   spec.name = op.getKernel().str();
-  if (!llvm::is_contained(getKernelNames(), spec.name)) {
-    InFlightDiagnostic error = op.emitError("unknown kernel '")
-                               << spec.name << "'";
-    const llvm::StringRef *nearest = llvm::min_element(
-        getKernelNames(), [&](llvm::StringRef a, llvm::StringRef b) {
-          return a.edit_distance(spec.name) < b.edit_distance(spec.name);
-        });
-    if (nearest != getKernelNames().end())
-      error << "; the nearest known name is '" << *nearest << "'";
-    return error;
-  }
   for (const Operand &operand : inputs)
     spec.inputs.push_back(operand.shape);
   for (const Operand &operand : outputs)
@@ -36,6 +25,18 @@ static FailureOr<uint32_t> addKernel(ascend::LaunchOp op, Program &program,
   program.kernels.push_back(std::move(spec));
   program.kernelLocations.push_back(location);
   return static_cast<uint32_t>(program.kernels.size() - 1);
+}
+
+LogicalResult DecoderState::checkKernelName(ascend::LaunchOp op) const {
+  llvm::StringRef name = op.getKernel();
+  if (knownKernels.empty() || llvm::is_contained(knownKernels, name))
+    return success();
+  const llvm::StringRef *nearest = llvm::min_element(
+      knownKernels, [&](llvm::StringRef a, llvm::StringRef b) {
+        return a.edit_distance(name) < b.edit_distance(name);
+      });
+  return op.emitError("unknown kernel '")
+         << name << "'; the nearest known name is '" << *nearest << "'";
 }
 
 FailureOr<uint32_t> DecoderState::getKernel(ascend::LaunchOp op,
@@ -56,6 +57,8 @@ FailureOr<uint32_t> DecoderState::getKernel(ascend::LaunchOp op,
   auto found = kernels.find(key);
   if (found != kernels.end())
     return found->second;
+  if (failed(checkKernelName(op)))
+    return failure();
   FailureOr<uint32_t> kernel =
       addKernel(op, result.program, location, inputs, outputs);
   if (succeeded(kernel))

@@ -27,7 +27,7 @@ struct ParsedProgram {
         mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     if (!module)
       return;
-    mlir::FailureOr<DecodedProgram> result = decodeProgram(*module);
+    mlir::FailureOr<DecodedProgram> result = decodeProgram(*module, getKernelNames());
     if (mlir::succeeded(result))
       decoded = std::move(*result);
   }

@@ -1,0 +1,43 @@
+//===- VerifyProgram.cpp - Proofs about planned programs ------------------===//
+
+#include "mf/Program/Decoder.h"
+#include "mf/Program/Verifier.h"
+#include "passes/Passes.h"
+
+namespace mf::passes {
+#define GEN_PASS_DEF_VERIFYPROGRAM
+#include "passes/Passes.h.inc"
+} // namespace mf::passes
+
+using namespace mlir;
+using namespace mf::program;
+
+namespace {
+
+struct VerifyProgramPass
+    : mf::passes::impl::VerifyProgramBase<VerifyProgramPass> {
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    FailureOr<DecodedProgram> decoded = decodeProgram(getOperation());
+    if (failed(decoded))
+      return signalPassFailure();
+    // Each rank's first error, and whether the ranks wait for each other.
+    for (const Rank &rank : decoded->program.ranks)
+      report(verifyMemory(decoded->program, rank), *decoded);
+    report(verifyProgress(decoded->program), *decoded);
+  }
+
+private:
+  void report(llvm::Error error, const DecodedProgram &decoded) {
+    llvm::handleAllErrors(std::move(error), [&](const LocatedError &located) {
+      InFlightDiagnostic diagnostic =
+          emitError(decoded.locations[located.getLocation()])
+          << located.getMessage();
+      for (const LocatedError::Note &note : located.getNotes())
+        diagnostic.attachNote(decoded.locations[note.location]) << note.text;
+      signalPassFailure();
+    });
+  }
+};
+
+} // namespace
