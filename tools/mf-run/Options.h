@@ -77,7 +77,7 @@ struct Options {
   cl::opt<cl::boolOrDefault> verify{
       "verify", cl::cat(category),
       cl::desc("Prove before the run that each access is ordered after what it "
-               "depends on (default: for programs of up to 1,000,000 "
+               "depends on (default: for programs of up to 10,000,000 "
                "instructions)")};
 
   // Output.

@@ -26,7 +26,7 @@ using namespace mf::program;
 using mf::tools::Options;
 
 /// Programs larger than this are verified on demand: it takes seconds.
-static constexpr uint64_t maximumVerifiedByDefault = 1000000;
+static constexpr uint64_t maximumVerifiedByDefault = 10000000;
 
 static int fail(const Twine &message) {
   WithColor::error(errs(), "mf-run") << message << '\n';
