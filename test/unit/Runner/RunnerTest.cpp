@@ -1,6 +1,7 @@
 //===- RunnerTest.cpp - Execution of programs on emulated devices ---------===//
 
 #include "mf/Runner/Runner.h"
+#include "mf/Program/LocatedError.h"
 #include "test/unit/Program/ParsedProgram.h"
 #include <cstring>
 #include <gmock/gmock.h>
@@ -127,6 +128,138 @@ TEST(RunnerTest, DebugsMemory) {
   EXPECT_EQ(runner->getTouchedBytes(0, Space::Device), 1024 + 16);
   EXPECT_EQ(runner->getTouchedBytes(0, Space::Host), 64 + 8);
   EXPECT_FALSE(static_cast<bool>(runner->checkMemory()));
+}
+
+/// Rank 0 sends w to rank 1, which sends back the double; then both sum it.
+const std::string twoRanks = "ascend.program @stage0 rank 0 of 2" +
+                             header.str() + R"(
+ascend.stream @compute compute
+ascend.stream @forward communication
+ascend.stream @backward communication
+ascend.stream @sum communication
+ascend.static @w parameter of "w" : !ascend.buffer<4xf32, hbm> at 0
+ascend.static @g gradient of "w" : !ascend.buffer<4xf32, hbm> at 64
+ascend.step {
+  %w = ascend.global @w : !ascend.buffer<4xf32, hbm>
+  %g = ascend.global @g : !ascend.buffer<4xf32, hbm>
+  ascend.send %w to 1 channel "forward" on @forward : !ascend.buffer<4xf32, hbm>
+  ascend.receive %g from 1 channel "backward" on @backward : !ascend.buffer<4xf32, hbm>
+  %e = ascend.record @backward
+  ascend.wait @sum for %e
+  ascend.all_reduce %g over [1, 0] channel "sum" on @sum : !ascend.buffer<4xf32, hbm>
+}
+}
+ascend.program @stage1 rank 1 of 2)" +
+                             header.str() +
+                             R"(
+ascend.stream @compute compute
+ascend.stream @link communication
+ascend.static @g gradient of "w" : !ascend.buffer<4xf32, hbm> at 0
+ascend.step {
+  %m = ascend.message at 64 : !ascend.buffer<4xf32, hbm>
+  %g = ascend.global @g : !ascend.buffer<4xf32, hbm>
+  ascend.receive %m from 0 channel "forward" on @link : !ascend.buffer<4xf32, hbm>
+  %e = ascend.record @link
+  ascend.wait @compute for %e
+  ascend.launch "aclnnAdd"(%m, %m) -> (%g) {} : (!ascend.buffer<4xf32, hbm>, !ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
+  %d = ascend.record @compute
+  ascend.wait @link for %d
+  ascend.send %g to 0 channel "backward" on @link : !ascend.buffer<4xf32, hbm>
+  ascend.all_reduce %g over [1, 0] channel "sum" on @link : !ascend.buffer<4xf32, hbm>
+}
+})";
+
+TEST(RunnerTest, ExchangesMessages) {
+  ParsedProgram parsed(twoRanks);
+  ASSERT_TRUE(parsed.decoded) << parsed.messages;
+  for (int threads : {1, 2, 5}) {
+    RunnerOptions options;
+    options.threads = threads;
+    std::unique_ptr<Runner> runner = makeRunner(parsed.get(), options);
+    ASSERT_TRUE(runner);
+    for (float step : {1.0F, 10.0F, 100.0F}) {
+      setFloats(*runner, 0, 0, {step, 2 * step, 3, 4});
+      ASSERT_TRUE(static_cast<bool>(runner->runStep({})));
+      EXPECT_THAT(getFloats(*runner, 0, 1),
+                  ElementsAre(4 * step, 8 * step, 12, 16));
+      EXPECT_THAT(getFloats(*runner, 1, 0),
+                  ElementsAre(4 * step, 8 * step, 12, 16));
+    }
+  }
+}
+
+TEST(RunnerTest, StopsAllRanksWhenOneFails) {
+  ParsedProgram parsed(twoRanks);
+  ASSERT_TRUE(parsed.decoded) << parsed.messages;
+  Program program = parsed.get();
+  // A message of another size than what is expected, which decoding refuses.
+  for (Instruction &instruction : program.ranks[1].step.instructions)
+    if (auto *transfer = std::get_if<Transfer>(&instruction.action))
+      if (transfer->isSend)
+        transfer->buffer.bytes = 8;
+  std::unique_ptr<Runner> runner = makeRunner(program);
+  ASSERT_TRUE(runner);
+  llvm::Expected<StepOutput> output = runner->runStep({});
+  ASSERT_FALSE(static_cast<bool>(output));
+  EXPECT_EQ(llvm::toString(output.takeError()),
+            "rank 0: stream 'backward': channel 'backward': expected 16 bytes, "
+            "but got 8");
+  // And no later step runs.
+  output = runner->runStep({});
+  ASSERT_FALSE(static_cast<bool>(output));
+  llvm::consumeError(output.takeError());
+}
+
+TEST(RunnerTest, RefusesTokensThatDoNotFit) {
+  std::string text = oneRank;
+  const llvm::StringRef rate = "@lr learning_rate : !ascend.buffer<f32, host>";
+  text.replace(text.find(rate.str()), rate.size(),
+               "@tokens tokens : !ascend.buffer<1x4xi32, host> at 128\n"
+               "ascend.static @lr learning_rate : !ascend.buffer<f32, host>");
+  ParsedProgram parsed(text);
+  ASSERT_TRUE(parsed.decoded) << parsed.messages;
+  std::unique_ptr<Runner> runner = makeRunner(parsed.get());
+  ASSERT_TRUE(runner);
+  std::vector<int32_t> tokens = {1, 2, 3, 4, 5};
+  for (size_t count : {3, 5}) {
+    StepInput input;
+    input.tokens = llvm::ArrayRef(tokens).take_front(count);
+    llvm::Expected<StepOutput> output = runner->runStep(input);
+    ASSERT_FALSE(static_cast<bool>(output));
+    EXPECT_TRUE(output.errorIsA<LocatedError>());
+    llvm::consumeError(output.takeError());
+  }
+  StepInput input;
+  input.tokens = llvm::ArrayRef(tokens).take_front(4);
+  ASSERT_TRUE(static_cast<bool>(runner->runStep(input)));
+  llvm::MutableArrayRef<uint8_t> bytes = runner->getStatic(0, 1);
+  EXPECT_EQ(std::memcmp(bytes.data(), tokens.data(), 16), 0);
+}
+
+TEST(RunnerTest, LocatesKernelsThatCannotBeMade) {
+  std::string text = oneRank;
+  text.replace(text.find("{value = 0.5 : f64}"), 19, "{}");
+  ParsedProgram parsed(text);
+  ASSERT_TRUE(parsed.decoded) << parsed.messages;
+  auto runner = Runner::create(parsed.get(), {});
+  ASSERT_FALSE(static_cast<bool>(runner));
+  llvm::handleAllErrors(runner.takeError(), [&](const LocatedError &error) {
+    EXPECT_EQ(parsed.getLine(error.getLocation()), 13u);
+    EXPECT_THAT(error.getMessage(), ::testing::HasSubstr("value"));
+  });
+}
+
+TEST(RunnerTest, MeasuresStreams) {
+  ParsedProgram parsed(oneRank);
+  ASSERT_TRUE(parsed.decoded) << parsed.messages;
+  std::unique_ptr<Runner> runner = makeRunner(parsed.get());
+  ASSERT_TRUE(runner);
+  ASSERT_TRUE(static_cast<bool>(runner->runStep({})));
+  std::vector<StreamUse> uses = runner->getStreamUse(0);
+  ASSERT_EQ(uses.size(), 3u);
+  EXPECT_EQ(uses[1].name, "h2d");
+  EXPECT_EQ(uses[1].statistics.copies, 1);
+  EXPECT_EQ(uses[1].statistics.copiedBytes, 4);
 }
 
 } // namespace

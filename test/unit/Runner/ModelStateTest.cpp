@@ -1,0 +1,216 @@
+//===- ModelStateTest.cpp - Parameters, moments, gradients ----------------===//
+
+#include "mf/Runner/ModelState.h"
+#include "mf/Data/ElementConversion.h"
+#include "mf/Data/Safetensors.h"
+#include "mf/Program/LocatedError.h"
+#include "mf/Runner/MemoryReport.h"
+#include "test/unit/Program/ParsedProgram.h"
+#include "llvm/Support/FileSystem.h"
+#include <cmath>
+#include <cstring>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace mf;
+using namespace mf::program;
+using namespace mf::runner;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+namespace {
+
+/// One program per string of statics.
+std::string makeProgram(const std::vector<std::string> &statics,
+                        llvm::StringRef more = "") {
+  std::string text;
+  for (size_t rank = 0; rank < statics.size(); ++rank)
+    text += "ascend.program @stage" + std::to_string(rank) + " rank " +
+            std::to_string(rank) + " of " + std::to_string(statics.size()) +
+            " attributes {micro_batches = 1, micro_batch_size = 1, "
+            "sequence_length = 4, vocab_size = 16, pad_token_id = -1, "
+            "ignore_index = -100, arena_bytes = 1048576, host_bytes = 0" +
+            more.str() + "} {\nascend.stream @compute compute\n" +
+            statics[rank] + "\nascend.step {}\n}\n";
+  return text;
+}
+
+std::string makeStatic(llvm::StringRef name, llvm::StringRef role,
+                       llvm::StringRef type, int64_t offset,
+                       llvm::StringRef attributes) {
+  return ("ascend.static @" + name + " " + role + " of \"" + name +
+          "\" : !ascend.buffer<" + type + ", hbm> at " + llvm::Twine(offset) +
+          " {" + attributes + "}\n")
+      .str();
+}
+
+/// A program, its runner and its state.
+struct Model {
+  ParsedProgram parsed;
+  std::unique_ptr<Runner> runner;
+  std::optional<ModelState> state;
+
+  explicit Model(const std::string &text) : parsed(text) {
+    EXPECT_TRUE(parsed.decoded) << parsed.messages;
+    auto created = Runner::create(parsed.get(), {});
+    if (!created) {
+      ADD_FAILURE() << llvm::toString(created.takeError());
+      return;
+    }
+    runner = std::move(*created);
+    state.emplace(*runner);
+  }
+
+  std::vector<float> get(size_t rank, uint32_t number) {
+    const Static &buffer = parsed.get().ranks[rank].statics[number];
+    std::vector<float> values(buffer.shape.getNumElements());
+    EXPECT_FALSE(static_cast<bool>(convertElements(
+        buffer.shape.type, runner->getStatic(rank, number), DType::F32,
+        {reinterpret_cast<uint8_t *>(values.data()), values.size() * 4})));
+    return values;
+  }
+};
+
+std::string initialize(Model &model, uint64_t seed = 0) {
+  return llvm::toString(model.state->initialize(seed));
+}
+
+TEST(ModelStateTest, FillsTables) {
+  Model model(makeProgram(
+      {makeStatic("cos", "table", "3x4xf32", 0,
+                  "init = #mf.init<rotary_cos, value = 100.0>") +
+       makeStatic("sin", "table", "3x4xf32", 64,
+                  "init = #mf.init<rotary_sin, value = 100.0, scale = 0.5>") +
+       makeStatic("mask", "table", "3x3xbf16", 128,
+                  "init = #mf.init<causal_mask, value = -1.0e4>") +
+       makeStatic("one", "constant", "2xf32", 256, "init = #mf.init<ones>") +
+       makeStatic("number", "constant", "2xi32", 320,
+                  "init = #mf.init<constant, value = 7.0>")}));
+  ASSERT_EQ(initialize(model), "");
+  const std::vector<float> cos = model.get(0, 0), sin = model.get(0, 1);
+  EXPECT_THAT(llvm::ArrayRef(cos).take_front(4).vec(), ElementsAre(1, 1, 1, 1));
+  EXPECT_FLOAT_EQ(cos[4], std::cos(1.0F));
+  EXPECT_FLOAT_EQ(cos[5], std::cos(0.1F));
+  EXPECT_EQ(cos[6], cos[4]);
+  EXPECT_EQ(cos[7], cos[5]);
+  EXPECT_FLOAT_EQ(sin[8], std::sin(1.0F));
+  EXPECT_FLOAT_EQ(sin[9], std::sin(0.1F));
+  const float low = bfloat16ToFloat(floatToBfloat16(-1e4F));
+  EXPECT_THAT(model.get(0, 2), ElementsAre(0, low, low, 0, 0, low, 0, 0, 0));
+  EXPECT_THAT(model.get(0, 3), ElementsAre(1, 1));
+  int32_t numbers[2];
+  std::memcpy(numbers, model.runner->getStatic(0, 4).data(), 8);
+  EXPECT_THAT(numbers, ElementsAre(7, 7));
+}
+
+constexpr llvm::StringLiteral normal = "init = #mf.init<normal, value = 0.02>";
+
+TEST(ModelStateTest, DependsOnNamesAndSeedAlone) {
+  // More elements than one tile.
+  const std::string a = makeStatic("a", "parameter", "300x256xf32", 0, normal);
+  const std::string b = makeStatic("b", "parameter", "8x8xf32", 524288, normal);
+  Model one(makeProgram({a + b})), two(makeProgram({b, a}));
+  ASSERT_EQ(initialize(one, 5), "");
+  ASSERT_EQ(initialize(two, 5), "");
+  EXPECT_EQ(one.get(0, 0), two.get(1, 0));
+  EXPECT_EQ(one.get(0, 1), two.get(0, 0));
+  const std::vector<float> values = one.get(0, 0);
+  double square = 0;
+  for (float value : values)
+    square += value * value;
+  EXPECT_NEAR(std::sqrt(square / static_cast<double>(values.size())), 0.02,
+              0.0005);
+  ASSERT_EQ(initialize(two, 6), "");
+  EXPECT_NE(one.get(0, 0), two.get(1, 0));
+}
+
+TEST(ModelStateTest, StartsTiedParametersEqual) {
+  Model model(
+      makeProgram({makeStatic("table", "parameter", "4x4xf32", 0, normal),
+                   makeStatic("head", "parameter", "4x4xf32", 0,
+                              (normal + ", tied = @table").str()) +
+                       makeStatic("gradient", "gradient", "4x4xf32", 64, "")}));
+  ASSERT_EQ(initialize(model), "");
+  EXPECT_EQ(model.get(0, 0), model.get(1, 0));
+  EXPECT_NE(model.get(0, 0)[0], 0);
+  EXPECT_EQ(model.get(1, 1), std::vector<float>(16, 0));
+
+  // Saved once, and read for both.
+  llvm::SmallString<128> path;
+  ASSERT_FALSE(
+      llvm::sys::fs::createTemporaryFile("state", "safetensors", path));
+  ASSERT_FALSE(static_cast<bool>(model.state->saveParameters(path)));
+  const std::vector<float> saved = model.get(0, 0);
+  ASSERT_EQ(initialize(model, 1), "");
+  EXPECT_NE(model.get(0, 0), saved);
+  std::vector<std::string> notes;
+  ASSERT_FALSE(static_cast<bool>(model.state->loadParameters(path, notes)));
+  EXPECT_TRUE(notes.empty());
+  EXPECT_EQ(model.get(0, 0), saved);
+  EXPECT_EQ(model.get(1, 0), saved);
+  auto file = SafetensorsFile::open(path);
+  ASSERT_TRUE(static_cast<bool>(file));
+  EXPECT_EQ(file->getTensors().size(), 1u);
+  llvm::sys::fs::remove(path);
+}
+
+TEST(ModelStateTest, RefusesParametersWithoutValue) {
+  Model model(makeProgram({makeStatic("w", "parameter", "4xf32", 0, "")}));
+  EXPECT_THAT(initialize(model), HasSubstr("'w' has no initial value"));
+  Model integers(makeProgram({makeStatic("w", "table", "4xi32", 0, normal)}));
+  EXPECT_THAT(initialize(integers),
+              HasSubstr("initial value of 'w': a tensor of integers can start "
+                        "with zeros, ones or a constant only"));
+}
+
+TEST(ModelStateTest, SavesAndLoadsARank) {
+  const std::string statics =
+      makeStatic("w", "parameter", "4xbf16", 0, normal) +
+      "ascend.static @m first_moment of \"w\" : !ascend.buffer<4xf32, hbm> at "
+      "64\nascend.static @v second_moment of \"w\" : !ascend.buffer<4xf32, "
+      "hbm> at 128\n";
+  Model model(makeProgram({statics}));
+  ASSERT_EQ(initialize(model), "");
+  for (uint32_t i = 1; i < 3; ++i)
+    for (uint8_t &byte : model.runner->getStatic(0, i))
+      byte = static_cast<uint8_t>(i);
+  std::vector<std::vector<float>> before;
+  for (uint32_t i = 0; i < 3; ++i)
+    before.push_back(model.get(0, i));
+  llvm::SmallString<128> path;
+  ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("rank", "safetensors", path));
+  ASSERT_FALSE(static_cast<bool>(model.state->saveRank(0, path)));
+  ASSERT_EQ(initialize(model, 1), "");
+  ASSERT_FALSE(static_cast<bool>(model.state->loadRank(0, path)));
+  for (uint32_t i = 0; i < 3; ++i)
+    EXPECT_EQ(model.get(0, i), before[i]);
+
+  // A checkpoint of another type would not go on bit by bit.
+  std::string other = statics;
+  other.replace(other.find("4xbf16"), 6, "4xf32");
+  Model wide(makeProgram({other}));
+  EXPECT_THAT(llvm::toString(wide.state->loadRank(0, path)),
+              HasSubstr("tensor 'w' is bf16, but the program holds f32"));
+  llvm::sys::fs::remove(path);
+}
+
+TEST(MemoryReportTest, LimitsTheArena) {
+  Model model(makeProgram({makeStatic("w", "parameter", "64xf32", 0, normal)},
+                          ", hbm_limit_bytes = 65536"));
+  const Program &program = model.parsed.get();
+  EXPECT_EQ(llvm::toString(checkMemoryLimit(program, 0)),
+            "rank 0 needs 1048576 bytes of device memory, but 65536 are "
+            "allowed; at the peak: parameter 256 unused 1048320");
+  EXPECT_EQ(llvm::toString(checkMemoryLimit(program, 1 << 20)), "");
+  Program huge = program;
+  huge.ranks[0].arenaBytes = int64_t{1} << 50;
+  EXPECT_THAT(llvm::toString(checkMemoryLimit(huge, int64_t{1} << 51)),
+              HasSubstr("it cannot be executed here"));
+  const MemoryReport report = reportMemory(program, 0);
+  EXPECT_EQ(report.planned, 1 << 20);
+  EXPECT_EQ(report.used, 512);
+  EXPECT_EQ(addPadding(511, 1000), 512);
+  EXPECT_EQ(addPadding(513, 1000), 1000);
+}
+
+} // namespace
