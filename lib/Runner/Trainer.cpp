@@ -68,6 +68,7 @@ private:
   RunReport report;
   /// FLOPs of all ranks in a step.
   double flopsPerStep = 0;
+  float lossScale = 1;
 };
 
 bool usesRole(const Program &program, Role role) {
@@ -98,6 +99,18 @@ double countFlops(const Program &program) {
         flops += ofRoutine[call->routine];
   }
   return flops;
+}
+
+/// What the loss's gradient is multiplied with: backward starts with it,
+/// divided by the micro-batches, as the constant `loss_gradient`.
+float getLossScale(const Program &program) {
+  for (const Rank &rank : program.ranks)
+    for (const Static &buffer : rank.statics)
+      if (buffer.role == Role::Constant && buffer.name == "loss_gradient" &&
+          buffer.init && buffer.init->kind == InitialValue::Kind::Constant)
+        return static_cast<float>(buffer.init->value *
+                                  static_cast<double>(program.microBatches));
+  return 1;
 }
 
 /// Where a file's folder does not exist or cannot be written, a run should not
@@ -251,6 +264,7 @@ void Trainer::printStep(int64_t step, const StepOutput &output, double seconds,
   line.loss = output.loss.value_or(0);
   line.stepMilliseconds = seconds * 1e3;
   line.learningRate = learningRate;
+  line.lossScale = lossScale;
   line.globalNorm = output.globalNorm;
   line.overflow = output.overflow;
   if (flopsPerStep > 0)
@@ -306,6 +320,7 @@ llvm::Error Trainer::runStep(int64_t step) {
   measurement.loss = output->loss.value_or(0);
   measurement.seconds = seconds;
   measurement.learningRate = input.learningRate;
+  measurement.lossScale = lossScale;
   measurement.globalNorm = output->globalNorm;
   measurement.overflow = output->overflow;
   report.steps.push_back(measurement);
@@ -316,6 +331,7 @@ llvm::Error Trainer::saveCheckpoint(int64_t step) {
   CheckpointState checkpoint;
   checkpoint.step = step;
   checkpoint.seed = options.seed;
+  checkpoint.lossScale = lossScale;
   if (reader)
     checkpoint.dataPosition = reader->getPosition();
   auto writer =
@@ -377,6 +393,7 @@ llvm::Error Trainer::run() {
   if (llvm::Error error = start())
     return error;
   flopsPerStep = countFlops(program);
+  lossScale = getLossScale(program);
   for (int64_t step = stepsDone + 1; step <= options.steps; ++step) {
     if (llvm::Error error = runStep(step))
       return error;
