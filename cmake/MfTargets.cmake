@@ -1,3 +1,7 @@
+# The MLIR headers, precompiled once for all libraries that include them.
+add_library(mfMlirHeaders STATIC ${PROJECT_SOURCE_DIR}/cmake/MlirHeaders.cpp)
+target_precompile_headers(mfMlirHeaders PRIVATE ${PROJECT_SOURCE_DIR}/cmake/MlirHeaders.h)
+
 # One static library per folder. mf_add_library(Name SOURCES a.cpp ... [LINK x ...]
 # [DEPENDS tablegen-target ...] [MLIR]) names it mf<Name>; MLIR gives it the
 # precompiled MLIR headers and links libMLIR.
@@ -7,7 +11,7 @@ function(mf_add_library name)
   target_link_libraries(mf${name} PUBLIC ${ARG_LINK})
   if(ARG_MLIR)
     target_link_libraries(mf${name} PUBLIC MLIR LLVM)
-    target_precompile_headers(mf${name} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/MlirHeaders.h)
+    target_precompile_headers(mf${name} REUSE_FROM mfMlirHeaders)
   else()
     target_link_libraries(mf${name} PUBLIC LLVM)
   endif()

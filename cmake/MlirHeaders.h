@@ -1,5 +1,4 @@
-// The MLIR headers that nearly every file of the dialects and passes reads,
-// compiled once per library.
+// The MLIR headers that nearly every file of the dialects and passes reads.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"

@@ -151,6 +151,8 @@ LogicalResult SwapConfigAttr::verify(EmitError emitError, bool swap,
   return success();
 }
 
+// The signature is generated.
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 LogicalResult ClippingAttr::verify(EmitError emitError, APFloat maxNorm) {
   if (!maxNorm.isFinite() || maxNorm.isZero() || maxNorm.isNegative())
     return emitError() << "expected max_norm to be positive, but got "

@@ -15,7 +15,6 @@ using mlir::BoolAttr;
 using mlir::Builder;
 using mlir::IntegerAttr;
 using mlir::MLIRContext;
-using mlir::StringAttr;
 
 //===----------------------------------------------------------------------===//
 // Settings

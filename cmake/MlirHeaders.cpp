@@ -1,0 +1,1 @@
+//===- MlirHeaders.cpp - The library that owns the precompiled headers ----===//
