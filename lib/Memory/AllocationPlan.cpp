@@ -1,7 +1,7 @@
 //===- AllocationPlan.cpp - Front door of the allocators ------------------===//
 
 #include "mf/Memory/AllocationPlan.h"
-#include "mf/Memory/CapacitySearch.h"
+#include "PackSearch.h"
 #include "mf/Memory/FirstFit.h"
 #include <cmath>
 
@@ -18,12 +18,25 @@ namespace {
 
 using Status = CapacitySearchResult::Status;
 
-/// Searches within `capacity` and takes what it finds.
+/// Searches within `capacity` and takes what it finds. Long problems are
+/// searched window after window of time.
 Status search(const AllocationProblem &problem, int64_t capacity, int64_t work,
               AllocationPlan &plan) {
-  CapacitySearchOptions options;
-  options.work = work;
-  CapacitySearchResult result = solveAtCapacity(problem, capacity, options);
+  constexpr size_t manyBuffers = 1000;
+  if (capacity < plan.bound.bytes)
+    return Status::Infeasible;
+  PackProblem pack = compressLifetimes(problem.buffers);
+  SearchResult result;
+  if (pack.items.size() > manyBuffers) {
+    WorkBudget budget(work);
+    if (std::optional<PackResult> found =
+            packInWindows(pack, capacity, budget)) {
+      result.status = Status::Fit;
+      result.offsets = std::move(found->offsets);
+    }
+  } else {
+    result = searchWithin(pack, capacity, work);
+  }
   if (result.status == Status::Fit) {
     plan.offsets = std::move(result.offsets);
     plan.peak = problem.getPeak(plan.offsets);

@@ -1,6 +1,7 @@
 //===- CapacitySearch.cpp - A fit within a given capacity -----------------===//
 
 #include "mf/Memory/CapacitySearch.h"
+#include "PackSearch.h"
 #include "SearchTree.h"
 #include <algorithm>
 #include <cmath>
@@ -32,8 +33,8 @@ constexpr RunRules runRules[] = {
 /// Runs in order until one decides.
 class Portfolio {
 public:
-  Portfolio(const SearchProblem &problem, int64_t workLimit)
-      : problem(problem), workLimit(workLimit), failed(18),
+  Portfolio(const SearchProblem &problem, int64_t workLimit, int32_t horizon)
+      : problem(problem), workLimit(workLimit), horizon(horizon),
         tree(problem, failed), contention(problem.numSections, 0) {
     for (const SearchBuffer &buffer : problem.buffers)
       for (int32_t s = buffer.begin; s < buffer.end; ++s)
@@ -48,6 +49,7 @@ private:
 
   const SearchProblem &problem;
   int64_t workLimit;
+  int32_t horizon;
   FailedStates failed;
   SearchTree tree;
   /// By section: bytes alive in it.
@@ -98,13 +100,14 @@ std::vector<double> Portfolio::getPriorities(PriorityRule rule,
 }
 
 SearchTree::Outcome Portfolio::run() {
-  int64_t nodeLimit = 1500;
+  int64_t nodeLimit = 1000 + 2 * static_cast<int64_t>(problem.buffers.size());
   for (uint64_t round = 0;; ++round) {
     for (const RunRules &rules : runRules) {
       SearchRun run;
       run.sectionRule = rules.sectionRule;
       run.priorities = getPriorities(rules.priorityRule, round);
       run.preferCorners = rules.preferCorners;
+      run.horizon = horizon;
       run.nodeLimit = nodeLimit;
       SearchTree::Outcome outcome = tree.run(run, workLimit);
       if (outcome != SearchTree::Outcome::LimitReached ||
@@ -117,6 +120,31 @@ SearchTree::Outcome Portfolio::run() {
 
 } // namespace
 
+SearchResult searchWithin(const PackProblem &pack, int64_t capacity,
+                          int64_t work, int32_t horizon) {
+  SearchResult result;
+  result.offsets.assign(pack.items.size(), 0);
+  for (size_t i = 0; i < pack.items.size(); ++i)
+    result.offsets[i] = std::max<int64_t>(0, pack.items[i].fixedOffset);
+  SearchProblem search = makeSearchProblem(pack, capacity);
+  SearchTree::Outcome outcome = SearchTree::Outcome::Solved;
+  if (!search.buffers.empty()) {
+    Portfolio portfolio(search, work, horizon);
+    outcome = portfolio.run();
+    result.nodes = portfolio.getTree().getNodes();
+    result.work = portfolio.getTree().getWork();
+    std::vector<int64_t> offsets = portfolio.getTree().getOffsets();
+    for (size_t i = 0; i < offsets.size(); ++i)
+      result.offsets[search.indices[i]] = offsets[i];
+  }
+  using Status = CapacitySearchResult::Status;
+  if (outcome == SearchTree::Outcome::Solved)
+    result.status = Status::Fit;
+  else if (outcome == SearchTree::Outcome::Exhausted && search.isExact)
+    result.status = Status::Infeasible;
+  return result;
+}
+
 CapacitySearchResult solveAtCapacity(const AllocationProblem &problem,
                                      int64_t capacity,
                                      const CapacitySearchOptions &options) {
@@ -125,26 +153,12 @@ CapacitySearchResult solveAtCapacity(const AllocationProblem &problem,
     result.status = CapacitySearchResult::Status::Infeasible;
     return result;
   }
-  result.offsets.assign(problem.buffers.size(), 0);
-  for (size_t i = 0; i < problem.buffers.size(); ++i)
-    result.offsets[i] = problem.buffers[i].fixedOffset.value_or(0);
-  SearchProblem search = makeSearchProblem(problem, capacity);
-  SearchTree::Outcome outcome = SearchTree::Outcome::Solved;
-  if (!search.buffers.empty()) {
-    Portfolio portfolio(search, options.work);
-    outcome = portfolio.run();
-    result.nodes = portfolio.getTree().getNodes();
-    std::vector<int64_t> offsets = portfolio.getTree().getOffsets();
-    for (size_t i = 0; i < offsets.size(); ++i)
-      result.offsets[search.indices[i]] = offsets[i];
-  }
-  if (outcome == SearchTree::Outcome::Solved) {
-    result.status = CapacitySearchResult::Status::Fit;
-    return result;
-  }
-  result.offsets.clear();
-  if (outcome == SearchTree::Outcome::Exhausted && search.isExact)
-    result.status = CapacitySearchResult::Status::Infeasible;
+  SearchResult found =
+      searchWithin(compressLifetimes(problem.buffers), capacity, options.work);
+  result.status = found.status;
+  result.nodes = found.nodes;
+  if (found.status == CapacitySearchResult::Status::Fit)
+    result.offsets = std::move(found.offsets);
   return result;
 }
 

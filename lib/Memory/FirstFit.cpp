@@ -8,11 +8,16 @@ namespace mf::memory {
 
 Placement solveFirstFit(const AllocationProblem &problem,
                         const FirstFitOptions &options) {
+  // Sizes rounded up leave no gaps too small or too oddly placed for use.
   PackProblem pack = compressLifetimes(problem.buffers);
-  WorkBudget budget(options.work);
+  int64_t granule = getGranule(pack);
+  for (PackItem &item : pack.items)
+    item.size = alignUp(item.size, granule);
   int64_t goodPeak = std::max(options.goodPeak, problem.maxLive().bytes);
-  PackResult result = packBest(pack, goodPeak, budget);
-  return {std::move(result.offsets), result.peak};
+  WorkBudget budget(options.work);
+  PackResult result = packBest(pack, alignUp(goodPeak, granule), budget);
+  int64_t peak = problem.getPeak(result.offsets);
+  return {std::move(result.offsets), peak};
 }
 
 } // namespace mf::memory

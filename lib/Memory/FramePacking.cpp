@@ -1,7 +1,7 @@
 //===- FramePacking.cpp - Layout of frames and scratch --------------------===//
 
 #include "FramePacking.h"
-#include "Packing.h"
+#include "PackSearch.h"
 #include "StableSort.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -24,6 +24,13 @@ PackItem makeItem(const StepProblem &problem, int64_t begin, int64_t end,
 
 int64_t getLargest(const std::vector<int64_t> &values) {
   return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+}
+
+PackResult pack(const PackProblem &problem, int64_t goodPeak,
+                const PackEffort &effort) {
+  WorkBudget heuristics(effort.heuristicWork), search(effort.searchWork);
+  return packWell(problem, goodPeak, goodPeak + effort.acceptableExcess,
+                  heuristics, search);
 }
 
 /// Orders in which the residuals are stacked from the bottom of the frame up.
@@ -70,7 +77,7 @@ FrameLayout stackResiduals(const StepProblem &problem, const Frame &frame,
 /// with instruction 0 of the phase at section `start`.
 void addResiduals(const StepProblem &problem, const Frame &frame,
                   const FrameLayout &layout, int64_t phase, int64_t length,
-                  int64_t start, PackProblem &pack) {
+                  int64_t start, PackProblem &items) {
   for (const auto &[index, residual] : llvm::enumerate(frame.residuals)) {
     auto range = getLiveRange(residual, phase, length);
     if (!range)
@@ -78,40 +85,39 @@ void addResiduals(const StepProblem &problem, const Frame &frame,
     PackItem item = makeItem(problem, start + range->first,
                              start + range->second, residual.size);
     item.fixedOffset = layout.residualOffsets[index];
-    pack.items.push_back(item);
+    items.items.push_back(item);
   }
 }
 
 /// Packs the temporaries of a phase around the residuals of `layout`.
 RoutineLayout packPhase(const StepProblem &problem, const Frame &frame,
                         const FrameLayout &layout, int64_t phase,
-                        int64_t work) {
+                        const PackEffort &effort) {
   const Routine &routine = problem.routines[frame.phases[phase]];
-  PackProblem pack;
-  pack.numSections = static_cast<int32_t>(routine.length);
+  PackProblem items;
+  items.numSections = static_cast<int32_t>(routine.length);
   for (const Temporary &temporary : routine.temporaries)
-    pack.items.push_back(
+    items.items.push_back(
         makeItem(problem, temporary.begin, temporary.end, temporary.size));
-  addResiduals(problem, frame, layout, phase, routine.length, 0, pack);
+  addResiduals(problem, frame, layout, phase, routine.length, 0, items);
   if (layout.size > 0)
-    pack.wall = layout.size;
+    items.wall = layout.size;
 
-  WorkBudget budget(work);
-  int64_t goodPeak = std::max(layout.size, getLargest(getLiveProfile(pack)));
-  PackResult result = packBest(pack, goodPeak, budget);
+  int64_t goodPeak = std::max(layout.size, getLargest(getLiveProfile(items)));
+  PackResult result = pack(items, goodPeak, effort);
 
   RoutineLayout places;
   for (size_t i = 0; i < routine.temporaries.size(); ++i) {
     int64_t offset = result.offsets[i];
-    bool isInFrame = offset + pack.items[i].size <= layout.size;
+    bool isInFrame = offset + items.items[i].size <= layout.size;
     if (isInFrame) {
       places.temporaries.push_back({TemporaryPlace::Region::Frame, offset});
       continue;
     }
     places.temporaries.push_back(
         {TemporaryPlace::Region::Scratch, offset - layout.size});
-    places.scratchSize =
-        std::max(places.scratchSize, offset - layout.size + pack.items[i].size);
+    places.scratchSize = std::max(places.scratchSize,
+                                  offset - layout.size + items.items[i].size);
   }
   return places;
 }
@@ -132,13 +138,13 @@ int64_t getScratchBound(const StepProblem &problem, const Frame &frame,
   int64_t bound = 0;
   for (const auto &[phase, index] : llvm::enumerate(frame.phases)) {
     const Routine &routine = problem.routines[index];
-    PackProblem pack;
-    pack.numSections = static_cast<int32_t>(routine.length);
+    PackProblem items;
+    items.numSections = static_cast<int32_t>(routine.length);
     for (const Temporary &temporary : routine.temporaries)
-      pack.items.push_back(
+      items.items.push_back(
           makeItem(problem, temporary.begin, temporary.end, temporary.size));
-    addResiduals(problem, frame, layout, phase, routine.length, 0, pack);
-    bound = std::max(bound, getLargest(getLiveProfile(pack)) - layout.size);
+    addResiduals(problem, frame, layout, phase, routine.length, 0, items);
+    bound = std::max(bound, getLargest(getLiveProfile(items)) - layout.size);
   }
   return bound;
 }
@@ -146,7 +152,7 @@ int64_t getScratchBound(const StepProblem &problem, const Frame &frame,
 } // namespace
 
 ChunkLayout packSeparately(const StepProblem &problem, const Frame &frame,
-                           int64_t work) {
+                           const PackEffort &effort) {
   std::optional<ChunkLayout> best;
   for (StackOrder order :
        {StackOrder::Birth, StackOrder::Death, StackOrder::Life}) {
@@ -154,7 +160,7 @@ ChunkLayout packSeparately(const StepProblem &problem, const Frame &frame,
     layout.frame = stackResiduals(problem, frame, order);
     for (size_t phase = 0; phase < frame.phases.size(); ++phase)
       layout.phases.push_back(
-          packPhase(problem, frame, layout.frame, phase, work));
+          packPhase(problem, frame, layout.frame, phase, effort));
     if (!best || getCost(layout) < getCost(*best))
       best = std::move(layout);
     if (getCost(*best).first <= getScratchBound(problem, frame, best->frame))
@@ -164,36 +170,35 @@ ChunkLayout packSeparately(const StepProblem &problem, const Frame &frame,
 }
 
 ChunkLayout packTogether(const StepProblem &problem, const Frame &frame,
-                         int64_t work) {
+                         const PackEffort &effort) {
   // One line of time: the phases one after the other.
-  PackProblem pack;
+  PackProblem items;
   std::vector<int64_t> starts;
   int64_t length = 0;
   for (int64_t routine : frame.phases) {
     starts.push_back(length);
     for (const Temporary &temporary : problem.routines[routine].temporaries)
-      pack.items.push_back(makeItem(problem, length + temporary.begin,
-                                    length + temporary.end, temporary.size));
+      items.items.push_back(makeItem(problem, length + temporary.begin,
+                                     length + temporary.end, temporary.size));
     length += problem.routines[routine].length;
   }
-  pack.numSections = static_cast<int32_t>(length);
-  size_t firstResidual = pack.items.size();
+  items.numSections = static_cast<int32_t>(length);
+  size_t firstResidual = items.items.size();
   FrameLayout stack = stackResiduals(problem, frame, StackOrder::Birth);
   for (const auto &[index, residual] : llvm::enumerate(frame.residuals)) {
     PackItem item =
         makeItem(problem, starts[residual.birthPhase] + residual.birth,
                  starts[residual.deathPhase] + residual.death, residual.size);
     item.fixedOffset = stack.residualOffsets[index];
-    pack.items.push_back(item);
+    items.items.push_back(item);
   }
 
-  int64_t goodPeak = getLargest(getLiveProfile(pack));
-  WorkBudget budget(work);
-  PackResult result = packBest(pack, goodPeak, budget);
+  int64_t goodPeak = getLargest(getLiveProfile(items));
+  PackResult result = pack(items, goodPeak, effort);
   if (result.peak > goodPeak) {
-    for (size_t i = firstResidual; i < pack.items.size(); ++i)
-      pack.items[i].fixedOffset = -1;
-    PackResult free = packBest(pack, goodPeak, budget);
+    for (size_t i = firstResidual; i < items.items.size(); ++i)
+      items.items[i].fixedOffset = -1;
+    PackResult free = pack(items, goodPeak, effort);
     if (free.peak < result.peak)
       result = std::move(free);
   }
@@ -214,14 +219,13 @@ ChunkLayout packTogether(const StepProblem &problem, const Frame &frame,
 }
 
 RoutineLayout packRoutine(const StepProblem &problem, const Routine &routine,
-                          int64_t work) {
-  PackProblem pack;
-  pack.numSections = static_cast<int32_t>(routine.length);
+                          const PackEffort &effort) {
+  PackProblem items;
+  items.numSections = static_cast<int32_t>(routine.length);
   for (const Temporary &temporary : routine.temporaries)
-    pack.items.push_back(
+    items.items.push_back(
         makeItem(problem, temporary.begin, temporary.end, temporary.size));
-  WorkBudget budget(work);
-  PackResult result = packBest(pack, getLargest(getLiveProfile(pack)), budget);
+  PackResult result = pack(items, getLargest(getLiveProfile(items)), effort);
   RoutineLayout places;
   places.scratchSize = result.peak;
   for (int64_t offset : result.offsets)

@@ -19,20 +19,28 @@ struct ChunkLayout {
   std::vector<RoutineLayout> phases;
 };
 
+/// Elementary steps to spend on one packing.
+struct PackEffort {
+  int64_t heuristicWork = 0;
+  int64_t searchWork = 0;
+  /// Bytes by which a packing may stay above its bound.
+  int64_t acceptableExcess = 0;
+};
+
 /// Layout in which the frame holds the residuals and nothing more, so that many
 /// instances can be alive at little cost; temporaries go to holes or scratch.
 /// Minimizes the largest scratch of all phases.
 ChunkLayout packSeparately(const StepProblem &problem, const Frame &frame,
-                           int64_t work);
+                           const PackEffort &effort);
 
 /// Layout in which residuals and temporaries of all phases share one region,
 /// the frame. Good where at most one frame is alive at a time.
 ChunkLayout packTogether(const StepProblem &problem, const Frame &frame,
-                         int64_t work);
+                         const PackEffort &effort);
 
 /// Layout of a routine without frame: all in scratch.
 RoutineLayout packRoutine(const StepProblem &problem, const Routine &routine,
-                          int64_t work);
+                          const PackEffort &effort);
 
 } // namespace mf::memory
 

@@ -97,20 +97,45 @@ struct FixedItem {
   int32_t end;
 };
 
-/// The fixed items in order of address.
-std::vector<FixedItem> getFixedItems(const PackProblem &problem) {
-  std::vector<FixedItem> fixed;
-  for (const PackItem &item : problem.items)
-    if (item.fixedOffset >= 0 && item.size > 0)
-      fixed.push_back({{item.fixedOffset, item.fixedOffset + item.size},
+/// The fixed items, kept where finding those in conflict with an item costs
+/// less: in order of address if most are alive at any time, else among the
+/// placed items, by lifetime.
+class FixedItems {
+public:
+  FixedItems(const PackProblem &problem, PlacedItems &placed) {
+    int64_t lifetimes = 0;
+    for (const PackItem &item : problem.items) {
+      if (item.fixedOffset < 0 || item.size == 0)
+        continue;
+      lifetimes += item.end - item.begin;
+      peak = std::max(peak, item.fixedOffset + item.size);
+      items.push_back({{item.fixedOffset, item.fixedOffset + item.size},
                        item.begin,
                        item.end});
-  std::sort(
-      fixed.begin(), fixed.end(), [](const FixedItem &a, const FixedItem &b) {
-        return std::tie(a.address, a.begin) < std::tie(b.address, b.begin);
-      });
-  return fixed;
-}
+    }
+    constexpr int64_t manyTimesThoseAlive = 16;
+    if (static_cast<int64_t>(items.size()) * problem.numSections >
+        manyTimesThoseAlive * lifetimes) {
+      items.clear();
+      for (size_t i = 0; i < problem.items.size(); ++i)
+        if (problem.items[i].fixedOffset >= 0 && problem.items[i].size > 0)
+          placed.insert(static_cast<int32_t>(i));
+    }
+    std::sort(
+        items.begin(), items.end(), [](const FixedItem &a, const FixedItem &b) {
+          return std::tie(a.address, a.begin) < std::tie(b.address, b.begin);
+        });
+  }
+
+  /// Those kept in order of address.
+  llvm::ArrayRef<FixedItem> getByAddress() const { return items; }
+  /// End of the highest one.
+  int64_t getPeak() const { return peak; }
+
+private:
+  std::vector<FixedItem> items;
+  int64_t peak = 0;
+};
 
 /// Finds the lowest offset at which an item fits between address ranges that
 /// are visited in order of their begin.
@@ -148,16 +173,16 @@ std::optional<PackResult> packInOrder(const PackProblem &problem,
                                       llvm::ArrayRef<int32_t> order,
                                       WorkBudget &budget) {
   PackResult result;
-  result.offsets.resize(problem.items.size(), 0);
-  std::vector<FixedItem> fixed = getFixedItems(problem);
-  for (const FixedItem &item : fixed)
-    result.peak = std::max(result.peak, item.address.end);
+  result.offsets.reserve(problem.items.size());
+  for (const PackItem &item : problem.items)
+    result.offsets.push_back(std::max<int64_t>(0, item.fixedOffset));
   PlacedItems placed(problem);
+  FixedItems fixedItems(problem, placed);
+  llvm::ArrayRef<FixedItem> fixed = fixedItems.getByAddress();
+  result.peak = fixedItems.getPeak();
   std::vector<AddressRange> conflicts;
   for (int32_t index : order) {
     const PackItem &item = problem.items[index];
-    if (item.fixedOffset >= 0)
-      result.offsets[index] = item.fixedOffset;
     if (item.fixedOffset >= 0 || item.size == 0)
       continue;
     conflicts.clear();
@@ -184,8 +209,8 @@ std::optional<PackResult> packInOrder(const PackProblem &problem,
       else
         break;
     }
-    budget.spend(10 + 3 * static_cast<int64_t>(conflicts.size()) +
-                 static_cast<int64_t>(nextFixed));
+    budget.spend(60 + 4 * static_cast<int64_t>(conflicts.size()) +
+                 static_cast<int64_t>(nextFixed) / 8);
     if (budget.isExhausted())
       return std::nullopt;
     result.offsets[index] = gap.getOffset();

@@ -41,6 +41,14 @@ PackProblem compressLifetimes(llvm::ArrayRef<Buffer> buffers,
   return problem;
 }
 
+int64_t getGranule(const PackProblem &problem) {
+  int64_t granule = 0;
+  for (const PackItem &item : problem.items)
+    if (item.size > 0)
+      granule = std::gcd(granule, item.alignment);
+  return std::max<int64_t>(1, granule);
+}
+
 std::vector<int64_t> getLiveProfile(const PackProblem &problem) {
   std::vector<int64_t> profile(problem.numSections + 1, 0);
   for (const PackItem &item : problem.items) {

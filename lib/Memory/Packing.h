@@ -62,6 +62,10 @@ inline int64_t alignUp(int64_t value, int64_t alignment) {
 PackProblem compressLifetimes(llvm::ArrayRef<Buffer> buffers,
                               std::vector<int64_t> *times = nullptr);
 
+/// The greatest common divisor of the alignments of all items that have a size;
+/// 1 if there are none.
+int64_t getGranule(const PackProblem &problem);
+
 /// Sum of the sizes alive in each section. Sizes must be rounded up already.
 std::vector<int64_t> getLiveProfile(const PackProblem &problem);
 

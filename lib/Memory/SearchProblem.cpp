@@ -1,7 +1,8 @@
 //===- SearchProblem.cpp - A problem made ready for search ----------------===//
 
 #include "SearchProblem.h"
-#include "Packing.h"
+#include "StableSort.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <numeric>
 
@@ -32,18 +33,58 @@ static std::vector<int32_t> getMaximalSections(const PackProblem &pack) {
   return maximal;
 }
 
-SearchProblem makeSearchProblem(const AllocationProblem &problem,
-                                int64_t capacity) {
-  PackProblem pack = compressLifetimes(problem.buffers);
-  std::vector<int32_t> maximal = getMaximalSections(pack);
-  int64_t granule = 0;
-  for (const Buffer &buffer : problem.buffers)
-    if (buffer.size > 0)
-      granule = std::gcd(granule, buffer.alignment);
+/// Joins obstacles that lie on one another through the same sections.
+static void mergeObstacles(std::vector<Obstacle> &obstacles) {
+  std::sort(obstacles.begin(), obstacles.end(),
+            [](const Obstacle &a, const Obstacle &b) {
+              return std::tie(a.low, a.begin) < std::tie(b.low, b.begin);
+            });
+  std::vector<Obstacle> merged;
+  for (const Obstacle &obstacle : obstacles) {
+    auto below = llvm::find_if(llvm::reverse(merged), [&](const Obstacle &o) {
+      return o.high == obstacle.low && o.begin == obstacle.begin &&
+             o.end == obstacle.end;
+    });
+    if (below != merged.rend())
+      below->high = obstacle.high;
+    else
+      merged.push_back(obstacle);
+  }
+  obstacles = std::move(merged);
+}
 
+/// Sorts the buffers by begin and fills the tables by section.
+static void indexByBegin(SearchProblem &search) {
+  std::vector<size_t> order =
+      getSortedIndices<size_t>(search.buffers.size(), [&](size_t a, size_t b) {
+        return search.buffers[a].begin < search.buffers[b].begin;
+      });
+  std::vector<SearchBuffer> buffers;
+  std::vector<size_t> indices;
+  for (size_t index : order) {
+    buffers.push_back(search.buffers[index]);
+    indices.push_back(search.indices[index]);
+  }
+  search.buffers = std::move(buffers);
+  search.indices = std::move(indices);
+  search.numBegunBefore.assign(search.numSections + 1, 0);
+  search.lastEndBefore.assign(search.numSections + 1, 0);
+  for (const SearchBuffer &buffer : search.buffers) {
+    ++search.numBegunBefore[buffer.begin + 1];
+    int32_t &last = search.lastEndBefore[buffer.begin + 1];
+    last = std::max(last, buffer.end);
+  }
+  for (int32_t s = 1; s <= search.numSections; ++s) {
+    search.numBegunBefore[s] += search.numBegunBefore[s - 1];
+    search.lastEndBefore[s] =
+        std::max(search.lastEndBefore[s], search.lastEndBefore[s - 1]);
+  }
+}
+
+SearchProblem makeSearchProblem(const PackProblem &pack, int64_t capacity) {
+  std::vector<int32_t> maximal = getMaximalSections(pack);
+  int64_t granule = getGranule(pack);
   SearchProblem search;
-  if (granule == 0)
-    return search;
   search.capacity = capacity - capacity % granule;
   search.isExact = capacity % granule == 0;
   for (size_t index = 0; index < pack.items.size(); ++index) {
@@ -62,11 +103,17 @@ SearchProblem makeSearchProblem(const AllocationProblem &problem,
     search.buffers.push_back({begin, end, size, item.alignment});
     search.indices.push_back(index);
   }
-  std::sort(search.obstacles.begin(), search.obstacles.end(),
-            [](const Obstacle &a, const Obstacle &b) {
-              return std::tie(a.low, a.begin) < std::tie(b.low, b.begin);
-            });
+  mergeObstacles(search.obstacles);
+  if (pack.wall) {
+    Obstacle wall = {0, search.numSections, *pack.wall, *pack.wall};
+    search.obstacles.insert(
+        llvm::upper_bound(
+            search.obstacles, wall,
+            [](const Obstacle &a, const Obstacle &b) { return a.low < b.low; }),
+        wall);
+  }
   search.isExact &= search.isUniform;
+  indexByBegin(search);
   return search;
 }
 

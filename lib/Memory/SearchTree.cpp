@@ -1,6 +1,8 @@
 //===- SearchTree.cpp - Depth-first search over skylines ------------------===//
 
 #include "SearchTree.h"
+#include "StableSort.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <array>
 
@@ -10,7 +12,7 @@ SearchTree::Outcome SearchTree::run(const SearchRun &run, int64_t workLimit) {
   current = &run;
   skyline.reset();
   depth = 0;
-  entered = skyline.getWhole();
+  entered = {0, problem.numSections, run.horizon};
   int64_t lastNode = nodes + run.nodeLimit;
   Step step = Step::Enter;
   while (true) {
@@ -34,19 +36,39 @@ std::vector<int64_t> SearchTree::getOffsets() const {
   return offsets;
 }
 
-SearchTree::Step SearchTree::enter(const Stretch &stretch) {
-  if (stretch.firstBuffer == stretch.lastBuffer)
-    return Step::Solved;
-  if (!skyline.propagate(stretch))
-    return Step::Failed;
-  std::vector<Stretch> parts = skyline.split(stretch);
-  if (parts.size() > 1)
-    return openSplit(stretch, std::move(parts));
-  StateHash hash = skyline.getHash(parts.front());
-  if (failed.contains(hash))
-    return Step::Failed;
-  openChoices(parts.front(), hash);
-  return retry();
+SearchTree::Step SearchTree::enter(const Stretch &whole) {
+  Stretch stretch = whole;
+  while (true) {
+    View view = skyline.getView(stretch);
+    if (skyline.isComplete(view)) {
+      if (view.end == stretch.end)
+        return Step::Solved;
+      stretch.begin = view.end;
+      continue;
+    }
+    if (!skyline.propagate(view))
+      return Step::Failed;
+    std::vector<Stretch> parts = skyline.split(stretch, view);
+    if (parts.size() > 1)
+      return openSplit(stretch, view, parts);
+    if (parts.front().begin > stretch.begin) {
+      stretch = parts.front();
+      continue;
+    }
+    stretch.end = parts.front().end;
+    findValleys(view, stretch.end);
+    int32_t section = chooseSection(view);
+    if (section < 0) {
+      // The skyline falls all through the view: its lowest part is beyond.
+      stretch.horizon = 2 * (view.lastBuffer - view.firstBuffer);
+      continue;
+    }
+    StateHash hash = skyline.getHash(view);
+    if (failed.contains(hash))
+      return Step::Failed;
+    openChoices(stretch, view, section, hash);
+    return retry();
+  }
 }
 
 /// A part is solved, hence all that was decided in it stays; goes on with the
@@ -69,15 +91,15 @@ SearchTree::Step SearchTree::retry() {
   skyline.undo(frame.mark);
   if (!frame.isSplit && frame.next < frame.choices.size()) {
     Choice choice = frame.choices[frame.next++];
-    entered = skyline.place(frame.stretch, choice.buffer, choice.offset);
+    skyline.place(choice.buffer, choice.offset);
+    entered = frame.stretch;
     return Step::Enter;
   }
   if (!frame.isSplit && !frame.emptyTried) {
     frame.emptyTried = true;
     int64_t slack = skyline.getSlack(frame.section);
     if (slack > 0) {
-      int64_t height =
-          skyline.getHeightAboveBottom(frame.stretch, frame.section);
+      int64_t height = skyline.getHeightAboveBottom(frame.view, frame.section);
       if (height - frame.bottom <= slack) {
         skyline.raise(frame.section, height);
         entered = frame.stretch;
@@ -91,61 +113,68 @@ SearchTree::Step SearchTree::retry() {
   return Step::Failed;
 }
 
-SearchTree::Step SearchTree::openSplit(const Stretch &stretch,
-                                       std::vector<Stretch> parts) {
-  // What is most likely to fail goes first.
-  std::vector<std::pair<int64_t, Stretch>> bySlack;
-  for (const Stretch &part : parts) {
-    int64_t slack = problem.capacity;
-    for (int32_t s = part.begin; s < part.end; ++s)
-      slack = std::min(slack, skyline.getSlack(s));
-    bySlack.push_back({slack, part});
-  }
-  std::sort(bySlack.begin(), bySlack.end(), [](const auto &a, const auto &b) {
-    return std::tie(a.first, a.second.begin) <
-           std::tie(b.first, b.second.begin);
-  });
+SearchTree::Frame &SearchTree::pushFrame(const Stretch &stretch,
+                                         const View &view) {
   if (frames.size() == depth)
     frames.emplace_back();
   Frame &frame = frames[depth++];
-  frame.isSplit = true;
   frame.stretch = stretch;
+  frame.view = view;
   frame.mark = skyline.getMark();
+  frame.choices.clear();
   frame.parts.clear();
-  for (const auto &[slack, part] : bySlack)
-    frame.parts.push_back(part);
   frame.next = 0;
+  frame.emptyTried = false;
+  return frame;
+}
+
+SearchTree::Step SearchTree::openSplit(const Stretch &stretch, const View &view,
+                                       const std::vector<Stretch> &parts) {
+  Frame &frame = pushFrame(stretch, view);
+  frame.isSplit = true;
+  frame.parts = parts;
+  // What is most likely to fail goes first, but not before what is in view.
+  std::vector<int64_t> slacks;
+  for (const Stretch &part : parts) {
+    int64_t slack = problem.capacity;
+    for (int32_t s = part.begin; s < std::min(part.end, view.end); ++s)
+      slack = std::min(slack, skyline.getSlack(s));
+    slacks.push_back(part.end > view.end ? problem.capacity : slack);
+  }
+  std::vector<size_t> order = getSortedIndices<size_t>(
+      parts.size(), [&](size_t a, size_t b) { return slacks[a] < slacks[b]; });
+  for (size_t i = 0; i < parts.size(); ++i)
+    frame.parts[i] = parts[order[i]];
   return advance();
 }
 
 /// Marks the sections of all valleys and counts, in each, the buffers that can
 /// be at its bottom.
-void SearchTree::findValleys(const Stretch &stretch) {
-  inValley.assign(problem.numSections + 1, 0);
-  auto height = [&](int32_t section) {
-    return section < stretch.begin || section >= stretch.end
-               ? std::numeric_limits<int64_t>::max()
-               : skyline.getHeight(section);
-  };
-  for (int32_t s = stretch.begin; s < stretch.end;) {
+void SearchTree::findValleys(const View &view, int32_t stretchEnd) {
+  Stretch stretch = {view.begin, stretchEnd, 0};
+  auto height = [&](int32_t section) { return getHeight(section, stretch); };
+  inValley.resize(problem.numSections + 1);
+  std::fill(inValley.begin() + view.begin, inValley.begin() + view.end, 0);
+  for (int32_t s = view.begin; s < view.end;) {
     int32_t end = s + 1;
-    while (end < stretch.end && height(end) == height(s))
+    while (end < stretchEnd && height(end) == height(s))
       ++end;
     if (height(s - 1) > height(s) && height(end) > height(s))
-      std::fill(inValley.begin() + s, inValley.begin() + end, 1);
+      std::fill(inValley.begin() + s,
+                inValley.begin() + std::min(end, view.end), 1);
     s = end;
   }
-  std::fill(choiceCounts.begin() + stretch.begin,
-            choiceCounts.begin() + stretch.end + 1, 0);
-  for (int32_t index : skyline.getBuffers(stretch)) {
-    if (!isAtBottom(index))
+  std::fill(choiceCounts.begin() + view.begin,
+            choiceCounts.begin() + view.lastEnd + 1, 0);
+  for (int32_t index = view.firstBuffer; index < view.lastBuffer; ++index) {
+    if (skyline.isPlaced(index) || !isAtBottom(index))
       continue;
     ++choiceCounts[problem.buffers[index].begin];
     --choiceCounts[problem.buffers[index].end];
   }
-  for (int32_t s = stretch.begin + 1; s < stretch.end; ++s)
+  for (int32_t s = view.begin + 1; s < view.end; ++s)
     choiceCounts[s] += choiceCounts[s - 1];
-  work += 4 * (stretch.end - stretch.begin);
+  work += 4 * (view.end - view.begin);
 }
 
 /// The buffer can be at the bottom of the valley that it begins in: it lies in
@@ -164,12 +193,12 @@ bool SearchTree::isAtBottom(int32_t index) const {
   return skyline.getLowest(index) - bottom < buffer.alignment;
 }
 
-int32_t SearchTree::chooseSection(const Stretch &stretch) const {
+int32_t SearchTree::chooseSection(const View &view) const {
   using Key = std::array<int64_t, 3>;
   int32_t best = -1;
   Key bestKey = {};
-  for (int32_t s = stretch.begin; s < stretch.end; ++s) {
-    if (!inValley[s] || skyline.getLeft(s) == 0)
+  for (int32_t s = view.begin; s < view.end; ++s) {
+    if (!inValley[s] || choiceCounts[s] == 0)
       continue;
     int64_t slack = skyline.getSlack(s), floor = skyline.getFloor(s);
     int64_t count = choiceCounts[s] + (slack > 0);
@@ -201,41 +230,29 @@ double SearchTree::rate(int32_t index, int32_t section,
   constexpr double bonus = 1e18;
   const SearchBuffer &buffer = problem.buffers[index];
   int64_t bottom = skyline.getFloor(section), top = bottom + buffer.size;
-  auto height = [&](int32_t s) {
-    return s < stretch.begin || s >= stretch.end
-               ? std::numeric_limits<int64_t>::max()
-               : skyline.getHeight(s);
-  };
-  for (int64_t wall : {height(buffer.begin - 1), height(buffer.end)})
+  for (int64_t wall :
+       {getHeight(buffer.begin - 1, stretch), getHeight(buffer.end, stretch)})
     if (wall > bottom)
       rating += wall == top ? 3 * bonus : bonus;
   return rating;
 }
 
-void SearchTree::openChoices(const Stretch &stretch, StateHash hash) {
-  findValleys(stretch);
-  if (frames.size() == depth)
-    frames.emplace_back();
-  Frame &frame = frames[depth++];
+void SearchTree::openChoices(const Stretch &stretch, const View &view,
+                             int32_t section, StateHash hash) {
+  Frame &frame = pushFrame(stretch, view);
   frame.isSplit = false;
-  frame.stretch = stretch;
-  frame.mark = skyline.getMark();
   frame.hash = hash;
-  frame.section = chooseSection(stretch);
-  frame.bottom = skyline.getFloor(frame.section);
-  frame.choices.clear();
-  frame.next = 0;
-  frame.emptyTried = false;
-
+  frame.section = section;
+  frame.bottom = skyline.getFloor(section);
   struct Candidate {
     double rating;
     int32_t buffer;
   };
   std::vector<Candidate> candidates;
-  for (int32_t index : skyline.getBuffers(stretch)) {
+  for (int32_t index = view.firstBuffer; index < view.lastBuffer; ++index) {
     const SearchBuffer &buffer = problem.buffers[index];
-    if (buffer.begin <= frame.section && frame.section < buffer.end &&
-        isAtBottom(index))
+    if (!skyline.isPlaced(index) && buffer.begin <= frame.section &&
+        frame.section < buffer.end && isAtBottom(index))
       candidates.push_back({rate(index, frame.section, stretch), index});
   }
   std::sort(candidates.begin(), candidates.end(),

@@ -11,14 +11,29 @@ namespace mf::memory {
 /// stays.
 class FailedStates {
 public:
-  explicit FailedStates(size_t log2Slots)
-      : slots(size_t(1) << log2Slots), mask(slots.size() - 1) {}
-  bool contains(StateHash hash) const { return slots[hash.low & mask] == hash; }
-  void insert(StateHash hash) { slots[hash.low & mask] = hash; }
+  FailedStates() : slots(1 << 10) {}
+  bool contains(StateHash hash) const {
+    return slots[hash.low & (slots.size() - 1)] == hash;
+  }
+  void insert(StateHash hash) {
+    if (++numInserted > slots.size() / 2 && slots.size() < maxSlots)
+      grow();
+    slots[hash.low & (slots.size() - 1)] = hash;
+  }
 
 private:
+  static constexpr size_t maxSlots = size_t(1) << 20;
+  void grow() {
+    std::vector<StateHash> old(slots.size() * 4);
+    old.swap(slots);
+    for (StateHash hash : old)
+      if (!(hash == StateHash()))
+        slots[hash.low & (slots.size() - 1)] = hash;
+  }
+
+  /// Their number is a power of two.
   std::vector<StateHash> slots;
-  size_t mask;
+  size_t numInserted = 0;
 };
 
 /// Which of the valleys' sections to branch on.
@@ -38,6 +53,9 @@ struct SearchRun {
   std::vector<double> priorities;
   /// Try first what fills a valley's corner or ends level with its wall.
   bool preferCorners = false;
+  /// How many buffers to look at from the first section not yet complete; those
+  /// that begin later wait.
+  int32_t horizon = std::numeric_limits<int32_t>::max();
   int64_t nodeLimit = 0;
 };
 
@@ -70,6 +88,7 @@ private:
   struct Frame {
     bool isSplit = false;
     Stretch stretch;
+    View view;
     Skyline::Mark mark = 0;
     StateHash hash;
     int32_t section = 0;
@@ -85,12 +104,20 @@ private:
   Step enter(const Stretch &stretch);
   Step advance();
   Step retry();
-  Step openSplit(const Stretch &stretch, std::vector<Stretch> parts);
-  void openChoices(const Stretch &stretch, StateHash hash);
-  void findValleys(const Stretch &stretch);
+  Frame &pushFrame(const Stretch &stretch, const View &view);
+  Step openSplit(const Stretch &stretch, const View &view,
+                 const std::vector<Stretch> &parts);
+  void openChoices(const Stretch &stretch, const View &view, int32_t section,
+                   StateHash hash);
+  void findValleys(const View &view, int32_t stretchEnd);
   bool isAtBottom(int32_t buffer) const;
-  int32_t chooseSection(const Stretch &stretch) const;
+  int32_t chooseSection(const View &view) const;
   double rate(int32_t buffer, int32_t section, const Stretch &stretch) const;
+  int64_t getHeight(int32_t section, const Stretch &stretch) const {
+    return section < stretch.begin || section >= stretch.end
+               ? std::numeric_limits<int64_t>::max()
+               : skyline.getHeight(section);
+  }
 
   const SearchProblem &problem;
   Skyline skyline;

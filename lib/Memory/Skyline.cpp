@@ -22,8 +22,11 @@ Skyline::Skyline(const SearchProblem &problem)
     for (int32_t s = problem.obstacles[i].begin; s < problem.obstacles[i].end;
          ++s)
       obstaclesOf[s].push_back(static_cast<int32_t>(i));
-  for (uint64_t i = 0; i < problem.buffers.size(); ++i)
+  smallest = std::numeric_limits<int64_t>::max();
+  for (uint64_t i = 0; i < problem.buffers.size(); ++i) {
     bufferHashes.push_back({mixBits(2 * i), mixBits(2 * i + 1)});
+    smallest = std::min(smallest, problem.buffers[i].size);
+  }
   reset();
 }
 
@@ -33,10 +36,7 @@ void Skyline::reset() {
   tops.assign(problem.numSections, 0);
   bytesLeft.assign(problem.numSections, 0);
   lowest.assign(count, 0);
-  offsets.assign(count, 0);
-  left.resize(count);
-  std::iota(left.begin(), left.end(), 0);
-  positions = left;
+  offsets.assign(count, -1);
   trail.clear();
   for (const SearchBuffer &buffer : problem.buffers)
     for (int32_t s = buffer.begin; s < buffer.end; ++s)
@@ -66,11 +66,37 @@ int64_t Skyline::findLowest(const SearchBuffer &buffer) const {
   return offset;
 }
 
-/// Raises each section to the lowest offset of any buffer left in it.
-bool Skyline::raiseFloors(const Stretch &stretch, bool &changed) {
+View Skyline::getView(const Stretch &stretch) const {
+  View view;
+  view.begin = stretch.begin;
+  view.firstBuffer = problem.numBegunBefore[stretch.begin];
+  view.end = stretch.end;
+  view.lastBuffer = problem.numBegunBefore[stretch.end];
+  if (stretch.horizon < view.lastBuffer - view.firstBuffer) {
+    int32_t next = problem.buffers[view.firstBuffer + stretch.horizon].begin;
+    view.end = std::max(next, stretch.begin + 1);
+    view.lastBuffer = problem.numBegunBefore[view.end];
+  }
+  view.lastEnd =
+      std::clamp(problem.lastEndBefore[view.end], view.end, stretch.end);
+  return view;
+}
+
+bool Skyline::isComplete(const View &view) const {
+  return std::all_of(offsets.begin() + view.firstBuffer,
+                     offsets.begin() + view.lastBuffer,
+                     [](int64_t offset) { return offset >= 0; });
+}
+
+/// Raises each section to the lowest offset of any buffer left in it. Once is
+/// enough: no section is raised above the lowest offset of a buffer in it, so
+/// those offsets stay.
+bool Skyline::raiseFloors(const View &view) {
   constexpr int64_t sky = std::numeric_limits<int64_t>::max();
-  std::fill(raised.begin() + stretch.begin, raised.begin() + stretch.end, sky);
-  for (int32_t index : getBuffers(stretch)) {
+  std::fill(raised.begin() + view.begin, raised.begin() + view.lastEnd, sky);
+  for (int32_t index = view.firstBuffer; index < view.lastBuffer; ++index) {
+    if (isPlaced(index))
+      continue;
     const SearchBuffer &buffer = problem.buffers[index];
     int64_t offset = findLowest(buffer);
     lowest[index] = offset;
@@ -79,12 +105,12 @@ bool Skyline::raiseFloors(const Stretch &stretch, bool &changed) {
     work += 4 + buffer.end - buffer.begin +
             static_cast<int64_t>(problem.obstacles.size());
   }
-  changed = false;
-  for (int32_t s = stretch.begin; s < stretch.end; ++s) {
-    if (raised[s] != sky && raised[s] > floors[s]) {
+  work += view.lastEnd - view.begin + (view.lastBuffer - view.firstBuffer) / 4;
+  for (int32_t s = view.begin; s < view.lastEnd; ++s) {
+    // Beyond the view there may be buffers that were not looked at.
+    if (s < view.end && raised[s] != sky && raised[s] > floors[s]) {
       save(s);
       floors[s] = raised[s];
-      changed = true;
     }
     if (getSlack(s) < 0)
       return false;
@@ -94,10 +120,12 @@ bool Skyline::raiseFloors(const Stretch &stretch, bool &changed) {
 
 /// Tells whether a buffer left would fit into space left empty. The solution
 /// with the smallest sum of offsets has no such buffer.
-bool Skyline::isDominated(const Stretch &stretch) const {
+bool Skyline::isDominated(const View &view) const {
   if (!problem.obstacles.empty() || !problem.isUniform)
     return false;
-  for (int32_t index : getBuffers(stretch)) {
+  for (int32_t index = view.firstBuffer; index < view.lastBuffer; ++index) {
+    if (isPlaced(index))
+      continue;
     const SearchBuffer &buffer = problem.buffers[index];
     int64_t top = 0, floor = std::numeric_limits<int64_t>::max();
     for (int32_t s = buffer.begin; s < buffer.end; ++s) {
@@ -110,84 +138,60 @@ bool Skyline::isDominated(const Stretch &stretch) const {
   return false;
 }
 
-bool Skyline::propagate(const Stretch &stretch) {
-  bool changed = true;
-  while (changed)
-    if (!raiseFloors(stretch, changed))
-      return false;
-  return !isDominated(stretch);
+bool Skyline::propagate(const View &view) {
+  return raiseFloors(view) && !isDominated(view);
 }
 
-std::vector<Stretch> Skyline::split(const Stretch &stretch) {
-  auto begin = spanning.begin() + stretch.begin;
-  std::fill(begin, spanning.begin() + stretch.end + 1, 0);
+std::vector<Stretch> Skyline::split(const Stretch &stretch, const View &view) {
+  std::fill(spanning.begin() + view.begin, spanning.begin() + view.lastEnd + 1,
+            0);
   // How many buffers left span the border below each section.
-  for (int32_t index : getBuffers(stretch)) {
-    const SearchBuffer &buffer = problem.buffers[index];
-    ++spanning[buffer.begin + 1];
-    --spanning[buffer.end];
+  for (int32_t index = view.firstBuffer; index < view.lastBuffer; ++index) {
+    if (isPlaced(index))
+      continue;
+    ++spanning[problem.buffers[index].begin + 1];
+    --spanning[problem.buffers[index].end];
   }
   std::vector<Stretch> parts;
-  Stretch part = {stretch.begin, stretch.begin, stretch.firstBuffer,
-                  stretch.firstBuffer};
+  Stretch part = stretch;
   int32_t count = 0;
-  for (int32_t s = stretch.begin + 1; s <= stretch.end; ++s) {
+  for (int32_t s = stretch.begin + 1; s < view.end; ++s) {
     count += spanning[s];
-    if (s < stretch.end && count > 0)
+    if (count > 0)
       continue;
     part.end = s;
     if (bytesLeft[part.begin] > 0)
       parts.push_back(part);
     part.begin = s;
   }
-  if (parts.size() <= 1) {
-    for (Stretch &only : parts)
-      only.lastBuffer = stretch.lastBuffer;
-    return parts;
-  }
-  // Sort the buffers by part.
-  auto first = left.begin() + stretch.firstBuffer;
-  auto last = left.begin() + stretch.lastBuffer;
-  std::sort(first, last, [&](int32_t a, int32_t b) {
-    return std::tie(problem.buffers[a].begin, a) <
-           std::tie(problem.buffers[b].begin, b);
-  });
-  for (int32_t i = stretch.firstBuffer; i < stretch.lastBuffer; ++i)
-    positions[left[i]] = i;
-  int32_t next = stretch.firstBuffer;
-  for (Stretch &each : parts) {
-    each.firstBuffer = next;
-    while (next < stretch.lastBuffer &&
-           problem.buffers[left[next]].begin < each.end)
-      ++next;
-    each.lastBuffer = next;
-  }
+  part.end = stretch.end;
+  if (bytesLeft[part.begin] > 0 || view.end < stretch.end)
+    parts.push_back(part);
   return parts;
 }
 
-Stretch Skyline::place(const Stretch &stretch, int32_t index, int64_t offset) {
+void Skyline::place(int32_t index, int64_t offset) {
   const SearchBuffer &buffer = problem.buffers[index];
   offsets[index] = offset;
+  trail.push_back({-1 - index, 0, 0, 0});
   for (int32_t s = buffer.begin; s < buffer.end; ++s) {
     save(s);
     floors[s] = tops[s] = offset + buffer.size;
     bytesLeft[s] -= buffer.size;
   }
-  // The last place of the stretch's range is no longer part of the child's.
-  Stretch rest = stretch;
-  --rest.lastBuffer;
-  int32_t other = left[rest.lastBuffer];
-  std::swap(left[positions[index]], left[rest.lastBuffer]);
-  std::swap(positions[index], positions[other]);
-  return rest;
 }
 
-int64_t Skyline::getHeightAboveBottom(const Stretch &stretch, int32_t section) {
-  constexpr int64_t sky = std::numeric_limits<int64_t>::max();
-  int64_t bottom = floors[section], height = sky;
-  for (int32_t index : getBuffers(stretch))
+int64_t Skyline::getHeightAboveBottom(const View &view, int32_t section) {
+  int64_t bottom = floors[section];
+  int64_t height = std::numeric_limits<int64_t>::max();
+  std::vector<int32_t> left;
+  for (int32_t index = view.firstBuffer; index < view.lastBuffer; ++index) {
+    if (isPlaced(index))
+      continue;
     lowest[index] = findLowest(problem.buffers[index]);
-  for (int32_t index : getBuffers(stretch)) {
+    left.push_back(index);
+  }
+  for (int32_t index : left) {
     const SearchBuffer &buffer = problem.buffers[index];
     if (section < buffer.begin || section >= buffer.end)
       continue;
@@ -197,18 +201,21 @@ int64_t Skyline::getHeightAboveBottom(const Stretch &stretch, int32_t section) {
     }
     // It must stand on something that does not reach into the section: a
     // buffer left on one side of it, or an obstacle.
-    for (int32_t other : getBuffers(stretch)) {
+    for (int32_t other : left) {
       const SearchBuffer &support = problem.buffers[other];
       bool isAside = (support.begin > section && support.begin < buffer.end) ||
                      (support.end <= section && support.end > buffer.begin);
       if (isAside)
         height = std::min(height, lowest[other] + support.size);
     }
+    // It may stand on one that begins beyond the view, too.
+    if (buffer.end > view.end)
+      height = std::min(height, bottom + smallest);
     for (const Obstacle &obstacle : problem.obstacles)
       if (obstacle.begin < buffer.end && buffer.begin < obstacle.end &&
           obstacle.high > bottom)
         height = std::min(height, obstacle.high);
-    work += stretch.lastBuffer - stretch.firstBuffer;
+    work += static_cast<int64_t>(left.size());
   }
   return height;
 }
@@ -221,19 +228,25 @@ void Skyline::raise(int32_t section, int64_t height) {
 void Skyline::undo(Mark mark) {
   for (; trail.size() > mark; trail.pop_back()) {
     const Change &change = trail.back();
+    if (change.section < 0) {
+      offsets[-1 - change.section] = -1;
+      continue;
+    }
     floors[change.section] = change.floor;
     tops[change.section] = change.top;
     bytesLeft[change.section] = change.left;
   }
 }
 
-StateHash Skyline::getHash(const Stretch &stretch) const {
+StateHash Skyline::getHash(const View &view) const {
   StateHash hash;
-  for (int32_t index : getBuffers(stretch)) {
+  for (int32_t index = view.firstBuffer; index < view.lastBuffer; ++index) {
+    if (isPlaced(index))
+      continue;
     hash.low ^= bufferHashes[index].low;
     hash.high ^= bufferHashes[index].high;
   }
-  for (int32_t s = stretch.begin; s < stretch.end; ++s) {
+  for (int32_t s = view.begin; s < view.lastEnd; ++s) {
     if (bytesLeft[s] == 0)
       continue;
     uint64_t mixed = mixBits(mixBits(static_cast<uint64_t>(floors[s]) * 31 +

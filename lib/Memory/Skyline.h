@@ -8,13 +8,24 @@
 
 namespace mf::memory {
 
-/// A stretch of sections, and the buffers left in it: a range of the skyline's
-/// list of buffers. No buffer left spans its ends.
+/// A stretch of sections that no buffer left reaches into from outside, and how
+/// many buffers to look at from its begin on.
 struct Stretch {
+  int32_t begin = 0;
+  int32_t end = 0;
+  int32_t horizon = 0;
+};
+
+/// The part of a stretch that is looked at: its sections up to `end`, the
+/// buffers that begin in them (a range of the problem's, of which some may be
+/// placed already), and the section at which the last of those ends. Nothing
+/// beyond that has been touched.
+struct View {
   int32_t begin = 0;
   int32_t end = 0;
   int32_t firstBuffer = 0;
   int32_t lastBuffer = 0;
+  int32_t lastEnd = 0;
 };
 
 /// 128 bits that tell states apart.
@@ -35,29 +46,25 @@ public:
   /// Forgets all placements.
   void reset();
 
-  /// All sections and buffers.
-  Stretch getWhole() const {
-    return {0, problem.numSections, 0,
-            static_cast<int32_t>(problem.buffers.size())};
-  }
-  llvm::ArrayRef<int32_t> getBuffers(const Stretch &stretch) const {
-    return llvm::ArrayRef<int32_t>(left).slice(
-        stretch.firstBuffer, stretch.lastBuffer - stretch.firstBuffer);
-  }
+  View getView(const Stretch &stretch) const;
+  /// Whether all buffers of the view are placed.
+  bool isComplete(const View &view) const;
 
-  /// Infers what it can about the stretch. False if it cannot be completed.
-  bool propagate(const Stretch &stretch);
+  bool isPlaced(int32_t buffer) const { return offsets[buffer] >= 0; }
 
-  /// The parts of the stretch that no buffer left spans, without those in which
-  /// nothing is left.
-  std::vector<Stretch> split(const Stretch &stretch);
+  /// Infers what it can in the view. False if there is no solution.
+  bool propagate(const View &view);
 
-  /// Puts the buffer at `offset`; returns the stretch without it.
-  Stretch place(const Stretch &stretch, int32_t buffer, int64_t offset);
+  /// Where the view shows that the stretch falls into parts that no buffer left
+  /// spans: the parts, without those in which nothing is left.
+  std::vector<Stretch> split(const Stretch &stretch, const View &view);
+
+  /// Puts the buffer at `offset`.
+  void place(int32_t buffer, int64_t offset);
 
   /// The lowest offset at which a buffer left in a valley's section can be if
   /// none of them is at the bottom of the valley.
-  int64_t getHeightAboveBottom(const Stretch &stretch, int32_t section);
+  int64_t getHeightAboveBottom(const View &view, int32_t section);
 
   /// Leaves the section empty up to `height`.
   void raise(int32_t section, int64_t height);
@@ -66,7 +73,7 @@ public:
   Mark getMark() const { return trail.size(); }
   void undo(Mark mark);
 
-  StateHash getHash(const Stretch &stretch) const;
+  StateHash getHash(const View &view) const;
 
   /// Lower bound on the offset of whatever is placed next in the section.
   int64_t getFloor(int32_t section) const { return floors[section]; }
@@ -91,7 +98,8 @@ public:
   int64_t getWork() const { return work; }
 
 private:
-  /// What a section was before a change.
+  /// What a section was before a change, or a buffer (as -1 - index) that was
+  /// placed.
   struct Change {
     int32_t section;
     int64_t floor;
@@ -104,8 +112,8 @@ private:
   }
   int64_t findLowest(const SearchBuffer &buffer) const;
   int64_t getObstaclesAbove(int32_t section) const;
-  bool raiseFloors(const Stretch &stretch, bool &changed);
-  bool isDominated(const Stretch &stretch) const;
+  bool raiseFloors(const View &view);
+  bool isDominated(const View &view) const;
 
   const SearchProblem &problem;
   std::vector<int64_t> floors;
@@ -114,14 +122,14 @@ private:
   std::vector<int64_t> tops;
   std::vector<int64_t> bytesLeft;
   std::vector<int64_t> lowest;
+  /// By buffer, -1 if it is left.
   std::vector<int64_t> offsets;
-  /// The buffers, those left in a stretch being a range; and where each is.
-  std::vector<int32_t> left;
-  std::vector<int32_t> positions;
   std::vector<Change> trail;
   /// By section: obstacles that touch it.
   std::vector<std::vector<int32_t>> obstaclesOf;
   std::vector<StateHash> bufferHashes;
+  /// Size of the smallest buffer.
+  int64_t smallest;
   /// Scratch, by section.
   std::vector<int64_t> raised;
   std::vector<int32_t> spanning;

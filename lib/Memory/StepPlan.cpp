@@ -2,7 +2,7 @@
 
 #include "mf/Memory/StepPlan.h"
 #include "FramePacking.h"
-#include "Packing.h"
+#include "PackSearch.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <numeric>
@@ -18,8 +18,10 @@ double StepPlan::getGap() const {
 
 namespace {
 
-/// Plans in three steps: layouts inside chunks, for each chunk the choice
-/// between a separate and a shared region, and the blocks of all tasks.
+/// Packs chunks, then the blocks that tasks need of the arena: a block per
+/// frame instance, scratch and task buffer. Fast heuristics come first; then
+/// the chunk that makes the fullest task is packed again with more effort, and
+/// so on until the plan is good enough or nothing helps.
 class StepPlanner {
 public:
   StepPlanner(const StepProblem &problem, const StepPlanOptions &options)
@@ -27,26 +29,46 @@ public:
 
   StepPlan run() {
     plan.bound = problem.maxLive();
-    layOutRoutines();
-    chooseRegions();
+    acceptableExcess = static_cast<int64_t>(
+        static_cast<double>(plan.bound.bytes) * options.acceptableGap);
     placePersistentBuffers();
+    layOutQuickly();
+    while (improveFullestTask()) {
+    }
     placeBlocks();
     return std::move(plan);
   }
 
 private:
-  void layOutRoutines();
-  void chooseRegions();
+  /// A task and the bytes of all blocks taken while it runs.
+  struct FullestTask {
+    int64_t task = -1;
+    int64_t bytes = 0;
+  };
+
+  PackEffort getEffort(int64_t searchWork) const {
+    return {options.packingWork, searchWork, acceptableExcess / 2};
+  }
+  void layOutQuickly();
+  bool improveFullestTask();
+  bool improveFrame(size_t frame, int64_t bytes);
+  FullestTask findFullestTask() const;
+  void useLayout(size_t frame, const ChunkLayout &layout);
+  ChunkLayout getLayout(size_t frame) const;
   void placePersistentBuffers();
   void placeBlocks();
-  void useLayout(size_t frame, const ChunkLayout &layout);
+  PackResult packBlocks(const PackProblem &blocks);
   PackProblem getBlocks() const;
 
   const StepProblem &problem;
   const StepPlanOptions &options;
   StepTimeline timeline;
   StepPlan plan;
-  std::vector<ChunkLayout> separate;
+  /// Bytes by which the arena may stay above the bound.
+  int64_t acceptableExcess = 0;
+  /// By frame and by routine: packed with all effort.
+  std::vector<char> triedFrames;
+  std::vector<char> triedRoutines;
 };
 
 void StepPlanner::useLayout(size_t frame, const ChunkLayout &layout) {
@@ -56,16 +78,24 @@ void StepPlanner::useLayout(size_t frame, const ChunkLayout &layout) {
     plan.routines[routine] = layout.phases[phase];
 }
 
-void StepPlanner::layOutRoutines() {
+ChunkLayout StepPlanner::getLayout(size_t frame) const {
+  ChunkLayout layout;
+  layout.frame = plan.frames[frame];
+  for (int64_t routine : problem.frames[frame].phases)
+    layout.phases.push_back(plan.routines[routine]);
+  return layout;
+}
+
+void StepPlanner::layOutQuickly() {
   plan.routines.resize(problem.routines.size());
   plan.frames.resize(problem.frames.size());
+  triedRoutines.assign(problem.routines.size(), 0);
+  triedFrames.assign(problem.frames.size(), 0);
   for (const auto &[index, routine] : llvm::enumerate(problem.routines))
     if (timeline.getFrame(index) < 0)
-      plan.routines[index] = packRoutine(problem, routine, options.packingWork);
-  for (const auto &[index, frame] : llvm::enumerate(problem.frames)) {
-    separate.push_back(packSeparately(problem, frame, options.packingWork));
-    useLayout(index, separate.back());
-  }
+      plan.routines[index] = packRoutine(problem, routine, getEffort(0));
+  for (const auto &[index, frame] : llvm::enumerate(problem.frames))
+    useLayout(index, packSeparately(problem, frame, getEffort(0)));
 }
 
 /// The blocks that tasks need, with a section per task: frame instances, then
@@ -92,27 +122,53 @@ PackProblem StepPlanner::getBlocks() const {
   return pack;
 }
 
-void StepPlanner::chooseRegions() {
-  auto getLargestSum = [&] {
-    std::vector<int64_t> profile = getLiveProfile(getBlocks());
-    return profile.empty() ? int64_t(0)
-                           : *std::max_element(profile.begin(), profile.end());
+StepPlanner::FullestTask StepPlanner::findFullestTask() const {
+  std::vector<int64_t> profile = getLiveProfile(getBlocks());
+  FullestTask fullest;
+  for (const auto &[task, bytes] : llvm::enumerate(profile))
+    if (bytes > fullest.bytes)
+      fullest = {static_cast<int64_t>(task), bytes};
+  return fullest;
+}
+
+/// Packs what the fullest task runs once more, with search. False if that is
+/// not needed or was done before.
+bool StepPlanner::improveFullestTask() {
+  FullestTask fullest = findFullestTask();
+  if (fullest.task < 0 ||
+      plan.arenaSize + fullest.bytes <= plan.bound.bytes + acceptableExcess / 2)
+    return false;
+  int64_t routine = problem.tasks[fullest.task].routine;
+  if (int64_t frame = timeline.getFrame(routine); frame >= 0)
+    return improveFrame(frame, fullest.bytes);
+  if (triedRoutines[routine])
+    return false;
+  triedRoutines[routine] = 1;
+  RoutineLayout layout = packRoutine(problem, problem.routines[routine],
+                                     getEffort(options.searchWork));
+  if (layout.scratchSize < plan.routines[routine].scratchSize)
+    plan.routines[routine] = std::move(layout);
+  return true;
+}
+
+bool StepPlanner::improveFrame(size_t index, int64_t bytes) {
+  if (triedFrames[index])
+    return false;
+  triedFrames[index] = 1;
+  const Frame &frame = problem.frames[index];
+  ChunkLayout best = getLayout(index);
+  auto consider = [&](ChunkLayout layout) {
+    useLayout(index, layout);
+    int64_t now = findFullestTask().bytes;
+    if (now < bytes) {
+      bytes = now;
+      best = std::move(layout);
+    }
   };
-  int64_t persistent = 0;
-  for (const PersistentBuffer &buffer : problem.persistentBuffers)
-    persistent += problem.alignedSize(buffer.size);
-  int64_t best = getLargestSum();
-  for (const auto &[index, frame] : llvm::enumerate(problem.frames)) {
-    if (best + persistent <= plan.bound.bytes)
-      return;
-    ChunkLayout together = packTogether(problem, frame, options.packingWork);
-    useLayout(index, together);
-    int64_t sum = getLargestSum();
-    if (sum < best)
-      best = sum;
-    else
-      useLayout(index, separate[index]);
-  }
+  consider(packTogether(problem, frame, getEffort(0)));
+  consider(packSeparately(problem, frame, getEffort(options.searchWork)));
+  useLayout(index, best);
+  return true;
 }
 
 void StepPlanner::placePersistentBuffers() {
@@ -122,14 +178,35 @@ void StepPlanner::placePersistentBuffers() {
   }
 }
 
-void StepPlanner::placeBlocks() {
-  PackProblem pack = getBlocks();
-  std::vector<int64_t> profile = getLiveProfile(pack);
-  int64_t goodPeak =
-      profile.empty() ? 0 : *std::max_element(profile.begin(), profile.end());
-  WorkBudget budget(options.packingWork);
-  PackResult result = packBest(pack, goodPeak, budget);
+int64_t getLargest(const std::vector<int64_t> &values) {
+  return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+}
 
+/// Packs the frames by themselves, then the rest around them: frames are few,
+/// large and alive for long, and a small block in a gap between two of them
+/// would keep the next frame out.
+PackResult StepPlanner::packBlocks(const PackProblem &blocks) {
+  size_t numFrames = timeline.getInstances().size();
+  int64_t bound = getLargest(getLiveProfile(blocks));
+  WorkBudget heuristics(options.packingWork), search(options.searchWork);
+  PackProblem frames = blocks;
+  frames.items.resize(numFrames);
+  int64_t frameBound = getLargest(getLiveProfile(frames));
+  PackResult placed =
+      packWell(frames, frameBound, frameBound + acceptableExcess / 4,
+               heuristics, search);
+  PackProblem all = blocks;
+  for (size_t i = 0; i < numFrames; ++i)
+    all.items[i].fixedOffset = placed.offsets[i];
+  PackResult best = packBest(all, bound, heuristics);
+  if (best.peak <= bound + acceptableExcess / 4)
+    return best;
+  PackResult mixed = packBest(blocks, bound, heuristics);
+  return mixed.peak < best.peak ? mixed : best;
+}
+
+void StepPlanner::placeBlocks() {
+  PackResult result = packBlocks(getBlocks());
   int64_t base = plan.arenaSize;
   plan.arenaSize += result.peak;
   auto next = result.offsets.begin();

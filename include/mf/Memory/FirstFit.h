@@ -23,7 +23,7 @@ struct Placement {
 
 /// Limits on the work of solveFirstFit().
 struct FirstFitOptions {
-  /// Elementary steps (a comparison of two lifetimes or so) in all; about 10 ns
+  /// Elementary steps (a comparison of two lifetimes or so) in all; 5 to 10 ns
   /// each. The first result, a best fit in order of time, is always computed.
   int64_t work = 30'000'000;
   /// A placement whose peak is at most this is good enough. The max-live bound

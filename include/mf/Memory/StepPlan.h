@@ -79,9 +79,11 @@ struct StepPlanOptions {
   /// Further improvement is tried while the arena is more than this above the
   /// bound.
   double acceptableGap = 0.001;
-  /// Elementary steps (a comparison of two lifetimes or so) per packing; about
-  /// 10 ns each.
-  int64_t packingWork = 2'000'000;
+  /// Elementary steps of the heuristics per packing, see FirstFitOptions.
+  int64_t packingWork = 1'000'000;
+  /// Elementary steps of the search per packing, where the heuristics leave
+  /// more than an acceptable gap; see CapacitySearchOptions.
+  int64_t searchWork = 30'000'000;
 };
 
 /// Plans a well-formed problem; an error of check() otherwise.

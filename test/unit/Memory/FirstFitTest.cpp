@@ -28,11 +28,13 @@ TEST(FirstFit, PlacesRandomProblemsLegally) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     AllocationProblem problem = makeRandom(seed, 1 + seed, 50, 1 + seed % 40);
     ASSERT_EQ(llvm::toString(problem.check()), "");
-    Placement placement = solveFirstFit(problem);
+    FirstFitOptions options;
+    options.work = seed * 5000;
+    Placement placement = solveFirstFit(problem, options);
     EXPECT_EQ(llvm::toString(problem.verify(placement.offsets)), "");
     EXPECT_EQ(problem.getPeak(placement.offsets), placement.peak);
     EXPECT_GE(placement.peak, problem.maxLive().bytes);
-    EXPECT_EQ(solveFirstFit(problem).offsets, placement.offsets);
+    EXPECT_EQ(solveFirstFit(problem, options).offsets, placement.offsets);
   }
 }
 
