@@ -49,6 +49,8 @@ void improve(const AllocationProblem &problem, AllocationPlan &plan,
              const AllocationPlanOptions &options) {
   constexpr int attempts = 6;
   int64_t lowest = plan.bound.bytes;
+  if (plan.isProvenInfeasible)
+    lowest = std::max(lowest, *problem.capacity + 1);
   for (int attempt = 0; attempt < attempts; ++attempt) {
     if (plan.getGap() <= options.acceptableGap || lowest >= plan.peak)
       return;
@@ -83,7 +85,7 @@ planAllocation(const AllocationProblem &problem,
         search(problem, *problem.capacity, options.fitWork, plan) ==
         Status::Infeasible;
   plan.fits = !exceeds();
-  if (plan.fits && options.improvementWork > 0)
+  if (options.improvementWork > 0)
     improve(problem, plan, options);
   return plan;
 }

@@ -39,8 +39,8 @@ struct AllocationPlanOptions {
   /// Elementary steps of the search for a fit, which is tried if the heuristics
   /// exceed the capacity; see CapacitySearchOptions. 0 for none.
   int64_t fitWork = 10'000'000'000;
-  /// Elementary steps of the search for a lower peak, which is tried if the
-  /// plan fits and its gap is not acceptable. 0 for none.
+  /// Elementary steps of the search for a lower peak, which is tried if the gap
+  /// is not acceptable. 0 for none.
   int64_t improvementWork = 300'000'000;
 };
 

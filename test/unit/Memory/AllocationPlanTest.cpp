@@ -22,6 +22,7 @@ TEST(AllocationPlan, FitsTheCapacityThatHeuristicsMiss) {
   problem.capacity = 1048576;
   AllocationPlanOptions options;
   options.fitWork = 0;
+  options.improvementWork = 0;
   AllocationPlan heuristic = llvm::cantFail(planAllocation(problem, options));
   EXPECT_FALSE(heuristic.fits);
   EXPECT_FALSE(heuristic.isProvenInfeasible);
