@@ -193,8 +193,6 @@ void runSteps() {
                  "{8,8}\n",
                  "model", "pp", "stage", "chunks", "micro", "recompute",
                  "arena MiB", "gap %", "ms");
-  constexpr std::pair<int64_t, int64_t> pipelines[] = {
-      {1, 1}, {4, 1}, {4, 3}, {16, 1}, {4, 2}};
   constexpr std::array<int64_t, 3> pipelines[] = {
       {1, 1, 0}, {4, 1, 0}, {4, 1, 3}, {16, 1, 8}, {4, 2, 0},
       {4, 2, 3}, {4, 3, 0}, {4, 3, 3}, {8, 2, 4}};
