@@ -1,6 +1,7 @@
 //===- Trainer.cpp - A training run ---------------------------------------===//
 
 #include "mf/Runner/Trainer.h"
+#include "StepFacts.h"
 #include "mf/Data/AtomicFile.h"
 #include "mf/Data/BatchReader.h"
 #include "mf/Data/Checkpoint.h"
@@ -71,48 +72,6 @@ private:
   float lossScale = 1;
 };
 
-bool usesRole(const Program &program, Role role) {
-  for (const Rank &rank : program.ranks)
-    for (const Static &buffer : rank.statics)
-      if (buffer.role == role && buffer.space == Space::Host)
-        return true;
-  return false;
-}
-
-double countFlops(const Program &program) {
-  double flops = 0;
-  for (const Rank &rank : program.ranks) {
-    std::vector<double> ofRoutine;
-    auto count = [](const InstructionList &list) {
-      double sum = 0;
-      for (const Instruction &instruction : list.instructions)
-        if (const auto *launch = std::get_if<Launch>(&instruction.action))
-          sum += static_cast<double>(launch->flops);
-      return sum;
-    };
-    ofRoutine.reserve(rank.routines.size());
-    for (const Routine &routine : rank.routines)
-      ofRoutine.push_back(count(routine.body));
-    flops += count(rank.step);
-    for (const Instruction &instruction : rank.step.instructions)
-      if (const auto *call = std::get_if<Call>(&instruction.action))
-        flops += ofRoutine[call->routine];
-  }
-  return flops;
-}
-
-/// What the loss's gradient is multiplied with: backward starts with it,
-/// divided by the micro-batches, as the constant `loss_gradient`.
-float getLossScale(const Program &program) {
-  for (const Rank &rank : program.ranks)
-    for (const Static &buffer : rank.statics)
-      if (buffer.role == Role::Constant && buffer.name == "loss_gradient" &&
-          buffer.init && buffer.init->kind == InitialValue::Kind::Constant)
-        return static_cast<float>(buffer.init->value *
-                                  static_cast<double>(program.microBatches));
-  return 1;
-}
-
 /// Where a file's folder does not exist or cannot be written, a run should not
 /// find out at its end.
 llvm::Error checkWritable(llvm::StringRef path) {
@@ -145,8 +104,8 @@ llvm::Error Trainer::checkOutputs() const {
 }
 
 llvm::Error Trainer::openData() {
-  const bool needsData =
-      usesRole(program, Role::Tokens) || usesRole(program, Role::Labels);
+  const bool needsData = usesHostStatic(program, Role::Tokens) ||
+                         usesHostStatic(program, Role::Labels);
   if (options.dataPath.empty()) {
     if (needsData)
       return llvm::createStringError(
@@ -184,7 +143,7 @@ llvm::Error Trainer::openData() {
 
 llvm::Error Trainer::openSchedule() {
   if (!program.lrSchedule) {
-    if (usesRole(program, Role::LearningRate))
+    if (usesHostStatic(program, Role::LearningRate))
       return llvm::make_error<LocatedError>(
           program.ranks.front().location,
           "reads a learning rate, but has no lr_schedule");

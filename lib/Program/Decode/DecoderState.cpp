@@ -84,11 +84,11 @@ LogicalResult checkOffset(Operation *op, std::optional<int64_t> offset,
                          "run mf-opt --ascend-plan-memory on it");
   if (*offset < 0 || *offset % alignment != 0)
     return op->emitError("offset ")
-           << *offset << " is not a multiple of " << alignment;
+           << *offset << " is negative or not a multiple of " << alignment;
   if (*offset > capacity || bytes > capacity - *offset)
-    return op->emitError("bytes ")
-           << *offset << " to " << *offset + bytes << " are outside of "
-           << memory << ", which has " << capacity << " bytes";
+    return op->emitError() << bytes << " bytes at offset " << *offset
+                           << " are outside of " << memory << ", which has "
+                           << capacity << " bytes";
   return success();
 }
 

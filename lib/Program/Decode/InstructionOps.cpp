@@ -92,6 +92,9 @@ LogicalResult ListDecoder::decode(ascend::CopyOp op) {
   if (source->bytes != target->bytes)
     return op.emitError("expected buffers of one size, but got ")
            << source->bytes << " and " << target->bytes << " bytes";
+  if (list.buffers[source->buffer].space == Space::Host &&
+      list.buffers[target->buffer].space == Space::Host)
+    return op.emitError("expected device memory on one side at least");
   addInstruction(Copy{*stream, std::move(*source), std::move(*target)});
   return success();
 }

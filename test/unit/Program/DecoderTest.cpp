@@ -132,23 +132,24 @@ TEST(DecoderTest, RefusesUnplanned) {
 
 TEST(DecoderTest, RefusesMemoryOutsideOfTheArena) {
   EXPECT_THAT(getMessages(replaced("hbm> at 0", "hbm> at 4064")),
-              HasSubstr("4: bytes 4064 to 4128 are outside of the arena, "
+              HasSubstr("4: 64 bytes at offset 4064 are outside of the arena, "
                         "which has 4096 bytes"));
   EXPECT_THAT(getMessages(replaced("hbm> at 0", "hbm> at -64")),
-              HasSubstr("4: offset -64 is not"));
+              HasSubstr("4: offset -64 is negative or not a multiple of 4"));
   EXPECT_THAT(getMessages(replaced("hbm> at 0", "hbm> at 2")),
-              HasSubstr("4: offset 2 is not a multiple of 4"));
+              HasSubstr("4: offset 2 is negative or not a multiple of 4"));
   EXPECT_THAT(getMessages(replaced("host> at 64", "host> at 256")),
-              HasSubstr("5: bytes 256 to 260 are outside of host memory"));
+              HasSubstr("5: 4 bytes at offset 256 are outside of host memory"));
   EXPECT_THAT(getMessages(replaced("at [64]", "at [128]")),
-              HasSubstr("6: bytes 128 to 192 are outside of the frame"));
+              HasSubstr("6: 64 bytes at offset 128 are outside of the frame"));
   EXPECT_THAT(getMessages(replaced("at 2048", "at 4032")),
-              HasSubstr("17: bytes 4032 to 4160"));
+              HasSubstr("17: 128 bytes at offset 4032"));
   EXPECT_THAT(getMessages(replaced("scratch at 512", "scratch at 4032")),
-              HasSubstr("18: bytes 4032 to 4160"));
+              HasSubstr("18: 128 bytes at offset 4032"));
   EXPECT_THAT(getMessages(replaced("message at 1024",
                                    "message at 9223372036854775792")),
-              HasSubstr("outside of the arena"));
+              HasSubstr("128 bytes at offset 9223372036854775792 are outside "
+                        "of the arena"));
 }
 
 TEST(DecoderTest, RefusesHugeSizes) {
@@ -197,6 +198,16 @@ TEST(DecoderTest, RefusesHostMemoryInKernels) {
           "host>) -> !ascend.buffer<f32, host>")),
       HasSubstr("17: expected a buffer in device memory, but got "
                 "'!ascend.buffer<f32, host>'; copy it with ascend.copy"));
+}
+
+TEST(DecoderTest, RefusesCopiesInsideTheHost) {
+  EXPECT_THAT(
+      getMessages(replaced(
+          "ascend.step {",
+          "ascend.step {\n%l = ascend.global @lr : !ascend.buffer<f32, host>\n"
+          "ascend.copy %l to %l on @load : !ascend.buffer<f32, host> to "
+          "!ascend.buffer<f32, host>")),
+      HasSubstr("17: expected device memory on one side at least"));
 }
 
 TEST(DecoderTest, RefusesOtherOperations) {

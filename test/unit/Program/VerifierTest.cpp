@@ -154,9 +154,10 @@ TEST(VerifierTest, FindsAWriteBesideARead) {
 TEST(VerifierTest, FindsTwoWritesBesideEachOther) {
   EXPECT_THAT(
       verify("ascend.copy %w to %loss on @d2h : B to H",
-             "ascend.copy %x to %loss on @d2h : H to H\n"
-             "ascend.copy %x to %loss on @h2d : H to H"),
-      HasSubstr("53: copy (stream 'h2d') writes report 'loss', but no event "
+             "ascend.copy %w to %loss on @d2h : B to H\n"
+             "ascend.wait @h2d for %e2\n"
+             "ascend.copy %w to %loss on @h2d : B to H"),
+      HasSubstr("54: copy (stream 'h2d') writes report 'loss', but no event "
                 "orders this after copy (stream 'd2h'), which writes it"));
 }
 

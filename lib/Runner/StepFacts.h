@@ -1,0 +1,23 @@
+//===- StepFacts.h - What a program says about its step --------*- C++ -*-===//
+
+#ifndef MF_LIB_RUNNER_STEPFACTS_H
+#define MF_LIB_RUNNER_STEPFACTS_H
+
+#include "mf/Program/Program.h"
+
+namespace mf::runner {
+
+/// Whether the host writes (or reads) a static of this role.
+bool usesHostStatic(const program::Program &program, program::Role role);
+
+/// FLOPs of all launches of all ranks in a step, recomputation included.
+double countFlops(const program::Program &program);
+
+/// What the loss's gradient is multiplied with: backward starts with it,
+/// divided by the micro-batches, as the constant `loss_gradient`. 1 if there is
+/// none.
+float getLossScale(const program::Program &program);
+
+} // namespace mf::runner
+
+#endif // MF_LIB_RUNNER_STEPFACTS_H
