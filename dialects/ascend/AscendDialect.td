@@ -111,4 +111,7 @@ def Ascend_FrameType : Ascend_Type<"Frame", "frame"> {
   let assemblyFormat = "`<` $layout `>`";
 }
 
+// What a call passes to a routine.
+def Ascend_ArgumentType : AnyTypeOf<[Ascend_BufferType, Ascend_EventType]>;
+
 #endif // ASCEND_DIALECT_TD

@@ -34,6 +34,18 @@ LogicalResult GlobalOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+LogicalResult SlotOp::verify() {
+  if (isa<StepOp>((*this)->getParentOp())) {
+    if (!getFrame())
+      return emitOpError("expected the frame that it is a slot of");
+  } else if (!isa<RoutineOp>((*this)->getParentOp())) {
+    return emitOpError("expected to stand in a routine or the step");
+  } else if (getFrame()) {
+    return emitOpError("expected no frame: a routine has that of its run");
+  }
+  return success();
+}
+
 LogicalResult ViewOp::verify() {
   auto source = cast<BufferType>(getSource().getType());
   auto result = cast<BufferType>(getType());
@@ -59,14 +71,27 @@ LogicalResult CopyOp::verify() {
   return success();
 }
 
+LogicalResult CallOp::verify() {
+  ArrayRef<int64_t> records = getRecords().value_or(ArrayRef<int64_t>());
+  if (records.size() != getEvents().size())
+    return emitOpError("records ") << records.size() << " events, but has "
+                                   << getEvents().size() << " results";
+  for (auto [index, launches] : llvm::enumerate(records))
+    if (launches < 1 || (index > 0 && launches <= records[index - 1]))
+      return emitOpError("expected rising numbers of launches in records, but "
+                         "got ")
+             << launches;
+  return success();
+}
+
 LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto routine =
       symbols.lookupNearestSymbolFrom<RoutineOp>(*this, getRoutineAttr());
   if (!routine)
     return emitOpError("expected a routine, but got '") << getRoutine() << "'";
-  if (TypeRange(getBuffers()) != TypeRange(routine.getArgumentTypes())) {
+  if (TypeRange(getArguments()) != TypeRange(routine.getArgumentTypes())) {
     InFlightDiagnostic error = emitOpError("passes (")
-                               << getBuffers().getTypes()
+                               << getArguments().getTypes()
                                << "), but the routine takes ("
                                << routine.getArgumentTypes() << ")";
     error.attachNote(routine.getLoc()) << "routine is here";

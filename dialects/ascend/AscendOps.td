@@ -66,12 +66,15 @@ def Ascend_FrameLayoutOp : Ascend_Op<"frame_layout", [Symbol, HasParent<"Program
   let summary = "the residuals of one chunk and where they lie in its frame";
   let description = [{
     `types[i]` is the buffer of slot `i`; `names[i]` the operator whose result
-    it keeps. `offsets` and `bytes` come with the memory plan.
+    it keeps. A slot in host memory keeps an activation that is swapped out.
+    `offsets`, `bytes` and `host_bytes` come with the memory plan: an offset
+    counts from the frame's part of the slot's own memory.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeArrayAttr:$types,
                        StrArrayAttr:$names,
                        OptionalAttr<DenseI64ArrayAttr>:$offsets,
-                       OptionalAttr<I64Attr>:$bytes);
+                       OptionalAttr<I64Attr>:$bytes,
+                       OptionalAttr<I64Attr>:$host_bytes);
   let assemblyFormat = [{
     $sym_name $types `of` $names (`at` $offsets^)? attr-dict
   }];
@@ -103,11 +106,21 @@ def Ascend_AllocOp : Ascend_Op<"alloc", [HasParent<"RoutineOp">]> {
   let assemblyFormat = "(`in` `` $region^ `at` $offset)? attr-dict `:` type($result)";
 }
 
-def Ascend_SlotOp : Ascend_Op<"slot", [Pure, HasParent<"RoutineOp">]> {
-  let summary = "a residual in the frame of the run";
-  let arguments = (ins I64Attr:$index);
+def Ascend_SlotOp : Ascend_Op<"slot", [Pure]> {
+  let summary = "a residual in a frame";
+  let description = [{
+    In a routine, of the frame of the run; in the step, of `frame`, which a copy
+    takes that starts before the run that reads it.
+  }];
+  let arguments = (ins I64Attr:$index, Optional<Ascend_FrameType>:$frame);
   let results = (outs Ascend_BufferType:$result);
-  let assemblyFormat = "$index attr-dict `:` type($result)";
+  let assemblyFormat = [{
+    $index (`of` $frame^ `:` type($frame) `as`)? attr-dict `:` type($result)
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "int64_t":$index), [{
+    build($_builder, $_state, type, index, ::mlir::Value());
+  }]>];
+  let hasVerifier = 1;
 }
 
 def Ascend_ViewOp : Ascend_Op<"view", [Pure]> {
@@ -132,11 +145,17 @@ def Ascend_MessageOp : Ascend_Op<"message", [HasParent<"StepOp">]> {
 
 def Ascend_FrameOp : Ascend_Op<"frame", [HasParent<"StepOp">]> {
   let summary = "the frame of one chunk and micro-batch";
+  let description = [{
+    `offset` and, if the layout has slots in host memory, `host_offset` come
+    with the memory plan.
+  }];
   let arguments = (ins FlatSymbolRefAttr:$layout, I64Attr:$micro_batch,
-                       OptionalAttr<I64Attr>:$offset);
+                       OptionalAttr<I64Attr>:$offset,
+                       OptionalAttr<I64Attr>:$host_offset);
   let results = (outs Ascend_FrameType:$result);
   let assemblyFormat = [{
-    $layout `micro_batch` $micro_batch (`at` $offset^)? attr-dict `:` type($result)
+    $layout `micro_batch` $micro_batch (`at` $offset^)?
+    (`host` `at` $host_offset^)? attr-dict `:` type($result)
   }];
 }
 
@@ -147,6 +166,10 @@ def Ascend_FrameOp : Ascend_Op<"frame", [HasParent<"StepOp">]> {
 def Ascend_RoutineOp : Ascend_Op<"routine", [FunctionOpInterface,
     IsolatedFromAbove, NoTerminator, SingleBlock, HasParent<"ProgramOp">]> {
   let summary = "operations that several tasks run, each on buffers of its own";
+  let description = [{
+    Arguments are buffers and then events, which a call records before it and
+    the routine waits for where it needs to.
+  }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        TypeAttrOf<FunctionType>:$function_type,
                        OptionalAttr<FlatSymbolRefAttr>:$layout,
@@ -204,19 +227,24 @@ def Ascend_CallOp : Ascend_Op<"call", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "one run of a routine on the compute stream";
   let arguments = (ins FlatSymbolRefAttr:$routine,
-                       Variadic<Ascend_BufferType>:$buffers,
+                       Variadic<Ascend_ArgumentType>:$arguments,
                        Optional<Ascend_FrameType>:$frame,
                        OptionalAttr<I64Attr>:$micro_batch,
-                       OptionalAttr<I64Attr>:$scratch_offset);
+                       OptionalAttr<I64Attr>:$scratch_offset,
+                       OptionalAttr<DenseI64ArrayAttr>:$records);
+  let results = (outs Variadic<Ascend_EventType>:$events);
   let description = [{
     `scratch_offset` comes with the memory plan: where in the arena the run's
-    scratch memory begins.
+    scratch memory begins. `events[i]` is recorded on the compute stream once
+    `records[i]` launches of the run are issued: a prefetch for a later run
+    starts there.
   }];
   let assemblyFormat = [{
-    $routine `(` $buffers `)` (`frame` $frame^ `:` type($frame))?
-    (`micro_batch` $micro_batch^)? (`scratch` `at` $scratch_offset^)? attr-dict
-    `:` functional-type($buffers, results)
+    $routine `(` $arguments `)` (`frame` $frame^ `:` type($frame))?
+    (`micro_batch` $micro_batch^)? (`scratch` `at` $scratch_offset^)?
+    (`records` $records^)? attr-dict `:` functional-type($arguments, $events)
   }];
+  let hasVerifier = 1;
 }
 
 def Ascend_RecordOp : Ascend_Op<"record"> {

@@ -43,7 +43,8 @@ FailureOr<llvm::APFloat> mf::ir::parseDouble(AsmParser &parser) {
 DictionaryAttr mf::ir::getDefaultKernelAttributes(Operation *op) {
   SmallVector<NamedAttribute> attributes;
   for (NamedAttribute attribute : op->getAttrs())
-    if (attribute.getName() != "name" && attribute.getName() != "recompute")
+    if (attribute.getName() != "name" && attribute.getName() != "recompute" &&
+        !attribute.getNameDialect())
       attributes.push_back(attribute);
   return DictionaryAttr::get(op->getContext(), attributes);
 }
@@ -71,6 +72,8 @@ bool mf::ir::hasAddressableSize(Type type) {
 }
 
 int64_t mf::ir::getTensorBytes(Type type) {
+  if (auto host = dyn_cast<HostType>(type))
+    type = host.getTensor();
   auto tensor = cast<RankedTensorType>(type);
   return tensor.getNumElements() *
          llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);

@@ -38,7 +38,8 @@ mlir::DictionaryAttr getDefaultKernelAttributes(mlir::Operation *op);
 /// One operation per element of the largest result.
 int64_t getElementwiseFlops(mlir::Operation *op);
 
-/// Bytes of a ranked tensor type of static shape, without padding.
+/// Bytes of a ranked tensor type of static shape, or of such a tensor in host
+/// memory, without padding.
 int64_t getTensorBytes(mlir::Type type);
 
 /// True if a ranked tensor type of static shape has at most 2^48 bytes: more
@@ -48,6 +49,7 @@ bool hasAddressableSize(mlir::Type type);
 } // namespace mf::ir
 
 #include "dialects/mf/LaunchEmitter.h"
+#include "dialects/mf/SwapMark.h"
 
 #include "dialects/mf/MfInterfaces.h.inc"
 

@@ -26,6 +26,8 @@ def Mf_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let dependentDialects = [];
+  // `mf.swap` marks operators whose results are to be swapped (SwapMark.h).
+  let hasOperationAttrVerify = 1;
 }
 
 #endif // MF_DIALECT_TD

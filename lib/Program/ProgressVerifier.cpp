@@ -9,6 +9,7 @@
 #include "Description.h"
 #include "StepWalker.h"
 #include "mf/Program/Verifier.h"
+#include <deque>
 
 namespace mf::program {
 
@@ -32,6 +33,8 @@ struct StreamState {
 
 struct RankState {
   std::vector<StreamState> streams;
+  /// Records that calls make, which stand in no list.
+  std::deque<Instruction> callRecords;
   std::vector<bool> isRecorded;
 };
 
@@ -52,7 +55,9 @@ public:
 private:
   void collect(const Rank &rank, uint32_t end);
   void collectItem(RankState &state, const Rank &rank, const Item &item,
-                   uint64_t firstEvent);
+                   uint64_t firstEvent, const Call *call = nullptr);
+  void collectCall(RankState &state, const Rank &rank, uint32_t position,
+                   const Call &call, uint64_t firstEvent);
   /// Whether the stream did anything.
   bool advance(size_t rank, StreamState &stream);
   bool tryItem(size_t rank, StreamState &stream, const Item &item);
@@ -69,17 +74,35 @@ private:
 } // namespace
 
 void ProgressVerifier::collectItem(RankState &state, const Rank &rank,
-                                   const Item &item, uint64_t firstEvent) {
+                                   const Item &item, uint64_t firstEvent,
+                                   const Call *call) {
   const auto &action = item.instruction->action;
   Item added = item;
   if (const auto *record = std::get_if<Record>(&action))
     added.event = firstEvent + record->event;
   else if (const auto *wait = std::get_if<Wait>(&action))
-    added.event = firstEvent + wait->event;
+    added.event =
+        wait->isArgument ? call->events[wait->event] : firstEvent + wait->event;
   else if (!std::holds_alternative<Transfer>(action) &&
            !std::holds_alternative<AllReduce>(action))
     return;
   state.streams[*getStream(rank, *item.instruction)].items.push_back(added);
+}
+
+void ProgressVerifier::collectCall(RankState &state, const Rank &rank,
+                                   uint32_t position, const Call &call,
+                                   uint64_t firstEvent) {
+  const InstructionList &body = rank.routines[call.routine].body;
+  auto record = call.records.begin();
+  for (uint32_t i = 0; i < body.instructions.size(); ++i) {
+    collectItem(state, rank, {&body.instructions[i], position, i, 0},
+                firstEvent, &call);
+    for (; record != call.records.end() && record->instruction == i; ++record) {
+      const Instruction &added = state.callRecords.emplace_back(
+          Instruction{record->record, body.instructions[i].location});
+      collectItem(state, rank, {&added, position, i, 0}, 0);
+    }
+  }
 }
 
 void ProgressVerifier::collect(const Rank &rank, uint32_t end) {
@@ -93,10 +116,8 @@ void ProgressVerifier::collect(const Rank &rank, uint32_t end) {
       collectItem(state, rank, {&instruction, i, 0, 0}, 0);
       continue;
     }
-    const InstructionList &body = rank.routines[call->routine].body;
-    for (uint32_t j = 0; j < body.instructions.size(); ++j)
-      collectItem(state, rank, {&body.instructions[j], i, j, 0}, numEvents);
-    numEvents += body.numEvents;
+    collectCall(state, rank, i, *call, numEvents);
+    numEvents += rank.routines[call->routine].body.numEvents;
   }
   state.isRecorded.assign(numEvents, false);
   ranks.push_back(std::move(state));

@@ -87,7 +87,10 @@ Access InstanceTable::getMemory(uint64_t instance) const {
   case BufferKind::Slot: {
     const Frame &frame = rank.frames[origin.frame];
     const Slot &slot = rank.layouts[frame.layout].slots[origin.index];
-    return {Space::Device, frame.offset + slot.offset, slot.bytes, instance};
+    const bool onDevice = slot.space == Space::Device;
+    return {slot.space,
+            (onDevice ? frame.offset : frame.hostOffset) + slot.offset,
+            slot.bytes, instance};
   }
   case BufferKind::Temporary: {
     const auto &call =
@@ -150,6 +153,7 @@ Scope StepWalker::enter(uint32_t position) const {
   scope.firstTemporary = table.getFirstTemporary(position);
   if (call.frame) {
     scope.frameOffset = rank.frames[*call.frame].offset;
+    scope.hostFrameOffset = rank.frames[*call.frame].hostOffset;
     scope.firstSlot = table.getFirstSlot(*call.frame);
   }
   scope.arguments.reserve(call.arguments.size());
@@ -171,6 +175,9 @@ Access StepWalker::resolve(const Scope &scope, const Operand &operand) const {
   case Base::Frame:
     access.offset += scope.frameOffset;
     break;
+  case Base::HostFrame:
+    access.offset += scope.hostFrameOffset;
+    break;
   case Base::Scratch:
     access.offset += scope.scratchOffset;
     break;
@@ -186,7 +193,9 @@ Access StepWalker::resolve(const Scope &scope, const Operand &operand) const {
     access.instance = table.getMessage(buffer.index);
     break;
   case BufferKind::Slot:
-    access.instance = scope.firstSlot + buffer.index;
+    access.instance =
+        (scope.call ? scope.firstSlot : table.getFirstSlot(buffer.frame)) +
+        buffer.index;
     break;
   case BufferKind::Temporary:
     access.instance = scope.firstTemporary + buffer.index;

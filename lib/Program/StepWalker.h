@@ -30,6 +30,7 @@ struct Scope {
   /// Position of the call in the step.
   uint32_t callPosition = 0;
   int64_t frameOffset = 0;
+  int64_t hostFrameOffset = 0;
   int64_t scratchOffset = 0;
   uint64_t firstSlot = 0;
   uint64_t firstTemporary = 0;
@@ -105,9 +106,16 @@ public:
         continue;
       }
       const Scope scope = enter(i);
-      for (uint32_t j = 0; j < scope.list->instructions.size(); ++j)
+      auto record = scope.call->records.begin();
+      for (uint32_t j = 0; j < scope.list->instructions.size(); ++j) {
         if (!visit(scope, scope.list->instructions[j], j))
           return false;
+        for (; record != scope.call->records.end() && record->instruction == j;
+             ++record)
+          if (!visit(step, Instruction{record->record, instruction.location},
+                     i))
+            return false;
+      }
     }
     return true;
   }

@@ -47,7 +47,9 @@ public:
   }
 
   void wait(const Scope &scope, const Wait &wait) {
-    const Clock &event = getEvents(scope)[wait.event];
+    const Clock &event = wait.isArgument
+                             ? stepEvents[scope.call->events[wait.event]]
+                             : getEvents(scope)[wait.event];
     uint64_t *clock = &clocks[wait.stream * numStreams];
     for (uint32_t i = 0; i < numStreams; ++i)
       clock[i] = std::max(clock[i], event[i]);

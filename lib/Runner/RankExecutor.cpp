@@ -40,7 +40,7 @@ void RankExecutor::makePlans(llvm::ArrayRef<std::unique_ptr<Kernel>> kernels) {
   stepPlan = planList(rank.step, kernels);
   stepBases = std::make_shared<BaseTable>();
   stepBases->bases = {device->getHbm().getBase(), device->getHost().getBase(),
-                      nullptr, nullptr};
+                      nullptr, nullptr, nullptr};
   updateAction = stepPlan.actions.size();
   if (std::optional<uint32_t> update = findUpdate(rank))
     for (size_t i = 0; i < stepPlan.actions.size(); ++i)
@@ -61,20 +61,19 @@ llvm::MutableArrayRef<uint8_t> RankExecutor::getStatic(uint32_t number) const {
 llvm::Error RankExecutor::runStep() {
   stepEvents.clear();
   stepEvents.resize(stepPlan.numEvents);
-  issue({&stepPlan, stepBases, &stepEvents, std::nullopt}, 0,
-        stepPlan.actions.size());
+  issue({&stepPlan, stepBases, &stepEvents}, 0, stepPlan.actions.size());
   return device->synchronize();
 }
 
 llvm::Error RankExecutor::runUntilUpdate() {
   stepEvents.clear();
   stepEvents.resize(stepPlan.numEvents);
-  issue({&stepPlan, stepBases, &stepEvents, std::nullopt}, 0, updateAction);
+  issue({&stepPlan, stepBases, &stepEvents}, 0, updateAction);
   return device->synchronize();
 }
 
 llvm::Error RankExecutor::runFromUpdate() {
-  issue({&stepPlan, stepBases, &stepEvents, std::nullopt}, updateAction,
+  issue({&stepPlan, stepBases, &stepEvents}, updateAction,
         stepPlan.actions.size());
   return device->synchronize();
 }
@@ -87,8 +86,26 @@ void RankExecutor::issue(const Frame &frame, size_t begin, size_t end) {
   }
 }
 
+/// Cuts the launches where the call records an event.
 void RankExecutor::issueAction(const Frame &frame, const PlannedAction &,
                                LaunchRange range) {
+  const std::vector<PlannedLaunch> &launches = frame.plan->launches;
+  if (frame.call)
+    for (const CallRecord &record : frame.call->records) {
+      uint32_t end = range.begin;
+      while (end < range.end && launches[end].instruction < record.instruction)
+        ++end;
+      if (end == range.end || launches[end].instruction != record.instruction)
+        continue;
+      issueLaunches(frame, {range.begin, end + 1});
+      range.begin = end + 1;
+      streams[rank.computeStream]->record(stepEvents[record.record.event]);
+    }
+  if (range.begin < range.end)
+    issueLaunches(frame, range);
+}
+
+void RankExecutor::issueLaunches(const Frame &frame, LaunchRange range) {
   Frame captured = frame;
   // Events are of use to the issuing thread only.
   captured.events = nullptr;
@@ -102,11 +119,15 @@ void RankExecutor::issueAction(const Frame &frame, const PlannedAction &action,
                                const PlannedCall &planned) {
   const Call &call = *planned.call;
   auto bases = std::make_shared<BaseTable>();
-  bases->bases = {stepBases->bases[0], stepBases->bases[1], nullptr, nullptr};
+  bases->bases = {stepBases->bases[0], stepBases->bases[1], nullptr, nullptr,
+                  nullptr};
   std::byte *arena = device->getHbm().getBase();
-  if (call.frame)
-    bases->bases[static_cast<size_t>(Base::Frame)] =
-        arena + rank.frames[*call.frame].offset;
+  if (call.frame) {
+    const program::Frame &memory = rank.frames[*call.frame];
+    bases->bases[static_cast<size_t>(Base::Frame)] = arena + memory.offset;
+    bases->bases[static_cast<size_t>(Base::HostFrame)] =
+        device->getHost().getBase() + memory.hostOffset;
+  }
   if (call.scratchOffset)
     bases->bases[static_cast<size_t>(Base::Scratch)] =
         arena + *call.scratchOffset;
@@ -115,7 +136,7 @@ void RankExecutor::issueAction(const Frame &frame, const PlannedAction &action,
         static_cast<std::byte *>(frame.bases->getAddress(argument)));
   const ListPlan &plan = routinePlans[call.routine];
   std::deque<Event> events(plan.numEvents);
-  issue({&plan, std::move(bases), &events, action.instruction}, 0,
+  issue({&plan, std::move(bases), &events, action.instruction, &call}, 0,
         plan.actions.size());
 }
 
@@ -126,7 +147,9 @@ void RankExecutor::issueAction(const Frame &frame, const PlannedAction &,
 
 void RankExecutor::issueAction(const Frame &frame, const PlannedAction &,
                                const Wait &wait) {
-  streams[wait.stream]->wait((*frame.events)[wait.event]);
+  streams[wait.stream]->wait(wait.isArgument
+                                 ? stepEvents[frame.call->events[wait.event]]
+                                 : (*frame.events)[wait.event]);
 }
 
 void RankExecutor::issueAction(const Frame &frame, const PlannedAction &,
@@ -201,7 +224,7 @@ void RankExecutor::poisonAfter(const Frame &frame, uint32_t instruction) const {
   if (!poison)
     return;
   llvm::ArrayRef<PoisonPlan::Range> ranges =
-      frame.call ? poison->getRanges(*frame.call, instruction)
+      frame.call ? poison->getRanges(frame.position, instruction)
                  : poison->getRanges(instruction, 0);
   for (const PoisonPlan::Range &range : ranges)
     device->getHbm().poison(range.offset, range.bytes);

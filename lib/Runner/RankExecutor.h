@@ -46,8 +46,9 @@ private:
     const ListPlan *plan = nullptr;
     std::shared_ptr<const BaseTable> bases;
     std::deque<Event> *events = nullptr;
-    /// Position of the call in the step; none for the step itself.
-    std::optional<uint32_t> call;
+    /// Of a call: its position in the step, and itself.
+    uint32_t position = 0;
+    const program::Call *call = nullptr;
   };
 
   void makePlans(llvm::ArrayRef<std::unique_ptr<Kernel>> kernels);
@@ -67,6 +68,7 @@ private:
   void issueAction(const Frame &frame, const PlannedAction &action,
                    const PlannedReduction &reduction);
 
+  void issueLaunches(const Frame &frame, LaunchRange range);
   void runLaunches(const Frame &frame, LaunchRange range);
   void touch(const BaseTable &bases, const PlannedOperand &operand) const;
   void poisonAfter(const Frame &frame, uint32_t instruction) const;

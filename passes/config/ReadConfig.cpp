@@ -36,9 +36,6 @@ void checkLowerable(const TrainingConfig &config, DiagnosticList &diagnostics) {
   };
   warnUnsharded("model_parallel", config.parallel.modelParallel);
   warnUnsharded("context_parallel", config.parallel.contextParallel);
-  if (config.swap.swap)
-    diagnostics.warning(config.swap.node.getLocation(),
-                        "swap is not lowered; activations stay on the device");
 }
 
 struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {

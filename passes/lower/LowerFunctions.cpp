@@ -33,6 +33,14 @@ static void placeOutput(RoutineBuilder &routine, Value value, Value target) {
   });
 }
 
+/// Of the operator whose result a residual keeps.
+static StringRef getCellName(Value residual) {
+  if (auto offload = residual.getDefiningOp<ir::OffloadOp>())
+    return offload.getName().value_or("");
+  auto op = residual.getDefiningOp<ir::ComputeOpInterface>();
+  return op ? op.getCellName() : "";
+}
+
 static void createLayout(ProgramBuilder &program, ir::ForwardOp forward,
                          ArrayRef<Value> residuals) {
   OpBuilder builder(program.getProgram());
@@ -40,14 +48,13 @@ static void createLayout(ProgramBuilder &program, ir::ForwardOp forward,
   SmallVector<Attribute> types, cells;
   for (Value residual : residuals) {
     types.push_back(TypeAttr::get(program.getBufferType(residual.getType())));
-    auto op = residual.getDefiningOp<ir::ComputeOpInterface>();
-    cells.push_back(builder.getStringAttr(op ? op.getCellName() : ""));
+    cells.push_back(builder.getStringAttr(getCellName(residual)));
   }
   ascend::FrameLayoutOp::create(
       builder, forward.getLoc(),
       builder.getStringAttr(getLayoutName(forward.getSymName())),
       builder.getArrayAttr(types), builder.getArrayAttr(cells),
-      DenseI64ArrayAttr(), IntegerAttr());
+      DenseI64ArrayAttr(), IntegerAttr(), IntegerAttr());
 }
 
 LogicalResult mf::passes::lowerForward(ProgramBuilder &program,
@@ -71,8 +78,12 @@ LogicalResult mf::passes::lowerForward(ProgramBuilder &program,
   RoutineBuilder routine(program, op);
   for (BlockArgument argument : body.getArguments())
     routine.bind(argument, routineBody.getArgument(argument.getArgNumber()));
-  for (auto [index, residual] : llvm::enumerate(residuals))
-    routine.setStorage(residual, routine.getSlot(index, residual.getType()));
+  for (auto [index, residual] : llvm::enumerate(residuals)) {
+    if (isa<ir::HostType>(residual.getType()))
+      routine.setHostSlot(residual, index);
+    else
+      routine.setStorage(residual, routine.getSlot(index, residual.getType()));
+  }
   Value output = results.front();
   if (!addsLoss)
     placeOutput(routine, output, routineBody.getArguments().back());
@@ -120,11 +131,15 @@ LogicalResult mf::passes::lowerBackward(ProgramBuilder &program,
   Block &routineBody = op.getBody().front();
 
   RoutineBuilder routine(program, op);
-  for (auto [index, argument] : llvm::enumerate(body.getArguments()))
-    routine.bind(argument,
-                 index < numPassed
-                     ? Value(routineBody.getArgument(index))
-                     : routine.getSlot(index - numPassed, argument.getType()));
+  for (auto [index, argument] : llvm::enumerate(body.getArguments())) {
+    if (index < numPassed)
+      routine.bind(argument, routineBody.getArgument(index));
+    else if (isa<ir::HostType>(argument.getType()))
+      routine.setHostSlot(argument, index - numPassed);
+    else
+      routine.bind(argument,
+                   routine.getSlot(index - numPassed, argument.getType()));
+  }
   if (hasInputGradient)
     placeOutput(routine, results.front(), routineBody.getArguments().back());
   for (auto [name, value] :

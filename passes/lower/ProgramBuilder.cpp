@@ -47,6 +47,8 @@ ProgramBuilder::ProgramBuilder(ir::ModelOp model, SymbolTable &modelSymbols,
 }
 
 BufferType ProgramBuilder::getBufferType(Type tensor, ascend::Space space) {
+  if (auto host = dyn_cast<ir::HostType>(tensor))
+    return BufferType::get(getContext(), host.getTensor(), ascend::Space::Host);
   return BufferType::get(getContext(), cast<RankedTensorType>(tensor), space);
 }
 
@@ -119,6 +121,17 @@ StaticOp ProgramBuilder::getReport(StringRef quantity) {
   auto scalar = RankedTensorType::get({}, Float32Type::get(getContext()));
   return getStatic(("report." + quantity).str(), getBufferType(scalar),
                    Role::Report, quantity);
+}
+
+int64_t ProgramBuilder::countLaunches(StringRef routine) {
+  auto [entry, isNew] = launchCounts.try_emplace(routine, 0);
+  if (isNew)
+    for (auto op : program.getBody().getOps<ascend::RoutineOp>())
+      if (op.getSymName() == routine)
+        entry->second =
+            std::distance(op.getBody().getOps<ascend::LaunchOp>().begin(),
+                          op.getBody().getOps<ascend::LaunchOp>().end());
+  return entry->second;
 }
 
 ascend::RoutineOp ProgramBuilder::createRoutine(StringRef name,

@@ -25,6 +25,17 @@ inline constexpr llvm::StringLiteral finish = "finish";
 inline constexpr llvm::StringLiteral loss = "loss";
 } // namespace names
 
+/// A copy from host memory that starts before the routine that reads it. The
+/// routine takes the buffer as one of its last buffers, and the event of the
+/// copy's end as one of its events, both in the order of these.
+struct EarlyPrefetch {
+  /// Of the frame, in host memory.
+  int64_t slot = 0;
+  /// Kernels between the copy's start and that of the routine.
+  int64_t ahead = 0;
+  ascend::BufferType type;
+};
+
 /// Makes the `ascend.program` of one stage and what its routines share.
 class ProgramBuilder {
 public:
@@ -68,6 +79,21 @@ public:
                                   llvm::ArrayRef<mlir::Type> arguments,
                                   mlir::FlatSymbolRefAttr layout = {});
 
+  void addEarlyPrefetch(llvm::StringRef routine,
+                        const EarlyPrefetch &prefetch) {
+    earlyPrefetches[routine].push_back(prefetch);
+  }
+  llvm::ArrayRef<EarlyPrefetch>
+  getEarlyPrefetches(llvm::StringRef routine) const {
+    auto found = earlyPrefetches.find(routine);
+    if (found == earlyPrefetches.end())
+      return {};
+    return found->second;
+  }
+
+  /// Launches of a routine that is complete.
+  int64_t countLaunches(llvm::StringRef routine);
+
 private:
   /// Moves `op` behind the declaration before it.
   mlir::Operation *declare(mlir::Operation *op);
@@ -86,6 +112,8 @@ private:
   llvm::StringMap<bool> trainedHere;
   llvm::SmallVector<ascend::StaticOp> gradients;
   llvm::SmallVector<std::string> reports;
+  llvm::StringMap<llvm::SmallVector<EarlyPrefetch>> earlyPrefetches;
+  llvm::StringMap<int64_t> launchCounts;
 };
 
 } // namespace mf::passes

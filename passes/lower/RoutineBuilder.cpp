@@ -10,7 +10,7 @@ RoutineBuilder::RoutineBuilder(ProgramBuilder &program,
                                ascend::RoutineOp routine)
     : program(program),
       builder(OpBuilder::atBlockEnd(&routine.getBody().front())),
-      loc(routine.getLoc()) {}
+      loc(routine.getLoc()), swap(program, routine, builder) {}
 
 //===----------------------------------------------------------------------===//
 // Storage
@@ -92,11 +92,12 @@ Value RoutineBuilder::getPart(Value buffer, int64_t byteOffset,
 void RoutineBuilder::launchOp(StringRef kernel, ValueRange inputs,
                               ValueRange outputs, DictionaryAttr attributes,
                               StringRef cell, int64_t flops) {
-  ascend::LaunchOp::create(
+  swap.beforeLaunch();
+  swap.addLaunch(ascend::LaunchOp::create(
       builder, loc, builder.getStringAttr(kernel), inputs, outputs,
       attributes ? attributes : builder.getDictionaryAttr({}),
       cell.empty() ? StringAttr() : builder.getStringAttr(cell),
-      builder.getI64IntegerAttr(flops));
+      builder.getI64IntegerAttr(flops)));
 }
 
 void RoutineBuilder::launch(StringRef kernel, ValueRange inputs,
@@ -132,10 +133,38 @@ LogicalResult RoutineBuilder::lowerCompute(ir::ComputeOpInterface op) {
   return success();
 }
 
+void RoutineBuilder::lowerOffload(ir::OffloadOp op) {
+  // Without a slot nothing reads the copy.
+  auto slot = hostSlots.find(op.getHost());
+  if (slot == hostSlots.end())
+    return;
+  swap.copyOut(loc, getBuffer(op.getTensor()),
+               getSlot(slot->second, op.getHost().getType()), op.getDistance());
+}
+
+void RoutineBuilder::lowerPrefetch(ir::PrefetchOp op) {
+  int64_t slot = hostSlots.lookup(op.getHost());
+  bind(op.getTensor(),
+       swap.copyBack(loc, slot, program.getBufferType(op.getTensor().getType()),
+                     op.getDistance(), [&] {
+                       return ascend::SlotOp::create(
+                           builder, loc,
+                           program.getBufferType(op.getHost().getType()), slot);
+                     }));
+}
+
 LogicalResult RoutineBuilder::lowerOp(Operation *op) {
   loc = op->getLoc();
   if (auto read = dyn_cast<ir::GetParamOp>(op)) {
     bind(read.getResult(), getState(ir::State::Parameter, read.getParam()));
+    return success();
+  }
+  if (auto offload = dyn_cast<ir::OffloadOp>(op)) {
+    lowerOffload(offload);
+    return success();
+  }
+  if (auto prefetch = dyn_cast<ir::PrefetchOp>(op)) {
+    lowerPrefetch(prefetch);
     return success();
   }
   if (auto compute = dyn_cast<ir::ComputeOpInterface>(op))
@@ -161,5 +190,6 @@ LogicalResult RoutineBuilder::lower(Block &body) {
   if (found != actions.end())
     for (const std::function<void()> &action : found->second)
       action();
+  swap.finish();
   return success();
 }

@@ -4,6 +4,7 @@
 #define MF_PASSES_LOWER_ROUTINEBUILDER_H
 
 #include "passes/lower/ProgramBuilder.h"
+#include "passes/lower/RoutineSwap.h"
 
 namespace mf::passes {
 
@@ -26,6 +27,9 @@ public:
   bool setStorage(mlir::Value root, mlir::Value buffer);
   /// Calls `action` once the operator that makes `value` has been lowered.
   void callAfter(mlir::Value value, std::function<void()> action);
+
+  /// Says which slot holds a tensor in host memory.
+  void setHostSlot(mlir::Value host, int64_t index) { hostSlots[host] = index; }
 
   /// Lowers all operators of a function body but its return.
   mlir::LogicalResult lower(mlir::Block &body);
@@ -52,6 +56,8 @@ public:
 private:
   mlir::LogicalResult lowerOp(mlir::Operation *op);
   mlir::LogicalResult lowerCompute(ir::ComputeOpInterface op);
+  void lowerOffload(ir::OffloadOp op);
+  void lowerPrefetch(ir::PrefetchOp op);
   void launchOp(llvm::StringRef kernel, mlir::ValueRange inputs,
                 mlir::ValueRange outputs, mlir::DictionaryAttr attributes,
                 llvm::StringRef cell, int64_t flops);
@@ -59,12 +65,14 @@ private:
   ProgramBuilder &program;
   mlir::OpBuilder builder;
   mlir::Location loc;
+  RoutineSwap swap;
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
   llvm::DenseMap<mlir::Value, mlir::Value> storage;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<std::function<void()>>>
       actions;
   llvm::StringMap<mlir::Value> globals;
   llvm::DenseMap<int64_t, mlir::Value> slots;
+  llvm::DenseMap<mlir::Value, int64_t> hostSlots;
 };
 
 } // namespace mf::passes

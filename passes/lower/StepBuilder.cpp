@@ -45,7 +45,7 @@ void StepBuilder::collectForward(ir::RunForwardOp run) {
   call.frame = ascend::FrameOp::create(
       builder, run.getLoc(),
       ascend::FrameType::get(program.getContext(), layout), layout,
-      run.getMicroBatchAttr(), IntegerAttr());
+      run.getMicroBatchAttr(), IntegerAttr(), IntegerAttr());
   values[run.getFrame()] = call.frame;
   for (Value input : run.getInputs()) {
     values[input] = createMessage(input.getType());
@@ -241,6 +241,22 @@ void StepBuilder::emitReports() {
   }
 }
 
+ascend::CallOp StepBuilder::emitCall(size_t index) {
+  Call &call = calls[index];
+  SmallVector<Value> arguments;
+  llvm::append_range(arguments, call.buffers);
+  llvm::append_range(arguments, call.events);
+  SmallVector<int64_t> kernels = getEarlyKernels(index);
+  SmallVector<Type> events(kernels.size(),
+                           ascend::EventType::get(program.getContext()));
+  return ascend::CallOp::create(
+      builder, loc, events,
+      FlatSymbolRefAttr::get(program.getContext(), call.routine), arguments,
+      call.frame, call.microBatch, IntegerAttr(),
+      kernels.empty() ? DenseI64ArrayAttr()
+                      : builder.getDenseI64ArrayAttr(kernels));
+}
+
 void StepBuilder::emit() {
   // Events recorded behind a call, for what waits for it.
   std::vector<Value> done(calls.size());
@@ -268,8 +284,10 @@ void StepBuilder::emit() {
       wait(names::compute, arrivals.lookup(task->getResult(0)));
     for (Value event : before[index])
       wait(names::compute, event);
-    ascend::CallOp::create(builder, loc, call.routine, call.buffers, call.frame,
-                           call.microBatch, IntegerAttr());
+    emitEarlyCopiesBefore(index);
+    ascend::CallOp op = emitCall(index);
+    emitEarlyCopiesIn(index, op.getEvents());
+    loc = call.loc;
     bool isAwaited =
         index + 2 < calls.size() && !calls[index + 2].incoming.empty();
     if (isAwaited || !call.outgoing.empty())
@@ -295,6 +313,7 @@ LogicalResult StepBuilder::build() {
     buildFinish(program);
     calls.push_back(Call{names::finish.str(), loc});
   }
+  placeEarlyCopies();
   emit();
   // Routines made last stand behind the step; they read better before it.
   step->moveBefore(&program.getProgram().getBody().front(),

@@ -30,6 +30,16 @@ private:
     llvm::SmallVector<mlir::Value, 4> buffers = {};
     mlir::Value frame = {};
     mlir::IntegerAttr microBatch = {};
+    /// Copies that end before the routine reads them.
+    llvm::SmallVector<mlir::Value> events = {};
+  };
+  /// The copy of a swapped value for call `reader`, `events[event]` of which it
+  /// records.
+  struct EarlyCopy {
+    int64_t kernel;
+    size_t reader, event;
+    mlir::Value buffer;
+    int64_t slot;
   };
 
   mlir::LogicalResult collect();
@@ -40,6 +50,16 @@ private:
   bool addsLoss(ir::RunForwardOp run);
 
   void emit();
+  ascend::CallOp emitCall(size_t index);
+
+  // Copies of swapped values for later calls (StepPrefetch.cpp).
+  void placeEarlyCopies();
+  void emitEarlyCopiesBefore(size_t index);
+  void emitEarlyCopiesIn(size_t index, mlir::ValueRange started);
+  void emitEarlyCopy(const EarlyCopy &copy, mlir::Value started);
+  /// The kernels of a call, rising, before which early copies start.
+  llvm::SmallVector<int64_t> getEarlyKernels(size_t index) const;
+
   void emitIncoming(mlir::Operation *task, mlir::Value after);
   void emitOutgoing(ir::SendOp send, mlir::Value after);
   void emitLoad(ir::LoadOp load);
@@ -55,6 +75,9 @@ private:
   mlir::OpBuilder builder;
   mlir::Location loc;
   std::vector<Call> calls;
+  /// Of each call, the copies for later calls that start while it runs, by
+  /// kernel.
+  std::vector<std::vector<EarlyCopy>> earlyCopies;
   bool hasLoss = false;
   /// Buffers of the schedule's tensors, frames of its frames.
   llvm::DenseMap<mlir::Value, mlir::Value> values;

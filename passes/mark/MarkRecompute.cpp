@@ -1,4 +1,4 @@
-//===- MarkRecompute.cpp - Mark what the YAML wants recomputed ------------===//
+//===- MarkRecompute.cpp - Mark what is recomputed, and what is swapped ---===//
 
 #include "mf/Config/LayerPlan.h"
 #include "mlir/IR/Remarks.h"
@@ -119,6 +119,47 @@ std::optional<RecomputeKind> getMark(const LayerEffects &effects,
                                                         : RecomputeKind::Select;
 }
 
+bool isRecomputed(ComputeOpInterface op) {
+  std::optional<RecomputeKind> mark = op.getRecomputeMark();
+  return mark && *mark != RecomputeKind::Excluded;
+}
+
+/// A recomputed operator that reads a result of `op`, maybe through views.
+ComputeOpInterface findRecomputedReader(Operation *op) {
+  for (Operation *user : op->getUsers()) {
+    auto compute = dyn_cast<ComputeOpInterface>(user);
+    if (!compute)
+      continue;
+    if (isRecomputed(compute))
+      return compute;
+    if (compute.isView())
+      if (ComputeOpInterface reader = findRecomputedReader(user))
+        return reader;
+  }
+  return nullptr;
+}
+
+/// Marks what is swapped once all recompute marks of the layer are set; the
+/// number of operators.
+int64_t markSwap(LayerOp layer, const LayerEffects &effects,
+                 DiagnosticList &diagnostics) {
+  int64_t numMarked = 0;
+  for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
+    setSwapMark(op, std::nullopt);
+    StringRef path = op.getCellName();
+    std::optional<int64_t> prefetch = effects.getSwapPrefetch(path);
+    if (!prefetch || isRecomputed(op))
+      continue;
+    if (ComputeOpInterface reader = findRecomputedReader(op)) {
+      warnAboutSwapConflict(effects, path, reader.getCellName(), diagnostics);
+      continue;
+    }
+    setSwapMark(op, prefetch);
+    ++numMarked;
+  }
+  return numMarked;
+}
+
 struct MarkRecomputePass
     : mf::passes::impl::MarkRecomputeBase<MarkRecomputePass> {
   using MarkRecomputeBase::MarkRecomputeBase;
@@ -138,23 +179,29 @@ struct MarkRecomputePass
       plan->printLog(llvm::errs());
       plan->printTable(llvm::errs());
     }
+    DiagnosticList diagnostics;
     for (const LayerEffects &effects : plan->layers)
-      apply(planner.getLayers()[effects.layer], effects);
+      apply(planner.getLayers()[effects.layer], effects, diagnostics);
+    if (!mf::passes::emitDiagnostics(model.getLoc(), diagnostics))
+      signalPassFailure();
   }
 
 private:
-  void apply(LayerOp layer, const LayerEffects &effects) {
+  void apply(LayerOp layer, const LayerEffects &effects,
+             DiagnosticList &diagnostics) {
     int64_t numMarked = 0;
     for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
       std::optional<RecomputeKind> mark = getMark(effects, op);
       op.setRecomputeMark(mark);
       numMarked += mark && *mark != RecomputeKind::Excluded;
     }
+    int64_t numSwapped = markSwap(layer, effects, diagnostics);
     remark::analysis(layer.getLoc(), remark::RemarkOpts::name("LayerSettings")
                                          .category("recompute")
                                          .function(layer.getSymName()))
         << remark::add("{0}", effects.describe())
-        << remark::metric("operators marked", numMarked);
+        << remark::metric("operators marked", numMarked)
+        << remark::metric("operators swapped", numSwapped);
   }
 };
 

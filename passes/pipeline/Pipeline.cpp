@@ -23,6 +23,9 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   InsertRecomputeOptions recompute;
   recompute.printPlan = options.printPlan;
   model.addNestedPass<ir::ChunkOp>(createInsertRecompute(recompute));
+  InsertSwapOptions swap;
+  swap.printPlan = options.printPlan;
+  model.addNestedPass<ir::ChunkOp>(createInsertSwap(swap));
   model.addPass(createSplitChunks());
   model.addPass(createInsertOptimizer());
   BuildScheduleOptions schedule;

@@ -54,14 +54,21 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
           << llvm::toString(plan.takeError());
       return signalPassFailure();
     }
-    lifetimes.apply(*plan);
+    llvm::Expected<memory::StepPlan> host =
+        memory::planStep(lifetimes.getHostProblem());
+    if (!host) {
+      program.emitOpError("cannot be planned in host memory: ")
+          << llvm::toString(host.takeError());
+      return signalPassFailure();
+    }
+    lifetimes.apply(*plan, *host);
     remark::analysis(program.getLoc(), remark::RemarkOpts::name("MemoryPlan")
                                            .category("memory")
                                            .function(program.getSymName()))
         << remark::add("peak at {0}", lifetimes.describe(plan->bound.moment))
         << remark::metric("arena bytes", plan->arenaSize)
         << remark::metric("max-live bytes", plan->bound.bytes)
-        << remark::metric("host bytes", lifetimes.getHostBytes());
+        << remark::metric("host bytes", host->arenaSize);
     if (*limit > 0 && plan->arenaSize > *limit) {
       reportTooLarge(program, lifetimes, *plan, *limit);
       return signalPassFailure();

@@ -1,7 +1,7 @@
 //===- StepLifetimes.cpp - What a step keeps in memory, and when ----------===//
 
 #include "passes/plan-memory/StepLifetimes.h"
-#include "passes/plan-memory/StreamClock.h"
+#include "passes/plan-memory/MessageLifetimes.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -12,20 +12,19 @@ using memory::Moment;
 /// Alignment of host buffers (aclrtMemcpyAsync wants 64 bytes).
 static constexpr int64_t hostAlignment = 64;
 
-/// The buffer that `value` is a view of, or itself.
-static Value getRoot(Value value) {
-  while (auto view = value.getDefiningOp<ascend::ViewOp>())
-    value = view.getSource();
-  return value;
+static bool isOnHost(Type type) {
+  return cast<ascend::BufferType>(type).getSpace() == ascend::Space::Host;
 }
 
 static int64_t getBytes(Type type) {
   return cast<ascend::BufferType>(type).getBytes();
 }
 
-/// True for operations that touch memory or order streams, false for those
-/// that only name buffers.
-static bool isInstruction(Operation &op) {
+/// True for operations that touch memory, and for waits of the compute stream,
+/// where memory that another stream uses comes free.
+static bool isInstruction(Operation &op, StringRef compute) {
+  if (auto wait = dyn_cast<ascend::WaitOp>(op))
+    return wait.getStream() == compute;
   return isa<ascend::LaunchOp, ascend::CopyOp, ascend::SendOp,
              ascend::ReceiveOp, ascend::AllReduceOp>(op);
 }
@@ -43,8 +42,83 @@ void StepLifetimes::collectStatics() {
           {buffer.getSymName().str(), type.getBytes()});
       continue;
     }
-    hostOffsets.push_back({buffer, hostBytes});
-    hostBytes += llvm::alignTo(type.getBytes(), hostAlignment);
+    hostStatics.push_back(buffer);
+    hostProblem.persistentBuffers.push_back(
+        {buffer.getSymName().str(), type.getBytes()});
+  }
+}
+
+namespace {
+/// Copies of a routine that the compute stream does not know to be over.
+class OpenCopies {
+public:
+  void add(StringRef stream, Value root) {
+    streams[stream].roots.push_back(root);
+  }
+  void record(ascend::RecordOp op) {
+    events[op.getEvent()] = {op.getStream(),
+                             streams[op.getStream()].roots.size()};
+  }
+  /// What is over, and was not before, once the compute stream has waited for
+  /// `event`.
+  SmallVector<Value> settle(Value event) {
+    auto found = events.find(event);
+    if (found == events.end())
+      return {};
+    auto [name, count] = found->second;
+    Stream &stream = streams[name];
+    SmallVector<Value> done(
+        ArrayRef(stream.roots)
+            .slice(stream.numDone,
+                   std::max(count, stream.numDone) - stream.numDone));
+    stream.numDone = std::max(stream.numDone, count);
+    return done;
+  }
+
+private:
+  struct Stream {
+    SmallVector<Value> roots;
+    size_t numDone = 0;
+  };
+  llvm::StringMap<Stream> streams;
+  DenseMap<Value, std::pair<StringRef, size_t>> events;
+};
+} // namespace
+
+void StepLifetimes::addUse(RoutineInfo &info, Value root, int64_t number) {
+  if (auto argument = dyn_cast<BlockArgument>(root))
+    info.arguments[argument.getArgNumber()].add(number);
+  else if (auto slot = root.getDefiningOp<ascend::SlotOp>())
+    info.slots[slot.getIndex()].add(number);
+  else if (auto alloc = root.getDefiningOp<ascend::AllocOp>())
+    info.allocRanges[alloc].add(number);
+}
+
+void StepLifetimes::collectUses(RoutineInfo &info) {
+  StringRef compute = getComputeStream(program);
+  OpenCopies copies;
+  for (Operation &op : info.op.getBody().front()) {
+    if (auto alloc = dyn_cast<ascend::AllocOp>(op))
+      info.allocRanges[alloc];
+    if (auto record = dyn_cast<ascend::RecordOp>(op))
+      copies.record(record);
+    if (!isInstruction(op, compute))
+      continue;
+    int64_t number = info.instructions.size();
+    info.instructions.push_back(&op);
+    if (isa<ascend::LaunchOp>(op))
+      info.launches.push_back(number);
+    if (auto wait = dyn_cast<ascend::WaitOp>(op)) {
+      for (Value root : copies.settle(wait.getEvent()))
+        addUse(info, root, number);
+      continue;
+    }
+    for (Value operand : op.getOperands()) {
+      Value root = getRootBuffer(operand);
+      addUse(info, root, number);
+      if (auto copy = dyn_cast<ascend::CopyOp>(op))
+        copies.add(copy.getStream(), root);
+    }
   }
 }
 
@@ -54,28 +128,13 @@ void StepLifetimes::collectRoutine(ascend::RoutineOp routine) {
   info.index = problem.routines.size();
   routineOrder.push_back(&info);
   info.arguments.resize(routine.getArgumentTypes().size());
-  llvm::MapVector<Operation *, Range> allocs;
+  collectUses(info);
 
   memory::Routine &target = problem.routines.emplace_back();
   target.name = routine.getSymName().str();
-  for (Operation &op : routine.getBody().front()) {
-    if (isa<ascend::AllocOp>(op))
-      allocs[&op] = Range();
-    if (!isInstruction(op))
-      continue;
-    int64_t number = target.length++;
-    info.instructions.push_back(&op);
-    for (Value operand : op.getOperands()) {
-      Value root = getRoot(operand);
-      if (auto argument = dyn_cast<BlockArgument>(root))
-        info.arguments[argument.getArgNumber()].add(number);
-      else if (auto slot = root.getDefiningOp<ascend::SlotOp>())
-        info.slots[slot.getIndex()].add(number);
-      else if (auto alloc = root.getDefiningOp<ascend::AllocOp>())
-        allocs[alloc].add(number);
-    }
-  }
-  for (auto &[op, range] : allocs) {
+  target.length = info.instructions.size();
+  hostProblem.routines.push_back({target.name, target.length, {}});
+  for (auto &[op, range] : info.allocRanges) {
     auto alloc = cast<ascend::AllocOp>(op);
     info.allocs.push_back(alloc);
     std::string name;
@@ -109,7 +168,7 @@ LogicalResult StepLifetimes::collectCalls(ascend::StepOp step) {
   return success();
 }
 
-LogicalResult StepLifetimes::collectFrames() {
+LogicalResult StepLifetimes::collectFrames(ascend::StepOp step) {
   // The routines of a layout, in the order in which a micro-batch runs them.
   llvm::MapVector<StringRef, SmallVector<RoutineInfo *>> phases;
   for (ascend::CallOp call : calls) {
@@ -120,32 +179,54 @@ LogicalResult StepLifetimes::collectFrames() {
     if (!llvm::is_contained(list, &info))
       list.push_back(&info);
   }
+  // Slots that the step reads, before the last routine of their frame.
+  DenseSet<std::pair<Attribute, int64_t>> readByStep;
+  for (auto slot : step.getBody().getOps<ascend::SlotOp>())
+    readByStep.insert(
+        {cast<ascend::FrameType>(slot.getFrame().getType()).getLayout(),
+         slot.getIndex()});
   for (auto layout : program.getBody().getOps<ascend::FrameLayoutOp>()) {
-    ArrayRef<RoutineInfo *> infos = phases[layout.getSymName()];
-    memory::Frame &frame = problem.frames.emplace_back();
-    layouts.push_back(layout);
-    frame.name = layout.getSymName().str();
-    for (RoutineInfo *info : infos)
-      frame.phases.push_back(info->index);
-    for (auto [index, type] :
-         llvm::enumerate(layout.getTypes().getAsValueRange<TypeAttr>())) {
-      memory::Residual residual;
-      residual.name = cast<StringAttr>(layout.getNames()[index]).str();
-      residual.size = getBytes(type);
-      SmallVector<std::pair<int64_t, Range>> uses;
-      for (auto [phase, info] : llvm::enumerate(infos))
-        if (auto found = info->slots.find(index); found != info->slots.end())
-          uses.push_back({phase, found->second});
-      if (uses.size() < 2)
-        return layout.emitOpError("expected slot ")
-               << index << " ('" << residual.name
-               << "') to be written by one routine and read by a later one";
-      residual.birthPhase = uses.front().first;
-      residual.birth = uses.front().second.begin;
-      residual.deathPhase = uses.back().first;
-      residual.death = uses.back().second.end;
-      frame.residuals.push_back(residual);
-    }
+    auto name = FlatSymbolRefAttr::get(layout.getSymNameAttr());
+    if (failed(collectFrame(
+            layout, phases[layout.getSymName()],
+            [&](int64_t index) { return readByStep.contains({name, index}); })))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult
+StepLifetimes::collectFrame(ascend::FrameLayoutOp layout,
+                            ArrayRef<RoutineInfo *> infos,
+                            function_ref<bool(int64_t)> isReadByStep) {
+  memory::Frame &frame = problem.frames.emplace_back();
+  memory::Frame &hostFrame = hostProblem.frames.emplace_back();
+  layouts.push_back(layout);
+  frame.name = hostFrame.name = layout.getSymName().str();
+  for (RoutineInfo *info : infos)
+    frame.phases.push_back(info->index);
+  hostFrame.phases = frame.phases;
+  for (auto [index, type] :
+       llvm::enumerate(layout.getTypes().getAsValueRange<TypeAttr>())) {
+    memory::Residual residual;
+    residual.name = cast<StringAttr>(layout.getNames()[index]).str();
+    residual.size = getBytes(type);
+    SmallVector<std::pair<int64_t, Range>> uses;
+    for (auto [phase, info] : llvm::enumerate(infos))
+      if (auto found = info->slots.find(index); found != info->slots.end())
+        uses.push_back({phase, found->second});
+    // A copy that the step issues is over when the last routine needs it.
+    if (uses.size() == 1 && infos.size() > 1 && isReadByStep(index))
+      uses.push_back({infos.size() - 1, Range{0, 0}});
+    if (uses.size() < 2)
+      return layout.emitOpError("expected slot ")
+             << index << " ('" << residual.name
+             << "') to be written by one routine and read by a later one";
+    residual.birthPhase = uses.front().first;
+    residual.birth = uses.front().second.begin;
+    residual.deathPhase = uses.back().first;
+    residual.death = uses.back().second.end;
+    (isOnHost(type) ? hostFrame : frame).residuals.push_back(residual);
   }
   return success();
 }
@@ -154,129 +235,35 @@ LogicalResult StepLifetimes::collectFrames() {
 // Messages
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Finds the lifetimes of messages in one walk over a step.
-class MessageLifetimes {
-public:
-  /// `lastInstructions`: for each call, the number of its last instruction.
-  explicit MessageLifetimes(ArrayRef<int64_t> lastInstructions)
-      : lastInstructions(lastInstructions), numCalls(lastInstructions.size()) {
-    compute = clock.getStream("compute");
+/// What calls are made of, for the lifetimes of messages.
+struct StepLifetimes::Calls : CallTable {
+  explicit Calls(StepLifetimes &lifetimes) : lifetimes(lifetimes) {}
+
+  const RoutineInfo &getInfo(int64_t position) const {
+    return lifetimes.routines.find(lifetimes.calls[position].getRoutine())
+        ->second;
+  }
+  int64_t getLength(int64_t position) const override {
+    return std::max<int64_t>(getInfo(position).instructions.size(), 1);
+  }
+  std::pair<int64_t, int64_t> getUse(int64_t position,
+                                     unsigned index) const override {
+    const Range &range = getInfo(position).arguments[index];
+    return {std::max<int64_t>(range.begin, 0), std::max<int64_t>(range.end, 0)};
+  }
+  int64_t getLaunch(int64_t position, int64_t launches) const override {
+    const RoutineInfo &info = getInfo(position);
+    int64_t index = std::min<int64_t>(launches, info.launches.size()) - 1;
+    return index < 0 ? 0 : info.launches[index];
   }
 
-  void visit(
-      Operation &op,
-      function_ref<std::pair<Moment, Moment>(ascend::CallOp, unsigned, int64_t)>
-          getArgumentRange);
-  void finish() {
-    for (auto &[stream, accesses] : pending)
-      for (auto &[number, message] : accesses)
-        extend(message, {numCalls, 0}, {numCalls, 0});
-  }
-
-  llvm::MapVector<Value, std::pair<Moment, Moment>> ranges;
-
-private:
-  void extend(Value message, Moment begin, Moment end) {
-    auto [entry, isNew] = ranges.insert({message, {begin, end}});
-    if (isNew)
-      return;
-    entry->second.first = std::min(entry->second.first, begin);
-    entry->second.second = std::max(entry->second.second, end);
-  }
-  void visitTransfer(Operation &op, StringRef streamName);
-  void settle(int64_t position);
-  Moment getStart(unsigned stream) const;
-
-  StreamClock clock;
-  unsigned compute;
-  ArrayRef<int64_t> lastInstructions;
-  int64_t numCalls;
-  /// Accesses by other streams that no call is known to come after yet.
-  llvm::MapVector<unsigned, std::vector<std::pair<int64_t, Value>>> pending;
+  StepLifetimes &lifetimes;
 };
-} // namespace
-
-/// Ends accesses that are over when call `position` starts.
-void MessageLifetimes::settle(int64_t position) {
-  for (auto &[stream, accesses] : pending) {
-    int64_t known = clock.getKnown(compute, stream);
-    auto firstOpen = llvm::find_if(
-        accesses, [&](const auto &access) { return access.first > known; });
-    for (auto access = accesses.begin(); access != firstOpen; ++access)
-      extend(access->second, {position, 0}, {position, 0});
-    accesses.erase(accesses.begin(), firstOpen);
-  }
-}
-
-/// When a transfer that is issued now may start. If calls up to p are known to
-/// be over, that is the end of p and not the start of the call behind it: what
-/// that call waits for before it starts may still be going on.
-Moment MessageLifetimes::getStart(unsigned stream) const {
-  int64_t numDone = clock.getKnown(stream, compute);
-  if (numDone == 0)
-    return {0, 0};
-  return {numDone - 1, lastInstructions[numDone - 1]};
-}
-
-void MessageLifetimes::visitTransfer(Operation &op, StringRef streamName) {
-  unsigned stream = clock.getStream(streamName);
-  Moment start = getStart(stream);
-  int64_t number = clock.issue(stream);
-  for (Value operand : op.getOperands()) {
-    Value root = getRoot(operand);
-    if (!root.getDefiningOp<ascend::MessageOp>())
-      continue;
-    extend(root, start, start);
-    pending[stream].push_back({number, root});
-  }
-}
-
-void MessageLifetimes::visit(
-    Operation &op,
-    function_ref<std::pair<Moment, Moment>(ascend::CallOp, unsigned, int64_t)>
-        getArgumentRange) {
-  if (auto call = dyn_cast<ascend::CallOp>(op)) {
-    int64_t position = clock.issue(compute) - 1;
-    settle(position);
-    for (auto [index, buffer] : llvm::enumerate(call.getBuffers()))
-      if (Value root = getRoot(buffer);
-          root.getDefiningOp<ascend::MessageOp>()) {
-        auto [begin, end] = getArgumentRange(call, index, position);
-        extend(root, begin, end);
-      }
-    return;
-  }
-  if (auto record = dyn_cast<ascend::RecordOp>(op))
-    clock.record(clock.getStream(record.getStream()), record.getEvent());
-  else if (auto wait = dyn_cast<ascend::WaitOp>(op))
-    clock.wait(clock.getStream(wait.getStream()), wait.getEvent());
-  else if (auto copy = dyn_cast<ascend::CopyOp>(op))
-    visitTransfer(op, copy.getStream());
-  else if (auto send = dyn_cast<ascend::SendOp>(op))
-    visitTransfer(op, send.getStream());
-  else if (auto receive = dyn_cast<ascend::ReceiveOp>(op))
-    visitTransfer(op, receive.getStream());
-  else if (auto reduce = dyn_cast<ascend::AllReduceOp>(op))
-    visitTransfer(op, reduce.getStream());
-}
 
 void StepLifetimes::collectMessages(ascend::StepOp step) {
-  SmallVector<int64_t> lastInstructions;
-  for (ascend::CallOp call : calls) {
-    int64_t length = routines[call.getRoutine()].instructions.size();
-    lastInstructions.push_back(std::max<int64_t>(length - 1, 0));
-  }
-  MessageLifetimes lifetimes(lastInstructions);
-  auto getArgumentRange = [&](ascend::CallOp call, unsigned index,
-                              int64_t position) {
-    const Range &range = routines[call.getRoutine()].arguments[index];
-    return std::pair(Moment{position, std::max<int64_t>(range.begin, 0)},
-                     Moment{position, std::max<int64_t>(range.end, 0)});
-  };
-  for (Operation &op : step.getBody().front())
-    lifetimes.visit(op, getArgumentRange);
-  lifetimes.finish();
+  Calls table(*this);
+  MessageLifetimes lifetimes(program, table, calls.size());
+  lifetimes.run(step);
   for (auto &[value, range] : lifetimes.ranges) {
     auto message = value.getDefiningOp<ascend::MessageOp>();
     messages.push_back(message);
@@ -293,9 +280,11 @@ LogicalResult StepLifetimes::analyze() {
   collectStatics();
   for (auto routine : program.getBody().getOps<ascend::RoutineOp>())
     collectRoutine(routine);
-  if (failed(collectCalls(step)) || failed(collectFrames()))
+  if (failed(collectCalls(step)) || failed(collectFrames(step)))
     return failure();
   collectMessages(step);
+  hostProblem.tasks = problem.tasks;
+  hostProblem.alignment = hostAlignment;
   return success();
 }
 
@@ -303,14 +292,40 @@ LogicalResult StepLifetimes::analyze() {
 // Applying a plan
 //===----------------------------------------------------------------------===//
 
-void StepLifetimes::apply(const memory::StepPlan &plan) {
-  Builder builder(program.getContext());
+void StepLifetimes::applyHost(const memory::StepPlan &plan) {
+  for (auto [buffer, offset] : llvm::zip(hostStatics, plan.persistentOffsets))
+    buffer.setOffset(offset);
+  for (auto [layout, frame] : llvm::zip(layouts, plan.frames))
+    if (frame.size > 0)
+      layout.setHostBytes(frame.size);
+  for (auto [call, bases] : llvm::zip(calls, plan.tasks))
+    if (auto frame = call.getFrame().getDefiningOp<ascend::FrameOp>())
+      frame.setHostOffset(bases.frameBase);
+  program.setHostBytes(plan.arenaSize);
+}
+
+/// The offsets of a layout's slots, each within its part of the frame.
+static std::vector<int64_t> mergeOffsets(ascend::FrameLayoutOp layout,
+                                         ArrayRef<int64_t> device,
+                                         ArrayRef<int64_t> host) {
+  std::vector<int64_t> offsets;
+  for (Type type : layout.getTypes().getAsValueRange<TypeAttr>()) {
+    ArrayRef<int64_t> &part = isOnHost(type) ? host : device;
+    offsets.push_back(part.front());
+    part = part.drop_front();
+  }
+  return offsets;
+}
+
+void StepLifetimes::apply(const memory::StepPlan &plan,
+                          const memory::StepPlan &host) {
+  applyHost(host);
   for (auto [buffer, offset] : llvm::zip(persistent, plan.persistentOffsets))
     buffer.setOffset(offset);
-  for (auto [buffer, offset] : hostOffsets)
-    buffer.setOffset(offset);
-  for (auto [layout, frame] : llvm::zip(layouts, plan.frames)) {
-    layout.setOffsets(frame.residualOffsets);
+  for (auto [layout, frame, hostFrame] :
+       llvm::zip(layouts, plan.frames, host.frames)) {
+    layout.setOffsets(
+        mergeOffsets(layout, frame.residualOffsets, hostFrame.residualOffsets));
     layout.setBytes(frame.size);
   }
   for (auto [info, layout] : llvm::zip(routineOrder, plan.routines))
@@ -331,7 +346,6 @@ void StepLifetimes::apply(const memory::StepPlan &plan) {
   for (auto [message, offset] : llvm::zip(messages, plan.taskBufferOffsets))
     message.setOffset(offset);
   program.setArenaBytes(plan.arenaSize);
-  program.setHostBytes(hostBytes);
   program.setMaxLiveBytes(plan.bound.bytes);
 }
 

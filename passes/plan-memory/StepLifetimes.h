@@ -10,6 +10,7 @@
 
 #include "dialects/ascend/AscendDialect.h"
 #include "mf/Memory/StepPlan.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mf::passes {
 
@@ -19,18 +20,17 @@ class StepLifetimes {
 public:
   explicit StepLifetimes(ascend::ProgramOp program) : program(program) {}
 
-  /// Finds all lifetimes. Across streams a message lives from the first call
-  /// of the compute stream that may run beside its first use to the first one
-  /// that an event orders behind its last.
+  /// Finds all lifetimes. What a copy uses inside a routine lives until the
+  /// compute stream has waited for it.
   mlir::LogicalResult analyze();
 
   const memory::StepProblem &getProblem() const { return problem; }
 
-  /// Bytes of all host buffers, each on a multiple of 64.
-  int64_t getHostBytes() const { return hostBytes; }
+  /// The problem of pinned host memory: inputs, reports and what is swapped.
+  const memory::StepProblem &getHostProblem() const { return hostProblem; }
 
-  /// Writes the offsets of a plan into the program.
-  void apply(const memory::StepPlan &plan);
+  /// Writes the offsets of both plans into the program.
+  void apply(const memory::StepPlan &plan, const memory::StepPlan &host);
 
   /// The operator that runs at a moment, for messages.
   std::string describe(memory::Moment moment) const;
@@ -52,22 +52,33 @@ private:
     ascend::RoutineOp op;
     int64_t index = 0;
     std::vector<ascend::AllocOp> allocs;
+    llvm::MapVector<mlir::Operation *, Range> allocRanges;
     std::vector<mlir::Operation *> instructions;
+    /// The instructions that are launches.
+    std::vector<int64_t> launches;
     llvm::SmallVector<Range> arguments;
     llvm::DenseMap<int64_t, Range> slots;
   };
 
   void collectStatics();
+  struct Calls;
+
   void collectRoutine(ascend::RoutineOp routine);
+  void collectUses(RoutineInfo &info);
+  static void addUse(RoutineInfo &info, mlir::Value root, int64_t number);
   mlir::LogicalResult collectCalls(ascend::StepOp step);
-  mlir::LogicalResult collectFrames();
+  mlir::LogicalResult collectFrames(ascend::StepOp step);
+  mlir::LogicalResult
+  collectFrame(ascend::FrameLayoutOp layout,
+               llvm::ArrayRef<RoutineInfo *> infos,
+               llvm::function_ref<bool(int64_t)> isReadByStep);
   void collectMessages(ascend::StepOp step);
+  void applyHost(const memory::StepPlan &plan);
 
   ascend::ProgramOp program;
-  memory::StepProblem problem;
-  int64_t hostBytes = 0;
+  memory::StepProblem problem, hostProblem;
   std::vector<ascend::StaticOp> persistent;
-  std::vector<std::pair<ascend::StaticOp, int64_t>> hostOffsets;
+  std::vector<ascend::StaticOp> hostStatics;
   llvm::StringMap<RoutineInfo> routines;
   std::vector<RoutineInfo *> routineOrder;
   std::vector<ascend::CallOp> calls;

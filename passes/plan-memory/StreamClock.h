@@ -24,6 +24,11 @@ public:
   /// Issues one operation on a stream; returns its number there, from 1.
   int64_t issue(unsigned stream) { return ++at(clocks[stream], stream); }
 
+  /// Makes `number` the stream's latest operation.
+  void advance(unsigned stream, int64_t number) {
+    at(clocks[stream], stream) = number;
+  }
+
   void record(unsigned stream, mlir::Value event) {
     events[event] = clocks[stream];
   }

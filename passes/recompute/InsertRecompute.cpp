@@ -124,6 +124,7 @@ Operation *CloneInserter::getClone(Operation *op, Operation *user) {
     mapping.map(operand, getInBackward(operand, user));
   Operation *clone = builder.clone(*op, mapping);
   cast<ComputeOpInterface>(clone).setRecomputeMark(std::nullopt);
+  setSwapMark(clone, std::nullopt);
   clones[op] = clone;
   return clone;
 }

@@ -29,8 +29,9 @@ namespace mf::program {
 enum class Space : uint8_t { Device, Host };
 
 /// What an offset counts from: the rank's arena, its host memory, or, inside a
-/// routine, the frame or scratch memory of the call or one of its arguments.
-enum class Base : uint8_t { Device, Host, Frame, Scratch, Argument };
+/// routine, the frame (its part in the arena or in host memory) or scratch
+/// memory of the call or one of its arguments.
+enum class Base : uint8_t { Device, Host, Frame, HostFrame, Scratch, Argument };
 
 struct Address {
   Base base = Base::Device;
@@ -48,6 +49,8 @@ struct Buffer {
   /// Number of the static, slot or argument; temporaries and messages are
   /// counted through their list.
   uint32_t index = 0;
+  /// Of a slot in the step: index into Rank::frames.
+  uint32_t frame = 0;
   TensorShape shape;
   int64_t bytes = 0;
   Space space = Space::Device;
@@ -81,6 +84,20 @@ struct Launch {
   int64_t flops = 0;
 };
 
+/// Marks a point of a stream. Events are numbered through their list; each is
+/// recorded once.
+struct Record {
+  uint32_t stream = 0;
+  uint32_t event = 0;
+};
+
+/// An event of the step that a call records on the compute stream, behind
+/// instruction `instruction` of its routine.
+struct CallRecord {
+  uint32_t instruction = 0;
+  Record record;
+};
+
 /// One run of a routine; only in the step. `frame` and `scratch` are where the
 /// routine's Frame and Scratch bases are in the arena.
 struct Call {
@@ -90,18 +107,18 @@ struct Call {
   std::optional<uint32_t> frame;
   std::optional<int64_t> scratchOffset;
   std::optional<int64_t> microBatch;
+  /// Events of the step that the routine waits for.
+  std::vector<uint32_t> events;
+  /// In the order of their instructions.
+  std::vector<CallRecord> records;
 };
 
-/// Marks a point of a stream. Events are numbered through their list; each is
-/// recorded once.
-struct Record {
-  uint32_t stream = 0;
-  uint32_t event = 0;
-};
-
+/// `event` is one of the list or, if `isArgument`, the number of one that the
+/// call passes.
 struct Wait {
   uint32_t stream = 0;
   uint32_t event = 0;
+  bool isArgument = false;
 };
 
 struct Copy {
@@ -215,13 +232,16 @@ struct Slot {
   TensorShape shape;
   int64_t bytes = 0;
   int64_t offset = 0;
+  Space space = Space::Device;
 };
 
-/// The residuals of one chunk and where they lie in a frame.
+/// The residuals of one chunk and where they lie in a frame, which has a part
+/// in the arena and one in host memory.
 struct FrameLayout {
   std::string name;
   std::vector<Slot> slots;
   int64_t bytes = 0;
+  int64_t hostBytes = 0;
 };
 
 /// The memory of one chunk's residuals for one micro-batch.
@@ -229,12 +249,15 @@ struct Frame {
   uint32_t layout = 0;
   int64_t microBatch = 0;
   int64_t offset = 0;
+  int64_t hostOffset = 0;
   uint32_t location = 0;
 };
 
 struct Routine {
   std::string name;
+  /// Buffers; events come after them.
   uint32_t numArguments = 0;
+  uint32_t numEventArguments = 0;
   std::optional<uint32_t> layout;
   /// Scratch memory that a call of it needs.
   int64_t scratchBytes = 0;

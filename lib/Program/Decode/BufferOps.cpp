@@ -64,9 +64,16 @@ LogicalResult ListDecoder::decode(ascend::AllocOp op) {
 }
 
 LogicalResult ListDecoder::decode(ascend::SlotOp op) {
-  if (!routine->layout)
+  const Frame *frame = nullptr;
+  uint32_t frameNumber = 0;
+  if (op.getFrame()) {
+    frameNumber = frames.lookup(op.getFrame());
+    frame = &context.rank.frames[frameNumber];
+  } else if (!routine->layout) {
     return op.emitError("is in a routine without a frame");
-  const FrameLayout &layout = context.rank.layouts[*routine->layout];
+  }
+  const FrameLayout &layout =
+      context.rank.layouts[frame ? frame->layout : *routine->layout];
   if (op.getIndex() >= layout.slots.size())
     return op.emitError("slot ")
            << static_cast<int64_t>(op.getIndex())
@@ -76,7 +83,7 @@ LogicalResult ListDecoder::decode(ascend::SlotOp op) {
   FailureOr<BufferShape> type = decodeType(op, op.getType());
   if (failed(type))
     return failure();
-  if (type->shape != slot.shape || type->space != Space::Device)
+  if (type->shape != slot.shape || type->space != slot.space)
     return op.emitError("its type is not that of slot ")
            << op.getIndex() << " of the frame '" << layout.name << "'";
   Buffer buffer;
@@ -84,7 +91,15 @@ LogicalResult ListDecoder::decode(ascend::SlotOp op) {
   buffer.index = op.getIndex();
   buffer.shape = slot.shape;
   buffer.bytes = slot.bytes;
-  buffer.address = {Base::Frame, 0, slot.offset};
+  buffer.space = slot.space;
+  buffer.frame = frameNumber;
+  const bool onDevice = slot.space == Space::Device;
+  if (frame)
+    buffer.address = {onDevice ? Base::Device : Base::Host, 0,
+                      (onDevice ? frame->offset : frame->hostOffset) +
+                          slot.offset};
+  else
+    buffer.address = {onDevice ? Base::Frame : Base::HostFrame, 0, slot.offset};
   buffer.name = "residual '" + slot.name + "'";
   defineBuffer(op.getResult(), std::move(buffer));
   return success();
@@ -141,10 +156,16 @@ LogicalResult ListDecoder::decode(ascend::FrameOp op) {
           op, op.getOffset(), context.rank.layouts[found->second].bytes,
           addressAlignment, context.rank.arenaBytes, "the arena")))
     return failure();
+  const int64_t hostBytes = context.rank.layouts[found->second].hostBytes;
+  if (hostBytes > 0 &&
+      failed(checkOffset(op, op.getHostOffset(), hostBytes, addressAlignment,
+                         context.rank.hostBytes, "host memory")))
+    return failure();
   frames[op.getResult()] = context.rank.frames.size();
   context.rank.frames.push_back(
       {found->second, static_cast<int64_t>(op.getMicroBatch()),
-       static_cast<int64_t>(*op.getOffset()), location});
+       static_cast<int64_t>(*op.getOffset()),
+       static_cast<int64_t>(op.getHostOffset().value_or(0)), location});
   return success();
 }
 

@@ -26,22 +26,66 @@ LogicalResult ListDecoder::decode(ascend::LaunchOp op) {
   return success();
 }
 
+LogicalResult ListDecoder::decodeArguments(ascend::CallOp op,
+                                           const Routine &callee, Call &call) {
+  llvm::SmallVector<Value> buffers;
+  for (Value argument : op.getArguments()) {
+    if (!isa<ascend::EventType>(argument.getType())) {
+      buffers.push_back(argument);
+      continue;
+    }
+    FailureOr<uint32_t> event = getEvent(op, argument);
+    if (failed(event))
+      return failure();
+    call.events.push_back(*event);
+  }
+  if (buffers.size() != callee.numArguments ||
+      call.events.size() != callee.numEventArguments)
+    return op.emitError("expected ")
+           << callee.numArguments << " buffers and " << callee.numEventArguments
+           << " events, but got " << buffers.size() << " and "
+           << call.events.size();
+  FailureOr<std::vector<Operand>> operands =
+      getOperands(op, buffers, /*onDevice=*/false);
+  if (failed(operands))
+    return failure();
+  call.arguments = std::move(*operands);
+  return success();
+}
+
+/// `records` counts launches; instructions are what the tables count.
+LogicalResult ListDecoder::decodeRecords(ascend::CallOp op,
+                                         const Routine &callee, Call &call) {
+  ArrayRef<int64_t> records = op.getRecords().value_or(ArrayRef<int64_t>());
+  int64_t numLaunches = 0;
+  uint32_t number = 0;
+  for (const Instruction &instruction : callee.body.instructions) {
+    numLaunches += std::holds_alternative<Launch>(instruction.action);
+    if (call.records.size() < records.size() &&
+        records[call.records.size()] == numLaunches) {
+      events[op.getEvents()[call.records.size()]] = list.numEvents;
+      call.records.push_back(
+          {number, {context.rank.computeStream, list.numEvents++}});
+    }
+    ++number;
+  }
+  if (call.records.size() < records.size())
+    return op.emitError("records an event behind launch ")
+           << records[call.records.size()] << ", but the routine has "
+           << numLaunches;
+  return success();
+}
+
 LogicalResult ListDecoder::decode(ascend::CallOp op) {
   auto found = context.routines.find(op.getRoutine());
   if (found == context.routines.end())
     return op.emitError("unknown routine ") << op.getRoutineAttr();
   const Routine &callee = context.rank.routines[found->second];
-  FailureOr<std::vector<Operand>> arguments =
-      getOperands(op, op.getBuffers(), /*onDevice=*/false);
-  if (failed(arguments))
-    return failure();
   Call call;
   call.routine = found->second;
-  call.arguments = std::move(*arguments);
-  if (call.arguments.size() != callee.numArguments)
-    return op.emitError("expected ")
-           << callee.numArguments << " buffers, but got "
-           << call.arguments.size();
+  if (failed(decodeArguments(op, callee, call)) ||
+      failed(decodeRecords(op, callee, call)))
+    return failure();
   if (op.getFrame()) {
     auto frame = frames.find(op.getFrame());
     if (frame == frames.end() || !callee.layout ||
@@ -79,7 +123,7 @@ LogicalResult ListDecoder::decode(ascend::WaitOp op) {
   FailureOr<uint32_t> event = getEvent(op, op.getEvent());
   if (failed(event))
     return failure();
-  addInstruction(Wait{*stream, *event});
+  addInstruction(Wait{*stream, *event, isa<BlockArgument>(op.getEvent())});
   return success();
 }
 

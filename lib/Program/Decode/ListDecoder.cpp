@@ -34,8 +34,13 @@ LogicalResult ListDecoder::decodeOperation(Operation *op) {
 }
 
 LogicalResult ListDecoder::decodeArguments(Block &block) {
+  uint32_t numEventArguments = 0;
   for (BlockArgument argument : block.getArguments()) {
     Operation *op = block.getParentOp();
+    if (isa<ascend::EventType>(argument.getType())) {
+      events[argument] = numEventArguments++;
+      continue;
+    }
     FailureOr<BufferShape> type = decodeType(op, argument.getType());
     if (failed(type))
       return failure();
@@ -54,8 +59,8 @@ LogicalResult ListDecoder::decodeArguments(Block &block) {
 }
 
 void ListDecoder::defineBuffer(Value value, Buffer buffer) {
-  auto [entry, isNew] =
-      buffers.try_emplace({buffer.kind, buffer.index}, list.buffers.size());
+  auto [entry, isNew] = buffers.try_emplace(
+      {buffer.kind, buffer.index, buffer.frame}, list.buffers.size());
   operands[value] = {entry->second, 0, buffer.bytes, buffer.shape};
   if (!isNew)
     return;

@@ -36,6 +36,10 @@ private:
   mlir::LogicalResult decode(ascend::AllReduceOp op);
 
   mlir::LogicalResult decodeArguments(mlir::Block &block);
+  mlir::LogicalResult decodeArguments(ascend::CallOp op, const Routine &callee,
+                                      Call &call);
+  mlir::LogicalResult decodeRecords(ascend::CallOp op, const Routine &callee,
+                                    Call &call);
   mlir::LogicalResult decodeTransfer(mlir::Operation *op, mlir::Value buffer,
                                      mlir::FlatSymbolRefAttr stream,
                                      llvm::StringRef channel, int64_t peer,
@@ -68,7 +72,8 @@ private:
   llvm::DenseMap<mlir::Value, Operand> operands;
   llvm::DenseMap<mlir::Value, uint32_t> events;
   llvm::DenseMap<mlir::Value, uint32_t> frames;
-  std::map<std::pair<BufferKind, uint32_t>, uint32_t> buffers;
+  /// By kind, index and frame.
+  std::map<std::tuple<BufferKind, uint32_t, uint32_t>, uint32_t> buffers;
 };
 
 } // namespace mf::program

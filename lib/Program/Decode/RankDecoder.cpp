@@ -156,21 +156,25 @@ LogicalResult RankDecoder::decodeLayout(ascend::FrameLayoutOp op) {
     return op.emitError("a frame of ")
            << layout.bytes << " bytes does not fit the arena, which has "
            << context.rank.arenaBytes;
+  layout.hostBytes = op.getHostBytes().value_or(0);
+  if (layout.hostBytes < 0 || layout.hostBytes > context.rank.hostBytes)
+    return op.emitError("a frame of ")
+           << layout.hostBytes << " bytes does not fit host memory, which has "
+           << context.rank.hostBytes;
   for (auto [type, name, offset] :
        llvm::zip_equal(op.getTypes(), op.getNames(), *op.getOffsets())) {
     FailureOr<BufferShape> shape =
         decodeType(op, cast<TypeAttr>(type).getValue());
     if (failed(shape))
       return failure();
-    if (shape->space != Space::Device)
-      return op.emitError("slot ")
-             << name << ": expected a buffer in device memory";
+    const bool onDevice = shape->space == Space::Device;
     if (failed(checkOffset(op, offset, shape->bytes,
-                           mf::getBytes(shape->shape.type), layout.bytes,
-                           "the frame")))
+                           mf::getBytes(shape->shape.type),
+                           onDevice ? layout.bytes : layout.hostBytes,
+                           onDevice ? "the frame" : "the frame's host part")))
       return failure();
-    layout.slots.push_back(
-        {cast<StringAttr>(name).str(), shape->shape, shape->bytes, offset});
+    layout.slots.push_back({cast<StringAttr>(name).str(), shape->shape,
+                            shape->bytes, offset, shape->space});
   }
   context.layouts[layout.name] = context.rank.layouts.size();
   context.rank.layouts.push_back(std::move(layout));
@@ -180,7 +184,15 @@ LogicalResult RankDecoder::decodeLayout(ascend::FrameLayoutOp op) {
 LogicalResult RankDecoder::declareRoutine(ascend::RoutineOp op) {
   Routine routine;
   routine.name = op.getSymName().str();
-  routine.numArguments = op.getFunctionType().getNumInputs();
+  for (Type type : op.getFunctionType().getInputs()) {
+    if (isa<ascend::EventType>(type)) {
+      ++routine.numEventArguments;
+      continue;
+    }
+    if (routine.numEventArguments > 0)
+      return op.emitError("expected its buffers before its events");
+    ++routine.numArguments;
+  }
   if (op.getFunctionType().getNumResults() != 0)
     return op.emitError("a routine has no results; it writes to its arguments");
   if (op.getBody().empty())

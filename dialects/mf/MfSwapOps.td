@@ -1,0 +1,58 @@
+//===- MfSwapOps.td - Activations that leave the device --------*- tablegen -*-===//
+
+#ifndef MF_SWAP_OPS_TD
+#define MF_SWAP_OPS_TD
+
+include "dialects/mf/MfOpBase.td"
+
+// Between a tensor and its copy in host memory.
+class Mf_SwapOp<string mnemonic, dag operands, dag outputs>
+    : Mf_Op<mnemonic, [Pure, TypesMatchWith<
+        "the host tensor has the type of the one on the device", "host", "tensor",
+        "::llvm::cast<::mf::ir::HostType>($_self).getTensor()">]> {
+  let arguments = !con(operands, (ins I64Attr:$distance,
+                                      OptionalAttr<StrAttr>:$name));
+  let results = outputs;
+  let hasVerifier = 1;
+  code swapDefs = [{
+    ::mlir::LogicalResult $cppClass::verify() {
+      return ::mf::ir::verifySwapDistance(*this, getDistance());
+    }
+  }];
+  let extraClassDefinition = swapDefs;
+}
+
+def Mf_OffloadOp : Mf_SwapOp<"offload", (ins Mf_AnyTensor:$tensor),
+                             (outs Mf_HostType:$host)> {
+  let summary = "the copy of an activation in host memory";
+  let description = [{
+    The copy starts as soon as `tensor` is made. The device keeps `tensor` for
+    3 * `distance` more kernels, then waits for the copy and reuses the memory
+    (MindSpore places the wait behind MoveTo in the same way).
+
+    ```mlir
+    %h = mf.offload %x {distance = 1 : i64, name = "feed_forward.mul"}
+        : tensor<8x8xf32> to !mf.host<tensor<8x8xf32>>
+    ```
+  }];
+  let assemblyFormat = "$tensor attr-dict `:` type($tensor) `to` type($host)";
+}
+
+def Mf_PrefetchOp : Mf_SwapOp<"prefetch", (ins Mf_HostType:$host),
+                              (outs Mf_AnyTensor:$tensor)> {
+  let summary = "an activation that comes back from host memory";
+  let description = [{
+    Stands before the first reader. The copy starts `distance` kernels earlier,
+    in an earlier task of the schedule if need be, but not before the run of
+    forward that made the value is over. Memory on the device is taken when the
+    copy starts.
+
+    ```mlir
+    %x = mf.prefetch %h {distance = 1 : i64, name = "feed_forward.mul"}
+        : !mf.host<tensor<8x8xf32>> to tensor<8x8xf32>
+    ```
+  }];
+  let assemblyFormat = "$host attr-dict `:` type($host) `to` type($tensor)";
+}
+
+#endif // MF_SWAP_OPS_TD

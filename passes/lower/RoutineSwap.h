@@ -1,0 +1,62 @@
+//===- RoutineSwap.h - Copies of swapped values in a routine ---*- C++ -*-===//
+
+#ifndef MF_PASSES_LOWER_ROUTINESWAP_H
+#define MF_PASSES_LOWER_ROUTINESWAP_H
+
+#include "passes/lower/ProgramBuilder.h"
+
+namespace mf::passes {
+
+/// Puts the copies between device and host among a routine's launches, with
+/// the events that order them. What has to start before the routine becomes an
+/// argument, and is noted in the program as an early prefetch.
+class RoutineSwap {
+public:
+  RoutineSwap(ProgramBuilder &program, ascend::RoutineOp routine,
+              mlir::OpBuilder &builder)
+      : program(program), routine(routine), builder(builder),
+        numBufferArguments(routine.getArgumentTypes().size()) {}
+
+  /// To be called before each launch is made: waits for copies out whose
+  /// memory is given back here.
+  void beforeLaunch();
+  /// To be called with each launch that is made.
+  void addLaunch(mlir::Operation *launch) { launches.push_back(launch); }
+
+  /// Copies `buffer` to `host` from here on.
+  void copyOut(mlir::Location loc, mlir::Value buffer, mlir::Value host,
+               int64_t distance);
+
+  /// A device buffer of type `type` into which slot `slot` is copied before the
+  /// next launch, which is the first to read it. `getSlot` makes the slot's
+  /// buffer.
+  mlir::Value copyBack(mlir::Location loc, int64_t slot,
+                       ascend::BufferType type, int64_t distance,
+                       llvm::function_ref<mlir::Value()> getSlot);
+
+  /// Waits for the copies that are still out, and settles the routine's type.
+  void finish();
+
+private:
+  mlir::Value startCopy(mlir::Location loc, llvm::StringRef stream,
+                        ascend::StreamKind kind, mlir::Value source,
+                        mlir::Value target);
+  void wait(mlir::Location loc, mlir::Value event);
+
+  struct Release {
+    int64_t kernel;
+    mlir::Location loc;
+    mlir::Value event;
+  };
+
+  ProgramBuilder &program;
+  ascend::RoutineOp routine;
+  mlir::OpBuilder &builder;
+  unsigned numBufferArguments;
+  llvm::SmallVector<mlir::Operation *> launches;
+  llvm::SmallVector<Release> releases;
+};
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_LOWER_ROUTINESWAP_H
