@@ -55,12 +55,18 @@ private:
       out.attribute("planned_bytes", rank.plannedBytes);
       out.attribute("peak_bytes", rank.peakBytes);
       out.attribute("used_bytes", rank.usedBytes);
+      out.attribute("host_bytes", rank.hostBytes);
+      out.attribute("host_used_bytes", rank.hostUsedBytes);
       out.attributeObject("bytes_at_peak", [&] {
         for (const auto &[category, bytes] : rank.bytesAtPeak)
           out.attribute(json::fixUTF8(category), bytes);
       });
       out.attributeObject("stall_seconds", [&] {
         for (const auto &[cause, seconds] : rank.stallSeconds)
+          addDouble(cause, seconds);
+      });
+      out.attributeObject("operator_stall_seconds", [&] {
+        for (const auto &[cause, seconds] : rank.operatorStallSeconds)
           addDouble(cause, seconds);
       });
     });

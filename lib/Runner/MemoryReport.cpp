@@ -22,6 +22,8 @@ MemoryReport reportMemory(const Program &program, size_t number) {
   report.planned = rank.arenaBytes;
   report.used =
       addPadding(findExtent(lifetimes, Space::Device), rank.arenaBytes);
+  report.hostPlanned = rank.hostBytes;
+  report.hostUsed = findExtent(lifetimes, Space::Host);
   const MemoryUse peak = findPeak(lifetimes, Space::Device);
   for (size_t i = 0; i < numCategories; ++i)
     if (peak.byCategory[i] > 0)

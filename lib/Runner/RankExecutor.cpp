@@ -17,6 +17,8 @@ RankExecutor::create(const Program &program, size_t rankNumber,
   deviceOptions.hostBytes = rank.hostBytes;
   deviceOptions.poison = options.debugMemory;
   deviceOptions.guard = options.debugMemory;
+  deviceOptions.deviceToHostRate = options.deviceToHostRate;
+  deviceOptions.hostToDeviceRate = options.hostToDeviceRate;
   auto device = Device::create(deviceOptions);
   if (!device)
     return device.takeError();
@@ -145,11 +147,14 @@ void RankExecutor::issueAction(const Frame &frame, const PlannedAction &,
   streams[record.stream]->record((*frame.events)[record.event]);
 }
 
-void RankExecutor::issueAction(const Frame &frame, const PlannedAction &,
+void RankExecutor::issueAction(const Frame &frame, const PlannedAction &action,
                                const Wait &wait) {
-  streams[wait.stream]->wait(wait.isArgument
-                                 ? stepEvents[frame.call->events[wait.event]]
-                                 : (*frame.events)[wait.event]);
+  const std::optional<uint32_t> routine =
+      frame.call ? std::optional(frame.call->routine) : std::nullopt;
+  const Event &event = wait.isArgument
+                           ? stepEvents[frame.call->events[wait.event]]
+                           : (*frame.events)[wait.event];
+  streams[wait.stream]->wait(event, stalls.find(routine, action.instruction));
 }
 
 void RankExecutor::issueAction(const Frame &frame, const PlannedAction &,

@@ -5,6 +5,7 @@
 
 #include "Communicator.h"
 #include "PoisonPlan.h"
+#include "StallTable.h"
 #include "StepPlan.h"
 #include "mf/Device/Device.h"
 #include "mf/Kernels/ThreadPool.h"
@@ -34,12 +35,13 @@ public:
   llvm::Error runFromUpdate();
 
   std::vector<StreamUse> getStreamUse() const;
+  const StallTable &getStalls() const { return stalls; }
 
 private:
   RankExecutor(const program::Rank &rank, size_t rankNumber,
                Communicator &communicator, int threads)
       : rank(rank), rankNumber(static_cast<int64_t>(rankNumber)),
-        communicator(communicator), pool(threads) {}
+        communicator(communicator), stalls(rank), pool(threads) {}
 
   /// The list being issued: the step or one call of a routine.
   struct Frame {
@@ -76,6 +78,7 @@ private:
   const program::Rank &rank;
   int64_t rankNumber;
   Communicator &communicator;
+  StallTable stalls;
   ThreadPool pool;
   std::unique_ptr<Device> device;
   std::vector<Stream *> streams;

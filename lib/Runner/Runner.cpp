@@ -261,6 +261,10 @@ std::vector<StreamUse> Runner::getStreamUse(size_t rank) const {
   return state->ranks[rank]->getStreamUse();
 }
 
+std::map<std::string, double> Runner::getStalls(size_t rank) const {
+  return state->ranks[rank]->getStalls().getSeconds();
+}
+
 int64_t Runner::getTouchedBytes(size_t rank, Space space) const {
   const Device &device = state->ranks[rank]->getDevice();
   return (space == Space::Device ? device.getHbm() : device.getHost())

@@ -160,6 +160,8 @@ llvm::Error Trainer::start() {
   RunnerOptions runnerOptions;
   runnerOptions.threads = options.threads;
   runnerOptions.debugMemory = options.debugMemory;
+  runnerOptions.deviceToHostRate = options.deviceToHostRate;
+  runnerOptions.hostToDeviceRate = options.hostToDeviceRate;
   auto created = Runner::create(program, runnerOptions);
   if (!created)
     return created.takeError();
@@ -323,9 +325,14 @@ RankMeasurement Trainer::measureRank(size_t rank) const {
           ? addPadding(runner->getTouchedBytes(rank, Space::Device),
                        memory.planned)
           : memory.used;
+  measurement.hostBytes = memory.hostPlanned;
+  measurement.hostUsedBytes = options.debugMemory
+                                  ? runner->getTouchedBytes(rank, Space::Host)
+                                  : memory.hostUsed;
   measurement.bytesAtPeak = memory.atPeak;
   for (const StreamUse &use : runner->getStreamUse(rank))
     measurement.stallSeconds[use.name] = use.statistics.stallSeconds;
+  measurement.operatorStallSeconds = runner->getStalls(rank);
   return measurement;
 }
 

@@ -2,6 +2,7 @@
 
 #include "Options.h"
 #include "mf/Config/MemorySize.h"
+#include <cmath>
 
 namespace mf::tools {
 
@@ -33,6 +34,10 @@ llvm::StringRef Options::check() const {
     return "--resume and --checkpoint-every need --checkpoint-dir";
   if (!hbm.empty() && !parseMemorySize(hbm))
     return "--hbm: expected a size such as 54GB, 59.5GB or a number of bytes";
+  for (double rate : {d2hGbps.getValue(), h2dGbps.getValue()})
+    if (!std::isfinite(rate) || rate < 0 || rate > 1e6)
+      return "--d2h-gbps and --h2d-gbps must be rates up to 1000000, in 10^9 "
+             "bytes per second";
   return {};
 }
 
@@ -46,6 +51,10 @@ runner::TrainingOptions Options::getTrainingOptions() const {
   options.seed = seed;
   options.threads = threads;
   options.debugMemory = debugMemory;
+  constexpr double bytesPerGb = 1e9;
+  options.deviceToHostRate = d2hGbps * bytesPerGb;
+  options.hostToDeviceRate =
+      (h2dGbps.getNumOccurrences() > 0 ? h2dGbps : d2hGbps) * bytesPerGb;
   options.quiet = quiet;
   options.programPath = input;
   options.dataPath = data;

@@ -80,6 +80,15 @@ struct Options {
                "depends on (default: for programs of up to 10,000,000 "
                "instructions)")};
 
+  // The link to the host.
+  cl::opt<double> d2hGbps{
+      "d2h-gbps", cl::value_desc("rate"), cl::init(0), cl::cat(category),
+      cl::desc("Copies from a device to its host take as long as at this rate, "
+               "in 10^9 bytes per second (default: as fast as this machine)")};
+  cl::opt<double> h2dGbps{
+      "h2d-gbps", cl::value_desc("rate"), cl::init(0), cl::cat(category),
+      cl::desc("The same in the other direction (default: --d2h-gbps)")};
+
   // Output.
   cl::opt<std::string> report{
       "report", cl::value_desc("file"), cl::cat(category),

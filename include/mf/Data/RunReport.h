@@ -11,13 +11,16 @@
 //     ],
 //     "ranks": [
 //       {"rank": 0, "stage": 0, "planned_bytes": ..., "peak_bytes": ...,
-//        "used_bytes": ..., "bytes_at_peak": {"parameters": ..., ...},
-//        "stall_seconds": {"compute waits for D2H": ..., ...}}, ...
+//        "used_bytes": ..., "host_bytes": ..., "host_used_bytes": ...,
+//        "bytes_at_peak": {"parameter": ..., ...},
+//        "stall_seconds": {"compute": ..., "h2d": ...},
+//        "operator_stall_seconds":
+//            {"layers.0.feed_forward.mul.grad, waiting for h2d": ..., ...}}
 //     ]
 //   }
 //
-// Members are always in this order and all there; those of bytes_at_peak and
-// stall_seconds are sorted by name. fp32 values are written with the digits
+// Members are always in this order and all there; those of the inner objects
+// are sorted by name. fp32 values are written with the digits
 // that read back to the same bits; numbers that are not finite are null.
 //
 //===----------------------------------------------------------------------===//
@@ -58,10 +61,15 @@ struct RankMeasurement {
   int64_t peakBytes = 0;
   /// Bytes of the arena that were ever written or read.
   int64_t usedBytes = 0;
+  /// Size of pinned host memory as planned, and what of it was ever used.
+  int64_t hostBytes = 0;
+  int64_t hostUsedBytes = 0;
   /// What the bytes at the peak were for.
   std::map<std::string, int64_t> bytesAtPeak;
-  /// Time that streams spent waiting, by what they waited for.
+  /// Time that streams spent waiting for others, by stream.
   std::map<std::string, double> stallSeconds;
+  /// That of the compute stream, by the operator that had to wait.
+  std::map<std::string, double> operatorStallSeconds;
 };
 
 struct RunReport {

@@ -20,6 +20,9 @@ struct MemoryReport {
   /// Bytes alive at the moment when most are, by category, and as "unused"
   /// what the arena has beyond them: padding and gaps.
   std::map<std::string, int64_t> atPeak;
+  /// Pinned host memory, and the end of the furthest buffer used there.
+  int64_t hostPlanned = 0;
+  int64_t hostUsed = 0;
 };
 
 /// Buffers in device memory begin at multiples of this; the bytes up to it

@@ -15,6 +15,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,10 @@ struct RunnerOptions {
   /// Guards the ends of the memories, fills them with NaNs before the first
   /// step and what is free with NaNs again, and notes how far they are used.
   bool debugMemory = false;
+  /// Rates of the link to the host in bytes per second; 0 copies as fast as the
+  /// machine does.
+  double deviceToHostRate = 0;
+  double hostToDeviceRate = 0;
 };
 
 /// What the host copies to the program before a step.
@@ -84,6 +89,10 @@ public:
 
   /// What the streams of a rank did so far.
   std::vector<StreamUse> getStreamUse(size_t rank) const;
+
+  /// Seconds that a rank's compute stream was blocked so far, by the operator
+  /// that had to wait and the stream that it waited for.
+  std::map<std::string, double> getStalls(size_t rank) const;
 
   /// With debugMemory: the end of the furthest byte that a rank used of its
   /// arena, or host memory, so far.

@@ -23,6 +23,9 @@ struct TrainingOptions {
   uint64_t seed = 0;
   int threads = 0;
   bool debugMemory = false;
+  /// Of the link to the host, in bytes per second; 0 is without limit.
+  double deviceToHostRate = 0;
+  double hostToDeviceRate = 0;
   /// No loss-monitor lines and no notes.
   bool quiet = false;
 
