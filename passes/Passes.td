@@ -139,9 +139,9 @@ def InsertSwap : Pass<"mf-insert-swap", "::mf::ir::ChunkOp"> {
     %dm = mf.mul %dy, %a
     // becomes
     %a = mf.silu %w
-    %h = mf.offload %a {distance = 1 : i64} : tensor<..> to !mf.host<tensor<..>>
+    %h = mf.offload %a {distance = 1 : i64} : tensor<8x8xf32>
     %dy = mf.cut %y
-    %a1 = mf.prefetch %h {distance = 1 : i64} : !mf.host<..> to tensor<..>
+    %a1 = mf.prefetch %h {distance = 1 : i64} : tensor<8x8xf32>
     %dm = mf.mul %dy, %a1
     ```
   }];

@@ -8,8 +8,9 @@ include "dialects/mf/MfOpBase.td"
 // Between a tensor and its copy in host memory.
 class Mf_SwapOp<string mnemonic, dag operands, dag outputs>
     : Mf_Op<mnemonic, [Pure, TypesMatchWith<
-        "the host tensor has the type of the one on the device", "host", "tensor",
-        "::llvm::cast<::mf::ir::HostType>($_self).getTensor()">]> {
+        "the host tensor has the type of the one on the device", "tensor", "host",
+        "::mf::ir::HostType::get($_self.getContext(), "
+        "::llvm::cast<::mlir::RankedTensorType>($_self))">]> {
   let arguments = !con(operands, (ins I64Attr:$distance,
                                       OptionalAttr<StrAttr>:$name));
   let results = outputs;
@@ -32,10 +33,10 @@ def Mf_OffloadOp : Mf_SwapOp<"offload", (ins Mf_AnyTensor:$tensor),
 
     ```mlir
     %h = mf.offload %x {distance = 1 : i64, name = "feed_forward.mul"}
-        : tensor<8x8xf32> to !mf.host<tensor<8x8xf32>>
+        : tensor<8x8xf32>
     ```
   }];
-  let assemblyFormat = "$tensor attr-dict `:` type($tensor) `to` type($host)";
+  let assemblyFormat = "$tensor attr-dict `:` type($tensor)";
 }
 
 def Mf_PrefetchOp : Mf_SwapOp<"prefetch", (ins Mf_HostType:$host),
@@ -49,10 +50,10 @@ def Mf_PrefetchOp : Mf_SwapOp<"prefetch", (ins Mf_HostType:$host),
 
     ```mlir
     %x = mf.prefetch %h {distance = 1 : i64, name = "feed_forward.mul"}
-        : !mf.host<tensor<8x8xf32>> to tensor<8x8xf32>
+        : tensor<8x8xf32>
     ```
   }];
-  let assemblyFormat = "$host attr-dict `:` type($host) `to` type($tensor)";
+  let assemblyFormat = "$host attr-dict `:` type($tensor)";
 }
 
 #endif // MF_SWAP_OPS_TD

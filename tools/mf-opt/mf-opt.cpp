@@ -40,6 +40,8 @@ static cl::opt<bool>
               cl::desc("Print the plan of each pass on standard error"));
 
 static LogicalResult addTrainingStep(mlir::PassManager &manager) {
+  // An error names the operator; the program around it would bury the message.
+  manager.getContext()->printOpOnDiagnostic(false);
   // Plans of chunks are printed in their order.
   if (printPlan)
     manager.getContext()->disableMultithreading();

@@ -118,9 +118,14 @@ void ListDecoder::addInstruction(decltype(Instruction::action) action) {
 }
 
 // A temporary has no name in the IR: it is called after the operator that first
-// writes it.
+// writes it, and what is copied from a slot after that.
 void ListDecoder::nameTemporaries() {
   for (const Instruction &instruction : list.instructions) {
+    if (const auto *copy = std::get_if<Copy>(&instruction.action)) {
+      const Buffer &source = list.buffers[copy->source.buffer];
+      if (source.kind == BufferKind::Slot)
+        list.buffers[copy->target.buffer].name = "prefetched " + source.name;
+    }
     const auto *launch = std::get_if<Launch>(&instruction.action);
     if (!launch)
       continue;

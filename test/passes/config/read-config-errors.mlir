@@ -13,7 +13,6 @@
 // RUN: not mf-opt --mf-read-config=file=%t/memory.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=MEMORY
 // RUN: not mf-opt --mf-read-config=file=%t/batches.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=BATCHES
 // RUN: mf-opt --mf-read-config=file=%t/unsharded.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=UNSHARDED
-// RUN: mf-opt --mf-read-config=file=%t/swap.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=SWAP
 
 //--- model.mlir
 mf.model @model attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
@@ -71,8 +70,3 @@ runner_config:
 # UNSHARDED: unsharded.yaml:[[#@LINE+2]]:3: warning: model_parallel 4 is not lowered; the program is that of one rank with whole tensors
 parallel_config:
   model_parallel: 4
-
-//--- swap.yaml
-# SWAP: swap.yaml:[[#@LINE+2]]:3: warning: swap is not lowered; activations stay on the device
-swap_config:
-  swap: True

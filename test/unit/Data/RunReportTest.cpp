@@ -35,7 +35,10 @@ RunReport makeReport() {
   rank.peakBytes = 900;
   rank.usedBytes = 890;
   rank.bytesAtPeak = {{"residuals", 400}, {"parameters", 500}};
-  rank.stallSeconds = {{"compute waits for H2D", 0.125}};
+  rank.hostBytes = 4096;
+  rank.hostUsedBytes = 4000;
+  rank.stallSeconds = {{"compute", 0.125}};
+  rank.operatorStallSeconds = {{"layers.0.mul.grad, waiting for h2d", 0.0625}};
   report.ranks.push_back(rank);
   return report;
 }
@@ -71,12 +74,17 @@ TEST(RunReport, TextIsFixed) {
       "planned_bytes": 1099511627776,
       "peak_bytes": 900,
       "used_bytes": 890,
+      "host_bytes": 4096,
+      "host_used_bytes": 4000,
       "bytes_at_peak": {
         "parameters": 500,
         "residuals": 400
       },
       "stall_seconds": {
-        "compute waits for H2D": 0.125
+        "compute": 0.125
+      },
+      "operator_stall_seconds": {
+        "layers.0.mul.grad, waiting for h2d": 0.0625
       }
     }
   ]

@@ -1,0 +1,34 @@
+// A forgotten copy is a type error; so is a copy of another type.
+// RUN: mf-opt -verify-diagnostics -split-input-file %s
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.backward @b (%dy: tensor<4xf32>, %h: !mf.host<tensor<4xf32>>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = []} {
+    // expected-error @below {{operand #1 must be}}
+    %dx = "mf.mul"(%dy, %h) : (tensor<4xf32>, !mf.host<tensor<4xf32>>) -> tensor<4xf32>
+    mf.return %dx : tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  // expected-note @below {{prior use here}}
+  mf.backward @b (%dy: tensor<4xf32>, %h: !mf.host<tensor<4xf32>>) -> tensor<4xbf16>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = []} {
+    // expected-error @below {{use of value '%h' expects different type than prior uses: '!mf.host<tensor<4xbf16>>' vs '!mf.host<tensor<4xf32>>'}}
+    %y = mf.prefetch %h {distance = 1 : i64} : tensor<4xbf16>
+    mf.return %y : tensor<4xbf16>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.backward @b (%dy: tensor<4xf32>, %h: !mf.host<tensor<4xf32>>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = []} {
+    // expected-error @below {{expected a distance from 1 to 2147483647 kernels, but got -1}}
+    %y = mf.prefetch %h {distance = -1 : i64} : tensor<4xf32>
+    mf.return %y : tensor<4xf32>
+  }
+}
