@@ -9,7 +9,7 @@
 #include "Description.h"
 #include "StepWalker.h"
 #include "mf/Program/Verifier.h"
-#include <deque>
+#include <memory>
 
 namespace mf::program {
 
@@ -34,7 +34,7 @@ struct StreamState {
 struct RankState {
   std::vector<StreamState> streams;
   /// Records that calls make, which stand in no list.
-  std::deque<Instruction> callRecords;
+  std::vector<std::unique_ptr<Instruction>> callRecords;
   std::vector<bool> isRecorded;
 };
 
@@ -98,9 +98,10 @@ void ProgressVerifier::collectCall(RankState &state, const Rank &rank,
     collectItem(state, rank, {&body.instructions[i], position, i, 0},
                 firstEvent, &call);
     for (; record != call.records.end() && record->instruction == i; ++record) {
-      const Instruction &added = state.callRecords.emplace_back(
-          Instruction{record->record, body.instructions[i].location});
-      collectItem(state, rank, {&added, position, i, 0}, 0);
+      state.callRecords.push_back(std::make_unique<Instruction>(
+          Instruction{record->record, body.instructions[i].location}));
+      collectItem(state, rank, {state.callRecords.back().get(), position, i, 0},
+                  0);
     }
   }
 }

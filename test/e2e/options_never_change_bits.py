@@ -3,8 +3,10 @@
 usage: options_never_change_bits.py BIN_FOLDER WORK_FOLDER [SEED [COUNT]]
 
 Trains one model for three steps with nothing recomputed on one stage, then
-with fixed and with randomly drawn recompute settings, stages and threads. All
-losses, accumulated gradients and trained parameters must be the same bytes.
+with fixed and with randomly drawn recompute and swap settings, stages and
+threads. All losses, accumulated gradients and trained parameters must be the
+same bytes. What swaps runs on a slow link to the host now and then, so that
+copies are late.
 """
 
 import random
@@ -30,6 +32,20 @@ FIXED = [
     (1, {"recompute": "True", "select_recompute_exclude": r"['feed_forward\.w2\.matmul']"}),
     (4, {}),
 ]
+
+ALL = "[{backward_prefetch: %d, layers: True}]"
+
+FIXED_SWAPS = [
+    (1, {}, {}),
+    (4, {}, {"default_prefetch": "7"}),
+    (1, {}, {"layer_swap": ALL % 1}),
+    (2, {}, {"layer_swap": ALL % 3}),
+    (4, {}, {"layer_swap": ALL % 20}),
+    (2, {}, {"layer_swap": ALL % 1000}),
+    (1, {}, {"op_swap": r"[{op_name: 'feed_forward\.w1\.matmul', backward_prefetch: 2, layers: [1, 3]}]"}),
+    (2, {"recompute": "[1]", "select_recompute": r"{'feed_forward\.mul': [0, 2]}"},
+     {"layer_swap": ALL % 5, "op_swap": r"[{op_name: '.*\.norm', backward_prefetch: 9, layers: True}]"}),
+]  # fmt: skip
 
 CELLS = [
     r"attention", r"feed_forward", r"attention_norm", r"ffn_norm",
@@ -77,17 +93,44 @@ def draw(generator):
     return stages, settings
 
 
-def result(tools, data, stages, settings, threads):
+def draw_layers(generator):
+    return str(sorted(generator.sample(range(LAYERS), generator.randint(0, LAYERS))))
+
+
+def draw_swap(generator):
+    """One random configuration with swap on: lists mean layers, not counts."""
+    stages = generator.choice([1, 2, 4])
+    settings = {"recompute": generator.choice(["False", draw_layers(generator)])}
+    patterns = generator.sample(CELLS, generator.randint(0, 2))
+    settings["select_recompute"] = "{%s}" % ", ".join(
+        "'%s': %s" % (p, draw_layers(generator)) for p in patterns
+    )
+    distances = [1, 1, 2, 5, 17, 60, 1000]
+    items = [
+        "{op_name: '%s', backward_prefetch: %d, layers: %s}"
+        % (p, generator.choice(distances), generator.choice(["True", draw_layers(generator)]))
+        for p in generator.sample(CELLS, generator.randint(0, 4))
+    ]
+    swap = {"op_swap": "[%s]" % ", ".join(items)}
+    if generator.random() < 0.6:
+        swap["layer_swap"] = "[{backward_prefetch: %d, layers: %s}]" % (
+            generator.choice(distances), generator.choice(["True", draw_layers(generator)])
+        )  # fmt: skip
+    return stages, settings, swap
+
+
+def result(tools, data, stages, settings, threads, swap=None, rate=0):
     """Losses, gradients and parameters of one configuration."""
     _, step = tools.lower(
         "case", training.MODEL, stages=stages, micro_batches=MICRO_BATCHES,
-        batch_size=BATCH, recompute=settings,
+        batch_size=BATCH, recompute=settings, swap=swap,
     )  # fmt: skip
     gradients = tools.path("gradients.safetensors")
     parameters = tools.path("parameters.safetensors")
     report = tools.train(
         step, data, STEPS, threads=threads,
-        extra=["--dump-gradients", gradients, "--save-params", parameters],
+        extra=["--dump-gradients", gradients, "--save-params", parameters,
+               "--debug-memory", "--d2h-gbps=%g" % rate],
     )  # fmt: skip
     return (
         [step["loss"] for step in report["steps"]],
@@ -118,15 +161,21 @@ def main():
         file.write(bytes(generator.randint(32, 126) for _ in range(20000)))
 
     expected = result(tools, data, 1, {}, threads=2)
-    cases = FIXED + [draw(generator) for _ in range(count)]
+    cases = [(*case, None) for case in FIXED] + FIXED_SWAPS
+    cases += [(*draw(generator), None) for _ in range(count)]
+    cases += [draw_swap(generator) for _ in range(count)]
     failures = 0
-    for index, (stages, settings) in enumerate(cases):
+    for index, (stages, settings, swap) in enumerate(cases):
         found = difference(
-            expected, result(tools, data, stages, settings, threads=1 + index % 3)
-        )
+            expected,
+            result(
+                tools, data, stages, settings, threads=1 + index % 3, swap=swap,
+                rate=0.05 * (index % 2),
+            ),
+        )  # fmt: skip
         if found:
             failures += 1
-            print("stages %d, %s: different %s" % (stages, settings, found))
+            print("stages %d, %s, swap %s: different %s" % (stages, settings, swap, found))
     print("%d configurations, %d different (seed %d)" % (len(cases), failures, seed))
     sys.exit(1 if failures else 0)
 

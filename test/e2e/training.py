@@ -32,8 +32,11 @@ MODEL = {
 }
 
 
-def write_yaml(path, model, stages=1, micro_batches=1, batch_size=2, recompute=None):
-    """A training YAML. `recompute` maps keys of recompute_config to YAML text."""
+def write_yaml(
+    path, model, stages=1, micro_batches=1, batch_size=2, recompute=None, swap=None
+):
+    """A training YAML. `recompute` and `swap` map keys of recompute_config and of
+    swap_config to YAML text; without `swap` there is no swap_config."""
     pipelined = stages > 1
     lines = [
         "runner_config:",
@@ -65,6 +68,9 @@ def write_yaml(path, model, stages=1, micro_batches=1, batch_size=2, recompute=N
         "  parallel_optimizer_comm_recompute: False",
     ]
     lines += ["  %s: %s" % item for item in (recompute or {}).items()]
+    if swap is not None:
+        lines += ["swap_config:", "  swap: True"]
+        lines += ["  %s: %s" % item for item in swap.items()]
     lines += ["model:", "  model_config:", "    type: LlamaConfig", "    offset: 0"]
     lines += ["    %s: %s" % item for item in model.items()]
     lines += ["  arch:", "    type: LlamaForCausalLM"]
