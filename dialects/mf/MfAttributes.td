@@ -75,7 +75,8 @@ def Mf_InitKind : Mf_Enum<"InitKind", "initial value of a parameter", [
   I32EnumAttrCase<"RotaryCos", 3, "rotary_cos">,
   I32EnumAttrCase<"RotarySin", 4, "rotary_sin">,
   I32EnumAttrCase<"CausalMask", 5, "causal_mask">,
-  I32EnumAttrCase<"Constant", 6, "constant">
+  I32EnumAttrCase<"Constant", 6, "constant">,
+  I32EnumAttrCase<"Alibi", 7, "alibi">
 ]>;
 def Mf_InitAttr : Mf_Attr<"Init", "init"> {
   let summary = "how a parameter or table gets its first value";
@@ -84,7 +85,9 @@ def Mf_InitAttr : Mf_Attr<"Init", "init"> {
     table [sequence, head dimension] of the angles position * scale /
     value^(2i/d), the half of frequencies repeated twice;
     `causal_mask`: [sequence, sequence], 0 where attention is allowed and
-    `value` above the diagonal; `constant`: `value` everywhere.
+    `value` above the diagonal; `constant`: `value` everywhere; `alibi`:
+    [heads], the slope of each head (Press et al., 2022), or [heads, sequence,
+    sequence], slope * (key - query).
   }];
   let parameters = (ins EnumParameter<Mf_InitKind>:$kind,
                         Mf_Double<"::llvm::APFloat(0.0)">:$value,

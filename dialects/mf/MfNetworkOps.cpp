@@ -159,15 +159,15 @@ void SoftmaxOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 
 void FlashAttentionOp::build(OpBuilder &builder, OperationState &state,
                              Value query, Value key, Value value, double scale,
-                             bool causal) {
+                             bool causal, Value slopes) {
   RankedTensorType type = getTensor(query);
   SmallVector<int64_t> shape(type.getShape());
   shape.back() = getTensor(value).getShape().back();
   RankedTensorType rows = getRowType(type);
   build(builder, state, rows, rows,
         RankedTensorType::get(shape, type.getElementType()), query, key, value,
-        builder.getF64FloatAttr(scale), builder.getBoolAttr(causal), nullptr,
-        nullptr);
+        slopes, builder.getF64FloatAttr(scale), builder.getBoolAttr(causal),
+        nullptr, nullptr);
 }
 
 LogicalResult FlashAttentionOp::verify() {
@@ -187,6 +187,14 @@ LogicalResult FlashAttentionOp::verify() {
     return emitOpError("expected the number of query heads to be a multiple of "
                        "that of key heads, but got ")
            << query.getDimSize(1) << " and " << key.getDimSize(1);
+  if (Value slopes = getSlopes()) {
+    auto expected = RankedTensorType::get({query.getDimSize(1)},
+                                          Float32Type::get(getContext()));
+    if (slopes.getType() != expected)
+      return emitOpError("expected slopes of type ")
+             << expected << ", one per query head, but got "
+             << slopes.getType();
+  }
   if (getSoftmaxMax().getType() != getRowType(query) ||
       getSoftmaxSum().getType() != getRowType(query))
     return emitOpError("expected softmax_max and softmax_sum of type ")
@@ -228,8 +236,8 @@ void FlashAttentionOp::buildGradient(OpBuilder &builder,
   auto gradient = FlashAttentionGradOp::create(
       builder, getLoc(), getQuery().getType(), getKey().getType(),
       getValue().getType(), getQuery(), getKey(), getValue(), getSoftmaxMax(),
-      getSoftmaxSum(), getResult(), resultGradients[2], getScaleAttr(),
-      getCausalAttr(), nullptr, nullptr);
+      getSoftmaxSum(), getResult(), resultGradients[2], getSlopes(),
+      getScaleAttr(), getCausalAttr(), nullptr, nullptr);
   llvm::copy(gradient.getResults(), operandGradients.begin());
 }
 

@@ -77,7 +77,8 @@ def Mf_SoftmaxGradOp : Mf_ComputeOp<"softmax_grad", "aclnnSoftmaxBackward", "Vec
 
 def Mf_FlashAttentionOp : Mf_ComputeOp<"flash_attention",
     "aclnnFlashAttentionScore", "Cube",
-    (ins Mf_FloatTensor:$query, Mf_FloatTensor:$key, Mf_FloatTensor:$value),
+    (ins Mf_FloatTensor:$query, Mf_FloatTensor:$key, Mf_FloatTensor:$value,
+         Optional<Mf_FloatTensor>:$slopes),
     (ins F64Attr:$scale, DefaultValuedAttr<BoolAttr, "true">:$causal),
     (outs Mf_FloatTensor:$softmax_max, Mf_FloatTensor:$softmax_sum,
           Mf_FloatTensor:$result),
@@ -87,19 +88,23 @@ def Mf_FlashAttentionOp : Mf_ComputeOp<"flash_attention",
     Query is [batch, heads, sequence, head dimension]; key and value may have
     fewer heads, of which each serves a group of query heads. Keeps the row
     maxima and sums of the softmax, [batch, heads, sequence] in fp32, instead
-    of the scores (Dao et al., 2022).
+    of the scores (Dao et al., 2022). With `slopes`, [heads] in fp32, slope *
+    (key's position - query's) is added to each scaled score (ALiBi, Press et
+    al., 2022); slopes are constants and have no gradient.
   }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$key,
                                  "::mlir::Value":$value, "double":$scale,
-                                 "bool":$causal)>];
+                                 "bool":$causal,
+                                 CArg<"::mlir::Value", "{}">:$slopes)>];
 }
 
 def Mf_FlashAttentionGradOp : Mf_ComputeOp<"flash_attention_grad",
     "aclnnFlashAttentionScoreGrad", "Cube",
     (ins Mf_FloatTensor:$query, Mf_FloatTensor:$key, Mf_FloatTensor:$value,
          Mf_FloatTensor:$softmax_max, Mf_FloatTensor:$softmax_sum,
-         Mf_FloatTensor:$output, Mf_FloatTensor:$output_gradient),
+         Mf_FloatTensor:$output, Mf_FloatTensor:$output_gradient,
+         Optional<Mf_FloatTensor>:$slopes),
     (ins F64Attr:$scale, DefaultValuedAttr<BoolAttr, "true">:$causal),
     (outs Mf_FloatTensor:$query_gradient, Mf_FloatTensor:$key_gradient,
           Mf_FloatTensor:$value_gradient),

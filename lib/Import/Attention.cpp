@@ -150,9 +150,12 @@ static Value splitHeads(CellBuilder &cells, Value value, int64_t numHeads,
 
 static Value addFlashAttention(CellBuilder &cells, const Projections &heads) {
   double scale = 1.0 / std::sqrt(static_cast<double>(cells.spec.headSize));
+  Value slopes;
+  if (cells.spec.usesAlibi)
+    slopes = cells.getParameter(alibiSlopes);
   return cells
       .create<FlashAttentionOp>(cells.names.attention.flash, heads.query,
-                                heads.key, heads.value, scale, true)
+                                heads.key, heads.value, scale, true, slopes)
       .getResult();
 }
 
@@ -171,6 +174,8 @@ static Value addScores(CellBuilder &cells, Projections heads) {
           .getResult();
   double scale = 1.0 / std::sqrt(static_cast<double>(spec.headSize));
   scores = cells.scale(scores, scale, names.scale);
+  if (spec.usesAlibi)
+    scores = cells.add(scores, cells.getParameter(alibiTable), names.alibi);
   scores = cells.add(scores, cells.getParameter(causalMaskTable), names.mask);
   scores = cells.cast(scores, spec.softmaxType, names.castIn);
   Value weights =

@@ -11,6 +11,9 @@ namespace mf {
 inline constexpr llvm::StringLiteral rotaryCosineTable = "freqs_cos";
 inline constexpr llvm::StringLiteral rotarySineTable = "freqs_sin";
 inline constexpr llvm::StringLiteral causalMaskTable = "causal_mask";
+/// The bias of all scores, and the slopes that flash attention makes it of.
+inline constexpr llvm::StringLiteral alibiTable = "alibi";
+inline constexpr llvm::StringLiteral alibiSlopes = "alibi_slopes";
 
 /// Norm, attention and residual addition, then norm, feed forward and residual
 /// addition; `hidden` is [batch, sequence, hidden] in the residual type.

@@ -103,8 +103,10 @@ private:
       if (spec.projections == ProjectionLayout::KeyValue)
         tree.add({"split_kv"});
       tree.add({"transpose", "merger_head_transpose", "batch_matmul",
-                "batch_matmul_q_k", "mul", "add", "softmax", "cast_attn",
-                "tile_kv"});
+                "batch_matmul_q_k", "mul", "add"});
+      if (spec.usesAlibi)
+        tree.add({"add_alibi"});
+      tree.add({"softmax", "cast_attn", "tile_kv"});
       addProjections();
       if (spec.rotary.size != 0)
         tree.addCell("apply_rotary_emb", {"add", "bmm_swap", "mul", "mul_inc",

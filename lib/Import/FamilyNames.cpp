@@ -38,8 +38,9 @@ static FamilyNames getLlamaNames() {
                       "",
                       ""};
   attention.flash = "flash_attention.flash_attention";
-  attention.scores = {"tile_kv",   "batch_matmul_q_k", "mul",  "add",
-                      "cast_attn", "softmax",          "cast", "batch_matmul"};
+  attention.scores = {"tile_kv", "batch_matmul_q_k", "mul",
+                      "add",     "cast_attn",        "softmax",
+                      "cast",    "batch_matmul",     "add_alibi"};
   attention.mergeTranspose = "merger_head_transpose";
   attention.mergeReshape = "reshape";
   attention.output = "wo";
@@ -110,7 +111,8 @@ static FamilyNames getChatGlmNames() {
                       "core_attention.cast",
                       "core_attention.softmax.softmax",
                       "core_attention.cast",
-                      "core_attention.batch_matmul"};
+                      "core_attention.batch_matmul",
+                      ""};
   attention.mergeTranspose = "merger_head_transpose";
   attention.mergeReshape = "reshape";
   attention.output = "dense";
@@ -168,7 +170,8 @@ static FamilyNames getMcoreNames() {
                       "core_attention.cast",
                       "core_attention.softmax",
                       "core_attention.cast",
-                      "core_attention.bmm_qkv"};
+                      "core_attention.bmm_qkv",
+                      ""};
   attention.mergeTranspose = "core_attention.fa_out_transpose";
   attention.mergeReshape = "core_attention.reshape";
   attention.output = "linear_proj";

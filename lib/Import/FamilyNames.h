@@ -28,6 +28,7 @@ struct RotaryNames {
 struct ScoreNames {
   llvm::StringRef repeat, product, scale, mask, castIn, softmax, castOut,
       weightedSum;
+  llvm::StringRef alibi; ///< empty for families without
 };
 
 struct AttentionNames {

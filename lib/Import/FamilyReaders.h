@@ -21,7 +21,7 @@ void readLlama(SpecReader &reader, ModelSpec &spec);
 /// LlamaConfig with Baichuan7BV2ForCausalLM: Llama with a normalised head.
 void readBaichuan7B(SpecReader &reader, ModelSpec &spec);
 /// LlamaConfig with Baichuan13BV2ForCausalLM: ALiBi instead of rotary
-/// embedding, which is not modelled and warned about.
+/// embedding.
 void readBaichuan13B(SpecReader &reader, ModelSpec &spec);
 /// InternLMConfig.
 void readInternLm(SpecReader &reader, ModelSpec &spec);

@@ -158,10 +158,7 @@ void readBaichuan7B(SpecReader &reader, ModelSpec &spec) {
 void readBaichuan13B(SpecReader &reader, ModelSpec &spec) {
   readBaichuan7B(reader, spec);
   spec.rotary.size = 0;
-  reader.diagnostics.warning(
-      reader.getNode().getLocation(),
-      "the ALiBi position bias of Baichuan2-13B is not modelled; attention is "
-      "imported without it");
+  spec.usesAlibi = true;
 }
 
 void readInternLm(SpecReader &reader, ModelSpec &spec) {

@@ -70,6 +70,12 @@ private:
     if (!spec.usesFlashAttention)
       addShared(causalMaskTable, {length, length}, spec.computeType,
                 InitKind::CausalMask, -10000.0, 1.0, true);
+    if (spec.usesAlibi && spec.usesFlashAttention)
+      addShared(alibiSlopes, {spec.numHeads}, DType::F32, InitKind::Alibi, 0.0,
+                1.0, true);
+    else if (spec.usesAlibi)
+      addShared(alibiTable, {spec.numHeads, length, length}, spec.computeType,
+                InitKind::Alibi, 0.0, 1.0, true);
   }
 
   void addCellTree() {

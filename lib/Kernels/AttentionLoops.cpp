@@ -58,14 +58,33 @@ HWY_INLINE float exponentialOf(float x) {
   return hn::GetLane(exponential(hn::Set(floats, x)));
 }
 
+/// The factor of the scores of a row that is still to be applied. With a slope
+/// the row becomes scale * score + bias first, so that the loops behind it know
+/// nothing of slopes.
+HWY_INLINE float addPositions(const ScoreBlock &block, int64_t row,
+                              int64_t visible) {
+  if (block.slope == 0)
+    return block.scale;
+  float *scores = block.scores + row * block.stride;
+  const auto scale = hn::Set(floats, block.scale);
+  const auto slope = hn::Set(floats, block.slope);
+  forEachPaddedVector(visible, [&](int64_t i, auto part) HWY_ATTR {
+    auto distance =
+        hn::Iota(floats, static_cast<float>(block.distance + i - row));
+    auto bias = hn::Mul(slope, distance);
+    part.put(hn::MulAdd(part.get(scores + i), scale, bias), scores + i);
+  });
+  return 1;
+}
+
 template <typename T>
 void softmaxOfType(const ScoreBlock &block, float *max, float *sum,
                    float *result, int64_t width) {
-  const auto scale = hn::Set(floats, block.scale);
   for (int64_t row = 0; row < block.rows; ++row) {
     float *scores = block.scores + row * block.stride;
     T *probabilities = reinterpret_cast<T *>(scores);
     const int64_t visible = countVisible(block, row);
+    const auto scale = hn::Set(floats, addPositions(block, row, visible));
     auto largest = hn::Set(floats, max[row]);
     forEachPaddedVector(visible, [&](int64_t i, auto part) HWY_ATTR {
       auto score = hn::Mul(part.get(scores + i), scale);
@@ -105,11 +124,12 @@ void softmaxGradOfType(const ScoreBlock &block, float *gradients,
     T *probabilities = reinterpret_cast<T *>(scores);
     T *scoreGradients = reinterpret_cast<T *>(slopes);
     const int64_t visible = countVisible(block, row);
+    const auto scoreScale = hn::Set(floats, addPositions(block, row, visible));
     const auto shift = hn::Set(floats, max[row]);
     const auto norm = hn::Set(floats, 1.0f / sum[row]);
     const auto mean = hn::Set(floats, delta[row]);
     forEachPaddedVector(visible, [&](int64_t i, auto part) HWY_ATTR {
-      auto e = exponential(hn::MulSub(part.get(scores + i), scale, shift));
+      auto e = exponential(hn::MulSub(part.get(scores + i), scoreScale, shift));
       auto p = part.only(hn::Mul(e, norm), 0);
       auto slope = hn::Mul(hn::Sub(part.get(slopes + i), mean), scale);
       part.put(p, probabilities + i);

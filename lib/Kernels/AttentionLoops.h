@@ -16,12 +16,15 @@ namespace mf {
 
 /// A block of scores and which of them count: row r sees the columns below
 /// `visible` + r * `visibleStep`, as far as there are any. The others are taken
-/// as minus infinity.
+/// as minus infinity. What the softmax is taken of is `scale` * score + `slope`
+/// * (`distance` + column - row).
 struct ScoreBlock {
   float *scores;
   int64_t rows, columns, stride;
   int64_t visible, visibleStep;
   float scale;
+  float slope;
+  int64_t distance;
 };
 
 /// One step of the online softmax (Milakov and Gimelshein, 2018): scores become

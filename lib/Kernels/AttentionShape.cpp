@@ -36,8 +36,12 @@ ProductSpec getScoreProduct(const AttentionShape &shape,
   return spec;
 }
 
-void readAttentionShape(const KernelSpec &spec, SpecChecker &checker,
-                        AttentionShape &shape) {
+bool readAttentionShape(const KernelSpec &spec, size_t inputs,
+                        SpecChecker &checker, AttentionShape &shape) {
+  const bool hasSlopes = spec.inputs.size() == inputs + 1;
+  if (!checker.requireArity(inputs + (hasSlopes ? 1 : 0), 3,
+                            {"scale", "causal"}))
+    return false;
   const TensorShape &q = spec.inputs[0], &k = spec.inputs[1],
                     &v = spec.inputs[2];
   checker.requireFloatInput(0);
@@ -48,7 +52,7 @@ void readAttentionShape(const KernelSpec &spec, SpecChecker &checker,
                     "got " + toString(*input) +
                         ", expected batch x heads x sequence x dim");
   if (checker.hasFailed())
-    return;
+    return false;
   shape.type = q.type;
   shape.batch = q.dims[0];
   shape.heads = q.dims[1];
@@ -70,6 +74,9 @@ void readAttentionShape(const KernelSpec &spec, SpecChecker &checker,
                   "causal attention of " + llvm::Twine(shape.queries) +
                       " queries needs at least as many keys, but got " +
                       llvm::Twine(shape.keys));
+  if (hasSlopes)
+    checker.requireInput(inputs, {DType::F32, {shape.heads}});
+  return !checker.hasFailed();
 }
 
 } // namespace mf

@@ -13,7 +13,8 @@
 namespace mf {
 
 /// softmax(scale * q k^T) v for query heads [batch, heads, queries, dim] and
-/// key heads [batch, keyHeads, keys, dim], values [.., valueDim].
+/// key heads [batch, keyHeads, keys, dim], values [.., valueDim]. With slopes,
+/// slope * (key - query) is added to each scaled score of a head (ALiBi).
 struct AttentionShape {
   DType type = DType::F32;
   int64_t batch = 0, heads = 0, keyHeads = 0;
@@ -59,13 +60,17 @@ public:
     return {firstQuery, queries, firstKey, keys};
   }
 
-  ScoreBlock getScores(const AttentionBlock &block, float *scores) const {
+  /// `slope` of the head, 0 without ALiBi.
+  ScoreBlock getScores(const AttentionBlock &block, float *scores,
+                       float slope) const {
+    // The last query has the position of the last key.
+    const int64_t distance =
+        block.firstKey - block.firstQuery - (shape.keys - shape.queries);
     ScoreBlock result{scores,      block.queries, block.keys,
                       scoreStride, block.keys,    0,
-                      shape.scale};
+                      shape.scale, slope,         distance};
     if (shape.causal) {
-      result.visible =
-          block.firstQuery + 1 + shape.keys - shape.queries - block.firstKey;
+      result.visible = 1 - distance;
       result.visibleStep = 1;
     }
     return result;
@@ -99,10 +104,20 @@ private:
 ProductSpec getScoreProduct(const AttentionShape &shape,
                             const AttentionBlock &block);
 
-/// Reads `scale`, `causal` and the shapes of q, k and v, the first inputs.
 class SpecChecker;
-void readAttentionShape(const KernelSpec &spec, SpecChecker &checker,
-                        AttentionShape &shape);
+/// Checks that there are `inputs` inputs, or one more: the slopes; and three
+/// outputs. Reads `scale`, `causal` and the shapes of q, k and v, the first
+/// inputs. Says whether the shape can be used.
+bool readAttentionShape(const KernelSpec &spec, size_t inputs,
+                        SpecChecker &checker, AttentionShape &shape);
+
+/// The slope of query head `head` of all batches, if input `index` holds them.
+inline float getSlope(llvm::ArrayRef<void *> inputs, size_t index,
+                      const AttentionShape &shape, int64_t head) {
+  return inputs.size() > index
+             ? static_cast<const float *>(inputs[index])[head % shape.heads]
+             : 0.0f;
+}
 
 } // namespace mf
 

@@ -66,6 +66,7 @@ private:
     std::fill(sum, sum + rows, 0.0f);
 
     const int64_t keyHead = head / shape.getGroup() * shape.keys;
+    const float slope = getSlope(inputs, 3, shape, head);
     const auto [firstQuery, queries, firstKey, keys] =
         blocks.get(queryBlock, 0);
     const int64_t row = head * shape.queries + firstQuery;
@@ -77,8 +78,8 @@ private:
       int64_t key = keyHead + block.firstKey;
       scoreProducts.run(block, q, at(inputs[1], shape.type, key * shape.dim),
                         scores);
-      runAttentionSoftmax(shape.type, blocks.getScores(block, scores), max, sum,
-                          result, shape.valueDim);
+      runAttentionSoftmax(shape.type, blocks.getScores(block, scores, slope),
+                          max, sum, result, shape.valueDim);
       resultProducts.run(block, scores,
                          at(inputs[2], shape.type, key * shape.valueDim),
                          result);
@@ -100,8 +101,7 @@ private:
 KernelOrError makeFlashAttention(const KernelSpec &spec) {
   SpecChecker checker(spec);
   AttentionShape shape;
-  if (checker.requireArity(3, 3, {"scale", "causal"})) {
-    readAttentionShape(spec, checker, shape);
+  if (readAttentionShape(spec, 3, checker, shape)) {
     TensorShape rows{DType::F32, {shape.batch, shape.heads, shape.queries}};
     checker.requireOutput(0, rows);
     checker.requireOutput(1, rows);

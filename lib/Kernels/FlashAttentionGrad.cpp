@@ -148,17 +148,21 @@ private:
               row * columns);
   }
 
-  /// p and ds of a block in the places of `work.scores` and `work.slopes`.
-  /// `row` and `key` are the block's first rows among all heads.
+  /// p and ds of a block of query head `head` in the places of `work.scores`
+  /// and `work.slopes`. `row` and `key` are the block's first rows among all
+  /// heads.
   void computeBlock(const Arguments &arguments, const AttentionBlock &block,
-                    int64_t row, int64_t key, const Work &work) const {
+                    int64_t head, int64_t row, int64_t key,
+                    const Work &work) const {
     scoreProducts.run(block, rowOf(arguments, 0, row, shape.dim),
                       rowOf(arguments, 1, key, shape.dim), work.scores);
     slopeProducts.run(block, rowOf(arguments, 6, row, shape.valueDim),
                       rowOf(arguments, 2, key, shape.valueDim), work.slopes);
     runAttentionSoftmaxGrad(
-        shape.type, blocks.getScores(block, work.scores), work.slopes,
-        static_cast<const float *>(arguments.inputs[3]) + row,
+        shape.type,
+        blocks.getScores(block, work.scores,
+                         getSlope(arguments.inputs, 7, shape, head)),
+        work.slopes, static_cast<const float *>(arguments.inputs[3]) + row,
         static_cast<const float *>(arguments.inputs[4]) + row, work.delta);
   }
 
@@ -215,7 +219,7 @@ private:
           break;
         const int64_t key = keyHead * shape.keys + block.firstKey;
         const int64_t offset = block.firstKey - first.firstKey;
-        computeBlock(arguments, block, row, key, work);
+        computeBlock(arguments, block, head, row, key, work);
         valueProducts.run(block, work.scores,
                           rowOf(arguments, 6, row, shape.valueDim),
                           dv + offset * shape.valueDim);
@@ -242,7 +246,7 @@ private:
       if (block.keys == 0)
         break;
       const int64_t key = head / shape.getGroup() * shape.keys + block.firstKey;
-      computeBlock(arguments, block, row, key, work);
+      computeBlock(arguments, block, head, row, key, work);
       queryProducts.run(block, work.slopes, rowOf(arguments, 1, key, shape.dim),
                         work.dq);
     }
@@ -268,8 +272,7 @@ private:
 KernelOrError makeFlashAttentionGrad(const KernelSpec &spec) {
   SpecChecker checker(spec);
   AttentionShape shape;
-  if (checker.requireArity(7, 3, {"scale", "causal"})) {
-    readAttentionShape(spec, checker, shape);
+  if (readAttentionShape(spec, 7, checker, shape)) {
     TensorShape rows{DType::F32, {shape.batch, shape.heads, shape.queries}};
     TensorShape result{
         shape.type, {shape.batch, shape.heads, shape.queries, shape.valueDim}};

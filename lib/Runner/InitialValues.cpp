@@ -24,6 +24,29 @@ static double getRotary(const InitialValue &value, int64_t row, int64_t column,
                                                      : std::sin(angle);
 }
 
+/// The slope of a head (Press et al., 2022): a geometric series for a power of
+/// two of heads, from 2^(-8/heads) down to 2^-8; the heads beyond the largest
+/// power of two take every other element of the series of twice as many.
+static double getAlibiSlope(int64_t head, int64_t heads) {
+  int64_t power = 1;
+  while (2 * power <= heads)
+    power *= 2;
+  const double index = head < power ? static_cast<double>(head + 1)
+                                    : static_cast<double>(head - power) + 0.5;
+  return std::exp2(-8.0 * index / static_cast<double>(power));
+}
+
+/// Element `element` of slopes, or of their products with distances.
+static double getAlibi(const TensorShape &shape, int64_t element) {
+  const int64_t heads = shape.dims.front();
+  if (shape.dims.size() != 3)
+    return getAlibiSlope(element, heads);
+  const int64_t keys = shape.dims[2], pairs = shape.dims[1] * keys;
+  const int64_t query = element % pairs / keys, key = element % keys;
+  return getAlibiSlope(element / pairs, heads) *
+         static_cast<double>(key - query);
+}
+
 static double getTableElement(const InitialValue &value, int64_t row,
                               int64_t column, int64_t columns) {
   switch (value.kind) {
@@ -46,8 +69,11 @@ static llvm::Error fillTable(const InitialValue &value,
   std::vector<float> floats(count);
   for (int64_t i = 0; i < count; ++i) {
     const int64_t element = firstElement + i;
-    floats[i] = static_cast<float>(
-        getTableElement(value, element / columns, element % columns, columns));
+    floats[i] =
+        static_cast<float>(value.kind == InitialValue::Kind::Alibi
+                               ? getAlibi(shape, element)
+                               : getTableElement(value, element / columns,
+                                                 element % columns, columns));
   }
   return convertElements(DType::F32,
                          {reinterpret_cast<const uint8_t *>(floats.data()),
@@ -88,6 +114,10 @@ llvm::Error fillInitialValue(const InitialValue &value, uint64_t seed,
                              llvm::MutableArrayRef<uint8_t> bytes) {
   if (!isFloatType(shape.type))
     return fillIntegerTensor(value, shape.type, bytes);
+  if (value.kind == InitialValue::Kind::Alibi && shape.dims.size() != 1 &&
+      shape.dims.size() != 3)
+    return llvm::createStringError("alibi needs a tensor [heads] or [heads, "
+                                   "sequence, sequence]");
   switch (value.kind) {
   case InitialValue::Kind::Zeros:
     return initializeElements(Initializer::zeros(), seed, name, firstElement,

@@ -96,9 +96,15 @@ LogicalResult GradientBuilder::differentiate(Operation *op) {
     if (auto compute = dyn_cast<ComputeOpInterface>(created))
       compute.setCellName(name);
 
-  for (auto [index, operand] : llvm::enumerate(op->getOperands()))
-    if (needed[index] && operandGradients[index])
-      accumulate(operand, operandGradients[index], name);
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    if (!needed[index])
+      continue;
+    if (!operandGradients[index])
+      return op->emitOpError("has no gradient for operand ")
+             << index
+             << ", which depends on a trained parameter or the chunk's input";
+    accumulate(operand, operandGradients[index], name);
+  }
   return success();
 }
 

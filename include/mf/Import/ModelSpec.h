@@ -81,6 +81,9 @@ struct ModelSpec {
   /// Rows of the head's weight are divided by their length (Baichuan2).
   bool normalizesHead = false;
   bool tiesWordEmbeddings = false;
+  /// Scores get slope * (key - query), one slope per head (ALiBi), in place of
+  /// rotary embedding.
+  bool usesAlibi = false;
   bool usesFlashAttention = false;
 
   RotarySpec rotary;

@@ -202,7 +202,10 @@ struct InitialValue {
     /// [sequence, sequence]: `value` above the diagonal, else 0
     CausalMask,
     /// `value` everywhere
-    Constant
+    Constant,
+    /// [heads]: the slope of each head; [heads, sequence, sequence]: slope *
+    /// (key - query)
+    Alibi
   };
   Kind kind = Kind::Zeros;
   double value = 0;

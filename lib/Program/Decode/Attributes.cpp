@@ -117,6 +117,8 @@ static InitialValue::Kind decodeInitKind(ir::InitKind kind) {
     return InitialValue::Kind::CausalMask;
   case ir::InitKind::Constant:
     return InitialValue::Kind::Constant;
+  case ir::InitKind::Alibi:
+    return InitialValue::Kind::Alibi;
   }
   llvm_unreachable("covered switch");
 }

@@ -88,6 +88,15 @@
 
 // -----
 
+// Slopes are those of query heads.
+%q = "test.value"() : () -> tensor<1x4x8x16xf32>
+%k = "test.value"() : () -> tensor<1x2x8x16xf32>
+%slopes = "test.value"() : () -> tensor<2xf32>
+// expected-error @below {{expected slopes of type 'tensor<4xf32>', one per query head, but got 'tensor<2xf32>'}}
+%max, %sum, %y = mf.flash_attention %q, %k, %k, %slopes {scale = 1.0 : f64} : (tensor<1x4x8x16xf32>, tensor<1x2x8x16xf32>, tensor<1x2x8x16xf32>, tensor<2xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8x16xf32>)
+
+// -----
+
 // No key heads at all are no multiple of anything.
 %q = "test.value"() : () -> tensor<1x4x8x16xf32>
 %k = "test.value"() : () -> tensor<1x0x8x16xf32>

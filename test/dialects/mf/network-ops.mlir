@@ -32,6 +32,11 @@
 // CHECK: mf.flash_attention_grad %{{.*}} {causal = false, scale = 2.500000e-01 : f64}
 %dq, %dk, %dv = mf.flash_attention_grad %query, %key, %key, %max, %sum, %attention, %attention {scale = 0.25 : f64, causal = false} : (tensor<2x4x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8x16xbf16>, tensor<2x4x8x16xbf16>) -> (tensor<2x4x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x2x8x16xbf16>)
 
+// ALiBi: one slope per query head.
+%slopes = "test.value"() : () -> tensor<4xf32>
+// CHECK: mf.flash_attention %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {scale = 2.500000e-01 : f64} : (tensor<2x4x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<4xf32>)
+%max_alibi, %sum_alibi, %attention_alibi = mf.flash_attention %query, %key, %key, %slopes {scale = 0.25 : f64} : (tensor<2x4x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<4xf32>) -> (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8x16xbf16>)
+
 %table = "test.value"() : () -> tensor<100x16xf32>
 %tokens = "test.value"() : () -> tensor<2x8xi32>
 // CHECK: mf.embedding %{{.*}} : (tensor<100x16xf32>, tensor<2x8xi32>) -> tensor<2x8x16xf32>

@@ -65,3 +65,16 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, v
     mf.return %x : tensor<4xf32>
   }
 }
+
+// -----
+
+// The slopes of ALiBi are constants.
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @slopes : tensor<2xf32> init <alibi>
+  mf.layer @layer body (%x: tensor<1x2x4x8xf32>) -> tensor<1x2x4x8xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    %slopes = mf.get_param @slopes : tensor<2xf32>
+    // expected-error @below {{has no gradient for operand 3, which depends on a trained parameter or the chunk's input}}
+    %max, %sum, %y = mf.flash_attention %x, %x, %x, %slopes {scale = 0.5 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<2xf32>) -> (tensor<1x2x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4x8xf32>)
+    mf.return %y : tensor<1x2x4x8xf32>
+  }
+}

@@ -192,3 +192,18 @@ mf.model @gradients_of_flash_attention_use_row_statistics attributes {micro_batc
     mf.return %y : tensor<1x2x4x8xf32>
   }
 }
+
+// The slopes of ALiBi are read again, not kept.
+// CHECK-LABEL: mf.model @slopes_of_flash_attention_are_constants
+// CHECK: mf.flash_attention %[[X:.*]], %[[X]], %[[X]], %[[SLOPES:.*]] {name
+// CHECK: mf.cut
+// CHECK: mf.flash_attention_grad %[[X]], %[[X]], %[[X]], {{.*}}, %[[SLOPES]] {name
+mf.model @slopes_of_flash_attention_are_constants attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @slopes : tensor<2xf32> init <alibi> {frozen}
+  mf.layer @layer body (%x: tensor<1x2x4x8xf32>) -> tensor<1x2x4x8xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %slopes = mf.get_param @slopes : tensor<2xf32>
+    %max, %sum, %y = mf.flash_attention %x, %x, %x, %slopes {name = "flash_attention", scale = 0.5 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<2xf32>) -> (tensor<1x2x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4x8xf32>)
+    mf.return %y : tensor<1x2x4x8xf32>
+  }
+}

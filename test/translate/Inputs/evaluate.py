@@ -42,16 +42,40 @@ def make_table(kind, shape, value, scale):
         return angles.cos() if kind == "rotary_cos" else angles.sin()
     if kind == "causal_mask":
         return torch.triu(torch.full(shape, value, dtype=torch.float64), 1)
+    if kind == "alibi":
+        slopes = alibi_slopes(shape[0])
+        return slopes if len(shape) == 1 else slopes[:, None, None] * distances(shape[1])
     if kind == "constant":
         return torch.full(shape, value, dtype=torch.float64)
     raise ValueError("no table of kind " + kind)
 
 
-def attention(query, key, value, scale):
+def distances(length):
+    """Of each key from each query."""
+    positions = torch.arange(length).double()
+    return positions[None, :] - positions[:, None]
+
+
+def alibi_slopes(heads):
+    """Press et al., 2022: the series for the largest power of two of heads, then
+    every other element of that for twice as many."""
+    power = 1 << (heads.bit_length() - 1)
+    more = torch.arange(heads - power).double() * 2 + 1
+    return torch.cat(
+        (
+            2 ** (-8 * (torch.arange(power).double() + 1) / power),
+            2 ** (-8 * more / (2 * power)),
+        )
+    )
+
+
+def attention(query, key, value, scale, slopes=None):
     groups = query.shape[1] // key.shape[1]
     key = key.repeat_interleave(groups, 1)
     value = value.repeat_interleave(groups, 1)
     scores = query @ key.transpose(-1, -2) * scale
+    if slopes is not None:
+        scores = scores + slopes[:, None, None] * distances(scores.shape[-1])
     above = torch.triu(torch.ones(scores.shape[-2:], dtype=torch.bool), 1)
     return scores.masked_fill(above, -math.inf).softmax(-1) @ value
 
@@ -74,9 +98,8 @@ class Model:
                 if owner:
                     self.parameters[name] = self.parameters[owner]
                 elif frozen:
-                    self.tables[name] = make_table(
-                        kind, shape, float(found.group(4)), float(found.group(5) or 1)
-                    )
+                    value, scale = (float(found.group(i) or 1) for i in (4, 5))
+                    self.tables[name] = make_table(kind, shape, value, scale)
                 else:
                     noise = torch.randn(shape, dtype=torch.float64, generator=generator)
                     if kind == "ones":
@@ -125,7 +148,9 @@ class Model:
         if kind == "rms_norm":
             return rms_norm(x[0], x[1], float(attribute("epsilon"))), None
         if kind == "flash_attention":
-            return None, None, attention(*x, float(attribute("scale")))
+            slopes = x[3] if len(x) > 3 else None
+            scale = float(attribute("scale"))
+            return None, None, attention(*x[:3], scale, slopes)
         if kind == "transpose":
             return (x[0].permute(attribute("perm")),)
         if kind == "slice":

@@ -17,9 +17,26 @@ struct Attention {
   int64_t batch, heads, keyHeads, queries, keys, dim, valueDim;
   bool causal;
   double scale = 0.3;
+  /// One per head, or none.
+  Values slopes = {};
 
   AttributeMap getAttributes() const {
     return {{"scale", scale}, {"causal", causal}};
+  }
+  /// `inputs` and the slopes, if there are any.
+  std::vector<Tensor> withSlopes(std::vector<Tensor> inputs) const {
+    if (slopes.empty())
+      return inputs;
+    Tensor tensor(DType::F32, {heads});
+    for (int64_t i = 0; i < heads; ++i)
+      tensor.set(i, slopes[i]);
+    inputs.push_back(tensor);
+    return inputs;
+  }
+  /// What is added to a scaled score; `head` counts those of all batches.
+  double getBias(int64_t head, int64_t query, int64_t key) const {
+    auto distance = static_cast<double>(key - query - (keys - queries));
+    return slopes.empty() ? 0 : slopes[head % heads] * distance;
   }
   Tensor makeQuery(DType type, unsigned seed) const {
     return randomTensor(type, {batch, heads, queries, dim}, seed);
@@ -53,7 +70,7 @@ Result attend(const Attention &a, const Values &q, const Values &k,
         for (int64_t d = 0; d < a.dim; ++d)
           scores[j] += q[(head * a.queries + i) * a.dim + d] *
                        k[(keyHead * a.keys + j) * a.dim + d];
-        scores[j] *= a.scale;
+        scores[j] = scores[j] * a.scale + a.getBias(head, i, j);
       }
       double max = *std::max_element(scores.begin(), scores.end()), sum = 0;
       for (int64_t j = 0; j < seen; ++j) {
@@ -72,10 +89,15 @@ Result attend(const Attention &a, const Values &q, const Values &k,
 }
 
 const Attention forwardCases[] = {
-    {1, 1, 1, 1, 1, 1, 1, true},        {1, 1, 1, 5, 5, 3, 7, true},
-    {1, 2, 1, 64, 64, 16, 16, false},   {2, 4, 2, 130, 130, 32, 32, true},
-    {1, 2, 2, 70, 600, 20, 24, true},   {1, 1, 1, 1200, 1200, 16, 16, true},
+    {1, 1, 1, 1, 1, 1, 1, true},
+    {1, 1, 1, 5, 5, 3, 7, true},
+    {1, 2, 1, 64, 64, 16, 16, false},
+    {2, 4, 2, 130, 130, 32, 32, true},
+    {1, 2, 2, 70, 600, 20, 24, true},
+    {1, 1, 1, 1200, 1200, 16, 16, true},
     {1, 3, 1, 65, 1030, 64, 64, false},
+    {2, 3, 1, 130, 600, 16, 16, true, 0.3, {0.25, 0.01, 0}},
+    {1, 2, 2, 70, 1030, 16, 8, false, 0.3, {-0.002, 0.004}},
 };
 
 TEST(FlashAttention, MatchesSoftmaxOfAllScores) {
@@ -83,8 +105,9 @@ TEST(FlashAttention, MatchesSoftmaxOfAllScores) {
     for (const Attention &a : forwardCases) {
       Tensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
              v = a.makeValue(type, 3);
-      std::vector<Tensor> y = runKernel("aclnnFlashAttentionScore", {q, k, v},
-                                        a.makeOutputs(type), a.getAttributes());
+      std::vector<Tensor> y =
+          runKernel("aclnnFlashAttentionScore", a.withSlopes({q, k, v}),
+                    a.makeOutputs(type), a.getAttributes());
       Result expected = attend(a, q.toVector(), k.toVector(), v.toVector());
       expectNear(y[0], expected.max);
       expectNear(y[1], expected.sum, 10);
@@ -127,8 +150,9 @@ Gradients differentiateAttention(const Attention &a, const Values &q,
         double score = 0, slope = 0;
         for (int64_t d = 0; d < a.dim; ++d)
           score += q[row * a.dim + d] * k[key * a.dim + d];
-        double p =
-            std::exp(score * a.scale - forward.max[row]) / forward.sum[row];
+        double p = std::exp(score * a.scale + a.getBias(head, i, j) -
+                            forward.max[row]) /
+                   forward.sum[row];
         for (int64_t d = 0; d < a.valueDim; ++d) {
           slope += dout[row * a.valueDim + d] * v[key * a.valueDim + d];
           g.dv[key * a.valueDim + d] += p * dout[row * a.valueDim + d];
@@ -148,17 +172,18 @@ std::vector<Tensor> runGradient(const Attention &a, const Tensor &q,
                                 const Tensor &k, const Tensor &v,
                                 const Tensor &dout) {
   DType type = q.shape.type;
-  std::vector<Tensor> y = runKernel("aclnnFlashAttentionScore", {q, k, v},
-                                    a.makeOutputs(type), a.getAttributes());
+  std::vector<Tensor> y =
+      runKernel("aclnnFlashAttentionScore", a.withSlopes({q, k, v}),
+                a.makeOutputs(type), a.getAttributes());
   return runKernel("aclnnFlashAttentionScoreGrad",
-                   {q, k, v, y[0], y[1], y[2], dout},
+                   a.withSlopes({q, k, v, y[0], y[1], y[2], dout}),
                    {Tensor(type, q.shape.dims), Tensor(type, k.shape.dims),
                     Tensor(type, v.shape.dims)},
                    a.getAttributes());
 }
 
 TEST(FlashAttention, ReferenceGradientsMatchFiniteDifferences) {
-  Attention a{1, 2, 1, 3, 5, 4, 3, true};
+  Attention a{1, 2, 1, 3, 5, 4, 3, true, 0.3, {0.5, 0.1}};
   Values q = a.makeQuery(DType::F32, 1).toVector();
   Values k = a.makeKey(DType::F32, 2).toVector();
   Values v = a.makeValue(DType::F32, 3).toVector();
@@ -182,10 +207,15 @@ TEST(FlashAttention, ReferenceGradientsMatchFiniteDifferences) {
 TEST(FlashAttention, GradientsMatchTheReferenceInOneSweepAndInTwo) {
   // Eight key heads and more are done in one sweep where the sums fit.
   const Attention cases[] = {
-      {1, 1, 1, 1, 1, 1, 1, true},          {2, 4, 4, 70, 70, 8, 12, true},
-      {1, 16, 8, 70, 90, 8, 8, true},       {1, 2, 1, 130, 600, 16, 16, false},
-      {1, 1, 1, 1100, 1100, 16, 16, true},  {4, 2, 2, 65, 530, 32, 32, true},
+      {1, 1, 1, 1, 1, 1, 1, true},
+      {2, 4, 4, 70, 70, 8, 12, true},
+      {1, 16, 8, 70, 90, 8, 8, true},
+      {1, 2, 1, 130, 600, 16, 16, false},
+      {1, 1, 1, 1100, 1100, 16, 16, true},
+      {4, 2, 2, 65, 530, 32, 32, true},
       {1, 8, 8, 20, 1100, 128, 120, false},
+      {2, 4, 2, 70, 600, 16, 16, true, 0.3, {0.25, 0.01, 0, 1}},
+      {1, 8, 8, 70, 70, 8, 8, true, 0.3, {.5, .3, .2, .1, .05, .03, .02, .01}},
   };
   for (DType type : floatTypes)
     for (const Attention &a : cases) {
@@ -235,6 +265,8 @@ TEST(FlashAttention, BadSpecsAreRefused) {
               HasSubstr("input 2 is 1x2x7x4xf32, expected 1x2x8x4xf32"));
   EXPECT_THAT(refuse({Tensor(DType::F32, {8, 4}), k, v}),
               HasSubstr("expected batch x heads x sequence x dim"));
+  EXPECT_THAT(refuse({q, k, v, Tensor(DType::F32, {2})}),
+              HasSubstr("input 3 is 2xf32, expected 4xf32"));
   EXPECT_THAT(getRefusal("aclnnFlashAttentionScore", {q, k, v}, y),
               HasSubstr("'scale' is missing"));
   EXPECT_THAT(getRefusal("aclnnFlashAttentionScoreGrad",

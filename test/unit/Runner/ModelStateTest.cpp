@@ -103,6 +103,24 @@ TEST(ModelStateTest, FillsTables) {
   EXPECT_THAT(numbers, ElementsAre(7, 7));
 }
 
+TEST(ModelStateTest, FillsAlibi) {
+  constexpr llvm::StringLiteral alibi = "init = #mf.init<alibi>";
+  Model model(
+      makeProgram({makeStatic("four", "table", "4xf32", 0, alibi) +
+                   makeStatic("six", "table", "6xf32", 64, alibi) +
+                   makeStatic("bias", "table", "2x2x3xf32", 128, alibi)}));
+  ASSERT_EQ(initialize(model), "");
+  // Powers of two; the heads beyond take from the series of twice as many.
+  EXPECT_THAT(model.get(0, 0), ElementsAre(0x1p-2F, 0x1p-4F, 0x1p-6F, 0x1p-8F));
+  EXPECT_THAT(model.get(0, 1), ElementsAre(0x1p-2F, 0x1p-4F, 0x1p-6F, 0x1p-8F,
+                                           0x1p-1F, 0x1p-3F));
+  EXPECT_THAT(model.get(0, 2),
+              ElementsAre(0, 0x1p-4F, 0x1p-3F, -0x1p-4F, 0, 0x1p-4F, 0, 0x1p-8F,
+                          0x1p-7F, -0x1p-8F, 0, 0x1p-8F));
+  Model pairs(makeProgram({makeStatic("pairs", "table", "2x2xf32", 0, alibi)}));
+  EXPECT_THAT(initialize(pairs), testing::HasSubstr("alibi needs a tensor"));
+}
+
 constexpr llvm::StringLiteral normal = "init = #mf.init<normal, value = 0.02>";
 
 TEST(ModelStateTest, DependsOnNamesAndSeedAlone) {

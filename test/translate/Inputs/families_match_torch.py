@@ -1,16 +1,15 @@
-# REQUIRES: torch
-# RUN: %python %s mf-translate %t
 """Compares the loss of imported models with references written from the papers
-and the published model code, family by family, with random parameters."""
+and the published model code, family by family, with random parameters.
+
+usage: families_match_torch.py MF_TRANSLATE WORK_FOLDER
+"""
 
 import os
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "Inputs"))
-
 import torch
-from evaluate import Model, attention, rms_norm
+from evaluate import Model, alibi_slopes, attention, rms_norm
 from torch.nn.functional import cross_entropy, linear, silu
 
 BATCH, LENGTH, VOCAB, HIDDEN, LAYERS, HEADS, GROUPS = 2, 12, 96, 64, 2, 4, 2
@@ -106,8 +105,10 @@ class Reference:
             query = self.norm(query, layer + for_query)
             key = self.norm(key, layer + for_key)
         query, key, value = (each.transpose(1, 2) for each in (query, key, value))
-        rotate = self.options["rotate"]
-        out = attention(rotate(query), rotate(key), value, key.shape[-1] ** -0.5)
+        rotate = self.options.get("rotate", lambda heads: heads)
+        slopes = alibi_slopes(HEADS) if self.options.get("alibi") else None
+        scale = key.shape[-1] ** -0.5
+        out = attention(rotate(query), rotate(key), value, scale, slopes)
         return self.linear(out.transpose(1, 2).flatten(2), layer + self.names["out"])
 
     def feed_forward(self, x, layer):
@@ -210,6 +211,18 @@ CASES = {
         LLAMA,
         LLAMA_NAMES,
         {"rotate": half(), "normalizes_head": True},
+    ),
+    "baichuan-13b": (
+        "Baichuan13BV2ForCausalLM",
+        LLAMA,
+        LLAMA_NAMES,
+        {"alibi": True, "normalizes_head": True},
+    ),
+    "baichuan-13b-flash": (
+        "Baichuan13BV2ForCausalLM",
+        dict(LLAMA, use_flash_attention=True),
+        LLAMA_NAMES,
+        {"alibi": True, "normalizes_head": True},
     ),
     "telechat": (
         "TelechatForCausalLM",
