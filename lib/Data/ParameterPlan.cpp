@@ -177,15 +177,22 @@ Expected<std::vector<RowCopy>> planParameter(StringRef target,
   return Planner(target, dims, lookup, layout).plan();
 }
 
-Error loadParameter(const SafetensorsCheckpoint &checkpoint, StringRef target,
-                    const TensorShape &shape, const ParameterLayout &layout,
-                    MutableArrayRef<uint8_t> to) {
+Expected<std::vector<RowCopy>>
+planParameter(StringRef target, ArrayRef<int64_t> dims,
+              const SafetensorsCheckpoint &checkpoint,
+              const ParameterLayout &layout) {
   auto lookup = [&](StringRef name) -> std::optional<ArrayRef<int64_t>> {
     const SafetensorsEntry *entry = checkpoint.lookup(name);
     return entry ? std::optional<ArrayRef<int64_t>>(entry->dims) : std::nullopt;
   };
+  return planParameter(target, dims, lookup, layout);
+}
+
+Error loadParameter(const SafetensorsCheckpoint &checkpoint, StringRef target,
+                    const TensorShape &shape, const ParameterLayout &layout,
+                    MutableArrayRef<uint8_t> to) {
   Expected<std::vector<RowCopy>> copies =
-      planParameter(target, shape.dims, lookup, layout);
+      planParameter(target, shape.dims, checkpoint, layout);
   if (!copies)
     return copies.takeError();
   if (to.size() != static_cast<size_t>(shape.getBytes()))

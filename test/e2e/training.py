@@ -33,7 +33,14 @@ MODEL = {
 
 
 def write_yaml(
-    path, model, stages=1, micro_batches=1, batch_size=2, recompute=None, swap=None
+    path,
+    model,
+    stages=1,
+    micro_batches=1,
+    batch_size=2,
+    recompute=None,
+    swap=None,
+    arch="LlamaForCausalLM",
 ):
     """A training YAML. `recompute` and `swap` map keys of recompute_config and of
     swap_config to YAML text; without `swap` there is no swap_config."""
@@ -73,7 +80,7 @@ def write_yaml(
         lines += ["  %s: %s" % item for item in swap.items()]
     lines += ["model:", "  model_config:", "    type: LlamaConfig", "    offset: 0"]
     lines += ["    %s: %s" % item for item in model.items()]
-    lines += ["  arch:", "    type: LlamaForCausalLM"]
+    lines += ["  arch:", "    type: " + arch]
     with open(path, "w") as file:
         file.write("\n".join(lines) + "\n")
 

@@ -1,5 +1,6 @@
-//===- mf-translate.cpp - Model descriptions to IR ------------------------===//
+//===- mf-translate.cpp - Model descriptions to IR, and their weights -----===//
 
+#include "Weights.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Import/ModelBuilder.h"
 #include "mlir/IR/Diagnostics.h"
@@ -152,7 +153,12 @@ int main(int argc, char **argv) {
   TranslateRegistration huggingFace(
       "import-hf", "import the model of a Hugging Face config.json",
       makeImport(readHuggingFace));
+  mf::registerWeightTranslations(getOptions().category);
+  SmallVector<char *> arguments(argv, argv + argc);
+  mf::takeWeightsOutput(arguments);
   // libLLVM registers hundreds of options that mean nothing here.
   llvm::cl::HideUnrelatedOptions(getOptions().category);
-  return failed(mlirTranslateMain(argc, argv, "mf model importer\n"));
+  return failed(
+      mlirTranslateMain(static_cast<int>(arguments.size()), arguments.data(),
+                        "mf model importer, and converter of weights\n"));
 }

@@ -143,6 +143,12 @@ llvm::Expected<std::vector<RowCopy>>
 planParameter(llvm::StringRef target, llvm::ArrayRef<int64_t> dims,
               DimsLookup lookup, const ParameterLayout &layout);
 
+/// The same for the tensors of a checkpoint.
+llvm::Expected<std::vector<RowCopy>>
+planParameter(llvm::StringRef target, llvm::ArrayRef<int64_t> dims,
+              const SafetensorsCheckpoint &checkpoint,
+              const ParameterLayout &layout);
+
 /// Fills `to`, a parameter of `shape`, from a checkpoint under any of the
 /// schemes; floating point types convert.
 llvm::Error loadParameter(const SafetensorsCheckpoint &checkpoint,

@@ -1,0 +1,270 @@
+"""Converts checkpoints from Hugging Face's names and back, family by family.
+
+usage: hugging_face_checkpoints.py BIN_FOLDER WORK_FOLDER
+
+For each family random weights are written as Hugging Face stores them, imported,
+trained with for one step, and exported. Loss and gradients of the step (which are
+exported too) must be PyTorch's, the exported weights the bytes of the first file.
+"""
+
+import json
+import os
+import sys
+
+import numpy
+import safetensors
+import torch
+import torch_hugging_face as reference
+import training
+
+BATCH, LENGTH = 2, 32
+LOSS_TOLERANCE, GRADIENT_TOLERANCE = 1e-5, 1e-4
+
+CONFIG = {
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "num_hidden_layers": 2,
+    "max_position_embeddings": LENGTH,
+    "rms_norm_eps": 1e-5,
+    "rope_theta": 10000.0,
+    "vocab_size": 256,
+}
+ALL_HEADS = {"num_key_value_heads": 4}
+BAICHUAN_13B = dict(
+    alibi=True,
+    normalizes_head=True,
+    num_attention_heads=6,
+    num_key_value_heads=6,
+    head_dim=8,
+    hidden_size=48,
+)
+
+
+class Case:
+    """`changes` are those of CONFIG. With `yaml`, the architecture and keys of a
+    model_config, the model comes from a training YAML, otherwise from the
+    config.json. `biases` are the layers' parts that have one."""
+
+    def __init__(self, names, changes, yaml=None, biases=(), shards=False):
+        self.names, self.yaml, self.biases, self.shards = names, yaml, biases, shards
+        self.config = dict(CONFIG, **changes)
+
+
+QKV = ("q_proj", "k_proj", "v_proj")
+CASES = {
+    "llama": Case(reference.LLAMA, {"model_type": "llama"}, shards=True),
+    "mistral": Case(reference.LLAMA, {"model_type": "mistral", "rope_theta": 1e6}),
+    "qwen2-tied": Case(
+        reference.LLAMA,
+        {"model_type": "qwen2", "tie_word_embeddings": True},
+        biases=QKV,
+    ),
+    "qwen3": Case(
+        reference.LLAMA, {"model_type": "qwen3", "head_dim": 32, "rope_theta": 1e6}
+    ),
+    "qwen2-concatenated": Case(
+        reference.LLAMA,
+        {},
+        ("LlamaForCausalLM", {"qkv_concat": True, "qkv_has_bias": True}),
+        biases=QKV,
+    ),
+    "qwen1": Case(
+        reference.QWEN1,
+        ALL_HEADS,
+        ("QwenForCausalLM", {"qkv_has_bias": True}),
+        biases=("c_attn",),
+    ),
+    "telechat": Case(
+        reference.TELECHAT,
+        {},
+        ("TelechatForCausalLM", {}),
+        biases=("dense", "mlp.down_proj"),
+    ),
+    "baichuan-7b": Case(
+        reference.BAICHUAN,
+        dict(ALL_HEADS, normalizes_head=True),
+        ("Baichuan7BV2ForCausalLM", {}),
+    ),
+    "baichuan-13b": Case(
+        reference.BAICHUAN, BAICHUAN_13B, ("Baichuan13BV2ForCausalLM", {})
+    ),
+    "baichuan-13b-scores": Case(
+        reference.BAICHUAN,
+        BAICHUAN_13B,
+        ("Baichuan13BV2ForCausalLM", {"use_flash_attention": False}),
+    ),
+}
+
+
+def list_shapes(case):
+    """Names and shapes of a checkpoint's tensors."""
+    config, names = case.config, case.names
+    hidden, inner = config["hidden_size"], config["intermediate_size"]
+    head = config["head_dim"]
+    query = config["num_attention_heads"] * head
+    key = config["num_key_value_heads"] * head
+    rows = {1: (query + 2 * key,), 2: (query, 2 * key), 3: (query, key, key)}
+    parts = names["projections"]
+    linears = {
+        names["attention"] + part: [size, hidden]
+        for part, size in zip(parts, rows[len(parts)])
+    }
+    linears[names["attention"] + names["output"]] = [hidden, query]
+    gate, up, down = names["feed_forward"]
+    linears.update({gate: [inner, hidden], up: [inner, hidden], down: [hidden, inner]})
+
+    table = [config["vocab_size"], hidden]
+    shapes = {names["embedding"]: table, names["final_norm"]: [hidden]}
+    if not config.get("tie_word_embeddings"):
+        shapes["lm_head.weight"] = table
+    for index in range(config["num_hidden_layers"]):
+        layer = names["layer"] % index
+        shapes.update({layer + norm: [hidden] for norm in names["norms"]})
+        for name, shape in linears.items():
+            shapes[layer + name + ".weight"] = shape
+            if name.endswith(case.biases or "\n"):
+                shapes[layer + name + ".bias"] = shape[:1]
+        if config.get("model_type") == "qwen3":
+            for norm in ("q_norm", "k_norm"):
+                shapes[layer + "self_attn.%s.weight" % norm] = [head]
+    return shapes
+
+
+def random_weights(shapes):
+    random = numpy.random.RandomState(0)
+    values = {}
+    for name in sorted(shapes):
+        values[name] = 0.05 * random.standard_normal(shapes[name])
+        if "norm" in name or "ln_" in name:
+            values[name] += 1
+        values[name] = values[name].astype(numpy.float32)
+    return values
+
+
+def write_checkpoint(folder, weights, shards):
+    """One file, or two with an index."""
+    os.makedirs(folder)
+    if not shards:
+        safetensors.save(os.path.join(folder, "model.safetensors"), weights)
+        return
+    index = {"metadata": {}, "weight_map": {}}
+    for number in range(2):
+        file = "model-0000%d-of-00002.safetensors" % (number + 1)
+        names = sorted(weights)[number::2]
+        safetensors.save(
+            os.path.join(folder, file), {name: weights[name] for name in names}
+        )
+        index["weight_map"].update({name: file for name in names})
+    with open(os.path.join(folder, "model.safetensors.index.json"), "w") as file:
+        json.dump(index, file)
+
+
+def get_model_config(case):
+    """The keys of MindSpore Transformers' model_config for a config.json's."""
+    config = case.config
+    return dict(
+        training.MODEL,
+        hidden_size=config["hidden_size"],
+        intermediate_size=config["intermediate_size"],
+        num_heads=config["num_attention_heads"],
+        n_kv_heads=config["num_key_value_heads"],
+        num_layers=config["num_hidden_layers"],
+        seq_length=LENGTH,
+        theta=config["rope_theta"],
+        **{key: config[key] for key in ("tie_word_embeddings",) if key in config},
+    )
+
+
+def build_model(name, case, tools):
+    """The model's file and its step's."""
+    yaml, mlir, step = (tools.path(name + end) for end in (".yaml", ".mlir", ".step.mlir"))
+    arch, keys = case.yaml or ("LlamaForCausalLM", {})
+    model = dict(get_model_config(case), **keys)
+    training.write_yaml(yaml, model, batch_size=BATCH, arch=arch)
+    if case.yaml:
+        tools.run("mf-translate", "--import-mindformers", yaml, "-o", mlir)
+    else:
+        config = tools.path(name + ".config.json")
+        with open(config, "w") as file:
+            json.dump(case.config, file)
+        size = "--batch-size=%d" % BATCH
+        tools.run("mf-translate", "--import-hf", size, config, "-o", mlir)
+    tools.run("mf-opt", "--quiet", "--recompute-config=" + yaml, mlir, "-o", step)
+    return mlir, step
+
+
+def run_torch(case, weights, data):
+    tokens = numpy.frombuffer(open(data, "rb").read(), numpy.uint8).astype(numpy.int64)
+    rows = [tokens[row * LENGTH :][: LENGTH + 1] for row in range(BATCH)]
+    block = torch.tensor(numpy.stack(rows))
+    model = reference.Decoder(case.names, case.config, weights)
+    loss = model.loss(block[:, :-1], block[:, 1:])
+    loss.backward()
+    return loss.item(), {name: p.grad.numpy() for name, p in model.params.items()}
+
+
+def merge_tied_gradients(path):
+    """A tied head has a gradient of its own, which belongs to the embedding."""
+    gradients = safetensors.load(path)
+    embedding = "model.tok_embeddings.embedding_weight"
+    gradients[embedding] = gradients[embedding] + gradients.pop("lm_head.weight")
+    safetensors.save(path, gradients)
+
+
+def compare(name, tools, data):
+    case = CASES[name]
+    weights = random_weights(list_shapes(case))
+    folder = tools.path(name + ".hf")
+    write_checkpoint(folder, weights, case.shards)
+    mlir, step = build_model(name, case, tools)
+    imported, exported, gradients, exported_gradients = (
+        tools.path("%s.%s.safetensors" % (name, what))
+        for what in ("imported", "exported", "gradients", "exported-gradients")
+    )
+
+    def convert(way, source, target):
+        tools.run("mf-translate", way, mlir, "--weights", source, "-o", target)
+
+    convert("--import-hf-weights", folder, imported)
+    dump = ("--dump-gradients", gradients)
+    report = tools.train(step, data, parameters=imported, extra=dump)
+    convert("--export-hf", imported, exported)
+    if case.config.get("tie_word_embeddings"):
+        merge_tied_gradients(gradients)
+    convert("--export-hf", gradients, exported_gradients)
+
+    expected = {key: value.tobytes() for key, value in weights.items()}
+    same_bytes = safetensors.load_bytes(exported) == expected
+    loss, torch_gradients = run_torch(case, weights, data)
+    loss_error = abs(report["losses"][0] - loss) / abs(loss)
+    ours = safetensors.load(exported_gradients)
+    gradient_error = max(
+        numpy.linalg.norm(ours[key] - value) / numpy.linalg.norm(value)
+        for key, value in torch_gradients.items()
+    )
+    print(
+        "%-20s loss %.6f, error %.1e, gradients %.1e, round trip %s"
+        % (name, loss, loss_error, gradient_error, "same" if same_bytes else "DIFFERS")
+    )
+    return (
+        same_bytes
+        and loss_error < LOSS_TOLERANCE
+        and gradient_error < GRADIENT_TOLERANCE
+    )
+
+
+def main():
+    tools = training.Tools(*sys.argv[1:])
+    data = tools.path("data")
+    text = b"A checkpoint means the same under any of its names. " * 4
+    with open(data, "wb") as file:
+        file.write(text)
+    wrong = [name for name in CASES if not compare(name, tools, data)]
+    if wrong:
+        sys.exit("different: " + ", ".join(wrong))
+
+
+main()

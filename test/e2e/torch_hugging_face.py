@@ -1,0 +1,141 @@
+"""Decoders of Hugging Face checkpoints in plain PyTorch, under their own names.
+
+Written as the published model code computes: rotary embeddings by rotate_half,
+key and value heads repeated, ALiBi and a normalised head for Baichuan2,
+TeleChat's key and value heads in turn. It says what a converted checkpoint has
+to mean.
+"""
+
+import math
+
+import torch
+from torch.nn.functional import cross_entropy, embedding, linear, silu
+from torch_llama import rms_norm
+
+LLAMA = {
+    "embedding": "model.embed_tokens.weight",
+    "layer": "model.layers.%d.",
+    "norms": ("input_layernorm.weight", "post_attention_layernorm.weight"),
+    "attention": "self_attn.",
+    "projections": ("q_proj", "k_proj", "v_proj"),
+    "output": "o_proj",
+    "feed_forward": ("mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"),
+    "final_norm": "model.norm.weight",
+}
+BAICHUAN = dict(LLAMA, projections=("W_pack",))
+QWEN1 = {
+    "embedding": "transformer.wte.weight",
+    "layer": "transformer.h.%d.",
+    "norms": ("ln_1.weight", "ln_2.weight"),
+    "attention": "attn.",
+    "projections": ("c_attn",),
+    "output": "c_proj",
+    "feed_forward": ("mlp.w2", "mlp.w1", "mlp.c_proj"),
+    "final_norm": "transformer.ln_f.weight",
+}
+TELECHAT = {
+    "embedding": "transformer.word_embeddings.weight",
+    "layer": "transformer.h.%d.",
+    "norms": ("input_layernorm.weight", "post_attention_layernorm.weight"),
+    "attention": "self_attention.",
+    "projections": ("query", "key_value"),
+    "output": "dense",
+    "feed_forward": ("mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"),
+    "final_norm": "transformer.ln_f.weight",
+}
+
+
+def rotate_half(x):
+    half = x.shape[-1] // 2
+    return torch.cat((-x[..., half:], x[..., :half]), dim=-1)
+
+
+def alibi_slopes(heads):
+    """Press et al., 2022, as their code has it."""
+
+    def power_of_two(count):
+        start = 2 ** (-(2 ** -(math.log2(count) - 3)))
+        return [start * start**i for i in range(count)]
+
+    if math.log2(heads).is_integer():
+        return power_of_two(heads)
+    closest = 2 ** math.floor(math.log2(heads))
+    return power_of_two(closest) + alibi_slopes(2 * closest)[0::2][: heads - closest]
+
+
+class Decoder:
+    """`config` has the keys of a config.json, and `alibi`, `normalizes_head`."""
+
+    def __init__(self, names, config, parameters):
+        self.names, self.config = names, config
+        self.params = {
+            name: torch.nn.Parameter(torch.tensor(value))
+            for name, value in parameters.items()
+        }
+
+    def linear(self, x, name):
+        bias = self.params.get(name + ".bias")
+        return linear(x, self.params[name + ".weight"], bias)
+
+    def norm(self, x, name):
+        return rms_norm(x, self.params[name], self.config["rms_norm_eps"])
+
+    def project(self, x, prefix):
+        """Query, key and value, [batch, length, heads, head size]."""
+        config = self.config
+        heads, groups = config["num_attention_heads"], config["num_key_value_heads"]
+        parts = [self.linear(x, prefix + name) for name in self.names["projections"]]
+
+        def split(value):
+            return value.unflatten(-1, (-1, config["head_dim"]))
+
+        if len(parts) == 2:
+            pairs = parts[1].unflatten(-1, (groups, 2, -1))
+            return split(parts[0]), pairs[..., 0, :], pairs[..., 1, :]
+        return split(torch.cat(parts, -1)).split([heads, groups, groups], 2)
+
+    def rotate(self, x):
+        config = self.config
+        size = config["head_dim"]
+        inverse = config["rope_theta"] ** (-torch.arange(0, size, 2).double() / size)
+        angles = torch.outer(torch.arange(x.shape[-2]).double(), inverse)
+        angles = torch.cat((angles, angles), -1)
+        return x * angles.cos().float() + rotate_half(x) * angles.sin().float()
+
+    def attention(self, x, prefix):
+        config = self.config
+        heads, groups = config["num_attention_heads"], config["num_key_value_heads"]
+        query, key, value = self.project(x, prefix)
+        if prefix + "q_norm.weight" in self.params:
+            query = self.norm(query, prefix + "q_norm.weight")
+            key = self.norm(key, prefix + "k_norm.weight")
+        query, key, value = (each.transpose(1, 2) for each in (query, key, value))
+        if not config.get("alibi"):
+            query, key = self.rotate(query), self.rotate(key)
+        key = key.repeat_interleave(heads // groups, 1)
+        value = value.repeat_interleave(heads // groups, 1)
+        scores = query @ key.transpose(-1, -2) / math.sqrt(config["head_dim"])
+        positions = torch.arange(x.shape[1])
+        distance = positions[None, :] - positions[:, None]
+        if config.get("alibi"):
+            slopes = torch.tensor(alibi_slopes(heads))
+            scores = scores + slopes[:, None, None] * distance
+        scores = scores.masked_fill(distance > 0, -math.inf)
+        out = (scores.softmax(-1) @ value).transpose(1, 2).flatten(2)
+        return self.linear(out, prefix + self.names["output"])
+
+    def loss(self, tokens, labels):
+        names = self.names
+        x = embedding(tokens, self.params[names["embedding"]])
+        for index in range(self.config["num_hidden_layers"]):
+            layer = names["layer"] % index
+            first, second = (layer + norm for norm in names["norms"])
+            gate, up, down = (layer + name for name in names["feed_forward"])
+            x = x + self.attention(self.norm(x, first), layer + names["attention"])
+            n = self.norm(x, second)
+            x = x + self.linear(silu(self.linear(n, gate)) * self.linear(n, up), down)
+        x = self.norm(x, names["final_norm"])
+        head = self.params.get("lm_head.weight", self.params[names["embedding"]])
+        if self.config.get("normalizes_head"):
+            head = head / (head.pow(2).sum(1, keepdim=True) + 1e-5).sqrt()
+        return cross_entropy(linear(x, head).flatten(0, 1), labels.flatten())
