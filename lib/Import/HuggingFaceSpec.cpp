@@ -155,6 +155,9 @@ std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,
                       "expected a map, but got " + describe(root.getKind()));
     return std::nullopt;
   }
+  rejectExperts(root, Node(), diagnostics);
+  if (diagnostics.getErrorCount() != errors)
+    return std::nullopt;
   SpecReader reader(root, "the configuration", diagnostics);
   const ModelType *type = readModelType(reader);
   if (!type)

@@ -188,8 +188,8 @@ getCandidates(const SpecReader &reader) {
   return names;
 }
 
-void reportUnreadKeys(const SpecReader &reader) {
-  for (const Node::Entry &entry : reader.getNode().getEntries()) {
+void reportUnreadKeys(const SpecReader &reader, const Node &written) {
+  for (const Node::Entry &entry : written.getEntries()) {
     llvm::StringRef name = entry.key.getText();
     if (reader.wasRead(name) || llvm::is_contained(irrelevantKeys, name))
       continue;

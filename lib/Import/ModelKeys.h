@@ -7,9 +7,9 @@
 
 namespace mf {
 
-/// Warns about the keys of the map that `reader` did not read: those that
+/// Warns about the keys of `written` that `reader` did not read: those that
 /// would change the training step but are not modelled, and unknown ones.
-void reportUnreadKeys(const SpecReader &reader);
+void reportUnreadKeys(const SpecReader &reader, const Node &written);
 
 } // namespace mf
 

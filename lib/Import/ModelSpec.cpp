@@ -3,6 +3,7 @@
 #include "mf/Import/ModelSpec.h"
 #include "FamilyReaders.h"
 #include "ModelKeys.h"
+#include "PretrainedConfig.h"
 #include "SpecLimits.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -32,6 +33,8 @@ namespace {
 struct Architecture {
   llvm::StringLiteral name;
   FamilyReader read;
+  /// Reads the keys of a config.json.
+  bool isMcore = false;
 };
 } // namespace
 
@@ -47,12 +50,19 @@ static constexpr Architecture architectures[] = {
     {"ChatGLM2ForConditionalGeneration", readChatGlm},
     {"ChatGLM3ForConditionalGeneration", readChatGlm},
     {"ChatGLM4ForConditionalGeneration", readChatGlm},
-    {"Qwen3ForCausalLM", readQwen3},
-    {"qwen3", readQwen3},
+    {"Qwen3ForCausalLM", readQwen3, /*isMcore=*/true},
+    {"qwen3", readQwen3, /*isMcore=*/true},
+    // Configuration classes, where model_config.type is all that is there.
+    {"LlamaConfig", readLlama},
+    {"InternLMConfig", readInternLm},
+    {"QwenConfig", readQwen},
+    {"TelechatConfig", readTelechat},
+    {"ChatGLM2Config", readChatGlm},
+    {"Qwen3Config", readQwen3, /*isMcore=*/true},
 };
 
 /// The node that names the network: model.arch.type, else the first of
-/// architectures, else model_type.
+/// architectures, else model_type, else the configuration's class.
 static Node findArchitecture(const TrainingConfig &config) {
   Node arch = config.model.node["arch"];
   for (const Node &node : {arch["type"], arch})
@@ -63,49 +73,29 @@ static Node findArchitecture(const TrainingConfig &config) {
     return list.getElements().front();
   if (list.isString())
     return list;
-  return config.model.config["model_type"];
+  for (llvm::StringRef key : {"model_type", "type"})
+    if (Node node = config.model.config[key]; node.isString())
+      return node;
+  return {};
 }
 
-/// Models with experts or latent attention are told apart by their keys, so
-/// that the message is right whatever the architecture is called.
-static bool rejectExperts(const TrainingConfig &config,
-                          DiagnosticList &diagnostics) {
-  Node count = config.moe.node["expert_num"];
-  const Node &model = config.model.config;
-  for (llvm::StringRef key :
-       {"num_experts", "n_routed_experts", "num_moe_experts", "expert_num"})
-    if (!count.getInt() || *count.getInt() <= 1)
-      count = model[key];
-  if (!count)
-    count = model["moe_config"]["expert_num"];
-  if (count.getInt() && *count.getInt() > 1) {
-    diagnostics.error(count.getLocation(),
-                      "models with experts (here " + count.repr() +
-                          ") are not supported yet; expected a dense model");
-    return true;
-  }
-  for (llvm::StringRef key : {"kv_lora_rank", "multi_latent_attention"}) {
-    Node latent = model[key];
-    if (latent.isUndefinedOrNull() || (latent.getBool() && !*latent.getBool()))
-      continue;
-    diagnostics.error(latent.getLocation(),
-                      "multi-head latent attention (" + quote(key) +
-                          ") is not supported yet; expected a model with "
-                          "query, key and value projections");
-    return true;
-  }
-  return false;
-}
-
-static bool rejectAdapters(const TrainingConfig &config,
+static void rejectAdapters(const TrainingConfig &config,
                            DiagnosticList &diagnostics) {
   Node adapter = config.model.config["pet_config"];
   if (adapter.isUndefinedOrNull())
-    return false;
+    return;
   diagnostics.error(adapter.getLocation(),
                     "fine-tuning adapters ('pet_config') are not supported; "
                     "remove the section to train all parameters");
-  return true;
+}
+
+/// Where the YAML leaves to the file system what describes the model.
+static void attachPretrainedNote(const TrainingConfig &config,
+                                 Diagnostic &error) {
+  if (Node folder = findPretrainedFolder(config))
+    error.attachNote("pass the config.json of this folder with "
+                     "--pretrained-config",
+                     folder.getLocation());
 }
 
 static const Architecture *readArchitecture(const TrainingConfig &config,
@@ -114,8 +104,10 @@ static const Architecture *readArchitecture(const TrainingConfig &config,
   if (!name.isString()) {
     Location place =
         name ? name.getLocation() : config.model.node.getLocation();
-    diagnostics.error(place, "expected the network's class in model.arch.type "
-                             "or model.model_config.architectures");
+    Diagnostic &error = diagnostics.error(
+        place, "expected the network's class in model.arch.type or "
+               "model.model_config.architectures");
+    attachPretrainedNote(config, error);
     return nullptr;
   }
   llvm::SmallVector<llvm::StringRef> names;
@@ -173,14 +165,24 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   if (!config.model.config.isMap()) {
     Location place = config.model.node ? config.model.node.getLocation()
                                        : config.root.getLocation();
-    diagnostics.error(place, "expected model.model_config, a map that "
-                             "describes the model");
+    Diagnostic &error =
+        diagnostics.error(place, "expected model.model_config, a map that "
+                                 "describes the model");
+    attachPretrainedNote(config, error);
     return std::nullopt;
   }
-  if (rejectExperts(config, diagnostics) || rejectAdapters(config, diagnostics))
+  rejectExperts(config.model.config, config.moe.node["expert_num"],
+                diagnostics);
+  rejectAdapters(config, diagnostics);
+  if (diagnostics.getErrorCount() != errors)
     return std::nullopt;
   const Architecture *architecture = readArchitecture(config, diagnostics);
   if (!architecture)
+    return std::nullopt;
+  const bool isComplete = architecture->isMcore
+                              ? checkPretrainedSizes(config, diagnostics)
+                              : checkNoPretrainedConfig(config, diagnostics);
+  if (!isComplete)
     return std::nullopt;
 
   ModelSpec spec;
@@ -191,7 +193,8 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   if (config.parallel.modelParallel == 1)
     reader.markRead({"fine_grain_interleave"});
   architecture->read(reader, spec);
-  reportUnreadKeys(reader);
+  // A config.json holds much that MindSpore Transformers does not read.
+  reportUnreadKeys(reader, config.model.node["model_config"]);
   spec.name = chooseName(config, spec.family);
   applyOverrides(overrides, spec, diagnostics);
   if (diagnostics.getErrorCount() == errors)

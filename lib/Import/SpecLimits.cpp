@@ -61,6 +61,33 @@ std::optional<int64_t> getParameterCount(const ModelSpec &spec) {
   return sum.get();
 }
 
+void rejectExperts(const Node &model, const Node &expertNum,
+                   DiagnosticList &diagnostics) {
+  Node count = expertNum;
+  auto hasExperts = [&] { return count.getInt() && *count.getInt() > 1; };
+  for (llvm::StringRef key :
+       {"num_experts", "n_routed_experts", "num_local_experts",
+        "num_moe_experts", "expert_num"})
+    if (!hasExperts())
+      count = model[key];
+  if (!hasExperts())
+    count = model["moe_config"]["expert_num"];
+  if (hasExperts())
+    diagnostics.error(count.getLocation(),
+                      "models with experts (here " + count.repr() +
+                          ") are not supported yet; expected a dense model");
+  for (llvm::StringRef key : {"kv_lora_rank", "multi_latent_attention"}) {
+    Node latent = model[key];
+    if (latent.isUndefinedOrNull() || (latent.getBool() && !*latent.getBool()))
+      continue;
+    diagnostics.error(latent.getLocation(),
+                      "multi-head latent attention (" + quote(key) +
+                          ") is not supported yet; expected a model with "
+                          "query, key and value projections");
+    return;
+  }
+}
+
 void checkLimits(const ModelSpec &spec, const Location &place,
                  DiagnosticList &diagnostics) {
   constexpr int64_t largestNumLayers = 10000;

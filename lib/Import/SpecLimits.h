@@ -7,6 +7,12 @@
 
 namespace mf {
 
+/// Errors for a model with experts (`expertNum` of moe_config, or keys of
+/// `model`) or latent attention. They are told by their keys, so that the
+/// message is right whatever the architecture is called.
+void rejectExperts(const Node &model, const Node &expertNum,
+                   DiagnosticList &diagnostics);
+
 /// Replaces sizes as the command line asks.
 void applyOverrides(const ModelOverrides &overrides, ModelSpec &spec,
                     DiagnosticList &diagnostics);

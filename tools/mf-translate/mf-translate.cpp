@@ -25,6 +25,11 @@ struct ImportOptions {
       "batch-size",
       llvm::cl::desc("Import a model for micro-batches of N samples"),
       llvm::cl::value_desc("N"), llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> pretrainedConfig{
+      "pretrained-config",
+      llvm::cl::desc("Hugging Face config.json that completes model_config, "
+                     "as the one in the YAML's pretrained_model_dir does"),
+      llvm::cl::value_desc("file"), llvm::cl::cat(category)};
 };
 } // namespace
 
@@ -108,7 +113,12 @@ static SpecResult readMindFormers(const llvm::MemoryBuffer &buffer,
   if (reading.hasErrors())
     return std::nullopt;
   mf::DiagnosticList diagnostics;
-  SpecResult spec = mf::readModelSpec(config, getOverrides(), diagnostics);
+  if (const std::string &path = getOptions().pretrainedConfig; !path.empty())
+    mf::addPretrainedConfig(mf::parseYamlFile(path, diagnostics), config,
+                            diagnostics);
+  SpecResult spec;
+  if (!diagnostics.hasErrors())
+    spec = mf::readModelSpec(config, getOverrides(), diagnostics);
   report(diagnostics, file, /*errorsOnly=*/false, context);
   return spec;
 }

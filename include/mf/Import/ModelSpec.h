@@ -121,6 +121,11 @@ std::optional<int64_t> computeFeedForwardSize(int64_t hiddenSize,
 /// overflows 64 bits.
 std::optional<int64_t> getParameterCount(const ModelSpec &spec);
 
+/// Adds the keys of a config.json to model_config, as the mcore training graph
+/// does with the one in pretrained_model_dir; keys that the YAML has win.
+void addPretrainedConfig(const Node &root, TrainingConfig &config,
+                         DiagnosticList &diagnostics);
+
 /// The model of a training YAML. Errors (an unknown architecture, experts,
 /// latent attention, sizes that do not fit together) go to `diagnostics` and
 /// give none; what a key asks for and is not modelled is a warning.
