@@ -67,8 +67,7 @@ mlir::Type CellBuilder::getType(ArrayRef<int64_t> shape, DType type) {
 }
 
 InitAttr CellBuilder::getInit(InitKind kind, double value, double scale) {
-  return InitAttr::get(builder.getContext(), kind, APFloat(value),
-                       APFloat(scale));
+  return InitAttr::get(builder.getContext(), kind, value, scale);
 }
 
 InitAttr CellBuilder::getWeightInit() {

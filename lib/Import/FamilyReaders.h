@@ -42,6 +42,10 @@ void checkHeads(SpecReader &reader, const ModelSpec &spec,
 /// theta, extend_method and scaling_factor as FreqsMgr uses them.
 void readRotary(SpecReader &reader, ModelSpec &spec, SpecReader::Keys base);
 
+/// rope_scaling of a config.json, for a rotary embedding that is read but for
+/// it.
+void readRopeScaling(SpecReader &reader, ModelSpec &spec);
+
 } // namespace mf
 
 #endif // MF_LIB_IMPORT_FAMILYREADERS_H

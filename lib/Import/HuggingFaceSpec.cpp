@@ -6,25 +6,6 @@
 
 namespace mf {
 
-/// rope_scaling: linear interpolation is modelled, the others are not.
-static void readRopeScaling(SpecReader &reader, ModelSpec &spec) {
-  Node scaling = reader.find({"rope_scaling"});
-  if (!scaling)
-    return;
-  SpecReader inner(scaling, "rope_scaling", reader.diagnostics);
-  std::string type = inner.readString({"rope_type", "type"}, "default");
-  if (type == "default")
-    return;
-  if (type == "linear") {
-    spec.rotary.positionScale = 1.0 / inner.readPositive({"factor"}, 1.0);
-    return;
-  }
-  reader.diagnostics.warning(scaling.getLocation(),
-                             "rope_scaling of type " + quote(type) +
-                                 " is not modelled; the rotary tables are "
-                                 "those without scaling");
-}
-
 static void readHeads(SpecReader &reader, ModelSpec &spec) {
   spec.numHeads = reader.readSize({"num_attention_heads"}, std::nullopt);
   spec.numKeyValueHeads =
@@ -107,6 +88,16 @@ static const ModelType *readModelType(SpecReader &reader) {
   return nullptr;
 }
 
+/// rope_theta, which newer files have in rope_parameters.
+static void readRopeTheta(SpecReader &reader, ModelSpec &spec) {
+  double theta = reader.readPositive({"rope_theta"}, 10000.0);
+  if (Node parameters = reader.find({"rope_parameters"}); parameters.isMap()) {
+    SpecReader inner(parameters, "rope_parameters", reader.diagnostics);
+    theta = inner.readPositive({"rope_theta"}, theta);
+  }
+  spec.rotary.base = theta;
+}
+
 /// What the models have in common.
 static void readCommon(SpecReader &reader, ModelSpec &spec) {
   constexpr int64_t longestDefault = 4096;
@@ -124,7 +115,7 @@ static void readCommon(SpecReader &reader, ModelSpec &spec) {
   spec.tiesWordEmbeddings = reader.readBool({"tie_word_embeddings"}, false);
   spec.usesFlashAttention = true;
   spec.rotary.size = spec.headSize;
-  spec.rotary.base = reader.readPositive({"rope_theta"}, 10000.0);
+  readRopeTheta(reader, spec);
   readRopeScaling(reader, spec);
   readTypes(reader, spec);
   std::string activation = reader.readString({"hidden_act"}, "silu");

@@ -50,36 +50,6 @@ static int64_t divideHidden(SpecReader &reader, const ModelSpec &spec) {
   return 2;
 }
 
-void readRotary(SpecReader &reader, ModelSpec &spec, SpecReader::Keys base) {
-  spec.rotary.size = spec.headSize;
-  spec.rotary.base = reader.readPositive(base, 10000.0);
-  std::string method = reader.readString({"extend_method"}, "None");
-  if (method == "None") {
-    reader.markRead({"scaling_factor"});
-    return;
-  }
-  if (method == "PI" || method == "NTK") {
-    double factor = reader.readPositive({"scaling_factor"}, 1.0);
-    if (method == "PI")
-      spec.rotary.positionScale = 1.0 / factor;
-    else
-      spec.rotary.base *= factor;
-    return;
-  }
-  reader.markRead({"scaling_factor"});
-  if (method == "YARN" || method == "LLAMA3" || method == "DYNAMIC_NTK") {
-    reader.diagnostics.warning(
-        reader.locate({"extend_method"}),
-        "extend_method " + quote(method) +
-            " is not modelled; the rotary tables are those of 'None'");
-    return;
-  }
-  reader.diagnostics.error(reader.locate({"extend_method"}),
-                           "expected None, PI, NTK, YARN, LLAMA3 or "
-                           "DYNAMIC_NTK for 'extend_method', but got " +
-                               quote(method));
-}
-
 static void readFeedForwardSize(SpecReader &reader, ModelSpec &spec) {
   int64_t multipleOf = reader.readSize({"multiple_of"}, 256);
   std::optional<double> multiplier =

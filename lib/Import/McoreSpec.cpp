@@ -34,6 +34,7 @@ void readQwen3(SpecReader &reader, ModelSpec &spec) {
       reader.readBool({"tie_word_embeddings"}, false) ||
       !reader.readBool({"untie_embeddings_and_output_weights"}, true);
   readRotary(reader, spec, {"rope_theta", "rotary_base", "theta"});
+  readRopeScaling(reader, spec);
 
   if (reader.readBool({"add_bias_linear"}, false))
     reader.diagnostics.error(reader.locate({"add_bias_linear"}),

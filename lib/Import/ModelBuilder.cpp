@@ -47,35 +47,49 @@ private:
     return RankedTensorType::get(shape, builder.getI32Type());
   }
 
+  InitAttr getInit(InitKind kind, double value, double scale = 1.0) {
+    return InitAttr::get(builder.getContext(), kind, value, scale);
+  }
+
+  InitAttr getRotaryInit(InitKind kind) {
+    const RotarySpec &rotary = spec.rotary;
+    ArrayAttr frequencies;
+    if (!rotary.frequencies.empty())
+      frequencies = builder.getF64ArrayAttr(rotary.frequencies);
+    return InitAttr::get(builder.getContext(), kind, APFloat(rotary.base),
+                         APFloat(rotary.positionScale), frequencies);
+  }
+
   /// A parameter of the model that layers share.
   void addShared(StringRef symbol, ArrayRef<int64_t> shape, DType type,
-                 InitKind kind, double value, double scale, bool frozen) {
+                 InitAttr init, bool frozen) {
     Type tensor =
         RankedTensorType::get(shape, getFloatType(builder.getContext(), type));
-    auto init = InitAttr::get(builder.getContext(), kind, APFloat(value),
-                              APFloat(scale));
     ParamOp::create(builder, loc, symbol, tensor, init, frozen,
                     FlatSymbolRefAttr());
   }
 
   void addTables() {
     int64_t length = spec.sequenceLength;
-    const RotarySpec &rotary = spec.rotary;
-    if (rotary.size != 0) {
-      addShared(rotaryCosineTable, {length, rotary.size}, spec.rotaryType,
-                InitKind::RotaryCos, rotary.base, rotary.positionScale, true);
-      addShared(rotarySineTable, {length, rotary.size}, spec.rotaryType,
-                InitKind::RotarySin, rotary.base, rotary.positionScale, true);
+    auto addTable = [&](StringRef symbol, ArrayRef<int64_t> shape, DType type,
+                        InitAttr init) {
+      addShared(symbol, shape, type, init, /*frozen=*/true);
+    };
+    if (int64_t size = spec.rotary.size) {
+      addTable(rotaryCosineTable, {length, size}, spec.rotaryType,
+               getRotaryInit(InitKind::RotaryCos));
+      addTable(rotarySineTable, {length, size}, spec.rotaryType,
+               getRotaryInit(InitKind::RotarySin));
     }
     if (!spec.usesFlashAttention)
-      addShared(causalMaskTable, {length, length}, spec.computeType,
-                InitKind::CausalMask, -10000.0, 1.0, true);
+      addTable(causalMaskTable, {length, length}, spec.computeType,
+               getInit(InitKind::CausalMask, -10000.0));
     if (spec.usesAlibi && spec.usesFlashAttention)
-      addShared(alibiSlopes, {spec.numHeads}, DType::F32, InitKind::Alibi, 0.0,
-                1.0, true);
+      addTable(alibiSlopes, {spec.numHeads}, DType::F32,
+               getInit(InitKind::Alibi, 0.0));
     else if (spec.usesAlibi)
-      addShared(alibiTable, {spec.numHeads, length, length}, spec.computeType,
-                InitKind::Alibi, 0.0, 1.0, true);
+      addTable(alibiTable, {spec.numHeads, length, length}, spec.computeType,
+               getInit(InitKind::Alibi, 0.0));
   }
 
   void addCellTree() {
@@ -87,8 +101,8 @@ private:
 
   void addEmbedding() {
     addShared(names.embeddingWeight, {spec.vocabSize, spec.hiddenSize},
-              spec.embeddingType, InitKind::Normal, spec.initializerRange, 1.0,
-              false);
+              spec.embeddingType,
+              getInit(InitKind::Normal, spec.initializerRange), false);
     Type hidden = getHiddenType();
     CellBuilder cells(
         model, spec, "embedding", LayerKind::Embedding, "",

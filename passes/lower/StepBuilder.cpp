@@ -67,7 +67,7 @@ void StepBuilder::collectBackward(ir::RunBackwardOp run) {
   Value gradient = run.getOutputGradient();
   if (auto loss = gradient.getDefiningOp<ir::LossGradientOp>()) {
     auto init = ir::InitAttr::get(program.getContext(), ir::InitKind::Constant,
-                                  loss.getValue(), llvm::APFloat(1.0));
+                                  loss.getValue().convertToDouble());
     values[gradient] = getGlobal(program.getStatic(
         "loss_gradient", program.getBufferType(gradient.getType()),
         Role::Constant, {}, init));

@@ -32,6 +32,13 @@ CONFIG = {
     "rope_theta": 10000.0,
     "vocab_size": 256,
 }
+LLAMA3 = {
+    "rope_type": "llama3",
+    "factor": 8.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 64,
+}
 ALL_HEADS = {"num_key_value_heads": 4}
 BAICHUAN_13B = dict(
     alibi=True,
@@ -56,6 +63,9 @@ class Case:
 QKV = ("q_proj", "k_proj", "v_proj")
 CASES = {
     "llama": Case(reference.LLAMA, {"model_type": "llama"}, shards=True),
+    "llama3.1": Case(
+        reference.LLAMA, {"model_type": "llama", "rope_scaling": LLAMA3}
+    ),
     "mistral": Case(reference.LLAMA, {"model_type": "mistral", "rope_theta": 1e6}),
     "qwen2-tied": Case(
         reference.LLAMA,

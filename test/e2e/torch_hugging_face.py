@@ -63,6 +63,18 @@ def alibi_slopes(heads):
     return power_of_two(closest) + alibi_slopes(2 * closest)[0::2][: heads - closest]
 
 
+def llama3_frequencies(inverse, scaling):
+    """As transformers' _compute_llama3_parameters."""
+    factor, length = scaling["factor"], scaling["original_max_position_embeddings"]
+    low, high = scaling["low_freq_factor"], scaling["high_freq_factor"]
+    waves = 2 * math.pi / inverse
+    smooth = (length / waves - low) / (high - low)
+    mixed = (1 - smooth) * inverse / factor + smooth * inverse
+    scaled = torch.where(waves > length / low, inverse / factor, inverse)
+    is_medium = (waves >= length / high) & (waves <= length / low)
+    return torch.where(is_medium, mixed, scaled)
+
+
 class Decoder:
     """`config` has the keys of a config.json, and `alibi`, `normalizes_head`."""
 
@@ -98,6 +110,8 @@ class Decoder:
         config = self.config
         size = config["head_dim"]
         inverse = config["rope_theta"] ** (-torch.arange(0, size, 2).double() / size)
+        if "rope_scaling" in config:
+            inverse = llama3_frequencies(inverse, config["rope_scaling"])
         angles = torch.outer(torch.arange(x.shape[-2]).double(), inverse)
         angles = torch.cat((angles, angles), -1)
         return x * angles.cos().float() + rotate_half(x) * angles.sin().float()

@@ -15,6 +15,7 @@
 #include "mf/Tensor/DType.h"
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace mf {
 
@@ -48,6 +49,9 @@ struct RotarySpec {
   /// What a position is multiplied with: 1 / scaling_factor for position
   /// interpolation.
   double positionScale = 1.0;
+  /// In place of the series of `base`, if not empty: one per pair of
+  /// dimensions.
+  std::vector<double> frequencies;
   /// Neighbours rotate together (ChatGLM), not the two halves of a head.
   bool rotatesPairs = false;
 };

@@ -196,7 +196,8 @@ struct InitialValue {
     /// N(0, value^2)
     Normal,
     /// [sequence, head dimension]: cosine or sine of position * scale /
-    /// value^(2i/d), the half of frequencies repeated twice
+    /// value^(2i/d), or times frequencies[i]; the half of frequencies is
+    /// repeated twice
     RotaryCos,
     RotarySin,
     /// [sequence, sequence]: `value` above the diagonal, else 0
@@ -210,6 +211,7 @@ struct InitialValue {
   Kind kind = Kind::Zeros;
   double value = 0;
   double scale = 1;
+  std::vector<double> frequencies;
 };
 
 /// A buffer that lives through the whole training.

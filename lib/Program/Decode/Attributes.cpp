@@ -132,6 +132,15 @@ FailureOr<InitialValue> decodeInitialValue(Operation *op, Attribute attribute) {
   result.kind = decodeInitKind(init.getKind());
   result.value = init.getValue().convertToDouble();
   result.scale = init.getScale().convertToDouble();
+  if (!init.getFrequencies())
+    return result;
+  for (Attribute element : init.getFrequencies()) {
+    auto frequency = dyn_cast<FloatAttr>(element);
+    if (!frequency)
+      return op->emitError("expected floats as frequencies, but got ")
+             << element;
+    result.frequencies.push_back(frequency.getValueAsDouble());
+  }
   return result;
 }
 

@@ -12,7 +12,7 @@ import torch
 TENSOR = re.compile(r"tensor<((?:\d+x)*)(\w+)>")
 PARAM = re.compile(
     r"mf\.param @(\S+) : (tensor<\S+>) init <(\w+)(?:, value = ([^,>]+))?"
-    r"(?:, scale = ([^,>]+))?>(?: tied to @(\S+))?( \{frozen\})?"
+    r"(?:, scale = ([^,>]+))?(?: frequencies \[([^\]]+)\])?>(?: tied to @(\S+))?( \{frozen\})?"
 )
 OPERATOR = re.compile(
     r"(?:(?P<results>%\S+(?:, %\S+)*) = )?mf\.(?P<kind>\w+)"
@@ -33,10 +33,14 @@ def read_attribute(attributes, name, default=None):
     return found.group(1).split(" : ")[0]
 
 
-def make_table(kind, shape, value, scale):
+def make_table(kind, shape, value, scale, frequencies=None):
     if kind in ("rotary_cos", "rotary_sin"):
         length, size = shape
         inverse = value ** (-torch.arange(0, size, 2).double() / size)
+        if frequencies:
+            inverse = torch.tensor(
+                [float(x.split(":")[0]) for x in frequencies.split(",")], dtype=torch.float64
+            )
         angles = torch.outer(torch.arange(length).double() * scale, inverse)
         angles = torch.cat((angles, angles), -1)
         return angles.cos() if kind == "rotary_cos" else angles.sin()
@@ -93,13 +97,15 @@ class Model:
         for line in text.splitlines():
             line = line.strip()
             if found := PARAM.match(line):
-                name, kind, owner, frozen = found.group(1, 3, 6, 7)
+                name, kind, frequencies, owner, frozen = found.group(1, 3, 6, 7, 8)
                 shape = read_shape(found.group(2))
                 if owner:
                     self.parameters[name] = self.parameters[owner]
                 elif frozen:
                     value, scale = (float(found.group(i) or 1) for i in (4, 5))
-                    self.tables[name] = make_table(kind, shape, value, scale)
+                    self.tables[name] = make_table(
+                        kind, shape, value, scale, frequencies
+                    )
                 else:
                     noise = torch.randn(shape, dtype=torch.float64, generator=generator)
                     if kind == "ones":

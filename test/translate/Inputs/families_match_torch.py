@@ -4,6 +4,7 @@ and the published model code, family by family, with random parameters.
 usage: families_match_torch.py MF_TRANSLATE WORK_FOLDER
 """
 
+import math
 import os
 import subprocess
 import sys
@@ -49,14 +50,24 @@ QWEN3 = dict(
 )
 
 
-def half_rotation(x, base, scale=1.0):
+def llama3_frequencies(frequencies, factor, low, high, length):
+    """As transformers' _compute_llama3_parameters."""
+    waves = 2 * math.pi / frequencies
+    smooth = (length / waves - low) / (high - low)
+    mixed = (1 - smooth) * frequencies / factor + smooth * frequencies
+    scaled = torch.where(waves > length / low, frequencies / factor, frequencies)
+    is_medium = (waves >= length / high) & (waves <= length / low)
+    return torch.where(is_medium, mixed, scaled)
+
+
+def half_rotation(x, base, scale=1.0, llama3=None):
     """Su et al., 2021, as Llama's published weights want it: dimension i turns
     with dimension i + size / 2."""
     size = x.shape[-1]
-    angles = torch.outer(
-        torch.arange(x.shape[-2]).double() * scale,
-        base ** (-torch.arange(0, size, 2).double() / size),
-    )
+    frequencies = base ** (-torch.arange(0, size, 2).double() / size)
+    if llama3:
+        frequencies = llama3_frequencies(frequencies, *llama3)
+    angles = torch.outer(torch.arange(x.shape[-2]).double() * scale, frequencies)
     turns = torch.polar(torch.ones_like(angles), angles)
     low, high = x.chunk(2, -1)
     turned = torch.complex(low, high) * turns
@@ -179,8 +190,8 @@ QWEN3_NAMES = {
 }
 
 
-def half(base=10000.0, scale=1.0):
-    return lambda x: half_rotation(x, base, scale)
+def half(base=10000.0, scale=1.0, llama3=None):
+    return lambda x: half_rotation(x, base, scale, llama3)
 
 
 # arch, model_config, names of the reference, its options
@@ -197,6 +208,17 @@ CASES = {
         dict(LLAMA, extend_method="PI", scaling_factor=4),
         LLAMA_NAMES,
         {"rotate": half(scale=0.25)},
+    ),
+    "llama3.1": (
+        "LlamaForCausalLM",
+        dict(
+            LLAMA,
+            extend_method="LLAMA3",
+            scaling_factor="{factor: 8, low_freq_factor: 1, high_freq_factor: 4, "
+            "original_max_position_embeddings: 64}",
+        ),
+        LLAMA_NAMES,
+        {"rotate": half(llama3=(8, 1, 4, 64))},
     ),
     "qwen2": (
         "LlamaForCausalLM",

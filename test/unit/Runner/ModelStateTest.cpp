@@ -103,6 +103,23 @@ TEST(ModelStateTest, FillsTables) {
   EXPECT_THAT(numbers, ElementsAre(7, 7));
 }
 
+TEST(ModelStateTest, RotatesByGivenFrequencies) {
+  Model model(makeProgram({makeStatic(
+      "sin", "table", "3x4xf32", 0,
+      "init = #mf.init<rotary_sin, value = 9.0 frequencies [1.0, 0.25]>")}));
+  ASSERT_EQ(initialize(model), "");
+  const std::vector<float> sin = model.get(0, 0);
+  EXPECT_FLOAT_EQ(sin[8], std::sin(2.0F));
+  EXPECT_FLOAT_EQ(sin[9], std::sin(0.5F));
+  EXPECT_EQ(sin[10], sin[8]);
+  Model narrow(makeProgram({makeStatic(
+      "sin", "table", "3x4xf32", 0,
+      "init = #mf.init<rotary_sin, value = 9.0 frequencies [1.0]>")}));
+  EXPECT_THAT(initialize(narrow),
+              testing::HasSubstr("1 frequencies need a tensor of twice as many "
+                                 "columns"));
+}
+
 TEST(ModelStateTest, FillsAlibi) {
   constexpr llvm::StringLiteral alibi = "init = #mf.init<alibi>";
   Model model(
