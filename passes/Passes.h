@@ -7,11 +7,22 @@
 #include "dialects/mf/MfOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "llvm/Support/JSON.h"
+#include <functional>
 
 namespace mf::passes {
 
 #define GEN_PASS_DECL
 #include "passes/Passes.h.inc"
+
+/// Takes what the layers of a model got, as one JSON object. May be called from
+/// the threads of a pass manager.
+using LayerReportHandler = std::function<void(llvm::json::Object)>;
+
+/// mf-mark-recompute that also hands on what each layer got.
+std::unique_ptr<mlir::Pass>
+createMarkRecompute(const MarkRecomputeOptions &options,
+                    LayerReportHandler handler);
 
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"

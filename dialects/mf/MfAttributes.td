@@ -228,7 +228,8 @@ def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
   let description = [{
     `loss_scale`: what the loss's gradient is multiplied with before backward
     and divided by before clipping. `max_device_memory`: bytes, 0 where the
-    YAML has none.
+    YAML has none. `locations`: where the YAML has the keys that messages of
+    later passes are about, by key.
   }];
   let parameters = (ins "::mf::ir::ParallelAttr":$parallel,
                         "::mf::ir::RecomputeConfigAttr":$recompute,
@@ -236,7 +237,8 @@ def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
                         "::mf::ir::OptimizerAttr":$optimizer,
                         "::mf::ir::LrScheduleAttr":$lr_schedule,
                         OptionalParameter<"::mf::ir::ClippingAttr">:$clipping,
-                        Mf_Double<>:$loss_scale, "int64_t":$max_device_memory);
+                        Mf_Double<>:$loss_scale, "int64_t":$max_device_memory,
+                        OptionalParameter<"::mlir::DictionaryAttr">:$locations);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

@@ -91,10 +91,6 @@ void Planner::planRecompute() {
   const RecomputeConfig &config = input.recompute;
   plan.recompute =
       normalizer.normalize(config.recompute.selection, "recompute");
-  if (input.seqSplitNum > 1 && config.recompute.isTruthy())
-    diagnostics.error(config.recompute.location,
-                      "full recompute does not work with seq_split_num > 1; "
-                      "set recompute to False, or seq_split_num to 1");
   auto resolve = [&](const LayerSetting &setting, llvm::StringRef key,
                      llvm::ArrayRef<llvm::StringRef> defaults,
                      LayerNormalizer &with) {
@@ -141,10 +137,10 @@ void Planner::planSwap() {
     SwapEntry entry;
     entry.prefetch = config.defaultPrefetch;
     entry.allLayers = true;
-    entry.location = config.node["swap"].getLocation();
+    entry.location = config.location;
     plan.opSwap = {{".*\\.flash_attention", {entry}, entry.location}};
-  } else if (Node prefetch = config.node["default_prefetch"]) {
-    diagnostics.warning(prefetch.getLocation(),
+  } else if (config.prefetchLocation.isKnown()) {
+    diagnostics.warning(config.prefetchLocation,
                         "'default_prefetch' has no effect: it is for the "
                         "default policy, and layer_swap or op_swap is given");
   }
@@ -344,6 +340,7 @@ void Planner::planLayer(const PlannedLayer &layer) {
     preset.isCell = entry.isCell;
     preset.setting = "the model itself";
     preset.enabled = *entry.presetRecompute;
+    preset.isPreset = true;
     effects.presets.push_back(std::move(preset));
   }
   applyRecompute(*layer.tree, effects);

@@ -245,12 +245,12 @@ SwapConfig readSwapConfig(const Node &root, DiagnosticList &diagnostics) {
   SwapConfig config;
   config.node = reader.getNode();
   config.swap = reader.readBool("swap", config.swap);
-  Node prefetch = reader.get("default_prefetch");
+  config.location = reader.get("swap").getLocation();
+  config.prefetchLocation = reader.get("default_prefetch").getLocation();
   // MindSpore Transformers looks at the value only with swap on.
-  if (config.swap || prefetch.isInt())
+  if (config.swap)
     config.defaultPrefetch =
-        reader.readInt("default_prefetch", config.defaultPrefetch,
-                       config.swap ? 1 : INT32_MIN);
+        reader.readInt("default_prefetch", config.defaultPrefetch);
   SwapListReader lists(config.swap, diagnostics);
   config.layerSwap = lists.readLayerSwap(reader.get("layer_swap"));
   config.opSwap = lists.readOpSwap(reader.get("op_swap"));

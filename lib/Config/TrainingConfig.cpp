@@ -276,6 +276,45 @@ static void readTopLevel(const Node &root, TrainingConfig &config,
   }
 }
 
+/// With swap on, lists hold layer indices: a list of names says no layers.
+static void rejectNamesWithSwap(const RecomputeConfig &recompute,
+                                DiagnosticList &diagnostics) {
+  auto check = [&](const LayerSelection &layers, llvm::StringRef what,
+                   const Location &location) {
+    if (layers.kind == LayerSelection::Kind::Names)
+      diagnostics.error(location,
+                        "expected a bool or a list of layer indices for " +
+                            what + " with swap on, but got a list of strings");
+  };
+  for (auto [key, setting] :
+       {std::pair("recompute", &recompute.recompute),
+        std::pair("select_recompute", &recompute.selectRecompute),
+        std::pair("select_comm_recompute", &recompute.selectCommRecompute)}) {
+    check(setting->selection, quote(key), setting->location);
+    for (const LayerSetting::Pattern &pattern : setting->patterns)
+      check(pattern.layers, key + (" " + quote(pattern.text)),
+            pattern.layers.location);
+  }
+}
+
+/// What sections ask of each other.
+static void checkSections(const TrainingConfig &config,
+                          DiagnosticList &diagnostics) {
+  if (config.parallel.seqSplitNum > 1 && config.recompute.recompute.isTruthy())
+    diagnostics.error(config.recompute.recompute.location,
+                      "full recompute does not work with seq_split_num > 1; "
+                      "set recompute to False, or seq_split_num to 1");
+  if (!config.swap.swap)
+    return;
+  rejectNamesWithSwap(config.recompute, diagnostics);
+  if (config.context.memoryOptimizeLevel != "O0")
+    diagnostics.warning(
+        config.context.node["memory_optimize_level"].getLocation(),
+        "swap needs memory_optimize_level 'O0': memory reuse across devices "
+        "is not supported at " +
+            quote(config.context.memoryOptimizeLevel));
+}
+
 TrainingConfig readTrainingConfig(const Node &root,
                                   DiagnosticList &diagnostics) {
   TrainingConfig config;
@@ -296,18 +335,13 @@ TrainingConfig readTrainingConfig(const Node &root,
   config.optimizer = readOptimizer(root, diagnostics);
   config.lrSchedule = readLrSchedule(root, diagnostics);
   config.context = readContext(root, diagnostics);
-  if (config.swap.swap && config.context.memoryOptimizeLevel != "O0")
-    diagnostics.warning(
-        config.context.node["memory_optimize_level"].getLocation(),
-        "swap needs memory_optimize_level 'O0': memory reuse across devices "
-        "is not supported at " +
-            quote(config.context.memoryOptimizeLevel));
   config.model = readModel(root, diagnostics);
   config.callbacks = readCallbacks(root, diagnostics);
   SectionReader moe(root, "moe_config", moeSection, diagnostics);
   config.moe.node = moe.getNode();
   config.moe.expertNum = moe.readInt("expert_num", config.moe.expertNum, 0);
   readTopLevel(root, config, diagnostics);
+  checkSections(config, diagnostics);
   return config;
 }
 

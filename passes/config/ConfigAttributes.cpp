@@ -5,15 +5,9 @@
 
 using namespace mf;
 using namespace mf::ir;
-using llvm::cast;
-using llvm::dyn_cast;
-using llvm::dyn_cast_or_null;
-using llvm::isa;
 using mlir::ArrayAttr;
 using mlir::Attribute;
-using mlir::BoolAttr;
 using mlir::Builder;
-using mlir::IntegerAttr;
 using mlir::MLIRContext;
 
 //===----------------------------------------------------------------------===//
@@ -68,74 +62,6 @@ static Attribute getSetting(Builder &builder, const LayerSetting &setting) {
   return builder.getArrayAttr(patterns);
 }
 
-static LayerCount toCount(Attribute attribute) {
-  if (auto flag = dyn_cast<BoolAttr>(attribute))
-    return LayerCount::fromBool(flag.getValue());
-  return LayerCount::fromInt(cast<IntegerAttr>(attribute).getInt());
-}
-
-static LayerSelection toSelection(Attribute attribute) {
-  if (auto flag = dyn_cast<BoolAttr>(attribute))
-    return LayerSelection::fromBool(flag.getValue());
-  auto items = cast<ArrayAttr>(attribute);
-  LayerSelection selection;
-  if (llvm::none_of(items, [](Attribute a) { return isa<ArrayAttr>(a); })) {
-    selection.kind = LayerSelection::Kind::Counts;
-    for (Attribute item : items)
-      selection.counts.push_back(toCount(item));
-    return selection;
-  }
-  selection.kind = LayerSelection::Kind::Table;
-  for (Attribute item : items) {
-    LayerCountRow &row = selection.table.emplace_back();
-    if (auto flag = dyn_cast<BoolAttr>(item))
-      row.whole = flag.getValue();
-    else
-      for (Attribute count : cast<ArrayAttr>(item))
-        row.counts.push_back(toCount(count));
-  }
-  return selection;
-}
-
-static Location toLocation(Attribute attribute) {
-  Location location;
-  if (auto file = dyn_cast_or_null<mlir::FileLineColLoc>(attribute)) {
-    location.file = file.getFilename().str();
-    location.line = file.getLine();
-    location.column = file.getColumn();
-  }
-  return location;
-}
-
-static LayerSetting toSetting(Attribute attribute) {
-  LayerSetting setting;
-  auto items = dyn_cast<ArrayAttr>(attribute);
-  if (!items || items.empty() || !isa<PatternAttr>(items[0])) {
-    setting.selection = toSelection(attribute);
-    return setting;
-  }
-  setting.kind = LayerSetting::Kind::PatternMap;
-  for (auto pattern : items.getAsRange<PatternAttr>())
-    setting.patterns.push_back({pattern.getPattern().str(),
-                                toSelection(pattern.getSetting()),
-                                toLocation(pattern.getLocation())});
-  return setting;
-}
-
-RecomputeConfig passes::getRecomputeConfig(RecomputeConfigAttr attribute) {
-  RecomputeConfig config;
-  config.recompute = toSetting(attribute.getRecompute());
-  config.selectRecompute = toSetting(attribute.getSelect());
-  config.selectCommRecompute = toSetting(attribute.getSelectComm());
-  config.selectRecomputeExclude = toSetting(attribute.getSelectExclude());
-  config.selectCommRecomputeExclude =
-      toSetting(attribute.getSelectCommExclude());
-  config.parallelOptimizerCommRecompute = attribute.getParallelOptimizerComm();
-  config.mpCommRecompute = attribute.getMpComm();
-  config.recomputeSliceActivation = attribute.getSliceActivation();
-  return config;
-}
-
 //===----------------------------------------------------------------------===//
 // Swap
 //===----------------------------------------------------------------------===//
@@ -169,38 +95,6 @@ static SwapConfigAttr getSwap(Builder &builder, const SwapConfig &config) {
                              config.defaultPrefetch, layerSwap, opSwap);
 }
 
-static std::vector<SwapEntry> toEntries(ArrayAttr attribute) {
-  std::vector<SwapEntry> entries;
-  for (auto item : attribute.getAsRange<SwapEntryAttr>()) {
-    SwapEntry &entry = entries.emplace_back();
-    entry.prefetch = item.getPrefetch();
-    entry.location = toLocation(item.getLocation());
-    if (auto flag = dyn_cast<BoolAttr>(item.getLayers()))
-      entry.allLayers = flag.getValue();
-    else
-      for (auto layer :
-           cast<ArrayAttr>(item.getLayers()).getAsRange<IntegerAttr>())
-        entry.layers.push_back(layer.getInt());
-  }
-  return entries;
-}
-
-SwapConfig passes::getSwapConfig(SwapConfigAttr attribute) {
-  SwapConfig config;
-  config.swap = attribute.getSwap();
-  config.defaultPrefetch = attribute.getDefaultPrefetch();
-  if (ArrayAttr layerSwap = attribute.getLayerSwap())
-    config.layerSwap = toEntries(layerSwap);
-  if (ArrayAttr opSwap = attribute.getOpSwap()) {
-    config.opSwap.emplace();
-    for (auto swap : opSwap.getAsRange<OpSwapAttr>())
-      config.opSwap->push_back({swap.getPattern().str(),
-                                toEntries(swap.getEntries()),
-                                toLocation(swap.getLocation())});
-  }
-  return config;
-}
-
 //===----------------------------------------------------------------------===//
 // Offset
 //===----------------------------------------------------------------------===//
@@ -216,78 +110,40 @@ static Attribute getOffset(Builder &builder, const StageOffset &offset) {
              : Attribute(builder.getArrayAttr(rows));
 }
 
-StageOffset passes::getStageOffset(ParallelAttr attribute) {
-  StageOffset offset;
-  Attribute value = attribute.getOffset();
-  if (!value)
-    return offset;
-  if (auto number = dyn_cast<IntegerAttr>(value)) {
-    offset.rows = {{number.getInt()}};
-    return offset;
-  }
-  offset.rows.clear();
-  auto addRow = [&](ArrayAttr row) {
-    offset.rows.emplace_back();
-    for (auto number : row.getAsRange<IntegerAttr>())
-      offset.rows.back().push_back(number.getInt());
-  };
-  auto items = cast<ArrayAttr>(value);
-  bool isTable = !items.empty() && isa<ArrayAttr>(items[0]);
-  offset.kind =
-      isTable ? StageOffset::Kind::PerMiniStage : StageOffset::Kind::PerStage;
-  if (isTable)
-    for (auto row : items.getAsRange<ArrayAttr>())
-      addRow(row);
-  else
-    addRow(items);
-  return offset;
-}
-
-std::optional<StageMap> passes::createStageMap(ModelOp model,
-                                               DiagnosticList &diagnostics) {
-  ParallelAttr parallel = model.getTrainingAttr().getParallel();
-  StageMapOptions options;
-  options.numLayers = model.getNumBodyLayers();
-  options.pipelineStages = parallel.getStages();
-  options.interleave = parallel.getInterleave();
-  options.microBatchNum = parallel.getMicroBatches();
-  options.offset = getStageOffset(parallel);
-  if (!checkLayerCount(options, diagnostics))
-    return std::nullopt;
-  return StageMap::create(options, diagnostics);
-}
-
 //===----------------------------------------------------------------------===//
 // Training
 //===----------------------------------------------------------------------===//
 
+/// Only what the YAML says: what it leaves out, the schedule itself knows.
 static LrScheduleAttr getLrSchedule(Builder &builder,
                                     const LrScheduleConfig &schedule) {
   llvm::SmallVector<mlir::NamedAttribute> parameters;
-  auto number = [&](llvm::StringRef name, double value) {
-    parameters.push_back(
-        builder.getNamedAttr(name, builder.getF64FloatAttr(value)));
+  auto number = [&](llvm::StringRef name, std::optional<double> value) {
+    if (value)
+      parameters.push_back(
+          builder.getNamedAttr(name, builder.getF64FloatAttr(*value)));
   };
-  auto integer = [&](llvm::StringRef name, int64_t value) {
-    parameters.push_back(
-        builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
+  auto integer = [&](llvm::StringRef name, std::optional<int64_t> value) {
+    if (value)
+      parameters.push_back(
+          builder.getNamedAttr(name, builder.getI64IntegerAttr(*value)));
   };
   number("learning_rate", schedule.learningRate);
   number("lr_end", schedule.lrEnd);
   number("warmup_lr_init", schedule.warmupLrInit);
-  if (schedule.warmupSteps)
-    integer("warmup_steps", *schedule.warmupSteps);
-  if (schedule.warmupRatio)
-    number("warmup_ratio", *schedule.warmupRatio);
+  integer("warmup_steps", schedule.warmupSteps);
+  number("warmup_ratio", schedule.warmupRatio);
   integer("total_steps", schedule.totalSteps);
   number("num_cycles", schedule.numCycles);
   number("power", schedule.power);
-  if (schedule.decaySteps)
-    integer("decay_steps", *schedule.decaySteps);
-  if (schedule.decayRatio)
-    number("decay_ratio", *schedule.decayRatio);
-  parameters.push_back(builder.getNamedAttr(
-      "decay_type", builder.getStringAttr(schedule.decayType)));
+  integer("decay_steps", schedule.decaySteps);
+  number("decay_ratio", schedule.decayRatio);
+  integer("decay_start_steps", schedule.decayStartSteps);
+  number("decay_start_ratio", schedule.decayStartRatio);
+  integer("t_max", schedule.tMax);
+  integer("t_0", schedule.t0);
+  integer("t_mult", schedule.tMult);
+  number("eta_min", schedule.etaMin);
   return LrScheduleAttr::get(builder.getContext(),
                              builder.getStringAttr(schedule.type),
                              builder.getDictionaryAttr(parameters));
@@ -303,6 +159,30 @@ static RecomputeConfigAttr getRecompute(Builder &builder,
       getSetting(builder, config.selectCommRecomputeExclude),
       config.parallelOptimizerCommRecompute, config.mpCommRecompute,
       config.recomputeSliceActivation);
+}
+
+/// Where the settings are that have no attribute of their own for it.
+static mlir::DictionaryAttr getLocations(Builder &builder,
+                                         const TrainingConfig &config,
+                                         const StageMapOptions &options) {
+  llvm::SmallVector<mlir::NamedAttribute> locations;
+  auto add = [&](llvm::StringRef key, const Location &location) {
+    if (Attribute place = getLocationAttr(builder.getContext(), location))
+      locations.push_back(builder.getNamedAttr(key, place));
+  };
+  add("offset", options.offset.location);
+  add("recompute", config.recompute.recompute.location);
+  add("select_recompute", config.recompute.selectRecompute.location);
+  add("select_comm_recompute", config.recompute.selectCommRecompute.location);
+  add("select_recompute_exclude",
+      config.recompute.selectRecomputeExclude.location);
+  add("select_comm_recompute_exclude",
+      config.recompute.selectCommRecomputeExclude.location);
+  add("swap", config.swap.location);
+  add("default_prefetch", config.swap.prefetchLocation);
+  if (locations.empty())
+    return {};
+  return builder.getDictionaryAttr(locations);
 }
 
 TrainingAttr passes::getTrainingAttr(MLIRContext *context,
@@ -327,7 +207,8 @@ TrainingAttr passes::getTrainingAttr(MLIRContext *context,
       getSwap(builder, config.swap), optimizer,
       getLrSchedule(builder, config.lrSchedule), clipping,
       llvm::APFloat(config.wrapper.scaleSense.value),
-      config.context.hasMaxDeviceMemory ? config.context.maxDeviceMemory : 0);
+      config.context.hasMaxDeviceMemory ? config.context.maxDeviceMemory : 0,
+      getLocations(builder, config, options));
 }
 
 //===----------------------------------------------------------------------===//

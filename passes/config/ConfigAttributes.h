@@ -25,14 +25,14 @@ ir::TrainingAttr getTrainingAttr(mlir::MLIRContext *context,
                                  const StageMapOptions &options,
                                  const EffectiveBatch &batch);
 
-/// The recompute_config that an attribute holds.
-RecomputeConfig getRecomputeConfig(ir::RecomputeConfigAttr attribute);
+/// The recompute_config that a `training` attribute holds.
+RecomputeConfig getRecomputeConfig(ir::TrainingAttr training);
 
-/// The swap_config that an attribute holds.
-SwapConfig getSwapConfig(ir::SwapConfigAttr attribute);
+/// The swap_config that it holds.
+SwapConfig getSwapConfig(ir::TrainingAttr training);
 
-/// The offset that a parallel attribute holds.
-StageOffset getStageOffset(ir::ParallelAttr attribute);
+/// The offset that it holds.
+StageOffset getStageOffset(ir::TrainingAttr training);
 
 /// The stage map that a model's `training` attribute asks for; none if there
 /// was an error.

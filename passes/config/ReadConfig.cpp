@@ -13,6 +13,35 @@ using namespace mf;
 
 namespace {
 
+/// Pipelines of other shapes than ours: an error where layers would have other
+/// places, else a warning.
+void checkPipeline(const TrainingConfig &config, DiagnosticList &diagnostics) {
+  const ParallelConfig &parallel = config.parallel;
+  for (llvm::StringRef key : {"stage_num", "start_stage"}) {
+    Node value = config.model.config[key];
+    if (value.getInt().value_or(0) != 0)
+      diagnostics.error(value.getLocation(),
+                        "a part of a pipeline ('" + key +
+                            "') is not lowered; expected the whole model");
+  }
+  if (parallel.seqSplitNum > 1)
+    diagnostics.warning(
+        parallel.node["seq_split_num"].getLocation(),
+        "seq_split_num " + llvm::Twine(parallel.seqSplitNum) +
+            " is not lowered; each micro-batch is one whole sequence");
+  if (parallel.pipelineStage == 1 || parallel.pipelineScheduler == "1f1b")
+    return;
+  mf::Location place =
+      parallel.parallelNode["pipeline_config"]["pipeline_scheduler"]
+          .getLocation();
+  std::string text =
+      "pipeline_scheduler '" + parallel.pipelineScheduler + "' is not lowered";
+  if (parallel.pipelineScheduler == "zero_bubble_v")
+    diagnostics.error(place, text + "; expected '1f1b'");
+  else
+    diagnostics.warning(place, text + "; the order is that of 1f1b");
+}
+
 /// What this compiler cannot lower, although MindSpore Transformers can.
 void checkLowerable(const TrainingConfig &config, DiagnosticList &diagnostics) {
   if (config.optimizer.kind == OptimizerKind::Unsupported)
@@ -36,6 +65,7 @@ void checkLowerable(const TrainingConfig &config, DiagnosticList &diagnostics) {
   };
   warnUnsharded("model_parallel", config.parallel.modelParallel);
   warnUnsharded("context_parallel", config.parallel.contextParallel);
+  checkPipeline(config, diagnostics);
 }
 
 struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {

@@ -1,9 +1,9 @@
 //===- MarkRecompute.cpp - Mark what is recomputed, and what is swapped ---===//
 
-#include "mf/Config/LayerPlan.h"
-#include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/config/ConfigAttributes.h"
+#include "passes/mark/LayerReport.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mf::passes {
 #define GEN_PASS_DEF_MARKRECOMPUTE
@@ -60,8 +60,7 @@ class LayerPlanner {
 public:
   explicit LayerPlanner(ModelOp model)
       : model(model), symbols(model),
-        recompute(mf::passes::getRecomputeConfig(
-            model.getTrainingAttr().getRecompute())) {}
+        recompute(mf::passes::getRecomputeConfig(model.getTrainingAttr())) {}
 
   std::optional<LayerPlan> plan();
   ArrayRef<LayerOp> getLayers() const { return layers; }
@@ -90,8 +89,7 @@ std::optional<LayerPlan> LayerPlanner::plan() {
     return std::nullopt;
   }
   diagnostics = DiagnosticList();
-  SwapConfig swap =
-      mf::passes::getSwapConfig(model.getTrainingAttr().getSwap());
+  SwapConfig swap = mf::passes::getSwapConfig(model.getTrainingAttr());
   NameFamily names = model.getFamily().value_or("").starts_with("mcore")
                          ? NameFamily::Mcore
                          : NameFamily::Classic;
@@ -107,11 +105,13 @@ std::optional<LayerPlan> LayerPlanner::plan() {
 /// Why `op` is recomputed or not, or none if nothing is said about it.
 std::optional<RecomputeKind> getMark(const LayerEffects &effects,
                                      ComputeOpInterface op) {
-  StringRef path = op.getCellName();
-  const RecomputeTarget *setting = effects.getRecomputeSetting(path);
-  if (!effects.isRecomputed(path))
-    return setting ? std::optional(RecomputeKind::Excluded) : std::nullopt;
+  const RecomputeTarget *setting =
+      effects.getRecomputeSetting(op.getCellName());
   if (!setting)
+    return std::nullopt;
+  if (!setting->enabled)
+    return RecomputeKind::Excluded;
+  if (setting->isPreset)
     return RecomputeKind::Preset;
   if (setting->isCell && escapes(op, setting->path))
     return std::nullopt;
@@ -139,30 +139,33 @@ ComputeOpInterface findRecomputedReader(Operation *op) {
   return nullptr;
 }
 
-/// Marks what is swapped once all recompute marks of the layer are set; the
-/// number of operators.
-int64_t markSwap(LayerOp layer, const LayerEffects &effects,
-                 DiagnosticList &diagnostics) {
-  int64_t numMarked = 0;
+/// Marks what is swapped once all recompute marks of the layer are set. Warns
+/// once for each name whose swap recompute undoes, unless the model itself
+/// wants the recompute: then there is nothing to mend.
+void markSwap(LayerOp layer, const LayerEffects &effects,
+              DiagnosticList &diagnostics) {
+  llvm::StringSet<> warned;
   for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
     setSwapMark(op, std::nullopt);
     StringRef path = op.getCellName();
     std::optional<int64_t> prefetch = effects.getSwapPrefetch(path);
     if (!prefetch || isRecomputed(op))
       continue;
-    if (ComputeOpInterface reader = findRecomputedReader(op)) {
+    ComputeOpInterface reader = findRecomputedReader(op);
+    if (!reader)
+      setSwapMark(op, prefetch);
+    else if (*reader.getRecomputeMark() != RecomputeKind::Preset &&
+             warned.insert(path).second)
       warnAboutSwapConflict(effects, path, reader.getCellName(), diagnostics);
-      continue;
-    }
-    setSwapMark(op, prefetch);
-    ++numMarked;
   }
-  return numMarked;
 }
 
 struct MarkRecomputePass
     : mf::passes::impl::MarkRecomputeBase<MarkRecomputePass> {
   using MarkRecomputeBase::MarkRecomputeBase;
+  MarkRecomputePass(const mf::passes::MarkRecomputeOptions &options,
+                    mf::passes::LayerReportHandler handler)
+      : MarkRecomputeBase(options), handler(std::move(handler)) {}
 
   void runOnOperation() override {
     ModelOp model = getOperation();
@@ -179,30 +182,29 @@ struct MarkRecomputePass
       plan->printLog(llvm::errs());
       plan->printTable(llvm::errs());
     }
+    ArrayRef<LayerOp> layers = planner.getLayers();
     DiagnosticList diagnostics;
-    for (const LayerEffects &effects : plan->layers)
-      apply(planner.getLayers()[effects.layer], effects, diagnostics);
+    for (const LayerEffects &effects : plan->layers) {
+      LayerOp layer = layers[static_cast<size_t>(effects.layer)];
+      for (auto op : layer.getBody().getOps<ComputeOpInterface>())
+        op.setRecomputeMark(getMark(effects, op));
+      markSwap(layer, effects, diagnostics);
+    }
     if (!mf::passes::emitDiagnostics(model.getLoc(), diagnostics))
-      signalPassFailure();
+      return signalPassFailure();
+    mf::passes::emitLayerRemarks(model, layers, *plan);
+    if (handler)
+      handler(mf::passes::makeLayerReport(model, layers, *plan));
   }
 
 private:
-  void apply(LayerOp layer, const LayerEffects &effects,
-             DiagnosticList &diagnostics) {
-    int64_t numMarked = 0;
-    for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
-      std::optional<RecomputeKind> mark = getMark(effects, op);
-      op.setRecomputeMark(mark);
-      numMarked += mark && *mark != RecomputeKind::Excluded;
-    }
-    int64_t numSwapped = markSwap(layer, effects, diagnostics);
-    remark::analysis(layer.getLoc(), remark::RemarkOpts::name("LayerSettings")
-                                         .category("recompute")
-                                         .function(layer.getSymName()))
-        << remark::add("{0}", effects.describe())
-        << remark::metric("operators marked", numMarked)
-        << remark::metric("operators swapped", numSwapped);
-  }
+  mf::passes::LayerReportHandler handler;
 };
 
 } // namespace
+
+std::unique_ptr<Pass>
+mf::passes::createMarkRecompute(const MarkRecomputeOptions &options,
+                                LayerReportHandler handler) {
+  return std::make_unique<MarkRecomputePass>(options, std::move(handler));
+}

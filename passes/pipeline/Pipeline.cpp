@@ -3,7 +3,6 @@
 #include "passes/pipeline/Pipeline.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
-#include "passes/Passes.h"
 
 using namespace mlir;
 
@@ -18,7 +17,7 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   model.addPass(createPartition());
   MarkRecomputeOptions mark;
   mark.quiet = options.quiet;
-  model.addPass(createMarkRecompute(mark));
+  model.addPass(createMarkRecompute(mark, options.layerReportHandler));
   model.addPass(createBuildBackward());
   InsertRecomputeOptions recompute;
   recompute.printPlan = options.printPlan;

@@ -5,6 +5,7 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
+#include "passes/Passes.h"
 
 namespace mf::passes {
 
@@ -27,6 +28,8 @@ struct TrainingStepOptions
   Option<bool> printPlan{*this, "print-plan",
                          llvm::cl::desc("print the plan of each pass"),
                          llvm::cl::init(false)};
+  /// Called with what each layer got; no text stands for it.
+  LayerReportHandler layerReportHandler;
 };
 
 /// From a model and a YAML to one planned `ascend` program per stage: all

@@ -35,7 +35,6 @@ inline std::string readEverything(llvm::StringRef text, const CellTree &tree) {
                          *stages,
                          NameFamily::Classic,
                          {},
-                         config.parallel.seqSplitNum,
                          config.parallel.gradientAggregationGroup};
     for (int64_t layer = 0; layer < stages->getNumLayers(); ++layer)
       input.layers.push_back({layer, &tree});

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LayerReportWriter.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -35,22 +36,33 @@ static cl::opt<std::string>
                  "is an error (default: max_device_memory of the YAML)"));
 static cl::opt<bool> quiet("quiet", cl::cat(category),
                            cl::desc("No INFO lines about what layers got"));
+static cl::opt<std::string> reportFile(
+    "json", cl::value_desc("file"), cl::ValueOptional, cl::cat(category),
+    cl::desc("What layers got as one line of JSON instead of INFO lines, "
+             "in the file or on standard error"));
 static cl::opt<bool>
     printPlan("mf-print-plan", cl::cat(category),
               cl::desc("Print the plan of each pass on standard error"));
 
-static LogicalResult addTrainingStep(mlir::PassManager &manager) {
+static LogicalResult addTrainingStep(mlir::PassManager &manager,
+                                     mf::LayerReportWriter *report) {
   // An error names the operator; the program around it would bury the message.
   manager.getContext()->printOpOnDiagnostic(false);
-  // Plans of chunks are printed in their order.
-  if (printPlan)
+  // Plans of chunks are printed in their order, and reports of models.
+  if (printPlan || report)
     manager.getContext()->disableMultithreading();
   mf::passes::TrainingStepOptions options;
   options.config = recomputeConfig;
   options.gradientAccumulationSteps = gradientAccumulationSteps;
   options.hbm = hbm;
-  options.quiet = quiet;
+  options.quiet = quiet || report;
   options.printPlan = printPlan;
+  if (report) {
+    report->countWarnings(*manager.getContext());
+    options.layerReportHandler = [report](json::Object object) {
+      report->write(std::move(object));
+    };
+  }
   mf::passes::buildTrainingStepPipeline(manager, options);
   return success();
 }
@@ -58,13 +70,23 @@ static LogicalResult addTrainingStep(mlir::PassManager &manager) {
 static LogicalResult run(StringRef inputName, StringRef outputName,
                          mlir::DialectRegistry &registry) {
   auto config = mlir::MlirOptMainConfig::createFromCLOptions();
+  mf::LayerReportWriter report;
+  bool wantsReport = reportFile.getNumOccurrences() > 0;
+  if (wantsReport && recomputeConfig.empty()) {
+    errs() << "error: --json needs --recompute-config\n";
+    return failure();
+  }
+  if (wantsReport && failed(report.open(reportFile)))
+    return failure();
   if (!recomputeConfig.empty()) {
     if (gradientAccumulationSteps.getNumOccurrences() > 0 &&
         gradientAccumulationSteps < 1) {
       errs() << "error: gradient_accumulation_steps must be at least 1\n";
       return failure();
     }
-    config.setPassPipelineSetupFn(addTrainingStep);
+    config.setPassPipelineSetupFn([&](mlir::PassManager &manager) {
+      return addTrainingStep(manager, wantsReport ? &report : nullptr);
+    });
   }
   std::string error;
   std::unique_ptr<MemoryBuffer> input = mlir::openInputFile(inputName, &error);

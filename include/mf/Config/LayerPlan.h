@@ -68,7 +68,8 @@ struct LayerTarget {
 };
 
 struct RecomputeTarget : LayerTarget {
-  bool enabled = true; ///< false for an exclude
+  bool enabled = true;   ///< false for an exclude
+  bool isPreset = false; ///< a mark of the model itself
 };
 
 struct SwapTarget : LayerTarget {
@@ -153,7 +154,6 @@ struct LayerPlanInput {
   const StageMap &stages;
   NameFamily names = NameFamily::Classic;
   std::vector<PlannedLayer> layers;
-  int64_t seqSplitNum = 1;
   int64_t gradientAggregationGroup = 4;
 };
 

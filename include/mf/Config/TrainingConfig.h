@@ -45,6 +45,8 @@ struct SwapConfig {
     Location location;
   };
   std::optional<std::vector<OperatorSwap>> opSwap;
+  Location location;         ///< of `swap`
+  Location prefetchLocation; ///< of `default_prefetch`
   Node node;
 };
 
@@ -170,21 +172,28 @@ enum class LrScheduleKind : uint8_t {
 };
 
 /// lr_schedule. Steps are optimizer steps; `totalSteps` -1 is the length of
-/// the training run.
+/// the training run. What the YAML leaves out is absent here: each schedule
+/// has defaults of its own (mf/Data/LrSchedule.h).
 struct LrScheduleConfig {
   std::string type = "CosineWithWarmUpLR";
   LrScheduleKind kind = LrScheduleKind::Cosine;
   double learningRate = 5e-5;
-  double lrEnd = 0.0;
-  double warmupLrInit = 0.0;
+  std::optional<double> lrEnd;
+  std::optional<double> warmupLrInit;
   std::optional<int64_t> warmupSteps;
   std::optional<double> warmupRatio;
   int64_t totalSteps = -1;
-  double numCycles = 0.5;
-  double power = 1.0;
+  std::optional<double> numCycles;
+  std::optional<double> power;
   std::optional<int64_t> decaySteps;
   std::optional<double> decayRatio;
-  std::string decayType = "cosine";
+  std::optional<int64_t> decayStartSteps;
+  std::optional<double> decayStartRatio;
+  /// Of the two annealing schedules.
+  std::optional<int64_t> tMax;
+  std::optional<int64_t> t0;
+  std::optional<int64_t> tMult;
+  std::optional<double> etaMin;
   Node node;
 
   /// Warm-up steps of a run of `runSteps`: the ratio, if given, beats the

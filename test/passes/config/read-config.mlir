@@ -4,6 +4,7 @@
 // RUN: mf-opt --mf-read-config="file=%t/section.yaml gradient-accumulation-steps=4" %t/model.mlir | FileCheck %s --check-prefix=ACCUMULATION
 // RUN: mf-opt --mf-read-config=file=%t/pipeline.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=PIPELINE
 // RUN: mf-opt --mf-read-config=file=%t/swap.yaml %t/model.mlir | FileCheck %s --check-prefix=SWAP
+// RUN: mf-opt --mf-read-config=file=%t/annealing.yaml %t/model.mlir | FileCheck %s --check-prefix=ANNEALING
 // RUN: mf-opt --mf-read-config=file=- %t/model.mlir < %t/section.yaml | FileCheck %s --check-prefix=SECTION
 
 //--- model.mlir
@@ -39,13 +40,14 @@ optimizer:
   betas: [0.9, 0.95]
   eps: 1.e-6
   weight_decay: 0.01
-# WHOLE-SAME: lr_schedule = <type = "ConstantWarmUpLR", parameters = {{[{].*}}learning_rate = 1.000000e-05 : f64{{.*}}warmup_steps = 10 : i64}>
+# Only what is written: the rest is the schedule's own.
+# WHOLE-SAME: lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.000000e-05 : f64, total_steps = -1 : i64, warmup_steps = 10 : i64}>
 lr_schedule:
   type: ConstantWarmUpLR
   learning_rate: 1.e-5
   warmup_steps: 10
 # The device's memory in bytes: 54 GiB.
-# WHOLE-SAME: clipping = <max_norm = 5.000000e-01>, loss_scale = 1.024000e+03, max_device_memory = 57982058496>
+# WHOLE-SAME: clipping = <max_norm = 5.000000e-01>, loss_scale = 1.024000e+03, max_device_memory = 57982058496, locations = {offset = #{{.*}}, recompute = #{{.*}}, select_comm_recompute = #{{.*}}, select_recompute = #{{.*}}}>
 runner_wrapper:
   type: MFPipelineWithLossScaleCell
   use_clip_grad: True
@@ -65,7 +67,8 @@ model:
 # SECTION-SAME: recompute = <recompute = true, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
 # SECTION-SAME: swap = <swap = false, default_prefetch = 1>
 # SECTION-SAME: optimizer = <type = "AdamW", beta1 = 9.000000e-01, beta2 = 0.99899999999999999, eps = 1.000000e-08, weight_decay = 0.000000e+00, bias_correction = true>
-# SECTION-SAME: max_device_memory = 0>
+# SECTION-SAME: lr_schedule = <type = "CosineWithWarmUpLR", parameters = {learning_rate = 5.000000e-05 : f64, lr_end = 0.000000e+00 : f64, total_steps = -1 : i64, warmup_ratio = 0.000000e+00 : f64}>
+# SECTION-SAME: max_device_memory = 0, locations = {recompute = #{{.*}}}>
 recompute_config:
   recompute: True
 
@@ -103,3 +106,13 @@ swap_config:
     - op_name: '.*\.flash_attention'
       backward_prefetch: 5
       layers: True
+
+//--- annealing.yaml
+# The annealing schedules have keys of their own.
+# ANNEALING: lr_schedule = <type = "CosineAnnealingWarmRestarts", parameters = {eta_min = 9.9999999999999995E-8 : f64, learning_rate = 1.000000e-03 : f64, t_0 = 10 : i64, t_mult = 2 : i64, total_steps = -1 : i64}>
+lr_schedule:
+  type: CosineAnnealingWarmRestarts
+  base_lr: 1.e-3
+  t_0: 10
+  t_mult: 2
+  eta_min: 1.e-7

@@ -90,7 +90,6 @@ CaseRun runCase(const Json &test,
                        *run.stages,
                        isMcore(test) ? NameFamily::Mcore : NameFamily::Classic,
                        {},
-                       1,
                        run.config.parallel.gradientAggregationGroup};
   for (int64_t layer = 0; layer < run.stages->getNumLayers(); ++layer) {
     bool isMoe = test.contains("moe_from") && layer >= test["moe_from"];

@@ -85,7 +85,7 @@ TEST(TrainingConfig, optimizer_and_schedule_spellings) {
   EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
   EXPECT_EQ(parsed.config.optimizer.beta2, 0.95);
   EXPECT_EQ(parsed.config.optimizer.eps, 1e-5);
-  EXPECT_EQ(parsed.config.lrSchedule.lrEnd, 1e-7);
+  EXPECT_EQ(parsed.config.lrSchedule.lrEnd, std::nullopt);
   EXPECT_EQ(parsed.config.lrSchedule.getWarmupSteps(100), 10);
   parsed = parse("optimizer: {type: FP32StateAdamWeightDecay, beta1: 0.8}\n"
                  "lr_schedule: {type: ConstantWarmUpLR, warmup_steps: 3, "
@@ -95,6 +95,33 @@ TEST(TrainingConfig, optimizer_and_schedule_spellings) {
   EXPECT_EQ(parsed.config.optimizer.beta1, 0.8);
   EXPECT_EQ(parsed.config.optimizer.eps, 1e-6);
   EXPECT_EQ(parsed.config.lrSchedule.getWarmupSteps(1000), 30);
+}
+
+TEST(TrainingConfig, a_schedule_keeps_only_what_is_written) {
+  const LrScheduleConfig &none = parse("").config.lrSchedule;
+  EXPECT_EQ(none.lrEnd, 0.0);
+  EXPECT_EQ(none.warmupRatio, 0.0);
+  for (const char *type :
+       {"PolynomialWithWarmUpLR", "CosineWithRestartsAndWarmUpLR", "cosine"}) {
+    Parsed parsed =
+        parse("lr_schedule: {learning_rate: 1.e-4, lr_end: null, type: " +
+              std::string(type) + "}\n");
+    const LrScheduleConfig &schedule = parsed.config.lrSchedule;
+    EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
+    EXPECT_NE(schedule.kind, LrScheduleKind::Unsupported);
+    EXPECT_EQ(schedule.lrEnd, std::nullopt);
+    EXPECT_EQ(schedule.numCycles, std::nullopt);
+    EXPECT_EQ(schedule.power, std::nullopt);
+    EXPECT_EQ(schedule.warmupRatio, std::nullopt);
+  }
+  Parsed parsed = parse("lr_schedule: {type: WarmUpStableDecayLR, power: 2, "
+                        "decay_start_ratio: 0.8, lr_end: 1e-7}\n");
+  EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
+  EXPECT_EQ(parsed.config.lrSchedule.decayStartRatio, 0.8);
+  EXPECT_EQ(parsed.config.lrSchedule.power, 2.0);
+  EXPECT_EQ(parsed.config.lrSchedule.lrEnd, 1e-7);
+  EXPECT_THAT(parse("lr_schedule: {type: COSINE}\n").diagnostics.str(),
+              HasSubstr("lr schedule 'COSINE' is not modelled"));
 }
 
 TEST(TrainingConfig, recompute_settings_in_every_form) {

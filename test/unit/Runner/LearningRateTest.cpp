@@ -46,6 +46,25 @@ TEST(LearningRateTest, TakesTheStepsOfTheRunForTotalSteps) {
   EXPECT_EQ(schedule->getLearningRate(3), 0.25F);
 }
 
+TEST(LearningRateTest, LeavesWhatIsMissingToTheSchedule) {
+  auto make = [](const char *type) {
+    auto schedule =
+        makeLrSchedule(makeSchedule(type, {{"learning_rate", 1.0},
+                                           {"warmup_steps", int64_t{0}},
+                                           {"total_steps", int64_t{-1}}}),
+                       /*totalSteps=*/100);
+    EXPECT_TRUE(static_cast<bool>(schedule)) << type;
+    return *schedule;
+  };
+  LrSchedule polynomial = make("PolynomialWithWarmUpLR");
+  EXPECT_FLOAT_EQ(polynomial.getLearningRate(50), 0.5F);
+  EXPECT_FLOAT_EQ(polynomial.getLearningRate(100), 1e-7F);
+  // Half a cosine falls to nothing; a whole one of period pi as well.
+  EXPECT_FLOAT_EQ(make("CosineWithWarmUpLR").getLearningRate(50), 0.5F);
+  EXPECT_NEAR(make("CosineWithRestartsAndWarmUpLR").getLearningRate(99), 0.0,
+              1e-3);
+}
+
 TEST(LearningRateTest, RefusesOtherTypes) {
   auto schedule = makeLrSchedule(
       makeSchedule("ConstantWarmUpLR", {{"learning_rate", std::string("x")}}),

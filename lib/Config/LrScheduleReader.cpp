@@ -1,0 +1,91 @@
+//===- LrScheduleReader.cpp - Section lr_schedule -------------------------===//
+
+#include "SectionReader.h"
+#include "StepSections.h"
+#include "llvm/ADT/StringSwitch.h"
+
+namespace mf {
+
+static LrScheduleKind getLrScheduleKind(llvm::StringRef type) {
+  return llvm::StringSwitch<LrScheduleKind>(type)
+      .Cases({"ConstantWarmUpLR", "constant", "constant_with_warmup"},
+             LrScheduleKind::Constant)
+      .Cases({"LinearWithWarmUpLR", "linear"}, LrScheduleKind::Linear)
+      .Cases({"CosineWithWarmUpLR", "cosine"}, LrScheduleKind::Cosine)
+      .Cases({"CosineWithRestartsAndWarmUpLR", "cosine_with_restarts"},
+             LrScheduleKind::CosineWithRestarts)
+      .Cases({"PolynomialWithWarmUpLR", "polynomial"},
+             LrScheduleKind::Polynomial)
+      .Case("WarmUpStableDecayLR", LrScheduleKind::WarmUpStableDecay)
+      .Case("CosineAnnealingLR", LrScheduleKind::CosineAnnealing)
+      .Case("CosineAnnealingWarmRestarts",
+            LrScheduleKind::CosineAnnealingWarmRestarts)
+      .Default(LrScheduleKind::Unsupported);
+}
+
+/// The values that a schedule may leave to its class; null is not given.
+static void readNumbers(SectionReader &reader, LrScheduleConfig &config) {
+  for (auto [key, number] : {std::pair("lr_end", &config.lrEnd),
+                             std::pair("warmup_lr_init", &config.warmupLrInit),
+                             std::pair("num_cycles", &config.numCycles),
+                             std::pair("power", &config.power),
+                             std::pair("eta_min", &config.etaMin)})
+    if (!reader.get(key).isUndefinedOrNull())
+      *number = reader.readFloat(key, 0.0);
+  for (auto [key, ratio] :
+       {std::pair("warmup_ratio", &config.warmupRatio),
+        std::pair("decay_ratio", &config.decayRatio),
+        std::pair("decay_start_ratio", &config.decayStartRatio)}) {
+    Node value = reader.get(key);
+    if (value.isUndefinedOrNull())
+      continue;
+    *ratio = reader.readFloat(key, 0.0);
+    if (**ratio < 0 || **ratio > 1)
+      reader.rejectValue(key, value, "a number from 0 to 1");
+  }
+}
+
+static void readSteps(SectionReader &reader, LrScheduleConfig &config) {
+  if (!reader.get("total_steps").isUndefinedOrNull())
+    config.totalSteps = reader.readInt("total_steps", config.totalSteps, -1);
+  for (auto [key, steps, smallest] :
+       {std::tuple("warmup_steps", &config.warmupSteps, 0),
+        std::tuple("decay_steps", &config.decaySteps, 0),
+        std::tuple("decay_start_steps", &config.decayStartSteps, 0),
+        std::tuple("t_max", &config.tMax, 1), std::tuple("t_0", &config.t0, 1),
+        std::tuple("t_mult", &config.tMult, 1)})
+    if (!reader.get(key).isUndefinedOrNull())
+      *steps = reader.readInt(key, smallest, smallest);
+}
+
+LrScheduleConfig readLrSchedule(const Node &root, DiagnosticList &diagnostics) {
+  SectionReader reader(root, "lr_schedule", lrScheduleSection, diagnostics);
+  LrScheduleConfig config;
+  config.node = reader.getNode();
+  if (!reader.isPresent()) {
+    // The template of the whole section.
+    config.lrEnd = 0.0;
+    config.warmupRatio = 0.0;
+    return config;
+  }
+  config.type = reader.readString("type", config.type);
+  config.kind = getLrScheduleKind(config.type);
+  if (config.kind == LrScheduleKind::Unsupported)
+    diagnostics.warning(reader.get("type").getLocation(),
+                        "lr schedule " + quote(config.type) +
+                            " is not modelled; the learning rate is constant");
+  // The annealing schedules call it base_lr.
+  config.learningRate = reader.readFloat(
+      "learning_rate", reader.readFloat("base_lr", config.learningRate));
+  readNumbers(reader, config);
+  readSteps(reader, config);
+  return config;
+}
+
+int64_t LrScheduleConfig::getWarmupSteps(int64_t runSteps) const {
+  if (warmupRatio)
+    return static_cast<int64_t>(*warmupRatio * static_cast<double>(runSteps));
+  return warmupSteps.value_or(0);
+}
+
+} // namespace mf

@@ -1,0 +1,187 @@
+//===- AttributesToConfig.cpp - Attributes as training configuration ------===//
+
+#include "passes/config/ConfigAttributes.h"
+
+using namespace mf;
+using namespace mf::ir;
+using llvm::cast;
+using llvm::dyn_cast;
+using llvm::dyn_cast_or_null;
+using llvm::isa;
+using mlir::ArrayAttr;
+using mlir::Attribute;
+using mlir::BoolAttr;
+using mlir::IntegerAttr;
+
+//===----------------------------------------------------------------------===//
+// Recompute
+//===----------------------------------------------------------------------===//
+
+static Location toLocation(Attribute attribute) {
+  Location location;
+  if (auto file = dyn_cast_or_null<mlir::FileLineColLoc>(attribute)) {
+    location.file = file.getFilename().str();
+    location.line = file.getLine();
+    location.column = file.getColumn();
+  }
+  return location;
+}
+
+/// Where the YAML has `key`, if the training attribute says so.
+static Location getKeyLocation(TrainingAttr training, llvm::StringRef key) {
+  mlir::DictionaryAttr locations = training.getLocations();
+  return toLocation(locations ? locations.get(key) : Attribute());
+}
+
+static LayerCount toCount(Attribute attribute) {
+  if (auto flag = dyn_cast<BoolAttr>(attribute))
+    return LayerCount::fromBool(flag.getValue());
+  return LayerCount::fromInt(cast<IntegerAttr>(attribute).getInt());
+}
+
+static LayerSelection toSelection(Attribute attribute) {
+  if (auto flag = dyn_cast<BoolAttr>(attribute))
+    return LayerSelection::fromBool(flag.getValue());
+  auto items = cast<ArrayAttr>(attribute);
+  LayerSelection selection;
+  if (llvm::none_of(items, [](Attribute a) { return isa<ArrayAttr>(a); })) {
+    selection.kind = LayerSelection::Kind::Counts;
+    for (Attribute item : items)
+      selection.counts.push_back(toCount(item));
+    return selection;
+  }
+  selection.kind = LayerSelection::Kind::Table;
+  for (Attribute item : items) {
+    LayerCountRow &row = selection.table.emplace_back();
+    if (auto flag = dyn_cast<BoolAttr>(item))
+      row.whole = flag.getValue();
+    else
+      for (Attribute count : cast<ArrayAttr>(item))
+        row.counts.push_back(toCount(count));
+  }
+  return selection;
+}
+
+static LayerSetting toSetting(Attribute attribute, Location location) {
+  LayerSetting setting;
+  auto items = dyn_cast<ArrayAttr>(attribute);
+  if (!items || items.empty() || !isa<PatternAttr>(items[0])) {
+    setting.selection = toSelection(attribute);
+    setting.selection.location = location;
+  } else {
+    setting.kind = LayerSetting::Kind::PatternMap;
+    for (auto pattern : items.getAsRange<PatternAttr>()) {
+      LayerSelection layers = toSelection(pattern.getSetting());
+      layers.location = toLocation(pattern.getLocation());
+      setting.patterns.push_back(
+          {pattern.getPattern().str(), layers, layers.location});
+    }
+  }
+  setting.location = std::move(location);
+  return setting;
+}
+
+RecomputeConfig passes::getRecomputeConfig(TrainingAttr training) {
+  RecomputeConfigAttr attribute = training.getRecompute();
+  auto read = [&](Attribute setting, llvm::StringRef key) {
+    return toSetting(setting, getKeyLocation(training, key));
+  };
+  RecomputeConfig config;
+  config.recompute = read(attribute.getRecompute(), "recompute");
+  config.selectRecompute = read(attribute.getSelect(), "select_recompute");
+  config.selectCommRecompute =
+      read(attribute.getSelectComm(), "select_comm_recompute");
+  config.selectRecomputeExclude =
+      read(attribute.getSelectExclude(), "select_recompute_exclude");
+  config.selectCommRecomputeExclude =
+      read(attribute.getSelectCommExclude(), "select_comm_recompute_exclude");
+  config.parallelOptimizerCommRecompute = attribute.getParallelOptimizerComm();
+  config.mpCommRecompute = attribute.getMpComm();
+  config.recomputeSliceActivation = attribute.getSliceActivation();
+  return config;
+}
+
+//===----------------------------------------------------------------------===//
+// Swap
+//===----------------------------------------------------------------------===//
+
+static std::vector<SwapEntry> toEntries(ArrayAttr attribute) {
+  std::vector<SwapEntry> entries;
+  for (auto item : attribute.getAsRange<SwapEntryAttr>()) {
+    SwapEntry &entry = entries.emplace_back();
+    entry.prefetch = item.getPrefetch();
+    entry.location = toLocation(item.getLocation());
+    if (auto flag = dyn_cast<BoolAttr>(item.getLayers()))
+      entry.allLayers = flag.getValue();
+    else
+      for (auto layer :
+           cast<ArrayAttr>(item.getLayers()).getAsRange<IntegerAttr>())
+        entry.layers.push_back(layer.getInt());
+  }
+  return entries;
+}
+
+SwapConfig passes::getSwapConfig(TrainingAttr training) {
+  SwapConfigAttr attribute = training.getSwap();
+  SwapConfig config;
+  config.location = getKeyLocation(training, "swap");
+  config.prefetchLocation = getKeyLocation(training, "default_prefetch");
+  config.swap = attribute.getSwap();
+  config.defaultPrefetch = attribute.getDefaultPrefetch();
+  if (ArrayAttr layerSwap = attribute.getLayerSwap())
+    config.layerSwap = toEntries(layerSwap);
+  if (ArrayAttr opSwap = attribute.getOpSwap()) {
+    config.opSwap.emplace();
+    for (auto swap : opSwap.getAsRange<OpSwapAttr>())
+      config.opSwap->push_back({swap.getPattern().str(),
+                                toEntries(swap.getEntries()),
+                                toLocation(swap.getLocation())});
+  }
+  return config;
+}
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+StageOffset passes::getStageOffset(TrainingAttr training) {
+  StageOffset offset;
+  offset.location = getKeyLocation(training, "offset");
+  Attribute value = training.getParallel().getOffset();
+  if (!value)
+    return offset;
+  if (auto number = dyn_cast<IntegerAttr>(value)) {
+    offset.rows = {{number.getInt()}};
+    return offset;
+  }
+  offset.rows.clear();
+  auto addRow = [&](ArrayAttr row) {
+    offset.rows.emplace_back();
+    for (auto number : row.getAsRange<IntegerAttr>())
+      offset.rows.back().push_back(number.getInt());
+  };
+  auto items = cast<ArrayAttr>(value);
+  bool isTable = !items.empty() && isa<ArrayAttr>(items[0]);
+  offset.kind =
+      isTable ? StageOffset::Kind::PerMiniStage : StageOffset::Kind::PerStage;
+  if (isTable)
+    for (auto row : items.getAsRange<ArrayAttr>())
+      addRow(row);
+  else
+    addRow(items);
+  return offset;
+}
+
+std::optional<StageMap> passes::createStageMap(ModelOp model,
+                                               DiagnosticList &diagnostics) {
+  ParallelAttr parallel = model.getTrainingAttr().getParallel();
+  StageMapOptions options;
+  options.numLayers = model.getNumBodyLayers();
+  options.pipelineStages = parallel.getStages();
+  options.interleave = parallel.getInterleave();
+  options.microBatchNum = parallel.getMicroBatches();
+  options.offset = getStageOffset(model.getTrainingAttr());
+  if (!checkLayerCount(options, diagnostics))
+    return std::nullopt;
+  return StageMap::create(options, diagnostics);
+}

@@ -1,0 +1,74 @@
+//===- LayerReport.cpp - What the layers of a model got -------------------===//
+
+#include "passes/mark/LayerReport.h"
+#include "mlir/IR/Remarks.h"
+
+using namespace mlir;
+using namespace mf;
+using namespace mf::ir;
+
+/// What one operator got; empty if nothing was said about it.
+static llvm::json::Object reportOperator(ComputeOpInterface op,
+                                         const LayerEffects &effects) {
+  StringRef path = op.getCellName();
+  llvm::json::Object object;
+  if (std::optional<RecomputeKind> mark = op.getRecomputeMark())
+    object["recompute"] = stringifyRecomputeKind(*mark);
+  if (std::optional<bool> comm = effects.getCommRecompute(path))
+    object["comm_recompute"] = *comm;
+  if (std::optional<int64_t> prefetch = getSwapMark(op))
+    object["swap_prefetch"] = *prefetch;
+  return object;
+}
+
+static llvm::json::Object reportOperators(LayerOp layer,
+                                          const LayerEffects &effects) {
+  llvm::json::Object operators;
+  for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
+    StringRef path = op.getCellName();
+    if (path.empty())
+      continue;
+    // The first stands for those that share its name.
+    llvm::json::Object object = reportOperator(op, effects);
+    if (!object.empty())
+      operators.try_emplace(path.str(), std::move(object));
+  }
+  return operators;
+}
+
+llvm::json::Object passes::makeLayerReport(ModelOp model,
+                                           ArrayRef<LayerOp> layers,
+                                           const LayerPlan &plan) {
+  llvm::json::Object report = std::move(*plan.toJson().getAsObject());
+  report["model"] = model.getSymName();
+  llvm::json::Array &rows = *report.getArray("layers");
+  for (auto [row, effects] : llvm::zip_equal(rows, plan.layers))
+    (*row.getAsObject())["operators"] =
+        reportOperators(layers[static_cast<size_t>(effects.layer)], effects);
+  return report;
+}
+
+void passes::emitLayerRemarks(ModelOp model, ArrayRef<LayerOp> layers,
+                              const LayerPlan &plan) {
+  for (StringRef line : plan.initLines)
+    remark::analysis(model.getLoc(), remark::RemarkOpts::name("Settings")
+                                         .category("recompute")
+                                         .function(model.getSymName()))
+        << remark::add("{0}", line);
+  for (const LayerEffects &effects : plan.layers) {
+    LayerOp layer = layers[static_cast<size_t>(effects.layer)];
+    int64_t numMarked = 0;
+    int64_t numSwapped = 0;
+    for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
+      std::optional<RecomputeKind> mark = op.getRecomputeMark();
+      numMarked += mark && *mark != RecomputeKind::Excluded;
+      numSwapped += getSwapMark(op).has_value();
+    }
+    remark::analysis(layer.getLoc(), remark::RemarkOpts::name("LayerSettings")
+                                         .category("recompute")
+                                         .function(layer.getSymName()))
+        << remark::add("{0}", effects.describe())
+        << remark::metric("operators marked", numMarked)
+        << remark::metric("operators swapped", numSwapped);
+  }
+}

@@ -1,0 +1,29 @@
+//===- LayerReport.h - What the layers of a model got ----------*- C++ -*-===//
+//
+// The facts of a layer plan that only the model can add: which operators the
+// settings reached. For scripts as JSON, for tools as remarks.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_PASSES_MARK_LAYERREPORT_H
+#define MF_PASSES_MARK_LAYERREPORT_H
+
+#include "dialects/mf/MfOps.h"
+#include "mf/Config/LayerPlan.h"
+
+namespace mf::passes {
+
+/// `plan` with the name of the model and, per layer, every operator that got
+/// something. `layers` are the body layers, already marked. Keys print in the
+/// same order every time.
+llvm::json::Object makeLayerReport(ir::ModelOp model,
+                                   llvm::ArrayRef<ir::LayerOp> layers,
+                                   const LayerPlan &plan);
+
+/// Remarks with the normalised settings and with what each layer got.
+void emitLayerRemarks(ir::ModelOp model, llvm::ArrayRef<ir::LayerOp> layers,
+                      const LayerPlan &plan);
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_MARK_LAYERREPORT_H

@@ -1,0 +1,70 @@
+//===- LayerPlans.h - From the text of a YAML to its plan -------*- C++ -*-===//
+
+#ifndef MF_TEST_UNIT_CONFIG_LAYERPLANS_H
+#define MF_TEST_UNIT_CONFIG_LAYERPLANS_H
+
+#include "CellTrees.h"
+#include "mf/Config/LayerPlan.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mf {
+
+/// A plan, what it was made from and what was said on the way.
+struct Planned {
+  DiagnosticList diagnostics;
+  TrainingConfig config;
+  LayerPlan plan;
+
+  std::string log() const {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    plan.printLog(stream);
+    return text;
+  }
+  std::string table() const {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    plan.printTable(stream);
+    return text;
+  }
+};
+
+/// A tree of test/data/mindformers/celltrees_dev.txt.
+inline const CellTree &getTree(const std::string &name) {
+  static const std::map<std::string, CellTree> trees = readCellTrees();
+  return trees.at(name);
+}
+
+/// Reads `yaml` and plans its layers, all of which have the names of `tree`.
+inline Planned plan(llvm::StringRef yaml,
+                    const CellTree &tree = getTree("llama"),
+                    NameFamily family = NameFamily::Classic) {
+  Planned planned;
+  planned.config = parseTrainingConfig(yaml, "t.yaml", planned.diagnostics);
+  StageMapOptions options =
+      getStageMapOptions(planned.config, planned.diagnostics);
+  std::optional<StageMap> stages =
+      StageMap::create(options, planned.diagnostics);
+  if (!stages || planned.diagnostics.hasErrors())
+    return planned;
+  LayerPlanInput input{planned.config.recompute,
+                       planned.config.swap,
+                       *stages,
+                       family,
+                       {},
+                       planned.config.parallel.gradientAggregationGroup};
+  for (int64_t layer = 0; layer < stages->getNumLayers(); ++layer)
+    input.layers.push_back({layer, &tree});
+  planned.plan = planLayers(input, planned.diagnostics);
+  return planned;
+}
+
+/// model_config of `layers` layers and what follows.
+inline std::string withLayers(int layers, llvm::StringRef rest) {
+  return "model: {model_config: {num_layers: " + std::to_string(layers) +
+         "}}\n" + rest.str();
+}
+
+} // namespace mf
+
+#endif // MF_TEST_UNIT_CONFIG_LAYERPLANS_H

@@ -1,0 +1,95 @@
+//===- plan_messages_test.cpp - What a plan says about settings -----------===//
+
+#include "LayerPlans.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace mf;
+using testing::HasSubstr;
+
+namespace {
+
+TEST(LayerPlan, a_pattern_without_a_match_suggests_names) {
+  Planned planned = plan(withLayers(
+      1, "recompute_config:\n  select_recompute: ['feed_foward\\.mul']\n"));
+  EXPECT_THAT(planned.diagnostics.str(),
+              HasSubstr("t.yaml:3:22: warning: select_recompute "
+                        "'feed_foward\\.mul' matches nothing in the layers "
+                        "it is for; nearest: 'feed_forward\\.mul'"));
+}
+
+TEST(LayerPlan, default_patterns_that_match_nothing_warn_once) {
+  const char *yaml = "recompute_config: {select_recompute: True}\n";
+  Planned planned = plan(withLayers(2, yaml), getTree("glm4(ChatGLM2Block)"));
+  EXPECT_EQ(planned.diagnostics.getAll().size(), 1U);
+  EXPECT_THAT(planned.diagnostics.str(), HasSubstr("name the operators"));
+  EXPECT_TRUE(
+      plan(withLayers(2, yaml), getTree("mcore_qwen3_dense"), NameFamily::Mcore)
+          .diagnostics.empty());
+}
+
+TEST(LayerPlan, settings_that_cannot_work_are_errors) {
+  auto expectError = [](llvm::StringRef body, llvm::StringRef expected) {
+    Planned planned = plan(withLayers(4, body));
+    EXPECT_TRUE(planned.diagnostics.hasErrors()) << body.str();
+    EXPECT_THAT(planned.diagnostics.str(), HasSubstr(expected.str()));
+    EXPECT_TRUE(planned.plan.layers.empty());
+  };
+  expectError("recompute_config: {recompute: [1, 1]}",
+              "at most one value per pipeline stage (1)");
+  expectError("recompute_config: {recompute: [[1], [1]]}",
+              "one row per interleave (1)");
+  expectError("recompute_config: {recompute: [[1, 2]]}",
+              "one value per pipeline stage (1) in row 0");
+  expectError("recompute_config: {recompute: [-1]}", "a number of layers");
+  expectError("recompute_config: {select_recompute: ['a\\.(b']}",
+              "'(b' is no regular expression");
+  expectError("recompute_config: {select_recompute: ['attention\\..*']}",
+              "wildcard");
+  expectError("recompute_config: {select_recompute: ['(a{1000}){1000}']}",
+              "repeats too often");
+  expectError("recompute_config: {select_recompute: ['a(b)\\99999999999']}",
+              "a number with more than 9 digits");
+  expectError("parallel_config: {seq_split_num: 2}\n"
+              "recompute_config: {recompute: [0]}",
+              "seq_split_num");
+  expectError("swap_config: {swap: True}\n"
+              "recompute_config: {select_recompute: ['add']}",
+              "with swap on");
+}
+
+TEST(LayerPlan, too_many_patterns_are_an_error) {
+  std::string names;
+  for (int i = 0; i < 900; ++i)
+    names += (i ? ", n" : "n") + std::to_string(i);
+  std::string yaml = "recompute_config: {select_recompute: [" + names + "]}\n";
+  EXPECT_FALSE(plan(withLayers(2, yaml)).diagnostics.hasErrors());
+  EXPECT_THAT(plan(withLayers(200, yaml)).diagnostics.str(),
+              HasSubstr("901 patterns for 200 layers"));
+  EXPECT_THAT(
+      plan(withLayers(2, "recompute_config: {select_recompute: [" + names +
+                             ", " + names + "0, a" + names + "]}\n"))
+          .diagnostics.str(),
+      HasSubstr("more than 1000 patterns"));
+}
+
+TEST(LayerPlan, names_with_control_characters_stay_on_their_line) {
+  Planned planned = plan(withLayers(
+      1, "recompute_config: {select_recompute: [\"a\\nb\\x01\"]}\n"));
+  EXPECT_THAT(planned.log(),
+              HasSubstr("Formative select_recompute: {'a\\nb\\x01': [[1]]}"));
+}
+
+TEST(LayerPlan, excludes_without_names_or_with_swap_have_no_effect) {
+  EXPECT_THAT(plan(withLayers(1, "recompute_config: "
+                                 "{select_recompute_exclude: True}"))
+                  .diagnostics.str(),
+              HasSubstr("excludes nothing"));
+  EXPECT_THAT(plan(withLayers(1, "swap_config: {swap: True}\n"
+                                 "recompute_config: "
+                                 "{select_recompute_exclude: ['add']}"))
+                  .diagnostics.str(),
+              HasSubstr("has no effect with swap on"));
+}
+
+} // namespace
