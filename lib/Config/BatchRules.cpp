@@ -33,6 +33,9 @@ static int64_t resolveAccumulation(const TrainingConfig &config,
     return 1;
   }
   if (config.parallel.pipelineStage > 1) {
+    // What the command line asks for has no place but that of its reason.
+    if (override)
+      place = locate(config.parallel.node, "pipeline_stage");
     diagnostics.warning(
         place, "gradient_accumulation_steps is reset from " +
                    llvm::Twine(steps) +

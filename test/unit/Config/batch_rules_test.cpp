@@ -55,6 +55,9 @@ TEST(BatchRules, accumulation_is_reset_with_stages) {
                         "reset from 4 to 1"));
   EXPECT_EQ(resolved.batch.globalBatchSize, 32);
   EXPECT_EQ(resolved.batch.getMicroBatches(), 32);
+  EXPECT_THAT(resolve("parallel_config: {pipeline_stage: 2}\n", 5).messages,
+              HasSubstr("t.yaml:1:35: warning: gradient_accumulation_steps is "
+                        "reset from 5 to 1"));
 }
 
 TEST(BatchRules, micro_batches_are_reset_without_stages) {
