@@ -29,9 +29,14 @@ static void readNumbers(SectionReader &reader, LrScheduleConfig &config) {
                              std::pair("warmup_lr_init", &config.warmupLrInit),
                              std::pair("num_cycles", &config.numCycles),
                              std::pair("power", &config.power),
-                             std::pair("eta_min", &config.etaMin)})
-    if (!reader.get(key).isUndefinedOrNull())
-      *number = reader.readFloat(key, 0.0);
+                             std::pair("eta_min", &config.etaMin)}) {
+    Node value = reader.get(key);
+    if (value.isUndefinedOrNull())
+      continue;
+    *number = reader.readFloat(key, 0.0);
+    if (**number < 0)
+      reader.rejectValue(key, value, "a number of at least 0");
+  }
   for (auto [key, ratio] :
        {std::pair("warmup_ratio", &config.warmupRatio),
         std::pair("decay_ratio", &config.decayRatio),
@@ -46,8 +51,9 @@ static void readNumbers(SectionReader &reader, LrScheduleConfig &config) {
 }
 
 static void readSteps(SectionReader &reader, LrScheduleConfig &config) {
-  if (!reader.get("total_steps").isUndefinedOrNull())
-    config.totalSteps = reader.readInt("total_steps", config.totalSteps, -1);
+  Node total = reader.get("total_steps");
+  if (!total.isUndefinedOrNull() && total.getInt() != -1)
+    config.totalSteps = reader.readInt("total_steps", config.totalSteps);
   for (auto [key, steps, smallest] :
        {std::tuple("warmup_steps", &config.warmupSteps, 0),
         std::tuple("decay_steps", &config.decaySteps, 0),
@@ -77,6 +83,11 @@ LrScheduleConfig readLrSchedule(const Node &root, DiagnosticList &diagnostics) {
   // The annealing schedules call it base_lr.
   config.learningRate = reader.readFloat(
       "learning_rate", reader.readFloat("base_lr", config.learningRate));
+  if (config.learningRate < 0) {
+    llvm::StringRef key =
+        reader.get("learning_rate") ? "learning_rate" : "base_lr";
+    reader.rejectValue(key, reader.get(key), "a number of at least 0");
+  }
   readNumbers(reader, config);
   readSteps(reader, config);
   return config;

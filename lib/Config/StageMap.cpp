@@ -40,6 +40,7 @@ StageMapOptions getStageMapOptions(const TrainingConfig &config,
   options.mtpLayers =
       readFirst({"mtp_depth", "num_nextn_predict_layers", "mtp_num_layers"});
   options.pipelineStages = config.parallel.pipelineStage;
+  options.location = config.parallel.node["pipeline_stage"].getLocation();
   options.microBatchNum = config.parallel.microBatchNum;
   options.zeroBubbleV = config.parallel.pipelineScheduler == "zero_bubble_v";
   if (config.parallel.pipelineInterleave)
@@ -96,7 +97,7 @@ static bool checkOffset(const StageOffset &offset, int64_t layers,
 static bool checkZeroBubbleV(const StageMapOptions &options, int64_t stages,
                              DiagnosticList &diagnostics) {
   if (options.interleave != 2 || stages < 2) {
-    diagnostics.error(options.offset.location,
+    diagnostics.error(options.location,
                       "pipeline_scheduler 'zero_bubble_v' needs "
                       "pp_interleave_num 2 and at least 2 pipeline stages, but "
                       "there are " +
@@ -105,10 +106,11 @@ static bool checkZeroBubbleV(const StageMapOptions &options, int64_t stages,
     return false;
   }
   if (options.microBatchNum < 2 * stages) {
-    diagnostics.error({}, "pipeline_scheduler 'zero_bubble_v' needs "
-                          "micro_batch_num of at least twice the stages (" +
-                              llvm::Twine(2 * stages) + "), but it is " +
-                              llvm::Twine(options.microBatchNum));
+    diagnostics.error(options.location,
+                      "pipeline_scheduler 'zero_bubble_v' needs "
+                      "micro_batch_num of at least twice the stages (" +
+                          llvm::Twine(2 * stages) + "), but it is " +
+                          llvm::Twine(options.microBatchNum));
     return false;
   }
   return true;
@@ -150,20 +152,24 @@ std::optional<StageMap> StageMap::create(const StageMapOptions &options,
   for (int64_t size : {layers, stages, interleave}) {
     if (size >= 0 && size <= mostLayers)
       continue;
-    diagnostics.error(options.offset.location,
+    diagnostics.error(options.location,
                       "expected at most " + llvm::Twine(mostLayers) +
                           " layers, stages and interleaves, but got " +
                           llvm::Twine(size));
     return std::nullopt;
   }
   if (stages < 1 || interleave < 1 || stages * interleave > mostLayers) {
-    diagnostics.error(options.offset.location,
-                      "expected from 1 to " + llvm::Twine(mostLayers) +
-                          " mini stages, but got " +
-                          llvm::Twine(stages * interleave));
+    diagnostics.error(options.location, "expected from 1 to " +
+                                            llvm::Twine(mostLayers) +
+                                            " mini stages, but got " +
+                                            llvm::Twine(stages * interleave));
     return std::nullopt;
   }
-  if (!checkOffset(options.offset, layers, stages, interleave, diagnostics))
+  // An offset that nobody wrote is 0 because of the stages.
+  StageOffset offset = options.offset;
+  if (!offset.location.isKnown())
+    offset.location = options.location;
+  if (!checkOffset(offset, layers, stages, interleave, diagnostics))
     return std::nullopt;
   if (options.zeroBubbleV && !checkZeroBubbleV(options, stages, diagnostics))
     return std::nullopt;
@@ -175,7 +181,7 @@ std::optional<StageMap> StageMap::create(const StageMapOptions &options,
   map.zeroBubbleV = options.zeroBubbleV;
   int64_t average = layers / (stages * interleave);
   for (int64_t chunk = 0; chunk < interleave; ++chunk) {
-    const std::vector<std::vector<int64_t>> &rows = options.offset.rows;
+    const std::vector<std::vector<int64_t>> &rows = offset.rows;
     const std::vector<int64_t> &row =
         rows[rows.size() > 1 ? static_cast<size_t>(chunk) : 0];
     std::vector<int64_t> counts;
@@ -187,8 +193,8 @@ std::optional<StageMap> StageMap::create(const StageMapOptions &options,
       std::reverse(counts.begin(), counts.end());
     map.layersPerStage.push_back(std::move(counts));
   }
-  map.firstOffset = options.offset.rows[0][0];
-  warnAboutCounts(map.layersPerStage, layers, options.offset, diagnostics);
+  map.firstOffset = offset.rows[0][0];
+  warnAboutCounts(map.layersPerStage, layers, offset, diagnostics);
 
   // A layer belongs to the first mini stage whose running sum exceeds it.
   int64_t next = 0;
@@ -245,20 +251,21 @@ bool checkLayerCount(const StageMapOptions &options,
                      DiagnosticList &diagnostics) {
   int64_t layers = options.numLayers + options.mtpLayers;
   if (layers < options.pipelineStages) {
-    diagnostics.error({}, "expected at least one layer per pipeline stage, but "
-                          "there are " +
-                              llvm::Twine(layers) + " layers and " +
-                              llvm::Twine(options.pipelineStages) + " stages");
+    diagnostics.error(options.location,
+                      "expected at least one layer per pipeline stage, but "
+                      "there are " +
+                          llvm::Twine(layers) + " layers and " +
+                          llvm::Twine(options.pipelineStages) + " stages");
     return false;
   }
   if (options.interleave > 1 &&
       options.interleave * options.pipelineStages > layers) {
-    diagnostics.error({}, "expected at least one layer per interleave and "
-                          "pipeline stage, but there are " +
-                              llvm::Twine(layers) + " layers and " +
-                              llvm::Twine(options.interleave) + " * " +
-                              llvm::Twine(options.pipelineStages) +
-                              " mini stages");
+    diagnostics.error(options.location,
+                      "expected at least one layer per interleave and "
+                      "pipeline stage, but there are " +
+                          llvm::Twine(layers) + " layers and " +
+                          llvm::Twine(options.interleave) + " * " +
+                          llvm::Twine(options.pipelineStages) + " mini stages");
     return false;
   }
   return true;

@@ -136,6 +136,9 @@ OptimizerConfig readOptimizer(const Node &root, DiagnosticList &diagnostics) {
   if (config.eps <= 0)
     reader.rejectValue("eps", reader.get("eps"), "a positive number");
   config.weightDecay = reader.readFloat("weight_decay", config.weightDecay);
+  if (config.weightDecay < 0)
+    reader.rejectValue("weight_decay", reader.get("weight_decay"),
+                       "a number of at least 0");
   config.learningRate = reader.readFloat("learning_rate", config.learningRate);
   config.swap = reader.readBool("swap", config.swap);
   return config;

@@ -181,6 +181,7 @@ std::optional<StageMap> passes::createStageMap(ModelOp model,
   options.interleave = parallel.getInterleave();
   options.microBatchNum = parallel.getMicroBatches();
   options.offset = getStageOffset(model.getTrainingAttr());
+  options.location = getKeyLocation(model.getTrainingAttr(), "pipeline_stage");
   if (!checkLayerCount(options, diagnostics))
     return std::nullopt;
   return StageMap::create(options, diagnostics);

@@ -171,6 +171,7 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
       locations.push_back(builder.getNamedAttr(key, place));
   };
   add("offset", options.offset.location);
+  add("pipeline_stage", options.location);
   add("recompute", config.recompute.recompute.location);
   add("select_recompute", config.recompute.selectRecompute.location);
   add("select_comm_recompute", config.recompute.selectCommRecompute.location);
@@ -236,7 +237,9 @@ bool passes::emitDiagnostics(mlir::Location fallback,
                                            : mlir::emitWarning(where);
     emitted << diagnostic.message;
     for (const Diagnostic::Note &note : diagnostic.notes)
-      emitted.attachNote(place(note.location)) << note.message;
+      emitted.attachNote(note.location.file.empty() ? where
+                                                    : place(note.location))
+          << note.message;
   }
   return !list.hasErrors();
 }

@@ -42,6 +42,32 @@ void checkPipeline(const TrainingConfig &config, DiagnosticList &diagnostics) {
     diagnostics.warning(place, text + "; the order is that of 1f1b");
 }
 
+/// Options of the step around the model that have no counterpart in it.
+void checkStep(const TrainingConfig &config, DiagnosticList &diagnostics) {
+  auto warn = [&](bool isAsked, const Node &section, llvm::StringRef key,
+                  llvm::StringRef instead) {
+    if (isAsked)
+      diagnostics.warning(section[key].getLocation(),
+                          key + " is not lowered; " + instead);
+  };
+  const RunnerWrapper &wrapper = config.wrapper;
+  warn(wrapper.calculatePerTokenLoss, wrapper.node, "calculate_per_token_loss",
+       "the loss is the mean of each micro-batch's");
+  warn(wrapper.useSkipDataByGlobalNorm, wrapper.node,
+       "use_skip_data_by_global_norm", "no step is skipped for its norm");
+  // Only if the YAML asks for it: the template's scale is dynamic.
+  bool isScaleMoving = wrapper.scaleSense.kind == LossScale::Kind::Dynamic ||
+                       wrapper.scaleSense.kind == LossScale::Kind::Adaptive;
+  warn(isScaleMoving && wrapper.node["scale_sense"], wrapper.node,
+       "scale_sense", "the loss scale keeps its first value");
+  warn(config.optimizer.swap, config.optimizer.node, "swap",
+       "the optimizer's state stays on the device");
+  warn(config.parallel.enableParallelOptimizer &&
+           config.parallel.dataParallel > 1,
+       config.parallel.parallelNode, "enable_parallel_optimizer",
+       "each rank holds the whole state of the optimizer");
+}
+
 /// What this compiler cannot lower, although MindSpore Transformers can.
 void checkLowerable(const TrainingConfig &config, DiagnosticList &diagnostics) {
   if (config.optimizer.kind == OptimizerKind::Unsupported)
@@ -66,6 +92,7 @@ void checkLowerable(const TrainingConfig &config, DiagnosticList &diagnostics) {
   warnUnsharded("model_parallel", config.parallel.modelParallel);
   warnUnsharded("context_parallel", config.parallel.contextParallel);
   checkPipeline(config, diagnostics);
+  checkStep(config, diagnostics);
 }
 
 struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {

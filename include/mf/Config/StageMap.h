@@ -53,6 +53,8 @@ struct StageMapOptions {
   /// zero_bubble_v), which needs two chunks and enough micro-batches.
   bool zeroBubbleV = false;
   int64_t microBatchNum = 1;
+  /// Of pipeline_stage, for messages about what nobody wrote.
+  Location location;
 };
 
 /// The options that a YAML gives. `numLayers` and `mtpLayers` come from

@@ -13,6 +13,11 @@
 // RUN: not mf-opt --mf-read-config=file=%t/memory.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=MEMORY
 // RUN: not mf-opt --mf-read-config=file=%t/batches.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=BATCHES
 // RUN: mf-opt --mf-read-config=file=%t/unsharded.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=UNSHARDED
+// RUN: mf-opt --mf-read-config=file=%t/step.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=STEP
+// RUN: not mf-opt --mf-read-config=file=%t/part.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=PART
+// RUN: mf-opt --mf-read-config=file=%t/order.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ORDER
+// RUN: not mf-opt --mf-read-config=file=%t/names.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=NAMES
+// RUN: not mf-opt --mf-read-config=file=%t/rates.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=RATES
 
 //--- model.mlir
 mf.model @model attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
@@ -70,3 +75,79 @@ runner_config:
 # UNSHARDED: unsharded.yaml:[[#@LINE+2]]:3: warning: model_parallel 4 is not lowered; the program is that of one rank with whole tensors
 parallel_config:
   model_parallel: 4
+
+//--- step.yaml
+# Options of the step that change it and are not in the program.
+# STEP-DAG: step.yaml:[[#@LINE+14]]:29: warning: calculate_per_token_loss is not lowered; the loss is the mean of each micro-batch's
+# STEP-DAG: step.yaml:[[#@LINE+14]]:33: warning: use_skip_data_by_global_norm is not lowered; no step is skipped for its norm
+# STEP-DAG: step.yaml:[[#@LINE+15]]:5: warning: scale_sense is not lowered; the loss scale keeps its first value
+# STEP-DAG: step.yaml:[[#@LINE+4]]:9: warning: swap is not lowered; the optimizer's state stays on the device
+# STEP-DAG: step.yaml:[[#@LINE+7]]:30: warning: enable_parallel_optimizer is not lowered; each rank holds the whole state of the optimizer
+optimizer:
+  type: AdamW
+  swap: True
+parallel_config:
+  data_parallel: 8
+parallel:
+  enable_parallel_optimizer: True
+runner_wrapper:
+  type: MFTrainOneStepCell
+  calculate_per_token_loss: True
+  use_skip_data_by_global_norm: True
+  scale_sense:
+    type: DynamicLossScaleUpdateCell
+
+//--- part.yaml
+# A part of a pipeline, and a pipeline folded back on itself, have other places for layers.
+# PART: part.yaml:[[#@LINE+10]]:16: error: a part of a pipeline ('stage_num') is not lowered; expected the whole model
+# PART: part.yaml:[[#@LINE+5]]:25: error: pipeline_scheduler 'zero_bubble_v' is not lowered; expected '1f1b'
+parallel_config:
+  pipeline_stage: 4
+parallel:
+  pipeline_config:
+    pipeline_scheduler: zero_bubble_v
+model:
+  model_config:
+    # The stages 1 and 2 of 4.
+    stage_num: 2
+
+//--- order.yaml
+# The same places in another order.
+# ORDER: order.yaml:[[#@LINE+4]]:18: warning: seq_split_num 2 is not lowered; each micro-batch is one whole sequence
+# ORDER: order.yaml:[[#@LINE+6]]:25: warning: pipeline_scheduler 'gpipe' is not lowered; the order is that of 1f1b
+parallel_config:
+  pipeline_stage: 4
+  seq_split_num: 2
+parallel:
+  pipeline_config:
+    pipeline_scheduler: gpipe
+
+//--- names.yaml
+# With swap on, lists are layers; with sequences split, no layer is recomputed whole.
+# NAMES: names.yaml:[[#@LINE+6]]:14: error: full recompute does not work with seq_split_num > 1
+# NAMES: names.yaml:[[#@LINE+6]]:21: error: expected a bool or a list of layer indices for 'select_recompute' with swap on, but got a list of strings
+# NAMES: names.yaml:[[#@LINE+7]]:12: error: expected a bool or a list of layer indices for select_comm_recompute 'add' with swap on, but got a list of strings
+parallel_config:
+  seq_split_num: 2
+recompute_config:
+  recompute: [0]
+  select_recompute: ['add']
+  select_comm_recompute:
+    'add': ['mul']
+swap_config:
+  swap: True
+
+//--- rates.yaml
+# Rates and steps that no schedule takes.
+# RATES: rates.yaml:[[#@LINE+5]]:17: error: expected a number of at least 0 for 'weight_decay', but got a float, -0.1
+# RATES: rates.yaml:[[#@LINE+8]]:18: error: expected a number of at least 0 for 'learning_rate', but got an int, -1
+# RATES: rates.yaml:[[#@LINE+8]]:11: error: expected a number of at least 0 for 'lr_end', but got a float, -1.e-5
+# RATES: rates.yaml:[[#@LINE+8]]:16: error: expected an int of at least 1 for 'total_steps', but got an int, 0
+optimizer:
+  weight_decay: -0.1
+# A schedule that is a class of MindSpore Transformers.
+lr_schedule:
+  type: polynomial
+  learning_rate: -1
+  lr_end: -1.e-5
+  total_steps: 0
