@@ -71,7 +71,7 @@ std::optional<StageOffset> readStageOffset(const Node &node,
                                            DiagnosticList &diagnostics) {
   StageOffset offset;
   offset.location = node.getLocation();
-  if (node.isUndefinedOrNull())
+  if (!node)
     return offset;
   if (node.isList()) {
     const std::vector<Node> &items = node.getElements();

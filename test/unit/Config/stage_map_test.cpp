@@ -100,6 +100,7 @@ TEST(StageMap, wrong_offsets_are_errors_in_the_order_of_the_checks) {
   EXPECT_THAT(build(9, 2, 2, "[[1], [0, 0]]").messages,
               HasSubstr("rows of different lengths"));
   EXPECT_THAT(build(8, 2, 1, "x").messages, HasSubstr("'offset'"));
+  EXPECT_THAT(build(8, 2, 1, "null").messages, HasSubstr("but got null"));
   EXPECT_THAT(build(8, 2, 1, "[]").messages, HasSubstr("but got 0"));
   EXPECT_THAT(build(8, 2, 1, "[[[0]], [[0]]]").messages, HasSubstr("a list"));
   EXPECT_THAT(build(8, 2, 1, "[99999999999, 0]").messages,
