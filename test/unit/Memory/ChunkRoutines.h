@@ -1,0 +1,17 @@
+//===- ChunkRoutines.h - Forward and backward of a chunk --------*- C++ -*-===//
+
+#ifndef MF_TEST_UNIT_MEMORY_CHUNKROUTINES_H
+#define MF_TEST_UNIT_MEMORY_CHUNKROUTINES_H
+
+#include "ChunkGraph.h"
+
+namespace mf::memory {
+
+/// Turns a graph into the forward and backward routines of a chunk, and the
+/// frame of what backward reads of forward.
+void buildChunkRoutines(const ChunkGraph &graph, Routine &forward,
+                        Routine &backward, Frame &frame);
+
+} // namespace mf::memory
+
+#endif // MF_TEST_UNIT_MEMORY_CHUNKROUTINES_H
