@@ -1,0 +1,49 @@
+//===- KernelBenchmark.h - The time of one kernel --------------*- C++ -*-===//
+
+#ifndef MF_BENCHMARKS_KERNELS_KERNELBENCHMARK_H
+#define MF_BENCHMARKS_KERNELS_KERNELBENCHMARK_H
+
+#include "mf/Kernels/Kernel.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include <string>
+
+namespace mf {
+
+/// What the command line asks for.
+struct Settings {
+  int threads = 2;
+  /// Spent on each kernel.
+  double seconds = 0.3;
+  /// Part of a kernel's name or title.
+  std::string filter;
+  bool processorTime = false;
+
+  double getTime() const;
+  double timeOnce(llvm::function_ref<void()> work) const;
+};
+
+/// Times kernels one by one, prints a line for each and adds up a step.
+class Benchmark {
+public:
+  explicit Benchmark(const Settings &settings)
+      : settings(settings), pool(settings.threads) {}
+
+  /// `calls` in a step; `flops` 0 if bandwidth is what counts.
+  void run(llvm::StringRef what, const KernelSpec &spec, int calls,
+           double flops = 0);
+
+  void printTotal(llvm::StringRef title);
+
+private:
+  void print(llvm::StringRef title, int calls, double best, double flops,
+             double bytes, double bestCeiling);
+
+  Settings settings;
+  ThreadPool pool;
+  double total = 0;
+};
+
+} // namespace mf
+
+#endif // MF_BENCHMARKS_KERNELS_KERNELBENCHMARK_H
