@@ -175,7 +175,7 @@ def InsertOptimizer : Pass<"mf-insert-optimizer", "::mf::ir::ModelOp"> {
   let summary = "Build each stage's clipping and AdamW";
   let description = [{
     Makes one `mf.update` per stage: sums the gradients of tied parameters,
-    scales by the inverse loss scale, clips by the global norm over all stages
+    divides by the step's loss scale, clips by the global norm over all stages
     (every gradient times min(1, max_norm / (max(norm, max_norm) + 1e-6)), as
     MindSpore Transformers' ClipGradNorm), and one `mf.adamw` per parameter,
     which changes nothing if a gradient is not finite.

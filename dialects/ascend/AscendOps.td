@@ -24,12 +24,16 @@ def Ascend_ProgramOp : Ascend_Op<"program", [Symbol, SymbolTable, NoTerminator,
     `ascend.step`. `arena_bytes`, `host_bytes` and `max_live_bytes` come with
     the memory plan: the size of device and pinned host memory, and the most
     bytes alive at once, which no plan can undercut.
+
+    `loss_scale` has the scale of the first step as `value` and, if it follows
+    overflows, `factor` and `window`; without it the scale is 1.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$rank, I64Attr:$ranks,
                        I64Attr:$micro_batches, I64Attr:$micro_batch_size,
                        I64Attr:$sequence_length, I64Attr:$vocab_size,
                        I64Attr:$pad_token_id, I64Attr:$ignore_index,
                        OptionalAttr<DictionaryAttr>:$lr_schedule,
+                       OptionalAttr<DictionaryAttr>:$loss_scale,
                        OptionalAttr<I64Attr>:$hbm_limit_bytes,
                        OptionalAttr<I64Attr>:$arena_bytes,
                        OptionalAttr<I64Attr>:$host_bytes,

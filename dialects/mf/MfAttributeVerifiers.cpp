@@ -153,6 +153,14 @@ LogicalResult SwapConfigAttr::verify(EmitError emitError, bool swap,
 
 // The signature is generated.
 // NOLINTNEXTLINE(performance-unnecessary-value-param)
+LogicalResult LossScaleUpdateAttr::verify(EmitError emitError, int64_t factor,
+                                          int64_t window) {
+  if (factor < 1 || window < 1)
+    return emitError() << "expected factor and window to be positive, but got "
+                       << factor << " and " << window;
+  return success();
+}
+
 LogicalResult ClippingAttr::verify(EmitError emitError, APFloat maxNorm) {
   if (!maxNorm.isFinite() || maxNorm.isZero() || maxNorm.isNegative())
     return emitError() << "expected max_norm to be positive, but got "

@@ -223,13 +223,26 @@ def Mf_LrScheduleAttr : Mf_Attr<"LrSchedule", "lr_schedule"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Mf_LossScaleUpdateAttr : Mf_Attr<"LossScaleUpdate", "loss_scale_update"> {
+  let summary = "how the loss scale follows overflows";
+  let description = [{
+    A step with a gradient that is not finite divides the scale by `factor`, to
+    no less than 1; `window` steps in a row without one multiply it. The runner
+    does so after each step and copies the scale to the device.
+  }];
+  let parameters = (ins "int64_t":$factor, "int64_t":$window);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
   let summary = "everything of the YAML that shapes a training step";
   let description = [{
     `loss_scale`: what the loss's gradient is multiplied with before backward
-    and divided by before clipping. `max_device_memory`: bytes, 0 where the
-    YAML has none. `locations`: where the YAML has the keys that messages of
-    later passes are about, by key.
+    and divided by before clipping, at the first step; it stays so unless there
+    is a `loss_scale_update`. `max_device_memory`: bytes, 0 where the YAML has
+    none. `locations`: where the YAML has the keys that messages of later passes
+    are about, by key.
   }];
   let parameters = (ins "::mf::ir::ParallelAttr":$parallel,
                         "::mf::ir::RecomputeConfigAttr":$recompute,
@@ -237,9 +250,17 @@ def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
                         "::mf::ir::OptimizerAttr":$optimizer,
                         "::mf::ir::LrScheduleAttr":$lr_schedule,
                         OptionalParameter<"::mf::ir::ClippingAttr">:$clipping,
-                        Mf_Double<>:$loss_scale, "int64_t":$max_device_memory,
+                        Mf_Double<>:$loss_scale,
+                        OptionalParameter<"::mf::ir::LossScaleUpdateAttr">:$loss_scale_update,
+                        "int64_t":$max_device_memory,
                         OptionalParameter<"::mlir::DictionaryAttr">:$locations);
   let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    /// Whether the loss scale can be other than 1.
+    bool scalesLoss() const {
+      return getLossScaleUpdate() || !getLossScale().isExactlyValue(1.0);
+    }
+  }];
 }
 
 //===----------------------------------------------------------------------===//

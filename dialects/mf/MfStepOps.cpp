@@ -78,6 +78,14 @@ LogicalResult AccumulateLossOp::verify() {
   return success();
 }
 
+LogicalResult LossGradientOp::verify() {
+  auto scalar = RankedTensorType::get({}, Float32Type::get(getContext()));
+  if (getScaled() && getType() != scalar)
+    return emitOpError("expected ")
+           << scalar << " for a scaled gradient, but got " << getType();
+  return success();
+}
+
 LogicalResult RunUpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success(static_cast<bool>(
       lookupFunction<UpdateOp>(*this, symbols, getUpdateAttr())));
@@ -90,9 +98,10 @@ LogicalResult RunUpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
 LogicalResult UpdateOp::verify() {
   auto scalar = RankedTensorType::get({}, Float32Type::get(getContext()));
   ArrayRef<Type> arguments = getArgumentTypes();
-  if (arguments != ArrayRef<Type>{scalar, scalar})
-    return emitOpError("expected two fp32 scalars, the learning rate and the "
-                       "step number, but takes (")
+  if (arguments.size() < 2 || arguments.size() > 3 ||
+      !llvm::all_equal(arguments) || arguments.front() != scalar)
+    return emitOpError("expected two or three fp32 scalars, the learning rate, "
+                       "the step number and the loss scale, but takes (")
            << arguments << ")";
   return success();
 }

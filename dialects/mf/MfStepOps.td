@@ -52,12 +52,14 @@ def Mf_RunForwardOp : Mf_TaskOp<"run_forward", [
 def Mf_LossGradientOp : Mf_TaskOp<"loss_gradient"> {
   let summary = "the gradient of one micro-batch's loss";
   let description = [{
-    loss scale / micro-batches: the step's loss is the mean over its
-    micro-batches (MindSpore divides the sensitivity by micro_batch_num).
+    1 / micro-batches, as the step's loss is the mean over its micro-batches
+    (MindSpore divides the sensitivity by micro_batch_num); `scaled` by the
+    step's loss scale, a scalar in fp32.
   }];
-  let arguments = (ins F64Attr:$value);
+  let arguments = (ins F64Attr:$value, UnitAttr:$scaled);
   let results = (outs Mf_FloatTensor:$result);
-  let assemblyFormat = "$value attr-dict `:` type($result)";
+  let assemblyFormat = "$value (`scaled` $scaled^)? attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Mf_RunBackwardOp : Mf_TaskOp<"run_backward", [
@@ -120,7 +122,8 @@ def Mf_UpdateOp : Mf_FunctionOp<"update", (ins I64Attr:$stage),
     [HasParent<"ModelOp">]> {
   let summary = "what a stage does with its accumulated gradients";
   let description = [{
-    Takes the learning rate and the step number, scalars in fp32.
+    Takes the learning rate and the number of this update, counted from 1, and
+    where losses are scaled the loss scale: scalars in fp32.
   }];
   let hasVerifier = 1;
 }

@@ -15,6 +15,12 @@ static std::optional<LossScale::Kind> getLossScaleKind(llvm::StringRef type) {
       .Default(std::nullopt);
 }
 
+/// The scale is a positive fp32 scalar on the device.
+static bool isLossScale(double value) {
+  const auto scale = static_cast<float>(value);
+  return scale > 0 && std::isfinite(scale);
+}
+
 static LossScale readLossScale(SectionReader &wrapper) {
   LossScale scale;
   Node value = wrapper.get("scale_sense");
@@ -22,11 +28,12 @@ static LossScale readLossScale(SectionReader &wrapper) {
     return scale;
   if (!value.isMap()) {
     std::optional<double> number = getLenientFloat(value);
-    if (number && *number > 0)
+    if (number && isLossScale(*number))
       scale.value = *number;
     else
       wrapper.rejectValue("scale_sense", value,
-                          "a positive number or a map with a 'type'");
+                          "a positive number that fp32 can hold, or a map with "
+                          "a 'type'");
     return scale;
   }
   SectionReader reader(wrapper.getNode(), "scale_sense", lossScaleSection,
@@ -44,9 +51,14 @@ static LossScale readLossScale(SectionReader &wrapper) {
   scale.value = reader.readFloat("loss_scale_value", 65536.0);
   scale.factor = reader.readInt("scale_factor", scale.factor);
   scale.window = reader.readInt("scale_window", scale.window);
-  if (scale.value <= 0)
+  if (!isLossScale(scale.value))
     reader.rejectValue("loss_scale_value", reader.get("loss_scale_value"),
-                       "a positive number");
+                       "a positive number that fp32 can hold");
+  if (scale.kind == LossScale::Kind::Adaptive)
+    wrapper.diagnostics.warning(
+        type.getLocation(),
+        "the changing window of 'AdaptiveLossScaleUpdateCell' is not modelled; "
+        "the scale is that of 'DynamicLossScaleUpdateCell'");
   return scale;
 }
 

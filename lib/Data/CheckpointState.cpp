@@ -56,13 +56,15 @@ Error readFiles(const json::Object &object,
 } // namespace
 
 Error checkState(const CheckpointState &state) {
-  const int64_t counts[] = {state.step, state.dataPosition, state.cleanSteps};
+  const int64_t counts[] = {state.step, state.updates, state.dataPosition,
+                            state.cleanSteps};
   if (llvm::any_of(counts, [](int64_t n) { return n < 0 || n > maximumCount; }))
     return createStringError(
         inconvertibleErrorCode(),
-        "cannot save step %lld with data position %lld and %lld clean steps: "
-        "expected 0 to 2^62",
+        "cannot save step %lld with %lld updates, data position %lld and %lld "
+        "clean steps: expected 0 to 2^62",
         static_cast<long long>(state.step),
+        static_cast<long long>(state.updates),
         static_cast<long long>(state.dataPosition),
         static_cast<long long>(state.cleanSteps));
   if (!std::isfinite(state.lossScale))
@@ -80,6 +82,7 @@ std::string printManifest(const CheckpointManifest &manifest) {
     out.attribute("version", formatVersion);
     out.attribute("sequence", manifest.sequence);
     out.attribute("step", manifest.state.step);
+    out.attribute("updates", manifest.state.updates);
     out.attribute("data_position", manifest.state.dataPosition);
     out.attribute("seed", manifest.state.seed);
     // A float is a double: it reads back exactly.
@@ -111,6 +114,7 @@ Expected<CheckpointManifest> parseManifest(StringRef text) {
   const std::pair<const char *, int64_t *> counts[] = {
       {"sequence", &manifest.sequence},
       {"step", &manifest.state.step},
+      {"updates", &manifest.state.updates},
       {"data_position", &manifest.state.dataPosition},
       {"clean_steps", &manifest.state.cleanSteps}};
   for (auto [name, count] : counts)

@@ -44,6 +44,7 @@ static Category getCategory(Role role) {
   case Role::LearningRate:
   case Role::StepNumber:
   case Role::Report:
+  case Role::LossScale:
     return Category::Input;
   }
   return Category::Parameter;

@@ -28,6 +28,8 @@ llvm::StringRef getName(Role role) {
     return "step_number";
   case Role::Report:
     return "report";
+  case Role::LossScale:
+    return "loss_scale";
   }
   return "";
 }

@@ -164,6 +164,8 @@ llvm::Error Runner::State::writeInput(const StepInput &input) {
       else if (statics[i].role == Role::StepNumber)
         writeScalar(ranks[rank]->getStatic(i),
                     static_cast<float>(input.stepNumber));
+      else if (statics[i].role == Role::LossScale)
+        writeScalar(ranks[rank]->getStatic(i), input.lossScale);
     }
   }
   return llvm::Error::success();

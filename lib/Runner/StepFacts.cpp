@@ -36,14 +36,4 @@ double countFlops(const Program &program) {
   return flops;
 }
 
-float getLossScale(const Program &program) {
-  for (const Rank &rank : program.ranks)
-    for (const Static &buffer : rank.statics)
-      if (buffer.role == Role::Constant && buffer.name == "loss_gradient" &&
-          buffer.init && buffer.init->kind == InitialValue::Kind::Constant)
-        return static_cast<float>(buffer.init->value *
-                                  static_cast<double>(program.microBatches));
-  return 1;
-}
-
 } // namespace mf::runner

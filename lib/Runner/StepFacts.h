@@ -13,11 +13,6 @@ bool usesHostStatic(const program::Program &program, program::Role role);
 /// FLOPs of all launches of all ranks in a step, recomputation included.
 double countFlops(const program::Program &program);
 
-/// What the loss's gradient is multiplied with: backward starts with it,
-/// divided by the micro-batches, as the constant `loss_gradient`. 1 if there is
-/// none.
-float getLossScale(const program::Program &program);
-
 } // namespace mf::runner
 
 #endif // MF_LIB_RUNNER_STEPFACTS_H

@@ -10,6 +10,7 @@
 #include "mf/Program/LocatedError.h"
 #include "mf/Program/Verifier.h"
 #include "mf/Runner/LearningRate.h"
+#include "mf/Runner/LossScaler.h"
 #include "mf/Runner/MemoryReport.h"
 #include "mf/Runner/ModelState.h"
 #include "llvm/Support/FileSystem.h"
@@ -30,7 +31,7 @@ public:
           llvm::raw_ostream &out, bool isTerminal,
           llvm::function_ref<void(llvm::StringRef)> note)
       : program(program), options(options), out(out), isTerminal(isTerminal),
-        note(note) {}
+        note(note), scaler(program.lossScale) {}
 
   llvm::Error run();
 
@@ -43,8 +44,7 @@ private:
   llvm::Error runStep(int64_t step);
   llvm::Error dumpGradients(int64_t step);
   llvm::Error saveCheckpoint(int64_t step);
-  void printStep(int64_t step, const StepOutput &output, double seconds,
-                 float learningRate);
+  void printStep(const StepMeasurement &step) const;
   llvm::Error writeResults();
   RankMeasurement measureRank(size_t rank) const;
 
@@ -63,13 +63,16 @@ private:
   std::optional<mf::LrSchedule> schedule;
   std::unique_ptr<Runner> runner;
   std::optional<ModelState> state;
-  /// Optimizer steps done when the run begins.
+  /// Steps done when the run begins.
   int64_t stepsDone = 0;
+  /// Steps so far that changed the parameters. The optimizer and the learning
+  /// rate count these, as MindSpore's global_step does.
+  int64_t updates = 0;
+  LossScaler scaler;
   std::vector<int32_t> tokens, labels;
   RunReport report;
   /// FLOPs of all ranks in a step.
   double flopsPerStep = 0;
-  float lossScale = 1;
 };
 
 /// Where a file's folder does not exist or cannot be written, a run should not
@@ -211,25 +214,26 @@ llvm::Error Trainer::resume() {
     if (llvm::Error error = reader->setPosition(latest->state.dataPosition))
       return error;
   stepsDone = latest->state.step;
+  updates = latest->state.updates;
+  scaler.restore(latest->state.lossScale, latest->state.cleanSteps);
   note("resumed " + latest->path);
   return llvm::Error::success();
 }
 
-void Trainer::printStep(int64_t step, const StepOutput &output, double seconds,
-                        float learningRate) {
+void Trainer::printStep(const StepMeasurement &step) const {
   if (options.quiet)
     return;
   StepReport line;
-  line.step = step;
+  line.step = step.step;
   line.stepsPerEpoch = options.steps;
-  line.loss = output.loss.value_or(0);
-  line.stepMilliseconds = seconds * 1e3;
-  line.learningRate = learningRate;
-  line.lossScale = lossScale;
-  line.globalNorm = output.globalNorm;
-  line.overflow = output.overflow;
+  line.loss = step.loss;
+  line.stepMilliseconds = step.seconds * 1e3;
+  line.learningRate = step.learningRate;
+  line.lossScale = step.lossScale;
+  line.globalNorm = step.globalNorm;
+  line.overflow = step.overflow;
   if (flopsPerStep > 0)
-    line.teraflopsPerRank = flopsPerStep / seconds / 1e12 /
+    line.teraflopsPerRank = flopsPerStep / step.seconds / 1e12 /
                             static_cast<double>(program.ranks.size());
   out << formatStepLine(line) << '\n';
   if (isTerminal)
@@ -262,8 +266,9 @@ llvm::Error Trainer::runStep(int64_t step) {
     input.labels = labels;
   }
   if (schedule)
-    input.learningRate = schedule->getLearningRate(step - 1);
-  input.stepNumber = step;
+    input.learningRate = schedule->getLearningRate(updates);
+  input.stepNumber = updates + 1;
+  input.lossScale = scaler.getScale();
   auto dump = [&] { return dumpGradients(step); };
   auto output = dumpsGradients(step) ? runner->runStep(input, dump)
                                      : runner->runStep(input);
@@ -275,16 +280,18 @@ llvm::Error Trainer::runStep(int64_t step) {
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();
-  printStep(step, *output, seconds, input.learningRate);
   StepMeasurement measurement;
   measurement.step = step;
   measurement.loss = output->loss.value_or(0);
   measurement.seconds = seconds;
   measurement.learningRate = input.learningRate;
-  measurement.lossScale = lossScale;
+  measurement.lossScale = input.lossScale;
   measurement.globalNorm = output->globalNorm;
   measurement.overflow = output->overflow;
+  printStep(measurement);
   report.steps.push_back(measurement);
+  updates += output->overflow ? 0 : 1;
+  scaler.update(output->overflow);
   return llvm::Error::success();
 }
 
@@ -292,7 +299,9 @@ llvm::Error Trainer::saveCheckpoint(int64_t step) {
   CheckpointState checkpoint;
   checkpoint.step = step;
   checkpoint.seed = options.seed;
-  checkpoint.lossScale = lossScale;
+  checkpoint.updates = updates;
+  checkpoint.lossScale = scaler.getScale();
+  checkpoint.cleanSteps = scaler.getCleanSteps();
   if (reader)
     checkpoint.dataPosition = reader->getPosition();
   auto writer =
@@ -359,7 +368,6 @@ llvm::Error Trainer::run() {
   if (llvm::Error error = start())
     return error;
   flopsPerStep = countFlops(program);
-  lossScale = getLossScale(program);
   for (int64_t step = stepsDone + 1; step <= options.steps; ++step) {
     if (llvm::Error error = runStep(step))
       return error;

@@ -203,11 +203,15 @@ TrainingAttr passes::getTrainingAttr(MLIRContext *context,
   if (batch.useClipGrad)
     clipping =
         ClippingAttr::get(context, llvm::APFloat(config.wrapper.maxGradNorm));
+  const LossScale &scale = config.wrapper.scaleSense;
+  LossScaleUpdateAttr scaleUpdate;
+  if (scale.followsOverflows())
+    scaleUpdate = LossScaleUpdateAttr::get(context, scale.factor, scale.window);
   return TrainingAttr::get(
       context, parallel, getRecompute(builder, config.recompute),
       getSwap(builder, config.swap), optimizer,
       getLrSchedule(builder, config.lrSchedule), clipping,
-      llvm::APFloat(config.wrapper.scaleSense.value),
+      llvm::APFloat(scale.value), scaleUpdate,
       config.context.hasMaxDeviceMemory ? config.context.maxDeviceMemory : 0,
       getLocations(builder, config, options));
 }

@@ -12,12 +12,25 @@ std::string mf::passes::getLayoutName(StringRef forward) {
   return (forward + ".residuals").str();
 }
 
-/// The static scalar that losses are added to.
-static ascend::StaticOp getLossSum(ProgramBuilder &program) {
+/// A static scalar in fp32.
+static ascend::StaticOp getScalar(ProgramBuilder &program, StringRef name,
+                                  ascend::Role role) {
   auto scalar =
       RankedTensorType::get({}, Float32Type::get(program.getContext()));
-  return program.getStatic(names::loss, program.getBufferType(scalar),
-                           ascend::Role::Constant);
+  return program.getStatic(name, program.getBufferType(scalar), role);
+}
+
+/// What losses are added to.
+static ascend::StaticOp getLossSum(ProgramBuilder &program) {
+  return getScalar(program, names::loss, ascend::Role::Constant);
+}
+
+ascend::StaticOp mf::passes::getLossScale(ProgramBuilder &program) {
+  return getScalar(program, "loss_scale", ascend::Role::LossScale);
+}
+
+ascend::StaticOp mf::passes::getScaledGradient(ProgramBuilder &program) {
+  return getScalar(program, "loss_gradient", ascend::Role::Constant);
 }
 
 /// Writes `value` to `target`: in place where its operator may write there,
@@ -163,18 +176,28 @@ LogicalResult mf::passes::lowerUpdate(ProgramBuilder &program,
   return routine.lower(body);
 }
 
-bool mf::passes::buildBegin(ProgramBuilder &program, bool hasLoss) {
+static DictionaryAttr getFactor(FloatAttr factor) {
+  Builder builder(factor.getContext());
+  return builder.getDictionaryAttr(builder.getNamedAttr("value", factor));
+}
+
+bool mf::passes::buildBegin(ProgramBuilder &program, bool hasLoss,
+                            FloatAttr gradient) {
   bool zeroesGradients =
       program.getMicroBatches() > 1 && !program.getGradients().empty();
-  if (!zeroesGradients && !hasLoss)
+  if (!zeroesGradients && !hasLoss && !gradient)
     return false;
   RoutineBuilder routine(program, program.createRoutine(names::begin, {}));
   if (hasLoss)
     routine.launch("aclnnInplaceZero", {},
                    routine.getGlobal(getLossSum(program)));
   if (zeroesGradients)
-    for (ascend::StaticOp gradient : program.getGradients())
-      routine.launch("aclnnInplaceZero", {}, routine.getGlobal(gradient));
+    for (ascend::StaticOp buffer : program.getGradients())
+      routine.launch("aclnnInplaceZero", {}, routine.getGlobal(buffer));
+  if (gradient)
+    routine.launch("aclnnMuls", routine.getGlobal(getLossScale(program)),
+                   routine.getGlobal(getScaledGradient(program)),
+                   getFactor(gradient));
   return true;
 }
 
@@ -184,6 +207,5 @@ void mf::passes::buildFinish(ProgramBuilder &program) {
   double factor = 1.0 / static_cast<double>(program.getMicroBatches());
   routine.launch("aclnnMuls", routine.getGlobal(getLossSum(program)),
                  routine.getReport(names::loss),
-                 builder.getDictionaryAttr(builder.getNamedAttr(
-                     "value", builder.getF64FloatAttr(factor))));
+                 getFactor(builder.getF64FloatAttr(factor)));
 }

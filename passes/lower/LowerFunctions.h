@@ -23,13 +23,20 @@ mlir::LogicalResult lowerBackward(ProgramBuilder &program,
                                   ir::ForwardOp forward,
                                   ir::BackwardOp backward);
 
-/// Makes the routine `update`, with the learning rate and the step number as
-/// arguments.
+/// Makes the routine `update`, with the function's arguments: the learning
+/// rate, the step number and, where losses are scaled, the loss scale.
 mlir::LogicalResult lowerUpdate(ProgramBuilder &program, ir::UpdateOp update);
 
-/// Makes the routine `begin`, which zeroes what a step adds to. False if there
-/// is nothing to zero.
-bool buildBegin(ProgramBuilder &program, bool hasLoss);
+/// The device scalars of a scaled loss: what the host copies at the beginning
+/// of a step, and the gradient that backward begins with.
+ascend::StaticOp getLossScale(ProgramBuilder &program);
+ascend::StaticOp getScaledGradient(ProgramBuilder &program);
+
+/// Makes the routine `begin`, which zeroes what a step adds to and, if
+/// `gradient` is given, multiplies it by the loss scale for backward. False if
+/// there is nothing to do.
+bool buildBegin(ProgramBuilder &program, bool hasLoss,
+                mlir::FloatAttr gradient);
 
 /// Makes the routine `finish`, which reports the mean loss.
 void buildFinish(ProgramBuilder &program);

@@ -16,6 +16,20 @@ static DictionaryAttr getLrSchedule(ir::LrScheduleAttr schedule) {
   return attributes.getDictionary(schedule.getContext());
 }
 
+static DictionaryAttr getLossScale(ir::TrainingAttr training) {
+  if (!training.scalesLoss())
+    return {};
+  Builder builder(training.getContext());
+  NamedAttrList attributes;
+  attributes.set("value", builder.getF64FloatAttr(
+                              training.getLossScale().convertToDouble()));
+  if (ir::LossScaleUpdateAttr update = training.getLossScaleUpdate()) {
+    attributes.set("factor", builder.getI64IntegerAttr(update.getFactor()));
+    attributes.set("window", builder.getI64IntegerAttr(update.getWindow()));
+  }
+  return attributes.getDictionary(training.getContext());
+}
+
 ProgramBuilder::ProgramBuilder(ir::ModelOp model, SymbolTable &modelSymbols,
                                ir::ScheduleOp schedule, int64_t stages)
     : model(model), modelSymbols(modelSymbols), stage(schedule.getStage()),
@@ -31,7 +45,7 @@ ProgramBuilder::ProgramBuilder(ir::ModelOp model, SymbolTable &modelSymbols,
       number(stages), number(microBatches), model.getMicroBatchSizeAttr(),
       model.getSequenceLengthAttr(), model.getVocabSizeAttr(),
       model.getPadTokenIdAttr(), model.getIgnoreIndexAttr(),
-      getLrSchedule(training.getLrSchedule()),
+      getLrSchedule(training.getLrSchedule()), getLossScale(training),
       training.getMaxDeviceMemory() > 0 ? number(training.getMaxDeviceMemory())
                                         : IntegerAttr(),
       IntegerAttr(), IntegerAttr(), IntegerAttr());

@@ -65,7 +65,11 @@ void StepBuilder::collectBackward(ir::RunBackwardOp run) {
   call.microBatch = run.getMicroBatchAttr();
   call.frame = values.lookup(run.getFrame());
   Value gradient = run.getOutputGradient();
-  if (auto loss = gradient.getDefiningOp<ir::LossGradientOp>()) {
+  auto loss = gradient.getDefiningOp<ir::LossGradientOp>();
+  if (loss && loss.getScaled()) {
+    scaledGradient = loss.getValueAttr();
+    values[gradient] = getGlobal(getScaledGradient(program));
+  } else if (loss) {
     auto init = ir::InitAttr::get(program.getContext(), ir::InitKind::Constant,
                                   loss.getValue().convertToDouble());
     values[gradient] = getGlobal(program.getStatic(
@@ -92,6 +96,10 @@ void StepBuilder::collectUpdate(ir::RunUpdateOp run) {
   call.buffers = {
       getGlobal(program.getStatic("learning_rate", type, Role::LearningRate)),
       getGlobal(program.getStatic("step_number", type, Role::StepNumber))};
+  auto update = cast<ir::UpdateOp>(SymbolTable::lookupSymbolIn(
+      program.getModel(), run.getUpdateAttr().getAttr()));
+  if (update.getNumArguments() > call.buffers.size())
+    call.buffers.push_back(getGlobal(getLossScale(program)));
 }
 
 LogicalResult StepBuilder::collectTask(Operation *task) {
@@ -211,10 +219,8 @@ void StepBuilder::emitOutgoing(ir::SendOp send, Value after) {
 }
 
 /// Copies the scalars that change with every step to the device.
-void StepBuilder::emitInputCopy(Value buffer, ir::InputKind kind) {
+void StepBuilder::emitInputCopy(Value buffer, Role role) {
   auto type = cast<ascend::BufferType>(buffer.getType());
-  Role role = kind == ir::InputKind::LearningRate ? Role::LearningRate
-                                                  : Role::StepNumber;
   Value host = getGlobal(program.getStatic(
       ("host." + ascend::stringifyRole(role)).str(),
       program.getBufferType(type.getTensor(), ascend::Space::Host), role));
@@ -270,11 +276,16 @@ void StepBuilder::emit() {
     loc = calls[index].loc;
     if (calls[index].routine != names::update)
       return;
-    emitInputCopy(calls[index].buffers[0], ir::InputKind::LearningRate);
-    emitInputCopy(calls[index].buffers[1], ir::InputKind::StepNumber);
+    emitInputCopy(calls[index].buffers[0], Role::LearningRate);
+    emitInputCopy(calls[index].buffers[1], Role::StepNumber);
     before[index].push_back(record(names::hostToDevice));
   };
 
+  // What the first call computes from, and the update again.
+  if (Value scale = globals.lookup("loss_scale")) {
+    emitInputCopy(scale, Role::LossScale);
+    before[0].push_back(record(names::hostToDevice));
+  }
   emitIncomingOf(0, Value());
   for (size_t index = 0; index < calls.size(); ++index) {
     Call &call = calls[index];
@@ -307,7 +318,9 @@ LogicalResult StepBuilder::build() {
   builder.createBlock(&step.getBody());
   if (failed(collect()))
     return failure();
-  if (buildBegin(program, hasLoss))
+  if (scaledGradient)
+    getGlobal(getLossScale(program));
+  if (buildBegin(program, hasLoss, scaledGradient))
     calls.insert(calls.begin(), Call{names::begin.str(), loc});
   if (hasLoss) {
     buildFinish(program);

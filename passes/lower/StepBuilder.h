@@ -63,7 +63,7 @@ private:
   void emitIncoming(mlir::Operation *task, mlir::Value after);
   void emitOutgoing(ir::SendOp send, mlir::Value after);
   void emitLoad(ir::LoadOp load);
-  void emitInputCopy(mlir::Value buffer, ir::InputKind kind);
+  void emitInputCopy(mlir::Value buffer, ascend::Role role);
   void emitReports();
   mlir::Value createMessage(mlir::Type tensor);
   mlir::Value record(llvm::StringRef stream);
@@ -79,6 +79,9 @@ private:
   /// kernel.
   std::vector<std::vector<EarlyCopy>> earlyCopies;
   bool hasLoss = false;
+  /// What the loss scale is multiplied with for backward; null if this stage
+  /// has no scaled loss.
+  mlir::FloatAttr scaledGradient;
   /// Buffers of the schedule's tensors, frames of its frames.
   llvm::DenseMap<mlir::Value, mlir::Value> values;
   /// Events that say that a tensor has arrived.

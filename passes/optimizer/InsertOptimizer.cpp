@@ -65,7 +65,7 @@ public:
 
 private:
   void reduceTied();
-  void scaleByConstant(double factor);
+  void unscale(Value lossScale);
   Value buildGlobalNorm();
   void clip(Value norm, double maxNorm);
   void update(Value learningRate, Value step, Value overflow);
@@ -110,11 +110,10 @@ void UpdateBuilder::reduceTied() {
   }
 }
 
-void UpdateBuilder::scaleByConstant(double factor) {
-  // The factor as a scalar on the device: the step number times 0, plus it.
-  Value zero = apply<ScaleOp>(builder.getBlock()->getArgument(1), 0.0);
-  Value scalar = apply<AddScalarOp>(zero, factor);
-  ScaleGradientsOp::create(builder, loc, scalar, getGradients());
+void UpdateBuilder::unscale(Value lossScale) {
+  Value inverse =
+      ReciprocalOp::create(builder, loc, lossScale, nullptr, nullptr);
+  ScaleGradientsOp::create(builder, loc, inverse, getGradients());
 }
 
 /// The L2 norm of all gradients of all stages.
@@ -172,15 +171,16 @@ void UpdateBuilder::build() {
   builder.setInsertionPointToEnd(&model.getBody().front());
   auto scalar = RankedTensorType::get({}, builder.getF32Type());
   std::string name = "update" + std::to_string(stage);
-  auto function = UpdateOp::create(
-      builder, loc, name, builder.getFunctionType({scalar, scalar}, {}), stage,
-      ArrayAttr(), ArrayAttr());
-  Block *body = builder.createBlock(&function.getBody(), {}, {scalar, scalar},
-                                    {loc, loc});
+  SmallVector<Type> arguments(training.scalesLoss() ? 3 : 2, scalar);
+  auto function = UpdateOp::create(builder, loc, name,
+                                   builder.getFunctionType(arguments, {}),
+                                   stage, ArrayAttr(), ArrayAttr());
+  Block *body =
+      builder.createBlock(&function.getBody(), {}, arguments,
+                          SmallVector<Location>(arguments.size(), loc));
   reduceTied();
-  double lossScale = training.getLossScale().convertToDouble();
-  if (lossScale != 1.0)
-    scaleByConstant(1.0 / lossScale);
+  if (training.scalesLoss())
+    unscale(body->getArgument(2));
   // A gradient that is not finite makes the norm so, on every stage.
   Value norm = buildGlobalNorm();
   Value overflow = NonFiniteOp::create(builder, loc, scalar, norm);

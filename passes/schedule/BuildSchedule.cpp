@@ -157,9 +157,8 @@ void ScheduleBuilder::runBackward(int64_t microBatch) {
   else
     gradient = LossGradientOp::create(
         builder, loc, outputType,
-        builder.getF64FloatAttr(
-            model.getTrainingAttr().getLossScale().convertToDouble() /
-            static_cast<double>(microBatches)));
+        builder.getF64FloatAttr(1.0 / static_cast<double>(microBatches)),
+        model.getTrainingAttr().scalesLoss() ? builder.getUnitAttr() : nullptr);
   SmallVector<Value> arguments;
   for (Attribute index : chunk.backward.getForwardArguments())
     arguments.push_back(inputs[microBatch][cast<IntegerAttr>(index).getInt()]);

@@ -33,6 +33,9 @@ FIXED = [
     (4, {}),
 ]
 
+# Grows once in three steps.
+SCALE = "{type: DynamicLossScaleUpdateCell, loss_scale_value: 512, scale_window: 2}"
+
 ALL = "[{backward_prefetch: %d, layers: True}]"
 
 FIXED_SWAPS = [
@@ -123,7 +126,7 @@ def result(tools, data, stages, settings, threads, swap=None, rate=0):
     """Losses, gradients and parameters of one configuration."""
     _, step = tools.lower(
         "case", training.MODEL, stages=stages, micro_batches=MICRO_BATCHES,
-        batch_size=BATCH, recompute=settings, swap=swap,
+        batch_size=BATCH, recompute=settings, swap=swap, scale_sense=SCALE,
     )  # fmt: skip
     gradients = tools.path("gradients.safetensors")
     parameters = tools.path("parameters.safetensors")

@@ -41,6 +41,8 @@ def write_yaml(
     recompute=None,
     swap=None,
     arch="LlamaForCausalLM",
+    scale_sense="1.0",
+    warmup_steps=0,
 ):
     """A training YAML. `recompute` and `swap` map keys of recompute_config and of
     swap_config to YAML text; without `swap` there is no swap_config."""
@@ -57,10 +59,10 @@ def write_yaml(
         "lr_schedule:",
         "  type: ConstantWarmUpLR",
         "  learning_rate: 1.e-3",
-        "  warmup_steps: 0",
+        "  warmup_steps: %d" % warmup_steps,
         "runner_wrapper:",
         "  type: MFTrainOneStepCell",
-        "  scale_sense: 1.0",
+        "  scale_sense: " + scale_sense,
         "  use_clip_grad: True",
         "  max_grad_norm: 1.0",
         "parallel:",

@@ -123,6 +123,10 @@ struct LossScale {
   double value = 1.0;
   int64_t factor = 2;
   int64_t window = 1000;
+
+  bool followsOverflows() const {
+    return kind == Kind::Dynamic || kind == Kind::Adaptive;
+  }
 };
 
 /// runner_wrapper: the training step around the network.

@@ -4,8 +4,8 @@
 //
 //   step_000020/rank_0.safetensors   parameters and optimizer state of a rank
 //   step_000020/rank_1.safetensors
-//   step_000020/state.json           step, data position, seed, loss scale, and
-//                                    the name and size of every rank's file
+//   step_000020/state.json           steps, data position, seed, loss scale,
+//                                    and the name and size of every rank's file
 //   step_000040/...
 //   latest                           the name of the newest, for people
 //
@@ -32,8 +32,10 @@ namespace mf {
 
 /// What a run needs besides the tensors to go on exactly where it was.
 struct CheckpointState {
-  /// Optimizer steps done.
+  /// Steps done.
   int64_t step = 0;
+  /// Those of them that changed the parameters: without those that overflowed.
+  int64_t updates = 0;
   /// BatchReader::getPosition.
   int64_t dataPosition = 0;
   uint64_t seed = 0;
@@ -42,9 +44,9 @@ struct CheckpointState {
   int64_t cleanSteps = 0;
 
   bool operator==(const CheckpointState &other) const {
-    return step == other.step && dataPosition == other.dataPosition &&
-           seed == other.seed && lossScale == other.lossScale &&
-           cleanSteps == other.cleanSteps;
+    return step == other.step && updates == other.updates &&
+           dataPosition == other.dataPosition && seed == other.seed &&
+           lossScale == other.lossScale && cleanSteps == other.cleanSteps;
   }
 };
 

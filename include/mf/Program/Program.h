@@ -182,7 +182,8 @@ enum class Role : uint8_t {
   Labels,
   LearningRate,
   StepNumber,
-  Report
+  Report,
+  LossScale
 };
 
 /// The dialect's spelling: "first_moment".
@@ -308,6 +309,18 @@ struct LrSchedule {
   std::map<std::string, ScheduleValue> parameters;
 };
 
+/// What losses are multiplied with before backward.
+struct LossScale {
+  /// In the first step.
+  float value = 1;
+  /// If not 0, the scale follows overflows: an overflow divides it by `factor`,
+  /// `window` steps in a row without one multiply it.
+  int64_t factor = 0;
+  int64_t window = 0;
+
+  bool isDynamic() const { return factor > 0; }
+};
+
 /// All ranks of one training step. Rank r is `ranks[r]`.
 struct Program {
   std::vector<Rank> ranks;
@@ -323,6 +336,7 @@ struct Program {
   int64_t padTokenId = -1;
   int64_t ignoreIndex = -100;
   std::optional<LrSchedule> lrSchedule;
+  LossScale lossScale;
 };
 
 } // namespace mf::program

@@ -42,8 +42,9 @@ struct StepInput {
   llvm::ArrayRef<int32_t> tokens;
   llvm::ArrayRef<int32_t> labels;
   float learningRate = 0;
-  /// Counts from 1.
+  /// The number of this update; counts from 1.
   int64_t stepNumber = 1;
+  float lossScale = 1;
 };
 
 /// What it reads back after the step.

@@ -3,6 +3,7 @@
 #include "Attributes.h"
 #include "dialects/mf/MfDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -182,6 +183,36 @@ FailureOr<LrSchedule> decodeLrSchedule(Operation *op,
   if (!hasType)
     return op->emitError("lr_schedule has no 'type'");
   return schedule;
+}
+
+FailureOr<LossScale> decodeLossScale(Operation *op, DictionaryAttr attribute) {
+  LossScale scale;
+  for (NamedAttribute named : attribute) {
+    StringRef key = named.getName().getValue();
+    int64_t *number = key == "factor"   ? &scale.factor
+                      : key == "window" ? &scale.window
+                                        : nullptr;
+    auto real = dyn_cast<FloatAttr>(named.getValue());
+    auto integer = dyn_cast<IntegerAttr>(named.getValue());
+    if (key == "value" && real) {
+      scale.value = static_cast<float>(real.getValueAsDouble());
+    } else if (number && integer && integer.getType().isSignlessInteger(64) &&
+               integer.getInt() > 0) {
+      *number = integer.getInt();
+    } else {
+      return op->emitError("loss_scale: expected a number as 'value' and "
+                           "positive integers as 'factor' and 'window', but "
+                           "got '")
+             << key << "' = " << named.getValue();
+    }
+  }
+  if (!std::isfinite(scale.value) || scale.value <= 0)
+    return op->emitError("loss_scale: expected a 'value' above 0 that fp32 can "
+                         "hold");
+  if ((scale.factor > 0) != (scale.window > 0))
+    return op->emitError("loss_scale: expected both 'factor' and 'window' or "
+                         "neither");
+  return scale;
 }
 
 } // namespace mf::program

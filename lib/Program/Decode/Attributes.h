@@ -39,6 +39,10 @@ mlir::FailureOr<InitialValue> decodeInitialValue(mlir::Operation *op,
 mlir::FailureOr<LrSchedule> decodeLrSchedule(mlir::Operation *op,
                                              mlir::DictionaryAttr attribute);
 
+/// `value`, and `factor` and `window` or neither.
+mlir::FailureOr<LossScale> decodeLossScale(mlir::Operation *op,
+                                           mlir::DictionaryAttr attribute);
+
 } // namespace mf::program
 
 #endif // MF_LIB_PROGRAM_DECODE_ATTRIBUTES_H

@@ -34,6 +34,12 @@ static LogicalResult decodeHeader(ascend::ProgramOp op, Program &program) {
       return failure();
     program.lrSchedule = std::move(*decoded);
   }
+  if (DictionaryAttr scale = op.getLossScaleAttr()) {
+    FailureOr<LossScale> decoded = decodeLossScale(op, scale);
+    if (failed(decoded))
+      return failure();
+    program.lossScale = *decoded;
+  }
   return success();
 }
 
@@ -75,14 +81,15 @@ static LogicalResult checkSameStep(ascend::ProgramOp a, ascend::ProgramOp b) {
     return std::make_tuple(op.getMicroBatches(), op.getMicroBatchSize(),
                            op.getSequenceLength(), op.getVocabSize(),
                            op.getPadTokenId(), op.getIgnoreIndex(),
-                           op.getLrScheduleAttr());
+                           op.getLrScheduleAttr(), op.getLossScaleAttr());
   };
   if (key(a) == key(b))
     return success();
   InFlightDiagnostic error =
       b.emitError("describes another step than rank 0: micro_batches, "
                   "micro_batch_size, sequence_length, vocab_size, "
-                  "pad_token_id, ignore_index and lr_schedule must agree");
+                  "pad_token_id, ignore_index, lr_schedule and loss_scale must "
+                  "agree");
   error.attachNote(a.getLoc()) << "rank 0 is here";
   return error;
 }

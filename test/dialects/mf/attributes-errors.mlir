@@ -82,5 +82,10 @@
 
 // -----
 
+// expected-error @below {{expected factor and window to be positive, but got 2 and 0}}
+"test.op"() {a = #mf.loss_scale_update<factor = 2, window = 0>} : () -> ()
+
+// -----
+
 // expected-error @below {{unknown attribute `trainig` in dialect `mf`}}
 "test.op"() {a = #mf.trainig<a>} : () -> ()

@@ -8,7 +8,7 @@
 // CHECK-SAME: swap = <swap = true, default_prefetch = 2, layer_swap = [#mf.swap_entry<prefetch = 1, layers = [0, 3], location = #{{.*}}>], op_swap = [#mf.op_swap<"attention\\..*", [#mf.swap_entry<prefetch = 4, layers = true>]>]>
 // CHECK-SAME: optimizer = <type = "AdamW", beta1 = 9.000000e-01, beta2 = 0.94999999999999996, eps = 1.000000e-08, weight_decay = 1.000000e-01, bias_correction = true>
 // CHECK-SAME: lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.000000e-03 : f64}>
-// CHECK-SAME: clipping = <max_norm = 1.000000e+00>, loss_scale = 1.024000e+03, max_device_memory = 64>
+// CHECK-SAME: clipping = <max_norm = 1.000000e+00>, loss_scale = 1.024000e+03, loss_scale_update = <factor = 2, window = 1000>, max_device_memory = 64>
 mf.model @configured attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
     training = #mf.training<
@@ -22,7 +22,7 @@ mf.model @configured attributes {
               op_swap = [#mf.op_swap<"attention\\..*", [#mf.swap_entry<prefetch = 4, layers = true>]>]>,
       optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
       lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>,
-      clipping = <max_norm = 1.0>, loss_scale = 1024.0, max_device_memory = 64>} {
+      clipping = <max_norm = 1.0>, loss_scale = 1024.0, loss_scale_update = <factor = 2, window = 1000>, max_device_memory = 64>} {
 }
 
 // A model that ties its head to its embedding, with a table that is not trained.

@@ -135,9 +135,9 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 
 // -----
 
-// An update takes the learning rate and the step number.
+// An update takes the learning rate, the step number and perhaps the loss scale.
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // expected-error @below {{expected two fp32 scalars, the learning rate and the step number, but takes ('tensor<f32>')}}
+  // expected-error @below {{expected two or three fp32 scalars, the learning rate, the step number and the loss scale, but takes ('tensor<f32>')}}
   mf.update @u (%lr: tensor<f32>) attributes {stage = 0 : i64} {
     mf.return
   }
@@ -223,5 +223,15 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
     %x = mf.receive from 1 channel "forward.1" micro_batch 0 : tensor<4xf32>
     // expected-error @below {{expected a scalar in fp32, but got 'tensor<4xf32>'}}
     mf.accumulate_loss %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+// The loss scale is an fp32 scalar.
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.schedule stage 0 {
+    // expected-error @below {{expected 'tensor<f32>' for a scaled gradient, but got 'tensor<bf16>'}}
+    %d = mf.loss_gradient 0.5 scaled : tensor<bf16>
   }
 }

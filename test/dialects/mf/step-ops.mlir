@@ -78,6 +78,8 @@ mf.model @only_stage attributes {micro_batch_size = 1 : i64, sequence_length = 8
     mf.accumulate_loss %loss : tensor<f32>
     // CHECK: mf.loss_gradient 5.000000e-01 : tensor<f32>
     %dloss = mf.loss_gradient 0.5 : tensor<f32>
+    // CHECK: mf.loss_gradient 5.000000e-01 scaled : tensor<f32>
+    %scaled = mf.loss_gradient 0.5 scaled : tensor<f32>
     // Backward of the first stage has no gradient to send.
     // CHECK: mf.run_backward @b micro_batch 1 frame %{{.*}}(%{{.*}}) : (!mf.frame<@f>, tensor<f32>) -> ()
     mf.run_backward @b micro_batch 1 frame %frame (%dloss) : (!mf.frame<@f>, tensor<f32>) -> ()

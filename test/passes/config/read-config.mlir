@@ -68,7 +68,7 @@ model:
 # SECTION-SAME: swap = <swap = false, default_prefetch = 1>
 # SECTION-SAME: optimizer = <type = "AdamW", beta1 = 9.000000e-01, beta2 = 0.99899999999999999, eps = 1.000000e-08, weight_decay = 0.000000e+00, bias_correction = true>
 # SECTION-SAME: lr_schedule = <type = "CosineWithWarmUpLR", parameters = {learning_rate = 5.000000e-05 : f64, lr_end = 0.000000e+00 : f64, total_steps = -1 : i64, warmup_ratio = 0.000000e+00 : f64}>
-# SECTION-SAME: max_device_memory = 0, locations = {recompute = #{{.*}}}>
+# SECTION-SAME: loss_scale = 6.553600e+04, loss_scale_update = <factor = 2, window = 1000>, max_device_memory = 0, locations = {recompute = #{{.*}}}>
 recompute_config:
   recompute: True
 

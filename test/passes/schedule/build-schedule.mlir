@@ -1,6 +1,6 @@
 // RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-build-schedule))' %s | FileCheck %s
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-build-schedule{print-plan=true}))' %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-build-schedule))' --remarks-filter-analyse=schedule %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: mf-opt --mlir-disable-threading --pass-pipeline='builtin.module(mf.model(mf-build-schedule{print-plan=true}))' %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: mf-opt --mlir-disable-threading --pass-pipeline='builtin.module(mf.model(mf-build-schedule))' --remarks-filter-analyse=schedule %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 #recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
 #swap = #mf.swap_config<swap = false, default_prefetch = 1>
@@ -8,7 +8,7 @@
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
 // Gradient accumulation: forward and backward of each micro-batch in turn, so that one is in flight.
-// The loss's gradient is the loss scale over the number of micro-batches.
+// The loss's gradient is the loss scale over the number of micro-batches; the scale comes with the step.
 // PLAN: stage 0: F0 B0 F1 B1
 // REMARK: Function=one_stage_accumulates | Remark="stage 0 runs 1F1B", in flight=1, micro-batches=2
 // CHECK-LABEL: mf.model @one_stage_accumulates
@@ -16,12 +16,12 @@
 // CHECK-NEXT: %[[TOKENS0:.*]] = mf.load tokens micro_batch 0 : tensor<8xi32>
 // CHECK-NEXT: %[[LOSS0:.*]], %[[FRAME0:.*]] = mf.run_forward @chunk0.forward micro_batch 0(%[[TOKENS0]])
 // CHECK-NEXT: mf.accumulate_loss %[[LOSS0]]
-// CHECK-NEXT: %[[DLOSS0:.*]] = mf.loss_gradient 5.120000e+02
+// CHECK-NEXT: %[[DLOSS0:.*]] = mf.loss_gradient 5.000000e-01 scaled
 // CHECK-NEXT: mf.run_backward @chunk0.backward micro_batch 0 frame %[[FRAME0]](%[[DLOSS0]], %[[TOKENS0]]) : {{.*}} -> ()
 // CHECK-NEXT: %[[TOKENS1:.*]] = mf.load tokens micro_batch 1
 // CHECK-NEXT: %[[LOSS1:.*]], %[[FRAME1:.*]] = mf.run_forward @chunk0.forward micro_batch 1(%[[TOKENS1]])
 // CHECK-NEXT: mf.accumulate_loss %[[LOSS1]]
-// CHECK-NEXT: %[[DLOSS1:.*]] = mf.loss_gradient 5.120000e+02
+// CHECK-NEXT: %[[DLOSS1:.*]] = mf.loss_gradient 5.000000e-01 scaled
 // CHECK-NEXT: mf.run_backward @chunk0.backward micro_batch 1 frame %[[FRAME1]](%[[DLOSS1]], %[[TOKENS1]])
 // CHECK-NEXT: mf.run_update @update0
 // CHECK-NEXT: }

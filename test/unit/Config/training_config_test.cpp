@@ -63,6 +63,26 @@ TEST(TrainingConfig, a_present_wrapper_takes_its_class_defaults) {
   EXPECT_EQ(parsed.config.wrapper.useClipGrad, true);
 }
 
+TEST(TrainingConfig, loss_scales) {
+  auto read = [](const std::string &scale) {
+    return parse("runner_wrapper: {scale_sense: " + scale + "}\n");
+  };
+  EXPECT_FALSE(read("1024").config.wrapper.scaleSense.followsOverflows());
+  const LossScale fixed =
+      read("{type: FixedLossScaleUpdateCell, loss_scale_value: 128}")
+          .config.wrapper.scaleSense;
+  EXPECT_EQ(fixed.value, 128.0);
+  EXPECT_FALSE(fixed.followsOverflows());
+  const Parsed adaptive = read("{type: AdaptiveLossScaleUpdateCell}");
+  EXPECT_TRUE(adaptive.config.wrapper.scaleSense.followsOverflows());
+  EXPECT_THAT(adaptive.diagnostics.str(),
+              HasSubstr("window of 'AdaptiveLossScaleUpdateCell' is not"));
+  for (const char *wrong :
+       {"0", "1.0e39", "{type: FixedLossScaleUpdateCell, loss_scale_value: -1}",
+        "{type: DynamicLossScaleUpdateCell, scale_factor: 0}"})
+    EXPECT_TRUE(read(wrong).diagnostics.hasErrors()) << wrong;
+}
+
 TEST(TrainingConfig, the_pipeline_sections) {
   Parsed parsed = parse("parallel_config: {pipeline_stage: 2}\n"
                         "parallel:\n"

@@ -46,6 +46,7 @@ TEST_F(Checkpoints, WhatIsSavedIsFound) {
   "version": 1,
   "sequence": 1,
   "step": 20,
+  "updates": 19,
   "data_position": 160,
   "seed": 18446744073709551595,
   "loss_scale": 2,

@@ -15,6 +15,7 @@ namespace mf {
 inline CheckpointState makeState(int64_t step) {
   CheckpointState state;
   state.step = step;
+  state.updates = step - 1;
   state.dataPosition = step * 8;
   state.seed = ~uint64_t{0} - step;
   state.lossScale = 0.1F * static_cast<float>(step);

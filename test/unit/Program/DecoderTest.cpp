@@ -130,6 +130,30 @@ TEST(DecoderTest, RefusesUnplanned) {
               HasSubstr("18: has no offset"));
 }
 
+TEST(DecoderTest, ReadsTheLossScale) {
+  auto getHeader = [](const char *scale) {
+    return (sizes + ", loss_scale = " + scale).str();
+  };
+  ParsedProgram none(makeProgram(sizes, body));
+  EXPECT_EQ(none.get().lossScale.value, 1);
+  EXPECT_FALSE(none.get().lossScale.isDynamic());
+  ParsedProgram dynamic(makeProgram(
+      getHeader("{value = 1024.0, factor = 2, window = 10}"), body));
+  EXPECT_EQ(dynamic.get().lossScale.value, 1024);
+  EXPECT_EQ(dynamic.get().lossScale.factor, 2);
+  EXPECT_EQ(dynamic.get().lossScale.window, 10);
+  EXPECT_THAT(getMessages(body, getHeader("{value = -1.0}")),
+              HasSubstr("loss_scale: expected a 'value' above 0"));
+  EXPECT_THAT(getMessages(body, getHeader("{value = 1.0e39}")),
+              HasSubstr("that fp32 can hold"));
+  EXPECT_THAT(getMessages(body, getHeader("{value = 1.0, factor = 2}")),
+              HasSubstr("both 'factor' and 'window'"));
+  EXPECT_THAT(getMessages(body, getHeader("{window = 0}")),
+              HasSubstr("but got 'window' = 0"));
+  EXPECT_THAT(getMessages(body, getHeader("{scale = 2.0}")),
+              HasSubstr("but got 'scale' = 2.0"));
+}
+
 TEST(DecoderTest, RefusesMemoryOutsideOfTheArena) {
   EXPECT_THAT(getMessages(replaced("hbm> at 0", "hbm> at 4064")),
               HasSubstr("4: 64 bytes at offset 4064 are outside of the arena, "

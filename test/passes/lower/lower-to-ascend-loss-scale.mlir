@@ -1,0 +1,69 @@
+// The loss scale is copied at the beginning of a step; backward begins with its product, and the update takes it out.
+// RUN: mf-opt --mf-lower-to-ascend %s | FileCheck %s
+// RUN: sed -e 's/, loss_scale_update = <[^>]*>//' %s | mf-opt --mf-lower-to-ascend | FileCheck %s --check-prefix=FIXED
+
+// FIXED: ascend.program @stage0 {{.*}} loss_scale = {value = 1.024000e+03 : f64}, lr_schedule
+// CHECK: ascend.program @stage0 {{.*}} loss_scale = {factor = 2 : i64, value = 1.024000e+03 : f64, window = 10 : i64}, lr_schedule
+// CHECK-DAG: ascend.static @loss_gradient constant : !ascend.buffer<f32, hbm>{{$}}
+// CHECK-DAG: ascend.static @loss_scale loss_scale : !ascend.buffer<f32, hbm>
+// CHECK-DAG: ascend.static @host.loss_scale loss_scale : !ascend.buffer<f32, host>
+// CHECK: ascend.routine @update(%{{.*}}, %{{.*}}, %[[SCALE:.*]]: !ascend.buffer<f32, hbm>) {
+// CHECK: ascend.launch "aclnnReciprocal"(%[[SCALE]])
+// CHECK: ascend.launch "aclnnForeachMulScalarV2"
+// CHECK: ascend.routine @begin() {
+// CHECK-DAG: %[[FROM:.*]] = ascend.global @loss_scale
+// CHECK-DAG: %[[TO:.*]] = ascend.global @loss_gradient
+// CHECK: ascend.launch "aclnnMuls"(%[[FROM]]) -> (%[[TO]]) {value = 5.000000e-01 : f64}
+// CHECK: ascend.step {
+// CHECK-DAG: %[[GRADIENT:.*]] = ascend.global @loss_gradient
+// CHECK-DAG: %[[DEVICE:.*]] = ascend.global @loss_scale
+// CHECK: %[[HOST:.*]] = ascend.global @host.loss_scale
+// CHECK-NEXT: ascend.copy %[[HOST]] to %[[DEVICE]] on @h2d
+// CHECK-NEXT: %[[ARRIVED:.*]] = ascend.record @h2d
+// CHECK: ascend.wait @compute for %[[ARRIVED]]
+// CHECK-NEXT: ascend.call @begin()
+// CHECK-COUNT-2: ascend.call @chunk0.backward(%[[GRADIENT]]
+// CHECK: ascend.call @update(%{{.*}}, %{{.*}}, %[[DEVICE]])
+
+#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
+#swap = #mf.swap_config<swap = false, default_prefetch = 1>
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+
+mf.model @scaled attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1024.0, loss_scale_update = <factor = 2, window = 10>, max_device_memory = 0>} {
+  mf.param @w : tensor<16x1xf32> init <ones>
+  mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> (tensor<f32>, tensor<8x1xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
+    %w = mf.get_param @w : tensor<16x1xf32>
+    %x = mf.embedding %w, %tokens {name = "gather"} : (tensor<16x1xf32>, tensor<8xi32>) -> tensor<8x1xf32>
+    %y = mf.reduce_sum %x {name = "sum", axes = array<i64: 0, 1>} : (tensor<8x1xf32>) -> tensor<f32>
+    mf.return %y, %x : tensor<f32>, tensor<8x1xf32>
+  }
+  mf.backward @chunk0.backward (%dy: tensor<f32>, %tokens: tensor<8xi32>, %x: tensor<8x1xf32>) -> tensor<16x1xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0], gradients = [@w]} {
+    %dx = mf.mul %x, %dy {name = "mul"} : (tensor<8x1xf32>, tensor<f32>) -> tensor<8x1xf32>
+    %dw = mf.embedding_grad %dx, %tokens {name = "gather.grad"} : (tensor<8x1xf32>, tensor<8xi32>) -> tensor<16x1xf32>
+    mf.return %dw : tensor<16x1xf32>
+  }
+  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>, %scale: tensor<f32>) attributes {stage = 0 : i64} {
+    %inverse = mf.reciprocal %scale : (tensor<f32>) -> tensor<f32>
+    mf.scale_gradients [@w] by %inverse : tensor<f32>
+    mf.return
+  }
+  mf.schedule stage 0 {
+    %t0 = mf.load tokens micro_batch 0 : tensor<8xi32>
+    %y0, %f0 = mf.run_forward @chunk0.forward micro_batch 0 (%t0) : (tensor<8xi32>) -> (tensor<f32>, !mf.frame<@chunk0.forward>)
+    mf.accumulate_loss %y0 : tensor<f32>
+    %d0 = mf.loss_gradient 0.5 scaled : tensor<f32>
+    mf.run_backward @chunk0.backward micro_batch 0 frame %f0 (%d0, %t0) : (!mf.frame<@chunk0.forward>, tensor<f32>, tensor<8xi32>) -> ()
+    %t1 = mf.load tokens micro_batch 1 : tensor<8xi32>
+    %y1, %f1 = mf.run_forward @chunk0.forward micro_batch 1 (%t1) : (tensor<8xi32>) -> (tensor<f32>, !mf.frame<@chunk0.forward>)
+    mf.accumulate_loss %y1 : tensor<f32>
+    %d1 = mf.loss_gradient 0.5 scaled : tensor<f32>
+    mf.run_backward @chunk0.backward micro_batch 1 frame %f1 (%d1, %t1) : (!mf.frame<@chunk0.forward>, tensor<f32>, tensor<8xi32>) -> ()
+    mf.run_update @update0
+  }
+}
