@@ -50,8 +50,13 @@ def hash_inputs(entry, dependencies):
 
 def check(file, build):
     """clang-tidy's findings as text, empty if there are none."""
+    # As system headers, what tablegen generates is neither matched nor reported;
+    # that saves a third of the time.
+    generated = ["--extra-arg-before=-isystem", "--extra-arg-before=" + build]
     result = subprocess.run(
-        [CLANG_TIDY, "-p", build, "--quiet", file], capture_output=True, text=True
+        [CLANG_TIDY, "-p", build, "--quiet", *generated, file],
+        capture_output=True,
+        text=True,
     )
     if result.returncode == 0 and not result.stdout.strip():
         return ""
