@@ -161,6 +161,7 @@ LogicalResult LossScaleUpdateAttr::verify(EmitError emitError, int64_t factor,
   return success();
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): ODS declares it so.
 LogicalResult ClippingAttr::verify(EmitError emitError, APFloat maxNorm) {
   if (!maxNorm.isFinite() || maxNorm.isZero() || maxNorm.isNegative())
     return emitError() << "expected max_norm to be positive, but got "
