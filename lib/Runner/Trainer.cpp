@@ -101,6 +101,7 @@ llvm::Error Trainer::checkOutputs() const {
   // The ranks stop before their updates, so all messages before must be able to
   // come to their end by then.
   std::vector<uint32_t> ends;
+  ends.reserve(program.ranks.size());
   for (const Rank &rank : program.ranks)
     ends.push_back(findUpdate(rank).value_or(rank.step.instructions.size()));
   return verifyProgress(program, ends);
@@ -155,7 +156,7 @@ llvm::Error Trainer::openSchedule() {
   auto made = makeLrSchedule(*program.lrSchedule, options.steps);
   if (!made)
     return made.takeError();
-  schedule = std::move(*made);
+  schedule = *made;
   return llvm::Error::success();
 }
 
