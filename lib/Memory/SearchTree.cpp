@@ -31,7 +31,6 @@ SearchTree::Outcome SearchTree::run(const SearchRun &run, int64_t workLimit) {
 
 std::vector<int64_t> SearchTree::getOffsets() const {
   std::vector<int64_t> offsets;
-  offsets.reserve(problem.buffers.size());
   for (size_t i = 0; i < problem.buffers.size(); ++i)
     offsets.push_back(skyline.getOffset(static_cast<int32_t>(i)));
   return offsets;

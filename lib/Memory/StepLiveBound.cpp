@@ -50,7 +50,6 @@ public:
     }
     for (const Frame &frame : problem.frames) {
       std::vector<int64_t> after;
-      after.reserve(frame.phases.size());
       for (size_t phase = 0; phase < frame.phases.size(); ++phase)
         after.push_back(getBytesAfterPhase(problem, frame, phase));
       bytesAfter.push_back(std::move(after));
@@ -120,7 +119,6 @@ StepLiveBound StepProblem::maxLive() const { return BoundFinder(*this).find(); }
 std::vector<LiveBuffer> StepProblem::liveAt(Moment moment) const {
   using Kind = LiveBuffer::Kind;
   std::vector<LiveBuffer> live;
-  live.reserve(persistentBuffers.size());
   for (const PersistentBuffer &buffer : persistentBuffers)
     live.push_back(
         {Kind::Persistent, {}, buffer.name, -1, alignedSize(buffer.size)});

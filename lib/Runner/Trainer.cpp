@@ -101,7 +101,6 @@ llvm::Error Trainer::checkOutputs() const {
   // The ranks stop before their updates, so all messages before must be able to
   // come to their end by then.
   std::vector<uint32_t> ends;
-  ends.reserve(program.ranks.size());
   for (const Rank &rank : program.ranks)
     ends.push_back(findUpdate(rank).value_or(rank.step.instructions.size()));
   return verifyProgress(program, ends);

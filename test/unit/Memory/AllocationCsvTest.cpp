@@ -13,7 +13,7 @@ std::string parseError(llvm::StringRef text) {
 }
 
 std::string print(const AllocationProblem &problem,
-                  std::vector<int64_t> offsets = {}) {
+                  const std::vector<int64_t> &offsets = {}) {
   std::string text;
   llvm::raw_string_ostream os(text);
   printAllocationCsv(problem, os, offsets);

@@ -114,7 +114,7 @@ TEST(AllocationProblem, VerifyFindsEveryKindOfWrongOffset) {
   problem.buffers = {makeBuffer("a", 0, 4, 10, 4), makeBuffer("b", 3, 6, 20),
                      makeFixed("c", 4, 8, 15, 40)};
   problem.capacity = 60;
-  auto verify = [&](std::vector<int64_t> offsets) {
+  auto verify = [&](const std::vector<int64_t> &offsets) {
     return llvm::toString(problem.verify(offsets));
   };
   EXPECT_EQ(verify({0, 10, 40}), "");
