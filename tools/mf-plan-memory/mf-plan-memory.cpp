@@ -195,7 +195,9 @@ std::string describeMisfit(const AllocationProblem &problem,
 }
 
 Expected<ExitCode> run(const Options &options) {
-  if (!(options.effort >= 0 && options.effort <= 1e6))
+  // False for what is not a number, too.
+  const bool isInRange = options.effort >= 0 && options.effort <= 1e6;
+  if (!isInRange)
     return fail("--effort must be between 0 and 1000000");
   Expected<AllocationProblem> problem = readProblem(options);
   if (!problem)
