@@ -107,6 +107,15 @@ static LogicalResult run(StringRef inputName, StringRef outputName,
   return success();
 }
 
+/// Prints without looking for aliases first, which takes as long as printing
+/// and finds none in programs, unless the user says otherwise.
+static void printInLocalScope() {
+  auto &known = cl::getRegisteredOptions();
+  auto found = known.find("mlir-print-local-scope");
+  if (found != known.end() && found->second->getNumOccurrences() == 0)
+    static_cast<cl::opt<bool> *>(found->second)->setValue(true);
+}
+
 int main(int argc, char **argv) {
   InitLLVM initLlvm(argc, argv);
   mlir::DialectRegistry registry;
@@ -116,5 +125,7 @@ int main(int argc, char **argv) {
   auto [inputName, outputName] = mlir::registerAndParseCLIOptions(
       argc, argv, "mf: training steps for Ascend NPUs, from YAML to programs\n",
       registry);
+  if (!recomputeConfig.empty())
+    printInLocalScope();
   return mlir::asMainReturnCode(run(inputName, outputName, registry));
 }
