@@ -21,15 +21,9 @@ void improveOrder(const PackProblem &problem, std::vector<int32_t> order,
   for (int failures = 0; failures < patience && best.peak > goodPeak;
        ++failures) {
     int64_t threshold = std::max(goodPeak, current.peak - 1);
-    auto sticksOut = [&](int32_t index) {
+    moveToFront(order, [&](int32_t index) {
       return current.offsets[index] + problem.items[index].size > threshold;
-    };
-    std::vector<int32_t> next;
-    next.reserve(order.size());
-    llvm::copy_if(order, std::back_inserter(next), sticksOut);
-    llvm::copy_if(order, std::back_inserter(next),
-                  [&](int32_t index) { return !sticksOut(index); });
-    order = std::move(next);
+    });
     std::optional<PackResult> result = packInOrder(problem, order, budget);
     if (!result)
       return;

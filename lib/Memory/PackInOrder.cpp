@@ -82,14 +82,6 @@ private:
   std::vector<std::vector<int32_t>> covering;
 };
 
-struct AddressRange {
-  int64_t begin;
-  int64_t end;
-  bool operator<(const AddressRange &other) const {
-    return begin < other.begin || (begin == other.begin && end < other.end);
-  }
-};
-
 /// An item with the offset that it must have.
 struct FixedItem {
   AddressRange address;

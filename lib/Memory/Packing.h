@@ -49,6 +49,15 @@ private:
   int64_t steps;
 };
 
+/// Addresses [begin, end).
+struct AddressRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+  bool operator<(const AddressRange &other) const {
+    return begin < other.begin || (begin == other.begin && end < other.end);
+  }
+};
+
 /// `value` rounded up to a multiple of `alignment`.
 inline int64_t alignUp(int64_t value, int64_t alignment) {
   if (alignment == 1)

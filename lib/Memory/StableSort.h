@@ -4,6 +4,7 @@
 #define MF_MEMORY_STABLESORT_H
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <vector>
 
@@ -28,6 +29,18 @@ std::vector<Index> getSortedIndices(size_t count, Less less) {
   std::iota(indices.begin(), indices.end(), 0);
   sortIndices(indices, less);
   return indices;
+}
+
+/// Moves the indices for which `goesFirst` to the front; otherwise the order
+/// stays. (std::stable_partition uses what C++17 deprecates.)
+template <typename Index, typename Predicate>
+void moveToFront(std::vector<Index> &indices, Predicate goesFirst) {
+  std::vector<Index> next;
+  next.reserve(indices.size());
+  for (bool isFirst : {true, false})
+    std::copy_if(indices.begin(), indices.end(), std::back_inserter(next),
+                 [&](Index index) { return goesFirst(index) == isFirst; });
+  indices = std::move(next);
 }
 
 } // namespace mf::memory

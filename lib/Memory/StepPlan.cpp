@@ -3,6 +3,8 @@
 #include "mf/Memory/StepPlan.h"
 #include "FramePacking.h"
 #include "PackSearch.h"
+#include "ShapeGroups.h"
+#include "StepShapes.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <numeric>
@@ -25,7 +27,8 @@ namespace {
 class StepPlanner {
 public:
   StepPlanner(const StepProblem &problem, const StepPlanOptions &options)
-      : problem(problem), options(options), timeline(problem) {}
+      : problem(problem), options(options), timeline(problem),
+        sections(problem) {}
 
   StepPlan run() {
     plan.bound = problem.maxLive();
@@ -57,12 +60,15 @@ private:
   ChunkLayout getLayout(size_t frame) const;
   void placePersistentBuffers();
   void placeBlocks();
-  PackResult packBlocks(const PackProblem &blocks);
+  PackResult packBlocks(const PackProblem &blocks, PackResult &frames);
+  std::vector<int64_t> getGroups() const;
+  PackResult packExactly(PackResult best, const PackResult &frames);
   PackProblem getBlocks() const;
 
   const StepProblem &problem;
   const StepPlanOptions &options;
   StepTimeline timeline;
+  StepSections sections;
   StepPlan plan;
   /// Bytes by which the arena may stay above the bound.
   int64_t acceptableExcess = 0;
@@ -98,26 +104,28 @@ void StepPlanner::layOutQuickly() {
     useLayout(index, packSeparately(problem, frame, getEffort(0)));
 }
 
-/// The blocks that tasks need, with a section per task: frame instances, then
-/// the scratch of each task, then task buffers.
+/// The blocks that tasks need: frame instances, then the scratch of each task,
+/// then task buffers.
 PackProblem StepPlanner::getBlocks() const {
   PackProblem pack;
-  pack.numSections = static_cast<int32_t>(problem.tasks.size());
-  auto add = [&](int64_t firstTask, int64_t endTask, int64_t size) {
+  pack.numSections = sections.getNumSections();
+  auto add = [&](int32_t begin, int32_t end, int64_t size) {
     PackItem item;
-    item.begin = static_cast<int32_t>(firstTask);
-    item.end = static_cast<int32_t>(endTask);
+    item.begin = begin;
+    item.end = end;
     item.size = size;
     item.alignment = problem.alignment;
     pack.items.push_back(item);
   };
   for (const FrameInstance &instance : timeline.getInstances())
-    add(instance.tasks.front(), instance.tasks.back() + 1,
+    add(sections.getFirst(instance.tasks.front()),
+        sections.getFirst(instance.tasks.back() + 1),
         plan.frames[instance.frame].size);
   for (const auto &[index, task] : llvm::enumerate(problem.tasks))
-    add(index, index + 1, plan.routines[task.routine].scratchSize);
+    add(sections.getFirst(index), sections.getFirst(index + 1),
+        plan.routines[task.routine].scratchSize);
   for (const TaskBuffer &buffer : problem.taskBuffers)
-    add(buffer.begin.task, buffer.end.task + (buffer.end.instruction > 0),
+    add(sections.get(buffer.begin), sections.get(buffer.end),
         problem.alignedSize(buffer.size));
   return pack;
 }
@@ -125,9 +133,11 @@ PackProblem StepPlanner::getBlocks() const {
 StepPlanner::FullestTask StepPlanner::findFullestTask() const {
   std::vector<int64_t> profile = getLiveProfile(getBlocks());
   FullestTask fullest;
-  for (const auto &[task, bytes] : llvm::enumerate(profile))
-    if (bytes > fullest.bytes)
-      fullest = {static_cast<int64_t>(task), bytes};
+  for (size_t task = 0; task < problem.tasks.size(); ++task)
+    for (int32_t section = sections.getFirst(task);
+         section < sections.getFirst(task + 1); ++section)
+      if (profile[section] > fullest.bytes)
+        fullest = {static_cast<int64_t>(task), profile[section]};
   return fullest;
 }
 
@@ -185,16 +195,16 @@ int64_t getLargest(const std::vector<int64_t> &values) {
 /// Packs the frames by themselves, then the rest around them: frames are few,
 /// large and alive for long, and a small block in a gap between two of them
 /// would keep the next frame out.
-PackResult StepPlanner::packBlocks(const PackProblem &blocks) {
+PackResult StepPlanner::packBlocks(const PackProblem &blocks,
+                                   PackResult &placed) {
   size_t numFrames = timeline.getInstances().size();
   int64_t bound = getLargest(getLiveProfile(blocks));
   WorkBudget heuristics(options.packingWork), search(options.searchWork);
   PackProblem frames = blocks;
   frames.items.resize(numFrames);
   int64_t frameBound = getLargest(getLiveProfile(frames));
-  PackResult placed =
-      packWell(frames, frameBound, frameBound + acceptableExcess / 4,
-               heuristics, search);
+  placed = packWell(frames, frameBound, frameBound + acceptableExcess / 4,
+                    heuristics, search);
   PackProblem all = blocks;
   for (size_t i = 0; i < numFrames; ++i)
     all.items[i].fixedOffset = placed.offsets[i];
@@ -205,8 +215,51 @@ PackResult StepPlanner::packBlocks(const PackProblem &blocks) {
   return mixed.peak < best.peak ? mixed : best;
 }
 
+/// The task in which a buffer that begins in an earlier one ends, else -1, in
+/// the order of the shapes.
+std::vector<int64_t> StepPlanner::getGroups() const {
+  std::vector<int64_t> groups(
+      timeline.getInstances().size() + problem.tasks.size(), -1);
+  for (const TaskBuffer &buffer : problem.taskBuffers)
+    groups.push_back(buffer.begin.task < buffer.end.task &&
+                             buffer.end.instruction > 0
+                         ? buffer.end.task
+                         : -1);
+  return groups;
+}
+
+/// Packs the blocks as the shapes that they are, where that may be better than
+/// `best`: around the frames as they were placed or with the frames, task
+/// buffers one by one or in groups.
+PackResult StepPlanner::packExactly(PackResult best, const PackResult &frames) {
+  int64_t goodPeak =
+      problem.alignedSize(plan.bound.bytes - plan.arenaSize + acceptableExcess);
+  // Shapes cost time with every task; blocks that miss by little are as good.
+  if (best.peak <= goodPeak + acceptableExcess)
+    return best;
+  StepShapes shapes(problem, timeline, sections, plan);
+  std::vector<int64_t> groupOf = getGroups();
+  for (bool isGrouped : {true, false})
+    for (bool isFixed : {true, false}) {
+      for (const auto &[index, offset] : llvm::enumerate(frames.offsets))
+        shapes.getProblem().items[index].fixedOffset = isFixed ? offset : -1;
+      if (!isGrouped)
+        groupOf.assign(groupOf.size(), -1);
+      WorkBudget budget(options.shapeWork);
+      ShapeGroups groups(shapes.getProblem(), groupOf, budget);
+      PackResult result = packShapes(groups.getProblem(), goodPeak, budget);
+      if (result.peak < best.peak)
+        best = groups.expand(result);
+      if (best.peak <= goodPeak)
+        return best;
+    }
+  return best;
+}
+
 void StepPlanner::placeBlocks() {
-  PackResult result = packBlocks(getBlocks());
+  PackResult frames;
+  PackResult result = packBlocks(getBlocks(), frames);
+  result = packExactly(std::move(result), frames);
   int64_t base = plan.arenaSize;
   plan.arenaSize += result.peak;
   auto next = result.offsets.begin();

@@ -27,6 +27,20 @@ struct Block {
   Moment end;
 };
 
+/// A block whose inside may be free at times.
+struct Region {
+  enum class Kind { Frame, Scratch, Buffer };
+  Kind kind;
+  Block block;
+  /// The number of the frame instance or of the task.
+  size_t index = 0;
+
+  bool mayShareAddress(const Region &other) const {
+    return block.offset < other.block.offset + other.block.size &&
+           other.block.offset < block.offset + block.size;
+  }
+};
+
 class StepVerifier {
 public:
   StepVerifier(const StepProblem &problem, const StepPlan &plan)
@@ -43,7 +57,7 @@ public:
         return error;
     if (Error error = verifyBases())
       return error;
-    return verifyBlocks();
+    return verifyRegions();
   }
 
 private:
@@ -52,10 +66,17 @@ private:
   Error verifyRoutine(size_t index);
   Error verifyBetweenPhases(size_t frame);
   Error verifyBases();
-  Error verifyBlocks();
+  Error verifyRegions();
   Error verifyPlace(const Block &block, const Twine &region, int64_t size);
   Error findOverlap(const std::vector<Block> &blocks);
-  std::vector<Block> getTaskBlocks();
+  Error findOverlap(const Region &a, const Region &b);
+  void addFrameContents(const FrameInstance &instance,
+                        std::vector<Block> &blocks);
+  void addTemporaries(int64_t task, TemporaryPlace::Region region,
+                      std::vector<Block> &blocks);
+  std::vector<Block> getContents(const Region &region);
+  Moment getStart(Moment moment) const;
+  std::vector<Region> getRegions();
 
   const StepProblem &problem;
   const StepPlan &plan;
@@ -215,48 +236,134 @@ Error StepVerifier::verifyBases() {
   return Error::success();
 }
 
-std::vector<Block> StepVerifier::getTaskBlocks() {
-  std::vector<Block> blocks;
+/// Behind the last instruction of a task is where the next one starts.
+Moment StepVerifier::getStart(Moment moment) const {
+  if (moment.task < static_cast<int64_t>(problem.tasks.size()) &&
+      moment.instruction ==
+          problem.routines[problem.tasks[moment.task].routine].length)
+    return {moment.task + 1, 0};
+  return moment;
+}
+
+std::vector<Region> StepVerifier::getRegions() {
+  using Kind = Region::Kind;
+  std::vector<Region> regions;
   int64_t numTasks = problem.tasks.size();
-  for (const FrameInstance &instance : timeline.getInstances()) {
+  for (const auto &[buffer, offset] :
+       llvm::zip(problem.persistentBuffers, plan.persistentOffsets))
+    regions.push_back({Kind::Buffer,
+                       {"persistent buffer '" + buffer.name + "'",
+                        offset,
+                        problem.alignedSize(buffer.size),
+                        {-1, 0},
+                        {numTasks, 1}}});
+  for (const auto &[index, instance] :
+       llvm::enumerate(timeline.getInstances())) {
     int64_t first = instance.tasks.front();
-    blocks.push_back({"frame '" + problem.frames[instance.frame].name +
-                          "' of task " + std::to_string(first),
-                      plan.tasks[first].frameBase,
-                      plan.frames[instance.frame].size,
-                      {first, 0},
-                      {instance.tasks.back() + 1, 0}});
+    regions.push_back({Kind::Frame,
+                       {"frame '" + problem.frames[instance.frame].name +
+                            "' of task " + std::to_string(first),
+                        plan.tasks[first].frameBase,
+                        plan.frames[instance.frame].size,
+                        {first, 0},
+                        {instance.tasks.back() + 1, 0}},
+                       index});
   }
   for (const auto &[index, task] : llvm::enumerate(problem.tasks)) {
     int64_t position = index;
-    blocks.push_back({"scratch of task " + std::to_string(index),
-                      plan.tasks[index].scratchBase,
-                      plan.routines[task.routine].scratchSize,
-                      {position, 0},
-                      {position + 1, 0}});
+    regions.push_back({Kind::Scratch,
+                       {"scratch of task " + std::to_string(index),
+                        plan.tasks[index].scratchBase,
+                        plan.routines[task.routine].scratchSize,
+                        {position, 0},
+                        {position + 1, 0}},
+                       index});
   }
   for (const auto &[buffer, offset] :
        llvm::zip(problem.taskBuffers, plan.taskBufferOffsets))
-    blocks.push_back({"task buffer '" + buffer.name + "'", offset,
-                      problem.alignedSize(buffer.size), buffer.begin,
-                      buffer.end});
-  for (const auto &[buffer, offset] :
-       llvm::zip(problem.persistentBuffers, plan.persistentOffsets))
-    blocks.push_back({"persistent buffer '" + buffer.name + "'",
-                      offset,
-                      problem.alignedSize(buffer.size),
-                      {-1, 0},
-                      {numTasks, 1}});
+    regions.push_back({Kind::Buffer,
+                       {"task buffer '" + buffer.name + "'", offset,
+                        problem.alignedSize(buffer.size),
+                        getStart(buffer.begin), getStart(buffer.end)}});
+  llvm::erase_if(regions, [](const Region &region) {
+    return region.block.size == 0 || region.block.begin == region.block.end;
+  });
+  return regions;
+}
+
+void StepVerifier::addTemporaries(int64_t task, TemporaryPlace::Region region,
+                                  std::vector<Block> &blocks) {
+  int64_t routine = problem.tasks[task].routine;
+  int64_t base = region == TemporaryPlace::Region::Frame
+                     ? plan.tasks[task].frameBase
+                     : plan.tasks[task].scratchBase;
+  for (const auto &[temporary, place] :
+       llvm::zip(problem.routines[routine].temporaries,
+                 plan.routines[routine].temporaries))
+    if (place.region == region && temporary.begin < temporary.end)
+      blocks.push_back({"temporary '" + temporary.name + "' in ",
+                        base + place.offset,
+                        problem.alignedSize(temporary.size),
+                        {task, temporary.begin},
+                        {task, temporary.end}});
+}
+
+void StepVerifier::addFrameContents(const FrameInstance &instance,
+                                    std::vector<Block> &blocks) {
+  for (int64_t task : instance.tasks)
+    addTemporaries(task, TemporaryPlace::Region::Frame, blocks);
+  for (const auto &[residual, offset] :
+       llvm::zip(problem.frames[instance.frame].residuals,
+                 plan.frames[instance.frame].residualOffsets))
+    blocks.push_back({"residual '" + residual.name + "' in ",
+                      plan.tasks[instance.tasks.front()].frameBase + offset,
+                      problem.alignedSize(residual.size),
+                      {instance.tasks[residual.birthPhase], residual.birth},
+                      {instance.tasks[residual.deathPhase], residual.death}});
+}
+
+std::vector<Block> StepVerifier::getContents(const Region &region) {
+  if (region.kind == Region::Kind::Buffer)
+    return {region.block};
+  std::vector<Block> blocks;
+  if (region.kind == Region::Kind::Frame)
+    addFrameContents(timeline.getInstances()[region.index], blocks);
+  else
+    addTemporaries(region.index, TemporaryPlace::Region::Scratch, blocks);
+  for (Block &block : blocks)
+    block.name += region.block.name;
   return blocks;
 }
 
-Error StepVerifier::verifyBlocks() {
-  std::vector<Block> blocks = getTaskBlocks();
-  for (const Block &block : blocks)
-    if (block.size > 0)
-      if (Error error = verifyPlace(block, "the arena", plan.arenaSize))
-        return error;
+Error StepVerifier::findOverlap(const Region &a, const Region &b) {
+  std::vector<Block> blocks = getContents(a);
+  for (Block &block : getContents(b))
+    blocks.push_back(std::move(block));
   return findOverlap(blocks);
+}
+
+/// Goes through time and looks into the regions that share addresses.
+Error StepVerifier::verifyRegions() {
+  std::vector<Region> regions = getRegions();
+  for (const Region &region : regions)
+    if (Error error = verifyPlace(region.block, "the arena", plan.arenaSize))
+      return error;
+  std::vector<const Region *> alive;
+  for (size_t index :
+       getSortedIndices<size_t>(regions.size(), [&](size_t a, size_t b) {
+         return regions[a].block.begin < regions[b].block.begin;
+       })) {
+    const Region &region = regions[index];
+    llvm::erase_if(alive, [&](const Region *other) {
+      return !(region.block.begin < other->block.end);
+    });
+    for (const Region *other : alive)
+      if (region.mayShareAddress(*other))
+        if (Error error = findOverlap(*other, region))
+          return error;
+    alive.push_back(&region);
+  }
+  return Error::success();
 }
 
 } // namespace

@@ -11,6 +11,9 @@
 //               or scratchBase(task) + offset
 //   task buffer, persistent buffer               an offset in the arena
 //
+// A task buffer may lie where a frame or scratch has nothing alive for as long
+// as the buffer lives, and so may another task's frame or scratch.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_MEMORY_STEPPLAN_H
@@ -64,9 +67,8 @@ struct StepPlan {
 
   /// Tells whether the plan is legal for `problem`: shapes agree, everything is
   /// aligned and inside the arena, and no two buffers that are alive together
-  /// share an address. It takes a frame as a block for as long as its instance
-  /// lives, so it accepts no illegal plan; a legal plan that puts one thing
-  /// into a hole of another task's frame would be refused.
+  /// share an address. Exact: what lies in a hole of a frame or of scratch, of
+  /// whatever task, is legal.
   llvm::Error verify(const StepProblem &problem) const;
 
   /// Prints the plan as text, a line per buffer and per task.
@@ -84,6 +86,9 @@ struct StepPlanOptions {
   /// Elementary steps of the search per packing, where the heuristics leave
   /// more than an acceptable gap; see CapacitySearchOptions.
   int64_t searchWork = 30'000'000;
+  /// Elementary steps of each packing of frames, scratch and task buffers as
+  /// the shapes that they are.
+  int64_t shapeWork = 5'000'000;
 };
 
 /// Plans a well-formed problem; an error of check() otherwise.

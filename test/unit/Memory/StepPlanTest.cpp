@@ -3,6 +3,7 @@
 #include "mf/Memory/StepPlan.h"
 #include "ExpandedStep.h"
 #include "TransformerStep.h"
+#include "llvm/ADT/STLExtras.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <random>
@@ -261,6 +262,70 @@ TEST(StepPlan, PlansRandomStepsLegally) {
     if (HasFailure())
       return;
   }
+}
+
+/// A task buffer of 64 bytes from the second half of forward, where all of its
+/// scratch is free, to the first instruction of backward.
+StepProblem makeStepWithHole() {
+  StepProblem step;
+  step.alignment = 16;
+  step.routines = {{"forward", 4, {{"t", 64, 0, 2}}},
+                   {"backward", 4, {{"g", 64, 1, 4}}}};
+  step.tasks = {{0, 0}, {1, 0}};
+  step.taskBuffers = {{"prefetched", 64, {0, 2}, {1, 1}}};
+  return step;
+}
+
+TEST(StepPlan, PutsTaskBuffersIntoHolesOfScratch) {
+  StepProblem step = makeStepWithHole();
+  StepPlan plan = llvm::cantFail(planStep(step));
+  expectLegal(step, plan);
+  EXPECT_EQ(plan.arenaSize, 64);
+}
+
+TEST(StepPlan, VerifyTakesAHoleForAsLongAsItIsOne) {
+  StepProblem step = makeStepWithHole();
+  StepPlan plan = llvm::cantFail(planStep(step));
+  EXPECT_EQ(llvm::toString(plan.verify(step)), "");
+  step.taskBuffers[0].begin = {0, 1};
+  EXPECT_THAT(llvm::toString(plan.verify(step)),
+              HasSubstr("temporary 't' in scratch of task 0 at [0, 64) and "
+                        "task buffer 'prefetched' at [0, 64) share"));
+  step.taskBuffers[0] = {"prefetched", 64, {0, 2}, {1, 2}};
+  EXPECT_THAT(llvm::toString(plan.verify(step)),
+              HasSubstr("temporary 'g' in scratch of task 1"));
+}
+
+/// Refuses exactly the plans in which two buffers of the expanded step meet.
+TEST(StepPlan, VerifyAgreesWithTheExpandedStep) {
+  int64_t numLegal = 0, numIllegal = 0;
+  for (unsigned seed = 0; seed < 3000; ++seed) {
+    SCOPED_TRACE(seed);
+    StepProblem step = makeRandomStep(seed);
+    StepPlan plan = llvm::cantFail(planStep(step));
+    std::mt19937 random(seed);
+    auto drawOffset = [&](int64_t size) -> int64_t {
+      int64_t places = (plan.arenaSize - size) / step.alignment + 1;
+      return random() % places * step.alignment;
+    };
+    for (const auto &[buffer, offset] :
+         llvm::zip(step.taskBuffers, plan.taskBufferOffsets))
+      offset = drawOffset(step.alignedSize(buffer.size));
+    if (!step.tasks.empty()) {
+      size_t task = random() % step.tasks.size();
+      int64_t size = plan.routines[step.tasks[task].routine].scratchSize;
+      if (size > 0)
+        plan.tasks[task].scratchBase = drawOffset(size);
+    }
+    ExpandedStep expanded = expandStep(step, &plan);
+    bool isLegal =
+        llvm::toString(expanded.problem.verify(expanded.offsets)).empty();
+    std::string error = llvm::toString(plan.verify(step));
+    EXPECT_EQ(error.empty(), isLegal) << error;
+    ++(isLegal ? numLegal : numIllegal);
+  }
+  EXPECT_GT(numLegal, 300);
+  EXPECT_GT(numIllegal, 300);
 }
 
 TEST(StepPlan, PlansTransformersLegally) {

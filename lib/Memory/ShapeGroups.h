@@ -1,0 +1,45 @@
+//===- ShapeGroups.h - Buffers that are packed as one -----------*- C++ -*-===//
+//
+// What is prefetched for one task comes and goes together: packed by itself
+// first, it is one shape, which repeats from micro-batch to micro-batch and
+// leaves no gaps that only some buffers of another one fit into.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_MEMORY_SHAPEGROUPS_H
+#define MF_MEMORY_SHAPEGROUPS_H
+
+#include "ShapePacking.h"
+#include <deque>
+
+namespace mf::memory {
+
+class ShapeGroups {
+public:
+  /// Items that have the same number become one; those with -1 stay alone.
+  /// Items of a group have one piece with one range.
+  ShapeGroups(const ShapeProblem &problem, llvm::ArrayRef<int64_t> groupOf,
+              WorkBudget &budget);
+  // The groups' pieces point into it.
+  ShapeGroups(const ShapeGroups &) = delete;
+  ShapeGroups &operator=(const ShapeGroups &) = delete;
+
+  const ShapeProblem &getProblem() const { return grouped; }
+  /// A packing of the groups as one of the items.
+  PackResult expand(const PackResult &result) const;
+
+private:
+  void addGroup(const ShapeProblem &problem, std::vector<int32_t> members,
+                WorkBudget &budget);
+  void addPieces(const ShapeProblem &problem, llvm::ArrayRef<int32_t> members,
+                 ShapeItem &item);
+
+  ShapeProblem grouped;
+  /// By item of the problem: the grouped item, and the offset in it.
+  std::vector<std::pair<int32_t, int64_t>> places;
+  std::deque<std::vector<AddressRange>> pool;
+};
+
+} // namespace mf::memory
+
+#endif // MF_MEMORY_SHAPEGROUPS_H

@@ -1,0 +1,134 @@
+//===- StepShapes.cpp - What a laid out step takes, and when --------------===//
+
+#include "StepShapes.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+
+namespace mf::memory {
+
+StepShapes::StepShapes(const StepProblem &problem, const StepTimeline &timeline,
+                       const StepSections &sections, const StepPlan &layouts)
+    : problem(problem), timeline(timeline), sections(sections),
+      layouts(layouts) {
+  shapes.numSections = sections.getNumSections();
+  for (const FrameInstance &instance : timeline.getInstances())
+    addFrame(instance);
+  for (size_t task = 0; task < problem.tasks.size(); ++task)
+    addScratch(task);
+  for (const TaskBuffer &buffer : problem.taskBuffers)
+    addBuffer(buffer);
+}
+
+StepShapes::Ranges StepShapes::keep(std::vector<AddressRange> ranges) {
+  mergeRanges(ranges);
+  return pool.emplace_back(std::move(ranges));
+}
+
+const StepShapes::RoutinePart &StepShapes::getPart(int64_t index, int64_t begin,
+                                                   int64_t end) {
+  auto [entry, isNew] = parts.try_emplace({index, begin, end});
+  if (!isNew)
+    return entry->second;
+  const Routine &routine = problem.routines[index];
+  auto isAlive = [&](int64_t first, int64_t last) {
+    return first < last && first < end && begin < last;
+  };
+  std::vector<AddressRange> frame, scratch;
+  for (const auto &[temporary, place] :
+       llvm::zip(routine.temporaries, layouts.routines[index].temporaries)) {
+    if (!isAlive(temporary.begin, temporary.end))
+      continue;
+    bool isInFrame = place.region == TemporaryPlace::Region::Frame;
+    (isInFrame ? frame : scratch)
+        .push_back(
+            {place.offset, place.offset + problem.alignedSize(temporary.size)});
+  }
+  if (int64_t owner = timeline.getFrame(index); owner >= 0) {
+    int64_t phase = timeline.getPhase(index);
+    for (const auto &[residual, offset] :
+         llvm::zip(problem.frames[owner].residuals,
+                   layouts.frames[owner].residualOffsets)) {
+      auto range = getLiveRange(residual, phase, routine.length);
+      if (range && isAlive(range->first, range->second))
+        frame.push_back({offset, offset + problem.alignedSize(residual.size)});
+    }
+  }
+  entry->second = {keep(std::move(frame)), keep(std::move(scratch))};
+  return entry->second;
+}
+
+/// What is alive of a frame after a phase and before the next one.
+StepShapes::Ranges StepShapes::getBetweenPhases(int64_t index, int64_t phase) {
+  auto [entry, isNew] = between.try_emplace({index, phase});
+  if (!isNew)
+    return entry->second;
+  std::vector<AddressRange> ranges;
+  for (const auto &[residual, offset] :
+       llvm::zip(problem.frames[index].residuals,
+                 layouts.frames[index].residualOffsets))
+    if (residual.birthPhase <= phase && phase < residual.deathPhase)
+      ranges.push_back({offset, offset + problem.alignedSize(residual.size)});
+  return entry->second = keep(std::move(ranges));
+}
+
+template <typename Visit>
+void StepShapes::forEachSection(int64_t task, Visit visit) {
+  int64_t routine = problem.tasks[task].routine;
+  int64_t length = problem.routines[routine].length;
+  llvm::ArrayRef<int64_t> instructions = sections.getCuts(task);
+  for (size_t i = 0; i < instructions.size(); ++i) {
+    int64_t end = i + 1 < instructions.size() ? instructions[i + 1] : length;
+    visit(sections.getFirst(task) + static_cast<int32_t>(i),
+          instructions[i] < end,
+          instructions[i] < end ? getPart(routine, instructions[i], end)
+                                : RoutinePart());
+  }
+}
+
+void StepShapes::addFrame(const FrameInstance &instance) {
+  ShapeItem item;
+  item.kind = ShapeItem::Kind::Frame;
+  auto add = [&](int32_t begin, int32_t end, Ranges ranges) {
+    if (ranges.empty() || begin == end)
+      return;
+    item.pieces.push_back({begin, end, ranges});
+    item.size = std::max(item.size, ranges.back().end);
+  };
+  for (const auto &[phase, task] : llvm::enumerate(instance.tasks)) {
+    bool isLast = phase + 1 == instance.tasks.size();
+    Ranges after;
+    if (!isLast)
+      after = getBetweenPhases(instance.frame, phase);
+    forEachSection(task, [&](int32_t section, bool hasInstructions,
+                             const RoutinePart &part) {
+      add(section, section + 1, hasInstructions ? part.frame : after);
+    });
+    if (!isLast)
+      add(sections.getFirst(task + 1),
+          sections.getFirst(instance.tasks[phase + 1]), after);
+  }
+  shapes.items.push_back(std::move(item));
+}
+
+void StepShapes::addScratch(int64_t task) {
+  ShapeItem item;
+  item.kind = ShapeItem::Kind::Scratch;
+  forEachSection(task, [&](int32_t section, bool, const RoutinePart &part) {
+    if (part.scratch.empty())
+      return;
+    item.pieces.push_back({section, section + 1, part.scratch});
+    item.size = std::max(item.size, part.scratch.back().end);
+  });
+  shapes.items.push_back(std::move(item));
+}
+
+void StepShapes::addBuffer(const TaskBuffer &buffer) {
+  ShapeItem item;
+  item.size = problem.alignedSize(buffer.size);
+  if (item.size > 0)
+    item.pieces.push_back({sections.get(buffer.begin), sections.get(buffer.end),
+                           keep({{0, item.size}})});
+  shapes.items.push_back(std::move(item));
+}
+
+} // namespace mf::memory
