@@ -1,6 +1,7 @@
 //===- PlanMemory.cpp - Offsets in one arena ------------------------------===//
 
 #include "mf/Config/MemorySize.h"
+#include "mf/Memory/PeakAdvice.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/plan-memory/StepLifetimes.h"
@@ -18,6 +19,7 @@ using mf::passes::StepLifetimes;
 namespace {
 
 constexpr size_t numLargestShown = 10;
+constexpr size_t numSavingsShown = 5;
 
 /// What a live buffer is spent on.
 std::string getCategory(const StepLifetimes &lifetimes,
@@ -68,7 +70,7 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
         << remark::add("peak at {0}", lifetimes.describe(plan->bound.moment))
         << remark::metric("arena bytes", plan->arenaSize)
         << remark::metric("max-live bytes", plan->bound.bytes)
-        << remark::metric("host bytes", host->arenaSize);
+        << remark::metric("pinned host bytes", host->arenaSize);
     if (*limit > 0 && plan->arenaSize > *limit) {
       reportTooLarge(program, lifetimes, *plan, *limit);
       return signalPassFailure();
@@ -107,6 +109,47 @@ private:
       error.attachNote() << "live: " << buffer.size << " bytes, "
                          << getCategory(lifetimes, buffer) << " "
                          << buffer.name;
+    addAdvice(error, memory::adviseOnPeak(lifetimes.getProblem(), limit),
+              limit);
+  }
+
+  static void addAdvice(InFlightDiagnostic &error,
+                        const memory::PeakAdvice &advice, int64_t limit) {
+    if (advice.persistentBytes > limit) {
+      error.attachNote()
+          << "what lives through the whole step (parameters, gradients, "
+             "optimizer state) needs "
+          << advice.persistentBytes
+          << " bytes: recompute and swap cannot help, more stages may";
+      return;
+    }
+    for (const memory::LayerSavings &run :
+         llvm::ArrayRef(advice.savings).take_front(numSavingsShown)) {
+      Diagnostic &note = error.attachNote();
+      note << "of the peak, layer" << (run.getNumLayers() > 1 ? "s " : " ")
+           << run.firstLayer;
+      if (run.getNumLayers() > 1)
+        note << " to " << run.lastLayer << " each";
+      note << " would save " << run.recomputeBytes
+           << " bytes by recompute, up to " << run.swapBytes << " by swap";
+    }
+    if (advice.savings.empty())
+      return;
+    addResult(error, "recompute", "would", advice.recompute);
+    addResult(error, "swap", "may", advice.swap);
+  }
+
+  static void addResult(InFlightDiagnostic &error, llvm::StringRef remedy,
+                        llvm::StringRef certainty,
+                        const memory::AdviceResult &result) {
+    Diagnostic &note = error.attachNote();
+    if (result.numLayers)
+      note << remedy << " of " << *result.numLayers
+           << (*result.numLayers == 1 ? " layer " : " layers ") << certainty
+           << " be enough: about " << result.bytes << " bytes";
+    else
+      note << remedy << " of all layers would not be enough: about "
+           << result.bytes << " bytes";
   }
 };
 

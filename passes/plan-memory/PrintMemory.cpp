@@ -31,17 +31,24 @@ void printStatics(ascend::ProgramOp program, raw_ostream &os) {
     printRow(os, 2, ascend::stringifyRole(role), bytes);
 }
 
-void printResiduals(ascend::FrameLayoutOp layout, raw_ostream &os) {
+/// The slots of a layout that are in `space`, layer by layer; nothing if there
+/// are none.
+void printSlots(ascend::FrameLayoutOp layout, ascend::Space space,
+                StringRef what, raw_ostream &os) {
   llvm::MapVector<StringRef, int64_t> layers;
   int64_t total = 0;
-  for (auto [type, name] :
+  for (auto [slot, name] :
        llvm::zip(layout.getTypes().getAsValueRange<TypeAttr>(),
                  layout.getNames().getAsValueRange<StringAttr>())) {
-    int64_t bytes = cast<ascend::BufferType>(type).getBytes();
-    layers[ir::getLayerOfCell(name)] += bytes;
-    total += bytes;
+    auto type = cast<ascend::BufferType>(slot);
+    if (type.getSpace() != space)
+      continue;
+    layers[ir::getLayerOfCell(name)] += type.getBytes();
+    total += type.getBytes();
   }
-  os << "  " << layout.getSymName() << " of one micro-batch\n";
+  if (layers.empty())
+    return;
+  os << "  " << layout.getSymName() << what << " of one micro-batch\n";
   for (auto &[layer, bytes] : layers)
     printRow(os, 4, layer, bytes);
   printRow(os, 4, "total", total);
@@ -52,11 +59,14 @@ LogicalResult printProgram(ascend::ProgramOp program, raw_ostream &os) {
     return program.emitOpError("has no memory plan; run ascend-plan-memory "
                                "first");
   os << "stage " << program.getRank() << ": arena " << *program.getArenaBytes()
-     << " bytes, max-live " << *program.getMaxLiveBytes() << " bytes, host "
-     << program.getHostBytes().value_or(0) << " bytes\n";
+     << " bytes, max-live " << *program.getMaxLiveBytes()
+     << " bytes, pinned host " << program.getHostBytes().value_or(0)
+     << " bytes\n";
   printStatics(program, os);
-  for (auto layout : program.getBody().getOps<ascend::FrameLayoutOp>())
-    printResiduals(layout, os);
+  for (auto layout : program.getBody().getOps<ascend::FrameLayoutOp>()) {
+    printSlots(layout, ascend::Space::Hbm, "", os);
+    printSlots(layout, ascend::Space::Host, " swapped out", os);
+  }
   return success();
 }
 

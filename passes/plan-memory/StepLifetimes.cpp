@@ -295,12 +295,17 @@ LogicalResult StepLifetimes::analyze() {
 void StepLifetimes::applyHost(const memory::StepPlan &plan) {
   for (auto [buffer, offset] : llvm::zip(hostStatics, plan.persistentOffsets))
     buffer.setOffset(offset);
+  DenseSet<Attribute> onHost;
   for (auto [layout, frame] : llvm::zip(layouts, plan.frames))
-    if (frame.size > 0)
+    if (frame.size > 0) {
       layout.setHostBytes(frame.size);
+      onHost.insert(FlatSymbolRefAttr::get(layout.getSymNameAttr()));
+    }
   for (auto [call, bases] : llvm::zip(calls, plan.tasks))
-    if (auto frame = call.getFrame().getDefiningOp<ascend::FrameOp>())
-      frame.setHostOffset(bases.frameBase);
+    if (call.getFrame())
+      if (auto frame = call.getFrame().getDefiningOp<ascend::FrameOp>();
+          onHost.contains(frame.getType().getLayout()))
+        frame.setHostOffset(bases.frameBase);
   program.setHostBytes(plan.arenaSize);
 }
 

@@ -16,7 +16,7 @@
 // CHECK: ascend.launch "aclnnB"
 // CHECK: ascend.alloc in scratch at [[#FIRST]]
 // CHECK: ascend.call @chain() scratch at 1024
-// REMARK: Function=temporaries_share_memory | Remark="peak at task chain, operator aclnnB", arena bytes=3072, host bytes=128, max-live bytes=3072
+// REMARK: Function=temporaries_share_memory | Remark="peak at task chain, operator aclnnB", arena bytes=3072, max-live bytes=3072, pinned host bytes=128
 ascend.program @temporaries_share_memory rank 0 of 1 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
@@ -50,7 +50,7 @@ ascend.program @temporaries_share_memory rank 0 of 1 attributes {
 // CHECK-NOT: ascend.frame @residuals micro_batch 1 at [[#FRAME]] :
 // CHECK: ascend.frame @residuals micro_batch 1
 // CHECK: ascend.frame @residuals micro_batch 2 at [[#FRAME]]
-// REMARK: Function=frames_of_micro_batches | Remark="peak at task forward, micro-batch 1, operator aclnnB", arena bytes=5120, host bytes=0, max-live bytes=5120
+// REMARK: Function=frames_of_micro_batches | Remark="peak at task forward, micro-batch 1, operator aclnnB", arena bytes=5120, max-live bytes=5120, pinned host bytes=0
 ascend.program @frames_of_micro_batches rank 0 of 1 attributes {
     micro_batches = 3 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
