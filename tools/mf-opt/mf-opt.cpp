@@ -67,6 +67,17 @@ static LogicalResult addTrainingStep(mlir::PassManager &manager,
   return success();
 }
 
+/// Prints without looking for aliases first, which takes as long as printing
+/// and finds none in programs, unless the user says otherwise. True if so.
+static bool printInLocalScope() {
+  auto &known = cl::getRegisteredOptions();
+  auto found = known.find("mlir-print-local-scope");
+  if (found == known.end() || found->second->getNumOccurrences() > 0)
+    return false;
+  static_cast<cl::opt<bool> *>(found->second)->setValue(true);
+  return true;
+}
+
 static LogicalResult run(StringRef inputName, StringRef outputName,
                          mlir::DialectRegistry &registry) {
   auto config = mlir::MlirOptMainConfig::createFromCLOptions();
@@ -100,20 +111,15 @@ static LogicalResult run(StringRef inputName, StringRef outputName,
     errs() << "error: " << error << "\n";
     return failure();
   }
+  bool isLocal = !recomputeConfig.empty() && printInLocalScope();
   if (failed(
           mlir::MlirOptMain(output->os(), std::move(input), registry, config)))
     return failure();
+  // Printing for the whole file ends with an empty line; keep the same bytes.
+  if (isLocal && !config.shouldEmitBytecode())
+    output->os() << '\n';
   output->keep();
   return success();
-}
-
-/// Prints without looking for aliases first, which takes as long as printing
-/// and finds none in programs, unless the user says otherwise.
-static void printInLocalScope() {
-  auto &known = cl::getRegisteredOptions();
-  auto found = known.find("mlir-print-local-scope");
-  if (found != known.end() && found->second->getNumOccurrences() == 0)
-    static_cast<cl::opt<bool> *>(found->second)->setValue(true);
 }
 
 int main(int argc, char **argv) {
@@ -125,7 +131,5 @@ int main(int argc, char **argv) {
   auto [inputName, outputName] = mlir::registerAndParseCLIOptions(
       argc, argv, "mf: training steps for Ascend NPUs, from YAML to programs\n",
       registry);
-  if (!recomputeConfig.empty())
-    printInLocalScope();
   return mlir::asMainReturnCode(run(inputName, outputName, registry));
 }
