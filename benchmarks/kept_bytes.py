@@ -8,15 +8,11 @@ layer for one micro-batch; "arena" is what the plan asks for; "peak" is what was
 allocated at once, and "touched" how far into the arena execution wrote or read.
 """
 
-import json
 import os
 import re
-import subprocess
 import sys
-import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TEXT = "/usr/share/common-licenses/GPL-3"
+from tiny_llama import TinyLlama
 
 OPTIONS = [
     ("nothing", "recompute: False"),
@@ -30,38 +26,13 @@ OPTIONS = [
 
 
 def main():
-    folder = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else ROOT + "/build/bin")
-
-    def run(tool, *arguments):
-        command = [os.path.join(folder, tool), *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stderr
-
     row = "%-24s%16s%12s%12s%12s"
     print(row % ("option", "kept per layer", "arena", "peak", "touched"))
-    with open(ROOT + "/examples/llama_tiny.yaml") as file:
-        text = file.read()
-    with tempfile.TemporaryDirectory() as work:
-        yaml, model, step, report = (
-            os.path.join(work, name)
-            for name in ("train.yaml", "model.mlir", "step.mlir", "report.json")
-        )
+    with TinyLlama(sys.argv[1:]) as llama:
         for name, setting in OPTIONS:
-            section = "recompute_config:\n  " + setting + "\n"
-            with open(yaml, "w") as file:
-                file.write(re.sub(r"recompute_config:\n(?:  .*\n)*", lambda _: section, text))
-            run("mf-translate", "--import-mindformers", yaml, "-o", model)
-            run("mf-opt", "--quiet", "--recompute-config=" + yaml, model, "-o", step)
-            memory = run(
-                "mf-opt", "--ascend-print-memory",
-                step, "-o", os.devnull,
-            )  # fmt: skip
+            step, _, rank = llama.train("recompute_config:\n  " + setting + "\n")
+            memory = llama.run("mf-opt", "--ascend-print-memory", step, "-o", os.devnull)
             kept = int(re.search(r"layers\.1 +(\d+)", memory)[1])
-            run(
-                "mf-run", step, "--steps", "1", "--data", TEXT, "--debug-memory",
-                "--report", report, "--quiet",
-            )  # fmt: skip
-            with open(report) as file:
-                rank = json.load(file)["ranks"][0]
             print(
                 row % (name, kept, rank["planned_bytes"], rank["peak_bytes"], rank["used_bytes"])
             )

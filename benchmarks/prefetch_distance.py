@@ -38,23 +38,30 @@ def median(values):
     return sorted(values)[len(values) // 2]
 
 
-def measure(tools, distance, steps, gbps):
-    """MiB of the arena, seconds of a step, seconds of it stalled by copies."""
+class Measurement:
+    """Of one run: MiB of the arena and of pinned host memory, seconds of a step
+    and seconds of it stalled by copies."""
+
+    def __init__(self, report):
+        rank = report["ranks"][0]
+        self.arena = rank["planned_bytes"] / MIB
+        self.host = rank["host_bytes"] / MIB
+        self.seconds = median([s["seconds"] for s in report["steps"]][1:])
+        stalls = rank["operator_stall_seconds"].items()
+        self.stall = sum(s for cause, s in stalls if "start of" not in cause) / len(
+            report["steps"]
+        )
+
+
+def measure(tools, distance, steps, gbps=0):
+    """Trains with all layers swapped, or none if `distance` is 0."""
     swap = None
     if distance:
         swap = {"layer_swap": "[{backward_prefetch: %d, layers: True}]" % distance}
     _, step = tools.lower("step", dict(training.MODEL, **SIZES), batch_size=4, swap=swap)
-    report = tools.train(
-        step, TEXT, steps + 1, threads=1, extra=["--d2h-gbps", str(gbps)]
+    return Measurement(
+        tools.train(step, TEXT, steps + 1, threads=1, extra=["--d2h-gbps", str(gbps)])
     )
-    rank = report["ranks"][0]
-    stall = sum(
-        seconds
-        for cause, seconds in rank["operator_stall_seconds"].items()
-        if "start of" not in cause
-    )
-    times = [s["seconds"] for s in report["steps"]][1:]
-    return rank["planned_bytes"] / MIB, median(times), stall / (steps + 1)
 
 
 def scale(value, low, high, begin, end):
@@ -64,8 +71,8 @@ def scale(value, low, high, begin, end):
 def plot(rows, base, gbps):
     """Two curves over the distances, one axis each, as SVG."""
     left, right, top, bottom = 70, 570, 50, 300
-    memory = [r[1] for r in rows] + [base[0]]
-    stalls = [r[3] * 1e3 for r in rows] + [0]
+    memory = [m.arena for _, m in rows] + [base.arena]
+    stalls = [m.stall * 1e3 for _, m in rows] + [0]
     low, high = min(memory) * 0.98, max(memory) * 1.02
     most = max(stalls) * 1.1 or 1
     xs = [scale(i, 0, len(rows) - 1, left, right) for i in range(len(rows))]
@@ -99,16 +106,16 @@ def plot(rows, base, gbps):
         '<path d="M%d %dV%dH%dV%d" fill="none" stroke="#888"/>'
         % (left, top, bottom, right, top),
         '<line x1="%d" x2="%d" y1="%.1f" y2="%.1f" stroke="%s" stroke-dasharray="4 4"/>'
-        % (left, right, y_memory(base[0]), y_memory(base[0]), blue),
-        text(right - 4, y_memory(base[0]) - 5, "arena without swap", "end", blue),
-        curve([r[1] for r in rows], y_memory, blue),
-        curve([r[3] * 1e3 for r in rows], y_stall, red),
+        % (left, right, y_memory(base.arena), y_memory(base.arena), blue),
+        text(right - 4, y_memory(base.arena) - 5, "arena without swap", "end", blue),
+        curve(memory[:-1], y_memory, blue),
+        curve(stalls[:-1], y_stall, red),
         text(left, top - 12, "arena, MiB", "middle", blue),
         text(right, top - 12, "stall, ms per step", "middle", red),
         text((left + right) / 2, bottom + 38, "backward_prefetch (kernels); link at %g GB/s" % gbps),
     ]  # fmt: skip
-    for i, row in enumerate(rows):
-        parts.append(text(xs[i], bottom + 18, str(row[0])))
+    for x, (distance, _) in zip(xs, rows):
+        parts.append(text(x, bottom + 18, str(distance)))
     for i in range(5):
         y = scale(i, 0, 4, bottom, top)
         parts.append(text(left - 6, y + 4, "%.0f" % scale(i, 0, 4, low, high), "end", blue))
@@ -127,14 +134,23 @@ def main():
         tools = training.Tools(arguments.bin_folder, work)
         base = measure(tools, 0, arguments.steps, arguments.gbps)
         print("%10s%14s%12s%12s%12s" % ("distance", "arena MiB", "step ms", "of none", "stall ms"))
-        print("%10s%14.1f%12.1f%12s%12.1f" % ("none", base[0], base[1] * 1e3, "", base[2] * 1e3))
+        print(
+            "%10s%14.1f%12.1f%12s%12.1f"
+            % ("none", base.arena, base.seconds * 1e3, "", base.stall * 1e3)
+        )
         rows = []
         for distance in DISTANCES:
-            arena, seconds, stall = measure(tools, distance, arguments.steps, arguments.gbps)
-            rows.append((distance, arena, seconds, stall))
+            found = measure(tools, distance, arguments.steps, arguments.gbps)
+            rows.append((distance, found))
             print(
                 "%10d%14.1f%12.1f%11.1f%%%12.1f"
-                % (distance, arena, seconds * 1e3, 100 * seconds / base[1], stall * 1e3)
+                % (
+                    distance,
+                    found.arena,
+                    found.seconds * 1e3,
+                    100 * found.seconds / base.seconds,
+                    found.stall * 1e3,
+                )
             )
         if arguments.svg:
             with open(arguments.svg, "w") as file:

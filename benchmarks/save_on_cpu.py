@@ -97,19 +97,8 @@ def run_torch(moves, steps):
 
 def run_mf(tools, distance, steps):
     """Seconds of a step, MiB of the arena, MiB copied out."""
-    swap = None
-    if distance:
-        swap = {"layer_swap": "[{backward_prefetch: %d, layers: True}]" % distance}
-    config = dict(training.MODEL, **prefetch_distance.SIZES)
-    _, step = tools.lower("step", config, batch_size=BATCH, swap=swap)
-    report = tools.train(step, prefetch_distance.TEXT, steps + 1, threads=1)
-    rank = report["ranks"][0]
-    times = [s["seconds"] for s in report["steps"]][1:]
-    return (
-        prefetch_distance.median(times),
-        rank["planned_bytes"] / MIB,
-        rank["host_bytes"] / MIB,
-    )
+    found = prefetch_distance.measure(tools, distance, steps)
+    return found.seconds, found.arena, found.host
 
 
 def main():

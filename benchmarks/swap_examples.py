@@ -10,15 +10,9 @@ swap; "host" is pinned host memory as planned and as touched. Fails if what is
 touched differs from the plan, or a loss from that without swap.
 """
 
-import json
-import os
-import re
-import subprocess
 import sys
-import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TEXT = "/usr/share/common-licenses/GPL-3"
+from tiny_llama import TinyLlama
 
 OP_SWAP = """swap_config:
   swap: True
@@ -51,39 +45,14 @@ EXAMPLES = [
 ]
 
 
-def measure(folder, work, text, sections):
-    """Lowers and runs one step; the loss and the report of rank 0."""
-
-    def run(tool, *arguments):
-        command = [os.path.join(folder, tool), *arguments]
-        subprocess.run(command, check=True, capture_output=True)
-
-    yaml, model, step, report = (
-        os.path.join(work, name)
-        for name in ("train.yaml", "model.mlir", "step.mlir", "report.json")
-    )
-    with open(yaml, "w") as file:
-        file.write(re.sub(r"recompute_config:\n(?:  .*\n)*", lambda _: sections, text))
-    run("mf-translate", "--import-mindformers", yaml, "-o", model)
-    run("mf-opt", "--quiet", "--recompute-config=" + yaml, model, "-o", step)
-    run("mf-run", step, "--steps", "1", "--data", TEXT, "--debug-memory",
-        "--report", report, "--quiet")  # fmt: skip
-    with open(report) as file:
-        result = json.load(file)
-    return result["steps"][0]["loss"], result["ranks"][0]
-
-
 def main():
-    folder = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else ROOT + "/build/bin")
     row = "%-24s%12s%12s%12s%12s%12s%12s"
     print(row % ("example", "arena", "saved", "touched", "saved", "host", "touched"))
-    with open(ROOT + "/examples/llama_tiny.yaml") as file:
-        text = file.read()
     failures = 0
-    with tempfile.TemporaryDirectory() as work:
-        base = None
+    base = None
+    with TinyLlama(sys.argv[1:]) as llama:
         for name, sections in EXAMPLES:
-            loss, rank = measure(folder, work, text, sections)
+            _, loss, rank = llama.train(sections)
             base = base or (loss, rank)
             planned, touched = rank["planned_bytes"], rank["used_bytes"]
             print(
