@@ -235,18 +235,20 @@ def Ascend_CallOp : Ascend_Op<"call", [
                        Optional<Ascend_FrameType>:$frame,
                        OptionalAttr<I64Attr>:$micro_batch,
                        OptionalAttr<I64Attr>:$scratch_offset,
-                       OptionalAttr<DenseI64ArrayAttr>:$records);
+                       OptionalAttr<DenseI64ArrayAttr>:$records,
+                       Variadic<Ascend_EventType>:$after);
   let results = (outs Variadic<Ascend_EventType>:$events);
   let description = [{
     `scratch_offset` comes with the memory plan: where in the arena the run's
-    scratch memory begins. `events[i]` is recorded on the compute stream once
+    scratch memory begins. The compute stream waits for the events `after`. `events[i]` is recorded on the compute stream once
     `records[i]` launches of the run are issued: a prefetch for a later run
     starts there.
   }];
   let assemblyFormat = [{
     $routine `(` $arguments `)` (`frame` $frame^ `:` type($frame))?
     (`micro_batch` $micro_batch^)? (`scratch` `at` $scratch_offset^)?
-    (`records` $records^)? attr-dict `:` functional-type($arguments, $events)
+    (`records` $records^)? (`after` $after^)? attr-dict
+    `:` functional-type($arguments, $events)
   }];
   let hasVerifier = 1;
 }
@@ -268,34 +270,43 @@ def Ascend_WaitOp : Ascend_Op<"wait"> {
   let assemblyFormat = "$stream `for` $event attr-dict";
 }
 
-def Ascend_CopyOp : Ascend_Op<"copy"> {
+// Work of a stream that is not the compute stream. It waits for the events
+// `after`, and `done` is recorded behind it: short for a wait for each before it
+// and a record behind it.
+class Ascend_TransferOp<string mnemonic, dag operands> : Ascend_Op<mnemonic> {
+  let arguments = !con(operands, (ins FlatSymbolRefAttr:$stream,
+                                      Variadic<Ascend_EventType>:$after));
+  let results = (outs Optional<Ascend_EventType>:$done);
+}
+
+def Ascend_CopyOp : Ascend_TransferOp<"copy",
+    (ins Ascend_BufferType:$source, Ascend_BufferType:$target)> {
   let summary = "aclrtMemcpyAsync between host and device";
-  let arguments = (ins Ascend_BufferType:$source, Ascend_BufferType:$target,
-                       FlatSymbolRefAttr:$stream);
   let assemblyFormat = [{
-    $source `to` $target `on` $stream attr-dict `:` type($source) `to` type($target)
+    $source `to` $target `on` $stream (`after` $after^)? attr-dict
+    `:` type($source) `to` type($target) (`->` type($done)^)?
   }];
   let hasVerifier = 1;
 }
 
-def Ascend_SendOp : Ascend_Op<"send"> {
+def Ascend_SendOp : Ascend_TransferOp<"send",
+    (ins Ascend_BufferType:$buffer, I64Attr:$peer, StrAttr:$channel)> {
   let summary = "HcclSend";
   let description = [{
     Sends and receives of one channel happen in the same order on both ranks.
   }];
-  let arguments = (ins Ascend_BufferType:$buffer, I64Attr:$peer,
-                       StrAttr:$channel, FlatSymbolRefAttr:$stream);
   let assemblyFormat = [{
-    $buffer `to` $peer `channel` $channel `on` $stream attr-dict `:` type($buffer)
+    $buffer `to` $peer `channel` $channel `on` $stream (`after` $after^)?
+    attr-dict `:` type($buffer) (`->` type($done)^)?
   }];
 }
 
-def Ascend_ReceiveOp : Ascend_Op<"receive"> {
+def Ascend_ReceiveOp : Ascend_TransferOp<"receive",
+    (ins Ascend_BufferType:$buffer, I64Attr:$peer, StrAttr:$channel)> {
   let summary = "HcclRecv";
-  let arguments = (ins Ascend_BufferType:$buffer, I64Attr:$peer,
-                       StrAttr:$channel, FlatSymbolRefAttr:$stream);
   let assemblyFormat = [{
-    $buffer `from` $peer `channel` $channel `on` $stream attr-dict `:` type($buffer)
+    $buffer `from` $peer `channel` $channel `on` $stream (`after` $after^)?
+    attr-dict `:` type($buffer) (`->` type($done)^)?
   }];
 }
 

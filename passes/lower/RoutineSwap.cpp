@@ -27,9 +27,9 @@ Value RoutineSwap::startCopy(Location loc, StringRef name, StreamKind kind,
                              Value source, Value target) {
   StringRef stream = program.getStream(name, kind);
   Value ready = ascend::RecordOp::create(builder, loc, names::compute);
-  ascend::WaitOp::create(builder, loc, stream, ready);
-  ascend::CopyOp::create(builder, loc, source, target, stream);
-  return ascend::RecordOp::create(builder, loc, stream);
+  return ascend::CopyOp::create(builder, loc, ready.getType(), source, target,
+                                stream, ready)
+      .getDone();
 }
 
 void RoutineSwap::copyOut(Location loc, Value buffer, Value host,

@@ -165,7 +165,9 @@ void StepBuilder::wait(StringRef stream, Value event) {
 
 /// The host buffer of a step input with one entry per micro-batch, and the
 /// part of one micro-batch.
-void StepBuilder::emitLoad(ir::LoadOp load) {
+Value StepBuilder::emitLoad(ir::LoadOp load, ValueRange after) {
+  StringRef stream =
+      program.getStream(names::hostToDevice, StreamKind::HostToDevice);
   auto tensor = cast<RankedTensorType>(load.getType());
   SmallVector<int64_t> shape = {program.getMicroBatches()};
   llvm::append_range(shape, tensor.getShape());
@@ -180,53 +182,52 @@ void StepBuilder::emitLoad(ir::LoadOp load) {
   auto type = program.getBufferType(tensor, ascend::Space::Host);
   Value part = ascend::ViewOp::create(builder, loc, type, host,
                                       load.getMicroBatch() * type.getBytes());
-  ascend::CopyOp::create(
-      builder, loc, part, values.lookup(load.getResult()),
-      program.getStream(names::hostToDevice, StreamKind::HostToDevice));
+  return ascend::CopyOp::create(
+             builder, loc, ascend::EventType::get(program.getContext()), part,
+             values.lookup(load.getResult()), stream, after)
+      .getDone();
 }
 
 void StepBuilder::emitIncoming(Operation *task, Value after) {
   loc = task->getLoc();
-  StringRef stream;
-  if (isa<ir::LoadOp>(task))
-    stream = program.getStream(names::hostToDevice, StreamKind::HostToDevice);
-  else
-    stream = program.getStream(
-        ("receive." + cast<ir::ReceiveOp>(task).getChannel()).str(),
-        StreamKind::Communication);
-  if (after)
-    wait(stream, after);
+  ValueRange events = after ? ValueRange(after) : ValueRange();
+  Value &arrival = arrivals[task->getResult(0)];
   if (auto load = dyn_cast<ir::LoadOp>(task)) {
-    emitLoad(load);
-  } else {
-    auto receive = cast<ir::ReceiveOp>(task);
-    ascend::ReceiveOp::create(
-        builder, loc, values.lookup(receive.getResult()),
-        receive.getStageAttr(), receive.getChannelAttr(),
-        FlatSymbolRefAttr::get(program.getContext(), stream));
+    arrival = emitLoad(load, events);
+    return;
   }
-  arrivals[task->getResult(0)] = record(stream);
+  auto receive = cast<ir::ReceiveOp>(task);
+  StringRef stream = program.getStream(
+      ("receive." + receive.getChannel()).str(), StreamKind::Communication);
+  arrival = ascend::ReceiveOp::create(
+                builder, loc, ascend::EventType::get(program.getContext()),
+                values.lookup(receive.getResult()), receive.getStage(),
+                receive.getChannel(), stream, events)
+                .getDone();
 }
 
-void StepBuilder::emitOutgoing(ir::SendOp send, Value after) {
+Value StepBuilder::emitOutgoing(ir::SendOp send, Value after) {
   loc = send.getLoc();
   StringRef stream = program.getStream(("send." + send.getChannel()).str(),
                                        StreamKind::Communication);
-  wait(stream, after);
-  ascend::SendOp::create(builder, loc, values.lookup(send.getValue()),
-                         send.getStageAttr(), send.getChannelAttr(),
-                         FlatSymbolRefAttr::get(program.getContext(), stream));
+  return ascend::SendOp::create(builder, loc, after.getType(),
+                                values.lookup(send.getValue()), send.getStage(),
+                                send.getChannel(), stream, after)
+      .getDone();
 }
 
-/// Copies the scalars that change with every step to the device.
-void StepBuilder::emitInputCopy(Value buffer, Role role) {
+/// Copies a scalar that changes with every step to the device.
+Value StepBuilder::emitInputCopy(Value buffer, Role role) {
+  StringRef stream =
+      program.getStream(names::hostToDevice, StreamKind::HostToDevice);
   auto type = cast<ascend::BufferType>(buffer.getType());
   Value host = getGlobal(program.getStatic(
       ("host." + ascend::stringifyRole(role)).str(),
       program.getBufferType(type.getTensor(), ascend::Space::Host), role));
-  ascend::CopyOp::create(
-      builder, loc, host, buffer,
-      program.getStream(names::hostToDevice, StreamKind::HostToDevice));
+  return ascend::CopyOp::create(builder, loc,
+                                ascend::EventType::get(program.getContext()),
+                                host, buffer, stream, ValueRange())
+      .getDone();
 }
 
 void StepBuilder::emitReports() {
@@ -242,12 +243,12 @@ void StepBuilder::emitReports() {
         "host.report." + quantity,
         program.getBufferType(type.getTensor(), ascend::Space::Host),
         Role::Report, quantity);
-    ascend::CopyOp::create(builder, loc, getGlobal(device), getGlobal(host),
-                           stream);
+    ascend::CopyOp::create(builder, loc, Type(), getGlobal(device),
+                           getGlobal(host), stream, ValueRange());
   }
 }
 
-ascend::CallOp StepBuilder::emitCall(size_t index) {
+ascend::CallOp StepBuilder::emitCall(size_t index, ValueRange after) {
   Call &call = calls[index];
   SmallVector<Value> arguments;
   llvm::append_range(arguments, call.buffers);
@@ -260,7 +261,8 @@ ascend::CallOp StepBuilder::emitCall(size_t index) {
       FlatSymbolRefAttr::get(program.getContext(), call.routine), arguments,
       call.frame, call.microBatch, IntegerAttr(),
       kernels.empty() ? DenseI64ArrayAttr()
-                      : builder.getDenseI64ArrayAttr(kernels));
+                      : builder.getDenseI64ArrayAttr(kernels),
+      after);
 }
 
 void StepBuilder::emit() {
@@ -276,15 +278,15 @@ void StepBuilder::emit() {
     loc = calls[index].loc;
     if (calls[index].routine != names::update)
       return;
+    // One stream: the second copy is over last.
     emitInputCopy(calls[index].buffers[0], Role::LearningRate);
-    emitInputCopy(calls[index].buffers[1], Role::StepNumber);
-    before[index].push_back(record(names::hostToDevice));
+    before[index].push_back(
+        emitInputCopy(calls[index].buffers[1], Role::StepNumber));
   };
 
   // What the first call computes from, and the update again.
   if (Value scale = globals.lookup("loss_scale")) {
-    emitInputCopy(scale, Role::LossScale);
-    before[0].push_back(record(names::hostToDevice));
+    before[0].push_back(emitInputCopy(scale, Role::LossScale));
   }
   emitIncomingOf(0, Value());
   for (size_t index = 0; index < calls.size(); ++index) {
@@ -292,11 +294,9 @@ void StepBuilder::emit() {
     emitIncomingOf(index + 1, index > 0 ? done[index - 1] : Value());
     loc = call.loc;
     for (Operation *task : call.incoming)
-      wait(names::compute, arrivals.lookup(task->getResult(0)));
-    for (Value event : before[index])
-      wait(names::compute, event);
+      before[index].push_back(arrivals.lookup(task->getResult(0)));
     emitEarlyCopiesBefore(index);
-    ascend::CallOp op = emitCall(index);
+    ascend::CallOp op = emitCall(index, before[index]);
     emitEarlyCopiesIn(index, op.getEvents());
     loc = call.loc;
     bool isAwaited =
@@ -304,9 +304,8 @@ void StepBuilder::emit() {
     if (isAwaited || !call.outgoing.empty())
       done[index] = record(names::compute);
     for (Operation *task : call.outgoing) {
-      auto send = cast<ir::SendOp>(task);
-      emitOutgoing(send, done[index]);
-      before[index + 2].push_back(record(("send." + send.getChannel()).str()));
+      before[index + 2].push_back(
+          emitOutgoing(cast<ir::SendOp>(task), done[index]));
     }
   }
   emitReports();

@@ -50,7 +50,7 @@ private:
   bool addsLoss(ir::RunForwardOp run);
 
   void emit();
-  ascend::CallOp emitCall(size_t index);
+  ascend::CallOp emitCall(size_t index, mlir::ValueRange after);
 
   // Copies of swapped values for later calls (StepPrefetch.cpp).
   void placeEarlyCopies();
@@ -61,9 +61,10 @@ private:
   llvm::SmallVector<int64_t> getEarlyKernels(size_t index) const;
 
   void emitIncoming(mlir::Operation *task, mlir::Value after);
-  void emitOutgoing(ir::SendOp send, mlir::Value after);
-  void emitLoad(ir::LoadOp load);
-  void emitInputCopy(mlir::Value buffer, ascend::Role role);
+  /// These return the event of the transfer's end.
+  mlir::Value emitOutgoing(ir::SendOp send, mlir::Value after);
+  mlir::Value emitLoad(ir::LoadOp load, mlir::ValueRange after);
+  mlir::Value emitInputCopy(mlir::Value buffer, ascend::Role role);
   void emitReports();
   mlir::Value createMessage(mlir::Type tensor);
   mlir::Value record(llvm::StringRef stream);

@@ -62,9 +62,10 @@ void StepBuilder::emitEarlyCopy(const EarlyCopy &copy, Value started) {
       builder, loc,
       program.getBufferType(type.getTensor(), ascend::Space::Host), copy.slot,
       reader.frame);
-  wait(stream, started);
-  ascend::CopyOp::create(builder, loc, host, copy.buffer, stream);
-  reader.events[copy.event] = record(stream);
+  reader.events[copy.event] =
+      ascend::CopyOp::create(builder, loc, started.getType(), host, copy.buffer,
+                             stream, started)
+          .getDone();
 }
 
 void StepBuilder::emitEarlyCopiesBefore(size_t index) {

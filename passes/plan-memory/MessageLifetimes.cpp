@@ -92,7 +92,20 @@ void MessageLifetimes::visitTransfer(Operation &op, StringRef streamName) {
   }
 }
 
+/// A transfer with the events that it waits for and records itself.
+template <typename TransferOp>
+void MessageLifetimes::visitTransfer(TransferOp op) {
+  unsigned stream = clock.getStream(op.getStream());
+  for (Value event : op.getAfter())
+    clock.wait(stream, event);
+  visitTransfer(*op, op.getStream());
+  if (op.getDone())
+    clock.record(stream, op.getDone());
+}
+
 void MessageLifetimes::visitCall(ascend::CallOp call) {
+  for (Value event : call.getAfter())
+    clock.wait(compute, event);
   settle(position);
   for (auto [index, argument] : llvm::enumerate(call.getArguments()))
     if (Value root = getRootBuffer(argument);
@@ -120,11 +133,11 @@ void MessageLifetimes::visit(Operation &op) {
   else if (auto wait = dyn_cast<ascend::WaitOp>(op))
     clock.wait(clock.getStream(wait.getStream()), wait.getEvent());
   else if (auto copy = dyn_cast<ascend::CopyOp>(op))
-    visitTransfer(op, copy.getStream());
+    visitTransfer(copy);
   else if (auto send = dyn_cast<ascend::SendOp>(op))
-    visitTransfer(op, send.getStream());
+    visitTransfer(send);
   else if (auto receive = dyn_cast<ascend::ReceiveOp>(op))
-    visitTransfer(op, receive.getStream());
+    visitTransfer(receive);
   else if (auto reduce = dyn_cast<ascend::AllReduceOp>(op))
     visitTransfer(op, reduce.getStream());
 }

@@ -46,6 +46,7 @@ private:
   void visit(mlir::Operation &op);
   void visitCall(ascend::CallOp call);
   void visitTransfer(mlir::Operation &op, llvm::StringRef streamName);
+  template <typename TransferOp> void visitTransfer(TransferOp op);
   /// Ends accesses that are over when call `position` starts.
   void settle(int64_t position);
   /// Drops accesses to what `call` is passed that it waits for itself: the

@@ -55,9 +55,8 @@ public:
   void add(StringRef stream, Value root) {
     streams[stream].roots.push_back(root);
   }
-  void record(ascend::RecordOp op) {
-    events[op.getEvent()] = {op.getStream(),
-                             streams[op.getStream()].roots.size()};
+  void record(StringRef stream, Value event) {
+    events[event] = {stream, streams[stream].roots.size()};
   }
   /// What is over, and was not before, once the compute stream has waited for
   /// `event`.
@@ -101,7 +100,7 @@ void StepLifetimes::collectUses(RoutineInfo &info) {
     if (auto alloc = dyn_cast<ascend::AllocOp>(op))
       info.allocRanges[alloc];
     if (auto record = dyn_cast<ascend::RecordOp>(op))
-      copies.record(record);
+      copies.record(record.getStream(), record.getEvent());
     if (!isInstruction(op, compute))
       continue;
     int64_t number = info.instructions.size();
@@ -113,12 +112,17 @@ void StepLifetimes::collectUses(RoutineInfo &info) {
         addUse(info, root, number);
       continue;
     }
+    auto copy = dyn_cast<ascend::CopyOp>(op);
     for (Value operand : op.getOperands()) {
+      if (isa<ascend::EventType>(operand.getType()))
+        continue;
       Value root = getRootBuffer(operand);
       addUse(info, root, number);
-      if (auto copy = dyn_cast<ascend::CopyOp>(op))
+      if (copy)
         copies.add(copy.getStream(), root);
     }
+    if (copy && copy.getDone())
+      copies.record(copy.getStream(), copy.getDone());
   }
 }
 

@@ -101,6 +101,8 @@ LogicalResult ListDecoder::decode(ascend::CallOp op) {
                            addressAlignment, context.rank.arenaBytes,
                            "the arena")))
       return failure();
+  if (failed(addWaits(op, context.rank.computeStream, op.getAfter())))
+    return failure();
   call.scratchOffset = op.getScratchOffset();
   call.microBatch = op.getMicroBatch();
   addInstruction(std::move(call));
@@ -127,6 +129,30 @@ LogicalResult ListDecoder::decode(ascend::WaitOp op) {
   return success();
 }
 
+LogicalResult ListDecoder::addWaits(Operation *op, uint32_t stream,
+                                    ValueRange after) {
+  for (Value value : after) {
+    FailureOr<uint32_t> event = getEvent(op, value);
+    if (failed(event))
+      return failure();
+    addInstruction(Wait{stream, *event, isa<BlockArgument>(value)});
+  }
+  return success();
+}
+
+LogicalResult ListDecoder::addTransfer(Operation *op, uint32_t stream,
+                                       ValueRange after, Value done,
+                                       decltype(Instruction::action) action) {
+  if (failed(addWaits(op, stream, after)))
+    return failure();
+  addInstruction(std::move(action));
+  if (done) {
+    events[done] = list.numEvents;
+    addInstruction(Record{stream, list.numEvents++});
+  }
+  return success();
+}
+
 LogicalResult ListDecoder::decode(ascend::CopyOp op) {
   FailureOr<uint32_t> stream = getStream(op, op.getStreamAttr());
   FailureOr<Operand> source = getOperand(op, op.getSource());
@@ -139,14 +165,15 @@ LogicalResult ListDecoder::decode(ascend::CopyOp op) {
   if (list.buffers[source->buffer].space == Space::Host &&
       list.buffers[target->buffer].space == Space::Host)
     return op.emitError("expected device memory on one side at least");
-  addInstruction(Copy{*stream, std::move(*source), std::move(*target)});
-  return success();
+  return addTransfer(op, *stream, op.getAfter(), op.getDone(),
+                     Copy{*stream, std::move(*source), std::move(*target)});
 }
 
 LogicalResult ListDecoder::decodeTransfer(Operation *op, Value buffer,
                                           FlatSymbolRefAttr streamName,
                                           llvm::StringRef channel, int64_t peer,
-                                          bool isSend) {
+                                          bool isSend, ValueRange after,
+                                          Value done) {
   FailureOr<uint32_t> stream = getStream(op, streamName);
   FailureOr<Operand> operand = getDeviceOperand(op, buffer);
   if (failed(stream) || failed(operand))
@@ -163,18 +190,19 @@ LogicalResult ListDecoder::decodeTransfer(Operation *op, Value buffer,
       state.getChannel(channel, /*isAllReduce=*/false, {sender, receiver});
   transfer.buffer = std::move(*operand);
   transfer.isSend = isSend;
-  addInstruction(std::move(transfer));
-  return success();
+  return addTransfer(op, *stream, after, done, std::move(transfer));
 }
 
 LogicalResult ListDecoder::decode(ascend::SendOp op) {
   return decodeTransfer(op, op.getBuffer(), op.getStreamAttr(), op.getChannel(),
-                        op.getPeer(), /*isSend=*/true);
+                        op.getPeer(), /*isSend=*/true, op.getAfter(),
+                        op.getDone());
 }
 
 LogicalResult ListDecoder::decode(ascend::ReceiveOp op) {
   return decodeTransfer(op, op.getBuffer(), op.getStreamAttr(), op.getChannel(),
-                        op.getPeer(), /*isSend=*/false);
+                        op.getPeer(), /*isSend=*/false, op.getAfter(),
+                        op.getDone());
 }
 
 LogicalResult ListDecoder::decode(ascend::AllReduceOp op) {

@@ -43,7 +43,15 @@ private:
   mlir::LogicalResult decodeTransfer(mlir::Operation *op, mlir::Value buffer,
                                      mlir::FlatSymbolRefAttr stream,
                                      llvm::StringRef channel, int64_t peer,
-                                     bool isSend);
+                                     bool isSend, mlir::ValueRange after,
+                                     mlir::Value done);
+  mlir::LogicalResult addWaits(mlir::Operation *op, uint32_t stream,
+                               mlir::ValueRange after);
+  /// Adds `action` on a stream behind waits for `after`, and the record `done`
+  /// if it is not null.
+  mlir::LogicalResult addTransfer(mlir::Operation *op, uint32_t stream,
+                                  mlir::ValueRange after, mlir::Value done,
+                                  decltype(Instruction::action) action);
 
   /// Makes `value` the buffer of this kind and number, which is shared with
   /// earlier values of the same one.

@@ -18,10 +18,8 @@
 // CHECK-DAG: %[[GRADIENT:.*]] = ascend.global @loss_gradient
 // CHECK-DAG: %[[DEVICE:.*]] = ascend.global @loss_scale
 // CHECK: %[[HOST:.*]] = ascend.global @host.loss_scale
-// CHECK-NEXT: ascend.copy %[[HOST]] to %[[DEVICE]] on @h2d
-// CHECK-NEXT: %[[ARRIVED:.*]] = ascend.record @h2d
-// CHECK: ascend.wait @compute for %[[ARRIVED]]
-// CHECK-NEXT: ascend.call @begin()
+// CHECK-NEXT: %[[ARRIVED:.*]] = ascend.copy %[[HOST]] to %[[DEVICE]] on @h2d :
+// CHECK: ascend.call @begin() after %[[ARRIVED]] :
 // CHECK-COUNT-2: ascend.call @chunk0.backward(%[[GRADIENT]]
 // CHECK: ascend.call @update(%{{.*}}, %{{.*}}, %[[DEVICE]])
 

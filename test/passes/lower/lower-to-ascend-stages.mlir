@@ -21,17 +21,11 @@
 // CHECK: %[[FORWARD0:.*]] = ascend.message : <8x1xf32, hbm>
 // CHECK: ascend.call @chunk0.forward(%{{.*}}, %[[FORWARD0]])
 // CHECK-NEXT: %[[DONE0:.*]] = ascend.record @compute
-// CHECK-NEXT: ascend.wait @send.forward.0 for %[[DONE0]]
-// CHECK-NEXT: ascend.send %[[FORWARD0]] to 1 channel "forward.0" on @send.forward.0
-// CHECK-NEXT: %[[SENT0:.*]] = ascend.record @send.forward.0
+// CHECK-NEXT: %[[SENT0:.*]] = ascend.send %[[FORWARD0]] to 1 channel "forward.0" on @send.forward.0 after %[[DONE0]]
 // The gradient is received while the second forward runs, and compute waits for it where it is needed.
-// CHECK-NEXT: ascend.wait @receive.backward.1 for %[[DONE0]]
-// CHECK-NEXT: ascend.receive %[[BACKWARD0:.*]] from 1 channel "backward.1" on @receive.backward.1
-// CHECK-NEXT: %[[RECEIVED0:.*]] = ascend.record @receive.backward.1
+// CHECK-NEXT: %[[RECEIVED0:.*]] = ascend.receive %[[BACKWARD0:.*]] from 1 channel "backward.1" on @receive.backward.1 after %[[DONE0]]
 // CHECK: ascend.call @chunk0.forward
-// CHECK: ascend.wait @compute for %[[RECEIVED0]]
-// CHECK-NEXT: ascend.wait @compute for %[[SENT0]]
-// CHECK-NEXT: ascend.call @chunk0.backward(%[[BACKWARD0]]
+// CHECK: ascend.call @chunk0.backward(%[[BACKWARD0]]{{.*}} after %[[SENT0]], %[[RECEIVED0]] :
 // The first stage has no loss to report.
 // CHECK-NOT: @d2h
 
@@ -42,10 +36,8 @@
 // CHECK: ascend.routine @chunk1.backward(%[[DY:.*]]: !ascend.buffer<f32, hbm>, %[[X:.*]]: !ascend.buffer<8x1xf32, hbm>, %[[DX:.*]]: !ascend.buffer<8x1xf32, hbm>)
 // CHECK: ascend.launch "aclnnMul"(%[[X]], %[[DY]]) -> (%[[DX]])
 // CHECK-LABEL: ascend.step
-// CHECK: ascend.receive %[[X0:.*]] from 0 channel "forward.0" on @receive.forward.0
-// CHECK-NEXT: %[[ARRIVED0:.*]] = ascend.record @receive.forward.0
-// CHECK: ascend.wait @compute for %[[ARRIVED0]]
-// CHECK-NEXT: ascend.call @chunk1.forward(%[[X0]])
+// CHECK: %[[ARRIVED0:.*]] = ascend.receive %[[X0:.*]] from 0 channel "forward.0" on @receive.forward.0 :
+// CHECK: ascend.call @chunk1.forward(%[[X0]]) {{.*}} after %[[ARRIVED0]] :
 // CHECK: ascend.call @chunk1.backward(%{{.*}}, %[[X0]], %[[DX0:.*]]) frame
 // CHECK: ascend.send %[[DX0]] to 0 channel "backward.1" on @send.backward.1
 // The last stage reports the loss.

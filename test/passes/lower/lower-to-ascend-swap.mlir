@@ -8,17 +8,14 @@
 // CHECK: ascend.routine @chunk0.forward
 // CHECK: ascend.launch "aclnnSilu"(%{{.*}}) -> (%[[EARLY:.*]]) {} cell "early"
 // CHECK: %[[READY:.*]] = ascend.record @compute
-// CHECK-NEXT: ascend.wait @d2h for %[[READY]]
-// CHECK-NEXT: ascend.copy %[[EARLY]] to %{{.*}} on @d2h
-// CHECK-NEXT: %[[OUT:.*]] = ascend.record @d2h
+// CHECK-NEXT: %[[OUT:.*]] = ascend.copy %[[EARLY]] to %{{.*}} on @d2h after %[[READY]]
 // CHECK: ascend.launch "aclnnNeg"
 // CHECK: ascend.launch "aclnnNeg"
 // CHECK-NOT: ascend.wait @compute
 // CHECK: ascend.launch "aclnnNeg"
 // CHECK: ascend.wait @compute for %[[OUT]]
 // CHECK-NEXT: ascend.launch "aclnnSilu"(%{{.*}}) -> (%[[LATE:.*]]) {} cell "late"
-// CHECK: ascend.copy %[[LATE]] to %{{.*}} on @d2h
-// CHECK-NEXT: %[[OUT2:.*]] = ascend.record @d2h
+// CHECK: %[[OUT2:.*]] = ascend.copy %[[LATE]] to %{{.*}} on @d2h
 // Cut to the end of the task.
 // CHECK: ascend.launch "aclnnReduceSum"
 // CHECK: ascend.wait @compute for %[[OUT2]]
@@ -30,9 +27,7 @@
 // CHECK: ascend.wait @compute for %[[DONE]]
 // CHECK: ascend.launch "aclnnMul"(%[[LATE]], %[[LATE]])
 // CHECK: %[[READY:.*]] = ascend.record @compute
-// CHECK-NEXT: ascend.wait @h2d for %[[READY]]
-// CHECK-NEXT: ascend.copy %{{.*}} to %[[BACK:.*]] on @h2d
-// CHECK-NEXT: %[[IN:.*]] = ascend.record @h2d
+// CHECK-NEXT: %[[IN:.*]] = ascend.copy %{{.*}} to %[[BACK:.*]] on @h2d after %[[READY]]
 // CHECK: ascend.launch "aclnnNeg"
 // CHECK-NEXT: ascend.wait @compute for %[[IN]]
 // CHECK: ascend.launch "aclnnMul"(%{{.*}}, %[[BACK]])
@@ -42,11 +37,9 @@
 // CHECK: ascend.step {
 // CHECK: %[[FRAME0:.*]] = ascend.frame @chunk0.residuals micro_batch 0
 // CHECK: %[[FRAME1:.*]] = ascend.frame @chunk0.residuals micro_batch 1
-// CHECK: %[[STARTED:.*]] = ascend.call @chunk0.forward(%{{.*}}) frame %[[FRAME1]] : !ascend.frame<@chunk0.residuals> micro_batch 1 records [7] : ({{.*}}) -> !ascend.event
+// CHECK: %[[STARTED:.*]] = ascend.call @chunk0.forward(%{{.*}}) frame %[[FRAME1]] : !ascend.frame<@chunk0.residuals> micro_batch 1 records [7] after %{{.*}} : ({{.*}}) -> !ascend.event
 // CHECK: %[[SLOT:.*]] = ascend.slot 1 of %[[FRAME0]] : !ascend.frame<@chunk0.residuals> as : <4xf32, host>
-// CHECK-NEXT: ascend.wait @h2d for %[[STARTED]]
-// CHECK-NEXT: ascend.copy %[[SLOT]] to %[[M0:.*]] on @h2d
-// CHECK-NEXT: %[[E0:.*]] = ascend.record @h2d
+// CHECK-NEXT: %[[E0:.*]] = ascend.copy %[[SLOT]] to %[[M0:.*]] on @h2d after %[[STARTED]]
 // CHECK: ascend.call @chunk0.backward(%{{.*}}, %{{.*}}, %[[M0]], %[[E0]]) frame %[[FRAME0]]
 #recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
 #swap = #mf.swap_config<swap = true, default_prefetch = 1>

@@ -89,36 +89,29 @@
 // CHECK-NEXT: %[[V6:.*]] = ascend.global @step_number : <f32, hbm>
 // CHECK-NEXT: %[[V7:.*]] = ascend.global @host.tokens : <2x8xi32, host>
 // CHECK-NEXT: %[[V8:.*]] = ascend.view %[[V7]] : <2x8xi32, host> to <8xi32, host>
-// CHECK-NEXT: ascend.copy %[[V8]] to %[[V1]] on @h2d : <8xi32, host> to <8xi32, hbm>
-// CHECK-NEXT: %[[V9:.*]] = ascend.record @h2d
+// CHECK-NEXT: %[[V9:.*]] = ascend.copy %[[V8]] to %[[V1]] on @h2d : <8xi32, host> to <8xi32, hbm> -> !ascend.event
 // CHECK-NEXT: ascend.call @begin() : () -> ()
-// CHECK-NEXT: ascend.wait @compute for %[[V9]]
-// CHECK-NEXT: ascend.call @chunk0.forward(%[[V1]]) frame %[[V0]] : !ascend.frame<@chunk0.residuals> micro_batch 0 : (!ascend.buffer<8xi32, hbm>) -> ()
+// CHECK-NEXT: ascend.call @chunk0.forward(%[[V1]]) frame %[[V0]] : !ascend.frame<@chunk0.residuals> micro_batch 0 after %[[V9]] : (!ascend.buffer<8xi32, hbm>) -> ()
 // CHECK-NEXT: %[[V10:.*]] = ascend.record @compute
-// CHECK-NEXT: ascend.wait @h2d for %[[V10]]
 // CHECK-NEXT: %[[V11:.*]] = ascend.view %[[V7]] {byte_offset = 32 : i64} : <2x8xi32, host> to <8xi32, host>
-// CHECK-NEXT: ascend.copy %[[V11]] to %[[V4]] on @h2d : <8xi32, host> to <8xi32, hbm>
-// CHECK-NEXT: %[[V12:.*]] = ascend.record @h2d
+// CHECK-NEXT: %[[V12:.*]] = ascend.copy %[[V11]] to %[[V4]] on @h2d after %[[V10]] : <8xi32, host> to <8xi32, hbm> -> !ascend.event
 // CHECK-NEXT: ascend.call @chunk0.backward(%[[V2]], %[[V1]]) frame %[[V0]] : !ascend.frame<@chunk0.residuals> micro_batch 0 : (!ascend.buffer<f32, hbm>, !ascend.buffer<8xi32, hbm>) -> ()
-// CHECK-NEXT: ascend.wait @compute for %[[V12]]
-// CHECK-NEXT: ascend.call @chunk0.forward(%[[V4]]) frame %[[V3]] : !ascend.frame<@chunk0.residuals> micro_batch 1 : (!ascend.buffer<8xi32, hbm>) -> ()
+// CHECK-NEXT: ascend.call @chunk0.forward(%[[V4]]) frame %[[V3]] : !ascend.frame<@chunk0.residuals> micro_batch 1 after %[[V12]] : (!ascend.buffer<8xi32, hbm>) -> ()
 // CHECK-NEXT: %[[V13:.*]] = ascend.global @host.learning_rate : <f32, host>
-// CHECK-NEXT: ascend.copy %[[V13]] to %[[V5]] on @h2d : <f32, host> to <f32, hbm>
-// CHECK-NEXT: %[[V14:.*]] = ascend.global @host.step_number : <f32, host>
-// CHECK-NEXT: ascend.copy %[[V14]] to %[[V6]] on @h2d : <f32, host> to <f32, hbm>
-// CHECK-NEXT: %[[V15:.*]] = ascend.record @h2d
+// CHECK-NEXT: %[[V14:.*]] = ascend.copy %[[V13]] to %[[V5]] on @h2d : <f32, host> to <f32, hbm> -> !ascend.event
+// CHECK-NEXT: %[[V15:.*]] = ascend.global @host.step_number : <f32, host>
+// CHECK-NEXT: %[[V16:.*]] = ascend.copy %[[V15]] to %[[V6]] on @h2d : <f32, host> to <f32, hbm> -> !ascend.event
 // CHECK-NEXT: ascend.call @chunk0.backward(%[[V2]], %[[V4]]) frame %[[V3]] : !ascend.frame<@chunk0.residuals> micro_batch 1 : (!ascend.buffer<f32, hbm>, !ascend.buffer<8xi32, hbm>) -> ()
-// CHECK-NEXT: ascend.wait @compute for %[[V15]]
-// CHECK-NEXT: ascend.call @update(%[[V5]], %[[V6]]) : (!ascend.buffer<f32, hbm>, !ascend.buffer<f32, hbm>) -> ()
+// CHECK-NEXT: ascend.call @update(%[[V5]], %[[V6]]) after %[[V16]] : (!ascend.buffer<f32, hbm>, !ascend.buffer<f32, hbm>) -> ()
 // CHECK-NEXT: ascend.call @finish() : () -> ()
-// CHECK-NEXT: %[[V16:.*]] = ascend.record @compute
-// CHECK-NEXT: ascend.wait @d2h for %[[V16]]
-// CHECK-NEXT: %[[V17:.*]] = ascend.global @report.global_norm : <f32, hbm>
-// CHECK-NEXT: %[[V18:.*]] = ascend.global @host.report.global_norm : <f32, host>
-// CHECK-NEXT: ascend.copy %[[V17]] to %[[V18]] on @d2h : <f32, hbm> to <f32, host>
-// CHECK-NEXT: %[[V19:.*]] = ascend.global @report.loss : <f32, hbm>
-// CHECK-NEXT: %[[V20:.*]] = ascend.global @host.report.loss : <f32, host>
-// CHECK-NEXT: ascend.copy %[[V19]] to %[[V20]] on @d2h : <f32, hbm> to <f32, host>
+// CHECK-NEXT: %[[V17:.*]] = ascend.record @compute
+// CHECK-NEXT: ascend.wait @d2h for %[[V17]]
+// CHECK-NEXT: %[[V18:.*]] = ascend.global @report.global_norm : <f32, hbm>
+// CHECK-NEXT: %[[V19:.*]] = ascend.global @host.report.global_norm : <f32, host>
+// CHECK-NEXT: ascend.copy %[[V18]] to %[[V19]] on @d2h : <f32, hbm> to <f32, host>
+// CHECK-NEXT: %[[V20:.*]] = ascend.global @report.loss : <f32, hbm>
+// CHECK-NEXT: %[[V21:.*]] = ascend.global @host.report.loss : <f32, host>
+// CHECK-NEXT: ascend.copy %[[V20]] to %[[V21]] on @d2h : <f32, hbm> to <f32, host>
 
 #recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
 #swap = #mf.swap_config<swap = false, default_prefetch = 1>
