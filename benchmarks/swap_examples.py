@@ -3,8 +3,8 @@
 usage: swap_examples.py [BIN_FOLDER]
 
 Lowers examples/llama_tiny.yaml (four layers, as in the documentation) without
-swap and with each swap_config of MindSpore Transformers' page on memory
-optimization, and runs one step with --debug-memory. "arena" is what the plan
+swap and with each example of MindSpore Transformers' page on memory
+optimization (examples/documented), and runs one step with --debug-memory. "arena" is what the plan
 asks for, "touched" how far into it execution went, "saved" both against no
 swap; "host" is pinned host memory as planned and as touched. Fails if what is
 touched differs from the plan, or a loss from that without swap.
@@ -12,37 +12,21 @@ touched differs from the plan, or a loss from that without swap.
 
 import sys
 
-from tiny_llama import TinyLlama
+from tiny_llama import ROOT, TinyLlama
 
-OP_SWAP = """swap_config:
-  swap: True
-  op_swap:
-    - op_name: 'attention'
-      backward_prefetch: 20
-      layers: [0,1,2]
-    - op_name: 'attention'
-      backward_prefetch: 10
-      layers: [3]
-    - op_name: 'feed_forward'
-      backward_prefetch: 15
-      layers: [1,2]
-"""
-KEEP = "recompute_config:\n  recompute: False\n  select_recompute: False\n"
 EXAMPLES = [
-    ("no swap", KEEP),
-    ("1: default policy", KEEP + "swap_config:\n  swap: True\n  default_prefetch: 10\n"),
-    (
-        "2: layer_swap",
-        KEEP + "swap_config:\n  swap: True\n  layer_swap:\n"
-        "    - backward_prefetch: 20\n      layers: [0,3]\n",
-    ),
-    ("3: op_swap", KEEP + OP_SWAP),
-    (
-        "4: op_swap, recompute",
-        "recompute_config:\n  recompute: False\n  select_recompute:\n"
-        "    'feed_forward': [0,3]\n" + OP_SWAP,
-    ),
+    ("1: default policy", "swap_default"),
+    ("2: layer_swap", "swap_layers"),
+    ("3: op_swap", "swap_operators"),
+    ("4: op_swap, recompute", "swap_and_recompute"),
 ]
+
+
+def read_sections(name):
+    """recompute_config and swap_config of an example, which stand last in it."""
+    with open("%s/examples/documented/%s.yaml" % (ROOT, name)) as file:
+        text = file.read()
+    return text[text.index("recompute_config:") :]
 
 
 def main():
@@ -50,8 +34,10 @@ def main():
     print(row % ("example", "arena", "saved", "touched", "saved", "host", "touched"))
     failures = 0
     base = None
+    cases = [("no swap", "recompute_config:\n  recompute: False\n")]
+    cases += [(title, read_sections(name)) for title, name in EXAMPLES]
     with TinyLlama(sys.argv[1:]) as llama:
-        for name, sections in EXAMPLES:
+        for name, sections in cases:
             _, loss, rank = llama.train(sections)
             base = base or (loss, rank)
             planned, touched = rank["planned_bytes"], rank["used_bytes"]

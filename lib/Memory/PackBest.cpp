@@ -1,41 +1,12 @@
 //===- PackBest.cpp - The best of several list heuristics ---------------===//
 
-#include "Packing.h"
-#include "StableSort.h"
+#include "ImproveOrder.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include <algorithm>
 #include <limits>
 
 namespace mf::memory {
-
-namespace {
-
-/// Repeats a list heuristic, each time moving the items that stick out above
-/// `goodPeak` to the front of the order ("squeaky wheel": Joslin and Clements,
-/// 1999), as long as it helps now and then.
-void improveOrder(const PackProblem &problem, std::vector<int32_t> order,
-                  PackResult current, int64_t goodPeak, WorkBudget &budget,
-                  PackResult &best) {
-  constexpr int patience = 12;
-  for (int failures = 0; failures < patience && best.peak > goodPeak;
-       ++failures) {
-    int64_t threshold = std::max(goodPeak, current.peak - 1);
-    moveToFront(order, [&](int32_t index) {
-      return current.offsets[index] + problem.items[index].size > threshold;
-    });
-    std::optional<PackResult> result = packInOrder(problem, order, budget);
-    if (!result)
-      return;
-    current = std::move(*result);
-    if (current.peak < best.peak) {
-      best = current;
-      failures = -1;
-    }
-  }
-}
-
-} // namespace
 
 PackResult packBest(const PackProblem &problem, int64_t goodPeak,
                     WorkBudget &budget) {
@@ -78,8 +49,14 @@ PackResult packBest(const PackProblem &problem, int64_t goodPeak,
     if (best.peak <= goodPeak || budget.isExhausted())
       return best;
     auto &[result, indices] = results[next];
-    improveOrder(problem, std::move(indices), std::move(result), goodPeak,
-                 budget, best);
+    constexpr int patience = 12;
+    improveOrder(
+        problem.items, std::move(indices), std::move(result), goodPeak,
+        patience,
+        [&](llvm::ArrayRef<int32_t> order) {
+          return packInOrder(problem, order, budget);
+        },
+        best);
   }
   return best;
 }

@@ -1,7 +1,7 @@
 //===- ShapePacking.cpp - First fit of rigid shapes -----------------------===//
 
 #include "ShapePacking.h"
-#include "StableSort.h"
+#include "ImproveOrder.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <limits>
@@ -216,30 +216,6 @@ std::vector<ShapeOrder> getOrders(const ShapeProblem &problem,
   return orders;
 }
 
-/// As for plain items: moves what sticks out to the front of the order, again
-/// and again.
-void improveOrder(const ShapeProblem &problem, ShapeOrder order,
-                  PackResult current, int64_t goodPeak, WorkBudget &budget,
-                  PackResult &best) {
-  constexpr int patience = 8;
-  for (int failures = 0; failures < patience && best.peak > goodPeak;
-       ++failures) {
-    int64_t threshold = std::max(goodPeak, current.peak - 1);
-    moveToFront(order.items, [&](int32_t index) {
-      return current.offsets[index] + problem.items[index].size > threshold;
-    });
-    std::optional<PackResult> result =
-        packShapesInOrder(problem, order, budget);
-    if (!result)
-      return;
-    current = std::move(*result);
-    if (current.peak < best.peak) {
-      best = current;
-      failures = -1;
-    }
-  }
-}
-
 } // namespace
 
 void mergeRanges(std::vector<AddressRange> &ranges) {
@@ -321,8 +297,15 @@ PackResult packShapes(const ShapeProblem &problem, int64_t goodPeak,
        })) {
     if (improved.peak <= goodPeak || budget.isExhausted())
       break;
-    improveOrder(problem, std::move(orders[next]), std::move(results[next]),
-                 goodPeak, budget, improved);
+    constexpr int patience = 8;
+    const int64_t ceiling = orders[next].ceiling;
+    improveOrder(
+        problem.items, std::move(orders[next].items), std::move(results[next]),
+        goodPeak, patience,
+        [&](const std::vector<int32_t> &order) {
+          return packShapesInOrder(problem, {order, ceiling}, budget);
+        },
+        improved);
   }
   return improved;
 }

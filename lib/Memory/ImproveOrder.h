@@ -1,0 +1,39 @@
+//===- ImproveOrder.h - Move what sticks out to the front ------*- C++ -*-===//
+
+#ifndef MF_LIB_MEMORY_IMPROVEORDER_H
+#define MF_LIB_MEMORY_IMPROVEORDER_H
+
+#include "Packing.h"
+#include "StableSort.h"
+
+namespace mf::memory {
+
+/// Repeats a list heuristic, each time moving the items that stick out above
+/// `goodPeak` to the front of the order ("squeaky wheel": Joslin and Clements,
+/// 1999), as long as one of `patience` tries in a row helps. `current` is what
+/// the order gave at first; `pack(order)` packs again, or gives nothing if the
+/// budget is spent.
+template <typename Item, typename Pack>
+void improveOrder(const std::vector<Item> &items, std::vector<int32_t> order,
+                  PackResult current, int64_t goodPeak, int patience, Pack pack,
+                  PackResult &best) {
+  for (int failures = 0; failures < patience && best.peak > goodPeak;
+       ++failures) {
+    int64_t threshold = std::max(goodPeak, current.peak - 1);
+    moveToFront(order, [&](int32_t index) {
+      return current.offsets[index] + items[index].size > threshold;
+    });
+    std::optional<PackResult> result = pack(order);
+    if (!result)
+      return;
+    current = std::move(*result);
+    if (current.peak < best.peak) {
+      best = current;
+      failures = -1;
+    }
+  }
+}
+
+} // namespace mf::memory
+
+#endif // MF_LIB_MEMORY_IMPROVEORDER_H
