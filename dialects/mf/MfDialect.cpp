@@ -57,6 +57,20 @@ int64_t mf::ir::getElementwiseFlops(Operation *op) {
   return flops;
 }
 
+Value mf::ir::getViewedValue(Value value) {
+  while (auto op = value.getDefiningOp<ComputeOpInterface>()) {
+    if (!op.isView())
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+bool mf::ir::isMarkedForRecompute(ComputeOpInterface op) {
+  std::optional<RecomputeKind> mark = op.getRecomputeMark();
+  return mark && *mark != RecomputeKind::Excluded;
+}
+
 bool mf::ir::hasAddressableSize(Type type) {
   constexpr int64_t maximum = int64_t(1) << 48;
   auto tensor = dyn_cast<RankedTensorType>(type);

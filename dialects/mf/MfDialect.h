@@ -53,4 +53,14 @@ bool hasAddressableSize(mlir::Type type);
 
 #include "dialects/mf/MfInterfaces.h.inc"
 
+namespace mf::ir {
+
+/// The value whose memory `value` is: what it is a view of, or itself.
+mlir::Value getViewedValue(mlir::Value value);
+
+/// Whether the operator's mark says that backward runs it again.
+bool isMarkedForRecompute(ComputeOpInterface op);
+
+} // namespace mf::ir
+
 #endif // MF_DIALECTS_MF_MFDIALECT_H

@@ -1,4 +1,5 @@
-//===- MfDialect.td - The mf dialect ---------------------------*- tablegen -*-===//
+//===- MfDialect.td - The mf dialect ---------------------------*- tablegen
+//-*-===//
 
 #ifndef MF_DIALECT_TD
 #define MF_DIALECT_TD

@@ -87,10 +87,8 @@ Access InstanceTable::getMemory(uint64_t instance) const {
   case BufferKind::Slot: {
     const Frame &frame = rank.frames[origin.frame];
     const Slot &slot = rank.layouts[frame.layout].slots[origin.index];
-    const bool onDevice = slot.space == Space::Device;
-    return {slot.space,
-            (onDevice ? frame.offset : frame.hostOffset) + slot.offset,
-            slot.bytes, instance};
+    return {slot.space, frame.getOffset(slot.space) + slot.offset, slot.bytes,
+            instance};
   }
   case BufferKind::Temporary: {
     const auto &call =

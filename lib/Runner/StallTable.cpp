@@ -1,89 +1,85 @@
 //===- StallTable.cpp - Which operators waited, and for what --------------===//
 
 #include "StallTable.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mf::program;
 
 namespace mf::runner {
 
-/// Number of a list among all of a rank.
-static uint32_t getListNumber(std::optional<uint32_t> routine) {
-  return routine ? *routine + 1 : 0;
+/// For each event of a list, the stream that records it.
+static std::vector<uint32_t> getRecordingStreams(const InstructionList &list) {
+  std::vector<uint32_t> streams(list.numEvents);
+  auto add = [&](const Record &record) {
+    streams[record.event] = record.stream;
+  };
+  for (const Instruction &instruction : list.instructions) {
+    if (const auto *record = std::get_if<Record>(&instruction.action))
+      add(*record);
+    else if (const auto *call = std::get_if<Call>(&instruction.action))
+      for (const CallRecord &inside : call->records)
+        add(inside.record);
+  }
+  return streams;
 }
 
 StallTable::StallTable(const Rank &rank) {
-  addList(rank, rank.step, std::nullopt);
-  for (uint32_t i = 0; i < rank.routines.size(); ++i)
-    addList(rank, rank.routines[i].body, i);
-}
-
-static std::optional<uint32_t> findStream(const InstructionList &list,
-                                          uint32_t event) {
-  for (const Instruction &instruction : list.instructions)
-    if (const auto *record = std::get_if<Record>(&instruction.action))
-      if (record->event == event)
-        return record->stream;
-  return std::nullopt;
-}
-
-/// The stream that records what `wait` waits for; for an event that is passed,
-/// that of the first call.
-std::string StallTable::getStreamName(const Rank &rank,
-                                      const InstructionList &list,
-                                      std::optional<uint32_t> routine,
-                                      const Wait &wait) const {
-  std::optional<uint32_t> stream;
-  if (!wait.isArgument)
-    stream = findStream(list, wait.event);
-  else
-    for (const Instruction &instruction : rank.step.instructions) {
-      const auto *call = std::get_if<Call>(&instruction.action);
-      if (!call || call->routine != *routine)
-        continue;
-      stream = findStream(rank.step, call->events[wait.event]);
-      break;
-    }
-  return stream ? rank.streams[*stream].name : "compute";
-}
-
-/// The first operator behind an instruction.
-std::string StallTable::getOperator(const Rank &rank,
-                                    const InstructionList &list,
-                                    std::optional<uint32_t> routine,
-                                    uint32_t number) const {
-  for (uint32_t i = number; i < list.instructions.size(); ++i) {
-    const auto &action = list.instructions[i].action;
-    if (const auto *launch = std::get_if<Launch>(&action);
-        launch && !launch->cell.empty())
-      return launch->cell;
-    if (const auto *call = std::get_if<Call>(&action))
-      return "start of " + rank.routines[call->routine].name;
+  const std::vector<uint32_t> stepStreams = getRecordingStreams(rank.step);
+  // Of the events that calls pass to each routine; those of the last call.
+  std::vector<std::vector<uint32_t>> passed(rank.routines.size());
+  for (const Instruction &instruction : rank.step.instructions) {
+    const auto *call = std::get_if<Call>(&instruction.action);
+    if (!call)
+      continue;
+    passed[call->routine].clear();
+    for (const uint32_t event : call->events)
+      passed[call->routine].push_back(stepStreams[event]);
   }
-  return routine ? "end of " + rank.routines[*routine].name : "end of the step";
+  addList(rank, rank.step, "the step", {});
+  for (const auto &[routine, streams] : llvm::zip(rank.routines, passed))
+    addList(rank, routine.body, routine.name, streams);
+}
+
+/// What an instruction is called as the one that had to wait; empty if it has
+/// no name.
+static std::string getOperator(const Rank &rank,
+                               const Instruction &instruction) {
+  if (const auto *launch = std::get_if<Launch>(&instruction.action))
+    return launch->cell;
+  if (const auto *call = std::get_if<Call>(&instruction.action))
+    return "start of " + rank.routines[call->routine].name;
+  return {};
 }
 
 void StallTable::addList(const Rank &rank, const InstructionList &list,
-                         std::optional<uint32_t> routine) {
+                         llvm::StringRef title,
+                         llvm::ArrayRef<uint32_t> passedStreams) {
+  const std::vector<uint32_t> streams = getRecordingStreams(list);
+  std::vector<double *> &places =
+      this->places.emplace_back(list.instructions.size());
   std::map<std::string, double *> byName;
-  for (uint32_t i = 0; i < list.instructions.size(); ++i) {
-    const auto *wait = std::get_if<Wait>(&list.instructions[i].action);
+  // Back to front, so that the first operator behind a wait is at hand.
+  std::string next = "end of " + title.str();
+  for (size_t i = list.instructions.size(); i-- > 0;) {
+    const Instruction &instruction = list.instructions[i];
+    if (std::string name = getOperator(rank, instruction); !name.empty())
+      next = std::move(name);
+    const auto *wait = std::get_if<Wait>(&instruction.action);
     if (!wait || wait->stream != rank.computeStream)
       continue;
-    std::string name = getOperator(rank, list, routine, i) + ", waiting for " +
-                       getStreamName(rank, list, routine, *wait);
+    // A routine that nothing calls waits for nothing.
+    if (wait->isArgument && passedStreams.empty())
+      continue;
+    const uint32_t stream =
+        wait->isArgument ? passedStreams[wait->event] : streams[wait->event];
+    std::string name = next + ", waiting for " + rank.streams[stream].name;
     double *&seconds = byName[name];
     if (!seconds) {
-      entries.emplace_back(name, 0.0);
+      entries.emplace_back(std::move(name), 0.0);
       seconds = &entries.back().second;
     }
-    places[{getListNumber(routine), i}] = seconds;
+    places[i] = seconds;
   }
-}
-
-double *StallTable::find(std::optional<uint32_t> routine,
-                         uint32_t number) const {
-  auto found = places.find({getListNumber(routine), number});
-  return found == places.end() ? nullptr : found->second;
 }
 
 std::map<std::string, double> StallTable::getSeconds() const {

@@ -20,7 +20,9 @@ public:
   /// Where instruction `number` of a routine's list, or of the step's if
   /// `routine` is none, counts its seconds; null if it is not a wait of the
   /// compute stream.
-  double *find(std::optional<uint32_t> routine, uint32_t number) const;
+  double *find(std::optional<uint32_t> routine, uint32_t number) const {
+    return places[routine ? *routine + 1 : 0][number];
+  }
 
   /// What took time, by "operator, waiting for stream". To be called when no
   /// step is running.
@@ -28,19 +30,11 @@ public:
 
 private:
   void addList(const program::Rank &rank, const program::InstructionList &list,
-               std::optional<uint32_t> routine);
-  std::string getStreamName(const program::Rank &rank,
-                            const program::InstructionList &list,
-                            std::optional<uint32_t> routine,
-                            const program::Wait &wait) const;
-  std::string getOperator(const program::Rank &rank,
-                          const program::InstructionList &list,
-                          std::optional<uint32_t> routine,
-                          uint32_t number) const;
+               llvm::StringRef title, llvm::ArrayRef<uint32_t> passedStreams);
 
   std::deque<std::pair<std::string, double>> entries;
-  /// By list (0 is the step) and instruction.
-  std::map<std::pair<uint32_t, uint32_t>, double *> places;
+  /// By list, the step before the routines, and instruction.
+  std::vector<std::vector<double *>> places;
 };
 
 } // namespace mf::runner

@@ -15,9 +15,7 @@ std::string mf::passes::getLayoutName(StringRef forward) {
 /// A static scalar in fp32.
 static ascend::StaticOp getScalar(ProgramBuilder &program, StringRef name,
                                   ascend::Role role) {
-  auto scalar =
-      RankedTensorType::get({}, Float32Type::get(program.getContext()));
-  return program.getStatic(name, program.getBufferType(scalar), role);
+  return program.getStatic(name, program.getScalarType(), role);
 }
 
 /// What losses are added to.
@@ -36,7 +34,7 @@ ascend::StaticOp mf::passes::getScaledGradient(ProgramBuilder &program) {
 /// Writes `value` to `target`: in place where its operator may write there,
 /// by a copy otherwise.
 static void placeOutput(RoutineBuilder &routine, Value value, Value target) {
-  Value root = RoutineBuilder::getRoot(value);
+  Value root = ir::getViewedValue(value);
   if (routine.setStorage(root, target))
     return;
   routine.callAfter(root, [&routine, value, root, target] {
@@ -115,7 +113,7 @@ static void placeGradient(ProgramBuilder &program, RoutineBuilder &routine,
   if (program.getMicroBatches() == 1)
     return placeOutput(routine, value, gradient);
   // Right behind the operator that makes it, so that it does not stay alive.
-  Value root = RoutineBuilder::getRoot(value);
+  Value root = ir::getViewedValue(value);
   routine.callAfter(root, [&routine, value, root, gradient] {
     routine.launch(
         "aclnnInplaceAdd",

@@ -66,6 +66,11 @@ BufferType ProgramBuilder::getBufferType(Type tensor, ascend::Space space) {
   return BufferType::get(getContext(), cast<RankedTensorType>(tensor), space);
 }
 
+BufferType ProgramBuilder::getScalarType() {
+  return getBufferType(
+      RankedTensorType::get({}, Float32Type::get(getContext())));
+}
+
 Operation *ProgramBuilder::declare(Operation *op) {
   if (lastDeclaration)
     op->moveAfter(lastDeclaration);
@@ -132,9 +137,8 @@ StaticOp ProgramBuilder::getState(ir::State state, StringRef parameter) {
 StaticOp ProgramBuilder::getReport(StringRef quantity) {
   if (!llvm::is_contained(reports, quantity))
     reports.push_back(quantity.str());
-  auto scalar = RankedTensorType::get({}, Float32Type::get(getContext()));
-  return getStatic(("report." + quantity).str(), getBufferType(scalar),
-                   Role::Report, quantity);
+  return getStatic(("report." + quantity).str(), getScalarType(), Role::Report,
+                   quantity);
 }
 
 int64_t ProgramBuilder::countLaunches(StringRef routine) {

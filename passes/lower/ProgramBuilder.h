@@ -53,6 +53,9 @@ public:
   ascend::BufferType getBufferType(mlir::Type tensor,
                                    ascend::Space space = ascend::Space::Hbm);
 
+  /// Buffer type of an fp32 scalar on the device.
+  ascend::BufferType getScalarType();
+
   /// Makes sure that a stream is declared.
   llvm::StringRef getStream(llvm::StringRef name, ascend::StreamKind kind);
 

@@ -16,15 +16,6 @@ RoutineBuilder::RoutineBuilder(ProgramBuilder &program,
 // Storage
 //===----------------------------------------------------------------------===//
 
-Value RoutineBuilder::getRoot(Value value) {
-  while (auto op = value.getDefiningOp<ir::ComputeOpInterface>()) {
-    if (!op.isView())
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
-}
-
 bool RoutineBuilder::setStorage(Value root, Value buffer) {
   if (!root.getDefiningOp<ir::ComputeOpInterface>())
     return false;
@@ -145,12 +136,7 @@ void RoutineBuilder::lowerOffload(ir::OffloadOp op) {
 void RoutineBuilder::lowerPrefetch(ir::PrefetchOp op) {
   int64_t slot = hostSlots.lookup(op.getHost());
   bind(op.getTensor(),
-       swap.copyBack(loc, slot, program.getBufferType(op.getTensor().getType()),
-                     op.getDistance(), [&] {
-                       return ascend::SlotOp::create(
-                           builder, loc,
-                           program.getBufferType(op.getHost().getType()), slot);
-                     }));
+       swap.copyBack(loc, slot, op.getTensor().getType(), op.getDistance()));
 }
 
 LogicalResult RoutineBuilder::lowerOp(Operation *op) {

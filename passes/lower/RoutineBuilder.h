@@ -20,8 +20,6 @@ public:
   void bind(mlir::Value tensor, mlir::Value buffer) {
     buffers[tensor] = buffer;
   }
-  /// The value that `value` is a view of, or itself.
-  static mlir::Value getRoot(mlir::Value value);
   /// Decides where the result `root` of an operator is written. False if that
   /// is decided already.
   bool setStorage(mlir::Value root, mlir::Value buffer);

@@ -39,8 +39,9 @@ void RoutineSwap::copyOut(Location loc, Value buffer, Value host,
   releases.push_back({placeRelease(launches.size(), distance), loc, done});
 }
 
-Value RoutineSwap::copyBack(Location loc, int64_t slot, ascend::BufferType type,
-                            int64_t distance, function_ref<Value()> getSlot) {
+Value RoutineSwap::copyBack(Location loc, int64_t slot, Type tensor,
+                            int64_t distance) {
+  ascend::BufferType type = program.getBufferType(tensor);
   PrefetchPlace place = placePrefetch(launches.size(), distance);
   if (place.ahead > 0) {
     Block &body = routine.getBody().front();
@@ -56,7 +57,8 @@ Value RoutineSwap::copyBack(Location loc, int64_t slot, ascend::BufferType type,
     OpBuilder::InsertionGuard guard(builder);
     if (place.kernel < static_cast<int64_t>(launches.size()))
       builder.setInsertionPoint(launches[place.kernel]);
-    Value host = getSlot();
+    Value host = ascend::SlotOp::create(
+        builder, loc, program.getBufferType(tensor, ascend::Space::Host), slot);
     buffer = ascend::AllocOp::create(builder, loc, type, ascend::RegionAttr(),
                                      IntegerAttr());
     done = startCopy(loc, names::hostToDevice, StreamKind::HostToDevice, host,

@@ -27,12 +27,10 @@ public:
   void copyOut(mlir::Location loc, mlir::Value buffer, mlir::Value host,
                int64_t distance);
 
-  /// A device buffer of type `type` into which slot `slot` is copied before the
-  /// next launch, which is the first to read it. `getSlot` makes the slot's
-  /// buffer.
-  mlir::Value copyBack(mlir::Location loc, int64_t slot,
-                       ascend::BufferType type, int64_t distance,
-                       llvm::function_ref<mlir::Value()> getSlot);
+  /// A device buffer for `tensor` into which slot `slot` is copied before the
+  /// next launch, which is the first to read it.
+  mlir::Value copyBack(mlir::Location loc, int64_t slot, mlir::Type tensor,
+                       int64_t distance);
 
   /// Waits for the copies that are still out, and settles the routine's type.
   void finish();

@@ -89,9 +89,7 @@ void StepBuilder::collectBackward(ir::RunBackwardOp run) {
 }
 
 void StepBuilder::collectUpdate(ir::RunUpdateOp run) {
-  auto scalar =
-      RankedTensorType::get({}, Float32Type::get(program.getContext()));
-  auto type = program.getBufferType(scalar);
+  ascend::BufferType type = program.getScalarType();
   Call &call = calls.emplace_back(Call{names::update.str(), run.getLoc()});
   call.buffers = {
       getGlobal(program.getStatic("learning_rate", type, Role::LearningRate)),

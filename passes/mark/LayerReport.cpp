@@ -60,8 +60,7 @@ void passes::emitLayerRemarks(ModelOp model, ArrayRef<LayerOp> layers,
     int64_t numMarked = 0;
     int64_t numSwapped = 0;
     for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
-      std::optional<RecomputeKind> mark = op.getRecomputeMark();
-      numMarked += mark && *mark != RecomputeKind::Excluded;
+      numMarked += isMarkedForRecompute(op);
       numSwapped += getSwapMark(op).has_value();
     }
     remark::analysis(layer.getLoc(), remark::RemarkOpts::name("LayerSettings")

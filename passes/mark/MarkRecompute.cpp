@@ -119,18 +119,13 @@ std::optional<RecomputeKind> getMark(const LayerEffects &effects,
                                                         : RecomputeKind::Select;
 }
 
-bool isRecomputed(ComputeOpInterface op) {
-  std::optional<RecomputeKind> mark = op.getRecomputeMark();
-  return mark && *mark != RecomputeKind::Excluded;
-}
-
 /// A recomputed operator that reads a result of `op`, maybe through views.
 ComputeOpInterface findRecomputedReader(Operation *op) {
   for (Operation *user : op->getUsers()) {
     auto compute = dyn_cast<ComputeOpInterface>(user);
     if (!compute)
       continue;
-    if (isRecomputed(compute))
+    if (isMarkedForRecompute(compute))
       return compute;
     if (compute.isView())
       if (ComputeOpInterface reader = findRecomputedReader(user))
@@ -149,7 +144,7 @@ void markSwap(LayerOp layer, const LayerEffects &effects,
     setSwapMark(op, std::nullopt);
     StringRef path = op.getCellName();
     std::optional<int64_t> prefetch = effects.getSwapPrefetch(path);
-    if (!prefetch || isRecomputed(op))
+    if (!prefetch || isMarkedForRecompute(op))
       continue;
     ComputeOpInterface reader = findRecomputedReader(op);
     if (!reader)

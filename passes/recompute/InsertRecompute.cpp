@@ -22,10 +22,7 @@ namespace {
 
 bool isMarked(Operation *op) {
   auto compute = dyn_cast<ComputeOpInterface>(op);
-  if (!compute || !compute.mayRecompute())
-    return false;
-  std::optional<RecomputeKind> mark = compute.getRecomputeMark();
-  return mark && *mark != RecomputeKind::Excluded;
+  return compute && compute.mayRecompute() && isMarkedForRecompute(compute);
 }
 
 /// The forward half of a chunk, numbered.

@@ -35,7 +35,6 @@ public:
 
 private:
   bool isForward(Operation *op) const { return forwardOps.contains(op); }
-  Value getViewed(Value value) const;
   void addCandidate(Value value, int64_t distance);
   void findReaders(Value value, SwapCandidate &candidate);
   Value getInBackward(Value value);
@@ -54,15 +53,6 @@ private:
 };
 
 } // namespace
-
-Value ChunkSwapper::getViewed(Value value) const {
-  while (auto op = value.getDefiningOp<ComputeOpInterface>()) {
-    if (!op.isView())
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
-}
 
 /// Looks at the users of `value` and of its views.
 void ChunkSwapper::findReaders(Value value, SwapCandidate &candidate) {
@@ -105,7 +95,7 @@ void ChunkSwapper::collect() {
       continue;
     // A view has no memory of its own: what it shows is swapped.
     for (Value result : op->getResults())
-      addCandidate(getViewed(result), *distance);
+      addCandidate(getViewedValue(result), *distance);
   }
   for (Operation &op : body)
     setSwapMark(&op, std::nullopt);
@@ -140,7 +130,8 @@ Value ChunkSwapper::getInBackward(Value value) {
     return copy;
   }
   Operation *producer = value.getDefiningOp();
-  if (!producer || !isForward(producer) || !offloads.contains(getViewed(value)))
+  if (!producer || !isForward(producer) ||
+      !offloads.contains(getViewedValue(value)))
     return value;
   getInBackward(producer->getOperand(0));
   builder.clone(*producer, inBackward);

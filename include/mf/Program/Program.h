@@ -257,6 +257,11 @@ struct Frame {
   int64_t offset = 0;
   int64_t hostOffset = 0;
   uint32_t location = 0;
+
+  /// Where the frame's part in `space` begins.
+  int64_t getOffset(Space space) const {
+    return space == Space::Device ? offset : hostOffset;
+  }
 };
 
 struct Routine {

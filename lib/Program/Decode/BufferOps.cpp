@@ -96,8 +96,7 @@ LogicalResult ListDecoder::decode(ascend::SlotOp op) {
   const bool onDevice = slot.space == Space::Device;
   if (frame)
     buffer.address = {onDevice ? Base::Device : Base::Host, 0,
-                      (onDevice ? frame->offset : frame->hostOffset) +
-                          slot.offset};
+                      frame->getOffset(slot.space) + slot.offset};
   else
     buffer.address = {onDevice ? Base::Frame : Base::HostFrame, 0, slot.offset};
   buffer.name = "residual '" + slot.name + "'";

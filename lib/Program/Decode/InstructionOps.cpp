@@ -122,11 +122,7 @@ LogicalResult ListDecoder::decode(ascend::WaitOp op) {
   FailureOr<uint32_t> stream = getStream(op, op.getStreamAttr());
   if (failed(stream))
     return failure();
-  FailureOr<uint32_t> event = getEvent(op, op.getEvent());
-  if (failed(event))
-    return failure();
-  addInstruction(Wait{*stream, *event, isa<BlockArgument>(op.getEvent())});
-  return success();
+  return addWaits(op, *stream, op.getEvent());
 }
 
 LogicalResult ListDecoder::addWaits(Operation *op, uint32_t stream,
