@@ -12,7 +12,7 @@ using testing::IsEmpty;
 
 namespace {
 
-TEST(AtomicFile, AppearsOnlyAtCommit) {
+TEST(AtomicFileTest, AppearsOnlyAtCommit) {
   TemporaryDirectory directory;
   Expected<AtomicFile> file = AtomicFile::create(directory.path("a"));
   ASSERT_TRUE(bool(file)) << message(std::move(file));
@@ -24,7 +24,7 @@ TEST(AtomicFile, AppearsOnlyAtCommit) {
   EXPECT_THAT(directory.list(), ElementsAre("a"));
 }
 
-TEST(AtomicFile, LeavesNothingWithoutCommit) {
+TEST(AtomicFileTest, LeavesNothingWithoutCommit) {
   TemporaryDirectory directory;
   directory.write("a", "old");
   {
@@ -38,14 +38,14 @@ TEST(AtomicFile, LeavesNothingWithoutCommit) {
   EXPECT_EQ(readFile(directory.path("a")), "old");
 }
 
-TEST(AtomicFile, ReplacesWholeFile) {
+TEST(AtomicFileTest, ReplacesWholeFile) {
   TemporaryDirectory directory;
   directory.write("a", "a longer text");
   EXPECT_EQ(message(writeFileAtomically(directory.path("a"), "short")), "");
   EXPECT_EQ(readFile(directory.path("a")), "short");
 }
 
-TEST(AtomicFile, ResizePadsWithZeros) {
+TEST(AtomicFileTest, ResizePadsWithZeros) {
   TemporaryDirectory directory;
   Expected<AtomicFile> file = AtomicFile::create(directory.path("a"));
   ASSERT_TRUE(bool(file));
@@ -55,7 +55,7 @@ TEST(AtomicFile, ResizePadsWithZeros) {
   EXPECT_EQ(readFile(directory.path("a")), std::string("\0x\0\0", 4));
 }
 
-TEST(AtomicFile, RefusesPlacesItCannotReplace) {
+TEST(AtomicFileTest, RefusesPlacesItCannotReplace) {
   TemporaryDirectory directory;
   EXPECT_THAT(message(writeFileAtomically("/dev/null", "x")),
               HasSubstr("/dev/null: cannot write: exists and is not a regular "

@@ -50,7 +50,7 @@ int64_t expectLatestWhole(const std::string &directory) {
   return search->getLatest() ? search->getLatest()->state.step : 0;
 }
 
-TEST(CheckpointKill, AtRandomMoments) {
+TEST(CheckpointKillTest, AtRandomMoments) {
   TemporaryDirectory directory;
   std::mt19937 random = makeRandom(11);
   // Kill within the time of about three saves, however fast the disk is.
@@ -94,7 +94,7 @@ TEST(CheckpointKill, AtRandomMoments) {
   EXPECT_EQ(directory.list().size(), 2u);
 }
 
-TEST(CheckpointKill, ByItsOwnAbort) {
+TEST(CheckpointKillTest, ByItsOwnAbort) {
   TemporaryDirectory directory;
   std::vector<std::string> notes;
   ASSERT_EQ(message(saveStep(directory.str(), 1, 0, elements, notes)), "");
@@ -172,9 +172,11 @@ void killAtEverySystemCall(int64_t step) {
   EXPECT_LT(finished, kills);
 }
 
-TEST(CheckpointKill, AtEverySystemCallOfANewStep) { killAtEverySystemCall(4); }
+TEST(CheckpointKillTest, AtEverySystemCallOfANewStep) {
+  killAtEverySystemCall(4);
+}
 
-TEST(CheckpointKill, AtEverySystemCallOfAStepWrittenAgain) {
+TEST(CheckpointKillTest, AtEverySystemCallOfAStepWrittenAgain) {
   TemporaryDirectory directory;
   int kills = 0;
   for (;; ++kills) {

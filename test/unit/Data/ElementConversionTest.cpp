@@ -56,7 +56,7 @@ double decodeHalf(uint16_t bits) {
                        : std::ldexp(1024 + mantissa, exponent - 25);
 }
 
-TEST(ElementConversion, EveryHalfIsItsDefinition) {
+TEST(ElementConversionTest, EveryHalfIsItsDefinition) {
   for (unsigned bits = 0; bits < 0x7C00; ++bits) {
     EXPECT_EQ(halfToFloat(bits), decodeHalf(bits)) << bits;
     EXPECT_EQ(halfToFloat(bits | 0x8000), -decodeHalf(bits)) << bits;
@@ -67,7 +67,7 @@ TEST(ElementConversion, EveryHalfIsItsDefinition) {
   EXPECT_TRUE(std::isnan(halfToFloat(0x7E01)));
 }
 
-TEST(ElementConversion, EverySixteenBitValueSurvivesTheWayThroughFloat) {
+TEST(ElementConversionTest, EverySixteenBitValueSurvivesTheWayThroughFloat) {
   for (unsigned bits = 0; bits < 0x10000; ++bits) {
     if ((bits & 0x7FFF) <= 0x7C00)
       EXPECT_EQ(floatToHalf(halfToFloat(bits)), bits);
@@ -81,7 +81,7 @@ TEST(ElementConversion, EverySixteenBitValueSurvivesTheWayThroughFloat) {
   }
 }
 
-TEST(ElementConversion, RoundsToNearestEven) {
+TEST(ElementConversionTest, RoundsToNearestEven) {
   std::mt19937 random = makeRandom(7);
   std::vector<float> values = {0.0F,     -0.0F,    65504.0F, 65519.996F,
                                65520.0F, 65536.0F, 1e-8F,    3.4028235e38F,
@@ -103,7 +103,7 @@ TEST(ElementConversion, RoundsToNearestEven) {
   }
 }
 
-TEST(ElementConversion, KeepsInfinityAndNaN) {
+TEST(ElementConversionTest, KeepsInfinityAndNaN) {
   const float infinity = std::numeric_limits<float>::infinity();
   EXPECT_EQ(floatToHalf(-infinity), 0xFC00);
   EXPECT_EQ(floatToBfloat16(infinity), 0x7F80);
@@ -113,7 +113,7 @@ TEST(ElementConversion, KeepsInfinityAndNaN) {
   EXPECT_TRUE(std::isnan(halfToFloat(floatToHalf(nan))));
 }
 
-TEST(ElementConversion, ConvertsUnalignedBuffers) {
+TEST(ElementConversionTest, ConvertsUnalignedBuffers) {
   const uint16_t bf16[] = {0x3F80, 0xC000, 0x7F80};
   std::vector<uint8_t> from(7);
   std::memcpy(from.data() + 1, bf16, 6);
@@ -140,7 +140,7 @@ TEST(ElementConversion, ConvertsUnalignedBuffers) {
   EXPECT_EQ(halves[2], 0x7C00);
 }
 
-TEST(ElementConversion, RefusesWhatDoesNotFit) {
+TEST(ElementConversionTest, RefusesWhatDoesNotFit) {
   std::vector<uint8_t> eight(8);
   std::vector<uint8_t> four(4);
   EXPECT_THAT(message(convertElements(DType::F32, eight, DType::BF16, eight)),

@@ -28,7 +28,7 @@ std::vector<float> draw(const Initializer &initializer, uint64_t seed,
 }
 
 // The known answers of Random123 (kat_vectors, philox4x32 10 rounds).
-TEST(Philox, KnownAnswers) {
+TEST(PhiloxTest, KnownAnswers) {
   EXPECT_THAT(philox4x32({0, 0, 0, 0}, {0, 0}),
               ElementsAre(0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8));
   EXPECT_THAT(philox4x32({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
@@ -39,13 +39,13 @@ TEST(Philox, KnownAnswers) {
               ElementsAre(0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1));
 }
 
-TEST(Initializer, HashIsFnv1a) {
+TEST(InitializerTest, HashIsFnv1a) {
   EXPECT_EQ(hashParameterName(""), 0xcbf29ce484222325u);
   EXPECT_EQ(hashParameterName("a"), 0xaf63dc4c8601ec8cu);
   EXPECT_EQ(hashParameterName("foobar"), 0x85944171f73967e8u);
 }
 
-TEST(Initializer, InverseNormalInvertsTheDistribution) {
+TEST(InitializerTest, InverseNormalInvertsTheDistribution) {
   EXPECT_EQ(inverseNormal(0.5), 0);
   for (int step = -620; step <= 620; ++step) {
     const double x = step / 100.0;
@@ -58,7 +58,7 @@ TEST(Initializer, InverseNormalInvertsTheDistribution) {
   }
 }
 
-TEST(Initializer, NormalHasItsMoments) {
+TEST(InitializerTest, NormalHasItsMoments) {
   const int64_t count = 1 << 20;
   const std::vector<float> values =
       draw(Initializer::normal(0.02, 1), 7, "w", count);
@@ -80,7 +80,7 @@ TEST(Initializer, NormalHasItsMoments) {
   EXPECT_NEAR(static_cast<double>(beyondTwoSigma) / count, 0.0455, 0.001);
 }
 
-TEST(Initializer, TruncatedNormalStaysInside) {
+TEST(InitializerTest, TruncatedNormalStaysInside) {
   const std::vector<float> values =
       draw(Initializer::truncatedNormal(0.5, 1), 7, "w", 1 << 18);
   double variance = 0;
@@ -98,7 +98,7 @@ TEST(Initializer, TruncatedNormalStaysInside) {
   }
 }
 
-TEST(Initializer, SlicesAreTheWhole) {
+TEST(InitializerTest, SlicesAreTheWhole) {
   const Initializer normal = Initializer::normal(0.02);
   const std::vector<float> whole = draw(normal, 1, "layers.0.wq.weight", 103);
   for (int64_t first = 0; first < 103; ++first) {
@@ -115,7 +115,7 @@ TEST(Initializer, SlicesAreTheWhole) {
   EXPECT_NE(draw(normal, 1, "w", 4, far), draw(normal, 1, "w", 4, 0));
 }
 
-TEST(Initializer, DependsOnSeedAndName) {
+TEST(InitializerTest, DependsOnSeedAndName) {
   const Initializer normal = Initializer::normal();
   EXPECT_NE(draw(normal, 1, "a", 4), draw(normal, 2, "a", 4));
   EXPECT_NE(draw(normal, 1, "a", 4), draw(normal, 1, "b", 4));
@@ -124,13 +124,13 @@ TEST(Initializer, DependsOnSeedAndName) {
 
 // Runs are only comparable if these never change. Computed from the documented
 // definition by a program of its own (Python, statistics.NormalDist).
-TEST(Initializer, ValuesAreFixed) {
+TEST(InitializerTest, ValuesAreFixed) {
   EXPECT_THAT(draw(Initializer::normal(), 1, "model.norm_out.weight", 4),
               ElementsAre(-0x1.59de9cp-9F, -0x1.4e4c14p-6F, 0x1.06871p-6F,
                           0x1.c27ce4p-7F));
 }
 
-TEST(Initializer, EveryFloatTypeIsTheRoundedFp32Value) {
+TEST(InitializerTest, EveryFloatTypeIsTheRoundedFp32Value) {
   const Initializer normal = Initializer::normal(0.02);
   const std::vector<float> exact = draw(normal, 3, "w", 1000);
   std::vector<uint16_t> rounded(1000);
@@ -150,13 +150,13 @@ TEST(Initializer, EveryFloatTypeIsTheRoundedFp32Value) {
   EXPECT_THAT(rounded, Each(0x3F80));
 }
 
-TEST(Initializer, Constants) {
+TEST(InitializerTest, Constants) {
   EXPECT_THAT(draw(Initializer::zeros(), 1, "a", 5), Each(0.0F));
   EXPECT_THAT(draw(Initializer::ones(), 1, "a", 5), Each(1.0F));
   EXPECT_THAT(draw(Initializer::normal(0, 3), 1, "a", 5), Each(3.0F));
 }
 
-TEST(Initializer, Refusals) {
+TEST(InitializerTest, Refusals) {
   std::vector<uint8_t> bytes(6);
   auto error = [&](const Initializer &initializer, DType type,
                    int64_t first = 0) {

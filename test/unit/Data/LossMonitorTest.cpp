@@ -24,7 +24,7 @@ StepReport makeReport() {
   return report;
 }
 
-TEST(LossMonitor, StepLineIsThatOfMindSporeTransformers) {
+TEST(LossMonitorTest, StepLineIsThatOfMindSporeTransformers) {
   StepReport report = makeReport();
   EXPECT_EQ(formatStepLine(report),
             "INFO - { Epoch:[  1/  2], step:[    1/  100], loss: 10.653, "
@@ -43,7 +43,7 @@ TEST(LossMonitor, StepLineIsThatOfMindSporeTransformers) {
             "loss_scale: 65536.0, global_norm: None");
 }
 
-TEST(LossMonitor, GlobalNormPrintsAsANumPyArray) {
+TEST(LossMonitorTest, GlobalNormPrintsAsANumPyArray) {
   auto norm = [](float value) {
     StepReport report = makeReport();
     report.globalNorm = value;
@@ -64,7 +64,7 @@ TEST(LossMonitor, GlobalNormPrintsAsANumPyArray) {
   EXPECT_EQ(norm(std::nanf("")), "[nan]");
 }
 
-TEST(LossMonitor, ShortestFloatsReadBack) {
+TEST(LossMonitorTest, ShortestFloatsReadBack) {
   EXPECT_EQ(formatFloat32(1), "1.0");
   EXPECT_EQ(formatFloat32(-2.5F), "-2.5");
   EXPECT_EQ(formatFloat32(-0.0F), "-0.0");
@@ -84,7 +84,7 @@ TEST(LossMonitor, ShortestFloatsReadBack) {
   }
 }
 
-TEST(LossMonitor, ProgressLine) {
+TEST(LossMonitorTest, ProgressLine) {
   StepReport report = makeReport();
   report.stepMilliseconds = 2000;
   report.step = 50;

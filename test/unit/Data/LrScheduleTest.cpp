@@ -28,7 +28,7 @@ LrSchedule create(const LrScheduleOptions &options) {
 
 constexpr float nearly = 1e-9F;
 
-TEST(LrSchedule, PlainAndConstant) {
+TEST(LrScheduleTest, PlainAndConstant) {
   EXPECT_EQ(create(makeOptions("")).getLearningRate(0), 0.01F);
   EXPECT_EQ(create(makeOptions("")).getLearningRate(1000000), 0.01F);
   LrScheduleOptions options = makeOptions("ConstantWarmUpLR");
@@ -45,7 +45,7 @@ TEST(LrSchedule, PlainAndConstant) {
   EXPECT_EQ(create(options).getLearningRate(10), 0.01F);
 }
 
-TEST(LrSchedule, WarmupRatioWinsAndRoundsDown) {
+TEST(LrScheduleTest, WarmupRatioWinsAndRoundsDown) {
   LrScheduleOptions options = makeOptions("ConstantWarmUpLR");
   options.warmupSteps = 10;
   options.warmupRatio = 0.03;
@@ -56,7 +56,7 @@ TEST(LrSchedule, WarmupRatioWinsAndRoundsDown) {
   EXPECT_EQ(create(options).getLearningRate(0), 0.01F);
 }
 
-TEST(LrSchedule, Linear) {
+TEST(LrScheduleTest, Linear) {
   LrScheduleOptions options = makeOptions("LinearWithWarmUpLR");
   options.warmupSteps = 2;
   options.totalSteps = 10;
@@ -69,7 +69,7 @@ TEST(LrSchedule, Linear) {
   EXPECT_EQ(schedule.getLearningRate(12), 0.0F);
 }
 
-TEST(LrSchedule, Cosine) {
+TEST(LrScheduleTest, Cosine) {
   LrScheduleOptions options = makeOptions("CosineWithWarmUpLR");
   options.warmupSteps = 2;
   options.totalSteps = 14;
@@ -98,7 +98,7 @@ TEST(LrSchedule, Cosine) {
   EXPECT_EQ(create(options).getLearningRate(9), 0.002F);
 }
 
-TEST(LrSchedule, CosineCycles) {
+TEST(LrScheduleTest, CosineCycles) {
   LrScheduleOptions options = makeOptions("CosineWithWarmUpLR");
   options.totalSteps = 8;
   options.numCycles = 1; // down and up again
@@ -109,7 +109,7 @@ TEST(LrSchedule, CosineCycles) {
   EXPECT_NEAR(schedule.getLearningRate(6), 0.005, nearly);
 }
 
-TEST(LrSchedule, CosineWithRestarts) {
+TEST(LrScheduleTest, CosineWithRestarts) {
   LrScheduleOptions options = makeOptions("CosineWithRestartsAndWarmUpLR");
   options.warmupSteps = 4;
   options.totalSteps = 16;
@@ -125,7 +125,7 @@ TEST(LrSchedule, CosineWithRestarts) {
   EXPECT_EQ(schedule.getLearningRate(16), 0.001F);
 }
 
-TEST(LrSchedule, Polynomial) {
+TEST(LrScheduleTest, Polynomial) {
   LrScheduleOptions options = makeOptions("PolynomialWithWarmUpLR");
   options.warmupSteps = 2;
   options.totalSteps = 12;
@@ -141,7 +141,7 @@ TEST(LrSchedule, Polynomial) {
   EXPECT_EQ(create(options).getLearningRate(12), 1e-7F);
 }
 
-TEST(LrSchedule, WarmUpStableDecay) {
+TEST(LrScheduleTest, WarmUpStableDecay) {
   LrScheduleOptions options = makeOptions("WarmUpStableDecayLR");
   options.warmupSteps = 2;
   options.totalSteps = 20;
@@ -160,7 +160,7 @@ TEST(LrSchedule, WarmUpStableDecay) {
   EXPECT_EQ(create(options).getLearningRate(19), 0.01F);
 }
 
-TEST(LrSchedule, CosineAnnealing) {
+TEST(LrScheduleTest, CosineAnnealing) {
   LrScheduleOptions options = makeOptions("CosineAnnealingLR", 0.005);
   options.tMax = 10;
   options.etaMin = 1e-7;
@@ -173,7 +173,7 @@ TEST(LrSchedule, CosineAnnealing) {
   EXPECT_NEAR(schedule.getLearningRate(20), 0.005, nearly);
 }
 
-TEST(LrSchedule, CosineAnnealingWarmRestarts) {
+TEST(LrScheduleTest, CosineAnnealingWarmRestarts) {
   LrScheduleOptions options = makeOptions("CosineAnnealingWarmRestarts", 0.008);
   options.t0 = 4;
   LrSchedule schedule = create(options);
@@ -190,7 +190,7 @@ TEST(LrSchedule, CosineAnnealingWarmRestarts) {
   EXPECT_GE(schedule.getLearningRate(std::numeric_limits<int64_t>::max()), 0);
 }
 
-TEST(LrSchedule, ShortNames) {
+TEST(LrScheduleTest, ShortNames) {
   const std::pair<const char *, const char *> names[] = {
       {"constant", "ConstantWarmUpLR"},
       {"linear", "LinearWithWarmUpLR"},
@@ -204,7 +204,7 @@ TEST(LrSchedule, ShortNames) {
   }
 }
 
-TEST(LrSchedule, WarmUpLongerThanTheRun) {
+TEST(LrScheduleTest, WarmUpLongerThanTheRun) {
   for (const char *type :
        {"ConstantWarmUpLR", "LinearWithWarmUpLR", "CosineWithWarmUpLR",
         "CosineWithRestartsAndWarmUpLR", "PolynomialWithWarmUpLR",
@@ -220,7 +220,7 @@ TEST(LrSchedule, WarmUpLongerThanTheRun) {
   }
 }
 
-TEST(LrSchedule, Refusals) {
+TEST(LrScheduleTest, Refusals) {
   auto error = [](LrScheduleOptions options, auto change) {
     change(options);
     return message(LrSchedule::create(options));

@@ -15,7 +15,7 @@ std::string translate(StringRef name, NameScheme scheme) {
   return join(translateParameterName(name, scheme), " ");
 }
 
-TEST(ParameterNames, LlamaAndHuggingFace) {
+TEST(ParameterNamesTest, LlamaAndHuggingFace) {
   const std::pair<const char *, const char *> pairs[] = {
       {"model.tok_embeddings.embedding_weight", "model.embed_tokens.weight"},
       {"model.layers.7.attention_norm.weight",
@@ -44,7 +44,7 @@ TEST(ParameterNames, LlamaAndHuggingFace) {
   }
 }
 
-TEST(ParameterNames, ConcatenatedNamesAreSeveral) {
+TEST(ParameterNamesTest, ConcatenatedNamesAreSeveral) {
   EXPECT_THAT(translateParameterName("model.layers.0.attention.w_qkv.bias",
                                      NameScheme::HuggingFace),
               ElementsAre("model.layers.0.self_attn.q_proj.bias",
@@ -64,7 +64,7 @@ TEST(ParameterNames, ConcatenatedNamesAreSeveral) {
                           "model.layers.3.attention.wk_v.weight"));
 }
 
-TEST(ParameterNames, OtherFamilies) {
+TEST(ParameterNamesTest, OtherFamilies) {
   EXPECT_EQ(translate("model.decoder.layers.2.self_attention.linear_qkv.weight",
                       NameScheme::LlamaConcatenated),
             "model.layers.2.attention.w_qkv.weight");
@@ -87,7 +87,7 @@ TEST(ParameterNames, OtherFamilies) {
             "transformer.layers.2.feed_forward.w1.weight");
 }
 
-TEST(ParameterNames, EachSchemeIsCompleteAndItsOwnInverse) {
+TEST(ParameterNamesTest, EachSchemeIsCompleteAndItsOwnInverse) {
   using Part = ParameterPart;
   // Every part of a layer, from the names of the two that have them all.
   std::vector<std::string> names = {"model.embed_tokens.weight",
@@ -119,7 +119,7 @@ TEST(ParameterNames, EachSchemeIsCompleteAndItsOwnInverse) {
       parseParameterName("model.layers.0.attention.w_qkv.bias")->isBias);
 }
 
-TEST(ParameterNames, UnknownNames) {
+TEST(ParameterNamesTest, UnknownNames) {
   for (const char *name :
        {"", "model", "model.layers", "model.layers.0",
         "model.layers..attention", "model.layers.01.attention.wq.weight",

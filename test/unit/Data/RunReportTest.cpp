@@ -43,7 +43,7 @@ RunReport makeReport() {
   return report;
 }
 
-TEST(RunReport, TextIsFixed) {
+TEST(RunReportTest, TextIsFixed) {
   EXPECT_EQ(toJson(makeReport()), R"({
   "program": "step.mlir",
   "seed": 18446744073709551615,
@@ -92,7 +92,7 @@ TEST(RunReport, TextIsFixed) {
 )");
 }
 
-TEST(RunReport, IsJsonWhateverTheNames) {
+TEST(RunReportTest, IsJsonWhateverTheNames) {
   RunReport report = makeReport();
   report.program = "a\"b\\c\n\xff";
   report.ranks[0].stallSeconds["\xfe"] = std::nan("");
@@ -101,7 +101,7 @@ TEST(RunReport, IsJsonWhateverTheNames) {
   EXPECT_EQ(value->getAsObject()->getString("program"), "a\"b\\c\n\uFFFD");
 }
 
-TEST(RunReport, IsWrittenWhole) {
+TEST(RunReportTest, IsWrittenWhole) {
   TemporaryDirectory directory;
   ASSERT_EQ(message(writeReport(directory.path("r.json"), makeReport())), "");
   EXPECT_EQ(readFile(directory.path("r.json")), toJson(makeReport()));

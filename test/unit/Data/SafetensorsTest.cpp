@@ -44,7 +44,7 @@ std::string makeWholeFile() {
           littleEndian(0x0000, 2) + littleEndian(1, 2) + littleEndian(77, 4));
 }
 
-TEST(Safetensors, ReadsShapesBytesAndMetadata) {
+TEST(SafetensorsTest, ReadsShapesBytesAndMetadata) {
   Expected<SafetensorsFile> file = parse(makeWholeFile());
   ASSERT_TRUE(bool(file)) << message(std::move(file));
   EXPECT_THAT(file->getMetadata(),
@@ -72,7 +72,7 @@ TEST(Safetensors, ReadsShapesBytesAndMetadata) {
   EXPECT_EQ(file->lookup("mask")->type, SafetensorsType::Bool);
 }
 
-TEST(Safetensors, FindSaysWhatIsWrong) {
+TEST(SafetensorsTest, FindSaysWhatIsWrong) {
   Expected<SafetensorsFile> file = parse(makeWholeFile());
   ASSERT_TRUE(bool(file));
   EXPECT_EQ(message(file->find("scaler")),
@@ -83,7 +83,7 @@ TEST(Safetensors, FindSaysWhatIsWrong) {
               HasSubstr("tensor 'mask' is of type BOOL, expected F32"));
 }
 
-TEST(Safetensors, ReadTensorConvertsAndChecksTheShape) {
+TEST(SafetensorsTest, ReadTensorConvertsAndChecksTheShape) {
   Expected<SafetensorsFile> file = parse(makeWholeFile());
   ASSERT_TRUE(bool(file));
   const TensorView view = cantFail(file->find("b"));
@@ -98,19 +98,19 @@ TEST(Safetensors, ReadTensorConvertsAndChecksTheShape) {
               AllOf(StartsWith("tensor 'b': "), HasSubstr("bf16 to i32")));
 }
 
-TEST(Safetensors, EveryTruncationIsAnError) {
+TEST(SafetensorsTest, EveryTruncationIsAnError) {
   forEachTruncation(makeWholeFile(), [](StringRef prefix) {
     EXPECT_THAT(message(parse(prefix)), StartsWith("t.safetensors: "))
         << prefix.size();
   });
 }
 
-TEST(Safetensors, TrailingBytesAreAnError) {
+TEST(SafetensorsTest, TrailingBytesAreAnError) {
   EXPECT_EQ(message(parse(makeWholeFile() + "x")),
             "t.safetensors: 1 bytes follow the last tensor");
 }
 
-TEST(Safetensors, MutationsAreReadOrRefusedWhole) {
+TEST(SafetensorsTest, MutationsAreReadOrRefusedWhole) {
   unsigned read = 0;
   forEachMutation(makeWholeFile(), 20000, [&](StringRef mutated) {
     Expected<SafetensorsFile> file = parse(mutated);
@@ -133,7 +133,7 @@ TEST(Safetensors, MutationsAreReadOrRefusedWhole) {
   EXPECT_GT(read, 300u); // changed values are still files
 }
 
-TEST(Safetensors, RefusesBrokenHeaders) {
+TEST(SafetensorsTest, RefusesBrokenHeaders) {
   EXPECT_THAT(message(parse(littleEndian(~0ull, 8))),
               HasSubstr("its header would have 18446744073709551615 bytes"));
   EXPECT_THAT(message(parse(littleEndian(3, 8) + "{}")),
@@ -152,7 +152,7 @@ TEST(Safetensors, RefusesBrokenHeaders) {
               HasSubstr("JSON nested 1000001 deep"));
 }
 
-TEST(Safetensors, RefusesBrokenEntries) {
+TEST(SafetensorsTest, RefusesBrokenEntries) {
   EXPECT_THAT(parseError(R"({"a":{"shape":[],"data_offsets":[0,4]}})", "0000"),
               HasSubstr("tensor 'a': expected a string 'dtype'"));
   EXPECT_THAT(
@@ -195,7 +195,7 @@ TEST(Safetensors, RefusesBrokenEntries) {
       HasSubstr("the file has only 4 there (is it cut short?)"));
 }
 
-TEST(Safetensors, RefusesOverlapsHolesAndDuplicates) {
+TEST(SafetensorsTest, RefusesOverlapsHolesAndDuplicates) {
   const std::string a =
       R"("a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]})";
   EXPECT_THAT(
@@ -221,7 +221,7 @@ TEST(Safetensors, RefusesOverlapsHolesAndDuplicates) {
       HasSubstr("name 'dtype' appears twice"));
 }
 
-TEST(Safetensors, OpenNeedsARegularFile) {
+TEST(SafetensorsTest, OpenNeedsARegularFile) {
   TemporaryDirectory directory;
   EXPECT_THAT(message(SafetensorsFile::open(directory.path("none"))),
               HasSubstr("cannot open: no such file or directory"));
@@ -233,7 +233,7 @@ TEST(Safetensors, OpenNeedsARegularFile) {
   EXPECT_EQ(message(SafetensorsFile::open(path)), "");
 }
 
-class CheckpointFiles : public testing::Test {
+class CheckpointFilesTest : public testing::Test {
 protected:
   /// A file with one F32 scalar per name.
   void writeScalars(const std::string &file,
@@ -249,7 +249,7 @@ protected:
   std::vector<uint8_t> bytes = {0, 0, 0x80, 0x3F};
 };
 
-TEST_F(CheckpointFiles, ReadsTheShardsOfAnIndex) {
+TEST_F(CheckpointFilesTest, ReadsTheShardsOfAnIndex) {
   writeScalars("model-00001-of-00002.safetensors", {"a", "b"});
   writeScalars("model-00002-of-00002.safetensors", {"c", "unlisted"});
   const std::string index =
@@ -269,7 +269,7 @@ TEST_F(CheckpointFiles, ReadsTheShardsOfAnIndex) {
   }
 }
 
-TEST_F(CheckpointFiles, ReadsADirectoryWithoutIndexAndASingleFile) {
+TEST_F(CheckpointFilesTest, ReadsADirectoryWithoutIndexAndASingleFile) {
   writeScalars("rank_1.safetensors", {"b"});
   writeScalars("rank_0.safetensors", {"a"});
   Expected<SafetensorsCheckpoint> all =
@@ -286,7 +286,7 @@ TEST_F(CheckpointFiles, ReadsADirectoryWithoutIndexAndASingleFile) {
                     HasSubstr("rank_0.safetensors")));
 }
 
-TEST_F(CheckpointFiles, RefusesBrokenIndices) {
+TEST_F(CheckpointFilesTest, RefusesBrokenIndices) {
   writeScalars("s.safetensors", {"a"});
   auto openIndex = [&](const std::string &text) {
     return message(
@@ -315,7 +315,7 @@ TEST_F(CheckpointFiles, RefusesBrokenIndices) {
   });
 }
 
-TEST_F(CheckpointFiles, RefusesADirectoryWithoutTensors) {
+TEST_F(CheckpointFilesTest, RefusesADirectoryWithoutTensors) {
   EXPECT_THAT(message(SafetensorsCheckpoint::open(directory.str())),
               HasSubstr("no safetensors files in this directory"));
 }

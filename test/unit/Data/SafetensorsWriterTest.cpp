@@ -20,7 +20,7 @@ std::vector<uint8_t> makeBytes(size_t count, unsigned seed) {
   return bytes;
 }
 
-TEST(SafetensorsWriter, BytesAreThoseOfTheFormat) {
+TEST(SafetensorsWriterTest, BytesAreThoseOfTheFormat) {
   TemporaryDirectory directory;
   const std::vector<uint8_t> half = {1, 2};
   const std::vector<uint8_t> single = {3, 4, 5, 6, 7, 8, 9, 10};
@@ -42,7 +42,7 @@ TEST(SafetensorsWriter, BytesAreThoseOfTheFormat) {
                 "\x03\x04\x05\x06\x07\x08\x09\x0a\x01\x02");
 }
 
-TEST(SafetensorsWriter, WhatIsWrittenIsReadBack) {
+TEST(SafetensorsWriterTest, WhatIsWrittenIsReadBack) {
   TemporaryDirectory directory;
   const DType types[] = {DType::F32, DType::BF16, DType::F16, DType::I32,
                          DType::I64};
@@ -74,7 +74,7 @@ TEST(SafetensorsWriter, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(readFile(directory.path("t")), readFile(directory.path("u")));
 }
 
-TEST(SafetensorsWriter, ThreadsWritePartsInAnyOrder) {
+TEST(SafetensorsWriterTest, ThreadsWritePartsInAnyOrder) {
   TemporaryDirectory directory;
   const std::vector<uint8_t> bytes = makeBytes(40000, 5);
   SafetensorsWriter writer;
@@ -103,7 +103,7 @@ TEST(SafetensorsWriter, ThreadsWritePartsInAnyOrder) {
     EXPECT_EQ(entry.bytes, ArrayRef<uint8_t>(bytes));
 }
 
-TEST(SafetensorsWriter, EmptyFileIsAFile) {
+TEST(SafetensorsWriterTest, EmptyFileIsAFile) {
   TemporaryDirectory directory;
   ASSERT_EQ(message(writeSafetensors(directory.path("t"), {})), "");
   Expected<SafetensorsFile> file = SafetensorsFile::open(directory.path("t"));
@@ -111,7 +111,7 @@ TEST(SafetensorsWriter, EmptyFileIsAFile) {
   EXPECT_TRUE(file->getTensors().empty());
 }
 
-TEST(SafetensorsWriter, RefusesBadDeclarations) {
+TEST(SafetensorsWriterTest, RefusesBadDeclarations) {
   SafetensorsWriter writer;
   EXPECT_EQ(message(writer.declare("a", {DType::F32, {2}})), "");
   EXPECT_THAT(message(writer.declare("a", {DType::F32, {2}})),
@@ -127,7 +127,7 @@ TEST(SafetensorsWriter, RefusesBadDeclarations) {
   EXPECT_THAT(message(writer.commit()), HasSubstr("no file is open"));
 }
 
-TEST(SafetensorsWriter, RefusesWrongBytesAndKeepsTheOldFile) {
+TEST(SafetensorsWriterTest, RefusesWrongBytesAndKeepsTheOldFile) {
   TemporaryDirectory directory;
   directory.write("t", "old");
   const std::vector<uint8_t> bytes(8);

@@ -27,7 +27,7 @@ std::vector<int64_t> readAll(const std::string &path) {
   return {};
 }
 
-TEST(TokenSource, BytesOfAFile) {
+TEST(TokenSourceTest, BytesOfAFile) {
   TemporaryDirectory directory;
   const std::string path = directory.write("text.txt", "A\xffz\n");
   Expected<std::unique_ptr<TokenSource>> source = TokenSource::open(path);
@@ -44,7 +44,7 @@ TEST(TokenSource, BytesOfAFile) {
               HasSubstr("expected a regular file"));
 }
 
-TEST(TokenSource, NpyOfEveryIntegerType) {
+TEST(TokenSourceTest, NpyOfEveryIntegerType) {
   TemporaryDirectory directory;
   const std::pair<const char *, unsigned> types[] = {
       {"|u1", 1}, {"|i1", 1}, {"<u1", 1}, {"<u2", 2}, {"<i2", 2},
@@ -66,7 +66,7 @@ TEST(TokenSource, NpyOfEveryIntegerType) {
       ElementsAre(largest));
 }
 
-TEST(TokenSource, NpyOfEveryVersionAndDimension) {
+TEST(TokenSourceTest, NpyOfEveryVersionAndDimension) {
   TemporaryDirectory directory;
   for (unsigned version : {1, 2, 3}) {
     // The extension is not needed: the first bytes tell.
@@ -86,7 +86,7 @@ TEST(TokenSource, NpyOfEveryVersionAndDimension) {
       0u);
 }
 
-TEST(TokenSource, NpyRefusals) {
+TEST(TokenSourceTest, NpyRefusals) {
   TemporaryDirectory directory;
   auto openNpy = [&](const std::string &contents) {
     return message(TokenSource::open(directory.write("a.npy", contents)));
@@ -134,7 +134,7 @@ TEST(TokenSource, NpyRefusals) {
             "");
 }
 
-TEST(TokenSource, NpyCutOrChanged) {
+TEST(TokenSourceTest, NpyCutOrChanged) {
   TemporaryDirectory directory;
   const std::string whole =
       makeNpy("<u2", "(2, 4)", 2, {1, 2, 3, 4, 5, 6, 7, 8});
@@ -154,7 +154,7 @@ TEST(TokenSource, NpyCutOrChanged) {
   });
 }
 
-class MegatronFiles : public testing::Test {
+class MegatronFilesTest : public testing::Test {
 protected:
   std::vector<int64_t> open(const MegatronPair &pair, const char *name = "d") {
     directory.write("d.idx", pair.index);
@@ -170,13 +170,13 @@ protected:
   TemporaryDirectory directory;
 };
 
-TEST_F(MegatronFiles, AnyNameOfThePair) {
+TEST_F(MegatronFilesTest, AnyNameOfThePair) {
   const MegatronPair pair = makeMegatron(8, 2, {{1, 2, 3}, {}, {4}, {5, 6}});
   for (const char *name : {"d", "d.bin", "d.idx"})
     EXPECT_THAT(open(pair, name), ElementsAre(1, 2, 3, 4, 5, 6));
 }
 
-TEST_F(MegatronFiles, EveryIntegerType) {
+TEST_F(MegatronFilesTest, EveryIntegerType) {
   const std::pair<unsigned, unsigned> codes[] = {{1, 1}, {2, 1}, {3, 2},
                                                  {4, 4}, {5, 8}, {8, 2}};
   for (auto [code, bytes] : codes)
@@ -187,7 +187,7 @@ TEST_F(MegatronFiles, EveryIntegerType) {
               HasSubstr("element type code 7, expected integers"));
 }
 
-TEST_F(MegatronFiles, SequencesMayLieInAnyOrder) {
+TEST_F(MegatronFilesTest, SequencesMayLieInAnyOrder) {
   MegatronPair pair = makeMegatron(4, 4, {{1, 2, 3}, {}, {4}, {5, 6}});
   // Swap where the first and the third sequence lie: bytes 0 to 12 hold 1 2 3.
   pair.setOffset(0, 4);
@@ -206,7 +206,7 @@ TEST_F(MegatronFiles, SequencesMayLieInAnyOrder) {
     }
 }
 
-TEST_F(MegatronFiles, SequenceModesAreAllowedAtTheEnd) {
+TEST_F(MegatronFilesTest, SequenceModesAreAllowedAtTheEnd) {
   MegatronPair pair = makeMegatron(4, 4, {{1}, {2}});
   pair.index += std::string(2, '\0');
   EXPECT_THAT(open(pair), ElementsAre(1, 2));
@@ -215,7 +215,7 @@ TEST_F(MegatronFiles, SequenceModesAreAllowedAtTheEnd) {
               HasSubstr("3 bytes follow the end of the index"));
 }
 
-TEST_F(MegatronFiles, Refusals) {
+TEST_F(MegatronFilesTest, Refusals) {
   const MegatronPair whole = makeMegatron(4, 4, {{1, 2}, {3}});
   MegatronPair pair = whole;
   pair.index[9] = 2;
@@ -254,7 +254,7 @@ TEST_F(MegatronFiles, Refusals) {
       HasSubstr("expected to be called NAME.idx"));
 }
 
-TEST_F(MegatronFiles, CutOrChanged) {
+TEST_F(MegatronFilesTest, CutOrChanged) {
   const MegatronPair whole = makeMegatron(8, 2, {{1, 2, 3}, {4}, {5, 6}});
   forEachTruncation(whole.index, [&](StringRef prefix) {
     MegatronPair pair = whole;

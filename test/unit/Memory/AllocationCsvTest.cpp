@@ -20,7 +20,7 @@ std::string print(const AllocationProblem &problem,
   return text;
 }
 
-TEST(AllocationCsv, ReadsMiniMallocsForm) {
+TEST(AllocationCsvTest, ReadsMiniMallocsForm) {
   llvm::Expected<AllocationProblem> problem = parseAllocationCsv(
       "id,lower,upper,size\na,0,4,10\r\n\n b , 2 ,6,20", "p.csv");
   ASSERT_TRUE(static_cast<bool>(problem));
@@ -36,7 +36,7 @@ TEST(AllocationCsv, ReadsMiniMallocsForm) {
             "id,lower,upper,size,offset\na,0,4,10,20\nb,2,6,20,0\n");
 }
 
-TEST(AllocationCsv, ReadsColumnsInAnyOrder) {
+TEST(AllocationCsvTest, ReadsColumnsInAnyOrder) {
   llvm::Expected<AllocationProblem> problem =
       parseAllocationCsv("size,offset,end,start,hint,buffer,alignment\n"
                          "8,16,4,1,,\"x, \"\"y\"\"\",4\n"
@@ -58,7 +58,7 @@ TEST(AllocationCsv, ReadsColumnsInAnyOrder) {
   EXPECT_EQ(print(llvm::cantFail(parseAllocationCsv(text, "q.csv"))), text);
 }
 
-TEST(AllocationCsv, SaysWhatIsWrongAndWhere) {
+TEST(AllocationCsvTest, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(parseError(""), "p.csv:1:1: expected a header line that names the "
                             "columns id, lower, upper and size");
   EXPECT_EQ(parseError("\n\n"), "p.csv:1:1: expected a header line that names "
@@ -100,7 +100,7 @@ TEST(AllocationCsv, SaysWhatIsWrongAndWhere) {
                 "...', expected a whole number of 64 bits");
 }
 
-TEST(AllocationCsv, SurvivesDamagedText) {
+TEST(AllocationCsvTest, SurvivesDamagedText) {
   std::mt19937 random(5);
   const std::string original =
       "id,lower,upper,size,alignment,hint,offset\n\"a\",0,4,10,2,,8\n"

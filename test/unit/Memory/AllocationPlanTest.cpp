@@ -17,7 +17,7 @@ AllocationProblem loadInstance(const std::string &name) {
   return llvm::cantFail(parseAllocationCsv((*file)->getBuffer(), path));
 }
 
-TEST(AllocationPlan, FitsTheCapacityThatHeuristicsMiss) {
+TEST(AllocationPlanTest, FitsTheCapacityThatHeuristicsMiss) {
   AllocationProblem problem = loadInstance("A.1048576.csv");
   problem.capacity = 1048576;
   AllocationPlanOptions options;
@@ -35,7 +35,7 @@ TEST(AllocationPlan, FitsTheCapacityThatHeuristicsMiss) {
   EXPECT_EQ(llvm::cantFail(planAllocation(problem)).offsets, plan.offsets);
 }
 
-TEST(AllocationPlan, ImprovesOnHeuristicsWithoutCapacity) {
+TEST(AllocationPlanTest, ImprovesOnHeuristicsWithoutCapacity) {
   AllocationProblem problem = loadInstance("C.1048576.csv");
   AllocationPlanOptions options;
   options.improvementWork = 0;
@@ -46,7 +46,7 @@ TEST(AllocationPlan, ImprovesOnHeuristicsWithoutCapacity) {
   EXPECT_EQ(llvm::toString(problem.verify(plan.offsets)), "");
 }
 
-TEST(AllocationPlan, SaysWhenNothingFits) {
+TEST(AllocationPlanTest, SaysWhenNothingFits) {
   AllocationProblem problem = loadInstance("B.1048576.csv");
   problem.capacity = 1048575;
   AllocationPlan plan = llvm::cantFail(planAllocation(problem));
@@ -57,7 +57,7 @@ TEST(AllocationPlan, SaysWhenNothingFits) {
   EXPECT_EQ(llvm::toString(problem.verify(plan.offsets)), "");
 }
 
-TEST(AllocationPlan, RefusesIllFormedProblems) {
+TEST(AllocationPlanTest, RefusesIllFormedProblems) {
   AllocationProblem problem;
   problem.buffers.emplace_back();
   problem.buffers[0].id = "a";
@@ -65,7 +65,7 @@ TEST(AllocationPlan, RefusesIllFormedProblems) {
             "buffer 'a' has an empty lifetime [0, 0), expected lower < upper");
 }
 
-TEST(AllocationPlan, PlansRandomProblemsLegally) {
+TEST(AllocationPlanTest, PlansRandomProblemsLegally) {
   std::mt19937 random(3);
   for (int round = 0; round < 100; ++round) {
     AllocationProblem problem;

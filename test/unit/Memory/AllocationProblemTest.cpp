@@ -34,7 +34,7 @@ std::string checkError(std::vector<Buffer> buffers) {
   return llvm::toString(problem.check());
 }
 
-TEST(AllocationProblem, AcceptsEmptyAndZeroSizes) {
+TEST(AllocationProblemTest, AcceptsEmptyAndZeroSizes) {
   EXPECT_EQ(checkError({}), "");
   EXPECT_EQ(checkError({makeBuffer("a", 0, 1, 0)}), "");
   AllocationProblem empty;
@@ -42,7 +42,7 @@ TEST(AllocationProblem, AcceptsEmptyAndZeroSizes) {
   EXPECT_EQ(llvm::toString(empty.verify({})), "");
 }
 
-TEST(AllocationProblem, CheckNamesTheBuffer) {
+TEST(AllocationProblemTest, CheckNamesTheBuffer) {
   EXPECT_EQ(checkError({makeBuffer("a", 3, 3, 1)}),
             "buffer 'a' has an empty lifetime [3, 3), expected lower < upper");
   EXPECT_EQ(checkError({makeBuffer("b", 0, 1, -5)}),
@@ -57,7 +57,7 @@ TEST(AllocationProblem, CheckNamesTheBuffer) {
             "buffer 'e' has the negative fixed offset -1");
 }
 
-TEST(AllocationProblem, CheckFindsSumsThatOverflow) {
+TEST(AllocationProblemTest, CheckFindsSumsThatOverflow) {
   int64_t huge = int64_t(1) << 60;
   EXPECT_EQ(checkError({makeBuffer("a", 0, 1, huge)}), "");
   EXPECT_THAT(
@@ -72,7 +72,7 @@ TEST(AllocationProblem, CheckFindsSumsThatOverflow) {
               HasSubstr("exceed 2^61 bytes"));
 }
 
-TEST(AllocationProblem, CheckFindsContradictingFixedOffsets) {
+TEST(AllocationProblemTest, CheckFindsContradictingFixedOffsets) {
   EXPECT_EQ(
       checkError({makeFixed("a", 0, 5, 10, 0), makeFixed("b", 5, 9, 10, 5)}),
       "");
@@ -87,7 +87,7 @@ TEST(AllocationProblem, CheckFindsContradictingFixedOffsets) {
             "buffer 'a' is fixed at [20, 30), beyond the capacity 29");
 }
 
-TEST(AllocationProblem, MaxLiveIsTheFullestTime) {
+TEST(AllocationProblemTest, MaxLiveIsTheFullestTime) {
   AllocationProblem problem;
   problem.buffers = {makeBuffer("a", 0, 4, 10), makeBuffer("b", 2, 6, 20),
                      makeBuffer("c", 4, 8, 15), makeBuffer("d", 6, 7, 1)};
@@ -96,7 +96,7 @@ TEST(AllocationProblem, MaxLiveIsTheFullestTime) {
   EXPECT_EQ(bound.time, 4);
 }
 
-TEST(AllocationProblem, MaxLiveCountsAlignedSizesButForTheTopmost) {
+TEST(AllocationProblemTest, MaxLiveCountsAlignedSizesButForTheTopmost) {
   AllocationProblem problem;
   problem.buffers = {makeBuffer("a", 0, 1, 100, 512),
                      makeBuffer("b", 0, 1, 500, 512)};
@@ -109,7 +109,7 @@ TEST(AllocationProblem, MaxLiveCountsAlignedSizesButForTheTopmost) {
   EXPECT_EQ(problem.maxLive().bytes, 600);
 }
 
-TEST(AllocationProblem, VerifyFindsEveryKindOfWrongOffset) {
+TEST(AllocationProblemTest, VerifyFindsEveryKindOfWrongOffset) {
   AllocationProblem problem;
   problem.buffers = {makeBuffer("a", 0, 4, 10, 4), makeBuffer("b", 3, 6, 20),
                      makeFixed("c", 4, 8, 15, 40)};
@@ -149,7 +149,7 @@ bool overlaps(const AllocationProblem &problem,
   return false;
 }
 
-TEST(AllocationProblem, VerifyAndMaxLiveAgreeWithTheirMeaning) {
+TEST(AllocationProblemTest, VerifyAndMaxLiveAgreeWithTheirMeaning) {
   std::mt19937 random(1);
   int legal = 0;
   for (int round = 0; round < 2000; ++round) {

@@ -78,7 +78,7 @@ void expectDecides(const AllocationProblem &problem, int64_t lowestPeak) {
   EXPECT_TRUE(none.offsets.empty());
 }
 
-TEST(CapacitySearch, DecidesSmallProblems) {
+TEST(CapacitySearchTest, DecidesSmallProblems) {
   std::mt19937 random(11);
   for (int round = 0; round < 1500; ++round) {
     SCOPED_TRACE(round);
@@ -89,7 +89,7 @@ TEST(CapacitySearch, DecidesSmallProblems) {
   }
 }
 
-TEST(CapacitySearch, DeniesOnlyWhatIsImpossible) {
+TEST(CapacitySearchTest, DeniesOnlyWhatIsImpossible) {
   // Among the smallest problems whose lowest peak is above the max-live bound,
   // with its sizes varied.
   constexpr int64_t seed[][3] = {{8, 10, 1}, {3, 6, 3},  {4, 9, 9},
@@ -115,7 +115,7 @@ TEST(CapacitySearch, DeniesOnlyWhatIsImpossible) {
   EXPECT_GT(aboveBound, 4);
 }
 
-TEST(CapacitySearch, DecidesAroundFixedBuffers) {
+TEST(CapacitySearchTest, DecidesAroundFixedBuffers) {
   std::mt19937 random(12);
   for (int round = 0; round < 1500; ++round) {
     SCOPED_TRACE(round);
@@ -143,7 +143,7 @@ TEST(CapacitySearch, DecidesAroundFixedBuffers) {
   }
 }
 
-TEST(CapacitySearch, HonoursAlignments) {
+TEST(CapacitySearchTest, HonoursAlignments) {
   std::mt19937 random(13);
   int fits = 0;
   for (int round = 0; round < 500; ++round) {
@@ -169,7 +169,7 @@ TEST(CapacitySearch, HonoursAlignments) {
   EXPECT_GT(fits, 300);
 }
 
-TEST(CapacitySearch, GivesUpWhenTheWorkEnds) {
+TEST(CapacitySearchTest, GivesUpWhenTheWorkEnds) {
   std::mt19937 random(14);
   AllocationProblem problem = makeRandom(random, 200, 60, 1);
   CapacitySearchOptions options;
@@ -180,7 +180,7 @@ TEST(CapacitySearch, GivesUpWhenTheWorkEnds) {
   EXPECT_TRUE(result.offsets.empty());
 }
 
-TEST(CapacitySearch, AcceptsProblemsWithNothingToPlace) {
+TEST(CapacitySearchTest, AcceptsProblemsWithNothingToPlace) {
   AllocationProblem problem;
   EXPECT_EQ(solveAtCapacity(problem, 0).status, Status::Fit);
   Buffer buffer;
@@ -200,9 +200,9 @@ AllocationProblem loadInstance(const std::string &name) {
   return llvm::cantFail(parseAllocationCsv((*file)->getBuffer(), path));
 }
 
-class MiniMallocInstance : public testing::TestWithParam<const char *> {};
+class MiniMallocInstanceTest : public testing::TestWithParam<const char *> {};
 
-TEST_P(MiniMallocInstance, FitsAtCapacity) {
+TEST_P(MiniMallocInstanceTest, FitsAtCapacity) {
   AllocationProblem problem =
       loadInstance(std::string(GetParam()) + ".1048576.csv");
   ASSERT_EQ(llvm::toString(problem.check()), "");
@@ -222,7 +222,7 @@ TEST_P(MiniMallocInstance, FitsAtCapacity) {
   EXPECT_EQ(llvm::toString(problem.verify(result.offsets)), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, MiniMallocInstance,
+INSTANTIATE_TEST_SUITE_P(All, MiniMallocInstanceTest,
                          testing::Values("A", "B", "C", "D", "E", "F"));
 
 } // namespace

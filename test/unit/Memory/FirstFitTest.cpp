@@ -24,7 +24,7 @@ AllocationProblem makeRandom(unsigned seed, size_t count, int64_t horizon,
   return problem;
 }
 
-TEST(FirstFit, PlacesRandomProblemsLegally) {
+TEST(FirstFitTest, PlacesRandomProblemsLegally) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     AllocationProblem problem = makeRandom(seed, 1 + seed, 50, 1 + seed % 40);
     ASSERT_EQ(llvm::toString(problem.check()), "");
@@ -38,7 +38,7 @@ TEST(FirstFit, PlacesRandomProblemsLegally) {
   }
 }
 
-TEST(FirstFit, HonoursFixedOffsets) {
+TEST(FirstFitTest, HonoursFixedOffsets) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     AllocationProblem problem = makeRandom(seed, 60, 50, 20);
     // Fix some buffers where an earlier placement had them, moved up.
@@ -52,7 +52,7 @@ TEST(FirstFit, HonoursFixedOffsets) {
   }
 }
 
-TEST(FirstFit, ReachesTheBoundOnNestedLifetimes) {
+TEST(FirstFitTest, ReachesTheBoundOnNestedLifetimes) {
   AllocationProblem problem;
   for (int64_t i = 0; i < 100; ++i) {
     Buffer buffer;
@@ -65,7 +65,7 @@ TEST(FirstFit, ReachesTheBoundOnNestedLifetimes) {
   EXPECT_EQ(solveFirstFit(problem).peak, problem.maxLive().bytes);
 }
 
-TEST(FirstFit, HintsRecoverASolution) {
+TEST(FirstFitTest, HintsRecoverASolution) {
   // A packing without a gap, cut at random; its offsets are the hints.
   std::mt19937 random(7);
   AllocationProblem problem;
@@ -89,7 +89,7 @@ TEST(FirstFit, HintsRecoverASolution) {
   EXPECT_EQ(solveFirstFit(problem).peak, address);
 }
 
-TEST(FirstFit, StaysWithinItsWorkOnManyBuffers) {
+TEST(FirstFitTest, StaysWithinItsWorkOnManyBuffers) {
   AllocationProblem problem = makeRandom(3, 200000, 1000000, 300);
   Placement placement = solveFirstFit(problem);
   EXPECT_EQ(llvm::toString(problem.verify(placement.offsets)), "");

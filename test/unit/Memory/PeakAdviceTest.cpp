@@ -28,7 +28,7 @@ StepProblem makeStep() {
   return step;
 }
 
-TEST(PeakAdvice, ReadsLayerNumbers) {
+TEST(PeakAdviceTest, ReadsLayerNumbers) {
   EXPECT_EQ(getLayerNumber("layers.31.attention.wq.matmul"), 31);
   EXPECT_EQ(getLayerNumber("layers.2"), 2);
   EXPECT_EQ(getLayerNumber("layers.x.mul"), std::nullopt);
@@ -37,7 +37,7 @@ TEST(PeakAdvice, ReadsLayerNumbers) {
   EXPECT_EQ(getLayerNumber(""), std::nullopt);
 }
 
-TEST(PeakAdvice, CountsLiveInstancesAndKeepsTheInputsOfRecomputedLayers) {
+TEST(PeakAdviceTest, CountsLiveInstancesAndKeepsTheInputsOfRecomputedLayers) {
   StepProblem step = makeStep();
   ASSERT_EQ(step.maxLive().bytes, 1000 + 2 * 431 + 5);
   PeakAdvice advice = adviseOnPeak(step, 1400);
@@ -49,7 +49,7 @@ TEST(PeakAdvice, CountsLiveInstancesAndKeepsTheInputsOfRecomputedLayers) {
   EXPECT_EQ(advice.savings[0].swapBytes, 2 * 210);
 }
 
-TEST(PeakAdvice, CountsWhatComesBackInBackward) {
+TEST(PeakAdviceTest, CountsWhatComesBackInBackward) {
   StepProblem step = makeStep();
   // Layer 1 of the first micro-batch in its backward: its own 200 and the
   // inputs of both layers; all that is kept of the second micro-batch.
@@ -62,7 +62,7 @@ TEST(PeakAdvice, CountsWhatComesBackInBackward) {
   EXPECT_EQ(advice.recompute.bytes, bytes);
 }
 
-TEST(PeakAdvice, OneLayerMayBeEnough) {
+TEST(PeakAdviceTest, OneLayerMayBeEnough) {
   PeakAdvice advice = adviseOnPeak(makeStep(), 1500);
   EXPECT_EQ(advice.recompute.numLayers, 1);
   EXPECT_LE(advice.recompute.bytes, 1500);
@@ -70,7 +70,7 @@ TEST(PeakAdvice, OneLayerMayBeEnough) {
   EXPECT_LE(advice.swap.bytes, advice.recompute.bytes);
 }
 
-TEST(PeakAdvice, GroupsEqualLayersLargestFirst) {
+TEST(PeakAdviceTest, GroupsEqualLayersLargestFirst) {
   StepProblem step = makeStep();
   step.frames[0].residuals[4].size = 300;
   PeakAdvice advice = adviseOnPeak(step, 1500);
@@ -80,7 +80,7 @@ TEST(PeakAdvice, GroupsEqualLayersLargestFirst) {
   EXPECT_EQ(advice.savings[1].firstLayer, 0);
 }
 
-TEST(PeakAdvice, StepsWithoutLayersHaveNoAdvice) {
+TEST(PeakAdviceTest, StepsWithoutLayersHaveNoAdvice) {
   StepProblem step;
   step.persistentBuffers = {{"weight", 1000}};
   PeakAdvice advice = adviseOnPeak(step, 10);

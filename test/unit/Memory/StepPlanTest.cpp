@@ -43,7 +43,7 @@ void expectLegal(const StepProblem &step, const StepPlan &plan) {
   EXPECT_EQ(live, plan.bound.bytes);
 }
 
-TEST(StepPlan, PlansASmallStep) {
+TEST(StepPlanTest, PlansASmallStep) {
   StepProblem step = makeSmallStep();
   // Task 1 at instruction 1: weight 112, both frames of 64, t0 32, message 16.
   StepLiveBound bound = step.maxLive();
@@ -62,7 +62,7 @@ TEST(StepPlan, PlansASmallStep) {
   EXPECT_THAT(text, HasSubstr("\ntask 3 'backward' instance 1 frame "));
 }
 
-TEST(StepPlan, ShowsWhatIsAliveLargestFirst) {
+TEST(StepPlanTest, ShowsWhatIsAliveLargestFirst) {
   StepProblem step = makeSmallStep();
   std::vector<std::string> names;
   for (const LiveBuffer &buffer : step.liveAt({2, 2}))
@@ -75,7 +75,7 @@ TEST(StepPlan, ShowsWhatIsAliveLargestFirst) {
                                           "chunk/r0/1/16", "backward/g2/0/0"));
 }
 
-TEST(StepPlan, CheckNamesWhatIsWrong) {
+TEST(StepPlanTest, CheckNamesWhatIsWrong) {
   auto check = [](auto change) {
     StepProblem step = makeSmallStep();
     change(step);
@@ -136,7 +136,7 @@ TEST(StepPlan, CheckNamesWhatIsWrong) {
             "task 0 runs routine 0, but there are 0");
 }
 
-TEST(StepPlan, VerifyFindsEveryKindOfWrongPlan) {
+TEST(StepPlanTest, VerifyFindsEveryKindOfWrongPlan) {
   StepProblem step = makeSmallStep();
   llvm::Expected<StepPlan> plan = planStep(step);
   ASSERT_TRUE(static_cast<bool>(plan));
@@ -251,7 +251,7 @@ StepProblem makeRandomStep(unsigned seed) {
   return step;
 }
 
-TEST(StepPlan, PlansRandomStepsLegally) {
+TEST(StepPlanTest, PlansRandomStepsLegally) {
   for (unsigned seed = 0; seed < 3000; ++seed) {
     SCOPED_TRACE(seed);
     StepProblem step = makeRandomStep(seed);
@@ -276,14 +276,14 @@ StepProblem makeStepWithHole() {
   return step;
 }
 
-TEST(StepPlan, PutsTaskBuffersIntoHolesOfScratch) {
+TEST(StepPlanTest, PutsTaskBuffersIntoHolesOfScratch) {
   StepProblem step = makeStepWithHole();
   StepPlan plan = llvm::cantFail(planStep(step));
   expectLegal(step, plan);
   EXPECT_EQ(plan.arenaSize, 64);
 }
 
-TEST(StepPlan, VerifyTakesAHoleForAsLongAsItIsOne) {
+TEST(StepPlanTest, VerifyTakesAHoleForAsLongAsItIsOne) {
   StepProblem step = makeStepWithHole();
   StepPlan plan = llvm::cantFail(planStep(step));
   EXPECT_EQ(llvm::toString(plan.verify(step)), "");
@@ -297,7 +297,7 @@ TEST(StepPlan, VerifyTakesAHoleForAsLongAsItIsOne) {
 }
 
 /// Refuses exactly the plans in which two buffers of the expanded step meet.
-TEST(StepPlan, VerifyAgreesWithTheExpandedStep) {
+TEST(StepPlanTest, VerifyAgreesWithTheExpandedStep) {
   int64_t numLegal = 0, numIllegal = 0;
   for (unsigned seed = 0; seed < 3000; ++seed) {
     SCOPED_TRACE(seed);
@@ -328,7 +328,7 @@ TEST(StepPlan, VerifyAgreesWithTheExpandedStep) {
   EXPECT_GT(numIllegal, 300);
 }
 
-TEST(StepPlan, PlansTransformersLegally) {
+TEST(StepPlanTest, PlansTransformersLegally) {
   for (int64_t stages : {1, 2, 4})
     for (int64_t chunks : {1, 2})
       for (int64_t stage = 0; stage < stages; ++stage)
@@ -348,7 +348,7 @@ TEST(StepPlan, PlansTransformersLegally) {
         }
 }
 
-TEST(StepPlan, SameInputSamePlan) {
+TEST(StepPlanTest, SameInputSamePlan) {
   TransformerStepOptions options;
   options.stages = 4;
   options.stage = 1;

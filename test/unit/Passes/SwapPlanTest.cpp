@@ -18,7 +18,7 @@ SwapCandidate makeCandidate(const char *name, int64_t bytes) {
   return candidate;
 }
 
-TEST(SwapPlan, DecidesByWhoReads) {
+TEST(SwapPlanTest, DecidesByWhoReads) {
   std::vector<SwapCandidate> candidates = {
       makeCandidate("swapped", 1), makeCandidate("unread", 10),
       makeCandidate("weight", 100), makeCandidate("for recompute", 1000)};
@@ -47,13 +47,13 @@ TEST(SwapPlan, DecidesByWhoReads) {
             "that is recomputed reads it\n");
 }
 
-TEST(CopyPlacement, ReleasesThreeTimesTheDistanceLater) {
+TEST(CopyPlacementTest, ReleasesThreeTimesTheDistanceLater) {
   EXPECT_EQ(placeRelease(4, 1), 7);
   EXPECT_EQ(placeRelease(4, 10), 34);
   EXPECT_EQ(placeRelease(0, 2147483647), int64_t{3} * 2147483647);
 }
 
-TEST(CopyPlacement, PrefetchesTheDistanceAhead) {
+TEST(CopyPlacementTest, PrefetchesTheDistanceAhead) {
   PrefetchPlace inside = placePrefetch(10, 3);
   EXPECT_EQ(inside.kernel, 7);
   EXPECT_EQ(inside.ahead, 0);
@@ -65,7 +65,7 @@ TEST(CopyPlacement, PrefetchesTheDistanceAhead) {
   EXPECT_EQ(early.ahead, 7);
 }
 
-TEST(CopyPlacement, WalksBackOverTasks) {
+TEST(CopyPlacementTest, WalksBackOverTasks) {
   // Task 0 makes what task 4 reads.
   const std::vector<int64_t> lengths = {50, 10, 0, 20, 30};
   EXPECT_EQ(walkBack(lengths, 4, 5, 0), (SchedulePlace{3, 15}));

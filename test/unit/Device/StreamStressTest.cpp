@@ -1,4 +1,4 @@
-//===- stream_stress_test.cpp - Many launches, many events ----------------===//
+//===- StreamStressTest.cpp - Many launches, many events ------------------===//
 
 #include "mf/Device/Device.h"
 #include "gmock/gmock.h"
@@ -24,7 +24,7 @@ std::string textOf(llvm::Error error) {
 
 /// A token goes round the streams: each adds one to plain memory that only the
 /// events keep from being raced for.
-TEST(StreamStress, EventsOrderATokenAcrossStreams) {
+TEST(StreamStressTest, EventsOrderATokenAcrossStreams) {
   std::unique_ptr<Device> device = make();
   constexpr int streams = 4, rounds = 2000;
   std::vector<Stream *> ring;
@@ -45,7 +45,7 @@ TEST(StreamStress, EventsOrderATokenAcrossStreams) {
 
 /// A random program over cells in plain memory: before a stream touches a cell
 /// it waits for the event of the stream that touched the cell last.
-TEST(StreamStress, RandomDependenciesGiveTheSequentialResult) {
+TEST(StreamStressTest, RandomDependenciesGiveTheSequentialResult) {
   std::unique_ptr<Device> device = make();
   constexpr int streams = 3, cells = 16, steps = 5000;
   std::vector<Stream *> all;
@@ -77,7 +77,7 @@ TEST(StreamStress, RandomDependenciesGiveTheSequentialResult) {
   EXPECT_EQ(values, expected);
 }
 
-TEST(StreamStress, SeveralHostsIssueToTheirOwnDevices) {
+TEST(StreamStressTest, SeveralHostsIssueToTheirOwnDevices) {
   constexpr int ranks = 3, launches = 3000;
   std::vector<std::thread> hosts;
   std::vector<int64_t> counts(ranks);
@@ -104,7 +104,7 @@ TEST(StreamStress, SeveralHostsIssueToTheirOwnDevices) {
     EXPECT_EQ(count, 2 * launches);
 }
 
-TEST(StreamStress, AbortAtAnyMomentNeverHangs) {
+TEST(StreamStressTest, AbortAtAnyMomentNeverHangs) {
   for (int trial = 0; trial < 100; ++trial) {
     std::unique_ptr<Device> device = make();
     Stream &a = device->createStream("a");
@@ -128,7 +128,7 @@ TEST(StreamStress, AbortAtAnyMomentNeverHangs) {
   }
 }
 
-TEST(StreamStress, LaunchesAreCheap) {
+TEST(StreamStressTest, LaunchesAreCheap) {
   std::unique_ptr<Device> device = make();
   Stream &stream = device->createStream("compute");
   constexpr int launches = 100000;

@@ -1,4 +1,4 @@
-//===- embedding_test.cpp - Rows of a table and their gradient ------------===//
+//===- EmbeddingTest.cpp - Rows of a table and their gradient -------------===//
 
 #include "KernelTesting.h"
 #include "gmock/gmock.h"
@@ -10,7 +10,7 @@ using ::testing::HasSubstr;
 
 namespace {
 
-TEST(Embedding, TakesRowsAndZerosForIndicesOutsideOfTheTable) {
+TEST(EmbeddingTest, TakesRowsAndZerosForIndicesOutsideOfTheTable) {
   for (DType type : floatTypes) {
     Tensor table = randomTensor(type, {50, 33}, 1);
     Tensor indices = randomIndices({3, 40}, 2, 0, 49);
@@ -31,7 +31,7 @@ TEST(Embedding, TakesRowsAndZerosForIndicesOutsideOfTheTable) {
   }
 }
 
-TEST(Embedding, GradientAddsTheRowsOfEachIndexInSinglePrecision) {
+TEST(EmbeddingTest, GradientAddsTheRowsOfEachIndexInSinglePrecision) {
   for (DType type : floatTypes)
     for (int64_t vocabulary : {1, 7, 1000})
       for (int64_t width : {5, 200, 4096}) {
@@ -54,7 +54,7 @@ TEST(Embedding, GradientAddsTheRowsOfEachIndexInSinglePrecision) {
       }
 }
 
-TEST(Embedding, BadSpecsAreRefused) {
+TEST(EmbeddingTest, BadSpecsAreRefused) {
   Tensor table(DType::F32, {5, 6}), indices(DType::I32, {3});
   Tensor rows(DType::F32, {3, 6});
   EXPECT_EQ(getRefusal("aclnnEmbedding", {table, indices}, {rows}), "");

@@ -1,4 +1,4 @@
-//===- row_test.cpp - Norm, softmax, gated unit, rotary, loss -------------===//
+//===- RowTest.cpp - Norm, softmax, gated unit, rotary, loss --------------===//
 
 #include "KernelTesting.h"
 #include "gmock/gmock.h"
@@ -51,7 +51,7 @@ Values swiGlu(const Values &x, size_t half) {
   return y;
 }
 
-TEST(RmsNorm, MatchesItsDefinitionAndGammaMayBeOfAnotherType) {
+TEST(RmsNormTest, MatchesItsDefinitionAndGammaMayBeOfAnotherType) {
   for (DType type : floatTypes)
     for (DType gammaType : floatTypes)
       for (const Ints &dims : {Ints{1}, Ints{5}, Ints{3, 16}, Ints{2, 40, 100},
@@ -75,7 +75,7 @@ TEST(RmsNorm, MatchesItsDefinitionAndGammaMayBeOfAnotherType) {
       }
 }
 
-TEST(RmsNorm, GradientsMatchFiniteDifferences) {
+TEST(RmsNormTest, GradientsMatchFiniteDifferences) {
   for (DType type : floatTypes)
     for (const Ints &dims : {Ints{1, 7}, Ints{3, 33}, Ints{41, 20}}) {
       Tensor x = randomTensor(type, dims, 1, -2, 2);
@@ -102,7 +102,7 @@ TEST(RmsNorm, GradientsMatchFiniteDifferences) {
     }
 }
 
-TEST(Softmax, MatchesItsDefinition) {
+TEST(SoftmaxTest, MatchesItsDefinition) {
   for (DType type : floatTypes)
     for (const Ints &dims : {Ints{1}, Ints{5}, Ints{3, 16}, Ints{2, 3, 5, 129},
                              Ints{300, 512}, Ints{2, 70000}}) {
@@ -112,7 +112,7 @@ TEST(Softmax, MatchesItsDefinition) {
     }
 }
 
-TEST(Softmax, MaskedColumnsGetZeroAndLargeScoresDoNotOverflow) {
+TEST(SoftmaxTest, MaskedColumnsGetZeroAndLargeScoresDoNotOverflow) {
   Tensor x(DType::F32, {1, 20});
   x.fill(-INFINITY);
   x.set(3, 5000);
@@ -122,7 +122,7 @@ TEST(Softmax, MaskedColumnsGetZeroAndLargeScoresDoNotOverflow) {
     EXPECT_EQ(y.get(i), i == 3 || i == 7 ? 0.5 : 0);
 }
 
-TEST(Softmax, GradientMatchesFiniteDifferences) {
+TEST(SoftmaxTest, GradientMatchesFiniteDifferences) {
   for (DType type : floatTypes)
     for (const Ints &dims : {Ints{2, 7}, Ints{3, 40}}) {
       Tensor x = randomTensor(DType::F32, dims, 1, -2, 2);
@@ -141,7 +141,7 @@ TEST(Softmax, GradientMatchesFiniteDifferences) {
     }
 }
 
-TEST(SwiGlu, MatchesItsDefinitionAndItsGradient) {
+TEST(SwiGluTest, MatchesItsDefinitionAndItsGradient) {
   for (DType type : floatTypes)
     for (const Ints &dims :
          {Ints{2}, Ints{3, 14}, Ints{4, 70}, Ints{33, 160}}) {
@@ -173,7 +173,7 @@ Values rotate(const Values &x, const Values &cos, const Values &sin,
   return y;
 }
 
-TEST(Rotary, MatchesItsDefinitionAndItsGradient) {
+TEST(RotaryTest, MatchesItsDefinitionAndItsGradient) {
   for (DType type : floatTypes)
     for (DType tableType : {type, DType::F32})
       for (int64_t dim : {2, 8, 34, 64, 128})
@@ -225,7 +225,7 @@ Loss crossEntropy(const Values &logits, const Tensor &labels, int64_t classes,
   return result;
 }
 
-TEST(CrossEntropy, MatchesItsDefinitionAndItsGradient) {
+TEST(CrossEntropyTest, MatchesItsDefinitionAndItsGradient) {
   for (DType type : floatTypes)
     for (const Ints &dims :
          {Ints{1, 1}, Ints{4, 5}, Ints{7, 100}, Ints{90, 1000}})
@@ -268,7 +268,7 @@ TEST(CrossEntropy, MatchesItsDefinitionAndItsGradient) {
       }
 }
 
-TEST(CrossEntropy, NothingCountsAndTheLossIsZero) {
+TEST(CrossEntropyTest, NothingCountsAndTheLossIsZero) {
   Tensor logits = randomTensor(DType::F32, {3, 9}, 1);
   Tensor labels(DType::I32, {3});
   labels.fill(-100);
@@ -285,7 +285,7 @@ TEST(CrossEntropy, NothingCountsAndTheLossIsZero) {
   EXPECT_EQ(dx.toVector(), Values(27, 0.0));
 }
 
-TEST(Rows, BadSpecsAreRefused) {
+TEST(RowsTest, BadSpecsAreRefused) {
   Tensor x(DType::F32, {4, 6}), row(DType::F32, {6}), rows(DType::F32, {4});
   AttributeMap epsilon = {{"epsilon", 1e-5}};
   EXPECT_EQ(getRefusal("aclnnRmsNorm", {x, row}, {x, rows}, epsilon), "");

@@ -1,4 +1,4 @@
-//===- reduce_test.cpp - Sums, norms and checks over tensors --------------===//
+//===- ReduceTest.cpp - Sums, norms and checks over tensors ---------------===//
 
 #include "KernelTesting.h"
 #include "gmock/gmock.h"
@@ -13,7 +13,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-TEST(ReduceSum, SumsAnyDimensions) {
+TEST(ReduceSumTest, SumsAnyDimensions) {
   struct Case {
     Ints dims, axes;
   };
@@ -72,7 +72,7 @@ TEST(ReduceSum, SumsAnyDimensions) {
       }
 }
 
-TEST(ForeachNorm, IsTheRootOfTheSumOfSquares) {
+TEST(ForeachNormTest, IsTheRootOfTheSumOfSquares) {
   for (DType type : floatTypes)
     for (int64_t size : {1, 17, 4096, 70000, 300001}) {
       Tensor x = randomTensor(type, {size}, 4, -3, 3);
@@ -85,7 +85,7 @@ TEST(ForeachNorm, IsTheRootOfTheSumOfSquares) {
     }
 }
 
-TEST(ForeachNonFiniteCheck, RaisesTheFlagAndNeverLowersIt) {
+TEST(ForeachNonFiniteCheckTest, RaisesTheFlagAndNeverLowersIt) {
   for (DType type : floatTypes)
     for (int64_t bad : {-1, 0, 12, 99999, 100000})
       for (double value : {double(INFINITY), -double(INFINITY), double(NAN)})
@@ -100,7 +100,7 @@ TEST(ForeachNonFiniteCheck, RaisesTheFlagAndNeverLowersIt) {
         }
 }
 
-TEST(ReduceSum, BadSpecsAreRefused) {
+TEST(ReduceSumTest, BadSpecsAreRefused) {
   Tensor x(DType::F32, {4, 6});
   EXPECT_THAT(getRefusal("aclnnReduceSum", {x}, {x}, {{"axes", Ints{2}}}),
               HasSubstr("'axes' has 2, expected axes of 2 dimensions"));

@@ -1,4 +1,4 @@
-//===- layer_plan_test.cpp - What each layer recomputes and swaps ---------===//
+//===- LayerPlanTest.cpp - What each layer recomputes and swaps -----------===//
 
 #include "LayerPlans.h"
 #include "gmock/gmock.h"
@@ -9,7 +9,7 @@ using testing::HasSubstr;
 
 namespace {
 
-TEST(LayerPlan, marks_of_operators_and_cells_combine) {
+TEST(LayerPlanTest, MarksOfOperatorsAndCellsCombine) {
   Planned planned = plan(
       withLayers(1, "recompute_config:\n  select_recompute: ['attention']\n"
                     "  select_recompute_exclude: ['attention\\.wo\\.matmul']\n"
@@ -22,7 +22,7 @@ TEST(LayerPlan, marks_of_operators_and_cells_combine) {
   EXPECT_EQ(layer.getCommRecompute("add"), std::nullopt);
 }
 
-TEST(LayerPlan, later_swap_settings_overwrite_and_recompute_wins) {
+TEST(LayerPlanTest, LaterSwapSettingsOverwriteAndRecomputeWins) {
   Planned planned = plan(
       withLayers(2, "recompute_config:\n  select_recompute: {add: [1]}\n"
                     "swap_config:\n  swap: True\n"
@@ -41,7 +41,7 @@ TEST(LayerPlan, later_swap_settings_overwrite_and_recompute_wins) {
             "t.yaml:3:22: note: recomputed by this\n");
 }
 
-TEST(LayerPlan, a_consumer_that_is_recomputed_is_named) {
+TEST(LayerPlanTest, AConsumerThatIsRecomputedIsNamed) {
   Planned planned =
       plan(withLayers(1, "recompute_config: {select_recompute: {add: [0]}}\n"
                          "swap_config: {swap: True}\n"));
@@ -55,7 +55,7 @@ TEST(LayerPlan, a_consumer_that_is_recomputed_is_named) {
                         "'add'; recompute wins"));
 }
 
-TEST(LayerPlan, the_models_own_marks_are_below_the_users) {
+TEST(LayerPlanTest, TheModelsOwnMarksAreBelowTheUsers) {
   CellTree tree = getTree("llama_noflash");
   setModelPresets(tree, /*selectRecompute=*/true, /*useFlashAttention=*/false);
   Planned planned =
@@ -70,7 +70,7 @@ TEST(LayerPlan, the_models_own_marks_are_below_the_users) {
   EXPECT_FALSE(layer.isRecomputed("attention.softmax"));
 }
 
-TEST(LayerPlan, the_table_joins_equal_layers) {
+TEST(LayerPlanTest, TheTableJoinsEqualLayers) {
   Planned planned = plan(
       "parallel_config: {pipeline_stage: 2}\n" +
       withLayers(8, "recompute_config:\n  recompute: [2, 0]\n"
@@ -82,7 +82,7 @@ TEST(LayerPlan, the_table_joins_equal_layers) {
                              "4-7     1      0      nothing\n");
 }
 
-TEST(LayerPlan, json_holds_the_same_facts) {
+TEST(LayerPlanTest, JsonHoldsTheSameFacts) {
   Planned planned =
       plan(withLayers(4, "swap_config: {swap: True, layer_swap: "
                          "{backward_prefetch: 2, layers: [1]}}\n"));
@@ -95,7 +95,7 @@ TEST(LayerPlan, json_holds_the_same_facts) {
             2);
 }
 
-TEST(CellTree, prefixes_of_operators_are_cells) {
+TEST(CellTreeTest, PrefixesOfOperatorsAreCells) {
   CellTree tree =
       CellTree::fromOperators({"attention.wq.matmul", "add", "attention.mul"});
   ASSERT_NE(tree.find("attention.wq"), nullptr);
@@ -105,7 +105,7 @@ TEST(CellTree, prefixes_of_operators_are_cells) {
   EXPECT_EQ(tree.find("nothing"), nullptr);
 }
 
-TEST(LayerPlan, equal_trees_of_96_layers_get_the_same) {
+TEST(LayerPlanTest, EqualTreesOf96LayersGetTheSame) {
   std::string yaml = withLayers(
       96, "recompute_config:\n  select_recompute: ['feed_forward\\.mul', "
           "'.*\\..*\\.(matmul|reshape)', 'attention\\.w[qkv]\\.cast']\n"

@@ -1,8 +1,8 @@
-//===- model_builder_test.cpp ---------------------------------------------===//
+//===- ModelBuilderTest.cpp -----------------------------------------------===//
 
+#include "mf/Import/ModelBuilder.h"
 #include "ReadModel.h"
 #include "dialects/mf/MfOps.h"
-#include "mf/Import/ModelBuilder.h"
 #include "mlir/IR/Verifier.h"
 
 using namespace mf;

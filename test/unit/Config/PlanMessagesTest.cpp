@@ -1,4 +1,4 @@
-//===- plan_messages_test.cpp - What a plan says about settings -----------===//
+//===- PlanMessagesTest.cpp - What a plan says about settings -------------===//
 
 #include "LayerPlans.h"
 #include "gmock/gmock.h"
@@ -9,7 +9,7 @@ using testing::HasSubstr;
 
 namespace {
 
-TEST(LayerPlan, a_pattern_without_a_match_suggests_names) {
+TEST(LayerPlanTest, APatternWithoutAMatchSuggestsNames) {
   Planned planned = plan(withLayers(
       1, "recompute_config:\n  select_recompute: ['feed_foward\\.mul']\n"));
   EXPECT_THAT(planned.diagnostics.str(),
@@ -18,7 +18,7 @@ TEST(LayerPlan, a_pattern_without_a_match_suggests_names) {
                         "it is for; nearest: 'feed_forward\\.mul'"));
 }
 
-TEST(LayerPlan, default_patterns_that_match_nothing_warn_once) {
+TEST(LayerPlanTest, DefaultPatternsThatMatchNothingWarnOnce) {
   const char *yaml = "recompute_config: {select_recompute: True}\n";
   Planned planned = plan(withLayers(2, yaml), getTree("glm4(ChatGLM2Block)"));
   EXPECT_EQ(planned.diagnostics.getAll().size(), 1U);
@@ -28,7 +28,7 @@ TEST(LayerPlan, default_patterns_that_match_nothing_warn_once) {
           .diagnostics.empty());
 }
 
-TEST(LayerPlan, settings_that_cannot_work_are_errors) {
+TEST(LayerPlanTest, SettingsThatCannotWorkAreErrors) {
   auto expectError = [](llvm::StringRef body, llvm::StringRef expected) {
     Planned planned = plan(withLayers(4, body));
     EXPECT_TRUE(planned.diagnostics.hasErrors()) << body.str();
@@ -58,7 +58,7 @@ TEST(LayerPlan, settings_that_cannot_work_are_errors) {
               "with swap on");
 }
 
-TEST(LayerPlan, too_many_patterns_are_an_error) {
+TEST(LayerPlanTest, TooManyPatternsAreAnError) {
   std::string names;
   for (int i = 0; i < 900; ++i)
     names += (i ? ", n" : "n") + std::to_string(i);
@@ -73,14 +73,14 @@ TEST(LayerPlan, too_many_patterns_are_an_error) {
       HasSubstr("more than 1000 patterns"));
 }
 
-TEST(LayerPlan, names_with_control_characters_stay_on_their_line) {
+TEST(LayerPlanTest, NamesWithControlCharactersStayOnTheirLine) {
   Planned planned = plan(withLayers(
       1, "recompute_config: {select_recompute: [\"a\\nb\\x01\"]}\n"));
   EXPECT_THAT(planned.log(),
               HasSubstr("Formative select_recompute: {'a\\nb\\x01': [[1]]}"));
 }
 
-TEST(LayerPlan, excludes_without_names_or_with_swap_have_no_effect) {
+TEST(LayerPlanTest, ExcludesWithoutNamesOrWithSwapHaveNoEffect) {
   EXPECT_THAT(plan(withLayers(1, "recompute_config: "
                                  "{select_recompute_exclude: True}"))
                   .diagnostics.str(),

@@ -1,4 +1,4 @@
-//===- documented_plans_test.cpp - The examples of the documentation ------===//
+//===- DocumentedPlansTest.cpp - The examples of the documentation --------===//
 
 #include "LayerPlans.h"
 #include "gmock/gmock.h"
@@ -28,7 +28,7 @@ recompute_config:
   select_comm_recompute: ['ffn_norm\.norm','attention_norm\.norm']
 )";
 
-TEST(LayerPlan, the_documented_recompute_example_logs_the_documented_lines) {
+TEST(LayerPlanTest, TheDocumentedRecomputeExampleLogsTheDocumentedLines) {
   Planned planned = plan(documentedRecompute);
   EXPECT_EQ(planned.diagnostics.str(), "");
   EXPECT_THAT(planned.log(), HasSubstr("INFO - Formative layer_recompute: "
@@ -78,7 +78,7 @@ std::string getSetLines(const Planned &planned) {
   return text;
 }
 
-TEST(LayerPlan, documented_swap_example_1_default_policy) {
+TEST(LayerPlanTest, DocumentedSwapExample1DefaultPolicy) {
   Planned planned =
       plan(documentedSwap + std::string("  default_prefetch: 10\n"));
   EXPECT_EQ(planned.diagnostics.str(), "");
@@ -90,7 +90,7 @@ TEST(LayerPlan, documented_swap_example_1_default_policy) {
       "INFO - Set op_swap at layer 3: attention.flash_attention, value=10\n");
 }
 
-TEST(LayerPlan, documented_swap_example_2_layers) {
+TEST(LayerPlanTest, DocumentedSwapExample2Layers) {
   Planned planned =
       plan(documentedSwap + std::string("  layer_swap:\n"
                                         "    - backward_prefetch: 20\n"
@@ -113,7 +113,7 @@ const char *documentedOpSwap = R"(  op_swap:
       layers: [1,2]
 )";
 
-TEST(LayerPlan, documented_swap_example_3_operators) {
+TEST(LayerPlanTest, DocumentedSwapExample3Operators) {
   Planned planned = plan(std::string(documentedSwap) + documentedOpSwap);
   EXPECT_EQ(planned.diagnostics.str(), "");
   EXPECT_EQ(getSetLines(planned),
@@ -125,7 +125,7 @@ TEST(LayerPlan, documented_swap_example_3_operators) {
             "INFO - Set op_swap at layer 3: .attention, value=10\n");
 }
 
-TEST(LayerPlan, documented_swap_example_4_mixed_with_recompute) {
+TEST(LayerPlanTest, DocumentedSwapExample4MixedWithRecompute) {
   std::string yaml = std::string(documentedSwap) + documentedOpSwap;
   std::string select = "select_recompute: False";
   yaml.replace(yaml.find(select), select.size(),

@@ -1,4 +1,4 @@
-//===- mutation_test.cpp - Broken YAML files ------------------------------===//
+//===- MutationTest.cpp - Broken YAML files -------------------------------===//
 //
 // Real files, mutated: the readers must neither crash nor hang, say the same
 // twice, and name a place in what they say. The seed is fixed; a long run with
@@ -88,7 +88,7 @@ private:
   std::mt19937_64 random;
 };
 
-TEST(Mutation, mutated_files_are_read_or_rejected) {
+TEST(MutationTest, MutatedFilesAreReadOrRejected) {
   std::vector<std::string> texts = readFiles();
   ASSERT_EQ(texts.size(), 37U);
   const CellTree tree = makeFuzzTree();
@@ -113,7 +113,7 @@ TEST(Mutation, mutated_files_are_read_or_rejected) {
   EXPECT_GT(accepted, 300U);
 }
 
-TEST(Mutation, every_prefix_of_a_file_is_read_or_rejected) {
+TEST(MutationTest, EveryPrefixOfAFileIsReadOrRejected) {
   std::string text = readFiles()[0].substr(0, 3000);
   const CellTree tree = makeFuzzTree();
   for (size_t length = 0; length < text.size(); length += 7)

@@ -1,4 +1,4 @@
-//===- elementwise_test.cpp - Elementwise kernels and broadcasting --------===//
+//===- ElementwiseTest.cpp - Elementwise kernels and broadcasting ---------===//
 
 #include "KernelTesting.h"
 #include "gmock/gmock.h"
@@ -35,7 +35,7 @@ void checkUnary(llvm::StringRef name, double (*reference)(double), double low,
     }
 }
 
-TEST(Elementwise, UnaryKernelsMatchTheirDefinition) {
+TEST(ElementwiseTest, UnaryKernelsMatchTheirDefinition) {
   checkUnary("aclnnNeg", [](double x) { return -x; }, -3, 3);
   checkUnary("aclnnSqrt", [](double x) { return std::sqrt(x); }, 0, 9);
   checkUnary("aclnnReciprocal", [](double x) { return 1 / x; }, 0.1, 9);
@@ -51,7 +51,7 @@ TEST(Elementwise, UnaryKernelsMatchTheirDefinition) {
              {{"value", 0.5}});
 }
 
-TEST(Elementwise, SpecialValuesBehave) {
+TEST(ElementwiseTest, SpecialValuesBehave) {
   Tensor x(DType::F32, {6});
   const double values[] = {INFINITY, -INFINITY, NAN, 200, -200, 0};
   for (int i = 0; i < 6; ++i)
@@ -68,7 +68,7 @@ TEST(Elementwise, SpecialValuesBehave) {
   EXPECT_TRUE(std::isnan(clamped.get(2)));
 }
 
-TEST(Elementwise, ActivationGradientsMatchFiniteDifferences) {
+TEST(ElementwiseTest, ActivationGradientsMatchFiniteDifferences) {
   auto check = [](llvm::StringRef name, double (*forward)(double)) {
     for (DType type : floatTypes) {
       Tensor x = randomTensor(type, {5, 33}, 1, -5, 5);
@@ -89,7 +89,7 @@ TEST(Elementwise, ActivationGradientsMatchFiniteDifferences) {
   check("aclnnGeluBackward", gelu);
 }
 
-TEST(Elementwise, BinaryKernelsBroadcastAsNumpyDoes) {
+TEST(ElementwiseTest, BinaryKernelsBroadcastAsNumpyDoes) {
   struct Case {
     std::vector<int64_t> x, y, z;
   };
@@ -139,7 +139,7 @@ TEST(Elementwise, BinaryKernelsBroadcastAsNumpyDoes) {
     }
 }
 
-TEST(Elementwise, AnInputMayBeTheOutput) {
+TEST(ElementwiseTest, AnInputMayBeTheOutput) {
   Tensor x = randomTensor(DType::F32, {1003}, 1), y = x;
   KernelSpec spec{"aclnnAdd", {x.shape, x.shape}, {x.shape}, {}};
   auto kernel = llvm::cantFail(makeKernel(spec));
@@ -149,7 +149,7 @@ TEST(Elementwise, AnInputMayBeTheOutput) {
     EXPECT_EQ(y.get(i), 2 * x.get(i));
 }
 
-TEST(Cast, RoundsToNearestEvenAndKeepsNaN) {
+TEST(CastTest, RoundsToNearestEvenAndKeepsNaN) {
   // Every upper half of an f32 with interesting lower halves around the ties.
   std::vector<uint32_t> patterns;
   for (uint32_t upper = 0; upper < 0x10000; upper += 7)
@@ -181,7 +181,7 @@ TEST(Cast, RoundsToNearestEvenAndKeepsNaN) {
   }
 }
 
-TEST(Cast, GoesBetweenAnyTwoTypes) {
+TEST(CastTest, GoesBetweenAnyTwoTypes) {
   for (DType from :
        {DType::F32, DType::BF16, DType::F16, DType::I32, DType::I64})
     for (DType to :
@@ -195,7 +195,7 @@ TEST(Cast, GoesBetweenAnyTwoTypes) {
     }
 }
 
-TEST(Cast, ToIntegersTruncatesAndSaturates) {
+TEST(CastTest, ToIntegersTruncatesAndSaturates) {
   Tensor x(DType::F32, {6});
   const double values[] = {1.9, -1.9, 1e20, -1e20, NAN, 2147483648.0};
   for (int i = 0; i < 6; ++i)
@@ -209,7 +209,7 @@ TEST(Cast, ToIntegersTruncatesAndSaturates) {
   EXPECT_EQ(wide.get(5), 2147483648.0);
 }
 
-TEST(KernelSpec, NamesAreSortedAndUnknownOnesGetASuggestion) {
+TEST(KernelSpecTest, NamesAreSortedAndUnknownOnesGetASuggestion) {
   llvm::ArrayRef<llvm::StringRef> names = getKernelNames();
   EXPECT_TRUE(llvm::is_sorted(names));
   EXPECT_EQ(getRefusal("aclnnMatMull", {}, {}),
@@ -218,7 +218,7 @@ TEST(KernelSpec, NamesAreSortedAndUnknownOnesGetASuggestion) {
   EXPECT_THAT(getRefusal("zzz", {}, {}), HasSubstr("unknown kernel 'zzz'"));
 }
 
-TEST(KernelSpec, BadElementwiseSpecsAreRefused) {
+TEST(KernelSpecTest, BadElementwiseSpecsAreRefused) {
   Tensor x(DType::F32, {4, 5}), wrong(DType::F32, {4, 6});
   Tensor other(DType::BF16, {4, 5}), indices(DType::I32, {4, 5});
   EXPECT_EQ(getRefusal("aclnnNeg", {x, x}, {x}),
@@ -243,7 +243,7 @@ TEST(KernelSpec, BadElementwiseSpecsAreRefused) {
   EXPECT_THAT(getRefusal("aclnnAdd", {x, x}, {wrong}), HasSubstr("broadcast"));
 }
 
-TEST(KernelSpec, ImpossibleShapesAreRefused) {
+TEST(KernelSpecTest, ImpossibleShapesAreRefused) {
   KernelSpec spec{"aclnnNeg", {{DType::F32, {}}}, {{DType::F32, {}}}, {}};
   auto refuse = [&](llvm::ArrayRef<int64_t> dims) {
     spec.inputs[0].dims.assign(dims.begin(), dims.end());

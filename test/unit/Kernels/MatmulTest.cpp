@@ -1,4 +1,4 @@
-//===- matmul_test.cpp - Matrix products ----------------------------------===//
+//===- MatmulTest.cpp - Matrix products -----------------------------------===//
 
 #include "KernelTesting.h"
 #include "gmock/gmock.h"
@@ -42,7 +42,7 @@ AttributeMap attributesOf(const Problem &p) {
   return {{"transpose_a", p.transposeA}, {"transpose_b", p.transposeB}};
 }
 
-TEST(Matmul, MatchesTheReferenceInEveryTypeAndTransposition) {
+TEST(MatmulTest, MatchesTheReferenceInEveryTypeAndTransposition) {
   const Problem problems[] = {
       {1, 1, 1, 1, false, false},      {1, 1, 64, 5, false, false},
       {1, 7, 1, 33, false, false},     {1, 5, 3, 17, false, false},
@@ -64,7 +64,7 @@ TEST(Matmul, MatchesTheReferenceInEveryTypeAndTransposition) {
           }
 }
 
-TEST(Matmul, SeveralTilesInEveryDirection) {
+TEST(MatmulTest, SeveralTilesInEveryDirection) {
   for (DType type : floatTypes) {
     Problem p{1, 700, 2600, 96, false, true};
     Tensor a = randomTensor(type, {p.m, p.k}, 1);
@@ -75,7 +75,7 @@ TEST(Matmul, SeveralTilesInEveryDirection) {
   }
 }
 
-TEST(Matmul, ALongContractionStaysAccurate) {
+TEST(MatmulTest, ALongContractionStaysAccurate) {
   for (DType type : floatTypes) {
     Problem p{1, 64, 40, 9000, true, false};
     Tensor a = randomTensor(type, {p.k, p.m}, 1);
@@ -86,7 +86,7 @@ TEST(Matmul, ALongContractionStaysAccurate) {
   }
 }
 
-TEST(Matmul, BatchesOfEqualLeadingDimensions) {
+TEST(MatmulTest, BatchesOfEqualLeadingDimensions) {
   const Problem problems[] = {{6, 33, 17, 9, false, false},
                               {6, 64, 64, 64, false, true},
                               {6, 128, 200, 150, true, false},
@@ -104,7 +104,7 @@ TEST(Matmul, BatchesOfEqualLeadingDimensions) {
     }
 }
 
-TEST(Matmul, AMatrixAsTheSecondOperandFlattensTheFirst) {
+TEST(MatmulTest, AMatrixAsTheSecondOperandFlattensTheFirst) {
   for (DType type : floatTypes) {
     Problem p{1, 2 * 3 * 50, 40, 30, false, true};
     Tensor a = randomTensor(type, {2, 3, 50, 30}, 1);
@@ -115,7 +115,7 @@ TEST(Matmul, AMatrixAsTheSecondOperandFlattensTheFirst) {
   }
 }
 
-TEST(Matmul, ContractBatchSumsOverLeadingDimensions) {
+TEST(MatmulTest, ContractBatchSumsOverLeadingDimensions) {
   for (DType type : floatTypes) {
     Problem p{1, 70, 90, 3 * 100, true, false};
     Tensor a = randomTensor(type, {3, 100, 70}, 1);
@@ -127,7 +127,7 @@ TEST(Matmul, ContractBatchSumsOverLeadingDimensions) {
   }
 }
 
-TEST(Matmul, AccumulatesInSinglePrecision) {
+TEST(MatmulTest, AccumulatesInSinglePrecision) {
   // 1 + 4096 * 2^-12 would stay 1 if the sum were kept in bf16.
   for (DType type : {DType::BF16, DType::F16}) {
     Tensor a(type, {1, 4097}), b(type, {4097, 1});
@@ -139,7 +139,7 @@ TEST(Matmul, AccumulatesInSinglePrecision) {
   }
 }
 
-TEST(Matmul, BadSpecsAreRefused) {
+TEST(MatmulTest, BadSpecsAreRefused) {
   Tensor a(DType::F32, {4, 5}), b(DType::F32, {5, 6}), c(DType::F32, {4, 6});
   Tensor batched(DType::F32, {2, 4, 5});
   EXPECT_EQ(getRefusal("aclnnMatmul", {a, b}, {c}), "");

@@ -1,4 +1,4 @@
-//===- movement_test.cpp - Kernels that move elements ---------------------===//
+//===- MovementTest.cpp - Kernels that move elements ----------------------===//
 
 #include "KernelTesting.h"
 #include "gmock/gmock.h"
@@ -38,7 +38,7 @@ int64_t ravel(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> position) {
   return index;
 }
 
-TEST(Permute, MovesDimensions) {
+TEST(PermuteTest, MovesDimensions) {
   struct Case {
     std::vector<int64_t> dims, perm;
   };
@@ -75,7 +75,7 @@ TEST(Permute, MovesDimensions) {
     }
 }
 
-TEST(Slice, TakesPartsAndPadPutsThemBack) {
+TEST(SliceTest, TakesPartsAndPadPutsThemBack) {
   struct Case {
     std::vector<int64_t> dims, starts, sizes;
   };
@@ -115,7 +115,7 @@ TEST(Slice, TakesPartsAndPadPutsThemBack) {
     }
 }
 
-TEST(Cat, PutsTensorsSideBySide) {
+TEST(CatTest, PutsTensorsSideBySide) {
   for (DType type : allTypes)
     for (int64_t axis : {0, 1, 2, -1}) {
       std::vector<Tensor> inputs;
@@ -142,7 +142,7 @@ TEST(Cat, PutsTensorsSideBySide) {
     }
 }
 
-TEST(RepeatInterleave, RepeatsEachSliceInPlace) {
+TEST(RepeatInterleaveTest, RepeatsEachSliceInPlace) {
   for (DType type : allTypes)
     for (int64_t axis : {0, 1, 2, -3})
       for (int64_t repeats : {1, 2, 5}) {
@@ -163,7 +163,7 @@ TEST(RepeatInterleave, RepeatsEachSliceInPlace) {
       }
 }
 
-TEST(Inplace, CopyAndZero) {
+TEST(InplaceTest, CopyAndZero) {
   for (DType type : allTypes)
     for (const std::vector<int64_t> &dims :
          {std::vector<int64_t>{}, {5}, {300, 1001}}) {
@@ -175,7 +175,7 @@ TEST(Inplace, CopyAndZero) {
     }
 }
 
-TEST(Movement, BadSpecsAreRefused) {
+TEST(MovementTest, BadSpecsAreRefused) {
   using Ints = std::vector<int64_t>;
   Tensor x(DType::F32, {4, 6}), y(DType::F32, {6, 4});
   EXPECT_EQ(getRefusal("aclnnPermute", {x}, {y}, {{"perm", Ints{1, 0}}}), "");

@@ -1,12 +1,12 @@
-//===- targets_test.cpp - The same results on every instruction set -------===//
+//===- TargetsTest.cpp - The same results on every instruction set --------===//
 //
 // The loops are compiled for AVX-512, AVX2 and plain x86-64. Here the better
 // ones are hidden, so that each is tested on any machine that has it.
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelTesting.h"
 #include "hwy/targets.h"
+#include "KernelTesting.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <cstring>
@@ -16,7 +16,7 @@ using namespace mf::testing;
 
 namespace {
 
-class Targets : public ::testing::TestWithParam<int64_t> {
+class TargetsTest : public ::testing::TestWithParam<int64_t> {
 protected:
   void SetUp() override {
     hwy::SetSupportedTargetsForTest(0);
@@ -31,7 +31,7 @@ protected:
   }
 };
 
-TEST_P(Targets, ConversionsRoundToNearestEven) {
+TEST_P(TargetsTest, ConversionsRoundToNearestEven) {
   Tensor x(DType::F32, {65536});
   for (uint32_t i = 0; i < 65536; ++i) {
     uint32_t bits = i << 16 | (i * 40503u & 0xffffu);
@@ -55,7 +55,7 @@ TEST_P(Targets, ConversionsRoundToNearestEven) {
   }
 }
 
-TEST_P(Targets, SoftmaxAndActivationsAgreeWithDouble) {
+TEST_P(TargetsTest, SoftmaxAndActivationsAgreeWithDouble) {
   for (DType type : floatTypes) {
     Tensor x = randomTensor(type, {9, 101}, 1, -8, 8);
     std::vector<double> silu, probabilities;
@@ -73,7 +73,7 @@ TEST_P(Targets, SoftmaxAndActivationsAgreeWithDouble) {
   }
 }
 
-TEST_P(Targets, SumsAndUpdatesAgreeWithDouble) {
+TEST_P(TargetsTest, SumsAndUpdatesAgreeWithDouble) {
   for (DType type : floatTypes) {
     Tensor x = randomTensor(type, {37, 45}, 1);
     std::vector<double> sums(45), doubled;
@@ -88,7 +88,7 @@ TEST_P(Targets, SumsAndUpdatesAgreeWithDouble) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, Targets,
+INSTANTIATE_TEST_SUITE_P(, TargetsTest,
                          ::testing::Values(HWY_EMU128, HWY_AVX2, HWY_AVX3),
                          [](const auto &info) {
                            return std::string(hwy::TargetName(info.param));

@@ -1,4 +1,4 @@
-//===- model_spec_test.cpp ------------------------------------------------===//
+//===- ModelSpecTest.cpp --------------------------------------------------===//
 
 #include "ReadModel.h"
 #include "llvm/Support/FileSystem.h"

@@ -1,13 +1,13 @@
-//===- cell_tree_test.cpp -------------------------------------------------===//
+//===- CellTreeTest.cpp ---------------------------------------------------===//
 //
 // Names of Cells and operators against test/data/mindformers/
 // celltrees_dev.txt, read off MindSpore Transformers.
 //
 //===----------------------------------------------------------------------===//
 
+#include "mf/Import/CellTree.h"
 #include "ReadModel.h"
 #include "dialects/mf/MfOps.h"
-#include "mf/Import/CellTree.h"
 #include "mf/Import/ModelBuilder.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MemoryBuffer.h"

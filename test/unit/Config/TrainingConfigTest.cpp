@@ -1,4 +1,4 @@
-//===- training_config_test.cpp - Sections as typed values ----------------===//
+//===- TrainingConfigTest.cpp - Sections as typed values ------------------===//
 
 #include "mf/Config/TrainingConfig.h"
 #include "llvm/Support/FileSystem.h"
@@ -28,7 +28,7 @@ void expectMessage(llvm::StringRef text, llvm::StringRef expected) {
       << text.str();
 }
 
-TEST(TrainingConfig, an_empty_file_is_the_template) {
+TEST(TrainingConfigTest, AnEmptyFileIsTheTemplate) {
   Parsed parsed = parse("");
   const TrainingConfig &config = parsed.config;
   EXPECT_TRUE(parsed.diagnostics.empty());
@@ -48,7 +48,7 @@ TEST(TrainingConfig, an_empty_file_is_the_template) {
   EXPECT_EQ(config.context.maxDeviceMemory, int64_t(58) << 30);
 }
 
-TEST(TrainingConfig, a_present_wrapper_takes_its_class_defaults) {
+TEST(TrainingConfigTest, APresentWrapperTakesItsClassDefaults) {
   Parsed parsed = parse("runner_wrapper:\n  scale_sense: 1.0\n");
   EXPECT_EQ(parsed.config.wrapper.useClipGrad, std::nullopt);
   EXPECT_EQ(parsed.config.wrapper.scaleSense.kind, LossScale::Kind::Constant);
@@ -63,7 +63,7 @@ TEST(TrainingConfig, a_present_wrapper_takes_its_class_defaults) {
   EXPECT_EQ(parsed.config.wrapper.useClipGrad, true);
 }
 
-TEST(TrainingConfig, loss_scales) {
+TEST(TrainingConfigTest, LossScales) {
   auto read = [](const std::string &scale) {
     return parse("runner_wrapper: {scale_sense: " + scale + "}\n");
   };
@@ -83,7 +83,7 @@ TEST(TrainingConfig, loss_scales) {
     EXPECT_TRUE(read(wrong).diagnostics.hasErrors()) << wrong;
 }
 
-TEST(TrainingConfig, the_pipeline_sections) {
+TEST(TrainingConfigTest, ThePipelineSections) {
   Parsed parsed = parse("parallel_config: {pipeline_stage: 2}\n"
                         "parallel:\n"
                         "  parallel_mode: 'SEMI_AUTO_PARALLEL'\n"
@@ -97,7 +97,7 @@ TEST(TrainingConfig, the_pipeline_sections) {
   EXPECT_EQ(parsed.config.parallel.microBatchInterleaveNum, 2);
 }
 
-TEST(TrainingConfig, optimizer_and_schedule_spellings) {
+TEST(TrainingConfigTest, OptimizerAndScheduleSpellings) {
   Parsed parsed = parse("optimizer: {type: AdamW, betas: [0.9, 0.95], "
                         "eps: 1e-5, weight_decay: 0.1}\n"
                         "lr_schedule: {type: polynomial, learning_rate: 1.e-4,"
@@ -117,7 +117,7 @@ TEST(TrainingConfig, optimizer_and_schedule_spellings) {
   EXPECT_EQ(parsed.config.lrSchedule.getWarmupSteps(1000), 30);
 }
 
-TEST(TrainingConfig, a_schedule_keeps_only_what_is_written) {
+TEST(TrainingConfigTest, AScheduleKeepsOnlyWhatIsWritten) {
   const LrScheduleConfig &none = parse("").config.lrSchedule;
   EXPECT_EQ(none.lrEnd, 0.0);
   EXPECT_EQ(none.warmupRatio, 0.0);
@@ -144,7 +144,7 @@ TEST(TrainingConfig, a_schedule_keeps_only_what_is_written) {
               HasSubstr("lr schedule 'COSINE' is not modelled"));
 }
 
-TEST(TrainingConfig, recompute_settings_in_every_form) {
+TEST(TrainingConfigTest, RecomputeSettingsInEveryForm) {
   Parsed parsed = parse("recompute_config:\n"
                         "  recompute: [[2, True], False]\n"
                         "  select_recompute:\n"
@@ -164,7 +164,7 @@ TEST(TrainingConfig, recompute_settings_in_every_form) {
   EXPECT_FALSE(config.selectCommRecomputeExclude.isTruthy());
 }
 
-TEST(TrainingConfig, swap_lists_merge_and_keep_their_order) {
+TEST(TrainingConfigTest, SwapListsMergeAndKeepTheirOrder) {
   Parsed parsed = parse("swap_config:\n  swap: True\n  layer_swap: []\n"
                         "  op_swap:\n"
                         "    - {op_name: [b, a], backward_prefetch: 2, "
@@ -182,7 +182,7 @@ TEST(TrainingConfig, swap_lists_merge_and_keep_their_order) {
   EXPECT_FALSE((*swap.opSwap)[1].entries[0].covers(2));
 }
 
-TEST(TrainingConfig, strict_sections_reject_unknown_keys) {
+TEST(TrainingConfigTest, StrictSectionsRejectUnknownKeys) {
   expectMessage("recompute_config: {recomputee: True}",
                 "t.yaml:1:20: error: unknown key 'recomputee' in "
                 "recompute_config; did you mean 'recompute'?");
@@ -192,7 +192,7 @@ TEST(TrainingConfig, strict_sections_reject_unknown_keys) {
   expectMessage("parallel_config: {zz: 3}", "error: unknown key");
 }
 
-TEST(TrainingConfig, open_sections_warn_about_unknown_keys) {
+TEST(TrainingConfigTest, OpenSectionsWarnAboutUnknownKeys) {
   expectMessage("parallel: {gradient_mean: True}",
                 "warning: unknown key 'gradient_mean' in parallel; did you "
                 "mean 'gradients_mean'?");
@@ -202,7 +202,7 @@ TEST(TrainingConfig, open_sections_warn_about_unknown_keys) {
       parse("context: {mode: 0, save_graphs: True}").diagnostics.empty());
 }
 
-TEST(TrainingConfig, wrong_values_are_errors_at_their_place) {
+TEST(TrainingConfigTest, WrongValuesAreErrorsAtTheirPlace) {
   expectMessage("recompute_config: {recompute: 2}",
                 "t.yaml:1:31: error: expected a bool, a list of ints (layers "
                 "per stage) or a list of such lists (one per interleave) for "
@@ -233,20 +233,20 @@ TEST(TrainingConfig, wrong_values_are_errors_at_their_place) {
   expectMessage("- 1\n", "expected a map of sections");
 }
 
-TEST(TrainingConfig, an_empty_section_is_a_missing_one) {
+TEST(TrainingConfigTest, AnEmptySectionIsAMissingOne) {
   Parsed parsed = parse("runner_wrapper: {}\noptimizer:\n");
   EXPECT_TRUE(parsed.diagnostics.empty());
   EXPECT_EQ(parsed.config.wrapper.useClipGrad, true);
   EXPECT_EQ(parsed.config.optimizer.learningRate, 5e-5);
 }
 
-TEST(TrainingConfig, swap_wants_the_memory_level_that_the_documents_name) {
+TEST(TrainingConfigTest, SwapWantsTheMemoryLevelThatTheDocumentsName) {
   expectMessage("swap_config: {swap: True}\n"
                 "context: {memory_optimize_level: O1}\n",
                 "t.yaml:2:34: warning: swap needs memory_optimize_level 'O0'");
 }
 
-TEST(TrainingConfig, swap_lists_are_checked_with_swap_off_too) {
+TEST(TrainingConfigTest, SwapListsAreCheckedWithSwapOffToo) {
   expectMessage("swap_config: {layer_swap: [{layers: [0]}]}",
                 "missing 'backward_prefetch'");
   EXPECT_TRUE(parse("swap_config: {layer_swap: [{backward_prefetch: -1, "
@@ -254,7 +254,7 @@ TEST(TrainingConfig, swap_lists_are_checked_with_swap_off_too) {
                   .diagnostics.empty());
 }
 
-TEST(TrainingConfig, wrong_swap_lists_are_errors) {
+TEST(TrainingConfigTest, WrongSwapListsAreErrors) {
   auto expectSwap = [](llvm::StringRef body, llvm::StringRef expected) {
     expectMessage(("swap_config:\n  swap: True\n" + body).str(), expected);
   };
@@ -275,7 +275,7 @@ TEST(TrainingConfig, wrong_swap_lists_are_errors) {
   expectSwap("  default_prefetch: '10'\n", "'default_prefetch'");
 }
 
-TEST(TrainingConfig, many_names_in_op_swap_are_read_in_linear_time) {
+TEST(TrainingConfigTest, ManyNamesInOpSwapAreReadInLinearTime) {
   std::string names;
   for (int i = 0; i < 60000; ++i)
     names += (i ? ", n" : "n") + std::to_string(i);
@@ -285,7 +285,7 @@ TEST(TrainingConfig, many_names_in_op_swap_are_read_in_linear_time) {
   EXPECT_EQ(parsed.config.swap.opSwap->size(), 60000U);
 }
 
-TEST(TrainingConfig, every_real_yaml_reads_without_errors) {
+TEST(TrainingConfigTest, EveryRealYamlReadsWithoutErrors) {
   int files = 0;
   for (const char *folder : {"yamls", "throughput_yamls"}) {
     std::error_code code;
@@ -306,7 +306,7 @@ TEST(TrainingConfig, every_real_yaml_reads_without_errors) {
   EXPECT_EQ(files, 34);
 }
 
-TEST(TrainingConfig, telechat_115b) {
+TEST(TrainingConfigTest, Telechat115b) {
   DiagnosticList diagnostics;
   TrainingConfig config = parseTrainingConfigFile(
       MF_TEST_DATA "/mindformers/yamls/finetune_telechat_115b.yaml",

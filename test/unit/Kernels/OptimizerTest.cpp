@@ -1,4 +1,4 @@
-//===- optimizer_test.cpp - Accumulation, scaling, AdamW ------------------===//
+//===- OptimizerTest.cpp - Accumulation, scaling, AdamW -------------------===//
 
 #include "KernelTesting.h"
 #include "gmock/gmock.h"
@@ -17,7 +17,7 @@ Tensor scalar(double value) {
   return tensor;
 }
 
-TEST(InplaceAdd, AddsAnyTypeToAnyType) {
+TEST(InplaceAddTest, AddsAnyTypeToAnyType) {
   for (DType xType : floatTypes)
     for (DType yType : floatTypes) {
       Tensor x = randomTensor(xType, {300, 111}, 1);
@@ -29,7 +29,7 @@ TEST(InplaceAdd, AddsAnyTypeToAnyType) {
     }
 }
 
-TEST(ForeachMulScalar, ScalesInPlace) {
+TEST(ForeachMulScalarTest, ScalesInPlace) {
   for (DType type : floatTypes) {
     Tensor y = randomTensor(type, {70001}, 1);
     std::vector<double> expected;
@@ -65,7 +65,7 @@ struct AdamW {
   }
 };
 
-TEST(AdamW, FollowsTheReferenceOverSeveralSteps) {
+TEST(AdamWTest, FollowsTheReferenceOverSeveralSteps) {
   for (DType gradientType : floatTypes)
     for (DType weightType : floatTypes)
       for (bool biasCorrection : {false, true}) {
@@ -93,7 +93,7 @@ TEST(AdamW, FollowsTheReferenceOverSeveralSteps) {
       }
 }
 
-TEST(AdamW, ARaisedFlagLeavesEverythingAsItIs) {
+TEST(AdamWTest, ARaisedFlagLeavesEverythingAsItIs) {
   Tensor gradient = randomTensor(DType::F32, {100}, 1);
   std::vector<Tensor> before = {randomTensor(DType::F32, {100}, 2),
                                 randomTensor(DType::F32, {100}, 3),
@@ -111,7 +111,7 @@ TEST(AdamW, ARaisedFlagLeavesEverythingAsItIs) {
   EXPECT_FALSE(update(0) == before);
 }
 
-TEST(Optimizer, BadSpecsAreRefused) {
+TEST(OptimizerTest, BadSpecsAreRefused) {
   Tensor x(DType::F32, {5}), y(DType::F32, {6}), i(DType::I32, {5});
   AttributeMap attributes = AdamW().getAttributes();
   EXPECT_EQ(getRefusal("aclnnApplyAdamWV2", {x, scalar(1), scalar(1)},

@@ -1,4 +1,4 @@
-//===- batch_rules_test.cpp - Accumulation and batch sizes ----------------===//
+//===- BatchRulesTest.cpp - Accumulation and batch sizes ------------------===//
 
 #include "mf/Config/BatchRules.h"
 #include "gmock/gmock.h"
@@ -24,7 +24,7 @@ Resolved resolve(llvm::StringRef text,
   return resolved;
 }
 
-TEST(BatchRules, accumulation_multiplies_the_batch) {
+TEST(BatchRulesTest, AccumulationMultipliesTheBatch) {
   Resolved resolved = resolve("parallel_config: {data_parallel: 4}\n"
                               "runner_config: {batch_size: 2, "
                               "gradient_accumulation_steps: 8}\n"
@@ -37,7 +37,7 @@ TEST(BatchRules, accumulation_multiplies_the_batch) {
   EXPECT_TRUE(resolved.batch.useClipGrad);
 }
 
-TEST(BatchRules, the_command_line_beats_the_yaml) {
+TEST(BatchRulesTest, TheCommandLineBeatsTheYaml) {
   Resolved resolved =
       resolve("runner_config: {gradient_accumulation_steps: 8}\n", 2);
   EXPECT_EQ(resolved.batch.gradientAccumulationSteps, 2);
@@ -45,7 +45,7 @@ TEST(BatchRules, the_command_line_beats_the_yaml) {
                                                  "at least 1"));
 }
 
-TEST(BatchRules, accumulation_is_reset_with_stages) {
+TEST(BatchRulesTest, AccumulationIsResetWithStages) {
   Resolved resolved =
       resolve("parallel_config: {pipeline_stage: 2, micro_batch_num: 16}\n"
               "micro_batch_interleave_num: 2\n"
@@ -60,7 +60,7 @@ TEST(BatchRules, accumulation_is_reset_with_stages) {
                         "reset from 5 to 1"));
 }
 
-TEST(BatchRules, micro_batches_are_reset_without_stages) {
+TEST(BatchRulesTest, MicroBatchesAreResetWithoutStages) {
   Resolved resolved = resolve("parallel_config: {micro_batch_num: 16}\n"
                               "runner_wrapper: {type: MFTrainOneStepCell}\n");
   EXPECT_THAT(resolved.messages,
@@ -70,14 +70,14 @@ TEST(BatchRules, micro_batches_are_reset_without_stages) {
   EXPECT_FALSE(resolved.batch.useClipGrad);
 }
 
-TEST(BatchRules, no_accumulation_outside_semi_auto_mode) {
+TEST(BatchRulesTest, NoAccumulationOutsideSemiAutoMode) {
   Resolved resolved = resolve("use_parallel: False\n", 4);
   EXPECT_THAT(resolved.messages,
               HasSubstr("reset from 4 to 1 in stand_alone mode"));
   EXPECT_EQ(resolved.batch.globalBatchSize, 1);
 }
 
-TEST(BatchRules, full_batch_off_divides_by_data_parallel) {
+TEST(BatchRulesTest, FullBatchOffDividesByDataParallel) {
   Resolved resolved = resolve("parallel: {full_batch: False}\n"
                               "parallel_config: {data_parallel: 8}\n"
                               "runner_config: {batch_size: 4}\n");
@@ -85,7 +85,7 @@ TEST(BatchRules, full_batch_off_divides_by_data_parallel) {
   EXPECT_EQ(resolved.batch.samplesPerRank, 4);
 }
 
-TEST(BatchRules, an_overflowing_batch_is_an_error) {
+TEST(BatchRulesTest, AnOverflowingBatchIsAnError) {
   Resolved resolved = resolve("parallel_config: {data_parallel: 2147483647}\n"
                               "micro_batch_interleave_num: 2147483647\n"
                               "runner_config: {batch_size: 2147483647}\n");

@@ -1,4 +1,4 @@
-//===- threadpool_test.cpp - Every tile once, from any number of threads --===//
+//===- ThreadPoolTest.cpp - Every tile once, from any number of threads ---===//
 
 #include "mf/Kernels/ThreadPool.h"
 #include "gtest/gtest.h"
@@ -11,14 +11,14 @@ using namespace mf;
 
 namespace {
 
-TEST(ThreadPool, CountsTheCaller) {
+TEST(ThreadPoolTest, CountsTheCaller) {
   EXPECT_EQ(ThreadPool(1).getNumThreads(), 1);
   EXPECT_EQ(ThreadPool(3).getNumThreads(), 3);
   EXPECT_EQ(ThreadPool(0).getNumThreads(), 1);
   EXPECT_EQ(ThreadPool(-5).getNumThreads(), 1);
 }
 
-TEST(ThreadPool, RunsEveryTileOnce) {
+TEST(ThreadPoolTest, RunsEveryTileOnce) {
   for (int threads : {1, 2, 4}) {
     ThreadPool pool(threads);
     for (int64_t tiles : {0, 1, 2, 3, 7, 1000}) {
@@ -30,7 +30,7 @@ TEST(ThreadPool, RunsEveryTileOnce) {
   }
 }
 
-TEST(ThreadPool, WorksAfterItsThreadsHaveGoneToSleep) {
+TEST(ThreadPoolTest, WorksAfterItsThreadsHaveGoneToSleep) {
   ThreadPool pool(3);
   std::atomic<int64_t> sum{0};
   for (int i = 0; i < 20; ++i) {
@@ -40,7 +40,7 @@ TEST(ThreadPool, WorksAfterItsThreadsHaveGoneToSleep) {
   EXPECT_EQ(sum, 20 * 45);
 }
 
-TEST(ThreadPool, UsesItsThreads) {
+TEST(ThreadPoolTest, UsesItsThreads) {
   ThreadPool pool(2);
   std::atomic<int> arrived{0};
   // Each tile waits for the other: only two threads can finish this.
@@ -52,7 +52,7 @@ TEST(ThreadPool, UsesItsThreads) {
   EXPECT_EQ(arrived, 2);
 }
 
-TEST(ThreadPool, NestedCallsRunInOrderOnTheSameThread) {
+TEST(ThreadPoolTest, NestedCallsRunInOrderOnTheSameThread) {
   ThreadPool pool(2);
   std::atomic<int> wrong{0};
   pool.parallelFor(8, [&](int64_t) {
@@ -68,7 +68,7 @@ TEST(ThreadPool, NestedCallsRunInOrderOnTheSameThread) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(ThreadPool, ManyShortJobsFromSeveralPoolsAndCallers) {
+TEST(ThreadPoolTest, ManyShortJobsFromSeveralPoolsAndCallers) {
   constexpr int callers = 3, jobs = 2000;
   ThreadPool shared(2);
   std::atomic<int64_t> total{0};

@@ -1,4 +1,4 @@
-//===- layer_cases_test.cpp - The 226 recorded configurations -------------===//
+//===- LayerCasesTest.cpp - The 226 recorded configurations ---------------===//
 //
 // Every case of layer_setting_cases.jsonl, written as a YAML and read by us:
 // the stage map, the normalised tables, each layer's effects and log lines
@@ -285,7 +285,7 @@ void expectConflicts(const CaseRun &run, const CellTree &tree) {
   EXPECT_EQ(warned, conflicting);
 }
 
-TEST(LayerCases, all_give_what_was_recorded) {
+TEST(LayerCasesTest, AllGiveWhatWasRecorded) {
   std::map<std::string, CellTree> trees = readCellTrees();
   EXPECT_EQ(trees.size(), 28U);
   std::vector<Json> cases = readCases();
@@ -327,7 +327,7 @@ TEST(LayerCases, all_give_what_was_recorded) {
   EXPECT_EQ(documented, 9);
 }
 
-TEST(LayerCases, documented_forms_that_the_code_breaks_on_work) {
+TEST(LayerCasesTest, DocumentedFormsThatTheCodeBreaksOnWork) {
   std::map<std::string, CellTree> trees = readCellTrees();
   for (const Json &test : readCases()) {
     std::string id = test["id"];

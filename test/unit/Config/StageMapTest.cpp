@@ -1,4 +1,4 @@
-//===- stage_map_test.cpp - Layers to stages and chunks -------------------===//
+//===- StageMapTest.cpp - Layers to stages and chunks ---------------------===//
 
 #include "mf/Config/StageMap.h"
 #include "gmock/gmock.h"
@@ -45,7 +45,7 @@ std::vector<int64_t> getStages(const StageMap &map) {
   return stages;
 }
 
-TEST(StageMap, even_layers) {
+TEST(StageMapTest, EvenLayers) {
   Mapped mapped = build(8, 4, 1, "0");
   EXPECT_EQ(mapped.messages, "");
   EXPECT_EQ(mapped.map->getLayersPerStage(), (Rows{{2, 2, 2, 2}}));
@@ -54,7 +54,7 @@ TEST(StageMap, even_layers) {
   EXPECT_THAT(mapped.map->getLayers(2, 0), ElementsAre(4, 5));
 }
 
-TEST(StageMap, a_two_dimensional_offset) {
+TEST(StageMapTest, ATwoDimensionalOffset) {
   Mapped mapped = build(14, 2, 3, "[[0, 0], [1, 0], [0, 1]]");
   EXPECT_EQ(mapped.map->getLayersPerStage(), (Rows{{2, 2}, {3, 2}, {2, 3}}));
   EXPECT_EQ(mapped.map->getAccumulated(), (Rows{{2, 4}, {7, 9}, {11, 14}}));
@@ -63,14 +63,14 @@ TEST(StageMap, a_two_dimensional_offset) {
   EXPECT_THAT(mapped.map->getLayers(1, 2), ElementsAre(11, 12, 13));
 }
 
-TEST(StageMap, values_are_cast_as_numpy_does) {
+TEST(StageMapTest, ValuesAreCastAsNumpyDoes) {
   EXPECT_EQ(build(9, 2, 1, "[0.9, '1']").map->getLayersPerStage(),
             (Rows{{4, 5}}));
   EXPECT_EQ(build(9, 2, 1, "[False, True]").map->getLayersPerStage(),
             (Rows{{4, 5}}));
 }
 
-TEST(StageMap, empty_and_negative_mini_stages_are_accepted) {
+TEST(StageMapTest, EmptyAndNegativeMiniStagesAreAccepted) {
   Mapped mapped = build(8, 4, 1, "[2, 2, -2, -2]");
   EXPECT_EQ(mapped.messages, "");
   EXPECT_THAT(getStages(*mapped.map), ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
@@ -79,14 +79,14 @@ TEST(StageMap, empty_and_negative_mini_stages_are_accepted) {
   EXPECT_THAT(getStages(*mapped.map), ElementsAre(0, 0, 0, 0, 0, 1, 1, 1));
 }
 
-TEST(StageMap, one_int_counts_for_every_stage) {
+TEST(StageMapTest, OneIntCountsForEveryStage) {
   Mapped mapped = build(5, 2, 1, "1");
   EXPECT_THAT(mapped.messages, HasSubstr("room is made for 6 layers"));
   EXPECT_EQ(mapped.map->getLayersPerStage(), (Rows{{3, 3}}));
   EXPECT_THAT(getStages(*mapped.map), ElementsAre(0, 0, 0, 1, 1));
 }
 
-TEST(StageMap, wrong_offsets_are_errors_in_the_order_of_the_checks) {
+TEST(StageMapTest, WrongOffsetsAreErrorsInTheOrderOfTheChecks) {
   EXPECT_THAT(build(9, 4, 1, "[1, 0, 0]").messages,
               HasSubstr("t.yaml:1:1: error: expected one value per pipeline "
                         "stage (4) in each row of 'offset' [1, 0, 0], but "
@@ -107,14 +107,14 @@ TEST(StageMap, wrong_offsets_are_errors_in_the_order_of_the_checks) {
               HasSubstr("a number of layers"));
 }
 
-TEST(StageMap, huge_sizes_are_errors) {
+TEST(StageMapTest, HugeSizesAreErrors) {
   EXPECT_THAT(build(int64_t(1) << 40, 2, 1, "0").messages,
               HasSubstr("at most 65536"));
   EXPECT_THAT(build(8, 65536, 65536, "0").messages, HasSubstr("mini stages"));
   EXPECT_THAT(build(8, 0, 1, "0").messages, HasSubstr("from 1 to"));
 }
 
-TEST(StageMap, zero_bubble_v_folds_the_second_chunk_back) {
+TEST(StageMapTest, ZeroBubbleVFoldsTheSecondChunkBack) {
   Mapped mapped = build(9, 2, 2, "[[0, 0], [0, 1]]", true);
   EXPECT_EQ(mapped.map->getLayersPerStage(), (Rows{{2, 2}, {3, 2}}));
   EXPECT_THAT(getStages(*mapped.map), ElementsAre(0, 0, 1, 1, 1, 1, 1, 0, 0));
@@ -122,7 +122,7 @@ TEST(StageMap, zero_bubble_v_folds_the_second_chunk_back) {
   EXPECT_THAT(build(8, 2, 1, "0", true).messages, HasSubstr("needs"));
 }
 
-TEST(StageMap, options_of_a_yaml) {
+TEST(StageMapTest, OptionsOfAYaml) {
   DiagnosticList diagnostics;
   TrainingConfig config = parseTrainingConfig(
       "parallel_config: {pipeline_stage: 8, micro_batch_num: 4}\n"
@@ -141,7 +141,7 @@ TEST(StageMap, options_of_a_yaml) {
   EXPECT_EQ(map.getLastStage(), 7);
 }
 
-TEST(StageMap, fewer_layers_than_stages) {
+TEST(StageMapTest, FewerLayersThanStages) {
   DiagnosticList diagnostics;
   StageMapOptions options;
   options.numLayers = 3;
@@ -154,7 +154,7 @@ TEST(StageMap, fewer_layers_than_stages) {
   EXPECT_EQ(diagnostics.getErrorCount(), 2U);
 }
 
-TEST(StageMap, communication_fusion_groups) {
+TEST(StageMapTest, CommunicationFusionGroups) {
   StageMap map = *build(8, 1, 1, "0").map;
   EXPECT_EQ(map.getCommFusion(0, 2), 1);
   EXPECT_EQ(map.getCommFusion(7, 2), 2);

@@ -1,4 +1,4 @@
-//===- arena_test.cpp - Arenas of exactly the planned size ----------------===//
+//===- ArenaTest.cpp - Arenas of exactly the planned size -----------------===//
 
 #include "mf/Device/Arena.h"
 #include "gmock/gmock.h"
@@ -26,7 +26,7 @@ std::string textOf(llvm::Error error) {
   return llvm::toString(std::move(error));
 }
 
-TEST(Arena, IsAlignedAndWholeAtAnySize) {
+TEST(ArenaTest, IsAlignedAndWholeAtAnySize) {
   for (bool guard : {false, true})
     for (int64_t bytes : {0, 1, 63, 64, 65, 4096, 4097, 1000000}) {
       std::unique_ptr<Arena> arena = make(bytes, guard);
@@ -37,7 +37,7 @@ TEST(Arena, IsAlignedAndWholeAtAnySize) {
     }
 }
 
-TEST(Arena, CanariesTellOfWritesOnBothSides) {
+TEST(ArenaTest, CanariesTellOfWritesOnBothSides) {
   std::unique_ptr<Arena> arena = make(1000, true);
   arena->getBase()[1000] = std::byte{1};
   EXPECT_THAT(textOf(arena->checkCanaries()),
@@ -55,7 +55,7 @@ TEST(ArenaDeathTest, ThePagePastTheEndIsInaccessible) {
   EXPECT_DEATH(base[6400] = std::byte{1}, "");
 }
 
-TEST(Arena, PoisonIsNaNInEveryTypeAndStaysInRange) {
+TEST(ArenaTest, PoisonIsNaNInEveryTypeAndStaysInRange) {
   std::unique_ptr<Arena> arena = make(64, false, true);
   arena->poison(0, 64);
   float value;
@@ -73,13 +73,13 @@ TEST(Arena, PoisonIsNaNInEveryTypeAndStaysInRange) {
   EXPECT_EQ(arena->getBase()[63], std::byte{0x7f});
 }
 
-TEST(Arena, PoisonDoesNothingUnlessEnabled) {
+TEST(ArenaTest, PoisonDoesNothingUnlessEnabled) {
   std::unique_ptr<Arena> arena = make(64, false);
   arena->poison(0, 64);
   EXPECT_EQ(arena->getBase()[0], std::byte{0});
 }
 
-TEST(Arena, TouchKeepsTheFurthestEnd) {
+TEST(ArenaTest, TouchKeepsTheFurthestEnd) {
   std::unique_ptr<Arena> arena = make(1000, false);
   EXPECT_EQ(arena->getTouchedBytes(), 0);
   std::thread other([&] {
@@ -92,7 +92,7 @@ TEST(Arena, TouchKeepsTheFurthestEnd) {
   EXPECT_EQ(arena->getTouchedBytes(), 500);
 }
 
-TEST(Arena, ContainsOnlyItsOwnRange) {
+TEST(ArenaTest, ContainsOnlyItsOwnRange) {
   std::unique_ptr<Arena> arena = make(100, false);
   std::byte *base = arena->getBase();
   EXPECT_TRUE(arena->contains(base, 100));
@@ -103,7 +103,7 @@ TEST(Arena, ContainsOnlyItsOwnRange) {
   EXPECT_FALSE(arena->contains(base, INT64_MAX));
 }
 
-TEST(Arena, RefusesSizesThatCannotBe) {
+TEST(ArenaTest, RefusesSizesThatCannotBe) {
   for (int64_t bytes : {int64_t{-1}, INT64_MAX, INT64_MIN}) {
     llvm::Expected<std::unique_ptr<Arena>> arena =
         Arena::create("HBM", bytes, {});

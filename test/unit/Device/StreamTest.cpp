@@ -1,4 +1,4 @@
-//===- stream_test.cpp - Streams, events, copies and failures -------------===//
+//===- StreamTest.cpp - Streams, events, copies and failures --------------===//
 
 #include "lib/Device/CopyLink.h"
 #include "mf/Device/Device.h"
@@ -42,7 +42,7 @@ private:
   std::promise<void> opened;
 };
 
-TEST(Stream, RunsInOrderAndBesideTheHost) {
+TEST(StreamTest, RunsInOrderAndBesideTheHost) {
   std::unique_ptr<Device> device = make();
   Stream &stream = device->createStream("compute");
   Gate gate;
@@ -59,7 +59,7 @@ TEST(Stream, RunsInOrderAndBesideTheHost) {
   EXPECT_EQ(stream.getStatistics().launches, 101);
 }
 
-TEST(Stream, WaitsForWhatTheEventCapturedWhenTheWaitWasIssued) {
+TEST(StreamTest, WaitsForWhatTheEventCapturedWhenTheWaitWasIssued) {
   std::unique_ptr<Device> device = make();
   Stream &producer = device->createStream("producer");
   Stream &consumer = device->createStream("consumer");
@@ -88,7 +88,7 @@ TEST(Stream, WaitsForWhatTheEventCapturedWhenTheWaitWasIssued) {
   EXPECT_EQ(produced, 2);
 }
 
-TEST(Stream, MeasuresStallsInTotalAndPerWait) {
+TEST(StreamTest, MeasuresStallsInTotalAndPerWait) {
   std::unique_ptr<Device> device = make();
   Stream &producer = device->createStream("producer");
   Stream &consumer = device->createStream("consumer");
@@ -110,7 +110,7 @@ TEST(Stream, MeasuresStallsInTotalAndPerWait) {
   EXPECT_GE(*elapsed, 0.03);
 }
 
-TEST(Stream, AnEventThatWasNeverRecordedIsAnError) {
+TEST(StreamTest, AnEventThatWasNeverRecordedIsAnError) {
   std::unique_ptr<Device> device = make();
   Stream &stream = device->createStream("compute");
   Event event;
@@ -124,7 +124,7 @@ TEST(Stream, AnEventThatWasNeverRecordedIsAnError) {
                         "recorded"));
 }
 
-TEST(Stream, ErrorsAndExceptionsFailTheDeviceAndDropTheRest) {
+TEST(StreamTest, ErrorsAndExceptionsFailTheDeviceAndDropTheRest) {
   for (bool throws : {false, true}) {
     std::unique_ptr<Device> device = make();
     Stream &stream = device->createStream("compute");
@@ -149,7 +149,7 @@ TEST(Stream, ErrorsAndExceptionsFailTheDeviceAndDropTheRest) {
   }
 }
 
-TEST(Stream, AbortReleasesStreamsThatWaitForEvents) {
+TEST(StreamTest, AbortReleasesStreamsThatWaitForEvents) {
   std::unique_ptr<Device> device = make();
   Stream &stuck = device->createStream("stuck");
   Stream &waiting = device->createStream("waiting");
@@ -167,7 +167,7 @@ TEST(Stream, AbortReleasesStreamsThatWaitForEvents) {
   EXPECT_EQ(textOf(device->synchronize()), "stop");
 }
 
-TEST(Stream, FailureReachesTheDevicesThatWaitForIt) {
+TEST(StreamTest, FailureReachesTheDevicesThatWaitForIt) {
   std::unique_ptr<Device> first = make(), second = make();
   std::string told;
   second->setFailureHandler([&](const std::string &reason) { told = reason; });
@@ -186,7 +186,7 @@ TEST(Stream, FailureReachesTheDevicesThatWaitForIt) {
   EXPECT_THAT(told, HasSubstr("cable pulled"));
 }
 
-TEST(Stream, CannotWaitForItself) {
+TEST(StreamTest, CannotWaitForItself) {
   std::unique_ptr<Device> device = make();
   Stream &stream = device->createStream("compute");
   std::string text;
@@ -195,7 +195,7 @@ TEST(Stream, CannotWaitForItself) {
   EXPECT_THAT(text, HasSubstr("cannot wait for itself"));
 }
 
-TEST(Device, IsDestroyedWithWorkQueued) {
+TEST(DeviceTest, IsDestroyedWithWorkQueued) {
   bool ran = false;
   Gate gate;
   std::thread opener;
@@ -217,7 +217,7 @@ TEST(Device, IsDestroyedWithWorkQueued) {
   EXPECT_FALSE(ran);
 }
 
-TEST(Copy, MovesBytesBothWaysAndCounts) {
+TEST(CopyTest, MovesBytesBothWaysAndCounts) {
   Device::Options options;
   options.hbmBytes = options.hostBytes = 4096;
   std::unique_ptr<Device> device = make(options);
@@ -235,7 +235,7 @@ TEST(Copy, MovesBytesBothWaysAndCounts) {
   EXPECT_EQ(stream.getStatistics().copiedBytes, 8192);
 }
 
-TEST(Copy, RefusesMemoryOutsideOfTheArenas) {
+TEST(CopyTest, RefusesMemoryOutsideOfTheArenas) {
   Device::Options options;
   options.hbmBytes = options.hostBytes = 100;
   {
@@ -256,7 +256,7 @@ TEST(Copy, RefusesMemoryOutsideOfTheArenas) {
               HasSubstr("source outside of pinned host memory"));
 }
 
-TEST(Copy, KeepsTheRateOfTheLinkOverManyCopies) {
+TEST(CopyTest, KeepsTheRateOfTheLinkOverManyCopies) {
   Device::Options options;
   options.hbmBytes = options.hostBytes = 1 << 20;
   options.deviceToHostRate = 1e9;
@@ -278,7 +278,7 @@ TEST(Copy, KeepsTheRateOfTheLinkOverManyCopies) {
   EXPECT_LE(elapsed, expected + 2);
 }
 
-TEST(Copy, TwoStreamsShareOneLink) {
+TEST(CopyTest, TwoStreamsShareOneLink) {
   constexpr int64_t bytes = 1 << 19;
   Device::Options options;
   options.hbmBytes = options.hostBytes = 2 * bytes;
@@ -296,7 +296,7 @@ TEST(Copy, TwoStreamsShareOneLink) {
   EXPECT_GE(secondsSince(begin), 20 * double(bytes) / 1e9);
 }
 
-TEST(CopyLink, CarriesOneCopyAfterTheOtherWithoutLosingTime) {
+TEST(CopyLinkTest, CarriesOneCopyAfterTheOtherWithoutLosingTime) {
   using std::chrono::microseconds;
   CopyLink link(1e9);
   CopyLink::Clock::time_point start = CopyLink::Clock::now();
@@ -309,7 +309,7 @@ TEST(CopyLink, CarriesOneCopyAfterTheOtherWithoutLosingTime) {
   EXPECT_FALSE(CopyLink(0).isPaced());
 }
 
-TEST(Device, RefusesRatesThatAreNone) {
+TEST(DeviceTest, RefusesRatesThatAreNone) {
   Device::Options options;
   options.hostToDeviceRate = -1;
   EXPECT_THAT(textOf(Device::create(options).takeError()),

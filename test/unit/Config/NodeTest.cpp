@@ -1,4 +1,4 @@
-//===- node_test.cpp - YAML trees and PyYAML's scalar types ---------------===//
+//===- NodeTest.cpp - YAML trees and PyYAML's scalar types ----------------===//
 
 #include "mf/Config/Node.h"
 #include "gmock/gmock.h"
@@ -54,7 +54,7 @@ const ScalarCase scalarCases[] = {
     {"_1", NodeKind::String},    {"1_", NodeKind::Int},
 };
 
-TEST(Node, scalars_have_the_types_of_pyyaml) {
+TEST(NodeTest, ScalarsHaveTheTypesOfPyyaml) {
   for (const ScalarCase &test : scalarCases) {
     NodeData data;
     data.text = test.text;
@@ -63,7 +63,7 @@ TEST(Node, scalars_have_the_types_of_pyyaml) {
   }
 }
 
-TEST(Node, numbers_have_their_values) {
+TEST(NodeTest, NumbersHaveTheirValues) {
   EXPECT_EQ(parse("0x1F").getInt(), 31);
   EXPECT_EQ(parse("010").getInt(), 8);
   EXPECT_EQ(parse("-0b101").getInt(), -5);
@@ -78,14 +78,14 @@ TEST(Node, numbers_have_their_values) {
   EXPECT_EQ(parse("7").getFloat(), 7.0);
 }
 
-TEST(Node, an_int_beyond_64_bits_is_an_int_without_a_value) {
+TEST(NodeTest, AnIntBeyond64BitsIsAnIntWithoutAValue) {
   Node node = parse("9223372036854775808");
   EXPECT_TRUE(node.isInt());
   EXPECT_EQ(node.getInt(), std::nullopt);
   EXPECT_EQ(node.getFloat(), 9223372036854775808.0);
 }
 
-TEST(Node, quoted_scalars_and_tags) {
+TEST(NodeTest, QuotedScalarsAndTags) {
   Node node = parse("[ 'True', \"12\", !!str 12, !!int '12', !!float 1 ]");
   const std::vector<Node> &items = node.getElements();
   ASSERT_EQ(items.size(), 5U);
@@ -97,7 +97,7 @@ TEST(Node, quoted_scalars_and_tags) {
   EXPECT_EQ(node.repr(), "['True', '12', '12', 12, 1]");
 }
 
-TEST(Node, every_node_knows_its_place) {
+TEST(NodeTest, EveryNodeKnowsItsPlace) {
   Node root = parse("a:\n  b: [1,\n      {c: x}]\n");
   Node list = root["a"]["b"];
   EXPECT_EQ(list.getLocation().str(), "t.yaml:2:6");
@@ -105,7 +105,7 @@ TEST(Node, every_node_knows_its_place) {
   EXPECT_EQ(root["a"].getKeyNode("b").getLocation().str(), "t.yaml:2:3");
 }
 
-TEST(Node, aliases_share_and_merge_keys_are_overridden) {
+TEST(NodeTest, AliasesShareAndMergeKeysAreOverridden) {
   Node root = parse("base: &b {x: 1, y: 2}\n"
                     "more: &m {y: 3, z: 4}\n"
                     "own:\n  y: 9\n  <<: [*b, *m]\n"
@@ -114,7 +114,7 @@ TEST(Node, aliases_share_and_merge_keys_are_overridden) {
   EXPECT_EQ(root["same"].getLocation().line, 1U);
 }
 
-TEST(Node, a_missing_node_answers_everything) {
+TEST(NodeTest, AMissingNodeAnswersEverything) {
   Node none = parse("a: 1")["b"]["c"];
   EXPECT_FALSE(none.isDefined());
   EXPECT_TRUE(none.getElements().empty());
@@ -123,12 +123,12 @@ TEST(Node, a_missing_node_answers_everything) {
   EXPECT_FALSE(none.getLocation().isKnown());
 }
 
-TEST(Node, an_empty_text_is_null) {
+TEST(NodeTest, AnEmptyTextIsNull) {
   EXPECT_EQ(parse("").getKind(), NodeKind::Null);
   EXPECT_EQ(parse("# only a comment\n").getKind(), NodeKind::Null);
 }
 
-TEST(Node, a_repeated_key_warns_and_the_last_value_counts) {
+TEST(NodeTest, ARepeatedKeyWarnsAndTheLastValueCounts) {
   DiagnosticList diagnostics;
   Node root = parseYaml("a: 1\nb: 2\na: 3\n", "t.yaml", diagnostics);
   EXPECT_EQ(root.repr(), "{'a': 3, 'b': 2}");
@@ -137,7 +137,7 @@ TEST(Node, a_repeated_key_warns_and_the_last_value_counts) {
             "counts\nt.yaml:1:1: note: first given here\n");
 }
 
-TEST(Node, syntax_errors_name_their_place) {
+TEST(NodeTest, SyntaxErrorsNameTheirPlace) {
   EXPECT_THAT(parseErrors("a: [1, 2\nb: 3\n"),
               HasSubstr("t.yaml:2:2: error: invalid YAML:"));
   EXPECT_THAT(parseErrors("a: b: c"), HasSubstr("t.yaml:1:5: error:"));
@@ -150,7 +150,7 @@ TEST(Node, syntax_errors_name_their_place) {
   EXPECT_THAT(parseErrors("&a [*a]"), HasSubstr("alias inside"));
 }
 
-TEST(Node, hostile_input_meets_a_limit) {
+TEST(NodeTest, HostileInputMeetsALimit) {
   EXPECT_THAT(parseErrors(std::string(100, '[')), HasSubstr("nested deeper"));
   EXPECT_THAT(parseErrors(std::string(2 << 20, 'a')), HasSubstr("bytes"));
   std::string bomb = "l0: &l0 [x, x, x, x, x, x, x, x, x, x]\n";
@@ -164,13 +164,13 @@ TEST(Node, hostile_input_meets_a_limit) {
   EXPECT_THAT(parseErrors(bomb), HasSubstr("aliases written out"));
 }
 
-TEST(Node, a_missing_file_is_an_error) {
+TEST(NodeTest, AMissingFileIsAnError) {
   DiagnosticList diagnostics;
   parseYamlFile("/nonexistent/x.yaml", diagnostics);
   EXPECT_THAT(diagnostics.str(), HasSubstr("cannot read the file"));
 }
 
-TEST(Diagnostic, suggests_the_nearest_name) {
+TEST(DiagnosticTest, SuggestsTheNearestName) {
   EXPECT_EQ(findNearest("recomputee", {"recompute", "swap"}), "recompute");
   EXPECT_EQ(findNearest("xyz", {"recompute", "swap"}), "");
   EXPECT_EQ(quote("a\nb\x01"), "'a\\nb\\x01'");
