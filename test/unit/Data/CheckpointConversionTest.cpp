@@ -16,7 +16,7 @@ namespace {
 
 class ConversionTest : public testing::Test {
 protected:
-  Conversion() {
+  ConversionTest() {
     conversion.layout.numHeads = 2;
     conversion.layout.numKeyValueHeads = 1;
     conversion.layout.headSize = 1;

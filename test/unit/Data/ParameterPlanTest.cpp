@@ -14,7 +14,7 @@ namespace {
 
 class ParameterPlansTest : public testing::Test {
 protected:
-  ParameterPlans() {
+  ParameterPlansTest() {
     layout.numHeads = 6;
     layout.numKeyValueHeads = 2;
     layout.headSize = 2;
