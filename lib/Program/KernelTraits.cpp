@@ -1,19 +1,17 @@
 //===- KernelTraits.cpp - What kernels do with their operands -------------===//
 
 #include "mf/Program/KernelTraits.h"
+#include "mf/Signatures/KernelSignature.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace mf::program {
 
 bool readsOutputs(llvm::StringRef kernel) {
-  // These only write, though their names say in place.
-  if (kernel == "aclnnInplaceZero" || kernel == "aclnnInplaceFillScalar" ||
-      kernel == "aclnnInplaceCopy")
-    return false;
-  return kernel.starts_with("aclnnInplace") ||
-         kernel.starts_with("aclnnForeachMulScalar") ||
-         kernel == "aclnnForeachNonFiniteCheck" ||
-         kernel == "aclnnForeachNonFiniteCheckAndUnscale" ||
-         kernel == "aclnnApplyAdamWV2";
+  const KernelSignature *signature = findKernelSignature(kernel);
+  return signature &&
+         llvm::any_of(signature->outputs, [](const OperandSignature &output) {
+           return readsMemory(output.access);
+         });
 }
 
 } // namespace mf::program

@@ -25,11 +25,8 @@ struct DecodedProgram {
 /// operations that are not lowered, buffers without an offset or outside of
 /// their memory, kernels nobody knows, ranks that are missing or given twice,
 /// streams, statics or routines that do not exist, and channels whose sends and
-/// receives do not match in number, order or size. Kernels are not made here;
-/// `knownKernels`, if not empty, are the names there are.
-mlir::FailureOr<DecodedProgram>
-decodeProgram(mlir::ModuleOp module,
-              llvm::ArrayRef<llvm::StringRef> knownKernels = {});
+/// receives do not match in number, order or size. Kernels are not made here.
+mlir::FailureOr<DecodedProgram> decodeProgram(mlir::ModuleOp module);
 
 } // namespace mf::program
 

@@ -94,12 +94,11 @@ static LogicalResult checkSameStep(ascend::ProgramOp a, ascend::ProgramOp b) {
   return error;
 }
 
-FailureOr<DecodedProgram>
-decodeProgram(ModuleOp module, llvm::ArrayRef<llvm::StringRef> knownKernels) {
+FailureOr<DecodedProgram> decodeProgram(ModuleOp module) {
   FailureOr<SmallVector<ascend::ProgramOp>> programs = sortRanks(module);
   if (failed(programs))
     return failure();
-  DecoderState state(knownKernels);
+  DecoderState state;
   if (failed(decodeHeader(programs->front(), state.result.program)))
     return failure();
   for (ascend::ProgramOp op : *programs) {

@@ -1,6 +1,7 @@
 //===- DecoderState.cpp - What decoding one module gathers ----------------===//
 
 #include "DecoderState.h"
+#include "mf/Signatures/KernelSignature.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -27,16 +28,13 @@ static FailureOr<uint32_t> addKernel(ascend::LaunchOp op, Program &program,
   return static_cast<uint32_t>(program.kernels.size() - 1);
 }
 
-LogicalResult DecoderState::checkKernelName(ascend::LaunchOp op) const {
+static LogicalResult checkKernelName(ascend::LaunchOp op) {
   llvm::StringRef name = op.getKernel();
-  if (knownKernels.empty() || llvm::is_contained(knownKernels, name))
+  if (findKernelSignature(name))
     return success();
-  const llvm::StringRef *nearest = llvm::min_element(
-      knownKernels, [&](llvm::StringRef a, llvm::StringRef b) {
-        return a.edit_distance(name) < b.edit_distance(name);
-      });
   return op.emitError("unknown kernel '")
-         << name << "'; the nearest known name is '" << *nearest << "'";
+         << name << "'; the nearest known name is '"
+         << getNearestKernelName(name) << "'";
 }
 
 FailureOr<uint32_t> DecoderState::getKernel(ascend::LaunchOp op,

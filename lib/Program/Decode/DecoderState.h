@@ -13,9 +13,6 @@ namespace mf::program {
 /// The tables that all ranks share.
 class DecoderState {
 public:
-  explicit DecoderState(llvm::ArrayRef<llvm::StringRef> knownKernels)
-      : knownKernels(knownKernels) {}
-
   DecodedProgram result;
 
   uint32_t addLocation(mlir::Operation *op) {
@@ -33,9 +30,6 @@ public:
                       llvm::ArrayRef<int64_t> ranks);
 
 private:
-  mlir::LogicalResult checkKernelName(ascend::LaunchOp op) const;
-
-  llvm::ArrayRef<llvm::StringRef> knownKernels;
   llvm::DenseMap<mlir::Attribute, uint32_t> kernels;
   std::map<std::tuple<std::string, bool, std::vector<int64_t>>, uint32_t>
       channels;
