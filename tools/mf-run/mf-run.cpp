@@ -98,8 +98,7 @@ int main(int argc, char **argv) {
       mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
   if (!module)
     return 1;
-  mlir::FailureOr<DecodedProgram> decoded =
-      decodeProgram(*module, mf::getKernelNames());
+  mlir::FailureOr<DecodedProgram> decoded = decodeProgram(*module);
   if (failed(decoded))
     return 1;
   return run(*decoded, options);
