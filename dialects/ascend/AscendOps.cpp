@@ -22,8 +22,7 @@ LogicalResult StaticOp::verify() {
   std::optional<SliceAttr> slice = getSlice();
   if (!slice)
     return success();
-  ArrayRef<int64_t> local =
-      cast<BufferType>(getType()).getTensor().getShape();
+  ArrayRef<int64_t> local = cast<BufferType>(getType()).getTensor().getShape();
   if (local.size() != slice->getShape().size())
     return emitOpError("is a slice of ")
            << slice->getShape().size() << " dimensions, but has "

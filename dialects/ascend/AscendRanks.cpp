@@ -8,7 +8,7 @@ using namespace mf::ascend;
 
 static ParseResult parseAxis(AsmParser &parser, StringAttr &axis) {
   StringRef name;
-  if (parser.parseKeyword(&name, " that names an axis of the mesh"))
+  if (parser.parseKeyword(&name))
     return failure();
   axis = StringAttr::get(parser.getContext(), name);
   return success();
@@ -38,15 +38,17 @@ Attribute GroupAttr::parse(AsmParser &parser, Type) {
     return {};
   if (parser.parseGreater())
     return {};
-  return parser.getChecked<GroupAttr>(location, parser.getContext(), axes,
-                                      stages);
+  auto report = [&] { return parser.emitError(location); };
+  function_ref<InFlightDiagnostic()> emitError = report;
+  return GroupAttr::getChecked(emitError, parser.getContext(),
+                               ArrayRef<StringAttr>(axes),
+                               ArrayRef<int64_t>(stages));
 }
 
 void GroupAttr::print(AsmPrinter &printer) const {
   printer << '<';
-  llvm::interleaveComma(getAxes(), printer, [&](StringAttr axis) {
-    printer << axis.getValue();
-  });
+  llvm::interleaveComma(getAxes(), printer,
+                        [&](StringAttr axis) { printer << axis.getValue(); });
   if (!getStages().empty()) {
     printer << " stages [";
     llvm::interleaveComma(getStages(), printer);
@@ -120,14 +122,14 @@ Attribute SliceAttr::parse(AsmParser &parser, Type) {
   SMLoc location = parser.getCurrentLocation();
   auto parseAxes = [&]() -> ParseResult {
     SmallVector<Attribute> names;
-    if (parser.parseCommaSeparatedList(
-            AsmParser::Delimiter::Square, [&]() -> ParseResult {
-              StringAttr axis;
-              if (parseAxis(parser, axis))
-                return failure();
-              names.push_back(axis);
-              return success();
-            }))
+    if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                       [&]() -> ParseResult {
+                                         StringAttr axis;
+                                         if (parseAxis(parser, axis))
+                                           return failure();
+                                         names.push_back(axis);
+                                         return success();
+                                       }))
       return failure();
     axes.push_back(ArrayAttr::get(parser.getContext(), names));
     return success();
@@ -137,8 +139,11 @@ Attribute SliceAttr::parse(AsmParser &parser, Type) {
       parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseAxes) ||
       parser.parseGreater())
     return {};
-  return parser.getChecked<SliceAttr>(location, parser.getContext(), shape,
-                                      axes);
+  auto report = [&] { return parser.emitError(location); };
+  function_ref<InFlightDiagnostic()> emitError = report;
+  return SliceAttr::getChecked(emitError, parser.getContext(),
+                               ArrayRef<int64_t>(shape),
+                               ArrayRef<ArrayAttr>(axes));
 }
 
 void SliceAttr::print(AsmPrinter &printer) const {
@@ -158,9 +163,8 @@ LogicalResult SliceAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                 ArrayRef<int64_t> shape,
                                 ArrayRef<ArrayAttr> axes) {
   if (axes.size() != shape.size())
-    return emitError() << "expected a list of axes for each of "
-                       << shape.size() << " dimensions, but got "
-                       << axes.size();
+    return emitError() << "expected a list of axes for each of " << shape.size()
+                       << " dimensions, but got " << axes.size();
   SmallVector<Attribute> seen;
   for (ArrayAttr list : axes)
     for (Attribute axis : list) {

@@ -17,25 +17,26 @@ Attribute MeshAttr::parse(AsmParser &parser, Type) {
   if (parser.parseCommaSeparatedList(
           AsmParser::Delimiter::LessGreater, [&]() -> ParseResult {
             StringRef axis;
-            if (parser.parseKeyword(&axis, " that names an axis") ||
-                parser.parseEqual() ||
+            if (parser.parseKeyword(&axis) || parser.parseEqual() ||
                 parser.parseInteger(sizes.emplace_back()))
               return failure();
             axes.push_back(StringAttr::get(parser.getContext(), axis));
             return success();
           }))
     return {};
-  return parser.getChecked<MeshAttr>(location, parser.getContext(), axes,
-                                     sizes);
+  auto report = [&] { return parser.emitError(location); };
+  function_ref<InFlightDiagnostic()> emitError = report;
+  return MeshAttr::getChecked(emitError, parser.getContext(),
+                              ArrayRef<StringAttr>(axes),
+                              ArrayRef<int64_t>(sizes));
 }
 
 void MeshAttr::print(AsmPrinter &printer) const {
   printer << '<';
-  llvm::interleaveComma(llvm::zip(getAxes(), getSizes()), printer,
-                        [&](auto axis) {
-                          printer << std::get<0>(axis).getValue() << " = "
-                                  << std::get<1>(axis);
-                        });
+  llvm::interleaveComma(
+      llvm::zip(getAxes(), getSizes()), printer, [&](auto axis) {
+        printer << std::get<0>(axis).getValue() << " = " << std::get<1>(axis);
+      });
   printer << '>';
 }
 

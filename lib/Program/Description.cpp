@@ -38,9 +38,9 @@ static std::string getWorkName(const Program &program,
 std::string describe(const Program &program, const StageProgram &stage,
                      uint32_t position, uint32_t instruction) {
   const Call *call = stage.step.getCall(stage.step.instructions[position]);
-  const InstructionList &list =
-      call && instruction != callItself ? stage.routines[call->routine].body
-                                        : stage.step;
+  const InstructionList &list = call && instruction != callItself
+                                    ? stage.routines[call->routine].body
+                                    : stage.step;
   const Instruction &target = getInstruction(stage, position, instruction);
   std::string text = getWorkName(program, list, target) + " (";
   if (!target.cell.empty())

@@ -112,8 +112,8 @@ private:
 
   void addCalls() {
     for (size_t i = 0; i < liveness.calls.size(); ++i) {
-      const Call &call = *stage.step.getCall(
-          stage.step.instructions[liveness.calls[i]]);
+      const Call &call =
+          *stage.step.getCall(stage.step.instructions[liveness.calls[i]]);
       const RoutineLiveness &routine = liveness.routines[call.routine];
       const int64_t start = liveness.starts[i];
       const uint64_t first = table.getFirstTemporary(liveness.calls[i]);
@@ -121,8 +121,8 @@ private:
         const MomentRange &range = routine.temporaries[number];
         if (!range.isUsed())
           continue;
-        Lifetime &lifetime = add(first + number, BufferKind::Temporary,
-                                 Category::Temporary);
+        Lifetime &lifetime =
+            add(first + number, BufferKind::Temporary, Category::Temporary);
         lifetime.begin = start + range.begin;
         use(lifetime, range, i);
       }
@@ -139,8 +139,7 @@ private:
       const uint64_t instance = table.getFirstSlot(*call.frame) + number;
       auto [entry, isNew] = slots.try_emplace(instance);
       if (isNew) {
-        entry->second =
-            make(instance, BufferKind::Slot, Category::Activation);
+        entry->second = make(instance, BufferKind::Slot, Category::Activation);
         entry->second.begin = liveness.starts[i] + range.begin;
       }
       use(entry->second, range, i);

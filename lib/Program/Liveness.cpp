@@ -83,9 +83,8 @@ public:
       visit(i);
     // What nothing waits for is needed to the end.
     const auto end = static_cast<int64_t>(result.instructions.size());
-    pending.forEach([&](MomentRange *range) {
-      range->end = std::max(range->end, end);
-    });
+    pending.forEach(
+        [&](MomentRange *range) { range->end = std::max(range->end, end); });
     return std::move(result);
   }
 
@@ -209,8 +208,8 @@ CallMoment StepAnalysis::getStart(uint32_t stream) const {
       static_cast<int64_t>(clocks.getClock(stream, stage.computeStream));
   if (over == 0)
     return {0, 0};
-  auto next =
-      std::upper_bound(result.starts.begin(), result.starts.end() - 1, over - 1);
+  auto next = std::upper_bound(result.starts.begin(), result.starts.end() - 1,
+                               over - 1);
   const int64_t call = next - result.starts.begin() - 1;
   return {call, over - 1 - result.starts[call]};
 }
@@ -262,8 +261,7 @@ void StepAnalysis::visitCall(const Call &call, const Instruction &instruction,
 
 void StepAnalysis::visitOther(const Instruction &instruction) {
   const bool isCompute = instruction.stream == stage.computeStream;
-  const auto before =
-      clocks.getClock(instruction.stream, instruction.stream);
+  const auto before = clocks.getClock(instruction.stream, instruction.stream);
   const uint64_t position = clocks.begin(scope, instruction);
   // The compute stream's clock counts the moments of calls.
   if (isCompute)

@@ -37,8 +37,9 @@ private:
   /// Fails at the instruction being visited, which `verb`s a buffer.
   bool failUse(const MemoryRange &access, llvm::StringRef verb,
                const llvm::Twine &reason);
-  bool failOrder(const MemoryRange &access, llvm::StringRef verb, const Use &before,
-                 llvm::StringRef otherVerb, uint64_t otherInstance);
+  bool failOrder(const MemoryRange &access, llvm::StringRef verb,
+                 const Use &before, llvm::StringRef otherVerb,
+                 uint64_t otherInstance);
   std::string describe(const Use &use) const;
   void addNote(const Use &use, const llvm::Twine &text);
 
@@ -198,14 +199,14 @@ bool MemoryVerifier::checkOverlap() {
       const bool mayShare = j < 32 && (accesses[i].sharedAccesses >> j & 1);
       if (mayShare && isSame(ranges[i], ranges[j]))
         continue;
-      return failUse(ranges[i], "writes",
-                     (mayShare || !isSame(ranges[i], ranges[j])
-                          ? "it overlaps "
-                          : "it may not be the memory of ") +
-                         table.getName(ranges[j].instance) +
-                         ", which the same operation " +
-                         (writesMemory(accesses[j].access) ? "writes"
-                                                           : "reads"));
+      return failUse(
+          ranges[i], "writes",
+          (mayShare || !isSame(ranges[i], ranges[j])
+               ? "it overlaps "
+               : "it may not be the memory of ") +
+              table.getName(ranges[j].instance) +
+              ", which the same operation " +
+              (writesMemory(accesses[j].access) ? "writes" : "reads"));
     }
   }
   return true;
@@ -295,8 +296,8 @@ std::string MemoryVerifier::describe(const Use &use) const {
 
 void MemoryVerifier::addNote(const Use &use, const llvm::Twine &text) {
   if (use.stream != Use::host)
-    error->addNote(getInstruction(stage, use.position, use.instruction).location,
-                   text);
+    error->addNote(
+        getInstruction(stage, use.position, use.instruction).location, text);
 }
 
 llvm::Error verifyMemory(const Program &program, const StageProgram &stage) {

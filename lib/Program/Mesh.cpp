@@ -84,9 +84,8 @@ std::vector<int64_t> Mesh::getMembers(const Group &group, int64_t rank) const {
     std::vector<int64_t> wider;
     for (int64_t member : members)
       for (int64_t coordinate : coordinates)
-        wider.push_back(
-            getShifted(member, axis.name,
-                       coordinate - getCoordinate(member, axis.name)));
+        wider.push_back(getShifted(
+            member, axis.name, coordinate - getCoordinate(member, axis.name)));
     members = std::move(wider);
   }
   return members;

@@ -27,8 +27,7 @@ InstanceTable::InstanceTable(const StageProgram &program) : program(program) {
   for (const Routine &routine : program.routines)
     temporaries.push_back(countBuffers(routine.body, BufferKind::Temporary));
   for (uint32_t i = 0; i < program.step.instructions.size(); ++i)
-    if (const Call *call =
-            program.step.getCall(program.step.instructions[i])) {
+    if (const Call *call = program.step.getCall(program.step.instructions[i])) {
       callTemporaries.push_back({i, numInstances});
       numInstances += temporaries[call->routine];
     }
@@ -91,8 +90,8 @@ MemoryRange InstanceTable::getMemory(uint64_t instance) const {
             instance};
   }
   case BufferKind::Temporary: {
-    const Call &call = *program.step.getCall(
-        program.step.instructions[origin.callPosition]);
+    const Call &call =
+        *program.step.getCall(program.step.instructions[origin.callPosition]);
     const Buffer &buffer = findBuffer(program.routines[call.routine].body,
                                       BufferKind::Temporary, origin.index);
     const int64_t base = buffer.address.base == Base::Frame
@@ -124,14 +123,15 @@ std::string InstanceTable::getName(uint64_t instance) const {
   }
   case BufferKind::Slot: {
     const Frame &frame = program.frames[origin.frame];
-    return "residual '" + program.layouts[frame.layout].slots[origin.index].name +
-           "'" + getFrameSuffix(frame);
+    return "residual '" +
+           program.layouts[frame.layout].slots[origin.index].name + "'" +
+           getFrameSuffix(frame);
   }
   case BufferKind::Temporary: {
-    const Call &call = *program.step.getCall(
-        program.step.instructions[origin.callPosition]);
-    return findBuffer(program.routines[call.routine].body, BufferKind::Temporary,
-                      origin.index)
+    const Call &call =
+        *program.step.getCall(program.step.instructions[origin.callPosition]);
+    return findBuffer(program.routines[call.routine].body,
+                      BufferKind::Temporary, origin.index)
         .name;
   }
   case BufferKind::Message:
@@ -160,7 +160,8 @@ Scope StepWalker::enter(uint32_t position) const {
   return scope;
 }
 
-MemoryRange StepWalker::resolve(const Scope &scope, const Operand &operand) const {
+MemoryRange StepWalker::resolve(const Scope &scope,
+                                const Operand &operand) const {
   const Buffer &buffer = scope.list->buffers[operand.buffer];
   MemoryRange access;
   access.space = buffer.space;

@@ -84,8 +84,8 @@ private:
 class StepWalker {
 public:
   StepWalker(const StageProgram &program, const InstanceTable &table)
-      : rank(rank), table(table) {
-    step.list = &rank.step;
+      : program(program), table(table) {
+    step.list = &program.step;
   }
 
   const Scope &getStep() const { return step; }

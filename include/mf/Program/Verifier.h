@@ -15,8 +15,8 @@
 
 namespace mf::program {
 
-/// Proves for the ranks of one stage, or fails with a LocatedError that names the buffer,
-/// both operators and what is missing:
+/// Proves for the ranks of one stage, or fails with a LocatedError that names
+/// the buffer, both operators and what is missing:
 ///
 /// - every read finds bytes that were written last as the same buffer: no other
 ///   buffer that the plan put there, and nothing uninitialised, came between;

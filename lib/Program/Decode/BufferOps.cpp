@@ -47,8 +47,8 @@ LogicalResult ListDecoder::decode(ascend::AllocOp op) {
                                ? context.stage.layouts[*routine->layout].bytes
                                : context.stage.arenaBytes;
   if (failed(state.checkOffset(op, op.getOffset(), type->bytes,
-                         mf::getBytes(type->shape.type), capacity,
-                         inFrame ? "the frame" : "the arena")))
+                               mf::getBytes(type->shape.type), capacity,
+                               inFrame ? "the frame" : "the arena")))
     return failure();
   const int64_t offset = op.getOffset().value_or(0);
   Buffer buffer;
@@ -129,9 +129,9 @@ LogicalResult ListDecoder::decode(ascend::MessageOp op) {
     return failure();
   const bool onDevice = type->space == Space::Device;
   if (failed(state.checkOffset(op, op.getOffset(), type->bytes,
-                         mf::getBytes(type->shape.type),
-                         context.getCapacity(type->space),
-                         onDevice ? "the arena" : "host memory")))
+                               mf::getBytes(type->shape.type),
+                               context.getCapacity(type->space),
+                               onDevice ? "the arena" : "host memory")))
     return failure();
   Buffer buffer;
   const int64_t offset = op.getOffset().value_or(0);
@@ -157,9 +157,9 @@ LogicalResult ListDecoder::decode(ascend::FrameOp op) {
           addressAlignment, context.stage.arenaBytes, "the arena")))
     return failure();
   const int64_t hostBytes = context.stage.layouts[found->second].hostBytes;
-  if (hostBytes > 0 &&
-      failed(state.checkOffset(op, op.getHostOffset(), hostBytes, addressAlignment,
-                         context.stage.hostBytes, "host memory")))
+  if (hostBytes > 0 && failed(state.checkOffset(
+                           op, op.getHostOffset(), hostBytes, addressAlignment,
+                           context.stage.hostBytes, "host memory")))
     return failure();
   frames[op.getResult()] = context.stage.frames.size();
   context.stage.frames.push_back(

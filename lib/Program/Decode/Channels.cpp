@@ -1,7 +1,8 @@
 //===- Channels.cpp - Do exchanges match? ---------------------------------===//
 //
 // A channel's parties are the stages that use it, and of a transfer the side of
-// each. All ranks of a stage do the same, so parties match if their programs do.
+// each. All ranks of a stage do the same, so parties match if their programs
+// do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,8 +34,7 @@ public:
   explicit ChannelChecker(const DecodedProgram &decoded);
 
   LogicalResult check() {
-    for (auto [channel, list] :
-         llvm::zip(decoded.program.channels, parties))
+    for (auto [channel, list] : llvm::zip(decoded.program.channels, parties))
       if (failed(checkStreams(channel, list)) ||
           failed(checkParties(channel, list)))
         return failure();
@@ -84,11 +84,10 @@ void ChannelChecker::addParties(const Channel &channel) {
     list.push_back({channel.fromStage, "collective", {}});
     return;
   }
-  llvm::SmallVector<int64_t> stages(channel.group.stages);
+  std::vector<int64_t> stages = channel.group.stages;
   if (stages.empty())
     llvm::append_range(
-        stages,
-        llvm::seq<int64_t>(0, decoded.program.mesh.getNumStages()));
+        stages, llvm::seq<int64_t>(0, decoded.program.mesh.getNumStages()));
   for (int64_t stage : stages)
     list.push_back({stage, "collective", {}});
 }
@@ -97,8 +96,7 @@ void ChannelChecker::addUse(const StageProgram &stage, const Use &use) {
   const Channel &channel = decoded.program.channels[use.exchange->channel];
   for (Party &party : parties[use.exchange->channel])
     if (party.stage == stage.stage &&
-        (!channel.isTransfer ||
-         use.exchange->isSend == (party.side == "send")))
+        (!channel.isTransfer || use.exchange->isSend == (party.side == "send")))
       party.uses.push_back(use);
 }
 

@@ -28,7 +28,8 @@ static FailureOr<LaunchedKernel> decodeKernel(ascend::LaunchOp op,
   spec.name = op.getKernel().str();
   FailureOr<AttributeMap> attributes =
       decodeKernelAttributes(op, op.getKernelAttributes());
-  if (failed(attributes) || failed(addShapes(op, op.getInputs(), spec.inputs)) ||
+  if (failed(attributes) ||
+      failed(addShapes(op, op.getInputs(), spec.inputs)) ||
       failed(addShapes(op, op.getOutputs(), spec.outputs)))
     return failure();
   spec.attributes = std::move(*attributes);

@@ -6,9 +6,8 @@ using namespace mlir;
 
 namespace mf::program {
 
-FailureOr<Channel> ListDecoder::decodePeer(Operation *op,
-                                           const ascend::Exchange &exchange)
-    const {
+FailureOr<Channel>
+ListDecoder::decodePeer(Operation *op, const ascend::Exchange &exchange) const {
   const Mesh &mesh = state.result.program.mesh;
   ascend::PeerAttr peer = exchange.peer;
   llvm::StringRef axis = peer.getAxis().getValue();
@@ -97,9 +96,9 @@ LogicalResult ListDecoder::checkSizes(Operation *op, const Exchange &exchange,
   auto [longer, shorter] = getRatio(exchange.kind, members);
   if (input % shorter != 0 || input / shorter * longer != output)
     return op->emitError("expected ")
-           << getName(exchange.kind) << " over " << members
-           << " ranks to make " << longer << "/" << shorter
-           << " of its input of " << input << " bytes, but got " << output;
+           << getName(exchange.kind) << " over " << members << " ranks to make "
+           << longer << "/" << shorter << " of its input of " << input
+           << " bytes, but got " << output;
   const int64_t elementBytes = mf::getBytes(exchange.type);
   if (exchange.kind == CollectiveKind::AllToAll &&
       input / elementBytes % members != 0)
@@ -112,9 +111,8 @@ LogicalResult ListDecoder::checkSizes(Operation *op, const Exchange &exchange,
 LogicalResult ListDecoder::decodeExchange(ascend::InstructionOpInterface op,
                                           const ascend::Exchange &exchange,
                                           Instruction &instruction) {
-  FailureOr<Channel> channel = exchange.group
-                                   ? decodeGroup(op, exchange.group)
-                                   : decodePeer(op, exchange);
+  FailureOr<Channel> channel = exchange.group ? decodeGroup(op, exchange.group)
+                                              : decodePeer(op, exchange);
   if (failed(channel))
     return failure();
   channel->name = exchange.channel.str();

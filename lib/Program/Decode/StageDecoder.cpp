@@ -1,4 +1,5 @@
-//===- StageDecoder.cpp - One ascend.program to one stage -------------------===//
+//===- StageDecoder.cpp - One ascend.program to one stage
+//-------------------===//
 
 #include "ListDecoder.h"
 
@@ -124,9 +125,9 @@ LogicalResult StageDecoder::decodeStatic(ascend::StaticOp op) {
     return failure();
   const bool onDevice = type->space == Space::Device;
   if (failed(state.checkOffset(op, op.getOffset(), type->bytes,
-                         mf::getBytes(type->shape.type),
-                         context.getCapacity(type->space),
-                         onDevice ? "the arena" : "host memory")))
+                               mf::getBytes(type->shape.type),
+                               context.getCapacity(type->space),
+                               onDevice ? "the arena" : "host memory")))
     return failure();
   Static result;
   result.name = op.getSymName().str();
@@ -200,13 +201,13 @@ LogicalResult StageDecoder::decodeLayout(ascend::FrameLayoutOp op) {
     if (failed(shape))
       return failure();
     const bool onDevice = shape->space == Space::Device;
-    if (failed(state.checkOffset(op, offset, shape->bytes,
-                           mf::getBytes(shape->shape.type),
-                           onDevice ? layout.bytes : layout.hostBytes,
-                           onDevice ? "the frame" : "the frame's host part")))
+    if (failed(state.checkOffset(
+            op, offset, shape->bytes, mf::getBytes(shape->shape.type),
+            onDevice ? layout.bytes : layout.hostBytes,
+            onDevice ? "the frame" : "the frame's host part")))
       return failure();
-    layout.slots.push_back({cast<StringAttr>(op.getNames()[index]).str(), shape->shape,
-                            shape->bytes, offset, shape->space});
+    layout.slots.push_back({cast<StringAttr>(op.getNames()[index]).str(),
+                            shape->shape, shape->bytes, offset, shape->space});
   }
   context.layouts[layout.name] = context.stage.layouts.size();
   context.stage.layouts.push_back(std::move(layout));
