@@ -20,8 +20,18 @@ struct ParameterMap {
   llvm::StringMap<int64_t> stages;
   /// Place of each parameter that counts for the norm; tied ones do not.
   llvm::StringMap<int64_t> positions;
+  /// What is tied to each owner, in the model's order.
+  struct Tied {
+    SmallVector<Attribute> names;
+    /// The owner's stage, then that of each name.
+    SmallVector<int64_t> stages;
+  };
+  llvm::MapVector<StringRef, Tied> tied;
 
   LogicalResult build(ModelOp model);
+
+private:
+  LogicalResult groupTied(ModelOp model);
 };
 
 LogicalResult ParameterMap::build(ModelOp model) {
@@ -44,11 +54,24 @@ LogicalResult ParameterMap::build(ModelOp model) {
   for (ParamOp param : model.getBody().getOps<ParamOp>())
     if (!param.getTied() && stages.contains(param.getSymName()))
       positions.try_emplace(param.getSymName(), positions.size());
-  for (ParamOp param : model.getBody().getOps<ParamOp>())
-    if (param.getTied() && stages.contains(param.getSymName()) &&
-        !stages.contains(*param.getTied()))
+  return groupTied(model);
+}
+
+LogicalResult ParameterMap::groupTied(ModelOp model) {
+  for (ParamOp param : model.getBody().getOps<ParamOp>()) {
+    std::optional<StringRef> owner = param.getTied();
+    if (!owner || !stages.contains(param.getSymName()))
+      continue;
+    auto ownerStage = stages.find(*owner);
+    if (ownerStage == stages.end())
       return param.emitOpError("is tied to '")
-             << *param.getTied() << "', which no chunk trains";
+             << *owner << "', which no chunk trains";
+    Tied &group = tied[*owner];
+    if (group.names.empty())
+      group.stages.push_back(ownerStage->second);
+    group.names.push_back(FlatSymbolRefAttr::get(param.getSymNameAttr()));
+    group.stages.push_back(stages.lookup(param.getSymName()));
+  }
   return success();
 }
 
@@ -97,17 +120,12 @@ private:
 };
 
 void UpdateBuilder::reduceTied() {
-  // All pairs in the model's order, so that both stages of a pair exchange
-  // gradients in the same order.
-  for (ParamOp param : model.getBody().getOps<ParamOp>()) {
-    if (!param.getTied() || !map.stages.contains(param.getSymName()))
-      continue;
-    int64_t ownerStage = map.stages.lookup(*param.getTied());
-    int64_t tiedStage = map.stages.lookup(param.getSymName());
-    if (stage == ownerStage || stage == tiedStage)
-      ReduceTiedOp::create(builder, loc, *param.getTied(), param.getSymName(),
-                           builder.getI64ArrayAttr({ownerStage, tiedStage}));
-  }
+  // In the model's order, so that all stages of a reduction make their
+  // reductions in the same order.
+  for (const auto &[owner, group] : map.tied)
+    if (llvm::is_contained(group.stages, stage))
+      ReduceTiedOp::create(builder, loc, owner,
+                           builder.getArrayAttr(group.names), group.stages);
 }
 
 void UpdateBuilder::unscale(Value lossScale) {
