@@ -177,7 +177,7 @@ GradientNormsOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 void GradientNormsOp::emitLaunches(LaunchEmitter &emitter) {
-  Value norms = emitter.createBuffer(getResult());
+  EmittedBuffer norms = emitter.createBuffer(getResult());
   emitter.launch("aclnnInplaceZero", {}, norms);
   auto scalar = RankedTensorType::get({}, Float32Type::get(getContext()));
   for (auto [parameter, position] :
@@ -190,7 +190,7 @@ void GradientNormsOp::emitLaunches(LaunchEmitter &emitter) {
 }
 
 void AllReduceOp::emitLaunches(LaunchEmitter &emitter) {
-  Value sum = emitter.createBuffer(getResult());
+  EmittedBuffer sum = emitter.createBuffer(getResult());
   emitter.launch("aclnnInplaceCopy", emitter.getBuffer(getInput()), sum);
   emitter.allReduce(sum,
                     llvm::to_vector(llvm::seq<int64_t>(0, emitter.getRanks())),
@@ -231,7 +231,7 @@ void AdamWOp::emitLaunches(LaunchEmitter &emitter) {
 }
 
 void NonFiniteOp::emitLaunches(LaunchEmitter &emitter) {
-  Value flag = emitter.createBuffer(getResult());
+  EmittedBuffer flag = emitter.createBuffer(getResult());
   emitter.launch("aclnnInplaceZero", {}, flag);
   emitter.launch("aclnnForeachNonFiniteCheck", emitter.getBuffer(getInput()),
                  flag);
