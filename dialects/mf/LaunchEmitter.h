@@ -10,14 +10,33 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
-#include "mlir/IR/ValueRange.h"
+#include "mlir/IR/Value.h"
 
 namespace mf::ir {
 
 /// What a stage keeps per parameter from step to step.
 enum class State { Parameter, Gradient, FirstMoment, SecondMoment };
 
-/// Emits launches on buffers, in order. Buffers are opaque values.
+/// A buffer as its emitter knows it. Operators only hand it on: lowering keeps
+/// a value of the program in it, the interpreter a tensor.
+class EmittedBuffer {
+public:
+  EmittedBuffer() = default;
+  explicit EmittedBuffer(const void *handle) : handle(handle) {}
+  explicit EmittedBuffer(mlir::Value value)
+      : handle(value.getAsOpaquePointer()) {}
+
+  const void *getHandle() const { return handle; }
+  /// The value that it was made from.
+  mlir::Value getValue() const {
+    return mlir::Value::getFromOpaquePointer(handle);
+  }
+
+private:
+  const void *handle = nullptr;
+};
+
+/// Emits launches on buffers, in order.
 class LaunchEmitter {
 public:
   virtual ~LaunchEmitter() = default;
@@ -25,21 +44,22 @@ public:
   /// Ranks of the training step, one per stage.
   virtual int64_t getRanks() const = 0;
   /// The buffer of a tensor value that was emitted before.
-  virtual mlir::Value getBuffer(mlir::Value tensor) = 0;
+  virtual EmittedBuffer getBuffer(mlir::Value tensor) = 0;
   /// A new buffer for a tensor value.
-  virtual mlir::Value createBuffer(mlir::Value tensor) = 0;
-  virtual mlir::Value getState(State state, llvm::StringRef parameter) = 0;
+  virtual EmittedBuffer createBuffer(mlir::Value tensor) = 0;
+  virtual EmittedBuffer getState(State state, llvm::StringRef parameter) = 0;
   /// A scalar that the host reads at the end of the step.
-  virtual mlir::Value getReport(llvm::StringRef quantity) = 0;
+  virtual EmittedBuffer getReport(llvm::StringRef quantity) = 0;
   /// Part of a buffer, from `byteOffset` on.
-  virtual mlir::Value getPart(mlir::Value buffer, int64_t byteOffset,
-                              mlir::RankedTensorType type) = 0;
-  virtual void launch(llvm::StringRef kernel, mlir::ValueRange inputs,
-                      mlir::ValueRange outputs,
+  virtual EmittedBuffer getPart(EmittedBuffer buffer, int64_t byteOffset,
+                                mlir::RankedTensorType type) = 0;
+  virtual void launch(llvm::StringRef kernel,
+                      llvm::ArrayRef<EmittedBuffer> inputs,
+                      llvm::ArrayRef<EmittedBuffer> outputs,
                       mlir::DictionaryAttr attributes = {}) = 0;
   /// The sum over `ranks` in place, in their order. Calls with one `channel`
   /// happen in the same order on all of them.
-  virtual void allReduce(mlir::Value buffer, llvm::ArrayRef<int64_t> ranks,
+  virtual void allReduce(EmittedBuffer buffer, llvm::ArrayRef<int64_t> ranks,
                          llvm::StringRef channel) = 0;
 };
 

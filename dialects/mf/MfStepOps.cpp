@@ -167,7 +167,7 @@ void ReduceTiedOp::emitLaunches(LaunchEmitter &emitter) {
   auto getGradient = [&](StringRef name) {
     return emitter.getState(State::Gradient, name);
   };
-  Value sum = getGradient(names.front());
+  EmittedBuffer sum = getGradient(names.front());
   for (StringRef name : ArrayRef(names).drop_front())
     emitter.launch("aclnnInplaceAdd", getGradient(name), sum);
   llvm::SmallSetVector<int64_t, 4> ranks(getStages().begin(),
@@ -203,7 +203,7 @@ GradientNormsOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 void GradientNormsOp::emitLaunches(LaunchEmitter &emitter) {
-  Value norms = emitter.createBuffer(getResult());
+  EmittedBuffer norms = emitter.createBuffer(getResult());
   emitter.launch("aclnnInplaceZero", {}, norms);
   auto scalar = RankedTensorType::get({}, Float32Type::get(getContext()));
   for (auto [parameter, position] :
@@ -216,7 +216,7 @@ void GradientNormsOp::emitLaunches(LaunchEmitter &emitter) {
 }
 
 void AllReduceOp::emitLaunches(LaunchEmitter &emitter) {
-  Value sum = emitter.createBuffer(getResult());
+  EmittedBuffer sum = emitter.createBuffer(getResult());
   emitter.launch("aclnnInplaceCopy", emitter.getBuffer(getInput()), sum);
   emitter.allReduce(sum,
                     llvm::to_vector(llvm::seq<int64_t>(0, emitter.getRanks())),
@@ -257,7 +257,7 @@ void AdamWOp::emitLaunches(LaunchEmitter &emitter) {
 }
 
 void NonFiniteOp::emitLaunches(LaunchEmitter &emitter) {
-  Value flag = emitter.createBuffer(getResult());
+  EmittedBuffer flag = emitter.createBuffer(getResult());
   emitter.launch("aclnnInplaceZero", {}, flag);
   emitter.launch("aclnnForeachNonFiniteCheck", emitter.getBuffer(getInput()),
                  flag);

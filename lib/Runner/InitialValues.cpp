@@ -1,6 +1,6 @@
 //===- InitialValues.cpp - First values of statics ------------------------===//
 
-#include "InitialValues.h"
+#include "mf/Runner/InitialValues.h"
 #include "mf/Data/ElementConversion.h"
 #include "mf/Data/Initializer.h"
 #include <cmath>

@@ -1,7 +1,7 @@
 //===- ModelState.cpp - Parameters, moments, gradients --------------------===//
 
 #include "mf/Runner/ModelState.h"
-#include "InitialValues.h"
+#include "mf/Runner/InitialValues.h"
 #include "mf/Data/Safetensors.h"
 #include "mf/Data/SafetensorsWriter.h"
 #include "mf/Program/LocatedError.h"

@@ -6,6 +6,51 @@ using namespace mlir;
 using namespace mf;
 using namespace mf::passes;
 
+namespace {
+
+/// Emits into a routine. Buffers are values of its program.
+class RoutineEmitter : public ir::LaunchEmitter {
+public:
+  explicit RoutineEmitter(RoutineBuilder &routine) : routine(routine) {}
+
+  int64_t getRanks() const override { return routine.getRanks(); }
+  ir::EmittedBuffer getBuffer(Value tensor) override {
+    return ir::EmittedBuffer(routine.getBuffer(tensor));
+  }
+  ir::EmittedBuffer createBuffer(Value tensor) override {
+    return ir::EmittedBuffer(routine.createBuffer(tensor));
+  }
+  ir::EmittedBuffer getState(ir::State state, StringRef parameter) override {
+    return ir::EmittedBuffer(routine.getState(state, parameter));
+  }
+  ir::EmittedBuffer getReport(StringRef quantity) override {
+    return ir::EmittedBuffer(routine.getReport(quantity));
+  }
+  ir::EmittedBuffer getPart(ir::EmittedBuffer buffer, int64_t byteOffset,
+                            RankedTensorType type) override {
+    return ir::EmittedBuffer(
+        routine.getPart(buffer.getValue(), byteOffset, type));
+  }
+  void launch(StringRef kernel, ArrayRef<ir::EmittedBuffer> inputs,
+              ArrayRef<ir::EmittedBuffer> outputs,
+              DictionaryAttr attributes) override {
+    auto getValues = [](ArrayRef<ir::EmittedBuffer> buffers) {
+      return llvm::map_to_vector(
+          buffers, [](ir::EmittedBuffer buffer) { return buffer.getValue(); });
+    };
+    routine.launch(kernel, getValues(inputs), getValues(outputs), attributes);
+  }
+  void allReduce(ir::EmittedBuffer buffer, ArrayRef<int64_t> ranks,
+                 StringRef channel) override {
+    routine.allReduce(buffer.getValue(), ranks, channel);
+  }
+
+private:
+  RoutineBuilder &routine;
+};
+
+} // namespace
+
 RoutineBuilder::RoutineBuilder(ProgramBuilder &program,
                                ascend::RoutineOp routine)
     : program(program),
@@ -156,7 +201,8 @@ LogicalResult RoutineBuilder::lowerOp(Operation *op) {
   if (auto compute = dyn_cast<ir::ComputeOpInterface>(op))
     return lowerCompute(compute);
   if (auto update = dyn_cast<ir::UpdateOpInterface>(op)) {
-    update.emitLaunches(*this);
+    RoutineEmitter emitter(*this);
+    update.emitLaunches(emitter);
     return success();
   }
   return op->emitOpError("cannot be lowered: it is neither a tensor operator "

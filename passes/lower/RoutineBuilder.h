@@ -12,7 +12,7 @@ namespace mf::passes {
 /// value's memory is decided before its operator is reached (an output, a
 /// residual, a gradient), `setStorage` says so; all others get a buffer of
 /// their own.
-class RoutineBuilder : public ir::LaunchEmitter {
+class RoutineBuilder {
 public:
   RoutineBuilder(ProgramBuilder &program, ascend::RoutineOp routine);
 
@@ -37,19 +37,17 @@ public:
   /// `buffer` with another shape of the same bytes.
   mlir::Value getReshaped(mlir::Value buffer, mlir::Type tensor);
 
-  // LaunchEmitter.
-  int64_t getRanks() const override { return program.getStages(); }
-  mlir::Value getBuffer(mlir::Value tensor) override;
-  mlir::Value createBuffer(mlir::Value tensor) override;
-  mlir::Value getState(ir::State state, llvm::StringRef parameter) override;
-  mlir::Value getReport(llvm::StringRef quantity) override;
+  int64_t getRanks() const { return program.getStages(); }
+  mlir::Value getBuffer(mlir::Value tensor);
+  mlir::Value createBuffer(mlir::Value tensor);
+  mlir::Value getState(ir::State state, llvm::StringRef parameter);
+  mlir::Value getReport(llvm::StringRef quantity);
   mlir::Value getPart(mlir::Value buffer, int64_t byteOffset,
-                      mlir::RankedTensorType type) override;
+                      mlir::RankedTensorType type);
   void launch(llvm::StringRef kernel, mlir::ValueRange inputs,
-              mlir::ValueRange outputs,
-              mlir::DictionaryAttr attributes = {}) override;
+              mlir::ValueRange outputs, mlir::DictionaryAttr attributes = {});
   void allReduce(mlir::Value buffer, llvm::ArrayRef<int64_t> ranks,
-                 llvm::StringRef channel) override;
+                 llvm::StringRef channel);
 
 private:
   mlir::LogicalResult lowerOp(mlir::Operation *op);

@@ -17,7 +17,8 @@ void Options::parse(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(
       argc, argv,
-      "mf-run: executes training steps that mf-opt has lowered\n\n"
+      "mf-run: executes training steps that mf-opt has lowered, or a model\n"
+      "at any level before\n\n"
       "Every rank of the program is a thread with an emulated device. One line "
       "per step goes\nto standard output, everything else to standard "
       "error.\n");

@@ -1,14 +1,15 @@
-//===- mf-run.cpp - Executes lowered training steps -----------------------===//
+//===- mf-run.cpp - Executes training steps -------------------------------===//
 //
 // `mf-run step.mlir --steps 20 --data FILE` trains: it decodes what mf-opt
 // lowered, proves it free of races, and runs every rank as a thread with an
-// emulated device of its own.
+// emulated device of its own. A model that is not lowered is interpreted.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
 #include "dialects/ascend/AscendDialect.h"
-#include "dialects/mf/MfDialect.h"
+#include "dialects/mf/MfOps.h"
+#include "mf/Interpreter/Training.h"
 #include "mf/Program/Decoder.h"
 #include "mf/Program/LocatedError.h"
 #include "mf/Program/Verifier.h"
@@ -59,16 +60,31 @@ static Error verifyBeforeRun(const Program &program, cl::boolOrDefault verify) {
   return verifyProgress(program);
 }
 
+/// Prints remarks for the user, unless they want none.
+static void printNote(const Options &options, StringRef text) {
+  if (!options.quiet)
+    WithColor::note(errs(), "mf-run") << text << '\n';
+}
+
+static int interpret(mf::ir::ModelOp model, const Options &options) {
+  if (!options.hbm.empty() || options.verify == cl::BOU_TRUE)
+    return fail("--hbm and --verify are about lowered programs, but this is a "
+                "model");
+  // An error names the operator; the model around it would bury the message.
+  model.getContext()->printOpOnDiagnostic(false);
+  return failed(mf::interpreter::train(
+      model, options.getTrainingOptions(), outs(), outs().is_displayed(),
+      [&](StringRef text) { printNote(options, text); },
+      [](StringRef text) { fail(text); }));
+}
+
 static int run(const DecodedProgram &decoded, const Options &options) {
   if (Error error = verifyBeforeRun(decoded.program, options.verify))
     return failAt(std::move(error), decoded);
   if (Error error =
           mf::runner::checkMemoryLimit(decoded.program, options.getHbmBytes()))
     return failAt(std::move(error), decoded);
-  auto note = [&](StringRef text) {
-    if (!options.quiet)
-      WithColor::note(errs(), "mf-run") << text << '\n';
-  };
+  auto note = [&](StringRef text) { printNote(options, text); };
   if (Error error =
           mf::runner::train(decoded.program, options.getTrainingOptions(),
                             outs(), outs().is_displayed(), note))
@@ -98,6 +114,9 @@ int main(int argc, char **argv) {
       mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
   if (!module)
     return 1;
+  auto models = module->getOps<mf::ir::ModelOp>();
+  if (hasSingleElement(module->getBody()->getOperations()) && !models.empty())
+    return interpret(*models.begin(), options);
   mlir::FailureOr<DecodedProgram> decoded = decodeProgram(*module);
   if (failed(decoded))
     return 1;

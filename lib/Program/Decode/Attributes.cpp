@@ -9,7 +9,7 @@ using namespace mlir;
 
 namespace mf::program {
 
-static std::optional<DType> decodeElementType(Type type) {
+std::optional<DType> decodeElementType(Type type) {
   if (type.isF32())
     return DType::F32;
   if (type.isBF16())

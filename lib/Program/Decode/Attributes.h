@@ -4,7 +4,7 @@
 #define MF_LIB_PROGRAM_DECODE_ATTRIBUTES_H
 
 #include "dialects/ascend/AscendDialect.h"
-#include "mf/Program/Program.h"
+#include "mf/Program/Attributes.h"
 
 namespace mf::program {
 
@@ -26,18 +26,6 @@ struct BufferShape {
 /// Reports at `op` an element type no kernel computes with, and a size beyond
 /// `maximumBytes`.
 mlir::FailureOr<BufferShape> decodeType(mlir::Operation *op, mlir::Type type);
-
-/// Attributes of a launch. Reports values that are no boolean, integer, float
-/// or list of integers.
-mlir::FailureOr<AttributeMap>
-decodeKernelAttributes(mlir::Operation *op, mlir::DictionaryAttr attributes);
-
-/// The `init` of a static: an `#mf.init`.
-mlir::FailureOr<InitialValue> decodeInitialValue(mlir::Operation *op,
-                                                 mlir::Attribute attribute);
-
-mlir::FailureOr<LrSchedule> decodeLrSchedule(mlir::Operation *op,
-                                             mlir::DictionaryAttr attribute);
 
 /// `value`, and `factor` and `window` or neither.
 mlir::FailureOr<LossScale> decodeLossScale(mlir::Operation *op,

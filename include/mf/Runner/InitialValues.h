@@ -1,7 +1,7 @@
 //===- InitialValues.h - First values of statics ---------------*- C++ -*-===//
 
-#ifndef MF_LIB_RUNNER_INITIALVALUES_H
-#define MF_LIB_RUNNER_INITIALVALUES_H
+#ifndef MF_RUNNER_INITIALVALUES_H
+#define MF_RUNNER_INITIALVALUES_H
 
 #include "mf/Program/Program.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -20,4 +20,4 @@ llvm::Error fillInitialValue(const program::InitialValue &value, uint64_t seed,
 
 } // namespace mf::runner
 
-#endif // MF_LIB_RUNNER_INITIALVALUES_H
+#endif // MF_RUNNER_INITIALVALUES_H

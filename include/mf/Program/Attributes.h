@@ -1,0 +1,29 @@
+//===- Attributes.h - Attributes of IR as plain values ---------*- C++ -*-===//
+
+#ifndef MF_PROGRAM_ATTRIBUTES_H
+#define MF_PROGRAM_ATTRIBUTES_H
+
+#include "mf/Program/Program.h"
+#include "mlir/IR/Operation.h"
+
+namespace mf::program {
+
+/// The type of a tensor's elements, if kernels compute with it.
+std::optional<DType> decodeElementType(mlir::Type type);
+
+/// Attributes of a launch. Reports values that are no boolean, integer, float
+/// or list of integers.
+mlir::FailureOr<AttributeMap>
+decodeKernelAttributes(mlir::Operation *op, mlir::DictionaryAttr attributes);
+
+/// The `init` of a static or a parameter: an `#mf.init`.
+mlir::FailureOr<InitialValue> decodeInitialValue(mlir::Operation *op,
+                                                 mlir::Attribute attribute);
+
+/// `type`, a string, and the parameters beside it.
+mlir::FailureOr<LrSchedule> decodeLrSchedule(mlir::Operation *op,
+                                             mlir::DictionaryAttr attribute);
+
+} // namespace mf::program
+
+#endif // MF_PROGRAM_ATTRIBUTES_H

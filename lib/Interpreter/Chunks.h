@@ -1,0 +1,59 @@
+//===- Chunks.h - Parts of a model that run one after another --*- C++ -*-===//
+//
+// Below schedules a model is a chain of chunks at any of three levels: layers,
+// joint graphs, or pairs of functions.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_INTERPRETER_CHUNKS_H
+#define MF_LIB_INTERPRETER_CHUNKS_H
+
+#include "Rank.h"
+
+namespace mf::interpreter {
+
+/// One part of the chain. Runs of one chunk come in pairs: forward of a
+/// micro-batch, then its backward.
+class Chunk {
+public:
+  explicit Chunk(ir::PlacementAttr placement) : placement(placement) {}
+  virtual ~Chunk() = default;
+
+  int64_t getStage() const { return placement ? placement.getStage() : 0; }
+  /// Chunks run in the order of their numbers, and of their stages in those.
+  std::pair<int64_t, int64_t> getPlace() const {
+    return {placement ? placement.getChunk() : 0, getStage()};
+  }
+
+  virtual mlir::FunctionOpInterface getFunction() = 0;
+  virtual mlir::Type getOutputType() = 0;
+  /// `hidden` is the output of the chunk before, or no tensor.
+  virtual mlir::FailureOr<Tensor> runForward(Rank &rank, int64_t microBatch,
+                                             const Tensor &hidden) = 0;
+
+  /// Names of the parameters whose gradients backward adds; null if there is
+  /// no backward.
+  virtual mlir::ArrayAttr getGradients() { return {}; }
+  /// Gives the gradient of the hidden input, if there is one.
+  virtual mlir::FailureOr<Tensor> runBackward(Rank &rank, int64_t microBatch,
+                                              const Tensor &outputGradient) {
+    return mlir::failure();
+  }
+
+private:
+  ir::PlacementAttr placement;
+};
+
+/// The chunks of `model` in the order in which they run. Reports layers that
+/// stand in another order than their placements say, and levels that mix.
+mlir::FailureOr<std::vector<std::unique_ptr<Chunk>>>
+collectChunks(ir::ModelOp model);
+
+/// Runs the rank's part of a step of all chunks: each micro-batch through all
+/// of them and, if they have a backward, back.
+mlir::LogicalResult runChunks(Rank &rank,
+                              llvm::ArrayRef<std::unique_ptr<Chunk>> chunks);
+
+} // namespace mf::interpreter
+
+#endif // MF_LIB_INTERPRETER_CHUNKS_H

@@ -1,0 +1,105 @@
+//===- Functions.cpp - Functions of a model, run on a rank ----------------===//
+
+#include "Functions.h"
+
+using namespace mlir;
+
+namespace mf::interpreter {
+
+static LogicalResult runCompute(Rank &rank, ir::ComputeOpInterface op,
+                                Environment &values) {
+  SmallVector<Tensor> operands, results;
+  for (Value operand : op->getOperands())
+    operands.push_back(values.lookup(operand));
+  if (failed(rank.getWorld().kernels.compute(op, operands, results)))
+    return failure();
+  for (auto [result, tensor] : llvm::zip_equal(op->getResults(), results))
+    values[result] = tensor;
+  return success();
+}
+
+LogicalResult runOperator(Rank &rank, Operation *op, Environment &values) {
+  if (auto read = dyn_cast<ir::GetParamOp>(op)) {
+    FailureOr<Tensor> value =
+        rank.getState(op, ir::State::Parameter, read.getParam());
+    if (failed(value))
+      return failure();
+    values[read.getResult()] = *value;
+    return success();
+  }
+  // A copy there and a copy back: who mixes up two of them gets other values.
+  if (auto offload = dyn_cast<ir::OffloadOp>(op)) {
+    values[offload.getHost()] = values.lookup(offload.getTensor()).clone();
+    return success();
+  }
+  if (auto prefetch = dyn_cast<ir::PrefetchOp>(op)) {
+    values[prefetch.getTensor()] = values.lookup(prefetch.getHost()).clone();
+    return success();
+  }
+  if (auto compute = dyn_cast<ir::ComputeOpInterface>(op))
+    return runCompute(rank, compute, values);
+  if (auto update = dyn_cast<ir::UpdateOpInterface>(op))
+    return runUpdateOperator(rank, update, values);
+  return op->emitOpError("cannot be run: it is neither a tensor operator nor "
+                         "one on parameters");
+}
+
+LogicalResult bindArguments(FunctionOpInterface function,
+                            llvm::ArrayRef<Tensor> arguments,
+                            Environment &values) {
+  if (arguments.size() != function.getNumArguments())
+    return function.emitOpError("cannot be run: expected ")
+           << function.getNumArguments() << " arguments, but gets "
+           << arguments.size();
+  for (auto [argument, tensor] :
+       llvm::zip_equal(function.getArguments(), arguments)) {
+    FailureOr<TensorShape> shape = getTensorShape(function, argument.getType());
+    if (failed(shape))
+      return failure();
+    if (!tensor || tensor.getShape() != *shape)
+      return function.emitOpError("cannot be run: argument ")
+             << argument.getArgNumber() << " gets "
+             << (tensor ? "another type" : "no value");
+    values[argument] = tensor;
+  }
+  return success();
+}
+
+LogicalResult runFunction(Rank &rank, FunctionOpInterface function,
+                          llvm::ArrayRef<Tensor> arguments,
+                          llvm::SmallVectorImpl<Tensor> *results) {
+  Environment values;
+  if (failed(bindArguments(function, arguments, values)))
+    return failure();
+  for (Operation &op : function.getFunctionBody().front().without_terminator())
+    if (failed(runOperator(rank, &op, values)))
+      return failure();
+  if (results)
+    for (Value result : ir::getReturn(function).getValues())
+      results->push_back(values.lookup(result));
+  return success();
+}
+
+FailureOr<Tensor> addGradients(Rank &rank, Operation *op, ArrayAttr parameters,
+                               llvm::ArrayRef<Tensor> results) {
+  for (auto [name, gradient] :
+       llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(),
+                       results.take_back(parameters.size())))
+    if (failed(rank.addGradient(op, name.getValue(), gradient)))
+      return failure();
+  return results.size() > parameters.size() ? results.front() : Tensor();
+}
+
+FailureOr<Tensor> runBackwardFunction(Rank &rank, ir::BackwardOp backward,
+                                      const Tensor &outputGradient,
+                                      llvm::ArrayRef<Tensor> inputs,
+                                      llvm::ArrayRef<Tensor> residuals) {
+  SmallVector<Tensor> arguments = {outputGradient}, results;
+  llvm::append_range(arguments, inputs);
+  llvm::append_range(arguments, residuals);
+  if (failed(runFunction(rank, backward, arguments, &results)))
+    return failure();
+  return addGradients(rank, backward, backward.getGradients(), results);
+}
+
+} // namespace mf::interpreter

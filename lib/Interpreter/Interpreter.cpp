@@ -1,0 +1,181 @@
+//===- Interpreter.cpp - Runs models of mf as they are --------------------===//
+
+#include "mf/Interpreter/Interpreter.h"
+#include "Chunks.h"
+#include "Schedule.h"
+#include <set>
+#include <thread>
+
+using namespace mlir;
+
+namespace mf::interpreter {
+
+class Interpreter::State {
+public:
+  State(ir::ModelOp model, const InterpreterOptions &options)
+      : world(model, options,
+              options.threads > 0
+                  ? options.threads
+                  : static_cast<int>(std::thread::hardware_concurrency())) {}
+
+  LogicalResult prepare();
+  FailureOr<runner::StepOutput> runStep(const runner::StepInput &input);
+  LogicalResult runRank(Rank &rank);
+
+  World world;
+  /// Either a schedule for each rank, or chunks.
+  SmallVector<ir::ScheduleOp> schedules;
+  std::vector<std::unique_ptr<Chunk>> chunks;
+  SmallVector<ir::UpdateOp> updates;
+  std::vector<Rank> ranks;
+  bool hasBackward = false;
+
+private:
+  LogicalResult collectSchedules();
+  std::optional<float> readReport(llvm::StringRef quantity) const;
+};
+
+/// Orders schedules by stage; there must be one for each.
+LogicalResult Interpreter::State::collectSchedules() {
+  for (auto schedule : world.model.getBody().getOps<ir::ScheduleOp>())
+    schedules.push_back(schedule);
+  llvm::sort(schedules, [](ir::ScheduleOp a, ir::ScheduleOp b) {
+    return a.getStage() < b.getStage();
+  });
+  for (auto [stage, schedule] : llvm::enumerate(schedules))
+    if (schedule.getStage() != stage)
+      return schedule.emitOpError("expected one schedule for each stage, but "
+                                  "stage ")
+             << stage << " has none or two";
+  return success();
+}
+
+LogicalResult Interpreter::State::prepare() {
+  ir::ModelOp model = world.model;
+  ir::TrainingAttr training = model.getTrainingAttr();
+  world.microBatches = training ? training.getParallel().getMicroBatches()
+                                : world.options.microBatches;
+  FailureOr<std::vector<std::unique_ptr<Chunk>>> collected =
+      collectChunks(model);
+  if (failed(collected) || failed(collectSchedules()))
+    return failure();
+  chunks = std::move(*collected);
+  llvm::append_range(updates, model.getBody().getOps<ir::UpdateOp>());
+  hasBackward = llvm::all_of(
+      chunks, [](const auto &chunk) { return bool(chunk->getGradients()); });
+
+  world.numRanks = static_cast<int64_t>(schedules.size());
+  for (const std::unique_ptr<Chunk> &chunk : chunks)
+    world.numRanks = std::max(world.numRanks, chunk->getStage() + 1);
+  for (int64_t stage = 0; stage < world.numRanks; ++stage) {
+    llvm::StringSet<> trained;
+    for (const std::unique_ptr<Chunk> &chunk : chunks)
+      if (chunk->getStage() == stage && chunk->getGradients())
+        for (auto name : chunk->getGradients().getAsRange<FlatSymbolRefAttr>())
+          trained.insert(name.getValue());
+    ranks.emplace_back(world, stage, stage, std::move(trained));
+  }
+  return success();
+}
+
+LogicalResult Interpreter::State::runRank(Rank &rank) {
+  rank.beginStep();
+  if (!schedules.empty()) {
+    if (failed(runSchedule(rank, schedules[rank.getStage()])))
+      return failure();
+    return rank.endStep();
+  }
+  if (failed(runChunks(rank, chunks)))
+    return failure();
+  for (ir::UpdateOp update : updates)
+    if (static_cast<int64_t>(update.getStage()) == rank.getStage() &&
+        failed(rank.runUpdate(update)))
+      return failure();
+  return rank.endStep();
+}
+
+/// The mean over the ranks that report it.
+std::optional<float>
+Interpreter::State::readReport(llvm::StringRef quantity) const {
+  double sum = 0;
+  int64_t count = 0;
+  for (const Rank &rank : ranks)
+    if (std::optional<float> value = rank.readReport(quantity)) {
+      sum += *value;
+      ++count;
+    }
+  if (count == 0)
+    return std::nullopt;
+  return static_cast<float>(sum / static_cast<double>(count));
+}
+
+FailureOr<runner::StepOutput>
+Interpreter::State::runStep(const runner::StepInput &input) {
+  world.input = input;
+  world.exchange.clear();
+  if (failed(world.turns.run(
+          ranks.size(), [&](size_t rank) { return runRank(ranks[rank]); })) ||
+      failed(world.exchange.checkAllReceived()))
+    return failure();
+  runner::StepOutput output;
+  output.loss = readReport("loss");
+  output.globalNorm = readReport("global_norm");
+  output.overflow = readReport("overflow").value_or(0) != 0;
+  return output;
+}
+
+Interpreter::Interpreter(std::unique_ptr<State> state)
+    : state(std::move(state)) {}
+Interpreter::~Interpreter() = default;
+
+FailureOr<std::unique_ptr<Interpreter>>
+Interpreter::create(ir::ModelOp model, const InterpreterOptions &options) {
+  auto state = std::make_unique<State>(model, options);
+  if (failed(state->prepare()))
+    return failure();
+  return std::unique_ptr<Interpreter>(new Interpreter(std::move(state)));
+}
+
+int64_t Interpreter::getMicroBatches() const {
+  return state->world.microBatches;
+}
+
+bool Interpreter::hasBackward() const { return state->hasBackward; }
+
+bool Interpreter::hasUpdate() const {
+  if (state->schedules.empty())
+    return !state->updates.empty();
+  return llvm::any_of(state->schedules, [](ir::ScheduleOp schedule) {
+    return !schedule.getBody().getOps<ir::RunUpdateOp>().empty();
+  });
+}
+
+FailureOr<runner::StepOutput>
+Interpreter::runStep(const runner::StepInput &input) {
+  return state->runStep(input);
+}
+
+std::vector<NamedTensor> Interpreter::getGradients() const {
+  std::vector<NamedTensor> tensors;
+  std::set<std::string> names;
+  for (const Rank &rank : state->ranks)
+    rank.forEachGradient([&](llvm::StringRef name, const Tensor &tensor) {
+      if (names.insert(name.str()).second)
+        tensors.push_back({name.str(), tensor.getShape(), tensor.getBytes()});
+    });
+  return tensors;
+}
+
+std::vector<NamedTensor> Interpreter::getParameters() const {
+  std::vector<NamedTensor> tensors;
+  std::set<std::string> names;
+  for (const Rank &rank : state->ranks)
+    rank.forEachParameter([&](ir::ParamOp param, const Tensor &tensor) {
+      const std::string name = param.getSymName().str();
+      if (!param.getTied() && names.insert(name).second)
+        tensors.push_back({name, tensor.getShape(), tensor.getBytes()});
+    });
+  return tensors;
+}
+
+} // namespace mf::interpreter

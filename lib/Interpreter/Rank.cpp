@@ -1,0 +1,213 @@
+//===- Rank.cpp - What one rank has and knows -----------------------------===//
+
+#include "Rank.h"
+#include "Functions.h"
+#include "mf/Program/Attributes.h"
+#include "mf/Runner/InitialValues.h"
+
+using namespace mlir;
+
+namespace mf::interpreter {
+
+//===----------------------------------------------------------------------===//
+// State from step to step
+//===----------------------------------------------------------------------===//
+
+LogicalResult Rank::initialize(Operation *user, ir::ParamOp param,
+                               const Tensor &value) {
+  FailureOr<program::InitialValue> init =
+      program::decodeInitialValue(param, param.getInit());
+  if (failed(init))
+    return failure();
+  llvm::StringRef name = param.getTied().value_or(param.getSymName());
+  llvm::Error error = runner::fillInitialValue(
+      *init, world.options.seed, name, value.getShape(), 0, value.getBytes());
+  if (!error && !param.getFrozen() && world.options.changeParameter)
+    error =
+        world.options.changeParameter(name, value.getShape(), value.getBytes());
+  if (error)
+    return param.emitOpError("has no initial value: ")
+           << llvm::toString(std::move(error));
+  return success();
+}
+
+FailureOr<Tensor> Rank::getState(Operation *user, ir::State kind,
+                                 llvm::StringRef parameter) {
+  auto param = world.symbols.lookup<ir::ParamOp>(parameter);
+  if (!param)
+    return user->emitOpError("expected a parameter, but got '")
+           << parameter << "'";
+  if (kind == ir::State::Parameter && param.getTied() &&
+      trained.contains(*param.getTied()))
+    return getState(user, kind, *param.getTied());
+  Tensor &state = states[{kind, parameter.str()}];
+  if (state)
+    return state;
+  FailureOr<TensorShape> shape = getTensorShape(param, param.getType());
+  if (failed(shape))
+    return failure();
+  if (kind == ir::State::FirstMoment || kind == ir::State::SecondMoment)
+    shape->type = DType::F32;
+  Tensor value(*shape);
+  value.fillWithZeros();
+  if (kind == ir::State::Parameter && failed(initialize(user, param, value)))
+    return failure();
+  state = value;
+  return state;
+}
+
+void Rank::forEachParameter(
+    llvm::function_ref<void(ir::ParamOp, const Tensor &)> action) const {
+  for (const auto &[key, tensor] : states)
+    if (key.first == ir::State::Parameter)
+      if (auto param = world.symbols.lookup<ir::ParamOp>(key.second);
+          !param.getFrozen())
+        action(param, tensor);
+}
+
+void Rank::forEachGradient(
+    llvm::function_ref<void(llvm::StringRef, const Tensor &)> action) const {
+  for (const auto &[name, tensor] : keptGradients)
+    action(name, tensor);
+}
+
+//===----------------------------------------------------------------------===//
+// Sums of a step
+//===----------------------------------------------------------------------===//
+
+void Rank::beginStep() {
+  reports.clear();
+  keptGradients.clear();
+  hasKeptGradients = false;
+  summed.clear();
+  loss = Tensor();
+  for (auto &[key, tensor] : states)
+    if (key.first == ir::State::Gradient)
+      tensor.fillWithZeros();
+}
+
+LogicalResult Rank::addGradient(Operation *op, llvm::StringRef parameter,
+                                const Tensor &gradient) {
+  FailureOr<Tensor> sum = getState(op, ir::State::Gradient, parameter);
+  if (failed(sum))
+    return failure();
+  if (sum->getShape() != gradient.getShape())
+    return op->emitOpError("makes a gradient of another shape than '")
+           << parameter << "' has";
+  // Of a single micro-batch there is nothing to add; 0 + -0 would be 0.
+  bool isFirst = summed.insert(parameter).second;
+  bool isOnly = isFirst && world.microBatches == 1;
+  return world.kernels.launch(
+      op, isOnly ? "aclnnInplaceCopy" : "aclnnInplaceAdd", gradient, *sum, {});
+}
+
+LogicalResult Rank::addLoss(Operation *op, const Tensor &value) {
+  if (value.getShape() != TensorShape{DType::F32, {}})
+    return op->emitOpError("expected the loss to be a scalar in fp32");
+  if (!loss)
+    loss = makeScalar(0);
+  lossOp = op;
+  return world.kernels.launch(op, "aclnnInplaceAdd", value, loss, {});
+}
+
+Tensor Rank::getReport(llvm::StringRef quantity) {
+  Tensor &report = reports[quantity.str()];
+  if (!report)
+    report = makeScalar(0);
+  return report;
+}
+
+std::optional<float> Rank::readReport(llvm::StringRef quantity) const {
+  auto found = reports.find(quantity.str());
+  if (found == reports.end())
+    return std::nullopt;
+  return found->second.getElements<float>()[0];
+}
+
+void Rank::keepGradients() {
+  if (hasKeptGradients)
+    return;
+  hasKeptGradients = true;
+  for (const auto &[key, tensor] : states)
+    if (key.first == ir::State::Gradient && trained.contains(key.second))
+      keptGradients[key.second] = tensor.clone();
+}
+
+LogicalResult Rank::runUpdate(ir::UpdateOp update) {
+  keepGradients();
+  const runner::StepInput &input = world.input;
+  SmallVector<Tensor> arguments = {
+      makeScalar(input.learningRate),
+      makeScalar(static_cast<float>(input.stepNumber)),
+      makeScalar(input.lossScale)};
+  arguments.truncate(update.getNumArguments());
+  return runFunction(*this, update, arguments);
+}
+
+static DictionaryAttr getFactor(MLIRContext *context, double value) {
+  Builder builder(context);
+  return builder.getDictionaryAttr(
+      builder.getNamedAttr("value", builder.getF64FloatAttr(value)));
+}
+
+LogicalResult Rank::endStep() {
+  keepGradients();
+  if (!loss)
+    return success();
+  double factor = 1.0 / static_cast<double>(world.microBatches);
+  return world.kernels.launch(lossOp, "aclnnMuls", loss, getReport("loss"),
+                              getFactor(lossOp->getContext(), factor));
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+FailureOr<Tensor> Rank::getInput(Operation *op, ir::InputKind kind,
+                                 int64_t microBatch, Type type) {
+  FailureOr<TensorShape> shape = getTensorShape(op, type);
+  if (failed(shape))
+    return failure();
+  if (kind != ir::InputKind::Tokens && kind != ir::InputKind::Labels)
+    return op->emitOpError("cannot be run: expected tokens or labels, but got ")
+           << ir::stringifyInputKind(kind);
+  llvm::ArrayRef<int32_t> all =
+      kind == ir::InputKind::Tokens ? world.input.tokens : world.input.labels;
+  int64_t count = shape->getNumElements();
+  if (shape->type != DType::I32 ||
+      count * world.microBatches != static_cast<int64_t>(all.size()) ||
+      microBatch < 0 || microBatch >= world.microBatches)
+    return op->emitOpError("cannot be run: wants micro-batch ")
+           << microBatch << " of " << count << " "
+           << ir::stringifyInputKind(kind) << ", but a step has " << all.size()
+           << " in " << world.microBatches << " micro-batches";
+  Tensor input(*shape);
+  llvm::copy(all.slice(microBatch * count, count),
+             input.getElements<int32_t>().begin());
+  return input;
+}
+
+FailureOr<Tensor> Rank::getLossGradient(Operation *op, double value,
+                                        bool isScaled, Type type) {
+  FailureOr<TensorShape> shape = getTensorShape(op, type);
+  if (failed(shape))
+    return failure();
+  Tensor gradient(*shape);
+  if (isScaled) {
+    if (failed(world.kernels.launch(op, "aclnnMuls",
+                                    makeScalar(world.input.lossScale), gradient,
+                                    getFactor(op->getContext(), value))))
+      return failure();
+    return gradient;
+  }
+  program::InitialValue constant;
+  constant.kind = program::InitialValue::Kind::Constant;
+  constant.value = value;
+  if (llvm::Error error = runner::fillInitialValue(constant, 0, "", *shape, 0,
+                                                   gradient.getBytes()))
+    return op->emitOpError("cannot be run: ")
+           << llvm::toString(std::move(error));
+  return gradient;
+}
+
+} // namespace mf::interpreter

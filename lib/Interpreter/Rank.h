@@ -1,0 +1,103 @@
+//===- Rank.h - What one rank has and knows --------------------*- C++ -*-===//
+
+#ifndef MF_LIB_INTERPRETER_RANK_H
+#define MF_LIB_INTERPRETER_RANK_H
+
+#include "Exchange.h"
+#include "KernelRunner.h"
+#include "dialects/mf/MfOps.h"
+#include "mf/Interpreter/Interpreter.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace mf::interpreter {
+
+/// What all ranks share.
+struct World {
+  World(ir::ModelOp model, const InterpreterOptions &options, int threads)
+      : model(model), symbols(model), options(options), kernels(threads),
+        exchange(turns) {}
+
+  ir::ModelOp model;
+  mlir::SymbolTable symbols;
+  InterpreterOptions options;
+  KernelRunner kernels;
+  Turns turns;
+  Exchange exchange;
+  int64_t numRanks = 1;
+  int64_t microBatches = 1;
+  /// Of the step that runs.
+  runner::StepInput input;
+};
+
+/// Tensors of values of the IR.
+using Environment = llvm::DenseMap<mlir::Value, Tensor>;
+
+/// One rank: its state from step to step, by parameter, and what it sums up in
+/// a step.
+class Rank {
+public:
+  /// `trained` are the parameters whose gradients the rank computes.
+  Rank(World &world, int64_t number, int64_t stage, llvm::StringSet<> trained)
+      : world(world), number(number), stage(stage),
+        trained(std::move(trained)) {}
+
+  World &getWorld() const { return world; }
+  int64_t getNumber() const { return number; }
+  int64_t getStage() const { return stage; }
+
+  /// The memory of a parameter's state, with its first value if it is new. A
+  /// parameter tied to one that this rank trains is that one.
+  mlir::FailureOr<Tensor> getState(mlir::Operation *user, ir::State kind,
+                                   llvm::StringRef parameter);
+
+  /// Forgets the sums of the last step.
+  void beginStep();
+  /// Adds a micro-batch's gradient.
+  mlir::LogicalResult addGradient(mlir::Operation *op,
+                                  llvm::StringRef parameter,
+                                  const Tensor &gradient);
+  mlir::LogicalResult addLoss(mlir::Operation *op, const Tensor &loss);
+  /// The scalar of a quantity that the host reads after the step.
+  Tensor getReport(llvm::StringRef quantity);
+  std::optional<float> readReport(llvm::StringRef quantity) const;
+  /// Keeps the gradients as they are, then runs what updates the parameters.
+  mlir::LogicalResult runUpdate(ir::UpdateOp update);
+  /// Makes the mean of the losses, and keeps the gradients if no update did.
+  mlir::LogicalResult endStep();
+
+  /// Tokens or labels of one micro-batch.
+  mlir::FailureOr<Tensor> getInput(mlir::Operation *op, ir::InputKind kind,
+                                   int64_t microBatch, mlir::Type type);
+  /// What backward of the loss begins with.
+  mlir::FailureOr<Tensor> getLossGradient(mlir::Operation *op, double value,
+                                          bool isScaled, mlir::Type type);
+
+  /// Calls `action(name, tensor)` for each parameter that is not a table, and
+  /// for each gradient that was kept.
+  void forEachParameter(
+      llvm::function_ref<void(ir::ParamOp, const Tensor &)> action) const;
+  void forEachGradient(
+      llvm::function_ref<void(llvm::StringRef, const Tensor &)> action) const;
+
+private:
+  mlir::LogicalResult initialize(mlir::Operation *user, ir::ParamOp param,
+                                 const Tensor &value);
+  void keepGradients();
+
+  World &world;
+  int64_t number, stage;
+  llvm::StringSet<> trained;
+  std::map<std::pair<ir::State, std::string>, Tensor> states;
+  std::map<std::string, Tensor> reports;
+  /// Parameters with a gradient in this step.
+  llvm::StringSet<> summed;
+  std::map<std::string, Tensor> keptGradients;
+  /// The sum of the step's losses, and where the last one came from.
+  Tensor loss;
+  mlir::Operation *lossOp = nullptr;
+  bool hasKeptGradients = false;
+};
+
+} // namespace mf::interpreter
+
+#endif // MF_LIB_INTERPRETER_RANK_H
