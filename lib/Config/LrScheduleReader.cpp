@@ -1,7 +1,7 @@
 //===- LrScheduleReader.cpp - Section lr_schedule -------------------------===//
 
 #include "SectionReader.h"
-#include "StepSections.h"
+#include "StepOptionReader.h"
 #include "llvm/ADT/StringSwitch.h"
 
 namespace mf {

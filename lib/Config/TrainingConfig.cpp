@@ -2,7 +2,7 @@
 
 #include "mf/Config/TrainingConfig.h"
 #include "SectionReader.h"
-#include "StepSections.h"
+#include "StepOptionReader.h"
 #include "SwapReader.h"
 #include "mf/Config/MemorySize.h"
 #include "llvm/ADT/StringExtras.h"

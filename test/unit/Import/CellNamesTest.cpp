@@ -1,11 +1,11 @@
-//===- CellTreeTest.cpp ---------------------------------------------------===//
+//===- CellNamesTest.cpp --------------------------------------------------===//
 //
 // Names of Cells and operators against test/data/mindformers/
 // celltrees_dev.txt, read off MindSpore Transformers.
 //
 //===----------------------------------------------------------------------===//
 
-#include "mf/Import/CellTree.h"
+#include "mf/Import/CellNames.h"
 #include "ReadModel.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Import/ModelBuilder.h"
@@ -61,11 +61,11 @@ static const KindCase kinds[] = {
      "fp32_residual_connection: True\nattention_bias: True"},
 };
 
-TEST(CellTreeTest, NamesOfEachKindInTheirOrder) {
+TEST(CellNamesTest, NamesOfEachKindInTheirOrder) {
   for (const KindCase &test : kinds) {
     std::vector<std::string> expected = readKind(test.kind);
     EXPECT_GT(expected.size(), 30u) << test.kind;
-    EXPECT_THAT(getCellTree(readModelConfig(test.lines, test.arch)),
+    EXPECT_THAT(getCellNames(readModelConfig(test.lines, test.arch)),
                 testing::ElementsAreArray(expected))
         << test.kind;
   }
@@ -87,7 +87,7 @@ static std::vector<std::string> getOperatorNames(const ModelSpec &spec) {
   return names;
 }
 
-TEST(CellTreeTest, OperatorsHaveNamesOfTheTree) {
+TEST(CellNamesTest, OperatorsHaveNamesOfTheTree) {
   for (const KindCase &test : kinds) {
     ModelSpec spec = readModelConfig(test.lines, test.arch);
     std::vector<std::string> tree = readKind(test.kind);
@@ -99,7 +99,7 @@ TEST(CellTreeTest, OperatorsHaveNamesOfTheTree) {
 }
 
 /// What users' patterns most often name is in the graph, not only in the tree.
-TEST(CellTreeTest, OperatorsThatPatternsName) {
+TEST(CellNamesTest, OperatorsThatPatternsName) {
   std::vector<std::string> names =
       getOperatorNames(readModelConfig("use_flash_attention: True"));
   for (const char *name :

@@ -1,6 +1,6 @@
-//===- CellTree.cpp - Names that a layer's Cells register -----------------===//
+//===- CellNames.cpp - Names that a layer's Cells register ----------------===//
 
-#include "mf/Import/CellTree.h"
+#include "mf/Import/CellNames.h"
 #include <initializer_list>
 
 namespace mf {
@@ -312,7 +312,7 @@ private:
 
 } // namespace
 
-std::vector<std::string> getCellTree(const ModelSpec &spec) {
+std::vector<std::string> getCellNames(const ModelSpec &spec) {
   switch (spec.family) {
   case ModelFamily::Llama:
   case ModelFamily::Qwen:

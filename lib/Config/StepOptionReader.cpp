@@ -1,6 +1,6 @@
-//===- StepSections.cpp - Wrapper, optimizer and lr schedule --------------===//
+//===- StepOptionReader.cpp - Wrapper, optimizer and lr schedule ----------===//
 
-#include "StepSections.h"
+#include "StepOptionReader.h"
 #include "SectionReader.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>

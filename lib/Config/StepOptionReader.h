@@ -1,7 +1,7 @@
-//===- StepSections.h - Wrapper, optimizer and lr schedule ------*- C++ -*-===//
+//===- StepOptionReader.h - Wrapper, optimizer and lr schedule --*- C++ -*-===//
 
-#ifndef MF_LIB_CONFIG_STEPSECTIONS_H
-#define MF_LIB_CONFIG_STEPSECTIONS_H
+#ifndef MF_LIB_CONFIG_STEPOPTIONREADER_H
+#define MF_LIB_CONFIG_STEPOPTIONREADER_H
 
 #include "mf/Config/TrainingConfig.h"
 
@@ -15,4 +15,4 @@ LrScheduleConfig readLrSchedule(const Node &root, DiagnosticList &diagnostics);
 
 } // namespace mf
 
-#endif // MF_LIB_CONFIG_STEPSECTIONS_H
+#endif // MF_LIB_CONFIG_STEPOPTIONREADER_H
