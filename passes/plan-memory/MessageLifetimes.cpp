@@ -5,7 +5,7 @@
 using namespace mlir;
 using namespace mf;
 using namespace mf::passes;
-using memory::Moment;
+using memory::StepMoment;
 
 Value mf::passes::getRootBuffer(Value value) {
   while (auto view = value.getDefiningOp<ascend::ViewOp>())
@@ -31,7 +31,7 @@ MessageLifetimes::MessageLifetimes(ascend::ProgramOp program,
   }
 }
 
-void MessageLifetimes::extend(Value message, Moment begin, Moment end) {
+void MessageLifetimes::extend(Value message, StepMoment begin, StepMoment end) {
   auto [entry, isNew] = ranges.insert({message, {begin, end}});
   if (isNew)
     return;
@@ -69,7 +69,7 @@ void MessageLifetimes::settleArguments(ascend::CallOp call) {
 /// When a transfer that is issued now may start: beside the last instruction of
 /// the compute stream that is known to be over. What a later one waits for
 /// before it starts may still be going on.
-Moment MessageLifetimes::getStart(unsigned stream) const {
+StepMoment MessageLifetimes::getStart(unsigned stream) const {
   int64_t numDone = clock.getKnown(stream, compute);
   if (numDone == 0)
     return {0, 0};
@@ -81,7 +81,7 @@ Moment MessageLifetimes::getStart(unsigned stream) const {
 
 void MessageLifetimes::visitTransfer(Operation &op, StringRef streamName) {
   unsigned stream = clock.getStream(streamName);
-  Moment start = getStart(stream);
+  StepMoment start = getStart(stream);
   int64_t number = clock.issue(stream);
   for (Value operand : op.getOperands()) {
     Value root = getRootBuffer(operand);

@@ -38,11 +38,13 @@ public:
 
   void run(ascend::StepOp step);
 
-  llvm::MapVector<mlir::Value, std::pair<memory::Moment, memory::Moment>>
+  llvm::MapVector<mlir::Value,
+                  std::pair<memory::StepMoment, memory::StepMoment>>
       ranges;
 
 private:
-  void extend(mlir::Value message, memory::Moment begin, memory::Moment end);
+  void extend(mlir::Value message, memory::StepMoment begin,
+              memory::StepMoment end);
   void visit(mlir::Operation &op);
   void visitCall(ascend::CallOp call);
   void visitTransfer(mlir::Operation &op, llvm::StringRef streamName);
@@ -52,7 +54,7 @@ private:
   /// Drops accesses to what `call` is passed that it waits for itself: the
   /// message lives on to its use there.
   void settleArguments(ascend::CallOp call);
-  memory::Moment getStart(unsigned stream) const;
+  memory::StepMoment getStart(unsigned stream) const;
 
   StreamClock clock;
   unsigned compute;

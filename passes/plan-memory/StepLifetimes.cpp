@@ -1,16 +1,14 @@
 //===- StepLifetimes.cpp - What a step keeps in memory, and when ----------===//
 
 #include "passes/plan-memory/StepLifetimes.h"
+#include "dialects/mf/CellName.h"
 #include "passes/plan-memory/MessageLifetimes.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace mf;
 using namespace mf::passes;
-using memory::Moment;
-
-/// Alignment of host buffers (aclrtMemcpyAsync wants 64 bytes).
-static constexpr int64_t hostAlignment = 64;
+using memory::StepMoment;
 
 static bool isOnHost(Type type) {
   return cast<ascend::BufferType>(type).getSpace() == ascend::Space::Host;
@@ -203,8 +201,8 @@ LogicalResult
 StepLifetimes::collectFrame(ascend::FrameLayoutOp layout,
                             ArrayRef<RoutineInfo *> infos,
                             function_ref<bool(int64_t)> isReadByStep) {
-  memory::Frame &frame = problem.frames.emplace_back();
-  memory::Frame &hostFrame = hostProblem.frames.emplace_back();
+  memory::ResidualFrame &frame = problem.frames.emplace_back();
+  memory::ResidualFrame &hostFrame = hostProblem.frames.emplace_back();
   layouts.push_back(layout);
   frame.name = hostFrame.name = layout.getSymName().str();
   for (RoutineInfo *info : infos)
@@ -230,6 +228,7 @@ StepLifetimes::collectFrame(ascend::FrameLayoutOp layout,
     residual.birth = uses.front().second.begin;
     residual.deathPhase = uses.back().first;
     residual.death = uses.back().second.end;
+    residual.layer = ir::getLayerNumberOfCell(residual.name);
     (isOnHost(type) ? hostFrame : frame).residuals.push_back(residual);
   }
   return success();
@@ -288,7 +287,7 @@ LogicalResult StepLifetimes::analyze() {
     return failure();
   collectMessages(step);
   hostProblem.tasks = problem.tasks;
-  hostProblem.alignment = hostAlignment;
+  hostProblem.alignment = memory::addressAlignment;
   return success();
 }
 
@@ -358,7 +357,7 @@ void StepLifetimes::apply(const memory::StepPlan &plan,
   program.setMaxLiveBytes(plan.bound.bytes);
 }
 
-std::string StepLifetimes::describe(Moment moment) const {
+std::string StepLifetimes::describe(StepMoment moment) const {
   if (moment.task >= static_cast<int64_t>(calls.size()))
     return "the end of the step";
   ascend::CallOp call = calls[moment.task];

@@ -33,7 +33,7 @@ public:
   void apply(const memory::StepPlan &plan, const memory::StepPlan &host);
 
   /// The operator that runs at a moment, for messages.
-  std::string describe(memory::Moment moment) const;
+  std::string describe(memory::StepMoment moment) const;
 
   /// What a persistent buffer is for: its role's name.
   llvm::StringRef getRole(llvm::StringRef persistentBuffer) const;

@@ -135,15 +135,15 @@ Error writeOffsets(const AllocationProblem &problem, const AllocationPlan &plan,
 /// The offsets of the solution in the problem's order.
 Expected<std::vector<int64_t>> matchOffsets(const AllocationProblem &problem,
                                             const AllocationProblem &solution) {
-  llvm::StringMap<const Buffer *> byId;
-  for (const Buffer &buffer : solution.buffers)
+  llvm::StringMap<const AllocationBuffer *> byId;
+  for (const AllocationBuffer &buffer : solution.buffers)
     byId[buffer.id] = &buffer;
   std::vector<int64_t> offsets;
-  for (const Buffer &buffer : problem.buffers) {
+  for (const AllocationBuffer &buffer : problem.buffers) {
     auto found = byId.find(buffer.id);
     if (found == byId.end())
       return fail("buffer '" + buffer.id + "' is missing");
-    const Buffer &placed = *found->second;
+    const AllocationBuffer &placed = *found->second;
     if (placed.lower != buffer.lower || placed.upper != buffer.upper ||
         placed.size != buffer.size)
       return fail("buffer '" + buffer.id +

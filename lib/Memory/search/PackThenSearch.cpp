@@ -5,10 +5,10 @@
 
 namespace mf::memory {
 
-PackResult packWell(const PackProblem &problem, int64_t goodPeak,
-                    int64_t acceptablePeak, WorkBudget &heuristics,
-                    WorkBudget &search) {
-  PackResult best = packBest(problem, goodPeak, heuristics);
+PackResult packThenSearch(const PackProblem &problem, int64_t goodPeak,
+                          int64_t acceptablePeak, WorkBudget &heuristics,
+                          WorkBudget &search) {
+  PackResult best = packInBestOrder(problem, goodPeak, heuristics);
   if (best.peak <= acceptablePeak)
     return best;
   if (std::optional<PackResult> result = packInSlots(problem))

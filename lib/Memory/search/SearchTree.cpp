@@ -1,7 +1,7 @@
 //===- SearchTree.cpp - Depth-first search over skylines ------------------===//
 
 #include "SearchTree.h"
-#include "StableSort.h"
+#include "lib/Memory/packing/StableSort.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <array>
@@ -74,12 +74,12 @@ SearchTree::Step SearchTree::enter(const Stretch &whole) {
 /// A part is solved, hence all that was decided in it stays; goes on with the
 /// next part of the innermost split.
 SearchTree::Step SearchTree::advance() {
-  Frame &frame = frames[depth - 1];
-  if (!frame.isSplit || frame.next == frame.parts.size()) {
+  Level &level = levels[depth - 1];
+  if (!level.isSplit || level.next == level.parts.size()) {
     --depth;
     return Step::Solved;
   }
-  entered = frame.parts[frame.next++];
+  entered = level.parts[level.next++];
   return Step::Enter;
 }
 
@@ -87,52 +87,52 @@ SearchTree::Step SearchTree::advance() {
 /// a split do not depend on each other: if one has no solution, others have no
 /// say in it.
 SearchTree::Step SearchTree::retry() {
-  Frame &frame = frames[depth - 1];
-  skyline.undo(frame.mark);
-  if (!frame.isSplit && frame.next < frame.choices.size()) {
-    Choice choice = frame.choices[frame.next++];
+  Level &level = levels[depth - 1];
+  skyline.undo(level.mark);
+  if (!level.isSplit && level.next < level.choices.size()) {
+    Choice choice = level.choices[level.next++];
     skyline.place(choice.buffer, choice.offset);
-    entered = frame.stretch;
+    entered = level.stretch;
     return Step::Enter;
   }
-  if (!frame.isSplit && !frame.emptyTried) {
-    frame.emptyTried = true;
-    int64_t slack = skyline.getSlack(frame.section);
+  if (!level.isSplit && !level.emptyTried) {
+    level.emptyTried = true;
+    int64_t slack = skyline.getSlack(level.section);
     if (slack > 0) {
-      int64_t height = skyline.getHeightAboveBottom(frame.view, frame.section);
-      if (height - frame.bottom <= slack) {
-        skyline.raise(frame.section, height);
-        entered = frame.stretch;
+      int64_t height = skyline.getHeightAboveBottom(level.view, level.section);
+      if (height - level.bottom <= slack) {
+        skyline.raise(level.section, height);
+        entered = level.stretch;
         return Step::Enter;
       }
     }
   }
-  if (!frame.isSplit)
-    failed.insert(frame.hash);
+  if (!level.isSplit)
+    failed.insert(level.hash);
   --depth;
   return Step::Failed;
 }
 
-SearchTree::Frame &SearchTree::pushFrame(const Stretch &stretch,
+SearchTree::Level &SearchTree::pushLevel(const Stretch &stretch,
                                          const View &view) {
-  if (frames.size() == depth)
-    frames.emplace_back();
-  Frame &frame = frames[depth++];
-  frame.stretch = stretch;
-  frame.view = view;
-  frame.mark = skyline.getMark();
-  frame.choices.clear();
-  frame.parts.clear();
-  frame.next = 0;
-  frame.emptyTried = false;
-  return frame;
+  if (levels.size() == depth)
+    levels.emplace_back();
+  Level &level = levels[depth++];
+  level.stretch = stretch;
+  level.view = view;
+  level.mark = skyline.getMark();
+  level.choices.clear();
+  level.parts.clear();
+  level.next = 0;
+  level.emptyTried = false;
+  return level;
 }
 
 SearchTree::Step SearchTree::openSplit(const Stretch &stretch, const View &view,
                                        const std::vector<Stretch> &parts) {
-  Frame &frame = pushFrame(stretch, view);
-  frame.isSplit = true;
-  frame.parts = parts;
+  Level &level = pushLevel(stretch, view);
+  level.isSplit = true;
+  level.parts = parts;
   // What is most likely to fail goes first, but not before what is in view.
   std::vector<int64_t> slacks;
   for (const Stretch &part : parts) {
@@ -144,7 +144,7 @@ SearchTree::Step SearchTree::openSplit(const Stretch &stretch, const View &view,
   std::vector<size_t> order = getSortedIndices<size_t>(
       parts.size(), [&](size_t a, size_t b) { return slacks[a] < slacks[b]; });
   for (size_t i = 0; i < parts.size(); ++i)
-    frame.parts[i] = parts[order[i]];
+    level.parts[i] = parts[order[i]];
   return advance();
 }
 
@@ -239,11 +239,11 @@ double SearchTree::rate(int32_t index, int32_t section,
 
 void SearchTree::openChoices(const Stretch &stretch, const View &view,
                              int32_t section, StateHash hash) {
-  Frame &frame = pushFrame(stretch, view);
-  frame.isSplit = false;
-  frame.hash = hash;
-  frame.section = section;
-  frame.bottom = skyline.getFloor(section);
+  Level &level = pushLevel(stretch, view);
+  level.isSplit = false;
+  level.hash = hash;
+  level.section = section;
+  level.bottom = skyline.getFloor(section);
   struct Candidate {
     double rating;
     int32_t buffer;
@@ -251,9 +251,9 @@ void SearchTree::openChoices(const Stretch &stretch, const View &view,
   std::vector<Candidate> candidates;
   for (int32_t index = view.firstBuffer; index < view.lastBuffer; ++index) {
     const SearchBuffer &buffer = problem.buffers[index];
-    if (!skyline.isPlaced(index) && buffer.begin <= frame.section &&
-        frame.section < buffer.end && isAtBottom(index))
-      candidates.push_back({rate(index, frame.section, stretch), index});
+    if (!skyline.isPlaced(index) && buffer.begin <= level.section &&
+        level.section < buffer.end && isAtBottom(index))
+      candidates.push_back({rate(index, level.section, stretch), index});
   }
   std::sort(candidates.begin(), candidates.end(),
             [](const Candidate &a, const Candidate &b) {
@@ -263,13 +263,13 @@ void SearchTree::openChoices(const Stretch &stretch, const View &view,
   for (const Candidate &candidate : candidates) {
     const SearchBuffer &buffer = problem.buffers[candidate.buffer];
     // Of buffers that are alike one is enough.
-    bool isRepeated = llvm::any_of(frame.choices, [&](const Choice &choice) {
+    bool isRepeated = llvm::any_of(level.choices, [&](const Choice &choice) {
       const SearchBuffer &other = problem.buffers[choice.buffer];
       return other.begin == buffer.begin && other.end == buffer.end &&
              other.size == buffer.size && other.alignment == buffer.alignment;
     });
     if (!isRepeated)
-      frame.choices.push_back(
+      level.choices.push_back(
           {candidate.buffer, skyline.getLowest(candidate.buffer)});
   }
   work += static_cast<int64_t>(candidates.size()) * 16;

@@ -9,9 +9,9 @@
 #ifndef MF_MEMORY_STEPSHAPES_H
 #define MF_MEMORY_STEPSHAPES_H
 
-#include "ShapePacking.h"
 #include "StepSections.h"
 #include "StepTimeline.h"
+#include "lib/Memory/packing/ShapePacking.h"
 #include "mf/Memory/StepPlan.h"
 #include <deque>
 #include <map>

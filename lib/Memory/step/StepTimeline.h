@@ -44,8 +44,8 @@ getLiveRange(const Residual &residual, int64_t phase, int64_t routineLength);
 
 /// Bytes (rounded up) of the frame's residuals that are alive between phase
 /// `phase` and the next one.
-int64_t getBytesAfterPhase(const StepProblem &problem, const Frame &frame,
-                           int64_t phase);
+int64_t getBytesAfterPhase(const StepProblem &problem,
+                           const ResidualFrame &frame, int64_t phase);
 
 /// Bytes alive at each instruction of a routine: its temporaries, and the
 /// residuals of its own frame's instance.

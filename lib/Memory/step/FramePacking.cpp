@@ -1,8 +1,8 @@
 //===- FramePacking.cpp - Layout of frames and scratch --------------------===//
 
 #include "FramePacking.h"
-#include "PackSearch.h"
-#include "StableSort.h"
+#include "lib/Memory/packing/StableSort.h"
+#include "lib/Memory/search/PackSearch.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <numeric>
@@ -29,8 +29,8 @@ int64_t getLargest(const std::vector<int64_t> &values) {
 PackResult pack(const PackProblem &problem, int64_t goodPeak,
                 const PackEffort &effort) {
   WorkBudget heuristics(effort.heuristicWork), search(effort.searchWork);
-  return packWell(problem, goodPeak, goodPeak + effort.acceptableExcess,
-                  heuristics, search);
+  return packThenSearch(problem, goodPeak, goodPeak + effort.acceptableExcess,
+                        heuristics, search);
 }
 
 /// Orders in which the residuals are stacked from the bottom of the frame up.
@@ -38,7 +38,8 @@ PackResult pack(const PackProblem &problem, int64_t goodPeak,
 /// descending do so in backward.
 enum class StackOrder { Birth, Death, Life };
 
-std::vector<size_t> getStackOrder(const Frame &frame, StackOrder order) {
+std::vector<size_t> getStackOrder(const ResidualFrame &frame,
+                                  StackOrder order) {
   const std::vector<Residual> &residuals = frame.residuals;
   auto birth = [&](size_t i) {
     return std::make_pair(residuals[i].birthPhase, residuals[i].birth);
@@ -62,9 +63,10 @@ std::vector<size_t> getStackOrder(const Frame &frame, StackOrder order) {
   });
 }
 
-FrameLayout stackResiduals(const StepProblem &problem, const Frame &frame,
-                           StackOrder order) {
-  FrameLayout layout;
+ResidualFrameLayout stackResiduals(const StepProblem &problem,
+                                   const ResidualFrame &frame,
+                                   StackOrder order) {
+  ResidualFrameLayout layout;
   layout.residualOffsets.resize(frame.residuals.size(), 0);
   for (size_t index : getStackOrder(frame, order)) {
     layout.residualOffsets[index] = layout.size;
@@ -75,9 +77,9 @@ FrameLayout stackResiduals(const StepProblem &problem, const Frame &frame,
 
 /// Appends the residuals that are alive in the phase, fixed at their offsets,
 /// with instruction 0 of the phase at section `start`.
-void addResiduals(const StepProblem &problem, const Frame &frame,
-                  const FrameLayout &layout, int64_t phase, int64_t length,
-                  int64_t start, PackProblem &items) {
+void addResiduals(const StepProblem &problem, const ResidualFrame &frame,
+                  const ResidualFrameLayout &layout, int64_t phase,
+                  int64_t length, int64_t start, PackProblem &items) {
   for (const auto &[index, residual] : llvm::enumerate(frame.residuals)) {
     auto range = getLiveRange(residual, phase, length);
     if (!range)
@@ -90,8 +92,8 @@ void addResiduals(const StepProblem &problem, const Frame &frame,
 }
 
 /// Packs the temporaries of a phase around the residuals of `layout`.
-RoutineLayout packPhase(const StepProblem &problem, const Frame &frame,
-                        const FrameLayout &layout, int64_t phase,
+RoutineLayout packPhase(const StepProblem &problem, const ResidualFrame &frame,
+                        const ResidualFrameLayout &layout, int64_t phase,
                         const PackEffort &effort) {
   const Routine &routine = problem.routines[frame.phases[phase]];
   PackProblem items;
@@ -133,8 +135,8 @@ std::pair<int64_t, int64_t> getCost(const ChunkLayout &layout) {
 }
 
 /// The scratch that no layout of a frame of its residuals' size can avoid.
-int64_t getScratchBound(const StepProblem &problem, const Frame &frame,
-                        const FrameLayout &layout) {
+int64_t getScratchBound(const StepProblem &problem, const ResidualFrame &frame,
+                        const ResidualFrameLayout &layout) {
   int64_t bound = 0;
   for (const auto &[phase, index] : llvm::enumerate(frame.phases)) {
     const Routine &routine = problem.routines[index];
@@ -151,7 +153,8 @@ int64_t getScratchBound(const StepProblem &problem, const Frame &frame,
 
 } // namespace
 
-ChunkLayout packSeparately(const StepProblem &problem, const Frame &frame,
+ChunkLayout packSeparately(const StepProblem &problem,
+                           const ResidualFrame &frame,
                            const PackEffort &effort) {
   std::optional<ChunkLayout> best;
   for (StackOrder order :
@@ -169,7 +172,7 @@ ChunkLayout packSeparately(const StepProblem &problem, const Frame &frame,
   return std::move(*best);
 }
 
-ChunkLayout packTogether(const StepProblem &problem, const Frame &frame,
+ChunkLayout packTogether(const StepProblem &problem, const ResidualFrame &frame,
                          const PackEffort &effort) {
   // One line of time: the phases one after the other.
   PackProblem items;
@@ -184,7 +187,7 @@ ChunkLayout packTogether(const StepProblem &problem, const Frame &frame,
   }
   items.numSections = static_cast<int32_t>(length);
   size_t firstResidual = items.items.size();
-  FrameLayout stack = stackResiduals(problem, frame, StackOrder::Birth);
+  ResidualFrameLayout stack = stackResiduals(problem, frame, StackOrder::Birth);
   for (const auto &[index, residual] : llvm::enumerate(frame.residuals)) {
     PackItem item =
         makeItem(problem, starts[residual.birthPhase] + residual.birth,

@@ -1,7 +1,7 @@
 //===- StepLiveBound.cpp - Bytes alive in a training step -----------------===//
 
-#include "StableSort.h"
 #include "StepTimeline.h"
+#include "lib/Memory/packing/StableSort.h"
 #include <algorithm>
 
 namespace mf::memory {
@@ -16,7 +16,7 @@ struct RoutineProfile {
 
 /// A task buffer begins (bytes > 0) or ends (bytes < 0).
 struct BufferEvent {
-  Moment moment;
+  StepMoment moment;
   int64_t bytes;
 };
 
@@ -48,7 +48,7 @@ public:
           profile.bytes.begin();
       profiles.push_back(std::move(profile));
     }
-    for (const Frame &frame : problem.frames) {
+    for (const ResidualFrame &frame : problem.frames) {
       std::vector<int64_t> after;
       for (size_t phase = 0; phase < frame.phases.size(); ++phase)
         after.push_back(getBytesAfterPhase(problem, frame, phase));
@@ -78,7 +78,7 @@ private:
   }
 
   void visitInstructions(int64_t task, const RoutineProfile &profile) {
-    Moment start = {task, 0}, next = {task + 1, 0};
+    StepMoment start = {task, 0}, next = {task + 1, 0};
     for (; nextEvent < events.size() && !(start < events[nextEvent].moment);
          ++nextEvent)
       outside += events[nextEvent].bytes;
@@ -88,7 +88,7 @@ private:
     }
     for (int64_t i = 0, e = profile.bytes.size(); i < e; ++i) {
       for (; nextEvent < events.size() &&
-             !(Moment{task, i} < events[nextEvent].moment);
+             !(StepMoment{task, i} < events[nextEvent].moment);
            ++nextEvent)
         outside += events[nextEvent].bytes;
       update(task, i, profile.bytes[i]);
@@ -116,7 +116,7 @@ private:
 
 StepLiveBound StepProblem::maxLive() const { return BoundFinder(*this).find(); }
 
-std::vector<LiveBuffer> StepProblem::liveAt(Moment moment) const {
+std::vector<LiveBuffer> StepProblem::liveAt(StepMoment moment) const {
   using Kind = LiveBuffer::Kind;
   std::vector<LiveBuffer> live;
   for (const PersistentBuffer &buffer : persistentBuffers)
@@ -139,7 +139,7 @@ std::vector<LiveBuffer> StepProblem::liveAt(Moment moment) const {
       live.push_back({Kind::Temporary, routine.name, temporary.name, owner,
                       alignedSize(temporary.size)});
   for (const FrameInstance &instance : timeline.getInstances()) {
-    const Frame &frame = frames[instance.frame];
+    const ResidualFrame &frame = frames[instance.frame];
     // The phase that runs in this task, or the last one that ran before it.
     int64_t phase = std::upper_bound(instance.tasks.begin(),
                                      instance.tasks.end(), moment.task) -

@@ -1,7 +1,7 @@
 //===- Skyline.cpp - A partial packing built from below -------------------===//
 
 #include "Skyline.h"
-#include "Packing.h"
+#include "lib/Memory/packing/Packing.h"
 #include <algorithm>
 #include <numeric>
 

@@ -1,8 +1,8 @@
 //===- StepVerify.cpp - Legality of a step's memory plan ------------------===//
 
-#include "AddressMap.h"
-#include "StableSort.h"
 #include "StepTimeline.h"
+#include "lib/Memory/packing/AddressMap.h"
+#include "lib/Memory/packing/StableSort.h"
 #include "mf/Memory/StepPlan.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
@@ -23,8 +23,8 @@ struct Block {
   std::string name;
   int64_t offset = 0;
   int64_t size = 0;
-  Moment begin;
-  Moment end;
+  StepMoment begin;
+  StepMoment end;
 };
 
 /// A block whose inside may be free at times.
@@ -75,7 +75,7 @@ private:
   void addTemporaries(int64_t task, TemporaryPlace::Region region,
                       std::vector<Block> &blocks);
   std::vector<Block> getContents(const Region &region);
-  Moment getStart(Moment moment) const;
+  StepMoment getStart(StepMoment moment) const;
   std::vector<Region> getRegions();
 
   const StepProblem &problem;
@@ -202,8 +202,8 @@ Error StepVerifier::verifyRoutine(size_t index) {
 }
 
 Error StepVerifier::verifyBetweenPhases(size_t index) {
-  const Frame &frame = problem.frames[index];
-  const FrameLayout &layout = plan.frames[index];
+  const ResidualFrame &frame = problem.frames[index];
+  const ResidualFrameLayout &layout = plan.frames[index];
   if (layout.size < 0 || layout.size % problem.alignment != 0)
     return fail("frame '" + frame.name + "' has " + Twine(layout.size) +
                 " bytes, expected a multiple of " + Twine(problem.alignment));
@@ -237,7 +237,7 @@ Error StepVerifier::verifyBases() {
 }
 
 /// Behind the last instruction of a task is where the next one starts.
-Moment StepVerifier::getStart(Moment moment) const {
+StepMoment StepVerifier::getStart(StepMoment moment) const {
   if (moment.task < static_cast<int64_t>(problem.tasks.size()) &&
       moment.instruction ==
           problem.routines[problem.tasks[moment.task].routine].length)

@@ -15,7 +15,7 @@ namespace mf::memory {
 
 /// A frame and the routines that are its phases, laid out.
 struct ChunkLayout {
-  FrameLayout frame;
+  ResidualFrameLayout frame;
   std::vector<RoutineLayout> phases;
 };
 
@@ -30,12 +30,13 @@ struct PackEffort {
 /// Layout in which the frame holds the residuals and nothing more, so that many
 /// instances can be alive at little cost; temporaries go to holes or scratch.
 /// Minimizes the largest scratch of all phases.
-ChunkLayout packSeparately(const StepProblem &problem, const Frame &frame,
+ChunkLayout packSeparately(const StepProblem &problem,
+                           const ResidualFrame &frame,
                            const PackEffort &effort);
 
 /// Layout in which residuals and temporaries of all phases share one region,
 /// the frame. Good where at most one frame is alive at a time.
-ChunkLayout packTogether(const StepProblem &problem, const Frame &frame,
+ChunkLayout packTogether(const StepProblem &problem, const ResidualFrame &frame,
                          const PackEffort &effort);
 
 /// Layout of a routine without frame: all in scratch.

@@ -1,7 +1,7 @@
 //===- PackInWindows.cpp - Search window after window of time -------------===//
 
 #include "PackSearch.h"
-#include "StableSort.h"
+#include "lib/Memory/packing/StableSort.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 

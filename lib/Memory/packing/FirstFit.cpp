@@ -15,7 +15,7 @@ Placement solveFirstFit(const AllocationProblem &problem,
     item.size = alignUp(item.size, granule);
   int64_t goodPeak = std::max(options.goodPeak, problem.maxLive().bytes);
   WorkBudget budget(options.work);
-  PackResult result = packBest(pack, alignUp(goodPeak, granule), budget);
+  PackResult result = packInBestOrder(pack, alignUp(goodPeak, granule), budget);
   int64_t peak = problem.getPeak(result.offsets);
   return {std::move(result.offsets), peak};
 }

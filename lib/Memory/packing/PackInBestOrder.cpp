@@ -8,8 +8,8 @@
 
 namespace mf::memory {
 
-PackResult packBest(const PackProblem &problem, int64_t goodPeak,
-                    WorkBudget &budget) {
+PackResult packInBestOrder(const PackProblem &problem, int64_t goodPeak,
+                           WorkBudget &budget) {
   std::vector<int64_t> profile = getLiveProfile(problem);
   bool hasFixed = false, hasHint = false;
   for (const PackItem &item : problem.items) {

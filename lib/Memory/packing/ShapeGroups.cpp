@@ -43,8 +43,8 @@ void ShapeGroups::addGroup(const ShapeProblem &problem,
   }
   pack.numSections = last;
   std::vector<int64_t> profile = getLiveProfile(pack);
-  PackResult result =
-      packBest(pack, *std::max_element(profile.begin(), profile.end()), budget);
+  PackResult result = packInBestOrder(
+      pack, *std::max_element(profile.begin(), profile.end()), budget);
   for (const auto &[member, offset] : llvm::zip(members, result.offsets))
     places[member] = {static_cast<int32_t>(grouped.items.size()), offset};
   ShapeItem item;

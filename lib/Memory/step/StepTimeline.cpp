@@ -42,8 +42,8 @@ getLiveRange(const Residual &residual, int64_t phase, int64_t routineLength) {
   return std::make_pair(begin, end);
 }
 
-int64_t getBytesAfterPhase(const StepProblem &problem, const Frame &frame,
-                           int64_t phase) {
+int64_t getBytesAfterPhase(const StepProblem &problem,
+                           const ResidualFrame &frame, int64_t phase) {
   int64_t bytes = 0;
   for (const Residual &residual : frame.residuals)
     if (residual.birthPhase <= phase && phase < residual.deathPhase)

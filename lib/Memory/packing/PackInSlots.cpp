@@ -1,7 +1,7 @@
 //===- PackInSlots.cpp - Slots for items of a few sizes -------------------===//
 
-#include "PackSearch.h"
 #include "StableSort.h"
+#include "lib/Memory/search/PackSearch.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <numeric>

@@ -3,7 +3,7 @@
 #ifndef MF_MEMORY_SEARCHPROBLEM_H
 #define MF_MEMORY_SEARCHPROBLEM_H
 
-#include "Packing.h"
+#include "lib/Memory/packing/Packing.h"
 
 namespace mf::memory {
 

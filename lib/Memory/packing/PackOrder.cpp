@@ -7,11 +7,11 @@
 
 namespace mf::memory {
 
-PackProblem compressLifetimes(llvm::ArrayRef<Buffer> buffers,
+PackProblem compressLifetimes(llvm::ArrayRef<AllocationBuffer> buffers,
                               std::vector<int64_t> *times) {
   std::vector<int64_t> points;
   points.reserve(buffers.size() * 2);
-  for (const Buffer &buffer : buffers) {
+  for (const AllocationBuffer &buffer : buffers) {
     points.push_back(buffer.lower);
     points.push_back(buffer.upper);
   }
@@ -24,7 +24,7 @@ PackProblem compressLifetimes(llvm::ArrayRef<Buffer> buffers,
   };
   PackProblem problem;
   problem.items.reserve(buffers.size());
-  for (const Buffer &buffer : buffers) {
+  for (const AllocationBuffer &buffer : buffers) {
     PackItem item;
     item.begin = sectionOf(buffer.lower);
     item.end = sectionOf(buffer.upper);

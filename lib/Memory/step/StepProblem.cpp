@@ -24,10 +24,11 @@ private:
   Error fail(const Twine &message) { return llvm::createStringError(message); }
   Error checkRoutines();
   Error checkFrames();
-  Error checkResidual(const Frame &frame, const Residual &residual);
+  Error checkResidual(const ResidualFrame &frame, const Residual &residual);
   Error checkTasks();
   Error checkTaskBuffers();
-  Error checkMoment(const TaskBuffer &buffer, const char *what, Moment moment);
+  Error checkMoment(const TaskBuffer &buffer, const char *what,
+                    StepMoment moment);
   Error checkTotal();
   Error addBytes(const Twine &owner, int64_t size, int64_t count);
 
@@ -73,7 +74,8 @@ Error Checker::checkRoutines() {
   return Error::success();
 }
 
-Error Checker::checkResidual(const Frame &frame, const Residual &residual) {
+Error Checker::checkResidual(const ResidualFrame &frame,
+                             const Residual &residual) {
   std::string owner =
       "residual '" + residual.name + "' of frame '" + frame.name + "'";
   int64_t numPhases = frame.phases.size();
@@ -143,7 +145,7 @@ Error Checker::checkTasks() {
       ++instancesOf[frame];
   }
   for (const auto &[key, phases] : done) {
-    const Frame &frame = problem.frames[key.first];
+    const ResidualFrame &frame = problem.frames[key.first];
     if (phases != static_cast<int64_t>(frame.phases.size()))
       return fail("instance " + Twine(key.second) + " of frame '" + frame.name +
                   "' runs " + Twine(phases) + " of its " +
@@ -153,7 +155,7 @@ Error Checker::checkTasks() {
 }
 
 Error Checker::checkMoment(const TaskBuffer &buffer, const char *what,
-                           Moment moment) {
+                           StepMoment moment) {
   int64_t numTasks = problem.tasks.size();
   bool isPastLast = moment.task == numTasks && moment.instruction == 0;
   if (isPastLast)

@@ -3,7 +3,7 @@
 #ifndef MF_MEMORY_PACKSEARCH_H
 #define MF_MEMORY_PACKSEARCH_H
 
-#include "Packing.h"
+#include "lib/Memory/packing/Packing.h"
 #include "mf/Memory/CapacitySearch.h"
 #include <limits>
 
@@ -43,11 +43,11 @@ std::optional<PackResult> packInWindows(const PackProblem &problem,
 /// times", 1987). The rest goes to larger slots in the same way.
 std::optional<PackResult> packInSlots(const PackProblem &problem);
 
-/// packBest(), and if that leaves its peak above `acceptablePeak` slots, then a
-/// search in windows. `goodPeak` is a lower bound on the peak.
-PackResult packWell(const PackProblem &problem, int64_t goodPeak,
-                    int64_t acceptablePeak, WorkBudget &heuristics,
-                    WorkBudget &search);
+/// packInBestOrder(), and if that leaves its peak above `acceptablePeak` slots,
+/// then a search in windows. `goodPeak` is a lower bound on the peak.
+PackResult packThenSearch(const PackProblem &problem, int64_t goodPeak,
+                          int64_t acceptablePeak, WorkBudget &heuristics,
+                          WorkBudget &search);
 
 } // namespace mf::memory
 

@@ -7,7 +7,7 @@ namespace mf::memory {
 
 StepSections::StepSections(const StepProblem &problem)
     : cuts(problem.tasks.size(), {0}) {
-  auto cut = [&](Moment moment) {
+  auto cut = [&](StepMoment moment) {
     if (moment.task < static_cast<int64_t>(cuts.size()))
       cuts[moment.task].push_back(moment.instruction);
   };
@@ -25,7 +25,7 @@ StepSections::StepSections(const StepProblem &problem)
   firsts.push_back(numSections);
 }
 
-int32_t StepSections::get(Moment moment) const {
+int32_t StepSections::get(StepMoment moment) const {
   int32_t first = firsts[moment.task];
   if (moment.instruction == 0)
     return first;

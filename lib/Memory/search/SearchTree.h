@@ -85,7 +85,7 @@ private:
   };
   /// A point to return to: alternatives for a section of a stretch, or parts
   /// to be solved one after the other.
-  struct Frame {
+  struct Level {
     bool isSplit = false;
     Stretch stretch;
     View view;
@@ -104,7 +104,7 @@ private:
   Step enter(const Stretch &stretch);
   Step advance();
   Step retry();
-  Frame &pushFrame(const Stretch &stretch, const View &view);
+  Level &pushLevel(const Stretch &stretch, const View &view);
   Step openSplit(const Stretch &stretch, const View &view,
                  const std::vector<Stretch> &parts);
   void openChoices(const Stretch &stretch, const View &view, int32_t section,
@@ -123,7 +123,7 @@ private:
   Skyline skyline;
   FailedStates &failed;
   const SearchRun *current = nullptr;
-  std::vector<Frame> frames;
+  std::vector<Level> levels;
   size_t depth = 0;
   Stretch entered;
   /// By section: how many buffers can be next at the bottom of its valley.

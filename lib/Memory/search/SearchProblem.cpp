@@ -1,7 +1,7 @@
 //===- SearchProblem.cpp - A problem made ready for search ----------------===//
 
 #include "SearchProblem.h"
-#include "StableSort.h"
+#include "lib/Memory/packing/StableSort.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <numeric>

@@ -1,7 +1,7 @@
 //===- PeakAdvice.cpp - What would lower a step's peak --------------------===//
 
 #include "mf/Memory/PeakAdvice.h"
-#include "StableSort.h"
+#include "lib/Memory/packing/StableSort.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include <map>
@@ -66,9 +66,9 @@ void Adviser::collectLayers() {
   for (const auto &[frameIndex, frame] : llvm::enumerate(problem.frames)) {
     std::map<int64_t, Layer> byNumber;
     for (const auto &[index, residual] : llvm::enumerate(frame.residuals))
-      if (std::optional<int64_t> number = getLayerNumber(residual.name)) {
-        Layer &layer = byNumber[*number];
-        layer.number = *number;
+      if (residual.layer) {
+        Layer &layer = byNumber[*residual.layer];
+        layer.number = *residual.layer;
         layer.frame = frameIndex;
         layer.residuals.push_back(index);
       }
@@ -105,7 +105,7 @@ void Adviser::measureSavings() {
     if (buffer.kind == LiveBuffer::Kind::Residual)
       instances[{buffer.owner, buffer.name}] += buffer.size;
   for (Layer &layer : layers) {
-    const Frame &frame = problem.frames[layer.frame];
+    const ResidualFrame &frame = problem.frames[layer.frame];
     // Residuals may share a name, and then share its bytes.
     std::map<llvm::StringRef, int64_t> sizes;
     for (size_t index : layer.residuals)
@@ -164,7 +164,7 @@ static void addTemporary(StepProblem &problem, int64_t routine,
 /// their last use (swap).
 void Adviser::apply(StepProblem &changed, const Layer &layer,
                     Remedy remedy) const {
-  const Frame &frame = problem.frames[layer.frame];
+  const ResidualFrame &frame = problem.frames[layer.frame];
   std::optional<std::pair<int64_t, int64_t>> start;
   for (size_t index : layer.residuals)
     if (!isKept(layer, index, remedy))
@@ -229,14 +229,6 @@ PeakAdvice Adviser::advise() {
   advice.recompute = findEnough(Remedy::Recompute);
   advice.swap = findEnough(Remedy::Swap);
   return advice;
-}
-
-std::optional<int64_t> getLayerNumber(llvm::StringRef name) {
-  int64_t number = 0;
-  if (!name.consume_front("layers.") || name.consumeInteger(10, number) ||
-      !(name.empty() || name.starts_with(".")))
-    return std::nullopt;
-  return number;
 }
 
 PeakAdvice adviseOnPeak(const StepProblem &problem, int64_t limit) {

@@ -68,7 +68,7 @@ inline int64_t alignUp(int64_t value, int64_t alignment) {
 
 /// Numbers the points of time at which something begins or ends; `times`, if
 /// given, gets the first time of each section.
-PackProblem compressLifetimes(llvm::ArrayRef<Buffer> buffers,
+PackProblem compressLifetimes(llvm::ArrayRef<AllocationBuffer> buffers,
                               std::vector<int64_t> *times = nullptr);
 
 /// The greatest common divisor of the alignments of all items that have a size;
@@ -111,8 +111,8 @@ PackResult packInTime(const PackProblem &problem);
 /// The best of several orders, each improved by moving to its front what
 /// sticks out. Stops when the peak is at most `goodPeak`. A first order is
 /// finished whatever it costs.
-PackResult packBest(const PackProblem &problem, int64_t goodPeak,
-                    WorkBudget &budget);
+PackResult packInBestOrder(const PackProblem &problem, int64_t goodPeak,
+                           WorkBudget &budget);
 
 } // namespace mf::memory
 

@@ -2,9 +2,9 @@
 
 #include "mf/Memory/StepPlan.h"
 #include "FramePacking.h"
-#include "PackSearch.h"
-#include "ShapeGroups.h"
 #include "StepShapes.h"
+#include "lib/Memory/packing/ShapeGroups.h"
+#include "lib/Memory/search/PackSearch.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <numeric>
@@ -165,7 +165,7 @@ bool StepPlanner::improveFrame(size_t index, int64_t bytes) {
   if (triedFrames[index])
     return false;
   triedFrames[index] = 1;
-  const Frame &frame = problem.frames[index];
+  const ResidualFrame &frame = problem.frames[index];
   ChunkLayout best = getLayout(index);
   auto consider = [&](ChunkLayout layout) {
     useLayout(index, layout);
@@ -203,15 +203,15 @@ PackResult StepPlanner::packBlocks(const PackProblem &blocks,
   PackProblem frames = blocks;
   frames.items.resize(numFrames);
   int64_t frameBound = getLargest(getLiveProfile(frames));
-  placed = packWell(frames, frameBound, frameBound + acceptableExcess / 4,
-                    heuristics, search);
+  placed = packThenSearch(frames, frameBound, frameBound + acceptableExcess / 4,
+                          heuristics, search);
   PackProblem all = blocks;
   for (size_t i = 0; i < numFrames; ++i)
     all.items[i].fixedOffset = placed.offsets[i];
-  PackResult best = packBest(all, bound, heuristics);
+  PackResult best = packInBestOrder(all, bound, heuristics);
   if (best.peak <= bound + acceptableExcess / 4)
     return best;
-  PackResult mixed = packBest(blocks, bound, heuristics);
+  PackResult mixed = packInBestOrder(blocks, bound, heuristics);
   return mixed.peak < best.peak ? mixed : best;
 }
 

@@ -23,7 +23,7 @@ public:
   int32_t getFirst(int64_t task) const { return firsts[task]; }
   /// The section that begins where a task begins, or a task buffer begins or
   /// ends.
-  int32_t get(Moment moment) const;
+  int32_t get(StepMoment moment) const;
   /// The instructions at which the sections of a task begin; the first is 0,
   /// the last may be behind the last instruction.
   llvm::ArrayRef<int64_t> getCuts(int64_t task) const { return cuts[task]; }
