@@ -66,6 +66,15 @@ Value mf::ir::getViewedValue(Value value) {
   return value;
 }
 
+void mf::ir::emitKernel(ComputeOpInterface op, LaunchEmitter &emitter) {
+  SmallVector<EmittedBuffer> inputs, outputs;
+  for (Value operand : op->getOperands())
+    inputs.push_back(emitter.getBuffer(operand));
+  for (Value result : op->getResults())
+    outputs.push_back(emitter.createBuffer(result));
+  emitter.launch(op.getKernelName(), inputs, outputs, op.getKernelAttributes());
+}
+
 bool mf::ir::isMarkedForRecompute(ComputeOpInterface op) {
   std::optional<RecomputeKind> mark = op.getRecomputeMark();
   return mark && *mark != RecomputeKind::Excluded;

@@ -51,9 +51,21 @@ bool hasAddressableSize(mlir::Type type);
 #include "dialects/mf/LaunchEmitter.h"
 #include "dialects/mf/SwapMark.h"
 
+namespace mf::ir {
+
+class ComputeOpInterface;
+
+/// Emits one launch of the operator's kernel.
+void emitKernel(ComputeOpInterface op, LaunchEmitter &emitter);
+
+} // namespace mf::ir
+
 #include "dialects/mf/MfInterfaces.h.inc"
 
 namespace mf::ir {
+
+/// Checks the `mf.mesh` of an operation.
+mlir::LogicalResult verifyMesh(mlir::Operation *op, mlir::Attribute attribute);
 
 /// The value whose memory `value` is: what it is a view of, or itself.
 mlir::Value getViewedValue(mlir::Value value);

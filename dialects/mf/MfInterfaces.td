@@ -31,6 +31,11 @@ def Mf_ComputeOpInterface : OpInterface<"ComputeOpInterface"> {
     }], "int64_t", "getFlops", (ins), [{}], [{
       return ::mf::ir::getElementwiseFlops($_op);
     }]>,
+    InterfaceMethod<[{
+      Emits what computes the results, unless the operator is a view: by default
+      one launch of its kernel on the buffers of the operands and results.
+    }], "void", "emitInstructions", (ins "::mf::ir::LaunchEmitter &":$emitter),
+      [{}], [{ ::mf::ir::emitKernel($_op, emitter); }]>,
     InterfaceMethod<"True if the result is the first operand's memory.",
       "bool", "isView", (ins), [{}], [{
       return $_op.getKernelName().empty();

@@ -79,3 +79,13 @@ int64_t MeshAttr::getNumRanks() const {
     ranks *= size;
   return ranks;
 }
+
+LogicalResult mf::ir::verifyMesh(Operation *op, Attribute attribute) {
+  if (!isa<MeshAttr>(attribute))
+    return op->emitOpError("expected a mesh such as #mf.mesh<pp = 2, dp = 4> "
+                           "as mf.mesh, but got ")
+           << attribute;
+  if (!isa<ModuleOp>(op))
+    return op->emitOpError("has a mesh; expected it on the module");
+  return success();
+}

@@ -178,17 +178,6 @@ def Mf_GradientNormsOp : Mf_StateOp<"gradient_norms", [
   let hasVerifier = 1;
 }
 
-def Mf_AllReduceOp : Mf_StateOp<"all_reduce", [
-    AllTypesMatch<["input", "result"]>]> {
-  let summary = "sum over all stages";
-  let arguments = (ins Mf_FloatTensor:$input);
-  let results = (outs Mf_FloatTensor:$result);
-  let assemblyFormat = "$input attr-dict `:` type($input)";
-  let builders = [OpBuilder<(ins "::mlir::Value":$input), [{
-    build($_builder, $_state, input.getType(), input);
-  }]>];
-}
-
 def Mf_ScaleGradientsOp : Mf_StateOp<"scale_gradients", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "multiplies gradients in place";

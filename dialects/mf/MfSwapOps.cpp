@@ -31,6 +31,8 @@ LogicalResult mf::ir::verifySwapDistance(Operation *op, int64_t distance) {
 
 LogicalResult MfDialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attribute) {
+  if (attribute.getName() == MeshAttr::attributeName)
+    return verifyMesh(op, attribute.getValue());
   if (attribute.getName() != markName)
     return op->emitOpError("has the unknown attribute ") << attribute.getName();
   auto distance = dyn_cast<IntegerAttr>(attribute.getValue());

@@ -53,6 +53,22 @@ LogicalResult lowerSchedule(ir::ModelOp model, SymbolTable &symbols,
   return StepBuilder(program, schedule).build();
 }
 
+/// Gives the module a mesh of one rank per stage if it has none.
+LogicalResult setMesh(ModuleOp module, ir::ModelOp model, int64_t stages) {
+  ir::MeshAttr mesh = ir::MeshAttr::find(module);
+  if (!mesh) {
+    MLIRContext *context = module.getContext();
+    module->setAttr(
+        ir::MeshAttr::attributeName,
+        ir::MeshAttr::get(context, StringAttr::get(context, "pp"), stages));
+    return success();
+  }
+  if (mesh.getSize("pp") == stages)
+    return success();
+  return model.emitOpError("has ")
+         << stages << " stages, but the module's mesh is " << mesh;
+}
+
 struct LowerToAscendPass
     : mf::passes::impl::LowerToAscendBase<LowerToAscendPass> {
   void runOnOperation() override {
@@ -64,6 +80,8 @@ struct LowerToAscendPass
         return signalPassFailure();
       }
       int64_t stages = model.getTrainingAttr().getParallel().getStages();
+      if (failed(setMesh(getOperation(), model, stages)))
+        return signalPassFailure();
       SymbolTable symbols(model);
       int64_t lowered = 0;
       for (auto schedule : model.getBody().getOps<ir::ScheduleOp>()) {

@@ -149,7 +149,8 @@ Value UpdateBuilder::buildGlobalNorm() {
       GradientNormsOp::create(builder, loc, type, builder.getArrayAttr(names),
                               builder.getI64ArrayAttr(positions));
   if (stages > 1)
-    norms = AllReduceOp::create(builder, loc, norms);
+    norms = AllReduceOp::create(builder, loc, norms.getType(), norms,
+                                builder.getStrArrayAttr({"pp"}));
   Value squares = MulOp::create(builder, loc, norms, norms);
   Value sum = ReduceSumOp::create(builder, loc, squares, int64_t(0));
   return SqrtOp::create(builder, loc, sum, nullptr, nullptr);

@@ -4,7 +4,7 @@
 #include "mf/Memory/PeakAdvice.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
-#include "passes/plan-memory/StepLifetimes.h"
+#include "passes/plan-memory/ApplyPlan.h"
 #include <map>
 
 namespace mf::passes {
@@ -14,29 +14,12 @@ namespace mf::passes {
 
 using namespace mlir;
 using namespace mf;
-using mf::passes::StepLifetimes;
+using mf::passes::StageMemory;
 
 namespace {
 
 constexpr size_t numLargestShown = 10;
 constexpr size_t numSavingsShown = 5;
-
-/// What a live buffer is spent on.
-std::string getCategory(const StepLifetimes &lifetimes,
-                        const memory::LiveBuffer &buffer) {
-  using Kind = memory::LiveBuffer::Kind;
-  switch (buffer.kind) {
-  case Kind::Persistent:
-    return lifetimes.getRole(buffer.name).str();
-  case Kind::TaskLevel:
-    return "message";
-  case Kind::Residual:
-    return "residual";
-  case Kind::Temporary:
-    return "temporary";
-  }
-  llvm_unreachable("unknown kind of live buffer");
-}
 
 struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
   using PlanMemoryBase::PlanMemoryBase;
@@ -46,33 +29,37 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
     FailureOr<int64_t> limit = getLimit(program);
     if (failed(limit))
       return signalPassFailure();
-    StepLifetimes lifetimes(program);
-    if (failed(lifetimes.analyze()))
+    FailureOr<program::UnplannedStage> decoded =
+        program::decodeUnplanned(program);
+    if (failed(decoded))
       return signalPassFailure();
-    llvm::Expected<memory::StepPlan> plan =
-        memory::planStep(lifetimes.getProblem());
+    StageMemory stage(*decoded);
+    if (auto broken = stage.getBrokenSlot()) {
+      reportBrokenSlot(program, *broken);
+      return signalPassFailure();
+    }
+    llvm::Expected<memory::StepPlan> plan = memory::planStep(stage.getDevice());
     if (!plan) {
       program.emitOpError("cannot be planned: ")
           << llvm::toString(plan.takeError());
       return signalPassFailure();
     }
-    llvm::Expected<memory::StepPlan> host =
-        memory::planStep(lifetimes.getHostProblem());
+    llvm::Expected<memory::StepPlan> host = memory::planStep(stage.getHost());
     if (!host) {
       program.emitOpError("cannot be planned in host memory: ")
           << llvm::toString(host.takeError());
       return signalPassFailure();
     }
-    lifetimes.apply(*plan, *host);
+    mf::passes::applyPlan(program, stage, *plan, *host);
     remark::analysis(program.getLoc(), remark::RemarkOpts::name("MemoryPlan")
                                            .category("memory")
                                            .function(program.getSymName()))
-        << remark::add("peak at {0}", lifetimes.describe(plan->bound.moment))
+        << remark::add("peak at {0}", stage.describe(plan->bound.moment))
         << remark::metric("arena bytes", plan->arenaSize)
         << remark::metric("max-live bytes", plan->bound.bytes)
         << remark::metric("pinned host bytes", host->arenaSize);
     if (*limit > 0 && plan->arenaSize > *limit) {
-      reportTooLarge(program, lifetimes, *plan, *limit);
+      reportTooLarge(program, stage, *plan, *limit);
       return signalPassFailure();
     }
   }
@@ -90,27 +77,35 @@ private:
     return *bytes;
   }
 
-  void reportTooLarge(ascend::ProgramOp program, const StepLifetimes &lifetimes,
+  static void reportBrokenSlot(ascend::ProgramOp program,
+                               StageMemory::BrokenSlot broken) {
+    auto layouts = program.getBody().getOps<ascend::FrameLayoutOp>();
+    ascend::FrameLayoutOp layout = *std::next(layouts.begin(), broken.layout);
+    layout.emitOpError("expected slot ")
+        << broken.slot << " ('"
+        << cast<StringAttr>(layout.getNames()[broken.slot]).getValue()
+        << "') to be written by one routine and read by a later one";
+  }
+
+  void reportTooLarge(ascend::ProgramOp program, const StageMemory &stage,
                       const memory::StepPlan &plan, int64_t limit) {
     InFlightDiagnostic error = program.emitError();
-    error << "stage " << program.getRank() << " needs " << plan.arenaSize
+    error << "stage " << program.getStage() << " needs " << plan.arenaSize
           << " bytes of device memory, but " << limit << " are allowed";
     error.attachNote() << "the peak is at "
-                       << lifetimes.describe(plan.bound.moment);
+                       << stage.describe(plan.bound.moment);
     std::vector<memory::LiveBuffer> live =
-        lifetimes.getProblem().liveAt(plan.bound.moment);
+        stage.getDevice().liveAt(plan.bound.moment);
     std::map<std::string, int64_t> categories;
     for (const memory::LiveBuffer &buffer : live)
-      categories[getCategory(lifetimes, buffer)] += buffer.size;
+      categories[stage.getCategory(buffer)] += buffer.size;
     for (auto &[category, bytes] : categories)
       error.attachNote() << category << ": " << bytes << " bytes";
     for (const memory::LiveBuffer &buffer :
          llvm::ArrayRef(live).take_front(numLargestShown))
       error.attachNote() << "live: " << buffer.size << " bytes, "
-                         << getCategory(lifetimes, buffer) << " "
-                         << buffer.name;
-    addAdvice(error, memory::adviseOnPeak(lifetimes.getProblem(), limit),
-              limit);
+                         << stage.getCategory(buffer) << " " << buffer.name;
+    addAdvice(error, memory::adviseOnPeak(stage.getDevice(), limit), limit);
   }
 
   static void addAdvice(InFlightDiagnostic &error,
