@@ -28,7 +28,7 @@ class Mf_Double<string default = "">
 }
 
 //===----------------------------------------------------------------------===//
-// Layers and recompute marks
+// Layers and marks of operators
 //===----------------------------------------------------------------------===//
 
 def Mf_LayerKind : Mf_Enum<"LayerKind", "where a layer stands in the model", [
@@ -56,6 +56,17 @@ def Mf_RecomputeAttr : EnumAttr<Mf_Dialect, Mf_RecomputeKind, "recompute"> {
     keeping it.
   }];
   let assemblyFormat = "`<` $value `>`";
+}
+
+def Mf_SwapAttr : Mf_Attr<"Swap", "swap"> {
+  let summary = "swap mark of one operator";
+  let description = [{
+    What the operator makes lives in host memory between forward and backward.
+    `distance`: kernels between the start of the copy back and its first reader.
+  }];
+  let parameters = (ins "int64_t":$distance);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 def Mf_PlacementAttr : Mf_Attr<"Placement", "placement"> {
