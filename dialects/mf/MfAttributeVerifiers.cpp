@@ -65,7 +65,10 @@ LogicalResult SwapAttr::verify(EmitError emitError, int64_t distance) {
 
 LogicalResult ParallelAttr::verify(EmitError emitError, int64_t stages,
                                    int64_t interleave, int64_t microBatches,
-                                   Attribute offset) {
+                                   Attribute offset, int64_t gradientGroups) {
+  if (gradientGroups < 1)
+    return emitError() << "expected gradient_groups to be positive, but got "
+                       << gradientGroups;
   // Far more than there are devices and samples in a batch; programs of that
   // size still fit in memory.
   constexpr int64_t maximum = 65536;

@@ -127,11 +127,14 @@ def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
     switches interleaving on, else 1; `micro_batches`: forward and backward
     passes of one step (micro_batch_num with a pipeline,
     gradient_accumulation_steps without); `offset`: model_config.offset as
-    written, an integer, a list or a list of lists.
+    written, an integer, a list or a list of lists; `gradient_groups`:
+    gradient_aggregation_group, into how many groups the gradients of a model
+    without stages are gathered to be reduced.
   }];
   let parameters = (ins "int64_t":$stages, "int64_t":$interleave,
                         "int64_t":$micro_batches,
-                        OptionalParameter<"::mlir::Attribute">:$offset);
+                        OptionalParameter<"::mlir::Attribute">:$offset,
+                        DefaultValuedParameter<"int64_t", "4">:$gradient_groups);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

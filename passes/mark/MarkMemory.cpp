@@ -90,10 +90,12 @@ std::optional<LayerPlan> LayerPlanner::plan() {
   }
   diagnostics = DiagnosticList();
   SwapConfig swap = mf::passes::getSwapConfig(model.getTrainingAttr());
+  ParallelAttr parallel = model.getTrainingAttr().getParallel();
   NameFamily names = model.getFamily().value_or("").starts_with("mcore")
                          ? NameFamily::Mcore
                          : NameFamily::Classic;
-  LayerPlanInput input{recompute, swap, *stages, names, {}};
+  LayerPlanInput input{recompute, swap, *stages,
+                       names,     {},   parallel.getGradientGroups()};
   for (auto [index, tree] : llvm::enumerate(trees))
     input.layers.push_back({static_cast<int64_t>(index), &tree});
   LayerPlan plan = planLayers(input, diagnostics);
