@@ -20,9 +20,8 @@ namespace mf::passes {
 using LayerReportHandler = std::function<void(llvm::json::Object)>;
 
 /// mf-mark-memory that also hands on what each layer got.
-std::unique_ptr<mlir::Pass>
-createMarkMemory(const MarkMemoryOptions &options,
-                    LayerReportHandler handler);
+std::unique_ptr<mlir::Pass> createMarkMemory(const MarkMemoryOptions &options,
+                                             LayerReportHandler handler);
 
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"

@@ -1,4 +1,4 @@
-//===- NotLowered.h - What a YAML asks for and the program has not -*- C++
+//===- NotLowered.h - What is asked for and not lowered ---------*- C++ -*-===//
 //-*-===//
 
 #ifndef MF_PASSES_CONFIG_NOTLOWERED_H

@@ -142,7 +142,8 @@ void UpdateBuilder::clip(Value norm, double maxNorm) {
     ReportOp::create(builder, loc, norm, "global_norm");
   // min(1, max_norm / (max(norm, max_norm) + 1e-6))
   Value divisor = apply<AddScalarOp>(apply<ClampMinOp>(norm, maxNorm), 1e-6);
-  Value inverse = ReciprocalOp::create(builder, loc, divisor, nullptr, nullptr, nullptr);
+  Value inverse =
+      ReciprocalOp::create(builder, loc, divisor, nullptr, nullptr, nullptr);
   Value factor = apply<ClampMaxOp>(apply<ScaleOp>(inverse, maxNorm), 1.0);
   ScaleGradientsOp::create(builder, loc, factor, getGradients());
 }

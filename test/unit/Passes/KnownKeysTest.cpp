@@ -259,7 +259,7 @@ std::string compile(llvm::StringRef yaml) {
     stream << "failed\n";
   else
     stream << *module;
-  llvm::sys::fs::remove(path);
+  EXPECT_FALSE(llvm::sys::fs::remove(path));
   return text;
 }
 
