@@ -47,15 +47,16 @@ def Partition : Pass<"mf-partition", "::mf::ir::ModelOp"> {
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
 
-def MarkRecompute : Pass<"mf-mark-recompute", "::mf::ir::ModelOp"> {
+def MarkMemory : Pass<"mf-mark-memory", "::mf::ir::ModelOp"> {
   let summary = "Mark the operators that the YAML wants recomputed or swapped";
   let description = [{
     Sets `recompute` on operators of placed layers from the model's `training`
     attribute: `full` on all operators of a fully recomputed layer but the one
     that makes its result, `select` on operators and Cells that a pattern names
     (a Cell's own results are kept), `excluded` where an exclude pattern says so.
-    Sets `mf.swap`, the number of kernels to prefetch ahead, where layer_swap or
-    op_swap says so; recompute wins, also where it reads the operator's result.
+    Sets `swap`, with the number of kernels to prefetch ahead, where layer_swap
+    or op_swap says so; recompute wins, also where it reads the operator's
+    result.
 
     ```mlir
     %a = mf.silu %w {name = "feed_forward.w1.activation.silu"} : ...
@@ -63,8 +64,8 @@ def MarkRecompute : Pass<"mf-mark-recompute", "::mf::ir::ModelOp"> {
     %a = mf.silu %w {name = "feed_forward.w1.activation.silu",
                      recompute = #mf.recompute<select>} : ...
     // or, swapped,
-    %a = mf.silu %w {mf.swap = 1 : i64,
-                     name = "feed_forward.w1.activation.silu"} : ...
+    %a = mf.silu %w {name = "feed_forward.w1.activation.silu",
+                     swap = #mf.swap<distance = 1>} : ...
     ```
   }];
   let options = [
@@ -127,14 +128,14 @@ def InsertRecompute : Pass<"mf-insert-recompute", "::mf::ir::ChunkOp"> {
 def InsertSwap : Pass<"mf-insert-swap", "::mf::ir::ChunkOp"> {
   let summary = "Move marked activations to host memory between their uses";
   let description = [{
-    A value that an operator marked `mf.swap` makes and that backward reads is
+    A value that an operator marked `swap` makes and that backward reads is
     copied to host memory right behind its operator, and back before its first
     reader in backward: one pair per value. Left alone, with a remark that says
     why: what backward does not read, what is made of parameters alone, and what
     an operator that is recomputed reads.
 
     ```mlir
-    %a = mf.silu %w {mf.swap = 1 : i64}
+    %a = mf.silu %w {swap = #mf.swap<distance = 1>}
     %dy = mf.cut %y
     %dm = mf.mul %dy, %a
     // becomes

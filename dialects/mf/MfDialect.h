@@ -31,9 +31,18 @@ mlir::FailureOr<llvm::APFloat> parseDouble(mlir::AsmParser &parser);
 namespace mf::ir {
 
 /// The inherent attributes of `op` without its place in the Cell tree and its
-/// recompute mark: what `ComputeOpInterface::getKernelAttributes` answers
+/// marks: what `ComputeOpInterface::getKernelAttributes` answers
 /// unless an operator says otherwise.
 mlir::DictionaryAttr getDefaultKernelAttributes(mlir::Operation *op);
+
+/// The largest prefetch distance, in kernels: what backward_prefetch may be. No
+/// step has as many.
+inline constexpr int64_t maximumSwapDistance = 2147483647;
+
+/// Reports a prefetch distance that is out of range.
+mlir::LogicalResult
+verifySwapDistance(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
+                   int64_t distance);
 
 /// One operation per element of the largest result.
 int64_t getElementwiseFlops(mlir::Operation *op);
@@ -49,7 +58,6 @@ bool hasAddressableSize(mlir::Type type);
 } // namespace mf::ir
 
 #include "dialects/mf/LaunchEmitter.h"
-#include "dialects/mf/SwapMark.h"
 
 namespace mf::ir {
 
@@ -63,9 +71,6 @@ void emitKernel(ComputeOpInterface op, LaunchEmitter &emitter);
 #include "dialects/mf/MfInterfaces.h.inc"
 
 namespace mf::ir {
-
-/// Checks the `mf.mesh` of an operation.
-mlir::LogicalResult verifyMesh(mlir::Operation *op, mlir::Attribute attribute);
 
 /// The value whose memory `value` is: what it is a view of, or itself.
 mlir::Value getViewedValue(mlir::Value value);

@@ -17,7 +17,8 @@ class Mf_SwapOp<string mnemonic, dag operands, dag outputs>
   let hasVerifier = 1;
   code swapDefs = [{
     ::mlir::LogicalResult $cppClass::verify() {
-      return ::mf::ir::verifySwapDistance(*this, getDistance());
+      return ::mf::ir::verifySwapDistance([&] { return emitOpError(); },
+                                          getDistance());
     }
   }];
   let extraClassDefinition = swapDefs;

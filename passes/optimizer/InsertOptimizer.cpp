@@ -107,7 +107,7 @@ private:
   /// f(value) for a scalar function with a constant.
   template <typename OpT> Value apply(Value value, double constant) {
     return OpT::create(builder, loc, value, builder.getF64FloatAttr(constant),
-                       nullptr, nullptr);
+                       nullptr, nullptr, nullptr);
   }
 
   ModelOp model;
@@ -130,7 +130,7 @@ void UpdateBuilder::reduceTied() {
 
 void UpdateBuilder::unscale(Value lossScale) {
   Value inverse =
-      ReciprocalOp::create(builder, loc, lossScale, nullptr, nullptr);
+      ReciprocalOp::create(builder, loc, lossScale, nullptr, nullptr, nullptr);
   ScaleGradientsOp::create(builder, loc, inverse, getGradients());
 }
 
@@ -153,7 +153,7 @@ Value UpdateBuilder::buildGlobalNorm() {
                                 builder.getStrArrayAttr({"pp"}));
   Value squares = MulOp::create(builder, loc, norms, norms);
   Value sum = ReduceSumOp::create(builder, loc, squares, int64_t(0));
-  return SqrtOp::create(builder, loc, sum, nullptr, nullptr);
+  return SqrtOp::create(builder, loc, sum, nullptr, nullptr, nullptr);
 }
 
 void UpdateBuilder::clip(Value norm, double maxNorm) {
@@ -161,7 +161,8 @@ void UpdateBuilder::clip(Value norm, double maxNorm) {
     ReportOp::create(builder, loc, norm, "global_norm");
   // min(1, max_norm / (max(norm, max_norm) + 1e-6))
   Value divisor = apply<AddScalarOp>(apply<ClampMinOp>(norm, maxNorm), 1e-6);
-  Value inverse = ReciprocalOp::create(builder, loc, divisor, nullptr, nullptr);
+  Value inverse =
+      ReciprocalOp::create(builder, loc, divisor, nullptr, nullptr, nullptr);
   Value factor = apply<ClampMaxOp>(apply<ScaleOp>(inverse, maxNorm), 1.0);
   ScaleGradientsOp::create(builder, loc, factor, getGradients());
 }
