@@ -156,7 +156,7 @@ mf.layer @a body (%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // A layer has a body.
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // expected-error @below {{}}
+  // expected-error @below {{region #0 ('body') failed to verify constraint: region with 1 blocks}}
   mf.layer @a head () -> tensor<4xf32> {
   }
 }
