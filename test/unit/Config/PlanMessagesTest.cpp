@@ -9,7 +9,7 @@ using testing::HasSubstr;
 
 namespace {
 
-TEST(LayerPlanTest, APatternWithoutAMatchSuggestsNames) {
+TEST(PlanMessagesTest, APatternWithoutAMatchSuggestsNames) {
   Planned planned = plan(withLayers(
       1, "recompute_config:\n  select_recompute: ['feed_foward\\.mul']\n"));
   EXPECT_THAT(planned.diagnostics.str(),
@@ -18,7 +18,7 @@ TEST(LayerPlanTest, APatternWithoutAMatchSuggestsNames) {
                         "it is for; nearest: 'feed_forward\\.mul'"));
 }
 
-TEST(LayerPlanTest, DefaultPatternsThatMatchNothingWarnOnce) {
+TEST(PlanMessagesTest, DefaultPatternsThatMatchNothingWarnOnce) {
   const char *yaml = "recompute_config: {select_recompute: True}\n";
   Planned planned = plan(withLayers(2, yaml), getTree("glm4(ChatGLM2Block)"));
   EXPECT_EQ(planned.diagnostics.getAll().size(), 1U);
@@ -28,7 +28,7 @@ TEST(LayerPlanTest, DefaultPatternsThatMatchNothingWarnOnce) {
           .diagnostics.empty());
 }
 
-TEST(LayerPlanTest, SettingsThatCannotWorkAreErrors) {
+TEST(PlanMessagesTest, SettingsThatCannotWorkAreErrors) {
   auto expectError = [](llvm::StringRef body, llvm::StringRef expected) {
     Planned planned = plan(withLayers(4, body));
     EXPECT_TRUE(planned.diagnostics.hasErrors()) << body.str();
@@ -58,7 +58,7 @@ TEST(LayerPlanTest, SettingsThatCannotWorkAreErrors) {
               "with swap on");
 }
 
-TEST(LayerPlanTest, TooManyPatternsAreAnError) {
+TEST(PlanMessagesTest, TooManyPatternsAreAnError) {
   std::string names;
   for (int i = 0; i < 900; ++i)
     names += (i ? ", n" : "n") + std::to_string(i);
@@ -73,14 +73,14 @@ TEST(LayerPlanTest, TooManyPatternsAreAnError) {
       HasSubstr("more than 1000 patterns"));
 }
 
-TEST(LayerPlanTest, NamesWithControlCharactersStayOnTheirLine) {
+TEST(PlanMessagesTest, NamesWithControlCharactersStayOnTheirLine) {
   Planned planned = plan(withLayers(
       1, "recompute_config: {select_recompute: [\"a\\nb\\x01\"]}\n"));
   EXPECT_THAT(planned.log(),
               HasSubstr("Formative select_recompute: {'a\\nb\\x01': [[1]]}"));
 }
 
-TEST(LayerPlanTest, ExcludesWithoutNamesOrWithSwapHaveNoEffect) {
+TEST(PlanMessagesTest, ExcludesWithoutNamesOrWithSwapHaveNoEffect) {
   EXPECT_THAT(plan(withLayers(1, "recompute_config: "
                                  "{select_recompute_exclude: True}"))
                   .diagnostics.str(),
