@@ -211,8 +211,8 @@ def Ascend_LaunchOp : Ascend_Op<"launch", [AttrSizedOperandSegments,
     is the operator of the model that it belongs to.
 
     ```mlir
-    ascend.launch "aclnnMatmul" (%x, %w) -> (%y) {transpose_b = true}
-        cell "layers.0.attention.wq.matmul" : ...
+    ascend.launch "aclnnMatmul"(%n, %w1) -> (%h) {..., transpose_b = true}
+        cell "layers.0.feed_forward.w1.matmul" : ...
     ```
   }];
   let arguments = (ins StrAttr:$kernel, Variadic<Ascend_BufferType>:$inputs,

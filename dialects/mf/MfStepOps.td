@@ -15,8 +15,9 @@ def Mf_ScheduleOp : Mf_Op<"schedule", [HasParent<"ModelOp">, NoTerminator,
   let description = [{
     ```mlir
     mf.schedule stage 1 {
-      %x = mf.receive from 0 channel "forward.1" micro_batch 0 : tensor<1x8x64xf32>
-      %y, %f = mf.run_forward @chunk1 micro_batch 0 (%x) : ...
+      %x = mf.receive from 0 channel "forward.0" micro_batch 0 : tensor<1x4x8xf32>
+      ...
+      %y, %f = mf.run_forward @chunk1.forward micro_batch 0(%x, ...) : ...
       ...
     }
     ```
@@ -149,7 +150,7 @@ def Mf_ReduceTiedOp : Mf_StateOp<"reduce_tied", [
     owner's gradient is read from here on.
 
     ```mlir
-    mf.reduce_tied @embedding, [@head, @side_head] stages [0, 1, 2]
+    mf.reduce_tied @w, [@copy, @head] stages [0, 0, 3]
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$owner, FlatSymbolRefArrayAttr:$tied,

@@ -1,5 +1,6 @@
 //===- ReadConfig.cpp - A training YAML into a typed attribute ------------===//
 
+#include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/config/ConfigAttributes.h"
 #include "passes/config/NotLowered.h"
@@ -90,9 +91,20 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
         mf::passes::getTrainingAttr(context, config, options, batch);
     for (auto model : getOperation().getOps<ir::ModelOp>())
       model.setTrainingAttr(training);
+    emitRemark(options, batch);
   }
 
 private:
+  void emitRemark(const StageMapOptions &options, const EffectiveBatch &batch) {
+    remark::analysis(
+        getOperation().getLoc(),
+        remark::RemarkOpts::name("Config").category("config").function(file))
+        << remark::add("one training step")
+        << remark::metric("stages", options.pipelineStages)
+        << remark::metric("interleave", options.interleave)
+        << remark::metric("micro-batches", batch.getMicroBatches());
+  }
+
   void fail(const DiagnosticList &diagnostics) {
     mf::passes::emitDiagnostics(getOperation().getLoc(), diagnostics);
     signalPassFailure();

@@ -1,5 +1,6 @@
 //===- InsertOptimizer.cpp - Clipping and AdamW per stage -----------------===//
 
+#include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -92,6 +93,7 @@ private:
   Value buildGlobalNorm();
   void clip(Value norm, double maxNorm);
   void update(Value learningRate, Value step, Value overflow);
+  void emitRemark(UpdateOp function);
   bool sharesOwner(ParamOp param) {
     return param.getTied() && map.stages.lookup(*param.getTied()) == stage;
   }
@@ -187,6 +189,31 @@ void UpdateBuilder::update(Value learningRate, Value step, Value overflow) {
   }
 }
 
+/// Says what the stage updates, and what of it is decided here: which
+/// parameters do not decay, which gradients are summed over stages.
+void UpdateBuilder::emitRemark(UpdateOp function) {
+  Region &body = function.getBody();
+  auto steps = body.getOps<AdamWOp>();
+  auto reductions = body.getOps<ReduceTiedOp>();
+  int64_t elements = 0;
+  for (ParamOp param : params)
+    if (!sharesOwner(param))
+      elements += param.getTensorType().getNumElements();
+  remark::passed(loc, remark::RemarkOpts::name("Update")
+                          .category("optimizer")
+                          .function(model.getSymName()))
+      << remark::add("stage {0} updates its parameters", stage)
+      << remark::metric("parameters", llvm::range_size(steps))
+      << remark::metric("elements", elements)
+      << remark::metric("without decay",
+                        llvm::count_if(steps,
+                                       [](AdamWOp step) {
+                                         return step.getWeightDecay().isZero();
+                                       }))
+      << remark::metric("reductions of tied gradients",
+                        llvm::range_size(reductions));
+}
+
 void UpdateBuilder::build() {
   builder.setInsertionPointToEnd(&model.getBody().front());
   auto scalar = RankedTensorType::get({}, builder.getF32Type());
@@ -210,6 +237,7 @@ void UpdateBuilder::build() {
     clip(norm, clipping.getMaxNorm().convertToDouble());
   update(body->getArgument(0), body->getArgument(1), overflow);
   ReturnOp::create(builder, loc);
+  emitRemark(function);
 }
 
 struct InsertOptimizerPass

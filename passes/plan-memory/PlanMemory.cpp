@@ -90,8 +90,9 @@ private:
   void reportTooLarge(ascend::ProgramOp program, const StageMemory &stage,
                       const memory::StepPlan &plan, int64_t limit) {
     InFlightDiagnostic error = program.emitError();
-    error << "stage " << program.getStage() << " needs " << plan.arenaSize
-          << " bytes of device memory, but " << limit << " are allowed";
+    error << "stage " << program.getStage() << " needs "
+          << describeMemorySize(plan.arenaSize) << " of device memory, but "
+          << describeMemorySize(limit) << " are allowed";
     error.attachNote() << "the peak is at "
                        << stage.describe(plan.bound.moment);
     std::vector<memory::LiveBuffer> live =
@@ -99,13 +100,15 @@ private:
     std::map<std::string, int64_t> categories;
     for (const memory::LiveBuffer &buffer : live)
       categories[stage.getCategory(buffer)] += buffer.size;
-    for (auto &[category, bytes] : categories)
-      error.attachNote() << category << ": " << bytes << " bytes";
+    for (const auto &[category, bytes] : sortBySize(categories))
+      error.attachNote() << category << ": " << describeMemorySize(bytes);
     for (const memory::LiveBuffer &buffer :
          llvm::ArrayRef(live).take_front(numLargestShown))
-      error.attachNote() << "live: " << buffer.size << " bytes, "
-                         << stage.getCategory(buffer) << " " << buffer.name;
-    addAdvice(error, memory::adviseOnPeak(stage.getDevice(), limit), limit);
+      error.attachNote() << "live: " << describeMemorySize(buffer.size) << ", "
+                         << stage.getCategory(buffer) << " "
+                         << buffer.name;
+    addAdvice(error, memory::adviseOnPeak(stage.getDevice(), limit),
+              limit);
   }
 
   static void addAdvice(InFlightDiagnostic &error,
@@ -114,8 +117,8 @@ private:
       error.attachNote()
           << "what lives through the whole step (parameters, gradients, "
              "optimizer state) needs "
-          << advice.persistentBytes
-          << " bytes: recompute and swap cannot help, more stages may";
+          << describeMemorySize(advice.persistentBytes)
+          << ": recompute and swap cannot help, more stages may";
       return;
     }
     for (const memory::LayerSavings &run :
@@ -125,8 +128,9 @@ private:
            << run.firstLayer;
       if (run.getNumLayers() > 1)
         note << " to " << run.lastLayer << " each";
-      note << " would save " << run.recomputeBytes
-           << " bytes by recompute, up to " << run.swapBytes << " by swap";
+      note << " would save " << describeMemorySize(run.recomputeBytes)
+           << " by recompute, up to " << describeMemorySize(run.swapBytes)
+           << " by swap";
     }
     if (advice.savings.empty())
       return;
@@ -141,10 +145,10 @@ private:
     if (result.numLayers)
       note << remedy << " of " << *result.numLayers
            << (*result.numLayers == 1 ? " layer " : " layers ") << certainty
-           << " be enough: about " << result.bytes << " bytes";
+           << " be enough: about " << describeMemorySize(result.bytes);
     else
       note << remedy << " of all layers would not be enough: about "
-           << result.bytes << " bytes";
+           << describeMemorySize(result.bytes);
   }
 };
 
