@@ -26,6 +26,10 @@
 #define GET_TYPEDEF_CLASSES
 #include "dialects/ascend/AscendTypes.h.inc"
 
+namespace mf {
+struct KernelSpec;
+} // namespace mf
+
 #define GET_OP_CLASSES
 #include "dialects/ascend/AscendOps.h.inc"
 

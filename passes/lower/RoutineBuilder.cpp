@@ -86,6 +86,7 @@ void RoutineBuilder::launchOp(StringRef kernel, ValueRange inputs,
   swap.beforeLaunch();
   swap.addLaunch(ascend::LaunchOp::create(
       builder, loc, builder.getStringAttr(kernel), inputs, outputs,
+      /*workspace=*/Value(),
       attributes ? attributes : builder.getDictionaryAttr({}),
       cell.empty() ? StringAttr() : builder.getStringAttr(cell),
       builder.getI64IntegerAttr(flops)));

@@ -23,9 +23,9 @@ struct DecodedProgram {
 ///
 /// Refuses what an engine could not run, with a diagnostic at the operation:
 /// operations that are not lowered, buffers without an offset or outside of
-/// their memory, kernels nobody knows, ranks that are missing or given twice,
-/// streams, statics or routines that do not exist, and channels whose sends and
-/// receives do not match in number, order or size. Kernels are not made here.
+/// their memory, ranks that are missing or given twice, streams, statics or
+/// routines that do not exist, and channels whose sends and receives do not
+/// match in number, order or size. Kernels are not made here.
 mlir::FailureOr<DecodedProgram> decodeProgram(mlir::ModuleOp module);
 
 } // namespace mf::program

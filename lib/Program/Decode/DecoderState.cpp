@@ -1,8 +1,6 @@
 //===- DecoderState.cpp - What decoding one module gathers ----------------===//
 
 #include "DecoderState.h"
-#include "mf/Signatures/KernelSignature.h"
-#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 
@@ -28,15 +26,6 @@ static FailureOr<uint32_t> addKernel(ascend::LaunchOp op, Program &program,
   return static_cast<uint32_t>(program.kernels.size() - 1);
 }
 
-static LogicalResult checkKernelName(ascend::LaunchOp op) {
-  llvm::StringRef name = op.getKernel();
-  if (findKernelSignature(name))
-    return success();
-  return op.emitError("unknown kernel '")
-         << name << "'; the nearest known name is '"
-         << getNearestKernelName(name) << "'";
-}
-
 FailureOr<uint32_t> DecoderState::getKernel(ascend::LaunchOp op,
                                             uint32_t location,
                                             llvm::ArrayRef<Operand> inputs,
@@ -55,8 +44,6 @@ FailureOr<uint32_t> DecoderState::getKernel(ascend::LaunchOp op,
   auto found = kernels.find(key);
   if (found != kernels.end())
     return found->second;
-  if (failed(checkKernelName(op)))
-    return failure();
   FailureOr<uint32_t> kernel =
       addKernel(op, result.program, location, inputs, outputs);
   if (succeeded(kernel))
