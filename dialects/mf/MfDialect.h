@@ -28,6 +28,10 @@ mlir::FailureOr<llvm::APFloat> parseDouble(mlir::AsmParser &parser);
 #define GET_TYPEDEF_CLASSES
 #include "dialects/mf/MfTypes.h.inc"
 
+namespace mf {
+enum class Engine : uint8_t;
+} // namespace mf
+
 namespace mf::ir {
 
 /// The inherent attributes of `op` without its place in the Cell tree and its
@@ -35,8 +39,10 @@ namespace mf::ir {
 /// unless an operator says otherwise.
 mlir::DictionaryAttr getDefaultKernelAttributes(mlir::Operation *op);
 
-/// One operation per element of the largest result.
-int64_t getElementwiseFlops(mlir::Operation *op);
+/// What the signature of `kernel` says; views have none, whose name is empty.
+Engine getKernelEngine(llvm::StringRef kernel);
+int64_t getKernelFlops(mlir::Operation *op, llvm::StringRef kernel,
+                       mlir::DictionaryAttr attributes);
 
 /// Bytes of a ranked tensor type of static shape, or of such a tensor in host
 /// memory, without padding.
