@@ -238,14 +238,16 @@ TEST(RunnerTest, RefusesTokensThatDoNotFit) {
 
 TEST(RunnerTest, LocatesKernelsThatCannotBeMade) {
   std::string text = oneRank;
-  text.replace(text.find("{value = 0.5 : f64}"), 19, "{}");
+  const std::string launch = R"("aclnnMuls"(%t) -> (%out) {value = 0.5 : f64})";
+  text.replace(text.find(launch), launch.size(),
+               R"("aclnnSwiGlu"(%t) -> (%out) {})");
   ParsedProgram parsed(text);
   ASSERT_TRUE(parsed.decoded) << parsed.messages;
   auto runner = Runner::create(parsed.get(), {});
   ASSERT_FALSE(static_cast<bool>(runner));
   llvm::handleAllErrors(runner.takeError(), [&](const LocatedError &error) {
     EXPECT_EQ(parsed.getLine(error.getLocation()), 13u);
-    EXPECT_THAT(error.getMessage(), ::testing::HasSubstr("value"));
+    EXPECT_THAT(error.getMessage(), ::testing::HasSubstr("expected 2xf32"));
   });
 }
 
