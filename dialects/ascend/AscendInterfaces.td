@@ -33,7 +33,7 @@ def Ascend_InstructionOpInterface : OpInterface<"InstructionOpInterface"> {
     InterfaceMethod<"The memory that it reads and writes, in a fixed order.",
       "void", "getAccesses",
       (ins "::llvm::SmallVectorImpl<::mf::ascend::BufferAccess> &":$accesses),
-      [{}], [{}]>,
+      [{}], [{ return; }]>,
     InterfaceMethod<[{
       What it exchanges with other ranks; none for what stays on its device.
     }], "::std::optional<::mf::ascend::Exchange>", "getExchange", (ins), [{}],

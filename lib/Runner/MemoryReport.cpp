@@ -1,8 +1,11 @@
 //===- MemoryReport.cpp - Planned and used memory of a rank ---------------===//
 
 #include "mf/Runner/MemoryReport.h"
+#include "mf/Memory/Alignment.h"
 #include "mf/Program/Liveness.h"
 #include "mf/Program/LocatedError.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <sys/sysinfo.h>
@@ -12,43 +15,63 @@ using namespace mf::program;
 namespace mf::runner {
 
 int64_t addPadding(int64_t end, int64_t arenaBytes) {
-  return std::min<int64_t>(llvm::alignTo(end, allocationAlignment), arenaBytes);
+  return std::min<int64_t>(llvm::alignTo(end, memory::deviceBufferAlignment),
+                           arenaBytes);
 }
 
-MemoryReport reportMemory(const Program &program, size_t number) {
-  const Rank &rank = program.ranks[number];
-  const std::vector<Lifetime> lifetimes = computeLifetimes(program, rank);
+MemoryReport reportMemory(const StageProgram &stage) {
+  const std::vector<Lifetime> lifetimes = computeLifetimes(stage);
   MemoryReport report;
-  report.planned = rank.arenaBytes;
+  report.planned = stage.arenaBytes;
   report.used =
-      addPadding(findExtent(lifetimes, Space::Device), rank.arenaBytes);
-  report.hostPlanned = rank.hostBytes;
+      addPadding(findExtent(lifetimes, Space::Device), stage.arenaBytes);
+  report.hostPlanned = stage.hostBytes;
   report.hostUsed = findExtent(lifetimes, Space::Host);
   const MemoryUse peak = findPeak(lifetimes, Space::Device);
   for (size_t i = 0; i < numCategories; ++i)
     if (peak.byCategory[i] > 0)
       report.atPeak[getName(static_cast<Category>(i)).str()] =
           peak.byCategory[i];
-  report.atPeak["unused"] = rank.arenaBytes - peak.bytes;
+  report.atPeak["unused"] = stage.arenaBytes - peak.bytes;
   return report;
+}
+
+/// "1048576 (0.001 GiB)"
+static std::string formatBytes(int64_t bytes) {
+  return llvm::formatv("{0} ({1:F3} GiB)", bytes,
+                       static_cast<double>(bytes) / 0x1p30)
+      .str();
+}
+
+static llvm::Error makeLimitError(const StageProgram &stage, int64_t limit) {
+  const MemoryReport report = reportMemory(stage);
+  std::vector<std::pair<int64_t, std::string>> categories;
+  for (const auto &[category, bytes] : report.atPeak)
+    categories.emplace_back(-bytes, category);
+  llvm::sort(categories);
+  std::string text = llvm::formatv("a rank of stage {0} needs {1} bytes of "
+                                   "device memory, but {2} are allowed; at the "
+                                   "peak:",
+                                   stage.stage, formatBytes(stage.arenaBytes),
+                                   formatBytes(limit))
+                         .str();
+  llvm::StringRef separator = " ";
+  for (const auto &[negated, category] : categories) {
+    text += (separator + category + " " + formatBytes(-negated)).str();
+    separator = ", ";
+  }
+  return llvm::make_error<LocatedError>(stage.location, text);
 }
 
 llvm::Error checkMemoryLimit(const Program &program, int64_t hbmBytes) {
   uint64_t total = 0;
-  for (size_t i = 0; i < program.ranks.size(); ++i) {
-    const Rank &rank = program.ranks[i];
-    total += rank.arenaBytes + rank.hostBytes;
+  for (const StageProgram &stage : program.stages) {
+    total += static_cast<uint64_t>(stage.arenaBytes + stage.hostBytes) *
+             program.mesh.getRanksPerStage();
     const int64_t limit =
-        hbmBytes > 0 ? hbmBytes : rank.hbmLimitBytes.value_or(0);
-    if (limit <= 0 || rank.arenaBytes <= limit)
-      continue;
-    std::string text = "rank " + std::to_string(i) + " needs " +
-                       std::to_string(rank.arenaBytes) +
-                       " bytes of device memory, but " + std::to_string(limit) +
-                       " are allowed; at the peak:";
-    for (const auto &[category, bytes] : reportMemory(program, i).atPeak)
-      text += " " + category + " " + std::to_string(bytes);
-    return llvm::make_error<LocatedError>(rank.location, text);
+        hbmBytes > 0 ? hbmBytes : stage.hbmLimitBytes.value_or(0);
+    if (limit > 0 && stage.arenaBytes > limit)
+      return makeLimitError(stage, limit);
   }
   struct sysinfo machine;
   if (sysinfo(&machine) != 0)
@@ -59,9 +82,9 @@ llvm::Error checkMemoryLimit(const Program &program, int64_t hbmBytes) {
   if (total <= available)
     return llvm::Error::success();
   return llvm::createStringError(
-      "the program's memories are " + std::to_string(total) +
-      " bytes, but this machine has " + std::to_string(available) +
-      "; it cannot be executed here");
+      "the memories of the program's " + std::to_string(program.getNumRanks()) +
+      " ranks are " + std::to_string(total) + " bytes, but this machine has " +
+      std::to_string(available) + "; it cannot be executed here");
 }
 
 } // namespace mf::runner
