@@ -14,6 +14,9 @@ using namespace mf::program;
 
 namespace mf::runner {
 
+/// What the arena has beyond the bytes in use.
+static constexpr llvm::StringLiteral unusedName = "unused";
+
 int64_t addPadding(int64_t end, int64_t arenaBytes) {
   return std::min<int64_t>(llvm::alignTo(end, memory::deviceBufferAlignment),
                            arenaBytes);
@@ -32,7 +35,7 @@ MemoryReport reportMemory(const StageProgram &stage) {
     if (peak.byCategory[i] > 0)
       report.atPeak[getName(static_cast<Category>(i)).str()] =
           peak.byCategory[i];
-  report.atPeak["unused"] = stage.arenaBytes - peak.bytes;
+  report.atPeak[unusedName.str()] = stage.arenaBytes - peak.bytes;
   return report;
 }
 
@@ -45,9 +48,10 @@ static std::string formatBytes(int64_t bytes) {
 
 static llvm::Error makeLimitError(const StageProgram &stage, int64_t limit) {
   const MemoryReport report = reportMemory(stage);
-  std::vector<std::pair<int64_t, std::string>> categories;
+  // What is not used comes last, however much it is.
+  std::vector<std::tuple<bool, int64_t, std::string>> categories;
   for (const auto &[category, bytes] : report.atPeak)
-    categories.emplace_back(-bytes, category);
+    categories.emplace_back(category == unusedName, -bytes, category);
   llvm::sort(categories);
   std::string text = llvm::formatv("a rank of stage {0} needs {1} bytes of "
                                    "device memory, but {2} are allowed; at the "
@@ -56,7 +60,7 @@ static llvm::Error makeLimitError(const StageProgram &stage, int64_t limit) {
                                    formatBytes(limit))
                          .str();
   llvm::StringRef separator = " ";
-  for (const auto &[negated, category] : categories) {
+  for (const auto &[isUnused, negated, category] : categories) {
     text += (separator + category + " " + formatBytes(-negated)).str();
     separator = ", ";
   }
