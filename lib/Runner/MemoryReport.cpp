@@ -2,6 +2,7 @@
 
 #include "mf/Runner/MemoryReport.h"
 #include "mf/Config/MemorySize.h"
+#include "mf/Memory/Alignment.h"
 #include "mf/Program/Liveness.h"
 #include "mf/Program/LocatedError.h"
 #include "llvm/ADT/StringExtras.h"
@@ -13,46 +14,51 @@ using namespace mf::program;
 
 namespace mf::runner {
 
+/// What the arena has beyond the bytes in use.
+static constexpr llvm::StringLiteral unusedName = "unused";
+
 int64_t addPadding(int64_t end, int64_t arenaBytes) {
-  return std::min<int64_t>(llvm::alignTo(end, allocationAlignment), arenaBytes);
+  return std::min<int64_t>(llvm::alignTo(end, memory::deviceBufferAlignment),
+                           arenaBytes);
 }
 
-MemoryReport reportMemory(const Program &program, size_t number) {
-  const Rank &rank = program.ranks[number];
-  const std::vector<Lifetime> lifetimes = computeLifetimes(program, rank);
+MemoryReport reportMemory(const StageProgram &stage) {
+  const std::vector<Lifetime> lifetimes = computeLifetimes(stage);
   MemoryReport report;
-  report.planned = rank.arenaBytes;
+  report.planned = stage.arenaBytes;
   report.used =
-      addPadding(findExtent(lifetimes, Space::Device), rank.arenaBytes);
-  report.hostPlanned = rank.hostBytes;
+      addPadding(findExtent(lifetimes, Space::Device), stage.arenaBytes);
+  report.hostPlanned = stage.hostBytes;
   report.hostUsed = findExtent(lifetimes, Space::Host);
   const MemoryUse peak = findPeak(lifetimes, Space::Device);
   for (size_t i = 0; i < numCategories; ++i)
     if (peak.byCategory[i] > 0)
       report.atPeak[getName(static_cast<Category>(i)).str()] =
           peak.byCategory[i];
-  report.atPeak["unused"] = rank.arenaBytes - peak.bytes;
+  report.atPeak[unusedName.str()] = stage.arenaBytes - peak.bytes;
   return report;
+}
+
+static llvm::Error makeLimitError(const StageProgram &stage, int64_t limit) {
+  std::string text = "a rank of stage " + std::to_string(stage.stage) +
+                     " needs " + describeMemorySize(stage.arenaBytes) +
+                     " of device memory, but " + describeMemorySize(limit) +
+                     " are allowed; at the peak:";
+  llvm::ListSeparator comma(",");
+  for (const auto &[category, bytes] : sortBySize(reportMemory(stage).atPeak))
+    text += (comma + " " + category + " " + describeMemorySize(bytes)).str();
+  return llvm::make_error<LocatedError>(stage.location, text);
 }
 
 llvm::Error checkMemoryLimit(const Program &program, int64_t hbmBytes) {
   uint64_t total = 0;
-  for (size_t i = 0; i < program.ranks.size(); ++i) {
-    const Rank &rank = program.ranks[i];
-    total += rank.arenaBytes + rank.hostBytes;
+  for (const StageProgram &stage : program.stages) {
+    total += static_cast<uint64_t>(stage.arenaBytes + stage.hostBytes) *
+             program.mesh.getRanksPerStage();
     const int64_t limit =
-        hbmBytes > 0 ? hbmBytes : rank.hbmLimitBytes.value_or(0);
-    if (limit <= 0 || rank.arenaBytes <= limit)
-      continue;
-    std::string text = "rank " + std::to_string(i) + " needs " +
-                       describeMemorySize(rank.arenaBytes) +
-                       " of device memory, but " + describeMemorySize(limit) +
-                       " are allowed; at the peak:";
-    llvm::ListSeparator comma(",");
-    for (const auto &[category, bytes] :
-         sortBySize(reportMemory(program, i).atPeak))
-      text += (comma + " " + category + " " + describeMemorySize(bytes)).str();
-    return llvm::make_error<LocatedError>(rank.location, text);
+        hbmBytes > 0 ? hbmBytes : stage.hbmLimitBytes.value_or(0);
+    if (limit > 0 && stage.arenaBytes > limit)
+      return makeLimitError(stage, limit);
   }
   struct sysinfo machine;
   if (sysinfo(&machine) != 0)
@@ -63,9 +69,9 @@ llvm::Error checkMemoryLimit(const Program &program, int64_t hbmBytes) {
   if (total <= available)
     return llvm::Error::success();
   return llvm::createStringError(
-      "the program's memories are " + std::to_string(total) +
-      " bytes, but this machine has " + std::to_string(available) +
-      "; it cannot be executed here");
+      "the memories of the program's " + std::to_string(program.getNumRanks()) +
+      " ranks are " + std::to_string(total) + " bytes, but this machine has " +
+      std::to_string(available) + "; it cannot be executed here");
 }
 
 } // namespace mf::runner

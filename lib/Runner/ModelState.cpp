@@ -1,10 +1,12 @@
 //===- ModelState.cpp - Parameters, moments, gradients --------------------===//
 
 #include "mf/Runner/ModelState.h"
-#include "mf/Runner/InitialValues.h"
+#include "SliceRuns.h"
+#include "WholeTensors.h"
+#include "mf/Data/ElementConversion.h"
 #include "mf/Data/Safetensors.h"
-#include "mf/Data/SafetensorsWriter.h"
 #include "mf/Program/LocatedError.h"
+#include "mf/Runner/InitialValues.h"
 #include <cstring>
 #include <mutex>
 #include <set>
@@ -13,34 +15,63 @@ using namespace mf::program;
 
 namespace mf::runner {
 
+static const std::vector<Static> &getStatics(const Runner &runner,
+                                             int64_t rank) {
+  return runner.getProgram().getStageOf(rank).statics;
+}
+
 std::string ModelState::getOwner(const Static &parameter) const {
   if (parameter.tied.empty())
     return parameter.of.empty() ? parameter.name : parameter.of;
-  for (const Rank &rank : runner.getProgram().ranks)
-    for (const Static &other : rank.statics)
+  for (const StageProgram &stage : runner.getProgram().stages)
+    for (const Static &other : stage.statics)
       if (other.name == parameter.tied && !other.of.empty())
         return other.of;
   return parameter.tied;
 }
 
+//===----------------------------------------------------------------------===//
+// Initial values
+//===----------------------------------------------------------------------===//
+
 /// Elements that one thread initializes at a time.
 static constexpr int64_t tileElements = 1 << 16;
 
 namespace {
-/// Part of a static to initialize.
+/// Elements [begin, end) of a static to initialize.
 struct Tile {
-  size_t rank = 0;
+  int64_t rank = 0;
   uint32_t number = 0;
-  int64_t firstElement = 0;
+  int64_t begin = 0;
+  int64_t end = 0;
 };
 } // namespace
 
+static llvm::Error fillTile(Runner &runner, const Tile &tile, uint64_t seed,
+                            llvm::StringRef owner) {
+  const Static &buffer = getStatics(runner, tile.rank)[tile.number];
+  const TensorShape whole = getWholeShape(buffer);
+  const int64_t elementBytes = getBytes(buffer.shape.type);
+  llvm::MutableArrayRef<uint8_t> bytes =
+      runner.getStatic(tile.rank, tile.number);
+  llvm::Error result = llvm::Error::success();
+  SliceRuns(runner.getProgram().mesh, buffer, tile.rank)
+      .forEach(tile.begin, tile.end,
+               [&](int64_t first, int64_t local, int64_t count) {
+                 if (!result)
+                   result = fillInitialValue(
+                       *buffer.init, seed, owner, whole, first,
+                       bytes.slice(local * elementBytes, count * elementBytes));
+               });
+  return result;
+}
+
 llvm::Error ModelState::initialize(uint64_t seed) {
-  const Program &program = runner.getProgram();
   std::vector<Tile> tiles;
-  for (size_t rank = 0; rank < program.ranks.size(); ++rank)
-    for (uint32_t i = 0; i < program.ranks[rank].statics.size(); ++i) {
-      const Static &buffer = program.ranks[rank].statics[i];
+  for (const int64_t rank : runner.getLocalRanks()) {
+    const std::vector<Static> &statics = getStatics(runner, rank);
+    for (uint32_t i = 0; i < statics.size(); ++i) {
+      const Static &buffer = statics[i];
       llvm::MutableArrayRef<uint8_t> bytes = runner.getStatic(rank, i);
       std::memset(bytes.data(), 0, bytes.size());
       const bool needsValue =
@@ -54,21 +85,16 @@ llvm::Error ModelState::initialize(uint64_t seed) {
         continue;
       const int64_t count = buffer.shape.getNumElements();
       for (int64_t at = 0; at < count; at += tileElements)
-        tiles.push_back({rank, i, at});
+        tiles.push_back({rank, i, at, std::min(at + tileElements, count)});
     }
+  }
 
   std::mutex mutex;
   llvm::Error result = llvm::Error::success();
   runner.parallelFor(static_cast<int64_t>(tiles.size()), [&](int64_t number) {
     const Tile &tile = tiles[number];
-    const Static &buffer = program.ranks[tile.rank].statics[tile.number];
-    const int64_t elementBytes = getBytes(buffer.shape.type);
-    const int64_t count = std::min(tileElements, buffer.shape.getNumElements() -
-                                                     tile.firstElement);
-    llvm::Error error = fillInitialValue(
-        *buffer.init, seed, getOwner(buffer), buffer.shape, tile.firstElement,
-        runner.getStatic(tile.rank, tile.number)
-            .slice(tile.firstElement * elementBytes, count * elementBytes));
+    const Static &buffer = getStatics(runner, tile.rank)[tile.number];
+    llvm::Error error = fillTile(runner, tile, seed, getOwner(buffer));
     if (!error)
       return;
     std::lock_guard<std::mutex> lock(mutex);
@@ -82,28 +108,58 @@ llvm::Error ModelState::initialize(uint64_t seed) {
   return result;
 }
 
+//===----------------------------------------------------------------------===//
+// Whole tensors
+//===----------------------------------------------------------------------===//
+
+/// Copies a rank's slice of `tensor`, which is the whole, to its static.
+static llvm::Error readSlice(Runner &runner, llvm::StringRef name,
+                             const TensorView &tensor, int64_t rank,
+                             uint32_t number) {
+  const Static &buffer = getStatics(runner, rank)[number];
+  llvm::MutableArrayRef<uint8_t> to = runner.getStatic(rank, number);
+  const SliceRuns runs(runner.getProgram().mesh, buffer, rank);
+  const TensorShape whole = getWholeShape(buffer);
+  if (runs.getNumRuns() * runs.getRunElements() == whole.getNumElements() ||
+      tensor.shape.dims != whole.dims)
+    return readTensor(name, tensor, whole, to);
+  const int64_t fromBytes = getBytes(tensor.shape.type);
+  const int64_t toBytes = getBytes(buffer.shape.type);
+  llvm::Error result = llvm::Error::success();
+  runs.forEach([&](int64_t from, int64_t local, int64_t count) {
+    if (!result)
+      result = convertElements(
+          tensor.shape.type,
+          tensor.bytes.slice(from * fromBytes, count * fromBytes),
+          buffer.shape.type, to.slice(local * toBytes, count * toBytes));
+  });
+  if (!result)
+    return result;
+  return llvm::createStringError("tensor '" + name +
+                                 "': " + llvm::toString(std::move(result)));
+}
+
 llvm::Error ModelState::loadParameters(llvm::StringRef path,
                                        std::vector<std::string> &notes) {
   auto file = SafetensorsCheckpoint::open(path);
   if (!file)
     return file.takeError();
-  const Program &program = runner.getProgram();
   std::set<std::string> known;
-  for (size_t rank = 0; rank < program.ranks.size(); ++rank)
-    for (uint32_t i = 0; i < program.ranks[rank].statics.size(); ++i) {
-      const Static &buffer = program.ranks[rank].statics[i];
-      if (buffer.role != Role::Parameter)
+  for (const int64_t rank : runner.getLocalRanks()) {
+    const std::vector<Static> &statics = getStatics(runner, rank);
+    for (uint32_t i = 0; i < statics.size(); ++i) {
+      if (statics[i].role != Role::Parameter)
         continue;
-      const std::string owner = getOwner(buffer);
+      const std::string owner = getOwner(statics[i]);
       known.insert(owner);
-      known.insert(buffer.of);
+      known.insert(statics[i].of);
       auto tensor = file->find(owner);
       if (!tensor)
         return tensor.takeError();
-      if (llvm::Error error = readTensor(owner, *tensor, buffer.shape,
-                                         runner.getStatic(rank, i)))
+      if (llvm::Error error = readSlice(runner, owner, *tensor, rank, i))
         return error;
     }
+  }
   for (const std::string &name : file->getNames())
     if (known.count(name) == 0)
       notes.push_back(path.str() + ": tensor '" + name +
@@ -111,53 +167,39 @@ llvm::Error ModelState::loadParameters(llvm::StringRef path,
   return llvm::Error::success();
 }
 
-/// Tensors to write; each name once.
-namespace {
-class TensorList {
-public:
-  explicit TensorList(Runner &runner) : runner(runner) {}
-
-  void add(const std::string &name, size_t rank, uint32_t number) {
-    if (names.insert(name).second)
-      tensors.push_back({name,
-                         runner.getProgram().ranks[rank].statics[number].shape,
-                         runner.getStatic(rank, number)});
+llvm::Error ModelState::saveWhole(
+    llvm::StringRef path,
+    llvm::function_ref<std::string(const Static &)> getName) const {
+  WholeTensors tensors(runner);
+  for (const int64_t rank : runner.getLocalRanks()) {
+    const std::vector<Static> &statics = getStatics(runner, rank);
+    for (uint32_t i = 0; i < statics.size(); ++i)
+      if (const std::string name = getName(statics[i]); !name.empty())
+        if (llvm::Error error = tensors.add(name, rank, i))
+          return error;
   }
-
-  llvm::Error write(llvm::StringRef path) const {
-    return writeSafetensors(path, tensors, {{"format", "mf"}});
-  }
-
-private:
-  Runner &runner;
-  std::set<std::string> names;
-  std::vector<NamedTensor> tensors;
-};
-} // namespace
+  return tensors.write(path);
+}
 
 llvm::Error ModelState::saveParameters(llvm::StringRef path) const {
-  TensorList list(runner);
-  const Program &program = runner.getProgram();
-  for (size_t rank = 0; rank < program.ranks.size(); ++rank)
-    for (uint32_t i = 0; i < program.ranks[rank].statics.size(); ++i) {
-      const Static &buffer = program.ranks[rank].statics[i];
-      if (buffer.role == Role::Parameter && buffer.tied.empty())
-        list.add(getOwner(buffer), rank, i);
-    }
-  return list.write(path);
+  return saveWhole(path, [&](const Static &buffer) {
+    return buffer.role == Role::Parameter && buffer.tied.empty()
+               ? getOwner(buffer)
+               : std::string();
+  });
 }
 
 llvm::Error ModelState::saveGradients(llvm::StringRef path) const {
-  TensorList list(runner);
-  const Program &program = runner.getProgram();
-  for (size_t rank = 0; rank < program.ranks.size(); ++rank)
-    for (uint32_t i = 0; i < program.ranks[rank].statics.size(); ++i) {
-      const Static &buffer = program.ranks[rank].statics[i];
-      if (buffer.role == Role::Gradient)
-        list.add(buffer.of.empty() ? buffer.name : buffer.of, rank, i);
-    }
-  return list.write(path);
+  return saveWhole(path, [](const Static &buffer) {
+    if (buffer.role != Role::Gradient)
+      return std::string();
+    return buffer.of.empty() ? buffer.name : buffer.of;
+  });
 }
+
+//===----------------------------------------------------------------------===//
+// Checkpoints
+//===----------------------------------------------------------------------===//
 
 /// The name of a static in a checkpoint; empty if it is not in one.
 static std::string getCheckpointName(const Static &buffer) {
@@ -174,20 +216,46 @@ static std::string getCheckpointName(const Static &buffer) {
   }
 }
 
-llvm::Error ModelState::saveRank(size_t rank, llvm::StringRef path) const {
-  TensorList list(runner);
-  const std::vector<Static> &statics = runner.getProgram().ranks[rank].statics;
-  for (uint32_t i = 0; i < statics.size(); ++i)
-    if (const std::string name = getCheckpointName(statics[i]); !name.empty())
-      list.add(name, rank, i);
-  return list.write(path);
+/// Which part of a whole tensor a rank's file holds; empty if all of it.
+static std::string describeSlice(const Mesh &mesh, const Static &buffer,
+                                 int64_t rank) {
+  const TensorShape whole = getWholeShape(buffer);
+  if (whole == buffer.shape)
+    return {};
+  std::string text =
+      "from element " +
+      std::to_string(SliceRuns(mesh, buffer, rank).getFirstElement()) + " of";
+  for (int64_t dim : whole.dims)
+    text += " " + std::to_string(dim);
+  return text;
 }
 
-llvm::Error ModelState::loadRank(size_t rank, llvm::StringRef path) {
+static std::string getSliceKey(const std::string &name) {
+  return "slice of " + name;
+}
+
+llvm::Error ModelState::saveRank(int64_t rank, llvm::StringRef path) const {
+  std::vector<NamedTensor> tensors;
+  std::map<std::string, std::string> metadata = {{"format", "mf"}};
+  const std::vector<Static> &statics = getStatics(runner, rank);
+  for (uint32_t i = 0; i < statics.size(); ++i) {
+    const std::string name = getCheckpointName(statics[i]);
+    if (name.empty())
+      continue;
+    tensors.push_back({name, statics[i].shape, runner.getStatic(rank, i)});
+    const std::string slice =
+        describeSlice(runner.getProgram().mesh, statics[i], rank);
+    if (!slice.empty())
+      metadata[getSliceKey(name)] = slice;
+  }
+  return writeSafetensors(path, tensors, metadata);
+}
+
+llvm::Error ModelState::loadRank(int64_t rank, llvm::StringRef path) {
   auto file = SafetensorsFile::open(path);
   if (!file)
     return file.takeError();
-  const std::vector<Static> &statics = runner.getProgram().ranks[rank].statics;
+  const std::vector<Static> &statics = getStatics(runner, rank);
   for (uint32_t i = 0; i < statics.size(); ++i) {
     const std::string name = getCheckpointName(statics[i]);
     if (name.empty())
@@ -199,6 +267,15 @@ llvm::Error ModelState::loadRank(size_t rank, llvm::StringRef path) {
       return llvm::createStringError(
           path + ": tensor '" + name + "' is " + getName(tensor->shape.type) +
           ", but the program holds " + getName(statics[i].shape.type));
+    const std::string slice =
+        describeSlice(runner.getProgram().mesh, statics[i], rank);
+    auto saved = file->getMetadata().find(getSliceKey(name));
+    const std::string savedSlice =
+        saved == file->getMetadata().end() ? std::string() : saved->second;
+    if (savedSlice != slice)
+      return llvm::createStringError(
+          path + ": tensor '" + name + "' is another part than this rank's: '" +
+          savedSlice + "' instead of '" + slice + "'");
     if (llvm::Error error = readTensor(name, *tensor, statics[i].shape,
                                        runner.getStatic(rank, i)))
       return error;

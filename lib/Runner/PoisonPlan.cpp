@@ -7,11 +7,12 @@ using namespace mf::program;
 
 namespace mf::runner {
 
-PoisonPlan::PoisonPlan(const Program &program, const Rank &rank) {
-  for (const Lifetime &lifetime : computeLifetimes(program, rank))
+PoisonPlan::PoisonPlan(const StageProgram &stage) {
+  for (const Lifetime &lifetime : computeLifetimes(stage))
     if (lifetime.kind != BufferKind::Static &&
-        lifetime.space == Space::Device && lifetime.onlyCompute)
-      ranges[{lifetime.last.position, lifetime.last.instruction}].push_back(
+        lifetime.space == Space::Device && lifetime.onlyCompute &&
+        lifetime.begin < lifetime.end)
+      ranges[{lifetime.lastPosition, lifetime.lastInstruction}].push_back(
           {lifetime.offset, lifetime.bytes});
 }
 

@@ -19,9 +19,9 @@ public:
     int64_t bytes = 0;
   };
 
-  PoisonPlan(const program::Program &program, const program::Rank &rank);
+  explicit PoisonPlan(const program::StageProgram &stage);
 
-  /// `position` in the step, and in the routine that is called there (else 0).
+  /// `position` in the step, of a call, and place in the routine called there.
   llvm::ArrayRef<Range> getRanges(uint32_t position,
                                   uint32_t instruction) const;
 

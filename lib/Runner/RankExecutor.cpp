@@ -1,20 +1,20 @@
 //===- RankExecutor.cpp - One rank and its device -------------------------===//
 
 #include "RankExecutor.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mf::program;
 
 namespace mf::runner {
 
 llvm::Expected<std::unique_ptr<RankExecutor>>
-RankExecutor::create(const Program &program, size_t rankNumber,
-                     llvm::ArrayRef<std::unique_ptr<Kernel>> kernels,
+RankExecutor::create(int64_t rank, const PreparedStage &prepared,
                      Communicator &communicator, int threads,
                      const RunnerOptions &options) {
-  const Rank &rank = program.ranks[rankNumber];
+  const StageProgram &stage = *prepared.stage;
   Device::Options deviceOptions;
-  deviceOptions.hbmBytes = rank.arenaBytes;
-  deviceOptions.hostBytes = rank.hostBytes;
+  deviceOptions.hbmBytes = stage.arenaBytes;
+  deviceOptions.hostBytes = stage.hostBytes;
   deviceOptions.poison = options.debugMemory;
   deviceOptions.guard = options.debugMemory;
   deviceOptions.deviceToHostRate = options.deviceToHostRate;
@@ -23,215 +23,120 @@ RankExecutor::create(const Program &program, size_t rankNumber,
   if (!device)
     return device.takeError();
   std::unique_ptr<RankExecutor> executor(
-      new RankExecutor(rank, rankNumber, communicator, threads));
+      new RankExecutor(rank, prepared, communicator, threads));
   executor->device = std::move(*device);
-  for (const program::Stream &stream : rank.streams)
+  for (const program::Stream &stream : stage.streams)
     executor->streams.push_back(&executor->device->createStream(stream.name));
-  executor->makePlans(kernels);
-  if (options.debugMemory) {
-    executor->poison = std::make_unique<PoisonPlan>(program, rank);
-    executor->device->getHbm().poison(0, rank.arenaBytes);
-    executor->device->getHost().poison(0, rank.hostBytes);
-  }
+  Arena &hbm = executor->device->getHbm(), &host = executor->device->getHost();
+  executor->stepBases = std::make_shared<BaseTable>();
+  executor->stepBases->at(Base::Device) = hbm.getBase();
+  executor->stepBases->at(Base::Host) = host.getBase();
+  hbm.poison(0, stage.arenaBytes);
+  host.poison(0, stage.hostBytes);
   return executor;
 }
 
-void RankExecutor::makePlans(llvm::ArrayRef<std::unique_ptr<Kernel>> kernels) {
-  for (const Routine &routine : rank.routines)
-    routinePlans.push_back(planList(routine.body, kernels));
-  stepPlan = planList(rank.step, kernels);
-  stepBases = std::make_shared<BaseTable>();
-  stepBases->bases = {device->getHbm().getBase(), device->getHost().getBase(),
-                      nullptr, nullptr, nullptr};
-  updateAction = stepPlan.actions.size();
-  if (std::optional<uint32_t> update = findUpdate(rank))
-    for (size_t i = 0; i < stepPlan.actions.size(); ++i)
-      if (stepPlan.actions[i].instruction == *update)
-        updateAction = i;
-}
-
 llvm::MutableArrayRef<uint8_t> RankExecutor::getStatic(uint32_t number) const {
-  const Static &buffer = rank.statics[number];
+  const Static &buffer = getStage().statics[number];
   Arena &arena =
       buffer.space == Space::Device ? device->getHbm() : device->getHost();
-  if (poison)
+  if (prepared.poison)
     arena.touch(buffer.offset, buffer.bytes);
   return {reinterpret_cast<uint8_t *>(arena.getBase()) + buffer.offset,
           static_cast<size_t>(buffer.bytes)};
 }
 
+//===----------------------------------------------------------------------===//
+// Issuing
+//===----------------------------------------------------------------------===//
+
 llvm::Error RankExecutor::runStep() {
-  stepEvents.clear();
-  stepEvents.resize(stepPlan.numEvents);
-  issue({&stepPlan, stepBases, &stepEvents}, 0, stepPlan.actions.size());
+  forgetEvents();
+  issueStep(0, prepared.step.items.size());
   return device->synchronize();
 }
 
 llvm::Error RankExecutor::runUntilUpdate() {
-  stepEvents.clear();
-  stepEvents.resize(stepPlan.numEvents);
-  issue({&stepPlan, stepBases, &stepEvents}, 0, updateAction);
+  forgetEvents();
+  issueStep(0, prepared.updateItem);
   return device->synchronize();
 }
 
 llvm::Error RankExecutor::runFromUpdate() {
-  issue({&stepPlan, stepBases, &stepEvents}, updateAction,
-        stepPlan.actions.size());
+  issueStep(prepared.updateItem, prepared.step.items.size());
   return device->synchronize();
 }
 
-void RankExecutor::issue(const Frame &frame, size_t begin, size_t end) {
-  for (size_t i = begin; i < end; ++i) {
-    const PlannedAction &action = frame.plan->actions[i];
-    std::visit([&](const auto &what) { issueAction(frame, action, what); },
-               action.what);
+void RankExecutor::forgetEvents() {
+  stepEvents.clear();
+  stepEvents.resize(prepared.step.numEvents);
+}
+
+void RankExecutor::issueStep(size_t begin, size_t end) {
+  IssueContext context;
+  context.list = &prepared.step;
+  context.bases = stepBases;
+  context.events = &stepEvents;
+  for (size_t i = begin; i < end; ++i)
+    issueItem(context, prepared.step.items[i]);
+}
+
+void RankExecutor::issueCall(const Call &call, uint32_t position,
+                             std::shared_ptr<const BaseTable> bases) {
+  const IssueList &list = prepared.routines[call.routine];
+  std::deque<Event> events(list.numEvents);
+  IssueContext context;
+  context.list = &list;
+  context.bases = std::move(bases);
+  context.events = &events;
+  context.position = position;
+  context.call = &call;
+  auto record = call.records.begin();
+  for (const IssueItem &item : list.items) {
+    issueItem(context, item);
+    // Items end where calls record.
+    for (; record != call.records.end() && record->instruction < item.end;
+         ++record)
+      streams[record->record.stream]->record(
+          stepEvents[*record->record.recorded]);
   }
 }
 
-/// Cuts the launches where the call records an event.
-void RankExecutor::issueAction(const Frame &frame, const PlannedAction &,
-                               LaunchRange range) {
-  const std::vector<PlannedLaunch> &launches = frame.plan->launches;
-  if (frame.call)
-    for (const CallRecord &record : frame.call->records) {
-      uint32_t end = range.begin;
-      while (end < range.end && launches[end].instruction < record.instruction)
-        ++end;
-      if (end == range.end || launches[end].instruction != record.instruction)
-        continue;
-      issueLaunches(frame, {range.begin, end + 1});
-      range.begin = end + 1;
-      streams[rank.computeStream]->record(stepEvents[record.record.event]);
-    }
-  if (range.begin < range.end)
-    issueLaunches(frame, range);
-}
-
-void RankExecutor::issueLaunches(const Frame &frame, LaunchRange range) {
-  Frame captured = frame;
-  // Events are of use to the issuing thread only.
-  captured.events = nullptr;
-  streams[rank.computeStream]->launch(
-      [this, captured = std::move(captured), range] {
-        runLaunches(captured, range);
-      });
-}
-
-void RankExecutor::issueAction(const Frame &frame, const PlannedAction &action,
-                               const PlannedCall &planned) {
-  const Call &call = *planned.call;
-  auto bases = std::make_shared<BaseTable>();
-  bases->bases = {stepBases->bases[0], stepBases->bases[1], nullptr, nullptr,
-                  nullptr};
-  std::byte *arena = device->getHbm().getBase();
-  if (call.frame) {
-    const program::Frame &memory = rank.frames[*call.frame];
-    bases->bases[static_cast<size_t>(Base::Frame)] = arena + memory.offset;
-    bases->bases[static_cast<size_t>(Base::HostFrame)] =
-        device->getHost().getBase() + memory.hostOffset;
+void RankExecutor::issueItem(const IssueContext &context,
+                             const IssueItem &item) {
+  Stream &stream = *streams[item.stream];
+  for (auto [place, awaited] : llvm::enumerate(item.awaited)) {
+    const Event &event = awaited.isArgument
+                             ? stepEvents[context.call->events[awaited.event]]
+                             : (*context.events)[awaited.event];
+    stream.wait(event, stalls.find(context.list->routine, item.begin, place));
   }
-  if (call.scratchOffset)
-    bases->bases[static_cast<size_t>(Base::Scratch)] =
-        arena + *call.scratchOffset;
-  for (const PlannedOperand &argument : planned.arguments)
-    bases->bases.push_back(
-        static_cast<std::byte *>(frame.bases->getAddress(argument)));
-  const ListPlan &plan = routinePlans[call.routine];
-  std::deque<Event> events(plan.numEvents);
-  issue({&plan, std::move(bases), &events, action.instruction, &call}, 0,
-        plan.actions.size());
+  if (item.work)
+    item.work->issue(*this, context, item);
+  if (item.recorded)
+    stream.record((*context.events)[*item.recorded]);
 }
 
-void RankExecutor::issueAction(const Frame &frame, const PlannedAction &,
-                               const Record &record) {
-  streams[record.stream]->record((*frame.events)[record.event]);
-}
-
-void RankExecutor::issueAction(const Frame &frame, const PlannedAction &action,
-                               const Wait &wait) {
-  const std::optional<uint32_t> routine =
-      frame.call ? std::optional(frame.call->routine) : std::nullopt;
-  const Event &event = wait.isArgument
-                           ? stepEvents[frame.call->events[wait.event]]
-                           : (*frame.events)[wait.event];
-  streams[wait.stream]->wait(event, stalls.find(routine, action.instruction));
-}
-
-void RankExecutor::issueAction(const Frame &frame, const PlannedAction &,
-                               const PlannedCopy &copy) {
-  touch(*frame.bases, copy.source);
-  touch(*frame.bases, copy.target);
-  const CopyKind kind = copy.fromHost ? CopyKind::HostToDevice
-                        : copy.toHost ? CopyKind::DeviceToHost
-                                      : CopyKind::DeviceToDevice;
-  streams[copy.stream]->memcpyAsync(frame.bases->getAddress(copy.target),
-                                    frame.bases->getAddress(copy.source),
-                                    copy.source.bytes, kind);
-}
-
-void RankExecutor::issueAction(const Frame &frame, const PlannedAction &,
-                               const PlannedTransfer &transfer) {
-  touch(*frame.bases, transfer.buffer);
-  auto *address =
-      static_cast<std::byte *>(frame.bases->getAddress(transfer.buffer));
-  streams[transfer.stream]->launch(
-      [this, address, bytes = transfer.buffer.bytes, channel = transfer.channel,
-       isSend = transfer.isSend]() -> llvm::Error {
-        return isSend ? communicator.send(channel, address, bytes)
-                      : communicator.receive(channel, address, bytes);
-      });
-}
-
-void RankExecutor::issueAction(const Frame &frame, const PlannedAction &,
-                               const PlannedReduction &reduction) {
-  touch(*frame.bases, reduction.buffer);
-  auto *address =
-      static_cast<std::byte *>(frame.bases->getAddress(reduction.buffer));
-  streams[reduction.stream]->launch([this, address,
-                                     bytes = reduction.buffer.bytes,
-                                     channel = reduction.channel,
-                                     type = reduction.type]() -> llvm::Error {
-    return communicator.allReduce(channel, rankNumber, address, bytes, type);
-  });
-}
-
-void RankExecutor::runLaunches(const Frame &frame, LaunchRange range) {
-  llvm::SmallVector<void *, 16> addresses;
-  for (uint32_t i = range.begin; i < range.end && !device->hasFailed(); ++i) {
-    const PlannedLaunch &launch = frame.plan->launches[i];
-    const llvm::ArrayRef<PlannedOperand> operands =
-        llvm::ArrayRef(frame.plan->operands)
-            .slice(launch.firstOperand, launch.numInputs + launch.numOutputs);
-    addresses.clear();
-    for (const PlannedOperand &operand : operands) {
-      addresses.push_back(frame.bases->getAddress(operand));
-      touch(*frame.bases, operand);
-    }
-    llvm::ArrayRef<void *> all = addresses;
-    launch.kernel->run(all.take_front(launch.numInputs),
-                       all.drop_front(launch.numInputs), pool);
-    poisonAfter(frame, launch.instruction);
-  }
-}
+//===----------------------------------------------------------------------===//
+// Memory debugging and measurements
+//===----------------------------------------------------------------------===//
 
 void RankExecutor::touch(const BaseTable &bases,
-                         const PlannedOperand &operand) const {
-  if (!poison)
+                         const OperandAddress &operand) const {
+  if (!prepared.poison)
     return;
-  const auto *address =
-      static_cast<const std::byte *>(bases.getAddress(operand));
+  const std::byte *address = bases.getAddress(operand);
   for (Arena *arena : {&device->getHbm(), &device->getHost()})
     if (arena->contains(address, operand.bytes))
       arena->touch(address - arena->getBase(), operand.bytes);
 }
 
-void RankExecutor::poisonAfter(const Frame &frame, uint32_t instruction) const {
-  if (!poison)
+void RankExecutor::poisonAfter(const IssueContext &context,
+                               uint32_t instruction) const {
+  if (!prepared.poison || !context.call)
     return;
-  llvm::ArrayRef<PoisonPlan::Range> ranges =
-      frame.call ? poison->getRanges(frame.position, instruction)
-                 : poison->getRanges(instruction, 0);
-  for (const PoisonPlan::Range &range : ranges)
+  for (const PoisonPlan::Range &range :
+       prepared.poison->getRanges(context.position, instruction))
     device->getHbm().poison(range.offset, range.bytes);
 }
 

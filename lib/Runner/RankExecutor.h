@@ -3,93 +3,70 @@
 #ifndef MF_LIB_RUNNER_RANKEXECUTOR_H
 #define MF_LIB_RUNNER_RANKEXECUTOR_H
 
-#include "Communicator.h"
-#include "PoisonPlan.h"
+#include "IssueList.h"
 #include "StallTable.h"
-#include "StepPlan.h"
 #include "mf/Device/Device.h"
 #include "mf/Kernels/ThreadPool.h"
+#include "mf/Runner/Communicator.h"
 #include "mf/Runner/Runner.h"
 #include <deque>
 
 namespace mf::runner {
 
-/// Issues a rank's step to its streams.
+/// Issues the step of its stage to the streams of one rank.
 class RankExecutor {
 public:
+  /// The communicator and the lists must outlive it.
   static llvm::Expected<std::unique_ptr<RankExecutor>>
-  create(const program::Program &program, size_t rankNumber,
-         llvm::ArrayRef<std::unique_ptr<Kernel>> kernels,
+  create(int64_t rank, const PreparedStage &prepared,
          Communicator &communicator, int threads, const RunnerOptions &options);
 
+  int64_t getRank() const { return rank; }
+  const program::StageProgram &getStage() const { return *prepared.stage; }
   Device &getDevice() const { return *device; }
+  Stream &getStream(uint32_t number) const { return *streams[number]; }
   ThreadPool &getPool() { return pool; }
-  const program::Rank &getRank() const { return rank; }
+  Communicator &getCommunicator() const { return communicator; }
 
   llvm::MutableArrayRef<uint8_t> getStatic(uint32_t number) const;
 
-  /// Issues the step, its part up to the update, or that from there on, and
-  /// waits until all streams are done.
+  /// Issues the step, its part up to the first update of parameters, or that
+  /// from there on, and waits until all streams are done.
   llvm::Error runStep();
   llvm::Error runUntilUpdate();
   llvm::Error runFromUpdate();
+
+  /// Issues a routine for the call at `position` of the step.
+  void issueCall(const program::Call &call, uint32_t position,
+                 std::shared_ptr<const BaseTable> bases);
+
+  /// If memory is debugged: notes that an operand is used, and fills with NaNs
+  /// what instruction `instruction` of a list was the last to use.
+  void touch(const BaseTable &bases, const OperandAddress &operand) const;
+  void poisonAfter(const IssueContext &context, uint32_t instruction) const;
 
   std::vector<StreamUse> getStreamUse() const;
   const StallTable &getStalls() const { return stalls; }
 
 private:
-  RankExecutor(const program::Rank &rank, size_t rankNumber,
+  RankExecutor(int64_t rank, const PreparedStage &prepared,
                Communicator &communicator, int threads)
-      : rank(rank), rankNumber(static_cast<int64_t>(rankNumber)),
-        communicator(communicator), stalls(rank), pool(threads) {}
+      : rank(rank), prepared(prepared), communicator(communicator),
+        stalls(*prepared.stage), pool(threads) {}
 
-  /// The list being issued: the step or one call of a routine.
-  struct Frame {
-    const ListPlan *plan = nullptr;
-    std::shared_ptr<const BaseTable> bases;
-    std::deque<Event> *events = nullptr;
-    /// Of a call: its position in the step, and itself.
-    uint32_t position = 0;
-    const program::Call *call = nullptr;
-  };
+  void forgetEvents();
+  void issueStep(size_t begin, size_t end);
+  void issueItem(const IssueContext &context, const IssueItem &item);
 
-  void makePlans(llvm::ArrayRef<std::unique_ptr<Kernel>> kernels);
-  void issue(const Frame &frame, size_t begin, size_t end);
-  void issueAction(const Frame &frame, const PlannedAction &action,
-                   LaunchRange range);
-  void issueAction(const Frame &frame, const PlannedAction &action,
-                   const PlannedCall &call);
-  void issueAction(const Frame &frame, const PlannedAction &action,
-                   const program::Record &record);
-  void issueAction(const Frame &frame, const PlannedAction &action,
-                   const program::Wait &wait);
-  void issueAction(const Frame &frame, const PlannedAction &action,
-                   const PlannedCopy &copy);
-  void issueAction(const Frame &frame, const PlannedAction &action,
-                   const PlannedTransfer &transfer);
-  void issueAction(const Frame &frame, const PlannedAction &action,
-                   const PlannedReduction &reduction);
-
-  void issueLaunches(const Frame &frame, LaunchRange range);
-  void runLaunches(const Frame &frame, LaunchRange range);
-  void touch(const BaseTable &bases, const PlannedOperand &operand) const;
-  void poisonAfter(const Frame &frame, uint32_t instruction) const;
-
-  const program::Rank &rank;
-  int64_t rankNumber;
+  const int64_t rank;
+  const PreparedStage &prepared;
   Communicator &communicator;
   StallTable stalls;
   ThreadPool pool;
   std::unique_ptr<Device> device;
   std::vector<Stream *> streams;
-  std::vector<ListPlan> routinePlans;
-  ListPlan stepPlan;
-  /// Action of the step that is the update, or its end.
-  size_t updateAction = 0;
   std::deque<Event> stepEvents;
   std::shared_ptr<BaseTable> stepBases;
-  /// Set if memory is debugged.
-  std::unique_ptr<PoisonPlan> poison;
 };
 
 } // namespace mf::runner

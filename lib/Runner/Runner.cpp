@@ -1,9 +1,11 @@
 //===- Runner.cpp - Executes a program on emulated devices ----------------===//
 
 #include "mf/Runner/Runner.h"
-#include "RankExecutor.h"
+#include "HostStatics.h"
+#include "StepFacts.h"
 #include "mf/Program/LocatedError.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include <cstring>
 #include <mutex>
 #include <thread>
@@ -15,41 +17,68 @@ namespace mf::runner {
 class Runner::State {
 public:
   State(const Program &program, const RunnerOptions &options)
-      : program(program), options(options), communicator(program.channels) {}
+      : program(program), options(options), localRanks(options.localRanks),
+        communicator(options.communicator), stages(program.stages.size()) {}
 
-  ~State() { communicator.abort(); }
-
+  llvm::Error chooseRanks();
   llvm::Error makeKernels();
   llvm::Error makeRanks();
-  llvm::Error writeInput(const StepInput &input);
-  llvm::Expected<StepOutput> readOutput() const;
+  llvm::Error writeStepInput(const StepInput &input);
 
   /// Calls `part` for every rank, each on a thread of its own.
   llvm::Error runOnRanks(llvm::Error (RankExecutor::*part)());
 
-  const Program &program;
-  const RunnerOptions options;
-  std::vector<std::unique_ptr<Kernel>> kernels;
-  Communicator communicator;
-  std::vector<std::unique_ptr<RankExecutor>> ranks;
+  RankExecutor &get(int64_t rank) const {
+    return *ranks[llvm::lower_bound(localRanks, rank) - localRanks.begin()];
+  }
 
 private:
-  void failRank(size_t rank, const std::string &reason);
-  template <typename Element>
-  llvm::Error writeElements(Role role, llvm::ArrayRef<Element> values,
-                            llvm::StringRef what);
-  std::optional<float> readReport(llvm::StringRef quantity) const;
-
   std::mutex mutex;
   /// The first failure of any rank.
   std::string failure;
+
+public:
+  const Program &program;
+  const RunnerOptions options;
+  std::vector<int64_t> localRanks;
+  std::vector<std::unique_ptr<Kernel>> kernels;
+  std::shared_ptr<Communicator> communicator;
+  /// By stage; null for one that has no rank here.
+  std::vector<std::unique_ptr<PreparedStage>> stages;
+  /// As localRanks.
+  std::vector<std::unique_ptr<RankExecutor>> ranks;
+
+private:
+  llvm::Error makeRank(int64_t rank, int threads);
+  void failRank(int64_t rank, const std::string &reason);
 };
 
+llvm::Error Runner::State::chooseRanks() {
+  const int64_t numRanks = program.getNumRanks();
+  if (localRanks.empty())
+    llvm::append_range(localRanks, llvm::seq<int64_t>(0, numRanks));
+  for (auto [index, rank] : llvm::enumerate(localRanks))
+    if (rank < 0 || rank >= numRanks ||
+        (index > 0 && rank <= localRanks[index - 1]))
+      return llvm::createStringError(
+          "expected ranks from 0 to " + std::to_string(numRanks - 1) +
+          " in ascending order, but got " + std::to_string(rank));
+  if (communicator)
+    return llvm::Error::success();
+  if (static_cast<int64_t>(localRanks.size()) != numRanks)
+    return llvm::createStringError(
+        "the program has " + std::to_string(numRanks) + " ranks and " +
+        std::to_string(localRanks.size()) +
+        " live here; a communicator must reach the others");
+  communicator = makeLocalCommunicator(program.mesh, program.channels);
+  return llvm::Error::success();
+}
+
 llvm::Error Runner::State::makeKernels() {
-  for (size_t i = 0; i < program.kernels.size(); ++i) {
-    auto kernel = makeKernel(program.kernels[i]);
+  for (const LaunchedKernel &launched : program.kernels) {
+    auto kernel = makeKernel(launched.spec);
     if (!kernel)
-      return llvm::make_error<LocatedError>(program.kernelLocations[i],
+      return llvm::make_error<LocatedError>(launched.location,
                                             llvm::toString(kernel.takeError()));
     kernels.push_back(std::move(*kernel));
   }
@@ -57,40 +86,51 @@ llvm::Error Runner::State::makeKernels() {
 }
 
 llvm::Error Runner::State::makeRanks() {
-  const size_t numRanks = program.ranks.size();
+  const size_t numRanks = localRanks.size();
   const size_t threads =
       options.threads > 0
           ? options.threads
           : std::max<size_t>(1, std::thread::hardware_concurrency());
-  for (size_t i = 0; i < numRanks; ++i) {
-    const size_t share = threads / numRanks + (i < threads % numRanks ? 1 : 0);
-    auto rank = RankExecutor::create(program, i, kernels, communicator,
-                                     std::max<size_t>(1, share), options);
-    if (!rank)
-      return llvm::createStringError(
-          llvm::formatv("rank {0}: {1}", i, llvm::toString(rank.takeError()))
-              .str());
-    (*rank)->getDevice().setFailureHandler(
-        [this, i](const std::string &reason) { failRank(i, reason); });
-    for (uint32_t buffer = 0; buffer < program.ranks[i].statics.size();
-         ++buffer) {
-      llvm::MutableArrayRef<uint8_t> bytes = (*rank)->getStatic(buffer);
-      std::memset(bytes.data(), 0, bytes.size());
-    }
-    ranks.push_back(std::move(*rank));
+  for (auto [index, rank] : llvm::enumerate(localRanks)) {
+    const size_t share =
+        threads / numRanks + (index < threads % numRanks ? 1 : 0);
+    if (llvm::Error error =
+            makeRank(rank, static_cast<int>(std::max<size_t>(1, share))))
+      return error;
   }
   return llvm::Error::success();
 }
 
-void Runner::State::failRank(size_t rank, const std::string &reason) {
-  const std::string text = llvm::formatv("rank {0}: {1}", rank, reason).str();
+llvm::Error Runner::State::makeRank(int64_t rank, int threads) {
+  const StageProgram &stage = program.getStageOf(rank);
+  std::unique_ptr<PreparedStage> &prepared = stages[stage.stage];
+  if (!prepared)
+    prepared = std::make_unique<PreparedStage>(
+        prepareStage(program, stage, kernels, options.debugMemory));
+  auto executor =
+      RankExecutor::create(rank, *prepared, *communicator, threads, options);
+  if (!executor)
+    return llvm::createStringError(describeRank(program.mesh, rank) + ": " +
+                                   llvm::toString(executor.takeError()));
+  (*executor)->getDevice().setFailureHandler(
+      [this, rank](const std::string &reason) { failRank(rank, reason); });
+  for (uint32_t i = 0; i < stage.statics.size(); ++i) {
+    llvm::MutableArrayRef<uint8_t> bytes = (*executor)->getStatic(i);
+    std::memset(bytes.data(), 0, bytes.size());
+  }
+  ranks.push_back(std::move(*executor));
+  return llvm::Error::success();
+}
+
+void Runner::State::failRank(int64_t rank, const std::string &reason) {
+  const std::string text = describeRank(program.mesh, rank) + ": " + reason;
   {
     std::lock_guard<std::mutex> lock(mutex);
     if (!failure.empty())
       return;
     failure = text;
   }
-  communicator.abort();
+  communicator->abort();
   for (std::unique_ptr<RankExecutor> &other : ranks)
     other->getDevice().abort(text);
 }
@@ -112,97 +152,11 @@ llvm::Error Runner::State::runOnRanks(llvm::Error (RankExecutor::*part)()) {
   return llvm::createStringError(failure);
 }
 
-template <typename Element>
-llvm::Error Runner::State::writeElements(Role role,
-                                         llvm::ArrayRef<Element> values,
-                                         llvm::StringRef what) {
-  for (size_t rank = 0; rank < ranks.size(); ++rank) {
-    size_t position = 0;
-    bool isUsed = false;
-    const std::vector<Static> &statics = program.ranks[rank].statics;
-    for (uint32_t i = 0; i < statics.size(); ++i) {
-      if (statics[i].role != role || statics[i].space != Space::Host)
-        continue;
-      isUsed = true;
-      llvm::MutableArrayRef<uint8_t> bytes = ranks[rank]->getStatic(i);
-      const size_t count = bytes.size() / sizeof(Element);
-      if (count > values.size() - position)
-        return llvm::make_error<LocatedError>(
-            statics[i].location,
-            llvm::formatv("expected no more than {0} {1} in a step",
-                          values.size(), what));
-      std::memcpy(bytes.data(), values.data() + position, bytes.size());
-      position += count;
-    }
-    if (isUsed && position != values.size())
-      return llvm::make_error<LocatedError>(
-          program.ranks[rank].location,
-          llvm::formatv("has room for {0} of the {1} {2} of a step", position,
-                        values.size(), what));
-  }
+llvm::Error Runner::State::writeStepInput(const StepInput &input) {
+  for (std::unique_ptr<RankExecutor> &rank : ranks)
+    if (llvm::Error error = writeInput(program, *rank, input))
+      return error;
   return llvm::Error::success();
-}
-
-/// A scalar may be wanted in several places.
-static void writeScalar(llvm::MutableArrayRef<uint8_t> bytes, float value) {
-  for (size_t i = 0; i + sizeof(float) <= bytes.size(); i += sizeof(float))
-    std::memcpy(bytes.data() + i, &value, sizeof(float));
-}
-
-llvm::Error Runner::State::writeInput(const StepInput &input) {
-  if (llvm::Error error = writeElements(Role::Tokens, input.tokens, "tokens"))
-    return error;
-  if (llvm::Error error = writeElements(Role::Labels, input.labels, "labels"))
-    return error;
-  for (size_t rank = 0; rank < ranks.size(); ++rank) {
-    const std::vector<Static> &statics = program.ranks[rank].statics;
-    for (uint32_t i = 0; i < statics.size(); ++i) {
-      if (statics[i].space != Space::Host)
-        continue;
-      if (statics[i].role == Role::LearningRate)
-        writeScalar(ranks[rank]->getStatic(i), input.learningRate);
-      else if (statics[i].role == Role::StepNumber)
-        writeScalar(ranks[rank]->getStatic(i),
-                    static_cast<float>(input.stepNumber));
-      else if (statics[i].role == Role::LossScale)
-        writeScalar(ranks[rank]->getStatic(i), input.lossScale);
-    }
-  }
-  return llvm::Error::success();
-}
-
-// The mean over all elements that any rank reports: with one element for each
-// micro-batch, that over the micro-batches.
-std::optional<float> Runner::State::readReport(llvm::StringRef quantity) const {
-  double sum = 0;
-  int64_t count = 0;
-  for (const std::unique_ptr<RankExecutor> &rank : ranks) {
-    const std::vector<Static> &statics = rank->getRank().statics;
-    for (uint32_t i = 0; i < statics.size(); ++i) {
-      if (statics[i].role != Role::Report || statics[i].of != quantity ||
-          statics[i].space != Space::Host ||
-          statics[i].shape.type != DType::F32)
-        continue;
-      llvm::MutableArrayRef<uint8_t> bytes = rank->getStatic(i);
-      for (size_t at = 0; at < bytes.size(); at += sizeof(float)) {
-        float value;
-        std::memcpy(&value, bytes.data() + at, sizeof(float));
-        sum += value;
-        ++count;
-      }
-    }
-  }
-  if (count == 0)
-    return std::nullopt;
-  return static_cast<float>(sum / static_cast<double>(count));
-}
-
-llvm::Expected<StepOutput> Runner::State::readOutput() const {
-  StepOutput output;
-  output.loss = readReport("loss");
-  output.globalNorm = readReport("global_norm");
-  output.overflow = readReport("overflow").value_or(0) != 0;
-  return output;
 }
 
 Runner::Runner(std::unique_ptr<State> state) : state(std::move(state)) {}
@@ -211,6 +165,8 @@ Runner::~Runner() = default;
 llvm::Expected<std::unique_ptr<Runner>>
 Runner::create(const Program &program, const RunnerOptions &options) {
   auto state = std::make_unique<State>(program, options);
+  if (llvm::Error error = state->chooseRanks())
+    return error;
   if (llvm::Error error = state->makeKernels())
     return error;
   if (llvm::Error error = state->makeRanks())
@@ -220,8 +176,13 @@ Runner::create(const Program &program, const RunnerOptions &options) {
 
 const Program &Runner::getProgram() const { return state->program; }
 
-llvm::MutableArrayRef<uint8_t> Runner::getStatic(size_t rank, uint32_t number) {
-  return state->ranks[rank]->getStatic(number);
+llvm::ArrayRef<int64_t> Runner::getLocalRanks() const {
+  return state->localRanks;
+}
+
+llvm::MutableArrayRef<uint8_t> Runner::getStatic(int64_t rank,
+                                                 uint32_t number) {
+  return state->get(rank).getStatic(number);
 }
 
 void Runner::parallelFor(int64_t tiles,
@@ -244,7 +205,7 @@ void Runner::parallelFor(int64_t tiles,
 llvm::Expected<StepOutput>
 Runner::runStep(const StepInput &input,
                 llvm::function_ref<llvm::Error()> beforeUpdate) {
-  if (llvm::Error error = state->writeInput(input))
+  if (llvm::Error error = state->writeStepInput(input))
     return error;
   if (beforeUpdate) {
     if (llvm::Error error = state->runOnRanks(&RankExecutor::runUntilUpdate))
@@ -256,47 +217,42 @@ Runner::runStep(const StepInput &input,
   } else if (llvm::Error error = state->runOnRanks(&RankExecutor::runStep)) {
     return error;
   }
-  return state->readOutput();
+  return readOutput(state->ranks);
 }
 
-std::vector<StreamUse> Runner::getStreamUse(size_t rank) const {
-  return state->ranks[rank]->getStreamUse();
+std::vector<StreamUse> Runner::getStreamUse(int64_t rank) const {
+  return state->get(rank).getStreamUse();
 }
 
-std::map<std::string, double> Runner::getStalls(size_t rank) const {
-  return state->ranks[rank]->getStalls().getSeconds();
+std::map<std::string, double> Runner::getStalls(int64_t rank) const {
+  return state->get(rank).getStalls().getSeconds();
 }
 
-int64_t Runner::getTouchedBytes(size_t rank, Space space) const {
-  const Device &device = state->ranks[rank]->getDevice();
+int64_t Runner::getTouchedBytes(int64_t rank, Space space) const {
+  const Device &device = state->get(rank).getDevice();
   return (space == Space::Device ? device.getHbm() : device.getHost())
       .getTouchedBytes();
 }
 
 llvm::Error Runner::checkMemory() const {
-  for (size_t i = 0; i < state->ranks.size(); ++i) {
-    const Device &device = state->ranks[i]->getDevice();
+  for (const std::unique_ptr<RankExecutor> &rank : state->ranks) {
+    const Device &device = rank->getDevice();
     for (const Arena *arena : {&device.getHbm(), &device.getHost()})
       if (llvm::Error error = arena->checkCanaries())
         return llvm::createStringError(
-            llvm::formatv("rank {0}: {1}", i, llvm::toString(std::move(error)))
-                .str());
+            describeRank(state->program.mesh, rank->getRank()) + ": " +
+            llvm::toString(std::move(error)));
   }
   return llvm::Error::success();
 }
 
-std::optional<uint32_t> findUpdate(const Rank &rank) {
-  std::optional<uint32_t> last, update;
-  for (uint32_t i = 0; i < rank.step.instructions.size(); ++i) {
-    const auto *call = std::get_if<Call>(&rank.step.instructions[i].action);
-    if (!call)
-      continue;
-    last = i;
-    llvm::StringRef name = rank.routines[call->routine].name;
-    if (name.rtrim("0123456789") == "update")
-      update = i;
+std::optional<uint32_t> findUpdate(const StageProgram &stage) {
+  for (uint32_t i = 0; i < stage.step.instructions.size(); ++i) {
+    const Call *call = stage.step.getCall(stage.step.instructions[i]);
+    if (call && stage.routines[call->routine].updatesParameters)
+      return i;
   }
-  return update ? update : last;
+  return std::nullopt;
 }
 
 } // namespace mf::runner

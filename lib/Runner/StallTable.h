@@ -15,13 +15,15 @@ namespace mf::runner {
 /// routine add to the same entries.
 class StallTable {
 public:
-  explicit StallTable(const program::Rank &rank);
+  explicit StallTable(const program::StageProgram &stage);
 
   /// Where instruction `number` of a routine's list, or of the step's if
-  /// `routine` is none, counts its seconds; null if it is not a wait of the
-  /// compute stream.
-  double *find(std::optional<uint32_t> routine, uint32_t number) const {
-    return places[routine ? *routine + 1 : 0][number];
+  /// `routine` is none, counts its seconds in the wait for the event at `place`
+  /// of those it waits for; null if it is not of the compute stream.
+  double *find(std::optional<uint32_t> routine, uint32_t number,
+               size_t place) const {
+    const Places &found = places[routine ? *routine + 1 : 0][number];
+    return place < found.size() ? found[place] : nullptr;
   }
 
   /// What took time, by "operator, waiting for stream". To be called when no
@@ -29,12 +31,16 @@ public:
   std::map<std::string, double> getSeconds() const;
 
 private:
-  void addList(const program::Rank &rank, const program::InstructionList &list,
-               llvm::StringRef title, llvm::ArrayRef<uint32_t> passedStreams);
+  /// One for each event that an instruction waits for.
+  using Places = llvm::SmallVector<double *, 1>;
+
+  void addList(const program::StageProgram &stage,
+               const program::InstructionList &list, llvm::StringRef title,
+               llvm::ArrayRef<uint32_t> passedStreams);
 
   std::deque<std::pair<std::string, double>> entries;
   /// By list, the step before the routines, and instruction.
-  std::vector<std::vector<double *>> places;
+  std::vector<std::vector<Places>> places;
 };
 
 } // namespace mf::runner

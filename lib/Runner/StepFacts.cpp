@@ -6,34 +6,50 @@ using namespace mf::program;
 
 namespace mf::runner {
 
+std::string describeRank(const Mesh &mesh, int64_t rank) {
+  return "rank " + std::to_string(rank) + " (stage " +
+         std::to_string(mesh.getStage(rank)) + ")";
+}
+
 bool usesHostStatic(const Program &program, Role role) {
-  for (const Rank &rank : program.ranks)
-    for (const Static &buffer : rank.statics)
+  for (const StageProgram &stage : program.stages)
+    for (const Static &buffer : stage.statics)
       if (buffer.role == role && buffer.space == Space::Host)
         return true;
   return false;
 }
 
+int64_t countBatchRows(const Program &program) {
+  for (const StageProgram &stage : program.stages) {
+    int64_t elements = 0;
+    for (const Static &buffer : stage.statics)
+      if (buffer.role == Role::Tokens && buffer.space == Space::Host)
+        elements += getWholeShape(buffer).getNumElements();
+    if (elements > 0)
+      return elements / std::max<int64_t>(1, program.microBatches *
+                                                 program.sequenceLength);
+  }
+  return program.microBatchSize;
+}
+
 double countFlops(const Program &program) {
   double flops = 0;
-  for (const Rank &rank : program.ranks) {
+  for (const StageProgram &stage : program.stages) {
     std::vector<double> ofRoutine;
-    auto count = [](const InstructionList &list) {
+    auto count = [&](const InstructionList &list) {
       double sum = 0;
       for (const Instruction &instruction : list.instructions)
-        if (const auto *launch = std::get_if<Launch>(&instruction.action))
-          sum += static_cast<double>(launch->flops);
+        if (instruction.work == Work::Kernel)
+          sum += static_cast<double>(program.kernels[instruction.index].flops);
+        else if (const Call *call = list.getCall(instruction))
+          sum += ofRoutine[call->routine];
       return sum;
     };
-    ofRoutine.reserve(rank.routines.size());
-    for (const Routine &routine : rank.routines)
+    for (const Routine &routine : stage.routines)
       ofRoutine.push_back(count(routine.body));
-    flops += count(rank.step);
-    for (const Instruction &instruction : rank.step.instructions)
-      if (const auto *call = std::get_if<Call>(&instruction.action))
-        flops += ofRoutine[call->routine];
+    flops += count(stage.step);
   }
-  return flops;
+  return flops * static_cast<double>(program.mesh.getRanksPerStage());
 }
 
 } // namespace mf::runner

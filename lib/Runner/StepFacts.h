@@ -3,14 +3,20 @@
 #ifndef MF_LIB_RUNNER_STEPFACTS_H
 #define MF_LIB_RUNNER_STEPFACTS_H
 
-#include "mf/Program/Program.h"
+#include "SliceRuns.h"
 
 namespace mf::runner {
+
+/// What messages call a rank: "rank 3 (stage 1)".
+std::string describeRank(const program::Mesh &mesh, int64_t rank);
 
 /// Whether the host writes (or reads) a static of this role.
 bool usesHostStatic(const program::Program &program, program::Role role);
 
-/// FLOPs of all launches of all ranks in a step, recomputation included.
+/// Sequences of a micro-batch, those of all ranks together.
+int64_t countBatchRows(const program::Program &program);
+
+/// FLOPs of all kernels of all ranks in a step, recomputation included.
 double countFlops(const program::Program &program);
 
 } // namespace mf::runner

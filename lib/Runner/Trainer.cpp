@@ -46,7 +46,7 @@ private:
   llvm::Error saveCheckpoint(int64_t step);
   void printStep(const StepMeasurement &step) const;
   llvm::Error writeResults();
-  RankMeasurement measureRank(size_t rank) const;
+  RankMeasurement measureRank(int64_t rank) const;
 
   bool dumpsGradients(int64_t step) const {
     return !options.dumpGradientsFolder.empty() ||
@@ -101,8 +101,8 @@ llvm::Error Trainer::checkOutputs() const {
   // The ranks stop before their updates, so all messages before must be able to
   // come to their end by then.
   std::vector<uint32_t> ends;
-  for (const Rank &rank : program.ranks)
-    ends.push_back(findUpdate(rank).value_or(rank.step.instructions.size()));
+  for (const StageProgram &stage : program.stages)
+    ends.push_back(findUpdate(stage).value_or(stage.step.instructions.size()));
   return verifyProgress(program, ends);
 }
 
@@ -121,7 +121,7 @@ llvm::Error Trainer::openData() {
     return source.takeError();
   BatchOptions batch;
   batch.sequenceLength = program.sequenceLength;
-  batch.batchSize = program.microBatchSize;
+  batch.batchSize = countBatchRows(program);
   batch.microBatches = program.microBatches;
   batch.vocabularySize = program.vocabSize;
   batch.ignoreIndex = static_cast<int32_t>(program.ignoreIndex);
@@ -131,7 +131,7 @@ llvm::Error Trainer::openData() {
   if (!created)
     return created.takeError();
   reader.emplace(std::move(*created));
-  const int64_t needed = program.microBatches * program.microBatchSize;
+  const int64_t needed = batch.microBatches * batch.batchSize;
   if (reader->getSequencesPerEpoch() < needed)
     return llvm::createStringError(
         llvm::formatv("{0}: holds {1} sequences of {2} tokens, but a step "
@@ -148,7 +148,7 @@ llvm::Error Trainer::openSchedule() {
   if (!program.lrSchedule) {
     if (usesHostStatic(program, Role::LearningRate))
       return llvm::make_error<LocatedError>(
-          program.ranks.front().location,
+          program.stages.front().location,
           "reads a learning rate, but has no lr_schedule");
     return llvm::Error::success();
   }
@@ -194,12 +194,12 @@ llvm::Error Trainer::resume() {
     note(options.checkpointFolder + ": no checkpoint; starting at step 1");
     return llvm::Error::success();
   }
-  if (latest->rankPaths.size() != program.ranks.size())
+  const int64_t numRanks = program.getNumRanks();
+  if (static_cast<int64_t>(latest->rankPaths.size()) != numRanks)
     return llvm::createStringError(
         llvm::formatv("{0}: is a checkpoint of {1} ranks, but the program has "
                       "{2}",
-                      latest->path, latest->rankPaths.size(),
-                      program.ranks.size())
+                      latest->path, latest->rankPaths.size(), numRanks)
             .str());
   if (latest->state.step > options.steps)
     return llvm::createStringError(
@@ -207,7 +207,7 @@ llvm::Error Trainer::resume() {
                       "{2}",
                       latest->path, latest->state.step, options.steps)
             .str());
-  for (size_t rank = 0; rank < program.ranks.size(); ++rank)
+  for (const int64_t rank : runner->getLocalRanks())
     if (llvm::Error error = state->loadRank(rank, latest->rankPaths[rank]))
       return error;
   if (reader)
@@ -234,11 +234,11 @@ void Trainer::printStep(const StepMeasurement &step) const {
   line.overflow = step.overflow;
   if (flopsPerStep > 0)
     line.teraflopsPerRank = flopsPerStep / step.seconds / 1e12 /
-                            static_cast<double>(program.ranks.size());
+                            static_cast<double>(program.getNumRanks());
   out << formatStepLine(line) << '\n';
   if (isTerminal)
     out << formatProgressLine(line,
-                              program.microBatches * program.microBatchSize)
+                              program.microBatches * countBatchRows(program))
         << '\n';
   out.flush();
 }
@@ -304,14 +304,12 @@ llvm::Error Trainer::saveCheckpoint(int64_t step) {
   checkpoint.cleanSteps = scaler.getCleanSteps();
   if (reader)
     checkpoint.dataPosition = reader->getPosition();
-  auto writer =
-      CheckpointWriter::create(options.checkpointFolder, checkpoint,
-                               static_cast<int64_t>(program.ranks.size()));
+  auto writer = CheckpointWriter::create(options.checkpointFolder, checkpoint,
+                                         program.getNumRanks());
   if (!writer)
     return writer.takeError();
-  for (size_t rank = 0; rank < program.ranks.size(); ++rank)
-    if (llvm::Error error = state->saveRank(
-            rank, writer->getRankPath(static_cast<int64_t>(rank))))
+  for (const int64_t rank : runner->getLocalRanks())
+    if (llvm::Error error = state->saveRank(rank, writer->getRankPath(rank)))
       return error;
   std::vector<std::string> notes;
   auto path = writer->commit(options.keepCheckpoints, notes);
@@ -322,11 +320,11 @@ llvm::Error Trainer::saveCheckpoint(int64_t step) {
   return llvm::Error::success();
 }
 
-RankMeasurement Trainer::measureRank(size_t rank) const {
-  const MemoryReport memory = reportMemory(program, rank);
+RankMeasurement Trainer::measureRank(int64_t rank) const {
+  const MemoryReport memory = reportMemory(program.getStageOf(rank));
   RankMeasurement measurement;
-  measurement.rank = static_cast<int64_t>(rank);
-  measurement.stage = static_cast<int64_t>(rank);
+  measurement.rank = rank;
+  measurement.stage = program.mesh.getStage(rank);
   measurement.plannedBytes = memory.planned;
   measurement.peakBytes = memory.used;
   measurement.usedBytes =
@@ -353,7 +351,7 @@ llvm::Error Trainer::writeResults() {
     return llvm::Error::success();
   report.program = options.programPath;
   report.seed = options.seed;
-  for (size_t rank = 0; rank < program.ranks.size(); ++rank)
+  for (const int64_t rank : runner->getLocalRanks())
     report.ranks.push_back(measureRank(rank));
   return writeReport(options.reportPath, report);
 }

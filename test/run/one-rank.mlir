@@ -10,7 +10,7 @@
 // DUMPS:      step_000001.safetensors
 // DUMPS-NEXT: step_000002.safetensors
 // DUMPS-NEXT: step_000003.safetensors
-ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 192, host_bytes = 64} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 192, host_bytes = 64} {
   ascend.stream @compute compute
   ascend.stream @d2h d2h
   ascend.static @w parameter of "w" : !ascend.buffer<4xf32, hbm> at 0 {init = #mf.init<ones>}
@@ -23,7 +23,7 @@ ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 1, micro_batch_si
     ascend.launch "aclnnNeg"(%w) -> (%t) {} cell "neg" : (!ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
     ascend.launch "aclnnMuls"(%t) -> (%g) {value = -0.5} cell "scale" : (!ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
   }
-  ascend.routine @update() {
+  ascend.routine @update() attributes {updates_parameters} {
     %w = ascend.global @w : !ascend.buffer<4xf32, hbm>
     %g = ascend.global @g : !ascend.buffer<4xf32, hbm>
     ascend.launch "aclnnInplaceAdd"(%g) -> (%w) {} cell "update" : (!ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>

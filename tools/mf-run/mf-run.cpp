@@ -51,8 +51,8 @@ static int failAt(Error error, const DecodedProgram &decoded) {
 
 static Error verifyBeforeRun(const Program &program, cl::boolOrDefault verify) {
   uint64_t instructions = 0;
-  for (const Rank &rank : program.ranks)
-    instructions += countInstructions(rank);
+  for (const StageProgram &stage : program.stages)
+    instructions += countInstructions(stage);
   if (verify == cl::BOU_TRUE ||
       (verify == cl::BOU_UNSET && instructions <= maximumVerifiedByDefault))
     return verifyProgram(program);

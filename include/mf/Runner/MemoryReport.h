@@ -14,8 +14,7 @@ namespace mf::runner {
 struct MemoryReport {
   /// The arena.
   int64_t planned = 0;
-  /// The end of the furthest buffer that the step uses, its padding to
-  /// `allocationAlignment` included.
+  /// The end of the furthest buffer that the step uses, its padding included.
   int64_t used = 0;
   /// Bytes alive at the moment when most are, by category, and as "unused"
   /// what the arena has beyond them: padding and gaps.
@@ -25,19 +24,17 @@ struct MemoryReport {
   int64_t hostUsed = 0;
 };
 
-/// Buffers in device memory begin at multiples of this; the bytes up to it
-/// belong to the buffer before.
-constexpr int64_t allocationAlignment = 512;
-
-/// `end` with padding, inside an arena of `arenaBytes` bytes.
+/// `end` with padding to memory::deviceBufferAlignment, inside an arena of
+/// `arenaBytes` bytes.
 int64_t addPadding(int64_t end, int64_t arenaBytes);
 
-MemoryReport reportMemory(const program::Program &program, size_t rank);
+/// The same for all ranks of a stage.
+MemoryReport reportMemory(const program::StageProgram &stage);
 
-/// Fails with a LocatedError if the arena of a rank is larger than `hbmBytes`,
-/// or than the program's own limit if that is 0, and names the moment's
-/// categories; and fails if all ranks together need more memory than this
-/// machine has.
+/// Fails with a LocatedError if the arena of a stage's ranks is larger than
+/// `hbmBytes`, or than the program's own limit if that is 0, and names the
+/// categories at the peak, the largest first; and fails if all ranks together
+/// need more memory than this machine has.
 llvm::Error checkMemoryLimit(const program::Program &program, int64_t hbmBytes);
 
 } // namespace mf::runner

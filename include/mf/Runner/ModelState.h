@@ -17,18 +17,20 @@
 
 namespace mf::runner {
 
-/// The tensors of a runner's program. In files a parameter has the name that
-/// the program gives it (`of`), a gradient that of its parameter, and moments
-/// `adam_m.` and `adam_v.` before it, as MindSpore names them. A parameter that
-/// is tied to one of another rank is not saved: it is the same.
+/// The tensors of the ranks that live in a runner. In files a parameter has the
+/// name that the program gives it (`of`), a gradient that of its parameter, and
+/// moments `adam_m.` and `adam_v.` before it, as MindSpore names them. Files of
+/// parameters and gradients hold whole tensors, put together from the ranks
+/// that hold slices; each part is that of the first rank that holds it. A
+/// parameter that is tied to another is not saved: it is the same.
 class ModelState {
 public:
   explicit ModelState(Runner &runner) : runner(runner) {}
 
   /// Gives every static its first value. Parameters depend on their name and
-  /// the seed alone, so that they are the same on any number of ranks; tied
-  /// ones are equal. Gradients, moments and the rest are zero. Fails on a
-  /// parameter or table that has no initial value.
+  /// the seed alone, so that they are the same on any number of ranks, a slice
+  /// like the whole; tied ones are equal. Gradients, moments and the rest are
+  /// zero. Fails on a parameter or table that has no initial value.
   llvm::Error initialize(uint64_t seed);
 
   /// Reads all parameters from a safetensors file, index or directory;
@@ -39,14 +41,21 @@ public:
 
   llvm::Error saveParameters(llvm::StringRef path) const;
 
-  /// The gradients as they are; of tied parameters, each rank's own.
+  /// The gradients as they are; of tied parameters, the first one's.
   llvm::Error saveGradients(llvm::StringRef path) const;
 
-  /// Parameters and moments of one rank: what a checkpoint holds.
-  llvm::Error saveRank(size_t rank, llvm::StringRef path) const;
-  llvm::Error loadRank(size_t rank, llvm::StringRef path);
+  /// Parameters and moments of one rank, slices as they are: what a checkpoint
+  /// holds. Loading fails on what is of another type, or another slice, than
+  /// the rank's.
+  llvm::Error saveRank(int64_t rank, llvm::StringRef path) const;
+  llvm::Error loadRank(int64_t rank, llvm::StringRef path);
 
 private:
+  /// Saves the statics to which `getName` gives a name.
+  llvm::Error saveWhole(
+      llvm::StringRef path,
+      llvm::function_ref<std::string(const program::Static &)> getName) const;
+
   /// The name that the parameter's first value, and its tensor in a file, has:
   /// that of the one it is tied to.
   std::string getOwner(const program::Static &parameter) const;

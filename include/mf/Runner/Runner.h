@@ -1,9 +1,9 @@
 //===- Runner.h - Executes a program on emulated devices ------*- C++ -*-===//
 //
-// The embedded engine: every rank is a thread of this process with a device of
-// its own, an arena and host memory of exactly the planned sizes and a stream
-// for each that the program names. Results do not depend on the number of
-// threads.
+// The embedded engine: every rank that lives in this process has a thread and a
+// device of its own, an arena and host memory of exactly the planned sizes and
+// a stream for each that its stage names. The others are reached through a
+// communicator. Results do not depend on the number of threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +12,7 @@
 
 #include "mf/Device/Stream.h"
 #include "mf/Program/Program.h"
+#include "mf/Runner/Communicator.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
@@ -24,8 +25,12 @@
 namespace mf::runner {
 
 struct RunnerOptions {
-  /// Threads that compute, in all; each rank has at least one. 0 takes as many
-  /// as the machine has.
+  /// The ranks that live here, ascending; all if it is empty.
+  std::vector<int64_t> localRanks;
+  /// Reaches all ranks of the program. Without, all ranks live here.
+  std::shared_ptr<Communicator> communicator;
+  /// Threads that compute, divided over the ranks that live here; each has at
+  /// least one. 0 takes as many as the machine has.
   int threads = 0;
   /// Guards the ends of the memories, fills them with NaNs before the first
   /// step and what is free with NaNs again, and notes how far they are used.
@@ -38,7 +43,8 @@ struct RunnerOptions {
 
 /// What the host copies to the program before a step.
 struct StepInput {
-  /// Of all micro-batches: [micro_batches][micro_batch_size][sequence_length].
+  /// Of all micro-batches and all ranks: [micro-batch][sequence][token]. A rank
+  /// whose static is a slice of them takes its own.
   llvm::ArrayRef<int32_t> tokens;
   llvm::ArrayRef<int32_t> labels;
   float learningRate = 0;
@@ -47,12 +53,14 @@ struct StepInput {
   float lossScale = 1;
 };
 
-/// What it reads back after the step.
+/// What it reads back after the step, from the ranks that live here.
 struct StepOutput {
-  /// Mean over the micro-batches; none if the program reports no loss.
+  /// Mean over all elements that a rank reports: one for each micro-batch on
+  /// each rank that has a loss. None if the program reports no loss.
   std::optional<float> loss;
+  /// Mean over the ranks, which all have the norm of all gradients.
   std::optional<float> globalNorm;
-  /// A gradient was not finite, so the optimizer changed nothing.
+  /// On some rank a gradient was not finite, so the optimizer changed nothing.
   bool overflow = false;
 };
 
@@ -74,30 +82,35 @@ public:
 
   const program::Program &getProgram() const;
 
-  /// The bytes of static `number` of a rank. Not to be used during a step.
-  llvm::MutableArrayRef<uint8_t> getStatic(size_t rank, uint32_t number);
+  /// The ranks that live here, ascending. Only these may be named below.
+  llvm::ArrayRef<int64_t> getLocalRanks() const;
 
-  /// Runs `body(tile)` for tiles [0, tiles) on the threads of all ranks.
+  /// The bytes of static `number` of a rank's stage. Not to be used during a
+  /// step.
+  llvm::MutableArrayRef<uint8_t> getStatic(int64_t rank, uint32_t number);
+
+  /// Runs `body(tile)` for tiles [0, tiles) on the threads of these ranks.
   void parallelFor(int64_t tiles, llvm::function_ref<void(int64_t)> body);
 
   /// Runs one step and waits for its end. `beforeUpdate`, if given, is called
-  /// when all gradients are summed and no parameter is changed yet. After a
-  /// failure of any rank all ranks stop, and no further step can be run; the
-  /// error is the first failure.
+  /// when all gradients are summed and no parameter is changed yet: before the
+  /// first call of a routine that updates parameters, at the end of the step
+  /// where there is none. After a failure of any rank all ranks stop, and no
+  /// further step can be run; the error is the first failure.
   llvm::Expected<StepOutput>
   runStep(const StepInput &input,
           llvm::function_ref<llvm::Error()> beforeUpdate = nullptr);
 
   /// What the streams of a rank did so far.
-  std::vector<StreamUse> getStreamUse(size_t rank) const;
+  std::vector<StreamUse> getStreamUse(int64_t rank) const;
 
   /// Seconds that a rank's compute stream was blocked so far, by the operator
   /// that had to wait and the stream that it waited for.
-  std::map<std::string, double> getStalls(size_t rank) const;
+  std::map<std::string, double> getStalls(int64_t rank) const;
 
   /// With debugMemory: the end of the furthest byte that a rank used of its
   /// arena, or host memory, so far.
-  int64_t getTouchedBytes(size_t rank, program::Space space) const;
+  int64_t getTouchedBytes(int64_t rank, program::Space space) const;
 
   /// With debugMemory: fails if memory next to an arena was written.
   llvm::Error checkMemory() const;
@@ -108,10 +121,9 @@ private:
   std::unique_ptr<State> state;
 };
 
-/// Position in the rank's step of the call that updates the parameters: the
-/// last call of a routine named "update" (and a number), else the last call;
-/// none if the step has no call.
-std::optional<uint32_t> findUpdate(const program::Rank &rank);
+/// Position in a stage's step of the first call of a routine that updates
+/// parameters; none if there is no such call.
+std::optional<uint32_t> findUpdate(const program::StageProgram &stage);
 
 } // namespace mf::runner
 

@@ -1,105 +1,410 @@
-//===- CommunicatorTest.cpp - Messages between ranks of a process ---------===//
+//===- CommunicatorTest.cpp - Ranks that are threads of one process -------===//
 
-#include "lib/Runner/Communicator.h"
+#include "mf/Runner/Communicator.h"
 #include "mf/Data/ElementConversion.h"
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <random>
 #include <thread>
 
 using namespace mf;
+using namespace mf::program;
 using namespace mf::runner;
 using ::testing::Each;
 
 namespace {
 
-TEST(CommunicatorTest, KeepsTheOrderOfAChannel) {
-  Communicator communicator({{"x", false, {0, 1}}});
-  constexpr int count = 2000;
-  std::thread sender([&] {
-    for (int i = 0; i < count; ++i)
-      ASSERT_FALSE(static_cast<bool>(communicator.send(
-          0, reinterpret_cast<const std::byte *>(&i), sizeof(i))));
-  });
-  for (int i = 0; i < count; ++i) {
-    int value = -1;
-    ASSERT_FALSE(static_cast<bool>(communicator.receive(
-        0, reinterpret_cast<std::byte *>(&value), sizeof(value))));
-    EXPECT_EQ(value, i);
-  }
-  sender.join();
+using Bytes = std::vector<std::byte>;
+
+Channel makeTransfer(int64_t from, int64_t to) {
+  Channel channel;
+  channel.name = "x";
+  channel.isTransfer = true;
+  channel.axis = "pp";
+  channel.fromStage = from;
+  channel.toStage = to;
+  return channel;
 }
 
-/// All members' data after a reduction over `group`.
-template <typename Element>
-std::vector<std::vector<Element>> reduce(std::vector<int64_t> group,
-                                         std::vector<std::vector<Element>> data,
-                                         DType type) {
-  Communicator communicator({{"r", true, std::move(group)}});
-  std::vector<std::thread> members;
-  for (size_t rank = 0; rank < data.size(); ++rank)
-    members.emplace_back([&, rank] {
-      EXPECT_FALSE(static_cast<bool>(communicator.allReduce(
-          0, static_cast<int64_t>(rank),
-          reinterpret_cast<std::byte *>(data[rank].data()),
-          static_cast<int64_t>(data[rank].size() * sizeof(Element)), type)));
+Channel makeGroup(std::vector<std::string> axes,
+                  std::vector<int64_t> stages = {}) {
+  Channel channel;
+  channel.name = "r";
+  channel.group = {std::move(axes), std::move(stages)};
+  return channel;
+}
+
+Exchange makeExchange(CollectiveKind kind, DType type,
+                      Reduction reduction = Reduction::Sum) {
+  Exchange exchange;
+  exchange.kind = kind;
+  exchange.type = type;
+  exchange.reduction = reduction;
+  return exchange;
+}
+
+std::string run(Communicator &communicator, int64_t rank,
+                const Exchange &exchange, const Bytes &input, Bytes &output) {
+  return llvm::toString(communicator.collective(
+      exchange.channel, rank, exchange, input.data(), output.data(),
+      static_cast<int64_t>(input.size()), static_cast<int64_t>(output.size())));
+}
+
+void runThreads(int64_t count, const std::function<void(int64_t)> &body) {
+  std::vector<std::thread> threads;
+  for (int64_t i = 0; i < count; ++i)
+    threads.emplace_back([&body, i] { body(i); });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+template <typename Element> Bytes toBytes(const std::vector<Element> &values) {
+  Bytes bytes(values.size() * sizeof(Element));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Transfers
+//===----------------------------------------------------------------------===//
+
+TEST(CommunicatorTest, KeepsTheOrderOfAChannel) {
+  auto communicator =
+      makeLocalCommunicator(Mesh({{"pp", 2}, {"mp", 3}}), {makeTransfer(0, 1)});
+  constexpr int count = 500;
+  // Each rank of stage 0 sends to the one beside it in stage 1.
+  runThreads(6, [&](int64_t rank) {
+    for (int i = 0; i < count; ++i) {
+      int64_t value = rank < 3 ? rank * count + i : -1;
+      auto *data = reinterpret_cast<std::byte *>(&value);
+      ASSERT_EQ(llvm::toString(
+                    rank < 3
+                        ? communicator->send(0, rank, data, sizeof(value))
+                        : communicator->receive(0, rank, data, sizeof(value))),
+                "");
+      EXPECT_EQ(value, rank % 3 * count + i);
+    }
+  });
+}
+
+TEST(CommunicatorTest, PassesAroundARing) {
+  Channel ring;
+  ring.name = "ring";
+  ring.isTransfer = true;
+  ring.axis = "cp";
+  ring.step = 1;
+  for (int64_t size : {2, 5}) {
+    auto communicator =
+        makeLocalCommunicator(Mesh({{"pp", 1}, {"cp", size}}), {ring});
+    std::vector<int64_t> received(size, -1);
+    runThreads(2 * size, [&](int64_t side) {
+      int64_t rank = side / 2;
+      auto *data =
+          reinterpret_cast<std::byte *>(side % 2 ? &received[rank] : &rank);
+      ASSERT_EQ(llvm::toString(side % 2
+                                   ? communicator->receive(0, rank, data, 8)
+                                   : communicator->send(0, rank, data, 8)),
+                "");
     });
-  for (std::thread &member : members)
-    member.join();
+    for (int64_t rank = 0; rank < size; ++rank)
+      EXPECT_EQ(received[rank], (rank + size - 1) % size);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+/// Element `i` as what reductions compute with.
+double load(DType type, const Bytes &bytes, int64_t i) {
+  switch (type) {
+  case DType::F32: {
+    float value;
+    std::memcpy(&value, &bytes[i * 4], 4);
+    return value;
+  }
+  case DType::BF16:
+  case DType::F16: {
+    uint16_t bits;
+    std::memcpy(&bits, &bytes[i * 2], 2);
+    return type == DType::F16 ? halfToFloat(bits) : bfloat16ToFloat(bits);
+  }
+  case DType::I32: {
+    int32_t value;
+    std::memcpy(&value, &bytes[i * 4], 4);
+    return value;
+  }
+  case DType::I64: {
+    int64_t value;
+    std::memcpy(&value, &bytes[i * 8], 8);
+    return static_cast<double>(value);
+  }
+  }
+  return 0;
+}
+
+void store(DType type, double value, Bytes &bytes, int64_t i) {
+  switch (type) {
+  case DType::F32: {
+    const auto element = static_cast<float>(value);
+    std::memcpy(&bytes[i * 4], &element, 4);
+    break;
+  }
+  case DType::BF16:
+  case DType::F16: {
+    const auto number = static_cast<float>(value);
+    const uint16_t bits =
+        type == DType::F16 ? floatToHalf(number) : floatToBfloat16(number);
+    std::memcpy(&bytes[i * 2], &bits, 2);
+    break;
+  }
+  case DType::I32: {
+    const auto element = static_cast<int32_t>(value);
+    std::memcpy(&bytes[i * 4], &element, 4);
+    break;
+  }
+  case DType::I64: {
+    const auto element = static_cast<int64_t>(value);
+    std::memcpy(&bytes[i * 8], &element, 8);
+    break;
+  }
+  }
+}
+
+/// All inputs combined, an element at a time.
+Bytes reduce(DType type, Reduction reduction, const std::vector<Bytes> &parts) {
+  Bytes result(parts.front().size());
+  for (int64_t i = 0; i * getBytes(type) < static_cast<int64_t>(result.size());
+       ++i) {
+    double value = load(type, parts.front(), i);
+    for (size_t part = 1; part < parts.size(); ++part) {
+      const double next = load(type, parts[part], i);
+      if (reduction == Reduction::Max)
+        value = std::max(value, next);
+      else if (isFloatType(type))
+        value = static_cast<float>(value) + static_cast<float>(next);
+      else
+        value += next;
+    }
+    store(type, value, result, i);
+  }
+  return result;
+}
+
+Bytes slice(const Bytes &bytes, size_t part, size_t parts) {
+  const size_t size = bytes.size() / parts;
+  return {bytes.begin() + static_cast<int64_t>(part * size),
+          bytes.begin() + static_cast<int64_t>((part + 1) * size)};
+}
+
+void append(Bytes &to, const Bytes &from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+/// What member `place` gets, as the dialect says it.
+Bytes getExpected(const Exchange &exchange, const std::vector<Bytes> &inputs,
+                  size_t place) {
+  Bytes result;
+  switch (exchange.kind) {
+  case CollectiveKind::AllReduce:
+    return reduce(exchange.type, exchange.reduction, inputs);
+  case CollectiveKind::ReduceScatter:
+    return slice(reduce(exchange.type, exchange.reduction, inputs), place,
+                 inputs.size());
+  case CollectiveKind::AllGather:
+    for (const Bytes &input : inputs)
+      append(result, input);
+    return result;
+  case CollectiveKind::AllToAll:
+    for (const Bytes &input : inputs)
+      append(result, slice(input, place, inputs.size()));
+    return result;
+  case CollectiveKind::Broadcast:
+    return inputs.front();
+  }
+  return result;
+}
+
+struct Case {
+  CollectiveKind kind;
+  Reduction reduction;
+  DType type;
+};
+
+std::vector<Case> getCases() {
+  std::vector<Case> cases;
+  for (CollectiveKind kind :
+       {CollectiveKind::AllReduce, CollectiveKind::AllGather,
+        CollectiveKind::ReduceScatter, CollectiveKind::AllToAll,
+        CollectiveKind::Broadcast})
+    for (Reduction reduction : {Reduction::Sum, Reduction::Max})
+      for (DType type :
+           {DType::F32, DType::BF16, DType::F16, DType::I32, DType::I64})
+        cases.push_back({kind, reduction, type});
+  return cases;
+}
+
+/// Runs one collective on members that come at random times.
+void check(const Case &given, size_t members, bool inPlace,
+           std::mt19937 &random) {
+  const Exchange exchange =
+      makeExchange(given.kind, given.type, given.reduction);
+  // More than is combined at a time, in uneven shares.
+  const auto elements = static_cast<int64_t>(members * 361);
+  std::vector<Bytes> inputs(members, Bytes(elements * getBytes(given.type)));
+  std::uniform_real_distribution<double> values(-1000, 1000);
+  for (Bytes &input : inputs)
+    for (int64_t i = 0; i < elements; ++i)
+      store(given.type, values(random), input, i);
+  std::vector<Bytes> data = inputs, outputs(members);
+  std::vector<int> delays(members);
+  for (size_t i = 0; i < members; ++i) {
+    outputs[i].resize(getExpected(exchange, inputs, i).size());
+    delays[i] = static_cast<int>(random() % 300);
+  }
+  auto communicator = makeLocalCommunicator(
+      Mesh({{"pp", 1}, {"mp", static_cast<int64_t>(members)}}),
+      {makeGroup({"mp"})});
+  runThreads(static_cast<int64_t>(members), [&](int64_t rank) {
+    std::this_thread::sleep_for(std::chrono::microseconds(delays[rank]));
+    EXPECT_EQ(run(*communicator, rank, exchange, data[rank],
+                  inPlace ? data[rank] : outputs[rank]),
+              "");
+  });
+  for (size_t i = 0; i < members; ++i)
+    EXPECT_EQ(inPlace ? data[i] : outputs[i], getExpected(exchange, inputs, i))
+        << program::getName(given.kind).str() << " of "
+        << getName(given.type).str() << " by " << members << ", member " << i;
+}
+
+TEST(CommunicatorTest, ComputesEveryCollectiveAsDefined) {
+  std::mt19937 random(7);
+  for (const Case &given : getCases())
+    for (size_t members : {1, 2, 3, 8}) {
+      check(given, members, /*inPlace=*/false, random);
+      if (given.kind == CollectiveKind::AllReduce ||
+          given.kind == CollectiveKind::Broadcast)
+        check(given, members, /*inPlace=*/true, random);
+    }
+}
+
+/// One fp32 element of each rank, summed over `stages` in that order.
+std::vector<float> sum(std::vector<int64_t> stages, std::vector<float> data) {
+  auto communicator =
+      makeLocalCommunicator(Mesh({{"pp", static_cast<int64_t>(data.size())}}),
+                            {makeGroup({"pp"}, std::move(stages))});
+  const Exchange exchange = makeExchange(CollectiveKind::AllReduce, DType::F32);
+  runThreads(static_cast<int64_t>(data.size()), [&](int64_t rank) {
+    auto *bytes = reinterpret_cast<std::byte *>(&data[rank]);
+    EXPECT_EQ(llvm::toString(communicator->collective(0, rank, exchange, bytes,
+                                                      bytes, 4, 4)),
+              "");
+  });
   return data;
 }
 
 TEST(CommunicatorTest, SumsInTheOrderOfTheGroup) {
   for (int repetition = 0; repetition < 20; ++repetition) {
     // 1e8 + 1 is 1e8 in fp32.
-    EXPECT_THAT(reduce<float>({0, 1, 2}, {{1e8F}, {1}, {-1e8F}}, DType::F32),
-                Each(std::vector<float>{0}));
-    EXPECT_THAT(reduce<float>({0, 2, 1}, {{1e8F}, {1}, {-1e8F}}, DType::F32),
-                Each(std::vector<float>{1}));
+    EXPECT_THAT(sum({0, 1, 2}, {1e8F, 1, -1e8F}), Each(0.0F));
+    EXPECT_THAT(sum({0, 2, 1}, {1e8F, 1, -1e8F}), Each(1.0F));
   }
 }
 
-TEST(CommunicatorTest, SumsEachType) {
-  EXPECT_THAT(reduce<float>({0, 1}, {{-0.0F, 1}, {-0.0F, 2}}, DType::F32),
-              Each(std::vector<float>{-0.0F, 3}));
-  EXPECT_THAT(reduce<int32_t>({0, 1}, {{1, -5}, {2, 3}}, DType::I32),
-              Each(std::vector<int32_t>{3, -2}));
-  EXPECT_THAT(reduce<int64_t>({0, 1}, {{int64_t{1} << 40}, {5}}, DType::I64),
-              Each(std::vector<int64_t>{(int64_t{1} << 40) + 5}));
-  // 1 + 2^-9 + 2^-9 is 1 + 2^-8 if rounded once, and 1 in steps of bf16.
-  const uint16_t one = floatToBfloat16(1);
-  const uint16_t small = floatToBfloat16(0.0078125F / 4);
-  const uint16_t half = floatToHalf(0.5);
-  const uint16_t sum = floatToBfloat16(1 + 4 * (0.0078125F / 4));
-  EXPECT_THAT(reduce<uint16_t>({0, 1, 2, 3, 4},
-                               {{one}, {small}, {small}, {small}, {small}},
-                               DType::BF16),
-              Each(std::vector<uint16_t>{sum}));
-  EXPECT_THAT(reduce<uint16_t>({0, 1}, {{half}, {half}}, DType::F16),
-              Each(std::vector<uint16_t>{floatToHalf(1)}));
+TEST(CommunicatorTest, RoundsSumsOnceAndKeepsSignsAndNaNs) {
+  auto reduceAll = [](DType type, Reduction reduction,
+                      std::vector<Bytes> data) {
+    auto communicator = makeLocalCommunicator(
+        Mesh({{"pp", 1}, {"mp", static_cast<int64_t>(data.size())}}),
+        {makeGroup({"mp"})});
+    const Exchange exchange =
+        makeExchange(CollectiveKind::AllReduce, type, reduction);
+    runThreads(static_cast<int64_t>(data.size()), [&](int64_t rank) {
+      EXPECT_EQ(run(*communicator, rank, exchange, data[rank], data[rank]), "");
+    });
+    return data;
+  };
+  // 1 + 4 * 2^-9 is 1 + 2^-7 if rounded once, and 1 in steps of bf16.
+  const Bytes one = toBytes<uint16_t>({floatToBfloat16(1)});
+  const Bytes small = toBytes<uint16_t>({floatToBfloat16(0x1p-9F)});
+  EXPECT_THAT(
+      reduceAll(DType::BF16, Reduction::Sum, {one, small, small, small, small}),
+      Each(toBytes<uint16_t>({floatToBfloat16(1 + 0x1p-7F)})));
+  const Bytes negativeZero = toBytes<float>({-0.0F});
+  EXPECT_THAT(
+      reduceAll(DType::F32, Reduction::Sum, {negativeZero, negativeZero}),
+      Each(negativeZero));
+  const Bytes nan = toBytes<float>({std::nanf("")});
+  for (auto [first, second] :
+       {std::pair(nan, negativeZero), std::pair(negativeZero, nan)})
+    EXPECT_THAT(reduceAll(DType::F32, Reduction::Max, {first, second}),
+                Each(nan));
+  EXPECT_THAT(reduceAll(DType::I32, Reduction::Sum,
+                        {toBytes<int32_t>({INT32_MAX}), toBytes<int32_t>({1})}),
+              Each(toBytes<int32_t>({INT32_MIN})));
 }
 
-TEST(CommunicatorTest, RepeatsReductions) {
-  Communicator communicator({{"r", true, {0, 1, 2}}});
-  std::vector<std::thread> members;
-  for (int rank = 0; rank < 3; ++rank)
-    members.emplace_back([&, rank] {
-      for (int i = 0; i < 500; ++i) {
-        auto value = static_cast<float>(rank + i);
-        EXPECT_FALSE(static_cast<bool>(communicator.allReduce(
-            0, rank, reinterpret_cast<std::byte *>(&value), sizeof(value),
-            DType::F32)));
-        EXPECT_EQ(value, static_cast<float>(3 + 3 * i));
-      }
-    });
-  for (std::thread &member : members)
-    member.join();
+TEST(CommunicatorTest, ScattersTheBitsThatItReduces) {
+  constexpr size_t members = 8;
+  std::mt19937 random(3);
+  std::uniform_real_distribution<float> values(-1, 1);
+  std::vector<std::vector<float>> data(members, std::vector<float>(80));
+  for (auto &part : data)
+    for (float &value : part)
+      value = values(random) * std::exp(20 * values(random));
+  auto communicator = makeLocalCommunicator(Mesh({{"pp", 1}, {"mp", members}}),
+                                            {makeGroup({"mp"})});
+  runThreads(members, [&](int64_t rank) {
+    const Bytes input = toBytes(data[rank]);
+    Bytes whole(320), part(40);
+    EXPECT_EQ(run(*communicator, rank,
+                  makeExchange(CollectiveKind::AllReduce, DType::F32), input,
+                  whole),
+              "");
+    EXPECT_EQ(run(*communicator, rank,
+                  makeExchange(CollectiveKind::ReduceScatter, DType::F32),
+                  input, part),
+              "");
+    EXPECT_EQ(part, slice(whole, rank, members));
+  });
+}
+
+TEST(CommunicatorTest, KeepsGroupsOfOneChannelApart) {
+  // Two groups of two: each sums its own, again and again.
+  auto communicator = makeLocalCommunicator(
+      Mesh({{"pp", 1}, {"dp", 2}, {"mp", 2}}), {makeGroup({"dp"})});
+  const Exchange exchange = makeExchange(CollectiveKind::AllReduce, DType::F32);
+  runThreads(4, [&](int64_t rank) {
+    for (int i = 0; i < 300; ++i) {
+      Bytes value = toBytes<float>({static_cast<float>(rank + i)});
+      EXPECT_EQ(run(*communicator, rank, exchange, value, value), "");
+      EXPECT_EQ(value, toBytes<float>(
+                           {static_cast<float>(2 * (rank % 2) + 2 + 2 * i)}));
+    }
+  });
+}
+
+TEST(CommunicatorTest, RefusesInputsOfDifferentSizes) {
+  auto communicator =
+      makeLocalCommunicator(Mesh({{"pp", 1}, {"mp", 2}}), {makeGroup({"mp"})});
+  std::vector<std::string> messages(2);
+  runThreads(2, [&](int64_t rank) {
+    Bytes data(rank == 0 ? 8 : 16);
+    messages[rank] =
+        run(*communicator, rank,
+            makeExchange(CollectiveKind::AllReduce, DType::F32), data, data);
+  });
+  EXPECT_EQ(messages[0], "channel 'r': expected 8 bytes, but rank 1 has 16");
+  EXPECT_EQ(messages[1], "channel 'r': expected 16 bytes, but rank 0 has 8");
 }
 
 TEST(CommunicatorTest, ReleasesEveryoneOnAbort) {
-  Communicator communicator(
-      {{"x", false, {0, 1}}, {"y", false, {0, 1}}, {"r", true, {0, 1}}});
+  auto communicator = makeLocalCommunicator(
+      Mesh({{"pp", 2}}),
+      {makeTransfer(0, 1), makeTransfer(1, 0), makeGroup({"pp"})});
   std::byte data[4] = {};
   std::atomic<int> failures{0};
   auto expectFailure = [&](llvm::Error error) {
@@ -107,17 +412,18 @@ TEST(CommunicatorTest, ReleasesEveryoneOnAbort) {
     EXPECT_THAT(llvm::toString(std::move(error)),
                 ::testing::HasSubstr("is closed because a rank failed"));
   };
-  std::thread sender([&] { expectFailure(communicator.send(0, data, 4)); });
+  Exchange exchange = makeExchange(CollectiveKind::AllReduce, DType::F32);
+  std::thread sender([&] { expectFailure(communicator->send(0, 0, data, 4)); });
   std::thread receiver(
-      [&] { expectFailure(communicator.receive(1, data, 4)); });
+      [&] { expectFailure(communicator->receive(1, 0, data, 4)); });
   std::thread reducer([&] {
-    expectFailure(communicator.allReduce(2, 0, data, 4, DType::F32));
+    expectFailure(communicator->collective(2, 0, exchange, data, data, 4, 4));
   });
-  communicator.abort();
+  communicator->abort();
   sender.join();
   receiver.join();
   reducer.join();
-  expectFailure(communicator.receive(1, data, 4));
+  expectFailure(communicator->receive(1, 0, data, 4));
   EXPECT_EQ(failures, 4);
 }
 

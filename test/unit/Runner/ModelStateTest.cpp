@@ -4,7 +4,6 @@
 #include "mf/Data/ElementConversion.h"
 #include "mf/Data/Safetensors.h"
 #include "mf/Program/LocatedError.h"
-#include "mf/Runner/MemoryReport.h"
 #include "test/unit/Program/ParsedProgram.h"
 #include "llvm/Support/FileSystem.h"
 #include <cmath>
@@ -20,18 +19,18 @@ using ::testing::HasSubstr;
 
 namespace {
 
-/// One program per string of statics.
+/// One stage per string of statics.
 std::string makeProgram(const std::vector<std::string> &statics,
                         llvm::StringRef more = "") {
   std::string text;
-  for (size_t rank = 0; rank < statics.size(); ++rank)
-    text += "ascend.program @stage" + std::to_string(rank) + " rank " +
-            std::to_string(rank) + " of " + std::to_string(statics.size()) +
+  for (size_t stage = 0; stage < statics.size(); ++stage)
+    text += "ascend.program @stage" + std::to_string(stage) + " stage " +
+            std::to_string(stage) +
             " attributes {micro_batches = 1, micro_batch_size = 1, "
             "sequence_length = 4, vocab_size = 16, pad_token_id = -1, "
             "ignore_index = -100, arena_bytes = 1048576, host_bytes = 0" +
             more.str() + "} {\nascend.stream @compute compute\n" +
-            statics[rank] + "\nascend.step {}\n}\n";
+            statics[stage] + "\nascend.step {}\n}\n";
   return text;
 }
 
@@ -61,8 +60,8 @@ struct Model {
     state.emplace(*runner);
   }
 
-  std::vector<float> get(size_t rank, uint32_t number) {
-    const Static &buffer = parsed.get().ranks[rank].statics[number];
+  std::vector<float> get(int64_t rank, uint32_t number) {
+    const Static &buffer = parsed.get().getStageOf(rank).statics[number];
     std::vector<float> values(buffer.shape.getNumElements());
     EXPECT_FALSE(static_cast<bool>(convertElements(
         buffer.shape.type, runner->getStatic(rank, number), DType::F32,
@@ -227,25 +226,6 @@ TEST(ModelStateTest, SavesAndLoadsARank) {
   EXPECT_THAT(llvm::toString(wide.state->loadRank(0, path)),
               HasSubstr("tensor 'w' is bf16, but the program holds f32"));
   EXPECT_FALSE(llvm::sys::fs::remove(path));
-}
-
-TEST(MemoryReportTest, LimitsTheArena) {
-  Model model(makeProgram({makeStatic("w", "parameter", "64xf32", 0, normal)},
-                          ", hbm_limit_bytes = 65536"));
-  const Program &program = model.parsed.get();
-  EXPECT_EQ(llvm::toString(checkMemoryLimit(program, 0)),
-            "rank 0 needs 1048576 bytes of device memory, but 65536 bytes are "
-            "allowed; at the peak: unused 1048320 bytes, parameter 256 bytes");
-  EXPECT_EQ(llvm::toString(checkMemoryLimit(program, 1 << 20)), "");
-  Program huge = program;
-  huge.ranks[0].arenaBytes = int64_t{1} << 50;
-  EXPECT_THAT(llvm::toString(checkMemoryLimit(huge, int64_t{1} << 51)),
-              HasSubstr("it cannot be executed here"));
-  const MemoryReport report = reportMemory(program, 0);
-  EXPECT_EQ(report.planned, 1 << 20);
-  EXPECT_EQ(report.used, 512);
-  EXPECT_EQ(addPadding(511, 1000), 512);
-  EXPECT_EQ(addPadding(513, 1000), 1000);
 }
 
 } // namespace

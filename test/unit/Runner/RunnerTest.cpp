@@ -19,14 +19,14 @@ constexpr llvm::StringLiteral header =
     "4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = "
     "4096, host_bytes = 256} {\n";
 
-std::vector<float> getFloats(Runner &runner, size_t rank, uint32_t number) {
+std::vector<float> getFloats(Runner &runner, int64_t rank, uint32_t number) {
   llvm::MutableArrayRef<uint8_t> bytes = runner.getStatic(rank, number);
   std::vector<float> values(bytes.size() / sizeof(float));
   std::memcpy(values.data(), bytes.data(), bytes.size());
   return values;
 }
 
-void setFloats(Runner &runner, size_t rank, uint32_t number,
+void setFloats(Runner &runner, int64_t rank, uint32_t number,
                const std::vector<float> &values) {
   llvm::MutableArrayRef<uint8_t> bytes = runner.getStatic(rank, number);
   ASSERT_EQ(bytes.size(), values.size() * sizeof(float));
@@ -45,7 +45,7 @@ std::unique_ptr<Runner> makeRunner(const Program &program,
 
 /// w += lr * (w + w), with lr from the host, and w's first value to the host.
 const std::string oneRank =
-    "ascend.program @stage0 rank 0 of 1" + header.str() + R"(
+    "ascend.program @stage0 stage 0" + header.str() + R"(
 ascend.stream @compute compute
 ascend.stream @h2d h2d
 ascend.stream @d2h d2h
@@ -58,7 +58,7 @@ ascend.routine @twice(%lr: !ascend.buffer<f32, hbm>, %out: !ascend.buffer<4xf32,
   ascend.launch "aclnnAdd"(%w, %w) -> (%t) {} cell "twice" : (!ascend.buffer<4xf32, hbm>, !ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
   ascend.launch "aclnnMuls"(%t) -> (%out) {value = 0.5 : f64} cell "half" : (!ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
 }
-ascend.routine @update(%d: !ascend.buffer<4xf32, hbm>) {
+ascend.routine @last(%d: !ascend.buffer<4xf32, hbm>) attributes {updates_parameters} {
   %w = ascend.global @w : !ascend.buffer<4xf32, hbm>
   ascend.launch "aclnnAdd"(%w, %d) -> (%w) {} cell "update" : (!ascend.buffer<4xf32, hbm>, !ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
 }
@@ -71,7 +71,7 @@ ascend.step {
   %loaded = ascend.record @h2d
   ascend.wait @compute for %loaded
   ascend.call @twice(%lr, %d) scratch at 1024 : (!ascend.buffer<f32, hbm>, !ascend.buffer<4xf32, hbm>) -> ()
-  ascend.call @update(%d) : (!ascend.buffer<4xf32, hbm>) -> ()
+  ascend.call @last(%d) : (!ascend.buffer<4xf32, hbm>) -> ()
   %done = ascend.record @compute
   ascend.wait @d2h for %done
   %part = ascend.view %d : !ascend.buffer<4xf32, hbm> to !ascend.buffer<2xf32, hbm>
@@ -98,7 +98,7 @@ TEST(RunnerTest, RunsOneRank) {
 TEST(RunnerTest, StopsBeforeTheUpdate) {
   ParsedProgram parsed(oneRank);
   ASSERT_TRUE(parsed.decoded) << parsed.messages;
-  EXPECT_EQ(findUpdate(parsed.get().ranks[0]), 4u);
+  EXPECT_EQ(findUpdate(parsed.get().stages[0]), 4u);
   std::unique_ptr<Runner> runner = makeRunner(parsed.get());
   ASSERT_TRUE(runner);
   setFloats(*runner, 0, 0, {1, 2, 3, 4});
@@ -131,8 +131,8 @@ TEST(RunnerTest, DebugsMemory) {
 }
 
 /// Rank 0 sends w to rank 1, which sends back the double; then both sum it.
-const std::string twoRanks = "ascend.program @stage0 rank 0 of 2" +
-                             header.str() + R"(
+const std::string twoRanks = "ascend.program @stage0 stage 0" + header.str() +
+                             R"(
 ascend.stream @compute compute
 ascend.stream @forward communication
 ascend.stream @backward communication
@@ -142,14 +142,12 @@ ascend.static @g gradient of "w" : !ascend.buffer<4xf32, hbm> at 64
 ascend.step {
   %w = ascend.global @w : !ascend.buffer<4xf32, hbm>
   %g = ascend.global @g : !ascend.buffer<4xf32, hbm>
-  ascend.send %w to 1 channel "forward" on @forward : !ascend.buffer<4xf32, hbm>
-  ascend.receive %g from 1 channel "backward" on @backward : !ascend.buffer<4xf32, hbm>
-  %e = ascend.record @backward
-  ascend.wait @sum for %e
-  ascend.all_reduce %g over [1, 0] channel "sum" on @sum : !ascend.buffer<4xf32, hbm>
+  ascend.send %w to <pp = 1> channel "forward" on @forward : !ascend.buffer<4xf32, hbm>
+  %e = ascend.receive %g from <pp = 1> channel "backward" on @backward : !ascend.buffer<4xf32, hbm> -> !ascend.event
+  ascend.collective all_reduce %g to %g over <pp stages [1, 0]> channel "sum" on @sum after %e : !ascend.buffer<4xf32, hbm> to !ascend.buffer<4xf32, hbm>
 }
 }
-ascend.program @stage1 rank 1 of 2)" +
+ascend.program @stage1 stage 1)" +
                              header.str() +
                              R"(
 ascend.stream @compute compute
@@ -158,14 +156,14 @@ ascend.static @g gradient of "w" : !ascend.buffer<4xf32, hbm> at 0
 ascend.step {
   %m = ascend.message at 64 : !ascend.buffer<4xf32, hbm>
   %g = ascend.global @g : !ascend.buffer<4xf32, hbm>
-  ascend.receive %m from 0 channel "forward" on @link : !ascend.buffer<4xf32, hbm>
+  ascend.receive %m from <pp = 0> channel "forward" on @link : !ascend.buffer<4xf32, hbm>
   %e = ascend.record @link
   ascend.wait @compute for %e
   ascend.launch "aclnnAdd"(%m, %m) -> (%g) {} : (!ascend.buffer<4xf32, hbm>, !ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
   %d = ascend.record @compute
   ascend.wait @link for %d
-  ascend.send %g to 0 channel "backward" on @link : !ascend.buffer<4xf32, hbm>
-  ascend.all_reduce %g over [1, 0] channel "sum" on @link : !ascend.buffer<4xf32, hbm>
+  ascend.send %g to <pp = 0> channel "backward" on @link : !ascend.buffer<4xf32, hbm>
+  ascend.collective all_reduce %g to %g over <pp stages [1, 0]> channel "sum" on @link : !ascend.buffer<4xf32, hbm> to !ascend.buffer<4xf32, hbm>
 }
 })";
 
@@ -193,16 +191,18 @@ TEST(RunnerTest, StopsAllRanksWhenOneFails) {
   ASSERT_TRUE(parsed.decoded) << parsed.messages;
   Program program = parsed.get();
   // A message of another size than what is expected, which decoding refuses.
-  for (Instruction &instruction : program.ranks[1].step.instructions)
-    if (auto *transfer = std::get_if<Transfer>(&instruction.action))
-      if (transfer->isSend)
-        transfer->buffer.bytes = 8;
+  InstructionList &step = program.stages[1].step;
+  for (Instruction &instruction : step.instructions)
+    if (const Exchange *exchange = step.getExchange(instruction))
+      if (exchange->isSend)
+        instruction.accesses[0].operand.bytes = 8;
   std::unique_ptr<Runner> runner = makeRunner(program);
   ASSERT_TRUE(runner);
   llvm::Expected<StepOutput> output = runner->runStep({});
   ASSERT_FALSE(static_cast<bool>(output));
   EXPECT_EQ(llvm::toString(output.takeError()),
-            "rank 0: stream 'backward': channel 'backward': expected 16 bytes, "
+            "rank 0 (stage 0): stream 'backward': channel 'backward': expected "
+            "16 bytes, "
             "but got 8");
   // And no later step runs.
   output = runner->runStep({});
@@ -237,18 +237,38 @@ TEST(RunnerTest, RefusesTokensThatDoNotFit) {
 }
 
 TEST(RunnerTest, LocatesKernelsThatCannotBeMade) {
-  std::string text = oneRank;
-  const std::string launch = R"("aclnnMuls"(%t) -> (%out) {value = 0.5 : f64})";
-  text.replace(text.find(launch), launch.size(),
-               R"("aclnnSwiGlu"(%t) -> (%out) {})");
-  ParsedProgram parsed(text);
+  ParsedProgram parsed(oneRank);
   ASSERT_TRUE(parsed.decoded) << parsed.messages;
-  auto runner = Runner::create(parsed.get(), {});
+  // Decoding refuses most of what is wrong with a kernel.
+  Program program = parsed.get();
+  for (LaunchedKernel &kernel : program.kernels)
+    kernel.spec.attributes.clear();
+  auto runner = Runner::create(program, {});
   ASSERT_FALSE(static_cast<bool>(runner));
   llvm::handleAllErrors(runner.takeError(), [&](const LocatedError &error) {
     EXPECT_EQ(parsed.getLine(error.getLocation()), 13u);
     EXPECT_THAT(error.getMessage(), ::testing::HasSubstr("expected 2xf32"));
   });
+}
+
+TEST(RunnerTest, StopsAtTheEndWhereNothingIsUpdated) {
+  std::string text = oneRank;
+  const llvm::StringRef mark = " attributes {updates_parameters}";
+  text.erase(text.find(mark.str()), mark.size());
+  ParsedProgram parsed(text);
+  ASSERT_TRUE(parsed.decoded) << parsed.messages;
+  EXPECT_FALSE(findUpdate(parsed.get().stages[0]));
+  std::unique_ptr<Runner> runner = makeRunner(parsed.get());
+  ASSERT_TRUE(runner);
+  setFloats(*runner, 0, 0, {1, 2, 3, 4});
+  bool called = false;
+  llvm::Expected<StepOutput> output = runner->runStep({}, [&] {
+    called = true;
+    EXPECT_THAT(getFloats(*runner, 0, 0), ElementsAre(2, 4, 6, 8));
+    return llvm::Error::success();
+  });
+  ASSERT_TRUE(static_cast<bool>(output));
+  EXPECT_TRUE(called);
 }
 
 TEST(RunnerTest, MeasuresStreams) {

@@ -1,0 +1,186 @@
+//===- CollectiveShare.cpp - What a collective computes -------------------===//
+
+#include "CollectiveShare.h"
+#include "mf/Data/ElementConversion.h"
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+using namespace mf::program;
+
+namespace mf::runner {
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+/// Elements that are combined at a time.
+static constexpr int64_t blockElements = 1024;
+
+/// Copies elements from one type to another that holds their values or rounds
+/// them.
+static void convert(DType fromType, const void *from, DType toType, void *to,
+                    int64_t elements) {
+  llvm::cantFail(
+      convertElements(fromType,
+                      {static_cast<const uint8_t *>(from),
+                       static_cast<size_t>(elements * getBytes(fromType))},
+                      toType,
+                      {static_cast<uint8_t *>(to),
+                       static_cast<size_t>(elements * getBytes(toType))}));
+}
+
+template <typename Element>
+static void add(Element *sum, const Element *part, int64_t elements) {
+  for (int64_t i = 0; i < elements; ++i) {
+    if constexpr (std::is_integral_v<Element>) {
+      using Unsigned = std::make_unsigned_t<Element>;
+      sum[i] = static_cast<Element>(static_cast<Unsigned>(sum[i]) +
+                                    static_cast<Unsigned>(part[i]));
+    } else {
+      sum[i] += part[i];
+    }
+  }
+}
+
+template <typename Element>
+static void keepLarger(Element *largest, const Element *part,
+                       int64_t elements) {
+  // A NaN is no value's equal, not even its own.
+  for (int64_t i = 0; i < elements; ++i)
+    if (part[i] > largest[i] || part[i] != part[i])
+      largest[i] = part[i];
+}
+
+/// Combines in `Element`, whose type is `wideType`.
+template <typename Element>
+static void reduceAs(DType wideType, llvm::ArrayRef<const std::byte *> parts,
+                     std::byte *output, int64_t elements, DType type,
+                     Reduction reduction) {
+  Element result[blockElements], part[blockElements];
+  for (int64_t first = 0; first < elements; first += blockElements) {
+    const int64_t count = std::min(blockElements, elements - first);
+    const int64_t at = first * getBytes(type);
+    convert(type, parts.front() + at, wideType, result, count);
+    for (const std::byte *next : parts.drop_front()) {
+      convert(type, next + at, wideType, part, count);
+      if (reduction == Reduction::Sum)
+        add(result, part, count);
+      else
+        keepLarger(result, part, count);
+    }
+    convert(wideType, result, type, output + at, count);
+  }
+}
+
+void reduceParts(llvm::ArrayRef<const std::byte *> parts, std::byte *output,
+                 int64_t elements, DType type, Reduction reduction) {
+  switch (type) {
+  case DType::F32:
+  case DType::BF16:
+  case DType::F16:
+    return reduceAs<float>(DType::F32, parts, output, elements, type,
+                           reduction);
+  case DType::I32:
+    return reduceAs<int32_t>(type, parts, output, elements, type, reduction);
+  case DType::I64:
+    return reduceAs<int64_t>(type, parts, output, elements, type, reduction);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// One member's view of a collective.
+struct Share {
+  const Exchange &exchange;
+  llvm::ArrayRef<Contribution> members;
+  size_t place;
+
+  const Contribution &own() const { return members[place]; }
+  int64_t getElements() const {
+    return own().inputBytes / getBytes(exchange.type);
+  }
+
+  /// Combines `elements` elements of all inputs, from `first` on, at `output`.
+  void reduce(int64_t first, int64_t elements, std::byte *output) const {
+    llvm::SmallVector<const std::byte *, 16> parts;
+    for (const Contribution &member : members)
+      parts.push_back(member.input + first * getBytes(exchange.type));
+    reduceParts(parts, output, elements, exchange.type, exchange.reduction);
+  }
+};
+
+} // namespace
+
+static void copyBytes(std::byte *to, const std::byte *from, int64_t bytes) {
+  if (to != from && bytes > 0)
+    std::memcpy(to, from, bytes);
+}
+
+/// Where inputs are outputs too, only this member reads its part of them.
+static void allReduce(const Share &share) {
+  const auto count = static_cast<int64_t>(share.members.size());
+  const auto place = static_cast<int64_t>(share.place);
+  const int64_t first = share.getElements() * place / count;
+  const int64_t end = share.getElements() * (place + 1) / count;
+  const int64_t at = first * getBytes(share.exchange.type);
+  std::byte *result = share.own().output + at;
+  share.reduce(first, end - first, result);
+  for (const Contribution &member : share.members)
+    copyBytes(member.output + at, result,
+              (end - first) * getBytes(share.exchange.type));
+}
+
+static void allGather(const Share &share) {
+  std::byte *to = share.own().output;
+  for (const Contribution &member : share.members) {
+    copyBytes(to, member.input, member.inputBytes);
+    to += member.inputBytes;
+  }
+}
+
+static void reduceScatter(const Share &share) {
+  const int64_t part =
+      share.getElements() / static_cast<int64_t>(share.members.size());
+  share.reduce(static_cast<int64_t>(share.place) * part, part,
+               share.own().output);
+}
+
+static void allToAll(const Share &share) {
+  const int64_t part =
+      share.own().inputBytes / static_cast<int64_t>(share.members.size());
+  std::byte *to = share.own().output;
+  for (const Contribution &member : share.members) {
+    copyBytes(to, member.input + static_cast<int64_t>(share.place) * part,
+              part);
+    to += part;
+  }
+}
+
+static void broadcast(const Share &share) {
+  copyBytes(share.own().output, share.members.front().input,
+            share.own().inputBytes);
+}
+
+void computeShare(const Exchange &exchange,
+                  llvm::ArrayRef<Contribution> members, size_t place) {
+  const Share share{exchange, members, place};
+  switch (exchange.kind) {
+  case CollectiveKind::AllReduce:
+    return allReduce(share);
+  case CollectiveKind::AllGather:
+    return allGather(share);
+  case CollectiveKind::ReduceScatter:
+    return reduceScatter(share);
+  case CollectiveKind::AllToAll:
+    return allToAll(share);
+  case CollectiveKind::Broadcast:
+    return broadcast(share);
+  }
+}
+
+} // namespace mf::runner

@@ -1,0 +1,41 @@
+//===- CollectiveShare.h - What a collective computes ----------*- C++ -*-===//
+//
+// Collectives apart from how bytes travel. A reduction takes the parts in the
+// order of the group, whoever comes first and whoever computes it, so
+// all_reduce and reduce_scatter of the same parts give the same bits.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_RUNNER_COLLECTIVESHARE_H
+#define MF_LIB_RUNNER_COLLECTIVESHARE_H
+
+#include "mf/Program/Program.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <cstddef>
+
+namespace mf::runner {
+
+/// Combines `parts`, each of `elements` elements, element by element in their
+/// order. Floating-point values are summed in fp32 and rounded once; integers
+/// wrap around; a maximum with a NaN is a NaN. `output` may be one of the
+/// parts.
+void reduceParts(llvm::ArrayRef<const std::byte *> parts, std::byte *output,
+                 int64_t elements, DType type, program::Reduction reduction);
+
+/// What a member brings to a collective.
+struct Contribution {
+  const std::byte *input = nullptr;
+  std::byte *output = nullptr;
+  int64_t inputBytes = 0;
+};
+
+/// Computes the share of member `place` in a collective, given the memory of
+/// all of them in the order of the group: its own output or, of an all_reduce,
+/// its part of every output. Members may do so at the same time; all outputs
+/// are complete when all are done.
+void computeShare(const program::Exchange &exchange,
+                  llvm::ArrayRef<Contribution> members, size_t place);
+
+} // namespace mf::runner
+
+#endif // MF_LIB_RUNNER_COLLECTIVESHARE_H

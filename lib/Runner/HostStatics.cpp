@@ -1,0 +1,127 @@
+//===- HostStatics.cpp - What the host tells and asks ranks ---------------===//
+
+#include "HostStatics.h"
+#include "SliceRuns.h"
+#include "mf/Program/LocatedError.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cstring>
+
+using namespace mf::program;
+
+namespace mf::runner {
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+/// Statics of one role follow each other; each takes its elements, or its slice
+/// of them, of the step's.
+static llvm::Error writeElements(const Mesh &mesh, RankExecutor &rank,
+                                 Role role, llvm::ArrayRef<int32_t> values,
+                                 llvm::StringRef what) {
+  size_t position = 0;
+  bool isUsed = false;
+  const std::vector<Static> &statics = rank.getStage().statics;
+  for (uint32_t i = 0; i < statics.size(); ++i) {
+    if (statics[i].role != role || statics[i].space != Space::Host)
+      continue;
+    isUsed = true;
+    const auto count =
+        static_cast<size_t>(getWholeShape(statics[i]).getNumElements());
+    if (getBytes(statics[i].shape.type) != sizeof(int32_t))
+      return llvm::make_error<LocatedError>(
+          statics[i].location, llvm::Twine("expected ") + what + " as i32");
+    if (count > values.size() - position)
+      return llvm::make_error<LocatedError>(
+          statics[i].location,
+          llvm::formatv("expected no more than {0} {1} in a step",
+                        values.size(), what));
+    const llvm::ArrayRef<int32_t> whole = values.slice(position, count);
+    llvm::MutableArrayRef<uint8_t> bytes = rank.getStatic(i);
+    SliceRuns(mesh, statics[i], rank.getRank())
+        .forEach([&](int64_t from, int64_t to, int64_t elements) {
+          std::memcpy(bytes.data() + to * sizeof(int32_t), whole.data() + from,
+                      elements * sizeof(int32_t));
+        });
+    position += count;
+  }
+  if (isUsed && position != values.size())
+    return llvm::make_error<LocatedError>(
+        rank.getStage().location,
+        llvm::formatv("has room for {0} of the {1} {2} of a step", position,
+                      values.size(), what));
+  return llvm::Error::success();
+}
+
+/// A scalar may be wanted in several places.
+static void writeScalar(llvm::MutableArrayRef<uint8_t> bytes, float value) {
+  for (size_t i = 0; i + sizeof(float) <= bytes.size(); i += sizeof(float))
+    std::memcpy(bytes.data() + i, &value, sizeof(float));
+}
+
+llvm::Error writeInput(const Program &program, RankExecutor &rank,
+                       const StepInput &input) {
+  if (llvm::Error error = writeElements(program.mesh, rank, Role::Tokens,
+                                        input.tokens, "tokens"))
+    return error;
+  if (llvm::Error error = writeElements(program.mesh, rank, Role::Labels,
+                                        input.labels, "labels"))
+    return error;
+  const std::vector<Static> &statics = rank.getStage().statics;
+  for (uint32_t i = 0; i < statics.size(); ++i) {
+    if (statics[i].space != Space::Host)
+      continue;
+    if (statics[i].role == Role::LearningRate)
+      writeScalar(rank.getStatic(i), input.learningRate);
+    else if (statics[i].role == Role::StepNumber)
+      writeScalar(rank.getStatic(i), static_cast<float>(input.stepNumber));
+    else if (statics[i].role == Role::LossScale)
+      writeScalar(rank.getStatic(i), input.lossScale);
+  }
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Reports
+//===----------------------------------------------------------------------===//
+
+/// All elements that a rank reports of a quantity.
+static std::vector<float>
+readReports(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks,
+            llvm::StringRef quantity) {
+  std::vector<float> values;
+  for (const std::unique_ptr<RankExecutor> &rank : ranks) {
+    const std::vector<Static> &statics = rank->getStage().statics;
+    for (uint32_t i = 0; i < statics.size(); ++i) {
+      if (statics[i].role != Role::Report || statics[i].of != quantity ||
+          statics[i].space != Space::Host ||
+          statics[i].shape.type != DType::F32)
+        continue;
+      llvm::MutableArrayRef<uint8_t> bytes = rank->getStatic(i);
+      const size_t first = values.size();
+      values.resize(first + bytes.size() / sizeof(float));
+      std::memcpy(values.data() + first, bytes.data(), bytes.size());
+    }
+  }
+  return values;
+}
+
+static std::optional<float> getMean(llvm::ArrayRef<float> values) {
+  if (values.empty())
+    return std::nullopt;
+  double sum = 0;
+  for (float value : values)
+    sum += value;
+  return static_cast<float>(sum / static_cast<double>(values.size()));
+}
+
+StepOutput readOutput(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks) {
+  StepOutput output;
+  output.loss = getMean(readReports(ranks, "loss"));
+  output.globalNorm = getMean(readReports(ranks, "global_norm"));
+  for (float value : readReports(ranks, "overflow"))
+    output.overflow |= value != 0;
+  return output;
+}
+
+} // namespace mf::runner

@@ -1,0 +1,20 @@
+//===- HostStatics.h - What the host tells and asks ranks ------*- C++ -*-===//
+
+#ifndef MF_LIB_RUNNER_HOSTSTATICS_H
+#define MF_LIB_RUNNER_HOSTSTATICS_H
+
+#include "RankExecutor.h"
+
+namespace mf::runner {
+
+/// Writes `input` to the statics in host memory of the rank that are for it.
+/// Fails with a LocatedError if they do not hold the step's tokens or labels.
+llvm::Error writeInput(const program::Program &program, RankExecutor &rank,
+                       const StepInput &input);
+
+/// What the ranks report. They must be of one program.
+StepOutput readOutput(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks);
+
+} // namespace mf::runner
+
+#endif // MF_LIB_RUNNER_HOSTSTATICS_H

@@ -1,0 +1,276 @@
+//===- IssuedWork.cpp - The work of each kind of instruction --------------===//
+
+#include "IssuedWork.h"
+#include "RankExecutor.h"
+#include <array>
+
+using namespace mf::program;
+
+namespace mf::runner {
+
+static OperandAddress getAddress(const InstructionList &list,
+                                 const Operand &operand) {
+  const Buffer &buffer = list.buffers[operand.buffer];
+  OperandAddress address;
+  address.base = static_cast<uint32_t>(buffer.address.base);
+  if (buffer.address.base == Base::Argument)
+    address.base += buffer.address.argument;
+  address.offset = buffer.address.offset + operand.offset;
+  address.bytes = operand.bytes;
+  return address;
+}
+
+/// Of access `number` of an instruction.
+static OperandAddress getAddress(const InstructionList &list,
+                                 const Instruction &instruction,
+                                 size_t number) {
+  return getAddress(list, instruction.accesses[number].operand);
+}
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// Kernels, one after the other.
+class LaunchRange : public IssuedWork {
+public:
+  explicit LaunchRange(const WorkSource &source)
+      : list(source.list), launchedKernels(source.program.kernels),
+        kernels(source.kernels) {}
+
+  bool append(const Instruction &instruction, uint32_t number) override {
+    if (instruction.work != Work::Kernel)
+      return false;
+    const KernelSpec &spec = launchedKernels[instruction.index].spec;
+    Launch launch;
+    launch.kernel = kernels[instruction.index].get();
+    launch.firstOperand = operands.size();
+    launch.numInputs = spec.inputs.size();
+    launch.numOutputs = spec.outputs.size();
+    launch.numOperands = instruction.accesses.size();
+    launch.instruction = number;
+    for (const MemoryAccess &access : instruction.accesses)
+      operands.push_back(getAddress(list, access.operand));
+    launches.push_back(launch);
+    return true;
+  }
+
+  void issue(RankExecutor &rank, const IssueContext &context,
+             const IssueItem &item) const override {
+    IssueContext captured = context;
+    captured.events = nullptr;
+    rank.getStream(item.stream)
+        .launch([this, &rank, captured = std::move(captured)] {
+          for (const Launch &launch : launches) {
+            if (rank.getDevice().hasFailed())
+              return;
+            run(rank, captured, launch);
+          }
+        });
+  }
+
+private:
+  struct Launch {
+    const Kernel *kernel = nullptr;
+    /// Inputs, outputs and what else the kernel needs follow each other.
+    uint32_t firstOperand = 0;
+    uint32_t numInputs = 0;
+    uint32_t numOutputs = 0;
+    uint32_t numOperands = 0;
+    uint32_t instruction = 0;
+  };
+
+  void run(RankExecutor &rank, const IssueContext &context,
+           const Launch &launch) const {
+    llvm::SmallVector<void *, 16> addresses;
+    for (const OperandAddress &operand : llvm::ArrayRef(operands).slice(
+             launch.firstOperand, launch.numOperands)) {
+      addresses.push_back(context.bases->getAddress(operand));
+      rank.touch(*context.bases, operand);
+    }
+    const llvm::ArrayRef<void *> all = addresses;
+    launch.kernel->run(all.take_front(launch.numInputs),
+                       all.slice(launch.numInputs, launch.numOutputs),
+                       rank.getPool());
+    rank.poisonAfter(context, launch.instruction);
+  }
+
+  const InstructionList &list;
+  const std::vector<LaunchedKernel> &launchedKernels;
+  llvm::ArrayRef<std::unique_ptr<Kernel>> kernels;
+  std::vector<Launch> launches;
+  std::vector<OperandAddress> operands;
+};
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+class CopyWork : public IssuedWork {
+public:
+  CopyWork(const WorkSource &source, const Instruction &instruction)
+      : from(getAddress(source.list, instruction, 0)),
+        to(getAddress(source.list, instruction, 1)) {
+    auto isHost = [&](size_t number) {
+      const uint32_t buffer = instruction.accesses[number].operand.buffer;
+      return source.list.buffers[buffer].space == Space::Host;
+    };
+    kind = isHost(0)   ? CopyKind::HostToDevice
+           : isHost(1) ? CopyKind::DeviceToHost
+                       : CopyKind::DeviceToDevice;
+  }
+
+  void issue(RankExecutor &rank, const IssueContext &context,
+             const IssueItem &item) const override {
+    rank.touch(*context.bases, from);
+    rank.touch(*context.bases, to);
+    rank.getStream(item.stream)
+        .memcpyAsync(context.bases->getAddress(to),
+                     context.bases->getAddress(from), from.bytes, kind);
+  }
+
+private:
+  OperandAddress from, to;
+  CopyKind kind;
+};
+
+//===----------------------------------------------------------------------===//
+// Exchanges
+//===----------------------------------------------------------------------===//
+
+/// What a rank sends or receives.
+class TransferWork : public IssuedWork {
+public:
+  TransferWork(const WorkSource &source, const Instruction &instruction)
+      : exchange(source.list.exchanges[instruction.index]),
+        buffer(getAddress(source.list, instruction, 0)) {}
+
+  void issue(RankExecutor &rank, const IssueContext &context,
+             const IssueItem &item) const override {
+    rank.touch(*context.bases, buffer);
+    rank.getStream(item.stream)
+        .launch([this, &rank,
+                 address = context.bases->getAddress(buffer)]() -> llvm::Error {
+          Communicator &communicator = rank.getCommunicator();
+          return exchange.isSend
+                     ? communicator.send(exchange.channel, rank.getRank(),
+                                         address, buffer.bytes)
+                     : communicator.receive(exchange.channel, rank.getRank(),
+                                            address, buffer.bytes);
+        });
+  }
+
+private:
+  const Exchange &exchange;
+  OperandAddress buffer;
+};
+
+class CollectiveWork : public IssuedWork {
+public:
+  CollectiveWork(const WorkSource &source, const Instruction &instruction)
+      : exchange(source.list.exchanges[instruction.index]),
+        input(getAddress(source.list, instruction, 0)),
+        output(getAddress(source.list, instruction, 1)) {}
+
+  void issue(RankExecutor &rank, const IssueContext &context,
+             const IssueItem &item) const override {
+    rank.touch(*context.bases, input);
+    rank.touch(*context.bases, output);
+    rank.getStream(item.stream)
+        .launch([this, &rank, from = context.bases->getAddress(input),
+                 to = context.bases->getAddress(output)] {
+          return rank.getCommunicator().collective(
+              exchange.channel, rank.getRank(), exchange, from, to, input.bytes,
+              output.bytes);
+        });
+  }
+
+private:
+  const Exchange &exchange;
+  OperandAddress input, output;
+};
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+class CallWork : public IssuedWork {
+public:
+  CallWork(const WorkSource &source, const Instruction &instruction)
+      : call(source.list.calls[instruction.index]) {
+    for (const Operand &argument : call.arguments)
+      arguments.push_back(getAddress(source.list, argument));
+  }
+
+  void issue(RankExecutor &rank, const IssueContext &context,
+             const IssueItem &item) const override {
+    auto bases = std::make_shared<BaseTable>();
+    std::byte *arena = rank.getDevice().getHbm().getBase();
+    std::byte *host = rank.getDevice().getHost().getBase();
+    bases->at(Base::Device) = arena;
+    bases->at(Base::Host) = host;
+    if (call.frame) {
+      const Frame &frame = rank.getStage().frames[*call.frame];
+      bases->at(Base::Frame) = arena + frame.offset;
+      bases->at(Base::HostFrame) = host + frame.hostOffset;
+    }
+    if (call.scratchOffset)
+      bases->at(Base::Scratch) = arena + *call.scratchOffset;
+    for (const OperandAddress &argument : arguments)
+      bases->bases.push_back(context.bases->getAddress(argument));
+    rank.issueCall(call, item.begin, std::move(bases));
+  }
+
+private:
+  const Call &call;
+  std::vector<OperandAddress> arguments;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// By kind
+//===----------------------------------------------------------------------===//
+
+static std::unique_ptr<IssuedWork> makeLaunch(const WorkSource &source,
+                                              const Instruction &instruction,
+                                              uint32_t number) {
+  auto range = std::make_unique<LaunchRange>(source);
+  range->append(instruction, number);
+  return range;
+}
+
+static std::unique_ptr<IssuedWork>
+makeCopy(const WorkSource &source, const Instruction &instruction, uint32_t) {
+  return std::make_unique<CopyWork>(source, instruction);
+}
+
+static std::unique_ptr<IssuedWork> makeExchange(const WorkSource &source,
+                                                const Instruction &instruction,
+                                                uint32_t) {
+  const Exchange &exchange = source.list.exchanges[instruction.index];
+  if (source.program.channels[exchange.channel].isTransfer)
+    return std::make_unique<TransferWork>(source, instruction);
+  return std::make_unique<CollectiveWork>(source, instruction);
+}
+
+static std::unique_ptr<IssuedWork>
+makeCall(const WorkSource &source, const Instruction &instruction, uint32_t) {
+  return std::make_unique<CallWork>(source, instruction);
+}
+
+std::unique_ptr<IssuedWork> makeWork(const WorkSource &source,
+                                     const Instruction &instruction,
+                                     uint32_t number) {
+  using Maker = std::unique_ptr<IssuedWork> (*)(const WorkSource &,
+                                                const Instruction &, uint32_t);
+  // In the order of Work.
+  static constexpr std::array<Maker, 5> makers = {nullptr, makeLaunch, makeCopy,
+                                                  makeExchange, makeCall};
+  const Maker maker = makers[static_cast<size_t>(instruction.work)];
+  return maker ? maker(source, instruction, number) : nullptr;
+}
+
+} // namespace mf::runner

@@ -1,0 +1,25 @@
+//===- IssuedWork.h - The work of each kind of instruction -----*- C++ -*-===//
+
+#ifndef MF_LIB_RUNNER_ISSUEDWORK_H
+#define MF_LIB_RUNNER_ISSUEDWORK_H
+
+#include "IssueList.h"
+
+namespace mf::runner {
+
+/// The list that an instruction is of, and what its numbers stand for.
+struct WorkSource {
+  const program::Program &program;
+  const program::InstructionList &list;
+  llvm::ArrayRef<std::unique_ptr<Kernel>> kernels;
+};
+
+/// The work of `instruction`, number `number` of the list; null if it has none.
+/// The program and the kernels must outlive it.
+std::unique_ptr<IssuedWork> makeWork(const WorkSource &source,
+                                     const program::Instruction &instruction,
+                                     uint32_t number);
+
+} // namespace mf::runner
+
+#endif // MF_LIB_RUNNER_ISSUEDWORK_H

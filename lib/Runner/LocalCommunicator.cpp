@@ -1,0 +1,184 @@
+//===- LocalCommunicator.cpp - Ranks that are threads of one process ------===//
+
+#include "CollectiveShare.h"
+#include "mf/Runner/Communicator.h"
+#include "llvm/ADT/STLExtras.h"
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+using namespace mf::program;
+
+namespace mf::runner {
+
+Communicator::~Communicator() = default;
+
+namespace {
+
+/// One group of ranks on a channel.
+struct Meeting {
+  explicit Meeting(std::vector<int64_t> members)
+      : members(std::move(members)), contributions(this->members.size()) {}
+
+  const std::vector<int64_t> members;
+  std::mutex mutex;
+  std::condition_variable changed;
+  /// Of a transfer, the first is what is sent.
+  std::vector<Contribution> contributions;
+  size_t numArrived = 0;
+  /// Counts how often all had come, or messages that were taken.
+  uint64_t generation = 0;
+
+  size_t getPlace(int64_t rank) const {
+    return llvm::find(members, rank) - members.begin();
+  }
+};
+
+class LocalCommunicator : public Communicator {
+public:
+  LocalCommunicator(Mesh mesh, std::vector<Channel> channels)
+      : mesh(std::move(mesh)), channels(std::move(channels)) {}
+
+  llvm::Error send(uint32_t channel, int64_t rank, const std::byte *from,
+                   int64_t bytes) override;
+  llvm::Error receive(uint32_t channel, int64_t rank, std::byte *to,
+                      int64_t bytes) override;
+  llvm::Error collective(uint32_t channel, int64_t rank,
+                         const Exchange &exchange, const std::byte *input,
+                         std::byte *output, int64_t inputBytes,
+                         int64_t outputBytes) override;
+  void abort() override;
+
+private:
+  Meeting &find(uint32_t channel, int64_t rank, bool isSend);
+  bool waitForAll(Meeting &meeting, std::unique_lock<std::mutex> &lock);
+  bool waitForGeneration(Meeting &meeting, std::unique_lock<std::mutex> &lock);
+
+  llvm::Error makeError(uint32_t channel, const llvm::Twine &what) const {
+    return llvm::createStringError("channel '" + channels[channel].name + "'" +
+                                   what);
+  }
+  llvm::Error makeAborted(uint32_t channel) const {
+    return makeError(channel, " is closed because a rank failed");
+  }
+
+  const Mesh mesh;
+  const std::vector<Channel> channels;
+  std::atomic<bool> aborted{false};
+  std::mutex mutex;
+  /// By channel and members; made when first used.
+  std::map<std::pair<uint32_t, std::vector<int64_t>>, std::unique_ptr<Meeting>>
+      meetings;
+};
+
+} // namespace
+
+Meeting &LocalCommunicator::find(uint32_t channel, int64_t rank, bool isSend) {
+  std::pair<uint32_t, std::vector<int64_t>> key{
+      channel, channels[channel].getMembers(mesh, rank, isSend)};
+  std::lock_guard<std::mutex> lock(mutex);
+  std::unique_ptr<Meeting> &meeting = meetings[key];
+  if (!meeting)
+    meeting = std::make_unique<Meeting>(std::move(key.second));
+  return *meeting;
+}
+
+/// False if the ranks were released without.
+bool LocalCommunicator::waitForGeneration(Meeting &meeting,
+                                          std::unique_lock<std::mutex> &lock) {
+  const uint64_t generation = meeting.generation;
+  meeting.changed.wait(
+      lock, [&] { return meeting.generation != generation || aborted.load(); });
+  return meeting.generation != generation;
+}
+
+bool LocalCommunicator::waitForAll(Meeting &meeting,
+                                   std::unique_lock<std::mutex> &lock) {
+  if (aborted.load())
+    return false;
+  if (++meeting.numArrived < meeting.members.size())
+    return waitForGeneration(meeting, lock);
+  meeting.numArrived = 0;
+  ++meeting.generation;
+  meeting.changed.notify_all();
+  return true;
+}
+
+llvm::Error LocalCommunicator::send(uint32_t channel, int64_t rank,
+                                    const std::byte *from, int64_t bytes) {
+  Meeting &meeting = find(channel, rank, /*isSend=*/true);
+  std::unique_lock<std::mutex> lock(meeting.mutex);
+  meeting.contributions.front().input = from;
+  meeting.contributions.front().inputBytes = bytes;
+  meeting.numArrived = 1;
+  meeting.changed.notify_all();
+  if (!waitForGeneration(meeting, lock))
+    return makeAborted(channel);
+  return llvm::Error::success();
+}
+
+llvm::Error LocalCommunicator::receive(uint32_t channel, int64_t rank,
+                                       std::byte *to, int64_t bytes) {
+  Meeting &meeting = find(channel, rank, /*isSend=*/false);
+  std::unique_lock<std::mutex> lock(meeting.mutex);
+  meeting.changed.wait(
+      lock, [&] { return meeting.numArrived == 1 || aborted.load(); });
+  if (aborted.load())
+    return makeAborted(channel);
+  const Contribution &sent = meeting.contributions.front();
+  if (sent.inputBytes != bytes)
+    return makeError(channel, ": expected " + llvm::Twine(bytes) +
+                                  " bytes, but got " +
+                                  llvm::Twine(sent.inputBytes));
+  if (bytes > 0)
+    std::memcpy(to, sent.input, bytes);
+  meeting.numArrived = 0;
+  ++meeting.generation;
+  meeting.changed.notify_all();
+  return llvm::Error::success();
+}
+
+llvm::Error LocalCommunicator::collective(uint32_t channel, int64_t rank,
+                                          const Exchange &exchange,
+                                          const std::byte *input,
+                                          std::byte *output, int64_t inputBytes,
+                                          int64_t /*outputBytes*/) {
+  Meeting &meeting = find(channel, rank, /*isSend=*/true);
+  const size_t place = meeting.getPlace(rank);
+  std::unique_lock<std::mutex> lock(meeting.mutex);
+  meeting.contributions[place] = {input, output, inputBytes};
+  if (!waitForAll(meeting, lock))
+    return makeAborted(channel);
+  lock.unlock();
+  // Until all have come again, nobody changes the contributions.
+  for (auto [member, other] : llvm::zip(meeting.members, meeting.contributions))
+    if (other.inputBytes != inputBytes)
+      return makeError(channel, ": expected " + llvm::Twine(inputBytes) +
+                                    " bytes, but rank " + llvm::Twine(member) +
+                                    " has " + llvm::Twine(other.inputBytes));
+  computeShare(exchange, meeting.contributions, place);
+  lock.lock();
+  if (!waitForAll(meeting, lock))
+    return makeAborted(channel);
+  return llvm::Error::success();
+}
+
+void LocalCommunicator::abort() {
+  aborted.store(true);
+  std::lock_guard<std::mutex> lock(mutex);
+  for (auto &[key, meeting] : meetings) {
+    // Taking the lock orders the store before the waiters' next look.
+    std::lock_guard<std::mutex> meetingLock(meeting->mutex);
+    meeting->changed.notify_all();
+  }
+}
+
+std::unique_ptr<Communicator>
+makeLocalCommunicator(Mesh mesh, std::vector<Channel> channels) {
+  return std::make_unique<LocalCommunicator>(std::move(mesh),
+                                             std::move(channels));
+}
+
+} // namespace mf::runner
