@@ -211,18 +211,17 @@ def Ascend_LaunchOp : Ascend_Op<"launch", [AttrSizedOperandSegments,
     is the operator of the model that it belongs to.
 
     ```mlir
-    ascend.launch "aclnnMatmul" (%x, %w) -> (%y) {transpose_b = true}
-        cell "layers.0.attention.wq.matmul" flops 33554432 : ...
+    ascend.launch "aclnnMatmul"(%n, %w1) -> (%h) {..., transpose_b = true}
+        cell "layers.0.feed_forward.w1.matmul" : ...
     ```
   }];
   let arguments = (ins StrAttr:$kernel, Variadic<Ascend_BufferType>:$inputs,
                        Variadic<Ascend_BufferType>:$outputs,
                        DictionaryAttr:$kernel_attributes,
-                       OptionalAttr<StrAttr>:$cell,
-                       DefaultValuedAttr<I64Attr, "0">:$flops);
+                       OptionalAttr<StrAttr>:$cell);
   let assemblyFormat = [{
     $kernel `(` $inputs `)` `->` `(` $outputs `)` $kernel_attributes (`cell` $cell^)?
-    (`flops` $flops^)? attr-dict `:` functional-type($inputs, $outputs)
+    attr-dict `:` functional-type($inputs, $outputs)
   }];
 }
 

@@ -79,3 +79,16 @@ int64_t MeshAttr::getNumRanks() const {
     ranks *= size;
   return ranks;
 }
+
+LogicalResult MfDialect::verifyOperationAttribute(Operation *op,
+                                                  NamedAttribute attribute) {
+  if (attribute.getName() != MeshAttr::attributeName)
+    return op->emitOpError("has the unknown attribute ") << attribute.getName();
+  if (!isa<MeshAttr>(attribute.getValue()))
+    return op->emitOpError("expected a mesh such as #mf.mesh<pp = 2, dp = 4> "
+                           "as mf.mesh, but got ")
+           << attribute.getValue();
+  if (!isa<ModuleOp>(op))
+    return op->emitOpError("has a mesh; expected it on the module");
+  return success();
+}

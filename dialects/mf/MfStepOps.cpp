@@ -170,11 +170,16 @@ void ReduceTiedOp::emitLaunches(LaunchEmitter &emitter) {
   EmittedBuffer sum = getGradient(names.front());
   for (StringRef name : ArrayRef(names).drop_front())
     emitter.launch("aclnnInplaceAdd", getGradient(name), sum);
-  llvm::SmallSetVector<int64_t, 4> ranks(getStages().begin(),
-                                         getStages().end());
-  if (ranks.size() == 1)
+  llvm::SmallSetVector<int64_t, 4> holders(getStages().begin(),
+                                           getStages().end());
+  if (holders.size() == 1)
     return;
-  emitter.allReduce(sum, ranks.getArrayRef(), ("tied." + getOwner()).str());
+  EmittedCollective collective;
+  collective.input = collective.output = sum;
+  collective.axes = {"pp"};
+  llvm::append_range(collective.stages, holders);
+  collective.channel = ("tied." + getOwner()).str();
+  emitter.communicate(collective);
   // Without the owner each has memory of its own.
   if (stage != getStages().front())
     for (StringRef name : ArrayRef(names).drop_front())
@@ -213,14 +218,6 @@ void GradientNormsOp::emitLaunches(LaunchEmitter &emitter) {
         "aclnnForeachNorm",
         emitter.getState(State::Gradient, parameter.getValue()),
         emitter.getPart(norms, position.getInt() * sizeof(float), scalar));
-}
-
-void AllReduceOp::emitLaunches(LaunchEmitter &emitter) {
-  EmittedBuffer sum = emitter.createBuffer(getResult());
-  emitter.launch("aclnnInplaceCopy", emitter.getBuffer(getInput()), sum);
-  emitter.allReduce(sum,
-                    llvm::to_vector(llvm::seq<int64_t>(0, emitter.getRanks())),
-                    "stages");
 }
 
 LogicalResult

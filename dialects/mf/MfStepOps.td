@@ -15,8 +15,9 @@ def Mf_ScheduleOp : Mf_Op<"schedule", [HasParent<"ModelOp">, NoTerminator,
   let description = [{
     ```mlir
     mf.schedule stage 1 {
-      %x = mf.receive from 0 channel "forward.1" micro_batch 0 : tensor<1x8x64xf32>
-      %y, %f = mf.run_forward @chunk1 micro_batch 0 (%x) : ...
+      %x = mf.receive from 0 channel "forward.0" micro_batch 0 : tensor<1x4x8xf32>
+      ...
+      %y, %f = mf.run_forward @chunk1.forward micro_batch 0(%x, ...) : ...
       ...
     }
     ```
@@ -149,7 +150,7 @@ def Mf_ReduceTiedOp : Mf_StateOp<"reduce_tied", [
     owner's gradient is read from here on.
 
     ```mlir
-    mf.reduce_tied @embedding, [@head, @side_head] stages [0, 1, 2]
+    mf.reduce_tied @w, [@copy, @head] stages [0, 0, 3]
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$owner, FlatSymbolRefArrayAttr:$tied,
@@ -176,17 +177,6 @@ def Mf_GradientNormsOp : Mf_StateOp<"gradient_norms", [
   let results = (outs Mf_FloatTensor:$result);
   let assemblyFormat = "$parameters `at` $positions attr-dict `:` type($result)";
   let hasVerifier = 1;
-}
-
-def Mf_AllReduceOp : Mf_StateOp<"all_reduce", [
-    AllTypesMatch<["input", "result"]>]> {
-  let summary = "sum over all stages";
-  let arguments = (ins Mf_FloatTensor:$input);
-  let results = (outs Mf_FloatTensor:$result);
-  let assemblyFormat = "$input attr-dict `:` type($input)";
-  let builders = [OpBuilder<(ins "::mlir::Value":$input), [{
-    build($_builder, $_state, input.getType(), input);
-  }]>];
 }
 
 def Mf_ScaleGradientsOp : Mf_StateOp<"scale_gradients", [

@@ -48,6 +48,13 @@ static LossScale readLossScale(SectionReader &wrapper) {
     return scale;
   }
   scale.kind = *kind;
+  if (scale.kind == LossScale::Kind::Fixed)
+    for (llvm::StringRef key : {"scale_factor", "scale_window"})
+      if (Node value = reader.get(key))
+        wrapper.diagnostics.warning(value.getLocation(),
+                                    quote(key) +
+                                        " has no effect: the scale of "
+                                        "'FixedLossScaleUpdateCell' stays");
   scale.value = reader.readFloat("loss_scale_value", 65536.0);
   scale.factor = reader.readInt("scale_factor", scale.factor);
   scale.window = reader.readInt("scale_window", scale.window);
@@ -133,12 +140,6 @@ OptimizerConfig readOptimizer(const Node &root, DiagnosticList &diagnostics) {
     return config;
   config.type = reader.readString("type", config.type);
   config.kind = getOptimizerKind(config.type);
-  if (config.kind == OptimizerKind::Unsupported)
-    diagnostics.warning(reader.get("type").getLocation(),
-                        "optimizer " + quote(config.type) +
-                            " is not modelled; AdamW, "
-                            "FP32StateAdamWeightDecay, AdamWeightDecay and "
-                            "its fused forms are");
   // MindSpore's own Adam with weight decay starts from another eps.
   if (config.kind != OptimizerKind::AdamW)
     config.eps = 1e-6;

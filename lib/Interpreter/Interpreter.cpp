@@ -3,6 +3,7 @@
 #include "mf/Interpreter/Interpreter.h"
 #include "Chunks.h"
 #include "Schedule.h"
+#include "mf/Program/Attributes.h"
 #include <set>
 #include <thread>
 
@@ -64,16 +65,22 @@ LogicalResult Interpreter::State::prepare() {
   hasBackward = llvm::all_of(
       chunks, [](const auto &chunk) { return bool(chunk->getGradients()); });
 
-  world.numRanks = static_cast<int64_t>(schedules.size());
+  auto numStages = static_cast<int64_t>(schedules.size());
   for (const std::unique_ptr<Chunk> &chunk : chunks)
-    world.numRanks = std::max(world.numRanks, chunk->getStage() + 1);
-  for (int64_t stage = 0; stage < world.numRanks; ++stage) {
+    numStages = std::max(numStages, chunk->getStage() + 1);
+  FailureOr<program::Mesh> mesh =
+      program::decodeMesh(model->getParentOfType<ModuleOp>(), numStages);
+  if (failed(mesh))
+    return failure();
+  world.mesh = std::move(*mesh);
+  for (int64_t number = 0; number < world.mesh.getNumRanks(); ++number) {
+    const int64_t stage = world.mesh.getStage(number);
     llvm::StringSet<> trained;
     for (const std::unique_ptr<Chunk> &chunk : chunks)
       if (chunk->getStage() == stage && chunk->getGradients())
         for (auto name : chunk->getGradients().getAsRange<FlatSymbolRefAttr>())
           trained.insert(name.getValue());
-    ranks.emplace_back(world, stage, stage, std::move(trained));
+    ranks.emplace_back(world, number, stage, std::move(trained));
   }
   return success();
 }

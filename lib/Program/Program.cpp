@@ -15,22 +15,6 @@ std::vector<int64_t> Channel::getMembers(const Mesh &mesh, int64_t rank,
           isSend ? mesh.getShifted(rank, axis, step) : rank};
 }
 
-llvm::StringRef getName(CollectiveKind kind) {
-  switch (kind) {
-  case CollectiveKind::AllReduce:
-    return "all_reduce";
-  case CollectiveKind::AllGather:
-    return "all_gather";
-  case CollectiveKind::ReduceScatter:
-    return "reduce_scatter";
-  case CollectiveKind::AllToAll:
-    return "all_to_all";
-  case CollectiveKind::Broadcast:
-    return "broadcast";
-  }
-  return "";
-}
-
 llvm::StringRef getName(Role role) {
   switch (role) {
   case Role::Parameter:

@@ -20,7 +20,7 @@ namespace mf::runner {
 /// wrap around; a maximum with a NaN is a NaN. `output` may be one of the
 /// parts.
 void reduceParts(llvm::ArrayRef<const std::byte *> parts, std::byte *output,
-                 int64_t elements, DType type, program::Reduction reduction);
+                 int64_t elements, DType type, Reduction reduction);
 
 /// What a member brings to a collective.
 struct Contribution {

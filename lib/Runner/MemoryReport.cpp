@@ -1,11 +1,11 @@
 //===- MemoryReport.cpp - Planned and used memory of a rank ---------------===//
 
 #include "mf/Runner/MemoryReport.h"
+#include "mf/Config/MemorySize.h"
 #include "mf/Memory/Alignment.h"
 #include "mf/Program/Liveness.h"
 #include "mf/Program/LocatedError.h"
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <sys/sysinfo.h>
@@ -13,9 +13,6 @@
 using namespace mf::program;
 
 namespace mf::runner {
-
-/// What the arena has beyond the bytes in use.
-static constexpr llvm::StringLiteral unusedName = "unused";
 
 int64_t addPadding(int64_t end, int64_t arenaBytes) {
   return std::min<int64_t>(llvm::alignTo(end, memory::deviceBufferAlignment),
@@ -35,35 +32,18 @@ MemoryReport reportMemory(const StageProgram &stage) {
     if (peak.byCategory[i] > 0)
       report.atPeak[getName(static_cast<Category>(i)).str()] =
           peak.byCategory[i];
-  report.atPeak[unusedName.str()] = stage.arenaBytes - peak.bytes;
+  report.atPeak["unused"] = stage.arenaBytes - peak.bytes;
   return report;
 }
 
-/// "1048576 (0.001 GiB)"
-static std::string formatBytes(int64_t bytes) {
-  return llvm::formatv("{0} ({1:F3} GiB)", bytes,
-                       static_cast<double>(bytes) / 0x1p30)
-      .str();
-}
-
 static llvm::Error makeLimitError(const StageProgram &stage, int64_t limit) {
-  const MemoryReport report = reportMemory(stage);
-  // What is not used comes last, however much it is.
-  std::vector<std::tuple<bool, int64_t, std::string>> categories;
-  for (const auto &[category, bytes] : report.atPeak)
-    categories.emplace_back(category == unusedName, -bytes, category);
-  llvm::sort(categories);
-  std::string text = llvm::formatv("a rank of stage {0} needs {1} bytes of "
-                                   "device memory, but {2} are allowed; at the "
-                                   "peak:",
-                                   stage.stage, formatBytes(stage.arenaBytes),
-                                   formatBytes(limit))
-                         .str();
-  llvm::StringRef separator = " ";
-  for (const auto &[isUnused, negated, category] : categories) {
-    text += (separator + category + " " + formatBytes(-negated)).str();
-    separator = ", ";
-  }
+  std::string text = "a rank of stage " + std::to_string(stage.stage) +
+                     " needs " + describeMemorySize(stage.arenaBytes) +
+                     " of device memory, but " + describeMemorySize(limit) +
+                     " are allowed; at the peak:";
+  llvm::ListSeparator comma(",");
+  for (const auto &[category, bytes] : sortBySize(reportMemory(stage).atPeak))
+    text += (comma + " " + category + " " + describeMemorySize(bytes)).str();
   return llvm::make_error<LocatedError>(stage.location, text);
 }
 

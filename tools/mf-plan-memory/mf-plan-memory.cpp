@@ -3,6 +3,7 @@
 #include "mf/Config/MemorySize.h"
 #include "mf/Memory/AllocationCsv.h"
 #include "mf/Memory/AllocationPlan.h"
+#include "tools/help/HideInherited.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -231,7 +232,7 @@ Expected<ExitCode> run(const Options &options) {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   Options options;
-  cl::HideUnrelatedOptions(options.category);
+  mf::tools::hideInheritedOptions({&options.category});
   cl::extrahelp help(extraHelp);
   cl::ParseCommandLineOptions(argc, argv, overview);
   Expected<ExitCode> code = run(options);

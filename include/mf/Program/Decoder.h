@@ -32,9 +32,13 @@ struct DecodedProgram {
 /// do not match in number, order, kind or size.
 mlir::FailureOr<DecodedProgram> decodeProgram(mlir::ModuleOp module);
 
-/// Decodes one program before its memory is planned: all offsets are 0. Its
-/// tables are in the order of the operations that declare them.
-mlir::FailureOr<StageProgram> decodeUnplanned(ascend::ProgramOp program);
+/// A program before its memory is planned: all offsets are 0. Its tables are in
+/// the order of the operations that declare them.
+struct UnplannedStage {
+  StageProgram stage;
+  std::vector<LaunchedKernel> kernels;
+};
+mlir::FailureOr<UnplannedStage> decodeUnplanned(ascend::ProgramOp program);
 
 } // namespace mf::program
 

@@ -12,6 +12,7 @@
 #define MF_PROGRAM_PROGRAM_H
 
 #include "mf/Program/Mesh.h"
+#include "mf/Signatures/Collective.h"
 #include "mf/Signatures/KernelSignature.h"
 #include "mf/Tensor/DType.h"
 #include "llvm/ADT/SmallVector.h"
@@ -115,19 +116,6 @@ struct Instruction {
   /// The operator of the model that it belongs to; may be empty.
   std::string cell;
 };
-
-/// What ranks do together in a collective, by HCCL's names.
-enum class CollectiveKind : uint8_t {
-  AllReduce,
-  AllGather,
-  ReduceScatter,
-  AllToAll,
-  Broadcast
-};
-enum class Reduction : uint8_t { Sum, Max };
-
-/// The dialect's spelling: "all_reduce".
-llvm::StringRef getName(CollectiveKind kind);
 
 /// One rank's side of a transfer or part in a collective.
 struct Exchange {

@@ -44,22 +44,6 @@ static LogicalResult decodeHeader(ascend::ProgramOp op, Program &program) {
   return success();
 }
 
-/// The module's mesh; without one, a rank for each program.
-static FailureOr<Mesh> decodeMesh(ModuleOp module, size_t numPrograms) {
-  Attribute attribute = module->getAttr(ir::MeshAttr::attributeName);
-  if (!attribute)
-    return Mesh({{stageAxis.str(), static_cast<int64_t>(numPrograms)}});
-  auto mesh = dyn_cast<ir::MeshAttr>(attribute);
-  if (!mesh)
-    return module.emitError("expected a mesh as mf.mesh, such as #mf.mesh<pp = "
-                            "2, dp = 4>, but got ")
-           << attribute;
-  std::vector<Axis> axes;
-  for (auto [name, size] : llvm::zip(mesh.getAxes(), mesh.getSizes()))
-    axes.push_back({name.str(), size});
-  return Mesh(std::move(axes));
-}
-
 /// The programs in the order of their stages.
 static FailureOr<SmallVector<ascend::ProgramOp>> sortStages(ModuleOp module) {
   SmallVector<ascend::ProgramOp> given;
@@ -112,13 +96,10 @@ FailureOr<DecodedProgram> decodeProgram(ModuleOp module) {
   FailureOr<SmallVector<ascend::ProgramOp>> programs = sortStages(module);
   if (failed(programs))
     return failure();
-  FailureOr<Mesh> mesh = decodeMesh(module, programs->size());
+  FailureOr<Mesh> mesh =
+      decodeMesh(module, static_cast<int64_t>(programs->size()));
   if (failed(mesh))
     return failure();
-  if (mesh->getNumStages() != static_cast<int64_t>(programs->size()))
-    return module.emitError("has ")
-           << programs->size() << " programs, but the mesh has "
-           << mesh->getNumStages() << " stages";
   DecoderState state(/*isPlanned=*/true);
   state.result.program.mesh = std::move(*mesh);
   if (failed(decodeHeader(programs->front(), state.result.program)))
@@ -136,7 +117,7 @@ FailureOr<DecodedProgram> decodeProgram(ModuleOp module) {
   return std::move(state.result);
 }
 
-FailureOr<StageProgram> decodeUnplanned(ascend::ProgramOp op) {
+FailureOr<UnplannedStage> decodeUnplanned(ascend::ProgramOp op) {
   auto module = op->getParentOfType<ModuleOp>();
   DecoderState state(/*isPlanned=*/false);
   auto programs = module.getBody()->getOps<ascend::ProgramOp>();
@@ -145,7 +126,11 @@ FailureOr<StageProgram> decodeUnplanned(ascend::ProgramOp op) {
   if (failed(mesh))
     return failure();
   state.result.program.mesh = std::move(*mesh);
-  return decodeStage(op, state);
+  FailureOr<StageProgram> stage = decodeStage(op, state);
+  if (failed(stage))
+    return failure();
+  return UnplannedStage{std::move(*stage),
+                        std::move(state.result.program.kernels)};
 }
 
 } // namespace mf::program

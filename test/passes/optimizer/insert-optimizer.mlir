@@ -221,3 +221,8 @@ mf.model @a_stage_without_parameters attributes {
   // CHECK-NEXT: mf.all_reduce %[[NORMS]]
   // CHECK-NOT: mf.adamw
 }
+
+// Remarks say what each stage updates.
+// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-insert-optimizer))' --remarks-filter-passed=optimizer %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// REMARK: [Passed] Update | Category:optimizer | Function=a_stage_updates_what_it_trains | Remark="stage 0 updates its parameters", elements=72, parameters=2, reductions of tied gradients=0, without decay=1
+// REMARK: Function=tied_parameters_of_three_stages_stay_equal | Remark="stage 1 updates its parameters", elements=136, parameters=3, reductions of tied gradients=2, without decay=1

@@ -1,4 +1,4 @@
-//===- MarkRecompute.cpp - Mark what is recomputed, and what is swapped ---===//
+//===- MarkMemory.cpp - Mark what is recomputed, and what is swapped ------===//
 
 #include "passes/Passes.h"
 #include "passes/config/ConfigAttributes.h"
@@ -6,7 +6,7 @@
 #include "llvm/ADT/StringSet.h"
 
 namespace mf::passes {
-#define GEN_PASS_DEF_MARKRECOMPUTE
+#define GEN_PASS_DEF_MARKMEMORY
 #include "passes/Passes.h.inc"
 } // namespace mf::passes
 
@@ -90,10 +90,12 @@ std::optional<LayerPlan> LayerPlanner::plan() {
   }
   diagnostics = DiagnosticList();
   SwapConfig swap = mf::passes::getSwapConfig(model.getTrainingAttr());
+  ParallelAttr parallel = model.getTrainingAttr().getParallel();
   NameFamily names = model.getFamily().value_or("").starts_with("mcore")
                          ? NameFamily::Mcore
                          : NameFamily::Classic;
-  LayerPlanInput input{recompute, swap, *stages, names, {}};
+  LayerPlanInput input{recompute, swap, *stages,
+                       names,     {},   parallel.getGradientGroups()};
   for (auto [index, tree] : llvm::enumerate(trees))
     input.layers.push_back({static_cast<int64_t>(index), &tree});
   LayerPlan plan = planLayers(input, diagnostics);
@@ -141,26 +143,25 @@ void markSwap(LayerOp layer, const LayerEffects &effects,
               DiagnosticList &diagnostics) {
   llvm::StringSet<> warned;
   for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
-    setSwapMark(op, std::nullopt);
+    op.setSwapMark(std::nullopt);
     StringRef path = op.getCellName();
     std::optional<int64_t> prefetch = effects.getSwapPrefetch(path);
     if (!prefetch || isMarkedForRecompute(op))
       continue;
     ComputeOpInterface reader = findRecomputedReader(op);
     if (!reader)
-      setSwapMark(op, prefetch);
+      op.setSwapMark(prefetch);
     else if (*reader.getRecomputeMark() != RecomputeKind::Preset &&
              warned.insert(path).second)
       warnAboutSwapConflict(effects, path, reader.getCellName(), diagnostics);
   }
 }
 
-struct MarkRecomputePass
-    : mf::passes::impl::MarkRecomputeBase<MarkRecomputePass> {
-  using MarkRecomputeBase::MarkRecomputeBase;
-  MarkRecomputePass(const mf::passes::MarkRecomputeOptions &options,
-                    mf::passes::LayerReportHandler handler)
-      : MarkRecomputeBase(options), handler(std::move(handler)) {}
+struct MarkMemoryPass : mf::passes::impl::MarkMemoryBase<MarkMemoryPass> {
+  using MarkMemoryBase::MarkMemoryBase;
+  MarkMemoryPass(const mf::passes::MarkMemoryOptions &options,
+                 mf::passes::LayerReportHandler handler)
+      : MarkMemoryBase(options), handler(std::move(handler)) {}
 
   void runOnOperation() override {
     ModelOp model = getOperation();
@@ -199,7 +200,7 @@ private:
 } // namespace
 
 std::unique_ptr<Pass>
-mf::passes::createMarkRecompute(const MarkRecomputeOptions &options,
-                                LayerReportHandler handler) {
-  return std::make_unique<MarkRecomputePass>(options, std::move(handler));
+mf::passes::createMarkMemory(const MarkMemoryOptions &options,
+                             LayerReportHandler handler) {
+  return std::make_unique<MarkMemoryPass>(options, std::move(handler));
 }

@@ -1,6 +1,6 @@
 // Which operators swap_config marks, and what recompute takes away.
 // RUN: split-file %s %t
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/swap.yaml},mf.model(mf-partition,mf-mark-recompute))' %t/model.mlir 2> %t/log | FileCheck %s
+// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/swap.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir 2> %t/log | FileCheck %s
 // RUN: FileCheck %s --check-prefix=WARN --input-file=%t/log
 
 //--- swap.yaml
@@ -22,9 +22,9 @@ swap_config:
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   // A pattern beats layer_swap.
   // CHECK-LABEL: mf.layer @layers.0
-  // CHECK: mf.neg {{.*}} {mf.swap = 4 : i64, name = "norm.neg"}
-  // CHECK: mf.silu {{.*}} {mf.swap = 2 : i64, name = "feed_forward.silu"}
-  // CHECK: mf.mul {{.*}} {mf.swap = 4 : i64, name = "feed_forward.mul"}
+  // CHECK: mf.neg {{.*}} {name = "norm.neg", swap = #mf.swap<distance = 4>}
+  // CHECK: mf.silu {{.*}} {name = "feed_forward.silu", swap = #mf.swap<distance = 2>}
+  // CHECK: mf.mul {{.*}} {name = "feed_forward.mul", swap = #mf.swap<distance = 4>}
   mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> {
     %n = mf.neg %x {name = "norm.neg"} : (tensor<4xf32>) -> tensor<4xf32>
     %a = mf.silu %n {name = "feed_forward.silu"} : (tensor<4xf32>) -> tensor<4xf32>
