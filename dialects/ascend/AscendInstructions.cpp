@@ -28,6 +28,8 @@ void LaunchOp::getAccesses(SmallVectorImpl<BufferAccess> &accesses) {
   for (auto [index, output] : llvm::enumerate(getOutputs()))
     accesses.push_back({output, signature ? signature->getOutput(index).access
                                           : Access::Updated});
+  if (getWorkspace())
+    accesses.push_back({getWorkspace(), Access::Out});
 }
 
 Engine LaunchOp::getEngine() {

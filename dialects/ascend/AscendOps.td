@@ -206,23 +206,36 @@ def Ascend_LaunchOp : Ascend_Op<"launch", [AttrSizedOperandSegments,
       "getRecordedEvent", "getAccesses", "getEngine", "getCellName"]>]> {
   let summary = "one kernel on the compute stream";
   let description = [{
-    Reads `inputs` and writes `outputs`; a kernel that works in place lists the
-    buffer as output (and reads it). `kernel_attributes` are the kernel's own; `cell`
-    is the operator of the model that it belongs to.
+    Reads `inputs` and writes `outputs` as the kernel's signature says
+    (AscendKernels.td, generated/kernels.md): a kernel that works in place lists
+    the buffer as output, and may read it. `workspace` is memory that the kernel
+    needs while it runs, of the signature's size. `kernel_attributes` are the
+    kernel's own; `cell` is the operator of the model that it belongs to.
 
     ```mlir
     ascend.launch "aclnnMatmul"(%n, %w1) -> (%h) {..., transpose_b = true}
         cell "layers.0.feed_forward.w1.matmul" : ...
+    ascend.launch "aclnnForeachNorm"(%x) -> (%y)
+        workspace(%w : !ascend.buffer<256xi32, hbm>) {} : ...
     ```
   }];
   let arguments = (ins StrAttr:$kernel, Variadic<Ascend_BufferType>:$inputs,
                        Variadic<Ascend_BufferType>:$outputs,
+                       Optional<Ascend_BufferType>:$workspace,
                        DictionaryAttr:$kernel_attributes,
                        OptionalAttr<StrAttr>:$cell);
   let assemblyFormat = [{
-    $kernel `(` $inputs `)` `->` `(` $outputs `)` $kernel_attributes (`cell` $cell^)?
-    attr-dict `:` functional-type($inputs, $outputs)
+    $kernel `(` $inputs `)` `->` `(` $outputs `)`
+    (`workspace` `(` $workspace^ `:` type($workspace) `)`)?
+    $kernel_attributes (`cell` $cell^)? attr-dict
+    `:` functional-type($inputs, $outputs)
   }];
+  let extraClassDeclaration = [{
+    /// What the launch asks of its kernel, or none if it has types that no
+    /// kernel computes with.
+    ::std::optional<::mf::KernelSpec> getKernelSpec();
+  }];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

@@ -282,13 +282,6 @@ def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
 // Kernels and memory
 //===----------------------------------------------------------------------===//
 
-def Mf_Engine : Mf_Enum<"Engine", "which engine of the device an operator occupies", [
-  I32EnumAttrCase<"Cube", 0, "cube">,
-  I32EnumAttrCase<"Vector", 1, "vector">,
-  I32EnumAttrCase<"Copy", 2, "copy">,
-  I32EnumAttrCase<"Communication", 3, "communication">
-]>;
-
 def Mf_InputKind : Mf_Enum<"InputKind", "what a step input holds", [
   I32EnumAttrCase<"Tokens", 0, "tokens">,
   I32EnumAttrCase<"Labels", 1, "labels">,

@@ -1,6 +1,7 @@
 //===- MfCollectiveOps.cpp - Operators of several ranks -------------------===//
 
 #include "dialects/mf/MfOps.h"
+#include "mf/Signatures/KernelSignature.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -73,9 +74,9 @@ void emitCollective(LaunchEmitter &emitter, CollectiveKind kind, Value input,
 bool AllReduceOp::isView() { return false; }
 bool AllGatherOp::isView() { return false; }
 bool ReduceScatterOp::isView() { return false; }
-int64_t AllReduceOp::getFlops() { return 0; }
-int64_t AllGatherOp::getFlops() { return 0; }
-int64_t ReduceScatterOp::getFlops() { return 0; }
+Engine AllReduceOp::getEngine() { return Engine::Communication; }
+Engine AllGatherOp::getEngine() { return Engine::Communication; }
+Engine ReduceScatterOp::getEngine() { return Engine::Communication; }
 
 LogicalResult AllReduceOp::verify() { return verifyAxes(*this, getAxes()); }
 LogicalResult AllGatherOp::verify() {

@@ -8,10 +8,10 @@ include "dialects/mf/MfOpBase.td"
 // What the ranks of a group do together: those that differ in the coordinates
 // on `axes` of the module's mesh alone.
 class Mf_CollectiveOp<string mnemonic, list<Trait> traits = []>
-    : Mf_ComputeOp<mnemonic, "", "Communication", (ins Mf_FloatTensor:$input),
+    : Mf_ComputeOp<mnemonic, "", (ins Mf_FloatTensor:$input),
                    (ins StrArrayAttr:$axes), (outs Mf_FloatTensor:$result),
                    !listconcat([Mf_Differentiable], traits),
-                   ["isView", "getFlops", "emitInstructions"]> {
+                   ["isView", "getEngine", "emitInstructions"]> {
   let assemblyFormat = [{
     $input `over` $axes attr-dict `:` type($input) `->` type($result)
   }];

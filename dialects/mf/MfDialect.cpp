@@ -1,6 +1,7 @@
 //===- MfDialect.cpp - The mf dialect, its attributes and types -----------===//
 
 #include "dialects/mf/MfDialect.h"
+#include "dialects/ascend/KernelSpecs.h"
 #include "dialects/mf/MfOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -55,12 +56,24 @@ DictionaryAttr mf::ir::getDefaultKernelAttributes(Operation *op) {
   return DictionaryAttr::get(op->getContext(), attributes);
 }
 
-int64_t mf::ir::getElementwiseFlops(Operation *op) {
-  int64_t flops = 0;
-  for (Type type : op->getResultTypes())
-    if (auto tensor = dyn_cast<RankedTensorType>(type))
-      flops = std::max(flops, tensor.getNumElements());
-  return flops;
+mf::Engine mf::ir::getKernelEngine(StringRef kernel) {
+  const KernelSignature *signature = findKernelSignature(kernel);
+  return signature ? signature->engine : Engine::Vector;
+}
+
+int64_t mf::ir::getKernelFlops(Operation *op, StringRef kernel,
+                               DictionaryAttr attributes) {
+  const KernelSignature *signature = findKernelSignature(kernel);
+  if (!signature)
+    return 0;
+  auto getTensors = [](TypeRange types) {
+    return llvm::map_to_vector(
+        types, [](Type type) { return cast<RankedTensorType>(type); });
+  };
+  std::optional<KernelSpec> spec =
+      getKernelSpec(kernel, getTensors(op->getOperandTypes()),
+                    getTensors(op->getResultTypes()), attributes);
+  return spec ? signature->getFlops(*spec) : 0;
 }
 
 Value mf::ir::getViewedValue(Value value) {

@@ -28,6 +28,10 @@ mlir::FailureOr<llvm::APFloat> parseDouble(mlir::AsmParser &parser);
 #define GET_TYPEDEF_CLASSES
 #include "dialects/mf/MfTypes.h.inc"
 
+namespace mf {
+enum class Engine : uint8_t;
+} // namespace mf
+
 namespace mf::ir {
 
 /// The inherent attributes of `op` without its place in the Cell tree and its
@@ -44,8 +48,10 @@ mlir::LogicalResult
 verifySwapDistance(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
                    int64_t distance);
 
-/// One operation per element of the largest result.
-int64_t getElementwiseFlops(mlir::Operation *op);
+/// What the signature of `kernel` says; views have none, whose name is empty.
+Engine getKernelEngine(llvm::StringRef kernel);
+int64_t getKernelFlops(mlir::Operation *op, llvm::StringRef kernel,
+                       mlir::DictionaryAttr attributes);
 
 /// Bytes of a ranked tensor type of static shape, or of such a tensor in host
 /// memory, without padding.

@@ -6,7 +6,7 @@
 include "dialects/mf/MfOpBase.td"
 
 class Mf_BinaryOp<string mnemonic, string kernel>
-    : Mf_ComputeOp<mnemonic, kernel, "Vector",
+    : Mf_ComputeOp<mnemonic, kernel,
                    (ins Mf_FloatTensor:$lhs, Mf_FloatTensor:$rhs), (ins),
                    (outs Mf_FloatTensor:$result),
                    [Mf_Differentiable, AllTypesMatch<["lhs", "result"]>]> {
@@ -17,7 +17,7 @@ class Mf_BinaryOp<string mnemonic, string kernel>
 }
 
 class Mf_UnaryOp<string mnemonic, string kernel, dag attributes = (ins)>
-    : Mf_ComputeOp<mnemonic, kernel, "Vector", (ins Mf_FloatTensor:$input),
+    : Mf_ComputeOp<mnemonic, kernel, (ins Mf_FloatTensor:$input),
                    attributes, (outs Mf_FloatTensor:$result),
                    [Mf_Differentiable, SameOperandsAndResultType]>;
 
@@ -50,13 +50,13 @@ def Mf_SiluOp : Mf_UnaryOp<"silu", "aclnnSilu"> {
   let summary = "x * sigmoid(x)";
 }
 
-def Mf_SiluGradOp : Mf_ComputeOp<"silu_grad", "aclnnSiluBackward", "Vector",
+def Mf_SiluGradOp : Mf_ComputeOp<"silu_grad", "aclnnSiluBackward",
     (ins Mf_FloatTensor:$output_gradient, Mf_FloatTensor:$input), (ins),
     (outs Mf_FloatTensor:$input_gradient), [SameOperandsAndResultType]> {
   let summary = "gradient of mf.silu";
 }
 
-def Mf_CastOp : Mf_ComputeOp<"cast", "aclnnCast", "Vector",
+def Mf_CastOp : Mf_ComputeOp<"cast", "aclnnCast",
     (ins Mf_FloatTensor:$input), (ins), (outs Mf_FloatTensor:$result),
     [Mf_Differentiable, SameOperandsAndResultShape]> {
   let summary = "conversion to another element type";

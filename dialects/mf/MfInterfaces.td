@@ -18,8 +18,6 @@ def Mf_ComputeOpInterface : OpInterface<"ComputeOpInterface"> {
       `aclnnMatmul`; empty for a view, which costs nothing because its result
       is the operand's memory.
     }], "::llvm::StringRef", "getKernelName">,
-    InterfaceMethod<"The engine that the kernel occupies.",
-      "::mf::ir::Engine", "getEngine">,
     InterfaceMethod<[{
       The kernel's attributes. By default all inherent attributes but the place
       in the Cell tree and the marks.
@@ -27,10 +25,17 @@ def Mf_ComputeOpInterface : OpInterface<"ComputeOpInterface"> {
       return ::mf::ir::getDefaultKernelAttributes($_op);
     }]>,
     InterfaceMethod<[{
-      Floating-point operations of one run, a multiply-add counted as two; by
-      default one per element of the largest result.
+      The engine that the kernel occupies, from its signature; the vector engine
+      for a view.
+    }], "::mf::Engine", "getEngine", (ins), [{}], [{
+      return ::mf::ir::getKernelEngine($_op.getKernelName());
+    }]>,
+    InterfaceMethod<[{
+      Floating-point operations of one run, from the kernel's signature, a
+      multiply-add counted as two; none for a view.
     }], "int64_t", "getFlops", (ins), [{}], [{
-      return ::mf::ir::getElementwiseFlops($_op);
+      return ::mf::ir::getKernelFlops($_op, $_op.getKernelName(),
+                                      $_op.getKernelAttributes());
     }]>,
     InterfaceMethod<[{
       Emits what computes the results, unless the operator is a view: by default

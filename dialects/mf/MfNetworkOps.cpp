@@ -76,14 +76,6 @@ LogicalResult MatmulOp::verify() {
   return success();
 }
 
-int64_t MatmulOp::getFlops() {
-  MatmulShape shape(getLhs(), getRhs(), getTransposeA(), getTransposeB());
-  int64_t flops = 2 * shape.m * shape.n * shape.k;
-  for (int64_t extent : shape.batch)
-    flops *= extent;
-  return flops;
-}
-
 void MatmulOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                              ArrayRef<bool> needed,
                              MutableArrayRef<Value> operandGradients) {
@@ -209,26 +201,7 @@ LogicalResult FlashAttentionOp::verify() {
   return success();
 }
 
-/// FLOPs of `products` matrix products between all pairs of positions; causal
-/// attention needs half of them.
-static int64_t getAttentionFlops(Value query, Value key, bool causal,
-                                 int64_t products) {
-  RankedTensorType type = getTensor(query);
-  int64_t pairs = type.getDimSize(0) * type.getDimSize(1) * type.getDimSize(2) *
-                  getTensor(key).getDimSize(2);
-  int64_t flops = 2 * products * pairs * type.getDimSize(3);
-  return causal ? flops / 2 : flops;
-}
-
-int64_t FlashAttentionOp::getFlops() {
-  return getAttentionFlops(getQuery(), getKey(), getCausal(), 2);
-}
-
 unsigned FlashAttentionOp::getDifferentiableResult() { return 2; }
-
-int64_t FlashAttentionGradOp::getFlops() {
-  return getAttentionFlops(getQuery(), getKey(), getCausal(), 5);
-}
 
 void FlashAttentionOp::buildGradient(OpBuilder &builder,
                                      ValueRange resultGradients,

@@ -9,12 +9,12 @@ include "dialects/mf/MfOpBase.td"
 // Matrix products
 //===----------------------------------------------------------------------===//
 
-def Mf_MatmulOp : Mf_ComputeOp<"matmul", "aclnnMatmul", "Cube",
+def Mf_MatmulOp : Mf_ComputeOp<"matmul", "aclnnMatmul",
     (ins Mf_FloatTensor:$lhs, Mf_FloatTensor:$rhs),
     (ins DefaultValuedAttr<BoolAttr, "false">:$transpose_a,
          DefaultValuedAttr<BoolAttr, "false">:$transpose_b,
          DefaultValuedAttr<BoolAttr, "false">:$contract_batch),
-    (outs Mf_FloatTensor:$result), [Mf_Differentiable], ["getFlops"]> {
+    (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
   let summary = "matrix product over the last two dimensions";
   let description = [{
     `lhs` is [..., m, k] and `rhs` [..., k, n]; `transpose_a` and `transpose_b`
@@ -35,7 +35,7 @@ def Mf_MatmulOp : Mf_ComputeOp<"matmul", "aclnnMatmul", "Cube",
 // Normalisation and softmax
 //===----------------------------------------------------------------------===//
 
-def Mf_RmsNormOp : Mf_ComputeOp<"rms_norm", "aclnnRmsNorm", "Vector",
+def Mf_RmsNormOp : Mf_ComputeOp<"rms_norm", "aclnnRmsNorm",
     (ins Mf_FloatTensor:$input, Mf_FloatTensor:$gamma), (ins F64Attr:$epsilon),
     (outs Mf_FloatTensor:$result, Mf_FloatTensor:$rstd),
     [Mf_Differentiable, AllTypesMatch<["input", "result"]>]> {
@@ -50,7 +50,7 @@ def Mf_RmsNormOp : Mf_ComputeOp<"rms_norm", "aclnnRmsNorm", "Vector",
                                  "double":$epsilon)>];
 }
 
-def Mf_RmsNormGradOp : Mf_ComputeOp<"rms_norm_grad", "aclnnRmsNormGrad", "Vector",
+def Mf_RmsNormGradOp : Mf_ComputeOp<"rms_norm_grad", "aclnnRmsNormGrad",
     (ins Mf_FloatTensor:$output_gradient, Mf_FloatTensor:$input,
          Mf_FloatTensor:$rstd, Mf_FloatTensor:$gamma), (ins),
     (outs Mf_FloatTensor:$input_gradient, Mf_FloatTensor:$gamma_gradient),
@@ -59,13 +59,13 @@ def Mf_RmsNormGradOp : Mf_ComputeOp<"rms_norm_grad", "aclnnRmsNormGrad", "Vector
   let summary = "gradients of mf.rms_norm";
 }
 
-def Mf_SoftmaxOp : Mf_ComputeOp<"softmax", "aclnnSoftmax", "Vector",
+def Mf_SoftmaxOp : Mf_ComputeOp<"softmax", "aclnnSoftmax",
     (ins Mf_FloatTensor:$input), (ins), (outs Mf_FloatTensor:$result),
     [Mf_Differentiable, SameOperandsAndResultType]> {
   let summary = "softmax over the last dimension";
 }
 
-def Mf_SoftmaxGradOp : Mf_ComputeOp<"softmax_grad", "aclnnSoftmaxBackward", "Vector",
+def Mf_SoftmaxGradOp : Mf_ComputeOp<"softmax_grad", "aclnnSoftmaxBackward",
     (ins Mf_FloatTensor:$output_gradient, Mf_FloatTensor:$output), (ins),
     (outs Mf_FloatTensor:$input_gradient), [SameOperandsAndResultType]> {
   let summary = "gradient of mf.softmax, from its result";
@@ -76,13 +76,13 @@ def Mf_SoftmaxGradOp : Mf_ComputeOp<"softmax_grad", "aclnnSoftmaxBackward", "Vec
 //===----------------------------------------------------------------------===//
 
 def Mf_FlashAttentionOp : Mf_ComputeOp<"flash_attention",
-    "aclnnFlashAttentionScore", "Cube",
+    "aclnnFlashAttentionScore",
     (ins Mf_FloatTensor:$query, Mf_FloatTensor:$key, Mf_FloatTensor:$value,
          Optional<Mf_FloatTensor>:$slopes),
     (ins F64Attr:$scale, DefaultValuedAttr<BoolAttr, "true">:$causal),
     (outs Mf_FloatTensor:$softmax_max, Mf_FloatTensor:$softmax_sum,
           Mf_FloatTensor:$result),
-    [Mf_DifferentiableWith<["getDifferentiableResult"]>], ["getFlops"]> {
+    [Mf_DifferentiableWith<["getDifferentiableResult"]>]> {
   let summary = "softmax(scale * query * key^T) * value, in tiles";
   let description = [{
     Query is [batch, heads, sequence, head dimension]; key and value may have
@@ -100,7 +100,7 @@ def Mf_FlashAttentionOp : Mf_ComputeOp<"flash_attention",
 }
 
 def Mf_FlashAttentionGradOp : Mf_ComputeOp<"flash_attention_grad",
-    "aclnnFlashAttentionScoreGrad", "Cube",
+    "aclnnFlashAttentionScoreGrad",
     (ins Mf_FloatTensor:$query, Mf_FloatTensor:$key, Mf_FloatTensor:$value,
          Mf_FloatTensor:$softmax_max, Mf_FloatTensor:$softmax_sum,
          Mf_FloatTensor:$output, Mf_FloatTensor:$output_gradient,
@@ -111,7 +111,7 @@ def Mf_FlashAttentionGradOp : Mf_ComputeOp<"flash_attention_grad",
     [AllTypesMatch<["query", "query_gradient"]>,
      AllTypesMatch<["key", "key_gradient"]>,
      AllTypesMatch<["value", "value_gradient"]>,
-     AllTypesMatch<["output", "output_gradient"]>], ["getFlops"]> {
+     AllTypesMatch<["output", "output_gradient"]>]> {
   let summary = "gradients of mf.flash_attention";
 }
 
@@ -119,7 +119,7 @@ def Mf_FlashAttentionGradOp : Mf_ComputeOp<"flash_attention_grad",
 // Embedding and loss
 //===----------------------------------------------------------------------===//
 
-def Mf_EmbeddingOp : Mf_ComputeOp<"embedding", "aclnnEmbedding", "Vector",
+def Mf_EmbeddingOp : Mf_ComputeOp<"embedding", "aclnnEmbedding",
     (ins Mf_FloatTensor:$table, Mf_IndexTensor:$indices), (ins),
     (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
   let summary = "rows of a table by index";
@@ -127,14 +127,14 @@ def Mf_EmbeddingOp : Mf_ComputeOp<"embedding", "aclnnEmbedding", "Vector",
 }
 
 def Mf_EmbeddingGradOp : Mf_ComputeOp<"embedding_grad",
-    "aclnnEmbeddingDenseBackward", "Vector",
+    "aclnnEmbeddingDenseBackward",
     (ins Mf_FloatTensor:$output_gradient, Mf_IndexTensor:$indices), (ins),
     (outs Mf_FloatTensor:$table_gradient)> {
   let summary = "gradient of mf.embedding with respect to its table";
 }
 
 def Mf_CrossEntropyOp : Mf_ComputeOp<"cross_entropy", "aclnnCrossEntropyLoss",
-    "Vector", (ins Mf_FloatTensor:$logits, Mf_IndexTensor:$labels),
+    (ins Mf_FloatTensor:$logits, Mf_IndexTensor:$labels),
     (ins DefaultValuedAttr<I64Attr, "-100">:$ignore_index),
     (outs Mf_FloatTensor:$loss, Mf_FloatTensor:$logsumexp,
           Mf_FloatTensor:$count),
@@ -153,7 +153,7 @@ def Mf_CrossEntropyOp : Mf_ComputeOp<"cross_entropy", "aclnnCrossEntropyLoss",
 }
 
 def Mf_CrossEntropyGradOp : Mf_ComputeOp<"cross_entropy_grad",
-    "aclnnCrossEntropyLossGrad", "Vector",
+    "aclnnCrossEntropyLossGrad",
     (ins Mf_FloatTensor:$loss_gradient, Mf_FloatTensor:$logits,
          Mf_IndexTensor:$labels, Mf_FloatTensor:$logsumexp,
          Mf_FloatTensor:$count),

@@ -12,11 +12,13 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 class Mf_Op<string mnemonic, list<Trait> traits = []>
     : Op<Mf_Dialect, mnemonic, traits>;
 
-// An operator on tensors: pure, at a place in the Cell tree, with a kernel.
-// `kernel` is empty for a view; `overridden` lists the interface methods with
-// a default that the operator answers itself.
-class Mf_ComputeOp<string mnemonic, string kernel, string engine, dag operands,
-                   dag attributes, dag outputs, list<Trait> traits = [],
+// An operator on tensors: pure, at a place in the Cell tree, with a kernel of
+// AscendKernels.td, whose inputs and outputs are the operands and results in
+// their order. `kernel` is empty for a view and for what emits no launch;
+// `overridden` lists the interface methods with a default that the operator
+// answers itself.
+class Mf_ComputeOp<string mnemonic, string kernel, dag operands, dag attributes,
+                   dag outputs, list<Trait> traits = [],
                    list<string> overridden = []>
     : Mf_Op<mnemonic, !listconcat([
         Pure, DeclareOpInterfaceMethods<Mf_ComputeOpInterface, overridden>],
@@ -30,8 +32,6 @@ class Mf_ComputeOp<string mnemonic, string kernel, string engine, dag operands,
       "operands attr-dict `:` functional-type(operands, results)";
   code computeDefs = [{
     ::llvm::StringRef $cppClass::getKernelName() { return "}] # kernel # [{"; }
-    ::mf::ir::Engine $cppClass::getEngine() { return ::mf::ir::Engine::}]
-      # engine # [{; }
   }];
   let extraClassDefinition = computeDefs;
 }

@@ -5,7 +5,7 @@
 
 include "dialects/mf/MfOpBase.td"
 
-def Mf_ReshapeOp : Mf_ComputeOp<"reshape", "", "Copy",
+def Mf_ReshapeOp : Mf_ComputeOp<"reshape", "",
     (ins Mf_AnyTensor:$input), (ins), (outs Mf_AnyTensor:$result),
     [Mf_Differentiable]> {
   let summary = "the same elements in another shape; a view";
@@ -13,7 +13,7 @@ def Mf_ReshapeOp : Mf_ComputeOp<"reshape", "", "Copy",
   let hasFolder = 1;
 }
 
-def Mf_BarrierOp : Mf_ComputeOp<"barrier", "", "Copy",
+def Mf_BarrierOp : Mf_ComputeOp<"barrier", "",
     (ins Mf_AnyTensor:$input, Variadic<Mf_AnyTensor>:$after), (ins),
     (outs Mf_AnyTensor:$result), [AllTypesMatch<["input", "result"]>]> {
   let summary = "the same value, not before others are known; a view";
@@ -25,7 +25,7 @@ def Mf_BarrierOp : Mf_ComputeOp<"barrier", "", "Copy",
   }];
 }
 
-def Mf_TransposeOp : Mf_ComputeOp<"transpose", "aclnnPermute", "Vector",
+def Mf_TransposeOp : Mf_ComputeOp<"transpose", "aclnnPermute",
     (ins Mf_FloatTensor:$input), (ins DenseI64ArrayAttr:$perm),
     (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
   let summary = "permutation of dimensions";
@@ -35,7 +35,7 @@ def Mf_TransposeOp : Mf_ComputeOp<"transpose", "aclnnPermute", "Vector",
                                  "::llvm::ArrayRef<int64_t>":$perm)>];
 }
 
-def Mf_SliceOp : Mf_ComputeOp<"slice", "aclnnSlice", "Vector",
+def Mf_SliceOp : Mf_ComputeOp<"slice", "aclnnSlice",
     (ins Mf_FloatTensor:$input),
     (ins DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$sizes),
     (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
@@ -46,7 +46,7 @@ def Mf_SliceOp : Mf_ComputeOp<"slice", "aclnnSlice", "Vector",
                                  "::llvm::ArrayRef<int64_t>":$sizes)>];
 }
 
-def Mf_PadOp : Mf_ComputeOp<"pad", "aclnnConstantPadNd", "Vector",
+def Mf_PadOp : Mf_ComputeOp<"pad", "aclnnConstantPadNd",
     (ins Mf_FloatTensor:$input),
     (ins DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high),
     (outs Mf_FloatTensor:$result)> {
@@ -57,7 +57,7 @@ def Mf_PadOp : Mf_ComputeOp<"pad", "aclnnConstantPadNd", "Vector",
                                  "::llvm::ArrayRef<int64_t>":$high)>];
 }
 
-def Mf_ConcatOp : Mf_ComputeOp<"concat", "aclnnCat", "Vector",
+def Mf_ConcatOp : Mf_ComputeOp<"concat", "aclnnCat",
     (ins Variadic<Mf_FloatTensor>:$inputs), (ins I64Attr:$axis),
     (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
   let summary = "tensors one after another along a dimension";
@@ -66,7 +66,7 @@ def Mf_ConcatOp : Mf_ComputeOp<"concat", "aclnnCat", "Vector",
                                  "int64_t":$axis)>];
 }
 
-def Mf_RepeatOp : Mf_ComputeOp<"repeat", "aclnnRepeatInterleave", "Vector",
+def Mf_RepeatOp : Mf_ComputeOp<"repeat", "aclnnRepeatInterleave",
     (ins Mf_FloatTensor:$input), (ins I64Attr:$axis, I64Attr:$repeats),
     (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
   let summary = "each slice along a dimension repeated in place";
@@ -79,7 +79,7 @@ def Mf_RepeatOp : Mf_ComputeOp<"repeat", "aclnnRepeatInterleave", "Vector",
                                  "int64_t":$repeats)>];
 }
 
-def Mf_ReduceSumOp : Mf_ComputeOp<"reduce_sum", "aclnnReduceSum", "Vector",
+def Mf_ReduceSumOp : Mf_ComputeOp<"reduce_sum", "aclnnReduceSum",
     (ins Mf_FloatTensor:$input), (ins DenseI64ArrayAttr:$axes),
     (outs Mf_FloatTensor:$result)> {
   let summary = "sum over dimensions, which disappear";

@@ -222,7 +222,7 @@ def Mf_ReportOp : Mf_StateOp<"report"> {
 
 // Scalar and vector arithmetic of the clipping coefficient.
 class Mf_ScalarOp<string mnemonic, string kernel, dag attributes = (ins)>
-    : Mf_ComputeOp<mnemonic, kernel, "Vector", (ins Mf_FloatTensor:$input),
+    : Mf_ComputeOp<mnemonic, kernel, (ins Mf_FloatTensor:$input),
                    attributes, (outs Mf_FloatTensor:$result),
                    [SameOperandsAndResultType]>;
 

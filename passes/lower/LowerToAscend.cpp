@@ -39,7 +39,7 @@ void emitRemark(ascend::ProgramOp program) {
   remark::passed(program.getLoc(),
                  remark::RemarkOpts::name("Program").category("lower").function(
                      program.getSymName()))
-      << remark::add("rank {0} has a program", program.getRank())
+      << remark::add("stage {0} has a program", program.getStage())
       << remark::metric("routines",
                         llvm::range_size(body.getOps<ascend::RoutineOp>()))
       << remark::metric("launches", launches)

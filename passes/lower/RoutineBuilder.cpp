@@ -131,6 +131,7 @@ void RoutineBuilder::launch(StringRef kernel, ValueRange inputs,
   swap.beforeLaunch();
   swap.addLaunch(ascend::LaunchOp::create(
       builder, loc, builder.getStringAttr(kernel), inputs, outputs,
+      /*workspace=*/Value(),
       attributes ? attributes : builder.getDictionaryAttr({}),
       cell.empty() ? StringAttr() : builder.getStringAttr(cell)));
 }

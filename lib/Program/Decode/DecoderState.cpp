@@ -7,36 +7,19 @@ using namespace mlir;
 
 namespace mf::program {
 
-static LogicalResult addShapes(ascend::LaunchOp op, ValueRange values,
-                               llvm::SmallVectorImpl<TensorShape> &shapes) {
-  for (Type type : values.getTypes()) {
-    FailureOr<BufferShape> shape = decodeType(op, type);
-    if (failed(shape))
-      return failure();
-    shapes.push_back(std::move(shape->shape));
-  }
-  return success();
-}
-
 /// What a launch computes. The operation's own verifier has checked it against
-/// the kernel's signature, unless the IR came without one.
+/// the kernel's signature.
 static FailureOr<LaunchedKernel> decodeKernel(ascend::LaunchOp op,
                                               uint32_t location) {
   LaunchedKernel kernel;
   kernel.location = location;
-  KernelSpec &spec = kernel.spec;
-  spec.name = op.getKernel().str();
-  FailureOr<AttributeMap> attributes =
-      decodeKernelAttributes(op, op.getKernelAttributes());
-  if (failed(attributes) ||
-      failed(addShapes(op, op.getInputs(), spec.inputs)) ||
-      failed(addShapes(op, op.getOutputs(), spec.outputs)))
-    return failure();
-  spec.attributes = std::move(*attributes);
-  if (llvm::Error error = checkAgainstSignature(spec))
-    return op.emitError(llvm::toString(std::move(error)));
-  kernel.signature = findKernelSignature(spec.name);
-  kernel.flops = kernel.signature->getFlops(spec);
+  kernel.signature = findKernelSignature(op.getKernel());
+  std::optional<KernelSpec> spec = op.getKernelSpec();
+  if (!spec || !kernel.signature)
+    return op.emitError("has elements or attributes that no kernel computes "
+                        "with");
+  kernel.spec = std::move(*spec);
+  kernel.flops = kernel.signature->getFlops(kernel.spec);
   return kernel;
 }
 

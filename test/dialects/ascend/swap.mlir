@@ -15,7 +15,7 @@ ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 1, micro_batch_si
     %h = ascend.slot 1 : <4xf32, host>
     // CHECK: ascend.wait @compute for %[[E]]
     ascend.wait @compute for %e
-    ascend.launch "aclnnInplaceAdd"(%x) -> (%x) {} : (!ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
+    ascend.launch "aclnnNeg"(%x) -> (%x) {} : (!ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
   }
   ascend.routine @other() {
   }

@@ -24,14 +24,14 @@ ascend.program @stage1 rank 1 of 2 attributes {
   ascend.routine @forward() attributes {layout = @residuals} {
     %w = ascend.global @w : !ascend.buffer<256xf32, hbm>
     %norm = ascend.slot 0 : !ascend.buffer<256xf32, hbm>
-    ascend.launch "aclnnRmsNorm" (%w) -> (%norm) {} cell "layers.0.attention_norm" : (!ascend.buffer<256xf32, hbm>) -> !ascend.buffer<256xf32, hbm>
+    ascend.launch "aclnnNeg" (%w) -> (%norm) {} cell "layers.0.attention_norm" : (!ascend.buffer<256xf32, hbm>) -> !ascend.buffer<256xf32, hbm>
     %product = ascend.alloc : !ascend.buffer<512xf32, hbm>
-    ascend.launch "aclnnMatmul" (%norm) -> (%product) {} cell "layers.0.feed_forward.w1" : (!ascend.buffer<256xf32, hbm>) -> !ascend.buffer<512xf32, hbm>
+    ascend.launch "aclnnSilu" (%norm) -> (%product) {} cell "layers.0.feed_forward.w1" : (!ascend.buffer<256xf32, hbm>) -> !ascend.buffer<512xf32, hbm>
   }
   ascend.routine @backward() attributes {layout = @residuals} {
     %norm = ascend.slot 0 : !ascend.buffer<256xf32, hbm>
     %w = ascend.global @w : !ascend.buffer<256xf32, hbm>
-    ascend.launch "aclnnRmsNormGrad" (%norm) -> (%w) {} : (!ascend.buffer<256xf32, hbm>) -> !ascend.buffer<256xf32, hbm>
+    ascend.launch "aclnnNeg" (%norm) -> (%w) {} : (!ascend.buffer<256xf32, hbm>) -> !ascend.buffer<256xf32, hbm>
   }
   ascend.step {
     %frame = ascend.frame @residuals micro_batch 0 : !ascend.frame<@residuals>

@@ -11,12 +11,12 @@
 // CHECK: ascend.static @labels {{.*}} at 64
 // The first and the third temporary are never alive together.
 // CHECK: ascend.alloc in scratch at [[#FIRST:]]
-// CHECK: ascend.launch "aclnnA"
+// CHECK: ascend.launch "aclnnNeg"
 // CHECK: ascend.alloc in scratch at [[#sub(1024,FIRST)]]
-// CHECK: ascend.launch "aclnnB"
+// CHECK: ascend.launch "aclnnSqrt"
 // CHECK: ascend.alloc in scratch at [[#FIRST]]
 // CHECK: ascend.call @chain() scratch at 1024
-// REMARK: Function=temporaries_share_memory | Remark="peak at task chain, operator aclnnB", arena bytes=3072, max-live bytes=3072, pinned host bytes=128
+// REMARK: Function=temporaries_share_memory | Remark="peak at task chain, operator aclnnSqrt", arena bytes=3072, max-live bytes=3072, pinned host bytes=128
 ascend.program @temporaries_share_memory rank 0 of 1 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
@@ -28,11 +28,11 @@ ascend.program @temporaries_share_memory rank 0 of 1 attributes {
   ascend.routine @chain() {
     %w = ascend.global @w : !ascend.buffer<8xf32, hbm>
     %a = ascend.alloc : !ascend.buffer<256xf32, hbm>
-    ascend.launch "aclnnA" (%w) -> (%a) {} : (!ascend.buffer<8xf32, hbm>) -> !ascend.buffer<256xf32, hbm>
+    ascend.launch "aclnnNeg" (%w) -> (%a) {} : (!ascend.buffer<8xf32, hbm>) -> !ascend.buffer<256xf32, hbm>
     %b = ascend.alloc : !ascend.buffer<256xf32, hbm>
-    ascend.launch "aclnnB" (%a) -> (%b) {} : (!ascend.buffer<256xf32, hbm>) -> !ascend.buffer<256xf32, hbm>
+    ascend.launch "aclnnSqrt" (%a) -> (%b) {} : (!ascend.buffer<256xf32, hbm>) -> !ascend.buffer<256xf32, hbm>
     %c = ascend.alloc : !ascend.buffer<256xf32, hbm>
-    ascend.launch "aclnnC" (%b) -> (%c) {} : (!ascend.buffer<256xf32, hbm>) -> !ascend.buffer<256xf32, hbm>
+    ascend.launch "aclnnSilu" (%b) -> (%c) {} : (!ascend.buffer<256xf32, hbm>) -> !ascend.buffer<256xf32, hbm>
   }
   ascend.step {
     ascend.call @chain() : () -> ()
@@ -50,7 +50,7 @@ ascend.program @temporaries_share_memory rank 0 of 1 attributes {
 // CHECK-NOT: ascend.frame @residuals micro_batch 1 at [[#FRAME]] :
 // CHECK: ascend.frame @residuals micro_batch 1
 // CHECK: ascend.frame @residuals micro_batch 2 at [[#FRAME]]
-// REMARK: Function=frames_of_micro_batches | Remark="peak at task forward, micro-batch 1, operator aclnnB", arena bytes=5120, max-live bytes=5120, pinned host bytes=0
+// REMARK: Function=frames_of_micro_batches | Remark="peak at task forward, micro-batch 1, operator aclnnSqrt", arena bytes=5120, max-live bytes=5120, pinned host bytes=0
 ascend.program @frames_of_micro_batches rank 0 of 1 attributes {
     micro_batches = 3 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
@@ -60,18 +60,18 @@ ascend.program @frames_of_micro_batches rank 0 of 1 attributes {
   ascend.routine @forward() attributes {layout = @residuals} {
     %w = ascend.global @w : !ascend.buffer<256xf32, hbm>
     %first = ascend.slot 0 : !ascend.buffer<256xf32, hbm>
-    ascend.launch "aclnnA" (%w) -> (%first) {} : (!ascend.buffer<256xf32, hbm>) -> !ascend.buffer<256xf32, hbm>
+    ascend.launch "aclnnNeg" (%w) -> (%first) {} : (!ascend.buffer<256xf32, hbm>) -> !ascend.buffer<256xf32, hbm>
     %second = ascend.slot 1 : !ascend.buffer<256xf32, hbm>
-    ascend.launch "aclnnB" (%first) -> (%second) {} : (!ascend.buffer<256xf32, hbm>) -> !ascend.buffer<256xf32, hbm>
+    ascend.launch "aclnnSqrt" (%first) -> (%second) {} : (!ascend.buffer<256xf32, hbm>) -> !ascend.buffer<256xf32, hbm>
   }
   ascend.routine @backward() attributes {layout = @residuals} {
     %w = ascend.global @w : !ascend.buffer<256xf32, hbm>
     %second = ascend.slot 1 : !ascend.buffer<256xf32, hbm>
-    ascend.launch "aclnnC" (%second) -> (%w) {} : (!ascend.buffer<256xf32, hbm>) -> !ascend.buffer<256xf32, hbm>
+    ascend.launch "aclnnSilu" (%second) -> (%w) {} : (!ascend.buffer<256xf32, hbm>) -> !ascend.buffer<256xf32, hbm>
     %first = ascend.slot 0 : !ascend.buffer<256xf32, hbm>
     %temporary = ascend.alloc : !ascend.buffer<256xf32, hbm>
-    ascend.launch "aclnnD" (%first) -> (%temporary) {} : (!ascend.buffer<256xf32, hbm>) -> !ascend.buffer<256xf32, hbm>
-    ascend.launch "aclnnE" (%temporary) -> (%w) {} : (!ascend.buffer<256xf32, hbm>) -> !ascend.buffer<256xf32, hbm>
+    ascend.launch "aclnnGelu" (%first) -> (%temporary) {} : (!ascend.buffer<256xf32, hbm>) -> !ascend.buffer<256xf32, hbm>
+    ascend.launch "aclnnReciprocal" (%temporary) -> (%w) {} : (!ascend.buffer<256xf32, hbm>) -> !ascend.buffer<256xf32, hbm>
   }
   ascend.step {
     %f0 = ascend.frame @residuals micro_batch 0 : !ascend.frame<@residuals>
@@ -101,7 +101,7 @@ ascend.program @messages_wait_for_their_streams rank 0 of 2 attributes {
   ascend.static @w parameter of "w" : !ascend.buffer<256xf32, hbm>
   ascend.routine @write(%x: !ascend.buffer<256xf32, hbm>) {
     %w = ascend.global @w : !ascend.buffer<256xf32, hbm>
-    ascend.launch "aclnnA" (%w) -> (%x) {} : (!ascend.buffer<256xf32, hbm>) -> !ascend.buffer<256xf32, hbm>
+    ascend.launch "aclnnNeg" (%w) -> (%x) {} : (!ascend.buffer<256xf32, hbm>) -> !ascend.buffer<256xf32, hbm>
   }
   ascend.step {
     %a = ascend.message : !ascend.buffer<256xf32, hbm>

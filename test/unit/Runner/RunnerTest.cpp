@@ -247,7 +247,7 @@ TEST(RunnerTest, LocatesKernelsThatCannotBeMade) {
   ASSERT_FALSE(static_cast<bool>(runner));
   llvm::handleAllErrors(runner.takeError(), [&](const LocatedError &error) {
     EXPECT_EQ(parsed.getLine(error.getLocation()), 13u);
-    EXPECT_THAT(error.getMessage(), ::testing::HasSubstr("value"));
+    EXPECT_THAT(error.getMessage(), ::testing::HasSubstr("expected 2xf32"));
   });
 }
 

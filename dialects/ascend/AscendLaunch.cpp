@@ -1,0 +1,95 @@
+//===- AscendLaunch.cpp - Launches against their kernels' signatures ------===//
+
+#include "dialects/ascend/AscendDialect.h"
+#include "dialects/ascend/KernelSpecs.h"
+
+using namespace mlir;
+using namespace mf;
+using namespace mf::ascend;
+
+std::optional<KernelSpec> LaunchOp::getKernelSpec() {
+  auto getTensors = [](OperandRange buffers) {
+    SmallVector<RankedTensorType> tensors;
+    for (Value buffer : buffers)
+      tensors.push_back(cast<BufferType>(buffer.getType()).getTensor());
+    return tensors;
+  };
+  return mf::getKernelSpec(getKernel(), getTensors(getInputs()),
+                           getTensors(getOutputs()), getKernelAttributes());
+}
+
+static LogicalResult verifyAttributes(LaunchOp op,
+                                      const KernelSignature &signature) {
+  SmallVector<GivenAttribute> attributes;
+  for (NamedAttribute named : op.getKernelAttributes()) {
+    std::optional<AttributeKind> kind = getAttributeKind(named.getValue());
+    if (!kind)
+      return op.emitOpError("kernel attribute '")
+             << named.getName().getValue()
+             << "': expected a boolean, an integer, a float or a list of "
+                "integers, but got "
+             << named.getValue();
+    attributes.push_back({named.getName().getValue(), *kind});
+  }
+  if (llvm::Error error = checkAgainstSignature(
+          signature, op.getInputs().size(), op.getOutputs().size(), attributes))
+    return op.emitOpError()
+           << signature.name << ": " << llvm::toString(std::move(error));
+  return success();
+}
+
+/// What one value alone shows; addresses are for the program's verifier.
+static LogicalResult verifySharing(LaunchOp op,
+                                   const KernelSignature &signature) {
+  for (auto [number, output] : llvm::enumerate(op.getOutputs())) {
+    for (auto [position, input] : llvm::enumerate(op.getInputs()))
+      if (output == input && !signature.mayShareMemory(number, position))
+        return op.emitOpError() << signature.name << ": its output '"
+                                << signature.getOutput(number).name
+                                << "' must not be the buffer of its input '"
+                                << signature.getInput(position).name << "'";
+    if (llvm::is_contained(op.getOutputs().take_front(number), output))
+      return op.emitOpError() << signature.name << ": its output '"
+                              << signature.getOutput(number).name
+                              << "' is the buffer of another output";
+  }
+  return success();
+}
+
+static LogicalResult verifyWorkspace(LaunchOp op,
+                                     const KernelSignature &signature) {
+  Value workspace = op.getWorkspace();
+  if (!workspace)
+    return success();
+  int64_t needed = 0;
+  if (signature.mayNeedWorkspace()) {
+    std::optional<KernelSpec> spec = op.getKernelSpec();
+    needed = spec ? signature.getWorkspaceBytes(*spec) : 0;
+  }
+  if (needed == 0)
+    return op.emitOpError() << signature.name
+                            << ": has a workspace, but needs none for these "
+                               "operands";
+  auto type = cast<BufferType>(workspace.getType());
+  if (type.getSpace() != Space::Hbm || type.getBytes() < needed)
+    return op.emitOpError()
+           << signature.name << ": expected a workspace of " << needed
+           << " bytes in device memory, but got " << type;
+  if (llvm::is_contained(op.getInputs(), workspace) ||
+      llvm::is_contained(op.getOutputs(), workspace))
+    return op.emitOpError()
+           << signature.name << ": its workspace is one of its operands, too";
+  return success();
+}
+
+LogicalResult LaunchOp::verify() {
+  const KernelSignature *signature = findKernelSignature(getKernel());
+  if (!signature)
+    return emitOpError("unknown kernel '")
+           << getKernel() << "'; did you mean '"
+           << getNearestKernelName(getKernel()) << "'?";
+  if (failed(verifyAttributes(*this, *signature)) ||
+      failed(verifySharing(*this, *signature)))
+    return failure();
+  return verifyWorkspace(*this, *signature);
+}

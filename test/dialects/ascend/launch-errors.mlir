@@ -1,0 +1,76 @@
+// A launch agrees with its kernel's signature in dialects/ascend/AscendKernels.td.
+// RUN: mf-opt -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
+
+%x = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>
+// expected-error @below {{unknown kernel 'aclnnMatMull'; did you mean 'aclnnMatmul'?}}
+ascend.launch "aclnnMatMull"(%x) -> (%x) {} : (!ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
+
+// -----
+
+%x = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>
+%y = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>
+// expected-error @below {{aclnnAdd: expected 2 inputs, but got 1}}
+ascend.launch "aclnnAdd"(%x) -> (%y) {} : (!ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
+
+// -----
+
+%x = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>
+%y = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>
+// expected-error @below {{aclnnNeg: expected 1 output, but got 0}}
+ascend.launch "aclnnNeg"(%x) -> () {} : (!ascend.buffer<4xf32, hbm>) -> ()
+
+// -----
+
+%x = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>
+%y = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>
+// expected-error @below {{aclnnMuls: attribute 'value' is missing}}
+ascend.launch "aclnnMuls"(%x) -> (%y) {} : (!ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
+
+// -----
+
+%x = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>
+%y = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>
+// expected-error @below {{aclnnPermute: unknown attribute 'axes'; known are perm}}
+ascend.launch "aclnnPermute"(%x) -> (%y) {axes = array<i64: 0>} : (!ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
+
+// -----
+
+%x = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>
+%y = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>
+// expected-error @below {{aclnnMuls: attribute 'value' has another type, expected a floating-point number}}
+ascend.launch "aclnnMuls"(%x) -> (%y) {value = 2 : i64} : (!ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
+
+// -----
+
+%x = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>
+%y = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>
+// expected-error @below {{kernel attribute 'value': expected a boolean, an integer, a float or a list of integers, but got "two"}}
+ascend.launch "aclnnMuls"(%x) -> (%y) {value = "two"} : (!ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
+
+// -----
+
+%x = "test.buffer"() : () -> !ascend.buffer<4x4xf32, hbm>
+%y = "test.buffer"() : () -> !ascend.buffer<4x4xf32, hbm>
+// expected-error @below {{aclnnMatmul: its output 'out' must not be the buffer of its input 'self'}}
+ascend.launch "aclnnMatmul"(%x, %y) -> (%x) {} : (!ascend.buffer<4x4xf32, hbm>, !ascend.buffer<4x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
+
+// -----
+
+%x = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>
+// expected-error @below {{aclnnInplaceAdd: its output 'selfRef' must not be the buffer of its input 'other'}}
+ascend.launch "aclnnInplaceAdd"(%x) -> (%x) {} : (!ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
+
+// -----
+
+%x = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>
+%y = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>
+// expected-error @below {{aclnnRmsNorm: its output 'rstd' is the buffer of another output}}
+ascend.launch "aclnnRmsNorm"(%x, %x) -> (%y, %y) {epsilon = 1.0 : f64} : (!ascend.buffer<4xf32, hbm>, !ascend.buffer<4xf32, hbm>) -> (!ascend.buffer<4xf32, hbm>, !ascend.buffer<4xf32, hbm>)
+
+// -----
+
+%x = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>
+%y = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>
+%w = "test.buffer"() : () -> !ascend.buffer<4xi32, hbm>
+// expected-error @below {{aclnnNeg: has a workspace, but needs none for these operands}}
+ascend.launch "aclnnNeg"(%x) -> (%y) workspace(%w : !ascend.buffer<4xi32, hbm>) {} : (!ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
