@@ -14,9 +14,6 @@ using namespace mf::program;
 
 namespace mf::runner {
 
-/// What the arena has beyond the bytes in use.
-static constexpr llvm::StringLiteral unusedName = "unused";
-
 int64_t addPadding(int64_t end, int64_t arenaBytes) {
   return std::min<int64_t>(llvm::alignTo(end, memory::deviceBufferAlignment),
                            arenaBytes);
@@ -35,7 +32,7 @@ MemoryReport reportMemory(const StageProgram &stage) {
     if (peak.byCategory[i] > 0)
       report.atPeak[getName(static_cast<Category>(i)).str()] =
           peak.byCategory[i];
-  report.atPeak[unusedName.str()] = stage.arenaBytes - peak.bytes;
+  report.atPeak["unused"] = stage.arenaBytes - peak.bytes;
   return report;
 }
 

@@ -42,10 +42,9 @@ TEST(MemoryReportTest, LimitsTheArenaAndNamesTheLargestFirst) {
   ASSERT_TRUE(parsed.decoded) << parsed.messages;
   const Program &program = parsed.get();
   EXPECT_EQ(llvm::toString(checkMemoryLimit(program, 0)),
-            "a rank of stage 0 needs 1048576 (0.001 GiB) bytes of device "
-            "memory, but 65536 (0.000 GiB) are allowed; at the peak: gradient "
-            "65536 (0.000 GiB), parameter 256 (0.000 GiB), unused 982784 "
-            "(0.001 GiB)");
+            "a rank of stage 0 needs 1048576 bytes of device memory, but 65536 "
+            "bytes are allowed; at the peak: unused 982784 bytes, gradient "
+            "65536 bytes, parameter 256 bytes");
   EXPECT_EQ(llvm::toString(checkMemoryLimit(program, 1 << 20)), "");
 }
 
