@@ -1,6 +1,8 @@
 //===- RankExecutor.cpp - One rank and its device -------------------------===//
 
 #include "RankExecutor.h"
+#include "mf/Signatures/KernelSignature.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mf::program;
 
@@ -28,6 +30,7 @@ RankExecutor::create(const Program &program, size_t rankNumber,
   for (const program::Stream &stream : rank.streams)
     executor->streams.push_back(&executor->device->createStream(stream.name));
   executor->makePlans(kernels);
+  executor->makeWorkspace(program);
   if (options.debugMemory) {
     executor->poison = std::make_unique<PoisonPlan>(program, rank);
     executor->device->getHbm().poison(0, rank.arenaBytes);
@@ -48,6 +51,14 @@ void RankExecutor::makePlans(llvm::ArrayRef<std::unique_ptr<Kernel>> kernels) {
     for (size_t i = 0; i < stepPlan.actions.size(); ++i)
       if (stepPlan.actions[i].instruction == *update)
         updateAction = i;
+}
+
+void RankExecutor::makeWorkspace(const Program &program) {
+  int64_t bytes = 0;
+  for (const KernelSpec &kernel : program.kernels)
+    bytes = std::max(
+        bytes, findKernelSignature(kernel.name)->getWorkspaceBytes(kernel));
+  workspace.resize(llvm::divideCeil(bytes, sizeof(uint64_t)));
 }
 
 llvm::MutableArrayRef<uint8_t> RankExecutor::getStatic(uint32_t number) const {
@@ -208,8 +219,9 @@ void RankExecutor::runLaunches(const Frame &frame, LaunchRange range) {
       touch(*frame.bases, operand);
     }
     llvm::ArrayRef<void *> all = addresses;
-    launch.kernel->run(all.take_front(launch.numInputs),
-                       all.drop_front(launch.numInputs), pool);
+    launch.kernel->run({all.take_front(launch.numInputs),
+                        all.drop_front(launch.numInputs), workspace.data()},
+                       pool);
     poisonAfter(frame, launch.instruction);
   }
 }

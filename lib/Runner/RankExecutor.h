@@ -54,6 +54,7 @@ private:
   };
 
   void makePlans(llvm::ArrayRef<std::unique_ptr<Kernel>> kernels);
+  void makeWorkspace(const program::Program &program);
   void issue(const Frame &frame, size_t begin, size_t end);
   void issueAction(const Frame &frame, const PlannedAction &action,
                    LaunchRange range);
@@ -88,6 +89,9 @@ private:
   size_t updateAction = 0;
   std::deque<Event> stepEvents;
   std::shared_ptr<BaseTable> stepBases;
+  /// Workspace of the kernel that the compute stream runs, large enough for
+  /// each: outside of the arena, because programs do not plan workspaces.
+  std::vector<uint64_t> workspace;
   /// Set if memory is debugged.
   std::unique_ptr<PoisonPlan> poison;
 };
