@@ -95,7 +95,7 @@ static Move chooseMove(const std::string &parameter,
   for (double element : gradient)
     move.direction.push_back((random() & 1 ? across : -across) +
                              (norm > 0 ? element / norm : 0));
-  move.length = std::min(0.1, 0.01 / std::max(norm, 1e-3));
+  move.length = 0.003 / std::max(norm, 0.1);
   return move;
 }
 
