@@ -13,12 +13,13 @@ using namespace mlir;
 namespace mf::interpreter {
 
 void Comparison::print(llvm::raw_ostream &os) const {
+  llvm::ListSeparator separator("; ");
   if (!same.empty())
-    os << "same " << llvm::join(same, ", ");
-  if (!same.empty() && !differences.empty())
-    os << "; ";
+    os << separator << "same " << llvm::join(same, ", ");
+  if (!skipped.empty())
+    os << separator << "not compared: " << llvm::join(skipped, ", ");
   if (!differences.empty())
-    os << "different: " << llvm::join(differences, "; ");
+    os << separator << "different: " << llvm::join(differences, "; ");
 }
 
 namespace {

@@ -4,6 +4,7 @@
 // values. What both compute must be the same. What only the rewritten one
 // computes is held against something else: gradients against finite differences
 // of the loss before, an update against AdamW written down in plain doubles.
+// Finite differences need a loss in fp32 throughout.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +28,8 @@ struct ComparisonOptions {
 struct Comparison {
   /// What was compared and is the same, such as "losses".
   std::vector<std::string> same;
+  /// What could not be compared, and why.
+  std::vector<std::string> skipped;
   /// One sentence for each difference.
   std::vector<std::string> differences;
 
