@@ -65,8 +65,15 @@ LogicalResult Interpreter::State::prepare() {
       chunks, [](const auto &chunk) { return bool(chunk->getGradients()); });
 
   world.numRanks = static_cast<int64_t>(schedules.size());
-  for (const std::unique_ptr<Chunk> &chunk : chunks)
+  const auto most =
+      static_cast<int64_t>(std::max(schedules.size(), chunks.size()));
+  for (const std::unique_ptr<Chunk> &chunk : chunks) {
+    if (chunk->getStage() < 0 || chunk->getStage() >= most)
+      return chunk->getFunction()->emitOpError("is on stage ")
+             << chunk->getStage() << ", but there are no more than " << most
+             << " stages";
     world.numRanks = std::max(world.numRanks, chunk->getStage() + 1);
+  }
   for (int64_t stage = 0; stage < world.numRanks; ++stage) {
     llvm::StringSet<> trained;
     for (const std::unique_ptr<Chunk> &chunk : chunks)

@@ -4,8 +4,9 @@ usage: check_executable.py LLVM_TBLGEN LLVM_INCLUDE_FOLDER SOURCE_FOLDER BIN_FOL
 
 Lowers small models and lets mf-check-rewrite compare what each pass found with
 what it left. Each pass of passes/Passes.td must have left other IR in at least
-one of these runs. A pass whose description says "Changes nothing." needs none:
-it must leave the text of a lowered program as it is.
+one of these runs, and the unit test of wrong rewrites must break what it left. A
+pass whose description says "Changes nothing." needs neither: it must leave the
+text of a lowered program as it is.
 """
 
 import os
@@ -13,6 +14,8 @@ import subprocess
 import sys
 
 from check_passes import read_passes
+
+WRONG_REWRITES = "test/unit/Interpreter/WrongRewrites.cpp"
 
 # Keys of examples/llama_tiny.yaml that make it small.
 SMALL = {
@@ -151,12 +154,15 @@ def main():
     if status != 0:
         sys.exit(errors)
     passes = read_passes(tblgen, include, source)
+    wrong_rewrites = open(os.path.join(source, WRONG_REWRITES)).read()
     for record, _ in passes:
         name = record["argument"]
         if "Changes nothing" in " ".join(record["description"].split()):
             problems += check_unchanged(cases, name, program)
         elif name not in checked:
             problems.append("%s: no case runs the IR that it changes" % name)
+        elif '{"%s",' % name not in wrong_rewrites:
+            problems.append("%s: expected a case in %s" % (name, WRONG_REWRITES))
     for problem in problems:
         print(problem)
     print("%d passes, %d problems" % (len(passes), len(problems)))

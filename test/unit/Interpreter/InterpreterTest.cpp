@@ -126,6 +126,18 @@ TEST_F(InterpreterTest, AModelWithoutLayersIsAnError) {
   EXPECT_THAT(quiet.messages, HasSubstr("has no layers to run"));
 }
 
+TEST_F(InterpreterTest, AStageThatDoesNotExistIsAnError) {
+  std::string text = makeModel(reshape);
+  const llvm::StringRef signature = "tensor<2xi32>) -> tensor<f32>";
+  text.replace(text.find(signature), signature.size(),
+               (signature + " attributes {placement = #mf.placement<stage = "
+                            "1000000, chunk = 0>}")
+                   .str());
+  EXPECT_EQ(run(text), std::nullopt);
+  EXPECT_THAT(quiet.messages, HasSubstr("is on stage 1000000, but there are no "
+                                        "more than 2 stages"));
+}
+
 TEST_F(InterpreterTest, ATiedParameterHasItsOwnersValue) {
   std::string text = makeModel(
       R"(%w = mf.get_param @tied : tensor<2x2xf32>
