@@ -4,9 +4,9 @@
 #include "Outcome.h"
 #include "mf/Data/LossMonitor.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
-#include <cstring>
 
 using namespace mlir;
 
@@ -88,11 +88,11 @@ bool Comparer::createEngines() {
 void Comparer::compareLosses(llvm::ArrayRef<float> expected,
                              llvm::ArrayRef<float> actual) {
   for (size_t i = 0; i < expected.size(); ++i) {
-    const bool isSame =
-        options.tolerance > 0
-            ? std::abs(expected[i] - actual[i]) <=
-                  options.tolerance * std::abs(expected[i])
-            : std::memcmp(&expected[i], &actual[i], sizeof(float)) == 0;
+    const bool isSame = options.tolerance > 0
+                            ? std::abs(expected[i] - actual[i]) <=
+                                  options.tolerance * std::abs(expected[i])
+                            : llvm::bit_cast<uint32_t>(expected[i]) ==
+                                  llvm::bit_cast<uint32_t>(actual[i]);
     if (isSame)
       continue;
     differ(llvm::formatv("loss of step {0}: {1} before and {2} after", i + 1,

@@ -38,7 +38,7 @@ public:
                  StringRef channel) override;
 
 private:
-  EmittedBuffer add(FailureOr<Tensor> tensor);
+  EmittedBuffer add(const FailureOr<Tensor> &tensor);
   const Tensor &get(EmittedBuffer buffer) const {
     return *static_cast<const Tensor *>(buffer.getHandle());
   }
@@ -55,7 +55,7 @@ private:
   std::deque<Tensor> buffers;
 };
 
-EmittedBuffer StateEmitter::add(FailureOr<Tensor> tensor) {
+EmittedBuffer StateEmitter::add(const FailureOr<Tensor> &tensor) {
   if (failed(tensor))
     result = failure();
   return EmittedBuffer(&buffers.emplace_back(tensor.value_or(Tensor())));

@@ -288,7 +288,7 @@ bool givesTwoParametersOnePlace(ModuleOp module) {
       if (a != b && a->getParentOp() == b->getParentOp() &&
           a.getRole() == ascend::Role::Parameter &&
           b.getRole() == ascend::Role::Gradient && a.getType() == b.getType()) {
-        b.setOffset(*a.getOffset());
+        b.setOffset(a.getOffset());
         return true;
       }
   return false;
