@@ -1,10 +1,10 @@
 //===- ModelState.cpp - Parameters, moments, gradients --------------------===//
 
 #include "mf/Runner/ModelState.h"
-#include "mf/Runner/InitialValues.h"
 #include "mf/Data/Safetensors.h"
 #include "mf/Data/SafetensorsWriter.h"
 #include "mf/Program/LocatedError.h"
+#include "mf/Runner/InitialValues.h"
 #include <cstring>
 #include <mutex>
 #include <set>
