@@ -65,9 +65,16 @@ LogicalResult Interpreter::State::prepare() {
   hasBackward = llvm::all_of(
       chunks, [](const auto &chunk) { return bool(chunk->getGradients()); });
 
+  const auto most =
+      static_cast<int64_t>(std::max(schedules.size(), chunks.size()));
   auto numStages = static_cast<int64_t>(schedules.size());
-  for (const std::unique_ptr<Chunk> &chunk : chunks)
+  for (const std::unique_ptr<Chunk> &chunk : chunks) {
+    if (chunk->getStage() < 0 || chunk->getStage() >= most)
+      return chunk->getFunction()->emitOpError("is on stage ")
+             << chunk->getStage() << ", but there are no more than " << most
+             << " stages";
     numStages = std::max(numStages, chunk->getStage() + 1);
+  }
   FailureOr<program::Mesh> mesh =
       program::decodeMesh(model->getParentOfType<ModuleOp>(), numStages);
   if (failed(mesh))
