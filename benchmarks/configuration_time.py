@@ -47,7 +47,7 @@ swap_config:
 
 PASSES = (
     "builtin.module(mf-read-config{file=%s},"
-    "mf.model(mf-partition,mf-mark-recompute{quiet=false}))"
+    "mf.model(mf-partition,mf-mark-memory{quiet=false}))"
 )
 
 
@@ -69,7 +69,7 @@ def measure(tool, config, model):
     )  # fmt: skip
     process = 1e3 * (time.time() - start)
     times = []
-    for name in ("ReadConfig", "Partition", "MarkRecompute"):
+    for name in ("ReadConfig", "Partition", "MarkMemory"):
         seconds = re.search(r"([\d.]+) \([^)]*\)  %s$" % name, result.stderr, re.MULTILINE)[1]
         times.append(1e3 * float(seconds))
     return [*times, sum(times), process]

@@ -37,3 +37,11 @@ function(mf_add_unit_test name)
   add_test(NAME unit/${name} COMMAND mf${name}Test)
   set_property(GLOBAL APPEND PROPERTY MF_TEST_PROGRAMS mf${name}Test)
 endfunction()
+
+# mf_tablegen(Out.inc -gen-kernel-signatures): runs our own mf-tblgen on
+# LLVM_TARGET_DEFINITIONS, as mlir_tablegen runs mlir-tblgen.
+macro(mf_tablegen output)
+  set(MF_TABLEGEN_EXE mf-tblgen)
+  set(MF_TABLEGEN_TARGET mf-tblgen)
+  tablegen(MF ${output} ${ARGN})
+endmacro()

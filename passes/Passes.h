@@ -19,10 +19,9 @@ namespace mf::passes {
 /// the threads of a pass manager.
 using LayerReportHandler = std::function<void(llvm::json::Object)>;
 
-/// mf-mark-recompute that also hands on what each layer got.
-std::unique_ptr<mlir::Pass>
-createMarkRecompute(const MarkRecomputeOptions &options,
-                    LayerReportHandler handler);
+/// mf-mark-memory that also hands on what each layer got.
+std::unique_ptr<mlir::Pass> createMarkMemory(const MarkMemoryOptions &options,
+                                             LayerReportHandler handler);
 
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"

@@ -1,4 +1,9 @@
 //===- Passes.td - All passes, in pipeline order ---------------*- tablegen -*-===//
+//
+// Examples are excerpts of what the passes make of examples/two_layers.mlir;
+// test/docs/check_definitions.py says how they are written and checks them.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef MF_PASSES_TD
 #define MF_PASSES_TD
@@ -14,10 +19,12 @@ def ReadConfig : Pass<"mf-read-config", "::mlir::ModuleOp"> {
     name file, line and column.
 
     ```mlir
-    mf.model @llama attributes {...} { ... }
+    mf.model @two_layers attributes {micro_batch_size = 1 : i64, ...} { ... }
     // becomes
-    mf.model @llama attributes {training = #mf.training<
-        parallel = <stages = 4, interleave = 1, micro_batches = 8>, ...>} { ... }
+    mf.model @two_layers attributes {micro_batch_size = 1 : i64, ...,
+        training = #mf.training<
+        parallel = <stages = 2, interleave = 1, micro_batches = 2, ...>,
+        recompute = <recompute = false, select = true, ...>, ...>, ...} { ... }
     ```
   }];
   let options = [
@@ -38,33 +45,34 @@ def Partition : Pass<"mf-partition", "::mf::ir::ModelOp"> {
     embedding is on the first stage, norm, head and loss on the last.
 
     ```mlir
-    mf.layer @layers.1 body (%x: ...) -> ... { ... }
-    // becomes, with two stages of one layer each
-    mf.layer @layers.1 body (%x: ...) -> ...
+    mf.layer @layers.1 body (%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> { ... }
+    // becomes, with two stages of one layer each,
+    mf.layer @layers.1 body (%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
         attributes {placement = #mf.placement<stage = 1, chunk = 0>} { ... }
     ```
   }];
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
 
-def MarkRecompute : Pass<"mf-mark-recompute", "::mf::ir::ModelOp"> {
+def MarkMemory : Pass<"mf-mark-memory", "::mf::ir::ModelOp"> {
   let summary = "Mark the operators that the YAML wants recomputed or swapped";
   let description = [{
     Sets `recompute` on operators of placed layers from the model's `training`
     attribute: `full` on all operators of a fully recomputed layer but the one
     that makes its result, `select` on operators and Cells that a pattern names
     (a Cell's own results are kept), `excluded` where an exclude pattern says so.
-    Sets `mf.swap`, the number of kernels to prefetch ahead, where layer_swap or
-    op_swap says so; recompute wins, also where it reads the operator's result.
+    Sets `swap`, with the number of kernels to prefetch ahead, where layer_swap
+    or op_swap says so; recompute wins, also where it reads the operator's
+    result.
 
     ```mlir
-    %a = mf.silu %w {name = "feed_forward.w1.activation.silu"} : ...
+    %a = mf.silu %h {name = "feed_forward.w1.activation.silu"} : ...
     // becomes
-    %a = mf.silu %w {name = "feed_forward.w1.activation.silu",
-                     recompute = #mf.recompute<select>} : ...
+    %a = mf.silu %h {name = "feed_forward.w1.activation.silu",
+        recompute = #mf.recompute<select>} : ...
     // or, swapped,
-    %a = mf.silu %w {mf.swap = 1 : i64,
-                     name = "feed_forward.w1.activation.silu"} : ...
+    %a = mf.silu %h {name = "feed_forward.w1.activation.silu",
+        swap = #mf.swap<distance = 2>} : ...
     ```
   }];
   let options = [
@@ -83,13 +91,22 @@ def BuildBackward : Pass<"mf-build-backward", "::mf::ir::ModelOp"> {
     Gradients that meet are added in the reverse order of their uses.
 
     ```mlir
-    mf.layer @norm_out head (%x: ...) -> ... { %y, %r = mf.rms_norm %x, %g ... }
+    mf.layer @layers.0 body (%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> ... {
+      ...
+      %a = mf.silu %h {name = "feed_forward.w1.activation.silu", ...} : ...
+      %g = mf.mul %a, %h {name = "feed_forward.mul", ...} : ...
+      %y = mf.add %x, %g {name = "add"} : ...
+      mf.return %y : tensor<1x4x8xf32>
+    }
     // becomes
-    mf.chunk @chunk0 (%x: ...) -> (..., ...) {
-      %y, %r = mf.rms_norm %x, %g {name = "norm_out.norm"}
-      %dy = mf.cut %y
-      %dx, %dg = mf.rms_norm_grad %dy, %x, %r, %g {name = "norm_out.norm.grad"}
-      mf.return %dx, %dg
+    mf.chunk @chunk0 (%tokens: tensor<1x4xi32>) -> ... {
+      ...
+      %y = mf.add %x, %g {name = "layers.0.add"} : ...
+      %dy = mf.cut %y : tensor<1x4x8xf32>
+      %da = mf.mul %dy, %h {name = "layers.0.feed_forward.mul.grad"} : ...
+      %dh = mf.mul %dy, %a {name = "layers.0.feed_forward.mul.grad"} : ...
+      ...
+      mf.return %dembedding, %dnorm, %dw1 : ...
     }
     ```
   }];
@@ -106,15 +123,19 @@ def InsertRecompute : Pass<"mf-insert-recompute", "::mf::ir::ChunkOp"> {
     users and stand right before the first of them.
 
     ```mlir
-    %a = mf.silu %w {recompute = #mf.recompute<select>}
-    %dy = mf.cut %y
-    %dm = mf.mul %dy, %a
+    %a = mf.silu %h {name = ..., recompute = #mf.recompute<select>} : ...
+    ...
+    %dy = mf.cut %y : ...
+    %da = mf.mul %dy, %h {...} : ...
+    %dh = mf.mul %dy, %a {...} : ...
     // becomes
-    %a = mf.silu %w
-    %dy = mf.cut %y
-    %w1 = mf.barrier %w, %dy
-    %a1 = mf.silu %w1
-    %dm = mf.mul %dy, %a1
+    %a = mf.silu %h {name = "layers.0.feed_forward.w1.activation.silu"} : ...
+    ...
+    %dy = mf.cut %y : ...
+    %da = mf.mul %dy, %h {...} : ...
+    %h1 = mf.barrier %h, %dy {name = "layers.0.feed_forward.w1.matmul"} : ...
+    %a1 = mf.silu %h1 {name = "layers.0.feed_forward.w1.activation.silu"} : ...
+    %dh = mf.mul %dy, %a1 {...} : ...
     ```
   }];
   let options = [
@@ -127,22 +148,26 @@ def InsertRecompute : Pass<"mf-insert-recompute", "::mf::ir::ChunkOp"> {
 def InsertSwap : Pass<"mf-insert-swap", "::mf::ir::ChunkOp"> {
   let summary = "Move marked activations to host memory between their uses";
   let description = [{
-    A value that an operator marked `mf.swap` makes and that backward reads is
+    A value that an operator marked `swap` makes and that backward reads is
     copied to host memory right behind its operator, and back before its first
     reader in backward: one pair per value. Left alone, with a remark that says
     why: what backward does not read, what is made of parameters alone, and what
     an operator that is recomputed reads.
 
     ```mlir
-    %a = mf.silu %w {mf.swap = 1 : i64}
-    %dy = mf.cut %y
-    %dm = mf.mul %dy, %a
+    %a = mf.silu %h {..., swap = #mf.swap<distance = 2>} : ...
+    ...
+    %dy = mf.cut %y : ...
+    %da = mf.mul %dy, %h {...} : ...
+    %dh = mf.mul %dy, %a {...} : ...
     // becomes
-    %a = mf.silu %w
-    %h = mf.offload %a {distance = 1 : i64} : tensor<8x8xf32>
-    %dy = mf.cut %y
-    %a1 = mf.prefetch %h {distance = 1 : i64} : tensor<8x8xf32>
-    %dm = mf.mul %dy, %a1
+    %a = mf.silu %h {name = "layers.0.feed_forward.w1.activation.silu"} : ...
+    %c = mf.offload %a {distance = 2 : i64, ...} : tensor<1x4x8xf32>
+    ...
+    %dy = mf.cut %y : ...
+    %da = mf.mul %dy, %h {...} : ...
+    %a1 = mf.prefetch %c {distance = 2 : i64, ...} : tensor<1x4x8xf32>
+    %dh = mf.mul %dy, %a1 {...} : ...
     ```
   }];
   let options = [
@@ -162,10 +187,26 @@ def SplitChunks : Pass<"mf-split-chunks", "::mf::ir::ModelOp"> {
     rather than kept.
 
     ```mlir
-    mf.chunk @chunk0 (%x) { %a = ...; %dy = mf.cut %y; ... %a ... }
+    mf.chunk @chunk0 (%tokens: tensor<1x4xi32>) -> ... {
+      ...
+      %h = mf.matmul %n, %w1 {...} : ...
+      ...
+      %dy = mf.cut %y : tensor<1x4x8xf32>
+      %da = mf.mul %dy, %h {...} : ...
+      ...
+    }
     // becomes
-    mf.forward @chunk0.forward (%x) { %a = ...; mf.return %y, %a }
-    mf.backward @chunk0.backward (%dy, %x, %a) { ... }
+    mf.forward @chunk0.forward (%tokens: tensor<1x4xi32>) -> ... {
+      ...
+      %h = mf.matmul %n, %w1 {...} : ...
+      ...
+      mf.return %y, %x, %n, %rstd, %h : ...
+    }
+    mf.backward @chunk0.backward (%dy: tensor<1x4x8xf32>, ...,
+        %kept: tensor<1x4x8xf32>) -> ... {
+      %da = mf.mul %dy, %kept {...} : ...
+      ...
+    }
     ```
   }];
   let dependentDialects = ["::mf::ir::MfDialect"];
@@ -174,18 +215,26 @@ def SplitChunks : Pass<"mf-split-chunks", "::mf::ir::ModelOp"> {
 def InsertOptimizer : Pass<"mf-insert-optimizer", "::mf::ir::ModelOp"> {
   let summary = "Build each stage's clipping and AdamW";
   let description = [{
-    Makes one `mf.update` per stage: sums the gradients of tied parameters,
-    divides by the step's loss scale, clips by the global norm over all stages
-    (every gradient times min(1, max_norm / (max(norm, max_norm) + 1e-6)), as
-    MindSpore Transformers' ClipGradNorm), and one `mf.adamw` per parameter,
-    which changes nothing if a gradient is not finite.
+    Makes one `mf.update` per stage: sums the gradients of tied parameters over
+    all stages that hold one, divides by the step's loss scale, clips by the
+    global norm over all stages (every gradient times
+    min(1, max_norm / (max(norm, max_norm) + 1e-6)), as MindSpore Transformers'
+    ClipGradNorm), and one `mf.adamw` per parameter, which changes nothing if a
+    gradient is not finite.
 
     ```mlir
-    mf.update @stage0.update (%lr: tensor<f32>, %step: tensor<f32>) {
-      %n = mf.gradient_norms [@w] at [0] : tensor<1xf32>
+    mf.update @update1 (%lr: tensor<f32>, %step: tensor<f32>)
+        attributes {stage = 1 : i64} {
+      %own = mf.gradient_norms [@layers.1.norm.weight, @layers.1.w1.weight,
+          @lm_head.weight] at [3, 4, 5] : tensor<6xf32>
+      %all = mf.all_reduce %own : tensor<6xf32>
       ...
-      mf.scale_gradients [@w] by %c : tensor<f32>
-      mf.adamw @w, %lr, %step, %overflow ...
+      %norm = mf.sqrt %sum : ...
+      %overflow = mf.non_finite %norm : tensor<f32> -> tensor<f32>
+      ...
+      mf.scale_gradients [@layers.1.norm.weight, ...] by %factor : tensor<f32>
+      mf.adamw @layers.1.norm.weight, %lr, %step, %overflow {...} : ...
+      ...
     }
     ```
   }];
@@ -202,10 +251,14 @@ def BuildSchedule : Pass<"mf-build-schedule", "::mf::ir::ModelOp"> {
 
     ```mlir
     mf.schedule stage 0 {
-      %t = mf.load tokens micro_batch 0 : tensor<1x8xi32>
-      %y, %f = mf.run_forward @chunk0.forward micro_batch 0 (%t) : ...
-      mf.send %y to 1 channel "forward.0" micro_batch 0 : ...
+      %t = mf.load tokens micro_batch 0 : tensor<1x4xi32>
+      %y, %f = mf.run_forward @chunk0.forward micro_batch 0(%t) : ...
+      mf.send %y to 1 channel "forward.0" micro_batch 0 : tensor<1x4x8xf32>
       ...
+      %dy = mf.receive from 1 channel "backward.1" micro_batch 0 : tensor<1x4x8xf32>
+      mf.run_backward @chunk0.backward micro_batch 0 frame %f(%dy, %t) : ...
+      ...
+      mf.run_update @update0
     }
     ```
   }];
@@ -224,11 +277,23 @@ def LowerToAscend : Pass<"mf-lower-to-ascend", "::mlir::ModuleOp"> {
     streams, ordered by events. Replaces the model.
 
     ```mlir
-    %q = mf.matmul %n, %w {name = "layers.0.attention.wq.matmul", transpose_b = true}
-    // becomes
-    %q = ascend.alloc : !ascend.buffer<1x8x64xf32, hbm>
-    ascend.launch "aclnnMatmul"(%n, %w) -> (%q) {transpose_b = true}
-        cell "layers.0.attention.wq.matmul" flops 65536 : ...
+    %n, %rstd = mf.rms_norm %x, %gamma {...} : ...
+    %w1 = mf.get_param @layers.0.w1.weight : ...
+    %h = mf.matmul %n, %w1 {name = "layers.0.feed_forward.w1.matmul",
+        transpose_b = true} : ...
+    %a = mf.silu %h {name = "layers.0.feed_forward.w1.activation.silu"} : ...
+    // becomes, as backward reads %h but not %a,
+    ascend.routine @chunk0.forward(...) attributes {layout = @chunk0.residuals} {
+      ...
+      %h = ascend.slot 3 : <1x4x8xf32, hbm>
+      ...
+      %w1 = ascend.global @layers.0.w1.weight : <8x8xf32, hbm>
+      ascend.launch "aclnnMatmul"(%n, %w1) -> (%h) {..., transpose_b = true}
+          cell "layers.0.feed_forward.w1.matmul" : ...
+      %a = ascend.alloc : <1x4x8xf32, hbm>
+      ascend.launch "aclnnSilu"(%h) -> (%a) ...
+      ...
+    }
     ```
   }];
   let dependentDialects = ["::mf::ir::MfDialect", "::mf::ascend::AscendDialect"];
@@ -243,9 +308,15 @@ def PlanMemory : Pass<"ascend-plan-memory", "::mf::ascend::ProgramOp"> {
     program's own limit, naming what is alive at the peak.
 
     ```mlir
-    %t = ascend.alloc : !ascend.buffer<8x8xf32, hbm>
+    ascend.static @layers.0.w1.weight parameter of "layers.0.w1.weight"
+        : !ascend.buffer<8x8xf32, hbm> {...}
+    ...
+    %a = ascend.alloc : <1x4x8xf32, hbm>
     // becomes
-    %t = ascend.alloc in scratch at 512 : !ascend.buffer<8x8xf32, hbm>
+    ascend.static @layers.0.w1.weight parameter of "layers.0.w1.weight"
+        : !ascend.buffer<8x8xf32, hbm> at ... {...}
+    ...
+    %a = ascend.alloc in scratch at ... : <1x4x8xf32, hbm>
     ```
   }];
   let options = [
@@ -263,12 +334,16 @@ def PrintMemory : Pass<"ascend-print-memory", "::mlir::ModuleOp"> {
     nothing.
 
     ```mlir
-    ascend.program @stage0 rank 0 of 1 attributes {arena_bytes = 61963264, ...}
+    ascend.program @stage0 rank 0 of 2 attributes {arena_bytes = ..., ...} { ... }
     // prints
-    // stage 0: arena 61963264 bytes, max-live 61961216 bytes
-    //   parameter            12345678
-    //   residuals of one micro-batch
-    //     layers.0             524288
+    // stage 0: arena ... bytes, max-live ... bytes, pinned host ... bytes
+    //   parameter                          800
+    //   gradient                           800
+    //   ...
+    //   chunk0.residuals of one micro-batch
+    //     embedding                        128
+    //     layers.0                         272
+    //     total                            400
     ```
   }];
 }
@@ -283,11 +358,13 @@ def VerifyProgram : Pass<"ascend-verify-program", "::mlir::ModuleOp"> {
     missing. Changes nothing; takes microseconds per expanded instruction.
 
     ```mlir
-    ascend.copy %host to %x on @h2d : ...
-    ascend.call @chunk0.forward(%x, %y) ... : ...
-    // fails: aclnnEmbedding ('embedding.gather', task 'chunk0.forward' of
-    // micro-batch 0, stream 'compute') reads message 0, but no event orders
-    // this after copy (stream 'h2d'), which writes it
+    ascend.all_reduce %norms over [0, 1] channel "stages" on @collective : ...
+    %done = ascend.record @collective
+    ascend.wait @compute for %done  // removed
+    // fails:
+    // aclnnMul (task 'update', stream 'compute') reads temporary ..., but no
+    // event orders this after all_reduce (channel 'stages', task 'update',
+    // stream 'collective'), which writes it
     ```
   }];
 }

@@ -115,7 +115,7 @@ void runFirstFit() {
     std::mt19937 random(1);
     AllocationProblem problem;
     for (size_t i = 0; i < count; ++i) {
-      Buffer buffer;
+      AllocationBuffer buffer;
       buffer.id = std::to_string(i);
       buffer.lower = random() % 1000000;
       buffer.upper = buffer.lower + 1 + random() % longest;

@@ -10,6 +10,8 @@ using namespace mf::ascend;
 #include "dialects/ascend/AscendDialect.cpp.inc"
 #include "dialects/ascend/AscendEnums.cpp.inc"
 
+#include "dialects/ascend/AscendInterfaces.cpp.inc"
+
 #define GET_ATTRDEF_CLASSES
 #include "dialects/ascend/AscendAttributes.cpp.inc"
 

@@ -17,6 +17,8 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "mf/Signatures/KernelSignature.h"
+
 #include "dialects/ascend/AscendDialect.h.inc"
 #include "dialects/ascend/AscendEnums.h.inc"
 
@@ -25,6 +27,34 @@
 
 #define GET_TYPEDEF_CLASSES
 #include "dialects/ascend/AscendTypes.h.inc"
+
+namespace mf::ascend {
+
+/// What an instruction gives its stream to do.
+enum class Work { None, Kernel, Copy, Exchange };
+
+/// Memory that an instruction uses, and how.
+struct BufferAccess {
+  mlir::Value buffer;
+  Access access = Access::In;
+};
+
+/// What an instruction exchanges with other ranks: a part in a collective of
+/// `group`, or one side of a transfer with `peer`.
+struct Exchange {
+  /// Null for a transfer.
+  GroupAttr group;
+  CollectiveKind kind = CollectiveKind::AllReduce;
+  Reduction reduction = Reduction::Sum;
+  /// Null for a collective.
+  PeerAttr peer;
+  bool isSend = false;
+  mlir::StringAttr channel;
+};
+
+} // namespace mf::ascend
+
+#include "dialects/ascend/AscendInterfaces.h.inc"
 
 #define GET_OP_CLASSES
 #include "dialects/ascend/AscendOps.h.inc"

@@ -13,10 +13,13 @@ def Ascend_Dialect : Dialect {
   let cppNamespace = "::mf::ascend";
   let summary = "What the host program of one Ascend device does in a step";
   let description = [{
-    One `ascend.program` per pipeline stage: buffers in device (HBM) or host
-    memory, streams, events, kernel launches by aclnn name and HCCL calls. The
-    vocabulary is AscendCL's. After memory planning every buffer has an offset
-    in one arena, so the program says all that execution needs.
+    One `ascend.program` per pipeline stage, which all ranks of the stage run:
+    buffers in device (HBM) or host memory, streams, events, kernel launches by
+    aclnn name and HCCL calls. The module's `mf.mesh` says which ranks there
+    are; what differs between the ranks of a stage is found by their coordinates.
+    The vocabulary is AscendCL's. After memory planning every buffer that a
+    program names has an offset in one arena. What HCCL and the driver keep for
+    themselves is not in it.
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
@@ -78,6 +81,76 @@ def Ascend_Region : Ascend_Enum<"Region", "which part of the arena an offset cou
 ]>;
 def Ascend_RegionAttr : EnumAttr<Ascend_Dialect, Ascend_Region, "region"> {
   let assemblyFormat = "$value";
+}
+
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
+
+def Ascend_CollectiveKind : Ascend_Enum<"CollectiveKind", "what a group of ranks does together", [
+  I32EnumAttrCase<"AllReduce", 0, "all_reduce">,
+  I32EnumAttrCase<"AllGather", 1, "all_gather">,
+  I32EnumAttrCase<"ReduceScatter", 2, "reduce_scatter">,
+  I32EnumAttrCase<"AllToAll", 3, "all_to_all">,
+  I32EnumAttrCase<"Broadcast", 4, "broadcast">
+]>;
+def Ascend_CollectiveKindAttr
+    : EnumAttr<Ascend_Dialect, Ascend_CollectiveKind, "collective_kind"> {
+  let assemblyFormat = "$value";
+}
+
+def Ascend_Reduction : Ascend_Enum<"Reduction", "how a collective combines elements", [
+  I32EnumAttrCase<"Sum", 0, "sum">,
+  I32EnumAttrCase<"Max", 1, "max">
+]>;
+def Ascend_ReductionAttr : EnumAttr<Ascend_Dialect, Ascend_Reduction, "reduction"> {
+  let assemblyFormat = "$value";
+}
+
+class Ascend_Attr<string className, string attrMnemonic>
+    : AttrDef<Ascend_Dialect, className> {
+  let mnemonic = attrMnemonic;
+}
+
+def Ascend_GroupAttr : Ascend_Attr<"Group", "group"> {
+  let summary = "ranks that communicate, named by the mesh's axes";
+  let description = [{
+    `#ascend.group<dp, mp>`: all ranks that differ from this one in these
+    coordinates alone. `pp` means all stages, or those that `stages` lists, as
+    in `#ascend.group<pp stages [0, 2]>`. Their order, which is that of
+    reductions and of the parts that are gathered, is that of the stages as
+    listed and then that of ranks.
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$axes,
+                        OptionalArrayRefParameter<"int64_t">:$stages);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def Ascend_PeerAttr : Ascend_Attr<"Peer", "peer"> {
+  let summary = "the other rank of a transfer";
+  let description = [{
+    The rank that differs from this one in its coordinate on one axis, which is
+    given (`#ascend.peer<pp = 1>`: stage 1) or counted from this rank's own,
+    around the axis (`#ascend.peer<cp + 1>`, `#ascend.peer<cp - 1>`).
+  }];
+  let parameters = (ins "::mlir::StringAttr":$axis, "int64_t":$coordinate,
+                        "bool":$relative);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Ascend_SliceAttr : Ascend_Attr<"Slice", "slice"> {
+  let summary = "which part of a whole tensor a rank holds";
+  let description = [{
+    `#ascend.slice<[8, 16] over [[mp], []]>`: of a whole tensor of 8 x 16, the
+    rows at this rank's coordinate on `mp`, which cuts them evenly. A dimension
+    may be cut by several axes, the first of them outermost. Ranks that differ
+    in other axes hold the same.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape,
+                        ArrayRefParameter<"::mlir::ArrayAttr">:$axes);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
 }
 
 class Ascend_Type<string className, string typeMnemonic>

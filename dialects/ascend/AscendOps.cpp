@@ -18,6 +18,26 @@ LogicalResult FrameLayoutOp::verify() {
   return success();
 }
 
+LogicalResult StaticOp::verify() {
+  std::optional<SliceAttr> slice = getSlice();
+  if (!slice)
+    return success();
+  ArrayRef<int64_t> local = cast<BufferType>(getType()).getTensor().getShape();
+  if (local.size() != slice->getShape().size())
+    return emitOpError("is a slice of ")
+           << slice->getShape().size() << " dimensions, but has "
+           << local.size();
+  for (auto [index, extent] : llvm::enumerate(local)) {
+    int64_t whole = slice->getShape()[index];
+    bool isCut = !slice->getAxes()[index].empty();
+    if (extent == 0 || whole % extent != 0 || (!isCut && whole != extent))
+      return emitOpError("expected an even part of dimension ")
+             << index << ", which is " << whole << " long and "
+             << (isCut ? "cut" : "not cut") << ", but holds " << extent;
+  }
+  return success();
+}
+
 LogicalResult GlobalOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto buffer =
       symbols.lookupNearestSymbolFrom<StaticOp>(*this, getBufferAttr());

@@ -4,6 +4,7 @@
 #define ASCEND_OPS_TD
 
 include "dialects/ascend/AscendDialect.td"
+include "dialects/ascend/AscendInterfaces.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/FunctionInterfaces.td"
@@ -18,7 +19,7 @@ class Ascend_Op<string mnemonic, list<Trait> traits = []>
 
 def Ascend_ProgramOp : Ascend_Op<"program", [Symbol, SymbolTable, NoTerminator,
     IsolatedFromAbove, SingleBlock, NoRegionArguments]> {
-  let summary = "one training step of one rank";
+  let summary = "one training step of the ranks of one stage";
   let description = [{
     Holds streams, static buffers, frame layouts, routines and one
     `ascend.step`. `arena_bytes`, `host_bytes` and `max_live_bytes` come with
@@ -28,7 +29,7 @@ def Ascend_ProgramOp : Ascend_Op<"program", [Symbol, SymbolTable, NoTerminator,
     `loss_scale` has the scale of the first step as `value` and, if it follows
     overflows, `factor` and `window`; without it the scale is 1.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$rank, I64Attr:$ranks,
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$stage,
                        I64Attr:$micro_batches, I64Attr:$micro_batch_size,
                        I64Attr:$sequence_length, I64Attr:$vocab_size,
                        I64Attr:$pad_token_id, I64Attr:$ignore_index,
@@ -40,7 +41,7 @@ def Ascend_ProgramOp : Ascend_Op<"program", [Symbol, SymbolTable, NoTerminator,
                        OptionalAttr<I64Attr>:$max_live_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `rank` $rank `of` $ranks attr-dict-with-keyword $body
+    $sym_name `stage` $stage attr-dict-with-keyword $body
   }];
 }
 
@@ -55,15 +56,20 @@ def Ascend_StaticOp : Ascend_Op<"static", [Symbol, HasParent<"ProgramOp">]> {
   let description = [{
     `of` names the parameter that a parameter, gradient or moment belongs to,
     or the quantity of a report. `init` is the value before the first step.
+    `tied` names the parameter that this one is a copy of, maybe of another
+    stage. With `slice` a rank holds only part of a whole tensor, which is what
+    checkpoints, initial values and data are about.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Ascend_BufferType>:$type,
                        Ascend_RoleAttr:$role, OptionalAttr<StrAttr>:$of,
                        OptionalAttr<AnyAttr>:$init,
                        OptionalAttr<FlatSymbolRefAttr>:$tied,
+                       OptionalAttr<Ascend_SliceAttr>:$slice,
                        OptionalAttr<I64Attr>:$offset);
   let assemblyFormat = [{
-    $sym_name `` $role (`of` $of^)? `:` $type (`at` $offset^)? attr-dict
+    $sym_name `` $role (`of` $of^)? `:` $type (`slice` $slice^)? (`at` $offset^)? attr-dict
   }];
+  let hasVerifier = 1;
 }
 
 def Ascend_FrameLayoutOp : Ascend_Op<"frame_layout", [Symbol, HasParent<"ProgramOp">]> {
@@ -172,11 +178,14 @@ def Ascend_RoutineOp : Ascend_Op<"routine", [FunctionOpInterface,
   let summary = "operations that several tasks run, each on buffers of its own";
   let description = [{
     Arguments are buffers and then events, which a call records before it and
-    the routine waits for where it needs to.
+    the routine waits for where it needs to. One that `updates_parameters` runs
+    once the gradients are complete; before it a run may be interrupted to look
+    at them.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        TypeAttrOf<FunctionType>:$function_type,
                        OptionalAttr<FlatSymbolRefAttr>:$layout,
+                       UnitAttr:$updates_parameters,
                        OptionalAttr<DictArrayAttr>:$arg_attrs,
                        OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region SizedRegion<1>:$body);
@@ -192,7 +201,9 @@ def Ascend_RoutineOp : Ascend_Op<"routine", [FunctionOpInterface,
   }];
 }
 
-def Ascend_LaunchOp : Ascend_Op<"launch", [AttrSizedOperandSegments]> {
+def Ascend_LaunchOp : Ascend_Op<"launch", [AttrSizedOperandSegments,
+    Ascend_InstructionWith<["getIssueStream", "getAwaitedEvents",
+      "getRecordedEvent", "getAccesses", "getEngine", "getCellName"]>]> {
   let summary = "one kernel on the compute stream";
   let description = [{
     Reads `inputs` and writes `outputs`; a kernel that works in place lists the
@@ -200,18 +211,17 @@ def Ascend_LaunchOp : Ascend_Op<"launch", [AttrSizedOperandSegments]> {
     is the operator of the model that it belongs to.
 
     ```mlir
-    ascend.launch "aclnnMatmul" (%x, %w) -> (%y) {transpose_b = true}
-        cell "layers.0.attention.wq.matmul" flops 33554432 : ...
+    ascend.launch "aclnnMatmul"(%n, %w1) -> (%h) {..., transpose_b = true}
+        cell "layers.0.feed_forward.w1.matmul" : ...
     ```
   }];
   let arguments = (ins StrAttr:$kernel, Variadic<Ascend_BufferType>:$inputs,
                        Variadic<Ascend_BufferType>:$outputs,
                        DictionaryAttr:$kernel_attributes,
-                       OptionalAttr<StrAttr>:$cell,
-                       DefaultValuedAttr<I64Attr, "0">:$flops);
+                       OptionalAttr<StrAttr>:$cell);
   let assemblyFormat = [{
     $kernel `(` $inputs `)` `->` `(` $outputs `)` $kernel_attributes (`cell` $cell^)?
-    (`flops` $flops^)? attr-dict `:` functional-type($inputs, $outputs)
+    attr-dict `:` functional-type($inputs, $outputs)
   }];
 }
 
@@ -253,7 +263,8 @@ def Ascend_CallOp : Ascend_Op<"call", [
   let hasVerifier = 1;
 }
 
-def Ascend_RecordOp : Ascend_Op<"record"> {
+def Ascend_RecordOp : Ascend_Op<"record", [
+    Ascend_InstructionWith<["getAwaitedEvents", "getRecordedEvent"]>]> {
   let summary = "an event: all that the stream holds so far";
   let arguments = (ins FlatSymbolRefAttr:$stream);
   let results = (outs Ascend_EventType:$event);
@@ -264,7 +275,8 @@ def Ascend_RecordOp : Ascend_Op<"record"> {
   }]>];
 }
 
-def Ascend_WaitOp : Ascend_Op<"wait"> {
+def Ascend_WaitOp : Ascend_Op<"wait", [
+    Ascend_InstructionWith<["getAwaitedEvents", "getRecordedEvent"]>]> {
   let summary = "makes a stream wait for an event";
   let arguments = (ins FlatSymbolRefAttr:$stream, Ascend_EventType:$event);
   let assemblyFormat = "$stream `for` $event attr-dict";
@@ -273,14 +285,16 @@ def Ascend_WaitOp : Ascend_Op<"wait"> {
 // Work of a stream that is not the compute stream. It waits for the events
 // `after`, and `done` is recorded behind it: short for a wait for each before it
 // and a record behind it.
-class Ascend_TransferOp<string mnemonic, dag operands> : Ascend_Op<mnemonic> {
+class Ascend_TransferOp<string mnemonic, dag operands, list<string> answers>
+    : Ascend_Op<mnemonic, [Ascend_InstructionWith<answers>]> {
   let arguments = !con(operands, (ins FlatSymbolRefAttr:$stream,
                                       Variadic<Ascend_EventType>:$after));
   let results = (outs Optional<Ascend_EventType>:$done);
 }
 
 def Ascend_CopyOp : Ascend_TransferOp<"copy",
-    (ins Ascend_BufferType:$source, Ascend_BufferType:$target)> {
+    (ins Ascend_BufferType:$source, Ascend_BufferType:$target),
+    ["getAccesses"]> {
   let summary = "aclrtMemcpyAsync between host and device";
   let assemblyFormat = [{
     $source `to` $target `on` $stream (`after` $after^)? attr-dict
@@ -290,7 +304,8 @@ def Ascend_CopyOp : Ascend_TransferOp<"copy",
 }
 
 def Ascend_SendOp : Ascend_TransferOp<"send",
-    (ins Ascend_BufferType:$buffer, I64Attr:$peer, StrAttr:$channel)> {
+    (ins Ascend_BufferType:$buffer, Ascend_PeerAttr:$peer, StrAttr:$channel),
+    ["getAccesses", "getExchange", "getEngine"]> {
   let summary = "HcclSend";
   let description = [{
     Sends and receives of one channel happen in the same order on both ranks.
@@ -302,7 +317,8 @@ def Ascend_SendOp : Ascend_TransferOp<"send",
 }
 
 def Ascend_ReceiveOp : Ascend_TransferOp<"receive",
-    (ins Ascend_BufferType:$buffer, I64Attr:$peer, StrAttr:$channel)> {
+    (ins Ascend_BufferType:$buffer, Ascend_PeerAttr:$peer, StrAttr:$channel),
+    ["getAccesses", "getExchange", "getEngine"]> {
   let summary = "HcclRecv";
   let assemblyFormat = [{
     $buffer `from` $peer `channel` $channel `on` $stream (`after` $after^)?
@@ -310,16 +326,36 @@ def Ascend_ReceiveOp : Ascend_TransferOp<"receive",
   }];
 }
 
-def Ascend_AllReduceOp : Ascend_Op<"all_reduce"> {
-  let summary = "HcclAllReduce: the sum over ranks, in place";
+def Ascend_CollectiveOp : Ascend_TransferOp<"collective",
+    (ins Ascend_CollectiveKindAttr:$kind, Ascend_BufferType:$input,
+         Ascend_BufferType:$output, Ascend_GroupAttr:$group,
+         DefaultValuedAttr<Ascend_ReductionAttr,
+                           "::mf::ascend::Reduction::Sum">:$reduction,
+         StrAttr:$channel, OptionalAttr<StrAttr>:$cell),
+    ["getAccesses", "getExchange", "getEngine", "getCellName"]> {
+  let summary = "HcclAllReduce, HcclAllGather and their kin";
   let description = [{
-    Sums in the order of `ranks`, so that the result does not depend on timing.
+    What all ranks of a group do together, as HCCL defines it: with n ranks,
+    `all_gather` puts the inputs side by side and `reduce_scatter` gives rank i
+    the reduced i-th part of the inputs, so one buffer is n times the other;
+    `all_to_all` sends the i-th part of the input to rank i; `broadcast` takes
+    the first rank's input. Only `all_reduce` and `broadcast` may have one buffer
+    as both. Reductions combine in the order of the group, in fp32 and rounded
+    once, so that the result does not depend on timing. `channel` names the
+    communicator, whose calls are issued in the same order on all ranks; `cell`,
+    the operator of the model that it belongs to, is then the same too.
+
+    ```mlir
+    %done = ascend.collective all_gather %x to %whole over <mp> channel "mp"
+        on @mp after %ready : !ascend.buffer<4xf32, hbm> to !ascend.buffer<8xf32, hbm> -> !ascend.event
+    ```
   }];
-  let arguments = (ins Ascend_BufferType:$buffer, I64ArrayAttr:$ranks,
-                       StrAttr:$channel, FlatSymbolRefAttr:$stream);
   let assemblyFormat = [{
-    $buffer `over` $ranks `channel` $channel `on` $stream attr-dict `:` type($buffer)
+    $kind $input `to` $output `over` $group `channel` $channel
+    (`cell` $cell^)? `on` $stream (`after` $after^)? attr-dict `:` type($input) `to` type($output)
+    (`->` type($done)^)?
   }];
+  let hasVerifier = 1;
 }
 
 #endif // ASCEND_OPS_TD

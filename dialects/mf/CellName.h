@@ -4,6 +4,8 @@
 #define MF_DIALECTS_MF_CELLNAME_H
 
 #include "llvm/ADT/StringRef.h"
+#include <cstdint>
+#include <optional>
 
 namespace mf::ir {
 
@@ -14,6 +16,16 @@ inline llvm::StringRef getLayerOfCell(llvm::StringRef cell) {
   if (cell.take_front(end) == "layers" && end != llvm::StringRef::npos)
     end = cell.find('.', end + 1);
   return cell.take_front(end);
+}
+
+/// The number of the layer that an operator of a chunk belongs to: 3 of
+/// `layers.3.attention.wq.matmul`; nothing of any other.
+inline std::optional<int64_t> getLayerNumberOfCell(llvm::StringRef cell) {
+  llvm::StringRef layer = getLayerOfCell(cell);
+  int64_t number = 0;
+  if (!layer.consume_front("layers.") || layer.getAsInteger(10, number))
+    return std::nullopt;
+  return number;
 }
 
 } // namespace mf::ir

@@ -1,6 +1,6 @@
 //===- LaunchEmitter.h - What operators on state emit ----------*- C++ -*-===//
 //
-// The side of lowering that an `UpdateOpInterface` sees: buffers of a stage's
+// The side of lowering that operators see: buffers of tensors and of a stage's
 // state, kernel launches and collectives.
 //
 //===----------------------------------------------------------------------===//
@@ -8,6 +8,7 @@
 #ifndef MF_DIALECTS_MF_LAUNCHEMITTER_H
 #define MF_DIALECTS_MF_LAUNCHEMITTER_H
 
+#include "mf/Signatures/Collective.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Value.h"
@@ -36,13 +37,23 @@ private:
   const void *handle = nullptr;
 };
 
-/// Emits launches on buffers, in order.
+/// A collective of the ranks that differ in the coordinates on `axes` alone
+/// and, if `stages` are given, are of these. Collectives of one `channel`
+/// happen in the same order on all of them.
+struct EmittedCollective {
+  CollectiveKind kind = CollectiveKind::AllReduce;
+  Reduction reduction = Reduction::Sum;
+  EmittedBuffer input, output;
+  llvm::SmallVector<llvm::StringRef, 2> axes;
+  llvm::SmallVector<int64_t, 4> stages;
+  std::string channel;
+};
+
+/// Emits launches and collectives on buffers, in order.
 class LaunchEmitter {
 public:
   virtual ~LaunchEmitter() = default;
 
-  /// Ranks of the training step, one per stage.
-  virtual int64_t getRanks() const = 0;
   /// The buffer of a tensor value that was emitted before.
   virtual EmittedBuffer getBuffer(mlir::Value tensor) = 0;
   /// A new buffer for a tensor value.
@@ -57,10 +68,9 @@ public:
                       llvm::ArrayRef<EmittedBuffer> inputs,
                       llvm::ArrayRef<EmittedBuffer> outputs,
                       mlir::DictionaryAttr attributes = {}) = 0;
-  /// The sum over `ranks` in place, in their order. Calls with one `channel`
-  /// happen in the same order on all of them.
-  virtual void allReduce(EmittedBuffer buffer, llvm::ArrayRef<int64_t> ranks,
-                         llvm::StringRef channel) = 0;
+  /// Emits this rank's part in a collective. It runs beside the launches that
+  /// follow, up to the first that uses one of its buffers.
+  virtual void communicate(const EmittedCollective &collective) = 0;
 };
 
 } // namespace mf::ir

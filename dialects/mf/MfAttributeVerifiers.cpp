@@ -1,4 +1,4 @@
-//===- MfAttributeVerifiers.cpp - Well-formed training configurations -----===//
+//===- MfAttributeVerifiers.cpp - Well-formed marks and configurations ----===//
 //
 // The settings of a YAML keep the form they are written in, so their
 // parameters are plain attributes; these verifiers say which forms there are.
@@ -59,9 +59,16 @@ static bool isOffset(Attribute attribute) {
 // Attributes
 //===----------------------------------------------------------------------===//
 
+LogicalResult SwapAttr::verify(EmitError emitError, int64_t distance) {
+  return verifySwapDistance(emitError, distance);
+}
+
 LogicalResult ParallelAttr::verify(EmitError emitError, int64_t stages,
                                    int64_t interleave, int64_t microBatches,
-                                   Attribute offset) {
+                                   Attribute offset, int64_t gradientGroups) {
+  if (gradientGroups < 1)
+    return emitError() << "expected gradient_groups to be positive, but got "
+                       << gradientGroups;
   // Far more than there are devices and samples in a batch; programs of that
   // size still fit in memory.
   constexpr int64_t maximum = 65536;

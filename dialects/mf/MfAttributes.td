@@ -4,6 +4,7 @@
 #define MF_ATTRIBUTES_TD
 
 include "dialects/mf/MfDialect.td"
+include "dialects/mf/MfMesh.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 
@@ -28,7 +29,7 @@ class Mf_Double<string default = "">
 }
 
 //===----------------------------------------------------------------------===//
-// Layers and recompute marks
+// Layers and marks of operators
 //===----------------------------------------------------------------------===//
 
 def Mf_LayerKind : Mf_Enum<"LayerKind", "where a layer stands in the model", [
@@ -56,6 +57,17 @@ def Mf_RecomputeAttr : EnumAttr<Mf_Dialect, Mf_RecomputeKind, "recompute"> {
     keeping it.
   }];
   let assemblyFormat = "`<` $value `>`";
+}
+
+def Mf_SwapAttr : Mf_Attr<"Swap", "swap"> {
+  let summary = "swap mark of one operator";
+  let description = [{
+    What the operator makes lives in host memory between forward and backward.
+    `distance`: kernels between the start of the copy back and its first reader.
+  }];
+  let parameters = (ins "int64_t":$distance);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 def Mf_PlacementAttr : Mf_Attr<"Placement", "placement"> {
@@ -116,11 +128,14 @@ def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
     switches interleaving on, else 1; `micro_batches`: forward and backward
     passes of one step (micro_batch_num with a pipeline,
     gradient_accumulation_steps without); `offset`: model_config.offset as
-    written, an integer, a list or a list of lists.
+    written, an integer, a list or a list of lists; `gradient_groups`:
+    gradient_aggregation_group, into how many groups the gradients of a model
+    without stages are gathered to be reduced.
   }];
   let parameters = (ins "int64_t":$stages, "int64_t":$interleave,
                         "int64_t":$micro_batches,
-                        OptionalParameter<"::mlir::Attribute">:$offset);
+                        OptionalParameter<"::mlir::Attribute">:$offset,
+                        DefaultValuedParameter<"int64_t", "4">:$gradient_groups);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

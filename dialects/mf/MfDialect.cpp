@@ -33,6 +33,11 @@ void MfDialect::initialize() {
       >();
 }
 
+LogicalResult MfDialect::verifyOperationAttribute(Operation *op,
+                                                  NamedAttribute attribute) {
+  return op->emitOpError("has the unknown attribute ") << attribute.getName();
+}
+
 FailureOr<llvm::APFloat> mf::ir::parseDouble(AsmParser &parser) {
   double value;
   if (parser.parseFloat(value))
@@ -43,7 +48,8 @@ FailureOr<llvm::APFloat> mf::ir::parseDouble(AsmParser &parser) {
 DictionaryAttr mf::ir::getDefaultKernelAttributes(Operation *op) {
   SmallVector<NamedAttribute> attributes;
   for (NamedAttribute attribute : op->getAttrs())
-    if (attribute.getName() != "name" && attribute.getName() != "recompute" &&
+    if (!llvm::is_contained({"name", "recompute", "swap"},
+                            attribute.getName().getValue()) &&
         !attribute.getNameDialect())
       attributes.push_back(attribute);
   return DictionaryAttr::get(op->getContext(), attributes);
@@ -64,6 +70,15 @@ Value mf::ir::getViewedValue(Value value) {
     value = op->getOperand(0);
   }
   return value;
+}
+
+void mf::ir::emitKernel(ComputeOpInterface op, LaunchEmitter &emitter) {
+  SmallVector<EmittedBuffer> inputs, outputs;
+  for (Value operand : op->getOperands())
+    inputs.push_back(emitter.getBuffer(operand));
+  for (Value result : op->getResults())
+    outputs.push_back(emitter.createBuffer(result));
+  emitter.launch(op.getKernelName(), inputs, outputs, op.getKernelAttributes());
 }
 
 bool mf::ir::isMarkedForRecompute(ComputeOpInterface op) {

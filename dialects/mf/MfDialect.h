@@ -31,9 +31,18 @@ mlir::FailureOr<llvm::APFloat> parseDouble(mlir::AsmParser &parser);
 namespace mf::ir {
 
 /// The inherent attributes of `op` without its place in the Cell tree and its
-/// recompute mark: what `ComputeOpInterface::getKernelAttributes` answers
+/// marks: what `ComputeOpInterface::getKernelAttributes` answers
 /// unless an operator says otherwise.
 mlir::DictionaryAttr getDefaultKernelAttributes(mlir::Operation *op);
+
+/// The largest prefetch distance, in kernels: what backward_prefetch may be. No
+/// step has as many.
+inline constexpr int64_t maximumSwapDistance = 2147483647;
+
+/// Reports a prefetch distance that is out of range.
+mlir::LogicalResult
+verifySwapDistance(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
+                   int64_t distance);
 
 /// One operation per element of the largest result.
 int64_t getElementwiseFlops(mlir::Operation *op);
@@ -49,7 +58,15 @@ bool hasAddressableSize(mlir::Type type);
 } // namespace mf::ir
 
 #include "dialects/mf/LaunchEmitter.h"
-#include "dialects/mf/SwapMark.h"
+
+namespace mf::ir {
+
+class ComputeOpInterface;
+
+/// Emits one launch of the operator's kernel.
+void emitKernel(ComputeOpInterface op, LaunchEmitter &emitter);
+
+} // namespace mf::ir
 
 #include "dialects/mf/MfInterfaces.h.inc"
 

@@ -27,7 +27,7 @@ def Mf_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let dependentDialects = [];
-  // `mf.swap` marks operators whose results are to be swapped (SwapMark.h).
+  // Every attribute of an operator is its own: there are no `mf.` ones.
   let hasOperationAttrVerify = 1;
 }
 

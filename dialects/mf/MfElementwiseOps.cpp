@@ -70,8 +70,8 @@ void ScaleOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                             ArrayRef<bool> needed,
                             MutableArrayRef<Value> operandGradients) {
   Value gradient = resultGradients.front();
-  operandGradients[0] = ScaleOp::create(builder, getLoc(), gradient,
-                                        getValueAttr(), nullptr, nullptr);
+  operandGradients[0] = ScaleOp::create(
+      builder, getLoc(), gradient, getValueAttr(), nullptr, nullptr, nullptr);
 }
 
 void NegOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,

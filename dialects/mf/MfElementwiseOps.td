@@ -12,7 +12,7 @@ class Mf_BinaryOp<string mnemonic, string kernel>
                    [Mf_Differentiable, AllTypesMatch<["lhs", "result"]>]> {
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs), [{
-    build($_builder, $_state, lhs.getType(), lhs, rhs, nullptr, nullptr);
+    build($_builder, $_state, lhs.getType(), lhs, rhs, nullptr, nullptr, nullptr);
   }]>];
 }
 

@@ -9,7 +9,8 @@ def Mf_ComputeOpInterface : OpInterface<"ComputeOpInterface"> {
   let cppNamespace = "::mf::ir";
   let description = [{
     An operator of the model or of its backward graph: where it stands in the
-    Cell tree, whether it is recomputed, and what the device runs for it.
+    Cell tree, whether it is recomputed or swapped, and what the device runs for
+    it.
   }];
   let methods = [
     InterfaceMethod<[{
@@ -21,7 +22,7 @@ def Mf_ComputeOpInterface : OpInterface<"ComputeOpInterface"> {
       "::mf::ir::Engine", "getEngine">,
     InterfaceMethod<[{
       The kernel's attributes. By default all inherent attributes but the place
-      in the Cell tree and the recompute mark.
+      in the Cell tree and the marks.
     }], "::mlir::DictionaryAttr", "getKernelAttributes", (ins), [{}], [{
       return ::mf::ir::getDefaultKernelAttributes($_op);
     }]>,
@@ -31,6 +32,11 @@ def Mf_ComputeOpInterface : OpInterface<"ComputeOpInterface"> {
     }], "int64_t", "getFlops", (ins), [{}], [{
       return ::mf::ir::getElementwiseFlops($_op);
     }]>,
+    InterfaceMethod<[{
+      Emits what computes the results, unless the operator is a view: by default
+      one launch of its kernel on the buffers of the operands and results.
+    }], "void", "emitInstructions", (ins "::mf::ir::LaunchEmitter &":$emitter),
+      [{}], [{ ::mf::ir::emitKernel($_op, emitter); }]>,
     InterfaceMethod<"True if the result is the first operand's memory.",
       "bool", "isView", (ins), [{}], [{
       return $_op.getKernelName().empty();
@@ -60,6 +66,20 @@ def Mf_ComputeOpInterface : OpInterface<"ComputeOpInterface"> {
             ::mf::ir::RecomputeKindAttr::get($_op.getContext(), *kind));
       else
         $_op.removeRecomputeAttr();
+    }]>,
+    InterfaceMethod<"The prefetch distance of the swap mark, or none.",
+      "::std::optional<int64_t>", "getSwapMark", (ins), [{}], [{
+      if (::mf::ir::SwapAttr mark = $_op.getSwapAttr())
+        return mark.getDistance();
+      return ::std::nullopt;
+    }]>,
+    InterfaceMethod<"Sets or, with none, removes the swap mark.",
+      "void", "setSwapMark", (ins "::std::optional<int64_t>":$distance), [{}], [{
+      if (distance)
+        $_op.setSwapAttr(
+            ::mf::ir::SwapAttr::get($_op.getContext(), *distance));
+      else
+        $_op.removeSwapAttr();
     }]>
   ];
 }

@@ -25,9 +25,11 @@ def Mf_ModelOp : Mf_Op<"model", [Symbol, SymbolTable, NoTerminator,
     do not count. `training` is what the YAML said, once it is read.
 
     ```mlir
-    mf.model @tiny attributes {micro_batch_size = 1 : i64, ...} {
-      mf.param @model.norm_out.weight : tensor<64xf32> init <ones>
-      mf.layer @norm_out head (%x: tensor<1x8x64xf32>) -> tensor<1x8x64xf32> { ... }
+    mf.model @two_layers attributes {micro_batch_size = 1 : i64, ...} {
+      mf.param @embedding.weight : tensor<16x8xf32> init <normal, value = 2.000000e-02>
+      ...
+      mf.layer @layers.0 body (%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> { ... }
+      ...
     }
     ```
   }];

@@ -46,7 +46,8 @@ void MatmulOp::build(OpBuilder &builder, OperationState &state, Value lhs,
   build(builder, state,
         RankedTensorType::get(shape.getResult(contractBatch),
                               getTensor(lhs).getElementType()),
-        lhs, rhs, transposeA, transposeB, contractBatch, nullptr, nullptr);
+        lhs, rhs, transposeA, transposeB, contractBatch, nullptr, nullptr,
+        nullptr);
 }
 
 LogicalResult MatmulOp::verify() {
@@ -119,7 +120,7 @@ static RankedTensorType getRowType(RankedTensorType type) {
 void RmsNormOp::build(OpBuilder &builder, OperationState &state, Value input,
                       Value gamma, double epsilon) {
   build(builder, state, input.getType(), getRowType(getTensor(input)), input,
-        gamma, builder.getF64FloatAttr(epsilon), nullptr, nullptr);
+        gamma, builder.getF64FloatAttr(epsilon), nullptr, nullptr, nullptr);
 }
 
 LogicalResult RmsNormOp::verify() {
@@ -167,7 +168,7 @@ void FlashAttentionOp::build(OpBuilder &builder, OperationState &state,
   build(builder, state, rows, rows,
         RankedTensorType::get(shape, type.getElementType()), query, key, value,
         slopes, builder.getF64FloatAttr(scale), builder.getBoolAttr(causal),
-        nullptr, nullptr);
+        nullptr, nullptr, nullptr);
 }
 
 LogicalResult FlashAttentionOp::verify() {
@@ -237,7 +238,7 @@ void FlashAttentionOp::buildGradient(OpBuilder &builder,
       builder, getLoc(), getQuery().getType(), getKey().getType(),
       getValue().getType(), getQuery(), getKey(), getValue(), getSoftmaxMax(),
       getSoftmaxSum(), getResult(), resultGradients[2], getSlopes(),
-      getScaleAttr(), getCausalAttr(), nullptr, nullptr);
+      getScaleAttr(), getCausalAttr(), nullptr, nullptr, nullptr);
   llvm::copy(gradient.getResults(), operandGradients.begin());
 }
 
@@ -271,7 +272,7 @@ void CrossEntropyOp::build(OpBuilder &builder, OperationState &state,
   RankedTensorType rows = getRowType(getTensor(logits));
   auto scalar = RankedTensorType::get({}, rows.getElementType());
   build(builder, state, scalar, rows, scalar, logits, labels,
-        builder.getI64IntegerAttr(ignoreIndex), nullptr, nullptr);
+        builder.getI64IntegerAttr(ignoreIndex), nullptr, nullptr, nullptr);
 }
 
 LogicalResult CrossEntropyOp::verify() {
@@ -297,5 +298,5 @@ void CrossEntropyOp::buildGradient(OpBuilder &builder,
   operandGradients[0] = CrossEntropyGradOp::create(
       builder, getLoc(), getLogits().getType(), resultGradients.front(),
       getLogits(), getLabels(), getLogsumexp(), getCount(),
-      getIgnoreIndexAttr(), nullptr, nullptr);
+      getIgnoreIndexAttr(), nullptr, nullptr, nullptr);
 }

@@ -23,7 +23,8 @@ class Mf_ComputeOp<string mnemonic, string kernel, string engine, dag operands,
       traits)> {
   let arguments = !con(operands, attributes,
                        (ins OptionalAttr<StrAttr>:$name,
-                            OptionalAttr<Mf_RecomputeAttr>:$recompute));
+                            OptionalAttr<Mf_RecomputeAttr>:$recompute,
+                            OptionalAttr<Mf_SwapAttr>:$swap));
   let results = outputs;
   let assemblyFormat =
       "operands attr-dict `:` functional-type(operands, results)";

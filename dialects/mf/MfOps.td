@@ -1,5 +1,6 @@
 //===- MfOps.td - All operations of the mf dialect -------------*- tablegen -*-===//
 
+include "dialects/mf/MfCollectiveOps.td"
 include "dialects/mf/MfElementwiseOps.td"
 include "dialects/mf/MfModelOps.td"
 include "dialects/mf/MfNetworkOps.td"

@@ -68,7 +68,7 @@ void TransposeOp::build(OpBuilder &builder, OperationState &state, Value input,
     shape.push_back(getTensor(input).getDimSize(dimension));
   build(builder, state,
         RankedTensorType::get(shape, getTensor(input).getElementType()), input,
-        perm, nullptr, nullptr);
+        perm, nullptr, nullptr, nullptr);
 }
 
 LogicalResult TransposeOp::verify() {
@@ -104,7 +104,7 @@ void SliceOp::build(OpBuilder &builder, OperationState &state, Value input,
                     ArrayRef<int64_t> starts, ArrayRef<int64_t> sizes) {
   build(builder, state,
         RankedTensorType::get(sizes, getTensor(input).getElementType()), input,
-        starts, sizes, nullptr, nullptr);
+        starts, sizes, nullptr, nullptr, nullptr);
 }
 
 LogicalResult SliceOp::verify() {
@@ -140,7 +140,7 @@ void PadOp::build(OpBuilder &builder, OperationState &state, Value input,
     shape.push_back(low[axis] + extent + high[axis]);
   build(builder, state,
         RankedTensorType::get(shape, getTensor(input).getElementType()), input,
-        low, high, nullptr, nullptr);
+        low, high, nullptr, nullptr, nullptr);
 }
 
 LogicalResult PadOp::verify() {
@@ -170,7 +170,7 @@ void ConcatOp::build(OpBuilder &builder, OperationState &state,
   build(
       builder, state,
       RankedTensorType::get(shape, getTensor(inputs.front()).getElementType()),
-      inputs, builder.getI64IntegerAttr(axis), nullptr, nullptr);
+      inputs, builder.getI64IntegerAttr(axis), nullptr, nullptr, nullptr);
 }
 
 LogicalResult ConcatOp::verify() {
@@ -223,7 +223,7 @@ void RepeatOp::build(OpBuilder &builder, OperationState &state, Value input,
   build(builder, state,
         RankedTensorType::get(shape, getTensor(input).getElementType()), input,
         builder.getI64IntegerAttr(axis), builder.getI64IntegerAttr(repeats),
-        nullptr, nullptr);
+        nullptr, nullptr, nullptr);
 }
 
 LogicalResult RepeatOp::verify() {
@@ -266,7 +266,7 @@ void ReduceSumOp::build(OpBuilder &builder, OperationState &state, Value input,
       builder, state,
       RankedTensorType::get(getReducedShape(getTensor(input).getShape(), axes),
                             getTensor(input).getElementType()),
-      input, axes, nullptr, nullptr);
+      input, axes, nullptr, nullptr, nullptr);
 }
 
 LogicalResult ReduceSumOp::verify() {

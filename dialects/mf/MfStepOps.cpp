@@ -1,6 +1,7 @@
 //===- MfStepOps.cpp - Schedules and the optimizer ------------------------===//
 
 #include "dialects/mf/MfOps.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mf::ir;
@@ -125,34 +126,64 @@ static LogicalResult verifyParameters(Operation *op,
 }
 
 LogicalResult ReduceTiedOp::verify() {
-  if (getStages().size() != 2)
-    return emitOpError("expected two stages, the owner's and the tied "
-                       "parameter's, but got ")
-           << getStages().size();
+  if (getTied().empty() || getStages().size() != getTied().size() + 1)
+    return emitOpError("expected the owner's stage and one for each tied "
+                       "parameter, but got ")
+           << getStages().size() << " for " << getTied().size();
+  auto update = (*this)->getParentOfType<UpdateOp>();
+  if (!llvm::is_contained(getStages(), static_cast<int64_t>(update.getStage())))
+    return emitOpError("is in the update of stage ")
+           << update.getStage() << ", which holds none of its parameters";
   return success();
 }
 
 LogicalResult ReduceTiedOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  if (failed(verifyParameter(*this, symbols, getOwnerAttr())))
+  if (failed(verifyParameter(*this, symbols, getOwnerAttr())) ||
+      failed(verifyParameters(*this, symbols, getTied())))
     return failure();
-  return verifyParameter(*this, symbols, getTiedAttr());
+  for (auto name : getTied().getAsRange<FlatSymbolRefAttr>())
+    if (symbols.lookupNearestSymbolFrom<ParamOp>(*this, name).getTied() !=
+        getOwner())
+      return emitOpError("expected '")
+             << name.getValue() << "' to be tied to '" << getOwner() << "'";
+  return success();
+}
+
+SmallVector<StringRef> ReduceTiedOp::getParametersOn(int64_t stage) {
+  SmallVector<StringRef> names;
+  if (getStages().front() == stage)
+    names.push_back(getOwner());
+  for (auto [name, place] : llvm::zip(getTied().getAsRange<FlatSymbolRefAttr>(),
+                                      getStages().drop_front()))
+    if (place == stage)
+      names.push_back(name.getValue());
+  return names;
 }
 
 void ReduceTiedOp::emitLaunches(LaunchEmitter &emitter) {
-  int64_t ownerStage = cast<IntegerAttr>(getStages()[0]).getInt();
-  int64_t tiedStage = cast<IntegerAttr>(getStages()[1]).getInt();
-  if (ownerStage == tiedStage) {
-    emitter.launch("aclnnInplaceAdd",
-                   emitter.getState(State::Gradient, getTied()),
-                   emitter.getState(State::Gradient, getOwner()));
+  auto stage =
+      static_cast<int64_t>((*this)->getParentOfType<UpdateOp>().getStage());
+  SmallVector<StringRef> names = getParametersOn(stage);
+  auto getGradient = [&](StringRef name) {
+    return emitter.getState(State::Gradient, name);
+  };
+  EmittedBuffer sum = getGradient(names.front());
+  for (StringRef name : ArrayRef(names).drop_front())
+    emitter.launch("aclnnInplaceAdd", getGradient(name), sum);
+  llvm::SmallSetVector<int64_t, 4> holders(getStages().begin(),
+                                           getStages().end());
+  if (holders.size() == 1)
     return;
-  }
-  bool isOwner = getOperation()->getParentOfType<UpdateOp>().getStage() ==
-                 static_cast<uint64_t>(ownerStage);
-  // The owner's gradient comes first in the sum, as on a single stage.
-  emitter.allReduce(
-      emitter.getState(State::Gradient, isOwner ? getOwner() : getTied()),
-      {ownerStage, tiedStage}, ("tied." + getTied()).str());
+  EmittedCollective collective;
+  collective.input = collective.output = sum;
+  collective.axes = {"pp"};
+  llvm::append_range(collective.stages, holders);
+  collective.channel = ("tied." + getOwner()).str();
+  emitter.communicate(collective);
+  // Without the owner each has memory of its own.
+  if (stage != getStages().front())
+    for (StringRef name : ArrayRef(names).drop_front())
+      emitter.launch("aclnnInplaceCopy", sum, getGradient(name));
 }
 
 LogicalResult GradientNormsOp::verify() {
@@ -187,14 +218,6 @@ void GradientNormsOp::emitLaunches(LaunchEmitter &emitter) {
         "aclnnForeachNorm",
         emitter.getState(State::Gradient, parameter.getValue()),
         emitter.getPart(norms, position.getInt() * sizeof(float), scalar));
-}
-
-void AllReduceOp::emitLaunches(LaunchEmitter &emitter) {
-  EmittedBuffer sum = emitter.createBuffer(getResult());
-  emitter.launch("aclnnInplaceCopy", emitter.getBuffer(getInput()), sum);
-  emitter.allReduce(sum,
-                    llvm::to_vector(llvm::seq<int64_t>(0, emitter.getRanks())),
-                    "stages");
 }
 
 LogicalResult

@@ -15,8 +15,9 @@ def Mf_ScheduleOp : Mf_Op<"schedule", [HasParent<"ModelOp">, NoTerminator,
   let description = [{
     ```mlir
     mf.schedule stage 1 {
-      %x = mf.receive from 0 channel "forward.1" micro_batch 0 : tensor<1x8x64xf32>
-      %y, %f = mf.run_forward @chunk1 micro_batch 0 (%x) : ...
+      %x = mf.receive from 0 channel "forward.0" micro_batch 0 : tensor<1x4x8xf32>
+      ...
+      %y, %f = mf.run_forward @chunk1.forward micro_batch 0(%x, ...) : ...
       ...
     }
     ```
@@ -135,15 +136,31 @@ class Mf_StateOp<string mnemonic, list<Trait> traits = []>
 
 def Mf_ReduceTiedOp : Mf_StateOp<"reduce_tied", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "the sum of the gradients of tied parameters";
+  let summary = "the sum of the gradients of an owner and all tied to it";
   let description = [{
-    Both parameters' gradients become the sum of both. `stages` are the two
-    stages that hold them; where they differ the sum is an all-reduce.
+    The gradients of `owner` and of every parameter of `tied` become the sum of
+    all of them. `stages` are those that hold them, the owner's first, then one
+    for each of `tied`; the update of each of these stages has the same
+    operator. A stage with several of them adds its own first, in this order;
+    one all-reduce then sums over the stages in the order of their first
+    appearance. Where no stage but the owner's has several, and the owner's has
+    the first ones, that is the sum of a single stage, to the bit.
+
+    On the owner's stage tied parameters have the owner's memory, so only the
+    owner's gradient is read from here on.
+
+    ```mlir
+    mf.reduce_tied @w, [@copy, @head] stages [0, 0, 3]
+    ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$owner, FlatSymbolRefAttr:$tied,
-                       I64ArrayAttr:$stages);
+  let arguments = (ins FlatSymbolRefAttr:$owner, FlatSymbolRefArrayAttr:$tied,
+                       DenseI64ArrayAttr:$stages);
   let assemblyFormat = "$owner `,` $tied `stages` $stages attr-dict";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Names of the parameters that `stage` holds, the owner first.
+    ::llvm::SmallVector<::llvm::StringRef> getParametersOn(int64_t stage);
+  }];
 }
 
 def Mf_GradientNormsOp : Mf_StateOp<"gradient_norms", [
@@ -160,17 +177,6 @@ def Mf_GradientNormsOp : Mf_StateOp<"gradient_norms", [
   let results = (outs Mf_FloatTensor:$result);
   let assemblyFormat = "$parameters `at` $positions attr-dict `:` type($result)";
   let hasVerifier = 1;
-}
-
-def Mf_AllReduceOp : Mf_StateOp<"all_reduce", [
-    AllTypesMatch<["input", "result"]>]> {
-  let summary = "sum over all stages";
-  let arguments = (ins Mf_FloatTensor:$input);
-  let results = (outs Mf_FloatTensor:$result);
-  let assemblyFormat = "$input attr-dict `:` type($input)";
-  let builders = [OpBuilder<(ins "::mlir::Value":$input), [{
-    build($_builder, $_state, input.getType(), input);
-  }]>];
 }
 
 def Mf_ScaleGradientsOp : Mf_StateOp<"scale_gradients", [

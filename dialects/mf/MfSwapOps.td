@@ -17,7 +17,8 @@ class Mf_SwapOp<string mnemonic, dag operands, dag outputs>
   let hasVerifier = 1;
   code swapDefs = [{
     ::mlir::LogicalResult $cppClass::verify() {
-      return ::mf::ir::verifySwapDistance(*this, getDistance());
+      return ::mf::ir::verifySwapDistance([&] { return emitOpError(); },
+                                          getDistance());
     }
   }];
   let extraClassDefinition = swapDefs;
@@ -32,8 +33,8 @@ def Mf_OffloadOp : Mf_SwapOp<"offload", (ins Mf_AnyTensor:$tensor),
     (MindSpore places the wait behind MoveTo in the same way).
 
     ```mlir
-    %h = mf.offload %x {distance = 1 : i64, name = "feed_forward.mul"}
-        : tensor<8x8xf32>
+    %c = mf.offload %a {distance = 2 : i64,
+        name = "layers.0.feed_forward.w1.activation.silu"} : tensor<1x4x8xf32>
     ```
   }];
   let assemblyFormat = "$tensor attr-dict `:` type($tensor)";
@@ -49,8 +50,8 @@ def Mf_PrefetchOp : Mf_SwapOp<"prefetch", (ins Mf_HostType:$host),
     copy starts.
 
     ```mlir
-    %x = mf.prefetch %h {distance = 1 : i64, name = "feed_forward.mul"}
-        : tensor<8x8xf32>
+    %a = mf.prefetch %c {distance = 2 : i64,
+        name = "layers.0.feed_forward.w1.activation.silu"} : tensor<1x4x8xf32>
     ```
   }];
   let assemblyFormat = "$host attr-dict `:` type($tensor)";

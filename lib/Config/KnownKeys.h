@@ -8,9 +8,12 @@
 
 namespace mf {
 
+/// What becomes of a key. The unit test KnownKeysTest tries every key of every
+/// section and holds each to its use.
 enum class KeyUse : uint8_t {
-  Used,        ///< read into the typed config
-  Irrelevant,  ///< cannot matter to a training step
+  Used,        ///< another value gives another program, or a message
+  Section,     ///< a map whose keys have a table of their own
+  Irrelevant,  ///< cannot matter to a training step, for a reason
   NotModelled, ///< would change the step; a warning unless it says nothing
 };
 
@@ -20,6 +23,8 @@ struct KnownKey {
   /// For NotModelled: Python spellings, separated by `|`, of values that ask
   /// for nothing beyond what is done anyway.
   llvm::StringLiteral neutral = "";
+  /// For Irrelevant: what the key is about, so that it cannot matter.
+  llvm::StringLiteral reason = "";
 };
 
 struct KnownSection {
@@ -45,6 +50,70 @@ extern const KnownSection contextSection;
 extern const KnownSection ascendConfigSection;
 extern const KnownSection modelSection;
 extern const KnownSection topLevel;
+
+/// All of them, in the order of the file.
+llvm::ArrayRef<const KnownSection *> getKnownSections();
+
+/// Words for the tables.
+namespace known {
+
+constexpr KnownKey used(llvm::StringLiteral name) {
+  return {name, KeyUse::Used};
+}
+constexpr KnownKey section(llvm::StringLiteral name) {
+  return {name, KeyUse::Section};
+}
+constexpr KnownKey irrelevant(llvm::StringLiteral name,
+                              llvm::StringLiteral reason) {
+  return {name, KeyUse::Irrelevant, "", reason};
+}
+constexpr KnownKey notModelled(llvm::StringLiteral name,
+                               llvm::StringLiteral neutral = "") {
+  return {name, KeyUse::NotModelled, neutral};
+}
+
+// Reasons.
+inline constexpr llvm::StringLiteral checkpoints =
+    "checkpoints: mf-run and mf-translate have options for them";
+inline constexpr llvm::StringLiteral collectives =
+    "how collectives move what they move, or that ranks start from the same "
+    "values, which mf derives from seed and name";
+inline constexpr llvm::StringLiteral compilation =
+    "how MindSpore compiles and runs a graph, whose values stay the same";
+inline constexpr llvm::StringLiteral done =
+    "the step looks for overflows and prints the global norm in any case";
+inline constexpr llvm::StringLiteral elsewhere =
+    "what counts is another key: parallel.enable_parallel_optimizer, "
+    "parallel_config.micro_batch_num, parallel.pipeline_config";
+inline constexpr llvm::StringLiteral evaluation = "evaluation and inference";
+inline constexpr llvm::StringLiteral experts =
+    "experts: importing a model that has them is an error";
+inline constexpr llvm::StringLiteral host =
+    "the host, or the device's driver and its memory pool";
+inline constexpr llvm::StringLiteral launch =
+    "how and where processes are started";
+inline constexpr llvm::StringLiteral overlap =
+    "the order of communication and computation, which mf decides itself";
+inline constexpr llvm::StringLiteral precision =
+    "reproducible kernels; those of mf always are";
+inline constexpr llvm::StringLiteral report =
+    "what is printed, profiled or written beside the step";
+inline constexpr llvm::StringLiteral runLength =
+    "how long the run is: mf-run --steps";
+inline constexpr llvm::StringLiteral samples =
+    "where samples come from: mf-run --data";
+inline constexpr llvm::StringLiteral sameNumbers =
+    "another kernel for the same numbers, or for operators that no model has";
+inline constexpr llvm::StringLiteral search =
+    "MindSpore's own search for a layout";
+inline constexpr llvm::StringLiteral seeds =
+    "first values of parameters: mf-run --seed";
+inline constexpr llvm::StringLiteral unread =
+    "nothing, unless another key is set that gives a warning itself";
+inline constexpr llvm::StringLiteral weights =
+    "a folder of weights; its config.json is given by --pretrained-config";
+
+} // namespace known
 
 /// Says what is to be said about the keys of `section`: unknown ones and
 /// those that are not modelled.

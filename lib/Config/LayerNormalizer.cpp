@@ -46,7 +46,7 @@ std::string NormalizedLayers::repr() const {
   case Kind::All:
     return "True";
   case Kind::Indices:
-    return reprList(indices);
+    return reprCounts(indices);
   case Kind::Matrix:
     break;
   }
@@ -208,8 +208,15 @@ LayerNormalizer::normalizeIndices(const LayerSelection &selection,
                                : selection.repr()));
     return normalized;
   }
+  if (llvm::any_of(selection.counts,
+                   [](const LayerCount &count) { return count.isBool; }))
+    diagnostics.warning(selection.location,
+                        "with swap on, the list of " + what +
+                            " holds layer indices, where True is 1 and False "
+                            "is 0; write a bool without a list for all layers "
+                            "or none");
   for (const LayerCount &count : selection.counts) {
-    normalized.indices.push_back(count.value);
+    normalized.indices.push_back(count);
     if (count.value >= 0 && count.value < stages.getNumLayers())
       normalized.mask[static_cast<size_t>(count.value)] = true;
     else

@@ -204,7 +204,9 @@ Planner::applyPatterns(std::vector<ActivePattern> &patterns, MatchUse use,
       const std::string &path = tree.get(match.entry).path;
       if (match.isCell && use != MatchUse::Select) {
         effects.logLines.push_back(
-            "For select recompute/comm_recompute exclude, " +
+            std::string(use == MatchUse::Comm
+                            ? "For communication recompute, "
+                            : "For select recompute/comm_recompute exclude, ") +
             std::string(path.find('.') == std::string::npos ? "." : "") + path +
             " is expected to be operation but got cell, this configuration "
             "will not be effective.");

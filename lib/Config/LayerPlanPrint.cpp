@@ -68,8 +68,12 @@ static llvm::json::Value toJson(const NormalizedLayers &layers) {
   switch (layers.kind) {
   case NormalizedLayers::Kind::All:
     return true;
-  case NormalizedLayers::Kind::Indices:
-    return llvm::json::Array(layers.indices);
+  case NormalizedLayers::Kind::Indices: {
+    llvm::json::Array indices;
+    for (const LayerCount &index : layers.indices)
+      indices.push_back(index.value);
+    return indices;
+  }
   case NormalizedLayers::Kind::Matrix:
     break;
   }

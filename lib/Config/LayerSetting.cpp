@@ -11,7 +11,7 @@ static std::string repr(const LayerCount &count) {
   return std::to_string(count.value);
 }
 
-static std::string repr(const std::vector<LayerCount> &counts) {
+std::string reprCounts(llvm::ArrayRef<LayerCount> counts) {
   std::string text = "[";
   for (const LayerCount &count : counts)
     text += (text.size() > 1 ? ", " : "") + repr(count);
@@ -23,7 +23,7 @@ std::string LayerSelection::repr() const {
   case Kind::Bool:
     return flag ? "True" : "False";
   case Kind::Counts:
-    return mf::repr(counts);
+    return reprCounts(counts);
   case Kind::Names:
     return "True";
   case Kind::Table:
@@ -32,7 +32,8 @@ std::string LayerSelection::repr() const {
   std::string text = "[";
   for (const LayerCountRow &row : table) {
     text += text.size() > 1 ? ", " : "";
-    text += row.whole ? (*row.whole ? "True" : "False") : mf::repr(row.counts);
+    text +=
+        row.whole ? (*row.whole ? "True" : "False") : reprCounts(row.counts);
   }
   return text + "]";
 }

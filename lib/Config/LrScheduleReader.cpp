@@ -1,7 +1,7 @@
 //===- LrScheduleReader.cpp - Section lr_schedule -------------------------===//
 
 #include "SectionReader.h"
-#include "StepSections.h"
+#include "StepOptionReader.h"
 #include "llvm/ADT/StringSwitch.h"
 
 namespace mf {
@@ -76,10 +76,6 @@ LrScheduleConfig readLrSchedule(const Node &root, DiagnosticList &diagnostics) {
   }
   config.type = reader.readString("type", config.type);
   config.kind = getLrScheduleKind(config.type);
-  if (config.kind == LrScheduleKind::Unsupported)
-    diagnostics.warning(reader.get("type").getLocation(),
-                        "lr schedule " + quote(config.type) +
-                            " is not modelled; the learning rate is constant");
   // The annealing schedules call it base_lr.
   config.learningRate = reader.readFloat(
       "learning_rate", reader.readFloat("base_lr", config.learningRate));

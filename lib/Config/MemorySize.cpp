@@ -1,6 +1,8 @@
 //===- MemorySize.cpp - Sizes as users write them -------------------------===//
 
 #include "mf/Config/MemorySize.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace mf {
 
@@ -21,6 +23,25 @@ std::optional<int64_t> parseMemorySize(llvm::StringRef text) {
   if (bytes < 1 || bytes > static_cast<double>(int64_t(1) << 50))
     return std::nullopt;
   return static_cast<int64_t>(bytes);
+}
+
+std::string describeMemorySize(int64_t bytes) {
+  const double gib =
+      static_cast<double>(bytes) / static_cast<double>(int64_t(1) << 30);
+  if (gib < 0.005)
+    return std::to_string(bytes) + " bytes";
+  return llvm::formatv("{0} bytes ({1:F2} GiB)", bytes, gib);
+}
+
+std::vector<std::pair<std::string, int64_t>>
+sortBySize(const std::map<std::string, int64_t> &bytesByCategory) {
+  std::vector<std::pair<std::string, int64_t>> sorted(bytesByCategory.begin(),
+                                                      bytesByCategory.end());
+  // Stable, so that what is equal stays sorted by name.
+  llvm::stable_sort(sorted, [](const auto &lhs, const auto &rhs) {
+    return lhs.second > rhs.second;
+  });
+  return sorted;
 }
 
 } // namespace mf

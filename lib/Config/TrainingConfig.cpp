@@ -2,7 +2,7 @@
 
 #include "mf/Config/TrainingConfig.h"
 #include "SectionReader.h"
-#include "StepSections.h"
+#include "StepOptionReader.h"
 #include "SwapReader.h"
 #include "mf/Config/MemorySize.h"
 #include "llvm/ADT/StringExtras.h"
@@ -85,6 +85,17 @@ static ParallelMode readParallelMode(SectionReader &reader) {
   return ParallelMode::SemiAuto;
 }
 
+/// The error for a `value` of `key` that is none of `known`.
+static void checkName(SectionReader &reader, llvm::StringRef key,
+                      llvm::StringRef value,
+                      llvm::ArrayRef<llvm::StringRef> known) {
+  if (!llvm::is_contained(known, value))
+    reader.diagnostics.error(reader.get(key).getLocation(),
+                             "unknown " + key + " " + quote(value) +
+                                 suggest(value, known) + "; known are " +
+                                 llvm::join(known, ", "));
+}
+
 static void readParallelSection(const Node &root, ParallelConfig &config,
                                 DiagnosticList &diagnostics) {
   SectionReader reader(root, "parallel", parallelSection, diagnostics);
@@ -111,14 +122,9 @@ static void readParallelSection(const Node &root, ParallelConfig &config,
       pipeline.readBool("pipeline_interleave", config.pipelineInterleave);
   config.pipelineScheduler =
       pipeline.readString("pipeline_scheduler", config.pipelineScheduler);
-  static constexpr llvm::StringRef schedulers[] = {
-      "1f1b", "gpipe", "seqpipe", "seqvpp", "seqsmartvpp", "zero_bubble_v"};
-  if (!llvm::is_contained(schedulers, config.pipelineScheduler))
-    diagnostics.error(
-        pipeline.get("pipeline_scheduler").getLocation(),
-        "unknown pipeline_scheduler " + quote(config.pipelineScheduler) +
-            suggest(config.pipelineScheduler, schedulers) + "; known are " +
-            llvm::join(llvm::ArrayRef(schedulers), ", "));
+  checkName(
+      pipeline, "pipeline_scheduler", config.pipelineScheduler,
+      {"1f1b", "gpipe", "seqpipe", "seqvpp", "seqsmartvpp", "zero_bubble_v"});
 }
 
 static ParallelConfig readParallelConfig(const Node &root,
@@ -144,6 +150,8 @@ static ParallelConfig readParallelConfig(const Node &root,
   config.vocabEmbDp = reader.readBool("vocab_emb_dp", config.vocabEmbDp);
   config.contextParallelAlgo =
       reader.readString("context_parallel_algo", config.contextParallelAlgo);
+  checkName(reader, "context_parallel_algo", config.contextParallelAlgo,
+            {"colossalai_cp", "ulysses_cp", "hybrid_cp"});
   config.ulyssesDegreeInCp =
       reader.readInt("ulysses_degree_in_cp", config.ulyssesDegreeInCp);
   readParallelSection(root, config, diagnostics);
@@ -157,11 +165,7 @@ static RunnerConfig readRunnerConfig(const Node &root,
   SectionReader reader(root, "runner_config", runnerSection, diagnostics);
   RunnerConfig config;
   config.node = reader.getNode();
-  config.epochs = reader.readInt("epochs", config.epochs);
   config.batchSize = reader.readInt("batch_size", config.batchSize);
-  config.sinkMode = reader.readBool("sink_mode", config.sinkMode);
-  config.sinkSize = reader.readInt("sink_size", config.sinkSize, -1);
-  config.stopStep = reader.readInt("stop_step", config.stopStep, 0);
   Node steps = reader.get("gradient_accumulation_steps");
   if (steps.getKind() != NodeKind::Null)
     config.gradientAccumulationSteps = reader.readInt(
@@ -213,35 +217,6 @@ static ModelSection readModel(const Node &root, DiagnosticList &diagnostics) {
   return model;
 }
 
-/// Section callbacks. The public documentation calls it `callback`, which is
-/// taken as well.
-static std::vector<CallbackConfig> readCallbacks(const Node &root,
-                                                 DiagnosticList &diagnostics) {
-  std::vector<CallbackConfig> callbacks;
-  for (llvm::StringRef key : {"callbacks", "callback"}) {
-    Node section = root[key];
-    if (section.isUndefinedOrNull())
-      continue;
-    if (!section.isList()) {
-      diagnostics.error(section.getLocation(), "expected a list for " + key +
-                                                   ", but got " +
-                                                   describe(section.getKind()));
-      continue;
-    }
-    for (const Node &item : section.getElements()) {
-      Node type = item["type"];
-      if (!type.isString()) {
-        diagnostics.error(item.getLocation(),
-                          "expected a callback with a 'type', but got " +
-                              item.repr(60));
-        continue;
-      }
-      callbacks.push_back({type.getText().str(), item});
-    }
-  }
-  return callbacks;
-}
-
 static void readTopLevel(const Node &root, TrainingConfig &config,
                          DiagnosticList &diagnostics) {
   checkKeys(root, topLevel, diagnostics);
@@ -261,11 +236,6 @@ static void readTopLevel(const Node &root, TrainingConfig &config,
     config.useLegacy = value.getBool();
     if (!value.isBool())
       reject(value, "use_legacy", "a bool");
-  }
-  if (Node value = root["seed"]) {
-    config.seed = value.getInt().value_or(0);
-    if (!value.isInt())
-      reject(value, "seed", "an int");
   }
   if (Node value = root["micro_batch_interleave_num"]) {
     int64_t number = value.getInt().value_or(0);
@@ -336,7 +306,6 @@ TrainingConfig readTrainingConfig(const Node &root,
   config.lrSchedule = readLrSchedule(root, diagnostics);
   config.context = readContext(root, diagnostics);
   config.model = readModel(root, diagnostics);
-  config.callbacks = readCallbacks(root, diagnostics);
   SectionReader moe(root, "moe_config", moeSection, diagnostics);
   config.moe.node = moe.getNode();
   config.moe.expertNum = moe.readInt("expert_num", config.moe.expertNum, 0);

@@ -126,10 +126,12 @@ std::string formatStepLine(const StepReport &report) {
                 static_cast<long long>(report.numEpochs),
                 static_cast<long long>(report.step),
                 static_cast<long long>(report.stepsPerEpoch));
-  if (std::isnan(report.loss)) // C may print a sign, Python does not
+  if (!report.loss)
+    out << " None";
+  else if (std::isnan(*report.loss)) // C may print a sign, Python does not
     out << "  nan";
   else
-    out << format("%5.3f", report.loss);
+    out << format("%5.3f", *report.loss);
   out << format(", per_step_time: %lldms",
                 static_cast<long long>(report.stepMilliseconds))
       << ", lr: " << formatFloat32(report.learningRate)

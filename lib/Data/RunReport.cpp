@@ -39,10 +39,7 @@ private:
       addFloat("loss", step.loss);
       addDouble("seconds", step.seconds);
       addFloat("learning_rate", step.learningRate);
-      if (step.globalNorm)
-        addFloat("global_norm", *step.globalNorm);
-      else
-        out.attribute("global_norm", nullptr);
+      addFloat("global_norm", step.globalNorm);
       addFloat("loss_scale", step.lossScale);
       out.attribute("overflow", step.overflow);
     });
@@ -72,9 +69,10 @@ private:
     });
   }
 
-  void addFloat(StringRef key, float value) {
+  void addFloat(StringRef key, std::optional<float> value) {
     out.attributeBegin(key);
-    out.rawValue(std::isfinite(value) ? formatFloat32(value) : "null");
+    out.rawValue(value && std::isfinite(*value) ? formatFloat32(*value)
+                                                : "null");
     out.attributeEnd();
   }
 

@@ -147,7 +147,7 @@ Value CellBuilder::negate(Value value, StringRef leaf) {
 Value CellBuilder::scale(Value value, double factor, StringRef leaf) {
   return create<ScaleOp>(leaf, value.getType(), value,
                          builder.getF64FloatAttr(factor), StringAttr(),
-                         RecomputeKindAttr())
+                         RecomputeKindAttr(), SwapAttr())
       .getResult();
 }
 

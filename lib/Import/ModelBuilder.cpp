@@ -2,7 +2,7 @@
 
 #include "mf/Import/ModelBuilder.h"
 #include "BodyLayer.h"
-#include "mf/Import/CellTree.h"
+#include "mf/Import/CellNames.h"
 #include <cmath>
 
 using namespace mlir;
@@ -94,7 +94,7 @@ private:
 
   void addCellTree() {
     SmallVector<Attribute> cells;
-    for (const std::string &name : getCellTree(spec))
+    for (const std::string &name : getCellNames(spec))
       cells.push_back(builder.getStringAttr(name));
     CellTreeOp::create(builder, loc, "cells", builder.getArrayAttr(cells));
   }

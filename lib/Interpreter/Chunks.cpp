@@ -236,9 +236,11 @@ collectChunks(ir::ModelOp model) {
 }
 
 /// The message that chunk `index` makes for its neighbour in `direction`.
-static Route getRoute(llvm::ArrayRef<std::unique_ptr<Chunk>> chunks,
+static Route getRoute(const Rank &rank,
+                      llvm::ArrayRef<std::unique_ptr<Chunk>> chunks,
                       size_t from, size_t to) {
-  return {chunks[from]->getStage(), chunks[to]->getStage(),
+  return {rank.getPeer(chunks[from]->getStage()),
+          rank.getPeer(chunks[to]->getStage()),
           (to > from ? "forward." : "backward.") + std::to_string(from)};
 }
 
@@ -256,8 +258,8 @@ static LogicalResult runForwards(Rank &rank,
           getTensorShape(op, chunks[i - 1]->getOutputType());
       if (failed(shape))
         return failure();
-      FailureOr<Tensor> received =
-          exchange.receive(op, getRoute(chunks, i - 1, i), microBatch, *shape);
+      FailureOr<Tensor> received = exchange.receive(
+          op, getRoute(rank, chunks, i - 1, i), microBatch, *shape);
       if (failed(received))
         return failure();
       hidden = *received;
@@ -266,7 +268,7 @@ static LogicalResult runForwards(Rank &rank,
     if (failed(output))
       return failure();
     if (i + 1 < chunks.size())
-      exchange.send(op, getRoute(chunks, i, i + 1), microBatch, *output);
+      exchange.send(op, getRoute(rank, chunks, i, i + 1), microBatch, *output);
     else if (failed(rank.addLoss(op, *output)))
       return failure();
   }
@@ -292,7 +294,7 @@ static LogicalResult runBackwards(Rank &rank,
       FailureOr<TensorShape> shape = getTensorShape(op, chunk.getOutputType());
       if (failed(shape))
         return failure();
-      gradient = world.exchange.receive(op, getRoute(chunks, i + 1, i),
+      gradient = world.exchange.receive(op, getRoute(rank, chunks, i + 1, i),
                                         microBatch, *shape);
     }
     if (failed(gradient))
@@ -305,7 +307,8 @@ static LogicalResult runBackwards(Rank &rank,
     if (!*hidden)
       return op->emitOpError("cannot be run: expected the gradient of its "
                              "hidden input");
-    world.exchange.send(op, getRoute(chunks, i, i - 1), microBatch, *hidden);
+    world.exchange.send(op, getRoute(rank, chunks, i, i - 1), microBatch,
+                        *hidden);
   }
   return success();
 }

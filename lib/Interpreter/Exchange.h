@@ -4,6 +4,7 @@
 #define MF_LIB_INTERPRETER_EXCHANGE_H
 
 #include "Turns.h"
+#include "dialects/mf/MfDialect.h"
 #include "mf/Interpreter/Tensor.h"
 #include <deque>
 #include <map>
@@ -41,11 +42,13 @@ public:
   mlir::FailureOr<Tensor> receive(mlir::Operation *op, const Route &route,
                                   int64_t microBatch, const TensorShape &shape);
 
-  /// Replaces `value` of each of `members` by the sum of all, in the order of
-  /// `members`. All of them must call it with one `channel` and one list.
-  mlir::LogicalResult allReduce(mlir::Operation *op, int64_t rank,
-                                llvm::ArrayRef<int64_t> members,
-                                llvm::StringRef channel, const Tensor &value);
+  /// One rank's part in a collective of `members`, in their order. All of them
+  /// must call it with one channel, kind and list. `input` and `output` may be
+  /// one tensor where the kind allows it.
+  mlir::LogicalResult communicate(mlir::Operation *op, int64_t rank,
+                                  llvm::ArrayRef<int64_t> members,
+                                  const ir::EmittedCollective &collective,
+                                  const Tensor &input, const Tensor &output);
 
   /// Reports messages that nobody received.
   mlir::LogicalResult checkAllReceived() const;
@@ -57,6 +60,7 @@ private:
     Tensor value;
   };
   struct Collective {
+    CollectiveKind kind = CollectiveKind::AllReduce;
     std::vector<int64_t> members;
     std::map<int64_t, Tensor> arrived;
     int64_t numDone = 0;
@@ -64,7 +68,8 @@ private:
 
   Turns &turns;
   std::map<Route, std::deque<Message>> messages;
-  std::map<std::string, Collective> collectives;
+  /// By channel and first member.
+  std::map<std::pair<std::string, int64_t>, Collective> collectives;
 };
 
 } // namespace mf::interpreter

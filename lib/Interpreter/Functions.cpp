@@ -8,6 +8,9 @@ namespace mf::interpreter {
 
 static LogicalResult runCompute(Rank &rank, ir::ComputeOpInterface op,
                                 Environment &values) {
+  // Without a kernel it says itself what it does.
+  if (!op.isView() && op.getKernelName().empty())
+    return runEmitted(rank, op, values);
   SmallVector<Tensor> operands, results;
   for (Value operand : op->getOperands())
     operands.push_back(values.lookup(operand));

@@ -38,6 +38,10 @@ mlir::FailureOr<Tensor> addGradients(Rank &rank, mlir::Operation *op,
                                      llvm::ArrayRef<Tensor> results);
 
 /// Runs the kernels of an operator on parameters, gradients and optimizer
+/// Runs what an operator on tensors emits, such as a collective.
+mlir::LogicalResult runEmitted(Rank &rank, ir::ComputeOpInterface op,
+                               Environment &values);
+
 /// state at once.
 mlir::LogicalResult runUpdateOperator(Rank &rank, ir::UpdateOpInterface op,
                                       Environment &values);

@@ -3,6 +3,7 @@
 #include "mf/Interpreter/Interpreter.h"
 #include "Chunks.h"
 #include "Schedule.h"
+#include "mf/Program/Attributes.h"
 #include <set>
 #include <thread>
 
@@ -64,7 +65,7 @@ LogicalResult Interpreter::State::prepare() {
   hasBackward = llvm::all_of(
       chunks, [](const auto &chunk) { return bool(chunk->getGradients()); });
 
-  world.numRanks = static_cast<int64_t>(schedules.size());
+  auto numStages = static_cast<int64_t>(schedules.size());
   const auto most =
       static_cast<int64_t>(std::max(schedules.size(), chunks.size()));
   for (const std::unique_ptr<Chunk> &chunk : chunks) {
@@ -72,15 +73,21 @@ LogicalResult Interpreter::State::prepare() {
       return chunk->getFunction()->emitOpError("is on stage ")
              << chunk->getStage() << ", but there are no more than " << most
              << " stages";
-    world.numRanks = std::max(world.numRanks, chunk->getStage() + 1);
+    numStages = std::max(numStages, chunk->getStage() + 1);
   }
-  for (int64_t stage = 0; stage < world.numRanks; ++stage) {
+  FailureOr<program::Mesh> mesh =
+      program::decodeMesh(model->getParentOfType<ModuleOp>(), numStages);
+  if (failed(mesh))
+    return failure();
+  world.mesh = std::move(*mesh);
+  for (int64_t number = 0; number < world.mesh.getNumRanks(); ++number) {
+    const int64_t stage = world.mesh.getStage(number);
     llvm::StringSet<> trained;
     for (const std::unique_ptr<Chunk> &chunk : chunks)
       if (chunk->getStage() == stage && chunk->getGradients())
         for (auto name : chunk->getGradients().getAsRange<FlatSymbolRefAttr>())
           trained.insert(name.getValue());
-    ranks.emplace_back(world, stage, stage, std::move(trained));
+    ranks.emplace_back(world, number, stage, std::move(trained));
   }
   return success();
 }

@@ -7,6 +7,7 @@
 #include "KernelRunner.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Interpreter/Interpreter.h"
+#include "mf/Program/Mesh.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace mf::interpreter {
@@ -23,7 +24,7 @@ struct World {
   KernelRunner kernels;
   Turns turns;
   Exchange exchange;
-  int64_t numRanks = 1;
+  program::Mesh mesh;
   int64_t microBatches = 1;
   /// Of the step that runs.
   runner::StepInput input;
@@ -44,6 +45,10 @@ public:
   World &getWorld() const { return world; }
   int64_t getNumber() const { return number; }
   int64_t getStage() const { return stage; }
+  /// The rank of another stage with this one's other coordinates.
+  int64_t getPeer(int64_t otherStage) const {
+    return world.mesh.getRankOfStage(number, otherStage);
+  }
 
   /// The memory of a parameter's state, with its first value if it is new. A
   /// parameter tied to one that this rank trains is that one.

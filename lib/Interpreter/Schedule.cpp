@@ -54,14 +54,14 @@ private:
     return bind(
         receive.getResult(),
         world.exchange.receive(receive,
-                               {static_cast<int64_t>(receive.getStage()),
-                                rank.getStage(), receive.getChannel().str()},
+                               {rank.getPeer(receive.getStage()),
+                                rank.getNumber(), receive.getChannel().str()},
                                receive.getMicroBatch(), *shape));
   }
 
   LogicalResult run(ir::SendOp send) {
     world.exchange.send(send,
-                        {rank.getStage(), static_cast<int64_t>(send.getStage()),
+                        {rank.getNumber(), rank.getPeer(send.getStage()),
                          send.getChannel().str()},
                         send.getMicroBatch(), values.lookup(send.getValue()));
     return success();

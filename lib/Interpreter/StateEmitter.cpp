@@ -18,7 +18,6 @@ public:
 
   LogicalResult getResult() const { return result; }
 
-  int64_t getRanks() const override { return rank.getWorld().numRanks; }
   EmittedBuffer getBuffer(Value tensor) override {
     return add(values.lookup(tensor));
   }
@@ -34,8 +33,7 @@ public:
   void launch(StringRef kernel, ArrayRef<EmittedBuffer> inputs,
               ArrayRef<EmittedBuffer> outputs,
               DictionaryAttr attributes) override;
-  void allReduce(EmittedBuffer buffer, ArrayRef<int64_t> ranks,
-                 StringRef channel) override;
+  void communicate(const ir::EmittedCollective &collective) override;
 
 private:
   EmittedBuffer add(const FailureOr<Tensor> &tensor);
@@ -86,14 +84,27 @@ void StateEmitter::launch(StringRef kernel, ArrayRef<EmittedBuffer> inputs,
                                             getAll(outputs), attributes);
 }
 
-void StateEmitter::allReduce(EmittedBuffer buffer, ArrayRef<int64_t> ranks,
-                             StringRef channel) {
-  if (succeeded(result))
-    result = rank.getWorld().exchange.allReduce(op, rank.getNumber(), ranks,
-                                                channel, get(buffer));
+void StateEmitter::communicate(const ir::EmittedCollective &collective) {
+  if (failed(result))
+    return;
+  World &world = rank.getWorld();
+  program::Group group;
+  for (StringRef axis : collective.axes)
+    group.axes.push_back(axis.str());
+  group.stages.assign(collective.stages.begin(), collective.stages.end());
+  result = world.exchange.communicate(
+      op, rank.getNumber(), world.mesh.getMembers(group, rank.getNumber()),
+      collective, get(collective.input), get(collective.output));
 }
 
 } // namespace
+
+LogicalResult runEmitted(Rank &rank, ir::ComputeOpInterface op,
+                         Environment &values) {
+  StateEmitter emitter(rank, op, values);
+  op.emitInstructions(emitter);
+  return emitter.getResult();
+}
 
 LogicalResult runUpdateOperator(Rank &rank, ir::UpdateOpInterface op,
                                 Environment &values) {

@@ -39,8 +39,7 @@ ProductSpec getScoreProduct(const AttentionShape &shape,
 bool readAttentionShape(const KernelSpec &spec, size_t inputs,
                         SpecChecker &checker, AttentionShape &shape) {
   const bool hasSlopes = spec.inputs.size() == inputs + 1;
-  if (!checker.requireArity(inputs + (hasSlopes ? 1 : 0), 3,
-                            {"scale", "causal"}))
+  if (!checker.requireTensors())
     return false;
   const TensorShape &q = spec.inputs[0], &k = spec.inputs[1],
                     &v = spec.inputs[2];

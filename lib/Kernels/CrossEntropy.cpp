@@ -122,7 +122,7 @@ void requireLogits(SpecChecker &checker, const KernelSpec &spec, size_t index) {
 KernelOrError makeCrossEntropyLoss(const KernelSpec &spec) {
   SpecChecker checker(spec);
   int64_t ignoreIndex = 0;
-  if (checker.requireArity(2, 3, {"ignore_index"})) {
+  if (checker.requireTensors()) {
     ignoreIndex = getIgnoreIndex(spec, checker);
     requireLogits(checker, spec, 0);
     checker.requireOutput(0, {DType::F32, {}});
@@ -139,7 +139,7 @@ KernelOrError makeCrossEntropyLoss(const KernelSpec &spec) {
 KernelOrError makeCrossEntropyLossGrad(const KernelSpec &spec) {
   SpecChecker checker(spec);
   int64_t ignoreIndex = 0;
-  if (checker.requireArity(5, 1, {"ignore_index"})) {
+  if (checker.requireTensors()) {
     ignoreIndex = getIgnoreIndex(spec, checker);
     checker.requireInput(0, {DType::F32, {}});
     requireLogits(checker, spec, 1);

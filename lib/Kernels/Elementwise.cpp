@@ -173,11 +173,8 @@ KernelOrError makeUnary(const KernelSpec &spec) {
   bool takesScalar = op == UnaryOp::AddScalar || op == UnaryOp::MulScalar ||
                      op == UnaryOp::ClampMin || op == UnaryOp::ClampMax;
   SpecChecker checker(spec);
-  llvm::SmallVector<llvm::StringRef, 1> attributes;
-  if (takesScalar)
-    attributes.push_back("value");
   double scalar = 0;
-  if (checker.requireArity(1, 1, attributes)) {
+  if (checker.requireTensors()) {
     checker.requireFloatInput(0);
     checker.requireOutput(0, spec.inputs[0]);
     if (takesScalar)
@@ -195,7 +192,7 @@ KernelOrError makeBinary(const KernelSpec &spec) {
                     .Case("aclnnMul", BinaryOp::Mul);
   SpecChecker checker(spec);
   std::optional<llvm::SmallVector<BroadcastLoop, 4>> loops;
-  if (checker.requireArity(2, 1)) {
+  if (checker.requireTensors()) {
     const TensorShape &x = spec.inputs[0], &y = spec.inputs[1];
     const TensorShape &z = spec.outputs[0];
     checker.requireFloatInput(0);
@@ -215,7 +212,7 @@ KernelOrError makeActivationBackward(const KernelSpec &spec) {
   BinaryOp op = spec.name == "aclnnGeluBackward" ? BinaryOp::GeluBackward
                                                  : BinaryOp::SiluBackward;
   SpecChecker checker(spec);
-  if (checker.requireArity(2, 1)) {
+  if (checker.requireTensors()) {
     checker.requireFloatInput(0);
     checker.requireInput(1, spec.inputs[0]);
     checker.requireOutput(0, spec.inputs[0]);
@@ -229,7 +226,7 @@ KernelOrError makeActivationBackward(const KernelSpec &spec) {
 
 KernelOrError makeCast(const KernelSpec &spec) {
   SpecChecker checker(spec);
-  if (checker.requireArity(1, 1))
+  if (checker.requireTensors())
     checker.requireOutput(0, {spec.outputs[0].type, spec.inputs[0].dims});
   if (llvm::Error error = checker.takeError())
     return error;

@@ -105,7 +105,7 @@ TensorShape getRows(const TensorShape &table, const TensorShape &indices) {
 
 KernelOrError makeEmbedding(const KernelSpec &spec) {
   SpecChecker checker(spec);
-  if (checker.requireArity(2, 1)) {
+  if (checker.requireTensors()) {
     requireTable(checker, spec.inputs[0], "input 0");
     checker.requireInputType(1, DType::I32);
     if (!checker.hasFailed())
@@ -119,7 +119,7 @@ KernelOrError makeEmbedding(const KernelSpec &spec) {
 
 KernelOrError makeEmbeddingBackward(const KernelSpec &spec) {
   SpecChecker checker(spec);
-  if (checker.requireArity(2, 1)) {
+  if (checker.requireTensors()) {
     requireTable(checker, spec.outputs[0], "output 0");
     checker.requireInputType(1, DType::I32);
     if (!checker.hasFailed())

@@ -172,8 +172,7 @@ void readMatrices(const KernelSpec &spec, SpecChecker &checker,
 KernelOrError makeMatmul(const KernelSpec &spec) {
   SpecChecker checker(spec);
   MatmulShape shape;
-  if (checker.requireArity(2, 1,
-                           {"transpose_a", "transpose_b", "contract_batch"})) {
+  if (checker.requireTensors()) {
     shape.operandType = spec.inputs[0].type;
     shape.resultType = spec.outputs[0].type;
     checker.requireFloatInput(0);

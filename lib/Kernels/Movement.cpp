@@ -125,7 +125,7 @@ bool requireRank(SpecChecker &checker, const KernelSpec &spec,
 KernelOrError makePermute(const KernelSpec &spec) {
   SpecChecker checker(spec);
   Dimensions dimensions;
-  if (checker.requireArity(1, 1, {"perm"})) {
+  if (checker.requireTensors()) {
     const TensorShape &x = spec.inputs[0];
     std::vector<int64_t> perm = checker.getInts("perm");
     if (requireRank(checker, spec, "perm", perm)) {
@@ -154,7 +154,7 @@ KernelOrError makeSlice(const KernelSpec &spec) {
   SpecChecker checker(spec);
   Dimensions dimensions;
   int64_t offset = 0;
-  if (checker.requireArity(1, 1, {"starts", "sizes"})) {
+  if (checker.requireTensors()) {
     const TensorShape &x = spec.inputs[0];
     std::vector<int64_t> starts = checker.getInts("starts");
     std::vector<int64_t> sizes = checker.getInts("sizes");
@@ -183,7 +183,7 @@ KernelOrError makeSlice(const KernelSpec &spec) {
 KernelOrError makeCat(const KernelSpec &spec) {
   SpecChecker checker(spec);
   int64_t axis = 0;
-  if (checker.requireVariadic(1, 1, {"axis"})) {
+  if (checker.requireTensors()) {
     const TensorShape &first = spec.inputs[0];
     axis = checker.getAxis("axis", first.dims.size());
     TensorShape y = first;
@@ -216,7 +216,7 @@ KernelOrError makePad(const KernelSpec &spec) {
   SpecChecker checker(spec);
   Dimensions dimensions;
   int64_t offset = 0;
-  if (checker.requireArity(1, 1, {"low", "high"})) {
+  if (checker.requireTensors()) {
     const TensorShape &x = spec.inputs[0];
     std::vector<int64_t> low = checker.getInts("low");
     std::vector<int64_t> high = checker.getInts("high");
@@ -250,7 +250,7 @@ KernelOrError makePad(const KernelSpec &spec) {
 KernelOrError makeRepeat(const KernelSpec &spec) {
   SpecChecker checker(spec);
   Dimensions dimensions;
-  if (checker.requireArity(1, 1, {"axis", "repeats"})) {
+  if (checker.requireTensors()) {
     const TensorShape &x = spec.inputs[0];
     int64_t axis = checker.getAxis("axis", x.dims.size());
     int64_t repeats = checker.getInt("repeats");
@@ -279,7 +279,7 @@ KernelOrError makeRepeat(const KernelSpec &spec) {
 
 KernelOrError makeInplaceCopy(const KernelSpec &spec) {
   SpecChecker checker(spec);
-  if (checker.requireArity(1, 1))
+  if (checker.requireTensors())
     checker.requireOutput(0, spec.inputs[0]);
   if (llvm::Error error = checker.takeError())
     return error;
@@ -291,7 +291,7 @@ KernelOrError makeInplaceCopy(const KernelSpec &spec) {
 
 KernelOrError makeInplaceZero(const KernelSpec &spec) {
   SpecChecker checker(spec);
-  checker.requireArity(0, 1);
+  checker.requireTensors();
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<ZeroKernel>(spec.outputs[0].getBytes());

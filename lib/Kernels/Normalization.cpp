@@ -112,7 +112,7 @@ void requireGamma(SpecChecker &checker, const KernelSpec &spec, size_t index,
 KernelOrError makeRmsNorm(const KernelSpec &spec) {
   SpecChecker checker(spec);
   double epsilon = 0;
-  if (checker.requireArity(2, 2, {"epsilon"})) {
+  if (checker.requireTensors()) {
     const TensorShape &x = spec.inputs[0];
     epsilon = checker.getDouble("epsilon");
     checker.requireFloatInput(0);
@@ -130,7 +130,7 @@ KernelOrError makeRmsNorm(const KernelSpec &spec) {
 
 KernelOrError makeRmsNormGrad(const KernelSpec &spec) {
   SpecChecker checker(spec);
-  if (checker.requireArity(4, 2)) {
+  if (checker.requireTensors()) {
     const TensorShape &x = spec.inputs[1];
     checker.requireFloatInput(1);
     checker.requireInputRank(1, 1);

@@ -174,7 +174,7 @@ TensorShape getScalar() { return {DType::F32, {}}; }
 
 KernelOrError makeInplaceAdd(const KernelSpec &spec) {
   SpecChecker checker(spec);
-  if (checker.requireArity(1, 1)) {
+  if (checker.requireTensors()) {
     DType yType = spec.outputs[0].type;
     checker.requireFloatInput(0);
     checker.require(isFloat(yType), "output 0 is " + getName(yType) +
@@ -189,7 +189,7 @@ KernelOrError makeInplaceAdd(const KernelSpec &spec) {
 
 KernelOrError makeMulScalar(const KernelSpec &spec) {
   SpecChecker checker(spec);
-  if (checker.requireArity(1, 1)) {
+  if (checker.requireTensors()) {
     checker.requireInput(0, getScalar());
     checker.require(isFloat(spec.outputs[0].type),
                     "output 0 is " + getName(spec.outputs[0].type) +
@@ -202,7 +202,7 @@ KernelOrError makeMulScalar(const KernelSpec &spec) {
 
 KernelOrError makeNorm(const KernelSpec &spec) {
   SpecChecker checker(spec);
-  if (checker.requireArity(1, 1)) {
+  if (checker.requireTensors()) {
     checker.requireFloatInput(0);
     checker.requireOutput(0, getScalar());
   }
@@ -213,7 +213,7 @@ KernelOrError makeNorm(const KernelSpec &spec) {
 
 KernelOrError makeNonFiniteCheck(const KernelSpec &spec) {
   SpecChecker checker(spec);
-  if (checker.requireArity(1, 1)) {
+  if (checker.requireTensors()) {
     checker.requireFloatInput(0);
     checker.requireOutput(0, getScalar());
   }
@@ -225,11 +225,7 @@ KernelOrError makeNonFiniteCheck(const KernelSpec &spec) {
 KernelOrError makeAdamW(const KernelSpec &spec) {
   SpecChecker checker(spec);
   AdamWOptions options;
-  // The fourth input, if given, is a flag: not zero leaves all as it is.
-  const size_t arity = spec.inputs.size() == 4 ? 4 : 3;
-  if (checker.requireArity(
-          arity, 3,
-          {"beta1", "beta2", "eps", "weight_decay", "bias_correction"})) {
+  if (checker.requireTensors()) {
     options.beta1 = checker.getDouble("beta1");
     options.beta2 = checker.getDouble("beta2");
     options.eps = checker.getDouble("eps");
@@ -243,7 +239,8 @@ KernelOrError makeAdamW(const KernelSpec &spec) {
     checker.requireInput(0, {spec.inputs[0].type, weight.dims});
     checker.requireInput(1, getScalar());
     checker.requireInput(2, getScalar());
-    if (arity == 4)
+    // A flag: not zero leaves all as it is.
+    if (spec.inputs.size() > 3)
       checker.requireInput(3, getScalar());
     checker.requireOutput(1, {DType::F32, weight.dims});
     checker.requireOutput(2, {DType::F32, weight.dims});

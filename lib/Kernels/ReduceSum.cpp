@@ -198,7 +198,7 @@ private:
 KernelOrError makeReduceSum(const KernelSpec &spec) {
   SpecChecker checker(spec);
   llvm::SmallVector<bool, 4> isReduced;
-  if (checker.requireArity(1, 1, {"axes", "keep_dims"})) {
+  if (checker.requireTensors()) {
     const TensorShape &x = spec.inputs[0];
     const int64_t rank = x.dims.size();
     checker.requireFloatInput(0);

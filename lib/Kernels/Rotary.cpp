@@ -94,7 +94,7 @@ bool readShape(const KernelSpec &spec, SpecChecker &checker,
 KernelOrError makeRotary(const KernelSpec &spec) {
   SpecChecker checker(spec);
   RotaryShape shape{};
-  if (checker.requireArity(3, 1))
+  if (checker.requireTensors())
     readShape(spec, checker, shape);
   if (llvm::Error error = checker.takeError())
     return error;

@@ -57,7 +57,7 @@ private:
 
 KernelOrError makeSoftmax(const KernelSpec &spec) {
   SpecChecker checker(spec);
-  if (checker.requireArity(1, 1)) {
+  if (checker.requireTensors()) {
     checker.requireFloatInput(0);
     checker.requireInputRank(0, 1);
     checker.requireOutput(0, spec.inputs[0]);
@@ -69,7 +69,7 @@ KernelOrError makeSoftmax(const KernelSpec &spec) {
 
 KernelOrError makeSoftmaxBackward(const KernelSpec &spec) {
   SpecChecker checker(spec);
-  if (checker.requireArity(2, 1)) {
+  if (checker.requireTensors()) {
     checker.requireFloatInput(0);
     checker.requireInputRank(0, 1);
     checker.requireInput(1, spec.inputs[0]);

@@ -26,45 +26,11 @@ void SpecChecker::require(bool condition, const llvm::Twine &what) {
     message = what.str();
 }
 
-static std::string countOf(size_t count, llvm::StringRef noun) {
-  return (llvm::Twine(count) + " " + noun + (count == 1 ? "" : "s")).str();
-}
-
-bool SpecChecker::requireArity(size_t inputs, size_t outputs,
-                               llvm::ArrayRef<llvm::StringRef> attributes) {
-  require(spec.inputs.size() == inputs, "expected " + countOf(inputs, "input") +
-                                            ", but got " +
-                                            llvm::Twine(spec.inputs.size()));
-  require(spec.outputs.size() == outputs,
-          "expected " + countOf(outputs, "output") + ", but got " +
-              llvm::Twine(spec.outputs.size()));
-  return requireTensors(attributes);
-}
-
-bool SpecChecker::requireVariadic(size_t least, size_t outputs,
-                                  llvm::ArrayRef<llvm::StringRef> attributes) {
-  require(spec.inputs.size() >= least,
-          "expected at least " + countOf(least, "input") + ", but got " +
-              llvm::Twine(spec.inputs.size()));
-  require(spec.outputs.size() == outputs,
-          "expected " + countOf(outputs, "output") + ", but got " +
-              llvm::Twine(spec.outputs.size()));
-  return requireTensors(attributes);
-}
-
-bool SpecChecker::requireTensors(llvm::ArrayRef<llvm::StringRef> attributes) {
+bool SpecChecker::requireTensors() {
   for (auto [index, shape] : llvm::enumerate(spec.inputs))
     requireCountable(shape, "input", index);
   for (auto [index, shape] : llvm::enumerate(spec.outputs))
     requireCountable(shape, "output", index);
-  for (const auto &[name, value] : spec.attributes) {
-    if (llvm::is_contained(attributes, name))
-      continue;
-    require(false, "unknown attribute '" + name + "'; " +
-                       (attributes.empty()
-                            ? std::string("this kernel takes none")
-                            : "known are " + llvm::join(attributes, ", ")));
-  }
   return !hasFailed();
 }
 
@@ -126,39 +92,27 @@ void SpecChecker::requireInputRank(size_t index, size_t rank) {
     require(spec.inputs[index].dims.size() >= rank,
             "input " + llvm::Twine(index) + " is " +
                 toString(spec.inputs[index]) + ", expected at least " +
-                countOf(rank, "dimension"));
+                llvm::Twine(rank) + (rank == 1 ? " dimension" : " dimensions"));
 }
 
-const AttributeValue *SpecChecker::find(llvm::StringRef name) {
-  auto found = spec.attributes.find(name.str());
-  return found == spec.attributes.end() ? nullptr : &found->second;
+template <typename T> const T &SpecChecker::get(llvm::StringRef name) const {
+  return std::get<T>(spec.attributes.find(name.str())->second);
 }
 
-template <typename T>
-T SpecChecker::get(llvm::StringRef name, llvm::StringRef type) {
-  const AttributeValue *value = find(name);
-  require(value, "attribute '" + name + "' is missing");
-  if (!value)
-    return T();
-  const T *typed = std::get_if<T>(value);
-  require(typed, "attribute '" + name + "' has another type, expected " + type);
-  return typed ? *typed : T();
+bool SpecChecker::getBool(llvm::StringRef name, bool whenAbsent) const {
+  return spec.attributes.count(name.str()) ? get<bool>(name) : whenAbsent;
 }
 
-bool SpecChecker::getBool(llvm::StringRef name, bool whenAbsent) {
-  return find(name) ? get<bool>(name, "a bool") : whenAbsent;
+int64_t SpecChecker::getInt(llvm::StringRef name) const {
+  return get<int64_t>(name);
 }
 
-int64_t SpecChecker::getInt(llvm::StringRef name) {
-  return get<int64_t>(name, "an integer");
+double SpecChecker::getDouble(llvm::StringRef name) const {
+  return get<double>(name);
 }
 
-double SpecChecker::getDouble(llvm::StringRef name) {
-  return get<double>(name, "a floating-point number");
-}
-
-std::vector<int64_t> SpecChecker::getInts(llvm::StringRef name) {
-  return get<std::vector<int64_t>>(name, "a list of integers");
+const std::vector<int64_t> &SpecChecker::getInts(llvm::StringRef name) const {
+  return get<std::vector<int64_t>>(name);
 }
 
 int64_t SpecChecker::getAxis(llvm::StringRef name, size_t rank) {

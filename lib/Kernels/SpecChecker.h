@@ -12,7 +12,8 @@ namespace mf {
 /// "4x5xbf16", as MLIR prints it.
 std::string toString(const TensorShape &shape);
 
-/// Reads a specification and keeps the first thing that is wrong with it.
+/// Reads a specification that agrees with its kernel's signature, and keeps the
+/// first thing that is wrong with it.
 /// After a failure the checks that follow do nothing and the getters return
 /// defaults; a kernel's factory asks `hasFailed` before it uses a shape by an
 /// index it has not checked, and `takeError` at the end.
@@ -28,14 +29,9 @@ public:
   /// Fails with `what` unless `condition` holds.
   void require(bool condition, const llvm::Twine &what);
 
-  /// The number of tensors, that each has 1 or more elements whose bytes can
-  /// be counted, and that no attribute but those in `attributes` is given.
-  /// Says whether it is so.
-  bool requireArity(size_t inputs, size_t outputs,
-                    llvm::ArrayRef<llvm::StringRef> attributes = {});
-  /// The same for kernels that take any number of inputs from `least` on.
-  bool requireVariadic(size_t least, size_t outputs,
-                       llvm::ArrayRef<llvm::StringRef> attributes = {});
+  /// That each tensor has 1 or more elements whose bytes can be counted. Says
+  /// whether it is so.
+  bool requireTensors();
 
   void requireFloatInput(size_t index);
   void requireInput(size_t index, const TensorShape &expected);
@@ -45,19 +41,17 @@ public:
   /// At least `rank` dimensions.
   void requireInputRank(size_t index, size_t rank);
 
-  bool getBool(llvm::StringRef name, bool whenAbsent);
-  int64_t getInt(llvm::StringRef name);
-  double getDouble(llvm::StringRef name);
-  std::vector<int64_t> getInts(llvm::StringRef name);
+  bool getBool(llvm::StringRef name, bool whenAbsent) const;
+  int64_t getInt(llvm::StringRef name) const;
+  double getDouble(llvm::StringRef name) const;
+  const std::vector<int64_t> &getInts(llvm::StringRef name) const;
   /// An axis of a tensor of `rank` dimensions; negative counts from the end.
   int64_t getAxis(llvm::StringRef name, size_t rank);
 
 private:
-  bool requireTensors(llvm::ArrayRef<llvm::StringRef> attributes);
   void requireCountable(const TensorShape &shape, llvm::StringRef role,
                         size_t index);
-  const AttributeValue *find(llvm::StringRef name);
-  template <typename T> T get(llvm::StringRef name, llvm::StringRef type);
+  template <typename T> const T &get(llvm::StringRef name) const;
 
   const KernelSpec &spec;
   std::optional<std::string> message;

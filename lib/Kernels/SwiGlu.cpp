@@ -72,7 +72,7 @@ TensorShape getHalf(SpecChecker &checker, const KernelSpec &spec,
 
 KernelOrError makeSwiGlu(const KernelSpec &spec) {
   SpecChecker checker(spec);
-  if (checker.requireArity(1, 1))
+  if (checker.requireTensors())
     checker.requireOutput(0, getHalf(checker, spec, 0));
   if (llvm::Error error = checker.takeError())
     return error;
@@ -81,7 +81,7 @@ KernelOrError makeSwiGlu(const KernelSpec &spec) {
 
 KernelOrError makeSwiGluGrad(const KernelSpec &spec) {
   SpecChecker checker(spec);
-  if (checker.requireArity(2, 1)) {
+  if (checker.requireTensors()) {
     checker.requireInput(0, getHalf(checker, spec, 1));
     checker.requireOutput(0, spec.inputs[1]);
   }

@@ -168,7 +168,7 @@ Error CsvReader::readBuffer(llvm::ArrayRef<Cell> cells) {
                                         : cells.back().position,
                 "expected " + Twine(numCells) +
                     " cells as in the header, found " + Twine(cells.size()));
-  Buffer buffer;
+  AllocationBuffer buffer;
   const Cell &id = cells[columns[Id]];
   buffer.id = id.text;
   if (buffer.id.empty())
@@ -249,9 +249,11 @@ llvm::Expected<AllocationProblem> parseAllocationCsv(StringRef text,
 void printAllocationCsv(const AllocationProblem &problem, llvm::raw_ostream &os,
                         llvm::ArrayRef<int64_t> offsets) {
   auto hasAny = [&](auto has) { return llvm::any_of(problem.buffers, has); };
-  bool hasAlignment = hasAny([](const Buffer &b) { return b.alignment != 1; });
-  bool hasHint = hasAny([](const Buffer &b) { return b.hint.has_value(); });
-  bool hasOffset = !offsets.empty() || hasAny([](const Buffer &b) {
+  bool hasAlignment =
+      hasAny([](const AllocationBuffer &b) { return b.alignment != 1; });
+  bool hasHint =
+      hasAny([](const AllocationBuffer &b) { return b.hint.has_value(); });
+  bool hasOffset = !offsets.empty() || hasAny([](const AllocationBuffer &b) {
     return b.fixedOffset.has_value();
   });
   os << "id,lower,upper,size" << (hasAlignment ? ",alignment" : "")

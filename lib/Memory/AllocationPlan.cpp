@@ -1,7 +1,7 @@
 //===- AllocationPlan.cpp - Front door of the allocators ------------------===//
 
 #include "mf/Memory/AllocationPlan.h"
-#include "PackSearch.h"
+#include "lib/Memory/search/PackSearch.h"
 #include "mf/Memory/FirstFit.h"
 #include <cmath>
 

@@ -1,9 +1,9 @@
 //===- AllocationProblem.cpp - Static memory allocation -------------------===//
 
 #include "mf/Memory/AllocationProblem.h"
-#include "AddressMap.h"
-#include "Packing.h"
-#include "StableSort.h"
+#include "lib/Memory/packing/AddressMap.h"
+#include "lib/Memory/packing/Packing.h"
+#include "lib/Memory/packing/StableSort.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -22,7 +22,7 @@ static Error makeError(const llvm::Twine &message) {
   return llvm::createStringError(message);
 }
 
-static Error checkBuffer(const Buffer &buffer) {
+static Error checkBuffer(const AllocationBuffer &buffer) {
   std::string name = quote(buffer.id);
   if (buffer.lower >= buffer.upper)
     return makeError(
@@ -53,7 +53,7 @@ static Error checkBuffer(const Buffer &buffer) {
 
 /// Finds two buffers that are alive together and share an address; looks at
 /// the buffers of `indices` only.
-static Error findOverlap(llvm::ArrayRef<Buffer> buffers,
+static Error findOverlap(llvm::ArrayRef<AllocationBuffer> buffers,
                          llvm::ArrayRef<int64_t> offsets,
                          llvm::ArrayRef<size_t> indices) {
   std::vector<size_t> begins, ends;
@@ -70,14 +70,14 @@ static Error findOverlap(llvm::ArrayRef<Buffer> buffers,
   AddressMap<size_t> alive;
   size_t nextEnd = 0;
   for (size_t index : begins) {
-    const Buffer &buffer = buffers[index];
+    const AllocationBuffer &buffer = buffers[index];
     for (; buffers[ends[nextEnd]].upper <= buffer.lower; ++nextEnd)
       alive.erase(offsets[ends[nextEnd]]);
     std::optional<size_t> other =
         alive.insert(offsets[index], buffer.size, index);
     if (!other)
       continue;
-    const Buffer &rival = buffers[*other];
+    const AllocationBuffer &rival = buffers[*other];
     return makeError(
         quote(rival.id) + " at [" + std::to_string(offsets[*other]) + ", " +
         std::to_string(offsets[*other] + rival.size) + ") and " +
@@ -128,7 +128,7 @@ Error AllocationProblem::check() const {
 
 LiveBound AllocationProblem::maxLive() const {
   int64_t granule = 0;
-  for (const Buffer &buffer : buffers)
+  for (const AllocationBuffer &buffer : buffers)
     granule = std::gcd(granule, buffer.alignment);
   struct Event {
     int64_t time;
@@ -137,7 +137,7 @@ LiveBound AllocationProblem::maxLive() const {
     int64_t slack;
   };
   std::vector<Event> events;
-  for (const Buffer &buffer : buffers) {
+  for (const AllocationBuffer &buffer : buffers) {
     if (buffer.size == 0)
       continue;
     int64_t size = alignUp(buffer.size, granule);
@@ -177,7 +177,7 @@ Error AllocationProblem::verify(llvm::ArrayRef<int64_t> offsets) const {
   std::vector<size_t> all(buffers.size());
   std::iota(all.begin(), all.end(), 0);
   for (size_t index : all) {
-    const Buffer &buffer = buffers[index];
+    const AllocationBuffer &buffer = buffers[index];
     int64_t offset = offsets[index], end = 0;
     auto fail = [&](const std::string &what) {
       return makeError(quote(buffer.id) + " is at " + std::to_string(offset) +

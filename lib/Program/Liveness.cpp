@@ -1,233 +1,321 @@
 //===- Liveness.cpp - When each buffer of a step is alive -----------------===//
 
 #include "mf/Program/Liveness.h"
-#include "StepWalker.h"
 #include "StreamClocks.h"
-#include "mf/Program/KernelTraits.h"
 #include <deque>
 
 namespace mf::program {
 
-llvm::StringRef getName(Category category) {
-  switch (category) {
-  case Category::Parameter:
-    return "parameter";
-  case Category::Gradient:
-    return "gradient";
-  case Category::OptimizerState:
-    return "optimizer_state";
-  case Category::Activation:
-    return "activation";
-  case Category::Temporary:
-    return "temporary";
-  case Category::Communication:
-    return "communication";
-  case Category::Input:
-    return "input";
-  }
-  return "";
-}
-
-static Category getCategory(Role role) {
-  switch (role) {
-  case Role::Parameter:
-  case Role::Table:
-  case Role::Constant:
-    return Category::Parameter;
-  case Role::Gradient:
-    return Category::Gradient;
-  case Role::FirstMoment:
-  case Role::SecondMoment:
-    return Category::OptimizerState;
-  case Role::Tokens:
-  case Role::Labels:
-  case Role::LearningRate:
-  case Role::StepNumber:
-  case Role::Report:
-  case Role::LossScale:
-    return Category::Input;
-  }
-  return Category::Parameter;
-}
-
 namespace {
 
-class LivenessAnalysis {
+/// Uses by other streams that the compute stream does not know to be over, by
+/// stream in the order of their positions there.
+template <typename Buffer> class PendingUses {
 public:
-  LivenessAnalysis(const Program &program, const Rank &rank)
-      : program(program), rank(rank), table(rank), walker(rank, table),
-        clocks(rank), numbers(table.getNumInstances(), none),
-        pending(rank.streams.size()) {}
+  explicit PendingUses(size_t numStreams) : streams(numStreams) {}
 
-  std::vector<Lifetime> run() {
-    for (uint32_t i = 0; i < rank.statics.size(); ++i)
-      find(table.getStatic(i));
-    walker.walk([&](const Scope &scope, const Instruction &instruction,
-                    uint32_t number) {
-      visit(scope, instruction, number);
-      ++time;
-      return true;
-    });
-    // The host waits for all streams at the end.
-    for (auto &uses : pending)
-      for (const PendingUse &use : uses)
-        lifetimes[use.lifetime].end = time;
-    return std::move(lifetimes);
+  void add(uint32_t stream, uint64_t position, const Buffer &buffer) {
+    streams[stream].push_back({position, buffer});
+  }
+
+  /// Removes those that the compute stream knows to be over, and calls `visit`
+  /// with each.
+  template <typename Visit>
+  void settle(const StreamClocks &clocks, uint32_t compute, Visit visit) {
+    for (uint32_t stream = 0; stream < streams.size(); ++stream) {
+      auto &uses = streams[stream];
+      if (uses.empty())
+        continue;
+      const uint64_t known = clocks.getClock(compute, stream);
+      for (; !uses.empty() && uses.front().first <= known; uses.pop_front())
+        visit(uses.front().second);
+    }
+  }
+
+  /// Calls `visit` with each that is left and that is known to be over, and
+  /// removes those for which it returns true.
+  template <typename Visit>
+  void eraseKnown(const StreamClocks &clocks, uint32_t compute, Visit visit) {
+    for (uint32_t stream = 0; stream < streams.size(); ++stream) {
+      auto &uses = streams[stream];
+      if (uses.empty())
+        continue;
+      const uint64_t known = clocks.getClock(compute, stream);
+      uses.erase(std::remove_if(uses.begin(), uses.end(),
+                                [&](const auto &use) {
+                                  return use.first <= known &&
+                                         visit(use.second);
+                                }),
+                 uses.end());
+    }
+  }
+
+  template <typename Visit> void forEach(Visit visit) {
+    for (auto &uses : streams)
+      for (auto &use : uses)
+        visit(use.second);
   }
 
 private:
-  static constexpr uint32_t none = ~uint32_t{0};
+  std::vector<std::deque<std::pair<uint64_t, Buffer>>> streams;
+};
 
-  /// A use on another stream that the compute stream does not know to be over.
-  struct PendingUse {
-    uint64_t streamPosition = 0;
-    uint32_t lifetime = 0;
-  };
+//===----------------------------------------------------------------------===//
+// Routines
+//===----------------------------------------------------------------------===//
 
-  void visit(const Scope &scope, const Instruction &instruction,
-             uint32_t number) {
-    const uint32_t stream = *getStream(rank, instruction);
-    const uint64_t streamPosition = clocks.advance(stream);
-    if (const auto *record = std::get_if<Record>(&instruction.action))
-      clocks.record(scope, *record);
-    if (const auto *wait = std::get_if<Wait>(&instruction.action)) {
-      clocks.wait(scope, *wait);
-      if (stream == rank.computeStream)
-        settle();
+class RoutineAnalysis {
+public:
+  RoutineAnalysis(const StageProgram &stage, const Routine &routine)
+      : stage(stage), routine(routine), clocks(stage, routine.body),
+        pending(stage.streams.size()) {
+    scope.list = &routine.body;
+    result.arguments.resize(routine.numArguments);
+    if (routine.layout)
+      result.slots.resize(stage.layouts[*routine.layout].slots.size());
+    for (const Buffer &buffer : routine.body.buffers)
+      if (buffer.kind == BufferKind::Temporary)
+        result.temporaries.emplace_back();
+  }
+
+  RoutineLiveness run() {
+    for (uint32_t i = 0; i < routine.body.instructions.size(); ++i)
+      visit(i);
+    // What nothing waits for is needed to the end.
+    const auto end = static_cast<int64_t>(result.instructions.size());
+    pending.forEach(
+        [&](MomentRange *range) { range->end = std::max(range->end, end); });
+    return std::move(result);
+  }
+
+private:
+  /// Null for what lives beyond the routine anyway.
+  MomentRange *find(const Operand &operand) {
+    const Buffer &buffer = routine.body.buffers[operand.buffer];
+    switch (buffer.kind) {
+    case BufferKind::Temporary:
+      return &result.temporaries[buffer.index];
+    case BufferKind::Argument:
+      return &result.arguments[buffer.index];
+    case BufferKind::Slot:
+      return &result.slots[buffer.index];
+    case BufferKind::Static:
+    case BufferKind::Message:
+      break;
     }
-    const Moment moment = {time, scope.call ? scope.callPosition : number,
-                           scope.call ? number : 0};
-    forEachOperand(
-        instruction,
-        [&](uint32_t kernel) {
-          return readsOutputs(program.kernels[kernel].name);
-        },
-        [&](const Operand &operand, bool) {
-          const Access access = walker.resolve(scope, operand);
-          use(find(access.instance), instruction, moment, stream,
-              streamPosition);
-        });
+    return nullptr;
   }
 
-  void use(uint32_t index, const Instruction &instruction, const Moment &moment,
-           uint32_t stream, uint64_t streamPosition) {
-    Lifetime &lifetime = lifetimes[index];
-    if (!used[index])
-      lifetime.first = moment;
-    used[index] = true;
-    lifetime.last = moment;
-    lifetime.end = std::max(lifetime.end, time);
-    if (stream != rank.computeStream) {
-      lifetime.onlyCompute = false;
-      pending[stream].push_back({streamPosition, index});
+  void visit(uint32_t number) {
+    const Instruction &instruction = routine.body.instructions[number];
+    const bool isCompute = instruction.stream == stage.computeStream;
+    const uint64_t position = clocks.begin(scope, instruction);
+    if (!instruction.accesses.empty() ||
+        (isCompute && !instruction.awaited.empty())) {
+      moment = static_cast<int64_t>(result.instructions.size());
+      result.instructions.push_back(number);
     }
-    if (lifetime.kind != BufferKind::Message)
-      return;
-    if (std::holds_alternative<Transfer>(instruction.action) ||
-        std::holds_alternative<AllReduce>(instruction.action))
-      lifetime.category = Category::Communication;
-    else if (std::holds_alternative<Copy>(instruction.action) &&
-             lifetime.category == Category::Activation)
-      lifetime.category = Category::Input;
-  }
-
-  uint32_t find(uint64_t instance) {
-    uint32_t &number = numbers[instance];
-    if (number != none)
-      return number;
-    number = lifetimes.size();
-    const Access memory = table.getMemory(instance);
-    const InstanceTable::Origin origin = table.getOrigin(instance);
-    Lifetime lifetime;
-    lifetime.kind = origin.kind;
-    lifetime.space = memory.space;
-    lifetime.offset = memory.offset;
-    lifetime.bytes = memory.bytes;
-    if (origin.kind == BufferKind::Static)
-      lifetime.category = getCategory(rank.statics[origin.index].role);
-    else if (origin.kind == BufferKind::Temporary)
-      lifetime.category = Category::Temporary;
-    else
-      lifetime.category = Category::Activation;
-    lifetimes.push_back(lifetime);
-    used.push_back(false);
-    return number;
-  }
-
-  /// Ends the uses on other streams that the compute stream waited for.
-  void settle() {
-    for (uint32_t stream = 0; stream < pending.size(); ++stream) {
-      const uint64_t over = clocks.getClock(rank.computeStream, stream);
-      std::deque<PendingUse> &uses = pending[stream];
-      while (!uses.empty() && uses.front().streamPosition <= over) {
-        Lifetime &lifetime = lifetimes[uses.front().lifetime];
-        lifetime.end = std::max(lifetime.end, time);
-        uses.pop_front();
-      }
+    if (isCompute && !instruction.awaited.empty())
+      pending.settle(clocks, stage.computeStream,
+                     [&](MomentRange *range) { range->end = moment + 1; });
+    for (const MemoryAccess &access : instruction.accesses) {
+      MomentRange *range = find(access.operand);
+      if (!range)
+        continue;
+      if (!range->isUsed())
+        range->begin = moment;
+      range->end = moment + 1;
+      range->lastInstruction = number;
+      if (isCompute)
+        continue;
+      range->onlyCompute = false;
+      pending.add(instruction.stream, position, range);
     }
+    clocks.end(scope, instruction);
   }
 
-  const Program &program;
-  const Rank &rank;
-  InstanceTable table;
-  StepWalker walker;
+  const StageProgram &stage;
+  const Routine &routine;
+  Scope scope;
   StreamClocks clocks;
-  uint64_t time = 0;
-  std::vector<Lifetime> lifetimes;
-  std::vector<bool> used;
-  /// Of each instance, its place in `lifetimes`.
-  std::vector<uint32_t> numbers;
-  std::vector<std::deque<PendingUse>> pending;
+  PendingUses<MomentRange *> pending;
+  int64_t moment = 0;
+  RoutineLiveness result;
+};
+
+//===----------------------------------------------------------------------===//
+// The step
+//===----------------------------------------------------------------------===//
+
+class StepAnalysis {
+public:
+  explicit StepAnalysis(const StageProgram &stage)
+      : stage(stage), clocks(stage), pending(stage.streams.size()) {
+    scope.list = &stage.step;
+  }
+
+  StepLiveness run();
+
+private:
+  void collectCalls();
+  void visitCall(const Call &call, const Instruction &instruction,
+                 uint32_t position);
+  void visitOther(const Instruction &instruction);
+  void useArgument(const Operand &operand, const MomentRange &use,
+                   uint32_t position);
+  /// The message that an operand is of, or null.
+  MessageRange *find(const Operand &operand) {
+    const Buffer &buffer = stage.step.buffers[operand.buffer];
+    return buffer.kind == BufferKind::Message ? &result.messages[buffer.index]
+                                              : nullptr;
+  }
+  static void extend(MessageRange &message, CallMoment begin, CallMoment end) {
+    message.begin = message.isUsed ? std::min(message.begin, begin) : begin;
+    message.end = message.isUsed ? std::max(message.end, end) : end;
+    message.isUsed = true;
+  }
+  CallMoment getStart(uint32_t stream) const;
+
+  const StageProgram &stage;
+  Scope scope;
+  StreamClocks clocks;
+  PendingUses<MessageRange *> pending;
+  /// Calls before the instruction that is visited.
+  int64_t numCalls = 0;
+  StepLiveness result;
 };
 
 } // namespace
 
-std::vector<Lifetime> computeLifetimes(const Program &program,
-                                       const Rank &rank) {
-  return LivenessAnalysis(program, rank).run();
+void StepAnalysis::collectCalls() {
+  int64_t time = 0;
+  for (uint32_t i = 0; i < stage.step.instructions.size(); ++i) {
+    const Call *call = stage.step.getCall(stage.step.instructions[i]);
+    if (!call)
+      continue;
+    result.calls.push_back(i);
+    result.starts.push_back(time);
+    time += result.routines[call->routine].getLength();
+  }
+  result.starts.push_back(time);
 }
 
-MemoryUse findPeak(const std::vector<Lifetime> &lifetimes, Space space) {
-  struct Change {
-    uint64_t time;
-    Category category;
-    int64_t bytes;
-  };
-  MemoryUse use;
-  std::vector<Change> changes;
-  for (const Lifetime &lifetime : lifetimes) {
-    if (lifetime.space != space)
-      continue;
-    if (lifetime.kind == BufferKind::Static) {
-      use.byCategory[static_cast<size_t>(lifetime.category)] += lifetime.bytes;
-      use.bytes += lifetime.bytes;
-      continue;
-    }
-    changes.push_back({lifetime.first.time, lifetime.category, lifetime.bytes});
-    changes.push_back({lifetime.end + 1, lifetime.category, -lifetime.bytes});
-  }
-  // What ends goes before what begins at the same time.
-  std::sort(changes.begin(), changes.end(),
-            [](const Change &a, const Change &b) {
-              return a.time != b.time ? a.time < b.time : a.bytes < b.bytes;
-            });
-  MemoryUse peak = use;
-  for (const Change &change : changes) {
-    use.bytes += change.bytes;
-    use.byCategory[static_cast<size_t>(change.category)] += change.bytes;
-    use.time = change.time;
-    if (use.bytes > peak.bytes)
-      peak = use;
-  }
-  return peak;
+/// When something that another stream is given now may start: beside the last
+/// moment of the compute stream that is known to be over. What a later one
+/// waits for before it starts may still be going on.
+CallMoment StepAnalysis::getStart(uint32_t stream) const {
+  const auto over =
+      static_cast<int64_t>(clocks.getClock(stream, stage.computeStream));
+  if (over == 0)
+    return {0, 0};
+  auto next = std::upper_bound(result.starts.begin(), result.starts.end() - 1,
+                               over - 1);
+  const int64_t call = next - result.starts.begin() - 1;
+  return {call, over - 1 - result.starts[call]};
 }
 
-int64_t findExtent(const std::vector<Lifetime> &lifetimes, Space space) {
-  int64_t extent = 0;
-  for (const Lifetime &lifetime : lifetimes)
-    if (lifetime.space == space)
-      extent = std::max(extent, lifetime.offset + lifetime.bytes);
-  return extent;
+void StepAnalysis::useArgument(const Operand &operand, const MomentRange &use,
+                               uint32_t position) {
+  MessageRange *message = find(operand);
+  if (!message)
+    return;
+  extend(*message, {numCalls, std::max<int64_t>(use.begin, 0)},
+         {numCalls, std::max<int64_t>(use.end, 0)});
+  if (!use.isUsed())
+    return;
+  message->lastPosition = position;
+  message->lastInstruction = use.lastInstruction;
+  message->onlyCompute &= use.onlyCompute;
+}
+
+void StepAnalysis::visitCall(const Call &call, const Instruction &instruction,
+                             uint32_t position) {
+  const RoutineLiveness &routine = result.routines[call.routine];
+  const uint32_t compute = stage.computeStream;
+  clocks.begin(scope, instruction);
+  pending.settle(clocks, compute, [&](MessageRange *message) {
+    extend(*message, {numCalls, 0}, {numCalls, 0});
+  });
+  for (size_t i = 0; i < call.arguments.size(); ++i)
+    useArgument(call.arguments[i], routine.arguments[i], position);
+  const int64_t start = result.starts[numCalls];
+  for (const CallRecord &record : call.records) {
+    const auto behind =
+        std::upper_bound(routine.instructions.begin(),
+                         routine.instructions.end(), record.instruction) -
+        routine.instructions.begin();
+    clocks.setPosition(compute, start + behind);
+    clocks.end(scope, record.record);
+  }
+  clocks.setPosition(compute, start + routine.getLength());
+  for (const uint32_t event : call.events)
+    clocks.wait(compute, event);
+  // What the routine itself waits for lives on to its use there.
+  pending.eraseKnown(clocks, compute, [&](MessageRange *message) {
+    return std::any_of(
+        call.arguments.begin(), call.arguments.end(),
+        [&](const Operand &argument) { return find(argument) == message; });
+  });
+  ++numCalls;
+}
+
+void StepAnalysis::visitOther(const Instruction &instruction) {
+  const bool isCompute = instruction.stream == stage.computeStream;
+  const auto before = clocks.getClock(instruction.stream, instruction.stream);
+  const uint64_t position = clocks.begin(scope, instruction);
+  // The compute stream's clock counts the moments of calls.
+  if (isCompute)
+    clocks.setPosition(instruction.stream, before);
+  for (const MemoryAccess &access : instruction.accesses) {
+    MessageRange *message = find(access.operand);
+    if (!message)
+      continue;
+    message->isExchanged |= instruction.work == Work::Exchange;
+    message->isCopied |= instruction.work == Work::Copy;
+    message->onlyCompute = false;
+    const CallMoment start = getStart(instruction.stream);
+    // Between two calls the compute stream counts as working beside both.
+    extend(*message, start,
+           isCompute ? CallMoment{numCalls, numCalls < static_cast<int64_t>(
+                                                           result.calls.size())
+                                                ? 1
+                                                : 0}
+                     : start);
+    if (!isCompute)
+      pending.add(instruction.stream, position, message);
+  }
+  clocks.end(scope, instruction);
+}
+
+StepLiveness StepAnalysis::run() {
+  for (const Routine &routine : stage.routines)
+    result.routines.push_back(RoutineAnalysis(stage, routine).run());
+  for (const FrameLayout &layout : stage.layouts)
+    result.slotsOfStep.emplace_back(layout.slots.size(), false);
+  for (const Buffer &buffer : stage.step.buffers) {
+    if (buffer.kind == BufferKind::Message)
+      result.messages.emplace_back();
+    if (buffer.kind == BufferKind::Slot)
+      result.slotsOfStep[stage.frames[buffer.frame].layout][buffer.index] =
+          true;
+  }
+  collectCalls();
+  for (uint32_t i = 0; i < stage.step.instructions.size(); ++i) {
+    const Instruction &instruction = stage.step.instructions[i];
+    if (const Call *call = stage.step.getCall(instruction))
+      visitCall(*call, instruction, i);
+    else
+      visitOther(instruction);
+  }
+  // The host waits for all streams at the end.
+  pending.forEach([&](MessageRange *message) {
+    extend(*message, {numCalls, 0}, {numCalls, 0});
+  });
+  return std::move(result);
+}
+
+StepLiveness computeLiveness(const StageProgram &stage) {
+  return StepAnalysis(stage).run();
 }
 
 } // namespace mf::program

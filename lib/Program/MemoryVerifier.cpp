@@ -4,8 +4,8 @@
 #include "MemoryMap.h"
 #include "StepWalker.h"
 #include "StreamClocks.h"
-#include "mf/Program/KernelTraits.h"
 #include "mf/Program/Verifier.h"
+#include "llvm/ADT/STLExtras.h"
 #include <memory>
 
 namespace mf::program {
@@ -14,12 +14,9 @@ namespace {
 
 class MemoryVerifier {
 public:
-  MemoryVerifier(const Program &program, const Rank &rank)
-      : program(program), rank(rank), table(rank), walker(rank, table),
-        clocks(rank) {
-    for (const KernelSpec &kernel : program.kernels)
-      kernelReadsOutputs.push_back(readsOutputs(kernel.name));
-  }
+  MemoryVerifier(const Program &program, const StageProgram &stage)
+      : program(program), stage(stage), table(stage), walker(stage, table),
+        clocks(stage) {}
 
   llvm::Error verify();
 
@@ -29,18 +26,20 @@ private:
              uint32_t number);
   bool finish();
 
-  bool checkBounds(const Access &access);
+  bool checkBounds(const MemoryRange &access);
   bool checkOverlap();
-  bool read(const Access &access);
-  bool write(const Access &access);
+  bool checkAccesses();
+  bool read(const MemoryRange &access);
+  bool write(const MemoryRange &access);
   bool isOrdered(const Use &before) const;
 
   bool fail(uint32_t location, const llvm::Twine &message);
   /// Fails at the instruction being visited, which `verb`s a buffer.
-  bool failUse(const Access &access, llvm::StringRef verb,
+  bool failUse(const MemoryRange &access, llvm::StringRef verb,
                const llvm::Twine &reason);
-  bool failOrder(const Access &access, llvm::StringRef verb, const Use &before,
-                 llvm::StringRef otherVerb, uint64_t otherInstance);
+  bool failOrder(const MemoryRange &access, llvm::StringRef verb,
+                 const Use &before, llvm::StringRef otherVerb,
+                 uint64_t otherInstance);
   std::string describe(const Use &use) const;
   void addNote(const Use &use, const llvm::Twine &text);
 
@@ -49,16 +48,16 @@ private:
   }
 
   const Program &program;
-  const Rank &rank;
+  const StageProgram &stage;
   InstanceTable table;
   StepWalker walker;
   StreamClocks clocks;
-  std::vector<bool> kernelReadsOutputs;
   MemoryMap device, host;
   /// The instruction being visited.
   Use current;
   const Instruction *instruction = nullptr;
-  llvm::SmallVector<Access, 8> reads, writes;
+  /// What its accesses are.
+  llvm::SmallVector<MemoryRange, 8> ranges;
   std::unique_ptr<LocatedError> error;
 };
 
@@ -79,11 +78,11 @@ llvm::Error MemoryVerifier::verify() {
 
 /// The host has written all statics but reports, which are for it to read.
 bool MemoryVerifier::initialize() {
-  for (uint32_t i = 0; i < rank.statics.size(); ++i) {
-    const Static &buffer = rank.statics[i];
+  for (uint32_t i = 0; i < stage.statics.size(); ++i) {
+    const Static &buffer = stage.statics[i];
     if (buffer.bytes == 0 || buffer.role == Role::Report)
       continue;
-    const Access access = table.getMemory(table.getStatic(i));
+    const MemoryRange access = table.getMemory(table.getStatic(i));
     if (!getMap(buffer.space)
              .write(
                  access.offset, access.offset + access.bytes, access.instance,
@@ -100,45 +99,40 @@ bool MemoryVerifier::initialize() {
 bool MemoryVerifier::visit(const Scope &scope, const Instruction &visited,
                            uint32_t number) {
   instruction = &visited;
-  current.stream = *getStream(rank, visited);
+  current.stream = visited.stream;
   current.position = scope.call ? scope.callPosition : number;
-  current.instruction = number;
-  current.streamPosition = clocks.advance(current.stream);
-  if (const auto *record = std::get_if<Record>(&visited.action)) {
-    clocks.record(scope, *record);
-    return true;
-  }
-  if (const auto *wait = std::get_if<Wait>(&visited.action)) {
-    clocks.wait(scope, *wait);
-    return true;
-  }
-  reads.clear();
-  writes.clear();
-  forEachOperand(
-      visited, [&](uint32_t kernel) { return kernelReadsOutputs[kernel]; },
-      [&](const Operand &operand, bool isWrite) {
-        if (operand.bytes > 0)
-          (isWrite ? writes : reads).push_back(walker.resolve(scope, operand));
-      });
-  if (!checkOverlap())
+  current.instruction = visited.work == Work::Call ? callItself : number;
+  current.streamPosition = clocks.begin(scope, visited);
+  ranges.clear();
+  for (const MemoryAccess &access : visited.accesses)
+    ranges.push_back(walker.resolve(scope, access.operand));
+  if (!checkOverlap() || !checkAccesses())
     return false;
-  for (const Access &access : reads)
-    if (!checkBounds(access) || !read(access))
+  clocks.end(scope, visited);
+  return true;
+}
+
+/// What an instruction reads, it reads before it writes.
+bool MemoryVerifier::checkAccesses() {
+  for (auto [access, range] : llvm::zip(instruction->accesses, ranges))
+    if (readsMemory(access.access) && range.bytes > 0 &&
+        (!checkBounds(range) || !read(range)))
       return false;
-  for (const Access &access : writes)
-    if (!checkBounds(access) || !write(access))
+  for (auto [access, range] : llvm::zip(instruction->accesses, ranges))
+    if (writesMemory(access.access) && range.bytes > 0 &&
+        (!checkBounds(range) || !write(range)))
       return false;
   return true;
 }
 
 /// The host reads reports, and the next step finds the statics.
 bool MemoryVerifier::finish() {
-  for (uint32_t i = 0; i < rank.statics.size(); ++i) {
-    const Static &buffer = rank.statics[i];
+  for (uint32_t i = 0; i < stage.statics.size(); ++i) {
+    const Static &buffer = stage.statics[i];
     if (buffer.bytes == 0 ||
         (buffer.role == Role::Report && buffer.space == Space::Device))
       continue;
-    const Access access = table.getMemory(table.getStatic(i));
+    const MemoryRange access = table.getMemory(table.getStatic(i));
     int64_t position = access.offset;
     const bool isWhole =
         getMap(buffer.space)
@@ -169,9 +163,9 @@ bool MemoryVerifier::finish() {
   return true;
 }
 
-bool MemoryVerifier::checkBounds(const Access &access) {
+bool MemoryVerifier::checkBounds(const MemoryRange &access) {
   const int64_t capacity =
-      access.space == Space::Device ? rank.arenaBytes : rank.hostBytes;
+      access.space == Space::Device ? stage.arenaBytes : stage.hostBytes;
   if (access.offset >= 0 && access.bytes <= capacity &&
       access.offset <= capacity - access.bytes)
     return true;
@@ -182,31 +176,38 @@ bool MemoryVerifier::checkBounds(const Access &access) {
                      " bytes");
 }
 
-static bool overlap(const Access &a, const Access &b) {
+static bool overlap(const MemoryRange &a, const MemoryRange &b) {
   return a.space == b.space && a.offset < b.offset + b.bytes &&
          b.offset < a.offset + a.bytes;
 }
 
+static bool isSame(const MemoryRange &a, const MemoryRange &b) {
+  return a.instance == b.instance && a.offset == b.offset && a.bytes == b.bytes;
+}
+
+/// Nothing that an instruction writes overlaps what else it uses, unless it is
+/// the very memory of something that it may be.
 bool MemoryVerifier::checkOverlap() {
-  const bool isLaunch = std::holds_alternative<Launch>(instruction->action);
-  for (size_t i = 0; i < writes.size(); ++i) {
-    const Access &target = writes[i];
-    for (const Access &source : reads) {
-      const bool isSame = target.instance == source.instance &&
-                          target.offset == source.offset &&
-                          target.bytes == source.bytes;
-      const bool mayBeSame =
-          isLaunch || std::holds_alternative<AllReduce>(instruction->action);
-      if (overlap(target, source) && !(isSame && mayBeSame))
-        return failUse(target, "writes",
-                       "it overlaps " + table.getName(source.instance) +
-                           ", which the same operation reads");
+  llvm::ArrayRef<MemoryAccess> accesses = instruction->accesses;
+  for (size_t i = 0; i < accesses.size(); ++i) {
+    if (!writesMemory(accesses[i].access))
+      continue;
+    for (size_t j = 0; j < accesses.size(); ++j) {
+      if (i == j || (j > i && writesMemory(accesses[j].access)) ||
+          !overlap(ranges[i], ranges[j]))
+        continue;
+      const bool mayShare = j < 32 && (accesses[i].sharedAccesses >> j & 1);
+      if (mayShare && isSame(ranges[i], ranges[j]))
+        continue;
+      return failUse(
+          ranges[i], "writes",
+          (mayShare || !isSame(ranges[i], ranges[j])
+               ? "it overlaps "
+               : "it may not be the memory of ") +
+              table.getName(ranges[j].instance) +
+              ", which the same operation " +
+              (writesMemory(accesses[j].access) ? "writes" : "reads"));
     }
-    for (size_t j = 0; j < i; ++j)
-      if (overlap(target, writes[j]))
-        return failUse(target, "writes",
-                       "it overlaps " + table.getName(writes[j].instance) +
-                           ", which the same operation writes");
   }
   return true;
 }
@@ -216,7 +217,7 @@ bool MemoryVerifier::isOrdered(const Use &before) const {
          clocks.isOrdered(before.stream, before.streamPosition, current.stream);
 }
 
-bool MemoryVerifier::read(const Access &access) {
+bool MemoryVerifier::read(const MemoryRange &access) {
   const int64_t end = access.offset + access.bytes;
   int64_t position = access.offset;
   const bool isFine =
@@ -248,7 +249,7 @@ bool MemoryVerifier::read(const Access &access) {
   return false;
 }
 
-bool MemoryVerifier::write(const Access &access) {
+bool MemoryVerifier::write(const MemoryRange &access) {
   return getMap(access.space)
       .write(access.offset, access.offset + access.bytes, access.instance,
              current, [&](int64_t, const Segment &segment) {
@@ -267,14 +268,14 @@ bool MemoryVerifier::fail(uint32_t location, const llvm::Twine &message) {
   return false;
 }
 
-bool MemoryVerifier::failUse(const Access &access, llvm::StringRef verb,
+bool MemoryVerifier::failUse(const MemoryRange &access, llvm::StringRef verb,
                              const llvm::Twine &reason) {
   return fail(instruction->location, describe(current) + " " + verb + " " +
                                          table.getName(access.instance) +
                                          ", but " + reason);
 }
 
-bool MemoryVerifier::failOrder(const Access &access, llvm::StringRef verb,
+bool MemoryVerifier::failOrder(const MemoryRange &access, llvm::StringRef verb,
                                const Use &before, llvm::StringRef otherVerb,
                                uint64_t otherInstance) {
   std::string other = otherInstance == access.instance
@@ -290,31 +291,31 @@ bool MemoryVerifier::failOrder(const Access &access, llvm::StringRef verb,
 std::string MemoryVerifier::describe(const Use &use) const {
   if (use.stream == Use::host)
     return "the host";
-  return program::describe(program, rank, use.position, use.instruction);
+  return program::describe(program, stage, use.position, use.instruction);
 }
 
 void MemoryVerifier::addNote(const Use &use, const llvm::Twine &text) {
   if (use.stream != Use::host)
-    error->addNote(getInstruction(rank, use.position, use.instruction).location,
-                   text);
+    error->addNote(
+        getInstruction(stage, use.position, use.instruction).location, text);
 }
 
-llvm::Error verifyMemory(const Program &program, const Rank &rank) {
-  return MemoryVerifier(program, rank).verify();
+llvm::Error verifyMemory(const Program &program, const StageProgram &stage) {
+  return MemoryVerifier(program, stage).verify();
 }
 
-uint64_t countInstructions(const Rank &rank) {
+uint64_t countInstructions(const StageProgram &stage) {
   uint64_t count = 0;
-  for (const Instruction &instruction : rank.step.instructions) {
-    const auto *call = std::get_if<Call>(&instruction.action);
-    count += call ? rank.routines[call->routine].body.instructions.size() : 1;
+  for (const Instruction &instruction : stage.step.instructions) {
+    const Call *call = stage.step.getCall(instruction);
+    count += call ? stage.routines[call->routine].body.instructions.size() : 1;
   }
   return count;
 }
 
 llvm::Error verifyProgram(const Program &program) {
-  for (const Rank &rank : program.ranks)
-    if (llvm::Error error = verifyMemory(program, rank))
+  for (const StageProgram &stage : program.stages)
+    if (llvm::Error error = verifyMemory(program, stage))
       return error;
   return verifyProgress(program);
 }

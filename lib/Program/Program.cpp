@@ -4,6 +4,17 @@
 
 namespace mf::program {
 
+std::vector<int64_t> Channel::getMembers(const Mesh &mesh, int64_t rank,
+                                         bool isSend) const {
+  if (!isTransfer)
+    return mesh.getMembers(group, rank);
+  if (axis == stageAxis)
+    return {mesh.getRankOfStage(rank, fromStage),
+            mesh.getRankOfStage(rank, toStage)};
+  return {isSend ? rank : mesh.getShifted(rank, axis, -step),
+          isSend ? mesh.getShifted(rank, axis, step) : rank};
+}
+
 llvm::StringRef getName(Role role) {
   switch (role) {
   case Role::Parameter:

@@ -1,14 +1,19 @@
-//===- ProgressVerifier.cpp - Do all messages come to their end? ----------===//
+//===- ProgressVerifier.cpp - Do all exchanges come to their end? ---------===//
 //
-// Runs the ranks' streams on what can block alone: records, waits, transfers
-// and reductions. Which of them runs first makes no difference to whether all
-// come to their end, since each event and each message has but one source.
+// Runs the stages' streams on what can block alone: events and exchanges. Which
+// of them runs first makes no difference to whether all come to their end,
+// since each event and each exchange has but one source.
+//
+// All ranks of a stage run the same program, and groups and peers are named by
+// axes, so the ranks that differ in other axes than `pp` are in the same state
+// all the time: an exchange among them is one of a rank with itself.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Description.h"
 #include "StepWalker.h"
 #include "mf/Program/Verifier.h"
+#include <map>
 #include <memory>
 
 namespace mf::program {
@@ -17,11 +22,12 @@ namespace {
 
 /// Something a stream does that others wait for, or that waits for others.
 struct Item {
-  const Instruction *instruction = nullptr;
   uint32_t position = 0;
-  uint32_t number = 0;
-  /// Of a record or wait: the event, counted through the expanded step.
-  uint64_t event = 0;
+  uint32_t instruction = 0;
+  /// Counted through the expanded step.
+  llvm::SmallVector<uint64_t, 1> awaited;
+  std::optional<uint64_t> recorded;
+  const Exchange *exchange = nullptr;
 };
 
 struct StreamState {
@@ -31,106 +37,91 @@ struct StreamState {
   bool hasArrived = false;
 };
 
-struct RankState {
+struct StageState {
   std::vector<StreamState> streams;
-  /// Records that calls make, which stand in no list.
-  std::vector<std::unique_ptr<Instruction>> callRecords;
   std::vector<bool> isRecorded;
 };
 
-/// Members that have come to the message or reduction which is next.
+/// Parties that have come to the exchange which is next: stages, or the sending
+/// and the receiving side of one.
 struct ChannelState {
+  size_t numParties = 0;
   size_t numArrived = 0;
   uint64_t generation = 0;
 };
 
 class ProgressVerifier {
 public:
-  explicit ProgressVerifier(const Program &program)
-      : program(program), channels(program.channels.size()),
-        generations(program.ranks.size()) {}
+  explicit ProgressVerifier(const Program &program);
 
   llvm::Error verify(llvm::ArrayRef<uint32_t> ends);
 
 private:
-  void collect(const Rank &rank, uint32_t end);
-  void collectItem(RankState &state, const Rank &rank, const Item &item,
-                   uint64_t firstEvent, const Call *call = nullptr);
-  void collectCall(RankState &state, const Rank &rank, uint32_t position,
-                   const Call &call, uint64_t firstEvent);
+  void collect(const StageProgram &stage, uint32_t end);
   /// Whether the stream did anything.
-  bool advance(size_t rank, StreamState &stream);
-  bool tryItem(size_t rank, StreamState &stream, const Item &item);
-  bool tryChannel(size_t rank, StreamState &stream, uint32_t channel,
-                  size_t numMembers);
+  bool advance(size_t stage, StreamState &stream);
+  bool tryItem(size_t stage, StreamState &stream, const Item &item);
+  bool tryExchange(size_t stage, StreamState &stream, const Exchange &exchange);
+  llvm::Error makeError() const;
 
   const Program &program;
-  std::vector<RankState> ranks;
+  std::vector<StageState> stages;
   std::vector<ChannelState> channels;
-  /// For each rank and channel, how many messages it has finished.
-  std::vector<std::map<uint32_t, uint64_t>> generations;
+  /// For each stage, channel and side, how many exchanges it has finished.
+  std::vector<std::map<std::pair<uint32_t, bool>, uint64_t>> generations;
 };
 
 } // namespace
 
-void ProgressVerifier::collectItem(RankState &state, const Rank &rank,
-                                   const Item &item, uint64_t firstEvent,
-                                   const Call *call) {
-  const auto &action = item.instruction->action;
-  Item added = item;
-  if (const auto *record = std::get_if<Record>(&action))
-    added.event = firstEvent + record->event;
-  else if (const auto *wait = std::get_if<Wait>(&action))
-    added.event =
-        wait->isArgument ? call->events[wait->event] : firstEvent + wait->event;
-  else if (!std::holds_alternative<Transfer>(action) &&
-           !std::holds_alternative<AllReduce>(action))
-    return;
-  state.streams[*getStream(rank, *item.instruction)].items.push_back(added);
-}
-
-void ProgressVerifier::collectCall(RankState &state, const Rank &rank,
-                                   uint32_t position, const Call &call,
-                                   uint64_t firstEvent) {
-  const InstructionList &body = rank.routines[call.routine].body;
-  auto record = call.records.begin();
-  for (uint32_t i = 0; i < body.instructions.size(); ++i) {
-    collectItem(state, rank, {&body.instructions[i], position, i, 0},
-                firstEvent, &call);
-    for (; record != call.records.end() && record->instruction == i; ++record) {
-      state.callRecords.push_back(std::make_unique<Instruction>(
-          Instruction{record->record, body.instructions[i].location}));
-      collectItem(state, rank, {state.callRecords.back().get(), position, i, 0},
-                  0);
-    }
+ProgressVerifier::ProgressVerifier(const Program &program)
+    : program(program), generations(program.stages.size()) {
+  for (const Channel &channel : program.channels) {
+    size_t parties = 1;
+    if (channel.isTransfer)
+      parties = 2;
+    else if (channel.group.crossesStages())
+      parties = channel.group.stages.empty() ? program.stages.size()
+                                             : channel.group.stages.size();
+    channels.push_back({parties, 0, 0});
   }
 }
 
-void ProgressVerifier::collect(const Rank &rank, uint32_t end) {
-  RankState state;
-  state.streams.resize(rank.streams.size());
-  uint64_t numEvents = rank.step.numEvents;
-  for (uint32_t i = 0; i < end; ++i) {
-    const Instruction &instruction = rank.step.instructions[i];
-    const auto *call = std::get_if<Call>(&instruction.action);
-    if (!call) {
-      collectItem(state, rank, {&instruction, i, 0, 0}, 0);
-      continue;
-    }
-    collectCall(state, rank, i, *call, numEvents);
-    numEvents += rank.routines[call->routine].body.numEvents;
-  }
-  state.isRecorded.assign(numEvents, false);
-  ranks.push_back(std::move(state));
+void ProgressVerifier::collect(const StageProgram &stage, uint32_t end) {
+  StageState state;
+  state.streams.resize(stage.streams.size());
+  const InstanceTable table(stage);
+  StepWalker(stage, table)
+      .walk([&](const Scope &scope, const Instruction &instruction,
+                uint32_t number) {
+        const uint32_t position = scope.call ? scope.callPosition : number;
+        if (position >= end)
+          return false;
+        Item item;
+        item.position = position;
+        item.instruction = scope.call ? number : callItself;
+        for (const AwaitedEvent &awaited : instruction.awaited)
+          item.awaited.push_back(StepWalker::getEvent(scope, awaited));
+        if (instruction.recorded) {
+          item.recorded = scope.firstEvent + *instruction.recorded;
+          if (*item.recorded >= state.isRecorded.size())
+            state.isRecorded.resize(*item.recorded + 1, false);
+        }
+        item.exchange = scope.list->getExchange(instruction);
+        if (item.exchange || item.recorded || !item.awaited.empty())
+          state.streams[instruction.stream].items.push_back(std::move(item));
+        return true;
+      });
+  stages.push_back(std::move(state));
 }
 
-bool ProgressVerifier::tryChannel(size_t rank, StreamState &stream,
-                                  uint32_t channel, size_t numMembers) {
-  ChannelState &state = channels[channel];
-  uint64_t &generation = generations[rank][channel];
+bool ProgressVerifier::tryExchange(size_t stage, StreamState &stream,
+                                   const Exchange &exchange) {
+  ChannelState &state = channels[exchange.channel];
+  uint64_t &generation =
+      generations[stage][{exchange.channel, exchange.isSend}];
   if (!stream.hasArrived) {
     stream.hasArrived = true;
-    if (++state.numArrived == numMembers) {
+    if (++state.numArrived == state.numParties) {
       state.numArrived = 0;
       ++state.generation;
     }
@@ -142,62 +133,66 @@ bool ProgressVerifier::tryChannel(size_t rank, StreamState &stream,
   return true;
 }
 
-bool ProgressVerifier::tryItem(size_t rank, StreamState &stream,
+bool ProgressVerifier::tryItem(size_t stage, StreamState &stream,
                                const Item &item) {
-  const auto &action = item.instruction->action;
-  if (std::holds_alternative<Record>(action)) {
-    ranks[rank].isRecorded[item.event] = true;
-    return true;
-  }
-  if (std::holds_alternative<Wait>(action))
-    return ranks[rank].isRecorded[item.event];
-  if (const auto *transfer = std::get_if<Transfer>(&action))
-    return tryChannel(rank, stream, transfer->channel, 2);
-  const auto &reduce = std::get<AllReduce>(action);
-  return tryChannel(rank, stream, reduce.channel,
-                    program.channels[reduce.channel].ranks.size());
+  std::vector<bool> &isRecorded = stages[stage].isRecorded;
+  for (uint64_t event : item.awaited)
+    if (event >= isRecorded.size() || !isRecorded[event])
+      return false;
+  if (item.exchange && !tryExchange(stage, stream, *item.exchange))
+    return false;
+  if (item.recorded)
+    isRecorded[*item.recorded] = true;
+  return true;
 }
 
-bool ProgressVerifier::advance(size_t rank, StreamState &stream) {
+bool ProgressVerifier::advance(size_t stage, StreamState &stream) {
   const size_t before = stream.next;
   const bool hadArrived = stream.hasArrived;
   while (stream.next < stream.items.size() &&
-         tryItem(rank, stream, stream.items[stream.next]))
+         tryItem(stage, stream, stream.items[stream.next]))
     ++stream.next;
   return stream.next != before || stream.hasArrived != hadArrived;
 }
 
-llvm::Error ProgressVerifier::verify(llvm::ArrayRef<uint32_t> ends) {
-  for (size_t i = 0; i < program.ranks.size(); ++i) {
-    const Rank &rank = program.ranks[i];
-    collect(rank, ends.empty() ? rank.step.instructions.size() : ends[i]);
-  }
-  bool isMoving = true;
-  while (isMoving) {
-    isMoving = false;
-    for (size_t rank = 0; rank < ranks.size(); ++rank)
-      for (StreamState &stream : ranks[rank].streams)
-        isMoving |= advance(rank, stream);
-  }
+llvm::Error ProgressVerifier::makeError() const {
   std::unique_ptr<LocatedError> error;
-  for (size_t rank = 0; rank < ranks.size(); ++rank)
-    for (const StreamState &stream : ranks[rank].streams) {
+  for (size_t number = 0; number < stages.size(); ++number)
+    for (const StreamState &stream : stages[number].streams) {
       if (stream.next == stream.items.size())
         continue;
+      const StageProgram &stage = program.stages[number];
       const Item &item = stream.items[stream.next];
+      const uint32_t location =
+          getInstruction(stage, item.position, item.instruction).location;
       const std::string text =
-          "rank " + std::to_string(rank) + ": " +
-          describe(program, program.ranks[rank], item.position, item.number);
+          "stage " + std::to_string(number) + ": " +
+          describe(program, stage, item.position, item.instruction);
       if (!error)
         error = std::make_unique<LocatedError>(
-            item.instruction->location,
+            location,
             text + " never comes to its end: streams wait for each other");
       else
-        error->addNote(item.instruction->location, text + " waits too");
+        error->addNote(location, text + " waits too");
     }
   if (error)
     return llvm::Error(std::move(error));
   return llvm::Error::success();
+}
+
+llvm::Error ProgressVerifier::verify(llvm::ArrayRef<uint32_t> ends) {
+  for (size_t i = 0; i < program.stages.size(); ++i) {
+    const StageProgram &stage = program.stages[i];
+    collect(stage, ends.empty() ? stage.step.instructions.size() : ends[i]);
+  }
+  bool isMoving = true;
+  while (isMoving) {
+    isMoving = false;
+    for (size_t stage = 0; stage < stages.size(); ++stage)
+      for (StreamState &stream : stages[stage].streams)
+        isMoving |= advance(stage, stream);
+  }
+  return makeError();
 }
 
 llvm::Error verifyProgress(const Program &program,

@@ -14,21 +14,20 @@ static uint64_t countBuffers(const InstructionList &list, BufferKind kind) {
   return count;
 }
 
-InstanceTable::InstanceTable(const Rank &rank) : rank(rank) {
-  firstMessage = rank.statics.size();
-  numInstances = firstMessage + countBuffers(rank.step, BufferKind::Message);
-  for (const Frame &frame : rank.frames) {
+InstanceTable::InstanceTable(const StageProgram &program) : program(program) {
+  firstMessage = program.statics.size();
+  numInstances = firstMessage + countBuffers(program.step, BufferKind::Message);
+  for (const Frame &frame : program.frames) {
     frameSlots.push_back(numInstances);
-    numInstances += rank.layouts[frame.layout].slots.size();
+    numInstances += program.layouts[frame.layout].slots.size();
   }
   firstTemporary = numInstances;
   std::vector<uint64_t> temporaries;
-  temporaries.reserve(rank.routines.size());
-  for (const Routine &routine : rank.routines)
+  temporaries.reserve(program.routines.size());
+  for (const Routine &routine : program.routines)
     temporaries.push_back(countBuffers(routine.body, BufferKind::Temporary));
-  for (uint32_t i = 0; i < rank.step.instructions.size(); ++i)
-    if (const auto *call =
-            std::get_if<Call>(&rank.step.instructions[i].action)) {
+  for (uint32_t i = 0; i < program.step.instructions.size(); ++i)
+    if (const Call *call = program.step.getCall(program.step.instructions[i])) {
       callTemporaries.push_back({i, numInstances});
       numInstances += temporaries[call->routine];
     }
@@ -77,26 +76,26 @@ const Buffer &InstanceTable::findBuffer(const InstructionList &list,
                        });
 }
 
-Access InstanceTable::getMemory(uint64_t instance) const {
+MemoryRange InstanceTable::getMemory(uint64_t instance) const {
   const Origin origin = getOrigin(instance);
   switch (origin.kind) {
   case BufferKind::Static: {
-    const Static &buffer = rank.statics[origin.index];
+    const Static &buffer = program.statics[origin.index];
     return {buffer.space, buffer.offset, buffer.bytes, instance};
   }
   case BufferKind::Slot: {
-    const Frame &frame = rank.frames[origin.frame];
-    const Slot &slot = rank.layouts[frame.layout].slots[origin.index];
+    const Frame &frame = program.frames[origin.frame];
+    const Slot &slot = program.layouts[frame.layout].slots[origin.index];
     return {slot.space, frame.getOffset(slot.space) + slot.offset, slot.bytes,
             instance};
   }
   case BufferKind::Temporary: {
-    const auto &call =
-        std::get<Call>(rank.step.instructions[origin.callPosition].action);
-    const Buffer &buffer = findBuffer(rank.routines[call.routine].body,
+    const Call &call =
+        *program.step.getCall(program.step.instructions[origin.callPosition]);
+    const Buffer &buffer = findBuffer(program.routines[call.routine].body,
                                       BufferKind::Temporary, origin.index);
     const int64_t base = buffer.address.base == Base::Frame
-                             ? rank.frames[*call.frame].offset
+                             ? program.frames[*call.frame].offset
                              : *call.scratchOffset;
     return {Space::Device, base + buffer.address.offset, buffer.bytes,
             instance};
@@ -106,7 +105,7 @@ Access InstanceTable::getMemory(uint64_t instance) const {
     break;
   }
   const Buffer &buffer =
-      findBuffer(rank.step, BufferKind::Message, origin.index);
+      findBuffer(program.step, BufferKind::Message, origin.index);
   return {buffer.space, buffer.address.offset, buffer.bytes, instance};
 }
 
@@ -118,40 +117,41 @@ std::string InstanceTable::getName(uint64_t instance) const {
   const Origin origin = getOrigin(instance);
   switch (origin.kind) {
   case BufferKind::Static: {
-    const Static &buffer = rank.statics[origin.index];
-    return program::getName(buffer.role).str() + " '" +
+    const Static &buffer = program.statics[origin.index];
+    return mf::program::getName(buffer.role).str() + " '" +
            (buffer.of.empty() ? buffer.name : buffer.of) + "'";
   }
   case BufferKind::Slot: {
-    const Frame &frame = rank.frames[origin.frame];
-    return "residual '" + rank.layouts[frame.layout].slots[origin.index].name +
-           "'" + getFrameSuffix(frame);
+    const Frame &frame = program.frames[origin.frame];
+    return "residual '" +
+           program.layouts[frame.layout].slots[origin.index].name + "'" +
+           getFrameSuffix(frame);
   }
   case BufferKind::Temporary: {
-    const auto &call =
-        std::get<Call>(rank.step.instructions[origin.callPosition].action);
-    return findBuffer(rank.routines[call.routine].body, BufferKind::Temporary,
-                      origin.index)
+    const Call &call =
+        *program.step.getCall(program.step.instructions[origin.callPosition]);
+    return findBuffer(program.routines[call.routine].body,
+                      BufferKind::Temporary, origin.index)
         .name;
   }
   case BufferKind::Message:
   case BufferKind::Argument:
     break;
   }
-  return findBuffer(rank.step, BufferKind::Message, origin.index).name;
+  return findBuffer(program.step, BufferKind::Message, origin.index).name;
 }
 
 Scope StepWalker::enter(uint32_t position) const {
-  const auto &call = std::get<Call>(rank.step.instructions[position].action);
+  const Call &call = *program.step.getCall(program.step.instructions[position]);
   Scope scope;
   scope.call = &call;
   scope.callPosition = position;
-  scope.list = &rank.routines[call.routine].body;
+  scope.list = &program.routines[call.routine].body;
   scope.scratchOffset = call.scratchOffset.value_or(0);
   scope.firstTemporary = table.getFirstTemporary(position);
   if (call.frame) {
-    scope.frameOffset = rank.frames[*call.frame].offset;
-    scope.hostFrameOffset = rank.frames[*call.frame].hostOffset;
+    scope.frameOffset = program.frames[*call.frame].offset;
+    scope.hostFrameOffset = program.frames[*call.frame].hostOffset;
     scope.firstSlot = table.getFirstSlot(*call.frame);
   }
   scope.arguments.reserve(call.arguments.size());
@@ -160,9 +160,10 @@ Scope StepWalker::enter(uint32_t position) const {
   return scope;
 }
 
-Access StepWalker::resolve(const Scope &scope, const Operand &operand) const {
+MemoryRange StepWalker::resolve(const Scope &scope,
+                                const Operand &operand) const {
   const Buffer &buffer = scope.list->buffers[operand.buffer];
-  Access access;
+  MemoryRange access;
   access.space = buffer.space;
   access.bytes = operand.bytes;
   access.offset = buffer.address.offset + operand.offset;
@@ -203,21 +204,6 @@ Access StepWalker::resolve(const Scope &scope, const Operand &operand) const {
     break;
   }
   return access;
-}
-
-std::optional<uint32_t> getStream(const Rank &rank,
-                                  const Instruction &instruction) {
-  return std::visit(
-      [&](const auto &action) -> std::optional<uint32_t> {
-        using Action = std::decay_t<decltype(action)>;
-        if constexpr (std::is_same_v<Action, Launch>)
-          return rank.computeStream;
-        else if constexpr (std::is_same_v<Action, Call>)
-          return std::nullopt;
-        else
-          return action.stream;
-      },
-      instruction.action);
 }
 
 } // namespace mf::program

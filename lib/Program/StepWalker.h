@@ -1,6 +1,6 @@
 //===- StepWalker.h - The step with its calls expanded ---------*- C++ -*-===//
 //
-// Visits what a rank issues, in order, one call at a time. A routine's tables
+// Visits what a stage issues, in order, one call at a time. A routine's tables
 // are shared by all its calls; a scope adds what differs: where the call's
 // frame, scratch memory and arguments are, and whose buffers they are.
 //
@@ -15,7 +15,7 @@ namespace mf::program {
 
 /// Bytes of memory, and the buffer instance they are used as: a static, a
 /// message, a slot of one frame, or a temporary of one call.
-struct Access {
+struct MemoryRange {
   Space space = Space::Device;
   int64_t offset = 0;
   int64_t bytes = 0;
@@ -34,13 +34,15 @@ struct Scope {
   int64_t scratchOffset = 0;
   uint64_t firstSlot = 0;
   uint64_t firstTemporary = 0;
-  std::vector<Access> arguments;
+  /// Number of the list's first event through the expanded step.
+  uint64_t firstEvent = 0;
+  std::vector<MemoryRange> arguments;
 };
 
-/// Numbers of the buffer instances of a rank's step.
+/// Numbers of the buffer instances of a stage's step.
 class InstanceTable {
 public:
-  explicit InstanceTable(const Rank &rank);
+  explicit InstanceTable(const StageProgram &program);
 
   uint64_t getStatic(uint32_t number) const { return number; }
   uint64_t getMessage(uint32_t number) const { return firstMessage + number; }
@@ -61,7 +63,7 @@ public:
   Origin getOrigin(uint64_t instance) const;
 
   /// The whole memory of an instance.
-  Access getMemory(uint64_t instance) const;
+  MemoryRange getMemory(uint64_t instance) const;
 
   /// What errors call an instance.
   std::string getName(uint64_t instance) const;
@@ -70,7 +72,7 @@ private:
   const Buffer &findBuffer(const InstructionList &list, BufferKind kind,
                            uint32_t index) const;
 
-  const Rank &rank;
+  const StageProgram &program;
   uint64_t firstMessage = 0;
   uint64_t firstTemporary = 0;
   uint64_t numInstances = 0;
@@ -81,9 +83,9 @@ private:
 
 class StepWalker {
 public:
-  StepWalker(const Rank &rank, const InstanceTable &table)
-      : rank(rank), table(table) {
-    step.list = &rank.step;
+  StepWalker(const StageProgram &program, const InstanceTable &table)
+      : program(program), table(table) {
+    step.list = &program.step;
   }
 
   const Scope &getStep() const { return step; }
@@ -92,28 +94,37 @@ public:
   Scope enter(uint32_t position) const;
 
   /// The memory that `operand`, used in `scope`, stands for.
-  Access resolve(const Scope &scope, const Operand &operand) const;
+  MemoryRange resolve(const Scope &scope, const Operand &operand) const;
 
-  /// Calls `visit(scope, instruction, number)` for every instruction that is
-  /// not a call; `number` is its place in the scope's list. Stops when it
+  /// The number of an event through the expanded step.
+  static uint64_t getEvent(const Scope &scope, const AwaitedEvent &event) {
+    return event.isArgument ? scope.call->events[event.event]
+                            : scope.firstEvent + event.event;
+  }
+
+  /// Calls `visit(scope, instruction, number)` for every instruction; `number`
+  /// is its place in the scope's list. A call is visited before the
+  /// instructions of its routine, for what it waits for; an event that it
+  /// records among them as an instruction of the step. Stops when `visit`
   /// returns false.
   template <typename Visitor> bool walk(Visitor visit) const {
-    for (uint32_t i = 0; i < rank.step.instructions.size(); ++i) {
-      const Instruction &instruction = rank.step.instructions[i];
-      if (!std::holds_alternative<Call>(instruction.action)) {
-        if (!visit(step, instruction, i))
-          return false;
+    uint64_t firstEvent = program.step.numEvents;
+    for (uint32_t i = 0; i < program.step.instructions.size(); ++i) {
+      const Instruction &instruction = program.step.instructions[i];
+      if (!visit(step, instruction, i))
+        return false;
+      if (instruction.work != Work::Call)
         continue;
-      }
-      const Scope scope = enter(i);
+      Scope scope = enter(i);
+      scope.firstEvent = firstEvent;
+      firstEvent += scope.list->numEvents;
       auto record = scope.call->records.begin();
       for (uint32_t j = 0; j < scope.list->instructions.size(); ++j) {
         if (!visit(scope, scope.list->instructions[j], j))
           return false;
         for (; record != scope.call->records.end() && record->instruction == j;
              ++record)
-          if (!visit(step, Instruction{record->record, instruction.location},
-                     i))
+          if (!visit(step, record->record, i))
             return false;
       }
     }
@@ -121,39 +132,10 @@ public:
   }
 
 private:
-  const Rank &rank;
+  const StageProgram &program;
   const InstanceTable &table;
   Scope step;
 };
-
-/// Calls `visit(operand, isWrite)` for the operands of an instruction, what is
-/// read first. `readsOutputs` tells whether a kernel also reads its outputs.
-template <typename ReadsOutputs, typename Visitor>
-void forEachOperand(const Instruction &instruction, ReadsOutputs readsOutputs,
-                    Visitor visit) {
-  if (const auto *launch = std::get_if<Launch>(&instruction.action)) {
-    for (const Operand &operand : launch->inputs)
-      visit(operand, false);
-    if (readsOutputs(launch->kernel))
-      for (const Operand &operand : launch->outputs)
-        visit(operand, false);
-    for (const Operand &operand : launch->outputs)
-      visit(operand, true);
-  } else if (const auto *copy = std::get_if<Copy>(&instruction.action)) {
-    visit(copy->source, false);
-    visit(copy->target, true);
-  } else if (const auto *transfer =
-                 std::get_if<Transfer>(&instruction.action)) {
-    visit(transfer->buffer, !transfer->isSend);
-  } else if (const auto *reduce = std::get_if<AllReduce>(&instruction.action)) {
-    visit(reduce->buffer, false);
-    visit(reduce->buffer, true);
-  }
-}
-
-/// The stream an instruction runs on; none for a call.
-std::optional<uint32_t> getStream(const Rank &rank,
-                                  const Instruction &instruction);
 
 } // namespace mf::program
 

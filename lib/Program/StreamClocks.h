@@ -1,6 +1,6 @@
 //===- StreamClocks.h - Order among streams as vector clocks ---*- C++ -*-===//
 //
-// Lamport's happened-before for a rank's streams: instructions of one stream
+// Lamport's happened-before for a stage's streams: instructions of one stream
 // are in order, and what follows a wait comes after what its event captured.
 // Position n on stream s happened before the next instruction of stream t if
 // t's clock for s has reached n (Mattern, Virtual Time and Global States of
@@ -18,13 +18,44 @@ namespace mf::program {
 
 class StreamClocks {
 public:
-  explicit StreamClocks(const Rank &rank)
-      : numStreams(rank.streams.size()), clocks(numStreams * numStreams, 0),
-        stepEvents(rank.step.numEvents) {}
+  explicit StreamClocks(const StageProgram &program)
+      : StreamClocks(program, program.step) {}
 
-  /// Puts the next instruction on `stream`; its position there counts from 1.
-  uint64_t advance(uint32_t stream) {
-    return ++clocks[stream * numStreams + stream];
+  /// For one list on its own: events that a call would pass are never awaited.
+  StreamClocks(const StageProgram &program, const InstructionList &list)
+      : numStreams(program.streams.size()), clocks(numStreams * numStreams, 0),
+        stepEvents(list.numEvents) {}
+
+  /// Lets the instruction's stream wait for what the instruction waits for, and
+  /// puts it on its stream; its position there counts from 1.
+  uint64_t begin(const Scope &scope, const Instruction &instruction) {
+    for (const AwaitedEvent &awaited : instruction.awaited)
+      if (!awaited.isArgument)
+        join(instruction.stream, getEvents(scope)[awaited.event]);
+      else if (scope.call)
+        join(instruction.stream, stepEvents[scope.call->events[awaited.event]]);
+    return ++at(instruction.stream, instruction.stream);
+  }
+
+  /// Records the instruction's event, if it has one.
+  void end(const Scope &scope, const Instruction &instruction) {
+    if (!instruction.recorded)
+      return;
+    std::vector<Clock> &events = getEvents(scope);
+    if (events.size() <= *instruction.recorded)
+      events.resize(*instruction.recorded + 1);
+    const uint64_t *clock = &clocks[instruction.stream * numStreams];
+    events[*instruction.recorded].assign(clock, clock + numStreams);
+  }
+
+  /// Lets a stream wait for an event of the step.
+  void wait(uint32_t stream, uint32_t stepEvent) {
+    join(stream, stepEvents[stepEvent]);
+  }
+
+  /// Puts a stream's latest instruction at `position`.
+  void setPosition(uint32_t stream, uint64_t position) {
+    at(stream, stream) = position;
   }
 
   /// Whether the instruction at `position` of `from` is over when the latest
@@ -38,25 +69,16 @@ public:
     return clocks[stream * numStreams + from];
   }
 
-  void record(const Scope &scope, const Record &record) {
-    std::vector<Clock> &events = getEvents(scope);
-    if (events.size() <= record.event)
-      events.resize(record.event + 1);
-    const uint64_t *begin = &clocks[record.stream * numStreams];
-    events[record.event].assign(begin, begin + numStreams);
-  }
-
-  void wait(const Scope &scope, const Wait &wait) {
-    const Clock &event = wait.isArgument
-                             ? stepEvents[scope.call->events[wait.event]]
-                             : getEvents(scope)[wait.event];
-    uint64_t *clock = &clocks[wait.stream * numStreams];
-    for (uint32_t i = 0; i < numStreams; ++i)
-      clock[i] = std::max(clock[i], event[i]);
-  }
-
 private:
   using Clock = std::vector<uint64_t>;
+
+  uint64_t &at(uint32_t stream, uint32_t other) {
+    return clocks[stream * numStreams + other];
+  }
+  void join(uint32_t stream, const Clock &event) {
+    for (uint32_t i = 0; i < event.size(); ++i)
+      at(stream, i) = std::max(at(stream, i), event[i]);
+  }
 
   // A routine records each event before it waits for it, so calls may share
   // one table.

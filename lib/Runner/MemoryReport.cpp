@@ -1,8 +1,10 @@
 //===- MemoryReport.cpp - Planned and used memory of a rank ---------------===//
 
 #include "mf/Runner/MemoryReport.h"
+#include "mf/Config/MemorySize.h"
 #include "mf/Program/Liveness.h"
 #include "mf/Program/LocatedError.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <sys/sysinfo.h>
@@ -43,11 +45,13 @@ llvm::Error checkMemoryLimit(const Program &program, int64_t hbmBytes) {
     if (limit <= 0 || rank.arenaBytes <= limit)
       continue;
     std::string text = "rank " + std::to_string(i) + " needs " +
-                       std::to_string(rank.arenaBytes) +
-                       " bytes of device memory, but " + std::to_string(limit) +
+                       describeMemorySize(rank.arenaBytes) +
+                       " of device memory, but " + describeMemorySize(limit) +
                        " are allowed; at the peak:";
-    for (const auto &[category, bytes] : reportMemory(program, i).atPeak)
-      text += " " + category + " " + std::to_string(bytes);
+    llvm::ListSeparator comma(",");
+    for (const auto &[category, bytes] :
+         sortBySize(reportMemory(program, i).atPeak))
+      text += (comma + " " + category + " " + describeMemorySize(bytes)).str();
     return llvm::make_error<LocatedError>(rank.location, text);
   }
   struct sysinfo machine;

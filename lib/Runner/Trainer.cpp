@@ -282,7 +282,7 @@ llvm::Error Trainer::runStep(int64_t step) {
           .count();
   StepMeasurement measurement;
   measurement.step = step;
-  measurement.loss = output->loss.value_or(0);
+  measurement.loss = output->loss;
   measurement.seconds = seconds;
   measurement.learningRate = input.learningRate;
   measurement.lossScale = input.lossScale;

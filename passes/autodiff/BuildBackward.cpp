@@ -1,6 +1,7 @@
 //===- BuildBackward.cpp - Layers to joint chunks -------------------------===//
 
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 
 namespace mf::passes {
@@ -158,7 +159,8 @@ private:
   Value inlineLayer(LayerOp layer, Value hidden);
   Value addInput(LayerOp layer, unsigned argument);
   LogicalResult buildBackward(Value output);
-  void createChunk();
+  ChunkOp createChunk();
+  void emitRemark(ChunkOp chunk);
 
   ModelOp model;
   SymbolTable &symbols;
@@ -246,7 +248,7 @@ LogicalResult ChunkBuilder::buildBackward(Value output) {
   return success();
 }
 
-void ChunkBuilder::createChunk() {
+ChunkOp ChunkBuilder::createChunk() {
   OpBuilder outer(model.getContext());
   outer.setInsertionPointToEnd(&model.getBody().front());
   std::string name = "chunk" + std::to_string(index);
@@ -257,6 +259,30 @@ void ChunkBuilder::createChunk() {
       outer.getArrayAttr(inputs), outer.getArrayAttr(inputIndices),
       outer.getArrayAttr(gradientNames), ArrayAttr(), ArrayAttr());
   chunk.getBody().takeBody(*body);
+  return chunk;
+}
+
+void ChunkBuilder::emitRemark(ChunkOp chunk) {
+  auto countFrom = [](Operation *op) {
+    int64_t count = 0;
+    for (; op; op = op->getNextNode())
+      count += isa<ComputeOpInterface>(op);
+    return count;
+  };
+  Block &operators = chunk.getBody().front();
+  Operation *cut = *operators.getOps<CutOp>().begin();
+  int64_t backward = countFrom(cut);
+  remark::passed(chunk.getLoc(), remark::RemarkOpts::name("Backward")
+                                     .category("autodiff")
+                                     .function(chunk.getSymName()))
+      << remark::add("layers {0} to {1} of stage {2} are one graph",
+                     source.layers.front().getSymName(),
+                     source.layers.back().getSymName(),
+                     source.placement.getStage())
+      << remark::metric("forward operators",
+                        countFrom(&operators.front()) - backward)
+      << remark::metric("backward operators", backward)
+      << remark::metric("trained parameters", gradientNames.size());
 }
 
 LogicalResult ChunkBuilder::build() {
@@ -268,7 +294,7 @@ LogicalResult ChunkBuilder::build() {
     hidden = inlineLayer(layer, hidden);
   if (failed(buildBackward(hidden)))
     return failure();
-  createChunk();
+  emitRemark(createChunk());
   return success();
 }
 

@@ -193,7 +193,8 @@ TrainingAttr passes::getTrainingAttr(MLIRContext *context,
   Builder builder(context);
   auto parallel = ParallelAttr::get(context, options.pipelineStages,
                                     options.interleave, batch.getMicroBatches(),
-                                    getOffset(builder, options.offset));
+                                    getOffset(builder, options.offset),
+                                    config.parallel.gradientAggregationGroup);
   const OptimizerConfig &source = config.optimizer;
   auto optimizer = OptimizerAttr::get(
       context, builder.getStringAttr(source.type), llvm::APFloat(source.beta1),

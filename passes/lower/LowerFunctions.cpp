@@ -166,6 +166,7 @@ LogicalResult mf::passes::lowerUpdate(ProgramBuilder &program,
   for (Type type : update.getArgumentTypes())
     arguments.push_back(program.getBufferType(type));
   ascend::RoutineOp op = program.createRoutine(names::update, arguments);
+  op.setUpdatesParameters(true);
   RoutineBuilder routine(program, op);
   Block &body = update.getBody().front();
   for (BlockArgument argument : body.getArguments())

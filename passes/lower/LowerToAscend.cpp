@@ -1,5 +1,6 @@
 //===- LowerToAscend.cpp - Schedules to ascend programs -------------------===//
 
+#include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/lower/LowerFunctions.h"
 #include "passes/lower/StepBuilder.h"
@@ -22,6 +23,29 @@ DenseSet<StringAttr> findLossFunctions(ir::ScheduleOp schedule) {
     if (auto run = add.getLoss().getDefiningOp<ir::RunForwardOp>())
       names.insert(run.getForwardAttr().getAttr());
   return names;
+}
+
+/// Says what a stage's program consists of.
+void emitRemark(ascend::ProgramOp program) {
+  Region &body = program.getBody();
+  int64_t launches = 0;
+  for (auto routine : body.getOps<ascend::RoutineOp>())
+    launches += llvm::range_size(routine.getBody().getOps<ascend::LaunchOp>());
+  int64_t bytes = 0;
+  for (auto buffer : body.getOps<ascend::StaticOp>())
+    if (auto type = cast<ascend::BufferType>(buffer.getType());
+        type.getSpace() == ascend::Space::Hbm)
+      bytes += type.getBytes();
+  remark::passed(program.getLoc(),
+                 remark::RemarkOpts::name("Program").category("lower").function(
+                     program.getSymName()))
+      << remark::add("rank {0} has a program", program.getRank())
+      << remark::metric("routines",
+                        llvm::range_size(body.getOps<ascend::RoutineOp>()))
+      << remark::metric("launches", launches)
+      << remark::metric("streams",
+                        llvm::range_size(body.getOps<ascend::StreamOp>()))
+      << remark::metric("static bytes", bytes);
 }
 
 LogicalResult lowerSchedule(ir::ModelOp model, SymbolTable &symbols,
@@ -53,6 +77,22 @@ LogicalResult lowerSchedule(ir::ModelOp model, SymbolTable &symbols,
   return StepBuilder(program, schedule).build();
 }
 
+/// Gives the module a mesh of one rank per stage if it has none.
+LogicalResult setMesh(ModuleOp module, ir::ModelOp model, int64_t stages) {
+  ir::MeshAttr mesh = ir::MeshAttr::find(module);
+  if (!mesh) {
+    MLIRContext *context = module.getContext();
+    module->setAttr(
+        ir::MeshAttr::attributeName,
+        ir::MeshAttr::get(context, StringAttr::get(context, "pp"), stages));
+    return success();
+  }
+  if (mesh.getSize("pp") == stages)
+    return success();
+  return model.emitOpError("has ")
+         << stages << " stages, but the module's mesh is " << mesh;
+}
+
 struct LowerToAscendPass
     : mf::passes::impl::LowerToAscendBase<LowerToAscendPass> {
   void runOnOperation() override {
@@ -64,6 +104,8 @@ struct LowerToAscendPass
         return signalPassFailure();
       }
       int64_t stages = model.getTrainingAttr().getParallel().getStages();
+      if (failed(setMesh(getOperation(), model, stages)))
+        return signalPassFailure();
       SymbolTable symbols(model);
       int64_t lowered = 0;
       for (auto schedule : model.getBody().getOps<ir::ScheduleOp>()) {
@@ -78,6 +120,8 @@ struct LowerToAscendPass
       }
       model.erase();
     }
+    for (auto program : getOperation().getOps<ascend::ProgramOp>())
+      emitRemark(program);
   }
 };
 

@@ -42,7 +42,7 @@ ProgramBuilder::ProgramBuilder(ir::ModelOp model, SymbolTable &modelSymbols,
   program = ascend::ProgramOp::create(
       builder, model.getLoc(),
       builder.getStringAttr("stage" + std::to_string(stage)), number(stage),
-      number(stages), number(microBatches), model.getMicroBatchSizeAttr(),
+      number(microBatches), model.getMicroBatchSizeAttr(),
       model.getSequenceLengthAttr(), model.getVocabSizeAttr(),
       model.getPadTokenIdAttr(), model.getIgnoreIndexAttr(),
       getLrSchedule(training.getLrSchedule()), getLossScale(training),
@@ -98,7 +98,7 @@ StaticOp ProgramBuilder::getStatic(StringRef name, BufferType type, Role role,
         of.empty() ? StringAttr() : builder.getStringAttr(of), init,
         tied.empty() ? FlatSymbolRefAttr()
                      : FlatSymbolRefAttr::get(getContext(), tied),
-        IntegerAttr()));
+        ascend::SliceAttr(), IntegerAttr()));
   }
   return cast<StaticOp>(entry->second);
 }
@@ -158,7 +158,7 @@ ascend::RoutineOp ProgramBuilder::createRoutine(StringRef name,
   Builder builder(getContext());
   auto routine = ascend::RoutineOp::create(
       routines, model.getLoc(), builder.getStringAttr(name),
-      TypeAttr::get(builder.getFunctionType(arguments, {})), layout,
+      TypeAttr::get(builder.getFunctionType(arguments, {})), layout, UnitAttr(),
       ArrayAttr(), ArrayAttr());
   Block &body = routine.getBody().emplaceBlock();
   for (Type type : arguments)

@@ -13,7 +13,6 @@ class RoutineEmitter : public ir::LaunchEmitter {
 public:
   explicit RoutineEmitter(RoutineBuilder &routine) : routine(routine) {}
 
-  int64_t getRanks() const override { return routine.getRanks(); }
   ir::EmittedBuffer getBuffer(Value tensor) override {
     return ir::EmittedBuffer(routine.getBuffer(tensor));
   }
@@ -40,9 +39,8 @@ public:
     };
     routine.launch(kernel, getValues(inputs), getValues(outputs), attributes);
   }
-  void allReduce(ir::EmittedBuffer buffer, ArrayRef<int64_t> ranks,
-                 StringRef channel) override {
-    routine.allReduce(buffer.getValue(), ranks, channel);
+  void communicate(const ir::EmittedCollective &collective) override {
+    routine.communicate(collective);
   }
 
 private:
@@ -55,7 +53,8 @@ RoutineBuilder::RoutineBuilder(ProgramBuilder &program,
                                ascend::RoutineOp routine)
     : program(program),
       builder(OpBuilder::atBlockEnd(&routine.getBody().front())),
-      loc(routine.getLoc()), swap(program, routine, builder) {}
+      loc(routine.getLoc()), swap(program, routine, builder),
+      exchanges(program, builder) {}
 
 //===----------------------------------------------------------------------===//
 // Storage
@@ -125,32 +124,19 @@ Value RoutineBuilder::getPart(Value buffer, int64_t byteOffset,
 // Operators
 //===----------------------------------------------------------------------===//
 
-void RoutineBuilder::launchOp(StringRef kernel, ValueRange inputs,
-                              ValueRange outputs, DictionaryAttr attributes,
-                              StringRef cell, int64_t flops) {
+void RoutineBuilder::launch(StringRef kernel, ValueRange inputs,
+                            ValueRange outputs, DictionaryAttr attributes) {
+  exchanges.waitFor(inputs);
+  exchanges.waitFor(outputs);
   swap.beforeLaunch();
   swap.addLaunch(ascend::LaunchOp::create(
       builder, loc, builder.getStringAttr(kernel), inputs, outputs,
       attributes ? attributes : builder.getDictionaryAttr({}),
-      cell.empty() ? StringAttr() : builder.getStringAttr(cell),
-      builder.getI64IntegerAttr(flops)));
+      cell.empty() ? StringAttr() : builder.getStringAttr(cell)));
 }
 
-void RoutineBuilder::launch(StringRef kernel, ValueRange inputs,
-                            ValueRange outputs, DictionaryAttr attributes) {
-  launchOp(kernel, inputs, outputs, attributes, {}, 0);
-}
-
-void RoutineBuilder::allReduce(Value buffer, ArrayRef<int64_t> ranks,
-                               StringRef channel) {
-  StringRef stream =
-      program.getStream(names::collective, ascend::StreamKind::Communication);
-  Value ready = ascend::RecordOp::create(builder, loc, names::compute);
-  ascend::WaitOp::create(builder, loc, stream, ready);
-  ascend::AllReduceOp::create(builder, loc, buffer,
-                              builder.getI64ArrayAttr(ranks), channel, stream);
-  Value done = ascend::RecordOp::create(builder, loc, stream);
-  ascend::WaitOp::create(builder, loc, names::compute, done);
+void RoutineBuilder::communicate(const ir::EmittedCollective &collective) {
+  exchanges.communicate(loc, collective, cell);
 }
 
 LogicalResult RoutineBuilder::lowerCompute(ir::ComputeOpInterface op) {
@@ -159,13 +145,10 @@ LogicalResult RoutineBuilder::lowerCompute(ir::ComputeOpInterface op) {
          getReshaped(getBuffer(op->getOperand(0)), op->getResult(0).getType()));
     return success();
   }
-  SmallVector<Value> inputs, outputs;
-  for (Value operand : op->getOperands())
-    inputs.push_back(getBuffer(operand));
-  for (Value result : op->getResults())
-    outputs.push_back(createBuffer(result));
-  launchOp(op.getKernelName(), inputs, outputs, op.getKernelAttributes(),
-           op.getCellName(), op.getFlops());
+  cell = op.getCellName();
+  RoutineEmitter emitter(*this);
+  op.emitInstructions(emitter);
+  cell = {};
   return success();
 }
 
@@ -174,6 +157,7 @@ void RoutineBuilder::lowerOffload(ir::OffloadOp op) {
   auto slot = hostSlots.find(op.getHost());
   if (slot == hostSlots.end())
     return;
+  exchanges.waitFor(getBuffer(op.getTensor()));
   swap.copyOut(loc, getBuffer(op.getTensor()),
                getSlot(slot->second, op.getHost().getType()), op.getDistance());
 }
@@ -223,5 +207,6 @@ LogicalResult RoutineBuilder::lower(Block &body) {
     for (const std::function<void()> &action : found->second)
       action();
   swap.finish();
+  exchanges.waitForAll();
   return success();
 }

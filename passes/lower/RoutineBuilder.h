@@ -4,6 +4,7 @@
 #define MF_PASSES_LOWER_ROUTINEBUILDER_H
 
 #include "passes/lower/ProgramBuilder.h"
+#include "passes/lower/RoutineExchanges.h"
 #include "passes/lower/RoutineSwap.h"
 
 namespace mf::passes {
@@ -37,7 +38,6 @@ public:
   /// `buffer` with another shape of the same bytes.
   mlir::Value getReshaped(mlir::Value buffer, mlir::Type tensor);
 
-  int64_t getRanks() const { return program.getStages(); }
   mlir::Value getBuffer(mlir::Value tensor);
   mlir::Value createBuffer(mlir::Value tensor);
   mlir::Value getState(ir::State state, llvm::StringRef parameter);
@@ -46,22 +46,21 @@ public:
                       mlir::RankedTensorType type);
   void launch(llvm::StringRef kernel, mlir::ValueRange inputs,
               mlir::ValueRange outputs, mlir::DictionaryAttr attributes = {});
-  void allReduce(mlir::Value buffer, llvm::ArrayRef<int64_t> ranks,
-                 llvm::StringRef channel);
+  void communicate(const ir::EmittedCollective &collective);
 
 private:
   mlir::LogicalResult lowerOp(mlir::Operation *op);
   mlir::LogicalResult lowerCompute(ir::ComputeOpInterface op);
   void lowerOffload(ir::OffloadOp op);
   void lowerPrefetch(ir::PrefetchOp op);
-  void launchOp(llvm::StringRef kernel, mlir::ValueRange inputs,
-                mlir::ValueRange outputs, mlir::DictionaryAttr attributes,
-                llvm::StringRef cell, int64_t flops);
 
   ProgramBuilder &program;
   mlir::OpBuilder builder;
   mlir::Location loc;
   RoutineSwap swap;
+  RoutineExchanges exchanges;
+  /// Of the operator that is being lowered.
+  llvm::StringRef cell;
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
   llvm::DenseMap<mlir::Value, mlir::Value> storage;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<std::function<void()>>>

@@ -91,6 +91,7 @@ void StepBuilder::collectBackward(ir::RunBackwardOp run) {
 void StepBuilder::collectUpdate(ir::RunUpdateOp run) {
   ascend::BufferType type = program.getScalarType();
   Call &call = calls.emplace_back(Call{names::update.str(), run.getLoc()});
+  call.isUpdate = true;
   call.buffers = {
       getGlobal(program.getStatic("learning_rate", type, Role::LearningRate)),
       getGlobal(program.getStatic("step_number", type, Role::StepNumber))};
@@ -186,6 +187,13 @@ Value StepBuilder::emitLoad(ir::LoadOp load, ValueRange after) {
       .getDone();
 }
 
+/// The rank of another stage with this one's other coordinates.
+ascend::PeerAttr StepBuilder::getPeer(int64_t stage) {
+  return ascend::PeerAttr::get(program.getContext(),
+                               builder.getStringAttr("pp"), stage,
+                               /*relative=*/false);
+}
+
 void StepBuilder::emitIncoming(Operation *task, Value after) {
   loc = task->getLoc();
   ValueRange events = after ? ValueRange(after) : ValueRange();
@@ -199,7 +207,7 @@ void StepBuilder::emitIncoming(Operation *task, Value after) {
       ("receive." + receive.getChannel()).str(), StreamKind::Communication);
   arrival = ascend::ReceiveOp::create(
                 builder, loc, ascend::EventType::get(program.getContext()),
-                values.lookup(receive.getResult()), receive.getStage(),
+                values.lookup(receive.getResult()), getPeer(receive.getStage()),
                 receive.getChannel(), stream, events)
                 .getDone();
 }
@@ -208,9 +216,9 @@ Value StepBuilder::emitOutgoing(ir::SendOp send, Value after) {
   loc = send.getLoc();
   StringRef stream = program.getStream(("send." + send.getChannel()).str(),
                                        StreamKind::Communication);
-  return ascend::SendOp::create(builder, loc, after.getType(),
-                                values.lookup(send.getValue()), send.getStage(),
-                                send.getChannel(), stream, after)
+  return ascend::SendOp::create(
+             builder, loc, after.getType(), values.lookup(send.getValue()),
+             getPeer(send.getStage()), send.getChannel(), stream, after)
       .getDone();
 }
 
@@ -274,7 +282,7 @@ void StepBuilder::emit() {
     for (Operation *task : calls[index].incoming)
       emitIncoming(task, after);
     loc = calls[index].loc;
-    if (calls[index].routine != names::update)
+    if (!calls[index].isUpdate)
       return;
     // One stream: the second copy is over last.
     emitInputCopy(calls[index].buffers[0], Role::LearningRate);

@@ -30,6 +30,8 @@ private:
     llvm::SmallVector<mlir::Value, 4> buffers = {};
     mlir::Value frame = {};
     mlir::IntegerAttr microBatch = {};
+    /// It takes what changes with every step.
+    bool isUpdate = false;
     /// Copies that end before the routine reads them.
     llvm::SmallVector<mlir::Value> events = {};
   };
@@ -60,6 +62,7 @@ private:
   /// The kernels of a call, rising, before which early copies start.
   llvm::SmallVector<int64_t> getEarlyKernels(size_t index) const;
 
+  ascend::PeerAttr getPeer(int64_t stage);
   void emitIncoming(mlir::Operation *task, mlir::Value after);
   /// These return the event of the transfer's end.
   mlir::Value emitOutgoing(ir::SendOp send, mlir::Value after);

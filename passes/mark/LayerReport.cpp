@@ -16,7 +16,7 @@ static llvm::json::Object reportOperator(ComputeOpInterface op,
     object["recompute"] = stringifyRecomputeKind(*mark);
   if (std::optional<bool> comm = effects.getCommRecompute(path))
     object["comm_recompute"] = *comm;
-  if (std::optional<int64_t> prefetch = getSwapMark(op))
+  if (std::optional<int64_t> prefetch = op.getSwapMark())
     object["swap_prefetch"] = *prefetch;
   return object;
 }
@@ -61,7 +61,7 @@ void passes::emitLayerRemarks(ModelOp model, ArrayRef<LayerOp> layers,
     int64_t numSwapped = 0;
     for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
       numMarked += isMarkedForRecompute(op);
-      numSwapped += getSwapMark(op).has_value();
+      numSwapped += op.getSwapMark().has_value();
     }
     remark::analysis(layer.getLoc(), remark::RemarkOpts::name("LayerSettings")
                                          .category("recompute")

@@ -1,5 +1,6 @@
 //===- InsertOptimizer.cpp - Clipping and AdamW per stage -----------------===//
 
+#include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -20,8 +21,18 @@ struct ParameterMap {
   llvm::StringMap<int64_t> stages;
   /// Place of each parameter that counts for the norm; tied ones do not.
   llvm::StringMap<int64_t> positions;
+  /// What is tied to each owner, in the model's order.
+  struct Tied {
+    SmallVector<Attribute> names;
+    /// The owner's stage, then that of each name.
+    SmallVector<int64_t> stages;
+  };
+  llvm::MapVector<StringRef, Tied> tied;
 
   LogicalResult build(ModelOp model);
+
+private:
+  LogicalResult groupTied(ModelOp model);
 };
 
 LogicalResult ParameterMap::build(ModelOp model) {
@@ -44,11 +55,24 @@ LogicalResult ParameterMap::build(ModelOp model) {
   for (ParamOp param : model.getBody().getOps<ParamOp>())
     if (!param.getTied() && stages.contains(param.getSymName()))
       positions.try_emplace(param.getSymName(), positions.size());
-  for (ParamOp param : model.getBody().getOps<ParamOp>())
-    if (param.getTied() && stages.contains(param.getSymName()) &&
-        !stages.contains(*param.getTied()))
+  return groupTied(model);
+}
+
+LogicalResult ParameterMap::groupTied(ModelOp model) {
+  for (ParamOp param : model.getBody().getOps<ParamOp>()) {
+    std::optional<StringRef> owner = param.getTied();
+    if (!owner || !stages.contains(param.getSymName()))
+      continue;
+    auto ownerStage = stages.find(*owner);
+    if (ownerStage == stages.end())
       return param.emitOpError("is tied to '")
-             << *param.getTied() << "', which no chunk trains";
+             << *owner << "', which no chunk trains";
+    Tied &group = tied[*owner];
+    if (group.names.empty())
+      group.stages.push_back(ownerStage->second);
+    group.names.push_back(FlatSymbolRefAttr::get(param.getSymNameAttr()));
+    group.stages.push_back(stages.lookup(param.getSymName()));
+  }
   return success();
 }
 
@@ -69,6 +93,7 @@ private:
   Value buildGlobalNorm();
   void clip(Value norm, double maxNorm);
   void update(Value learningRate, Value step, Value overflow);
+  void emitRemark(UpdateOp function);
   bool sharesOwner(ParamOp param) {
     return param.getTied() && map.stages.lookup(*param.getTied()) == stage;
   }
@@ -84,7 +109,7 @@ private:
   /// f(value) for a scalar function with a constant.
   template <typename OpT> Value apply(Value value, double constant) {
     return OpT::create(builder, loc, value, builder.getF64FloatAttr(constant),
-                       nullptr, nullptr);
+                       nullptr, nullptr, nullptr);
   }
 
   ModelOp model;
@@ -97,22 +122,17 @@ private:
 };
 
 void UpdateBuilder::reduceTied() {
-  // All pairs in the model's order, so that both stages of a pair exchange
-  // gradients in the same order.
-  for (ParamOp param : model.getBody().getOps<ParamOp>()) {
-    if (!param.getTied() || !map.stages.contains(param.getSymName()))
-      continue;
-    int64_t ownerStage = map.stages.lookup(*param.getTied());
-    int64_t tiedStage = map.stages.lookup(param.getSymName());
-    if (stage == ownerStage || stage == tiedStage)
-      ReduceTiedOp::create(builder, loc, *param.getTied(), param.getSymName(),
-                           builder.getI64ArrayAttr({ownerStage, tiedStage}));
-  }
+  // In the model's order, so that all stages of a reduction make their
+  // reductions in the same order.
+  for (const auto &[owner, group] : map.tied)
+    if (llvm::is_contained(group.stages, stage))
+      ReduceTiedOp::create(builder, loc, owner,
+                           builder.getArrayAttr(group.names), group.stages);
 }
 
 void UpdateBuilder::unscale(Value lossScale) {
   Value inverse =
-      ReciprocalOp::create(builder, loc, lossScale, nullptr, nullptr);
+      ReciprocalOp::create(builder, loc, lossScale, nullptr, nullptr, nullptr);
   ScaleGradientsOp::create(builder, loc, inverse, getGradients());
 }
 
@@ -131,10 +151,11 @@ Value UpdateBuilder::buildGlobalNorm() {
       GradientNormsOp::create(builder, loc, type, builder.getArrayAttr(names),
                               builder.getI64ArrayAttr(positions));
   if (stages > 1)
-    norms = AllReduceOp::create(builder, loc, norms);
+    norms = AllReduceOp::create(builder, loc, norms.getType(), norms,
+                                builder.getStrArrayAttr({"pp"}));
   Value squares = MulOp::create(builder, loc, norms, norms);
   Value sum = ReduceSumOp::create(builder, loc, squares, int64_t(0));
-  return SqrtOp::create(builder, loc, sum, nullptr, nullptr);
+  return SqrtOp::create(builder, loc, sum, nullptr, nullptr, nullptr);
 }
 
 void UpdateBuilder::clip(Value norm, double maxNorm) {
@@ -142,7 +163,8 @@ void UpdateBuilder::clip(Value norm, double maxNorm) {
     ReportOp::create(builder, loc, norm, "global_norm");
   // min(1, max_norm / (max(norm, max_norm) + 1e-6))
   Value divisor = apply<AddScalarOp>(apply<ClampMinOp>(norm, maxNorm), 1e-6);
-  Value inverse = ReciprocalOp::create(builder, loc, divisor, nullptr, nullptr);
+  Value inverse =
+      ReciprocalOp::create(builder, loc, divisor, nullptr, nullptr, nullptr);
   Value factor = apply<ClampMaxOp>(apply<ScaleOp>(inverse, maxNorm), 1.0);
   ScaleGradientsOp::create(builder, loc, factor, getGradients());
 }
@@ -165,6 +187,31 @@ void UpdateBuilder::update(Value learningRate, Value step, Value overflow) {
                            : builder.getF64FloatAttr(0.0),
                     builder.getBoolAttr(optimizer.getBiasCorrection()));
   }
+}
+
+/// Says what the stage updates, and what of it is decided here: which
+/// parameters do not decay, which gradients are summed over stages.
+void UpdateBuilder::emitRemark(UpdateOp function) {
+  Region &body = function.getBody();
+  auto steps = body.getOps<AdamWOp>();
+  auto reductions = body.getOps<ReduceTiedOp>();
+  int64_t elements = 0;
+  for (ParamOp param : params)
+    if (!sharesOwner(param))
+      elements += param.getTensorType().getNumElements();
+  remark::passed(loc, remark::RemarkOpts::name("Update")
+                          .category("optimizer")
+                          .function(model.getSymName()))
+      << remark::add("stage {0} updates its parameters", stage)
+      << remark::metric("parameters", llvm::range_size(steps))
+      << remark::metric("elements", elements)
+      << remark::metric("without decay",
+                        llvm::count_if(steps,
+                                       [](AdamWOp step) {
+                                         return step.getWeightDecay().isZero();
+                                       }))
+      << remark::metric("reductions of tied gradients",
+                        llvm::range_size(reductions));
 }
 
 void UpdateBuilder::build() {
@@ -190,6 +237,7 @@ void UpdateBuilder::build() {
     clip(norm, clipping.getMaxNorm().convertToDouble());
   update(body->getArgument(0), body->getArgument(1), overflow);
   ReturnOp::create(builder, loc);
+  emitRemark(function);
 }
 
 struct InsertOptimizerPass

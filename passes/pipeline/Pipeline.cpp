@@ -15,9 +15,9 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
 
   OpPassManager &model = manager.nest<ir::ModelOp>();
   model.addPass(createPartition());
-  MarkRecomputeOptions mark;
+  MarkMemoryOptions mark;
   mark.quiet = options.quiet;
-  model.addPass(createMarkRecompute(mark, options.layerReportHandler));
+  model.addPass(createMarkMemory(mark, options.layerReportHandler));
   model.addPass(createBuildBackward());
   InsertRecomputeOptions recompute;
   recompute.printPlan = options.printPlan;

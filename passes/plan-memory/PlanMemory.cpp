@@ -4,7 +4,7 @@
 #include "mf/Memory/PeakAdvice.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
-#include "passes/plan-memory/StepLifetimes.h"
+#include "passes/plan-memory/ApplyPlan.h"
 #include <map>
 
 namespace mf::passes {
@@ -14,29 +14,12 @@ namespace mf::passes {
 
 using namespace mlir;
 using namespace mf;
-using mf::passes::StepLifetimes;
+using mf::passes::StageMemory;
 
 namespace {
 
 constexpr size_t numLargestShown = 10;
 constexpr size_t numSavingsShown = 5;
-
-/// What a live buffer is spent on.
-std::string getCategory(const StepLifetimes &lifetimes,
-                        const memory::LiveBuffer &buffer) {
-  using Kind = memory::LiveBuffer::Kind;
-  switch (buffer.kind) {
-  case Kind::Persistent:
-    return lifetimes.getRole(buffer.name).str();
-  case Kind::TaskLevel:
-    return "message";
-  case Kind::Residual:
-    return "residual";
-  case Kind::Temporary:
-    return "temporary";
-  }
-  llvm_unreachable("unknown kind of live buffer");
-}
 
 struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
   using PlanMemoryBase::PlanMemoryBase;
@@ -46,33 +29,37 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
     FailureOr<int64_t> limit = getLimit(program);
     if (failed(limit))
       return signalPassFailure();
-    StepLifetimes lifetimes(program);
-    if (failed(lifetimes.analyze()))
+    FailureOr<program::UnplannedStage> decoded =
+        program::decodeUnplanned(program);
+    if (failed(decoded))
       return signalPassFailure();
-    llvm::Expected<memory::StepPlan> plan =
-        memory::planStep(lifetimes.getProblem());
+    StageMemory stage(*decoded);
+    if (auto broken = stage.getBrokenSlot()) {
+      reportBrokenSlot(program, *broken);
+      return signalPassFailure();
+    }
+    llvm::Expected<memory::StepPlan> plan = memory::planStep(stage.getDevice());
     if (!plan) {
       program.emitOpError("cannot be planned: ")
           << llvm::toString(plan.takeError());
       return signalPassFailure();
     }
-    llvm::Expected<memory::StepPlan> host =
-        memory::planStep(lifetimes.getHostProblem());
+    llvm::Expected<memory::StepPlan> host = memory::planStep(stage.getHost());
     if (!host) {
       program.emitOpError("cannot be planned in host memory: ")
           << llvm::toString(host.takeError());
       return signalPassFailure();
     }
-    lifetimes.apply(*plan, *host);
+    mf::passes::applyPlan(program, stage, *plan, *host);
     remark::analysis(program.getLoc(), remark::RemarkOpts::name("MemoryPlan")
                                            .category("memory")
                                            .function(program.getSymName()))
-        << remark::add("peak at {0}", lifetimes.describe(plan->bound.moment))
+        << remark::add("peak at {0}", stage.describe(plan->bound.moment))
         << remark::metric("arena bytes", plan->arenaSize)
         << remark::metric("max-live bytes", plan->bound.bytes)
         << remark::metric("pinned host bytes", host->arenaSize);
     if (*limit > 0 && plan->arenaSize > *limit) {
-      reportTooLarge(program, lifetimes, *plan, *limit);
+      reportTooLarge(program, stage, *plan, *limit);
       return signalPassFailure();
     }
   }
@@ -90,26 +77,37 @@ private:
     return *bytes;
   }
 
-  void reportTooLarge(ascend::ProgramOp program, const StepLifetimes &lifetimes,
+  static void reportBrokenSlot(ascend::ProgramOp program,
+                               StageMemory::BrokenSlot broken) {
+    auto layouts = program.getBody().getOps<ascend::FrameLayoutOp>();
+    ascend::FrameLayoutOp layout = *std::next(layouts.begin(), broken.layout);
+    layout.emitOpError("expected slot ")
+        << broken.slot << " ('"
+        << cast<StringAttr>(layout.getNames()[broken.slot]).getValue()
+        << "') to be written by one routine and read by a later one";
+  }
+
+  void reportTooLarge(ascend::ProgramOp program, const StageMemory &stage,
                       const memory::StepPlan &plan, int64_t limit) {
     InFlightDiagnostic error = program.emitError();
-    error << "stage " << program.getRank() << " needs " << plan.arenaSize
-          << " bytes of device memory, but " << limit << " are allowed";
+    error << "stage " << program.getStage() << " needs "
+          << describeMemorySize(plan.arenaSize) << " of device memory, but "
+          << describeMemorySize(limit) << " are allowed";
     error.attachNote() << "the peak is at "
-                       << lifetimes.describe(plan.bound.moment);
+                       << stage.describe(plan.bound.moment);
     std::vector<memory::LiveBuffer> live =
-        lifetimes.getProblem().liveAt(plan.bound.moment);
+        stage.getDevice().liveAt(plan.bound.moment);
     std::map<std::string, int64_t> categories;
     for (const memory::LiveBuffer &buffer : live)
-      categories[getCategory(lifetimes, buffer)] += buffer.size;
-    for (auto &[category, bytes] : categories)
-      error.attachNote() << category << ": " << bytes << " bytes";
+      categories[stage.getCategory(buffer)] += buffer.size;
+    for (const auto &[category, bytes] : sortBySize(categories))
+      error.attachNote() << category << ": " << describeMemorySize(bytes);
     for (const memory::LiveBuffer &buffer :
          llvm::ArrayRef(live).take_front(numLargestShown))
-      error.attachNote() << "live: " << buffer.size << " bytes, "
-                         << getCategory(lifetimes, buffer) << " "
+      error.attachNote() << "live: " << describeMemorySize(buffer.size) << ", "
+                         << stage.getCategory(buffer) << " "
                          << buffer.name;
-    addAdvice(error, memory::adviseOnPeak(lifetimes.getProblem(), limit),
+    addAdvice(error, memory::adviseOnPeak(stage.getDevice(), limit),
               limit);
   }
 
@@ -119,8 +117,8 @@ private:
       error.attachNote()
           << "what lives through the whole step (parameters, gradients, "
              "optimizer state) needs "
-          << advice.persistentBytes
-          << " bytes: recompute and swap cannot help, more stages may";
+          << describeMemorySize(advice.persistentBytes)
+          << ": recompute and swap cannot help, more stages may";
       return;
     }
     for (const memory::LayerSavings &run :
@@ -130,8 +128,9 @@ private:
            << run.firstLayer;
       if (run.getNumLayers() > 1)
         note << " to " << run.lastLayer << " each";
-      note << " would save " << run.recomputeBytes
-           << " bytes by recompute, up to " << run.swapBytes << " by swap";
+      note << " would save " << describeMemorySize(run.recomputeBytes)
+           << " by recompute, up to " << describeMemorySize(run.swapBytes)
+           << " by swap";
     }
     if (advice.savings.empty())
       return;
@@ -146,10 +145,10 @@ private:
     if (result.numLayers)
       note << remedy << " of " << *result.numLayers
            << (*result.numLayers == 1 ? " layer " : " layers ") << certainty
-           << " be enough: about " << result.bytes << " bytes";
+           << " be enough: about " << describeMemorySize(result.bytes);
     else
       note << remedy << " of all layers would not be enough: about "
-           << result.bytes << " bytes";
+           << describeMemorySize(result.bytes);
   }
 };
 

@@ -58,7 +58,7 @@ LogicalResult printProgram(ascend::ProgramOp program, raw_ostream &os) {
   if (!program.getArenaBytes() || !program.getMaxLiveBytes())
     return program.emitOpError("has no memory plan; run ascend-plan-memory "
                                "first");
-  os << "stage " << program.getRank() << ": arena " << *program.getArenaBytes()
+  os << "stage " << program.getStage() << ": arena " << *program.getArenaBytes()
      << " bytes, max-live " << *program.getMaxLiveBytes()
      << " bytes, pinned host " << program.getHostBytes().value_or(0)
      << " bytes\n";

@@ -105,7 +105,7 @@ Value CloneInserter::getBarrier(Value value, Operation *user) {
   if (!barrier) {
     Value trigger = getTrigger(user);
     auto op = BarrierOp::create(builder, value.getLoc(), value.getType(), value,
-                                trigger, nullptr, nullptr);
+                                trigger, nullptr, nullptr, nullptr);
     if (auto compute = value.getDefiningOp<ComputeOpInterface>())
       op.setName(compute.getCellName());
     barrier = op;
@@ -120,8 +120,9 @@ Operation *CloneInserter::getClone(Operation *op, Operation *user) {
   for (Value operand : op->getOperands())
     mapping.map(operand, getInBackward(operand, user));
   Operation *clone = builder.clone(*op, mapping);
-  cast<ComputeOpInterface>(clone).setRecomputeMark(std::nullopt);
-  setSwapMark(clone, std::nullopt);
+  auto compute = cast<ComputeOpInterface>(clone);
+  compute.setRecomputeMark(std::nullopt);
+  compute.setSwapMark(std::nullopt);
   clones[op] = clone;
   return clone;
 }

@@ -89,16 +89,15 @@ void ChunkSwapper::collect() {
   Block &body = chunk.getBody().front();
   for (Operation *op = &body.front(); op != cut; op = op->getNextNode())
     forwardOps.insert(op);
-  for (Operation *op = &body.front(); op != cut; op = op->getNextNode()) {
-    std::optional<int64_t> distance = getSwapMark(op);
-    if (!distance)
+  for (auto op : body.getOps<ComputeOpInterface>()) {
+    std::optional<int64_t> distance = op.getSwapMark();
+    op.setSwapMark(std::nullopt);
+    if (!distance || !isForward(op))
       continue;
     // A view has no memory of its own: what it shows is swapped.
     for (Value result : op->getResults())
       addCandidate(getViewedValue(result), *distance);
   }
-  for (Operation &op : body)
-    setSwapMark(&op, std::nullopt);
 }
 
 void ChunkSwapper::emitRemarks(const SwapPlan &plan) {

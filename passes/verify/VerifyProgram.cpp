@@ -21,9 +21,9 @@ struct VerifyProgramPass
     FailureOr<DecodedProgram> decoded = decodeProgram(getOperation());
     if (failed(decoded))
       return signalPassFailure();
-    // Each rank's first error, and whether the ranks wait for each other.
-    for (const Rank &rank : decoded->program.ranks)
-      report(verifyMemory(decoded->program, rank), *decoded);
+    // Each stage's first error, and whether the ranks wait for each other.
+    for (const StageProgram &stage : decoded->program.stages)
+      report(verifyMemory(decoded->program, stage), *decoded);
     report(verifyProgress(decoded->program), *decoded);
   }
 

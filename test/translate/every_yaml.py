@@ -14,7 +14,7 @@ import sys
 
 PASSES = (
     "builtin.module(mf-read-config{file=%s},"
-    "mf.model(mf-partition,mf-mark-recompute{quiet=false}))"
+    "mf.model(mf-partition,mf-mark-memory{quiet=false}))"
 )
 PLACE = re.compile(r"mf\.layer @\S+ body .*placement = #mf\.placement<stage = (\d+), chunk = (\d+)>")
 

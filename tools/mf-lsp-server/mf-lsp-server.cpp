@@ -8,8 +8,10 @@
 #include "dialects/mf/MfOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
+#include "tools/help/HideInherited.h"
 
 int main(int argc, char **argv) {
+  mf::tools::hideInheritedOptions();
   mlir::DialectRegistry registry;
   registry.insert<mf::ir::MfDialect, mf::ascend::AscendDialect>();
   return failed(mlir::MlirLspServerMain(argc, argv, registry));

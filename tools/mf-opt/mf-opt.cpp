@@ -14,6 +14,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/pipeline/Pipeline.h"
+#include "tools/help/HideInherited.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -124,6 +125,7 @@ static LogicalResult run(StringRef inputName, StringRef outputName,
 
 int main(int argc, char **argv) {
   InitLLVM initLlvm(argc, argv);
+  mf::tools::hideInheritedOptions({&category});
   mlir::DialectRegistry registry;
   registry.insert<mf::ir::MfDialect, mf::ascend::AscendDialect>();
   mlir::registerTransformsPasses();

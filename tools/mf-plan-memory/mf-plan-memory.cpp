@@ -3,6 +3,7 @@
 #include "mf/Config/MemorySize.h"
 #include "mf/Memory/AllocationCsv.h"
 #include "mf/Memory/AllocationPlan.h"
+#include "tools/help/HideInherited.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -135,15 +136,15 @@ Error writeOffsets(const AllocationProblem &problem, const AllocationPlan &plan,
 /// The offsets of the solution in the problem's order.
 Expected<std::vector<int64_t>> matchOffsets(const AllocationProblem &problem,
                                             const AllocationProblem &solution) {
-  llvm::StringMap<const Buffer *> byId;
-  for (const Buffer &buffer : solution.buffers)
+  llvm::StringMap<const AllocationBuffer *> byId;
+  for (const AllocationBuffer &buffer : solution.buffers)
     byId[buffer.id] = &buffer;
   std::vector<int64_t> offsets;
-  for (const Buffer &buffer : problem.buffers) {
+  for (const AllocationBuffer &buffer : problem.buffers) {
     auto found = byId.find(buffer.id);
     if (found == byId.end())
       return fail("buffer '" + buffer.id + "' is missing");
-    const Buffer &placed = *found->second;
+    const AllocationBuffer &placed = *found->second;
     if (placed.lower != buffer.lower || placed.upper != buffer.upper ||
         placed.size != buffer.size)
       return fail("buffer '" + buffer.id +
@@ -231,7 +232,7 @@ Expected<ExitCode> run(const Options &options) {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   Options options;
-  cl::HideUnrelatedOptions(options.category);
+  mf::tools::hideInheritedOptions({&options.category});
   cl::extrahelp help(extraHelp);
   cl::ParseCommandLineOptions(argc, argv, overview);
   Expected<ExitCode> code = run(options);

@@ -2,6 +2,7 @@
 
 #include "Options.h"
 #include "mf/Config/MemorySize.h"
+#include "tools/help/HideInherited.h"
 #include <cmath>
 
 namespace mf::tools {
@@ -14,7 +15,7 @@ void removeConflictingOptions() {
 }
 
 void Options::parse(int argc, char **argv) {
-  cl::HideUnrelatedOptions(category);
+  hideInheritedOptions({&category});
   cl::ParseCommandLineOptions(
       argc, argv,
       "mf-run: executes training steps that mf-opt has lowered, or a model\n"

@@ -117,8 +117,7 @@ int main(int argc, char **argv) {
   auto models = module->getOps<mf::ir::ModelOp>();
   if (hasSingleElement(module->getBody()->getOperations()) && !models.empty())
     return interpret(*models.begin(), options);
-  mlir::FailureOr<DecodedProgram> decoded =
-      decodeProgram(*module, mf::getKernelNames());
+  mlir::FailureOr<DecodedProgram> decoded = decodeProgram(*module);
   if (failed(decoded))
     return 1;
   return run(*decoded, options);

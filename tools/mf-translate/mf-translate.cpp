@@ -7,6 +7,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
+#include "tools/help/HideInherited.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -166,8 +167,7 @@ int main(int argc, char **argv) {
   mf::registerWeightTranslations(getOptions().category);
   SmallVector<char *> arguments(argv, argv + argc);
   mf::takeWeightsOutput(arguments);
-  // libLLVM registers hundreds of options that mean nothing here.
-  llvm::cl::HideUnrelatedOptions(getOptions().category);
+  mf::tools::hideInheritedOptions({&getOptions().category});
   return failed(
       mlirTranslateMain(static_cast<int>(arguments.size()), arguments.data(),
                         "mf model importer, and converter of weights\n"));

@@ -37,7 +37,8 @@ struct NormalizedLayers {
   enum class Kind : uint8_t { Matrix, All, Indices };
   Kind kind = Kind::Matrix;
   std::vector<std::vector<int64_t>> matrix;
-  std::vector<int64_t> indices;
+  /// As written: True stands for layer 1 and False for layer 0, as in Python.
+  std::vector<LayerCount> indices;
   /// For Indices: by layer, whether it is in the list.
   std::vector<bool> mask;
 

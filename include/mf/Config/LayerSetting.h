@@ -10,6 +10,7 @@
 #define MF_CONFIG_LAYERSETTING_H
 
 #include "mf/Config/Node.h"
+#include "llvm/ADT/ArrayRef.h"
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,6 +30,9 @@ struct LayerCount {
     return isBool == other.isBool && value == other.value;
   }
 };
+
+/// `[1, True]` as Python prints it.
+std::string reprCounts(llvm::ArrayRef<LayerCount> counts);
 
 /// A row of a two-dimensional setting: one count per stage, or one bool for
 /// the whole row.

@@ -5,7 +5,11 @@
 
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace mf {
 
@@ -13,6 +17,14 @@ namespace mf {
 /// of bytes; GB is 2^30, as in MindSpore's max_device_memory. None if the text
 /// is no positive size.
 std::optional<int64_t> parseMemorySize(llvm::StringRef text);
+
+/// A size for people to read: `61963264 bytes (0.06 GiB)`; without the second
+/// unit where that would be 0.00.
+std::string describeMemorySize(int64_t bytes);
+
+/// What memory is spent on, largest first and then by name.
+std::vector<std::pair<std::string, int64_t>>
+sortBySize(const std::map<std::string, int64_t> &bytesByCategory);
 
 } // namespace mf
 

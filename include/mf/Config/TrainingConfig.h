@@ -106,12 +106,8 @@ struct ParallelConfig {
 
 /// runner_config.
 struct RunnerConfig {
-  int64_t epochs = 1;
   int64_t batchSize = 1;
   int64_t gradientAccumulationSteps = 1;
-  int64_t sinkSize = 1;
-  bool sinkMode = true;
-  int64_t stopStep = 0;
   Node node;
 };
 
@@ -215,11 +211,6 @@ struct ContextConfig {
   Node node;
 };
 
-struct CallbackConfig {
-  std::string type;
-  Node node;
-};
-
 /// What of the model is about training: the rest of model_config is read by
 /// the importer.
 struct ModelSection {
@@ -246,8 +237,6 @@ struct TrainingConfig {
   ContextConfig context;
   MoeConfig moe;
   ModelSection model;
-  std::vector<CallbackConfig> callbacks;
-  int64_t seed = 0;
   /// Classic layer classes (Llama names) or, if false, those of the mcore
   /// training graph; absent leaves it to the model.
   std::optional<bool> useLegacy;

@@ -28,7 +28,8 @@ struct StepReport {
   /// From 1, inside the epoch.
   int64_t step = 1;
   int64_t stepsPerEpoch = 1;
-  float loss = 0;
+  /// None if the program reports no loss: printed as None.
+  std::optional<float> loss;
   double stepMilliseconds = 0;
   float learningRate = 0;
   bool overflow = false;

@@ -42,7 +42,8 @@ namespace mf {
 struct StepMeasurement {
   /// From 1.
   int64_t step = 1;
-  float loss = 0;
+  /// None if the program reports no loss: null in the report.
+  std::optional<float> loss;
   double seconds = 0;
   float learningRate = 0;
   /// None if gradients are not clipped.

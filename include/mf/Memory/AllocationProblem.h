@@ -22,7 +22,7 @@ namespace mf::memory {
 
 /// A buffer of `size` bytes alive in [lower, upper). Time has no unit: only
 /// the order of its points counts.
-struct Buffer {
+struct AllocationBuffer {
   std::string id;
   int64_t lower = 0;
   int64_t upper = 0;
@@ -44,7 +44,7 @@ struct LiveBound {
 
 /// Buffers, and the size of the arena if it is limited.
 struct AllocationProblem {
-  std::vector<Buffer> buffers;
+  std::vector<AllocationBuffer> buffers;
   std::optional<int64_t> capacity;
 
   /// Tells whether the problem is well-formed: names are unique and hold no

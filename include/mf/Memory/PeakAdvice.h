@@ -3,7 +3,7 @@
 // For a step that does not fit: the bytes at its peak that each layer would
 // give back if it were recomputed or swapped, and how many layers are enough.
 //
-// It is an estimate, made of what the problem knows: residuals by name and
+// It is an estimate, made of what the problem knows: residuals by layer and
 // lifetime. Left out are
 //  - what a layer keeps in other ways than as residuals (a stage's input lives
 //    in a message and stays),
@@ -56,9 +56,6 @@ struct PeakAdvice {
   std::vector<LayerSavings> savings;
   AdviceResult recompute, swap;
 };
-
-/// The layer of a name such as `layers.3.attention.wq`; nothing for others.
-std::optional<int64_t> getLayerNumber(llvm::StringRef name);
 
 /// What lowers the peak of a well-formed problem to at most `limit` bytes.
 PeakAdvice adviseOnPeak(const StepProblem &problem, int64_t limit);

@@ -39,7 +39,7 @@ struct RoutineLayout {
 };
 
 /// Layout of a frame: its size and the offset of each residual in it.
-struct FrameLayout {
+struct ResidualFrameLayout {
   int64_t size = 0;
   std::vector<int64_t> residualOffsets;
 };
@@ -53,7 +53,7 @@ struct TaskBases {
 
 /// The plan. All vectors are in the order of the problem's.
 struct StepPlan {
-  std::vector<FrameLayout> frames;
+  std::vector<ResidualFrameLayout> frames;
   std::vector<RoutineLayout> routines;
   std::vector<TaskBases> tasks;
   std::vector<int64_t> taskBufferOffsets;

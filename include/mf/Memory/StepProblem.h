@@ -21,9 +21,11 @@
 #ifndef MF_MEMORY_STEPPROBLEM_H
 #define MF_MEMORY_STEPPROBLEM_H
 
+#include "mf/Memory/Alignment.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -56,12 +58,14 @@ struct Residual {
   int64_t birth = 0;
   int64_t deathPhase = 1;
   int64_t death = 0;
+  /// The layer of the model that it belongs to, if it belongs to one.
+  std::optional<int64_t> layer = std::nullopt;
 };
 
 /// What routines of a chunk keep for one another. `phases` are the indices of
 /// the routines that share it, in the order in which a micro-batch runs them:
 /// two for forward and backward, three if the weight gradients are apart.
-struct Frame {
+struct ResidualFrame {
   std::string name;
   std::vector<int64_t> phases;
   std::vector<Residual> residuals;
@@ -76,15 +80,15 @@ struct Task {
 };
 
 /// An instruction of a task; `task` may be one past the last task.
-struct Moment {
+struct StepMoment {
   int64_t task = 0;
   int64_t instruction = 0;
 
-  bool operator<(const Moment &other) const {
+  bool operator<(const StepMoment &other) const {
     return std::tie(task, instruction) <
            std::tie(other.task, other.instruction);
   }
-  bool operator==(const Moment &other) const {
+  bool operator==(const StepMoment &other) const {
     return task == other.task && instruction == other.instruction;
   }
 };
@@ -95,8 +99,8 @@ struct Moment {
 struct TaskBuffer {
   std::string name;
   int64_t size = 0;
-  Moment begin;
-  Moment end;
+  StepMoment begin;
+  StepMoment end;
 };
 
 /// A buffer that lives throughout: a parameter, a gradient, optimizer state.
@@ -108,7 +112,7 @@ struct PersistentBuffer {
 /// The largest number of bytes alive at one instruction of one task.
 struct StepLiveBound {
   int64_t bytes = 0;
-  Moment moment;
+  StepMoment moment;
 };
 
 /// A buffer alive at some moment. `instance` is the micro-batch of a residual
@@ -128,11 +132,11 @@ struct LiveBuffer {
 /// and bounds and plans count every size rounded up to it.
 struct StepProblem {
   std::vector<Routine> routines;
-  std::vector<Frame> frames;
+  std::vector<ResidualFrame> frames;
   std::vector<Task> tasks;
   std::vector<TaskBuffer> taskBuffers;
   std::vector<PersistentBuffer> persistentBuffers;
-  int64_t alignment = 512;
+  int64_t alignment = deviceBufferAlignment;
 
   /// Tells whether the problem is well-formed: ranges within their routines,
   /// sizes not negative and in sum not overflowing, every routine in at most
@@ -147,7 +151,7 @@ struct StepProblem {
 
   /// What is alive at `moment`, largest first; the sizes of the moment of
   /// maxLive() sum up to its bytes.
-  std::vector<LiveBuffer> liveAt(Moment moment) const;
+  std::vector<LiveBuffer> liveAt(StepMoment moment) const;
 
   /// `size` rounded up to the alignment.
   int64_t alignedSize(int64_t size) const {

@@ -24,6 +24,10 @@ mlir::FailureOr<InitialValue> decodeInitialValue(mlir::Operation *op,
 mlir::FailureOr<LrSchedule> decodeLrSchedule(mlir::Operation *op,
                                              mlir::DictionaryAttr attribute);
 
+/// The module's mesh; without one, a rank for each stage. Reports one that has
+/// another number of stages.
+mlir::FailureOr<Mesh> decodeMesh(mlir::ModuleOp module, int64_t numStages);
+
 } // namespace mf::program
 
 #endif // MF_PROGRAM_ATTRIBUTES_H

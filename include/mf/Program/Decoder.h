@@ -7,6 +7,7 @@
 #ifndef MF_PROGRAM_DECODER_H
 #define MF_PROGRAM_DECODER_H
 
+#include "dialects/ascend/AscendDialect.h"
 #include "mf/Program/Program.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Location.h"
@@ -19,17 +20,25 @@ struct DecodedProgram {
   std::vector<mlir::Location> locations;
 };
 
-/// Decodes a verified module that holds one `ascend.program` for each rank.
+/// Decodes a verified module that holds one `ascend.program` for each stage of
+/// its `mf.mesh`, which may be absent: then each stage is one rank.
 ///
 /// Refuses what an engine could not run, with a diagnostic at the operation:
 /// operations that are not lowered, buffers without an offset or outside of
-/// their memory, kernels nobody knows, ranks that are missing or given twice,
-/// streams, statics or routines that do not exist, and channels whose sends and
-/// receives do not match in number, order or size. Kernels are not made here;
-/// `knownKernels`, if not empty, are the names there are.
-mlir::FailureOr<DecodedProgram>
-decodeProgram(mlir::ModuleOp module,
-              llvm::ArrayRef<llvm::StringRef> knownKernels = {});
+/// their memory, launches that are not as their kernel's signature says, stages
+/// that are missing or given twice, streams, statics or routines that do not
+/// exist, slices that do not fit the mesh, groups and peers that are not of the
+/// mesh, and channels whose sends and receives, or whose parts in a collective,
+/// do not match in number, order, kind or size.
+mlir::FailureOr<DecodedProgram> decodeProgram(mlir::ModuleOp module);
+
+/// A program before its memory is planned: all offsets are 0. Its tables are in
+/// the order of the operations that declare them.
+struct UnplannedStage {
+  StageProgram stage;
+  std::vector<LaunchedKernel> kernels;
+};
+mlir::FailureOr<UnplannedStage> decodeUnplanned(ascend::ProgramOp program);
 
 } // namespace mf::program
 

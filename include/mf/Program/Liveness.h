@@ -1,8 +1,15 @@
 //===- Liveness.h - When each buffer of a step is alive -------*- C++ -*-===//
 //
-// Lifetimes over the whole step, in the order in which the host issues it,
-// with routines expanded: a frame's residuals once for each micro-batch, a
-// routine's temporaries once for each call.
+// The one place that knows how long memory is needed: planning places buffers
+// by it, reports and memory debugging follow it.
+//
+// Time is that of the compute stream: the calls of the step in order, and the
+// moments of each call's routine. A moment is an instruction that uses memory,
+// or at which the compute stream waits, because there memory that another
+// stream uses comes free. What another stream uses lives from the last moment
+// that is known to be over when it may start, to the first at which the compute
+// stream knows that it is over. Routines are analysed once, so time grows with
+// calls plus instructions, not with their product.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +20,88 @@
 #include <array>
 
 namespace mf::program {
+
+//===----------------------------------------------------------------------===//
+// Compact lifetimes
+//===----------------------------------------------------------------------===//
+
+/// The moments [begin, end) of a list at which something is needed; begin is -1
+/// if it is never used.
+struct MomentRange {
+  int64_t begin = -1;
+  int64_t end = -1;
+  /// The last instruction that uses it, and whether all that do are on the
+  /// compute stream.
+  uint32_t lastInstruction = 0;
+  bool onlyCompute = true;
+
+  bool isUsed() const { return begin >= 0; }
+};
+
+/// Lifetimes within one run of a routine.
+struct RoutineLiveness {
+  /// The instruction at each moment.
+  std::vector<uint32_t> instructions;
+  /// By number, as the routine's buffers count them.
+  std::vector<MomentRange> temporaries;
+  std::vector<MomentRange> arguments;
+  std::vector<MomentRange> slots;
+
+  /// A call of it takes at least one moment.
+  int64_t getLength() const {
+    return std::max<int64_t>(static_cast<int64_t>(instructions.size()), 1);
+  }
+};
+
+/// A moment of a call; `call` counts the step's calls and may be one past the
+/// last.
+struct CallMoment {
+  int64_t call = 0;
+  int64_t moment = 0;
+
+  bool operator<(const CallMoment &other) const {
+    return std::tie(call, moment) < std::tie(other.call, other.moment);
+  }
+};
+
+/// [begin, end) of a message.
+struct MessageRange {
+  bool isUsed = false;
+  CallMoment begin;
+  CallMoment end;
+  /// Of its last use by a call.
+  uint32_t lastPosition = 0;
+  uint32_t lastInstruction = 0;
+  /// Only calls use it, and in them only the compute stream.
+  bool onlyCompute = true;
+  bool isExchanged = false;
+  bool isCopied = false;
+};
+
+/// The lifetimes of a stage's step.
+struct StepLiveness {
+  /// By routine.
+  std::vector<RoutineLiveness> routines;
+  /// The positions of the calls in the step, and the time at which each begins;
+  /// behind them the time of the step's end.
+  std::vector<uint32_t> calls;
+  std::vector<int64_t> starts;
+  /// By number.
+  std::vector<MessageRange> messages;
+  /// Slots of a layout that the step uses outside of calls, by layout.
+  std::vector<std::vector<bool>> slotsOfStep;
+
+  int64_t getTime(const CallMoment &moment) const {
+    return starts[moment.call] + moment.moment;
+  }
+};
+
+/// Needs no plan: offsets are not looked at.
+StepLiveness computeLiveness(const StageProgram &stage);
+
+//===----------------------------------------------------------------------===//
+// Instances
+//===----------------------------------------------------------------------===//
 
 /// What memory is spent on; the dialect's categories.
 enum class Category : uint8_t {
@@ -29,44 +118,33 @@ constexpr size_t numCategories = 7;
 /// The dialect's spelling: "optimizer_state".
 llvm::StringRef getName(Category category);
 
-/// An instruction of the expanded step.
-struct Moment {
-  /// Counts all instructions but calls, from 0.
-  uint64_t time = 0;
-  /// Place in the step; of the call, if it is inside one.
-  uint32_t position = 0;
-  /// Place in the routine; 0 outside of a call.
-  uint32_t instruction = 0;
-};
-
-/// One buffer instance that the step uses.
+/// One buffer instance of a planned step: each frame's residuals, each call's
+/// temporaries.
 struct Lifetime {
   BufferKind kind = BufferKind::Temporary;
   Category category = Category::Temporary;
   Space space = Space::Device;
   int64_t offset = 0;
   int64_t bytes = 0;
-  /// The first and the last instruction that uses it. Statics live throughout,
-  /// whatever this says.
-  Moment first;
-  Moment last;
-  /// Time after which the compute stream knows that every use is over: that of
-  /// `last`, or later if another stream uses the buffer.
-  uint64_t end = 0;
-  /// No other stream uses it.
+  /// In the time of StepLiveness. Statics live throughout.
+  int64_t begin = 0;
+  int64_t end = 0;
+  /// Place in the step of the last call that uses it, and in its routine; of
+  /// use if no other stream uses it.
+  uint32_t lastPosition = 0;
+  uint32_t lastInstruction = 0;
   bool onlyCompute = true;
 };
 
-/// The lifetimes of a rank, in the order of their first use (statics first).
-std::vector<Lifetime> computeLifetimes(const Program &program,
-                                       const Rank &rank);
+/// The lifetimes of all instances that the step uses, statics first.
+std::vector<Lifetime> computeLifetimes(const StageProgram &stage);
 
 /// Bytes in use at one time.
 struct MemoryUse {
   int64_t bytes = 0;
   std::array<int64_t, numCategories> byCategory{};
   /// The first time at which it is reached.
-  uint64_t time = 0;
+  int64_t time = 0;
 };
 
 /// The most bytes of `space` alive at one time, buffers counted without

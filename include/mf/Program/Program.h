@@ -1,17 +1,21 @@
 //===- Program.h - The decoded form of a lowered step ---------*- C++ -*-===//
 //
-// One training step of all ranks as flat tables: what every engine (execution,
-// static verification, liveness, simulation) reads instead of IR. Routines are
-// kept once and run by calls, so its size does not grow with micro-batches
-// times operators. References between tables are indices.
+// One training step as flat tables: what every engine (planning, execution,
+// static verification, simulation) reads instead of IR. There is one program
+// for each stage, whatever the number of its ranks. Routines are kept once and
+// run by calls, so its size does not grow with micro-batches times operators.
+// References between tables are indices.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_PROGRAM_PROGRAM_H
 #define MF_PROGRAM_PROGRAM_H
 
-#include "mf/Kernels/Kernel.h"
+#include "mf/Program/Mesh.h"
+#include "mf/Signatures/Collective.h"
+#include "mf/Signatures/KernelSignature.h"
 #include "mf/Tensor/DType.h"
+#include "llvm/ADT/SmallVector.h"
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -49,7 +53,7 @@ struct Buffer {
   /// Number of the static, slot or argument; temporaries and messages are
   /// counted through their list.
   uint32_t index = 0;
-  /// Of a slot in the step: index into Rank::frames.
+  /// Of a slot in the step: index into StageProgram::frames.
   uint32_t frame = 0;
   TensorShape shape;
   int64_t bytes = 0;
@@ -66,45 +70,79 @@ struct Operand {
   uint32_t buffer = 0;
   int64_t offset = 0;
   int64_t bytes = 0;
-  TensorShape shape;
 };
 
 //===----------------------------------------------------------------------===//
 // Instructions
 //===----------------------------------------------------------------------===//
 
-/// One kernel on the rank's compute stream. `kernel` is an index into
-/// Program::kernels.
-struct Launch {
-  uint32_t kernel = 0;
-  std::vector<Operand> inputs;
-  std::vector<Operand> outputs;
-  /// The operator of the model that it belongs to; may be empty.
-  std::string cell;
-  int64_t flops = 0;
+/// Memory that an instruction uses, and how.
+struct MemoryAccess {
+  Operand operand;
+  Access access = Access::In;
+  /// Bit i is set if this may be the very memory of the instruction's access i,
+  /// though one of the two writes it. Otherwise nothing may overlap what is
+  /// written.
+  uint32_t sharedAccesses = 0;
 };
 
-/// Marks a point of a stream. Events are numbered through their list; each is
-/// recorded once.
-struct Record {
-  uint32_t stream = 0;
+/// What an instruction gives its stream to do, behind what it waits for and
+/// before what it records.
+enum class Work : uint8_t { None, Kernel, Copy, Exchange, Call };
+
+/// An event of the list, or the number of one that the call passes.
+struct AwaitedEvent {
   uint32_t event = 0;
+  bool isArgument = false;
+};
+
+/// One thing that the host issues, with all that planning, proofs, execution
+/// and simulation ask of it.
+struct Instruction {
+  Work work = Work::None;
+  /// Of the kernel, copy, exchange or call; waits and records are on it too.
+  uint32_t stream = 0;
+  /// By `work`: of Program::kernels, InstructionList::exchanges or
+  /// InstructionList::calls.
+  uint32_t index = 0;
+  /// An entry of the table of locations that came with decoding.
+  uint32_t location = 0;
+  /// Events are numbered through their list; each is recorded once.
+  llvm::SmallVector<AwaitedEvent, 1> awaited;
+  std::optional<uint32_t> recorded;
+  /// Of a kernel: inputs, outputs and then the workspace; of a copy: source and
+  /// target; of an exchange what it reads and then what it writes.
+  llvm::SmallVector<MemoryAccess, 3> accesses;
+  /// The operator of the model that it belongs to; may be empty.
+  std::string cell;
+};
+
+/// One rank's side of a transfer or part in a collective.
+struct Exchange {
+  /// Of Program::channels.
+  uint32_t channel = 0;
+  /// Of a transfer.
+  bool isSend = false;
+  /// Of a collective.
+  CollectiveKind kind = CollectiveKind::AllReduce;
+  Reduction reduction = Reduction::Sum;
+  DType type = DType::F32;
 };
 
 /// An event of the step that a call records on the compute stream, behind
 /// instruction `instruction` of its routine.
 struct CallRecord {
   uint32_t instruction = 0;
-  Record record;
+  Instruction record;
 };
 
-/// One run of a routine; only in the step. `frame` and `scratch` are where the
-/// routine's Frame and Scratch bases are in the arena.
+/// One run of a routine; only in the step.
 struct Call {
   uint32_t routine = 0;
   std::vector<Operand> arguments;
-  /// Index into Rank::frames.
+  /// Index into StageProgram::frames.
   std::optional<uint32_t> frame;
+  /// Where the routine's scratch memory begins in the arena.
   std::optional<int64_t> scratchOffset;
   std::optional<int64_t> microBatch;
   /// Events of the step that the routine waits for.
@@ -113,49 +151,26 @@ struct Call {
   std::vector<CallRecord> records;
 };
 
-/// `event` is one of the list or, if `isArgument`, the number of one that the
-/// call passes.
-struct Wait {
-  uint32_t stream = 0;
-  uint32_t event = 0;
-  bool isArgument = false;
-};
-
-struct Copy {
-  uint32_t stream = 0;
-  Operand source;
-  Operand target;
-};
-
-/// HcclSend or HcclRecv. `channel` is an index into Program::channels.
-struct Transfer {
-  uint32_t stream = 0;
-  uint32_t channel = 0;
-  Operand buffer;
-  bool isSend = false;
-};
-
-struct AllReduce {
-  uint32_t stream = 0;
-  uint32_t channel = 0;
-  Operand buffer;
-};
-
-struct Instruction {
-  std::variant<Launch, Call, Record, Wait, Copy, Transfer, AllReduce> action;
-  /// An entry of the table of locations that came with decoding.
-  uint32_t location = 0;
-};
-
 /// What the host issues, in order.
 struct InstructionList {
   std::vector<Buffer> buffers;
   std::vector<Instruction> instructions;
+  std::vector<Exchange> exchanges;
+  std::vector<Call> calls;
   uint32_t numEvents = 0;
+
+  /// The call that an instruction is, or null.
+  const Call *getCall(const Instruction &instruction) const {
+    return instruction.work == Work::Call ? &calls[instruction.index] : nullptr;
+  }
+  const Exchange *getExchange(const Instruction &instruction) const {
+    return instruction.work == Work::Exchange ? &exchanges[instruction.index]
+                                              : nullptr;
+  }
 };
 
 //===----------------------------------------------------------------------===//
-// Ranks
+// Stages
 //===----------------------------------------------------------------------===//
 
 enum class StreamKind : uint8_t {
@@ -215,6 +230,13 @@ struct InitialValue {
   std::vector<double> frequencies;
 };
 
+/// The part of a whole tensor that a rank holds: along dimension d, the part at
+/// the rank's coordinate on `axes[d]`, the first of which is outermost.
+struct Slice {
+  llvm::SmallVector<int64_t, 4> dims;
+  std::vector<std::vector<std::string>> axes;
+};
+
 /// A buffer that lives through the whole training.
 struct Static {
   std::string name;
@@ -227,9 +249,11 @@ struct Static {
   Space space = Space::Device;
   int64_t offset = 0;
   std::optional<InitialValue> init;
-  /// The name of the static, possibly of another rank, that this one is a copy
+  /// The name of the static, possibly of another stage, that this one is a copy
   /// of; empty where there is none.
   std::string tied;
+  /// None if a rank holds the whole.
+  std::optional<Slice> slice;
   uint32_t location = 0;
 };
 
@@ -272,12 +296,16 @@ struct Routine {
   std::optional<uint32_t> layout;
   /// Scratch memory that a call of it needs.
   int64_t scratchBytes = 0;
+  /// It runs once the gradients are complete.
+  bool updatesParameters = false;
   InstructionList body;
 };
 
-/// The step of one rank. Sizes and offsets are bytes.
-struct Rank {
+/// What all ranks of one pipeline stage run in a step. Sizes and offsets are
+/// bytes.
+struct StageProgram {
   std::string name;
+  int64_t stage = 0;
   std::vector<Stream> streams;
   uint32_t computeStream = 0;
   std::vector<Static> statics;
@@ -296,12 +324,35 @@ struct Rank {
 // Program
 //===----------------------------------------------------------------------===//
 
-/// A queue of messages from one rank to another, or a group that reduces.
-/// `ranks` is {sender, receiver} or the members in order of summation.
+/// A communicator, or a queue of messages between two ranks. One entry stands
+/// for all such groups of the mesh: a rank finds its own by coordinate.
 struct Channel {
   std::string name;
-  bool isAllReduce = false;
-  std::vector<int64_t> ranks;
+  /// A transfer has a sender and a receiver, a collective a group.
+  bool isTransfer = false;
+  /// Of a collective.
+  Group group;
+  /// Of a transfer: from stage to stage, or within a stage `step` further along
+  /// `axis`, around it.
+  int64_t fromStage = 0;
+  int64_t toStage = 0;
+  std::string axis;
+  int64_t step = 0;
+
+  /// The ranks that use it together with `rank`, which is one of them: sender
+  /// and receiver of what `rank` sends or receives, or the members in the
+  /// order of summation.
+  std::vector<int64_t> getMembers(const Mesh &mesh, int64_t rank,
+                                  bool isSend = true) const;
+};
+
+/// A kernel with its types, shapes and attributes, as launches use it.
+struct LaunchedKernel {
+  KernelSpec spec;
+  const KernelSignature *signature = nullptr;
+  int64_t flops = 0;
+  /// Of the first launch.
+  uint32_t location = 0;
 };
 
 /// A value of the learning-rate schedule, as the YAML writes it.
@@ -326,12 +377,12 @@ struct LossScale {
   bool isDynamic() const { return factor > 0; }
 };
 
-/// All ranks of one training step. Rank r is `ranks[r]`.
+/// One training step: a program for each stage, run by all ranks of the stage.
 struct Program {
-  std::vector<Rank> ranks;
-  std::vector<KernelSpec> kernels;
-  /// A location of each kernel's first launch.
-  std::vector<uint32_t> kernelLocations;
+  Mesh mesh;
+  /// By stage.
+  std::vector<StageProgram> stages;
+  std::vector<LaunchedKernel> kernels;
   std::vector<Channel> channels;
   int64_t microBatches = 0;
   int64_t microBatchSize = 0;
@@ -342,6 +393,12 @@ struct Program {
   int64_t ignoreIndex = -100;
   std::optional<LrSchedule> lrSchedule;
   LossScale lossScale;
+
+  int64_t getNumRanks() const { return mesh.getNumRanks(); }
+  /// What a rank runs.
+  const StageProgram &getStageOf(int64_t rank) const {
+    return stages[mesh.getStage(rank)];
+  }
 };
 
 } // namespace mf::program

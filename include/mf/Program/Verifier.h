@@ -15,16 +15,16 @@
 
 namespace mf::program {
 
-/// Proves for one rank, or fails with a LocatedError that names the buffer,
-/// both operators and what is missing:
+/// Proves for the ranks of one stage, or fails with a LocatedError that names
+/// the buffer, both operators and what is missing:
 ///
 /// - every read finds bytes that were written last as the same buffer: no other
 ///   buffer that the plan put there, and nothing uninitialised, came between;
 /// - of two accesses to the same bytes of which one is a write, one happens
 ///   before the other by stream order and events (a send or receive counts as
 ///   work of its stream; what a peer does orders nothing);
-/// - no output of a launch or target of a copy overlaps what it reads, unless
-///   it is the very same memory;
+/// - nothing that an instruction writes overlaps what else it uses, unless its
+///   signature lets the two be the very same memory;
 /// - nothing lies outside of the arena or host memory;
 /// - statics keep their values to the end of the step, for the next one, and
 ///   every report is written.
@@ -32,20 +32,21 @@ namespace mf::program {
 /// Statics have values before the step, but for reports. The host waits for
 /// all streams at the end of a step. Time is O(n log m) for n operands of the
 /// expanded step and m pieces of memory in use.
-llvm::Error verifyMemory(const Program &program, const Rank &rank);
+llvm::Error verifyMemory(const Program &program, const StageProgram &stage);
 
-/// Proves that the ranks' sends, receives and reductions all come to their end
+/// Proves that the ranks' sends, receives and collectives all come to their end
 /// if each is a rendezvous: no cycle of streams and ranks that wait for each
-/// other. `ends`, if given, has the number of instructions of the step that
-/// each rank issues; what follows is left out.
+/// other. Ranks of one stage do the same at the same time, so one stands for
+/// all. `ends`, if given, has the number of instructions of the step that the
+/// ranks of each stage issue; what follows is left out.
 llvm::Error verifyProgress(const Program &program,
                            llvm::ArrayRef<uint32_t> ends = {});
 
-/// Both, for all ranks; the first failure.
+/// Both, for all stages; the first failure.
 llvm::Error verifyProgram(const Program &program);
 
-/// Instructions of a rank's step with its calls expanded.
-uint64_t countInstructions(const Rank &rank);
+/// Instructions of a stage's step with its calls expanded.
+uint64_t countInstructions(const StageProgram &stage);
 
 } // namespace mf::program
 

@@ -215,4 +215,22 @@ FailureOr<LossScale> decodeLossScale(Operation *op, DictionaryAttr attribute) {
   return scale;
 }
 
+FailureOr<Mesh> decodeMesh(ModuleOp module, int64_t numStages) {
+  Attribute attribute = module->getAttr(ir::MeshAttr::attributeName);
+  if (!attribute)
+    return Mesh({{stageAxis.str(), numStages}});
+  auto mesh = dyn_cast<ir::MeshAttr>(attribute);
+  if (!mesh)
+    return module.emitError("expected a mesh as mf.mesh, such as #mf.mesh<pp = "
+                            "2, dp = 4>, but got ")
+           << attribute;
+  std::vector<Axis> axes;
+  for (auto [name, size] : llvm::zip(mesh.getAxes(), mesh.getSizes()))
+    axes.push_back({name.str(), size});
+  if (axes.front().size != numStages)
+    return module.emitError("has ")
+           << numStages << " stages, but its mesh is " << mesh;
+  return Mesh(std::move(axes));
+}
+
 } // namespace mf::program

@@ -10,7 +10,7 @@ LogicalResult ListDecoder::decode(ascend::GlobalOp op) {
   auto found = context.statics.find(op.getBuffer());
   if (found == context.statics.end())
     return op.emitError("unknown static buffer ") << op.getBufferAttr();
-  const Static &target = context.rank.statics[found->second];
+  const Static &target = context.stage.statics[found->second];
   FailureOr<BufferShape> type = decodeType(op, op.getType());
   if (failed(type))
     return failure();
@@ -37,19 +37,20 @@ LogicalResult ListDecoder::decode(ascend::AllocOp op) {
     return failure();
   if (type->space != Space::Device)
     return op.emitError("expected a buffer in device memory");
-  if (!op.getRegion())
-    return checkOffset(op, std::nullopt, 0, 1, 0, "");
-  const bool inFrame = *op.getRegion() == ascend::Region::Frame;
+  if (!op.getRegion() &&
+      failed(state.checkOffset(op, std::nullopt, 0, 1, 0, "")))
+    return failure();
+  const bool inFrame = op.getRegion() == ascend::Region::Frame;
   if (inFrame && !routine->layout)
     return op.emitError("lies in a frame, but its routine has none");
   const int64_t capacity = inFrame
-                               ? context.rank.layouts[*routine->layout].bytes
-                               : context.rank.arenaBytes;
-  if (failed(checkOffset(op, op.getOffset(), type->bytes,
-                         mf::getBytes(type->shape.type), capacity,
-                         inFrame ? "the frame" : "the arena")))
+                               ? context.stage.layouts[*routine->layout].bytes
+                               : context.stage.arenaBytes;
+  if (failed(state.checkOffset(op, op.getOffset(), type->bytes,
+                               mf::getBytes(type->shape.type), capacity,
+                               inFrame ? "the frame" : "the arena")))
     return failure();
-  const int64_t offset = *op.getOffset();
+  const int64_t offset = op.getOffset().value_or(0);
   Buffer buffer;
   buffer.kind = BufferKind::Temporary;
   buffer.index = numTemporaries++;
@@ -68,12 +69,12 @@ LogicalResult ListDecoder::decode(ascend::SlotOp op) {
   uint32_t frameNumber = 0;
   if (op.getFrame()) {
     frameNumber = frames.lookup(op.getFrame());
-    frame = &context.rank.frames[frameNumber];
+    frame = &context.stage.frames[frameNumber];
   } else if (!routine->layout) {
     return op.emitError("is in a routine without a frame");
   }
   const FrameLayout &layout =
-      context.rank.layouts[frame ? frame->layout : *routine->layout];
+      context.stage.layouts[frame ? frame->layout : *routine->layout];
   if (op.getIndex() >= layout.slots.size())
     return op.emitError("slot ")
            << static_cast<int64_t>(op.getIndex())
@@ -118,7 +119,7 @@ LogicalResult ListDecoder::decode(ascend::ViewOp op) {
     return op.emitError("byte_offset ")
            << begin << " is not a multiple of the element size";
   operands[op.getResult()] = {source->buffer, source->offset + begin,
-                              type->bytes, type->shape};
+                              type->bytes};
   return success();
 }
 
@@ -127,13 +128,13 @@ LogicalResult ListDecoder::decode(ascend::MessageOp op) {
   if (failed(type))
     return failure();
   const bool onDevice = type->space == Space::Device;
-  if (failed(checkOffset(op, op.getOffset(), type->bytes,
-                         mf::getBytes(type->shape.type),
-                         context.getCapacity(type->space),
-                         onDevice ? "the arena" : "host memory")))
+  if (failed(state.checkOffset(op, op.getOffset(), type->bytes,
+                               mf::getBytes(type->shape.type),
+                               context.getCapacity(type->space),
+                               onDevice ? "the arena" : "host memory")))
     return failure();
   Buffer buffer;
-  const int64_t offset = *op.getOffset();
+  const int64_t offset = op.getOffset().value_or(0);
   buffer.kind = BufferKind::Message;
   buffer.index = numMessages++;
   buffer.shape = type->shape;
@@ -151,19 +152,19 @@ LogicalResult ListDecoder::decode(ascend::FrameOp op) {
     return op.emitError("unknown frame layout ") << op.getLayoutAttr();
   if (cast<ascend::FrameType>(op.getType()).getLayout() != op.getLayoutAttr())
     return op.emitError("its type is not a frame of ") << op.getLayoutAttr();
-  if (failed(checkOffset(
-          op, op.getOffset(), context.rank.layouts[found->second].bytes,
-          addressAlignment, context.rank.arenaBytes, "the arena")))
+  if (failed(state.checkOffset(
+          op, op.getOffset(), context.stage.layouts[found->second].bytes,
+          addressAlignment, context.stage.arenaBytes, "the arena")))
     return failure();
-  const int64_t hostBytes = context.rank.layouts[found->second].hostBytes;
-  if (hostBytes > 0 &&
-      failed(checkOffset(op, op.getHostOffset(), hostBytes, addressAlignment,
-                         context.rank.hostBytes, "host memory")))
+  const int64_t hostBytes = context.stage.layouts[found->second].hostBytes;
+  if (hostBytes > 0 && failed(state.checkOffset(
+                           op, op.getHostOffset(), hostBytes, addressAlignment,
+                           context.stage.hostBytes, "host memory")))
     return failure();
-  frames[op.getResult()] = context.rank.frames.size();
-  context.rank.frames.push_back(
+  frames[op.getResult()] = context.stage.frames.size();
+  context.stage.frames.push_back(
       {found->second, static_cast<int64_t>(op.getMicroBatch()),
-       static_cast<int64_t>(*op.getOffset()),
+       static_cast<int64_t>(op.getOffset().value_or(0)),
        static_cast<int64_t>(op.getHostOffset().value_or(0)), location});
   return success();
 }

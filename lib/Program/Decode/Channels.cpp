@@ -1,4 +1,10 @@
-//===- Channels.cpp - Do sends and receives match? ------------------------===//
+//===- Channels.cpp - Do exchanges match? ---------------------------------===//
+//
+// A channel's parties are the stages that use it, and of a transfer the side of
+// each. All ranks of a stage do the same, so parties match if their programs
+// do.
+//
+//===----------------------------------------------------------------------===//
 
 #include "DecoderState.h"
 
@@ -8,124 +14,171 @@ namespace mf::program {
 
 namespace {
 
-/// One use of a channel, in the order in which its rank issues them.
+/// One use of a channel, in the order in which its stage issues them.
 struct Use {
-  const Operand *buffer = nullptr;
-  uint32_t stream = 0;
-  uint32_t location = 0;
+  const Instruction *instruction = nullptr;
+  const Exchange *exchange = nullptr;
+  /// Of what is sent or received, or a collective's input.
+  int64_t bytes = 0;
 };
 
-/// The uses of each channel by one rank.
-using ChannelUses = std::vector<std::vector<Use>>;
-
-void addUses(const InstructionList &list, const Rank &rank, ChannelUses &uses) {
-  for (const Instruction &instruction : list.instructions) {
-    if (const auto *call = std::get_if<Call>(&instruction.action))
-      addUses(rank.routines[call->routine].body, rank, uses);
-    else if (const auto *transfer = std::get_if<Transfer>(&instruction.action))
-      uses[transfer->channel].push_back(
-          {&transfer->buffer, transfer->stream, instruction.location});
-    else if (const auto *reduce = std::get_if<AllReduce>(&instruction.action))
-      uses[reduce->channel].push_back(
-          {&reduce->buffer, reduce->stream, instruction.location});
-  }
-}
+/// A stage's side of a channel.
+struct Party {
+  int64_t stage = 0;
+  llvm::StringRef side;
+  std::vector<Use> uses;
+};
 
 class ChannelChecker {
 public:
-  explicit ChannelChecker(const DecodedProgram &decoded) : decoded(decoded) {
-    for (const Rank &rank : decoded.program.ranks) {
-      uses.emplace_back(decoded.program.channels.size());
-      addUses(rank.step, rank, uses.back());
-    }
-  }
+  explicit ChannelChecker(const DecodedProgram &decoded);
 
   LogicalResult check() {
-    for (uint32_t number = 0; number < decoded.program.channels.size();
-         ++number)
-      if (failed(checkStreams(number)) || failed(checkMembers(number)))
+    for (auto [channel, list] : llvm::zip(decoded.program.channels, parties))
+      if (failed(checkStreams(channel, list)) ||
+          failed(checkParties(channel, list)))
         return failure();
     return success();
   }
 
 private:
-  LogicalResult checkStreams(uint32_t number);
-  LogicalResult checkMembers(uint32_t number);
-  LogicalResult checkPair(const Channel &channel, int64_t rank, const Use &use,
-                          int64_t otherRank, const Use &other);
+  void addParties(const Channel &channel);
+  void addUses(const StageProgram &stage, const InstructionList &list);
+  void addUse(const StageProgram &stage, const Use &use);
+  LogicalResult checkStreams(const Channel &channel,
+                             llvm::ArrayRef<Party> list);
+  LogicalResult checkParties(const Channel &channel,
+                             llvm::ArrayRef<Party> list);
+  LogicalResult checkPair(const Channel &channel, const Party &party,
+                          const Use &use, const Party &other,
+                          const Use &otherUse);
 
   InFlightDiagnostic report(const Use &use, const Channel &channel) {
-    return emitError(decoded.locations[use.location])
+    return emitError(decoded.locations[use.instruction->location])
            << "channel '" << channel.name << "': ";
   }
 
   const DecodedProgram &decoded;
-  std::vector<ChannelUses> uses;
+  /// By channel.
+  std::vector<std::vector<Party>> parties;
 };
 
+} // namespace
+
+ChannelChecker::ChannelChecker(const DecodedProgram &decoded)
+    : decoded(decoded) {
+  for (const Channel &channel : decoded.program.channels)
+    addParties(channel);
+  for (const StageProgram &stage : decoded.program.stages)
+    addUses(stage, stage.step);
+}
+
+void ChannelChecker::addParties(const Channel &channel) {
+  std::vector<Party> &list = parties.emplace_back();
+  if (channel.isTransfer) {
+    list.push_back({channel.fromStage, "send", {}});
+    list.push_back({channel.toStage, "receive", {}});
+    return;
+  }
+  if (!channel.group.crossesStages()) {
+    list.push_back({channel.fromStage, "collective", {}});
+    return;
+  }
+  std::vector<int64_t> stages = channel.group.stages;
+  if (stages.empty())
+    llvm::append_range(
+        stages, llvm::seq<int64_t>(0, decoded.program.mesh.getNumStages()));
+  for (int64_t stage : stages)
+    list.push_back({stage, "collective", {}});
+}
+
+void ChannelChecker::addUse(const StageProgram &stage, const Use &use) {
+  const Channel &channel = decoded.program.channels[use.exchange->channel];
+  for (Party &party : parties[use.exchange->channel])
+    if (party.stage == stage.stage &&
+        (!channel.isTransfer || use.exchange->isSend == (party.side == "send")))
+      party.uses.push_back(use);
+}
+
+void ChannelChecker::addUses(const StageProgram &stage,
+                             const InstructionList &list) {
+  for (const Instruction &instruction : list.instructions) {
+    if (const Call *call = list.getCall(instruction))
+      addUses(stage, stage.routines[call->routine].body);
+    else if (const Exchange *exchange = list.getExchange(instruction))
+      addUse(stage, {&instruction, exchange,
+                     instruction.accesses.front().operand.bytes});
+  }
+}
+
 // On two streams the order of a channel's messages would be left to chance.
-LogicalResult ChannelChecker::checkStreams(uint32_t number) {
-  const Channel &channel = decoded.program.channels[number];
-  for (int64_t rank : channel.ranks) {
-    llvm::ArrayRef<Use> list = uses[rank][number];
-    for (const Use &use : list)
-      if (use.stream != list.front().stream) {
+LogicalResult ChannelChecker::checkStreams(const Channel &channel,
+                                           llvm::ArrayRef<Party> list) {
+  for (const Party &party : list)
+    for (const Use &use : party.uses)
+      if (use.instruction->stream != party.uses.front().instruction->stream) {
         InFlightDiagnostic error = report(use, channel)
                                    << "used on a second stream";
-        error.attachNote(decoded.locations[list.front().location])
+        error.attachNote(
+            decoded.locations[party.uses.front().instruction->location])
             << "the first is used here";
         return error;
       }
-  }
   return success();
 }
 
-LogicalResult ChannelChecker::checkMembers(uint32_t number) {
-  const Channel &channel = decoded.program.channels[number];
-  const int64_t first = channel.ranks.front();
-  llvm::ArrayRef<Use> expected = uses[first][number];
-  for (int64_t rank : llvm::drop_begin(channel.ranks)) {
-    llvm::ArrayRef<Use> list = uses[rank][number];
-    for (size_t i = 0; i < std::min(expected.size(), list.size()); ++i)
-      if (failed(checkPair(channel, rank, list[i], first, expected[i])))
+LogicalResult ChannelChecker::checkParties(const Channel &channel,
+                                           llvm::ArrayRef<Party> list) {
+  const Party &first = list.front();
+  for (const Party &party : list.drop_front()) {
+    for (auto [use, other] : llvm::zip(party.uses, first.uses))
+      if (failed(checkPair(channel, party, use, first, other)))
         return failure();
-    if (list.size() == expected.size())
+    if (party.uses.size() == first.uses.size())
       continue;
-    const bool isMissing = list.size() < expected.size();
-    const Use &lonely =
-        isMissing ? expected[list.size()] : list[expected.size()];
-    llvm::StringRef what = channel.isAllReduce ? "part of the reduction"
-                           : isMissing         ? "receive"
-                                               : "send";
-    return report(lonely, channel)
-           << "rank " << (isMissing ? rank : first) << " has no " << what
-           << " that matches (" << expected.size() << " on rank " << first
-           << ", " << list.size() << " on rank " << rank << ")";
+    const bool isMissing = party.uses.size() < first.uses.size();
+    const Party &shorter = isMissing ? party : first;
+    const Party &longer = isMissing ? first : party;
+    return report(longer.uses[shorter.uses.size()], channel)
+           << "stage " << shorter.stage << " has no " << shorter.side
+           << " that matches (" << first.uses.size() << " on stage "
+           << first.stage << ", " << party.uses.size() << " on stage "
+           << party.stage << ")";
   }
   return success();
 }
 
-LogicalResult ChannelChecker::checkPair(const Channel &channel, int64_t rank,
-                                        const Use &use, int64_t otherRank,
-                                        const Use &other) {
+LogicalResult ChannelChecker::checkPair(const Channel &channel,
+                                        const Party &party, const Use &use,
+                                        const Party &other,
+                                        const Use &otherUse) {
+  const Exchange &a = *use.exchange, &b = *otherUse.exchange;
+  auto describe = [&](const Party &of, const Use &what) {
+    std::string text = channel.isTransfer
+                           ? std::string()
+                           : getName(what.exchange->kind).str() + " of ";
+    text += std::to_string(what.bytes) + " bytes of " +
+            getName(what.exchange->type).str();
+    if (!what.instruction->cell.empty())
+      text += " ('" + what.instruction->cell + "')";
+    return text + " on stage " + std::to_string(of.stage);
+  };
   const bool agrees =
-      channel.isAllReduce
-          ? use.buffer->shape.type == other.buffer->shape.type &&
-                use.buffer->bytes == other.buffer->bytes
-          : use.buffer->bytes == other.buffer->bytes;
+      use.bytes == otherUse.bytes &&
+      (channel.isTransfer ||
+       (a.kind == b.kind && a.type == b.type && a.reduction == b.reduction &&
+        use.instruction->cell == otherUse.instruction->cell));
   if (agrees)
     return success();
-  InFlightDiagnostic error =
-      report(use, channel) << use.buffer->bytes << " bytes of "
-                           << getName(use.buffer->shape.type) << " on rank "
-                           << rank << " do not match " << other.buffer->bytes
-                           << " bytes of " << getName(other.buffer->shape.type)
-                           << " on rank " << otherRank;
-  error.attachNote(decoded.locations[other.location]) << "the other is here";
+  InFlightDiagnostic error = report(use, channel)
+                             << describe(party, use)
+                             << (channel.isTransfer ? " do not match "
+                                                    : " does not match ")
+                             << describe(other, otherUse);
+  error.attachNote(decoded.locations[otherUse.instruction->location])
+      << "the other is here";
   return error;
 }
-
-} // namespace
 
 LogicalResult checkChannels(const DecodedProgram &decoded) {
   return ChannelChecker(decoded).check();

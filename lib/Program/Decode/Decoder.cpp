@@ -2,6 +2,7 @@
 
 #include "mf/Program/Decoder.h"
 #include "DecoderState.h"
+#include "dialects/mf/MfDialect.h"
 
 using namespace mlir;
 
@@ -43,8 +44,8 @@ static LogicalResult decodeHeader(ascend::ProgramOp op, Program &program) {
   return success();
 }
 
-/// The programs in the order of their ranks.
-static FailureOr<SmallVector<ascend::ProgramOp>> sortRanks(ModuleOp module) {
+/// The programs in the order of their stages.
+static FailureOr<SmallVector<ascend::ProgramOp>> sortStages(ModuleOp module) {
   SmallVector<ascend::ProgramOp> given;
   for (Operation &op : module.getBody()->getOperations()) {
     auto program = dyn_cast<ascend::ProgramOp>(op);
@@ -57,17 +58,14 @@ static FailureOr<SmallVector<ascend::ProgramOp>> sortRanks(ModuleOp module) {
     return module.emitError("has no ascend.program");
   SmallVector<ascend::ProgramOp> sorted(given.size());
   for (ascend::ProgramOp program : given) {
-    if (program.getRanks() != given.size())
-      return program.emitError("is one of ")
-             << program.getRanks() << " ranks, but the file has "
-             << given.size();
-    if (program.getRank() >= given.size())
-      return program.emitError("rank ")
-             << program.getRank() << " is not one of " << given.size();
-    ascend::ProgramOp &place = sorted[program.getRank()];
+    if (program.getStage() >= given.size())
+      return program.emitError("stage ")
+             << program.getStage() << " is not one of " << given.size()
+             << ": the file has one program for each stage";
+    ascend::ProgramOp &place = sorted[program.getStage()];
     if (place) {
-      InFlightDiagnostic error = program.emitError("rank ")
-                                 << program.getRank() << " is given twice";
+      InFlightDiagnostic error = program.emitError("stage ")
+                                 << program.getStage() << " is given twice";
       error.attachNote(place.getLoc()) << "it is here already";
       return error;
     }
@@ -86,33 +84,53 @@ static LogicalResult checkSameStep(ascend::ProgramOp a, ascend::ProgramOp b) {
   if (key(a) == key(b))
     return success();
   InFlightDiagnostic error =
-      b.emitError("describes another step than rank 0: micro_batches, "
+      b.emitError("describes another step than stage 0: micro_batches, "
                   "micro_batch_size, sequence_length, vocab_size, "
                   "pad_token_id, ignore_index, lr_schedule and loss_scale must "
                   "agree");
-  error.attachNote(a.getLoc()) << "rank 0 is here";
+  error.attachNote(a.getLoc()) << "stage 0 is here";
   return error;
 }
 
-FailureOr<DecodedProgram>
-decodeProgram(ModuleOp module, llvm::ArrayRef<llvm::StringRef> knownKernels) {
-  FailureOr<SmallVector<ascend::ProgramOp>> programs = sortRanks(module);
+FailureOr<DecodedProgram> decodeProgram(ModuleOp module) {
+  FailureOr<SmallVector<ascend::ProgramOp>> programs = sortStages(module);
   if (failed(programs))
     return failure();
-  DecoderState state(knownKernels);
+  FailureOr<Mesh> mesh =
+      decodeMesh(module, static_cast<int64_t>(programs->size()));
+  if (failed(mesh))
+    return failure();
+  DecoderState state(/*isPlanned=*/true);
+  state.result.program.mesh = std::move(*mesh);
   if (failed(decodeHeader(programs->front(), state.result.program)))
     return failure();
   for (ascend::ProgramOp op : *programs) {
     if (failed(checkSameStep(programs->front(), op)))
       return failure();
-    FailureOr<Rank> rank = decodeRank(op, state);
-    if (failed(rank))
+    FailureOr<StageProgram> stage = decodeStage(op, state);
+    if (failed(stage))
       return failure();
-    state.result.program.ranks.push_back(std::move(*rank));
+    state.result.program.stages.push_back(std::move(*stage));
   }
   if (failed(checkChannels(state.result)))
     return failure();
   return std::move(state.result);
+}
+
+FailureOr<UnplannedStage> decodeUnplanned(ascend::ProgramOp op) {
+  auto module = op->getParentOfType<ModuleOp>();
+  DecoderState state(/*isPlanned=*/false);
+  auto programs = module.getBody()->getOps<ascend::ProgramOp>();
+  FailureOr<Mesh> mesh =
+      decodeMesh(module, std::distance(programs.begin(), programs.end()));
+  if (failed(mesh))
+    return failure();
+  state.result.program.mesh = std::move(*mesh);
+  FailureOr<StageProgram> stage = decodeStage(op, state);
+  if (failed(stage))
+    return failure();
+  return UnplannedStage{std::move(*stage),
+                        std::move(state.result.program.kernels)};
 }
 
 } // namespace mf::program

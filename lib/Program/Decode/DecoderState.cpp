@@ -7,78 +7,81 @@ using namespace mlir;
 
 namespace mf::program {
 
-static FailureOr<uint32_t> addKernel(ascend::LaunchOp op, Program &program,
-                                     uint32_t location,
-                                     llvm::ArrayRef<Operand> inputs,
-                                     llvm::ArrayRef<Operand> outputs) {
-  KernelSpec spec;
+static LogicalResult addShapes(ascend::LaunchOp op, ValueRange values,
+                               llvm::SmallVectorImpl<TensorShape> &shapes) {
+  for (Type type : values.getTypes()) {
+    FailureOr<BufferShape> shape = decodeType(op, type);
+    if (failed(shape))
+      return failure();
+    shapes.push_back(std::move(shape->shape));
+  }
+  return success();
+}
+
+/// What a launch computes. The operation's own verifier has checked it against
+/// the kernel's signature, unless the IR came without one.
+static FailureOr<LaunchedKernel> decodeKernel(ascend::LaunchOp op,
+                                              uint32_t location) {
+  LaunchedKernel kernel;
+  kernel.location = location;
+  KernelSpec &spec = kernel.spec;
   spec.name = op.getKernel().str();
-  for (const Operand &operand : inputs)
-    spec.inputs.push_back(operand.shape);
-  for (const Operand &operand : outputs)
-    spec.outputs.push_back(operand.shape);
   FailureOr<AttributeMap> attributes =
       decodeKernelAttributes(op, op.getKernelAttributes());
-  if (failed(attributes))
+  if (failed(attributes) ||
+      failed(addShapes(op, op.getInputs(), spec.inputs)) ||
+      failed(addShapes(op, op.getOutputs(), spec.outputs)))
     return failure();
   spec.attributes = std::move(*attributes);
-  program.kernels.push_back(std::move(spec));
-  program.kernelLocations.push_back(location);
-  return static_cast<uint32_t>(program.kernels.size() - 1);
-}
-
-LogicalResult DecoderState::checkKernelName(ascend::LaunchOp op) const {
-  llvm::StringRef name = op.getKernel();
-  if (knownKernels.empty() || llvm::is_contained(knownKernels, name))
-    return success();
-  const llvm::StringRef *nearest = llvm::min_element(
-      knownKernels, [&](llvm::StringRef a, llvm::StringRef b) {
-        return a.edit_distance(name) < b.edit_distance(name);
-      });
-  return op.emitError("unknown kernel '")
-         << name << "'; the nearest known name is '" << *nearest << "'";
-}
-
-FailureOr<uint32_t> DecoderState::getKernel(ascend::LaunchOp op,
-                                            uint32_t location,
-                                            llvm::ArrayRef<Operand> inputs,
-                                            llvm::ArrayRef<Operand> outputs) {
-  // MLIR keeps one object for each distinct attribute, so equal launches have
-  // equal keys.
-  auto typesOf = [&](OperandRange range) {
-    SmallVector<Attribute> types;
-    for (Type type : range.getTypes())
-      types.push_back(TypeAttr::get(type));
-    return ArrayAttr::get(op.getContext(), types);
-  };
-  Attribute key = ArrayAttr::get(
-      op.getContext(), {op.getKernelAttr(), op.getKernelAttributesAttr(),
-                        typesOf(op.getInputs()), typesOf(op.getOutputs())});
-  auto found = kernels.find(key);
-  if (found != kernels.end())
-    return found->second;
-  if (failed(checkKernelName(op)))
-    return failure();
-  FailureOr<uint32_t> kernel =
-      addKernel(op, result.program, location, inputs, outputs);
-  if (succeeded(kernel))
-    kernels[key] = *kernel;
+  if (llvm::Error error = checkAgainstSignature(spec))
+    return op.emitError(llvm::toString(std::move(error)));
+  kernel.signature = findKernelSignature(spec.name);
+  kernel.flops = kernel.signature->getFlops(spec);
   return kernel;
 }
 
-uint32_t DecoderState::getChannel(llvm::StringRef name, bool isAllReduce,
-                                  llvm::ArrayRef<int64_t> ranks) {
-  std::vector<Channel> &table = result.program.channels;
-  auto [entry, isNew] = channels.try_emplace(
-      std::make_tuple(name.str(), isAllReduce, ranks.vec()), table.size());
-  if (isNew)
-    table.push_back({name.str(), isAllReduce, ranks.vec()});
+FailureOr<uint32_t> DecoderState::getKernel(ascend::LaunchOp op,
+                                            uint32_t location) {
+  // MLIR keeps one object for each distinct attribute and type, so equal
+  // launches have equal keys.
+  llvm::SmallVector<const void *, 8> key = {
+      op.getKernelAttr().getAsOpaquePointer(),
+      op.getKernelAttributesAttr().getAsOpaquePointer()};
+  for (Type type : op.getInputs().getTypes())
+    key.push_back(type.getAsOpaquePointer());
+  key.push_back(nullptr);
+  for (Type type : op.getOutputs().getTypes())
+    key.push_back(type.getAsOpaquePointer());
+  auto [entry, isNew] =
+      kernels.try_emplace(std::move(key), result.program.kernels.size());
+  if (!isNew)
+    return entry->second;
+  FailureOr<LaunchedKernel> kernel = decodeKernel(op, location);
+  if (failed(kernel))
+    return failure();
+  result.program.kernels.push_back(std::move(*kernel));
   return entry->second;
 }
 
-LogicalResult checkOffset(Operation *op, std::optional<int64_t> offset,
-                          int64_t bytes, int64_t alignment, int64_t capacity,
-                          llvm::StringRef memory) {
+uint32_t DecoderState::getChannel(Channel channel) {
+  std::vector<Channel> &table = result.program.channels;
+  auto [entry, isNew] = channels.try_emplace(
+      ChannelKey(channel.name, channel.isTransfer, channel.group,
+                 channel.fromStage, channel.toStage, channel.axis,
+                 channel.step),
+      table.size());
+  if (isNew)
+    table.push_back(std::move(channel));
+  return entry->second;
+}
+
+LogicalResult DecoderState::checkOffset(Operation *op,
+                                        std::optional<int64_t> offset,
+                                        int64_t bytes, int64_t alignment,
+                                        int64_t capacity,
+                                        llvm::StringRef memory) const {
+  if (!isPlanned)
+    return success();
   if (!offset)
     return op->emitError("has no offset: the program's memory is not planned; "
                          "run mf-opt --ascend-plan-memory on it");

@@ -6,46 +6,50 @@
 #include "Attributes.h"
 #include "mf/Program/Decoder.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
+#include <map>
 
 namespace mf::program {
 
-/// The tables that all ranks share.
+/// The tables that all stages share.
 class DecoderState {
 public:
-  explicit DecoderState(llvm::ArrayRef<llvm::StringRef> knownKernels)
-      : knownKernels(knownKernels) {}
+  /// Before planning nothing has an offset, and none is asked for.
+  explicit DecoderState(bool isPlanned) : isPlanned(isPlanned) {}
 
   DecodedProgram result;
+  const bool isPlanned;
 
   uint32_t addLocation(mlir::Operation *op) {
     result.locations.push_back(op->getLoc());
     return result.locations.size() - 1;
   }
 
-  /// The kernel of a launch; equal ones are shared. `inputs` and `outputs` are
-  /// what its operands decoded to.
-  mlir::FailureOr<uint32_t> getKernel(ascend::LaunchOp op, uint32_t location,
-                                      llvm::ArrayRef<Operand> inputs,
-                                      llvm::ArrayRef<Operand> outputs);
+  /// The kernel of a launch; equal ones are shared.
+  mlir::FailureOr<uint32_t> getKernel(ascend::LaunchOp op, uint32_t location);
 
-  uint32_t getChannel(llvm::StringRef name, bool isAllReduce,
-                      llvm::ArrayRef<int64_t> ranks);
+  /// The entry of a channel; equal ones are shared.
+  uint32_t getChannel(Channel channel);
+
+  /// Reports an offset that is absent, not a multiple of `alignment`, or that
+  /// puts `bytes` bytes outside of `capacity` bytes of `memory`. Before
+  /// planning there is nothing to check.
+  mlir::LogicalResult checkOffset(mlir::Operation *op,
+                                  std::optional<int64_t> offset, int64_t bytes,
+                                  int64_t alignment, int64_t capacity,
+                                  llvm::StringRef memory) const;
 
 private:
-  mlir::LogicalResult checkKernelName(ascend::LaunchOp op) const;
-
-  llvm::ArrayRef<llvm::StringRef> knownKernels;
-  llvm::DenseMap<mlir::Attribute, uint32_t> kernels;
-  std::map<std::tuple<std::string, bool, std::vector<int64_t>>, uint32_t>
-      channels;
+  std::map<llvm::SmallVector<const void *, 8>, uint32_t> kernels;
+  using ChannelKey = std::tuple<std::string, bool, Group, int64_t, int64_t,
+                                std::string, int64_t>;
+  std::map<ChannelKey, uint32_t> channels;
 };
 
-/// The symbols of one program and the rank they are decoded into.
-struct RankContext {
-  Rank rank;
-  int64_t number = 0;
-  int64_t numRanks = 0;
+/// The symbols of one program and the stage they are decoded into.
+struct StageContext {
+  StageProgram stage;
   llvm::StringMap<uint32_t> streams;
   llvm::StringMap<uint32_t> statics;
   llvm::StringMap<uint32_t> layouts;
@@ -53,21 +57,15 @@ struct RankContext {
 
   /// Bytes of the arena or of the host memory.
   int64_t getCapacity(Space space) const {
-    return space == Space::Device ? rank.arenaBytes : rank.hostBytes;
+    return space == Space::Device ? stage.arenaBytes : stage.hostBytes;
   }
 };
 
-/// Reports an offset that is absent, not a multiple of `alignment`, or that
-/// puts `bytes` bytes outside of `capacity` bytes of `memory`.
-mlir::LogicalResult checkOffset(mlir::Operation *op,
-                                std::optional<int64_t> offset, int64_t bytes,
-                                int64_t alignment, int64_t capacity,
-                                llvm::StringRef memory);
-
 /// Decodes one `ascend.program`.
-mlir::FailureOr<Rank> decodeRank(ascend::ProgramOp op, DecoderState &state);
+mlir::FailureOr<StageProgram> decodeStage(ascend::ProgramOp op,
+                                          DecoderState &state);
 
-/// Reports channels whose sends and receives, or whose parts of a reduction,
+/// Reports channels whose sends and receives, or whose parts of a collective,
 /// do not match.
 mlir::LogicalResult checkChannels(const DecodedProgram &decoded);
 

@@ -23,10 +23,9 @@ FailureOr<InstructionList> ListDecoder::decode(Region &body) {
 LogicalResult ListDecoder::decodeOperation(Operation *op) {
   location = state.addLocation(op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<ascend::LaunchOp, ascend::AllocOp, ascend::GlobalOp, ascend::SlotOp,
-            ascend::ViewOp, ascend::CallOp, ascend::MessageOp, ascend::FrameOp,
-            ascend::RecordOp, ascend::WaitOp, ascend::CopyOp, ascend::SendOp,
-            ascend::ReceiveOp, ascend::AllReduceOp>(
+      .Case<ascend::AllocOp, ascend::GlobalOp, ascend::SlotOp, ascend::ViewOp,
+            ascend::CallOp, ascend::MessageOp, ascend::FrameOp,
+            ascend::InstructionOpInterface>(
           [&](auto typed) { return decode(typed); })
       .Default([](Operation *other) {
         return other->emitError("cannot be executed here");
@@ -61,7 +60,7 @@ LogicalResult ListDecoder::decodeArguments(Block &block) {
 void ListDecoder::defineBuffer(Value value, Buffer buffer) {
   auto [entry, isNew] = buffers.try_emplace(
       {buffer.kind, buffer.index, buffer.frame}, list.buffers.size());
-  operands[value] = {entry->second, 0, buffer.bytes, buffer.shape};
+  operands[value] = {entry->second, 0, buffer.bytes};
   if (!isNew)
     return;
   buffer.location = location;
@@ -84,22 +83,10 @@ FailureOr<Operand> ListDecoder::getDeviceOperand(Operation *op, Value value) {
   return operand;
 }
 
-FailureOr<std::vector<Operand>>
-ListDecoder::getOperands(Operation *op, ValueRange values, bool onDevice) {
-  std::vector<Operand> result;
-  result.reserve(values.size());
-  for (Value value : values) {
-    FailureOr<Operand> operand =
-        onDevice ? getDeviceOperand(op, value) : getOperand(op, value);
-    if (failed(operand))
-      return failure();
-    result.push_back(std::move(*operand));
-  }
-  return result;
-}
-
 FailureOr<uint32_t> ListDecoder::getStream(Operation *op,
                                            FlatSymbolRefAttr stream) {
+  if (!stream)
+    return context.stage.computeStream;
   auto found = context.streams.find(stream.getValue());
   if (found == context.streams.end())
     return op->emitError("unknown stream ") << stream;
@@ -113,29 +100,22 @@ FailureOr<uint32_t> ListDecoder::getEvent(Operation *op, Value event) {
   return found->second;
 }
 
-void ListDecoder::addInstruction(decltype(Instruction::action) action) {
-  list.instructions.push_back({std::move(action), location});
-}
-
 // A temporary has no name in the IR: it is called after the operator that first
 // writes it, and what is copied from a slot after that.
 void ListDecoder::nameTemporaries() {
-  for (const Instruction &instruction : list.instructions) {
-    if (const auto *copy = std::get_if<Copy>(&instruction.action)) {
-      const Buffer &source = list.buffers[copy->source.buffer];
-      if (source.kind == BufferKind::Slot)
-        list.buffers[copy->target.buffer].name = "prefetched " + source.name;
-    }
-    const auto *launch = std::get_if<Launch>(&instruction.action);
-    if (!launch)
-      continue;
-    for (const Operand &output : launch->outputs) {
-      Buffer &buffer = list.buffers[output.buffer];
+  for (const Instruction &instruction : list.instructions)
+    for (const MemoryAccess &access : instruction.accesses) {
+      if (!writesMemory(access.access))
+        continue;
+      Buffer &buffer = list.buffers[access.operand.buffer];
+      const Buffer &first =
+          list.buffers[instruction.accesses.front().operand.buffer];
+      if (instruction.work == Work::Copy && first.kind == BufferKind::Slot)
+        buffer.name = "prefetched " + first.name;
       if (buffer.kind == BufferKind::Temporary && buffer.name.empty() &&
-          !launch->cell.empty())
-        buffer.name = "result of '" + launch->cell + "'";
+          !instruction.cell.empty())
+        buffer.name = "result of '" + instruction.cell + "'";
     }
-  }
   for (Buffer &buffer : list.buffers)
     if (buffer.name.empty())
       buffer.name = "temporary " + std::to_string(buffer.index);

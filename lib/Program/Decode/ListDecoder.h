@@ -10,11 +10,11 @@ namespace mf::program {
 /// Decodes the body of a routine, or of the step if `routine` is null.
 class ListDecoder {
 public:
-  ListDecoder(DecoderState &state, RankContext &context, Routine *routine)
+  ListDecoder(DecoderState &state, StageContext &context, Routine *routine)
       : state(state), context(context), routine(routine) {}
 
   /// Reports the first operation that cannot be decoded. What fails midway
-  /// leaves the rank unusable.
+  /// leaves the stage unusable.
   mlir::FailureOr<InstructionList> decode(mlir::Region &body);
 
 private:
@@ -26,32 +26,34 @@ private:
   mlir::LogicalResult decode(ascend::ViewOp op);
   mlir::LogicalResult decode(ascend::MessageOp op);
   mlir::LogicalResult decode(ascend::FrameOp op);
-  mlir::LogicalResult decode(ascend::LaunchOp op);
   mlir::LogicalResult decode(ascend::CallOp op);
-  mlir::LogicalResult decode(ascend::RecordOp op);
-  mlir::LogicalResult decode(ascend::WaitOp op);
-  mlir::LogicalResult decode(ascend::CopyOp op);
-  mlir::LogicalResult decode(ascend::SendOp op);
-  mlir::LogicalResult decode(ascend::ReceiveOp op);
-  mlir::LogicalResult decode(ascend::AllReduceOp op);
+  mlir::LogicalResult decode(ascend::InstructionOpInterface op);
 
   mlir::LogicalResult decodeArguments(mlir::Block &block);
   mlir::LogicalResult decodeArguments(ascend::CallOp op, const Routine &callee,
                                       Call &call);
   mlir::LogicalResult decodeRecords(ascend::CallOp op, const Routine &callee,
                                     Call &call);
-  mlir::LogicalResult decodeTransfer(mlir::Operation *op, mlir::Value buffer,
-                                     mlir::FlatSymbolRefAttr stream,
-                                     llvm::StringRef channel, int64_t peer,
-                                     bool isSend, mlir::ValueRange after,
-                                     mlir::Value done);
-  mlir::LogicalResult addWaits(mlir::Operation *op, uint32_t stream,
-                               mlir::ValueRange after);
-  /// Adds `action` on a stream behind waits for `after`, and the record `done`
-  /// if it is not null.
-  mlir::LogicalResult addTransfer(mlir::Operation *op, uint32_t stream,
-                                  mlir::ValueRange after, mlir::Value done,
-                                  decltype(Instruction::action) action);
+  mlir::LogicalResult decodeAccesses(ascend::InstructionOpInterface op,
+                                     Instruction &instruction);
+  /// Fills in what an instruction does: its work, and which of its accesses may
+  /// share memory.
+  mlir::LogicalResult decodeWork(ascend::InstructionOpInterface op,
+                                 Instruction &instruction);
+  mlir::LogicalResult decodeKernel(ascend::LaunchOp op,
+                                   Instruction &instruction);
+  mlir::LogicalResult decodeExchange(ascend::InstructionOpInterface op,
+                                     const ascend::Exchange &exchange,
+                                     Instruction &instruction);
+  mlir::FailureOr<Channel> decodePeer(mlir::Operation *op,
+                                      const ascend::Exchange &exchange) const;
+  mlir::FailureOr<Channel> decodeGroup(mlir::Operation *op,
+                                       ascend::GroupAttr group) const;
+  mlir::LogicalResult checkSizes(mlir::Operation *op, const Exchange &exchange,
+                                 const Channel &channel,
+                                 const Instruction &instruction) const;
+  mlir::LogicalResult addAwaited(mlir::Operation *op, mlir::ValueRange events,
+                                 Instruction &instruction);
 
   /// Makes `value` the buffer of this kind and number, which is shared with
   /// earlier values of the same one.
@@ -60,17 +62,15 @@ private:
   /// As getOperand, and reports a buffer that is not in device memory.
   mlir::FailureOr<Operand> getDeviceOperand(mlir::Operation *op,
                                             mlir::Value value);
-  mlir::FailureOr<std::vector<Operand>>
-  getOperands(mlir::Operation *op, mlir::ValueRange values, bool onDevice);
+  /// The compute stream if `stream` is null.
   mlir::FailureOr<uint32_t> getStream(mlir::Operation *op,
                                       mlir::FlatSymbolRefAttr stream);
   mlir::FailureOr<uint32_t> getEvent(mlir::Operation *op, mlir::Value event);
 
-  void addInstruction(decltype(Instruction::action) action);
   void nameTemporaries();
 
   DecoderState &state;
-  RankContext &context;
+  StageContext &context;
   Routine *routine;
   InstructionList list;
   /// Of the operation being decoded.

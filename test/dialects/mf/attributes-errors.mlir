@@ -89,3 +89,13 @@
 
 // expected-error @below {{unknown attribute `trainig` in dialect `mf`}}
 "test.op"() {a = #mf.trainig<a>} : () -> ()
+
+// -----
+
+// expected-error @below {{expected gradient_groups to be positive, but got 0}}
+"test.op"() {a = #mf.parallel<stages = 1, interleave = 1, micro_batches = 1, gradient_groups = 0>} : () -> ()
+
+// -----
+
+// expected-error @below {{expected a distance from 1 to 2147483647 kernels, but got -1}}
+"test.op"() {a = #mf.swap<distance = -1>} : () -> ()

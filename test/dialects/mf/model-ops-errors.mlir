@@ -156,7 +156,7 @@ mf.layer @a body (%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // A layer has a body.
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // expected-error @below {{}}
+  // expected-error @below {{region #0 ('body') failed to verify constraint: region with 1 blocks}}
   mf.layer @a head () -> tensor<4xf32> {
   }
 }
@@ -168,6 +168,18 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
   mf.chunk @c (%x: tensor<4xf32>) -> tensor<4xf32>
       attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = [], gradients = []} {
     mf.return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected one mf.cut, but has 2}}
+  mf.chunk @with_two_cuts (%x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = [], gradients = []} {
+    %a = mf.cut %x : tensor<4xf32>
+    %b = mf.cut %a : tensor<4xf32>
+    mf.return %b : tensor<4xf32>
   }
 }
 

@@ -204,8 +204,54 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
   mf.param @a : tensor<4xf32> init <ones>
   mf.param @b : tensor<4xf32> init <ones> tied to @a
   mf.update @u (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
-    // expected-error @below {{expected two stages, the owner's and the tied parameter's, but got 1}}
-    mf.reduce_tied @a, @b stages [0]
+    // expected-error @below {{expected the owner's stage and one for each tied parameter, but got 1 for 1}}
+    mf.reduce_tied @a, [@b] stages [0]
+    mf.return
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @a : tensor<4xf32> init <ones>
+  mf.update @u (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    // expected-error @below {{expected the owner's stage and one for each tied parameter, but got 1 for 0}}
+    mf.reduce_tied @a, [] stages [0]
+    mf.return
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @a : tensor<4xf32> init <ones>
+  mf.param @b : tensor<4xf32> init <ones> tied to @a
+  mf.update @u (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 1 : i64} {
+    // expected-error @below {{is in the update of stage 1, which holds none of its parameters}}
+    mf.reduce_tied @a, [@b] stages [0, 2]
+    mf.return
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @a : tensor<4xf32> init <ones>
+  mf.param @b : tensor<4xf32> init <ones>
+  mf.update @u (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    // expected-error @below {{expected 'b' to be tied to 'a'}}
+    mf.reduce_tied @a, [@b] stages [0, 1]
+    mf.return
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @a : tensor<4xf32> init <ones>
+  mf.update @u (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    // expected-error @below {{expected a parameter, but got 'b'}}
+    mf.reduce_tied @a, [@b] stages [0, 1]
     mf.return
   }
 }
@@ -214,7 +260,7 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 
 // What works on gradients stands in an update.
 // expected-error @below {{expects parent op 'mf.update'}}
-mf.reduce_tied @a, @b stages [0, 1]
+mf.reduce_tied @a, [@b] stages [0, 1]
 
 // -----
 

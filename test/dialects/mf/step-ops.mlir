@@ -41,6 +41,8 @@ mf.model @middle_stage attributes {micro_batch_size = 1 : i64, sequence_length =
 // CHECK-LABEL: mf.model @only_stage
 mf.model @only_stage attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
   mf.param @w : tensor<16x4xf32> init <zeros>
+  mf.param @copy : tensor<16x4xf32> init <zeros> tied to @w
+  mf.param @head : tensor<16x4xf32> init <zeros> tied to @w
   mf.forward @f (%tokens: tensor<8xi32>) -> tensor<f32>
       attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
     %w = mf.get_param @w : tensor<16x4xf32>
@@ -53,8 +55,8 @@ mf.model @only_stage attributes {micro_batch_size = 1 : i64, sequence_length = 8
   }
   // CHECK: mf.update @update0 (%{{.*}}: tensor<f32>, %{{.*}}: tensor<f32>) attributes {stage = 0 : i64} {
   mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
-    // CHECK: mf.reduce_tied @w, @w stages [0, 3]
-    mf.reduce_tied @w, @w stages [0, 3]
+    // CHECK: mf.reduce_tied @w, [@copy, @head] stages [0, 0, 3]
+    mf.reduce_tied @w, [@copy, @head] stages [0, 0, 3]
     // CHECK: %[[NORMS:.*]] = mf.gradient_norms [@w] at [2] : tensor<3xf32>
     %norms = mf.gradient_norms [@w] at [2] : tensor<3xf32>
     // CHECK: %[[ALL:.*]] = mf.all_reduce %[[NORMS]] : tensor<3xf32>

@@ -32,3 +32,40 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, v
     mf.return %y : tensor<4xf32>
   }
 }
+
+// -----
+
+// The mark of an operator to swap is a distance.
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.chunk @distance (%x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = [], gradients = []} {
+    // expected-error @below {{expected a distance from 1 to 2147483647 kernels, but got 0}}
+    %y = mf.silu %x {name = "silu", mf.swap = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+    %dy = mf.cut %y : tensor<4xf32>
+    mf.return %dy : tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.chunk @type (%x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = [], gradients = []} {
+    // expected-error @below {{expected a number of kernels in mf.swap, but got true}}
+    %y = mf.silu %x {name = "silu", mf.swap = true} : (tensor<4xf32>) -> tensor<4xf32>
+    %dy = mf.cut %y : tensor<4xf32>
+    mf.return %dy : tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.chunk @unknown (%x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = [], gradients = []} {
+    // expected-error @below {{has the unknown attribute "mf.swapped"}}
+    %y = mf.silu %x {name = "silu", mf.swapped = 1 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+    %dy = mf.cut %y : tensor<4xf32>
+    mf.return %dy : tensor<4xf32>
+  }
+}

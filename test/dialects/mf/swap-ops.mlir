@@ -7,8 +7,8 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, v
   // CHECK-SAME: -> (tensor<4xf32>, !mf.host<tensor<4xf32>>)
   mf.forward @f (%x: tensor<4xf32>) -> (tensor<4xf32>, !mf.host<tensor<4xf32>>)
       attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
-    // CHECK: mf.silu %{{.*}} {mf.swap = 3 : i64, name = "silu"}
-    %y = mf.silu %x {name = "silu", mf.swap = 3 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+    // CHECK: mf.silu %{{.*}} {name = "silu", swap = #mf.swap<distance = 3>}
+    %y = mf.silu %x {name = "silu", swap = #mf.swap<distance = 3>} : (tensor<4xf32>) -> tensor<4xf32>
     // CHECK: mf.offload %{{.*}} {distance = 3 : i64, name = "silu"} : tensor<4xf32>
     %h = mf.offload %y {distance = 3 : i64, name = "silu"} : tensor<4xf32>
     mf.return %y, %h : tensor<4xf32>, !mf.host<tensor<4xf32>>

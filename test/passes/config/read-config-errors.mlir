@@ -14,13 +14,16 @@
 // RUN: not mf-opt --mf-read-config=file=%t/batches.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=BATCHES
 // RUN: mf-opt --mf-read-config=file=%t/unsharded.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=UNSHARDED
 // RUN: mf-opt --mf-read-config=file=%t/step.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=STEP
+// RUN: mf-opt --mf-read-config=file=%t/whole.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=WHOLE
+// RUN: mf-opt --mf-read-config=file=%t/names-of-layers.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=LAYERS
+// RUN: mf-opt --mf-read-config=file=%t/interleave.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=INTERLEAVE
 // RUN: not mf-opt --mf-read-config=file=%t/part.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=PART
 // RUN: mf-opt --mf-read-config=file=%t/order.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ORDER
 // RUN: not mf-opt --mf-read-config=file=%t/names.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=NAMES
 // RUN: not mf-opt --mf-read-config=file=%t/rates.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=RATES
 
 //--- model.mlir
-mf.model @model attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+mf.model @model attributes {family = "mcore_qwen3", micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
 }
 
 // OPTION: error: mf-read-config needs the option file=<yaml>
@@ -44,12 +47,12 @@ recompute_config:
   recompute: {a: 1}
 
 //--- optimizer.yaml
-# OPTIMIZER: optimizer.yaml:[[#@LINE+2]]:3: error: optimizer 'Lamb' is not supported; expected AdamW, FP32StateAdamWeightDecay or AdamWeightDecay
+# OPTIMIZER: optimizer.yaml:[[#@LINE+2]]:9: error: optimizer 'Lamb' is not supported; expected AdamW, FP32StateAdamWeightDecay or AdamWeightDecay
 optimizer:
   type: Lamb
 
 //--- schedule.yaml
-# SCHEDULE: schedule.yaml:[[#@LINE+2]]:3: error: learning rate schedule 'Sawtooth' is not supported
+# SCHEDULE: schedule.yaml:[[#@LINE+2]]:9: error: learning rate schedule 'Sawtooth' is not supported; expected ConstantWarmUpLR,
 lr_schedule:
   type: Sawtooth
   learning_rate: 1.e-5
@@ -71,31 +74,112 @@ runner_config:
   gradient_accumulation_steps: 1000000
 
 //--- unsharded.yaml
-# What is not lowered is said, not swallowed.
-# UNSHARDED: unsharded.yaml:[[#@LINE+2]]:3: warning: model_parallel 4 is not lowered; the program is that of one rank with whole tensors
+# What is not lowered is said at its place, not swallowed.
+# UNSHARDED: unsharded.yaml:[[#@LINE+11]]:18: warning: data_parallel 2 is not lowered; the program trains one replica on its own samples
+# UNSHARDED: unsharded.yaml:[[#@LINE+11]]:19: warning: model_parallel 4 is not lowered; the program is that of one rank with whole tensors
+# UNSHARDED: unsharded.yaml:[[#@LINE+11]]:21: warning: context_parallel 2 is not lowered; the program is that of one rank with whole tensors
+# UNSHARDED: unsharded.yaml:[[#@LINE+11]]:20: warning: expert_parallel 2 is not lowered; the program is that of one rank with whole tensors
+# UNSHARDED: unsharded.yaml:[[#@LINE+11]]:21: warning: use_seq_parallel is not lowered; activations hold whole sequences
+# UNSHARDED: unsharded.yaml:[[#@LINE+11]]:17: warning: vocab_emb_dp False is not lowered; the embedding table is whole
+# UNSHARDED: unsharded.yaml:[[#@LINE+11]]:26: warning: context_parallel_algo 'hybrid_cp' is not lowered; attention sees whole sequences
+# UNSHARDED: unsharded.yaml:[[#@LINE+11]]:25: warning: ulysses_degree_in_cp 2 is not lowered; attention sees whole sequences
+# UNSHARDED: unsharded.yaml:[[#@LINE+12]]:15: warning: full_batch False is not lowered; samples are read in order, not dealt to replicas
+# UNSHARDED: unsharded.yaml:[[#@LINE+12]]:19: warning: gradients_mean is not lowered; gradients are those of one rank
 parallel_config:
+  data_parallel: 2
   model_parallel: 4
+  context_parallel: 2
+  expert_parallel: 2
+  use_seq_parallel: True
+  vocab_emb_dp: False
+  context_parallel_algo: hybrid_cp
+  ulysses_degree_in_cp: 2
+parallel:
+  full_batch: False
+  gradients_mean: True
+
+//--- whole.yaml
+# Splits into one part, and what only matters with a split.
+# WHOLE-NOT: warning
+parallel_config:
+  data_parallel: 1
+  model_parallel: 1
+  context_parallel: 1
+  expert_parallel: 1
+  use_seq_parallel: True
+  vocab_emb_dp: False
+  context_parallel_algo: ulysses_cp
+  ulysses_degree_in_cp: 1
+parallel:
+  full_batch: False
+  gradients_mean: True
+  enable_parallel_optimizer: True
+  parallel_optimizer_config:
+    parallel_optimizer_threshold: 32
+runner_wrapper:
+  type: MFTrainOneStepCell
+  scale_sense:
+    # The scale follows overflows.
+    type: DynamicLossScaleUpdateCell
+optimizer:
+  learning_rate: 1.e-5
+lr_schedule:
+  type: cosine
+  learning_rate: 1.e-5
 
 //--- step.yaml
 # Options of the step that change it and are not in the program.
-# STEP-DAG: step.yaml:[[#@LINE+14]]:29: warning: calculate_per_token_loss is not lowered; the loss is the mean of each micro-batch's
-# STEP-DAG: step.yaml:[[#@LINE+14]]:33: warning: use_skip_data_by_global_norm is not lowered; no step is skipped for its norm
-# STEP-DAG: step.yaml:[[#@LINE+15]]:5: warning: scale_sense is not lowered; the loss scale keeps its first value
-# STEP-DAG: step.yaml:[[#@LINE+4]]:9: warning: swap is not lowered; the optimizer's state stays on the device
-# STEP-DAG: step.yaml:[[#@LINE+7]]:30: warning: enable_parallel_optimizer is not lowered; each rank holds the whole state of the optimizer
+# STEP-DAG: step.yaml:[[#@LINE+27]]:29: warning: calculate_per_token_loss is not lowered; the loss is the mean of each micro-batch's
+# STEP-DAG: step.yaml:[[#@LINE+27]]:33: warning: use_skip_data_by_global_norm is not lowered; no step is skipped for a norm above 5.0
+# STEP-DAG: step.yaml:[[#@LINE+27]]:15: warning: local_norm is not lowered; only the global norm is printed
+# STEP-DAG: step.yaml:[[#@LINE+11]]:9: warning: optimizer.swap is not lowered; the optimizer's state stays on the device
+# STEP-DAG: step.yaml:[[#@LINE+11]]:18: warning: optimizer.learning_rate 0.001 is not lowered; the rate is that of lr_schedule
+# STEP-DAG: step.yaml:[[#@LINE+15]]:30: warning: enable_parallel_optimizer is not lowered; each rank holds the whole state of the optimizer
+# STEP-DAG: step.yaml:[[#@LINE+16]]:34: warning: gradient_accumulation_shard is not lowered; each rank holds whole accumulated gradients
+# STEP-DAG: step.yaml:[[#@LINE+16]]:35: warning: parallel_optimizer_threshold 128 is not lowered; no parameter is sharded, whatever its size
+# STEP-DAG: step.yaml:[[#@LINE+16]]:34: warning: optimizer_weight_shard_size 8 is not lowered; no parameter is sharded
+# STEP-DAG: step.yaml:[[#@LINE+24]]:29: warning: micro_batch_interleave_num 2 is lowered as that many times the micro-batches; gradients are their mean, where MindSpore adds those of interleaved copies
+# STEP-DAG: step.yaml:[[#@LINE+9]]:18: warning: parallel_mode 0 is not lowered; the program trains one replica on its own samples
+# STEP-NOT: scale_sense
 optimizer:
   type: AdamW
   swap: True
+  learning_rate: 0.001
 parallel_config:
   data_parallel: 8
 parallel:
+  parallel_mode: 0
   enable_parallel_optimizer: True
+  parallel_optimizer_config:
+    gradient_accumulation_shard: True
+    parallel_optimizer_threshold: 128
+    optimizer_weight_shard_size: 8
 runner_wrapper:
   type: MFTrainOneStepCell
   calculate_per_token_loss: True
   use_skip_data_by_global_norm: True
+  local_norm: True
+  global_norm_spike_threshold: 5.0
   scale_sense:
     type: DynamicLossScaleUpdateCell
+micro_batch_interleave_num: 2
+
+//--- names-of-layers.yaml
+# The names that patterns match are the model's, whatever the YAML says.
+# LAYERS: names-of-layers.yaml:[[#@LINE+1]]:13: warning: use_legacy has no effect: this model has the names of the mcore training graph
+use_legacy: True
+
+//--- interleave.yaml
+# INTERLEAVE: interleave.yaml:[[#@LINE+9]]:24: warning: pp_interleave_num 2 is not lowered; stages, chunks and marks follow it, but mf-build-schedule has no schedule for it
+parallel_config:
+  pipeline_stage: 2
+parallel:
+  pipeline_config:
+    pipeline_interleave: True
+model:
+  model_config:
+    num_layers: 4
+    pp_interleave_num: 2
 
 //--- part.yaml
 # A part of a pipeline, and a pipeline folded back on itself, have other places for layers.

@@ -3,6 +3,7 @@
 // RUN: mf-opt --mf-read-config=file=%t/section.yaml %t/model.mlir | FileCheck %s --check-prefix=SECTION
 // RUN: mf-opt --mf-read-config="file=%t/section.yaml gradient-accumulation-steps=4" %t/model.mlir | FileCheck %s --check-prefix=ACCUMULATION
 // RUN: mf-opt --mf-read-config=file=%t/pipeline.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=PIPELINE
+// RUN: mf-opt --mf-read-config=file=%t/pipeline.yaml --remarks-filter-analyse=config %t/model.mlir -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: mf-opt --mf-read-config=file=%t/swap.yaml %t/model.mlir | FileCheck %s --check-prefix=SWAP
 // RUN: mf-opt --mf-read-config=file=%t/annealing.yaml %t/model.mlir | FileCheck %s --check-prefix=ANNEALING
 // RUN: mf-opt --mf-read-config=file=- %t/model.mlir < %t/section.yaml | FileCheck %s --check-prefix=SECTION
@@ -77,8 +78,9 @@ recompute_config:
 
 //--- pipeline.yaml
 # With a pipeline the micro-batches are the accumulation; asking for both is worth a warning at its place.
-# PIPELINE: {{.*}}pipeline.yaml:[[#@LINE+3]]:32: warning: gradient_accumulation_steps is reset from 3 to 1: with pipeline_stage > 1
+# PIPELINE: {{.*}}pipeline.yaml:[[#@LINE+4]]:32: warning: gradient_accumulation_steps is reset from 3 to 1: with pipeline_stage > 1
 # PIPELINE: parallel = <stages = 2, interleave = 2, micro_batches = 4, offset = {{\[}}[0, 0], [0, 0]]>
+# REMARK: [Analysis] Config | Category:config | Function={{.*}}pipeline.yaml | Remark="one training step", interleave=2, micro-batches=4, stages=2
 runner_config:
   gradient_accumulation_steps: 3
 use_parallel: True

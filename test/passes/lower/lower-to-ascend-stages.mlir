@@ -13,7 +13,7 @@
 // CHECK: %[[GRADIENT:.*]] = ascend.global @gradient.w
 // CHECK-NEXT: %[[READY:.*]] = ascend.record @compute
 // CHECK-NEXT: ascend.wait @collective for %[[READY]]
-// CHECK-NEXT: ascend.all_reduce %[[GRADIENT]] over [0, 1] channel "tied.head" on @collective
+// CHECK-NEXT: ascend.all_reduce %[[GRADIENT]] over [0, 1] channel "tied.w" on @collective
 // CHECK-NEXT: %[[DONE:.*]] = ascend.record @collective
 // CHECK-NEXT: ascend.wait @compute for %[[DONE]]
 // CHECK: ascend.all_reduce %{{.*}} over [0, 1] channel "stages" on @collective
@@ -80,13 +80,13 @@ mf.model @two_stages attributes {
     mf.return %dx, %dw : tensor<8x1xf32>, tensor<16x1xf32>
   }
   mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
-    mf.reduce_tied @w, @head stages [0, 1]
+    mf.reduce_tied @w, [@head] stages [0, 1]
     %norms = mf.gradient_norms [@w] at [0] : tensor<1xf32>
     %all = mf.all_reduce %norms : tensor<1xf32>
     mf.return
   }
   mf.update @update1 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 1 : i64} {
-    mf.reduce_tied @w, @head stages [0, 1]
+    mf.reduce_tied @w, [@head] stages [0, 1]
     mf.return
   }
   mf.schedule stage 0 {

@@ -165,3 +165,7 @@ mf.model @one_stage attributes {
     mf.run_update @update0
   }
 }
+
+// A remark says what the program consists of.
+// RUN: mf-opt --mf-lower-to-ascend --remarks-filter-passed=lower %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// REMARK: [Passed] Program | Category:lower | Function=stage0 | Remark="rank 0 has a program", launches={{[1-9][0-9]*}}, routines={{[1-9]}}, static bytes={{[1-9][0-9]*}}, streams=3

@@ -120,7 +120,7 @@ mf.model @tied_parameters_of_one_stage_are_one attributes {
     mf.return %g0, %g1 : tensor<8x8xf32>, tensor<8x8xf32>
   }
   // CHECK: mf.update @update0
-  // CHECK-NEXT: mf.reduce_tied @embedding, @head stages [0, 0]
+  // CHECK-NEXT: mf.reduce_tied @embedding, [@head] stages [0, 0]
   // Its gradient counts once for the norm.
   // CHECK-NEXT: mf.gradient_norms [@embedding] at [0] : tensor<1xf32>
   // CHECK: mf.adamw @embedding
@@ -145,16 +145,64 @@ mf.model @tied_parameters_of_two_stages_stay_equal attributes {
     mf.return %g0, %g1 : tensor<8xf32>, tensor<8x8xf32>
   }
   // CHECK: mf.update @update0
-  // CHECK-NEXT: mf.reduce_tied @embedding, @head stages [0, 1]
+  // CHECK-NEXT: mf.reduce_tied @embedding, [@head] stages [0, 1]
   // CHECK-NEXT: mf.gradient_norms [@embedding] at [0] : tensor<2xf32>
   // CHECK: mf.scale_gradients [@embedding]
   // CHECK-NEXT: mf.adamw @embedding
   // CHECK: mf.update @update1
-  // CHECK-NEXT: mf.reduce_tied @embedding, @head stages [0, 1]
+  // CHECK-NEXT: mf.reduce_tied @embedding, [@head] stages [0, 1]
   // CHECK-NEXT: mf.gradient_norms [@gamma] at [1] : tensor<2xf32>
   // CHECK: mf.scale_gradients [@gamma, @head]
   // CHECK-NEXT: mf.adamw @gamma
   // CHECK-NEXT: mf.adamw @head
+}
+
+// Every stage that holds the owner or a copy takes part in one reduction; a copy beside its owner is the owner.
+// CHECK-LABEL: mf.model @tied_parameters_of_three_stages_stay_equal
+mf.model @tied_parameters_of_three_stages_stay_equal attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 4, interleave = 1, micro_batches = 4, offset = 0>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, clipping = <max_norm = 1.0>, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @copy : tensor<8x8xf32> init <ones> tied to @embedding
+  mf.param @embedding : tensor<8x8xf32> init <ones>
+  mf.param @first : tensor<8x8xf32> init <ones> tied to @embedding
+  mf.param @second : tensor<8x8xf32> init <ones> tied to @embedding
+  mf.param @gamma : tensor<8xf32> init <ones>
+  mf.param @beta : tensor<8xf32> init <ones> tied to @gamma
+  mf.param @head : tensor<8x8xf32> init <ones> tied to @embedding
+  mf.backward @chunk0.backward (%g0: tensor<8x8xf32>, %g1: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@embedding, @copy]} {
+    mf.return %g0, %g1 : tensor<8x8xf32>, tensor<8x8xf32>
+  }
+  mf.backward @chunk1.backward (%g0: tensor<8x8xf32>, %g1: tensor<8x8xf32>, %g2: tensor<8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>)
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [], gradients = [@second, @first, @beta]} {
+    mf.return %g0, %g1, %g2 : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>
+  }
+  mf.backward @chunk2.backward (%g0: tensor<8xf32>) -> tensor<8xf32>
+      attributes {placement = #mf.placement<stage = 2, chunk = 0>, forward_arguments = [], gradients = [@gamma]} {
+    mf.return %g0 : tensor<8xf32>
+  }
+  mf.backward @chunk3.backward (%g0: tensor<8x8xf32>) -> tensor<8x8xf32>
+      attributes {placement = #mf.placement<stage = 3, chunk = 0>, forward_arguments = [], gradients = [@head]} {
+    mf.return %g0 : tensor<8x8xf32>
+  }
+  // CHECK: mf.update @update0
+  // CHECK-NEXT: mf.reduce_tied @embedding, [@copy, @first, @second, @head] stages [0, 0, 1, 1, 3]
+  // CHECK-NEXT: mf.gradient_norms [@embedding] at [0] : tensor<2xf32>
+  // CHECK: mf.update @update1
+  // CHECK-NEXT: mf.reduce_tied @embedding, [@copy, @first, @second, @head] stages [0, 0, 1, 1, 3]
+  // CHECK-NEXT: mf.reduce_tied @gamma, [@beta] stages [2, 1]
+  // CHECK-NEXT: mf.gradient_norms [] at []
+  // CHECK: mf.scale_gradients [@second, @first, @beta]
+  // CHECK-NEXT: mf.adamw @second
+  // CHECK-NEXT: mf.adamw @first
+  // CHECK-NEXT: mf.adamw @beta
+  // CHECK: mf.update @update2
+  // CHECK-NEXT: mf.reduce_tied @gamma, [@beta] stages [2, 1]
+  // CHECK-NEXT: mf.gradient_norms [@gamma] at [1]
+  // CHECK: mf.update @update3
+  // CHECK-NEXT: mf.reduce_tied @embedding, [@copy, @first, @second, @head] stages [0, 0, 1, 1, 3]
+  // CHECK-NEXT: mf.gradient_norms [] at []
 }
 
 // A stage that trains nothing takes part in the norm all the same.
@@ -173,3 +221,8 @@ mf.model @a_stage_without_parameters attributes {
   // CHECK-NEXT: mf.all_reduce %[[NORMS]]
   // CHECK-NOT: mf.adamw
 }
+
+// Remarks say what each stage updates.
+// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-insert-optimizer))' --remarks-filter-passed=optimizer %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// REMARK: [Passed] Update | Category:optimizer | Function=a_stage_updates_what_it_trains | Remark="stage 0 updates its parameters", elements=72, parameters=2, reductions of tied gradients=0, without decay=1
+// REMARK: Function=tied_parameters_of_three_stages_stay_equal | Remark="stage 1 updates its parameters", elements=136, parameters=3, reductions of tied gradients=2, without decay=1

@@ -1,7 +1,7 @@
 // RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory))' -verify-diagnostics -split-input-file %s
 
 // A step that does not fit: by how much, when, what it is spent on, and the largest live values.
-// expected-error @below {{stage 1 needs 4608 bytes of device memory, but 4096 are allowed}}
+// expected-error @below {{stage 1 needs 4608 bytes of device memory, but 4096 bytes are allowed}}
 // expected-note @below {{the peak is at task forward, micro-batch 0, operator layers.0.feed_forward.w1}}
 // expected-note @below {{parameter: 1024 bytes}}
 // expected-note @below {{gradient: 512 bytes}}
@@ -11,7 +11,7 @@
 // expected-note @below {{live: 1024 bytes, parameter w}}
 // expected-note @below {{live: 1024 bytes, residual layers.0.attention_norm}}
 // expected-note @below {{live: 512 bytes, gradient gradient.w}}
-// expected-note @below {{of the peak, layer 0 would save 1024 bytes by recompute, up to 1024 by swap}}
+// expected-note @below {{of the peak, layer 0 would save 1024 bytes by recompute, up to 1024 bytes by swap}}
 // expected-note @below {{recompute of all layers would not be enough: about 4608 bytes}}
 // expected-note @below {{swap of all layers would not be enough: about 4608 bytes}}
 ascend.program @stage1 rank 1 of 2 attributes {

@@ -6,9 +6,9 @@
 // RUN: not mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory{hbm=much}))' %s 2>&1 | FileCheck %s --check-prefix=SIZE
 
 // CHECK: arena_bytes = 2048 : i64
-// BELOW: error: stage 0 needs 2048 bytes of device memory, but 2047 are allowed
+// BELOW: error: stage 0 needs 2048 bytes of device memory, but 2047 bytes are allowed
 // SIZE: error: 'ascend.program' op got hbm=much; expected a size such as 54GB, 59.5GB or bytes
-// OWN: error: stage 0 needs 2048 bytes of device memory, but 1024 are allowed
+// OWN: error: stage 0 needs 2048 bytes of device memory, but 1024 bytes are allowed
 // OWN: note: what lives through the whole step (parameters, gradients, optimizer state) needs 2048 bytes: recompute and swap cannot help, more stages may
 ascend.program @stage0 rank 0 of 1 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,

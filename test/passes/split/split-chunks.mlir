@@ -100,3 +100,17 @@ mf.model @chunks_keep_their_order attributes {micro_batch_size = 1 : i64, sequen
 // RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-split-chunks))' --remarks-filter-analyse=residuals %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // 4 and 4x8 elements of fp32.
 // REMARK: [[#@LINE-85]]:3: remark: [Analysis] Residuals | Category:residuals | Function=chunk0 | Remark="kept from forward to backward", bytes=144, values=2
+
+// A chunk that begins with its cut has a forward that returns its input.
+// CHECK-LABEL: mf.model @nothing_before_the_cut
+mf.model @nothing_before_the_cut attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  // CHECK: mf.forward @chunk0.forward (%[[X:.*]]: tensor<4xf32>) -> tensor<4xf32>
+  // CHECK-NEXT: mf.return %[[X]] : tensor<4xf32>
+  // CHECK: mf.backward @chunk0.backward (%[[DY:.*]]: tensor<4xf32>) -> tensor<4xf32>
+  // CHECK-NEXT: mf.return %[[DY]] : tensor<4xf32>
+  mf.chunk @chunk0 (%x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = [], gradients = []} {
+    %dy = mf.cut %x : tensor<4xf32>
+    mf.return %dy : tensor<4xf32>
+  }
+}

@@ -13,7 +13,7 @@ mf.model @one attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64,
     // The mark has done its work; the copy out starts right behind the operator.
     // CHECK: %[[B:.*]] = mf.silu %{{.*}} {name = "silu"} :
     // CHECK-NEXT: %[[HOST:.*]] = mf.offload %[[B]] {distance = 2 : i64, name = "silu"} : tensor<4xf32>
-    %b = mf.silu %x {name = "silu", mf.swap = 2 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+    %b = mf.silu %x {name = "silu", swap = #mf.swap<distance = 2>} : (tensor<4xf32>) -> tensor<4xf32>
     // Forward itself reads what is on the device.
     // CHECK-NEXT: %[[Y:.*]] = mf.mul %[[B]], %[[B]]
     %y = mf.mul %b, %b {name = "mul"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
@@ -40,8 +40,8 @@ mf.model @two attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64,
     // CHECK: mf.silu
     // CHECK-NEXT: %[[HOST:.*]] = mf.offload
     // CHECK-NOT: mf.offload
-    %b = mf.silu %x {name = "silu", mf.swap = 1 : i64} : (tensor<4xf32>) -> tensor<4xf32>
-    %v = mf.reshape %b {name = "reshape", mf.swap = 1 : i64} : (tensor<4xf32>) -> tensor<2x2xf32>
+    %b = mf.silu %x {name = "silu", swap = #mf.swap<distance = 1>} : (tensor<4xf32>) -> tensor<4xf32>
+    %v = mf.reshape %b {name = "reshape", swap = #mf.swap<distance = 1>} : (tensor<4xf32>) -> tensor<2x2xf32>
     %y = mf.neg %v {name = "neg"} : (tensor<2x2xf32>) -> tensor<2x2xf32>
     // CHECK: %[[DY:.*]] = mf.cut
     %dy = mf.cut %y : tensor<2x2xf32>
@@ -66,11 +66,11 @@ mf.model @three attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i6
     // CHECK-NOT: mf.offload
     // CHECK-NOT: mf.prefetch
     %w = mf.get_param @w : tensor<4xf32>
-    %c = mf.cast %w {name = "cast", mf.swap = 1 : i64} : (tensor<4xf32>) -> tensor<4xbf16>
+    %c = mf.cast %w {name = "cast", swap = #mf.swap<distance = 1>} : (tensor<4xf32>) -> tensor<4xbf16>
     %cx = mf.cast %x {name = "cast_x"} : (tensor<4xf32>) -> tensor<4xbf16>
-    %p = mf.mul %cx, %c {name = "unread_product", mf.swap = 1 : i64} : (tensor<4xbf16>, tensor<4xbf16>) -> tensor<4xbf16>
-    %u = mf.cast %p {name = "unread", mf.swap = 1 : i64} : (tensor<4xbf16>) -> tensor<4xf32>
-    %k = mf.silu %u {name = "kept", mf.swap = 1 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+    %p = mf.mul %cx, %c {name = "unread_product", swap = #mf.swap<distance = 1>} : (tensor<4xbf16>, tensor<4xbf16>) -> tensor<4xbf16>
+    %u = mf.cast %p {name = "unread", swap = #mf.swap<distance = 1>} : (tensor<4xbf16>) -> tensor<4xf32>
+    %k = mf.silu %u {name = "kept", swap = #mf.swap<distance = 1>} : (tensor<4xf32>) -> tensor<4xf32>
     %y = mf.silu %k {name = "again"} : (tensor<4xf32>) -> tensor<4xf32>
     %dy = mf.cut %y : tensor<4xf32>
     %b = mf.barrier %k, %dy {name = "kept"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>

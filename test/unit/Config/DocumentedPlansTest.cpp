@@ -28,7 +28,7 @@ recompute_config:
   select_comm_recompute: ['ffn_norm\.norm','attention_norm\.norm']
 )";
 
-TEST(LayerPlanTest, TheDocumentedRecomputeExampleLogsTheDocumentedLines) {
+TEST(DocumentedPlansTest, TheDocumentedRecomputeExampleLogsTheDocumentedLines) {
   Planned planned = plan(documentedRecompute);
   EXPECT_EQ(planned.diagnostics.str(), "");
   EXPECT_THAT(planned.log(), HasSubstr("INFO - Formative layer_recompute: "
@@ -78,7 +78,7 @@ std::string getSetLines(const Planned &planned) {
   return text;
 }
 
-TEST(LayerPlanTest, DocumentedSwapExample1DefaultPolicy) {
+TEST(DocumentedPlansTest, DocumentedSwapExample1DefaultPolicy) {
   Planned planned =
       plan(documentedSwap + std::string("  default_prefetch: 10\n"));
   EXPECT_EQ(planned.diagnostics.str(), "");
@@ -90,7 +90,7 @@ TEST(LayerPlanTest, DocumentedSwapExample1DefaultPolicy) {
       "INFO - Set op_swap at layer 3: attention.flash_attention, value=10\n");
 }
 
-TEST(LayerPlanTest, DocumentedSwapExample2Layers) {
+TEST(DocumentedPlansTest, DocumentedSwapExample2Layers) {
   Planned planned =
       plan(documentedSwap + std::string("  layer_swap:\n"
                                         "    - backward_prefetch: 20\n"
@@ -113,7 +113,7 @@ const char *documentedOpSwap = R"(  op_swap:
       layers: [1,2]
 )";
 
-TEST(LayerPlanTest, DocumentedSwapExample3Operators) {
+TEST(DocumentedPlansTest, DocumentedSwapExample3Operators) {
   Planned planned = plan(std::string(documentedSwap) + documentedOpSwap);
   EXPECT_EQ(planned.diagnostics.str(), "");
   EXPECT_EQ(getSetLines(planned),
@@ -125,7 +125,7 @@ TEST(LayerPlanTest, DocumentedSwapExample3Operators) {
             "INFO - Set op_swap at layer 3: .attention, value=10\n");
 }
 
-TEST(LayerPlanTest, DocumentedSwapExample4MixedWithRecompute) {
+TEST(DocumentedPlansTest, DocumentedSwapExample4MixedWithRecompute) {
   std::string yaml = std::string(documentedSwap) + documentedOpSwap;
   std::string select = "select_recompute: False";
   yaml.replace(yaml.find(select), select.size(),

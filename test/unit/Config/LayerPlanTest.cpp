@@ -95,7 +95,7 @@ TEST(LayerPlanTest, JsonHoldsTheSameFacts) {
             2);
 }
 
-TEST(CellTreeTest, PrefixesOfOperatorsAreCells) {
+TEST(LayerPlanTest, PrefixesOfOperatorsAreCells) {
   CellTree tree =
       CellTree::fromOperators({"attention.wq.matmul", "add", "attention.mul"});
   ASSERT_NE(tree.find("attention.wq"), nullptr);

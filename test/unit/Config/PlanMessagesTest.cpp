@@ -9,7 +9,7 @@ using testing::HasSubstr;
 
 namespace {
 
-TEST(LayerPlanTest, APatternWithoutAMatchSuggestsNames) {
+TEST(PlanMessagesTest, APatternWithoutAMatchSuggestsNames) {
   Planned planned = plan(withLayers(
       1, "recompute_config:\n  select_recompute: ['feed_foward\\.mul']\n"));
   EXPECT_THAT(planned.diagnostics.str(),
@@ -18,7 +18,7 @@ TEST(LayerPlanTest, APatternWithoutAMatchSuggestsNames) {
                         "it is for; nearest: 'feed_forward\\.mul'"));
 }
 
-TEST(LayerPlanTest, DefaultPatternsThatMatchNothingWarnOnce) {
+TEST(PlanMessagesTest, DefaultPatternsThatMatchNothingWarnOnce) {
   const char *yaml = "recompute_config: {select_recompute: True}\n";
   Planned planned = plan(withLayers(2, yaml), getTree("glm4(ChatGLM2Block)"));
   EXPECT_EQ(planned.diagnostics.getAll().size(), 1U);
@@ -28,7 +28,7 @@ TEST(LayerPlanTest, DefaultPatternsThatMatchNothingWarnOnce) {
           .diagnostics.empty());
 }
 
-TEST(LayerPlanTest, SettingsThatCannotWorkAreErrors) {
+TEST(PlanMessagesTest, SettingsThatCannotWorkAreErrors) {
   auto expectError = [](llvm::StringRef body, llvm::StringRef expected) {
     Planned planned = plan(withLayers(4, body));
     EXPECT_TRUE(planned.diagnostics.hasErrors()) << body.str();
@@ -58,7 +58,7 @@ TEST(LayerPlanTest, SettingsThatCannotWorkAreErrors) {
               "with swap on");
 }
 
-TEST(LayerPlanTest, TooManyPatternsAreAnError) {
+TEST(PlanMessagesTest, TooManyPatternsAreAnError) {
   std::string names;
   for (int i = 0; i < 900; ++i)
     names += (i ? ", n" : "n") + std::to_string(i);
@@ -73,14 +73,50 @@ TEST(LayerPlanTest, TooManyPatternsAreAnError) {
       HasSubstr("more than 1000 patterns"));
 }
 
-TEST(LayerPlanTest, NamesWithControlCharactersStayOnTheirLine) {
+TEST(PlanMessagesTest, NamesWithControlCharactersStayOnTheirLine) {
   Planned planned = plan(withLayers(
       1, "recompute_config: {select_recompute: [\"a\\nb\\x01\"]}\n"));
   EXPECT_THAT(planned.log(),
               HasSubstr("Formative select_recompute: {'a\\nb\\x01': [[1]]}"));
 }
 
-TEST(LayerPlanTest, ExcludesWithoutNamesOrWithSwapHaveNoEffect) {
+TEST(PlanMessagesTest, ListsOfLayersPrintAsWrittenWithSwapOn) {
+  Planned planned =
+      plan(withLayers(4, "swap_config: {swap: True}\n"
+                         "recompute_config:\n  recompute: [True]\n"
+                         "  select_recompute: {'add': [False, 3]}\n"));
+  EXPECT_THAT(planned.log(), HasSubstr("Formative layer_recompute: [True]\n"));
+  EXPECT_THAT(planned.log(),
+              HasSubstr("Formative select_recompute: {'add': [False, 3]}\n"));
+  for (const LayerEffects &layer : planned.plan.layers)
+    EXPECT_EQ(layer.fullRecompute, layer.layer == 1);
+  EXPECT_TRUE(planned.plan.layers[0].isRecomputed("add"));
+  EXPECT_TRUE(planned.plan.layers[3].isRecomputed("add"));
+  EXPECT_THAT(planned.diagnostics.str(),
+              HasSubstr("t.yaml:4:14: warning: with swap on, the list of "
+                        "recompute holds layer indices, where True is 1"));
+}
+
+TEST(PlanMessagesTest, ACellHasNoCommunicationToRecompute) {
+  Planned planned = plan(withLayers(
+      1, "recompute_config:\n"
+         "  select_comm_recompute: ['attention', 'feed_forward\\.w1']\n"
+         "  select_comm_recompute_exclude: ['feed_forward']\n"));
+  EXPECT_THAT(planned.plan.layers[0].logLines,
+              testing::ElementsAre(
+                  "For communication recompute, .attention is expected to be "
+                  "operation but got cell, this configuration will not be "
+                  "effective.",
+                  "For communication recompute, feed_forward.w1 is expected to "
+                  "be operation but got cell, this configuration will not be "
+                  "effective.",
+                  "For select recompute/comm_recompute exclude, .feed_forward "
+                  "is expected to be operation but got cell, this "
+                  "configuration will not be effective."));
+  EXPECT_TRUE(planned.plan.layers[0].commRecompute.empty());
+}
+
+TEST(PlanMessagesTest, ExcludesWithoutNamesOrWithSwapHaveNoEffect) {
   EXPECT_THAT(plan(withLayers(1, "recompute_config: "
                                  "{select_recompute_exclude: True}"))
                   .diagnostics.str(),

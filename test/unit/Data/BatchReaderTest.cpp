@@ -36,7 +36,7 @@ std::string nextError(BatchReader &reader) {
   return message(reader.next(inputs, labels));
 }
 
-class BatchReadingTest : public testing::Test {
+class BatchReaderTest : public testing::Test {
 protected:
   Expected<BatchReader> open(const std::string &contents,
                              const BatchOptions &options,
@@ -66,7 +66,7 @@ protected:
   TemporaryDirectory directory;
 };
 
-TEST_F(BatchReadingTest, EveryTokenIsALabelOnceAndTheEndWraps) {
+TEST_F(BatchReaderTest, EveryTokenIsALabelOnceAndTheEndWraps) {
   BatchReader reader = cantFail(open(makeBytes(11), makeOptions(3, 2, 1)));
   // Ten labels: three sequences of three, the rest of an epoch is left out.
   EXPECT_EQ(reader.getSequencesPerEpoch(), 3);
@@ -80,14 +80,14 @@ TEST_F(BatchReadingTest, EveryTokenIsALabelOnceAndTheEndWraps) {
   EXPECT_EQ(reader.getPosition(), 4);
 }
 
-TEST_F(BatchReadingTest, MicroBatchesFollowEachOther) {
+TEST_F(BatchReaderTest, MicroBatchesFollowEachOther) {
   BatchReader many = cantFail(open(makeBytes(40), makeOptions(3, 2, 3)));
   BatchReader one = cantFail(open(makeBytes(40), makeOptions(3, 6, 1)));
   for (int i = 0; i < 5; ++i)
     EXPECT_EQ(next(many), next(one));
 }
 
-TEST_F(BatchReadingTest, LabelsOfPaddingAreIgnored) {
+TEST_F(BatchReaderTest, LabelsOfPaddingAreIgnored) {
   BatchOptions options = makeOptions(4, 1, 1);
   options.padTokenId = 0;
   BatchReader reader =
@@ -100,7 +100,7 @@ TEST_F(BatchReadingTest, LabelsOfPaddingAreIgnored) {
   EXPECT_THAT(next(reader).labels, ElementsAre(0, -1, -1, 0));
 }
 
-TEST_F(BatchReadingTest, IgnoredLabelsMayStandInTheData) {
+TEST_F(BatchReaderTest, IgnoredLabelsMayStandInTheData) {
   const uint64_t ignored = static_cast<uint32_t>(-100);
   BatchReader reader =
       cantFail(open(makeNpy("<i4", "(2, 4)", 4, {1, 2, 3, ignored, 4, 5, 6, 7}),
@@ -108,7 +108,7 @@ TEST_F(BatchReadingTest, IgnoredLabelsMayStandInTheData) {
   EXPECT_THAT(next(reader).labels, ElementsAre(2, 3, -100, 5, 6, 7));
 }
 
-TEST_F(BatchReadingTest, SequencesDoNotCrossRows) {
+TEST_F(BatchReaderTest, SequencesDoNotCrossRows) {
   std::vector<uint64_t> values(21);
   for (size_t i = 0; i < values.size(); ++i)
     values[i] = i;
@@ -123,7 +123,7 @@ TEST_F(BatchReadingTest, SequencesDoNotCrossRows) {
   }
 }
 
-TEST_F(BatchReadingTest, ShuffleVisitsEachSequenceOncePerEpoch) {
+TEST_F(BatchReaderTest, ShuffleVisitsEachSequenceOncePerEpoch) {
   for (int sequences : {1, 2, 3, 5, 17, 64, 100}) {
     BatchOptions options = makeOptions(2, 1, 1);
     options.shuffleSeed = 42;
@@ -147,7 +147,7 @@ TEST_F(BatchReadingTest, ShuffleVisitsEachSequenceOncePerEpoch) {
   }
 }
 
-TEST_F(BatchReadingTest, ShuffleDependsOnTheSeedOnly) {
+TEST_F(BatchReaderTest, ShuffleDependsOnTheSeedOnly) {
   BatchOptions options = makeOptions(1, 1, 1);
   auto order = [&](uint64_t seed) {
     options.shuffleSeed = seed;
@@ -165,7 +165,7 @@ TEST_F(BatchReadingTest, ShuffleDependsOnTheSeedOnly) {
   EXPECT_THAT(order(1), ElementsAre(0, 2, 7, 6, 1, 4, 5, 3));
 }
 
-TEST_F(BatchReadingTest, PositionRestoresExactly) {
+TEST_F(BatchReaderTest, PositionRestoresExactly) {
   for (bool shuffle : {false, true}) {
     BatchOptions options = makeOptions(3, 2, 2);
     if (shuffle)
@@ -180,7 +180,7 @@ TEST_F(BatchReadingTest, PositionRestoresExactly) {
   }
 }
 
-TEST_F(BatchReadingTest, TooLittleDataSaysHowMuchIsNeeded) {
+TEST_F(BatchReaderTest, TooLittleDataSaysHowMuchIsNeeded) {
   const std::string path = directory.path("a");
   EXPECT_EQ(message(open(makeBytes(8), makeOptions(8, 4, 1))),
             path + " (bytes) has 8 tokens, but one sequence needs 9 "
@@ -194,7 +194,7 @@ TEST_F(BatchReadingTest, TooLittleDataSaysHowMuchIsNeeded) {
   EXPECT_EQ(message(open(makeBytes(9), makeOptions(8, 4, 1))), "");
 }
 
-TEST_F(BatchReadingTest, TokensOutsideTheVocabularyAreNamed) {
+TEST_F(BatchReaderTest, TokensOutsideTheVocabularyAreNamed) {
   BatchOptions options = makeOptions(4, 1, 1);
   options.vocabularySize = 100;
   BatchReader reader = cantFail(open(makeBytes(200), options));
@@ -210,7 +210,7 @@ TEST_F(BatchReadingTest, TokensOutsideTheVocabularyAreNamed) {
   EXPECT_THAT(nextError(reader), HasSubstr("token 1 is -1, expected 0 to 255"));
 }
 
-TEST_F(BatchReadingTest, OptionsOutOfRange) {
+TEST_F(BatchReaderTest, OptionsOutOfRange) {
   EXPECT_THAT(message(open("abc", makeOptions(0, 1, 1))),
               HasSubstr("seq_length is 0, expected 1 to"));
   EXPECT_THAT(message(open("abc", makeOptions(1, -1, 1))),

@@ -14,9 +14,9 @@ using testing::HasSubstr;
 
 namespace {
 
-class ConversionTest : public testing::Test {
+class CheckpointConversionTest : public testing::Test {
 protected:
-  ConversionTest() {
+  CheckpointConversionTest() {
     conversion.layout.numHeads = 2;
     conversion.layout.numKeyValueHeads = 1;
     conversion.layout.headSize = 1;
@@ -70,7 +70,7 @@ protected:
 
 constexpr DType bf16 = DType::BF16, f16 = DType::F16, f32 = DType::F32;
 
-TEST_F(ConversionTest, KeepsTypesAndWidensWhereTheyDiffer) {
+TEST_F(CheckpointConversionTest, KeepsTypesAndWidensWhereTheyDiffer) {
   add("model.layers.0.self_attn.q_proj.weight", bf16, {2, 3}, 0);
   add("model.layers.0.self_attn.k_proj.weight", bf16, {1, 3}, 6);
   add("model.layers.0.self_attn.v_proj.weight", bf16, {1, 3}, 9);
@@ -94,7 +94,7 @@ TEST_F(ConversionTest, KeepsTypesAndWidensWhereTheyDiffer) {
               ElementsAre(20, 21, 22, 23, 24, 25));
 }
 
-TEST_F(ConversionTest, LargeTensorsConvertInPieces) {
+TEST_F(CheckpointConversionTest, LargeTensorsConvertInPieces) {
   constexpr int64_t rows = 1200, columns = 1000;
   add("model.embed_tokens.weight", f32, {rows, columns}, 0);
   conversion.targets = {
@@ -108,7 +108,8 @@ TEST_F(ConversionTest, LargeTensorsConvertInPieces) {
     EXPECT_EQ(values[i], bfloat16ToFloat(floatToBfloat16(i))) << i;
 }
 
-TEST_F(ConversionTest, LosesNothingButATiedHeadThatEqualsTheEmbedding) {
+TEST_F(CheckpointConversionTest,
+       LosesNothingButATiedHeadThatEqualsTheEmbedding) {
   conversion.targets = {
       {"model.tok_embeddings.embedding_weight", {f32, {4, 2}}}};
   add("model.embed_tokens.weight", f32, {4, 2}, 1);
@@ -122,7 +123,7 @@ TEST_F(ConversionTest, LosesNothingButATiedHeadThatEqualsTheEmbedding) {
   EXPECT_THAT(convert(), HasSubstr("takes 'lm_head.weight'"));
 }
 
-TEST_F(ConversionTest, FaultsLeaveNoFile) {
+TEST_F(CheckpointConversionTest, FaultsLeaveNoFile) {
   add("model.norm.weight", f32, {3}, 0);
   conversion.targets = {{"model.norm_out.weight", {f32, {2}}}};
   EXPECT_THAT(convert("new"), HasSubstr("has shape [3], which does not fit"));

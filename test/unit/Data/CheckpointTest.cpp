@@ -13,7 +13,7 @@ using testing::IsEmpty;
 
 namespace {
 
-class CheckpointsTest : public testing::Test {
+class CheckpointTest : public testing::Test {
 protected:
   void save(int64_t step, int64_t keepMaximum = 0) {
     EXPECT_EQ(message(saveStep(directory.str(), step, keepMaximum, 10, notes)),
@@ -25,7 +25,7 @@ protected:
   std::vector<std::string> notes;
 };
 
-TEST_F(CheckpointsTest, WhatIsSavedIsFound) {
+TEST_F(CheckpointTest, WhatIsSavedIsFound) {
   EXPECT_EQ(find().getLatest(), nullptr);
   save(20);
   save(40);
@@ -65,7 +65,7 @@ TEST_F(CheckpointsTest, WhatIsSavedIsFound) {
 )");
 }
 
-TEST_F(CheckpointsTest, TheLastWrittenIsTheLatest) {
+TEST_F(CheckpointTest, TheLastWrittenIsTheLatest) {
   save(60);
   save(40); // a run that went back
   EXPECT_EQ(find().getLatest()->state.step, 40);
@@ -76,7 +76,7 @@ TEST_F(CheckpointsTest, TheLastWrittenIsTheLatest) {
               ElementsAre("latest", "step_000040", "step_000060"));
 }
 
-TEST_F(CheckpointsTest, OldOnesAreRemoved) {
+TEST_F(CheckpointTest, OldOnesAreRemoved) {
   for (int64_t step = 1; step <= 6; ++step)
     save(step, 2);
   EXPECT_THAT(directory.list(),
@@ -85,7 +85,7 @@ TEST_F(CheckpointsTest, OldOnesAreRemoved) {
   EXPECT_THAT(directory.list(), ElementsAre("latest", "step_12345678"));
 }
 
-TEST_F(CheckpointsTest, IncompleteOnesAreIgnoredWithANote) {
+TEST_F(CheckpointTest, IncompleteOnesAreIgnoredWithANote) {
   save(20);
   save(40);
   ASSERT_FALSE(sys::fs::remove(directory.path("step_000040/state.json")));
@@ -115,7 +115,7 @@ TEST_F(CheckpointsTest, IncompleteOnesAreIgnoredWithANote) {
   EXPECT_THAT(notes, ElementsAre(HasSubstr("step_000040")));
 }
 
-TEST_F(CheckpointsTest, OtherNamesAreLeftAlone) {
+TEST_F(CheckpointTest, OtherNamesAreLeftAlone) {
   directory.write("step_", "");
   directory.write("step_1x", "");
   directory.write("notes.txt", "");
@@ -125,12 +125,12 @@ TEST_F(CheckpointsTest, OtherNamesAreLeftAlone) {
                                             "step_000001", "step_1x"));
 }
 
-TEST_F(CheckpointsTest, AFileInThePlaceOfAFolderIsReported) {
+TEST_F(CheckpointTest, AFileInThePlaceOfAFolderIsReported) {
   directory.write("step_000003", "");
   EXPECT_THAT(find().notes, ElementsAre(HasSubstr("step_000003")));
 }
 
-TEST_F(CheckpointsTest, WriterWithoutCommitLeavesNothing) {
+TEST_F(CheckpointTest, WriterWithoutCommitLeavesNothing) {
   save(1);
   {
     CheckpointWriter writer =
@@ -143,7 +143,7 @@ TEST_F(CheckpointsTest, WriterWithoutCommitLeavesNothing) {
   EXPECT_THAT(directory.list(), ElementsAre("latest", "step_000001"));
 }
 
-TEST_F(CheckpointsTest, RanksAreCheckedBeforeTheRename) {
+TEST_F(CheckpointTest, RanksAreCheckedBeforeTheRename) {
   CheckpointWriter writer =
       cantFail(CheckpointWriter::create(directory.str(), makeState(2), 1));
   ASSERT_EQ(message(writeSafetensors(writer.getRankPath(0), {})), "");
@@ -152,7 +152,7 @@ TEST_F(CheckpointsTest, RanksAreCheckedBeforeTheRename) {
   EXPECT_EQ(find().getLatest()->rankPaths.size(), 1u);
 }
 
-TEST_F(CheckpointsTest, AbandonedFoldersGoAndThoseInUseStay) {
+TEST_F(CheckpointTest, AbandonedFoldersGoAndThoseInUseStay) {
   // As a killed run leaves it: nobody holds the folder.
   ASSERT_FALSE(sys::fs::create_directory(directory.path(".checkpoint-1-0")));
   directory.write(".checkpoint-1-0/rank_0.safetensors", "half a");
@@ -168,7 +168,7 @@ TEST_F(CheckpointsTest, AbandonedFoldersGoAndThoseInUseStay) {
   EXPECT_EQ(message(first.commit(0, notes)), "");
 }
 
-TEST_F(CheckpointsTest, Refusals) {
+TEST_F(CheckpointTest, Refusals) {
   auto error = [&](const CheckpointState &state, int64_t ranks = 1) {
     return message(CheckpointWriter::create(directory.str(), state, ranks));
   };
@@ -187,7 +187,7 @@ TEST_F(CheckpointsTest, Refusals) {
   EXPECT_TRUE(cantFail(findCheckpoints(directory.path("g"))).notes.empty());
 }
 
-TEST_F(CheckpointsTest, StateCutOrChanged) {
+TEST_F(CheckpointTest, StateCutOrChanged) {
   save(7);
   const std::string path = directory.path("step_000007/state.json");
   const std::string whole = readFile(path);

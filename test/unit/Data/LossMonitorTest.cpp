@@ -43,6 +43,13 @@ TEST(LossMonitorTest, StepLineIsThatOfMindSporeTransformers) {
             "loss_scale: 65536.0, global_norm: None");
 }
 
+TEST(LossMonitorTest, ProgramWithoutALossHasNoneToPrint) {
+  StepReport report = makeReport();
+  report.loss.reset();
+  EXPECT_THAT(formatStepLine(report),
+              HasSubstr("step:[    1/  100], loss:  None, per_step_time:"));
+}
+
 TEST(LossMonitorTest, GlobalNormPrintsAsANumPyArray) {
   auto norm = [](float value) {
     StepReport report = makeReport();

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 namespace {
 
 /// Writes a model under one scheme, reads it under another, and back.
-class ParameterFilesTest : public testing::Test {
+class ParameterLoadTest : public testing::Test {
 protected:
   static ParameterLayout makeLayout() {
     ParameterLayout layout;
@@ -77,7 +77,7 @@ protected:
   TemporaryDirectory directory;
 };
 
-TEST_F(ParameterFilesTest, ThereAndBackThroughEveryScheme) {
+TEST_F(ParameterLoadTest, ThereAndBackThroughEveryScheme) {
   const std::vector<NamedShape> list = listParameters();
   std::vector<std::vector<uint8_t>> storage;
   std::vector<NamedTensor> tensors;
@@ -107,7 +107,7 @@ TEST_F(ParameterFilesTest, ThereAndBackThroughEveryScheme) {
   }
 }
 
-TEST_F(ParameterFilesTest, ListsOfConcatenatedTensors) {
+TEST_F(ParameterLoadTest, ListsOfConcatenatedTensors) {
   const std::vector<NamedShape> list = {
       {"model.layers.0.attention.wq.weight", {DType::BF16, {8, 8}}},
       {"model.layers.0.attention.wk.weight", {DType::BF16, {4, 8}}},
@@ -136,7 +136,7 @@ TEST_F(ParameterFilesTest, ListsOfConcatenatedTensors) {
               HasSubstr("parameter 'x' has no name"));
 }
 
-TEST_F(ParameterFilesTest, LoadingConvertsTypesAndChecksTheBuffer) {
+TEST_F(ParameterLoadTest, LoadingConvertsTypesAndChecksTheBuffer) {
   const std::vector<uint8_t> bytes = {0x80, 0x3F, 0, 0x40}; // bf16 1, 2
   ASSERT_EQ(message(writeSafetensors(
                 directory.path("t"),

@@ -12,9 +12,9 @@ using testing::HasSubstr;
 
 namespace {
 
-class ParameterPlansTest : public testing::Test {
+class ParameterPlanTest : public testing::Test {
 protected:
-  ParameterPlansTest() {
+  ParameterPlanTest() {
     layout.numHeads = 6;
     layout.numKeyValueHeads = 2;
     layout.headSize = 2;
@@ -45,7 +45,7 @@ protected:
   std::map<std::string, std::vector<int64_t>> sources;
 };
 
-TEST_F(ParameterPlansTest, SameNameIsTakenWhole) {
+TEST_F(ParameterPlanTest, SameNameIsTakenWhole) {
   sources["anything"] = {3, 4, 5};
   EXPECT_THAT(expectPlan("anything", {3, 4, 5}),
               ElementsAre(RowCopy{"anything", 0, 0, 3}));
@@ -54,7 +54,7 @@ TEST_F(ParameterPlansTest, SameNameIsTakenWhole) {
             "parameter 'anything' of shape [3, 4]");
 }
 
-TEST_F(ParameterPlansTest, ConcatenatesQueryKeyValue) {
+TEST_F(ParameterPlanTest, ConcatenatesQueryKeyValue) {
   sources["model.layers.1.self_attn.q_proj.weight"] = {12, 8};
   sources["model.layers.1.self_attn.k_proj.weight"] = {4, 8};
   sources["model.layers.1.self_attn.v_proj.weight"] = {4, 8};
@@ -65,7 +65,7 @@ TEST_F(ParameterPlansTest, ConcatenatesQueryKeyValue) {
                   RowCopy{"model.layers.1.self_attn.v_proj.weight", 0, 16, 4}));
 }
 
-TEST_F(ParameterPlansTest, TakesConcatenatedTensorsApart) {
+TEST_F(ParameterPlanTest, TakesConcatenatedTensorsApart) {
   const std::string qkv = "model.layers.1.attention.w_qkv.weight";
   const std::string ffn = "model.layers.1.feed_forward.w_gate_hidden.weight";
   sources[qkv] = {20, 8};
@@ -78,7 +78,7 @@ TEST_F(ParameterPlansTest, TakesConcatenatedTensorsApart) {
               ElementsAre(RowCopy{ffn, 5, 0, 5}));
 }
 
-TEST_F(ParameterPlansTest, RegroupsMegatronRows) {
+TEST_F(ParameterPlanTest, RegroupsMegatronRows) {
   const std::string qkv = "decoder.layers.0.self_attention.linear_qkv.weight";
   sources[qkv] = {20, 8};
   EXPECT_THAT(expectPlan(qkv, {20, 8}), ElementsAre(RowCopy{qkv, 0, 0, 20}));
@@ -99,7 +99,7 @@ TEST_F(ParameterPlansTest, RegroupsMegatronRows) {
                           RowCopy{qkv, 14, 16, 2}, RowCopy{qkv, 18, 18, 2}));
 }
 
-TEST_F(ParameterPlansTest, TelechatKeepsKeyAndValueOfAHeadTogether) {
+TEST_F(ParameterPlanTest, TelechatKeepsKeyAndValueOfAHeadTogether) {
   const std::string keyValue =
       "transformer.h.0.self_attention.key_value.weight";
   sources[keyValue] = {8, 3};
@@ -109,14 +109,14 @@ TEST_F(ParameterPlansTest, TelechatKeepsKeyAndValueOfAHeadTogether) {
                   RowCopy{keyValue, 2, 4, 2}, RowCopy{keyValue, 6, 6, 2}));
 }
 
-TEST_F(ParameterPlansTest, McoreNamesWithAPrefix) {
+TEST_F(ParameterPlanTest, McoreNamesWithAPrefix) {
   sources["model.decoder.final_layernorm.weight"] = {8};
   EXPECT_THAT(
       expectPlan("model.norm_out.weight", {8}),
       ElementsAre(RowCopy{"model.decoder.final_layernorm.weight", 0, 0, 8}));
 }
 
-TEST_F(ParameterPlansTest, TiedHeadComesFromTheEmbedding) {
+TEST_F(ParameterPlanTest, TiedHeadComesFromTheEmbedding) {
   sources["model.embed_tokens.weight"] = {100, 8};
   EXPECT_EQ(message(plan("output_layer.weight", {100, 8})),
             "no tensor for parameter 'output_layer.weight'; looked for "
@@ -130,7 +130,7 @@ TEST_F(ParameterPlansTest, TiedHeadComesFromTheEmbedding) {
               ElementsAre(RowCopy{"lm_head.weight", 0, 0, 100}));
 }
 
-TEST_F(ParameterPlansTest, ShapesThatDoNotFit) {
+TEST_F(ParameterPlanTest, ShapesThatDoNotFit) {
   sources["model.layers.0.self_attn.q_proj.weight"] = {12, 9};
   sources["model.layers.0.mlp.gate_proj.weight"] = {6, 8};
   sources["model.norm.weight"] = {8, 1};

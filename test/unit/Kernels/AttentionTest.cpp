@@ -100,7 +100,7 @@ const Attention forwardCases[] = {
     {1, 2, 2, 70, 1030, 16, 8, false, 0.3, {-0.002, 0.004}},
 };
 
-TEST(FlashAttentionTest, MatchesSoftmaxOfAllScores) {
+TEST(AttentionTest, MatchesSoftmaxOfAllScores) {
   for (DType type : floatTypes)
     for (const Attention &a : forwardCases) {
       Tensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
@@ -115,7 +115,7 @@ TEST(FlashAttentionTest, MatchesSoftmaxOfAllScores) {
     }
 }
 
-TEST(FlashAttentionTest, LargeScoresDoNotOverflow) {
+TEST(AttentionTest, LargeScoresDoNotOverflow) {
   Attention a{1, 1, 1, 700, 700, 8, 8, true};
   a.scale = 100;
   Tensor q = a.makeQuery(DType::F32, 1), k = a.makeKey(DType::F32, 2),
@@ -182,7 +182,7 @@ std::vector<Tensor> runGradient(const Attention &a, const Tensor &q,
                    a.getAttributes());
 }
 
-TEST(FlashAttentionTest, ReferenceGradientsMatchFiniteDifferences) {
+TEST(AttentionTest, ReferenceGradientsMatchFiniteDifferences) {
   Attention a{1, 2, 1, 3, 5, 4, 3, true, 0.3, {0.5, 0.1}};
   Values q = a.makeQuery(DType::F32, 1).toVector();
   Values k = a.makeKey(DType::F32, 2).toVector();
@@ -204,7 +204,7 @@ TEST(FlashAttentionTest, ReferenceGradientsMatchFiniteDifferences) {
                       v, dout));
 }
 
-TEST(FlashAttentionTest, GradientsMatchTheReferenceInOneSweepAndInTwo) {
+TEST(AttentionTest, GradientsMatchTheReferenceInOneSweepAndInTwo) {
   // Eight key heads and more are done in one sweep where the sums fit.
   const Attention cases[] = {
       {1, 1, 1, 1, 1, 1, 1, true},
@@ -232,7 +232,7 @@ TEST(FlashAttentionTest, GradientsMatchTheReferenceInOneSweepAndInTwo) {
     }
 }
 
-TEST(FlashAttentionTest, LongNarrowSequencesTakeTwoSweeps) {
+TEST(AttentionTest, LongNarrowSequencesTakeTwoSweeps) {
   // The sums of dk and dv would need 1.5 MiB for each key head.
   Attention a{1, 8, 8, 64, 1600, 120, 120, false};
   Tensor q = a.makeQuery(DType::BF16, 1), k = a.makeKey(DType::BF16, 2),
@@ -246,7 +246,7 @@ TEST(FlashAttentionTest, LongNarrowSequencesTakeTwoSweeps) {
   expectNear(gradients[2], expected.dv, 0.2);
 }
 
-TEST(FlashAttentionTest, BadSpecsAreRefused) {
+TEST(AttentionTest, BadSpecsAreRefused) {
   Attention a{1, 4, 2, 8, 8, 4, 4, true};
   Tensor q = a.makeQuery(DType::F32, 1), k = a.makeKey(DType::F32, 2),
          v = a.makeValue(DType::F32, 3);

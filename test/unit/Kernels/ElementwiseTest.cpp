@@ -209,9 +209,7 @@ TEST(CastTest, ToIntegersTruncatesAndSaturates) {
   EXPECT_EQ(wide.get(5), 2147483648.0);
 }
 
-TEST(KernelSpecTest, NamesAreSortedAndUnknownOnesGetASuggestion) {
-  llvm::ArrayRef<llvm::StringRef> names = getKernelNames();
-  EXPECT_TRUE(llvm::is_sorted(names));
+TEST(KernelSpecTest, UnknownNamesGetASuggestion) {
   EXPECT_EQ(getRefusal("aclnnMatMull", {}, {}),
             "unknown kernel 'aclnnMatMull'; did you mean 'aclnnMatmul'?");
   EXPECT_THAT(getRefusal("", {}, {}), HasSubstr("unknown kernel ''"));

@@ -43,7 +43,7 @@ TEST(AllocationCsvTest, ReadsColumnsInAnyOrder) {
                          "9,,4,1,7,z,\n",
                          "p.csv");
   ASSERT_TRUE(static_cast<bool>(problem));
-  const Buffer &first = problem->buffers[0];
+  const AllocationBuffer &first = problem->buffers[0];
   EXPECT_EQ(first.id, "x, \"y\"");
   EXPECT_EQ(first.lower, 1);
   EXPECT_EQ(first.upper, 5) << "the column 'end' is inclusive";

@@ -70,7 +70,7 @@ TEST(AllocationPlanTest, PlansRandomProblemsLegally) {
   for (int round = 0; round < 100; ++round) {
     AllocationProblem problem;
     for (int i = 0, e = 1 + random() % 80; i < e; ++i) {
-      Buffer buffer;
+      AllocationBuffer buffer;
       buffer.id = std::to_string(i);
       buffer.lower = random() % 50;
       buffer.upper = buffer.lower + 1 + random() % 20;

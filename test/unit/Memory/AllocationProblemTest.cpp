@@ -10,9 +10,9 @@ using testing::HasSubstr;
 
 namespace {
 
-Buffer makeBuffer(std::string id, int64_t lower, int64_t upper, int64_t size,
-                  int64_t alignment = 1) {
-  Buffer buffer;
+AllocationBuffer makeBuffer(std::string id, int64_t lower, int64_t upper,
+                            int64_t size, int64_t alignment = 1) {
+  AllocationBuffer buffer;
   buffer.id = std::move(id);
   buffer.lower = lower;
   buffer.upper = upper;
@@ -21,14 +21,14 @@ Buffer makeBuffer(std::string id, int64_t lower, int64_t upper, int64_t size,
   return buffer;
 }
 
-Buffer makeFixed(std::string id, int64_t lower, int64_t upper, int64_t size,
-                 int64_t offset) {
-  Buffer buffer = makeBuffer(std::move(id), lower, upper, size);
+AllocationBuffer makeFixed(std::string id, int64_t lower, int64_t upper,
+                           int64_t size, int64_t offset) {
+  AllocationBuffer buffer = makeBuffer(std::move(id), lower, upper, size);
   buffer.fixedOffset = offset;
   return buffer;
 }
 
-std::string checkError(std::vector<Buffer> buffers) {
+std::string checkError(std::vector<AllocationBuffer> buffers) {
   AllocationProblem problem;
   problem.buffers = std::move(buffers);
   return llvm::toString(problem.check());
@@ -141,7 +141,7 @@ bool overlaps(const AllocationProblem &problem,
               const std::vector<int64_t> &offsets) {
   for (size_t i = 0; i < offsets.size(); ++i)
     for (size_t j = 0; j < i; ++j) {
-      const Buffer &a = problem.buffers[i], &b = problem.buffers[j];
+      const AllocationBuffer &a = problem.buffers[i], &b = problem.buffers[j];
       if (a.lower < b.upper && b.lower < a.upper &&
           offsets[i] < offsets[j] + b.size && offsets[j] < offsets[i] + a.size)
         return true;
@@ -170,7 +170,7 @@ TEST(AllocationProblemTest, VerifyAndMaxLiveAgreeWithTheirMeaning) {
     int64_t most = 0;
     for (int64_t time = 0; time < 16; ++time) {
       int64_t live = 0;
-      for (const Buffer &buffer : problem.buffers)
+      for (const AllocationBuffer &buffer : problem.buffers)
         if (buffer.lower <= time && time < buffer.upper)
           live += buffer.size;
       most = std::max(most, live);

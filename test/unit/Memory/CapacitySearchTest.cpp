@@ -17,7 +17,7 @@ AllocationProblem makeRandom(std::mt19937 &random, int count, int64_t horizon,
                              int64_t alignment) {
   AllocationProblem problem;
   for (int i = 0; i < count; ++i) {
-    Buffer buffer;
+    AllocationBuffer buffer;
     buffer.id = std::to_string(i);
     buffer.lower = random() % horizon;
     buffer.upper = buffer.lower + 1 + random() % (horizon / 2);
@@ -28,7 +28,7 @@ AllocationProblem makeRandom(std::mt19937 &random, int count, int64_t horizon,
   return problem;
 }
 
-bool areAliveTogether(const Buffer &a, const Buffer &b) {
+bool areAliveTogether(const AllocationBuffer &a, const AllocationBuffer &b) {
   return a.size > 0 && b.size > 0 && a.lower < b.upper && b.lower < a.upper;
 }
 
@@ -39,7 +39,7 @@ int64_t stack(const AllocationProblem &problem,
   for (size_t i = 0; i < order.size(); ++i)
     offsets[i] = problem.buffers[i].fixedOffset.value_or(-1);
   for (size_t index : order) {
-    const Buffer &buffer = problem.buffers[index];
+    const AllocationBuffer &buffer = problem.buffers[index];
     if (buffer.fixedOffset)
       continue;
     for (int64_t offset = 0; offsets[index] < 0; offset += buffer.alignment) {
@@ -101,7 +101,7 @@ TEST(CapacitySearchTest, DeniesOnlyWhatIsImpossible) {
     SCOPED_TRACE(round);
     AllocationProblem problem;
     for (const auto &[lower, upper, size] : seed) {
-      Buffer buffer;
+      AllocationBuffer buffer;
       buffer.id = std::to_string(problem.buffers.size());
       buffer.lower = lower;
       buffer.upper = upper;
@@ -128,7 +128,7 @@ TEST(CapacitySearchTest, DecidesAroundFixedBuffers) {
       continue;
     }
     int64_t fixedEnd = 0;
-    for (const Buffer &buffer : problem.buffers)
+    for (const AllocationBuffer &buffer : problem.buffers)
       if (buffer.fixedOffset && buffer.size > 0)
         fixedEnd = std::max(fixedEnd, *buffer.fixedOffset + buffer.size);
     int64_t lowestPeak = findLowestPeak(problem);
@@ -155,7 +155,7 @@ TEST(CapacitySearchTest, HonoursAlignments) {
     ASSERT_EQ(fit.status, Status::Fit);
     EXPECT_EQ(llvm::toString(problem.verify(fit.offsets)), "");
     // Mixed alignments: whatever is found is legal, and nothing is denied.
-    for (Buffer &buffer : problem.buffers)
+    for (AllocationBuffer &buffer : problem.buffers)
       buffer.alignment = 1 << (random() % 4);
     lowestPeak = findLowestPeak(problem);
     fit = solveAtCapacity(problem, lowestPeak);
@@ -183,7 +183,7 @@ TEST(CapacitySearchTest, GivesUpWhenTheWorkEnds) {
 TEST(CapacitySearchTest, AcceptsProblemsWithNothingToPlace) {
   AllocationProblem problem;
   EXPECT_EQ(solveAtCapacity(problem, 0).status, Status::Fit);
-  Buffer buffer;
+  AllocationBuffer buffer;
   buffer.id = "a";
   buffer.upper = 1;
   problem.buffers = {buffer};
@@ -214,7 +214,7 @@ TEST_P(MiniMallocInstanceTest, FitsAtCapacity) {
   // Backwards in time and with the buffers in another order as well.
   std::mt19937 random(1);
   std::shuffle(problem.buffers.begin(), problem.buffers.end(), random);
-  for (Buffer &buffer : problem.buffers)
+  for (AllocationBuffer &buffer : problem.buffers)
     std::tie(buffer.lower, buffer.upper) =
         std::make_pair(-buffer.upper, -buffer.lower);
   result = solveAtCapacity(problem, 1048576);

@@ -17,7 +17,7 @@ public:
     cloneOf.assign(graph.bytes.size(), {-1, -1});
   }
 
-  void build(Routine &forward, Routine &backward, Frame &frame);
+  void build(Routine &forward, Routine &backward, ResidualFrame &frame);
 
 private:
   bool isRecomputed(const Operator &op) const {
@@ -34,7 +34,7 @@ private:
   void readInBackward(int64_t value);
   void cloneProducer(int64_t value);
   void differentiate(const Operator &op);
-  void buildFrame(Routine &forward, Routine &backward, Frame &frame);
+  void buildFrame(Routine &forward, Routine &backward, ResidualFrame &frame);
 
   const ChunkGraph &graph;
   /// By value: last forward instruction that reads it.
@@ -122,7 +122,7 @@ void ChunkBuilder::differentiate(const Operator &op) {
 }
 
 void ChunkBuilder::buildFrame(Routine &forward, Routine &backward,
-                              Frame &frame) {
+                              ResidualFrame &frame) {
   for (size_t value = 0; value < graph.bytes.size(); ++value) {
     int64_t birth = value == 0 ? 0 : producer[value];
     std::string name = value == 0 ? "input" : graph.operators[birth].name;
@@ -140,7 +140,7 @@ void ChunkBuilder::buildFrame(Routine &forward, Routine &backward,
 }
 
 void ChunkBuilder::build(Routine &forward, Routine &backwardRoutine,
-                         Frame &frame) {
+                         ResidualFrame &frame) {
   backward = &backwardRoutine;
   buildForward(forward);
   for (auto it = graph.operators.rbegin(); it != graph.operators.rend(); ++it)
@@ -155,7 +155,7 @@ void ChunkBuilder::build(Routine &forward, Routine &backwardRoutine,
 } // namespace
 
 void buildChunkRoutines(const ChunkGraph &graph, Routine &forward,
-                        Routine &backward, Frame &frame) {
+                        Routine &backward, ResidualFrame &frame) {
   ChunkBuilder(graph).build(forward, backward, frame);
 }
 

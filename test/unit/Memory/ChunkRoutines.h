@@ -10,7 +10,7 @@ namespace mf::memory {
 /// Turns a graph into the forward and backward routines of a chunk, and the
 /// frame of what backward reads of forward.
 void buildChunkRoutines(const ChunkGraph &graph, Routine &forward,
-                        Routine &backward, Frame &frame);
+                        Routine &backward, ResidualFrame &frame);
 
 } // namespace mf::memory
 

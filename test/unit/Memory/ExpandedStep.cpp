@@ -33,14 +33,14 @@ public:
   }
 
 private:
-  int64_t timeOf(Moment moment) const {
+  int64_t timeOf(StepMoment moment) const {
     return starts[moment.task] + moment.instruction;
   }
 
   void add(int64_t size, int64_t lower, int64_t upper, int64_t offset) {
     if (lower == upper)
       return;
-    Buffer buffer;
+    AllocationBuffer buffer;
     buffer.id = std::to_string(expanded.problem.buffers.size());
     buffer.lower = lower;
     buffer.upper = upper;

@@ -13,7 +13,7 @@ AllocationProblem makeRandom(unsigned seed, size_t count, int64_t horizon,
   std::mt19937 random(seed);
   AllocationProblem problem;
   for (size_t i = 0; i < count; ++i) {
-    Buffer buffer;
+    AllocationBuffer buffer;
     buffer.id = std::to_string(i);
     buffer.lower = random() % horizon;
     buffer.upper = buffer.lower + 1 + random() % longest;
@@ -55,7 +55,7 @@ TEST(FirstFitTest, HonoursFixedOffsets) {
 TEST(FirstFitTest, ReachesTheBoundOnNestedLifetimes) {
   AllocationProblem problem;
   for (int64_t i = 0; i < 100; ++i) {
-    Buffer buffer;
+    AllocationBuffer buffer;
     buffer.id = std::to_string(i);
     buffer.lower = i;
     buffer.upper = 200 - i;
@@ -74,7 +74,7 @@ TEST(FirstFitTest, HintsRecoverASolution) {
     int64_t height = 1 + random() % 100, time = 0;
     while (time < 1000) {
       int64_t end = std::min<int64_t>(1000, time + 1 + random() % 300);
-      Buffer buffer;
+      AllocationBuffer buffer;
       buffer.id = std::to_string(problem.buffers.size());
       buffer.lower = time;
       buffer.upper = end;

@@ -16,25 +16,16 @@ StepProblem makeStep() {
   step.frames = {{"chunk",
                   {0, 1},
                   {{"embedding", 10, 0, 0, 1, 60},
-                   {"layers.0.norm", 100, 0, 10, 1, 50},
-                   {"layers.0.mul", 100, 0, 10, 1, 50},
-                   {"layers.0.add", 10, 0, 20, 1, 40},
-                   {"layers.1.norm", 100, 0, 30, 1, 30},
-                   {"layers.1.mul", 100, 0, 30, 1, 30},
-                   {"layers.1.add", 10, 0, 40, 1, 20},
+                   {"layers.0.norm", 100, 0, 10, 1, 50, 0},
+                   {"layers.0.mul", 100, 0, 10, 1, 50, 0},
+                   {"layers.0.add", 10, 0, 20, 1, 40, 0},
+                   {"layers.1.norm", 100, 0, 30, 1, 30, 1},
+                   {"layers.1.mul", 100, 0, 30, 1, 30, 1},
+                   {"layers.1.add", 10, 0, 40, 1, 20, 1},
                    {"head", 1, 0, 50, 1, 10}}}};
   step.tasks = {{0, 0}, {0, 1}, {1, 0}, {1, 1}};
   step.persistentBuffers = {{"weight", 1000}};
   return step;
-}
-
-TEST(PeakAdviceTest, ReadsLayerNumbers) {
-  EXPECT_EQ(getLayerNumber("layers.31.attention.wq.matmul"), 31);
-  EXPECT_EQ(getLayerNumber("layers.2"), 2);
-  EXPECT_EQ(getLayerNumber("layers.x.mul"), std::nullopt);
-  EXPECT_EQ(getLayerNumber("layers.2x.mul"), std::nullopt);
-  EXPECT_EQ(getLayerNumber("norm_out.norm"), std::nullopt);
-  EXPECT_EQ(getLayerNumber(""), std::nullopt);
 }
 
 TEST(PeakAdviceTest, CountsLiveInstancesAndKeepsTheInputsOfRecomputedLayers) {

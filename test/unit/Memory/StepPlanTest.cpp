@@ -48,7 +48,7 @@ TEST(StepPlanTest, PlansASmallStep) {
   // Task 1 at instruction 1: weight 112, both frames of 64, t0 32, message 16.
   StepLiveBound bound = step.maxLive();
   EXPECT_EQ(bound.bytes, 112 + 64 + 64 + 32 + 16);
-  EXPECT_TRUE((bound.moment == Moment{1, 1}));
+  EXPECT_TRUE((bound.moment == StepMoment{1, 1}));
   llvm::Expected<StepPlan> plan = planStep(step);
   ASSERT_TRUE(static_cast<bool>(plan));
   expectLegal(step, *plan);
@@ -199,7 +199,7 @@ StepProblem makeRandomStep(unsigned seed) {
     step.routines.push_back(routine);
   }
   for (int64_t f = 0; f < numFrames; ++f) {
-    Frame frame;
+    ResidualFrame frame;
     frame.name = "f" + std::to_string(f);
     for (int64_t phase = 0, e = 1 + draw(3); phase < e; ++phase)
       frame.phases.push_back(f * 3 + phase);
@@ -236,11 +236,11 @@ StepProblem makeRandomStep(unsigned seed) {
   for (int64_t i = draw(5); i > 0 && numTasks > 0; --i) {
     auto drawMoment = [&] {
       int64_t task = draw(numTasks);
-      return Moment{task,
-                    draw(step.routines[step.tasks[task].routine].length + 1)};
+      return StepMoment{
+          task, draw(step.routines[step.tasks[task].routine].length + 1)};
     };
-    Moment a = drawMoment(),
-           b = draw(4) == 0 ? Moment{numTasks, 0} : drawMoment();
+    StepMoment a = drawMoment(),
+               b = draw(4) == 0 ? StepMoment{numTasks, 0} : drawMoment();
     if (b < a)
       std::swap(a, b);
     if (a < b)

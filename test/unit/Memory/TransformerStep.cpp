@@ -133,7 +133,7 @@ StepProblem makeTransformerStep(const TransformerStepOptions &options) {
         weights.push_back(op.weightBytes);
 
     Routine forward, backward;
-    Frame frame;
+    ResidualFrame frame;
     frame.name = "chunk" + std::to_string(chunk);
     forward.name = frame.name + ".forward";
     backward.name = frame.name + ".backward";

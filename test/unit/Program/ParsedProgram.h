@@ -27,8 +27,7 @@ struct ParsedProgram {
         mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     if (!module)
       return;
-    mlir::FailureOr<DecodedProgram> result =
-        decodeProgram(*module, getKernelNames());
+    mlir::FailureOr<DecodedProgram> result = decodeProgram(*module);
     if (mlir::succeeded(result))
       decoded = std::move(*result);
   }

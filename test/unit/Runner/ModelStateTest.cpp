@@ -234,8 +234,8 @@ TEST(MemoryReportTest, LimitsTheArena) {
                           ", hbm_limit_bytes = 65536"));
   const Program &program = model.parsed.get();
   EXPECT_EQ(llvm::toString(checkMemoryLimit(program, 0)),
-            "rank 0 needs 1048576 bytes of device memory, but 65536 are "
-            "allowed; at the peak: parameter 256 unused 1048320");
+            "rank 0 needs 1048576 bytes of device memory, but 65536 bytes are "
+            "allowed; at the peak: unused 1048320 bytes, parameter 256 bytes");
   EXPECT_EQ(llvm::toString(checkMemoryLimit(program, 1 << 20)), "");
   Program huge = program;
   huge.ranks[0].arenaBytes = int64_t{1} << 50;

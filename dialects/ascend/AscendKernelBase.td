@@ -1,0 +1,95 @@
+//===- AscendKernelBase.td - How kernels are described ---------*- tablegen -*-===//
+//
+// mf-tblgen reads records of the class Kernel. It has no part of MLIR's ODS.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ASCEND_KERNEL_BASE_TD
+#define ASCEND_KERNEL_BASE_TD
+
+// Operators of the lists of a kernel.
+def ins;
+def outs;
+def attrs;
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+// `kernelAccess` is an enumerator of mf::Access.
+class Operand<string kernelAccess, bit optional = false, bit variadic = false,
+              list<string> shares = []> {
+  string access = kernelAccess;
+  bit isOptional = optional;
+  bit isVariadic = variadic;
+  list<string> sharedInputs = shares;
+}
+
+// Inputs are read only. What may be left out, or stands for several, is last.
+def In : Operand<"In">;
+def OptionalIn : Operand<"In", true>;
+def VariadicIn : Operand<"In", false, true>;
+
+// Overwritten whole, whatever it held; it shares no memory with an input...
+def Out : Operand<"Out">;
+// ...or may be the very memory of one of these inputs, where the bytes are as
+// many: the kernel reads an element before it writes it.
+class OutOrSameAs<list<string> inputs> : Operand<"Out", false, false, inputs>;
+// Read and overwritten.
+def Updated : Operand<"Updated">;
+// Added to.
+def Accumulated : Operand<"Accumulated">;
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+// `attributeKind` is an enumerator of mf::AttributeKind.
+class KernelAttribute<string attributeKind, bit optional = false> {
+  string kind = attributeKind;
+  bit isOptional = optional;
+}
+
+def Bool : KernelAttribute<"Bool">;
+def Int : KernelAttribute<"Int">;
+def Double : KernelAttribute<"Double">;
+def Ints : KernelAttribute<"Ints">;
+def OptionalBool : KernelAttribute<"Bool", true>;
+def OptionalInt : KernelAttribute<"Int", true>;
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+// `engineName` is an enumerator of mf::Engine.
+class KernelEngine<string engineName> {
+  string name = engineName;
+}
+
+def Cube : KernelEngine<"Cube">;
+def Vector : KernelEngine<"Vector">;
+
+// `kernelFactory` is the function that makes the host kernel from a KernelSpec.
+class Kernel<string kernelName, string kernelFactory> {
+  string name = kernelName;
+  string factory = kernelFactory;
+  // What it computes, in a line, and how it differs from the operator of CANN of
+  // that name.
+  string summary = ?;
+  string description = "";
+
+  dag inputs = (ins);
+  dag outputs = (outs);
+  dag attributes = (attrs);
+
+  KernelEngine engine = Vector;
+
+  // C++ expressions over `const KernelSpec &spec` that may call
+  // lib/Signatures/KernelFormulas.h. Without `bytes` each operand is moved once,
+  // twice if it is read and written; without `workspace` there is none.
+  string flops = "getLargestOutput(spec)";
+  string bytes = "";
+  string workspace = "";
+}
+
+#endif // ASCEND_KERNEL_BASE_TD

@@ -1,0 +1,324 @@
+//===- AscendKernels.td - The kernels that programs launch -----*- tablegen -*-===//
+//
+// The only place that says what a kernel takes, what it does with the memory of
+// its operands, and what it costs. From it come the verification of
+// `ascend.launch`, the accesses that programs are proven with, the registry of
+// the host's kernels and docs/generated/kernels.md. A new kernel is a record
+// here, a file in lib/Kernels and its tests.
+//
+// Names and the order of operands are aclnn's, inputs and outputs each in their
+// order; a kernel that CANN does not have is called mf instead. What aclnn
+// takes as a tensor to work on in place is an output. Host arguments that the
+// host kernel has no use for are left out, among them workspaceSize and
+// executor. Operands that aclnn has in the middle of its list and that may be
+// absent come last.
+//
+//===----------------------------------------------------------------------===//
+
+include "dialects/ascend/AscendKernelBase.td"
+
+//===----------------------------------------------------------------------===//
+// Elementwise
+//===----------------------------------------------------------------------===//
+
+class UnaryKernel<string kernelName> : Kernel<kernelName, "makeUnary"> {
+  let inputs = (ins In:$self);
+  let outputs = (outs OutOrSameAs<["self"]>:$out);
+}
+
+class ScalarKernel<string kernelName> : UnaryKernel<kernelName> {
+  let attributes = (attrs Double:$value);
+}
+
+class BinaryKernel<string kernelName> : Kernel<kernelName, "makeBinary"> {
+  let description = "Shapes broadcast as in NumPy; `alpha` is 1.";
+  let inputs = (ins In:$self, In:$other);
+  let outputs = (outs OutOrSameAs<["self", "other"]>:$out);
+}
+
+class ActivationBackwardKernel<string kernelName>
+    : Kernel<kernelName, "makeActivationBackward"> {
+  let inputs = (ins In:$gradOutput, In:$self);
+  let outputs = (outs OutOrSameAs<["gradOutput", "self"]>:$gradInput);
+}
+
+def Add : BinaryKernel<"aclnnAdd"> { let summary = "self + other"; }
+def Sub : BinaryKernel<"aclnnSub"> { let summary = "self - other"; }
+def Mul : BinaryKernel<"aclnnMul"> {
+  let summary = "self * other";
+  let description = "Shapes broadcast as in NumPy.";
+}
+
+def Adds : ScalarKernel<"aclnnAdds"> { let summary = "self + value"; }
+def Muls : ScalarKernel<"aclnnMuls"> { let summary = "self * value"; }
+def ClampMax : ScalarKernel<"aclnnClampMax"> { let summary = "min(self, value)"; }
+def ClampMin : ScalarKernel<"aclnnClampMin"> { let summary = "max(self, value)"; }
+
+def Neg : UnaryKernel<"aclnnNeg"> { let summary = "-self"; }
+def Reciprocal : UnaryKernel<"aclnnReciprocal"> { let summary = "1 / self"; }
+def Sqrt : UnaryKernel<"aclnnSqrt"> { let summary = "square root"; }
+def Silu : UnaryKernel<"aclnnSilu"> { let summary = "self * sigmoid(self)"; }
+def Gelu : UnaryKernel<"aclnnGelu"> {
+  let summary = "Gaussian error linear unit, in its tanh form";
+}
+
+def SiluBackward : ActivationBackwardKernel<"aclnnSiluBackward"> {
+  let summary = "gradient of aclnnSilu";
+}
+def GeluBackward : ActivationBackwardKernel<"aclnnGeluBackward"> {
+  let summary = "gradient of aclnnGelu";
+}
+
+def Cast : Kernel<"aclnnCast", "makeCast"> {
+  let summary = "conversion to the element type of out";
+  let inputs = (ins In:$self);
+  let outputs = (outs Out:$out);
+}
+
+//===----------------------------------------------------------------------===//
+// Moving elements
+//===----------------------------------------------------------------------===//
+
+def Cat : Kernel<"aclnnCat", "makeCat"> {
+  let summary = "tensors one after another along an axis";
+  let inputs = (ins VariadicIn:$tensors);
+  let outputs = (outs Out:$out);
+  let attributes = (attrs Int:$axis);
+}
+
+def ConstantPadNd : Kernel<"aclnnConstantPadNd", "makePad"> {
+  let summary = "zeros around a tensor";
+  let description = [{`low` and `high` are aclnn's `pad`, which begins with the
+    last dimension; `value` is 0.}];
+  let inputs = (ins In:$self);
+  let outputs = (outs Out:$out);
+  let attributes = (attrs Ints:$low, Ints:$high);
+}
+
+def InplaceCopy : Kernel<"aclnnInplaceCopy", "makeInplaceCopy"> {
+  let summary = "selfRef = src";
+  let inputs = (ins In:$src);
+  let outputs = (outs Out:$selfRef);
+}
+
+def InplaceZero : Kernel<"aclnnInplaceZero", "makeInplaceZero"> {
+  let summary = "selfRef = 0";
+  let outputs = (outs Out:$selfRef);
+}
+
+def Permute : Kernel<"aclnnPermute", "makePermute"> {
+  let summary = "permutation of dimensions";
+  let description = "Dimension i of the result is dimension `perm[i]` of self.";
+  let inputs = (ins In:$self);
+  let outputs = (outs Out:$out);
+  let attributes = (attrs Ints:$perm);
+}
+
+def RepeatInterleave : Kernel<"aclnnRepeatInterleave", "makeRepeat"> {
+  let summary = "each slice along an axis repeated in place";
+  let inputs = (ins In:$self);
+  let outputs = (outs Out:$out);
+  let attributes = (attrs Int:$axis, Int:$repeats);
+}
+
+def Slice : Kernel<"aclnnSlice", "makeSlice"> {
+  let summary = "a contiguous part of each dimension";
+  let inputs = (ins In:$self);
+  let outputs = (outs Out:$out);
+  let attributes = (attrs Ints:$starts, Ints:$sizes);
+  let bytes = "2 * spec.outputs[0].getBytes()";
+}
+
+//===----------------------------------------------------------------------===//
+// Matrix products and attention
+//===----------------------------------------------------------------------===//
+
+def Matmul : Kernel<"aclnnMatmul", "makeMatmul"> {
+  let summary = "matrix product over the last two dimensions";
+  let description = [{`transpose_a` and `transpose_b` say that an operand is
+    stored with its last two dimensions swapped: strides of aclnn's tensors. A
+    matrix `mat2` is shared by all of self's leading dimensions.
+    `contract_batch` sums over those as well, as for views that join them with
+    the rows.}];
+  let inputs = (ins In:$self, In:$mat2);
+  let outputs = (outs Out:$out);
+  let attributes = (attrs OptionalBool:$transpose_a, OptionalBool:$transpose_b,
+                          OptionalBool:$contract_batch);
+  let engine = Cube;
+  let flops = "getMatmulFlops(spec)";
+}
+
+def FlashAttentionScore
+    : Kernel<"aclnnFlashAttentionScore", "makeFlashAttention"> {
+  let summary = "softmax(scale * query key^T) value, in tiles";
+  let description = [{Operands are [batch, heads, sequence, dim] (BNSD); softmax
+    maxima and sums are [batch, heads, sequence], which aclnn has eight times
+    over in a last dimension. `slopes` of ALiBi are pse of V2's pseType 2.
+    `causal` is a sparse mode that sees the keys up to the query's own.}];
+  let inputs = (ins In:$query, In:$key, In:$value, OptionalIn:$slopes);
+  let outputs = (outs Out:$softmaxMax, Out:$softmaxSum, Out:$attentionOut);
+  let attributes = (attrs Double:$scale, OptionalBool:$causal);
+  let engine = Cube;
+  let flops = "getAttentionFlops(spec, 2)";
+}
+
+def FlashAttentionScoreGrad
+    : Kernel<"aclnnFlashAttentionScoreGrad", "makeFlashAttentionGrad"> {
+  let summary = "gradients of aclnnFlashAttentionScore";
+  let inputs = (ins In:$query, In:$key, In:$value, In:$softmaxMax,
+                    In:$softmaxSum, In:$attentionIn, In:$dy, OptionalIn:$slopes);
+  let outputs = (outs Out:$dq, Out:$dk, Out:$dv);
+  let attributes = (attrs Double:$scale, OptionalBool:$causal);
+  let engine = Cube;
+  let flops = "getAttentionFlops(spec, 5)";
+}
+
+//===----------------------------------------------------------------------===//
+// Rows: norms, softmax, gates, rotary embedding
+//===----------------------------------------------------------------------===//
+
+def RmsNorm : Kernel<"aclnnRmsNorm", "makeRmsNorm"> {
+  let summary = "root-mean-square normalisation over the last dimension";
+  let description = "`rstd` has no last dimension of 1.";
+  let inputs = (ins In:$x, In:$gamma);
+  let outputs = (outs Out:$y, Out:$rstd);
+  let attributes = (attrs Double:$epsilon);
+}
+
+def RmsNormGrad : Kernel<"aclnnRmsNormGrad", "makeRmsNormGrad"> {
+  let summary = "gradients of aclnnRmsNorm";
+  let description = "`dgamma` has gamma's type; aclnn's is always fp32.";
+  let inputs = (ins In:$dy, In:$x, In:$rstd, In:$gamma);
+  let outputs = (outs Out:$dx, Out:$dgamma);
+}
+
+def Softmax : Kernel<"aclnnSoftmax", "makeSoftmax"> {
+  let summary = "softmax over the last dimension";
+  let inputs = (ins In:$self);
+  let outputs = (outs Out:$out);
+}
+
+def SoftmaxBackward : Kernel<"aclnnSoftmaxBackward", "makeSoftmaxBackward"> {
+  let summary = "gradient of aclnnSoftmax";
+  let inputs = (ins In:$gradOutput, In:$output);
+  let outputs = (outs Out:$gradInput);
+}
+
+def SwiGlu : Kernel<"aclnnSwiGlu", "makeSwiGlu"> {
+  let summary = "silu(first half) * second half of the last dimension";
+  let inputs = (ins In:$x);
+  let outputs = (outs Out:$out);
+}
+
+def SwiGluGrad : Kernel<"aclnnSwiGluGrad", "makeSwiGluGrad"> {
+  let summary = "gradient of aclnnSwiGlu";
+  let inputs = (ins In:$yGrad, In:$x);
+  let outputs = (outs Out:$out);
+}
+
+def RotaryPositionEmbedding
+    : Kernel<"aclnnRotaryPositionEmbedding", "makeRotary"> {
+  let summary = "rotary position embedding, rotating halves";
+  let description = [{Of aclnn's modes the first; the tables may be fp32 beside
+    bf16 and have no dimensions of 1.}];
+  let inputs = (ins In:$x, In:$cos, In:$sin);
+  let outputs = (outs Out:$out);
+}
+
+def RotaryPositionEmbeddingGrad
+    : Kernel<"aclnnRotaryPositionEmbeddingGrad", "makeRotary"> {
+  let summary = "gradient of aclnnRotaryPositionEmbedding";
+  let description = "Of x only: the tables are constants.";
+  let inputs = (ins In:$dy, In:$cos, In:$sin);
+  let outputs = (outs Out:$dx);
+}
+
+def ReduceSum : Kernel<"aclnnReduceSum", "makeReduceSum"> {
+  let summary = "sum over dimensions";
+  let inputs = (ins In:$self);
+  let outputs = (outs Out:$out);
+  let attributes = (attrs Ints:$axes, OptionalBool:$keep_dims);
+}
+
+//===----------------------------------------------------------------------===//
+// Embedding and loss
+//===----------------------------------------------------------------------===//
+
+def Embedding : Kernel<"aclnnEmbedding", "makeEmbedding"> {
+  let summary = "rows of a table by index";
+  let description = "An index outside of the table reads zeros.";
+  let inputs = (ins In:$weight, In:$indices);
+  let outputs = (outs Out:$out);
+  let bytes = "spec.inputs[1].getBytes() + 2 * spec.outputs[0].getBytes()";
+}
+
+def EmbeddingDenseBackward
+    : Kernel<"aclnnEmbeddingDenseBackward", "makeEmbeddingBackward"> {
+  let summary = "gradient of aclnnEmbedding with respect to its table";
+  let inputs = (ins In:$grad, In:$indices);
+  let outputs = (outs Out:$out);
+}
+
+def CrossEntropyLoss : Kernel<"aclnnCrossEntropyLoss", "makeCrossEntropyLoss"> {
+  let summary = "mean negative log-likelihood of labels";
+  let description = [{Keeps the logarithm of each row's sum of exponentials
+    (`lseForZloss`) instead of aclnn's logProb, a matrix, and the number of rows
+    that count; loss = sum / (count + 1e-8), as MindSpore Transformers
+    divides.}];
+  let inputs = (ins In:$input, In:$target);
+  let outputs = (outs Out:$loss, Out:$logSumExp, Out:$count);
+  let attributes = (attrs OptionalInt:$ignore_index);
+}
+
+def CrossEntropyLossGrad
+    : Kernel<"aclnnCrossEntropyLossGrad", "makeCrossEntropyLossGrad"> {
+  let summary = "gradient of aclnnCrossEntropyLoss with respect to its input";
+  let description = "From the input and what the loss kept; see there.";
+  let inputs = (ins In:$gradLoss, In:$input, In:$target, In:$logSumExp,
+                    In:$count);
+  let outputs = (outs Out:$out);
+  let attributes = (attrs OptionalInt:$ignore_index);
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients and the optimizer
+//===----------------------------------------------------------------------===//
+
+def InplaceAdd : Kernel<"aclnnInplaceAdd", "makeInplaceAdd"> {
+  let summary = "selfRef += other";
+  let description = "`alpha` is 1; the shapes are equal.";
+  let inputs = (ins In:$other);
+  let outputs = (outs Accumulated:$selfRef);
+}
+
+def ForeachMulScalar : Kernel<"aclnnForeachMulScalarV2", "makeMulScalar"> {
+  let summary = "x *= scalar";
+  let inputs = (ins In:$scalar);
+  let outputs = (outs Updated:$x);
+}
+
+def ForeachNorm : Kernel<"aclnnForeachNorm", "makeNorm"> {
+  let summary = "Euclidean norm";
+  let description = "Of a list of one tensor, in fp32.";
+  let inputs = (ins In:$x);
+  let outputs = (outs Out:$out);
+  let flops = "2 * spec.inputs[0].getNumElements()";
+}
+
+def NonFiniteCheck : Kernel<"aclnnForeachNonFiniteCheck", "makeNonFiniteCheck"> {
+  let summary = "foundInf = max(foundInf, 1) if an element is infinite or NaN";
+  let inputs = (ins In:$x);
+  let outputs = (outs Updated:$foundInf);
+  let flops = "spec.inputs[0].getNumElements()";
+}
+
+def ApplyAdamWV2 : Kernel<"aclnnApplyAdamWV2", "makeAdamW"> {
+  let summary = "one AdamW step of one parameter";
+  let description = [{The learning rate is a tensor, so that it can change from
+    step to step. Without `bias_correction` the step is MindSpore's
+    AdamWeightDecay. Where `overflow` is given and not 0 nothing changes.}];
+  let inputs = (ins In:$grad, In:$lr, In:$step, OptionalIn:$overflow);
+  let outputs = (outs Updated:$var, Updated:$m, Updated:$v);
+  let attributes = (attrs Double:$beta1, Double:$beta2, Double:$eps,
+                          Double:$weight_decay, OptionalBool:$bias_correction);
+}

@@ -1,0 +1,24 @@
+//===- CellNames.h - Names that a layer's Cells register --------*- C++ -*-===//
+//
+// MindSpore Transformers' patterns match the names of Cells and primitives
+// that a layer's constructor registers, whether or not its graph uses them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_IMPORT_CELLNAMES_H
+#define MF_IMPORT_CELLNAMES_H
+
+#include "mf/Import/ModelSpec.h"
+#include <vector>
+
+namespace mf {
+
+/// Dotted names of all primitives of one layer of the model, and of Cells that
+/// have none, in the order of registration: a Cell's own primitives before
+/// those of the Cells in it, Cells in the order their constructor makes them.
+/// That is the order in which a pattern finds them.
+std::vector<std::string> getCellNames(const ModelSpec &spec);
+
+} // namespace mf
+
+#endif // MF_IMPORT_CELLNAMES_H

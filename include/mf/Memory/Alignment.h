@@ -1,0 +1,24 @@
+//===- Alignment.h - Where buffers may begin ------------------*- C++ -*-===//
+//
+// The alignments of the whole project, in bytes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_MEMORY_ALIGNMENT_H
+#define MF_MEMORY_ALIGNMENT_H
+
+#include <cstdint>
+
+namespace mf::memory {
+
+/// Buffers in device memory begin at multiples of it; the bytes up to the next
+/// multiple belong to the buffer before.
+constexpr int64_t deviceBufferAlignment = 512;
+
+/// AscendCL wants addresses that are multiples of it, of host memory as of
+/// device memory; buffers in pinned host memory begin at them.
+constexpr int64_t addressAlignment = 64;
+
+} // namespace mf::memory
+
+#endif // MF_MEMORY_ALIGNMENT_H

@@ -1,0 +1,30 @@
+//===- Collective.h - What a group of ranks does together -----*- C++ -*-===//
+
+#ifndef MF_SIGNATURES_COLLECTIVE_H
+#define MF_SIGNATURES_COLLECTIVE_H
+
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+
+namespace mf {
+
+/// Collectives as HCCL defines them, with n ranks: the inputs reduced, to all;
+/// the inputs side by side; of the inputs reduced the i-th part to rank i; of
+/// each input the i-th part to rank i; the first rank's input.
+enum class CollectiveKind : uint8_t {
+  AllReduce,
+  AllGather,
+  ReduceScatter,
+  AllToAll,
+  Broadcast
+};
+
+/// How elements are combined: in fp32, rounded once, in the order of ranks.
+enum class Reduction : uint8_t { Sum, Max };
+
+/// "all_reduce".
+llvm::StringRef getName(CollectiveKind kind);
+
+} // namespace mf
+
+#endif // MF_SIGNATURES_COLLECTIVE_H

@@ -1,0 +1,128 @@
+//===- KernelSignature.h - What kernels take, do and cost -----*- C++ -*-===//
+//
+// The tables that dialects/ascend/AscendKernels.td generates: for each kernel
+// its operands and what it does with their memory, its attributes, its engine
+// and its cost. Nothing else in mf knows this of a kernel by its name.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_SIGNATURES_KERNELSIGNATURE_H
+#define MF_SIGNATURES_KERNELSIGNATURE_H
+
+#include "mf/Signatures/KernelSpec.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <cstdint>
+
+namespace mf {
+
+/// What a kernel does with the memory of an operand.
+enum class Access : uint8_t {
+  /// Reads it.
+  In,
+  /// Overwrites every byte, whatever it held.
+  Out,
+  /// Reads it and overwrites it with what becomes of it.
+  Updated,
+  /// Adds to it.
+  Accumulated
+};
+
+/// True for In, Updated and Accumulated.
+bool readsMemory(Access access);
+/// True for all but In.
+bool writesMemory(Access access);
+
+/// The part of a device that a kernel keeps busy.
+enum class Engine : uint8_t { Cube, Vector, Copy, Communication };
+
+/// As AscendKernels.td and the documentation write them: "in", "cube".
+llvm::StringRef getName(Access access);
+llvm::StringRef getName(Engine engine);
+
+/// The alternatives of AttributeValue, in their order.
+enum class AttributeKind : uint8_t { Bool, Int, Double, Ints };
+
+AttributeKind getKind(const AttributeValue &value);
+/// "a bool", "an integer", "a floating-point number", "a list of integers".
+llvm::StringRef getDescription(AttributeKind kind);
+
+/// One input or output. Inputs are all `In`, outputs never: what a kernel works
+/// on in place is an output alone.
+struct OperandSignature {
+  llvm::StringRef name;
+  Access access;
+  /// Only what is last can be left out.
+  bool isOptional;
+  /// Stands for any number of operands from 1 on; only the last one.
+  bool isVariadic;
+  /// Of an output: bit i is set if it may be the very memory of input i: the
+  /// same bytes from the first to the last. All memory else is apart. The
+  /// operands of a variadic input all have its number.
+  uint32_t sharedInputs;
+};
+
+struct AttributeSignature {
+  llvm::StringRef name;
+  AttributeKind kind;
+  bool isOptional;
+};
+
+/// One kernel. The functions take specifications that `checkAgainstSignature`
+/// accepts, with shapes whose bytes can be counted; they answer also for shapes
+/// that the kernel refuses.
+struct KernelSignature {
+  llvm::StringRef name;
+  llvm::ArrayRef<OperandSignature> inputs, outputs;
+  llvm::ArrayRef<AttributeSignature> attributes;
+  Engine engine;
+  /// Floating-point operations, a multiply-add counted as two.
+  int64_t (*getFlops)(const KernelSpec &);
+  /// Bytes read and written in device memory, each operand once.
+  int64_t (*getBytes)(const KernelSpec &);
+  /// Device memory that the kernel needs while it runs; 0 if none. Follows from
+  /// the specification alone.
+  int64_t (*getWorkspaceBytes)(const KernelSpec &);
+
+  /// The operand that stands at a position, variadic ones expanded. The
+  /// position must be one that `checkAgainstSignature` accepts.
+  const OperandSignature &getInput(size_t position) const;
+  const OperandSignature &getOutput(size_t position) const;
+
+  /// Whether some specification needs a workspace: where not, there is no need
+  /// to ask `getWorkspaceBytes`.
+  bool mayNeedWorkspace() const;
+
+  /// Whether the output at position `output` may be the very memory of the
+  /// input at position `input`.
+  bool mayShareMemory(size_t output, size_t input) const;
+};
+
+/// The kernel's signature, or null if there is none of that name.
+const KernelSignature *findKernelSignature(llvm::StringRef name);
+
+/// All kernels, sorted by name.
+llvm::ArrayRef<KernelSignature> getKernelSignatures();
+
+/// The name of a kernel with the smallest edit distance.
+llvm::StringRef getNearestKernelName(llvm::StringRef name);
+
+/// An attribute that is given, and its type.
+using GivenAttribute = std::pair<llvm::StringRef, AttributeKind>;
+
+/// What is wrong with the number of inputs, of outputs or the attributes
+/// (missing, unknown, of another type), or success. The message does not name
+/// the kernel.
+llvm::Error checkAgainstSignature(const KernelSignature &signature,
+                                  size_t numInputs, size_t numOutputs,
+                                  llvm::ArrayRef<GivenAttribute> attributes);
+
+/// The same for a specification, whose name may be unknown, too; the message
+/// begins with the kernel's name. Shapes and element types are for the kernel
+/// to check.
+llvm::Error checkAgainstSignature(const KernelSpec &spec);
+
+} // namespace mf
+
+#endif // MF_SIGNATURES_KERNELSIGNATURE_H

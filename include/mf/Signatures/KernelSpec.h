@@ -1,0 +1,33 @@
+//===- KernelSpec.h - All that decides what a kernel computes -*- C++ -*-===//
+
+#ifndef MF_SIGNATURES_KERNELSPEC_H
+#define MF_SIGNATURES_KERNELSPEC_H
+
+#include "mf/Tensor/DType.h"
+#include "llvm/ADT/SmallVector.h"
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace mf {
+
+using AttributeValue =
+    std::variant<bool, int64_t, double, std::vector<int64_t>>;
+
+/// Attributes by name, in the order of their names.
+using AttributeMap = std::map<std::string, AttributeValue>;
+
+/// All that decides what a kernel computes.
+struct KernelSpec {
+  /// The name of its signature, such as "aclnnMatmul".
+  std::string name;
+  llvm::SmallVector<TensorShape, 4> inputs;
+  llvm::SmallVector<TensorShape, 4> outputs;
+  AttributeMap attributes;
+};
+
+} // namespace mf
+
+#endif // MF_SIGNATURES_KERNELSPEC_H

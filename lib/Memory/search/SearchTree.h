@@ -1,0 +1,138 @@
+//===- SearchTree.h - Depth-first search over skylines --------*- C++ -*-===//
+
+#ifndef MF_MEMORY_SEARCHTREE_H
+#define MF_MEMORY_SEARCHTREE_H
+
+#include "Skyline.h"
+
+namespace mf::memory {
+
+/// States known to have no solution. Of two that fall into one slot the later
+/// stays.
+class FailedStates {
+public:
+  FailedStates() : slots(1 << 10) {}
+  bool contains(StateHash hash) const {
+    return slots[hash.low & (slots.size() - 1)] == hash;
+  }
+  void insert(StateHash hash) {
+    if (++numInserted > slots.size() / 2 && slots.size() < maxSlots)
+      grow();
+    slots[hash.low & (slots.size() - 1)] = hash;
+  }
+
+private:
+  static constexpr size_t maxSlots = size_t(1) << 20;
+  void grow() {
+    std::vector<StateHash> old(slots.size() * 4);
+    old.swap(slots);
+    for (StateHash hash : old)
+      if (!(hash == StateHash()))
+        slots[hash.low & (slots.size() - 1)] = hash;
+  }
+
+  /// Their number is a power of two.
+  std::vector<StateHash> slots;
+  size_t numInserted = 0;
+};
+
+/// Which of the valleys' sections to branch on.
+enum class SectionRule {
+  /// Fewest buffers that can be next, then least slack, then lowest.
+  FewestChoices,
+  /// Least slack, then fewest choices, then lowest.
+  Tightest,
+  /// Lowest, then fewest choices, then least slack.
+  LowestFewest,
+};
+
+/// How one run of the search decides.
+struct SearchRun {
+  SectionRule sectionRule = SectionRule::FewestChoices;
+  /// By buffer: the larger the earlier it is tried.
+  std::vector<double> priorities;
+  /// Try first what fills a valley's corner or ends level with its wall.
+  bool preferCorners = false;
+  /// How many buffers to look at from the first section not yet complete; those
+  /// that begin later wait.
+  int32_t horizon = std::numeric_limits<int32_t>::max();
+  int64_t nodeLimit = 0;
+};
+
+/// Searches depth first for a complete skyline within the capacity.
+class SearchTree {
+public:
+  enum class Outcome { Solved, Exhausted, LimitReached };
+
+  SearchTree(const SearchProblem &problem, FailedStates &failed)
+      : problem(problem), skyline(problem), failed(failed),
+        choiceCounts(problem.numSections + 1) {}
+
+  /// Starts over; ends when a limit is reached: on nodes, or on work counted
+  /// over all runs.
+  Outcome run(const SearchRun &run, int64_t workLimit);
+
+  /// Offsets of the solution, by buffer of the problem.
+  std::vector<int64_t> getOffsets() const;
+  int64_t getNodes() const { return nodes; }
+  int64_t getWork() const { return skyline.getWork() + work; }
+
+private:
+  /// An alternative: a buffer and its offset, or leaving the section empty.
+  struct Choice {
+    int32_t buffer;
+    int64_t offset;
+  };
+  /// A point to return to: alternatives for a section of a stretch, or parts
+  /// to be solved one after the other.
+  struct Level {
+    bool isSplit = false;
+    Stretch stretch;
+    View view;
+    Skyline::Mark mark = 0;
+    StateHash hash;
+    int32_t section = 0;
+    int64_t bottom = 0;
+    std::vector<Choice> choices;
+    std::vector<Stretch> parts;
+    size_t next = 0;
+    bool emptyTried = false;
+  };
+  /// What is to be done next.
+  enum class Step { Enter, Solved, Failed };
+
+  Step enter(const Stretch &stretch);
+  Step advance();
+  Step retry();
+  Level &pushLevel(const Stretch &stretch, const View &view);
+  Step openSplit(const Stretch &stretch, const View &view,
+                 const std::vector<Stretch> &parts);
+  void openChoices(const Stretch &stretch, const View &view, int32_t section,
+                   StateHash hash);
+  void findValleys(const View &view, int32_t stretchEnd);
+  bool isAtBottom(int32_t buffer) const;
+  int32_t chooseSection(const View &view) const;
+  double rate(int32_t buffer, int32_t section, const Stretch &stretch) const;
+  int64_t getHeight(int32_t section, const Stretch &stretch) const {
+    return section < stretch.begin || section >= stretch.end
+               ? std::numeric_limits<int64_t>::max()
+               : skyline.getHeight(section);
+  }
+
+  const SearchProblem &problem;
+  Skyline skyline;
+  FailedStates &failed;
+  const SearchRun *current = nullptr;
+  std::vector<Level> levels;
+  size_t depth = 0;
+  Stretch entered;
+  /// By section: how many buffers can be next at the bottom of its valley.
+  std::vector<int32_t> choiceCounts;
+  std::vector<char> inValley;
+  int64_t nodes = 0;
+  int64_t work = 0;
+};
+
+} // namespace mf::memory
+
+#endif // MF_MEMORY_SEARCHTREE_H

@@ -1,0 +1,239 @@
+//===- FramePacking.cpp - Layout of frames and scratch --------------------===//
+
+#include "FramePacking.h"
+#include "lib/Memory/packing/StableSort.h"
+#include "lib/Memory/search/PackSearch.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <numeric>
+
+namespace mf::memory {
+
+namespace {
+
+/// Packing problems whose sections are instructions.
+PackItem makeItem(const StepProblem &problem, int64_t begin, int64_t end,
+                  int64_t size) {
+  PackItem item;
+  item.begin = static_cast<int32_t>(begin);
+  item.end = static_cast<int32_t>(end);
+  item.size = problem.alignedSize(size);
+  item.alignment = problem.alignment;
+  return item;
+}
+
+int64_t getLargest(const std::vector<int64_t> &values) {
+  return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+}
+
+PackResult pack(const PackProblem &problem, int64_t goodPeak,
+                const PackEffort &effort) {
+  WorkBudget heuristics(effort.heuristicWork), search(effort.searchWork);
+  return packThenSearch(problem, goodPeak, goodPeak + effort.acceptableExcess,
+                        heuristics, search);
+}
+
+/// Orders in which the residuals are stacked from the bottom of the frame up.
+/// Births ascending leave one hole, at the top, all through forward; deaths
+/// descending do so in backward.
+enum class StackOrder { Birth, Death, Life };
+
+std::vector<size_t> getStackOrder(const ResidualFrame &frame,
+                                  StackOrder order) {
+  const std::vector<Residual> &residuals = frame.residuals;
+  auto birth = [&](size_t i) {
+    return std::make_pair(residuals[i].birthPhase, residuals[i].birth);
+  };
+  auto death = [&](size_t i) {
+    return std::make_pair(-residuals[i].deathPhase, -residuals[i].death);
+  };
+  auto life = [&](size_t i) { return residuals[i].birth - residuals[i].death; };
+  return getSortedIndices<size_t>(residuals.size(), [&](size_t a, size_t b) {
+    switch (order) {
+    case StackOrder::Birth:
+      return std::make_pair(birth(a), death(a)) <
+             std::make_pair(birth(b), death(b));
+    case StackOrder::Death:
+      return std::make_pair(death(a), birth(a)) <
+             std::make_pair(death(b), birth(b));
+    case StackOrder::Life:
+      return life(a) < life(b);
+    }
+    return false;
+  });
+}
+
+ResidualFrameLayout stackResiduals(const StepProblem &problem,
+                                   const ResidualFrame &frame,
+                                   StackOrder order) {
+  ResidualFrameLayout layout;
+  layout.residualOffsets.resize(frame.residuals.size(), 0);
+  for (size_t index : getStackOrder(frame, order)) {
+    layout.residualOffsets[index] = layout.size;
+    layout.size += problem.alignedSize(frame.residuals[index].size);
+  }
+  return layout;
+}
+
+/// Appends the residuals that are alive in the phase, fixed at their offsets,
+/// with instruction 0 of the phase at section `start`.
+void addResiduals(const StepProblem &problem, const ResidualFrame &frame,
+                  const ResidualFrameLayout &layout, int64_t phase,
+                  int64_t length, int64_t start, PackProblem &items) {
+  for (const auto &[index, residual] : llvm::enumerate(frame.residuals)) {
+    auto range = getLiveRange(residual, phase, length);
+    if (!range)
+      continue;
+    PackItem item = makeItem(problem, start + range->first,
+                             start + range->second, residual.size);
+    item.fixedOffset = layout.residualOffsets[index];
+    items.items.push_back(item);
+  }
+}
+
+/// Packs the temporaries of a phase around the residuals of `layout`.
+RoutineLayout packPhase(const StepProblem &problem, const ResidualFrame &frame,
+                        const ResidualFrameLayout &layout, int64_t phase,
+                        const PackEffort &effort) {
+  const Routine &routine = problem.routines[frame.phases[phase]];
+  PackProblem items;
+  items.numSections = static_cast<int32_t>(routine.length);
+  for (const Temporary &temporary : routine.temporaries)
+    items.items.push_back(
+        makeItem(problem, temporary.begin, temporary.end, temporary.size));
+  addResiduals(problem, frame, layout, phase, routine.length, 0, items);
+  if (layout.size > 0)
+    items.wall = layout.size;
+
+  int64_t goodPeak = std::max(layout.size, getLargest(getLiveProfile(items)));
+  PackResult result = pack(items, goodPeak, effort);
+
+  RoutineLayout places;
+  for (size_t i = 0; i < routine.temporaries.size(); ++i) {
+    int64_t offset = result.offsets[i];
+    bool isInFrame = offset + items.items[i].size <= layout.size;
+    if (isInFrame) {
+      places.temporaries.push_back({TemporaryPlace::Region::Frame, offset});
+      continue;
+    }
+    places.temporaries.push_back(
+        {TemporaryPlace::Region::Scratch, offset - layout.size});
+    places.scratchSize = std::max(places.scratchSize,
+                                  offset - layout.size + items.items[i].size);
+  }
+  return places;
+}
+
+/// What is minimized: the largest scratch, then their sum.
+std::pair<int64_t, int64_t> getCost(const ChunkLayout &layout) {
+  std::pair<int64_t, int64_t> cost = {0, 0};
+  for (const RoutineLayout &phase : layout.phases) {
+    cost.first = std::max(cost.first, phase.scratchSize);
+    cost.second += phase.scratchSize;
+  }
+  return cost;
+}
+
+/// The scratch that no layout of a frame of its residuals' size can avoid.
+int64_t getScratchBound(const StepProblem &problem, const ResidualFrame &frame,
+                        const ResidualFrameLayout &layout) {
+  int64_t bound = 0;
+  for (const auto &[phase, index] : llvm::enumerate(frame.phases)) {
+    const Routine &routine = problem.routines[index];
+    PackProblem items;
+    items.numSections = static_cast<int32_t>(routine.length);
+    for (const Temporary &temporary : routine.temporaries)
+      items.items.push_back(
+          makeItem(problem, temporary.begin, temporary.end, temporary.size));
+    addResiduals(problem, frame, layout, phase, routine.length, 0, items);
+    bound = std::max(bound, getLargest(getLiveProfile(items)) - layout.size);
+  }
+  return bound;
+}
+
+} // namespace
+
+ChunkLayout packSeparately(const StepProblem &problem,
+                           const ResidualFrame &frame,
+                           const PackEffort &effort) {
+  std::optional<ChunkLayout> best;
+  for (StackOrder order :
+       {StackOrder::Birth, StackOrder::Death, StackOrder::Life}) {
+    ChunkLayout layout;
+    layout.frame = stackResiduals(problem, frame, order);
+    for (size_t phase = 0; phase < frame.phases.size(); ++phase)
+      layout.phases.push_back(
+          packPhase(problem, frame, layout.frame, phase, effort));
+    if (!best || getCost(layout) < getCost(*best))
+      best = std::move(layout);
+    if (getCost(*best).first <= getScratchBound(problem, frame, best->frame))
+      break;
+  }
+  return std::move(*best);
+}
+
+ChunkLayout packTogether(const StepProblem &problem, const ResidualFrame &frame,
+                         const PackEffort &effort) {
+  // One line of time: the phases one after the other.
+  PackProblem items;
+  std::vector<int64_t> starts;
+  int64_t length = 0;
+  for (int64_t routine : frame.phases) {
+    starts.push_back(length);
+    for (const Temporary &temporary : problem.routines[routine].temporaries)
+      items.items.push_back(makeItem(problem, length + temporary.begin,
+                                     length + temporary.end, temporary.size));
+    length += problem.routines[routine].length;
+  }
+  items.numSections = static_cast<int32_t>(length);
+  size_t firstResidual = items.items.size();
+  ResidualFrameLayout stack = stackResiduals(problem, frame, StackOrder::Birth);
+  for (const auto &[index, residual] : llvm::enumerate(frame.residuals)) {
+    PackItem item =
+        makeItem(problem, starts[residual.birthPhase] + residual.birth,
+                 starts[residual.deathPhase] + residual.death, residual.size);
+    item.fixedOffset = stack.residualOffsets[index];
+    items.items.push_back(item);
+  }
+
+  int64_t goodPeak = getLargest(getLiveProfile(items));
+  PackResult result = pack(items, goodPeak, effort);
+  if (result.peak > goodPeak) {
+    for (size_t i = firstResidual; i < items.items.size(); ++i)
+      items.items[i].fixedOffset = -1;
+    PackResult free = pack(items, goodPeak, effort);
+    if (free.peak < result.peak)
+      result = std::move(free);
+  }
+
+  ChunkLayout layout;
+  layout.frame.size = result.peak;
+  layout.frame.residualOffsets.assign(result.offsets.begin() + firstResidual,
+                                      result.offsets.end());
+  size_t next = 0;
+  for (int64_t routine : frame.phases) {
+    RoutineLayout places;
+    for (size_t i = 0; i < problem.routines[routine].temporaries.size(); ++i)
+      places.temporaries.push_back(
+          {TemporaryPlace::Region::Frame, result.offsets[next++]});
+    layout.phases.push_back(std::move(places));
+  }
+  return layout;
+}
+
+RoutineLayout packRoutine(const StepProblem &problem, const Routine &routine,
+                          const PackEffort &effort) {
+  PackProblem items;
+  items.numSections = static_cast<int32_t>(routine.length);
+  for (const Temporary &temporary : routine.temporaries)
+    items.items.push_back(
+        makeItem(problem, temporary.begin, temporary.end, temporary.size));
+  PackResult result = pack(items, getLargest(getLiveProfile(items)), effort);
+  RoutineLayout places;
+  places.scratchSize = result.peak;
+  for (int64_t offset : result.offsets)
+    places.temporaries.push_back({TemporaryPlace::Region::Scratch, offset});
+  return places;
+}
+
+} // namespace mf::memory

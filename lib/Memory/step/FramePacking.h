@@ -1,0 +1,48 @@
+//===- FramePacking.h - Layout of frames and scratch ----------*- C++ -*-===//
+//
+// The layout of what belongs to one chunk: its residuals in the frame, its
+// temporaries in holes of the frame or in scratch.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_MEMORY_FRAMEPACKING_H
+#define MF_MEMORY_FRAMEPACKING_H
+
+#include "StepTimeline.h"
+#include "mf/Memory/StepPlan.h"
+
+namespace mf::memory {
+
+/// A frame and the routines that are its phases, laid out.
+struct ChunkLayout {
+  ResidualFrameLayout frame;
+  std::vector<RoutineLayout> phases;
+};
+
+/// Elementary steps to spend on one packing.
+struct PackEffort {
+  int64_t heuristicWork = 0;
+  int64_t searchWork = 0;
+  /// Bytes by which a packing may stay above its bound.
+  int64_t acceptableExcess = 0;
+};
+
+/// Layout in which the frame holds the residuals and nothing more, so that many
+/// instances can be alive at little cost; temporaries go to holes or scratch.
+/// Minimizes the largest scratch of all phases.
+ChunkLayout packSeparately(const StepProblem &problem,
+                           const ResidualFrame &frame,
+                           const PackEffort &effort);
+
+/// Layout in which residuals and temporaries of all phases share one region,
+/// the frame. Good where at most one frame is alive at a time.
+ChunkLayout packTogether(const StepProblem &problem, const ResidualFrame &frame,
+                         const PackEffort &effort);
+
+/// Layout of a routine without frame: all in scratch.
+RoutineLayout packRoutine(const StepProblem &problem, const Routine &routine,
+                          const PackEffort &effort);
+
+} // namespace mf::memory
+
+#endif // MF_MEMORY_FRAMEPACKING_H

@@ -1,0 +1,290 @@
+//===- StepPlan.cpp - Compact memory plan of a training step --------------===//
+
+#include "mf/Memory/StepPlan.h"
+#include "FramePacking.h"
+#include "StepShapes.h"
+#include "lib/Memory/packing/ShapeGroups.h"
+#include "lib/Memory/search/PackSearch.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <numeric>
+
+namespace mf::memory {
+
+double StepPlan::getGap() const {
+  if (bound.bytes == 0)
+    return 0;
+  return static_cast<double>(arenaSize - bound.bytes) /
+         static_cast<double>(bound.bytes);
+}
+
+namespace {
+
+/// Packs chunks, then the blocks that tasks need of the arena: a block per
+/// frame instance, scratch and task buffer. Fast heuristics come first; then
+/// the chunk that makes the fullest task is packed again with more effort, and
+/// so on until the plan is good enough or nothing helps.
+class StepPlanner {
+public:
+  StepPlanner(const StepProblem &problem, const StepPlanOptions &options)
+      : problem(problem), options(options), timeline(problem),
+        sections(problem) {}
+
+  StepPlan run() {
+    plan.bound = problem.maxLive();
+    acceptableExcess = static_cast<int64_t>(
+        static_cast<double>(plan.bound.bytes) * options.acceptableGap);
+    placePersistentBuffers();
+    layOutQuickly();
+    while (improveFullestTask()) {
+    }
+    placeBlocks();
+    return std::move(plan);
+  }
+
+private:
+  /// A task and the bytes of all blocks taken while it runs.
+  struct FullestTask {
+    int64_t task = -1;
+    int64_t bytes = 0;
+  };
+
+  PackEffort getEffort(int64_t searchWork) const {
+    return {options.packingWork, searchWork, acceptableExcess / 2};
+  }
+  void layOutQuickly();
+  bool improveFullestTask();
+  bool improveFrame(size_t frame, int64_t bytes);
+  FullestTask findFullestTask() const;
+  void useLayout(size_t frame, const ChunkLayout &layout);
+  ChunkLayout getLayout(size_t frame) const;
+  void placePersistentBuffers();
+  void placeBlocks();
+  PackResult packBlocks(const PackProblem &blocks, PackResult &frames);
+  std::vector<int64_t> getGroups() const;
+  PackResult packExactly(PackResult best, const PackResult &frames);
+  PackProblem getBlocks() const;
+
+  const StepProblem &problem;
+  const StepPlanOptions &options;
+  StepTimeline timeline;
+  StepSections sections;
+  StepPlan plan;
+  /// Bytes by which the arena may stay above the bound.
+  int64_t acceptableExcess = 0;
+  /// By frame and by routine: packed with all effort.
+  std::vector<char> triedFrames;
+  std::vector<char> triedRoutines;
+};
+
+void StepPlanner::useLayout(size_t frame, const ChunkLayout &layout) {
+  plan.frames[frame] = layout.frame;
+  for (const auto &[phase, routine] :
+       llvm::enumerate(problem.frames[frame].phases))
+    plan.routines[routine] = layout.phases[phase];
+}
+
+ChunkLayout StepPlanner::getLayout(size_t frame) const {
+  ChunkLayout layout;
+  layout.frame = plan.frames[frame];
+  for (int64_t routine : problem.frames[frame].phases)
+    layout.phases.push_back(plan.routines[routine]);
+  return layout;
+}
+
+void StepPlanner::layOutQuickly() {
+  plan.routines.resize(problem.routines.size());
+  plan.frames.resize(problem.frames.size());
+  triedRoutines.assign(problem.routines.size(), 0);
+  triedFrames.assign(problem.frames.size(), 0);
+  for (const auto &[index, routine] : llvm::enumerate(problem.routines))
+    if (timeline.getFrame(index) < 0)
+      plan.routines[index] = packRoutine(problem, routine, getEffort(0));
+  for (const auto &[index, frame] : llvm::enumerate(problem.frames))
+    useLayout(index, packSeparately(problem, frame, getEffort(0)));
+}
+
+/// The blocks that tasks need: frame instances, then the scratch of each task,
+/// then task buffers.
+PackProblem StepPlanner::getBlocks() const {
+  PackProblem pack;
+  pack.numSections = sections.getNumSections();
+  auto add = [&](int32_t begin, int32_t end, int64_t size) {
+    PackItem item;
+    item.begin = begin;
+    item.end = end;
+    item.size = size;
+    item.alignment = problem.alignment;
+    pack.items.push_back(item);
+  };
+  for (const FrameInstance &instance : timeline.getInstances())
+    add(sections.getFirst(instance.tasks.front()),
+        sections.getFirst(instance.tasks.back() + 1),
+        plan.frames[instance.frame].size);
+  for (const auto &[index, task] : llvm::enumerate(problem.tasks))
+    add(sections.getFirst(index), sections.getFirst(index + 1),
+        plan.routines[task.routine].scratchSize);
+  for (const TaskBuffer &buffer : problem.taskBuffers)
+    add(sections.get(buffer.begin), sections.get(buffer.end),
+        problem.alignedSize(buffer.size));
+  return pack;
+}
+
+StepPlanner::FullestTask StepPlanner::findFullestTask() const {
+  std::vector<int64_t> profile = getLiveProfile(getBlocks());
+  FullestTask fullest;
+  for (size_t task = 0; task < problem.tasks.size(); ++task)
+    for (int32_t section = sections.getFirst(task);
+         section < sections.getFirst(task + 1); ++section)
+      if (profile[section] > fullest.bytes)
+        fullest = {static_cast<int64_t>(task), profile[section]};
+  return fullest;
+}
+
+/// Packs what the fullest task runs once more, with search. False if that is
+/// not needed or was done before.
+bool StepPlanner::improveFullestTask() {
+  FullestTask fullest = findFullestTask();
+  if (fullest.task < 0 ||
+      plan.arenaSize + fullest.bytes <= plan.bound.bytes + acceptableExcess / 2)
+    return false;
+  int64_t routine = problem.tasks[fullest.task].routine;
+  if (int64_t frame = timeline.getFrame(routine); frame >= 0)
+    return improveFrame(frame, fullest.bytes);
+  if (triedRoutines[routine])
+    return false;
+  triedRoutines[routine] = 1;
+  RoutineLayout layout = packRoutine(problem, problem.routines[routine],
+                                     getEffort(options.searchWork));
+  if (layout.scratchSize < plan.routines[routine].scratchSize)
+    plan.routines[routine] = std::move(layout);
+  return true;
+}
+
+bool StepPlanner::improveFrame(size_t index, int64_t bytes) {
+  if (triedFrames[index])
+    return false;
+  triedFrames[index] = 1;
+  const ResidualFrame &frame = problem.frames[index];
+  ChunkLayout best = getLayout(index);
+  auto consider = [&](ChunkLayout layout) {
+    useLayout(index, layout);
+    int64_t now = findFullestTask().bytes;
+    if (now < bytes) {
+      bytes = now;
+      best = std::move(layout);
+    }
+  };
+  consider(packTogether(problem, frame, getEffort(0)));
+  consider(packSeparately(problem, frame, getEffort(options.searchWork)));
+  useLayout(index, best);
+  return true;
+}
+
+void StepPlanner::placePersistentBuffers() {
+  for (const PersistentBuffer &buffer : problem.persistentBuffers) {
+    plan.persistentOffsets.push_back(plan.arenaSize);
+    plan.arenaSize += problem.alignedSize(buffer.size);
+  }
+}
+
+int64_t getLargest(const std::vector<int64_t> &values) {
+  return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+}
+
+/// Packs the frames by themselves, then the rest around them: frames are few,
+/// large and alive for long, and a small block in a gap between two of them
+/// would keep the next frame out.
+PackResult StepPlanner::packBlocks(const PackProblem &blocks,
+                                   PackResult &placed) {
+  size_t numFrames = timeline.getInstances().size();
+  int64_t bound = getLargest(getLiveProfile(blocks));
+  WorkBudget heuristics(options.packingWork), search(options.searchWork);
+  PackProblem frames = blocks;
+  frames.items.resize(numFrames);
+  int64_t frameBound = getLargest(getLiveProfile(frames));
+  placed = packThenSearch(frames, frameBound, frameBound + acceptableExcess / 4,
+                          heuristics, search);
+  PackProblem all = blocks;
+  for (size_t i = 0; i < numFrames; ++i)
+    all.items[i].fixedOffset = placed.offsets[i];
+  PackResult best = packInBestOrder(all, bound, heuristics);
+  if (best.peak <= bound + acceptableExcess / 4)
+    return best;
+  PackResult mixed = packInBestOrder(blocks, bound, heuristics);
+  return mixed.peak < best.peak ? mixed : best;
+}
+
+/// The task in which a buffer that begins in an earlier one ends, else -1, in
+/// the order of the shapes.
+std::vector<int64_t> StepPlanner::getGroups() const {
+  std::vector<int64_t> groups(
+      timeline.getInstances().size() + problem.tasks.size(), -1);
+  for (const TaskBuffer &buffer : problem.taskBuffers)
+    groups.push_back(buffer.begin.task < buffer.end.task &&
+                             buffer.end.instruction > 0
+                         ? buffer.end.task
+                         : -1);
+  return groups;
+}
+
+/// Packs the blocks as the shapes that they are, where that may be better than
+/// `best`: around the frames as they were placed or with the frames, task
+/// buffers one by one or in groups.
+PackResult StepPlanner::packExactly(PackResult best, const PackResult &frames) {
+  int64_t goodPeak =
+      problem.alignedSize(plan.bound.bytes - plan.arenaSize + acceptableExcess);
+  // Shapes cost time with every task; blocks that miss by little are as good.
+  if (best.peak <= goodPeak + acceptableExcess)
+    return best;
+  StepShapes shapes(problem, timeline, sections, plan);
+  std::vector<int64_t> groupOf = getGroups();
+  for (bool isGrouped : {true, false})
+    for (bool isFixed : {true, false}) {
+      for (const auto &[index, offset] : llvm::enumerate(frames.offsets))
+        shapes.getProblem().items[index].fixedOffset = isFixed ? offset : -1;
+      if (!isGrouped)
+        groupOf.assign(groupOf.size(), -1);
+      WorkBudget budget(options.shapeWork);
+      ShapeGroups groups(shapes.getProblem(), groupOf, budget);
+      PackResult result = packShapes(groups.getProblem(), goodPeak, budget);
+      if (result.peak < best.peak)
+        best = groups.expand(result);
+      if (best.peak <= goodPeak)
+        return best;
+    }
+  return best;
+}
+
+void StepPlanner::placeBlocks() {
+  PackResult frames;
+  PackResult result = packBlocks(getBlocks(), frames);
+  result = packExactly(std::move(result), frames);
+  int64_t base = plan.arenaSize;
+  plan.arenaSize += result.peak;
+  auto next = result.offsets.begin();
+  plan.tasks.resize(problem.tasks.size());
+  for (const FrameInstance &instance : timeline.getInstances()) {
+    for (int64_t task : instance.tasks)
+      plan.tasks[task].frameBase = base + *next;
+    ++next;
+  }
+  for (const auto &[index, task] : llvm::enumerate(problem.tasks)) {
+    if (plan.routines[task.routine].scratchSize > 0)
+      plan.tasks[index].scratchBase = base + *next;
+    ++next;
+  }
+  for (; next != result.offsets.end(); ++next)
+    plan.taskBufferOffsets.push_back(base + *next);
+}
+
+} // namespace
+
+llvm::Expected<StepPlan> planStep(const StepProblem &problem,
+                                  const StepPlanOptions &options) {
+  if (llvm::Error error = problem.check())
+    return std::move(error);
+  return StepPlanner(problem, options).run();
+}
+
+} // namespace mf::memory

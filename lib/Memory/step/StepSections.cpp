@@ -1,0 +1,38 @@
+//===- StepSections.cpp - A step's time cut into sections -----------------===//
+
+#include "StepSections.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace mf::memory {
+
+StepSections::StepSections(const StepProblem &problem)
+    : cuts(problem.tasks.size(), {0}) {
+  auto cut = [&](StepMoment moment) {
+    if (moment.task < static_cast<int64_t>(cuts.size()))
+      cuts[moment.task].push_back(moment.instruction);
+  };
+  for (const TaskBuffer &buffer : problem.taskBuffers) {
+    cut(buffer.begin);
+    cut(buffer.end);
+  }
+  int32_t numSections = 0;
+  for (std::vector<int64_t> &instructions : cuts) {
+    llvm::sort(instructions);
+    instructions.erase(llvm::unique(instructions), instructions.end());
+    firsts.push_back(numSections);
+    numSections += static_cast<int32_t>(instructions.size());
+  }
+  firsts.push_back(numSections);
+}
+
+int32_t StepSections::get(StepMoment moment) const {
+  int32_t first = firsts[moment.task];
+  if (moment.instruction == 0)
+    return first;
+  const std::vector<int64_t> &instructions = cuts[moment.task];
+  return first + static_cast<int32_t>(
+                     llvm::lower_bound(instructions, moment.instruction) -
+                     instructions.begin());
+}
+
+} // namespace mf::memory

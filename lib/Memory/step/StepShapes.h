@@ -1,0 +1,62 @@
+//===- StepShapes.h - What a laid out step takes, and when ------*- C++ -*-===//
+//
+// Once frames and routines are laid out, a frame instance, the scratch of a
+// task and a task buffer are rigid shapes in address and time. Within a
+// section, everything that is alive at one of its instructions counts.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_MEMORY_STEPSHAPES_H
+#define MF_MEMORY_STEPSHAPES_H
+
+#include "StepSections.h"
+#include "StepTimeline.h"
+#include "lib/Memory/packing/ShapePacking.h"
+#include "mf/Memory/StepPlan.h"
+#include <deque>
+#include <map>
+
+namespace mf::memory {
+
+/// The shapes of a plan's layouts: frame instances, then the scratch of each
+/// task, then task buffers.
+class StepShapes {
+public:
+  StepShapes(const StepProblem &problem, const StepTimeline &timeline,
+             const StepSections &sections, const StepPlan &layouts);
+  // The shapes point into it.
+  StepShapes(const StepShapes &) = delete;
+  StepShapes &operator=(const StepShapes &) = delete;
+
+  ShapeProblem &getProblem() { return shapes; }
+
+private:
+  using Ranges = llvm::ArrayRef<AddressRange>;
+  /// What instructions [begin, end) of a routine take.
+  struct RoutinePart {
+    Ranges frame;
+    Ranges scratch;
+  };
+
+  const RoutinePart &getPart(int64_t routine, int64_t begin, int64_t end);
+  Ranges getBetweenPhases(int64_t frame, int64_t phase);
+  Ranges keep(std::vector<AddressRange> ranges);
+  void addFrame(const FrameInstance &instance);
+  void addScratch(int64_t task);
+  void addBuffer(const TaskBuffer &buffer);
+  /// Calls `visit` with each section of the task and what its routine takes.
+  template <typename Visit> void forEachSection(int64_t task, Visit visit);
+
+  const StepProblem &problem;
+  const StepTimeline &timeline;
+  const StepSections &sections;
+  const StepPlan &layouts;
+  ShapeProblem shapes;
+  std::map<std::tuple<int64_t, int64_t, int64_t>, RoutinePart> parts;
+  std::map<std::pair<int64_t, int64_t>, Ranges> between;
+  std::deque<std::vector<AddressRange>> pool;
+};
+
+} // namespace mf::memory
+
+#endif // MF_MEMORY_STEPSHAPES_H

@@ -1,0 +1,142 @@
+//===- Exchanges.cpp - Decoding of transfers and collectives --------------===//
+
+#include "ListDecoder.h"
+
+using namespace mlir;
+
+namespace mf::program {
+
+FailureOr<Channel>
+ListDecoder::decodePeer(Operation *op, const ascend::Exchange &exchange) const {
+  const Mesh &mesh = state.result.program.mesh;
+  ascend::PeerAttr peer = exchange.peer;
+  llvm::StringRef axis = peer.getAxis().getValue();
+  if (!mesh.hasAxis(axis))
+    return op->emitError("its peer is on axis '")
+           << axis << "', which the mesh does not have";
+  Channel channel;
+  channel.isTransfer = true;
+  channel.axis = axis.str();
+  const int64_t stage = context.stage.stage;
+  if (axis == stageAxis) {
+    const int64_t stages = mesh.getNumStages();
+    int64_t other = peer.getCoordinate();
+    if (peer.getRelative())
+      other = ((stage + other) % stages + stages) % stages;
+    if (other < 0 || other >= stages || other == stage)
+      return op->emitError("expected another stage of ")
+             << stages << " as peer of stage " << stage << ", but got "
+             << other;
+    channel.fromStage = exchange.isSend ? stage : other;
+    channel.toStage = exchange.isSend ? other : stage;
+    return channel;
+  }
+  const int64_t size = mesh.getSize(axis);
+  if (!peer.getRelative() || peer.getCoordinate() % size == 0)
+    return op->emitError("expected a step along '")
+           << axis << "' to another rank, such as " << axis
+           << " + 1: all ranks of a stage run this program";
+  const int64_t step =
+      exchange.isSend ? peer.getCoordinate() : -peer.getCoordinate();
+  channel.step = (step % size + size) % size;
+  channel.fromStage = channel.toStage = stage;
+  return channel;
+}
+
+FailureOr<Channel> ListDecoder::decodeGroup(Operation *op,
+                                            ascend::GroupAttr group) const {
+  const Mesh &mesh = state.result.program.mesh;
+  Channel channel;
+  for (StringAttr axis : group.getAxes()) {
+    if (!mesh.hasAxis(axis.getValue()))
+      return op->emitError("its group is over axis '")
+             << axis.getValue() << "', which the mesh does not have";
+    channel.group.axes.push_back(axis.str());
+  }
+  for (int64_t stage : group.getStages()) {
+    if (stage >= mesh.getNumStages())
+      return op->emitError("its group has stage ")
+             << stage << ", but the mesh has " << mesh.getNumStages();
+    channel.group.stages.push_back(stage);
+  }
+  if (!group.getStages().empty() &&
+      !llvm::is_contained(group.getStages(), context.stage.stage))
+    return op->emitError("its group does not include stage ")
+           << context.stage.stage;
+  // Groups inside of different stages have nothing to do with each other.
+  if (!channel.group.crossesStages())
+    channel.fromStage = channel.toStage = context.stage.stage;
+  return channel;
+}
+
+/// How many times as long as the input the output is, over how many times as
+/// long as the output the input is.
+static std::pair<int64_t, int64_t> getRatio(CollectiveKind kind,
+                                            int64_t members) {
+  switch (kind) {
+  case CollectiveKind::AllGather:
+    return {members, 1};
+  case CollectiveKind::ReduceScatter:
+    return {1, members};
+  case CollectiveKind::AllReduce:
+  case CollectiveKind::AllToAll:
+  case CollectiveKind::Broadcast:
+    break;
+  }
+  return {1, 1};
+}
+
+LogicalResult ListDecoder::checkSizes(Operation *op, const Exchange &exchange,
+                                      const Channel &channel,
+                                      const Instruction &instruction) const {
+  const int64_t members =
+      state.result.program.mesh.getNumMembers(channel.group);
+  const int64_t input = instruction.accesses[0].operand.bytes;
+  const int64_t output = instruction.accesses[1].operand.bytes;
+  auto [longer, shorter] = getRatio(exchange.kind, members);
+  if (input % shorter != 0 || input / shorter * longer != output)
+    return op->emitError("expected ")
+           << getName(exchange.kind) << " over " << members << " ranks to make "
+           << longer << "/" << shorter << " of its input of " << input
+           << " bytes, but got " << output;
+  const int64_t elementBytes = mf::getBytes(exchange.type);
+  if (exchange.kind == CollectiveKind::AllToAll &&
+      input / elementBytes % members != 0)
+    return op->emitError("expected one part for each of ")
+           << members << " ranks, but got " << input / elementBytes
+           << " elements";
+  return success();
+}
+
+LogicalResult ListDecoder::decodeExchange(ascend::InstructionOpInterface op,
+                                          const ascend::Exchange &exchange,
+                                          Instruction &instruction) {
+  FailureOr<Channel> channel = exchange.group ? decodeGroup(op, exchange.group)
+                                              : decodePeer(op, exchange);
+  if (failed(channel))
+    return failure();
+  channel->name = exchange.channel.str();
+  Exchange result;
+  result.isSend = exchange.isSend;
+  result.kind = static_cast<CollectiveKind>(exchange.kind);
+  result.reduction = static_cast<Reduction>(exchange.reduction);
+  llvm::SmallVector<ascend::BufferAccess, 2> accesses;
+  op.getAccesses(accesses);
+  FailureOr<BufferShape> type =
+      decodeType(op, accesses.front().buffer.getType());
+  if (failed(type))
+    return failure();
+  result.type = type->shape.type;
+  if (exchange.group && failed(checkSizes(op, result, *channel, instruction)))
+    return failure();
+  // What is reduced or sent to all in place is one buffer.
+  if (exchange.group && (result.kind == CollectiveKind::AllReduce ||
+                         result.kind == CollectiveKind::Broadcast))
+    instruction.accesses[1].sharedAccesses = 1;
+  result.channel = state.getChannel(std::move(*channel));
+  instruction.index = list.exchanges.size();
+  list.exchanges.push_back(result);
+  return success();
+}
+
+} // namespace mf::program

@@ -1,0 +1,262 @@
+//===- StageDecoder.cpp - One ascend.program to one stage
+//-------------------===//
+
+#include "ListDecoder.h"
+
+using namespace mlir;
+
+namespace mf::program {
+
+namespace {
+
+/// Symbols may be used before they stand in the file, so each kind of
+/// declaration is decoded for the whole program before the next kind.
+class StageDecoder {
+public:
+  StageDecoder(ascend::ProgramOp program, DecoderState &state)
+      : program(program), state(state) {}
+
+  FailureOr<StageProgram> decode();
+
+private:
+  LogicalResult decodeSizes();
+  LogicalResult checkOperations();
+  LogicalResult decodeStreams();
+  LogicalResult decodeStatic(ascend::StaticOp op);
+  LogicalResult decodeSlice(ascend::StaticOp op, ascend::SliceAttr attribute,
+                            Static &target);
+  LogicalResult decodeLayout(ascend::FrameLayoutOp op);
+  LogicalResult declareRoutine(ascend::RoutineOp op);
+  LogicalResult decodeStep();
+
+  template <typename OpType, typename Function>
+  LogicalResult forEach(Function decodeOne) {
+    for (OpType op : program.getBody().getOps<OpType>())
+      if (failed(decodeOne(op)))
+        return failure();
+    return success();
+  }
+
+  ascend::ProgramOp program;
+  DecoderState &state;
+  StageContext context;
+};
+
+} // namespace
+
+FailureOr<StageProgram> StageDecoder::decode() {
+  StageProgram &stage = context.stage;
+  stage.name = program.getSymName().str();
+  stage.location = state.addLocation(program);
+  stage.stage = program.getStage();
+  if (failed(decodeSizes()) || failed(checkOperations()) ||
+      failed(decodeStreams()) ||
+      failed(forEach<ascend::StaticOp>(
+          [&](ascend::StaticOp op) { return decodeStatic(op); })) ||
+      failed(forEach<ascend::FrameLayoutOp>(
+          [&](ascend::FrameLayoutOp op) { return decodeLayout(op); })) ||
+      failed(forEach<ascend::RoutineOp>(
+          [&](ascend::RoutineOp op) { return declareRoutine(op); })))
+    return failure();
+  uint32_t number = 0;
+  for (auto op : program.getBody().getOps<ascend::RoutineOp>()) {
+    Routine &routine = stage.routines[number++];
+    FailureOr<InstructionList> body =
+        ListDecoder(state, context, &routine).decode(op.getBody());
+    if (failed(body))
+      return failure();
+    routine.body = std::move(*body);
+  }
+  if (failed(decodeStep()))
+    return failure();
+  return std::move(stage);
+}
+
+LogicalResult StageDecoder::decodeSizes() {
+  if (!state.isPlanned)
+    return success();
+  if (!program.getArenaBytes())
+    return program.emitError("has no arena_bytes: its memory is not planned; "
+                             "run mf-opt --ascend-plan-memory on it");
+  context.stage.arenaBytes = *program.getArenaBytes();
+  context.stage.hostBytes = program.getHostBytes().value_or(0);
+  for (int64_t bytes : {context.stage.arenaBytes, context.stage.hostBytes})
+    if (bytes < 0 || bytes > maximumBytes)
+      return program.emitError("cannot have ") << bytes << " bytes of memory";
+  context.stage.maxLiveBytes = program.getMaxLiveBytes();
+  context.stage.hbmLimitBytes = program.getHbmLimitBytes();
+  return success();
+}
+
+LogicalResult StageDecoder::checkOperations() {
+  for (Operation &op : program.getBody().getOps())
+    if (!isa<ascend::StreamOp, ascend::StaticOp, ascend::FrameLayoutOp,
+             ascend::RoutineOp, ascend::StepOp>(op))
+      return op.emitError("cannot stand in a program outside of a routine or "
+                          "the step");
+  return success();
+}
+
+LogicalResult StageDecoder::decodeStreams() {
+  std::optional<uint32_t> compute;
+  for (auto op : program.getBody().getOps<ascend::StreamOp>()) {
+    Stream stream;
+    stream.name = op.getSymName().str();
+    stream.kind = static_cast<StreamKind>(op.getKind());
+    const uint32_t number = context.stage.streams.size();
+    if (stream.kind == StreamKind::Compute) {
+      if (compute)
+        return op.emitError("the program has a compute stream already: '")
+               << context.stage.streams[*compute].name << "'";
+      compute = number;
+    }
+    context.streams[stream.name] = number;
+    context.stage.streams.push_back(std::move(stream));
+  }
+  if (!compute)
+    return program.emitError("has no compute stream");
+  context.stage.computeStream = *compute;
+  return success();
+}
+
+LogicalResult StageDecoder::decodeStatic(ascend::StaticOp op) {
+  FailureOr<BufferShape> type = decodeType(op, op.getType());
+  if (failed(type))
+    return failure();
+  const bool onDevice = type->space == Space::Device;
+  if (failed(state.checkOffset(op, op.getOffset(), type->bytes,
+                               mf::getBytes(type->shape.type),
+                               context.getCapacity(type->space),
+                               onDevice ? "the arena" : "host memory")))
+    return failure();
+  Static result;
+  result.name = op.getSymName().str();
+  result.role = static_cast<Role>(op.getRole());
+  result.of = op.getOf().value_or("").str();
+  result.shape = type->shape;
+  result.bytes = type->bytes;
+  result.space = type->space;
+  result.offset = op.getOffset().value_or(0);
+  if (std::optional<ascend::SliceAttr> slice = op.getSlice())
+    if (failed(decodeSlice(op, *slice, result)))
+      return failure();
+  result.tied = op.getTied().value_or("").str();
+  result.location = state.addLocation(op);
+  if (std::optional<Attribute> init = op.getInit()) {
+    FailureOr<InitialValue> value = decodeInitialValue(op, *init);
+    if (failed(value))
+      return failure();
+    result.init = *value;
+  }
+  context.statics[result.name] = context.stage.statics.size();
+  context.stage.statics.push_back(std::move(result));
+  return success();
+}
+
+/// The operation's verifier has checked that the parts are even.
+LogicalResult StageDecoder::decodeSlice(ascend::StaticOp op,
+                                        ascend::SliceAttr attribute,
+                                        Static &target) {
+  const Mesh &mesh = state.result.program.mesh;
+  Slice slice;
+  for (auto [index, extent] : llvm::enumerate(attribute.getShape())) {
+    std::vector<std::string> &axes = slice.axes.emplace_back();
+    for (auto axis : attribute.getAxes()[index].getAsRange<StringAttr>()) {
+      if (!mesh.hasAxis(axis.getValue()))
+        return op.emitError("is cut over axis '")
+               << axis.getValue() << "', which the mesh does not have";
+      axes.push_back(axis.str());
+    }
+    const int64_t parts = mesh.getNumParts(axes);
+    if (target.shape.dims[index] * parts != extent)
+      return op.emitError("expected 1/")
+             << parts << " of dimension " << index << ", which is " << extent
+             << " long, but holds " << target.shape.dims[index];
+    slice.dims.push_back(extent);
+  }
+  target.slice = std::move(slice);
+  return success();
+}
+
+LogicalResult StageDecoder::decodeLayout(ascend::FrameLayoutOp op) {
+  if (!op.getOffsets() || !op.getBytes())
+    if (failed(state.checkOffset(op, std::nullopt, 0, 1, 0, "")))
+      return failure();
+  FrameLayout layout;
+  layout.name = op.getSymName().str();
+  layout.bytes = op.getBytes().value_or(0);
+  if (layout.bytes < 0 || layout.bytes > context.stage.arenaBytes)
+    return op.emitError("a frame of ")
+           << layout.bytes << " bytes does not fit the arena, which has "
+           << context.stage.arenaBytes;
+  layout.hostBytes = op.getHostBytes().value_or(0);
+  if (layout.hostBytes < 0 || layout.hostBytes > context.stage.hostBytes)
+    return op.emitError("a frame of ")
+           << layout.hostBytes << " bytes does not fit host memory, which has "
+           << context.stage.hostBytes;
+  for (auto [index, type] : llvm::enumerate(op.getTypes())) {
+    const int64_t offset = op.getOffsets() ? (*op.getOffsets())[index] : 0;
+    FailureOr<BufferShape> shape =
+        decodeType(op, cast<TypeAttr>(type).getValue());
+    if (failed(shape))
+      return failure();
+    const bool onDevice = shape->space == Space::Device;
+    if (failed(state.checkOffset(
+            op, offset, shape->bytes, mf::getBytes(shape->shape.type),
+            onDevice ? layout.bytes : layout.hostBytes,
+            onDevice ? "the frame" : "the frame's host part")))
+      return failure();
+    layout.slots.push_back({cast<StringAttr>(op.getNames()[index]).str(),
+                            shape->shape, shape->bytes, offset, shape->space});
+  }
+  context.layouts[layout.name] = context.stage.layouts.size();
+  context.stage.layouts.push_back(std::move(layout));
+  return success();
+}
+
+LogicalResult StageDecoder::declareRoutine(ascend::RoutineOp op) {
+  Routine routine;
+  routine.name = op.getSymName().str();
+  routine.updatesParameters = op.getUpdatesParameters();
+  for (Type type : op.getFunctionType().getInputs()) {
+    if (isa<ascend::EventType>(type)) {
+      ++routine.numEventArguments;
+      continue;
+    }
+    if (routine.numEventArguments > 0)
+      return op.emitError("expected its buffers before its events");
+    ++routine.numArguments;
+  }
+  if (op.getFunctionType().getNumResults() != 0)
+    return op.emitError("a routine has no results; it writes to its arguments");
+  if (op.getBody().empty())
+    return op.emitError("has no body");
+  if (std::optional<llvm::StringRef> layout = op.getLayout()) {
+    auto found = context.layouts.find(*layout);
+    if (found == context.layouts.end())
+      return op.emitError("unknown frame layout ") << op.getLayoutAttr();
+    routine.layout = found->second;
+  }
+  context.routines[routine.name] = context.stage.routines.size();
+  context.stage.routines.push_back(std::move(routine));
+  return success();
+}
+
+LogicalResult StageDecoder::decodeStep() {
+  auto steps = program.getBody().getOps<ascend::StepOp>();
+  if (!llvm::hasSingleElement(steps))
+    return program.emitError("expected one ascend.step, but got ")
+           << std::distance(steps.begin(), steps.end());
+  FailureOr<InstructionList> list =
+      ListDecoder(state, context, nullptr).decode((*steps.begin()).getBody());
+  if (failed(list))
+    return failure();
+  context.stage.step = std::move(*list);
+  return success();
+}
+
+FailureOr<StageProgram> decodeStage(ascend::ProgramOp op, DecoderState &state) {
+  return StageDecoder(op, state).decode();
+}
+
+} // namespace mf::program

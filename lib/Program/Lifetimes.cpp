@@ -1,0 +1,205 @@
+//===- Lifetimes.cpp - The buffer instances of a planned step -------------===//
+
+#include "StepWalker.h"
+#include "mf/Program/Liveness.h"
+#include <algorithm>
+#include <map>
+
+namespace mf::program {
+
+llvm::StringRef getName(Category category) {
+  switch (category) {
+  case Category::Parameter:
+    return "parameter";
+  case Category::Gradient:
+    return "gradient";
+  case Category::OptimizerState:
+    return "optimizer_state";
+  case Category::Activation:
+    return "activation";
+  case Category::Temporary:
+    return "temporary";
+  case Category::Communication:
+    return "communication";
+  case Category::Input:
+    return "input";
+  }
+  return "";
+}
+
+static Category getCategory(Role role) {
+  switch (role) {
+  case Role::Parameter:
+  case Role::Table:
+  case Role::Constant:
+    return Category::Parameter;
+  case Role::Gradient:
+    return Category::Gradient;
+  case Role::FirstMoment:
+  case Role::SecondMoment:
+    return Category::OptimizerState;
+  case Role::Tokens:
+  case Role::Labels:
+  case Role::LearningRate:
+  case Role::StepNumber:
+  case Role::Report:
+  case Role::LossScale:
+    return Category::Input;
+  }
+  return Category::Parameter;
+}
+
+namespace {
+
+/// Puts the places of a plan to compact lifetimes.
+class InstanceList {
+public:
+  explicit InstanceList(const StageProgram &stage)
+      : stage(stage), liveness(computeLiveness(stage)), table(stage) {}
+
+  std::vector<Lifetime> run() {
+    for (uint32_t i = 0; i < stage.statics.size(); ++i) {
+      Lifetime &lifetime = add(table.getStatic(i), BufferKind::Static,
+                               getCategory(stage.statics[i].role));
+      lifetime.end = liveness.starts.back();
+    }
+    addMessages();
+    addCalls();
+    for (const auto &[slot, lifetime] : slots)
+      lifetimes.push_back(lifetime);
+    return std::move(lifetimes);
+  }
+
+private:
+  Lifetime &add(uint64_t instance, BufferKind kind, Category category) {
+    lifetimes.push_back(make(instance, kind, category));
+    return lifetimes.back();
+  }
+  Lifetime make(uint64_t instance, BufferKind kind, Category category) const {
+    const MemoryRange memory = table.getMemory(instance);
+    Lifetime lifetime;
+    lifetime.kind = kind;
+    lifetime.category = category;
+    lifetime.space = memory.space;
+    lifetime.offset = memory.offset;
+    lifetime.bytes = memory.bytes;
+    return lifetime;
+  }
+
+  void addMessages() {
+    for (uint32_t i = 0; i < liveness.messages.size(); ++i) {
+      const MessageRange &range = liveness.messages[i];
+      if (!range.isUsed)
+        continue;
+      Lifetime &lifetime = add(table.getMessage(i), BufferKind::Message,
+                               range.isExchanged ? Category::Communication
+                               : range.isCopied  ? Category::Input
+                                                 : Category::Activation);
+      lifetime.begin = liveness.getTime(range.begin);
+      lifetime.end = liveness.getTime(range.end);
+      lifetime.lastPosition = range.lastPosition;
+      lifetime.lastInstruction = range.lastInstruction;
+      lifetime.onlyCompute = range.onlyCompute;
+    }
+  }
+
+  void use(Lifetime &lifetime, const MomentRange &range, size_t call) const {
+    lifetime.end = liveness.starts[call] + range.end;
+    lifetime.lastPosition = liveness.calls[call];
+    lifetime.lastInstruction = range.lastInstruction;
+    lifetime.onlyCompute &= range.onlyCompute;
+  }
+
+  void addCalls() {
+    for (size_t i = 0; i < liveness.calls.size(); ++i) {
+      const Call &call =
+          *stage.step.getCall(stage.step.instructions[liveness.calls[i]]);
+      const RoutineLiveness &routine = liveness.routines[call.routine];
+      const int64_t start = liveness.starts[i];
+      const uint64_t first = table.getFirstTemporary(liveness.calls[i]);
+      for (uint32_t number = 0; number < routine.temporaries.size(); ++number) {
+        const MomentRange &range = routine.temporaries[number];
+        if (!range.isUsed())
+          continue;
+        Lifetime &lifetime =
+            add(first + number, BufferKind::Temporary, Category::Temporary);
+        lifetime.begin = start + range.begin;
+        use(lifetime, range, i);
+      }
+      if (call.frame)
+        addSlots(call, routine, i);
+    }
+  }
+
+  void addSlots(const Call &call, const RoutineLiveness &routine, size_t i) {
+    for (uint32_t number = 0; number < routine.slots.size(); ++number) {
+      const MomentRange &range = routine.slots[number];
+      if (!range.isUsed())
+        continue;
+      const uint64_t instance = table.getFirstSlot(*call.frame) + number;
+      auto [entry, isNew] = slots.try_emplace(instance);
+      if (isNew) {
+        entry->second = make(instance, BufferKind::Slot, Category::Activation);
+        entry->second.begin = liveness.starts[i] + range.begin;
+      }
+      use(entry->second, range, i);
+    }
+  }
+
+  const StageProgram &stage;
+  const StepLiveness liveness;
+  const InstanceTable table;
+  std::vector<Lifetime> lifetimes;
+  std::map<uint64_t, Lifetime> slots;
+};
+
+} // namespace
+
+std::vector<Lifetime> computeLifetimes(const StageProgram &stage) {
+  return InstanceList(stage).run();
+}
+
+MemoryUse findPeak(const std::vector<Lifetime> &lifetimes, Space space) {
+  struct Change {
+    int64_t time;
+    Category category;
+    int64_t bytes;
+  };
+  MemoryUse use;
+  std::vector<Change> changes;
+  for (const Lifetime &lifetime : lifetimes) {
+    if (lifetime.space != space)
+      continue;
+    if (lifetime.kind == BufferKind::Static) {
+      use.byCategory[static_cast<size_t>(lifetime.category)] += lifetime.bytes;
+      use.bytes += lifetime.bytes;
+      continue;
+    }
+    changes.push_back({lifetime.begin, lifetime.category, lifetime.bytes});
+    changes.push_back({lifetime.end, lifetime.category, -lifetime.bytes});
+  }
+  // What ends goes before what begins at the same time.
+  std::sort(changes.begin(), changes.end(),
+            [](const Change &a, const Change &b) {
+              return a.time != b.time ? a.time < b.time : a.bytes < b.bytes;
+            });
+  MemoryUse peak = use;
+  for (const Change &change : changes) {
+    use.bytes += change.bytes;
+    use.byCategory[static_cast<size_t>(change.category)] += change.bytes;
+    use.time = change.time;
+    if (use.bytes > peak.bytes)
+      peak = use;
+  }
+  return peak;
+}
+
+int64_t findExtent(const std::vector<Lifetime> &lifetimes, Space space) {
+  int64_t extent = 0;
+  for (const Lifetime &lifetime : lifetimes)
+    if (lifetime.space == space)
+      extent = std::max(extent, lifetime.offset + lifetime.bytes);
+  return extent;
+}
+
+} // namespace mf::program

@@ -1,0 +1,67 @@
+//===- KernelFormulas.cpp - What kernels cost -----------------------------===//
+
+#include "KernelFormulas.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
+
+namespace mf {
+
+static int64_t multiply(std::initializer_list<int64_t> factors) {
+  int64_t product = 1;
+  for (int64_t factor : factors)
+    if (llvm::MulOverflow(product, factor, product))
+      return std::numeric_limits<int64_t>::max();
+  return product;
+}
+
+/// The dimension `fromLast` places before the last, or 1.
+static int64_t getDimension(const TensorShape &shape, size_t fromLast) {
+  const size_t rank = shape.dims.size();
+  return fromLast < rank ? shape.dims[rank - 1 - fromLast] : 1;
+}
+
+bool getFlag(const KernelSpec &spec, llvm::StringRef name, bool whenAbsent) {
+  auto found = spec.attributes.find(name.str());
+  return found == spec.attributes.end() ? whenAbsent
+                                        : std::get<bool>(found->second);
+}
+
+int64_t getLargestOutput(const KernelSpec &spec) {
+  int64_t largest = 0;
+  for (const TensorShape &output : spec.outputs)
+    largest = std::max(largest, output.getNumElements());
+  return largest;
+}
+
+int64_t getMatmulFlops(const KernelSpec &spec) {
+  const TensorShape &a = spec.inputs[0], &b = spec.inputs[1];
+  const bool transposeB = getFlag(spec, "transpose_b", false);
+  // The batch, rows and columns of `a` are its elements in either order.
+  return multiply({2, a.getNumElements(), getDimension(b, transposeB ? 1 : 0)});
+}
+
+int64_t getAttentionFlops(const KernelSpec &spec, int64_t products) {
+  const TensorShape &query = spec.inputs[0], &key = spec.inputs[1];
+  const int64_t flops =
+      multiply({2, products, query.getNumElements(), getDimension(key, 1)});
+  return getFlag(spec, "causal", true) ? flops / 2 : flops;
+}
+
+int64_t getBytes(llvm::ArrayRef<TensorShape> shapes) {
+  int64_t bytes = 0;
+  for (const TensorShape &shape : shapes)
+    bytes += shape.getBytes();
+  return bytes;
+}
+
+int64_t getMovedBytes(const KernelSpec &spec, uint32_t readOutputs) {
+  int64_t bytes = getBytes(spec.inputs) + getBytes(spec.outputs);
+  for (auto [index, output] : llvm::enumerate(spec.outputs))
+    if (readOutputs >> index & 1)
+      bytes += output.getBytes();
+  return bytes;
+}
+
+int64_t getNoWorkspace(const KernelSpec &spec) { return 0; }
+
+} // namespace mf

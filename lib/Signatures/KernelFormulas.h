@@ -1,0 +1,41 @@
+//===- KernelFormulas.h - What kernels cost -------------------*- C++ -*-===//
+//
+// The functions that formulas in AscendKernels.td call. They saturate instead
+// of overflowing and take any shapes; a dimension that a shape does not have
+// counts as 1.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_SIGNATURES_KERNELFORMULAS_H
+#define MF_LIB_SIGNATURES_KERNELFORMULAS_H
+
+#include "mf/Signatures/KernelSignature.h"
+
+namespace mf {
+
+/// A bool attribute of a kernel, or `whenAbsent`.
+bool getFlag(const KernelSpec &spec, llvm::StringRef name, bool whenAbsent);
+
+/// Elements of the largest output.
+int64_t getLargestOutput(const KernelSpec &spec);
+
+/// 2 m n k for each product of a batch; `transpose_a` and `transpose_b` say how
+/// the operands are stored.
+int64_t getMatmulFlops(const KernelSpec &spec);
+
+/// `products` matrix products between all pairs of positions of query, key and
+/// value; causal attention needs half of them.
+int64_t getAttentionFlops(const KernelSpec &spec, int64_t products);
+
+int64_t getBytes(llvm::ArrayRef<TensorShape> shapes);
+
+/// All operands once, those outputs twice whose bit is set in `readOutputs`:
+/// they are read as well.
+int64_t getMovedBytes(const KernelSpec &spec, uint32_t readOutputs);
+
+/// The workspace of kernels that never need one.
+int64_t getNoWorkspace(const KernelSpec &spec);
+
+} // namespace mf
+
+#endif // MF_LIB_SIGNATURES_KERNELFORMULAS_H

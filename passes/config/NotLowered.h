@@ -1,0 +1,22 @@
+//===- NotLowered.h - What is asked for and not lowered ---------*- C++ -*-===//
+//-*-===//
+
+#ifndef MF_PASSES_CONFIG_NOTLOWERED_H
+#define MF_PASSES_CONFIG_NOTLOWERED_H
+
+#include "mf/Config/StageMap.h"
+#include "mf/Config/TrainingConfig.h"
+
+namespace mf::passes {
+
+/// Warns, once per key, about what `config` asks of a training step and the
+/// program will not have, and says what it has instead. Where layers would
+/// have other places than asked for it is an error. `options` is what the
+/// stages are made from.
+void checkNotLowered(const TrainingConfig &config,
+                     const StageMapOptions &options,
+                     DiagnosticList &diagnostics);
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_CONFIG_NOTLOWERED_H

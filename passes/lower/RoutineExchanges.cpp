@@ -1,0 +1,60 @@
+//===- RoutineExchanges.cpp - Collectives in a routine --------------------===//
+
+#include "passes/lower/RoutineExchanges.h"
+
+using namespace mlir;
+using namespace mf;
+using namespace mf::passes;
+
+static Value getRoot(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ascend::ViewOp>())
+    buffer = view.getSource();
+  return buffer;
+}
+
+void RoutineExchanges::wait(const Pending &exchange) {
+  ascend::WaitOp::create(builder, exchange.loc, names::compute, exchange.done);
+}
+
+void RoutineExchanges::waitFor(ValueRange buffers) {
+  if (pending.empty())
+    return;
+  llvm::erase_if(pending, [&](const Pending &exchange) {
+    bool isUsed = llvm::any_of(buffers, [&](Value buffer) {
+      Value root = getRoot(buffer);
+      return root == exchange.input || root == exchange.output;
+    });
+    if (isUsed)
+      wait(exchange);
+    return isUsed;
+  });
+}
+
+void RoutineExchanges::waitForAll() {
+  for (const Pending &exchange : pending)
+    wait(exchange);
+  pending.clear();
+}
+
+void RoutineExchanges::communicate(Location loc,
+                                   const ir::EmittedCollective &collective,
+                                   StringRef cell) {
+  Value input = collective.input.getValue();
+  Value output = collective.output.getValue();
+  waitFor({input, output});
+  MLIRContext *context = program.getContext();
+  StringRef stream =
+      program.getStream((names::collective + "." + collective.channel).str(),
+                        ascend::StreamKind::Communication);
+  auto axes = llvm::map_to_vector(collective.axes, [&](StringRef axis) {
+    return StringAttr::get(context, axis);
+  });
+  Value ready = ascend::RecordOp::create(builder, loc, names::compute);
+  auto op = ascend::CollectiveOp::create(
+      builder, loc, ascend::EventType::get(context),
+      static_cast<ascend::CollectiveKind>(collective.kind), input, output,
+      ascend::GroupAttr::get(context, axes, collective.stages),
+      static_cast<ascend::Reduction>(collective.reduction), collective.channel,
+      cell.empty() ? StringAttr() : builder.getStringAttr(cell), stream, ready);
+  pending.push_back({getRoot(input), getRoot(output), op.getDone(), loc});
+}

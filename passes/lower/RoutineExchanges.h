@@ -1,0 +1,42 @@
+//===- RoutineExchanges.h - Collectives in a routine -----------*- C++ -*-===//
+
+#ifndef MF_PASSES_LOWER_ROUTINEEXCHANGES_H
+#define MF_PASSES_LOWER_ROUTINEEXCHANGES_H
+
+#include "passes/lower/ProgramBuilder.h"
+
+namespace mf::passes {
+
+/// Puts collectives among a routine's launches, each on the stream of its
+/// communicator. It starts when the launches before it are over, and the
+/// compute stream waits for it where it first uses one of its buffers.
+class RoutineExchanges {
+public:
+  RoutineExchanges(ProgramBuilder &program, mlir::OpBuilder &builder)
+      : program(program), builder(builder) {}
+
+  void communicate(mlir::Location loc, const ir::EmittedCollective &collective,
+                   llvm::StringRef cell);
+
+  /// To be called before the compute stream uses `buffers`.
+  void waitFor(mlir::ValueRange buffers);
+
+  /// To be called at the routine's end.
+  void waitForAll();
+
+private:
+  /// A collective that the compute stream has not waited for.
+  struct Pending {
+    mlir::Value input, output, done;
+    mlir::Location loc;
+  };
+  void wait(const Pending &exchange);
+
+  ProgramBuilder &program;
+  mlir::OpBuilder &builder;
+  llvm::SmallVector<Pending> pending;
+};
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_LOWER_ROUTINEEXCHANGES_H

@@ -1,0 +1,190 @@
+//===- StageMemory.cpp - What a stage keeps in memory, and when -----------===//
+
+#include "passes/plan-memory/StageMemory.h"
+#include "dialects/mf/CellName.h"
+#include "mf/Memory/Alignment.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace mf::passes {
+
+using program::MomentRange;
+using program::Space;
+
+StageMemory::StageMemory(const program::UnplannedStage &decoded)
+    : decoded(decoded), stage(decoded.stage),
+      liveness(program::computeLiveness(stage)) {
+  addStatics();
+  addRoutines();
+  addTasks();
+  addFrames();
+  addMessages();
+  host.tasks = device.tasks;
+  host.alignment = memory::addressAlignment;
+}
+
+void StageMemory::addStatics() {
+  for (auto [number, buffer] : llvm::enumerate(stage.statics)) {
+    const bool onDevice = buffer.space == Space::Device;
+    (onDevice ? deviceStatics : hostStatics)
+        .push_back(static_cast<uint32_t>(number));
+    (onDevice ? device : host)
+        .persistentBuffers.push_back({buffer.name, buffer.bytes});
+  }
+}
+
+std::string StageMemory::getOperator(const program::Routine &routine,
+                                     uint32_t instruction) const {
+  const program::Instruction &at = routine.body.instructions[instruction];
+  if (!at.cell.empty() || at.work != program::Work::Kernel)
+    return at.cell;
+  return decoded.kernels[at.index].spec.name;
+}
+
+void StageMemory::addRoutines() {
+  for (auto [routine, lives] : llvm::zip(stage.routines, liveness.routines)) {
+    const auto length = static_cast<int64_t>(lives.instructions.size());
+    host.routines.push_back({routine.name, length, {}});
+    memory::Routine &target =
+        device.routines.emplace_back(memory::Routine{routine.name, length, {}});
+    for (const program::Buffer &buffer : routine.body.buffers) {
+      if (buffer.kind != program::BufferKind::Temporary)
+        continue;
+      const MomentRange &range = lives.temporaries[buffer.index];
+      std::string name;
+      if (range.isUsed())
+        name = getOperator(routine, lives.instructions[range.begin]);
+      target.temporaries.push_back({std::move(name), buffer.bytes,
+                                    std::max<int64_t>(range.begin, 0),
+                                    std::max<int64_t>(range.end, 0)});
+    }
+  }
+}
+
+void StageMemory::addTasks() {
+  for (uint32_t position : liveness.calls) {
+    const program::Call &call =
+        *stage.step.getCall(stage.step.instructions[position]);
+    auto instance = static_cast<int64_t>(device.tasks.size());
+    if (call.frame)
+      instance = stage.frames[*call.frame].microBatch;
+    device.tasks.push_back({static_cast<int64_t>(call.routine), instance});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Frames
+//===----------------------------------------------------------------------===//
+
+void StageMemory::addFrames() {
+  // The routines of each layout, in the order in which a micro-batch runs them.
+  std::vector<std::vector<uint32_t>> phases(stage.layouts.size());
+  for (uint32_t position : liveness.calls) {
+    const program::Call &call =
+        *stage.step.getCall(stage.step.instructions[position]);
+    if (!call.frame)
+      continue;
+    std::vector<uint32_t> &list = phases[stage.frames[*call.frame].layout];
+    if (!llvm::is_contained(list, call.routine))
+      list.push_back(call.routine);
+  }
+  for (uint32_t layout = 0; layout < stage.layouts.size(); ++layout)
+    addFrame(layout, phases[layout]);
+}
+
+void StageMemory::addFrame(uint32_t number, llvm::ArrayRef<uint32_t> phases) {
+  const program::FrameLayout &layout = stage.layouts[number];
+  memory::ResidualFrame &frame = device.frames.emplace_back();
+  memory::ResidualFrame &hostFrame = host.frames.emplace_back();
+  frame.name = hostFrame.name = layout.name;
+  frame.phases.assign(phases.begin(), phases.end());
+  hostFrame.phases = frame.phases;
+  for (auto [index, slot] : llvm::enumerate(layout.slots)) {
+    llvm::SmallVector<std::pair<int64_t, MomentRange>, 2> uses;
+    for (auto [phase, routine] : llvm::enumerate(phases))
+      if (const MomentRange &range = liveness.routines[routine].slots[index];
+          range.isUsed())
+        uses.push_back({static_cast<int64_t>(phase), range});
+    // What the step copies is needed until the last routine begins.
+    if (uses.size() == 1 && phases.size() > 1 &&
+        liveness.slotsOfStep[number][index]) {
+      MomentRange start;
+      start.begin = start.end = 0;
+      uses.push_back({static_cast<int64_t>(phases.size()) - 1, start});
+    }
+    if (uses.size() < 2) {
+      if (!brokenSlot)
+        brokenSlot = BrokenSlot{number, static_cast<uint32_t>(index)};
+      continue;
+    }
+    memory::Residual residual;
+    residual.name = slot.name;
+    residual.size = slot.bytes;
+    residual.layer = ir::getLayerNumberOfCell(slot.name);
+    residual.birthPhase = uses.front().first;
+    residual.birth = uses.front().second.begin;
+    residual.deathPhase = uses.back().first;
+    residual.death = uses.back().second.end;
+    (slot.space == Space::Device ? frame : hostFrame)
+        .residuals.push_back(std::move(residual));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Messages
+//===----------------------------------------------------------------------===//
+
+void StageMemory::addMessages() {
+  for (const program::Buffer &buffer : stage.step.buffers) {
+    if (buffer.kind != program::BufferKind::Message)
+      continue;
+    const program::MessageRange &range = liveness.messages[buffer.index];
+    messages.push_back(buffer.index);
+    device.taskBuffers.push_back({"message",
+                                  buffer.bytes,
+                                  {range.begin.call, range.begin.moment},
+                                  {range.end.call, range.end.moment}});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Messages to users
+//===----------------------------------------------------------------------===//
+
+std::string StageMemory::describe(memory::StepMoment moment) const {
+  if (moment.task >= static_cast<int64_t>(liveness.calls.size()))
+    return "the end of the step";
+  const program::Call &call =
+      *stage.step.getCall(stage.step.instructions[liveness.calls[moment.task]]);
+  const program::Routine &routine = stage.routines[call.routine];
+  std::string text = "task " + routine.name;
+  if (call.microBatch)
+    text += ", micro-batch " + std::to_string(*call.microBatch);
+  const std::vector<uint32_t> &instructions =
+      liveness.routines[call.routine].instructions;
+  if (moment.instruction < static_cast<int64_t>(instructions.size()))
+    if (std::string name =
+            getOperator(routine, instructions[moment.instruction]);
+        !name.empty())
+      text += ", operator " + name;
+  return text;
+}
+
+std::string StageMemory::getCategory(const memory::LiveBuffer &buffer) const {
+  using Kind = memory::LiveBuffer::Kind;
+  switch (buffer.kind) {
+  case Kind::Persistent:
+    for (const program::Static &other : stage.statics)
+      if (other.name == buffer.name)
+        return program::getName(other.role).str();
+    return "";
+  case Kind::TaskLevel:
+    return "message";
+  case Kind::Residual:
+    return "residual";
+  case Kind::Temporary:
+    return "temporary";
+  }
+  llvm_unreachable("unknown kind of live buffer");
+}
+
+} // namespace mf::passes

@@ -1,0 +1,188 @@
+"""Checks the examples in the descriptions of passes, operators and attributes.
+
+usage: check_definitions.py BUILD_FOLDER LLVM_TOOLS LLVM_INCLUDE_FOLDER
+
+Every ```mlir block of a description in passes/Passes.td and dialects/*/*.td must
+be an excerpt of what the tools print.
+
+A pass is run in the training step of examples/two_layers.mlir as each of
+examples/two_layers*.yaml says. A block is IR behind the pass, or IR before it,
+`// becomes`, IR behind it; `// or ...` begins another IR behind it. A pass that
+is no part of the step runs on the program that the step ends with: comments
+behind `// prints` are what it prints, those behind `// fails:` its error if the
+lines that end in `// removed` are taken out.
+
+Any other block must be in the IR of one of these steps or of a test in
+test/dialects, as mf-opt prints it.
+
+In an excerpt `...` stands for anything in a line, as a line of its own for any
+number of lines, `{ ... }` for a region; names of values stand for any names, the
+same everywhere; a line break is where an operator is too long.
+"""
+
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BLOCK = re.compile(r"```mlir\n(.*?)```", re.DOTALL)
+SEPARATOR = re.compile(r"^ *// (becomes|or|prints|fails)\b.*\n", re.MULTILINE)
+DUMP = re.compile(r"^// -----// IR Dump (Before|After) \w+ \(([\w-]+).*//----- //\n", re.MULTILINE)
+TOKEN = re.compile(r"\{ \.\.\. \}|\n *\.\.\.(?= *\n|$)|\.\.\.|%[\w.#]+|\s*\n\s*|\s+|.")
+
+
+def compile_excerpt(text):
+    """A regular expression that finds an excerpt."""
+    names, parts = {}, []
+    for token in TOKEN.findall("\n" + text.strip("\n")):
+        if token == "{ ... }":
+            parts.append(r"\{.*?\n *\}")
+        elif token.strip() == "..." and "\n" in token:
+            parts.append(r"[ \t]*\n(?:[^\n]*\n)*?")
+        elif token == "...":
+            parts.append(r"[^\n]*?")
+        elif token.startswith("%"):
+            known = token in names
+            group = names.setdefault(token, "v%d" % len(names))
+            parts.append("(?P=%s)" % group if known else r"(?P<%s>%%[\w.#]+)" % group)
+        elif token.isspace():
+            parts.append(r"\s*" if "\n" in token else " +")
+        else:
+            parts.append(re.escape(token))
+    return re.compile("".join(parts) + r"[ \t]*(?:\n|$)", re.DOTALL)
+
+
+def find(excerpt, texts):
+    pattern = compile_excerpt(excerpt)
+    return [index for index, text in enumerate(texts) if pattern.search(text)]
+
+
+def uncomment(text):
+    return re.sub(r"^ *// ?", "", text, flags=re.MULTILINE)
+
+
+class Checker:
+    def __init__(self, build, llvm_tools, include):
+        self.mf_opt = os.path.join(build, "bin", "mf-opt")
+        self.tblgen = [os.path.join(llvm_tools, "llvm-tblgen"), "--dump-json", "-I", include, "-I", ROOT]
+        self.files = {os.path.basename(path) for path in glob.glob(os.path.join(ROOT, "*", "*", "*.td"))}
+        self.files.add("Passes.td")
+        self.problems = 0
+        self.count = 0
+        # By pass: the IR before and behind each of its runs.
+        self.before, self.after = {}, {}
+        self.programs = []
+        for config in sorted(glob.glob(os.path.join(ROOT, "examples", "two_layers*.yaml"))):
+            self.run_step(config)
+
+    def run_step(self, config):
+        step = "builtin.module(mf-training-step{config=%s})" % config
+        result = subprocess.run(
+            [self.mf_opt, "--pass-pipeline=" + step, "--mlir-disable-threading",
+             "--mlir-print-ir-before-all", "--mlir-print-ir-after-all",
+             os.path.join(ROOT, "examples", "two_layers.mlir")],
+            check=True, capture_output=True, text=True,
+        )  # fmt: skip
+        pieces = DUMP.split(result.stderr)[1:]
+        for when, argument, text in zip(pieces[::3], pieces[1::3], pieces[2::3]):
+            table = self.before if when == "Before" else self.after
+            table.setdefault(argument, []).append(text)
+        self.programs.append(result.stdout)
+
+    def report(self, name, problem, excerpt):
+        self.problems += 1
+        print("%s: %s:\n%s" % (name, problem, excerpt.rstrip()))
+
+    def records(self, file):
+        command = [*self.tblgen, os.path.join(ROOT, file)]
+        return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+
+    def blocks(self, records):
+        """Every record that describes something with an example, and the example."""
+        for name, record in sorted(records.items()):
+            if not isinstance(record, dict) or not isinstance(record.get("description"), str):
+                continue
+            # Of what is defined here, not in a file of MLIR's.
+            if not {place.split(":")[0] for place in record["!locs"]} & self.files:
+                continue
+            for block in BLOCK.findall(record["description"]):
+                self.count += 1
+                yield name, record, block
+
+    def check_pass(self, name, argument, block):
+        pieces = SEPARATOR.split(block)
+        first, rest = pieces[0], list(zip(pieces[1::2], pieces[2::2]))
+        if argument not in self.after:
+            self.check_other_pass(name, argument, first, rest)
+            return
+        if not rest:
+            rest, first = [("becomes", first)], "..."
+        for kind, excerpt in rest:
+            if kind not in ("becomes", "or"):
+                self.report(name, "cannot run an example that " + kind, excerpt)
+                continue
+            before = find(first, self.before[argument])
+            after = find(excerpt, self.after[argument])
+            if not before:
+                self.report(name, "expected the IR before it in a training step to have", first)
+            elif not set(before) & set(after):
+                self.report(name, "expected it to make of this", excerpt)
+
+    def check_other_pass(self, name, argument, first, rest):
+        removed = [line.split("// removed")[0].rstrip() for line in first.splitlines() if "// removed" in line]
+        context = re.sub(r" *// removed *$", "", first, flags=re.MULTILINE)
+        matching = find(context, self.programs)
+        if not matching:
+            self.report(name, "expected a program of a training step to have", context)
+        if not rest:
+            self.report(name, "cannot run an example that neither prints nor fails", first)
+        for (kind, excerpt), number in ((r, n) for r in rest for n in matching[:1]):
+            text = self.programs[number]
+            start = compile_excerpt(context).search(text).start()
+            for line in removed:
+                found = compile_excerpt(line).search(text, start)
+                text = text[: found.start()] + "\n" + text[found.end() :]
+            result = subprocess.run(
+                [self.mf_opt, "--" + argument, "-o", os.devnull],
+                input=text, capture_output=True, text=True,
+            )  # fmt: skip
+            expected_code = {"prints": 0, "fails": 1}.get(kind)
+            if result.returncode != expected_code:
+                self.report(name, "returned %d for an example that" % result.returncode, kind)
+            elif not find(uncomment(excerpt), [result.stderr]):
+                self.report(name, "expected it to print this", uncomment(excerpt))
+
+    def check_dialect(self, file, texts):
+        for name, record, block in self.blocks(self.records(file)):
+            if not find(block, texts):
+                self.report(name, "expected a test of a dialect or a training step to print", block)
+
+    def printed(self):
+        """The IR of all steps and of the dialects' tests."""
+        texts = [*sum(self.before.values(), []), *sum(self.after.values(), []), *self.programs]
+        for test in sorted(glob.glob(os.path.join(ROOT, "test", "dialects", "*", "*.mlir"))):
+            if not test.endswith("-errors.mlir"):
+                command = [self.mf_opt, "--split-input-file", "--allow-unregistered-dialect", test]
+                texts.append(subprocess.run(command, capture_output=True, text=True).stdout)
+        return texts
+
+    def run(self):
+        for name, record, block in self.blocks(self.records("passes/Passes.td")):
+            self.check_pass(name, record["argument"], block)
+        texts = self.printed()
+        for file in ("dialects/mf/MfOps.td", "dialects/ascend/AscendOps.td"):
+            self.check_dialect(file, texts)
+
+
+def main():
+    checker = Checker(*map(os.path.abspath, sys.argv[1:]))
+    checker.run()
+    print("%d examples, %d problems" % (checker.count, checker.problems))
+    sys.exit(checker.problems > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,304 @@
+// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-mark-memory))' %s | FileCheck %s
+
+#swap = #mf.swap_config<swap = false, default_prefetch = 1>
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+
+// A full name is an operator.
+// CHECK-LABEL: mf.model @select_names_one_operator
+mf.model @select_names_one_operator attributes {
+    micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
+    training = #mf.training<
+      parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
+      recompute = <recompute = false, select = [#mf.pattern<"feed_forward\\.w1\\.activation\\.silu", true>], select_comm = false, select_exclude = false, select_comm_exclude = false,
+                   parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
+      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  // CHECK: mf.layer @layers.0 body
+  mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
+    %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
+    %q = mf.matmul %norm, %norm {name = "attention.wq.matmul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+    %h = mf.add %q, %x {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul"} :
+    %gate = mf.neg %h {name = "feed_forward.w1.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<select>} :
+    %act = mf.silu %gate {name = "feed_forward.w1.activation.silu"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul"} :
+    %mul = mf.mul %act, %gate {name = "feed_forward.mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
+    %down = mf.neg %mul {name = "feed_forward.w2.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+    %y = mf.add %down, %h {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    mf.return %y : tensor<4x4xf32>
+  }
+}
+
+// True takes the operators that the model family recomputes by default.
+// CHECK-LABEL: mf.model @select_by_default_takes_the_families_operators
+mf.model @select_by_default_takes_the_families_operators attributes {
+    micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
+    training = #mf.training<
+      parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
+      recompute = <recompute = false, select = true, select_comm = false, select_exclude = false, select_comm_exclude = false,
+                   parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
+      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  // CHECK: mf.layer @layers.0 body
+  mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
+    %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
+    %q = mf.matmul %norm, %norm {name = "attention.wq.matmul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+    %h = mf.add %q, %x {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul"} :
+    %gate = mf.neg %h {name = "feed_forward.w1.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<select>} :
+    %act = mf.silu %gate {name = "feed_forward.w1.activation.silu"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul", recompute = #mf.recompute<select>} :
+    %mul = mf.mul %act, %gate {name = "feed_forward.mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
+    %down = mf.neg %mul {name = "feed_forward.w2.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+    %y = mf.add %down, %h {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    mf.return %y : tensor<4x4xf32>
+  }
+}
+
+// A prefix is a Cell: what is inside runs again, what leaves it is kept.
+// CHECK-LABEL: mf.model @select_names_a_cell
+mf.model @select_names_a_cell attributes {
+    micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
+    training = #mf.training<
+      parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
+      recompute = <recompute = false, select = [#mf.pattern<"feed_forward", true>], select_comm = false, select_exclude = false, select_comm_exclude = false,
+                   parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
+      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  // CHECK: mf.layer @layers.0 body
+  mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
+    %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
+    %q = mf.matmul %norm, %norm {name = "attention.wq.matmul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+    %h = mf.add %q, %x {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul", recompute = #mf.recompute<select>} :
+    %gate = mf.neg %h {name = "feed_forward.w1.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<select>} :
+    %act = mf.silu %gate {name = "feed_forward.w1.activation.silu"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul", recompute = #mf.recompute<select>} :
+    %mul = mf.mul %act, %gate {name = "feed_forward.mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // The Cell's result.
+    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
+    %down = mf.neg %mul {name = "feed_forward.w2.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+    %y = mf.add %down, %h {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    mf.return %y : tensor<4x4xf32>
+  }
+}
+
+// What leaves the inner Cell is kept, although it stays in the outer one.
+// CHECK-LABEL: mf.model @select_names_a_nested_cell
+mf.model @select_names_a_nested_cell attributes {
+    micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
+    training = #mf.training<
+      parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
+      recompute = <recompute = false, select = [#mf.pattern<"feed_forward\\.w1\\.activation", true>], select_comm = false, select_exclude = false, select_comm_exclude = false,
+                   parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
+      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  // CHECK: mf.layer @layers.0 body
+  mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
+    %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
+    %q = mf.matmul %norm, %norm {name = "attention.wq.matmul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+    %h = mf.add %q, %x {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul"} :
+    %gate = mf.neg %h {name = "feed_forward.w1.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu"} :
+    %act = mf.silu %gate {name = "feed_forward.w1.activation.silu"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul"} :
+    %mul = mf.mul %act, %gate {name = "feed_forward.mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
+    %down = mf.neg %mul {name = "feed_forward.w2.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+    %y = mf.add %down, %h {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    mf.return %y : tensor<4x4xf32>
+  }
+}
+
+// Parts are regular expressions, matched whole.
+// CHECK-LABEL: mf.model @each_part_of_a_pattern_matches_one_name
+mf.model @each_part_of_a_pattern_matches_one_name attributes {
+    micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
+    training = #mf.training<
+      parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
+      recompute = <recompute = false, select = [#mf.pattern<"att.*n\\.w[qkv]\\.matmul", true>], select_comm = false, select_exclude = false, select_comm_exclude = false,
+                   parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
+      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  // CHECK: mf.layer @layers.0 body
+  mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
+    %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul", recompute = #mf.recompute<select>} :
+    %q = mf.matmul %norm, %norm {name = "attention.wq.matmul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+    %h = mf.add %q, %x {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul"} :
+    %gate = mf.neg %h {name = "feed_forward.w1.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu"} :
+    %act = mf.silu %gate {name = "feed_forward.w1.activation.silu"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul"} :
+    %mul = mf.mul %act, %gate {name = "feed_forward.mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
+    %down = mf.neg %mul {name = "feed_forward.w2.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+    %y = mf.add %down, %h {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    mf.return %y : tensor<4x4xf32>
+  }
+}
+
+// Each pattern has counts of its own.
+// CHECK-LABEL: mf.model @patterns_cover_their_own_layers
+mf.model @patterns_cover_their_own_layers attributes {
+    micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
+    training = #mf.training<
+      parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
+      recompute = <recompute = false, select = [#mf.pattern<"feed_forward\\.w1\\.activation\\.silu", [1, 0]>, #mf.pattern<"feed_forward\\.mul", [0, 1]>], select_comm = false, select_exclude = false, select_comm_exclude = false,
+                   parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
+      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  // CHECK: mf.layer @layers.0 body
+  mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
+    %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
+    %q = mf.matmul %norm, %norm {name = "attention.wq.matmul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+    %h = mf.add %q, %x {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul"} :
+    %gate = mf.neg %h {name = "feed_forward.w1.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<select>} :
+    %act = mf.silu %gate {name = "feed_forward.w1.activation.silu"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul"} :
+    %mul = mf.mul %act, %gate {name = "feed_forward.mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
+    %down = mf.neg %mul {name = "feed_forward.w2.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+    %y = mf.add %down, %h {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    mf.return %y : tensor<4x4xf32>
+  }
+  // CHECK: mf.layer @layers.1 body
+  mf.layer @layers.1 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
+    %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
+    %q = mf.matmul %norm, %norm {name = "attention.wq.matmul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+    %h = mf.add %q, %x {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul"} :
+    %gate = mf.neg %h {name = "feed_forward.w1.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu"} :
+    %act = mf.silu %gate {name = "feed_forward.w1.activation.silu"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul", recompute = #mf.recompute<select>} :
+    %mul = mf.mul %act, %gate {name = "feed_forward.mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
+    %down = mf.neg %mul {name = "feed_forward.w2.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+    %y = mf.add %down, %h {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    mf.return %y : tensor<4x4xf32>
+  }
+}
+
+// CHECK-LABEL: mf.model @exclude_beats_select
+mf.model @exclude_beats_select attributes {
+    micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
+    training = #mf.training<
+      parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
+      recompute = <recompute = false, select = true, select_comm = false, select_exclude = [#mf.pattern<"feed_forward\\.mul", true>], select_comm_exclude = false,
+                   parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
+      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  // CHECK: mf.layer @layers.0 body
+  mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
+    %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
+    %q = mf.matmul %norm, %norm {name = "attention.wq.matmul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+    %h = mf.add %q, %x {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul"} :
+    %gate = mf.neg %h {name = "feed_forward.w1.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<select>} :
+    %act = mf.silu %gate {name = "feed_forward.w1.activation.silu"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul", recompute = #mf.recompute<excluded>} :
+    %mul = mf.mul %act, %gate {name = "feed_forward.mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
+    %down = mf.neg %mul {name = "feed_forward.w2.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+    %y = mf.add %down, %h {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    mf.return %y : tensor<4x4xf32>
+  }
+}
+
+// They are for the communication behind an operator, and one rank has none.
+// CHECK-LABEL: mf.model @comm_patterns_are_about_communication
+mf.model @comm_patterns_are_about_communication attributes {
+    micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
+    training = #mf.training<
+      parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
+      recompute = <recompute = false, select = false, select_comm = [#mf.pattern<".*\\.norm", true>], select_exclude = false, select_comm_exclude = false,
+                   parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
+      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  // CHECK: mf.layer @layers.0 body
+  mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
+    %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
+    %q = mf.matmul %norm, %norm {name = "attention.wq.matmul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+    %h = mf.add %q, %x {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul"} :
+    %gate = mf.neg %h {name = "feed_forward.w1.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu"} :
+    %act = mf.silu %gate {name = "feed_forward.w1.activation.silu"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul"} :
+    %mul = mf.mul %act, %gate {name = "feed_forward.mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
+    %down = mf.neg %mul {name = "feed_forward.w2.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+    %y = mf.add %down, %h {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    mf.return %y : tensor<4x4xf32>
+  }
+}
+
+// A view of a Cell's inner value is made outside of it by nothing: what leaves through a view is kept too.
+// CHECK-LABEL: mf.model @views_carry_results_out_of_a_cell
+mf.model @views_carry_results_out_of_a_cell attributes {
+    micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
+    training = #mf.training<
+      parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
+      recompute = <recompute = false, select = [#mf.pattern<"attention", true>], select_comm = false, select_exclude = false, select_comm_exclude = false,
+                   parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
+      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    // CHECK: mf.neg {{.*}} {name = "attention.inner", recompute = #mf.recompute<select>}
+    %inner = mf.neg %x {name = "attention.inner"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.silu {{.*}} {name = "attention.outer"}
+    %outer = mf.silu %inner {name = "attention.outer"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    // CHECK-NEXT: mf.reshape {{.*}} {name = "attention.reshape"}
+    %rows = mf.reshape %outer {name = "attention.reshape"} : (tensor<4x4xf32>) -> tensor<16xf32>
+    %again = mf.reshape %rows {name = "reshape"} : (tensor<16xf32>) -> tensor<4x4xf32>
+    mf.return %again : tensor<4x4xf32>
+  }
+}

@@ -1,0 +1,382 @@
+//===- KnownKeysTest.cpp - What becomes of every known key ----------------===//
+//
+// Imports a small model from a YAML and reads its configuration, then does so
+// with another value of one key: where the table of known keys says that a key
+// is used, the module or the messages must differ; where it says that a key
+// cannot matter, they must not.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Config/KnownKeys.h"
+#include "mf/Config/TrainingConfig.h"
+#include "mf/Import/ModelBuilder.h"
+#include "mf/Import/ModelSpec.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
+#include "gtest/gtest.h"
+
+using namespace mf;
+
+namespace {
+
+constexpr llvm::StringLiteral model =
+    "model: {arch: {type: LlamaForCausalLM}, model_config: {type: LlamaConfig,"
+    " seq_length: 16, hidden_size: 32, num_layers: 4, num_heads: 4,"
+    " vocab_size: 64}}\n";
+
+/// A key, and a YAML in which it matters; `%` stands for its value.
+struct Trial {
+  const KnownSection &section;
+  llvm::StringLiteral key;
+  llvm::StringLiteral value;
+  llvm::StringLiteral otherValue;
+  llvm::StringLiteral yaml;
+};
+
+const Trial trials[] = {
+    {recomputeSection, "recompute", "True", "[1]",
+     "recompute_config: {recompute: %}"},
+    {recomputeSection, "select_recompute", "True", "['add']",
+     "recompute_config: {select_recompute: %}"},
+    {recomputeSection, "select_comm_recompute", "True", "False",
+     "recompute_config: {select_comm_recompute: %}"},
+    {recomputeSection, "select_recompute_exclude", "['add']", "[]",
+     "recompute_config: {select_recompute_exclude: %}"},
+    {recomputeSection, "select_comm_recompute_exclude", "['add']", "[]",
+     "recompute_config: {select_comm_recompute_exclude: %}"},
+    {recomputeSection, "parallel_optimizer_comm_recompute", "True", "False",
+     "recompute_config: {parallel_optimizer_comm_recompute: %}"},
+    {recomputeSection, "mp_comm_recompute", "True", "False",
+     "recompute_config: {mp_comm_recompute: %}"},
+    {recomputeSection, "recompute_slice_activation", "True", "False",
+     "recompute_config: {recompute_slice_activation: %}"},
+
+    {swapSection, "swap", "True", "False", "swap_config: {swap: %}"},
+    {swapSection, "default_prefetch", "1", "2",
+     "swap_config: {swap: True, default_prefetch: %}"},
+    {swapSection, "layer_swap", "[{backward_prefetch: 1, layers: [0]}]",
+     "[{backward_prefetch: 1, layers: [1]}]",
+     "swap_config: {swap: True, layer_swap: %}"},
+    {swapSection, "op_swap",
+     "[{op_name: add, backward_prefetch: 1, layers: True}]",
+     "[{op_name: mul, backward_prefetch: 1, layers: True}]",
+     "swap_config: {swap: True, op_swap: %}"},
+
+    {parallelConfigSection, "data_parallel", "1", "2",
+     "parallel_config: {data_parallel: %}"},
+    {parallelConfigSection, "model_parallel", "1", "2",
+     "parallel_config: {model_parallel: %}"},
+    {parallelConfigSection, "context_parallel", "1", "2",
+     "parallel_config: {context_parallel: %}"},
+    {parallelConfigSection, "expert_parallel", "1", "2",
+     "parallel_config: {expert_parallel: %}"},
+    {parallelConfigSection, "pipeline_stage", "1", "2",
+     "parallel_config: {pipeline_stage: %}"},
+    {parallelConfigSection, "micro_batch_num", "2", "4",
+     "parallel_config: {pipeline_stage: 2, micro_batch_num: %}"},
+    {parallelConfigSection, "seq_split_num", "1", "2",
+     "parallel_config: {seq_split_num: %}"},
+    {parallelConfigSection, "gradient_aggregation_group", "4", "2",
+     "parallel_config: {gradient_aggregation_group: %}"},
+    {parallelConfigSection, "use_seq_parallel", "True", "False",
+     "parallel_config: {model_parallel: 2, use_seq_parallel: %}"},
+    {parallelConfigSection, "vocab_emb_dp", "True", "False",
+     "parallel_config: {model_parallel: 2, vocab_emb_dp: %}"},
+    {parallelConfigSection, "context_parallel_algo", "colossalai_cp",
+     "ulysses_cp",
+     "parallel_config: {context_parallel: 2, context_parallel_algo: %}"},
+    {parallelConfigSection, "ulysses_degree_in_cp", "1", "2",
+     "parallel_config: {context_parallel: 4, ulysses_degree_in_cp: %}"},
+
+    {parallelSection, "parallel_mode", "0", "1",
+     "parallel: {parallel_mode: %}"},
+    {parallelSection, "full_batch", "True", "False",
+     "parallel_config: {data_parallel: 2}\nparallel: {full_batch: %}"},
+    {parallelSection, "gradients_mean", "True", "False",
+     "parallel_config: {data_parallel: 2}\nparallel: {gradients_mean: %}"},
+    {parallelSection, "enable_parallel_optimizer", "True", "False",
+     "parallel_config: {data_parallel: 2}\n"
+     "parallel: {enable_parallel_optimizer: %}"},
+    {parallelOptimizerSection, "gradient_accumulation_shard", "True", "False",
+     "parallel_config: {data_parallel: 2}\n"
+     "parallel: {enable_parallel_optimizer: True, "
+     "parallel_optimizer_config: {gradient_accumulation_shard: %}}"},
+    {parallelOptimizerSection, "parallel_optimizer_threshold", "64", "32",
+     "parallel_config: {data_parallel: 2}\n"
+     "parallel: {enable_parallel_optimizer: True, "
+     "parallel_optimizer_config: {parallel_optimizer_threshold: %}}"},
+    {parallelOptimizerSection, "optimizer_weight_shard_size", "-1", "2",
+     "parallel_config: {data_parallel: 2}\n"
+     "parallel: {enable_parallel_optimizer: True, "
+     "parallel_optimizer_config: {optimizer_weight_shard_size: %}}"},
+    {pipelineSection, "pipeline_interleave", "True", "False",
+     "model: {arch: LlamaForCausalLM, model_config: {seq_length: 16, "
+     "hidden_size: 32, num_layers: 4, num_heads: 4, pp_interleave_num: 2}}\n"
+     "parallel_config: {pipeline_stage: 2}\n"
+     "parallel: {pipeline_config: {pipeline_interleave: %}}"},
+    {pipelineSection, "pipeline_scheduler", "1f1b", "gpipe",
+     "parallel_config: {pipeline_stage: 2}\n"
+     "parallel: {pipeline_config: {pipeline_scheduler: %}}"},
+
+    {moeSection, "expert_num", "1", "2", "moe_config: {expert_num: %}"},
+
+    {runnerSection, "batch_size", "1", "2", "runner_config: {batch_size: %}"},
+    {runnerSection, "gradient_accumulation_steps", "1", "2",
+     "runner_config: {gradient_accumulation_steps: %}"},
+
+    {wrapperSection, "type", "MFTrainOneStepCell", "TrainOneStepCell",
+     "runner_wrapper: {type: %}"},
+    {wrapperSection, "use_clip_grad", "True", "False",
+     "runner_wrapper: {use_clip_grad: %}"},
+    {wrapperSection, "max_grad_norm", "1.0", "2.0",
+     "runner_wrapper: {use_clip_grad: True, max_grad_norm: %}"},
+    {wrapperSection, "scale_sense", "1.0", "2.0",
+     "runner_wrapper: {scale_sense: %}"},
+    {wrapperSection, "local_norm", "True", "False",
+     "runner_wrapper: {local_norm: %}"},
+    {wrapperSection, "calculate_per_token_loss", "True", "False",
+     "runner_wrapper: {calculate_per_token_loss: %}"},
+    {wrapperSection, "use_skip_data_by_global_norm", "True", "False",
+     "runner_wrapper: {use_skip_data_by_global_norm: %}"},
+    {wrapperSection, "global_norm_spike_threshold", "1.0", "2.0",
+     "runner_wrapper: {use_skip_data_by_global_norm: True, "
+     "global_norm_spike_threshold: %}"},
+    {lossScaleSection, "type", "DynamicLossScaleUpdateCell",
+     "FixedLossScaleUpdateCell", "runner_wrapper: {scale_sense: {type: %}}"},
+    {lossScaleSection, "loss_scale_value", "2", "4",
+     "runner_wrapper: {scale_sense: {type: DynamicLossScaleUpdateCell, "
+     "loss_scale_value: %}}"},
+    {lossScaleSection, "scale_factor", "2", "4",
+     "runner_wrapper: {scale_sense: {type: DynamicLossScaleUpdateCell, "
+     "scale_factor: %}}"},
+    {lossScaleSection, "scale_window", "100", "200",
+     "runner_wrapper: {scale_sense: {type: DynamicLossScaleUpdateCell, "
+     "scale_window: %}}"},
+
+    {optimizerSection, "type", "AdamW", "AdamWeightDecay",
+     "optimizer: {type: %}"},
+    {optimizerSection, "betas", "[0.9, 0.95]", "[0.8, 0.95]",
+     "optimizer: {betas: %}"},
+    {optimizerSection, "beta1", "0.9", "0.8", "optimizer: {beta1: %}"},
+    {optimizerSection, "beta2", "0.9", "0.8", "optimizer: {beta2: %}"},
+    {optimizerSection, "eps", "1.e-5", "1.e-6", "optimizer: {eps: %}"},
+    {optimizerSection, "weight_decay", "0.0", "0.1",
+     "optimizer: {weight_decay: %}"},
+    {optimizerSection, "learning_rate", "1.e-5", "1.e-6",
+     "lr_schedule: {learning_rate: 1.e-5}\noptimizer: {learning_rate: %}"},
+    {optimizerSection, "swap", "True", "False", "optimizer: {swap: %}"},
+
+    {lrScheduleSection, "type", "cosine", "linear", "lr_schedule: {type: %}"},
+    {lrScheduleSection, "learning_rate", "1.e-5", "1.e-6",
+     "lr_schedule: {learning_rate: %}"},
+    {lrScheduleSection, "lr_end", "1.e-5", "1.e-6", "lr_schedule: {lr_end: %}"},
+    {lrScheduleSection, "warmup_lr_init", "1.e-5", "1.e-6",
+     "lr_schedule: {warmup_lr_init: %}"},
+    {lrScheduleSection, "warmup_steps", "1", "2",
+     "lr_schedule: {warmup_steps: %}"},
+    {lrScheduleSection, "warmup_ratio", "0.1", "0.2",
+     "lr_schedule: {warmup_ratio: %}"},
+    {lrScheduleSection, "total_steps", "1", "2",
+     "lr_schedule: {total_steps: %}"},
+    {lrScheduleSection, "num_cycles", "1", "2", "lr_schedule: {num_cycles: %}"},
+    {lrScheduleSection, "power", "1", "2", "lr_schedule: {power: %}"},
+    {lrScheduleSection, "decay_steps", "1", "2",
+     "lr_schedule: {decay_steps: %}"},
+    {lrScheduleSection, "decay_ratio", "0.1", "0.2",
+     "lr_schedule: {decay_ratio: %}"},
+    {lrScheduleSection, "decay_start_steps", "1", "2",
+     "lr_schedule: {decay_start_steps: %}"},
+    {lrScheduleSection, "decay_start_ratio", "0.1", "0.2",
+     "lr_schedule: {decay_start_ratio: %}"},
+    {lrScheduleSection, "base_lr", "1.e-5", "1.e-6",
+     "lr_schedule: {base_lr: %}"},
+    {lrScheduleSection, "t_max", "1", "2", "lr_schedule: {t_max: %}"},
+    {lrScheduleSection, "t_0", "1", "2", "lr_schedule: {t_0: %}"},
+    {lrScheduleSection, "t_mult", "1", "2", "lr_schedule: {t_mult: %}"},
+    {lrScheduleSection, "eta_min", "1.e-5", "1.e-6",
+     "lr_schedule: {eta_min: %}"},
+
+    {contextSection, "max_device_memory", "58GB", "59GB",
+     "context: {max_device_memory: %}"},
+    {contextSection, "memory_optimize_level", "O0", "O1",
+     "swap_config: {swap: True}\ncontext: {memory_optimize_level: %}"},
+
+    {modelSection, "arch", "LlamaForCausalLM", "Baichuan7BV2ForCausalLM",
+     "model: {arch: %, model_config: {seq_length: 16, hidden_size: 32, "
+     "num_layers: 4, num_heads: 4, vocab_size: 64}}"},
+    {modelSection, "model_config",
+     "{seq_length: 16, hidden_size: 32, num_layers: 4, num_heads: 4}",
+     "{seq_length: 16, hidden_size: 32, num_layers: 2, num_heads: 4}",
+     "model: {arch: LlamaForCausalLM, model_config: %}"},
+
+    {topLevel, "use_parallel", "True", "False",
+     "runner_config: {gradient_accumulation_steps: 2}\nuse_parallel: %"},
+    {topLevel, "use_legacy", "True", "False", "use_legacy: %"},
+    {topLevel, "micro_batch_interleave_num", "1", "2",
+     "micro_batch_interleave_num: %"},
+};
+
+/// The module that a YAML gives and all messages on the way, with their places.
+std::string compile(llvm::StringRef yaml) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  DiagnosticList diagnostics;
+  TrainingConfig config = parseTrainingConfig(yaml, "t.yaml", diagnostics);
+  std::optional<ModelSpec> spec;
+  if (!diagnostics.hasErrors())
+    spec = readModelSpec(config, ModelOverrides(), diagnostics);
+  stream << diagnostics.str();
+  if (!spec || diagnostics.hasErrors())
+    return text;
+
+  mlir::MLIRContext context;
+  context.loadDialect<ir::MfDialect>();
+  mlir::ScopedDiagnosticHandler handler(
+      &context, [&](mlir::Diagnostic &diagnostic) {
+        stream << diagnostic.getLocation() << ": " << diagnostic << "\n";
+      });
+  mlir::OwningOpRef<mlir::ModuleOp> module = buildModel(&context, *spec);
+  // One name for all files, because locations hold it.
+  static const std::string path = [] {
+    llvm::SmallString<128> name;
+    std::error_code code =
+        llvm::sys::fs::createTemporaryFile("known-keys", "yaml", name);
+    EXPECT_FALSE(code);
+    return name.str().str();
+  }();
+  std::error_code code;
+  llvm::raw_fd_ostream(path, code) << yaml;
+  EXPECT_FALSE(code);
+  mlir::PassManager manager(&context);
+  passes::ReadConfigOptions options;
+  options.file = path;
+  manager.addPass(passes::createReadConfig(options));
+  if (failed(manager.run(*module)))
+    stream << "failed\n";
+  else
+    stream << *module;
+  EXPECT_FALSE(llvm::sys::fs::remove(path));
+  return text;
+}
+
+/// `yaml` with `value` in the place of `%`. Values of one trial take the same
+/// room, so that no place in the file moves.
+std::string setValue(const Trial &trial, llvm::StringRef value) {
+  size_t width = std::max(trial.value.size(), trial.otherValue.size());
+  std::string padded = value.str() + std::string(width - value.size(), ' ');
+  auto [before, after] = trial.yaml.split('%');
+  std::string yaml = (before + padded + after + "\n").str();
+  return trial.yaml.starts_with("model:") ? yaml : model.str() + yaml;
+}
+
+/// `section` with `key: value` and what else it takes to be read.
+std::string nest(const KnownSection &section, llvm::StringRef key,
+                 llvm::StringRef value) {
+  std::string yaml = (key + ": " + value).str();
+  if (&section == &lossScaleSection)
+    yaml = "type: DynamicLossScaleUpdateCell, " + yaml;
+  if (&section == &topLevel)
+    return model.str() + yaml + "\n";
+  llvm::SmallVector<llvm::StringRef> path;
+  section.name.split(path, '.');
+  for (llvm::StringRef part : llvm::reverse(path))
+    yaml = (part + ": {" + yaml + "}").str();
+  return model.str() + yaml + "\n";
+}
+
+/// The value of `key` in `section` of a text.
+std::string getValue(const Trial &trial, llvm::StringRef value) {
+  DiagnosticList diagnostics;
+  Node node = parseYaml(setValue(trial, value), "t.yaml", diagnostics);
+  llvm::SmallVector<llvm::StringRef> path;
+  if (&trial.section != &topLevel)
+    trial.section.name.split(path, '.');
+  path.push_back(trial.key);
+  for (llvm::StringRef part : path)
+    node = node[part];
+  return node.repr();
+}
+
+std::string getPath(const KnownSection &section, llvm::StringRef key) {
+  return (section.name + "." + key).str();
+}
+
+TEST(KnownKeysTest, EveryUsedKeyChangesTheModuleOrTheMessages) {
+  for (const Trial &trial : trials) {
+    SCOPED_TRACE(getPath(trial.section, trial.key));
+    ASSERT_NE(getValue(trial, trial.value), getValue(trial, trial.otherValue));
+    std::string first = compile(setValue(trial, trial.value));
+    EXPECT_TRUE(first == compile(setValue(trial, trial.value)));
+    EXPECT_TRUE(first != compile(setValue(trial, trial.otherValue)));
+  }
+}
+
+TEST(KnownKeysTest, EveryUsedKeyIsTried) {
+  llvm::StringSet<> tried;
+  for (const Trial &trial : trials)
+    EXPECT_TRUE(tried.insert(getPath(trial.section, trial.key)).second);
+  llvm::StringSet<> used;
+  for (const KnownSection *section : getKnownSections())
+    for (const KnownKey &key : section->keys)
+      if (key.use == KeyUse::Used)
+        used.insert(getPath(*section, key.name));
+  for (llvm::StringRef path : used.keys())
+    EXPECT_TRUE(tried.contains(path)) << path.str();
+  for (llvm::StringRef path : tried.keys())
+    EXPECT_TRUE(used.contains(path)) << path.str();
+}
+
+TEST(KnownKeysTest, EverySectionHasATable) {
+  for (const KnownSection *section : getKnownSections())
+    for (const KnownKey &key : section->keys) {
+      if (key.use != KeyUse::Section)
+        continue;
+      std::string path =
+          section == &topLevel ? key.name.str() : getPath(*section, key.name);
+      EXPECT_TRUE(llvm::any_of(
+          getKnownSections(),
+          [&](const KnownSection *other) { return other->name == path; }))
+          << path;
+    }
+}
+
+TEST(KnownKeysTest, EveryIrrelevantKeyChangesNothingAndSaysWhy) {
+  for (const KnownSection *section : getKnownSections())
+    for (const KnownKey &key : section->keys) {
+      if (key.use != KeyUse::Irrelevant)
+        continue;
+      SCOPED_TRACE(getPath(*section, key.name));
+      EXPECT_FALSE(key.reason.empty());
+      std::string text = compile(nest(*section, key.name, "[7]"));
+      EXPECT_TRUE(text == compile(nest(*section, key.name, "[ ]"))) << text;
+      EXPECT_EQ(text.find("warning"), std::string::npos);
+    }
+}
+
+TEST(KnownKeysTest, EveryKeyThatIsNotModelledWarnsUnlessItAsksForNothing) {
+  for (const KnownSection *section : getKnownSections())
+    for (const KnownKey &key : section->keys) {
+      if (key.use != KeyUse::NotModelled)
+        continue;
+      SCOPED_TRACE(getPath(*section, key.name));
+      std::string warning = "'" + key.name.str() + "' in " +
+                            section->name.str() + " changes the training step";
+      auto warns = [&](llvm::StringRef value) {
+        DiagnosticList diagnostics;
+        parseTrainingConfig(nest(*section, key.name, value), "t.yaml",
+                            diagnostics);
+        return diagnostics.str().find(warning) != std::string::npos;
+      };
+      EXPECT_TRUE(warns("another"));
+      llvm::SmallVector<llvm::StringRef> neutral;
+      key.neutral.split(neutral, '|', -1, /*KeepEmpty=*/false);
+      for (llvm::StringRef value : neutral)
+        EXPECT_FALSE(warns(value == "None" ? "null" : value)) << value.str();
+    }
+}
+
+} // namespace

@@ -1,0 +1,166 @@
+//===- KernelSignatureTest.cpp - The tables of AscendKernels.td -----------===//
+
+#include "mf/Signatures/KernelSignature.h"
+#include "llvm/ADT/STLExtras.h"
+#include "gtest/gtest.h"
+
+using namespace mf;
+
+namespace {
+
+std::string check(const KernelSpec &spec) {
+  return llvm::toString(checkAgainstSignature(spec));
+}
+
+TensorShape shape(std::initializer_list<int64_t> dims,
+                  DType type = DType::F32) {
+  return {type, dims};
+}
+
+TEST(KernelSignatureTest, KernelsAreSortedAndFoundByName) {
+  llvm::ArrayRef<KernelSignature> signatures = getKernelSignatures();
+  ASSERT_FALSE(signatures.empty());
+  EXPECT_TRUE(llvm::is_sorted(
+      signatures, [](const KernelSignature &a, const KernelSignature &b) {
+        return a.name < b.name;
+      }));
+  for (const KernelSignature &signature : signatures)
+    EXPECT_EQ(findKernelSignature(signature.name), &signature);
+  for (llvm::StringRef unknown : {"", "aclnn", "aclnnMatmu", "zzz"})
+    EXPECT_EQ(findKernelSignature(unknown), nullptr) << unknown.str();
+  EXPECT_EQ(getNearestKernelName("aclnnMatMull"), "aclnnMatmul");
+}
+
+TEST(KernelSignatureTest, OperandsSayWhatHappensToTheirMemory) {
+  const KernelSignature &add = *findKernelSignature("aclnnInplaceAdd");
+  EXPECT_EQ(add.getInput(0).name, "other");
+  EXPECT_EQ(add.getInput(0).access, Access::In);
+  EXPECT_EQ(add.getOutput(0).access, Access::Accumulated);
+  EXPECT_FALSE(add.mayShareMemory(0, 0));
+  EXPECT_EQ(findKernelSignature("aclnnInplaceZero")->getOutput(0).access,
+            Access::Out);
+  const KernelSignature &mul = *findKernelSignature("aclnnMul");
+  EXPECT_TRUE(mul.mayShareMemory(0, 0) && mul.mayShareMemory(0, 1));
+  EXPECT_FALSE(findKernelSignature("aclnnMatmul")->mayShareMemory(0, 1));
+  EXPECT_EQ(findKernelSignature("aclnnCat")->getInput(7).name, "tensors");
+  EXPECT_TRUE(readsMemory(Access::In) && !writesMemory(Access::In));
+  EXPECT_TRUE(!readsMemory(Access::Out) && writesMemory(Access::Out));
+  for (Access access : {Access::Updated, Access::Accumulated})
+    EXPECT_TRUE(readsMemory(access) && writesMemory(access));
+}
+
+TEST(KernelSignatureTest, NamesAreThoseOfTheRecords) {
+  EXPECT_EQ(getName(Access::In), "in");
+  EXPECT_EQ(getName(Access::Out), "out");
+  EXPECT_EQ(getName(Access::Updated), "updated");
+  EXPECT_EQ(getName(Access::Accumulated), "accumulated");
+  EXPECT_EQ(getName(Engine::Cube), "cube");
+  EXPECT_EQ(getName(Engine::Vector), "vector");
+  EXPECT_EQ(getName(Engine::Copy), "copy");
+  EXPECT_EQ(getName(Engine::Communication), "communication");
+}
+
+TEST(KernelSignatureTest, SpecificationsAreChecked) {
+  const TensorShape x = shape({4});
+  EXPECT_EQ(check({"aclnnMatMull", {}, {}, {}}),
+            "unknown kernel 'aclnnMatMull'; did you mean 'aclnnMatmul'?");
+  EXPECT_EQ(check({"aclnnNeg", {x}, {x}, {}}), "");
+  EXPECT_EQ(check({"aclnnNeg", {}, {x}, {}}),
+            "aclnnNeg: expected 1 input, but got 0");
+  EXPECT_EQ(check({"aclnnNeg", {x}, {x, x}, {}}),
+            "aclnnNeg: expected 1 output, but got 2");
+  EXPECT_EQ(check({"aclnnInplaceZero", {x}, {x}, {}}),
+            "aclnnInplaceZero: expected 0 inputs, but got 1");
+  EXPECT_EQ(check({"aclnnCat", {}, {x}, {{"axis", int64_t{0}}}}),
+            "aclnnCat: expected at least 1 input, but got 0");
+  EXPECT_EQ(check({"aclnnCat", {x, x, x}, {x}, {{"axis", int64_t{0}}}}), "");
+  EXPECT_EQ(check({"aclnnFlashAttentionScore", {x, x}, {x, x, x}, {}}),
+            "aclnnFlashAttentionScore: expected 3 to 4 inputs, but got 2");
+  EXPECT_EQ(check({"aclnnFlashAttentionScore",
+                   {x, x, x, x},
+                   {x, x, x},
+                   {{"scale", 1.0}}}),
+            "");
+}
+
+TEST(KernelSignatureTest, AttributesAreChecked) {
+  const TensorShape x = shape({4});
+  EXPECT_EQ(check({"aclnnMuls", {x}, {x}, {}}),
+            "aclnnMuls: attribute 'value' is missing");
+  EXPECT_EQ(check({"aclnnMuls", {x}, {x}, {{"value", int64_t{1}}}}),
+            "aclnnMuls: attribute 'value' has another type, expected a "
+            "floating-point number");
+  EXPECT_EQ(check({"aclnnMuls", {x}, {x}, {{"alpha", 1.0}, {"value", 1.0}}}),
+            "aclnnMuls: unknown attribute 'alpha'; known are value");
+  EXPECT_EQ(check({"aclnnNeg", {x}, {x}, {{"value", 1.0}}}),
+            "aclnnNeg: unknown attribute 'value'; this kernel takes none");
+  EXPECT_EQ(check({"aclnnPermute", {x}, {x}, {{"perm", true}}}),
+            "aclnnPermute: attribute 'perm' has another type, expected a list "
+            "of integers");
+}
+
+int64_t flops(const KernelSpec &spec) {
+  EXPECT_EQ(check(spec), "");
+  return findKernelSignature(spec.name)->getFlops(spec);
+}
+
+int64_t bytes(const KernelSpec &spec) {
+  EXPECT_EQ(check(spec), "");
+  return findKernelSignature(spec.name)->getBytes(spec);
+}
+
+TEST(KernelSignatureTest, CountsFlops) {
+  EXPECT_EQ(flops({"aclnnMatmul",
+                   {shape({5, 3, 4}), shape({4, 7})},
+                   {shape({5, 3, 7})},
+                   {}}),
+            2 * 5 * 3 * 4 * 7);
+  EXPECT_EQ(flops({"aclnnMatmul",
+                   {shape({5, 3, 4}), shape({5, 7, 3})},
+                   {shape({5, 4, 7})},
+                   {{"transpose_a", true}, {"transpose_b", true}}}),
+            2 * 5 * 3 * 4 * 7);
+  EXPECT_EQ(flops({"aclnnMatmul",
+                   {shape({5, 3, 4}), shape({5, 3, 7})},
+                   {shape({4, 7})},
+                   {{"transpose_a", true}, {"contract_batch", true}}}),
+            2 * 5 * 3 * 4 * 7);
+  const TensorShape q = shape({2, 8, 16, 4}), k = shape({2, 2, 32, 4});
+  const TensorShape rows = shape({2, 8, 16});
+  const int64_t pairs = 2 * 8 * 16 * 32;
+  EXPECT_EQ(flops({"aclnnFlashAttentionScore",
+                   {q, k, k},
+                   {rows, rows, q},
+                   {{"scale", 1.0}, {"causal", false}}}),
+            2 * 2 * pairs * 4);
+  EXPECT_EQ(flops({"aclnnFlashAttentionScoreGrad",
+                   {q, k, k, rows, rows, q, q},
+                   {q, k, k},
+                   {{"scale", 1.0}}}),
+            5 * pairs * 4);
+  EXPECT_EQ(flops({"aclnnRmsNorm",
+                   {shape({6, 4}), shape({4})},
+                   {shape({6, 4}), shape({6})},
+                   {{"epsilon", 0.0}}}),
+            24);
+  const int64_t huge = int64_t{1} << 32;
+  EXPECT_EQ(flops({"aclnnMatmul",
+                   {shape({huge, 4}), shape({4, huge})},
+                   {shape({huge, 1})},
+                   {}}),
+            INT64_MAX);
+}
+
+TEST(KernelSignatureTest, CountsBytes) {
+  const TensorShape x = shape({6}), half = shape({6}, DType::BF16);
+  EXPECT_EQ(bytes({"aclnnNeg", {x}, {x}, {}}), 48);
+  EXPECT_EQ(bytes({"aclnnInplaceZero", {}, {x}, {}}), 24);
+  EXPECT_EQ(bytes({"aclnnInplaceAdd", {half}, {x}, {}}), 12 + 24 + 24);
+  EXPECT_EQ(bytes({"aclnnEmbedding",
+                   {shape({1000, 8}), shape({3}, DType::I32)},
+                   {shape({3, 8})},
+                   {}}),
+            12 + 2 * 96);
+}
+
+} // namespace

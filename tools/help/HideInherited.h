@@ -1,0 +1,20 @@
+//===- HideInherited.h - Help without LLVM's own options -------*- C++ -*-===//
+
+#ifndef MF_TOOLS_HELP_HIDEINHERITED_H
+#define MF_TOOLS_HELP_HIDEINHERITED_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/CommandLine.h"
+
+namespace mf::tools {
+
+/// Leaves out of `--help` what libLLVM registers when it is loaded: code
+/// generators and optimizers that mean nothing to mf. `--help-hidden` shows it.
+/// What is in `categories`, and what is registered later (MLIR registers its
+/// options when its entry points run), stays. To be called first in main.
+void hideInheritedOptions(
+    llvm::ArrayRef<const llvm::cl::OptionCategory *> categories = {});
+
+} // namespace mf::tools
+
+#endif // MF_TOOLS_HELP_HIDEINHERITED_H

@@ -1,0 +1,78 @@
+//===- KernelDocEmitter.cpp - The page of kernels -------------------------===//
+
+#include "KernelRecords.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/TableGen/TableGenBackend.h"
+
+using llvm::raw_ostream;
+
+namespace mf {
+
+/// "`self`, `other` (optional)"; outputs with their access and what they may
+/// share.
+static std::string describe(const KernelRecord &kernel,
+                            llvm::ArrayRef<OperandRecord> operands) {
+  std::vector<std::string> texts;
+  for (const OperandRecord &operand : operands) {
+    std::vector<std::string> notes;
+    if (operand.isOptional)
+      notes.push_back("optional");
+    if (operand.isVariadic)
+      notes.push_back("one or more");
+    if (operand.access != "In" && operand.access != "Out")
+      notes.push_back(operand.access.lower());
+    for (unsigned input : operand.sharedInputs)
+      notes.push_back(("may be `" + kernel.inputs[input].name + "`").str());
+    std::string text = ("`" + operand.name + "`").str();
+    if (!notes.empty())
+      text += " (" + llvm::join(notes, ", ") + ")";
+    texts.push_back(text);
+  }
+  return llvm::join(texts, ", ");
+}
+
+static std::string describeAttributes(const KernelRecord &kernel) {
+  std::vector<std::string> texts;
+  for (const AttributeRecord &attribute : kernel.attributes)
+    texts.push_back(("`" + attribute.name + "`: " + attribute.kind.lower() +
+                     (attribute.isOptional ? ", optional" : ""))
+                        .str());
+  return llvm::join(texts, "; ");
+}
+
+/// A text of several lines in one, for a table.
+static std::string join(llvm::StringRef text) {
+  llvm::SmallVector<llvm::StringRef> words;
+  llvm::SplitString(text, words);
+  return llvm::join(words, " ");
+}
+
+static void emitPage(const llvm::RecordKeeper &records, raw_ostream &os) {
+  os << "# Kernels\n\n"
+        "What a program can launch. Inputs are read; an output is overwritten "
+        "whole unless it is\n*updated* (read and overwritten) or *accumulated* "
+        "(added to), and shares no memory with an\ninput unless it *may be* "
+        "one: then exactly its bytes.\n\n"
+        "| kernel | inputs | outputs | attributes | engine | workspace |\n"
+        "|---|---|---|---|---|---|\n";
+  const std::vector<KernelRecord> kernels = readKernels(records);
+  for (const KernelRecord &kernel : kernels)
+    os << "| `" << kernel.name << "` | " << describe(kernel, kernel.inputs)
+       << " | " << describe(kernel, kernel.outputs) << " | "
+       << describeAttributes(kernel) << " | " << kernel.engine.lower() << " | "
+       << (kernel.workspace.empty() ? "" : "yes") << " |\n";
+  os << "\n## What they compute\n\n";
+  for (const KernelRecord &kernel : kernels) {
+    os << "- `" << kernel.name << "`: " << join(kernel.summary) << ".";
+    if (!kernel.description.empty())
+      os << " " << join(kernel.description);
+    os << "\n";
+  }
+}
+
+static llvm::TableGen::Emitter::Opt
+    pageEmitter("gen-kernel-doc", emitPage,
+                "Generate the documentation's page of kernels");
+
+} // namespace mf

@@ -1,0 +1,198 @@
+//===- KernelRecords.cpp - The records of class Kernel --------------------===//
+
+#include "KernelRecords.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/TableGen/Error.h"
+
+namespace mf {
+
+/// Inputs whose numbers a 32-bit mask can hold.
+static constexpr size_t maximumInputs = 32;
+
+/// Reads one record and reports what is wrong with it.
+namespace {
+class KernelReader {
+public:
+  explicit KernelReader(const llvm::Record &record) : record(record) {}
+
+  KernelRecord read();
+  bool hasFailed() const { return failed; }
+
+private:
+  void fail(const llvm::Twine &message) {
+    llvm::PrintError(&record, message);
+    failed = true;
+  }
+
+  llvm::StringRef readText(llvm::StringRef field);
+  std::vector<OperandRecord> readOperands(llvm::StringRef list);
+  std::vector<AttributeRecord> readAttributes();
+  /// The records and names of the elements of a list whose operator is
+  /// `listOperator` and whose elements are of `elementClass`.
+  std::vector<std::pair<const llvm::Record *, llvm::StringRef>>
+  readList(llvm::StringRef list, llvm::StringRef listOperator,
+           llvm::StringRef elementClass);
+  void checkOrder(llvm::ArrayRef<OperandRecord> operands, llvm::StringRef list);
+  void readSharing(KernelRecord &kernel);
+
+  const llvm::Record &record;
+  bool failed = false;
+};
+} // namespace
+
+llvm::StringRef KernelReader::readText(llvm::StringRef field) {
+  const auto *text =
+      llvm::dyn_cast<llvm::StringInit>(record.getValueInit(field));
+  if (text && !text->getValue().trim().empty())
+    return text->getValue().trim();
+  fail("expected a text as '" + field + "'");
+  return "";
+}
+
+std::vector<std::pair<const llvm::Record *, llvm::StringRef>>
+KernelReader::readList(llvm::StringRef list, llvm::StringRef listOperator,
+                       llvm::StringRef elementClass) {
+  std::vector<std::pair<const llvm::Record *, llvm::StringRef>> elements;
+  const llvm::DagInit *dag = record.getValueAsDag(list);
+  if (dag->getOperatorAsDef(record.getLoc())->getName() != listOperator)
+    fail("expected (" + listOperator + " ...) as '" + list + "'");
+  llvm::StringSet<> names;
+  for (auto [element, nameInit] :
+       llvm::zip_equal(dag->getArgs(), dag->getArgNames())) {
+    const auto *definition = llvm::dyn_cast<llvm::DefInit>(element);
+    if (!definition || !definition->getDef()->isSubClassOf(elementClass)) {
+      fail("expected elements of class " + elementClass + " in '" + list +
+           "', but got " + element->getAsString());
+      continue;
+    }
+    llvm::StringRef name = nameInit ? nameInit->getValue() : "";
+    if (name.empty())
+      fail("an element of '" + list + "' has no name");
+    else if (!names.insert(name).second)
+      fail("two elements of '" + list + "' are named '" + name + "'");
+    elements.push_back({definition->getDef(), name});
+  }
+  return elements;
+}
+
+/// Positions name operands only if all but the last are always there, once.
+void KernelReader::checkOrder(llvm::ArrayRef<OperandRecord> operands,
+                              llvm::StringRef list) {
+  for (size_t i = 0; i + 1 < operands.size(); ++i) {
+    if (operands[i].isVariadic)
+      fail("variadic '" + operands[i].name + "' must be the last of '" + list +
+           "'");
+    if (operands[i].isOptional && !operands[i + 1].isOptional)
+      fail("optional '" + operands[i].name + "' must stand behind '" +
+           operands[i + 1].name + "', which is always there");
+  }
+}
+
+std::vector<OperandRecord> KernelReader::readOperands(llvm::StringRef list) {
+  const bool isInput = list == "inputs";
+  std::vector<OperandRecord> operands;
+  for (auto [definition, name] :
+       readList(list, isInput ? "ins" : "outs", "Operand")) {
+    OperandRecord operand;
+    operand.name = name;
+    operand.access = definition->getValueAsString("access");
+    operand.isOptional = definition->getValueAsBit("isOptional");
+    operand.isVariadic = definition->getValueAsBit("isVariadic");
+    if (isInput && operand.access != "In")
+      fail("input '" + name +
+           "' is written: what a kernel writes is an output alone");
+    if (!isInput && operand.access == "In")
+      fail("output '" + name + "' is not written");
+    operands.push_back(std::move(operand));
+  }
+  checkOrder(operands, list);
+  if (isInput && operands.size() > maximumInputs)
+    fail("expected at most " + llvm::Twine(maximumInputs) +
+         " inputs, but got " + llvm::Twine(operands.size()));
+  return operands;
+}
+
+/// Names of shared inputs become their numbers.
+void KernelReader::readSharing(KernelRecord &kernel) {
+  auto outputs = readList("outputs", "outs", "Operand");
+  for (auto [output, element] : llvm::zip_equal(kernel.outputs, outputs)) {
+    std::vector<llvm::StringRef> shared =
+        element.first->getValueAsListOfStrings("sharedInputs");
+    if (!shared.empty() && output.access != "Out")
+      fail("output '" + output.name +
+           "' is read: its memory cannot be that of an input, too");
+    for (llvm::StringRef name : shared) {
+      auto input =
+          llvm::find_if(kernel.inputs, [&](const OperandRecord &candidate) {
+            return candidate.name == name;
+          });
+      if (input == kernel.inputs.end())
+        fail("output '" + output.name + "' shares the memory of '" + name +
+             "', which is no input");
+      else
+        output.sharedInputs.push_back(input - kernel.inputs.begin());
+    }
+  }
+}
+
+std::vector<AttributeRecord> KernelReader::readAttributes() {
+  std::vector<AttributeRecord> attributes;
+  for (auto [definition, name] :
+       readList("attributes", "attrs", "KernelAttribute"))
+    attributes.push_back({name, definition->getValueAsString("kind"),
+                          definition->getValueAsBit("isOptional")});
+  return attributes;
+}
+
+KernelRecord KernelReader::read() {
+  KernelRecord kernel;
+  kernel.record = &record;
+  kernel.name = readText("name");
+  kernel.factory = readText("factory");
+  kernel.summary = readText("summary");
+  kernel.description = record.getValueAsString("description").trim();
+  kernel.inputs = readOperands("inputs");
+  kernel.outputs = readOperands("outputs");
+  if (kernel.outputs.empty())
+    fail("expected an output: a kernel that writes nothing does nothing");
+  if (!failed)
+    readSharing(kernel);
+  kernel.attributes = readAttributes();
+  kernel.engine = record.getValueAsDef("engine")->getValueAsString("name");
+  kernel.flops = readText("flops");
+  kernel.bytes = record.getValueAsString("bytes").trim();
+  kernel.workspace = record.getValueAsString("workspace").trim();
+  return kernel;
+}
+
+std::vector<KernelRecord> readKernels(const llvm::RecordKeeper &records) {
+  std::vector<KernelRecord> kernels;
+  llvm::StringMap<const llvm::Record *> names;
+  bool failed = false;
+  // In the order of the file, for the errors.
+  auto definitions =
+      llvm::to_vector(records.getAllDerivedDefinitions("Kernel"));
+  llvm::sort(definitions, llvm::LessRecordByID());
+  for (const llvm::Record *record : definitions) {
+    KernelReader reader(*record);
+    kernels.push_back(reader.read());
+    failed |= reader.hasFailed();
+    auto [first, isNew] = names.try_emplace(kernels.back().name, record);
+    if (isNew)
+      continue;
+    llvm::PrintError(record,
+                     "there is a kernel '" + kernels.back().name + "' already");
+    llvm::PrintNote(first->second->getLoc(), "it is here");
+    failed = true;
+  }
+  if (failed)
+    llvm::PrintFatalError("nothing is generated from inconsistent records");
+  llvm::sort(kernels, [](const KernelRecord &a, const KernelRecord &b) {
+    return a.name < b.name;
+  });
+  return kernels;
+}
+
+} // namespace mf

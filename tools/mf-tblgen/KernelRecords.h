@@ -1,0 +1,46 @@
+//===- KernelRecords.h - The records of class Kernel ----------*- C++ -*-===//
+
+#ifndef MF_TOOLS_MF_TBLGEN_KERNELRECORDS_H
+#define MF_TOOLS_MF_TBLGEN_KERNELRECORDS_H
+
+#include "llvm/TableGen/Record.h"
+#include <vector>
+
+namespace mf {
+
+/// One operand, read from its place in the list.
+struct OperandRecord {
+  llvm::StringRef name;
+  /// An enumerator of Access.
+  llvm::StringRef access;
+  bool isOptional = false;
+  bool isVariadic = false;
+  /// Numbers of inputs.
+  std::vector<unsigned> sharedInputs;
+};
+
+struct AttributeRecord {
+  llvm::StringRef name;
+  /// An enumerator of AttributeKind.
+  llvm::StringRef kind;
+  bool isOptional = false;
+};
+
+/// One kernel, all of whose parts fit together.
+struct KernelRecord {
+  const llvm::Record *record = nullptr;
+  llvm::StringRef name, factory, summary, description;
+  std::vector<OperandRecord> inputs, outputs;
+  std::vector<AttributeRecord> attributes;
+  /// An enumerator of Engine.
+  llvm::StringRef engine;
+  llvm::StringRef flops, bytes, workspace;
+};
+
+/// All kernels, sorted by name. Reports each record that is inconsistent, at
+/// its location, and then ends the program.
+std::vector<KernelRecord> readKernels(const llvm::RecordKeeper &records);
+
+} // namespace mf
+
+#endif // MF_TOOLS_MF_TBLGEN_KERNELRECORDS_H

@@ -1,0 +1,127 @@
+//===- KernelSignatureEmitter.cpp - Tables for lib/Signatures and Kernels -===//
+
+#include "KernelRecords.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/TableGen/TableGenBackend.h"
+#include <set>
+
+using llvm::raw_ostream;
+
+namespace mf {
+
+static const char *toText(bool value) { return value ? "true" : "false"; }
+
+static void emitOperands(raw_ostream &os, const KernelRecord &kernel,
+                         llvm::ArrayRef<OperandRecord> operands,
+                         llvm::StringRef list) {
+  if (operands.empty())
+    return;
+  os << "constexpr mf::OperandSignature " << kernel.name << list << "[] = {\n";
+  for (const OperandRecord &operand : operands) {
+    uint32_t shared = 0;
+    for (unsigned input : operand.sharedInputs)
+      shared |= uint32_t{1} << input;
+    os << llvm::formatv("    {{\"{0}\", mf::Access::{1}, {2}, {3}, {4}u},\n",
+                        operand.name, operand.access,
+                        toText(operand.isOptional), toText(operand.isVariadic),
+                        shared);
+  }
+  os << "};\n";
+}
+
+static void emitAttributes(raw_ostream &os, const KernelRecord &kernel) {
+  if (kernel.attributes.empty())
+    return;
+  os << "constexpr mf::AttributeSignature " << kernel.name
+     << "Attributes[] = {\n";
+  for (const AttributeRecord &attribute : kernel.attributes)
+    os << llvm::formatv("    {{\"{0}\", mf::AttributeKind::{1}, {2}},\n",
+                        attribute.name, attribute.kind,
+                        toText(attribute.isOptional));
+  os << "};\n";
+}
+
+/// A function over the specification, named after the kernel and `what`.
+static void emitFormula(raw_ostream &os, const KernelRecord &kernel,
+                        llvm::StringRef what, const llvm::Twine &formula) {
+  os << "int64_t " << kernel.name << what
+     << "([[maybe_unused]] const mf::KernelSpec &spec) {\n  using namespace "
+        "mf;\n  return "
+     << formula << ";\n}\n";
+}
+
+static uint32_t getReadOutputs(const KernelRecord &kernel) {
+  uint32_t mask = 0;
+  for (auto [index, output] : llvm::enumerate(kernel.outputs))
+    if (output.access != "Out")
+      mask |= uint32_t{1} << index;
+  return mask;
+}
+
+static void emitParts(raw_ostream &os, const KernelRecord &kernel) {
+  emitOperands(os, kernel, kernel.inputs, "Inputs");
+  emitOperands(os, kernel, kernel.outputs, "Outputs");
+  emitAttributes(os, kernel);
+  emitFormula(os, kernel, "Flops", kernel.flops);
+  if (kernel.bytes.empty())
+    emitFormula(os, kernel, "Bytes",
+                "getMovedBytes(spec, " + llvm::Twine(getReadOutputs(kernel)) +
+                    "u)");
+  else
+    emitFormula(os, kernel, "Bytes", kernel.bytes);
+  if (!kernel.workspace.empty())
+    emitFormula(os, kernel, "Workspace", kernel.workspace);
+  os << "\n";
+}
+
+static void emitSignature(raw_ostream &os, const KernelRecord &kernel) {
+  auto listName = [&](bool isEmpty, llvm::StringRef list) {
+    return isEmpty ? std::string("{}") : (kernel.name + list).str();
+  };
+  os << llvm::formatv(
+      "    {{\"{0}\", {1}, {2}, {3}, mf::Engine::{4}, {0}Flops, {0}Bytes, "
+      "{5}},\n",
+      kernel.name, listName(kernel.inputs.empty(), "Inputs"),
+      listName(kernel.outputs.empty(), "Outputs"),
+      listName(kernel.attributes.empty(), "Attributes"), kernel.engine,
+      kernel.workspace.empty() ? "mf::getNoWorkspace"
+                               : (kernel.name + "Workspace").str());
+}
+
+static void emitSignatures(const llvm::RecordKeeper &records, raw_ostream &os) {
+  llvm::emitSourceFileHeader("Signatures of kernels", os, records);
+  const std::vector<KernelRecord> kernels = readKernels(records);
+  os << "namespace {\n\n";
+  for (const KernelRecord &kernel : kernels)
+    emitParts(os, kernel);
+  os << "constexpr mf::KernelSignature signatures[] = {\n";
+  for (const KernelRecord &kernel : kernels)
+    emitSignature(os, kernel);
+  os << "};\n\n} // namespace\n";
+}
+
+/// Declarations of all factories, and the factories in the signatures' order.
+static void emitFactories(const llvm::RecordKeeper &records, raw_ostream &os) {
+  llvm::emitSourceFileHeader("Factories of kernels", os, records);
+  const std::vector<KernelRecord> kernels = readKernels(records);
+  std::set<llvm::StringRef> names;
+  for (const KernelRecord &kernel : kernels)
+    names.insert(kernel.factory);
+  os << "#ifdef GET_FACTORY_DECLARATIONS\n#undef GET_FACTORY_DECLARATIONS\n";
+  for (llvm::StringRef name : names)
+    os << "KernelOrError " << name << "(const KernelSpec &spec);\n";
+  os << "#endif\n\n#ifdef GET_FACTORIES\n#undef GET_FACTORIES\n";
+  for (const KernelRecord &kernel : kernels)
+    os << kernel.factory << ", // " << kernel.name << "\n";
+  os << "#endif\n";
+}
+
+static llvm::TableGen::Emitter::Opt
+    signatureEmitter("gen-kernel-signatures", emitSignatures,
+                     "Generate the table of kernels' signatures");
+static llvm::TableGen::Emitter::Opt
+    factoryEmitter("gen-kernel-factories", emitFactories,
+                   "Generate declarations and a table of kernels' factories");
+
+} // namespace mf
