@@ -109,8 +109,8 @@ private:
 } // namespace
 
 bool ProgramEngine::has(program::Role role) const {
-  for (const program::Rank &rank : decoded.program.ranks)
-    for (const program::Static &buffer : rank.statics)
+  for (const program::StageProgram &stage : decoded.program.stages)
+    for (const program::Static &buffer : stage.statics)
       if (buffer.role == role)
         return true;
   return false;
@@ -144,9 +144,9 @@ llvm::Error ProgramEngine::startRunner(const InterpreterOptions &options) {
     return error;
   if (!options.changeParameter)
     return llvm::Error::success();
-  for (size_t rank = 0; rank < decoded.program.ranks.size(); ++rank)
+  for (int64_t rank = 0; rank < decoded.program.getNumRanks(); ++rank)
     for (const auto &[number, buffer] :
-         llvm::enumerate(decoded.program.ranks[rank].statics))
+         llvm::enumerate(decoded.program.getStageOf(rank).statics))
       if (buffer.role == program::Role::Parameter)
         if (llvm::Error error = options.changeParameter(
                 buffer.tied.empty() ? buffer.of : buffer.tied, buffer.shape,
@@ -172,9 +172,9 @@ ProgramEngine::runStep(const runner::StepInput &input) {
 
 TensorValues ProgramEngine::copyStatics(program::Role role) const {
   TensorValues values;
-  for (size_t rank = 0; rank < decoded.program.ranks.size(); ++rank)
+  for (int64_t rank = 0; rank < decoded.program.getNumRanks(); ++rank)
     for (const auto &[number, buffer] :
-         llvm::enumerate(decoded.program.ranks[rank].statics))
+         llvm::enumerate(decoded.program.getStageOf(rank).statics))
       if (buffer.role == role && buffer.tied.empty())
         values.try_emplace(
             buffer.of,
@@ -197,8 +197,7 @@ Engine::create(ModuleOp module, const InterpreterOptions &options) {
     return std::unique_ptr<Engine>(
         std::make_unique<ModelEngine>(model, std::move(*interpreter)));
   }
-  FailureOr<program::DecodedProgram> decoded =
-      program::decodeProgram(module, mf::getKernelNames());
+  FailureOr<program::DecodedProgram> decoded = program::decodeProgram(module);
   if (failed(decoded))
     return failure();
   auto engine = std::make_unique<ProgramEngine>(std::move(*decoded));

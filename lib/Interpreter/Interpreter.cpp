@@ -65,9 +65,9 @@ LogicalResult Interpreter::State::prepare() {
   hasBackward = llvm::all_of(
       chunks, [](const auto &chunk) { return bool(chunk->getGradients()); });
 
+  auto numStages = static_cast<int64_t>(schedules.size());
   const auto most =
       static_cast<int64_t>(std::max(schedules.size(), chunks.size()));
-  auto numStages = static_cast<int64_t>(schedules.size());
   for (const std::unique_ptr<Chunk> &chunk : chunks) {
     if (chunk->getStage() < 0 || chunk->getStage() >= most)
       return chunk->getFunction()->emitOpError("is on stage ")

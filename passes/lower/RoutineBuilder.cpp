@@ -144,7 +144,7 @@ void RoutineBuilder::addWorkspace(ascend::LaunchOp op) {
   if (bytes == 0)
     return;
   auto words =
-      RankedTensorType::get({llvm::divideCeil(bytes, 4)}, builder.getI32Type());
+      RankedTensorType::get({(bytes + 3) / 4}, builder.getI32Type());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(op);
   op.getWorkspaceMutable().assign(

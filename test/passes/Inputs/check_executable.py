@@ -1,12 +1,12 @@
 """Checks that running the IR before and after every pass gives the same.
 
-usage: check_executable.py LLVM_TBLGEN LLVM_INCLUDE_FOLDER SOURCE_FOLDER BIN_FOLDER WORK_FOLDER
+usage: check_executable.py LLVM_TOOLS LLVM_INCLUDE_FOLDER SOURCE_FOLDER BIN_FOLDER WORK_FOLDER
 
 Lowers small models and lets mf-check-rewrite compare what each pass found with
 what it left. Each pass of passes/Passes.td must have left other IR in at least
 one of these runs, and the unit test of wrong rewrites must break what it left. A
-pass whose description says "Changes nothing." needs neither: it must leave the
-text of a lowered program as it is.
+pass that preserves all analyses needs neither: it must leave the text of a lowered
+program as it is.
 """
 
 import os
@@ -138,7 +138,7 @@ def check_unchanged(cases, name, program):
 
 
 def main():
-    tblgen, include, source, bin_folder, work = sys.argv[1:]
+    llvm_tools, include, source, bin_folder, work = sys.argv[1:]
     cases = Cases(source, bin_folder, work)
     checked, problems = set(), []
     for model, yaml in cases.all():
@@ -153,11 +153,11 @@ def main():
     )  # fmt: skip
     if status != 0:
         sys.exit(errors)
-    passes = read_passes(tblgen, include, source)
+    passes = read_passes(llvm_tools, include)
     wrong_rewrites = open(os.path.join(source, WRONG_REWRITES)).read()
-    for record, _ in passes:
-        name = record["argument"]
-        if "Changes nothing" in " ".join(record["description"].split()):
+    for entry in passes:
+        name = entry.argument
+        if entry.changes_nothing:
             problems += check_unchanged(cases, name, program)
         elif name not in checked:
             problems.append("%s: no case runs the IR that it changes" % name)

@@ -14,7 +14,7 @@ import sys
 STEPS = 3
 LEVELS = [
     "mf-partition",
-    "mf-mark-recompute",
+    "mf-mark-memory",
     "mf-build-backward",
     "mf.chunk(mf-insert-recompute)",
     "mf.chunk(mf-insert-swap)",

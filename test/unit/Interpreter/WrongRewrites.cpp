@@ -307,7 +307,7 @@ const WrongRewrite list[] = {
      "is placed before the layer in front of it"},
     {"mf-partition", "ExchangesLayers", stagesYaml, exchangesLayers,
      "loss of step 1"},
-    {"mf-mark-recompute", "LosesAnAttribute", stagesYaml, losesAnAttribute,
+    {"mf-mark-memory", "LosesAnAttribute", stagesYaml, losesAnAttribute,
      "loss of step 1"},
     {"mf-build-backward", "DropsAGradientWhereTwoMeet", stagesYaml,
      dropsAGradientWhereTwoMeet, "gradient of 'embedding.weight'"},
