@@ -334,7 +334,7 @@ def PrintMemory : Pass<"ascend-print-memory", "::mlir::ModuleOp"> {
     nothing.
 
     ```mlir
-    ascend.program @stage0 rank 0 of 2 attributes {arena_bytes = ..., ...} { ... }
+    ascend.program @stage0 stage 0 attributes {arena_bytes = ..., ...} { ... }
     // prints
     // stage 0: arena ... bytes, max-live ... bytes, pinned host ... bytes
     //   parameter                          800

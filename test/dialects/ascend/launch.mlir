@@ -19,5 +19,5 @@ ascend.launch "aclnnCat"(%x, %x, %y) -> (%z) {axis = 0} : (!ascend.buffer<4xf32,
 %large = "test.buffer"() : () -> !ascend.buffer<100000xf32, hbm>
 %norm = "test.buffer"() : () -> !ascend.buffer<f32, hbm>
 %workspace = "test.buffer"() : () -> !ascend.buffer<16xi32, hbm>
-// CHECK: ascend.launch "aclnnForeachNorm"(%[[LARGE:.*]]) -> (%[[NORM:.*]]) workspace(%{{.*}} : !ascend.buffer<16xi32, hbm>) {} cell "a" flops 200000 : (!ascend.buffer<100000xf32, hbm>) -> !ascend.buffer<f32, hbm>
-ascend.launch "aclnnForeachNorm"(%large) -> (%norm) workspace(%workspace : !ascend.buffer<16xi32, hbm>) {} cell "a" flops 200000 : (!ascend.buffer<100000xf32, hbm>) -> !ascend.buffer<f32, hbm>
+// CHECK: ascend.launch "aclnnForeachNorm"(%[[LARGE:.*]]) -> (%[[NORM:.*]]) workspace(%{{.*}} : !ascend.buffer<16xi32, hbm>) {} cell "a" : (!ascend.buffer<100000xf32, hbm>) -> !ascend.buffer<f32, hbm>
+ascend.launch "aclnnForeachNorm"(%large) -> (%norm) workspace(%workspace : !ascend.buffer<16xi32, hbm>) {} cell "a" : (!ascend.buffer<100000xf32, hbm>) -> !ascend.buffer<f32, hbm>

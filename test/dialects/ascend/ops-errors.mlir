@@ -21,7 +21,7 @@
 
 // -----
 
-ascend.program @p rank 0 of 1 attributes {
+ascend.program @p stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
   // expected-error @below {{expected one name and, once planned, one offset for each of its 1 slots}}
@@ -30,7 +30,7 @@ ascend.program @p rank 0 of 1 attributes {
 
 // -----
 
-ascend.program @p rank 0 of 1 attributes {
+ascend.program @p stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
   // expected-error @below {{expected one name and, once planned, one offset for each of its 1 slots}}
@@ -39,7 +39,7 @@ ascend.program @p rank 0 of 1 attributes {
 
 // -----
 
-ascend.program @p rank 0 of 1 attributes {
+ascend.program @p stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
   ascend.routine @r() {
@@ -50,7 +50,7 @@ ascend.program @p rank 0 of 1 attributes {
 
 // -----
 
-ascend.program @p rank 0 of 1 attributes {
+ascend.program @p stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
   // expected-note @below {{buffer is here}}
@@ -64,7 +64,7 @@ ascend.program @p rank 0 of 1 attributes {
 // -----
 
 // A view lies within its source.
-ascend.program @p rank 0 of 1 attributes {
+ascend.program @p stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
   ascend.routine @r(%x: !ascend.buffer<4xf32, hbm>) {
@@ -75,7 +75,7 @@ ascend.program @p rank 0 of 1 attributes {
 
 // -----
 
-ascend.program @p rank 0 of 1 attributes {
+ascend.program @p stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
   ascend.routine @r(%x: !ascend.buffer<4xf32, hbm>) {
@@ -87,7 +87,7 @@ ascend.program @p rank 0 of 1 attributes {
 // -----
 
 // A view stays in the memory of its source.
-ascend.program @p rank 0 of 1 attributes {
+ascend.program @p stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
   ascend.routine @r(%x: !ascend.buffer<4xf32, hbm>) {
@@ -98,7 +98,7 @@ ascend.program @p rank 0 of 1 attributes {
 
 // -----
 
-ascend.program @p rank 0 of 1 attributes {
+ascend.program @p stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
   ascend.stream @h2d h2d
@@ -113,7 +113,7 @@ ascend.program @p rank 0 of 1 attributes {
 
 // -----
 
-ascend.program @p rank 0 of 1 attributes {
+ascend.program @p stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
   ascend.step {
@@ -124,7 +124,7 @@ ascend.program @p rank 0 of 1 attributes {
 
 // -----
 
-ascend.program @p rank 0 of 1 attributes {
+ascend.program @p stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
   // expected-note @below {{routine is here}}
@@ -139,7 +139,7 @@ ascend.program @p rank 0 of 1 attributes {
 
 // -----
 
-ascend.program @p rank 0 of 1 attributes {
+ascend.program @p stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
   ascend.frame_layout @layout [] of []
@@ -153,7 +153,7 @@ ascend.program @p rank 0 of 1 attributes {
 
 // -----
 
-ascend.program @p rank 0 of 1 attributes {
+ascend.program @p stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
   ascend.frame_layout @layout [] of []
@@ -168,7 +168,7 @@ ascend.program @p rank 0 of 1 attributes {
 
 // -----
 
-ascend.program @p rank 0 of 1 attributes {
+ascend.program @p stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
   // expected-error @below {{expected buffers as slots, but got 'i32'}}

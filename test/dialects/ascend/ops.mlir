@@ -2,8 +2,8 @@
 // RUN: mf-opt -mlir-print-op-generic %s | mf-opt | FileCheck %s
 
 // Before the memory plan nothing has an offset.
-// CHECK-LABEL: ascend.program @unplanned rank 0 of 2 attributes
-ascend.program @unplanned rank 0 of 2 attributes {
+// CHECK-LABEL: ascend.program @unplanned stage 0 attributes
+ascend.program @unplanned stage 0 attributes {
     micro_batches = 2 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64,
     lr_schedule = {type = "ConstantWarmUpLR", learning_rate = 1.0e-3 : f64}, hbm_limit_bytes = 4096 : i64} {
@@ -40,8 +40,8 @@ ascend.program @unplanned rank 0 of 2 attributes {
     %view = ascend.view %alloc : !ascend.buffer<8x4xf32, hbm> to !ascend.buffer<32xf32, hbm>
     // CHECK: ascend.view %[[ALLOC]] {byte_offset = 64 : i64} : <8x4xf32, hbm> to <4x4xf32, hbm>
     %part = ascend.view %alloc {byte_offset = 64 : i64} : !ascend.buffer<8x4xf32, hbm> to !ascend.buffer<4x4xf32, hbm>
-    // CHECK: ascend.launch "aclnnRmsNorm"(%[[X]], %[[W]]) -> (%[[ALLOC]], %[[SLOT]]) {epsilon = 1.000000e-05 : f64} cell "layers.0.norm" flops 32 : (!ascend.buffer<8x4xf32, hbm>, !ascend.buffer<4x8xbf16, hbm>) -> (!ascend.buffer<8x4xf32, hbm>, !ascend.buffer<8xf32, hbm>)
-    ascend.launch "aclnnRmsNorm" (%x, %w) -> (%alloc, %slot) {epsilon = 1.0e-5 : f64} cell "layers.0.norm" flops 32
+    // CHECK: ascend.launch "aclnnRmsNorm"(%[[X]], %[[W]]) -> (%[[ALLOC]], %[[SLOT]]) {epsilon = 1.000000e-05 : f64} cell "layers.0.norm" : (!ascend.buffer<8x4xf32, hbm>, !ascend.buffer<4x8xbf16, hbm>) -> (!ascend.buffer<8x4xf32, hbm>, !ascend.buffer<8xf32, hbm>)
+    ascend.launch "aclnnRmsNorm" (%x, %w) -> (%alloc, %slot) {epsilon = 1.0e-5 : f64} cell "layers.0.norm"
         : (!ascend.buffer<8x4xf32, hbm>, !ascend.buffer<4x8xbf16, hbm>) -> (!ascend.buffer<8x4xf32, hbm>, !ascend.buffer<8xf32, hbm>)
     // A kernel that reads nothing.
     // CHECK: ascend.launch "aclnnInplaceZero"() -> (%[[VIEW]]) {} : () -> !ascend.buffer<32xf32, hbm>
@@ -70,18 +70,18 @@ ascend.program @unplanned rank 0 of 2 attributes {
     ascend.call @forward(%message) frame %frame : !ascend.frame<@residuals> micro_batch 1 : (!ascend.buffer<8x4xf32, hbm>) -> ()
     // CHECK: ascend.call @nothing() : () -> ()
     ascend.call @nothing() : () -> ()
-    // CHECK: ascend.send %[[MESSAGE]] to 1 channel "forward.0" on @send : <8x4xf32, hbm>
-    ascend.send %message to 1 channel "forward.0" on @send : !ascend.buffer<8x4xf32, hbm>
-    // CHECK: ascend.receive %[[MESSAGE]] from 1 channel "backward.1" on @send : <8x4xf32, hbm>
-    ascend.receive %message from 1 channel "backward.1" on @send : !ascend.buffer<8x4xf32, hbm>
-    // CHECK: ascend.all_reduce %[[MESSAGE]] over [0, 1] channel "stages" on @send : <8x4xf32, hbm>
-    ascend.all_reduce %message over [0, 1] channel "stages" on @send : !ascend.buffer<8x4xf32, hbm>
+    // CHECK: ascend.send %[[MESSAGE]] to <pp = 1> channel "forward.0" on @send : <8x4xf32, hbm>
+    ascend.send %message to <pp = 1> channel "forward.0" on @send : !ascend.buffer<8x4xf32, hbm>
+    // CHECK: ascend.receive %[[MESSAGE]] from <pp = 1> channel "backward.1" on @send : <8x4xf32, hbm>
+    ascend.receive %message from <pp = 1> channel "backward.1" on @send : !ascend.buffer<8x4xf32, hbm>
+    // CHECK: ascend.collective all_reduce %[[MESSAGE]] to %[[MESSAGE]] over <pp> channel "stages" on @send : <8x4xf32, hbm> to <8x4xf32, hbm>
+    ascend.collective all_reduce %message to %message over <pp> channel "stages" on @send : !ascend.buffer<8x4xf32, hbm> to !ascend.buffer<8x4xf32, hbm>
   }
 }
 
 // After it everything has one.
-// CHECK-LABEL: ascend.program @planned rank 1 of 2 attributes {arena_bytes = 2048 : i64, host_bytes = 64 : i64
-ascend.program @planned rank 1 of 2 attributes {
+// CHECK-LABEL: ascend.program @planned stage 1 attributes {arena_bytes = 2048 : i64, host_bytes = 64 : i64
+ascend.program @planned stage 1 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64,
     arena_bytes = 2048 : i64, host_bytes = 64 : i64, max_live_bytes = 1536 : i64} {

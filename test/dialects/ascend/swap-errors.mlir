@@ -1,7 +1,7 @@
 // Slots and events in the wrong place.
 // RUN: mf-opt -verify-diagnostics -split-input-file %s
 
-ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100} {
   ascend.step {
     // expected-error @below {{expected the frame that it is a slot of}}
     %s = ascend.slot 1 : <4xf32, host>
@@ -10,7 +10,7 @@ ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 1, micro_batch_si
 
 // -----
 
-ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100} {
   ascend.routine @r() {
   }
   ascend.step {
@@ -21,7 +21,7 @@ ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 1, micro_batch_si
 
 // -----
 
-ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100} {
   ascend.routine @r() {
   }
   ascend.step {
@@ -32,7 +32,7 @@ ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 1, micro_batch_si
 
 // -----
 
-ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100} {
   // expected-note @below {{routine is here}}
   ascend.routine @r(%e: !ascend.event) {
   }

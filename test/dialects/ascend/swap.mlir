@@ -3,7 +3,7 @@
 // RUN: mf-opt %s | mf-opt | FileCheck %s
 // RUN: mf-opt --emit-bytecode %s | mf-opt | FileCheck %s
 
-ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100} {
   ascend.stream @compute compute
   ascend.stream @h2d h2d
   ascend.stream @hccl communication
@@ -29,10 +29,10 @@ ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 1, micro_batch_si
     %s = ascend.slot 1 of %f : !ascend.frame<@kept> as : <4xf32, host>
     // CHECK: %[[COPIED:.*]] = ascend.copy %{{.*}} to %{{.*}} on @h2d after %[[STARTED]]#0 : <4xf32, host> to <4xf32, hbm> -> !ascend.event
     %copied = ascend.copy %s to %m on @h2d after %started#0 : <4xf32, host> to <4xf32, hbm> -> !ascend.event
-    // CHECK: %[[SENT:.*]] = ascend.send %{{.*}} to 1 channel "a" on @hccl after %[[STARTED]]#0, %[[COPIED]] : <4xf32, hbm> -> !ascend.event
-    %sent = ascend.send %m to 1 channel "a" on @hccl after %started#0, %copied : <4xf32, hbm> -> !ascend.event
-    // CHECK: ascend.receive %{{.*}} from 1 channel "b" on @hccl after %[[SENT]] : <4xf32, hbm>
-    ascend.receive %m from 1 channel "b" on @hccl after %sent : <4xf32, hbm>
+    // CHECK: %[[SENT:.*]] = ascend.send %{{.*}} to <pp = 1> channel "a" on @hccl after %[[STARTED]]#0, %[[COPIED]] : <4xf32, hbm> -> !ascend.event
+    %sent = ascend.send %m to <pp = 1> channel "a" on @hccl after %started#0, %copied : <4xf32, hbm> -> !ascend.event
+    // CHECK: ascend.receive %{{.*}} from <pp = 1> channel "b" on @hccl after %[[SENT]] : <4xf32, hbm>
+    ascend.receive %m from <pp = 1> channel "b" on @hccl after %sent : <4xf32, hbm>
     // CHECK: ascend.call @other() after %[[COPIED]] : () -> ()
     ascend.call @other() after %copied : () -> ()
     // CHECK: ascend.call @backward(%{{.*}}, %[[STARTED]]#1) frame %[[F]] : !ascend.frame<@kept>

@@ -1,7 +1,7 @@
 // Two stages: what they hand to each other goes through messages on streams of its own, ordered by events.
 // RUN: mf-opt --mf-lower-to-ascend %s | FileCheck %s
 
-// CHECK-LABEL: ascend.program @stage0 rank 0 of 2
+// CHECK-LABEL: ascend.program @stage0 stage 0
 // A tied parameter belongs to the stage that trains it.
 // CHECK: ascend.static @w parameter of "w"
 // CHECK-NOT: @head
@@ -21,25 +21,25 @@
 // CHECK: %[[FORWARD0:.*]] = ascend.message : <8x1xf32, hbm>
 // CHECK: ascend.call @chunk0.forward(%{{.*}}, %[[FORWARD0]])
 // CHECK-NEXT: %[[DONE0:.*]] = ascend.record @compute
-// CHECK-NEXT: %[[SENT0:.*]] = ascend.send %[[FORWARD0]] to 1 channel "forward.0" on @send.forward.0 after %[[DONE0]]
+// CHECK-NEXT: %[[SENT0:.*]] = ascend.send %[[FORWARD0]] to <pp = 1> channel "forward.0" on @send.forward.0 after %[[DONE0]]
 // The gradient is received while the second forward runs, and compute waits for it where it is needed.
-// CHECK-NEXT: %[[RECEIVED0:.*]] = ascend.receive %[[BACKWARD0:.*]] from 1 channel "backward.1" on @receive.backward.1 after %[[DONE0]]
+// CHECK-NEXT: %[[RECEIVED0:.*]] = ascend.receive %[[BACKWARD0:.*]] from <pp = 1> channel "backward.1" on @receive.backward.1 after %[[DONE0]]
 // CHECK: ascend.call @chunk0.forward
 // CHECK: ascend.call @chunk0.backward(%[[BACKWARD0]]{{.*}} after %[[SENT0]], %[[RECEIVED0]] :
 // The first stage has no loss to report.
 // CHECK-NOT: @d2h
 
-// CHECK-LABEL: ascend.program @stage1 rank 1 of 2
+// CHECK-LABEL: ascend.program @stage1 stage 1
 // CHECK: ascend.static @gradient.head gradient of "head"
 // A stage without tokens loads none.
 // CHECK-NOT: @host.tokens
 // CHECK: ascend.routine @chunk1.backward(%[[DY:.*]]: !ascend.buffer<f32, hbm>, %[[X:.*]]: !ascend.buffer<8x1xf32, hbm>, %[[DX:.*]]: !ascend.buffer<8x1xf32, hbm>)
 // CHECK: ascend.launch "aclnnMul"(%[[X]], %[[DY]]) -> (%[[DX]])
 // CHECK-LABEL: ascend.step
-// CHECK: %[[ARRIVED0:.*]] = ascend.receive %[[X0:.*]] from 0 channel "forward.0" on @receive.forward.0 :
+// CHECK: %[[ARRIVED0:.*]] = ascend.receive %[[X0:.*]] from <pp = 0> channel "forward.0" on @receive.forward.0 :
 // CHECK: ascend.call @chunk1.forward(%[[X0]]) {{.*}} after %[[ARRIVED0]] :
 // CHECK: ascend.call @chunk1.backward(%{{.*}}, %[[X0]], %[[DX0:.*]]) frame
-// CHECK: ascend.send %[[DX0]] to 0 channel "backward.1" on @send.backward.1
+// CHECK: ascend.send %[[DX0]] to <pp = 0> channel "backward.1" on @send.backward.1
 // The last stage reports the loss.
 // CHECK: ascend.call @finish()
 // CHECK-NEXT: %[[FINISHED:.*]] = ascend.record @compute

@@ -14,7 +14,7 @@
 // expected-note @below {{of the peak, layer 0 would save 1024 bytes by recompute, up to 1024 bytes by swap}}
 // expected-note @below {{recompute of all layers would not be enough: about 4608 bytes}}
 // expected-note @below {{swap of all layers would not be enough: about 4608 bytes}}
-ascend.program @stage1 rank 1 of 2 attributes {
+ascend.program @stage1 stage 1 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64, hbm_limit_bytes = 4096 : i64} {
   ascend.stream @compute compute
@@ -43,7 +43,7 @@ ascend.program @stage1 rank 1 of 2 attributes {
 // -----
 
 // expected-error @below {{expected one ascend.step}}
-ascend.program @stage1 rank 1 of 2 attributes {
+ascend.program @stage1 stage 1 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
 }
@@ -51,7 +51,7 @@ ascend.program @stage1 rank 1 of 2 attributes {
 // -----
 
 // expected-error @below {{expected one ascend.step}}
-ascend.program @stage1 rank 1 of 2 attributes {
+ascend.program @stage1 stage 1 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
   ascend.step {
@@ -62,7 +62,7 @@ ascend.program @stage1 rank 1 of 2 attributes {
 
 // -----
 
-ascend.program @stage1 rank 1 of 2 attributes {
+ascend.program @stage1 stage 1 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
   // A residual that nobody reads is a mistake of the program, not a plan with a hole.

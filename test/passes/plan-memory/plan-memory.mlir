@@ -17,7 +17,7 @@
 // CHECK: ascend.alloc in scratch at [[#FIRST]]
 // CHECK: ascend.call @chain() scratch at 1024
 // REMARK: Function=temporaries_share_memory | Remark="peak at task chain, operator aclnnSqrt", arena bytes=3072, max-live bytes=3072, pinned host bytes=128
-ascend.program @temporaries_share_memory rank 0 of 1 attributes {
+ascend.program @temporaries_share_memory stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
   ascend.stream @compute compute
@@ -51,7 +51,7 @@ ascend.program @temporaries_share_memory rank 0 of 1 attributes {
 // CHECK: ascend.frame @residuals micro_batch 1
 // CHECK: ascend.frame @residuals micro_batch 2 at [[#FRAME]]
 // REMARK: Function=frames_of_micro_batches | Remark="peak at task forward, micro-batch 1, operator aclnnSqrt", arena bytes=5120, max-live bytes=5120, pinned host bytes=0
-ascend.program @frames_of_micro_batches rank 0 of 1 attributes {
+ascend.program @frames_of_micro_batches stage 0 attributes {
     micro_batches = 3 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
   ascend.stream @compute compute
@@ -93,7 +93,7 @@ ascend.program @frames_of_micro_batches rank 0 of 1 attributes {
 // CHECK: ascend.message at [[#MESSAGE:]]
 // CHECK-NEXT: ascend.message at [[#sub(3072,MESSAGE)]]
 // CHECK-NEXT: ascend.message at [[#MESSAGE]]
-ascend.program @messages_wait_for_their_streams rank 0 of 2 attributes {
+ascend.program @messages_wait_for_their_streams stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
   ascend.stream @compute compute
@@ -110,7 +110,7 @@ ascend.program @messages_wait_for_their_streams rank 0 of 2 attributes {
     ascend.call @write(%a) : (!ascend.buffer<256xf32, hbm>) -> ()
     %written = ascend.record @compute
     ascend.wait @send for %written
-    ascend.send %a to 1 channel "forward.0" on @send : !ascend.buffer<256xf32, hbm>
+    ascend.send %a to <pp = 1> channel "forward.0" on @send : !ascend.buffer<256xf32, hbm>
     %sent = ascend.record @send
     ascend.call @write(%b) : (!ascend.buffer<256xf32, hbm>) -> ()
     ascend.wait @compute for %sent

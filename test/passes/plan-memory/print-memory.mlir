@@ -15,7 +15,7 @@
 // CHECK-NEXT:    total                           2048
 // CHECK-NEXT:stage 1: arena 512 bytes, max-live 512 bytes, pinned host 0 bytes
 //  CHECK-NOT:{{.}}
-ascend.program @stage0 rank 0 of 2 attributes {
+ascend.program @stage0 stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64,
     arena_bytes = 8192 : i64, host_bytes = 64 : i64, max_live_bytes = 7680 : i64} {
@@ -26,7 +26,7 @@ ascend.program @stage0 rank 0 of 2 attributes {
   ascend.frame_layout @chunk0.residuals [!ascend.buffer<256xf32, hbm>, !ascend.buffer<256xf32, hbm>, !ascend.buffer<64xf32, hbm>, !ascend.buffer<512xf32, host>]
     of ["layers.0.attention_norm", "layers.1.attention_norm", "layers.0.feed_forward.mul", "layers.1.feed_forward.mul"] at [0, 1024, 2048, 0] {bytes = 2560 : i64, host_bytes = 2048 : i64}
 }
-ascend.program @stage1 rank 1 of 2 attributes {
+ascend.program @stage1 stage 1 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64,
     arena_bytes = 512 : i64, host_bytes = 0 : i64, max_live_bytes = 512 : i64} {

@@ -2,7 +2,7 @@
 // RUN: mf-opt --ascend-verify-program --split-input-file --verify-diagnostics %s
 
 // The compute stream does not wait for the copy.
-ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
   ascend.stream @compute compute
   ascend.stream @h2d h2d
   ascend.static @x constant : !ascend.buffer<4xf32, host> at 0
@@ -27,7 +27,7 @@ ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 1, micro_batch_si
 // -----
 
 // Two temporaries that live together share their memory.
-ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
   ascend.stream @compute compute
   ascend.stream @h2d h2d
   ascend.static @x constant : !ascend.buffer<4xf32, host> at 0
@@ -55,7 +55,7 @@ ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 1, micro_batch_si
 // -----
 
 // Nobody writes what is read.
-ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
   ascend.stream @compute compute
   ascend.stream @h2d h2d
   ascend.static @x constant : !ascend.buffer<4xf32, host> at 0
@@ -79,7 +79,7 @@ ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 1, micro_batch_si
 // -----
 
 // A message lies where a parameter is.
-ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
   ascend.stream @compute compute
   ascend.stream @h2d h2d
   ascend.static @x constant : !ascend.buffer<4xf32, host> at 0
@@ -106,7 +106,7 @@ ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 1, micro_batch_si
 
 // The memory is not planned.
 // expected-error@+1 {{has no arena_bytes: its memory is not planned; run mf-opt --ascend-plan-memory on it}}
-ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100} {
   ascend.stream @compute compute
   ascend.stream @h2d h2d
   ascend.static @x constant : !ascend.buffer<4xf32, host> at 0

@@ -4,7 +4,7 @@
 // RUN: %mf-opt --quiet --recompute-config=%examples/two_layers.yaml %examples/two_layers.mlir | %mf-opt --ascend-verify-program -o %t
 
 // CHECK: ascend.program @stage0
-ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
   ascend.stream @compute compute
   ascend.stream @h2d h2d
   ascend.static @x constant : !ascend.buffer<4xf32, host> at 0

@@ -13,7 +13,7 @@ namespace {
 /// One rank whose routine doubles its argument into a temporary, and adds this
 /// to a static and a residual.
 std::string makeProgram(llvm::StringRef header, llvm::StringRef body) {
-  return ("ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 2, "
+  return ("ascend.program @stage0 stage 0 attributes {micro_batches = 2, "
           "micro_batch_size = 1, sequence_length = 8, vocab_size = 16, "
           "pad_token_id = -1, ignore_index = -100" +
           header + "} {\n" + body + "\n}\n")
@@ -32,7 +32,7 @@ ascend.routine @r(%a: !ascend.buffer<2x4x4xf32, hbm>) attributes {layout = @f} {
   %w = ascend.global @w : !ascend.buffer<4x4xf32, hbm>
   %t = ascend.alloc in scratch at 64 : !ascend.buffer<4x4xf32, hbm>
   %s = ascend.slot 0 : !ascend.buffer<4x4xf32, hbm>
-  ascend.launch "aclnnAdd"(%v, %v) -> (%t) {} cell "a.add" flops 16 : (!ascend.buffer<4x4xf32, hbm>, !ascend.buffer<4x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
+  ascend.launch "aclnnAdd"(%v, %v) -> (%t) {} cell "a.add" : (!ascend.buffer<4x4xf32, hbm>, !ascend.buffer<4x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
   ascend.launch "aclnnMul"(%w, %t) -> (%s) {} cell "a.mul" : (!ascend.buffer<4x4xf32, hbm>, !ascend.buffer<4x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
 }
 ascend.step {
@@ -256,9 +256,9 @@ std::string makeRanks(llvm::StringRef first, llvm::StringRef second,
 }
 
 constexpr llvm::StringLiteral send =
-    "ascend.send %m to 1 channel \"x\" on @c : !ascend.buffer<4xf32, hbm>\n";
+    "ascend.send %m to <pp = 1> channel \"x\" on @c : !ascend.buffer<4xf32, hbm>\n";
 constexpr llvm::StringLiteral receive =
-    "ascend.receive %m from 0 channel \"x\" on @c : !ascend.buffer<4xf32, "
+    "ascend.receive %m from <pp = 0> channel \"x\" on @c : !ascend.buffer<4xf32, "
     "hbm>\n";
 
 TEST(DecoderTest, PairsSendsAndReceives) {
@@ -273,11 +273,11 @@ TEST(DecoderTest, PairsSendsAndReceives) {
   EXPECT_THAT(ParsedProgram(makeRanks("", receive)).messages,
               HasSubstr("channel 'x': rank 0 has no send that matches"));
   EXPECT_THAT(
-      ParsedProgram(makeRanks(send, "ascend.receive %n from 0 channel \"x\" on "
+      ParsedProgram(makeRanks(send, "ascend.receive %n from <pp = 0> channel \"x\" on "
                                     "@c : !ascend.buffer<8xf32, hbm>"))
           .messages,
       HasSubstr("32 bytes of f32 on rank 1 do not match 16 bytes"));
-  EXPECT_THAT(ParsedProgram(makeRanks("ascend.send %m to 0 channel \"x\" on @c "
+  EXPECT_THAT(ParsedProgram(makeRanks("ascend.send %m to <pp = 0> channel \"x\" on @c "
                                       ": !ascend.buffer<4xf32, hbm>",
                                       ""))
                   .messages,

@@ -15,7 +15,7 @@ namespace {
 /// Two micro-batches, forward and backward with a residual, and an update. `B`
 /// stands for a buffer of 64 bytes in device memory, `H` for one of the host.
 constexpr llvm::StringLiteral source =
-    R"(ascend.program @stage0 rank 0 of 1 attributes {micro_batches = 2, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 4096, host_bytes = 256} {
+    R"(ascend.program @stage0 stage 0 attributes {micro_batches = 2, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 4096, host_bytes = 256} {
 ascend.stream @compute compute
 ascend.stream @h2d h2d
 ascend.stream @d2h d2h
