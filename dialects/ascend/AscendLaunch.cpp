@@ -56,16 +56,20 @@ static LogicalResult verifySharing(LaunchOp op,
   return success();
 }
 
+static int64_t getNeededWorkspace(LaunchOp op,
+                                  const KernelSignature &signature) {
+  if (!signature.mayNeedWorkspace())
+    return 0;
+  std::optional<KernelSpec> spec = op.getKernelSpec();
+  return spec ? signature.getWorkspaceBytes(*spec) : 0;
+}
+
 static LogicalResult verifyWorkspace(LaunchOp op,
                                      const KernelSignature &signature) {
   Value workspace = op.getWorkspace();
   if (!workspace)
     return success();
-  int64_t needed = 0;
-  if (signature.mayNeedWorkspace()) {
-    std::optional<KernelSpec> spec = op.getKernelSpec();
-    needed = spec ? signature.getWorkspaceBytes(*spec) : 0;
-  }
+  const int64_t needed = getNeededWorkspace(op, signature);
   if (needed == 0)
     return op.emitOpError() << signature.name
                             << ": has a workspace, but needs none for these "
