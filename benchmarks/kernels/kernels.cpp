@@ -95,7 +95,7 @@ private:
                   layers, 2 * product);
     benchmark.run("flash attention grad",
                   {"aclnnFlashAttentionScoreGrad",
-                   {q, q, q, statistic, statistic, q, q},
+                   {q, q, q, q, statistic, statistic, q},
                    {q, q, q},
                    attributes},
                   layers, 5 * product);
@@ -112,7 +112,7 @@ private:
                   {"aclnnRotaryPositionEmbedding", {q, table, table}, {q}, {}},
                   0);
     benchmark.run("rotary slice",
-                  {"aclnnSlice",
+                  {"aclnnSliceV2",
                    {q},
                    {half},
                    {{"starts", Ints{0, 0, 0, dim / 2}},
@@ -189,7 +189,7 @@ private:
     benchmark.run("gradient norm",
                   {"aclnnForeachNorm", {gradient}, {scalar}, {}}, 1);
     benchmark.run("gradient scale",
-                  {"aclnnForeachMulScalarV2", {scalar}, {gradient}, {}}, 1);
+                  {"aclnnForeachMulScalar", {scalar}, {gradient}, {}}, 1);
     benchmark.run("gradient accumulate",
                   {"aclnnInplaceAdd", {gradient}, {gradient}, {}}, 0);
     benchmark.run("adamw",

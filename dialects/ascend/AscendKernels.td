@@ -26,6 +26,7 @@ class UnaryKernel<string kernelName> : Kernel<kernelName, "makeUnary"> {
   let outputs = (outs OutOrSameAs<["self"]>:$out);
 }
 
+// `value` is a host scalar, of another name in each operator of aclnn.
 class ScalarKernel<string kernelName> : UnaryKernel<kernelName> {
   let attributes = (attrs Double:$value);
 }
@@ -71,6 +72,7 @@ def GeluBackward : ActivationBackwardKernel<"aclnnGeluBackward"> {
 
 def Cast : Kernel<"aclnnCast", "makeCast"> {
   let summary = "conversion to the element type of out";
+  let description = "Rounds to nearest even; integers truncate and saturate.";
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
 }
@@ -81,6 +83,7 @@ def Cast : Kernel<"aclnnCast", "makeCast"> {
 
 def Cat : Kernel<"aclnnCat", "makeCat"> {
   let summary = "tensors one after another along an axis";
+  let description = "`axis` is aclnn's dim.";
   let inputs = (ins VariadicIn:$tensors);
   let outputs = (outs Out:$out);
   let attributes = (attrs Int:$axis);
@@ -114,15 +117,18 @@ def Permute : Kernel<"aclnnPermute", "makePermute"> {
   let attributes = (attrs Ints:$perm);
 }
 
-def RepeatInterleave : Kernel<"aclnnRepeatInterleave", "makeRepeat"> {
+def RepeatInterleave : Kernel<"aclnnRepeatInterleaveIntWithDim", "makeRepeat"> {
   let summary = "each slice along an axis repeated in place";
+  let description = "`axis` is aclnn's dim; the size of the result follows.";
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
   let attributes = (attrs Int:$axis, Int:$repeats);
 }
 
-def Slice : Kernel<"aclnnSlice", "makeSlice"> {
+def Slice : Kernel<"aclnnSliceV2", "makeSlice"> {
   let summary = "a contiguous part of each dimension";
+  let description = [{aclnn's ends are `starts` plus `sizes`; of all axes, in
+    steps of 1.}];
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
   let attributes = (attrs Ints:$starts, Ints:$sizes);
@@ -165,8 +171,10 @@ def FlashAttentionScore
 def FlashAttentionScoreGrad
     : Kernel<"aclnnFlashAttentionScoreGrad", "makeFlashAttentionGrad"> {
   let summary = "gradients of aclnnFlashAttentionScore";
-  let inputs = (ins In:$query, In:$key, In:$value, In:$softmaxMax,
-                    In:$softmaxSum, In:$attentionIn, In:$dy, OptionalIn:$slopes);
+  let description = [{`slopes` are aclnn's pseShift, which stands behind dy
+    there.}];
+  let inputs = (ins In:$query, In:$key, In:$value, In:$dy, In:$softmaxMax,
+                    In:$softmaxSum, In:$attentionIn, OptionalIn:$slopes);
   let outputs = (outs Out:$dq, Out:$dk, Out:$dv);
   let attributes = (attrs Double:$scale, OptionalBool:$causal);
   let engine = Cube;
@@ -179,7 +187,8 @@ def FlashAttentionScoreGrad
 
 def RmsNorm : Kernel<"aclnnRmsNorm", "makeRmsNorm"> {
   let summary = "root-mean-square normalisation over the last dimension";
-  let description = "`rstd` has no last dimension of 1.";
+  let description = [{`rstd` has the dimensions of x but the last, which is 1 in
+    aclnn's.}];
   let inputs = (ins In:$x, In:$gamma);
   let outputs = (outs Out:$y, Out:$rstd);
   let attributes = (attrs Double:$epsilon);
@@ -196,6 +205,7 @@ def RmsNormGrad : Kernel<"aclnnRmsNormGrad", "makeRmsNormGrad"> {
 
 def Softmax : Kernel<"aclnnSoftmax", "makeSoftmax"> {
   let summary = "softmax over the last dimension";
+  let description = "aclnn's dim is -1.";
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
 }
@@ -208,6 +218,7 @@ def SoftmaxBackward : Kernel<"aclnnSoftmaxBackward", "makeSoftmaxBackward"> {
 
 def SwiGlu : Kernel<"aclnnSwiGlu", "makeSwiGlu"> {
   let summary = "silu(first half) * second half of the last dimension";
+  let description = "aclnn's dim is -1.";
   let inputs = (ins In:$x);
   let outputs = (outs Out:$out);
 }
@@ -237,6 +248,7 @@ def RotaryPositionEmbeddingGrad
 
 def ReduceSum : Kernel<"aclnnReduceSum", "makeReduceSum"> {
   let summary = "sum over dimensions";
+  let description = "`axes` are aclnn's dims; sums are in fp32.";
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
   let attributes = (attrs Ints:$axes, OptionalBool:$keep_dims);
@@ -258,6 +270,8 @@ def Embedding : Kernel<"aclnnEmbedding", "makeEmbedding"> {
 def EmbeddingDenseBackward
     : Kernel<"aclnnEmbeddingDenseBackward", "makeEmbeddingBackward"> {
   let summary = "gradient of aclnnEmbedding with respect to its table";
+  let description = [{aclnn's numWeights follows from out; no padding index, no
+    scaling by frequency.}];
   let inputs = (ins In:$grad, In:$indices);
   let outputs = (outs Out:$out);
 }
@@ -294,23 +308,27 @@ def InplaceAdd : Kernel<"aclnnInplaceAdd", "makeInplaceAdd"> {
   let outputs = (outs Accumulated:$selfRef);
 }
 
-def ForeachMulScalar : Kernel<"aclnnForeachMulScalarV2", "makeMulScalar"> {
+def ForeachMulScalar : Kernel<"aclnnForeachMulScalar", "makeMulScalar"> {
   let summary = "x *= scalar";
+  let description = [{Of a list of one tensor, in place. The scalar is a tensor
+    on the device; V2's is a number of the host.}];
   let inputs = (ins In:$scalar);
   let outputs = (outs Updated:$x);
 }
 
 def ForeachNorm : Kernel<"aclnnForeachNorm", "makeNorm"> {
   let summary = "Euclidean norm";
-  let description = "Of a list of one tensor, in fp32.";
+  let description = "Of a list of one tensor, in fp32; aclnn's scalar is 2.";
   let inputs = (ins In:$x);
   let outputs = (outs Out:$out);
   let flops = "2 * spec.inputs[0].getNumElements()";
   let workspace = "getNormWorkspace(spec)";
 }
 
-def NonFiniteCheck : Kernel<"aclnnForeachNonFiniteCheck", "makeNonFiniteCheck"> {
+def NonFiniteCheck : Kernel<"mfNonFiniteCheck", "makeNonFiniteCheck"> {
   let summary = "foundInf = max(foundInf, 1) if an element is infinite or NaN";
+  let description = [{aclnnForeachNonFiniteCheckAndUnscale without the scale:
+    ours.}];
   let inputs = (ins In:$x);
   let outputs = (outs Updated:$foundInf);
   let flops = "spec.inputs[0].getNumElements()";
@@ -319,9 +337,10 @@ def NonFiniteCheck : Kernel<"aclnnForeachNonFiniteCheck", "makeNonFiniteCheck"> 
 def ApplyAdamWV2 : Kernel<"aclnnApplyAdamWV2", "makeAdamW"> {
   let summary = "one AdamW step of one parameter";
   let description = [{The learning rate is a tensor, so that it can change from
-    step to step. Without `bias_correction` the step is MindSpore's
-    AdamWeightDecay. Where `overflow` is given and not 0 nothing changes.}];
-  let inputs = (ins In:$grad, In:$lr, In:$step, OptionalIn:$overflow);
+    step to step; aclnn's is a number. Without `bias_correction` the step is
+    MindSpore's AdamWeightDecay, which aclnn has not. Where `overflow`, ours, is
+    given and not 0 nothing changes. No amsgrad, no maximize.}];
+  let inputs = (ins In:$grad, In:$step, In:$lr, OptionalIn:$overflow);
   let outputs = (outs Updated:$var, Updated:$m, Updated:$v);
   let attributes = (attrs Double:$beta1, Double:$beta2, Double:$eps,
                           Double:$weight_decay, OptionalBool:$bias_correction);

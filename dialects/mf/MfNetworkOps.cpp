@@ -209,9 +209,9 @@ void FlashAttentionOp::buildGradient(OpBuilder &builder,
                                      MutableArrayRef<Value> operandGradients) {
   auto gradient = FlashAttentionGradOp::create(
       builder, getLoc(), getQuery().getType(), getKey().getType(),
-      getValue().getType(), getQuery(), getKey(), getValue(), getSoftmaxMax(),
-      getSoftmaxSum(), getResult(), resultGradients[2], getSlopes(),
-      getScaleAttr(), getCausalAttr(), nullptr, nullptr, nullptr);
+      getValue().getType(), getQuery(), getKey(), getValue(),
+      resultGradients[2], getSoftmaxMax(), getSoftmaxSum(), getResult(),
+      getSlopes(), getScaleAttr(), getCausalAttr(), nullptr, nullptr, nullptr);
   llvm::copy(gradient.getResults(), operandGradients.begin());
 }
 

@@ -35,7 +35,7 @@ def Mf_TransposeOp : Mf_ComputeOp<"transpose", "aclnnPermute",
                                  "::llvm::ArrayRef<int64_t>":$perm)>];
 }
 
-def Mf_SliceOp : Mf_ComputeOp<"slice", "aclnnSlice",
+def Mf_SliceOp : Mf_ComputeOp<"slice", "aclnnSliceV2",
     (ins Mf_FloatTensor:$input),
     (ins DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$sizes),
     (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
@@ -66,7 +66,7 @@ def Mf_ConcatOp : Mf_ComputeOp<"concat", "aclnnCat",
                                  "int64_t":$axis)>];
 }
 
-def Mf_RepeatOp : Mf_ComputeOp<"repeat", "aclnnRepeatInterleave",
+def Mf_RepeatOp : Mf_ComputeOp<"repeat", "aclnnRepeatInterleaveIntWithDim",
     (ins Mf_FloatTensor:$input), (ins I64Attr:$axis, I64Attr:$repeats),
     (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
   let summary = "each slice along a dimension repeated in place";

@@ -227,7 +227,7 @@ ScaleGradientsOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 void ScaleGradientsOp::emitLaunches(LaunchEmitter &emitter) {
   for (auto parameter : getParameters().getAsRange<FlatSymbolRefAttr>())
-    emitter.launch("aclnnForeachMulScalarV2", emitter.getBuffer(getFactor()),
+    emitter.launch("aclnnForeachMulScalar", emitter.getBuffer(getFactor()),
                    emitter.getState(State::Gradient, parameter.getValue()));
 }
 
@@ -244,8 +244,8 @@ void AdamWOp::emitLaunches(LaunchEmitter &emitter) {
   attributes.set("bias_correction", getBiasCorrectionAttr());
   emitter.launch("aclnnApplyAdamWV2",
                  {emitter.getState(State::Gradient, getParam()),
-                  emitter.getBuffer(getLearningRate()),
                   emitter.getBuffer(getStep()),
+                  emitter.getBuffer(getLearningRate()),
                   emitter.getBuffer(getOverflow())},
                  {emitter.getState(State::Parameter, getParam()),
                   emitter.getState(State::FirstMoment, getParam()),
@@ -256,8 +256,7 @@ void AdamWOp::emitLaunches(LaunchEmitter &emitter) {
 void NonFiniteOp::emitLaunches(LaunchEmitter &emitter) {
   EmittedBuffer flag = emitter.createBuffer(getResult());
   emitter.launch("aclnnInplaceZero", {}, flag);
-  emitter.launch("aclnnForeachNonFiniteCheck", emitter.getBuffer(getInput()),
-                 flag);
+  emitter.launch("mfNonFiniteCheck", emitter.getBuffer(getInput()), flag);
 }
 
 void ReportOp::emitLaunches(LaunchEmitter &emitter) {

@@ -150,20 +150,20 @@ private:
                     const Work &work) const {
     scoreProducts.run(block, rowOf(operands, 0, row, shape.dim),
                       rowOf(operands, 1, key, shape.dim), work.scores);
-    slopeProducts.run(block, rowOf(operands, 6, row, shape.valueDim),
+    slopeProducts.run(block, rowOf(operands, 3, row, shape.valueDim),
                       rowOf(operands, 2, key, shape.valueDim), work.slopes);
     runAttentionSoftmaxGrad(
         shape.type,
         blocks.getScores(block, work.scores,
                          getSlope(operands.inputs, 7, shape, head)),
-        work.slopes, static_cast<const float *>(operands.inputs[3]) + row,
-        static_cast<const float *>(operands.inputs[4]) + row, work.delta);
+        work.slopes, static_cast<const float *>(operands.inputs[4]) + row,
+        static_cast<const float *>(operands.inputs[5]) + row, work.delta);
   }
 
   void computeDelta(const KernelOperands &operands, int64_t row,
                     int64_t queries, const Work &work) const {
-    runRowProducts(shape.type, rowOf(operands, 5, row, shape.valueDim),
-                   rowOf(operands, 6, row, shape.valueDim), work.delta, queries,
+    runRowProducts(shape.type, rowOf(operands, 6, row, shape.valueDim),
+                   rowOf(operands, 3, row, shape.valueDim), work.delta, queries,
                    shape.valueDim);
   }
 
@@ -215,7 +215,7 @@ private:
         const int64_t offset = block.firstKey - first.firstKey;
         computeBlock(operands, block, head, row, key, work);
         valueProducts.run(block, work.scores,
-                          rowOf(operands, 6, row, shape.valueDim),
+                          rowOf(operands, 3, row, shape.valueDim),
                           dv + offset * shape.valueDim);
         keyProducts.run(block, work.slopes, rowOf(operands, 0, row, shape.dim),
                         dk + offset * shape.dim);
@@ -270,9 +270,9 @@ KernelOrError makeFlashAttentionGrad(const KernelSpec &spec) {
     TensorShape rows{DType::F32, {shape.batch, shape.heads, shape.queries}};
     TensorShape result{
         shape.type, {shape.batch, shape.heads, shape.queries, shape.valueDim}};
-    checker.requireInput(3, rows);
+    checker.requireInput(3, result);
     checker.requireInput(4, rows);
-    checker.requireInput(5, result);
+    checker.requireInput(5, rows);
     checker.requireInput(6, result);
     for (size_t i = 0; i < 3; ++i)
       checker.requireOutput(i, spec.inputs[i]);

@@ -126,8 +126,8 @@ public:
     if (skips)
       return;
     AdamWCoefficients coefficients =
-        getCoefficients(*static_cast<const float *>(operands.inputs[1]),
-                        *static_cast<const float *>(operands.inputs[2]));
+        getCoefficients(*static_cast<const float *>(operands.inputs[2]),
+                        *static_cast<const float *>(operands.inputs[1]));
     float *m = static_cast<float *>(operands.outputs[1]);
     float *v = static_cast<float *>(operands.outputs[2]);
     pool.parallelFor(tiles.count, [&](int64_t tile) {

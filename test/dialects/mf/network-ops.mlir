@@ -30,7 +30,7 @@
 // CHECK: mf.flash_attention %{{.*}} {scale = 2.500000e-01 : f64} : (tensor<2x4x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x2x8x16xbf16>) -> (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8x16xbf16>)
 %max, %sum, %attention = mf.flash_attention %query, %key, %key {scale = 0.25 : f64} : (tensor<2x4x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x2x8x16xbf16>) -> (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8x16xbf16>)
 // CHECK: mf.flash_attention_grad %{{.*}} {causal = false, scale = 2.500000e-01 : f64}
-%dq, %dk, %dv = mf.flash_attention_grad %query, %key, %key, %max, %sum, %attention, %attention {scale = 0.25 : f64, causal = false} : (tensor<2x4x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8x16xbf16>, tensor<2x4x8x16xbf16>) -> (tensor<2x4x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x2x8x16xbf16>)
+%dq, %dk, %dv = mf.flash_attention_grad %query, %key, %key, %attention, %max, %sum, %attention {scale = 0.25 : f64, causal = false} : (tensor<2x4x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x4x8x16xbf16>, tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8x16xbf16>) -> (tensor<2x4x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x2x8x16xbf16>)
 
 // ALiBi: one slope per query head.
 %slopes = "test.value"() : () -> tensor<4xf32>

@@ -9,7 +9,7 @@
 // CHECK-DAG: ascend.static @host.loss_scale loss_scale : !ascend.buffer<f32, host>
 // CHECK: ascend.routine @update(%{{.*}}, %{{.*}}, %[[SCALE:.*]]: !ascend.buffer<f32, hbm>) {
 // CHECK: ascend.launch "aclnnReciprocal"(%[[SCALE]])
-// CHECK: ascend.launch "aclnnForeachMulScalarV2"
+// CHECK: ascend.launch "aclnnForeachMulScalar"
 // CHECK: ascend.routine @begin() {
 // CHECK-DAG: %[[FROM:.*]] = ascend.global @loss_scale
 // CHECK-DAG: %[[TO:.*]] = ascend.global @loss_gradient

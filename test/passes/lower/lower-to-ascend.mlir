@@ -59,14 +59,14 @@
 // CHECK-NEXT: ascend.launch "aclnnReduceSum"(%[[V0]]) -> (%[[V3]]) {axes = array<i64: 0>} : (!ascend.buffer<1xf32, hbm>) -> !ascend.buffer<f32, hbm>
 // CHECK-NEXT: %[[V4:.*]] = ascend.alloc : <f32, hbm>
 // CHECK-NEXT: ascend.launch "aclnnInplaceZero"() -> (%[[V4]]) {} : () -> !ascend.buffer<f32, hbm>
-// CHECK-NEXT: ascend.launch "aclnnForeachNonFiniteCheck"(%[[V3]]) -> (%[[V4]]) {} : (!ascend.buffer<f32, hbm>) -> !ascend.buffer<f32, hbm>
+// CHECK-NEXT: ascend.launch "mfNonFiniteCheck"(%[[V3]]) -> (%[[V4]]) {} : (!ascend.buffer<f32, hbm>) -> !ascend.buffer<f32, hbm>
 // CHECK-NEXT: %[[V5:.*]] = ascend.global @report.global_norm : <f32, hbm>
 // CHECK-NEXT: ascend.launch "aclnnInplaceCopy"(%[[V3]]) -> (%[[V5]]) {} : (!ascend.buffer<f32, hbm>) -> !ascend.buffer<f32, hbm>
-// CHECK-NEXT: ascend.launch "aclnnForeachMulScalarV2"(%[[V3]]) -> (%[[V1]]) {} : (!ascend.buffer<f32, hbm>) -> !ascend.buffer<16x4xf32, hbm>
+// CHECK-NEXT: ascend.launch "aclnnForeachMulScalar"(%[[V3]]) -> (%[[V1]]) {} : (!ascend.buffer<f32, hbm>) -> !ascend.buffer<16x4xf32, hbm>
 // CHECK-NEXT: %[[V6:.*]] = ascend.global @w : <16x4xf32, hbm>
 // CHECK-NEXT: %[[V7:.*]] = ascend.global @first_moment.w : <16x4xf32, hbm>
 // CHECK-NEXT: %[[V8:.*]] = ascend.global @second_moment.w : <16x4xf32, hbm>
-// CHECK-NEXT: ascend.launch "aclnnApplyAdamWV2"(%[[V1]], %[[ARG0]], %[[ARG1]], %[[V4]]) -> (%[[V6]], %[[V7]], %[[V8]]) {beta1 = 9.000000e-01 : f64, beta2 = 0.94999999999999996 : f64, bias_correction = false, eps = 1.000000e-08 : f64, weight_decay = 0.000000e+00 : f64} : (!ascend.buffer<16x4xf32, hbm>, !ascend.buffer<f32, hbm>, !ascend.buffer<f32, hbm>, !ascend.buffer<f32, hbm>) -> (!ascend.buffer<16x4xf32, hbm>, !ascend.buffer<16x4xf32, hbm>, !ascend.buffer<16x4xf32, hbm>)
+// CHECK-NEXT: ascend.launch "aclnnApplyAdamWV2"(%[[V1]], %[[ARG1]], %[[ARG0]], %[[V4]]) -> (%[[V6]], %[[V7]], %[[V8]]) {beta1 = 9.000000e-01 : f64, beta2 = 0.94999999999999996 : f64, bias_correction = false, eps = 1.000000e-08 : f64, weight_decay = 0.000000e+00 : f64} : (!ascend.buffer<16x4xf32, hbm>, !ascend.buffer<f32, hbm>, !ascend.buffer<f32, hbm>, !ascend.buffer<f32, hbm>) -> (!ascend.buffer<16x4xf32, hbm>, !ascend.buffer<16x4xf32, hbm>, !ascend.buffer<16x4xf32, hbm>)
 // Before the first micro-batch: nothing is accumulated yet.
 // CHECK: ascend.routine @begin() {
 // CHECK-NEXT: %[[V0:.*]] = ascend.global @loss : <f32, hbm>

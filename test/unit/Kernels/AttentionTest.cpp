@@ -176,7 +176,7 @@ std::vector<Tensor> runGradient(const Attention &a, const Tensor &q,
       runKernel("aclnnFlashAttentionScore", a.withSlopes({q, k, v}),
                 a.makeOutputs(type), a.getAttributes());
   return runKernel("aclnnFlashAttentionScoreGrad",
-                   a.withSlopes({q, k, v, y[0], y[1], y[2], dout}),
+                   a.withSlopes({q, k, v, dout, y[0], y[1], y[2]}),
                    {Tensor(type, q.shape.dims), Tensor(type, k.shape.dims),
                     Tensor(type, v.shape.dims)},
                    a.getAttributes());
@@ -270,7 +270,7 @@ TEST(AttentionTest, BadSpecsAreRefused) {
   EXPECT_THAT(getRefusal("aclnnFlashAttentionScore", {q, k, v}, y),
               HasSubstr("'scale' is missing"));
   EXPECT_THAT(getRefusal("aclnnFlashAttentionScoreGrad",
-                         {q, k, v, y[0], y[1], y[2], y[2]}, {q, k, q},
+                         {q, k, v, y[2], y[0], y[1], y[2]}, {q, k, q},
                          a.getAttributes()),
               HasSubstr("output 2 is 1x4x8x4xf32, expected 1x2x8x4xf32"));
 }

@@ -104,7 +104,7 @@ TEST(SliceTest, TakesPartsAndPadPutsThemBack) {
         expected.set(i, x.get(index));
         padded.set(index, x.get(index));
       }
-      Tensor y = runKernel("aclnnSlice", {x}, {Tensor(type, c.sizes)},
+      Tensor y = runKernel("aclnnSliceV2", {x}, {Tensor(type, c.sizes)},
                            {{"starts", c.starts}, {"sizes", c.sizes}})[0];
       EXPECT_EQ(y.toVector(), expected.toVector());
       Tensor back(type, c.dims);
@@ -156,9 +156,9 @@ TEST(RepeatInterleaveTest, RepeatsEachSliceInPlace) {
           at[position] /= repeats;
           expected.push_back(x.get(ravel(dims, at)));
         }
-        Tensor y =
-            runKernel("aclnnRepeatInterleave", {x}, {Tensor(type, target)},
-                      {{"axis", axis}, {"repeats", repeats}})[0];
+        Tensor y = runKernel("aclnnRepeatInterleaveIntWithDim", {x},
+                             {Tensor(type, target)},
+                             {{"axis", axis}, {"repeats", repeats}})[0];
         EXPECT_EQ(y.toVector(), expected);
       }
 }
@@ -185,10 +185,10 @@ TEST(MovementTest, BadSpecsAreRefused) {
               HasSubstr("has 1 entries, expected 2"));
   EXPECT_THAT(getRefusal("aclnnPermute", {x}, {x}, {{"perm", Ints{1, 0}}}),
               HasSubstr("output 0 is 4x6xf32, expected 6x4xf32"));
-  EXPECT_THAT(getRefusal("aclnnSlice", {x}, {Tensor(DType::F32, {4, 3})},
+  EXPECT_THAT(getRefusal("aclnnSliceV2", {x}, {Tensor(DType::F32, {4, 3})},
                          {{"starts", Ints{0, 4}}, {"sizes", Ints{4, 3}}}),
               HasSubstr("slice of 3 from 4 leaves dimension 1 of 4x6xf32"));
-  EXPECT_THAT(getRefusal("aclnnSlice", {x}, {x},
+  EXPECT_THAT(getRefusal("aclnnSliceV2", {x}, {x},
                          {{"starts", Ints{0, INT64_MAX}},
                           {"sizes", Ints{4, INT64_MIN}}}),
               HasSubstr("leaves dimension 1"));
@@ -201,7 +201,7 @@ TEST(MovementTest, BadSpecsAreRefused) {
               HasSubstr("expected an axis of 2 dimensions"));
   EXPECT_THAT(getRefusal("aclnnCat", {}, {x}, {{"axis", int64_t{0}}}),
               HasSubstr("expected at least 1 input, but got 0"));
-  EXPECT_THAT(getRefusal("aclnnRepeatInterleave", {x}, {x},
+  EXPECT_THAT(getRefusal("aclnnRepeatInterleaveIntWithDim", {x}, {x},
                          {{"axis", int64_t{0}}, {"repeats", int64_t{0}}}),
               HasSubstr("'repeats' is 0, expected at least 1"));
 }

@@ -35,7 +35,7 @@ TEST(ForeachMulScalarTest, ScalesInPlace) {
     std::vector<double> expected;
     for (double value : y.toVector())
       expected.push_back(value * 0.3);
-    expectNear(runKernel("aclnnForeachMulScalarV2", {scalar(0.3)}, {y})[0],
+    expectNear(runKernel("aclnnForeachMulScalar", {scalar(0.3)}, {y})[0],
                expected);
   }
 }
@@ -81,7 +81,7 @@ TEST(AdamWTest, FollowsTheReferenceOverSeveralSteps) {
           for (int64_t i = 0; i < count; ++i)
             adamW.apply(gradient.get(i), 0.01, step, w[i], first[i], second[i]);
           std::vector<Tensor> updated = runKernel(
-              "aclnnApplyAdamWV2", {gradient, scalar(0.01), scalar(step)},
+              "aclnnApplyAdamWV2", {gradient, scalar(step), scalar(0.01)},
               {weight, m, v}, adamW.getAttributes());
           expectNear(updated[0], w);
           expectNear(updated[1], first);
@@ -101,12 +101,12 @@ TEST(AdamWTest, ARaisedFlagLeavesEverythingAsItIs) {
   AttributeMap attributes = AdamW().getAttributes();
   auto update = [&](double flag) {
     return runKernel("aclnnApplyAdamWV2",
-                     {gradient, scalar(0.01), scalar(1), scalar(flag)}, before,
+                     {gradient, scalar(1), scalar(0.01), scalar(flag)}, before,
                      attributes);
   };
   EXPECT_TRUE(update(1) == before);
   EXPECT_TRUE(update(0) == runKernel("aclnnApplyAdamWV2",
-                                     {gradient, scalar(0.01), scalar(1)},
+                                     {gradient, scalar(1), scalar(0.01)},
                                      before, attributes));
   EXPECT_FALSE(update(0) == before);
 }
@@ -134,7 +134,7 @@ TEST(OptimizerTest, BadSpecsAreRefused) {
               HasSubstr("output 0 is 6xf32, expected 5xf32"));
   EXPECT_THAT(getRefusal("aclnnInplaceAdd", {x}, {i}),
               HasSubstr("output 0 is i32"));
-  EXPECT_THAT(getRefusal("aclnnForeachMulScalarV2", {x}, {x}),
+  EXPECT_THAT(getRefusal("aclnnForeachMulScalar", {x}, {x}),
               HasSubstr("input 0 is 5xf32, expected f32"));
 }
 

@@ -95,7 +95,7 @@ TEST(ForeachNonFiniteCheckTest, RaisesTheFlagAndNeverLowersIt) {
             x.set(bad, value);
           Tensor flag(DType::F32, {});
           flag.set(0, before);
-          flag = runKernel("aclnnForeachNonFiniteCheck", {x}, {flag})[0];
+          flag = runKernel("mfNonFiniteCheck", {x}, {flag})[0];
           EXPECT_EQ(flag.get(0), bad >= 0 ? 1 : before);
         }
 }

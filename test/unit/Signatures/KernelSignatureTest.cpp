@@ -134,7 +134,7 @@ TEST(KernelSignatureTest, CountsFlops) {
                    {{"scale", 1.0}, {"causal", false}}}),
             2 * 2 * pairs * 4);
   EXPECT_EQ(flops({"aclnnFlashAttentionScoreGrad",
-                   {q, k, k, rows, rows, q, q},
+                   {q, k, k, q, rows, rows, q},
                    {q, k, k},
                    {{"scale", 1.0}}}),
             5 * pairs * 4);

@@ -1,0 +1,172 @@
+//===- ExampleSpecs.cpp - Specifications of every kernel ------------------===//
+
+#include "ExampleSpecs.h"
+
+namespace mf::testing {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+TensorShape wide(std::initializer_list<int64_t> dims) {
+  return {DType::F32, dims};
+}
+
+TensorShape narrow(std::initializer_list<int64_t> dims) {
+  return {DType::BF16, dims};
+}
+
+TensorShape indices(std::initializer_list<int64_t> dims) {
+  return {DType::I32, dims};
+}
+
+void addElementwise(std::vector<KernelSpec> &specs) {
+  for (const TensorShape &x : {wide({9, 4001}), narrow({35})}) {
+    for (const char *name :
+         {"aclnnNeg", "aclnnReciprocal", "aclnnSqrt", "aclnnSilu", "aclnnGelu"})
+      specs.push_back({name, {x}, {x}, {}});
+    for (const char *name :
+         {"aclnnAdds", "aclnnMuls", "aclnnClampMax", "aclnnClampMin"})
+      specs.push_back({name, {x}, {x}, {{"value", 0.4}}});
+    for (const char *name : {"aclnnAdd", "aclnnSub", "aclnnMul",
+                             "aclnnSiluBackward", "aclnnGeluBackward"})
+      specs.push_back({name, {x, x}, {x}, {}});
+  }
+  for (const char *name : {"aclnnAdd", "aclnnSub", "aclnnMul"}) {
+    specs.push_back({name, {wide({5, 7}), wide({7})}, {wide({5, 7})}, {}});
+    specs.push_back({name, {wide({5, 1}), wide({7})}, {wide({5, 7})}, {}});
+  }
+  specs.push_back({"aclnnCast", {narrow({33})}, {wide({33})}, {}});
+  specs.push_back({"aclnnCast", {wide({40000})}, {narrow({40000})}, {}});
+}
+
+void addMovement(std::vector<KernelSpec> &specs) {
+  const TensorShape x = wide({4, 5, 6});
+  const int64_t axis = 1;
+  specs.push_back({"aclnnCat",
+                   {x, wide({4, 2, 6}), x},
+                   {wide({4, 12, 6})},
+                   {{"axis", axis}}});
+  specs.push_back({"aclnnConstantPadNd",
+                   {x},
+                   {wide({4, 8, 7})},
+                   {{"low", Ints{0, 1, 1}}, {"high", Ints{0, 2, 0}}}});
+  specs.push_back({"aclnnInplaceCopy", {x}, {x}, {}});
+  specs.push_back({"aclnnInplaceZero", {}, {x}, {}});
+  specs.push_back(
+      {"aclnnPermute", {x}, {wide({6, 4, 5})}, {{"perm", Ints{2, 0, 1}}}});
+  specs.push_back(
+      {"aclnnPermute", {wide({8, 8})}, {wide({8, 8})}, {{"perm", Ints{1, 0}}}});
+  specs.push_back({"aclnnRepeatInterleaveIntWithDim",
+                   {x},
+                   {wide({4, 15, 6})},
+                   {{"axis", axis}, {"repeats", int64_t{3}}}});
+  specs.push_back({"aclnnSliceV2",
+                   {x},
+                   {wide({4, 3, 2})},
+                   {{"starts", Ints{0, 1, 4}}, {"sizes", Ints{4, 3, 2}}}});
+}
+
+void addProducts(std::vector<KernelSpec> &specs) {
+  specs.push_back(
+      {"aclnnMatmul", {wide({70, 65}), wide({65, 80})}, {wide({70, 80})}, {}});
+  specs.push_back({"aclnnMatmul",
+                   {narrow({2, 9, 8}), narrow({2, 9, 12})},
+                   {narrow({8, 12})},
+                   {{"transpose_a", true}, {"contract_batch", true}}});
+  // Eight heads of keys are swept once, fewer twice.
+  for (int64_t keyHeads : {2, 8}) {
+    const TensorShape q = wide({1, 8, 70, 8}), k = wide({1, keyHeads, 530, 8});
+    const TensorShape rows = wide({1, 8, 70}), slopes = wide({8});
+    const AttributeMap attributes = {{"scale", 0.3}};
+    specs.push_back(
+        {"aclnnFlashAttentionScore", {q, k, k}, {rows, rows, q}, attributes});
+    specs.push_back({"aclnnFlashAttentionScore",
+                     {q, k, k, slopes},
+                     {rows, rows, q},
+                     attributes});
+    specs.push_back({"aclnnFlashAttentionScoreGrad",
+                     {q, k, k, q, rows, rows, q},
+                     {q, k, k},
+                     attributes});
+    specs.push_back({"aclnnFlashAttentionScoreGrad",
+                     {q, k, k, q, rows, rows, q, slopes},
+                     {q, k, k},
+                     attributes});
+  }
+}
+
+void addRows(std::vector<KernelSpec> &specs) {
+  for (const TensorShape &gamma : {wide({24}), narrow({24})}) {
+    const TensorShape x = wide({50, 24}), rows = wide({50});
+    specs.push_back(
+        {"aclnnRmsNorm", {x, gamma}, {x, rows}, {{"epsilon", 1e-5}}});
+    specs.push_back({"aclnnRmsNormGrad", {x, x, rows, gamma}, {x, gamma}, {}});
+  }
+  const TensorShape x = narrow({30, 18}), half = narrow({30, 9});
+  specs.push_back({"aclnnSoftmax", {x}, {x}, {}});
+  specs.push_back({"aclnnSoftmaxBackward", {x, x}, {x}, {}});
+  specs.push_back({"aclnnSwiGlu", {x}, {half}, {}});
+  specs.push_back({"aclnnSwiGluGrad", {half, x}, {x}, {}});
+  const TensorShape heads = wide({2, 3, 5, 8}), table = wide({5, 8});
+  for (const char *name :
+       {"aclnnRotaryPositionEmbedding", "aclnnRotaryPositionEmbeddingGrad"})
+    specs.push_back({name, {heads, table, table}, {heads}, {}});
+  for (const Ints &axes : {Ints{0}, Ints{1}, Ints{0, 1}})
+    specs.push_back({"aclnnReduceSum",
+                     {wide({4096, 64})},
+                     {axes.size() == 2 ? wide({})
+                      : axes[0] == 0   ? wide({64})
+                                       : wide({4096})},
+                     {{"axes", axes}}});
+}
+
+void addLosses(std::vector<KernelSpec> &specs) {
+  const TensorShape table = wide({4, 6}), rows = wide({9}), scalar = wide({});
+  specs.push_back(
+      {"aclnnEmbedding", {table, indices({9})}, {wide({9, 6})}, {}});
+  for (const TensorShape &gradient : {table, narrow({4, 6})})
+    specs.push_back({"aclnnEmbeddingDenseBackward",
+                     {{gradient.type, {9, 6}}, indices({9})},
+                     {gradient},
+                     {}});
+  const TensorShape logits = wide({9, 6});
+  specs.push_back({"aclnnCrossEntropyLoss",
+                   {logits, indices({9})},
+                   {scalar, rows, scalar},
+                   {{"ignore_index", int64_t{2}}}});
+  specs.push_back({"aclnnCrossEntropyLossGrad",
+                   {scalar, logits, indices({9}), rows, scalar},
+                   {logits},
+                   {{"ignore_index", int64_t{2}}}});
+}
+
+void addUpdates(std::vector<KernelSpec> &specs) {
+  const TensorShape x = wide({70000}), scalar = wide({});
+  specs.push_back({"aclnnInplaceAdd", {narrow({70000})}, {x}, {}});
+  specs.push_back({"aclnnForeachMulScalar", {scalar}, {x}, {}});
+  specs.push_back({"aclnnForeachNorm", {x}, {scalar}, {}});
+  specs.push_back({"mfNonFiniteCheck", {x}, {scalar}, {}});
+  const AttributeMap attributes = {
+      {"beta1", 0.9}, {"beta2", 0.95}, {"eps", 1e-8}, {"weight_decay", 0.1}};
+  specs.push_back(
+      {"aclnnApplyAdamWV2", {x, scalar, scalar}, {x, x, x}, attributes});
+  specs.push_back({"aclnnApplyAdamWV2",
+                   {x, scalar, scalar, scalar},
+                   {x, x, x},
+                   attributes});
+}
+
+} // namespace
+
+std::vector<KernelSpec> getExampleSpecs() {
+  std::vector<KernelSpec> specs;
+  addElementwise(specs);
+  addMovement(specs);
+  addProducts(specs);
+  addRows(specs);
+  addLosses(specs);
+  addUpdates(specs);
+  return specs;
+}
+
+} // namespace mf::testing
