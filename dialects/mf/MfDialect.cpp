@@ -34,11 +34,6 @@ void MfDialect::initialize() {
       >();
 }
 
-LogicalResult MfDialect::verifyOperationAttribute(Operation *op,
-                                                  NamedAttribute attribute) {
-  return op->emitOpError("has the unknown attribute ") << attribute.getName();
-}
-
 FailureOr<llvm::APFloat> mf::ir::parseDouble(AsmParser &parser) {
   double value;
   if (parser.parseFloat(value))

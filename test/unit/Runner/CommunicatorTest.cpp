@@ -277,7 +277,8 @@ void check(const Case &given, size_t members, bool inPlace,
   for (size_t i = 0; i < members; ++i)
     EXPECT_EQ(inPlace ? data[i] : outputs[i], getExpected(exchange, inputs, i))
         << mf::getName(given.kind).str() << " of "
-        << mf::getName(given.type).str() << " by " << members << ", member " << i;
+        << mf::getName(given.type).str() << " by " << members << ", member "
+        << i;
 }
 
 TEST(CommunicatorTest, ComputesEveryCollectiveAsDefined) {
