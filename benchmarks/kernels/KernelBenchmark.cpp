@@ -1,6 +1,7 @@
 //===- KernelBenchmark.cpp - The time of one kernel -----------------------===//
 
 #include "KernelBenchmark.h"
+#include "mf/Signatures/KernelSignature.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
@@ -134,6 +135,9 @@ void Benchmark::run(llvm::StringRef what, const KernelSpec &spec, int calls,
     from.push_back(memory.data());
   for (Memory &memory : outputs)
     to.push_back(memory.data());
+  std::vector<char> workspace(static_cast<size_t>(
+      findKernelSignature(spec.name)->getWorkspaceBytes(spec)));
+  const KernelOperands operands{from, to, workspace.data()};
   std::unique_ptr<Ceiling> ceiling;
   if (spec.name == "aclnnMatmul")
     ceiling = std::make_unique<Ceiling>(spec, settings.threads);
@@ -141,7 +145,7 @@ void Benchmark::run(llvm::StringRef what, const KernelSpec &spec, int calls,
   // In turns, so that a busy machine disturbs both alike.
   double best = INFINITY, bestCeiling = INFINITY, spent = 0;
   for (int round = 0; round < 3 || spent < settings.seconds; ++round) {
-    double seconds = settings.timeOnce([&] { (*kernel)->run(from, to, pool); });
+    double seconds = settings.timeOnce([&] { (*kernel)->run(operands, pool); });
     best = std::min(best, seconds);
     spent += seconds;
     if (ceiling)

@@ -183,6 +183,7 @@ def RmsNorm : Kernel<"aclnnRmsNorm", "makeRmsNorm"> {
   let inputs = (ins In:$x, In:$gamma);
   let outputs = (outs Out:$y, Out:$rstd);
   let attributes = (attrs Double:$epsilon);
+  let workspace = "getRmsNormWorkspace(spec)";
 }
 
 def RmsNormGrad : Kernel<"aclnnRmsNormGrad", "makeRmsNormGrad"> {
@@ -190,6 +191,7 @@ def RmsNormGrad : Kernel<"aclnnRmsNormGrad", "makeRmsNormGrad"> {
   let description = "`dgamma` has gamma's type; aclnn's is always fp32.";
   let inputs = (ins In:$dy, In:$x, In:$rstd, In:$gamma);
   let outputs = (outs Out:$dx, Out:$dgamma);
+  let workspace = "getRmsNormGradWorkspace(spec)";
 }
 
 def Softmax : Kernel<"aclnnSoftmax", "makeSoftmax"> {
@@ -238,6 +240,7 @@ def ReduceSum : Kernel<"aclnnReduceSum", "makeReduceSum"> {
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
   let attributes = (attrs Ints:$axes, OptionalBool:$keep_dims);
+  let workspace = "getReduceSumWorkspace(spec)";
 }
 
 //===----------------------------------------------------------------------===//
@@ -303,6 +306,7 @@ def ForeachNorm : Kernel<"aclnnForeachNorm", "makeNorm"> {
   let inputs = (ins In:$x);
   let outputs = (outs Out:$out);
   let flops = "2 * spec.inputs[0].getNumElements()";
+  let workspace = "getNormWorkspace(spec)";
 }
 
 def NonFiniteCheck : Kernel<"aclnnForeachNonFiniteCheck", "makeNonFiniteCheck"> {

@@ -59,13 +59,12 @@ static LogicalResult verifySharing(LaunchOp op,
 static LogicalResult verifyWorkspace(LaunchOp op,
                                      const KernelSignature &signature) {
   Value workspace = op.getWorkspace();
+  int64_t needed = op.getWorkspaceBytes();
+  if (!workspace && needed > 0)
+    return op.emitOpError() << signature.name << ": expected a workspace of "
+                            << needed << " bytes, but got none";
   if (!workspace)
     return success();
-  int64_t needed = 0;
-  if (signature.mayNeedWorkspace()) {
-    std::optional<KernelSpec> spec = op.getKernelSpec();
-    needed = spec ? signature.getWorkspaceBytes(*spec) : 0;
-  }
   if (needed == 0)
     return op.emitOpError() << signature.name
                             << ": has a workspace, but needs none for these "
@@ -80,6 +79,14 @@ static LogicalResult verifyWorkspace(LaunchOp op,
     return op.emitOpError()
            << signature.name << ": its workspace is one of its operands, too";
   return success();
+}
+
+int64_t LaunchOp::getWorkspaceBytes() {
+  const KernelSignature *signature = findKernelSignature(getKernel());
+  if (!signature || !signature->mayNeedWorkspace())
+    return 0;
+  std::optional<KernelSpec> spec = getKernelSpec();
+  return spec ? signature->getWorkspaceBytes(*spec) : 0;
 }
 
 LogicalResult LaunchOp::verify() {

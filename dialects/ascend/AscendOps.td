@@ -234,6 +234,8 @@ def Ascend_LaunchOp : Ascend_Op<"launch", [AttrSizedOperandSegments,
     /// What the launch asks of its kernel, or none if it has types that no
     /// kernel computes with.
     ::std::optional<::mf::KernelSpec> getKernelSpec();
+    /// The workspace that the kernel's signature asks for; 0 if none.
+    int64_t getWorkspaceBytes();
   }];
   let hasVerifier = 1;
 }

@@ -27,7 +27,7 @@ def Mf_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let dependentDialects = [];
-  // Every attribute of an operator is its own: there are no `mf.` ones.
+  // The module's `mf.mesh`; every attribute of an operator is its own.
   let hasOperationAttrVerify = 1;
 }
 

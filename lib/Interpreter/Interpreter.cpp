@@ -66,8 +66,15 @@ LogicalResult Interpreter::State::prepare() {
       chunks, [](const auto &chunk) { return bool(chunk->getGradients()); });
 
   auto numStages = static_cast<int64_t>(schedules.size());
-  for (const std::unique_ptr<Chunk> &chunk : chunks)
+  const auto most =
+      static_cast<int64_t>(std::max(schedules.size(), chunks.size()));
+  for (const std::unique_ptr<Chunk> &chunk : chunks) {
+    if (chunk->getStage() < 0 || chunk->getStage() >= most)
+      return chunk->getFunction()->emitOpError("is on stage ")
+             << chunk->getStage() << ", but there are no more than " << most
+             << " stages";
     numStages = std::max(numStages, chunk->getStage() + 1);
+  }
   FailureOr<program::Mesh> mesh =
       program::decodeMesh(model->getParentOfType<ModuleOp>(), numStages);
   if (failed(mesh))

@@ -2,6 +2,8 @@
 
 #include "KernelRunner.h"
 #include "mf/Program/Attributes.h"
+#include "mf/Signatures/KernelSignature.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -22,7 +24,7 @@ FailureOr<TensorShape> getTensorShape(Operation *op, Type type) {
   return shape;
 }
 
-FailureOr<std::unique_ptr<Kernel>>
+FailureOr<KernelRunner::Prepared>
 KernelRunner::make(Operation *op, llvm::StringRef name,
                    llvm::ArrayRef<Tensor> inputs,
                    llvm::ArrayRef<Tensor> outputs, DictionaryAttr attributes) {
@@ -43,28 +45,33 @@ KernelRunner::make(Operation *op, llvm::StringRef name,
   if (!kernel)
     return op->emitOpError("cannot be run: ")
            << llvm::toString(kernel.takeError());
-  return std::move(*kernel);
+  return Prepared{std::move(*kernel),
+                  findKernelSignature(spec.name)->getWorkspaceBytes(spec)};
 }
 
-void KernelRunner::run(const Kernel &kernel, llvm::ArrayRef<Tensor> inputs,
+void KernelRunner::run(const Prepared &prepared, llvm::ArrayRef<Tensor> inputs,
                        llvm::ArrayRef<Tensor> outputs) {
   auto getAddresses = [](llvm::ArrayRef<Tensor> tensors) {
     return llvm::map_to_vector(tensors, [](const Tensor &tensor) -> void * {
       return tensor.getBytes().data();
     });
   };
-  kernel.run(getAddresses(inputs), getAddresses(outputs), pool);
+  SmallVector<void *> inputAddresses = getAddresses(inputs);
+  SmallVector<void *> outputAddresses = getAddresses(outputs);
+  std::vector<uint64_t> workspace(
+      llvm::divideCeil(prepared.workspaceBytes, sizeof(uint64_t)));
+  prepared.kernel->run({inputAddresses, outputAddresses, workspace.data()},
+                       pool);
 }
 
 LogicalResult KernelRunner::launch(Operation *op, llvm::StringRef name,
                                    llvm::ArrayRef<Tensor> inputs,
                                    llvm::ArrayRef<Tensor> outputs,
                                    DictionaryAttr attributes) {
-  FailureOr<std::unique_ptr<Kernel>> kernel =
-      make(op, name, inputs, outputs, attributes);
+  FailureOr<Prepared> kernel = make(op, name, inputs, outputs, attributes);
   if (failed(kernel))
     return failure();
-  run(**kernel, inputs, outputs);
+  run(*kernel, inputs, outputs);
   return success();
 }
 
@@ -81,15 +88,15 @@ LogicalResult KernelRunner::compute(ir::ComputeOpInterface op,
     }
     results.push_back(Tensor(*shape));
   }
-  std::unique_ptr<Kernel> &kernel = kernels[op];
-  if (!kernel) {
-    FailureOr<std::unique_ptr<Kernel>> made = make(
-        op, op.getKernelName(), operands, results, op.getKernelAttributes());
+  Prepared &kernel = kernels[op];
+  if (!kernel.kernel) {
+    FailureOr<Prepared> made = make(op, op.getKernelName(), operands, results,
+                                    op.getKernelAttributes());
     if (failed(made))
       return failure();
     kernel = std::move(*made);
   }
-  run(*kernel, operands, results);
+  run(kernel, operands, results);
   return success();
 }
 

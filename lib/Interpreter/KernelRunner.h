@@ -31,15 +31,21 @@ public:
                               llvm::SmallVectorImpl<Tensor> &results);
 
 private:
-  mlir::FailureOr<std::unique_ptr<Kernel>>
-  make(mlir::Operation *op, llvm::StringRef name, llvm::ArrayRef<Tensor> inputs,
-       llvm::ArrayRef<Tensor> outputs, mlir::DictionaryAttr attributes);
-  void run(const Kernel &kernel, llvm::ArrayRef<Tensor> inputs,
+  struct Prepared {
+    std::unique_ptr<Kernel> kernel;
+    int64_t workspaceBytes = 0;
+  };
+
+  mlir::FailureOr<Prepared> make(mlir::Operation *op, llvm::StringRef name,
+                                 llvm::ArrayRef<Tensor> inputs,
+                                 llvm::ArrayRef<Tensor> outputs,
+                                 mlir::DictionaryAttr attributes);
+  void run(const Prepared &prepared, llvm::ArrayRef<Tensor> inputs,
            llvm::ArrayRef<Tensor> outputs);
 
   ThreadPool pool;
   /// Of operators, whose types never change.
-  llvm::DenseMap<mlir::Operation *, std::unique_ptr<Kernel>> kernels;
+  llvm::DenseMap<mlir::Operation *, Prepared> kernels;
 };
 
 } // namespace mf::interpreter

@@ -36,7 +36,7 @@ public:
   void communicate(const ir::EmittedCollective &collective) override;
 
 private:
-  EmittedBuffer add(FailureOr<Tensor> tensor);
+  EmittedBuffer add(const FailureOr<Tensor> &tensor);
   const Tensor &get(EmittedBuffer buffer) const {
     return *static_cast<const Tensor *>(buffer.getHandle());
   }
@@ -53,7 +53,7 @@ private:
   std::deque<Tensor> buffers;
 };
 
-EmittedBuffer StateEmitter::add(FailureOr<Tensor> tensor) {
+EmittedBuffer StateEmitter::add(const FailureOr<Tensor> &tensor) {
   if (failed(tensor))
     result = failure();
   return EmittedBuffer(&buffers.emplace_back(tensor.value_or(Tensor())));

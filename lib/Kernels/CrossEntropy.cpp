@@ -34,18 +34,19 @@ class CrossEntropyLossKernel : public Kernel {
 public:
   explicit CrossEntropyLossKernel(const LossShape &shape) : shape(shape) {}
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
-    float *logSumExp = static_cast<float *>(outputs[1]);
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    float *logSumExp = static_cast<float *>(operands.outputs[1]);
     Tiles tiles = tileRows(shape.rows, shape.classes);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
-      runLogSumExpRows(shape.type,
-                       at(inputs[0], shape.type, begin * shape.classes),
-                       logSumExp + begin, size, shape.classes);
+      runLogSumExpRows(
+          shape.type, at(operands.inputs[0], shape.type, begin * shape.classes),
+          logSumExp + begin, size, shape.classes);
     });
-    sumRows(inputs[0], static_cast<const int32_t *>(inputs[1]), logSumExp,
-            static_cast<float *>(outputs[0]), static_cast<float *>(outputs[2]));
+    sumRows(operands.inputs[0],
+            static_cast<const int32_t *>(operands.inputs[1]), logSumExp,
+            static_cast<float *>(operands.outputs[0]),
+            static_cast<float *>(operands.outputs[2]));
   }
 
 private:
@@ -76,20 +77,22 @@ class CrossEntropyLossGradKernel : public Kernel {
 public:
   explicit CrossEntropyLossGradKernel(const LossShape &shape) : shape(shape) {}
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
-    const int32_t *labels = static_cast<const int32_t *>(inputs[2]);
-    const float *logSumExp = static_cast<const float *>(inputs[3]);
-    const float factor = *static_cast<const float *>(inputs[0]) /
-                         (*static_cast<const float *>(inputs[4]) + 1e-8f);
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    const int32_t *labels = static_cast<const int32_t *>(operands.inputs[2]);
+    const float *logSumExp = static_cast<const float *>(operands.inputs[3]);
+    const float factor =
+        *static_cast<const float *>(operands.inputs[0]) /
+        (*static_cast<const float *>(operands.inputs[4]) + 1e-8f);
     Tiles tiles = tileRows(shape.rows, shape.classes);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
       for (int64_t row = begin; row < begin + size; ++row) {
-        void *gradient = at(outputs[0], shape.type, row * shape.classes);
+        void *gradient =
+            at(operands.outputs[0], shape.type, row * shape.classes);
         if (shape.counts(labels[row]))
           runCrossEntropyGradRow(
-              shape.type, at(inputs[1], shape.type, row * shape.classes),
+              shape.type,
+              at(operands.inputs[1], shape.type, row * shape.classes),
               labels[row], logSumExp[row], factor, gradient, shape.classes);
         else
           std::memset(gradient, 0, shape.classes * getBytes(shape.type));

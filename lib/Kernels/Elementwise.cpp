@@ -17,13 +17,12 @@ public:
       : op(op), type(shape.type), count(shape.getNumElements()),
         scalar(static_cast<float>(scalar)) {}
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
     Tiles tiles(count, elementsPerTile);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
-      runUnaryLoop(op, type, at(inputs[0], type, begin),
-                   at(outputs[0], type, begin), size, scalar);
+      runUnaryLoop(op, type, at(operands.inputs[0], type, begin),
+                   at(operands.outputs[0], type, begin), size, scalar);
     });
   }
 
@@ -39,13 +38,12 @@ public:
   CastKernel(DType from, const TensorShape &to)
       : from(from), to(to.type), count(to.getNumElements()) {}
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
     Tiles tiles(count, elementsPerTile);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
-      runCastLoop(from, to, at(inputs[0], from, begin),
-                  at(outputs[0], to, begin), size);
+      runCastLoop(from, to, at(operands.inputs[0], from, begin),
+                  at(operands.outputs[0], to, begin), size);
     });
   }
 
@@ -102,12 +100,12 @@ public:
       count *= loop.size;
   }
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
     Tiles tiles(count, elementsPerTile);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
-      runRange(inputs[0], inputs[1], outputs[0], begin, size);
+      runRange(operands.inputs[0], operands.inputs[1], operands.outputs[0],
+               begin, size);
     });
   }
 

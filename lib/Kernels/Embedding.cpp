@@ -25,18 +25,18 @@ class EmbeddingKernel : public Kernel {
 public:
   explicit EmbeddingKernel(const TableShape &shape) : shape(shape) {}
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
-    const int32_t *indices = static_cast<const int32_t *>(inputs[1]);
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    const int32_t *indices = static_cast<const int32_t *>(operands.inputs[1]);
     const size_t rowBytes = shape.width * getBytes(shape.type);
     Tiles tiles = tileRows(shape.indices, shape.width);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
       for (int64_t i = begin; i < begin + size; ++i) {
-        void *to = at(outputs[0], shape.type, i * shape.width);
+        void *to = at(operands.outputs[0], shape.type, i * shape.width);
         if (indices[i] >= 0 && indices[i] < shape.vocabulary)
-          std::memcpy(to, at(inputs[0], shape.type, indices[i] * shape.width),
-                      rowBytes);
+          std::memcpy(
+              to, at(operands.inputs[0], shape.type, indices[i] * shape.width),
+              rowBytes);
         else
           std::memset(to, 0, rowBytes);
       }
@@ -55,12 +55,11 @@ public:
       : shape(shape), tiles(shape.vocabulary,
                             std::max<int64_t>(1, sumsPerTile / shape.width)) {}
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
-    const int32_t *indices = static_cast<const int32_t *>(inputs[1]);
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    const int32_t *indices = static_cast<const int32_t *>(operands.inputs[1]);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
-      void *rows = at(outputs[0], shape.type, begin * shape.width);
+      void *rows = at(operands.outputs[0], shape.type, begin * shape.width);
       float *sums = static_cast<float *>(
           shape.type == DType::F32
               ? rows
@@ -70,7 +69,7 @@ public:
       for (int64_t i = 0; i < shape.indices; ++i)
         if (indices[i] >= begin && indices[i] < begin + size)
           runAccumulateLoop(
-              shape.type, at(inputs[0], shape.type, i * shape.width),
+              shape.type, at(operands.inputs[0], shape.type, i * shape.width),
               sums + (indices[i] - begin) * shape.width, shape.width);
       if (shape.type != DType::F32)
         runCastLoop(DType::F32, shape.type, sums, rows, size * shape.width);

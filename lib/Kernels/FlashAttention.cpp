@@ -39,20 +39,21 @@ public:
            resultProducts.prepare(shape, getResultProduct);
   }
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
     const int64_t queryBlocks = blocks.getNumQueryBlocks();
     pool.parallelFor(shape.batch * shape.heads * queryBlocks,
                      [&](int64_t tile) {
                        // Later queries see more keys: begin with those.
-                       runBlock(inputs, outputs, tile / queryBlocks,
+                       runBlock(operands, tile / queryBlocks,
                                 queryBlocks - 1 - tile % queryBlocks);
                      });
   }
 
 private:
-  void runBlock(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-                int64_t head, int64_t queryBlock) const {
+  void runBlock(const KernelOperands &operands, int64_t head,
+                int64_t queryBlock) const {
+    const llvm::ArrayRef<void *> inputs = operands.inputs;
+    const llvm::ArrayRef<void *> outputs = operands.outputs;
     constexpr int64_t rows = AttentionBlocks::queriesPerBlock;
     constexpr int64_t scoreCount = rows * AttentionBlocks::scoreStride;
     float *scores = static_cast<float *>(

@@ -92,25 +92,23 @@ public:
            queryProducts.prepare(shape, getQueryProduct);
   }
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
-    Arguments arguments{inputs, outputs};
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
     const int64_t keyHeads = shape.batch * shape.keyHeads;
     if (oneSweep) {
       pool.parallelFor(keyHeads, [&](int64_t keyHead) {
-        sweepKeys(arguments, keyHead, 0, blocks.getNumKeyBlocks(), true);
+        sweepKeys(operands, keyHead, 0, blocks.getNumKeyBlocks(), true);
       });
       return;
     }
     const int64_t keyBlocks = blocks.getNumKeyBlocks();
     pool.parallelFor(keyHeads * keyBlocks, [&](int64_t tile) {
       int64_t block = tile % keyBlocks;
-      sweepKeys(arguments, tile / keyBlocks, block, block + 1, false);
+      sweepKeys(operands, tile / keyBlocks, block, block + 1, false);
     });
     const int64_t queryBlocks = blocks.getNumQueryBlocks();
     pool.parallelFor(shape.batch * shape.heads * queryBlocks,
                      [&](int64_t tile) {
-                       sweepQueries(arguments, tile / queryBlocks,
+                       sweepQueries(operands, tile / queryBlocks,
                                     queryBlocks - 1 - tile % queryBlocks);
                      });
   }
@@ -120,10 +118,6 @@ private:
   static constexpr int64_t fewKeyHeads = 8;
   static constexpr int64_t rows = AttentionBlocks::queriesPerBlock;
   static constexpr int64_t scoreCount = rows * AttentionBlocks::scoreStride;
-
-  struct Arguments {
-    llvm::ArrayRef<void *> inputs, outputs;
-  };
 
   /// What is computed of one block of queries, in scratch memory.
   struct Work {
@@ -142,48 +136,48 @@ private:
   }
 
   /// The address of a row of an input or output with `columns` columns.
-  const void *rowOf(const Arguments &arguments, size_t input, int64_t row,
+  const void *rowOf(const KernelOperands &operands, size_t input, int64_t row,
                     int64_t columns) const {
-    return at(static_cast<const void *>(arguments.inputs[input]), shape.type,
+    return at(static_cast<const void *>(operands.inputs[input]), shape.type,
               row * columns);
   }
 
   /// p and ds of a block of query head `head` in the places of `work.scores`
   /// and `work.slopes`. `row` and `key` are the block's first rows among all
   /// heads.
-  void computeBlock(const Arguments &arguments, const AttentionBlock &block,
+  void computeBlock(const KernelOperands &operands, const AttentionBlock &block,
                     int64_t head, int64_t row, int64_t key,
                     const Work &work) const {
-    scoreProducts.run(block, rowOf(arguments, 0, row, shape.dim),
-                      rowOf(arguments, 1, key, shape.dim), work.scores);
-    slopeProducts.run(block, rowOf(arguments, 6, row, shape.valueDim),
-                      rowOf(arguments, 2, key, shape.valueDim), work.slopes);
+    scoreProducts.run(block, rowOf(operands, 0, row, shape.dim),
+                      rowOf(operands, 1, key, shape.dim), work.scores);
+    slopeProducts.run(block, rowOf(operands, 6, row, shape.valueDim),
+                      rowOf(operands, 2, key, shape.valueDim), work.slopes);
     runAttentionSoftmaxGrad(
         shape.type,
         blocks.getScores(block, work.scores,
-                         getSlope(arguments.inputs, 7, shape, head)),
-        work.slopes, static_cast<const float *>(arguments.inputs[3]) + row,
-        static_cast<const float *>(arguments.inputs[4]) + row, work.delta);
+                         getSlope(operands.inputs, 7, shape, head)),
+        work.slopes, static_cast<const float *>(operands.inputs[3]) + row,
+        static_cast<const float *>(operands.inputs[4]) + row, work.delta);
   }
 
-  void computeDelta(const Arguments &arguments, int64_t row, int64_t queries,
-                    const Work &work) const {
-    runRowProducts(shape.type, rowOf(arguments, 5, row, shape.valueDim),
-                   rowOf(arguments, 6, row, shape.valueDim), work.delta,
-                   queries, shape.valueDim);
+  void computeDelta(const KernelOperands &operands, int64_t row,
+                    int64_t queries, const Work &work) const {
+    runRowProducts(shape.type, rowOf(operands, 5, row, shape.valueDim),
+                   rowOf(operands, 6, row, shape.valueDim), work.delta, queries,
+                   shape.valueDim);
   }
 
   /// dk and dv of the key blocks [begin, end) of a key head, and dq of all
   /// query heads that share it if `withQueries` (then all blocks are swept).
-  void sweepKeys(const Arguments &arguments, int64_t keyHead, int64_t begin,
+  void sweepKeys(const KernelOperands &operands, int64_t keyHead, int64_t begin,
                  int64_t end, bool withQueries) const {
     const int64_t firstKey = begin * AttentionBlocks::keysPerBlock;
     const int64_t keys =
         std::min(shape.keys, end * AttentionBlocks::keysPerBlock) - firstKey;
     const int64_t firstRow = keyHead * shape.keys + firstKey;
-    void *dkOut = at(arguments.outputs[1], shape.type, firstRow * shape.dim);
+    void *dkOut = at(operands.outputs[1], shape.type, firstRow * shape.dim);
     void *dvOut =
-        at(arguments.outputs[2], shape.type, firstRow * shape.valueDim);
+        at(operands.outputs[2], shape.type, firstRow * shape.valueDim);
     const bool direct = shape.type == DType::F32;
     float *dk = static_cast<float *>(
         direct
@@ -194,7 +188,7 @@ private:
     std::fill(dk, dk + keys * shape.dim, 0.0f);
     std::fill(dv, dv + keys * shape.valueDim, 0.0f);
     for (int64_t i = 0; i < shape.getGroup(); ++i)
-      sweepHead(arguments, keyHead * shape.getGroup() + i, keyHead, begin, end,
+      sweepHead(operands, keyHead * shape.getGroup() + i, keyHead, begin, end,
                 dk, dv, withQueries);
     if (direct)
       return;
@@ -202,7 +196,7 @@ private:
     runCastLoop(DType::F32, shape.type, dv, dvOut, keys * shape.valueDim);
   }
 
-  void sweepHead(const Arguments &arguments, int64_t head, int64_t keyHead,
+  void sweepHead(const KernelOperands &operands, int64_t head, int64_t keyHead,
                  int64_t begin, int64_t end, float *dk, float *dv,
                  bool withQueries) const {
     Work work = getWork();
@@ -211,7 +205,7 @@ private:
       if (first.keys == 0)
         continue;
       const int64_t row = head * shape.queries + first.firstQuery;
-      computeDelta(arguments, row, first.queries, work);
+      computeDelta(operands, row, first.queries, work);
       std::fill(work.dq, work.dq + rows * shape.dim, 0.0f);
       for (int64_t j = begin; j < end; ++j) {
         AttentionBlock block = blocks.get(i, j);
@@ -219,44 +213,44 @@ private:
           break;
         const int64_t key = keyHead * shape.keys + block.firstKey;
         const int64_t offset = block.firstKey - first.firstKey;
-        computeBlock(arguments, block, head, row, key, work);
+        computeBlock(operands, block, head, row, key, work);
         valueProducts.run(block, work.scores,
-                          rowOf(arguments, 6, row, shape.valueDim),
+                          rowOf(operands, 6, row, shape.valueDim),
                           dv + offset * shape.valueDim);
-        keyProducts.run(block, work.slopes, rowOf(arguments, 0, row, shape.dim),
+        keyProducts.run(block, work.slopes, rowOf(operands, 0, row, shape.dim),
                         dk + offset * shape.dim);
         if (withQueries)
           queryProducts.run(block, work.slopes,
-                            rowOf(arguments, 1, key, shape.dim), work.dq);
+                            rowOf(operands, 1, key, shape.dim), work.dq);
       }
       if (withQueries)
-        storeQueries(arguments, row, first.queries, work);
+        storeQueries(operands, row, first.queries, work);
     }
   }
 
-  void sweepQueries(const Arguments &arguments, int64_t head,
+  void sweepQueries(const KernelOperands &operands, int64_t head,
                     int64_t queryBlock) const {
     Work work = getWork();
     const AttentionBlock first = blocks.get(queryBlock, 0);
     const int64_t row = head * shape.queries + first.firstQuery;
-    computeDelta(arguments, row, first.queries, work);
+    computeDelta(operands, row, first.queries, work);
     std::fill(work.dq, work.dq + rows * shape.dim, 0.0f);
     for (int64_t j = 0; j < blocks.getNumKeyBlocks(); ++j) {
       AttentionBlock block = blocks.get(queryBlock, j);
       if (block.keys == 0)
         break;
       const int64_t key = head / shape.getGroup() * shape.keys + block.firstKey;
-      computeBlock(arguments, block, head, row, key, work);
-      queryProducts.run(block, work.slopes, rowOf(arguments, 1, key, shape.dim),
+      computeBlock(operands, block, head, row, key, work);
+      queryProducts.run(block, work.slopes, rowOf(operands, 1, key, shape.dim),
                         work.dq);
     }
-    storeQueries(arguments, row, first.queries, work);
+    storeQueries(operands, row, first.queries, work);
   }
 
-  void storeQueries(const Arguments &arguments, int64_t row, int64_t queries,
-                    const Work &work) const {
+  void storeQueries(const KernelOperands &operands, int64_t row,
+                    int64_t queries, const Work &work) const {
     runCastLoop(DType::F32, shape.type, work.dq,
-                at(arguments.outputs[0], shape.type, row * shape.dim),
+                at(operands.outputs[0], shape.type, row * shape.dim),
                 queries * shape.dim);
   }
 

@@ -22,11 +22,10 @@ class MatmulKernel : public Kernel {
 public:
   static KernelOrError make(const KernelSpec &spec, const MatmulShape &shape);
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
-    const char *a = static_cast<const char *>(inputs[0]);
-    const char *b = static_cast<const char *>(inputs[1]);
-    char *c = static_cast<char *>(outputs[0]);
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    const char *a = static_cast<const char *>(operands.inputs[0]);
+    const char *b = static_cast<const char *>(operands.inputs[1]);
+    char *c = static_cast<char *>(operands.outputs[0]);
     const int64_t groups = llvm::divideCeil(shape.batch, grid.batches);
     // Tiles that share columns of b are neighbours, so that threads find them
     // in the shared cache.

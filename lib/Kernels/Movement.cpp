@@ -38,9 +38,9 @@ public:
       : type(type), sourceOffset(sourceOffset),
         copy(getBytes(type), dimensions) {}
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
-    copy.run(at(inputs[0], type, sourceOffset), outputs[0], pool);
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    copy.run(at(operands.inputs[0], type, sourceOffset), operands.outputs[0],
+             pool);
   }
 
 private:
@@ -58,10 +58,9 @@ public:
     copies.emplace_back(StridedCopy(getBytes(type), dimensions), offset);
   }
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
-    for (auto [input, part] : llvm::zip_equal(inputs, copies))
-      part.first.run(input, at(outputs[0], type, part.second), pool);
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    for (auto [input, part] : llvm::zip_equal(operands.inputs, copies))
+      part.first.run(input, at(operands.outputs[0], type, part.second), pool);
   }
 
 private:
@@ -84,10 +83,9 @@ public:
       : type(y.type), bytes(y.getBytes()), offset(offset),
         copy(getBytes(type), dimensions) {}
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
-    fillZero(outputs[0], bytes, pool);
-    copy.run(inputs[0], at(outputs[0], type, offset), pool);
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    fillZero(operands.outputs[0], bytes, pool);
+    copy.run(operands.inputs[0], at(operands.outputs[0], type, offset), pool);
   }
 
 private:
@@ -100,9 +98,8 @@ class ZeroKernel : public Kernel {
 public:
   explicit ZeroKernel(int64_t bytes) : bytes(bytes) {}
 
-  void run(llvm::ArrayRef<void *>, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
-    fillZero(outputs[0], bytes, pool);
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    fillZero(operands.outputs[0], bytes, pool);
   }
 
 private:

@@ -8,10 +8,8 @@
 #include "ElementwiseLoops.h"
 #include "Factories.h"
 #include "RowLoops.h"
-#include "Scratch.h"
 #include "SpecChecker.h"
 #include "Tiles.h"
-#include "llvm/Support/MathExtras.h"
 #include <cstring>
 
 namespace mf {
@@ -27,13 +25,13 @@ struct NormShape {
         rows(x.getNumElements() / x.dims.back()), columns(x.dims.back()) {}
 };
 
-/// Gamma in f32, in the scratch memory of the running kernel, followed by
-/// `extra` floats.
-float *getWideGamma(const NormShape &shape, const void *gamma, int64_t extra) {
-  float *wide = static_cast<float *>(
-      getScratch(ScratchUse::Kernel, (shape.columns + extra) * sizeof(float)));
-  runCastLoop(shape.gammaType, DType::F32, gamma, wide, shape.columns);
-  return wide;
+/// Gamma in f32: itself, or converted at the begin of the workspace.
+const float *getWideGamma(const NormShape &shape, const void *gamma,
+                          void *workspace) {
+  if (shape.gammaType == DType::F32)
+    return static_cast<const float *>(gamma);
+  runCastLoop(shape.gammaType, DType::F32, gamma, workspace, shape.columns);
+  return static_cast<float *>(workspace);
 }
 
 class RmsNormKernel : public Kernel {
@@ -41,17 +39,17 @@ public:
   RmsNormKernel(const NormShape &shape, double epsilon)
       : shape(shape), epsilon(static_cast<float>(epsilon)) {}
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
-    const float *gamma = getWideGamma(shape, inputs[1], 0);
-    float *rstd = static_cast<float *>(outputs[1]);
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    const float *gamma =
+        getWideGamma(shape, operands.inputs[1], operands.workspace);
+    float *rstd = static_cast<float *>(operands.outputs[1]);
     Tiles tiles = tileRows(shape.rows, shape.columns);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
       int64_t offset = begin * shape.columns;
-      runRmsNormRows(shape.type, at(inputs[0], shape.type, offset), gamma,
-                     at(outputs[0], shape.type, offset), rstd + begin, size,
-                     shape.columns, epsilon);
+      runRmsNormRows(shape.type, at(operands.inputs[0], shape.type, offset),
+                     gamma, at(operands.outputs[0], shape.type, offset),
+                     rstd + begin, size, shape.columns, epsilon);
     });
   }
 
@@ -65,28 +63,31 @@ private:
 class RmsNormGradKernel : public Kernel {
 public:
   explicit RmsNormGradKernel(const NormShape &shape)
-      : shape(shape), blocks(shape.rows, llvm::divideCeil(shape.rows, 16)) {}
+      : shape(shape), blocks(shape.rows, getRmsNormGradBlockRows(shape.rows)) {}
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
     const int64_t columns = shape.columns;
-    float *gamma = getWideGamma(shape, inputs[3], blocks.count * columns);
-    float *sums = gamma + columns;
-    const float *rstd = static_cast<const float *>(inputs[2]);
+    const float *gamma =
+        getWideGamma(shape, operands.inputs[3], operands.workspace);
+    // Behind gamma, if that is there.
+    float *sums = static_cast<float *>(operands.workspace) +
+                  (shape.gammaType == DType::F32 ? 0 : columns);
+    const float *rstd = static_cast<const float *>(operands.inputs[2]);
     pool.parallelFor(blocks.count, [&](int64_t block) {
       auto [begin, size] = blocks[block];
       float *sum = sums + block * columns;
       std::memset(sum, 0, columns * sizeof(float));
       int64_t offset = begin * columns;
-      runRmsNormGradRows(shape.type, at(inputs[0], shape.type, offset),
-                         at(inputs[1], shape.type, offset), rstd + begin, gamma,
-                         at(outputs[0], shape.type, offset), sum, size,
-                         columns);
+      runRmsNormGradRows(
+          shape.type, at(operands.inputs[0], shape.type, offset),
+          at(operands.inputs[1], shape.type, offset), rstd + begin, gamma,
+          at(operands.outputs[0], shape.type, offset), sum, size, columns);
     });
     for (int64_t block = 1; block < blocks.count; ++block)
       runBinaryLoop(BinaryOp::Add, Advance::Both, DType::F32, sums,
                     sums + block * columns, sums, columns);
-    runCastLoop(DType::F32, shape.gammaType, sums, outputs[1], columns);
+    runCastLoop(DType::F32, shape.gammaType, sums, operands.outputs[1],
+                columns);
   }
 
 private:

@@ -5,7 +5,6 @@
 #include "Factories.h"
 #include "OptimizerLoops.h"
 #include "ReduceLoops.h"
-#include "Scratch.h"
 #include "SpecChecker.h"
 #include "Tiles.h"
 #include "llvm/Support/MathExtras.h"
@@ -21,12 +20,11 @@ public:
       : xType(x.type), yType(yType),
         tiles(x.getNumElements(), elementsPerTile) {}
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
-      runAddToLoop(xType, yType, at(inputs[0], xType, begin),
-                   at(outputs[0], yType, begin), size);
+      runAddToLoop(xType, yType, at(operands.inputs[0], xType, begin),
+                   at(operands.outputs[0], yType, begin), size);
     });
   }
 
@@ -40,12 +38,11 @@ public:
   explicit MulScalarKernel(const TensorShape &y)
       : type(y.type), tiles(y.getNumElements(), elementsPerTile) {}
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
-    const float scalar = *static_cast<const float *>(inputs[0]);
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    const float scalar = *static_cast<const float *>(operands.inputs[0]);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
-      void *y = at(outputs[0], type, begin);
+      void *y = at(operands.outputs[0], type, begin);
       runUnaryLoop(UnaryOp::MulScalar, type, y, y, size, scalar);
     });
   }
@@ -59,29 +56,27 @@ private:
 class NormKernel : public Kernel {
 public:
   explicit NormKernel(const TensorShape &x)
-      : type(x.type), blocks(x.getNumElements(), elementsPerBlock) {}
+      : type(x.type), blocks(x.getNumElements(), elementsPerNormBlock) {}
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
-    float *sums = static_cast<float *>(
-        getScratch(ScratchUse::Kernel, blocks.count * sizeof(float)));
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    float *sums = static_cast<float *>(operands.workspace);
     pool.parallelFor(blocks.count, [&](int64_t block) {
       auto [begin, size] = blocks[block];
       float sum = 0;
       for (int64_t i = 0; i < size; i += elementsPerSum)
-        sum += runSumOfSquaresLoop(type, at(inputs[0], type, begin + i),
-                                   std::min(elementsPerSum, size - i));
+        sum +=
+            runSumOfSquaresLoop(type, at(operands.inputs[0], type, begin + i),
+                                std::min(elementsPerSum, size - i));
       sums[block] = sum;
     });
     double total = 0;
     for (int64_t block = 0; block < blocks.count; ++block)
       total += static_cast<double>(sums[block]);
-    *static_cast<float *>(outputs[0]) = static_cast<float>(std::sqrt(total));
+    *static_cast<float *>(operands.outputs[0]) =
+        static_cast<float>(std::sqrt(total));
   }
 
 private:
-  static constexpr int64_t elementsPerBlock = 16 * elementsPerSum;
-
   DType type;
   Tiles blocks;
 };
@@ -91,15 +86,14 @@ public:
   explicit NonFiniteCheckKernel(const TensorShape &x)
       : type(x.type), tiles(x.getNumElements(), elementsPerTile) {}
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
     std::atomic<bool> found{false};
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
-      if (runNonFiniteLoop(type, at(inputs[0], type, begin), size))
+      if (runNonFiniteLoop(type, at(operands.inputs[0], type, begin), size))
         found.store(true, std::memory_order_relaxed);
     });
-    float *flag = static_cast<float *>(outputs[0]);
+    float *flag = static_cast<float *>(operands.outputs[0]);
     if (found.load())
       *flag = std::max(*flag, 1.0f);
   }
@@ -126,23 +120,22 @@ public:
       : options(options), gradientType(gradientType), weightType(weight.type),
         tiles(weight.getNumElements(), elementsPerTile) {}
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
-    const bool skips =
-        inputs.size() > 3 && *static_cast<const float *>(inputs[3]) != 0;
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    const bool skips = operands.inputs.size() > 3 &&
+                       *static_cast<const float *>(operands.inputs[3]) != 0;
     if (skips)
       return;
     AdamWCoefficients coefficients =
-        getCoefficients(*static_cast<const float *>(inputs[1]),
-                        *static_cast<const float *>(inputs[2]));
-    float *m = static_cast<float *>(outputs[1]);
-    float *v = static_cast<float *>(outputs[2]);
+        getCoefficients(*static_cast<const float *>(operands.inputs[1]),
+                        *static_cast<const float *>(operands.inputs[2]));
+    float *m = static_cast<float *>(operands.outputs[1]);
+    float *v = static_cast<float *>(operands.outputs[2]);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
       runAdamWLoop(coefficients, gradientType, weightType,
-                   at(inputs[0], gradientType, begin),
-                   at(outputs[0], weightType, begin), m + begin, v + begin,
-                   size);
+                   at(operands.inputs[0], gradientType, begin),
+                   at(operands.outputs[0], weightType, begin), m + begin,
+                   v + begin, size);
     });
   }
 

@@ -8,13 +8,10 @@
 #ifndef MF_LIB_KERNELS_REDUCELOOPS_H
 #define MF_LIB_KERNELS_REDUCELOOPS_H
 
-#include "mf/Tensor/DType.h"
+#include "mf/Signatures/KernelBlocks.h"
 #include <cstdint>
 
 namespace mf {
-
-/// Elements after which a running sum is set aside, to keep its error small.
-constexpr int64_t elementsPerSum = 4096;
 
 /// sums[i] += x[i]
 void runAccumulateLoop(DType type, const void *x, float *sums, int64_t count);

@@ -27,8 +27,7 @@ public:
       : shape(shape), backward(backward),
         positions(tileRows(shape.sequence, shape.dim)) {}
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
     const int64_t headsPerTile =
         std::max<int64_t>(1, positions.size / shape.sequence);
     Tiles heads(shape.heads, headsPerTile);
@@ -39,11 +38,12 @@ public:
         int64_t offset = (head * shape.sequence + begin) * shape.dim;
         int64_t table =
             (head / shape.headsPerTable * shape.sequence + begin) * shape.dim;
-        runRotaryRows(
-            shape.type, shape.tableType, at(inputs[0], shape.type, offset),
-            at(inputs[1], shape.tableType, table),
-            at(inputs[2], shape.tableType, table),
-            at(outputs[0], shape.type, offset), size, shape.dim, backward);
+        runRotaryRows(shape.type, shape.tableType,
+                      at(operands.inputs[0], shape.type, offset),
+                      at(operands.inputs[1], shape.tableType, table),
+                      at(operands.inputs[2], shape.tableType, table),
+                      at(operands.outputs[0], shape.type, offset), size,
+                      shape.dim, backward);
       }
     });
   }

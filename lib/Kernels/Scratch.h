@@ -1,7 +1,8 @@
 //===- Scratch.h - Memory that a thread keeps for its tiles ---*- C++ -*-===//
 //
 // The host's stand-in for on-chip memory. HBM temporaries are the compiler's to
-// plan, so nothing of the size of a tensor belongs here.
+// plan, so nothing of the size of a tensor belongs here, and nothing that all
+// tiles of a kernel share: that is its workspace.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +16,6 @@ namespace mf {
 /// What a buffer is for: one buffer of each kind may be in use at a time on a
 /// thread.
 enum class ScratchUse {
-  /// Shared by all tiles of a running kernel; taken by the thread in `run`.
-  Kernel,
   /// Private to the tile being computed.
   Tile,
   /// oneDNN's scratchpad.
@@ -26,7 +25,7 @@ enum class ScratchUse {
   /// Sums of a part of what a tile adds up.
   Sums
 };
-constexpr size_t scratchUses = 5;
+constexpr size_t scratchUses = 4;
 
 /// At least `bytes` bytes, aligned to 64, with unspecified contents. Valid
 /// until this thread asks for more of the same use. A failed allocation ends

@@ -14,13 +14,12 @@ public:
       : type(x.type), columns(x.dims.back()),
         tiles(tileRows(x.getNumElements() / columns, columns)) {}
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
       int64_t offset = begin * columns;
-      runSoftmaxRows(type, at(inputs[0], type, offset),
-                     at(outputs[0], type, offset), size, columns);
+      runSoftmaxRows(type, at(operands.inputs[0], type, offset),
+                     at(operands.outputs[0], type, offset), size, columns);
     });
   }
 
@@ -36,14 +35,14 @@ public:
       : type(y.type), columns(y.dims.back()),
         tiles(tileRows(y.getNumElements() / columns, columns)) {}
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
       int64_t offset = begin * columns;
-      runSoftmaxBackwardRows(type, at(inputs[0], type, offset),
-                             at(inputs[1], type, offset),
-                             at(outputs[0], type, offset), size, columns);
+      runSoftmaxBackwardRows(type, at(operands.inputs[0], type, offset),
+                             at(operands.inputs[1], type, offset),
+                             at(operands.outputs[0], type, offset), size,
+                             columns);
     });
   }
 

@@ -14,12 +14,12 @@ public:
       : type(y.type), columns(y.dims.back()),
         tiles(tileRows(y.getNumElements() / columns, columns)) {}
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
-      runSwiGluRows(type, at(inputs[0], type, begin * 2 * columns),
-                    at(outputs[0], type, begin * columns), size, columns);
+      runSwiGluRows(type, at(operands.inputs[0], type, begin * 2 * columns),
+                    at(operands.outputs[0], type, begin * columns), size,
+                    columns);
     });
   }
 
@@ -35,14 +35,13 @@ public:
       : type(dy.type), columns(dy.dims.back()),
         tiles(tileRows(dy.getNumElements() / columns, columns)) {}
 
-  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
-           ThreadPool &pool) const override {
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
-      runSwiGluGradRows(type, at(inputs[0], type, begin * columns),
-                        at(inputs[1], type, begin * 2 * columns),
-                        at(outputs[0], type, begin * 2 * columns), size,
-                        columns);
+      runSwiGluGradRows(type, at(operands.inputs[0], type, begin * columns),
+                        at(operands.inputs[1], type, begin * 2 * columns),
+                        at(operands.outputs[0], type, begin * 2 * columns),
+                        size, columns);
     });
   }
 

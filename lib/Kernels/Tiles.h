@@ -3,15 +3,11 @@
 #ifndef MF_LIB_KERNELS_TILES_H
 #define MF_LIB_KERNELS_TILES_H
 
-#include "mf/Tensor/DType.h"
+#include "mf/Signatures/KernelBlocks.h"
 #include <algorithm>
 #include <cstdint>
 
 namespace mf {
-
-/// Elements of an elementwise tile: large enough to hide the hand-over to a
-/// thread, small enough to share evenly and to stay in a second-level cache.
-constexpr int64_t elementsPerTile = 32768;
 
 /// A range cut into pieces of `size`, the last one possibly shorter.
 struct Tiles {

@@ -44,22 +44,37 @@ Status search(const AllocationProblem &problem, int64_t capacity, int64_t work,
   return result.status;
 }
 
-/// Looks for a lower peak: at the bound, then halving what is in between.
+/// Looks for a lower peak: at the bound, then halving what is in between; at
+/// last just below the peak, where a search that ends is the proof that there
+/// is none.
 void improve(const AllocationProblem &problem, AllocationPlan &plan,
              const AllocationPlanOptions &options) {
   constexpr int attempts = 6;
-  int64_t lowest = plan.bound.bytes;
+  // No peak is below `proven`; those below `lowest` are not worth more work.
+  int64_t proven = plan.bound.bytes;
   if (plan.isProvenInfeasible)
-    lowest = std::max(lowest, *problem.capacity + 1);
-  for (int attempt = 0; attempt < attempts; ++attempt) {
-    if (plan.getGap() <= options.acceptableGap || lowest >= plan.peak)
-      return;
-    int64_t capacity =
-        attempt == 0 ? lowest : lowest + (plan.peak - lowest) / 2;
-    if (search(problem, capacity, options.improvementWork / attempts, plan) !=
-        Status::Fit)
+    proven = std::max(proven, *problem.capacity + 1);
+  plan.isOptimal = plan.peak <= proven;
+  int64_t lowest = proven;
+  auto attemptAt = [&](int64_t capacity) {
+    Status status =
+        search(problem, capacity, options.improvementWork / attempts, plan);
+    if (status == Status::Infeasible)
+      proven = std::max(proven, capacity + 1);
+    if (status != Status::Fit)
       lowest = capacity + 1;
+    plan.isOptimal = plan.peak <= proven;
+  };
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    if (plan.getGap() <= options.acceptableGap || plan.isOptimal)
+      return;
+    if (lowest >= plan.peak)
+      break;
+    attemptAt(attempt == 0 ? lowest : lowest + (plan.peak - lowest) / 2);
   }
+  if (plan.getGap() > options.acceptableGap && !plan.isOptimal &&
+      lowest < plan.peak)
+    attemptAt(plan.peak - 1);
 }
 
 } // namespace
@@ -85,6 +100,7 @@ planAllocation(const AllocationProblem &problem,
         search(problem, *problem.capacity, options.fitWork, plan) ==
         Status::Infeasible;
   plan.fits = !exceeds();
+  plan.isOptimal = plan.peak <= plan.bound.bytes;
   if (options.improvementWork > 0)
     improve(problem, plan, options);
   return plan;

@@ -91,9 +91,12 @@ private:
       rank.touch(*context.bases, operand);
     }
     const llvm::ArrayRef<void *> all = addresses;
-    launch.kernel->run(all.take_front(launch.numInputs),
-                       all.slice(launch.numInputs, launch.numOutputs),
-                       rank.getPool());
+    KernelOperands run;
+    run.inputs = all.take_front(launch.numInputs);
+    run.outputs = all.slice(launch.numInputs, launch.numOutputs);
+    if (launch.numOperands > launch.numInputs + launch.numOutputs)
+      run.workspace = all.back();
+    launch.kernel->run(run, rank.getPool());
     rank.poisonAfter(context, launch.instruction);
   }
 

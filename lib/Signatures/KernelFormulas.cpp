@@ -1,6 +1,7 @@
 //===- KernelFormulas.cpp - What kernels cost -----------------------------===//
 
 #include "KernelFormulas.h"
+#include "mf/Signatures/KernelBlocks.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
@@ -63,5 +64,39 @@ int64_t getMovedBytes(const KernelSpec &spec, uint32_t readOutputs) {
 }
 
 int64_t getNoWorkspace(const KernelSpec &spec) { return 0; }
+
+static constexpr int64_t bytesPerSum = sizeof(float);
+
+static int64_t getWideGammaBytes(const TensorShape &x,
+                                 const TensorShape &gamma) {
+  return gamma.type == DType::F32 ? 0 : getDimension(x, 0) * bytesPerSum;
+}
+
+int64_t getRmsNormWorkspace(const KernelSpec &spec) {
+  return getWideGammaBytes(spec.inputs[0], spec.inputs[1]);
+}
+
+int64_t getRmsNormGradWorkspace(const KernelSpec &spec) {
+  const TensorShape &x = spec.inputs[1];
+  const int64_t elements = x.getNumElements(), columns = getDimension(x, 0);
+  if (elements == 0)
+    return 0;
+  const int64_t rows = elements / columns;
+  const int64_t blocks = llvm::divideCeil(rows, getRmsNormGradBlockRows(rows));
+  return blocks * columns * bytesPerSum + getWideGammaBytes(x, spec.inputs[3]);
+}
+
+int64_t getNormWorkspace(const KernelSpec &spec) {
+  return llvm::divideCeil(spec.inputs[0].getNumElements(),
+                          elementsPerNormBlock) *
+         bytesPerSum;
+}
+
+int64_t getReduceSumWorkspace(const KernelSpec &spec) {
+  const TensorShape &x = spec.inputs[0];
+  if (x.getNumElements() == 0)
+    return 0;
+  return ReductionCut(x.dims, getReducedDimensions(spec)).getWorkspaceBytes();
+}
 
 } // namespace mf

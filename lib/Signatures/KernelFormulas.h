@@ -36,6 +36,15 @@ int64_t getMovedBytes(const KernelSpec &spec, uint32_t readOutputs);
 /// The workspace of kernels that never need one.
 int64_t getNoWorkspace(const KernelSpec &spec);
 
+/// Gamma in fp32, if it is not.
+int64_t getRmsNormWorkspace(const KernelSpec &spec);
+/// The same, and a sum of gradients of gamma for each block of rows.
+int64_t getRmsNormGradWorkspace(const KernelSpec &spec);
+/// A sum for each block of elements.
+int64_t getNormWorkspace(const KernelSpec &spec);
+/// The results of each block of units, if there are several blocks.
+int64_t getReduceSumWorkspace(const KernelSpec &spec);
+
 } // namespace mf
 
 #endif // MF_LIB_SIGNATURES_KERNELFORMULAS_H

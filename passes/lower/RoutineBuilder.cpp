@@ -129,11 +129,27 @@ void RoutineBuilder::launch(StringRef kernel, ValueRange inputs,
   exchanges.waitFor(inputs);
   exchanges.waitFor(outputs);
   swap.beforeLaunch();
-  swap.addLaunch(ascend::LaunchOp::create(
-      builder, loc, builder.getStringAttr(kernel), inputs, outputs,
-      /*workspace=*/Value(),
+  auto op = ascend::LaunchOp::create(
+      builder, loc, builder.getStringAttr(kernel), inputs, outputs, Value(),
       attributes ? attributes : builder.getDictionaryAttr({}),
-      cell.empty() ? StringAttr() : builder.getStringAttr(cell)));
+      cell.empty() ? StringAttr() : builder.getStringAttr(cell));
+  addWorkspace(op);
+  swap.addLaunch(op);
+}
+
+/// Gives a launch the memory that its kernel needs while it runs, as words of
+/// 32 bits.
+void RoutineBuilder::addWorkspace(ascend::LaunchOp op) {
+  int64_t bytes = op.getWorkspaceBytes();
+  if (bytes == 0)
+    return;
+  auto words =
+      RankedTensorType::get({(bytes + 3) / 4}, builder.getI32Type());
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(op);
+  op.getWorkspaceMutable().assign(
+      ascend::AllocOp::create(builder, loc, program.getBufferType(words),
+                              ascend::RegionAttr(), IntegerAttr()));
 }
 
 void RoutineBuilder::communicate(const ir::EmittedCollective &collective) {

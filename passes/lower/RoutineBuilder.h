@@ -51,6 +51,7 @@ public:
 private:
   mlir::LogicalResult lowerOp(mlir::Operation *op);
   mlir::LogicalResult lowerCompute(ir::ComputeOpInterface op);
+  void addWorkspace(ascend::LaunchOp op);
   void lowerOffload(ir::OffloadOp op);
   void lowerPrefetch(ir::PrefetchOp op);
 

@@ -105,6 +105,11 @@ void report(const AllocationProblem &problem, const AllocationPlan &plan,
     llvm::errs() << llvm::formatv(
         "peak {0} bytes, lower bound {1} bytes at time {2}, gap {3:f3} %\n",
         plan.peak, plan.bound.bytes, plan.bound.time, plan.getGap() * 100);
+    if (plan.isOptimal)
+      llvm::errs() << "nothing smaller exists: "
+                   << (plan.peak <= plan.bound.bytes
+                           ? "the peak is the lower bound\n"
+                           : "the search went through all that is lower\n");
     return;
   }
   llvm::json::OStream json(llvm::outs(), 2);
@@ -117,6 +122,7 @@ void report(const AllocationProblem &problem, const AllocationPlan &plan,
     json.attribute("lower_bound_time", plan.bound.time);
     json.attribute("gap", plan.getGap());
     json.attribute("fits", plan.fits);
+    json.attribute("optimal", plan.isOptimal);
   });
   llvm::outs() << "\n";
 }
@@ -175,6 +181,7 @@ Error verify(const AllocationProblem &problem, const Options &options) {
   AllocationPlan plan;
   plan.peak = problem.getPeak(*offsets);
   plan.bound = problem.maxLive();
+  plan.isOptimal = plan.peak <= plan.bound.bytes;
   report(problem, plan, options);
   return Error::success();
 }

@@ -21,19 +21,25 @@
 
 namespace mf {
 
+/// The memory that a kernel works on: dense row-major tensors in the order of
+/// the specification, aligned to their element size (64 bytes is fastest), and
+/// the signature's getWorkspaceBytes() bytes of workspace, aligned to 4 bytes,
+/// whose contents mean nothing before and after.
+struct KernelOperands {
+  llvm::ArrayRef<void *> inputs, outputs;
+  void *workspace = nullptr;
+};
+
 /// A kernel ready to run. `run` may be called from several threads at once, on
 /// different memory.
 class Kernel {
 public:
   virtual ~Kernel();
 
-  /// Computes the outputs. `inputs` and `outputs` are the addresses of dense
-  /// row-major tensors in the order of the specification, aligned to their
-  /// element size (64 bytes is fastest). The kernel's signature says which
-  /// outputs are read as well, and which may be the very memory of an input of
-  /// as many bytes; nothing else may overlap.
-  virtual void run(llvm::ArrayRef<void *> inputs,
-                   llvm::ArrayRef<void *> outputs, ThreadPool &pool) const = 0;
+  /// Computes the outputs. The kernel's signature says which outputs are read
+  /// as well, and which may be the very memory of an input of as many bytes;
+  /// nothing else may overlap.
+  virtual void run(const KernelOperands &operands, ThreadPool &pool) const = 0;
 };
 
 /// Makes the kernel that `spec` names, or says what is wrong with it: what

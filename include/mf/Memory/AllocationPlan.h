@@ -24,6 +24,9 @@ struct AllocationPlan {
   bool fits = true;
   /// It does not fit, and no solution can.
   bool isProvenInfeasible = false;
+  /// No solution has a lower peak: it is the bound, or a search has gone
+  /// through all that is lower. False if that is not known.
+  bool isOptimal = false;
 
   /// How far the peak is above the bound, relative to it.
   double getGap() const;

@@ -65,6 +65,10 @@ struct StepPlan {
   /// How far the arena is above the bound, relative to it.
   double getGap() const;
 
+  /// True if no smaller arena exists. A larger one than the bound may be the
+  /// smallest, too, but that is not known.
+  bool isOptimal() const { return arenaSize <= bound.bytes; }
+
   /// Tells whether the plan is legal for `problem`: shapes agree, everything is
   /// aligned and inside the arena, and no two buffers that are alive together
   /// share an address. Exact: what lies in a hole of a frame or of scratch, of
@@ -86,9 +90,9 @@ struct StepPlanOptions {
   /// Elementary steps of the search per packing, where the heuristics leave
   /// more than an acceptable gap; see CapacitySearchOptions.
   int64_t searchWork = 30'000'000;
-  /// Elementary steps of each packing of frames, scratch and task buffers as
-  /// the shapes that they are.
-  int64_t shapeWork = 5'000'000;
+  /// Elementary steps of packing frames, scratch and task buffers as the shapes
+  /// that they are.
+  int64_t shapeWork = 15'000'000;
 };
 
 /// Plans a well-formed problem; an error of check() otherwise.

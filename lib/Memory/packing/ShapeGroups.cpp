@@ -4,11 +4,28 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <limits>
 
 namespace mf::memory {
 
+static PackResult packGroup(const PackProblem &pack, GroupLayout layout,
+                            WorkBudget &budget) {
+  std::vector<int64_t> profile = getLiveProfile(pack);
+  if (layout == GroupLayout::Tight)
+    return packInBestOrder(
+        pack, *std::max_element(profile.begin(), profile.end()), budget);
+  WorkBudget unlimited(std::numeric_limits<int64_t>::max());
+  PackResult result =
+      *packInOrder(pack, getOrder(pack, PackOrder::End, profile), unlimited);
+  if (layout == GroupLayout::LastHighest)
+    for (const auto &[item, offset] : llvm::zip(pack.items, result.offsets))
+      offset = result.peak - offset - item.size;
+  return result;
+}
+
 ShapeGroups::ShapeGroups(const ShapeProblem &problem,
-                         llvm::ArrayRef<int64_t> groupOf, WorkBudget &budget)
+                         llvm::ArrayRef<int64_t> groupOf, GroupLayout layout,
+                         WorkBudget &budget)
     : places(problem.items.size()) {
   grouped.numSections = problem.numSections;
   llvm::MapVector<int64_t, std::vector<int32_t>> groups;
@@ -21,11 +38,12 @@ ShapeGroups::ShapeGroups(const ShapeProblem &problem,
     grouped.items.push_back(item);
   }
   for (auto &[group, members] : groups)
-    addGroup(problem, std::move(members), budget);
+    addGroup(problem, std::move(members), layout, budget);
 }
 
 void ShapeGroups::addGroup(const ShapeProblem &problem,
-                           std::vector<int32_t> members, WorkBudget &budget) {
+                           std::vector<int32_t> members, GroupLayout layout,
+                           WorkBudget &budget) {
   PackProblem pack;
   pack.numSections = problem.numSections;
   int32_t first = problem.numSections;
@@ -42,9 +60,7 @@ void ShapeGroups::addGroup(const ShapeProblem &problem,
     pack.items.push_back(item);
   }
   pack.numSections = last;
-  std::vector<int64_t> profile = getLiveProfile(pack);
-  PackResult result = packInBestOrder(
-      pack, *std::max_element(profile.begin(), profile.end()), budget);
+  PackResult result = packGroup(pack, layout, budget);
   for (const auto &[member, offset] : llvm::zip(members, result.offsets))
     places[member] = {static_cast<int32_t>(grouped.items.size()), offset};
   ShapeItem item;

@@ -14,12 +14,22 @@
 
 namespace mf::memory {
 
+/// How the items of a group lie.
+enum class GroupLayout {
+  /// As tightly as heuristics get them.
+  Tight,
+  /// Those that end last lowest, so that room comes free from the top down.
+  LastLowest,
+  /// Those that end last highest.
+  LastHighest
+};
+
 class ShapeGroups {
 public:
   /// Items that have the same number become one; those with -1 stay alone.
   /// Items of a group have one piece with one range.
   ShapeGroups(const ShapeProblem &problem, llvm::ArrayRef<int64_t> groupOf,
-              WorkBudget &budget);
+              GroupLayout layout, WorkBudget &budget);
   // The groups' pieces point into it.
   ShapeGroups(const ShapeGroups &) = delete;
   ShapeGroups &operator=(const ShapeGroups &) = delete;
@@ -30,7 +40,7 @@ public:
 
 private:
   void addGroup(const ShapeProblem &problem, std::vector<int32_t> members,
-                WorkBudget &budget);
+                GroupLayout layout, WorkBudget &budget);
   void addPieces(const ShapeProblem &problem, llvm::ArrayRef<int32_t> members,
                  ShapeItem &item);
 

@@ -11,6 +11,7 @@
 
 #include "Packing.h"
 #include "llvm/ADT/ArrayRef.h"
+#include <memory>
 
 namespace mf::memory {
 
@@ -54,18 +55,29 @@ struct ShapeOrder {
   int64_t ceiling = 0;
 };
 
-/// Takes items in the given order, each to the lowest offset (see ShapeOrder)
-/// at which it shares no address with the fixed items and those placed before.
-/// Nothing if the budget ends before that is done.
-std::optional<PackResult> packShapesInOrder(const ShapeProblem &problem,
-                                            const ShapeOrder &order,
-                                            WorkBudget &budget);
+class ShapeOccupancy;
 
-/// The best of several orders, each improved by moving to its front what
-/// sticks out. Stops when the peak is at most `goodPeak`, a multiple of the
-/// alignment. A first order is finished whatever it costs.
-PackResult packShapes(const ShapeProblem &problem, int64_t goodPeak,
-                      WorkBudget &budget);
+/// Packs the items of one problem, any number of times.
+class ShapePacker {
+public:
+  explicit ShapePacker(const ShapeProblem &problem);
+  ~ShapePacker();
+
+  /// Takes items in the given order, each to the lowest offset (see ShapeOrder)
+  /// at which it shares no address with the fixed items and those placed
+  /// before. Nothing if the budget ends before that is done.
+  std::optional<PackResult> packInOrder(const ShapeOrder &order,
+                                        WorkBudget &budget);
+
+  /// Moves to the front of the order what sticks out of `result`, which it
+  /// gave, as long as that helps; `best` becomes the best of what is found.
+  void improve(const ShapeOrder &order, const PackResult &result,
+               int64_t goodPeak, WorkBudget &budget, PackResult &best);
+
+private:
+  const ShapeProblem &problem;
+  std::unique_ptr<ShapeOccupancy> occupancy;
+};
 
 } // namespace mf::memory
 

@@ -5,6 +5,7 @@
 #include "lib/Memory/search/PackSearch.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace mf::memory {
@@ -31,6 +32,15 @@ PackResult pack(const PackProblem &problem, int64_t goodPeak,
   WorkBudget heuristics(effort.heuristicWork), search(effort.searchWork);
   return packThenSearch(problem, goodPeak, goodPeak + effort.acceptableExcess,
                         heuristics, search);
+}
+
+PackProblem getTemporaries(const StepProblem &problem, const Routine &routine) {
+  PackProblem items;
+  items.numSections = static_cast<int32_t>(routine.length);
+  for (const Temporary &temporary : routine.temporaries)
+    items.items.push_back(
+        makeItem(problem, temporary.begin, temporary.end, temporary.size));
+  return items;
 }
 
 /// Orders in which the residuals are stacked from the bottom of the frame up.
@@ -91,37 +101,46 @@ void addResiduals(const StepProblem &problem, const ResidualFrame &frame,
   }
 }
 
-/// Packs the temporaries of a phase around the residuals of `layout`.
-RoutineLayout packPhase(const StepProblem &problem, const ResidualFrame &frame,
-                        const ResidualFrameLayout &layout, int64_t phase,
-                        const PackEffort &effort) {
+/// The temporaries of a phase, then the residuals of `layout`, fixed.
+PackProblem getPhaseItems(const StepProblem &problem,
+                          const ResidualFrame &frame,
+                          const ResidualFrameLayout &layout, int64_t phase) {
   const Routine &routine = problem.routines[frame.phases[phase]];
-  PackProblem items;
-  items.numSections = static_cast<int32_t>(routine.length);
-  for (const Temporary &temporary : routine.temporaries)
-    items.items.push_back(
-        makeItem(problem, temporary.begin, temporary.end, temporary.size));
+  PackProblem items = getTemporaries(problem, routine);
   addResiduals(problem, frame, layout, phase, routine.length, 0, items);
   if (layout.size > 0)
     items.wall = layout.size;
+  return items;
+}
 
-  int64_t goodPeak = std::max(layout.size, getLargest(getLiveProfile(items)));
-  PackResult result = pack(items, goodPeak, effort);
-
+/// What is above the frame is scratch.
+RoutineLayout getPlaces(const PackProblem &items, const PackResult &result,
+                        size_t numTemporaries, int64_t frameSize) {
   RoutineLayout places;
-  for (size_t i = 0; i < routine.temporaries.size(); ++i) {
+  for (size_t i = 0; i < numTemporaries; ++i) {
     int64_t offset = result.offsets[i];
-    bool isInFrame = offset + items.items[i].size <= layout.size;
-    if (isInFrame) {
+    if (offset + items.items[i].size <= frameSize) {
       places.temporaries.push_back({TemporaryPlace::Region::Frame, offset});
       continue;
     }
     places.temporaries.push_back(
-        {TemporaryPlace::Region::Scratch, offset - layout.size});
-    places.scratchSize = std::max(places.scratchSize,
-                                  offset - layout.size + items.items[i].size);
+        {TemporaryPlace::Region::Scratch, offset - frameSize});
+    places.scratchSize =
+        std::max(places.scratchSize, offset - frameSize + items.items[i].size);
   }
   return places;
+}
+
+/// Packs the temporaries of a phase around the residuals of `layout`.
+RoutineLayout packPhase(const StepProblem &problem, const ResidualFrame &frame,
+                        const ResidualFrameLayout &layout, int64_t phase,
+                        const PackEffort &effort) {
+  PackProblem items = getPhaseItems(problem, frame, layout, phase);
+  int64_t goodPeak = std::max(layout.size, getLargest(getLiveProfile(items)));
+  PackResult result = pack(items, goodPeak, effort);
+  return getPlaces(items, result,
+                   problem.routines[frame.phases[phase]].temporaries.size(),
+                   layout.size);
 }
 
 /// What is minimized: the largest scratch, then their sum.
@@ -140,11 +159,7 @@ int64_t getScratchBound(const StepProblem &problem, const ResidualFrame &frame,
   int64_t bound = 0;
   for (const auto &[phase, index] : llvm::enumerate(frame.phases)) {
     const Routine &routine = problem.routines[index];
-    PackProblem items;
-    items.numSections = static_cast<int32_t>(routine.length);
-    for (const Temporary &temporary : routine.temporaries)
-      items.items.push_back(
-          makeItem(problem, temporary.begin, temporary.end, temporary.size));
+    PackProblem items = getTemporaries(problem, routine);
     addResiduals(problem, frame, layout, phase, routine.length, 0, items);
     bound = std::max(bound, getLargest(getLiveProfile(items)) - layout.size);
   }
@@ -223,17 +238,33 @@ ChunkLayout packTogether(const StepProblem &problem, const ResidualFrame &frame,
 
 RoutineLayout packRoutine(const StepProblem &problem, const Routine &routine,
                           const PackEffort &effort) {
-  PackProblem items;
-  items.numSections = static_cast<int32_t>(routine.length);
-  for (const Temporary &temporary : routine.temporaries)
-    items.items.push_back(
-        makeItem(problem, temporary.begin, temporary.end, temporary.size));
+  PackProblem items = getTemporaries(problem, routine);
   PackResult result = pack(items, getLargest(getLiveProfile(items)), effort);
   RoutineLayout places;
   places.scratchSize = result.peak;
   for (int64_t offset : result.offsets)
     places.temporaries.push_back({TemporaryPlace::Region::Scratch, offset});
   return places;
+}
+
+RoutineLayout packByEnd(const StepProblem &problem,
+                        const StepTimeline &timeline, const StepPlan &plan,
+                        int64_t index) {
+  const Routine &routine = problem.routines[index];
+  int64_t frame = timeline.getFrame(index);
+  int64_t frameSize = frame >= 0 ? plan.frames[frame].size : 0;
+  PackProblem items =
+      frame >= 0 ? getPhaseItems(problem, problem.frames[frame],
+                                 plan.frames[frame], timeline.getPhase(index))
+                 : getTemporaries(problem, routine);
+  WorkBudget unlimited(std::numeric_limits<int64_t>::max());
+  std::optional<PackResult> result =
+      packInOrder(items, getOrder(items, PackOrder::End, {}), unlimited);
+  RoutineLayout layout =
+      getPlaces(items, *result, routine.temporaries.size(), frameSize);
+  return layout.scratchSize <= plan.routines[index].scratchSize
+             ? layout
+             : plan.routines[index];
 }
 
 } // namespace mf::memory

@@ -43,6 +43,12 @@ ChunkLayout packTogether(const StepProblem &problem, const ResidualFrame &frame,
 RoutineLayout packRoutine(const StepProblem &problem, const Routine &routine,
                           const PackEffort &effort);
 
+/// Another layout of a routine of `plan`, in which what is alive last is lowest
+/// in scratch. As it was if scratch would become larger.
+RoutineLayout packByEnd(const StepProblem &problem,
+                        const StepTimeline &timeline, const StepPlan &plan,
+                        int64_t routine);
+
 } // namespace mf::memory
 
 #endif // MF_MEMORY_FRAMEPACKING_H

@@ -1,9 +1,8 @@
 //===- StepPlan.cpp - Compact memory plan of a training step --------------===//
 
 #include "mf/Memory/StepPlan.h"
+#include "ExactPacking.h"
 #include "FramePacking.h"
-#include "StepShapes.h"
-#include "lib/Memory/packing/ShapeGroups.h"
 #include "lib/Memory/search/PackSearch.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -61,8 +60,6 @@ private:
   void placePersistentBuffers();
   void placeBlocks();
   PackResult packBlocks(const PackProblem &blocks, PackResult &frames);
-  std::vector<int64_t> getGroups() const;
-  PackResult packExactly(PackResult best, const PackResult &frames);
   PackProblem getBlocks() const;
 
   const StepProblem &problem;
@@ -215,51 +212,15 @@ PackResult StepPlanner::packBlocks(const PackProblem &blocks,
   return mixed.peak < best.peak ? mixed : best;
 }
 
-/// The task in which a buffer that begins in an earlier one ends, else -1, in
-/// the order of the shapes.
-std::vector<int64_t> StepPlanner::getGroups() const {
-  std::vector<int64_t> groups(
-      timeline.getInstances().size() + problem.tasks.size(), -1);
-  for (const TaskBuffer &buffer : problem.taskBuffers)
-    groups.push_back(buffer.begin.task < buffer.end.task &&
-                             buffer.end.instruction > 0
-                         ? buffer.end.task
-                         : -1);
-  return groups;
-}
-
-/// Packs the blocks as the shapes that they are, where that may be better than
-/// `best`: around the frames as they were placed or with the frames, task
-/// buffers one by one or in groups.
-PackResult StepPlanner::packExactly(PackResult best, const PackResult &frames) {
-  int64_t goodPeak =
-      problem.alignedSize(plan.bound.bytes - plan.arenaSize + acceptableExcess);
-  // Shapes cost time with every task; blocks that miss by little are as good.
-  if (best.peak <= goodPeak + acceptableExcess)
-    return best;
-  StepShapes shapes(problem, timeline, sections, plan);
-  std::vector<int64_t> groupOf = getGroups();
-  for (bool isGrouped : {true, false})
-    for (bool isFixed : {true, false}) {
-      for (const auto &[index, offset] : llvm::enumerate(frames.offsets))
-        shapes.getProblem().items[index].fixedOffset = isFixed ? offset : -1;
-      if (!isGrouped)
-        groupOf.assign(groupOf.size(), -1);
-      WorkBudget budget(options.shapeWork);
-      ShapeGroups groups(shapes.getProblem(), groupOf, budget);
-      PackResult result = packShapes(groups.getProblem(), goodPeak, budget);
-      if (result.peak < best.peak)
-        best = groups.expand(result);
-      if (best.peak <= goodPeak)
-        return best;
-    }
-  return best;
-}
-
 void StepPlanner::placeBlocks() {
   PackResult frames;
   PackResult result = packBlocks(getBlocks(), frames);
-  result = packExactly(std::move(result), frames);
+  int64_t goodPeak =
+      problem.alignedSize(plan.bound.bytes - plan.arenaSize + acceptableExcess);
+  // Shapes cost time with every task; blocks that miss by little are as good.
+  if (result.peak > goodPeak + acceptableExcess)
+    packExactly({problem, timeline, sections}, frames, goodPeak,
+                options.shapeWork, plan, result);
   int64_t base = plan.arenaSize;
   plan.arenaSize += result.peak;
   auto next = result.offsets.begin();

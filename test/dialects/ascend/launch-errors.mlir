@@ -74,3 +74,26 @@ ascend.launch "aclnnRmsNorm"(%x, %x) -> (%y, %y) {epsilon = 1.0 : f64} : (!ascen
 %w = "test.buffer"() : () -> !ascend.buffer<4xi32, hbm>
 // expected-error @below {{aclnnNeg: has a workspace, but needs none for these operands}}
 ascend.launch "aclnnNeg"(%x) -> (%y) workspace(%w : !ascend.buffer<4xi32, hbm>) {} : (!ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
+
+// -----
+
+%x = "test.buffer"() : () -> !ascend.buffer<100000xf32, hbm>
+%y = "test.buffer"() : () -> !ascend.buffer<f32, hbm>
+%w = "test.buffer"() : () -> !ascend.buffer<1xi32, hbm>
+// expected-error @below {{aclnnForeachNorm: expected a workspace of 8 bytes in device memory, but got '!ascend.buffer<1xi32, hbm>'}}
+ascend.launch "aclnnForeachNorm"(%x) -> (%y) workspace(%w : !ascend.buffer<1xi32, hbm>) {} : (!ascend.buffer<100000xf32, hbm>) -> !ascend.buffer<f32, hbm>
+
+// -----
+
+%x = "test.buffer"() : () -> !ascend.buffer<100000xf32, hbm>
+%y = "test.buffer"() : () -> !ascend.buffer<f32, hbm>
+%w = "test.buffer"() : () -> !ascend.buffer<2xi32, host>
+// expected-error @below {{aclnnForeachNorm: expected a workspace of 8 bytes in device memory, but got '!ascend.buffer<2xi32, host>'}}
+ascend.launch "aclnnForeachNorm"(%x) -> (%y) workspace(%w : !ascend.buffer<2xi32, host>) {} : (!ascend.buffer<100000xf32, hbm>) -> !ascend.buffer<f32, hbm>
+
+// -----
+
+%x = "test.buffer"() : () -> !ascend.buffer<100000xf32, hbm>
+%y = "test.buffer"() : () -> !ascend.buffer<f32, hbm>
+// expected-error @below {{aclnnForeachNorm: its workspace is one of its operands, too}}
+ascend.launch "aclnnForeachNorm"(%x) -> (%y) workspace(%x : !ascend.buffer<100000xf32, hbm>) {} : (!ascend.buffer<100000xf32, hbm>) -> !ascend.buffer<f32, hbm>

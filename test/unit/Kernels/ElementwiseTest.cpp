@@ -144,7 +144,8 @@ TEST(ElementwiseTest, AnInputMayBeTheOutput) {
   KernelSpec spec{"aclnnAdd", {x.shape, x.shape}, {x.shape}, {}};
   auto kernel = llvm::cantFail(makeKernel(spec));
   ThreadPool pool(2);
-  kernel->run({y.data(), x.data()}, {y.data()}, pool);
+  void *inputs[] = {y.data(), x.data()}, *outputs[] = {y.data()};
+  kernel->run({inputs, outputs}, pool);
   for (int64_t i = 0; i < x.size(); ++i)
     EXPECT_EQ(y.get(i), 2 * x.get(i));
 }

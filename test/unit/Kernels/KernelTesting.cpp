@@ -150,6 +150,15 @@ static KernelSpec getSpec(llvm::StringRef name,
   return spec;
 }
 
+Tensor makeWorkspace(const KernelSpec &spec) {
+  const KernelSignature &signature = *findKernelSignature(spec.name);
+  const int64_t bytes = signature.getWorkspaceBytes(spec);
+  EXPECT_EQ(bytes % 4, 0);
+  Tensor workspace(DType::F32, {bytes / 4});
+  workspace.fill(NAN);
+  return workspace;
+}
+
 std::vector<Tensor> runKernel(llvm::StringRef name,
                               const std::vector<Tensor> &inputs,
                               std::vector<Tensor> outputs,
@@ -162,6 +171,7 @@ std::vector<Tensor> runKernel(llvm::StringRef name,
   }
   std::vector<Tensor> sources = inputs;
   std::vector<void *> from, to;
+  Tensor workspace = makeWorkspace(getSpec(name, inputs, outputs, attributes));
   for (Tensor &source : sources)
     from.push_back(source.data());
   std::vector<Tensor> first;
@@ -171,7 +181,8 @@ std::vector<Tensor> runKernel(llvm::StringRef name,
     to.clear();
     for (Tensor &result : results)
       to.push_back(result.data());
-    (*kernel)->run(from, to, pool);
+    (*kernel)->run({from, to, workspace.data()}, pool);
+    EXPECT_TRUE(workspace.canaryIsWhole()) << name.str();
     for (Tensor &result : results)
       EXPECT_TRUE(result.canaryIsWhole()) << name.str();
     if (threads == 1)

@@ -9,6 +9,7 @@
 #define MF_TEST_UNIT_KERNELS_KERNELTESTING_H
 
 #include "mf/Kernels/Kernel.h"
+#include "mf/Signatures/KernelSignature.h"
 #include <functional>
 #include <random>
 #include <string>
@@ -47,6 +48,9 @@ Tensor randomTensor(DType type, llvm::ArrayRef<int64_t> dims, unsigned seed,
 /// Integers in [low, high].
 Tensor randomIndices(llvm::ArrayRef<int64_t> dims, unsigned seed, int64_t low,
                      int64_t high);
+
+/// The memory that the kernel's signature promises it while it runs, NaN.
+Tensor makeWorkspace(const KernelSpec &spec);
 
 /// Runs the kernel on copies of `outputs` (whose contents in-place kernels
 /// read) with 1, 2 and 3 threads, expects equal bits and untouched canaries,

@@ -57,6 +57,45 @@ TEST(AllocationPlanTest, SaysWhenNothingFits) {
   EXPECT_EQ(llvm::toString(problem.verify(plan.offsets)), "");
 }
 
+/// Never more than 8 bytes are alive, but nothing fits into 8.
+constexpr const char *problemWithGap = "id,lower,upper,size\n"
+                                       "a,1,3,3\n"
+                                       "b,1,4,2\n"
+                                       "c,0,2,3\n"
+                                       "d,0,1,4\n"
+                                       "e,3,5,4\n"
+                                       "f,4,5,4\n"
+                                       "g,2,4,2\n";
+
+TEST(AllocationPlanTest, SaysWhenNothingSmallerExists) {
+  AllocationProblem problem =
+      llvm::cantFail(parseAllocationCsv(problemWithGap, "gap.csv"));
+  AllocationPlan plan = llvm::cantFail(planAllocation(problem));
+  EXPECT_EQ(plan.peak, 9);
+  EXPECT_EQ(plan.bound.bytes, 8);
+  EXPECT_TRUE(plan.isOptimal);
+  AllocationPlanOptions options;
+  options.improvementWork = 0;
+  plan = llvm::cantFail(planAllocation(problem, options));
+  EXPECT_GT(plan.peak, 8);
+  EXPECT_FALSE(plan.isOptimal);
+  // Without g the bound is reached, by heuristics alone.
+  problem.buffers.pop_back();
+  plan = llvm::cantFail(planAllocation(problem, options));
+  EXPECT_EQ(plan.peak, plan.bound.bytes);
+  EXPECT_TRUE(plan.isOptimal);
+}
+
+TEST(AllocationPlanTest, KnowsThatACapacityThatHoldsNothingIsABound) {
+  AllocationProblem problem =
+      llvm::cantFail(parseAllocationCsv(problemWithGap, "gap.csv"));
+  problem.capacity = 8;
+  AllocationPlan plan = llvm::cantFail(planAllocation(problem));
+  EXPECT_TRUE(plan.isProvenInfeasible);
+  EXPECT_EQ(plan.peak, 9);
+  EXPECT_TRUE(plan.isOptimal);
+}
+
 TEST(AllocationPlanTest, RefusesIllFormedProblems) {
   AllocationProblem problem;
   problem.buffers.emplace_back();

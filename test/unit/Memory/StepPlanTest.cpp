@@ -53,6 +53,7 @@ TEST(StepPlanTest, PlansASmallStep) {
   ASSERT_TRUE(static_cast<bool>(plan));
   expectLegal(step, *plan);
   EXPECT_EQ(plan->arenaSize, bound.bytes);
+  EXPECT_TRUE(plan->isOptimal());
   std::string text;
   llvm::raw_string_ostream os(text);
   plan->print(step, os);
@@ -281,6 +282,46 @@ TEST(StepPlanTest, PutsTaskBuffersIntoHolesOfScratch) {
   StepPlan plan = llvm::cantFail(planStep(step));
   expectLegal(step, plan);
   EXPECT_EQ(plan.arenaSize, 64);
+}
+
+/// Forward keeps nothing: all values are copied out until its end, and come
+/// back for backward as soon as they are out, while the next forward runs. What
+/// is copied out last is still there when the first ones are back.
+StepProblem makeSwappedStep(int64_t layers, int64_t microBatches) {
+  StepProblem step;
+  step.alignment = 16;
+  Routine forward{"forward", layers * 2, {}}, backward{"backward", layers, {}};
+  for (int64_t layer = 0; layer < layers; ++layer) {
+    forward.temporaries.push_back(
+        {"value", 320, layer, std::min(layers + layer + 1, layers * 2)});
+    forward.temporaries.push_back({"work", 160, layer, layer + 1});
+    backward.temporaries.push_back({"gradient", 160, layer, layer + 1});
+  }
+  step.routines = {forward, backward};
+  step.tasks = {{0, 0}};
+  for (int64_t i = 1; i < microBatches; ++i) {
+    step.tasks.push_back({0, i});
+    step.tasks.push_back({1, i - 1});
+  }
+  step.tasks.push_back({1, microBatches - 1});
+  step.frames = {{"chunk", {0, 1}, {{"input", 64, 0, 0, 1, layers}}}};
+  int64_t numTasks = step.tasks.size();
+  for (int64_t task = 0; task < numTasks; ++task) {
+    if (step.tasks[task].routine != 0)
+      continue;
+    int64_t user = std::min(task == 0 ? 2 : task + 2, numTasks - 1);
+    for (int64_t layer = 0; layer < layers; ++layer)
+      step.taskBuffers.push_back(
+          {"prefetched", 320, {task, layers * 2 - 1}, {user, layers - layer}});
+  }
+  return step;
+}
+
+TEST(StepPlanTest, PutsWhatIsPrefetchedWhereForwardWas) {
+  StepProblem step = makeSwappedStep(20, 12);
+  StepPlan plan = llvm::cantFail(planStep(step));
+  expectLegal(step, plan);
+  EXPECT_LE(plan.getGap(), 0.001);
 }
 
 TEST(StepPlanTest, VerifyTakesAHoleForAsLongAsItIsOne) {

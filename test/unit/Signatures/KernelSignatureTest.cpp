@@ -163,4 +163,47 @@ TEST(KernelSignatureTest, CountsBytes) {
             12 + 2 * 96);
 }
 
+int64_t workspace(const KernelSpec &spec) {
+  EXPECT_EQ(check(spec), "");
+  return findKernelSignature(spec.name)->getWorkspaceBytes(spec);
+}
+
+TEST(KernelSignatureTest, WorkspacesFollowFromShapes) {
+  auto norm = [](int64_t rows, int64_t columns, DType gamma) {
+    return workspace({"aclnnRmsNorm",
+                      {shape({rows, columns}), shape({columns}, gamma)},
+                      {shape({rows, columns}), shape({rows})},
+                      {{"epsilon", 0.0}}});
+  };
+  EXPECT_EQ(norm(100, 8, DType::F32), 0);
+  EXPECT_EQ(norm(100, 8, DType::BF16), 32);
+  auto grad = [](int64_t rows, int64_t columns, DType gamma) {
+    const TensorShape x = shape({rows, columns}), g = shape({columns}, gamma);
+    return workspace(
+        {"aclnnRmsNormGrad", {x, x, shape({rows}), g}, {x, g}, {}});
+  };
+  EXPECT_EQ(grad(3, 8, DType::F32), 3 * 32);
+  EXPECT_EQ(grad(17, 8, DType::F32), 9 * 32);
+  EXPECT_EQ(grad(17, 8, DType::F16), 10 * 32);
+  EXPECT_EQ(grad(0, 8, DType::F32), 0);
+  EXPECT_EQ(workspace({"aclnnForeachNorm", {shape({65537})}, {shape({})}, {}}),
+            8);
+}
+
+TEST(KernelSignatureTest, SumsNeedAWorkspaceWhereResultsAreFew) {
+  auto sum = [](std::initializer_list<int64_t> dims,
+                std::vector<int64_t> axes) {
+    return workspace(
+        {"aclnnReduceSum", {shape(dims)}, {shape({})}, {{"axes", axes}}});
+  };
+  EXPECT_EQ(sum({64}, {0}), 0);
+  EXPECT_EQ(sum({4096, 64}, {0}), 16 * 64 * 4);
+  EXPECT_EQ(sum({4096, 64}, {-2}), 16 * 64 * 4);
+  EXPECT_EQ(sum({4096, 64}, {1}), 0);
+  EXPECT_EQ(sum({1 << 20}, {0}), 16 * 4);
+  EXPECT_EQ(sum({0, 64}, {0}), 0);
+  // Axes that do not exist are for the kernel to refuse.
+  EXPECT_EQ(sum({64}, {7}), 0);
+}
+
 } // namespace

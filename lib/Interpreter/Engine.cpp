@@ -1,0 +1,209 @@
+//===- Engine.cpp - Steps of a module at any level ------------------------===//
+
+#include "mf/Interpreter/Engine.h"
+#include "mf/Program/Decoder.h"
+#include "mf/Program/LocatedError.h"
+#include "mf/Program/Verifier.h"
+#include "mf/Runner/ModelState.h"
+
+using namespace mlir;
+
+namespace mf::interpreter {
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Models
+//===----------------------------------------------------------------------===//
+
+class ModelEngine : public Engine {
+public:
+  ModelEngine(ir::ModelOp model, std::unique_ptr<Interpreter> interpreter)
+      : model(model), interpreter(std::move(interpreter)) {}
+
+  DataSizes getDataSizes() const override {
+    ir::ModelOp op = model;
+    return {interpreter->getMicroBatches(),
+            static_cast<int64_t>(op.getMicroBatchSize()),
+            static_cast<int64_t>(op.getSequenceLength()),
+            static_cast<int64_t>(op.getVocabSize()),
+            static_cast<int64_t>(op.getPadTokenId()),
+            static_cast<int64_t>(op.getIgnoreIndex())};
+  }
+  bool knowsMicroBatches() const override {
+    return bool(ir::ModelOp(model).getTrainingAttr());
+  }
+  float getLossScale() const override {
+    ir::TrainingAttr training = ir::ModelOp(model).getTrainingAttr();
+    return training
+               ? static_cast<float>(training.getLossScale().convertToDouble())
+               : 1.0F;
+  }
+  bool hasBackward() const override { return interpreter->hasBackward(); }
+  bool hasUpdate() const override { return interpreter->hasUpdate(); }
+  FailureOr<runner::StepOutput>
+  runStep(const runner::StepInput &input) override {
+    return interpreter->runStep(input);
+  }
+  TensorValues getGradients() const override {
+    return copy(interpreter->getGradients());
+  }
+  TensorValues getParameters() const override {
+    return copy(interpreter->getParameters());
+  }
+
+private:
+  static TensorValues copy(const std::vector<NamedTensor> &tensors) {
+    TensorValues values;
+    for (const NamedTensor &tensor : tensors)
+      values[tensor.name] = {tensor.shape, tensor.bytes.vec()};
+    return values;
+  }
+
+  ir::ModelOp model;
+  std::unique_ptr<Interpreter> interpreter;
+};
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+class ProgramEngine : public Engine {
+public:
+  explicit ProgramEngine(program::DecodedProgram decoded)
+      : decoded(std::move(decoded)) {}
+
+  LogicalResult start(const InterpreterOptions &options);
+
+  DataSizes getDataSizes() const override {
+    const program::Program &program = decoded.program;
+    return {program.microBatches,   program.microBatchSize,
+            program.sequenceLength, program.vocabSize,
+            program.padTokenId,     program.ignoreIndex};
+  }
+  bool knowsMicroBatches() const override { return true; }
+  float getLossScale() const override {
+    return decoded.program.lossScale.value;
+  }
+  bool hasBackward() const override { return has(program::Role::Gradient); }
+  bool hasUpdate() const override { return has(program::Role::FirstMoment); }
+  FailureOr<runner::StepOutput>
+  runStep(const runner::StepInput &input) override;
+  TensorValues getGradients() const override { return gradients; }
+  TensorValues getParameters() const override {
+    return copyStatics(program::Role::Parameter);
+  }
+
+private:
+  bool has(program::Role role) const;
+  LogicalResult report(llvm::Error error);
+  llvm::Error startRunner(const InterpreterOptions &options);
+  /// Statics of a role by the parameter that they belong to.
+  TensorValues copyStatics(program::Role role) const;
+
+  program::DecodedProgram decoded;
+  std::unique_ptr<runner::Runner> runner;
+  TensorValues gradients;
+};
+
+} // namespace
+
+bool ProgramEngine::has(program::Role role) const {
+  for (const program::StageProgram &stage : decoded.program.stages)
+    for (const program::Static &buffer : stage.statics)
+      if (buffer.role == role)
+        return true;
+  return false;
+}
+
+LogicalResult ProgramEngine::report(llvm::Error error) {
+  if (!error)
+    return success();
+  llvm::handleAllErrors(
+      std::move(error),
+      [&](const program::LocatedError &located) {
+        emitError(decoded.locations[located.getLocation()])
+            << located.getMessage();
+      },
+      [&](const llvm::ErrorInfoBase &other) {
+        emitError(decoded.locations.front()) << other.message();
+      });
+  return failure();
+}
+
+llvm::Error ProgramEngine::startRunner(const InterpreterOptions &options) {
+  if (llvm::Error error = program::verifyProgress(decoded.program))
+    return error;
+  runner::RunnerOptions runnerOptions;
+  runnerOptions.threads = options.threads;
+  auto created = runner::Runner::create(decoded.program, runnerOptions);
+  if (!created)
+    return created.takeError();
+  runner = std::move(*created);
+  if (llvm::Error error = runner::ModelState(*runner).initialize(options.seed))
+    return error;
+  if (!options.changeParameter)
+    return llvm::Error::success();
+  for (int64_t rank = 0; rank < decoded.program.getNumRanks(); ++rank)
+    for (const auto &[number, buffer] :
+         llvm::enumerate(decoded.program.getStageOf(rank).statics))
+      if (buffer.role == program::Role::Parameter)
+        if (llvm::Error error = options.changeParameter(
+                buffer.tied.empty() ? buffer.of : buffer.tied, buffer.shape,
+                runner->getStatic(rank, number)))
+          return error;
+  return llvm::Error::success();
+}
+
+LogicalResult ProgramEngine::start(const InterpreterOptions &options) {
+  return report(startRunner(options));
+}
+
+FailureOr<runner::StepOutput>
+ProgramEngine::runStep(const runner::StepInput &input) {
+  auto output = runner->runStep(input, [this] {
+    gradients = copyStatics(program::Role::Gradient);
+    return llvm::Error::success();
+  });
+  if (!output)
+    return report(output.takeError());
+  return *output;
+}
+
+TensorValues ProgramEngine::copyStatics(program::Role role) const {
+  TensorValues values;
+  for (int64_t rank = 0; rank < decoded.program.getNumRanks(); ++rank)
+    for (const auto &[number, buffer] :
+         llvm::enumerate(decoded.program.getStageOf(rank).statics))
+      if (buffer.role == role && buffer.tied.empty())
+        values.try_emplace(
+            buffer.of,
+            TensorValue{buffer.shape,
+                        llvm::ArrayRef<uint8_t>(runner->getStatic(rank, number))
+                            .take_front(buffer.shape.getBytes())
+                            .vec()});
+  return values;
+}
+
+FailureOr<std::unique_ptr<Engine>>
+Engine::create(ModuleOp module, const InterpreterOptions &options) {
+  auto models = module.getOps<ir::ModelOp>();
+  if (llvm::hasSingleElement(models)) {
+    ir::ModelOp model = *models.begin();
+    FailureOr<std::unique_ptr<Interpreter>> interpreter =
+        Interpreter::create(model, options);
+    if (failed(interpreter))
+      return failure();
+    return std::unique_ptr<Engine>(
+        std::make_unique<ModelEngine>(model, std::move(*interpreter)));
+  }
+  FailureOr<program::DecodedProgram> decoded = program::decodeProgram(module);
+  if (failed(decoded))
+    return failure();
+  auto engine = std::make_unique<ProgramEngine>(std::move(*decoded));
+  if (failed(engine->start(options)))
+    return failure();
+  return std::unique_ptr<Engine>(std::move(engine));
+}
+
+} // namespace mf::interpreter

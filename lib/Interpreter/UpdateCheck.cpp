@@ -1,0 +1,104 @@
+//===- UpdateCheck.cpp - Updates against AdamW in plain doubles -----------===//
+
+#include "Outcome.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace mf::interpreter {
+
+/// The gradients of all parameters that are not tied, unscaled.
+static std::map<std::string, std::vector<double>>
+sumGradients(ir::ModelOp model, const TensorValues &gradients,
+             float lossScale) {
+  std::map<std::string, std::vector<double>> sums;
+  for (auto param : model.getBody().getOps<ir::ParamOp>()) {
+    auto found = gradients.find(param.getSymName().str());
+    if (found == gradients.end())
+      continue;
+    std::vector<double> numbers = getNumbers(found->second);
+    std::vector<double> &sum =
+        sums[param.getTied().value_or(param.getSymName()).str()];
+    sum.resize(numbers.size());
+    for (size_t i = 0; i < numbers.size(); ++i)
+      sum[i] += numbers[i] / lossScale;
+  }
+  return sums;
+}
+
+/// What all gradients are multiplied with.
+static double
+getClipFactor(ir::TrainingAttr training,
+              const std::map<std::string, std::vector<double>> &gradients) {
+  if (!training.getClipping())
+    return 1;
+  double squares = 0;
+  for (const auto &[name, gradient] : gradients)
+    squares += std::pow(getNorm(gradient), 2);
+  const double limit = training.getClipping().getMaxNorm().convertToDouble();
+  return std::min(1.0, limit / (std::max(std::sqrt(squares), limit) + 1e-6));
+}
+
+/// The first AdamW step of one element.
+static double update(ir::OptimizerAttr optimizer, bool decays, double value,
+                     double gradient) {
+  const double rate = comparedLearningRate;
+  double first = (1 - optimizer.getBeta1().convertToDouble()) * gradient;
+  double second =
+      (1 - optimizer.getBeta2().convertToDouble()) * gradient * gradient;
+  if (optimizer.getBiasCorrection()) {
+    first = gradient;
+    second = gradient * gradient;
+  }
+  const double step =
+      first / (std::sqrt(second) + optimizer.getEps().convertToDouble());
+  const double decay =
+      decays ? optimizer.getWeightDecay().convertToDouble() : 0;
+  return value - rate * (step + decay * value);
+}
+
+void compareWithAdamW(ir::ModelOp model, const Outcome &before,
+                      const TensorValues &updated, float lossScale,
+                      Comparison &comparison) {
+  ir::TrainingAttr training = model.getTrainingAttr();
+  const auto gradients = sumGradients(model, before.gradients, lossScale);
+  const double factor = getClipFactor(training, gradients);
+  const size_t numBefore = comparison.differences.size();
+  for (const auto &[name, gradient] : gradients) {
+    auto found = updated.find(name);
+    auto old = before.parameters.find(name);
+    if (found == updated.end() || old == before.parameters.end()) {
+      comparison.differences.push_back("parameter '" + name +
+                                       "' is not updated");
+      continue;
+    }
+    const std::vector<double> values = getNumbers(old->second);
+    const std::vector<double> actual = getNumbers(found->second);
+    const bool decays = found->second.shape.dims.size() > 1;
+    const double roundOff =
+        found->second.shape.type == DType::F32 ? 2e-7 : 1e-2;
+    double worst = 0, worstExpected = 0, worstActual = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const double expected = update(training.getOptimizer(), decays, values[i],
+                                     gradient[i] * factor);
+      const double allowed =
+          1e-4 * comparedLearningRate + roundOff * std::abs(expected);
+      const double excess = std::abs(actual[i] - expected) / allowed;
+      if (excess <= worst)
+        continue;
+      worst = excess;
+      worstExpected = expected;
+      worstActual = actual[i];
+    }
+    if (worst > 1)
+      comparison.differences.push_back(
+          llvm::formatv("parameter '{0}': AdamW makes {1:f8} of an element, "
+                        "but it is {2:f8}",
+                        name, worstExpected, worstActual));
+  }
+  if (comparison.differences.size() == numBefore)
+    comparison.same.push_back("update as AdamW");
+}
+
+} // namespace mf::interpreter

@@ -1,0 +1,173 @@
+"""Checks that running the IR before and after every pass gives the same.
+
+usage: check_executable.py LLVM_TOOLS LLVM_INCLUDE_FOLDER SOURCE_FOLDER BIN_FOLDER WORK_FOLDER
+
+Lowers small models and lets mf-check-rewrite compare what each pass found with
+what it left. Each pass of passes/Passes.td must have left other IR in at least
+one of these runs, and the unit test of wrong rewrites must break what it left. A
+pass that preserves all analyses needs neither: it must leave the text of a lowered
+program as it is.
+"""
+
+import os
+import subprocess
+import sys
+
+from check_passes import read_passes
+
+WRONG_REWRITES = "test/unit/Interpreter/WrongRewrites.cpp"
+
+# Keys of examples/llama_tiny.yaml that make it small.
+SMALL = {
+    "seq_length": 16,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "vocab_size": 64,
+    "batch_size": 1,
+}
+
+RECOMPUTE = """
+parallel_config: {pipeline_stage: 2, micro_batch_num: 3}
+recompute_config: {recompute: [1, 0], select_recompute: True}
+optimizer: {type: AdamW, betas: [0.9, 0.95], eps: 1.e-3, weight_decay: 0.1}
+runner_wrapper: {type: MFTrainOneStepCell, scale_sense: 1024, use_clip_grad: True, max_grad_norm: 0.01}
+"""
+
+SWAP = r"""
+parallel_config: {pipeline_stage: 4, micro_batch_num: 4}
+recompute_config: {recompute: [1]}
+swap_config:
+  swap: True
+  layer_swap:
+    - {backward_prefetch: 2, layers: [0, 2]}
+  op_swap:
+    - {op_name: 'attention\.flash_attention', backward_prefetch: 30, layers: [3]}
+runner_wrapper: {type: MFTrainOneStepCell, scale_sense: 1.0, use_clip_grad: True}
+"""
+
+ONE_STAGE = """
+runner_config: {gradient_accumulation_steps: 1}
+recompute_config: {select_recompute: ['feed_forward', 'attention_norm']}
+"""
+
+
+def run(*command):
+    result = subprocess.run(command, capture_output=True, text=True)
+    return result.returncode, result.stdout, result.stderr
+
+
+class Cases:
+    """Models and YAMLs to lower, as files."""
+
+    def __init__(self, source, bin_folder, work):
+        self.examples = os.path.join(source, "examples")
+        self.bin, self.work = bin_folder, work
+
+    def tool(self, name):
+        return os.path.join(self.bin, name)
+
+    def example(self, name):
+        return os.path.join(self.examples, name)
+
+    def write(self, name, text):
+        path = os.path.join(self.work, name)
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def llama(self, name, **changes):
+        """A model made of llama_tiny.yaml with other values of some keys."""
+        lines = []
+        keys = dict(SMALL, **changes)
+        for line in open(self.example("llama_tiny.yaml")):
+            key = line.split(":")[0].strip()
+            if key in keys:
+                line = "%s: %s\n" % (line.split(":")[0], keys.pop(key))
+            lines.append(line)
+            if line.strip() == "model_config:":
+                added = len(lines)
+        lines[added:added] = ["    %s: %s\n" % item for item in keys.items()]
+        model = os.path.join(self.work, name + ".mlir")
+        status, _, errors = run(
+            self.tool("mf-translate"), "--import-mindformers",
+            self.write(name + ".yaml", "".join(lines)), "-o", model,
+        )  # fmt: skip
+        if status != 0:
+            sys.exit(errors)
+        return model
+
+    def all(self):
+        two_layers = self.example("two_layers.mlir")
+        yield two_layers, self.example("two_layers.yaml")
+        yield two_layers, self.example("two_layers_swap.yaml")
+        recompute = self.write("recompute.yaml", RECOMPUTE)
+        yield self.llama("llama"), recompute
+        tied = self.llama("tied", tie_word_embeddings="True", use_flash_attention="False")
+        yield tied, self.write("swap.yaml", SWAP)
+        yield tied, self.write("one_stage.yaml", ONE_STAGE)
+        yield self.llama("qkv", qkv_concat="True"), recompute
+        yield self.llama("bf16", compute_dtype='"bfloat16"'), recompute
+
+
+def check_case(cases, model, yaml):
+    """Names of passes that changed the IR and left the same steps; problems."""
+    status, output, errors = run(
+        cases.tool("mf-check-rewrite"), model, "--recompute-config=" + yaml
+    )
+    case = "%s with %s" % tuple(os.path.basename(path) for path in (model, yaml))
+    checked, problems = set(), []
+    for line in output.splitlines():
+        name, said = line.split(": ", 1)
+        if "different: " in said:
+            problems.append("%s: %s: %s" % (name, case, said))
+        elif said.startswith("same losses") and "not compared" not in said:
+            checked.add(name)
+    if status != 0 and not problems:
+        problems.append("%s: %s" % (case, errors))
+    return checked, problems
+
+
+def check_unchanged(cases, name, program):
+    path = os.path.join(cases.work, name + ".mlir")
+    status, _, errors = run(cases.tool("mf-opt"), "--" + name, program, "-o", path)
+    if status != 0:
+        return ["%s: %s" % (name, errors)]
+    if open(path).read() != open(program).read():
+        return ["%s: says that it changes nothing, but does" % name]
+    return []
+
+
+def main():
+    llvm_tools, include, source, bin_folder, work = sys.argv[1:]
+    cases = Cases(source, bin_folder, work)
+    checked, problems = set(), []
+    for model, yaml in cases.all():
+        names, found = check_case(cases, model, yaml)
+        checked |= names
+        problems += found
+
+    program = os.path.join(work, "program.mlir")
+    status, _, errors = run(
+        cases.tool("mf-opt"), "--quiet", cases.example("two_layers.mlir"),
+        "--recompute-config=" + cases.example("two_layers.yaml"), "-o", program,
+    )  # fmt: skip
+    if status != 0:
+        sys.exit(errors)
+    passes = read_passes(llvm_tools, include)
+    wrong_rewrites = open(os.path.join(source, WRONG_REWRITES)).read()
+    for entry in passes:
+        name = entry.argument
+        if entry.changes_nothing:
+            problems += check_unchanged(cases, name, program)
+        elif name not in checked:
+            problems.append("%s: no case runs the IR that it changes" % name)
+        elif '{"%s",' % name not in wrong_rewrites:
+            problems.append("%s: expected a case in %s" % (name, WRONG_REWRITES))
+    for problem in problems:
+        print(problem)
+    print("%d passes, %d problems" % (len(passes), len(problems)))
+    sys.exit(len(problems) > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+//===- ExchangeTest.cpp - Ranks that wait for each other ------------------===//
+
+#include "lib/Interpreter/Exchange.h"
+#include "LoweredSteps.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace mf::interpreter;
+using mf::DType;
+using mf::TensorShape;
+using testing::HasSubstr;
+
+namespace {
+
+/// Ranks of a module that stands for all operations.
+struct ExchangeTest : testing::Test {
+  mf::tools::QuietContext quiet;
+  OwningOpRef<ModuleOp> module =
+      ModuleOp::create(UnknownLoc::get(&quiet.context));
+  Turns turns;
+  Exchange exchange{turns};
+  const TensorShape scalar{DType::F32, {}};
+};
+
+TEST_F(ExchangeTest, OnlyOneRankRunsAtATime) {
+  std::vector<int> order;
+  bool isOpen = false;
+  EXPECT_TRUE(succeeded(turns.run(3, [&](size_t rank) {
+    order.push_back(static_cast<int>(rank));
+    if (rank == 0 &&
+        failed(turns.waitUntil(*module, "a door", [&] { return isOpen; })))
+      return failure();
+    isOpen |= rank == 1;
+    order.push_back(static_cast<int>(rank) + 10);
+    return success();
+  })));
+  EXPECT_THAT(order, testing::ElementsAre(0, 1, 11, 2, 12, 10));
+}
+
+TEST_F(ExchangeTest, MessagesOfARouteArriveInOrder) {
+  std::vector<float> got;
+  EXPECT_TRUE(succeeded(turns.run(2, [&](size_t rank) {
+    const Route route{1, 0, "forward"};
+    for (int64_t i = 0; i < 3; ++i) {
+      if (rank == 1) {
+        exchange.send(*module, route, i, makeScalar(static_cast<float>(i)));
+        continue;
+      }
+      FailureOr<Tensor> value = exchange.receive(*module, route, i, scalar);
+      if (failed(value))
+        return failure();
+      got.push_back(value->getElements<float>()[0]);
+    }
+    return success();
+  })));
+  EXPECT_THAT(got, testing::ElementsAre(0, 1, 2));
+  EXPECT_TRUE(succeeded(exchange.checkAllReceived()));
+}
+
+TEST_F(ExchangeTest, AMessageDoesNotChangeWithWhatWasSent) {
+  const Route route{0, 0, "loop"};
+  Tensor value = makeScalar(1);
+  exchange.send(*module, route, 0, value);
+  value.getElements<float>()[0] = 2;
+  FailureOr<Tensor> got = exchange.receive(*module, route, 0, scalar);
+  ASSERT_TRUE(succeeded(got));
+  EXPECT_EQ(got->getElements<float>()[0], 1);
+}
+
+TEST_F(ExchangeTest, WaitingInACircleIsReportedForEachRank) {
+  EXPECT_TRUE(failed(turns.run(3, [&](size_t rank) {
+    if (rank == 2)
+      return success();
+    auto self = static_cast<int64_t>(rank);
+    return failure(failed(exchange.receive(*module, {1 - self, self, "forward"},
+                                           self + 5, scalar)));
+  })));
+  EXPECT_THAT(quiet.messages,
+              HasSubstr("no rank can go on: rank 0 waits for a message from 1 "
+                        "on channel 'forward', micro-batch 5"));
+  EXPECT_THAT(quiet.messages,
+              HasSubstr("note: rank 1 waits for a message from 0 on channel "
+                        "'forward', micro-batch 6"));
+}
+
+TEST_F(ExchangeTest, ARankThatFailsEndsThoseThatWaitForIt) {
+  EXPECT_TRUE(failed(turns.run(2, [&](size_t rank) -> LogicalResult {
+    if (rank == 1)
+      return failure();
+    return exchange.receive(*module, {1, 0, "forward"}, 0, scalar);
+  })));
+  EXPECT_EQ(quiet.messages, "");
+}
+
+TEST_F(ExchangeTest, AMessageThatNobodyReceivesIsReported) {
+  exchange.send(*module, {0, 1, "forward"}, 0, makeScalar(1));
+  EXPECT_TRUE(failed(exchange.checkAllReceived()));
+  EXPECT_THAT(quiet.messages, HasSubstr("sends a message to 1 on channel "
+                                        "'forward' that nobody receives"));
+}
+
+TEST_F(ExchangeTest, SumsAreInTheOrderOfTheGroup) {
+  // In fp32 (1e8 + 1) - 1e8 = 0, but (1e8 - 1e8) + 1 = 1.
+  const float values[] = {1e8F, 1, -1e8F};
+  const std::pair<std::vector<int64_t>, float> groups[] = {{{0, 1, 2}, 0.0F},
+                                                           {{0, 2, 1}, 1.0F}};
+  for (const auto &group : groups) {
+    std::vector<float> sums;
+    EXPECT_TRUE(succeeded(turns.run(3, [&](size_t rank) {
+      for (int i = 0; i < 2; ++i) {
+        Tensor value = makeScalar(values[rank]);
+        if (failed(exchange.allReduce(*module, static_cast<int64_t>(rank),
+                                      group.first, "all", value)))
+          return failure();
+        sums.push_back(value.getElements<float>()[0]);
+      }
+      return success();
+    })));
+    EXPECT_EQ(sums, std::vector<float>(6, group.second));
+  }
+}
+
+TEST_F(ExchangeTest, SumsOfBfloat16AreInFp32) {
+  // 256 + 1 is 256 in bf16, so that only a sum in fp32 gets to 258.
+  const uint16_t ofRank[] = {0x4380, 0x3f80, 0x3f80};
+  std::vector<uint16_t> sums;
+  EXPECT_TRUE(succeeded(turns.run(3, [&](size_t rank) {
+    Tensor value(TensorShape{DType::BF16, {1}});
+    value.getElements<uint16_t>()[0] = ofRank[rank];
+    if (failed(exchange.allReduce(*module, static_cast<int64_t>(rank),
+                                  {0, 1, 2}, "all", value)))
+      return failure();
+    sums.push_back(value.getElements<uint16_t>()[0]);
+    return success();
+  })));
+  EXPECT_THAT(sums, testing::Each(0x4381));
+}
+
+TEST_F(ExchangeTest, MembersMustAgreeOnTheGroup) {
+  EXPECT_TRUE(failed(turns.run(2, [&](size_t rank) {
+    std::vector<int64_t> members = {0, 1};
+    if (rank == 1)
+      members = {1, 0};
+    return exchange.allReduce(*module, static_cast<int64_t>(rank), members,
+                              "all", makeScalar(1));
+  })));
+  EXPECT_THAT(quiet.messages,
+              HasSubstr("takes part in 'all' with another group or shape than "
+                        "rank 0"));
+}
+
+} // namespace

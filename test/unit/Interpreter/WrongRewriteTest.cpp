@@ -1,0 +1,90 @@
+//===- WrongRewriteTest.cpp - What a wrong rewrite looks like -------------===//
+//
+// The IR after each pass, broken as that pass could break it. Running it must
+// show that it is wrong. A pass of the pipeline without such a case fails.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LoweredSteps.h"
+#include "WrongRewrites.h"
+#include "mlir/IR/Verifier.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using mf::tools::LoweredSteps;
+using mf::tools::Snapshot;
+using mf::tools::stagesYaml;
+using mf::tools::swapsYaml;
+using mf::tools::WrongRewrite;
+
+namespace {
+
+LoweredSteps &getSteps(llvm::StringRef yaml) {
+  static LoweredSteps stages(stagesYaml), swaps(swapsYaml);
+  return yaml == stagesYaml ? stages : swaps;
+}
+
+/// The last snapshot behind a run of `pass` that did something; 0 if none.
+size_t findSnapshot(const LoweredSteps &steps, llvm::StringRef pass) {
+  for (size_t i = steps.snapshots.size(); i-- > 1;)
+    if (steps.snapshots[i].pass == pass && steps.snapshots[i].hasChanged)
+      return i;
+  return 0;
+}
+
+mf::interpreter::Comparison check(const LoweredSteps &steps, size_t index,
+                                  ModuleOp after) {
+  mf::interpreter::ComparisonOptions options;
+  options.threads = 1;
+  return mf::tools::checkRewrite(
+      *mf::tools::getReference(steps.snapshots, index).module, after, options);
+}
+
+class WrongRewriteTest : public testing::TestWithParam<WrongRewrite> {};
+
+TEST_P(WrongRewriteTest, IsCaught) {
+  const WrongRewrite &rewrite = GetParam();
+  LoweredSteps &steps = getSteps(rewrite.yaml);
+  size_t index = findSnapshot(steps, rewrite.pass);
+  ASSERT_NE(index, 0U) << steps.messages;
+  ModuleOp right = *steps.snapshots[index].module;
+  EXPECT_THAT(check(steps, index, right).differences, testing::IsEmpty())
+      << steps.messages;
+
+  OwningOpRef<ModuleOp> wrong = right.clone();
+  ASSERT_TRUE(rewrite.apply(*wrong)) << "nothing to break";
+  ASSERT_TRUE(succeeded(verify(*wrong))) << "the verifier sees it already";
+  steps.messages.clear();
+  mf::interpreter::Comparison comparison = check(steps, index, *wrong);
+  EXPECT_FALSE(comparison.isSame());
+  std::string said = steps.messages;
+  llvm::raw_string_ostream os(said);
+  comparison.print(os);
+  EXPECT_THAT(said, testing::HasSubstr(rewrite.says));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , WrongRewriteTest,
+    testing::ValuesIn(mf::tools::getWrongRewrites().begin(),
+                      mf::tools::getWrongRewrites().end()),
+    [](const auto &info) {
+      std::string name;
+      for (char c : llvm::StringRef(info.param.pass))
+        name += c == '-' ? '_' : c;
+      return name + "_" + info.param.name;
+    });
+
+TEST(WrongRewritesTest, EveryPassOfThePipelineHasOne) {
+  for (llvm::StringRef yaml : {stagesYaml, swapsYaml})
+    for (const Snapshot &snapshot :
+         llvm::ArrayRef(getSteps(yaml).snapshots).drop_front())
+      EXPECT_TRUE(llvm::any_of(mf::tools::getWrongRewrites(),
+                               [&](const WrongRewrite &rewrite) {
+                                 return rewrite.pass == snapshot.pass;
+                               }))
+          << snapshot.pass << " has no wrong rewrite that is caught";
+  EXPECT_GT(getSteps(stagesYaml).snapshots.size(), 10U);
+}
+
+} // namespace

@@ -1,0 +1,379 @@
+//===- WrongRewrites.cpp - How each pass could go wrong -------------------===//
+
+#include "WrongRewrites.h"
+#include "dialects/ascend/AscendDialect.h"
+#include "dialects/mf/MfOps.h"
+
+using namespace mlir;
+
+namespace mf::tools {
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Finding what to break
+//===----------------------------------------------------------------------===//
+
+template <typename OpT> SmallVector<OpT> findAll(Operation *root) {
+  SmallVector<OpT> found;
+  root->walk([&](OpT op) { found.push_back(op); });
+  return found;
+}
+
+/// Operators of backward in joint chunks.
+template <typename OpT> SmallVector<OpT> findBehindCut(ModuleOp module) {
+  SmallVector<OpT> found;
+  for (auto cut : findAll<ir::CutOp>(module))
+    for (auto op : cut->getBlock()->getOps<OpT>())
+      if (cut->isBeforeInBlock(op))
+        found.push_back(op);
+  return found;
+}
+
+void swapOperands(Operation *a, unsigned aNumber, Operation *b,
+                  unsigned bNumber) {
+  Value first = a->getOperand(aNumber), second = b->getOperand(bNumber);
+  a->setOperand(aNumber, second);
+  b->setOperand(bNumber, first);
+}
+
+/// Swaps two operands of one type from number `first` on.
+bool swapTwoOfOneType(Operation *op, unsigned first) {
+  for (unsigned i = first; i < op->getNumOperands(); ++i)
+    for (unsigned j = i + 1; j < op->getNumOperands(); ++j)
+      if (op->getOperand(i).getType() == op->getOperand(j).getType() &&
+          op->getOperand(i) != op->getOperand(j)) {
+        swapOperands(op, i, op, j);
+        return true;
+      }
+  return false;
+}
+
+bool replaceWithOperand(Operation *op, unsigned number) {
+  op->getResult(0).replaceAllUsesWith(op->getOperand(number));
+  op->erase();
+  return true;
+}
+
+ascend::LaunchOp findLaunch(ModuleOp module, llvm::StringRef kernel) {
+  for (auto launch : findAll<ascend::LaunchOp>(module))
+    if (launch.getKernel() == kernel)
+      return launch;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Wrong rewrites
+//===----------------------------------------------------------------------===//
+
+bool padsWithAnotherToken(ModuleOp module) {
+  findAll<ir::ModelOp>(module)[0].setPadTokenId(3);
+  return true;
+}
+
+bool exchangesPlacements(ModuleOp module) {
+  auto layers = findAll<ir::LayerOp>(module);
+  ir::PlacementAttr first = layers[1].getPlacementAttr();
+  layers[1].setPlacementAttr(layers[2].getPlacementAttr());
+  layers[2].setPlacementAttr(first);
+  return first != layers[1].getPlacementAttr();
+}
+
+bool exchangesLayers(ModuleOp module) {
+  auto layers = findAll<ir::LayerOp>(module);
+  ir::PlacementAttr first = layers[1].getPlacementAttr();
+  layers[1].setPlacementAttr(layers[2].getPlacementAttr());
+  layers[2].setPlacementAttr(first);
+  layers[1]->moveAfter(layers[2]);
+  return true;
+}
+
+bool losesAnAttribute(ModuleOp module) {
+  auto matmul = findAll<ir::MatmulOp>(module)[0];
+  matmul.setTransposeB(false);
+  return true;
+}
+
+bool dropsAGradientWhereTwoMeet(ModuleOp module) {
+  return replaceWithOperand(findBehindCut<ir::AddOp>(module)[0], 0);
+}
+
+bool addsAGradientTwice(ModuleOp module) {
+  auto add = findBehindCut<ir::AddOp>(module)[0];
+  add->setOperand(1, add->getOperand(0));
+  return true;
+}
+
+bool differentiatesByTheWrongFactor(ModuleOp module) {
+  return swapTwoOfOneType(findBehindCut<ir::SiluGradOp>(module)[0], 0);
+}
+
+bool forgetsATransposition(ModuleOp module) {
+  for (auto matmul : findBehindCut<ir::MatmulOp>(module))
+    if (matmul.getOperand(1).getType() ==
+        RankedTensorType::get({8, 8}, Float32Type::get(module.getContext()))) {
+      matmul.setTransposeB(!matmul.getTransposeB());
+      return true;
+    }
+  return false;
+}
+
+bool losesAResidualConnection(ModuleOp module) {
+  return replaceWithOperand(findAll<ir::AddOp>(module)[0], 1);
+}
+
+bool recomputesFromTheWrongValue(ModuleOp module) {
+  auto barrier = findAll<ir::BarrierOp>(module)[0];
+  auto chunk = barrier->getParentOfType<ir::ChunkOp>();
+  for (auto add : chunk.getBody().getOps<ir::AddOp>())
+    if (add.getType() == barrier.getType() && add->isBeforeInBlock(barrier)) {
+      barrier->setOperand(0, add.getResult());
+      return true;
+    }
+  return false;
+}
+
+bool skipsARecomputedOperator(ModuleOp module) {
+  return replaceWithOperand(findBehindCut<ir::SiluOp>(module)[0], 0);
+}
+
+bool prefetchesTheWrongValue(ModuleOp module) {
+  auto prefetches = findAll<ir::PrefetchOp>(module);
+  if (prefetches.size() < 2)
+    return false;
+  prefetches[0]->setOperand(0, prefetches[1]->getOperand(0));
+  return true;
+}
+
+bool offloadsTheWrongValue(ModuleOp module) {
+  auto offload = findAll<ir::OffloadOp>(module)[0];
+  Operation *maker = offload.getTensor().getDefiningOp();
+  offload->setOperand(0, maker->getOperand(0));
+  return true;
+}
+
+bool swapsTwoResiduals(ModuleOp module) {
+  auto forward = findAll<ir::ForwardOp>(module)[0];
+  return swapTwoOfOneType(ir::getReturn(forward), 1);
+}
+
+bool swapsTwoGradients(ModuleOp module) {
+  // Of a weight of the same shape, that of the layer's other matrix.
+  for (auto backward : findAll<ir::BackwardOp>(module))
+    if (swapTwoOfOneType(ir::getReturn(backward), 0))
+      return true;
+  return false;
+}
+
+bool returnsTheWrongOutput(ModuleOp module) {
+  auto forward = findAll<ir::ForwardOp>(module)[0];
+  ir::ReturnOp terminator = ir::getReturn(forward);
+  for (Value residual : terminator.getValues().drop_front())
+    if (residual.getType() == terminator.getOperand(0).getType()) {
+      terminator->setOperand(0, residual);
+      return true;
+    }
+  return false;
+}
+
+bool skipsAnUpdate(ModuleOp module) {
+  findAll<ir::AdamWOp>(module)[1].erase();
+  return true;
+}
+
+bool decaysANorm(ModuleOp module) {
+  for (auto update : findAll<ir::AdamWOp>(module))
+    if (update.getParam() == "layers.0.norm.weight") {
+      update.setWeightDecay(llvm::APFloat(0.1));
+      return true;
+    }
+  return false;
+}
+
+bool doesNotClip(ModuleOp module) {
+  findAll<ir::ScaleGradientsOp>(module).back().erase();
+  return true;
+}
+
+bool doesNotDivideByTheLossScale(ModuleOp module) {
+  findAll<ir::ScaleGradientsOp>(module).front().erase();
+  return true;
+}
+
+bool clipsByTheNormOfOneStage(ModuleOp module) {
+  return replaceWithOperand(findAll<ir::AllReduceOp>(module)[0], 0);
+}
+
+bool weighsALossWrongly(ModuleOp module) {
+  findAll<ir::LossGradientOp>(module)[0].setValue(llvm::APFloat(1.0));
+  return true;
+}
+
+bool swapsMicroBatchesOfTwoLoads(ModuleOp module) {
+  auto loads = findAll<ir::LoadOp>(module);
+  loads[0].setMicroBatch(1);
+  loads[1].setMicroBatch(0);
+  return loads[0].getInput() == loads[1].getInput();
+}
+
+bool skipsABackward(ModuleOp module) {
+  for (auto run : findAll<ir::RunBackwardOp>(module))
+    if (!run.getInputGradient()) {
+      run.erase();
+      return true;
+    }
+  return false;
+}
+
+bool readsTheWrongFrame(ModuleOp module) {
+  auto runs = findAll<ir::RunBackwardOp>(module);
+  swapOperands(runs[0], 0, runs[1], 0);
+  return true;
+}
+
+bool sendsTheWrongMicroBatch(ModuleOp module) {
+  auto sends = findAll<ir::SendOp>(module);
+  sends[1]->setOperand(0, sends[0]->getOperand(0));
+  return true;
+}
+
+bool receivesInAnotherOrder(ModuleOp module) {
+  auto receives = findAll<ir::ReceiveOp>(module);
+  receives[0].setMicroBatch(1);
+  return true;
+}
+
+bool neverSends(ModuleOp module) {
+  findAll<ir::SendOp>(module)[0].erase();
+  return true;
+}
+
+bool doesNotUpdateOneStage(ModuleOp module) {
+  // Without the sum over the stages nobody waits for the other.
+  auto schedules = findAll<ir::RunUpdateOp>(module);
+  schedules[0].erase();
+  return true;
+}
+
+bool launchesWithSwappedInputs(ModuleOp module) {
+  return swapTwoOfOneType(findLaunch(module, "aclnnSiluBackward"), 0);
+}
+
+bool keepsTheLastStepsGradients(ModuleOp module) {
+  for (auto launch : findAll<ascend::LaunchOp>(module)) {
+    auto routine = launch->getParentOfType<ascend::RoutineOp>();
+    if (routine.getSymName() == "begin" && launch.getInputs().empty() &&
+        launch.getOutputs()[0].getType() !=
+            ascend::BufferType::get(
+                module.getContext(),
+                RankedTensorType::get({},
+                                      Float32Type::get(module.getContext())),
+                ascend::Space::Hbm)) {
+      launch.erase();
+      return true;
+    }
+  }
+  return false;
+}
+
+bool doesNotAddAGradient(ModuleOp module) {
+  findLaunch(module, "aclnnInplaceAdd").erase();
+  return true;
+}
+
+bool givesTwoParametersOnePlace(ModuleOp module) {
+  auto statics = findAll<ascend::StaticOp>(module);
+  for (ascend::StaticOp a : statics)
+    for (ascend::StaticOp b : statics)
+      if (a != b && a->getParentOp() == b->getParentOp() &&
+          a.getRole() == ascend::Role::Parameter &&
+          b.getRole() == ascend::Role::Gradient && a.getType() == b.getType()) {
+        b.setOffset(a.getOffset());
+        return true;
+      }
+  return false;
+}
+
+bool givesAllTemporariesOnePlace(ModuleOp module) {
+  for (auto alloc : findAll<ascend::AllocOp>(module))
+    alloc.setOffset(0);
+  return true;
+}
+
+const WrongRewrite list[] = {
+    {"mf-read-config", "PadsWithAnotherToken", stagesYaml, padsWithAnotherToken,
+     "loss of step"},
+    {"mf-partition", "ExchangesPlacements", stagesYaml, exchangesPlacements,
+     "is placed before the layer in front of it"},
+    {"mf-partition", "ExchangesLayers", stagesYaml, exchangesLayers,
+     "loss of step 1"},
+    {"mf-mark-memory", "LosesAnAttribute", stagesYaml, losesAnAttribute,
+     "loss of step 1"},
+    {"mf-build-backward", "DropsAGradientWhereTwoMeet", stagesYaml,
+     dropsAGradientWhereTwoMeet, "gradient of 'embedding.weight'"},
+    {"mf-build-backward", "AddsAGradientTwice", stagesYaml, addsAGradientTwice,
+     "gradient of 'embedding.weight'"},
+    {"mf-build-backward", "DifferentiatesByTheWrongFactor", stagesYaml,
+     differentiatesByTheWrongFactor, "gradient of 'embedding.weight'"},
+    {"mf-build-backward", "ForgetsATransposition", stagesYaml,
+     forgetsATransposition, "gradient of 'layers.0.norm.weight'"},
+    {"mf-build-backward", "LosesAResidualConnection", stagesYaml,
+     losesAResidualConnection, "loss of step 1"},
+    {"mf-insert-recompute", "RecomputesFromTheWrongValue", stagesYaml,
+     recomputesFromTheWrongValue, "gradient 'embedding.weight'"},
+    {"mf-insert-recompute", "SkipsARecomputedOperator", stagesYaml,
+     skipsARecomputedOperator, "gradient 'embedding.weight'"},
+    {"mf-insert-swap", "PrefetchesTheWrongValue", swapsYaml,
+     prefetchesTheWrongValue, "gradient 'embedding.weight'"},
+    {"mf-insert-swap", "OffloadsTheWrongValue", swapsYaml,
+     offloadsTheWrongValue, "gradient 'embedding.weight'"},
+    {"mf-split-chunks", "SwapsTwoResiduals", stagesYaml, swapsTwoResiduals,
+     "gradient 'embedding.weight'"},
+    {"mf-split-chunks", "SwapsTwoSwappedResiduals", swapsYaml,
+     swapsTwoResiduals, "gradient 'embedding.weight'"},
+    {"mf-split-chunks", "SwapsTwoGradients", swapsYaml, swapsTwoGradients,
+     "gradient 'embedding.weight'"},
+    {"mf-split-chunks", "ReturnsTheWrongOutput", stagesYaml,
+     returnsTheWrongOutput, "loss of step 1"},
+    {"mf-insert-optimizer", "SkipsAnUpdate", stagesYaml, skipsAnUpdate,
+     "parameter 'layers.0.norm.weight': AdamW"},
+    {"mf-insert-optimizer", "DecaysANorm", stagesYaml, decaysANorm,
+     "parameter 'layers.0.norm.weight': AdamW"},
+    {"mf-insert-optimizer", "DoesNotClip", stagesYaml, doesNotClip, "AdamW"},
+    {"mf-insert-optimizer", "DoesNotDivideByTheLossScale", stagesYaml,
+     doesNotDivideByTheLossScale, "AdamW"},
+    {"mf-insert-optimizer", "ClipsByTheNormOfOneStage", stagesYaml,
+     clipsByTheNormOfOneStage, "waits for the other members of 'stages'"},
+    {"mf-build-schedule", "WeighsALossWrongly", stagesYaml, weighsALossWrongly,
+     "gradient 'embedding.weight'"},
+    {"mf-build-schedule", "SwapsMicroBatchesOfTwoLoads", stagesYaml,
+     swapsMicroBatchesOfTwoLoads, "loss of step 1"},
+    {"mf-build-schedule", "SkipsABackward", stagesYaml, skipsABackward,
+     "gradient 'embedding.weight'"},
+    {"mf-build-schedule", "ReadsTheWrongFrame", stagesYaml, readsTheWrongFrame,
+     "gradient 'embedding.weight'"},
+    {"mf-build-schedule", "SendsTheWrongMicroBatch", stagesYaml,
+     sendsTheWrongMicroBatch, "loss of step 1"},
+    {"mf-build-schedule", "ReceivesInAnotherOrder", stagesYaml,
+     receivesInAnotherOrder, "expected a message of micro-batch 1"},
+    {"mf-build-schedule", "NeverSends", stagesYaml, neverSends,
+     "expected a message of micro-batch 0"},
+    {"mf-build-schedule", "DoesNotUpdateOneStage", stagesYaml,
+     doesNotUpdateOneStage, "waits for the other members of 'stages'"},
+    {"mf-lower-to-ascend", "LaunchesWithSwappedInputs", stagesYaml,
+     launchesWithSwappedInputs, "gradient 'embedding.weight'"},
+    {"mf-lower-to-ascend", "KeepsTheLastStepsGradients", stagesYaml,
+     keepsTheLastStepsGradients, "gradient 'embedding.weight'"},
+    {"mf-lower-to-ascend", "DoesNotAddAGradient", stagesYaml,
+     doesNotAddAGradient, "gradient 'embedding.weight'"},
+    {"ascend-plan-memory", "GivesTwoParametersOnePlace", stagesYaml,
+     givesTwoParametersOnePlace, "loss of step"},
+    {"ascend-plan-memory", "GivesAllTemporariesOnePlace", stagesYaml,
+     givesAllTemporariesOnePlace, "gradient 'embedding.weight'"},
+};
+
+} // namespace
+
+llvm::ArrayRef<WrongRewrite> getWrongRewrites() { return list; }
+
+} // namespace mf::tools

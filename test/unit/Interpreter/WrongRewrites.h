@@ -1,0 +1,46 @@
+//===- WrongRewrites.h - How each pass could go wrong ----------*- C++ -*-===//
+
+#ifndef MF_TEST_UNIT_INTERPRETER_WRONGREWRITES_H
+#define MF_TEST_UNIT_INTERPRETER_WRONGREWRITES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace mf::tools {
+
+/// Two stages; the SiLU and its product run again in backward. A large eps
+/// makes AdamW depend on the gradients' size, and so on clipping.
+inline constexpr llvm::StringLiteral stagesYaml = R"(
+parallel_config: {pipeline_stage: 2, micro_batch_num: 2}
+recompute_config: {select_recompute: True}
+optimizer: {type: AdamW, betas: [0.9, 0.95], eps: 1.e-3, weight_decay: 0.1}
+runner_wrapper:
+  {type: MFTrainOneStepCell, scale_sense: 8, use_clip_grad: True, max_grad_norm: 0.01}
+)";
+
+/// One stage, whose two SiLUs are swapped.
+inline constexpr llvm::StringLiteral swapsYaml = R"(
+runner_config: {gradient_accumulation_steps: 2}
+swap_config:
+  swap: True
+  op_swap:
+    - {op_name: 'feed_forward\.w1\.activation\.silu', backward_prefetch: 2, layers: True}
+)";
+
+/// One way to break the IR that a pass leaves.
+struct WrongRewrite {
+  const char *pass;
+  const char *name;
+  llvm::StringRef yaml;
+  /// False if there is nothing to break.
+  bool (*apply)(mlir::ModuleOp module);
+  /// Part of what is said about it.
+  const char *says;
+};
+
+llvm::ArrayRef<WrongRewrite> getWrongRewrites();
+
+} // namespace mf::tools
+
+#endif // MF_TEST_UNIT_INTERPRETER_WRONGREWRITES_H
