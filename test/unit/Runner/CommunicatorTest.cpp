@@ -339,7 +339,7 @@ TEST(CommunicatorTest, RoundsSumsOnceAndKeepsSignsAndNaNs) {
       reduceAll(DType::F32, Reduction::Sum, {negativeZero, negativeZero}),
       Each(negativeZero));
   const Bytes nan = toBytes<float>({std::nanf("")});
-  for (auto [first, second] :
+  for (const auto &[first, second] :
        {std::pair(nan, negativeZero), std::pair(negativeZero, nan)})
     EXPECT_THAT(reduceAll(DType::F32, Reduction::Max, {first, second}),
                 Each(nan));

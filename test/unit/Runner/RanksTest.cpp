@@ -11,7 +11,6 @@
 using namespace mf;
 using namespace mf::program;
 using namespace mf::runner;
-using ::testing::Each;
 using ::testing::ElementsAre;
 
 namespace {

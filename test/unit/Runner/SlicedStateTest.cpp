@@ -84,7 +84,7 @@ struct TemporaryFile {
     EXPECT_FALSE(
         llvm::sys::fs::createTemporaryFile("state", "safetensors", path));
   }
-  ~TemporaryFile() { llvm::sys::fs::remove(path); }
+  ~TemporaryFile() { EXPECT_FALSE(llvm::sys::fs::remove(path)); }
 
   std::string read() const {
     auto buffer = llvm::MemoryBuffer::getFile(path);
