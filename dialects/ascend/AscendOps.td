@@ -366,7 +366,7 @@ def Ascend_CollectiveOp : Ascend_TransferOp<"collective",
     ```
   }];
   let assemblyFormat = [{
-    $kind $input `to` $output `over` $group `channel` $channel
+    `` $kind $input `to` $output `over` $group `channel` $channel
     (`cell` $cell^)? `on` $stream (`after` $after^)? attr-dict `:` type($input) `to` type($output)
     (`->` type($done)^)?
   }];
