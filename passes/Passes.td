@@ -360,6 +360,7 @@ def VerifyProgram : Pass<"ascend-verify-program", "::mlir::ModuleOp"> {
     ```mlir
     %done = ascend.collective all_reduce %own to %all over <pp> channel "pp"
         on @collective.pp after %ready : ...
+    ...
     ascend.wait @compute for %done  // removed
     // fails:
     // aclnnMul (task 'update', stream 'compute') reads temporary ..., but no
