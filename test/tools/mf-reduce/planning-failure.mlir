@@ -7,7 +7,8 @@
 // CHECK: ascend.frame_layout @chunk0.residuals
 // The step's call needs its routine, but nothing needs the launch in it.
 // CHECK: ascend.routine @unrelated() {
-// CHECK-NEXT: }
+// CHECK-NOT: ascend.launch
+// CHECK: ascend.step
 ascend.program @stage0 stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
