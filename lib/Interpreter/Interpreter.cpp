@@ -24,9 +24,10 @@ public:
   LogicalResult runRank(Rank &rank);
 
   World world;
-  /// Either a schedule for each rank, or chunks.
+  /// Either a schedule for each stage, or chunks; of each rank its own, as
+  /// ranks take turns while a chunk runs.
   SmallVector<ir::ScheduleOp> schedules;
-  std::vector<std::unique_ptr<Chunk>> chunks;
+  std::vector<std::vector<std::unique_ptr<Chunk>>> chunksOfRanks;
   SmallVector<ir::UpdateOp> updates;
   std::vector<Rank> ranks;
   bool hasBackward = false;
@@ -60,7 +61,7 @@ LogicalResult Interpreter::State::prepare() {
       collectChunks(model);
   if (failed(collected) || failed(collectSchedules()))
     return failure();
-  chunks = std::move(*collected);
+  llvm::ArrayRef<std::unique_ptr<Chunk>> chunks = *collected;
   llvm::append_range(updates, model.getBody().getOps<ir::UpdateOp>());
   hasBackward = llvm::all_of(
       chunks, [](const auto &chunk) { return bool(chunk->getGradients()); });
@@ -88,6 +89,7 @@ LogicalResult Interpreter::State::prepare() {
         for (auto name : chunk->getGradients().getAsRange<FlatSymbolRefAttr>())
           trained.insert(name.getValue());
     ranks.emplace_back(world, number, stage, std::move(trained));
+    chunksOfRanks.push_back(*collectChunks(model));
   }
   return success();
 }
@@ -99,7 +101,7 @@ LogicalResult Interpreter::State::runRank(Rank &rank) {
       return failure();
     return rank.endStep();
   }
-  if (failed(runChunks(rank, chunks)))
+  if (failed(runChunks(rank, chunksOfRanks[rank.getNumber()])))
     return failure();
   for (ir::UpdateOp update : updates)
     if (static_cast<int64_t>(update.getStage()) == rank.getStage() &&

@@ -2,6 +2,7 @@
 
 #include "mf/Program/Liveness.h"
 #include "StreamClocks.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include <deque>
 
 namespace mf::program {
@@ -190,6 +191,8 @@ private:
   Scope scope;
   StreamClocks clocks;
   PendingUses<MessageRange *> pending;
+  /// Messages that other instructions than a call's on the compute stream use.
+  llvm::SmallPtrSet<const MessageRange *, 16> usedElsewhere;
   /// Calls before the instruction that is visited.
   int64_t numCalls = 0;
   StepLiveness result;
@@ -235,7 +238,9 @@ void StepAnalysis::useArgument(const Operand &operand, const MomentRange &use,
     return;
   message->lastPosition = position;
   message->lastInstruction = use.lastInstruction;
-  message->onlyCompute &= use.onlyCompute;
+  message->onlyCompute = use.onlyCompute && !usedElsewhere.count(message);
+  if (!use.onlyCompute)
+    usedElsewhere.insert(message);
 }
 
 void StepAnalysis::visitCall(const Call &call, const Instruction &instruction,
@@ -283,6 +288,7 @@ void StepAnalysis::visitOther(const Instruction &instruction) {
     message->isExchanged |= instruction.work == Work::Exchange;
     message->isCopied |= instruction.work == Work::Copy;
     message->onlyCompute = false;
+    usedElsewhere.insert(message);
     const CallMoment start = getStart(instruction.stream);
     // Between two calls the compute stream counts as working beside both.
     extend(*message, start,
