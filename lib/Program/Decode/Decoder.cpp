@@ -119,6 +119,9 @@ FailureOr<DecodedProgram> decodeProgram(ModuleOp module) {
 
 FailureOr<UnplannedStage> decodeUnplanned(ascend::ProgramOp op) {
   auto module = op->getParentOfType<ModuleOp>();
+  if (!module)
+    return op.emitError("expected a module around it, whose mesh says what "
+                        "ranks there are");
   DecoderState state(/*isPlanned=*/false);
   auto programs = module.getBody()->getOps<ascend::ProgramOp>();
   FailureOr<Mesh> mesh =

@@ -98,7 +98,8 @@ LogicalResult ListDecoder::checkSizes(Operation *op, const Exchange &exchange,
   const int64_t input = instruction.accesses[0].operand.bytes;
   const int64_t output = instruction.accesses[1].operand.bytes;
   auto [longer, shorter] = getRatio(exchange.kind, members);
-  if (input % shorter != 0 || input / shorter * longer != output)
+  if (input % shorter != 0 || output % longer != 0 ||
+      input / shorter != output / longer)
     return op->emitError("expected ")
            << getName(exchange.kind) << " over " << members << " ranks to make "
            << longer << "/" << shorter << " of its input of " << input

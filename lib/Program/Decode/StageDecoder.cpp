@@ -159,6 +159,7 @@ LogicalResult StageDecoder::decodeSlice(ascend::StaticOp op,
                                         Static &target) {
   const Mesh &mesh = state.result.program.mesh;
   Slice slice;
+  int64_t wholeBytes = target.bytes;
   for (auto [index, extent] : llvm::enumerate(attribute.getShape())) {
     std::vector<std::string> &axes = slice.axes.emplace_back();
     for (auto axis : attribute.getAxes()[index].getAsRange<StringAttr>()) {
@@ -168,10 +169,13 @@ LogicalResult StageDecoder::decodeSlice(ascend::StaticOp op,
       axes.push_back(axis.str());
     }
     const int64_t parts = mesh.getNumParts(axes);
-    if (target.shape.dims[index] * parts != extent)
+    if (extent % parts != 0 || extent / parts != target.shape.dims[index])
       return op.emitError("expected 1/")
              << parts << " of dimension " << index << ", which is " << extent
              << " long, but holds " << target.shape.dims[index];
+    if (wholeBytes > maximumBytes / parts)
+      return op.emitError("is part of a tensor that is too large");
+    wholeBytes *= parts;
     slice.dims.push_back(extent);
   }
   target.slice = std::move(slice);

@@ -338,13 +338,22 @@ TEST(ExchangeDecoderTest, RefusesSlicesThatDoNotFit) {
   EXPECT_THAT(getErrors("[8, 8] over [[mp], []]"),
               HasSubstr("expected 1/3 of dimension 0, which is 8 long, but "
                         "holds 4"));
-  EXPECT_THAT(getErrors("[12, 9] over [[mp], []]"), HasSubstr("9"));
+  EXPECT_THAT(getErrors("[12, 9] over [[mp], []]"),
+              HasSubstr("expected an even part of dimension 1, which is 9 long "
+                        "and not cut, but holds 8"));
   EXPECT_THAT(getErrors("[12, 8] over [[mp], [mp]]"),
               HasSubstr("is cut by \"mp\" twice"));
   EXPECT_THAT(getErrors("[12, 8] over [[mp]]"),
               HasSubstr("expected a list of axes for each of 2 dimensions, but "
                         "got 1"));
-  EXPECT_THAT(getErrors("[12] over [[mp]]"), HasSubstr("dimension"));
+  EXPECT_THAT(getErrors("[12] over [[mp]]"),
+              HasSubstr("is a slice of 1 dimensions, but has 2"));
+  EXPECT_THAT(getErrors("[4611686018427387904, 8] over [[mp], []]"),
+              HasSubstr("expected 1/3 of dimension 0"));
+  // As many ranks as a mesh may have.
+  ParsedProgram large(makeSliced("#mf.mesh<pp = 1, mp = 16777216>",
+                                 "[67108864, 8] over [[mp], []]"));
+  EXPECT_TRUE(large.decoded) << large.messages;
 }
 
 } // namespace
