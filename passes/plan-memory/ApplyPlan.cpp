@@ -46,7 +46,7 @@ static void applyLayouts(ascend::ProgramOp program,
 
 static void applyRoutines(ascend::ProgramOp program,
                           const memory::StepPlan &plan) {
-  for (auto [routine, layout] : llvm::zip_equal(
+  for (auto [routine, layout] : llvm::zip_first(
            program.getBody().getOps<ascend::RoutineOp>(), plan.routines))
     for (auto [alloc, place] : llvm::zip_equal(
              routine.getBody().getOps<ascend::AllocOp>(), layout.temporaries)) {
@@ -63,7 +63,7 @@ static void applyStep(ascend::ProgramOp program, const StageMemory &memory,
                       const memory::StepPlan &host) {
   ascend::StepOp step = *program.getBody().getOps<ascend::StepOp>().begin();
   for (auto [call, task, bases, hostBases] :
-       llvm::zip_equal(step.getBody().getOps<ascend::CallOp>(),
+       llvm::zip_first(step.getBody().getOps<ascend::CallOp>(),
                        memory.getDevice().tasks, device.tasks, host.tasks)) {
     if (!memory.getDevice().routines[task.routine].temporaries.empty())
       call.setScratchOffset(bases.scratchBase);

@@ -42,7 +42,7 @@ std::string StageMemory::getOperator(const program::Routine &routine,
 
 void StageMemory::addRoutines() {
   for (auto [routine, lives] : llvm::zip(stage.routines, liveness.routines)) {
-    const auto length = static_cast<int64_t>(lives.instructions.size());
+    const int64_t length = lives.getLength();
     host.routines.push_back({routine.name, length, {}});
     memory::Routine &target =
         device.routines.emplace_back(memory::Routine{routine.name, length, {}});
@@ -53,9 +53,10 @@ void StageMemory::addRoutines() {
       std::string name;
       if (range.isUsed())
         name = getOperator(routine, lives.instructions[range.begin]);
+      // What nothing uses has a place too.
       target.temporaries.push_back({std::move(name), buffer.bytes,
-                                    std::max<int64_t>(range.begin, 0),
-                                    std::max<int64_t>(range.end, 0)});
+                                    range.isUsed() ? range.begin : 0,
+                                    range.isUsed() ? range.end : 1});
     }
   }
 }
@@ -69,6 +70,12 @@ void StageMemory::addTasks() {
       instance = stage.frames[*call.frame].microBatch;
     device.tasks.push_back({static_cast<int64_t>(call.routine), instance});
   }
+  // Messages of a step without calls live through a task that does nothing.
+  if (!device.tasks.empty())
+    return;
+  device.tasks.push_back({static_cast<int64_t>(device.routines.size()), 0});
+  device.routines.push_back({"step", 1, {}});
+  host.routines.push_back({"step", 1, {}});
 }
 
 //===----------------------------------------------------------------------===//
@@ -139,10 +146,13 @@ void StageMemory::addMessages() {
       continue;
     const program::MessageRange &range = liveness.messages[buffer.index];
     messages.push_back(buffer.index);
-    device.taskBuffers.push_back({"message",
-                                  buffer.bytes,
-                                  {range.begin.call, range.begin.moment},
-                                  {range.end.call, range.end.moment}});
+    memory::StepMoment begin{range.begin.call, range.begin.moment};
+    memory::StepMoment end{range.end.call, range.end.moment};
+    if (!range.isUsed || liveness.calls.empty()) {
+      begin = {0, 0};
+      end = {1, 0};
+    }
+    device.taskBuffers.push_back({"message", buffer.bytes, begin, end});
   }
 }
 

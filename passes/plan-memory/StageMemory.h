@@ -15,8 +15,8 @@
 namespace mf::passes {
 
 /// The problems of a stage. Their routines, frames (those of `layouts`) and
-/// tasks are in the order of the program's routines, layouts and calls;
-/// temporaries in the order of the routine's.
+/// tasks are in the order of the program's routines, layouts and calls, behind
+/// which there may be more; temporaries in the order of the routine's.
 class StageMemory {
 public:
   explicit StageMemory(const program::UnplannedStage &decoded);
