@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ListDecoder.h"
-#include "mf/Memory/Alignment.h"
+#include "mf/Tensor/Alignment.h"
 
 using namespace mlir;
 
@@ -89,7 +89,7 @@ LogicalResult ListDecoder::decode(ascend::CallOp op) {
   }
   if (callee.scratchBytes > 0 || op.getScratchOffset())
     if (failed(state.checkOffset(op, op.getScratchOffset(), callee.scratchBytes,
-                                 memory::addressAlignment,
+                                 mf::addressAlignment,
                                  context.stage.arenaBytes, "the arena")))
       return failure();
   call.scratchOffset = op.getScratchOffset();
