@@ -203,7 +203,8 @@ def Ascend_RoutineOp : Ascend_Op<"routine", [FunctionOpInterface,
 
 def Ascend_LaunchOp : Ascend_Op<"launch", [AttrSizedOperandSegments,
     Ascend_InstructionWith<["getIssueStream", "getAwaitedEvents",
-      "getRecordedEvent", "getAccesses", "getEngine", "getCellName"]>]> {
+      "getRecordedEvent", "getAccesses", "getEngine", "getCost",
+      "getCellName"]>]> {
   let summary = "one kernel on the compute stream";
   let description = [{
     Reads `inputs` and writes `outputs` as the kernel's signature says

@@ -160,8 +160,8 @@ LogicalResult ListDecoder::decode(ascend::FrameOp op) {
   const int64_t hostBytes = context.stage.layouts[found->second].hostBytes;
   if (hostBytes > 0 &&
       failed(state.checkOffset(op, op.getHostOffset(), hostBytes,
-                               mf::addressAlignment,
-                               context.stage.hostBytes, "host memory")))
+                               mf::addressAlignment, context.stage.hostBytes,
+                               "host memory")))
     return failure();
   frames[op.getResult()] = context.stage.frames.size();
   context.stage.frames.push_back(
