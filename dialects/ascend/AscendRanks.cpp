@@ -108,7 +108,7 @@ void PeerAttr::print(AsmPrinter &printer) const {
   else if (getCoordinate() >= 0)
     printer << " + " << getCoordinate();
   else
-    printer << ' ' << getCoordinate();
+    printer << " - " << -static_cast<uint64_t>(getCoordinate());
   printer << '>';
 }
 

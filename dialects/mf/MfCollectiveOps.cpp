@@ -44,6 +44,7 @@ LogicalResult verifyParts(Operation *op, ArrayAttr axes, Type longer,
                << shorter;
 }
 
+/// Without a mesh there are stages alone.
 LogicalResult verifyAxes(Operation *op, ArrayAttr axes) {
   MeshAttr mesh = MeshAttr::find(op);
   for (auto [index, axis] : llvm::enumerate(axes.getAsRange<StringAttr>())) {
@@ -53,6 +54,12 @@ LogicalResult verifyAxes(Operation *op, ArrayAttr axes) {
     if (mesh && !llvm::is_contained(mesh.getAxes(), axis))
       return op->emitOpError("expected axes of ")
              << mesh << ", but got " << axis;
+    if (!mesh && axis.getValue() != "pp")
+      return op->emitOpError("is over axis ")
+             << axis
+             << ", but the module has no mesh; give it one, as in mf.mesh = "
+                "#mf.mesh<pp = 1, "
+             << axis.getValue() << " = 2>";
   }
   return success();
 }

@@ -52,6 +52,25 @@ LogicalResult Interpreter::State::collectSchedules() {
   return success();
 }
 
+/// A model whose layers have no places yet is whole on the ranks of one stage.
+static FailureOr<program::Mesh> decodeMesh(ir::ModelOp model,
+                                           int64_t numStages) {
+  auto module = model->getParentOfType<ModuleOp>();
+  auto layers = model.getBody().getOps<ir::LayerOp>();
+  auto mesh = ir::MeshAttr::find(model);
+  if (!mesh || layers.empty() || llvm::any_of(layers, [](ir::LayerOp layer) {
+        return layer.getPlacementAttr() != nullptr;
+      }))
+    return program::decodeMesh(module, numStages);
+  FailureOr<program::Mesh> given =
+      program::decodeMesh(module, mesh.getSize(program::stageAxis));
+  if (failed(given))
+    return failure();
+  std::vector<program::Axis> axes = given->getAxes();
+  axes.front().size = 1;
+  return program::Mesh(std::move(axes));
+}
+
 LogicalResult Interpreter::State::prepare() {
   ir::ModelOp model = world.model;
   ir::TrainingAttr training = model.getTrainingAttr();
@@ -76,8 +95,7 @@ LogicalResult Interpreter::State::prepare() {
              << " stages";
     numStages = std::max(numStages, chunk->getStage() + 1);
   }
-  FailureOr<program::Mesh> mesh =
-      program::decodeMesh(model->getParentOfType<ModuleOp>(), numStages);
+  FailureOr<program::Mesh> mesh = decodeMesh(model, numStages);
   if (failed(mesh))
     return failure();
   world.mesh = std::move(*mesh);

@@ -126,8 +126,7 @@ Value RoutineBuilder::getPart(Value buffer, int64_t byteOffset,
 
 void RoutineBuilder::launch(StringRef kernel, ValueRange inputs,
                             ValueRange outputs, DictionaryAttr attributes) {
-  exchanges.waitFor(inputs);
-  exchanges.waitFor(outputs);
+  exchanges.waitFor(inputs, outputs);
   swap.beforeLaunch();
   auto op = ascend::LaunchOp::create(
       builder, loc, builder.getStringAttr(kernel), inputs, outputs, Value(),
@@ -173,7 +172,7 @@ void RoutineBuilder::lowerOffload(ir::OffloadOp op) {
   auto slot = hostSlots.find(op.getHost());
   if (slot == hostSlots.end())
     return;
-  exchanges.waitFor(getBuffer(op.getTensor()));
+  exchanges.waitFor(getBuffer(op.getTensor()), {});
   swap.copyOut(loc, getBuffer(op.getTensor()),
                getSlot(slot->second, op.getHost().getType()), op.getDistance());
 }

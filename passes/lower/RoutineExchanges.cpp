@@ -16,14 +16,16 @@ void RoutineExchanges::wait(const Pending &exchange) {
   ascend::WaitOp::create(builder, exchange.loc, names::compute, exchange.done);
 }
 
-void RoutineExchanges::waitFor(ValueRange buffers) {
-  if (pending.empty())
-    return;
+void RoutineExchanges::waitFor(ValueRange read, ValueRange written) {
   llvm::erase_if(pending, [&](const Pending &exchange) {
-    bool isUsed = llvm::any_of(buffers, [&](Value buffer) {
-      Value root = getRoot(buffer);
-      return root == exchange.input || root == exchange.output;
-    });
+    bool isUsed = llvm::any_of(read,
+                               [&](Value buffer) {
+                                 return getRoot(buffer) == exchange.output;
+                               }) ||
+                  llvm::any_of(written, [&](Value buffer) {
+                    Value root = getRoot(buffer);
+                    return root == exchange.input || root == exchange.output;
+                  });
     if (isUsed)
       wait(exchange);
     return isUsed;
@@ -41,7 +43,7 @@ void RoutineExchanges::communicate(Location loc,
                                    StringRef cell) {
   Value input = collective.input.getValue();
   Value output = collective.output.getValue();
-  waitFor({input, output});
+  waitFor(input, output);
   MLIRContext *context = program.getContext();
   StringRef stream =
       program.getStream((names::collective + "." + collective.channel).str(),

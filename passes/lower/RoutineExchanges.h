@@ -9,7 +9,8 @@ namespace mf::passes {
 
 /// Puts collectives among a routine's launches, each on the stream of its
 /// communicator. It starts when the launches before it are over, and the
-/// compute stream waits for it where it first uses one of its buffers.
+/// compute stream waits for it where it first reads what the collective writes,
+/// or writes what it uses.
 class RoutineExchanges {
 public:
   RoutineExchanges(ProgramBuilder &program, mlir::OpBuilder &builder)
@@ -18,8 +19,9 @@ public:
   void communicate(mlir::Location loc, const ir::EmittedCollective &collective,
                    llvm::StringRef cell);
 
-  /// To be called before the compute stream uses `buffers`.
-  void waitFor(mlir::ValueRange buffers);
+  /// To be called before the compute stream, or work that it starts, reads and
+  /// writes these buffers.
+  void waitFor(mlir::ValueRange read, mlir::ValueRange written);
 
   /// To be called at the routine's end.
   void waitForAll();

@@ -38,6 +38,13 @@ struct PartitionPass : mf::passes::impl::PartitionBase<PartitionPass> {
         mf::passes::createStageMap(model, diagnostics);
     if (!mf::passes::emitDiagnostics(model.getLoc(), diagnostics) || !map)
       return signalPassFailure();
+    if (auto mesh = MeshAttr::find(model);
+        mesh && mesh.getSize("pp") != map->getNumStages()) {
+      model.emitOpError("is to have ")
+          << map->getNumStages() << " stages (pipeline_stage), but the mesh is "
+          << mesh;
+      return signalPassFailure();
+    }
     emitRemarks(model, *map);
 
     int64_t body = 0;

@@ -6,6 +6,11 @@ using namespace mlir;
 
 namespace mf::program {
 
+/// `step` along an axis of `size` ranks, as steps forward.
+static int64_t getSteps(int64_t step, int64_t size) {
+  return (step % size + size) % size;
+}
+
 FailureOr<Channel>
 ListDecoder::decodePeer(Operation *op, const ascend::Exchange &exchange) const {
   const Mesh &mesh = state.result.program.mesh;
@@ -22,7 +27,7 @@ ListDecoder::decodePeer(Operation *op, const ascend::Exchange &exchange) const {
     const int64_t stages = mesh.getNumStages();
     int64_t other = peer.getCoordinate();
     if (peer.getRelative())
-      other = ((stage + other) % stages + stages) % stages;
+      other = (stage + getSteps(other, stages)) % stages;
     if (other < 0 || other >= stages || other == stage)
       return op->emitError("expected another stage of ")
              << stages << " as peer of stage " << stage << ", but got "
@@ -36,9 +41,8 @@ ListDecoder::decodePeer(Operation *op, const ascend::Exchange &exchange) const {
     return op->emitError("expected a step along '")
            << axis << "' to another rank, such as " << axis
            << " + 1: all ranks of a stage run this program";
-  const int64_t step =
-      exchange.isSend ? peer.getCoordinate() : -peer.getCoordinate();
-  channel.step = (step % size + size) % size;
+  const int64_t step = getSteps(peer.getCoordinate(), size);
+  channel.step = exchange.isSend ? step : size - step;
   channel.fromStage = channel.toStage = stage;
   return channel;
 }

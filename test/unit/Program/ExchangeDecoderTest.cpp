@@ -132,6 +132,15 @@ TEST(ExchangeDecoderTest, DecodesARing) {
               HasSubstr("channel 'ring': stage 0 has no receive that matches"));
 }
 
+TEST(ExchangeDecoderTest, StepsOfAnySizeGoAroundTheAxis) {
+  const std::string ring =
+      transfer("send %g to <mp + 9223372036854775807>", "ring", "a") +
+      transfer("receive %m from <mp - 9223372036854775807>", "ring", "b");
+  ParsedProgram parsed(makeStages("#mf.mesh<pp = 1, mp = 4>", {ring}));
+  ASSERT_TRUE(parsed.decoded) << parsed.messages;
+  EXPECT_EQ(parsed.get().channels[0].step, 3);
+}
+
 TEST(ExchangeDecoderTest, RefusesPeersThatThereAreNot) {
   EXPECT_THAT(getMessages("", {transfer("send %g to <pp = 0>", "x", "a"), ""}),
               HasSubstr("expected another stage of 2 as peer of stage 0, but "

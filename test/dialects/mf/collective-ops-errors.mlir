@@ -1,0 +1,110 @@
+// RUN: mf-opt -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
+  %x = "test.value"() : () -> tensor<4x8xf32>
+  // expected-error @below {{expected axes of #mf.mesh<pp = 1, dp = 3, mp = 2>, but got "ep"}}
+  mf.all_reduce %x over ["ep"] : tensor<4x8xf32> -> tensor<4x8xf32>
+}
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
+  %x = "test.value"() : () -> tensor<4x8xf32>
+  // expected-error @below {{expected each axis once, but got "mp" twice}}
+  mf.all_gather %x over ["mp", "mp"] : tensor<4x8xf32> -> tensor<16x8xf32>
+}
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
+  %x = "test.value"() : () -> tensor<4x8xf32>
+  // expected-error @below {{expected 2 equal parts along the first dimension, but got 'tensor<16x8xf32>' and 'tensor<4x8xf32>'}}
+  mf.all_gather %x over ["mp"] : tensor<4x8xf32> -> tensor<16x8xf32>
+}
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
+  %x = "test.value"() : () -> tensor<4x8xf32>
+  // expected-error @below {{expected 2 equal parts along the first dimension, but got 'tensor<4x16xf32>' and 'tensor<4x8xf32>'}}
+  mf.all_gather %x over ["mp"] : tensor<4x8xf32> -> tensor<4x16xf32>
+}
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
+  %x = "test.value"() : () -> tensor<4x8xf32>
+  // expected-error @below {{expected 2 equal parts along the first dimension, but got 'tensor<8x8xbf16>' and 'tensor<4x8xf32>'}}
+  mf.all_gather %x over ["mp"] : tensor<4x8xf32> -> tensor<8x8xbf16>
+}
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
+  %x = "test.value"() : () -> tensor<4x8xf32>
+  // expected-error @below {{expected 3 equal parts along the first dimension, but got 'tensor<4x8xf32>' and 'tensor<2x8xf32>'}}
+  mf.reduce_scatter %x over ["dp"] : tensor<4x8xf32> -> tensor<2x8xf32>
+}
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
+  %x = "test.value"() : () -> tensor<4x8xf32>
+  // expected-error @below {{expected 6 equal parts along the first dimension}}
+  mf.reduce_scatter %x over ["dp", "mp"] : tensor<4x8xf32> -> tensor<2x8xf32>
+}
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
+  %x = "test.value"() : () -> tensor<4x8xf32>
+  // expected-error @below {{failed to verify that all of {input, result} have same type}}
+  mf.all_reduce %x over ["mp"] : tensor<4x8xf32> -> tensor<8x8xf32>
+}
+
+// -----
+
+// A scalar has no parts.
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
+  %x = "test.value"() : () -> tensor<f32>
+  // expected-error @below {{expected 2 equal parts along the first dimension, but got 'tensor<2xf32>' and 'tensor<f32>'}}
+  mf.all_gather %x over ["mp"] : tensor<f32> -> tensor<2xf32>
+}
+
+// -----
+
+module {
+  %x = "test.value"() : () -> tensor<4xf32>
+  // expected-error @below {{is over axis "mp", but the module has no mesh; give it one, as in mf.mesh = #mf.mesh<pp = 1, mp = 2>}}
+  mf.all_reduce %x over ["mp"] : tensor<4xf32> -> tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{expected 'pp', the pipeline stages, as first axis}}
+module attributes {mf.mesh = #mf.mesh<dp = 2>} {}
+
+// -----
+
+// expected-error @below {{has two axes 'mp'}}
+module attributes {mf.mesh = #mf.mesh<pp = 2, mp = 2, mp = 3>} {}
+
+// -----
+
+// expected-error @below {{expected axes of at least 1 and at most 16777216 ranks in all, but got mp = 0}}
+module attributes {mf.mesh = #mf.mesh<pp = 2, mp = 0>} {}
+
+// -----
+
+// expected-error @below {{expected axes of at least 1 and at most 16777216 ranks in all, but got mp = 4097}}
+module attributes {mf.mesh = #mf.mesh<pp = 4096, mp = 4097>} {}
+
+// -----
+
+// expected-error @below {{expected a mesh such as #mf.mesh<pp = 2, dp = 4> as mf.mesh, but got 2 : i64}}
+module attributes {mf.mesh = 2} {}
+
+// -----
+
+// expected-error @below {{has a mesh; expected it on the module}}
+"test.op"() {mf.mesh = #mf.mesh<pp = 1>} : () -> ()

@@ -1,0 +1,27 @@
+// RUN: mf-opt -allow-unregistered-dialect %s | mf-opt -allow-unregistered-dialect | FileCheck %s
+// RUN: mf-opt -allow-unregistered-dialect -mlir-print-op-generic %s | mf-opt -allow-unregistered-dialect | FileCheck %s
+
+// Axes are those of the module's mesh.
+// CHECK: module attributes {mf.mesh = #mf.mesh<pp = 2, dp = 3, mp = 2>}
+module attributes {mf.mesh = #mf.mesh<pp = 2, dp = 3, mp = 2>} {
+  %x = "test.value"() : () -> tensor<12x8xbf16>
+  // CHECK: mf.all_reduce %{{.*}} over ["mp"] {name = "attention.wo.matmul"} : tensor<12x8xbf16> -> tensor<12x8xbf16>
+  %sum = mf.all_reduce %x over ["mp"] {name = "attention.wo.matmul"} : tensor<12x8xbf16> -> tensor<12x8xbf16>
+  // CHECK: mf.all_gather %{{.*}} over ["mp"] : tensor<12x8xbf16> -> tensor<24x8xbf16>
+  %all = mf.all_gather %x over ["mp"] : tensor<12x8xbf16> -> tensor<24x8xbf16>
+  // CHECK: mf.reduce_scatter %{{.*}} over ["mp"] : tensor<12x8xbf16> -> tensor<6x8xbf16>
+  %part = mf.reduce_scatter %x over ["mp"] : tensor<12x8xbf16> -> tensor<6x8xbf16>
+  // Several axes make one group of their product.
+  // CHECK: mf.reduce_scatter %{{.*}} over ["dp", "mp"] : tensor<12x8xbf16> -> tensor<2x8xbf16>
+  %small = mf.reduce_scatter %x over ["dp", "mp"] : tensor<12x8xbf16> -> tensor<2x8xbf16>
+  // An axis of one rank, and none.
+  // CHECK: mf.all_reduce %{{.*}} over [] : tensor<12x8xbf16> -> tensor<12x8xbf16>
+  %same = mf.all_reduce %x over [] : tensor<12x8xbf16> -> tensor<12x8xbf16>
+}
+
+// Without a mesh there are stages alone.
+module {
+  %x = "test.value"() : () -> tensor<4xf32>
+  // CHECK: mf.all_reduce %{{.*}} over ["pp"] : tensor<4xf32> -> tensor<4xf32>
+  %sum = mf.all_reduce %x over ["pp"] : tensor<4xf32> -> tensor<4xf32>
+}

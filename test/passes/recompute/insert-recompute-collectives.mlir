@@ -1,0 +1,42 @@
+// A marked collective runs again in backward, on all ranks of its group alike; an unmarked one is where a clone starts.
+// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-recompute)))' %s | FileCheck %s
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
+// CHECK-LABEL: mf.chunk @gathered_again
+// CHECK: mf.all_gather %[[X:.*]] over ["mp"] {name = "gather"} : tensor<4x4xf32> -> tensor<8x4xf32>
+// CHECK: %[[DY:.*]] = mf.cut
+// CHECK-NEXT: %[[BARRIER:.*]] = mf.barrier %[[X]], %[[DY]]
+// CHECK-NEXT: %[[AGAIN:.*]] = mf.all_gather %[[BARRIER]] over ["mp"] {name = "gather"} : tensor<4x4xf32> -> tensor<8x4xf32>
+// CHECK-NEXT: mf.silu_grad %[[DY]], %[[AGAIN]]
+mf.model @marked attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.chunk @gathered_again (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = [], gradients = []} {
+    %all = mf.all_gather %x over ["mp"] {name = "gather", recompute = #mf.recompute<select>} : tensor<4x4xf32> -> tensor<8x4xf32>
+    %y = mf.silu %all {name = "silu"} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    %dy = mf.cut %y : tensor<8x4xf32>
+    %dall = mf.silu_grad %dy, %all {name = "silu.grad"} : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    %dx = mf.reduce_scatter %dall over ["mp"] {name = "gather.grad"} : tensor<8x4xf32> -> tensor<4x4xf32>
+    mf.return %dx : tensor<4x4xf32>
+  }
+}
+
+// CHECK-LABEL: mf.chunk @kept
+// CHECK: %[[ALL:.*]] = mf.all_gather
+// CHECK: %[[DY:.*]] = mf.cut
+// CHECK-NOT: mf.all_gather
+// CHECK: %[[BARRIER:.*]] = mf.barrier %[[ALL]], %[[DY]] {name = "gather"}
+// CHECK-NEXT: %[[AGAIN:.*]] = mf.silu %[[BARRIER]] {name = "silu"}
+// CHECK-NEXT: mf.mul %[[DY]], %[[AGAIN]]
+mf.model @unmarked attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.chunk @kept (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = [], gradients = []} {
+    %all = mf.all_gather %x over ["mp"] {name = "gather"} : tensor<4x4xf32> -> tensor<8x4xf32>
+    %a = mf.silu %all {name = "silu", recompute = #mf.recompute<select>} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    %y = mf.mul %a, %a {name = "mul"} : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    %dy = mf.cut %y : tensor<8x4xf32>
+    %da = mf.mul %dy, %a : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    %dx = mf.reduce_scatter %da over ["mp"] : tensor<8x4xf32> -> tensor<4x4xf32>
+    mf.return %dx : tensor<4x4xf32>
+  }
+}
+}
