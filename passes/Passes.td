@@ -227,7 +227,7 @@ def InsertOptimizer : Pass<"mf-insert-optimizer", "::mf::ir::ModelOp"> {
         attributes {stage = 1 : i64} {
       %own = mf.gradient_norms [@layers.1.norm.weight, @layers.1.w1.weight,
           @lm_head.weight] at [3, 4, 5] : tensor<6xf32>
-      %all = mf.all_reduce %own : tensor<6xf32>
+      %all = mf.all_reduce %own over ["pp"] : tensor<6xf32> -> tensor<6xf32>
       ...
       %norm = mf.sqrt %sum : ...
       %overflow = mf.non_finite %norm : tensor<f32> -> tensor<f32>
@@ -358,13 +358,14 @@ def VerifyProgram : Pass<"ascend-verify-program", "::mlir::ModuleOp"> {
     missing. Changes nothing; takes microseconds per expanded instruction.
 
     ```mlir
-    ascend.all_reduce %norms over [0, 1] channel "stages" on @collective : ...
-    %done = ascend.record @collective
+    %done = ascend.collective all_reduce %own to %all over <pp> channel "pp"
+        on @collective.pp after %ready : ...
+    ...
     ascend.wait @compute for %done  // removed
     // fails:
     // aclnnMul (task 'update', stream 'compute') reads temporary ..., but no
-    // event orders this after all_reduce (channel 'stages', task 'update',
-    // stream 'collective'), which writes it
+    // event orders this after all_reduce (channel 'pp', task 'update', stream
+    // 'collective.pp'), which writes it
     ```
   }];
 }

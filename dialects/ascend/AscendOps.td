@@ -215,8 +215,9 @@ def Ascend_LaunchOp : Ascend_Op<"launch", [AttrSizedOperandSegments,
     ```mlir
     ascend.launch "aclnnMatmul"(%n, %w1) -> (%h) {..., transpose_b = true}
         cell "layers.0.feed_forward.w1.matmul" : ...
-    ascend.launch "aclnnForeachNorm"(%x) -> (%y)
-        workspace(%w : !ascend.buffer<256xi32, hbm>) {} : ...
+    ...
+    ascend.launch "aclnnForeachNorm"(%g) -> (%norm)
+        workspace(%w : !ascend.buffer<1xi32, hbm>) {} : ...
     ```
   }];
   let arguments = (ins StrAttr:$kernel, Variadic<Ascend_BufferType>:$inputs,
@@ -366,7 +367,7 @@ def Ascend_CollectiveOp : Ascend_TransferOp<"collective",
     ```
   }];
   let assemblyFormat = [{
-    $kind $input `to` $output `over` $group `channel` $channel
+    `` $kind $input `to` $output `over` $group `channel` $channel
     (`cell` $cell^)? `on` $stream (`after` $after^)? attr-dict `:` type($input) `to` type($output)
     (`->` type($done)^)?
   }];

@@ -115,7 +115,8 @@ LogicalResult Exchange::communicate(Operation *op, int64_t rank,
   if (place == static_cast<int64_t>(members.size()))
     return op->emitError("rank ")
            << rank << " is no member of the group of '" << what.channel << "'";
-  const std::pair<std::string, int64_t> key(what.channel, members.front());
+  const std::pair<std::string, int64_t> key(
+      what.channel, *std::min_element(members.begin(), members.end()));
   // A rank may be at its next collective while others still leave the last one.
   if (failed(turns.waitUntil(op, "the end of '" + what.channel + "'",
                              [&] { return collectives[key].numDone == 0; })))

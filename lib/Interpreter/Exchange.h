@@ -68,7 +68,7 @@ private:
 
   Turns &turns;
   std::map<Route, std::deque<Message>> messages;
-  /// By channel and first member.
+  /// By channel and lowest member.
   std::map<std::pair<std::string, int64_t>, Collective> collectives;
 };
 

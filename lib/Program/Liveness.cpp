@@ -2,6 +2,7 @@
 
 #include "mf/Program/Liveness.h"
 #include "StreamClocks.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include <deque>
 
 namespace mf::program {
@@ -68,7 +69,7 @@ class RoutineAnalysis {
 public:
   RoutineAnalysis(const StageProgram &stage, const Routine &routine)
       : stage(stage), routine(routine), clocks(stage, routine.body),
-        pending(stage.streams.size()) {
+        pending(stage.streams.size()), momentsBehind(1, 0) {
     scope.list = &routine.body;
     result.arguments.resize(routine.numArguments);
     if (routine.layout)
@@ -118,12 +119,12 @@ private:
     if (isCompute && !instruction.awaited.empty())
       pending.settle(clocks, stage.computeStream,
                      [&](MomentRange *range) { range->end = moment + 1; });
+    const int64_t start = isCompute ? moment : getStart(instruction.stream);
     for (const MemoryAccess &access : instruction.accesses) {
       MomentRange *range = find(access.operand);
       if (!range)
         continue;
-      if (!range->isUsed())
-        range->begin = moment;
+      range->begin = range->isUsed() ? std::min(range->begin, start) : start;
       range->end = moment + 1;
       range->lastInstruction = number;
       if (isCompute)
@@ -131,7 +132,15 @@ private:
       range->onlyCompute = false;
       pending.add(instruction.stream, position, range);
     }
+    if (isCompute)
+      momentsBehind.push_back(result.instructions.size());
     clocks.end(scope, instruction);
+  }
+
+  /// When what another stream is given now may start: behind the moments that
+  /// it waits for, which may be earlier than where it is issued.
+  int64_t getStart(uint32_t stream) const {
+    return momentsBehind[clocks.getClock(stream, stage.computeStream)];
   }
 
   const StageProgram &stage;
@@ -139,6 +148,8 @@ private:
   Scope scope;
   StreamClocks clocks;
   PendingUses<MomentRange *> pending;
+  /// By position on the compute stream, from 1.
+  std::vector<int64_t> momentsBehind;
   int64_t moment = 0;
   RoutineLiveness result;
 };
@@ -180,6 +191,8 @@ private:
   Scope scope;
   StreamClocks clocks;
   PendingUses<MessageRange *> pending;
+  /// Messages that other instructions than a call's on the compute stream use.
+  llvm::SmallPtrSet<const MessageRange *, 16> usedElsewhere;
   /// Calls before the instruction that is visited.
   int64_t numCalls = 0;
   StepLiveness result;
@@ -225,7 +238,9 @@ void StepAnalysis::useArgument(const Operand &operand, const MomentRange &use,
     return;
   message->lastPosition = position;
   message->lastInstruction = use.lastInstruction;
-  message->onlyCompute &= use.onlyCompute;
+  message->onlyCompute = use.onlyCompute && !usedElsewhere.count(message);
+  if (!use.onlyCompute)
+    usedElsewhere.insert(message);
 }
 
 void StepAnalysis::visitCall(const Call &call, const Instruction &instruction,
@@ -273,6 +288,7 @@ void StepAnalysis::visitOther(const Instruction &instruction) {
     message->isExchanged |= instruction.work == Work::Exchange;
     message->isCopied |= instruction.work == Work::Copy;
     message->onlyCompute = false;
+    usedElsewhere.insert(message);
     const CallMoment start = getStart(instruction.stream);
     // Between two calls the compute stream counts as working beside both.
     extend(*message, start,

@@ -3,6 +3,7 @@
 #include "CollectiveShare.h"
 #include "mf/Data/ElementConversion.h"
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <type_traits>
 
@@ -46,10 +47,13 @@ static void add(Element *sum, const Element *part, int64_t elements) {
 template <typename Element>
 static void keepLarger(Element *largest, const Element *part,
                        int64_t elements) {
-  // A NaN is no value's equal, not even its own.
-  for (int64_t i = 0; i < elements; ++i)
-    if (part[i] > largest[i] || part[i] != part[i])
+  for (int64_t i = 0; i < elements; ++i) {
+    bool isLarger = part[i] > largest[i];
+    if constexpr (std::is_floating_point_v<Element>)
+      isLarger |= std::isnan(part[i]);
+    if (isLarger)
       largest[i] = part[i];
+  }
 }
 
 /// Combines in `Element`, whose type is `wideType`.

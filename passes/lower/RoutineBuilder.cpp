@@ -143,8 +143,7 @@ void RoutineBuilder::addWorkspace(ascend::LaunchOp op) {
   int64_t bytes = op.getWorkspaceBytes();
   if (bytes == 0)
     return;
-  auto words =
-      RankedTensorType::get({(bytes + 3) / 4}, builder.getI32Type());
+  auto words = RankedTensorType::get({(bytes + 3) / 4}, builder.getI32Type());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(op);
   op.getWorkspaceMutable().assign(

@@ -105,10 +105,8 @@ private:
     for (const memory::LiveBuffer &buffer :
          llvm::ArrayRef(live).take_front(numLargestShown))
       error.attachNote() << "live: " << describeMemorySize(buffer.size) << ", "
-                         << stage.getCategory(buffer) << " "
-                         << buffer.name;
-    addAdvice(error, memory::adviseOnPeak(stage.getDevice(), limit),
-              limit);
+                         << stage.getCategory(buffer) << " " << buffer.name;
+    addAdvice(error, memory::adviseOnPeak(stage.getDevice(), limit), limit);
   }
 
   static void addAdvice(InFlightDiagnostic &error,

@@ -40,6 +40,11 @@ struct UnplannedStage {
 };
 mlir::FailureOr<UnplannedStage> decodeUnplanned(ascend::ProgramOp program);
 
+/// Says of a kernel's accesses, which are `numInputs` inputs, the outputs and
+/// maybe a workspace, what `signature` does with them.
+void applySignature(const KernelSignature &signature, size_t numInputs,
+                    Instruction &instruction);
+
 } // namespace mf::program
 
 #endif // MF_PROGRAM_DECODER_H

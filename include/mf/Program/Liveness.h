@@ -72,8 +72,8 @@ struct MessageRange {
   /// Of its last use by a call.
   uint32_t lastPosition = 0;
   uint32_t lastInstruction = 0;
-  /// Only calls use it, and in them only the compute stream.
-  bool onlyCompute = true;
+  /// A call uses it, only calls do, and in them only the compute stream.
+  bool onlyCompute = false;
   bool isExchanged = false;
   bool isCopied = false;
 };

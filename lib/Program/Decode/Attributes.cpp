@@ -1,6 +1,6 @@
 //===- Attributes.cpp - Types and attributes of a program -----------------===//
 
-#include "Attributes.h"
+#include "DecodedTypes.h"
 #include "dialects/mf/MfDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>

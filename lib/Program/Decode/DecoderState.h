@@ -3,7 +3,7 @@
 #ifndef MF_LIB_PROGRAM_DECODE_DECODERSTATE_H
 #define MF_LIB_PROGRAM_DECODE_DECODERSTATE_H
 
-#include "Attributes.h"
+#include "DecodedTypes.h"
 #include "mf/Program/Decoder.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ListDecoder.h"
+#include "mf/Tensor/Alignment.h"
 
 using namespace mlir;
 
@@ -88,8 +89,8 @@ LogicalResult ListDecoder::decode(ascend::CallOp op) {
   }
   if (callee.scratchBytes > 0 || op.getScratchOffset())
     if (failed(state.checkOffset(op, op.getScratchOffset(), callee.scratchBytes,
-                                 addressAlignment, context.stage.arenaBytes,
-                                 "the arena")))
+                                 mf::addressAlignment,
+                                 context.stage.arenaBytes, "the arena")))
       return failure();
   call.scratchOffset = op.getScratchOffset();
   call.microBatch = op.getMicroBatch();
@@ -136,19 +137,19 @@ LogicalResult ListDecoder::decodeAccesses(ascend::InstructionOpInterface op,
   return success();
 }
 
-/// Lets the outputs of a kernel share memory as its signature says.
-static void shareOperands(const KernelSignature &signature, size_t numInputs,
-                          Instruction &instruction) {
-  for (size_t i = numInputs; i < instruction.accesses.size(); ++i) {
+void applySignature(const KernelSignature &signature, size_t numInputs,
+                    Instruction &instruction) {
+  auto &accesses = instruction.accesses;
+  for (size_t i = 0; i < numInputs; ++i)
+    accesses[i].access = signature.getInput(i).access;
+  for (size_t i = numInputs; i < accesses.size(); ++i) {
+    accesses[i].sharedAccesses = 0;
     if (i - numInputs >= signature.outputs.size())
-      continue;
-    const uint32_t shared = signature.getOutput(i - numInputs).sharedInputs;
-    for (size_t j = 0; j < numInputs && j < 32; ++j) {
-      const auto number = static_cast<size_t>(&signature.getInput(j) -
-                                              signature.inputs.begin());
-      if (shared >> number & 1)
-        instruction.accesses[i].sharedAccesses |= uint32_t{1} << j;
-    }
+      continue; // a workspace
+    accesses[i].access = signature.getOutput(i - numInputs).access;
+    for (size_t j = 0; j < numInputs && j < 32; ++j)
+      if (signature.mayShareMemory(i - numInputs, j))
+        accesses[i].sharedAccesses |= uint32_t{1} << j;
   }
 }
 
@@ -171,8 +172,8 @@ LogicalResult ListDecoder::decodeKernel(ascend::LaunchOp op,
   if (failed(kernel))
     return failure();
   instruction.index = *kernel;
-  shareOperands(*state.result.program.kernels[*kernel].signature,
-                op.getInputs().size(), instruction);
+  applySignature(*state.result.program.kernels[*kernel].signature,
+                 op.getInputs().size(), instruction);
   return success();
 }
 

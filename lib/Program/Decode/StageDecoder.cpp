@@ -184,12 +184,13 @@ LogicalResult StageDecoder::decodeLayout(ascend::FrameLayoutOp op) {
       return failure();
   FrameLayout layout;
   layout.name = op.getSymName().str();
-  layout.bytes = op.getBytes().value_or(0);
+  // A plan that there is already means nothing to a new one.
+  layout.bytes = state.isPlanned ? op.getBytes().value_or(0) : 0;
   if (layout.bytes < 0 || layout.bytes > context.stage.arenaBytes)
     return op.emitError("a frame of ")
            << layout.bytes << " bytes does not fit the arena, which has "
            << context.stage.arenaBytes;
-  layout.hostBytes = op.getHostBytes().value_or(0);
+  layout.hostBytes = state.isPlanned ? op.getHostBytes().value_or(0) : 0;
   if (layout.hostBytes < 0 || layout.hostBytes > context.stage.hostBytes)
     return op.emitError("a frame of ")
            << layout.hostBytes << " bytes does not fit host memory, which has "

@@ -97,3 +97,9 @@ ascend.launch "aclnnForeachNorm"(%x) -> (%y) workspace(%w : !ascend.buffer<2xi32
 %y = "test.buffer"() : () -> !ascend.buffer<f32, hbm>
 // expected-error @below {{aclnnForeachNorm: its workspace is one of its operands, too}}
 ascend.launch "aclnnForeachNorm"(%x) -> (%y) workspace(%x : !ascend.buffer<100000xf32, hbm>) {} : (!ascend.buffer<100000xf32, hbm>) -> !ascend.buffer<f32, hbm>
+
+// -----
+
+%x = "test.buffer"() : () -> !ascend.buffer<4x4xf32, hbm>
+// expected-error @below {{aclnnPermute: its output 'out' must not be the buffer of its input 'self'}}
+ascend.launch "aclnnPermute"(%x) -> (%x) {perm = array<i64: 1, 0>} : (!ascend.buffer<4x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>

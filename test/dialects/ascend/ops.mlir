@@ -40,8 +40,10 @@ ascend.program @unplanned stage 0 attributes {
     %view = ascend.view %alloc : !ascend.buffer<8x4xf32, hbm> to !ascend.buffer<32xf32, hbm>
     // CHECK: ascend.view %[[ALLOC]] {byte_offset = 64 : i64} : <8x4xf32, hbm> to <4x4xf32, hbm>
     %part = ascend.view %alloc {byte_offset = 64 : i64} : !ascend.buffer<8x4xf32, hbm> to !ascend.buffer<4x4xf32, hbm>
-    // CHECK: ascend.launch "aclnnRmsNorm"(%[[X]], %[[W]]) -> (%[[ALLOC]], %[[SLOT]]) {epsilon = 1.000000e-05 : f64} cell "layers.0.norm" : (!ascend.buffer<8x4xf32, hbm>, !ascend.buffer<4x8xbf16, hbm>) -> (!ascend.buffer<8x4xf32, hbm>, !ascend.buffer<8xf32, hbm>)
-    ascend.launch "aclnnRmsNorm" (%x, %w) -> (%alloc, %slot) {epsilon = 1.0e-5 : f64} cell "layers.0.norm"
+    // CHECK: %[[WORKSPACE:.*]] = ascend.alloc : <4xi32, hbm>
+    %workspace = ascend.alloc : !ascend.buffer<4xi32, hbm>
+    // CHECK: ascend.launch "aclnnRmsNorm"(%[[X]], %[[W]]) -> (%[[ALLOC]], %[[SLOT]]) workspace(%[[WORKSPACE]] : !ascend.buffer<4xi32, hbm>) {epsilon = 1.000000e-05 : f64} cell "layers.0.norm" : (!ascend.buffer<8x4xf32, hbm>, !ascend.buffer<4x8xbf16, hbm>) -> (!ascend.buffer<8x4xf32, hbm>, !ascend.buffer<8xf32, hbm>)
+    ascend.launch "aclnnRmsNorm" (%x, %w) -> (%alloc, %slot) workspace(%workspace : !ascend.buffer<4xi32, hbm>) {epsilon = 1.0e-5 : f64} cell "layers.0.norm"
         : (!ascend.buffer<8x4xf32, hbm>, !ascend.buffer<4x8xbf16, hbm>) -> (!ascend.buffer<8x4xf32, hbm>, !ascend.buffer<8xf32, hbm>)
     // A kernel that reads nothing.
     // CHECK: ascend.launch "aclnnInplaceZero"() -> (%[[VIEW]]) {} : () -> !ascend.buffer<32xf32, hbm>

@@ -59,8 +59,8 @@ mf.model @only_stage attributes {micro_batch_size = 1 : i64, sequence_length = 8
     mf.reduce_tied @w, [@copy, @head] stages [0, 0, 3]
     // CHECK: %[[NORMS:.*]] = mf.gradient_norms [@w] at [2] : tensor<3xf32>
     %norms = mf.gradient_norms [@w] at [2] : tensor<3xf32>
-    // CHECK: %[[ALL:.*]] = mf.all_reduce %[[NORMS]] : tensor<3xf32>
-    %all = mf.all_reduce %norms : tensor<3xf32>
+    // CHECK: %[[ALL:.*]] = mf.all_reduce %[[NORMS]] over ["pp"] : tensor<3xf32> -> tensor<3xf32>
+    %all = mf.all_reduce %norms over ["pp"] : tensor<3xf32> -> tensor<3xf32>
     %norm = mf.reduce_sum %all {axes = array<i64: 0>} : (tensor<3xf32>) -> tensor<f32>
     // CHECK: %[[OVERFLOW:.*]] = mf.non_finite %{{.*}} : tensor<f32> -> tensor<f32>
     %overflow = mf.non_finite %norm : tensor<f32> -> tensor<f32>

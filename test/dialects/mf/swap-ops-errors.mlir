@@ -40,7 +40,7 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, v
   mf.chunk @distance (%x: tensor<4xf32>) -> tensor<4xf32>
       attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = [], gradients = []} {
     // expected-error @below {{expected a distance from 1 to 2147483647 kernels, but got 0}}
-    %y = mf.silu %x {name = "silu", mf.swap = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+    %y = mf.silu %x {name = "silu", swap = #mf.swap<distance = 0>} : (tensor<4xf32>) -> tensor<4xf32>
     %dy = mf.cut %y : tensor<4xf32>
     mf.return %dy : tensor<4xf32>
   }
@@ -51,8 +51,8 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, v
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   mf.chunk @type (%x: tensor<4xf32>) -> tensor<4xf32>
       attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = [], gradients = []} {
-    // expected-error @below {{expected a number of kernels in mf.swap, but got true}}
-    %y = mf.silu %x {name = "silu", mf.swap = true} : (tensor<4xf32>) -> tensor<4xf32>
+    // expected-error @below {{attribute 'swap' failed to satisfy constraint: swap mark of one operator}}
+    %y = mf.silu %x {name = "silu", swap = true} : (tensor<4xf32>) -> tensor<4xf32>
     %dy = mf.cut %y : tensor<4xf32>
     mf.return %dy : tensor<4xf32>
   }

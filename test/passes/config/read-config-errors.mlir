@@ -101,6 +101,8 @@ parallel:
 //--- whole.yaml
 # Splits into one part, and what only matters with a split.
 # WHOLE-NOT: warning
+# WHOLE: training = #mf.training
+# WHOLE-NOT: warning
 parallel_config:
   data_parallel: 1
   model_parallel: 1

@@ -7,7 +7,7 @@
 // CHECK-DAG: ascend.static @loss_gradient constant : !ascend.buffer<f32, hbm>{{$}}
 // CHECK-DAG: ascend.static @loss_scale loss_scale : !ascend.buffer<f32, hbm>
 // CHECK-DAG: ascend.static @host.loss_scale loss_scale : !ascend.buffer<f32, host>
-// CHECK: ascend.routine @update(%{{.*}}, %{{.*}}, %[[SCALE:.*]]: !ascend.buffer<f32, hbm>) {
+// CHECK: ascend.routine @update(%{{.*}}, %{{.*}}, %[[SCALE:.*]]: !ascend.buffer<f32, hbm>) attributes {updates_parameters} {
 // CHECK: ascend.launch "aclnnReciprocal"(%[[SCALE]])
 // CHECK: ascend.launch "aclnnForeachMulScalar"
 // CHECK: ascend.routine @begin() {

@@ -12,11 +12,13 @@
 // CHECK-LABEL: ascend.routine @update
 // CHECK: %[[GRADIENT:.*]] = ascend.global @gradient.w
 // CHECK-NEXT: %[[READY:.*]] = ascend.record @compute
-// CHECK-NEXT: ascend.wait @collective for %[[READY]]
-// CHECK-NEXT: ascend.all_reduce %[[GRADIENT]] over [0, 1] channel "tied.w" on @collective
-// CHECK-NEXT: %[[DONE:.*]] = ascend.record @collective
-// CHECK-NEXT: ascend.wait @compute for %[[DONE]]
-// CHECK: ascend.all_reduce %{{.*}} over [0, 1] channel "stages" on @collective
+// CHECK-NEXT: %[[SUMMED:.*]] = ascend.collective all_reduce %[[GRADIENT]] to %[[GRADIENT]] over <pp stages [0, 1]> channel "tied.w" on @collective.tied.w after %[[READY]]
+// Kernels that do not touch it run beside it; the norm of the sum waits.
+// CHECK-NEXT: %[[NORMS:.*]] = ascend.alloc
+// CHECK-NEXT: ascend.launch "aclnnInplaceZero"() -> (%[[NORMS]])
+// CHECK: ascend.wait @compute for %[[SUMMED]]
+// CHECK: ascend.launch "aclnnForeachNorm"(%[[GRADIENT]])
+// CHECK: ascend.collective all_reduce %[[NORMS]] to %[[ALL:.*]] over <pp> channel "pp" on @collective.pp
 // CHECK-LABEL: ascend.step
 // CHECK: %[[FORWARD0:.*]] = ascend.message : <8x1xf32, hbm>
 // CHECK: ascend.call @chunk0.forward(%{{.*}}, %[[FORWARD0]])
@@ -82,7 +84,7 @@ mf.model @two_stages attributes {
   mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
     mf.reduce_tied @w, [@head] stages [0, 1]
     %norms = mf.gradient_norms [@w] at [0] : tensor<1xf32>
-    %all = mf.all_reduce %norms : tensor<1xf32>
+    %all = mf.all_reduce %norms over ["pp"] : tensor<1xf32> -> tensor<1xf32>
     mf.return
   }
   mf.update @update1 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 1 : i64} {

@@ -45,16 +45,16 @@ mf.model @three_stages attributes {
 // CHECK-NEXT: %[[W:.*]] = ascend.global @gradient.w :
 // CHECK-NEXT: %[[COPY:.*]] = ascend.global @gradient.copy :
 // CHECK-NEXT: ascend.launch "aclnnInplaceAdd"(%[[COPY]]) -> (%[[W]])
-// CHECK: ascend.all_reduce %[[W]] over [0, 2, 1] channel "tied.w" on @collective
+// CHECK: ascend.collective all_reduce %[[W]] to %[[W]] over <pp stages [0, 2, 1]> channel "tied.w" on @collective.tied.w
 // CHECK-NOT: aclnnInplaceCopy
 // CHECK-LABEL: ascend.program @stage1
 // CHECK: %[[HEAD:.*]] = ascend.global @gradient.head :
 // CHECK-NOT: ascend.launch
-// CHECK: ascend.all_reduce %[[HEAD]] over [0, 2, 1] channel "tied.w" on @collective
+// CHECK: ascend.collective all_reduce %[[HEAD]] to %[[HEAD]] over <pp stages [0, 2, 1]> channel "tied.w" on @collective.tied.w
 // CHECK-NOT: ascend.launch
 // CHECK-LABEL: ascend.program @stage2
 // CHECK: %[[FIRST:.*]] = ascend.global @gradient.first :
 // CHECK-NEXT: %[[SECOND:.*]] = ascend.global @gradient.second :
 // CHECK-NEXT: ascend.launch "aclnnInplaceAdd"(%[[SECOND]]) -> (%[[FIRST]])
-// CHECK: ascend.all_reduce %[[FIRST]] over [0, 2, 1] channel "tied.w" on @collective
+// CHECK: ascend.collective all_reduce %[[FIRST]] to %[[FIRST]] over <pp stages [0, 2, 1]> channel "tied.w" on @collective.tied.w
 // CHECK: ascend.launch "aclnnInplaceCopy"(%[[FIRST]]) -> (%[[SECOND]])

@@ -49,12 +49,14 @@
 // CHECK-NEXT: ascend.launch "aclnnEmbeddingDenseBackward"(%[[V3]], %[[ARG1]]) -> (%[[V4]]) {} cell "embedding.gather.grad" : (!ascend.buffer<8x4xf32, hbm>, !ascend.buffer<8xi32, hbm>) -> !ascend.buffer<16x4xf32, hbm>
 // CHECK-NEXT: ascend.launch "aclnnInplaceAdd"(%[[V4]]) -> (%[[V1]]) {} : (!ascend.buffer<16x4xf32, hbm>) -> !ascend.buffer<16x4xf32, hbm>
 // Parameters, gradients and moments are read and written in place.
-// CHECK: ascend.routine @update(%[[ARG0:.*]]: !ascend.buffer<f32, hbm>, %[[ARG1:.*]]: !ascend.buffer<f32, hbm>) {
+// CHECK: ascend.routine @update(%[[ARG0:.*]]: !ascend.buffer<f32, hbm>, %[[ARG1:.*]]: !ascend.buffer<f32, hbm>) attributes {updates_parameters} {
 // CHECK-NEXT: %[[V0:.*]] = ascend.alloc : <1xf32, hbm>
 // CHECK-NEXT: ascend.launch "aclnnInplaceZero"() -> (%[[V0]]) {} : () -> !ascend.buffer<1xf32, hbm>
 // CHECK-NEXT: %[[V1:.*]] = ascend.global @gradient.w : <16x4xf32, hbm>
 // CHECK-NEXT: %[[V2:.*]] = ascend.view %[[V0]] : <1xf32, hbm> to <f32, hbm>
-// CHECK-NEXT: ascend.launch "aclnnForeachNorm"(%[[V1]]) -> (%[[V2]]) {} : (!ascend.buffer<16x4xf32, hbm>) -> !ascend.buffer<f32, hbm>
+// A kernel's workspace is a buffer of the program.
+// CHECK-NEXT: %[[WORKSPACE:.*]] = ascend.alloc : <1xi32, hbm>
+// CHECK-NEXT: ascend.launch "aclnnForeachNorm"(%[[V1]]) -> (%[[V2]]) workspace(%[[WORKSPACE]] : !ascend.buffer<1xi32, hbm>) {} : (!ascend.buffer<16x4xf32, hbm>) -> !ascend.buffer<f32, hbm>
 // CHECK-NEXT: %[[V3:.*]] = ascend.alloc : <f32, hbm>
 // CHECK-NEXT: ascend.launch "aclnnReduceSum"(%[[V0]]) -> (%[[V3]]) {axes = array<i64: 0>} : (!ascend.buffer<1xf32, hbm>) -> !ascend.buffer<f32, hbm>
 // CHECK-NEXT: %[[V4:.*]] = ascend.alloc : <f32, hbm>
@@ -168,4 +170,4 @@ mf.model @one_stage attributes {
 
 // A remark says what the program consists of.
 // RUN: mf-opt --mf-lower-to-ascend --remarks-filter-passed=lower %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-// REMARK: [Passed] Program | Category:lower | Function=stage0 | Remark="rank 0 has a program", launches={{[1-9][0-9]*}}, routines={{[1-9]}}, static bytes={{[1-9][0-9]*}}, streams=3
+// REMARK: [Passed] Program | Category:lower | Function=stage0 | Remark="stage 0 has a program", launches={{[1-9][0-9]*}}, routines={{[1-9]}}, static bytes={{[1-9][0-9]*}}, streams=3

@@ -46,6 +46,7 @@ ascend.program @stage1 stage 1 attributes {
 ascend.program @stage1 stage 1 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
+  ascend.stream @compute compute
 }
 
 // -----
@@ -54,6 +55,7 @@ ascend.program @stage1 stage 1 attributes {
 ascend.program @stage1 stage 1 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
+  ascend.stream @compute compute
   ascend.step {
   }
   ascend.step {
@@ -65,6 +67,7 @@ ascend.program @stage1 stage 1 attributes {
 ascend.program @stage1 stage 1 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
+  ascend.stream @compute compute
   // A residual that nobody reads is a mistake of the program, not a plan with a hole.
   // expected-error @below {{expected slot 0 ('norm') to be written by one routine and read by a later one}}
   ascend.frame_layout @residuals [!ascend.buffer<256xf32, hbm>] of ["norm"]

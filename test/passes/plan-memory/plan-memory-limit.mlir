@@ -13,6 +13,7 @@
 ascend.program @stage0 stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64, hbm_limit_bytes = 1024 : i64} {
+  ascend.stream @compute compute
   ascend.static @w parameter of "w" : !ascend.buffer<512xf32, hbm>
   ascend.step {
   }

@@ -7,7 +7,9 @@
 
 using namespace mlir;
 using namespace mf::interpreter;
+using mf::CollectiveKind;
 using mf::DType;
+using mf::Reduction;
 using mf::TensorShape;
 using testing::HasSubstr;
 
@@ -21,6 +23,18 @@ struct ExchangeTest : testing::Test {
   Turns turns;
   Exchange exchange{turns};
   const TensorShape scalar{DType::F32, {}};
+
+  LogicalResult communicate(CollectiveKind kind, size_t rank,
+                            llvm::ArrayRef<int64_t> members,
+                            const Tensor &input, const Tensor &output,
+                            Reduction reduction = Reduction::Sum) {
+    mf::ir::EmittedCollective collective;
+    collective.kind = kind;
+    collective.reduction = reduction;
+    collective.channel = "all";
+    return exchange.communicate(*module, static_cast<int64_t>(rank), members,
+                                collective, input, output);
+  }
 };
 
 TEST_F(ExchangeTest, OnlyOneRankRunsAtATime) {
@@ -110,8 +124,8 @@ TEST_F(ExchangeTest, SumsAreInTheOrderOfTheGroup) {
     EXPECT_TRUE(succeeded(turns.run(3, [&](size_t rank) {
       for (int i = 0; i < 2; ++i) {
         Tensor value = makeScalar(values[rank]);
-        if (failed(exchange.allReduce(*module, static_cast<int64_t>(rank),
-                                      group.first, "all", value)))
+        if (failed(communicate(CollectiveKind::AllReduce, rank, group.first,
+                               value, value)))
           return failure();
         sums.push_back(value.getElements<float>()[0]);
       }
@@ -128,8 +142,8 @@ TEST_F(ExchangeTest, SumsOfBfloat16AreInFp32) {
   EXPECT_TRUE(succeeded(turns.run(3, [&](size_t rank) {
     Tensor value(TensorShape{DType::BF16, {1}});
     value.getElements<uint16_t>()[0] = ofRank[rank];
-    if (failed(exchange.allReduce(*module, static_cast<int64_t>(rank),
-                                  {0, 1, 2}, "all", value)))
+    if (failed(communicate(CollectiveKind::AllReduce, rank, {0, 1, 2}, value,
+                           value)))
       return failure();
     sums.push_back(value.getElements<uint16_t>()[0]);
     return success();
@@ -137,17 +151,46 @@ TEST_F(ExchangeTest, SumsOfBfloat16AreInFp32) {
   EXPECT_THAT(sums, testing::Each(0x4381));
 }
 
+TEST_F(ExchangeTest, EachKindGivesEachMemberItsPart) {
+  using Kind = CollectiveKind;
+  // Rank r has {10 r + 1, 10 r + 2}.
+  const std::tuple<Kind, Reduction, int64_t, std::vector<float>> cases[] = {
+      {Kind::AllReduce, Reduction::Sum, 2, {12, 14, 12, 14}},
+      {Kind::AllReduce, Reduction::Max, 2, {11, 12, 11, 12}},
+      {Kind::AllGather, Reduction::Sum, 4, {1, 2, 11, 12, 1, 2, 11, 12}},
+      {Kind::ReduceScatter, Reduction::Sum, 1, {12, 14}},
+      {Kind::AllToAll, Reduction::Sum, 2, {1, 11, 2, 12}},
+      {Kind::Broadcast, Reduction::Sum, 2, {1, 2, 1, 2}}};
+  for (const auto &[kind, reduction, size, expected] : cases) {
+    std::vector<std::vector<float>> results(2);
+    EXPECT_TRUE(succeeded(turns.run(2, [&](size_t rank) {
+      Tensor input(TensorShape{DType::F32, {2}});
+      Tensor output(TensorShape{DType::F32, {size}});
+      input.getElements<float>()[0] = 10.0F * static_cast<float>(rank) + 1;
+      input.getElements<float>()[1] = 10.0F * static_cast<float>(rank) + 2;
+      if (failed(communicate(kind, rank, {0, 1}, input, output, reduction)))
+        return failure();
+      results[rank].assign(output.getElements<float>().begin(),
+                           output.getElements<float>().end());
+      return success();
+    })));
+    std::vector<float> all = results[0];
+    all.insert(all.end(), results[1].begin(), results[1].end());
+    EXPECT_EQ(all, expected) << getName(kind).str();
+  }
+}
+
 TEST_F(ExchangeTest, MembersMustAgreeOnTheGroup) {
-  EXPECT_TRUE(failed(turns.run(2, [&](size_t rank) {
+  EXPECT_TRUE(failed(turns.run(2, [&](size_t rank) -> LogicalResult {
     std::vector<int64_t> members = {0, 1};
     if (rank == 1)
       members = {1, 0};
-    return exchange.allReduce(*module, static_cast<int64_t>(rank), members,
-                              "all", makeScalar(1));
+    return communicate(CollectiveKind::AllReduce, rank, members, makeScalar(1),
+                       makeScalar(0));
   })));
   EXPECT_THAT(quiet.messages,
-              HasSubstr("takes part in 'all' with another group or shape than "
-                        "rank 0"));
+              HasSubstr("takes part in 'all' with another kind, group or "
+                        "shape than rank 0"));
 }
 
 } // namespace

@@ -10,7 +10,7 @@ using ::testing::HasSubstr;
 
 namespace {
 
-/// One rank whose routine doubles its argument into a temporary, and adds this
+/// One stage whose routine doubles its argument into a temporary, and adds this
 /// to a static and a residual.
 std::string makeProgram(llvm::StringRef header, llvm::StringRef body) {
   return ("ascend.program @stage0 stage 0 attributes {micro_batches = 2, "
@@ -56,59 +56,73 @@ TEST(DecoderTest, DecodesTables) {
   ASSERT_TRUE(parsed.decoded) << parsed.messages;
   const Program &program = parsed.get();
   EXPECT_EQ(program.microBatches, 2);
-  ASSERT_EQ(program.ranks.size(), 1u);
-  const Rank &rank = program.ranks[0];
-  EXPECT_EQ(rank.arenaBytes, 4096);
-  EXPECT_EQ(rank.hostBytes, 256);
-  ASSERT_EQ(rank.statics.size(), 2u);
-  EXPECT_EQ(rank.statics[0].of, "w");
-  EXPECT_EQ(rank.statics[0].bytes, 64);
-  ASSERT_TRUE(rank.statics[0].init);
-  EXPECT_EQ(rank.statics[0].init->kind, InitialValue::Kind::Normal);
-  EXPECT_EQ(rank.statics[0].init->value, 2.0e-2);
-  EXPECT_EQ(rank.statics[1].role, Role::LearningRate);
-  EXPECT_EQ(rank.statics[1].space, Space::Host);
-  ASSERT_EQ(rank.layouts.size(), 1u);
-  EXPECT_EQ(rank.layouts[0].bytes, 128);
-  EXPECT_EQ(rank.layouts[0].slots[0].offset, 64);
+  ASSERT_EQ(program.stages.size(), 1u);
+  EXPECT_EQ(program.getNumRanks(), 1);
+  const StageProgram &stage = program.stages[0];
+  EXPECT_EQ(stage.arenaBytes, 4096);
+  EXPECT_EQ(stage.hostBytes, 256);
+  ASSERT_EQ(stage.statics.size(), 2u);
+  EXPECT_EQ(stage.statics[0].of, "w");
+  EXPECT_EQ(stage.statics[0].bytes, 64);
+  ASSERT_TRUE(stage.statics[0].init);
+  EXPECT_EQ(stage.statics[0].init->kind, InitialValue::Kind::Normal);
+  EXPECT_EQ(stage.statics[0].init->value, 2.0e-2);
+  EXPECT_EQ(stage.statics[1].role, Role::LearningRate);
+  EXPECT_EQ(stage.statics[1].space, Space::Host);
+  ASSERT_EQ(stage.layouts.size(), 1u);
+  EXPECT_EQ(stage.layouts[0].bytes, 128);
+  EXPECT_EQ(stage.layouts[0].slots[0].offset, 64);
   ASSERT_EQ(program.kernels.size(), 2u);
-  EXPECT_EQ(program.kernels[1].name, "aclnnMul");
+  EXPECT_EQ(program.kernels[1].spec.name, "aclnnMul");
 }
 
 TEST(DecoderTest, DecodesInstructions) {
   ParsedProgram parsed(makeProgram(sizes, body));
   ASSERT_TRUE(parsed.decoded) << parsed.messages;
-  const Rank &rank = parsed.get().ranks[0];
-  const Routine &routine = rank.routines.front();
+  const StageProgram &stage = parsed.get().stages[0];
+  const Routine &routine = stage.routines.front();
   EXPECT_EQ(routine.scratchBytes, 128);
   ASSERT_EQ(routine.body.instructions.size(), 2u);
-  const auto &add = std::get<Launch>(routine.body.instructions[0].action);
+  const Instruction &add = routine.body.instructions[0];
+  EXPECT_EQ(add.work, Work::Kernel);
+  EXPECT_EQ(add.stream, stage.computeStream);
   EXPECT_EQ(add.cell, "a.add");
-  EXPECT_EQ(add.flops, 16);
-  ASSERT_EQ(add.inputs.size(), 2u);
-  const Buffer &argument = routine.body.buffers[add.inputs[0].buffer];
+  EXPECT_EQ(parsed.get().kernels[add.index].flops, 16);
+  ASSERT_EQ(add.accesses.size(), 3u);
+  EXPECT_EQ(add.accesses[0].access, Access::In);
+  const Operand &input = add.accesses[0].operand;
+  const Buffer &argument = routine.body.buffers[input.buffer];
   EXPECT_EQ(argument.kind, BufferKind::Argument);
-  EXPECT_EQ(add.inputs[0].offset, 64);
-  EXPECT_EQ(add.inputs[0].bytes, 64);
-  const Buffer &temporary = routine.body.buffers[add.outputs[0].buffer];
+  EXPECT_EQ(input.offset, 64);
+  EXPECT_EQ(input.bytes, 64);
+  EXPECT_EQ(add.accesses[2].access, Access::Out);
+  EXPECT_EQ(add.accesses[2].sharedAccesses, 3u);
+  const Buffer &temporary =
+      routine.body.buffers[add.accesses[2].operand.buffer];
   EXPECT_EQ(temporary.address.base, Base::Scratch);
   EXPECT_EQ(temporary.address.offset, 64);
   EXPECT_EQ(temporary.name, "result of 'a.add'");
-  const auto &mul = std::get<Launch>(routine.body.instructions[1].action);
-  const Buffer &slot = routine.body.buffers[mul.outputs[0].buffer];
+  const Instruction &mul = routine.body.instructions[1];
+  const Buffer &slot = routine.body.buffers[mul.accesses[2].operand.buffer];
   EXPECT_EQ(slot.kind, BufferKind::Slot);
   EXPECT_EQ(slot.address.base, Base::Frame);
   EXPECT_EQ(slot.address.offset, 64);
-  EXPECT_EQ(parsed.getLine(routine.body.instructions[1].location), 13u);
+  EXPECT_EQ(parsed.getLine(mul.location), 13u);
 
-  ASSERT_EQ(rank.step.instructions.size(), 3u);
-  const auto &call = std::get<Call>(rank.step.instructions[0].action);
-  EXPECT_EQ(call.scratchOffset, 512);
-  EXPECT_EQ(call.microBatch, 1);
-  ASSERT_TRUE(call.frame);
-  EXPECT_EQ(rank.frames[*call.frame].offset, 2048);
-  EXPECT_EQ(std::get<Wait>(rank.step.instructions[2].action).stream, 1u);
-  EXPECT_EQ(rank.step.numEvents, 1u);
+  ASSERT_EQ(stage.step.instructions.size(), 3u);
+  const Call *call = stage.step.getCall(stage.step.instructions[0]);
+  ASSERT_TRUE(call);
+  EXPECT_EQ(call->scratchOffset, 512);
+  EXPECT_EQ(call->microBatch, 1);
+  ASSERT_TRUE(call->frame);
+  EXPECT_EQ(stage.frames[*call->frame].offset, 2048);
+  EXPECT_EQ(stage.step.instructions[1].recorded, 0u);
+  const Instruction &wait = stage.step.instructions[2];
+  EXPECT_EQ(wait.stream, 1u);
+  ASSERT_EQ(wait.awaited.size(), 1u);
+  EXPECT_EQ(wait.awaited[0].event, 0u);
+  EXPECT_FALSE(wait.awaited[0].isArgument);
+  EXPECT_EQ(stage.step.numEvents, 1u);
 }
 
 /// What the decoder says to a broken program.
@@ -233,84 +247,6 @@ TEST(DecoderTest, RefusesOtherOperations) {
   EXPECT_THAT(empty.messages, HasSubstr("has no ascend.program"));
   ParsedProgram model("module { module {} }");
   EXPECT_THAT(model.messages, HasSubstr("is not lowered"));
-}
-
-/// Two ranks; the first runs `first` in its step and the second `second`.
-std::string makeRanks(llvm::StringRef first, llvm::StringRef second,
-                      llvm::StringRef number = "1", int ranks = 2) {
-  std::string text;
-  for (auto [rank, step] : {std::make_pair(llvm::StringRef("0"), first),
-                            std::make_pair(number, second)})
-    text += ("ascend.program @stage" + llvm::Twine(rank.size() + text.size()) +
-             " rank " + rank + " of " + llvm::Twine(ranks) +
-             " attributes {micro_batches = 1, micro_batch_size = 1, "
-             "sequence_length = 8, vocab_size = 16, pad_token_id = -1, "
-             "ignore_index = -100, arena_bytes = 64, host_bytes = 0} {\n"
-             "ascend.stream @main compute\nascend.stream @c communication\n"
-             "ascend.step {\n"
-             "%m = ascend.message at 0 : !ascend.buffer<4xf32, hbm>\n"
-             "%n = ascend.message at 16 : !ascend.buffer<8xf32, hbm>\n" +
-             step + "\n}\n}\n")
-                .str();
-  return text;
-}
-
-constexpr llvm::StringLiteral send =
-    "ascend.send %m to <pp = 1> channel \"x\" on @c : !ascend.buffer<4xf32, hbm>\n";
-constexpr llvm::StringLiteral receive =
-    "ascend.receive %m from <pp = 0> channel \"x\" on @c : !ascend.buffer<4xf32, "
-    "hbm>\n";
-
-TEST(DecoderTest, PairsSendsAndReceives) {
-  ParsedProgram parsed(makeRanks(send, receive));
-  ASSERT_TRUE(parsed.decoded) << parsed.messages;
-  ASSERT_EQ(parsed.get().channels.size(), 1u);
-  EXPECT_EQ(parsed.get().channels[0].ranks, (std::vector<int64_t>{0, 1}));
-
-  EXPECT_THAT(ParsedProgram(makeRanks(send, "")).messages,
-              HasSubstr("7: channel 'x': rank 1 has no receive that matches (1 "
-                        "on rank 0, 0 on rank 1)"));
-  EXPECT_THAT(ParsedProgram(makeRanks("", receive)).messages,
-              HasSubstr("channel 'x': rank 0 has no send that matches"));
-  EXPECT_THAT(
-      ParsedProgram(makeRanks(send, "ascend.receive %n from <pp = 0> channel \"x\" on "
-                                    "@c : !ascend.buffer<8xf32, hbm>"))
-          .messages,
-      HasSubstr("32 bytes of f32 on rank 1 do not match 16 bytes"));
-  EXPECT_THAT(ParsedProgram(makeRanks("ascend.send %m to <pp = 0> channel \"x\" on @c "
-                                      ": !ascend.buffer<4xf32, hbm>",
-                                      ""))
-                  .messages,
-              HasSubstr("expected another rank of 2 as peer of rank 0"));
-  std::string twoStreams = send.str() + send.str();
-  twoStreams.replace(twoStreams.rfind("@c"), 2, "@main");
-  EXPECT_THAT(
-      ParsedProgram(makeRanks(twoStreams, receive.str() + receive.str()))
-          .messages,
-      HasSubstr("used on a second stream"));
-}
-
-TEST(DecoderTest, PairsReductions) {
-  llvm::StringLiteral reduce = "ascend.all_reduce %m over [0, 1] channel \"r\" "
-                               "on @c : !ascend.buffer<4xf32, hbm>";
-  EXPECT_TRUE(ParsedProgram(makeRanks(reduce, reduce)).decoded);
-  EXPECT_THAT(ParsedProgram(makeRanks(reduce, "")).messages,
-              HasSubstr("rank 1 has no part of the reduction"));
-  EXPECT_THAT(
-      ParsedProgram(makeRanks("ascend.all_reduce %m over [1] channel \"r\" "
-                              "on @c : !ascend.buffer<4xf32, hbm>",
-                              ""))
-          .messages,
-      HasSubstr("does not include rank 0"));
-}
-
-TEST(DecoderTest, ChecksRanks) {
-  EXPECT_THAT(ParsedProgram(makeRanks("", "", "0")).messages,
-              HasSubstr("rank 0 is given twice"));
-  EXPECT_THAT(ParsedProgram(makeRanks("", "", "2")).messages,
-              HasSubstr("rank 2 is not one of 2"));
-  EXPECT_THAT(ParsedProgram(makeRanks("", "", "1", 3)).messages,
-              HasSubstr("is one of 3 ranks, but the file has 2"));
 }
 
 } // namespace

@@ -1,8 +1,10 @@
 //===- VerifierTest.cpp - Proofs about a program before it runs -----------===//
 
 #include "mf/Program/Verifier.h"
+#include "MeshPrograms.h"
 #include "ParsedProgram.h"
 #include "mf/Program/Liveness.h"
+#include <chrono>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -240,17 +242,17 @@ TEST(VerifierTest, FindsReportsNotWritten) {
 TEST(VerifierTest, ComputesLifetimes) {
   ParsedProgram parsed(getText());
   ASSERT_TRUE(parsed.decoded) << parsed.messages;
-  const Rank &rank = parsed.get().ranks[0];
-  std::vector<Lifetime> lifetimes = computeLifetimes(parsed.get(), rank);
+  const StageProgram &stage = parsed.get().stages[0];
+  std::vector<Lifetime> lifetimes = computeLifetimes(stage);
   // Statics, messages, residuals, two temporaries of each forward and one of
   // each backward.
   EXPECT_EQ(lifetimes.size(), 4u + 2 + 2 + 4 + 2);
-  EXPECT_EQ(countInstructions(rank), 3u + 3 + 3 + 3 + 2 + 2 + 1 + 3);
+  EXPECT_EQ(countInstructions(stage), 3u + 3 + 3 + 3 + 2 + 2 + 1 + 3);
   // Both messages, frame 0, two temporaries of the second forward and its
   // residual, at its last launch.
   const MemoryUse peak = findPeak(lifetimes, Space::Device);
   EXPECT_EQ(peak.bytes, 64 * (2 + 2 + 2 + 2));
-  EXPECT_EQ(peak.time, 11u);
+  EXPECT_EQ(peak.time, 5);
   auto of = [&](Category category) {
     return peak.byCategory[static_cast<size_t>(category)];
   };
@@ -263,70 +265,158 @@ TEST(VerifierTest, ComputesLifetimes) {
   EXPECT_EQ(findExtent(lifetimes, Space::Host), 128);
 }
 
-/// Two ranks that exchange a message each way; `first` and `second` are what
-/// the ranks do in order.
-std::string verifyExchange(llvm::StringRef first, llvm::StringRef second) {
-  std::string text;
-  int number = 0;
-  for (llvm::StringRef step : {first, second}) {
-    const std::string rank = std::to_string(number++);
-    text += "ascend.program @stage" + rank + " rank " + rank +
-            " of 2 attributes {micro_batches = 1, micro_batch_size = 1, "
-            "sequence_length = 4, vocab_size = 16, pad_token_id = -1, "
-            "ignore_index = -100, arena_bytes = 128, host_bytes = 0} {\n"
-            "ascend.stream @compute compute\n"
-            "ascend.stream @a communication\n"
-            "ascend.stream @b communication\n"
-            "ascend.static @g gradient of \"w\" : !ascend.buffer<16xf32, hbm> "
-            "at 0\n"
-            "ascend.step {\n"
-            "%g = ascend.global @g : !ascend.buffer<16xf32, hbm>\n"
-            "%m = ascend.message at 64 : !ascend.buffer<16xf32, hbm>\n" +
-            step.str() + "\n}\n}\n";
-  }
-  ParsedProgram parsed(text);
+/// What the verifier says about stages that run `steps`.
+std::string verifyExchange(llvm::ArrayRef<std::string> steps,
+                           llvm::StringRef mesh = "") {
+  ParsedProgram parsed(makeStages(mesh, steps));
   EXPECT_TRUE(parsed.decoded) << parsed.messages;
+  if (!parsed.decoded)
+    return "does not decode";
   return llvm::toString(verifyProgram(parsed.get()));
 }
 
-std::string transfer(llvm::StringRef what, llvm::StringRef channel,
-                     llvm::StringRef stream) {
-  return ("ascend." + what + " channel \"" + channel + "\" on @" + stream +
-          " : !ascend.buffer<16xf32, hbm>\n")
-      .str();
-}
-
 TEST(VerifierTest, FindsRanksThatWaitForEachOther) {
-  const std::string sendTo1 = transfer("send %g to 1", "x", "a");
-  const std::string receiveFrom1 = transfer("receive %m from 1", "y", "a");
-  const std::string sendTo0 = transfer("send %g to 0", "y", "a");
-  const std::string receiveFrom0 = transfer("receive %m from 0", "x", "a");
-  EXPECT_EQ(verifyExchange(sendTo1 + receiveFrom1, receiveFrom0 + sendTo0), "");
-  EXPECT_THAT(verifyExchange(sendTo1 + receiveFrom1, sendTo0 + receiveFrom0),
-              HasSubstr("rank 0: send (channel 'x', stream 'a') never comes to "
-                        "its end: streams wait for each other\n  note: rank 1: "
-                        "send (channel 'y', stream 'a') waits too"));
+  const std::string sendTo1 = transfer("send %g to <pp = 1>", "x", "a");
+  const std::string receiveFrom1 =
+      transfer("receive %m from <pp = 1>", "y", "a");
+  const std::string sendTo0 = transfer("send %g to <pp = 0>", "y", "a");
+  const std::string receiveFrom0 =
+      transfer("receive %m from <pp = 0>", "x", "a");
+  EXPECT_EQ(verifyExchange({sendTo1 + receiveFrom1, receiveFrom0 + sendTo0}),
+            "");
+  EXPECT_THAT(verifyExchange({sendTo1 + receiveFrom1, sendTo0 + receiveFrom0}),
+              HasSubstr("stage 0: send (channel 'x', stream 'a') never comes "
+                        "to its end: streams wait for each other\n  note: "
+                        "stage 1: send (channel 'y', stream 'a') waits too"));
   // On a stream of its own the second send does not wait for the first.
-  EXPECT_EQ(verifyExchange(sendTo1 + transfer("receive %m from 1", "y", "b"),
-                           sendTo0 + transfer("receive %m from 0", "x", "b")),
+  EXPECT_EQ(verifyExchange(
+                {sendTo1 + transfer("receive %m from <pp = 1>", "y", "b"),
+                 sendTo0 + transfer("receive %m from <pp = 0>", "x", "b")}),
             "");
 }
 
-TEST(VerifierTest, FollowsReductions) {
-  const std::string reduce = transfer("all_reduce %g over [0, 1]", "r", "a");
-  EXPECT_EQ(verifyExchange(reduce + reduce, reduce + reduce), "");
+TEST(VerifierTest, FollowsCollectives) {
+  const std::string reduce =
+      collective("all_reduce %g to %g over <pp>", "r", "a");
+  EXPECT_EQ(verifyExchange({reduce + reduce, reduce + reduce}), "");
   const std::string after = "%e = ascend.record @a\nascend.wait @b for %e\n";
-  const std::string send = transfer("send %g to 1", "x", "b");
-  const std::string receive = transfer("receive %m from 0", "x", "b");
-  EXPECT_EQ(verifyExchange(reduce + after + send, reduce + after + receive),
+  const std::string send = transfer("send %g to <pp = 1>", "x", "b");
+  const std::string receive = transfer("receive %m from <pp = 0>", "x", "b");
+  EXPECT_EQ(verifyExchange({reduce + after + send, reduce + after + receive}),
             "");
   EXPECT_THAT(
-      verifyExchange(reduce + after + send, receive +
-                                                "%e = ascend.record @b\n"
-                                                "ascend.wait @a for %e\n" +
-                                                reduce),
-      HasSubstr("rank 0: all_reduce (channel 'r', stream 'a') never comes to "
+      verifyExchange({reduce + after + send, receive +
+                                                 "%e = ascend.record @b\n"
+                                                 "ascend.wait @a for %e\n" +
+                                                 reduce}),
+      HasSubstr("stage 0: all_reduce (channel 'r', stream 'a') never comes to "
                 "its end: streams wait for each other"));
+}
+
+TEST(VerifierTest, FollowsGroupsInsideOfAStage) {
+  // What the ranks of one stage do together, they do at the same time.
+  const std::string gather =
+      collective("all_gather %g to %n over <mp>", "mp", "a", 16, 32);
+  EXPECT_EQ(verifyExchange({gather, ""}, "#mf.mesh<pp = 2, mp = 2>"), "");
+  // Two channels over two stages, in another order on each.
+  const std::string first =
+      collective("all_reduce %g to %g over <pp, mp>", "x", "a");
+  const std::string second =
+      collective("all_reduce %m to %m over <pp>", "y", "a");
+  const std::string fill = collective("broadcast %g to %m over <mp>", "f", "a");
+  EXPECT_EQ(verifyExchange({fill + first + second, fill + first + second},
+                           "#mf.mesh<pp = 2, mp = 2>"),
+            "");
+  EXPECT_THAT(verifyExchange({fill + first + second, fill + second + first},
+                             "#mf.mesh<pp = 2, mp = 2>"),
+              HasSubstr("stage 0: all_reduce (channel 'x', stream 'a') never "
+                        "comes to its end: streams wait for each other\n  "
+                        "note: stage 1: all_reduce (channel 'y', stream 'a') "
+                        "waits too"));
+}
+
+TEST(VerifierTest, FindsARingThatWaitsForItself) {
+  llvm::StringRef mesh = "#mf.mesh<pp = 1, cp = 4>";
+  auto send = [](llvm::StringRef stream) {
+    return transfer("send %g to <cp + 1>", "ring", stream);
+  };
+  auto receive = [](llvm::StringRef stream) {
+    return transfer("receive %m from <cp - 1>", "ring", stream);
+  };
+  EXPECT_EQ(verifyExchange({send("a") + receive("b")}, mesh), "");
+  EXPECT_EQ(verifyExchange({receive("b") + send("a")}, mesh), "");
+  // All ranks receive before any of them sends.
+  EXPECT_EQ(verifyExchange({receive("a") + send("a")}, mesh),
+            "stage 0: receive (channel 'ring', stream 'a') never comes to its "
+            "end: streams wait for each other");
+  EXPECT_EQ(verifyExchange({send("a") + receive("a")}, mesh),
+            "stage 0: send (channel 'ring', stream 'a') never comes to its "
+            "end: streams wait for each other");
+  // Or the send waits for the receive on its own stream.
+  EXPECT_THAT(
+      verifyExchange({receive("b") +
+                      "%e = ascend.record @b\n"
+                      "ascend.wait @a for %e\n" +
+                      send("a")},
+                     mesh),
+      HasSubstr("wait (stream 'a') never comes to its end: streams wait "
+                "for each other\n  note: stage 0: receive (channel "
+                "'ring', stream 'b') waits too"));
+}
+
+/// A pipeline of `stages`, each of which runs `rounds` reductions over its
+/// other axes between a receive and a send.
+std::vector<std::string> makePipeline(size_t stages, int rounds) {
+  std::vector<std::string> steps(stages);
+  const std::string reduce =
+      collective("all_reduce %g to %g over <mp>", "mp", "compute") +
+      collective("all_reduce %g to %g over <dp, mp>", "dp.mp", "compute");
+  for (size_t stage = 0; stage < stages; ++stage)
+    for (int round = 0; round < rounds; ++round) {
+      if (stage > 0)
+        steps[stage] += transfer("receive %g from <pp - 1>",
+                                 "to" + std::to_string(stage), "compute");
+      steps[stage] += reduce;
+      if (stage + 1 < stages)
+        steps[stage] += transfer("send %g to <pp + 1>",
+                                 "to" + std::to_string(stage + 1), "compute");
+    }
+  return steps;
+}
+
+// One rank stands for all of its stage, so the proof takes no longer for 2,048
+// ranks than for 16.
+TEST(VerifierTest, ProvesManyRanksAsFewStages) {
+  auto measure = [](llvm::StringRef mesh, int64_t ranks) {
+    ParsedProgram parsed(makeStages(mesh, makePipeline(16, 64)));
+    EXPECT_TRUE(parsed.decoded) << parsed.messages;
+    EXPECT_EQ(parsed.get().getNumRanks(), ranks);
+    auto best = std::chrono::nanoseconds::max();
+    for (int i = 0; i < 3; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      EXPECT_EQ(llvm::toString(verifyProgram(parsed.get())), "");
+      best = std::min<std::chrono::nanoseconds>(
+          best, std::chrono::steady_clock::now() - start);
+    }
+    return best;
+  };
+  const auto few = measure("#mf.mesh<pp = 16, dp = 1, mp = 1>", 16);
+  const auto many = measure("#mf.mesh<pp = 16, dp = 16, mp = 8>", 2048);
+  EXPECT_LT(many, 8 * few);
+}
+
+TEST(VerifierTest, FindsADeadlockAmongManyRanks) {
+  std::vector<std::string> steps = makePipeline(16, 2);
+  // Stage 9 sends before it receives, and stage 8 does so after a reply.
+  steps[9] += transfer("receive %g from <pp - 1>", "more", "compute") +
+              transfer("send %g to <pp - 1>", "reply", "compute");
+  steps[8] += transfer("receive %g from <pp + 1>", "reply", "compute") +
+              transfer("send %g to <pp + 1>", "more", "compute");
+  EXPECT_THAT(verifyExchange(steps, "#mf.mesh<pp = 16, dp = 16, mp = 8>"),
+              HasSubstr("stage 8: receive (channel 'reply', stream 'compute') "
+                        "never comes to its end: streams wait for each other\n"
+                        "  note: stage 9: receive (channel 'more', stream "
+                        "'compute') waits too"));
 }
 
 } // namespace

@@ -277,7 +277,8 @@ void check(const Case &given, size_t members, bool inPlace,
   for (size_t i = 0; i < members; ++i)
     EXPECT_EQ(inPlace ? data[i] : outputs[i], getExpected(exchange, inputs, i))
         << mf::getName(given.kind).str() << " of "
-        << mf::getName(given.type).str() << " by " << members << ", member " << i;
+        << mf::getName(given.type).str() << " by " << members << ", member "
+        << i;
 }
 
 TEST(CommunicatorTest, ComputesEveryCollectiveAsDefined) {
@@ -338,7 +339,7 @@ TEST(CommunicatorTest, RoundsSumsOnceAndKeepsSignsAndNaNs) {
       reduceAll(DType::F32, Reduction::Sum, {negativeZero, negativeZero}),
       Each(negativeZero));
   const Bytes nan = toBytes<float>({std::nanf("")});
-  for (auto [first, second] :
+  for (const auto &[first, second] :
        {std::pair(nan, negativeZero), std::pair(negativeZero, nan)})
     EXPECT_THAT(reduceAll(DType::F32, Reduction::Max, {first, second}),
                 Each(nan));

@@ -11,7 +11,6 @@
 using namespace mf;
 using namespace mf::program;
 using namespace mf::runner;
-using ::testing::Each;
 using ::testing::ElementsAre;
 
 namespace {
@@ -100,7 +99,7 @@ ascend.step {
   ascend.wait @compute for %came
   ascend.launch "aclnnMul"(%x, %s) -> (%x) {} cell "scale" : (!ascend.buffer<4xf32, hbm>, !ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
   %scaled = ascend.record @compute
-  ascend.collective all_reduce %x to %m over <mp> channel "mp" on @mp after %scaled {reduction = #ascend.reduction<max>} : !ascend.buffer<4xf32, hbm> to !ascend.buffer<4xf32, hbm>
+  ascend.collective all_reduce %x to %m over <mp> channel "mp" on @mp after %scaled {reduction = #ascend<reduction max>} : !ascend.buffer<4xf32, hbm> to !ascend.buffer<4xf32, hbm>
   ascend.collective all_reduce %x to %x over <mp> channel "mp" on @mp : !ascend.buffer<4xf32, hbm> to !ascend.buffer<4xf32, hbm>
   %scattered = ascend.collective reduce_scatter %x to %g over <mp> channel "mp" on @mp : !ascend.buffer<4xf32, hbm> to !ascend.buffer<2xf32, hbm> -> !ascend.event
   %summed = ascend.collective all_reduce %g to %g over <pp> channel "ends" on @pp after %scattered : !ascend.buffer<2xf32, hbm> to !ascend.buffer<2xf32, hbm> -> !ascend.event

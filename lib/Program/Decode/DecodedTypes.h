@@ -1,7 +1,7 @@
-//===- Attributes.h - Types and attributes of a program --------*- C++ -*-===//
+//===- DecodedTypes.h - Types and sizes in a program -----------*- C++ -*-===//
 
-#ifndef MF_LIB_PROGRAM_DECODE_ATTRIBUTES_H
-#define MF_LIB_PROGRAM_DECODE_ATTRIBUTES_H
+#ifndef MF_LIB_PROGRAM_DECODE_DECODEDTYPES_H
+#define MF_LIB_PROGRAM_DECODE_DECODEDTYPES_H
 
 #include "dialects/ascend/AscendDialect.h"
 #include "mf/Program/Attributes.h"
@@ -11,10 +11,6 @@ namespace mf::program {
 /// Bytes of any single buffer, arena or host memory stay below this, so that
 /// sums of a few of them cannot overflow.
 constexpr int64_t maximumBytes = int64_t{1} << 56;
-
-/// AscendCL wants addresses that are multiples of this; frames and scratch
-/// memory begin at one.
-constexpr int64_t addressAlignment = 64;
 
 /// What a buffer type says.
 struct BufferShape {
@@ -33,4 +29,4 @@ mlir::FailureOr<LossScale> decodeLossScale(mlir::Operation *op,
 
 } // namespace mf::program
 
-#endif // MF_LIB_PROGRAM_DECODE_ATTRIBUTES_H
+#endif // MF_LIB_PROGRAM_DECODE_DECODEDTYPES_H

@@ -1,0 +1,341 @@
+//===- ExchangeDecoderTest.cpp - Decoding of ranks that communicate -------===//
+
+#include "MeshPrograms.h"
+#include "ParsedProgram.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace mf;
+using namespace mf::program;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+namespace {
+
+constexpr llvm::StringLiteral fourRanks = "#mf.mesh<pp = 2, mp = 2>";
+
+std::string getMessages(llvm::StringRef mesh, llvm::ArrayRef<std::string> steps,
+                        int64_t number = -1) {
+  ParsedProgram parsed(makeStages(mesh, steps, number));
+  EXPECT_FALSE(parsed.decoded);
+  return parsed.messages;
+}
+
+//===----------------------------------------------------------------------===//
+// Stages and mesh
+//===----------------------------------------------------------------------===//
+
+TEST(ExchangeDecoderTest, ARankForEachStageWithoutAMesh) {
+  ParsedProgram parsed(makeStages("", {"", ""}));
+  ASSERT_TRUE(parsed.decoded) << parsed.messages;
+  EXPECT_EQ(parsed.get().getNumRanks(), 2);
+  EXPECT_EQ(parsed.get().stages[1].stage, 1);
+  EXPECT_EQ(&parsed.get().getStageOf(1), &parsed.get().stages[1]);
+}
+
+TEST(ExchangeDecoderTest, ManyRanksForEachStage) {
+  ParsedProgram parsed(
+      makeStages("#mf.mesh<pp = 2, dp = 4, mp = 8>", {"", ""}));
+  ASSERT_TRUE(parsed.decoded) << parsed.messages;
+  EXPECT_EQ(parsed.get().getNumRanks(), 64);
+  EXPECT_EQ(parsed.get().stages.size(), 2u);
+  EXPECT_EQ(&parsed.get().getStageOf(31), &parsed.get().stages[0]);
+  EXPECT_EQ(&parsed.get().getStageOf(32), &parsed.get().stages[1]);
+}
+
+TEST(ExchangeDecoderTest, RefusesStagesThatDoNotFit) {
+  EXPECT_THAT(getMessages("", {"", ""}, 0),
+              HasSubstr("stage 0 is given twice"));
+  EXPECT_THAT(getMessages("", {"", ""}, 2),
+              HasSubstr("stage 2 is not one of 2: the file has one program for "
+                        "each stage"));
+  EXPECT_THAT(getMessages("#mf.mesh<pp = 3, mp = 2>", {"", ""}),
+              HasSubstr("has 2 stages, but its mesh is #mf.mesh<pp = 3, mp = "
+                        "2>"));
+  EXPECT_THAT(getMessages("4 : i64", {"", ""}),
+              HasSubstr("expected a mesh such as #mf.mesh<pp = 2, dp = 4> as "
+                        "mf.mesh, but got 4 : i64"));
+}
+
+//===----------------------------------------------------------------------===//
+// Transfers
+//===----------------------------------------------------------------------===//
+
+TEST(ExchangeDecoderTest, PairsSendsAndReceives) {
+  const std::string send = transfer("send %g to <pp = 1>", "x", "a");
+  const std::string receive = transfer("receive %m from <pp = 0>", "x", "a");
+  ParsedProgram parsed(makeStages("", {send, receive}));
+  ASSERT_TRUE(parsed.decoded) << parsed.messages;
+  ASSERT_EQ(parsed.get().channels.size(), 1u);
+  const Channel &channel = parsed.get().channels[0];
+  EXPECT_TRUE(channel.isTransfer);
+  EXPECT_EQ(channel.fromStage, 0);
+  EXPECT_EQ(channel.toStage, 1);
+  EXPECT_THAT(channel.getMembers(parsed.get().mesh, 0), ElementsAre(0, 1));
+  const InstructionList &list = parsed.get().stages[1].step;
+  const Exchange *exchange = list.getExchange(list.instructions[0]);
+  ASSERT_TRUE(exchange);
+  EXPECT_FALSE(exchange->isSend);
+  EXPECT_EQ(exchange->type, DType::F32);
+  EXPECT_EQ(list.instructions[0].accesses[0].access, Access::Out);
+
+  EXPECT_THAT(getMessages("", {send, ""}),
+              HasSubstr("channel 'x': stage 1 has no receive that matches (1 "
+                        "on stage 0, 0 on stage 1)"));
+  EXPECT_THAT(getMessages("", {"", receive}),
+              HasSubstr("channel 'x': stage 0 has no send that matches"));
+  EXPECT_THAT(
+      getMessages("", {send, "ascend.receive %n from <pp = 0> channel \"x\" on "
+                             "@a : !ascend.buffer<32xf32, hbm>"}),
+      HasSubstr("128 bytes of f32 on stage 1 do not match 64 bytes of f32 on "
+                "stage 0"));
+  EXPECT_THAT(getMessages("", {send + transfer("send %g to <pp = 1>", "x", "b"),
+                               receive + receive}),
+              AllOf(HasSubstr("used on a second stream"),
+                    HasSubstr("the first is used here")));
+}
+
+TEST(ExchangeDecoderTest, CountsPeersFromTheRanksOwnStage) {
+  const std::string send = transfer("send %g to <pp + 1>", "x", "a");
+  const std::string receive = transfer("receive %m from <pp - 1>", "x", "a");
+  ParsedProgram parsed(makeStages(fourRanks, {send, receive}));
+  ASSERT_TRUE(parsed.decoded) << parsed.messages;
+  ASSERT_EQ(parsed.get().channels.size(), 1u);
+  EXPECT_EQ(parsed.get().channels[0].toStage, 1);
+  EXPECT_THAT(parsed.get().channels[0].getMembers(parsed.get().mesh, 1),
+              ElementsAre(1, 3));
+  // Around the axis: stage 1's next is stage 0.
+  ParsedProgram around(makeStages("", {receive, send}));
+  ASSERT_TRUE(around.decoded) << around.messages;
+  EXPECT_EQ(around.get().channels[0].fromStage, 1);
+  EXPECT_EQ(around.get().channels[0].toStage, 0);
+}
+
+TEST(ExchangeDecoderTest, DecodesARing) {
+  const std::string ring = transfer("send %g to <mp + 1>", "ring", "a") +
+                           transfer("receive %m from <mp - 1>", "ring", "b");
+  ParsedProgram parsed(makeStages("#mf.mesh<pp = 1, mp = 4>", {ring}));
+  ASSERT_TRUE(parsed.decoded) << parsed.messages;
+  // Sender and receiver have one channel: the sender's step is +1.
+  ASSERT_EQ(parsed.get().channels.size(), 1u);
+  const Channel &channel = parsed.get().channels[0];
+  EXPECT_EQ(channel.axis, "mp");
+  EXPECT_EQ(channel.step, 1);
+  EXPECT_THAT(channel.getMembers(parsed.get().mesh, 3, true),
+              ElementsAre(3, 0));
+  EXPECT_THAT(channel.getMembers(parsed.get().mesh, 3, false),
+              ElementsAre(2, 3));
+  EXPECT_THAT(getMessages("#mf.mesh<pp = 1, mp = 4>",
+                          {transfer("send %g to <mp + 1>", "ring", "a") +
+                           transfer("receive %m from <mp + 1>", "ring", "b")}),
+              HasSubstr("channel 'ring': stage 0 has no receive that matches"));
+}
+
+TEST(ExchangeDecoderTest, RefusesPeersThatThereAreNot) {
+  EXPECT_THAT(getMessages("", {transfer("send %g to <pp = 0>", "x", "a"), ""}),
+              HasSubstr("expected another stage of 2 as peer of stage 0, but "
+                        "got 0"));
+  EXPECT_THAT(getMessages("", {transfer("send %g to <pp = 2>", "x", "a"), ""}),
+              HasSubstr("expected another stage of 2 as peer of stage 0, but "
+                        "got 2"));
+  EXPECT_THAT(getMessages("", {transfer("send %g to <pp + 2>", "x", "a"), ""}),
+              HasSubstr("expected another stage of 2 as peer of stage 0, but "
+                        "got 0"));
+  EXPECT_THAT(
+      getMessages(fourRanks, {transfer("send %g to <cp + 1>", "x", "a"), ""}),
+      HasSubstr("its peer is on axis 'cp', which the mesh does not "
+                "have"));
+  EXPECT_THAT(
+      getMessages(fourRanks, {transfer("send %g to <mp = 1>", "x", "a"), ""}),
+      HasSubstr("expected a step along 'mp' to another rank, such as "
+                "mp + 1: all ranks of a stage run this program"));
+  EXPECT_THAT(
+      getMessages(fourRanks, {transfer("send %g to <mp + 2>", "x", "a"), ""}),
+      HasSubstr("expected a step along 'mp' to another rank"));
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+TEST(ExchangeDecoderTest, DecodesCollectives) {
+  const std::string step =
+      collective("all_gather %g to %n over <mp>", "mp", "a", 16, 32, "l.w");
+  ParsedProgram parsed(makeStages(fourRanks, {step, step}));
+  ASSERT_TRUE(parsed.decoded) << parsed.messages;
+  // Groups inside of different stages have nothing to do with each other.
+  ASSERT_EQ(parsed.get().channels.size(), 2u);
+  EXPECT_THAT(parsed.get().channels[1].getMembers(parsed.get().mesh, 3),
+              ElementsAre(2, 3));
+  const InstructionList &list = parsed.get().stages[0].step;
+  const Instruction &instruction = list.instructions[0];
+  EXPECT_EQ(instruction.work, Work::Exchange);
+  EXPECT_EQ(instruction.cell, "l.w");
+  ASSERT_EQ(instruction.accesses.size(), 2u);
+  EXPECT_EQ(instruction.accesses[0].access, Access::In);
+  EXPECT_EQ(instruction.accesses[1].access, Access::Out);
+  EXPECT_EQ(instruction.accesses[1].sharedAccesses, 0u);
+  EXPECT_EQ(list.getExchange(instruction)->kind, CollectiveKind::AllGather);
+}
+
+TEST(ExchangeDecoderTest, OnlyReductionsAndBroadcastsWorkInPlace) {
+  for (auto [kind, shared] :
+       {std::make_pair("all_reduce", 1u), std::make_pair("broadcast", 1u),
+        std::make_pair("all_to_all", 0u)}) {
+    const std::string step = collective(
+        (llvm::Twine(kind) + " %g to %m over <mp>").str(), "mp", "a");
+    ParsedProgram parsed(makeStages(fourRanks, {step, ""}));
+    ASSERT_TRUE(parsed.decoded) << parsed.messages;
+    EXPECT_EQ(
+        parsed.get().stages[0].step.instructions[0].accesses[1].sharedAccesses,
+        shared)
+        << kind;
+  }
+}
+
+TEST(ExchangeDecoderTest, MatchesCollectivesAcrossStages) {
+  const std::string reduce =
+      collective("all_reduce %g to %g over <pp>", "r", "a");
+  ParsedProgram parsed(makeStages(fourRanks, {reduce, reduce}));
+  ASSERT_TRUE(parsed.decoded) << parsed.messages;
+  ASSERT_EQ(parsed.get().channels.size(), 1u);
+  EXPECT_THAT(parsed.get().channels[0].getMembers(parsed.get().mesh, 3),
+              ElementsAre(1, 3));
+  EXPECT_THAT(getMessages(fourRanks, {reduce, ""}),
+              HasSubstr("channel 'r': stage 1 has no collective that matches "
+                        "(1 on stage 0, 0 on stage 1)"));
+  EXPECT_THAT(getMessages(fourRanks, {"", reduce}),
+              HasSubstr("channel 'r': stage 0 has no collective that matches"));
+  EXPECT_THAT(
+      getMessages(fourRanks, {reduce, collective("broadcast %g to %g over <pp>",
+                                                 "r", "a")}),
+      AllOf(HasSubstr("channel 'r': broadcast of 64 bytes of f32 on stage 1 "
+                      "does not match all_reduce of 64 bytes of f32 on stage "
+                      "0"),
+            HasSubstr("the other is here")));
+  EXPECT_THAT(
+      getMessages(fourRanks, {reduce, collective("all_reduce %n to %n over "
+                                                 "<pp>",
+                                                 "r", "a", 32, 32)}),
+      HasSubstr("all_reduce of 128 bytes of f32 on stage 1 does not match "
+                "all_reduce of 64 bytes"));
+}
+
+TEST(ExchangeDecoderTest, TellsCollectivesOfOneKindByTheirCells) {
+  auto reduce = [](llvm::StringRef buffer, llvm::StringRef cell) {
+    return collective(
+        ("all_reduce " + buffer + " to " + buffer + " over <pp, mp>").str(),
+        "r", "a", 16, 16, cell);
+  };
+  const std::string first = reduce("%g", "a.norm"),
+                    second = reduce("%m", "b.norm");
+  EXPECT_TRUE(
+      ParsedProgram(makeStages(fourRanks, {first + second, first + second}))
+          .decoded);
+  EXPECT_THAT(getMessages(fourRanks, {first + second, second + first}),
+              HasSubstr("channel 'r': all_reduce of 64 bytes of f32 ('b.norm') "
+                        "on stage 1 does not match all_reduce of 64 bytes of "
+                        "f32 ('a.norm') on stage 0"));
+}
+
+TEST(ExchangeDecoderTest, ListsTheStagesOfAGroup) {
+  const std::string reduce =
+      collective("all_reduce %g to %g over <pp stages [2, 0]>", "r", "a");
+  ParsedProgram parsed(makeStages("", {reduce, "", reduce}));
+  ASSERT_TRUE(parsed.decoded) << parsed.messages;
+  EXPECT_THAT(parsed.get().channels[0].getMembers(parsed.get().mesh, 0),
+              ElementsAre(2, 0));
+  EXPECT_THAT(getMessages("", {reduce, reduce, reduce}),
+              HasSubstr("its group does not include stage 1"));
+  EXPECT_THAT(
+      getMessages("", {collective("all_reduce %g to %g over <pp stages [0, 3]>",
+                                  "r", "a"),
+                       "", ""}),
+      HasSubstr("its group has stage 3, but the mesh has 3"));
+  // Another order is another group.
+  EXPECT_THAT(
+      getMessages("", {reduce, "",
+                       collective("all_reduce %g to %g over <pp stages [0, 2]>",
+                                  "r", "a")}),
+      HasSubstr("channel 'r': stage 2 has no collective that matches"));
+}
+
+TEST(ExchangeDecoderTest, RefusesGroupsThatThereAreNot) {
+  EXPECT_THAT(
+      getMessages(fourRanks,
+                  {collective("all_reduce %g to %g over <dp>", "r", "a"), ""}),
+      HasSubstr("its group is over axis 'dp', which the mesh does not "
+                "have"));
+}
+
+TEST(ExchangeDecoderTest, RefusesSizesThatDoNotFitTheGroup) {
+  EXPECT_THAT(
+      getMessages(
+          "#mf.mesh<pp = 1, mp = 4>",
+          {collective("all_gather %g to %n over <mp>", "r", "a", 16, 32)}),
+      HasSubstr("expected all_gather over 4 ranks to make 4/1 of its input of "
+                "64 bytes, but got 128"));
+  EXPECT_THAT(
+      getMessages(
+          "#mf.mesh<pp = 1, mp = 4>",
+          {collective("reduce_scatter %n to %g over <mp>", "r", "a", 32, 16)}),
+      HasSubstr("expected reduce_scatter over 4 ranks to make 1/4 of its input "
+                "of 128 bytes, but got 64"));
+  EXPECT_THAT(
+      getMessages("#mf.mesh<pp = 1, mp = 3>",
+                  {collective("all_to_all %g to %m over <mp>", "r", "a")}),
+      HasSubstr("expected one part for each of 3 ranks, but got 16 elements"));
+}
+
+//===----------------------------------------------------------------------===//
+// Slices
+//===----------------------------------------------------------------------===//
+
+/// A stage with one parameter of 4 x 8, the part `slice` of a whole one.
+std::string makeSliced(llvm::StringRef mesh, llvm::StringRef slice) {
+  std::string text = makeStages(mesh, {""});
+  const std::string stream = "ascend.stream @b";
+  text.insert(text.find(stream),
+              ("ascend.static @p parameter of \"p\" : !ascend.buffer<4x8xf32, "
+               "hbm> slice #ascend.slice<" +
+               slice + "> at 64\n")
+                  .str());
+  return text;
+}
+
+TEST(ExchangeDecoderTest, DecodesSlices) {
+  ParsedProgram parsed(makeSliced("#mf.mesh<pp = 1, dp = 2, mp = 3>",
+                                  "[24, 8] over [[mp, dp], []]"));
+  ASSERT_TRUE(parsed.decoded) << parsed.messages;
+  const StageProgram &stage = parsed.get().stages[0];
+  ASSERT_EQ(stage.statics[0].name, "p");
+  const std::optional<Slice> &slice = stage.statics[0].slice;
+  ASSERT_TRUE(slice);
+  EXPECT_THAT(slice->dims, ElementsAre(24, 8));
+  EXPECT_THAT(slice->axes[0], ElementsAre("mp", "dp"));
+  EXPECT_TRUE(slice->axes[1].empty());
+  EXPECT_FALSE(stage.statics[1].slice);
+}
+
+TEST(ExchangeDecoderTest, RefusesSlicesThatDoNotFit) {
+  auto getErrors = [](llvm::StringRef slice) {
+    ParsedProgram parsed(makeSliced("#mf.mesh<pp = 1, mp = 3>", slice));
+    EXPECT_FALSE(parsed.decoded);
+    return parsed.messages;
+  };
+  EXPECT_THAT(getErrors("[8, 8] over [[dp], []]"),
+              HasSubstr("is cut over axis 'dp', which the mesh does not have"));
+  EXPECT_THAT(getErrors("[8, 8] over [[mp], []]"),
+              HasSubstr("expected 1/3 of dimension 0, which is 8 long, but "
+                        "holds 4"));
+  EXPECT_THAT(getErrors("[12, 9] over [[mp], []]"), HasSubstr("9"));
+  EXPECT_THAT(getErrors("[12, 8] over [[mp], [mp]]"),
+              HasSubstr("is cut by \"mp\" twice"));
+  EXPECT_THAT(getErrors("[12, 8] over [[mp]]"),
+              HasSubstr("expected a list of axes for each of 2 dimensions, but "
+                        "got 1"));
+  EXPECT_THAT(getErrors("[12] over [[mp]]"), HasSubstr("dimension"));
+}
+
+} // namespace

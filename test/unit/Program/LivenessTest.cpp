@@ -1,0 +1,290 @@
+//===- LivenessTest.cpp - When each buffer of a step is alive -------------===//
+
+#include "mf/Program/Liveness.h"
+#include "dialects/mf/MfDialect.h"
+#include "mf/Program/Decoder.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include <gtest/gtest.h>
+
+using namespace mf;
+using namespace mf::program;
+
+namespace {
+
+/// A stage before its memory is planned. `B` stands for a buffer of 64 bytes,
+/// `W` for one of 128.
+class Stage {
+public:
+  Stage(llvm::StringRef declarations, llvm::StringRef step) {
+    context.loadDialect<ascend::AscendDialect, ir::MfDialect>();
+    const std::string text =
+        "module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {\n"
+        "ascend.program @p stage 0 attributes {micro_batches = 1, "
+        "micro_batch_size = 1, sequence_length = 4, vocab_size = 16, "
+        "pad_token_id = -1, ignore_index = -100} {\n"
+        "ascend.stream @compute compute\n"
+        "ascend.stream @h2d h2d\n"
+        "ascend.stream @mp communication\n"
+        "ascend.static @w parameter of \"w\" : B\n" +
+        (declarations + "ascend.step {\n" + step).str() + "}\n}\n}\n";
+    mlir::OwningOpRef<mlir::ModuleOp> module =
+        mlir::parseSourceString<mlir::ModuleOp>(expand(text), &context);
+    EXPECT_TRUE(module);
+    if (!module)
+      return;
+    mlir::FailureOr<UnplannedStage> decoded = decodeUnplanned(
+        *module->getBody()->getOps<ascend::ProgramOp>().begin());
+    EXPECT_TRUE(mlir::succeeded(decoded));
+    if (mlir::failed(decoded))
+      return;
+    stage = std::move(decoded->stage);
+    liveness = computeLiveness(stage);
+  }
+
+  StageProgram stage;
+  StepLiveness liveness;
+
+private:
+  static std::string expand(llvm::StringRef text) {
+    std::string result;
+    for (size_t i = 0; i < text.size(); ++i) {
+      const bool isWord = (i > 0 && isalnum(text[i - 1])) ||
+                          (i + 1 < text.size() && isalnum(text[i + 1]));
+      if (!isWord && text[i] == 'B')
+        result += "!ascend.buffer<16xf32, hbm>";
+      else if (!isWord && text[i] == 'W')
+        result += "!ascend.buffer<32xf32, hbm>";
+      else
+        result += text[i];
+    }
+    return result;
+  }
+
+  mlir::MLIRContext context;
+};
+
+testing::AssertionResult isRange(const MomentRange &range, int64_t begin,
+                                 int64_t end) {
+  if (range.begin == begin && range.end == end)
+    return testing::AssertionSuccess();
+  return testing::AssertionFailure()
+         << "[" << range.begin << ", " << range.end << ")";
+}
+
+testing::AssertionResult isRange(const MessageRange &range, CallMoment begin,
+                                 CallMoment end) {
+  if (range.isUsed && range.begin.call == begin.call &&
+      range.begin.moment == begin.moment && range.end.call == end.call &&
+      range.end.moment == end.moment)
+    return testing::AssertionSuccess();
+  return testing::AssertionFailure()
+         << "[" << range.begin.call << "." << range.begin.moment << ", "
+         << range.end.call << "." << range.end.moment << ")";
+}
+
+std::string negate(llvm::StringRef from, llvm::StringRef to) {
+  return ("ascend.launch \"aclnnNeg\"(" + from + ") -> (" + to +
+          ") {} : (B) -> B\n")
+      .str();
+}
+
+TEST(LivenessTest, TemporariesLiveFromFirstToLastUse) {
+  const Stage parsed("ascend.routine @r() {\n"
+                     "%w = ascend.global @w : B\n"
+                     "%t = ascend.alloc : B\n"
+                     "%u = ascend.alloc : B\n"
+                     "%unused = ascend.alloc : B\n" +
+                         negate("%w", "%t") + negate("%w", "%u") +
+                         negate("%t", "%w") + negate("%u", "%w") + "}\n",
+                     "ascend.call @r() : () -> ()\n"
+                     "ascend.call @r() : () -> ()\n");
+  const RoutineLiveness &routine = parsed.liveness.routines[0];
+  EXPECT_EQ(routine.getLength(), 4);
+  ASSERT_GE(routine.temporaries.size(), 2u);
+  EXPECT_TRUE(isRange(routine.temporaries[0], 0, 3));
+  EXPECT_TRUE(isRange(routine.temporaries[1], 1, 4));
+  for (size_t i = 2; i < routine.temporaries.size(); ++i)
+    EXPECT_FALSE(routine.temporaries[i].isUsed());
+  EXPECT_TRUE(routine.temporaries[0].onlyCompute);
+  EXPECT_EQ(routine.temporaries[0].lastInstruction, 2u);
+  // A routine that is called twice is analysed once.
+  EXPECT_EQ(parsed.liveness.calls, (std::vector<uint32_t>{0, 1}));
+  EXPECT_EQ(parsed.liveness.starts, (std::vector<int64_t>{0, 4, 8}));
+}
+
+/// A gather of %t into %g in the middle of a routine, with two launches behind
+/// it that have nothing to do with it; `wait` and `use` follow.
+std::string makeGather(llvm::StringRef early, llvm::StringRef late,
+                       llvm::StringRef end) {
+  return "ascend.routine @r() {\n"
+         "%w = ascend.global @w : B\n"
+         "%t = ascend.alloc : B\n"
+         "%g = ascend.alloc : W\n"
+         "%u = ascend.alloc : B\n"
+         "%v = ascend.alloc : B\n" +
+         early.str() + negate("%w", "%t") + late.str() +
+         "%done = ascend.collective all_gather %t to %g over <mp> channel "
+         "\"mp\" on @mp after %ready : B to W -> !ascend.event\n" +
+         negate("%w", "%u") + negate("%u", "%v") + end.str() + "}\n";
+}
+
+constexpr llvm::StringLiteral record = "%ready = ascend.record @compute\n";
+constexpr llvm::StringLiteral wait = "ascend.wait @compute for %done\n";
+constexpr llvm::StringLiteral part = "%p = ascend.view %g : W to B\n";
+constexpr llvm::StringLiteral call = "ascend.call @r() : () -> ()\n";
+
+TEST(LivenessTest, ACollectiveKeepsItsBuffersUntilTheWait) {
+  const Stage parsed(
+      makeGather("", record, (wait + part + negate("%p", "%w")).str()), call);
+  const RoutineLiveness &routine = parsed.liveness.routines[0];
+  // Launch, gather, two launches, wait, launch.
+  EXPECT_EQ(routine.getLength(), 6);
+  EXPECT_TRUE(isRange(routine.temporaries[0], 0, 5));
+  EXPECT_TRUE(isRange(routine.temporaries[1], 1, 6));
+  EXPECT_TRUE(isRange(routine.temporaries[2], 2, 4));
+  EXPECT_TRUE(isRange(routine.temporaries[3], 3, 4));
+  EXPECT_FALSE(routine.temporaries[0].onlyCompute);
+  EXPECT_TRUE(routine.temporaries[2].onlyCompute);
+}
+
+TEST(LivenessTest, AnOutputThatNothingReadsLivesToTheWait) {
+  const Stage parsed(makeGather("", record, (wait + negate("%v", "%w")).str()),
+                     call);
+  const RoutineLiveness &routine = parsed.liveness.routines[0];
+  EXPECT_TRUE(isRange(routine.temporaries[0], 0, 5));
+  EXPECT_TRUE(isRange(routine.temporaries[1], 1, 5));
+}
+
+TEST(LivenessTest, ACollectiveMayStartBeforeItIsIssued) {
+  // It waits for nothing of this routine: it may run beside all of it.
+  const Stage parsed(
+      makeGather(record, "", (wait + part + negate("%p", "%w")).str()), call);
+  const RoutineLiveness &routine = parsed.liveness.routines[0];
+  EXPECT_TRUE(isRange(routine.temporaries[1], 0, 6));
+}
+
+TEST(LivenessTest, WithoutAWaitACollectiveKeepsItsBuffersToTheEnd) {
+  const Stage parsed(makeGather("", record, negate("%v", "%w")), call);
+  const RoutineLiveness &routine = parsed.liveness.routines[0];
+  EXPECT_EQ(routine.getLength(), 5);
+  EXPECT_TRUE(isRange(routine.temporaries[0], 0, 5));
+  EXPECT_TRUE(isRange(routine.temporaries[1], 1, 5));
+  EXPECT_TRUE(isRange(routine.temporaries[2], 2, 4));
+}
+
+TEST(LivenessTest, AnotherStreamsWaitIsNotTheComputeStreams) {
+  const Stage parsed(
+      makeGather("", record,
+                 "ascend.wait @h2d for %done\n" + negate("%v", "%w")),
+      call);
+  const RoutineLiveness &routine = parsed.liveness.routines[0];
+  EXPECT_TRUE(isRange(routine.temporaries[0], 0, 5));
+  // But what the compute stream learns through it counts.
+  const Stage through(makeGather("", record,
+                                 "ascend.wait @h2d for %done\n"
+                                 "%later = ascend.record @h2d\n"
+                                 "ascend.wait @compute for %later\n" +
+                                     negate("%v", "%w") + negate("%w", "%w")),
+                      call);
+  EXPECT_TRUE(isRange(through.liveness.routines[0].temporaries[0], 0, 5));
+  EXPECT_EQ(through.liveness.routines[0].getLength(), 7);
+}
+
+constexpr llvm::StringLiteral onArgument =
+    "ascend.routine @r(%x: B) {\n"
+    "%w = ascend.global @w : B\n"
+    "ascend.launch \"aclnnNeg\"(%w) -> (%w) {} : (B) -> B\n"
+    "ascend.launch \"aclnnNeg\"(%x) -> (%w) {} : (B) -> B\n"
+    "ascend.launch \"aclnnNeg\"(%w) -> (%w) {} : (B) -> B\n"
+    "}\n";
+
+TEST(LivenessTest, MessagesLiveFromTheirFillingToTheirUse) {
+  const Stage parsed(
+      onArgument.str() +
+          "ascend.static @x constant : !ascend.buffer<16xf32, host>\n",
+      "%x = ascend.global @x : !ascend.buffer<16xf32, host>\n"
+      "%m = ascend.message : B\n"
+      "%n = ascend.message : B\n"
+      "%e = ascend.copy %x to %m on @h2d : !ascend.buffer<16xf32, host> to B "
+      "-> !ascend.event\n"
+      "ascend.call @r(%m) after %e : (B) -> ()\n"
+      "%started = ascend.record @compute\n"
+      "ascend.call @r(%m) : (B) -> ()\n"
+      "%f = ascend.copy %x to %n on @h2d after %started : "
+      "!ascend.buffer<16xf32, "
+      "host> to B -> !ascend.event\n"
+      "ascend.call @r(%n) after %f : (B) -> ()\n");
+  ASSERT_EQ(parsed.liveness.messages.size(), 2u);
+  EXPECT_EQ(parsed.liveness.starts, (std::vector<int64_t>{0, 3, 6, 9}));
+  // The second launch of a call reads it.
+  EXPECT_TRUE(isRange(parsed.liveness.messages[0], {0, 0}, {1, 2}));
+  // Its copy may start beside the end of the first call.
+  EXPECT_TRUE(isRange(parsed.liveness.messages[1], {0, 2}, {2, 2}));
+  EXPECT_TRUE(parsed.liveness.messages[1].isCopied);
+  EXPECT_FALSE(parsed.liveness.messages[1].isExchanged);
+}
+
+TEST(LivenessTest, MessagesThatAreSentLiveUntilTheComputeStreamKnows) {
+  const llvm::StringRef start =
+      "%m = ascend.message : B\n"
+      "ascend.call @r(%m) : (B) -> ()\n"
+      "%e = ascend.record @compute\n"
+      "%sent = ascend.send %m to <mp + 1> channel \"x\" on @mp after %e : B -> "
+      "!ascend.event\n"
+      "%n = ascend.message : B\n"
+      "ascend.receive %n from <mp - 1> channel \"x\" on @h2d : B\n"
+      "ascend.call @r(%n) : (B) -> ()\n";
+  const Stage known(onArgument,
+                    (start + "ascend.call @r(%n) after %sent : (B) -> ()\n" +
+                     "ascend.call @r(%n) : (B) -> ()\n")
+                        .str());
+  EXPECT_TRUE(isRange(known.liveness.messages[0], {0, 1}, {2, 0}));
+  EXPECT_TRUE(known.liveness.messages[0].isExchanged);
+  const Stage unknown(onArgument, (start + "ascend.call @r(%n) : (B) -> ()\n" +
+                                   "ascend.call @r(%n) : (B) -> ()\n")
+                                      .str());
+  EXPECT_TRUE(isRange(unknown.liveness.messages[0], {0, 1}, {4, 0}));
+}
+
+TEST(LivenessTest, KnowsTheSlotsThatTheStepReads) {
+  const Stage parsed(
+      "ascend.frame_layout @f [B, !ascend.buffer<16xf32, host>] of [\"a\", "
+      "\"b\"]\n"
+      "ascend.routine @forward() attributes {layout = @f} {\n"
+      "%w = ascend.global @w : B\n"
+      "%s = ascend.slot 0 : B\n"
+      "%h = ascend.slot 1 : !ascend.buffer<16xf32, host>\n" +
+          negate("%w", "%s") +
+          "%e = ascend.record @compute\n"
+          "%done = ascend.copy %s to %h on @h2d after %e : B to "
+          "!ascend.buffer<16xf32, host> -> !ascend.event\n"
+          "ascend.wait @compute for %done\n"
+          "}\n"
+          "ascend.routine @backward(%x: B) attributes {layout = @f} {\n"
+          "%w = ascend.global @w : B\n"
+          "%s = ascend.slot 0 : B\n" +
+          negate("%s", "%w") + negate("%x", "%w") + "}\n",
+      "%f = ascend.frame @f micro_batch 0 : !ascend.frame<@f>\n"
+      "ascend.call @forward() frame %f : !ascend.frame<@f> micro_batch 0 : () "
+      "-> ()\n"
+      "%m = ascend.message : B\n"
+      "%h = ascend.slot 1 of %f : !ascend.frame<@f> as : "
+      "!ascend.buffer<16xf32, host>\n"
+      "%e = ascend.record @compute\n"
+      "%back = ascend.copy %h to %m on @h2d after %e : !ascend.buffer<16xf32, "
+      "host> to B -> !ascend.event\n"
+      "ascend.call @backward(%m) frame %f : !ascend.frame<@f> micro_batch 0 "
+      "after %back : (B) -> ()\n");
+  ASSERT_EQ(parsed.liveness.slotsOfStep.size(), 1u);
+  EXPECT_EQ(parsed.liveness.slotsOfStep[0], (std::vector<bool>{false, true}));
+  const RoutineLiveness &forward = parsed.liveness.routines[0];
+  EXPECT_TRUE(isRange(forward.slots[0], 0, 3));
+  EXPECT_TRUE(isRange(forward.slots[1], 1, 3));
+  const RoutineLiveness &backward = parsed.liveness.routines[1];
+  EXPECT_TRUE(isRange(backward.slots[0], 0, 1));
+  EXPECT_FALSE(backward.slots[1].isUsed());
+  EXPECT_TRUE(isRange(backward.arguments[0], 1, 2));
+}
+
+} // namespace

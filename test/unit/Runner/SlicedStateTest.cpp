@@ -1,0 +1,218 @@
+//===- SlicedStateTest.cpp - Whole tensors on many ranks ------------------===//
+
+#include "mf/Data/Safetensors.h"
+#include "mf/Program/LocatedError.h"
+#include "mf/Runner/ModelState.h"
+#include "test/unit/Program/ParsedProgram.h"
+#include "llvm/Support/FileSystem.h"
+#include <cstring>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace mf;
+using namespace mf::program;
+using namespace mf::runner;
+using ::testing::HasSubstr;
+
+namespace {
+
+constexpr llvm::StringLiteral normal =
+    " {init = #mf.init<normal, value = 1.0>}";
+
+/// A program of one stage on `mesh` with `statics`.
+std::string makeProgram(llvm::StringRef mesh, const std::string &statics) {
+  return "module attributes {mf.mesh = #mf.mesh<pp = 1, " + mesh.str() +
+         ">} {\nascend.program @stage0 stage 0 attributes {micro_batches = 1, "
+         "micro_batch_size = 1, sequence_length = 4, vocab_size = 16, "
+         "pad_token_id = -1, ignore_index = -100, arena_bytes = 4194304, "
+         "host_bytes = 0} {\nascend.stream @compute compute\n" +
+         statics + "ascend.step {}\n}\n}\n";
+}
+
+/// "w" of 300 x 256 in fp32, and "b" of 48 in bf16, cut or not.
+std::string makeStatics(llvm::StringRef typeOfW, llvm::StringRef sliceOfW,
+                        llvm::StringRef typeOfB, llvm::StringRef sliceOfB) {
+  auto make = [](llvm::StringRef name, llvm::StringRef role,
+                 llvm::StringRef type, llvm::StringRef slice, int64_t offset,
+                 llvm::StringRef init) {
+    return ("ascend.static @" + name + "_" + role + " " + role + " of \"" +
+            name + "\" : !ascend.buffer<" + type + ", hbm> " +
+            (slice.empty() ? std::string() : "slice " + slice.str()) + " at " +
+            llvm::Twine(offset) + init + "\n")
+        .str();
+  };
+  return make("w", "parameter", typeOfW, sliceOfW, 0, normal) +
+         make("b", "parameter", typeOfB, sliceOfB, 1 << 20, normal) +
+         make("w", "gradient", typeOfW, sliceOfW, 2 << 20, "") +
+         make("w", "first_moment", typeOfW, sliceOfW, 3 << 20, "");
+}
+
+const std::string whole =
+    makeProgram("dp = 1", makeStatics("300x256xf32", "", "48xbf16", ""));
+const std::string sixRanks =
+    makeProgram("dp = 2, mp = 3",
+                makeStatics("100x128xf32", "<[300, 256] over [[mp], [dp]]>",
+                            "16xbf16", "<[48] over [[mp]]>"));
+const std::string eightRanks =
+    makeProgram("dp = 2, cp = 2, mp = 2",
+                makeStatics("75x256xf32", "<[300, 256] over [[mp, cp], []]>",
+                            "6xbf16", "<[48] over [[cp, dp, mp]]>"));
+
+struct Model {
+  ParsedProgram parsed;
+  std::unique_ptr<Runner> runner;
+  std::optional<ModelState> state;
+
+  explicit Model(const std::string &text) : parsed(text) {
+    EXPECT_TRUE(parsed.decoded) << parsed.messages;
+    auto created = Runner::create(parsed.get(), {});
+    if (!created) {
+      ADD_FAILURE() << llvm::toString(created.takeError());
+      return;
+    }
+    runner = std::move(*created);
+    state.emplace(*runner);
+    EXPECT_EQ(llvm::toString(state->initialize(5)), "");
+  }
+};
+
+/// A file that is gone when the test is over.
+struct TemporaryFile {
+  llvm::SmallString<128> path;
+
+  TemporaryFile() {
+    EXPECT_FALSE(
+        llvm::sys::fs::createTemporaryFile("state", "safetensors", path));
+  }
+  ~TemporaryFile() { EXPECT_FALSE(llvm::sys::fs::remove(path)); }
+
+  std::string read() const {
+    auto buffer = llvm::MemoryBuffer::getFile(path);
+    return buffer ? (*buffer)->getBuffer().str() : "";
+  }
+};
+
+/// The bytes of the file of all parameters.
+std::string save(Model &model) {
+  const TemporaryFile file;
+  EXPECT_EQ(llvm::toString(model.state->saveParameters(file.path)), "");
+  return file.read();
+}
+
+TEST(SlicedStateTest, StartsSlicesLikeTheWhole) {
+  Model one(whole), six(sixRanks);
+  // Rank 4 is (dp, mp) = (1, 1): rows 100 to 199, columns 128 to 255.
+  llvm::ArrayRef<uint8_t> all = one.runner->getStatic(0, 0);
+  llvm::ArrayRef<uint8_t> part = six.runner->getStatic(4, 0);
+  for (size_t row = 0; row < 100; ++row)
+    ASSERT_EQ(all.slice(((row + 100) * 256 + 128) * 4, 512),
+              part.slice(row * 512, 512));
+  EXPECT_EQ(one.runner->getStatic(0, 1).slice(32, 32),
+            six.runner->getStatic(4, 1));
+}
+
+TEST(SlicedStateTest, SavesTheSameFileOnEveryMesh) {
+  Model one(whole), six(sixRanks), eight(eightRanks);
+  const std::string file = save(one);
+  EXPECT_GT(file.size(), 300U * 256 * 4);
+  EXPECT_EQ(save(six), file);
+  EXPECT_EQ(save(eight), file);
+}
+
+TEST(SlicedStateTest, LoadsOnAnotherMesh) {
+  Model six(sixRanks), eight(eightRanks), one(whole);
+  // Something that no initial value is.
+  for (int64_t rank = 0; rank < 6; ++rank)
+    for (uint8_t &byte : six.runner->getStatic(rank, 0))
+      byte = static_cast<uint8_t>(byte ^ 1);
+  const TemporaryFile first, second;
+  ASSERT_EQ(llvm::toString(six.state->saveParameters(first.path)), "");
+  EXPECT_NE(first.read(), save(one));
+  std::vector<std::string> notes;
+  ASSERT_EQ(llvm::toString(eight.state->loadParameters(first.path, notes)), "");
+  EXPECT_EQ(save(eight), first.read());
+  ASSERT_EQ(llvm::toString(eight.state->saveParameters(second.path)), "");
+  ASSERT_EQ(llvm::toString(one.state->loadParameters(second.path, notes)), "");
+  EXPECT_EQ(save(one), first.read());
+  EXPECT_TRUE(notes.empty());
+}
+
+TEST(SlicedStateTest, ChecksFilesAgainstTheWhole) {
+  Model six(sixRanks);
+  Model small(
+      makeProgram("dp = 1", makeStatics("100x128xf32", "", "48xbf16", "")));
+  const TemporaryFile file;
+  ASSERT_EQ(llvm::toString(small.state->saveParameters(file.path)), "");
+  std::vector<std::string> notes;
+  EXPECT_THAT(llvm::toString(six.state->loadParameters(file.path, notes)),
+              HasSubstr("'w'"));
+}
+
+TEST(SlicedStateTest, SavesGradientsOfTheFirstHolderOfEachPart) {
+  // Ranks that differ in dp hold the same parts of w.
+  Model model(
+      makeProgram("dp = 2, mp = 2",
+                  makeStatics("300x128xf32", "<[300, 256] over [[], [mp]]>",
+                              "48xbf16", "")));
+  for (int64_t rank = 0; rank < 4; ++rank) {
+    const auto value = static_cast<float>(rank + 1);
+    llvm::MutableArrayRef<uint8_t> bytes = model.runner->getStatic(rank, 2);
+    for (size_t at = 0; at < bytes.size(); at += 4)
+      std::memcpy(bytes.data() + at, &value, 4);
+  }
+  const TemporaryFile file;
+  ASSERT_EQ(llvm::toString(model.state->saveGradients(file.path)), "");
+  auto opened = SafetensorsFile::open(file.path);
+  ASSERT_TRUE(static_cast<bool>(opened));
+  auto tensor = opened->find("w");
+  ASSERT_TRUE(static_cast<bool>(tensor));
+  EXPECT_EQ(tensor->shape.dims, (llvm::SmallVector<int64_t, 4>{300, 256}));
+  std::vector<float> values(300 * 256);
+  std::memcpy(values.data(), tensor->bytes.data(), tensor->bytes.size());
+  for (size_t i = 0; i < values.size(); ++i)
+    ASSERT_EQ(values[i], i % 256 < 128 ? 1.0F : 2.0F) << i;
+}
+
+TEST(SlicedStateTest, RefusesOneTensorOfTwoShapes) {
+  Model model(makeProgram(
+      "dp = 1",
+      "ascend.static @a gradient of \"w\" : !ascend.buffer<4xf32, hbm> at 0\n"
+      "ascend.static @b gradient of \"w\" : !ascend.buffer<8xf32, hbm> at "
+      "64\n"));
+  const TemporaryFile file;
+  EXPECT_EQ(llvm::toString(model.state->saveGradients(file.path)),
+            "'w' is 8xf32 here, but 4xf32 on rank 0 (stage 0)");
+}
+
+TEST(SlicedStateTest, SavesARankAndRefusesAnothersSlice) {
+  Model six(sixRanks);
+  const TemporaryFile file;
+  ASSERT_EQ(llvm::toString(six.state->saveRank(4, file.path)), "");
+  const std::vector<uint8_t> before = six.runner->getStatic(4, 0).vec();
+  ASSERT_EQ(llvm::toString(six.state->initialize(9)), "");
+  EXPECT_NE(six.runner->getStatic(4, 0).vec(), before);
+  ASSERT_EQ(llvm::toString(six.state->loadRank(4, file.path)), "");
+  EXPECT_EQ(six.runner->getStatic(4, 0).vec(), before);
+  EXPECT_THAT(llvm::toString(six.state->loadRank(3, file.path)),
+              HasSubstr("tensor 'w' is another part than this rank's: 'from "
+                        "element 25728 of 300 256' instead of 'from element "
+                        "128 of 300 256'"));
+}
+
+TEST(SlicedStateTest, SaysWhatLivesElsewhere) {
+  ParsedProgram parsed(sixRanks);
+  ASSERT_TRUE(parsed.decoded) << parsed.messages;
+  RunnerOptions options;
+  options.communicator =
+      makeLocalCommunicator(parsed.get().mesh, parsed.get().channels);
+  options.localRanks = {1, 2};
+  auto runner = Runner::create(parsed.get(), options);
+  ASSERT_TRUE(static_cast<bool>(runner));
+  ModelState state(**runner);
+  EXPECT_EQ(llvm::toString(state.initialize(5)), "");
+  const TemporaryFile file;
+  EXPECT_EQ(llvm::toString(state.saveParameters(file.path)),
+            "tensor 'b': the ranks that live here hold 32 of its 48 elements");
+}
+
+} // namespace
