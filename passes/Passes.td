@@ -300,11 +300,13 @@ def LowerToAscend : Pass<"mf-lower-to-ascend", "::mlir::ModuleOp"> {
 }
 
 def PlanMemory : Pass<"ascend-plan-memory", "::mf::ascend::ProgramOp"> {
-  let summary = "Give every buffer an offset in one arena";
+  let summary = "Give every buffer of a program an offset in one arena";
   let description = [{
     Computes lifetimes over the whole step and across streams, and places
     parameters, gradients and optimizer state, messages between tasks, frames
-    of residuals and temporaries. Fails if the arena exceeds `hbm` or the
+    of residuals, temporaries and kernels' workspaces. What HCCL, the driver and
+    CANN keep on the device is no buffer of the program and not in the plan, nor
+    in `hbm`: leave room for it. Fails if the arena exceeds `hbm` or the
     program's own limit, naming what is alive at the peak.
 
     ```mlir

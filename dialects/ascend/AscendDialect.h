@@ -39,6 +39,17 @@ struct BufferAccess {
   Access access = Access::In;
 };
 
+/// What an instruction costs.
+struct Cost {
+  int64_t flops = 0;
+  int64_t bytes = 0;
+};
+
+class InstructionOpInterface;
+
+/// No operations, and the bytes of all accesses.
+Cost getAccessCost(InstructionOpInterface op);
+
 /// What an instruction exchanges with other ranks: a part in a collective of
 /// `group`, or one side of a transfer with `peer`.
 struct Exchange {

@@ -10,6 +10,15 @@ using namespace mlir;
 using namespace mf;
 using namespace mf::ascend;
 
+Cost mf::ascend::getAccessCost(InstructionOpInterface op) {
+  SmallVector<BufferAccess> accesses;
+  op.getAccesses(accesses);
+  Cost cost;
+  for (const BufferAccess &access : accesses)
+    cost.bytes += cast<BufferType>(access.buffer.getType()).getBytes();
+  return cost;
+}
+
 //===----------------------------------------------------------------------===//
 // Launches
 //===----------------------------------------------------------------------===//
@@ -30,6 +39,14 @@ void LaunchOp::getAccesses(SmallVectorImpl<BufferAccess> &accesses) {
                                           : Access::Updated});
   if (getWorkspace())
     accesses.push_back({getWorkspace(), Access::Out});
+}
+
+Cost LaunchOp::getCost() {
+  const KernelSignature *signature = findKernelSignature(getKernel());
+  std::optional<KernelSpec> spec = getKernelSpec();
+  if (!signature || !spec)
+    return {};
+  return {signature->getFlops(*spec), signature->getBytes(*spec)};
 }
 
 Engine LaunchOp::getEngine() {

@@ -38,6 +38,12 @@ def Ascend_InstructionOpInterface : OpInterface<"InstructionOpInterface"> {
       What it exchanges with other ranks; none for what stays on its device.
     }], "::std::optional<::mf::ascend::Exchange>", "getExchange", (ins), [{}],
       [{ return ::std::nullopt; }]>,
+    InterfaceMethod<[{
+      What it costs: floating-point operations, and bytes that it reads and
+      writes in memory.
+    }], "::mf::ascend::Cost", "getCost", (ins), [{}], [{
+      return ::mf::ascend::getAccessCost($_op);
+    }]>,
     InterfaceMethod<"The engine that works.",
       "::mf::Engine", "getEngine", (ins), [{}], [{
       return ::mf::Engine::Copy;

@@ -23,8 +23,9 @@ def Ascend_ProgramOp : Ascend_Op<"program", [Symbol, SymbolTable, NoTerminator,
   let description = [{
     Holds streams, static buffers, frame layouts, routines and one
     `ascend.step`. `arena_bytes`, `host_bytes` and `max_live_bytes` come with
-    the memory plan: the size of device and pinned host memory, and the most
-    bytes alive at once, which no plan can undercut.
+    the memory plan: the size of device and pinned host memory that the program
+    uses (HCCL and the driver have memory besides), and the most bytes alive at
+    once, which no plan can undercut.
 
     `loss_scale` has the scale of the first step as `value` and, if it follows
     overflows, `factor` and `window`; without it the scale is 1.
@@ -203,7 +204,8 @@ def Ascend_RoutineOp : Ascend_Op<"routine", [FunctionOpInterface,
 
 def Ascend_LaunchOp : Ascend_Op<"launch", [AttrSizedOperandSegments,
     Ascend_InstructionWith<["getIssueStream", "getAwaitedEvents",
-      "getRecordedEvent", "getAccesses", "getEngine", "getCellName"]>]> {
+      "getRecordedEvent", "getAccesses", "getEngine", "getCost",
+      "getCellName"]>]> {
   let summary = "one kernel on the compute stream";
   let description = [{
     Reads `inputs` and writes `outputs` as the kernel's signature says

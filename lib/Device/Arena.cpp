@@ -1,6 +1,7 @@
 //===- Arena.cpp - One contiguous memory of a device ----------------------===//
 
 #include "mf/Device/Arena.h"
+#include "mf/Tensor/Alignment.h"
 #include "llvm/Support/Alignment.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -13,7 +14,6 @@
 namespace mf {
 namespace {
 
-constexpr int64_t alignment = 64;
 constexpr size_t hugePage = size_t{2} << 20;
 constexpr uint16_t poisonPattern = 0x7fa0;
 constexpr std::byte canary{0xc5};
@@ -61,7 +61,7 @@ Arena::create(llvm::StringRef name, int64_t bytes, const Options &options) {
   (void)madvise(arena->openBegin, open, MADV_HUGEPAGE);
   arena->base = arena->openBegin;
   if (options.guard) {
-    arena->base = arena->openEnd - llvm::alignTo(bytes, alignment);
+    arena->base = arena->openEnd - llvm::alignTo(bytes, addressAlignment);
     arena->fillCanaries();
   }
   return arena;

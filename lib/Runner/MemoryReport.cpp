@@ -2,7 +2,7 @@
 
 #include "mf/Runner/MemoryReport.h"
 #include "mf/Config/MemorySize.h"
-#include "mf/Memory/Alignment.h"
+#include "mf/Tensor/Alignment.h"
 #include "mf/Program/Liveness.h"
 #include "mf/Program/LocatedError.h"
 #include "llvm/ADT/StringExtras.h"
@@ -15,7 +15,7 @@ using namespace mf::program;
 namespace mf::runner {
 
 int64_t addPadding(int64_t end, int64_t arenaBytes) {
-  return std::min<int64_t>(llvm::alignTo(end, memory::deviceBufferAlignment),
+  return std::min<int64_t>(llvm::alignTo(end, mf::deviceBufferAlignment),
                            arenaBytes);
 }
 

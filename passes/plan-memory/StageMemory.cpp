@@ -2,7 +2,7 @@
 
 #include "passes/plan-memory/StageMemory.h"
 #include "dialects/mf/CellName.h"
-#include "mf/Memory/Alignment.h"
+#include "mf/Tensor/Alignment.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace mf::passes {
@@ -19,7 +19,7 @@ StageMemory::StageMemory(const program::UnplannedStage &decoded)
   addFrames();
   addMessages();
   host.tasks = device.tasks;
-  host.alignment = memory::addressAlignment;
+  host.alignment = mf::addressAlignment;
 }
 
 void StageMemory::addStatics() {

@@ -21,7 +21,7 @@
 #ifndef MF_MEMORY_STEPPROBLEM_H
 #define MF_MEMORY_STEPPROBLEM_H
 
-#include "mf/Memory/Alignment.h"
+#include "mf/Tensor/Alignment.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>

@@ -11,163 +11,12 @@
 #ifndef MF_PROGRAM_PROGRAM_H
 #define MF_PROGRAM_PROGRAM_H
 
+#include "mf/Program/Instruction.h"
 #include "mf/Program/Mesh.h"
-#include "mf/Signatures/Collective.h"
-#include "mf/Signatures/KernelSignature.h"
-#include "mf/Tensor/DType.h"
-#include "llvm/ADT/SmallVector.h"
-#include <cstdint>
 #include <map>
-#include <optional>
-#include <string>
 #include <variant>
-#include <vector>
 
 namespace mf::program {
-
-//===----------------------------------------------------------------------===//
-// Buffers
-//===----------------------------------------------------------------------===//
-
-/// Device memory (the arena) or pinned host memory.
-enum class Space : uint8_t { Device, Host };
-
-/// What an offset counts from: the rank's arena, its host memory, or, inside a
-/// routine, the frame (its part in the arena or in host memory) or scratch
-/// memory of the call or one of its arguments.
-enum class Base : uint8_t { Device, Host, Frame, HostFrame, Scratch, Argument };
-
-struct Address {
-  Base base = Base::Device;
-  /// The argument's number if `base` is Argument.
-  uint32_t argument = 0;
-  int64_t offset = 0;
-};
-
-enum class BufferKind : uint8_t { Static, Slot, Temporary, Message, Argument };
-
-/// A buffer that an instruction list uses. Two operations that denote the same
-/// memory for the same purpose (the same static, the same slot) share one.
-struct Buffer {
-  BufferKind kind = BufferKind::Temporary;
-  /// Number of the static, slot or argument; temporaries and messages are
-  /// counted through their list.
-  uint32_t index = 0;
-  /// Of a slot in the step: index into StageProgram::frames.
-  uint32_t frame = 0;
-  TensorShape shape;
-  int64_t bytes = 0;
-  Space space = Space::Device;
-  Address address;
-  /// What errors and reports call it.
-  std::string name;
-  /// An entry of the table of locations.
-  uint32_t location = 0;
-};
-
-/// `bytes` bytes of a buffer of the same instruction list, from `offset` on.
-struct Operand {
-  uint32_t buffer = 0;
-  int64_t offset = 0;
-  int64_t bytes = 0;
-};
-
-//===----------------------------------------------------------------------===//
-// Instructions
-//===----------------------------------------------------------------------===//
-
-/// Memory that an instruction uses, and how.
-struct MemoryAccess {
-  Operand operand;
-  Access access = Access::In;
-  /// Bit i is set if this may be the very memory of the instruction's access i,
-  /// though one of the two writes it. Otherwise nothing may overlap what is
-  /// written.
-  uint32_t sharedAccesses = 0;
-};
-
-/// What an instruction gives its stream to do, behind what it waits for and
-/// before what it records.
-enum class Work : uint8_t { None, Kernel, Copy, Exchange, Call };
-
-/// An event of the list, or the number of one that the call passes.
-struct AwaitedEvent {
-  uint32_t event = 0;
-  bool isArgument = false;
-};
-
-/// One thing that the host issues, with all that planning, proofs, execution
-/// and simulation ask of it.
-struct Instruction {
-  Work work = Work::None;
-  /// Of the kernel, copy, exchange or call; waits and records are on it too.
-  uint32_t stream = 0;
-  /// By `work`: of Program::kernels, InstructionList::exchanges or
-  /// InstructionList::calls.
-  uint32_t index = 0;
-  /// An entry of the table of locations that came with decoding.
-  uint32_t location = 0;
-  /// Events are numbered through their list; each is recorded once.
-  llvm::SmallVector<AwaitedEvent, 1> awaited;
-  std::optional<uint32_t> recorded;
-  /// Of a kernel: inputs, outputs and then the workspace; of a copy: source and
-  /// target; of an exchange what it reads and then what it writes.
-  llvm::SmallVector<MemoryAccess, 3> accesses;
-  /// The operator of the model that it belongs to; may be empty.
-  std::string cell;
-};
-
-/// One rank's side of a transfer or part in a collective.
-struct Exchange {
-  /// Of Program::channels.
-  uint32_t channel = 0;
-  /// Of a transfer.
-  bool isSend = false;
-  /// Of a collective.
-  CollectiveKind kind = CollectiveKind::AllReduce;
-  Reduction reduction = Reduction::Sum;
-  DType type = DType::F32;
-};
-
-/// An event of the step that a call records on the compute stream, behind
-/// instruction `instruction` of its routine.
-struct CallRecord {
-  uint32_t instruction = 0;
-  Instruction record;
-};
-
-/// One run of a routine; only in the step.
-struct Call {
-  uint32_t routine = 0;
-  std::vector<Operand> arguments;
-  /// Index into StageProgram::frames.
-  std::optional<uint32_t> frame;
-  /// Where the routine's scratch memory begins in the arena.
-  std::optional<int64_t> scratchOffset;
-  std::optional<int64_t> microBatch;
-  /// Events of the step that the routine waits for.
-  std::vector<uint32_t> events;
-  /// In the order of their instructions.
-  std::vector<CallRecord> records;
-};
-
-/// What the host issues, in order.
-struct InstructionList {
-  std::vector<Buffer> buffers;
-  std::vector<Instruction> instructions;
-  std::vector<Exchange> exchanges;
-  std::vector<Call> calls;
-  uint32_t numEvents = 0;
-
-  /// The call that an instruction is, or null.
-  const Call *getCall(const Instruction &instruction) const {
-    return instruction.work == Work::Call ? &calls[instruction.index] : nullptr;
-  }
-  const Exchange *getExchange(const Instruction &instruction) const {
-    return instruction.work == Work::Exchange ? &exchanges[instruction.index]
-                                              : nullptr;
-  }
-};
 
 //===----------------------------------------------------------------------===//
 // Stages
@@ -350,7 +199,9 @@ struct Channel {
 struct LaunchedKernel {
   KernelSpec spec;
   const KernelSignature *signature = nullptr;
+  /// Floating-point operations of a launch, and bytes that it reads and writes.
   int64_t flops = 0;
+  int64_t bytes = 0;
   /// Of the first launch.
   uint32_t location = 0;
 };

@@ -24,7 +24,7 @@ struct MemoryReport {
   int64_t hostUsed = 0;
 };
 
-/// `end` with padding to memory::deviceBufferAlignment, inside an arena of
+/// `end` with padding to mf::deviceBufferAlignment, inside an arena of
 /// `arenaBytes` bytes.
 int64_t addPadding(int64_t end, int64_t arenaBytes);
 

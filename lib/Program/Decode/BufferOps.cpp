@@ -1,7 +1,7 @@
 //===- BufferOps.cpp - Decoding of operations that denote memory ----------===//
 
 #include "ListDecoder.h"
-#include "mf/Memory/Alignment.h"
+#include "mf/Tensor/Alignment.h"
 
 using namespace mlir;
 
@@ -155,13 +155,13 @@ LogicalResult ListDecoder::decode(ascend::FrameOp op) {
     return op.emitError("its type is not a frame of ") << op.getLayoutAttr();
   if (failed(state.checkOffset(
           op, op.getOffset(), context.stage.layouts[found->second].bytes,
-          memory::addressAlignment, context.stage.arenaBytes, "the arena")))
+          mf::addressAlignment, context.stage.arenaBytes, "the arena")))
     return failure();
   const int64_t hostBytes = context.stage.layouts[found->second].hostBytes;
   if (hostBytes > 0 &&
       failed(state.checkOffset(op, op.getHostOffset(), hostBytes,
-                               memory::addressAlignment,
-                               context.stage.hostBytes, "host memory")))
+                               mf::addressAlignment, context.stage.hostBytes,
+                               "host memory")))
     return failure();
   frames[op.getResult()] = context.stage.frames.size();
   context.stage.frames.push_back(

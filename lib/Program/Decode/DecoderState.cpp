@@ -19,7 +19,9 @@ static FailureOr<LaunchedKernel> decodeKernel(ascend::LaunchOp op,
     return op.emitError("has elements or attributes that no kernel computes "
                         "with");
   kernel.spec = std::move(*spec);
-  kernel.flops = kernel.signature->getFlops(kernel.spec);
+  const ascend::Cost cost = op.getCost();
+  kernel.flops = cost.flops;
+  kernel.bytes = cost.bytes;
   return kernel;
 }
 

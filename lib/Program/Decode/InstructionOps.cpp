@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ListDecoder.h"
-#include "mf/Memory/Alignment.h"
+#include "mf/Tensor/Alignment.h"
 
 using namespace mlir;
 
@@ -89,8 +89,8 @@ LogicalResult ListDecoder::decode(ascend::CallOp op) {
   }
   if (callee.scratchBytes > 0 || op.getScratchOffset())
     if (failed(state.checkOffset(op, op.getScratchOffset(), callee.scratchBytes,
-                                 memory::addressAlignment,
-                                 context.stage.arenaBytes, "the arena")))
+                                 mf::addressAlignment, context.stage.arenaBytes,
+                                 "the arena")))
       return failure();
   call.scratchOffset = op.getScratchOffset();
   call.microBatch = op.getMicroBatch();

@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_MEMORY_ALIGNMENT_H
-#define MF_MEMORY_ALIGNMENT_H
+#ifndef MF_TENSOR_ALIGNMENT_H
+#define MF_TENSOR_ALIGNMENT_H
 
 #include <cstdint>
 
-namespace mf::memory {
+namespace mf {
 
 /// Buffers in device memory begin at multiples of it; the bytes up to the next
 /// multiple belong to the buffer before.
@@ -19,6 +19,6 @@ constexpr int64_t deviceBufferAlignment = 512;
 /// device memory; buffers in pinned host memory begin at them.
 constexpr int64_t addressAlignment = 64;
 
-} // namespace mf::memory
+} // namespace mf
 
-#endif // MF_MEMORY_ALIGNMENT_H
+#endif // MF_TENSOR_ALIGNMENT_H
