@@ -2,9 +2,9 @@
 
 #include "mf/Runner/MemoryReport.h"
 #include "mf/Config/MemorySize.h"
-#include "mf/Tensor/Alignment.h"
 #include "mf/Program/Liveness.h"
 #include "mf/Program/LocatedError.h"
+#include "mf/Tensor/Alignment.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
