@@ -365,7 +365,8 @@ def Ascend_CollectiveOp : Ascend_TransferOp<"collective",
 
     ```mlir
     %done = ascend.collective all_gather %x to %whole over <mp> channel "mp"
-        on @mp after %ready : !ascend.buffer<4xf32, hbm> to !ascend.buffer<8xf32, hbm> -> !ascend.event
+        cell "layers.0.w1.matmul" on @mp after %ready
+        : <4x8xf32, hbm> to <8x8xf32, hbm> -> !ascend.event
     ```
   }];
   let assemblyFormat = [{

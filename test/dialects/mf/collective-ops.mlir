@@ -25,3 +25,15 @@ module {
   // CHECK: mf.all_reduce %{{.*}} over ["pp"] : tensor<4xf32> -> tensor<4xf32>
   %sum = mf.all_reduce %x over ["pp"] : tensor<4xf32> -> tensor<4xf32>
 }
+
+// With two ranks, as the descriptions show them.
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
+  %x = "test.value"() : () -> tensor<4x8xf32>
+  %h = "test.value"() : () -> tensor<8x8xf32>
+  // CHECK: mf.all_reduce %{{.*}} over ["mp"] {name = "attention.wo.matmul"} : tensor<4x8xf32> -> tensor<4x8xf32>
+  %sum = mf.all_reduce %x over ["mp"] {name = "attention.wo.matmul"} : tensor<4x8xf32> -> tensor<4x8xf32>
+  // CHECK: mf.all_gather %{{.*}} over ["mp"] {name = "feed_forward.w1.matmul"} : tensor<4x8xf32> -> tensor<8x8xf32>
+  %all = mf.all_gather %x over ["mp"] {name = "feed_forward.w1.matmul"} : tensor<4x8xf32> -> tensor<8x8xf32>
+  // CHECK: mf.reduce_scatter %{{.*}} over ["mp"] {name = "feed_forward.w2.matmul"} : tensor<8x8xf32> -> tensor<4x8xf32>
+  %part = mf.reduce_scatter %h over ["mp"] {name = "feed_forward.w2.matmul"} : tensor<8x8xf32> -> tensor<4x8xf32>
+}
