@@ -24,7 +24,8 @@ if(MF_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
 endif()
 
-add_compile_options(-Wall -Wextra -Wno-unused-parameter -fno-math-errno)
+# An alternative that a switch forgets is an error.
+add_compile_options(-Wall -Wextra -Wno-unused-parameter -Werror=switch -fno-math-errno)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   # A precompiled header shared through ccache must not carry time stamps.
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-instantiate-templates>)

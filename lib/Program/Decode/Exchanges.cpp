@@ -6,6 +6,19 @@ using namespace mlir;
 
 namespace mf::program {
 
+// The dialect's alternatives are those of the tables, number for number.
+#define MF_SAME_NUMBER(ENUM, NAME)                                             \
+  static_assert(static_cast<int>(ascend::ENUM::NAME) ==                        \
+                static_cast<int>(ENUM::NAME))
+MF_SAME_NUMBER(CollectiveKind, AllReduce);
+MF_SAME_NUMBER(CollectiveKind, AllGather);
+MF_SAME_NUMBER(CollectiveKind, ReduceScatter);
+MF_SAME_NUMBER(CollectiveKind, AllToAll);
+MF_SAME_NUMBER(CollectiveKind, Broadcast);
+MF_SAME_NUMBER(Reduction, Sum);
+MF_SAME_NUMBER(Reduction, Max);
+#undef MF_SAME_NUMBER
+
 /// `step` along an axis of `size` ranks, as steps forward.
 static int64_t getSteps(int64_t step, int64_t size) {
   return (step % size + size) % size;
