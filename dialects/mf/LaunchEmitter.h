@@ -69,7 +69,8 @@ public:
                       llvm::ArrayRef<EmittedBuffer> outputs,
                       mlir::DictionaryAttr attributes = {}) = 0;
   /// Emits this rank's part in a collective. It runs beside the launches that
-  /// follow, up to the first that reads its output or writes one of its buffers.
+  /// follow, up to the first that reads its output or writes one of its
+  /// buffers.
   virtual void communicate(const EmittedCollective &collective) = 0;
 };
 
