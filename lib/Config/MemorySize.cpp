@@ -3,6 +3,7 @@
 #include "mf/Config/MemorySize.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <tuple>
 
 namespace mf {
 
@@ -37,9 +38,8 @@ std::vector<std::pair<std::string, int64_t>>
 sortBySize(const std::map<std::string, int64_t> &bytesByCategory) {
   std::vector<std::pair<std::string, int64_t>> sorted(bytesByCategory.begin(),
                                                       bytesByCategory.end());
-  // Stable, so that what is equal stays sorted by name.
-  llvm::stable_sort(sorted, [](const auto &lhs, const auto &rhs) {
-    return lhs.second > rhs.second;
+  llvm::sort(sorted, [](const auto &lhs, const auto &rhs) {
+    return std::tie(rhs.second, lhs.first) < std::tie(lhs.second, rhs.first);
   });
   return sorted;
 }

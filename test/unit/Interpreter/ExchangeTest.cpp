@@ -154,21 +154,28 @@ TEST_F(ExchangeTest, SumsOfBfloat16AreInFp32) {
 TEST_F(ExchangeTest, EachKindGivesEachMemberItsPart) {
   using Kind = CollectiveKind;
   // Rank r has {10 r + 1, 10 r + 2}.
-  const std::tuple<Kind, Reduction, int64_t, std::vector<float>> cases[] = {
+  struct Case {
+    Kind kind;
+    Reduction reduction;
+    int64_t size;
+    std::vector<float> expected;
+  };
+  const Case cases[] = {
       {Kind::AllReduce, Reduction::Sum, 2, {12, 14, 12, 14}},
       {Kind::AllReduce, Reduction::Max, 2, {11, 12, 11, 12}},
       {Kind::AllGather, Reduction::Sum, 4, {1, 2, 11, 12, 1, 2, 11, 12}},
       {Kind::ReduceScatter, Reduction::Sum, 1, {12, 14}},
       {Kind::AllToAll, Reduction::Sum, 2, {1, 11, 2, 12}},
       {Kind::Broadcast, Reduction::Sum, 2, {1, 2, 1, 2}}};
-  for (const auto &[kind, reduction, size, expected] : cases) {
+  for (const Case &one : cases) {
     std::vector<std::vector<float>> results(2);
     EXPECT_TRUE(succeeded(turns.run(2, [&](size_t rank) {
       Tensor input(TensorShape{DType::F32, {2}});
-      Tensor output(TensorShape{DType::F32, {size}});
+      Tensor output(TensorShape{DType::F32, {one.size}});
       input.getElements<float>()[0] = 10.0F * static_cast<float>(rank) + 1;
       input.getElements<float>()[1] = 10.0F * static_cast<float>(rank) + 2;
-      if (failed(communicate(kind, rank, {0, 1}, input, output, reduction)))
+      if (failed(communicate(one.kind, rank, {0, 1}, input, output,
+                             one.reduction)))
         return failure();
       results[rank].assign(output.getElements<float>().begin(),
                            output.getElements<float>().end());
@@ -176,7 +183,7 @@ TEST_F(ExchangeTest, EachKindGivesEachMemberItsPart) {
     })));
     std::vector<float> all = results[0];
     all.insert(all.end(), results[1].begin(), results[1].end());
-    EXPECT_EQ(all, expected) << getName(kind).str();
+    EXPECT_EQ(all, one.expected) << getName(one.kind).str();
   }
 }
 
