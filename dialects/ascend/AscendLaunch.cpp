@@ -59,6 +59,8 @@ static LogicalResult verifySharing(LaunchOp op,
 static LogicalResult verifyWorkspace(LaunchOp op,
                                      const KernelSignature &signature) {
   Value workspace = op.getWorkspace();
+  if (!workspace && !signature.mayNeedWorkspace())
+    return success();
   int64_t needed = op.getWorkspaceBytes();
   if (!workspace && needed > 0)
     return op.emitOpError() << signature.name << ": expected a workspace of "
