@@ -101,7 +101,7 @@ class Bench:
                 if "arena_bytes" in line:
                     arena = int(re.search(r"arena_bytes = (\d+)", line)[1])
                     bound = int(re.search(r"max_live_bytes = (\d+)", line)[1])
-                    stage = int(re.search(r"rank (\d+)", line)[1])
+                    stage = int(re.search(r"stage (\d+) ", line)[1])
                     row = (100 * (arena - bound) / bound, arena, bound, stage)
                     worst = max(worst or row, row)
         verified = self.run("mf-opt", "--quiet", "--ascend-verify-program", step, "-o", os.devnull)
