@@ -1,7 +1,7 @@
 //===- KernelRunner.cpp - One kernel at a time on tensors -----------------===//
 
 #include "KernelRunner.h"
-#include "mf/Program/Attributes.h"
+#include "dialects/ascend/KernelSpecs.h"
 #include "mf/Signatures/KernelSignature.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -13,15 +13,12 @@ FailureOr<TensorShape> getTensorShape(Operation *op, Type type) {
   if (auto host = dyn_cast<ir::HostType>(type))
     type = host.getTensor();
   auto tensor = dyn_cast<RankedTensorType>(type);
-  std::optional<DType> element;
-  if (tensor && tensor.hasStaticShape())
-    element = program::decodeElementType(tensor.getElementType());
-  if (!element)
+  std::optional<TensorShape> shape;
+  if (tensor)
+    shape = mf::getTensorShape(tensor);
+  if (!shape)
     return op->emitOpError("cannot be run: ") << type << " is no tensor";
-  TensorShape shape;
-  shape.type = *element;
-  shape.dims.assign(tensor.getShape().begin(), tensor.getShape().end());
-  return shape;
+  return *shape;
 }
 
 FailureOr<KernelRunner::Prepared>
@@ -35,11 +32,11 @@ KernelRunner::make(Operation *op, llvm::StringRef name,
   for (const Tensor &output : outputs)
     spec.outputs.push_back(output.getShape());
   if (attributes) {
-    FailureOr<AttributeMap> decoded =
-        program::decodeKernelAttributes(op, attributes);
-    if (failed(decoded))
-      return failure();
-    spec.attributes = std::move(*decoded);
+    std::optional<AttributeMap> given = getAttributeMap(attributes);
+    if (!given)
+      return op->emitOpError("cannot be run: has attributes that no kernel "
+                             "takes");
+    spec.attributes = std::move(*given);
   }
   auto kernel = makeKernel(spec);
   if (!kernel)

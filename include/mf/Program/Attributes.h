@@ -8,14 +8,6 @@
 
 namespace mf::program {
 
-/// The type of a tensor's elements, if kernels compute with it.
-std::optional<DType> decodeElementType(mlir::Type type);
-
-/// Attributes of a launch. Reports values that are no boolean, integer, float
-/// or list of integers.
-mlir::FailureOr<AttributeMap>
-decodeKernelAttributes(mlir::Operation *op, mlir::DictionaryAttr attributes);
-
 /// The `init` of a static or a parameter: an `#mf.init`.
 mlir::FailureOr<InitialValue> decodeInitialValue(mlir::Operation *op,
                                                  mlir::Attribute attribute);

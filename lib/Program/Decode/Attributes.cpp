@@ -1,6 +1,7 @@
 //===- Attributes.cpp - Types and attributes of a program -----------------===//
 
 #include "DecodedTypes.h"
+#include "dialects/ascend/KernelSpecs.h"
 #include "dialects/mf/MfDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
@@ -9,36 +10,20 @@ using namespace mlir;
 
 namespace mf::program {
 
-std::optional<DType> decodeElementType(Type type) {
-  if (type.isF32())
-    return DType::F32;
-  if (type.isBF16())
-    return DType::BF16;
-  if (type.isF16())
-    return DType::F16;
-  if (type.isInteger(32))
-    return DType::I32;
-  if (type.isInteger(64))
-    return DType::I64;
-  return std::nullopt;
-}
-
 FailureOr<BufferShape> decodeType(Operation *op, Type type) {
   auto buffer = dyn_cast<ascend::BufferType>(type);
   if (!buffer)
     return op->emitError("expected a buffer, but got ") << type;
-  std::optional<DType> element =
-      decodeElementType(buffer.getTensor().getElementType());
-  if (!element)
+  std::optional<TensorShape> shape = getTensorShape(buffer.getTensor());
+  if (!shape)
     return op->emitError("expected elements of f32, bf16, f16, i32 or i64, but "
                          "got ")
            << type;
   BufferShape result;
-  result.shape.type = *element;
-  result.bytes = mf::getBytes(*element);
+  result.shape = std::move(*shape);
+  result.bytes = mf::getBytes(result.shape.type);
   bool isEmpty = false;
-  for (int64_t extent : buffer.getTensor().getShape()) {
-    result.shape.dims.push_back(extent);
+  for (int64_t extent : result.shape.dims) {
     isEmpty |= extent == 0;
     if (__builtin_mul_overflow(result.bytes, extent == 0 ? 1 : extent,
                                &result.bytes) ||
@@ -49,56 +34,6 @@ FailureOr<BufferShape> decodeType(Operation *op, Type type) {
     result.bytes = 0;
   result.space =
       buffer.getSpace() == ascend::Space::Hbm ? Space::Device : Space::Host;
-  return result;
-}
-
-static std::optional<std::vector<int64_t>> decodeIntegers(ArrayAttr array) {
-  std::vector<int64_t> values;
-  for (Attribute element : array) {
-    auto integer = dyn_cast<IntegerAttr>(element);
-    if (!integer || integer.getValue().getSignificantBits() > 64)
-      return std::nullopt;
-    values.push_back(integer.getValue().getSExtValue());
-  }
-  return values;
-}
-
-static std::optional<AttributeValue> decodeKernelValue(Attribute attribute) {
-  using Result = std::optional<AttributeValue>;
-  return llvm::TypeSwitch<Attribute, Result>(attribute)
-      .Case([](BoolAttr value) { return AttributeValue(value.getValue()); })
-      .Case([](IntegerAttr value) -> Result {
-        if (value.getValue().getSignificantBits() > 64)
-          return std::nullopt;
-        return AttributeValue(value.getValue().getSExtValue());
-      })
-      .Case([](FloatAttr value) {
-        return AttributeValue(value.getValueAsDouble());
-      })
-      .Case([](DenseI64ArrayAttr value) {
-        return AttributeValue(std::vector<int64_t>(value.asArrayRef()));
-      })
-      .Case([](ArrayAttr value) -> Result {
-        if (std::optional<std::vector<int64_t>> list = decodeIntegers(value))
-          return AttributeValue(std::move(*list));
-        return std::nullopt;
-      })
-      .Default([](Attribute) { return std::nullopt; });
-}
-
-FailureOr<AttributeMap> decodeKernelAttributes(Operation *op,
-                                               DictionaryAttr attributes) {
-  AttributeMap result;
-  for (NamedAttribute named : attributes) {
-    std::optional<AttributeValue> value = decodeKernelValue(named.getValue());
-    if (!value)
-      return op->emitError("kernel attribute '")
-             << named.getName().getValue()
-             << "': expected a boolean, an integer, a float or a list of "
-                "integers, but got "
-             << named.getValue();
-    result.emplace(named.getName().str(), std::move(*value));
-  }
   return result;
 }
 
