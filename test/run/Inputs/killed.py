@@ -41,8 +41,11 @@ def main():
         if code == 0:
             break
         assert code == -signal.SIGKILL, code
-        assert not os.path.exists(path("resumed"))
         kills += 1
+        # It appears whole or not at all, so a run that was killed behind it is
+        # through as well.
+        if os.path.exists(path("resumed")):
+            break
     assert kills > 0
     with open(path("whole"), "rb") as whole, open(path("resumed"), "rb") as resumed:
         assert whole.read() == resumed.read()
