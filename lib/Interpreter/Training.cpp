@@ -251,7 +251,7 @@ llvm::Error Training::runStep(int64_t step) {
     return error;
   StepMeasurement measurement;
   measurement.step = step;
-  measurement.loss = output->loss.value_or(0);
+  measurement.loss = output->loss;
   measurement.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();
