@@ -3,6 +3,7 @@
 #include "mf/Data/BatchReader.h"
 #include "mf/Data/Philox.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
@@ -108,6 +109,24 @@ Expected<BatchReader> BatchReader::create(std::unique_ptr<TokenSource> source,
             " and the last label); give more data or a smaller seq_length");
   }
   return BatchReader(std::move(source), options);
+}
+
+Expected<BatchReader> BatchReader::open(StringRef path,
+                                        const BatchOptions &options) {
+  auto source = TokenSource::open(path);
+  if (!source)
+    return source.takeError();
+  auto reader = create(std::move(*source), options);
+  if (!reader)
+    return reader.takeError();
+  const int64_t needed = options.microBatches * options.batchSize;
+  if (reader->getSequencesPerEpoch() < needed)
+    return createStringError(
+        formatv("{0}: holds {1} sequences of {2} tokens, but a step needs {3}",
+                path, reader->getSequencesPerEpoch(), options.sequenceLength,
+                needed)
+            .str());
+  return reader;
 }
 
 int64_t BatchReader::getBatchElements() const {

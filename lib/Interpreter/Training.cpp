@@ -165,9 +165,6 @@ llvm::Error Training::openData() {
     return llvm::createStringError(
         "the model reads tokens: give a text, .npy or Megatron file with "
         "--data");
-  auto source = TokenSource::open(options.dataPath);
-  if (!source)
-    return source.takeError();
   BatchOptions batch;
   batch.sequenceLength = model.getSequenceLength();
   batch.batchSize = model.getMicroBatchSize();
@@ -176,18 +173,10 @@ llvm::Error Training::openData() {
   batch.ignoreIndex = static_cast<int32_t>(model.getIgnoreIndex());
   if (static_cast<int64_t>(model.getPadTokenId()) >= 0)
     batch.padTokenId = model.getPadTokenId();
-  auto created = BatchReader::create(std::move(*source), batch);
-  if (!created)
-    return created.takeError();
-  reader.emplace(std::move(*created));
-  const int64_t needed = batch.microBatches * batch.batchSize;
-  if (reader->getSequencesPerEpoch() < needed)
-    return llvm::createStringError(
-        llvm::formatv("{0}: holds {1} sequences of {2} tokens, but a step "
-                      "needs {3}",
-                      options.dataPath, reader->getSequencesPerEpoch(),
-                      batch.sequenceLength, needed)
-            .str());
+  auto opened = BatchReader::open(options.dataPath, batch);
+  if (!opened)
+    return opened.takeError();
+  reader.emplace(std::move(*opened));
   tokens.resize(reader->getBatchElements());
   labels.resize(reader->getBatchElements());
   return llvm::Error::success();

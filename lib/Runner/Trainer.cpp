@@ -116,9 +116,6 @@ llvm::Error Trainer::openData() {
           "--data");
     return llvm::Error::success();
   }
-  auto source = TokenSource::open(options.dataPath);
-  if (!source)
-    return source.takeError();
   BatchOptions batch;
   batch.sequenceLength = program.sequenceLength;
   batch.batchSize = countBatchRows(program);
@@ -127,18 +124,10 @@ llvm::Error Trainer::openData() {
   batch.ignoreIndex = static_cast<int32_t>(program.ignoreIndex);
   if (program.padTokenId >= 0)
     batch.padTokenId = program.padTokenId;
-  auto created = BatchReader::create(std::move(*source), batch);
-  if (!created)
-    return created.takeError();
-  reader.emplace(std::move(*created));
-  const int64_t needed = batch.microBatches * batch.batchSize;
-  if (reader->getSequencesPerEpoch() < needed)
-    return llvm::createStringError(
-        llvm::formatv("{0}: holds {1} sequences of {2} tokens, but a step "
-                      "needs {3}",
-                      options.dataPath, reader->getSequencesPerEpoch(),
-                      program.sequenceLength, needed)
-            .str());
+  auto opened = BatchReader::open(options.dataPath, batch);
+  if (!opened)
+    return opened.takeError();
+  reader.emplace(std::move(*opened));
   tokens.resize(reader->getBatchElements());
   labels.resize(reader->getBatchElements());
   return llvm::Error::success();

@@ -49,6 +49,11 @@ public:
   static llvm::Expected<BatchReader> create(std::unique_ptr<TokenSource> source,
                                             const BatchOptions &options);
 
+  /// The same for a file; fails also if it holds fewer sequences than one step
+  /// takes.
+  static llvm::Expected<BatchReader> open(llvm::StringRef path,
+                                          const BatchOptions &options);
+
   /// Fills `inputs` and `labels`, each [microBatches *
   /// batchSize][sequenceLength] row-major, with the next global batch, and
   /// moves on. Fails on a token outside the vocabulary (index and value are
