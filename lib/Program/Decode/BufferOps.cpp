@@ -128,11 +128,7 @@ LogicalResult ListDecoder::decode(ascend::MessageOp op) {
   FailureOr<BufferShape> type = decodeType(op, op.getType());
   if (failed(type))
     return failure();
-  const bool onDevice = type->space == Space::Device;
-  if (failed(state.checkOffset(op, op.getOffset(), type->bytes,
-                               mf::getBytes(type->shape.type),
-                               context.getCapacity(type->space),
-                               onDevice ? "the arena" : "host memory")))
+  if (failed(checkPlace(op, op.getOffset(), *type, state, context)))
     return failure();
   Buffer buffer;
   const int64_t offset = op.getOffset().value_or(0);
@@ -141,7 +137,8 @@ LogicalResult ListDecoder::decode(ascend::MessageOp op) {
   buffer.shape = type->shape;
   buffer.bytes = type->bytes;
   buffer.space = type->space;
-  buffer.address = {onDevice ? Base::Device : Base::Host, 0, offset};
+  buffer.address = {type->space == Space::Device ? Base::Device : Base::Host, 0,
+                    offset};
   buffer.name = "message " + std::to_string(buffer.index);
   defineBuffer(op.getResult(), std::move(buffer));
   return success();

@@ -80,4 +80,13 @@ LogicalResult DecoderState::checkOffset(Operation *op,
   return success();
 }
 
+LogicalResult checkPlace(Operation *op, std::optional<int64_t> offset,
+                         const BufferShape &buffer, const DecoderState &state,
+                         const StageContext &context) {
+  return state.checkOffset(
+      op, offset, buffer.bytes, mf::getBytes(buffer.shape.type),
+      context.getCapacity(buffer.space),
+      buffer.space == Space::Device ? "the arena" : "host memory");
+}
+
 } // namespace mf::program

@@ -61,6 +61,13 @@ struct StageContext {
   }
 };
 
+/// Checks the offset of a buffer that lies in the arena or in host memory.
+mlir::LogicalResult checkPlace(mlir::Operation *op,
+                               std::optional<int64_t> offset,
+                               const BufferShape &buffer,
+                               const DecoderState &state,
+                               const StageContext &context);
+
 /// Decodes one `ascend.program`.
 mlir::FailureOr<StageProgram> decodeStage(ascend::ProgramOp op,
                                           DecoderState &state);

@@ -123,11 +123,7 @@ LogicalResult StageDecoder::decodeStatic(ascend::StaticOp op) {
   FailureOr<BufferShape> type = decodeType(op, op.getType());
   if (failed(type))
     return failure();
-  const bool onDevice = type->space == Space::Device;
-  if (failed(state.checkOffset(op, op.getOffset(), type->bytes,
-                               mf::getBytes(type->shape.type),
-                               context.getCapacity(type->space),
-                               onDevice ? "the arena" : "host memory")))
+  if (failed(checkPlace(op, op.getOffset(), *type, state, context)))
     return failure();
   Static result;
   result.name = op.getSymName().str();
