@@ -49,8 +49,8 @@ void emitRemark(ascend::ProgramOp program) {
 }
 
 LogicalResult lowerSchedule(ir::ModelOp model, SymbolTable &symbols,
-                            ir::ScheduleOp schedule, int64_t stages) {
-  ProgramBuilder program(model, symbols, schedule, stages);
+                            ir::ScheduleOp schedule) {
+  ProgramBuilder program(model, symbols, schedule);
   DenseSet<StringAttr> lossFunctions = findLossFunctions(schedule);
   DenseMap<Attribute, ir::ForwardOp> forwards;
   for (auto forward : model.getBody().getOps<ir::ForwardOp>()) {
@@ -109,7 +109,7 @@ struct LowerToAscendPass
       SymbolTable symbols(model);
       int64_t lowered = 0;
       for (auto schedule : model.getBody().getOps<ir::ScheduleOp>()) {
-        if (failed(lowerSchedule(model, symbols, schedule, stages)))
+        if (failed(lowerSchedule(model, symbols, schedule)))
           return signalPassFailure();
         ++lowered;
       }

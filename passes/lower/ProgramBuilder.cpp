@@ -31,10 +31,9 @@ static DictionaryAttr getLossScale(ir::TrainingAttr training) {
 }
 
 ProgramBuilder::ProgramBuilder(ir::ModelOp model, SymbolTable &modelSymbols,
-                               ir::ScheduleOp schedule, int64_t stages)
+                               ir::ScheduleOp schedule)
     : model(model), modelSymbols(modelSymbols), stage(schedule.getStage()),
-      stages(stages), declarations(model.getContext()),
-      routines(model.getContext()) {
+      declarations(model.getContext()), routines(model.getContext()) {
   ir::TrainingAttr training = model.getTrainingAttr();
   microBatches = training.getParallel().getMicroBatches();
   OpBuilder builder(model);

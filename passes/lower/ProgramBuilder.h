@@ -40,12 +40,11 @@ struct EarlyPrefetch {
 class ProgramBuilder {
 public:
   ProgramBuilder(ir::ModelOp model, mlir::SymbolTable &modelSymbols,
-                 ir::ScheduleOp schedule, int64_t stages);
+                 ir::ScheduleOp schedule);
 
   ascend::ProgramOp getProgram() { return program; }
   ir::ModelOp getModel() { return model; }
   int64_t getStage() const { return stage; }
-  int64_t getStages() const { return stages; }
   int64_t getMicroBatches() const { return microBatches; }
   mlir::MLIRContext *getContext() { return model.getContext(); }
 
@@ -106,7 +105,7 @@ private:
 
   ir::ModelOp model;
   mlir::SymbolTable &modelSymbols;
-  int64_t stage, stages, microBatches;
+  int64_t stage, microBatches;
   ascend::ProgramOp program;
   mlir::OpBuilder declarations, routines;
   /// Streams and statics stand together at the beginning.
