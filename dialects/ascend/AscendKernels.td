@@ -181,6 +181,33 @@ def FlashAttentionScoreGrad
   let flops = "getAttentionFlops(spec, 5)";
 }
 
+def FlashAttentionPart : Kernel<"mfFlashAttentionPart", "makeFlashAttention"> {
+  let summary = "aclnnFlashAttentionScore of part of the query rows";
+  let description = [{Query row i stands at position `firstQuery` + i, which
+    decides the keys that it sees and its distances from them; the part lies
+    inside the keys. Ranks of context parallel training run it with one program:
+    on the device it is a sparse mode that reads its diagonal from memory.}];
+  let inputs = (ins In:$query, In:$key, In:$value, In:$firstQuery,
+                    OptionalIn:$slopes);
+  let outputs = (outs Out:$softmaxMax, Out:$softmaxSum, Out:$attentionOut);
+  let attributes = (attrs Double:$scale, OptionalBool:$causal);
+  let engine = Cube;
+  let flops = "getAttentionFlops(spec, 2)";
+}
+
+def FlashAttentionPartGrad
+    : Kernel<"mfFlashAttentionPartGrad", "makeFlashAttentionGrad"> {
+  let summary = "gradients of mfFlashAttentionPart";
+  let description = [{`dk` and `dv` are what these query rows add to them.}];
+  let inputs = (ins In:$query, In:$key, In:$value, In:$dy, In:$softmaxMax,
+                    In:$softmaxSum, In:$attentionIn, In:$firstQuery,
+                    OptionalIn:$slopes);
+  let outputs = (outs Out:$dq, Out:$dk, Out:$dv);
+  let attributes = (attrs Double:$scale, OptionalBool:$causal);
+  let engine = Cube;
+  let flops = "getAttentionFlops(spec, 5)";
+}
+
 //===----------------------------------------------------------------------===//
 // Rows: norms, softmax, gates, rotary embedding
 //===----------------------------------------------------------------------===//
@@ -295,6 +322,94 @@ def CrossEntropyLossGrad
                     In:$count);
   let outputs = (outs Out:$out);
   let attributes = (attrs OptionalInt:$ignore_index);
+}
+
+//===----------------------------------------------------------------------===//
+// Embedding and loss of a vocabulary that ranks share out
+//
+// A rank's rows of the table, or columns of the logits, begin with number
+// `firstRow` of the vocabulary, a tensor, since all ranks run one program.
+//===----------------------------------------------------------------------===//
+
+def EmbeddingPart : Kernel<"mfEmbeddingPart", "makeEmbedding"> {
+  let summary = "aclnnEmbedding of a rank's rows of the table";
+  let description = [{An index of another rank's rows, or of none, reads
+    zeros.}];
+  let inputs = (ins In:$weight, In:$indices, In:$firstRow);
+  let outputs = (outs Out:$out);
+  let bytes = [{spec.inputs[1].getBytes() + spec.inputs[2].getBytes() +
+                2 * spec.outputs[0].getBytes()}];
+}
+
+def EmbeddingPartBackward
+    : Kernel<"mfEmbeddingPartBackward", "makeEmbeddingBackward"> {
+  let summary = "gradient of mfEmbeddingPart with respect to its rows";
+  let inputs = (ins In:$grad, In:$indices, In:$firstRow);
+  let outputs = (outs Out:$out);
+}
+
+def RowMax : Kernel<"mfRowMax", "makeRowMax"> {
+  let summary = "the largest logit of each row";
+  let description = "aclnnAmax of the last dimension, in fp32.";
+  let inputs = (ins In:$logits);
+  let outputs = (outs Out:$rowMax);
+  let flops = "spec.inputs[0].getNumElements()";
+}
+
+def RowExponentialSum
+    : Kernel<"mfRowExponentialSum", "makeRowExponentialSum"> {
+  let summary = "the sum of exp(logit - rowMax) of each row";
+  let inputs = (ins In:$logits, In:$rowMax);
+  let outputs = (outs Out:$sum);
+  let flops = "3 * spec.inputs[0].getNumElements()";
+}
+
+def PickLogit : Kernel<"mfPickLogit", "makePickLogit"> {
+  let summary = "the logit of each row's label, or 0 if another rank has it";
+  let inputs = (ins In:$logits, In:$target, In:$firstRow);
+  let outputs = (outs Out:$picked);
+  let bytes = [{spec.inputs[1].getBytes() + spec.inputs[2].getBytes() +
+                2 * spec.outputs[0].getBytes()}];
+}
+
+def CrossEntropyRows : Kernel<"mfCrossEntropyRows", "makeCrossEntropyRows"> {
+  let summary = "the loss of a rank's rows, not yet divided by their number";
+  let description = [{From each row's maximum, its sum of exponentials and its
+    label's logit, of all ranks. `sums` are the sum of the rows that count and
+    their number; `classes` is the whole vocabulary.}];
+  let inputs = (ins In:$target, In:$rowMax, In:$sum, In:$picked);
+  let outputs = (outs Out:$sums, Out:$logSumExp);
+  let attributes = (attrs OptionalInt:$ignore_index, Int:$classes);
+  let flops = "4 * spec.outputs[1].getNumElements()";
+}
+
+def CrossEntropySum : Kernel<"mfCrossEntropySum", "makeCrossEntropySum"> {
+  let summary = "aclnnCrossEntropyLoss, not yet divided by the number of rows";
+  let description = [{`sums` are the sum of the rows that count and their
+    number.}];
+  let inputs = (ins In:$input, In:$target);
+  let outputs = (outs Out:$sums, Out:$logSumExp);
+  let attributes = (attrs OptionalInt:$ignore_index);
+  let flops = "4 * spec.inputs[0].getNumElements()";
+}
+
+def MeanLoss : Kernel<"mfMeanLoss", "makeMeanLoss"> {
+  let summary = "loss = sum / (count + 1e-8)";
+  let description = "From `sums` of the kernels above.";
+  let inputs = (ins In:$sums);
+  let outputs = (outs Out:$loss, Out:$count);
+  let flops = "2";
+}
+
+def CrossEntropyPartGrad
+    : Kernel<"mfCrossEntropyPartGrad", "makeCrossEntropyLossGrad"> {
+  let summary = "aclnnCrossEntropyLossGrad of a rank's columns of the logits";
+  let description = [{What the loss kept is of all ranks; `classes` is the whole
+    vocabulary.}];
+  let inputs = (ins In:$gradLoss, In:$input, In:$target, In:$logSumExp,
+                    In:$count, In:$firstRow);
+  let outputs = (outs Out:$out);
+  let attributes = (attrs OptionalInt:$ignore_index, Int:$classes);
 }
 
 //===----------------------------------------------------------------------===//

@@ -88,7 +88,8 @@ def Mf_InitKind : Mf_Enum<"InitKind", "initial value of a parameter", [
   I32EnumAttrCase<"RotarySin", 4, "rotary_sin">,
   I32EnumAttrCase<"CausalMask", 5, "causal_mask">,
   I32EnumAttrCase<"Constant", 6, "constant">,
-  I32EnumAttrCase<"Alibi", 7, "alibi">
+  I32EnumAttrCase<"Alibi", 7, "alibi">,
+  I32EnumAttrCase<"Coordinate", 8, "coordinate">
 ]>;
 def Mf_InitAttr : Mf_Attr<"Init", "init"> {
   let summary = "how a parameter or table gets its first value";
@@ -100,7 +101,9 @@ def Mf_InitAttr : Mf_Attr<"Init", "init"> {
     `causal_mask`: [sequence, sequence], 0 where attention is allowed and
     `value` above the diagonal; `constant`: `value` everywhere; `alibi`:
     [heads], the slope of each head (Press et al., 2022), or [heads, sequence,
-    sequence], slope * (key - query).
+    sequence], slope * (key - query); `coordinate`: a table of integers of one
+    dimension, element i is i * `value`. Cut over axes of the mesh into parts of
+    one element, it tells a rank where its part of a dimension begins.
   }];
   let parameters = (ins EnumParameter<Mf_InitKind>:$kind,
                         Mf_Double<"::llvm::APFloat(0.0)">:$value,

@@ -54,7 +54,8 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
   let description = [{
     `frozen` parameters (rotary tables, masks) get no gradient. A parameter
     `tied` to another has its value and adds to its gradient, but is read by
-    another layer, maybe on another stage.
+    another layer, maybe on another stage. All hold floats but a frozen table of
+    coordinates.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type,
                        Mf_InitAttr:$init, UnitAttr:$frozen,
@@ -74,7 +75,7 @@ def Mf_GetParamOp : Mf_Op<"get_param", [Pure,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the value of a parameter";
   let arguments = (ins FlatSymbolRefAttr:$param);
-  let results = (outs Mf_FloatTensor:$result);
+  let results = (outs Mf_AnyTensor:$result);
   let assemblyFormat = "$param attr-dict `:` type($result)";
 }
 

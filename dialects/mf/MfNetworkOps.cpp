@@ -152,16 +152,26 @@ void SoftmaxOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 
 void FlashAttentionOp::build(OpBuilder &builder, OperationState &state,
                              Value query, Value key, Value value, double scale,
-                             bool causal, Value slopes) {
+                             bool causal, Value slopes, Value firstQuery) {
   RankedTensorType type = getTensor(query);
   SmallVector<int64_t> shape(type.getShape());
   shape.back() = getTensor(value).getShape().back();
   RankedTensorType rows = getRowType(type);
   build(builder, state, rows, rows,
         RankedTensorType::get(shape, type.getElementType()), query, key, value,
-        slopes, builder.getF64FloatAttr(scale), builder.getBoolAttr(causal),
-        nullptr, nullptr, nullptr);
+        slopes, firstQuery, builder.getF64FloatAttr(scale),
+        builder.getBoolAttr(causal), nullptr, nullptr, nullptr);
 }
+
+StringRef FlashAttentionOp::getKernelName() {
+  return getFirstQuery() ? "mfFlashAttentionPart" : "aclnnFlashAttentionScore";
+}
+StringRef FlashAttentionGradOp::getKernelName() {
+  return getFirstQuery() ? "mfFlashAttentionPartGrad"
+                         : "aclnnFlashAttentionScoreGrad";
+}
+bool FlashAttentionOp::isView() { return false; }
+bool FlashAttentionGradOp::isView() { return false; }
 
 LogicalResult FlashAttentionOp::verify() {
   RankedTensorType query = getTensor(getQuery()), key = getTensor(getKey()),
@@ -188,6 +198,14 @@ LogicalResult FlashAttentionOp::verify() {
              << expected << ", one per query head, but got "
              << slopes.getType();
   }
+  if (Value first = getFirstQuery()) {
+    if (failed(verifyPosition(*this, first)))
+      return failure();
+    if (query.getDimSize(2) > key.getDimSize(2))
+      return emitOpError("expected part of the ")
+             << key.getDimSize(2) << " positions of the keys, but got "
+             << query.getDimSize(2) << " query rows";
+  }
   if (getSoftmaxMax().getType() != getRowType(query) ||
       getSoftmaxSum().getType() != getRowType(query))
     return emitOpError("expected softmax_max and softmax_sum of type ")
@@ -211,65 +229,7 @@ void FlashAttentionOp::buildGradient(OpBuilder &builder,
       builder, getLoc(), getQuery().getType(), getKey().getType(),
       getValue().getType(), getQuery(), getKey(), getValue(),
       resultGradients[2], getSoftmaxMax(), getSoftmaxSum(), getResult(),
-      getSlopes(), getScaleAttr(), getCausalAttr(), nullptr, nullptr, nullptr);
+      getSlopes(), getFirstQuery(), getScaleAttr(), getCausalAttr(), nullptr,
+      nullptr, nullptr);
   llvm::copy(gradient.getResults(), operandGradients.begin());
-}
-
-//===----------------------------------------------------------------------===//
-// EmbeddingOp and CrossEntropyOp
-//===----------------------------------------------------------------------===//
-
-LogicalResult EmbeddingOp::verify() {
-  RankedTensorType table = getTensor(getTable());
-  if (table.getRank() != 2)
-    return emitOpError("expected a table of rank 2, but got ") << table;
-  SmallVector<int64_t> shape(getTensor(getIndices()).getShape());
-  shape.push_back(table.getDimSize(1));
-  auto expected = RankedTensorType::get(shape, table.getElementType());
-  if (getType() != expected)
-    return emitOpError("expected a result of type ")
-           << expected << ", but got " << getType();
-  return success();
-}
-
-void EmbeddingOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
-                                ArrayRef<bool> needed,
-                                MutableArrayRef<Value> operandGradients) {
-  operandGradients[0] = EmbeddingGradOp::create(
-      builder, getLoc(), getTable().getType(),
-      ValueRange{resultGradients.front(), getIndices()});
-}
-
-void CrossEntropyOp::build(OpBuilder &builder, OperationState &state,
-                           Value logits, Value labels, int64_t ignoreIndex) {
-  RankedTensorType rows = getRowType(getTensor(logits));
-  auto scalar = RankedTensorType::get({}, rows.getElementType());
-  build(builder, state, scalar, rows, scalar, logits, labels,
-        builder.getI64IntegerAttr(ignoreIndex), nullptr, nullptr, nullptr);
-}
-
-LogicalResult CrossEntropyOp::verify() {
-  RankedTensorType logits = getTensor(getLogits()),
-                   labels = getTensor(getLabels());
-  if (logits.getRank() != 2 || labels.getRank() != 1 ||
-      logits.getDimSize(0) != labels.getDimSize(0))
-    return emitOpError("expected [rows, classes] logits and [rows] labels, but "
-                       "got ")
-           << logits << " and " << labels;
-  auto scalar = RankedTensorType::get({}, Float32Type::get(getContext()));
-  if (getLoss().getType() != scalar || getCount().getType() != scalar ||
-      getLogsumexp().getType() != getRowType(logits))
-    return emitOpError("expected scalar loss and count and ")
-           << getRowType(logits) << " logsumexp, in fp32";
-  return success();
-}
-
-void CrossEntropyOp::buildGradient(OpBuilder &builder,
-                                   ValueRange resultGradients,
-                                   ArrayRef<bool> needed,
-                                   MutableArrayRef<Value> operandGradients) {
-  operandGradients[0] = CrossEntropyGradOp::create(
-      builder, getLoc(), getLogits().getType(), resultGradients.front(),
-      getLogits(), getLabels(), getLogsumexp(), getCount(),
-      getIgnoreIndexAttr(), nullptr, nullptr, nullptr);
 }

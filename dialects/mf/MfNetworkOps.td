@@ -75,11 +75,20 @@ def Mf_SoftmaxGradOp : Mf_ComputeOp<"softmax_grad", "aclnnSoftmaxBackward",
 // Attention
 //===----------------------------------------------------------------------===//
 
-def Mf_FlashAttentionOp : Mf_ComputeOp<"flash_attention",
-    "aclnnFlashAttentionScore",
-    (ins Mf_FloatTensor:$query, Mf_FloatTensor:$key, Mf_FloatTensor:$value,
-         Optional<Mf_FloatTensor>:$slopes),
-    (ins F64Attr:$scale, DefaultValuedAttr<BoolAttr, "true">:$causal),
+// Of a rank that has part of the query rows.
+class Mf_AttentionOp<string mnemonic, dag operands, dag outputs,
+                     list<Trait> traits = []>
+    : Mf_ComputeOp<mnemonic, "",
+        !con(operands, (ins Optional<Mf_FloatTensor>:$slopes,
+                            Optional<Mf_IndexTensor>:$first_query)),
+        (ins F64Attr:$scale, DefaultValuedAttr<BoolAttr, "true">:$causal),
+        outputs, !listconcat([AttrSizedOperandSegments], traits),
+        ["getKernelAttributes", "isView"]> {
+  let extraClassDefinition = "";
+}
+
+def Mf_FlashAttentionOp : Mf_AttentionOp<"flash_attention",
+    (ins Mf_FloatTensor:$query, Mf_FloatTensor:$key, Mf_FloatTensor:$value),
     (outs Mf_FloatTensor:$softmax_max, Mf_FloatTensor:$softmax_sum,
           Mf_FloatTensor:$result),
     [Mf_DifferentiableWith<["getDifferentiableResult"]>]> {
@@ -91,21 +100,33 @@ def Mf_FlashAttentionOp : Mf_ComputeOp<"flash_attention",
     of the scores (Dao et al., 2022). With `slopes`, [heads] in fp32, slope *
     (key's position - query's) is added to each scaled score (ALiBi, Press et
     al., 2022); slopes are constants and have no gradient.
+
+    Query may be part of the rows that key and value have: the last of them,
+    or those from `first_query` on, one number, which a rank of context parallel
+    training reads from a table. Each row has the bits that it has in the whole.
+
+    ```mlir
+    %max, %sum, %y = mf.flash_attention %q, %k, %v from %first {...}
+        : (tensor<1x2x4x8xf32>, tensor<1x2x16x8xf32>, tensor<1x2x16x8xf32>, tensor<1xi32>)
+        -> (tensor<1x2x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4x8xf32>)
+    ```
+  }];
+  let assemblyFormat = [{
+    $query `,` $key `,` $value (`,` $slopes^)? (`from` $first_query^)? attr-dict
+    `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$key,
                                  "::mlir::Value":$value, "double":$scale,
                                  "bool":$causal,
-                                 CArg<"::mlir::Value", "{}">:$slopes)>];
+                                 CArg<"::mlir::Value", "{}">:$slopes,
+                                 CArg<"::mlir::Value", "{}">:$firstQuery)>];
 }
 
-def Mf_FlashAttentionGradOp : Mf_ComputeOp<"flash_attention_grad",
-    "aclnnFlashAttentionScoreGrad",
+def Mf_FlashAttentionGradOp : Mf_AttentionOp<"flash_attention_grad",
     (ins Mf_FloatTensor:$query, Mf_FloatTensor:$key, Mf_FloatTensor:$value,
          Mf_FloatTensor:$output_gradient, Mf_FloatTensor:$softmax_max,
-         Mf_FloatTensor:$softmax_sum, Mf_FloatTensor:$output,
-         Optional<Mf_FloatTensor>:$slopes),
-    (ins F64Attr:$scale, DefaultValuedAttr<BoolAttr, "true">:$causal),
+         Mf_FloatTensor:$softmax_sum, Mf_FloatTensor:$output),
     (outs Mf_FloatTensor:$query_gradient, Mf_FloatTensor:$key_gradient,
           Mf_FloatTensor:$value_gradient),
     [AllTypesMatch<["query", "query_gradient"]>,
@@ -113,47 +134,94 @@ def Mf_FlashAttentionGradOp : Mf_ComputeOp<"flash_attention_grad",
      AllTypesMatch<["value", "value_gradient"]>,
      AllTypesMatch<["output", "output_gradient"]>]> {
   let summary = "gradients of mf.flash_attention";
+  let description = [{
+    Of part of the query rows the gradients of key and value are what these rows
+    add to them.
+  }];
+  let assemblyFormat = [{
+    $query `,` $key `,` $value `,` $output_gradient `,` $softmax_max `,`
+    $softmax_sum `,` $output (`,` $slopes^)? (`from` $first_query^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
 }
 
 //===----------------------------------------------------------------------===//
 // Embedding and loss
 //===----------------------------------------------------------------------===//
 
-def Mf_EmbeddingOp : Mf_ComputeOp<"embedding", "aclnnEmbedding",
-    (ins Mf_FloatTensor:$table, Mf_IndexTensor:$indices), (ins),
-    (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
-  let summary = "rows of a table by index";
+// Operators on a vocabulary whose rows the ranks of a group may share out: those
+// that differ in the coordinates on `vocab_axes` of the module's mesh alone. A
+// rank has the rows from `first_row` on, one number, which it reads from a table.
+class Mf_VocabularyOp<string mnemonic, dag operands, dag attributes, dag outputs,
+                      list<Trait> traits = [], list<string> overridden = []>
+    : Mf_ComputeOp<mnemonic, "",
+        !con(operands, (ins Optional<Mf_IndexTensor>:$first_row)),
+        !con(attributes, (ins OptionalAttr<StrArrayAttr>:$vocab_axes)), outputs,
+        traits, !listconcat(["getKernelAttributes", "isView"], overridden)> {
+  let extraClassDefinition = "";
   let hasVerifier = 1;
 }
 
-def Mf_EmbeddingGradOp : Mf_ComputeOp<"embedding_grad",
-    "aclnnEmbeddingDenseBackward",
+def Mf_EmbeddingOp : Mf_VocabularyOp<"embedding",
+    (ins Mf_FloatTensor:$table, Mf_IndexTensor:$indices), (ins),
+    (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
+  let summary = "rows of a table by index";
+  let description = [{
+    An index outside of the table reads zeros. With `vocab_axes` and `first_row`
+    the table is this rank's part, and the result is a partial sum over these
+    axes, in which all ranks but one have zeros.
+
+    ```mlir
+    %x = mf.embedding %table, %tokens, %first {name = "tok_embeddings.gather", vocab_axes = ["mp"]}
+        : (tensor<8x4xf32>, tensor<2x3xi32>, tensor<1xi32>) -> tensor<2x3x4xf32>
+    ```
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$table,
+                                 "::mlir::Value":$indices), [{
+    build($_builder, $_state, result, table, indices, ::mlir::Value(), nullptr,
+          nullptr, nullptr, nullptr);
+  }]>];
+}
+
+def Mf_EmbeddingGradOp : Mf_VocabularyOp<"embedding_grad",
     (ins Mf_FloatTensor:$output_gradient, Mf_IndexTensor:$indices), (ins),
     (outs Mf_FloatTensor:$table_gradient)> {
   let summary = "gradient of mf.embedding with respect to its table";
 }
 
-def Mf_CrossEntropyOp : Mf_ComputeOp<"cross_entropy", "aclnnCrossEntropyLoss",
+def Mf_CrossEntropyOp : Mf_VocabularyOp<"cross_entropy",
     (ins Mf_FloatTensor:$logits, Mf_IndexTensor:$labels),
-    (ins DefaultValuedAttr<I64Attr, "-100">:$ignore_index),
+    (ins DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
+         OptionalAttr<StrArrayAttr>:$token_axes),
     (outs Mf_FloatTensor:$loss, Mf_FloatTensor:$logsumexp,
           Mf_FloatTensor:$count),
-    [Mf_Differentiable]> {
+    [Mf_Differentiable], ["getEngine", "getFlops", "emitInstructions"]> {
   let summary = "mean negative log-likelihood of labels";
   let description = [{
     Logits are [rows, classes], labels [rows]. Rows whose label is
     `ignore_index` do not count. The softmax is in fp32. `loss` and `count` are
     scalars, `logsumexp` is [rows]; loss = sum / (count + 1e-8), as MindSpore
     Transformers divides.
+
+    With `vocab_axes` and `first_row` the logits are those of this rank's
+    classes: what the ranks send each other are maxima, sums of exponentials
+    and the labels' logits, [rows] in fp32 each. With `token_axes` the rows are
+    this rank's, and sum and count are those of all ranks of these axes. The
+    gradient sends nothing.
+
+    ```mlir
+    %loss, %logsumexp, %count = mf.cross_entropy %logits, %labels, %first
+        {name = "loss", token_axes = ["dp"], vocab_axes = ["mp"]}
+        : (tensor<6x8xf32>, tensor<6xi32>, tensor<1xi32>)
+        -> (tensor<f32>, tensor<6xf32>, tensor<f32>)
+    ```
   }];
-  let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$logits,
                                  "::mlir::Value":$labels,
                                  "int64_t":$ignoreIndex)>];
 }
 
-def Mf_CrossEntropyGradOp : Mf_ComputeOp<"cross_entropy_grad",
-    "aclnnCrossEntropyLossGrad",
+def Mf_CrossEntropyGradOp : Mf_VocabularyOp<"cross_entropy_grad",
     (ins Mf_FloatTensor:$loss_gradient, Mf_FloatTensor:$logits,
          Mf_IndexTensor:$labels, Mf_FloatTensor:$logsumexp,
          Mf_FloatTensor:$count),

@@ -5,22 +5,32 @@
 
 namespace mf {
 
-bool BlockProducts::prepare(const AttentionShape &shape, MakeSpec makeSpec) {
-  AttentionBlocks blocks(shape);
-  for (int64_t i = 0; i < blocks.getNumQueryBlocks(); ++i)
-    for (int64_t j = 0; j < blocks.getNumKeyBlocks(); ++j) {
-      AttentionBlock block = blocks.get(i, j);
+void AttentionBlocks::forEachSize(
+    llvm::function_ref<void(const AttentionBlock &)> action) const {
+  for (int64_t i = 0; i < getNumQueryBlocks(); ++i)
+    for (int64_t j = 0; j < getNumKeyBlocks(); ++j) {
+      AttentionBlock block = get(i, j);
       if (block.keys == 0)
         break;
-      std::shared_ptr<const Product> &product =
-          products[{block.queries, block.keys}];
-      if (product)
-        continue;
-      product = getProduct(makeSpec(shape, block));
-      if (!product)
-        return false;
+      action(block);
+      // Where a part of the queries begins is not known yet.
+      if (shape.isPart && shape.causal)
+        for (block.keys = keyStep; block.keys < keyTiles[j].size;
+             block.keys += keyStep)
+          action(block);
     }
-  return true;
+}
+
+bool BlockProducts::prepare(const AttentionShape &shape, MakeSpec makeSpec) {
+  bool exist = true;
+  AttentionBlocks(shape).forEachSize([&](const AttentionBlock &block) {
+    std::shared_ptr<const Product> &product =
+        products[{block.queries, block.keys}];
+    if (!product && exist)
+      product = getProduct(makeSpec(shape, block));
+    exist &= product != nullptr;
+  });
+  return exist;
 }
 
 ProductSpec getScoreProduct(const AttentionShape &shape,
@@ -38,9 +48,10 @@ ProductSpec getScoreProduct(const AttentionShape &shape,
 
 bool readAttentionShape(const KernelSpec &spec, size_t inputs,
                         SpecChecker &checker, AttentionShape &shape) {
-  const bool hasSlopes = spec.inputs.size() == inputs + 1;
   if (!checker.requireTensors())
     return false;
+  shape.isPart = llvm::StringRef(spec.name).starts_with("mfFlashAttentionPart");
+  const size_t slopes = inputs + shape.isPart;
   const TensorShape &q = spec.inputs[0], &k = spec.inputs[1],
                     &v = spec.inputs[2];
   checker.requireFloatInput(0);
@@ -69,12 +80,16 @@ bool readAttentionShape(const KernelSpec &spec, size_t inputs,
   checker.require(shape.heads % shape.keyHeads == 0,
                   llvm::Twine(shape.heads) + " query heads cannot share " +
                       llvm::Twine(shape.keyHeads) + " key heads evenly");
-  checker.require(!shape.causal || shape.keys >= shape.queries,
+  checker.require((!shape.causal && !shape.isPart) ||
+                      shape.keys >= shape.queries,
                   "causal attention of " + llvm::Twine(shape.queries) +
                       " queries needs at least as many keys, but got " +
                       llvm::Twine(shape.keys));
-  if (hasSlopes)
-    checker.requireInput(inputs, {DType::F32, {shape.heads}});
+  shape.firstQuery = shape.keys - shape.queries;
+  if (shape.isPart)
+    checker.requireInput(inputs, {DType::I32, {1}});
+  if (spec.inputs.size() > slopes)
+    checker.requireInput(slopes, {DType::F32, {shape.heads}});
   return !checker.hasFailed();
 }
 

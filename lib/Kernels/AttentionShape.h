@@ -7,6 +7,7 @@
 #include "OneDnn.h"
 #include "Tiles.h"
 #include "mf/Kernels/Kernel.h"
+#include "llvm/Support/MathExtras.h"
 #include <map>
 #include <memory>
 
@@ -20,8 +21,13 @@ struct AttentionShape {
   int64_t batch = 0, heads = 0, keyHeads = 0;
   int64_t queries = 0, keys = 0, dim = 0, valueDim = 0;
   float scale = 1;
-  /// The last query sees all keys, each one before it one key less.
+  /// A query sees the keys up to its own position.
   bool causal = true;
+  /// The position of the first query among the keys. Of the whole that is
+  /// where the last query has the position of the last key; of a part it is
+  /// data, and this is the last of the places where the part can begin.
+  int64_t firstQuery = 0;
+  bool isPart = false;
 
   /// Query heads that share a key head.
   int64_t getGroup() const { return heads / keyHeads; }
@@ -33,11 +39,13 @@ struct AttentionBlock {
 };
 
 /// The fixed cut into blocks. A block of keys ends where the last query of the
-/// block of queries sees no more: masked blocks do not exist.
+/// block of queries sees no more, of a part up to `keyStep` behind: masked
+/// blocks do not exist, and the sizes that occur are few.
 class AttentionBlocks {
 public:
   static constexpr int64_t queriesPerBlock = 64;
   static constexpr int64_t keysPerBlock = 512;
+  static constexpr int64_t keyStep = 64;
   /// From one row of a block of scores to the next; not a power of two, whose
   /// multiples would share sets of the caches.
   static constexpr int64_t scoreStride = keysPerBlock + 16;
@@ -45,6 +53,17 @@ public:
   explicit AttentionBlocks(const AttentionShape &shape)
       : shape(shape), queryTiles(shape.queries, queriesPerBlock),
         keyTiles(shape.keys, keysPerBlock) {}
+
+  /// The same blocks if the first query stands where input `index` says. A
+  /// place outside of the keys is taken for the nearest inside.
+  AttentionBlocks placeQueries(llvm::ArrayRef<void *> inputs,
+                               size_t index) const {
+    AttentionBlocks placed = *this;
+    if (shape.isPart)
+      placed.shape.firstQuery = std::clamp<int64_t>(
+          *static_cast<const int32_t *>(inputs[index]), 0, shape.firstQuery);
+    return placed;
+  }
 
   int64_t getNumQueryBlocks() const { return queryTiles.count; }
   int64_t getNumKeyBlocks() const { return keyTiles.count; }
@@ -54,8 +73,10 @@ public:
     auto [firstQuery, queries] = queryTiles[queryBlock];
     auto [firstKey, keys] = keyTiles[keyBlock];
     if (shape.causal) {
-      int64_t seen = firstQuery + queries + shape.keys - shape.queries;
-      keys = std::clamp<int64_t>(seen - firstKey, 0, keys);
+      int64_t seen = shape.firstQuery + firstQuery + queries - firstKey;
+      if (shape.isPart)
+        seen = llvm::divideCeilSigned(seen, keyStep) * keyStep;
+      keys = std::clamp<int64_t>(seen, 0, keys);
     }
     return {firstQuery, queries, firstKey, keys};
   }
@@ -63,9 +84,8 @@ public:
   /// `slope` of the head, 0 without ALiBi.
   ScoreBlock getScores(const AttentionBlock &block, float *scores,
                        float slope) const {
-    // The last query has the position of the last key.
     const int64_t distance =
-        block.firstKey - block.firstQuery - (shape.keys - shape.queries);
+        block.firstKey - block.firstQuery - shape.firstQuery;
     ScoreBlock result{scores,      block.queries, block.keys,
                       scoreStride, block.keys,    0,
                       shape.scale, slope,         distance};
@@ -75,6 +95,11 @@ public:
     }
     return result;
   }
+
+  /// Calls `action` with blocks of every size that may occur, some of them
+  /// several times.
+  void forEachSize(
+      llvm::function_ref<void(const AttentionBlock &)> action) const;
 
 private:
   AttentionShape shape;
@@ -105,15 +130,17 @@ ProductSpec getScoreProduct(const AttentionShape &shape,
                             const AttentionBlock &block);
 
 class SpecChecker;
-/// Checks that there are `inputs` inputs, or one more: the slopes; and three
-/// outputs. Reads `scale`, `causal` and the shapes of q, k and v, the first
-/// inputs. Says whether the shape can be used.
+/// Checks what stands behind `inputs` inputs: of a part the position of the
+/// first query, then maybe the slopes. Reads `scale`, `causal` and the shapes
+/// of q, k and v, the first inputs. Says whether the shape can be used.
 bool readAttentionShape(const KernelSpec &spec, size_t inputs,
                         SpecChecker &checker, AttentionShape &shape);
 
-/// The slope of query head `head` of all batches, if input `index` holds them.
+/// The slope of query head `head` of all batches, if the inputs behind the
+/// first `index`, and the position of a part, hold them.
 inline float getSlope(llvm::ArrayRef<void *> inputs, size_t index,
                       const AttentionShape &shape, int64_t head) {
+  index += shape.isPart;
   return inputs.size() > index
              ? static_cast<const float *>(inputs[index])[head % shape.heads]
              : 0.0f;

@@ -1,6 +1,8 @@
 //===- Embedding.cpp - Rows of a table by index ---------------------------===//
 //
-// An index outside of the table reads a row of zeros and adds to no gradient.
+// An index outside of the table reads a row of zeros and adds to no gradient. So
+// a rank that has part of a table needs to know no more than the number of its
+// first row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,22 +23,30 @@ struct TableShape {
   int64_t vocabulary, width, indices;
 };
 
+/// The number of the table's first row: 0, or what the third input says.
+int64_t getFirstRow(const KernelOperands &operands) {
+  return operands.inputs.size() > 2
+             ? *static_cast<const int32_t *>(operands.inputs[2])
+             : 0;
+}
+
 class EmbeddingKernel : public Kernel {
 public:
   explicit EmbeddingKernel(const TableShape &shape) : shape(shape) {}
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
     const int32_t *indices = static_cast<const int32_t *>(operands.inputs[1]);
+    const int64_t firstRow = getFirstRow(operands);
     const size_t rowBytes = shape.width * getBytes(shape.type);
     Tiles tiles = tileRows(shape.indices, shape.width);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
       for (int64_t i = begin; i < begin + size; ++i) {
         void *to = at(operands.outputs[0], shape.type, i * shape.width);
-        if (indices[i] >= 0 && indices[i] < shape.vocabulary)
-          std::memcpy(
-              to, at(operands.inputs[0], shape.type, indices[i] * shape.width),
-              rowBytes);
+        const int64_t row = indices[i] - firstRow;
+        if (row >= 0 && row < shape.vocabulary)
+          std::memcpy(to, at(operands.inputs[0], shape.type, row * shape.width),
+                      rowBytes);
         else
           std::memset(to, 0, rowBytes);
       }
@@ -57,6 +67,7 @@ public:
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
     const int32_t *indices = static_cast<const int32_t *>(operands.inputs[1]);
+    const int64_t firstRow = getFirstRow(operands);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
       void *rows = at(operands.outputs[0], shape.type, begin * shape.width);
@@ -66,11 +77,13 @@ public:
               : getScratch(ScratchUse::Tile,
                            size * shape.width * sizeof(float)));
       std::memset(sums, 0, size * shape.width * sizeof(float));
-      for (int64_t i = 0; i < shape.indices; ++i)
-        if (indices[i] >= begin && indices[i] < begin + size)
+      for (int64_t i = 0; i < shape.indices; ++i) {
+        const int64_t row = indices[i] - firstRow - begin;
+        if (row >= 0 && row < size)
           runAccumulateLoop(
               shape.type, at(operands.inputs[0], shape.type, i * shape.width),
-              sums + (indices[i] - begin) * shape.width, shape.width);
+              sums + row * shape.width, shape.width);
+      }
       if (shape.type != DType::F32)
         runCastLoop(DType::F32, shape.type, sums, rows, size * shape.width);
     });
@@ -107,6 +120,8 @@ KernelOrError makeEmbedding(const KernelSpec &spec) {
   if (checker.requireTensors()) {
     requireTable(checker, spec.inputs[0], "input 0");
     checker.requireInputType(1, DType::I32);
+    if (spec.inputs.size() > 2)
+      checker.requireInput(2, {DType::I32, {1}});
     if (!checker.hasFailed())
       checker.requireOutput(0, getRows(spec.inputs[0], spec.inputs[1]));
   }
@@ -121,6 +136,8 @@ KernelOrError makeEmbeddingBackward(const KernelSpec &spec) {
   if (checker.requireTensors()) {
     requireTable(checker, spec.outputs[0], "output 0");
     checker.requireInputType(1, DType::I32);
+    if (spec.inputs.size() > 2)
+      checker.requireInput(2, {DType::I32, {1}});
     if (!checker.hasFailed())
       checker.requireInput(0, getRows(spec.outputs[0], spec.inputs[1]));
   }

@@ -40,18 +40,19 @@ public:
   }
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    const AttentionBlocks placed = blocks.placeQueries(operands.inputs, 3);
     const int64_t queryBlocks = blocks.getNumQueryBlocks();
     pool.parallelFor(shape.batch * shape.heads * queryBlocks,
                      [&](int64_t tile) {
                        // Later queries see more keys: begin with those.
-                       runBlock(operands, tile / queryBlocks,
+                       runBlock(operands, placed, tile / queryBlocks,
                                 queryBlocks - 1 - tile % queryBlocks);
                      });
   }
 
 private:
-  void runBlock(const KernelOperands &operands, int64_t head,
-                int64_t queryBlock) const {
+  void runBlock(const KernelOperands &operands, const AttentionBlocks &placed,
+                int64_t head, int64_t queryBlock) const {
     const llvm::ArrayRef<void *> inputs = operands.inputs;
     const llvm::ArrayRef<void *> outputs = operands.outputs;
     constexpr int64_t rows = AttentionBlocks::queriesPerBlock;
@@ -69,17 +70,17 @@ private:
     const int64_t keyHead = head / shape.getGroup() * shape.keys;
     const float slope = getSlope(inputs, 3, shape, head);
     const auto [firstQuery, queries, firstKey, keys] =
-        blocks.get(queryBlock, 0);
+        placed.get(queryBlock, 0);
     const int64_t row = head * shape.queries + firstQuery;
     const void *q = at(inputs[0], shape.type, row * shape.dim);
-    for (int64_t j = 0; j < blocks.getNumKeyBlocks(); ++j) {
-      AttentionBlock block = blocks.get(queryBlock, j);
+    for (int64_t j = 0; j < placed.getNumKeyBlocks(); ++j) {
+      AttentionBlock block = placed.get(queryBlock, j);
       if (block.keys == 0)
         break;
       int64_t key = keyHead + block.firstKey;
       scoreProducts.run(block, q, at(inputs[1], shape.type, key * shape.dim),
                         scores);
-      runAttentionSoftmax(shape.type, blocks.getScores(block, scores, slope),
+      runAttentionSoftmax(shape.type, placed.getScores(block, scores, slope),
                           max, sum, result, shape.valueDim);
       resultProducts.run(block, scores,
                          at(inputs[2], shape.type, key * shape.valueDim),

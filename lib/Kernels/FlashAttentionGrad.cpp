@@ -93,22 +93,23 @@ public:
   }
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    const AttentionBlocks placed = blocks.placeQueries(operands.inputs, 7);
     const int64_t keyHeads = shape.batch * shape.keyHeads;
     if (oneSweep) {
       pool.parallelFor(keyHeads, [&](int64_t keyHead) {
-        sweepKeys(operands, keyHead, 0, blocks.getNumKeyBlocks(), true);
+        sweepKeys(operands, placed, keyHead, 0, blocks.getNumKeyBlocks(), true);
       });
       return;
     }
     const int64_t keyBlocks = blocks.getNumKeyBlocks();
     pool.parallelFor(keyHeads * keyBlocks, [&](int64_t tile) {
       int64_t block = tile % keyBlocks;
-      sweepKeys(operands, tile / keyBlocks, block, block + 1, false);
+      sweepKeys(operands, placed, tile / keyBlocks, block, block + 1, false);
     });
     const int64_t queryBlocks = blocks.getNumQueryBlocks();
     pool.parallelFor(shape.batch * shape.heads * queryBlocks,
                      [&](int64_t tile) {
-                       sweepQueries(operands, tile / queryBlocks,
+                       sweepQueries(operands, placed, tile / queryBlocks,
                                     queryBlocks - 1 - tile % queryBlocks);
                      });
   }
@@ -145,7 +146,7 @@ private:
   /// p and ds of a block of query head `head` in the places of `work.scores`
   /// and `work.slopes`. `row` and `key` are the block's first rows among all
   /// heads.
-  void computeBlock(const KernelOperands &operands, const AttentionBlock &block,
+  void computeBlock(const KernelOperands &operands, const AttentionBlocks &placed, const AttentionBlock &block,
                     int64_t head, int64_t row, int64_t key,
                     const Work &work) const {
     scoreProducts.run(block, rowOf(operands, 0, row, shape.dim),
@@ -154,7 +155,7 @@ private:
                       rowOf(operands, 2, key, shape.valueDim), work.slopes);
     runAttentionSoftmaxGrad(
         shape.type,
-        blocks.getScores(block, work.scores,
+        placed.getScores(block, work.scores,
                          getSlope(operands.inputs, 7, shape, head)),
         work.slopes, static_cast<const float *>(operands.inputs[4]) + row,
         static_cast<const float *>(operands.inputs[5]) + row, work.delta);
@@ -169,7 +170,7 @@ private:
 
   /// dk and dv of the key blocks [begin, end) of a key head, and dq of all
   /// query heads that share it if `withQueries` (then all blocks are swept).
-  void sweepKeys(const KernelOperands &operands, int64_t keyHead, int64_t begin,
+  void sweepKeys(const KernelOperands &operands, const AttentionBlocks &placed, int64_t keyHead, int64_t begin,
                  int64_t end, bool withQueries) const {
     const int64_t firstKey = begin * AttentionBlocks::keysPerBlock;
     const int64_t keys =
@@ -188,7 +189,7 @@ private:
     std::fill(dk, dk + keys * shape.dim, 0.0f);
     std::fill(dv, dv + keys * shape.valueDim, 0.0f);
     for (int64_t i = 0; i < shape.getGroup(); ++i)
-      sweepHead(operands, keyHead * shape.getGroup() + i, keyHead, begin, end,
+      sweepHead(operands, placed, keyHead * shape.getGroup() + i, keyHead, begin, end,
                 dk, dv, withQueries);
     if (direct)
       return;
@@ -196,24 +197,24 @@ private:
     runCastLoop(DType::F32, shape.type, dv, dvOut, keys * shape.valueDim);
   }
 
-  void sweepHead(const KernelOperands &operands, int64_t head, int64_t keyHead,
+  void sweepHead(const KernelOperands &operands, const AttentionBlocks &placed, int64_t head, int64_t keyHead,
                  int64_t begin, int64_t end, float *dk, float *dv,
                  bool withQueries) const {
     Work work = getWork();
-    for (int64_t i = 0; i < blocks.getNumQueryBlocks(); ++i) {
-      const AttentionBlock first = blocks.get(i, begin);
+    for (int64_t i = 0; i < placed.getNumQueryBlocks(); ++i) {
+      const AttentionBlock first = placed.get(i, begin);
       if (first.keys == 0)
         continue;
       const int64_t row = head * shape.queries + first.firstQuery;
       computeDelta(operands, row, first.queries, work);
       std::fill(work.dq, work.dq + rows * shape.dim, 0.0f);
       for (int64_t j = begin; j < end; ++j) {
-        AttentionBlock block = blocks.get(i, j);
+        AttentionBlock block = placed.get(i, j);
         if (block.keys == 0)
           break;
         const int64_t key = keyHead * shape.keys + block.firstKey;
         const int64_t offset = block.firstKey - first.firstKey;
-        computeBlock(operands, block, head, row, key, work);
+        computeBlock(operands, placed, block, head, row, key, work);
         valueProducts.run(block, work.scores,
                           rowOf(operands, 3, row, shape.valueDim),
                           dv + offset * shape.valueDim);
@@ -228,19 +229,19 @@ private:
     }
   }
 
-  void sweepQueries(const KernelOperands &operands, int64_t head,
+  void sweepQueries(const KernelOperands &operands, const AttentionBlocks &placed, int64_t head,
                     int64_t queryBlock) const {
     Work work = getWork();
-    const AttentionBlock first = blocks.get(queryBlock, 0);
+    const AttentionBlock first = placed.get(queryBlock, 0);
     const int64_t row = head * shape.queries + first.firstQuery;
     computeDelta(operands, row, first.queries, work);
     std::fill(work.dq, work.dq + rows * shape.dim, 0.0f);
-    for (int64_t j = 0; j < blocks.getNumKeyBlocks(); ++j) {
-      AttentionBlock block = blocks.get(queryBlock, j);
+    for (int64_t j = 0; j < placed.getNumKeyBlocks(); ++j) {
+      AttentionBlock block = placed.get(queryBlock, j);
       if (block.keys == 0)
         break;
       const int64_t key = head / shape.getGroup() * shape.keys + block.firstKey;
-      computeBlock(operands, block, head, row, key, work);
+      computeBlock(operands, placed, block, head, row, key, work);
       queryProducts.run(block, work.slopes, rowOf(operands, 1, key, shape.dim),
                         work.dq);
     }

@@ -33,7 +33,16 @@ void runSoftmaxBackwardRows(DType type, const void *dy, const void *y, void *dx,
 void runLogSumExpRows(DType type, const void *x, float *logSumExp, int64_t rows,
                       int64_t columns);
 
-/// dx = factor * (exp(x - logSumExp) - [column == label]) for one row.
+/// The largest element of each row.
+void runRowMax(DType type, const void *x, float *max, int64_t rows,
+               int64_t columns);
+
+/// sum(exp(x - max)) of each row.
+void runExponentialSumRows(DType type, const void *x, const float *max,
+                           float *sum, int64_t rows, int64_t columns);
+
+/// dx = factor * (exp(x - logSumExp) - [column == label]) for one row. A label
+/// of -1 is none of the columns.
 void runCrossEntropyGradRow(DType type, const void *x, int64_t label,
                             float logSumExp, float factor, void *dx,
                             int64_t columns);

@@ -85,19 +85,36 @@ void logSumExpOfType(const void *xs, float *logSumExp, int64_t rows,
 }
 
 template <typename T>
+void rowMaxOfType(const void *xs, float *max, int64_t rows, int64_t columns) {
+  const T *x = static_cast<const T *>(xs);
+  for (int64_t row = 0; row < rows; ++row)
+    max[row] = getRowMax(x + row * columns, columns);
+}
+
+template <typename T>
+void exponentialSumOfType(const void *xs, const float *max, float *sum,
+                          int64_t rows, int64_t columns) {
+  const T *x = static_cast<const T *>(xs);
+  for (int64_t row = 0; row < rows; ++row)
+    sum[row] = getExponentialSum(x + row * columns, columns, max[row]);
+}
+
+template <typename T>
 void crossEntropyGradOfType(const void *xs, int64_t label, float logSumExp,
                             float factor, void *dxs, int64_t columns) {
   const T *x = static_cast<const T *>(xs);
   T *dx = static_cast<T *>(dxs);
   auto shift = hn::Set(floats, logSumExp);
   auto scale = hn::Set(floats, factor);
-  // The label's column has its one taken off before rounding.
-  auto atLabel = hn::Sub(exponential(hn::Sub(loadTail(x + label, 1), shift)),
-                         hn::Set(floats, 1.0f));
   forEachVector(columns, [&](int64_t i, auto part) HWY_ATTR {
     auto e = exponential(hn::Sub(part.get(x + i), shift));
     part.put(hn::Mul(e, scale), dx + i);
   });
+  if (label < 0)
+    return;
+  // The label's column has its one taken off before rounding.
+  auto atLabel = hn::Sub(exponential(hn::Sub(loadTail(x + label, 1), shift)),
+                         hn::Set(floats, 1.0f));
   storeTail(hn::Mul(atLabel, scale), dx + label, 1);
 }
 
@@ -125,6 +142,22 @@ void logSumExpRows(DType type, const void *x, float *logSumExp, int64_t rows,
   });
 }
 
+void rowMax(DType type, const void *x, float *max, int64_t rows,
+            int64_t columns) {
+  dispatchFloat(type, [&](auto *element) HWY_ATTR {
+    using T = std::remove_pointer_t<decltype(element)>;
+    rowMaxOfType<T>(x, max, rows, columns);
+  });
+}
+
+void exponentialSumRows(DType type, const void *x, const float *max, float *sum,
+                        int64_t rows, int64_t columns) {
+  dispatchFloat(type, [&](auto *element) HWY_ATTR {
+    using T = std::remove_pointer_t<decltype(element)>;
+    exponentialSumOfType<T>(x, max, sum, rows, columns);
+  });
+}
+
 void crossEntropyGrad(DType type, const void *x, int64_t label, float logSumExp,
                       float factor, void *dx, int64_t columns) {
   dispatchFloat(type, [&](auto *element) HWY_ATTR {
@@ -144,6 +177,8 @@ namespace mf {
 HWY_EXPORT(softmax);
 HWY_EXPORT(softmaxBackward);
 HWY_EXPORT(logSumExpRows);
+HWY_EXPORT(rowMax);
+HWY_EXPORT(exponentialSumRows);
 HWY_EXPORT(crossEntropyGrad);
 
 void runSoftmaxRows(DType type, const void *x, void *y, int64_t rows,
@@ -159,6 +194,16 @@ void runSoftmaxBackwardRows(DType type, const void *dy, const void *y, void *dx,
 void runLogSumExpRows(DType type, const void *x, float *logSumExp, int64_t rows,
                       int64_t columns) {
   HWY_DYNAMIC_DISPATCH(logSumExpRows)(type, x, logSumExp, rows, columns);
+}
+
+void runRowMax(DType type, const void *x, float *max, int64_t rows,
+               int64_t columns) {
+  HWY_DYNAMIC_DISPATCH(rowMax)(type, x, max, rows, columns);
+}
+
+void runExponentialSumRows(DType type, const void *x, const float *max,
+                           float *sum, int64_t rows, int64_t columns) {
+  HWY_DYNAMIC_DISPATCH(exponentialSumRows)(type, x, max, sum, rows, columns);
 }
 
 void runCrossEntropyGradRow(DType type, const void *x, int64_t label,

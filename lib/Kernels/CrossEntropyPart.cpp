@@ -1,0 +1,207 @@
+//===- CrossEntropyPart.cpp - Cross entropy of a rank's classes -----------===//
+//
+// The steps between the collectives of a loss whose classes are shared out:
+// what a rank adds of each row, and the loss from what all of them added.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementwiseLoops.h"
+#include "Factories.h"
+#include "LossShape.h"
+#include "RowLoops.h"
+#include "Tiles.h"
+#include <cmath>
+
+namespace mf {
+namespace {
+
+class RowMaxKernel : public Kernel {
+public:
+  explicit RowMaxKernel(const TensorShape &logits)
+      : type(logits.type), columns(logits.dims[1]),
+        tiles(tileRows(logits.dims[0], columns)) {}
+
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    float *max = static_cast<float *>(operands.outputs[0]);
+    pool.parallelFor(tiles.count, [&](int64_t tile) {
+      auto [begin, size] = tiles[tile];
+      runRowMax(type, at(operands.inputs[0], type, begin * columns),
+                max + begin, size, columns);
+    });
+  }
+
+private:
+  DType type;
+  int64_t columns;
+  Tiles tiles;
+};
+
+class RowExponentialSumKernel : public Kernel {
+public:
+  explicit RowExponentialSumKernel(const TensorShape &logits)
+      : type(logits.type), columns(logits.dims[1]),
+        tiles(tileRows(logits.dims[0], columns)) {}
+
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    const auto *max = static_cast<const float *>(operands.inputs[1]);
+    float *sum = static_cast<float *>(operands.outputs[0]);
+    pool.parallelFor(tiles.count, [&](int64_t tile) {
+      auto [begin, size] = tiles[tile];
+      runExponentialSumRows(type,
+                            at(operands.inputs[0], type, begin * columns),
+                            max + begin, sum + begin, size, columns);
+    });
+  }
+
+private:
+  DType type;
+  int64_t columns;
+  Tiles tiles;
+};
+
+class PickLogitKernel : public Kernel {
+public:
+  explicit PickLogitKernel(const LossShape &shape) : shape(shape) {}
+
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    const auto *labels = static_cast<const int32_t *>(operands.inputs[1]);
+    const int64_t first = *static_cast<const int32_t *>(operands.inputs[2]);
+    float *picked = static_cast<float *>(operands.outputs[0]);
+    for (int64_t row = 0; row < shape.rows; ++row) {
+      const int64_t column = labels[row] - first;
+      picked[row] = 0;
+      if (column >= 0 && column < shape.columns)
+        runCastLoop(shape.type, DType::F32,
+                    at(operands.inputs[0], shape.type,
+                       row * shape.columns + column),
+                    picked + row, 1);
+    }
+  }
+
+private:
+  LossShape shape;
+};
+
+class CrossEntropyRowsKernel : public Kernel {
+public:
+  explicit CrossEntropyRowsKernel(const LossShape &shape) : shape(shape) {}
+
+  /// Adds up as aclnnCrossEntropyLoss does.
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    const auto *labels = static_cast<const int32_t *>(operands.inputs[0]);
+    const auto *max = static_cast<const float *>(operands.inputs[1]);
+    const auto *exponentials = static_cast<const float *>(operands.inputs[2]);
+    const auto *picked = static_cast<const float *>(operands.inputs[3]);
+    float *sums = static_cast<float *>(operands.outputs[0]);
+    float *logSumExp = static_cast<float *>(operands.outputs[1]);
+    double sum = 0;
+    int64_t counted = 0;
+    for (int64_t row = 0; row < shape.rows; ++row) {
+      logSumExp[row] = max[row] + std::log(exponentials[row]);
+      if (!shape.counts(labels[row]))
+        continue;
+      sum += static_cast<double>(logSumExp[row]) -
+             static_cast<double>(picked[row]);
+      ++counted;
+    }
+    sums[0] = static_cast<float>(sum);
+    sums[1] = static_cast<float>(counted);
+  }
+
+private:
+  LossShape shape;
+};
+
+class MeanLossKernel : public Kernel {
+public:
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    const auto *sums = static_cast<const float *>(operands.inputs[0]);
+    *static_cast<float *>(operands.outputs[0]) =
+        divideByCount(sums[0], sums[1]);
+    *static_cast<float *>(operands.outputs[1]) = sums[1];
+  }
+};
+
+/// Checks logits [rows, columns] and a result [rows] in fp32.
+void requireRows(SpecChecker &checker, const KernelSpec &spec) {
+  const TensorShape &logits = spec.inputs[0];
+  checker.requireFloatInput(0);
+  checker.require(logits.dims.size() == 2,
+                  "input 0 is " + toString(logits) +
+                      ", expected logits of shape rows x classes");
+  if (!checker.hasFailed())
+    checker.requireOutput(0, {DType::F32, {logits.dims[0]}});
+}
+
+} // namespace
+
+KernelOrError makeRowMax(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  if (checker.requireTensors())
+    requireRows(checker, spec);
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<RowMaxKernel>(spec.inputs[0]);
+}
+
+KernelOrError makeRowExponentialSum(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  if (checker.requireTensors()) {
+    requireRows(checker, spec);
+    if (!checker.hasFailed())
+      checker.requireInput(1, spec.outputs[0]);
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<RowExponentialSumKernel>(spec.inputs[0]);
+}
+
+KernelOrError makePickLogit(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  LossShape shape;
+  if (checker.requireTensors()) {
+    shape = readLossShape(spec, 0, checker);
+    checker.requireInput(2, {DType::I32, {1}});
+    checker.requireOutput(0, {DType::F32, {shape.rows}});
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<PickLogitKernel>(shape);
+}
+
+KernelOrError makeCrossEntropyRows(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  LossShape shape;
+  if (checker.requireTensors()) {
+    const TensorShape rows{DType::F32, spec.inputs[0].dims};
+    checker.require(rows.dims.size() == 1,
+                    "input 0 is " + toString(spec.inputs[0]) +
+                        ", expected labels of shape rows");
+    checker.requireInputType(0, DType::I32);
+    for (size_t input : {1, 2, 3})
+      checker.requireInput(input, rows);
+    checker.requireOutput(0, {DType::F32, {2}});
+    checker.requireOutput(1, rows);
+    if (spec.attributes.count("ignore_index"))
+      shape.ignoreIndex = checker.getInt("ignore_index");
+    shape.classes = checker.getInt("classes");
+    shape.rows = rows.getNumElements();
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<CrossEntropyRowsKernel>(shape);
+}
+
+KernelOrError makeMeanLoss(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  if (checker.requireTensors()) {
+    checker.requireInput(0, {DType::F32, {2}});
+    checker.requireOutput(0, {DType::F32, {}});
+    checker.requireOutput(1, {DType::F32, {}});
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<MeanLossKernel>();
+}
+
+} // namespace mf

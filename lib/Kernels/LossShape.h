@@ -1,0 +1,39 @@
+//===- LossShape.h - Logits, labels and which rows count ------*- C++ -*-===//
+
+#ifndef MF_LIB_KERNELS_LOSSSHAPE_H
+#define MF_LIB_KERNELS_LOSSSHAPE_H
+
+#include "SpecChecker.h"
+
+namespace mf {
+
+/// Logits [rows, columns] and labels [rows]. A label outside of the classes is
+/// never used as an index: such a row does not count, like one with the ignored
+/// label.
+struct LossShape {
+  DType type = DType::F32;
+  int64_t rows = 0, columns = 0;
+  /// Of all ranks that share the columns out.
+  int64_t classes = 0;
+  int64_t ignoreIndex = -100;
+
+  bool counts(int64_t label) const {
+    return label != ignoreIndex && label >= 0 && label < classes;
+  }
+};
+
+/// Divides a sum over rows by the number of those that count, as MindSpore
+/// Transformers does.
+inline float divideByCount(float sum, float count) {
+  return sum / (count + 1e-8f);
+}
+
+/// Checks that inputs `index` and `index` + 1 are logits and labels, and reads
+/// their shape and `ignore_index`, -100 if absent as in PyTorch and MindSpore.
+/// With `classes` the logits are part of so many. Of use if nothing has failed.
+LossShape readLossShape(const KernelSpec &spec, size_t index,
+                        SpecChecker &checker);
+
+} // namespace mf
+
+#endif // MF_LIB_KERNELS_LOSSSHAPE_H
