@@ -4,6 +4,7 @@
 #define MF_ATTRIBUTES_TD
 
 include "dialects/mf/MfDialect.td"
+include "dialects/mf/MfLayout.td"
 include "dialects/mf/MfMesh.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"

@@ -6,16 +6,40 @@
 include "dialects/mf/MfOpBase.td"
 
 // What the ranks of a group do together: those that differ in the coordinates
-// on `axes` of the module's mesh alone.
-class Mf_CollectiveOp<string mnemonic, list<Trait> traits = []>
+// on `axes` of the module's mesh alone. Between the sharding passes types are
+// of whole tensors with an #mf.layout, so shapes do not change; after them they
+// are local, and a cut dimension is as many times smaller as the group has
+// ranks.
+class Mf_GroupOp<string mnemonic, dag attributes, string format,
+                 list<Trait> traits = []>
     : Mf_ComputeOp<mnemonic, "", (ins Mf_FloatTensor:$input),
-                   (ins StrArrayAttr:$axes), (outs Mf_FloatTensor:$result),
+                   !con((ins StrArrayAttr:$axes), attributes),
+                   (outs Mf_FloatTensor:$result),
                    !listconcat([Mf_Differentiable], traits),
                    ["isView", "getEngine", "emitInstructions"]> {
-  let assemblyFormat = [{
-    $input `over` $axes attr-dict `:` type($input) `->` type($result)
-  }];
+  let assemblyFormat = "$input `over` $axes " # format #
+                       " attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
+}
+
+// Along one dimension.
+class Mf_AlongOp<string mnemonic, string format = "">
+    : Mf_GroupOp<mnemonic, (ins DefaultValuedAttr<I64Attr, "0">:$dim),
+                 "(`dim` $dim^)?" # format> {
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input,
+                                 "::mlir::ArrayAttr":$axes, "int64_t":$dim), [{
+    $_state.addTypes(result);
+    $_state.addOperands(input);
+    $_state.addAttribute(getAxesAttrName($_state.name), axes);
+    $_state.addAttribute(getDimAttrName($_state.name),
+                         $_builder.getI64IntegerAttr(dim));
+  }]>];
+}
+
+// Without a dimension.
+class Mf_WholeOp<string mnemonic, list<Trait> traits = []>
+    : Mf_GroupOp<mnemonic, (ins), "", !listconcat([
+        SameOperandsAndResultElementType, SameOperandsAndResultShape], traits)> {
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input,
                                  "::mlir::ArrayAttr":$axes), [{
     $_state.addTypes(result);
@@ -24,13 +48,12 @@ class Mf_CollectiveOp<string mnemonic, list<Trait> traits = []>
   }]>];
 }
 
-def Mf_AllReduceOp : Mf_CollectiveOp<"all_reduce", [
-    AllTypesMatch<["input", "result"]>]> {
+def Mf_AllReduceOp : Mf_WholeOp<"all_reduce"> {
   let summary = "the sum over a group of ranks, on each of them";
   let description = [{
-    Sums in the order of ranks, in fp32, and rounds once. Its gradient is an
-    all-reduce: a gradient of what is the same on several ranks is a partial sum
-    on each of them, as in MindSpore.
+    Sums in the order of ranks, in fp32, and rounds once. From partial to
+    replicated: the gradient of what is the same on several ranks is the same
+    on each of them, so that of the summands is the result's as it is.
 
     ```mlir
     %y = mf.all_reduce %x over ["mp"] {name = "attention.wo.matmul"}
@@ -39,30 +62,100 @@ def Mf_AllReduceOp : Mf_CollectiveOp<"all_reduce", [
   }];
 }
 
-def Mf_AllGatherOp : Mf_CollectiveOp<"all_gather"> {
+def Mf_MirrorOp : Mf_WholeOp<"mirror"> {
+  let summary = "the same value, whose gradient is a sum over ranks; a view";
+  let description = [{
+    From replicated to reduced: readers behind it make a part of the gradient
+    on each rank of the group, and its gradient is their all-reduce. It is
+    Megatron's f and MindSpore's mirror operator.
+
+    ```mlir
+    %y = mf.mirror %x over ["mp"] {name = "attention.wq.matmul"}
+        : tensor<4x8xf32> -> tensor<4x8xf32>
+    ```
+  }];
+}
+
+def Mf_AllGatherOp : Mf_GroupOp<"all_gather",
+    (ins DefaultValuedAttr<I64Attr, "0">:$dim, UnitAttr:$replicated),
+    "(`dim` $dim^)? (`replicated` $replicated^)?"> {
   let summary = "the inputs of a group of ranks side by side, on each of them";
   let description = [{
-    Along the first dimension, in the order of ranks. Its gradient is a
-    reduce-scatter.
+    Along dimension `dim`, in the order of ranks. From sharded to reduced: each
+    rank makes a part of the result's gradient, and the gradient is a
+    reduce-scatter. `replicated`: from sharded to replicated; all ranks have
+    the same gradient of the result, and each takes its own part.
 
     ```mlir
     %y = mf.all_gather %x over ["mp"] {name = "feed_forward.w1.matmul"}
         : tensor<4x8xf32> -> tensor<8x8xf32>
     ```
   }];
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input,
+                                 "::mlir::ArrayAttr":$axes, "int64_t":$dim,
+                                 "bool":$replicated), [{
+    $_state.addTypes(result);
+    $_state.addOperands(input);
+    $_state.addAttribute(getAxesAttrName($_state.name), axes);
+    $_state.addAttribute(getDimAttrName($_state.name),
+                         $_builder.getI64IntegerAttr(dim));
+    if (replicated)
+      $_state.addAttribute(getReplicatedAttrName($_state.name),
+                           $_builder.getUnitAttr());
+  }]>];
 }
 
-def Mf_ReduceScatterOp : Mf_CollectiveOp<"reduce_scatter"> {
+def Mf_ReduceScatterOp : Mf_AlongOp<"reduce_scatter"> {
   let summary = "a part of the sum over a group of ranks on each of them";
   let description = [{
-    The first dimension is cut in the order of ranks. Its gradient is an
-    all-gather.
+    Dimension `dim` is cut in the order of ranks. From partial to sharded; its
+    gradient is an all-gather.
 
     ```mlir
     %y = mf.reduce_scatter %x over ["mp"] {name = "feed_forward.w2.matmul"}
         : tensor<8x8xf32> -> tensor<4x8xf32>
     ```
   }];
+}
+
+def Mf_OwnPartOp : Mf_AlongOp<"own_part"> {
+  let summary = "of what a group of ranks has in common, a part on each of them";
+  let description = [{
+    Dimension `dim` is cut in the order of ranks; nothing is sent. From
+    replicated to sharded; its gradient is an all-gather to replicated.
+
+    ```mlir
+    %y = mf.own_part %x over ["mp"] {name = "tok_embeddings.reshape"}
+        : tensor<4x8xf32> -> tensor<2x8xf32>
+    ```
+  }];
+}
+
+def Mf_AllToAllOp : Mf_GroupOp<"all_to_all",
+    (ins I64Attr:$split, I64Attr:$concat), "`split` $split `concat` $concat"> {
+  let summary = "a cut moved from one dimension to another";
+  let description = [{
+    Each rank cuts its input along `split` in the order of ranks, sends the i-th
+    part to rank i and puts what it gets side by side along `concat`. From
+    sharded to sharded; its gradient is the same with the dimensions exchanged.
+
+    ```mlir
+    %y = mf.all_to_all %x over ["cp"] split 1 concat 0
+        {name = "attention.flash_attention"}
+        : tensor<4x8xf32> -> tensor<8x4xf32>
+    ```
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input,
+                                 "::mlir::ArrayAttr":$axes, "int64_t":$split,
+                                 "int64_t":$concat), [{
+    $_state.addTypes(result);
+    $_state.addOperands(input);
+    $_state.addAttribute(getAxesAttrName($_state.name), axes);
+    $_state.addAttribute(getSplitAttrName($_state.name),
+                         $_builder.getI64IntegerAttr(split));
+    $_state.addAttribute(getConcatAttrName($_state.name),
+                         $_builder.getI64IntegerAttr(concat));
+  }]>];
 }
 
 #endif // MF_COLLECTIVE_OPS_TD

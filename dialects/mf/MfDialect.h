@@ -13,6 +13,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/TensorEncoding.h"
 
 #include "dialects/mf/MfDialect.h.inc"
 #include "dialects/mf/MfEnums.h.inc"
