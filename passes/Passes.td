@@ -82,6 +82,82 @@ def MarkMemory : Pass<"mf-mark-memory", "::mf::ir::ModelOp"> {
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
 
+def PropagateLayouts : Pass<"mf-propagate-layouts", "::mf::ir::ModelOp"> {
+  let summary = "Decide how each tensor lies on the ranks of the mesh";
+  let description = [{
+    Gives all tensors of layers an `#mf.layout`, and puts `mf.reshard` where a
+    value must lie otherwise for its reader. Parameters lie as their `cuts` say,
+    the residual stream is cut over dp and cp, with `sequence_parallel` between
+    body layers over mp too; operators say by their rules
+    (`ShardingRuleOpInterface`) what follows. A sum that is cut becomes whole, or
+    cut like the stream, right behind the operator. What does not divide is an
+    error that names the dimension, the axis and the key of the YAML. A model on
+    a mesh of stages alone stays as it is.
+
+    ```mlir
+    %y = mf.matmul %x, %w {name = "attention.wo.matmul", transpose_b = true} : ...
+    // becomes, with the weight cut by columns,
+    %y = mf.matmul %x, %w {name = "attention.wo.matmul", transpose_b = true}
+        : ... -> tensor<1x4x8xf32, #mf.layout<[[], [], []], partial = [mp]>>
+    %z = mf.reshard %y {name = "attention.wo.matmul"}
+        : tensor<1x4x8xf32, #mf.layout<[[], [], []], partial = [mp]>>
+        -> tensor<1x4x8xf32, #mf.layout<[[], [], []]>>
+    ```
+  }];
+  let options = [
+    Option<"printPlan", "print-plan", "bool", /*default=*/"false",
+           "print layouts of parameters, arguments and results, and what is "
+           "resharded, on standard error">
+  ];
+  let dependentDialects = ["::mf::ir::MfDialect"];
+}
+
+def LowerReshards : Pass<"mf-lower-reshards", "::mf::ir::ModelOp"> {
+  let summary = "Make each change of layout a collective, a local part or a view";
+  let description = [{
+    A partial sum is reduced to all ranks or scattered, a cut dimension gathered,
+    a cut moved to another dimension by an all-to-all; a rank takes its own part
+    of what is replicated, and where its gradient will be a sum over ranks, a
+    `mf.mirror` says so.
+
+    ```mlir
+    %z = mf.reshard %y {name = "attention.wo.matmul"}
+        : tensor<1x4x8xf32, #mf.layout<[[], [], []], partial = [mp]>>
+        -> tensor<1x4x8xf32, #mf.layout<[[], [], []]>>
+    // becomes
+    %z = mf.all_reduce %y over ["mp"] {name = "attention.wo.matmul"}
+        : tensor<1x4x8xf32, #mf.layout<[[], [], []], partial = [mp]>>
+        -> tensor<1x4x8xf32, #mf.layout<[[], [], []]>>
+    ```
+  }];
+  let dependentDialects = ["::mf::ir::MfDialect"];
+}
+
+def Localize : Pass<"mf-localize", "::mf::ir::ModelOp"> {
+  let summary = "Make the types of whole tensors those of a rank's parts";
+  let description = [{
+    Layouts become local shapes and are gone. A parameter keeps its whole type
+    and gets its `layout`. Operators that say something about whole tensors
+    change it themselves; where a rank must know which part is its own, it reads
+    a table that is cut like the dimension.
+
+    ```mlir
+    mf.param @layers.0.attention.wo.weight : tensor<8x8xf32> init <normal, ...> {cuts = [[], ["mp"]]}
+    ...
+    %z = mf.all_reduce %y over ["mp"] {name = "attention.wo.matmul"}
+        : tensor<1x4x8xf32, #mf.layout<[[], [], []], partial = [mp]>>
+        -> tensor<1x4x8xf32, #mf.layout<[[], [], []]>>
+    // becomes
+    mf.param @layers.0.attention.wo.weight : tensor<8x8xf32> init <normal, ...>
+        {cuts = [[], ["mp"]], layout = #mf.layout<[[], [mp]]>}
+    ...
+    %z = mf.all_reduce %y over ["mp"] {name = "attention.wo.matmul"}
+        : tensor<1x4x8xf32> -> tensor<1x4x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mf::ir::MfDialect"];
+}
+
 def BuildBackward : Pass<"mf-build-backward", "::mf::ir::ModelOp"> {
   let summary = "Turn placed layers into joint forward and backward chunks";
   let description = [{

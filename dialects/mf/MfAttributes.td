@@ -135,11 +135,18 @@ def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
     written, an integer, a list or a list of lists; `gradient_groups`:
     gradient_aggregation_group, into how many groups the gradients of a model
     without stages are gathered to be reduced.
+
+    `sequence_parallel`: use_seq_parallel, the residual stream between body
+    layers is cut over mp too; `context_parallel`: context_parallel_algo, one of
+    colossalai_cp, ulysses_cp and hybrid_cp. The last cuts heads over the axis
+    `cp_ds` of the mesh and rows over `cp_co`.
   }];
   let parameters = (ins "int64_t":$stages, "int64_t":$interleave,
                         "int64_t":$micro_batches,
                         OptionalParameter<"::mlir::Attribute">:$offset,
-                        DefaultValuedParameter<"int64_t", "4">:$gradient_groups);
+                        DefaultValuedParameter<"int64_t", "4">:$gradient_groups,
+                        DefaultValuedParameter<"bool", "false">:$sequence_parallel,
+                        OptionalParameter<"::mlir::StringAttr">:$context_parallel);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -236,3 +236,14 @@ void AllToAllOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
       builder, getLoc(), getInput().getType(), resultGradients[0], getAxes(),
       getConcat(), getSplit());
 }
+
+//===----------------------------------------------------------------------===//
+// ReshardOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReshardOp::verify() {
+  if (LayoutAttr::find(getInput().getType()) && LayoutAttr::find(getType()))
+    return success();
+  return emitOpError("expected tensors with a layout, but got ")
+         << getInput().getType() << " and " << getType();
+}

@@ -158,4 +158,23 @@ def Mf_AllToAllOp : Mf_GroupOp<"all_to_all",
   }]>];
 }
 
+def Mf_ReshardOp : Mf_Op<"reshard", [Pure, SameOperandsAndResultShape,
+    SameOperandsAndResultElementType]> {
+  let summary = "the same tensor in another layout";
+  let description = [{
+    Between mf-propagate-layouts, which decides, and mf-lower-reshards, which
+    makes it the one collective, local part or view that it is.
+
+    ```mlir
+    %y = mf.reshard %x {name = "attention.wo.matmul"}
+        : tensor<1x4x8xf32, #mf.layout<[[], [], []], partial = [mp]>>
+        -> tensor<1x4x8xf32, #mf.layout<[[], [mp], []]>>
+    ```
+  }];
+  let arguments = (ins Mf_FloatTensor:$input, OptionalAttr<StrAttr>:$name);
+  let results = (outs Mf_FloatTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 #endif // MF_COLLECTIVE_OPS_TD

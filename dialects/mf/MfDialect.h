@@ -15,6 +15,8 @@
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/TensorEncoding.h"
 
+#include "dialects/mf/ShardingRule.h"
+
 #include "dialects/mf/MfDialect.h.inc"
 #include "dialects/mf/MfEnums.h.inc"
 
@@ -57,6 +59,10 @@ int64_t getKernelFlops(mlir::Operation *op, llvm::StringRef kernel,
 /// Bytes of a ranked tensor type of static shape, or of such a tensor in host
 /// memory, without padding.
 int64_t getTensorBytes(mlir::Type type);
+
+/// The type of a rank's part; null if a dimension does not divide.
+mlir::RankedTensorType getLocalType(mlir::Type type, LayoutAttr layout,
+                                    const MeshSizes &mesh);
 
 /// True if a ranked tensor type of static shape has at most 2^48 bytes: more
 /// than any device has, and few enough that sums of sizes do not overflow.

@@ -9,7 +9,8 @@ class Mf_BinaryOp<string mnemonic, string kernel>
     : Mf_ComputeOp<mnemonic, kernel,
                    (ins Mf_FloatTensor:$lhs, Mf_FloatTensor:$rhs), (ins),
                    (outs Mf_FloatTensor:$result),
-                   [Mf_Differentiable, AllTypesMatch<["lhs", "result"]>]> {
+                   [Mf_Differentiable, Mf_Shardable,
+                    AllTypesMatch<["lhs", "result"]>]> {
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs), [{
     build($_builder, $_state, lhs.getType(), lhs, rhs, nullptr, nullptr, nullptr);
@@ -19,7 +20,8 @@ class Mf_BinaryOp<string mnemonic, string kernel>
 class Mf_UnaryOp<string mnemonic, string kernel, dag attributes = (ins)>
     : Mf_ComputeOp<mnemonic, kernel, (ins Mf_FloatTensor:$input),
                    attributes, (outs Mf_FloatTensor:$result),
-                   [Mf_Differentiable, SameOperandsAndResultType]>;
+                   [Mf_Differentiable, Mf_Shardable,
+                    SameOperandsAndResultType]>;
 
 def Mf_AddOp : Mf_BinaryOp<"add", "aclnnAdd"> {
   let summary = "elementwise sum";
@@ -58,7 +60,7 @@ def Mf_SiluGradOp : Mf_ComputeOp<"silu_grad", "aclnnSiluBackward",
 
 def Mf_CastOp : Mf_ComputeOp<"cast", "aclnnCast",
     (ins Mf_FloatTensor:$input), (ins), (outs Mf_FloatTensor:$result),
-    [Mf_Differentiable, SameOperandsAndResultShape]> {
+    [Mf_Differentiable, Mf_Shardable, SameOperandsAndResultShape]> {
   let summary = "conversion to another element type";
   let description = [{Rounds to nearest even; keeps NaN.}];
   let hasFolder = 1;

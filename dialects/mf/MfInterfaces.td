@@ -113,6 +113,28 @@ def Mf_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
   ];
 }
 
+def Mf_ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
+  let cppNamespace = "::mf::ir";
+  let description = [{
+    How an operator runs on parts of its operands. One without the interface
+    gets whole operands on every rank, which is always right.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Which dimensions of operands and results must be cut alike, by factors.
+      Types are those of whole tensors.
+    }], "::mf::ir::ShardingRule", "getShardingRule">,
+    InterfaceMethod<[{
+      Changes attributes and operands that say something about whole tensors,
+      such as the sizes of a slice, to those of a rank. Layouts are those of
+      operands and results, whose types are local already.
+    }], "void", "localize",
+      (ins "::llvm::ArrayRef<::mf::ir::Layout>":$operands,
+           "::llvm::ArrayRef<::mf::ir::Layout>":$results,
+           "::mf::ir::LocalTables &":$tables), [{}], [{}]>
+  ];
+}
+
 def Mf_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
   let cppNamespace = "::mf::ir";
   let description = [{

@@ -77,14 +77,22 @@ LogicalResult ParamOp::verify() {
   return success();
 }
 
+RankedTensorType ParamOp::getLocalType() {
+  LayoutAttr layout = getLayoutAttr();
+  if (!layout)
+    return getTensorType();
+  return ir::getLocalType(getType(), layout, MeshSizes(MeshAttr::find(*this)));
+}
+
 LogicalResult GetParamOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto param = symbols.lookupNearestSymbolFrom<ParamOp>(*this, getParamAttr());
   if (!param)
     return emitOpError("expected a parameter, but got '") << getParam() << "'";
-  if (param.getType() != getType()) {
+  RankedTensorType expected = param.getLocalType();
+  if (expected != cast<RankedTensorType>(getType()).dropEncoding()) {
     InFlightDiagnostic error = emitOpError("has type ")
                                << getType() << ", but the parameter is "
-                               << param.getType();
+                               << expected;
     error.attachNote(param.getLoc()) << "parameter is here";
     return error;
   }
@@ -185,10 +193,10 @@ static LogicalResult verifyGradients(FunctionOpInterface function,
     if (!param)
       return function.emitOpError("expected a parameter, but got '")
              << name.getValue() << "'";
-    if (param.getType() != type)
+    if (param.getLocalType() != type)
       return function.emitOpError("returns ")
              << type << " as gradient of '" << name.getValue() << "', which is "
-             << param.getType();
+             << param.getLocalType();
   }
   return success();
 }

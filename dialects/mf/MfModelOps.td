@@ -56,10 +56,25 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
     `tied` to another has its value and adds to its gradient, but is read by
     another layer, maybe on another stage. All hold floats but a frozen table of
     coordinates.
+
+    The type is that of the whole parameter. `cuts` says per dimension by which
+    axes the strategies of MindSpore Transformers cut it, whatever the sizes of
+    the mesh, as in `[["cp", "mp"], []]`; without it, none. What does not divide
+    is an error, but with `may_stay_whole` a warning. `layout` is how it lies
+    once the model is sharded.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type,
                        Mf_InitAttr:$init, UnitAttr:$frozen,
-                       OptionalAttr<FlatSymbolRefAttr>:$tied);
+                       OptionalAttr<FlatSymbolRefAttr>:$tied,
+                       OptionalAttr<ArrayAttr>:$cuts,
+                       UnitAttr:$may_stay_whole,
+                       OptionalAttr<Mf_LayoutAttr>:$layout);
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name,
+      "::mlir::Type":$type, "InitAttr":$init, "bool":$frozen,
+      "::mlir::FlatSymbolRefAttr":$tied), [{
+    build($_builder, $_state, name, type, init, frozen, tied, nullptr, false,
+          nullptr);
+  }]>];
   let assemblyFormat = [{
     $sym_name `:` $type `init` $init (`tied` `to` $tied^)? attr-dict
   }];
@@ -68,6 +83,8 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
     ::mlir::RankedTensorType getTensorType() {
       return ::llvm::cast<::mlir::RankedTensorType>(getType());
     }
+    /// The type of a rank's part; that of the whole without a layout.
+    ::mlir::RankedTensorType getLocalType();
   }];
 }
 

@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace mf::ir;
 
 static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
+  return cast<RankedTensorType>(value.getType()).dropEncoding();
 }
 
 //===----------------------------------------------------------------------===//
@@ -70,7 +70,7 @@ LogicalResult MatmulOp::verify() {
                                      << shape.rhsK << " on the right";
   auto expected = RankedTensorType::get(shape.getResult(getContractBatch()),
                                         lhs.getElementType());
-  if (getType() != expected)
+  if (getTensor(getResult()) != expected)
     return emitOpError("expected a result of type ")
            << expected << ", but got " << getType();
   return success();
@@ -122,7 +122,7 @@ LogicalResult RmsNormOp::verify() {
     return emitOpError("expected gamma to be the last dimension of the input, "
                        "but got ")
            << gamma << " for " << input;
-  if (getRstd().getType() != getRowType(input))
+  if (getTensor(getRstd()) != getRowType(input))
     return emitOpError("expected rstd of type ")
            << getRowType(input) << ", but got " << getRstd().getType();
   return success();
@@ -193,7 +193,7 @@ LogicalResult FlashAttentionOp::verify() {
   if (Value slopes = getSlopes()) {
     auto expected = RankedTensorType::get({query.getDimSize(1)},
                                           Float32Type::get(getContext()));
-    if (slopes.getType() != expected)
+    if (getTensor(slopes) != expected)
       return emitOpError("expected slopes of type ")
              << expected << ", one per query head, but got "
              << slopes.getType();
@@ -206,14 +206,14 @@ LogicalResult FlashAttentionOp::verify() {
              << key.getDimSize(2) << " positions of the keys, but got "
              << query.getDimSize(2) << " query rows";
   }
-  if (getSoftmaxMax().getType() != getRowType(query) ||
-      getSoftmaxSum().getType() != getRowType(query))
+  if (getTensor(getSoftmaxMax()) != getRowType(query) ||
+      getTensor(getSoftmaxSum()) != getRowType(query))
     return emitOpError("expected softmax_max and softmax_sum of type ")
            << getRowType(query);
   SmallVector<int64_t> shape(query.getShape());
   shape.back() = value.getDimSize(3);
   auto expected = RankedTensorType::get(shape, query.getElementType());
-  if (getResult().getType() != expected)
+  if (getTensor(getResult()) != expected)
     return emitOpError("expected a result of type ")
            << expected << ", but got " << getResult().getType();
   return success();

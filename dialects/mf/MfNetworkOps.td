@@ -14,7 +14,7 @@ def Mf_MatmulOp : Mf_ComputeOp<"matmul", "aclnnMatmul",
     (ins DefaultValuedAttr<BoolAttr, "false">:$transpose_a,
          DefaultValuedAttr<BoolAttr, "false">:$transpose_b,
          DefaultValuedAttr<BoolAttr, "false">:$contract_batch),
-    (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
+    (outs Mf_FloatTensor:$result), [Mf_Differentiable, Mf_Shardable]> {
   let summary = "matrix product over the last two dimensions";
   let description = [{
     `lhs` is [..., m, k] and `rhs` [..., k, n]; `transpose_a` and `transpose_b`
@@ -38,7 +38,7 @@ def Mf_MatmulOp : Mf_ComputeOp<"matmul", "aclnnMatmul",
 def Mf_RmsNormOp : Mf_ComputeOp<"rms_norm", "aclnnRmsNorm",
     (ins Mf_FloatTensor:$input, Mf_FloatTensor:$gamma), (ins F64Attr:$epsilon),
     (outs Mf_FloatTensor:$result, Mf_FloatTensor:$rstd),
-    [Mf_Differentiable, AllTypesMatch<["input", "result"]>]> {
+    [Mf_Differentiable, Mf_Shardable, AllTypesMatch<["input", "result"]>]> {
   let summary = "root-mean-square normalisation over the last dimension";
   let description = [{
     result = input * rstd * gamma with rstd = 1/sqrt(mean(input^2) + epsilon),
@@ -61,7 +61,7 @@ def Mf_RmsNormGradOp : Mf_ComputeOp<"rms_norm_grad", "aclnnRmsNormGrad",
 
 def Mf_SoftmaxOp : Mf_ComputeOp<"softmax", "aclnnSoftmax",
     (ins Mf_FloatTensor:$input), (ins), (outs Mf_FloatTensor:$result),
-    [Mf_Differentiable, SameOperandsAndResultType]> {
+    [Mf_Differentiable, Mf_Shardable, SameOperandsAndResultType]> {
   let summary = "softmax over the last dimension";
 }
 
@@ -91,7 +91,8 @@ def Mf_FlashAttentionOp : Mf_AttentionOp<"flash_attention",
     (ins Mf_FloatTensor:$query, Mf_FloatTensor:$key, Mf_FloatTensor:$value),
     (outs Mf_FloatTensor:$softmax_max, Mf_FloatTensor:$softmax_sum,
           Mf_FloatTensor:$result),
-    [Mf_DifferentiableWith<["getDifferentiableResult"]>]> {
+    [Mf_DifferentiableWith<["getDifferentiableResult"]>,
+     Mf_ShardableWith<["localize"]>]> {
   let summary = "softmax(scale * query * key^T) * value, in tiles";
   let description = [{
     Query is [batch, heads, sequence, head dimension]; key and value may have
@@ -164,7 +165,8 @@ class Mf_VocabularyOp<string mnemonic, dag operands, dag attributes, dag outputs
 
 def Mf_EmbeddingOp : Mf_VocabularyOp<"embedding",
     (ins Mf_FloatTensor:$table, Mf_IndexTensor:$indices), (ins),
-    (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
+    (outs Mf_FloatTensor:$result),
+    [Mf_Differentiable, Mf_ShardableWith<["localize"]>]> {
   let summary = "rows of a table by index";
   let description = [{
     An index outside of the table reads zeros. With `vocab_axes` and `first_row`
@@ -195,7 +197,8 @@ def Mf_CrossEntropyOp : Mf_VocabularyOp<"cross_entropy",
          OptionalAttr<StrArrayAttr>:$token_axes),
     (outs Mf_FloatTensor:$loss, Mf_FloatTensor:$logsumexp,
           Mf_FloatTensor:$count),
-    [Mf_Differentiable], ["getEngine", "getFlops", "emitInstructions"]> {
+    [Mf_Differentiable, Mf_ShardableWith<["localize"]>],
+    ["getEngine", "getFlops", "emitInstructions"]> {
   let summary = "mean negative log-likelihood of labels";
   let description = [{
     Logits are [rows, classes], labels [rows]. Rows whose label is

@@ -40,4 +40,8 @@ class Mf_DifferentiableWith<list<string> overridden>
     : DeclareOpInterfaceMethods<Mf_DifferentiableOpInterface, overridden>;
 def Mf_Differentiable : Mf_DifferentiableWith<[]>;
 
+class Mf_ShardableWith<list<string> overridden>
+    : DeclareOpInterfaceMethods<Mf_ShardingRuleOpInterface, overridden>;
+def Mf_Shardable : Mf_ShardableWith<[]>;
+
 #endif // MF_OP_BASE_TD

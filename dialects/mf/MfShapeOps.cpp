@@ -6,15 +6,15 @@ using namespace mlir;
 using namespace mf::ir;
 
 static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType());
+  return cast<RankedTensorType>(value.getType()).dropEncoding();
 }
 
 /// The verifiers' common ending: the result must have `shape` and the input's
 /// element type.
 static LogicalResult verifyResult(Operation *op, ArrayRef<int64_t> shape) {
-  auto input = cast<RankedTensorType>(op->getOperand(0).getType());
-  auto expected = RankedTensorType::get(shape, input.getElementType());
-  if (op->getResult(0).getType() != expected)
+  auto expected = RankedTensorType::get(
+      shape, getTensor(op->getOperand(0)).getElementType());
+  if (getTensor(op->getResult(0)) != expected)
     return op->emitOpError("expected a result of type ")
            << expected << ", but got " << op->getResult(0).getType();
   return success();

@@ -7,7 +7,7 @@ include "dialects/mf/MfOpBase.td"
 
 def Mf_ReshapeOp : Mf_ComputeOp<"reshape", "",
     (ins Mf_AnyTensor:$input), (ins), (outs Mf_AnyTensor:$result),
-    [Mf_Differentiable]> {
+    [Mf_Differentiable, Mf_Shardable]> {
   let summary = "the same elements in another shape; a view";
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -27,7 +27,7 @@ def Mf_BarrierOp : Mf_ComputeOp<"barrier", "",
 
 def Mf_TransposeOp : Mf_ComputeOp<"transpose", "aclnnPermute",
     (ins Mf_FloatTensor:$input), (ins DenseI64ArrayAttr:$perm),
-    (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
+    (outs Mf_FloatTensor:$result), [Mf_Differentiable, Mf_Shardable]> {
   let summary = "permutation of dimensions";
   let description = [{Dimension `i` of the result is dimension `perm[i]` of the input.}];
   let hasVerifier = 1;
@@ -38,7 +38,7 @@ def Mf_TransposeOp : Mf_ComputeOp<"transpose", "aclnnPermute",
 def Mf_SliceOp : Mf_ComputeOp<"slice", "aclnnSliceV2",
     (ins Mf_FloatTensor:$input),
     (ins DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$sizes),
-    (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
+    (outs Mf_FloatTensor:$result), [Mf_Differentiable, Mf_ShardableWith<["localize"]>]> {
   let summary = "a contiguous part of each dimension";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$input,
@@ -49,7 +49,7 @@ def Mf_SliceOp : Mf_ComputeOp<"slice", "aclnnSliceV2",
 def Mf_PadOp : Mf_ComputeOp<"pad", "aclnnConstantPadNd",
     (ins Mf_FloatTensor:$input),
     (ins DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high),
-    (outs Mf_FloatTensor:$result)> {
+    (outs Mf_FloatTensor:$result), [Mf_Shardable]> {
   let summary = "zeros around a tensor; the gradient of mf.slice";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$input,
@@ -59,7 +59,7 @@ def Mf_PadOp : Mf_ComputeOp<"pad", "aclnnConstantPadNd",
 
 def Mf_ConcatOp : Mf_ComputeOp<"concat", "aclnnCat",
     (ins Variadic<Mf_FloatTensor>:$inputs), (ins I64Attr:$axis),
-    (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
+    (outs Mf_FloatTensor:$result), [Mf_Differentiable, Mf_Shardable]> {
   let summary = "tensors one after another along a dimension";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::ValueRange":$inputs,
@@ -68,7 +68,7 @@ def Mf_ConcatOp : Mf_ComputeOp<"concat", "aclnnCat",
 
 def Mf_RepeatOp : Mf_ComputeOp<"repeat", "aclnnRepeatInterleaveIntWithDim",
     (ins Mf_FloatTensor:$input), (ins I64Attr:$axis, I64Attr:$repeats),
-    (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
+    (outs Mf_FloatTensor:$result), [Mf_Differentiable, Mf_Shardable]> {
   let summary = "each slice along a dimension repeated in place";
   let description = [{
     Gives every query head of grouped-query attention its key and value head
@@ -81,7 +81,7 @@ def Mf_RepeatOp : Mf_ComputeOp<"repeat", "aclnnRepeatInterleaveIntWithDim",
 
 def Mf_ReduceSumOp : Mf_ComputeOp<"reduce_sum", "aclnnReduceSum",
     (ins Mf_FloatTensor:$input), (ins DenseI64ArrayAttr:$axes),
-    (outs Mf_FloatTensor:$result)> {
+    (outs Mf_FloatTensor:$result), [Mf_Shardable]> {
   let summary = "sum over dimensions, which disappear";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$input,

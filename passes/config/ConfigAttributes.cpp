@@ -194,7 +194,9 @@ TrainingAttr passes::getTrainingAttr(MLIRContext *context,
   auto parallel = ParallelAttr::get(context, options.pipelineStages,
                                     options.interleave, batch.getMicroBatches(),
                                     getOffset(builder, options.offset),
-                                    config.parallel.gradientAggregationGroup);
+                                    config.parallel.gradientAggregationGroup,
+                                    /*sequence_parallel=*/false,
+                                    /*context_parallel=*/StringAttr());
   const OptimizerConfig &source = config.optimizer;
   auto optimizer = OptimizerAttr::get(
       context, builder.getStringAttr(source.type), llvm::APFloat(source.beta1),

@@ -1,0 +1,97 @@
+//===- LayerPlanner.h - Layouts of one layer -------------------*- C++ -*-===//
+
+#ifndef MF_PASSES_SHARD_LAYERPLANNER_H
+#define MF_PASSES_SHARD_LAYERPLANNER_H
+
+#include "LayoutPlan.h"
+#include <map>
+
+namespace mf::passes {
+
+/// What layers have asked of parameters so far.
+struct ParameterStates {
+  /// Tables that some reader has cut.
+  std::vector<bool> isChosen;
+  bool hasChanged = false;
+};
+
+/// Plans one layer, operator by operator. Where an operator wants a parameter,
+/// a table or the model's data otherwise, these change and the layer is planned
+/// once more.
+class LayerPlanner {
+public:
+  LayerPlanner(const ShardedModel &model, const ShardedLayer &layer,
+               ir::Layout stream, std::vector<ir::Layout> &parameters,
+               ParameterStates &states, std::vector<ir::Layout> &arguments,
+               LayoutError &error)
+      : model(model), layer(layer), stream(std::move(stream)),
+        parameters(parameters), states(states), arguments(arguments),
+        error(error) {}
+
+  /// True once it is planned; false if something has changed and it must be
+  /// planned again by another planner; none for an error.
+  std::optional<bool> plan(const ir::Layout &hidden);
+  PlannedLayer takePlan() { return std::move(planned); }
+
+private:
+  using FactorAxes = llvm::SmallVector<ir::Axes>;
+  enum class Outcome { Done, Again, Failed };
+
+  Outcome placeInputs(const ir::Layout &hidden);
+  Outcome planOperator(unsigned number);
+  /// By which axes each factor of an operator is cut.
+  bool chooseFactors(const ShardedOperator &op, FactorAxes &axes);
+  bool chooseFrom(const ShardedOperator &op, size_t operand, FactorAxes &axes,
+                  std::vector<bool> &isDecided);
+  bool exchangeFactors(const ShardedOperator &op, FactorAxes &axes);
+  Outcome bringOperands(unsigned number, const FactorAxes &axes,
+                        const ir::Axes &lifted);
+  void placeResults(const ShardedOperator &op, const FactorAxes &axes,
+                    const ir::Axes &lifted);
+  /// Makes partial results whole, and gives back what was exchanged: `axes` are
+  /// those that the factors had before.
+  Outcome resolveResults(unsigned number, const FactorAxes &axes);
+  Outcome returnResult();
+
+  /// Makes `value` a version of it that lies as `wanted`.
+  Outcome bring(unsigned &value, const ir::Layout &wanted, unsigned before,
+                llvm::StringRef name);
+  unsigned addVersion(unsigned value, const ir::Layout &layout, unsigned before,
+                      llvm::StringRef name);
+  /// Changes what `value` is made from so that it lies as `wanted`; false if it
+  /// was changed before, or nothing would change.
+  bool ask(unsigned value, const ir::Layout &wanted);
+  bool askProducer(const ShardedOperator &op, unsigned value,
+                   const ir::Layout &wanted);
+  bool isStream(unsigned value) const;
+  bool divides(unsigned value, const ir::Layout &layout);
+  Outcome fail(const llvm::Twine &message, llvm::StringRef axis = "");
+
+  const ShardedModel &model;
+  const ShardedLayer &layer;
+  ir::Layout stream;
+  std::vector<ir::Layout> &parameters;
+  ParameterStates &states;
+  std::vector<ir::Layout> &arguments;
+  LayoutError &error;
+
+  PlannedLayer planned;
+  /// The operator that is being planned.
+  std::optional<unsigned> now;
+  /// What values are made from.
+  enum class Source { Activation, Parameter, Free };
+  std::vector<Source> sources;
+  /// The value as readers see it, where its producer reshards it at once.
+  std::vector<unsigned> current;
+  /// Of a version, the value of the layer that it is.
+  std::vector<unsigned> origins;
+  /// Values with a dimension whose elements lie in the order of ranks.
+  std::vector<bool> isRankOrdered;
+  /// The operator that makes a value; none for arguments and parameters.
+  std::vector<std::optional<unsigned>> producers;
+  std::vector<bool> isRead;
+};
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_SHARD_LAYERPLANNER_H

@@ -1,0 +1,156 @@
+//===- LayoutPlan.cpp - How each tensor of a model lies on ranks ----------===//
+
+#include "LayoutPlan.h"
+#include "LayerPlanner.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace llvm;
+
+namespace mf::passes {
+
+using ir::Axes;
+using ir::Layout;
+
+Axes getMeshAxes(StringRef name, const ir::MeshSizes &mesh) {
+  Axes axes;
+  for (auto [axis, size] : mesh.axes) {
+    bool isFactor = axis.consume_front(name) && axis.starts_with("_");
+    if (size > 1 && (axis.empty() || isFactor))
+      axes.push_back(isFactor ? StringRef(axis.data() - name.size(),
+                                          axis.size() + name.size())
+                              : name);
+  }
+  return axes;
+}
+
+/// The stream [batch, sequence, hidden] as it comes out of a layer.
+static Layout getStream(const ShardedModel &model, LayerPosition position) {
+  Layout stream(3);
+  stream.cuts[0] = getMeshAxes("dp", model.mesh);
+  stream.cuts[1] = getMeshAxes("cp", model.mesh);
+  if (model.sequenceParallel && position == LayerPosition::Body)
+    stream.cuts[1].append(getMeshAxes("mp", model.mesh));
+  return stream;
+}
+
+namespace {
+
+class ModelPlanner {
+public:
+  ModelPlanner(const ShardedModel &model, LayoutError &error)
+      : model(model), error(error) {}
+
+  std::optional<LayoutPlan> run();
+
+private:
+  bool placeParameters();
+  bool planOnce(bool &isSettled);
+
+  const ShardedModel &model;
+  LayoutError &error;
+  LayoutPlan plan;
+  ParameterStates states;
+};
+
+} // namespace
+
+/// Parameters lie as their strategies cut them, if they divide.
+bool ModelPlanner::placeParameters() {
+  for (auto [number, parameter] : enumerate(model.parameters)) {
+    Layout layout(parameter.shape.size());
+    for (auto [dim, names] : enumerate(parameter.cuts)) {
+      Axes axes;
+      for (StringRef name : names)
+        axes.append(getMeshAxes(name, model.mesh));
+      int64_t parts = model.mesh.getNumParts(axes);
+      if (parameter.shape[dim] % parts == 0) {
+        layout.cuts[dim] = axes;
+        continue;
+      }
+      std::string problem =
+          ("dimension " + Twine(dim) + " of '" + parameter.name + "', " +
+           Twine(parameter.shape[dim]) + ", does not divide into " +
+           Twine(parts) + " parts over " + join(axes, " and "))
+              .str();
+      if (!parameter.mayStayWhole) {
+        error.message = problem;
+        error.axis = axes.back().str();
+        error.parameter = number;
+        return false;
+      }
+      plan.warnings.push_back(problem + "; all ranks have all of it");
+    }
+    plan.parameters.push_back(std::move(layout));
+  }
+  states.isChosen.assign(model.parameters.size(), false);
+  return true;
+}
+
+bool ModelPlanner::planOnce(bool &isSettled) {
+  isSettled = true;
+  plan.layers.clear();
+  Layout hidden;
+  for (auto [number, layer] : enumerate(model.layers)) {
+    // What a layer asks of its arguments is known after a first try.
+    std::vector<Layout> arguments(layer.numArguments);
+    while (true) {
+      LayerPlanner planner(model, layer, getStream(model, layer.position),
+                           plan.parameters, states, arguments, error);
+      std::optional<bool> settled = planner.plan(hidden);
+      if (!settled) {
+        error.layer = number;
+        return false;
+      }
+      if (*settled) {
+        plan.layers.push_back(planner.takePlan());
+        break;
+      }
+      isSettled = isSettled && !states.hasChanged;
+      states.hasChanged = false;
+    }
+    hidden = plan.layers.back().layouts[plan.layers.back().result];
+  }
+  return true;
+}
+
+std::optional<LayoutPlan> ModelPlanner::run() {
+  if (!placeParameters())
+    return std::nullopt;
+  // Parameters that several layers read settle once all have asked.
+  for (bool isSettled = false; !isSettled;)
+    if (!planOnce(isSettled))
+      return std::nullopt;
+  return std::move(plan);
+}
+
+std::optional<LayoutPlan> planLayouts(const ShardedModel &model,
+                                      LayoutError &error) {
+  return ModelPlanner(model, error).run();
+}
+
+void LayoutPlan::print(const ShardedModel &model, raw_ostream &os) const {
+  auto printLayout = [&](StringRef what, const Layout &layout) {
+    os << "  " << what << ": ";
+    layout.print(os);
+    os << '\n';
+  };
+  os << "parameters\n";
+  for (auto [parameter, layout] : zip_equal(model.parameters, parameters))
+    printLayout(parameter.name, layout);
+  for (auto [layer, planned] : zip_equal(model.layers, layers)) {
+    os << layer.name << '\n';
+    for (unsigned i = 0; i < layer.numArguments; ++i)
+      printLayout("argument " + std::to_string(i), planned.layouts[i]);
+    for (const PlannedReshard &reshard : planned.reshards) {
+      os << "  reshard " << reshard.name << ": ";
+      planned.layouts[reshard.from].print(os);
+      os << " -> ";
+      planned.layouts[reshard.to].print(os);
+      os << '\n';
+    }
+    printLayout("result", planned.layouts[planned.result]);
+  }
+}
+
+} // namespace mf::passes

@@ -1,0 +1,118 @@
+//===- LayoutPlan.h - How each tensor of a model lies on ranks -*- C++ -*-===//
+//
+// One pass forward through the layers: parameters bring their layouts,
+// operators say by their rules what operands must have in common, and where a
+// value lies otherwise it is resharded. No IR: a model is its operators' rules.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_PASSES_SHARD_LAYOUTPLAN_H
+#define MF_PASSES_SHARD_LAYOUTPLAN_H
+
+#include "dialects/mf/ShardingRule.h"
+#include <string>
+#include <vector>
+
+namespace mf::passes {
+
+struct ShardedParameter {
+  std::string name;
+  llvm::SmallVector<int64_t> shape;
+  /// Tables have no gradient and are cut as their readers want.
+  bool isTable = false;
+  /// Per dimension the axes that cut it; empty means none at all.
+  llvm::SmallVector<ir::Axes> cuts;
+  /// Where `cuts` do not divide, the parameter stays whole.
+  bool mayStayWhole = false;
+};
+
+struct ShardedValue {
+  llvm::SmallVector<int64_t> shape;
+  /// Where the gradient of the loss goes.
+  bool needsGradient = false;
+  /// The parameter that it is, of the model's.
+  std::optional<unsigned> parameter;
+};
+
+struct ShardedOperator {
+  std::string name;
+  ir::ShardingRule rule;
+  llvm::SmallVector<unsigned> operands, results;
+};
+
+enum class LayerPosition { Embedding, Body, Head };
+
+/// Values are numbered: arguments first.
+struct ShardedLayer {
+  std::string name;
+  LayerPosition position = LayerPosition::Body;
+  unsigned numArguments = 1;
+  /// Whether the first argument is the result of the layer before.
+  bool takesHidden = true;
+  std::vector<ShardedValue> values;
+  std::vector<ShardedOperator> operators;
+  unsigned result = 0;
+};
+
+struct ShardedModel {
+  ir::MeshSizes mesh;
+  std::vector<ShardedParameter> parameters;
+  std::vector<ShardedLayer> layers;
+  int64_t batch = 1, sequence = 1;
+  bool sequenceParallel = false;
+  /// Axes over which ranks exchange rows for heads (ulysses_cp, hybrid_cp).
+  ir::Axes headAxes;
+};
+
+/// A new value: `from`, resharded by one collective, local part or view.
+struct PlannedReshard {
+  unsigned from, to;
+  /// The operator before which it stands; the number of operators for the end.
+  unsigned before;
+  /// For whom: the name of the operator that makes or reads the value.
+  std::string name;
+};
+
+struct PlannedLayer {
+  /// Of the layer's values and, behind them, of resharded ones.
+  std::vector<ir::Layout> layouts;
+  std::vector<PlannedReshard> reshards;
+  /// By operator, what it reads.
+  std::vector<llvm::SmallVector<unsigned>> operands;
+  unsigned result = 0;
+};
+
+struct LayoutPlan {
+  std::vector<ir::Layout> parameters;
+  std::vector<PlannedLayer> layers;
+  /// What does not divide and may stay whole.
+  std::vector<std::string> warnings;
+
+  void print(const ShardedModel &model, llvm::raw_ostream &os) const;
+};
+
+/// What is wrong, and where.
+struct LayoutError {
+  std::string message;
+  /// The axis that does not divide; empty if it is something else.
+  std::string axis;
+  std::optional<unsigned> layer, op, parameter;
+};
+
+/// Plans all layers, or says why not.
+std::optional<LayoutPlan> planLayouts(const ShardedModel &model,
+                                      LayoutError &error);
+
+/// The axes of a mesh of more than one rank that one name of a strategy stands
+/// for: `cp` may be there in two factors, `cp_co` and `cp_ds`.
+ir::Axes getMeshAxes(llvm::StringRef name, const ir::MeshSizes &mesh);
+
+/// The layouts on the way between two, each one step from the one before: a
+/// collective over one group along one dimension, a local part or a view. None
+/// if there is no way.
+std::optional<llvm::SmallVector<ir::Layout>>
+getReshardSteps(const ir::Layout &from, const ir::Layout &to);
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_SHARD_LAYOUTPLAN_H

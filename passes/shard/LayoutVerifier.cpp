@@ -1,0 +1,293 @@
+//===- LayoutVerifier.cpp - Whether layouts fit operators -----------------===//
+
+#include "LayoutVerifier.h"
+#include "ReshardStep.h"
+#include "RuleAxes.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mf::ir;
+
+namespace mf::passes {
+
+static RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+static Layout getLayout(Value value) {
+  RankedTensorType type = getTensor(value);
+  return Layout(LayoutAttr::find(type), type.getRank());
+}
+
+bool hasLayouts(LayerOp layer) {
+  auto hasLayout = [](Type type) { return LayoutAttr::find(type) != nullptr; };
+  WalkResult result = layer.walk([&](Operation *op) {
+    return llvm::any_of(op->getOperandTypes(), hasLayout) ||
+                   llvm::any_of(op->getResultTypes(), hasLayout)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+llvm::DenseSet<Value> findDifferentiated(LayerOp layer) {
+  llvm::DenseSet<Value> found;
+  auto add = [&](Value value) {
+    auto tensor = dyn_cast<RankedTensorType>(value.getType());
+    if (tensor && isa<FloatType>(tensor.getElementType()))
+      found.insert(value);
+  };
+  for (Value argument : layer.getArguments())
+    add(argument);
+  for (Operation &op : layer.getBody().front()) {
+    auto read = dyn_cast<GetParamOp>(op);
+    auto param = read ? SymbolTable::lookupNearestSymbolFrom<ParamOp>(
+                            layer, read.getParamAttr())
+                      : ParamOp();
+    bool isTrained = param && !param.getFrozen();
+    if (isTrained || llvm::any_of(op.getOperands(), [&](Value operand) {
+          return found.contains(operand);
+        }))
+      for (Value result : op.getResults())
+        add(result);
+  }
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+/// What a collective says that it does.
+static std::optional<ReshardStep> describe(Operation *op) {
+  ReshardStep step;
+  auto setAxes = [&](ArrayAttr axes) {
+    for (auto axis : axes.getAsRange<StringAttr>())
+      step.axes.push_back(axis.getValue());
+  };
+  auto setAlong = [&](ReshardKind kind, auto along) {
+    step.kind = kind;
+    step.dim = along.getDim();
+    setAxes(along.getAxes());
+  };
+  if (auto reduce = dyn_cast<AllReduceOp>(op)) {
+    step.kind = ReshardKind::AllReduce;
+    setAxes(reduce.getAxes());
+  } else if (auto mirror = dyn_cast<MirrorOp>(op)) {
+    step.kind = ReshardKind::Mirror;
+    setAxes(mirror.getAxes());
+  } else if (auto scatter = dyn_cast<ReduceScatterOp>(op)) {
+    setAlong(ReshardKind::ReduceScatter, scatter);
+  } else if (auto own = dyn_cast<OwnPartOp>(op)) {
+    setAlong(ReshardKind::OwnPart, own);
+  } else if (auto gather = dyn_cast<AllGatherOp>(op)) {
+    setAlong(ReshardKind::AllGather, gather);
+    step.replicated = gather.getReplicated();
+  } else if (auto exchange = dyn_cast<AllToAllOp>(op)) {
+    step.kind = ReshardKind::AllToAll;
+    step.dim = exchange.getSplit();
+    step.concat = exchange.getConcat();
+    setAxes(exchange.getAxes());
+  } else {
+    return std::nullopt;
+  }
+  return step;
+}
+
+static LogicalResult verifyStep(Operation *op, const ReshardStep &step) {
+  LayoutAttr from = LayoutAttr::find(op->getOperand(0).getType());
+  LayoutAttr to = LayoutAttr::find(op->getResult(0).getType());
+  if (!from || !to)
+    return op->emitOpError("expected tensors with a layout");
+  Layout before = getLayout(op->getOperand(0));
+  auto isPartial = [&](StringRef axis) {
+    return llvm::is_contained(before.partial, axis);
+  };
+  bool sums = step.kind == ReshardKind::AllReduce ||
+              step.kind == ReshardKind::ReduceScatter;
+  for (StringRef axis : step.axes)
+    if (sums != isPartial(axis))
+      return op->emitOpError(sums ? "sums over axis '" : "is over axis '")
+             << axis << "', over which its operand is "
+             << (sums ? "not partial: " : "partial: ") << from;
+  std::optional<ReshardStep> meant =
+      getReshardStep(before, getLayout(op->getResult(0)));
+  if (meant && meant->kind == step.kind && meant->axes == step.axes &&
+      meant->dim == step.dim && meant->concat == step.concat &&
+      meant->replicated == step.replicated)
+    return success();
+  return op->emitOpError("does not make ") << to << " of " << from;
+}
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// One operator against its rule.
+class OperatorVerifier {
+public:
+  OperatorVerifier(Operation *op, const MeshSizes &mesh,
+                   const llvm::DenseSet<Value> &differentiated)
+      : op(op), mesh(mesh), differentiated(differentiated),
+        rule(getShardingRule(op)), axes(rule.factors.size()),
+        isKnown(rule.factors.size(), false) {}
+
+  LogicalResult verify();
+
+private:
+  LogicalResult readOperand(unsigned number);
+  LogicalResult verifyUsedOnce();
+  LogicalResult verifyPartial();
+  LogicalResult verifyReduced();
+  LogicalResult verifyResults();
+
+  Operation *op;
+  const MeshSizes &mesh;
+  const llvm::DenseSet<Value> &differentiated;
+  ShardingRule rule;
+  SmallVector<Axes> axes;
+  SmallVector<bool> isKnown;
+  Axes partial, lifted;
+};
+
+} // namespace
+
+LogicalResult OperatorVerifier::readOperand(unsigned number) {
+  Layout layout = getLayout(op->getOperand(number));
+  for (auto [dim, factors, cut] :
+       llvm::enumerate(rule.operands[number], layout.cuts)) {
+    std::optional<SmallVector<Axes>> split =
+        splitAxes(cut, getSizes(rule, factors), mesh);
+    if (!split)
+      return op->emitOpError("expected dimension ")
+             << dim << " of operand " << number << " to divide over "
+             << llvm::join(cut, " and ");
+    for (auto [factor, part] : llvm::zip_equal(factors, *split)) {
+      if (!part.empty() && rule.factors[factor].kind == FactorKind::Whole)
+        return op->emitOpError("expected all of dimension ")
+               << dim << " of operand " << number << ", but it is cut over "
+               << llvm::join(part, " and ");
+      if (isKnown[factor] && axes[factor] != part)
+        return op->emitOpError("expected dimension ")
+               << dim << " of operand " << number
+               << " to be cut like those that go with it, but got "
+               << LayoutAttr::find(op->getOperand(number).getType());
+      isKnown[factor] = true;
+      axes[factor] = part;
+    }
+  }
+  return success();
+}
+
+LogicalResult OperatorVerifier::verifyUsedOnce() {
+  Axes seen;
+  for (const Axes &factor : axes)
+    for (StringRef axis : factor) {
+      if (llvm::is_contained(seen, axis))
+        return op->emitOpError("expected axis '")
+               << axis << "' to cut one of its dimensions, but it cuts two";
+      seen.push_back(axis);
+    }
+  return success();
+}
+
+LogicalResult OperatorVerifier::verifyPartial() {
+  SmallVector<Axes> all;
+  unsigned numPartial = 0;
+  for (Value operand : op->getOperands()) {
+    all.push_back(getLayout(operand).partial);
+    numPartial += !all.back().empty();
+    addMissing(partial, all.back());
+  }
+  if (numPartial == 0)
+    return success();
+  bool isLinear =
+      rule.linearity == Linearity::InOne
+          ? numPartial == 1
+          : rule.linearity == Linearity::InAll && llvm::all_equal(all);
+  if (isLinear)
+    return success();
+  return op->emitOpError("takes a value that is partial over ")
+         << llvm::join(partial, " and ")
+         << ", but is not linear in it; expected the sum";
+}
+
+/// An axis that cuts some operand makes the gradients of the others partial.
+LogicalResult OperatorVerifier::verifyReduced() {
+  Axes used = getUsed(axes);
+  for (Value operand : op->getOperands())
+    for (StringRef axis : getLayout(operand).reduced)
+      if (!llvm::is_contained(used, axis))
+        addMissing(lifted, axis);
+  Axes wanted = used;
+  addMissing(wanted, lifted);
+  for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
+    Layout layout = getLayout(operand);
+    if (!differentiated.contains(operand))
+      continue;
+    for (StringRef axis : wanted)
+      if (!layout.cutsOver(axis) && !llvm::is_contained(layout.reduced, axis))
+        return op->emitOpError("expected operand ")
+               << number << " to be reduced over '" << axis
+               << "', as its gradient will be partial, but got "
+               << LayoutAttr::find(operand.getType());
+  }
+  return success();
+}
+
+LogicalResult OperatorVerifier::verifyResults() {
+  for (auto [result, dims] : llvm::zip_equal(op->getResults(), rule.results)) {
+    Layout expected = passes::getLayout(dims, axes);
+    expected.partial = getSummed(rule, dims, axes);
+    addMissing(expected.partial, partial);
+    expected.reduced = lifted;
+    if (getLayout(result) != expected)
+      return op->emitOpError("expected result ")
+             << result.getResultNumber() << " to lie as "
+             << expected.getAttr(op->getContext()) << ", but got "
+             << LayoutAttr::find(result.getType());
+  }
+  return success();
+}
+
+LogicalResult OperatorVerifier::verify() {
+  for (unsigned number = 0; number < op->getNumOperands(); ++number)
+    if (failed(readOperand(number)))
+      return failure();
+  if (failed(verifyUsedOnce()) || failed(verifyPartial()) ||
+      failed(verifyReduced()))
+    return failure();
+  return verifyResults();
+}
+
+LogicalResult verifyLayouts(LayerOp layer) {
+  if (!hasLayouts(layer))
+    return success();
+  MeshSizes mesh(MeshAttr::find(layer));
+  llvm::DenseSet<Value> differentiated = findDifferentiated(layer);
+  for (Operation &op : layer.getBody().front().without_terminator()) {
+    if (isa<GetParamOp>(op))
+      continue;
+    if (isa<ReshardOp>(op)) {
+      if (!getReshardStep(getLayout(op.getOperand(0)),
+                          getLayout(op.getResult(0))))
+        return op.emitOpError("expected layouts of which one collective makes "
+                              "the second of the first, but got ")
+               << LayoutAttr::find(op.getOperand(0).getType()) << " and "
+               << LayoutAttr::find(op.getResult(0).getType());
+      continue;
+    }
+    std::optional<ReshardStep> step = describe(&op);
+    LogicalResult result =
+        step ? verifyStep(&op, *step)
+             : OperatorVerifier(&op, mesh, differentiated).verify();
+    if (failed(result))
+      return failure();
+  }
+  return success();
+}
+
+} // namespace mf::passes

@@ -1,0 +1,25 @@
+//===- LayoutVerifier.h - Whether layouts fit operators --------*- C++ -*-===//
+
+#ifndef MF_PASSES_SHARD_LAYOUTVERIFIER_H
+#define MF_PASSES_SHARD_LAYOUTVERIFIER_H
+
+#include "dialects/mf/MfOps.h"
+
+namespace mf::passes {
+
+/// Checks a layer between mf-propagate-layouts and mf-localize: operands and
+/// results lie as each operator's rule says, nothing partial goes into an
+/// operator that is not linear, gradients that will be partial go to what is
+/// reduced, and collectives do what their types say. A layer without layouts
+/// has nothing to check.
+mlir::LogicalResult verifyLayouts(ir::LayerOp layer);
+
+/// Whether a layout is anywhere in the layer.
+bool hasLayouts(ir::LayerOp layer);
+
+/// The values of a layer to which the gradient of the loss goes.
+llvm::DenseSet<mlir::Value> findDifferentiated(ir::LayerOp layer);
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_SHARD_LAYOUTVERIFIER_H

@@ -1,0 +1,82 @@
+//===- LowerReshards.cpp - Changes of layout as collectives ---------------===//
+
+#include "LayoutVerifier.h"
+#include "ReshardStep.h"
+#include "mlir/IR/Remarks.h"
+#include "passes/Passes.h"
+
+namespace mf::passes {
+#define GEN_PASS_DEF_LOWERRESHARDS
+#include "passes/Passes.h.inc"
+} // namespace mf::passes
+
+using namespace mlir;
+using namespace mf::ir;
+using namespace mf::passes;
+
+/// The one operator that does what `reshard` says.
+static Operation *createStep(OpBuilder &builder, ReshardOp reshard,
+                             const ReshardStep &step) {
+  Location loc = reshard.getLoc();
+  Type type = reshard.getType();
+  Value input = reshard.getInput();
+  ArrayAttr axes = builder.getStrArrayAttr(step.axes);
+  switch (step.kind) {
+  case ReshardKind::AllReduce:
+    return AllReduceOp::create(builder, loc, type, input, axes);
+  case ReshardKind::ReduceScatter:
+    return ReduceScatterOp::create(builder, loc, type, input, axes, step.dim);
+  case ReshardKind::AllGather:
+    return AllGatherOp::create(builder, loc, type, input, axes, step.dim,
+                               step.replicated);
+  case ReshardKind::AllToAll:
+    return AllToAllOp::create(builder, loc, type, input, axes, step.dim,
+                              step.concat);
+  case ReshardKind::OwnPart:
+    return OwnPartOp::create(builder, loc, type, input, axes, step.dim);
+  case ReshardKind::Mirror:
+    return MirrorOp::create(builder, loc, type, input, axes);
+  }
+  llvm_unreachable("unknown kind");
+}
+
+static Layout getLayout(Value value) {
+  return Layout(LayoutAttr::find(value.getType()),
+                cast<RankedTensorType>(value.getType()).getRank());
+}
+
+namespace {
+
+struct LowerReshardsPass
+    : mf::passes::impl::LowerReshardsBase<LowerReshardsPass> {
+  void runOnOperation() override {
+    for (auto layer : getOperation().getBody().getOps<LayerOp>()) {
+      if (failed(verifyLayouts(layer)))
+        return signalPassFailure();
+      SmallVector<ReshardOp> reshards(layer.getBody().getOps<ReshardOp>());
+      for (ReshardOp reshard : reshards)
+        lower(layer, reshard);
+      if (failed(verifyLayouts(layer)))
+        return signalPassFailure();
+    }
+  }
+
+  /// Layouts are verified, so there is one step between them.
+  static void lower(LayerOp layer, ReshardOp reshard) {
+    std::optional<ReshardStep> step = getReshardStep(
+        getLayout(reshard.getInput()), getLayout(reshard.getResult()));
+    OpBuilder builder(reshard);
+    Operation *made = createStep(builder, reshard, *step);
+    if (StringAttr name = reshard.getNameAttr())
+      cast<ComputeOpInterface>(made).setCellName(name.getValue());
+    remark::passed(layer.getLoc(), remark::RemarkOpts::name("Collective")
+                                       .category("shard")
+                                       .function(layer.getSymName()))
+        << remark::add("{0} over {1}", getName(step->kind),
+                       llvm::join(step->axes, " and "));
+    reshard.replaceAllUsesWith(made->getResult(0));
+    reshard.erase();
+  }
+};
+
+} // namespace

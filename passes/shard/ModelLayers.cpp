@@ -1,0 +1,109 @@
+//===- ModelLayers.cpp - A model as the layout plan sees it ---------------===//
+
+#include "ModelLayers.h"
+#include "LayoutVerifier.h"
+
+using namespace mlir;
+using namespace mf::ir;
+
+namespace mf::passes {
+
+static LayerPosition getPosition(LayerKind kind) {
+  switch (kind) {
+  case LayerKind::Embedding:
+    return LayerPosition::Embedding;
+  case LayerKind::Body:
+    return LayerPosition::Body;
+  case LayerKind::Head:
+    return LayerPosition::Head;
+  }
+  llvm_unreachable("unknown kind");
+}
+
+static std::string getName(Operation *op) {
+  if (auto compute = dyn_cast<ComputeOpInterface>(op))
+    if (!compute.getCellName().empty())
+      return compute.getCellName().str();
+  return op->getName().getStringRef().str();
+}
+
+void ModelLayers::addParameters(ModelOp op) {
+  for (auto param : op.getBody().getOps<ParamOp>()) {
+    ShardedParameter parameter;
+    parameter.name = param.getSymName().str();
+    parameter.shape.assign(param.getTensorType().getShape().begin(),
+                           param.getTensorType().getShape().end());
+    parameter.isTable = param.getFrozen();
+    parameter.mayStayWhole = param.getMayStayWhole();
+    if (ArrayAttr cuts = param.getCutsAttr())
+      for (auto names : cuts.getAsRange<ArrayAttr>()) {
+        Axes &axes = parameter.cuts.emplace_back();
+        for (auto name : names.getAsRange<StringAttr>())
+          axes.push_back(name.getValue());
+      }
+    parameterNumbers[parameter.name] = parameters.size();
+    model.parameters.push_back(std::move(parameter));
+    parameters.push_back(param);
+  }
+}
+
+void ModelLayers::addLayer(LayerOp op) {
+  ShardedLayer layer;
+  Layer known{op, {}, {}};
+  layer.name = op.getSymName().str();
+  layer.position = getPosition(op.getKind());
+  layer.numArguments = op.getNumArguments();
+  layer.takesHidden =
+      !layers.empty() ||
+      isa<FloatType>(getElementTypeOrSelf(op.getArgumentTypes().front()));
+  llvm::DenseSet<Value> differentiated = findDifferentiated(op);
+  llvm::DenseMap<Value, unsigned> numbers;
+  auto addValue = [&](Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    ShardedValue &added = layer.values.emplace_back();
+    added.shape.assign(type.getShape().begin(), type.getShape().end());
+    added.needsGradient = differentiated.contains(value);
+    numbers[value] = known.values.size();
+    known.values.push_back(value);
+  };
+  llvm::for_each(op.getArguments(), addValue);
+  for (Operation &inner : op.getBody().front().without_terminator()) {
+    llvm::for_each(inner.getResults(), addValue);
+    if (auto read = dyn_cast<GetParamOp>(inner)) {
+      layer.values.back().parameter = parameterNumbers.lookup(read.getParam());
+      continue;
+    }
+    ShardedOperator &added = layer.operators.emplace_back();
+    added.name = getName(&inner);
+    added.rule = getShardingRule(&inner);
+    for (Value operand : inner.getOperands())
+      added.operands.push_back(numbers.lookup(operand));
+    for (Value result : inner.getResults())
+      added.results.push_back(numbers.lookup(result));
+    known.operators.push_back(&inner);
+  }
+  layer.result = numbers.lookup(getReturn(op).getValues().front());
+  model.layers.push_back(std::move(layer));
+  layers.push_back(std::move(known));
+}
+
+ModelLayers::ModelLayers(ModelOp op) {
+  model.mesh = MeshSizes(MeshAttr::find(op));
+  model.batch = static_cast<int64_t>(op.getMicroBatchSize());
+  model.sequence = static_cast<int64_t>(op.getSequenceLength());
+  if (TrainingAttr training = op.getTrainingAttr()) {
+    ParallelAttr parallel = training.getParallel();
+    model.sequenceParallel = parallel.getSequenceParallel();
+    if (StringAttr algorithm = parallel.getContextParallel()) {
+      if (algorithm.getValue() == "ulysses_cp")
+        model.headAxes = getMeshAxes("cp", model.mesh);
+      else if (algorithm.getValue() == "hybrid_cp")
+        model.headAxes = getMeshAxes("cp_ds", model.mesh);
+    }
+  }
+  addParameters(op);
+  for (auto layer : op.getBody().getOps<LayerOp>())
+    addLayer(layer);
+}
+
+} // namespace mf::passes

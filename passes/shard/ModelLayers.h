@@ -1,0 +1,34 @@
+//===- ModelLayers.h - A model as the layout plan sees it ------*- C++ -*-===//
+
+#ifndef MF_PASSES_SHARD_MODELLAYERS_H
+#define MF_PASSES_SHARD_MODELLAYERS_H
+
+#include "LayoutPlan.h"
+#include "dialects/mf/MfOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mf::passes {
+
+/// A model, with what its numbers stand for.
+struct ModelLayers {
+  ShardedModel model;
+  llvm::SmallVector<ir::ParamOp> parameters;
+  struct Layer {
+    ir::LayerOp op;
+    llvm::SmallVector<mlir::Value> values;
+    llvm::SmallVector<mlir::Operation *> operators;
+  };
+  std::vector<Layer> layers;
+
+  explicit ModelLayers(ir::ModelOp model);
+
+private:
+  llvm::StringMap<unsigned> parameterNumbers;
+
+  void addParameters(ir::ModelOp op);
+  void addLayer(ir::LayerOp op);
+};
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_SHARD_MODELLAYERS_H

@@ -1,0 +1,156 @@
+//===- PropagateLayouts.cpp - Layouts of a model's tensors ----------------===//
+
+#include "LayoutVerifier.h"
+#include "ModelLayers.h"
+#include "ReshardStep.h"
+#include "mlir/IR/Remarks.h"
+#include "passes/Passes.h"
+
+namespace mf::passes {
+#define GEN_PASS_DEF_PROPAGATELAYOUTS
+#include "passes/Passes.h.inc"
+} // namespace mf::passes
+
+using namespace mlir;
+using namespace mf::ir;
+using namespace mf::passes;
+
+namespace {
+
+/// Puts the plan of one layer into the IR.
+class LayerWriter {
+public:
+  LayerWriter(ModelOp model, const ModelLayers::Layer &layer,
+              const ShardedLayer &sharded, const PlannedLayer &planned)
+      : model(model), layer(layer), sharded(sharded), planned(planned),
+        builder(model.getContext()), values(layer.values) {}
+
+  void write();
+
+private:
+  RankedTensorType getType(unsigned value, Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    return RankedTensorType::get(
+        tensor.getShape(), tensor.getElementType(),
+        planned.layouts[value].getAttr(builder.getContext()));
+  }
+  void writeReshard(const PlannedReshard &reshard);
+
+  ModelOp model;
+  const ModelLayers::Layer &layer;
+  const ShardedLayer &sharded;
+  const PlannedLayer &planned;
+  OpBuilder builder;
+  /// Of the layer, and behind them resharded ones.
+  SmallVector<Value> values;
+};
+
+} // namespace
+
+void LayerWriter::writeReshard(const PlannedReshard &reshard) {
+  Value from = values[reshard.from];
+  Operation *end = getReturn(layer.op);
+  builder.setInsertionPoint(reshard.before < layer.operators.size()
+                                ? layer.operators[reshard.before]
+                                : end);
+  auto made = ReshardOp::create(builder, from.getLoc(),
+                                getType(reshard.to, from.getType()), from,
+                                builder.getStringAttr(reshard.name));
+  values.push_back(made);
+
+  std::optional<ReshardStep> step = getReshardStep(
+      planned.layouts[reshard.from], planned.layouts[reshard.to]);
+  MeshSizes mesh(MeshAttr::find(model));
+  RankedTensorType whole = made.getType();
+  auto getBytes = [&](unsigned value) {
+    return getTensorBytes(getLocalType(
+        whole, planned.layouts[value].getAttr(builder.getContext()), mesh));
+  };
+  remark::analysis(
+      layer.op.getLoc(),
+      remark::RemarkOpts::name("Reshard").category("shard").function(
+          layer.op.getSymName()))
+      << remark::add("{0} becomes {1}", reshard.name, getName(step->kind))
+      << remark::metric("bytes",
+                        std::max(getBytes(reshard.from), getBytes(reshard.to)));
+}
+
+void LayerWriter::write() {
+  for (auto [number, value] : llvm::enumerate(values))
+    value.setType(getType(number, value.getType()));
+  for (const PlannedReshard &reshard : planned.reshards)
+    writeReshard(reshard);
+  for (auto [op, operands] : llvm::zip_equal(layer.operators, planned.operands))
+    for (auto [number, operand] : llvm::enumerate(operands))
+      op->setOperand(number, values[operand]);
+  ReturnOp end = getReturn(layer.op);
+  end->setOperand(0, values[planned.result]);
+  LayerOp op = layer.op;
+  op.setFunctionType(builder.getFunctionType(op.getBody().getArgumentTypes(),
+                                             end->getOperandTypes()));
+}
+
+/// The YAML's key that makes an axis as long as it is.
+static StringRef getKey(StringRef axis) {
+  if (axis == "mp")
+    return "model_parallel";
+  if (axis == "dp")
+    return "data_parallel";
+  return "context_parallel";
+}
+
+static LogicalResult report(ModelOp model, const ModelLayers &known,
+                            const LayoutError &error) {
+  Operation *op = model;
+  if (error.parameter)
+    op = known.parameters[*error.parameter];
+  else if (error.layer)
+    op = error.op ? known.layers[*error.layer].operators[*error.op]
+                  : LayerOp(known.layers[*error.layer].op).getOperation();
+  InFlightDiagnostic diagnostic = op->emitOpError("cannot be sharded: ")
+                                  << error.message;
+  if (error.axis.empty())
+    return diagnostic;
+  StringRef key = getKey(error.axis);
+  diagnostic << "; choose another " << key;
+  TrainingAttr training = model.getTrainingAttr();
+  DictionaryAttr locations =
+      training ? training.getLocations() : DictionaryAttr();
+  if (locations)
+    if (auto location = locations.getAs<LocationAttr>(key))
+      diagnostic.attachNote(location) << key << " is here";
+  return diagnostic;
+}
+
+namespace {
+
+struct PropagateLayoutsPass
+    : mf::passes::impl::PropagateLayoutsBase<PropagateLayoutsPass> {
+  using PropagateLayoutsBase::PropagateLayoutsBase;
+
+  void runOnOperation() override {
+    ModelOp model = getOperation();
+    MeshAttr mesh = MeshAttr::find(model);
+    if (!mesh || mesh.getNumRanks() == mesh.getSize("pp"))
+      return;
+    ModelLayers known(model);
+    LayoutError error;
+    std::optional<LayoutPlan> plan = planLayouts(known.model, error);
+    if (!plan) {
+      (void)report(model, known, error);
+      return signalPassFailure();
+    }
+    for (const std::string &warning : plan->warnings)
+      model.emitWarning(warning);
+    if (printPlan)
+      plan->print(known.model, llvm::errs());
+    for (auto [layer, sharded, planned] :
+         llvm::zip_equal(known.layers, known.model.layers, plan->layers))
+      LayerWriter(model, layer, sharded, planned).write();
+    for (const ModelLayers::Layer &layer : known.layers)
+      if (failed(verifyLayouts(layer.op)))
+        return signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,227 @@
+//===- ReshardStep.cpp - What one mf.reshard is ---------------------------===//
+
+#include "ReshardStep.h"
+#include "LayoutPlan.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace mf::passes {
+
+using ir::Axes;
+using ir::Layout;
+
+static void removeAxes(Axes &axes, ArrayRef<StringRef> removed) {
+  erase_if(axes, [&](StringRef axis) { return is_contained(removed, axis); });
+}
+
+/// Sets of axes are sorted.
+static void addAxes(Axes &axes, ArrayRef<StringRef> added) {
+  axes.append(added.begin(), added.end());
+  sort(axes);
+}
+
+static size_t getCommonPrefix(ArrayRef<StringRef> a, ArrayRef<StringRef> b) {
+  size_t length = 0;
+  while (length < a.size() && length < b.size() && a[length] == b[length])
+    ++length;
+  return length;
+}
+
+static bool isPrefix(ArrayRef<StringRef> prefix, ArrayRef<StringRef> axes) {
+  return getCommonPrefix(prefix, axes) == prefix.size();
+}
+
+Layout applyStep(const Layout &from, const ReshardStep &step) {
+  Layout to = from;
+  auto cut = [&] { to.cuts[step.dim].append(step.axes); };
+  switch (step.kind) {
+  case ReshardKind::AllReduce:
+    removeAxes(to.partial, step.axes);
+    break;
+  case ReshardKind::ReduceScatter:
+    removeAxes(to.partial, step.axes);
+    cut();
+    break;
+  case ReshardKind::AllGather:
+    removeAxes(to.cuts[step.dim], step.axes);
+    if (!step.replicated)
+      addAxes(to.reduced, step.axes);
+    break;
+  case ReshardKind::AllToAll:
+    removeAxes(to.cuts[step.concat], step.axes);
+    cut();
+    break;
+  case ReshardKind::OwnPart:
+    cut();
+    break;
+  case ReshardKind::Mirror:
+    addAxes(to.reduced, step.axes);
+    break;
+  }
+  return to;
+}
+
+namespace {
+
+/// Goes from one layout to another, step by step.
+class ReshardPath {
+public:
+  ReshardPath(const Layout &from, const Layout &to) : at(from), to(to) {}
+
+  /// False if there is no way.
+  bool go();
+
+  SmallVector<ReshardStep> steps;
+
+private:
+  void take(ReshardStep step) {
+    at = applyStep(at, step);
+    steps.push_back(std::move(step));
+  }
+  void reducePartial();
+  void exchange();
+  bool exchangeOne(size_t concat);
+  void gather();
+  bool takeParts();
+
+  Layout at;
+  const Layout &to;
+};
+
+} // namespace
+
+void ReshardPath::reducePartial() {
+  for (size_t dim = 0; dim < to.cuts.size(); ++dim) {
+    if (!isPrefix(at.cuts[dim], to.cuts[dim]))
+      continue;
+    Axes axes;
+    for (StringRef axis :
+         ArrayRef(to.cuts[dim]).drop_front(at.cuts[dim].size())) {
+      if (!is_contained(at.partial, axis))
+        break;
+      axes.push_back(axis);
+    }
+    if (!axes.empty())
+      take({ReshardKind::ReduceScatter, axes, static_cast<int64_t>(dim)});
+  }
+  Axes left = at.partial;
+  removeAxes(left, to.partial);
+  if (!left.empty())
+    take({ReshardKind::AllReduce, left});
+}
+
+/// Moves the innermost axes of dimension `concat` to where they belong.
+bool ReshardPath::exchangeOne(size_t concat) {
+  ArrayRef<StringRef> cut = at.cuts[concat];
+  for (size_t first = getCommonPrefix(cut, to.cuts[concat]); first < cut.size();
+       ++first)
+    for (size_t split = 0; split < to.cuts.size(); ++split) {
+      Axes together = at.cuts[split], moved(cut.drop_front(first));
+      together.append(moved);
+      if (split == concat || !isPrefix(together, to.cuts[split]))
+        continue;
+      take({ReshardKind::AllToAll, moved, static_cast<int64_t>(split),
+            static_cast<int64_t>(concat)});
+      return true;
+    }
+  return false;
+}
+
+void ReshardPath::exchange() {
+  for (size_t dim = 0; dim < to.cuts.size(); ++dim)
+    exchangeOne(dim);
+}
+
+/// Axes that end up alike are gathered at once, the innermost first.
+void ReshardPath::gather() {
+  for (size_t dim = 0; dim < to.cuts.size(); ++dim) {
+    while (at.cuts[dim].size() > getCommonPrefix(at.cuts[dim], to.cuts[dim])) {
+      size_t kept = getCommonPrefix(at.cuts[dim], to.cuts[dim]);
+      auto isReplicated = [&](StringRef axis) {
+        return !is_contained(to.reduced, axis);
+      };
+      ArrayRef<StringRef> cut = at.cuts[dim];
+      size_t first = cut.size() - 1;
+      while (first > kept &&
+             isReplicated(cut[first - 1]) == isReplicated(cut.back()))
+        --first;
+      take({ReshardKind::AllGather, Axes(cut.drop_front(first)),
+            static_cast<int64_t>(dim), 0, isReplicated(cut.back())});
+    }
+  }
+}
+
+/// A rank can take its part only of what has the same gradient on all ranks.
+bool ReshardPath::takeParts() {
+  for (size_t dim = 0; dim < to.cuts.size(); ++dim) {
+    Axes rest(ArrayRef(to.cuts[dim]).drop_front(at.cuts[dim].size()));
+    if (rest.empty())
+      continue;
+    for (StringRef axis : rest)
+      if (at.cutsOver(axis) || is_contained(at.partial, axis) ||
+          is_contained(at.reduced, axis))
+        return false;
+    take({ReshardKind::OwnPart, rest, static_cast<int64_t>(dim)});
+  }
+  return true;
+}
+
+bool ReshardPath::go() {
+  if (at.cuts.size() != to.cuts.size())
+    return false;
+  reducePartial();
+  exchange();
+  gather();
+  if (!takeParts())
+    return false;
+  Axes mirrored = to.reduced;
+  removeAxes(mirrored, at.reduced);
+  if (any_of(mirrored, [&](StringRef axis) {
+        return at.cutsOver(axis) || is_contained(at.partial, axis);
+      }))
+    return false;
+  if (!mirrored.empty())
+    take({ReshardKind::Mirror, mirrored});
+  return at == to;
+}
+
+std::optional<SmallVector<Layout>> getReshardSteps(const Layout &from,
+                                                   const Layout &to) {
+  ReshardPath path(from, to);
+  if (!path.go())
+    return std::nullopt;
+  SmallVector<Layout> layouts;
+  Layout at = from;
+  for (const ReshardStep &step : path.steps)
+    layouts.push_back(at = applyStep(at, step));
+  return layouts;
+}
+
+std::optional<ReshardStep> getReshardStep(const Layout &from,
+                                          const Layout &to) {
+  ReshardPath path(from, to);
+  if (!path.go() || path.steps.size() != 1)
+    return std::nullopt;
+  return path.steps.front();
+}
+
+StringRef getName(ReshardKind kind) {
+  switch (kind) {
+  case ReshardKind::AllReduce:
+    return "all_reduce";
+  case ReshardKind::ReduceScatter:
+    return "reduce_scatter";
+  case ReshardKind::AllGather:
+    return "all_gather";
+  case ReshardKind::AllToAll:
+    return "all_to_all";
+  case ReshardKind::OwnPart:
+    return "own_part";
+  case ReshardKind::Mirror:
+    return "mirror";
+  }
+  llvm_unreachable("unknown kind");
+}
+
+} // namespace mf::passes

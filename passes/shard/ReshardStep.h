@@ -1,0 +1,42 @@
+//===- ReshardStep.h - What one mf.reshard is ------------------*- C++ -*-===//
+
+#ifndef MF_PASSES_SHARD_RESHARDSTEP_H
+#define MF_PASSES_SHARD_RESHARDSTEP_H
+
+#include "dialects/mf/ShardingRule.h"
+
+namespace mf::passes {
+
+enum class ReshardKind {
+  AllReduce,
+  ReduceScatter,
+  AllGather,
+  AllToAll,
+  OwnPart,
+  Mirror
+};
+
+struct ReshardStep {
+  ReshardKind kind;
+  ir::Axes axes;
+  /// The dimension that is cut or gathered; of an all-to-all, that is cut.
+  int64_t dim = 0;
+  /// Of an all-to-all, the dimension that is gathered.
+  int64_t concat = 0;
+  /// Of an all-gather: to replicated, else to reduced.
+  bool replicated = false;
+};
+
+/// The one step between two layouts; none if there is no such.
+std::optional<ReshardStep> getReshardStep(const ir::Layout &from,
+                                          const ir::Layout &to);
+
+/// `to`'s layout of what `step` makes of `from`, the other way round.
+ir::Layout applyStep(const ir::Layout &from, const ReshardStep &step);
+
+/// "reduce_scatter".
+llvm::StringRef getName(ReshardKind kind);
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_SHARD_RESHARDSTEP_H
