@@ -117,6 +117,15 @@ def Permute : Kernel<"aclnnPermute", "makePermute"> {
   let attributes = (attrs Ints:$perm);
 }
 
+def OwnPart : Kernel<"mfOwnPart", "makeOwnPart"> {
+  let summary = "self[:, part]";
+  let description = [{Of three dimensions. `part` is a tensor, since all ranks
+    run one program; outside of self it is taken for the nearest inside.}];
+  let inputs = (ins In:$self, In:$part);
+  let outputs = (outs Out:$out);
+  let bytes = "spec.inputs[1].getBytes() + 2 * spec.outputs[0].getBytes()";
+}
+
 def RepeatInterleave : Kernel<"aclnnRepeatInterleaveIntWithDim", "makeRepeat"> {
   let summary = "each slice along an axis repeated in place";
   let description = "`axis` is aclnn's dim; the size of the result follows.";

@@ -58,6 +58,12 @@ public:
   virtual EmittedBuffer getBuffer(mlir::Value tensor) = 0;
   /// A new buffer for a tensor value.
   virtual EmittedBuffer createBuffer(mlir::Value tensor) = 0;
+  /// A new buffer that no value stands for: what the launches of one operator
+  /// leave for each other.
+  virtual EmittedBuffer createTemporary(mlir::RankedTensorType type) = 0;
+  /// This rank's number in the group of ranks that differ in their coordinates
+  /// on `axes` alone, a tensor<1xi32>.
+  virtual EmittedBuffer getCoordinate(mlir::ArrayAttr axes) = 0;
   virtual EmittedBuffer getState(State state, llvm::StringRef parameter) = 0;
   /// A scalar that the host reads at the end of the step.
   virtual EmittedBuffer getReport(llvm::StringRef quantity) = 0;

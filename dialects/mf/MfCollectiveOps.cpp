@@ -8,10 +8,7 @@ using namespace mlir;
 using namespace mf;
 using namespace mf::ir;
 
-namespace {
-
-/// The ranks of a group; none if the module has no mesh.
-std::optional<int64_t> getGroupSize(Operation *op, ArrayAttr axes) {
+std::optional<int64_t> mf::ir::getGroupSize(Operation *op, ArrayAttr axes) {
   MeshAttr mesh = MeshAttr::find(op);
   if (!mesh)
     return std::nullopt;
@@ -20,6 +17,43 @@ std::optional<int64_t> getGroupSize(Operation *op, ArrayAttr axes) {
     size *= mesh.getSize(axis.getValue());
   return size;
 }
+
+/// Without a mesh there are stages alone.
+LogicalResult mf::ir::verifyAxes(Operation *op, ArrayAttr axes) {
+  MeshAttr mesh = MeshAttr::find(op);
+  for (auto [index, axis] : llvm::enumerate(axes.getAsRange<StringAttr>())) {
+    if (llvm::is_contained(axes.getValue().take_front(index), axis))
+      return op->emitOpError("expected each axis once, but got ")
+             << axis << " twice";
+    if (mesh && !llvm::is_contained(mesh.getAxes(), axis))
+      return op->emitOpError("expected axes of ")
+             << mesh << ", but got " << axis;
+    if (!mesh && axis.getValue() != "pp")
+      return op->emitOpError("is over axis ")
+             << axis
+             << ", but the module has no mesh; give it one, as in mf.mesh = "
+                "#mf.mesh<pp = 1, "
+             << axis.getValue() << " = 2>";
+  }
+  return success();
+}
+
+LogicalResult mf::ir::verifyPosition(Operation *op, Value position) {
+  auto type = cast<RankedTensorType>(position.getType());
+  if (type.getRank() == 1 && (LayoutAttr::find(type) || type.getDimSize(0) == 1))
+    return success();
+  return op->emitOpError("expected one number, a tensor<1xi32>, as position of "
+                         "the rank's part, but got ")
+         << type;
+}
+
+void mf::ir::setAxes(EmittedCollective &collective, ArrayAttr axes) {
+  for (auto axis : axes.getAsRange<StringAttr>())
+    collective.axes.push_back(axis.getValue());
+  collective.channel = llvm::join(collective.axes, ".");
+}
+
+namespace {
 
 bool isBetweenLayouts(Type type, Type other) {
   return LayoutAttr::find(type) || LayoutAttr::find(other);
@@ -57,37 +91,101 @@ LogicalResult verifyParts(Operation *op, ArrayAttr axes, int64_t dim,
                << " and " << shorter;
 }
 
-/// Without a mesh there are stages alone.
-LogicalResult verifyAxes(Operation *op, ArrayAttr axes) {
-  MeshAttr mesh = MeshAttr::find(op);
-  for (auto [index, axis] : llvm::enumerate(axes.getAsRange<StringAttr>())) {
-    if (llvm::is_contained(axes.getValue().take_front(index), axis))
-      return op->emitOpError("expected each axis once, but got ")
-             << axis << " twice";
-    if (mesh && !llvm::is_contained(mesh.getAxes(), axis))
-      return op->emitOpError("expected axes of ")
-             << mesh << ", but got " << axis;
-    if (!mesh && axis.getValue() != "pp")
-      return op->emitOpError("is over axis ")
-             << axis
-             << ", but the module has no mesh; give it one, as in mf.mesh = "
-                "#mf.mesh<pp = 1, "
-             << axis.getValue() << " = 2>";
-  }
-  return success();
-}
+} // namespace
 
-void emitCollective(LaunchEmitter &emitter, CollectiveKind kind, Value input,
-                    Value result, ArrayAttr axes) {
-  EmittedCollective collective;
-  collective.kind = kind;
-  collective.input = emitter.getBuffer(input);
-  collective.output = emitter.createBuffer(result);
-  for (auto axis : axes.getAsRange<StringAttr>())
-    collective.axes.push_back(axis.getValue());
-  collective.channel = llvm::join(collective.axes, ".");
-  emitter.communicate(collective);
-}
+//===----------------------------------------------------------------------===//
+// Emission
+//
+// A collective knows one cut, into parts that lie behind each other; HCCL's
+// take no strides. Along another dimension than the first the parts of a tensor
+// are many short runs, and a kernel brings them together: before a collective
+// that cuts what a rank has, behind one that puts together what it gets. That
+// is one copy on one side, in a buffer of that side's size which lives no longer
+// than the operator; permuting the other side as well, to keep the layout in
+// between, would be a second copy of it. Where all dimensions before are 1, as
+// for a micro-batch of one row, the parts lie behind each other already.
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A tensor [before, parts, part, behind] along one dimension.
+struct PartShape {
+  PartShape(Type type, int64_t dim, int64_t parts) : parts(parts) {
+    auto tensor = cast<RankedTensorType>(type);
+    element = tensor.getElementType();
+    for (auto [index, extent] : llvm::enumerate(tensor.getShape()))
+      (static_cast<int64_t>(index) < dim ? before : part) *= extent;
+    part /= parts;
+  }
+
+  bool isContiguous() const { return before == 1 || parts == 1; }
+  RankedTensorType getType() const {
+    return RankedTensorType::get({before, parts, part}, element);
+  }
+  /// With the parts behind each other.
+  RankedTensorType getPartsType() const {
+    return RankedTensorType::get({parts, before, part}, element);
+  }
+
+  Type element;
+  int64_t before = 1, parts, part = 1;
+};
+
+/// Emits one collective and the permutations around it.
+class CollectiveEmitter {
+public:
+  CollectiveEmitter(LaunchEmitter &emitter, Operation *op, ArrayAttr axes)
+      : emitter(emitter), op(op), axes(axes) {}
+
+  /// The input is cut along `splitDim`, and what comes is put together along
+  /// `concatDim`, if they are given.
+  void emit(CollectiveKind kind, std::optional<int64_t> splitDim,
+            std::optional<int64_t> concatDim) {
+    Value input = op->getOperand(0), result = op->getResult(0);
+    EmittedCollective collective;
+    collective.kind = kind;
+    setAxes(collective, axes);
+    collective.input = emitter.getBuffer(input);
+    const int64_t parts = getGroupSize(op, axes).value_or(1);
+    if (splitDim) {
+      PartShape shape(input.getType(), *splitDim, parts);
+      if (!shape.isContiguous())
+        collective.input = gatherParts(collective.input, shape);
+    }
+    collective.output = emitter.createBuffer(result);
+    if (!concatDim) {
+      emitter.communicate(collective);
+      return;
+    }
+    PartShape shape(result.getType(), *concatDim, parts);
+    EmittedBuffer whole = collective.output;
+    if (!shape.isContiguous())
+      collective.output = emitter.createTemporary(shape.getPartsType());
+    emitter.communicate(collective);
+    if (!shape.isContiguous())
+      swapFirst(collective.output, emitter.getPart(whole, 0, shape.getType()));
+  }
+
+private:
+  EmittedBuffer gatherParts(EmittedBuffer input, const PartShape &shape) {
+    EmittedBuffer parts = emitter.createTemporary(shape.getPartsType());
+    swapFirst(emitter.getPart(input, 0, shape.getType()), parts);
+    return parts;
+  }
+
+  /// Swaps the first two of three dimensions.
+  void swapFirst(EmittedBuffer from, EmittedBuffer to) {
+    Builder builder(op->getContext());
+    NamedAttrList attributes;
+    attributes.set("perm", builder.getDenseI64ArrayAttr({1, 0, 2}));
+    emitter.launch("aclnnPermute", from, to,
+                   attributes.getDictionary(op->getContext()));
+  }
+
+  LaunchEmitter &emitter;
+  Operation *op;
+  ArrayAttr axes;
+};
 
 } // namespace
 
@@ -104,8 +202,8 @@ LogicalResult AllReduceOp::verify() { return verifyAxes(*this, getAxes()); }
 LogicalResult MirrorOp::verify() { return verifyAxes(*this, getAxes()); }
 
 void AllReduceOp::emitInstructions(LaunchEmitter &emitter) {
-  emitCollective(emitter, CollectiveKind::AllReduce, getInput(), getResult(),
-                 getAxes());
+  CollectiveEmitter(emitter, *this, getAxes())
+      .emit(CollectiveKind::AllReduce, std::nullopt, std::nullopt);
 }
 void MirrorOp::emitInstructions(LaunchEmitter &emitter) {}
 
@@ -152,15 +250,24 @@ LogicalResult OwnPartOp::verify() {
 }
 
 void AllGatherOp::emitInstructions(LaunchEmitter &emitter) {
-  emitCollective(emitter, CollectiveKind::AllGather, getInput(), getResult(),
-                 getAxes());
+  CollectiveEmitter(emitter, *this, getAxes())
+      .emit(CollectiveKind::AllGather, std::nullopt, getDim());
 }
 void ReduceScatterOp::emitInstructions(LaunchEmitter &emitter) {
-  emitCollective(emitter, CollectiveKind::ReduceScatter, getInput(),
-                 getResult(), getAxes());
+  CollectiveEmitter(emitter, *this, getAxes())
+      .emit(CollectiveKind::ReduceScatter, getDim(), std::nullopt);
 }
+/// The part is chosen by a number that a rank has in memory, since all ranks
+/// run one program.
 void OwnPartOp::emitInstructions(LaunchEmitter &emitter) {
-  llvm::report_fatal_error("mf.own_part has no instructions yet");
+  PartShape shape(getInput().getType(), getDim(),
+                  getGroupSize(*this, getAxes()).value_or(1));
+  auto part = RankedTensorType::get({shape.before, shape.part}, shape.element);
+  emitter.launch(
+      "mfOwnPart",
+      {emitter.getPart(emitter.getBuffer(getInput()), 0, shape.getType()),
+       emitter.getCoordinate(getAxes())},
+      emitter.getPart(emitter.createBuffer(getResult()), 0, part));
 }
 
 void AllGatherOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
@@ -199,7 +306,8 @@ bool AllToAllOp::isView() { return false; }
 Engine AllToAllOp::getEngine() { return Engine::Communication; }
 
 void AllToAllOp::emitInstructions(LaunchEmitter &emitter) {
-  llvm::report_fatal_error("mf.all_to_all has no instructions yet");
+  CollectiveEmitter(emitter, *this, getAxes())
+      .emit(CollectiveKind::AllToAll, getSplit(), getConcat());
 }
 
 LogicalResult AllToAllOp::verify() {

@@ -44,8 +44,9 @@ FailureOr<llvm::APFloat> mf::ir::parseDouble(AsmParser &parser) {
 DictionaryAttr mf::ir::getDefaultKernelAttributes(Operation *op) {
   SmallVector<NamedAttribute> attributes;
   for (NamedAttribute attribute : op->getAttrs())
-    if (!llvm::is_contained({"name", "recompute", "swap"},
-                            attribute.getName().getValue()) &&
+    if (!llvm::is_contained(
+            {"name", "operandSegmentSizes", "recompute", "swap"},
+            attribute.getName().getValue()) &&
         !attribute.getNameDialect())
       attributes.push_back(attribute);
   return DictionaryAttr::get(op->getContext(), attributes);

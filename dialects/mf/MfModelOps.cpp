@@ -67,29 +67,67 @@ LogicalResult ModelOp::verifyRegions() {
 // ParamOp and GetParamOp
 //===----------------------------------------------------------------------===//
 
-LogicalResult ParamOp::verify() {
-  auto type = dyn_cast<RankedTensorType>(getType());
-  if (!type || !type.hasStaticShape() ||
-      !isa<FloatType>(type.getElementType()) || !hasAddressableSize(type))
-    return emitOpError("expected a float tensor type of static shape and at "
-                       "most 2^48 bytes, but got ")
-           << getType();
+/// Each dimension is cut evenly, by axes of the mesh.
+static LogicalResult verifyLayout(ParamOp param) {
+  LayoutAttr layout = param.getLayoutAttr();
+  if (!layout)
+    return success();
+  RankedTensorType type = param.getTensorType();
+  if (static_cast<int64_t>(layout.getCuts().size()) != type.getRank() ||
+      !layout.getPartial().empty() || !layout.getReduced().empty())
+    return param.emitOpError("expected a layout that cuts ")
+           << type << " and nothing else, but got " << layout;
+  for (auto [dim, axes] :
+       llvm::enumerate(layout.getCuts().getAsRange<ArrayAttr>())) {
+    if (failed(verifyAxes(param, axes)))
+      return failure();
+    int64_t parts = getGroupSize(param, axes).value_or(1);
+    if (type.getDimSize(dim) % parts != 0)
+      return param.emitOpError("expected dimension ")
+             << dim << " of " << type << " to be a multiple of " << parts
+             << ", the ranks of " << axes;
+  }
   return success();
 }
 
+LogicalResult ParamOp::verify() {
+  auto type = dyn_cast<RankedTensorType>(getType());
+  if (getInit().getKind() == InitKind::Coordinate) {
+    if (!type || type.getRank() != 1 || !type.hasStaticShape() ||
+        !type.getElementType().isSignlessInteger(32) || !getFrozen())
+      return emitOpError("expected coordinates to be a frozen tensor<...xi32> "
+                         "of one dimension, but got ")
+             << getType();
+  } else if (!type || !type.hasStaticShape() ||
+             !isa<FloatType>(type.getElementType()) ||
+             !hasAddressableSize(type)) {
+    return emitOpError("expected a float tensor type of static shape and at "
+                       "most 2^48 bytes, but got ")
+           << getType();
+  }
+  return verifyLayout(*this);
+}
+
 RankedTensorType ParamOp::getLocalType() {
-  LayoutAttr layout = getLayoutAttr();
-  if (!layout)
-    return getTensorType();
-  return ir::getLocalType(getType(), layout, MeshSizes(MeshAttr::find(*this)));
+  RankedTensorType type = getTensorType();
+  if (!getLayoutAttr())
+    return type;
+  SmallVector<int64_t> shape(type.getShape());
+  for (auto [extent, axes] :
+       llvm::zip(shape, getLayoutAttr().getCuts().getAsRange<ArrayAttr>()))
+    extent /= getGroupSize(*this, axes).value_or(1);
+  return type.clone(shape);
 }
 
 LogicalResult GetParamOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto param = symbols.lookupNearestSymbolFrom<ParamOp>(*this, getParamAttr());
   if (!param)
     return emitOpError("expected a parameter, but got '") << getParam() << "'";
-  RankedTensorType expected = param.getLocalType();
-  if (expected != cast<RankedTensorType>(getType()).dropEncoding()) {
+  // Between the sharding passes values are whole and have a layout.
+  RankedTensorType expected = LayoutAttr::find(getType())
+                                  ? param.getTensorType()
+                                  : param.getLocalType();
+  if (cast<RankedTensorType>(getType()).dropEncoding() != expected) {
     InFlightDiagnostic error = emitOpError("has type ")
                                << getType() << ", but the parameter is "
                                << expected;

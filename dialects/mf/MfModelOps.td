@@ -57,29 +57,42 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
     another layer, maybe on another stage. All hold floats but a frozen table of
     coordinates.
 
-    The type is that of the whole parameter. `cuts` says per dimension by which
-    axes the strategies of MindSpore Transformers cut it, whatever the sizes of
-    the mesh, as in `[["cp", "mp"], []]`; without it, none. What does not divide
-    is an error, but with `may_stay_whole` a warning. `layout` is how it lies
-    once the model is sharded.
+    `cuts` says per dimension by which axes the strategies of MindSpore
+    Transformers cut it, whatever the sizes of the mesh, as in
+    `[["cp", "mp"], []]`; without it, none. What does not divide is an error, or
+    with `may_stay_whole` a warning.
+
+    `type` is the whole parameter's. With a `layout` each rank has a part of it,
+    and so of its gradient and moments: of each dimension that at its
+    coordinates on the axes that cut it.
+
+    ```mlir
+    mf.param @wq : tensor<16x8xf32> init <normal, value = 2.000000e-02> layout <[[mp], []]>
+    mf.param @first_row : tensor<2xi32> init <coordinate, value = 8.000000e+00> layout <[[mp]]> {frozen}
+    ...
+    %w = mf.get_param @wq : tensor<8x8xf32>
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type,
                        Mf_InitAttr:$init, UnitAttr:$frozen,
                        OptionalAttr<FlatSymbolRefAttr>:$tied,
+                       OptionalAttr<Mf_LayoutAttr>:$layout,
                        OptionalAttr<ArrayAttr>:$cuts,
-                       UnitAttr:$may_stay_whole,
-                       OptionalAttr<Mf_LayoutAttr>:$layout);
-  let builders = [OpBuilder<(ins "::llvm::StringRef":$name,
-      "::mlir::Type":$type, "InitAttr":$init, "bool":$frozen,
-      "::mlir::FlatSymbolRefAttr":$tied), [{
-    build($_builder, $_state, name, type, init, frozen, tied, nullptr, false,
-          nullptr);
-  }]>];
+                       UnitAttr:$may_stay_whole);
   let assemblyFormat = [{
-    $sym_name `:` $type `init` $init (`tied` `to` $tied^)? attr-dict
+    $sym_name `:` $type `init` $init (`tied` `to` $tied^)?
+    (`layout` $layout^)? attr-dict
   }];
   let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::Type":$type,
+                                 "InitAttr":$init, "bool":$frozen,
+                                 "::mlir::FlatSymbolRefAttr":$tied), [{
+    build($_builder, $_state, name, type, init, frozen, tied, LayoutAttr(), nullptr,
+          false);
+  }]>];
   let extraClassDeclaration = [{
+    /// What one rank has of the parameter.
+    ::mlir::RankedTensorType getLocalType();
     ::mlir::RankedTensorType getTensorType() {
       return ::llvm::cast<::mlir::RankedTensorType>(getType());
     }

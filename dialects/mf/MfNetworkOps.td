@@ -82,8 +82,7 @@ class Mf_AttentionOp<string mnemonic, dag operands, dag outputs,
         !con(operands, (ins Optional<Mf_FloatTensor>:$slopes,
                             Optional<Mf_IndexTensor>:$first_query)),
         (ins F64Attr:$scale, DefaultValuedAttr<BoolAttr, "true">:$causal),
-        outputs, !listconcat([AttrSizedOperandSegments], traits),
-        ["getKernelAttributes", "isView"]> {
+        outputs, !listconcat([AttrSizedOperandSegments], traits), ["isView"]> {
   let extraClassDefinition = "";
 }
 

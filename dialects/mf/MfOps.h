@@ -22,6 +22,17 @@ void printModelFunction(mlir::OpAsmPrinter &printer,
 /// Checks that the body ends in an `mf.return` of the function's result types.
 mlir::LogicalResult verifyModelFunction(mlir::FunctionOpInterface function);
 
+/// The ranks that differ in their coordinates on `axes` alone; none if the
+/// module has no mesh.
+std::optional<int64_t> getGroupSize(mlir::Operation *op, mlir::ArrayAttr axes);
+/// Checks that `axes` are different axes of the module's mesh.
+mlir::LogicalResult verifyAxes(mlir::Operation *op, mlir::ArrayAttr axes);
+/// Checks that `position`, where a rank's part of a dimension begins, is one
+/// number, or a table of them that is still to be cut.
+mlir::LogicalResult verifyPosition(mlir::Operation *op, mlir::Value position);
+/// Names the group, and the channel, of what ranks of `axes` do together.
+void setAxes(EmittedCollective &collective, mlir::ArrayAttr axes);
+
 } // namespace mf::ir
 
 #define GET_OP_CLASSES

@@ -86,7 +86,7 @@ public:
 
 private:
   mlir::LogicalResult initialize(mlir::Operation *user, ir::ParamOp param,
-                                 const Tensor &value);
+                                 const Tensor &part);
   void keepGradients();
 
   World &world;

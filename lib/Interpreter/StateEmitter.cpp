@@ -22,6 +22,8 @@ public:
     return add(values.lookup(tensor));
   }
   EmittedBuffer createBuffer(Value tensor) override;
+  EmittedBuffer createTemporary(RankedTensorType type) override;
+  EmittedBuffer getCoordinate(ArrayAttr axes) override;
   EmittedBuffer getState(ir::State state, StringRef parameter) override {
     return add(rank.getState(op, state, parameter));
   }
@@ -60,12 +62,30 @@ EmittedBuffer StateEmitter::add(const FailureOr<Tensor> &tensor) {
 }
 
 EmittedBuffer StateEmitter::createBuffer(Value tensor) {
-  FailureOr<TensorShape> shape = getTensorShape(op, tensor.getType());
+  EmittedBuffer buffer =
+      createTemporary(cast<RankedTensorType>(tensor.getType()));
+  values[tensor] = get(buffer);
+  return buffer;
+}
+
+EmittedBuffer StateEmitter::createTemporary(RankedTensorType type) {
+  FailureOr<TensorShape> shape = getTensorShape(op, type);
   if (failed(shape))
     return add(failure());
-  Tensor buffer(*shape);
-  values[tensor] = buffer;
-  return add(buffer);
+  return add(Tensor(*shape));
+}
+
+EmittedBuffer StateEmitter::getCoordinate(ArrayAttr axes) {
+  program::Group group;
+  for (auto axis : axes.getAsRange<StringAttr>())
+    group.axes.push_back(axis.str());
+  std::vector<int64_t> members =
+      rank.getWorld().mesh.getMembers(group, rank.getNumber());
+  Tensor coordinate(TensorShape{DType::I32, {1}});
+  coordinate.getElements<int32_t>()[0] =
+      static_cast<int32_t>(llvm::find(members, rank.getNumber()) -
+                           members.begin());
+  return add(coordinate);
 }
 
 EmittedBuffer StateEmitter::getPart(EmittedBuffer buffer, int64_t byteOffset,

@@ -49,6 +49,27 @@ private:
   StridedCopy copy;
 };
 
+/// A copy of one of the parts along the middle of three dimensions.
+class OwnPartKernel : public Kernel {
+public:
+  explicit OwnPartKernel(const TensorShape &x)
+      : type(x.type), parts(x.dims[1]), elements(x.dims[2]),
+        copy(getBytes(type), {{x.dims[0], parts * elements, elements},
+                              {elements, 1, 1}}) {}
+
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    const int64_t part = std::clamp<int64_t>(
+        *static_cast<const int32_t *>(operands.inputs[1]), 0, parts - 1);
+    copy.run(at(operands.inputs[0], type, part * elements),
+             operands.outputs[0], pool);
+  }
+
+private:
+  DType type;
+  int64_t parts, elements;
+  StridedCopy copy;
+};
+
 /// A copy from each input to its own part of the output.
 class CatKernel : public Kernel {
 public:
@@ -272,6 +293,22 @@ KernelOrError makeRepeat(const KernelSpec &spec) {
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<CopyKernel>(spec.inputs[0].type, dimensions);
+}
+
+KernelOrError makeOwnPart(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  if (checker.requireTensors()) {
+    const TensorShape &x = spec.inputs[0];
+    checker.require(x.dims.size() == 3,
+                    "input 0 is " + toString(x) +
+                        ", expected before x parts x elements");
+    checker.requireInput(1, {DType::I32, {1}});
+    if (!checker.hasFailed())
+      checker.requireOutput(0, {x.type, {x.dims[0], x.dims[2]}});
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<OwnPartKernel>(spec.inputs[0]);
 }
 
 KernelOrError makeInplaceCopy(const KernelSpec &spec) {

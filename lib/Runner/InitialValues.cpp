@@ -84,30 +84,41 @@ static llvm::Error fillTable(const InitialValue &value,
                          shape.type, bytes);
 }
 
+/// The first element is `value`, each one behind it `step` more.
 template <typename Element>
-static void fillIntegers(double value, llvm::MutableArrayRef<uint8_t> bytes) {
-  const auto element = static_cast<Element>(value);
-  for (size_t i = 0; i + sizeof(Element) <= bytes.size(); i += sizeof(Element))
+static void fillIntegers(double value, double step,
+                         llvm::MutableArrayRef<uint8_t> bytes) {
+  for (size_t i = 0; i + sizeof(Element) <= bytes.size();
+       i += sizeof(Element), value += step) {
+    const auto element = static_cast<Element>(value);
     std::memcpy(bytes.data() + i, &element, sizeof(Element));
+  }
 }
 
-static llvm::Error fillIntegerTensor(const InitialValue &value, DType type,
+static llvm::Error fillIntegerTensor(const InitialValue &value,
+                                     const TensorShape &shape,
+                                     int64_t firstElement,
                                      llvm::MutableArrayRef<uint8_t> bytes) {
-  double number = 0;
+  double number = 0, step = 0, largest = 0;
   if (value.kind == InitialValue::Kind::Ones)
     number = 1;
   else if (value.kind == InitialValue::Kind::Constant)
     number = value.value;
-  else if (value.kind != InitialValue::Kind::Zeros)
+  else if (value.kind == InitialValue::Kind::Coordinate) {
+    step = value.value;
+    number = static_cast<double>(firstElement) * step;
+    largest = static_cast<double>(shape.getNumElements()) * step;
+  } else if (value.kind != InitialValue::Kind::Zeros)
     return llvm::createStringError("a tensor of integers can start with zeros, "
-                                   "ones or a constant only");
-  if (!(std::abs(number) <= 2147483647.0) || number != std::trunc(number))
-    return llvm::createStringError(
-        "a tensor of integers cannot start with a value that is none");
-  if (type == DType::I32)
-    fillIntegers<int32_t>(number, bytes);
+                                   "ones, a constant or coordinates only");
+  for (double any : {number, step, largest})
+    if (!(std::abs(any) <= 2147483647.0) || any != std::trunc(any))
+      return llvm::createStringError(
+          "a tensor of integers cannot start with a value that is none");
+  if (shape.type == DType::I32)
+    fillIntegers<int32_t>(number, step, bytes);
   else
-    fillIntegers<int64_t>(number, bytes);
+    fillIntegers<int64_t>(number, step, bytes);
   return llvm::Error::success();
 }
 
@@ -116,7 +127,9 @@ llvm::Error fillInitialValue(const InitialValue &value, uint64_t seed,
                              int64_t firstElement,
                              llvm::MutableArrayRef<uint8_t> bytes) {
   if (!isFloatType(shape.type))
-    return fillIntegerTensor(value, shape.type, bytes);
+    return fillIntegerTensor(value, shape, firstElement, bytes);
+  if (value.kind == InitialValue::Kind::Coordinate)
+    return llvm::createStringError("coordinates need a tensor of integers");
   if (value.kind == InitialValue::Kind::Alibi && shape.dims.size() != 1 &&
       shape.dims.size() != 3)
     return llvm::createStringError("alibi needs a tensor [heads] or [heads, "

@@ -86,8 +86,8 @@ StringRef ProgramBuilder::getStream(StringRef name, ascend::StreamKind kind) {
 }
 
 StaticOp ProgramBuilder::getStatic(StringRef name, BufferType type, Role role,
-                                   StringRef of, Attribute init,
-                                   StringRef tied) {
+                                   StringRef of, Attribute init, StringRef tied,
+                                   ascend::SliceAttr slice) {
   auto [entry, isNew] = declared.try_emplace(name, nullptr);
   if (isNew) {
     Builder builder(getContext());
@@ -97,31 +97,66 @@ StaticOp ProgramBuilder::getStatic(StringRef name, BufferType type, Role role,
         of.empty() ? StringAttr() : builder.getStringAttr(of), init,
         tied.empty() ? FlatSymbolRefAttr()
                      : FlatSymbolRefAttr::get(getContext(), tied),
-        ascend::SliceAttr(), IntegerAttr()));
+        slice, IntegerAttr()));
   }
   return cast<StaticOp>(entry->second);
 }
 
+/// The part of a parameter that a rank holds; null if it is the whole.
+static ascend::SliceAttr getSlice(ir::ParamOp param) {
+  ir::LayoutAttr layout = param.getLayoutAttr();
+  if (!layout || param.getLocalType() == param.getTensorType())
+    return {};
+  auto axes = llvm::to_vector(layout.getCuts().getAsRange<ArrayAttr>());
+  return ascend::SliceAttr::get(param.getContext(),
+                                param.getTensorType().getShape(), axes);
+}
+
+StaticOp ProgramBuilder::getCoordinate(ArrayAttr axes) {
+  // A group is in the order of ranks, whatever the order of its axes.
+  SmallVector<Attribute> ordered;
+  std::string name = "coordinate";
+  if (auto mesh = ir::MeshAttr::find(model))
+    for (StringAttr axis : mesh.getAxes())
+      if (llvm::is_contained(axes, axis)) {
+        ordered.push_back(axis);
+        name += "." + axis.str();
+      }
+  Builder builder(getContext());
+  auto type = [&](int64_t size) {
+    return RankedTensorType::get({size}, builder.getI32Type());
+  };
+  int64_t size = ir::getGroupSize(model, axes).value_or(1);
+  ascend::SliceAttr slice;
+  if (size > 1)
+    slice = ascend::SliceAttr::get(getContext(), ArrayRef<int64_t>(size),
+                                   builder.getArrayAttr(ordered));
+  return getStatic(
+      name, getBufferType(type(1)), Role::Table, {},
+      ir::InitAttr::get(getContext(), ir::InitKind::Coordinate, 1), {}, slice);
+}
+
 StaticOp ProgramBuilder::getState(ir::State state, StringRef parameter) {
   auto param = modelSymbols.lookup<ir::ParamOp>(parameter);
-  BufferType type = getBufferType(param.getType());
+  BufferType type = getBufferType(param.getLocalType());
   auto wide = getBufferType(
-      param.getTensorType().clone(Float32Type::get(getContext())));
+      param.getLocalType().clone(Float32Type::get(getContext())));
+  ascend::SliceAttr slice = getSlice(param);
   switch (state) {
   case ir::State::Gradient: {
     size_t before = declared.size();
     StaticOp gradient = getStatic(("gradient." + parameter).str(), type,
-                                  Role::Gradient, parameter);
+                                  Role::Gradient, parameter, {}, {}, slice);
     if (declared.size() != before)
       gradients.push_back(gradient);
     return gradient;
   }
   case ir::State::FirstMoment:
     return getStatic(("first_moment." + parameter).str(), wide,
-                     Role::FirstMoment, parameter);
+                     Role::FirstMoment, parameter, {}, {}, slice);
   case ir::State::SecondMoment:
     return getStatic(("second_moment." + parameter).str(), wide,
-                     Role::SecondMoment, parameter);
+                     Role::SecondMoment, parameter, {}, {}, slice);
   case ir::State::Parameter:
     break;
   }
@@ -130,7 +165,7 @@ StaticOp ProgramBuilder::getState(ir::State state, StringRef parameter) {
     return getState(state, *owner);
   return getStatic(parameter, type,
                    param.getFrozen() ? Role::Table : Role::Parameter, parameter,
-                   param.getInit(), owner.value_or(StringRef()));
+                   param.getInit(), owner.value_or(StringRef()), slice);
 }
 
 StaticOp ProgramBuilder::getReport(StringRef quantity) {

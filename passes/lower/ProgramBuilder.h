@@ -66,7 +66,12 @@ public:
   ascend::StaticOp getStatic(llvm::StringRef name, ascend::BufferType type,
                              ascend::Role role, llvm::StringRef of = {},
                              mlir::Attribute init = {},
-                             llvm::StringRef tied = {});
+                             llvm::StringRef tied = {},
+                             ascend::SliceAttr slice = {});
+
+  /// The static buffer that holds a rank's number among those that differ in
+  /// their coordinates on `axes` alone.
+  ascend::StaticOp getCoordinate(mlir::ArrayAttr axes);
 
   /// The device scalar of a quantity that the host reads after each step.
   ascend::StaticOp getReport(llvm::StringRef quantity);

@@ -19,6 +19,12 @@ public:
   ir::EmittedBuffer createBuffer(Value tensor) override {
     return ir::EmittedBuffer(routine.createBuffer(tensor));
   }
+  ir::EmittedBuffer createTemporary(RankedTensorType type) override {
+    return ir::EmittedBuffer(routine.createTemporary(type));
+  }
+  ir::EmittedBuffer getCoordinate(ArrayAttr axes) override {
+    return ir::EmittedBuffer(routine.getCoordinate(axes));
+  }
   ir::EmittedBuffer getState(ir::State state, StringRef parameter) override {
     return ir::EmittedBuffer(routine.getState(state, parameter));
   }
@@ -100,10 +106,17 @@ Value RoutineBuilder::createBuffer(Value tensor) {
   Value &buffer = buffers[tensor];
   buffer = storage.lookup(tensor);
   if (!buffer)
-    buffer = ascend::AllocOp::create(builder, loc,
-                                     program.getBufferType(tensor.getType()),
-                                     ascend::RegionAttr(), IntegerAttr());
+    buffer = createTemporary(tensor.getType());
   return buffer;
+}
+
+Value RoutineBuilder::createTemporary(Type tensor) {
+  return ascend::AllocOp::create(builder, loc, program.getBufferType(tensor),
+                                 ascend::RegionAttr(), IntegerAttr());
+}
+
+Value RoutineBuilder::getCoordinate(ArrayAttr axes) {
+  return getGlobal(program.getCoordinate(axes));
 }
 
 Value RoutineBuilder::getState(ir::State state, StringRef parameter) {
@@ -145,9 +158,7 @@ void RoutineBuilder::addWorkspace(ascend::LaunchOp op) {
   auto words = RankedTensorType::get({(bytes + 3) / 4}, builder.getI32Type());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(op);
-  op.getWorkspaceMutable().assign(
-      ascend::AllocOp::create(builder, loc, program.getBufferType(words),
-                              ascend::RegionAttr(), IntegerAttr()));
+  op.getWorkspaceMutable().assign(createTemporary(words));
 }
 
 void RoutineBuilder::communicate(const ir::EmittedCollective &collective) {

@@ -40,6 +40,9 @@ public:
 
   mlir::Value getBuffer(mlir::Value tensor);
   mlir::Value createBuffer(mlir::Value tensor);
+  /// A buffer that lives while the launches that are made next use it.
+  mlir::Value createTemporary(mlir::Type tensor);
+  mlir::Value getCoordinate(mlir::ArrayAttr axes);
   mlir::Value getState(ir::State state, llvm::StringRef parameter);
   mlir::Value getReport(llvm::StringRef quantity);
   mlir::Value getPart(mlir::Value buffer, int64_t byteOffset,

@@ -71,7 +71,9 @@ struct InitialValue {
     Constant,
     /// [heads]: the slope of each head; [heads, sequence, sequence]: slope *
     /// (key - query)
-    Alibi
+    Alibi,
+    /// integers: element i is i * `value`
+    Coordinate
   };
   Kind kind = Kind::Zeros;
   double value = 0;

@@ -55,6 +55,8 @@ static InitialValue::Kind decodeInitKind(ir::InitKind kind) {
     return InitialValue::Kind::Constant;
   case ir::InitKind::Alibi:
     return InitialValue::Kind::Alibi;
+  case ir::InitKind::Coordinate:
+    return InitialValue::Kind::Coordinate;
   }
   llvm_unreachable("covered switch");
 }
