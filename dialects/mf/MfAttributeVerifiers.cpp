@@ -65,7 +65,15 @@ LogicalResult SwapAttr::verify(EmitError emitError, int64_t distance) {
 
 LogicalResult ParallelAttr::verify(EmitError emitError, int64_t stages,
                                    int64_t interleave, int64_t microBatches,
-                                   Attribute offset, int64_t gradientGroups) {
+                                   Attribute offset, int64_t gradientGroups,
+                                   bool sequenceParallel,
+                                   StringAttr contextParallel) {
+  if (contextParallel &&
+      !llvm::is_contained({"colossalai_cp", "ulysses_cp", "hybrid_cp"},
+                          contextParallel.getValue()))
+    return emitError() << "expected context_parallel to be colossalai_cp, "
+                          "ulysses_cp or hybrid_cp, but got "
+                       << contextParallel;
   if (gradientGroups < 1)
     return emitError() << "expected gradient_groups to be positive, but got "
                        << gradientGroups;

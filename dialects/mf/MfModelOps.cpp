@@ -74,9 +74,9 @@ static LogicalResult verifyLayout(ParamOp param) {
     return success();
   RankedTensorType type = param.getTensorType();
   if (static_cast<int64_t>(layout.getCuts().size()) != type.getRank() ||
-      !layout.getPartial().empty() || !layout.getReduced().empty())
-    return param.emitOpError("expected a layout that cuts ")
-           << type << " and nothing else, but got " << layout;
+      !layout.getPartial().empty())
+    return param.emitOpError("expected a layout of ")
+           << type << " that is not partial, but got " << layout;
   for (auto [dim, axes] :
        llvm::enumerate(layout.getCuts().getAsRange<ArrayAttr>())) {
     if (failed(verifyAxes(param, axes)))
@@ -88,6 +88,22 @@ static LogicalResult verifyLayout(ParamOp param) {
              << ", the ranks of " << axes;
   }
   return success();
+}
+
+/// A list of names for each dimension.
+static LogicalResult verifyCuts(ParamOp param) {
+  ArrayAttr cuts = param.getCutsAttr();
+  auto isList = [](Attribute axes) {
+    return isa<ArrayAttr>(axes) &&
+           llvm::all_of(cast<ArrayAttr>(axes), llvm::IsaPred<StringAttr>);
+  };
+  if (!cuts || (static_cast<int64_t>(cuts.size()) ==
+                    param.getTensorType().getRank() &&
+                llvm::all_of(cuts, isList)))
+    return success();
+  return param.emitOpError("expected cuts to be a list of axes for each "
+                           "dimension of ")
+         << param.getType() << ", but got " << cuts;
 }
 
 LogicalResult ParamOp::verify() {
@@ -105,7 +121,7 @@ LogicalResult ParamOp::verify() {
                        "most 2^48 bytes, but got ")
            << getType();
   }
-  return verifyLayout(*this);
+  return failed(verifyCuts(*this)) ? failure() : verifyLayout(*this);
 }
 
 RankedTensorType ParamOp::getLocalType() {

@@ -96,8 +96,6 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
     ::mlir::RankedTensorType getTensorType() {
       return ::llvm::cast<::mlir::RankedTensorType>(getType());
     }
-    /// The type of a rank's part; that of the whole without a layout.
-    ::mlir::RankedTensorType getLocalType();
   }];
 }
 

@@ -157,7 +157,10 @@ private:
     int64_t rows = spec.microBatchSize * spec.sequenceLength;
     Type loss = RankedTensorType::get({}, builder.getF32Type());
     CellBuilder cells(model, spec, "lm_head", LayerKind::Head, names.head,
-                      TypeRange{getHiddenType(), getIndexType({rows})}, loss);
+                      TypeRange{getHiddenType(),
+                                getIndexType({spec.microBatchSize,
+                                              spec.sequenceLength})},
+                      loss);
     Value weight = cells.addParameter(
         "weight", {spec.vocabSize, spec.hiddenSize},
         spec.tiesWordEmbeddings ? spec.embeddingType : spec.paramType,
@@ -171,8 +174,9 @@ private:
                        .getResult();
     logits = cells.cast(logits, DType::F32, "cast");
     logits = cells.reshape(logits, {rows, spec.vocabSize}, "reshape");
-    auto crossEntropy = cells.create<CrossEntropyOp>(
-        "loss", logits, cells.getArgument(1), spec.ignoreTokenId);
+    Value labels = cells.reshape(cells.getArgument(1), {rows}, "reshape");
+    auto crossEntropy = cells.create<CrossEntropyOp>("loss", logits, labels,
+                                                     spec.ignoreTokenId);
     cells.returnValue(crossEntropy.getLoss());
   }
 

@@ -3,6 +3,7 @@
 #include "mf/Interpreter/Interpreter.h"
 #include "Chunks.h"
 #include "Schedule.h"
+#include "WholeTensors.h"
 #include "mf/Program/Attributes.h"
 #include <set>
 #include <thread>
@@ -31,10 +32,13 @@ public:
   SmallVector<ir::UpdateOp> updates;
   std::vector<Rank> ranks;
   bool hasBackward = false;
+  /// Gradients of parameters that ranks share out, of the last step.
+  std::map<std::string, Tensor> wholeGradients;
 
 private:
   LogicalResult collectSchedules();
   std::optional<float> readReport(llvm::StringRef quantity) const;
+  LogicalResult collectGradients();
 };
 
 /// Orders schedules by stage; there must be one for each.
@@ -143,13 +147,37 @@ Interpreter::State::readReport(llvm::StringRef quantity) const {
   return static_cast<float>(sum / static_cast<double>(count));
 }
 
+/// A gradient that no update has reduced is a sum over the ranks.
+LogicalResult Interpreter::State::collectGradients() {
+  wholeGradients.clear();
+  LogicalResult result = success();
+  for (const Rank &rank : ranks)
+    rank.forEachGradient([&](llvm::StringRef name, const Tensor &part) {
+      auto param = world.symbols.lookup<ir::ParamOp>(name);
+      if (!param.getLayoutAttr() || part.getShape().type != DType::F32)
+        return;
+      Tensor &whole = wholeGradients[name.str()];
+      if (!whole) {
+        FailureOr<TensorShape> shape = getTensorShape(param, param.getType());
+        if (failed(shape)) {
+          result = failure();
+          return;
+        }
+        whole = Tensor(*shape);
+        whole.fillWithZeros();
+      }
+      addPart(world.mesh, rank.getNumber(), param, part, whole);
+    });
+  return result;
+}
+
 FailureOr<runner::StepOutput>
 Interpreter::State::runStep(const runner::StepInput &input) {
   world.input = input;
   world.exchange.clear();
   if (failed(world.turns.run(
           ranks.size(), [&](size_t rank) { return runRank(ranks[rank]); })) ||
-      failed(world.exchange.checkAllReceived()))
+      failed(world.exchange.checkAllReceived()) || failed(collectGradients()))
     return failure();
   runner::StepOutput output;
   output.loss = readReport("loss");
@@ -194,8 +222,12 @@ std::vector<NamedTensor> Interpreter::getGradients() const {
   std::set<std::string> names;
   for (const Rank &rank : state->ranks)
     rank.forEachGradient([&](llvm::StringRef name, const Tensor &tensor) {
-      if (names.insert(name.str()).second)
-        tensors.push_back({name.str(), tensor.getShape(), tensor.getBytes()});
+      if (!names.insert(name.str()).second)
+        return;
+      auto whole = state->wholeGradients.find(name.str());
+      const Tensor &value =
+          whole == state->wholeGradients.end() ? tensor : whole->second;
+      tensors.push_back({name.str(), value.getShape(), value.getBytes()});
     });
   return tensors;
 }

@@ -2,6 +2,7 @@
 
 #include "Rank.h"
 #include "Functions.h"
+#include "WholeTensors.h"
 #include "mf/Program/Attributes.h"
 #include "mf/Runner/InitialValues.h"
 
@@ -12,29 +13,6 @@ namespace mf::interpreter {
 //===----------------------------------------------------------------------===//
 // State from step to step
 //===----------------------------------------------------------------------===//
-
-/// The part of a whole parameter that the rank has, element by element.
-static void takePart(const program::Mesh &mesh, int64_t rank,
-                     ir::ParamOp param, const Tensor &whole,
-                     const Tensor &part) {
-  const size_t elementBytes = getBytes(part.getShape().type);
-  for (int64_t i = 0, count = part.getShape().getNumElements(); i < count;
-       ++i) {
-    // From the last dimension on: the element's place in part and whole.
-    int64_t rest = i, place = 0, stride = 1;
-    for (size_t dim = part.getShape().dims.size(); dim-- > 0;) {
-      const int64_t extent = part.getShape().dims[dim];
-      std::vector<std::string> axes;
-      for (Attribute axis : cast<ArrayAttr>(param.getLayoutAttr().getCuts()[dim]))
-        axes.push_back(cast<StringAttr>(axis).str());
-      place += (mesh.getPart(rank, axes) * extent + rest % extent) * stride;
-      rest /= extent;
-      stride *= whole.getShape().dims[dim];
-    }
-    llvm::copy(whole.getBytes().slice(place * elementBytes, elementBytes),
-               part.getBytes().begin() + i * elementBytes);
-  }
-}
 
 LogicalResult Rank::initialize(Operation *user, ir::ParamOp param,
                                const Tensor &part) {
@@ -56,8 +34,12 @@ LogicalResult Rank::initialize(Operation *user, ir::ParamOp param,
   if (error)
     return param.emitOpError("has no initial value: ")
            << llvm::toString(std::move(error));
-  if (isCut)
-    takePart(world.mesh, number, param, value, part);
+  if (!isCut)
+    return success();
+  const size_t size = getBytes(part.getShape().type);
+  for (auto [i, place] : llvm::enumerate(getPlaces(world.mesh, number, param)))
+    llvm::copy(value.getBytes().slice(place * size, size),
+               part.getBytes().begin() + i * size);
   return success();
 }
 
@@ -203,18 +185,49 @@ FailureOr<Tensor> Rank::getInput(Operation *op, ir::InputKind kind,
            << ir::stringifyInputKind(kind);
   llvm::ArrayRef<int32_t> all =
       kind == ir::InputKind::Tokens ? world.input.tokens : world.input.labels;
-  int64_t count = shape->getNumElements();
+  const auto total = static_cast<int64_t>(all.size());
+  const int64_t rows = static_cast<int64_t>(world.model.getMicroBatchSize());
+  const int64_t length = static_cast<int64_t>(world.model.getSequenceLength());
+  // Rows are cut over dp, and what is shorter than the sequence over the axes
+  // of context parallel training.
+  const int64_t count = shape->getNumElements();
+  int64_t parts = 1, sequenceParts = 1;
+  if (shape->dims.size() == 2 && count > 0 && count < rows * length &&
+      rows % shape->dims[0] == 0 && length % shape->dims[1] == 0) {
+    parts = rows / shape->dims[0];
+    sequenceParts = length / shape->dims[1];
+  }
   if (shape->type != DType::I32 ||
-      count * world.microBatches != static_cast<int64_t>(all.size()) ||
+      count * parts * sequenceParts * world.microBatches != total ||
       microBatch < 0 || microBatch >= world.microBatches)
     return op->emitOpError("cannot be run: wants micro-batch ")
            << microBatch << " of " << count << " "
            << ir::stringifyInputKind(kind) << ", but a step has " << all.size()
            << " in " << world.microBatches << " micro-batches";
   Tensor input(*shape);
-  llvm::copy(all.slice(microBatch * count, count),
-             input.getElements<int32_t>().begin());
+  const int64_t width = count / (shape->dims.empty() ? 1 : shape->dims[0]);
+  const int64_t firstRow =
+      parts > 1 ? world.mesh.getCoordinate(number, "dp") * shape->dims[0] : 0;
+  const int64_t firstColumn = getSequencePart(sequenceParts) * width;
+  llvm::ArrayRef<int32_t> batch =
+      all.slice(microBatch * count * parts * sequenceParts,
+                count * parts * sequenceParts);
+  for (int64_t row = 0; row < count / width; ++row)
+    llvm::copy(
+        batch.slice((firstRow + row) * width * sequenceParts + firstColumn,
+                    width),
+        input.getElements<int32_t>().begin() + row * width);
   return input;
+}
+
+int64_t Rank::getSequencePart(int64_t parts) const {
+  if (parts == 1)
+    return 0;
+  std::vector<std::string> axes;
+  for (const program::Axis &axis : world.mesh.getAxes())
+    if (llvm::StringRef(axis.name).starts_with("cp"))
+      axes.push_back(axis.name);
+  return world.mesh.getPart(number, axes);
 }
 
 FailureOr<Tensor> Rank::getLossGradient(Operation *op, double value,

@@ -87,6 +87,8 @@ public:
 private:
   mlir::LogicalResult initialize(mlir::Operation *user, ir::ParamOp param,
                                  const Tensor &part);
+  /// Which part of a sequence that is cut into `parts` the rank has.
+  int64_t getSequencePart(int64_t parts) const;
   void keepGradients();
 
   World &world;

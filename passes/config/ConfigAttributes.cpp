@@ -196,7 +196,7 @@ TrainingAttr passes::getTrainingAttr(MLIRContext *context,
                                     getOffset(builder, options.offset),
                                     config.parallel.gradientAggregationGroup,
                                     /*sequence_parallel=*/false,
-                                    /*context_parallel=*/StringAttr());
+                                    /*context_parallel=*/nullptr);
   const OptimizerConfig &source = config.optimizer;
   auto optimizer = OptimizerAttr::get(
       context, builder.getStringAttr(source.type), llvm::APFloat(source.beta1),

@@ -18,6 +18,10 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   MarkMemoryOptions mark;
   mark.quiet = options.quiet;
   model.addPass(createMarkMemory(mark, options.layerReportHandler));
+  // On a mesh of stages alone they leave the model as it is.
+  model.addPass(createPropagateLayouts());
+  model.addPass(createLowerReshards());
+  model.addPass(createLocalize());
   model.addPass(createBuildBackward());
   InsertRecomputeOptions recompute;
   recompute.printPlan = options.printPlan;

@@ -133,7 +133,7 @@ LayerPlanner::Outcome LayerPlanner::bring(unsigned &value, const Layout &wanted,
   unsigned origin = origins[value];
   if (!divides(origin, wanted))
     return Outcome::Failed;
-  std::optional<SmallVector<Layout>> steps = getReshardSteps(have, wanted);
+  std::optional<std::vector<Layout>> steps = getReshardSteps(have, wanted);
   bool isData = sources[value] == Source::Free && origin < layer.numArguments;
   bool movesRows = isRankOrdered[value] && have.cuts != wanted.cuts;
   if (!steps || isData || movesRows)

@@ -149,12 +149,14 @@ LogicalResult Localizer::localize(LayerOp layer) {
     llvm::append_range(values, op.getResults());
     operators.push_back(&op);
   }
-  SmallVector<std::pair<SmallVector<Layout>, SmallVector<Layout>>> layouts;
+  std::vector<std::pair<std::vector<Layout>, std::vector<Layout>>> layouts;
   auto getLayouts = [](ValueRange of) {
-    return llvm::map_to_vector(of, [](Value value) {
+    std::vector<Layout> found;
+    for (Value value : of) {
       auto type = cast<RankedTensorType>(value.getType());
-      return Layout(LayoutAttr::find(type), type.getRank());
-    });
+      found.emplace_back(LayoutAttr::find(type), type.getRank());
+    }
+    return found;
   };
   for (Operation *op : operators)
     layouts.emplace_back(getLayouts(op->getOperands()),

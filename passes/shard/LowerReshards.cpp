@@ -72,7 +72,7 @@ struct LowerReshardsPass
     remark::passed(layer.getLoc(), remark::RemarkOpts::name("Collective")
                                        .category("shard")
                                        .function(layer.getSymName()))
-        << remark::add("{0} over {1}", getName(step->kind),
+        << remark::add("{0} over {1}", mf::passes::getName(step->kind),
                        llvm::join(step->axes, " and "));
     reshard.replaceAllUsesWith(made->getResult(0));
     reshard.erase();

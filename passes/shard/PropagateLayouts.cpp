@@ -21,8 +21,8 @@ namespace {
 class LayerWriter {
 public:
   LayerWriter(ModelOp model, const ModelLayers::Layer &layer,
-              const ShardedLayer &sharded, const PlannedLayer &planned)
-      : model(model), layer(layer), sharded(sharded), planned(planned),
+              const PlannedLayer &planned)
+      : model(model), layer(layer), planned(planned),
         builder(model.getContext()), values(layer.values) {}
 
   void write();
@@ -38,7 +38,6 @@ private:
 
   ModelOp model;
   const ModelLayers::Layer &layer;
-  const ShardedLayer &sharded;
   const PlannedLayer &planned;
   OpBuilder builder;
   /// Of the layer, and behind them resharded ones.
@@ -58,6 +57,7 @@ void LayerWriter::writeReshard(const PlannedReshard &reshard) {
                                 builder.getStringAttr(reshard.name));
   values.push_back(made);
 
+  LayerOp op = layer.op;
   std::optional<ReshardStep> step = getReshardStep(
       planned.layouts[reshard.from], planned.layouts[reshard.to]);
   MeshSizes mesh(MeshAttr::find(model));
@@ -67,10 +67,11 @@ void LayerWriter::writeReshard(const PlannedReshard &reshard) {
         whole, planned.layouts[value].getAttr(builder.getContext()), mesh));
   };
   remark::analysis(
-      layer.op.getLoc(),
+      op.getLoc(),
       remark::RemarkOpts::name("Reshard").category("shard").function(
-          layer.op.getSymName()))
-      << remark::add("{0} becomes {1}", reshard.name, getName(step->kind))
+          op.getSymName()))
+      << remark::add("{0} becomes {1}", reshard.name,
+                     mf::passes::getName(step->kind))
       << remark::metric("bytes",
                         std::max(getBytes(reshard.from), getBytes(reshard.to)));
 }
@@ -144,9 +145,8 @@ struct PropagateLayoutsPass
       model.emitWarning(warning);
     if (printPlan)
       plan->print(known.model, llvm::errs());
-    for (auto [layer, sharded, planned] :
-         llvm::zip_equal(known.layers, known.model.layers, plan->layers))
-      LayerWriter(model, layer, sharded, planned).write();
+    for (auto [layer, planned] : llvm::zip_equal(known.layers, plan->layers))
+      LayerWriter(model, layer, planned).write();
     for (const ModelLayers::Layer &layer : known.layers)
       if (failed(verifyLayouts(layer.op)))
         return signalPassFailure();

@@ -186,12 +186,12 @@ bool ReshardPath::go() {
   return at == to;
 }
 
-std::optional<SmallVector<Layout>> getReshardSteps(const Layout &from,
+std::optional<std::vector<Layout>> getReshardSteps(const Layout &from,
                                                    const Layout &to) {
   ReshardPath path(from, to);
   if (!path.go())
     return std::nullopt;
-  SmallVector<Layout> layouts;
+  std::vector<Layout> layouts;
   Layout at = from;
   for (const ReshardStep &step : path.steps)
     layouts.push_back(at = applyStep(at, step));

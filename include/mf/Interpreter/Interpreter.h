@@ -58,7 +58,9 @@ public:
   mlir::FailureOr<runner::StepOutput> runStep(const runner::StepInput &input);
 
   /// The gradients of the last step as backward left them, neither clipped nor
-  /// divided by the loss scale; of tied parameters, each one's own.
+  /// divided by the loss scale; of tied parameters, each one's own. Of those
+  /// that ranks share out in fp32 the whole, summed over the axes on which the
+  /// parameter is reduced.
   std::vector<NamedTensor> getGradients() const;
   /// The trained parameters that the steps so far read; of tied ones the owner.
   std::vector<NamedTensor> getParameters() const;
