@@ -1,0 +1,44 @@
+// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts))' -verify-diagnostics -split-input-file %s
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
+mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{cannot be sharded: dimension 0 of 'w', 3, does not divide into 2 parts over mp; choose another model_parallel}}
+  mf.param @w : tensor<3x8xf32> init <ones> {cuts = [["mp"], []]}
+  mf.layer @layer body (%x: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> { mf.return %x : tensor<2x4x8xf32> }
+}
+}
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 4>} {
+mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{cannot be sharded: dimension 0, 2, does not divide into 4 parts over dp; choose another data_parallel}}
+  mf.layer @layer body (%x: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> { mf.return %x : tensor<2x4x8xf32> }
+}
+}
+
+// -----
+
+// Heads do not divide, though their elements would.
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 4>} {
+mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<8x8xf32> init <ones> {cuts = [["mp"], []]}
+  mf.layer @layer body (%x: tensor<2x4x8xf32>) -> tensor<2x4x2x4xf32> {
+    %w = mf.get_param @w : tensor<8x8xf32>
+    %q = mf.matmul %x, %w {transpose_b = true} : (tensor<2x4x8xf32>, tensor<8x8xf32>) -> tensor<2x4x8xf32>
+    // expected-error @below {{cannot be sharded: dimension 2, of 2 times 4, does not divide into 4 parts over mp; choose another model_parallel}}
+    %h = mf.reshape %q {name = "split"} : (tensor<2x4x8xf32>) -> tensor<2x4x2x4xf32>
+    mf.return %h : tensor<2x4x2x4xf32>
+  }
+}
+}
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
+// expected-warning @below {{dimension 0 of 'w', 3, does not divide into 2 parts over mp; all ranks have all of it}}
+mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<3x8xf32> init <ones> {cuts = [["mp"], []], may_stay_whole}
+  mf.layer @layer body (%x: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> { mf.return %x : tensor<2x4x8xf32> }
+}
+}

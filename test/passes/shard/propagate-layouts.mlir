@@ -1,0 +1,44 @@
+// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts))' %s | FileCheck %s
+// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts{print-plan=true}))' %s -o %t 2>&1 | FileCheck %s --check-prefix=PLAN
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
+// PLAN: parameters
+// PLAN-NEXT: norm: {{\[\[\]\]}} reduced [dp]
+// PLAN-NEXT: up: {{\[\[mp\], \[\]\]}} reduced [dp]
+// PLAN-NEXT: down: {{\[\[\], \[mp\]\]}} reduced [dp]
+// PLAN-NEXT: odd: {{\[\[\], \[\]\]}} reduced [dp]
+// PLAN-NEXT: layer
+// PLAN-NEXT: argument 0: {{\[\[\], \[\], \[\]\]}}
+// PLAN-NEXT: reshard layer: {{\[\[\], \[\], \[\]\] -> \[\[dp\], \[\], \[\]\]}}
+// PLAN-NEXT: reshard up: {{\[\[dp\], \[\], \[\]\] -> \[\[dp\], \[\], \[\]\]}} reduced [mp]
+// PLAN-NEXT: reshard down: {{\[\[dp\], \[\], \[\]\]}} partial [mp] -> {{\[\[dp\], \[\], \[\]\]}}
+// PLAN-NEXT: result: {{\[\[dp\], \[\], \[\]\]}}
+mf.model @columns_and_rows attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @norm : tensor<8xf32> init <ones>
+  mf.param @up : tensor<12x8xf32> init <ones> {cuts = [["mp"], []]}
+  mf.param @down : tensor<8x12xf32> init <ones> {cuts = [[], ["mp"]]}
+  mf.param @odd : tensor<3x8xf32> init <ones> {cuts = [["mp"], []], may_stay_whole}
+  mf.layer @layer body (%x: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> {
+    %gamma = mf.get_param @norm : tensor<8xf32>
+    // CHECK: mf.rms_norm {{.*}}: (tensor<2x4x8xf32, #mf.layout<{{\[\[dp\], \[\], \[\]\]}}>>, tensor<8xf32, #mf.layout<{{\[\[\]\]}}, reduced = [dp]>>)
+    %n, %rstd = mf.rms_norm %x, %gamma {epsilon = 1.0e-5 : f64, name = "norm"} : (tensor<2x4x8xf32>, tensor<8xf32>) -> (tensor<2x4x8xf32>, tensor<2x4xf32>)
+    %up = mf.get_param @up : tensor<12x8xf32>
+    %odd = mf.get_param @odd : tensor<3x8xf32>
+    // One view for both readers.
+    // CHECK: mf.reshard {{.*}} -> tensor<2x4x8xf32, #mf.layout<{{\[\[dp\], \[\], \[\]\]}}, reduced = [mp]>>
+    // CHECK-NOT: mf.reshard
+    // CHECK: mf.matmul {{.*}} -> tensor<2x4x12xf32, #mf.layout<{{\[\[dp\], \[\], \[mp\]\]}}>>
+    %h = mf.matmul %n, %up {transpose_b = true, name = "up"} : (tensor<2x4x8xf32>, tensor<12x8xf32>) -> tensor<2x4x12xf32>
+    %g = mf.matmul %n, %up {transpose_b = true, name = "gate"} : (tensor<2x4x8xf32>, tensor<12x8xf32>) -> tensor<2x4x12xf32>
+    %none = mf.matmul %n, %odd {transpose_b = true, name = "odd"} : (tensor<2x4x8xf32>, tensor<3x8xf32>) -> tensor<2x4x3xf32>
+    %a = mf.silu %g {name = "silu"} : (tensor<2x4x12xf32>) -> tensor<2x4x12xf32>
+    %p = mf.mul %a, %h {name = "mul"} : (tensor<2x4x12xf32>, tensor<2x4x12xf32>) -> tensor<2x4x12xf32>
+    %down = mf.get_param @down : tensor<8x12xf32>
+    // CHECK: %[[SUM:.*]] = mf.matmul {{.*}} -> tensor<2x4x8xf32, #mf.layout<{{\[\[dp\], \[\], \[\]\]}}, partial = [mp]>>
+    // CHECK: mf.reshard %[[SUM]] {name = "down"}
+    %d = mf.matmul %p, %down {transpose_b = true, name = "down"} : (tensor<2x4x12xf32>, tensor<8x12xf32>) -> tensor<2x4x8xf32>
+    %y = mf.add %x, %d {name = "add"} : (tensor<2x4x8xf32>, tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+    mf.return %y : tensor<2x4x8xf32>
+  }
+}
+}
