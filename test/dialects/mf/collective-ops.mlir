@@ -36,4 +36,15 @@ module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
   %all = mf.all_gather %x over ["mp"] {name = "feed_forward.w1.matmul"} : tensor<4x8xf32> -> tensor<8x8xf32>
   // CHECK: mf.reduce_scatter %{{.*}} over ["mp"] {name = "feed_forward.w2.matmul"} : tensor<8x8xf32> -> tensor<4x8xf32>
   %part = mf.reduce_scatter %h over ["mp"] {name = "feed_forward.w2.matmul"} : tensor<8x8xf32> -> tensor<4x8xf32>
+  // CHECK: mf.mirror %{{.*}} over ["mp"] {name = "attention.wq.matmul"} : tensor<4x8xf32> -> tensor<4x8xf32>
+  %mirror = mf.mirror %x over ["mp"] {name = "attention.wq.matmul"} : tensor<4x8xf32> -> tensor<4x8xf32>
+  // CHECK: mf.own_part %{{.*}} over ["mp"] {name = "tok_embeddings.reshape"} : tensor<4x8xf32> -> tensor<2x8xf32>
+  %own = mf.own_part %x over ["mp"] {name = "tok_embeddings.reshape"} : tensor<4x8xf32> -> tensor<2x8xf32>
+  // CHECK: mf.all_gather %{{.*}} over ["mp"] dim 1 replicated : tensor<4x8xf32> -> tensor<4x16xf32>
+  %gathered = mf.all_gather %x over ["mp"] dim 1 replicated : tensor<4x8xf32> -> tensor<4x16xf32>
+  // CHECK: mf.all_to_all %{{.*}} over ["mp"] split 1 concat 0 {name = "attention.flash_attention"} : tensor<4x8xf32> -> tensor<8x4xf32>
+  %exchanged = mf.all_to_all %x over ["mp"] split 1 concat 0 {name = "attention.flash_attention"} : tensor<4x8xf32> -> tensor<8x4xf32>
+  %parts = "test.value"() : () -> tensor<1x4x8xf32, #mf.layout<[[], [], []], partial = [mp]>>
+  // CHECK: mf.reshard %{{.*}} {name = "attention.wo.matmul"} : tensor<1x4x8xf32, #mf.layout<{{\[\[\], \[\], \[\]\]}}, partial = [mp]>> -> tensor<1x4x8xf32, #mf.layout<{{\[\[\], \[mp\], \[\]\]}}>>
+  %cut = mf.reshard %parts {name = "attention.wo.matmul"} : tensor<1x4x8xf32, #mf.layout<[[], [], []], partial = [mp]>> -> tensor<1x4x8xf32, #mf.layout<[[], [mp], []]>>
 }

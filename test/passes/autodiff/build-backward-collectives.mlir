@@ -1,4 +1,4 @@
-// How collectives differentiate: an all-gather becomes a reduce-scatter and the other way round, an all-reduce stays one.
+// How collectives differentiate: an all-gather becomes a reduce-scatter and the other way round, an all-reduce nothing.
 // RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-build-backward))' %s | FileCheck %s
 
 module attributes {mf.mesh = #mf.mesh<pp = 2, dp = 2, mp = 2>} {
@@ -11,8 +11,7 @@ module attributes {mf.mesh = #mf.mesh<pp = 2, dp = 2, mp = 2>} {
 // CHECK-NEXT: %[[Y:.*]] = mf.neg %[[SUM]]
 // CHECK-NEXT: %[[DY:.*]] = mf.cut %[[Y]]
 // CHECK-NEXT: %[[DSUM:.*]] = mf.neg %[[DY]]
-// CHECK-NEXT: %[[DALL:.*]] = mf.all_reduce %[[DSUM]] over ["mp"] {name = "layer.reduce.grad"} : tensor<16x4xf32> -> tensor<16x4xf32>
-// CHECK-NEXT: %[[DA:.*]] = mf.reduce_scatter %[[DALL]] over ["dp", "mp"] {name = "layer.gather.grad"} : tensor<16x4xf32> -> tensor<4x4xf32>
+// CHECK-NEXT: %[[DA:.*]] = mf.reduce_scatter %[[DSUM]] over ["dp", "mp"] {name = "layer.gather.grad"} : tensor<16x4xf32> -> tensor<4x4xf32>
 // CHECK-NEXT: %[[DPART:.*]] = mf.silu_grad %[[DA]], %[[PART]] {name = "layer.silu.grad"}
 // CHECK-NEXT: %[[DX:.*]] = mf.all_gather %[[DPART]] over ["mp"] {name = "layer.scatter.grad"} : tensor<4x4xf32> -> tensor<8x4xf32>
 // CHECK-NEXT: mf.return %[[DX]]
@@ -25,6 +24,25 @@ mf.model @gradients_of_collectives attributes {micro_batch_size = 1 : i64, seque
     %sum = mf.all_reduce %all over ["mp"] {name = "reduce"} : tensor<16x4xf32> -> tensor<16x4xf32>
     %y = mf.neg %sum {name = "neg"} : (tensor<16x4xf32>) -> tensor<16x4xf32>
     mf.return %y : tensor<16x4xf32>
+  }
+}
+
+// The others: mirror and all-reduce, own part and all-gather to replicated, all-to-all the other way round.
+// CHECK-LABEL: mf.model @gradients_of_the_others
+// CHECK: %[[DY:.*]] = mf.cut
+// CHECK-NEXT: %[[D3:.*]] = mf.all_to_all %[[DY]] over ["mp"] split 1 concat 0 {name = "layer.exchange.grad"} : tensor<4x8xf32> -> tensor<8x4xf32>
+// CHECK-NEXT: %[[D2:.*]] = mf.all_gather %[[D3]] over ["mp"] dim 1 replicated {name = "layer.own.grad"} : tensor<8x4xf32> -> tensor<8x8xf32>
+// CHECK-NEXT: %[[D1:.*]] = mf.all_reduce %[[D2]] over ["dp"] {name = "layer.mirror.grad"} : tensor<8x8xf32> -> tensor<8x8xf32>
+// CHECK-NEXT: %[[D0:.*]] = mf.own_part %[[D1]] over ["mp"] dim 1 {name = "layer.gather.grad"} : tensor<8x8xf32> -> tensor<8x4xf32>
+// CHECK-NEXT: mf.return %[[D0]]
+mf.model @gradients_of_the_others attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.layer @layer body (%x: tensor<8x4xf32>) -> tensor<4x8xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    %all = mf.all_gather %x over ["mp"] dim 1 replicated {name = "gather"} : tensor<8x4xf32> -> tensor<8x8xf32>
+    %same = mf.mirror %all over ["dp"] {name = "mirror"} : tensor<8x8xf32> -> tensor<8x8xf32>
+    %own = mf.own_part %same over ["mp"] dim 1 {name = "own"} : tensor<8x8xf32> -> tensor<8x4xf32>
+    %y = mf.all_to_all %own over ["mp"] split 0 concat 1 {name = "exchange"} : tensor<8x4xf32> -> tensor<4x8xf32>
+    mf.return %y : tensor<4x8xf32>
   }
 }
 
