@@ -149,7 +149,7 @@ def Localize : Pass<"mf-localize", "::mf::ir::ModelOp"> {
         -> tensor<1x4x8xf32, #mf.layout<[[], [], []]>>
     // becomes
     mf.param @layers.0.attention.wo.weight : tensor<8x8xf32> init <normal, ...>
-        {cuts = [[], ["mp"]], layout = #mf.layout<[[], [mp]]>}
+        layout <[[], [mp]]> {cuts = [[], ["mp"]]}
     ...
     %z = mf.all_reduce %y over ["mp"] {name = "attention.wo.matmul"}
         : tensor<1x4x8xf32> -> tensor<1x4x8xf32>

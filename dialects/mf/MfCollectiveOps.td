@@ -140,7 +140,7 @@ def Mf_AllToAllOp : Mf_GroupOp<"all_to_all",
     sharded to sharded; its gradient is the same with the dimensions exchanged.
 
     ```mlir
-    %y = mf.all_to_all %x over ["cp"] split 1 concat 0
+    %y = mf.all_to_all %x over ["mp"] split 1 concat 0
         {name = "attention.flash_attention"}
         : tensor<4x8xf32> -> tensor<8x4xf32>
     ```

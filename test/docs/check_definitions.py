@@ -7,7 +7,8 @@ be an excerpt of what the tools print.
 
 A pass is run in the training step of examples/two_layers.mlir as each of
 examples/two_layers*.yaml says. A block is IR behind the pass, or IR before it,
-`// becomes`, IR behind it; `// or ...` begins another IR behind it. A pass that
+`// becomes`, IR behind it; `// or ...` begins another IR behind it. The sharding
+passes also run on test/passes/shard/Inputs/one_layer.mlir. A pass that
 is no part of the step runs on the program that the step ends with: comments
 behind `// prints` are what it prints, those behind `// fails:` its error if the
 lines that end in `// removed` are taken out.
@@ -28,6 +29,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SHARDED = os.path.join("test", "passes", "shard", "Inputs", "one_layer.mlir")
 BLOCK = re.compile(r"```mlir\n(.*?)```", re.DOTALL)
 SEPARATOR = re.compile(r"^ *// (becomes|or|prints|fails)\b.*\n", re.MULTILINE)
 DUMP = re.compile(r"^// -----// IR Dump (Before|After) \w+ \(([\w-]+).*//----- //\n", re.MULTILINE)
@@ -76,21 +78,23 @@ class Checker:
         self.before, self.after = {}, {}
         self.programs = []
         for config in sorted(glob.glob(os.path.join(ROOT, "examples", "two_layers*.yaml"))):
-            self.run_step(config)
+            step = "builtin.module(mf-training-step{config=%s})" % config
+            self.programs.append(self.run_pipeline(step, os.path.join("examples", "two_layers.mlir")))
+        # Where there are other axes than stages.
+        shard = "mf.model(mf-propagate-layouts,mf-lower-reshards,mf-localize)"
+        self.run_pipeline("builtin.module(%s)" % shard, SHARDED)
 
-    def run_step(self, config):
-        step = "builtin.module(mf-training-step{config=%s})" % config
+    def run_pipeline(self, pipeline, model):
         result = subprocess.run(
-            [self.mf_opt, "--pass-pipeline=" + step, "--mlir-disable-threading",
-             "--mlir-print-ir-before-all", "--mlir-print-ir-after-all",
-             os.path.join(ROOT, "examples", "two_layers.mlir")],
+            [self.mf_opt, "--pass-pipeline=" + pipeline, "--mlir-disable-threading",
+             "--mlir-print-ir-before-all", "--mlir-print-ir-after-all", os.path.join(ROOT, model)],
             check=True, capture_output=True, text=True,
         )  # fmt: skip
         pieces = DUMP.split(result.stderr)[1:]
         for when, argument, text in zip(pieces[::3], pieces[1::3], pieces[2::3]):
             table = self.before if when == "Before" else self.after
             table.setdefault(argument, []).append(text)
-        self.programs.append(result.stdout)
+        return result.stdout
 
     def report(self, name, problem, excerpt):
         self.problems += 1

@@ -1,0 +1,161 @@
+//===- LayoutPlanTest.cpp - How tensors lie on ranks ----------------------===//
+
+#include "passes/shard/LayoutPlan.h"
+#include "passes/shard/ReshardStep.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace mf::passes;
+using mf::ir::Axes;
+using mf::ir::FactorKind;
+using mf::ir::Layout;
+using testing::ElementsAre;
+using testing::SizeIs;
+
+namespace {
+
+Layout makeLayout(std::initializer_list<Axes> cuts, Axes partial = {},
+                  Axes reduced = {}) {
+  Layout layout(cuts.size());
+  std::copy(cuts.begin(), cuts.end(), layout.cuts.begin());
+  layout.partial = std::move(partial);
+  layout.reduced = std::move(reduced);
+  return layout;
+}
+
+ReshardKind getKind(const Layout &from, const Layout &to) {
+  std::optional<ReshardStep> step = getReshardStep(from, to);
+  EXPECT_TRUE(step && applyStep(from, *step) == to);
+  return step ? step->kind : ReshardKind::Mirror;
+}
+
+TEST(ReshardStepTest, IsOneCollective) {
+  Layout whole = makeLayout({{}, {}}), rows = makeLayout({{"mp"}, {}}),
+         columns = makeLayout({{}, {"mp"}}),
+         partial = makeLayout({{}, {}}, {"mp"}),
+         reduced = makeLayout({{}, {}}, {}, {"mp"});
+  EXPECT_EQ(getKind(partial, whole), ReshardKind::AllReduce);
+  EXPECT_EQ(getKind(partial, rows), ReshardKind::ReduceScatter);
+  EXPECT_EQ(getKind(rows, whole), ReshardKind::AllGather);
+  EXPECT_TRUE(getReshardStep(rows, whole)->replicated);
+  EXPECT_EQ(getKind(rows, reduced), ReshardKind::AllGather);
+  EXPECT_FALSE(getReshardStep(rows, reduced)->replicated);
+  EXPECT_EQ(getKind(rows, columns), ReshardKind::AllToAll);
+  EXPECT_EQ(getKind(whole, columns), ReshardKind::OwnPart);
+  EXPECT_EQ(getKind(whole, reduced), ReshardKind::Mirror);
+}
+
+TEST(ReshardStepTest, DoesNotDoTheImpossible) {
+  Layout reduced = makeLayout({{}}, {}, {"mp"}), rows = makeLayout({{"mp"}}),
+         partial = makeLayout({{}}, {"mp"});
+  EXPECT_FALSE(getReshardSteps(reduced, rows));
+  EXPECT_FALSE(getReshardSteps(makeLayout({{}}), partial));
+  EXPECT_FALSE(getReshardSteps(reduced, makeLayout({{}})));
+}
+
+TEST(ReshardStepTest, TakesSeveralSteps) {
+  // Of rows that cp_co and cp_ds cut, cp_ds goes to heads and cp_co is
+  // gathered.
+  auto steps =
+      getReshardSteps(makeLayout({{"mp"}, {"cp_co", "cp_ds"}}),
+                      makeLayout({{"mp", "cp_ds"}, {}}, {}, {"cp_co"}));
+  ASSERT_TRUE(steps);
+  EXPECT_THAT(*steps,
+              ElementsAre(makeLayout({{"mp", "cp_ds"}, {"cp_co"}}),
+                          makeLayout({{"mp", "cp_ds"}, {}}, {}, {"cp_co"})));
+}
+
+TEST(MeshTest, KnowsFactorsOfAnAxis) {
+  mf::ir::MeshSizes mesh;
+  mesh.axes = {{"pp", 2}, {"dp", 1}, {"cp_co", 2}, {"cp_ds", 4}, {"mp", 2}};
+  EXPECT_THAT(getMeshAxes("cp", mesh), ElementsAre("cp_co", "cp_ds"));
+  EXPECT_THAT(getMeshAxes("mp", mesh), ElementsAre("mp"));
+  EXPECT_THAT(getMeshAxes("dp", mesh), SizeIs(0));
+}
+
+TEST(MeshTest, SplitsAxesOverFactors) {
+  mf::ir::MeshSizes mesh;
+  mesh.axes = {{"pp", 1}, {"cp", 2}, {"mp", 4}};
+  // All of the first factor before the next one.
+  EXPECT_THAT(*mf::ir::splitAxes({"mp", "cp"}, {4, 8}, mesh),
+              ElementsAre(Axes{"mp"}, Axes{"cp"}));
+  EXPECT_FALSE(mf::ir::splitAxes({"mp"}, {2, 8}, mesh));
+}
+
+/// [batch, sequence, 8] times a weight that mp cuts along `dim`.
+ShardedModel makeModel(size_t dim, bool sequenceParallel) {
+  ShardedModel model;
+  model.mesh.axes = {{"pp", 1}, {"dp", 2}, {"mp", 2}};
+  model.batch = 2;
+  model.sequence = 4;
+  model.sequenceParallel = sequenceParallel;
+  ShardedParameter weight;
+  weight.name = "w";
+  weight.shape = {8, 8};
+  weight.cuts.resize(2);
+  weight.cuts[dim] = {"mp"};
+  model.parameters.push_back(weight);
+  ShardedLayer layer;
+  layer.name = "layer";
+  layer.values = {
+      {{2, 4, 8}, true, {}}, {{8, 8}, true, 0}, {{2, 4, 8}, true, {}}};
+  ShardedOperator matmul;
+  matmul.name = "matmul";
+  for (int64_t size : {2, 4, 8, 8})
+    matmul.rule.addFactor(FactorKind::Pass, size);
+  matmul.rule.factors[2].kind = FactorKind::Sum;
+  matmul.rule.operands = {{{0}, {1}, {2}}, {{3}, {2}}};
+  matmul.rule.results = {{{0}, {1}, {3}}};
+  matmul.operands = {0, 1};
+  matmul.results = {2};
+  layer.operators.push_back(matmul);
+  layer.result = 2;
+  model.layers.push_back(layer);
+  return model;
+}
+
+std::string printPlan(const ShardedModel &model) {
+  LayoutError error;
+  std::optional<LayoutPlan> plan = planLayouts(model, error);
+  if (!plan)
+    return error.message;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  plan->print(model, os);
+  return text;
+}
+
+TEST(LayoutPlanTest, CutsRowsOfAWeight) {
+  EXPECT_EQ(printPlan(makeModel(1, true)),
+            "parameters\n"
+            "  w: [[], [mp]] reduced [dp]\n"
+            "layer\n"
+            "  argument 0: [[], [], []]\n"
+            "  reshard layer: [[], [], []] -> [[dp], [], []]\n"
+            "  reshard layer: [[dp], [], []] -> [[dp], [mp], []]\n"
+            "  reshard matmul: [[dp], [mp], []] -> [[dp], [], [mp]]\n"
+            "  reshard matmul: [[dp], [], []] partial [mp] -> [[dp], [mp], "
+            "[]]\n"
+            "  result: [[dp], [mp], []]\n");
+}
+
+TEST(LayoutPlanTest, CutsColumnsOfAWeight) {
+  EXPECT_EQ(printPlan(makeModel(0, false)),
+            "parameters\n"
+            "  w: [[mp], []] reduced [dp]\n"
+            "layer\n"
+            "  argument 0: [[], [], []]\n"
+            "  reshard layer: [[], [], []] -> [[dp], [], []]\n"
+            "  reshard matmul: [[dp], [], []] -> [[dp], [], []] reduced [mp]\n"
+            "  reshard layer: [[dp], [], [mp]] -> [[dp], [], []]\n"
+            "  result: [[dp], [], []]\n");
+}
+
+TEST(LayoutPlanTest, NamesWhatDoesNotDivide) {
+  ShardedModel model = makeModel(0, false);
+  model.parameters[0].shape = {7, 8};
+  EXPECT_EQ(printPlan(model), "dimension 0 of 'w', 7, does not divide into 2 "
+                              "parts over mp");
+}
+
+} // namespace
