@@ -92,7 +92,7 @@ def PropagateLayouts : Pass<"mf-propagate-layouts", "::mf::ir::ModelOp"> {
     (`ShardingRuleOpInterface`) what follows. A sum that is cut becomes whole, or
     cut like the stream, right behind the operator. What does not divide is an
     error that names the dimension, the axis and the key of the YAML. A model on
-    a mesh of stages alone stays as it is.
+    a mesh of stages alone, or with collectives of its own, stays as it is.
 
     ```mlir
     %y = mf.matmul %x, %w {name = "attention.wo.matmul", transpose_b = true} : ...

@@ -110,8 +110,8 @@ ir::Axes getMeshAxes(llvm::StringRef name, const ir::MeshSizes &mesh);
 /// The layouts on the way between two, each one step from the one before: a
 /// collective over one group along one dimension, a local part or a view. None
 /// if there is no way.
-std::optional<std::vector<ir::Layout>>
-getReshardSteps(const ir::Layout &from, const ir::Layout &to);
+std::optional<std::vector<ir::Layout>> getReshardSteps(const ir::Layout &from,
+                                                       const ir::Layout &to);
 
 } // namespace mf::passes
 

@@ -123,6 +123,17 @@ static LogicalResult report(ModelOp model, const ModelLayers &known,
   return diagnostic;
 }
 
+/// A model with collectives is written for a rank.
+static bool isSharded(ModelOp model) {
+  WalkResult result = model.walk([](Operation *op) {
+    return isa<AllReduceOp, MirrorOp, AllGatherOp, ReduceScatterOp, OwnPartOp,
+               AllToAllOp>(op)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
 namespace {
 
 struct PropagateLayoutsPass
@@ -132,7 +143,7 @@ struct PropagateLayoutsPass
   void runOnOperation() override {
     ModelOp model = getOperation();
     MeshAttr mesh = MeshAttr::find(model);
-    if (!mesh || mesh.getNumRanks() == mesh.getSize("pp"))
+    if (!mesh || mesh.getNumRanks() == mesh.getSize("pp") || isSharded(model))
       return;
     ModelLayers known(model);
     LayoutError error;
