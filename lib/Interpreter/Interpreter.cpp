@@ -2,9 +2,9 @@
 
 #include "mf/Interpreter/Interpreter.h"
 #include "Chunks.h"
+#include "Parts.h"
 #include "Schedule.h"
 #include "mf/Program/Attributes.h"
-#include <set>
 #include <thread>
 
 using namespace mlir;
@@ -31,6 +31,12 @@ public:
   SmallVector<ir::UpdateOp> updates;
   std::vector<Rank> ranks;
   bool hasBackward = false;
+  /// What was asked for last.
+  WholeTensors gradients, parameters;
+
+  /// Adds what a rank has of a parameter, or of its gradient.
+  void add(WholeTensors &wholes, const Rank &rank, ir::ParamOp param,
+           const Tensor &tensor) const;
 
 private:
   LogicalResult collectSchedules();
@@ -189,27 +195,41 @@ Interpreter::runStep(const runner::StepInput &input) {
   return state->runStep(input);
 }
 
-std::vector<NamedTensor> Interpreter::getGradients() const {
+void Interpreter::State::add(WholeTensors &wholes, const Rank &rank,
+                             ir::ParamOp param, const Tensor &tensor) const {
+  TensorShape whole = tensor.getShape();
+  llvm::ArrayRef<int64_t> dims = param.getTensorType().getShape();
+  whole.dims.assign(dims.begin(), dims.end());
+  wholes.add(param.getSymName().str(),
+             Part(world.mesh, rank.getNumber(), param, whole),
+             tensor.getBytes());
+}
+
+static std::vector<NamedTensor> getTensors(const WholeTensors &wholes) {
   std::vector<NamedTensor> tensors;
-  std::set<std::string> names;
-  for (const Rank &rank : state->ranks)
-    rank.forEachGradient([&](llvm::StringRef name, const Tensor &tensor) {
-      if (names.insert(name.str()).second)
-        tensors.push_back({name.str(), tensor.getShape(), tensor.getBytes()});
-    });
+  for (const auto &[name, tensor] : wholes.get())
+    tensors.push_back({name, tensor.getShape(), tensor.getBytes()});
   return tensors;
 }
 
+std::vector<NamedTensor> Interpreter::getGradients() const {
+  state->gradients = {};
+  for (const Rank &rank : state->ranks)
+    rank.forEachGradient([&](llvm::StringRef name, const Tensor &tensor) {
+      state->add(state->gradients, rank,
+                 state->world.symbols.lookup<ir::ParamOp>(name), tensor);
+    });
+  return getTensors(state->gradients);
+}
+
 std::vector<NamedTensor> Interpreter::getParameters() const {
-  std::vector<NamedTensor> tensors;
-  std::set<std::string> names;
+  state->parameters = {};
   for (const Rank &rank : state->ranks)
     rank.forEachParameter([&](ir::ParamOp param, const Tensor &tensor) {
-      const std::string name = param.getSymName().str();
-      if (!param.getTied() && names.insert(name).second)
-        tensors.push_back({name, tensor.getShape(), tensor.getBytes()});
+      if (!param.getTied())
+        state->add(state->parameters, rank, param, tensor);
     });
-  return tensors;
+  return getTensors(state->parameters);
 }
 
 } // namespace mf::interpreter

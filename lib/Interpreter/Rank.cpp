@@ -2,6 +2,7 @@
 
 #include "Rank.h"
 #include "Functions.h"
+#include "Parts.h"
 #include "mf/Program/Attributes.h"
 #include "mf/Runner/InitialValues.h"
 
@@ -13,36 +14,13 @@ namespace mf::interpreter {
 // State from step to step
 //===----------------------------------------------------------------------===//
 
-/// The part of a whole parameter that the rank has, element by element.
-static void takePart(const program::Mesh &mesh, int64_t rank,
-                     ir::ParamOp param, const Tensor &whole,
-                     const Tensor &part) {
-  const size_t elementBytes = getBytes(part.getShape().type);
-  for (int64_t i = 0, count = part.getShape().getNumElements(); i < count;
-       ++i) {
-    // From the last dimension on: the element's place in part and whole.
-    int64_t rest = i, place = 0, stride = 1;
-    for (size_t dim = part.getShape().dims.size(); dim-- > 0;) {
-      const int64_t extent = part.getShape().dims[dim];
-      std::vector<std::string> axes;
-      for (Attribute axis : cast<ArrayAttr>(param.getLayoutAttr().getCuts()[dim]))
-        axes.push_back(cast<StringAttr>(axis).str());
-      place += (mesh.getPart(rank, axes) * extent + rest % extent) * stride;
-      rest /= extent;
-      stride *= whole.getShape().dims[dim];
-    }
-    llvm::copy(whole.getBytes().slice(place * elementBytes, elementBytes),
-               part.getBytes().begin() + i * elementBytes);
-  }
-}
-
 LogicalResult Rank::initialize(Operation *user, ir::ParamOp param,
                                const Tensor &part) {
   FailureOr<TensorShape> shape = getTensorShape(param, param.getType());
   if (failed(shape))
     return failure();
-  const bool isCut = *shape != part.getShape();
-  const Tensor value = isCut ? Tensor(*shape) : part;
+  const Part own(world.mesh, number, param, *shape);
+  const Tensor value = own.isWhole() ? part : Tensor(*shape);
   FailureOr<program::InitialValue> init =
       program::decodeInitialValue(param, param.getInit());
   if (failed(init))
@@ -56,8 +34,8 @@ LogicalResult Rank::initialize(Operation *user, ir::ParamOp param,
   if (error)
     return param.emitOpError("has no initial value: ")
            << llvm::toString(std::move(error));
-  if (isCut)
-    takePart(world.mesh, number, param, value, part);
+  if (!own.isWhole())
+    own.take(value.getBytes(), part.getBytes());
   return success();
 }
 

@@ -82,9 +82,8 @@ EmittedBuffer StateEmitter::getCoordinate(ArrayAttr axes) {
   std::vector<int64_t> members =
       rank.getWorld().mesh.getMembers(group, rank.getNumber());
   Tensor coordinate(TensorShape{DType::I32, {1}});
-  coordinate.getElements<int32_t>()[0] =
-      static_cast<int32_t>(llvm::find(members, rank.getNumber()) -
-                           members.begin());
+  coordinate.getElements<int32_t>()[0] = static_cast<int32_t>(
+      llvm::find(members, rank.getNumber()) - members.begin());
   return add(coordinate);
 }
 
