@@ -36,4 +36,19 @@ module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
   %all = mf.all_gather %x over ["mp"] {name = "feed_forward.w1.matmul"} : tensor<4x8xf32> -> tensor<8x8xf32>
   // CHECK: mf.reduce_scatter %{{.*}} over ["mp"] {name = "feed_forward.w2.matmul"} : tensor<8x8xf32> -> tensor<4x8xf32>
   %part = mf.reduce_scatter %h over ["mp"] {name = "feed_forward.w2.matmul"} : tensor<8x8xf32> -> tensor<4x8xf32>
+  // CHECK: mf.mirror %{{.*}} over ["mp"] {name = "attention.wq.matmul"} : tensor<4x8xf32> -> tensor<4x8xf32>
+  %mirror = mf.mirror %x over ["mp"] {name = "attention.wq.matmul"} : tensor<4x8xf32> -> tensor<4x8xf32>
+  // CHECK: mf.own_part %{{.*}} over ["mp"] {name = "tok_embeddings.reshape"} : tensor<4x8xf32> -> tensor<2x8xf32>
+  %own = mf.own_part %x over ["mp"] {name = "tok_embeddings.reshape"} : tensor<4x8xf32> -> tensor<2x8xf32>
+}
+
+// Along other dimensions than the first.
+module attributes {mf.mesh = #mf.mesh<pp = 1, cp = 2, mp = 2>} {
+  %x = "test.value"() : () -> tensor<4x8xf32>
+  // CHECK: mf.all_to_all %{{.*}} over ["cp"] split 1 concat 0 {name = "attention.flash_attention"} : tensor<4x8xf32> -> tensor<8x4xf32>
+  %moved = mf.all_to_all %x over ["cp"] split 1 concat 0 {name = "attention.flash_attention"} : tensor<4x8xf32> -> tensor<8x4xf32>
+  // CHECK: mf.all_gather %{{.*}} over ["mp"] dim 1 replicated : tensor<4x8xf32> -> tensor<4x16xf32>
+  %all = mf.all_gather %x over ["mp"] dim 1 replicated : tensor<4x8xf32> -> tensor<4x16xf32>
+  // CHECK: mf.reduce_scatter %{{.*}} over ["mp"] dim 1 : tensor<4x8xf32> -> tensor<4x4xf32>
+  %part = mf.reduce_scatter %x over ["mp"] dim 1 : tensor<4x8xf32> -> tensor<4x4xf32>
 }
