@@ -40,7 +40,8 @@ LogicalResult mf::ir::verifyAxes(Operation *op, ArrayAttr axes) {
 
 LogicalResult mf::ir::verifyPosition(Operation *op, Value position) {
   auto type = cast<RankedTensorType>(position.getType());
-  if (type.getRank() == 1 && (LayoutAttr::find(type) || type.getDimSize(0) == 1))
+  if (type.getRank() == 1 &&
+      (LayoutAttr::find(type) || type.getDimSize(0) == 1))
     return success();
   return op->emitOpError("expected one number, a tensor<1xi32>, as position of "
                          "the rank's part, but got ")
@@ -100,10 +101,11 @@ LogicalResult verifyParts(Operation *op, ArrayAttr axes, int64_t dim,
 // take no strides. Along another dimension than the first the parts of a tensor
 // are many short runs, and a kernel brings them together: before a collective
 // that cuts what a rank has, behind one that puts together what it gets. That
-// is one copy on one side, in a buffer of that side's size which lives no longer
-// than the operator; permuting the other side as well, to keep the layout in
-// between, would be a second copy of it. Where all dimensions before are 1, as
-// for a micro-batch of one row, the parts lie behind each other already.
+// is one copy on one side, in a buffer of that side's size which lives no
+// longer than the operator; permuting the other side as well, to keep the
+// layout in between, would be a second copy of it. Where all dimensions before
+// are 1, as for a micro-batch of one row, the parts lie behind each other
+// already.
 //===----------------------------------------------------------------------===//
 
 namespace {

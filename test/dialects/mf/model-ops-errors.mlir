@@ -330,3 +330,51 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
     mf.return
   }
 }
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected coordinates to be a frozen tensor<...xi32> of one dimension, but got 'tensor<4xi32>'}}
+  mf.param @first : tensor<4xi32> init <coordinate, value = 2.0>
+}
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected dimension 0 of 'tensor<3x4xf32>' to be a multiple of 2, the ranks of ["mp"]}}
+  mf.param @w : tensor<3x4xf32> init <ones> layout <[[mp], []]>
+}
+}
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected a layout that cuts 'tensor<4x4xf32>' and nothing else, but got #mf.layout<[[], []], partial = [mp]>}}
+  mf.param @w : tensor<4x4xf32> init <ones> layout <[[], []], partial = [mp]>
+}
+}
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected axes of #mf.mesh<pp = 1, mp = 2>, but got "dp"}}
+  mf.param @w : tensor<4x4xf32> init <ones> layout <[[dp], []]>
+}
+}
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-note @below {{parameter is here}}
+  mf.param @v : tensor<4x4xf32> init <ones> layout <[[mp], []]>
+  mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+    // expected-error @below {{has type 'tensor<4x4xf32>', but the parameter is 'tensor<2x4xf32>'}}
+    %w = mf.get_param @v : tensor<4x4xf32>
+    mf.return %w : tensor<4x4xf32>
+  }
+}
+}

@@ -92,3 +92,20 @@ mf.model @chunks attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i
     mf.return %dgamma : tensor<4xf32>
   }
 }
+
+// Each rank has a part of what a layout cuts.
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
+  mf.model @cut attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+    // CHECK: mf.param @wq : tensor<16x8xf32> init <normal, value = 2.000000e-02> layout <{{\[\[}}mp], []]>
+    mf.param @wq : tensor<16x8xf32> init <normal, value = 2.000000e-02> layout <[[mp], []]>
+    // CHECK: mf.param @first_row : tensor<2xi32> init <coordinate, value = 8.000000e+00> layout <{{\[\[}}mp]]> {frozen}
+    mf.param @first_row : tensor<2xi32> init <coordinate, value = 8.000000e+00> layout <[[mp]]> {frozen}
+    mf.layer @layers.0 body (%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+      // CHECK: mf.get_param @wq : tensor<8x8xf32>
+      %w = mf.get_param @wq : tensor<8x8xf32>
+      // CHECK: mf.get_param @first_row : tensor<1xi32>
+      %first = mf.get_param @first_row : tensor<1xi32>
+      mf.return %w : tensor<8x8xf32>
+    }
+  }
+}
