@@ -63,6 +63,7 @@ private:
   /// In memory that the processes of this machine share.
   MPI_Win window = MPI_WIN_NULL;
   std::atomic<int> *report = nullptr;
+  std::atomic<bool> hasClaimed{false};
 
   std::optional<MpiTraffic> traffic;
   int stopDescriptor = -1;
@@ -140,7 +141,10 @@ void MpiTransport::findPeers() {
 
 bool MpiTransport::claimReport() {
   int expected = Unclaimed;
-  return report->compare_exchange_strong(expected, Claimed);
+  if (!report->compare_exchange_strong(expected, Claimed))
+    return false;
+  hasClaimed = true;
+  return true;
 }
 
 void MpiTransport::waitForReport() const {
@@ -151,6 +155,10 @@ void MpiTransport::waitForReport() const {
 
 void MpiTransport::abort() {
   waitForReport();
+  // MPI has something to say for each process that aborts. One is enough: the
+  // watcher ends this one when another does.
+  if (!hasClaimed)
+    std::this_thread::sleep_for(longestReport);
   traffic->interrupt();
   MPI_Abort(MPI_COMM_WORLD, 1);
   _exit(1);
