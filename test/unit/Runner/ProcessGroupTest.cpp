@@ -65,7 +65,7 @@ TEST(ProcessGroupTest, GathersTextsOfAnySize) {
 }
 
 TEST(ProcessGroupTest, FailsEverywhereIfOneFails) {
-  auto fail = [](std::vector<int64_t> failing, std::string text) {
+  auto fail = [](const std::vector<int64_t> &failing, const std::string &text) {
     return [failing, text](ProcessGroup &group, int64_t process) {
       return group.agree(llvm::is_contained(failing, process)
                              ? llvm::createStringError(text)
@@ -84,7 +84,7 @@ TEST(ProcessGroupTest, FailsEverywhereIfOneFails) {
 }
 
 TEST(ProcessGroupTest, NamesWhoIsDifferent) {
-  auto compare = [](std::vector<std::string> values) {
+  auto compare = [](const std::vector<std::string> &values) {
     return [values](ProcessGroup &group, int64_t process) {
       return group.expectSame({{"--steps", "3"}, {"--seed", values[process]}});
     };
