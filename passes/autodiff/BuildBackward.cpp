@@ -241,7 +241,7 @@ LogicalResult ChunkBuilder::buildBackward(Value output) {
     if (!gradient)
       return read.emitOpError("reads a trained parameter that the result does "
                               "not depend on");
-    results.push_back(gradient);
+    results.push_back(makeSummand(param, gradient));
     gradientNames.push_back(FlatSymbolRefAttr::get(param.getSymNameAttr()));
   }
   ReturnOp::create(builder, output.getLoc(), results);

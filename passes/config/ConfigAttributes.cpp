@@ -196,7 +196,10 @@ TrainingAttr passes::getTrainingAttr(MLIRContext *context,
                                     getOffset(builder, options.offset),
                                     config.parallel.gradientAggregationGroup,
                                     /*sequence_parallel=*/false,
-                                    /*context_parallel=*/nullptr);
+                                    /*context_parallel=*/nullptr,
+                                    /*optimizer_shard=*/nullptr,
+                                    /*gradients_mean=*/false,
+                                    /*full_batch=*/true);
   const OptimizerConfig &source = config.optimizer;
   auto optimizer = OptimizerAttr::get(
       context, builder.getStringAttr(source.type), llvm::APFloat(source.beta1),

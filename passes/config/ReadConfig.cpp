@@ -85,7 +85,8 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
             [&] { return getOperation().emitError(); }, options.pipelineStages,
             options.interleave, batch.getMicroBatches(), Attribute(),
             config.parallel.gradientAggregationGroup, /*sequence_parallel=*/false,
-            /*context_parallel=*/nullptr)))
+            /*context_parallel=*/nullptr, /*optimizer_shard=*/nullptr,
+            /*gradients_mean=*/false, /*full_batch=*/true)))
       return signalPassFailure();
 
     auto training =
