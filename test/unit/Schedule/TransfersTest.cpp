@@ -100,7 +100,7 @@ TEST(TransfersTest, MalformedTransfersAreRefused) {
   Schedule schedule = build("1f1b", 2, 1, 1);
   std::vector<Transfer> planned = planTransfers(schedule);
   ASSERT_EQ(planned.size(), 2u);
-  auto refuse = [&](std::vector<Transfer> transfers) {
+  auto refuse = [&](const std::vector<Transfer> &transfers) {
     return getText(verifyTransfers(schedule, transfers));
   };
   EXPECT_EQ(refuse({planned[0]}),

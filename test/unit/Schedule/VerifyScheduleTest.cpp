@@ -149,7 +149,7 @@ void mutate(Schedule &schedule, std::mt19937 &random) {
   case 4:
     tasks.insert(tasks.begin() + to, task);
     return;
-  case 5: {
+  default: {
     std::vector<Task> &other = schedule.stages[pick(schedule.stages.size())];
     tasks.erase(tasks.begin() + from);
     other.insert(other.begin() + pick(other.size() + 1), task);

@@ -1,6 +1,6 @@
-//===- Schedule.cpp - A stage's schedule, task by task --------------------===//
+//===- RunSchedule.cpp - A stage's schedule, task by task -----------------===//
 
-#include "Schedule.h"
+#include "RunSchedule.h"
 #include "Functions.h"
 #include "llvm/ADT/TypeSwitch.h"
 
