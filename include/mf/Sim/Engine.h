@@ -133,21 +133,21 @@ struct Timeline {
 class DeadlockError : public llvm::ErrorInfo<DeadlockError> {
 public:
   static char ID;
-  DeadlockError(std::vector<ItemId> items, std::string message)
-      : items(std::move(items)), message(std::move(message)) {}
+  DeadlockError(std::vector<ItemId> items, std::string text)
+      : items(std::move(items)), text(std::move(text)) {}
 
   /// Items at which lines stand: each waits for the line of the next, and the
   /// last for that of the first. A single one waits for itself or for an event
   /// that nothing records.
   llvm::ArrayRef<ItemId> getItems() const { return items; }
-  void log(llvm::raw_ostream &os) const override { os << message; }
+  void log(llvm::raw_ostream &os) const override { os << text; }
   std::error_code convertToErrorCode() const override {
     return llvm::inconvertibleErrorCode();
   }
 
 private:
   std::vector<ItemId> items;
-  std::string message;
+  std::string text;
 };
 
 /// Simulates all lines in time linear in their items. The result does not
