@@ -3,6 +3,7 @@
 #include "mf/Sim/PipelineModel.h"
 #include "BlockingTransfers.h"
 #include "mf/Sim/Engine.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -165,7 +166,8 @@ private:
   std::vector<ChunkTimes> times;
   std::vector<std::vector<Block>> blocks;
   Lines lines;
-  std::vector<LineId> links;
+  /// By sender and receiver.
+  llvm::DenseMap<std::pair<int64_t, int64_t>, LineId> links;
   EventId arrivals = 0;
 };
 
@@ -200,7 +202,6 @@ void PipelineLines::addStages() {
                  : 0;
   for (int64_t stage = 0; stage < pipeline.stages; ++stage)
     lines.addLine();
-  links.assign(pipeline.stages * pipeline.stages, -1);
   for (auto [stage, list] : llvm::enumerate(blocks)) {
     lines.reserve(stage, 3 * list.size(), list.size());
     for (const Block &block : list)
@@ -226,10 +227,10 @@ void PipelineLines::addTask(LineId line, const Task &task) {
 }
 
 LineId PipelineLines::getLink(int64_t from, int64_t to) {
-  LineId &link = links[from * pipeline.stages + to];
-  if (link < 0)
-    link = lines.addLine();
-  return link;
+  auto [link, isNew] = links.try_emplace({from, to}, 0);
+  if (isNew)
+    link->second = lines.addLine();
+  return link->second;
 }
 
 void PipelineLines::setTimes(LineId stage, const Timeline &timeline) {

@@ -22,13 +22,15 @@ using llvm::outs;
 namespace {
 
 /// Tasks beyond that are hardly meant, and need gigabytes.
-constexpr int64_t mostTasks = 1 << 24;
+constexpr int64_t mostTasks = 1 << 22;
+constexpr int64_t mostStages = 1 << 12;
 
 struct Options {
   cl::OptionCategory category{"Options of mf-schedule"};
   cl::opt<std::string> schedule{
       "schedule",
-      cl::desc("Name of the schedule, or `all` for a table of them"),
+      cl::desc("Name of the schedule (default 1f1b), or `all` for a table of "
+               "them"),
       cl::value_desc("name"), cl::init("1f1b"), cl::cat(category)};
   cl::opt<int64_t> stages{"stages", cl::desc("Number of stages (default 4)"),
                           cl::value_desc("count"), cl::init(4),
@@ -114,19 +116,20 @@ struct Result {
   }
 };
 
-Error checkCount(const cl::opt<int64_t> &option) {
-  if (option >= 1 && option <= mostTasks)
+Error checkCount(const cl::opt<int64_t> &option, int64_t most) {
+  if (option >= 1 && option <= most)
     return Error::success();
-  return llvm::createStringError(formatv("--{0} is {1}, expected 1 to {2}",
-                                         option.ArgStr, +option, mostTasks));
+  return llvm::createStringError(
+      formatv("--{0} is {1}, expected 1 to {2}", option.ArgStr, +option, most));
 }
 
 Error check(const Options &options) {
-  for (const cl::opt<int64_t> *count : {&options.stages, &options.microBatches})
-    if (Error error = checkCount(*count))
-      return error;
+  if (Error error = checkCount(options.stages, mostStages))
+    return error;
+  if (Error error = checkCount(options.microBatches, mostTasks))
+    return error;
   if (options.chunks.getNumOccurrences() > 0)
-    if (Error error = checkCount(options.chunks))
+    if (Error error = checkCount(options.chunks, mostTasks))
       return error;
   double tasks = 3.0 * options.stages * std::max<int64_t>(2, options.chunks) *
                  options.microBatches;

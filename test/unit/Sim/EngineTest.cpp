@@ -33,14 +33,14 @@ std::pair<std::string, std::vector<ItemId>> getDeadlock(const Lines &lines) {
   return found;
 }
 
-TEST(Engine, NothingTakesNoTime) {
+TEST(EngineTest, NothingTakesNoTime) {
   Lines lines;
   EXPECT_EQ(run(lines).getEnd(), 0);
   lines.addLine();
   EXPECT_EQ(run(lines).getEnd(), 0);
 }
 
-TEST(Engine, EventsHoldLines) {
+TEST(EngineTest, EventsHoldLines) {
   Lines lines;
   LineId first = lines.addLine(), second = lines.addLine();
   EventId event = lines.addEvents();
@@ -58,7 +58,7 @@ TEST(Engine, EventsHoldLines) {
   EXPECT_EQ(timeline.getEnd(), 7);
 }
 
-TEST(Engine, OneEventHoldsManyLines) {
+TEST(EngineTest, OneEventHoldsManyLines) {
   Lines lines;
   EventId event = lines.addEvents();
   for (int line = 0; line < 5; ++line)
@@ -71,7 +71,7 @@ TEST(Engine, OneEventHoldsManyLines) {
     EXPECT_EQ(timeline.getEnd(line), 3);
 }
 
-TEST(Engine, RendezvousStartsWithTheLastAndEndsForAll) {
+TEST(EngineTest, RendezvousStartsWithTheLastAndEndsForAll) {
   Lines lines;
   GroupId group = lines.addGroup(4);
   std::vector<ItemId> parties;
@@ -88,7 +88,7 @@ TEST(Engine, RendezvousStartsWithTheLastAndEndsForAll) {
   EXPECT_EQ(timeline.getEnd(), 12);
 }
 
-TEST(Engine, DeadlockNamesTheItemsOfTheCycle) {
+TEST(EngineTest, DeadlockNamesTheItemsOfTheCycle) {
   Lines lines;
   LineId first = lines.addLine(), second = lines.addLine();
   LineId bystander = lines.addLine();
@@ -106,7 +106,7 @@ TEST(Engine, DeadlockNamesTheItemsOfTheCycle) {
   EXPECT_EQ(items, (std::vector<ItemId>{{0, 1}, {1, 0}}));
 }
 
-TEST(Engine, DeadlockOfCrossedRendezvous) {
+TEST(EngineTest, DeadlockOfCrossedRendezvous) {
   Lines lines;
   LineId first = lines.addLine(), second = lines.addLine();
   GroupId one = lines.addGroup(1), two = lines.addGroup(1);
@@ -120,7 +120,7 @@ TEST(Engine, DeadlockOfCrossedRendezvous) {
   EXPECT_EQ(items.size(), 2u);
 }
 
-TEST(Engine, DeadlockOfOneLine) {
+TEST(EngineTest, DeadlockOfOneLine) {
   Lines lines;
   LineId line = lines.addLine();
   lines.addWait(line, lines.addEvents());
@@ -136,7 +136,7 @@ TEST(Engine, DeadlockOfOneLine) {
             "deadlock: item 0 of line 0 waits for item 1 of line 0");
 }
 
-TEST(Engine, CallersNameItems) {
+TEST(EngineTest, CallersNameItems) {
   Lines lines;
   lines.addWait(lines.addLine(), lines.addEvents());
   llvm::Expected<Timeline> timeline =
@@ -276,7 +276,7 @@ void expectCycle(const Lines &lines, llvm::ArrayRef<ItemId> items) {
   }
 }
 
-TEST(Engine, RandomLinesAsByDefinition) {
+TEST(EngineTest, RandomLinesAsByDefinition) {
   std::mt19937 random(7);
   int deadlocks = 0;
   for (int round = 0; round < 4000; ++round) {

@@ -119,7 +119,7 @@ void expectResult(const Schedule &schedule, const PipelineCosts &costs,
     expectBlocks(schedule, *timeline, expected["lines"], /*kinds=*/true);
 }
 
-TEST(PipelineCases, AllFieldsOfAllCases) {
+TEST(PipelineCasesTest, AllFieldsOfAllCases) {
   Json cases = readCases();
   EXPECT_GT(cases.size(), 0u);
   for (const Json &test : cases) {

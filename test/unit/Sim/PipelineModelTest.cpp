@@ -127,7 +127,7 @@ void expectValid(const Schedule &schedule, const PipelineTimeline &timeline,
   EXPECT_GE(timeline.end, pathOfOne - 1e-9);
 }
 
-TEST(PipelineModel, SchedulesRunAsTheyMust) {
+TEST(PipelineModelTest, SchedulesRunAsTheyMust) {
   std::mt19937 random(3);
   for (const Policy *policy : getPolicies()) {
     llvm::StringRef name = policy->getName();
@@ -144,7 +144,7 @@ TEST(PipelineModel, SchedulesRunAsTheyMust) {
   }
 }
 
-TEST(PipelineModel, TimesScale) {
+TEST(PipelineModelTest, TimesScale) {
   std::mt19937 random(5);
   for (const Policy *policy : getPolicies()) {
     llvm::StringRef name = policy->getName();
@@ -164,7 +164,7 @@ TEST(PipelineModel, TimesScale) {
   }
 }
 
-TEST(PipelineModel, EvenOneForwardOneBackwardIsIdeal) {
+TEST(PipelineModelTest, EvenOneForwardOneBackwardIsIdeal) {
   for (int64_t stages : {1, 2, 5, 8}) {
     Schedule schedule = build("1f1b", stages, 1, 3 * stages);
     PipelineTimeline timeline = run(schedule, makeEvenCosts(schedule));
@@ -174,7 +174,7 @@ TEST(PipelineModel, EvenOneForwardOneBackwardIsIdeal) {
   }
 }
 
-TEST(PipelineModel, UnitTimesAndFlightsAreTheSchedules) {
+TEST(PipelineModelTest, UnitTimesAndFlightsAreTheSchedules) {
   for (const Policy *policy : getPolicies()) {
     llvm::StringRef name = policy->getName();
     Schedule schedule = build(name, 4, getChunks(name), 8);
@@ -188,7 +188,7 @@ TEST(PipelineModel, UnitTimesAndFlightsAreTheSchedules) {
   }
 }
 
-TEST(PipelineModel, SplitBackwardTakesAsLongAsWhole) {
+TEST(PipelineModelTest, SplitBackwardTakesAsLongAsWhole) {
   Schedule schedule = build("zero-bubble-h1", 1, 1, 3);
   PipelineCosts costs = makeEvenCosts(schedule);
   costs.inputGradientShare = 0.25;
@@ -205,7 +205,7 @@ TEST(PipelineModel, SplitBackwardTakesAsLongAsWhole) {
 
 /// Blocking transfers of even chunks add what the closed form says, for all
 /// shapes whose groups are full but those of 4k+1 stages and small odd ones.
-TEST(PipelineModel, ClosedFormOfBlockingTransfers) {
+TEST(PipelineModelTest, ClosedFormOfBlockingTransfers) {
   auto getAdded = [](const Schedule &schedule) {
     PipelineCosts costs = makeEvenCosts(schedule);
     double free = run(schedule, costs).end;
@@ -228,7 +228,7 @@ TEST(PipelineModel, ClosedFormOfBlockingTransfers) {
   }
 }
 
-TEST(PipelineModel, BlockingTransfersOfLowMemoryDeadlock) {
+TEST(PipelineModelTest, BlockingTransfersOfLowMemoryDeadlock) {
   for (int64_t stages = 2; stages < 7; ++stages)
     for (int64_t chunks : {2, 3}) {
       Schedule schedule =
@@ -239,7 +239,7 @@ TEST(PipelineModel, BlockingTransfersOfLowMemoryDeadlock) {
     }
 }
 
-TEST(PipelineModel, DeadlockNamesTasks) {
+TEST(PipelineModelTest, DeadlockNamesTasks) {
   Schedule schedule = build("interleaved-low-memory", 2, 2, 4);
   PipelineCosts costs = makeEvenCosts(schedule);
   costs.transfers = TransferMode::Blocking;
@@ -249,7 +249,7 @@ TEST(PipelineModel, DeadlockNamesTasks) {
             "for the send after F2.1 on stage 0");
 }
 
-TEST(PipelineModel, CostsThatDoNotFit) {
+TEST(PipelineModelTest, CostsThatDoNotFit) {
   Schedule schedule = build("1f1b", 2, 1, 4);
   PipelineCosts good = makeEvenCosts(schedule);
   PipelineCosts costs = good;

@@ -100,7 +100,7 @@ void expectBubbles(const PipelineTimeline &found, const Json &result,
     EXPECT_NEAR(*found.bubbles.recompute, bubbles.at("recompute"), tolerance);
 }
 
-TEST(PublishedPlans, NaivePlans) {
+TEST(PublishedPlansTest, NaivePlans) {
   // Printed with four digits.
   Json published = readPublished();
   for (bool recomputes : {false, true}) {
@@ -114,7 +114,7 @@ TEST(PublishedPlans, NaivePlans) {
   }
 }
 
-TEST(PublishedPlans, SolvedPlans) {
+TEST(PublishedPlansTest, SolvedPlans) {
   Json published = readPublished();
   const Json &step5 = published["readme_step5"];
   LayerTimes times = readTimes(step5);
@@ -139,7 +139,7 @@ TEST(PublishedPlans, SolvedPlans) {
 
 /// The published peaks of the middle stages: parameters, and activations of as
 /// many micro-batches as there are stages behind and one.
-TEST(PublishedPlans, PeaksOfMiddleStages) {
+TEST(PublishedPlansTest, PeaksOfMiddleStages) {
   Json published = readPublished();
   const Json &peaks = published["demo_vpp1_allrec"]["peaks_seen"];
   double first = peaks.at("1"), last = peaks.at("12");
