@@ -3,7 +3,7 @@
 #ifndef MF_LIB_SIM_DEADLOCK_H
 #define MF_LIB_SIM_DEADLOCK_H
 
-#include "mf/Sim/Engine.h"
+#include "mf/Sim/Lines.h"
 
 namespace mf::sim {
 

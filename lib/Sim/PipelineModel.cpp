@@ -2,7 +2,7 @@
 
 #include "mf/Sim/PipelineModel.h"
 #include "BlockingTransfers.h"
-#include "mf/Sim/Engine.h"
+#include "mf/Sim/Lines.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PublishedModel.h"
-#include "mf/Sim/Engine.h"
+#include "mf/Sim/Lines.h"
 #include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 
 #include "mf/Sim/PipelineModel.h"
 #include "mf/Schedule/Policy.h"
-#include "mf/Sim/Engine.h"
+#include "mf/Sim/Lines.h"
 #include "llvm/ADT/STLExtras.h"
 #include "gmock/gmock.h"
 #include <algorithm>

@@ -1,6 +1,6 @@
-//===- EngineTest.cpp - Queues in time ------------------------------------===//
+//===- LinesTest.cpp - Queues in time -------------------------------------===//
 
-#include "mf/Sim/Engine.h"
+#include "mf/Sim/Lines.h"
 #include "gmock/gmock.h"
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -33,14 +33,14 @@ std::pair<std::string, std::vector<ItemId>> getDeadlock(const Lines &lines) {
   return found;
 }
 
-TEST(EngineTest, NothingTakesNoTime) {
+TEST(LinesTest, NothingTakesNoTime) {
   Lines lines;
   EXPECT_EQ(run(lines).getEnd(), 0);
   lines.addLine();
   EXPECT_EQ(run(lines).getEnd(), 0);
 }
 
-TEST(EngineTest, EventsHoldLines) {
+TEST(LinesTest, EventsHoldLines) {
   Lines lines;
   LineId first = lines.addLine(), second = lines.addLine();
   EventId event = lines.addEvents();
@@ -58,7 +58,7 @@ TEST(EngineTest, EventsHoldLines) {
   EXPECT_EQ(timeline.getEnd(), 7);
 }
 
-TEST(EngineTest, OneEventHoldsManyLines) {
+TEST(LinesTest, OneEventHoldsManyLines) {
   Lines lines;
   EventId event = lines.addEvents();
   for (int line = 0; line < 5; ++line)
@@ -71,7 +71,7 @@ TEST(EngineTest, OneEventHoldsManyLines) {
     EXPECT_EQ(timeline.getEnd(line), 3);
 }
 
-TEST(EngineTest, RendezvousStartsWithTheLastAndEndsForAll) {
+TEST(LinesTest, RendezvousStartsWithTheLastAndEndsForAll) {
   Lines lines;
   GroupId group = lines.addGroup(4);
   std::vector<ItemId> parties;
@@ -88,7 +88,7 @@ TEST(EngineTest, RendezvousStartsWithTheLastAndEndsForAll) {
   EXPECT_EQ(timeline.getEnd(), 12);
 }
 
-TEST(EngineTest, DeadlockNamesTheItemsOfTheCycle) {
+TEST(LinesTest, DeadlockNamesTheItemsOfTheCycle) {
   Lines lines;
   LineId first = lines.addLine(), second = lines.addLine();
   LineId bystander = lines.addLine();
@@ -106,7 +106,7 @@ TEST(EngineTest, DeadlockNamesTheItemsOfTheCycle) {
   EXPECT_EQ(items, (std::vector<ItemId>{{0, 1}, {1, 0}}));
 }
 
-TEST(EngineTest, DeadlockOfCrossedRendezvous) {
+TEST(LinesTest, DeadlockOfCrossedRendezvous) {
   Lines lines;
   LineId first = lines.addLine(), second = lines.addLine();
   GroupId one = lines.addGroup(1), two = lines.addGroup(1);
@@ -120,7 +120,7 @@ TEST(EngineTest, DeadlockOfCrossedRendezvous) {
   EXPECT_EQ(items.size(), 2u);
 }
 
-TEST(EngineTest, DeadlockOfOneLine) {
+TEST(LinesTest, DeadlockOfOneLine) {
   Lines lines;
   LineId line = lines.addLine();
   lines.addWait(line, lines.addEvents());
@@ -136,7 +136,7 @@ TEST(EngineTest, DeadlockOfOneLine) {
             "deadlock: item 0 of line 0 waits for item 1 of line 0");
 }
 
-TEST(EngineTest, CallersNameItems) {
+TEST(LinesTest, CallersNameItems) {
   Lines lines;
   lines.addWait(lines.addLine(), lines.addEvents());
   llvm::Expected<Timeline> timeline =
@@ -276,7 +276,7 @@ void expectCycle(const Lines &lines, llvm::ArrayRef<ItemId> items) {
   }
 }
 
-TEST(EngineTest, RandomLinesAsByDefinition) {
+TEST(LinesTest, RandomLinesAsByDefinition) {
   std::mt19937 random(7);
   int deadlocks = 0;
   for (int round = 0; round < 4000; ++round) {

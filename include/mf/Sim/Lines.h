@@ -1,4 +1,4 @@
-//===- Engine.h - Simulation of queues in time ----------------*- C++ -*-===//
+//===- Lines.h - Simulation of queues in time -----------------*- C++ -*-===//
 //
 // What takes place when on lines: queues that work in order, such as the stages
 // of a pipeline, the streams of a device or the ranks of a collective. Lines
@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_SIM_ENGINE_H
-#define MF_SIM_ENGINE_H
+#ifndef MF_SIM_LINES_H
+#define MF_SIM_LINES_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -132,6 +132,7 @@ struct Timeline {
 /// Lines that wait for one another for ever, or for what never comes.
 class DeadlockError : public llvm::ErrorInfo<DeadlockError> {
 public:
+  // NOLINTNEXTLINE(readability-identifier-naming): as LLVM asks for
   static char ID;
   DeadlockError(std::vector<ItemId> items, std::string text)
       : items(std::move(items)), text(std::move(text)) {}
@@ -160,4 +161,4 @@ simulate(const Lines &lines,
 
 } // namespace mf::sim
 
-#endif // MF_SIM_ENGINE_H
+#endif // MF_SIM_LINES_H

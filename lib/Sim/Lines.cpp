@@ -1,6 +1,6 @@
-//===- Engine.cpp - Simulation of queues in time --------------------------===//
+//===- Lines.cpp - Simulation of queues in time ---------------------------===//
 
-#include "mf/Sim/Engine.h"
+#include "mf/Sim/Lines.h"
 #include "Deadlock.h"
 #include <algorithm>
 
@@ -47,7 +47,7 @@ double Timeline::getEnd() const {
   return end;
 }
 
-char DeadlockError::ID = 0;
+char DeadlockError::ID = 0; // NOLINT(readability-identifier-naming)
 
 /// Runs each line until it has to wait, and again when what it waits for has
 /// happened. A line waits for one thing at a time, so those that wait for the
