@@ -1,6 +1,7 @@
 //===- ConfigAttributes.cpp - Training configuration as attributes --------===//
 
 #include "passes/config/ConfigAttributes.h"
+#include "mf/Config/PipelineRules.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mf;
@@ -171,6 +172,9 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
       locations.push_back(builder.getNamedAttr(key, place));
   };
   add("offset", options.offset.location);
+  add("pipeline_scheduler",
+      config.parallel.parallelNode["pipeline_config"]["pipeline_scheduler"]
+          .getLocation());
   add("pipeline_stage", options.location);
   add("recompute", config.recompute.recompute.location);
   add("select_recompute", config.recompute.selectRecompute.location);
@@ -194,7 +198,8 @@ TrainingAttr passes::getTrainingAttr(MLIRContext *context,
   auto parallel = ParallelAttr::get(context, options.pipelineStages,
                                     options.interleave, batch.getMicroBatches(),
                                     getOffset(builder, options.offset),
-                                    config.parallel.gradientAggregationGroup);
+                                    config.parallel.gradientAggregationGroup,
+                                    getScheduleName(config.parallel));
   const OptimizerConfig &source = config.optimizer;
   auto optimizer = OptimizerAttr::get(
       context, builder.getStringAttr(source.type), llvm::APFloat(source.beta1),
