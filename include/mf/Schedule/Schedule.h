@@ -60,8 +60,8 @@ struct Pipeline {
   /// The chunks of a stage, in the order of execution.
   std::vector<int32_t> getChunks(int64_t stage) const;
 
-  /// Tells whether there are stages and micro-batches, and every stage has a
-  /// chunk and every chunk a stage.
+  /// Tells whether there are stages and micro-batches, every stage has a chunk
+  /// and every chunk a stage, and the tasks are few enough to be listed.
   llvm::Error check() const;
 
   /// `F0.3`: forward of chunk 0 for micro-batch 3; `F3` where every stage has
