@@ -82,10 +82,10 @@ class JointChunk : public Chunk {
 public:
   explicit JointChunk(ir::ChunkOp chunk)
       : Chunk(chunk.getPlacement()), chunk(chunk),
-        cut(*chunk.getBody().getOps<ir::CutOp>().begin()) {}
+        cut(chunk.getCut()) {}
 
   FunctionOpInterface getFunction() override { return chunk; }
-  Type getOutputType() override { return cut.getOutput().getType(); }
+  Type getOutputType() override { return cut.getOutputs().front().getType(); }
   ArrayAttr getGradients() override { return chunk.getGradients(); }
   FailureOr<Tensor> runForward(Rank &rank, int64_t microBatch,
                                const Tensor &hidden) override;
@@ -111,12 +111,12 @@ FailureOr<Tensor> JointChunk::runForward(Rank &rank, int64_t microBatch,
   for (Operation &op : llvm::make_range(body.begin(), cut->getIterator()))
     if (failed(runOperator(rank, &op, values)))
       return failure();
-  return values.lookup(cut.getOutput());
+  return values.lookup(cut.getOutputs().front());
 }
 
 FailureOr<Tensor> JointChunk::runBackward(Rank &rank, int64_t microBatch,
                                           const Tensor &outputGradient) {
-  values[cut.getOutputGradient()] = outputGradient;
+  values[cut.getOutputGradients().front()] = outputGradient;
   ir::ReturnOp terminator = ir::getReturn(chunk);
   for (Operation &op : llvm::make_range(std::next(cut->getIterator()),
                                         terminator->getIterator()))

@@ -78,7 +78,7 @@ LogicalResult GradientBuilder::differentiate(Operation *op) {
     return op->emitOpError("has no gradient, but a trained parameter or the "
                            "chunk's input depends on it");
   for (auto [index, gradient] : llvm::enumerate(resultGradients))
-    if (gradient && index != differentiable.getDifferentiableResult())
+    if (gradient && !differentiable.isDifferentiable(index))
       return op->emitOpError("has no gradient for result ")
              << index
              << ", but a trained parameter or the chunk's input "
@@ -226,7 +226,7 @@ LogicalResult ChunkBuilder::buildBackward(Value output) {
   for (Operation &op : *block)
     forward.push_back(&op);
   auto cut = CutOp::create(builder, output.getLoc(), output);
-  if (failed(gradients.run(forward, output, cut.getOutputGradient())))
+  if (failed(gradients.run(forward, output, cut.getOutputGradients().front())))
     return failure();
 
   if (hiddenInput) {

@@ -19,8 +19,7 @@ namespace {
 class ChunkSplitter {
 public:
   explicit ChunkSplitter(ChunkOp chunk)
-      : chunk(chunk), cut(*chunk.getBody().getOps<CutOp>().begin()),
-        builder(chunk) {}
+      : chunk(chunk), cut(chunk.getCut()), builder(chunk) {}
 
   void run();
 
@@ -104,7 +103,8 @@ void ChunkSplitter::buildBackward() {
   auto addArgument = [&](Value value) {
     mapping.map(value, block.addArgument(value.getType(), value.getLoc()));
   };
-  addArgument(cut.getOutputGradient());
+  for (Value gradient : cut.getOutputGradients())
+    addArgument(gradient);
   SmallVector<int64_t> forwardArguments;
   for (BlockArgument argument : crossingArguments) {
     addArgument(argument);
@@ -126,17 +126,18 @@ void ChunkSplitter::buildBackward() {
       FunctionType::get(chunk.getContext(), block.getArgumentTypes(),
                         block.getTerminator()->getOperandTypes()),
       chunk.getPlacement(), builder.getI64ArrayAttr(forwardArguments),
-      chunk.getGradients(), ArrayAttr(), ArrayAttr());
+      chunk.getGradients(), cut.getOutputs().size(), /*kept=*/0, ArrayAttr(),
+      ArrayAttr());
   backward.getBody().takeBody(body);
 }
 
 void ChunkSplitter::buildForward() {
   Block &block = chunk.getBody().front();
-  Value output = cut.getOutput();
+  SmallVector<Value> results(cut.getOutputs());
+  auto numOutputs = static_cast<int64_t>(results.size());
   while (&block.back() != cut)
     block.back().erase();
   cut.erase();
-  SmallVector<Value> results = {output};
   llvm::append_range(results, residuals);
   auto terminatorBuilder = OpBuilder::atBlockEnd(&block);
   ReturnOp::create(terminatorBuilder, chunk.getLoc(), results);
@@ -145,7 +146,7 @@ void ChunkSplitter::buildForward() {
       FunctionType::get(chunk.getContext(), block.getArgumentTypes(),
                         ValueRange(results).getTypes()),
       chunk.getPlacement(), chunk.getInputs(), chunk.getInputIndices(),
-      ArrayAttr(), ArrayAttr());
+      numOutputs, ArrayAttr(), ArrayAttr());
   forward.getBody().takeBody(chunk.getBody());
   for (Operation &op : forward.getBody().front())
     if (auto compute = dyn_cast<ComputeOpInterface>(op))
