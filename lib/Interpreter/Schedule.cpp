@@ -18,8 +18,9 @@ public:
   LogicalResult runTask(Operation *task) {
     return llvm::TypeSwitch<Operation *, LogicalResult>(task)
         .Case<ir::LoadOp, ir::ReceiveOp, ir::SendOp, ir::RunForwardOp,
-              ir::LossGradientOp, ir::RunBackwardOp, ir::AccumulateLossOp,
-              ir::RunUpdateOp>([this](auto op) { return run(op); })
+              ir::LossGradientOp, ir::RunBackwardOp, ir::RunBackwardWeightsOp,
+              ir::AccumulateLossOp, ir::RunUpdateOp>(
+            [this](auto op) { return run(op); })
         .Default([](Operation *op) {
           return op->emitOpError("cannot be run: it is not a task of a "
                                  "schedule");
@@ -27,6 +28,28 @@ public:
   }
 
 private:
+  /// What a micro-batch keeps from the runs of a chunk for later ones.
+  struct Frame {
+    /// Residuals, and behind them what backward keeps for its weights' half.
+    SmallVector<Tensor> values;
+    bool hasRunBackward = false;
+  };
+
+  LogicalResult runOnFrame(FunctionOpInterface function, ValueRange passed,
+                           llvm::ArrayRef<Tensor> frame,
+                           SmallVectorImpl<Tensor> &results) {
+    SmallVector<Tensor> arguments = getTensors(passed);
+    llvm::append_range(arguments, frame);
+    return runFunction(rank, function, arguments, &results);
+  }
+  LogicalResult addGradients(Operation *function, ArrayAttr parameters,
+                             llvm::ArrayRef<Tensor> gradients) {
+    for (auto [name, gradient] :
+         llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(), gradients))
+      if (failed(rank.addGradient(function, name.getValue(), gradient)))
+        return failure();
+    return success();
+  }
   LogicalResult bind(Value value, FailureOr<Tensor> tensor) {
     if (failed(tensor))
       return failure();
@@ -36,6 +59,13 @@ private:
   SmallVector<Tensor> getTensors(ValueRange range) {
     return llvm::map_to_vector(
         range, [this](Value value) { return values.lookup(value); });
+  }
+  /// Binds the first tensors, and gives the others.
+  llvm::ArrayRef<Tensor> bindAll(ValueRange range,
+                                 llvm::ArrayRef<Tensor> tensors) {
+    for (auto [value, tensor] : llvm::zip(range, tensors))
+      values[value] = tensor;
+    return tensors.drop_front(range.size());
   }
   template <typename OpT> OpT lookup(FlatSymbolRefAttr symbol) {
     return world.symbols.lookup<OpT>(symbol.getValue());
@@ -72,8 +102,8 @@ private:
     if (failed(runFunction(rank, lookup<ir::ForwardOp>(run.getForwardAttr()),
                            getTensors(run.getInputs()), &results)))
       return failure();
-    values[run.getOutput()] = results.front();
-    frames[run.getFrame()].assign(std::next(results.begin()), results.end());
+    llvm::append_range(frames[run.getFrame()].values,
+                       bindAll(run.getOutputs(), results));
     return success();
   }
 
@@ -84,20 +114,42 @@ private:
   }
 
   LogicalResult run(ir::RunBackwardOp run) {
+    auto backward = lookup<ir::BackwardOp>(run.getBackwardAttr());
+    SmallVector<Tensor> results;
     auto frame = frames.find(run.getFrame());
-    if (frame == frames.end())
+    if (frame == frames.end() || frame->second.hasRunBackward)
       return run.emitOpError("cannot be run: another backward run has read "
                              "its frame already");
-    FailureOr<Tensor> hidden =
-        runBackwardFunction(rank, lookup<ir::BackwardOp>(run.getBackwardAttr()),
-                            values.lookup(run.getOutputGradient()),
-                            getTensors(run.getInputs()), frame->second);
-    frames.erase(frame);
-    if (failed(hidden))
+    if (failed(runOnFrame(backward, run.getArguments(), frame->second.values,
+                          results)))
       return failure();
-    if (run.getInputGradient())
-      values[run.getInputGradient()] = *hidden;
+    llvm::ArrayRef<Tensor> rest = bindAll(run.getInputGradients(), results);
+    const size_t numGradients = backward.getGradients().size();
+    if (failed(addGradients(backward, backward.getGradients(),
+                            rest.take_front(numGradients))))
+      return failure();
+    // Its weights' half reads on.
+    frame->second.hasRunBackward = true;
+    llvm::append_range(frame->second.values, rest.drop_front(numGradients));
+    if (llvm::none_of(run.getFrame().getUsers(), [](Operation *user) {
+          return isa<ir::RunBackwardWeightsOp>(user);
+        }))
+      frames.erase(frame);
     return success();
+  }
+
+  LogicalResult run(ir::RunBackwardWeightsOp run) {
+    auto weights = lookup<ir::BackwardWeightsOp>(run.getWeightsAttr());
+    SmallVector<Tensor> results;
+    auto frame = frames.find(run.getFrame());
+    if (frame == frames.end() || !frame->second.hasRunBackward)
+      return run.emitOpError("cannot be run: expected its frame behind the "
+                             "backward run that adds to it, and once");
+    if (failed(runOnFrame(weights, run.getArguments(), frame->second.values,
+                          results)))
+      return failure();
+    frames.erase(frame);
+    return addGradients(weights, weights.getGradients(), results);
   }
 
   LogicalResult run(ir::AccumulateLossOp add) {
@@ -111,8 +163,8 @@ private:
   Rank &rank;
   World &world;
   Environment values;
-  /// Residuals by the frame that holds them.
-  llvm::DenseMap<Value, SmallVector<Tensor>> frames;
+  /// By the frame of the IR.
+  llvm::DenseMap<Value, Frame> frames;
 };
 
 } // namespace

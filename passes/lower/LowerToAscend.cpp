@@ -4,6 +4,7 @@
 #include "passes/Passes.h"
 #include "passes/lower/LowerFunctions.h"
 #include "passes/lower/StepBuilder.h"
+#include "passes/schedule/VerifySchedules.h"
 
 namespace mf::passes {
 #define GEN_PASS_DEF_LOWERTOASCEND
@@ -15,15 +16,6 @@ using namespace mf;
 using namespace mf::passes;
 
 namespace {
-
-/// Forward functions whose output is a loss.
-DenseSet<StringAttr> findLossFunctions(ir::ScheduleOp schedule) {
-  DenseSet<StringAttr> names;
-  for (auto add : schedule.getBody().getOps<ir::AccumulateLossOp>())
-    if (auto run = add.getLoss().getDefiningOp<ir::RunForwardOp>())
-      names.insert(run.getForwardAttr().getAttr());
-  return names;
-}
 
 /// Says what a stage's program consists of.
 void emitRemark(ascend::ProgramOp program) {
@@ -51,14 +43,14 @@ void emitRemark(ascend::ProgramOp program) {
 LogicalResult lowerSchedule(ir::ModelOp model, SymbolTable &symbols,
                             ir::ScheduleOp schedule) {
   ProgramBuilder program(model, symbols, schedule);
-  DenseSet<StringAttr> lossFunctions = findLossFunctions(schedule);
   DenseMap<Attribute, ir::ForwardOp> forwards;
   for (auto forward : model.getBody().getOps<ir::ForwardOp>()) {
     if (forward.getPlacement().getStage() != program.getStage())
       continue;
     forwards[forward.getPlacementAttr()] = forward;
-    if (failed(lowerForward(program, forward,
-                            lossFunctions.contains(forward.getSymNameAttr()))))
+    if (failed(
+            lowerForward(program, forward,
+                         llvm::any_of(forward.getOutputTypes(), ir::isLoss))))
       return failure();
   }
   for (auto backward : model.getBody().getOps<ir::BackwardOp>()) {
@@ -104,7 +96,8 @@ struct LowerToAscendPass
         return signalPassFailure();
       }
       int64_t stages = model.getTrainingAttr().getParallel().getStages();
-      if (failed(setMesh(getOperation(), model, stages)))
+      if (failed(setMesh(getOperation(), model, stages)) ||
+          failed(verifySchedules(model)))
         return signalPassFailure();
       SymbolTable symbols(model);
       int64_t lowered = 0;
