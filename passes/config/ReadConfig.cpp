@@ -1,5 +1,6 @@
 //===- ReadConfig.cpp - A training YAML into a typed attribute ------------===//
 
+#include "mf/Config/PipelineRules.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/config/ConfigAttributes.h"
@@ -74,6 +75,7 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
       accumulation = gradientAccumulationSteps;
     EffectiveBatch batch = resolveBatch(config, accumulation, diagnostics);
     StageMapOptions options = getStageMapOptions(config, diagnostics);
+    checkPipelineRules(config, options, diagnostics);
     checkLowerable(config, diagnostics);
     mf::passes::checkNotLowered(config, options, diagnostics);
     for (auto model : getOperation().getOps<ir::ModelOp>())
@@ -85,7 +87,7 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
             [&] { return getOperation().emitError(); }, options.pipelineStages,
             options.interleave, batch.getMicroBatches(), Attribute(),
             config.parallel.gradientAggregationGroup,
-            config.parallel.pipelineScheduler)))
+            getScheduleName(config.parallel))))
       return signalPassFailure();
 
     auto training =
