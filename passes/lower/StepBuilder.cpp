@@ -103,42 +103,18 @@ void StepBuilder::collectUpdate(ir::RunUpdateOp run) {
     call.buffers.push_back(getGlobal(getLossScale(program)));
 }
 
-/// Whether a run may read `value`: it arrives, or a run before it has made it.
-static bool isReadable(Value value) {
-  return isa_and_nonnull<ir::LoadOp, ir::ReceiveOp, ir::LossGradientOp,
-                         ir::RunForwardOp, ir::RunBackwardOp>(
-      value.getDefiningOp());
-}
-
-/// Whether all that a run reads is in memory before it.
-static LogicalResult checkReads(Operation *run, ValueRange read) {
-  for (Value value : read)
-    if (!isReadable(value) ||
-        ir::isLoss(value.getType()) !=
-            isa<ir::LossGradientOp>(value.getDefiningOp()))
-      return run->emitOpError("expected values that are loaded, received or "
-                              "made by a run, and gradients of losses");
-  return success();
-}
-
 LogicalResult StepBuilder::collectTask(Operation *task) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(task)
       .Case([&](ir::RunForwardOp run) {
-        if (failed(checkReads(run, run.getInputs())))
-          return failure();
         collectForward(run);
         return success();
       })
       .Case([&](ir::RunBackwardOp run) {
-        if (failed(checkReads(run, run.getArguments())))
-          return failure();
         collectBackward(run.getBackward(), run, run.getMicroBatchAttr(),
                         run.getFrame(), run.getArguments());
         return success();
       })
       .Case([&](ir::RunBackwardWeightsOp run) {
-        if (failed(checkReads(run, run.getArguments())))
-          return failure();
         collectBackward(run.getWeights(), run, run.getMicroBatchAttr(),
                         run.getFrame(), run.getArguments());
         return success();
@@ -147,11 +123,7 @@ LogicalResult StepBuilder::collectTask(Operation *task) {
         collectUpdate(run);
         return success();
       })
-      .Case([&](ir::SendOp send) -> LogicalResult {
-        auto *maker = send.getValue().getDefiningOp();
-        if (!isa<ir::RunForwardOp, ir::RunBackwardOp>(maker) ||
-            ir::isLoss(send.getValue().getType()))
-          return send.emitOpError("expected a value that a run returns");
+      .Case([&](ir::SendOp send) {
         calls.back().outgoing.push_back(send);
         return success();
       })

@@ -36,7 +36,10 @@ private:
   LogicalResult addSchedule(ScheduleOp schedule);
   LogicalResult addRun(Operation *run, StringRef function, int64_t microBatch);
   LogicalResult addSend(SendOp send);
+  LogicalResult checkRuns();
   LogicalResult checkRun(Operation *run);
+  LogicalResult checkLosses(RunForwardOp run);
+  LogicalResult addLossGradient(LossGradientOp loss);
   LogicalResult checkForward(RunForwardOp run);
   LogicalResult checkBackward(RunBackwardOp run);
   LogicalResult checkWeights(RunBackwardWeightsOp run);
@@ -63,6 +66,7 @@ private:
   llvm::StringMap<std::pair<Phase, int64_t>> functions;
   std::map<MessageKey, SendOp> sends;
   DenseSet<Operation *> received;
+  LossGradientOp firstLossGradient;
 };
 
 //===----------------------------------------------------------------------===//
@@ -117,7 +121,20 @@ LogicalResult ScheduleReader::addSchedule(ScheduleOp op) {
                      return addRun(run, run.getWeights(), run.getMicroBatch());
                    })
                    .Case([&](SendOp send) { return addSend(send); })
-                   .Default([](Operation *) { return success(); })))
+                   .Case([&](LossGradientOp loss) {
+                     return addLossGradient(loss);
+                   })
+                   .Case([&](AccumulateLossOp add) -> LogicalResult {
+                     if (add.getLoss().getDefiningOp<RunForwardOp>())
+                       return success();
+                     return add.emitOpError("expected the output of a forward "
+                                            "run");
+                   })
+                   .Case<LoadOp, ReceiveOp, RunUpdateOp>(
+                       [](Operation *) { return success(); })
+                   .Default([](Operation *op) {
+                     return op->emitOpError("is not a task of a schedule");
+                   })))
       return failure();
   return success();
 }
@@ -219,7 +236,34 @@ LogicalResult ScheduleReader::checkForward(RunForwardOp run) {
                             {Phase::Forward, task.chunk - 1, task.microBatch},
                             number)))
       return failure();
+  return checkLosses(run);
+}
+
+/// The step's loss has each loss once.
+LogicalResult ScheduleReader::checkLosses(RunForwardOp run) {
+  for (auto [number, output] : llvm::enumerate(run.getOutputs())) {
+    int64_t added = llvm::count_if(output.getUsers(), [](Operation *user) {
+      return isa<AccumulateLossOp>(user);
+    });
+    if (isLoss(output.getType()) && added != 1)
+      return run.emitOpError("expected its output ")
+             << number << ", a loss, to be accumulated once, but it is "
+             << added << " times";
+  }
   return success();
+}
+
+LogicalResult ScheduleReader::addLossGradient(LossGradientOp loss) {
+  if (!firstLossGradient)
+    firstLossGradient = loss;
+  if (loss.getValueAttr() == firstLossGradient.getValueAttr() &&
+      loss.getScaled() == firstLossGradient.getScaled() &&
+      loss.getType() == firstLossGradient.getType())
+    return success();
+  InFlightDiagnostic error =
+      loss.emitOpError("expected the same gradient for all losses of a step");
+  error.attachNote(firstLossGradient.getLoc()) << "another one is here";
+  return error;
 }
 
 LogicalResult ScheduleReader::checkFrame(Operation *run, Value frame) {
@@ -323,16 +367,25 @@ LogicalResult ScheduleReader::report(llvm::Error error) {
   return diagnostic;
 }
 
-LogicalResult ScheduleReader::verify() {
+LogicalResult ScheduleReader::checkRuns() {
   if (llvm::Error error = schedule.verify())
     return report(std::move(error));
   for (const auto &[run, task] : tasks)
     if (failed(checkRun(run)))
       return failure();
+  return success();
+}
+
+LogicalResult ScheduleReader::verify() {
+  // A model may have nothing but updates.
+  if (!chunks.chunks.empty() && failed(checkRuns()))
+    return failure();
   for (const auto &[key, send] : sends)
     if (!received.contains(send))
-      return send->emitOpError("sends a message that no run of stage ")
+      return SendOp(send).emitOpError("sends a message that no run of stage ")
              << std::get<1>(key) << " reads";
+  if (chunks.chunks.empty())
+    return success();
   if (llvm::Error error = schedule::verifyTransfers(schedule, transfers))
     return report(std::move(error));
   return success();
@@ -344,8 +397,6 @@ LogicalResult mf::passes::verifySchedules(ModelOp model) {
   FailureOr<ModelChunks> chunks = readChunks(model);
   if (failed(chunks))
     return failure();
-  if (chunks->chunks.empty())
-    return success();
   ScheduleReader reader(model, *chunks);
   return success(succeeded(reader.read()) && succeeded(reader.verify()));
 }

@@ -10,7 +10,7 @@ namespace mf::passes {
 /// Verifies the `mf.schedule`s of a model together: one per stage; each run
 /// once, on its chunk's stage, behind what it reads; values and messages
 /// between the right runs; and no stages that wait for one another. Errors name
-/// two runs and point at them. A model without chunks has nothing to verify.
+/// two runs and point at them.
 mlir::LogicalResult verifySchedules(ir::ModelOp model);
 
 } // namespace mf::passes

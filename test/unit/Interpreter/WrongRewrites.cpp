@@ -218,7 +218,7 @@ bool swapsMicroBatchesOfTwoLoads(ModuleOp module) {
 
 bool skipsABackward(ModuleOp module) {
   for (auto run : findAll<ir::RunBackwardOp>(module))
-    if (!run.getInputGradient()) {
+    if (run.getInputGradients().empty()) {
       run.erase();
       return true;
     }
