@@ -40,9 +40,12 @@ def ReadConfig : Pass<"mf-read-config", "::mlir::ModuleOp"> {
 def Partition : Pass<"mf-partition", "::mf::ir::ModelOp"> {
   let summary = "Place layers on pipeline stages and chunks";
   let description = [{
-    Gives every layer a `placement`. Body layers are dealt as MindSpore
-    Transformers does from pipeline_stage, offset and pp_interleave_num; the
-    embedding is on the first stage, norm, head and loss on the last.
+    Gives every layer a `placement`, which all later passes go by. Body layers
+    are dealt as MindSpore Transformers does from pipeline_stage, offset and
+    pp_interleave_num, chunk by chunk; a chunk visits the stages in the order
+    that the policy of the schedule wants (`scheduler` of `#mf.parallel`). The
+    embedding is on the stage visited first; norm, head and loss are on the one
+    visited last.
 
     ```mlir
     mf.layer @layers.1 body (%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> { ... }
@@ -58,7 +61,8 @@ def MarkMemory : Pass<"mf-mark-memory", "::mf::ir::ModelOp"> {
   let summary = "Mark the operators that the YAML wants recomputed or swapped";
   let description = [{
     Sets `recompute` on operators of placed layers from the model's `training`
-    attribute: `full` on all operators of a fully recomputed layer but the one
+    attribute, whose counts are of the layers that have their placement on a
+    stage and chunk: `full` on all operators of a fully recomputed layer but the one
     that makes its result, `select` on operators and Cells that a pattern names
     (a Cell's own results are kept), `excluded` where an exclude pattern says so.
     Sets `swap`, with the number of kernels to prefetch ahead, where layer_swap

@@ -195,6 +195,29 @@ static ir::BackwardOp findBackward(ir::ModelOp model, ir::ForwardOp forward) {
   return {};
 }
 
+/// Chunks run as they stand, whatever their stages. The layers of one chunk are
+/// neighbours; of functions there is one for each chunk.
+static LogicalResult
+checkPlaces(llvm::ArrayRef<std::unique_ptr<Chunk>> chunks) {
+  llvm::DenseMap<Attribute, size_t> last;
+  for (const auto &[i, chunk] : llvm::enumerate(chunks)) {
+    auto [place, isNew] = last.try_emplace(chunk->getPlacement(), i);
+    FunctionOpInterface function = chunk->getFunction();
+    bool mayFollow = isa<ir::LayerOp>(function) && place->second + 1 == i;
+    if (!isNew && !mayFollow) {
+      InFlightDiagnostic error = function->emitOpError(
+          isa<ir::LayerOp>(function)
+              ? "is placed with layers that it does not follow"
+              : "has the placement of another chunk");
+      error.attachNote(chunks[place->second]->getFunction()->getLoc())
+          << "which is here";
+      return error;
+    }
+    place->second = i;
+  }
+  return success();
+}
+
 FailureOr<std::vector<std::unique_ptr<Chunk>>>
 collectChunks(ir::ModelOp model) {
   std::vector<std::unique_ptr<Chunk>> chunks;
@@ -214,24 +237,8 @@ collectChunks(ir::ModelOp model) {
         chunks[0]->getFunction()->getName())
       return chunks[i]->getFunction()->emitOpError("cannot be run beside ")
              << chunks[0]->getFunction()->getName();
-  // Layers run as they stand; several may have one place.
-  bool areLayers = isa<ir::LayerOp>(chunks[0]->getFunction());
-  if (!areLayers)
-    llvm::sort(chunks, [](const auto &a, const auto &b) {
-      return a->getPlace() < b->getPlace();
-    });
-  for (size_t i = 1; i < chunks.size(); ++i) {
-    FunctionOpInterface function = chunks[i]->getFunction();
-    auto places = {chunks[i - 1]->getPlace(), chunks[i]->getPlace()};
-    if (areLayers ? llvm::is_sorted(places)
-                  : *places.begin() < *(places.end() - 1))
-      continue;
-    InFlightDiagnostic error = function->emitOpError(
-        areLayers ? "is placed before the layer in front of it"
-                  : "has the placement of another chunk");
-    error.attachNote(chunks[i - 1]->getFunction()->getLoc()) << "which is here";
-    return error;
-  }
+  if (failed(checkPlaces(chunks)))
+    return failure();
   return chunks;
 }
 

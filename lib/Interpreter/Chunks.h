@@ -20,10 +20,8 @@ public:
   virtual ~Chunk() = default;
 
   int64_t getStage() const { return placement ? placement.getStage() : 0; }
-  /// Chunks run in the order of their numbers, and of their stages in those.
-  std::pair<int64_t, int64_t> getPlace() const {
-    return {placement ? placement.getChunk() : 0, getStage()};
-  }
+  /// Null where layers have no places yet.
+  ir::PlacementAttr getPlacement() const { return placement; }
 
   virtual mlir::FunctionOpInterface getFunction() = 0;
   virtual mlir::Type getOutputType() = 0;
@@ -44,8 +42,9 @@ private:
   ir::PlacementAttr placement;
 };
 
-/// The chunks of `model` in the order in which they run. Reports layers that
-/// stand in another order than their placements say, and levels that mix.
+/// The chunks of `model` in the order in which they run, which is that in which
+/// they stand. Reports layers of one placement that are no neighbours,
+/// functions that share one, and levels that mix.
 mlir::FailureOr<std::vector<std::unique_ptr<Chunk>>>
 collectChunks(ir::ModelOp model);
 

@@ -245,7 +245,7 @@ model:
 # ZERO: zero-bubble.yaml:[[#@LINE+9]]:26: error: pipeline_scheduler 'zero_bubble_v' needs pipeline_interleave: True, but it is not set to that
 # ZERO: zero-bubble.yaml:[[#@LINE+4]]:19: error: pipeline_scheduler 'zero_bubble_v' needs at least 2 stages, but pipeline_stage is 1
 # ZERO: zero-bubble.yaml:[[#@LINE+4]]:20: error: pipeline_scheduler 'zero_bubble_v' needs at least twice as many micro-batches as stages (2), but micro_batch_num is 1
-# ZERO: zero-bubble.yaml:[[#@LINE+9]]:13: error: pipeline_scheduler 'zero_bubble_v' needs an offset with a row for each chunk, {{\[\[}}..], [..]], but it is [1]
+# ZERO: zero-bubble.yaml:[[#@LINE+10]]:13: error: pipeline_scheduler 'zero_bubble_v' needs an offset with a row for each chunk, {{\[\[}}..], [..]], but it is [1]
 parallel_config:
   pipeline_stage: 1
   micro_batch_num: 1

@@ -304,7 +304,7 @@ const WrongRewrite list[] = {
     {"mf-read-config", "PadsWithAnotherToken", stagesYaml, padsWithAnotherToken,
      "loss of step"},
     {"mf-partition", "ExchangesPlacements", stagesYaml, exchangesPlacements,
-     "is placed before the layer in front of it"},
+     "is placed with layers that it does not follow"},
     {"mf-partition", "ExchangesLayers", stagesYaml, exchangesLayers,
      "loss of step 1"},
     {"mf-mark-memory", "LosesAnAttribute", stagesYaml, losesAnAttribute,
