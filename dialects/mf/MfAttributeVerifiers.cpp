@@ -65,7 +65,10 @@ LogicalResult SwapAttr::verify(EmitError emitError, int64_t distance) {
 
 LogicalResult ParallelAttr::verify(EmitError emitError, int64_t stages,
                                    int64_t interleave, int64_t microBatches,
-                                   Attribute offset, int64_t gradientGroups) {
+                                   Attribute offset, int64_t gradientGroups,
+                                   StringRef scheduler) {
+  if (scheduler.empty())
+    return emitError() << "expected the name of a scheduler, but got ''";
   if (gradientGroups < 1)
     return emitError() << "expected gradient_groups to be positive, but got "
                        << gradientGroups;

@@ -130,12 +130,15 @@ def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
     gradient_accumulation_steps without); `offset`: model_config.offset as
     written, an integer, a list or a list of lists; `gradient_groups`:
     gradient_aggregation_group, into how many groups the gradients of a model
-    without stages are gathered to be reduced.
+    without stages are gathered to be reduced; `scheduler`: the policy by which
+    stages order their micro-batches, under the name that the Schedule library
+    has for it, from pipeline_scheduler.
   }];
   let parameters = (ins "int64_t":$stages, "int64_t":$interleave,
                         "int64_t":$micro_batches,
                         OptionalParameter<"::mlir::Attribute">:$offset,
-                        DefaultValuedParameter<"int64_t", "4">:$gradient_groups);
+                        DefaultValuedParameter<"int64_t", "4">:$gradient_groups,
+                        StringRefParameter<"", [{"1f1b"}]>:$scheduler);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -2,6 +2,7 @@
 
 #include "passes/config/ConfigAttributes.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mf;
 using namespace mf::ir;
@@ -114,6 +115,18 @@ static Attribute getOffset(Builder &builder, const StageOffset &offset) {
 // Training
 //===----------------------------------------------------------------------===//
 
+/// The Schedule library's name for what pipeline_scheduler asks for. Those of
+/// sequence pipelines run as 1F1B, with a warning (NotLowered.cpp); one stage
+/// has no order to choose.
+static llvm::StringRef getScheduler(const ParallelConfig &config) {
+  if (config.pipelineStage == 1)
+    return "1f1b";
+  return llvm::StringSwitch<llvm::StringRef>(config.pipelineScheduler)
+      .Case("gpipe", "gpipe")
+      .Case("zero_bubble_v", "zero-bubble-v")
+      .Default("1f1b");
+}
+
 /// Only what the YAML says: what it leaves out, the schedule itself knows.
 static LrScheduleAttr getLrSchedule(Builder &builder,
                                     const LrScheduleConfig &schedule) {
@@ -191,10 +204,10 @@ TrainingAttr passes::getTrainingAttr(MLIRContext *context,
                                      const StageMapOptions &options,
                                      const EffectiveBatch &batch) {
   Builder builder(context);
-  auto parallel = ParallelAttr::get(context, options.pipelineStages,
-                                    options.interleave, batch.getMicroBatches(),
-                                    getOffset(builder, options.offset),
-                                    config.parallel.gradientAggregationGroup);
+  auto parallel = ParallelAttr::get(
+      context, options.pipelineStages, options.interleave,
+      batch.getMicroBatches(), getOffset(builder, options.offset),
+      config.parallel.gradientAggregationGroup, getScheduler(config.parallel));
   const OptimizerConfig &source = config.optimizer;
   auto optimizer = OptimizerAttr::get(
       context, builder.getStringAttr(source.type), llvm::APFloat(source.beta1),

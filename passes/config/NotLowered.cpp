@@ -124,8 +124,9 @@ static void checkPipeline(const TrainingConfig &config,
                       "pipeline_scheduler 'zero_bubble_v' is not lowered; "
                       "expected '1f1b'");
   else
-    requests.add(parallel.pipelineScheduler != "1f1b", scheduler,
-                 "pipeline_scheduler", "the order is that of 1f1b");
+    requests.add(parallel.pipelineScheduler != "1f1b" &&
+                     parallel.pipelineScheduler != "gpipe",
+                 scheduler, "pipeline_scheduler", "the order is that of 1f1b");
 }
 
 /// Options of the step around the model that have no counterpart in it.

@@ -84,7 +84,8 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
     if (failed(ir::ParallelAttr::verify(
             [&] { return getOperation().emitError(); }, options.pipelineStages,
             options.interleave, batch.getMicroBatches(), Attribute(),
-            config.parallel.gradientAggregationGroup)))
+            config.parallel.gradientAggregationGroup,
+            config.parallel.pipelineScheduler)))
       return signalPassFailure();
 
     auto training =

@@ -200,13 +200,13 @@ model:
 //--- order.yaml
 # The same places in another order.
 # ORDER: order.yaml:[[#@LINE+4]]:18: warning: seq_split_num 2 is not lowered; each micro-batch is one whole sequence
-# ORDER: order.yaml:[[#@LINE+6]]:25: warning: pipeline_scheduler 'gpipe' is not lowered; the order is that of 1f1b
+# ORDER: order.yaml:[[#@LINE+6]]:25: warning: pipeline_scheduler 'seqpipe' is not lowered; the order is that of 1f1b
 parallel_config:
   pipeline_stage: 4
   seq_split_num: 2
 parallel:
   pipeline_config:
-    pipeline_scheduler: gpipe
+    pipeline_scheduler: seqpipe
 
 //--- names.yaml
 # With swap on, lists are layers; with sequences split, no layer is recomputed whole.
