@@ -88,15 +88,16 @@ private:
     if (frame == frames.end())
       return run.emitOpError("cannot be run: another backward run has read "
                              "its frame already");
-    FailureOr<Tensor> hidden =
+    SmallVector<Tensor> passed = {values.lookup(run.getOutputGradient())};
+    llvm::append_range(passed, getTensors(run.getInputs()));
+    FailureOr<SmallVector<Tensor>> hidden =
         runBackwardFunction(rank, lookup<ir::BackwardOp>(run.getBackwardAttr()),
-                            values.lookup(run.getOutputGradient()),
-                            getTensors(run.getInputs()), frame->second);
+                            passed, frame->second);
     frames.erase(frame);
     if (failed(hidden))
       return failure();
     if (run.getInputGradient())
-      values[run.getInputGradient()] = *hidden;
+      values[run.getInputGradient()] = hidden->front();
     return success();
   }
 

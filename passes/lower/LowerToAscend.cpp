@@ -4,6 +4,7 @@
 #include "passes/Passes.h"
 #include "passes/lower/LowerFunctions.h"
 #include "passes/lower/StepBuilder.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mf::passes {
 #define GEN_PASS_DEF_LOWERTOASCEND
@@ -16,13 +17,51 @@ using namespace mf::passes;
 
 namespace {
 
-/// Forward functions whose output is a loss.
-DenseSet<StringAttr> findLossFunctions(ir::ScheduleOp schedule) {
-  DenseSet<StringAttr> names;
+/// The outputs of forward functions that a step's loss is made of, by the
+/// function's name and the output's number.
+using LossOutputs = DenseSet<std::pair<StringAttr, unsigned>>;
+
+LossOutputs findLosses(ir::ScheduleOp schedule) {
+  LossOutputs outputs;
   for (auto add : schedule.getBody().getOps<ir::AccumulateLossOp>())
     if (auto run = add.getLoss().getDefiningOp<ir::RunForwardOp>())
-      names.insert(run.getForwardAttr().getAttr());
-  return names;
+      outputs.insert({run.getForwardAttr().getAttr(),
+                      cast<OpResult>(add.getLoss()).getResultNumber()});
+  return outputs;
+}
+
+/// The functions of the chunks on `stage`, in the order in which they stand.
+FailureOr<SmallVector<ChunkFunctions>> findFunctions(ir::ModelOp model,
+                                                     int64_t stage) {
+  llvm::MapVector<Attribute, ChunkFunctions> chunks;
+  for (auto forward : model.getBody().getOps<ir::ForwardOp>())
+    if (forward.getPlacement().getStage() == stage)
+      chunks[forward.getPlacementAttr()].forward = forward;
+  auto find = [&](auto function) -> ChunkFunctions * {
+    auto found = chunks.find(function.getPlacementAttr());
+    if (found != chunks.end())
+      return &found->second;
+    function.emitOpError("has no forward function at its placement");
+    return nullptr;
+  };
+  for (Operation &op : model.getBody().front()) {
+    if (auto backward = dyn_cast<ir::BackwardOp>(op);
+        backward && backward.getPlacement().getStage() == stage) {
+      ChunkFunctions *chunk = find(backward);
+      if (!chunk)
+        return failure();
+      chunk->backward = backward;
+    }
+    if (auto weights = dyn_cast<ir::BackwardWeightsOp>(op);
+        weights && weights.getPlacement().getStage() == stage) {
+      ChunkFunctions *chunk = find(weights);
+      if (!chunk)
+        return failure();
+      chunk->weights = weights;
+    }
+  }
+  return llvm::map_to_vector(chunks,
+                             [](const auto &entry) { return entry.second; });
 }
 
 /// Says what a stage's program consists of.
@@ -51,25 +90,24 @@ void emitRemark(ascend::ProgramOp program) {
 LogicalResult lowerSchedule(ir::ModelOp model, SymbolTable &symbols,
                             ir::ScheduleOp schedule) {
   ProgramBuilder program(model, symbols, schedule);
-  DenseSet<StringAttr> lossFunctions = findLossFunctions(schedule);
-  DenseMap<Attribute, ir::ForwardOp> forwards;
-  for (auto forward : model.getBody().getOps<ir::ForwardOp>()) {
-    if (forward.getPlacement().getStage() != program.getStage())
-      continue;
-    forwards[forward.getPlacementAttr()] = forward;
-    if (failed(lowerForward(program, forward,
-                            lossFunctions.contains(forward.getSymNameAttr()))))
+  LossOutputs losses = findLosses(schedule);
+  FailureOr<SmallVector<ChunkFunctions>> chunks =
+      findFunctions(model, program.getStage());
+  if (failed(chunks))
+    return failure();
+  for (ChunkFunctions &chunk : *chunks) {
+    SmallVector<bool> addsLoss;
+    for (unsigned i = 0; i < chunk.forward.getOutputs(); ++i)
+      addsLoss.push_back(losses.contains({chunk.forward.getSymNameAttr(), i}));
+    if (failed(lowerForward(program, chunk, addsLoss)))
       return failure();
   }
-  for (auto backward : model.getBody().getOps<ir::BackwardOp>()) {
-    if (backward.getPlacement().getStage() != program.getStage())
-      continue;
-    ir::ForwardOp forward = forwards.lookup(backward.getPlacementAttr());
-    if (!forward)
-      return backward.emitOpError("has no forward function at its placement");
-    if (failed(lowerBackward(program, forward, backward)))
+  for (ChunkFunctions &chunk : *chunks)
+    if (chunk.backward && failed(lowerBackward(program, chunk)))
       return failure();
-  }
+  for (ChunkFunctions &chunk : *chunks)
+    if (chunk.weights && failed(lowerBackwardWeights(program, chunk)))
+      return failure();
   for (auto update : model.getBody().getOps<ir::UpdateOp>())
     if (static_cast<int64_t>(update.getStage()) == program.getStage() &&
         failed(lowerUpdate(program, update)))
