@@ -1,6 +1,7 @@
 //===- BuildSchedule.cpp - One topological sort over all stages -----------===//
 
 #include "TaskGraph.h"
+#include "WaitGraph.h"
 #include "mf/Schedule/Policy.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
@@ -24,7 +25,7 @@ class Sorter {
 public:
   Sorter(const Policy &policy, const Pipeline &pipeline)
       : policy(policy), pipeline(pipeline),
-        numbers(pipeline, policy.splitsBackward()), waitsFor(numbers.size(), 0),
+        numbers(pipeline, policy.splitsBackward()), graph(numbers.size()),
         ready(pipeline.stages), isBusy(pipeline.stages, false) {}
 
   llvm::Error addEdges();
@@ -32,23 +33,19 @@ public:
 
 private:
   void addEdge(const Task &first, const Task &second) {
-    edges.emplace_back(numbers.getNumber(first), numbers.getNumber(second));
+    graph.addEdge(numbers.getNumber(first), numbers.getNumber(second));
   }
-  void indexEdges();
   void addReady(int64_t number);
   void finish(int64_t number);
   int64_t getStage(const Task &task) const {
     return pipeline.stageOfChunk[task.chunk];
   }
-  llvm::Error reportContradiction(const Schedule &schedule) const;
+  llvm::Error reportContradiction() const;
 
   const Policy &policy;
   const Pipeline &pipeline;
   TaskNumbers numbers;
-  std::vector<std::pair<int64_t, int64_t>> edges;
-  /// By task: where its successors start among `successors`.
-  std::vector<int64_t> firstSuccessor;
-  std::vector<int64_t> successors;
+  WaitGraph graph;
   std::vector<int32_t> waitsFor;
   std::vector<LeastFirst<ReadyTask>> ready;
   std::vector<bool> isBusy;
@@ -75,26 +72,12 @@ llvm::Error Sorter::addEdges() {
       if (!error)
         addEdge(first, second);
     };
-    Rules rules(add);
+    Rules rules(pipeline, add);
     policy.addRules(pipeline, stage, rules);
   }
-  if (!error)
-    indexEdges();
+  graph.index();
+  waitsFor = graph.getNumInputs();
   return error;
-}
-
-void Sorter::indexEdges() {
-  firstSuccessor.assign(numbers.size() + 1, 0);
-  for (auto [first, second] : edges) {
-    ++firstSuccessor[first + 1];
-    ++waitsFor[second];
-  }
-  for (int64_t number = 0; number < numbers.size(); ++number)
-    firstSuccessor[number + 1] += firstSuccessor[number];
-  std::vector<int64_t> next(firstSuccessor.begin(), firstSuccessor.end() - 1);
-  successors.resize(edges.size());
-  for (auto [first, second] : edges)
-    successors[next[first]++] = second;
 }
 
 void Sorter::addReady(int64_t number) {
@@ -105,10 +88,9 @@ void Sorter::addReady(int64_t number) {
 
 void Sorter::finish(int64_t number) {
   isBusy[getStage(numbers.getTask(number))] = false;
-  for (int64_t index = firstSuccessor[number];
-       index < firstSuccessor[number + 1]; ++index)
-    if (--waitsFor[successors[index]] == 0)
-      addReady(successors[index]);
+  for (int64_t successor : graph.getSuccessors(number))
+    if (--waitsFor[successor] == 0)
+      addReady(successor);
 }
 
 llvm::Expected<Schedule> Sorter::sort() {
@@ -139,29 +121,25 @@ llvm::Expected<Schedule> Sorter::sort() {
       finish(running.top().second);
   }
   if (left > 0)
-    return reportContradiction(schedule);
+    return reportContradiction();
   return schedule;
 }
 
-llvm::Error Sorter::reportContradiction(const Schedule &schedule) const {
-  // Every task that is left waits for one that is left: going back along these
-  // ends in a cycle.
-  std::vector<int64_t> blocker(numbers.size(), -1);
-  for (auto [first, second] : edges)
-    if (waitsFor[first] > 0 && waitsFor[second] > 0)
-      blocker[second] = first;
-  int64_t number =
-      llvm::find_if(waitsFor, [](int32_t count) { return count > 0; }) -
-      waitsFor.begin();
-  for (int64_t step = 0; step < numbers.size(); ++step)
-    number = blocker[number];
-  Task task = numbers.getTask(number);
-  Task other = numbers.getTask(blocker[number]);
+llvm::Error Sorter::reportContradiction() const {
+  constexpr size_t shown = 6;
+  std::vector<int64_t> cycle = graph.findCycle();
+  std::string text;
+  for (int64_t number : llvm::ArrayRef(cycle).take_front(shown)) {
+    Task task = numbers.getTask(number);
+    text += pipeline.getName(task) + " of stage " +
+            std::to_string(getStage(task)) + " behind ";
+  }
+  if (cycle.size() > shown)
+    text += "... behind ";
   return llvm::createStringError(
       "the rules of schedule '" + policy.getName() +
-      "' contradict: " + pipeline.getName(task) + " of stage " +
-      Twine(getStage(task)) + " is to run behind " + pipeline.getName(other) +
-      " of stage " + Twine(getStage(other)) + ", which waits for it");
+      "' contradict the order of the data or one another: " + text +
+      pipeline.getName(numbers.getTask(cycle.front())));
 }
 
 } // namespace

@@ -9,24 +9,42 @@
 
 namespace mf::schedule {
 
+void Rules::addBefore(const Task &first, const Task &second) {
+  if (isThere(first) && isThere(second))
+    sink(first, second);
+}
+
 void Rules::addOrder(llvm::ArrayRef<Task> tasks) {
-  for (size_t index = 1; index < tasks.size(); ++index)
-    addBefore(tasks[index - 1], tasks[index]);
+  const Task *last = nullptr;
+  for (const Task &task : tasks) {
+    if (!isThere(task))
+      continue;
+    if (last)
+      sink(*last, task);
+    last = &task;
+  }
 }
 
 void Rules::addAlternation(llvm::ArrayRef<Task> forwards,
                            llvm::ArrayRef<Task> backwards, int64_t warmUp) {
-  addOrder(forwards);
-  addOrder(backwards);
-  if (forwards.empty())
-    return;
-  int64_t count = forwards.size();
-  warmUp = std::min(warmUp, count - 1);
-  for (int64_t index = 0; warmUp + index < count; ++index) {
-    addBefore(forwards[warmUp + index], backwards[index]);
-    if (warmUp + index + 1 < count)
-      addBefore(backwards[index], forwards[warmUp + index + 1]);
+  size_t first = std::min<size_t>(warmUp, forwards.size());
+  std::vector<Task> tasks(forwards.begin(), forwards.begin() + first);
+  forwards = forwards.drop_front(first);
+  for (size_t turn = 0; turn < std::max(forwards.size(), backwards.size());
+       ++turn) {
+    if (turn < forwards.size())
+      tasks.push_back(forwards[turn]);
+    if (turn < backwards.size())
+      tasks.push_back(backwards[turn]);
   }
+  addOrder(tasks);
+}
+
+void Rules::addLimit(llvm::ArrayRef<Task> forwards, llvm::ArrayRef<Task> ends,
+                     int64_t count) {
+  for (size_t index = 0; index + count < forwards.size() && index < ends.size();
+       ++index)
+    addBefore(ends[index], forwards[index + count]);
 }
 
 int64_t Policy::getStage(int64_t chunk, int64_t stages) const {
@@ -52,8 +70,10 @@ Pipeline Policy::place(int64_t stages, int64_t chunksPerStage,
 }
 
 llvm::ArrayRef<const Policy *> getPolicies() {
-  static const Policy *const policies[] = {getGPipe(),
-                                           getOneForwardOneBackward()};
+  static const Policy *const policies[] = {
+      getGPipe(),        getOneForwardOneBackward(),
+      getInterleaved(),  getInterleavedLowMemory(),
+      getZeroBubbleH1(), getZeroBubbleV()};
   return policies;
 }
 

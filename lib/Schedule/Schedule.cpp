@@ -8,6 +8,9 @@ using llvm::Twine;
 
 namespace mf::schedule {
 
+/// Far beyond real steps, and what memory holds with ease.
+static constexpr int64_t maxRuns = 10'000'000;
+
 char getLetter(Phase phase) { return "FBIW"[static_cast<int>(phase)]; }
 
 int64_t getUnitTime(Phase phase) { return phase == Phase::Backward ? 2 : 1; }
@@ -31,6 +34,11 @@ llvm::Error Pipeline::check() const {
     return llvm::createStringError(
         Twine(getNumChunks()) + " chunks for " + Twine(stages) +
         " stages, expected at least one for each stage");
+  if (microBatches > maxRuns / getNumChunks())
+    return llvm::createStringError(
+        Twine(getNumChunks()) + " chunks for " + Twine(microBatches) +
+        " micro-batches, expected at most " + Twine(maxRuns) +
+        " pairs of chunk and micro-batch");
   std::vector<bool> hasChunk(stages, false);
   for (int64_t chunk = 0; chunk < getNumChunks(); ++chunk) {
     int64_t stage = stageOfChunk[chunk];

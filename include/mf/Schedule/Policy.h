@@ -16,26 +16,40 @@
 
 namespace mf::schedule {
 
-/// Collects the rules of one stage. All tasks named must be of that stage.
+/// Collects the rules of one stage. A rule may name tasks of micro-batches that
+/// the pipeline does not have: it goes for the tasks that there are.
 class Rules {
 public:
   using Sink = llvm::function_ref<void(const Task &, const Task &)>;
-  explicit Rules(Sink sink) : sink(sink) {}
+  /// Passes all rules on to `sink`, as pairs of a task and one that starts when
+  /// it has ended.
+  Rules(const Pipeline &pipeline, Sink sink)
+      : microBatches(pipeline.microBatches), sink(sink) {}
 
   /// `first` ends before `second` starts.
-  void addBefore(const Task &first, const Task &second) { sink(first, second); }
+  void addBefore(const Task &first, const Task &second);
 
   /// The tasks run in this order, with others between them or not.
   void addOrder(llvm::ArrayRef<Task> tasks);
 
-  /// The two kinds of tasks each run in their order: first `warmUp` of the
-  /// forwards and one more, then a backward and a forward in turn, then the
-  /// remaining backwards. As many forwards as backwards. With other tasks of
-  /// the stage between them or not.
+  /// First `warmUp` of the forwards, then a forward and a backward in turn,
+  /// then what is left of either. The turn of a task that there is not stays
+  /// empty.
   void addAlternation(llvm::ArrayRef<Task> forwards,
                       llvm::ArrayRef<Task> backwards, int64_t warmUp);
 
+  /// Forward number `count` + i of the list starts when number i of the tasks
+  /// that end the lives of activations has ended: if these run in the order of
+  /// the list, at most `count` activations live at once.
+  void addLimit(llvm::ArrayRef<Task> forwards, llvm::ArrayRef<Task> ends,
+                int64_t count);
+
 private:
+  bool isThere(const Task &task) const {
+    return task.microBatch < microBatches;
+  }
+
+  int64_t microBatches;
   Sink sink;
 };
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Policies.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace mf::schedule {
 
@@ -22,13 +23,10 @@ public:
                 Rules &rules) const override {
     std::vector<Task> tasks;
     std::vector<int32_t> chunks = pipeline.getChunks(stage);
-    int32_t microBatches = pipeline.microBatches;
     for (int32_t chunk : chunks)
-      for (int32_t microBatch = 0; microBatch < microBatches; ++microBatch)
-        tasks.push_back({Phase::Forward, chunk, microBatch});
-    for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk)
-      for (int32_t microBatch = 0; microBatch < microBatches; ++microBatch)
-        tasks.push_back({Phase::Backward, *chunk, microBatch});
+      append(tasks, Phase::Forward, chunk, 0, pipeline.microBatches);
+    for (int32_t chunk : llvm::reverse(chunks))
+      append(tasks, Phase::Backward, chunk, 0, pipeline.microBatches);
     rules.addOrder(tasks);
   }
 };

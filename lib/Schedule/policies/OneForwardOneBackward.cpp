@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Policies.h"
-#include "llvm/ADT/Twine.h"
 
 namespace mf::schedule {
 
@@ -22,23 +21,15 @@ public:
   }
 
   llvm::Error check(const Pipeline &pipeline) const override {
-    if (pipeline.getNumChunks() == pipeline.stages)
-      return llvm::Error::success();
-    return llvm::createStringError(
-        "schedule '1f1b' takes one chunk per stage, but " +
-        llvm::Twine(pipeline.stages) + " stages have " +
-        llvm::Twine(pipeline.getNumChunks()) +
-        " chunks, expected schedule 'interleaved' for these");
+    return checkOneChunkPerStage(*this, pipeline);
   }
 
   void addRules(const Pipeline &pipeline, int64_t stage,
                 Rules &rules) const override {
     int32_t chunk = pipeline.getChunks(stage).front();
     std::vector<Task> forwards, backwards;
-    for (int32_t index = 0; index < pipeline.microBatches; ++index) {
-      forwards.push_back({Phase::Forward, chunk, index});
-      backwards.push_back({Phase::Backward, chunk, index});
-    }
+    append(forwards, Phase::Forward, chunk, 0, pipeline.microBatches);
+    append(backwards, Phase::Backward, chunk, 0, pipeline.microBatches);
     rules.addAlternation(forwards, backwards, pipeline.stages - chunk - 1);
   }
 };
