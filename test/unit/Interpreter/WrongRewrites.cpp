@@ -439,7 +439,7 @@ const WrongRewrite splits[] = {
      "gradient '"},
     {"mf-split-chunks", "DropsAKeptValue", stagesYaml, dropsAKeptValue,
      "gradient '"},
-    {"mf-split-chunks", "SwapsTwoWeightGradients", stagesYaml,
+    {"mf-split-chunks", "SwapsTwoWeightGradients", swapsYaml,
      swapsTwoWeightGradients, "gradient '"},
     {"mf-split-chunks", "MakesAWeightGradientTwice", stagesYaml,
      makesAWeightGradientTwice, "gradient '"},
