@@ -193,6 +193,13 @@ def SplitChunks : Pass<"mf-split-chunks", "::mf::ir::ModelOp"> {
     from parameters alone (views, casts of weights) is made again in backward
     rather than kept.
 
+    Where the schedule splits backward (zero-bubble schedules do), operators that
+    reach no gradient of a hidden input become a third function,
+    `mf.backward_weights`, which may run later; in a chunk without hidden input
+    those that reach one gradient alone. What both halves need is made in
+    `mf.backward` and kept, except for swapped values, which each half copies
+    back. The third function is there even if it has nothing to do.
+
     ```mlir
     mf.chunk @chunk0 (%tokens: tensor<1x4xi32>) -> ... {
       ...
@@ -216,6 +223,16 @@ def SplitChunks : Pass<"mf-split-chunks", "::mf::ir::ModelOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"splitBackward", "split-backward", "::mf::passes::SplitBackward",
+           /*default=*/"::mf::passes::SplitBackward::Auto",
+           "whether backward becomes two functions: auto, as the model's schedule "
+           "says, always or never",
+           [{::llvm::cl::values(
+             clEnumValN(::mf::passes::SplitBackward::Auto, "auto", "as the schedule says"),
+             clEnumValN(::mf::passes::SplitBackward::Always, "always", "split"),
+             clEnumValN(::mf::passes::SplitBackward::Never, "never", "do not split"))}]>
+  ];
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
 

@@ -35,21 +35,6 @@ private:
     bool hasRunBackward = false;
   };
 
-  LogicalResult runOnFrame(FunctionOpInterface function, ValueRange passed,
-                           llvm::ArrayRef<Tensor> frame,
-                           SmallVectorImpl<Tensor> &results) {
-    SmallVector<Tensor> arguments = getTensors(passed);
-    llvm::append_range(arguments, frame);
-    return runFunction(rank, function, arguments, &results);
-  }
-  LogicalResult addGradients(Operation *function, ArrayAttr parameters,
-                             llvm::ArrayRef<Tensor> gradients) {
-    for (auto [name, gradient] :
-         llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(), gradients))
-      if (failed(rank.addGradient(function, name.getValue(), gradient)))
-        return failure();
-    return success();
-  }
   LogicalResult bind(Value value, FailureOr<Tensor> tensor) {
     if (failed(tensor))
       return failure();
@@ -114,23 +99,18 @@ private:
   }
 
   LogicalResult run(ir::RunBackwardOp run) {
-    auto backward = lookup<ir::BackwardOp>(run.getBackwardAttr());
-    SmallVector<Tensor> results;
     auto frame = frames.find(run.getFrame());
     if (frame == frames.end() || frame->second.hasRunBackward)
       return run.emitOpError("cannot be run: another backward run has read "
                              "its frame already");
-    if (failed(runOnFrame(backward, run.getArguments(), frame->second.values,
-                          results)))
+    FailureOr<SmallVector<Tensor>> hidden = runBackwardFunction(
+        rank, lookup<ir::BackwardOp>(run.getBackwardAttr()),
+        getTensors(run.getArguments()), frame->second.values);
+    if (failed(hidden))
       return failure();
-    llvm::ArrayRef<Tensor> rest = bindAll(run.getInputGradients(), results);
-    const size_t numGradients = backward.getGradients().size();
-    if (failed(addGradients(backward, backward.getGradients(),
-                            rest.take_front(numGradients))))
-      return failure();
-    // Its weights' half reads on.
+    (void)bindAll(run.getInputGradients(), *hidden);
     frame->second.hasRunBackward = true;
-    llvm::append_range(frame->second.values, rest.drop_front(numGradients));
+    // Its weights' half reads on.
     if (llvm::none_of(run.getFrame().getUsers(), [](Operation *user) {
           return isa<ir::RunBackwardWeightsOp>(user);
         }))
@@ -139,17 +119,15 @@ private:
   }
 
   LogicalResult run(ir::RunBackwardWeightsOp run) {
-    auto weights = lookup<ir::BackwardWeightsOp>(run.getWeightsAttr());
-    SmallVector<Tensor> results;
     auto frame = frames.find(run.getFrame());
     if (frame == frames.end() || !frame->second.hasRunBackward)
       return run.emitOpError("cannot be run: expected its frame behind the "
                              "backward run that adds to it, and once");
-    if (failed(runOnFrame(weights, run.getArguments(), frame->second.values,
-                          results)))
-      return failure();
+    SmallVector<Tensor> values = std::move(frame->second.values);
     frames.erase(frame);
-    return addGradients(weights, weights.getGradients(), results);
+    return runWeightsFunction(
+        rank, lookup<ir::BackwardWeightsOp>(run.getWeightsAttr()),
+        getTensors(run.getArguments()), values);
   }
 
   LogicalResult run(ir::AccumulateLossOp add) {

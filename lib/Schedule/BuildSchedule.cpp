@@ -126,16 +126,20 @@ llvm::Expected<Schedule> Sorter::sort() {
 }
 
 llvm::Error Sorter::reportContradiction() const {
+  constexpr size_t shown = 6;
+  std::vector<int64_t> cycle = graph.findCycle();
   std::string text;
-  for (int64_t number : graph.findCycle()) {
+  for (int64_t number : llvm::ArrayRef(cycle).take_front(shown)) {
     Task task = numbers.getTask(number);
     text += pipeline.getName(task) + " of stage " +
             std::to_string(getStage(task)) + " behind ";
   }
-  return llvm::createStringError("the rules of schedule '" + policy.getName() +
-                                 "' contradict the order of the data or one "
-                                 "another: " +
-                                 text + "itself");
+  if (cycle.size() > shown)
+    text += "... behind ";
+  return llvm::createStringError(
+      "the rules of schedule '" + policy.getName() +
+      "' contradict the order of the data or one another: " + text +
+      pipeline.getName(numbers.getTask(cycle.front())));
 }
 
 } // namespace

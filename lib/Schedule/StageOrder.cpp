@@ -44,8 +44,7 @@ std::string StageOrder::describeCycle(
     return getStage(task) == getStage(other) &&
            getPosition(task) == getPosition(other) + 1;
   };
-  // Begin behind a step along a stage, as all steps along a stage are told as
-  // one.
+  // Begin behind the last of some steps along a stage.
   for (size_t turn = 0; turn < cycle.size(); ++turn) {
     if (follows(cycle.back(), cycle.front()) &&
         !follows(cycle[0], cycle[1 % cycle.size()]))
@@ -56,13 +55,19 @@ std::string StageOrder::describeCycle(
     return isTask(node) ? describe(numbers.getTask(node)) : describeOther(node);
   };
   std::string text = name(cycle.front());
+  bool isFirst = true;
   for (size_t index = 0; index < cycle.size(); ++index) {
     auto at = [&](size_t other) { return cycle[other % cycle.size()]; };
     bool isStep = follows(at(index), at(index + 1));
-    if (isStep && index + 1 < cycle.size() &&
-        follows(at(index + 1), at(index + 2)))
+    // All steps along a stage are told as one, and so are all that a chain of
+    // inputs leads to.
+    bool goesOn = index + 1 < cycle.size() && isTask(at(index)) &&
+                  isTask(at(index + 1)) && isTask(at(index + 2)) &&
+                  follows(at(index + 1), at(index + 2)) == isStep;
+    if (goesOn)
       continue;
-    text += index == 0 ? "" : ", which";
+    text += isFirst ? "" : ", which";
+    isFirst = false;
     text += isStep ? " runs behind " : " waits for ";
     text += name(at(index + 1));
   }

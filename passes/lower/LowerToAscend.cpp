@@ -41,27 +41,23 @@ void emitRemark(ascend::ProgramOp program) {
 }
 
 LogicalResult lowerSchedule(ir::ModelOp model, SymbolTable &symbols,
-                            ir::ScheduleOp schedule) {
+                            ModelChunks &chunks, ir::ScheduleOp schedule) {
   ProgramBuilder program(model, symbols, schedule);
-  DenseMap<Attribute, ir::ForwardOp> forwards;
-  for (auto forward : model.getBody().getOps<ir::ForwardOp>()) {
-    if (forward.getPlacement().getStage() != program.getStage())
-      continue;
-    forwards[forward.getPlacementAttr()] = forward;
-    if (failed(
-            lowerForward(program, forward,
-                         llvm::any_of(forward.getOutputTypes(), ir::isLoss))))
+  SmallVector<ChunkFunctions> here;
+  for (int32_t chunk : chunks.pipeline.getChunks(program.getStage()))
+    here.push_back(chunks.chunks[chunk]);
+  for (ChunkFunctions &chunk : here) {
+    auto addsLoss =
+        llvm::map_to_vector(chunk.forward.getOutputTypes(), ir::isLoss);
+    if (failed(lowerForward(program, chunk, addsLoss)))
       return failure();
   }
-  for (auto backward : model.getBody().getOps<ir::BackwardOp>()) {
-    if (backward.getPlacement().getStage() != program.getStage())
-      continue;
-    ir::ForwardOp forward = forwards.lookup(backward.getPlacementAttr());
-    if (!forward)
-      return backward.emitOpError("has no forward function at its placement");
-    if (failed(lowerBackward(program, forward, backward)))
+  for (ChunkFunctions &chunk : here)
+    if (failed(lowerBackward(program, chunk)))
       return failure();
-  }
+  for (ChunkFunctions &chunk : here)
+    if (chunk.weights && failed(lowerBackwardWeights(program, chunk)))
+      return failure();
   for (auto update : model.getBody().getOps<ir::UpdateOp>())
     if (static_cast<int64_t>(update.getStage()) == program.getStage() &&
         failed(lowerUpdate(program, update)))
@@ -96,13 +92,14 @@ struct LowerToAscendPass
         return signalPassFailure();
       }
       int64_t stages = model.getTrainingAttr().getParallel().getStages();
-      if (failed(setMesh(getOperation(), model, stages)) ||
-          failed(verifySchedules(model)))
+      FailureOr<ModelChunks> chunks = readChunks(model);
+      if (failed(setMesh(getOperation(), model, stages)) || failed(chunks) ||
+          failed(verifySchedules(model, *chunks)))
         return signalPassFailure();
       SymbolTable symbols(model);
       int64_t lowered = 0;
       for (auto schedule : model.getBody().getOps<ir::ScheduleOp>()) {
-        if (failed(lowerSchedule(model, symbols, schedule)))
+        if (failed(lowerSchedule(model, symbols, *chunks, schedule)))
           return signalPassFailure();
         ++lowered;
       }

@@ -2,7 +2,6 @@
 
 #include "passes/schedule/VerifySchedules.h"
 #include "mf/Schedule/Transfers.h"
-#include "passes/schedule/ModelChunks.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Regex.h"
@@ -393,10 +392,7 @@ LogicalResult ScheduleReader::verify() {
 
 } // namespace
 
-LogicalResult mf::passes::verifySchedules(ModelOp model) {
-  FailureOr<ModelChunks> chunks = readChunks(model);
-  if (failed(chunks))
-    return failure();
-  ScheduleReader reader(model, *chunks);
+LogicalResult mf::passes::verifySchedules(ModelOp model, ModelChunks &chunks) {
+  ScheduleReader reader(model, chunks);
   return success(succeeded(reader.read()) && succeeded(reader.verify()));
 }

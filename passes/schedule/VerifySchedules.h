@@ -3,7 +3,7 @@
 #ifndef MF_PASSES_SCHEDULE_VERIFYSCHEDULES_H
 #define MF_PASSES_SCHEDULE_VERIFYSCHEDULES_H
 
-#include "dialects/mf/MfOps.h"
+#include "passes/schedule/ModelChunks.h"
 
 namespace mf::passes {
 
@@ -11,7 +11,7 @@ namespace mf::passes {
 /// once, on its chunk's stage, behind what it reads; values and messages
 /// between the right runs; and no stages that wait for one another. Errors name
 /// two runs and point at them.
-mlir::LogicalResult verifySchedules(ir::ModelOp model);
+mlir::LogicalResult verifySchedules(ir::ModelOp model, ModelChunks &chunks);
 
 } // namespace mf::passes
 

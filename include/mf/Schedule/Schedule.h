@@ -89,6 +89,16 @@ struct Schedule {
   /// A line per stage: `stage 0: F0 F1 B0 B1`.
   void print(llvm::raw_ostream &os) const;
 
+  /// When each task starts, stage by stage and in order, if every task starts
+  /// as soon as its stage and its inputs allow, takes getUnitTime(), and
+  /// transfers take no time. Of a schedule that verifies.
+  std::vector<std::vector<int64_t>> getUnitStarts() const;
+
+  /// A line per stage, a column per unit of time: each task by its name at its
+  /// start, `-` as long as it takes, `.` where the stage idles. Of a schedule
+  /// that verifies.
+  void printTimeline(llvm::raw_ostream &os) const;
+
   /// Most activations of chunks that a stage holds at once: each from its
   /// forward to the end of its backward, or of its weight gradient if backwards
   /// are split.

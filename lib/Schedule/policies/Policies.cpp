@@ -13,10 +13,11 @@ llvm::Error checkOneChunkPerStage(const Policy &policy,
     if (pipeline.stageOfChunk[chunk] != chunk)
       return llvm::createStringError(
           "schedule '" + policy.getName() +
-          "' takes one chunk per stage, but " + "chunk " + Twine(chunk) +
+          "' takes one chunk per stage, but chunk " + Twine(chunk) +
           " is on stage " + Twine(pipeline.stageOfChunk[chunk]) + " of " +
-          Twine(pipeline.stages) + ", expected it on stage " + Twine(chunk) +
-          " (schedules 'gpipe' and 'interleaved' take several)");
+          Twine(pipeline.stages) +
+          ", expected one chunk on each of the stages in order (schedules "
+          "'gpipe' and 'interleaved' take several)");
   return llvm::Error::success();
 }
 
