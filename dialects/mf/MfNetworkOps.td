@@ -82,7 +82,7 @@ def Mf_FlashAttentionOp : Mf_ComputeOp<"flash_attention",
     (ins F64Attr:$scale, DefaultValuedAttr<BoolAttr, "true">:$causal),
     (outs Mf_FloatTensor:$softmax_max, Mf_FloatTensor:$softmax_sum,
           Mf_FloatTensor:$result),
-    [Mf_DifferentiableWith<["getDifferentiableResult"]>]> {
+    [Mf_DifferentiableWith<["isDifferentiable"]>]> {
   let summary = "softmax(scale * query * key^T) * value, in tiles";
   let description = [{
     Query is [batch, heads, sequence, head dimension]; key and value may have

@@ -24,17 +24,20 @@ public:
   ir::PlacementAttr getPlacement() const { return placement; }
 
   virtual mlir::FunctionOpInterface getFunction() = 0;
-  virtual mlir::Type getOutputType() = 0;
-  /// `hidden` is the output of the chunk before, or no tensor.
-  virtual mlir::FailureOr<Tensor> runForward(Rank &rank, int64_t microBatch,
-                                             const Tensor &hidden) = 0;
+  /// Of what the next chunk takes, and of losses.
+  virtual llvm::SmallVector<mlir::Type> getOutputTypes() = 0;
+  /// `hidden` are the outputs of the chunk before that are no losses. Gives the
+  /// outputs.
+  virtual mlir::FailureOr<llvm::SmallVector<Tensor>>
+  runForward(Rank &rank, int64_t microBatch, llvm::ArrayRef<Tensor> hidden) = 0;
 
   /// Names of the parameters whose gradients backward adds; null if there is
   /// no backward.
   virtual mlir::ArrayAttr getGradients() { return {}; }
-  /// Gives the gradient of the hidden input, if there is one.
-  virtual mlir::FailureOr<Tensor> runBackward(Rank &rank, int64_t microBatch,
-                                              const Tensor &outputGradient) {
+  /// Gives the gradients of the hidden inputs.
+  virtual mlir::FailureOr<llvm::SmallVector<Tensor>>
+  runBackward(Rank &rank, int64_t microBatch,
+              llvm::ArrayRef<Tensor> outputGradients) {
     return mlir::failure();
   }
 

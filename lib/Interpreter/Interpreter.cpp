@@ -35,6 +35,7 @@ public:
 private:
   LogicalResult collectSchedules();
   std::optional<float> readReport(llvm::StringRef quantity) const;
+  std::optional<float> readLoss() const;
 };
 
 /// Orders schedules by stage; there must be one for each.
@@ -143,6 +144,24 @@ Interpreter::State::readReport(llvm::StringRef quantity) const {
   return static_cast<float>(sum / static_cast<double>(count));
 }
 
+/// The sum over the stages, each of which reports the losses of its chunks, of
+/// the mean over a stage's ranks.
+std::optional<float> Interpreter::State::readLoss() const {
+  std::map<int64_t, std::pair<double, int64_t>> stages;
+  for (const Rank &rank : ranks)
+    if (std::optional<float> value = rank.readReport("loss")) {
+      auto &[sum, count] = stages[rank.getStage()];
+      sum += *value;
+      ++count;
+    }
+  if (stages.empty())
+    return std::nullopt;
+  double loss = 0;
+  for (const auto &[stage, entry] : stages)
+    loss += entry.first / static_cast<double>(entry.second);
+  return static_cast<float>(loss);
+}
+
 FailureOr<runner::StepOutput>
 Interpreter::State::runStep(const runner::StepInput &input) {
   world.input = input;
@@ -152,7 +171,7 @@ Interpreter::State::runStep(const runner::StepInput &input) {
       failed(world.exchange.checkAllReceived()))
     return failure();
   runner::StepOutput output;
-  output.loss = readReport("loss");
+  output.loss = readLoss();
   output.globalNorm = readReport("global_norm");
   output.overflow = readReport("overflow").value_or(0) != 0;
   return output;

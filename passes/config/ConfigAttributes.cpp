@@ -193,13 +193,13 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
 TrainingAttr passes::getTrainingAttr(MLIRContext *context,
                                      const TrainingConfig &config,
                                      const StageMapOptions &options,
-                                     const EffectiveBatch &batch) {
+                                     const EffectiveBatch &batch,
+                                     llvm::StringRef schedule) {
   Builder builder(context);
-  auto parallel = ParallelAttr::get(context, options.pipelineStages,
-                                    options.interleave, batch.getMicroBatches(),
-                                    getOffset(builder, options.offset),
-                                    config.parallel.gradientAggregationGroup,
-                                    getScheduleName(config.parallel));
+  auto parallel = ParallelAttr::get(
+      context, options.pipelineStages, options.interleave,
+      batch.getMicroBatches(), getOffset(builder, options.offset),
+      config.parallel.gradientAggregationGroup, schedule);
   const OptimizerConfig &source = config.optimizer;
   auto optimizer = OptimizerAttr::get(
       context, builder.getStringAttr(source.type), llvm::APFloat(source.beta1),

@@ -19,11 +19,13 @@ namespace mf::passes {
 
 /// The `training` attribute of a model. `options` is where pipeline_stage,
 /// offset and interleaving come from, `batch` what MindSpore Transformers
-/// makes of the batch sizes.
+/// makes of the batch sizes, `schedule` the policy that orders the stages'
+/// runs.
 ir::TrainingAttr getTrainingAttr(mlir::MLIRContext *context,
                                  const TrainingConfig &config,
                                  const StageMapOptions &options,
-                                 const EffectiveBatch &batch);
+                                 const EffectiveBatch &batch,
+                                 llvm::StringRef schedule);
 
 /// The recompute_config that a `training` attribute holds.
 RecomputeConfig getRecomputeConfig(ir::TrainingAttr training);
