@@ -153,9 +153,9 @@ def Mf_LayerOp : Mf_FunctionOp<"layer",
     layer's stage and chunk, once partitioned.
 
     ```mlir
-    mf.layer @layers.0 body (%x: tensor<8x4xf32>, %r: tensor<8xf32>)
-        -> (tensor<8x4xf32>, tensor<8xf32>, tensor<f32>) { ... }
-    mf.layer @layers.1 body (%x: tensor<8x4xf32>, %r: tensor<8xf32>) -> ...
+    mf.layer @a body (%x: tensor<4xf32>)
+        -> (tensor<4xf32>, tensor<f32>, tensor<8xf32>) { ... }
+    mf.layer @b body (%x: tensor<4xf32>, %y: tensor<8xf32>) -> tensor<4xf32> { ... }
     ```
   }];
   let hasVerifier = 1;
@@ -198,7 +198,7 @@ def Mf_CutOp : Mf_Op<"cut", [HasParent<"ChunkOp">,
     Takes all outputs of the chunk and gives the gradient of each.
 
     ```mlir
-    %dy, %dloss = mf.cut %y, %loss : tensor<8x4xf32>, tensor<f32>
+    %gradients:2 = mf.cut %y, %loss : tensor<4xf32>, tensor<f32>
     ```
   }];
   let arguments = (ins Variadic<Mf_FloatTensor>:$outputs);
@@ -288,11 +288,10 @@ def Mf_BackwardWeightsOp : Mf_FunctionOp<"backward_weights",
     which backward makes. It may have nothing to do.
 
     ```mlir
-    mf.backward_weights @chunk1.weights (%n: tensor<8x4xf32>, %dh: tensor<8x6xf32>)
-        -> tensor<4x6xf32>
-        attributes {placement = #mf.placement<stage = 1, chunk = 0>,
-                    output_gradients = [], forward_arguments = [],
-                    gradients = [@w]} { ... }
+    mf.backward_weights @split.weights (%dloss: tensor<f32>, %x: tensor<4xf32>,
+        %r: tensor<4xf32>, %kept: tensor<4xf32>) -> tensor<4xf32>
+        attributes {forward_arguments = [0], gradients = [@w],
+        output_gradients = [1], placement = #mf.placement<stage = 0, chunk = 0>} { ... }
     ```
   }];
   let hasVerifier = 1;

@@ -76,8 +76,8 @@ def Mf_SplitOp : Mf_ComputeOp<"split", "",
     A gradient flows through each part; one that no loss depends on is zero.
 
     ```mlir
-    %q, %kv = mf.split %qkv {axis = 1 : i64}
-        : (tensor<4x12xf32>) -> (tensor<4x4xf32>, tensor<4x8xf32>)
+    %parts:2 = mf.split %x {axis = 2 : i64}
+        : (tensor<2x3x4xf32>) -> (tensor<2x3x1xf32>, tensor<2x3x3xf32>)
     ```
   }];
   let hasVerifier = 1;
