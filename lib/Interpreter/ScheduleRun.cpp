@@ -1,6 +1,6 @@
-//===- Schedule.cpp - A stage's schedule, task by task --------------------===//
+//===- ScheduleRun.cpp - A stage's schedule, task by task ---------------===//
 
-#include "Schedule.h"
+#include "ScheduleRun.h"
 #include "Functions.h"
 #include "llvm/ADT/TypeSwitch.h"
 
