@@ -2,7 +2,7 @@
 
 #include "mf/Interpreter/Interpreter.h"
 #include "Chunks.h"
-#include "RunSchedule.h"
+#include "ScheduleRun.h"
 #include "mf/Program/Attributes.h"
 #include <set>
 #include <thread>

@@ -135,7 +135,7 @@ mf.model @m attributes {
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // 1F1B places chunks by their number.
-// expected-error @below {{cannot be scheduled: schedule '1f1b' takes one chunk per stage, but chunk 0 is on stage 1 of 2, expected it on stage 0}}
+// expected-error @below {{cannot be scheduled: schedule '1f1b' takes one chunk per stage, but chunk 0 is on stage 1 of 2, expected one chunk on each of the stages in order}}
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
     training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,

@@ -1,6 +1,6 @@
-//===- RunSchedule.cpp - A stage's schedule, task by task -----------------===//
+//===- ScheduleRun.cpp - A stage's schedule, task by task ---------------===//
 
-#include "RunSchedule.h"
+#include "ScheduleRun.h"
 #include "Functions.h"
 #include "llvm/ADT/TypeSwitch.h"
 
