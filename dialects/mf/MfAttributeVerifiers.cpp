@@ -66,8 +66,10 @@ LogicalResult SwapAttr::verify(EmitError emitError, int64_t distance) {
 LogicalResult ParallelAttr::verify(EmitError emitError, int64_t stages,
                                    int64_t interleave, int64_t microBatches,
                                    Attribute offset, int64_t gradientGroups,
-                                   bool sequenceParallel,
+                                   StringRef scheduler, bool sequenceParallel,
                                    StringAttr contextParallel) {
+  if (scheduler.empty())
+    return emitError() << "expected the name of a scheduler, but got ''";
   if (contextParallel &&
       !llvm::is_contained({"colossalai_cp", "ulysses_cp", "hybrid_cp"},
                           contextParallel.getValue()))

@@ -3,7 +3,7 @@
 #include "mf/Interpreter/Interpreter.h"
 #include "Chunks.h"
 #include "Parts.h"
-#include "Schedule.h"
+#include "ScheduleRun.h"
 #include "mf/Program/Attributes.h"
 #include <thread>
 
@@ -40,6 +40,7 @@ public:
 private:
   LogicalResult collectSchedules();
   std::optional<float> readReport(llvm::StringRef quantity) const;
+  std::optional<float> readLoss() const;
 };
 
 /// Orders schedules by stage; there must be one for each.
@@ -148,6 +149,24 @@ Interpreter::State::readReport(llvm::StringRef quantity) const {
   return static_cast<float>(sum / static_cast<double>(count));
 }
 
+/// The sum over the stages, each of which reports the losses of its chunks, of
+/// the mean over a stage's ranks.
+std::optional<float> Interpreter::State::readLoss() const {
+  std::map<int64_t, std::pair<double, int64_t>> stages;
+  for (const Rank &rank : ranks)
+    if (std::optional<float> value = rank.readReport("loss")) {
+      auto &[sum, count] = stages[rank.getStage()];
+      sum += *value;
+      ++count;
+    }
+  if (stages.empty())
+    return std::nullopt;
+  double loss = 0;
+  for (const auto &[stage, entry] : stages)
+    loss += entry.first / static_cast<double>(entry.second);
+  return static_cast<float>(loss);
+}
+
 FailureOr<runner::StepOutput>
 Interpreter::State::runStep(const runner::StepInput &input) {
   world.input = input;
@@ -157,7 +176,7 @@ Interpreter::State::runStep(const runner::StepInput &input) {
       failed(world.exchange.checkAllReceived()))
     return failure();
   runner::StepOutput output;
-  output.loss = readReport("loss");
+  output.loss = readLoss();
   output.globalNorm = readReport("global_norm");
   output.overflow = readReport("overflow").value_or(0) != 0;
   return output;
