@@ -259,7 +259,7 @@ void ReduceGradientOp::emitLaunches(LaunchEmitter &emitter) {
 LogicalResult mf::ir::verifyReductions(ModelOp model) {
   llvm::MapVector<int64_t, SmallVector<ParamOp>> needed;
   mlir::SymbolTable symbols(model);
-  for (auto backward : model.getBody().getOps<BackwardOp>())
+  for (auto backward : model.getBody().getOps<GradientFunctionOpInterface>())
     for (auto name : backward.getGradients().getAsRange<FlatSymbolRefAttr>())
       if (auto param = symbols.lookup<ParamOp>(name.getValue());
           param && needsReduction(param))

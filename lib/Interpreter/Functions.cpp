@@ -24,7 +24,7 @@ static LogicalResult runCompute(Rank &rank, ir::ComputeOpInterface op,
 LogicalResult runOperator(Rank &rank, Operation *op, Environment &values) {
   if (auto read = dyn_cast<ir::GetParamOp>(op)) {
     FailureOr<Tensor> value =
-        rank.getState(op, ir::State::Parameter, read.getParam());
+        rank.getState(op, ir::State::Gathered, read.getParam());
     if (failed(value))
       return failure();
     values[read.getResult()] = *value;
@@ -83,26 +83,41 @@ LogicalResult runFunction(Rank &rank, FunctionOpInterface function,
   return success();
 }
 
-FailureOr<Tensor> addGradients(Rank &rank, Operation *op, ArrayAttr parameters,
-                               llvm::ArrayRef<Tensor> results) {
+LogicalResult addGradients(Rank &rank, Operation *op, ArrayAttr parameters,
+                           llvm::ArrayRef<Tensor> gradients) {
   for (auto [name, gradient] :
-       llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(),
-                       results.take_back(parameters.size())))
+       llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(), gradients))
     if (failed(rank.addGradient(op, name.getValue(), gradient)))
       return failure();
-  return results.size() > parameters.size() ? results.front() : Tensor();
+  return success();
 }
 
-FailureOr<Tensor> runBackwardFunction(Rank &rank, ir::BackwardOp backward,
-                                      const Tensor &outputGradient,
-                                      llvm::ArrayRef<Tensor> inputs,
-                                      llvm::ArrayRef<Tensor> residuals) {
-  SmallVector<Tensor> arguments = {outputGradient}, results;
-  llvm::append_range(arguments, inputs);
-  llvm::append_range(arguments, residuals);
+FailureOr<SmallVector<Tensor>>
+runBackwardFunction(Rank &rank, ir::BackwardOp backward,
+                    llvm::ArrayRef<Tensor> passed,
+                    llvm::SmallVectorImpl<Tensor> &frame) {
+  SmallVector<Tensor> arguments(passed), results;
+  llvm::append_range(arguments, frame);
   if (failed(runFunction(rank, backward, arguments, &results)))
     return failure();
-  return addGradients(rank, backward, backward.getGradients(), results);
+  auto numHidden = backward.getInputGradientTypes().size();
+  auto gradients = llvm::ArrayRef(results).drop_front(numHidden);
+  llvm::append_range(frame, gradients.take_back(backward.getKept()));
+  if (failed(addGradients(rank, backward, backward.getGradients(),
+                          gradients.drop_back(backward.getKept()))))
+    return failure();
+  results.truncate(numHidden);
+  return results;
+}
+
+LogicalResult runWeightsFunction(Rank &rank, ir::BackwardWeightsOp weights,
+                                 llvm::ArrayRef<Tensor> passed,
+                                 llvm::ArrayRef<Tensor> frame) {
+  SmallVector<Tensor> arguments(passed), results;
+  llvm::append_range(arguments, frame);
+  if (failed(runFunction(rank, weights, arguments, &results)))
+    return failure();
+  return addGradients(rank, weights, weights.getGradients(), results);
 }
 
 } // namespace mf::interpreter

@@ -3,7 +3,7 @@
 #include "mf/Interpreter/Interpreter.h"
 #include "Chunks.h"
 #include "Parts.h"
-#include "Schedule.h"
+#include "ScheduleRun.h"
 #include "mf/Program/Attributes.h"
 #include <thread>
 
@@ -35,11 +35,13 @@ public:
   WholeTensors gradients, parameters;
 
   /// What `tensor` is of a parameter, or of its gradient.
-  Part getPart(const Rank &rank, ir::ParamOp param, const Tensor &tensor) const;
+  Part getPart(const Rank &rank, ir::ParamOp param, ir::LayoutAttr layout,
+               const Tensor &tensor) const;
 
 private:
   LogicalResult collectSchedules();
   std::optional<float> readReport(llvm::StringRef quantity) const;
+  std::optional<float> readLoss() const;
 };
 
 /// Orders schedules by stage; there must be one for each.
@@ -148,6 +150,24 @@ Interpreter::State::readReport(llvm::StringRef quantity) const {
   return static_cast<float>(sum / static_cast<double>(count));
 }
 
+/// The sum over the stages, each of which reports the losses of its chunks, of
+/// the mean over a stage's ranks.
+std::optional<float> Interpreter::State::readLoss() const {
+  std::map<int64_t, std::pair<double, int64_t>> stages;
+  for (const Rank &rank : ranks)
+    if (std::optional<float> value = rank.readReport("loss")) {
+      auto &[sum, count] = stages[rank.getStage()];
+      sum += *value;
+      ++count;
+    }
+  if (stages.empty())
+    return std::nullopt;
+  double loss = 0;
+  for (const auto &[stage, entry] : stages)
+    loss += entry.first / static_cast<double>(entry.second);
+  return static_cast<float>(loss);
+}
+
 FailureOr<runner::StepOutput>
 Interpreter::State::runStep(const runner::StepInput &input) {
   world.input = input;
@@ -157,7 +177,7 @@ Interpreter::State::runStep(const runner::StepInput &input) {
       failed(world.exchange.checkAllReceived()))
     return failure();
   runner::StepOutput output;
-  output.loss = readReport("loss");
+  output.loss = readLoss();
   output.globalNorm = readReport("global_norm");
   output.overflow = readReport("overflow").value_or(0) != 0;
   return output;
@@ -195,11 +215,12 @@ Interpreter::runStep(const runner::StepInput &input) {
 }
 
 Part Interpreter::State::getPart(const Rank &rank, ir::ParamOp param,
+                                 ir::LayoutAttr layout,
                                  const Tensor &tensor) const {
   TensorShape whole = tensor.getShape();
   llvm::ArrayRef<int64_t> dims = param.getTensorType().getShape();
   whole.dims.assign(dims.begin(), dims.end());
-  return Part(world.mesh, rank.getNumber(), param, whole);
+  return Part(world.mesh, rank.getNumber(), layout, whole);
 }
 
 static std::vector<NamedTensor> getTensors(const WholeTensors &wholes) {
@@ -215,9 +236,10 @@ std::vector<NamedTensor> Interpreter::getGradients() const {
   for (const Rank &rank : state->ranks)
     rank.forEachGradient([&](llvm::StringRef name, const Tensor &tensor) {
       auto param = state->world.symbols.lookup<ir::ParamOp>(name);
-      state->gradients.addSummand(param.getSymName().str(),
-                                  state->getPart(rank, param, tensor),
-                                  tensor.getBytes());
+      state->gradients.addSummand(
+          param.getSymName().str(),
+          state->getPart(rank, param, param.getAccumulatedLayout(), tensor),
+          tensor.getBytes());
     });
   return getTensors(state->gradients);
 }
@@ -227,9 +249,10 @@ std::vector<NamedTensor> Interpreter::getParameters() const {
   for (const Rank &rank : state->ranks)
     rank.forEachParameter([&](ir::ParamOp param, const Tensor &tensor) {
       if (!param.getTied())
-        state->parameters.add(param.getSymName().str(),
-                              state->getPart(rank, param, tensor),
-                              tensor.getBytes());
+        state->parameters.add(
+            param.getSymName().str(),
+            state->getPart(rank, param, param.getStoredLayout(), tensor),
+            tensor.getBytes());
     });
   return getTensors(state->parameters);
 }

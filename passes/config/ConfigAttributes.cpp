@@ -1,6 +1,7 @@
 //===- ConfigAttributes.cpp - Training configuration as attributes --------===//
 
 #include "passes/config/ConfigAttributes.h"
+#include "mf/Config/PipelineRules.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mf;
@@ -171,6 +172,9 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
       locations.push_back(builder.getNamedAttr(key, place));
   };
   add("offset", options.offset.location);
+  add("pipeline_scheduler",
+      config.parallel.parallelNode["pipeline_config"]["pipeline_scheduler"]
+          .getLocation());
   add("pipeline_stage", options.location);
   add("recompute", config.recompute.recompute.location);
   add("select_recompute", config.recompute.selectRecompute.location);
@@ -189,17 +193,16 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
 TrainingAttr passes::getTrainingAttr(MLIRContext *context,
                                      const TrainingConfig &config,
                                      const StageMapOptions &options,
-                                     const EffectiveBatch &batch) {
+                                     const EffectiveBatch &batch,
+                                     llvm::StringRef schedule) {
   Builder builder(context);
-  auto parallel = ParallelAttr::get(context, options.pipelineStages,
-                                    options.interleave, batch.getMicroBatches(),
-                                    getOffset(builder, options.offset),
-                                    config.parallel.gradientAggregationGroup,
-                                    /*sequence_parallel=*/false,
-                                    /*context_parallel=*/nullptr,
-                                    /*optimizer_shard=*/nullptr,
-                                    /*gradients_mean=*/false,
-                                    /*full_batch=*/true);
+  auto parallel = ParallelAttr::get(
+      context, options.pipelineStages, options.interleave,
+      batch.getMicroBatches(), getOffset(builder, options.offset),
+      config.parallel.gradientAggregationGroup, schedule,
+      /*sequence_parallel=*/false, /*context_parallel=*/nullptr,
+      /*optimizer_shard=*/nullptr, /*gradients_mean=*/false,
+      /*full_batch=*/true);
   const OptimizerConfig &source = config.optimizer;
   auto optimizer = OptimizerAttr::get(
       context, builder.getStringAttr(source.type), llvm::APFloat(source.beta1),

@@ -1,5 +1,7 @@
 //===- ReadConfig.cpp - A training YAML into a typed attribute ------------===//
 
+#include "mf/Config/PipelineRules.h"
+#include "mf/Schedule/Policy.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/config/ConfigAttributes.h"
@@ -65,6 +67,12 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
           << gradientAccumulationSteps.getValue();
       return signalPassFailure();
     }
+    if (!schedule.empty())
+      if (llvm::Error error = mf::schedule::findPolicy(schedule).takeError()) {
+        getOperation().emitError("got option schedule: ")
+            << llvm::toString(std::move(error));
+        return signalPassFailure();
+      }
     DiagnosticList diagnostics;
     TrainingConfig config = parseTrainingConfigFile(file, diagnostics);
     if (diagnostics.hasErrors())
@@ -74,6 +82,7 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
       accumulation = gradientAccumulationSteps;
     EffectiveBatch batch = resolveBatch(config, accumulation, diagnostics);
     StageMapOptions options = getStageMapOptions(config, diagnostics);
+    checkPipelineRules(config, options, diagnostics);
     checkLowerable(config, diagnostics);
     mf::passes::checkNotLowered(config, options, diagnostics);
     for (auto model : getOperation().getOps<ir::ModelOp>())
@@ -81,16 +90,19 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
     if (diagnostics.hasErrors())
       return fail(diagnostics);
     mf::passes::emitDiagnostics(getOperation().getLoc(), diagnostics);
+    llvm::StringRef policy = schedule.empty() ? getScheduleName(config.parallel)
+                                              : llvm::StringRef(schedule);
     if (failed(ir::ParallelAttr::verify(
             [&] { return getOperation().emitError(); }, options.pipelineStages,
             options.interleave, batch.getMicroBatches(), Attribute(),
-            config.parallel.gradientAggregationGroup, /*sequence_parallel=*/false,
-            /*context_parallel=*/nullptr, /*optimizer_shard=*/nullptr,
-            /*gradients_mean=*/false, /*full_batch=*/true)))
+            config.parallel.gradientAggregationGroup, policy,
+            /*sequence_parallel=*/false, /*context_parallel=*/nullptr,
+            /*optimizer_shard=*/nullptr, /*gradients_mean=*/false,
+            /*full_batch=*/true)))
       return signalPassFailure();
 
     auto training =
-        mf::passes::getTrainingAttr(context, config, options, batch);
+        mf::passes::getTrainingAttr(context, config, options, batch, policy);
     for (auto model : getOperation().getOps<ir::ModelOp>())
       model.setTrainingAttr(training);
     emitRemark(options, batch);

@@ -53,7 +53,8 @@ ProgramBuilder::ProgramBuilder(ir::ModelOp model, SymbolTable &modelSymbols,
   declarations.setInsertionPointToStart(&body);
   getStream(names::compute, ascend::StreamKind::Compute);
 
-  for (auto backward : model.getBody().getOps<ir::BackwardOp>())
+  for (auto backward :
+       model.getBody().getOps<ir::GradientFunctionOpInterface>())
     if (backward.getPlacement().getStage() == stage)
       for (auto name : backward.getGradients().getAsRange<FlatSymbolRefAttr>())
         trainedHere[name.getValue()] = true;

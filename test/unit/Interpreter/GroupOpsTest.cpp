@@ -89,7 +89,9 @@ public:
   void addGradient(llvm::ArrayRef<size_t> wanted) {
     Block &block = function.getBody().front();
     auto op = cast<mf::ir::DifferentiableOpInterface>(block.front());
-    const unsigned number = op.getDifferentiableResult();
+    unsigned number = 0;
+    while (!op.isDifferentiable(number))
+      ++number;
     SmallVector<Value> gradients(op->getNumResults());
     gradients[number] =
         block.addArgument(op->getResult(number).getType(), op.getLoc());

@@ -176,6 +176,68 @@ bool returnsTheWrongOutput(ModuleOp module) {
   return false;
 }
 
+//===----------------------------------------------------------------------===//
+// Wrong splits of backward
+//===----------------------------------------------------------------------===//
+
+/// Of two values that backward keeps, or of one and another of its type.
+bool keepsTheWrongValue(ModuleOp module) {
+  for (auto backward : findAll<ir::BackwardOp>(module)) {
+    ir::ReturnOp terminator = ir::getReturn(backward);
+    unsigned first =
+        terminator.getNumOperands() - static_cast<unsigned>(backward.getKept());
+    if (swapTwoOfOneType(terminator, first))
+      return true;
+  }
+  return false;
+}
+
+bool dropsAKeptValue(ModuleOp module) {
+  // The weight half reads the gradient of the chunk's output instead.
+  for (auto weights : findAll<ir::BackwardWeightsOp>(module))
+    for (BlockArgument kept :
+         weights.getArguments().drop_front(weights.getPassedTypes().size()))
+      for (BlockArgument passed :
+           weights.getArguments().take_front(weights.getPassedTypes().size()))
+        if (!kept.use_empty() && kept.getType() == passed.getType()) {
+          kept.replaceAllUsesWith(passed);
+          return true;
+        }
+  return false;
+}
+
+bool swapsTwoWeightGradients(ModuleOp module) {
+  for (auto weights : findAll<ir::BackwardWeightsOp>(module))
+    if (swapTwoOfOneType(ir::getReturn(weights), 0))
+      return true;
+  return false;
+}
+
+/// Both halves make one parameter's gradient.
+bool makesAWeightGradientTwice(ModuleOp module) {
+  for (auto weights : findAll<ir::BackwardWeightsOp>(module)) {
+    ir::ReturnOp terminator = ir::getReturn(weights);
+    if (terminator.getNumOperands() == 0)
+      continue;
+    OpBuilder builder(terminator);
+    Value gradient = terminator.getOperand(0);
+    auto add =
+        ir::AddOp::create(builder, gradient.getLoc(), gradient, gradient);
+    terminator.setOperand(0, add);
+    return true;
+  }
+  return false;
+}
+
+bool forgetsTheWeightHalf(ModuleOp module) {
+  for (auto weights : findAll<ir::BackwardWeightsOp>(module))
+    if (!weights.getGradients().empty()) {
+      weights.erase();
+      return true;
+    }
+  return false;
+}
+
 bool skipsAnUpdate(ModuleOp module) {
   findAll<ir::AdamWOp>(module)[1].erase();
   return true;
@@ -218,7 +280,7 @@ bool swapsMicroBatchesOfTwoLoads(ModuleOp module) {
 
 bool skipsABackward(ModuleOp module) {
   for (auto run : findAll<ir::RunBackwardOp>(module))
-    if (!run.getInputGradient()) {
+    if (run.getInputGradients().empty()) {
       run.erase();
       return true;
     }
@@ -304,7 +366,7 @@ const WrongRewrite list[] = {
     {"mf-read-config", "PadsWithAnotherToken", stagesYaml, padsWithAnotherToken,
      "loss of step"},
     {"mf-partition", "ExchangesPlacements", stagesYaml, exchangesPlacements,
-     "is placed before the layer in front of it"},
+     "is placed with layers that it does not follow"},
     {"mf-partition", "ExchangesLayers", stagesYaml, exchangesLayers,
      "loss of step 1"},
     {"mf-mark-memory", "LosesAnAttribute", stagesYaml, losesAnAttribute,
@@ -372,8 +434,24 @@ const WrongRewrite list[] = {
      givesAllTemporariesOnePlace, "gradient 'embedding.weight'"},
 };
 
+const WrongRewrite splits[] = {
+    {"mf-split-chunks", "KeepsTheWrongValue", stagesYaml, keepsTheWrongValue,
+     "gradient '"},
+    {"mf-split-chunks", "DropsAKeptValue", stagesYaml, dropsAKeptValue,
+     "gradient '"},
+    {"mf-split-chunks", "SwapsTwoWeightGradients", swapsYaml,
+     swapsTwoWeightGradients, "gradient '"},
+    {"mf-split-chunks", "MakesAWeightGradientTwice", stagesYaml,
+     makesAWeightGradientTwice, "gradient '"},
+    {"mf-split-chunks", "ForgetsTheWeightHalf", stagesYaml,
+     forgetsTheWeightHalf, "gradient"},
+    {"mf-split-chunks", "PrefetchesTheWrongValue", swapsYaml,
+     prefetchesTheWrongValue, "gradient '"},
+};
+
 } // namespace
 
 llvm::ArrayRef<WrongRewrite> getWrongRewrites() { return list; }
+llvm::ArrayRef<WrongRewrite> getWrongSplits() { return splits; }
 
 } // namespace mf::tools

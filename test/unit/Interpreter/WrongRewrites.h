@@ -41,6 +41,9 @@ struct WrongRewrite {
 
 llvm::ArrayRef<WrongRewrite> getWrongRewrites();
 
+/// Ways to break a backward that mf-split-chunks splits in two.
+llvm::ArrayRef<WrongRewrite> getWrongSplits();
+
 } // namespace mf::tools
 
 #endif // MF_TEST_UNIT_INTERPRETER_WRONGREWRITES_H

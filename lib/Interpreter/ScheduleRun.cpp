@@ -1,6 +1,6 @@
-//===- Schedule.cpp - A stage's schedule, task by task --------------------===//
+//===- ScheduleRun.cpp - A stage's schedule, task by task ---------------===//
 
-#include "Schedule.h"
+#include "ScheduleRun.h"
 #include "Functions.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -18,8 +18,9 @@ public:
   LogicalResult runTask(Operation *task) {
     return llvm::TypeSwitch<Operation *, LogicalResult>(task)
         .Case<ir::LoadOp, ir::ReceiveOp, ir::SendOp, ir::RunForwardOp,
-              ir::LossGradientOp, ir::RunBackwardOp, ir::AccumulateLossOp,
-              ir::RunUpdateOp>([this](auto op) { return run(op); })
+              ir::LossGradientOp, ir::RunBackwardOp, ir::RunBackwardWeightsOp,
+              ir::AccumulateLossOp, ir::RunUpdateOp>(
+            [this](auto op) { return run(op); })
         .Default([](Operation *op) {
           return op->emitOpError("cannot be run: it is not a task of a "
                                  "schedule");
@@ -27,6 +28,13 @@ public:
   }
 
 private:
+  /// What a micro-batch keeps from the runs of a chunk for later ones.
+  struct Frame {
+    /// Residuals, and behind them what backward keeps for its weights' half.
+    SmallVector<Tensor> values;
+    bool hasRunBackward = false;
+  };
+
   LogicalResult bind(Value value, FailureOr<Tensor> tensor) {
     if (failed(tensor))
       return failure();
@@ -36,6 +44,13 @@ private:
   SmallVector<Tensor> getTensors(ValueRange range) {
     return llvm::map_to_vector(
         range, [this](Value value) { return values.lookup(value); });
+  }
+  /// Binds the first tensors, and gives the others.
+  llvm::ArrayRef<Tensor> bindAll(ValueRange range,
+                                 llvm::ArrayRef<Tensor> tensors) {
+    for (auto [value, tensor] : llvm::zip(range, tensors))
+      values[value] = tensor;
+    return tensors.drop_front(range.size());
   }
   template <typename OpT> OpT lookup(FlatSymbolRefAttr symbol) {
     return world.symbols.lookup<OpT>(symbol.getValue());
@@ -72,8 +87,8 @@ private:
     if (failed(runFunction(rank, lookup<ir::ForwardOp>(run.getForwardAttr()),
                            getTensors(run.getInputs()), &results)))
       return failure();
-    values[run.getOutput()] = results.front();
-    frames[run.getFrame()].assign(std::next(results.begin()), results.end());
+    llvm::append_range(frames[run.getFrame()].values,
+                       bindAll(run.getOutputs(), results));
     return success();
   }
 
@@ -85,19 +100,34 @@ private:
 
   LogicalResult run(ir::RunBackwardOp run) {
     auto frame = frames.find(run.getFrame());
-    if (frame == frames.end())
+    if (frame == frames.end() || frame->second.hasRunBackward)
       return run.emitOpError("cannot be run: another backward run has read "
                              "its frame already");
-    FailureOr<Tensor> hidden =
-        runBackwardFunction(rank, lookup<ir::BackwardOp>(run.getBackwardAttr()),
-                            values.lookup(run.getOutputGradient()),
-                            getTensors(run.getInputs()), frame->second);
-    frames.erase(frame);
+    FailureOr<SmallVector<Tensor>> hidden = runBackwardFunction(
+        rank, lookup<ir::BackwardOp>(run.getBackwardAttr()),
+        getTensors(run.getArguments()), frame->second.values);
     if (failed(hidden))
       return failure();
-    if (run.getInputGradient())
-      values[run.getInputGradient()] = *hidden;
+    (void)bindAll(run.getInputGradients(), *hidden);
+    frame->second.hasRunBackward = true;
+    // Its weights' half reads on.
+    if (llvm::none_of(run.getFrame().getUsers(), [](Operation *user) {
+          return isa<ir::RunBackwardWeightsOp>(user);
+        }))
+      frames.erase(frame);
     return success();
+  }
+
+  LogicalResult run(ir::RunBackwardWeightsOp run) {
+    auto frame = frames.find(run.getFrame());
+    if (frame == frames.end() || !frame->second.hasRunBackward)
+      return run.emitOpError("cannot be run: expected its frame behind the "
+                             "backward run that adds to it, and once");
+    SmallVector<Tensor> values = std::move(frame->second.values);
+    frames.erase(frame);
+    return runWeightsFunction(
+        rank, lookup<ir::BackwardWeightsOp>(run.getWeightsAttr()),
+        getTensors(run.getArguments()), values);
   }
 
   LogicalResult run(ir::AccumulateLossOp add) {
@@ -111,8 +141,8 @@ private:
   Rank &rank;
   World &world;
   Environment values;
-  /// Residuals by the frame that holds them.
-  llvm::DenseMap<Value, SmallVector<Tensor>> frames;
+  /// By the frame of the IR.
+  llvm::DenseMap<Value, Frame> frames;
 };
 
 } // namespace
