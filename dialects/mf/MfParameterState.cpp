@@ -64,9 +64,8 @@ static ArrayRef<Attribute> getReduced(ParamOp param) {
 GradientReduction ParamOp::getReduction() {
   ArrayRef<Attribute> storage = getStorageAxes(*this);
   ArrayRef<Attribute> reduced = getReduced(*this);
-  ArrayRef<Attribute> scatter = storage.take_while([&](Attribute axis) {
-    return llvm::is_contained(reduced, axis);
-  });
+  ArrayRef<Attribute> scatter = storage.take_while(
+      [&](Attribute axis) { return llvm::is_contained(reduced, axis); });
   SmallVector<Attribute> sum;
   for (Attribute axis : reduced)
     if (!llvm::is_contained(scatter, axis))
@@ -195,18 +194,18 @@ ReduceGradientOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("expected a parameter, but got '") << getParam() << "'";
   if (areSame(getAxes(), getReduced(param)))
     return success();
-  InFlightDiagnostic error =
-      emitOpError("reduces the gradient of '")
-      << getParam() << "' over " << getAxes() << ", but ranks of "
-      << ArrayAttr::get(getContext(), getReduced(param))
-      << " have summands of it";
+  InFlightDiagnostic error = emitOpError("reduces the gradient of '")
+                             << getParam() << "' over " << getAxes()
+                             << ", but ranks of "
+                             << ArrayAttr::get(getContext(), getReduced(param))
+                             << " have summands of it";
   error.attachNote(param.getLoc()) << "parameter is here";
   return error;
 }
 
 void ReduceGradientOp::emitLaunches(LaunchEmitter &emitter) {
-  auto param = SymbolTable::lookupNearestSymbolFrom<ParamOp>(*this,
-                                                             getParamAttr());
+  auto param =
+      SymbolTable::lookupNearestSymbolFrom<ParamOp>(*this, getParamAttr());
   GradientReduction reduction = param.getReduction();
   EmittedBuffer gradient = emitter.getState(State::Gradient, getParam());
   auto communicate = [&](CollectiveKind kind, ArrayAttr axes,
@@ -231,8 +230,8 @@ void ReduceGradientOp::emitLaunches(LaunchEmitter &emitter) {
     if (!reduction.own.empty()) {
       int64_t parts = getGroupSize(param, reduction.own).value_or(1);
       int64_t elements = type.getNumElements() / parts;
-      auto whole = RankedTensorType::get({1, parts, elements},
-                                         type.getElementType());
+      auto whole =
+          RankedTensorType::get({1, parts, elements}, type.getElementType());
       auto part = RankedTensorType::get({1, elements}, type.getElementType());
       emitter.launch("mfOwnPart",
                      {emitter.getPart(sum, 0, whole),

@@ -163,6 +163,7 @@ private:
   void createBody();
   void inlineLayer(LayerOp layer);
   Value addInput(LayerOp layer, unsigned argument);
+  Value makeSummand(ParamOp param, Value gradient);
   LogicalResult buildBackward();
   LogicalResult collectGradients(const GradientBuilder &gradients);
   ChunkOp createChunk();
@@ -212,6 +213,25 @@ void ChunkBuilder::inlineLayer(LayerOp layer) {
   for (Value value : getReturn(layer).getValues())
     (isLoss(value.getType()) ? losses : hidden)
         .push_back(mapping.lookup(value));
+}
+
+/// What is added to the gradient of `param`: in its type, and shared out among
+/// ranks where that is done by micro-batch.
+Value ChunkBuilder::makeSummand(ParamOp param, Value gradient) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfterValue(gradient);
+  std::string name = (param.getSymName() + ".grad").str();
+  auto type = cast<RankedTensorType>(gradient.getType());
+  Type element = param.getTensorType().getElementType();
+  if (type.getElementType() != element) {
+    auto cast = CastOp::create(builder, gradient.getLoc(), type.clone(element),
+                               gradient, nullptr, nullptr, nullptr);
+    cast.setName(name);
+    gradient = cast;
+  }
+  if (gradient.getType() != param.getAccumulatedType())
+    gradient = shareOutGradient(builder, param, gradient, name);
+  return gradient;
 }
 
 /// What the chunk returns: gradients of hidden inputs, then of parameters.

@@ -128,11 +128,11 @@ void UpdateBuilder::reduceGradients() {
   bool isMean = training.getParallel().getGradientsMean();
   for (ParamOp param : model.getBody().getOps<ParamOp>())
     if (llvm::is_contained(params, param) && needsReduction(param))
-      ReduceGradientOp::create(
-          builder, param.getLoc(), param.getSymName(),
-          param.getLayoutAttr() ? param.getLayoutAttr().getReduced()
-                                : builder.getArrayAttr({}),
-          isMean);
+      ReduceGradientOp::create(builder, param.getLoc(), param.getSymName(),
+                               param.getLayoutAttr()
+                                   ? param.getLayoutAttr().getReduced()
+                                   : builder.getArrayAttr({}),
+                               isMean);
 }
 
 void UpdateBuilder::reduceTied() {

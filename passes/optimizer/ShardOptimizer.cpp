@@ -37,8 +37,7 @@ private:
   Type getGatheredElement(TiedGroup &group);
   void gatherOnce(TiedGroup &group);
   void gatherInLayer(GetParamOp read, ParamOp param);
-  Value gather(Value value, ArrayAttr axes, bool isReplicated,
-               StringRef name);
+  Value gather(Value value, ArrayAttr axes, bool isReplicated, StringRef name);
   void emitRemark(TiedGroup &group, const StorageDecision &decision);
 
   ModelOp model;
@@ -98,8 +97,7 @@ Type OptimizerSharder::getGatheredElement(TiedGroup &group) {
 void OptimizerSharder::gatherOnce(TiedGroup &group) {
   Type element = getGatheredElement(group);
   for (ParamOp param : group.params) {
-    param.setGatheredAttr(
-        TypeAttr::get(param.getLocalType().clone(element)));
+    param.setGatheredAttr(TypeAttr::get(param.getLocalType().clone(element)));
     param.setScatterGradients(settings.getLevel() > 1);
   }
   for (GetParamOp read : group.reads) {
@@ -180,18 +178,15 @@ void OptimizerSharder::share(TiedGroup &group,
 void OptimizerSharder::emitRemark(TiedGroup &group,
                                   const StorageDecision &decision) {
   ParamOp param = group.params.front();
-  remark::RemarkOpts options =
-      remark::RemarkOpts::name("OptimizerShard")
-          .category("optimizer")
-          .function(model.getSymName());
+  remark::RemarkOpts options = remark::RemarkOpts::name("OptimizerShard")
+                                   .category("optimizer")
+                                   .function(model.getSymName());
   if (decision.isWarning)
-    emitWarning(param.getLoc())
-        << "'" << param.getSymName()
-        << "' is not shared out: " << decision.reason;
+    emitWarning(param.getLoc()) << "'" << param.getSymName()
+                                << "' is not shared out: " << decision.reason;
   if (decision.axes.empty()) {
-    remark::missed(param.getLoc(), options)
-        << remark::add("'{0}' stays on each rank: {1}", param.getSymName(),
-                       decision.reason);
+    remark::missed(param.getLoc(), options) << remark::add(
+        "'{0}' stays on each rank: {1}", param.getSymName(), decision.reason);
     return;
   }
   remark::passed(param.getLoc(), options)

@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+#include <algorithm>
 
 using namespace mf::ir;
 
@@ -41,7 +42,7 @@ static bool hasSummandsOutside(const Layout &layout,
   auto isReduced = [&](llvm::StringRef axis) {
     return llvm::is_contained(layout.reduced, axis);
   };
-  return llvm::is_partitioned(axes, isReduced);
+  return std::is_partitioned(axes.begin(), axes.end(), isReduced);
 }
 
 static StorageDecision decide(const MeshSizes &mesh,
