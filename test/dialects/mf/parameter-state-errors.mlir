@@ -188,7 +188,7 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, v
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
   // A slice of which each rank has two, and nobody the others.
-  // expected-error @below {{'dp' twice}}
+  // expected-error @below {{custom op 'mf.param' has axis "dp" twice; expected it to cut one dimension, or to be partial, or reduced}}
   mf.param @w : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [dp]> stored <[[dp, dp], []]> {gathered = tensor<8x8xf32>}
 }
 }
