@@ -51,6 +51,8 @@ private:
   /// Makes partial results whole, and gives back what was exchanged: `axes` are
   /// those that the factors had before.
   Outcome resolveResults(unsigned number, const FactorAxes &axes);
+  bool askEntry();
+  Outcome returnLoss();
   Outcome returnResult();
 
   /// Makes `value` a version of it that lies as `wanted`.
