@@ -94,6 +94,31 @@ bool losesAnAttribute(ModuleOp module) {
   return true;
 }
 
+/// The first operator of the kind that takes the product of a layer takes one
+/// of its factors.
+template <typename OpT> bool takesAFactorOfAProduct(ModuleOp module) {
+  for (auto op : findAll<OpT>(module))
+    if (auto product = op.getInput().template getDefiningOp<ir::MulOp>()) {
+      op->setOperand(0, product->getOperand(0));
+      return true;
+    }
+  return false;
+}
+
+bool doesNotAddWhatRanksLookUp(ModuleOp module) {
+  return replaceWithOperand(findAll<ir::AllReduceOp>(module)[0], 0);
+}
+
+bool countsPartsOfAnotherSize(ModuleOp module) {
+  for (auto param : findAll<ir::ParamOp>(module))
+    if (param.getInit().getKind() == ir::InitKind::Coordinate) {
+      param.setInitAttr(
+          ir::InitAttr::get(module.getContext(), ir::InitKind::Coordinate, 4));
+      return true;
+    }
+  return false;
+}
+
 bool dropsAGradientWhereTwoMeet(ModuleOp module) {
   return replaceWithOperand(findBehindCut<ir::AddOp>(module)[0], 0);
 }
@@ -371,6 +396,14 @@ const WrongRewrite list[] = {
      "loss of step 1"},
     {"mf-mark-memory", "LosesAnAttribute", stagesYaml, losesAnAttribute,
      "loss of step 1"},
+    {"mf-propagate-layouts", "ReshardsTheWrongValue", shardedYaml,
+     takesAFactorOfAProduct<ir::ReshardOp>, "loss of step 1"},
+    {"mf-lower-reshards", "GathersTheWrongValue", shardedYaml,
+     takesAFactorOfAProduct<ir::AllGatherOp>, "loss of step 1"},
+    {"mf-localize", "DoesNotAddWhatRanksLookUp", shardedYaml,
+     doesNotAddWhatRanksLookUp, "loss of step 1"},
+    {"mf-localize", "CountsPartsOfAnotherSize", shardedYaml,
+     countsPartsOfAnotherSize, "loss of step 1"},
     {"mf-build-backward", "DropsAGradientWhereTwoMeet", stagesYaml,
      dropsAGradientWhereTwoMeet, "gradient of 'embedding.weight'"},
     {"mf-build-backward", "AddsAGradientTwice", stagesYaml, addsAGradientTwice,
