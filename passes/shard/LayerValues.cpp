@@ -1,7 +1,6 @@
 //===- LayerValues.cpp - Layouts of a layer's values ----------------------===//
 
 #include "LayerPlanner.h"
-#include "ReshardStep.h"
 #include "RuleAxes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -187,45 +186,20 @@ LayerPlanner::Outcome LayerPlanner::placeInputs(const Layout &hidden) {
         return Outcome::Failed;
     }
   }
-  if (layer.takesHidden && isStream(0))
-    return bring(current[0], arguments[0].cuts.empty() ? stream : arguments[0],
-                 0, layer.name);
-  return Outcome::Done;
-}
-
-/// What is gathered where the layer begins and mirrored behind, is gathered for
-/// a partial gradient at once: backward then has one reduce-scatter instead of
-/// an all-reduce of which each rank takes its part.
-bool LayerPlanner::askEntry() {
-  if (!layer.takesHidden || !arguments[0].cuts.empty())
-    return false;
-  Axes gathered, mirrored, both;
-  for (const PlannedReshard &reshard : planned.reshards) {
-    std::optional<ReshardStep> step = getReshardStep(
-        planned.layouts[reshard.from], planned.layouts[reshard.to]);
-    if (step->kind == ReshardKind::Mirror)
-      addMissing(mirrored, step->axes);
-    else if (step->kind == ReshardKind::AllGather && step->replicated &&
-             reshard.before == 0 && origins[reshard.from] == 0)
-      addMissing(gathered, step->axes);
-  }
-  copy_if(gathered, std::back_inserter(both),
-          [&](StringRef axis) { return is_contained(mirrored, axis); });
-  if (both.empty())
-    return false;
-  arguments[0] = stream;
-  arguments[0].reduced = both;
-  return true;
+  if (!layer.takesHidden || !isStream(0))
+    return Outcome::Done;
+  Layout wanted = stream;
+  wanted.reduced = hidden.reduced;
+  for (StringRef axis : gathered)
+    if (planned.layouts[0].cutsOver(axis))
+      addMissing(wanted.reduced, axis);
+  return bring(current[0], wanted, 0, layer.name);
 }
 
 /// A loss has the gradient 1 on all ranks.
 LayerPlanner::Outcome LayerPlanner::returnLoss() {
   if (planned.layouts[planned.result].reduced.empty())
     return Outcome::Done;
-  if (layer.takesHidden && !arguments[0].reduced.empty()) {
-    arguments[0].reduced.clear();
-    return Outcome::Again;
-  }
   return fail("expected a loss that has the same gradient on all ranks, but it "
               "lies as " +
               toString(planned.layouts[planned.result]));
@@ -234,8 +208,6 @@ LayerPlanner::Outcome LayerPlanner::returnLoss() {
 LayerPlanner::Outcome LayerPlanner::returnResult() {
   now.reset();
   planned.result = current[layer.result];
-  if (askEntry())
-    return Outcome::Again;
   if (layer.values[layer.result].shape.empty())
     return returnLoss();
   if (!isStream(layer.result))

@@ -5,6 +5,7 @@
 
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/Passes.h"
 #include "passes/pipeline/Pipeline.h"
