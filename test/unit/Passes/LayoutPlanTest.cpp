@@ -65,7 +65,7 @@ TEST(ReshardStepTest, TakesSeveralSteps) {
                           makeLayout({{"mp", "cp_ds"}, {}}, {}, {"cp_co"})));
 }
 
-TEST(MeshTest, KnowsFactorsOfAnAxis) {
+TEST(MeshSizesTest, KnowsFactorsOfAnAxis) {
   mf::ir::MeshSizes mesh;
   mesh.axes = {{"pp", 2}, {"dp", 1}, {"cp_co", 2}, {"cp_ds", 4}, {"mp", 2}};
   EXPECT_THAT(getMeshAxes("cp", mesh), ElementsAre("cp_co", "cp_ds"));
@@ -73,7 +73,7 @@ TEST(MeshTest, KnowsFactorsOfAnAxis) {
   EXPECT_THAT(getMeshAxes("dp", mesh), SizeIs(0));
 }
 
-TEST(MeshTest, SplitsAxesOverFactors) {
+TEST(MeshSizesTest, SplitsAxesOverFactors) {
   mf::ir::MeshSizes mesh;
   mesh.axes = {{"pp", 1}, {"cp", 2}, {"mp", 4}};
   // All of the first factor before the next one.
