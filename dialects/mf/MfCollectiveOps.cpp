@@ -38,6 +38,19 @@ LogicalResult mf::ir::verifyAxes(Operation *op, ArrayAttr axes) {
   return success();
 }
 
+LogicalResult mf::ir::verifyGroup(Operation *op, ArrayAttr axes) {
+  if (failed(verifyAxes(op, axes)))
+    return failure();
+  MeshAttr mesh = MeshAttr::find(op);
+  Axes names;
+  for (auto axis : axes.getAsRange<StringAttr>())
+    names.push_back(axis.getValue());
+  if (!mesh || MeshSizes(mesh).isInOrder(names))
+    return success();
+  return op->emitOpError("expected axes in the order of ")
+         << mesh << ", but got " << axes;
+}
+
 LogicalResult mf::ir::verifyPosition(Operation *op, Value position) {
   auto type = cast<RankedTensorType>(position.getType());
   if (type.getRank() == 1 &&
@@ -200,8 +213,8 @@ bool MirrorOp::isView() { return true; }
 Engine AllReduceOp::getEngine() { return Engine::Communication; }
 Engine MirrorOp::getEngine() { return Engine::Vector; }
 
-LogicalResult AllReduceOp::verify() { return verifyAxes(*this, getAxes()); }
-LogicalResult MirrorOp::verify() { return verifyAxes(*this, getAxes()); }
+LogicalResult AllReduceOp::verify() { return verifyGroup(*this, getAxes()); }
+LogicalResult MirrorOp::verify() { return verifyGroup(*this, getAxes()); }
 
 void AllReduceOp::emitInstructions(LaunchEmitter &emitter) {
   CollectiveEmitter(emitter, *this, getAxes())
@@ -233,19 +246,19 @@ Engine ReduceScatterOp::getEngine() { return Engine::Communication; }
 Engine OwnPartOp::getEngine() { return Engine::Vector; }
 
 LogicalResult AllGatherOp::verify() {
-  if (failed(verifyAxes(*this, getAxes())))
+  if (failed(verifyGroup(*this, getAxes())))
     return failure();
   return verifyParts(*this, getAxes(), getDim(), getType(),
                      getInput().getType());
 }
 LogicalResult ReduceScatterOp::verify() {
-  if (failed(verifyAxes(*this, getAxes())))
+  if (failed(verifyGroup(*this, getAxes())))
     return failure();
   return verifyParts(*this, getAxes(), getDim(), getInput().getType(),
                      getType());
 }
 LogicalResult OwnPartOp::verify() {
-  if (failed(verifyAxes(*this, getAxes())))
+  if (failed(verifyGroup(*this, getAxes())))
     return failure();
   return verifyParts(*this, getAxes(), getDim(), getInput().getType(),
                      getType());
@@ -313,7 +326,7 @@ void AllToAllOp::emitInstructions(LaunchEmitter &emitter) {
 }
 
 LogicalResult AllToAllOp::verify() {
-  if (failed(verifyAxes(*this, getAxes())))
+  if (failed(verifyGroup(*this, getAxes())))
     return failure();
   auto input = cast<RankedTensorType>(getInput().getType());
   int64_t rank = input.getRank();

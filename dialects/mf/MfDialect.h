@@ -98,6 +98,11 @@ mlir::Value getViewedValue(mlir::Value value);
 /// Whether the operator's mark says that backward runs it again.
 bool isMarkedForRecompute(ComputeOpInterface op);
 
+/// While values have a layout, the result is the operand in another one.
+template <typename ConcreteType>
+class ChangesLayout
+    : public mlir::OpTrait::TraitBase<ConcreteType, ChangesLayout> {};
+
 } // namespace mf::ir
 
 #endif // MF_DIALECTS_MF_MFDIALECT_H

@@ -147,7 +147,7 @@ def Mf_ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
     }], "void", "localize",
       (ins "::llvm::ArrayRef<::mf::ir::Layout>":$operands,
            "::llvm::ArrayRef<::mf::ir::Layout>":$results,
-           "::mf::ir::LocalTables &":$tables), [{}], [{}]>
+           "::mf::ir::LocalTables &":$tables), [{}], [{ return; }]>
   ];
 }
 

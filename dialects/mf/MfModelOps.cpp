@@ -125,9 +125,9 @@ static LogicalResult verifyCuts(ParamOp param) {
     return isa<ArrayAttr>(axes) &&
            llvm::all_of(cast<ArrayAttr>(axes), llvm::IsaPred<StringAttr>);
   };
-  if (!cuts || (static_cast<int64_t>(cuts.size()) ==
-                    param.getTensorType().getRank() &&
-                llvm::all_of(cuts, isList)))
+  if (!cuts ||
+      (static_cast<int64_t>(cuts.size()) == param.getTensorType().getRank() &&
+       llvm::all_of(cuts, isList)))
     return success();
   return param.emitOpError("expected cuts to be a list of axes for each "
                            "dimension of ")

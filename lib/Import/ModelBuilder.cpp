@@ -156,11 +156,11 @@ private:
   void addHead() {
     int64_t rows = spec.microBatchSize * spec.sequenceLength;
     Type loss = RankedTensorType::get({}, builder.getF32Type());
-    CellBuilder cells(model, spec, "lm_head", LayerKind::Head, names.head,
-                      TypeRange{getHiddenType(),
-                                getIndexType({spec.microBatchSize,
-                                              spec.sequenceLength})},
-                      loss);
+    CellBuilder cells(
+        model, spec, "lm_head", LayerKind::Head, names.head,
+        TypeRange{getHiddenType(),
+                  getIndexType({spec.microBatchSize, spec.sequenceLength})},
+        loss);
     Value weight = cells.addParameter(
         "weight", {spec.vocabSize, spec.hiddenSize},
         spec.tiesWordEmbeddings ? spec.embeddingType : spec.paramType,

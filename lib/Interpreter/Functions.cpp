@@ -39,6 +39,12 @@ LogicalResult runOperator(Rank &rank, Operation *op, Environment &values) {
     values[prefetch.getTensor()] = values.lookup(prefetch.getHost()).clone();
     return success();
   }
+  // Between the sharding passes each rank has the whole of every tensor.
+  if (op->hasTrait<ir::ChangesLayout>() &&
+      ir::LayoutAttr::find(op->getResult(0).getType())) {
+    values[op->getResult(0)] = values.lookup(op->getOperand(0));
+    return success();
+  }
   if (auto compute = dyn_cast<ir::ComputeOpInterface>(op))
     return runCompute(rank, compute, values);
   if (auto update = dyn_cast<ir::UpdateOpInterface>(op))

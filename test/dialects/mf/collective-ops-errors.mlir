@@ -180,3 +180,12 @@ module attributes {mf.mesh = 2} {}
 
 // expected-error @below {{has a mesh; expected it on the module}}
 "test.op"() {mf.mesh = #mf.mesh<pp = 1>} : () -> ()
+
+// -----
+
+// The ranks of a group are in the order of the mesh.
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
+  %x = "test.value"() : () -> tensor<4x8xf32>
+  // expected-error @below {{expected axes in the order of #mf.mesh<pp = 1, dp = 2, mp = 2>, but got ["mp", "dp"]}}
+  mf.all_gather %x over ["mp", "dp"] : tensor<4x8xf32> -> tensor<16x8xf32>
+}

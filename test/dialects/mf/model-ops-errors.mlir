@@ -368,7 +368,7 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 
 module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // expected-error @below {{expected a layout that cuts 'tensor<4x4xf32>' and nothing else, but got #mf.layout<[[], []], partial = [mp]>}}
+  // expected-error @below {{expected a layout of 'tensor<4x4xf32>' that is not partial, but got #mf.layout<[[], []], partial = [mp]>}}
   mf.param @w : tensor<4x4xf32> init <ones> layout <[[], []], partial = [mp]>
 }
 }

@@ -65,7 +65,7 @@ TEST(ReshardStepTest, TakesSeveralSteps) {
                           makeLayout({{"mp", "cp_ds"}, {}}, {}, {"cp_co"})));
 }
 
-TEST(MeshTest, KnowsFactorsOfAnAxis) {
+TEST(MeshSizesTest, KnowsFactorsOfAnAxis) {
   mf::ir::MeshSizes mesh;
   mesh.axes = {{"pp", 2}, {"dp", 1}, {"cp_co", 2}, {"cp_ds", 4}, {"mp", 2}};
   EXPECT_THAT(getMeshAxes("cp", mesh), ElementsAre("cp_co", "cp_ds"));
@@ -73,7 +73,7 @@ TEST(MeshTest, KnowsFactorsOfAnAxis) {
   EXPECT_THAT(getMeshAxes("dp", mesh), SizeIs(0));
 }
 
-TEST(MeshTest, SplitsAxesOverFactors) {
+TEST(MeshSizesTest, SplitsAxesOverFactors) {
   mf::ir::MeshSizes mesh;
   mesh.axes = {{"pp", 1}, {"cp", 2}, {"mp", 4}};
   // All of the first factor before the next one.
@@ -149,6 +149,20 @@ TEST(LayoutPlanTest, CutsColumnsOfAWeight) {
             "  reshard matmul: [[dp], [], []] -> [[dp], [], []] reduced [mp]\n"
             "  reshard layer: [[dp], [], [mp]] -> [[dp], [], []]\n"
             "  result: [[dp], [], []]\n");
+}
+
+TEST(LayoutPlanTest, GathersForAPartialGradientAtOnce) {
+  ShardedModel model = makeModel(0, true);
+  model.layers.push_back(model.layers.front());
+  model.layers.back().name = "head";
+  model.layers.back().position = LayerPosition::Head;
+  EXPECT_THAT(printPlan(model),
+              testing::HasSubstr(
+                  "head\n"
+                  "  argument 0: [[dp], [mp], []]\n"
+                  "  reshard head: [[dp], [mp], []] -> [[dp], [], []] reduced "
+                  "[mp]\n"
+                  "  reshard head: [[dp], [], [mp]] -> [[dp], [], []]\n"));
 }
 
 TEST(LayoutPlanTest, NamesWhatDoesNotDivide) {
