@@ -347,19 +347,22 @@ def ShardOptimizer : Pass<"mf-shard-optimizer", "::mf::ir::ModelOp"> {
 def InsertOptimizer : Pass<"mf-insert-optimizer", "::mf::ir::ModelOp"> {
   let summary = "Build each stage's clipping and AdamW";
   let description = [{
-    Makes one `mf.update` per stage: sums the gradients of tied parameters over
+    Makes one `mf.update` per stage: reduces each gradient over the ranks that
+    have summands of it, in the model's order, sums those of tied parameters over
     all stages that hold one, divides by the step's loss scale, clips by the
     global norm over all stages (every gradient times
     min(1, max_norm / (max(norm, max_norm) + 1e-6)), as MindSpore Transformers'
     ClipGradNorm), and one `mf.adamw` per parameter, which changes nothing if a
-    gradient is not finite.
+    gradient is not finite. Squares of a parameter that ranks have parts of are
+    summed over exactly the axes that cut it, so that each element counts once.
 
     ```mlir
     mf.update @update1 (%lr: tensor<f32>, %step: tensor<f32>)
         attributes {stage = 1 : i64} {
       %own = mf.gradient_norms [@layers.1.norm.weight, @layers.1.w1.weight,
           @lm_head.weight] at [3, 4, 5] : tensor<6xf32>
-      %all = mf.all_reduce %own over ["pp"] : tensor<6xf32> -> tensor<6xf32>
+      %squares = mf.mul %own, %own : ...
+      %all = mf.all_reduce %squares over ["pp"] : tensor<6xf32> -> tensor<6xf32>
       ...
       %norm = mf.sqrt %sum : ...
       %overflow = mf.non_finite %norm : tensor<f32> -> tensor<f32>

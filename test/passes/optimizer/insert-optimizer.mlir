@@ -218,11 +218,12 @@ mf.model @a_stage_without_parameters attributes {
   }
   // CHECK: mf.update @update1
   // CHECK-NEXT: %[[NORMS:.*]] = mf.gradient_norms [] at [] : tensor<1xf32>
-  // CHECK-NEXT: mf.all_reduce %[[NORMS]]
+  // CHECK-NEXT: %[[SQUARES:.*]] = mf.mul %[[NORMS]], %[[NORMS]]
+  // CHECK-NEXT: mf.all_reduce %[[SQUARES]]
   // CHECK-NOT: mf.adamw
 }
 
 // Remarks say what each stage updates.
 // RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-insert-optimizer))' --remarks-filter-passed=optimizer %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-// REMARK: [Passed] Update | Category:optimizer | Function=a_stage_updates_what_it_trains | Remark="stage 0 updates its parameters", elements=72, parameters=2, reductions of tied gradients=0, without decay=1
-// REMARK: Function=tied_parameters_of_three_stages_stay_equal | Remark="stage 1 updates its parameters", elements=136, parameters=3, reductions of tied gradients=2, without decay=1
+// REMARK: [Passed] Update | Category:optimizer | Function=a_stage_updates_what_it_trains | Remark="stage 0 updates its parameters", elements=72, gradients reduced over ranks=0, parameters=2, reductions of tied gradients=0, without decay=1
+// REMARK: Function=tied_parameters_of_three_stages_stay_equal | Remark="stage 1 updates its parameters", elements=136, gradients reduced over ranks=0, parameters=3, reductions of tied gradients=2, without decay=1
