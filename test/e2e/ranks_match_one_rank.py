@@ -6,7 +6,8 @@ Lowers a small Llama for one rank and for several, in fixed and in randomly
 drawn layouts of up to 16 ranks, and runs the same global batch. Losses and
 gradients must agree to a relative 1e-5; sharing out the optimizer changes no
 bit of gradients on level 1, and updates by no more than 1e-6; within a layout
-recompute, swap and threads change no bit; each rank needs what was planned.
+recompute, swap and threads change no bit; each rank needs what was planned. A
+checkpoint resumes on its own layout with the same bits, and on others.
 """
 
 import itertools
@@ -14,6 +15,7 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 
@@ -215,6 +217,23 @@ class Checks:
             if not update < 1e-6:
                 self.fail(case, "the update is %g off" % update)
 
+    def check_resume(self, case, others):
+        """A checkpoint goes on with the same bits on its layout, and to rounding on others."""
+        runs = self.runs
+        folder = runs.path("checkpoints")
+        shutil.rmtree(folder, ignore_errors=True)
+        expected = runs.run(case, steps=4)
+        runs.run(case, steps=2, extra=["--checkpoint-dir", folder])
+        for other in [case, *others]:
+            copy = runs.path("resumed")
+            shutil.rmtree(copy, ignore_errors=True)
+            shutil.copytree(folder, copy)
+            actual = runs.run(other, steps=4, extra=["--checkpoint-dir", copy, "--resume"])
+            worst = get_worst(expected[2], actual[2])
+            is_same = worst == 0 if other is case else worst < 1e-4
+            if not is_same:
+                self.fail(other, "goes on %g off from a checkpoint of %s" % (worst, case))
+
 
 def main():
     runs = Runs(*sys.argv[1:4])
@@ -227,6 +246,9 @@ def main():
             checks.check(case)
         except RuntimeError as error:
             checks.fail(case, error)
+    checks.check_resume(
+        Case(dp=2, mp=2, level=1, sequence=True), [Case(), Case(pp=2, dp=2, cp=2, level=3), Case(mp=4)]
+    )
     print("%d layouts, %d problems; worst relative difference %.2g" % (len(cases), checks.problems, checks.worst))
     sys.exit(1 if checks.problems else 0)
 
