@@ -125,8 +125,23 @@ def Mf_InitAttr : Mf_Attr<"Init", "init"> {
 // Training configuration, as read from the YAML
 //===----------------------------------------------------------------------===//
 
+def Mf_OptimizerShardAttr : Mf_Attr<"OptimizerShard", "optimizer_shard"> {
+  let summary = "how ranks share the state of the optimizer";
+  let description = [{
+    Asks for ranks with the same part of a parameter to share its storage out
+    among them, where it has at least `threshold` KB as a whole.
+    `weight_shard_size` ranks share one, all for -1. `level` 1 shares out
+    parameters and moments, 2 accumulated gradients too, and with 3 a rank has a
+    layer's whole weights only while it runs.
+  }];
+  let parameters = (ins "int64_t":$level, "int64_t":$threshold,
+                        DefaultValuedParameter<"int64_t", "-1">:$weight_shard_size);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
-  let summary = "pipeline layout of a training step";
+  let summary = "layout of a training step on ranks";
   let description = [{
     `stages`: pipeline_stage; `interleave`: pp_interleave_num where the YAML
     switches interleaving on, else 1; `micro_batches`: forward and backward
@@ -139,14 +154,21 @@ def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
     `sequence_parallel`: use_seq_parallel, the residual stream between body
     layers is cut over mp too; `context_parallel`: context_parallel_algo, one of
     colossalai_cp, ulysses_cp and hybrid_cp. The last cuts heads over the axis
-    `cp_ds` of the mesh and rows over `cp_co`.
+    `cp_ds` of the mesh and rows over `cp_co`. `optimizer_shard` is there where
+    enable_parallel_optimizer asks for it. `gradients_mean` divides the reduced
+    gradient of a parameter by the ranks that it is reduced over. `full_batch`:
+    all ranks read the global batch and take their rows of each micro-batch, not
+    a batch of their own.
   }];
   let parameters = (ins "int64_t":$stages, "int64_t":$interleave,
                         "int64_t":$micro_batches,
                         OptionalParameter<"::mlir::Attribute">:$offset,
                         DefaultValuedParameter<"int64_t", "4">:$gradient_groups,
                         DefaultValuedParameter<"bool", "false">:$sequence_parallel,
-                        OptionalParameter<"::mlir::StringAttr">:$context_parallel);
+                        OptionalParameter<"::mlir::StringAttr">:$context_parallel,
+                        OptionalParameter<"::mf::ir::OptimizerShardAttr">:$optimizer_shard,
+                        DefaultValuedParameter<"bool", "false">:$gradients_mean,
+                        DefaultValuedParameter<"bool", "true">:$full_batch);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -60,7 +60,8 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
     `cuts` says per dimension by which axes the strategies of MindSpore
     Transformers cut it, whatever the sizes of the mesh, as in
     `[["cp", "mp"], []]`; without it, none. What does not divide is an error, or
-    with `may_stay_whole` a warning.
+    with `may_stay_whole` a warning. `parallel_optimizer` is false for one that
+    the optimizer's ranks never share out.
 
     `type` is the whole parameter's. With a `layout` each rank has a part of it,
     and so of its gradient and moments: of each dimension that at its
@@ -78,7 +79,8 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
                        OptionalAttr<FlatSymbolRefAttr>:$tied,
                        OptionalAttr<Mf_LayoutAttr>:$layout,
                        OptionalAttr<ArrayAttr>:$cuts,
-                       UnitAttr:$may_stay_whole);
+                       UnitAttr:$may_stay_whole,
+                       DefaultValuedAttr<BoolAttr, "true">:$parallel_optimizer);
   let assemblyFormat = [{
     $sym_name `:` $type `init` $init (`tied` `to` $tied^)?
     (`layout` $layout^)? attr-dict
@@ -88,7 +90,7 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
                                  "InitAttr":$init, "bool":$frozen,
                                  "::mlir::FlatSymbolRefAttr":$tied), [{
     build($_builder, $_state, name, type, init, frozen, tied, LayoutAttr(), nullptr,
-          false);
+          false, true);
   }]>];
   let extraClassDeclaration = [{
     /// What one rank has of the parameter.

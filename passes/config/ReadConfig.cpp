@@ -4,6 +4,7 @@
 #include "passes/Passes.h"
 #include "passes/config/ConfigAttributes.h"
 #include "passes/config/NotLowered.h"
+#include "passes/config/RankMesh.h"
 
 namespace mf::passes {
 #define GEN_PASS_DEF_READCONFIG
@@ -74,6 +75,8 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
       accumulation = gradientAccumulationSteps;
     EffectiveBatch batch = resolveBatch(config, accumulation, diagnostics);
     StageMapOptions options = getStageMapOptions(config, diagnostics);
+    RankLayout ranks = resolveRanks(config, diagnostics);
+    mf::passes::checkDeviceNum(config.parallel, ranks, diagnostics);
     checkLowerable(config, diagnostics);
     mf::passes::checkNotLowered(config, options, diagnostics);
     for (auto model : getOperation().getOps<ir::ModelOp>())
@@ -81,15 +84,12 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
     if (diagnostics.hasErrors())
       return fail(diagnostics);
     mf::passes::emitDiagnostics(getOperation().getLoc(), diagnostics);
-    if (failed(ir::ParallelAttr::verify(
-            [&] { return getOperation().emitError(); }, options.pipelineStages,
-            options.interleave, batch.getMicroBatches(), Attribute(),
-            config.parallel.gradientAggregationGroup, /*sequence_parallel=*/false,
-            /*context_parallel=*/nullptr)))
+    auto emitError = [&] { return getOperation().emitError(); };
+    ir::TrainingAttr training = mf::passes::getTrainingAttr(
+        emitError, context, config, options, batch, ranks);
+    if (!training ||
+        failed(mf::passes::setRankMesh(getOperation(), config, ranks)))
       return signalPassFailure();
-
-    auto training =
-        mf::passes::getTrainingAttr(context, config, options, batch);
     for (auto model : getOperation().getOps<ir::ModelOp>())
       model.setTrainingAttr(training);
     emitRemark(options, batch);
