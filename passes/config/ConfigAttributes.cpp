@@ -223,8 +223,7 @@ static ParallelAttr getParallel(passes::EmitError emitError, Builder &builder,
   return ParallelAttr::getChecked(
       emitError, context, options.pipelineStages, options.interleave,
       batch.getMicroBatches(), getOffset(builder, options.offset),
-      parallel.gradientAggregationGroup,
-      ranks.sequenceParallel, algorithm,
+      parallel.gradientAggregationGroup, ranks.sequenceParallel, algorithm,
       getOptimizerShard(context, parallel, ranks),
       parallel.gradientsMean && ranks.getNumRanks() > ranks.pipelineStages,
       !hasReplicas || (parallel.fullBatch && parallel.isSemiOrAuto()));

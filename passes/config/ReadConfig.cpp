@@ -78,7 +78,7 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
     RankLayout ranks = resolveRanks(config, diagnostics);
     mf::passes::checkDeviceNum(config.parallel, ranks, diagnostics);
     checkLowerable(config, diagnostics);
-    mf::passes::checkNotLowered(config, options, diagnostics);
+    mf::passes::checkNotLowered(config, options, ranks, diagnostics);
     for (auto model : getOperation().getOps<ir::ModelOp>())
       checkNames(model, config, diagnostics);
     if (diagnostics.hasErrors())
