@@ -172,8 +172,8 @@ parallel_config:
   ulysses_degree_in_cp: 3
 
 //--- level.yaml
-# LEVEL: level.yaml:[[#@LINE+5]]:34: error: expected a number of ranks, or -1 for all, for 'optimizer_weight_shard_size', but got 0
-# LEVEL: level.yaml:[[#@LINE+5]]:22: error: unknown optimizer_level 'level4'; did you mean 'level1'?; known are level1, level2, level3
+# LEVEL: level.yaml:[[#@LINE+4]]:34: error: expected a number of ranks, or -1 for all, for 'optimizer_weight_shard_size', but got 0
+# LEVEL: level.yaml:[[#@LINE+4]]:22: error: unknown optimizer_level 'level4'; did you mean 'level1'?; known are level1, level2, level3
 parallel:
   parallel_optimizer_config:
     optimizer_weight_shard_size: 0
