@@ -12,6 +12,14 @@
 
 namespace mf::passes {
 
+/// Whether mf-split-chunks splits backward.
+enum class SplitBackward : uint8_t {
+  /// As the model's schedule says; not, without one.
+  Auto,
+  Always,
+  Never
+};
+
 #define GEN_PASS_DECL
 #include "passes/Passes.h.inc"
 

@@ -32,7 +32,10 @@ def ReadConfig : Pass<"mf-read-config", "::mlir::ModuleOp"> {
            "YAML file to read; `-` is standard input">,
     Option<"gradientAccumulationSteps", "gradient-accumulation-steps",
            "int64_t", /*default=*/"0",
-           "replaces runner_config.gradient_accumulation_steps; 0 keeps it">
+           "replaces runner_config.gradient_accumulation_steps; 0 keeps it">,
+    Option<"schedule", "schedule", "std::string", /*default=*/"",
+           "replaces the schedule that pipeline_scheduler asks for, by its name "
+           "in mf/Schedule/Policy.h; empty keeps it">
   ];
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
@@ -40,9 +43,12 @@ def ReadConfig : Pass<"mf-read-config", "::mlir::ModuleOp"> {
 def Partition : Pass<"mf-partition", "::mf::ir::ModelOp"> {
   let summary = "Place layers on pipeline stages and chunks";
   let description = [{
-    Gives every layer a `placement`. Body layers are dealt as MindSpore
-    Transformers does from pipeline_stage, offset and pp_interleave_num; the
-    embedding is on the first stage, norm, head and loss on the last.
+    Gives every layer a `placement`, which all later passes go by. Body layers
+    are dealt as MindSpore Transformers does from pipeline_stage, offset and
+    pp_interleave_num, chunk by chunk; a chunk visits the stages in the order
+    that the policy of the schedule wants (`scheduler` of `#mf.parallel`). The
+    embedding is on the stage visited first; norm, head and loss are on the one
+    visited last.
 
     ```mlir
     mf.layer @layers.1 body (%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> { ... }
@@ -58,7 +64,8 @@ def MarkMemory : Pass<"mf-mark-memory", "::mf::ir::ModelOp"> {
   let summary = "Mark the operators that the YAML wants recomputed or swapped";
   let description = [{
     Sets `recompute` on operators of placed layers from the model's `training`
-    attribute: `full` on all operators of a fully recomputed layer but the one
+    attribute, whose counts are of the layers that have their placement on a
+    stage and chunk: `full` on all operators of a fully recomputed layer but the one
     that makes its result, `select` on operators and Cells that a pattern names
     (a Cell's own results are kept), `excluded` where an exclude pattern says so.
     Sets `swap`, with the number of kernels to prefetch ahead, where layer_swap
@@ -262,6 +269,13 @@ def SplitChunks : Pass<"mf-split-chunks", "::mf::ir::ModelOp"> {
     from parameters alone (views, casts of weights) is made again in backward
     rather than kept.
 
+    Where the schedule splits backward (zero-bubble schedules do), operators that
+    reach no gradient of a hidden input become a third function,
+    `mf.backward_weights`, which may run later; in a chunk without hidden input
+    those that reach one gradient alone. What both halves need is made in
+    `mf.backward` and kept, except for swapped values, which each half copies
+    back. The third function is there even if it has nothing to do.
+
     ```mlir
     mf.chunk @chunk0 (%tokens: tensor<1x4xi32>) -> ... {
       ...
@@ -285,6 +299,16 @@ def SplitChunks : Pass<"mf-split-chunks", "::mf::ir::ModelOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"splitBackward", "split-backward", "::mf::passes::SplitBackward",
+           /*default=*/"::mf::passes::SplitBackward::Auto",
+           "whether backward becomes two functions: auto, as the model's schedule "
+           "says, always or never",
+           [{::llvm::cl::values(
+             clEnumValN(::mf::passes::SplitBackward::Auto, "auto", "as the schedule says"),
+             clEnumValN(::mf::passes::SplitBackward::Always, "always", "split"),
+             clEnumValN(::mf::passes::SplitBackward::Never, "never", "do not split"))}]>
+  ];
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
 
@@ -320,10 +344,15 @@ def InsertOptimizer : Pass<"mf-insert-optimizer", "::mf::ir::ModelOp"> {
 def BuildSchedule : Pass<"mf-build-schedule", "::mf::ir::ModelOp"> {
   let summary = "Order each stage's forward and backward runs";
   let description = [{
-    Makes one `mf.schedule` per stage: with one stage, forward and backward of
-    each micro-batch in turn; with more, 1F1B: stage p of P runs P-p-1 forwards
-    before it alternates (Narayanan et al., 2019). Adds loads, sends, receives
-    and the update.
+    Makes one `mf.schedule` per stage, in the order of the policy that
+    `scheduler` of `#mf.parallel` names (mf/Schedule/Policy.h): `1f1b`, which is
+    gradient accumulation on one stage and `interleaved` where stages have
+    several chunks, `gpipe`, `interleaved-low-memory`, or one that splits
+    backward, `zero-bubble-h1` and `zero-bubble-v`. Chunks run in the order of
+    their forward functions, on the stages of their placements. Adds loads, sends
+    and receives (with the schedule's `ahead` and `behind`) and the update; what
+    a chunk hands to the next one on the same stage is an operand. All stages are
+    proven to run through, with rendezvous transfers, before anything is made.
 
     ```mlir
     mf.schedule stage 0 {
@@ -350,7 +379,9 @@ def LowerToAscend : Pass<"mf-lower-to-ascend", "::mlir::ModuleOp"> {
   let description = [{
     Functions become routines of kernel launches on buffers, residuals become
     slots of a frame, schedules become calls, copies, sends and receives on
-    streams, ordered by events. Replaces the model.
+    streams, ordered by events. Replaces the model. The schedules of all stages
+    are verified together first: every run once, values and messages between the
+    right runs, no stages that wait for one another.
 
     ```mlir
     %n, %rstd = mf.rms_norm %x, %gamma {...} : ...

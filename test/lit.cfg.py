@@ -59,3 +59,14 @@ for module in ("torch", "numpy"):
         config.available_features.add(module)
 if config.mf_sanitize:
     config.available_features.add("sanitize")
+
+# Several processes, as many as a test says, also as root in a container.
+if config.mf_mpirun and os.access(config.mf_mpirun, os.X_OK):
+    config.available_features.add("mpi")
+    config.substitutions.append(("%mpirun", "timeout 120 " + config.mf_mpirun + " -q"))
+    config.environment.update(
+        OMPI_ALLOW_RUN_AS_ROOT="1",
+        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+        OMPI_MCA_rmaps_base_oversubscribe="1",
+        OMPI_MCA_hwloc_base_binding_policy="none",
+    )

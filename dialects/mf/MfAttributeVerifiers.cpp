@@ -81,10 +81,12 @@ LogicalResult OptimizerShardAttr::verify(EmitError emitError, int64_t level,
 LogicalResult ParallelAttr::verify(EmitError emitError, int64_t stages,
                                    int64_t interleave, int64_t microBatches,
                                    Attribute offset, int64_t gradientGroups,
-                                   bool sequenceParallel,
+                                   StringRef scheduler, bool sequenceParallel,
                                    StringAttr contextParallel,
                                    OptimizerShardAttr optimizerShard,
                                    bool gradientsMean, bool fullBatch) {
+  if (scheduler.empty())
+    return emitError() << "expected the name of a scheduler, but got ''";
   if (contextParallel &&
       !llvm::is_contained({"colossalai_cp", "ulysses_cp", "hybrid_cp"},
                           contextParallel.getValue()))

@@ -149,7 +149,9 @@ def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
     gradient_accumulation_steps without); `offset`: model_config.offset as
     written, an integer, a list or a list of lists; `gradient_groups`:
     gradient_aggregation_group, into how many groups the gradients of a model
-    without stages are gathered to be reduced.
+    without stages are gathered to be reduced; `scheduler`: the policy by which
+    stages order their micro-batches, under the name that the Schedule library
+    has for it, from pipeline_scheduler.
 
     `sequence_parallel`: use_seq_parallel, the residual stream between body
     layers is cut over mp too; `context_parallel`: context_parallel_algo, one of
@@ -164,6 +166,7 @@ def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
                         "int64_t":$micro_batches,
                         OptionalParameter<"::mlir::Attribute">:$offset,
                         DefaultValuedParameter<"int64_t", "4">:$gradient_groups,
+                        StringRefParameter<"", [{"1f1b"}]>:$scheduler,
                         DefaultValuedParameter<"bool", "false">:$sequence_parallel,
                         OptionalParameter<"::mlir::StringAttr">:$context_parallel,
                         OptionalParameter<"::mf::ir::OptimizerShardAttr">:$optimizer_shard,

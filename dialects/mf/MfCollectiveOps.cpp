@@ -38,9 +38,23 @@ LogicalResult mf::ir::verifyAxes(Operation *op, ArrayAttr axes) {
   return success();
 }
 
+LogicalResult mf::ir::verifyGroup(Operation *op, ArrayAttr axes) {
+  if (failed(verifyAxes(op, axes)))
+    return failure();
+  MeshAttr mesh = MeshAttr::find(op);
+  Axes names;
+  for (auto axis : axes.getAsRange<StringAttr>())
+    names.push_back(axis.getValue());
+  if (!mesh || MeshSizes(mesh).isInOrder(names))
+    return success();
+  return op->emitOpError("expected axes in the order of ")
+         << mesh << ", but got " << axes;
+}
+
 LogicalResult mf::ir::verifyPosition(Operation *op, Value position) {
   auto type = cast<RankedTensorType>(position.getType());
-  if (type.getRank() == 1 && (LayoutAttr::find(type) || type.getDimSize(0) == 1))
+  if (type.getRank() == 1 &&
+      (LayoutAttr::find(type) || type.getDimSize(0) == 1))
     return success();
   return op->emitOpError("expected one number, a tensor<1xi32>, as position of "
                          "the rank's part, but got ")
@@ -100,10 +114,11 @@ LogicalResult verifyParts(Operation *op, ArrayAttr axes, int64_t dim,
 // take no strides. Along another dimension than the first the parts of a tensor
 // are many short runs, and a kernel brings them together: before a collective
 // that cuts what a rank has, behind one that puts together what it gets. That
-// is one copy on one side, in a buffer of that side's size which lives no longer
-// than the operator; permuting the other side as well, to keep the layout in
-// between, would be a second copy of it. Where all dimensions before are 1, as
-// for a micro-batch of one row, the parts lie behind each other already.
+// is one copy on one side, in a buffer of that side's size which lives no
+// longer than the operator; permuting the other side as well, to keep the
+// layout in between, would be a second copy of it. Where all dimensions before
+// are 1, as for a micro-batch of one row, the parts lie behind each other
+// already.
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -198,8 +213,8 @@ bool MirrorOp::isView() { return true; }
 Engine AllReduceOp::getEngine() { return Engine::Communication; }
 Engine MirrorOp::getEngine() { return Engine::Vector; }
 
-LogicalResult AllReduceOp::verify() { return verifyAxes(*this, getAxes()); }
-LogicalResult MirrorOp::verify() { return verifyAxes(*this, getAxes()); }
+LogicalResult AllReduceOp::verify() { return verifyGroup(*this, getAxes()); }
+LogicalResult MirrorOp::verify() { return verifyGroup(*this, getAxes()); }
 
 void AllReduceOp::emitInstructions(LaunchEmitter &emitter) {
   CollectiveEmitter(emitter, *this, getAxes())
@@ -231,19 +246,19 @@ Engine ReduceScatterOp::getEngine() { return Engine::Communication; }
 Engine OwnPartOp::getEngine() { return Engine::Vector; }
 
 LogicalResult AllGatherOp::verify() {
-  if (failed(verifyAxes(*this, getAxes())))
+  if (failed(verifyGroup(*this, getAxes())))
     return failure();
   return verifyParts(*this, getAxes(), getDim(), getType(),
                      getInput().getType());
 }
 LogicalResult ReduceScatterOp::verify() {
-  if (failed(verifyAxes(*this, getAxes())))
+  if (failed(verifyGroup(*this, getAxes())))
     return failure();
   return verifyParts(*this, getAxes(), getDim(), getInput().getType(),
                      getType());
 }
 LogicalResult OwnPartOp::verify() {
-  if (failed(verifyAxes(*this, getAxes())))
+  if (failed(verifyGroup(*this, getAxes())))
     return failure();
   return verifyParts(*this, getAxes(), getDim(), getInput().getType(),
                      getType());
@@ -311,7 +326,7 @@ void AllToAllOp::emitInstructions(LaunchEmitter &emitter) {
 }
 
 LogicalResult AllToAllOp::verify() {
-  if (failed(verifyAxes(*this, getAxes())))
+  if (failed(verifyGroup(*this, getAxes())))
     return failure();
   auto input = cast<RankedTensorType>(getInput().getType());
   int64_t rank = input.getRank();

@@ -15,7 +15,7 @@ class Mf_GroupOp<string mnemonic, dag attributes, string format,
     : Mf_ComputeOp<mnemonic, "", (ins Mf_FloatTensor:$input),
                    !con((ins StrArrayAttr:$axes), attributes),
                    (outs Mf_FloatTensor:$result),
-                   !listconcat([Mf_Differentiable], traits),
+                   !listconcat([Mf_Differentiable, Mf_ChangesLayout], traits),
                    ["isView", "getEngine", "emitInstructions"]> {
   let assemblyFormat = "$input `over` $axes " # format #
                        " attr-dict `:` type($input) `->` type($result)";
@@ -158,8 +158,8 @@ def Mf_AllToAllOp : Mf_GroupOp<"all_to_all",
   }]>];
 }
 
-def Mf_ReshardOp : Mf_Op<"reshard", [Pure, SameOperandsAndResultShape,
-    SameOperandsAndResultElementType]> {
+def Mf_ReshardOp : Mf_Op<"reshard", [Pure, Mf_ChangesLayout,
+    SameOperandsAndResultShape, SameOperandsAndResultElementType]> {
   let summary = "the same tensor in another layout";
   let description = [{
     Between mf-propagate-layouts, which decides, and mf-lower-reshards, which

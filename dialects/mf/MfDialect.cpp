@@ -116,3 +116,13 @@ int64_t mf::ir::getTensorBytes(Type type) {
   return tensor.getNumElements() *
          llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
 }
+
+bool mf::ir::isFloatTensor(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && isa<FloatType>(tensor.getElementType());
+}
+
+bool mf::ir::isLoss(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getRank() == 0 && tensor.getElementType().isF32();
+}

@@ -68,6 +68,13 @@ mlir::RankedTensorType getLocalType(mlir::Type type, LayoutAttr layout,
 /// than any device has, and few enough that sums of sizes do not overflow.
 bool hasAddressableSize(mlir::Type type);
 
+/// True if `type` is a tensor of floating-point numbers.
+bool isFloatTensor(mlir::Type type);
+
+/// True if a layer's result, or a chunk's output, of this type is a loss: a
+/// scalar in fp32, which is added to the step's loss and handed to nobody.
+bool isLoss(mlir::Type type);
+
 } // namespace mf::ir
 
 #include "dialects/mf/LaunchEmitter.h"
@@ -90,6 +97,11 @@ mlir::Value getViewedValue(mlir::Value value);
 
 /// Whether the operator's mark says that backward runs it again.
 bool isMarkedForRecompute(ComputeOpInterface op);
+
+/// While values have a layout, the result is the operand in another one.
+template <typename ConcreteType>
+class ChangesLayout
+    : public mlir::OpTrait::TraitBase<ConcreteType, ChangesLayout> {};
 
 } // namespace mf::ir
 

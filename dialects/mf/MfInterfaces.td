@@ -98,7 +98,8 @@ def Mf_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
   let methods = [
     InterfaceMethod<[{
       Builds the gradients of the operands. `resultGradients` has one value per
-      result: the gradient of the differentiable one, and null for the others.
+      result: its gradient, and null for a result that is not differentiable or
+      that no loss depends on; at least one is not null.
       `needed` says which operands want a gradient; the others may be left
       null. `operandGradients` comes with one null value per operand.
     }], "void", "buildGradient",
@@ -107,9 +108,24 @@ def Mf_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
            "::llvm::ArrayRef<bool>":$needed,
            "::llvm::MutableArrayRef<::mlir::Value>":$operandGradients)>,
     InterfaceMethod<[{
-      The number of the one result that gradients flow through. The others, kept
-      for backward, have none.
-    }], "unsigned", "getDifferentiableResult", (ins), [{}], [{ return 0; }]>
+      Whether gradients flow through a result. What is only kept for backward
+      has none.
+    }], "bool", "isDifferentiable", (ins "unsigned":$result), [{}],
+      [{ return result == 0; }]>
+  ];
+}
+
+def Mf_GradientFunctionOpInterface : OpInterface<"GradientFunctionOpInterface"> {
+  let cppNamespace = "::mf::ir";
+  let description = [{
+    A function that makes gradients of parameters, of which each is made by one
+    function.
+  }];
+  let methods = [
+    InterfaceMethod<"The stage and chunk that the function belongs to.",
+      "::mf::ir::PlacementAttr", "getPlacement">,
+    InterfaceMethod<"The names of the parameters.",
+      "::mlir::ArrayAttr", "getGradients">
   ];
 }
 
@@ -131,7 +147,7 @@ def Mf_ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
     }], "void", "localize",
       (ins "::llvm::ArrayRef<::mf::ir::Layout>":$operands,
            "::llvm::ArrayRef<::mf::ir::Layout>":$results,
-           "::mf::ir::LocalTables &":$tables), [{}], [{}]>
+           "::mf::ir::LocalTables &":$tables), [{}], [{ return; }]>
   ];
 }
 

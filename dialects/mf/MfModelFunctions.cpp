@@ -66,6 +66,16 @@ void mf::ir::printModelFunction(OpAsmPrinter &printer,
                                    "function_type", "arg_attrs", "res_attrs"};
   if (isa<LayerOp>(function.getOperation()))
     elided.push_back("kind");
+  auto elideIf = [&](bool isDefault, StringRef name) {
+    if (isDefault)
+      elided.push_back(name);
+  };
+  if (auto forward = dyn_cast<ForwardOp>(function.getOperation()))
+    elideIf(forward.getOutputs() == 1, "outputs");
+  if (auto backward = dyn_cast<BackwardOp>(function.getOperation())) {
+    elideIf(backward.getOutputs() == 1, "outputs");
+    elideIf(backward.getKept() == 0, "kept");
+  }
   function_interface_impl::printFunctionAttributes(printer, function, elided);
   printer << ' ';
   printer.printRegion(function.getFunctionBody(),

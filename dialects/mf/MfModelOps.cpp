@@ -17,7 +17,8 @@ int64_t ModelOp::getNumBodyLayers() {
   return count;
 }
 
-/// Each layer but an embedding takes the result of the layer before it first.
+/// Each layer but an embedding takes the results of the layer before it, but
+/// for losses, first.
 static LogicalResult verifyLayerChain(ModelOp model) {
   LayerOp previous;
   for (LayerOp layer : model.getBody().getOps<LayerOp>()) {
@@ -26,17 +27,43 @@ static LogicalResult verifyLayerChain(ModelOp model) {
         return layer.emitOpError(
             "expected the embedding to be the first layer");
     } else if (previous) {
-      Type expected = previous.getResultTypes().front();
-      if (layer.getArgumentTypes().front() != expected) {
+      SmallVector<Type> expected = previous.getHiddenResultTypes();
+      ArrayRef<Type> taken = layer.getArgumentTypes();
+      taken = taken.take_while(isFloatTensor);
+      if (taken != ArrayRef<Type>(expected)) {
         InFlightDiagnostic error = layer.emitOpError("takes ")
-                                   << layer.getArgumentTypes().front()
+                                   << taken
                                    << ", but the layer before it returns "
-                                   << expected;
+                                   << ArrayRef<Type>(expected);
         error.attachNote(previous.getLoc()) << "layer before it is here";
         return error;
       }
     }
     previous = layer;
+  }
+  return success();
+}
+
+/// The functions of one placement take from each other what they return.
+static LogicalResult verifyFunctionPairs(ModelOp model) {
+  DenseMap<Attribute, ForwardOp> forwards;
+  DenseMap<Attribute, BackwardOp> backwards;
+  for (ForwardOp forward : model.getBody().getOps<ForwardOp>())
+    forwards.try_emplace(forward.getPlacement(), forward);
+  for (BackwardOp backward : model.getBody().getOps<BackwardOp>())
+    backwards.try_emplace(backward.getPlacement(), backward);
+  for (auto &op : model.getBody().front()) {
+    if (auto backward = dyn_cast<BackwardOp>(op))
+      if (ForwardOp forward = forwards.lookup(backward.getPlacement());
+          forward && failed(backward.verifyAgainst(forward)))
+        return failure();
+    if (auto weights = dyn_cast<BackwardWeightsOp>(op)) {
+      BackwardOp backward = backwards.lookup(weights.getPlacement());
+      ForwardOp forward = forwards.lookup(weights.getPlacement());
+      if (forward && backward &&
+          failed(weights.verifyAgainst(forward, backward)))
+        return failure();
+    }
   }
   return success();
 }
@@ -60,7 +87,9 @@ LogicalResult ModelOp::verifyRegions() {
       return param.emitOpError("has type ")
              << param.getType() << ", but is tied to " << owner.getType();
   }
-  return verifyLayerChain(*this);
+  if (failed(verifyLayerChain(*this)))
+    return failure();
+  return verifyFunctionPairs(*this);
 }
 
 //===----------------------------------------------------------------------===//
@@ -157,17 +186,31 @@ LogicalResult GetParamOp::verifySymbolUses(SymbolTableCollection &symbols) {
 // Functions
 //===----------------------------------------------------------------------===//
 
+SmallVector<Type> LayerOp::getHiddenResultTypes() {
+  SmallVector<Type> types(getResultTypes());
+  llvm::erase_if(types, isLoss);
+  return types;
+}
+
 LogicalResult LayerOp::verify() {
-  size_t numArguments = getArgumentTypes().size();
-  size_t maximum = getKind() == LayerKind::Head ? 2 : 1;
-  if (numArguments == 0 || numArguments > maximum)
+  ArrayRef<Type> arguments = getArgumentTypes();
+  // Hidden inputs come first; only one step input follows them, or stands
+  // alone.
+  size_t numHidden = arguments.take_while(isFloatTensor).size();
+  size_t numSteps = arguments.size() - numHidden;
+  bool isBody = getKind() == LayerKind::Body;
+  if (arguments.empty() || numSteps > 1 || (isBody && numSteps > 0))
     return emitOpError("of kind ")
            << stringifyLayerKind(getKind()) << " expected "
-           << (maximum == 1 ? "one argument" : "one or two arguments")
-           << ", but has " << numArguments;
-  if (getResultTypes().size() != 1)
-    return emitOpError("expected one result, but has ")
-           << getResultTypes().size();
+           << (isBody ? "one or more floating-point arguments"
+                      : "floating-point arguments and at most one step input "
+                        "behind them")
+           << ", but takes (" << arguments << ")";
+  if (getResultTypes().empty() ||
+      !llvm::all_of(getResultTypes(), isFloatTensor))
+    return emitOpError("expected one or more floating-point results, but "
+                       "returns (")
+           << getResultTypes() << ")";
   return success();
 }
 
@@ -190,6 +233,14 @@ static LogicalResult verifyStepInputs(FunctionOpInterface function,
   return success();
 }
 
+CutOp ChunkOp::getCut() { return *getBody().getOps<CutOp>().begin(); }
+
+LogicalResult CutOp::verify() {
+  if (getOutputs().empty())
+    return emitOpError("expected one or more outputs of the chunk");
+  return success();
+}
+
 LogicalResult ChunkOp::verify() {
   if (failed(verifyStepInputs(*this, getInputs(), getInputIndices())))
     return failure();
@@ -198,49 +249,82 @@ LogicalResult ChunkOp::verify() {
     return emitOpError("expected one mf.cut, but has ") << numCuts;
   size_t numResults = getResultTypes().size();
   size_t numHidden = getArgumentTypes().size() - getInputs().size();
-  if (numHidden > 1)
-    return emitOpError("expected at most one hidden input, but has ")
-           << numHidden;
   if (numResults != numHidden + getGradients().size())
     return emitOpError("expected ")
            << numHidden + getGradients().size()
-           << " results, the hidden input's gradient and those of its "
+           << " results, the gradients of its hidden inputs and those of its "
               "parameters, but has "
            << numResults;
   return success();
 }
 
 LogicalResult ForwardOp::verify() {
-  if (getResultTypes().empty())
-    return emitOpError("expected the chunk's output as its first result, but "
-                       "has no results");
+  if (getOutputs() < 1 || getOutputs() > getResultTypes().size())
+    return emitOpError("expected its outputs as its first results, but has ")
+           << getResultTypes().size() << " results for " << getOutputs()
+           << " outputs";
   return verifyStepInputs(*this, getInputs(), getInputIndices());
 }
 
-LogicalResult BackwardOp::verify() {
-  for (auto index : getForwardArguments().getAsRange<IntegerAttr>())
+/// `indices` are numbers of something of forward.
+static LogicalResult verifyNumbers(FunctionOpInterface function,
+                                   ArrayAttr indices, StringRef what) {
+  for (auto index : indices.getAsRange<IntegerAttr>())
     if (index.getInt() < 0)
-      return emitOpError("expected arguments of forward by number, but got ")
-             << index.getInt();
+      return function.emitOpError("expected ")
+             << what << " of forward by number, but got " << index.getInt();
+  return success();
+}
+
+LogicalResult BackwardOp::verify() {
+  if (failed(verifyNumbers(*this, getForwardArguments(), "arguments")))
+    return failure();
+  auto outputs = static_cast<int64_t>(getOutputs());
+  auto kept = static_cast<int64_t>(getKept());
+  if (outputs < 1 || kept < 0)
+    return emitOpError("expected one or more outputs and no negative number of "
+                       "kept values, but got ")
+           << outputs << " and " << kept;
   size_t numResults = getResultTypes().size();
-  size_t numGradients = getGradients().size();
-  if (numResults < numGradients || numResults > numGradients + 1)
+  if (numResults < getGradients().size() + kept)
     return emitOpError("expected ")
-           << numGradients << " parameter gradients and at most one input "
-           << "gradient, but has " << numResults << " results";
-  if (getArgumentTypes().size() < 1 + getForwardArguments().size())
-    return emitOpError("expected the output's gradient and ")
+           << getGradients().size() << " parameter gradients and " << kept
+           << " kept values behind the gradients of hidden inputs, but has "
+           << numResults << " results";
+  if (getArgumentTypes().size() < outputs + getForwardArguments().size())
+    return emitOpError("expected the gradients of ")
+           << outputs << " outputs and " << getForwardArguments().size()
+           << " arguments of forward, but has only "
+           << getArgumentTypes().size() << " arguments";
+  return success();
+}
+
+LogicalResult BackwardWeightsOp::verify() {
+  if (failed(verifyNumbers(*this, getOutputGradients(), "outputs")) ||
+      failed(verifyNumbers(*this, getForwardArguments(), "arguments")))
+    return failure();
+  if (getResultTypes().size() != getGradients().size())
+    return emitOpError("expected ")
+           << getGradients().size() << " parameter gradients, but has "
+           << getResultTypes().size() << " results";
+  size_t numPassed = getOutputGradients().size() + getForwardArguments().size();
+  if (getArgumentTypes().size() < numPassed)
+    return emitOpError("expected the gradients of ")
+           << getOutputGradients().size() << " outputs and "
            << getForwardArguments().size()
            << " arguments of forward, but has only "
            << getArgumentTypes().size() << " arguments";
   return success();
 }
 
-/// The last results of `function` are the gradients of the parameters `names`.
+/// The last results of `function`, but for `kept` values behind them, are the
+/// gradients of the parameters `names`.
 static LogicalResult verifyGradients(FunctionOpInterface function,
                                      ArrayAttr names,
-                                     SymbolTableCollection &symbols) {
-  ArrayRef<Type> types = function.getResultTypes().take_back(names.size());
+                                     SymbolTableCollection &symbols,
+                                     int64_t kept = 0) {
+  ArrayRef<Type> types =
+      function.getResultTypes().drop_back(kept).take_back(names.size());
   for (auto [name, type] :
        llvm::zip(names.getAsRange<FlatSymbolRefAttr>(), types)) {
     auto param = symbols.lookupNearestSymbolFrom<ParamOp>(function, name);
@@ -260,7 +344,72 @@ LogicalResult ChunkOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 LogicalResult BackwardOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyGradients(*this, getGradients(), symbols, getKept());
+}
+
+LogicalResult
+BackwardWeightsOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyGradients(*this, getGradients(), symbols);
+}
+
+//===----------------------------------------------------------------------===//
+// What the functions of a chunk take from each other
+//===----------------------------------------------------------------------===//
+
+/// Appends the types that `indices` of `types` name, or says on `user` which
+/// there are not.
+static LogicalResult appendTypes(FunctionOpInterface user, ArrayAttr indices,
+                                 ArrayRef<Type> types, StringRef what,
+                                 SmallVectorImpl<Type> &result) {
+  for (auto index : indices.getAsRange<IntegerAttr>()) {
+    if (index.getInt() >= static_cast<int64_t>(types.size()))
+      return user.emitOpError("reads ")
+             << what << " " << index.getInt()
+             << " of its forward function, which has " << types.size();
+    result.push_back(types[index.getInt()]);
+  }
+  return success();
+}
+
+static LogicalResult verifyTaken(FunctionOpInterface user,
+                                 FunctionOpInterface forward,
+                                 ArrayRef<Type> expected) {
+  if (user.getArgumentTypes() == expected)
+    return success();
+  InFlightDiagnostic error =
+      user.emitOpError("takes (")
+      << user.getArgumentTypes()
+      << "), but the functions of its placement give it (" << expected << ")";
+  error.attachNote(forward.getLoc()) << "forward is here";
+  return error;
+}
+
+LogicalResult BackwardOp::verifyAgainst(ForwardOp forward) {
+  SmallVector<Type> expected(forward.getOutputTypes());
+  if (failed(appendTypes(*this, getForwardArguments(),
+                         forward.getArgumentTypes(), "argument", expected)))
+    return failure();
+  llvm::append_range(expected, forward.getResidualTypes());
+  return verifyTaken(*this, forward, expected);
+}
+
+LogicalResult BackwardWeightsOp::verifyAgainst(ForwardOp forward,
+                                               BackwardOp backward) {
+  SmallVector<Type> expected;
+  if (failed(appendTypes(*this, getOutputGradients(), forward.getOutputTypes(),
+                         "output", expected)) ||
+      failed(appendTypes(*this, getForwardArguments(),
+                         forward.getArgumentTypes(), "argument", expected)))
+    return failure();
+  llvm::append_range(expected, forward.getResidualTypes());
+  llvm::append_range(expected, backward.getKeptTypes());
+  if (failed(verifyTaken(*this, forward, expected)))
+    return failure();
+  for (Attribute name : getGradients())
+    if (llvm::is_contained(backward.getGradients(), name))
+      return emitOpError("makes the gradient of ")
+             << name << ", as does '" << backward.getSymName() << "'";
+  return success();
 }
 
 #define GET_OP_CLASSES

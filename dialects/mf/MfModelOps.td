@@ -3,6 +3,7 @@
 #ifndef MF_MODEL_OPS_TD
 #define MF_MODEL_OPS_TD
 
+include "dialects/mf/MfInterfaces.td"
 include "dialects/mf/MfOpBase.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
@@ -17,8 +18,9 @@ def Mf_ModelOp : Mf_Op<"model", [Symbol, SymbolTable, NoTerminator,
   let summary = "one model, at any level from layers to schedules";
   let description = [{
     Holds `mf.param`s and, as passes go on, `mf.layer`s, `mf.chunk`s, pairs of
-    `mf.forward` and `mf.backward`, and one `mf.schedule` per stage. Layers run
-    in the order they stand in: each takes the result of the one before.
+    `mf.forward` and `mf.backward` (and `mf.backward_weights`, where backward is
+    split), and one `mf.schedule` per stage. Layers, and chunks at each level,
+    run in the order they stand in: each takes the results of the one before.
 
     `sequence_length` and `micro_batch_size` shape one micro-batch;
     `vocab_size` bounds its tokens; labels of tokens equal to `pad_token_id`
@@ -175,11 +177,23 @@ def Mf_LayerOp : Mf_FunctionOp<"layer",
     [HasParent<"ModelOp">]> {
   let summary = "one layer: a region of tensor operators";
   let description = [{
-    An `embedding` layer takes the tokens; a `body` layer the result of the
-    layer before it; a `head` layer that and, if it computes the loss, the
-    labels. `placement` is its stage and chunk, once partitioned.
+    An `embedding` layer takes the tokens; a `body` layer the results of the
+    layer before it, in order; a `head` layer those and, if it computes the
+    loss, the labels. A result that is a scalar in fp32 is a loss: it is added
+    to the step's loss and not handed to the next layer. `placement` is the
+    layer's stage and chunk, once partitioned.
+
+    ```mlir
+    mf.layer @a body (%x: tensor<4xf32>)
+        -> (tensor<4xf32>, tensor<f32>, tensor<8xf32>) { ... }
+    mf.layer @b body (%x: tensor<4xf32>, %y: tensor<8xf32>) -> tensor<4xf32> { ... }
+    ```
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = functionDeclarations # [{
+    /// The types of the results that the next layer takes: all but losses.
+    ::llvm::SmallVector<::mlir::Type> getHiddenResultTypes();
+  }];
 }
 
 def Mf_ChunkOp : Mf_FunctionOp<"chunk",
@@ -190,50 +204,143 @@ def Mf_ChunkOp : Mf_FunctionOp<"chunk",
      DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the joint forward and backward graph of one chunk";
   let description = [{
-    `mf.cut` stands between the halves: its operand is what the chunk returns,
-    its result the gradient that comes back. What backward uses of forward is
+    `mf.cut` stands between the halves: its operands are what the chunk returns,
+    its results the gradients that come back. What backward uses of forward is
     visible as plain uses, which recompute and swap rewrite. Returns the
-    gradient of the hidden input, if there is one, and then one gradient per
+    gradients of the hidden inputs, in their order, and then one gradient per
     parameter of `gradients`.
 
     `inputs` and `input_indices` say which arguments are step inputs (tokens,
-    labels); the other argument, if any, is the hidden input.
+    labels); the other arguments, if any, are the hidden inputs. What the chunk
+    hands to the next one comes before its losses.
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = functionDeclarations # [{
+    /// The `mf.cut` between the halves.
+    ::mf::ir::CutOp getCut();
+  }];
 }
 
 def Mf_CutOp : Mf_Op<"cut", [HasParent<"ChunkOp">,
-    AllTypesMatch<["output", "output_gradient"]>]> {
+    RangedTypesMatchWith<"gradients have the types of the outputs", "outputs",
+                         "output_gradients", "$_self">]> {
   let summary = "the end of forward and the start of backward";
-  let arguments = (ins Mf_FloatTensor:$output);
-  let results = (outs Mf_FloatTensor:$output_gradient);
-  let assemblyFormat = "$output attr-dict `:` type($output)";
-  let builders = [OpBuilder<(ins "::mlir::Value":$output), [{
-    build($_builder, $_state, output.getType(), output);
+  let description = [{
+    Takes all outputs of the chunk and gives the gradient of each.
+
+    ```mlir
+    %gradients:2 = mf.cut %y, %loss : tensor<4xf32>, tensor<f32>
+    ```
+  }];
+  let arguments = (ins Variadic<Mf_FloatTensor>:$outputs);
+  let results = (outs Variadic<Mf_FloatTensor>:$output_gradients);
+  let assemblyFormat = "$outputs attr-dict `:` type($outputs)";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$outputs), [{
+    build($_builder, $_state, outputs.getTypes(), outputs);
   }]>];
 }
 
 def Mf_ForwardOp : Mf_FunctionOp<"forward",
     (ins Mf_PlacementAttr:$placement, TypedArrayAttrBase<Mf_InputKindAttr,
-         "kinds of step inputs">:$inputs, I64ArrayAttr:$input_indices),
+         "kinds of step inputs">:$inputs, I64ArrayAttr:$input_indices,
+         DefaultValuedAttr<I64Attr, "1">:$outputs),
     [HasParent<"ModelOp">]> {
-  let summary = "forward of one chunk; returns its output and its residuals";
+  let summary = "forward of one chunk; returns its outputs and its residuals";
+  let description = [{
+    The first `outputs` results (one, unless said) are the chunk's outputs: what
+    the next chunk takes, then the losses. The others are the residuals, kept
+    for backward.
+  }];
   let hasVerifier = 1;
+  let extraClassDeclaration = functionDeclarations # [{
+    ::llvm::ArrayRef<::mlir::Type> getOutputTypes() {
+      return getResultTypes().take_front(getOutputs());
+    }
+    ::llvm::ArrayRef<::mlir::Type> getResidualTypes() {
+      return getResultTypes().drop_front(getOutputs());
+    }
+  }];
 }
 
 def Mf_BackwardOp : Mf_FunctionOp<"backward",
     (ins Mf_PlacementAttr:$placement, I64ArrayAttr:$forward_arguments,
-         FlatSymbolRefArrayAttr:$gradients),
+         FlatSymbolRefArrayAttr:$gradients,
+         DefaultValuedAttr<I64Attr, "1">:$outputs,
+         DefaultValuedAttr<I64Attr, "0">:$kept),
     [HasParent<"ModelOp">,
-     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "backward of one chunk";
+     DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+     Mf_GradientFunctionOpInterface]> {
+  let summary = "backward of one chunk, or its half that makes input gradients";
   let description = [{
-    Takes the gradient of the chunk's output, then the arguments of forward
-    listed in `forward_arguments`, then forward's residuals in order. Returns
-    the gradient of the hidden input, if there is one, and then one gradient
-    per parameter of `gradients`.
+    Takes the gradients of the chunk's outputs (`outputs` of them, one unless
+    said), then the arguments of forward listed in `forward_arguments`, then
+    forward's residuals in order. Returns the gradients of the hidden inputs,
+    then one gradient per parameter of `gradients`, and last the `kept` values
+    (none unless said) that a `mf.backward_weights` of the same placement reads.
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = functionDeclarations # [{
+    /// What a task passes: output gradients, then arguments of forward. The
+    /// residuals behind them are the frame's.
+    ::llvm::ArrayRef<::mlir::Type> getPassedTypes() {
+      return getArgumentTypes().take_front(getOutputs() +
+                                           getForwardArguments().size());
+    }
+    ::llvm::ArrayRef<::mlir::Type> getResidualTypes() {
+      return getArgumentTypes().drop_front(getPassedTypes().size());
+    }
+    /// Of the hidden inputs.
+    ::llvm::ArrayRef<::mlir::Type> getInputGradientTypes() {
+      return getResultTypes().drop_back(getGradients().size() + getKept());
+    }
+    ::llvm::ArrayRef<::mlir::Type> getKeptTypes() {
+      return getResultTypes().take_back(getKept());
+    }
+    /// Whether it takes what the forward function of its placement gives.
+    ::llvm::LogicalResult verifyAgainst(::mf::ir::ForwardOp forward);
+  }];
+}
+
+def Mf_BackwardWeightsOp : Mf_FunctionOp<"backward_weights",
+    (ins Mf_PlacementAttr:$placement, I64ArrayAttr:$output_gradients,
+         I64ArrayAttr:$forward_arguments,
+         FlatSymbolRefArrayAttr:$gradients),
+    [HasParent<"ModelOp">,
+     DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+     Mf_GradientFunctionOpInterface]> {
+  let summary = "the half of a split backward that only makes gradients of "
+                "parameters";
+  let description = [{
+    Runs after the `mf.backward` of its placement. Takes the gradients of the
+    outputs listed in `output_gradients`, then the arguments of forward listed
+    in `forward_arguments`, then all residuals of forward and all values that
+    backward kept. Returns one gradient per parameter of `gradients`, none of
+    which backward makes. It may have nothing to do.
+
+    ```mlir
+    mf.backward_weights @split.weights (%dloss: tensor<f32>, %x: tensor<4xf32>,
+        %r: tensor<4xf32>, %kept: tensor<4xf32>) -> tensor<4xf32>
+        attributes {forward_arguments = [0], gradients = [@w],
+        output_gradients = [1], placement = #mf.placement<stage = 0, chunk = 0>} { ... }
+    ```
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = functionDeclarations # [{
+    /// What a task passes: output gradients, then arguments of forward. The
+    /// residuals and kept values behind them are the frame's.
+    ::llvm::ArrayRef<::mlir::Type> getPassedTypes() {
+      return getArgumentTypes().take_front(getOutputGradients().size() +
+                                           getForwardArguments().size());
+    }
+    /// Residuals of forward, then what backward kept.
+    ::llvm::ArrayRef<::mlir::Type> getFrameTypes() {
+      return getArgumentTypes().drop_front(getPassedTypes().size());
+    }
+    /// Whether it takes what the other functions of its placement give.
+    ::llvm::LogicalResult verifyAgainst(::mf::ir::ForwardOp forward,
+                                        ::mf::ir::BackwardOp backward);
+  }];
 }
 
 #endif // MF_MODEL_OPS_TD

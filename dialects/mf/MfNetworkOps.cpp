@@ -219,7 +219,7 @@ LogicalResult FlashAttentionOp::verify() {
   return success();
 }
 
-unsigned FlashAttentionOp::getDifferentiableResult() { return 2; }
+bool FlashAttentionOp::isDifferentiable(unsigned result) { return result == 2; }
 
 void FlashAttentionOp::buildGradient(OpBuilder &builder,
                                      ValueRange resultGradients,

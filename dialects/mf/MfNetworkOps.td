@@ -90,7 +90,7 @@ def Mf_FlashAttentionOp : Mf_AttentionOp<"flash_attention",
     (ins Mf_FloatTensor:$query, Mf_FloatTensor:$key, Mf_FloatTensor:$value),
     (outs Mf_FloatTensor:$softmax_max, Mf_FloatTensor:$softmax_sum,
           Mf_FloatTensor:$result),
-    [Mf_DifferentiableWith<["getDifferentiableResult"]>,
+    [Mf_DifferentiableWith<["isDifferentiable"]>,
      Mf_ShardableWith<["localize"]>]> {
   let summary = "softmax(scale * query * key^T) * value, in tiles";
   let description = [{

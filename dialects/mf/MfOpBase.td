@@ -44,4 +44,9 @@ class Mf_ShardableWith<list<string> overridden>
     : DeclareOpInterfaceMethods<Mf_ShardingRuleOpInterface, overridden>;
 def Mf_Shardable : Mf_ShardableWith<[]>;
 
+// While values have a layout, the result is the operand in another one.
+def Mf_ChangesLayout : NativeOpTrait<"ChangesLayout"> {
+  let cppNamespace = "::mf::ir";
+}
+
 #endif // MF_OP_BASE_TD

@@ -27,6 +27,9 @@ mlir::LogicalResult verifyModelFunction(mlir::FunctionOpInterface function);
 std::optional<int64_t> getGroupSize(mlir::Operation *op, mlir::ArrayAttr axes);
 /// Checks that `axes` are different axes of the module's mesh.
 mlir::LogicalResult verifyAxes(mlir::Operation *op, mlir::ArrayAttr axes);
+/// Checks too that they are in the mesh's order, in which a group's ranks are:
+/// the parts of a tensor that is cut over them then lie behind each other.
+mlir::LogicalResult verifyGroup(mlir::Operation *op, mlir::ArrayAttr axes);
 /// Checks that `position`, where a rank's part of a dimension begins, is one
 /// number, or a table of them that is still to be cut.
 mlir::LogicalResult verifyPosition(mlir::Operation *op, mlir::Value position);

@@ -213,6 +213,93 @@ void ConcatOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 }
 
 //===----------------------------------------------------------------------===//
+// SplitOp
+//===----------------------------------------------------------------------===//
+
+SmallVector<int64_t> SplitOp::getOffsets() {
+  SmallVector<int64_t> offsets;
+  int64_t offset = 0;
+  for (Value part : getParts()) {
+    offsets.push_back(offset);
+    offset += getTensor(part).getDimSize(getAxis());
+  }
+  return offsets;
+}
+
+LogicalResult SplitOp::verify() {
+  RankedTensorType input = getTensor(getInput());
+  int64_t axis = getAxis();
+  if (axis < 0 || axis >= input.getRank())
+    return emitOpError("expected an axis below ")
+           << input.getRank() << ", but got " << axis;
+  int64_t sum = 0;
+  for (Value part : getParts()) {
+    RankedTensorType type = getTensor(part);
+    SmallVector<int64_t> shape(input.getShape());
+    if (type.getRank() == input.getRank())
+      shape[axis] = type.getDimSize(axis);
+    if (type != RankedTensorType::get(shape, input.getElementType()))
+      return emitOpError("expected parts that differ from ")
+             << input << " only in dimension " << axis << ", but got " << type;
+    sum += shape[axis];
+  }
+  if (sum != input.getDimSize(axis))
+    return emitOpError("has parts of ")
+           << sum << " elements in dimension " << axis << ", which has "
+           << input.getDimSize(axis);
+  return success();
+}
+
+bool SplitOp::isView() { return false; }
+
+bool SplitOp::isDifferentiable(unsigned result) { return true; }
+
+void SplitOp::emitInstructions(LaunchEmitter &emitter) {
+  EmittedBuffer input = emitter.getBuffer(getInput());
+  Builder builder(getContext());
+  SmallVector<int64_t> starts(getTensor(getInput()).getRank(), 0);
+  for (auto [part, offset] : llvm::zip_equal(getParts(), getOffsets())) {
+    starts[getAxis()] = offset;
+    NamedAttrList attributes;
+    attributes.set("starts", builder.getDenseI64ArrayAttr(starts));
+    attributes.set("sizes",
+                   builder.getDenseI64ArrayAttr(getTensor(part).getShape()));
+    emitter.launch("aclnnSliceV2", input, emitter.createBuffer(part),
+                   attributes.getDictionary(getContext()));
+  }
+}
+
+void SplitOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                            ArrayRef<bool> needed,
+                            MutableArrayRef<Value> operandGradients) {
+  RankedTensorType input = getTensor(getInput());
+  SmallVector<int64_t> low(input.getRank(), 0), high(low);
+  SmallVector<int64_t> offsets = getOffsets();
+  const int64_t extent = input.getDimSize(getAxis());
+  // Parts without a gradient are the zeros around those that have one.
+  SmallVector<Value> gradients;
+  int64_t covered = 0;
+  for (auto [index, gradient] : llvm::enumerate(resultGradients)) {
+    if (!gradient)
+      continue;
+    const bool isLast = llvm::none_of(resultGradients.drop_front(index + 1),
+                                      [](Value v) { return bool(v); });
+    const int64_t size = getTensor(gradient).getDimSize(getAxis());
+    low[getAxis()] = offsets[index] - covered;
+    high[getAxis()] = isLast ? extent - offsets[index] - size : 0;
+    covered = offsets[index] + size;
+    Value padded = gradient;
+    if (low[getAxis()] != 0 || high[getAxis()] != 0)
+      padded = PadOp::create(builder, getLoc(), gradient, low, high);
+    gradients.push_back(padded);
+  }
+  operandGradients[0] =
+      gradients.size() == 1
+          ? gradients.front()
+          : Value(ConcatOp::create(builder, getLoc(), gradients, getAxis()));
+}
+
+//===----------------------------------------------------------------------===//
 // RepeatOp and ReduceSumOp
 //===----------------------------------------------------------------------===//
 
@@ -276,4 +363,22 @@ LogicalResult ReduceSumOp::verify() {
       return emitOpError("expected axes below ")
              << input.getRank() << ", but got " << axis;
   return verifyResult(*this, getReducedShape(input.getShape(), getAxes()));
+}
+
+/// Each element of the gradient stands at all places that it was summed from.
+void ReduceSumOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                                ArrayRef<bool> needed,
+                                MutableArrayRef<Value> operandGradients) {
+  RankedTensorType input = getTensor(getInput());
+  SmallVector<int64_t> shape(input.getShape());
+  for (int64_t axis : getAxes())
+    shape[axis] = 1;
+  Value gradient = ReshapeOp::create(
+      builder, getLoc(), RankedTensorType::get(shape, input.getElementType()),
+      resultGradients.front());
+  for (int64_t axis : getAxes())
+    if (input.getDimSize(axis) != 1)
+      gradient = RepeatOp::create(builder, getLoc(), gradient, axis,
+                                  input.getDimSize(axis));
+  operandGradients[0] = gradient;
 }

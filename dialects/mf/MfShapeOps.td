@@ -66,6 +66,27 @@ def Mf_ConcatOp : Mf_ComputeOp<"concat", "aclnnCat",
                                  "int64_t":$axis)>];
 }
 
+def Mf_SplitOp : Mf_ComputeOp<"split", "",
+    (ins Mf_FloatTensor:$input), (ins I64Attr:$axis),
+    (outs Variadic<Mf_FloatTensor>:$parts),
+    [Mf_DifferentiableWith<["isDifferentiable"]>],
+    ["isView", "emitInstructions"]> {
+  let summary = "the parts of a tensor along a dimension; undoes mf.concat";
+  let description = [{
+    A gradient flows through each part; one that no loss depends on is zero.
+
+    ```mlir
+    %parts:2 = mf.split %x {axis = 2 : i64}
+        : (tensor<2x3x4xf32>) -> (tensor<2x3x1xf32>, tensor<2x3x3xf32>)
+    ```
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Where each part begins on the axis.
+    ::llvm::SmallVector<int64_t> getOffsets();
+  }];
+}
+
 def Mf_RepeatOp : Mf_ComputeOp<"repeat", "aclnnRepeatInterleaveIntWithDim",
     (ins Mf_FloatTensor:$input), (ins I64Attr:$axis, I64Attr:$repeats),
     (outs Mf_FloatTensor:$result), [Mf_Differentiable, Mf_Shardable]> {
@@ -81,7 +102,7 @@ def Mf_RepeatOp : Mf_ComputeOp<"repeat", "aclnnRepeatInterleaveIntWithDim",
 
 def Mf_ReduceSumOp : Mf_ComputeOp<"reduce_sum", "aclnnReduceSum",
     (ins Mf_FloatTensor:$input), (ins DenseI64ArrayAttr:$axes),
-    (outs Mf_FloatTensor:$result), [Mf_Shardable]> {
+    (outs Mf_FloatTensor:$result), [Mf_Differentiable, Mf_Shardable]> {
   let summary = "sum over dimensions, which disappear";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$input,

@@ -318,26 +318,3 @@ ShardingRule ReduceSumOp::getShardingRule() {
   rule.results = {result};
   return rule;
 }
-
-//===----------------------------------------------------------------------===//
-// Operators that say nothing about whole tensors
-//===----------------------------------------------------------------------===//
-
-#define MF_NOTHING_TO_LOCALIZE(Op)                                             \
-  void Op::localize(ArrayRef<Layout>, ArrayRef<Layout>, LocalTables &) {}
-MF_NOTHING_TO_LOCALIZE(AddOp)
-MF_NOTHING_TO_LOCALIZE(CastOp)
-MF_NOTHING_TO_LOCALIZE(ConcatOp)
-MF_NOTHING_TO_LOCALIZE(MatmulOp)
-MF_NOTHING_TO_LOCALIZE(MulOp)
-MF_NOTHING_TO_LOCALIZE(NegOp)
-MF_NOTHING_TO_LOCALIZE(PadOp)
-MF_NOTHING_TO_LOCALIZE(ReduceSumOp)
-MF_NOTHING_TO_LOCALIZE(RepeatOp)
-MF_NOTHING_TO_LOCALIZE(ReshapeOp)
-MF_NOTHING_TO_LOCALIZE(RmsNormOp)
-MF_NOTHING_TO_LOCALIZE(ScaleOp)
-MF_NOTHING_TO_LOCALIZE(SiluOp)
-MF_NOTHING_TO_LOCALIZE(SoftmaxOp)
-MF_NOTHING_TO_LOCALIZE(TransposeOp)
-#undef MF_NOTHING_TO_LOCALIZE

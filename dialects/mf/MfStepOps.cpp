@@ -21,25 +21,51 @@ static OpT lookupFunction(Operation *user, SymbolTableCollection &symbols,
 // Tasks
 //===----------------------------------------------------------------------===//
 
+static LogicalResult verifyRuns(Operation *op, StringRef name, int64_t runs) {
+  if (runs >= 1)
+    return success();
+  return op->emitOpError("expected '")
+         << name << "' to be at least 1, but got " << runs;
+}
+
 LogicalResult LoadOp::verify() {
   if (getInput() != InputKind::Tokens && getInput() != InputKind::Labels)
     return emitOpError("expected tokens or labels, but got ")
            << stringifyInputKind(getInput());
+  return verifyRuns(*this, "ahead", getAhead());
+}
+
+LogicalResult ReceiveOp::verify() {
+  return verifyRuns(*this, "ahead", getAhead());
+}
+
+LogicalResult SendOp::verify() {
+  return verifyRuns(*this, "behind", getBehind());
+}
+
+/// Whether `run` passes to and gets from `function` what that takes and gives.
+static LogicalResult verifyTypes(Operation *run, FlatSymbolRefAttr function,
+                                 TypeRange passed, TypeRange taken,
+                                 const Twine &takenNote, TypeRange got,
+                                 TypeRange returned, StringRef what) {
+  if (passed != taken)
+    return run->emitOpError("passes (")
+           << passed << "), but '" << function.getValue() << "' takes ("
+           << taken << ")" << takenNote;
+  if (got != returned)
+    return run->emitOpError("has ")
+           << what << " (" << got << "), but '" << function.getValue()
+           << "' returns (" << returned << ")";
   return success();
 }
 
 LogicalResult RunForwardOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto forward = lookupFunction<ForwardOp>(*this, symbols, getForwardAttr());
-  if (!forward)
+  if (!forward || failed(verifyTypes(
+                      *this, getForwardAttr(), getInputs().getTypes(),
+                      forward.getArgumentTypes(), "", getOutputs().getTypes(),
+                      forward.getOutputTypes(), "outputs")))
     return failure();
-  if (TypeRange(getInputs()) != TypeRange(forward.getArgumentTypes()))
-    return emitOpError("passes (")
-           << getInputs().getTypes() << "), but '" << getForward()
-           << "' takes (" << forward.getArgumentTypes() << ")";
-  if (getOutput().getType() != forward.getResultTypes().front())
-    return emitOpError("has output ")
-           << getOutput().getType() << ", but '" << getForward() << "' returns "
-           << forward.getResultTypes().front();
   FlatSymbolRefAttr frame = cast<FrameType>(getFrame().getType()).getChunk();
   if (frame != getForwardAttr())
     return emitOpError("has a frame of '")
@@ -47,29 +73,41 @@ LogicalResult RunForwardOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+/// Whether `frame` holds what a function of chunk `placement` reads.
+static LogicalResult verifyFrame(Operation *run, SymbolTableCollection &symbols,
+                                 Value frame, PlacementAttr placement) {
+  auto forward = lookupFunction<ForwardOp>(
+      run, symbols, cast<FrameType>(frame.getType()).getChunk());
+  if (!forward)
+    return failure();
+  if (forward.getPlacement() == placement)
+    return success();
+  return run->emitOpError("reads a frame of '")
+         << forward.getSymName() << "', which is at " << forward.getPlacement()
+         << " and not at " << placement;
+}
+
 LogicalResult RunBackwardOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto backward = lookupFunction<BackwardOp>(*this, symbols, getBackwardAttr());
-  if (!backward)
+  if (!backward ||
+      failed(verifyTypes(*this, getBackwardAttr(), getArguments().getTypes(),
+                         backward.getPassedTypes(), " before its residuals",
+                         getInputGradients().getTypes(),
+                         backward.getInputGradientTypes(), "input gradients")))
     return failure();
-  SmallVector<Type> passed = {getOutputGradient().getType()};
-  llvm::append_range(passed, getInputs().getTypes());
-  ArrayRef<Type> expected = backward.getArgumentTypes().take_front(
-      1 + backward.getForwardArguments().size());
-  if (ArrayRef<Type>(passed) != expected)
-    return emitOpError("passes (")
-           << TypeRange(passed) << "), but '" << getBackward() << "' takes ("
-           << TypeRange(expected) << ") before its residuals";
-  bool hasInputGradient =
-      backward.getResultTypes().size() > backward.getGradients().size();
-  if (hasInputGradient != static_cast<bool>(getInputGradient()))
-    return emitOpError("expected ")
-           << (hasInputGradient ? "an" : "no") << " input gradient";
-  if (hasInputGradient &&
-      getInputGradient().getType() != backward.getResultTypes().front())
-    return emitOpError("has input gradient ")
-           << getInputGradient().getType() << ", but '" << getBackward()
-           << "' returns " << backward.getResultTypes().front();
-  return success();
+  return verifyFrame(*this, symbols, getFrame(), backward.getPlacement());
+}
+
+LogicalResult
+RunBackwardWeightsOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto weights =
+      lookupFunction<BackwardWeightsOp>(*this, symbols, getWeightsAttr());
+  if (!weights ||
+      failed(verifyTypes(*this, getWeightsAttr(), getArguments().getTypes(),
+                         weights.getPassedTypes(), " before its residuals", {},
+                         {}, "results")))
+    return failure();
+  return verifyFrame(*this, symbols, getFrame(), weights.getPlacement());
 }
 
 LogicalResult AccumulateLossOp::verify() {

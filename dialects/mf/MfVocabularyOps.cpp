@@ -43,7 +43,7 @@ template <typename Op> static LogicalResult verifyVocabulary(Op op) {
                           "first row, or neither");
   if (!op.getFirstRow())
     return success();
-  if (failed(verifyAxes(op, *op.getVocabAxes())))
+  if (failed(verifyGroup(op, *op.getVocabAxes())))
     return failure();
   return verifyPosition(op, op.getFirstRow());
 }
@@ -121,7 +121,7 @@ LogicalResult CrossEntropyOp::verify() {
       getTensor(getLogsumexp()).dropEncoding() != rows)
     return emitOpError("expected scalar loss and count and ")
            << rows << " logsumexp, in fp32";
-  if (getTokenAxes() && failed(verifyAxes(*this, *getTokenAxes())))
+  if (getTokenAxes() && failed(verifyGroup(*this, *getTokenAxes())))
     return failure();
   return verifyVocabulary(*this);
 }

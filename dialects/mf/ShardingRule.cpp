@@ -88,6 +88,16 @@ int64_t MeshSizes::getNumParts(ArrayRef<StringRef> cut) const {
   return parts;
 }
 
+bool MeshSizes::isInOrder(ArrayRef<StringRef> names) const {
+  return llvm::is_sorted(names, [&](StringRef a, StringRef b) {
+    auto getPlace = [&](StringRef name) {
+      return llvm::find_if(
+          axes, [&](const auto &axis) { return axis.first == name; });
+    };
+    return getPlace(a) < getPlace(b);
+  });
+}
+
 std::optional<SmallVector<Axes>> splitAxes(ArrayRef<StringRef> axes,
                                            ArrayRef<int64_t> factorSizes,
                                            const MeshSizes &mesh) {

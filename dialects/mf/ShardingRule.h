@@ -34,6 +34,8 @@ struct MeshSizes {
   int64_t getSize(llvm::StringRef axis) const;
   /// The parts into which `cut` cuts a dimension.
   int64_t getNumParts(llvm::ArrayRef<llvm::StringRef> cut) const;
+  /// Whether `names` are in the order of the mesh, as ranks of a group are.
+  bool isInOrder(llvm::ArrayRef<llvm::StringRef> names) const;
 };
 
 /// #mf.layout as a plain value: per dimension the axes that cut it, the outer

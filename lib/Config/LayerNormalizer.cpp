@@ -32,11 +32,8 @@ bool NormalizedLayers::covers(const StageMap &stages, int64_t layer) const {
     break;
   }
   const LayerPlace &place = stages.getPlace(layer);
-  int64_t position = place.stage - stages.getStartStage();
-  if (stages.isReversed(place.chunk))
-    position = stages.getNumStages() - 1 - position;
   auto row = static_cast<size_t>(place.chunk);
-  auto column = static_cast<size_t>(position);
+  auto column = static_cast<size_t>(place.position);
   return row < matrix.size() && column < matrix[row].size() &&
          place.index < matrix[row][column];
 }
@@ -96,11 +93,12 @@ LayerNormalizer::normalizeMatrix(const LayerSelection &selection,
 bool LayerNormalizer::dealCounts(const LayerSelection &selection,
                                  llvm::StringRef what, Matrix &matrix) {
   const Matrix &layers = stages.getLayersPerStage();
-  if (stages.isReversed(1) && !selection.counts.empty()) {
+  if (!stages.visitsAlike() && !selection.counts.empty()) {
     diagnostics.error(selection.location,
-                      "pipeline_scheduler 'zero_bubble_v' needs a list per "
-                      "interleave for " +
-                          what + ", but got " + selection.repr());
+                      "expected a list per interleave for " + what +
+                          " of a pipeline whose interleaves visit the stages "
+                          "in different orders (zero_bubble_v), but got " +
+                          selection.repr());
     return false;
   }
   auto numStages = static_cast<size_t>(stages.getNumStages());
@@ -152,7 +150,7 @@ bool LayerNormalizer::clampTable(const LayerSelection &selection,
     return false;
   }
   for (size_t chunk = 0; chunk < layers.size(); ++chunk) {
-    LayerCountRow row = selection.table[chunk];
+    const LayerCountRow &row = selection.table[chunk];
     if (row.whole) {
       if (*row.whole)
         matrix[chunk] = layers[chunk];
@@ -166,12 +164,12 @@ bool LayerNormalizer::clampTable(const LayerSelection &selection,
               llvm::Twine(row.counts.size()) + ", " + selection.repr());
       return false;
     }
-    if (stages.isReversed(static_cast<int64_t>(chunk)))
-      std::reverse(row.counts.begin(), row.counts.end());
-    for (size_t stage = 0; stage < numStages; ++stage) {
-      const LayerCount &count = row.counts[stage];
-      int64_t room = layers[chunk][stage];
-      matrix[chunk][stage] =
+    for (size_t position = 0; position < numStages; ++position) {
+      int64_t stage = stages.getStage(static_cast<int64_t>(chunk),
+                                      static_cast<int64_t>(position));
+      const LayerCount &count = row.counts[static_cast<size_t>(stage)];
+      int64_t room = layers[chunk][position];
+      matrix[chunk][position] =
           count.isBool ? (count.value ? room : 0) : std::min(count.value, room);
       if (!count.isBool && count.value < 0)
         diagnostics.warning(selection.location,

@@ -41,8 +41,6 @@ StageMapOptions getStageMapOptions(const TrainingConfig &config,
       readFirst({"mtp_depth", "num_nextn_predict_layers", "mtp_num_layers"});
   options.pipelineStages = config.parallel.pipelineStage;
   options.location = config.parallel.node["pipeline_stage"].getLocation();
-  options.microBatchNum = config.parallel.microBatchNum;
-  options.zeroBubbleV = config.parallel.pipelineScheduler == "zero_bubble_v";
   if (config.parallel.pipelineInterleave)
     options.interleave =
         readModelInt(model, "pp_interleave_num", 1, diagnostics, 1);
@@ -93,42 +91,51 @@ static bool checkOffset(const StageOffset &offset, int64_t layers,
   return true;
 }
 
-/// zero_bubble_v folds two chunks back over the stages.
-static bool checkZeroBubbleV(const StageMapOptions &options, int64_t stages,
-                             DiagnosticList &diagnostics) {
-  if (options.interleave != 2 || stages < 2) {
-    diagnostics.error(options.location,
-                      "pipeline_scheduler 'zero_bubble_v' needs "
-                      "pp_interleave_num 2 and at least 2 pipeline stages, but "
-                      "there are " +
-                          llvm::Twine(options.interleave) + " and " +
-                          llvm::Twine(stages));
-    return false;
+/// The order in which chunks visit the stages, as asked for or upwards.
+static std::optional<std::vector<int64_t>>
+getVisits(const StageMapOptions &options, int64_t stages,
+          DiagnosticList &diagnostics) {
+  std::vector<int64_t> visits = options.visits;
+  for (auto at = static_cast<int64_t>(visits.size());
+       options.visits.empty() && at < stages * options.interleave; ++at)
+    visits.push_back(at % stages);
+  bool isWellFormed =
+      visits.size() == static_cast<size_t>(stages * options.interleave);
+  for (auto chunk = visits.begin(); isWellFormed && chunk != visits.end();
+       chunk += stages) {
+    std::vector<int64_t> sorted(chunk, chunk + stages);
+    std::sort(sorted.begin(), sorted.end());
+    for (int64_t stage = 0; stage < stages; ++stage)
+      isWellFormed &= sorted[static_cast<size_t>(stage)] == stage;
   }
-  if (options.microBatchNum < 2 * stages) {
-    diagnostics.error(options.location,
-                      "pipeline_scheduler 'zero_bubble_v' needs "
-                      "micro_batch_num of at least twice the stages (" +
-                          llvm::Twine(2 * stages) + "), but it is " +
-                          llvm::Twine(options.microBatchNum));
-    return false;
-  }
-  return true;
+  if (isWellFormed)
+    return visits;
+  diagnostics.error(options.location,
+                    "the schedule does not place " +
+                        llvm::Twine(options.interleave) +
+                        " chunks on each of " + llvm::Twine(stages) +
+                        " stages, as pipeline_stage and pp_interleave_num ask "
+                        "for");
+  return std::nullopt;
 }
 
-static void warnAboutCounts(const std::vector<std::vector<int64_t>> &counts,
-                            int64_t layers, const StageOffset &offset,
+static void warnAboutCounts(const StageMap &map, int64_t layers,
+                            const StageOffset &offset,
                             DiagnosticList &diagnostics) {
+  const std::vector<std::vector<int64_t>> &counts = map.getLayersPerStage();
   int64_t total = 0;
   for (size_t chunk = 0; chunk < counts.size(); ++chunk) {
-    for (size_t stage = 0; stage < counts[chunk].size(); ++stage) {
-      total += counts[chunk][stage];
-      if (counts[chunk][stage] < 0)
-        diagnostics.warning(offset.location,
-                            "'offset' leaves stage " + llvm::Twine(stage) +
-                                " of interleave " + llvm::Twine(chunk) +
-                                " with " + llvm::Twine(counts[chunk][stage]) +
-                                " layers; it gets none");
+    for (size_t position = 0; position < counts[chunk].size(); ++position) {
+      int64_t count = counts[chunk][position];
+      total += count;
+      if (count < 0)
+        diagnostics.warning(
+            offset.location,
+            "'offset' leaves stage " +
+                llvm::Twine(map.getStage(static_cast<int64_t>(chunk),
+                                         static_cast<int64_t>(position))) +
+                " of interleave " + llvm::Twine(chunk) + " with " +
+                llvm::Twine(count) + " layers; it gets none");
     }
   }
   if (total != layers)
@@ -171,30 +178,29 @@ std::optional<StageMap> StageMap::create(const StageMapOptions &options,
     offset.location = options.location;
   if (!checkOffset(offset, layers, stages, interleave, diagnostics))
     return std::nullopt;
-  if (options.zeroBubbleV && !checkZeroBubbleV(options, stages, diagnostics))
+  auto visits = getVisits(options, stages, diagnostics);
+  if (!visits)
     return std::nullopt;
 
   StageMap map;
   map.numStages = stages;
   map.startStage = options.stageNum != 0 ? options.startStage : 0;
   map.numChunks = interleave;
-  map.zeroBubbleV = options.zeroBubbleV;
+  map.visits = std::move(*visits);
   int64_t average = layers / (stages * interleave);
   for (int64_t chunk = 0; chunk < interleave; ++chunk) {
     const std::vector<std::vector<int64_t>> &rows = offset.rows;
     const std::vector<int64_t> &row =
         rows[rows.size() > 1 ? static_cast<size_t>(chunk) : 0];
-    std::vector<int64_t> counts;
+    std::vector<int64_t> &counts = map.layersPerStage.emplace_back();
     counts.reserve(static_cast<size_t>(stages));
-    for (int64_t stage = 0; stage < stages; ++stage)
-      counts.push_back(average +
-                       row[row.size() > 1 ? static_cast<size_t>(stage) : 0]);
-    if (map.isReversed(chunk))
-      std::reverse(counts.begin(), counts.end());
-    map.layersPerStage.push_back(std::move(counts));
+    for (int64_t position = 0; position < stages; ++position) {
+      auto stage = static_cast<size_t>(map.getStage(chunk, position));
+      counts.push_back(average + row[row.size() > 1 ? stage : 0]);
+    }
   }
   map.firstOffset = offset.rows[0][0];
-  warnAboutCounts(map.layersPerStage, layers, offset, diagnostics);
+  warnAboutCounts(map, layers, offset, diagnostics);
 
   // A layer belongs to the first mini stage whose running sum exceeds it.
   int64_t next = 0;
@@ -204,13 +210,51 @@ std::optional<StageMap> StageMap::create(const StageMapOptions &options,
       int64_t first = sum;
       sum += map.layersPerStage[static_cast<size_t>(chunk)]
                                [static_cast<size_t>(position)];
-      int64_t stage = map.isReversed(chunk) ? stages - 1 - position : position;
+      int64_t stage = map.startStage + map.getStage(chunk, position);
       for (; next < std::min(sum, layers); ++next)
-        map.places.push_back({map.startStage + stage, chunk,
-                              next - std::max<int64_t>(first, 0)});
+        map.places.push_back(
+            {stage, chunk, next - std::max<int64_t>(first, 0), position});
     }
   }
   return map;
+}
+
+StageMap StageMap::fromPlaces(std::vector<LayerPlace> places, int64_t stages,
+                              int64_t chunks) {
+  StageMap map;
+  map.numStages = stages;
+  map.numChunks = chunks;
+  std::vector<bool> isBackwards(static_cast<size_t>(chunks));
+  for (size_t layer = 1; layer < places.size(); ++layer)
+    if (places[layer].chunk == places[layer - 1].chunk &&
+        places[layer].stage < places[layer - 1].stage)
+      isBackwards[static_cast<size_t>(places[layer].chunk)] = true;
+  map.visits.clear();
+  for (int64_t chunk = 0; chunk < chunks; ++chunk)
+    for (int64_t position = 0; position < stages; ++position)
+      map.visits.push_back(isBackwards[static_cast<size_t>(chunk)]
+                               ? stages - 1 - position
+                               : position);
+  map.layersPerStage.assign(static_cast<size_t>(chunks),
+                            std::vector<int64_t>(static_cast<size_t>(stages)));
+  for (LayerPlace &place : places) {
+    // Counting down is its own inverse.
+    place.position = map.getStage(place.chunk, place.stage);
+    place.index = map.layersPerStage[static_cast<size_t>(place.chunk)]
+                                    [static_cast<size_t>(place.position)]++;
+  }
+  map.firstOffset = map.layersPerStage[0][0] -
+                    static_cast<int64_t>(places.size()) / (stages * chunks);
+  map.places = std::move(places);
+  return map;
+}
+
+bool StageMap::visitsAlike() const {
+  for (int64_t chunk = 1; chunk < numChunks; ++chunk)
+    for (int64_t position = 0; position < numStages; ++position)
+      if (getStage(chunk, position) != getStage(0, position))
+        return false;
+  return true;
 }
 
 std::vector<std::vector<int64_t>> StageMap::getAccumulated() const {
@@ -232,10 +276,6 @@ std::vector<int64_t> StageMap::getLayers(int64_t stage, int64_t chunk) const {
         getPlace(layer).chunk == chunk)
       layers.push_back(layer);
   return layers;
-}
-
-int64_t StageMap::getLastStage() const {
-  return zeroBubbleV ? startStage : startStage + numStages - 1;
 }
 
 int64_t StageMap::getCommFusion(int64_t layer,

@@ -5,6 +5,7 @@
 #include "StepOptionReader.h"
 #include "SwapReader.h"
 #include "mf/Config/MemorySize.h"
+#include "mf/Config/PipelineRules.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -139,9 +140,8 @@ static void readParallelSection(const Node &root, ParallelConfig &config,
       pipeline.readBool("pipeline_interleave", config.pipelineInterleave);
   config.pipelineScheduler =
       pipeline.readString("pipeline_scheduler", config.pipelineScheduler);
-  checkName(
-      pipeline, "pipeline_scheduler", config.pipelineScheduler,
-      {"1f1b", "gpipe", "seqpipe", "seqvpp", "seqsmartvpp", "zero_bubble_v"});
+  checkName(pipeline, "pipeline_scheduler", config.pipelineScheduler,
+            getPipelineSchedulers());
 }
 
 static ParallelConfig readParallelConfig(const Node &root,

@@ -132,6 +132,8 @@ namespace {
 struct NotModelledKey {
   llvm::StringLiteral name;
   llvm::StringLiteral neutral; ///< as Python prints them, separated by `|`
+  /// What another value does to the step.
+  llvm::StringLiteral effect = "changes the training step";
 };
 } // namespace
 
@@ -148,7 +150,8 @@ static constexpr NotModelledKey notModelledKeys[] = {
     {"eod_mask_loss", "False"},
     {"eod_reset", "False"},
     {"is_reward_model", "False"},
-    {"fine_grain_interleave", "1|None"},
+    {"fine_grain_interleave", "1|None",
+     "only changes in which order parts of weight gradients are added"},
     {"mtp_depth", "0|None"},
     {"mtp_num_layers", "0|None"},
     {"no_recompute_layers", "None|'None'|[]"},
@@ -203,10 +206,10 @@ void reportUnreadKeys(const SpecReader &reader, const Node &written) {
           "unknown key " + quote(name) + " in " + reader.getName() +
               suggest(name, getCandidates(reader)) + " (the key is ignored)");
     else if (!isNeutral(entry.value, known->neutral))
-      reader.diagnostics.warning(
-          entry.key.getLocation(),
-          quote(name) + " in " + reader.getName() +
-              " changes the training step, but is not modelled; it is ignored");
+      reader.diagnostics.warning(entry.key.getLocation(),
+                                 quote(name) + " in " + reader.getName() + " " +
+                                     known->effect +
+                                     ", but is not modelled; it is ignored");
   }
 }
 

@@ -7,11 +7,17 @@ using namespace mlir;
 
 namespace mf::interpreter {
 
-/// The arguments of a chunk's function: step inputs, and the hidden one.
+/// The arguments of a chunk's function: step inputs, and hidden ones in order.
 static FailureOr<SmallVector<Tensor>>
 getArguments(Rank &rank, FunctionOpInterface function, ArrayAttr inputs,
-             ArrayAttr indices, int64_t microBatch, const Tensor &hidden) {
-  SmallVector<Tensor> arguments(function.getNumArguments(), hidden);
+             ArrayAttr indices, int64_t microBatch,
+             llvm::ArrayRef<Tensor> hidden) {
+  const auto numHidden = function.getNumArguments() - inputs.size();
+  if (numHidden != hidden.size())
+    return function.emitOpError("cannot be run: takes ")
+           << numHidden << " results of the chunk before it, but gets "
+           << hidden.size();
+  SmallVector<Tensor> arguments(function.getNumArguments());
   for (auto [kind, index] :
        llvm::zip_equal(inputs.getAsRange<ir::InputKindAttr>(),
                        indices.getAsRange<IntegerAttr>())) {
@@ -22,6 +28,11 @@ getArguments(Rank &rank, FunctionOpInterface function, ArrayAttr inputs,
       return failure();
     arguments[index.getInt()] = *input;
   }
+  for (Tensor &argument : arguments)
+    if (!argument) {
+      argument = hidden.front();
+      hidden = hidden.drop_front();
+    }
   return arguments;
 }
 
@@ -37,25 +48,26 @@ public:
       : Chunk(layer.getPlacementAttr()), layer(layer) {}
 
   FunctionOpInterface getFunction() override { return layer; }
-  Type getOutputType() override { return layer.getResultTypes().front(); }
-  FailureOr<Tensor> runForward(Rank &rank, int64_t microBatch,
-                               const Tensor &hidden) override;
+  SmallVector<Type> getOutputTypes() override {
+    return SmallVector<Type>(layer.getResultTypes());
+  }
+  FailureOr<SmallVector<Tensor>>
+  runForward(Rank &rank, int64_t microBatch,
+             llvm::ArrayRef<Tensor> hidden) override;
 
 private:
   ir::LayerOp layer;
 };
 
 /// The embedding takes the tokens, the head the labels too; all but the first
-/// layer take the hidden state first.
-FailureOr<Tensor> LayerChunk::runForward(Rank &rank, int64_t microBatch,
-                                         const Tensor &hidden) {
-  SmallVector<Tensor> arguments, results;
-  for (Type type : layer.getArgumentTypes()) {
-    if (arguments.empty() && hidden) {
-      arguments.push_back(hidden);
-      continue;
-    }
-    if (isa<FloatType>(getElementTypeOrSelf(type)))
+/// layer take hidden states first.
+FailureOr<SmallVector<Tensor>>
+LayerChunk::runForward(Rank &rank, int64_t microBatch,
+                       llvm::ArrayRef<Tensor> hidden) {
+  SmallVector<Tensor> arguments(hidden), results;
+  for (Type type : layer.getArgumentTypes().drop_front(
+           std::min<size_t>(hidden.size(), layer.getNumArguments()))) {
+    if (ir::isFloatTensor(type))
       return layer.emitOpError(
           "cannot be run: it takes the result of a layer before it, but there "
           "is none");
@@ -70,7 +82,7 @@ FailureOr<Tensor> LayerChunk::runForward(Rank &rank, int64_t microBatch,
   }
   if (failed(runFunction(rank, layer, arguments, &results)))
     return failure();
-  return results.front();
+  return results;
 }
 
 //===----------------------------------------------------------------------===//
@@ -81,26 +93,35 @@ FailureOr<Tensor> LayerChunk::runForward(Rank &rank, int64_t microBatch,
 class JointChunk : public Chunk {
 public:
   explicit JointChunk(ir::ChunkOp chunk)
-      : Chunk(chunk.getPlacement()), chunk(chunk),
-        cut(*chunk.getBody().getOps<ir::CutOp>().begin()) {}
+      : Chunk(chunk.getPlacement()), chunk(chunk), cut(chunk.getCut()) {}
 
   FunctionOpInterface getFunction() override { return chunk; }
-  Type getOutputType() override { return cut.getOutput().getType(); }
+  SmallVector<Type> getOutputTypes() override {
+    return SmallVector<Type>(cut.getOutputs().getTypes());
+  }
   ArrayAttr getGradients() override { return chunk.getGradients(); }
-  FailureOr<Tensor> runForward(Rank &rank, int64_t microBatch,
-                               const Tensor &hidden) override;
-  FailureOr<Tensor> runBackward(Rank &rank, int64_t microBatch,
-                                const Tensor &outputGradient) override;
+  FailureOr<SmallVector<Tensor>>
+  runForward(Rank &rank, int64_t microBatch,
+             llvm::ArrayRef<Tensor> hidden) override;
+  FailureOr<SmallVector<Tensor>>
+  runBackward(Rank &rank, int64_t microBatch,
+              llvm::ArrayRef<Tensor> outputGradients) override;
 
 private:
+  SmallVector<Tensor> lookup(ValueRange range) {
+    return llvm::map_to_vector(
+        range, [this](Value value) { return values.lookup(value); });
+  }
+
   ir::ChunkOp chunk;
   ir::CutOp cut;
   /// Of the micro-batch that runs.
   Environment values;
 };
 
-FailureOr<Tensor> JointChunk::runForward(Rank &rank, int64_t microBatch,
-                                         const Tensor &hidden) {
+FailureOr<SmallVector<Tensor>>
+JointChunk::runForward(Rank &rank, int64_t microBatch,
+                       llvm::ArrayRef<Tensor> hidden) {
   values.clear();
   FailureOr<SmallVector<Tensor>> arguments =
       getArguments(rank, chunk, chunk.getInputs(), chunk.getInputIndices(),
@@ -111,75 +132,121 @@ FailureOr<Tensor> JointChunk::runForward(Rank &rank, int64_t microBatch,
   for (Operation &op : llvm::make_range(body.begin(), cut->getIterator()))
     if (failed(runOperator(rank, &op, values)))
       return failure();
-  return values.lookup(cut.getOutput());
+  return lookup(cut.getOutputs());
 }
 
-FailureOr<Tensor> JointChunk::runBackward(Rank &rank, int64_t microBatch,
-                                          const Tensor &outputGradient) {
-  values[cut.getOutputGradient()] = outputGradient;
+FailureOr<SmallVector<Tensor>>
+JointChunk::runBackward(Rank &rank, int64_t microBatch,
+                        llvm::ArrayRef<Tensor> outputGradients) {
+  for (auto [value, gradient] :
+       llvm::zip_equal(cut.getOutputGradients(), outputGradients))
+    values[value] = gradient;
   ir::ReturnOp terminator = ir::getReturn(chunk);
   for (Operation &op : llvm::make_range(std::next(cut->getIterator()),
                                         terminator->getIterator()))
     if (failed(runOperator(rank, &op, values)))
       return failure();
-  SmallVector<Tensor> results;
-  for (Value value : terminator.getValues())
-    results.push_back(values.lookup(value));
-  return addGradients(rank, chunk, chunk.getGradients(), results);
+  SmallVector<Tensor> results = lookup(terminator.getValues());
+  const size_t numHidden = results.size() - chunk.getGradients().size();
+  if (failed(addGradients(rank, chunk, chunk.getGradients(),
+                          llvm::ArrayRef(results).drop_front(numHidden))))
+    return failure();
+  results.truncate(numHidden);
+  return results;
 }
 
 //===----------------------------------------------------------------------===//
 // Forward and backward functions
 //===----------------------------------------------------------------------===//
 
+/// The half of a split backward that makes gradients of parameters runs right
+/// behind the other one.
 class FunctionChunk : public Chunk {
 public:
-  FunctionChunk(ir::ForwardOp forward, ir::BackwardOp backward)
-      : Chunk(forward.getPlacement()), forward(forward), backward(backward) {}
+  FunctionChunk(ir::ForwardOp forward, ir::BackwardOp backward,
+                ir::BackwardWeightsOp weights)
+      : Chunk(forward.getPlacement()), forward(forward), backward(backward),
+        weights(weights) {}
 
   FunctionOpInterface getFunction() override { return forward; }
-  Type getOutputType() override { return forward.getResultTypes().front(); }
-  ArrayAttr getGradients() override {
-    return backward ? backward.getGradients() : ArrayAttr();
+  SmallVector<Type> getOutputTypes() override {
+    return SmallVector<Type>(forward.getOutputTypes());
   }
-  FailureOr<Tensor> runForward(Rank &rank, int64_t microBatch,
-                               const Tensor &hidden) override;
-  FailureOr<Tensor> runBackward(Rank &rank, int64_t microBatch,
-                                const Tensor &outputGradient) override;
+  ArrayAttr getGradients() override;
+  FailureOr<SmallVector<Tensor>>
+  runForward(Rank &rank, int64_t microBatch,
+             llvm::ArrayRef<Tensor> hidden) override;
+  FailureOr<SmallVector<Tensor>>
+  runBackward(Rank &rank, int64_t microBatch,
+              llvm::ArrayRef<Tensor> outputGradients) override;
 
 private:
+  LogicalResult appendArguments(FunctionOpInterface user, ArrayAttr indices,
+                                SmallVectorImpl<Tensor> &passed);
+
   ir::ForwardOp forward;
   ir::BackwardOp backward;
+  ir::BackwardWeightsOp weights;
   /// Of the micro-batch that runs.
-  SmallVector<Tensor> arguments, results;
+  SmallVector<Tensor> arguments, frame;
 };
 
-FailureOr<Tensor> FunctionChunk::runForward(Rank &rank, int64_t microBatch,
-                                            const Tensor &hidden) {
+ArrayAttr FunctionChunk::getGradients() {
+  if (!backward)
+    return {};
+  SmallVector<Attribute> names(backward.getGradients().getValue());
+  if (weights)
+    llvm::append_range(names, weights.getGradients());
+  return ArrayAttr::get(forward.getContext(), names);
+}
+
+FailureOr<SmallVector<Tensor>>
+FunctionChunk::runForward(Rank &rank, int64_t microBatch,
+                          llvm::ArrayRef<Tensor> hidden) {
   FailureOr<SmallVector<Tensor>> inputs =
       getArguments(rank, forward, forward.getInputs(),
                    forward.getInputIndices(), microBatch, hidden);
   if (failed(inputs))
     return failure();
   arguments = std::move(*inputs);
-  results.clear();
+  SmallVector<Tensor> results;
   if (failed(runFunction(rank, forward, arguments, &results)))
     return failure();
-  return results.front();
+  frame.assign(results.begin() + forward.getOutputs(), results.end());
+  results.truncate(forward.getOutputs());
+  return results;
 }
 
-FailureOr<Tensor> FunctionChunk::runBackward(Rank &rank, int64_t microBatch,
-                                             const Tensor &outputGradient) {
-  SmallVector<Tensor> inputs;
-  for (auto index : backward.getForwardArguments().getAsRange<IntegerAttr>()) {
+LogicalResult FunctionChunk::appendArguments(FunctionOpInterface user,
+                                             ArrayAttr indices,
+                                             SmallVectorImpl<Tensor> &passed) {
+  for (auto index : indices.getAsRange<IntegerAttr>()) {
     if (index.getInt() >= static_cast<int64_t>(arguments.size()))
-      return backward.emitOpError("cannot be run: reads argument ")
+      return user.emitOpError("cannot be run: reads argument ")
              << index.getInt() << " of its forward function, which has "
              << arguments.size();
-    inputs.push_back(arguments[index.getInt()]);
+    passed.push_back(arguments[index.getInt()]);
   }
-  return runBackwardFunction(rank, backward, outputGradient, inputs,
-                             ArrayRef(results).drop_front());
+  return success();
+}
+
+FailureOr<SmallVector<Tensor>>
+FunctionChunk::runBackward(Rank &rank, int64_t microBatch,
+                           llvm::ArrayRef<Tensor> outputGradients) {
+  SmallVector<Tensor> passed(outputGradients);
+  if (failed(appendArguments(backward, backward.getForwardArguments(), passed)))
+    return failure();
+  FailureOr<SmallVector<Tensor>> hidden =
+      runBackwardFunction(rank, backward, passed, frame);
+  if (failed(hidden) || !weights)
+    return hidden;
+  passed.clear();
+  for (auto index : weights.getOutputGradients().getAsRange<IntegerAttr>())
+    passed.push_back(outputGradients[index.getInt()]);
+  if (failed(appendArguments(weights, weights.getForwardArguments(), passed)) ||
+      failed(runWeightsFunction(rank, weights, passed, frame)))
+    return failure();
+  return hidden;
 }
 
 } // namespace
@@ -188,11 +255,36 @@ FailureOr<Tensor> FunctionChunk::runBackward(Rank &rank, int64_t microBatch,
 // The chain
 //===----------------------------------------------------------------------===//
 
-static ir::BackwardOp findBackward(ir::ModelOp model, ir::ForwardOp forward) {
-  for (auto backward : model.getBody().getOps<ir::BackwardOp>())
-    if (backward.getPlacement() == forward.getPlacement())
-      return backward;
+/// The function of kind `OpT` at the placement of `forward`, if there is one.
+template <typename OpT>
+static OpT findPartner(ir::ModelOp model, ir::ForwardOp forward) {
+  for (auto function : model.getBody().getOps<OpT>())
+    if (function.getPlacement() == forward.getPlacement())
+      return function;
   return {};
+}
+
+/// Chunks run as they stand, whatever their stages. The layers of one chunk are
+/// neighbours; of functions there is one for each chunk.
+static LogicalResult
+checkPlaces(llvm::ArrayRef<std::unique_ptr<Chunk>> chunks) {
+  llvm::DenseMap<Attribute, size_t> last;
+  for (const auto &[i, chunk] : llvm::enumerate(chunks)) {
+    auto [place, isNew] = last.try_emplace(chunk->getPlacement(), i);
+    FunctionOpInterface function = chunk->getFunction();
+    bool mayFollow = isa<ir::LayerOp>(function) && place->second + 1 == i;
+    if (!isNew && !mayFollow) {
+      InFlightDiagnostic error = function->emitOpError(
+          isa<ir::LayerOp>(function)
+              ? "is placed with layers that it does not follow"
+              : "has the placement of another chunk");
+      error.attachNote(chunks[place->second]->getFunction()->getLoc())
+          << "which is here";
+      return error;
+    }
+    place->second = i;
+  }
+  return success();
 }
 
 FailureOr<std::vector<std::unique_ptr<Chunk>>>
@@ -205,7 +297,8 @@ collectChunks(ir::ModelOp model) {
       chunks.push_back(std::make_unique<JointChunk>(chunk));
     else if (auto forward = dyn_cast<ir::ForwardOp>(op))
       chunks.push_back(std::make_unique<FunctionChunk>(
-          forward, findBackward(model, forward)));
+          forward, findPartner<ir::BackwardOp>(model, forward),
+          findPartner<ir::BackwardWeightsOp>(model, forward)));
   }
   if (chunks.empty())
     return model.emitOpError("has no layers to run");
@@ -214,116 +307,9 @@ collectChunks(ir::ModelOp model) {
         chunks[0]->getFunction()->getName())
       return chunks[i]->getFunction()->emitOpError("cannot be run beside ")
              << chunks[0]->getFunction()->getName();
-  // Layers run as they stand; several may have one place.
-  bool areLayers = isa<ir::LayerOp>(chunks[0]->getFunction());
-  if (!areLayers)
-    llvm::sort(chunks, [](const auto &a, const auto &b) {
-      return a->getPlace() < b->getPlace();
-    });
-  for (size_t i = 1; i < chunks.size(); ++i) {
-    FunctionOpInterface function = chunks[i]->getFunction();
-    auto places = {chunks[i - 1]->getPlace(), chunks[i]->getPlace()};
-    if (areLayers ? llvm::is_sorted(places)
-                  : *places.begin() < *(places.end() - 1))
-      continue;
-    InFlightDiagnostic error = function->emitOpError(
-        areLayers ? "is placed before the layer in front of it"
-                  : "has the placement of another chunk");
-    error.attachNote(chunks[i - 1]->getFunction()->getLoc()) << "which is here";
-    return error;
-  }
+  if (failed(checkPlaces(chunks)))
+    return failure();
   return chunks;
-}
-
-/// The message that chunk `index` makes for its neighbour in `direction`.
-static Route getRoute(const Rank &rank,
-                      llvm::ArrayRef<std::unique_ptr<Chunk>> chunks,
-                      size_t from, size_t to) {
-  return {rank.getPeer(chunks[from]->getStage()),
-          rank.getPeer(chunks[to]->getStage()),
-          (to > from ? "forward." : "backward.") + std::to_string(from)};
-}
-
-static LogicalResult runForwards(Rank &rank,
-                                 llvm::ArrayRef<std::unique_ptr<Chunk>> chunks,
-                                 int64_t microBatch) {
-  Exchange &exchange = rank.getWorld().exchange;
-  for (const auto &[i, chunk] : llvm::enumerate(chunks)) {
-    if (chunk->getStage() != rank.getStage())
-      continue;
-    FunctionOpInterface op = chunk->getFunction();
-    Tensor hidden;
-    if (i > 0) {
-      FailureOr<TensorShape> shape =
-          getTensorShape(op, chunks[i - 1]->getOutputType());
-      if (failed(shape))
-        return failure();
-      FailureOr<Tensor> received = exchange.receive(
-          op, getRoute(rank, chunks, i - 1, i), microBatch, *shape);
-      if (failed(received))
-        return failure();
-      hidden = *received;
-    }
-    FailureOr<Tensor> output = chunk->runForward(rank, microBatch, hidden);
-    if (failed(output))
-      return failure();
-    if (i + 1 < chunks.size())
-      exchange.send(op, getRoute(rank, chunks, i, i + 1), microBatch, *output);
-    else if (failed(rank.addLoss(op, *output)))
-      return failure();
-  }
-  return success();
-}
-
-static LogicalResult runBackwards(Rank &rank,
-                                  llvm::ArrayRef<std::unique_ptr<Chunk>> chunks,
-                                  int64_t microBatch) {
-  World &world = rank.getWorld();
-  ir::TrainingAttr training = world.model.getTrainingAttr();
-  for (size_t i = chunks.size(); i-- > 0;) {
-    Chunk &chunk = *chunks[i];
-    if (chunk.getStage() != rank.getStage())
-      continue;
-    FunctionOpInterface op = chunk.getFunction();
-    FailureOr<Tensor> gradient;
-    if (i + 1 == chunks.size()) {
-      gradient = rank.getLossGradient(
-          op, 1.0 / static_cast<double>(world.microBatches),
-          training && training.scalesLoss(), chunk.getOutputType());
-    } else {
-      FailureOr<TensorShape> shape = getTensorShape(op, chunk.getOutputType());
-      if (failed(shape))
-        return failure();
-      gradient = world.exchange.receive(op, getRoute(rank, chunks, i + 1, i),
-                                        microBatch, *shape);
-    }
-    if (failed(gradient))
-      return failure();
-    FailureOr<Tensor> hidden = chunk.runBackward(rank, microBatch, *gradient);
-    if (failed(hidden))
-      return failure();
-    if (i == 0)
-      continue;
-    if (!*hidden)
-      return op->emitOpError("cannot be run: expected the gradient of its "
-                             "hidden input");
-    world.exchange.send(op, getRoute(rank, chunks, i, i - 1), microBatch,
-                        *hidden);
-  }
-  return success();
-}
-
-LogicalResult runChunks(Rank &rank,
-                        llvm::ArrayRef<std::unique_ptr<Chunk>> chunks) {
-  bool hasBackward = llvm::all_of(
-      chunks, [](const auto &chunk) { return bool(chunk->getGradients()); });
-  for (int64_t i = 0; i < rank.getWorld().microBatches; ++i) {
-    if (failed(runForwards(rank, chunks, i)))
-      return failure();
-    if (hasBackward && failed(runBackwards(rank, chunks, i)))
-      return failure();
-  }
-  return success();
 }
 
 } // namespace mf::interpreter

@@ -20,23 +20,24 @@ public:
   virtual ~Chunk() = default;
 
   int64_t getStage() const { return placement ? placement.getStage() : 0; }
-  /// Chunks run in the order of their numbers, and of their stages in those.
-  std::pair<int64_t, int64_t> getPlace() const {
-    return {placement ? placement.getChunk() : 0, getStage()};
-  }
+  /// Null where layers have no places yet.
+  ir::PlacementAttr getPlacement() const { return placement; }
 
   virtual mlir::FunctionOpInterface getFunction() = 0;
-  virtual mlir::Type getOutputType() = 0;
-  /// `hidden` is the output of the chunk before, or no tensor.
-  virtual mlir::FailureOr<Tensor> runForward(Rank &rank, int64_t microBatch,
-                                             const Tensor &hidden) = 0;
+  /// Of what the next chunk takes, and of losses.
+  virtual llvm::SmallVector<mlir::Type> getOutputTypes() = 0;
+  /// `hidden` are the outputs of the chunk before that are no losses. Gives the
+  /// outputs.
+  virtual mlir::FailureOr<llvm::SmallVector<Tensor>>
+  runForward(Rank &rank, int64_t microBatch, llvm::ArrayRef<Tensor> hidden) = 0;
 
   /// Names of the parameters whose gradients backward adds; null if there is
   /// no backward.
   virtual mlir::ArrayAttr getGradients() { return {}; }
-  /// Gives the gradient of the hidden input, if there is one.
-  virtual mlir::FailureOr<Tensor> runBackward(Rank &rank, int64_t microBatch,
-                                              const Tensor &outputGradient) {
+  /// Gives the gradients of the hidden inputs.
+  virtual mlir::FailureOr<llvm::SmallVector<Tensor>>
+  runBackward(Rank &rank, int64_t microBatch,
+              llvm::ArrayRef<Tensor> outputGradients) {
     return mlir::failure();
   }
 
@@ -44,8 +45,9 @@ private:
   ir::PlacementAttr placement;
 };
 
-/// The chunks of `model` in the order in which they run. Reports layers that
-/// stand in another order than their placements say, and levels that mix.
+/// The chunks of `model` in the order in which they run, which is that in which
+/// they stand. Reports layers of one placement that are no neighbours,
+/// functions that share one, and levels that mix.
 mlir::FailureOr<std::vector<std::unique_ptr<Chunk>>>
 collectChunks(ir::ModelOp model);
 

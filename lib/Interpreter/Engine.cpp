@@ -1,9 +1,11 @@
 //===- Engine.cpp - Steps of a module at any level ------------------------===//
 
 #include "mf/Interpreter/Engine.h"
+#include "Parts.h"
 #include "mf/Program/Decoder.h"
 #include "mf/Program/LocatedError.h"
 #include "mf/Program/Verifier.h"
+#include "mf/Runner/InitialValues.h"
 #include "mf/Runner/ModelState.h"
 
 using namespace mlir;
@@ -98,6 +100,9 @@ private:
   bool has(program::Role role) const;
   LogicalResult report(llvm::Error error);
   llvm::Error startRunner(const InterpreterOptions &options);
+  Part getPart(int64_t rank, const program::Static &buffer) const;
+  llvm::Error changeParameter(const InterpreterOptions &options, int64_t rank,
+                              size_t number, const program::Static &buffer);
   /// Statics of a role by the parameter that they belong to.
   TensorValues copyStatics(program::Role role) const;
 
@@ -131,6 +136,35 @@ LogicalResult ProgramEngine::report(llvm::Error error) {
   return failure();
 }
 
+Part ProgramEngine::getPart(int64_t rank, const program::Static &buffer) const {
+  if (!buffer.slice)
+    return {decoded.program.mesh, rank, buffer.shape, {}};
+  return {decoded.program.mesh, rank,
+          TensorShape{buffer.shape.type, buffer.slice->dims},
+          buffer.slice->axes};
+}
+
+/// A change is one of the whole parameter, of which the rank takes its part.
+llvm::Error ProgramEngine::changeParameter(const InterpreterOptions &options,
+                                           int64_t rank, size_t number,
+                                           const program::Static &buffer) {
+  const std::string &name = buffer.tied.empty() ? buffer.of : buffer.tied;
+  llvm::MutableArrayRef<uint8_t> bytes = runner->getStatic(rank, number);
+  const Part part = getPart(rank, buffer);
+  if (part.isWhole())
+    return options.changeParameter(name, buffer.shape, bytes);
+  const Tensor whole(part.getWholeShape());
+  if (llvm::Error error =
+          runner::fillInitialValue(*buffer.init, options.seed, name,
+                                   whole.getShape(), 0, whole.getBytes()))
+    return error;
+  if (llvm::Error error =
+          options.changeParameter(name, whole.getShape(), whole.getBytes()))
+    return error;
+  part.take(whole.getBytes(), bytes);
+  return llvm::Error::success();
+}
+
 llvm::Error ProgramEngine::startRunner(const InterpreterOptions &options) {
   if (llvm::Error error = program::verifyProgress(decoded.program))
     return error;
@@ -148,9 +182,7 @@ llvm::Error ProgramEngine::startRunner(const InterpreterOptions &options) {
     for (const auto &[number, buffer] :
          llvm::enumerate(decoded.program.getStageOf(rank).statics))
       if (buffer.role == program::Role::Parameter)
-        if (llvm::Error error = options.changeParameter(
-                buffer.tied.empty() ? buffer.of : buffer.tied, buffer.shape,
-                runner->getStatic(rank, number)))
+        if (llvm::Error error = changeParameter(options, rank, number, buffer))
           return error;
   return llvm::Error::success();
 }
@@ -171,17 +203,17 @@ ProgramEngine::runStep(const runner::StepInput &input) {
 }
 
 TensorValues ProgramEngine::copyStatics(program::Role role) const {
-  TensorValues values;
+  WholeTensors wholes;
   for (int64_t rank = 0; rank < decoded.program.getNumRanks(); ++rank)
     for (const auto &[number, buffer] :
          llvm::enumerate(decoded.program.getStageOf(rank).statics))
       if (buffer.role == role && buffer.tied.empty())
-        values.try_emplace(
-            buffer.of,
-            TensorValue{buffer.shape,
-                        llvm::ArrayRef<uint8_t>(runner->getStatic(rank, number))
-                            .take_front(buffer.shape.getBytes())
-                            .vec()});
+        wholes.add(buffer.of, getPart(rank, buffer),
+                   runner->getStatic(rank, number));
+  TensorValues values;
+  for (const auto &[name, tensor] : wholes.get())
+    values[name] = {tensor.getShape(),
+                    llvm::ArrayRef<uint8_t>(tensor.getBytes()).vec()};
   return values;
 }
 

@@ -39,6 +39,12 @@ LogicalResult runOperator(Rank &rank, Operation *op, Environment &values) {
     values[prefetch.getTensor()] = values.lookup(prefetch.getHost()).clone();
     return success();
   }
+  // Between the sharding passes each rank has the whole of every tensor.
+  if (op->hasTrait<ir::ChangesLayout>() &&
+      ir::LayoutAttr::find(op->getResult(0).getType())) {
+    values[op->getResult(0)] = values.lookup(op->getOperand(0));
+    return success();
+  }
   if (auto compute = dyn_cast<ir::ComputeOpInterface>(op))
     return runCompute(rank, compute, values);
   if (auto update = dyn_cast<ir::UpdateOpInterface>(op))
@@ -83,26 +89,41 @@ LogicalResult runFunction(Rank &rank, FunctionOpInterface function,
   return success();
 }
 
-FailureOr<Tensor> addGradients(Rank &rank, Operation *op, ArrayAttr parameters,
-                               llvm::ArrayRef<Tensor> results) {
+LogicalResult addGradients(Rank &rank, Operation *op, ArrayAttr parameters,
+                           llvm::ArrayRef<Tensor> gradients) {
   for (auto [name, gradient] :
-       llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(),
-                       results.take_back(parameters.size())))
+       llvm::zip_equal(parameters.getAsRange<FlatSymbolRefAttr>(), gradients))
     if (failed(rank.addGradient(op, name.getValue(), gradient)))
       return failure();
-  return results.size() > parameters.size() ? results.front() : Tensor();
+  return success();
 }
 
-FailureOr<Tensor> runBackwardFunction(Rank &rank, ir::BackwardOp backward,
-                                      const Tensor &outputGradient,
-                                      llvm::ArrayRef<Tensor> inputs,
-                                      llvm::ArrayRef<Tensor> residuals) {
-  SmallVector<Tensor> arguments = {outputGradient}, results;
-  llvm::append_range(arguments, inputs);
-  llvm::append_range(arguments, residuals);
+FailureOr<SmallVector<Tensor>>
+runBackwardFunction(Rank &rank, ir::BackwardOp backward,
+                    llvm::ArrayRef<Tensor> passed,
+                    llvm::SmallVectorImpl<Tensor> &frame) {
+  SmallVector<Tensor> arguments(passed), results;
+  llvm::append_range(arguments, frame);
   if (failed(runFunction(rank, backward, arguments, &results)))
     return failure();
-  return addGradients(rank, backward, backward.getGradients(), results);
+  auto numHidden = backward.getInputGradientTypes().size();
+  auto gradients = llvm::ArrayRef(results).drop_front(numHidden);
+  llvm::append_range(frame, gradients.take_back(backward.getKept()));
+  if (failed(addGradients(rank, backward, backward.getGradients(),
+                          gradients.drop_back(backward.getKept()))))
+    return failure();
+  results.truncate(numHidden);
+  return results;
+}
+
+LogicalResult runWeightsFunction(Rank &rank, ir::BackwardWeightsOp weights,
+                                 llvm::ArrayRef<Tensor> passed,
+                                 llvm::ArrayRef<Tensor> frame) {
+  SmallVector<Tensor> arguments(passed), results;
+  llvm::append_range(arguments, frame);
+  if (failed(runFunction(rank, weights, arguments, &results)))
+    return failure();
+  return addGradients(rank, weights, weights.getGradients(), results);
 }
 
 } // namespace mf::interpreter

@@ -23,25 +23,32 @@ runFunction(Rank &rank, mlir::FunctionOpInterface function,
             llvm::ArrayRef<Tensor> arguments,
             llvm::SmallVectorImpl<Tensor> *results = nullptr);
 
-/// Runs backward of a chunk on the gradient of its output, what it reads of
-/// forward's arguments, and forward's residuals. Adds the gradients to the
-/// rank's and gives the one of the hidden input, if there is one.
-mlir::FailureOr<Tensor> runBackwardFunction(Rank &rank, ir::BackwardOp backward,
-                                            const Tensor &outputGradient,
-                                            llvm::ArrayRef<Tensor> inputs,
-                                            llvm::ArrayRef<Tensor> residuals);
+/// Runs backward of a chunk on what a task passes (the gradients of its
+/// outputs, and what it reads of forward's arguments) and on the residuals of
+/// `frame`, to which it appends what it keeps for the other half. Adds the
+/// gradients of parameters to the rank's and gives those of the hidden inputs.
+mlir::FailureOr<llvm::SmallVector<Tensor>>
+runBackwardFunction(Rank &rank, ir::BackwardOp backward,
+                    llvm::ArrayRef<Tensor> passed,
+                    llvm::SmallVectorImpl<Tensor> &frame);
 
-/// Adds what backward returns: the gradient of the hidden input, which it
-/// gives, if there is one, and those of `parameters`.
-mlir::FailureOr<Tensor> addGradients(Rank &rank, mlir::Operation *op,
-                                     mlir::ArrayAttr parameters,
-                                     llvm::ArrayRef<Tensor> results);
+/// Runs the half of a split backward that makes gradients of parameters, and
+/// adds them to the rank's.
+mlir::LogicalResult runWeightsFunction(Rank &rank,
+                                       ir::BackwardWeightsOp weights,
+                                       llvm::ArrayRef<Tensor> passed,
+                                       llvm::ArrayRef<Tensor> frame);
 
-/// Runs the kernels of an operator on parameters, gradients and optimizer
+/// Adds gradients of `parameters` to the rank's.
+mlir::LogicalResult addGradients(Rank &rank, mlir::Operation *op,
+                                 mlir::ArrayAttr parameters,
+                                 llvm::ArrayRef<Tensor> gradients);
+
 /// Runs what an operator on tensors emits, such as a collective.
 mlir::LogicalResult runEmitted(Rank &rank, ir::ComputeOpInterface op,
                                Environment &values);
 
+/// Runs the kernels of an operator on parameters, gradients and optimizer
 /// state at once.
 mlir::LogicalResult runUpdateOperator(Rank &rank, ir::UpdateOpInterface op,
                                       Environment &values);

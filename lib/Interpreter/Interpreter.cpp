@@ -2,10 +2,9 @@
 
 #include "mf/Interpreter/Interpreter.h"
 #include "Chunks.h"
-#include "Schedule.h"
-#include "WholeTensors.h"
+#include "Parts.h"
+#include "ScheduleRun.h"
 #include "mf/Program/Attributes.h"
-#include <set>
 #include <thread>
 
 using namespace mlir;
@@ -32,13 +31,16 @@ public:
   SmallVector<ir::UpdateOp> updates;
   std::vector<Rank> ranks;
   bool hasBackward = false;
-  /// Gradients of parameters that ranks share out, of the last step.
-  std::map<std::string, Tensor> wholeGradients;
+  /// What was asked for last.
+  WholeTensors gradients, parameters;
+
+  /// What `tensor` is of a parameter, or of its gradient.
+  Part getPart(const Rank &rank, ir::ParamOp param, const Tensor &tensor) const;
 
 private:
   LogicalResult collectSchedules();
   std::optional<float> readReport(llvm::StringRef quantity) const;
-  LogicalResult collectGradients();
+  std::optional<float> readLoss() const;
 };
 
 /// Orders schedules by stage; there must be one for each.
@@ -147,28 +149,22 @@ Interpreter::State::readReport(llvm::StringRef quantity) const {
   return static_cast<float>(sum / static_cast<double>(count));
 }
 
-/// A gradient that no update has reduced is a sum over the ranks.
-LogicalResult Interpreter::State::collectGradients() {
-  wholeGradients.clear();
-  LogicalResult result = success();
+/// The sum over the stages, each of which reports the losses of its chunks, of
+/// the mean over a stage's ranks.
+std::optional<float> Interpreter::State::readLoss() const {
+  std::map<int64_t, std::pair<double, int64_t>> stages;
   for (const Rank &rank : ranks)
-    rank.forEachGradient([&](llvm::StringRef name, const Tensor &part) {
-      auto param = world.symbols.lookup<ir::ParamOp>(name);
-      if (!param.getLayoutAttr() || part.getShape().type != DType::F32)
-        return;
-      Tensor &whole = wholeGradients[name.str()];
-      if (!whole) {
-        FailureOr<TensorShape> shape = getTensorShape(param, param.getType());
-        if (failed(shape)) {
-          result = failure();
-          return;
-        }
-        whole = Tensor(*shape);
-        whole.fillWithZeros();
-      }
-      addPart(world.mesh, rank.getNumber(), param, part, whole);
-    });
-  return result;
+    if (std::optional<float> value = rank.readReport("loss")) {
+      auto &[sum, count] = stages[rank.getStage()];
+      sum += *value;
+      ++count;
+    }
+  if (stages.empty())
+    return std::nullopt;
+  double loss = 0;
+  for (const auto &[stage, entry] : stages)
+    loss += entry.first / static_cast<double>(entry.second);
+  return static_cast<float>(loss);
 }
 
 FailureOr<runner::StepOutput>
@@ -177,10 +173,10 @@ Interpreter::State::runStep(const runner::StepInput &input) {
   world.exchange.clear();
   if (failed(world.turns.run(
           ranks.size(), [&](size_t rank) { return runRank(ranks[rank]); })) ||
-      failed(world.exchange.checkAllReceived()) || failed(collectGradients()))
+      failed(world.exchange.checkAllReceived()))
     return failure();
   runner::StepOutput output;
-  output.loss = readReport("loss");
+  output.loss = readLoss();
   output.globalNorm = readReport("global_norm");
   output.overflow = readReport("overflow").value_or(0) != 0;
   return output;
@@ -217,31 +213,44 @@ Interpreter::runStep(const runner::StepInput &input) {
   return state->runStep(input);
 }
 
-std::vector<NamedTensor> Interpreter::getGradients() const {
+Part Interpreter::State::getPart(const Rank &rank, ir::ParamOp param,
+                                 const Tensor &tensor) const {
+  TensorShape whole = tensor.getShape();
+  llvm::ArrayRef<int64_t> dims = param.getTensorType().getShape();
+  whole.dims.assign(dims.begin(), dims.end());
+  return Part(world.mesh, rank.getNumber(), param, whole);
+}
+
+static std::vector<NamedTensor> getTensors(const WholeTensors &wholes) {
   std::vector<NamedTensor> tensors;
-  std::set<std::string> names;
-  for (const Rank &rank : state->ranks)
-    rank.forEachGradient([&](llvm::StringRef name, const Tensor &tensor) {
-      if (!names.insert(name.str()).second)
-        return;
-      auto whole = state->wholeGradients.find(name.str());
-      const Tensor &value =
-          whole == state->wholeGradients.end() ? tensor : whole->second;
-      tensors.push_back({name.str(), value.getShape(), value.getBytes()});
-    });
+  for (const auto &[name, tensor] : wholes.get())
+    tensors.push_back({name, tensor.getShape(), tensor.getBytes()});
   return tensors;
 }
 
+/// A gradient that no update has reduced is a sum over the ranks.
+std::vector<NamedTensor> Interpreter::getGradients() const {
+  state->gradients = {};
+  for (const Rank &rank : state->ranks)
+    rank.forEachGradient([&](llvm::StringRef name, const Tensor &tensor) {
+      auto param = state->world.symbols.lookup<ir::ParamOp>(name);
+      state->gradients.addSummand(param.getSymName().str(),
+                                  state->getPart(rank, param, tensor),
+                                  tensor.getBytes());
+    });
+  return getTensors(state->gradients);
+}
+
 std::vector<NamedTensor> Interpreter::getParameters() const {
-  std::vector<NamedTensor> tensors;
-  std::set<std::string> names;
+  state->parameters = {};
   for (const Rank &rank : state->ranks)
     rank.forEachParameter([&](ir::ParamOp param, const Tensor &tensor) {
-      const std::string name = param.getSymName().str();
-      if (!param.getTied() && names.insert(name).second)
-        tensors.push_back({name, tensor.getShape(), tensor.getBytes()});
+      if (!param.getTied())
+        state->parameters.add(param.getSymName().str(),
+                              state->getPart(rank, param, tensor),
+                              tensor.getBytes());
     });
-  return tensors;
+  return getTensors(state->parameters);
 }
 
 } // namespace mf::interpreter

@@ -2,7 +2,7 @@
 
 #include "Rank.h"
 #include "Functions.h"
-#include "WholeTensors.h"
+#include "Parts.h"
 #include "mf/Program/Attributes.h"
 #include "mf/Runner/InitialValues.h"
 
@@ -19,8 +19,8 @@ LogicalResult Rank::initialize(Operation *user, ir::ParamOp param,
   FailureOr<TensorShape> shape = getTensorShape(param, param.getType());
   if (failed(shape))
     return failure();
-  const bool isCut = *shape != part.getShape();
-  const Tensor value = isCut ? Tensor(*shape) : part;
+  const Part own(world.mesh, number, param, *shape);
+  const Tensor value = own.isWhole() ? part : Tensor(*shape);
   FailureOr<program::InitialValue> init =
       program::decodeInitialValue(param, param.getInit());
   if (failed(init))
@@ -34,12 +34,8 @@ LogicalResult Rank::initialize(Operation *user, ir::ParamOp param,
   if (error)
     return param.emitOpError("has no initial value: ")
            << llvm::toString(std::move(error));
-  if (!isCut)
-    return success();
-  const size_t size = getBytes(part.getShape().type);
-  for (auto [i, place] : llvm::enumerate(getPlaces(world.mesh, number, param)))
-    llvm::copy(value.getBytes().slice(place * size, size),
-               part.getBytes().begin() + i * size);
+  if (!own.isWhole())
+    own.take(value.getBytes(), part.getBytes());
   return success();
 }
 

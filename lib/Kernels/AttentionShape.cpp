@@ -2,35 +2,48 @@
 
 #include "AttentionShape.h"
 #include "SpecChecker.h"
+#include <cstring>
 
 namespace mf {
 
-void AttentionBlocks::forEachSize(
-    llvm::function_ref<void(const AttentionBlock &)> action) const {
-  for (int64_t i = 0; i < getNumQueryBlocks(); ++i)
-    for (int64_t j = 0; j < getNumKeyBlocks(); ++j) {
-      AttentionBlock block = get(i, j);
-      if (block.keys == 0)
-        break;
-      action(block);
-      // Where a part of the queries begins is not known yet.
-      if (shape.isPart && shape.causal)
-        for (block.keys = keyStep; block.keys < keyTiles[j].size;
-             block.keys += keyStep)
-          action(block);
-    }
+QueryRows::QueryRows(const AttentionShape &shape, llvm::ArrayRef<void *> inputs,
+                     size_t index)
+    : first(0), count(shape.partQueries) {
+  if (shape.isPart)
+    first = std::clamp<int64_t>(*static_cast<const int32_t *>(inputs[index]), 0,
+                                shape.queries - count);
+}
+
+const void *QueryRows::read(const void *tensor, DType type, int64_t columns,
+                            const AttentionBlock &block, int64_t head,
+                            void *memory) const {
+  const Own own = getOwn(block, head);
+  const void *rows = at(tensor, type, own.row * columns);
+  if (own.size == block.queries)
+    return rows;
+  const int64_t rowBytes = columns * getBytes(type);
+  std::memset(memory, 0, block.queries * rowBytes);
+  std::memcpy(at(memory, type, own.inBlock * columns), rows,
+              own.size * rowBytes);
+  return memory;
 }
 
 bool BlockProducts::prepare(const AttentionShape &shape, MakeSpec makeSpec) {
-  bool exist = true;
-  AttentionBlocks(shape).forEachSize([&](const AttentionBlock &block) {
-    std::shared_ptr<const Product> &product =
-        products[{block.queries, block.keys}];
-    if (!product && exist)
+  AttentionBlocks blocks(shape);
+  for (int64_t i = 0; i < blocks.getNumQueryBlocks(); ++i)
+    for (int64_t j = 0; j < blocks.getNumKeyBlocks(); ++j) {
+      AttentionBlock block = blocks.get(i, j);
+      if (block.keys == 0)
+        break;
+      std::shared_ptr<const Product> &product =
+          products[{block.queries, block.keys}];
+      if (product)
+        continue;
       product = getProduct(makeSpec(shape, block));
-    exist &= product != nullptr;
-  });
-  return exist;
+      if (!product)
+        return false;
+    }
+  return true;
 }
 
 ProductSpec getScoreProduct(const AttentionShape &shape,
@@ -67,8 +80,9 @@ bool readAttentionShape(const KernelSpec &spec, size_t inputs,
   shape.batch = q.dims[0];
   shape.heads = q.dims[1];
   shape.keyHeads = k.dims[1];
-  shape.queries = q.dims[2];
+  shape.partQueries = q.dims[2];
   shape.keys = k.dims[2];
+  shape.queries = shape.isPart ? shape.keys : shape.partQueries;
   shape.dim = q.dims[3];
   shape.valueDim = v.dims[3];
   shape.scale = static_cast<float>(checker.getDouble("scale"));
@@ -81,11 +95,11 @@ bool readAttentionShape(const KernelSpec &spec, size_t inputs,
                   llvm::Twine(shape.heads) + " query heads cannot share " +
                       llvm::Twine(shape.keyHeads) + " key heads evenly");
   checker.require((!shape.causal && !shape.isPart) ||
-                      shape.keys >= shape.queries,
-                  "causal attention of " + llvm::Twine(shape.queries) +
+                      shape.keys >= shape.partQueries,
+                  llvm::Twine(shape.causal ? "causal " : "") + "attention of " +
+                      llvm::Twine(shape.partQueries) +
                       " queries needs at least as many keys, but got " +
                       llvm::Twine(shape.keys));
-  shape.firstQuery = shape.keys - shape.queries;
   if (shape.isPart)
     checker.requireInput(inputs, {DType::I32, {1}});
   if (spec.inputs.size() > slopes)

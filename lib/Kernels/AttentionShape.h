@@ -7,7 +7,6 @@
 #include "OneDnn.h"
 #include "Tiles.h"
 #include "mf/Kernels/Kernel.h"
-#include "llvm/Support/MathExtras.h"
 #include <map>
 #include <memory>
 
@@ -21,13 +20,12 @@ struct AttentionShape {
   int64_t batch = 0, heads = 0, keyHeads = 0;
   int64_t queries = 0, keys = 0, dim = 0, valueDim = 0;
   float scale = 1;
-  /// A query sees the keys up to its own position.
+  /// The last query sees all keys, each one before it one key less.
   bool causal = true;
-  /// The position of the first query among the keys. Of the whole that is
-  /// where the last query has the position of the last key; of a part it is
-  /// data, and this is the last of the places where the part can begin.
-  int64_t firstQuery = 0;
+  /// With part of the query rows the tensors hold `partQueries` of `queries`,
+  /// and as many queries as keys make the whole.
   bool isPart = false;
+  int64_t partQueries = 0;
 
   /// Query heads that share a key head.
   int64_t getGroup() const { return heads / keyHeads; }
@@ -39,13 +37,11 @@ struct AttentionBlock {
 };
 
 /// The fixed cut into blocks. A block of keys ends where the last query of the
-/// block of queries sees no more, of a part up to `keyStep` behind: masked
-/// blocks do not exist, and the sizes that occur are few.
+/// block of queries sees no more: masked blocks do not exist.
 class AttentionBlocks {
 public:
   static constexpr int64_t queriesPerBlock = 64;
   static constexpr int64_t keysPerBlock = 512;
-  static constexpr int64_t keyStep = 64;
   /// From one row of a block of scores to the next; not a power of two, whose
   /// multiples would share sets of the caches.
   static constexpr int64_t scoreStride = keysPerBlock + 16;
@@ -53,17 +49,6 @@ public:
   explicit AttentionBlocks(const AttentionShape &shape)
       : shape(shape), queryTiles(shape.queries, queriesPerBlock),
         keyTiles(shape.keys, keysPerBlock) {}
-
-  /// The same blocks if the first query stands where input `index` says. A
-  /// place outside of the keys is taken for the nearest inside.
-  AttentionBlocks placeQueries(llvm::ArrayRef<void *> inputs,
-                               size_t index) const {
-    AttentionBlocks placed = *this;
-    if (shape.isPart)
-      placed.shape.firstQuery = std::clamp<int64_t>(
-          *static_cast<const int32_t *>(inputs[index]), 0, shape.firstQuery);
-    return placed;
-  }
 
   int64_t getNumQueryBlocks() const { return queryTiles.count; }
   int64_t getNumKeyBlocks() const { return keyTiles.count; }
@@ -73,10 +58,8 @@ public:
     auto [firstQuery, queries] = queryTiles[queryBlock];
     auto [firstKey, keys] = keyTiles[keyBlock];
     if (shape.causal) {
-      int64_t seen = shape.firstQuery + firstQuery + queries - firstKey;
-      if (shape.isPart)
-        seen = llvm::divideCeilSigned(seen, keyStep) * keyStep;
-      keys = std::clamp<int64_t>(seen, 0, keys);
+      int64_t seen = firstQuery + queries + shape.keys - shape.queries;
+      keys = std::clamp<int64_t>(seen - firstKey, 0, keys);
     }
     return {firstQuery, queries, firstKey, keys};
   }
@@ -84,8 +67,9 @@ public:
   /// `slope` of the head, 0 without ALiBi.
   ScoreBlock getScores(const AttentionBlock &block, float *scores,
                        float slope) const {
+    // The last query has the position of the last key.
     const int64_t distance =
-        block.firstKey - block.firstQuery - shape.firstQuery;
+        block.firstKey - block.firstQuery - (shape.keys - shape.queries);
     ScoreBlock result{scores,      block.queries, block.keys,
                       scoreStride, block.keys,    0,
                       shape.scale, slope,         distance};
@@ -96,14 +80,50 @@ public:
     return result;
   }
 
-  /// Calls `action` with blocks of every size that may occur, some of them
-  /// several times.
-  void forEachSize(
-      llvm::function_ref<void(const AttentionBlock &)> action) const;
-
 private:
   AttentionShape shape;
   Tiles queryTiles, keyTiles;
+};
+
+/// The query rows [first, first + count) that a kernel has in its tensors. A
+/// part is computed in the blocks of the whole, where rows that are elsewhere
+/// are zeros: so a row has the same place in products of the same size, and the
+/// same bits. Nothing is copied where a part begins and ends with a block.
+struct QueryRows {
+  int64_t first, count;
+
+  /// All, or the part that begins where input `index` says; a place outside of
+  /// the keys is taken for the nearest inside.
+  QueryRows(const AttentionShape &shape, llvm::ArrayRef<void *> inputs,
+            size_t index);
+
+  /// The blocks of queries that have some of the rows.
+  int64_t getFirstBlock() const {
+    return first / AttentionBlocks::queriesPerBlock;
+  }
+  int64_t getNumBlocks() const {
+    return (first + count - 1) / AttentionBlocks::queriesPerBlock + 1 -
+           getFirstBlock();
+  }
+
+  /// The rows of a block that are here: the number of the first in the block,
+  /// its row in a tensor of all heads, and how many there are.
+  struct Own {
+    int64_t inBlock, row, size;
+  };
+  Own getOwn(const AttentionBlock &block, int64_t head) const {
+    const int64_t begin = std::max(first, block.firstQuery);
+    const int64_t end =
+        std::min(first + count, block.firstQuery + block.queries);
+    return {begin - block.firstQuery, head * count + begin - first,
+            end - begin};
+  }
+
+  /// The block's rows, of `columns` elements each, of a tensor; copied to
+  /// `memory` if some of them are elsewhere.
+  const void *read(const void *tensor, DType type, int64_t columns,
+                   const AttentionBlock &block, int64_t head,
+                   void *memory) const;
 };
 
 /// Products of one kind for every size of block that occurs.
@@ -136,8 +156,8 @@ class SpecChecker;
 bool readAttentionShape(const KernelSpec &spec, size_t inputs,
                         SpecChecker &checker, AttentionShape &shape);
 
-/// The slope of query head `head` of all batches, if the inputs behind the
-/// first `index`, and the position of a part, hold them.
+/// The slope of query head `head` of all batches, if there are slopes behind
+/// the first `index` inputs and the position of a part.
 inline float getSlope(llvm::ArrayRef<void *> inputs, size_t index,
                       const AttentionShape &shape, int64_t head) {
   index += shape.isPart;

@@ -55,8 +55,7 @@ LossSum sumLosses(const LossShape &shape, const KernelOperands &operands,
   Tiles tiles = tileRows(shape.rows, shape.columns);
   pool.parallelFor(tiles.count, [&](int64_t tile) {
     auto [begin, size] = tiles[tile];
-    runLogSumExpRows(shape.type,
-                     at(logits, shape.type, begin * shape.columns),
+    runLogSumExpRows(shape.type, at(logits, shape.type, begin * shape.columns),
                      logSumExp + begin, size, shape.columns);
   });
   // One addition a row: in order, on the calling thread, in double so that the

@@ -47,8 +47,7 @@ public:
     float *sum = static_cast<float *>(operands.outputs[0]);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
-      runExponentialSumRows(type,
-                            at(operands.inputs[0], type, begin * columns),
+      runExponentialSumRows(type, at(operands.inputs[0], type, begin * columns),
                             max + begin, sum + begin, size, columns);
     });
   }
@@ -71,10 +70,10 @@ public:
       const int64_t column = labels[row] - first;
       picked[row] = 0;
       if (column >= 0 && column < shape.columns)
-        runCastLoop(shape.type, DType::F32,
-                    at(operands.inputs[0], shape.type,
-                       row * shape.columns + column),
-                    picked + row, 1);
+        runCastLoop(
+            shape.type, DType::F32,
+            at(operands.inputs[0], shape.type, row * shape.columns + column),
+            picked + row, 1);
     }
   }
 

@@ -1,8 +1,8 @@
 //===- Embedding.cpp - Rows of a table by index ---------------------------===//
 //
-// An index outside of the table reads a row of zeros and adds to no gradient. So
-// a rank that has part of a table needs to know no more than the number of its
-// first row.
+// An index outside of the table reads a row of zeros and adds to no gradient.
+// So a rank that has part of a table needs to know no more than the number of
+// its first row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,9 +80,9 @@ public:
       for (int64_t i = 0; i < shape.indices; ++i) {
         const int64_t row = indices[i] - firstRow - begin;
         if (row >= 0 && row < size)
-          runAccumulateLoop(
-              shape.type, at(operands.inputs[0], shape.type, i * shape.width),
-              sums + row * shape.width, shape.width);
+          runAccumulateLoop(shape.type,
+                            at(operands.inputs[0], shape.type, i * shape.width),
+                            sums + row * shape.width, shape.width);
       }
       if (shape.type != DType::F32)
         runCastLoop(DType::F32, shape.type, sums, rows, size * shape.width);

@@ -40,18 +40,18 @@ public:
   }
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const AttentionBlocks placed = blocks.placeQueries(operands.inputs, 3);
-    const int64_t queryBlocks = blocks.getNumQueryBlocks();
-    pool.parallelFor(shape.batch * shape.heads * queryBlocks,
-                     [&](int64_t tile) {
-                       // Later queries see more keys: begin with those.
-                       runBlock(operands, placed, tile / queryBlocks,
-                                queryBlocks - 1 - tile % queryBlocks);
-                     });
+    const QueryRows rows(shape, operands.inputs, 3);
+    const int64_t queryBlocks = rows.getNumBlocks();
+    pool.parallelFor(
+        shape.batch * shape.heads * queryBlocks, [&](int64_t tile) {
+          // Later queries see more keys: begin with those.
+          runBlock(operands, rows, tile / queryBlocks,
+                   rows.getFirstBlock() + queryBlocks - 1 - tile % queryBlocks);
+        });
   }
 
 private:
-  void runBlock(const KernelOperands &operands, const AttentionBlocks &placed,
+  void runBlock(const KernelOperands &operands, const QueryRows &queryRows,
                 int64_t head, int64_t queryBlock) const {
     const llvm::ArrayRef<void *> inputs = operands.inputs;
     const llvm::ArrayRef<void *> outputs = operands.outputs;
@@ -59,7 +59,8 @@ private:
     constexpr int64_t scoreCount = rows * AttentionBlocks::scoreStride;
     float *scores = static_cast<float *>(
         getScratch(ScratchUse::Tile,
-                   (scoreCount + rows * (shape.valueDim + 2)) * sizeof(float)));
+                   (scoreCount + rows * (shape.valueDim + 2 + shape.dim)) *
+                       sizeof(float)));
     float *result = scores + scoreCount;
     float *max = result + rows * shape.valueDim;
     float *sum = max + rows;
@@ -69,27 +70,27 @@ private:
 
     const int64_t keyHead = head / shape.getGroup() * shape.keys;
     const float slope = getSlope(inputs, 3, shape, head);
-    const auto [firstQuery, queries, firstKey, keys] =
-        placed.get(queryBlock, 0);
-    const int64_t row = head * shape.queries + firstQuery;
-    const void *q = at(inputs[0], shape.type, row * shape.dim);
-    for (int64_t j = 0; j < placed.getNumKeyBlocks(); ++j) {
-      AttentionBlock block = placed.get(queryBlock, j);
+    const AttentionBlock first = blocks.get(queryBlock, 0);
+    const void *q = queryRows.read(inputs[0], shape.type, shape.dim, first,
+                                   head, sum + rows);
+    for (int64_t j = 0; j < blocks.getNumKeyBlocks(); ++j) {
+      AttentionBlock block = blocks.get(queryBlock, j);
       if (block.keys == 0)
         break;
       int64_t key = keyHead + block.firstKey;
       scoreProducts.run(block, q, at(inputs[1], shape.type, key * shape.dim),
                         scores);
-      runAttentionSoftmax(shape.type, placed.getScores(block, scores, slope),
+      runAttentionSoftmax(shape.type, blocks.getScores(block, scores, slope),
                           max, sum, result, shape.valueDim);
       resultProducts.run(block, scores,
                          at(inputs[2], shape.type, key * shape.valueDim),
                          result);
     }
-    std::copy(max, max + queries, static_cast<float *>(outputs[0]) + row);
-    std::copy(sum, sum + queries, static_cast<float *>(outputs[1]) + row);
-    runDivideRows(shape.type, result, sum,
-                  at(outputs[2], shape.type, row * shape.valueDim), queries,
+    const auto [inBlock, row, size] = queryRows.getOwn(first, head);
+    std::copy_n(max + inBlock, size, static_cast<float *>(outputs[0]) + row);
+    std::copy_n(sum + inBlock, size, static_cast<float *>(outputs[1]) + row);
+    runDivideRows(shape.type, result + inBlock * shape.valueDim, sum + inBlock,
+                  at(outputs[2], shape.type, row * shape.valueDim), size,
                   shape.valueDim);
   }
 
@@ -104,12 +105,12 @@ KernelOrError makeFlashAttention(const KernelSpec &spec) {
   SpecChecker checker(spec);
   AttentionShape shape;
   if (readAttentionShape(spec, 3, checker, shape)) {
-    TensorShape rows{DType::F32, {shape.batch, shape.heads, shape.queries}};
+    TensorShape rows{DType::F32, {shape.batch, shape.heads, shape.partQueries}};
     checker.requireOutput(0, rows);
     checker.requireOutput(1, rows);
     checker.requireOutput(
         2, {shape.type,
-            {shape.batch, shape.heads, shape.queries, shape.valueDim}});
+            {shape.batch, shape.heads, shape.partQueries, shape.valueDim}});
   }
   if (llvm::Error error = checker.takeError())
     return error;

@@ -93,24 +93,26 @@ public:
   }
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const AttentionBlocks placed = blocks.placeQueries(operands.inputs, 7);
+    const QueryRows queries(shape, operands.inputs, 7);
     const int64_t keyHeads = shape.batch * shape.keyHeads;
     if (oneSweep) {
       pool.parallelFor(keyHeads, [&](int64_t keyHead) {
-        sweepKeys(operands, placed, keyHead, 0, blocks.getNumKeyBlocks(), true);
+        sweepKeys(operands, queries, keyHead, 0, blocks.getNumKeyBlocks(),
+                  true);
       });
       return;
     }
     const int64_t keyBlocks = blocks.getNumKeyBlocks();
     pool.parallelFor(keyHeads * keyBlocks, [&](int64_t tile) {
       int64_t block = tile % keyBlocks;
-      sweepKeys(operands, placed, tile / keyBlocks, block, block + 1, false);
+      sweepKeys(operands, queries, tile / keyBlocks, block, block + 1, false);
     });
-    const int64_t queryBlocks = blocks.getNumQueryBlocks();
+    const int64_t queryBlocks = queries.getNumBlocks();
     pool.parallelFor(shape.batch * shape.heads * queryBlocks,
                      [&](int64_t tile) {
-                       sweepQueries(operands, placed, tile / queryBlocks,
-                                    queryBlocks - 1 - tile % queryBlocks);
+                       sweepQueries(operands, queries, tile / queryBlocks,
+                                    queries.getFirstBlock() + queryBlocks - 1 -
+                                        tile % queryBlocks);
                      });
   }
 
@@ -120,20 +122,57 @@ private:
   static constexpr int64_t rows = AttentionBlocks::queriesPerBlock;
   static constexpr int64_t scoreCount = rows * AttentionBlocks::scoreStride;
 
-  /// What is computed of one block of queries, in scratch memory.
+  /// What is computed of one block of queries, in scratch memory, and rows of
+  /// the block that are not all in the inputs.
   struct Work {
     float *scores, *slopes, *delta, *dq;
+    float *q, *dout, *out, *max, *sum;
+  };
+
+  /// The rows of one block of queries.
+  struct Rows {
+    const void *q, *dout, *out;
+    const float *max, *sum;
   };
 
   Work getWork() const {
     Work work;
-    work.scores = static_cast<float *>(
-        getScratch(ScratchUse::Tile,
-                   (2 * scoreCount + rows + rows * shape.dim) * sizeof(float)));
+    work.scores = static_cast<float *>(getScratch(
+        ScratchUse::Tile,
+        (2 * scoreCount + rows * (3 + 2 * shape.dim + 2 * shape.valueDim)) *
+            sizeof(float)));
     work.slopes = work.scores + scoreCount;
     work.delta = work.slopes + scoreCount;
     work.dq = work.delta + rows;
+    work.q = work.dq + rows * shape.dim;
+    work.dout = work.q + rows * shape.dim;
+    work.out = work.dout + rows * shape.valueDim;
+    work.max = work.out + rows * shape.valueDim;
+    work.sum = work.max + rows;
     return work;
+  }
+
+  /// The rows of a block and, in `work`, their delta. Rows that are not here
+  /// have p = exp(0 - 0) / 0, which must not be: they get a sum of 1, and then
+  /// add p * 0 and 0 * q to gradients.
+  Rows readRows(const KernelOperands &operands, const QueryRows &queries,
+                const AttentionBlock &block, int64_t head,
+                const Work &work) const {
+    auto read = [&](size_t input, DType type, int64_t columns, float *memory) {
+      return queries.read(operands.inputs[input], type, columns, block, head,
+                          memory);
+    };
+    Rows result{read(0, shape.type, shape.dim, work.q),
+                read(3, shape.type, shape.valueDim, work.dout),
+                read(6, shape.type, shape.valueDim, work.out),
+                static_cast<const float *>(read(4, DType::F32, 1, work.max)),
+                static_cast<const float *>(read(5, DType::F32, 1, work.sum))};
+    if (result.sum == work.sum)
+      for (float &sum : llvm::MutableArrayRef(work.sum, block.queries))
+        sum = sum == 0 ? 1 : sum;
+    runRowProducts(shape.type, result.out, result.dout, work.delta,
+                   block.queries, shape.valueDim);
+    return result;
   }
 
   /// The address of a row of an input or output with `columns` columns.
@@ -144,34 +183,26 @@ private:
   }
 
   /// p and ds of a block of query head `head` in the places of `work.scores`
-  /// and `work.slopes`. `row` and `key` are the block's first rows among all
-  /// heads.
-  void computeBlock(const KernelOperands &operands, const AttentionBlocks &placed, const AttentionBlock &block,
-                    int64_t head, int64_t row, int64_t key,
+  /// and `work.slopes`. `key` is the block's first key among all heads.
+  void computeBlock(const KernelOperands &operands, const AttentionBlock &block,
+                    int64_t head, const Rows &queries, int64_t key,
                     const Work &work) const {
-    scoreProducts.run(block, rowOf(operands, 0, row, shape.dim),
-                      rowOf(operands, 1, key, shape.dim), work.scores);
-    slopeProducts.run(block, rowOf(operands, 3, row, shape.valueDim),
+    scoreProducts.run(block, queries.q, rowOf(operands, 1, key, shape.dim),
+                      work.scores);
+    slopeProducts.run(block, queries.dout,
                       rowOf(operands, 2, key, shape.valueDim), work.slopes);
     runAttentionSoftmaxGrad(
         shape.type,
-        placed.getScores(block, work.scores,
+        blocks.getScores(block, work.scores,
                          getSlope(operands.inputs, 7, shape, head)),
-        work.slopes, static_cast<const float *>(operands.inputs[4]) + row,
-        static_cast<const float *>(operands.inputs[5]) + row, work.delta);
-  }
-
-  void computeDelta(const KernelOperands &operands, int64_t row,
-                    int64_t queries, const Work &work) const {
-    runRowProducts(shape.type, rowOf(operands, 6, row, shape.valueDim),
-                   rowOf(operands, 3, row, shape.valueDim), work.delta, queries,
-                   shape.valueDim);
+        work.slopes, queries.max, queries.sum, work.delta);
   }
 
   /// dk and dv of the key blocks [begin, end) of a key head, and dq of all
   /// query heads that share it if `withQueries` (then all blocks are swept).
-  void sweepKeys(const KernelOperands &operands, const AttentionBlocks &placed, int64_t keyHead, int64_t begin,
-                 int64_t end, bool withQueries) const {
+  void sweepKeys(const KernelOperands &operands, const QueryRows &queries,
+                 int64_t keyHead, int64_t begin, int64_t end,
+                 bool withQueries) const {
     const int64_t firstKey = begin * AttentionBlocks::keysPerBlock;
     const int64_t keys =
         std::min(shape.keys, end * AttentionBlocks::keysPerBlock) - firstKey;
@@ -189,70 +220,67 @@ private:
     std::fill(dk, dk + keys * shape.dim, 0.0f);
     std::fill(dv, dv + keys * shape.valueDim, 0.0f);
     for (int64_t i = 0; i < shape.getGroup(); ++i)
-      sweepHead(operands, placed, keyHead * shape.getGroup() + i, keyHead, begin, end,
-                dk, dv, withQueries);
+      sweepHead(operands, queries, keyHead * shape.getGroup() + i, keyHead,
+                begin, end, dk, dv, withQueries);
     if (direct)
       return;
     runCastLoop(DType::F32, shape.type, dk, dkOut, keys * shape.dim);
     runCastLoop(DType::F32, shape.type, dv, dvOut, keys * shape.valueDim);
   }
 
-  void sweepHead(const KernelOperands &operands, const AttentionBlocks &placed, int64_t head, int64_t keyHead,
-                 int64_t begin, int64_t end, float *dk, float *dv,
-                 bool withQueries) const {
+  void sweepHead(const KernelOperands &operands, const QueryRows &queries,
+                 int64_t head, int64_t keyHead, int64_t begin, int64_t end,
+                 float *dk, float *dv, bool withQueries) const {
     Work work = getWork();
-    for (int64_t i = 0; i < placed.getNumQueryBlocks(); ++i) {
-      const AttentionBlock first = placed.get(i, begin);
+    for (int64_t i = 0; i < queries.getNumBlocks(); ++i) {
+      const int64_t queryBlock = queries.getFirstBlock() + i;
+      const AttentionBlock first = blocks.get(queryBlock, begin);
       if (first.keys == 0)
         continue;
-      const int64_t row = head * shape.queries + first.firstQuery;
-      computeDelta(operands, row, first.queries, work);
+      const Rows own = readRows(operands, queries, first, head, work);
       std::fill(work.dq, work.dq + rows * shape.dim, 0.0f);
       for (int64_t j = begin; j < end; ++j) {
-        AttentionBlock block = placed.get(i, j);
+        AttentionBlock block = blocks.get(queryBlock, j);
         if (block.keys == 0)
           break;
         const int64_t key = keyHead * shape.keys + block.firstKey;
         const int64_t offset = block.firstKey - first.firstKey;
-        computeBlock(operands, placed, block, head, row, key, work);
-        valueProducts.run(block, work.scores,
-                          rowOf(operands, 3, row, shape.valueDim),
+        computeBlock(operands, block, head, own, key, work);
+        valueProducts.run(block, work.scores, own.dout,
                           dv + offset * shape.valueDim);
-        keyProducts.run(block, work.slopes, rowOf(operands, 0, row, shape.dim),
-                        dk + offset * shape.dim);
+        keyProducts.run(block, work.slopes, own.q, dk + offset * shape.dim);
         if (withQueries)
           queryProducts.run(block, work.slopes,
                             rowOf(operands, 1, key, shape.dim), work.dq);
       }
       if (withQueries)
-        storeQueries(operands, row, first.queries, work);
+        storeQueries(operands, queries.getOwn(first, head), work);
     }
   }
 
-  void sweepQueries(const KernelOperands &operands, const AttentionBlocks &placed, int64_t head,
-                    int64_t queryBlock) const {
+  void sweepQueries(const KernelOperands &operands, const QueryRows &queries,
+                    int64_t head, int64_t queryBlock) const {
     Work work = getWork();
-    const AttentionBlock first = placed.get(queryBlock, 0);
-    const int64_t row = head * shape.queries + first.firstQuery;
-    computeDelta(operands, row, first.queries, work);
+    const AttentionBlock first = blocks.get(queryBlock, 0);
+    const Rows own = readRows(operands, queries, first, head, work);
     std::fill(work.dq, work.dq + rows * shape.dim, 0.0f);
-    for (int64_t j = 0; j < placed.getNumKeyBlocks(); ++j) {
-      AttentionBlock block = placed.get(queryBlock, j);
+    for (int64_t j = 0; j < blocks.getNumKeyBlocks(); ++j) {
+      AttentionBlock block = blocks.get(queryBlock, j);
       if (block.keys == 0)
         break;
       const int64_t key = head / shape.getGroup() * shape.keys + block.firstKey;
-      computeBlock(operands, placed, block, head, row, key, work);
+      computeBlock(operands, block, head, own, key, work);
       queryProducts.run(block, work.slopes, rowOf(operands, 1, key, shape.dim),
                         work.dq);
     }
-    storeQueries(operands, row, first.queries, work);
+    storeQueries(operands, queries.getOwn(first, head), work);
   }
 
-  void storeQueries(const KernelOperands &operands, int64_t row,
-                    int64_t queries, const Work &work) const {
-    runCastLoop(DType::F32, shape.type, work.dq,
-                at(operands.outputs[0], shape.type, row * shape.dim),
-                queries * shape.dim);
+  void storeQueries(const KernelOperands &operands, const QueryRows::Own &own,
+                    const Work &work) const {
+    runCastLoop(DType::F32, shape.type, work.dq + own.inBlock * shape.dim,
+                at(operands.outputs[0], shape.type, own.row * shape.dim),
+                own.size * shape.dim);
   }
 
   AttentionShape shape;
@@ -268,9 +296,10 @@ KernelOrError makeFlashAttentionGrad(const KernelSpec &spec) {
   SpecChecker checker(spec);
   AttentionShape shape;
   if (readAttentionShape(spec, 7, checker, shape)) {
-    TensorShape rows{DType::F32, {shape.batch, shape.heads, shape.queries}};
+    TensorShape rows{DType::F32, {shape.batch, shape.heads, shape.partQueries}};
     TensorShape result{
-        shape.type, {shape.batch, shape.heads, shape.queries, shape.valueDim}};
+        shape.type,
+        {shape.batch, shape.heads, shape.partQueries, shape.valueDim}};
     checker.requireInput(3, result);
     checker.requireInput(4, rows);
     checker.requireInput(5, rows);

@@ -54,14 +54,14 @@ class OwnPartKernel : public Kernel {
 public:
   explicit OwnPartKernel(const TensorShape &x)
       : type(x.type), parts(x.dims[1]), elements(x.dims[2]),
-        copy(getBytes(type), {{x.dims[0], parts * elements, elements},
-                              {elements, 1, 1}}) {}
+        copy(getBytes(type),
+             {{x.dims[0], parts * elements, elements}, {elements, 1, 1}}) {}
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
     const int64_t part = std::clamp<int64_t>(
         *static_cast<const int32_t *>(operands.inputs[1]), 0, parts - 1);
-    copy.run(at(operands.inputs[0], type, part * elements),
-             operands.outputs[0], pool);
+    copy.run(at(operands.inputs[0], type, part * elements), operands.outputs[0],
+             pool);
   }
 
 private:

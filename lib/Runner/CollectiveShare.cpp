@@ -96,6 +96,41 @@ void reduceParts(llvm::ArrayRef<const std::byte *> parts, std::byte *output,
 // Collectives
 //===----------------------------------------------------------------------===//
 
+bool combinesShares(CollectiveKind kind) {
+  return kind == CollectiveKind::AllReduce ||
+         kind == CollectiveKind::ReduceScatter ||
+         kind == CollectiveKind::AllToAll;
+}
+
+ByteRange getShare(const Exchange &exchange, int64_t inputBytes,
+                   size_t numMembers, size_t place) {
+  const int64_t elementBytes = getBytes(exchange.type);
+  const int64_t elements = inputBytes / elementBytes;
+  const auto count = static_cast<int64_t>(numMembers);
+  const auto number = static_cast<int64_t>(place);
+  // All but all_reduce have parts of one size.
+  const int64_t first = elements * number / count;
+  const int64_t end = elements * (number + 1) / count;
+  return {first * elementBytes, (end - first) * elementBytes};
+}
+
+static void copyBytes(std::byte *to, const std::byte *from, int64_t bytes) {
+  if (to != from && bytes > 0)
+    std::memcpy(to, from, bytes);
+}
+
+void combineShare(const Exchange &exchange,
+                  llvm::ArrayRef<const std::byte *> parts, int64_t bytes,
+                  std::byte *output) {
+  if (exchange.kind != CollectiveKind::AllToAll)
+    return reduceParts(parts, output, bytes / getBytes(exchange.type),
+                       exchange.type, exchange.reduction);
+  for (const std::byte *part : parts) {
+    copyBytes(output, part, bytes);
+    output += bytes;
+  }
+}
+
 namespace {
 
 /// One member's view of a collective.
@@ -105,38 +140,29 @@ struct Share {
   size_t place;
 
   const Contribution &own() const { return members[place]; }
-  int64_t getElements() const {
-    return own().inputBytes / getBytes(exchange.type);
+  ByteRange getRange() const {
+    return getShare(exchange, own().inputBytes, members.size(), place);
   }
 
-  /// Combines `elements` elements of all inputs, from `first` on, at `output`.
-  void reduce(int64_t first, int64_t elements, std::byte *output) const {
+  /// Combines the share at `output`.
+  void combine(std::byte *output) const {
+    const ByteRange range = getRange();
     llvm::SmallVector<const std::byte *, 16> parts;
     for (const Contribution &member : members)
-      parts.push_back(member.input + first * getBytes(exchange.type));
-    reduceParts(parts, output, elements, exchange.type, exchange.reduction);
+      parts.push_back(member.input + range.begin);
+    combineShare(exchange, parts, range.bytes, output);
   }
 };
 
 } // namespace
 
-static void copyBytes(std::byte *to, const std::byte *from, int64_t bytes) {
-  if (to != from && bytes > 0)
-    std::memcpy(to, from, bytes);
-}
-
 /// Where inputs are outputs too, only this member reads its part of them.
 static void allReduce(const Share &share) {
-  const auto count = static_cast<int64_t>(share.members.size());
-  const auto place = static_cast<int64_t>(share.place);
-  const int64_t first = share.getElements() * place / count;
-  const int64_t end = share.getElements() * (place + 1) / count;
-  const int64_t at = first * getBytes(share.exchange.type);
-  std::byte *result = share.own().output + at;
-  share.reduce(first, end - first, result);
+  const ByteRange range = share.getRange();
+  std::byte *result = share.own().output + range.begin;
+  share.combine(result);
   for (const Contribution &member : share.members)
-    copyBytes(member.output + at, result,
-              (end - first) * getBytes(share.exchange.type));
+    copyBytes(member.output + range.begin, result, range.bytes);
 }
 
 static void allGather(const Share &share) {
@@ -144,24 +170,6 @@ static void allGather(const Share &share) {
   for (const Contribution &member : share.members) {
     copyBytes(to, member.input, member.inputBytes);
     to += member.inputBytes;
-  }
-}
-
-static void reduceScatter(const Share &share) {
-  const int64_t part =
-      share.getElements() / static_cast<int64_t>(share.members.size());
-  share.reduce(static_cast<int64_t>(share.place) * part, part,
-               share.own().output);
-}
-
-static void allToAll(const Share &share) {
-  const int64_t part =
-      share.own().inputBytes / static_cast<int64_t>(share.members.size());
-  std::byte *to = share.own().output;
-  for (const Contribution &member : share.members) {
-    copyBytes(to, member.input + static_cast<int64_t>(share.place) * part,
-              part);
-    to += part;
   }
 }
 
@@ -179,9 +187,8 @@ void computeShare(const Exchange &exchange,
   case CollectiveKind::AllGather:
     return allGather(share);
   case CollectiveKind::ReduceScatter:
-    return reduceScatter(share);
   case CollectiveKind::AllToAll:
-    return allToAll(share);
+    return share.combine(share.own().output);
   case CollectiveKind::Broadcast:
     return broadcast(share);
   }

@@ -22,6 +22,27 @@ namespace mf::runner {
 void reduceParts(llvm::ArrayRef<const std::byte *> parts, std::byte *output,
                  int64_t elements, DType type, Reduction reduction);
 
+/// Bytes of a member's input or output.
+struct ByteRange {
+  int64_t begin = 0;
+  int64_t bytes = 0;
+};
+
+/// Whether each member combines a share of all inputs (all_reduce,
+/// reduce_scatter, all_to_all). The others pass inputs on as they are.
+bool combinesShares(CollectiveKind kind);
+
+/// If so: what member `place` of `numMembers` takes of every input.
+ByteRange getShare(const program::Exchange &exchange, int64_t inputBytes,
+                   size_t numMembers, size_t place);
+
+/// Combines that share of all inputs, in the order of the group, each of
+/// `bytes` bytes, at `output`: reduced, or one behind the other. A part that
+/// lies where it belongs stays there.
+void combineShare(const program::Exchange &exchange,
+                  llvm::ArrayRef<const std::byte *> parts, int64_t bytes,
+                  std::byte *output);
+
 /// What a member brings to a collective.
 struct Contribution {
   const std::byte *input = nullptr;

@@ -3,6 +3,7 @@
 #include "HostStatics.h"
 #include "SliceRuns.h"
 #include "mf/Program/LocatedError.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cstring>
 
@@ -115,13 +116,14 @@ static std::optional<float> getMean(llvm::ArrayRef<float> values) {
   return static_cast<float>(sum / static_cast<double>(values.size()));
 }
 
-StepOutput readOutput(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks) {
-  StepOutput output;
-  output.loss = getMean(readReports(ranks, "loss"));
-  output.globalNorm = getMean(readReports(ranks, "global_norm"));
-  for (float value : readReports(ranks, "overflow"))
-    output.overflow |= value != 0;
-  return output;
+StepReports readReports(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks) {
+  return {readReports(ranks, "loss"), readReports(ranks, "global_norm"),
+          readReports(ranks, "overflow")};
 }
+
+StepOutput::StepOutput(const StepReports &reports)
+    : loss(getMean(reports.losses)), globalNorm(getMean(reports.globalNorms)),
+      overflow(llvm::any_of(reports.overflows,
+                            [](float value) { return value != 0; })) {}
 
 } // namespace mf::runner

@@ -13,7 +13,7 @@ llvm::Error writeInput(const program::Program &program, RankExecutor &rank,
                        const StepInput &input);
 
 /// What the ranks report. They must be of one program.
-StepOutput readOutput(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks);
+StepReports readReports(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks);
 
 } // namespace mf::runner
 

@@ -1,10 +1,8 @@
 //===- LocalCommunicator.cpp - Ranks that are threads of one process ------===//
 
-#include "CollectiveShare.h"
+#include "Meeting.h"
 #include "mf/Runner/Communicator.h"
 #include "llvm/ADT/STLExtras.h"
-#include <atomic>
-#include <condition_variable>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -16,25 +14,6 @@ namespace mf::runner {
 Communicator::~Communicator() = default;
 
 namespace {
-
-/// One group of ranks on a channel.
-struct Meeting {
-  explicit Meeting(std::vector<int64_t> members)
-      : members(std::move(members)), contributions(this->members.size()) {}
-
-  const std::vector<int64_t> members;
-  std::mutex mutex;
-  std::condition_variable changed;
-  /// Of a transfer, the first is what is sent.
-  std::vector<Contribution> contributions;
-  size_t numArrived = 0;
-  /// Counts how often all had come, or messages that were taken.
-  uint64_t generation = 0;
-
-  size_t getPlace(int64_t rank) const {
-    return llvm::find(members, rank) - members.begin();
-  }
-};
 
 class LocalCommunicator : public Communicator {
 public:
@@ -53,8 +32,6 @@ public:
 
 private:
   Meeting &find(uint32_t channel, int64_t rank, bool isSend);
-  bool waitForAll(Meeting &meeting, std::unique_lock<std::mutex> &lock);
-  bool waitForGeneration(Meeting &meeting, std::unique_lock<std::mutex> &lock);
 
   llvm::Error makeError(uint32_t channel, const llvm::Twine &what) const {
     return llvm::createStringError("channel '" + channels[channel].name + "'" +
@@ -85,27 +62,6 @@ Meeting &LocalCommunicator::find(uint32_t channel, int64_t rank, bool isSend) {
   return *meeting;
 }
 
-/// False if the ranks were released without.
-bool LocalCommunicator::waitForGeneration(Meeting &meeting,
-                                          std::unique_lock<std::mutex> &lock) {
-  const uint64_t generation = meeting.generation;
-  meeting.changed.wait(
-      lock, [&] { return meeting.generation != generation || aborted.load(); });
-  return meeting.generation != generation;
-}
-
-bool LocalCommunicator::waitForAll(Meeting &meeting,
-                                   std::unique_lock<std::mutex> &lock) {
-  if (aborted.load())
-    return false;
-  if (++meeting.numArrived < meeting.members.size())
-    return waitForGeneration(meeting, lock);
-  meeting.numArrived = 0;
-  ++meeting.generation;
-  meeting.changed.notify_all();
-  return true;
-}
-
 llvm::Error LocalCommunicator::send(uint32_t channel, int64_t rank,
                                     const std::byte *from, int64_t bytes) {
   Meeting &meeting = find(channel, rank, /*isSend=*/true);
@@ -114,7 +70,7 @@ llvm::Error LocalCommunicator::send(uint32_t channel, int64_t rank,
   meeting.contributions.front().inputBytes = bytes;
   meeting.numArrived = 1;
   meeting.changed.notify_all();
-  if (!waitForGeneration(meeting, lock))
+  if (!meeting.waitForGeneration(lock, aborted))
     return makeAborted(channel);
   return llvm::Error::success();
 }
@@ -149,7 +105,7 @@ llvm::Error LocalCommunicator::collective(uint32_t channel, int64_t rank,
   const size_t place = meeting.getPlace(rank);
   std::unique_lock<std::mutex> lock(meeting.mutex);
   meeting.contributions[place] = {input, output, inputBytes};
-  if (!waitForAll(meeting, lock))
+  if (!meeting.waitForAll(lock, aborted))
     return makeAborted(channel);
   lock.unlock();
   // Until all have come again, nobody changes the contributions.
@@ -160,7 +116,7 @@ llvm::Error LocalCommunicator::collective(uint32_t channel, int64_t rank,
                                     " has " + llvm::Twine(other.inputBytes));
   computeShare(exchange, meeting.contributions, place);
   lock.lock();
-  if (!waitForAll(meeting, lock))
+  if (!meeting.waitForAll(lock, aborted))
     return makeAborted(channel);
   return llvm::Error::success();
 }
@@ -168,11 +124,8 @@ llvm::Error LocalCommunicator::collective(uint32_t channel, int64_t rank,
 void LocalCommunicator::abort() {
   aborted.store(true);
   std::lock_guard<std::mutex> lock(mutex);
-  for (auto &[key, meeting] : meetings) {
-    // Taking the lock orders the store before the waiters' next look.
-    std::lock_guard<std::mutex> meetingLock(meeting->mutex);
-    meeting->changed.notify_all();
-  }
+  for (auto &[key, meeting] : meetings)
+    meeting->release();
 }
 
 std::unique_ptr<Communicator>

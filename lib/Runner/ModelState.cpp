@@ -1,12 +1,16 @@
 //===- ModelState.cpp - Parameters, moments, gradients --------------------===//
 
 #include "mf/Runner/ModelState.h"
+#include "GatheredStatics.h"
 #include "SliceRuns.h"
 #include "WholeTensors.h"
 #include "mf/Data/ElementConversion.h"
 #include "mf/Data/Safetensors.h"
+#include "mf/Data/SafetensorsWriter.h"
 #include "mf/Program/LocatedError.h"
 #include "mf/Runner/InitialValues.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include <cstring>
 #include <mutex>
 #include <set>
@@ -144,15 +148,20 @@ llvm::Error ModelState::loadParameters(llvm::StringRef path,
   auto file = SafetensorsCheckpoint::open(path);
   if (!file)
     return file.takeError();
+  // Of all ranks: what others read is known too.
   std::set<std::string> known;
+  for (const StageProgram &stage : runner.getProgram().stages)
+    for (const Static &buffer : stage.statics)
+      if (buffer.role == Role::Parameter) {
+        known.insert(getOwner(buffer));
+        known.insert(buffer.of);
+      }
   for (const int64_t rank : runner.getLocalRanks()) {
     const std::vector<Static> &statics = getStatics(runner, rank);
     for (uint32_t i = 0; i < statics.size(); ++i) {
       if (statics[i].role != Role::Parameter)
         continue;
       const std::string owner = getOwner(statics[i]);
-      known.insert(owner);
-      known.insert(statics[i].of);
       auto tensor = file->find(owner);
       if (!tensor)
         return tensor.takeError();
@@ -167,11 +176,18 @@ llvm::Error ModelState::loadParameters(llvm::StringRef path,
   return llvm::Error::success();
 }
 
+std::vector<int64_t> ModelState::getSavedRanks() const {
+  if (!processes)
+    return runner.getLocalRanks().vec();
+  const auto ranks = llvm::seq<int64_t>(0, runner.getProgram().getNumRanks());
+  return {ranks.begin(), ranks.end()};
+}
+
 llvm::Error ModelState::saveWhole(
     llvm::StringRef path,
     llvm::function_ref<std::string(const Static &)> getName) const {
-  WholeTensors tensors(runner);
-  for (const int64_t rank : runner.getLocalRanks()) {
+  WholeTensors tensors(runner, processes);
+  for (const int64_t rank : getSavedRanks()) {
     const std::vector<Static> &statics = getStatics(runner, rank);
     for (uint32_t i = 0; i < statics.size(); ++i)
       if (const std::string name = getName(statics[i]); !name.empty())
@@ -235,20 +251,36 @@ static std::string getSliceKey(const std::string &name) {
 }
 
 llvm::Error ModelState::saveRank(int64_t rank, llvm::StringRef path) const {
-  std::vector<NamedTensor> tensors;
-  std::map<std::string, std::string> metadata = {{"format", "mf"}};
+  GatheredStatics gathered(runner, processes);
+  SafetensorsWriter writer;
+  writer.setMetadata("format", "mf");
   const std::vector<Static> &statics = getStatics(runner, rank);
+  for (const Static &buffer : statics) {
+    const std::string name = getCheckpointName(buffer);
+    if (name.empty())
+      continue;
+    if (llvm::Error error = writer.declare(name, buffer.shape))
+      return error;
+    const std::string slice =
+        describeSlice(runner.getProgram().mesh, buffer, rank);
+    if (!slice.empty())
+      writer.setMetadata(getSliceKey(name), slice);
+  }
+  if (gathered.isWriter())
+    if (llvm::Error error = writer.open(path))
+      return error;
   for (uint32_t i = 0; i < statics.size(); ++i) {
     const std::string name = getCheckpointName(statics[i]);
     if (name.empty())
       continue;
-    tensors.push_back({name, statics[i].shape, runner.getStatic(rank, i)});
-    const std::string slice =
-        describeSlice(runner.getProgram().mesh, statics[i], rank);
-    if (!slice.empty())
-      metadata[getSliceKey(name)] = slice;
+    auto bytes = gathered.get(rank, i);
+    if (!bytes)
+      return bytes.takeError();
+    if (gathered.isWriter())
+      if (llvm::Error error = writer.write(name, *bytes))
+        return error;
   }
-  return writeSafetensors(path, tensors, metadata);
+  return gathered.isWriter() ? writer.commit() : llvm::Error::success();
 }
 
 llvm::Error ModelState::loadRank(int64_t rank, llvm::StringRef path) {

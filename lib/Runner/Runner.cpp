@@ -217,8 +217,10 @@ Runner::runStep(const StepInput &input,
   } else if (llvm::Error error = state->runOnRanks(&RankExecutor::runStep)) {
     return error;
   }
-  return readOutput(state->ranks);
+  return StepOutput(getReports());
 }
+
+StepReports Runner::getReports() const { return readReports(state->ranks); }
 
 std::vector<StreamUse> Runner::getStreamUse(int64_t rank) const {
   return state->get(rank).getStreamUse();

@@ -1,6 +1,7 @@
 //===- Trainer.cpp - A training run ---------------------------------------===//
 
 #include "mf/Runner/Trainer.h"
+#include "ProcessReports.h"
 #include "StepFacts.h"
 #include "mf/Data/AtomicFile.h"
 #include "mf/Data/BatchReader.h"
@@ -29,24 +30,30 @@ class Trainer {
 public:
   Trainer(const Program &program, const TrainingOptions &options,
           llvm::raw_ostream &out, bool isTerminal,
-          llvm::function_ref<void(llvm::StringRef)> note)
+          llvm::function_ref<void(llvm::StringRef)> note,
+          ProcessGroup *processes)
       : program(program), options(options), out(out), isTerminal(isTerminal),
-        note(note), scaler(program.lossScale) {}
+        note(note), processes(processes), scaler(program.lossScale) {}
 
   llvm::Error run();
 
 private:
+  llvm::Error prepare();
   llvm::Error checkOutputs() const;
   llvm::Error openData();
   llvm::Error openSchedule();
   llvm::Error start();
   llvm::Error resume();
+  llvm::Error checkStart();
   llvm::Error runStep(int64_t step);
   llvm::Error dumpGradients(int64_t step);
   llvm::Error saveCheckpoint(int64_t step);
   void printStep(const StepMeasurement &step) const;
   llvm::Error writeResults();
   RankMeasurement measureRank(int64_t rank) const;
+
+  /// Whether this process writes files.
+  bool isWriter() const { return !processes || processes->isFirst(); }
 
   bool dumpsGradients(int64_t step) const {
     return !options.dumpGradientsFolder.empty() ||
@@ -58,6 +65,8 @@ private:
   llvm::raw_ostream &out;
   const bool isTerminal;
   llvm::function_ref<void(llvm::StringRef)> note;
+  /// Null for one process.
+  ProcessGroup *processes;
 
   std::optional<BatchReader> reader;
   std::optional<mf::LrSchedule> schedule;
@@ -87,6 +96,8 @@ llvm::Error checkWritable(llvm::StringRef path) {
 } // namespace
 
 llvm::Error Trainer::checkOutputs() const {
+  if (!isWriter())
+    return llvm::Error::success();
   for (const std::string &path :
        {options.saveParamsPath, options.dumpGradientsPath, options.reportPath})
     if (llvm::Error error = checkWritable(path))
@@ -151,6 +162,14 @@ llvm::Error Trainer::openSchedule() {
 llvm::Error Trainer::start() {
   RunnerOptions runnerOptions;
   runnerOptions.threads = options.threads;
+  if (processes) {
+    runnerOptions.threads = processes->getThreads(options.threads);
+    runnerOptions.localRanks = processes->getLocalRanks();
+    auto communicator = processes->makeCommunicator(program);
+    if (!communicator)
+      return communicator.takeError();
+    runnerOptions.communicator = std::move(*communicator);
+  }
   runnerOptions.debugMemory = options.debugMemory;
   runnerOptions.deviceToHostRate = options.deviceToHostRate;
   runnerOptions.hostToDeviceRate = options.hostToDeviceRate;
@@ -158,7 +177,7 @@ llvm::Error Trainer::start() {
   if (!created)
     return created.takeError();
   runner = std::move(*created);
-  state.emplace(*runner);
+  state.emplace(*runner, processes);
   if (llvm::Error error = state->initialize(options.seed))
     return error;
   if (!options.initParamsPath.empty()) {
@@ -207,6 +226,17 @@ llvm::Error Trainer::resume() {
   scaler.restore(latest->state.lossScale, latest->state.cleanSteps);
   note("resumed " + latest->path);
   return llvm::Error::success();
+}
+
+/// What processes may find different although they were started alike.
+llvm::Error Trainer::checkStart() {
+  uint64_t dataBytes = 0;
+  // Data that is not one file of this name is not compared.
+  if (reader && llvm::sys::fs::file_size(options.dataPath, dataBytes))
+    dataBytes = 0;
+  return processes->expectSame(
+      {{"the number of steps in the checkpoint", std::to_string(stepsDone)},
+       {"the size of the data", std::to_string(dataBytes)}});
 }
 
 void Trainer::printStep(const StepMeasurement &step) const {
@@ -263,6 +293,12 @@ llvm::Error Trainer::runStep(int64_t step) {
                                      : runner->runStep(input);
   if (!output)
     return output.takeError();
+  if (processes) {
+    StepReports reports = runner->getReports();
+    if (llvm::Error error = gatherReports(*processes, reports))
+      return error;
+    output = StepOutput(reports);
+  }
   if (options.debugMemory)
     if (llvm::Error error = runner->checkMemory())
       return error;
@@ -293,13 +329,20 @@ llvm::Error Trainer::saveCheckpoint(int64_t step) {
   checkpoint.cleanSteps = scaler.getCleanSteps();
   if (reader)
     checkpoint.dataPosition = reader->getPosition();
-  auto writer = CheckpointWriter::create(options.checkpointFolder, checkpoint,
-                                         program.getNumRanks());
-  if (!writer)
-    return writer.takeError();
-  for (const int64_t rank : runner->getLocalRanks())
-    if (llvm::Error error = state->saveRank(rank, writer->getRankPath(rank)))
+  std::optional<CheckpointWriter> writer;
+  if (isWriter()) {
+    auto created = CheckpointWriter::create(options.checkpointFolder,
+                                            checkpoint, program.getNumRanks());
+    if (!created)
+      return created.takeError();
+    writer.emplace(std::move(*created));
+  }
+  for (int64_t rank = 0; rank < program.getNumRanks(); ++rank)
+    if (llvm::Error error = state->saveRank(
+            rank, writer ? writer->getRankPath(rank) : std::string()))
       return error;
+  if (!writer)
+    return llvm::Error::success();
   std::vector<std::string> notes;
   auto path = writer->commit(options.keepCheckpoints, notes);
   if (!path)
@@ -342,18 +385,33 @@ llvm::Error Trainer::writeResults() {
   report.seed = options.seed;
   for (const int64_t rank : runner->getLocalRanks())
     report.ranks.push_back(measureRank(rank));
+  if (processes)
+    if (llvm::Error error = gatherMeasurements(*processes, report.ranks))
+      return error;
+  if (!isWriter())
+    return llvm::Error::success();
   return writeReport(options.reportPath, report);
 }
 
-llvm::Error Trainer::run() {
+llvm::Error Trainer::prepare() {
   if (llvm::Error error = checkOutputs())
     return error;
   if (llvm::Error error = openSchedule())
     return error;
   if (llvm::Error error = openData())
     return error;
-  if (llvm::Error error = start())
-    return error;
+  return start();
+}
+
+llvm::Error Trainer::run() {
+  llvm::Error prepared = prepare();
+  if (processes)
+    prepared = processes->agree(std::move(prepared));
+  if (prepared)
+    return prepared;
+  if (processes)
+    if (llvm::Error error = checkStart())
+      return error;
   flopsPerStep = countFlops(program);
   for (int64_t step = stepsDone + 1; step <= options.steps; ++step) {
     if (llvm::Error error = runStep(step))
@@ -370,8 +428,9 @@ llvm::Error Trainer::run() {
 
 llvm::Error train(const Program &program, const TrainingOptions &options,
                   llvm::raw_ostream &out, bool isTerminal,
-                  llvm::function_ref<void(llvm::StringRef)> note) {
-  return Trainer(program, options, out, isTerminal, note).run();
+                  llvm::function_ref<void(llvm::StringRef)> note,
+                  ProcessGroup *processes) {
+  return Trainer(program, options, out, isTerminal, note, processes).run();
 }
 
 } // namespace mf::runner

@@ -53,25 +53,31 @@ llvm::Error WholeTensors::checkWhole(const std::string &name,
 
 llvm::Error WholeTensors::writeTensor(SafetensorsWriter &writer,
                                       const std::string &name,
-                                      const Tensor &tensor) const {
-  const Part &first = tensor.parts.begin()->second;
-  if (tensor.parts.size() == 1)
-    return writer.write(name, runner.getStatic(first.rank, first.number));
+                                      const Tensor &tensor) {
+  const bool isOne = tensor.parts.size() == 1;
   const int64_t elementBytes = getBytes(tensor.shape.type);
-  std::vector<uint8_t> whole(tensor.shape.getBytes());
+  std::vector<uint8_t> whole(
+      isOne || !gathered.isWriter() ? 0 : tensor.shape.getBytes());
   for (const auto &[begin, part] : tensor.parts) {
-    const llvm::ArrayRef<uint8_t> bytes =
-        runner.getStatic(part.rank, part.number);
+    auto bytes = gathered.get(part.rank, part.number);
+    if (!bytes)
+      return bytes.takeError();
+    if (!gathered.isWriter())
+      continue;
+    if (isOne)
+      return writer.write(name, *bytes);
     SliceRuns(runner.getProgram().mesh, getBuffer(part), part.rank)
-        .forEach([&](int64_t to, int64_t from, int64_t count) {
+        .forEach([&, from = bytes->data()](int64_t to, int64_t local,
+                                           int64_t count) {
           std::memcpy(whole.data() + to * elementBytes,
-                      bytes.data() + from * elementBytes, count * elementBytes);
+                      from + local * elementBytes, count * elementBytes);
         });
   }
-  return writer.write(name, whole);
+  return gathered.isWriter() ? writer.write(name, whole)
+                             : llvm::Error::success();
 }
 
-llvm::Error WholeTensors::write(llvm::StringRef path) const {
+llvm::Error WholeTensors::write(llvm::StringRef path) {
   SafetensorsWriter writer;
   writer.setMetadata("format", "mf");
   for (const auto &[name, tensor] : tensors) {
@@ -80,12 +86,13 @@ llvm::Error WholeTensors::write(llvm::StringRef path) const {
     if (llvm::Error error = writer.declare(name, tensor.shape))
       return error;
   }
-  if (llvm::Error error = writer.open(path))
-    return error;
+  if (gathered.isWriter())
+    if (llvm::Error error = writer.open(path))
+      return error;
   for (const auto &[name, tensor] : tensors)
     if (llvm::Error error = writeTensor(writer, name, tensor))
       return error;
-  return writer.commit();
+  return gathered.isWriter() ? writer.commit() : llvm::Error::success();
 }
 
 } // namespace mf::runner

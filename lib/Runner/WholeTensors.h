@@ -3,24 +3,26 @@
 #ifndef MF_LIB_RUNNER_WHOLETENSORS_H
 #define MF_LIB_RUNNER_WHOLETENSORS_H
 
+#include "GatheredStatics.h"
 #include "mf/Data/SafetensorsWriter.h"
-#include "mf/Runner/Runner.h"
 #include <map>
 
 namespace mf::runner {
 
-/// Whole tensors to write, whose slices lie on the ranks of a runner.
+/// Whole tensors to write, whose slices lie on the ranks of a runner, or of
+/// those of several processes.
 class WholeTensors {
 public:
-  explicit WholeTensors(Runner &runner) : runner(runner) {}
+  WholeTensors(Runner &runner, ProcessGroup *processes)
+      : runner(runner), gathered(runner, processes) {}
 
   /// Adds static `number` of a rank as (part of) the tensor `name`. What was
   /// added first of each part counts. Fails with a LocatedError if the whole
   /// has another shape than before.
   llvm::Error add(const std::string &name, int64_t rank, uint32_t number);
 
-  /// Writes a safetensors file. Fails if a part is missing.
-  llvm::Error write(llvm::StringRef path) const;
+  /// Writes a safetensors file, or helps to. Fails if a part is missing.
+  llvm::Error write(llvm::StringRef path);
 
 private:
   struct Part {
@@ -38,9 +40,10 @@ private:
   }
   llvm::Error checkWhole(const std::string &name, const Tensor &tensor) const;
   llvm::Error writeTensor(SafetensorsWriter &writer, const std::string &name,
-                          const Tensor &tensor) const;
+                          const Tensor &tensor);
 
   Runner &runner;
+  GatheredStatics gathered;
   std::map<std::string, Tensor> tensors;
 };
 

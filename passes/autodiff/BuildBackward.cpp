@@ -26,10 +26,10 @@ public:
   /// Marks what depends on a value that needs a gradient.
   void propagate(Block &forward);
 
-  /// Appends the gradients of `operators`, last one first. `output` has the
-  /// gradient `outputGradient`.
-  LogicalResult run(ArrayRef<Operation *> operators, Value output,
-                    Value outputGradient);
+  /// Appends the gradients of `operators`, last one first. Each of `outputs`
+  /// has one of `outputGradients`.
+  LogicalResult run(ArrayRef<Operation *> operators, ValueRange outputs,
+                    ValueRange outputGradients);
 
   Value getGradient(Value value) const { return gradients.lookup(value); }
 
@@ -78,7 +78,7 @@ LogicalResult GradientBuilder::differentiate(Operation *op) {
     return op->emitOpError("has no gradient, but a trained parameter or the "
                            "chunk's input depends on it");
   for (auto [index, gradient] : llvm::enumerate(resultGradients))
-    if (gradient && index != differentiable.getDifferentiableResult())
+    if (gradient && !differentiable.isDifferentiable(index))
       return op->emitOpError("has no gradient for result ")
              << index
              << ", but a trained parameter or the chunk's input "
@@ -110,8 +110,13 @@ LogicalResult GradientBuilder::differentiate(Operation *op) {
 }
 
 LogicalResult GradientBuilder::run(ArrayRef<Operation *> operators,
-                                   Value output, Value outputGradient) {
-  gradients[output] = outputGradient;
+                                   ValueRange outputs,
+                                   ValueRange outputGradients) {
+  for (auto [output, gradient] : llvm::zip_equal(outputs, outputGradients)) {
+    auto compute = output.getDefiningOp<ComputeOpInterface>();
+    accumulate(output, gradient,
+               compute ? (compute.getCellName() + ".grad").str() : "");
+  }
   for (Operation *op : llvm::reverse(operators))
     if (failed(differentiate(op)))
       return failure();
@@ -156,9 +161,10 @@ public:
 
 private:
   void createBody();
-  Value inlineLayer(LayerOp layer, Value hidden);
+  void inlineLayer(LayerOp layer);
   Value addInput(LayerOp layer, unsigned argument);
-  LogicalResult buildBackward(Value output);
+  LogicalResult buildBackward();
+  LogicalResult collectGradients(const GradientBuilder &gradients);
   ChunkOp createChunk();
   void emitRemark(ChunkOp chunk);
 
@@ -169,7 +175,9 @@ private:
   OpBuilder builder;
   std::unique_ptr<Region> body;
   Block *block = nullptr;
-  Value hiddenInput;
+  /// What the last layer inlined hands to the next one.
+  SmallVector<Value> hidden;
+  SmallVector<Value> losses, hiddenInputs;
   SmallVector<Attribute> inputs, inputIndices, gradientNames;
   SmallVector<std::pair<GetParamOp, ParamOp>> trained;
   SmallVector<Value> results;
@@ -177,10 +185,8 @@ private:
 
 Value ChunkBuilder::addInput(LayerOp layer, unsigned argument) {
   Type type = layer.getArgumentTypes()[argument];
-  if (isa<FloatType>(getElementTypeOrSelf(type))) {
-    hiddenInput = block->addArgument(type, layer.getLoc());
-    return hiddenInput;
-  }
+  if (isFloatTensor(type))
+    return hiddenInputs.emplace_back(block->addArgument(type, layer.getLoc()));
   InputKind kind = layer.getKind() == LayerKind::Embedding ? InputKind::Tokens
                                                            : InputKind::Labels;
   inputs.push_back(InputKindAttr::get(model.getContext(), kind));
@@ -188,14 +194,13 @@ Value ChunkBuilder::addInput(LayerOp layer, unsigned argument) {
   return block->addArgument(type, layer.getLoc());
 }
 
-Value ChunkBuilder::inlineLayer(LayerOp layer, Value hidden) {
+void ChunkBuilder::inlineLayer(LayerOp layer) {
   IRMapping mapping;
   Block &layerBody = layer.getBody().front();
   for (BlockArgument argument : layerBody.getArguments()) {
-    bool takesHidden = argument.getArgNumber() == 0 && hidden;
-    mapping.map(argument, takesHidden
-                              ? hidden
-                              : addInput(layer, argument.getArgNumber()));
+    unsigned number = argument.getArgNumber();
+    mapping.map(argument, number < hidden.size() ? hidden[number]
+                                                 : addInput(layer, number));
   }
   for (Operation &op : layerBody.without_terminator()) {
     Operation *clone = builder.clone(op, mapping);
@@ -203,13 +208,38 @@ Value ChunkBuilder::inlineLayer(LayerOp layer, Value hidden) {
       compute.setCellName(
           (layer.getSymName() + "." + compute.getCellName()).str());
   }
-  return mapping.lookup(layerBody.getTerminator()->getOperand(0));
+  hidden.clear();
+  for (Value value : getReturn(layer).getValues())
+    (isLoss(value.getType()) ? losses : hidden)
+        .push_back(mapping.lookup(value));
 }
 
-LogicalResult ChunkBuilder::buildBackward(Value output) {
+/// What the chunk returns: gradients of hidden inputs, then of parameters.
+LogicalResult ChunkBuilder::collectGradients(const GradientBuilder &gradients) {
+  for (auto [index, input] : llvm::enumerate(hiddenInputs)) {
+    Value gradient = gradients.getGradient(input);
+    if (!gradient)
+      return emitError(input.getLoc(), "no result of the chunk depends on its "
+                                       "input ")
+             << index << ", of type " << input.getType()
+             << "; drop it from the results of the layer before";
+    results.push_back(gradient);
+  }
+  for (auto [read, param] : trained) {
+    Value gradient = gradients.getGradient(read.getResult());
+    if (!gradient)
+      return read.emitOpError("reads a trained parameter that the result does "
+                              "not depend on");
+    results.push_back(gradient);
+    gradientNames.push_back(FlatSymbolRefAttr::get(param.getSymNameAttr()));
+  }
+  return success();
+}
+
+LogicalResult ChunkBuilder::buildBackward() {
   GradientBuilder gradients(builder);
-  if (hiddenInput)
-    gradients.require(hiddenInput);
+  for (Value input : hiddenInputs)
+    gradients.require(input);
   for (GetParamOp read : block->getOps<GetParamOp>()) {
     auto param = symbols.lookup<ParamOp>(read.getParam());
     if (!param)
@@ -225,26 +255,14 @@ LogicalResult ChunkBuilder::buildBackward(Value output) {
   SmallVector<Operation *> forward;
   for (Operation &op : *block)
     forward.push_back(&op);
-  auto cut = CutOp::create(builder, output.getLoc(), output);
-  if (failed(gradients.run(forward, output, cut.getOutputGradient())))
+  SmallVector<Value> outputs(hidden);
+  llvm::append_range(outputs, losses);
+  Location loc = outputs.front().getLoc();
+  auto cut = CutOp::create(builder, loc, outputs);
+  if (failed(gradients.run(forward, outputs, cut.getOutputGradients())) ||
+      failed(collectGradients(gradients)))
     return failure();
-
-  if (hiddenInput) {
-    Value gradient = gradients.getGradient(hiddenInput);
-    if (!gradient)
-      return emitError(hiddenInput.getLoc(),
-                       "the layer's result does not depend on its input");
-    results.push_back(gradient);
-  }
-  for (auto [read, param] : trained) {
-    Value gradient = gradients.getGradient(read.getResult());
-    if (!gradient)
-      return read.emitOpError("reads a trained parameter that the result does "
-                              "not depend on");
-    results.push_back(gradient);
-    gradientNames.push_back(FlatSymbolRefAttr::get(param.getSymNameAttr()));
-  }
-  ReturnOp::create(builder, output.getLoc(), results);
+  ReturnOp::create(builder, loc, results);
   return success();
 }
 
@@ -270,8 +288,7 @@ void ChunkBuilder::emitRemark(ChunkOp chunk) {
     return count;
   };
   Block &operators = chunk.getBody().front();
-  Operation *cut = *operators.getOps<CutOp>().begin();
-  int64_t backward = countFrom(cut);
+  int64_t backward = countFrom(chunk.getCut());
   remark::passed(chunk.getLoc(), remark::RemarkOpts::name("Backward")
                                      .category("autodiff")
                                      .function(chunk.getSymName()))
@@ -289,10 +306,9 @@ LogicalResult ChunkBuilder::build() {
   body = std::make_unique<Region>();
   block = &body->emplaceBlock();
   builder.setInsertionPointToEnd(block);
-  Value hidden;
   for (LayerOp layer : source.layers)
-    hidden = inlineLayer(layer, hidden);
-  if (failed(buildBackward(hidden)))
+    inlineLayer(layer);
+  if (failed(buildBackward()))
     return failure();
   emitRemark(createChunk());
   return success();

@@ -1,6 +1,7 @@
 //===- ConfigAttributes.cpp - Training configuration as attributes --------===//
 
 #include "passes/config/ConfigAttributes.h"
+#include "mf/Config/PipelineRules.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mf;
@@ -179,6 +180,9 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
   for (llvm::StringRef key :
        {"enable_parallel_optimizer", "gradients_mean", "full_batch"})
     add(key, parallel.parallelNode[key].getLocation());
+  add("pipeline_scheduler",
+      parallel.parallelNode["pipeline_config"]["pipeline_scheduler"]
+          .getLocation());
   add("pipeline_stage", options.location);
   add("recompute", config.recompute.recompute.location);
   add("select_recompute", config.recompute.selectRecompute.location);
@@ -210,7 +214,8 @@ static ParallelAttr getParallel(passes::EmitError emitError, Builder &builder,
                                 const TrainingConfig &config,
                                 const StageMapOptions &options,
                                 const EffectiveBatch &batch,
-                                const RankLayout &ranks) {
+                                const RankLayout &ranks,
+                                llvm::StringRef schedule) {
   const ParallelConfig &parallel = config.parallel;
   MLIRContext *context = builder.getContext();
   mlir::StringAttr algorithm;
@@ -223,8 +228,8 @@ static ParallelAttr getParallel(passes::EmitError emitError, Builder &builder,
   return ParallelAttr::getChecked(
       emitError, context, options.pipelineStages, options.interleave,
       batch.getMicroBatches(), getOffset(builder, options.offset),
-      parallel.gradientAggregationGroup, ranks.sequenceParallel, algorithm,
-      getOptimizerShard(context, parallel, ranks),
+      parallel.gradientAggregationGroup, schedule, ranks.sequenceParallel,
+      algorithm, getOptimizerShard(context, parallel, ranks),
       parallel.gradientsMean && ranks.getNumRanks() > ranks.pipelineStages,
       !hasReplicas || (parallel.fullBatch && parallel.isSemiOrAuto()));
 }
@@ -233,10 +238,11 @@ TrainingAttr passes::getTrainingAttr(EmitError emitError, MLIRContext *context,
                                      const TrainingConfig &config,
                                      const StageMapOptions &options,
                                      const EffectiveBatch &batch,
-                                     const RankLayout &ranks) {
+                                     const RankLayout &ranks,
+                                     llvm::StringRef schedule) {
   Builder builder(context);
   ParallelAttr parallel =
-      getParallel(emitError, builder, config, options, batch, ranks);
+      getParallel(emitError, builder, config, options, batch, ranks, schedule);
   if (!parallel)
     return {};
   const OptimizerConfig &source = config.optimizer;

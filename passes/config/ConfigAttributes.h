@@ -22,11 +22,13 @@ using EmitError = llvm::function_ref<mlir::InFlightDiagnostic()>;
 
 /// The `training` attribute of a model; null and an error where a size is out
 /// of bounds. `options` is where pipeline_stage, offset and interleaving come
-/// from, `batch` and `ranks` what MindSpore Transformers makes of the sizes.
+/// from, `batch` and `ranks` what MindSpore Transformers makes of the sizes,
+/// `schedule` the policy that orders the stages' runs.
 ir::TrainingAttr
 getTrainingAttr(EmitError emitError, mlir::MLIRContext *context,
                 const TrainingConfig &config, const StageMapOptions &options,
-                const EffectiveBatch &batch, const RankLayout &ranks);
+                const EffectiveBatch &batch, const RankLayout &ranks,
+                llvm::StringRef schedule);
 
 /// The recompute_config that a `training` attribute holds.
 RecomputeConfig getRecomputeConfig(ir::TrainingAttr training);
@@ -37,10 +39,19 @@ SwapConfig getSwapConfig(ir::TrainingAttr training);
 /// The offset that it holds.
 StageOffset getStageOffset(ir::TrainingAttr training);
 
-/// The stage map that a model's `training` attribute asks for; none if there
-/// was an error.
+/// The stage map that a model's `training` attribute asks for, with chunks on
+/// the stages where its schedule wants them; none if there was an error. What
+/// mf-partition turns into placements; everything behind it reads those.
 std::optional<StageMap> createStageMap(ir::ModelOp model,
                                        DiagnosticList &diagnostics);
+
+/// Reports a mesh with another number of stages than the `training` attribute.
+mlir::LogicalResult checkMesh(ir::ModelOp model);
+
+/// The stage map that the placements of a model's layers make. Reports layers
+/// without a placement, and stages and chunks that neither the `training`
+/// attribute nor the mesh has.
+mlir::FailureOr<StageMap> readStageMap(ir::ModelOp model);
 
 /// `location` as an MLIR location; unknown if it has no file.
 mlir::Location getLocation(mlir::MLIRContext *context,

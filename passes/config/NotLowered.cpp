@@ -1,6 +1,7 @@
 //===- NotLowered.cpp - What a YAML asks for and the program has not ------===//
 
 #include "passes/config/NotLowered.h"
+#include "mf/Config/PipelineRules.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mf;
@@ -60,7 +61,7 @@ static void checkRanks(const ParallelConfig &config, const RankLayout &ranks,
                "a dense model has no experts to share out");
 }
 
-/// The order in which stages run.
+/// Which part of the pipeline runs, and in which pieces.
 static void checkPipeline(const TrainingConfig &config,
                           const StageMapOptions &options, Requests &requests,
                           DiagnosticList &diagnostics) {
@@ -74,19 +75,11 @@ static void checkPipeline(const TrainingConfig &config,
   }
   requests.add(parallel.seqSplitNum > 1, parallel.node, "seq_split_num",
                "each micro-batch is one whole sequence");
-  requests.add(options.interleave > 1, config.model.config, "pp_interleave_num",
-               "stages, chunks and marks follow it, but mf-build-schedule has "
-               "no schedule for it");
-  Node scheduler = parallel.parallelNode["pipeline_config"];
-  if (parallel.pipelineStage == 1)
-    return;
-  if (parallel.pipelineScheduler == "zero_bubble_v")
-    diagnostics.error(scheduler["pipeline_scheduler"].getLocation(),
-                      "pipeline_scheduler 'zero_bubble_v' is not lowered; "
-                      "expected '1f1b'");
-  else
-    requests.add(parallel.pipelineScheduler != "1f1b", scheduler,
-                 "pipeline_scheduler", "the order is that of 1f1b");
+  requests.add(parallel.pipelineStage > 1 && isSequencePipeline(parallel),
+               parallel.parallelNode["pipeline_config"], "pipeline_scheduler",
+               options.interleave > 1
+                   ? "micro-batches run whole, in the order of interleaved 1f1b"
+                   : "micro-batches run whole, in the order of 1f1b");
 }
 
 /// Options of the step around the model that have no counterpart in it.

@@ -1,5 +1,7 @@
 //===- ReadConfig.cpp - A training YAML into a typed attribute ------------===//
 
+#include "mf/Config/PipelineRules.h"
+#include "mf/Schedule/Policy.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/config/ConfigAttributes.h"
@@ -66,6 +68,12 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
           << gradientAccumulationSteps.getValue();
       return signalPassFailure();
     }
+    if (!schedule.empty())
+      if (llvm::Error error = mf::schedule::findPolicy(schedule).takeError()) {
+        getOperation().emitError("got option schedule: ")
+            << llvm::toString(std::move(error));
+        return signalPassFailure();
+      }
     DiagnosticList diagnostics;
     TrainingConfig config = parseTrainingConfigFile(file, diagnostics);
     if (diagnostics.hasErrors())
@@ -77,6 +85,7 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
     StageMapOptions options = getStageMapOptions(config, diagnostics);
     RankLayout ranks = resolveRanks(config, diagnostics);
     mf::passes::checkDeviceNum(config.parallel, ranks, diagnostics);
+    checkPipelineRules(config, options, diagnostics);
     checkLowerable(config, diagnostics);
     mf::passes::checkNotLowered(config, options, ranks, diagnostics);
     for (auto model : getOperation().getOps<ir::ModelOp>())
@@ -84,9 +93,11 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
     if (diagnostics.hasErrors())
       return fail(diagnostics);
     mf::passes::emitDiagnostics(getOperation().getLoc(), diagnostics);
+    llvm::StringRef policy = schedule.empty() ? getScheduleName(config.parallel)
+                                              : llvm::StringRef(schedule);
     auto emitError = [&] { return getOperation().emitError(); };
     ir::TrainingAttr training = mf::passes::getTrainingAttr(
-        emitError, context, config, options, batch, ranks);
+        emitError, context, config, options, batch, ranks, policy);
     if (!training ||
         failed(mf::passes::setRankMesh(getOperation(), config, ranks)))
       return signalPassFailure();

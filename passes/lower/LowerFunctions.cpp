@@ -44,7 +44,7 @@ static void placeOutput(RoutineBuilder &routine, Value value, Value target) {
   });
 }
 
-/// Of the operator whose result a residual keeps.
+/// Of the operator whose result a slot keeps.
 static StringRef getCellName(Value residual) {
   if (auto offload = residual.getDefiningOp<ir::OffloadOp>())
     return offload.getName().value_or("");
@@ -53,13 +53,13 @@ static StringRef getCellName(Value residual) {
 }
 
 static void createLayout(ProgramBuilder &program, ir::ForwardOp forward,
-                         ArrayRef<Value> residuals) {
+                         ArrayRef<Value> slots) {
   OpBuilder builder(program.getProgram());
   builder.setInsertionPointToEnd(&program.getProgram().getBody().front());
   SmallVector<Attribute> types, cells;
-  for (Value residual : residuals) {
-    types.push_back(TypeAttr::get(program.getBufferType(residual.getType())));
-    cells.push_back(builder.getStringAttr(getCellName(residual)));
+  for (Value slot : slots) {
+    types.push_back(TypeAttr::get(program.getBufferType(slot.getType())));
+    cells.push_back(builder.getStringAttr(getCellName(slot)));
   }
   ascend::FrameLayoutOp::create(
       builder, forward.getLoc(),
@@ -68,22 +68,43 @@ static void createLayout(ProgramBuilder &program, ir::ForwardOp forward,
       DenseI64ArrayAttr(), IntegerAttr(), IntegerAttr());
 }
 
-LogicalResult mf::passes::lowerForward(ProgramBuilder &program,
-                                       ir::ForwardOp forward, bool addsLoss) {
-  Block &body = forward.getBody().front();
-  auto results = body.getTerminator()->getOperands();
-  SmallVector<Value> residuals(results.drop_front());
-  createLayout(program, forward, residuals);
-
+/// Makes a routine of `function` on frames of `forward`, with the arguments
+/// that a task passes and one for each of `results`.
+static ascend::RoutineOp createRoutine(ProgramBuilder &program,
+                                       FunctionOpInterface function,
+                                       ir::ForwardOp forward, TypeRange passed,
+                                       ValueRange results) {
   SmallVector<Type> arguments;
-  for (Type type : forward.getArgumentTypes())
+  for (Type type : passed)
     arguments.push_back(program.getBufferType(type));
-  if (!addsLoss)
-    arguments.push_back(program.getBufferType(results.front().getType()));
-  ascend::RoutineOp op = program.createRoutine(
-      forward.getSymName(), arguments,
+  for (Type type : results.getTypes())
+    arguments.push_back(program.getBufferType(type));
+  return program.createRoutine(
+      function.getName(), arguments,
       FlatSymbolRefAttr::get(program.getContext(),
                              getLayoutName(forward.getSymName())));
+}
+
+LogicalResult mf::passes::lowerForward(ProgramBuilder &program,
+                                       const ChunkFunctions &chunk,
+                                       ArrayRef<bool> addsLoss) {
+  ir::ForwardOp forward = chunk.forward;
+  Block &body = forward.getBody().front();
+  ValueRange results = ir::getReturn(forward).getValues();
+  ValueRange outputs = results.take_front(forward.getOutputs());
+  ValueRange residuals = results.drop_front(forward.getOutputs());
+  SmallVector<Value> slots(residuals);
+  if (ir::BackwardOp backward = chunk.backward)
+    llvm::append_range(slots, ir::getReturn(backward).getValues().take_back(
+                                  backward.getKept()));
+  createLayout(program, forward, slots);
+
+  SmallVector<Value> handedOn;
+  for (auto [output, isAdded] : llvm::zip_equal(outputs, addsLoss))
+    if (!isAdded)
+      handedOn.push_back(output);
+  ascend::RoutineOp op = createRoutine(program, forward, forward,
+                                       forward.getArgumentTypes(), handedOn);
   Block &routineBody = op.getBody().front();
 
   RoutineBuilder routine(program, op);
@@ -95,14 +116,17 @@ LogicalResult mf::passes::lowerForward(ProgramBuilder &program,
     else
       routine.setStorage(residual, routine.getSlot(index, residual.getType()));
   }
-  Value output = results.front();
-  if (!addsLoss)
-    placeOutput(routine, output, routineBody.getArguments().back());
-  else
-    routine.callAfter(output, [&, output] {
+  unsigned argument = forward.getNumArguments();
+  for (auto [output, isAdded] : llvm::zip_equal(outputs, addsLoss)) {
+    if (!isAdded) {
+      placeOutput(routine, output, routineBody.getArgument(argument++));
+      continue;
+    }
+    routine.callAfter(output, [&, output = output] {
       routine.launch("aclnnInplaceAdd", routine.getBuffer(output),
                      routine.getGlobal(getLossSum(program)));
     });
+  }
   return routine.lower(body);
 }
 
@@ -122,41 +146,67 @@ static void placeGradient(ProgramBuilder &program, RoutineBuilder &routine,
   });
 }
 
-LogicalResult mf::passes::lowerBackward(ProgramBuilder &program,
-                                        ir::ForwardOp forward,
-                                        ir::BackwardOp backward) {
-  Block &body = backward.getBody().front();
-  auto results = body.getTerminator()->getOperands();
-  size_t numPassed = 1 + backward.getForwardArguments().size();
-  bool hasInputGradient = results.size() > backward.getGradients().size();
-
-  SmallVector<Type> arguments;
-  for (Type type : backward.getArgumentTypes().take_front(numPassed))
-    arguments.push_back(program.getBufferType(type));
-  if (hasInputGradient)
-    arguments.push_back(program.getBufferType(results.front().getType()));
-  ascend::RoutineOp op = program.createRoutine(
-      backward.getSymName(), arguments,
-      FlatSymbolRefAttr::get(program.getContext(),
-                             getLayoutName(forward.getSymName())));
-  Block &routineBody = op.getBody().front();
-
-  RoutineBuilder routine(program, op);
+/// Binds what a task passes to the routine's first arguments, and what comes
+/// behind it to the slots of the frame.
+static void bindArguments(RoutineBuilder &routine, Block &body,
+                          Block &routineBody, size_t numPassed) {
   for (auto [index, argument] : llvm::enumerate(body.getArguments())) {
     if (index < numPassed)
       routine.bind(argument, routineBody.getArgument(index));
     else if (isa<ir::HostType>(argument.getType()))
       routine.setHostSlot(argument, index - numPassed);
-    else
+    else if (!argument.use_empty())
       routine.bind(argument,
                    routine.getSlot(index - numPassed, argument.getType()));
   }
-  if (hasInputGradient)
-    placeOutput(routine, results.front(), routineBody.getArguments().back());
+}
+
+static void placeGradients(ProgramBuilder &program, RoutineBuilder &routine,
+                           ArrayAttr names, ValueRange values) {
   for (auto [name, value] :
-       llvm::zip(backward.getGradients().getAsRange<FlatSymbolRefAttr>(),
-                 results.drop_front(hasInputGradient ? 1 : 0)))
+       llvm::zip_equal(names.getAsRange<FlatSymbolRefAttr>(), values))
     placeGradient(program, routine, value, name.getValue());
+}
+
+LogicalResult mf::passes::lowerBackward(ProgramBuilder &program,
+                                        const ChunkFunctions &chunk) {
+  ir::BackwardOp backward = chunk.backward;
+  Block &body = backward.getBody().front();
+  ValueRange results = ir::getReturn(backward).getValues();
+  size_t numPassed = backward.getPassedTypes().size();
+  ValueRange inputGradients =
+      results.take_front(backward.getInputGradientTypes().size());
+  ValueRange kept = results.take_back(backward.getKept());
+  ascend::RoutineOp op =
+      createRoutine(program, backward, chunk.forward, backward.getPassedTypes(),
+                    inputGradients);
+  Block &routineBody = op.getBody().front();
+
+  RoutineBuilder routine(program, op);
+  bindArguments(routine, body, routineBody, numPassed);
+  for (auto [index, value] : llvm::enumerate(inputGradients))
+    placeOutput(routine, value, routineBody.getArgument(numPassed + index));
+  const size_t numResiduals = backward.getResidualTypes().size();
+  for (auto [index, value] : llvm::enumerate(kept))
+    placeOutput(routine, value,
+                routine.getSlot(numResiduals + index, value.getType()));
+  placeGradients(
+      program, routine, backward.getGradients(),
+      results.drop_front(inputGradients.size()).drop_back(kept.size()));
+  return routine.lower(body);
+}
+
+LogicalResult mf::passes::lowerBackwardWeights(ProgramBuilder &program,
+                                               const ChunkFunctions &chunk) {
+  ir::BackwardWeightsOp weights = chunk.weights;
+  Block &body = weights.getBody().front();
+  ascend::RoutineOp op = createRoutine(program, weights, chunk.forward,
+                                       weights.getPassedTypes(), {});
+  RoutineBuilder routine(program, op);
+  bindArguments(routine, body, op.getBody().front(),
+                weights.getPassedTypes().size());
+  placeGradients(program, routine, weights.getGradients(),
+                 ir::getReturn(weights).getValues());
   return routine.lower(body);
 }
 

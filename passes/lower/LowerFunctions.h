@@ -4,24 +4,32 @@
 #define MF_PASSES_LOWER_LOWERFUNCTIONS_H
 
 #include "passes/lower/ProgramBuilder.h"
+#include "passes/schedule/ModelChunks.h"
 
 namespace mf::passes {
 
 /// Makes the routine of a chunk's forward function and the layout of its
-/// frame. The routine's arguments are the function's and then its output; if
-/// `addsLoss`, the output is added to the step's loss instead and is no
-/// argument.
-mlir::LogicalResult lowerForward(ProgramBuilder &program, ir::ForwardOp forward,
-                                 bool addsLoss);
+/// frame: the residuals, then what backward keeps for the half that makes
+/// gradients of parameters. The routine's arguments are the function's and then
+/// its outputs; those for which `addsLoss` is true are added to the step's loss
+/// instead and are no arguments.
+mlir::LogicalResult lowerForward(ProgramBuilder &program,
+                                 const ChunkFunctions &chunk,
+                                 llvm::ArrayRef<bool> addsLoss);
 
 /// Makes the routine of a chunk's backward function. The routine's arguments
-/// are the output's gradient, the arguments of forward that it reads, and the
-/// input's gradient if there is one; residuals are slots of `forward`'s frame.
-/// Parameter gradients are added to the stage's, or written there when there
-/// is but one micro-batch.
+/// are the outputs' gradients, the arguments of forward that it reads, and the
+/// gradients of the hidden inputs; residuals and kept values are slots of the
+/// frame. Parameter gradients are added to the stage's, or written there when
+/// there is but one micro-batch.
 mlir::LogicalResult lowerBackward(ProgramBuilder &program,
-                                  ir::ForwardOp forward,
-                                  ir::BackwardOp backward);
+                                  const ChunkFunctions &chunk);
+
+/// Makes the routine of the half of a split backward that makes gradients of
+/// parameters. The routine's arguments are the outputs' gradients and the
+/// arguments of forward that it reads.
+mlir::LogicalResult lowerBackwardWeights(ProgramBuilder &program,
+                                         const ChunkFunctions &chunk);
 
 /// Makes the routine `update`, with the function's arguments: the learning
 /// rate, the step number and, where losses are scaled, the loss scale.

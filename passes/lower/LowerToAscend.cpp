@@ -4,6 +4,7 @@
 #include "passes/Passes.h"
 #include "passes/lower/LowerFunctions.h"
 #include "passes/lower/StepBuilder.h"
+#include "passes/schedule/VerifySchedules.h"
 
 namespace mf::passes {
 #define GEN_PASS_DEF_LOWERTOASCEND
@@ -15,15 +16,6 @@ using namespace mf;
 using namespace mf::passes;
 
 namespace {
-
-/// Forward functions whose output is a loss.
-DenseSet<StringAttr> findLossFunctions(ir::ScheduleOp schedule) {
-  DenseSet<StringAttr> names;
-  for (auto add : schedule.getBody().getOps<ir::AccumulateLossOp>())
-    if (auto run = add.getLoss().getDefiningOp<ir::RunForwardOp>())
-      names.insert(run.getForwardAttr().getAttr());
-  return names;
-}
 
 /// Says what a stage's program consists of.
 void emitRemark(ascend::ProgramOp program) {
@@ -49,27 +41,24 @@ void emitRemark(ascend::ProgramOp program) {
 }
 
 LogicalResult lowerSchedule(ir::ModelOp model, SymbolTable &symbols,
-                            ir::ScheduleOp schedule) {
+                            ModelChunks &chunks, ir::ScheduleOp schedule) {
   ProgramBuilder program(model, symbols, schedule);
-  DenseSet<StringAttr> lossFunctions = findLossFunctions(schedule);
-  DenseMap<Attribute, ir::ForwardOp> forwards;
-  for (auto forward : model.getBody().getOps<ir::ForwardOp>()) {
-    if (forward.getPlacement().getStage() != program.getStage())
-      continue;
-    forwards[forward.getPlacementAttr()] = forward;
-    if (failed(lowerForward(program, forward,
-                            lossFunctions.contains(forward.getSymNameAttr()))))
+  SmallVector<ChunkFunctions> here;
+  for (auto [number, chunk] : llvm::enumerate(chunks.chunks))
+    if (chunks.getStage(static_cast<int64_t>(number)) == program.getStage())
+      here.push_back(chunk);
+  for (ChunkFunctions &chunk : here) {
+    auto addsLoss =
+        llvm::map_to_vector(chunk.forward.getOutputTypes(), ir::isLoss);
+    if (failed(lowerForward(program, chunk, addsLoss)))
       return failure();
   }
-  for (auto backward : model.getBody().getOps<ir::BackwardOp>()) {
-    if (backward.getPlacement().getStage() != program.getStage())
-      continue;
-    ir::ForwardOp forward = forwards.lookup(backward.getPlacementAttr());
-    if (!forward)
-      return backward.emitOpError("has no forward function at its placement");
-    if (failed(lowerBackward(program, forward, backward)))
+  for (ChunkFunctions &chunk : here)
+    if (failed(lowerBackward(program, chunk)))
       return failure();
-  }
+  for (ChunkFunctions &chunk : here)
+    if (chunk.weights && failed(lowerBackwardWeights(program, chunk)))
+      return failure();
   for (auto update : model.getBody().getOps<ir::UpdateOp>())
     if (static_cast<int64_t>(update.getStage()) == program.getStage() &&
         failed(lowerUpdate(program, update)))
@@ -104,12 +93,14 @@ struct LowerToAscendPass
         return signalPassFailure();
       }
       int64_t stages = model.getTrainingAttr().getParallel().getStages();
-      if (failed(setMesh(getOperation(), model, stages)))
+      FailureOr<ModelChunks> chunks = readChunks(model);
+      if (failed(setMesh(getOperation(), model, stages)) || failed(chunks) ||
+          failed(verifySchedules(model, *chunks)))
         return signalPassFailure();
       SymbolTable symbols(model);
       int64_t lowered = 0;
       for (auto schedule : model.getBody().getOps<ir::ScheduleOp>()) {
-        if (failed(lowerSchedule(model, symbols, schedule)))
+        if (failed(lowerSchedule(model, symbols, *chunks, schedule)))
           return signalPassFailure();
         ++lowered;
       }

@@ -53,7 +53,8 @@ ProgramBuilder::ProgramBuilder(ir::ModelOp model, SymbolTable &modelSymbols,
   declarations.setInsertionPointToStart(&body);
   getStream(names::compute, ascend::StreamKind::Compute);
 
-  for (auto backward : model.getBody().getOps<ir::BackwardOp>())
+  for (auto backward :
+       model.getBody().getOps<ir::GradientFunctionOpInterface>())
     if (backward.getPlacement().getStage() == stage)
       for (auto name : backward.getGradients().getAsRange<FlatSymbolRefAttr>())
         trainedHere[name.getValue()] = true;
@@ -131,16 +132,16 @@ StaticOp ProgramBuilder::getCoordinate(ArrayAttr axes) {
   if (size > 1)
     slice = ascend::SliceAttr::get(getContext(), ArrayRef<int64_t>(size),
                                    builder.getArrayAttr(ordered));
-  return getStatic(
-      name, getBufferType(type(1)), Role::Table, {},
-      ir::InitAttr::get(getContext(), ir::InitKind::Coordinate, 1), {}, slice);
+  return getStatic(name, getBufferType(type(1)), Role::Table, {},
+                   ir::InitAttr::get(getContext(), ir::InitKind::Coordinate, 1),
+                   {}, slice);
 }
 
 StaticOp ProgramBuilder::getState(ir::State state, StringRef parameter) {
   auto param = modelSymbols.lookup<ir::ParamOp>(parameter);
   BufferType type = getBufferType(param.getLocalType());
-  auto wide = getBufferType(
-      param.getLocalType().clone(Float32Type::get(getContext())));
+  auto wide =
+      getBufferType(param.getLocalType().clone(Float32Type::get(getContext())));
   ascend::SliceAttr slice = getSlice(param);
   switch (state) {
   case ir::State::Gradient: {

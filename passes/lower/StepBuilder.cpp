@@ -18,12 +18,6 @@ StepBuilder::StepBuilder(ProgramBuilder &program, ir::ScheduleOp schedule)
 // Tasks to calls
 //===----------------------------------------------------------------------===//
 
-bool StepBuilder::addsLoss(ir::RunForwardOp run) {
-  return llvm::any_of(run.getOutput().getUsers(), [](Operation *user) {
-    return isa<ir::AccumulateLossOp>(user);
-  });
-}
-
 Value StepBuilder::createMessage(Type tensor) {
   return ascend::MessageOp::create(builder, loc, program.getBufferType(tensor),
                                    IntegerAttr());
@@ -37,6 +31,22 @@ Value StepBuilder::getGlobal(ascend::StaticOp buffer) {
   return global;
 }
 
+void StepBuilder::addMessages(Call &call, ValueRange tensors) {
+  for (Value tensor : tensors) {
+    values[tensor] = createMessage(tensor.getType());
+    call.buffers.push_back(values[tensor]);
+  }
+}
+
+void StepBuilder::addInput(Call &call, Value input) {
+  Value &buffer = values[input];
+  if (!buffer) {
+    buffer = createMessage(input.getType());
+    call.incoming.push_back(input.getDefiningOp());
+  }
+  call.buffers.push_back(buffer);
+}
+
 void StepBuilder::collectForward(ir::RunForwardOp run) {
   Call &call = calls.emplace_back(Call{run.getForward().str(), run.getLoc()});
   call.microBatch = run.getMicroBatchAttr();
@@ -47,45 +57,37 @@ void StepBuilder::collectForward(ir::RunForwardOp run) {
       ascend::FrameType::get(program.getContext(), layout), layout,
       run.getMicroBatchAttr(), IntegerAttr(), IntegerAttr());
   values[run.getFrame()] = call.frame;
-  for (Value input : run.getInputs()) {
-    values[input] = createMessage(input.getType());
-    call.buffers.push_back(values[input]);
-    call.incoming.push_back(input.getDefiningOp());
-  }
-  if (addsLoss(run)) {
-    hasLoss = true;
-    return;
-  }
-  values[run.getOutput()] = createMessage(run.getOutput().getType());
-  call.buffers.push_back(values[run.getOutput()]);
+  for (Value input : run.getInputs())
+    addInput(call, input);
+  for (Value output : run.getOutputs())
+    if (ir::isLoss(output.getType()))
+      hasLoss = true;
+    else
+      addMessages(call, output);
 }
 
-void StepBuilder::collectBackward(ir::RunBackwardOp run) {
-  Call &call = calls.emplace_back(Call{run.getBackward().str(), run.getLoc()});
-  call.microBatch = run.getMicroBatchAttr();
-  call.frame = values.lookup(run.getFrame());
-  Value gradient = run.getOutputGradient();
-  auto loss = gradient.getDefiningOp<ir::LossGradientOp>();
-  if (loss && loss.getScaled()) {
+void StepBuilder::addLossGradient(ir::LossGradientOp loss) {
+  if (loss.getScaled()) {
     scaledGradient = loss.getValueAttr();
-    values[gradient] = getGlobal(getScaledGradient(program));
-  } else if (loss) {
-    auto init = ir::InitAttr::get(program.getContext(), ir::InitKind::Constant,
-                                  loss.getValue().convertToDouble());
-    values[gradient] = getGlobal(program.getStatic(
-        "loss_gradient", program.getBufferType(gradient.getType()),
-        Role::Constant, {}, init));
-  } else {
-    values[gradient] = createMessage(gradient.getType());
-    call.incoming.push_back(gradient.getDefiningOp());
+    values[loss.getResult()] = getGlobal(getScaledGradient(program));
+    return;
   }
-  call.buffers.push_back(values[gradient]);
-  for (Value input : run.getInputs())
-    call.buffers.push_back(values.lookup(input));
-  if (Value inputGradient = run.getInputGradient()) {
-    values[inputGradient] = createMessage(inputGradient.getType());
-    call.buffers.push_back(values[inputGradient]);
-  }
+  auto init = ir::InitAttr::get(program.getContext(), ir::InitKind::Constant,
+                                loss.getValue().convertToDouble());
+  values[loss.getResult()] = getGlobal(
+      program.getStatic("loss_gradient", program.getBufferType(loss.getType()),
+                        Role::Constant, {}, init));
+}
+
+void StepBuilder::collectBackward(StringRef routine, Operation *run,
+                                  IntegerAttr microBatch, Value frame,
+                                  ValueRange arguments) {
+  Call &call = calls.emplace_back(Call{routine.str(), run->getLoc()});
+  call.microBatch = microBatch;
+  call.frame = values.lookup(frame);
+  for (Value argument : arguments)
+    addInput(call, argument);
+  addMessages(call, run->getResults());
 }
 
 void StepBuilder::collectUpdate(ir::RunUpdateOp run) {
@@ -103,41 +105,34 @@ void StepBuilder::collectUpdate(ir::RunUpdateOp run) {
 
 LogicalResult StepBuilder::collectTask(Operation *task) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(task)
-      .Case([&](ir::RunForwardOp run) -> LogicalResult {
-        if (llvm::any_of(run.getInputs(), [](Value input) {
-              return !input.getDefiningOp<ir::LoadOp>() &&
-                     !input.getDefiningOp<ir::ReceiveOp>();
-            }))
-          return run.emitOpError("expected inputs that are loaded or received");
+      .Case([&](ir::RunForwardOp run) {
         collectForward(run);
         return success();
       })
-      .Case([&](ir::RunBackwardOp run) -> LogicalResult {
-        Value gradient = run.getOutputGradient();
-        if (!gradient.getDefiningOp<ir::LossGradientOp>() &&
-            !gradient.getDefiningOp<ir::ReceiveOp>())
-          return run.emitOpError("expected a gradient that is received or that "
-                                 "of the loss");
-        if (llvm::any_of(run.getInputs(),
-                         [&](Value input) { return !values.contains(input); }))
-          return run.emitOpError("expected inputs that a forward run has read");
-        collectBackward(run);
+      .Case([&](ir::RunBackwardOp run) {
+        collectBackward(run.getBackward(), run, run.getMicroBatchAttr(),
+                        run.getFrame(), run.getArguments());
+        return success();
+      })
+      .Case([&](ir::RunBackwardWeightsOp run) {
+        collectBackward(run.getWeights(), run, run.getMicroBatchAttr(),
+                        run.getFrame(), run.getArguments());
         return success();
       })
       .Case([&](ir::RunUpdateOp run) {
         collectUpdate(run);
         return success();
       })
-      .Case([&](ir::SendOp send) -> LogicalResult {
-        if (calls.empty())
-          return send.emitOpError("expected a run before it");
-        if (!values.contains(send.getValue()))
-          return send.emitOpError("expected a value that a run returns");
+      .Case([&](ir::SendOp send) {
         calls.back().outgoing.push_back(send);
         return success();
       })
-      .Case<ir::LoadOp, ir::ReceiveOp, ir::LossGradientOp,
-            ir::AccumulateLossOp>([](Operation *) { return success(); })
+      .Case([&](ir::LossGradientOp loss) {
+        addLossGradient(loss);
+        return success();
+      })
+      .Case<ir::LoadOp, ir::ReceiveOp, ir::AccumulateLossOp>(
+          [](Operation *) { return success(); })
       .Default([](Operation *op) {
         return op->emitOpError("is not a task of a schedule");
       });
@@ -271,33 +266,59 @@ ascend::CallOp StepBuilder::emitCall(size_t index, ValueRange after) {
       after);
 }
 
+LogicalResult StepBuilder::placeTransfers() {
+  issuedBefore.resize(calls.size());
+  // Messages of a channel arrive in the order of their receives.
+  llvm::StringMap<std::pair<int64_t, Operation *>> last;
+  for (auto [reader, call] : llvm::enumerate(calls)) {
+    for (Operation *task : call.incoming) {
+      auto receive = dyn_cast<ir::ReceiveOp>(task);
+      auto ahead = static_cast<int64_t>(
+          receive ? receive.getAhead() : cast<ir::LoadOp>(task).getAhead());
+      int64_t place =
+          std::max<int64_t>(static_cast<int64_t>(reader) - ahead, 0);
+      issuedBefore[place].push_back(task);
+      if (!receive)
+        continue;
+      auto &[lastPlace, lastReceive] = last[receive.getChannel()];
+      if (lastReceive && place < lastPlace) {
+        InFlightDiagnostic error = receive.emitOpError(
+            "is issued before another one of its channel, whose message is "
+            "read first; expected a smaller 'ahead'");
+        error.attachNote(lastReceive->getLoc()) << "the other is here";
+        return error;
+      }
+      lastPlace = place;
+      lastReceive = receive;
+    }
+  }
+  return success();
+}
+
 void StepBuilder::emit() {
   // Events recorded behind a call, for what waits for it.
   std::vector<Value> done(calls.size());
-  // Sends that must be over before a call.
-  std::vector<SmallVector<Value>> before(calls.size() + 2);
-  auto emitIncomingOf = [&](size_t index, Value after) {
-    if (index >= calls.size())
+  // What must be over before a call.
+  std::vector<SmallVector<Value>> before(calls.size());
+  // What the first call computes from, and the update again.
+  if (Value scale = globals.lookup("loss_scale"))
+    before[0].push_back(emitInputCopy(scale, Role::LossScale));
+  auto emitInputsOf = [&](size_t index) {
+    if (index >= calls.size() || !calls[index].isUpdate)
       return;
-    for (Operation *task : calls[index].incoming)
-      emitIncoming(task, after);
     loc = calls[index].loc;
-    if (!calls[index].isUpdate)
-      return;
     // One stream: the second copy is over last.
     emitInputCopy(calls[index].buffers[0], Role::LearningRate);
     before[index].push_back(
         emitInputCopy(calls[index].buffers[1], Role::StepNumber));
   };
 
-  // What the first call computes from, and the update again.
-  if (Value scale = globals.lookup("loss_scale")) {
-    before[0].push_back(emitInputCopy(scale, Role::LossScale));
-  }
-  emitIncomingOf(0, Value());
+  emitInputsOf(0);
   for (size_t index = 0; index < calls.size(); ++index) {
     Call &call = calls[index];
-    emitIncomingOf(index + 1, index > 0 ? done[index - 1] : Value());
+    for (Operation *task : issuedBefore[index])
+      emitIncoming(task, index > 0 ? done[index - 1] : Value());
+    emitInputsOf(index + 1);
     loc = call.loc;
     for (Operation *task : call.incoming)
       before[index].push_back(arrivals.lookup(task->getResult(0)));
@@ -306,12 +327,15 @@ void StepBuilder::emit() {
     emitEarlyCopiesIn(index, op.getEvents());
     loc = call.loc;
     bool isAwaited =
-        index + 2 < calls.size() && !calls[index + 2].incoming.empty();
+        index + 1 < calls.size() && !issuedBefore[index + 1].empty();
     if (isAwaited || !call.outgoing.empty())
       done[index] = record(names::compute);
     for (Operation *task : call.outgoing) {
-      before[index + 2].push_back(
-          emitOutgoing(cast<ir::SendOp>(task), done[index]));
+      auto send = cast<ir::SendOp>(task);
+      Value sent = emitOutgoing(send, done[index]);
+      auto behind = static_cast<size_t>(send.getBehind());
+      if (behind < calls.size() - index)
+        before[index + behind].push_back(sent);
     }
   }
   emitReports();
@@ -331,6 +355,8 @@ LogicalResult StepBuilder::build() {
     buildFinish(program);
     calls.push_back(Call{names::finish.str(), loc});
   }
+  if (failed(placeTransfers()))
+    return failure();
   placeEarlyCopies();
   emit();
   // Routines made last stand behind the step; they read better before it.

@@ -10,11 +10,12 @@ namespace mf::passes {
 /// Lowers one schedule to an `ascend.step`.
 ///
 /// Routines run on the compute stream. What a call takes from elsewhere (loads,
-/// receives) is issued one call ahead, on a stream of its own, behind an event
-/// of the call before that: its buffer is taken no earlier. What a call sends
-/// must be gone before the second call after it: its buffer is free from there.
-/// So a transfer overlaps one whole call on either side, at the price of one
-/// more message in memory.
+/// receives) is issued `ahead` calls before it, on a stream of its own, behind
+/// an event of the call before that: its buffer is taken no earlier. What a
+/// call sends must be gone before the call `behind` calls after it: its buffer
+/// is free from there. With 1 and 2 a transfer overlaps one whole call on
+/// either side, at the price of one more message in memory. What a call hands
+/// to a later one of the stage lies in one message all the time.
 class StepBuilder {
 public:
   StepBuilder(ProgramBuilder &program, ir::ScheduleOp schedule);
@@ -47,10 +48,19 @@ private:
   mlir::LogicalResult collect();
   mlir::LogicalResult collectTask(mlir::Operation *task);
   void collectForward(ir::RunForwardOp run);
-  void collectBackward(ir::RunBackwardOp run);
+  /// Of a backward or its half.
+  void collectBackward(llvm::StringRef routine, mlir::Operation *run,
+                       mlir::IntegerAttr microBatch, mlir::Value frame,
+                       mlir::ValueRange arguments);
   void collectUpdate(ir::RunUpdateOp run);
-  bool addsLoss(ir::RunForwardOp run);
+  void addLossGradient(ir::LossGradientOp loss);
+  /// Gives a call a buffer that it reads: that of the call that made `input`,
+  /// or a message for what arrives.
+  void addInput(Call &call, mlir::Value input);
+  /// Gives a call new messages that it writes.
+  void addMessages(Call &call, mlir::ValueRange tensors);
 
+  mlir::LogicalResult placeTransfers();
   void emit();
   ascend::CallOp emitCall(size_t index, mlir::ValueRange after);
 
@@ -79,6 +89,8 @@ private:
   mlir::OpBuilder builder;
   mlir::Location loc;
   std::vector<Call> calls;
+  /// By call: the loads and receives that are issued right before it.
+  std::vector<llvm::SmallVector<mlir::Operation *, 2>> issuedBefore;
   /// Of each call, the copies for later calls that start while it runs, by
   /// kernel.
   std::vector<std::vector<EarlyCopy>> earlyCopies;

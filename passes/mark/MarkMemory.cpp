@@ -81,14 +81,10 @@ std::optional<LayerPlan> LayerPlanner::plan() {
     layers.push_back(layer);
     trees.push_back(buildCellTree(layer, symbols, selects));
   }
-  DiagnosticList diagnostics;
-  std::optional<StageMap> stages =
-      mf::passes::createStageMap(model, diagnostics);
-  if (!stages) {
-    mf::passes::emitDiagnostics(model.getLoc(), diagnostics);
+  FailureOr<StageMap> stages = mf::passes::readStageMap(model);
+  if (failed(stages))
     return std::nullopt;
-  }
-  diagnostics = DiagnosticList();
+  DiagnosticList diagnostics;
   SwapConfig swap = mf::passes::getSwapConfig(model.getTrainingAttr());
   ParallelAttr parallel = model.getTrainingAttr().getParallel();
   NameFamily names = model.getFamily().value_or("").starts_with("mcore")

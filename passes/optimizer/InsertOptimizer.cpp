@@ -37,15 +37,15 @@ private:
 
 LogicalResult ParameterMap::build(ModelOp model) {
   mlir::SymbolTable symbols(model);
-  for (BackwardOp backward : model.getBody().getOps<BackwardOp>()) {
+  for (auto backward : model.getBody().getOps<GradientFunctionOpInterface>()) {
     int64_t stage = backward.getPlacement().getStage();
     for (auto name : backward.getGradients().getAsRange<FlatSymbolRefAttr>()) {
       auto param = symbols.lookup<ParamOp>(name.getValue());
       if (!param)
-        return backward.emitOpError("expected a parameter, but got '")
+        return backward->emitOpError("expected a parameter, but got '")
                << name.getValue() << "'";
       if (!stages.try_emplace(param.getSymName(), stage).second)
-        return backward.emitOpError("expected '")
+        return backward->emitOpError("expected '")
                << param.getSymName()
                << "' to be read by one chunk; tie a second parameter to it "
                   "for the other";

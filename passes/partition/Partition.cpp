@@ -17,12 +17,41 @@ namespace {
 
 void emitRemarks(ModelOp model, const StageMap &map) {
   for (auto [chunk, row] : llvm::enumerate(map.getLayersPerStage()))
-    for (auto [stage, count] : llvm::enumerate(row))
+    for (auto [position, count] : llvm::enumerate(row)) {
+      int64_t stage = map.getStage(static_cast<int64_t>(chunk),
+                                   static_cast<int64_t>(position));
       remark::analysis(model.getLoc(), remark::RemarkOpts::name("Partition")
                                            .category("partition")
                                            .function(model.getSymName()))
           << remark::add("stage {0} chunk {1}", stage, chunk)
           << remark::metric("layers", count);
+    }
+}
+
+/// Warns about mini stages of `map` that no layer of `model` is placed on:
+/// MindSpore Transformers takes them, but there is no chunk to schedule. Those
+/// with fewer than no layers had a warning already.
+void warnAboutEmptyMiniStages(ModelOp model, const StageMap &map) {
+  DenseSet<PlacementAttr> taken;
+  for (LayerOp layer : model.getBody().getOps<LayerOp>())
+    taken.insert(layer.getPlacementAttr());
+  DiagnosticList diagnostics;
+  StageOffset offset = mf::passes::getStageOffset(model.getTrainingAttr());
+  for (auto [chunk, row] : llvm::enumerate(map.getLayersPerStage()))
+    for (auto [position, count] : llvm::enumerate(row)) {
+      auto interleave = static_cast<int64_t>(chunk);
+      int64_t stage = map.getStage(interleave, static_cast<int64_t>(position));
+      if (count < 0 || taken.contains(PlacementAttr::get(model.getContext(),
+                                                         stage, interleave)))
+        continue;
+      diagnostics.warning(offset.location,
+                          "'offset' " + offset.repr() + " leaves stage " +
+                              Twine(stage) + " of interleave " +
+                              Twine(interleave) +
+                              " without layers, which cannot be scheduled; "
+                              "give it one more and another stage one less");
+    }
+  mf::passes::emitDiagnostics(model.getLoc(), diagnostics);
 }
 
 struct PartitionPass : mf::passes::impl::PartitionBase<PartitionPass> {
@@ -38,13 +67,8 @@ struct PartitionPass : mf::passes::impl::PartitionBase<PartitionPass> {
         mf::passes::createStageMap(model, diagnostics);
     if (!mf::passes::emitDiagnostics(model.getLoc(), diagnostics) || !map)
       return signalPassFailure();
-    if (auto mesh = MeshAttr::find(model);
-        mesh && mesh.getSize("pp") != map->getNumStages()) {
-      model.emitOpError("is to have ")
-          << map->getNumStages() << " stages (pipeline_stage), but the mesh is "
-          << mesh;
+    if (failed(mf::passes::checkMesh(model)))
       return signalPassFailure();
-    }
     emitRemarks(model, *map);
 
     int64_t body = 0;
@@ -59,6 +83,7 @@ struct PartitionPass : mf::passes::impl::PartitionBase<PartitionPass> {
       layer.setPlacementAttr(
           PlacementAttr::get(&getContext(), place.stage, place.chunk));
     }
+    warnAboutEmptyMiniStages(model, *map);
   }
 };
 

@@ -11,6 +11,7 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   ReadConfigOptions readConfig;
   readConfig.file = options.config;
   readConfig.gradientAccumulationSteps = options.gradientAccumulationSteps;
+  readConfig.schedule = options.schedule;
   manager.addPass(createReadConfig(readConfig));
 
   OpPassManager &model = manager.nest<ir::ModelOp>();

@@ -18,6 +18,11 @@ struct TrainingStepOptions
       *this, "gradient-accumulation-steps",
       llvm::cl::desc("replaces runner_config.gradient_accumulation_steps"),
       llvm::cl::init(0)};
+  Option<std::string> schedule{
+      *this, "schedule",
+      llvm::cl::desc(
+          "order of the stages' runs, as zero-bubble-h1; empty takes "
+          "the YAML's")};
   Option<std::string> hbm{
       *this, "hbm",
       llvm::cl::desc(

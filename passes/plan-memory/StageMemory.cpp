@@ -111,12 +111,14 @@ void StageMemory::addFrame(uint32_t number, llvm::ArrayRef<uint32_t> phases) {
       if (const MomentRange &range = liveness.routines[routine].slots[index];
           range.isUsed())
         uses.push_back({static_cast<int64_t>(phase), range});
-    // What the step copies is needed until the last routine begins.
-    if (uses.size() == 1 && phases.size() > 1 &&
+    // What the step copies is needed until the last routine begins: the
+    // routine that reads the copy may be any.
+    const int64_t last = static_cast<int64_t>(phases.size()) - 1;
+    if (!uses.empty() && uses.back().first < last &&
         liveness.slotsOfStep[number][index]) {
       MomentRange start;
       start.begin = start.end = 0;
-      uses.push_back({static_cast<int64_t>(phases.size()) - 1, start});
+      uses.push_back({last, start});
     }
     if (uses.size() < 2) {
       if (!brokenSlot)

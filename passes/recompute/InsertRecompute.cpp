@@ -68,8 +68,7 @@ class CloneInserter {
 public:
   CloneInserter(ChunkOp chunk, const ForwardGraph &graph,
                 const RecomputePlan &plan)
-      : graph(graph), builder(chunk.getContext()),
-        cut(*chunk.getBody().getOps<CutOp>().begin()) {
+      : graph(graph), builder(chunk.getContext()), cut(chunk.getCut()) {
     for (int64_t index : plan.clones)
       toClone.insert(graph.operations[index]);
   }
@@ -97,7 +96,7 @@ Value CloneInserter::getTrigger(Operation *user) {
       if (!graph.indices.contains(producer) && !isa<BarrierOp>(producer) &&
           !clones.contains(producer))
         return operand;
-  return cut.getOutputGradient();
+  return cut.getOutputGradients().front();
 }
 
 Value CloneInserter::getBarrier(Value value, Operation *user) {

@@ -1,8 +1,9 @@
 //===- BuildSchedule.cpp - One schedule per stage -------------------------===//
 
+#include "mf/Schedule/Policy.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
-#include "passes/schedule/SchedulePlan.h"
+#include "passes/schedule/ScheduleBuilder.h"
 
 namespace mf::passes {
 #define GEN_PASS_DEF_BUILDSCHEDULE
@@ -10,180 +11,67 @@ namespace mf::passes {
 } // namespace mf::passes
 
 using namespace mlir;
+using namespace mf;
 using namespace mf::ir;
-using mf::passes::ScheduledRun;
-using mf::passes::SchedulePlan;
+using mf::passes::ModelChunks;
+using mf::schedule::Policy;
 
 namespace {
 
-/// The two functions of a stage's chunk.
-struct StageChunk {
-  ForwardOp forward;
-  BackwardOp backward;
-};
-
-/// True if the first result is the gradient of the hidden input.
-bool hasInputGradient(BackwardOp backward) {
-  return backward.getResultTypes().size() > backward.getGradients().size();
+/// The name of the policy that a model asks for.
+StringRef getPolicyName(ParallelAttr parallel) {
+  // Of the YAML, 1f1b is the order of one chunk per stage and of several.
+  if (parallel.getScheduler() == "1f1b" && parallel.getInterleave() > 1)
+    return "interleaved";
+  return parallel.getScheduler();
 }
 
-/// What 1F1B asks of a chunk: the first stage begins with step inputs, the
-/// others with what the stage before sends, and send its gradient back.
-LogicalResult checkChunk(StageChunk chunk, int64_t stage) {
-  int64_t numArguments = chunk.forward.getNumArguments();
-  int64_t numHidden =
-      numArguments - static_cast<int64_t>(chunk.forward.getInputs().size());
-  if (numHidden != (stage > 0 ? 1 : 0))
-    return chunk.forward.emitOpError("expected ")
-           << (stage > 0 ? "one hidden input" : "no hidden input")
-           << " on stage " << stage << ", but has " << numHidden;
-  if (hasInputGradient(chunk.backward) != (stage > 0))
-    return chunk.backward.emitOpError("expected ")
-           << (stage > 0 ? "a" : "no")
-           << " gradient of the hidden input on stage " << stage;
-  for (auto index :
-       chunk.backward.getForwardArguments().getAsRange<IntegerAttr>())
-    if (index.getInt() >= numArguments)
-      return chunk.backward.emitOpError("reads argument ")
-             << index.getInt() << " of its forward function, which has "
-             << numArguments;
+/// That every stage has as many chunks as it is to have.
+LogicalResult checkStages(ModelOp model, const ModelChunks &chunks) {
+  ParallelAttr parallel = model.getTrainingAttr().getParallel();
+  std::vector<int64_t> counts(chunks.pipeline.stages, 0);
+  for (int64_t stage : chunks.pipeline.stageOfChunk)
+    ++counts[stage];
+  for (auto [stage, count] : llvm::enumerate(counts))
+    if (count < parallel.getInterleave())
+      return model.emitOpError("has ")
+             << count << " chunks with layers on stage " << stage << " of "
+             << parallel.getStages() << ", expected "
+             << parallel.getInterleave()
+             << " (pp_interleave_num); give every one a layer by offset, or "
+                "ask for fewer";
   return success();
 }
 
-/// Finds the one chunk of each stage.
-FailureOr<std::vector<StageChunk>> findChunks(ModelOp model, int64_t stages) {
-  std::vector<StageChunk> chunks(stages);
-  auto getSlot = [&](Operation *op, PlacementAttr placement) -> StageChunk * {
-    if (placement.getStage() < 0 || placement.getStage() >= stages ||
-        placement.getChunk() != 0) {
-      op->emitOpError("is chunk ")
-          << placement.getChunk() << " of stage " << placement.getStage()
-          << ", but 1F1B has one chunk on each of " << stages << " stages";
-      return nullptr;
-    }
-    return &chunks[placement.getStage()];
-  };
-  for (ForwardOp forward : model.getBody().getOps<ForwardOp>()) {
-    StageChunk *chunk = getSlot(forward, forward.getPlacement());
-    if (!chunk)
-      return failure();
-    chunk->forward = forward;
+FailureOr<schedule::Schedule> buildSchedule(ModelOp model,
+                                            const ModelChunks &chunks) {
+  StringRef name = getPolicyName(model.getTrainingAttr().getParallel());
+  llvm::Expected<const Policy *> policy = schedule::findPolicy(name);
+  if (!policy) {
+    model.emitOpError("cannot be scheduled: ")
+        << llvm::toString(policy.takeError()) << " (pipeline_scheduler)";
+    return failure();
   }
-  for (BackwardOp backward : model.getBody().getOps<BackwardOp>()) {
-    StageChunk *chunk = getSlot(backward, backward.getPlacement());
-    if (!chunk)
-      return failure();
-    chunk->backward = backward;
+  if ((*policy)->splitsBackward() != chunks.splitsBackward()) {
+    model.emitOpError("has backward functions that are ")
+        << (chunks.splitsBackward() ? "" : "not ") << "split, but schedule '"
+        << name << "' runs "
+        << ((*policy)->splitsBackward() ? "gradients of inputs and of "
+                                          "parameters apart; run "
+                                          "mf-split-chunks for it"
+                                        : "whole ones");
+    return failure();
   }
-  for (auto [stage, chunk] : llvm::enumerate(chunks)) {
-    if (!chunk.forward || !chunk.backward)
-      return model.emitOpError("has no forward or no backward function for "
-                               "stage ")
-             << stage;
-    if (failed(checkChunk(chunk, static_cast<int64_t>(stage))))
-      return failure();
+  llvm::Expected<schedule::Schedule> schedule =
+      schedule::buildSchedule(**policy, chunks.pipeline);
+  if (!schedule) {
+    model.emitOpError("cannot be scheduled: ")
+        << llvm::toString(schedule.takeError())
+        << "; change pipeline_scheduler, pp_interleave_num, pipeline_stage or "
+           "micro_batch_num";
+    return failure();
   }
-  return chunks;
-}
-
-/// Builds the schedule of one stage.
-class ScheduleBuilder {
-public:
-  ScheduleBuilder(ModelOp model, StageChunk chunk, const SchedulePlan &plan,
-                  int64_t stages)
-      : model(model), chunk(chunk), plan(plan), stages(stages),
-        builder(model.getContext()),
-        microBatches(model.getTrainingAttr().getParallel().getMicroBatches()) {}
-
-  void build(UpdateOp update);
-
-private:
-  void runForward(int64_t microBatch);
-  void runBackward(int64_t microBatch);
-  std::string getChannel(StringRef direction, int64_t from) {
-    return (direction + "." + Twine(from)).str();
-  }
-
-  ModelOp model;
-  StageChunk chunk;
-  const SchedulePlan &plan;
-  int64_t stages;
-  OpBuilder builder;
-  int64_t microBatches;
-  /// Per micro-batch: arguments of forward, and its frame.
-  DenseMap<int64_t, SmallVector<Value>> inputs;
-  DenseMap<int64_t, Value> frames;
-};
-
-void ScheduleBuilder::runForward(int64_t microBatch) {
-  Location loc = chunk.forward.getLoc();
-  SmallVector<Value> &arguments = inputs[microBatch];
-  for (auto [index, type] : llvm::enumerate(chunk.forward.getArgumentTypes())) {
-    Value argument;
-    for (auto [kind, position] :
-         llvm::zip(chunk.forward.getInputs().getAsRange<InputKindAttr>(),
-                   chunk.forward.getInputIndices().getAsRange<IntegerAttr>()))
-      if (position.getInt() == static_cast<int64_t>(index))
-        argument =
-            LoadOp::create(builder, loc, type, kind.getValue(), microBatch);
-    if (!argument)
-      argument =
-          ReceiveOp::create(builder, loc, type, plan.stage - 1,
-                            getChannel("forward", plan.stage - 1), microBatch);
-    arguments.push_back(argument);
-  }
-  auto frameType =
-      FrameType::get(model.getContext(),
-                     FlatSymbolRefAttr::get(chunk.forward.getSymNameAttr()));
-  auto run = RunForwardOp::create(
-      builder, loc, chunk.forward.getResultTypes().front(), frameType,
-      chunk.forward.getSymName(), microBatch, arguments);
-  frames[microBatch] = run.getFrame();
-  if (plan.stage + 1 < stages)
-    SendOp::create(builder, loc, run.getOutput(), plan.stage + 1,
-                   getChannel("forward", plan.stage), microBatch);
-  else
-    AccumulateLossOp::create(builder, loc, run.getOutput());
-}
-
-void ScheduleBuilder::runBackward(int64_t microBatch) {
-  Location loc = chunk.backward.getLoc();
-  Type outputType = chunk.forward.getResultTypes().front();
-  Value gradient;
-  if (plan.stage + 1 < stages)
-    gradient =
-        ReceiveOp::create(builder, loc, outputType, plan.stage + 1,
-                          getChannel("backward", plan.stage + 1), microBatch);
-  else
-    gradient = LossGradientOp::create(
-        builder, loc, outputType,
-        builder.getF64FloatAttr(1.0 / static_cast<double>(microBatches)),
-        model.getTrainingAttr().scalesLoss() ? builder.getUnitAttr() : nullptr);
-  SmallVector<Value> arguments;
-  for (Attribute index : chunk.backward.getForwardArguments())
-    arguments.push_back(inputs[microBatch][cast<IntegerAttr>(index).getInt()]);
-  bool sendsGradient = hasInputGradient(chunk.backward);
-  auto run = RunBackwardOp::create(
-      builder, loc,
-      sendsGradient ? chunk.backward.getResultTypes().front() : Type(),
-      chunk.backward.getSymName(), microBatch, frames[microBatch], gradient,
-      arguments);
-  if (sendsGradient)
-    SendOp::create(builder, loc, run.getInputGradient(), plan.stage - 1,
-                   getChannel("backward", plan.stage), microBatch);
-}
-
-void ScheduleBuilder::build(UpdateOp update) {
-  builder.setInsertionPointToEnd(&model.getBody().front());
-  auto schedule = ScheduleOp::create(builder, model.getLoc(), plan.stage);
-  builder.createBlock(&schedule.getBody());
-  for (const ScheduledRun &run : plan.runs)
-    if (run.phase == ScheduledRun::Phase::Forward)
-      runForward(run.microBatch);
-    else
-      runBackward(run.microBatch);
-  if (update)
-    RunUpdateOp::create(builder, update.getLoc(), update.getSymName());
+  return std::move(*schedule);
 }
 
 struct BuildSchedulePass
@@ -192,34 +80,85 @@ struct BuildSchedulePass
 
   void runOnOperation() override {
     ModelOp model = getOperation();
-    TrainingAttr training = model.getTrainingAttr();
-    if (!training) {
+    if (!model.getTrainingAttr()) {
       model.emitOpError("has no training configuration; run mf-read-config "
                         "first");
       return signalPassFailure();
     }
-    int64_t stages = training.getParallel().getStages();
-    int64_t microBatches = training.getParallel().getMicroBatches();
-    FailureOr<std::vector<StageChunk>> chunks = findChunks(model, stages);
-    if (failed(chunks))
+    FailureOr<ModelChunks> chunks = mf::passes::readChunks(model);
+    if (failed(chunks) || failed(checkStages(model, *chunks)))
       return signalPassFailure();
+    FailureOr<schedule::Schedule> schedule = buildSchedule(model, *chunks);
+    if (failed(schedule))
+      return signalPassFailure();
+    std::vector<schedule::Transfer> transfers =
+        schedule::planTransfers(*schedule);
+    if (llvm::Error error = schedule::verifyTransfers(*schedule, transfers)) {
+      model.emitOpError("cannot be scheduled: ")
+          << llvm::toString(std::move(error));
+      return signalPassFailure();
+    }
+    if (printPlan)
+      schedule->print(llvm::errs());
+    build(*chunks, *schedule, transfers);
+    emitRemarks(*chunks, *schedule);
+  }
+
+private:
+  void build(ModelChunks &chunks, const schedule::Schedule &schedule,
+             ArrayRef<schedule::Transfer> transfers) {
+    ModelOp model = getOperation();
     DenseMap<int64_t, UpdateOp> updates;
     for (UpdateOp update : model.getBody().getOps<UpdateOp>())
       updates[update.getStage()] = update;
-    for (int64_t stage = 0; stage < stages; ++stage) {
-      SchedulePlan plan =
-          mf::passes::planOneForwardOneBackward(stage, stages, microBatches);
-      if (printPlan)
-        plan.print(llvm::errs());
-      ScheduleBuilder(model, (*chunks)[stage], plan, stages)
-          .build(updates.lookup(stage));
-      remark::analysis(model.getLoc(), remark::RemarkOpts::name("Schedule")
-                                           .category("schedule")
-                                           .function(model.getSymName()))
-          << remark::add("stage {0} runs 1F1B", stage)
-          << remark::metric("micro-batches", microBatches)
-          << remark::metric("in flight", plan.getMaxInFlight());
+    mf::passes::ScheduleBuilder builder(model, chunks, schedule, transfers);
+    for (int64_t stage = 0; stage < chunks.pipeline.stages; ++stage)
+      builder.build(stage, updates.lookup(stage));
+  }
+
+  void emitRemarks(const ModelChunks &chunks,
+                   const schedule::Schedule &schedule) {
+    ModelOp model = getOperation();
+    auto options = remark::RemarkOpts::name("Schedule")
+                       .category("schedule")
+                       .function(model.getSymName());
+    remark::analysis(model.getLoc(), options)
+        << remark::add("the model runs {0}", schedule.name)
+        << remark::metric("chunks", chunks.pipeline.getNumChunks())
+        << remark::metric("micro-batches", chunks.pipeline.microBatches)
+        << remark::metric(
+               "ideal bubble",
+               llvm::formatv("{0:F4}", schedule.getUnitBubble()).str());
+    for (auto [stage, chunksOfStage] :
+         llvm::enumerate(schedule.pipeline.getChunksOfStages()))
+      remark::analysis(model.getLoc(), options)
+          << remark::add("stage {0} runs {1}", stage, schedule.name)
+          << remark::metric("tasks", schedule.stages[stage].size())
+          << remark::metric("in flight", schedule.getMaxInFlight(stage))
+          << remark::metric("in flight by chunk",
+                            describeInFlight(schedule, stage, chunksOfStage));
+  }
+
+  /// The most micro-batches between their forward and their last task, of each
+  /// chunk of a stage: `4, 2`.
+  static std::string describeInFlight(const schedule::Schedule &schedule,
+                                      int64_t stage, ArrayRef<int32_t> chunks) {
+    using schedule::Phase;
+    Phase last =
+        schedule.splitsBackward ? Phase::WeightGradient : Phase::Backward;
+    std::string text;
+    for (int32_t chunk : chunks) {
+      int64_t inFlight = 0, most = 0;
+      for (const schedule::Task &task : schedule.stages[stage]) {
+        if (task.chunk != chunk)
+          continue;
+        inFlight += task.phase == Phase::Forward ? 1 : 0;
+        most = std::max(most, inFlight);
+        inFlight -= task.phase == last ? 1 : 0;
+      }
+      text += (text.empty() ? "" : ", ") + std::to_string(most);
     }
+    return text;
   }
 };
 

@@ -21,12 +21,12 @@ struct ParameterStates {
 class LayerPlanner {
 public:
   LayerPlanner(const ShardedModel &model, const ShardedLayer &layer,
-               ir::Layout stream, std::vector<ir::Layout> &parameters,
-               ParameterStates &states, std::vector<ir::Layout> &arguments,
-               LayoutError &error)
+               ir::Layout stream, const ir::Axes &gathered,
+               std::vector<ir::Layout> &parameters, ParameterStates &states,
+               std::vector<ir::Layout> &arguments, LayoutError &error)
       : model(model), layer(layer), stream(std::move(stream)),
-        parameters(parameters), states(states), arguments(arguments),
-        error(error) {}
+        gathered(gathered), parameters(parameters), states(states),
+        arguments(arguments), error(error) {}
 
   /// True once it is planned; false if something has changed and it must be
   /// planned again by another planner; none for an error.
@@ -51,6 +51,7 @@ private:
   /// Makes partial results whole, and gives back what was exchanged: `axes` are
   /// those that the factors had before.
   Outcome resolveResults(unsigned number, const FactorAxes &axes);
+  Outcome returnLoss();
   Outcome returnResult();
 
   /// Makes `value` a version of it that lies as `wanted`.
@@ -70,6 +71,9 @@ private:
   const ShardedModel &model;
   const ShardedLayer &layer;
   ir::Layout stream;
+  /// Axes over which the hidden input, if they cut it, is gathered for a
+  /// partial gradient.
+  const ir::Axes &gathered;
   std::vector<ir::Layout> &parameters;
   ParameterStates &states;
   std::vector<ir::Layout> &arguments;

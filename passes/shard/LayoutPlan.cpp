@@ -2,6 +2,8 @@
 
 #include "LayoutPlan.h"
 #include "LayerPlanner.h"
+#include "ReshardStep.h"
+#include "RuleAxes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -38,8 +40,11 @@ namespace {
 
 class ModelPlanner {
 public:
-  ModelPlanner(const ShardedModel &model, LayoutError &error)
-      : model(model), error(error) {}
+  /// `gathered` are by layer the axes over which its hidden input is gathered
+  /// for a partial gradient.
+  ModelPlanner(const ShardedModel &model, std::vector<Axes> gathered,
+               LayoutError &error)
+      : model(model), gathered(std::move(gathered)), error(error) {}
 
   std::optional<LayoutPlan> run();
 
@@ -48,6 +53,7 @@ private:
   bool planOnce(bool &isSettled);
 
   const ShardedModel &model;
+  std::vector<Axes> gathered;
   LayoutError &error;
   LayoutPlan plan;
   ParameterStates states;
@@ -96,7 +102,8 @@ bool ModelPlanner::planOnce(bool &isSettled) {
     std::vector<Layout> arguments(layer.numArguments);
     while (true) {
       LayerPlanner planner(model, layer, getStream(model, layer.position),
-                           plan.parameters, states, arguments, error);
+                           gathered[number], plan.parameters, states, arguments,
+                           error);
       std::optional<bool> settled = planner.plan(hidden);
       if (!settled) {
         error.layer = number;
@@ -124,9 +131,50 @@ std::optional<LayoutPlan> ModelPlanner::run() {
   return std::move(plan);
 }
 
+/// What is gathered where a layer begins and mirrored by it or by one behind it
+/// can be gathered for a partial gradient at once: backward then has one
+/// reduce-scatter instead of an all-reduce of which each rank takes its part.
+static std::vector<Axes> findGathered(const ShardedModel &model,
+                                      const LayoutPlan &plan) {
+  std::vector<Axes> found(model.layers.size());
+  Axes mirrored;
+  for (size_t number = model.layers.size(); number-- > 0;) {
+    const PlannedLayer &layer = plan.layers[number];
+    Axes entered;
+    unsigned hidden = 0;
+    for (const PlannedReshard &reshard : layer.reshards) {
+      std::optional<ReshardStep> step = getReshardStep(
+          layer.layouts[reshard.from], layer.layouts[reshard.to]);
+      if (step->kind == ReshardKind::Mirror)
+        addMissing(mirrored, step->axes);
+      if (reshard.from != hidden || reshard.before != 0)
+        continue;
+      hidden = reshard.to;
+      if (step->kind == ReshardKind::AllGather && step->replicated)
+        addMissing(entered, step->axes);
+    }
+    copy_if(entered, std::back_inserter(found[number]),
+            [&](StringRef axis) { return is_contained(mirrored, axis); });
+    erase_if(mirrored,
+             [&](StringRef axis) { return is_contained(entered, axis); });
+  }
+  return found;
+}
+
 std::optional<LayoutPlan> planLayouts(const ShardedModel &model,
                                       LayoutError &error) {
-  return ModelPlanner(model, error).run();
+  std::vector<Axes> gathered(model.layers.size());
+  std::optional<LayoutPlan> plan = ModelPlanner(model, gathered, error).run();
+  if (!plan)
+    return std::nullopt;
+  gathered = findGathered(model, *plan);
+  if (all_of(gathered, [](const Axes &axes) { return axes.empty(); }))
+    return plan;
+  // It fails where something behind does not sum the gradient.
+  LayoutError unused;
+  std::optional<LayoutPlan> better =
+      ModelPlanner(model, gathered, unused).run();
+  return better ? better : plan;
 }
 
 void LayoutPlan::print(const ShardedModel &model, raw_ostream &os) const {

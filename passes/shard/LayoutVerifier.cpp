@@ -113,7 +113,10 @@ static LogicalResult verifyStep(Operation *op, const ReshardStep &step) {
              << (sums ? "not partial: " : "partial: ") << from;
   std::optional<ReshardStep> meant =
       getReshardStep(before, getLayout(op->getResult(0)));
-  if (meant && meant->kind == step.kind && meant->axes == step.axes &&
+  Axes axes = step.axes;
+  if (!isAlongDimension(step.kind))
+    llvm::sort(axes);
+  if (meant && meant->kind == step.kind && meant->axes == axes &&
       meant->dim == step.dim && meant->concat == step.concat &&
       meant->replicated == step.replicated)
     return success();
@@ -263,6 +266,35 @@ LogicalResult OperatorVerifier::verify() {
   return verifyResults();
 }
 
+static LogicalResult verifyReshard(Operation *op, const MeshSizes &mesh) {
+  std::optional<ReshardStep> step =
+      getReshardStep(getLayout(op->getOperand(0)), getLayout(op->getResult(0)));
+  if (!step)
+    return op->emitOpError("expected layouts of which one collective makes the "
+                           "second of the first, but got ")
+           << LayoutAttr::find(op->getOperand(0).getType()) << " and "
+           << LayoutAttr::find(op->getResult(0).getType());
+  // The ranks of a group are in the mesh's order, and parts in that of axes.
+  if (isAlongDimension(step->kind) && !mesh.isInOrder(step->axes))
+    return op->emitOpError("is over ")
+           << llvm::join(step->axes, " and ")
+           << ", whose parts are not in the order of " << MeshAttr::find(op);
+  return success();
+}
+
+/// A loss has the gradient 1 on all ranks.
+static LogicalResult verifyLoss(ReturnOp end) {
+  for (Value value : end.getValues()) {
+    Layout layout = getLayout(value);
+    if (isLoss(value.getType()) &&
+        (!layout.partial.empty() || !layout.reduced.empty()))
+      return end.emitOpError("expected a loss that is the same on all ranks, "
+                             "and has the same gradient, but got ")
+             << LayoutAttr::find(value.getType());
+  }
+  return success();
+}
+
 LogicalResult verifyLayouts(LayerOp layer) {
   if (!hasLayouts(layer))
     return success();
@@ -272,12 +304,8 @@ LogicalResult verifyLayouts(LayerOp layer) {
     if (isa<GetParamOp>(op))
       continue;
     if (isa<ReshardOp>(op)) {
-      if (!getReshardStep(getLayout(op.getOperand(0)),
-                          getLayout(op.getResult(0))))
-        return op.emitOpError("expected layouts of which one collective makes "
-                              "the second of the first, but got ")
-               << LayoutAttr::find(op.getOperand(0).getType()) << " and "
-               << LayoutAttr::find(op.getResult(0).getType());
+      if (failed(verifyReshard(&op, mesh)))
+        return failure();
       continue;
     }
     std::optional<ReshardStep> step = describe(&op);
@@ -287,7 +315,7 @@ LogicalResult verifyLayouts(LayerOp layer) {
     if (failed(result))
       return failure();
   }
-  return success();
+  return verifyLoss(getReturn(layer));
 }
 
 } // namespace mf::passes

@@ -45,6 +45,15 @@ static Layout getLayout(Value value) {
                 cast<RankedTensorType>(value.getType()).getRank());
 }
 
+/// Groups have one order of their axes.
+static Axes sortAsMesh(ArrayRef<StringRef> axes, MeshAttr mesh) {
+  Axes sorted;
+  for (auto axis : mesh.getAxes())
+    if (llvm::is_contained(axes, axis.getValue()))
+      sorted.push_back(axis.getValue());
+  return sorted;
+}
+
 namespace {
 
 struct LowerReshardsPass
@@ -65,6 +74,8 @@ struct LowerReshardsPass
   static void lower(LayerOp layer, ReshardOp reshard) {
     std::optional<ReshardStep> step = getReshardStep(
         getLayout(reshard.getInput()), getLayout(reshard.getResult()));
+    if (!isAlongDimension(step->kind))
+      step->axes = sortAsMesh(step->axes, MeshAttr::find(layer));
     OpBuilder builder(reshard);
     Operation *made = createStep(builder, reshard, *step);
     if (StringAttr name = reshard.getNameAttr())

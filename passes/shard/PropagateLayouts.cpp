@@ -132,12 +132,22 @@ static LogicalResult report(ModelOp model, const ModelLayers &known,
 /// A model with collectives is written for a rank.
 static bool isSharded(ModelOp model) {
   WalkResult result = model.walk([](Operation *op) {
-    return isa<AllReduceOp, MirrorOp, AllGatherOp, ReduceScatterOp, OwnPartOp,
-               AllToAllOp>(op)
-               ? WalkResult::interrupt()
-               : WalkResult::advance();
+    return op->hasTrait<ChangesLayout>() ? WalkResult::interrupt()
+                                         : WalkResult::advance();
   });
   return result.wasInterrupted();
+}
+
+/// A plan follows one value from layer to layer.
+static LogicalResult verifyChain(ModelOp model) {
+  for (auto layer : model.getBody().getOps<LayerOp>()) {
+    size_t hidden = llvm::count_if(layer.getArgumentTypes(), isFloatTensor);
+    if (hidden > 1 || layer.getResultTypes().size() != 1)
+      return layer.emitOpError("cannot be sharded: expected at most one hidden "
+                               "input and one result, but has ")
+             << hidden << " and " << layer.getResultTypes().size();
+  }
+  return success();
 }
 
 namespace {
@@ -151,6 +161,8 @@ struct PropagateLayoutsPass
     MeshAttr mesh = MeshAttr::find(model);
     if (!mesh || mesh.getNumRanks() == mesh.getSize("pp") || isSharded(model))
       return;
+    if (failed(verifyChain(model)))
+      return signalPassFailure();
     ModelLayers known(model);
     LayoutError error;
     std::optional<LayoutPlan> plan = planLayouts(known.model, error);

@@ -206,6 +206,10 @@ std::optional<ReshardStep> getReshardStep(const Layout &from,
   return path.steps.front();
 }
 
+bool isAlongDimension(ReshardKind kind) {
+  return kind != ReshardKind::AllReduce && kind != ReshardKind::Mirror;
+}
+
 StringRef getName(ReshardKind kind) {
   switch (kind) {
   case ReshardKind::AllReduce:

@@ -34,6 +34,10 @@ std::optional<ReshardStep> getReshardStep(const ir::Layout &from,
 /// `to`'s layout of what `step` makes of `from`, the other way round.
 ir::Layout applyStep(const ir::Layout &from, const ReshardStep &step);
 
+/// Whether it cuts or gathers a dimension, in the order of its axes; if not,
+/// they are a set, and sorted.
+bool isAlongDimension(ReshardKind kind);
+
 /// "reduce_scatter".
 llvm::StringRef getName(ReshardKind kind);
 

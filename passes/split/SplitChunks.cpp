@@ -1,9 +1,10 @@
 //===- SplitChunks.cpp - Chunks to forward and backward -------------------===//
 
+#include "mf/Schedule/Policy.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
-#include "passes/split/FreeValues.h"
+#include "passes/split/BackwardHalves.h"
 
 namespace mf::passes {
 #define GEN_PASS_DEF_SPLITCHUNKS
@@ -12,172 +13,264 @@ namespace mf::passes {
 
 using namespace mlir;
 using namespace mf::ir;
+using mf::passes::BackwardHalves;
+using mf::passes::getDataOperands;
+using mf::passes::Half;
+using mf::passes::HalfReads;
 
 namespace {
 
 /// Splits one chunk.
 class ChunkSplitter {
 public:
-  explicit ChunkSplitter(ChunkOp chunk)
-      : chunk(chunk), cut(*chunk.getBody().getOps<CutOp>().begin()),
-        builder(chunk) {}
+  ChunkSplitter(ChunkOp chunk, bool splitsBackward)
+      : chunk(chunk), cut(chunk.getCut()), builder(chunk),
+        splitsBackward(splitsBackward), halves(chunk, splitsBackward) {}
 
   void run();
 
 private:
-  void findCrossings();
-  void visitCrossing(Value value);
+  ArrayAttr getGradientNames(Half half);
+  Value getInHalf(Value value, IRMapping &mapping);
+  void cloneHalf(Block &block, Half half, ArrayRef<Value> arguments,
+                 ArrayRef<Value> results);
   void buildBackward();
-  Value getInBackward(Value value);
+  void buildWeights();
   void buildForward();
-  void emitRemark();
+  void emitRemarks();
 
   ChunkOp chunk;
   CutOp cut;
   OpBuilder builder;
-  mf::passes::FreeValues freeValues;
-  DenseSet<Operation *> forwardOps;
-  DenseSet<Value> visited;
-  /// Arguments of forward, and values computed there, that backward reads.
-  SmallVector<BlockArgument> crossingArguments;
+  bool splitsBackward;
+  BackwardHalves halves;
+  HalfReads backwardReads, weightReads;
+  /// Of both halves, in forward's order.
   SmallVector<Value> residuals;
-  IRMapping mapping;
 };
 
-/// Follows views and values made of parameters back to what must be kept.
-void ChunkSplitter::visitCrossing(Value value) {
-  if (!visited.insert(value).second)
-    return;
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    crossingArguments.push_back(argument);
-    return;
-  }
-  Operation *producer = value.getDefiningOp();
-  if (!freeValues.isFree(producer)) {
-    residuals.push_back(value);
-    return;
-  }
-  for (Value operand : producer->getOperands())
-    visitCrossing(operand);
+} // namespace
+
+ArrayAttr ChunkSplitter::getGradientNames(Half half) {
+  SmallVector<Attribute> names;
+  auto values =
+      getReturn(chunk).getValues().take_back(chunk.getGradients().size());
+  for (auto [name, value] : llvm::zip_equal(chunk.getGradients(), values))
+    if (halves.getHalf(value) == half)
+      names.push_back(name);
+  return builder.getArrayAttr(names);
 }
 
-void ChunkSplitter::findCrossings() {
-  Block &body = chunk.getBody().front();
-  DenseMap<Operation *, unsigned> order;
-  for (Operation *op = &body.front(); op != cut; op = op->getNextNode()) {
-    order[op] = order.size();
-    forwardOps.insert(op);
-  }
-  for (Operation *op = cut->getNextNode(); op; op = op->getNextNode())
-    for (Value operand : op->getOperands()) {
-      Operation *producer = operand.getDefiningOp();
-      if (!producer || forwardOps.contains(producer))
-        visitCrossing(operand);
-    }
-  llvm::sort(crossingArguments, [](BlockArgument a, BlockArgument b) {
-    return a.getArgNumber() < b.getArgNumber();
-  });
-  llvm::sort(residuals, [&](Value a, Value b) {
-    return std::pair(order[a.getDefiningOp()],
-                     cast<OpResult>(a).getResultNumber()) <
-           std::pair(order[b.getDefiningOp()],
-                     cast<OpResult>(b).getResultNumber());
-  });
-}
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
 
-/// `value` of forward in backward; what is free is cloned there on first use.
-Value ChunkSplitter::getInBackward(Value value) {
+/// `value` in the half that is being built; what is not handed over is made
+/// again there on first use. A barrier of the other half stands for its input:
+/// the functions are apart already.
+Value ChunkSplitter::getInHalf(Value value, IRMapping &mapping) {
   if (Value mapped = mapping.lookupOrNull(value))
     return mapped;
   Operation *producer = value.getDefiningOp();
-  for (Value operand : producer->getOperands())
-    getInBackward(operand);
+  for (Value operand : getDataOperands(producer))
+    getInHalf(operand, mapping);
+  if (isa<BarrierOp>(producer)) {
+    mapping.map(value, mapping.lookup(producer->getOperand(0)));
+    return mapping.lookup(value);
+  }
   Operation *clone = builder.clone(*producer, mapping);
   if (auto compute = dyn_cast<ComputeOpInterface>(clone))
     compute.setRecomputeMark(std::nullopt);
   return mapping.lookup(value);
 }
 
-void ChunkSplitter::buildBackward() {
-  Region body;
-  Block &block = body.emplaceBlock();
-  auto addArgument = [&](Value value) {
+/// Fills a function's body with the operators of a half. `arguments` are what
+/// its arguments stand for.
+void ChunkSplitter::cloneHalf(Block &block, Half half,
+                              ArrayRef<Value> arguments,
+                              ArrayRef<Value> results) {
+  IRMapping mapping;
+  for (Value value : arguments)
     mapping.map(value, block.addArgument(value.getType(), value.getLoc()));
-  };
-  addArgument(cut.getOutputGradient());
-  SmallVector<int64_t> forwardArguments;
-  for (BlockArgument argument : crossingArguments) {
-    addArgument(argument);
-    forwardArguments.push_back(argument.getArgNumber());
-  }
-  for (Value residual : residuals)
-    addArgument(residual);
-
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(&block);
-  for (Operation *op = cut->getNextNode(); op; op = op->getNextNode()) {
-    for (Value operand : op->getOperands())
-      getInBackward(operand);
-    builder.clone(*op, mapping);
+  for (Operation *op : halves.getOperators(half)) {
+    for (Value operand : getDataOperands(op))
+      getInHalf(operand, mapping);
+    auto barrier = dyn_cast<BarrierOp>(op);
+    if (barrier && half == Half::Weights) {
+      mapping.map(barrier.getResult(), mapping.lookup(barrier.getInput()));
+      continue;
+    }
+    Operation *clone = builder.clone(*op, mapping);
+    // What a barrier waits for may run in the other half, later.
+    if (barrier) {
+      SmallVector<Value> after;
+      for (Value value : barrier.getAfter())
+        if (halves.getHalf(value) == Half::Backward)
+          after.push_back(getInHalf(value, mapping));
+      cast<BarrierOp>(clone).getAfterMutable().assign(after);
+    }
   }
-  builder.setInsertionPoint(chunk);
-  auto backward = BackwardOp::create(
+  SmallVector<Value> returned;
+  for (Value value : results)
+    returned.push_back(getInHalf(value, mapping));
+  ReturnOp::create(builder, getReturn(chunk).getLoc(), returned);
+}
+
+static FunctionType getFunctionType(Block &block) {
+  return FunctionType::get(block.getTerminator()->getContext(),
+                           block.getArgumentTypes(),
+                           block.getTerminator()->getOperandTypes());
+}
+
+static SmallVector<int64_t> getNumbers(ArrayRef<BlockArgument> arguments) {
+  return llvm::map_to_vector(arguments, [](BlockArgument argument) {
+    return static_cast<int64_t>(argument.getArgNumber());
+  });
+}
+
+void ChunkSplitter::buildBackward() {
+  SmallVector<Value> arguments(cut.getOutputGradients());
+  llvm::append_range(arguments, backwardReads.arguments);
+  llvm::append_range(arguments, residuals);
+  SmallVector<Value> results = halves.getReturned(Half::Backward);
+  llvm::append_range(results, weightReads.kept);
+  Region body;
+  Block &block = body.emplaceBlock();
+  cloneHalf(block, Half::Backward, arguments, results);
+  auto op = BackwardOp::create(
       builder, chunk.getLoc(), (chunk.getSymName() + ".backward").str(),
-      FunctionType::get(chunk.getContext(), block.getArgumentTypes(),
-                        block.getTerminator()->getOperandTypes()),
-      chunk.getPlacement(), builder.getI64ArrayAttr(forwardArguments),
-      chunk.getGradients(), ArrayAttr(), ArrayAttr());
-  backward.getBody().takeBody(body);
+      getFunctionType(block), chunk.getPlacement(),
+      builder.getI64ArrayAttr(getNumbers(backwardReads.arguments)),
+      getGradientNames(Half::Backward), cut.getOutputs().size(),
+      weightReads.kept.size(), ArrayAttr(), ArrayAttr());
+  op.getBody().takeBody(body);
+}
+
+void ChunkSplitter::buildWeights() {
+  SmallVector<int64_t> outputs;
+  SmallVector<Value> arguments;
+  for (Value gradient : weightReads.outputGradients) {
+    outputs.push_back(cast<OpResult>(gradient).getResultNumber());
+    arguments.push_back(gradient);
+  }
+  llvm::append_range(arguments, weightReads.arguments);
+  llvm::append_range(arguments, residuals);
+  llvm::append_range(arguments, weightReads.kept);
+  Region body;
+  Block &block = body.emplaceBlock();
+  cloneHalf(block, Half::Weights, arguments, halves.getReturned(Half::Weights));
+  auto op = BackwardWeightsOp::create(
+      builder, chunk.getLoc(), (chunk.getSymName() + ".weights").str(),
+      getFunctionType(block), chunk.getPlacement(),
+      builder.getI64ArrayAttr(outputs),
+      builder.getI64ArrayAttr(getNumbers(weightReads.arguments)),
+      getGradientNames(Half::Weights), ArrayAttr(), ArrayAttr());
+  op.getBody().takeBody(body);
 }
 
 void ChunkSplitter::buildForward() {
   Block &block = chunk.getBody().front();
-  Value output = cut.getOutput();
+  SmallVector<Value> results(cut.getOutputs());
+  auto numOutputs = static_cast<int64_t>(results.size());
   while (&block.back() != cut)
     block.back().erase();
   cut.erase();
-  SmallVector<Value> results = {output};
   llvm::append_range(results, residuals);
   auto terminatorBuilder = OpBuilder::atBlockEnd(&block);
   ReturnOp::create(terminatorBuilder, chunk.getLoc(), results);
-  auto forward = ForwardOp::create(
+  auto op = ForwardOp::create(
       builder, chunk.getLoc(), (chunk.getSymName() + ".forward").str(),
       FunctionType::get(chunk.getContext(), block.getArgumentTypes(),
                         ValueRange(results).getTypes()),
       chunk.getPlacement(), chunk.getInputs(), chunk.getInputIndices(),
-      ArrayAttr(), ArrayAttr());
-  forward.getBody().takeBody(chunk.getBody());
-  for (Operation &op : forward.getBody().front())
-    if (auto compute = dyn_cast<ComputeOpInterface>(op))
+      numOutputs, ArrayAttr(), ArrayAttr());
+  op.getBody().takeBody(chunk.getBody());
+  for (Operation &inner : op.getBody().front())
+    if (auto compute = dyn_cast<ComputeOpInterface>(inner))
       compute.setRecomputeMark(std::nullopt);
 }
 
-void ChunkSplitter::emitRemark() {
+static int64_t getBytes(ArrayRef<Value> values) {
   int64_t bytes = 0;
-  for (Value residual : residuals)
-    bytes += getTensorBytes(residual.getType());
+  for (Value value : values)
+    bytes += getTensorBytes(value.getType());
+  return bytes;
+}
+
+void ChunkSplitter::emitRemarks() {
   remark::analysis(chunk.getLoc(), remark::RemarkOpts::name("Residuals")
                                        .category("residuals")
                                        .function(chunk.getSymName()))
       << remark::add("kept from forward to backward")
       << remark::metric("values", residuals.size())
-      << remark::metric("bytes", bytes);
+      << remark::metric("bytes", getBytes(residuals));
+  if (!splitsBackward)
+    return;
+  auto countOperators = [&](Half half) {
+    return llvm::count_if(halves.getOperators(half), [](Operation *op) {
+      return isa<ComputeOpInterface>(op);
+    });
+  };
+  remark::passed(chunk.getLoc(), remark::RemarkOpts::name("WeightHalf")
+                                     .category("residuals")
+                                     .function(chunk.getSymName()))
+      << remark::add("backward is split in two")
+      << remark::metric("input gradient operators",
+                        countOperators(Half::Backward))
+      << remark::metric("weight gradient operators",
+                        countOperators(Half::Weights))
+      << remark::metric("kept values", weightReads.kept.size())
+      << remark::metric("kept bytes", getBytes(weightReads.kept));
 }
 
 void ChunkSplitter::run() {
-  findCrossings();
-  emitRemark();
+  backwardReads = halves.findReads(Half::Backward);
+  weightReads = halves.findReads(Half::Weights);
+  residuals = backwardReads.residuals;
+  llvm::append_range(residuals, weightReads.residuals);
+  halves.sortInOrder(residuals);
+  residuals.erase(llvm::unique(residuals), residuals.end());
+  emitRemarks();
   buildBackward();
-  builder.setInsertionPoint(chunk->getPrevNode());
+  Operation *backwardOp = chunk->getPrevNode();
+  if (splitsBackward)
+    buildWeights();
+  builder.setInsertionPoint(backwardOp);
   buildForward();
   chunk.erase();
 }
 
+namespace {
+
 struct SplitChunksPass : mf::passes::impl::SplitChunksBase<SplitChunksPass> {
+  using SplitChunksBase::SplitChunksBase;
+
   void runOnOperation() override {
+    FailureOr<bool> splits = getsSplit(getOperation());
+    if (failed(splits))
+      return signalPassFailure();
     for (ChunkOp chunk :
          llvm::make_early_inc_range(getOperation().getBody().getOps<ChunkOp>()))
-      ChunkSplitter(chunk).run();
+      ChunkSplitter(chunk, *splits).run();
+  }
+
+private:
+  /// Whether backward of `model` is split: what the option says or else its
+  /// schedule.
+  FailureOr<bool> getsSplit(ModelOp model) {
+    using mf::passes::SplitBackward;
+    TrainingAttr training = model.getTrainingAttr();
+    if (splitBackward != SplitBackward::Auto || !training)
+      return splitBackward == SplitBackward::Always;
+    StringRef name = training.getParallel().getScheduler();
+    llvm::Expected<const mf::schedule::Policy *> policy =
+        mf::schedule::findPolicy(name);
+    if (policy)
+      return (*policy)->splitsBackward();
+    model.emitOpError(llvm::toString(policy.takeError()));
+    return failure();
   }
 };
 

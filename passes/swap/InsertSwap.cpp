@@ -23,8 +23,7 @@ namespace {
 class ChunkSwapper {
 public:
   explicit ChunkSwapper(ChunkOp chunk)
-      : chunk(chunk), cut(*chunk.getBody().getOps<CutOp>().begin()),
-        builder(chunk.getContext()) {}
+      : chunk(chunk), cut(chunk.getCut()), builder(chunk.getContext()) {}
 
   /// Fills `candidates` with the marked values, in the order of forward.
   void collect();

@@ -43,6 +43,9 @@ def write_yaml(
     arch="LlamaForCausalLM",
     scale_sense="1.0",
     warmup_steps=0,
+    interleave=1,
+    scheduler="1f1b",
+    offset="0",
 ):
     """A training YAML. `recompute` and `swap` map keys of recompute_config and of
     swap_config to YAML text; without `swap` there is no swap_config."""
@@ -68,6 +71,9 @@ def write_yaml(
         "parallel:",
         "  parallel_mode: 1",
         "  full_batch: True",
+        "  pipeline_config:",
+        "    pipeline_interleave: %s" % (interleave > 1),
+        "    pipeline_scheduler: " + scheduler,
         "parallel_config:",
         "  data_parallel: 1",
         "  model_parallel: 1",
@@ -80,7 +86,8 @@ def write_yaml(
     if swap is not None:
         lines += ["swap_config:", "  swap: True"]
         lines += ["  %s: %s" % item for item in swap.items()]
-    lines += ["model:", "  model_config:", "    type: LlamaConfig", "    offset: 0"]
+    lines += ["model:", "  model_config:", "    type: LlamaConfig"]
+    lines += ["    offset: " + offset, "    pp_interleave_num: %d" % interleave]
     lines += ["    %s: %s" % item for item in model.items()]
     lines += ["  arch:", "    type: " + arch]
     with open(path, "w") as file:
@@ -106,12 +113,16 @@ class Tools:
             )
         return result.stdout
 
-    def lower(self, name, model, **options):
-        """YAML to lowered step; returns (model file, step file)."""
+    def lower(self, name, model, schedule=None, **options):
+        """YAML to lowered step, in the order of `schedule` instead of the YAML's if
+        given; returns (model file, step file)."""
         yaml, mlir, step = (self.path(name + e) for e in (".yaml", ".mlir", ".step.mlir"))
         write_yaml(yaml, model, **options)
         self.run("mf-translate", "--import-mindformers", yaml, "-o", mlir)
-        self.run("mf-opt", "--quiet", "--recompute-config=" + yaml, mlir, "-o", step)
+        order = ["--schedule=" + schedule] if schedule else []
+        self.run(
+            "mf-opt", "--quiet", *order, "--recompute-config=" + yaml, mlir, "-o", step
+        )
         return mlir, step
 
     def parameters(self, mlir):

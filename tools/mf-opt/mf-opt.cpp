@@ -32,6 +32,10 @@ static cl::opt<int64_t> gradientAccumulationSteps(
     cl::init(0),
     cl::desc("Replace runner_config.gradient_accumulation_steps of the YAML"));
 static cl::opt<std::string>
+    schedule("schedule", cl::value_desc("name"), cl::cat(category),
+             cl::desc("Order of the stages' runs, as zero-bubble-h1 (default: "
+                      "pipeline_scheduler of the YAML)"));
+static cl::opt<std::string>
     hbm("hbm", cl::value_desc("size"), cl::cat(category),
         cl::desc("Device memory per rank, as 54GB; a step that does not fit "
                  "is an error (default: max_device_memory of the YAML)"));
@@ -55,6 +59,7 @@ static LogicalResult addTrainingStep(mlir::PassManager &manager,
   mf::passes::TrainingStepOptions options;
   options.config = recomputeConfig;
   options.gradientAccumulationSteps = gradientAccumulationSteps;
+  options.schedule = schedule;
   options.hbm = hbm;
   options.quiet = quiet || report;
   options.printPlan = printPlan;

@@ -22,7 +22,9 @@ void Options::parse(int argc, char **argv) {
       "at any level before\n\n"
       "Every rank of the program is a thread with an emulated device. One line "
       "per step goes\nto standard output, everything else to standard "
-      "error.\n");
+      "error.\n\n"
+      "`mpirun -n N mf-run step.mlir ...` divides the ranks over N processes; "
+      "results are\nthe same to the bit.\n");
 }
 
 llvm::StringRef Options::check() const {
@@ -70,6 +72,29 @@ runner::TrainingOptions Options::getTrainingOptions() const {
   options.keepCheckpoints = keepCheckpoints;
   options.resume = resume;
   return options;
+}
+
+std::vector<runner::Fact> Options::getFacts() const {
+  std::vector<runner::Fact> facts = {
+      {"--steps", std::to_string(steps)},
+      {"--seed", std::to_string(seed)},
+      {"--threads", std::to_string(threads)},
+      {"--checkpoint-every", std::to_string(checkpointEvery)},
+      {"--keep-checkpoints", std::to_string(keepCheckpoints)},
+      {"--hbm", hbm},
+      {"--d2h-gbps", std::to_string(d2hGbps)},
+      {"--h2d-gbps", std::to_string(h2dGbps)},
+      {"--verify", std::to_string(verify)}};
+  auto addGiven = [&](const cl::Option &option, bool isGiven) {
+    facts.emplace_back("--" + option.ArgStr.str(),
+                       isGiven ? "given" : "not given");
+  };
+  addGiven(resume, resume);
+  addGiven(debugMemory, debugMemory);
+  for (const auto *path : {&data, &initParams, &saveParams, &dumpGradients,
+                           &dumpGradientsEveryStep, &checkpointDir, &report})
+    addGiven(*path, !path->empty());
+  return facts;
 }
 
 } // namespace mf::tools

@@ -3,6 +3,7 @@
 #ifndef MF_TOOLS_MF_RUN_OPTIONS_H
 #define MF_TOOLS_MF_RUN_OPTIONS_H
 
+#include "mf/Runner/ProcessGroup.h"
 #include "mf/Runner/Trainer.h"
 #include "llvm/Support/CommandLine.h"
 
@@ -107,6 +108,11 @@ struct Options {
   int64_t getHbmBytes() const;
 
   runner::TrainingOptions getTrainingOptions() const;
+
+  /// What all processes of a run must have been given alike: values of
+  /// options, but of those that name files of a machine only whether they are
+  /// there.
+  std::vector<runner::Fact> getFacts() const;
 };
 
 /// Takes LLVM's own options of names that mf-run uses off the command line. To

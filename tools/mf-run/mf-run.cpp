@@ -2,11 +2,13 @@
 //
 // `mf-run step.mlir --steps 20 --data FILE` trains: it decodes what mf-opt
 // lowered, proves it free of races, and runs every rank as a thread with an
-// emulated device of its own. A model that is not lowered is interpreted.
+// emulated device of its own, under mpirun in as many processes. A model that
+// is not lowered is interpreted.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "Processes.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Interpreter/Training.h"
@@ -17,25 +19,25 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SHA256.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/WithColor.h"
 
 using namespace llvm;
 using namespace mf::program;
+using mf::runner::Fact;
+using mf::runner::ProcessGroup;
+using mf::tools::Messages;
 using mf::tools::Options;
 
 /// Programs larger than this are verified on demand: it takes seconds.
 static constexpr uint64_t maximumVerifiedByDefault = 10000000;
 
-static int fail(const Twine &message) {
-  WithColor::error(errs(), "mf-run") << message << '\n';
-  return 1;
-}
-
 /// Reports an error, at the operations it points to if there are any.
-static int failAt(Error error, const DecodedProgram &decoded) {
+static int failAt(Error error, const DecodedProgram &decoded,
+                  Messages &messages) {
   handleAllErrors(
       std::move(error),
       [&](const LocatedError &located) {
@@ -45,7 +47,7 @@ static int failAt(Error error, const DecodedProgram &decoded) {
         for (const LocatedError::Note &note : located.getNotes())
           diagnostic.attachNote(decoded.locations[note.location]) << note.text;
       },
-      [](const ErrorInfoBase &other) { fail(other.message()); });
+      [&](const ErrorInfoBase &other) { messages.fail(other.message()); });
   return 1;
 }
 
@@ -60,36 +62,141 @@ static Error verifyBeforeRun(const Program &program, cl::boolOrDefault verify) {
   return verifyProgress(program);
 }
 
-/// Prints remarks for the user, unless they want none.
-static void printNote(const Options &options, StringRef text) {
-  if (!options.quiet)
-    WithColor::note(errs(), "mf-run") << text << '\n';
+namespace {
+
+/// One run of mf-run, in this process.
+class Run {
+public:
+  Run(const Options &options, ProcessGroup *processes)
+      : options(options), processes(processes), messages(processes) {}
+
+  /// What the program returns.
+  int run() { return messages.finish(runFile()); }
+
+private:
+  int runFile();
+  int decode(mlir::ModuleOp module);
+  Error agreeOnFile(Error opened, StringRef digest) const;
+  int runProgram();
+  int interpret();
+
+  /// Prints remarks for the user, unless they want none.
+  void note(StringRef text) {
+    if (!options.quiet)
+      messages.note(text);
+  }
+
+  const Options &options;
+  /// Null for one process.
+  ProcessGroup *processes;
+  Messages messages;
+  /// What the file holds: a program, or a model.
+  DecodedProgram decoded;
+  mf::ir::ModelOp model;
+};
+
+} // namespace
+
+/// mpirun gives its processes terminals, wherever its own output goes.
+static bool isTerminal() {
+  return outs().is_displayed() && !mf::isStartedByMpirun();
 }
 
-static int interpret(mf::ir::ModelOp model, const Options &options) {
+int Run::interpret() {
   if (!options.hbm.empty() || options.verify == cl::BOU_TRUE)
-    return fail("--hbm and --verify are about lowered programs, but this is a "
-                "model");
+    return messages.fail(
+        "--hbm and --verify are about lowered programs, but this is a model");
+  if (processes)
+    return messages.fail("a model that is not lowered is interpreted by one "
+                         "process: run it without mpirun");
   // An error names the operator; the model around it would bury the message.
   model.getContext()->printOpOnDiagnostic(false);
   return failed(mf::interpreter::train(
-      model, options.getTrainingOptions(), outs(), outs().is_displayed(),
-      [&](StringRef text) { printNote(options, text); },
-      [](StringRef text) { fail(text); }));
+      model, options.getTrainingOptions(), outs(), isTerminal(),
+      [&](StringRef text) { note(text); },
+      [&](StringRef text) { messages.fail(text); }));
 }
 
-static int run(const DecodedProgram &decoded, const Options &options) {
+int Run::runProgram() {
   if (Error error = verifyBeforeRun(decoded.program, options.verify))
-    return failAt(std::move(error), decoded);
+    return failAt(std::move(error), decoded, messages);
   if (Error error =
           mf::runner::checkMemoryLimit(decoded.program, options.getHbmBytes()))
-    return failAt(std::move(error), decoded);
-  auto note = [&](StringRef text) { printNote(options, text); };
-  if (Error error =
-          mf::runner::train(decoded.program, options.getTrainingOptions(),
-                            outs(), outs().is_displayed(), note))
-    return failAt(std::move(error), decoded);
+    return failAt(std::move(error), decoded, messages);
+  const bool prints = !processes || processes->isFirst();
+  if (Error error = mf::runner::train(
+          decoded.program, options.getTrainingOptions(),
+          prints ? outs() : nulls(), isTerminal(),
+          [&](StringRef text) { note(text); }, processes))
+    return failAt(std::move(error), decoded, messages);
   return 0;
+}
+
+/// Takes what is to run out of a module, and gives each process its ranks.
+int Run::decode(mlir::ModuleOp module) {
+  auto models = module.getOps<mf::ir::ModelOp>();
+  if (hasSingleElement(module.getBody()->getOperations()) && !models.empty()) {
+    model = *models.begin();
+    return 0;
+  }
+  mlir::FailureOr<DecodedProgram> program = decodeProgram(module);
+  if (failed(program))
+    return 1;
+  decoded = std::move(*program);
+  if (processes)
+    if (Error error = processes->placeRanks(decoded.program.getNumRanks()))
+      return messages.fail(toString(std::move(error)));
+  return 0;
+}
+
+/// Fails in all processes if one cannot read the file, or they were not started
+/// with the same one and the same options.
+Error Run::agreeOnFile(Error opened, StringRef digest) const {
+  if (!processes)
+    return opened;
+  if (Error error = processes->agree(std::move(opened)))
+    return error;
+  std::vector<Fact> facts = {{"the version", MF_VERSION},
+                             {"the hash of the program", digest.str()}};
+  append_range(facts, options.getFacts());
+  return processes->expectSame(facts);
+}
+
+static std::string getDigest(StringRef text) {
+  const auto hash = SHA256::hash(arrayRefFromStringRef(text));
+  return toHex(ArrayRef(hash).take_front(8), /*LowerCase=*/true);
+}
+
+int Run::runFile() {
+  if (StringRef wrong = options.check(); !wrong.empty())
+    return messages.fail(wrong);
+  std::string message, digest;
+  std::unique_ptr<MemoryBuffer> buffer =
+      mlir::openInputFile(options.input, &message);
+  const bool isOpen = buffer != nullptr;
+  SourceMgr sources;
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<mf::ascend::AscendDialect, mf::ir::MfDialect>();
+  mlir::SourceMgrDiagnosticHandler handler(sources, &context,
+                                           messages.getErrors());
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  int code = 1;
+  if (isOpen) {
+    digest = getDigest(buffer->getBuffer());
+    sources.AddNewSourceBuffer(std::move(buffer), SMLoc());
+    module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
+    code = module ? decode(*module) : 1;
+  }
+  // Only now, when the ranks of processes are known. If they have different
+  // files, what is wrong with one of them does not matter.
+  if (Error error = agreeOnFile(
+          isOpen ? Error::success() : createStringError(message), digest)) {
+    messages.discard();
+    return messages.fail(toString(std::move(error)));
+  }
+  if (code != 0)
+    return code;
+  return model ? interpret() : runProgram();
 }
 
 int main(int argc, char **argv) {
@@ -97,28 +204,8 @@ int main(int argc, char **argv) {
   mf::tools::removeConflictingOptions();
   Options options;
   options.parse(argc, argv);
-  if (StringRef wrong = options.check(); !wrong.empty())
-    return fail(wrong);
-
-  std::string message;
-  std::unique_ptr<MemoryBuffer> buffer =
-      mlir::openInputFile(options.input, &message);
-  if (!buffer)
-    return fail(message);
-  SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(buffer), SMLoc());
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<mf::ascend::AscendDialect, mf::ir::MfDialect>();
-  mlir::SourceMgrDiagnosticHandler handler(sources, &context, errs());
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
-  if (!module)
-    return 1;
-  auto models = module->getOps<mf::ir::ModelOp>();
-  if (hasSingleElement(module->getBody()->getOperations()) && !models.empty())
-    return interpret(*models.begin(), options);
-  mlir::FailureOr<DecodedProgram> decoded = decodeProgram(*module);
-  if (failed(decoded))
-    return 1;
-  return run(*decoded, options);
+  auto processes = mf::tools::joinProcesses(argv[0]);
+  if (!processes)
+    return Messages(nullptr).fail(toString(processes.takeError()));
+  return Run(options, processes->get()).run();
 }

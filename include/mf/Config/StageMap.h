@@ -3,8 +3,10 @@
 // Where each layer lives when a model is cut into pipeline stages, and, with
 // interleaving, each stage into several chunks. A pair (chunk, stage) is a
 // mini stage. Layers are dealt evenly and `offset` moves them; numbering runs
-// over all stages of chunk 0, then of chunk 1, and so on. The embedding is on
-// the first stage; final norm, head and loss are on the last.
+// over all stages of chunk 0, then of chunk 1, and so on. A chunk visits the
+// stages in the order that the schedule wants, mostly from the first to the
+// last. The embedding is on the stage visited first; final norm, head and loss
+// are on that visited last.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,15 +51,17 @@ struct StageMapOptions {
   /// of multimodal models); 0 means all stages.
   int64_t startStage = 0;
   int64_t stageNum = 0;
-  /// Chunk 1 runs backwards over the stages (pipeline_scheduler
-  /// zero_bubble_v), which needs two chunks and enough micro-batches.
-  bool zeroBubbleV = false;
-  int64_t microBatchNum = 1;
+  /// The stages of all mini stages in the order in which a micro-batch passes
+  /// through them, each stage once per chunk: what the schedule's policy says
+  /// (mf/Schedule/Policy.h). Empty: each chunk from the first stage to the
+  /// last.
+  std::vector<int64_t> visits;
   /// Of pipeline_stage, for messages about what nobody wrote.
   Location location;
 };
 
-/// The options that a YAML gives. `numLayers` and `mtpLayers` come from
+/// The options that a YAML gives, but for `visits`. `numLayers` and
+/// `mtpLayers` come from
 /// model_config under the names the families use (num_layers,
 /// num_hidden_layers; mtp_depth, num_nextn_predict_layers).
 StageMapOptions getStageMapOptions(const TrainingConfig &config,
@@ -69,6 +73,9 @@ struct LayerPlace {
   int64_t chunk = 0;
   /// Position among the layers of its mini stage.
   int64_t index = 0;
+  /// Which stage it is of those that its chunk visits: the column of
+  /// StageMap::getLayersPerStage.
+  int64_t position = 0;
 };
 
 class StageMap {
@@ -80,13 +87,25 @@ public:
   static std::optional<StageMap> create(const StageMapOptions &options,
                                         DiagnosticList &diagnostics);
 
+  /// The map of layers that have their places already, of which `stage` (from
+  /// 0 to below `stages`) and `chunk` (below `chunks`) count. Where the layers
+  /// of a chunk go from a stage to a lower one, the chunk visits the stages
+  /// backwards.
+  static StageMap fromPlaces(std::vector<LayerPlace> places, int64_t stages,
+                             int64_t chunks);
+
   int64_t getNumLayers() const { return static_cast<int64_t>(places.size()); }
   /// Stages that this model occupies, and the first of them.
   int64_t getNumStages() const { return numStages; }
   int64_t getStartStage() const { return startStage; }
   int64_t getNumChunks() const { return numChunks; }
-  /// With zero_bubble_v, where chunk 1 visits the stages backwards.
-  bool isReversed(int64_t chunk) const { return zeroBubbleV && chunk == 1; }
+  /// The stage that is at `position` of those that `chunk` visits, counted
+  /// from getStartStage.
+  int64_t getStage(int64_t chunk, int64_t position) const {
+    return visits[static_cast<size_t>(chunk * numStages + position)];
+  }
+  /// Whether all chunks visit the stages in the same order.
+  bool visitsAlike() const;
 
   const LayerPlace &getPlace(int64_t layer) const {
     return places[static_cast<size_t>(layer)];
@@ -103,8 +122,8 @@ public:
   std::vector<int64_t> getLayers(int64_t stage, int64_t chunk) const;
 
   /// The stage of the embedding, and that of final norm, head and loss.
-  int64_t getFirstStage() const { return startStage; }
-  int64_t getLastStage() const;
+  int64_t getFirstStage() const { return startStage + visits.front(); }
+  int64_t getLastStage() const { return startStage + visits.back(); }
 
   /// The communication fusion group that MindSpore Transformers gives the
   /// gradients of a layer.
@@ -114,7 +133,9 @@ private:
   int64_t numStages = 1;
   int64_t startStage = 0;
   int64_t numChunks = 1;
-  bool zeroBubbleV = false;
+  /// By chunk and position.
+  std::vector<int64_t> visits = {0};
+  /// What `offset` adds to the first mini stage.
   int64_t firstOffset = 0;
   std::vector<std::vector<int64_t>> layersPerStage;
   std::vector<LayerPlace> places;

@@ -12,8 +12,8 @@ namespace mf::runner {
 
 /// Fills `bytes` with the elements from `firstElement` on of a tensor of
 /// `shape` under initial value `value`. `name` and `seed` decide random values.
-/// Fails on integers that are not zeros, ones, a constant or coordinates, and on
-/// coordinates that are no integers.
+/// Fails on integers that are not zeros, ones, a constant or coordinates, and
+/// on coordinates that are no integers.
 llvm::Error fillInitialValue(const program::InitialValue &value, uint64_t seed,
                              llvm::StringRef name, const TensorShape &shape,
                              int64_t firstElement,

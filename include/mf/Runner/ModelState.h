@@ -17,15 +17,22 @@
 
 namespace mf::runner {
 
+class ProcessGroup;
+
 /// The tensors of the ranks that live in a runner. In files a parameter has the
 /// name that the program gives it (`of`), a gradient that of its parameter, and
 /// moments `adam_m.` and `adam_v.` before it, as MindSpore names them. Files of
 /// parameters and gradients hold whole tensors, put together from the ranks
 /// that hold slices; each part is that of the first rank that holds it. A
 /// parameter that is tied to another is not saved: it is the same.
+///
+/// With processes, the ranks live in the runners of all of them. Each reads
+/// what its ranks need; the first one writes files, for which all call what
+/// saves, with the same arguments.
 class ModelState {
 public:
-  explicit ModelState(Runner &runner) : runner(runner) {}
+  explicit ModelState(Runner &runner, ProcessGroup *processes = nullptr)
+      : runner(runner), processes(processes) {}
 
   /// Gives every static its first value. Parameters depend on their name and
   /// the seed alone, so that they are the same on any number of ranks, a slice
@@ -60,7 +67,11 @@ private:
   /// that of the one it is tied to.
   std::string getOwner(const program::Static &parameter) const;
 
+  /// The ranks whose tensors are saved.
+  std::vector<int64_t> getSavedRanks() const;
+
   Runner &runner;
+  ProcessGroup *processes;
 };
 
 } // namespace mf::runner

@@ -53,8 +53,18 @@ struct StepInput {
   float lossScale = 1;
 };
 
-/// What it reads back after the step, from the ranks that live here.
+/// All elements that ranks report of each quantity in a step, by rank.
+struct StepReports {
+  std::vector<float> losses;
+  std::vector<float> globalNorms;
+  std::vector<float> overflows;
+};
+
+/// What it reads back after the step.
 struct StepOutput {
+  StepOutput() = default;
+  explicit StepOutput(const StepReports &reports);
+
   /// Mean over all elements that a rank reports: one for each micro-batch on
   /// each rank that has a loss. None if the program reports no loss.
   std::optional<float> loss;
@@ -96,10 +106,14 @@ public:
   /// when all gradients are summed and no parameter is changed yet: before the
   /// first call of a routine that updates parameters, at the end of the step
   /// where there is none. After a failure of any rank all ranks stop, and no
-  /// further step can be run; the error is the first failure.
+  /// further step can be run; the error is the first failure. The output is of
+  /// the ranks that live here.
   llvm::Expected<StepOutput>
   runStep(const StepInput &input,
           llvm::function_ref<llvm::Error()> beforeUpdate = nullptr);
+
+  /// What the ranks that live here reported in the last step.
+  StepReports getReports() const;
 
   /// What the streams of a rank did so far.
   std::vector<StreamUse> getStreamUse(int64_t rank) const;

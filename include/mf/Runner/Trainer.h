@@ -16,6 +16,8 @@
 
 namespace mf::runner {
 
+class ProcessGroup;
+
 /// Empty paths mean that there is no such file.
 struct TrainingOptions {
   /// Steps of the whole run, those before a resumed checkpoint included.
@@ -54,11 +56,13 @@ struct TrainingOptions {
 /// each whole; with `isTerminal`, a line of progress follows each. `note` is
 /// called with remarks for the user. Everything that can be checked before the
 /// first step is. Fails with a LocatedError where a part of the program is to
-/// blame.
+/// blame. With `processes`, in which ranks are placed, all of them call it for
+/// the same program; only the first one has something to print.
 llvm::Error train(const program::Program &program,
                   const TrainingOptions &options, llvm::raw_ostream &out,
                   bool isTerminal,
-                  llvm::function_ref<void(llvm::StringRef)> note);
+                  llvm::function_ref<void(llvm::StringRef)> note,
+                  ProcessGroup *processes = nullptr);
 
 } // namespace mf::runner
 

@@ -113,6 +113,38 @@ module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
 
 // -----
 
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
+  %x = "test.value"() : () -> tensor<4x9xf32>
+  // expected-error @below {{expected 2 equal parts along dimension 1, but got 'tensor<4x9xf32>' and 'tensor<4x4xf32>'}}
+  mf.own_part %x over ["mp"] dim 1 : tensor<4x9xf32> -> tensor<4x4xf32>
+}
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
+  %x = "test.value"() : () -> tensor<4x8xf32>
+  // expected-error @below {{expected a dimension of 'tensor<4x8xf32>', but got 2}}
+  mf.reduce_scatter %x over ["mp"] dim 2 : tensor<4x8xf32> -> tensor<4x4xf32>
+}
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
+  %x = "test.value"() : () -> tensor<4x8xf32>
+  // expected-error @below {{expected two different dimensions of 'tensor<4x8xf32>', but got 1 and 1}}
+  mf.all_to_all %x over ["mp"] split 1 concat 1 : tensor<4x8xf32> -> tensor<4x8xf32>
+}
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
+  %x = "test.value"() : () -> tensor<4x8xf32>
+  // expected-error @below {{expected dimension 1 to become 2 times smaller and dimension 0 as many times larger, but got 'tensor<4x8xf32>' and 'tensor<8x8xf32>'}}
+  mf.all_to_all %x over ["mp"] split 1 concat 0 : tensor<4x8xf32> -> tensor<8x8xf32>
+}
+
+// -----
+
 module {
   %x = "test.value"() : () -> tensor<4xf32>
   // expected-error @below {{is over axis "mp", but the module has no mesh; give it one, as in mf.mesh = #mf.mesh<pp = 1, mp = 2>}}
@@ -148,3 +180,12 @@ module attributes {mf.mesh = 2} {}
 
 // expected-error @below {{has a mesh; expected it on the module}}
 "test.op"() {mf.mesh = #mf.mesh<pp = 1>} : () -> ()
+
+// -----
+
+// The ranks of a group are in the order of the mesh.
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
+  %x = "test.value"() : () -> tensor<4x8xf32>
+  // expected-error @below {{expected axes in the order of #mf.mesh<pp = 1, dp = 2, mp = 2>, but got ["mp", "dp"]}}
+  mf.all_gather %x over ["mp", "dp"] : tensor<4x8xf32> -> tensor<16x8xf32>
+}

@@ -48,3 +48,14 @@ module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
   // CHECK: mf.reshard %{{.*}} {name = "attention.wo.matmul"} : tensor<1x4x8xf32, #mf.layout<{{\[\[\], \[\], \[\]\]}}, partial = [mp]>> -> tensor<1x4x8xf32, #mf.layout<{{\[\[\], \[mp\], \[\]\]}}>>
   %cut = mf.reshard %parts {name = "attention.wo.matmul"} : tensor<1x4x8xf32, #mf.layout<[[], [], []], partial = [mp]>> -> tensor<1x4x8xf32, #mf.layout<[[], [mp], []]>>
 }
+
+// Along other dimensions than the first.
+module attributes {mf.mesh = #mf.mesh<pp = 1, cp = 2, mp = 2>} {
+  %x = "test.value"() : () -> tensor<4x8xf32>
+  // CHECK: mf.all_to_all %{{.*}} over ["cp"] split 1 concat 0 {name = "attention.flash_attention"} : tensor<4x8xf32> -> tensor<8x4xf32>
+  %moved = mf.all_to_all %x over ["cp"] split 1 concat 0 {name = "attention.flash_attention"} : tensor<4x8xf32> -> tensor<8x4xf32>
+  // CHECK: mf.all_gather %{{.*}} over ["mp"] dim 1 replicated : tensor<4x8xf32> -> tensor<4x16xf32>
+  %all = mf.all_gather %x over ["mp"] dim 1 replicated : tensor<4x8xf32> -> tensor<4x16xf32>
+  // CHECK: mf.reduce_scatter %{{.*}} over ["mp"] dim 1 : tensor<4x8xf32> -> tensor<4x4xf32>
+  %part = mf.reduce_scatter %x over ["mp"] dim 1 : tensor<4x8xf32> -> tensor<4x4xf32>
+}

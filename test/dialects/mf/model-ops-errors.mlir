@@ -109,7 +109,7 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 // -----
 
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // expected-error @below {{of kind body expected one argument, but has 2}}
+  // expected-error @below {{of kind body expected one or more floating-point arguments, but takes ('tensor<4xf32>', 'tensor<8xi32>')}}
   mf.layer @a body (%x: tensor<4xf32>, %labels: tensor<8xi32>) -> tensor<4xf32> {
     mf.return %x : tensor<4xf32>
   }
@@ -118,7 +118,7 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 // -----
 
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // expected-error @below {{of kind head expected one or two arguments, but has 0}}
+  // expected-error @below {{of kind head expected floating-point arguments and at most one step input behind them, but takes ()}}
   mf.layer @a head () -> tensor<4xf32> {
     %w = mf.get_param @w : tensor<4xf32>
     mf.return %w : tensor<4xf32>
@@ -128,9 +128,25 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 // -----
 
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // expected-error @below {{expected one result, but has 2}}
-  mf.layer @a body (%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-    mf.return %x, %x : tensor<4xf32>, tensor<4xf32>
+  // expected-error @below {{expected one or more floating-point results, but returns ('tensor<4xf32>', 'tensor<8xi32>')}}
+  mf.layer @a head (%x: tensor<4xf32>, %labels: tensor<8xi32>) -> (tensor<4xf32>, tensor<8xi32>) {
+    mf.return %x, %labels : tensor<4xf32>, tensor<8xi32>
+  }
+}
+
+// -----
+
+// A layer takes all results of the one before it but its losses.
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-note @below {{layer before it is here}}
+  mf.layer @a body (%x: tensor<4xf32>, %loss: tensor<f32>) -> (tensor<4xf32>, tensor<8xf32>, tensor<f32>) {
+    %w = mf.get_param @w : tensor<8xf32>
+    mf.return %x, %w, %loss : tensor<4xf32>, tensor<8xf32>, tensor<f32>
+  }
+  mf.param @w : tensor<8xf32> init <ones>
+  // expected-error @below {{takes 'tensor<4xf32>', but the layer before it returns 'tensor<4xf32>', 'tensor<8xf32>'}}
+  mf.layer @b body (%x: tensor<4xf32>) -> tensor<4xf32> {
+    mf.return %x : tensor<4xf32>
   }
 }
 
@@ -208,8 +224,9 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 
 // -----
 
+// The gradients of all hidden inputs are returned.
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // expected-error @below {{expected at most one hidden input, but has 2}}
+  // expected-error @below {{expected 2 results, the gradients of its hidden inputs and those of its parameters, but has 1}}
   mf.chunk @c (%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32>
       attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = [], gradients = []} {
     %dx = mf.cut %x : tensor<4xf32>
@@ -220,7 +237,7 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 // -----
 
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // expected-error @below {{expected 1 results, the hidden input's gradient and those of its parameters, but has 2}}
+  // expected-error @below {{expected 1 results, the gradients of its hidden inputs and those of its parameters, but has 2}}
   mf.chunk @c (%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
       attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = [], gradients = []} {
     %dx = mf.cut %x : tensor<4xf32>
@@ -232,7 +249,7 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 
 // Forward returns at least the chunk's output.
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // expected-error @below {{expected the chunk's output as its first result, but has no results}}
+  // expected-error @below {{expected its outputs as its first results, but has 0 results for 1 outputs}}
   mf.forward @f (%x: tensor<4xf32>)
       attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
     mf.return
@@ -242,7 +259,7 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 // -----
 
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // expected-error @below {{expected 2 parameter gradients and at most one input gradient, but has 1 results}}
+  // expected-error @below {{expected 2 parameter gradients and 0 kept values behind the gradients of hidden inputs, but has 1 results}}
   mf.backward @b (%dy: tensor<4xf32>) -> tensor<4xf32>
       attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@v, @w]} {
     mf.return %dy : tensor<4xf32>
@@ -252,7 +269,7 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 // -----
 
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // expected-error @below {{expected the output's gradient and 2 arguments of forward, but has only 2 arguments}}
+  // expected-error @below {{expected the gradients of 1 outputs and 2 arguments of forward, but has only 2 arguments}}
   mf.backward @b (%dy: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32>
       attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0, 1], gradients = [@w]} {
     mf.return %dy : tensor<4xf32>
@@ -282,7 +299,7 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 // Functions take tensors.
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
   // expected-error @below {{expected arguments and results to be statically shaped tensors of at most 2^48 bytes, but got 'i32'}}
-  mf.layer @l body (%x: i32) -> tensor<4xf32> {
+  mf.layer @l head (%x: i32) -> tensor<4xf32> {
     %w = mf.get_param @w : tensor<4xf32>
     mf.return %w : tensor<4xf32>
   }
@@ -327,6 +344,167 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
   // expected-error @below {{expected arguments of forward by number, but got -1}}
   mf.backward @b (%dy: tensor<4xf32>, %x: tensor<4xf32>)
       attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [-1], gradients = []} {
+    mf.return
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected coordinates to be a frozen tensor<...xi32> of one dimension, but got 'tensor<4xi32>'}}
+  mf.param @first : tensor<4xi32> init <coordinate, value = 2.0>
+}
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected dimension 0 of 'tensor<3x4xf32>' to be a multiple of 2, the ranks of ["mp"]}}
+  mf.param @w : tensor<3x4xf32> init <ones> layout <[[mp], []]>
+}
+}
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected a layout of 'tensor<4x4xf32>' that is not partial, but got #mf.layout<[[], []], partial = [mp]>}}
+  mf.param @w : tensor<4x4xf32> init <ones> layout <[[], []], partial = [mp]>
+}
+}
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected axes of #mf.mesh<pp = 1, mp = 2>, but got "dp"}}
+  mf.param @w : tensor<4x4xf32> init <ones> layout <[[dp], []]>
+}
+}
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-note @below {{parameter is here}}
+  mf.param @v : tensor<4x4xf32> init <ones> layout <[[mp], []]>
+  mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+    // expected-error @below {{has type 'tensor<4x4xf32>', but the parameter is 'tensor<2x4xf32>'}}
+    %w = mf.get_param @v : tensor<4x4xf32>
+    mf.return %w : tensor<4x4xf32>
+  }
+}
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected one or more outputs and no negative number of kept values, but got 1 and -1}}
+  mf.backward @b (%dy: tensor<4xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [], kept = -1 : i64} {
+    mf.return
+  }
+}
+
+// -----
+
+// Backward takes what forward gives.
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-note @below {{forward is here}}
+  mf.forward @f (%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
+    mf.return %x, %x : tensor<4xf32>, tensor<4xf32>
+  }
+  // expected-error @below {{takes ('tensor<4xf32>', 'tensor<8xf32>'), but the functions of its placement give it ('tensor<4xf32>', 'tensor<4xf32>')}}
+  mf.backward @b (%dy: tensor<4xf32>, %kept: tensor<8xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = []} {
+    mf.return %dy : tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.forward @f (%x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
+    mf.return %x : tensor<4xf32>
+  }
+  // expected-error @below {{reads argument 1 of its forward function, which has 1}}
+  mf.backward @b (%dy: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [1], gradients = []} {
+    mf.return %dy : tensor<4xf32>
+  }
+}
+
+// -----
+
+// The weight half takes all residuals and all kept values.
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<4xf32> init <ones>
+  // expected-note @below {{forward is here}}
+  mf.forward @f (%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<8xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
+    %w = mf.get_param @r : tensor<8xf32>
+    mf.return %x, %w : tensor<4xf32>, tensor<8xf32>
+  }
+  mf.param @r : tensor<8xf32> init <ones> {frozen}
+  mf.backward @b (%dy: tensor<4xf32>, %kept: tensor<8xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [], kept = 1 : i64} {
+    mf.return %dy, %dy : tensor<4xf32>, tensor<4xf32>
+  }
+  // expected-error @below {{takes ('tensor<4xf32>'), but the functions of its placement give it ('tensor<8xf32>', 'tensor<4xf32>')}}
+  mf.backward_weights @c (%kept: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, output_gradients = [], forward_arguments = [], gradients = [@w]} {
+    mf.return %kept : tensor<4xf32>
+  }
+}
+
+// -----
+
+// One half makes a gradient.
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<4xf32> init <ones>
+  mf.forward @f (%x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
+    mf.return %x : tensor<4xf32>
+  }
+  mf.backward @b (%dy: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@w]} {
+    mf.return %dy, %dy : tensor<4xf32>, tensor<4xf32>
+  }
+  // expected-error @below {{makes the gradient of @w, as does 'b'}}
+  mf.backward_weights @c (%dy: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, output_gradients = [0], forward_arguments = [], gradients = [@w]} {
+    mf.return %dy : tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected 1 parameter gradients, but has 2 results}}
+  mf.backward_weights @c (%dy: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, output_gradients = [0], forward_arguments = [], gradients = [@w]} {
+    mf.return %dy, %dy : tensor<4xf32>, tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected the gradients of 1 outputs and 1 arguments of forward, but has only 1 arguments}}
+  mf.backward_weights @c (%dy: tensor<4xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, output_gradients = [0], forward_arguments = [0], gradients = []} {
+    mf.return
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected outputs of forward by number, but got -1}}
+  mf.backward_weights @c (%dy: tensor<4xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, output_gradients = [-1], forward_arguments = [], gradients = []} {
     mf.return
   }
 }

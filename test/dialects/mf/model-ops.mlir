@@ -92,3 +92,61 @@ mf.model @chunks attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i
     mf.return %dgamma : tensor<4xf32>
   }
 }
+
+// Each rank has a part of what a layout cuts.
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
+  mf.model @cut attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+    // CHECK: mf.param @wq : tensor<16x8xf32> init <normal, value = 2.000000e-02> layout <{{\[\[}}mp], []]>
+    mf.param @wq : tensor<16x8xf32> init <normal, value = 2.000000e-02> layout <[[mp], []]>
+    // CHECK: mf.param @first_row : tensor<2xi32> init <coordinate, value = 8.000000e+00> layout <{{\[\[}}mp]]> {frozen}
+    mf.param @first_row : tensor<2xi32> init <coordinate, value = 8.000000e+00> layout <[[mp]]> {frozen}
+    mf.layer @layers.0 body (%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+      // CHECK: mf.get_param @wq : tensor<8x8xf32>
+      %w = mf.get_param @wq : tensor<8x8xf32>
+      // CHECK: mf.get_param @first_row : tensor<1xi32>
+      %first = mf.get_param @first_row : tensor<1xi32>
+      mf.return %w : tensor<8x8xf32>
+    }
+  }
+}
+
+// Layers with several results, one of them a loss, and a chunk with several
+// outputs whose backward is split.
+// CHECK-LABEL: mf.model @several
+mf.model @several attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<4xf32> init <ones>
+  // CHECK: mf.layer @a body (%{{.*}}: tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>, tensor<8xf32>) {
+  mf.layer @a body (%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>, tensor<8xf32>) {
+    %loss = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+    %y = mf.concat %x, %x {axis = 0 : i64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+    mf.return %x, %loss, %y : tensor<4xf32>, tensor<f32>, tensor<8xf32>
+  }
+  // CHECK: mf.layer @b body (%{{.*}}: tensor<4xf32>, %{{.*}}: tensor<8xf32>) -> tensor<4xf32> {
+  mf.layer @b body (%x: tensor<4xf32>, %y: tensor<8xf32>) -> tensor<4xf32> {
+    mf.return %x : tensor<4xf32>
+  }
+  mf.chunk @joint (%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs = [], input_indices = [], gradients = [@w]} {
+    %loss = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+    // CHECK: %{{.*}}:2 = mf.cut %{{.*}}, %{{.*}} : tensor<4xf32>, tensor<f32>
+    %dx, %dloss = mf.cut %x, %loss : tensor<4xf32>, tensor<f32>
+    mf.return %dx, %dx : tensor<4xf32>, tensor<4xf32>
+  }
+  // CHECK: mf.forward @split.forward {{.*}} attributes {{.*}}outputs = 2 : i64
+  mf.forward @split.forward (%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>, tensor<4xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = [], outputs = 2 : i64} {
+    %loss = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+    mf.return %x, %loss, %x : tensor<4xf32>, tensor<f32>, tensor<4xf32>
+  }
+  // CHECK: mf.backward @split.backward {{.*}} attributes {forward_arguments = [], gradients = [], kept = 1 : i64, outputs = 2 : i64
+  mf.backward @split.backward (%dy: tensor<4xf32>, %dloss: tensor<f32>, %r: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [], outputs = 2 : i64, kept = 1 : i64} {
+    %kept = mf.mul %dy, %r : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    mf.return %dy, %kept : tensor<4xf32>, tensor<4xf32>
+  }
+  // CHECK: mf.backward_weights @split.weights (%{{.*}}: tensor<f32>, %{{.*}}: tensor<4xf32>, %{{.*}}: tensor<4xf32>, %{{.*}}: tensor<4xf32>) -> tensor<4xf32> attributes {forward_arguments = [0], gradients = [@w], output_gradients = [1]
+  mf.backward_weights @split.weights (%dloss: tensor<f32>, %x: tensor<4xf32>, %r: tensor<4xf32>, %kept: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, output_gradients = [1], forward_arguments = [0], gradients = [@w]} {
+    mf.return %kept : tensor<4xf32>
+  }
+}

@@ -150,3 +150,48 @@
 %labels = "test.value"() : () -> tensor<8xi32>
 // expected-error @below {{expected scalar loss and count and 'tensor<8xf32>' logsumexp, in fp32}}
 %loss, %l, %c = mf.cross_entropy %logits, %labels : (tensor<8x100xbf16>, tensor<8xi32>) -> (tensor<bf16>, tensor<8xf32>, tensor<f32>)
+
+// -----
+
+%table = "test.value"() : () -> tensor<100x16xf32>
+%tokens = "test.value"() : () -> tensor<8xi32>
+// expected-error @below {{'mf.embedding' op expected both vocab_axes and the number of the first row, or neither}}
+%y = mf.embedding %table, %tokens {vocab_axes = ["mp"]} : (tensor<100x16xf32>, tensor<8xi32>) -> tensor<8x16xf32>
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
+  %table = "test.value"() : () -> tensor<100x16xf32>
+  %tokens = "test.value"() : () -> tensor<8xi32>
+  // expected-error @below {{'mf.embedding' op expected one number, a tensor<1xi32>, as position of the rank's part, but got 'tensor<8xi32>'}}
+  %y = mf.embedding %table, %tokens, %tokens {vocab_axes = ["mp"]} : (tensor<100x16xf32>, tensor<8xi32>, tensor<8xi32>) -> tensor<8x16xf32>
+}
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
+  %logits = "test.value"() : () -> tensor<8x100xf32>
+  %labels = "test.value"() : () -> tensor<8xi32>
+  // expected-error @below {{'mf.cross_entropy' op expected axes of #mf.mesh<pp = 1, mp = 2>, but got "dp"}}
+  %loss, %l, %c = mf.cross_entropy %logits, %labels {token_axes = ["dp"]} : (tensor<8x100xf32>, tensor<8xi32>) -> (tensor<f32>, tensor<8xf32>, tensor<f32>)
+}
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
+  %loss = "test.value"() : () -> tensor<f32>
+  %logits = "test.value"() : () -> tensor<8x100xf32>
+  %labels = "test.value"() : () -> tensor<8xi32>
+  %l = "test.value"() : () -> tensor<8xf32>
+  %first = "test.value"() : () -> tensor<1xi32>
+  // expected-error @below {{'mf.cross_entropy_grad' op expected both vocab_axes and the number of the first row, or neither}}
+  %d = mf.cross_entropy_grad %loss, %logits, %labels, %l, %loss, %first : (tensor<f32>, tensor<8x100xf32>, tensor<8xi32>, tensor<8xf32>, tensor<f32>, tensor<1xi32>) -> tensor<8x100xf32>
+}
+
+// -----
+
+%q = "test.value"() : () -> tensor<1x4x8x16xf32>
+%k = "test.value"() : () -> tensor<1x4x4x16xf32>
+%first = "test.value"() : () -> tensor<1xi32>
+// expected-error @below {{'mf.flash_attention' op expected part of the 4 positions of the keys, but got 8 query rows}}
+%max, %sum, %y = mf.flash_attention %q, %k, %k from %first {scale = 1.0 : f64} : (tensor<1x4x8x16xf32>, tensor<1x4x4x16xf32>, tensor<1x4x4x16xf32>, tensor<1xi32>) -> (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8x16xf32>)

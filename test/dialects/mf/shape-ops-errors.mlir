@@ -128,3 +128,21 @@
 %x = "test.value"() : () -> tensor<2x3xf32>
 // expected-error @below {{expected a result of type 'tensor<3xf32>', but got 'tensor<2xf32>'}}
 %y = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<2x3xf32>) -> tensor<2xf32>
+
+// -----
+
+%x = "test.value"() : () -> tensor<2x3xf32>
+// expected-error @below {{expected an axis below 2, but got 2}}
+%y = mf.split %x {axis = 2 : i64} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+
+// -----
+
+%x = "test.value"() : () -> tensor<2x3xf32>
+// expected-error @below {{expected parts that differ from 'tensor<2x3xf32>' only in dimension 1, but got 'tensor<1x2xf32>'}}
+%y, %z = mf.split %x {axis = 1 : i64} : (tensor<2x3xf32>) -> (tensor<2x1xf32>, tensor<1x2xf32>)
+
+// -----
+
+%x = "test.value"() : () -> tensor<2x3xf32>
+// expected-error @below {{has parts of 2 elements in dimension 1, which has 3}}
+%y, %z = mf.split %x {axis = 1 : i64} : (tensor<2x3xf32>) -> (tensor<2x1xf32>, tensor<2x1xf32>)

@@ -25,6 +25,8 @@
 // CHECK: mf.concat %{{.*}}, %{{.*}} {axis = 1 : i64} : (tensor<2x3x4xf32>, tensor<2x1x4xf32>) -> tensor<2x4x4xf32>
 %other = "test.value"() : () -> tensor<2x1x4xf32>
 %concat = mf.concat %x, %other {axis = 1 : i64} : (tensor<2x3x4xf32>, tensor<2x1x4xf32>) -> tensor<2x4x4xf32>
+// CHECK: %{{.*}}:2 = mf.split %{{.*}} {axis = 2 : i64} : (tensor<2x3x4xf32>) -> (tensor<2x3x1xf32>, tensor<2x3x3xf32>)
+%narrow, %wide = mf.split %x {axis = 2 : i64} : (tensor<2x3x4xf32>) -> (tensor<2x3x1xf32>, tensor<2x3x3xf32>)
 // CHECK: mf.repeat %{{.*}} {axis = 1 : i64, repeats = 4 : i64} : (tensor<2x3x4xf32>) -> tensor<2x12x4xf32>
 %repeat = mf.repeat %x {axis = 1 : i64, repeats = 4 : i64} : (tensor<2x3x4xf32>) -> tensor<2x12x4xf32>
 // CHECK: mf.reduce_sum %{{.*}} {axes = array<i64: 0, 2>} : (tensor<2x3x4xf32>) -> tensor<3xf32>

@@ -31,7 +31,7 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
   }
   mf.schedule stage 0 {
     %x = mf.receive from 1 channel "forward.1" micro_batch 0 : tensor<4xf32>
-    // expected-error @below {{has output 'tensor<8xf32>', but 'f' returns 'tensor<4xf32>'}}
+    // expected-error @below {{has outputs ('tensor<8xf32>'), but 'f' returns ('tensor<4xf32>')}}
     %y, %frame = mf.run_forward @f micro_batch 0 (%x) : (tensor<4xf32>) -> (tensor<8xf32>, !mf.frame<@f>)
   }
 }
@@ -84,7 +84,7 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
   mf.schedule stage 0 {
     %x = mf.receive from 1 channel "forward.1" micro_batch 0 : tensor<4xf32>
     %y, %frame = mf.run_forward @f micro_batch 0 (%x) : (tensor<4xf32>) -> (tensor<4xf32>, !mf.frame<@f>)
-    // expected-error @below {{expected an input gradient}}
+    // expected-error @below {{has input gradients (), but 'b' returns ('tensor<4xf32>')}}
     mf.run_backward @b micro_batch 0 frame %frame (%y) : (!mf.frame<@f>, tensor<4xf32>) -> ()
   }
 }
@@ -104,7 +104,7 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
   mf.schedule stage 0 {
     %x = mf.receive from 1 channel "forward.1" micro_batch 0 : tensor<4xf32>
     %y, %frame = mf.run_forward @f micro_batch 0 (%x) : (tensor<4xf32>) -> (tensor<4xf32>, !mf.frame<@f>)
-    // expected-error @below {{has input gradient 'tensor<8xf32>', but 'b' returns 'tensor<4xf32>'}}
+    // expected-error @below {{has input gradients ('tensor<8xf32>'), but 'b' returns ('tensor<4xf32>')}}
     %dx = mf.run_backward @b micro_batch 0 frame %frame (%y) : (!mf.frame<@f>, tensor<4xf32>) -> tensor<8xf32>
   }
 }
@@ -279,5 +279,78 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
   mf.schedule stage 0 {
     // expected-error @below {{expected 'tensor<f32>' for a scaled gradient, but got 'tensor<bf16>'}}
     %d = mf.loss_gradient 0.5 scaled : tensor<bf16>
+  }
+}
+
+// -----
+
+// A backward reads a frame of its own chunk.
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.forward @f (%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
+    mf.return %x, %x : tensor<4xf32>, tensor<4xf32>
+  }
+  mf.backward @b (%dy: tensor<4xf32>, %r: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 1>, forward_arguments = [], gradients = []} {
+    mf.return %dy : tensor<4xf32>
+  }
+  mf.schedule stage 0 {
+    %x = mf.receive from 1 channel "forward.1" micro_batch 0 : tensor<4xf32>
+    %y, %frame = mf.run_forward @f micro_batch 0 (%x) : (tensor<4xf32>) -> (tensor<4xf32>, !mf.frame<@f>)
+    // expected-error @below {{reads a frame of 'f', which is at #mf.placement<stage = 0, chunk = 0> and not at #mf.placement<stage = 0, chunk = 1>}}
+    %dx = mf.run_backward @b micro_batch 0 frame %frame (%x) : (!mf.frame<@f>, tensor<4xf32>) -> tensor<4xf32>
+  }
+}
+
+// -----
+
+// The weights' half takes what its function lists.
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.forward @f (%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
+    mf.return %x, %x : tensor<4xf32>, tensor<4xf32>
+  }
+  mf.backward @b (%dy: tensor<4xf32>, %r: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [], kept = 1 : i64} {
+    mf.return %dy, %r : tensor<4xf32>, tensor<4xf32>
+  }
+  mf.backward_weights @w (%x: tensor<4xf32>, %r: tensor<4xf32>, %k: tensor<4xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, output_gradients = [], forward_arguments = [0], gradients = []} {
+    mf.return
+  }
+  mf.schedule stage 0 {
+    %x = mf.receive from 1 channel "forward.1" micro_batch 0 : tensor<4xf32>
+    %y, %frame = mf.run_forward @f micro_batch 0 (%x) : (tensor<4xf32>) -> (tensor<4xf32>, !mf.frame<@f>)
+    %dx = mf.run_backward @b micro_batch 0 frame %frame (%x) : (!mf.frame<@f>, tensor<4xf32>) -> tensor<4xf32>
+    // expected-error @below {{passes (), but 'w' takes ('tensor<4xf32>') before its residuals}}
+    mf.run_backward_weights @w micro_batch 0 frame %frame () : (!mf.frame<@f>) -> ()
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.schedule stage 0 {
+    // expected-error @below {{expected 'ahead' to be at least 1, but got 0}}
+    %x = mf.receive from 1 channel "forward.1" micro_batch 0 ahead 0 : tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.schedule stage 0 {
+    // expected-error @below {{expected 'ahead' to be at least 1, but got -1}}
+    %x = mf.load tokens micro_batch 0 ahead -1 : tensor<4xi32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.schedule stage 0 {
+    %x = mf.receive from 1 channel "forward.1" micro_batch 0 : tensor<4xf32>
+    // expected-error @below {{expected 'behind' to be at least 1, but got 0}}
+    mf.send %x to 1 channel "forward.0" micro_batch 0 behind 0 : tensor<4xf32>
   }
 }

@@ -48,7 +48,7 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, v
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   mf.param @w : tensor<4xf32> init <ones>
   mf.param @v : tensor<4xf32> init <ones>
-  // expected-error @below {{the layer's result does not depend on its input}}
+  // expected-error @below {{no result of the chunk depends on its input 0, of type 'tensor<4xf32>'; drop it from the results of the layer before}}
   mf.layer @layer body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
     %w = mf.get_param @w : tensor<4xf32>
     mf.return %w : tensor<4xf32>

@@ -145,6 +145,33 @@ mf.model @gradients_of_operators_that_move_elements attributes {micro_batch_size
   }
 }
 
+// Sums are repeated, parts put together again; a part that nothing depends on is padding.
+// CHECK-LABEL: mf.model @gradients_of_sums_and_parts
+// CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<2x6xf32>)
+// CHECK-NEXT: %[[PARTS:.*]]:3 = mf.split %[[X]]
+// CHECK-NEXT: %[[SUM:.*]] = mf.reduce_sum %[[PARTS]]#1
+// CHECK-NEXT: %[[A:.*]] = mf.reshape %[[PARTS]]#0
+// CHECK-NEXT: %[[Y:.*]] = mf.mul %[[SUM]], %[[A]]
+// CHECK-NEXT: %[[DY:.*]] = mf.cut %[[Y]]
+// CHECK-NEXT: %[[DSUM:.*]] = mf.mul %[[DY]], %[[A]]
+// CHECK-NEXT: %[[DA:.*]] = mf.mul %[[DY]], %[[SUM]]
+// CHECK-NEXT: %[[D0:.*]] = mf.reshape %[[DA]]
+// CHECK-NEXT: %[[ONE:.*]] = mf.reshape %[[DSUM]] {name = "layer.sum.grad"} : (tensor<2xf32>) -> tensor<2x1xf32>
+// CHECK-NEXT: %[[D1:.*]] = mf.repeat %[[ONE]] {axis = 1 : i64, name = "layer.sum.grad", repeats = 3 : i64} : (tensor<2x1xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: %[[PADDED:.*]] = mf.pad %[[D1]] {high = array<i64: 0, 2>, low = array<i64: 0, 0>, name = "layer.split.grad"} : (tensor<2x3xf32>) -> tensor<2x5xf32>
+// CHECK-NEXT: %[[DX:.*]] = mf.concat %[[D0]], %[[PADDED]] {axis = 1 : i64, name = "layer.split.grad"} : (tensor<2x1xf32>, tensor<2x5xf32>) -> tensor<2x6xf32>
+// CHECK-NEXT: mf.return %[[DX]]
+mf.model @gradients_of_sums_and_parts attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.layer @layer body (%x: tensor<2x6xf32>) -> tensor<2xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %a, %b, %c = mf.split %x {name = "split", axis = 1 : i64} : (tensor<2x6xf32>) -> (tensor<2x1xf32>, tensor<2x3xf32>, tensor<2x2xf32>)
+    %sum = mf.reduce_sum %b {name = "sum", axes = array<i64: 1>} : (tensor<2x3xf32>) -> tensor<2xf32>
+    %first = mf.reshape %a {name = "reshape"} : (tensor<2x1xf32>) -> tensor<2xf32>
+    %y = mf.mul %sum, %first {name = "mul"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    mf.return %y : tensor<2xf32>
+  }
+}
+
 // CHECK-LABEL: mf.model @gradient_of_rms_norm_uses_its_reciprocal_root
 // CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<2x4xf32>)
 // CHECK-NEXT: %[[V0:.*]] = mf.get_param @gamma : tensor<4xf32>

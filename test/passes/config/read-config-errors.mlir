@@ -23,6 +23,13 @@
 // RUN: mf-opt --mf-read-config=file=%t/interleave.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=INTERLEAVE
 // RUN: not mf-opt --mf-read-config=file=%t/part.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=PART
 // RUN: mf-opt --mf-read-config=file=%t/order.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ORDER
+// RUN: mf-opt --mf-read-config=file=%t/order-of-chunks.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ORDER-OF-CHUNKS
+// RUN: mf-opt --mf-read-config=file=%t/lowered.yaml %t/model.mlir -o /dev/null 2>&1 | count 0
+// RUN: not mf-opt --mf-read-config=file=%t/zero-bubble.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ZERO
+// RUN: not mf-opt --mf-read-config=file=%t/zero-bubble-chunks.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ZERO-CHUNKS
+// RUN: not mf-opt --mf-read-config=file=%t/sequences.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=SEQUENCES
+// RUN: not mf-opt --mf-read-config=file=%t/odd.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ODD
+// RUN: not mf-opt --mf-read-config=file=%t/unknown-scheduler.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=UNKNOWN-SCHEDULER
 // RUN: not mf-opt --mf-read-config=file=%t/names.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=NAMES
 // RUN: not mf-opt --mf-read-config=file=%t/rates.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=RATES
 
@@ -192,26 +199,23 @@ parallel:
 use_legacy: True
 
 //--- interleave.yaml
-# INTERLEAVE: interleave.yaml:[[#@LINE+9]]:24: warning: pp_interleave_num 2 is not lowered; stages, chunks and marks follow it, but mf-build-schedule has no schedule for it
+# Chunks that nobody switches on are none.
+# INTERLEAVE: interleave.yaml:[[#@LINE+9]]:24: warning: pp_interleave_num 2 has no effect: parallel.pipeline_config.pipeline_interleave is not True
 parallel_config:
   pipeline_stage: 2
 parallel:
   pipeline_config:
-    pipeline_interleave: True
+    pipeline_interleave: False
 model:
   model_config:
     num_layers: 4
     pp_interleave_num: 2
 
 //--- part.yaml
-# A part of a pipeline, and a pipeline folded back on itself, have other places for layers.
-# PART: part.yaml:[[#@LINE+10]]:16: error: a part of a pipeline ('stage_num') is not lowered; expected the whole model
-# PART: part.yaml:[[#@LINE+5]]:25: error: pipeline_scheduler 'zero_bubble_v' is not lowered; expected '1f1b'
+# A part of a pipeline has other places for layers.
+# PART: part.yaml:[[#@LINE+6]]:16: error: a part of a pipeline ('stage_num') is not lowered; expected the whole model
 parallel_config:
   pipeline_stage: 4
-parallel:
-  pipeline_config:
-    pipeline_scheduler: zero_bubble_v
 model:
   model_config:
     # The stages 1 and 2 of 4.
@@ -220,13 +224,91 @@ model:
 //--- order.yaml
 # The same places in another order.
 # ORDER: order.yaml:[[#@LINE+4]]:18: warning: seq_split_num 2 is not lowered; each micro-batch is one whole sequence
-# ORDER: order.yaml:[[#@LINE+6]]:25: warning: pipeline_scheduler 'gpipe' is not lowered; the order is that of 1f1b
+# ORDER: order.yaml:[[#@LINE+7]]:25: warning: pipeline_scheduler 'seqpipe' is not lowered; micro-batches run whole, in the order of 1f1b
 parallel_config:
   pipeline_stage: 4
   seq_split_num: 2
 parallel:
   pipeline_config:
-    pipeline_scheduler: gpipe
+    pipeline_interleave: True
+    pipeline_scheduler: seqpipe
+
+//--- order-of-chunks.yaml
+# ORDER-OF-CHUNKS: order-of-chunks.yaml:[[#@LINE+6]]:25: warning: pipeline_scheduler 'seqsmartvpp' is not lowered; micro-batches run whole, in the order of interleaved 1f1b
+parallel_config:
+  pipeline_stage: 4
+parallel:
+  pipeline_config:
+    pipeline_interleave: True
+    pipeline_scheduler: seqsmartvpp
+model:
+  model_config:
+    pp_interleave_num: 2
+
+//--- lowered.yaml
+# What is lowered needs no message.
+parallel_config:
+  pipeline_stage: 4
+  micro_batch_num: 8
+parallel:
+  pipeline_config:
+    pipeline_interleave: True
+    pipeline_scheduler: zero_bubble_v
+model:
+  model_config:
+    num_layers: 9
+    pp_interleave_num: 2
+    offset: [[0, 0, 0, 0], [1, 0, 0, 0]]
+
+//--- zero-bubble.yaml
+# Everything that zero_bubble_v asks for, at the key to mend.
+# ZERO: zero-bubble.yaml:[[#@LINE+9]]:26: error: pipeline_scheduler 'zero_bubble_v' needs pipeline_interleave: True, but it is not set to that
+# ZERO: zero-bubble.yaml:[[#@LINE+4]]:19: error: pipeline_scheduler 'zero_bubble_v' needs at least 2 stages, but pipeline_stage is 1
+# ZERO: zero-bubble.yaml:[[#@LINE+4]]:20: error: pipeline_scheduler 'zero_bubble_v' needs at least twice as many micro-batches as stages (2), but micro_batch_num is 1
+# ZERO: zero-bubble.yaml:[[#@LINE+10]]:13: error: pipeline_scheduler 'zero_bubble_v' needs an offset with a row for each chunk, {{\[\[}}..], [..]], but it is [1]
+parallel_config:
+  pipeline_stage: 1
+  micro_batch_num: 1
+parallel:
+  pipeline_config:
+    pipeline_interleave: False
+    pipeline_scheduler: zero_bubble_v
+model:
+  model_config:
+    offset: [1]
+
+//--- zero-bubble-chunks.yaml
+# Without pp_interleave_num the error is where it is asked for.
+# ZERO-CHUNKS: zero-bubble-chunks.yaml:[[#@LINE+7]]:25: error: pipeline_scheduler 'zero_bubble_v' needs 2 chunks on each stage, but pp_interleave_num is 1
+parallel_config:
+  pipeline_stage: 2
+  micro_batch_num: 4
+parallel:
+  pipeline_config:
+    pipeline_interleave: True
+    pipeline_scheduler: zero_bubble_v
+
+//--- sequences.yaml
+# SEQUENCES: sequences.yaml:[[#@LINE+5]]:25: error: pipeline_scheduler 'seqvpp' needs pipeline_interleave: True, but it is not set to that
+# SEQUENCES: sequences.yaml:[[#@LINE+4]]:25: error: pipeline_scheduler 'seqvpp' needs seq_split_num of at least 2, but it is 1
+parallel_config: {pipeline_stage: 3}
+parallel:
+  pipeline_config:
+    pipeline_scheduler: seqvpp
+
+//--- odd.yaml
+# ODD: odd.yaml:[[#@LINE+1]]:35: error: pipeline_scheduler 'seqsmartvpp' needs an even number of stages, but pipeline_stage is 3
+parallel_config: {pipeline_stage: 3}
+parallel:
+  pipeline_config:
+    pipeline_interleave: True
+    pipeline_scheduler: seqsmartvpp
+
+//--- unknown-scheduler.yaml
+# UNKNOWN-SCHEDULER: unknown-scheduler.yaml:[[#@LINE+3]]:25: error: unknown pipeline_scheduler 'zero_bubble'; did you mean 'zero_bubble_v'?; known are 1f1b, gpipe, seqpipe, seqvpp, seqsmartvpp, zero_bubble_v
+parallel:
+  pipeline_config:
+    pipeline_scheduler: zero_bubble
 
 //--- names.yaml
 # With swap on, lists are layers; with sequences split, no layer is recomputed whole.

@@ -6,6 +6,10 @@
 // RUN: mf-opt --mf-read-config=file=%t/pipeline.yaml --remarks-filter-analyse=config %t/model.mlir -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: mf-opt --mf-read-config=file=%t/swap.yaml %t/model.mlir | FileCheck %s --check-prefix=SWAP
 // RUN: mf-opt --mf-read-config=file=%t/annealing.yaml %t/model.mlir | FileCheck %s --check-prefix=ANNEALING
+// RUN: mf-opt --mf-read-config=file=%t/gpipe.yaml %t/model.mlir | FileCheck %s --check-prefix=GPIPE
+// RUN: mf-opt --mf-read-config=file=%t/zero-bubble-v.yaml %t/model.mlir | FileCheck %s --check-prefix=ZERO
+// RUN: mf-opt --mf-read-config=file=%t/accumulation.yaml %t/model.mlir | FileCheck %s --check-prefix=ONE-STAGE
+// RUN: mf-opt --mf-read-config=file=%t/gpipe.yaml %t/model.mlir | mf-opt | FileCheck %s --check-prefix=GPIPE
 // RUN: mf-opt --mf-read-config=file=- %t/model.mlir < %t/section.yaml | FileCheck %s --check-prefix=SECTION
 
 //--- model.mlir
@@ -118,3 +122,37 @@ lr_schedule:
   t_0: 10
   t_mult: 2
   eta_min: 1.e-7
+
+//--- gpipe.yaml
+# A scheduler other than 1F1B is named as the Schedule library names it.
+# GPIPE: parallel = <stages = 2, interleave = 1, micro_batches = 4, offset = 0 : i64, scheduler = "gpipe">
+parallel_config:
+  pipeline_stage: 2
+  micro_batch_num: 4
+parallel:
+  pipeline_config:
+    pipeline_scheduler: gpipe
+
+//--- zero-bubble-v.yaml
+# ZERO: parallel = <stages = 2, interleave = 2, micro_batches = 4, offset = {{\[\[}}1, 0], [0, 1]], scheduler = "zero-bubble-v">
+# ZERO-SAME: pipeline_scheduler = #
+parallel_config:
+  pipeline_stage: 2
+  micro_batch_num: 4
+parallel:
+  pipeline_config:
+    pipeline_interleave: True
+    pipeline_scheduler: zero_bubble_v
+model:
+  model_config:
+    pp_interleave_num: 2
+    offset: [[1, 0], [0, 1]]
+
+//--- accumulation.yaml
+# One stage runs one micro-batch after the other, whatever the scheduler.
+# ONE-STAGE: parallel = <stages = 1, interleave = 1, micro_batches = 3, offset = 0 : i64>
+runner_config:
+  gradient_accumulation_steps: 3
+parallel:
+  pipeline_config:
+    pipeline_scheduler: gpipe

@@ -59,7 +59,15 @@ mf.model @m attributes {
     %w = mf.get_param @w : tensor<f32>
     mf.return %w : tensor<f32>
   }
+  mf.backward @b (%dy: tensor<f32>) attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = []} {
+    mf.return
+  }
   mf.schedule stage 0 {
+    %t = mf.load tokens micro_batch 0 : tensor<8xi32>
+    %y, %f = mf.run_forward @f micro_batch 0 (%t) : (tensor<8xi32>) -> (tensor<f32>, !mf.frame<@f>)
+    mf.accumulate_loss %y : tensor<f32>
+    %dy = mf.loss_gradient 1.0 : tensor<f32>
+    mf.run_backward @b micro_batch 0 frame %f (%dy) : (!mf.frame<@f>, tensor<f32>) -> ()
   }
 }
 
@@ -69,7 +77,7 @@ mf.model @m attributes {
 #swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-// Gradients come from the next stage or from the loss.
+// The gradient of a loss is not the loss.
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
     training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
@@ -86,7 +94,8 @@ mf.model @m attributes {
   mf.schedule stage 0 {
     %t = mf.load tokens micro_batch 0 : tensor<8xi32>
     %y, %f = mf.run_forward @f micro_batch 0 (%t) : (tensor<8xi32>) -> (tensor<f32>, !mf.frame<@f>)
-    // expected-error @below {{expected a gradient that is received or that of the loss}}
+    mf.accumulate_loss %y : tensor<f32>
+    // expected-error @below {{expected the gradient of a loss for output 0}}
     mf.run_backward @b micro_batch 0 frame %f (%y) : (!mf.frame<@f>, tensor<f32>) -> ()
   }
 }
@@ -97,7 +106,7 @@ mf.model @m attributes {
 #swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-// A stage sends what it has computed.
+// What is sent is read.
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
     training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
@@ -114,58 +123,11 @@ mf.model @m attributes {
   mf.schedule stage 0 {
     %t = mf.load tokens micro_batch 0 : tensor<8xi32>
     %y, %f = mf.run_forward @f micro_batch 0 (%t) : (tensor<8xi32>) -> (tensor<f32>, !mf.frame<@f>)
+    mf.accumulate_loss %y : tensor<f32>
     %dy = mf.loss_gradient 1.0 : tensor<f32>
-    // expected-error @below {{expected a value that a run returns}}
+    mf.run_backward @b micro_batch 0 frame %f (%dy) : (!mf.frame<@f>, tensor<f32>) -> ()
+    // expected-error @below {{sends a message that no run of stage 1 reads}}
     mf.send %dy to 1 channel "forward.0" micro_batch 0 : tensor<f32>
-  }
-}
-
-// -----
-
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-// A send belongs to the run before it.
-mf.model @m attributes {
-    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  mf.param @w : tensor<f32> init <ones>
-  mf.forward @f (%x: tensor<8xi32>) -> tensor<f32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
-    %w = mf.get_param @w : tensor<f32>
-    mf.return %w : tensor<f32>
-  }
-  mf.backward @b (%dy: tensor<f32>) attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = []} {
-    mf.return
-  }
-  mf.schedule stage 0 {
-    %x = mf.receive from 1 channel "a" micro_batch 0 : tensor<f32>
-    // expected-error @below {{expected a run before it}}
-    mf.send %x to 1 channel "b" micro_batch 0 : tensor<f32>
-  }
-}
-
-// -----
-
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-// Inputs are loaded or received.
-mf.model @m attributes {
-    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  mf.forward @g (%x: tensor<f32>) -> tensor<f32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
-    mf.return %x : tensor<f32>
-  }
-  mf.schedule stage 0 {
-    %x = mf.loss_gradient 1.0 : tensor<f32>
-    // expected-error @below {{expected inputs that are loaded or received}}
-    %y, %f = mf.run_forward @g micro_batch 0 (%x) : (tensor<f32>) -> (tensor<f32>, !mf.frame<@g>)
   }
 }
 

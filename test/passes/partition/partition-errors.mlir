@@ -142,3 +142,41 @@ module attributes {mf.mesh = #mf.mesh<pp = 3, mp = 2>} {
     mf.layer @layers.1 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
   }
 }
+
+// -----
+
+#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
+#swap = #mf.swap_config<swap = false, default_prefetch = 1>
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+// A middle stage without layers is placed, but cannot be scheduled; the embedding and the head are layers too.
+// expected-warning @below {{'offset' [0, 2, -1, -1] leaves stage 2 of interleave 0 without layers, which cannot be scheduled; give it one more and another stage one less}}
+mf.model @m attributes {
+    micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 4, interleave = 1, micro_batches = 4, offset = [0, 2, -1, -1]>, recompute = #recompute,
+      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.layer @embedding embedding (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
+  mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
+  mf.layer @layers.1 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
+  mf.layer @layers.2 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
+  mf.layer @layers.3 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
+  mf.layer @norm head (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
+}
+
+// -----
+
+#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
+#swap = #mf.swap_config<swap = false, default_prefetch = 1>
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+// The names of schedules are those of the Schedule library.
+// expected-error @below {{no schedule is called 'one-by-one', expected one of}}
+mf.model @m attributes {
+    micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 4, offset = 0, scheduler = "one-by-one">, recompute = #recompute,
+      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
+  mf.layer @layers.1 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
+  mf.layer @layers.2 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
+  mf.layer @layers.3 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
+}

@@ -69,7 +69,65 @@ mf.model @interleaving_deals_chunks_round_the_stages attributes {
   mf.layer @loss head (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
 }
 
+// With zero_bubble_v the second chunk comes back from the last stage to the first, where the head is then.
+// CHECK-LABEL: mf.model @a_v_comes_back
+mf.model @a_v_comes_back attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 4, interleave = 2, micro_batches = 8, offset = 0, scheduler = "zero-bubble-v">, recompute = #recompute,
+      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  // CHECK: mf.layer @embedding embedding {{.*}}<stage = 0, chunk = 0>
+  mf.layer @embedding embedding (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @layers.0 body {{.*}}<stage = 0, chunk = 0>
+  mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @layers.1 body {{.*}}<stage = 1, chunk = 0>
+  mf.layer @layers.1 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @layers.2 body {{.*}}<stage = 2, chunk = 0>
+  mf.layer @layers.2 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @layers.3 body {{.*}}<stage = 3, chunk = 0>
+  mf.layer @layers.3 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @layers.4 body {{.*}}<stage = 3, chunk = 1>
+  mf.layer @layers.4 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @layers.5 body {{.*}}<stage = 2, chunk = 1>
+  mf.layer @layers.5 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @layers.6 body {{.*}}<stage = 1, chunk = 1>
+  mf.layer @layers.6 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @layers.7 body {{.*}}<stage = 0, chunk = 1>
+  mf.layer @layers.7 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @norm head {{.*}}<stage = 0, chunk = 1>
+  mf.layer @norm head (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @loss head {{.*}}<stage = 0, chunk = 1>
+  mf.layer @loss head (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+}
+
+// A row of the offset is of the stages in their order.
+// CHECK-LABEL: mf.model @offsets_are_of_physical_stages
+mf.model @offsets_are_of_physical_stages attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 2, interleave = 2, micro_batches = 8, offset = [[1, 0], [0, 1]], scheduler = "zero-bubble-v">, recompute = #recompute,
+      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  // CHECK: mf.layer @embedding embedding {{.*}}<stage = 0, chunk = 0>
+  mf.layer @embedding embedding (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @layers.0 body {{.*}}<stage = 0, chunk = 0>
+  mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @layers.1 body {{.*}}<stage = 0, chunk = 0>
+  mf.layer @layers.1 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @layers.2 body {{.*}}<stage = 1, chunk = 0>
+  mf.layer @layers.2 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @layers.3 body {{.*}}<stage = 1, chunk = 1>
+  mf.layer @layers.3 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @layers.4 body {{.*}}<stage = 1, chunk = 1>
+  mf.layer @layers.4 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @layers.5 body {{.*}}<stage = 0, chunk = 1>
+  mf.layer @layers.5 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @norm head {{.*}}<stage = 0, chunk = 1>
+  mf.layer @norm head (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @loss head {{.*}}<stage = 0, chunk = 1>
+  mf.layer @loss head (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+}
+
 // Remarks say how many layers each stage got.
 // RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-partition))' --remarks-filter-analyse=partition %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // REMARK: {{.*}}offset_moves_layers{{.*}}stage 0 chunk 0{{.*}}layers=3
 // REMARK: {{.*}}offset_moves_layers{{.*}}stage 1 chunk 0{{.*}}layers=1
+// REMARK: {{.*}}offsets_are_of_physical_stages{{.*}}stage 1 chunk 1{{.*}}layers=2
+// REMARK: {{.*}}offsets_are_of_physical_stages{{.*}}stage 0 chunk 1{{.*}}layers=1

@@ -10,7 +10,8 @@
 // Gradient accumulation: forward and backward of each micro-batch in turn, so that one is in flight.
 // The loss's gradient is the loss scale over the number of micro-batches; the scale comes with the step.
 // PLAN: stage 0: F0 B0 F1 B1
-// REMARK: Function=one_stage_accumulates | Remark="stage 0 runs 1F1B", in flight=1, micro-batches=2
+// REMARK: Function=one_stage_accumulates | Remark="the model runs 1f1b", chunks=1, ideal bubble=0.0000, micro-batches=2
+// REMARK: Function=one_stage_accumulates | Remark="stage 0 runs 1f1b", in flight=1, in flight by chunk=1, tasks=4
 // CHECK-LABEL: mf.model @one_stage_accumulates
 // CHECK: mf.schedule stage 0 {
 // CHECK-NEXT: %[[TOKENS0:.*]] = mf.load tokens micro_batch 0 : tensor<8xi32>
@@ -51,8 +52,8 @@ mf.model @one_stage_accumulates attributes {
 // The first of two stages runs one forward ahead.
 // PLAN-NEXT: stage 0: F0 F1 B0 F2 B1 B2
 // PLAN-NEXT: stage 1: F0 B0 F1 B1 F2 B2
-// REMARK: Function=two_stages_alternate | Remark="stage 0 runs 1F1B", in flight=2, micro-batches=3
-// REMARK: Function=two_stages_alternate | Remark="stage 1 runs 1F1B", in flight=1, micro-batches=3
+// REMARK: Function=two_stages_alternate | Remark="stage 0 runs 1f1b", in flight=2
+// REMARK: Function=two_stages_alternate | Remark="stage 1 runs 1f1b", in flight=1
 // CHECK-LABEL: mf.model @two_stages_alternate
 // CHECK: mf.schedule stage 0 {
 // CHECK-NEXT: %[[TOKENS0:.*]] = mf.load tokens micro_batch 0
@@ -119,10 +120,10 @@ mf.model @two_stages_alternate attributes {
 // PLAN-NEXT: stage 1: F0 F1 F2 B0 F3 B1 F4 B2 B3 B4
 // PLAN-NEXT: stage 2: F0 F1 B0 F2 B1 F3 B2 F4 B3 B4
 // PLAN-NEXT: stage 3: F0 B0 F1 B1 F2 B2 F3 B3 F4 B4
-// REMARK: Function=four_stages_warm_up | Remark="stage 0 runs 1F1B", in flight=4
-// REMARK: Function=four_stages_warm_up | Remark="stage 1 runs 1F1B", in flight=3
-// REMARK: Function=four_stages_warm_up | Remark="stage 2 runs 1F1B", in flight=2
-// REMARK: Function=four_stages_warm_up | Remark="stage 3 runs 1F1B", in flight=1
+// REMARK: Function=four_stages_warm_up | Remark="stage 0 runs 1f1b", in flight=4
+// REMARK: Function=four_stages_warm_up | Remark="stage 1 runs 1f1b", in flight=3
+// REMARK: Function=four_stages_warm_up | Remark="stage 2 runs 1f1b", in flight=2
+// REMARK: Function=four_stages_warm_up | Remark="stage 3 runs 1f1b", in flight=1
 // CHECK-LABEL: mf.model @four_stages_warm_up
 // CHECK: mf.schedule stage 2 {
 // CHECK-NEXT: %[[X0:.*]] = mf.receive from 1 channel "forward.1" micro_batch 0
@@ -234,5 +235,110 @@ mf.model @one_micro_batch_on_three_stages attributes {
   }
   mf.update @update2 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 2 : i64} {
     mf.return
+  }
+}
+
+// Two chunks on each stage, interleaved: half the bubble. Messages are named after the chunk that sends them.
+// PLAN-NEXT: stage 0: F0.0 F0.1 F2.0 F2.1 B2.0 B2.1 B0.0 B0.1
+// PLAN-NEXT: stage 1: F1.0 F1.1 F3.0 B3.0 F3.1 B3.1 B1.0 B1.1
+// REMARK: Function=two_chunks_on_each_stage | Remark="the model runs interleaved", chunks=4, ideal bubble=0.2500, micro-batches=2
+// REMARK: Function=two_chunks_on_each_stage | Remark="stage 1 runs interleaved", in flight=3, in flight by chunk="2, 1", tasks=8
+// CHECK-LABEL: mf.model @two_chunks_on_each_stage
+// CHECK: mf.schedule stage 0 {
+// CHECK: %[[X:.*]] = mf.receive from 1 channel "forward.1" micro_batch 0{{.*}} : tensor<8xf32>
+// CHECK-NEXT: %[[Y:.*]], %{{.*}} = mf.run_forward @chunk2.forward micro_batch 0(%[[X]])
+// CHECK-NEXT: mf.send %[[Y]] to 1 channel "forward.2" micro_batch 0{{.*}} : tensor<8xf32>
+// CHECK: mf.schedule stage 1 {
+// CHECK: %[[DX:.*]] = mf.run_backward @chunk3.backward micro_batch 0
+// CHECK-NEXT: mf.send %[[DX]] to 0 channel "backward.3" micro_batch 0{{.*}} : tensor<8xf32>
+mf.model @two_chunks_on_each_stage attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 2, interleave = 2, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @w : tensor<16x1xf32> init <ones>
+  mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
+    %w = mf.get_param @w : tensor<16x1xf32>
+    %e = mf.embedding %w, %tokens : (tensor<16x1xf32>, tensor<8xi32>) -> tensor<8x1xf32>
+    %h = mf.reshape %e : (tensor<8x1xf32>) -> tensor<8xf32>
+    mf.return %h : tensor<8xf32>
+  }
+  mf.backward @chunk0.backward (%dy: tensor<8xf32>, %tokens: tensor<8xi32>) -> tensor<16x1xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0], gradients = [@w]} {
+    %dw = mf.get_param @w : tensor<16x1xf32>
+    mf.return %dw : tensor<16x1xf32>
+  }
+  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    mf.return
+  }
+  mf.forward @chunk1.forward (%x: tensor<8xf32>) -> tensor<8xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs = [], input_indices = []} {
+    mf.return %x : tensor<8xf32>
+  }
+  mf.backward @chunk1.backward (%dy: tensor<8xf32>, %x: tensor<8xf32>) -> tensor<8xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [0], gradients = []} {
+    mf.return %x : tensor<8xf32>
+  }
+  mf.forward @chunk2.forward (%x: tensor<8xf32>) -> tensor<8xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 1>, inputs = [], input_indices = []} {
+    mf.return %x : tensor<8xf32>
+  }
+  mf.backward @chunk2.backward (%dy: tensor<8xf32>, %x: tensor<8xf32>) -> tensor<8xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 1>, forward_arguments = [0], gradients = []} {
+    mf.return %x : tensor<8xf32>
+  }
+  mf.forward @chunk3.forward (%x: tensor<8xf32>) -> tensor<f32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 1>, inputs = [], input_indices = []} {
+    %y = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<8xf32>) -> tensor<f32>
+    mf.return %y : tensor<f32>
+  }
+  mf.backward @chunk3.backward (%dy: tensor<f32>, %x: tensor<8xf32>) -> tensor<8xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 1>, forward_arguments = [0], gradients = []} {
+    mf.return %x : tensor<8xf32>
+  }
+  mf.update @update1 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 1 : i64} {
+    mf.return
+  }
+}
+
+// Chunks of one stage hand over without a message.
+// PLAN-NEXT: stage 0: F0.0 F0.1 F1.0 F1.1 B1.0 B1.1 B0.0 B0.1
+// CHECK-LABEL: mf.model @handed_over_on_one_stage
+// CHECK: mf.schedule stage 0 {
+// CHECK: %[[Y0:.*]], %[[FRAME0:.*]] = mf.run_forward @chunk0.forward micro_batch 0
+// CHECK-NOT: mf.send
+// CHECK-NOT: mf.receive
+// CHECK: %[[LOSS0:.*]], %[[FRAME1:.*]] = mf.run_forward @chunk1.forward micro_batch 0(%[[Y0]])
+// CHECK: %[[DY0:.*]] = mf.run_backward @chunk1.backward micro_batch 0 frame %[[FRAME1]](%{{.*}}, %[[Y0]])
+// CHECK: mf.run_backward @chunk0.backward micro_batch 0 frame %[[FRAME0]](%[[DY0]], %{{.*}})
+// CHECK: mf.run_update
+mf.model @handed_over_on_one_stage attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 1, interleave = 2, micro_batches = 2, offset = 0, scheduler = "gpipe">, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @w : tensor<16x1xf32> init <ones>
+  mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
+    %w = mf.get_param @w : tensor<16x1xf32>
+    %e = mf.embedding %w, %tokens : (tensor<16x1xf32>, tensor<8xi32>) -> tensor<8x1xf32>
+    %h = mf.reshape %e : (tensor<8x1xf32>) -> tensor<8xf32>
+    mf.return %h : tensor<8xf32>
+  }
+  mf.backward @chunk0.backward (%dy: tensor<8xf32>, %tokens: tensor<8xi32>) -> tensor<16x1xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0], gradients = [@w]} {
+    %dw = mf.get_param @w : tensor<16x1xf32>
+    mf.return %dw : tensor<16x1xf32>
+  }
+  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    mf.return
+  }
+  mf.forward @chunk1.forward (%x: tensor<8xf32>) -> tensor<f32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 1>, inputs = [], input_indices = []} {
+    %y = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<8xf32>) -> tensor<f32>
+    mf.return %y : tensor<f32>
+  }
+  mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<8xf32>) -> tensor<8xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 1>, forward_arguments = [0], gradients = []} {
+    mf.return %x : tensor<8xf32>
   }
 }

@@ -74,3 +74,32 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, v
   }
 }
 }
+
+// -----
+
+// Of what mp cuts outside of dp, ranks in the mesh's order have parts in another one.
+#cut = #mf.layout<[[mp, dp], [], []]>
+#whole = #mf.layout<[[], [], []]>
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
+mf.model @m attributes {micro_batch_size = 4 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.layer @layer body (%x: tensor<4x4x8xf32, #cut>) -> tensor<4x4x8xf32, #whole> {
+    // expected-error @below {{is over mp and dp, whose parts are not in the order of #mf.mesh<pp = 1, dp = 2, mp = 2>}}
+    %y = mf.reshard %x : tensor<4x4x8xf32, #cut> -> tensor<4x4x8xf32, #whole>
+    mf.return %y : tensor<4x4x8xf32, #whole>
+  }
+}
+}
+
+// -----
+
+// Each rank would have a part of the gradient of a loss that all have.
+#scalar = #mf.layout<[], reduced = [mp]>
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
+mf.model @m attributes {micro_batch_size = 4 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.layer @layer head (%x: tensor<4xf32, #mf.layout<[[]], reduced = [mp]>>) -> tensor<f32, #scalar> {
+    %y = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<4xf32, #mf.layout<[[]], reduced = [mp]>>) -> tensor<f32, #scalar>
+    // expected-error @below {{expected a loss that is the same on all ranks, and has the same gradient, but got #mf.layout<[], reduced = [mp]>}}
+    mf.return %y : tensor<f32, #scalar>
+  }
+}
+}

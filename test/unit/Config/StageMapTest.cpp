@@ -3,6 +3,8 @@
 #include "mf/Config/StageMap.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include <algorithm>
+#include <random>
 
 using namespace mf;
 using testing::ElementsAre;
@@ -18,14 +20,13 @@ struct Mapped {
 };
 
 Mapped build(int64_t layers, int64_t stages, int64_t interleave,
-             llvm::StringRef offset, bool zeroBubbleV = false) {
+             llvm::StringRef offset, std::vector<int64_t> visits = {}) {
   DiagnosticList diagnostics;
   StageMapOptions options;
   options.numLayers = layers;
   options.pipelineStages = stages;
   options.interleave = interleave;
-  options.zeroBubbleV = zeroBubbleV;
-  options.microBatchNum = 2 * stages;
+  options.visits = std::move(visits);
   auto read =
       readStageOffset(parseYaml(offset, "t.yaml", diagnostics), diagnostics);
   Mapped mapped;
@@ -114,12 +115,88 @@ TEST(StageMapTest, HugeSizesAreErrors) {
   EXPECT_THAT(build(8, 0, 1, "0").messages, HasSubstr("from 1 to"));
 }
 
-TEST(StageMapTest, ZeroBubbleVFoldsTheSecondChunkBack) {
-  Mapped mapped = build(9, 2, 2, "[[0, 0], [0, 1]]", true);
-  EXPECT_EQ(mapped.map->getLayersPerStage(), (Rows{{2, 2}, {3, 2}}));
-  EXPECT_THAT(getStages(*mapped.map), ElementsAre(0, 0, 1, 1, 1, 1, 1, 0, 0));
+/// The second of two chunks visits the stages backwards.
+std::vector<int64_t> getV(int64_t stages) {
+  std::vector<int64_t> visits;
+  for (int64_t chunk = 0; chunk < 2 * stages; ++chunk)
+    visits.push_back(chunk < stages ? chunk : 2 * stages - 1 - chunk);
+  return visits;
+}
+
+TEST(StageMapTest, AVFoldsTheSecondChunkBack) {
+  Mapped mapped = build(8, 4, 2, "0", getV(4));
+  EXPECT_EQ(mapped.messages, "");
+  EXPECT_THAT(getStages(*mapped.map), ElementsAre(0, 1, 2, 3, 3, 2, 1, 0));
+  EXPECT_EQ(mapped.map->getFirstStage(), 0);
   EXPECT_EQ(mapped.map->getLastStage(), 0);
-  EXPECT_THAT(build(8, 2, 1, "0", true).messages, HasSubstr("needs"));
+  EXPECT_FALSE(mapped.map->visitsAlike());
+  // A row of the offset is in the order of the stages, whichever way its chunk
+  // goes.
+  mapped = build(6, 2, 2, "[[1, 0], [0, 1]]", getV(2));
+  EXPECT_EQ(mapped.map->getLayersPerStage(), (Rows{{2, 1}, {2, 1}}));
+  EXPECT_THAT(getStages(*mapped.map), ElementsAre(0, 0, 1, 1, 1, 0));
+  EXPECT_THAT(mapped.map->getLayers(1, 1), ElementsAre(3, 4));
+}
+
+TEST(StageMapTest, EveryVHasTheLayersThatItsOffsetGivesToPhysicalStages) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 200; ++round) {
+    int64_t stages = 2 + random() % 5;
+    int64_t average = 1 + random() % 3;
+    Rows offset(2, std::vector<int64_t>(static_cast<size_t>(stages)));
+    int64_t rest = random() % (2 * stages);
+    for (int64_t i = 0; i < rest; ++i)
+      ++offset[random() % 2][random() % stages];
+    StageOffset written{StageOffset::Kind::PerMiniStage, offset, {}};
+    Mapped mapped = build(2 * stages * average + rest, stages, 2,
+                          written.repr(), getV(stages));
+    ASSERT_EQ(mapped.messages, "");
+    for (int64_t chunk = 0; chunk < 2; ++chunk)
+      for (int64_t stage = 0; stage < stages; ++stage)
+        EXPECT_EQ(
+            static_cast<int64_t>(mapped.map->getLayers(stage, chunk).size()),
+            average +
+                offset[static_cast<size_t>(chunk)][static_cast<size_t>(stage)]);
+    // Down to the last stage and back up, a stage at a time.
+    std::vector<int64_t> passed = getStages(*mapped.map);
+    auto turn = std::find_if(passed.begin(), passed.end(), [&](int64_t stage) {
+      return stage == stages - 1;
+    });
+    EXPECT_TRUE(std::is_sorted(passed.begin(), turn));
+    EXPECT_TRUE(std::is_sorted(turn, passed.end(), std::greater<>()));
+  }
+}
+
+TEST(StageMapTest, PlacesMakeTheMapThatMadeThem) {
+  for (const std::vector<int64_t> &visits : {std::vector<int64_t>(), getV(3)}) {
+    StageMap map = *build(11, 3, 2, "[[0, 2, 1], [1, 0, 1]]", visits).map;
+    std::vector<LayerPlace> places;
+    for (int64_t layer = 0; layer < map.getNumLayers(); ++layer)
+      places.push_back({map.getPlace(layer).stage, map.getPlace(layer).chunk});
+    StageMap read = StageMap::fromPlaces(places, 3, 2);
+    EXPECT_EQ(read.getLayersPerStage(), map.getLayersPerStage());
+    EXPECT_EQ(read.visitsAlike(), map.visitsAlike());
+    EXPECT_EQ(read.getLastStage(), map.getLastStage());
+    EXPECT_EQ(read.getCommFusion(3, 2), map.getCommFusion(3, 2));
+    for (int64_t layer = 0; layer < map.getNumLayers(); ++layer) {
+      EXPECT_EQ(read.getPlace(layer).index, map.getPlace(layer).index);
+      EXPECT_EQ(read.getPlace(layer).position, map.getPlace(layer).position);
+    }
+  }
+}
+
+TEST(StageMapTest, PlacesWithoutLayersAreEmptyMiniStages) {
+  StageMap map = StageMap::fromPlaces({{1, 0}, {1, 0}}, 2, 1);
+  EXPECT_EQ(map.getLayersPerStage(), (Rows{{0, 2}}));
+  EXPECT_EQ(map.getPlace(1).index, 1);
+  EXPECT_EQ(StageMap::fromPlaces({}, 1, 1).getNumLayers(), 0);
+}
+
+TEST(StageMapTest, AScheduleHasToVisitEachStageOncePerChunk) {
+  for (const std::vector<int64_t> &visits :
+       {std::vector<int64_t>{0, 1}, {0, 1, 2, -1}, {0, 1, 1, 1}, {0, 0, 1, 1}})
+    EXPECT_THAT(build(8, 2, 2, "0", visits).messages,
+                HasSubstr("does not place 2 chunks on each of 2 stages"));
 }
 
 TEST(StageMapTest, OptionsOfAYaml) {

@@ -4,7 +4,10 @@
 #define MF_TEST_UNIT_INTERPRETER_LOWEREDSTEPS_H
 
 #include "dialects/ascend/AscendDialect.h"
+#include "dialects/mf/MfOps.h"
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Parser/Parser.h"
+#include "passes/Passes.h"
 #include "passes/pipeline/Pipeline.h"
 #include "tools/mf-check-rewrite/PassCheck.h"
 #include "llvm/Support/FileSystem.h"
@@ -30,9 +33,24 @@ struct QuietContext {
   mlir::ScopedDiagnosticHandler handler;
 };
 
-/// examples/two_layers.mlir, lowered as `yaml` says.
+/// Gives `module` two ranks, over which its matrices are cut by rows.
+inline void cutMatrices(mlir::ModuleOp module) {
+  mlir::MLIRContext *context = module.getContext();
+  module->setAttr("mf.mesh",
+                  mlir::parseAttribute("#mf.mesh<pp = 1, mp = 2>", context));
+  auto cuts = llvm::cast<mlir::ArrayAttr>(
+      mlir::parseAttribute("[[\"mp\"], []]", context));
+  module.walk([&](ir::ParamOp param) {
+    if (param.getTensorType().getRank() == 2)
+      param.setCutsAttr(cuts);
+  });
+}
+
+/// examples/two_layers.mlir, lowered as `yaml` says; by `isSharded` cut over
+/// two ranks, as far as to its layers on one of them.
 struct LoweredSteps : QuietContext {
-  explicit LoweredSteps(llvm::StringRef yaml) {
+  explicit LoweredSteps(llvm::StringRef yaml, bool isSharded = false)
+      : isSharded(isSharded) {
     llvm::SmallString<128> path;
     int file = 0;
     if (llvm::sys::fs::createTemporaryFile("mf", "yaml", file, path))
@@ -44,7 +62,12 @@ struct LoweredSteps : QuietContext {
     mlir::PassManager manager(&context);
     passes::TrainingStepOptions options;
     options.config = path.str().str();
-    passes::buildTrainingStepPipeline(manager, options);
+    if (isSharded) {
+      cutMatrices(*module);
+      buildShardingPipeline(manager, options.config);
+    } else {
+      passes::buildTrainingStepPipeline(manager, options);
+    }
     mlir::FailureOr<std::vector<Snapshot>> taken =
         runWithSnapshots(manager, *module);
     if (mlir::succeeded(taken))
@@ -52,6 +75,19 @@ struct LoweredSteps : QuietContext {
     (void)llvm::sys::fs::remove(path);
   }
 
+  static void buildShardingPipeline(mlir::PassManager &manager,
+                                    const std::string &yaml) {
+    passes::ReadConfigOptions readConfig;
+    readConfig.file = yaml;
+    manager.addPass(passes::createReadConfig(readConfig));
+    mlir::OpPassManager &model = manager.nest<ir::ModelOp>();
+    model.addPass(passes::createPartition());
+    model.addPass(passes::createPropagateLayouts());
+    model.addPass(passes::createLowerReshards());
+    model.addPass(passes::createLocalize());
+  }
+
+  bool isSharded;
   std::vector<Snapshot> snapshots;
 };
 

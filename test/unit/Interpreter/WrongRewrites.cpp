@@ -1,53 +1,14 @@
 //===- WrongRewrites.cpp - How each pass could go wrong -------------------===//
 
 #include "WrongRewrites.h"
+#include "BreakOperators.h"
 #include "dialects/ascend/AscendDialect.h"
-#include "dialects/mf/MfOps.h"
 
 using namespace mlir;
 
 namespace mf::tools {
 
 namespace {
-
-//===----------------------------------------------------------------------===//
-// Finding what to break
-//===----------------------------------------------------------------------===//
-
-template <typename OpT> SmallVector<OpT> findAll(Operation *root) {
-  SmallVector<OpT> found;
-  root->walk([&](OpT op) { found.push_back(op); });
-  return found;
-}
-
-/// Operators of backward in joint chunks.
-template <typename OpT> SmallVector<OpT> findBehindCut(ModuleOp module) {
-  SmallVector<OpT> found;
-  for (auto cut : findAll<ir::CutOp>(module))
-    for (auto op : cut->getBlock()->getOps<OpT>())
-      if (cut->isBeforeInBlock(op))
-        found.push_back(op);
-  return found;
-}
-
-void swapOperands(Operation *a, unsigned aNumber, Operation *b,
-                  unsigned bNumber) {
-  Value first = a->getOperand(aNumber), second = b->getOperand(bNumber);
-  a->setOperand(aNumber, second);
-  b->setOperand(bNumber, first);
-}
-
-/// Swaps two operands of one type from number `first` on.
-bool swapTwoOfOneType(Operation *op, unsigned first) {
-  for (unsigned i = first; i < op->getNumOperands(); ++i)
-    for (unsigned j = i + 1; j < op->getNumOperands(); ++j)
-      if (op->getOperand(i).getType() == op->getOperand(j).getType() &&
-          op->getOperand(i) != op->getOperand(j)) {
-        swapOperands(op, i, op, j);
-        return true;
-      }
-  return false;
-}
 
 bool replaceWithOperand(Operation *op, unsigned number) {
   op->getResult(0).replaceAllUsesWith(op->getOperand(number));
@@ -61,10 +22,6 @@ ascend::LaunchOp findLaunch(ModuleOp module, llvm::StringRef kernel) {
       return launch;
   return {};
 }
-
-//===----------------------------------------------------------------------===//
-// Wrong rewrites
-//===----------------------------------------------------------------------===//
 
 bool padsWithAnotherToken(ModuleOp module) {
   findAll<ir::ModelOp>(module)[0].setPadTokenId(3);
@@ -92,6 +49,31 @@ bool losesAnAttribute(ModuleOp module) {
   auto matmul = findAll<ir::MatmulOp>(module)[0];
   matmul.setTransposeB(false);
   return true;
+}
+
+/// The first operator of the kind that takes the product of a layer takes one
+/// of its factors.
+template <typename OpT> bool takesAFactorOfAProduct(ModuleOp module) {
+  for (auto op : findAll<OpT>(module))
+    if (auto product = op.getInput().template getDefiningOp<ir::MulOp>()) {
+      op->setOperand(0, product->getOperand(0));
+      return true;
+    }
+  return false;
+}
+
+bool doesNotAddWhatRanksLookUp(ModuleOp module) {
+  return replaceWithOperand(findAll<ir::AllReduceOp>(module)[0], 0);
+}
+
+bool countsPartsOfAnotherSize(ModuleOp module) {
+  for (auto param : findAll<ir::ParamOp>(module))
+    if (param.getInit().getKind() == ir::InitKind::Coordinate) {
+      param.setInitAttr(
+          ir::InitAttr::get(module.getContext(), ir::InitKind::Coordinate, 4));
+      return true;
+    }
+  return false;
 }
 
 bool dropsAGradientWhereTwoMeet(ModuleOp module) {
@@ -135,14 +117,6 @@ bool recomputesFromTheWrongValue(ModuleOp module) {
 
 bool skipsARecomputedOperator(ModuleOp module) {
   return replaceWithOperand(findBehindCut<ir::SiluOp>(module)[0], 0);
-}
-
-bool prefetchesTheWrongValue(ModuleOp module) {
-  auto prefetches = findAll<ir::PrefetchOp>(module);
-  if (prefetches.size() < 2)
-    return false;
-  prefetches[0]->setOperand(0, prefetches[1]->getOperand(0));
-  return true;
 }
 
 bool offloadsTheWrongValue(ModuleOp module) {
@@ -218,7 +192,7 @@ bool swapsMicroBatchesOfTwoLoads(ModuleOp module) {
 
 bool skipsABackward(ModuleOp module) {
   for (auto run : findAll<ir::RunBackwardOp>(module))
-    if (!run.getInputGradient()) {
+    if (run.getInputGradients().empty()) {
       run.erase();
       return true;
     }
@@ -304,11 +278,19 @@ const WrongRewrite list[] = {
     {"mf-read-config", "PadsWithAnotherToken", stagesYaml, padsWithAnotherToken,
      "loss of step"},
     {"mf-partition", "ExchangesPlacements", stagesYaml, exchangesPlacements,
-     "is placed before the layer in front of it"},
+     "is placed with layers that it does not follow"},
     {"mf-partition", "ExchangesLayers", stagesYaml, exchangesLayers,
      "loss of step 1"},
     {"mf-mark-memory", "LosesAnAttribute", stagesYaml, losesAnAttribute,
      "loss of step 1"},
+    {"mf-propagate-layouts", "ReshardsTheWrongValue", shardedYaml,
+     takesAFactorOfAProduct<ir::ReshardOp>, "loss of step 1"},
+    {"mf-lower-reshards", "GathersTheWrongValue", shardedYaml,
+     takesAFactorOfAProduct<ir::AllGatherOp>, "loss of step 1"},
+    {"mf-localize", "DoesNotAddWhatRanksLookUp", shardedYaml,
+     doesNotAddWhatRanksLookUp, "loss of step 1"},
+    {"mf-localize", "CountsPartsOfAnotherSize", shardedYaml,
+     countsPartsOfAnotherSize, "loss of step 1"},
     {"mf-build-backward", "DropsAGradientWhereTwoMeet", stagesYaml,
      dropsAGradientWhereTwoMeet, "gradient of 'embedding.weight'"},
     {"mf-build-backward", "AddsAGradientTwice", stagesYaml, addsAGradientTwice,

@@ -28,6 +28,11 @@ swap_config:
     - {op_name: 'feed_forward\.w1\.activation\.silu', backward_prefetch: 2, layers: True}
 )";
 
+/// Two ranks, over which matrices are cut.
+inline constexpr llvm::StringLiteral shardedYaml = R"(
+runner_config: {gradient_accumulation_steps: 1}
+)";
+
 /// One way to break the IR that a pass leaves.
 struct WrongRewrite {
   const char *pass;
@@ -40,6 +45,9 @@ struct WrongRewrite {
 };
 
 llvm::ArrayRef<WrongRewrite> getWrongRewrites();
+
+/// Ways to break a backward that mf-split-chunks splits in two.
+llvm::ArrayRef<WrongRewrite> getWrongSplits();
 
 } // namespace mf::tools
 

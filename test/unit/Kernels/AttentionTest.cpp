@@ -275,4 +275,125 @@ TEST(AttentionTest, BadSpecsAreRefused) {
               HasSubstr("output 2 is 1x4x8x4xf32, expected 1x2x8x4xf32"));
 }
 
+/// Rows [first, first + count) of each head of [batch, heads, rows, ...].
+Tensor takeQueries(const Tensor &x, int64_t first, int64_t count) {
+  std::vector<int64_t> dims(x.shape.dims.begin(), x.shape.dims.end());
+  const int64_t rows = dims[2], width = dims.size() > 3 ? dims[3] : 1;
+  dims[2] = count;
+  Tensor part(x.shape.type, dims);
+  for (int64_t i = 0; i < part.size(); ++i) {
+    const int64_t row = i / width;
+    part.set(i, x.get((row / count * rows + first + row % count) * width +
+                      i % width));
+  }
+  return part;
+}
+
+const Attention wholeCases[] = {
+    {1, 2, 1, 12, 12, 8, 8, true},
+    {2, 4, 2, 192, 192, 16, 24, true},
+    {1, 8, 8, 600, 600, 16, 16, true},
+    {1, 2, 2, 600, 600, 32, 32, true, 0.3, {0.25, 0.01}},
+    {1, 2, 1, 96, 96, 16, 16, false, 0.3, {-0.002, 0.004}},
+    {1, 2, 1, 1200, 1200, 16, 16, true},
+};
+
+/// Parts as ranks of context parallel training have them, and one that begins
+/// and ends anywhere.
+std::vector<std::pair<int64_t, int64_t>> getParts(int64_t rows) {
+  std::vector<std::pair<int64_t, int64_t>> parts = {{rows / 5, rows / 2}};
+  for (int64_t ranks : {2, 3, 4})
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      parts.push_back({rank * (rows / ranks), rows / ranks});
+  return parts;
+}
+
+TEST(AttentionTest, PartsOfTheQueriesHaveTheBitsOfTheWhole) {
+  for (DType type : floatTypes)
+    for (const Attention &a : wholeCases) {
+      Tensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
+             v = a.makeValue(type, 3);
+      std::vector<Tensor> whole =
+          runKernel("aclnnFlashAttentionScore", a.withSlopes({q, k, v}),
+                    a.makeOutputs(type), a.getAttributes());
+      for (auto [first, count] : getParts(a.queries)) {
+        Attention part = a;
+        part.queries = count;
+        Tensor position(DType::I32, {1});
+        position.set(0, static_cast<double>(first));
+        std::vector<Tensor> y = runKernel(
+            "mfFlashAttentionPart",
+            part.withSlopes({takeQueries(q, first, count), k, v, position}),
+            part.makeOutputs(type), a.getAttributes());
+        for (size_t i = 0; i < 3; ++i)
+          EXPECT_TRUE(y[i] == takeQueries(whole[i], first, count))
+              << "output " << i << " of rows from " << first << " of "
+              << a.queries;
+      }
+    }
+}
+
+/// Query rows have the bits of the whole; keys and values get a sum over parts.
+TEST(AttentionTest, GradientsOfPartsAddUpToThoseOfTheWhole) {
+  for (DType type : floatTypes)
+    for (const Attention &a : wholeCases) {
+      Tensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
+             v = a.makeValue(type, 3);
+      Tensor dy =
+          randomTensor(type, {a.batch, a.heads, a.queries, a.valueDim}, 4);
+      std::vector<Tensor> y =
+          runKernel("aclnnFlashAttentionScore", a.withSlopes({q, k, v}),
+                    a.makeOutputs(type), a.getAttributes());
+      std::vector<Tensor> whole =
+          runKernel("aclnnFlashAttentionScoreGrad",
+                    a.withSlopes({q, k, v, dy, y[0], y[1], y[2]}), {q, k, v},
+                    a.getAttributes());
+      const int64_t ranks = 3, count = a.queries / ranks;
+      std::vector<Values> sums = {Values(k.size()), Values(v.size())};
+      for (int64_t rank = 0; rank < ranks; ++rank) {
+        Attention part = a;
+        part.queries = count;
+        auto take = [&](const Tensor &x) {
+          return takeQueries(x, rank * count, count);
+        };
+        Tensor position(DType::I32, {1});
+        position.set(0, static_cast<double>(rank * count));
+        std::vector<Tensor> gradients =
+            runKernel("mfFlashAttentionPartGrad",
+                      part.withSlopes({take(q), k, v, take(dy), take(y[0]),
+                                       take(y[1]), take(y[2]), position}),
+                      {take(q), k, v}, a.getAttributes());
+        EXPECT_TRUE(gradients[0] == take(whole[0])) << "rank " << rank;
+        for (size_t i = 0; i < 2; ++i)
+          for (int64_t j = 0; j < gradients[1 + i].size(); ++j)
+            sums[i][j] += gradients[1 + i].get(j);
+      }
+      for (size_t i = 0; i < 2; ++i)
+        expectNear(whole[1 + i], sums[i], 10, type == DType::F32 ? 1e-6 : 0);
+    }
+}
+
+TEST(AttentionTest, APartLiesInsideOfTheKeys) {
+  const Attention a{1, 1, 1, 6, 8, 4, 4, false};
+  Tensor q = a.makeQuery(DType::F32, 1), k = a.makeKey(DType::F32, 2);
+  Tensor position(DType::I32, {1});
+  std::vector<Tensor> last, outside;
+  for (double first : {2.0, 2147483647.0, 0.0, -2147483648.0}) {
+    position.set(0, first);
+    outside = runKernel("mfFlashAttentionPart", {q, k, k, position},
+                        a.makeOutputs(DType::F32), {{"scale", 1.0}});
+    if (first == 2.0 || first == 0.0)
+      last = outside;
+    EXPECT_TRUE(last[2] == outside[2]);
+  }
+  EXPECT_THAT(getRefusal("mfFlashAttentionPart", {k, q, q, position},
+                         {Tensor(DType::F32, {1, 1, 8}),
+                          Tensor(DType::F32, {1, 1, 8}), k},
+                         a.getAttributes()),
+              HasSubstr("needs at least as many keys"));
+  EXPECT_THAT(getRefusal("mfFlashAttentionPart", {q, k, k, q},
+                         a.makeOutputs(DType::F32), a.getAttributes()),
+              HasSubstr("input 3 is 1x1x6x4xf32, expected 1xi32"));
+}
+
 } // namespace

@@ -54,6 +54,44 @@ TEST(EmbeddingTest, GradientAddsTheRowsOfEachIndexInSinglePrecision) {
       }
 }
 
+/// Rows [first, first + count) of a tensor of two dimensions.
+Tensor takeRows(const Tensor &x, int64_t first, int64_t count) {
+  const int64_t width = x.shape.dims[1];
+  Tensor rows(x.shape.type, {count, width});
+  for (int64_t i = 0; i < count * width; ++i)
+    rows.set(i, x.get(first * width + i));
+  return rows;
+}
+
+/// Each index is a row of one part; the others have zeros, so that the parts
+/// add up to the whole without rounding.
+TEST(EmbeddingTest, PartsOfATableHaveTheBitsOfTheWhole) {
+  for (DType type : floatTypes)
+    for (int64_t parts : {2, 3, 4}) {
+      const int64_t size = 5, width = 33, count = 60;
+      Tensor table = randomTensor(type, {size * parts, width}, 1);
+      Tensor indices = randomIndices({count}, 2, -1, size * parts);
+      Tensor dy = randomTensor(type, {count, width}, 3);
+      Tensor y = runKernel("aclnnEmbedding", {table, indices},
+                           {Tensor(type, {count, width})})[0];
+      Tensor gradient =
+          runKernel("aclnnEmbeddingDenseBackward", {dy, indices}, {table})[0];
+      std::vector<double> sum(count * width);
+      for (int64_t part = 0; part < parts; ++part) {
+        Tensor first(DType::I32, {1}), own = takeRows(table, part * size, size);
+        first.set(0, static_cast<double>(part * size));
+        Tensor rows = runKernel("mfEmbeddingPart", {own, indices, first},
+                                {Tensor(type, {count, width})})[0];
+        for (int64_t i = 0; i < count * width; ++i)
+          sum[i] += rows.get(i);
+        EXPECT_TRUE(runKernel("mfEmbeddingPartBackward", {dy, indices, first},
+                              {own})[0] ==
+                    takeRows(gradient, part * size, size));
+      }
+      EXPECT_EQ(sum, y.toVector());
+    }
+}
+
 TEST(EmbeddingTest, BadSpecsAreRefused) {
   Tensor table(DType::F32, {5, 6}), indices(DType::I32, {3});
   Tensor rows(DType::F32, {3, 6});
@@ -62,6 +100,8 @@ TEST(EmbeddingTest, BadSpecsAreRefused) {
               HasSubstr("input 1 is f32, expected i32"));
   EXPECT_THAT(getRefusal("aclnnEmbedding", {indices, indices}, {rows}),
               HasSubstr("input 0 is 3xi32, expected a table"));
+  EXPECT_THAT(getRefusal("mfEmbeddingPart", {table, indices, indices}, {rows}),
+              HasSubstr("input 2 is 3xi32, expected 1xi32"));
   EXPECT_THAT(getRefusal("aclnnEmbedding", {table, indices}, {table}),
               HasSubstr("output 0 is 5x6xf32, expected 3x6xf32"));
   EXPECT_THAT(

@@ -56,6 +56,7 @@ void addMovement(std::vector<KernelSpec> &specs) {
       {"aclnnPermute", {x}, {wide({6, 4, 5})}, {{"perm", Ints{2, 0, 1}}}});
   specs.push_back(
       {"aclnnPermute", {wide({8, 8})}, {wide({8, 8})}, {{"perm", Ints{1, 0}}}});
+  specs.push_back({"mfOwnPart", {x, indices({1})}, {wide({4, 6})}, {}});
   specs.push_back({"aclnnRepeatInterleaveIntWithDim",
                    {x},
                    {wide({4, 15, 6})},
@@ -90,6 +91,22 @@ void addProducts(std::vector<KernelSpec> &specs) {
                      attributes});
     specs.push_back({"aclnnFlashAttentionScoreGrad",
                      {q, k, k, q, rows, rows, q, slopes},
+                     {q, k, k},
+                     attributes});
+    specs.push_back({"mfFlashAttentionPart",
+                     {q, k, k, indices({1})},
+                     {rows, rows, q},
+                     attributes});
+    specs.push_back({"mfFlashAttentionPart",
+                     {q, k, k, indices({1}), slopes},
+                     {rows, rows, q},
+                     attributes});
+    specs.push_back({"mfFlashAttentionPartGrad",
+                     {q, k, k, q, rows, rows, q, indices({1})},
+                     {q, k, k},
+                     attributes});
+    specs.push_back({"mfFlashAttentionPartGrad",
+                     {q, k, k, q, rows, rows, q, indices({1}), slopes},
                      {q, k, k},
                      attributes});
   }
@@ -140,6 +157,38 @@ void addLosses(std::vector<KernelSpec> &specs) {
                    {{"ignore_index", int64_t{2}}}});
 }
 
+void addLossesOfParts(std::vector<KernelSpec> &specs) {
+  const TensorShape table = wide({4, 6}), rows = wide({9}), scalar = wide({});
+  const TensorShape first = indices({1}), sums = wide({2});
+  specs.push_back(
+      {"mfEmbeddingPart", {table, indices({9}), first}, {wide({9, 6})}, {}});
+  for (const TensorShape &gradient : {table, narrow({4, 6})})
+    specs.push_back({"mfEmbeddingPartBackward",
+                     {{gradient.type, {9, 6}}, indices({9}), first},
+                     {gradient},
+                     {}});
+  const AttributeMap attributes = {{"ignore_index", int64_t{2}},
+                                   {"classes", int64_t{8}}};
+  for (const TensorShape &logits : {wide({9, 6}), narrow({9, 6})}) {
+    specs.push_back({"mfRowMax", {logits}, {rows}, {}});
+    specs.push_back({"mfRowExponentialSum", {logits, rows}, {rows}, {}});
+    specs.push_back({"mfPickLogit", {logits, indices({9}), first}, {rows}, {}});
+    specs.push_back({"mfCrossEntropySum",
+                     {logits, indices({9})},
+                     {sums, rows},
+                     {{"ignore_index", int64_t{2}}}});
+    specs.push_back({"mfCrossEntropyPartGrad",
+                     {scalar, logits, indices({9}), rows, scalar, first},
+                     {logits},
+                     attributes});
+  }
+  specs.push_back({"mfCrossEntropyRows",
+                   {indices({9}), rows, rows, rows},
+                   {sums, rows},
+                   attributes});
+  specs.push_back({"mfMeanLoss", {sums}, {scalar, scalar}, {}});
+}
+
 void addUpdates(std::vector<KernelSpec> &specs) {
   const TensorShape x = wide({70000}), scalar = wide({});
   specs.push_back({"aclnnInplaceAdd", {narrow({70000})}, {x}, {}});
@@ -165,6 +214,7 @@ std::vector<KernelSpec> getExampleSpecs() {
   addProducts(specs);
   addRows(specs);
   addLosses(specs);
+  addLossesOfParts(specs);
   addUpdates(specs);
   return specs;
 }

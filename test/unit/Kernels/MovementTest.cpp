@@ -115,6 +115,25 @@ TEST(SliceTest, TakesPartsAndPadPutsThemBack) {
     }
 }
 
+TEST(OwnPartTest, TakesThePartThatATensorNames) {
+  for (DType type : allTypes) {
+    Tensor x = countingTensor(type, {3, 4, 5}), part(DType::I32, {1});
+    for (double index : {0.0, 1.0, 3.0, -7.0, 9.0}) {
+      part.set(0, index);
+      const int64_t own =
+          std::clamp<int64_t>(static_cast<int64_t>(index), 0, 3);
+      std::vector<double> expected;
+      for (int64_t i = 0; i < 15; ++i)
+        expected.push_back(x.get((i / 5 * 4 + own) * 5 + i % 5));
+      EXPECT_EQ(runKernel("mfOwnPart", {x, part}, {Tensor(type, {3, 5})})[0]
+                    .toVector(),
+                expected);
+    }
+    EXPECT_THAT(getRefusal("mfOwnPart", {x, x}, {Tensor(type, {3, 5})}),
+                HasSubstr("input 1 is 3x4x5"));
+  }
+}
+
 TEST(CatTest, PutsTensorsSideBySide) {
   for (DType type : allTypes)
     for (int64_t axis : {0, 1, 2, -1}) {

@@ -268,6 +268,109 @@ TEST(CrossEntropyTest, MatchesItsDefinitionAndItsGradient) {
       }
 }
 
+/// Columns [first, first + count) of logits.
+Tensor takeColumns(const Tensor &x, int64_t first, int64_t count) {
+  const int64_t rows = x.shape.dims[0], columns = x.shape.dims[1];
+  Tensor part(x.shape.type, {rows, count});
+  for (int64_t i = 0; i < rows * count; ++i)
+    part.set(i, x.get(i / count * columns + first + i % count));
+  return part;
+}
+
+/// What `parts` ranks do that share the classes out, sums between them made
+/// here; then loss, logarithms and count.
+std::vector<Tensor> runLossOfParts(const Tensor &logits, const Tensor &labels,
+                                   int64_t parts, int64_t ignoreIndex) {
+  const int64_t rows = logits.shape.dims[0], classes = logits.shape.dims[1];
+  const int64_t size = classes / parts;
+  const Tensor none(DType::F32, {rows});
+  Tensor max = none, sum = none, picked = none;
+  max.fill(-1e30);
+  std::vector<Tensor> own;
+  for (int64_t part = 0; part < parts; ++part) {
+    own.push_back(takeColumns(logits, part * size, size));
+    Tensor of = runKernel("mfRowMax", {own.back()}, {none})[0];
+    for (int64_t row = 0; row < rows; ++row)
+      max.set(row, std::max(max.get(row), of.get(row)));
+  }
+  for (int64_t part = 0; part < parts; ++part) {
+    Tensor first(DType::I32, {1});
+    first.set(0, static_cast<double>(part * size));
+    Tensor e = runKernel("mfRowExponentialSum", {own[part], max}, {none})[0];
+    Tensor p = runKernel("mfPickLogit", {own[part], labels, first}, {none})[0];
+    for (int64_t row = 0; row < rows; ++row) {
+      sum.set(row, sum.get(row) + e.get(row));
+      picked.set(row, picked.get(row) + p.get(row));
+    }
+  }
+  std::vector<Tensor> loss =
+      runKernel("mfCrossEntropyRows", {labels, max, sum, picked},
+                {Tensor(DType::F32, {2}), none},
+                {{"ignore_index", ignoreIndex}, {"classes", classes}});
+  std::vector<Tensor> mean =
+      runKernel("mfMeanLoss", {loss[0]},
+                {Tensor(DType::F32, {}), Tensor(DType::F32, {})});
+  return {mean[0], loss[1], mean[1]};
+}
+
+TEST(CrossEntropyTest, PartsOfTheClassesGiveTheLossAndGradientOfTheWhole) {
+  for (DType type : floatTypes)
+    for (int64_t parts : {1, 2, 3, 4})
+      for (const int64_t ignoreIndex : {-100, 2}) {
+        const int64_t rows = 37, classes = 12 * parts, size = 12;
+        Tensor logits = randomTensor(type, {rows, classes}, 1, -5, 5);
+        Tensor labels = randomIndices({rows}, 2, -1, classes);
+        const AttributeMap attributes = {{"ignore_index", ignoreIndex}};
+        const std::vector<Tensor> outputs = {Tensor(DType::F32, {}),
+                                             Tensor(DType::F32, {rows}),
+                                             Tensor(DType::F32, {})};
+        std::vector<Tensor> whole = runKernel(
+            "aclnnCrossEntropyLoss", {logits, labels}, outputs, attributes);
+        std::vector<Tensor> y =
+            runLossOfParts(logits, labels, parts, ignoreIndex);
+        EXPECT_NEAR(y[0].get(0), whole[0].get(0), 1e-6 * whole[0].get(0));
+        expectNear(y[1], whole[1].toVector(), 1, 1e-6);
+        EXPECT_TRUE(y[2] == whole[2]);
+        if (parts == 1) {
+          EXPECT_TRUE(y[0] == whole[0] && y[1] == whole[1]);
+        }
+
+        Tensor scale(DType::F32, {});
+        scale.set(0, 3);
+        Tensor dx = runKernel("aclnnCrossEntropyLossGrad",
+                              {scale, logits, labels, whole[1], whole[2]},
+                              {logits}, attributes)[0];
+        for (int64_t part = 0; part < parts; ++part) {
+          Tensor first(DType::I32, {1});
+          first.set(0, static_cast<double>(part * size));
+          Tensor own = takeColumns(logits, part * size, size);
+          EXPECT_TRUE(runKernel("mfCrossEntropyPartGrad",
+                                {scale, own, labels, whole[1], whole[2], first},
+                                {own},
+                                {{"ignore_index", ignoreIndex},
+                                 {"classes", classes}})[0] ==
+                      takeColumns(dx, part * size, size));
+        }
+      }
+}
+
+/// Rows that ranks share out: the sums are those that the whole divides.
+TEST(CrossEntropyTest, TheSumDividedIsTheLoss) {
+  for (DType type : floatTypes) {
+    Tensor logits = randomTensor(type, {29, 40}, 1, -5, 5);
+    Tensor labels = randomIndices({29}, 2, -1, 40);
+    const Tensor scalar(DType::F32, {}), rows(DType::F32, {29});
+    std::vector<Tensor> whole = runKernel(
+        "aclnnCrossEntropyLoss", {logits, labels}, {scalar, rows, scalar});
+    std::vector<Tensor> sum = runKernel("mfCrossEntropySum", {logits, labels},
+                                        {Tensor(DType::F32, {2}), rows});
+    std::vector<Tensor> mean =
+        runKernel("mfMeanLoss", {sum[0]}, {scalar, scalar});
+    EXPECT_TRUE(mean[0] == whole[0] && sum[1] == whole[1] &&
+                mean[1] == whole[2]);
+  }
+}
+
 TEST(CrossEntropyTest, NothingCountsAndTheLossIsZero) {
   Tensor logits = randomTensor(DType::F32, {3, 9}, 1);
   Tensor labels(DType::I32, {3});
@@ -311,6 +414,10 @@ TEST(RowsTest, BadSpecsAreRefused) {
   EXPECT_THAT(
       getRefusal("aclnnCrossEntropyLoss", {x, rows}, {scalar, rows, scalar}),
       HasSubstr("input 1 is 4xf32, expected 4xi32"));
+  EXPECT_THAT(getRefusal("mfRowMax", {rows}, {rows}),
+              HasSubstr("expected logits of shape rows x classes"));
+  EXPECT_THAT(getRefusal("mfRowMax", {x}, {row}),
+              HasSubstr("output 0 is 6xf32, expected 4xf32"));
   EXPECT_THAT(getRefusal("aclnnCrossEntropyLoss",
                          {Tensor(DType::F32, {2, 2, 6}), rows},
                          {scalar, rows, scalar}),

@@ -151,6 +151,20 @@ TEST(LayoutPlanTest, CutsColumnsOfAWeight) {
             "  result: [[dp], [], []]\n");
 }
 
+TEST(LayoutPlanTest, GathersForAPartialGradientAtOnce) {
+  ShardedModel model = makeModel(0, true);
+  model.layers.push_back(model.layers.front());
+  model.layers.back().name = "head";
+  model.layers.back().position = LayerPosition::Head;
+  EXPECT_THAT(printPlan(model),
+              testing::HasSubstr(
+                  "head\n"
+                  "  argument 0: [[dp], [mp], []]\n"
+                  "  reshard head: [[dp], [mp], []] -> [[dp], [], []] reduced "
+                  "[mp]\n"
+                  "  reshard head: [[dp], [], [mp]] -> [[dp], [], []]\n"));
+}
+
 TEST(LayoutPlanTest, NamesWhatDoesNotDivide) {
   ShardedModel model = makeModel(0, false);
   model.parameters[0].shape = {7, 8};

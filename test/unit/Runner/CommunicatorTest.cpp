@@ -428,4 +428,45 @@ TEST(CommunicatorTest, ReleasesEveryoneOnAbort) {
   EXPECT_EQ(failures, 4);
 }
 
+/// Whether gradients are reduced whole or by parts changes no bit.
+TEST(CommunicatorTest, PartsOfASumHaveTheBitsOfTheWhole) {
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal(0, 100);
+  for (DType type : {DType::F32, DType::BF16, DType::F16})
+    for (int64_t ranks : {2, 3, 4}) {
+      auto communicator = makeLocalCommunicator(
+          Mesh({{"pp", 1}, {"dp", ranks}}), {makeGroup({"dp"})});
+      const int64_t part = 1000, bytes = part * ranks * getBytes(type);
+      std::vector<Bytes> inputs(ranks, Bytes(bytes)), wholes = inputs;
+      std::vector<Bytes> parts(ranks, Bytes(bytes / ranks));
+      std::vector<float> values(part * ranks);
+      for (Bytes &input : inputs) {
+        for (float &value : values)
+          value = normal(random);
+        ASSERT_FALSE(static_cast<bool>(convertElements(
+            DType::F32,
+            {reinterpret_cast<const uint8_t *>(values.data()),
+             values.size() * 4},
+            type, {reinterpret_cast<uint8_t *>(input.data()), input.size()})));
+      }
+      runThreads(ranks, [&](int64_t rank) {
+        EXPECT_EQ(run(*communicator, rank,
+                      makeExchange(CollectiveKind::AllReduce, type),
+                      inputs[rank], wholes[rank]),
+                  "");
+        EXPECT_EQ(run(*communicator, rank,
+                      makeExchange(CollectiveKind::ReduceScatter, type),
+                      inputs[rank], parts[rank]),
+                  "");
+      });
+      for (int64_t rank = 0; rank < ranks; ++rank) {
+        EXPECT_EQ(wholes[rank], wholes[0]);
+        EXPECT_EQ(std::memcmp(parts[rank].data(),
+                              wholes[0].data() + rank * bytes / ranks,
+                              bytes / ranks),
+                  0);
+      }
+    }
+}
+
 } // namespace

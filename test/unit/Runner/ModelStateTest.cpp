@@ -194,7 +194,7 @@ TEST(ModelStateTest, RefusesParametersWithoutValue) {
   Model integers(makeProgram({makeStatic("w", "table", "4xi32", 0, normal)}));
   EXPECT_THAT(initialize(integers),
               HasSubstr("initial value of 'w': a tensor of integers can start "
-                        "with zeros, ones or a constant only"));
+                        "with zeros, ones, a constant or coordinates only"));
 }
 
 TEST(ModelStateTest, SavesAndLoadsARank) {

@@ -99,6 +99,20 @@ std::string save(Model &model) {
   return file.read();
 }
 
+/// A table of coordinates tells each rank where its part begins.
+TEST(SlicedStateTest, ACoordinateIsThatOfTheRank) {
+  Model model(makeProgram(
+      "dp = 2, mp = 3",
+      "ascend.static @first table : !ascend.buffer<1xi32, hbm> slice <[6] over "
+      "[[mp, dp]]> at 0 {init = #mf.init<coordinate, value = 64.0>}\n"));
+  for (int64_t rank = 0; rank < 6; ++rank) {
+    int32_t first = -1;
+    std::memcpy(&first, model.runner->getStatic(rank, 0).data(), sizeof(first));
+    // The first axis is outermost.
+    EXPECT_EQ(first, 64 * (rank % 3 * 2 + rank / 3));
+  }
+}
+
 TEST(SlicedStateTest, StartsSlicesLikeTheWhole) {
   Model one(whole), six(sixRanks);
   // Rank 4 is (dp, mp) = (1, 1): rows 100 to 199, columns 128 to 255.

@@ -1,0 +1,94 @@
+//===- pipeline_simulator.cpp - Benchmark of the pipeline model -----------===//
+//
+// How many tasks per second one core simulates: from a schedule and its costs
+// to the times of all tasks, bubbles and peaks. Making the schedule is timed
+// beside it. The best of several runs.
+//
+//   mf-benchmark-pipeline-simulator
+//
+//===----------------------------------------------------------------------===//
+
+#include "mf/Schedule/Policy.h"
+#include "mf/Sim/PipelineModel.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+using namespace mf;
+using llvm::formatv;
+using llvm::outs;
+
+namespace {
+
+struct Shape {
+  const char *schedule;
+  int64_t stages, chunks, microBatches;
+};
+
+template <typename Function> double getSeconds(Function function) {
+  auto start = std::chrono::steady_clock::now();
+  function();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+sim::PipelineCosts makeCosts(const schedule::Schedule &schedule) {
+  sim::PipelineCosts costs;
+  for (int64_t chunk = 0; chunk < schedule.pipeline.getNumChunks(); ++chunk)
+    costs.forward.push_back(1 + 0.01 * (chunk % 7));
+  costs.activationMemory = costs.forward;
+  return costs;
+}
+
+void print(const Shape &shape) {
+  llvm::ExitOnError check("error: ");
+  const schedule::Policy &policy = *check(schedule::findPolicy(shape.schedule));
+  schedule::Schedule schedule;
+  double building = getSeconds([&] {
+    schedule = check(buildSchedule(
+        policy, policy.place(shape.stages, shape.chunks, shape.microBatches)));
+  });
+  size_t tasks = 0;
+  for (llvm::ArrayRef<schedule::Task> stage : schedule.stages)
+    tasks += stage.size();
+  outs() << formatv("{0,-23}{1,7}{2,7}{3,14}{4,10}{5,11:f3}", shape.schedule,
+                    shape.stages, shape.chunks, shape.microBatches, tasks,
+                    building);
+  for (sim::TransferMode mode :
+       {sim::TransferMode::Free, sim::TransferMode::Overlapped,
+        sim::TransferMode::Blocking}) {
+    sim::PipelineCosts costs = makeCosts(schedule);
+    costs.transfers = mode;
+    costs.transferTime = 0.01;
+    double best = std::numeric_limits<double>::infinity();
+    bool deadlocks = false;
+    for (int run = 0; run < 7 && !deadlocks; ++run)
+      best = std::min(best, getSeconds([&] {
+                        auto timeline = simulatePipeline(schedule, costs);
+                        deadlocks = !timeline;
+                        llvm::consumeError(timeline.takeError());
+                      }));
+    if (deadlocks)
+      outs() << formatv("{0,12}", "deadlock");
+    else
+      outs() << formatv("{0,12:f1}", tasks / best / 1e6);
+  }
+  outs() << "\n";
+}
+
+} // namespace
+
+int main() {
+  outs()
+      << "                                                             making"
+         "    million tasks per second\n";
+  outs()
+      << "schedule                stages chunks micro-batches     tasks      "
+         "    s        free  overlapped    blocking\n";
+  for (const Shape &shape :
+       {Shape{"1f1b", 16, 1, 1024}, Shape{"interleaved", 16, 2, 64},
+        Shape{"interleaved", 16, 2, 1024}, Shape{"interleaved", 16, 2, 4096},
+        Shape{"interleaved", 8, 4, 1024}, Shape{"zero-bubble-v", 16, 2, 1024}})
+    print(shape);
+}

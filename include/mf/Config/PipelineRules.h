@@ -1,0 +1,37 @@
+//===- PipelineRules.h - What a YAML's pipeline must agree on ---*- C++ -*-===//
+//
+// The rules that pipeline_scheduler, pipeline_interleave, pp_interleave_num and
+// the numbers of stages and micro-batches have to keep together, as MindSpore
+// Transformers and MindSpore check them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_CONFIG_PIPELINERULES_H
+#define MF_CONFIG_PIPELINERULES_H
+
+#include "mf/Config/StageMap.h"
+
+namespace mf {
+
+/// The values that pipeline_scheduler may have, in the order in which messages
+/// list them.
+llvm::ArrayRef<llvm::StringRef> getPipelineSchedulers();
+
+/// What the Schedule library (mf/Schedule/Policy.h) calls the order that the
+/// YAML asks for. Schedules of sequence chunks have none there: the name is
+/// that of the order in which whole micro-batches run instead.
+llvm::StringRef getScheduleName(const ParallelConfig &config);
+
+/// Whether the scheduler cuts micro-batches into chunks of their sequence.
+bool isSequencePipeline(const ParallelConfig &config);
+
+/// Adds an error for each rule that the pipeline of `config` breaks, at the key
+/// to mend, and a warning where pp_interleave_num is given and not switched on.
+/// `options` is what the stages are made from.
+void checkPipelineRules(const TrainingConfig &config,
+                        const StageMapOptions &options,
+                        DiagnosticList &diagnostics);
+
+} // namespace mf
+
+#endif // MF_CONFIG_PIPELINERULES_H

@@ -1,0 +1,115 @@
+//===- Schedule.h - Order of the tasks of a pipeline ----------*- C++ -*-===//
+//
+// A training step on a pipeline of stages as tasks: what is computed of which
+// chunk of the model for which micro-batch. A schedule says in which order
+// every stage runs its tasks. Built by a Policy (Policy.h). Knows no MLIR.
+//
+// A chunk is a piece of consecutive layers on one stage; chunks are numbered in
+// the order in which a micro-batch passes through them. A stage may hold
+// several (interleaved schedules).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_SCHEDULE_SCHEDULE_H
+#define MF_SCHEDULE_SCHEDULE_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mf::schedule {
+
+/// What a task computes of its chunk. A backward is either whole or split into
+/// an input gradient, which the stage before waits for, and a weight gradient,
+/// which nobody waits for.
+enum class Phase : uint8_t { Forward, Backward, InputGradient, WeightGradient };
+
+/// `F`, `B`, `I` or `W`.
+char getLetter(Phase phase);
+
+/// Duration in the time by which schedules are made: forward 1, backward 2,
+/// input gradient 1, weight gradient 1.
+int64_t getUnitTime(Phase phase);
+
+/// One run of one phase of a chunk. All numbers count from 0.
+struct Task {
+  Phase phase = Phase::Forward;
+  int32_t chunk = 0;
+  int32_t microBatch = 0;
+
+  bool operator==(const Task &other) const {
+    return phase == other.phase && chunk == other.chunk &&
+           microBatch == other.microBatch;
+  }
+  bool operator!=(const Task &other) const { return !(*this == other); }
+};
+
+/// What is to be scheduled: chunks in the order of execution, placed on stages.
+struct Pipeline {
+  int64_t stages = 1;
+  /// The stage of each chunk.
+  std::vector<int64_t> stageOfChunk = {0};
+  int64_t microBatches = 1;
+
+  int64_t getNumChunks() const {
+    return static_cast<int64_t>(stageOfChunk.size());
+  }
+  /// By stage: its chunks, in the order of execution.
+  std::vector<std::vector<int32_t>> getChunksOfStages() const;
+
+  /// Tells whether there are stages and micro-batches, every stage has a chunk
+  /// and every chunk a stage, and the tasks are few enough to be listed.
+  llvm::Error check() const;
+
+  /// `F0.3`: forward of chunk 0 for micro-batch 3; `F3` where every stage has
+  /// one chunk, whose number is then that of the stage.
+  std::string getName(const Task &task) const;
+};
+
+/// The order of the tasks of every stage.
+struct Schedule {
+  /// The policy's name.
+  std::string name;
+  Pipeline pipeline;
+  /// Backwards are input and weight gradients.
+  bool splitsBackward = false;
+  /// The tasks of each stage, in order.
+  std::vector<std::vector<Task>> stages;
+
+  /// Tells whether the stages can run this: every task once, on the stage of
+  /// its chunk; each backward after its forward, each weight gradient after its
+  /// input gradient; gradients of a chunk in ascending order of micro-batches
+  /// (they add up in one order in all schedules); and no deadlock. Errors name
+  /// two tasks and where they are (ScheduleError.h).
+  llvm::Error verify() const;
+
+  /// A line per stage: `stage 0: F0 F1 B0 B1`.
+  void print(llvm::raw_ostream &os) const;
+
+  /// When each task starts, stage by stage and in order, if every task starts
+  /// as soon as its stage and its inputs allow, takes getUnitTime(), and
+  /// transfers take no time. Of a schedule that verifies.
+  std::vector<std::vector<int64_t>> getUnitStarts() const;
+
+  /// The time that stages idle as a share of that in which they work, in the
+  /// times of getUnitStarts(): (stages - 1) / micro-batches for 1F1B. Of a
+  /// schedule that verifies.
+  double getUnitBubble() const;
+
+  /// A line per stage, a column per unit of time: each task by its name at its
+  /// start, `-` as long as it takes, `.` where the stage idles. Of a schedule
+  /// that verifies.
+  void printTimeline(llvm::raw_ostream &os) const;
+
+  /// Most activations of chunks that a stage holds at once: each from its
+  /// forward to the end of its backward, or of its weight gradient if backwards
+  /// are split.
+  int64_t getMaxInFlight(int64_t stage) const;
+};
+
+} // namespace mf::schedule
+
+#endif // MF_SCHEDULE_SCHEDULE_H

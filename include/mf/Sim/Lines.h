@@ -1,0 +1,164 @@
+//===- Lines.h - Simulation of queues in time -----------------*- C++ -*-===//
+//
+// What takes place when on lines: queues that work in order, such as the stages
+// of a pipeline, the streams of a device or the ranks of a collective. Lines
+// wait for one another by events and by rendezvous. Knows no MLIR, no schedules
+// and no unit of time.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_SIM_LINES_H
+#define MF_SIM_LINES_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mf::sim {
+
+using LineId = int32_t;
+using EventId = int32_t;
+using GroupId = int32_t;
+
+/// An item by the line it is on and its number there.
+struct ItemId {
+  LineId line = 0;
+  int32_t index = 0;
+
+  bool operator==(const ItemId &other) const {
+    return line == other.line && index == other.index;
+  }
+};
+
+enum class ItemKind : uint8_t { Work, Wait, Record, Rendezvous };
+
+/// Lines and their items. A line starts an item when the one before it has
+/// ended; the first starts at time 0.
+class Lines {
+public:
+  LineId addLine();
+  /// Adds events, numbered from the one returned. An event happens once.
+  EventId addEvents(int32_t count = 1);
+  /// A rendezvous of the items that join it, each on a line of its own: they
+  /// end together, `duration` after the last of them has started.
+  GroupId addGroup(double duration);
+
+  /// Occupies the line for `duration`.
+  ItemId addWork(LineId line, double duration) {
+    std::vector<double> &durations = lines[line].durations;
+    durations.push_back(duration);
+    return add(line, ItemKind::Work, durations.size() - 1);
+  }
+  /// Holds the line until the event has happened.
+  ItemId addWait(LineId line, EventId event) {
+    return add(line, ItemKind::Wait, event);
+  }
+  /// The event happens when the line gets here.
+  ItemId addRecord(LineId line, EventId event) {
+    return add(line, ItemKind::Record, event);
+  }
+  /// Holds the line until the rendezvous is over.
+  ItemId addRendezvous(LineId line, GroupId group) {
+    ++groupSizes[group];
+    return add(line, ItemKind::Rendezvous, group);
+  }
+
+  /// Makes room on a line.
+  void reserve(LineId line, size_t items, size_t works);
+
+  int32_t getNumLines() const { return static_cast<int32_t>(lines.size()); }
+  int32_t getNumItems(LineId line) const {
+    return static_cast<int32_t>(lines[line].codes.size());
+  }
+  int32_t getNumEvents() const { return numEvents; }
+  int32_t getNumGroups() const {
+    return static_cast<int32_t>(groupSizes.size());
+  }
+
+  ItemKind getKind(ItemId item) const {
+    return static_cast<ItemKind>(getCode(item) & kindMask);
+  }
+  /// The event or group of an item that is no work.
+  int32_t getOperand(ItemId item) const { return getCode(item) >> kindBits; }
+  /// The duration of work, or of a rendezvous once it has begun; 0 otherwise.
+  double getDuration(ItemId item) const;
+  int32_t getGroupSize(GroupId group) const { return groupSizes[group]; }
+
+private:
+  friend class Simulation;
+
+  /// A code is the kind, and above it the number of the duration on its line,
+  /// the event or the group.
+  static constexpr uint32_t kindBits = 2, kindMask = 3;
+  struct Line {
+    std::vector<uint32_t> codes;
+    std::vector<double> durations;
+  };
+
+  ItemId add(LineId line, ItemKind kind, uint32_t operand) {
+    std::vector<uint32_t> &codes = lines[line].codes;
+    codes.push_back(operand << kindBits | static_cast<uint32_t>(kind));
+    return {line, static_cast<int32_t>(codes.size()) - 1};
+  }
+  uint32_t getCode(ItemId item) const {
+    return lines[item.line].codes[item.index];
+  }
+
+  std::vector<Line> lines;
+  int32_t numEvents = 0;
+  std::vector<int32_t> groupSizes;
+  std::vector<double> groupDurations;
+};
+
+/// When the items of the lines start and end. An item that waits starts when
+/// its line gets to it and ends when what it waits for is over.
+struct Timeline {
+  /// By line, then by item.
+  std::vector<std::vector<double>> starts, ends;
+
+  double getStart(ItemId item) const { return starts[item.line][item.index]; }
+  double getEnd(ItemId item) const { return ends[item.line][item.index]; }
+  /// The end of the last item of a line; 0 for an empty one.
+  double getEnd(LineId line) const {
+    return ends[line].empty() ? 0 : ends[line].back();
+  }
+  /// The end of everything.
+  double getEnd() const;
+};
+
+/// Lines that wait for one another for ever, or for what never comes.
+class DeadlockError : public llvm::ErrorInfo<DeadlockError> {
+public:
+  // NOLINTNEXTLINE(readability-identifier-naming): as LLVM asks for
+  static char ID;
+  DeadlockError(std::vector<ItemId> items, std::string text)
+      : items(std::move(items)), text(std::move(text)) {}
+
+  /// Items at which lines stand: each waits for the line of the next, and the
+  /// last for that of the first. A single one waits for itself or for an event
+  /// that nothing records.
+  llvm::ArrayRef<ItemId> getItems() const { return items; }
+  void log(llvm::raw_ostream &os) const override { os << text; }
+  std::error_code convertToErrorCode() const override {
+    return llvm::inconvertibleErrorCode();
+  }
+
+private:
+  std::vector<ItemId> items;
+  std::string text;
+};
+
+/// Simulates all lines in time linear in their items. The result does not
+/// depend on the numbers of lines, events and groups. Durations are finite and
+/// not negative. A DeadlockError if lines do not come to their ends; `getName`
+/// names items for it (default: `item 3 of line 0`).
+llvm::Expected<Timeline>
+simulate(const Lines &lines,
+         llvm::function_ref<std::string(ItemId)> getName = nullptr);
+
+} // namespace mf::sim
+
+#endif // MF_SIM_LINES_H

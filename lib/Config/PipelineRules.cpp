@@ -1,0 +1,144 @@
+//===- PipelineRules.cpp - What a YAML's pipeline must agree on -----------===//
+
+#include "mf/Config/PipelineRules.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace mf {
+
+namespace {
+
+/// What there is to know about one pipeline_scheduler.
+struct Scheduler {
+  llvm::StringLiteral name;
+  /// In the Schedule library.
+  llvm::StringLiteral schedule;
+  bool needsInterleave;
+  bool cutsSequences;
+};
+
+} // namespace
+
+static constexpr Scheduler schedulers[] = {
+    {"1f1b", "1f1b", false, false},
+    {"gpipe", "gpipe", false, false},
+    {"seqpipe", "1f1b", true, true},
+    {"seqvpp", "1f1b", true, true},
+    {"seqsmartvpp", "1f1b", true, true},
+    {"zero_bubble_v", "zero-bubble-v", true, false},
+};
+
+/// An unknown name was an error when the YAML was read; it is taken for the
+/// default.
+static const Scheduler &getScheduler(const ParallelConfig &config) {
+  const Scheduler *found =
+      llvm::find_if(schedulers, [&](const Scheduler &scheduler) {
+        return scheduler.name == config.pipelineScheduler;
+      });
+  return found == std::end(schedulers) ? schedulers[0] : *found;
+}
+
+llvm::ArrayRef<llvm::StringRef> getPipelineSchedulers() {
+  static const std::vector<llvm::StringRef> names = [] {
+    std::vector<llvm::StringRef> names;
+    for (const Scheduler &scheduler : schedulers)
+      names.push_back(scheduler.name);
+    return names;
+  }();
+  return names;
+}
+
+llvm::StringRef getScheduleName(const ParallelConfig &config) {
+  // One stage accumulates gradients, one micro-batch after the other.
+  if (config.pipelineStage == 1)
+    return schedulers[0].schedule;
+  return getScheduler(config).schedule;
+}
+
+bool isSequencePipeline(const ParallelConfig &config) {
+  return getScheduler(config).cutsSequences;
+}
+
+namespace {
+
+/// Errors at a key, or at pipeline_scheduler where the key is missing.
+class Rules {
+public:
+  Rules(const TrainingConfig &config, DiagnosticList &diagnostics)
+      : config(config), diagnostics(diagnostics),
+        pipeline(config.parallel.parallelNode["pipeline_config"]) {}
+
+  void require(bool isKept, const Node &key, const llvm::Twine &wanted,
+               const llvm::Twine &got) {
+    if (isKept)
+      return;
+    Location place = (key ? key : pipeline["pipeline_scheduler"]).getLocation();
+    diagnostics.error(place, "pipeline_scheduler '" +
+                                 config.parallel.pipelineScheduler +
+                                 "' needs " + wanted + ", but " + got);
+  }
+
+  const TrainingConfig &config;
+  DiagnosticList &diagnostics;
+  Node pipeline;
+};
+
+} // namespace
+
+static void checkZeroBubbleV(Rules &rules, const StageMapOptions &options) {
+  const ParallelConfig &parallel = rules.config.parallel;
+  rules.require(options.pipelineStages >= 2, parallel.node["pipeline_stage"],
+                "at least 2 stages",
+                "pipeline_stage is " + llvm::Twine(options.pipelineStages));
+  // Without interleaving there are no chunks to count.
+  if (parallel.pipelineInterleave)
+    rules.require(options.interleave == 2,
+                  rules.config.model.config["pp_interleave_num"],
+                  "2 chunks on each stage",
+                  "pp_interleave_num is " + llvm::Twine(options.interleave));
+  rules.require(parallel.microBatchNum >= 2 * options.pipelineStages,
+                parallel.node["micro_batch_num"],
+                "at least twice as many micro-batches as stages (" +
+                    llvm::Twine(2 * options.pipelineStages) + ")",
+                "micro_batch_num is " + llvm::Twine(parallel.microBatchNum));
+  rules.require(options.offset.kind == StageOffset::Kind::PerMiniStage ||
+                    options.offset.getSum() == 0,
+                rules.config.model.config["offset"],
+                "an offset with a row for each chunk, [[..], [..]]",
+                "it is " + options.offset.repr());
+}
+
+void checkPipelineRules(const TrainingConfig &config,
+                        const StageMapOptions &options,
+                        DiagnosticList &diagnostics) {
+  const ParallelConfig &parallel = config.parallel;
+  Rules rules(config, diagnostics);
+  // The order of one stage's micro-batches is nobody's choice, but
+  // zero_bubble_v asks for more stages.
+  const Scheduler &asked = getScheduler(parallel);
+  const Scheduler &scheduler =
+      parallel.pipelineStage == 1 && asked.cutsSequences ? schedulers[0]
+                                                         : asked;
+  rules.require(!scheduler.needsInterleave || parallel.pipelineInterleave,
+                rules.pipeline["pipeline_interleave"],
+                "pipeline_interleave: True", "it is not set to that");
+  if (scheduler.name == "zero_bubble_v")
+    checkZeroBubbleV(rules, options);
+  else if (scheduler.name == "seqvpp")
+    rules.require(parallel.seqSplitNum > 1, parallel.node["seq_split_num"],
+                  "seq_split_num of at least 2",
+                  "it is " + llvm::Twine(parallel.seqSplitNum));
+  else if (scheduler.name == "seqsmartvpp")
+    rules.require(options.pipelineStages % 2 == 0,
+                  parallel.node["pipeline_stage"], "an even number of stages",
+                  "pipeline_stage is " + llvm::Twine(options.pipelineStages));
+
+  Node interleave = config.model.config["pp_interleave_num"];
+  if (!parallel.pipelineInterleave && interleave.getInt().value_or(1) > 1)
+    diagnostics.warning(
+        interleave.getLocation(),
+        "pp_interleave_num " + interleave.repr(60) +
+            " has no effect: parallel.pipeline_config.pipeline_interleave is "
+            "not True");
+}
+
+} // namespace mf

@@ -1,0 +1,164 @@
+//===- ChunkChain.cpp - Micro-batches through all chunks and back ---------===//
+
+#include "Chunks.h"
+
+using namespace mlir;
+
+namespace mf::interpreter {
+
+/// The message of output `output` of chunk `from` that chunk `to` takes, or of
+/// that output's gradient the other way round.
+static Route getRoute(const Rank &rank,
+                      llvm::ArrayRef<std::unique_ptr<Chunk>> chunks,
+                      size_t from, size_t to, size_t output) {
+  std::string channel =
+      (to > from ? "forward." : "backward.") + std::to_string(from);
+  if (output > 0)
+    channel += "." + std::to_string(output);
+  return {rank.getPeer(chunks[from]->getStage()),
+          rank.getPeer(chunks[to]->getStage()), std::move(channel)};
+}
+
+/// Whether an output of a chunk goes into the step's loss. Nobody else takes
+/// what the last chunk makes.
+static bool isAddedToLoss(llvm::ArrayRef<std::unique_ptr<Chunk>> chunks,
+                          size_t chunk, Type output) {
+  return chunk + 1 == chunks.size() || ir::isLoss(output);
+}
+
+/// Receives what chunk `from` makes for chunk `to`, of these types.
+static FailureOr<SmallVector<Tensor>>
+receiveAll(Rank &rank, llvm::ArrayRef<std::unique_ptr<Chunk>> chunks,
+           size_t from, size_t to, int64_t microBatch,
+           llvm::ArrayRef<Type> types) {
+  FunctionOpInterface op = chunks[to]->getFunction();
+  SmallVector<Tensor> tensors;
+  for (Type type : types) {
+    FailureOr<TensorShape> shape = getTensorShape(op, type);
+    if (failed(shape))
+      return failure();
+    FailureOr<Tensor> received = rank.getWorld().exchange.receive(
+        op, getRoute(rank, chunks, from, to, tensors.size()), microBatch,
+        *shape);
+    if (failed(received))
+      return failure();
+    tensors.push_back(*received);
+  }
+  return tensors;
+}
+
+/// The types of the outputs of `chunk` that the next chunk takes.
+static SmallVector<Type> getHiddenTypes(Chunk &chunk) {
+  SmallVector<Type> types = chunk.getOutputTypes();
+  llvm::erase_if(types, ir::isLoss);
+  return types;
+}
+
+static LogicalResult runForwards(Rank &rank,
+                                 llvm::ArrayRef<std::unique_ptr<Chunk>> chunks,
+                                 int64_t microBatch) {
+  for (const auto &[i, chunk] : llvm::enumerate(chunks)) {
+    if (chunk->getStage() != rank.getStage())
+      continue;
+    FunctionOpInterface op = chunk->getFunction();
+    SmallVector<Tensor> hidden;
+    if (i > 0) {
+      FailureOr<SmallVector<Tensor>> received = receiveAll(
+          rank, chunks, i - 1, i, microBatch, getHiddenTypes(*chunks[i - 1]));
+      if (failed(received))
+        return failure();
+      hidden = std::move(*received);
+    }
+    FailureOr<SmallVector<Tensor>> outputs =
+        chunk->runForward(rank, microBatch, hidden);
+    if (failed(outputs))
+      return failure();
+    size_t numSent = 0;
+    for (auto [type, output] :
+         llvm::zip_equal(chunk->getOutputTypes(), *outputs)) {
+      if (!isAddedToLoss(chunks, i, type))
+        rank.getWorld().exchange.send(
+            op, getRoute(rank, chunks, i, i + 1, numSent++), microBatch,
+            output);
+      else if (failed(rank.addLoss(op, output)))
+        return failure();
+    }
+  }
+  return success();
+}
+
+/// The gradients of the outputs of chunk `index`: from the next chunk, or what
+/// backward of a loss begins with.
+static FailureOr<SmallVector<Tensor>>
+getOutputGradients(Rank &rank, llvm::ArrayRef<std::unique_ptr<Chunk>> chunks,
+                   size_t index, int64_t microBatch) {
+  World &world = rank.getWorld();
+  ir::TrainingAttr training = world.model.getTrainingAttr();
+  Chunk &chunk = *chunks[index];
+  FailureOr<SmallVector<Tensor>> received = SmallVector<Tensor>();
+  if (index + 1 < chunks.size())
+    received = receiveAll(rank, chunks, index + 1, index, microBatch,
+                          getHiddenTypes(chunk));
+  if (failed(received))
+    return failure();
+  SmallVector<Tensor> gradients;
+  size_t numReceived = 0;
+  for (Type type : chunk.getOutputTypes()) {
+    if (!isAddedToLoss(chunks, index, type)) {
+      gradients.push_back((*received)[numReceived++]);
+      continue;
+    }
+    FailureOr<Tensor> gradient = rank.getLossGradient(
+        chunk.getFunction(), 1.0 / static_cast<double>(world.microBatches),
+        training && training.scalesLoss(), type);
+    if (failed(gradient))
+      return failure();
+    gradients.push_back(*gradient);
+  }
+  return gradients;
+}
+
+static LogicalResult runBackwards(Rank &rank,
+                                  llvm::ArrayRef<std::unique_ptr<Chunk>> chunks,
+                                  int64_t microBatch) {
+  for (size_t i = chunks.size(); i-- > 0;) {
+    Chunk &chunk = *chunks[i];
+    if (chunk.getStage() != rank.getStage())
+      continue;
+    FunctionOpInterface op = chunk.getFunction();
+    FailureOr<SmallVector<Tensor>> gradients =
+        getOutputGradients(rank, chunks, i, microBatch);
+    if (failed(gradients))
+      return failure();
+    FailureOr<SmallVector<Tensor>> hidden =
+        chunk.runBackward(rank, microBatch, *gradients);
+    if (failed(hidden))
+      return failure();
+    if (i == 0)
+      continue;
+    const size_t expected = getHiddenTypes(*chunks[i - 1]).size();
+    if (hidden->size() != expected)
+      return op->emitOpError("cannot be run: expected the gradients of its ")
+             << expected << " hidden inputs, but backward makes "
+             << hidden->size();
+    for (auto [number, gradient] : llvm::enumerate(*hidden))
+      rank.getWorld().exchange.send(
+          op, getRoute(rank, chunks, i, i - 1, number), microBatch, gradient);
+  }
+  return success();
+}
+
+LogicalResult runChunks(Rank &rank,
+                        llvm::ArrayRef<std::unique_ptr<Chunk>> chunks) {
+  bool hasBackward = llvm::all_of(
+      chunks, [](const auto &chunk) { return bool(chunk->getGradients()); });
+  for (int64_t i = 0; i < rank.getWorld().microBatches; ++i) {
+    if (failed(runForwards(rank, chunks, i)))
+      return failure();
+    if (hasBackward && failed(runBackwards(rank, chunks, i)))
+      return failure();
+  }
+  return success();
+}
+
+} // namespace mf::interpreter

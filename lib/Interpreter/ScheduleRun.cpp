@@ -1,0 +1,158 @@
+//===- ScheduleRun.cpp - A stage's schedule, task by task ---------------===//
+
+#include "ScheduleRun.h"
+#include "Functions.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace mf::interpreter {
+
+namespace {
+
+/// One run of a schedule.
+class ScheduleRun {
+public:
+  explicit ScheduleRun(Rank &rank) : rank(rank), world(rank.getWorld()) {}
+
+  LogicalResult runTask(Operation *task) {
+    return llvm::TypeSwitch<Operation *, LogicalResult>(task)
+        .Case<ir::LoadOp, ir::ReceiveOp, ir::SendOp, ir::RunForwardOp,
+              ir::LossGradientOp, ir::RunBackwardOp, ir::RunBackwardWeightsOp,
+              ir::AccumulateLossOp, ir::RunUpdateOp>(
+            [this](auto op) { return run(op); })
+        .Default([](Operation *op) {
+          return op->emitOpError("cannot be run: it is not a task of a "
+                                 "schedule");
+        });
+  }
+
+private:
+  /// What a micro-batch keeps from the runs of a chunk for later ones.
+  struct Frame {
+    /// Residuals, and behind them what backward keeps for its weights' half.
+    SmallVector<Tensor> values;
+    bool hasRunBackward = false;
+  };
+
+  LogicalResult bind(Value value, FailureOr<Tensor> tensor) {
+    if (failed(tensor))
+      return failure();
+    values[value] = *tensor;
+    return success();
+  }
+  SmallVector<Tensor> getTensors(ValueRange range) {
+    return llvm::map_to_vector(
+        range, [this](Value value) { return values.lookup(value); });
+  }
+  /// Binds the first tensors, and gives the others.
+  llvm::ArrayRef<Tensor> bindAll(ValueRange range,
+                                 llvm::ArrayRef<Tensor> tensors) {
+    for (auto [value, tensor] : llvm::zip(range, tensors))
+      values[value] = tensor;
+    return tensors.drop_front(range.size());
+  }
+  template <typename OpT> OpT lookup(FlatSymbolRefAttr symbol) {
+    return world.symbols.lookup<OpT>(symbol.getValue());
+  }
+
+  LogicalResult run(ir::LoadOp load) {
+    return bind(load.getResult(),
+                rank.getInput(load, load.getInput(), load.getMicroBatch(),
+                              load.getType()));
+  }
+
+  LogicalResult run(ir::ReceiveOp receive) {
+    FailureOr<TensorShape> shape = getTensorShape(receive, receive.getType());
+    if (failed(shape))
+      return failure();
+    return bind(
+        receive.getResult(),
+        world.exchange.receive(receive,
+                               {rank.getPeer(receive.getStage()),
+                                rank.getNumber(), receive.getChannel().str()},
+                               receive.getMicroBatch(), *shape));
+  }
+
+  LogicalResult run(ir::SendOp send) {
+    world.exchange.send(send,
+                        {rank.getNumber(), rank.getPeer(send.getStage()),
+                         send.getChannel().str()},
+                        send.getMicroBatch(), values.lookup(send.getValue()));
+    return success();
+  }
+
+  LogicalResult run(ir::RunForwardOp run) {
+    SmallVector<Tensor> results;
+    if (failed(runFunction(rank, lookup<ir::ForwardOp>(run.getForwardAttr()),
+                           getTensors(run.getInputs()), &results)))
+      return failure();
+    llvm::append_range(frames[run.getFrame()].values,
+                       bindAll(run.getOutputs(), results));
+    return success();
+  }
+
+  LogicalResult run(ir::LossGradientOp loss) {
+    return bind(loss.getResult(),
+                rank.getLossGradient(loss, loss.getValue().convertToDouble(),
+                                     loss.getScaled(), loss.getType()));
+  }
+
+  LogicalResult run(ir::RunBackwardOp run) {
+    auto frame = frames.find(run.getFrame());
+    if (frame == frames.end() || frame->second.hasRunBackward)
+      return run.emitOpError("cannot be run: another backward run has read "
+                             "its frame already");
+    FailureOr<SmallVector<Tensor>> hidden = runBackwardFunction(
+        rank, lookup<ir::BackwardOp>(run.getBackwardAttr()),
+        getTensors(run.getArguments()), frame->second.values);
+    if (failed(hidden))
+      return failure();
+    (void)bindAll(run.getInputGradients(), *hidden);
+    frame->second.hasRunBackward = true;
+    // Its weights' half reads on.
+    if (llvm::none_of(run.getFrame().getUsers(), [](Operation *user) {
+          return isa<ir::RunBackwardWeightsOp>(user);
+        }))
+      frames.erase(frame);
+    return success();
+  }
+
+  LogicalResult run(ir::RunBackwardWeightsOp run) {
+    auto frame = frames.find(run.getFrame());
+    if (frame == frames.end() || !frame->second.hasRunBackward)
+      return run.emitOpError("cannot be run: expected its frame behind the "
+                             "backward run that adds to it, and once");
+    SmallVector<Tensor> values = std::move(frame->second.values);
+    frames.erase(frame);
+    return runWeightsFunction(
+        rank, lookup<ir::BackwardWeightsOp>(run.getWeightsAttr()),
+        getTensors(run.getArguments()), values);
+  }
+
+  LogicalResult run(ir::AccumulateLossOp add) {
+    return rank.addLoss(add, values.lookup(add.getLoss()));
+  }
+
+  LogicalResult run(ir::RunUpdateOp run) {
+    return rank.runUpdate(lookup<ir::UpdateOp>(run.getUpdateAttr()));
+  }
+
+  Rank &rank;
+  World &world;
+  Environment values;
+  /// By the frame of the IR.
+  llvm::DenseMap<Value, Frame> frames;
+};
+
+} // namespace
+
+LogicalResult runSchedule(Rank &rank, ir::ScheduleOp schedule) {
+  ScheduleRun run(rank);
+  for (Operation &task : schedule.getBody().front())
+    if (failed(run.runTask(&task)))
+      return failure();
+  return success();
+}
+
+} // namespace mf::interpreter

@@ -1,0 +1,15 @@
+//===- ScheduleRun.h - A stage's schedule, task by task --------*- C++ -*-===//
+
+#ifndef MF_LIB_INTERPRETER_SCHEDULERUN_H
+#define MF_LIB_INTERPRETER_SCHEDULERUN_H
+
+#include "Rank.h"
+
+namespace mf::interpreter {
+
+/// Runs the tasks of `schedule` in order.
+mlir::LogicalResult runSchedule(Rank &rank, ir::ScheduleOp schedule);
+
+} // namespace mf::interpreter
+
+#endif // MF_LIB_INTERPRETER_SCHEDULERUN_H

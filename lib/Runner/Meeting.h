@@ -1,0 +1,62 @@
+//===- Meeting.h - Where threads of a group meet ---------------*- C++ -*-===//
+
+#ifndef MF_LIB_RUNNER_MEETING_H
+#define MF_LIB_RUNNER_MEETING_H
+
+#include "CollectiveShare.h"
+#include "llvm/ADT/STLExtras.h"
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+
+namespace mf::runner {
+
+/// The ranks of one group on a channel that are threads of this process.
+struct Meeting {
+  explicit Meeting(std::vector<int64_t> members)
+      : members(std::move(members)), contributions(this->members.size()) {}
+
+  const std::vector<int64_t> members;
+  std::mutex mutex;
+  std::condition_variable changed;
+  /// Of a transfer, the first is what is sent.
+  std::vector<Contribution> contributions;
+  size_t numArrived = 0;
+  /// Counts how often all had come, or messages that were taken.
+  uint64_t generation = 0;
+
+  size_t getPlace(int64_t rank) const {
+    return llvm::find(members, rank) - members.begin();
+  }
+
+  /// Waits until all have come, or the next message is taken. False if
+  /// `aborted` released the ranks without.
+  bool waitForAll(std::unique_lock<std::mutex> &lock,
+                  const std::atomic<bool> &aborted) {
+    if (aborted.load())
+      return false;
+    if (++numArrived < members.size())
+      return waitForGeneration(lock, aborted);
+    numArrived = 0;
+    ++generation;
+    changed.notify_all();
+    return true;
+  }
+  bool waitForGeneration(std::unique_lock<std::mutex> &lock,
+                         const std::atomic<bool> &aborted) {
+    const uint64_t before = generation;
+    changed.wait(lock, [&] { return generation != before || aborted.load(); });
+    return generation != before;
+  }
+
+  /// Releases everyone who waits, once `aborted` is set.
+  void release() {
+    // Taking the lock orders the store before the waiters' next look.
+    std::lock_guard<std::mutex> lock(mutex);
+    changed.notify_all();
+  }
+};
+
+} // namespace mf::runner
+
+#endif // MF_LIB_RUNNER_MEETING_H

@@ -1,0 +1,379 @@
+//===- ProcessCommunicator.cpp - Ranks in several processes ---------------===//
+
+#include "ProcessCommunicator.h"
+#include "Meeting.h"
+#include <cstring>
+#include <map>
+#include <optional>
+
+using namespace mf::program;
+
+namespace mf::runner {
+
+namespace {
+
+/// A group whose ranks are in several processes, as one of them sees it.
+struct Group {
+  std::vector<int64_t> members;
+  /// Places of those that live here; the first of them receives for all.
+  std::vector<size_t> here;
+  /// Places of those that do not.
+  std::vector<size_t> elsewhere;
+  /// Of `elsewhere`, the first in each process.
+  std::vector<size_t> receivers;
+  std::optional<Meeting> meeting;
+};
+
+/// One member's part in one collective.
+struct Visit {
+  Group &group;
+  size_t place;
+  uint32_t channel;
+  const Exchange &exchange;
+  const std::byte *input;
+  std::byte *output;
+  int64_t inputBytes;
+  int64_t outputBytes;
+
+  size_t getNumMembers() const { return group.members.size(); }
+  bool isReceiver() const { return place == group.here.front(); }
+  ByteRange getShareOf(size_t member) const {
+    return getShare(exchange, inputBytes, getNumMembers(), member);
+  }
+  /// Of what all members want: what `member` has of it. Empty but for the first
+  /// one's in a broadcast.
+  bool hasBlock(size_t member) const {
+    return exchange.kind != CollectiveKind::Broadcast || member == 0;
+  }
+  ByteRange getBlock(size_t member) const {
+    if (exchange.kind == CollectiveKind::AllReduce)
+      return getShareOf(member);
+    if (exchange.kind == CollectiveKind::AllGather)
+      return {static_cast<int64_t>(member) * inputBytes, inputBytes};
+    return {0, inputBytes};
+  }
+  /// Where a member that lives here has its block.
+  const std::byte *getBlockData(size_t member,
+                                const Contribution &contribution) const {
+    return exchange.kind == CollectiveKind::AllReduce
+               ? contribution.output + getBlock(member).begin
+               : contribution.input;
+  }
+};
+
+class ProcessCommunicator : public Communicator {
+public:
+  ProcessCommunicator(Mesh givenMesh, std::vector<Channel> givenChannels,
+                      Transport &transport, int64_t ranksPerProcess,
+                      int64_t firstTag)
+      : mesh(std::move(givenMesh)), channels(std::move(givenChannels)),
+        transport(transport), ranksPerProcess(ranksPerProcess),
+        firstTag(firstTag), local(makeLocalCommunicator(mesh, channels)) {}
+
+  int64_t countTags() const {
+    return static_cast<int64_t>(channels.size()) * ranksPerProcess *
+           ranksPerProcess;
+  }
+
+  llvm::Error send(uint32_t channel, int64_t rank, const std::byte *from,
+                   int64_t bytes) override;
+  llvm::Error receive(uint32_t channel, int64_t rank, std::byte *to,
+                      int64_t bytes) override;
+  llvm::Error collective(uint32_t channel, int64_t rank,
+                         const Exchange &exchange, const std::byte *input,
+                         std::byte *output, int64_t inputBytes,
+                         int64_t outputBytes) override;
+  void abort() override;
+
+private:
+  int64_t getProcess(int64_t rank) const { return rank / ranksPerProcess; }
+  bool isHere(int64_t rank) const {
+    return getProcess(rank) == transport.getProcess();
+  }
+  /// Sender and receiver are of different processes, which the transport keeps
+  /// apart.
+  int64_t getTag(uint32_t channel, int64_t from, int64_t to) const {
+    return firstTag +
+           (channel * ranksPerProcess + from % ranksPerProcess) *
+               ranksPerProcess +
+           to % ranksPerProcess;
+  }
+  Message makeSend(uint32_t channel, int64_t from, int64_t to,
+                   const std::byte *data, int64_t bytes) const {
+    return Message::makeSend(getProcess(to), getTag(channel, from, to), data,
+                             bytes);
+  }
+  Message makeReceive(uint32_t channel, int64_t from, int64_t to,
+                      std::byte *data, int64_t bytes) const {
+    return Message::makeReceive(getProcess(from), getTag(channel, from, to),
+                                data, bytes);
+  }
+
+  Group &find(uint32_t channel, std::vector<int64_t> members);
+  bool meet(Group &group);
+  llvm::Error checkSizes(const Visit &visit) const;
+  llvm::Error combine(const Visit &visit);
+  llvm::Error spread(const Visit &visit);
+  llvm::Error move(uint32_t channel, llvm::MutableArrayRef<Message> messages,
+                   llvm::ArrayRef<int64_t> senders);
+
+  llvm::Error makeError(uint32_t channel, const llvm::Twine &what) const {
+    return llvm::createStringError("channel '" + channels[channel].name + "'" +
+                                   what);
+  }
+  llvm::Error makeAborted(uint32_t channel) const {
+    return makeError(channel, " is closed because a rank failed");
+  }
+
+  const Mesh mesh;
+  const std::vector<Channel> channels;
+  Transport &transport;
+  const int64_t ranksPerProcess;
+  const int64_t firstTag;
+  /// For what does not leave this process.
+  const std::unique_ptr<Communicator> local;
+  std::atomic<bool> aborted{false};
+  std::mutex mutex;
+  /// By channel and members; made when first used.
+  std::map<std::pair<uint32_t, std::vector<int64_t>>, std::unique_ptr<Group>>
+      groups;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Messages
+//===----------------------------------------------------------------------===//
+
+/// Moves messages; `senders` are the ranks that sent what is received, in the
+/// order of `messages`.
+llvm::Error ProcessCommunicator::move(uint32_t channel,
+                                      llvm::MutableArrayRef<Message> messages,
+                                      llvm::ArrayRef<int64_t> senders) {
+  if (aborted.load() || !transport.exchange(messages))
+    return makeAborted(channel);
+  size_t received = 0;
+  for (const Message &message : messages) {
+    if (message.isSend)
+      continue;
+    if (message.arrivedBytes != message.bytes)
+      return makeError(channel, ": expected " + llvm::Twine(message.bytes) +
+                                    " bytes, but rank " +
+                                    llvm::Twine(senders[received]) + " sent " +
+                                    llvm::Twine(message.arrivedBytes));
+    ++received;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error ProcessCommunicator::send(uint32_t channel, int64_t rank,
+                                      const std::byte *from, int64_t bytes) {
+  const int64_t to = channels[channel].getMembers(mesh, rank, true).back();
+  if (isHere(to))
+    return local->send(channel, rank, from, bytes);
+  Message message = makeSend(channel, rank, to, from, bytes);
+  return move(channel, message, {});
+}
+
+llvm::Error ProcessCommunicator::receive(uint32_t channel, int64_t rank,
+                                         std::byte *to, int64_t bytes) {
+  const int64_t from = channels[channel].getMembers(mesh, rank, false).front();
+  if (isHere(from))
+    return local->receive(channel, rank, to, bytes);
+  Message message = makeReceive(channel, from, rank, to, bytes);
+  return move(channel, message, from);
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+Group &ProcessCommunicator::find(uint32_t channel,
+                                 std::vector<int64_t> members) {
+  std::lock_guard<std::mutex> lock(mutex);
+  std::unique_ptr<Group> &group = groups[{channel, members}];
+  if (group)
+    return *group;
+  group = std::make_unique<Group>();
+  std::vector<int64_t> ranksHere, processes;
+  for (size_t place = 0; place < members.size(); ++place) {
+    if (isHere(members[place])) {
+      group->here.push_back(place);
+      ranksHere.push_back(members[place]);
+      continue;
+    }
+    group->elsewhere.push_back(place);
+    if (llvm::is_contained(processes, getProcess(members[place])))
+      continue;
+    processes.push_back(getProcess(members[place]));
+    group->receivers.push_back(place);
+  }
+  group->members = std::move(members);
+  group->meeting.emplace(std::move(ranksHere));
+  return *group;
+}
+
+bool ProcessCommunicator::meet(Group &group) {
+  std::unique_lock<std::mutex> lock(group.meeting->mutex);
+  return group.meeting->waitForAll(lock, aborted);
+}
+
+/// Of the members that live here; of the others the messages tell.
+llvm::Error ProcessCommunicator::checkSizes(const Visit &visit) const {
+  const Meeting &meeting = *visit.group.meeting;
+  for (auto [rank, other] : llvm::zip(meeting.members, meeting.contributions))
+    if (other.inputBytes != visit.inputBytes)
+      return makeError(visit.channel,
+                       ": expected " + llvm::Twine(visit.inputBytes) +
+                           " bytes, but rank " + llvm::Twine(rank) + " has " +
+                           llvm::Twine(other.inputBytes));
+  return llvm::Error::success();
+}
+
+/// Sends every other process what its members combine of this member's input,
+/// and combines this one's share.
+llvm::Error ProcessCommunicator::combine(const Visit &visit) {
+  const std::vector<int64_t> &members = visit.group.members;
+  const int64_t rank = members[visit.place];
+  const ByteRange own = visit.getShareOf(visit.place);
+  std::byte *const result =
+      visit.output +
+      (visit.exchange.kind == CollectiveKind::AllReduce ? own.begin : 0);
+  // Parts of an all_to_all arrive where they belong.
+  const bool isMoved = visit.exchange.kind == CollectiveKind::AllToAll;
+  const std::unique_ptr<std::byte[]> room(
+      isMoved ? nullptr
+              : new std::byte[visit.group.elsewhere.size() * own.bytes]);
+  llvm::SmallVector<const std::byte *, 16> parts(members.size());
+  llvm::SmallVector<Message, 16> messages;
+  llvm::SmallVector<int64_t, 16> senders;
+  for (auto [number, place] : llvm::enumerate(visit.group.elsewhere)) {
+    std::byte *to =
+        isMoved ? result + place * own.bytes : room.get() + number * own.bytes;
+    parts[place] = to;
+    messages.push_back(
+        makeReceive(visit.channel, members[place], rank, to, own.bytes));
+    senders.push_back(members[place]);
+    const ByteRange theirs = visit.getShareOf(place);
+    messages.push_back(makeSend(visit.channel, rank, members[place],
+                                visit.input + theirs.begin, theirs.bytes));
+  }
+  for (auto [place, contribution] :
+       llvm::zip(visit.group.here, visit.group.meeting->contributions))
+    parts[place] = contribution.input + own.begin;
+  if (llvm::Error error = move(visit.channel, messages, senders))
+    return error;
+  combineShare(visit.exchange, parts, own.bytes, result);
+  return llvm::Error::success();
+}
+
+/// Brings every member all blocks: once to each process, where the other
+/// members copy them.
+llvm::Error ProcessCommunicator::spread(const Visit &visit) {
+  Group &group = visit.group;
+  const std::vector<int64_t> &members = group.members;
+  const int64_t rank = members[visit.place];
+  llvm::ArrayRef<Contribution> contributions = group.meeting->contributions;
+  const Contribution own{visit.input, visit.output, visit.inputBytes};
+  llvm::SmallVector<Message, 16> messages;
+  llvm::SmallVector<int64_t, 16> senders;
+  if (visit.hasBlock(visit.place))
+    for (const size_t receiver : group.receivers)
+      messages.push_back(makeSend(visit.channel, rank, members[receiver],
+                                  visit.getBlockData(visit.place, own),
+                                  visit.getBlock(visit.place).bytes));
+  if (visit.isReceiver())
+    for (const size_t place : group.elsewhere)
+      if (visit.hasBlock(place)) {
+        const ByteRange block = visit.getBlock(place);
+        messages.push_back(makeReceive(visit.channel, members[place], rank,
+                                       visit.output + block.begin,
+                                       block.bytes));
+        senders.push_back(members[place]);
+      }
+  if (llvm::Error error = move(visit.channel, messages, senders))
+    return error;
+  auto copy = [&](const std::byte *from, ByteRange to) {
+    if (visit.output + to.begin != from && to.bytes > 0)
+      std::memcpy(visit.output + to.begin, from, to.bytes);
+  };
+  if (visit.isReceiver())
+    for (auto [place, contribution] : llvm::zip(group.here, contributions))
+      if (visit.hasBlock(place))
+        copy(visit.getBlockData(place, contribution), visit.getBlock(place));
+  if (!meet(group))
+    return makeAborted(visit.channel);
+  if (!visit.isReceiver())
+    copy(contributions.front().output, {0, visit.outputBytes});
+  return llvm::Error::success();
+}
+
+llvm::Error ProcessCommunicator::collective(uint32_t channel, int64_t rank,
+                                            const Exchange &exchange,
+                                            const std::byte *input,
+                                            std::byte *output,
+                                            int64_t inputBytes,
+                                            int64_t outputBytes) {
+  std::vector<int64_t> members = channels[channel].getMembers(mesh, rank);
+  if (llvm::all_of(members, [&](int64_t other) { return isHere(other); }))
+    return local->collective(channel, rank, exchange, input, output, inputBytes,
+                             outputBytes);
+  Group &group = find(channel, std::move(members));
+  const auto place = static_cast<size_t>(llvm::find(group.members, rank) -
+                                         group.members.begin());
+  const Visit visit{group, place,  channel,    exchange,
+                    input, output, inputBytes, outputBytes};
+  {
+    std::lock_guard<std::mutex> lock(group.meeting->mutex);
+    group.meeting->contributions[group.meeting->getPlace(rank)] = {
+        input, output, inputBytes};
+  }
+  if (!meet(group))
+    return makeAborted(channel);
+  if (llvm::Error error = checkSizes(visit))
+    return error;
+  if (combinesShares(exchange.kind)) {
+    if (llvm::Error error = combine(visit))
+      return error;
+    // Behind this nobody reads inputs any more.
+    if (!meet(group))
+      return makeAborted(channel);
+  }
+  if (exchange.kind == CollectiveKind::ReduceScatter ||
+      exchange.kind == CollectiveKind::AllToAll)
+    return llvm::Error::success();
+  if (llvm::Error error = spread(visit))
+    return error;
+  // Nor outputs.
+  if (!meet(group))
+    return makeAborted(channel);
+  return llvm::Error::success();
+}
+
+void ProcessCommunicator::abort() {
+  aborted.store(true);
+  local->abort();
+  transport.interrupt();
+  std::lock_guard<std::mutex> lock(mutex);
+  for (auto &[key, group] : groups)
+    group->meeting->release();
+}
+
+llvm::Expected<std::unique_ptr<Communicator>>
+makeProcessCommunicator(Mesh mesh, std::vector<Channel> channels,
+                        Transport &transport, int64_t ranksPerProcess,
+                        int64_t firstTag) {
+  auto communicator = std::make_unique<ProcessCommunicator>(
+      std::move(mesh), std::move(channels), transport, ranksPerProcess,
+      firstTag);
+  const int64_t available = transport.getMaximumTag() + 1 - firstTag;
+  if (communicator->countTags() > available)
+    return llvm::createStringError(
+        "expected at most " + std::to_string(available) +
+        " pairs of ranks and channels for this MPI, but got " +
+        std::to_string(communicator->countTags()) +
+        ": run fewer ranks in each process");
+  return std::move(communicator);
+}
+
+} // namespace mf::runner

@@ -1,0 +1,123 @@
+//===- ProcessReports.cpp - Measurements of all processes -----------------===//
+
+#include "ProcessReports.h"
+#include <cstring>
+
+namespace mf::runner {
+
+namespace {
+
+/// Turns values into bytes, or those back: processes are of one build.
+class Archive {
+public:
+  Archive() = default;
+  explicit Archive(std::string text)
+      : bytes(std::move(text)), isReading(true) {}
+
+  const std::string &getBytes() const { return bytes; }
+  bool isAtEnd() const { return position == bytes.size(); }
+
+  template <typename Number>
+  std::enable_if_t<std::is_arithmetic_v<Number>> pass(Number &value) {
+    passBytes(reinterpret_cast<char *>(&value), sizeof(value));
+  }
+  void pass(std::string &text) {
+    uint64_t size = text.size();
+    pass(size);
+    if (isReading)
+      text.resize(size);
+    passBytes(text.data(), size);
+  }
+  void pass(std::vector<float> &values) {
+    uint64_t size = values.size();
+    pass(size);
+    if (isReading)
+      values.resize(size);
+    passBytes(reinterpret_cast<char *>(values.data()), size * sizeof(float));
+  }
+  template <typename Number> void pass(std::map<std::string, Number> &entries) {
+    uint64_t size = entries.size();
+    pass(size);
+    std::vector<std::pair<std::string, Number>> list(entries.begin(),
+                                                     entries.end());
+    list.resize(size);
+    for (auto &[name, value] : list) {
+      pass(name);
+      pass(value);
+    }
+    if (isReading)
+      entries = {list.begin(), list.end()};
+  }
+
+private:
+  void passBytes(char *data, uint64_t size) {
+    if (!isReading)
+      bytes.append(data, size);
+    else if (size > 0)
+      std::memcpy(data, bytes.data() + position, size);
+    position += size;
+  }
+
+  std::string bytes;
+  bool isReading = false;
+  size_t position = 0;
+};
+
+} // namespace
+
+static void pass(Archive &archive, StepReports &reports) {
+  archive.pass(reports.losses);
+  archive.pass(reports.globalNorms);
+  archive.pass(reports.overflows);
+}
+
+static void pass(Archive &archive, RankMeasurement &rank) {
+  archive.pass(rank.rank);
+  archive.pass(rank.stage);
+  archive.pass(rank.plannedBytes);
+  archive.pass(rank.peakBytes);
+  archive.pass(rank.usedBytes);
+  archive.pass(rank.hostBytes);
+  archive.pass(rank.hostUsedBytes);
+  archive.pass(rank.bytesAtPeak);
+  archive.pass(rank.stallSeconds);
+  archive.pass(rank.operatorStallSeconds);
+}
+
+llvm::Error gatherReports(ProcessGroup &processes, StepReports &reports) {
+  Archive own;
+  pass(own, reports);
+  auto gathered = processes.gatherAll(own.getBytes());
+  if (!gathered)
+    return gathered.takeError();
+  reports = {};
+  for (const std::string &text : *gathered) {
+    Archive archive(text);
+    StepReports part;
+    pass(archive, part);
+    auto append = [](std::vector<float> &to, const std::vector<float> &from) {
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    append(reports.losses, part.losses);
+    append(reports.globalNorms, part.globalNorms);
+    append(reports.overflows, part.overflows);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error gatherMeasurements(ProcessGroup &processes,
+                               std::vector<RankMeasurement> &ranks) {
+  Archive own;
+  for (RankMeasurement &rank : ranks)
+    pass(own, rank);
+  auto gathered = processes.gatherAll(own.getBytes());
+  if (!gathered)
+    return gathered.takeError();
+  ranks.clear();
+  for (const std::string &text : *gathered)
+    for (Archive archive(text); !archive.isAtEnd();)
+      pass(archive, ranks.emplace_back());
+  return llvm::Error::success();
+}
+
+} // namespace mf::runner

@@ -1,0 +1,22 @@
+//===- ProcessReports.h - Measurements of all processes -------*- C++ -*-===//
+
+#ifndef MF_LIB_RUNNER_PROCESSREPORTS_H
+#define MF_LIB_RUNNER_PROCESSREPORTS_H
+
+#include "mf/Data/RunReport.h"
+#include "mf/Runner/ProcessGroup.h"
+#include "mf/Runner/Runner.h"
+
+namespace mf::runner {
+
+/// Makes `reports`, of the ranks of this process, those of all ranks, in all
+/// processes.
+llvm::Error gatherReports(ProcessGroup &processes, StepReports &reports);
+
+/// The same for what the ranks measured.
+llvm::Error gatherMeasurements(ProcessGroup &processes,
+                               std::vector<RankMeasurement> &ranks);
+
+} // namespace mf::runner
+
+#endif // MF_LIB_RUNNER_PROCESSREPORTS_H

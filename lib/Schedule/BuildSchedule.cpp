@@ -1,0 +1,172 @@
+//===- BuildSchedule.cpp - One topological sort over all stages -----------===//
+
+#include "TaskGraph.h"
+#include "WaitGraph.h"
+#include "mf/Schedule/Policy.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Twine.h"
+#include <queue>
+#include <tuple>
+
+using llvm::Twine;
+
+namespace mf::schedule {
+
+namespace {
+
+/// A task that waits for nothing but its stage. The least is the best.
+using ReadyTask = std::tuple<int64_t, int32_t, int32_t, int64_t>;
+template <typename T>
+using LeastFirst = std::priority_queue<T, std::vector<T>, std::greater<>>;
+
+/// Kahn's algorithm with one queue of ready tasks per stage, driven by unit
+/// times: a stage that gets free starts the best of its ready tasks.
+class Sorter {
+public:
+  Sorter(const Policy &policy, const Pipeline &pipeline)
+      : policy(policy), pipeline(pipeline),
+        numbers(pipeline, policy.splitsBackward()), graph(numbers.size()),
+        ready(pipeline.stages), isBusy(pipeline.stages, false) {}
+
+  llvm::Error addEdges();
+  llvm::Expected<Schedule> sort();
+
+private:
+  void addEdge(const Task &first, const Task &second) {
+    graph.addEdge(numbers.getNumber(first), numbers.getNumber(second));
+  }
+  void addReady(int64_t number);
+  void finish(int64_t number);
+  void startTasks(int64_t time, Schedule &schedule);
+  int64_t getStage(const Task &task) const {
+    return pipeline.stageOfChunk[task.chunk];
+  }
+  llvm::Error reportContradiction() const;
+
+  const Policy &policy;
+  const Pipeline &pipeline;
+  TaskNumbers numbers;
+  WaitGraph graph;
+  std::vector<int32_t> waitsFor;
+  std::vector<LeastFirst<ReadyTask>> ready;
+  std::vector<bool> isBusy;
+  /// Stages that have got free or have got a ready task.
+  std::vector<int64_t> mayStart;
+  /// When tasks end that have started.
+  LeastFirst<std::pair<int64_t, int64_t>> running;
+};
+
+llvm::Error Sorter::addEdges() {
+  for (int64_t number = 0; number < numbers.size(); ++number) {
+    Task task = numbers.getTask(number);
+    for (const Task &input : getInputs(pipeline, task))
+      addEdge(input, task);
+    // Gradients of a chunk add up in one order.
+    if (task.phase != Phase::Forward && task.microBatch > 0)
+      addEdge({task.phase, task.chunk, task.microBatch - 1}, task);
+  }
+  std::vector<std::vector<int32_t>> chunks = pipeline.getChunksOfStages();
+  llvm::Error error = llvm::Error::success();
+  for (int64_t stage = 0; stage < pipeline.stages && !error; ++stage) {
+    auto add = [&](const Task &first, const Task &second) {
+      for (const Task &task : {first, second})
+        if (!error && (!numbers.isKnown(task) || getStage(task) != stage))
+          error = llvm::createStringError(
+              "schedule '" + policy.getName() + "' has a rule for " +
+              pipeline.getName(task) + " of chunk " + Twine(task.chunk) +
+              ", expected a task of stage " + Twine(stage));
+      if (!error)
+        addEdge(first, second);
+    };
+    Rules rules(pipeline, chunks[stage], add);
+    policy.addRules(pipeline, stage, rules);
+  }
+  graph.index();
+  waitsFor = graph.getNumInputs();
+  return error;
+}
+
+void Sorter::addReady(int64_t number) {
+  Task task = numbers.getTask(number);
+  ready[getStage(task)].emplace(policy.getPriority(pipeline, task),
+                                task.microBatch, task.chunk, number);
+  mayStart.push_back(getStage(task));
+}
+
+void Sorter::finish(int64_t number) {
+  int64_t stage = getStage(numbers.getTask(number));
+  isBusy[stage] = false;
+  mayStart.push_back(stage);
+  for (int64_t successor : graph.getSuccessors(number))
+    if (--waitsFor[successor] == 0)
+      addReady(successor);
+}
+
+void Sorter::startTasks(int64_t time, Schedule &schedule) {
+  for (int64_t stage : mayStart) {
+    if (isBusy[stage] || ready[stage].empty())
+      continue;
+    int64_t number = std::get<3>(ready[stage].top());
+    ready[stage].pop();
+    Task task = numbers.getTask(number);
+    schedule.stages[stage].push_back(task);
+    running.emplace(time + getUnitTime(task.phase), number);
+    isBusy[stage] = true;
+  }
+  mayStart.clear();
+}
+
+llvm::Expected<Schedule> Sorter::sort() {
+  Schedule schedule{policy.getName().str(), pipeline, policy.splitsBackward(),
+                    std::vector<std::vector<Task>>(pipeline.stages)};
+  for (int64_t number = 0; number < numbers.size(); ++number)
+    if (waitsFor[number] == 0)
+      addReady(number);
+  startTasks(0, schedule);
+  int64_t ended = 0;
+  while (!running.empty()) {
+    // All that end now, before anything starts.
+    int64_t time = running.top().first;
+    for (; !running.empty() && running.top().first == time; running.pop()) {
+      finish(running.top().second);
+      ++ended;
+    }
+    startTasks(time, schedule);
+  }
+  if (ended < numbers.size())
+    return reportContradiction();
+  return schedule;
+}
+
+llvm::Error Sorter::reportContradiction() const {
+  constexpr size_t shown = 6;
+  std::vector<int64_t> cycle = graph.findCycle();
+  std::string text;
+  for (int64_t number : llvm::ArrayRef(cycle).take_front(shown)) {
+    Task task = numbers.getTask(number);
+    text += pipeline.getName(task) + " of stage " +
+            std::to_string(getStage(task)) + " behind ";
+  }
+  if (cycle.size() > shown)
+    text += "... behind ";
+  return llvm::createStringError(
+      "the rules of schedule '" + policy.getName() +
+      "' contradict the order of the data or one another: " + text +
+      pipeline.getName(numbers.getTask(cycle.front())));
+}
+
+} // namespace
+
+llvm::Expected<Schedule> buildSchedule(const Policy &policy,
+                                       const Pipeline &pipeline) {
+  if (llvm::Error error = pipeline.check())
+    return error;
+  if (llvm::Error error = policy.check(pipeline))
+    return error;
+  Sorter sorter(policy, pipeline);
+  if (llvm::Error error = sorter.addEdges())
+    return error;
+  return sorter.sort();
+}
+
+} // namespace mf::schedule

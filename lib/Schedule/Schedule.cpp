@@ -1,0 +1,85 @@
+//===- Schedule.cpp - Order of the tasks of a pipeline --------------------===//
+
+#include "mf/Schedule/Schedule.h"
+#include "llvm/ADT/Twine.h"
+#include <algorithm>
+
+using llvm::Twine;
+
+namespace mf::schedule {
+
+/// Far beyond real steps, and what memory holds with ease.
+static constexpr int64_t maxRuns = 10'000'000;
+
+char getLetter(Phase phase) { return "FBIW"[static_cast<int>(phase)]; }
+
+int64_t getUnitTime(Phase phase) { return phase == Phase::Backward ? 2 : 1; }
+
+std::vector<std::vector<int32_t>> Pipeline::getChunksOfStages() const {
+  std::vector<std::vector<int32_t>> chunks(stages);
+  for (int64_t chunk = 0; chunk < getNumChunks(); ++chunk)
+    chunks[stageOfChunk[chunk]].push_back(chunk);
+  return chunks;
+}
+
+llvm::Error Pipeline::check() const {
+  if (stages < 1)
+    return llvm::createStringError("a pipeline of " + Twine(stages) +
+                                   " stages, expected at least 1");
+  if (microBatches < 1)
+    return llvm::createStringError("a pipeline for " + Twine(microBatches) +
+                                   " micro-batches, expected at least 1");
+  if (getNumChunks() < stages)
+    return llvm::createStringError(
+        Twine(getNumChunks()) + " chunks for " + Twine(stages) +
+        " stages, expected at least one for each stage");
+  if (microBatches > maxRuns / getNumChunks())
+    return llvm::createStringError(
+        Twine(getNumChunks()) + " chunks for " + Twine(microBatches) +
+        " micro-batches, expected at most " + Twine(maxRuns) +
+        " pairs of chunk and micro-batch");
+  std::vector<bool> hasChunk(stages, false);
+  for (int64_t chunk = 0; chunk < getNumChunks(); ++chunk) {
+    int64_t stage = stageOfChunk[chunk];
+    if (stage < 0 || stage >= stages)
+      return llvm::createStringError(
+          "chunk " + Twine(chunk) + " is on stage " + Twine(stage) +
+          ", expected one of the stages 0 to " + Twine(stages - 1));
+    hasChunk[stage] = true;
+  }
+  auto empty = std::find(hasChunk.begin(), hasChunk.end(), false);
+  if (empty != hasChunk.end())
+    return llvm::createStringError("stage " + Twine(empty - hasChunk.begin()) +
+                                   " has no chunk, expected at least one");
+  return llvm::Error::success();
+}
+
+std::string Pipeline::getName(const Task &task) const {
+  std::string name(1, getLetter(task.phase));
+  if (getNumChunks() != stages)
+    name += std::to_string(task.chunk) + ".";
+  return name + std::to_string(task.microBatch);
+}
+
+void Schedule::print(llvm::raw_ostream &os) const {
+  for (size_t stage = 0; stage < stages.size(); ++stage) {
+    os << "stage " << stage << ":";
+    for (const Task &task : stages[stage])
+      os << " " << pipeline.getName(task);
+    os << "\n";
+  }
+}
+
+int64_t Schedule::getMaxInFlight(int64_t stage) const {
+  Phase last = splitsBackward ? Phase::WeightGradient : Phase::Backward;
+  int64_t inFlight = 0, most = 0;
+  for (const Task &task : stages[stage]) {
+    if (task.phase == Phase::Forward)
+      most = std::max(most, ++inFlight);
+    else if (task.phase == last)
+      --inFlight;
+  }
+  return most;
+}
+
+} // namespace mf::schedule

@@ -1,0 +1,114 @@
+//===- VerifySchedule.cpp - Whether the stages can run a schedule ---------===//
+
+#include "ErrorBuilder.h"
+#include "llvm/ADT/STLExtras.h"
+
+using llvm::createStringError;
+using llvm::Error;
+using llvm::Twine;
+
+namespace mf::schedule {
+
+namespace {
+
+/// That every task is there once, and on the stage of its chunk.
+Error verifyTasks(const Schedule &schedule) {
+  const Pipeline &pipeline = schedule.pipeline;
+  TaskNumbers numbers(pipeline, schedule.splitsBackward);
+  std::vector<int64_t> positions(numbers.size(), -1);
+  for (size_t stage = 0; stage < schedule.stages.size(); ++stage) {
+    const std::vector<Task> &tasks = schedule.stages[stage];
+    for (size_t position = 0; position < tasks.size(); ++position) {
+      const Task &task = tasks[position];
+      TaskPlace place{static_cast<int64_t>(stage),
+                      static_cast<int64_t>(position)};
+      auto isWrong = [&](const Twine &problem, std::vector<TaskPlace> places) {
+        return llvm::make_error<ScheduleError>(
+            ("task " + Twine(position) + " of stage " + Twine(stage) + " is " +
+             pipeline.getName(task) + problem)
+                .str(),
+            std::move(places));
+      };
+      if (!numbers.isKnown(task))
+        return isWrong(
+            " of chunk " + Twine(task.chunk) + ", expected tasks of " +
+                (schedule.splitsBackward ? "phases F, I, W" : "phases F, B") +
+                ", chunks 0 to " + Twine(pipeline.getNumChunks() - 1) +
+                " and micro-batches 0 to " + Twine(pipeline.microBatches - 1),
+            {place});
+      int64_t owner = pipeline.stageOfChunk[task.chunk];
+      if (owner != place.stage)
+        return isWrong(" of chunk " + Twine(task.chunk) +
+                           ", expected on stage " + Twine(owner) +
+                           ", where that chunk is",
+                       {place});
+      int64_t &known = positions[numbers.getNumber(task)];
+      if (known >= 0)
+        return isWrong(", and so is task " + Twine(known) + ", expected one",
+                       {place, {place.stage, known}});
+      known = position;
+    }
+  }
+  auto missing = llvm::find(positions, -1);
+  if (missing == positions.end())
+    return Error::success();
+  Task task = numbers.getTask(missing - positions.begin());
+  return createStringError("stage " + Twine(pipeline.stageOfChunk[task.chunk]) +
+                           " does not run " + pipeline.getName(task) +
+                           " of chunk " + Twine(task.chunk) +
+                           ", expected every task once");
+}
+
+/// What a stage must run before a task, whatever the other stages do, and why.
+llvm::SmallVector<std::pair<Task, const char *>, 2>
+getEarlierTasks(const Task &task) {
+  llvm::SmallVector<std::pair<Task, const char *>, 2> earlier;
+  if (task.phase == Phase::Forward)
+    return earlier;
+  if (task.phase == Phase::WeightGradient)
+    earlier.push_back({{Phase::InputGradient, task.chunk, task.microBatch},
+                       "the input gradient first"});
+  else
+    earlier.push_back(
+        {{Phase::Forward, task.chunk, task.microBatch}, "the forward first"});
+  if (task.microBatch > 0)
+    earlier.push_back({{task.phase, task.chunk, task.microBatch - 1},
+                       "gradients of a chunk in ascending order of "
+                       "micro-batches"});
+  return earlier;
+}
+
+Error verifyOrderOnStages(const Schedule &schedule, const StageOrder &order) {
+  for (const std::vector<Task> &tasks : schedule.stages)
+    for (const Task &task : tasks)
+      for (auto [earlier, expected] : getEarlierTasks(task))
+        if (order.getPosition(earlier) > order.getPosition(task))
+          return ErrorBuilder(order) << task << " runs before " << earlier
+                                     << ", expected " << expected;
+  return Error::success();
+}
+
+} // namespace
+
+Error Schedule::verify() const {
+  if (Error error = pipeline.check())
+    return error;
+  if (static_cast<int64_t>(stages.size()) != pipeline.stages)
+    return createStringError("a schedule of " + Twine(stages.size()) +
+                             " stages for a pipeline of " +
+                             Twine(pipeline.stages));
+  if (Error error = verifyTasks(*this))
+    return error;
+  StageOrder order(*this);
+  if (Error error = verifyOrderOnStages(*this, order))
+    return error;
+  WaitGraph graph(order.getNumbers().size());
+  order.addEdges(graph, [](const Task &, const Task &) { return true; });
+  graph.index();
+  std::vector<int64_t> cycle = graph.findCycle();
+  if (cycle.empty())
+    return Error::success();
+  return (ErrorBuilder(order) << "deadlock: ").addCycle(std::move(cycle));
+}
+
+} // namespace mf::schedule

@@ -1,0 +1,107 @@
+//===- ZeroBubbleV.cpp - Down and back up the stages without a bubble -----===//
+//
+// Qi et al., Pipeline Parallelism with Controllable Memory, 2024, schedule
+// ZB-V. The second chunk of each stage comes in reverse order of the stages, so
+// the last stage hands over to itself and losses are made on the first. With
+// equal times of the three phases no stage idles between its first task and its
+// last, with as many activations in flight as 1F1B on its first stage.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Policies.h"
+#include "llvm/ADT/Twine.h"
+
+using llvm::Twine;
+
+namespace mf::schedule {
+
+namespace {
+
+class ZeroBubbleV : public Policy {
+public:
+  llvm::StringRef getName() const override { return "zero-bubble-v"; }
+  llvm::StringRef getSummary() const override {
+    return "two chunks per stage, placed as a V, and weight gradients in the "
+           "bubbles: none is left if phases take equal time";
+  }
+  bool splitsBackward() const override { return true; }
+
+  int64_t getStage(int64_t chunk, int64_t stages) const override {
+    int64_t turn = chunk % (2 * stages);
+    return turn < stages ? turn : 2 * stages - 1 - turn;
+  }
+
+  llvm::Error check(const Pipeline &pipeline) const override {
+    int64_t stages = pipeline.stages;
+    if (pipeline.getNumChunks() != 2 * stages)
+      return llvm::createStringError(
+          "schedule 'zero-bubble-v' takes two chunks per stage, but " +
+          Twine(stages) + " stages have " + Twine(pipeline.getNumChunks()) +
+          " chunks, expected " + Twine(2 * stages));
+    if (llvm::Error error = checkPlacement(*this, pipeline))
+      return error;
+    if (pipeline.microBatches < 2 * stages)
+      return llvm::createStringError(
+          "schedule 'zero-bubble-v' takes at least two micro-batches per "
+          "stage, "
+          "but " +
+          Twine(stages) + " stages have " + Twine(pipeline.microBatches) +
+          ", expected " + Twine(2 * stages) + " or more");
+    return llvm::Error::success();
+  }
+
+  void addRules(const Pipeline &pipeline, int64_t stage,
+                Rules &rules) const override;
+};
+
+/// Appends micro-batches of two chunks in turn: `turns` times one of `first`
+/// and one of `second`, from the given ones on.
+void appendInTurn(std::vector<Task> &tasks, Task first, Task second,
+                  int32_t turns) {
+  for (int32_t turn = 0; turn < turns; ++turn) {
+    tasks.push_back(first);
+    tasks.push_back(second);
+    ++first.microBatch;
+    ++second.microBatch;
+  }
+}
+
+void ZeroBubbleV::addRules(const Pipeline &pipeline, int64_t stage,
+                           Rules &rules) const {
+  int32_t stages = pipeline.stages, microBatches = pipeline.microBatches;
+  int32_t down = stage, up = 2 * stages - 1 - stage;
+  // The way of a micro-batch down to the turn and back.
+  int32_t way = 2 * (stages - stage) - 1;
+  // Micro-batches that are back before the first backward comes up here.
+  int32_t lead = stages - stage;
+
+  std::vector<Task> forwards;
+  append(forwards, Phase::Forward, down, 0, way);
+  appendInTurn(forwards, {Phase::Forward, up, 0}, {Phase::Forward, down, way},
+               stage);
+  int32_t backAgain = static_cast<int32_t>(stage) + lead;
+  append(forwards, Phase::Forward, up, stage, backAgain);
+  appendInTurn(forwards, {Phase::Forward, down, way + down},
+               {Phase::Forward, up, backAgain}, microBatches);
+
+  auto getGradients = [&](Phase phase) {
+    std::vector<Task> tasks;
+    append(tasks, phase, up, 0, lead);
+    appendInTurn(tasks, {phase, down, 0}, {phase, up, lead}, microBatches);
+    return tasks;
+  };
+  std::vector<Task> weights = getGradients(Phase::WeightGradient);
+  rules.addAlternation(forwards, getGradients(Phase::InputGradient),
+                       2 * stages - 1);
+  rules.addOrder(weights);
+  rules.addLimit(forwards, weights, 2 * stages);
+}
+
+} // namespace
+
+const Policy *getZeroBubbleV() {
+  static const ZeroBubbleV policy;
+  return &policy;
+}
+
+} // namespace mf::schedule

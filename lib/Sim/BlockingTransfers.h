@@ -1,0 +1,33 @@
+//===- BlockingTransfers.h - Sends and receives between tasks -*- C++ -*-===//
+//
+// The published model's order of tasks, sends and receives on a stage.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_SIM_BLOCKINGTRANSFERS_H
+#define MF_LIB_SIM_BLOCKINGTRANSFERS_H
+
+#include "mf/Sim/PipelineModel.h"
+
+namespace mf::sim {
+
+/// The task of another stage that reads what a task makes, if there is one.
+std::optional<schedule::Task> getReader(const schedule::Pipeline &pipeline,
+                                        const schedule::Task &task);
+
+/// The task of another stage that makes what a task reads, if there is one.
+std::optional<schedule::Task> getProducer(const schedule::Pipeline &pipeline,
+                                          const schedule::Task &task);
+
+/// The blocks of every stage, without times.
+std::vector<std::vector<Block>>
+placeBlockingTransfers(const schedule::Schedule &schedule);
+
+/// What blocking transfers that take 1 add to the time of a step if all chunks
+/// take the same; nothing for a schedule without a closed form.
+std::optional<double>
+getBlockingTransferTime(const schedule::Schedule &schedule);
+
+} // namespace mf::sim
+
+#endif // MF_LIB_SIM_BLOCKINGTRANSFERS_H

@@ -1,0 +1,204 @@
+//===- MpiTransport.cpp - Processes that mpirun started -------------------===//
+
+#include "MpiTraffic.h"
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <optional>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace mf {
+
+namespace {
+
+/// How long the others wait for the one that says why all end.
+constexpr auto longestReport = std::chrono::seconds(2);
+
+enum ReportState : int { Unclaimed, Claimed, Finished };
+
+/// A descriptor that can be read once the process has ended; -1 if it has. The
+/// header of glibc 2.36 does not declare its function for C++.
+int openProcess(pid_t process) {
+  return static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+}
+
+/// A process of this machine.
+struct Peer {
+  int process = 0;
+  int descriptor = -1;
+};
+
+class MpiTransport : public Transport {
+public:
+  MpiTransport();
+  ~MpiTransport() override;
+
+  int64_t getProcess() const override { return process; }
+  int64_t getNumProcesses() const override { return numProcesses; }
+  int64_t getNumProcessesHere() const override { return numHere; }
+  int64_t getMaximumTag() const override { return maximumTag; }
+  bool exchange(llvm::MutableArrayRef<Message> messages) override {
+    return traffic->exchange(messages);
+  }
+  void interrupt() override { traffic->interrupt(); }
+  void watch(std::function<void(int64_t)> died) override;
+  bool claimReport() override;
+  void finishReport() override { report->store(Finished); }
+  [[noreturn]] void abort() override;
+
+private:
+  void findPeers();
+  void watchPeers(const std::function<void(int64_t)> &died);
+  void waitForReport() const;
+
+  int process = 0;
+  int numProcesses = 1;
+  int numHere = 1;
+  int maximumTag = 32767;
+  std::vector<Peer> peers;
+  /// In memory that the processes of this machine share.
+  MPI_Win window = MPI_WIN_NULL;
+  std::atomic<int> *report = nullptr;
+  std::atomic<bool> hasClaimed{false};
+
+  std::optional<MpiTraffic> traffic;
+  int stopDescriptor = -1;
+  int signalDescriptor = -1;
+  std::thread watcher;
+};
+
+} // namespace
+
+MpiTransport::MpiTransport() {
+  MPI_Comm_rank(MPI_COMM_WORLD, &process);
+  MPI_Comm_size(MPI_COMM_WORLD, &numProcesses);
+  int *bound = nullptr;
+  int isSet = 0;
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void *>(&bound),
+                    &isSet);
+  if (isSet)
+    maximumTag = *bound;
+  findPeers();
+  // When a process dies, mpirun ends the others with this signal; the watcher
+  // takes it, so that what happened is said first.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signalDescriptor = signalfd(-1, &signals, SFD_CLOEXEC);
+  stopDescriptor = eventfd(0, EFD_CLOEXEC);
+  traffic.emplace(MPI_COMM_WORLD);
+}
+
+MpiTransport::~MpiTransport() {
+  // Behind this point nobody is missed: MPI_Finalize lets no process go before
+  // all have come.
+  if (watcher.joinable()) {
+    const uint64_t one = 1;
+    if (write(stopDescriptor, &one, sizeof(one)) != sizeof(one))
+      std::abort();
+    watcher.join();
+  }
+  traffic.reset();
+  MPI_Win_free(&window);
+  MPI_Finalize();
+}
+
+void MpiTransport::findPeers() {
+  MPI_Comm here = MPI_COMM_NULL;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
+                      &here);
+  MPI_Comm_size(here, &numHere);
+  int place = 0;
+  MPI_Comm_rank(here, &place);
+  const int own[2] = {process, static_cast<int>(getpid())};
+  std::vector<int> all(2 * static_cast<size_t>(numHere));
+  MPI_Allgather(own, 2, MPI_INT, all.data(), 2, MPI_INT, here);
+  for (int i = 0; i < numHere; ++i)
+    if (i != place)
+      peers.push_back({all[2 * i], openProcess(all[2 * i + 1])});
+
+  void *base = nullptr;
+  MPI_Aint size = place == 0 ? sizeof(std::atomic<int>) : 0;
+  MPI_Win_allocate_shared(size, 1, MPI_INFO_NULL, here,
+                          static_cast<void *>(&base), &window);
+  int unit = 0;
+  MPI_Win_shared_query(window, 0, &size, &unit, static_cast<void *>(&base));
+  if (place == 0)
+    new (base) std::atomic<int>(Unclaimed);
+  report = static_cast<std::atomic<int> *>(base);
+  MPI_Barrier(here);
+  MPI_Comm_free(&here);
+}
+
+//===----------------------------------------------------------------------===//
+// One end for all
+//===----------------------------------------------------------------------===//
+
+bool MpiTransport::claimReport() {
+  int expected = Unclaimed;
+  if (!report->compare_exchange_strong(expected, Claimed))
+    return false;
+  hasClaimed = true;
+  return true;
+}
+
+void MpiTransport::waitForReport() const {
+  const auto end = std::chrono::steady_clock::now() + longestReport;
+  while (report->load() == Claimed && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+void MpiTransport::abort() {
+  waitForReport();
+  // MPI has something to say for each process that aborts. One is enough: the
+  // watcher ends this one when another does.
+  if (!hasClaimed)
+    std::this_thread::sleep_for(longestReport);
+  traffic->interrupt();
+  MPI_Abort(MPI_COMM_WORLD, 1);
+  _exit(1);
+}
+
+void MpiTransport::watch(std::function<void(int64_t)> died) {
+  watcher = std::thread([this, died = std::move(died)] { watchPeers(died); });
+}
+
+void MpiTransport::watchPeers(const std::function<void(int64_t)> &died) {
+  // poll passes over descriptors that are negative: processes that ended before
+  // they could be watched, of which mpirun tells.
+  std::vector<pollfd> events = {{stopDescriptor, POLLIN, 0},
+                                {signalDescriptor, POLLIN, 0}};
+  for (const Peer &peer : peers)
+    events.push_back({peer.descriptor, POLLIN, 0});
+  while (poll(events.data(), events.size(), -1) < 0) {
+  }
+  if (events[0].revents != 0)
+    return;
+  // Looks again: the signal may have been quicker than the death it is for.
+  poll(events.data(), events.size(), 0);
+  for (size_t i = 0; i < peers.size(); ++i)
+    if (events[i + 2].revents != 0)
+      died(peers[i].process);
+  // Where nobody died before, mpirun itself was told to end: nobody is to blame
+  // for what ends from here on.
+  if (claimReport())
+    finishReport();
+  waitForReport();
+  _exit(1);
+}
+
+} // namespace mf
+
+extern "C" mf::Transport *mfMakeTransport() {
+  int provided = MPI_THREAD_SINGLE;
+  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) !=
+          MPI_SUCCESS ||
+      provided < MPI_THREAD_SERIALIZED)
+    return nullptr;
+  return new mf::MpiTransport();
+}

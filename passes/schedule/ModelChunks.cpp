@@ -1,0 +1,163 @@
+//===- ModelChunks.cpp - The chunks of a model as a pipeline --------------===//
+
+#include "passes/schedule/ModelChunks.h"
+
+using namespace mlir;
+using namespace mf;
+using namespace mf::ir;
+using mf::passes::ChunkFunctions;
+using mf::passes::ModelChunks;
+
+SmallVector<int64_t> ChunkFunctions::getHiddenArguments() {
+  SmallVector<int64_t> hidden;
+  for (int64_t index = 0; index < forward.getNumArguments(); ++index)
+    if (llvm::none_of(
+            forward.getInputIndices().getAsRange<IntegerAttr>(),
+            [&](IntegerAttr input) { return input.getInt() == index; }))
+      hidden.push_back(index);
+  return hidden;
+}
+
+int64_t ChunkFunctions::countHiddenOutputs() {
+  return llvm::count_if(forward.getOutputTypes(),
+                        [](Type type) { return !isLoss(type); });
+}
+
+Operation *ChunkFunctions::getFunction(schedule::Phase phase) const {
+  switch (phase) {
+  case schedule::Phase::Forward:
+    return forward;
+  case schedule::Phase::Backward:
+  case schedule::Phase::InputGradient:
+    return backward;
+  case schedule::Phase::WeightGradient:
+    return weights;
+  }
+  llvm_unreachable("unknown phase");
+}
+
+namespace {
+
+class ChunkReader {
+public:
+  explicit ChunkReader(ModelOp model) : model(model) {}
+  FailureOr<ModelChunks> read();
+
+private:
+  LogicalResult addForward(ForwardOp forward);
+  template <typename OpT>
+  LogicalResult add(OpT function, OpT ChunkFunctions::*member);
+  LogicalResult checkFunctions(ChunkFunctions &chunk);
+  LogicalResult checkChain(int64_t number);
+
+  ModelOp model;
+  ModelChunks result;
+  DenseMap<Attribute, int64_t> numbers;
+};
+
+LogicalResult ChunkReader::addForward(ForwardOp forward) {
+  PlacementAttr placement = forward.getPlacement();
+  int64_t stage = placement.getStage();
+  if (stage < 0 || stage >= result.pipeline.stages)
+    return forward.emitOpError("is on stage ")
+           << stage << ", but there are " << result.pipeline.stages;
+  auto [entry, isNew] = numbers.try_emplace(
+      placement, static_cast<int64_t>(result.chunks.size()));
+  if (!isNew) {
+    InFlightDiagnostic error = forward.emitOpError("is at ")
+                               << placement << " as another chunk";
+    error.attachNote(result.chunks[entry->second].forward.getLoc())
+        << "the other is here";
+    return error;
+  }
+  result.chunks.emplace_back().forward = forward;
+  result.pipeline.stageOfChunk.push_back(stage);
+  return success();
+}
+
+template <typename OpT>
+LogicalResult ChunkReader::add(OpT function, OpT ChunkFunctions::*member) {
+  auto found = numbers.find(function.getPlacement());
+  if (found == numbers.end())
+    return function.emitOpError("has no forward function at its placement, ")
+           << function.getPlacement();
+  OpT &slot = result.chunks[found->second].*member;
+  if (slot)
+    return function.emitOpError("is the second of its kind at ")
+           << function.getPlacement();
+  slot = function;
+  return success();
+}
+
+LogicalResult ChunkReader::checkFunctions(ChunkFunctions &chunk) {
+  if (!chunk.backward)
+    return chunk.forward.emitOpError("has no backward function at its "
+                                     "placement");
+  if (static_cast<bool>(chunk.weights) != result.splitsBackward())
+    return chunk.forward.emitOpError("has ")
+           << (chunk.weights ? "a" : "no")
+           << " backward_weights function at its placement, unlike the first "
+              "chunk";
+  if (failed(chunk.backward.verifyAgainst(chunk.forward)) ||
+      (chunk.weights &&
+       failed(chunk.weights.verifyAgainst(chunk.forward, chunk.backward))))
+    return failure();
+  SmallVector<Type> hidden =
+      llvm::map_to_vector(chunk.getHiddenArguments(), [&](int64_t index) {
+        return chunk.forward.getArgumentTypes()[index];
+      });
+  if (TypeRange(hidden) != TypeRange(chunk.backward.getInputGradientTypes()))
+    return chunk.backward.emitOpError("expected gradients of the hidden "
+                                      "inputs, (")
+           << hidden << "), but returns ("
+           << chunk.backward.getInputGradientTypes() << ")";
+  return success();
+}
+
+LogicalResult ChunkReader::checkChain(int64_t number) {
+  ChunkFunctions &chunk = result.chunks[number];
+  SmallVector<Type> given, taken;
+  if (number > 0) {
+    ChunkFunctions &before = result.chunks[number - 1];
+    llvm::append_range(given, before.forward.getOutputTypes().take_front(
+                                  before.countHiddenOutputs()));
+  }
+  for (int64_t index : chunk.getHiddenArguments())
+    taken.push_back(chunk.forward.getArgumentTypes()[index]);
+  if (given != taken)
+    return chunk.forward.emitOpError("takes (")
+           << taken << ") as hidden inputs, but "
+           << (number > 0 ? "the chunk before it gives ("
+                          : "is the first chunk: expected (")
+           << given << ")";
+  if (number + 1 == result.pipeline.getNumChunks() &&
+      chunk.countHiddenOutputs() > 0)
+    return chunk.forward.emitOpError("is the last chunk, which returns losses, "
+                                     "but returns ")
+           << chunk.forward.getOutputTypes().front();
+  return success();
+}
+
+FailureOr<ModelChunks> ChunkReader::read() {
+  ParallelAttr parallel = model.getTrainingAttr().getParallel();
+  result.pipeline = {parallel.getStages(), {}, parallel.getMicroBatches()};
+  for (auto forward : model.getBody().getOps<ForwardOp>())
+    if (failed(addForward(forward)))
+      return failure();
+  for (auto backward : model.getBody().getOps<BackwardOp>())
+    if (failed(add(backward, &ChunkFunctions::backward)))
+      return failure();
+  for (auto weights : model.getBody().getOps<BackwardWeightsOp>())
+    if (failed(add(weights, &ChunkFunctions::weights)))
+      return failure();
+  for (auto [number, chunk] : llvm::enumerate(result.chunks))
+    if (failed(checkFunctions(chunk)) || failed(checkChain(number)))
+      return failure();
+  return std::move(result);
+}
+
+} // namespace
+
+FailureOr<ModelChunks> mf::passes::readChunks(ModelOp model) {
+  return ChunkReader(model).read();
+}

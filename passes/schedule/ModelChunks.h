@@ -1,0 +1,49 @@
+//===- ModelChunks.h - The chunks of a model as a pipeline -----*- C++ -*-===//
+//
+// The functions of each chunk, in the order in which a micro-batch passes
+// through the chunks, and where they live: read from the placements in the IR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_PASSES_SCHEDULE_MODELCHUNKS_H
+#define MF_PASSES_SCHEDULE_MODELCHUNKS_H
+
+#include "dialects/mf/MfOps.h"
+#include "mf/Schedule/Schedule.h"
+
+namespace mf::passes {
+
+/// The functions of one chunk.
+struct ChunkFunctions {
+  ir::ForwardOp forward;
+  ir::BackwardOp backward;
+  /// Null unless backward is split.
+  ir::BackwardWeightsOp weights;
+
+  /// The numbers of forward's arguments that are hidden inputs.
+  llvm::SmallVector<int64_t> getHiddenArguments();
+  /// How many outputs the next chunk takes; the others are losses.
+  int64_t countHiddenOutputs();
+  /// The function of a phase.
+  mlir::Operation *getFunction(schedule::Phase phase) const;
+};
+
+/// All chunks of a model.
+struct ModelChunks {
+  /// In the order of execution, which is that of the forward functions.
+  std::vector<ChunkFunctions> chunks;
+  schedule::Pipeline pipeline;
+
+  bool splitsBackward() const { return !chunks.empty() && chunks[0].weights; }
+  int64_t getStage(int64_t chunk) const { return pipeline.stageOfChunk[chunk]; }
+};
+
+/// Reads the chunks of `model`, which has a training configuration. An error
+/// if a placement is taken twice or is of no stage, if a function misses its
+/// siblings or does not fit them, or if a chunk does not take what the one
+/// before gives. Whether each stage has a chunk is not looked at.
+mlir::FailureOr<ModelChunks> readChunks(ir::ModelOp model);
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_SCHEDULE_MODELCHUNKS_H

@@ -1,0 +1,179 @@
+//===- ScheduleBuilder.cpp - Schedules as IR ------------------------------===//
+
+#include "passes/schedule/ScheduleBuilder.h"
+
+using namespace mlir;
+using namespace mf;
+using namespace mf::ir;
+using mf::passes::ScheduleBuilder;
+using mf::schedule::Phase;
+using mf::schedule::Task;
+
+/// `forward.2`, and `forward.2.1` for the second value: messages of the chunk
+/// that sends them.
+static std::string getChannel(Phase phase, int64_t chunk, int64_t value) {
+  std::string channel = phase == Phase::Forward ? "forward." : "backward.";
+  channel += std::to_string(chunk);
+  if (value > 0)
+    channel += "." + std::to_string(value);
+  return channel;
+}
+
+ScheduleBuilder::ScheduleBuilder(ModelOp model, ModelChunks &chunks,
+                                 const schedule::Schedule &schedule,
+                                 ArrayRef<schedule::Transfer> transfers)
+    : model(model), chunks(chunks), schedule(schedule),
+      builder(model.getContext()), loc(model.getLoc()),
+      runs(chunks.pipeline.getNumChunks() * chunks.pipeline.microBatches) {
+  for (const schedule::Transfer &transfer : transfers) {
+    ahead[getNumber(transfer.reader)] = transfer.ahead;
+    behind[getNumber(transfer.producer)] = transfer.behind;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// What runs exchange
+//===----------------------------------------------------------------------===//
+
+Value ScheduleBuilder::load(const Task &task, int64_t argument) {
+  ForwardOp forward = chunks.chunks[task.chunk].forward;
+  for (auto [kind, index] :
+       llvm::zip(forward.getInputs().getAsRange<InputKindAttr>(),
+                 forward.getInputIndices().getAsRange<IntegerAttr>()))
+    if (index.getInt() == argument)
+      return LoadOp::create(builder, loc, forward.getArgumentTypes()[argument],
+                            kind.getValue(), task.microBatch);
+  return nullptr;
+}
+
+Value ScheduleBuilder::receive(const Task &task, int64_t from, int64_t value,
+                               Type type) {
+  return ReceiveOp::create(builder, loc, type, chunks.getStage(from),
+                           getChannel(task.phase, from, value), task.microBatch,
+                           ahead.lookup(getNumber(task)));
+}
+
+void ScheduleBuilder::send(const Task &task, int64_t to, ValueRange values) {
+  for (auto [index, value] : llvm::enumerate(values))
+    SendOp::create(builder, loc, value, chunks.getStage(to),
+                   getChannel(task.phase, task.chunk, index), task.microBatch,
+                   behind.lookup(getNumber(task)));
+}
+
+void ScheduleBuilder::addInputs(const Task &task, Run &run) {
+  ForwardOp forward = chunks.chunks[task.chunk].forward;
+  int64_t from = task.chunk - 1;
+  bool isHere =
+      from >= 0 && chunks.getStage(from) == chunks.getStage(task.chunk);
+  int64_t numHidden = 0;
+  for (auto [index, type] : llvm::enumerate(forward.getArgumentTypes())) {
+    Value input = load(task, index);
+    if (!input) {
+      input = isHere ? getRun(from, task.microBatch).outputs[numHidden]
+                     : receive(task, from, numHidden, type);
+      ++numHidden;
+    }
+    run.inputs.push_back(input);
+  }
+}
+
+void ScheduleBuilder::addOutputGradients(const Task &task, Run &run) {
+  ForwardOp forward = chunks.chunks[task.chunk].forward;
+  int64_t from = task.chunk + 1;
+  bool isHere = from < chunks.pipeline.getNumChunks() &&
+                chunks.getStage(from) == chunks.getStage(task.chunk);
+  TrainingAttr training = model.getTrainingAttr();
+  int64_t numHidden = 0;
+  for (Type type : forward.getOutputTypes()) {
+    Value gradient;
+    if (isLoss(type)) {
+      double share = 1.0 / static_cast<double>(chunks.pipeline.microBatches);
+      gradient = LossGradientOp::create(
+          builder, loc, type, builder.getF64FloatAttr(share),
+          training.scalesLoss() ? builder.getUnitAttr() : nullptr);
+    } else {
+      gradient = isHere
+                     ? getRun(from, task.microBatch).inputGradients[numHidden]
+                     : receive(task, from, numHidden, type);
+      ++numHidden;
+    }
+    run.outputGradients.push_back(gradient);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+void ScheduleBuilder::runForward(const Task &task) {
+  ChunkFunctions &chunk = chunks.chunks[task.chunk];
+  Run &run = getRun(task.chunk, task.microBatch);
+  addInputs(task, run);
+  auto frameType =
+      FrameType::get(model.getContext(),
+                     FlatSymbolRefAttr::get(chunk.forward.getSymNameAttr()));
+  auto op = RunForwardOp::create(builder, loc, chunk.forward.getOutputTypes(),
+                                 frameType, chunk.forward.getSymName(),
+                                 task.microBatch, run.inputs);
+  run.frame = op.getFrame();
+  llvm::append_range(run.outputs, op.getOutputs());
+  int64_t to = task.chunk + 1;
+  if (to < chunks.pipeline.getNumChunks() &&
+      chunks.getStage(to) != chunks.getStage(task.chunk))
+    send(task, to, op.getOutputs().take_front(chunk.countHiddenOutputs()));
+  for (Value output : op.getOutputs())
+    if (isLoss(output.getType()))
+      AccumulateLossOp::create(builder, loc, output);
+}
+
+void ScheduleBuilder::runBackward(const Task &task) {
+  ChunkFunctions &chunk = chunks.chunks[task.chunk];
+  Run &run = getRun(task.chunk, task.microBatch);
+  addOutputGradients(task, run);
+  SmallVector<Value> arguments(run.outputGradients);
+  for (auto index :
+       chunk.backward.getForwardArguments().getAsRange<IntegerAttr>())
+    arguments.push_back(run.inputs[index.getInt()]);
+  auto op = RunBackwardOp::create(
+      builder, loc, chunk.backward.getInputGradientTypes(),
+      chunk.backward.getSymName(), task.microBatch, run.frame, arguments);
+  llvm::append_range(run.inputGradients, op.getInputGradients());
+  int64_t to = task.chunk - 1;
+  if (to >= 0 && chunks.getStage(to) != chunks.getStage(task.chunk))
+    send(task, to, op.getInputGradients());
+}
+
+void ScheduleBuilder::runBackwardWeights(const Task &task) {
+  BackwardWeightsOp weights = chunks.chunks[task.chunk].weights;
+  Run &run = getRun(task.chunk, task.microBatch);
+  SmallVector<Value> arguments;
+  for (auto index : weights.getOutputGradients().getAsRange<IntegerAttr>())
+    arguments.push_back(run.outputGradients[index.getInt()]);
+  for (auto index : weights.getForwardArguments().getAsRange<IntegerAttr>())
+    arguments.push_back(run.inputs[index.getInt()]);
+  RunBackwardWeightsOp::create(builder, loc, weights.getSymName(),
+                               task.microBatch, run.frame, arguments);
+}
+
+void ScheduleBuilder::build(const Task &task) {
+  loc = chunks.chunks[task.chunk].getFunction(task.phase)->getLoc();
+  switch (task.phase) {
+  case Phase::Forward:
+    return runForward(task);
+  case Phase::Backward:
+  case Phase::InputGradient:
+    return runBackward(task);
+  case Phase::WeightGradient:
+    return runBackwardWeights(task);
+  }
+}
+
+void ScheduleBuilder::build(int64_t stage, UpdateOp update) {
+  builder.setInsertionPointToEnd(&model.getBody().front());
+  auto op = ScheduleOp::create(builder, model.getLoc(), stage);
+  builder.createBlock(&op.getBody());
+  for (const Task &task : schedule.stages[stage])
+    build(task);
+  if (update)
+    RunUpdateOp::create(builder, update.getLoc(), update.getSymName());
+}

@@ -1,0 +1,306 @@
+//===- VerifySchedules.cpp - Whether all stages can run -------------------===//
+
+#include "passes/schedule/VerifySchedules.h"
+#include "mf/Schedule/ScheduleError.h"
+#include "mf/Schedule/Transfers.h"
+#include "passes/schedule/ScheduleReader.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mf;
+using namespace mf::ir;
+using mf::passes::ChunkFunctions;
+using mf::passes::MessageKey;
+using mf::passes::ModelChunks;
+using mf::passes::ModelSchedule;
+using mf::schedule::Phase;
+using mf::schedule::Task;
+
+namespace {
+
+/// That all stages together can run, and that each run reads what it should.
+class ScheduleVerifier {
+public:
+  ScheduleVerifier(ModelOp model, ModelChunks &chunks, ModelSchedule &schedules)
+      : model(model), chunks(chunks), schedule(schedules.schedule),
+        runs(schedules.runs), tasks(schedules.tasks), sends(schedules.sends) {}
+
+  LogicalResult verify();
+
+private:
+  LogicalResult checkRuns();
+  LogicalResult checkRun(Operation *run);
+  LogicalResult checkLosses(RunForwardOp run);
+  LogicalResult checkLossGradients();
+  LogicalResult checkForward(RunForwardOp run);
+  LogicalResult checkBackward(RunBackwardOp run);
+  LogicalResult checkWeights(RunBackwardWeightsOp run);
+  LogicalResult checkOutputGradients(RunBackwardOp run, ValueRange gradients);
+  LogicalResult checkFrame(Operation *run, Value frame);
+  LogicalResult checkForwardArguments(Operation *run, Value frame,
+                                      ValueRange arguments, ArrayAttr indices);
+  LogicalResult checkMessage(Operation *run, Value value, const Task &maker,
+                             int64_t number);
+  void addTransfer(ReceiveOp receive, SendOp send, const Task &producer,
+                   const Task &reader);
+  LogicalResult report(llvm::Error error);
+  std::string getName(const Task &task) const {
+    return chunks.pipeline.getName(task);
+  }
+
+  ModelOp model;
+  ModelChunks &chunks;
+  const schedule::Schedule &schedule;
+  std::vector<std::vector<Operation *>> &runs;
+  llvm::MapVector<Operation *, Task> &tasks;
+  std::map<MessageKey, SendOp> &sends;
+  /// What runs were seen to read.
+  std::vector<schedule::Transfer> transfers;
+  DenseSet<Operation *> received;
+};
+
+//===----------------------------------------------------------------------===//
+// What runs read
+//===----------------------------------------------------------------------===//
+
+void ScheduleVerifier::addTransfer(ReceiveOp receive, SendOp send,
+                                   const Task &producer, const Task &reader) {
+  auto ahead = static_cast<int64_t>(receive.getAhead());
+  auto behind = static_cast<int64_t>(send.getBehind());
+  // Of several messages between two runs the strictest counts.
+  if (!transfers.empty() && transfers.back().reader == reader &&
+      transfers.back().producer == producer) {
+    transfers.back().ahead = std::min(transfers.back().ahead, ahead);
+    transfers.back().behind = std::min(transfers.back().behind, behind);
+    return;
+  }
+  transfers.push_back({producer, reader, ahead, behind});
+}
+
+/// `run` is to read result `number` of task `maker`, from its stage or by a
+/// message.
+LogicalResult ScheduleVerifier::checkMessage(Operation *run, Value value,
+                                             const Task &maker,
+                                             int64_t number) {
+  Value source = value;
+  auto receive = value.getDefiningOp<ReceiveOp>();
+  SendOp send;
+  if (receive) {
+    MessageKey key(receive.getStage(),
+                   receive->getParentOfType<ScheduleOp>().getStage(),
+                   receive.getChannel(), receive.getMicroBatch());
+    auto found = sends.find(key);
+    if (found == sends.end())
+      return receive.emitOpError("waits for a message that stage ")
+             << receive.getStage() << " does not send";
+    send = found->second;
+    received.insert(send);
+    source = send.getValue();
+  }
+  auto result = dyn_cast<OpResult>(source);
+  auto made = result ? tasks.find(result.getOwner()) : tasks.end();
+  if (made == tasks.end() || made->second != maker ||
+      static_cast<int64_t>(result.getResultNumber()) != number) {
+    InFlightDiagnostic error = run->emitOpError("is ")
+                               << getName(tasks[run]) << " and expected result "
+                               << number << " of " << getName(maker)
+                               << ", but reads ";
+    if (made == tasks.end())
+      error << "something else";
+    else
+      error << "result " << result.getResultNumber() << " of "
+            << getName(made->second);
+    error.attachNote(source.getLoc()) << "it is made here";
+    return error;
+  }
+  if (receive)
+    addTransfer(receive, send, maker, tasks[run]);
+  return success();
+}
+
+LogicalResult ScheduleVerifier::checkForward(RunForwardOp run) {
+  const Task task = tasks[run];
+  ChunkFunctions &chunk = chunks.chunks[task.chunk];
+  for (auto [kind, index] :
+       llvm::zip(chunk.forward.getInputs().getAsRange<InputKindAttr>(),
+                 chunk.forward.getInputIndices().getAsRange<IntegerAttr>())) {
+    auto load = run.getInputs()[index.getInt()].getDefiningOp<LoadOp>();
+    if (!load || load.getInput() != kind.getValue() ||
+        static_cast<int64_t>(load.getMicroBatch()) != task.microBatch)
+      return run.emitOpError("expected to load the ")
+             << stringifyInputKind(kind.getValue()) << " of micro-batch "
+             << task.microBatch << " as argument " << index.getInt();
+  }
+  for (auto [number, index] : llvm::enumerate(chunk.getHiddenArguments()))
+    if (failed(checkMessage(run, run.getInputs()[index],
+                            {Phase::Forward, task.chunk - 1, task.microBatch},
+                            number)))
+      return failure();
+  return checkLosses(run);
+}
+
+/// The step's loss has each loss once.
+LogicalResult ScheduleVerifier::checkLosses(RunForwardOp run) {
+  for (auto [number, output] : llvm::enumerate(run.getOutputs())) {
+    int64_t added = llvm::count_if(output.getUsers(), [](Operation *user) {
+      return isa<AccumulateLossOp>(user);
+    });
+    if (isLoss(output.getType()) && added != 1)
+      return run.emitOpError("expected its output ")
+             << number << ", a loss, to be accumulated once, but it is "
+             << added << " times";
+  }
+  return success();
+}
+
+LogicalResult ScheduleVerifier::checkLossGradients() {
+  LossGradientOp first;
+  for (auto stage : model.getBody().getOps<ScheduleOp>())
+    for (auto loss : stage.getBody().getOps<LossGradientOp>()) {
+      if (!first)
+        first = loss;
+      if (loss.getValueAttr() == first.getValueAttr() &&
+          loss.getScaled() == first.getScaled() &&
+          loss.getType() == first.getType())
+        continue;
+      InFlightDiagnostic error = loss.emitOpError(
+          "expected the same gradient for all losses of a step");
+      error.attachNote(first.getLoc()) << "another one is here";
+      return error;
+    }
+  return success();
+}
+
+LogicalResult ScheduleVerifier::checkFrame(Operation *run, Value frame) {
+  const Task task = tasks[run];
+  const Task maker{Phase::Forward, task.chunk, task.microBatch};
+  if (tasks.lookup(frame.getDefiningOp()) == maker)
+    return success();
+  return run->emitOpError("is ") << getName(task) << " and expected the frame "
+                                 << "of " << getName(maker);
+}
+
+LogicalResult ScheduleVerifier::checkOutputGradients(RunBackwardOp run,
+                                                     ValueRange gradients) {
+  const Task task = tasks[run];
+  for (auto [output, gradient] : llvm::enumerate(gradients)) {
+    if (!isLoss(gradient.getType())) {
+      if (failed(checkMessage(run, gradient,
+                              {task.phase, task.chunk + 1, task.microBatch},
+                              static_cast<int64_t>(output))))
+        return failure();
+    } else if (!gradient.getDefiningOp<LossGradientOp>()) {
+      return run.emitOpError("expected the gradient of a loss for output ")
+             << output;
+    }
+  }
+  return success();
+}
+
+LogicalResult ScheduleVerifier::checkForwardArguments(Operation *run,
+                                                      Value frame,
+                                                      ValueRange arguments,
+                                                      ArrayAttr indices) {
+  auto forward = frame.getDefiningOp<RunForwardOp>();
+  for (auto [argument, index] :
+       llvm::zip_equal(arguments, indices.getAsRange<IntegerAttr>()))
+    if (argument != forward.getInputs()[index.getInt()])
+      return run->emitOpError("expected input ")
+             << index.getInt() << " of " << getName(tasks[forward])
+             << ", which its function reads again";
+  return success();
+}
+
+LogicalResult ScheduleVerifier::checkBackward(RunBackwardOp run) {
+  BackwardOp function = chunks.chunks[tasks[run].chunk].backward;
+  int64_t numOutputs = function.getOutputs();
+  return success(
+      succeeded(checkFrame(run, run.getFrame())) &&
+      succeeded(checkOutputGradients(
+          run, run.getArguments().take_front(numOutputs))) &&
+      succeeded(checkForwardArguments(run, run.getFrame(),
+                                      run.getArguments().drop_front(numOutputs),
+                                      function.getForwardArguments())));
+}
+
+LogicalResult ScheduleVerifier::checkWeights(RunBackwardWeightsOp run) {
+  if (failed(checkFrame(run, run.getFrame())))
+    return failure();
+  BackwardWeightsOp function = chunks.chunks[tasks[run].chunk].weights;
+  auto users =
+      llvm::make_filter_range(run.getFrame().getUsers(), [](Operation *user) {
+        return isa<RunBackwardOp>(user);
+      });
+  auto backward = cast<RunBackwardOp>(*users.begin());
+  auto outputs = function.getOutputGradients().getAsRange<IntegerAttr>();
+  size_t numOutputs = function.getOutputGradients().size();
+  for (auto [argument, output] : llvm::zip(run.getArguments(), outputs))
+    if (argument != backward.getArguments()[output.getInt()])
+      return run.emitOpError("expected the gradient of output ")
+             << output.getInt() << " that " << getName(tasks[backward])
+             << " reads";
+  return checkForwardArguments(run, run.getFrame(),
+                               run.getArguments().drop_front(numOutputs),
+                               function.getForwardArguments());
+}
+
+LogicalResult ScheduleVerifier::checkRun(Operation *run) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(run)
+      .Case([&](RunForwardOp op) { return checkForward(op); })
+      .Case([&](RunBackwardOp op) { return checkBackward(op); })
+      .Case([&](RunBackwardWeightsOp op) { return checkWeights(op); });
+}
+
+//===----------------------------------------------------------------------===//
+// All stages
+//===----------------------------------------------------------------------===//
+
+/// Reports what the library says, and points at the runs that it names.
+LogicalResult ScheduleVerifier::report(llvm::Error error) {
+  InFlightDiagnostic diagnostic =
+      model.emitOpError("has schedules that cannot run: ");
+  llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &info) {
+    diagnostic << info.message();
+    if (info.isA<schedule::ScheduleError>())
+      for (auto [stage, position] :
+           static_cast<const schedule::ScheduleError &>(info).getPlaces())
+        diagnostic.attachNote(runs[stage][position]->getLoc())
+            << "task " << position << " of stage " << stage << " is here";
+  });
+  return diagnostic;
+}
+
+LogicalResult ScheduleVerifier::checkRuns() {
+  if (llvm::Error error = schedule.verify())
+    return report(std::move(error));
+  for (const auto &[run, task] : tasks)
+    if (failed(checkRun(run)))
+      return failure();
+  return success();
+}
+
+LogicalResult ScheduleVerifier::verify() {
+  if (failed(checkLossGradients()))
+    return failure();
+  // A model may have nothing but updates.
+  if (!chunks.chunks.empty() && failed(checkRuns()))
+    return failure();
+  for (const auto &[key, send] : sends)
+    if (!received.contains(send))
+      return SendOp(send).emitOpError("sends a message that no run of stage ")
+             << std::get<1>(key) << " reads";
+  if (chunks.chunks.empty())
+    return success();
+  if (llvm::Error error = schedule::verifyTransfers(schedule, transfers))
+    return report(std::move(error));
+  return success();
+}
+
+} // namespace
+
+LogicalResult mf::passes::verifySchedules(ModelOp model, ModelChunks &chunks) {
+  FailureOr<ModelSchedule> schedules = readSchedules(model, chunks);
+  if (failed(schedules))
+    return failure();
+  return ScheduleVerifier(model, chunks, *schedules).verify();
+}

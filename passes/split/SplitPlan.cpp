@@ -1,0 +1,48 @@
+//===- SplitPlan.cpp - Which half of backward runs an operator ------------===//
+
+#include "passes/split/SplitPlan.h"
+
+namespace mf::passes {
+
+namespace {
+
+/// What an operator's results go into: nothing, one of the chunk's results, or
+/// what keeps it in the first half.
+class Reach {
+public:
+  void add(int64_t result, bool isHidden) {
+    isNeededFirst |= isHidden || (hasResult && result != single);
+    single = result;
+    hasResult = true;
+  }
+  void add(const Reach &user) {
+    if (user.hasResult)
+      add(user.single, user.isNeededFirst);
+  }
+  bool mayWait() const { return !isNeededFirst; }
+
+private:
+  int64_t single = 0;
+  bool hasResult = false, isNeededFirst = false;
+};
+
+} // namespace
+
+std::vector<bool> planWeightHalf(llvm::ArrayRef<BackwardOperator> operators,
+                                 int64_t numHiddenInputs) {
+  std::vector<Reach> reaches(operators.size());
+  std::vector<bool> waits(operators.size());
+  for (size_t index = operators.size(); index-- > 0;) {
+    Reach &reach = reaches[index];
+    // Parameters' gradients are told apart only where there is nothing else to
+    // tell.
+    for (int64_t result : operators[index].returned)
+      reach.add(numHiddenInputs > 0 ? 0 : result, result < numHiddenInputs);
+    waits[index] = reach.mayWait();
+    for (int64_t producer : operators[index].producers)
+      reaches[producer].add(reach);
+  }
+  return waits;
+}
+
+} // namespace mf::passes

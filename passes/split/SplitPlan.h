@@ -1,0 +1,39 @@
+//===- SplitPlan.h - Which half of backward runs an operator ---*- C++ -*-===//
+//
+// The decision of mf-split-chunks as a plain value. Knows no MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_PASSES_SPLIT_SPLITPLAN_H
+#define MF_PASSES_SPLIT_SPLITPLAN_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include <cstdint>
+#include <vector>
+
+namespace mf::passes {
+
+/// One operator of a chunk's backward half.
+struct BackwardOperator {
+  /// The operators of backward, by index, whose results it uses. They come
+  /// before it.
+  llvm::SmallVector<int64_t, 2> producers;
+  /// The chunk's results, by number, that are results of it. The first ones are
+  /// the gradients of hidden inputs.
+  llvm::SmallVector<int64_t, 2> returned;
+};
+
+/// Whether each of `operators`, given in program order, only serves gradients
+/// of parameters and may therefore wait: it reaches no gradient of a hidden
+/// input. A chunk without hidden inputs has nothing that another stage waits
+/// for; there it is what reaches one result alone, so that the chain all of
+/// them hang on, as long as that of other chunks, is the other half. What such
+/// an operator makes is read by others of its kind only. Linear in operators
+/// and uses. The split is that of zero-bubble pipelining (Qi et al., 2024).
+std::vector<bool> planWeightHalf(llvm::ArrayRef<BackwardOperator> operators,
+                                 int64_t numHiddenInputs);
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_SPLIT_SPLITPLAN_H

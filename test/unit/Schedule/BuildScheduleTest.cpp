@@ -1,0 +1,227 @@
+//===- BuildScheduleTest.cpp - Policies, rules and the sort ---------------===//
+
+#include "ScheduleTesting.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <chrono>
+
+using namespace mf::schedule;
+using testing::HasSubstr;
+
+namespace {
+
+TEST(BuildScheduleTest, OneForwardOneBackwardInTurn) {
+  EXPECT_EQ(printToString(build("1f1b", 3, 1, 4)),
+            "stage 0: F0 F1 F2 B0 F3 B1 B2 B3\n"
+            "stage 1: F0 F1 B0 F2 B1 F3 B2 B3\n"
+            "stage 2: F0 B0 F1 B1 F2 B2 F3 B3\n");
+  // Fewer micro-batches than stages, and one stage alone.
+  EXPECT_EQ(printToString(build("1f1b", 3, 1, 1)),
+            "stage 0: F0 B0\nstage 1: F0 B0\nstage 2: F0 B0\n");
+  EXPECT_EQ(printToString(build("1f1b", 1, 1, 3)),
+            "stage 0: F0 B0 F1 B1 F2 B2\n");
+}
+
+TEST(BuildScheduleTest, AllForwardsThenAllBackwards) {
+  EXPECT_EQ(printToString(build("gpipe", 2, 1, 2)),
+            "stage 0: F0 F1 B0 B1\nstage 1: F0 F1 B0 B1\n");
+  EXPECT_EQ(printToString(build("gpipe", 2, 2, 2)),
+            "stage 0: F0.0 F0.1 F2.0 F2.1 B2.0 B2.1 B0.0 B0.1\n"
+            "stage 1: F1.0 F1.1 F3.0 F3.1 B3.0 B3.1 B1.0 B1.1\n");
+}
+
+TEST(BuildScheduleTest, WeightGradientsFillBubbles) {
+  EXPECT_EQ(printToString(build("zero-bubble-h1", 2, 1, 3)),
+            "stage 0: F0 F1 I0 W0 F2 I1 W1 I2 W2\n"
+            "stage 1: F0 I0 F1 I1 W0 F2 I2 W1 W2\n");
+}
+
+TEST(BuildScheduleTest, AllShapesRun) {
+  int64_t schedules = 0;
+  forEachSchedule(5, 3, 11, [&](const Schedule &schedule) {
+    ++schedules;
+    EXPECT_TRUE(runsThrough(schedule)) << printToString(schedule);
+    EXPECT_EQ(getText(schedule.verify()), "") << printToString(schedule);
+  });
+  EXPECT_GT(schedules, 300);
+}
+
+TEST(BuildScheduleTest, InFlightIsCountedToTheLastGradient) {
+  Schedule whole = build("1f1b", 4, 1, 8);
+  Schedule all = build("gpipe", 4, 1, 8);
+  for (int64_t stage = 0; stage < 4; ++stage) {
+    EXPECT_EQ(whole.getMaxInFlight(stage), 4 - stage);
+    EXPECT_EQ(all.getMaxInFlight(stage), 8);
+  }
+  Schedule split{"",
+                 {1, {0}, 2},
+                 true,
+                 {{{Phase::Forward, 0, 0},
+                   {Phase::InputGradient, 0, 0},
+                   {Phase::Forward, 0, 1},
+                   {Phase::WeightGradient, 0, 0},
+                   {Phase::InputGradient, 0, 1},
+                   {Phase::WeightGradient, 0, 1}}}};
+  EXPECT_EQ(getText(split.verify()), "");
+  EXPECT_EQ(split.getMaxInFlight(0), 2);
+}
+
+TEST(BuildScheduleTest, PoliciesAreFoundByName) {
+  std::vector<std::string> names;
+  for (const Policy *policy : getPolicies()) {
+    names.push_back(policy->getName().str());
+    EXPECT_EQ(llvm::cantFail(findPolicy(policy->getName())), policy);
+    EXPECT_FALSE(policy->getSummary().empty());
+  }
+  EXPECT_THAT(names, testing::ElementsAre("gpipe", "1f1b", "interleaved",
+                                          "interleaved-low-memory",
+                                          "zero-bubble-h1", "zero-bubble-v"));
+  EXPECT_EQ(getText(findPolicy("seqpipe").takeError()),
+            "no schedule is called 'seqpipe', expected one of gpipe, 1f1b, "
+            "interleaved, interleaved-low-memory, zero-bubble-h1, "
+            "zero-bubble-v");
+}
+
+TEST(BuildScheduleTest, PoliciesRefuseWhatTheyCannotSchedule) {
+  auto refuse = [](llvm::StringRef name, int64_t stages, int64_t chunks,
+                   int64_t microBatches) {
+    return getText(tryBuild(name, stages, chunks, microBatches).takeError());
+  };
+  EXPECT_EQ(refuse("1f1b", 2, 2, 4),
+            "schedule '1f1b' takes one chunk per stage, but chunk 2 is on "
+            "stage 0 of 2, expected one chunk on each of the stages in order "
+            "(schedules 'gpipe' and 'interleaved' take several)");
+  EXPECT_EQ(refuse("zero-bubble-h1", 2, 2, 4),
+            "schedule 'zero-bubble-h1' takes one chunk per stage, but chunk 2 "
+            "is on stage 0 of 2, expected one chunk on each of the stages in "
+            "order (schedules 'gpipe' and 'interleaved' take several)");
+  EXPECT_EQ(refuse("interleaved", 4, 1, 8),
+            "schedule 'interleaved' takes two or more chunks per stage, as "
+            "many on each, but 4 stages have 4 chunks, expected a multiple of "
+            "4 from 8, or schedule '1f1b'");
+  EXPECT_EQ(refuse("zero-bubble-v", 4, 3, 8),
+            "schedule 'zero-bubble-v' takes two chunks per stage, but 4 stages "
+            "have 12 chunks, expected 8");
+  EXPECT_EQ(refuse("zero-bubble-v", 4, 2, 7),
+            "schedule 'zero-bubble-v' takes at least two micro-batches per "
+            "stage, but 4 stages have 7, expected 8 or more");
+  auto v = llvm::cantFail(findPolicy("zero-bubble-v"));
+  auto interleaved = llvm::cantFail(findPolicy("interleaved"));
+  EXPECT_EQ(getText(buildSchedule(*v, interleaved->place(2, 2, 4)).takeError()),
+            "schedule 'zero-bubble-v' cannot place chunk 2 on stage 0, "
+            "expected stage 1");
+  EXPECT_EQ(getText(buildSchedule(*interleaved, v->place(2, 2, 4)).takeError()),
+            "schedule 'interleaved' cannot place chunk 2 on stage 1, expected "
+            "stage 0");
+}
+
+TEST(BuildScheduleTest, MalformedPipelinesAreRefused) {
+  auto refuse = [](const Pipeline &pipeline) {
+    return getText(buildSchedule(*llvm::cantFail(findPolicy("gpipe")), pipeline)
+                       .takeError());
+  };
+  EXPECT_EQ(refuse({0, {}, 1}), "a pipeline of 0 stages, expected at least 1");
+  EXPECT_EQ(refuse({1, {0}, 0}),
+            "a pipeline for 0 micro-batches, expected at least 1");
+  EXPECT_EQ(refuse({2, {0}, 1}),
+            "1 chunks for 2 stages, expected at least one for each stage");
+  EXPECT_EQ(refuse({2, {0, 2}, 1}),
+            "chunk 1 is on stage 2, expected one of the stages 0 to 1");
+  EXPECT_EQ(refuse({2, {1, 1}, 1}), "stage 0 has no chunk, expected at least "
+                                    "one");
+  EXPECT_EQ(refuse({1, {0}, int64_t(1) << 62}),
+            "1 chunks for 4611686018427387904 micro-batches, expected at most "
+            "10000000 pairs of chunk and micro-batch");
+}
+
+/// Depth first: whatever is furthest along goes first. No rules at all.
+class Eager : public Policy {
+public:
+  llvm::StringRef getName() const override { return "eager"; }
+  llvm::StringRef getSummary() const override { return "the furthest first"; }
+  void addRules(const Pipeline &, int64_t, Rules &) const override {}
+  int64_t getPriority(const Pipeline &pipeline,
+                      const Task &task) const override {
+    return task.phase == Phase::Forward ? 0 : -1 - task.chunk;
+  }
+};
+
+TEST(BuildScheduleTest, PolicyOfATest) {
+  Eager eager;
+  Schedule schedule =
+      llvm::cantFail(buildSchedule(eager, eager.place(2, 1, 3)));
+  EXPECT_EQ(schedule.name, "eager");
+  EXPECT_EQ(printToString(schedule), "stage 0: F0 F1 F2 B0 B1 B2\n"
+                                     "stage 1: F0 B0 F1 B1 F2 B2\n");
+}
+
+/// Rules given by a function.
+class Given : public Policy {
+public:
+  explicit Given(std::function<void(int64_t, Rules &)> give)
+      : give(std::move(give)) {}
+  llvm::StringRef getName() const override { return "given"; }
+  llvm::StringRef getSummary() const override { return "rules of a test"; }
+  void addRules(const Pipeline &, int64_t stage, Rules &rules) const override {
+    give(stage, rules);
+  }
+
+private:
+  std::function<void(int64_t, Rules &)> give;
+};
+
+TEST(BuildScheduleTest, ContradictingRulesAreRefused) {
+  auto refuse = [](std::function<void(int64_t, Rules &)> give) {
+    Given given(std::move(give));
+    return getText(buildSchedule(given, given.place(2, 1, 2)).takeError());
+  };
+  EXPECT_EQ(refuse([](int64_t stage, Rules &rules) {
+              if (stage == 1)
+                rules.addBefore({Phase::Backward, 1, 0},
+                                {Phase::Forward, 1, 0});
+            }),
+            "the rules of schedule 'given' contradict the order of the data or "
+            "one another: F0 of stage 1 behind B0 of stage 1 behind F0");
+  // Each is well on its stage; together they are not.
+  std::string text = refuse([](int64_t stage, Rules &rules) {
+    if (stage == 0)
+      rules.addBefore({Phase::Backward, 0, 0}, {Phase::Forward, 0, 1});
+    else
+      rules.addBefore({Phase::Forward, 1, 1}, {Phase::Backward, 1, 0});
+  });
+  EXPECT_THAT(text, HasSubstr("F1 of stage 0 behind B0 of stage 0"));
+  EXPECT_THAT(text, HasSubstr("B0 of stage 1 behind F1 of stage 1"));
+  EXPECT_EQ(refuse([](int64_t, Rules &rules) {
+              rules.addBefore({Phase::Forward, 0, 0}, {Phase::Backward, 0, 0});
+            }),
+            "schedule 'given' has a rule for F0 of chunk 0, expected a task of "
+            "stage 1");
+  EXPECT_EQ(refuse([](int64_t stage, Rules &rules) {
+              int32_t chunk = stage;
+              rules.addOrder({{Phase::InputGradient, chunk, 0},
+                              {Phase::InputGradient, chunk, 1}});
+            }),
+            "schedule 'given' has a rule for I0 of chunk 0, expected a task of "
+            "stage 0");
+}
+
+TEST(BuildScheduleTest, TakesTimeLinearInTasks) {
+  auto measure = [](llvm::StringRef name, int64_t stages, int64_t chunks,
+                    int64_t microBatches) {
+    double best = 1e9;
+    for (int run = 0; run < 3; ++run) {
+      auto start = std::chrono::steady_clock::now();
+      build(name, stages, chunks, microBatches);
+      std::chrono::duration<double> time =
+          std::chrono::steady_clock::now() - start;
+      best = std::min(best, time.count());
+    }
+    return best;
+  };
+  for (const char *name : {"interleaved", "zero-bubble-v"})
+    EXPECT_LT(measure(name, 16, 2, 64), 0.010) << name;
+  for (const char *name : {"1f1b", "gpipe", "zero-bubble-h1"})
+    EXPECT_LT(measure(name, 16, 1, 1024), 0.100) << name;
+}
+
+} // namespace

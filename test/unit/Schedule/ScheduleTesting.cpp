@@ -1,0 +1,201 @@
+//===- ScheduleTesting.cpp - What tests of schedules share ----------------===//
+
+#include "ScheduleTesting.h"
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace mf::schedule {
+
+llvm::Expected<Schedule> tryBuild(llvm::StringRef name, int64_t stages,
+                                  int64_t chunksPerStage,
+                                  int64_t microBatches) {
+  llvm::Expected<const Policy *> policy = findPolicy(name);
+  if (!policy)
+    return policy.takeError();
+  return buildSchedule(**policy,
+                       (*policy)->place(stages, chunksPerStage, microBatches));
+}
+
+Schedule build(llvm::StringRef name, int64_t stages, int64_t chunksPerStage,
+               int64_t microBatches) {
+  return llvm::cantFail(tryBuild(name, stages, chunksPerStage, microBatches));
+}
+
+std::string printToString(const Schedule &schedule) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  schedule.print(os);
+  return text;
+}
+
+std::string getText(llvm::Error error) {
+  return error ? llvm::toString(std::move(error)) : "";
+}
+
+void forEachSchedule(int64_t stages, int64_t chunksPerStage,
+                     int64_t microBatches,
+                     const std::function<void(const Schedule &)> &visit) {
+  for (const Policy *policy : getPolicies())
+    for (int64_t stage = 1; stage <= stages; ++stage)
+      for (int64_t chunk = 1; chunk <= chunksPerStage; ++chunk)
+        for (int64_t microBatch = 1; microBatch <= microBatches; ++microBatch) {
+          Pipeline pipeline = policy->place(stage, chunk, microBatch);
+          if (llvm::Error error = policy->check(pipeline))
+            llvm::consumeError(std::move(error));
+          else
+            visit(llvm::cantFail(buildSchedule(*policy, pipeline)));
+        }
+}
+
+namespace {
+
+using Key = std::tuple<Phase, int64_t, int64_t>;
+
+Key getKey(const Task &task) {
+  return {task.phase, task.chunk, task.microBatch};
+}
+
+class Run {
+public:
+  Run(const Schedule &schedule, const std::vector<Transfer> *transfers)
+      : schedule(schedule), next(schedule.stages.size(), 0) {
+    if (transfers)
+      addMessages(*transfers);
+  }
+
+  bool runsThrough() {
+    bool goesOn = true;
+    while (goesOn && !isWrong) {
+      goesOn = false;
+      for (Message &message : messages)
+        goesOn |= tryDeliver(message);
+      for (size_t stage = 0; stage < next.size(); ++stage)
+        while (!isWrong && next[stage] < schedule.stages[stage].size() &&
+               tryTask(stage))
+          goesOn = true;
+    }
+    size_t expected = (schedule.splitsBackward ? 3 : 2) *
+                      schedule.pipeline.getNumChunks() *
+                      schedule.pipeline.microBatches;
+    return !isWrong && done.size() == expected;
+  }
+
+private:
+  struct Message {
+    size_t sender, receiver;
+    /// As many tasks of the sender and of the receiver are done before it goes.
+    size_t made, issued;
+    /// As many tasks of the sender are done at most before it is over.
+    size_t limit;
+    /// As many tasks of the receiver.
+    size_t read;
+    std::pair<int64_t, bool> channel;
+    bool isOver;
+  };
+
+  void addMessages(const std::vector<Transfer> &transfers) {
+    std::map<Key, std::pair<size_t, size_t>> where;
+    for (size_t stage = 0; stage < schedule.stages.size(); ++stage)
+      for (size_t index = 0; index < schedule.stages[stage].size(); ++index)
+        where[getKey(schedule.stages[stage][index])] = {stage, index};
+    for (const Transfer &transfer : transfers) {
+      auto [sender, producer] = where[getKey(transfer.producer)];
+      auto [receiver, reader] = where[getKey(transfer.reader)];
+      size_t ahead = transfer.ahead;
+      messages.push_back(
+          {sender,
+           receiver,
+           producer + 1,
+           reader < ahead ? 0 : reader - ahead,
+           producer + transfer.behind,
+           reader,
+           {transfer.producer.chunk, transfer.producer.phase == Phase::Forward},
+           false});
+    }
+  }
+
+  /// Delivers the message if both sides are there and it is the first of its
+  /// channel for both.
+  bool tryDeliver(Message &message) {
+    if (message.isOver || next[message.sender] < message.made ||
+        next[message.receiver] < message.issued)
+      return false;
+    for (const Message &other : messages)
+      if (!other.isOver && other.channel == message.channel &&
+          (other.made < message.made || other.read < message.read))
+        return false;
+    message.isOver = true;
+    return true;
+  }
+
+  bool isDone(Phase phase, int64_t chunk, int64_t microBatch) const {
+    return done.count({phase, chunk, microBatch}) > 0;
+  }
+
+  bool tryTask(size_t stage) {
+    const Task &task = schedule.stages[stage][next[stage]];
+    const Pipeline &pipeline = schedule.pipeline;
+    for (const Message &message : messages)
+      if (!message.isOver &&
+          ((message.sender == stage && next[stage] >= message.limit) ||
+           (message.receiver == stage && next[stage] == message.read)))
+        return false;
+    if (task.chunk < 0 || task.chunk >= pipeline.getNumChunks() ||
+        pipeline.stageOfChunk[task.chunk] != static_cast<int64_t>(stage) ||
+        task.microBatch < 0 || task.microBatch >= pipeline.microBatches ||
+        (task.phase != Phase::Forward &&
+         (task.phase == Phase::Backward) == schedule.splitsBackward))
+      return isWrong = true;
+    bool hasInputs = true;
+    if (task.phase == Phase::Forward)
+      hasInputs = task.chunk == 0 ||
+                  isDone(Phase::Forward, task.chunk - 1, task.microBatch);
+    else if (task.phase == Phase::WeightGradient)
+      hasInputs = isDone(Phase::InputGradient, task.chunk, task.microBatch);
+    else
+      hasInputs = isDone(Phase::Forward, task.chunk, task.microBatch) &&
+                  (task.chunk + 1 == pipeline.getNumChunks() ||
+                   isDone(task.phase, task.chunk + 1, task.microBatch));
+    if (task.phase != Phase::Forward && task.microBatch > 0)
+      hasInputs &= isDone(task.phase, task.chunk, task.microBatch - 1);
+    if (!hasInputs)
+      return false;
+    isWrong |= !done.insert(getKey(task)).second;
+    ++next[stage];
+    return true;
+  }
+
+  const Schedule &schedule;
+  std::vector<size_t> next;
+  std::vector<Message> messages;
+  std::set<Key> done;
+  bool isWrong = false;
+};
+
+} // namespace
+
+bool runsThrough(const Schedule &schedule,
+                 const std::vector<Transfer> *transfers) {
+  return Run(schedule, transfers).runsThrough();
+}
+
+int64_t getUnitEnd(const Schedule &schedule) {
+  std::vector<std::vector<int64_t>> starts = schedule.getUnitStarts();
+  int64_t end = 0;
+  for (size_t stage = 0; stage < starts.size(); ++stage)
+    end = std::max(end, starts[stage].back() +
+                            getUnitTime(schedule.stages[stage].back().phase));
+  return end;
+}
+
+int64_t getIdleTime(const Schedule &schedule, int64_t stage) {
+  std::vector<int64_t> starts = schedule.getUnitStarts()[stage];
+  const std::vector<Task> &tasks = schedule.stages[stage];
+  int64_t time = starts.back() + getUnitTime(tasks.back().phase) - starts[0];
+  for (const Task &task : tasks)
+    time -= getUnitTime(task.phase);
+  return time;
+}
+
+} // namespace mf::schedule

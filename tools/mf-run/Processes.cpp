@@ -1,0 +1,53 @@
+//===- Processes.cpp - mf-run as one of several processes -----------------===//
+
+#include "Processes.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace llvm;
+
+namespace mf::tools {
+
+Expected<std::unique_ptr<runner::ProcessGroup>>
+joinProcesses(const char *program) {
+  if (countStartedProcesses() == 1)
+    return nullptr;
+  // Beside the folder of tools, as in the build.
+  SmallString<128> path(sys::fs::getMainExecutable(
+      program, reinterpret_cast<void *>(&joinProcesses)));
+  sys::path::remove_filename(path);
+  sys::path::append(path, "..", "lib", "mf-mpi.so");
+  auto transport = loadTransport(path);
+  if (!transport)
+    return transport.takeError();
+  return std::make_unique<runner::ProcessGroup>(std::move(*transport));
+}
+
+Messages::Messages(runner::ProcessGroup *processes) : processes(processes) {
+  if (processes)
+    stream.emplace(text);
+}
+
+int Messages::fail(const Twine &message) {
+  WithColor::error(getErrors(), "mf-run") << message << '\n';
+  return 1;
+}
+
+void Messages::note(StringRef remark) {
+  if (!processes || processes->isFirst())
+    WithColor::note(errs(), "mf-run") << remark << '\n';
+}
+
+int Messages::finish(int code) {
+  if (processes && code != 0) {
+    outs().flush();
+    processes->fail(text);
+  }
+  // Warnings.
+  if (processes && processes->isFirst())
+    errs() << text;
+  return code;
+}
+
+} // namespace mf::tools

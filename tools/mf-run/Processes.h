@@ -1,0 +1,52 @@
+//===- Processes.h - mf-run as one of several processes --------*- C++ -*-===//
+
+#ifndef MF_TOOLS_MF_RUN_PROCESSES_H
+#define MF_TOOLS_MF_RUN_PROCESSES_H
+
+#include "mf/Runner/ProcessGroup.h"
+#include "llvm/Support/raw_ostream.h"
+#include <optional>
+
+namespace mf::tools {
+
+/// Joins the processes that mpirun started with this one; null if there are no
+/// others, and MPI is not touched. `program` is argv[0].
+llvm::Expected<std::unique_ptr<runner::ProcessGroup>>
+joinProcesses(const char *program);
+
+/// Where mf-run says what is wrong. Several processes find most errors at the
+/// same time: each collects its own, and one prints them when all end.
+class Messages {
+public:
+  /// `processes` is null for one process.
+  explicit Messages(runner::ProcessGroup *processes);
+  Messages(const Messages &) = delete;
+  Messages &operator=(const Messages &) = delete;
+
+  /// For errors and warnings.
+  llvm::raw_ostream &getErrors() {
+    if (stream)
+      return *stream;
+    return llvm::errs();
+  }
+
+  /// Prints an error; returns 1.
+  int fail(const llvm::Twine &message);
+  /// Forgets the errors so far, which several processes have not printed yet.
+  void discard() { text.clear(); }
+  /// Prints a remark for the user.
+  void note(llvm::StringRef text);
+
+  /// Ends the run: with a code other than 0, in all processes. Returns the code
+  /// that main returns.
+  int finish(int code);
+
+private:
+  runner::ProcessGroup *processes;
+  std::string text;
+  std::optional<llvm::raw_string_ostream> stream;
+};
+
+} // namespace mf::tools
+
+#endif // MF_TOOLS_MF_RUN_PROCESSES_H

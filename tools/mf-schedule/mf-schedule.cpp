@@ -1,0 +1,354 @@
+//===- mf-schedule.cpp - Shows pipeline schedules in time -----------------===//
+
+#include "mf/Schedule/Policy.h"
+#include "mf/Sim/PipelinePrint.h"
+#include "tools/help/HideInherited.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/WithColor.h"
+
+namespace cl = llvm::cl;
+using namespace mf::schedule;
+using namespace mf::sim;
+using llvm::Error;
+using llvm::Expected;
+using llvm::formatv;
+using llvm::outs;
+
+namespace {
+
+/// Tasks beyond that are hardly meant, and need gigabytes.
+constexpr int64_t mostTasks = 1 << 22;
+constexpr int64_t mostStages = 1 << 12;
+
+struct Options {
+  cl::OptionCategory category{"Options of mf-schedule"};
+  cl::opt<std::string> schedule{
+      "schedule",
+      cl::desc("Name of the schedule (default 1f1b), or `all` for a table of "
+               "them"),
+      cl::value_desc("name"), cl::init("1f1b"), cl::cat(category)};
+  cl::opt<int64_t> stages{"stages", cl::desc("Number of stages (default 4)"),
+                          cl::value_desc("count"), cl::init(4),
+                          cl::cat(category)};
+  cl::opt<int64_t> chunks{
+      "chunks",
+      cl::desc("Chunks of the model on each stage (default: as few as the "
+               "schedule takes)"),
+      cl::value_desc("count"), cl::cat(category)};
+  cl::opt<int64_t> microBatches{
+      "micro-batches", cl::desc("Micro-batches per step (default 8)"),
+      cl::value_desc("count"), cl::init(8), cl::cat(category)};
+  cl::list<double> forwardTime{
+      "forward-time", cl::CommaSeparated,
+      cl::desc("Forward time of each chunk in the order of execution, or one "
+               "for all (default 1). With --schedule=all that of a stage, "
+               "which its chunks share"),
+      cl::value_desc("time,..."), cl::cat(category)};
+  cl::opt<double> backwardRatio{
+      "backward-ratio",
+      cl::desc("Time of a backward in that of its forward (default 2)"),
+      cl::value_desc("ratio"), cl::init(2), cl::cat(category)};
+  cl::opt<double> inputGradientShare{
+      "input-gradient-share",
+      cl::desc("What the input gradient takes of a split backward (default "
+               "0.5)"),
+      cl::value_desc("share"), cl::init(0.5), cl::cat(category)};
+  cl::list<double> recomputeTime{
+      "recompute-time", cl::CommaSeparated,
+      cl::desc("Time that backward of each chunk spends on recomputing, given "
+               "as --forward-time is (default 0)"),
+      cl::value_desc("time,..."), cl::cat(category)};
+  cl::opt<double> transferTime{
+      "transfer-time", cl::desc("Time of a message between stages (default 0)"),
+      cl::value_desc("time"), cl::init(0), cl::cat(category)};
+  cl::opt<TransferMode> transfers{
+      "transfers", cl::desc("How messages take place:"),
+      cl::values(clEnumValN(TransferMode::Overlapped, "overlapped",
+                            "beside the tasks (default)"),
+                 clEnumValN(TransferMode::Blocking, "blocking",
+                            "both stages do nothing else meanwhile")),
+      cl::init(TransferMode::Overlapped), cl::cat(category)};
+  cl::opt<bool> json{"json",
+                     cl::desc("Print one JSON object, with the times of all "
+                              "tasks of a single schedule"),
+                     cl::cat(category)};
+
+  bool showsAll() const { return schedule == "all"; }
+};
+
+const char overview[] =
+    "mf-schedule: shows pipeline schedules in time\n\n"
+    "Prints what each stage runs when, how long a step takes, the bubble "
+    "(idle time in the\ntime of the model's work) and how many chunks' "
+    "activations each stage holds at most.\n";
+
+std::string getExtraHelp() {
+  std::string help;
+  llvm::raw_string_ostream os(help);
+  os << "\nSCHEDULES:\n\n";
+  for (const Policy *policy : getPolicies())
+    os << formatv("  {0,-24}{1}\n", policy->getName(), policy->getSummary());
+  os << "\nEXAMPLES:\n\n"
+        "  mf-schedule --schedule=interleaved --stages=4 --chunks=2\n"
+        "  mf-schedule --schedule=zero-bubble-h1 --transfer-time=0.1\n"
+        "  mf-schedule --schedule=1f1b --stages=2 --forward-time=1,1.5 --json\n"
+        "  mf-schedule --schedule=all --stages=8 --micro-batches=16\n";
+  return help;
+}
+
+/// A schedule in time.
+struct Result {
+  Schedule schedule;
+  PipelineTimeline timeline;
+  int64_t chunksPerStage = 1;
+
+  /// Most activations at once of a stage, in those of a chunk.
+  std::vector<int64_t> getInFlight() const {
+    std::vector<int64_t> inFlight;
+    for (int64_t stage = 0; stage < schedule.pipeline.stages; ++stage)
+      inFlight.push_back(schedule.getMaxInFlight(stage));
+    return inFlight;
+  }
+};
+
+Error checkCount(const cl::opt<int64_t> &option, int64_t most) {
+  if (option >= 1 && option <= most)
+    return Error::success();
+  return llvm::createStringError(
+      formatv("--{0} is {1}, expected 1 to {2}", option.ArgStr, +option, most));
+}
+
+Error check(const Options &options) {
+  if (Error error = checkCount(options.stages, mostStages))
+    return error;
+  if (Error error = checkCount(options.microBatches, mostTasks))
+    return error;
+  if (options.chunks.getNumOccurrences() > 0)
+    if (Error error = checkCount(options.chunks, mostTasks))
+      return error;
+  double tasks = 3.0 * options.stages * std::max<int64_t>(2, options.chunks) *
+                 options.microBatches;
+  if (tasks > mostTasks)
+    return llvm::createStringError(
+        formatv("stages, chunks and micro-batches make {0:f0} tasks, expected "
+                "at most {1}",
+                tasks, mostTasks));
+  if (options.showsAll() &&
+      (options.forwardTime.size() > 1 || options.recomputeTime.size() > 1))
+    return llvm::createStringError(
+        "--schedule=all takes one --forward-time and --recompute-time for all "
+        "stages, expected no list");
+  return Error::success();
+}
+
+/// The pipeline with the fewest chunks that the policy takes, or with as many
+/// as asked for.
+Expected<Pipeline> place(const Policy &policy, const Options &options) {
+  bool isGiven = options.chunks.getNumOccurrences() > 0;
+  if (isGiven && !options.showsAll())
+    return policy.place(options.stages, options.chunks, options.microBatches);
+  Pipeline one = policy.place(options.stages, 1, options.microBatches);
+  Error refusal = policy.check(one);
+  if (!refusal)
+    return one;
+  llvm::consumeError(std::move(refusal));
+  int64_t most = std::max<int64_t>(2, isGiven ? options.chunks : 2);
+  for (int64_t chunks : {most, int64_t(2)}) {
+    Pipeline more = policy.place(options.stages, chunks, options.microBatches);
+    Error moreRefusal = policy.check(more);
+    if (!moreRefusal || chunks == 2) {
+      llvm::consumeError(std::move(moreRefusal));
+      return more;
+    }
+    llvm::consumeError(std::move(moreRefusal));
+  }
+  return one;
+}
+
+/// One number for each chunk, from one for each or one for all.
+std::vector<double> spread(const cl::list<double> &given, double otherwise,
+                           int64_t chunks, double share) {
+  if (given.size() > 1)
+    return std::vector<double>(given.begin(), given.end());
+  double number = given.empty() ? otherwise : given.front();
+  return std::vector<double>(chunks, number * share);
+}
+
+Expected<Result> simulate(const Policy &policy, const Options &options) {
+  Expected<Pipeline> pipeline = place(policy, options);
+  if (!pipeline)
+    return pipeline.takeError();
+  Expected<Schedule> schedule = buildSchedule(policy, *pipeline);
+  if (!schedule)
+    return schedule.takeError();
+  Result result;
+  int64_t chunks = pipeline->getNumChunks();
+  result.chunksPerStage = chunks / pipeline->stages;
+  double share = options.showsAll() ? 1.0 / result.chunksPerStage : 1.0;
+  PipelineCosts costs;
+  costs.forward = spread(options.forwardTime, 1, chunks, share);
+  if (!options.recomputeTime.empty())
+    costs.recompute = spread(options.recomputeTime, 0, chunks, share);
+  costs.backwardRatio = options.backwardRatio;
+  costs.inputGradientShare = options.inputGradientShare;
+  costs.transferTime = options.transferTime;
+  costs.transfers =
+      costs.transferTime == 0 ? TransferMode::Free : options.transfers;
+  Expected<PipelineTimeline> timeline = simulatePipeline(*schedule, costs);
+  if (!timeline)
+    return timeline.takeError();
+  result.schedule = std::move(*schedule);
+  result.timeline = std::move(*timeline);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// One schedule
+//===----------------------------------------------------------------------===//
+
+void printResult(const Result &result) {
+  const Pipeline &pipeline = result.schedule.pipeline;
+  const Bubbles &bubbles = result.timeline.bubbles;
+  printTimeline(pipeline, result.timeline, outs());
+  outs() << formatv("end {0}\n", result.timeline.end);
+  outs() << formatv("bubble {0:f4}: ideal {1:f4}, imbalance {2:f4}",
+                    bubbles.real, bubbles.ideal, bubbles.imbalance);
+  if (bubbles.communication)
+    outs() << formatv(", communication {0:f4}", *bubbles.communication);
+  if (bubbles.recompute)
+    outs() << formatv(", recompute {0:f4}", *bubbles.recompute);
+  outs() << "\nchunks in flight:";
+  for (int64_t count : result.getInFlight())
+    outs() << " " << count;
+  outs() << "\n";
+}
+
+void writeBubbles(const Bubbles &bubbles, llvm::json::OStream &json) {
+  json.attributeObject("bubbles", [&] {
+    json.attribute("real", bubbles.real);
+    json.attribute("ideal", bubbles.ideal);
+    json.attribute("imbalance", bubbles.imbalance);
+    if (bubbles.communication)
+      json.attribute("communication", *bubbles.communication);
+    if (bubbles.recompute)
+      json.attribute("recompute", *bubbles.recompute);
+  });
+}
+
+void writeSummary(const Result &result, llvm::json::OStream &json) {
+  const Pipeline &pipeline = result.schedule.pipeline;
+  json.attribute("schedule", result.schedule.name);
+  json.attribute("stages", pipeline.stages);
+  json.attribute("chunks", result.chunksPerStage);
+  json.attribute("micro_batches", pipeline.microBatches);
+  json.attribute("end", result.timeline.end);
+  writeBubbles(result.timeline.bubbles, json);
+  json.attribute("chunks_in_flight", llvm::json::Array(result.getInFlight()));
+}
+
+void writeBlocks(const Result &result, llvm::json::OStream &json) {
+  const char *kinds[] = {"task", "send", "receive"};
+  json.attributeArray("blocks", [&] {
+    for (const std::vector<Block> &stage : result.timeline.stages)
+      json.array([&] {
+        for (const Block &block : stage)
+          json.object([&] {
+            json.attribute(kinds[static_cast<size_t>(block.kind)],
+                           result.schedule.pipeline.getName(block.task));
+            json.attribute("start", block.start);
+            json.attribute("end", block.end);
+          });
+      });
+  });
+}
+
+Error showOne(const Options &options) {
+  Expected<const Policy *> policy = findPolicy(options.schedule);
+  if (!policy)
+    return policy.takeError();
+  Expected<Result> result = simulate(**policy, options);
+  if (!result)
+    return result.takeError();
+  if (!options.json) {
+    printResult(*result);
+    return Error::success();
+  }
+  llvm::json::OStream json(outs(), 2);
+  json.object([&] {
+    writeSummary(*result, json);
+    writeBlocks(*result, json);
+  });
+  outs() << "\n";
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// All schedules
+//===----------------------------------------------------------------------===//
+
+void writeAll(const Options &options) {
+  llvm::json::OStream json(outs(), 2);
+  json.array([&] {
+    for (const Policy *policy : getPolicies())
+      json.object([&] {
+        Expected<Result> result = simulate(*policy, options);
+        if (result)
+          return writeSummary(*result, json);
+        json.attribute("schedule", policy->getName());
+        json.attribute("error", llvm::toString(result.takeError()));
+      });
+  });
+  outs() << "\n";
+}
+
+/// Peaks are in activations of a whole stage for a micro-batch, so that they
+/// compare.
+void printAll(const Options &options) {
+  outs() << "schedule                chunks       end  bubble    peak\n";
+  for (const Policy *policy : getPolicies()) {
+    Expected<Result> result = simulate(*policy, options);
+    if (!result) {
+      outs() << formatv("{0,-24}{1}\n", policy->getName(),
+                        llvm::toString(result.takeError()));
+      continue;
+    }
+    double peak = *llvm::max_element(result->getInFlight());
+    outs() << formatv("{0,-24}{1,6}{2,10:f2}{3,8:f4}{4,8:f2}\n",
+                      policy->getName(), result->chunksPerStage,
+                      result->timeline.end, result->timeline.bubbles.real,
+                      peak / result->chunksPerStage);
+  }
+}
+
+Error run(const Options &options) {
+  if (Error error = check(options))
+    return error;
+  if (!options.showsAll())
+    return showOne(options);
+  if (options.json)
+    writeAll(options);
+  else
+    printAll(options);
+  return Error::success();
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  Options options;
+  mf::tools::hideInheritedOptions({&options.category});
+  std::string extraHelp = getExtraHelp();
+  cl::extrahelp help(extraHelp);
+  cl::ParseCommandLineOptions(argc, argv, overview);
+  if (Error error = run(options)) {
+    llvm::WithColor::error() << llvm::toString(std::move(error)) << "\n";
+    return 1;
+  }
+  return 0;
+}
