@@ -312,6 +312,38 @@ def SplitChunks : Pass<"mf-split-chunks", "::mf::ir::ModelOp"> {
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
 
+def ShardOptimizer : Pass<"mf-shard-optimizer", "::mf::ir::ModelOp"> {
+  let summary = "Share the storage of parameters out among ranks";
+  let description = [{
+    With enable_parallel_optimizer, ranks that have the same part of a parameter
+    each store a piece of it, and of its moments: `stored`. That is so for
+    parameters that are opted in, have parallel_optimizer_threshold KB as a
+    whole, and a first dimension that divides; each decision is a remark.
+
+    On levels 1 and 2 the step's begin gathers each parameter once, in the type
+    that its readers convert it to; that lives through the step. Gradients are
+    reduced into the stored pieces at the step's end, on level 2 already by
+    micro-batch (`scatter_gradients`). On level 3 a layer gathers in forward,
+    and again in backward.
+
+    ```mlir
+    mf.param @w : tensor<16x8xf32> init <zeros> layout <[[mp], []], reduced = [dp]>
+    ...
+    %w = mf.get_param @w : tensor<8x8xf32>
+    %c = mf.cast %w {name = "cast"} : (tensor<8x8xf32>) -> tensor<8x8xbf16>
+    // becomes, on level 1,
+    mf.param @w : tensor<16x8xf32> init <zeros> layout <[[mp], []], reduced = [dp]>
+        stored <[[mp, dp], []]> {gathered = tensor<8x8xbf16>}
+    ...
+    %c = mf.get_param @w : tensor<8x8xbf16>
+    ```
+  }];
+  let options = [
+    Option<"printPlan", "print-plan", "bool", /*default=*/"false",
+           "print on standard error which parameters are shared out, or why not">
+  ];
+  let dependentDialects = ["::mf::ir::MfDialect"];
+}
 def InsertOptimizer : Pass<"mf-insert-optimizer", "::mf::ir::ModelOp"> {
   let summary = "Build each stage's clipping and AdamW";
   let description = [{

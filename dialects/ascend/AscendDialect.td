@@ -59,7 +59,9 @@ def Ascend_Role : Ascend_Enum<"Role", "what a static buffer holds", [
   I32EnumAttrCase<"LearningRate", 8, "learning_rate">,
   I32EnumAttrCase<"StepNumber", 9, "step_number">,
   I32EnumAttrCase<"Report", 10, "report">,
-  I32EnumAttrCase<"LossScale", 11, "loss_scale">
+  I32EnumAttrCase<"LossScale", 11, "loss_scale">,
+  I32EnumAttrCase<"Accumulated", 12, "accumulated">,
+  I32EnumAttrCase<"Gathered", 13, "gathered">
 ]>;
 def Ascend_RoleAttr : EnumAttr<Ascend_Dialect, Ascend_Role, "role"> {
   let assemblyFormat = "$value";

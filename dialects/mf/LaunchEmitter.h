@@ -16,7 +16,19 @@
 namespace mf::ir {
 
 /// What a stage keeps per parameter from step to step.
-enum class State { Parameter, Gradient, FirstMoment, SecondMoment };
+enum class State {
+  Parameter,
+  /// Of the step, reduced over ranks: what the optimizer takes.
+  Gradient,
+  FirstMoment,
+  SecondMoment,
+  /// What backward adds gradients to. The memory of `Gradient`, unless ranks
+  /// share the sum out.
+  Accumulated,
+  /// The parameter as layers read it. That of `Parameter`, unless ranks share
+  /// its storage out and gather it once in a step.
+  Gathered
+};
 
 /// A buffer as its emitter knows it. Operators only hand it on: lowering keeps
 /// a value of the program in it, the interpreter a tensor.

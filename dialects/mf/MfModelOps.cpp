@@ -87,7 +87,7 @@ LogicalResult ModelOp::verifyRegions() {
       return param.emitOpError("has type ")
              << param.getType() << ", but is tied to " << owner.getType();
   }
-  if (failed(verifyLayerChain(*this)))
+  if (failed(verifyReductions(*this)) || failed(verifyLayerChain(*this)))
     return failure();
   return verifyFunctionPairs(*this);
 }
@@ -97,8 +97,7 @@ LogicalResult ModelOp::verifyRegions() {
 //===----------------------------------------------------------------------===//
 
 /// Each dimension is cut evenly, by axes of the mesh.
-static LogicalResult verifyLayout(ParamOp param) {
-  LayoutAttr layout = param.getLayoutAttr();
+static LogicalResult verifyLayout(ParamOp param, LayoutAttr layout) {
   if (!layout)
     return success();
   RankedTensorType type = param.getTensorType();
@@ -150,18 +149,11 @@ LogicalResult ParamOp::verify() {
                        "most 2^48 bytes, but got ")
            << getType();
   }
-  return failed(verifyCuts(*this)) ? failure() : verifyLayout(*this);
-}
-
-RankedTensorType ParamOp::getLocalType() {
-  RankedTensorType type = getTensorType();
-  if (!getLayoutAttr())
-    return type;
-  SmallVector<int64_t> shape(type.getShape());
-  for (auto [extent, axes] :
-       llvm::zip(shape, getLayoutAttr().getCuts().getAsRange<ArrayAttr>()))
-    extent /= getGroupSize(*this, axes).value_or(1);
-  return type.clone(shape);
+  if (failed(verifyCuts(*this)) ||
+      failed(verifyLayout(*this, getLayoutAttr())) ||
+      failed(verifyLayout(*this, getStoredAttr())))
+    return failure();
+  return verifyStorage(*this);
 }
 
 LogicalResult GetParamOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -171,7 +163,7 @@ LogicalResult GetParamOp::verifySymbolUses(SymbolTableCollection &symbols) {
   // Between the sharding passes values are whole and have a layout.
   RankedTensorType expected = LayoutAttr::find(getType())
                                   ? param.getTensorType()
-                                  : param.getLocalType();
+                                  : param.getReadType();
   if (cast<RankedTensorType>(getType()).dropEncoding() != expected) {
     InFlightDiagnostic error = emitOpError("has type ")
                                << getType() << ", but the parameter is "
@@ -331,10 +323,10 @@ static LogicalResult verifyGradients(FunctionOpInterface function,
     if (!param)
       return function.emitOpError("expected a parameter, but got '")
              << name.getValue() << "'";
-    if (param.getLocalType() != type)
+    if (param.getAccumulatedType() != type)
       return function.emitOpError("returns ")
              << type << " as gradient of '" << name.getValue() << "', which is "
-             << param.getLocalType();
+             << param.getAccumulatedType();
   }
   return success();
 }

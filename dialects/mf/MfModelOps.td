@@ -67,13 +67,24 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
 
     `type` is the whole parameter's. With a `layout` each rank has a part of it,
     and so of its gradient and moments: of each dimension that at its
-    coordinates on the axes that cut it.
+    coordinates on the axes that cut it. With `stored` ranks that have the same
+    part share its storage out among them, along the first dimension: each keeps
+    that piece of the parameter and its moments. `gathered` is then the type in
+    which layers read the part as of `layout`, put together once at the step's
+    begin; without it they read what is stored, and gather themselves.
+    `scatter_gradients`: the gradient of each micro-batch is shared out as the
+    parameter is before it is added; without, the sum is, at the step's end.
 
     ```mlir
     mf.param @wq : tensor<16x8xf32> init <normal, value = 2.000000e-02> layout <[[mp], []]>
     mf.param @first_row : tensor<2xi32> init <coordinate, value = 8.000000e+00> layout <[[mp]]> {frozen}
     ...
     %w = mf.get_param @wq : tensor<8x8xf32>
+
+    mf.param @w : tensor<16x8xf32> init <zeros> layout <[[mp], []], reduced = [dp]>
+        stored <[[mp, dp], []]> {gathered = tensor<8x8xbf16>}
+    ...
+    %v = mf.get_param @w : tensor<8x8xbf16>
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type,
@@ -82,21 +93,43 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
                        OptionalAttr<Mf_LayoutAttr>:$layout,
                        OptionalAttr<ArrayAttr>:$cuts,
                        UnitAttr:$may_stay_whole,
-                       DefaultValuedAttr<BoolAttr, "true">:$parallel_optimizer);
+                       DefaultValuedAttr<BoolAttr, "true">:$parallel_optimizer,
+                       OptionalAttr<Mf_LayoutAttr>:$stored,
+                       OptionalAttr<TypeAttr>:$gathered,
+                       UnitAttr:$scatter_gradients);
   let assemblyFormat = [{
     $sym_name `:` $type `init` $init (`tied` `to` $tied^)?
-    (`layout` $layout^)? attr-dict
+    (`layout` $layout^)? (`stored` $stored^)? attr-dict
   }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::Type":$type,
                                  "InitAttr":$init, "bool":$frozen,
                                  "::mlir::FlatSymbolRefAttr":$tied), [{
     build($_builder, $_state, name, type, init, frozen, tied, LayoutAttr(), nullptr,
-          false, true);
+          false, true, LayoutAttr(), nullptr, false);
   }]>];
   let extraClassDeclaration = [{
-    /// What one rank has of the parameter.
+    /// What one rank has of the parameter while layers use it.
     ::mlir::RankedTensorType getLocalType();
+    /// What one rank keeps of it, and of its moments.
+    ::mlir::RankedTensorType getStoredType();
+    /// What mf.get_param gives.
+    ::mlir::RankedTensorType getReadType();
+    /// What one rank adds gradients up in.
+    ::mlir::RankedTensorType getAccumulatedType();
+    /// The layouts of these; null where each rank has the whole.
+    ::mf::ir::LayoutAttr getStoredLayout() {
+      return getStored() ? getStoredAttr() : getLayoutAttr();
+    }
+    ::mf::ir::LayoutAttr getAccumulatedLayout() {
+      return scattersGradients() ? getStoredAttr() : getLayoutAttr();
+    }
+    /// Whether gradients are shared out before they are added.
+    bool scattersGradients() {
+      return getStored() && (getScatterGradients() || !getGathered());
+    }
+    /// What becomes of its gradient, whose summands ranks have.
+    ::mf::ir::GradientReduction getReduction();
     ::mlir::RankedTensorType getTensorType() {
       return ::llvm::cast<::mlir::RankedTensorType>(getType());
     }

@@ -36,6 +36,39 @@ mlir::LogicalResult verifyPosition(mlir::Operation *op, mlir::Value position);
 /// Names the group, and the channel, of what ranks of `axes` do together.
 void setAxes(EmittedCollective &collective, mlir::ArrayAttr axes);
 
+class ParamOp;
+
+/// What ranks do with their summands of a parameter's gradient. It is cut along
+/// the first dimension by `scatter` and then by `own`.
+struct GradientReduction {
+  /// Axes whose ranks have summands, and share the sum out.
+  mlir::ArrayAttr scatter;
+  /// Axes whose ranks have the same gradient, and share it out.
+  mlir::ArrayAttr own;
+  /// Axes whose ranks have summands, and all get the sum.
+  mlir::ArrayAttr sum;
+};
+
+/// Appends what shares out the gradient of one micro-batch as the parameter is
+/// stored. Operators are called `name`.
+mlir::Value shareOutGradient(mlir::OpBuilder &builder, ParamOp param,
+                             mlir::Value gradient, llvm::StringRef name);
+
+/// Emits what puts a parameter together that ranks store in parts, in the type
+/// in which layers read it.
+void emitGather(LaunchEmitter &emitter, ParamOp param);
+
+/// Whether ranks have something left to do for a gradient once all
+/// micro-batches have added to it.
+bool needsReduction(ParamOp param);
+
+/// Checks that a parameter that is stored in parts says so consistently.
+mlir::LogicalResult verifyStorage(ParamOp param);
+
+/// Checks that the update of each stage reduces each gradient of the stage that
+/// ranks have summands of, once and before anything else reads it.
+mlir::LogicalResult verifyReductions(class ModelOp model);
+
 } // namespace mf::ir
 
 #define GET_OP_CLASSES

@@ -231,6 +231,29 @@ def Mf_ReduceTiedOp : Mf_StateOp<"reduce_tied", [
   }];
 }
 
+def Mf_ReduceGradientOp : Mf_StateOp<"reduce_gradient", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the sum of a parameter's gradient over ranks";
+  let description = [{
+    `axes` are those over which the parameter's layout is `reduced`: each rank
+    of them has a summand of the gradient, complete once the last micro-batch's
+    backward is over. Where the parameter is stored in parts, a rank gets its
+    part of the sum: by a reduce_scatter, which adds in the order in which the
+    all_reduce does that gives all ranks the whole sum. Gradients that were
+    shared out by micro-batch are summed over the other axes alone. With `mean`
+    the sum is divided by the number of ranks of `axes`.
+
+    An update has one for each of its parameters that needs it, before all else.
+
+    ```mlir
+    mf.reduce_gradient @layers.0.w1.weight over ["dp", "cp"]
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$param, StrArrayAttr:$axes,
+                       UnitAttr:$mean);
+  let assemblyFormat = "$param `over` $axes (`mean` $mean^)? attr-dict";
+}
+
 def Mf_GradientNormsOp : Mf_StateOp<"gradient_norms", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the norm of each gradient, at its place among all parameters";

@@ -24,7 +24,7 @@ static LogicalResult runCompute(Rank &rank, ir::ComputeOpInterface op,
 LogicalResult runOperator(Rank &rank, Operation *op, Environment &values) {
   if (auto read = dyn_cast<ir::GetParamOp>(op)) {
     FailureOr<Tensor> value =
-        rank.getState(op, ir::State::Parameter, read.getParam());
+        rank.getState(op, ir::State::Gathered, read.getParam());
     if (failed(value))
       return failure();
     values[read.getResult()] = *value;

@@ -53,6 +53,9 @@ mlir::LogicalResult runEmitted(Rank &rank, ir::ComputeOpInterface op,
 mlir::LogicalResult runUpdateOperator(Rank &rank, ir::UpdateOpInterface op,
                                       Environment &values);
 
+/// Puts a parameter together that ranks store in parts.
+mlir::LogicalResult gatherParameter(Rank &rank, ir::ParamOp param);
+
 } // namespace mf::interpreter
 
 #endif // MF_LIB_INTERPRETER_FUNCTIONS_H

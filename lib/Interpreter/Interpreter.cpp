@@ -35,7 +35,8 @@ public:
   WholeTensors gradients, parameters;
 
   /// What `tensor` is of a parameter, or of its gradient.
-  Part getPart(const Rank &rank, ir::ParamOp param, const Tensor &tensor) const;
+  Part getPart(const Rank &rank, ir::ParamOp param, ir::LayoutAttr layout,
+               const Tensor &tensor) const;
 
 private:
   LogicalResult collectSchedules();
@@ -214,11 +215,12 @@ Interpreter::runStep(const runner::StepInput &input) {
 }
 
 Part Interpreter::State::getPart(const Rank &rank, ir::ParamOp param,
+                                 ir::LayoutAttr layout,
                                  const Tensor &tensor) const {
   TensorShape whole = tensor.getShape();
   llvm::ArrayRef<int64_t> dims = param.getTensorType().getShape();
   whole.dims.assign(dims.begin(), dims.end());
-  return Part(world.mesh, rank.getNumber(), param, whole);
+  return Part(world.mesh, rank.getNumber(), layout, whole);
 }
 
 static std::vector<NamedTensor> getTensors(const WholeTensors &wholes) {
@@ -234,9 +236,10 @@ std::vector<NamedTensor> Interpreter::getGradients() const {
   for (const Rank &rank : state->ranks)
     rank.forEachGradient([&](llvm::StringRef name, const Tensor &tensor) {
       auto param = state->world.symbols.lookup<ir::ParamOp>(name);
-      state->gradients.addSummand(param.getSymName().str(),
-                                  state->getPart(rank, param, tensor),
-                                  tensor.getBytes());
+      state->gradients.addSummand(
+          param.getSymName().str(),
+          state->getPart(rank, param, param.getAccumulatedLayout(), tensor),
+          tensor.getBytes());
     });
   return getTensors(state->gradients);
 }
@@ -246,9 +249,10 @@ std::vector<NamedTensor> Interpreter::getParameters() const {
   for (const Rank &rank : state->ranks)
     rank.forEachParameter([&](ir::ParamOp param, const Tensor &tensor) {
       if (!param.getTied())
-        state->parameters.add(param.getSymName().str(),
-                              state->getPart(rank, param, tensor),
-                              tensor.getBytes());
+        state->parameters.add(
+            param.getSymName().str(),
+            state->getPart(rank, param, param.getStoredLayout(), tensor),
+            tensor.getBytes());
     });
   return getTensors(state->parameters);
 }

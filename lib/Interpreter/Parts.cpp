@@ -23,17 +23,17 @@ Part::Part(const program::Mesh &mesh, int64_t rank, const TensorShape &whole,
   place(mesh, rank, axes);
 }
 
-Part::Part(const program::Mesh &mesh, int64_t rank, ir::ParamOp param,
+Part::Part(const program::Mesh &mesh, int64_t rank, ir::LayoutAttr layout,
            const TensorShape &whole)
     : whole(whole) {
   std::vector<std::vector<std::string>> axes;
-  if (ir::LayoutAttr layout = param.getLayoutAttr())
+  if (layout)
     for (auto list : layout.getCuts().getAsRange<ArrayAttr>()) {
       axes.emplace_back();
       for (auto axis : list.getAsRange<StringAttr>())
         axes.back().push_back(axis.str());
     }
-  if (ir::LayoutAttr layout = param.getLayoutAttr()) {
+  if (layout) {
     std::vector<std::string> reduced;
     for (auto axis : layout.getReduced().getAsRange<StringAttr>())
       reduced.push_back(axis.str());

@@ -18,8 +18,8 @@ public:
   /// `axes` has a list for each dimension, or none at all.
   Part(const program::Mesh &mesh, int64_t rank, const TensorShape &whole,
        llvm::ArrayRef<std::vector<std::string>> axes);
-  /// As the parameter's layout says.
-  Part(const program::Mesh &mesh, int64_t rank, ir::ParamOp param,
+  /// As the layout says, if there is one.
+  Part(const program::Mesh &mesh, int64_t rank, ir::LayoutAttr layout,
        const TensorShape &whole);
 
   bool isWhole() const { return shape == whole; }
@@ -28,7 +28,7 @@ public:
   /// Different for different parts.
   int64_t getFirstElement() const { return getWholeElement(0); }
   /// Which summand of the part's gradient the rank has: its coordinates on the
-  /// axes over which the parameter's layout is reduced.
+  /// axes over which the layout is reduced.
   int64_t getSummand() const { return summand; }
 
   /// Copies the part out of the whole tensor, or into it.

@@ -19,7 +19,7 @@ LogicalResult Rank::initialize(Operation *user, ir::ParamOp param,
   FailureOr<TensorShape> shape = getTensorShape(param, param.getType());
   if (failed(shape))
     return failure();
-  const Part own(world.mesh, number, param, *shape);
+  const Part own(world.mesh, number, param.getStoredLayout(), *shape);
   const Tensor value = own.isWhole() ? part : Tensor(*shape);
   FailureOr<program::InitialValue> init =
       program::decodeInitialValue(param, param.getInit());
@@ -39,29 +39,59 @@ LogicalResult Rank::initialize(Operation *user, ir::ParamOp param,
   return success();
 }
 
-FailureOr<Tensor> Rank::getState(Operation *user, ir::State kind,
+/// What stands for `kind` of a parameter where that has no memory of its own.
+static ir::State getHeldState(ir::ParamOp param, ir::State kind) {
+  if (kind == ir::State::Gathered && !param.getGathered())
+    return ir::State::Parameter;
+  const bool isReducedInPlace = !param.getStored() || param.scattersGradients();
+  if (kind == ir::State::Gradient && isReducedInPlace)
+    return ir::State::Accumulated;
+  return kind;
+}
+
+static RankedTensorType getStateType(ir::ParamOp param, ir::State kind) {
+  RankedTensorType stored = param.getStoredType();
+  switch (kind) {
+  case ir::State::Parameter:
+  case ir::State::Gradient:
+    return stored;
+  case ir::State::FirstMoment:
+  case ir::State::SecondMoment:
+    return stored.clone(Float32Type::get(param.getContext()));
+  case ir::State::Accumulated:
+    return param.getAccumulatedType();
+  case ir::State::Gathered:
+    return param.getReadType();
+  }
+  return stored;
+}
+
+FailureOr<Tensor> Rank::getState(Operation *user, ir::State wanted,
                                  llvm::StringRef parameter) {
   auto param = world.symbols.lookup<ir::ParamOp>(parameter);
   if (!param)
     return user->emitOpError("expected a parameter, but got '")
            << parameter << "'";
-  if (kind == ir::State::Parameter && param.getTied() &&
-      trained.contains(*param.getTied()))
+  const ir::State kind = getHeldState(param, wanted);
+  const bool isValue =
+      kind == ir::State::Parameter || kind == ir::State::Gathered;
+  if (isValue && param.getTied() && trained.contains(*param.getTied()))
     return getState(user, kind, *param.getTied());
   Tensor &state = states[{kind, parameter.str()}];
   if (state)
     return state;
-  FailureOr<TensorShape> shape = getTensorShape(param, param.getLocalType());
+  FailureOr<TensorShape> shape =
+      getTensorShape(param, getStateType(param, kind));
   if (failed(shape))
     return failure();
-  if (kind == ir::State::FirstMoment || kind == ir::State::SecondMoment)
-    shape->type = DType::F32;
   Tensor value(*shape);
   value.fillWithZeros();
   if (kind == ir::State::Parameter && failed(initialize(user, param, value)))
     return failure();
   state = value;
-  return state;
+  if (kind == ir::State::Gathered && failed(gatherParameter(*this, param)))
+    return failure();
+  return value;
 }
 
 void Rank::forEachParameter(
@@ -89,14 +119,18 @@ void Rank::beginStep() {
   hasKeptGradients = false;
   summed.clear();
   loss = Tensor();
-  for (auto &[key, tensor] : states)
-    if (key.first == ir::State::Gradient)
-      tensor.fillWithZeros();
+  for (auto state = states.begin(); state != states.end();) {
+    if (state->first.first == ir::State::Accumulated)
+      state->second.fillWithZeros();
+    // What a step begins with is gathered by who reads it first.
+    state = state->first.first == ir::State::Gathered ? states.erase(state)
+                                                      : std::next(state);
+  }
 }
 
 LogicalResult Rank::addGradient(Operation *op, llvm::StringRef parameter,
                                 const Tensor &gradient) {
-  FailureOr<Tensor> sum = getState(op, ir::State::Gradient, parameter);
+  FailureOr<Tensor> sum = getState(op, ir::State::Accumulated, parameter);
   if (failed(sum))
     return failure();
   if (sum->getShape() != gradient.getShape())
@@ -137,7 +171,7 @@ void Rank::keepGradients() {
     return;
   hasKeptGradients = true;
   for (const auto &[key, tensor] : states)
-    if (key.first == ir::State::Gradient && trained.contains(key.second))
+    if (key.first == ir::State::Accumulated && trained.contains(key.second))
       keptGradients[key.second] = tensor.clone();
 }
 

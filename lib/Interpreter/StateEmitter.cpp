@@ -125,6 +125,13 @@ LogicalResult runEmitted(Rank &rank, ir::ComputeOpInterface op,
   return emitter.getResult();
 }
 
+LogicalResult gatherParameter(Rank &rank, ir::ParamOp param) {
+  Environment values;
+  StateEmitter emitter(rank, param, values);
+  ir::emitGather(emitter, param);
+  return emitter.getResult();
+}
+
 LogicalResult runUpdateOperator(Rank &rank, ir::UpdateOpInterface op,
                                 Environment &values) {
   StateEmitter emitter(rank, op, values);

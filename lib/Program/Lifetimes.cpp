@@ -32,8 +32,10 @@ static Category getCategory(Role role) {
   case Role::Parameter:
   case Role::Table:
   case Role::Constant:
+  case Role::Gathered:
     return Category::Parameter;
   case Role::Gradient:
+  case Role::Accumulated:
     return Category::Gradient;
   case Role::FirstMoment:
   case Role::SecondMoment:

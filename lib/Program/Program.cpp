@@ -41,6 +41,10 @@ llvm::StringRef getName(Role role) {
     return "report";
   case Role::LossScale:
     return "loss_scale";
+  case Role::Accumulated:
+    return "accumulated";
+  case Role::Gathered:
+    return "gathered";
   }
   return "";
 }

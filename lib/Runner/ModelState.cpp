@@ -1,6 +1,7 @@
 //===- ModelState.cpp - Parameters, moments, gradients --------------------===//
 
 #include "mf/Runner/ModelState.h"
+#include "CheckpointParts.h"
 #include "GatheredStatics.h"
 #include "SliceRuns.h"
 #include "WholeTensors.h"
@@ -232,24 +233,6 @@ static std::string getCheckpointName(const Static &buffer) {
   }
 }
 
-/// Which part of a whole tensor a rank's file holds; empty if all of it.
-static std::string describeSlice(const Mesh &mesh, const Static &buffer,
-                                 int64_t rank) {
-  const TensorShape whole = getWholeShape(buffer);
-  if (whole == buffer.shape)
-    return {};
-  std::string text =
-      "from element " +
-      std::to_string(SliceRuns(mesh, buffer, rank).getFirstElement()) + " of";
-  for (int64_t dim : whole.dims)
-    text += " " + std::to_string(dim);
-  return text;
-}
-
-static std::string getSliceKey(const std::string &name) {
-  return "slice of " + name;
-}
-
 llvm::Error ModelState::saveRank(int64_t rank, llvm::StringRef path) const {
   GatheredStatics gathered(runner, processes);
   SafetensorsWriter writer;
@@ -261,10 +244,12 @@ llvm::Error ModelState::saveRank(int64_t rank, llvm::StringRef path) const {
       continue;
     if (llvm::Error error = writer.declare(name, buffer.shape))
       return error;
-    const std::string slice =
-        describeSlice(runner.getProgram().mesh, buffer, rank);
-    if (!slice.empty())
-      writer.setMetadata(getSliceKey(name), slice);
+    if (const TensorShape whole = getWholeShape(buffer); whole != buffer.shape)
+      writer.setMetadata(
+          CheckpointParts::getKey(name),
+          CheckpointParts::describe(
+              whole.dims, SliceRuns(runner.getProgram().mesh, buffer, rank)
+                              .getFirstElement()));
   }
   if (gathered.isWriter())
     if (llvm::Error error = writer.open(path))
@@ -283,34 +268,37 @@ llvm::Error ModelState::saveRank(int64_t rank, llvm::StringRef path) const {
   return gathered.isWriter() ? writer.commit() : llvm::Error::success();
 }
 
-llvm::Error ModelState::loadRank(int64_t rank, llvm::StringRef path) {
-  auto file = SafetensorsFile::open(path);
-  if (!file)
-    return file.takeError();
-  const std::vector<Static> &statics = getStatics(runner, rank);
-  for (uint32_t i = 0; i < statics.size(); ++i) {
-    const std::string name = getCheckpointName(statics[i]);
-    if (name.empty())
-      continue;
-    auto tensor = file->find(name);
-    if (!tensor)
-      return tensor.takeError();
-    if (tensor->shape.type != statics[i].shape.type)
-      return llvm::createStringError(
-          path + ": tensor '" + name + "' is " + getName(tensor->shape.type) +
-          ", but the program holds " + getName(statics[i].shape.type));
-    const std::string slice =
-        describeSlice(runner.getProgram().mesh, statics[i], rank);
-    auto saved = file->getMetadata().find(getSliceKey(name));
-    const std::string savedSlice =
-        saved == file->getMetadata().end() ? std::string() : saved->second;
-    if (savedSlice != slice)
-      return llvm::createStringError(
-          path + ": tensor '" + name + "' is another part than this rank's: '" +
-          savedSlice + "' instead of '" + slice + "'");
-    if (llvm::Error error = readTensor(name, *tensor, statics[i].shape,
-                                       runner.getStatic(rank, i)))
-      return error;
+/// The parameter that `parameter` is a copy of, or itself.
+std::string ModelState::getCopied(const std::string &parameter) const {
+  for (const StageProgram &stage : runner.getProgram().stages)
+    for (const Static &other : stage.statics)
+      if (other.role == Role::Parameter && other.of == parameter)
+        return getOwner(other);
+  return parameter;
+}
+
+llvm::Error ModelState::loadRanks(llvm::ArrayRef<std::string> paths) {
+  auto parts = CheckpointParts::open(paths);
+  if (!parts)
+    return parts.takeError();
+  for (const int64_t rank : runner.getLocalRanks()) {
+    const std::vector<Static> &statics = getStatics(runner, rank);
+    for (uint32_t i = 0; i < statics.size(); ++i) {
+      const Static &buffer = statics[i];
+      std::string name = getCheckpointName(buffer);
+      if (name.empty())
+        continue;
+      // Where a copy is on its owner's stage it is not saved.
+      if (!parts->contains(name) && !buffer.of.empty())
+        name = name.substr(0, name.size() - buffer.of.size()) +
+               getCopied(buffer.of);
+      const TensorPart part(
+          getWholeShape(buffer).dims, buffer.shape.dims,
+          SliceRuns(runner.getProgram().mesh, buffer, rank).getFirstElement());
+      if (llvm::Error error = parts->read(name, buffer.shape.type, part,
+                                          runner.getStatic(rank, i)))
+        return error;
+    }
   }
   return llvm::Error::success();
 }

@@ -202,22 +202,15 @@ llvm::Error Trainer::resume() {
     note(options.checkpointFolder + ": no checkpoint; starting at step 1");
     return llvm::Error::success();
   }
-  const int64_t numRanks = program.getNumRanks();
-  if (static_cast<int64_t>(latest->rankPaths.size()) != numRanks)
-    return llvm::createStringError(
-        llvm::formatv("{0}: is a checkpoint of {1} ranks, but the program has "
-                      "{2}",
-                      latest->path, latest->rankPaths.size(), numRanks)
-            .str());
   if (latest->state.step > options.steps)
     return llvm::createStringError(
         llvm::formatv("{0}: is {1} steps into the run, but --steps asks for "
                       "{2}",
                       latest->path, latest->state.step, options.steps)
             .str());
-  for (const int64_t rank : runner->getLocalRanks())
-    if (llvm::Error error = state->loadRank(rank, latest->rankPaths[rank]))
-      return error;
+  if (llvm::Error error = state->loadRanks(latest->rankPaths))
+    return llvm::createStringError(latest->path + ": " +
+                                   llvm::toString(std::move(error)));
   if (reader)
     if (llvm::Error error = reader->setPosition(latest->state.dataPosition))
       return error;

@@ -163,6 +163,7 @@ private:
   void createBody();
   void inlineLayer(LayerOp layer);
   Value addInput(LayerOp layer, unsigned argument);
+  Value makeSummand(ParamOp param, Value gradient);
   LogicalResult buildBackward();
   LogicalResult collectGradients(const GradientBuilder &gradients);
   ChunkOp createChunk();
@@ -214,6 +215,25 @@ void ChunkBuilder::inlineLayer(LayerOp layer) {
         .push_back(mapping.lookup(value));
 }
 
+/// What is added to the gradient of `param`: in its type, and shared out among
+/// ranks where that is done by micro-batch.
+Value ChunkBuilder::makeSummand(ParamOp param, Value gradient) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfterValue(gradient);
+  std::string name = (param.getSymName() + ".grad").str();
+  auto type = cast<RankedTensorType>(gradient.getType());
+  Type element = param.getTensorType().getElementType();
+  if (type.getElementType() != element) {
+    auto cast = CastOp::create(builder, gradient.getLoc(), type.clone(element),
+                               gradient, nullptr, nullptr, nullptr);
+    cast.setName(name);
+    gradient = cast;
+  }
+  if (gradient.getType() != param.getAccumulatedType())
+    gradient = shareOutGradient(builder, param, gradient, name);
+  return gradient;
+}
+
 /// What the chunk returns: gradients of hidden inputs, then of parameters.
 LogicalResult ChunkBuilder::collectGradients(const GradientBuilder &gradients) {
   for (auto [index, input] : llvm::enumerate(hiddenInputs)) {
@@ -230,7 +250,7 @@ LogicalResult ChunkBuilder::collectGradients(const GradientBuilder &gradients) {
     if (!gradient)
       return read.emitOpError("reads a trained parameter that the result does "
                               "not depend on");
-    results.push_back(gradient);
+    results.push_back(makeSummand(param, gradient));
     gradientNames.push_back(FlatSymbolRefAttr::get(param.getSymNameAttr()));
   }
   return success();

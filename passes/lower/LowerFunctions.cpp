@@ -133,7 +133,7 @@ LogicalResult mf::passes::lowerForward(ProgramBuilder &program,
 /// Adds `value` to a gradient, or makes it the gradient.
 static void placeGradient(ProgramBuilder &program, RoutineBuilder &routine,
                           Value value, StringRef parameter) {
-  Value gradient = routine.getState(ir::State::Gradient, parameter);
+  Value gradient = routine.getState(ir::State::Accumulated, parameter);
   if (program.getMicroBatches() == 1)
     return placeOutput(routine, value, gradient);
   // Right behind the operator that makes it, so that it does not stay alive.
@@ -210,19 +210,35 @@ LogicalResult mf::passes::lowerBackwardWeights(ProgramBuilder &program,
   return routine.lower(body);
 }
 
+/// What ranks do with their gradients is a routine of its own, behind which
+/// gradients are those of the step.
+static LogicalResult
+lowerReductions(ProgramBuilder &program,
+                llvm::iterator_range<Block::iterator> reductions) {
+  if (reductions.empty())
+    return success();
+  RoutineBuilder routine(program, program.createRoutine(names::reduce, {}));
+  return routine.lower(reductions);
+}
+
 LogicalResult mf::passes::lowerUpdate(ProgramBuilder &program,
                                       ir::UpdateOp update) {
+  Block &body = update.getBody().front();
+  auto operators = body.without_terminator();
+  auto first = llvm::find_if_not(
+      operators, [](Operation &op) { return isa<ir::ReduceGradientOp>(op); });
+  if (failed(lowerReductions(program, {operators.begin(), first})))
+    return failure();
   SmallVector<Type> arguments;
   for (Type type : update.getArgumentTypes())
     arguments.push_back(program.getBufferType(type));
   ascend::RoutineOp op = program.createRoutine(names::update, arguments);
   op.setUpdatesParameters(true);
   RoutineBuilder routine(program, op);
-  Block &body = update.getBody().front();
   for (BlockArgument argument : body.getArguments())
     routine.bind(argument,
                  op.getBody().front().getArgument(argument.getArgNumber()));
-  return routine.lower(body);
+  return routine.lower({first, operators.end()});
 }
 
 static DictionaryAttr getFactor(FloatAttr factor) {
@@ -234,9 +250,12 @@ bool mf::passes::buildBegin(ProgramBuilder &program, bool hasLoss,
                             FloatAttr gradient) {
   bool zeroesGradients =
       program.getMicroBatches() > 1 && !program.getGradients().empty();
-  if (!zeroesGradients && !hasLoss && !gradient)
+  SmallVector<ir::ParamOp> gathered = program.getGathered();
+  if (!zeroesGradients && !hasLoss && !gradient && gathered.empty())
     return false;
   RoutineBuilder routine(program, program.createRoutine(names::begin, {}));
+  for (ir::ParamOp param : gathered)
+    routine.gather(param);
   if (hasLoss)
     routine.launch("aclnnInplaceZero", {},
                    routine.getGlobal(getLossSum(program)));
@@ -247,6 +266,7 @@ bool mf::passes::buildBegin(ProgramBuilder &program, bool hasLoss,
     routine.launch("aclnnMuls", routine.getGlobal(getLossScale(program)),
                    routine.getGlobal(getScaledGradient(program)),
                    getFactor(gradient));
+  routine.finish();
   return true;
 }
 

@@ -104,9 +104,9 @@ StaticOp ProgramBuilder::getStatic(StringRef name, BufferType type, Role role,
 }
 
 /// The part of a parameter that a rank holds; null if it is the whole.
-static ascend::SliceAttr getSlice(ir::ParamOp param) {
-  ir::LayoutAttr layout = param.getLayoutAttr();
-  if (!layout || param.getLocalType() == param.getTensorType())
+static ascend::SliceAttr getSlice(ir::ParamOp param, ir::LayoutAttr layout,
+                                  RankedTensorType part) {
+  if (!layout || part.getShape() == param.getTensorType().getShape())
     return {};
   auto axes = llvm::to_vector(layout.getCuts().getAsRange<ArrayAttr>());
   return ascend::SliceAttr::get(param.getContext(),
@@ -139,34 +139,67 @@ StaticOp ProgramBuilder::getCoordinate(ArrayAttr axes) {
 
 StaticOp ProgramBuilder::getState(ir::State state, StringRef parameter) {
   auto param = modelSymbols.lookup<ir::ParamOp>(parameter);
-  BufferType type = getBufferType(param.getLocalType());
-  auto wide =
-      getBufferType(param.getLocalType().clone(Float32Type::get(getContext())));
-  ascend::SliceAttr slice = getSlice(param);
+  RankedTensorType stored = param.getStoredType();
+  ascend::SliceAttr slice = getSlice(param, param.getStoredLayout(), stored);
+  auto get = [&](StringRef name, Role role, RankedTensorType type) {
+    return getStatic((name + "." + parameter).str(), getBufferType(type), role,
+                     parameter, {}, {}, slice);
+  };
+  auto wide = stored.clone(Float32Type::get(getContext()));
   switch (state) {
-  case ir::State::Gradient: {
-    size_t before = declared.size();
-    StaticOp gradient = getStatic(("gradient." + parameter).str(), type,
-                                  Role::Gradient, parameter, {}, {}, slice);
-    if (declared.size() != before)
-      gradients.push_back(gradient);
-    return gradient;
-  }
+  case ir::State::Gradient:
+    return get("gradient", Role::Gradient, stored);
   case ir::State::FirstMoment:
-    return getStatic(("first_moment." + parameter).str(), wide,
-                     Role::FirstMoment, parameter, {}, {}, slice);
+    return get("first_moment", Role::FirstMoment, wide);
   case ir::State::SecondMoment:
-    return getStatic(("second_moment." + parameter).str(), wide,
-                     Role::SecondMoment, parameter, {}, {}, slice);
+    return get("second_moment", Role::SecondMoment, wide);
+  case ir::State::Accumulated:
+    return getAccumulated(param);
   case ir::State::Parameter:
+  case ir::State::Gathered:
     break;
   }
   std::optional<StringRef> owner = param.getTied();
   if (owner && isTrainedHere(*owner))
     return getState(state, *owner);
-  return getStatic(parameter, type,
+  if (state == ir::State::Gathered && param.getGathered())
+    return getGathered(param);
+  return getStatic(parameter, getBufferType(stored),
                    param.getFrozen() ? Role::Table : Role::Parameter, parameter,
                    param.getInit(), owner.value_or(StringRef()), slice);
+}
+
+/// What it is reduced to has memory of its own only where that is less.
+StaticOp ProgramBuilder::getAccumulated(ir::ParamOp param) {
+  StringRef parameter = param.getSymName();
+  RankedTensorType type = param.getAccumulatedType();
+  StaticOp sum =
+      type == param.getStoredType()
+          ? getState(ir::State::Gradient, parameter)
+          : getStatic(("accumulated." + parameter).str(), getBufferType(type),
+                      Role::Accumulated, parameter, {}, {},
+                      getSlice(param, param.getAccumulatedLayout(), type));
+  if (!llvm::is_contained(gradients, sum))
+    gradients.push_back(sum);
+  return sum;
+}
+
+StaticOp ProgramBuilder::getGathered(ir::ParamOp param) {
+  StringRef parameter = param.getSymName();
+  if (!llvm::is_contained(gathered, param))
+    gathered.push_back(param);
+  return getStatic(
+      ("gathered." + parameter).str(), getBufferType(param.getReadType()),
+      Role::Gathered, parameter, {}, {},
+      getSlice(param, param.getLayoutAttr(), param.getLocalType()));
+}
+
+SmallVector<ir::ParamOp> ProgramBuilder::getGathered() const {
+  SmallVector<ir::ParamOp> ordered;
+  for (auto param : ir::ModelOp(model).getBody().getOps<ir::ParamOp>())
+    if (llvm::is_contained(gathered, param))
+      ordered.push_back(param);
+  return ordered;
 }
 
 StaticOp ProgramBuilder::getReport(StringRef quantity) {

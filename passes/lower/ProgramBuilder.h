@@ -20,6 +20,7 @@ inline constexpr llvm::StringLiteral hostToDevice = "h2d";
 inline constexpr llvm::StringLiteral deviceToHost = "d2h";
 inline constexpr llvm::StringLiteral collective = "collective";
 inline constexpr llvm::StringLiteral begin = "begin";
+inline constexpr llvm::StringLiteral reduce = "reduce_gradients";
 inline constexpr llvm::StringLiteral update = "update";
 inline constexpr llvm::StringLiteral finish = "finish";
 inline constexpr llvm::StringLiteral loss = "loss";
@@ -80,6 +81,9 @@ public:
 
   /// The gradients that this stage's backward functions add to.
   llvm::ArrayRef<ascend::StaticOp> getGradients() const { return gradients; }
+  /// The parameters that its routines read as the step's begin gathers them, in
+  /// the model's order.
+  llvm::SmallVector<ir::ParamOp> getGathered() const;
 
   /// Makes an empty routine behind those made before.
   ascend::RoutineOp createRoutine(llvm::StringRef name,
@@ -102,6 +106,8 @@ public:
   int64_t countLaunches(llvm::StringRef routine);
 
 private:
+  ascend::StaticOp getAccumulated(ir::ParamOp param);
+  ascend::StaticOp getGathered(ir::ParamOp param);
   /// Moves `op` behind the declaration before it.
   mlir::Operation *declare(mlir::Operation *op);
   bool isTrainedHere(llvm::StringRef parameter) const {
@@ -118,6 +124,7 @@ private:
   llvm::StringMap<mlir::Operation *> declared;
   llvm::StringMap<bool> trainedHere;
   llvm::SmallVector<ascend::StaticOp> gradients;
+  llvm::SmallVector<ir::ParamOp> gathered;
   llvm::SmallVector<std::string> reports;
   llvm::StringMap<llvm::SmallVector<EarlyPrefetch>> earlyPrefetches;
   llvm::StringMap<int64_t> launchCounts;

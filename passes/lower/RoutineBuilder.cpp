@@ -197,7 +197,7 @@ void RoutineBuilder::lowerPrefetch(ir::PrefetchOp op) {
 LogicalResult RoutineBuilder::lowerOp(Operation *op) {
   loc = op->getLoc();
   if (auto read = dyn_cast<ir::GetParamOp>(op)) {
-    bind(read.getResult(), getState(ir::State::Parameter, read.getParam()));
+    bind(read.getResult(), getState(ir::State::Gathered, read.getParam()));
     return success();
   }
   if (auto offload = dyn_cast<ir::OffloadOp>(op)) {
@@ -219,8 +219,19 @@ LogicalResult RoutineBuilder::lowerOp(Operation *op) {
                          "nor one on parameters");
 }
 
+void RoutineBuilder::gather(ir::ParamOp param) {
+  loc = param.getLoc();
+  RoutineEmitter emitter(*this);
+  ir::emitGather(emitter, param);
+}
+
 LogicalResult RoutineBuilder::lower(Block &body) {
-  for (Operation &op : body.without_terminator()) {
+  return lower(body.without_terminator());
+}
+
+LogicalResult
+RoutineBuilder::lower(llvm::iterator_range<Block::iterator> operators) {
+  for (Operation &op : operators) {
     if (failed(lowerOp(&op)))
       return failure();
     auto found = actions.find(&op);
@@ -232,7 +243,11 @@ LogicalResult RoutineBuilder::lower(Block &body) {
   if (found != actions.end())
     for (const std::function<void()> &action : found->second)
       action();
+  finish();
+  return success();
+}
+
+void RoutineBuilder::finish() {
   swap.finish();
   exchanges.waitForAll();
-  return success();
 }

@@ -32,6 +32,14 @@ public:
 
   /// Lowers all operators of a function body but its return.
   mlir::LogicalResult lower(mlir::Block &body);
+  /// Lowers some operators of a body.
+  mlir::LogicalResult
+  lower(llvm::iterator_range<mlir::Block::iterator> operators);
+
+  /// Puts a parameter together that ranks store in parts.
+  void gather(ir::ParamOp param);
+  /// Ends a routine whose operators `lower` did not lower.
+  void finish();
 
   mlir::Value getSlot(int64_t index, mlir::Type tensor);
   mlir::Value getGlobal(ascend::StaticOp buffer);

@@ -92,13 +92,15 @@ void StepBuilder::collectBackward(StringRef routine, Operation *run,
 
 void StepBuilder::collectUpdate(ir::RunUpdateOp run) {
   ascend::BufferType type = program.getScalarType();
+  auto update = cast<ir::UpdateOp>(SymbolTable::lookupSymbolIn(
+      program.getModel(), run.getUpdateAttr().getAttr()));
+  if (isa<ir::ReduceGradientOp>(update.getBody().front().front()))
+    calls.emplace_back(Call{names::reduce.str(), run.getLoc()});
   Call &call = calls.emplace_back(Call{names::update.str(), run.getLoc()});
   call.isUpdate = true;
   call.buffers = {
       getGlobal(program.getStatic("learning_rate", type, Role::LearningRate)),
       getGlobal(program.getStatic("step_number", type, Role::StepNumber))};
-  auto update = cast<ir::UpdateOp>(SymbolTable::lookupSymbolIn(
-      program.getModel(), run.getUpdateAttr().getAttr()));
   if (update.getNumArguments() > call.buffers.size())
     call.buffers.push_back(getGlobal(getLossScale(program)));
 }
@@ -157,6 +159,29 @@ void StepBuilder::wait(StringRef stream, Value event) {
   ascend::WaitOp::create(builder, loc, stream, event);
 }
 
+/// The part of a step's tokens or labels that a rank has: its rows, cut over
+/// dp, of each micro-batch, and of these its part of the sequence, cut over the
+/// axes of context parallel training. Null if it has all.
+static ascend::SliceAttr getInputSlice(ir::ModelOp model, int64_t microBatches,
+                                       RankedTensorType part) {
+  int64_t rows = model.getMicroBatchSize(), length = model.getSequenceLength();
+  if (part.getRank() != 2 || part.getNumElements() == rows * length)
+    return {};
+  Builder builder(model.getContext());
+  SmallVector<Attribute> sequenceAxes;
+  auto mesh = ir::MeshAttr::find(model);
+  for (auto [axis, size] : ir::MeshSizes(mesh).axes)
+    if (axis.starts_with("cp") && size > 1)
+      sequenceAxes.push_back(builder.getStringAttr(axis));
+  SmallVector<ArrayAttr> axes(3, builder.getArrayAttr({}));
+  if (part.getDimSize(0) != rows)
+    axes[1] = builder.getStrArrayAttr({"dp"});
+  if (part.getDimSize(1) != length)
+    axes[2] = builder.getArrayAttr(sequenceAxes);
+  return ascend::SliceAttr::get(
+      model.getContext(), ArrayRef<int64_t>{microBatches, rows, length}, axes);
+}
+
 /// The host buffer of a step input with one entry per micro-batch, and the
 /// part of one micro-batch.
 Value StepBuilder::emitLoad(ir::LoadOp load, ValueRange after) {
@@ -172,7 +197,8 @@ Value StepBuilder::emitLoad(ir::LoadOp load, ValueRange after) {
       program.getBufferType(
           RankedTensorType::get(shape, tensor.getElementType()),
           ascend::Space::Host),
-      role));
+      role, {}, {}, {},
+      getInputSlice(program.getModel(), program.getMicroBatches(), tensor)));
   auto type = program.getBufferType(tensor, ascend::Space::Host);
   Value part = ascend::ViewOp::create(builder, loc, type, host,
                                       load.getMicroBatch() * type.getBytes());

@@ -88,8 +88,10 @@ public:
   void build();
 
 private:
+  void reduceGradients();
   void reduceTied();
   void unscale(Value lossScale);
+  Value buildSquares(ArrayRef<ParamOp> summands);
   Value buildGlobalNorm();
   void clip(Value norm, double maxNorm);
   void update(Value learningRate, Value step, Value overflow);
@@ -121,6 +123,18 @@ private:
   Location loc;
 };
 
+/// Sums over ranks, in the model's order on all of them.
+void UpdateBuilder::reduceGradients() {
+  bool isMean = training.getParallel().getGradientsMean();
+  for (ParamOp param : model.getBody().getOps<ParamOp>())
+    if (llvm::is_contained(params, param) && needsReduction(param))
+      ReduceGradientOp::create(builder, param.getLoc(), param.getSymName(),
+                               param.getLayoutAttr()
+                                   ? param.getLayoutAttr().getReduced()
+                                   : builder.getArrayAttr({}),
+                               isMean);
+}
+
 void UpdateBuilder::reduceTied() {
   // In the model's order, so that all stages of a reduction make their
   // reductions in the same order.
@@ -136,24 +150,54 @@ void UpdateBuilder::unscale(Value lossScale) {
   ScaleGradientsOp::create(builder, loc, inverse, getGradients());
 }
 
-/// The L2 norm of all gradients of all stages.
-Value UpdateBuilder::buildGlobalNorm() {
+/// The square of the norm of each of `summands` that this rank has a part of,
+/// at its place.
+Value UpdateBuilder::buildSquares(ArrayRef<ParamOp> summands) {
   SmallVector<Attribute> names;
   SmallVector<int64_t> positions;
-  for (ParamOp param : params)
-    if (!param.getTied()) {
-      names.push_back(FlatSymbolRefAttr::get(param.getSymNameAttr()));
-      positions.push_back(map.positions.lookup(param.getSymName()));
-    }
+  for (ParamOp param : summands) {
+    names.push_back(FlatSymbolRefAttr::get(param.getSymNameAttr()));
+    positions.push_back(map.positions.lookup(param.getSymName()));
+  }
   auto type = RankedTensorType::get(
       {static_cast<int64_t>(map.positions.size())}, builder.getF32Type());
   Value norms =
       GradientNormsOp::create(builder, loc, type, builder.getArrayAttr(names),
                               builder.getI64ArrayAttr(positions));
+  return MulOp::create(builder, loc, norms, norms);
+}
+
+/// The axes of more than one rank that cut what is stored of a parameter, in
+/// the mesh's order.
+static ArrayAttr getCuttingAxes(ParamOp param) {
+  SmallVector<Attribute> axes;
+  LayoutAttr layout = param.getStoredLayout();
+  MeshSizes mesh(MeshAttr::find(param));
+  if (layout)
+    for (auto [axis, size] : mesh.axes)
+      if (size > 1 && Layout(layout, layout.getCuts().size()).cutsOver(axis))
+        axes.push_back(StringAttr::get(param.getContext(), axis));
+  return ArrayAttr::get(param.getContext(), axes);
+}
+
+/// The L2 norm of all gradients of all stages. Squares of parts are summed over
+/// the ranks that have the others, and over no more: every element counts once.
+Value UpdateBuilder::buildGlobalNorm() {
+  llvm::MapVector<ArrayAttr, SmallVector<ParamOp>> byAxes;
+  byAxes[builder.getArrayAttr({})];
+  for (ParamOp param : params)
+    if (!param.getTied())
+      byAxes[getCuttingAxes(param)].push_back(param);
+  Value squares;
+  for (const auto &[axes, summands] : byAxes) {
+    Value own = buildSquares(summands);
+    if (!axes.empty())
+      own = AllReduceOp::create(builder, loc, own.getType(), own, axes);
+    squares = squares ? Value(AddOp::create(builder, loc, squares, own)) : own;
+  }
   if (stages > 1)
-    norms = AllReduceOp::create(builder, loc, norms.getType(), norms,
-                                builder.getStrArrayAttr({"pp"}));
-  Value squares = MulOp::create(builder, loc, norms, norms);
+    squares = AllReduceOp::create(builder, loc, squares.getType(), squares,
+                                  builder.getStrArrayAttr({"pp"}));
   Value sum = ReduceSumOp::create(builder, loc, squares, int64_t(0));
   return SqrtOp::create(builder, loc, sum, nullptr, nullptr, nullptr);
 }
@@ -195,10 +239,11 @@ void UpdateBuilder::emitRemark(UpdateOp function) {
   Region &body = function.getBody();
   auto steps = body.getOps<AdamWOp>();
   auto reductions = body.getOps<ReduceTiedOp>();
+  auto sums = body.getOps<ReduceGradientOp>();
   int64_t elements = 0;
   for (ParamOp param : params)
     if (!sharesOwner(param))
-      elements += param.getTensorType().getNumElements();
+      elements += param.getStoredType().getNumElements();
   remark::passed(loc, remark::RemarkOpts::name("Update")
                           .category("optimizer")
                           .function(model.getSymName()))
@@ -210,6 +255,7 @@ void UpdateBuilder::emitRemark(UpdateOp function) {
                                        [](AdamWOp step) {
                                          return step.getWeightDecay().isZero();
                                        }))
+      << remark::metric("gradients reduced over ranks", llvm::range_size(sums))
       << remark::metric("reductions of tied gradients",
                         llvm::range_size(reductions));
 }
@@ -225,6 +271,7 @@ void UpdateBuilder::build() {
   Block *body =
       builder.createBlock(&function.getBody(), {}, arguments,
                           SmallVector<Location>(arguments.size(), loc));
+  reduceGradients();
   reduceTied();
   if (training.scalesLoss())
     unscale(body->getArgument(2));

@@ -23,6 +23,9 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   model.addPass(createPropagateLayouts());
   model.addPass(createLowerReshards());
   model.addPass(createLocalize());
+  ShardOptimizerOptions shardOptimizer;
+  shardOptimizer.printPlan = options.printPlan;
+  model.addPass(createShardOptimizer(shardOptimizer));
   model.addPass(createBuildBackward());
   InsertRecomputeOptions recompute;
   recompute.printPlan = options.printPlan;

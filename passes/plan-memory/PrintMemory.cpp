@@ -20,6 +20,17 @@ void printRow(raw_ostream &os, unsigned indent, StringRef name, int64_t bytes) {
                     << llvm::format("%16lld\n", static_cast<long long>(bytes));
 }
 
+/// Elements that a rank stores of the parameters; a tied one is another's.
+int64_t countParameters(ascend::ProgramOp program) {
+  int64_t elements = 0;
+  for (auto buffer : program.getBody().getOps<ascend::StaticOp>())
+    if (buffer.getRole() == ascend::Role::Parameter && !buffer.getTied())
+      elements += cast<ascend::BufferType>(buffer.getType())
+                      .getTensor()
+                      .getNumElements();
+  return elements;
+}
+
 void printStatics(ascend::ProgramOp program, raw_ostream &os) {
   llvm::MapVector<ascend::Role, int64_t> roles;
   for (auto buffer : program.getBody().getOps<ascend::StaticOp>()) {
@@ -61,7 +72,7 @@ LogicalResult printProgram(ascend::ProgramOp program, raw_ostream &os) {
   os << "stage " << program.getStage() << ": arena " << *program.getArenaBytes()
      << " bytes, max-live " << *program.getMaxLiveBytes()
      << " bytes, pinned host " << program.getHostBytes().value_or(0)
-     << " bytes\n";
+     << " bytes, parameters per rank " << countParameters(program) << "\n";
   printStatics(program, os);
   for (auto layout : program.getBody().getOps<ascend::FrameLayoutOp>()) {
     printSlots(layout, ascend::Space::Hbm, "", os);

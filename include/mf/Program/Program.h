@@ -47,7 +47,12 @@ enum class Role : uint8_t {
   LearningRate,
   StepNumber,
   Report,
-  LossScale
+  LossScale,
+  /// What gradients of micro-batches are added to, before ranks share out their
+  /// sum.
+  Accumulated,
+  /// A parameter that ranks share out, put together for the step.
+  Gathered
 };
 
 /// The dialect's spelling: "first_moment".

@@ -52,10 +52,14 @@ public:
   llvm::Error saveGradients(llvm::StringRef path) const;
 
   /// Parameters and moments of one rank, slices as they are: what a checkpoint
-  /// holds. Loading fails on what is of another type, or another slice, than
-  /// the rank's.
+  /// holds.
   llvm::Error saveRank(int64_t rank, llvm::StringRef path) const;
-  llvm::Error loadRank(int64_t rank, llvm::StringRef path);
+
+  /// Loads the files of all ranks of a checkpoint, of this layout or another:
+  /// each rank takes its slices from the files that hold them. Fails on a
+  /// tensor of another type or whole shape, or that the files do not hold all
+  /// of.
+  llvm::Error loadRanks(llvm::ArrayRef<std::string> paths);
 
 private:
   /// Saves the statics to which `getName` gives a name.
@@ -66,6 +70,8 @@ private:
   /// The name that the parameter's first value, and its tensor in a file, has:
   /// that of the one it is tied to.
   std::string getOwner(const program::Static &parameter) const;
+
+  std::string getCopied(const std::string &parameter) const;
 
   /// The ranks whose tensors are saved.
   std::vector<int64_t> getSavedRanks() const;

@@ -93,8 +93,8 @@ mf.model @stages_share_one_global_norm attributes {
   }
   // CHECK: mf.update @update0 {{.*}} attributes {stage = 0 : i64}
   // CHECK-NEXT: %[[OWN:.*]] = mf.gradient_norms [@first] at [0] : tensor<2xf32>
-  // CHECK-NEXT: %[[ALL:.*]] = mf.all_reduce %[[OWN]]
-  // CHECK-NEXT: mf.mul %[[ALL]], %[[ALL]]
+  // CHECK-NEXT: %[[SQUARES:.*]] = mf.mul %[[OWN]], %[[OWN]]
+  // CHECK-NEXT: mf.all_reduce %[[SQUARES]] over ["pp"]
   // The last stage reports.
   // CHECK-NOT: mf.report
   // CHECK: mf.scale_gradients [@first]

@@ -215,7 +215,7 @@ TEST(ModelStateTest, SavesAndLoadsARank) {
   ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("rank", "safetensors", path));
   ASSERT_FALSE(static_cast<bool>(model.state->saveRank(0, path)));
   ASSERT_EQ(initialize(model, 1), "");
-  ASSERT_FALSE(static_cast<bool>(model.state->loadRank(0, path)));
+  ASSERT_FALSE(static_cast<bool>(model.state->loadRanks({path.str().str()})));
   for (uint32_t i = 0; i < 3; ++i)
     EXPECT_EQ(model.get(0, i), before[i]);
 
@@ -223,7 +223,7 @@ TEST(ModelStateTest, SavesAndLoadsARank) {
   std::string other = statics;
   other.replace(other.find("4xbf16"), 6, "4xf32");
   Model wide(makeProgram({other}));
-  EXPECT_THAT(llvm::toString(wide.state->loadRank(0, path)),
+  EXPECT_THAT(llvm::toString(wide.state->loadRanks({path.str().str()})),
               HasSubstr("tensor 'w' is bf16, but the program holds f32"));
   EXPECT_FALSE(llvm::sys::fs::remove(path));
 }

@@ -2,8 +2,9 @@
 
 usage: elements_per_rank.py < MODEL
 
-MODEL is a placed model on a mesh after mf-localize: parameters are whole and say
-by their layouts what a rank has; a stage has those that its layers read.
+MODEL is a placed model on a mesh after mf-shard-optimizer: parameters are whole
+and say by their layouts what a rank uses and, where ranks share storage out,
+what it stores; a stage has those that its layers read.
 """
 
 import math
@@ -11,7 +12,7 @@ import re
 import sys
 
 PARAM = re.compile(r"^mf\.param @(\S+) : tensor<([\dx]+)x\w+> init .*$")
-LAYOUT = re.compile(r"layout <\[((?:\[[\w, ]*\](?:, )?)*)\]")
+LAYOUT = re.compile(r"(?:layout|stored) <\[((?:\[[\w, ]*\](?:, )?)*)\]")
 STAGE = re.compile(r"placement = #mf\.placement<stage = (\d+)")
 
 
@@ -22,8 +23,8 @@ def read_mesh(text):
 
 def count_elements(shape, line, mesh):
     count = math.prod(map(int, shape.split("x")))
-    layout = LAYOUT.search(line)
-    for axis in re.findall(r"\w+", layout[1]) if layout else []:
+    layouts = LAYOUT.findall(line)
+    for axis in re.findall(r"\w+", layouts[-1]) if layouts else []:
         count //= mesh[axis]
     return count
 

@@ -1,0 +1,293 @@
+//===- MfParameterState.cpp - Where parameters and gradients lie ----------===//
+
+#include "dialects/mf/MfOps.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace mf::ir;
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+static RankedTensorType getPart(ParamOp param, LayoutAttr layout) {
+  RankedTensorType type = param.getTensorType();
+  if (!layout)
+    return type;
+  SmallVector<int64_t> shape(type.getShape());
+  for (auto [extent, axes] :
+       llvm::zip(shape, layout.getCuts().getAsRange<ArrayAttr>()))
+    extent /= getGroupSize(param, axes).value_or(1);
+  return type.clone(shape);
+}
+
+RankedTensorType ParamOp::getLocalType() {
+  return getPart(*this, getLayoutAttr());
+}
+
+RankedTensorType ParamOp::getStoredType() {
+  return getPart(*this, getStoredLayout());
+}
+
+RankedTensorType ParamOp::getReadType() {
+  if (std::optional<Type> gathered = getGathered())
+    return cast<RankedTensorType>(*gathered);
+  return getStoredType();
+}
+
+RankedTensorType ParamOp::getAccumulatedType() {
+  return getPart(*this, getAccumulatedLayout());
+}
+
+//===----------------------------------------------------------------------===//
+// Storage in parts
+//===----------------------------------------------------------------------===//
+
+static ArrayRef<Attribute> getAxes(LayoutAttr layout, unsigned dim) {
+  return cast<ArrayAttr>(layout.getCuts()[dim]).getValue();
+}
+
+/// The axes that cut what is stored of a part, all along its first dimension.
+static ArrayRef<Attribute> getStorageAxes(ParamOp param) {
+  if (!param.getStored())
+    return {};
+  ArrayRef<Attribute> stored = getAxes(param.getStoredAttr(), 0);
+  LayoutAttr layout = param.getLayoutAttr();
+  return layout ? stored.drop_front(getAxes(layout, 0).size()) : stored;
+}
+
+static ArrayRef<Attribute> getReduced(ParamOp param) {
+  LayoutAttr layout = param.getLayoutAttr();
+  return layout ? layout.getReduced().getValue() : ArrayRef<Attribute>();
+}
+
+GradientReduction ParamOp::getReduction() {
+  ArrayRef<Attribute> storage = getStorageAxes(*this);
+  ArrayRef<Attribute> reduced = getReduced(*this);
+  ArrayRef<Attribute> scatter = storage.take_while(
+      [&](Attribute axis) { return llvm::is_contained(reduced, axis); });
+  SmallVector<Attribute> sum;
+  for (Attribute axis : reduced)
+    if (!llvm::is_contained(scatter, axis))
+      sum.push_back(axis);
+  Builder builder(getContext());
+  return {builder.getArrayAttr(scatter),
+          builder.getArrayAttr(storage.drop_front(scatter.size())),
+          builder.getArrayAttr(sum)};
+}
+
+/// The first dimension of `stored` is that of `layout`, cut further.
+static bool cutsFurther(ParamOp param) {
+  LayoutAttr stored = param.getStoredAttr(), layout = param.getLayoutAttr();
+  if (param.getTensorType().getRank() == 0)
+    return false;
+  for (unsigned dim = 0; dim < stored.getCuts().size(); ++dim) {
+    ArrayRef<Attribute> before =
+        layout ? getAxes(layout, dim) : ArrayRef<Attribute>();
+    ArrayRef<Attribute> after = getAxes(stored, dim);
+    bool mayBeLonger = dim == 0 && after.size() > before.size();
+    if (after.take_front(before.size()) != before ||
+        (after.size() != before.size() && !mayBeLonger))
+      return false;
+  }
+  return !getStorageAxes(param).empty();
+}
+
+LogicalResult mf::ir::verifyStorage(ParamOp param) {
+  if (!param.getStored()) {
+    if (param.getGathered() || param.getScatterGradients())
+      return param.emitOpError("is not stored in parts, so expected no "
+                               "'gathered' and no 'scatter_gradients'");
+    return success();
+  }
+  if (!cutsFurther(param))
+    return param.emitOpError("is stored as ")
+           << param.getStoredAttr() << ", which does not cut the first "
+           << "dimension of its layout further";
+  ArrayRef<Attribute> storage = getStorageAxes(param);
+  ArrayRef<Attribute> reduced = getReduced(param);
+  if (llvm::any_of(param.getReduction().own, [&](Attribute axis) {
+        return llvm::is_contained(reduced, axis);
+      }))
+    return param.emitOpError("expected the axes that it is stored over to be "
+                             "first those with summands of its gradient, ")
+           << ArrayAttr::get(param.getContext(), reduced) << ", but got "
+           << ArrayAttr::get(param.getContext(), storage);
+  std::optional<Type> gathered = param.getGathered();
+  if (!gathered)
+    return success();
+  auto type = dyn_cast<RankedTensorType>(*gathered);
+  if (type && isa<FloatType>(type.getElementType()) &&
+      type == param.getLocalType().clone(type.getElementType()))
+    return success();
+  return param.emitOpError("is gathered as ")
+         << *gathered << ", but its part is " << param.getLocalType();
+}
+
+void mf::ir::emitGather(LaunchEmitter &emitter, ParamOp param) {
+  EmittedCollective collective;
+  collective.kind = CollectiveKind::AllGather;
+  ArrayAttr axes = ArrayAttr::get(param.getContext(), getStorageAxes(param));
+  setAxes(collective, axes);
+  collective.input = emitter.getState(State::Parameter, param.getSymName());
+  collective.output = emitter.getState(State::Gathered, param.getSymName());
+  RankedTensorType stored = param.getStoredType();
+  Type element = param.getReadType().getElementType();
+  if (element != stored.getElementType()) {
+    EmittedBuffer converted = emitter.createTemporary(stored.clone(element));
+    emitter.launch("aclnnCast", collective.input, converted);
+    collective.input = converted;
+  }
+  emitter.communicate(collective);
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+static RankedTensorType divideFirst(Operation *op, RankedTensorType type,
+                                    ArrayAttr axes) {
+  SmallVector<int64_t> shape(type.getShape());
+  shape[0] /= getGroupSize(op, axes).value_or(1);
+  return type.clone(shape);
+}
+
+Value mf::ir::shareOutGradient(OpBuilder &builder, ParamOp param,
+                               Value gradient, StringRef name) {
+  GradientReduction reduction = param.getReduction();
+  auto type = cast<RankedTensorType>(gradient.getType());
+  Location loc = gradient.getLoc();
+  if (!reduction.scatter.empty()) {
+    type = divideFirst(param, type, reduction.scatter);
+    auto part = ReduceScatterOp::create(builder, loc, type, gradient,
+                                        reduction.scatter, /*dim=*/0);
+    part.setName(name);
+    gradient = part;
+  }
+  if (!reduction.own.empty()) {
+    type = divideFirst(param, type, reduction.own);
+    auto part = OwnPartOp::create(builder, loc, type, gradient, reduction.own,
+                                  /*dim=*/0);
+    part.setName(name);
+    gradient = part;
+  }
+  return gradient;
+}
+
+bool mf::ir::needsReduction(ParamOp param) {
+  GradientReduction reduction = param.getReduction();
+  return !getReduced(param).empty() ||
+         (!param.scattersGradients() && !reduction.own.empty());
+}
+
+static bool areSame(ArrayAttr axes, ArrayRef<Attribute> others) {
+  return axes.size() == others.size() &&
+         llvm::all_of(axes, [&](Attribute axis) {
+           return llvm::is_contained(others, axis);
+         });
+}
+
+LogicalResult
+ReduceGradientOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto param = symbols.lookupNearestSymbolFrom<ParamOp>(*this, getParamAttr());
+  if (!param)
+    return emitOpError("expected a parameter, but got '") << getParam() << "'";
+  if (areSame(getAxes(), getReduced(param)))
+    return success();
+  InFlightDiagnostic error = emitOpError("reduces the gradient of '")
+                             << getParam() << "' over " << getAxes()
+                             << ", but ranks of "
+                             << ArrayAttr::get(getContext(), getReduced(param))
+                             << " have summands of it";
+  error.attachNote(param.getLoc()) << "parameter is here";
+  return error;
+}
+
+void ReduceGradientOp::emitLaunches(LaunchEmitter &emitter) {
+  auto param =
+      SymbolTable::lookupNearestSymbolFrom<ParamOp>(*this, getParamAttr());
+  GradientReduction reduction = param.getReduction();
+  EmittedBuffer gradient = emitter.getState(State::Gradient, getParam());
+  auto communicate = [&](CollectiveKind kind, ArrayAttr axes,
+                         EmittedBuffer input, EmittedBuffer output) {
+    EmittedCollective collective;
+    collective.kind = kind;
+    setAxes(collective, axes);
+    collective.input = input;
+    collective.output = output;
+    emitter.communicate(collective);
+  };
+  if (param.getStored() && !param.scattersGradients()) {
+    EmittedBuffer sum = emitter.getState(State::Accumulated, getParam());
+    RankedTensorType type = param.getAccumulatedType();
+    if (!reduction.scatter.empty()) {
+      type = divideFirst(param, type, reduction.scatter);
+      EmittedBuffer part =
+          reduction.own.empty() ? gradient : emitter.createTemporary(type);
+      communicate(CollectiveKind::ReduceScatter, reduction.scatter, sum, part);
+      sum = part;
+    }
+    if (!reduction.own.empty()) {
+      int64_t parts = getGroupSize(param, reduction.own).value_or(1);
+      int64_t elements = type.getNumElements() / parts;
+      auto whole =
+          RankedTensorType::get({1, parts, elements}, type.getElementType());
+      auto part = RankedTensorType::get({1, elements}, type.getElementType());
+      emitter.launch("mfOwnPart",
+                     {emitter.getPart(sum, 0, whole),
+                      emitter.getCoordinate(reduction.own)},
+                     emitter.getPart(gradient, 0, part));
+    }
+  }
+  if (!reduction.sum.empty())
+    communicate(CollectiveKind::AllReduce, reduction.sum, gradient, gradient);
+  if (!getMean())
+    return;
+  Builder builder(getContext());
+  double factor =
+      1.0 / static_cast<double>(getGroupSize(param, getAxes()).value_or(1));
+  emitter.launch("aclnnMuls", gradient, gradient,
+                 builder.getDictionaryAttr(builder.getNamedAttr(
+                     "value", builder.getF64FloatAttr(factor))));
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions of an update
+//===----------------------------------------------------------------------===//
+
+LogicalResult mf::ir::verifyReductions(ModelOp model) {
+  llvm::MapVector<int64_t, SmallVector<ParamOp>> needed;
+  mlir::SymbolTable symbols(model);
+  for (auto backward : model.getBody().getOps<GradientFunctionOpInterface>())
+    for (auto name : backward.getGradients().getAsRange<FlatSymbolRefAttr>())
+      if (auto param = symbols.lookup<ParamOp>(name.getValue());
+          param && needsReduction(param))
+        needed[backward.getPlacement().getStage()].push_back(param);
+  for (UpdateOp update : model.getBody().getOps<UpdateOp>()) {
+    llvm::StringMap<ReduceGradientOp> reductions;
+    for (auto op : update.getBody().getOps<ReduceGradientOp>()) {
+      auto [entry, isNew] = reductions.try_emplace(op.getParam(), op);
+      if (!isNew)
+        return op.emitOpError("reduces the gradient of '")
+               << op.getParam() << "' a second time";
+    }
+    for (ParamOp param : needed[update.getStage()])
+      if (!reductions.contains(param.getSymName())) {
+        InFlightDiagnostic error =
+            update.emitOpError("does not reduce the gradient of '")
+            << param.getSymName() << "', of which ranks of "
+            << ArrayAttr::get(model.getContext(), getReduced(param))
+            << " have summands; expected an mf.reduce_gradient";
+        error.attachNote(param.getLoc()) << "parameter is here";
+        return error;
+      }
+    bool isFirst = true;
+    for (Operation &op : update.getBody().front()) {
+      if (isa<ReduceGradientOp>(op) && !isFirst)
+        return op.emitOpError("expected all reductions of gradients to be the "
+                              "first operators of the update");
+      isFirst &= isa<ReduceGradientOp>(op);
+    }
+  }
+  return success();
+}

@@ -1,0 +1,237 @@
+//===- ShardOptimizer.cpp - Parameters that ranks share out ---------------===//
+
+#include "mlir/IR/Remarks.h"
+#include "passes/Passes.h"
+#include "passes/optimizer/StoragePlan.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mf::passes {
+#define GEN_PASS_DEF_SHARDOPTIMIZER
+#include "passes/Passes.h.inc"
+} // namespace mf::passes
+
+using namespace mlir;
+using namespace mf::ir;
+using namespace mf::passes;
+
+namespace {
+
+/// A parameter and all that are tied to it: they have one storage.
+struct TiedGroup {
+  SmallVector<ParamOp> params;
+  SmallVector<GetParamOp> reads;
+};
+
+class OptimizerSharder {
+public:
+  OptimizerSharder(ModelOp model, OptimizerShardAttr settings, bool printPlan)
+      : model(model), settings(settings), printPlan(printPlan),
+        mesh(MeshAttr::find(model)), builder(model.getContext()) {}
+
+  void run();
+
+private:
+  void collect();
+  UsedParameter describe(TiedGroup &group);
+  void share(TiedGroup &group, const StorageDecision &decision);
+  Type getGatheredElement(TiedGroup &group);
+  void gatherOnce(TiedGroup &group);
+  void gatherInLayer(GetParamOp read, ParamOp param);
+  Value gather(Value value, ArrayAttr axes, bool isReplicated, StringRef name);
+  void emitRemark(TiedGroup &group, const StorageDecision &decision);
+
+  ModelOp model;
+  OptimizerShardAttr settings;
+  bool printPlan;
+  MeshSizes mesh;
+  OpBuilder builder;
+  llvm::MapVector<StringRef, TiedGroup> groups;
+};
+
+} // namespace
+
+void OptimizerSharder::collect() {
+  for (auto param : model.getBody().getOps<ParamOp>())
+    if (!param.getFrozen())
+      groups[param.getTied().value_or(param.getSymName())].params.push_back(
+          param);
+  model.walk([&](GetParamOp read) {
+    auto param = model.lookupSymbol<ParamOp>(read.getParam());
+    if (param && !param.getFrozen())
+      groups[param.getTied().value_or(param.getSymName())].reads.push_back(
+          read);
+  });
+}
+
+UsedParameter OptimizerSharder::describe(TiedGroup &group) {
+  ParamOp param = group.params.front();
+  RankedTensorType type = param.getTensorType();
+  UsedParameter used;
+  used.name = param.getSymName();
+  used.shape.assign(type.getShape().begin(), type.getShape().end());
+  used.elementBytes = type.getElementTypeBitWidth() / 8;
+  used.isOptedIn = llvm::all_of(group.params, [](ParamOp member) {
+    return member.getParallelOptimizer();
+  });
+  used.layout = Layout(param.getLayoutAttr(), type.getRank());
+  return used;
+}
+
+/// The type that all readers convert the parameter to, or its own. Less is then
+/// sent, and kept.
+Type OptimizerSharder::getGatheredElement(TiedGroup &group) {
+  Type own = group.params.front().getTensorType().getElementType();
+  Type common;
+  for (GetParamOp read : group.reads)
+    for (Operation *user : read->getUsers()) {
+      auto cast = dyn_cast<CastOp>(user);
+      Type type = cast ? getElementTypeOrSelf(cast.getType()) : own;
+      if (common && common != type)
+        return own;
+      common = type;
+    }
+  return common ? common : own;
+}
+
+/// Layers read what the step's begin has put together.
+void OptimizerSharder::gatherOnce(TiedGroup &group) {
+  Type element = getGatheredElement(group);
+  for (ParamOp param : group.params) {
+    param.setGatheredAttr(TypeAttr::get(param.getLocalType().clone(element)));
+    param.setScatterGradients(settings.getLevel() > 1);
+  }
+  for (GetParamOp read : group.reads) {
+    auto type = cast<RankedTensorType>(read.getType());
+    if (type.getElementType() == element)
+      continue;
+    read.getResult().setType(type.clone(element));
+    for (Operation *user : llvm::make_early_inc_range(read->getUsers())) {
+      user->getResult(0).replaceAllUsesWith(read.getResult());
+      user->erase();
+    }
+  }
+}
+
+Value OptimizerSharder::gather(Value value, ArrayAttr axes, bool isReplicated,
+                               StringRef name) {
+  if (axes.empty())
+    return value;
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[0] *= getGroupSize(model, axes).value_or(1);
+  auto op = AllGatherOp::create(builder, value.getLoc(), type.clone(shape),
+                                value, axes, /*dim=*/0, isReplicated);
+  op.setCellName(name);
+  op.setRecomputeMark(RecomputeKind::Preset);
+  return op;
+}
+
+/// A layer puts the parameter together itself, in forward and in backward
+/// again.
+void OptimizerSharder::gatherInLayer(GetParamOp read, ParamOp param) {
+  GradientReduction reduction = param.getReduction();
+  std::string name = (param.getSymName() + ".gather").str();
+  auto layer = read->getParentOfType<LayerOp>();
+  if (layer)
+    StringRef(name).consume_front((layer.getSymName() + ".").str());
+  read.getResult().setType(param.getStoredType());
+  SmallVector<Operation *> users(read->getUsers());
+  auto isCast = [](Operation *user) { return isa<CastOp>(user); };
+  Value part = read.getResult();
+  builder.setInsertionPointAfter(read);
+  // What is converted first is less to send.
+  if (users.size() == 1 && isCast(users.front())) {
+    auto convert = cast<CastOp>(users.front());
+    builder.setInsertionPointAfter(convert);
+    auto element = getElementTypeOrSelf(convert.getType());
+    convert.getResult().setType(param.getStoredType().clone(element));
+    convert.setRecomputeMark(RecomputeKind::Preset);
+    part = convert.getResult();
+    users.assign(part.getUsers().begin(), part.getUsers().end());
+  }
+  SmallVector<OpOperand *> uses;
+  for (OpOperand &use : part.getUses())
+    uses.push_back(&use);
+  Value whole = gather(part, reduction.own, /*isReplicated=*/true, name);
+  whole = gather(whole, reduction.scatter, /*isReplicated=*/false, name);
+  for (OpOperand *use : uses)
+    use->set(whole);
+}
+
+void OptimizerSharder::share(TiedGroup &group,
+                             const StorageDecision &decision) {
+  for (ParamOp param : group.params) {
+    auto rank = param.getTensorType().getRank();
+    Layout stored(param.getLayoutAttr(), rank);
+    llvm::append_range(stored.cuts.front(), decision.axes);
+    llvm::erase_if(stored.reduced, [&](StringRef axis) {
+      return llvm::is_contained(decision.axes, axis);
+    });
+    param.setStoredAttr(stored.getAttr(model.getContext()));
+  }
+  if (settings.getLevel() < 3)
+    return gatherOnce(group);
+  for (GetParamOp read : group.reads)
+    gatherInLayer(read, model.lookupSymbol<ParamOp>(read.getParam()));
+}
+
+void OptimizerSharder::emitRemark(TiedGroup &group,
+                                  const StorageDecision &decision) {
+  ParamOp param = group.params.front();
+  remark::RemarkOpts options = remark::RemarkOpts::name("OptimizerShard")
+                                   .category("optimizer")
+                                   .function(model.getSymName());
+  if (decision.isWarning)
+    emitWarning(param.getLoc()) << "'" << param.getSymName()
+                                << "' is not shared out: " << decision.reason;
+  if (decision.axes.empty()) {
+    remark::missed(param.getLoc(), options) << remark::add(
+        "'{0}' stays on each rank: {1}", param.getSymName(), decision.reason);
+    return;
+  }
+  remark::passed(param.getLoc(), options)
+      << remark::add("'{0}' is shared out over [{1}]: {2}", param.getSymName(),
+                     llvm::join(decision.axes, ", "), decision.reason)
+      << remark::metric("elements before",
+                        param.getLocalType().getNumElements())
+      << remark::metric("elements", param.getStoredType().getNumElements());
+}
+
+void OptimizerSharder::run() {
+  collect();
+  std::vector<UsedParameter> parameters;
+  for (auto &entry : groups)
+    parameters.push_back(describe(entry.second));
+  std::vector<StorageDecision> decisions = planStorage(
+      mesh, {settings.getThreshold(), settings.getWeightShardSize()},
+      parameters);
+  if (printPlan)
+    printStorage(parameters, decisions, llvm::errs());
+  for (auto [entry, decision] : llvm::zip_equal(groups, decisions)) {
+    if (!decision.axes.empty())
+      share(entry.second, decision);
+    emitRemark(entry.second, decision);
+  }
+}
+
+namespace {
+
+struct ShardOptimizerPass
+    : mf::passes::impl::ShardOptimizerBase<ShardOptimizerPass> {
+  using ShardOptimizerBase::ShardOptimizerBase;
+
+  void runOnOperation() override {
+    ModelOp model = getOperation();
+    TrainingAttr training = model.getTrainingAttr();
+    if (!training) {
+      model.emitOpError("has no training configuration; run mf-read-config "
+                        "first");
+      return signalPassFailure();
+    }
+    if (OptimizerShardAttr settings =
+            training.getParallel().getOptimizerShard())
+      OptimizerSharder(model, settings, printPlan).run();
+  }
+};
+
+} // namespace

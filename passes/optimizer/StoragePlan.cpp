@@ -1,0 +1,122 @@
+//===- StoragePlan.cpp - Which parameters ranks share out -----------------===//
+
+#include "passes/optimizer/StoragePlan.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+#include <algorithm>
+
+using namespace mf::ir;
+
+namespace mf::passes {
+
+/// The axes over which ranks have the same part, in the order of ranks. Stages
+/// have different parameters.
+static Axes getReplicas(const MeshSizes &mesh, const Layout &layout) {
+  Axes axes;
+  for (auto [axis, size] : mesh.axes)
+    if (axis != "pp" && size > 1 && !layout.cutsOver(axis))
+      axes.push_back(axis);
+  return axes;
+}
+
+/// The last of `axes`, with `size` ranks in all; none if they do not come to
+/// that. Ranks that share a parameter out are neighbours.
+static std::optional<Axes> takeInner(const MeshSizes &mesh,
+                                     llvm::ArrayRef<llvm::StringRef> axes,
+                                     int64_t size) {
+  size_t first = axes.size();
+  int64_t ranks = 1;
+  while (first > 0 && ranks < size)
+    ranks *= mesh.getSize(axes[--first]);
+  if (ranks != size)
+    return std::nullopt;
+  return Axes(axes.drop_front(first));
+}
+
+/// Sums are shared out first, then what is the same: the outer axes must be
+/// those with summands.
+static bool hasSummandsOutside(const Layout &layout,
+                               llvm::ArrayRef<llvm::StringRef> axes) {
+  auto isReduced = [&](llvm::StringRef axis) {
+    return llvm::is_contained(layout.reduced, axis);
+  };
+  return std::is_partitioned(axes.begin(), axes.end(), isReduced);
+}
+
+static StorageDecision decide(const MeshSizes &mesh,
+                              const StorageSettings &settings,
+                              const UsedParameter &parameter) {
+  using llvm::formatv;
+  auto keep = [](std::string reason, bool isWarning = false) {
+    return StorageDecision{{}, std::move(reason), isWarning};
+  };
+  if (!parameter.isOptedIn)
+    return keep("the model keeps it on each rank");
+  int64_t bytes = parameter.elementBytes;
+  for (int64_t extent : parameter.shape)
+    bytes *= extent;
+  if (bytes < settings.threshold * 1024)
+    return keep(formatv("has {0} bytes, less than the threshold of {1} KB",
+                        bytes, settings.threshold));
+  Axes axes = getReplicas(mesh, parameter.layout);
+  int64_t ranks = mesh.getNumParts(axes);
+  if (ranks == 1)
+    return keep("no other rank has the same part");
+  if (settings.shardSize > 0) {
+    if (ranks % settings.shardSize != 0)
+      return keep(formatv("{0} ranks have the same part, which does not divide "
+                          "by optimizer_weight_shard_size {1}",
+                          ranks, settings.shardSize),
+                  /*isWarning=*/true);
+    std::optional<Axes> inner = takeInner(mesh, axes, settings.shardSize);
+    if (!inner)
+      return keep(
+          formatv("optimizer_weight_shard_size {0} is not the product of the "
+                  "inner axes of its {1} ranks: [{2:$[, ]}]",
+                  settings.shardSize, ranks,
+                  llvm::make_range(axes.begin(), axes.end())),
+          /*isWarning=*/true);
+    axes = *inner;
+    ranks = settings.shardSize;
+  }
+  if (ranks == 1)
+    return keep("optimizer_weight_shard_size is 1");
+  const int64_t parts =
+      parameter.shape.empty()
+          ? 0
+          : mesh.getNumParts(parameter.layout.cuts.front()) * ranks;
+  if (parts == 0 || parameter.shape.front() % parts != 0)
+    return keep(formatv("its first dimension, {0}, does not divide by {1}",
+                        parameter.shape.empty() ? 1 : parameter.shape.front(),
+                        parts));
+  if (!hasSummandsOutside(parameter.layout, axes))
+    return keep("its gradient is the same on ranks of an outer axis and "
+                "summed over those of an inner one");
+  return {axes, formatv("{0} ranks have the same part", ranks), false};
+}
+
+std::vector<StorageDecision>
+planStorage(const MeshSizes &mesh, const StorageSettings &settings,
+            llvm::ArrayRef<UsedParameter> parameters) {
+  std::vector<StorageDecision> decisions;
+  for (const UsedParameter &parameter : parameters)
+    decisions.push_back(decide(mesh, settings, parameter));
+  return decisions;
+}
+
+void printStorage(llvm::ArrayRef<UsedParameter> parameters,
+                  llvm::ArrayRef<StorageDecision> decisions,
+                  llvm::raw_ostream &os) {
+  for (auto [parameter, decision] : llvm::zip_equal(parameters, decisions)) {
+    os << parameter.name << ": ";
+    if (decision.axes.empty())
+      os << "kept";
+    else
+      os << "shared out over [" << llvm::join(decision.axes, ", ") << "]";
+    os << ", " << decision.reason << '\n';
+  }
+}
+
+} // namespace mf::passes

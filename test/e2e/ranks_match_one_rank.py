@@ -1,0 +1,226 @@
+"""Checks that layouts change a step's loss and gradients by rounding alone.
+
+usage: ranks_match_one_rank.py BIN_FOLDER LLAMA_YAML WORK_FOLDER [SEED [COUNT]]
+
+Lowers a small Llama for one rank and for several, in fixed and in randomly
+drawn layouts of up to 16 ranks, and runs the same global batch. Losses and
+gradients must agree to a relative 1e-5; sharing out the optimizer changes no
+bit of gradients on level 1, and updates by no more than 1e-6; within a layout
+recompute, swap and threads change no bit; each rank needs what was planned.
+"""
+
+import itertools
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+
+import numpy
+import safetensors
+
+MODEL = {
+    "seq_length": 16, "hidden_size": 32, "intermediate_size": 64, "vocab_size": 256,
+    "batch_size": 8, "num_layers": 4, "num_heads": 8, "n_kv_heads": 8,
+}  # fmt: skip
+AXES = ("pp", "dp", "cp", "mp")
+CUTS = {
+    "tok_embeddings.embedding_weight": '[["cp", "mp"], []]',
+    "attention.w[qkv].weight": '[["mp"], []]',
+    "attention.wo.weight": '[[], ["mp"]]',
+    "feed_forward.w[13].weight": '[["mp"], []]',
+    "feed_forward.w2.weight": '[[], ["mp"]]',
+    "lm_head.weight": '[["mp"], []]',
+}
+TRAINING = """#mf.training<parallel = <stages = %(pp)d, interleave = 1, micro_batches = %(micro)d, scheduler = "1f1b"%(settings)s>,
+  recompute = <recompute = %(recompute)s, select = false, select_comm = false, select_exclude = false,
+  select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
+  swap = %(swap)s,
+  optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
+  lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>,
+  clipping = <max_norm = 0.5>, loss_scale = %(scale)s, max_device_memory = 0>"""
+PASSES = (
+    "builtin.module(mf.model(mf-partition,mf-mark-memory{quiet=true},mf-propagate-layouts,mf-lower-reshards,mf-localize,"
+    "mf-shard-optimizer,mf-build-backward,mf.chunk(mf-insert-recompute,mf-insert-swap),mf-split-chunks,"
+    "mf-insert-optimizer,mf-build-schedule),mf-lower-to-ascend,ascend.program(ascend-plan-memory),ascend-verify-program)"
+)
+
+
+class Case:
+    """A layout and what it is run with."""
+
+    def __init__(self, pp=1, dp=1, cp=1, mp=1, level=0, shard=-1, sequence=False, context=None, micro=2,
+                 recompute="false", swap="<swap = false, default_prefetch = 1>", threads=1, scale="1.0"):  # fmt: skip
+        self.__dict__.update({key: value for key, value in locals().items() if key != "self"})
+
+    def change(self, **changes):
+        return Case(**dict(self.__dict__, **changes))
+
+    def get_ranks(self):
+        return self.pp * self.dp * self.cp * self.mp
+
+    def __str__(self):
+        return ", ".join("%s = %s" % item for item in self.__dict__.items())
+
+    def get_training(self):
+        settings = ""
+        if self.sequence:
+            settings += ", sequence_parallel = true"
+        if self.context:
+            settings += ', context_parallel = "%s"' % self.context
+        if self.level:
+            settings += ", optimizer_shard = <level = %d, threshold = 1, weight_shard_size = %d>" % (self.level, self.shard)
+        return TRAINING % dict(self.__dict__, settings=settings)
+
+
+class Runs:
+    def __init__(self, bin_folder, yaml, work):
+        self.bin, self.work = bin_folder, work
+        text = open(yaml).read()
+        for key, value in MODEL.items():
+            text = re.sub(r"(\b%s:).*" % key, r"\1 %s" % value, text)
+        with open(self.path("llama.yaml"), "w") as file:
+            file.write(text)
+        self.check("mf-translate", "--import-mindformers", self.path("llama.yaml"), "-o", self.path("llama.mlir"))
+        self.imported = open(self.path("llama.mlir")).read()
+        with open(self.path("data.txt"), "wb") as file:
+            file.write(bytes(random.Random(7).randrange(256) for _ in range(20000)))
+
+    def path(self, name):
+        return os.path.join(self.work, name)
+
+    def check(self, tool, *arguments):
+        command = [os.path.join(self.bin, tool), *map(str, arguments)]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        if result.returncode != 0:
+            raise RuntimeError("%s: %s" % (" ".join(command), (result.stdout + result.stderr)[-2000:]))
+        return result.stdout + result.stderr
+
+    def lower(self, case, name="step.mlir"):
+        def add_cuts(match):
+            for pattern, cuts in CUTS.items():
+                if re.search(pattern + "$", match.group(2)):
+                    return match.group(0) + " {cuts = %s}" % cuts
+            if re.search("norm", match.group(2)):
+                return match.group(0) + " {parallel_optimizer = false}"
+            return match.group(0)
+
+        text = re.sub(r"(mf\.param @(\S+) : .*)", add_cuts, self.imported)
+        mesh = ", ".join("%s = %d" % (axis, getattr(case, axis)) for axis in AXES)
+        text = text.replace("module {", "module attributes {mf.mesh = #mf.mesh<%s>} {" % mesh, 1)
+        attributes = "attributes {training = %s, " % case.get_training()
+        text = re.sub(r"(mf\.model @\S+ )attributes {", lambda match: match.group(1) + attributes, text, count=1)
+        with open(self.path("input.mlir"), "w") as file:
+            file.write(text)
+        self.check("mf-opt", "--pass-pipeline=" + PASSES, self.path("input.mlir"), "-o", self.path(name))
+        return self.path(name)
+
+    def run(self, case, steps=1, extra=()):
+        """Losses, gradients and parameters; raises where a peak is not as planned."""
+        step = self.lower(case)
+        files = [self.path(name) for name in ("gradients.safetensors", "parameters.safetensors", "report.json")]
+        self.check("mf-run", step, "--steps", steps, "--data", self.path("data.txt"), "--quiet", "--seed", 7,
+                   "--threads", case.threads, "--debug-memory", "--dump-gradients", files[0], "--save-params", files[1],
+                   "--report", files[2], *extra)  # fmt: skip
+        report = json.load(open(files[2]))
+        for rank in report["ranks"]:
+            if rank["peak_bytes"] != rank["planned_bytes"]:
+                raise RuntimeError("rank %s: peak %s, planned %s" % (rank["rank"], rank["peak_bytes"], rank["planned_bytes"]))
+        losses = [(step["loss"], step.get("global_norm")) for step in report["steps"]]
+        return losses, safetensors.load(files[0]), safetensors.load(files[1])
+
+
+def get_worst(expected, actual):
+    """The largest difference of tensors, relative to the largest element."""
+    if set(expected) != set(actual):
+        return float("inf")
+    return max(
+        float(numpy.abs(actual[name] - value).max() / max(numpy.abs(value).max(), 1e-30))
+        for name, value in expected.items()
+    )
+
+
+def have_same_bits(left, right):
+    return left[0] == right[0] and all(
+        set(a) == set(b) and all(a[name].tobytes() == b[name].tobytes() for name in a)
+        for a, b in zip(left[1:], right[1:])
+    )
+
+
+FIXED = [
+    Case(dp=2), Case(mp=2), Case(mp=2, sequence=True), Case(cp=2), Case(pp=2), Case(dp=2, level=1), Case(dp=2, level=2),
+    Case(dp=2, level=3), Case(dp=4, micro=1), Case(dp=4, micro=1, level=1), Case(dp=4, micro=1, level=3),
+    Case(dp=2, mp=2, sequence=True, level=1), Case(dp=2, cp=2, mp=2, level=2), Case(pp=2, dp=2, mp=2, level=1, scale="1024.0"),
+    Case(pp=4, dp=2, mp=2, sequence=True, level=3, micro=4), Case(cp=2, mp=2, context="ulysses_cp", dp=2, level=1),
+    Case(dp=4, mp=2, shard=2, level=1), Case(dp=2, cp=2, mp=2, shard=2, level=3),
+]  # fmt: skip
+
+
+def draw(generator):
+    while True:
+        case = Case(*(generator.choice([1, 1, 2, 4]) for _ in AXES))
+        if 2 <= case.get_ranks() <= 16:
+            break
+    return case.change(
+        level=generator.choice([0, 1, 2, 3]), sequence=generator.random() < 0.5,
+        context=generator.choice([None, "ulysses_cp"]) if case.mp * case.cp <= 8 else None,
+        micro=max(case.pp, generator.choice([1, 2, 4])), scale=generator.choice(["1.0", "1024.0"]),
+        recompute=generator.choice(["false", "true"]), threads=generator.choice([1, 2]),
+    )  # fmt: skip
+
+
+class Checks:
+    def __init__(self, runs):
+        self.runs, self.wholes, self.problems = runs, {}, 0
+        self.worst = 0.0
+
+    def get_whole(self, case):
+        key = (case.micro, case.scale)
+        if key not in self.wholes:
+            self.wholes[key] = self.runs.run(Case(micro=case.micro, scale=case.scale))
+        return self.wholes[key]
+
+    def fail(self, case, what):
+        self.problems += 1
+        print("%s: %s" % (case, what))
+
+    def check(self, case):
+        whole, actual = self.get_whole(case), self.runs.run(case)
+        loss = abs(actual[0][0][0] - whole[0][0][0]) / abs(whole[0][0][0])
+        norm = abs(actual[0][0][1] - whole[0][0][1]) / abs(whole[0][0][1])
+        gradients = get_worst(whole[1], actual[1])
+        self.worst = max(self.worst, loss, norm, gradients)
+        if not max(loss, norm, gradients) < 1e-5:
+            self.fail(case, "loss %g, norm %g, gradients %g off" % (loss, norm, gradients))
+        for change in (dict(recompute="true"), dict(swap="<swap = true, default_prefetch = 3>"), dict(threads=3)):
+            if case.get_ranks() > 4 and "threads" not in change:
+                continue
+            if not have_same_bits(actual, self.runs.run(case.change(**change))):
+                self.fail(case, "other bits with %s" % change)
+        if case.level == 1 and case.shard == -1:
+            plain = self.runs.run(case.change(level=0))
+            if any(plain[1][name].tobytes() != actual[1][name].tobytes() for name in plain[1]):
+                self.fail(case, "other bits of gradients than without optimizer shards")
+            update = get_worst(plain[2], actual[2])
+            if not update < 1e-6:
+                self.fail(case, "the update is %g off" % update)
+
+
+def main():
+    runs = Runs(*sys.argv[1:4])
+    generator = random.Random(int(sys.argv[4]) if len(sys.argv) > 4 else 0)
+    count = int(sys.argv[5]) if len(sys.argv) > 5 else 8
+    checks = Checks(runs)
+    cases = FIXED + [draw(generator) for _ in range(count)]
+    for case in cases:
+        try:
+            checks.check(case)
+        except RuntimeError as error:
+            checks.fail(case, error)
+    print("%d layouts, %d problems; worst relative difference %.2g" % (len(cases), checks.problems, checks.worst))
+    sys.exit(1 if checks.problems else 0)
+
+
+if __name__ == "__main__":
+    main()
