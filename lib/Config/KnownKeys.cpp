@@ -66,7 +66,7 @@ static constexpr KnownKey parallelKeys[] = {
     irrelevant("strategy_ckpt_config", checkpoints),
     irrelevant("group_ckpt_save_file", checkpoints),
     irrelevant("dataset_strategy", samples),
-    irrelevant("device_num", launch),
+    used("device_num"),
     irrelevant("global_rank", launch),
     irrelevant("parameter_broadcast", collectives),
     irrelevant("communi_parallel_mode", collectives),
@@ -84,7 +84,7 @@ static constexpr KnownKey parallelOptimizerKeys[] = {
     used("gradient_accumulation_shard"),
     used("parallel_optimizer_threshold"),
     used("optimizer_weight_shard_size"),
-    notModelled("optimizer_level", "'level1'"),
+    used("optimizer_level"),
 };
 constexpr KnownSection parallelOptimizerSection = {
     "parallel.parallel_optimizer_config", false, parallelOptimizerKeys};

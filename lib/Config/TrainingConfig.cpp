@@ -107,6 +107,9 @@ static void readParallelSection(const Node &root, ParallelConfig &config,
       reader.readBool("gradients_mean", config.gradientsMean);
   config.enableParallelOptimizer = reader.readBool(
       "enable_parallel_optimizer", config.enableParallelOptimizer);
+  if (Node devices = reader.get("device_num");
+      devices && devices.getKind() != NodeKind::Null)
+    config.deviceNum = reader.readInt("device_num", config.deviceNum);
 
   SectionReader optimizer(reader.getNode(), "parallel_optimizer_config",
                           parallelOptimizerSection, diagnostics);
@@ -116,6 +119,20 @@ static void readParallelSection(const Node &root, ParallelConfig &config,
       "parallel_optimizer_threshold", config.parallelOptimizerThreshold, 0);
   config.optimizerWeightShardSize = optimizer.readInt(
       "optimizer_weight_shard_size", config.optimizerWeightShardSize, -1);
+  if (config.optimizerWeightShardSize == 0)
+    diagnostics.error(
+        optimizer.get("optimizer_weight_shard_size").getLocation(),
+        "expected a number of ranks, or -1 for all, for "
+        "'optimizer_weight_shard_size', but got 0");
+  config.optimizerLevel = config.gradientAccumulationShard ? 2 : 1;
+  std::string level = optimizer.readString(
+      "optimizer_level", "level" + std::to_string(config.optimizerLevel));
+  checkName(optimizer, "optimizer_level", level,
+            {"level1", "level2", "level3"});
+  config.optimizerLevel = llvm::StringSwitch<int64_t>(level)
+                              .Case("level2", 2)
+                              .Case("level3", 3)
+                              .Default(1);
 
   SectionReader pipeline(reader.getNode(), "pipeline_config", pipelineSection,
                          diagnostics);

@@ -5,6 +5,7 @@
 #include "ShapeText.h"
 #include "mf/Data/ElementConversion.h"
 #include "mf/Data/ParameterNames.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/MathExtras.h"
@@ -41,10 +42,9 @@ public:
     if (!rows)
       return rows.takeError();
     std::vector<RowCopy> copies;
-    for (const PartSegment &segment :
-         listSegments(parsed->parts,
-                      getOrder(target, parsed->order, layout.targetMcoreOrder),
-                      *rows, layout)) {
+    for (const PartSegment &segment : listSegments(
+             parsed->parts, getOrder(target, parsed->order, layout.targetOrder),
+             *rows, layout)) {
       Expected<Source> source = findSource(*parsed, segment.part, *rows);
       if (!source)
         return source.takeError();
@@ -54,17 +54,20 @@ public:
   }
 
 private:
-  /// The order of a tensor's rows: its scheme's, or the given one for the one
-  /// name that stands for two.
-  static RowOrder getOrder(StringRef name, RowOrder order,
-                           RowOrder mcoreOrder) {
-    return name.contains(".linear_qkv.") ? mcoreOrder : order;
+  /// The order of a tensor's rows: its scheme's, or the given one for names
+  /// that stand for two.
+  static RowOrder getOrder(StringRef name, RowOrder order, RowOrder given) {
+    bool standsForTwo =
+        any_of(ArrayRef<StringRef>{".linear_qkv.", ".linear_fc1.",
+                                   ".query_key_value.", ".dense_h_to_4h."},
+               [&](StringRef part) { return name.contains(part); });
+    return standsForTwo ? given : order;
   }
 
   /// Whether the tensor of the same name has its rows elsewhere.
   bool changesOrder(const ParameterName &parsed) const {
-    return getOrder(target, parsed.order, layout.sourceMcoreOrder) !=
-           getOrder(target, parsed.order, layout.targetMcoreOrder);
+    return getOrder(target, parsed.order, layout.sourceOrder) !=
+           getOrder(target, parsed.order, layout.targetOrder);
   }
 
   Expected<std::vector<RowCopy>> planWhole(ArrayRef<int64_t> found) {
@@ -130,8 +133,7 @@ private:
     if (found.size() != dims.size() || found[0] != expected ||
         found.drop_front() != dims.drop_front())
       return shapeError(name, found);
-    const RowOrder order =
-        getOrder(name, pattern.order, layout.sourceMcoreOrder);
+    const RowOrder order = getOrder(name, pattern.order, layout.sourceOrder);
     Source source;
     for (const PartSegment &segment :
          listSegments(pattern.parts.get(), order, rows, layout))
@@ -145,11 +147,15 @@ private:
   static void addCopies(const PartSegment &segment, const Source &source,
                         std::vector<RowCopy> &copies) {
     const int64_t end = segment.partRow + segment.rows;
-    for (const PartSegment &from : source.segments) {
+    // Segments of a part are in the order of its rows.
+    auto begin = partition_point(source.segments, [&](const PartSegment &from) {
+      return from.partRow + from.rows <= segment.partRow;
+    });
+    for (const PartSegment &from : make_range(begin, source.segments.end())) {
+      if (from.partRow >= end)
+        break;
       const int64_t first = std::max(segment.partRow, from.partRow);
       const int64_t last = std::min(end, from.partRow + from.rows);
-      if (first >= last)
-        continue;
       RowCopy copy{source.name, from.row + first - from.partRow,
                    segment.row + first - segment.partRow, last - first};
       RowCopy *previous = copies.empty() ? nullptr : &copies.back();

@@ -74,10 +74,9 @@ std::vector<PartSegment> listSegments(ArrayRef<ParameterPart> parts,
                                       RowOrder order, const PartRows &rows,
                                       const ParameterLayout &layout) {
   std::vector<PartSegment> segments;
-  // Only attention has groups; anything else is one group.
-  const int64_t groups = order == RowOrder::Grouped && isOfAttention(parts[0])
-                             ? layout.numKeyValueHeads
-                             : 1;
+  const int64_t groups = order != RowOrder::Grouped ? 1
+                         : isOfAttention(parts[0])  ? layout.numKeyValueHeads
+                                                    : rows.getRows(parts[0]);
   int64_t row = 0;
   for (int64_t group = 0; group < groups; ++group)
     for (ParameterPart part : parts) {

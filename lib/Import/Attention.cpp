@@ -2,6 +2,7 @@
 
 #include "BodyLayer.h"
 #include <cmath>
+#include <numeric>
 
 using namespace mlir;
 using namespace mf::ir;
@@ -94,34 +95,71 @@ struct Projections {
 };
 } // namespace
 
+/// The axes that cut heads of keys and values, and so their weights: ChatGLM
+/// copies them to neighbours where there are fewer than ranks.
+static StringRef getKeyValueAxis(const ModelSpec &spec) {
+  bool areCopied = spec.family == ModelFamily::ChatGlm &&
+                   spec.numKeyValueHeads < spec.ranks.modelParallel;
+  return areCopied ? "mp_kv" : "mp";
+}
+
+/// Takes apart what is stored together: [batch, sequence, key and value heads *
+/// sum of `widths`] into one value per width. All that belongs to a head of
+/// keys and values lies together, so that ranks can share heads out.
+static SmallVector<Value> splitByHead(CellBuilder &cells, Value together,
+                                      ArrayRef<int64_t> widths,
+                                      StringRef split) {
+  const ModelSpec &spec = cells.spec;
+  StringRef reshape = cells.names.attention.splitHeads;
+  int64_t batch = spec.microBatchSize, length = spec.sequenceLength;
+  int64_t heads = spec.numKeyValueHeads;
+  int64_t width = std::accumulate(widths.begin(), widths.end(), int64_t(0));
+  together = cells.reshape(together, {batch, length, heads, width}, reshape);
+  SmallVector<Value> parts;
+  int64_t start = 0;
+  for (int64_t size : widths) {
+    Value part = cells.sliceLast(together, start, size, split);
+    parts.push_back(
+        cells.reshape(part, {batch, length, heads * size}, reshape));
+    start += size;
+  }
+  return parts;
+}
+
 /// Query, key and value, each [batch, sequence, heads * head size].
 static Projections addProjections(CellBuilder &cells, Value input) {
   const ModelSpec &spec = cells.spec;
   const AttentionNames &names = cells.names.attention;
   int64_t querySize = spec.getQuerySize(), keySize = spec.getKeyValueSize();
-  auto addLinear = [&](StringRef name, int64_t size) {
+  auto addLinear = [&](StringRef name, int64_t size, StringRef axis = "mp") {
     CellBuilder::Cell linear(cells, name);
-    return cells.addLinear(input, size, spec.queryKeyValueBias);
+    LinearTraits traits;
+    traits.hasBias = spec.queryKeyValueBias;
+    traits.axes = {axis};
+    traits.parallelOptimizer = axis == "mp";
+    return cells.addLinear(input, size, traits);
   };
+  int64_t head = spec.headSize;
   switch (spec.projections) {
   case ProjectionLayout::Separate: {
+    StringRef axis = getKeyValueAxis(spec);
     Value query = addLinear(names.query, querySize);
-    Value key = addLinear(names.key, keySize);
-    return {query, key, addLinear(names.value, keySize)};
+    Value key = addLinear(names.key, keySize, axis);
+    return {query, key, addLinear(names.value, keySize, axis)};
   }
   case ProjectionLayout::KeyValue: {
     Value query = addLinear(names.query, querySize);
     Value both = addLinear(names.keyValue, 2 * keySize);
-    StringRef split = names.splitKeyValue;
-    return {query, cells.sliceLast(both, 0, keySize, split),
-            cells.sliceLast(both, keySize, keySize, split)};
+    SmallVector<Value> parts =
+        splitByHead(cells, both, {head, head}, names.splitKeyValue);
+    return {query, parts[0], parts[1]};
   }
   case ProjectionLayout::QueryKeyValue: {
     Value all = addLinear(names.queryKeyValue, querySize + 2 * keySize);
-    StringRef split = names.splitQueryKeyValue;
-    return {cells.sliceLast(all, 0, querySize, split),
-            cells.sliceLast(all, querySize, keySize, split),
-            cells.sliceLast(all, querySize + keySize, keySize, split)};
+    int64_t group = spec.numHeads / spec.numKeyValueHeads;
+    SmallVector<Value> parts = splitByHead(
+        cells, all, {group * head, head, head}, names.splitQueryKeyValue);
+    return {parts[0], parts[1], parts[2]};
   }
   }
   llvm_unreachable("unknown layout");
@@ -207,7 +245,10 @@ Value addAttention(CellBuilder &cells, Value input) {
       result, {spec.microBatchSize, spec.sequenceLength, spec.getQuerySize()},
       names.mergeReshape);
   CellBuilder::Cell linear(cells, names.output);
-  return cells.addLinear(result, spec.hiddenSize, spec.attentionOutputBias);
+  LinearTraits traits;
+  traits.hasBias = spec.attentionOutputBias;
+  traits.cutsInputs = true;
+  return cells.addLinear(result, spec.hiddenSize, traits);
 }
 
 } // namespace mf

@@ -14,9 +14,9 @@ static Value addFeedForward(CellBuilder &cells, Value input) {
   CellBuilder::Cell cell(cells, names.cell);
   int64_t size = spec.feedForwardSize;
   auto addLinear = [&](StringRef name, Value value, int64_t outSize,
-                       bool hasBias = false) {
+                       const LinearTraits &traits = {}) {
     CellBuilder::Cell linear(cells, name);
-    return cells.addLinear(value, outSize, hasBias);
+    return cells.addLinear(value, outSize, traits);
   };
   auto addSilu = [&](Value value, StringRef leaf) {
     return cells.create<SiluOp>(leaf, value.getType(), value).getResult();
@@ -27,8 +27,16 @@ static Value addFeedForward(CellBuilder &cells, Value input) {
   Value gate, up;
   if (spec.concatenatesFeedForward) {
     Value both = addLinear(names.gateUp, input, 2 * size);
-    gate = cells.sliceLast(both, 0, size, names.split);
-    up = cells.sliceLast(both, size, size, names.split);
+    // Gate and up of a neuron lie together, so that ranks can share neurons
+    // out.
+    SmallVector<int64_t> shape(getShape(both));
+    SmallVector<int64_t> pairs = {shape[0], shape[1], size, 2};
+    shape.back() = size;
+    both = cells.reshape(both, pairs, names.reshape);
+    gate = cells.reshape(cells.sliceLast(both, 0, 1, names.split), shape,
+                         names.reshape);
+    up = cells.reshape(cells.sliceLast(both, 1, 1, names.split), shape,
+                       names.reshape);
     gate = addSilu(gate, names.concatenatedActivation);
   } else {
     gate = addLinear(names.gate, input, size);
@@ -36,8 +44,10 @@ static Value addFeedForward(CellBuilder &cells, Value input) {
     up = addLinear(names.up, input, size);
   }
   Value product = cells.multiply(gate, up, names.multiply);
-  return addLinear(names.down, product, spec.hiddenSize,
-                   spec.feedForwardOutputBias);
+  LinearTraits traits;
+  traits.hasBias = spec.feedForwardOutputBias;
+  traits.cutsInputs = true;
+  return addLinear(names.down, product, spec.hiddenSize, traits);
 }
 
 Value addBodyLayer(CellBuilder &cells, Value hidden) {

@@ -74,16 +74,31 @@ InitAttr CellBuilder::getWeightInit() {
   return getInit(InitKind::Normal, spec.initializerRange);
 }
 
+void createParameter(OpBuilder &builder, mlir::Location loc, StringRef symbol,
+                     Type type, InitAttr init, const ParameterTraits &traits) {
+  FlatSymbolRefAttr owner;
+  if (!traits.tiedTo.empty())
+    owner = FlatSymbolRefAttr::get(builder.getContext(), traits.tiedTo);
+  auto param =
+      ParamOp::create(builder, loc, symbol, type, init, traits.frozen, owner);
+  if (llvm::any_of(traits.cuts,
+                   [](const auto &axes) { return !axes.empty(); })) {
+    SmallVector<Attribute> cuts;
+    for (ArrayRef<StringRef> axes : traits.cuts)
+      cuts.push_back(builder.getStrArrayAttr(axes));
+    param.setCutsAttr(builder.getArrayAttr(cuts));
+    param.setMayStayWhole(traits.mayStayWhole);
+  }
+  param.setParallelOptimizer(traits.parallelOptimizer);
+}
+
 Value CellBuilder::addParameter(StringRef leaf, ArrayRef<int64_t> shape,
-                                DType type, InitAttr init, bool frozen,
-                                StringRef tiedTo) {
+                                DType type, InitAttr init,
+                                const ParameterTraits &traits) {
   std::string symbol = parameterPrefix + "." + prefix + leaf.str();
   Type tensor = getType(shape, type);
   OpBuilder outside(layer);
-  FlatSymbolRefAttr owner;
-  if (!tiedTo.empty())
-    owner = FlatSymbolRefAttr::get(builder.getContext(), tiedTo);
-  ParamOp::create(outside, loc, symbol, tensor, init, frozen, owner);
+  createParameter(outside, loc, symbol, tensor, init, traits);
   return GetParamOp::create(builder, loc, tensor, symbol);
 }
 
@@ -155,18 +170,26 @@ Value CellBuilder::scale(Value value, double factor, StringRef leaf) {
 // Shared Cells
 //===----------------------------------------------------------------------===//
 
-Value CellBuilder::addLinear(Value input, int64_t outSize, bool hasBias) {
+Value CellBuilder::addLinear(Value input, int64_t outSize,
+                             const LinearTraits &traits) {
   int64_t inSize = getShape(input).back();
+  ParameterTraits weightTraits, biasTraits;
+  weightTraits.cuts.resize(2);
+  weightTraits.cuts[traits.cutsInputs ? 1 : 0] = traits.axes;
+  weightTraits.parallelOptimizer = traits.parallelOptimizer;
   Value weight = addParameter("weight", {outSize, inSize}, spec.paramType,
-                              getWeightInit());
+                              getWeightInit(), weightTraits);
   input = cast(input, spec.computeType, "cast");
   weight = cast(weight, spec.computeType, "cast");
   Value result =
       create<MatmulOp>("matmul", input, weight, false, true).getResult();
-  if (!hasBias)
+  if (!traits.hasBias)
     return result;
-  Value bias =
-      addParameter("bias", {outSize}, spec.paramType, getInit(InitKind::Zeros));
+  if (!traits.cutsInputs)
+    biasTraits.cuts = {traits.axes};
+  biasTraits.parallelOptimizer = false;
+  Value bias = addParameter("bias", {outSize}, spec.paramType,
+                            getInit(InitKind::Zeros), biasTraits);
   bias = cast(bias, spec.computeType, "cast");
   return add(result, bias, names.biasAdd);
 }
@@ -174,8 +197,10 @@ Value CellBuilder::addLinear(Value input, int64_t outSize, bool hasBias) {
 Value CellBuilder::addNorm(Value input) {
   auto type = llvm::cast<RankedTensorType>(input.getType());
   Type normType = getType(type.getShape(), spec.normType);
+  ParameterTraits traits;
+  traits.parallelOptimizer = false;
   Value gamma = addParameter("weight", {type.getShape().back()}, spec.normType,
-                             getInit(InitKind::Ones));
+                             getInit(InitKind::Ones), traits);
   Value value = input;
   if (type != normType) {
     auto castIn = create<CastOp>("cast", normType, input);

@@ -13,6 +13,37 @@ namespace mf {
 /// The element type in MLIR.
 mlir::FloatType getFloatType(mlir::MLIRContext *context, DType type);
 
+/// Per dimension the axes of ranks that may cut a parameter; none at all for
+/// one that all ranks have whole.
+using Cuts = llvm::SmallVector<llvm::SmallVector<llvm::StringRef, 2>, 2>;
+
+/// What a parameter is beside its shape.
+struct ParameterTraits {
+  bool frozen = false;
+  /// Its value is this other parameter's.
+  llvm::StringRef tiedTo = "";
+  Cuts cuts;
+  /// It stays whole where the cuts do not divide.
+  bool mayStayWhole = false;
+  /// The optimizer's ranks may share it out.
+  bool parallelOptimizer = true;
+};
+
+/// Adds a parameter to the model that `builder` is in.
+void createParameter(mlir::OpBuilder &builder, mlir::Location loc,
+                     llvm::StringRef symbol, mlir::Type type,
+                     mf::ir::InitAttr init, const ParameterTraits &traits);
+
+/// How ranks share out a linear layer.
+struct LinearTraits {
+  bool hasBias = false;
+  /// The axes that cut the weight's rows, the outputs; or else with
+  /// `cutsInputs` its columns, and the bias is whole.
+  llvm::SmallVector<llvm::StringRef, 2> axes = {"mp"};
+  bool cutsInputs = false;
+  bool parallelOptimizer = true;
+};
+
 /// Builds the operators and parameters of one mf.layer. A Cell that is open
 /// prefixes the names of both: in Cell `attention.wq`, operator `matmul` is
 /// named `attention.wq.matmul` and parameter `weight` is
@@ -48,11 +79,10 @@ public:
   // Parameters
   //===--------------------------------------------------------------------===//
 
-  /// A parameter of the open Cell, read in the layer. With `tiedTo` its value
-  /// is another parameter's.
+  /// A parameter of the open Cell, read in the layer.
   mlir::Value addParameter(llvm::StringRef leaf, llvm::ArrayRef<int64_t> shape,
                            DType type, mf::ir::InitAttr init,
-                           bool frozen = false, llvm::StringRef tiedTo = "");
+                           const ParameterTraits &traits);
   /// The value of a parameter of the model.
   mlir::Value getParameter(llvm::StringRef symbol);
   mf::ir::InitAttr getInit(mf::ir::InitKind kind, double value = 0.0,
@@ -94,7 +124,8 @@ public:
   //===--------------------------------------------------------------------===//
 
   /// Linear: input, weight and bias in the compute type, input * weight^T.
-  mlir::Value addLinear(mlir::Value input, int64_t outSize, bool hasBias);
+  mlir::Value addLinear(mlir::Value input, int64_t outSize,
+                        const LinearTraits &traits);
   /// RMSNorm over the last dimension in the norm's type; back in the input's.
   mlir::Value addNorm(mlir::Value input);
 

@@ -22,6 +22,29 @@ static void rejectVariants(SpecReader &reader) {
               ": the other kind of layer is not supported");
 }
 
+/// The head's rows are shared out over a whole stage where they divide.
+static VocabularyCut getHeadCut(const ModelSpec &spec) {
+  constexpr int64_t longSequence = 32768;
+  const RankLayout &ranks = spec.ranks;
+  int64_t parts =
+      ranks.dataParallel * ranks.contextParallel * ranks.modelParallel;
+  if (spec.tableCut != VocabularyCut::None && spec.vocabSize % parts == 0)
+    return VocabularyCut::All;
+  return ranks.sequenceParallel && spec.sequenceLength < longSequence
+             ? VocabularyCut::Model
+             : VocabularyCut::None;
+}
+
+/// Key and value heads fewer than model-parallel ranks are copied to
+/// neighbours.
+static void checkRanks(SpecReader &reader, const ModelSpec &spec) {
+  int64_t parts = spec.ranks.getHeadParts();
+  checkHeadParts(reader, spec.numHeads, parts, {"num_attention_heads"});
+  int64_t groups = spec.numKeyValueHeads;
+  if (groups >= parts || parts % groups != 0)
+    checkHeadParts(reader, groups, parts, {"multi_query_group_num"});
+}
+
 void readChatGlm(SpecReader &reader, ModelSpec &spec) {
   spec.family = ModelFamily::ChatGlm;
   spec.sequenceLength = reader.readSize({"seq_length"}, 2048);
@@ -66,6 +89,9 @@ void readChatGlm(SpecReader &reader, ModelSpec &spec) {
                           ? DType::F32
                           : spec.computeType;
   checkHeads(reader, spec, {"num_attention_heads"}, {"multi_query_group_num"});
+  checkRanks(reader, spec);
+  spec.headCut = getHeadCut(spec);
+  spec.parallelOptimizerTable = true;
 }
 
 } // namespace mf

@@ -52,6 +52,7 @@ static FamilyNames getLlamaNames() {
   feedForward.gate = "w1";
   feedForward.up = "w3";
   feedForward.gateUp = "w_gate_hidden";
+  feedForward.reshape = "reshape";
   feedForward.split = "split";
   feedForward.down = "w2";
   feedForward.activation = "w1.activation.silu";
@@ -123,6 +124,7 @@ static FamilyNames getChatGlmNames() {
   feedForward.gate = "dense_left";
   feedForward.up = "dense_right";
   feedForward.gateUp = "dense_h_to_4h";
+  feedForward.reshape = "split";
   feedForward.split = "split";
   feedForward.down = "dense_4h_to_h";
   feedForward.activation = "activation_func.silu.silu";
@@ -180,6 +182,7 @@ static FamilyNames getMcoreNames() {
   FeedForwardNames &feedForward = names.feedForward;
   feedForward.cell = "mlp";
   feedForward.gateUp = "linear_fc1";
+  feedForward.reshape = "reshape";
   feedForward.split = "split";
   feedForward.down = "linear_fc2";
   feedForward.concatenatedActivation = "activation_func.silu";

@@ -51,7 +51,7 @@ struct FeedForwardNames {
   llvm::StringRef cell;
   /// Relative to the feed forward Cell; empty if only the projections cast.
   llvm::StringRef cast;
-  llvm::StringRef gate, up, gateUp, split, down;
+  llvm::StringRef gate, up, gateUp, reshape, split, down;
   llvm::StringRef activation, concatenatedActivation, multiply;
   llvm::StringRef castResult; ///< relative to the layer
 };

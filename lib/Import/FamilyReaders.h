@@ -39,6 +39,10 @@ void readQwen3(SpecReader &reader, ModelSpec &spec);
 void checkHeads(SpecReader &reader, const ModelSpec &spec,
                 SpecReader::Keys heads, SpecReader::Keys keyValueHeads);
 
+/// `heads` divide into `parts` on ranks; `keys` is to blame.
+void checkHeadParts(SpecReader &reader, int64_t heads, int64_t parts,
+                    SpecReader::Keys keys);
+
 /// theta, extend_method and scaling_factor as FreqsMgr uses them.
 void readRotary(SpecReader &reader, ModelSpec &spec, SpecReader::Keys base);
 

@@ -35,6 +35,18 @@ void checkHeads(SpecReader &reader, const ModelSpec &spec,
                           llvm::Twine(spec.rotary.size));
 }
 
+void checkHeadParts(SpecReader &reader, int64_t heads, int64_t parts,
+                    SpecReader::Keys keys) {
+  if (heads % parts != 0)
+    reader.diagnostics.error(
+        reader.locate(keys),
+        "expected a multiple of " + llvm::Twine(parts) + " for " +
+            quote(*keys.begin()) +
+            ", the ranks of model_parallel and of context_parallel that share "
+            "out heads, but got " +
+            llvm::Twine(heads));
+}
+
 /// hidden_size / num_heads, which must come out even.
 static int64_t divideHidden(SpecReader &reader, const ModelSpec &spec) {
   if (spec.hiddenSize % spec.numHeads == 0)
@@ -94,6 +106,7 @@ static void readLlamaLike(SpecReader &reader, ModelSpec &spec) {
   spec.normEpsilon = reader.readPositive({"rms_norm_eps"}, 1e-5);
   spec.tiesWordEmbeddings = reader.readBool({"tie_word_embeddings"}, false);
   spec.usesFlashAttention = reader.readBool({"use_flash_attention"}, false);
+  spec.parallelOptimizerTable = reader.readBool({"parallel_optimizer"}, false);
   readTypes(reader, spec);
 }
 
@@ -106,6 +119,10 @@ static void readConcatenation(SpecReader &reader, ModelSpec &spec) {
 
 static void checkLlamaHeads(SpecReader &reader, const ModelSpec &spec) {
   checkHeads(reader, spec, {"num_heads"}, {"n_kv_heads"});
+  int64_t parts = spec.ranks.getHeadParts();
+  checkHeadParts(reader, spec.numHeads, parts, {"num_heads"});
+  if (spec.numKeyValueHeads != spec.numHeads)
+    checkHeadParts(reader, spec.numKeyValueHeads, parts, {"n_kv_heads"});
 }
 
 void readLlama(SpecReader &reader, ModelSpec &spec) {

@@ -62,6 +62,13 @@ void readQwen3(SpecReader &reader, ModelSpec &spec) {
                           : spec.computeType;
   checkHeads(reader, spec, {"num_attention_heads", "num_heads"},
              {"num_key_value_heads", "n_kv_heads", "num_query_groups"});
+  checkHeadParts(reader, spec.numHeads, spec.ranks.getHeadParts(),
+                 {"num_attention_heads", "num_heads"});
+  checkHeadParts(reader, spec.numKeyValueHeads, spec.ranks.modelParallel,
+                 {"num_key_value_heads", "n_kv_heads", "num_query_groups"});
+  // vocab_emb_dp says nothing here.
+  spec.tableCut = spec.headCut = VocabularyCut::Model;
+  spec.parallelOptimizerTable = true;
 }
 
 } // namespace mf

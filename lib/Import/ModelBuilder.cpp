@@ -60,20 +60,35 @@ private:
                          APFloat(rotary.positionScale), frequencies);
   }
 
+  static SmallVector<StringRef, 2> getAxes(VocabularyCut cut) {
+    switch (cut) {
+    case VocabularyCut::None:
+      return {};
+    case VocabularyCut::Model:
+      return {"mp"};
+    case VocabularyCut::ContextAndModel:
+      return {"cp", "mp"};
+    case VocabularyCut::All:
+      return {"dp", "cp", "mp"};
+    }
+    llvm_unreachable("unknown cut");
+  }
+
   /// A parameter of the model that layers share.
   void addShared(StringRef symbol, ArrayRef<int64_t> shape, DType type,
-                 InitAttr init, bool frozen) {
+                 InitAttr init, const ParameterTraits &traits) {
     Type tensor =
         RankedTensorType::get(shape, getFloatType(builder.getContext(), type));
-    ParamOp::create(builder, loc, symbol, tensor, init, frozen,
-                    FlatSymbolRefAttr());
+    createParameter(builder, loc, symbol, tensor, init, traits);
   }
 
   void addTables() {
     int64_t length = spec.sequenceLength;
     auto addTable = [&](StringRef symbol, ArrayRef<int64_t> shape, DType type,
                         InitAttr init) {
-      addShared(symbol, shape, type, init, /*frozen=*/true);
+      ParameterTraits traits;
+      traits.frozen = true;
+      addShared(symbol, shape, type, init, traits);
     };
     if (int64_t size = spec.rotary.size) {
       addTable(rotaryCosineTable, {length, size}, spec.rotaryType,
@@ -100,9 +115,13 @@ private:
   }
 
   void addEmbedding() {
+    ParameterTraits traits;
+    traits.cuts = {getAxes(spec.tableCut), {}};
+    traits.mayStayWhole = true;
+    traits.parallelOptimizer = spec.parallelOptimizerTable;
     addShared(names.embeddingWeight, {spec.vocabSize, spec.hiddenSize},
               spec.embeddingType,
-              getInit(InitKind::Normal, spec.initializerRange), false);
+              getInit(InitKind::Normal, spec.initializerRange), traits);
     Type hidden = getHiddenType();
     CellBuilder cells(
         model, spec, "embedding", LayerKind::Embedding, "",
@@ -145,10 +164,11 @@ private:
   Value normalizeRows(CellBuilder &cells, Value weight) {
     int64_t hidden = spec.hiddenSize;
     double width = static_cast<double>(hidden);
+    ParameterTraits traits;
+    traits.frozen = true;
     Value factor = cells.addParameter(
         "norm_scale", {hidden}, spec.paramType,
-        cells.getInit(InitKind::Constant, 1.0 / std::sqrt(width)),
-        /*frozen=*/true);
+        cells.getInit(InitKind::Constant, 1.0 / std::sqrt(width)), traits);
     return cells.create<RmsNormOp>("real_div", weight, factor, 1e-5 / width)
         .getResult();
   }
@@ -161,11 +181,17 @@ private:
         TypeRange{getHiddenType(),
                   getIndexType({spec.microBatchSize, spec.sequenceLength})},
         loss);
+    ParameterTraits traits;
+    traits.cuts = {getAxes(spec.headCut), {}};
+    traits.mayStayWhole = true;
+    if (spec.tiesWordEmbeddings) {
+      traits.tiedTo = names.embeddingWeight;
+      traits.parallelOptimizer = spec.parallelOptimizerTable;
+    }
     Value weight = cells.addParameter(
         "weight", {spec.vocabSize, spec.hiddenSize},
         spec.tiesWordEmbeddings ? spec.embeddingType : spec.paramType,
-        cells.getWeightInit(), /*frozen=*/false,
-        spec.tiesWordEmbeddings ? names.embeddingWeight : "");
+        cells.getWeightInit(), traits);
     if (spec.normalizesHead)
       weight = normalizeRows(cells, weight);
     Value hidden = cells.cast(cells.getArgument(0), spec.computeType, "cast");

@@ -158,6 +158,14 @@ void applyOverrides(const ModelOverrides &overrides, ModelSpec &spec,
   apply(overrides.batchSize, "--batch-size", spec.microBatchSize);
 }
 
+/// What attention asks of the ranks that share out a sequence.
+static void checkRanks(const TrainingConfig &config, const ModelSpec &spec,
+                       DiagnosticList &diagnostics) {
+  if (spec.ranks.contextParallel > 1 && !spec.usesFlashAttention)
+    diagnostics.error(config.parallel.node["context_parallel"].getLocation(),
+                      "context_parallel above 1 needs use_flash_attention");
+}
+
 std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
                                        const ModelOverrides &overrides,
                                        DiagnosticList &diagnostics) {
@@ -187,6 +195,9 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
 
   ModelSpec spec;
   spec.microBatchSize = config.runner.batchSize;
+  spec.ranks = resolveRanks(config, diagnostics);
+  if (config.parallel.vocabEmbDp)
+    spec.tableCut = spec.headCut = VocabularyCut::None;
   SpecReader reader(config.model.config, "model_config", diagnostics);
   // Interleaved sub-batches only run with tensor parallelism; without it the
   // key says nothing.
@@ -197,6 +208,12 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   reportUnreadKeys(reader, config.model.node["model_config"]);
   spec.name = chooseName(config, spec.family);
   applyOverrides(overrides, spec, diagnostics);
+  if (__builtin_mul_overflow(spec.microBatchSize, spec.ranks.dataParallel,
+                             &spec.microBatchSize))
+    diagnostics.error(config.parallel.node["data_parallel"].getLocation(),
+                      "the rows of a micro-batch over all of data_parallel "
+                      "overflow");
+  checkRanks(config, spec, diagnostics);
   if (diagnostics.getErrorCount() == errors)
     checkLimits(spec, reader.getNode().getLocation(), diagnostics);
   if (diagnostics.getErrorCount() != errors)

@@ -172,8 +172,16 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
       locations.push_back(builder.getNamedAttr(key, place));
   };
   add("offset", options.offset.location);
+  const ParallelConfig &parallel = config.parallel;
+  for (llvm::StringRef key :
+       {"data_parallel", "model_parallel", "context_parallel",
+        "use_seq_parallel", "ulysses_degree_in_cp"})
+    add(key, parallel.node[key].getLocation());
+  for (llvm::StringRef key :
+       {"enable_parallel_optimizer", "gradients_mean", "full_batch"})
+    add(key, parallel.parallelNode[key].getLocation());
   add("pipeline_scheduler",
-      config.parallel.parallelNode["pipeline_config"]["pipeline_scheduler"]
+      parallel.parallelNode["pipeline_config"]["pipeline_scheduler"]
           .getLocation());
   add("pipeline_stage", options.location);
   add("recompute", config.recompute.recompute.location);
@@ -190,19 +198,53 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
   return builder.getDictionaryAttr(locations);
 }
 
-TrainingAttr passes::getTrainingAttr(MLIRContext *context,
+/// What of the YAML only matters where several ranks have copies.
+static OptimizerShardAttr getOptimizerShard(MLIRContext *context,
+                                            const ParallelConfig &config,
+                                            const RankLayout &ranks) {
+  if (!config.enableParallelOptimizer ||
+      ranks.getNumRanks() == ranks.pipelineStages)
+    return {};
+  return OptimizerShardAttr::get(context, config.optimizerLevel,
+                                 config.parallelOptimizerThreshold,
+                                 config.optimizerWeightShardSize);
+}
+
+static ParallelAttr getParallel(passes::EmitError emitError, Builder &builder,
+                                const TrainingConfig &config,
+                                const StageMapOptions &options,
+                                const EffectiveBatch &batch,
+                                const RankLayout &ranks,
+                                llvm::StringRef schedule) {
+  const ParallelConfig &parallel = config.parallel;
+  MLIRContext *context = builder.getContext();
+  mlir::StringAttr algorithm;
+  if (ranks.contextParallel > 1)
+    algorithm = builder.getStringAttr(
+        ranks.headParallel == ranks.contextParallel ? "ulysses_cp"
+        : ranks.headParallel == 1                   ? "colossalai_cp"
+                                                    : "hybrid_cp");
+  bool hasReplicas = ranks.dataParallel > 1;
+  return ParallelAttr::getChecked(
+      emitError, context, options.pipelineStages, options.interleave,
+      batch.getMicroBatches(), getOffset(builder, options.offset),
+      parallel.gradientAggregationGroup, schedule, ranks.sequenceParallel,
+      algorithm, getOptimizerShard(context, parallel, ranks),
+      parallel.gradientsMean && ranks.getNumRanks() > ranks.pipelineStages,
+      !hasReplicas || (parallel.fullBatch && parallel.isSemiOrAuto()));
+}
+
+TrainingAttr passes::getTrainingAttr(EmitError emitError, MLIRContext *context,
                                      const TrainingConfig &config,
                                      const StageMapOptions &options,
                                      const EffectiveBatch &batch,
+                                     const RankLayout &ranks,
                                      llvm::StringRef schedule) {
   Builder builder(context);
-  auto parallel = ParallelAttr::get(
-      context, options.pipelineStages, options.interleave,
-      batch.getMicroBatches(), getOffset(builder, options.offset),
-      config.parallel.gradientAggregationGroup, schedule,
-      /*sequence_parallel=*/false, /*context_parallel=*/nullptr,
-      /*optimizer_shard=*/nullptr, /*gradients_mean=*/false,
-      /*full_batch=*/true);
+  ParallelAttr parallel =
+      getParallel(emitError, builder, config, options, batch, ranks, schedule);
+  if (!parallel)
+    return {};
   const OptimizerConfig &source = config.optimizer;
   auto optimizer = OptimizerAttr::get(
       context, builder.getStringAttr(source.type), llvm::APFloat(source.beta1),

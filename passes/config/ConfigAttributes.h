@@ -11,21 +11,24 @@
 
 #include "dialects/mf/MfOps.h"
 #include "mf/Config/BatchRules.h"
+#include "mf/Config/RankLayout.h"
 #include "mf/Config/StageMap.h"
 #include "mf/Config/TrainingConfig.h"
 #include "mlir/IR/Diagnostics.h"
 
 namespace mf::passes {
 
-/// The `training` attribute of a model. `options` is where pipeline_stage,
-/// offset and interleaving come from, `batch` what MindSpore Transformers
-/// makes of the batch sizes, `schedule` the policy that orders the stages'
-/// runs.
-ir::TrainingAttr getTrainingAttr(mlir::MLIRContext *context,
-                                 const TrainingConfig &config,
-                                 const StageMapOptions &options,
-                                 const EffectiveBatch &batch,
-                                 llvm::StringRef schedule);
+using EmitError = llvm::function_ref<mlir::InFlightDiagnostic()>;
+
+/// The `training` attribute of a model; null and an error where a size is out
+/// of bounds. `options` is where pipeline_stage, offset and interleaving come
+/// from, `batch` and `ranks` what MindSpore Transformers makes of the sizes,
+/// `schedule` the policy that orders the stages' runs.
+ir::TrainingAttr
+getTrainingAttr(EmitError emitError, mlir::MLIRContext *context,
+                const TrainingConfig &config, const StageMapOptions &options,
+                const EffectiveBatch &batch, const RankLayout &ranks,
+                llvm::StringRef schedule);
 
 /// The recompute_config that a `training` attribute holds.
 RecomputeConfig getRecomputeConfig(ir::TrainingAttr training);

@@ -40,64 +40,25 @@ static bool isDataParallelMode(const ParallelConfig &config) {
          config.parallelMode == ParallelMode::Hybrid;
 }
 
-/// Tensors and samples split over ranks. A split into one part asks for
-/// nothing; what depends on a split only asks where there is one.
-static void checkLayout(const ParallelConfig &config, Requests &requests) {
-  const char *oneRank = "the program is that of one rank with whole tensors";
-  bool splitsModel = config.modelParallel > 1;
-  bool splitsSequence = config.contextParallel > 1;
-  bool splitsData = config.dataParallel > 1;
-  const char *oneReplica = "the program trains one replica on its own samples";
-  requests.add(isDataParallelMode(config), config.parallelNode, "parallel_mode",
-               oneReplica);
-  requests.add(splitsData, config.node, "data_parallel", oneReplica);
-  requests.add(splitsModel, config.node, "model_parallel", oneRank);
-  requests.add(splitsSequence, config.node, "context_parallel", oneRank);
+/// What ranks share out.
+static void checkRanks(const ParallelConfig &config, const RankLayout &ranks,
+                       Requests &requests, DiagnosticList &diagnostics) {
+  Node mode = config.parallelNode["parallel_mode"];
+  if (isDataParallelMode(config) && ranks.dataParallel > 1)
+    diagnostics.warning(mode.getLocation(),
+                        "parallel_mode " + mode.repr(60) +
+                            " is lowered as semi-auto parallel with "
+                            "data_parallel " +
+                            llvm::Twine(ranks.dataParallel) +
+                            ": the loss is the mean over the tokens of all "
+                            "replicas, not the mean of the replicas' means");
+  else
+    requests.add(isDataParallelMode(config), config.parallelNode,
+                 "parallel_mode",
+                 "parallel_config does not say how many replicas there are, "
+                 "and the program trains one");
   requests.add(config.expertParallel > 1, config.node, "expert_parallel",
-               oneRank);
-  requests.add(config.useSeqParallel && splitsModel, config.node,
-               "use_seq_parallel", "activations hold whole sequences");
-  // True keeps the table whole on each rank, as it is; with pipeline stages
-  // MindSpore Transformers takes it for False, whatever the YAML says.
-  bool splitsTable = !config.vocabEmbDp && (splitsModel || splitsSequence);
-  requests.add(splitsTable &&
-                   !config.node["vocab_emb_dp"].getBool().value_or(true),
-               config.node, "vocab_emb_dp", "the embedding table is whole");
-  requests.add(splitsSequence && config.contextParallelAlgo != "colossalai_cp",
-               config.node, "context_parallel_algo",
-               "attention sees whole sequences");
-  requests.add(splitsSequence && config.ulyssesDegreeInCp > 1, config.node,
-               "ulysses_degree_in_cp", "attention sees whole sequences");
-  requests.add(!config.fullBatch && splitsData, config.parallelNode,
-               "full_batch",
-               "samples are read in order, not dealt to replicas");
-}
-
-/// Gradients and optimizer states that ranks reduce or share.
-static void checkReduction(const ParallelConfig &config, Requests &requests) {
-  // The loss is a mean over the replicas already. gradients_mean divides the
-  // reduced gradient of a parameter by the ranks that hold a copy of it, which
-  // changes gradients, and by them the norm that they are clipped with; with
-  // one copy of everything it divides by 1. Norms' weights have a copy on each
-  // rank of a stage, so any split of it counts.
-  bool reduces = isDataParallelMode(config) || config.dataParallel > 1 ||
-                 config.modelParallel > 1 || config.contextParallel > 1;
-  requests.add(config.gradientsMean && reduces, config.parallelNode,
-               "gradients_mean", "gradients are those of one rank");
-  bool shards = config.enableParallelOptimizer &&
-                (config.dataParallel > 1 || config.contextParallel > 1);
-  const Node &section = config.parallelNode["parallel_optimizer_config"];
-  requests.add(shards, config.parallelNode, "enable_parallel_optimizer",
-               "each rank holds the whole state of the optimizer");
-  requests.add(shards && config.gradientAccumulationShard, section,
-               "gradient_accumulation_shard",
-               "each rank holds whole accumulated gradients");
-  requests.add(shards && config.parallelOptimizerThreshold !=
-                             ParallelConfig().parallelOptimizerThreshold,
-               section, "parallel_optimizer_threshold",
-               "no parameter is sharded, whatever its size");
-  requests.add(shards && config.optimizerWeightShardSize != -1, section,
-               "optimizer_weight_shard_size", "no parameter is sharded");
+               "a dense model has no experts to share out");
 }
 
 /// Which part of the pipeline runs, and in which pieces.
@@ -144,10 +105,10 @@ static void checkStep(const TrainingConfig &config, Requests &requests) {
 
 void passes::checkNotLowered(const TrainingConfig &config,
                              const StageMapOptions &options,
+                             const RankLayout &ranks,
                              DiagnosticList &diagnostics) {
   Requests requests(diagnostics);
-  checkLayout(config.parallel, requests);
-  checkReduction(config.parallel, requests);
+  checkRanks(config.parallel, ranks, requests, diagnostics);
   checkPipeline(config, options, requests, diagnostics);
   checkStep(config, requests);
   if (config.parallel.microBatchInterleaveNum > 1)

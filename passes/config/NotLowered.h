@@ -4,6 +4,7 @@
 #ifndef MF_PASSES_CONFIG_NOTLOWERED_H
 #define MF_PASSES_CONFIG_NOTLOWERED_H
 
+#include "mf/Config/RankLayout.h"
 #include "mf/Config/StageMap.h"
 #include "mf/Config/TrainingConfig.h"
 
@@ -12,9 +13,9 @@ namespace mf::passes {
 /// Warns, once per key, about what `config` asks of a training step and the
 /// program will not have, and says what it has instead. Where layers would
 /// have other places than asked for it is an error. `options` is what the
-/// stages are made from.
+/// stages are made from, `ranks` what they share out.
 void checkNotLowered(const TrainingConfig &config,
-                     const StageMapOptions &options,
+                     const StageMapOptions &options, const RankLayout &ranks,
                      DiagnosticList &diagnostics);
 
 } // namespace mf::passes

@@ -6,6 +6,7 @@
 #include "passes/Passes.h"
 #include "passes/config/ConfigAttributes.h"
 #include "passes/config/NotLowered.h"
+#include "passes/config/RankMesh.h"
 
 namespace mf::passes {
 #define GEN_PASS_DEF_READCONFIG
@@ -82,9 +83,11 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
       accumulation = gradientAccumulationSteps;
     EffectiveBatch batch = resolveBatch(config, accumulation, diagnostics);
     StageMapOptions options = getStageMapOptions(config, diagnostics);
+    RankLayout ranks = resolveRanks(config, diagnostics);
+    mf::passes::checkDeviceNum(config.parallel, ranks, diagnostics);
     checkPipelineRules(config, options, diagnostics);
     checkLowerable(config, diagnostics);
-    mf::passes::checkNotLowered(config, options, diagnostics);
+    mf::passes::checkNotLowered(config, options, ranks, diagnostics);
     for (auto model : getOperation().getOps<ir::ModelOp>())
       checkNames(model, config, diagnostics);
     if (diagnostics.hasErrors())
@@ -92,17 +95,12 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
     mf::passes::emitDiagnostics(getOperation().getLoc(), diagnostics);
     llvm::StringRef policy = schedule.empty() ? getScheduleName(config.parallel)
                                               : llvm::StringRef(schedule);
-    if (failed(ir::ParallelAttr::verify(
-            [&] { return getOperation().emitError(); }, options.pipelineStages,
-            options.interleave, batch.getMicroBatches(), Attribute(),
-            config.parallel.gradientAggregationGroup, policy,
-            /*sequence_parallel=*/false, /*context_parallel=*/nullptr,
-            /*optimizer_shard=*/nullptr, /*gradients_mean=*/false,
-            /*full_batch=*/true)))
+    auto emitError = [&] { return getOperation().emitError(); };
+    ir::TrainingAttr training = mf::passes::getTrainingAttr(
+        emitError, context, config, options, batch, ranks, policy);
+    if (!training ||
+        failed(mf::passes::setRankMesh(getOperation(), config, ranks)))
       return signalPassFailure();
-
-    auto training =
-        mf::passes::getTrainingAttr(context, config, options, batch, policy);
     for (auto model : getOperation().getOps<ir::ModelOp>())
       model.setTrainingAttr(training);
     emitRemark(options, batch);

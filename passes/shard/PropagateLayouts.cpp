@@ -93,7 +93,7 @@ void LayerWriter::write() {
 
 /// The YAML's key that makes an axis as long as it is.
 static StringRef getKey(StringRef axis) {
-  if (axis == "mp")
+  if (axis == "mp" || axis.starts_with("mp_"))
     return "model_parallel";
   if (axis == "dp")
     return "data_parallel";
@@ -108,19 +108,25 @@ static LogicalResult report(ModelOp model, const ModelLayers &known,
   else if (error.layer)
     op = error.op ? known.layers[*error.layer].operators[*error.op]
                   : LayerOp(known.layers[*error.layer].op).getOperation();
-  InFlightDiagnostic diagnostic = op->emitOpError("cannot be sharded: ")
-                                  << error.message;
   if (error.axis.empty())
-    return diagnostic;
+    return op->emitOpError("cannot be sharded: ") << error.message;
   StringRef key = getKey(error.axis);
-  diagnostic << "; choose another " << key;
   TrainingAttr training = model.getTrainingAttr();
   DictionaryAttr locations =
       training ? training.getLocations() : DictionaryAttr();
-  if (locations)
-    if (auto location = locations.getAs<LocationAttr>(key))
-      diagnostic.attachNote(location) << key << " is here";
-  return diagnostic;
+  auto place = locations ? locations.getAs<LocationAttr>(key) : LocationAttr();
+  InFlightDiagnostic diagnostic =
+      place ? emitError(place) : op->emitOpError("cannot be sharded: ");
+  if (place) {
+    if (error.layer)
+      diagnostic << "'" << LayerOp(known.layers[*error.layer].op).getSymName()
+                 << "' cannot be sharded: ";
+    else
+      diagnostic << "'" << model.getSymName() << "' cannot be sharded: ";
+    if (error.op)
+      diagnostic << "operator " << op->getAttr("name") << ": ";
+  }
+  return diagnostic << error.message << "; choose another " << key;
 }
 
 /// A model with collectives is written for a rank.

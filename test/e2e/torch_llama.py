@@ -52,13 +52,15 @@ class Llama:
         head = hidden // heads
         if config["qkv_concat"]:
             packed = self.linear(x, prefix + "w_qkv")
-            sizes = [hidden, kv_heads * head, kv_heads * head]
+            # By heads of keys and values, each with its queries.
+            packed = packed.view(batch, length, kv_heads, -1)
+            sizes = [heads // kv_heads * head, head, head]
             q, k, v = packed.split(sizes, dim=-1)
         else:
             q, k, v = (self.linear(x, prefix + name) for name in ("wq", "wk", "wv"))
 
         def split(value, count):
-            return value.view(batch, length, count, head).transpose(1, 2)
+            return value.reshape(batch, length, count, head).transpose(1, 2)
 
         q = rotate(split(q, heads), self.cos, self.sin)
         k = rotate(split(k, kv_heads), self.cos, self.sin)
@@ -75,7 +77,7 @@ class Llama:
     def feed_forward(self, x, prefix):
         if self.config["qkv_concat"]:
             packed = self.linear(x, prefix + "w_gate_hidden")
-            gate, up = packed.chunk(2, dim=-1)
+            gate, up = packed.unflatten(-1, (-1, 2)).unbind(-1)
         else:
             gate, up = self.linear(x, prefix + "w1"), self.linear(x, prefix + "w3")
         return self.linear(torch.nn.functional.silu(gate) * up, prefix + "w2")

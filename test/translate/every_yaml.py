@@ -1,12 +1,15 @@
-"""Imports, partitions and marks every YAML of a folder with the tools.
+"""Imports, partitions, marks and shards every YAML of a folder with the tools.
 
 usage: every_yaml.py WORK_FOLDER YAML_FOLDER...
 
 Prints a row per file, in the order of their names: the layers, interleaves and
 stages, which layers are placed as the stage map says, how many layers are
-recomputed whole and how many operators by pattern; or why the file is refused.
+recomputed whole and how many operators by pattern, how many ranks share the
+model out, and the collectives of a layer in forward; or why the file is refused.
 """
 
+import collections
+import math
 import os
 import re
 import subprocess
@@ -14,8 +17,9 @@ import sys
 
 PASSES = (
     "builtin.module(mf-read-config{file=%s},"
-    "mf.model(mf-partition,mf-mark-memory{quiet=false}))"
+    "mf.model(mf-partition,mf-mark-memory{quiet=false},mf-propagate-layouts,mf-lower-reshards,mf-localize))"
 )
+COLLECTIVE = re.compile(r"mf\.(all_reduce|all_gather|reduce_scatter|all_to_all) ")
 PLACE = re.compile(r"mf\.layer @\S+ body .*placement = #mf\.placement<stage = (\d+), chunk = (\d+)>")
 
 
@@ -52,8 +56,13 @@ def check(path, work):
     layers = marked.stdout.split("mf.layer @")[1:]
     full = sum("recompute = #mf.recompute<full>" in layer for layer in layers)
     select = marked.stdout.count("recompute = #mf.recompute<select>")
-    return "%d layers, %d x %d, %d full, %d operators" % (
-        sum(map(sum, rows)), len(rows), len(rows[0]), full, select
+    mesh = re.search(r"mf\.mesh = #mf\.mesh<([^>]*)>", marked.stdout)
+    ranks = math.prod(map(int, re.findall(r"= (\d+)", mesh[1]))) if mesh else len(rows[0])
+    body = next(layer for layer in layers if " body " in layer.splitlines()[0])
+    counts = collections.Counter(COLLECTIVE.findall(body))
+    collectives = "".join(", %d %s" % (count, kind) for kind, count in sorted(counts.items()))
+    return "%d layers, %d x %d, %d full, %d operators, %d ranks%s" % (
+        sum(map(sum, rows)), len(rows), len(rows[0]), full, select, ranks, collectives
     )  # fmt: skip
 
 

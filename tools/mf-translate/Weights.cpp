@@ -138,6 +138,8 @@ static LogicalResult convert(ModuleOp module, const WeightOptions &options,
   conversion.type = *type;
   conversion.format = toHuggingFace ? "pt" : "mf";
   readHeads(model, conversion.layout);
+  (toHuggingFace ? conversion.layout.sourceOrder
+                 : conversion.layout.targetOrder) = RowOrder::Grouped;
   conversion.targets = listParameters(model, conversion.layout);
   if (toHuggingFace) {
     llvm::Expected<std::vector<NamedShape>> renamed = convertParameterList(

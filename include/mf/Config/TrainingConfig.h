@@ -89,6 +89,10 @@ struct ParallelConfig {
   int64_t parallelOptimizerThreshold = 64;
   int64_t optimizerWeightShardSize = -1;
   bool gradientAccumulationShard = false;
+  /// 1 to 3, as `level1`; follows gradient_accumulation_shard if not given.
+  int64_t optimizerLevel = 1;
+  /// What the launcher is said to start; 0 if not given.
+  int64_t deviceNum = 0;
   bool pipelineInterleave = false;
   std::string pipelineScheduler = "1f1b";
   Node parallelNode;

@@ -79,7 +79,8 @@ enum class RowOrder : uint8_t {
   /// One part after the other: [query; key; value].
   Contiguous,
   /// By key/value head: the query heads that share it, then its key, its value
-  /// (Megatron).
+  /// (Megatron). By neuron: gate, up. Ranks can share heads and neurons out as
+  /// neighbouring rows.
   Grouped
 };
 
@@ -109,11 +110,12 @@ struct ParameterLayout {
   int64_t headSize = 0;
   /// The head may be loaded from the embedding if it has no tensor of its own.
   bool tiesWordEmbeddings = false;
-  /// Rows of linear_qkv in Mcore names where they are read and where they are
-  /// written: Grouped for checkpoints whose model has
-  /// use_contiguous_weight_layout_attention False.
-  RowOrder sourceMcoreOrder = RowOrder::Contiguous;
-  RowOrder targetMcoreOrder = RowOrder::Contiguous;
+  /// Rows of linear_qkv and linear_fc1, query_key_value and dense_h_to_4h where
+  /// they are read and where they are written: Grouped in models here,
+  /// Contiguous in files of Hugging Face and MindSpore Transformers under the
+  /// same names.
+  RowOrder sourceOrder = RowOrder::Contiguous;
+  RowOrder targetOrder = RowOrder::Contiguous;
 };
 
 /// Rows [sourceRow, sourceRow + rows) of tensor `source` are rows [targetRow,

@@ -11,6 +11,7 @@
 #ifndef MF_IMPORT_MODELSPEC_H
 #define MF_IMPORT_MODELSPEC_H
 
+#include "mf/Config/RankLayout.h"
 #include "mf/Config/TrainingConfig.h"
 #include "mf/Tensor/DType.h"
 #include <optional>
@@ -40,6 +41,15 @@ enum class ProjectionLayout : uint8_t {
   QueryKeyValue ///< all in one
 };
 
+/// The ranks that share out the rows of a vocabulary's table, the outer ones
+/// first.
+enum class VocabularyCut : uint8_t {
+  None,            ///< each has all
+  Model,           ///< model parallel
+  ContextAndModel, ///< context and model parallel
+  All              ///< data, context and model parallel: a whole stage
+};
+
 /// Rotary position embedding (Su et al., 2021).
 struct RotarySpec {
   /// Dimensions of a head that rotate; the others pass through.
@@ -61,7 +71,7 @@ struct ModelSpec {
   std::string name;
   ModelFamily family = ModelFamily::Llama;
 
-  /// Samples of one micro-batch on one data-parallel rank.
+  /// Samples of one micro-batch, of all data-parallel ranks.
   int64_t microBatchSize = 1;
   int64_t sequenceLength = 0;
   int64_t vocabSize = 0;
@@ -103,6 +113,13 @@ struct ModelSpec {
   DType rotaryType = DType::F32;
   DType residualType = DType::F16;
 
+  /// The ranks that the model is for: what its sizes must divide into.
+  RankLayout ranks;
+  VocabularyCut tableCut = VocabularyCut::ContextAndModel;
+  VocabularyCut headCut = VocabularyCut::Model;
+  /// Ranks with the same rows of the embedding's table may share them out.
+  bool parallelOptimizerTable = false;
+
   int64_t getQuerySize() const { return numHeads * headSize; }
   int64_t getKeyValueSize() const { return numKeyValueHeads * headSize; }
 };
@@ -111,6 +128,7 @@ struct ModelSpec {
 struct ModelOverrides {
   std::optional<int64_t> numLayers;
   std::optional<int64_t> sequenceLength;
+  /// Of one data-parallel rank.
   std::optional<int64_t> batchSize;
 };
 

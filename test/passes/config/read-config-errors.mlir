@@ -14,6 +14,10 @@
 // RUN: not mf-opt --mf-read-config=file=%t/batches.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=BATCHES
 // RUN: mf-opt --mf-read-config=file=%t/unsharded.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=UNSHARDED
 // RUN: mf-opt --mf-read-config=file=%t/step.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=STEP
+// RUN: not mf-opt --mf-read-config=file=%t/rows.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ROWS
+// RUN: not mf-opt --mf-read-config=file=%t/degree.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=DEGREE
+// RUN: not mf-opt --mf-read-config=file=%t/level.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=LEVEL
+// RUN: mf-opt --mf-read-config=file=%t/devices.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=DEVICES
 // RUN: mf-opt --mf-read-config=file=%t/whole.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=WHOLE
 // RUN: mf-opt --mf-read-config=file=%t/names-of-layers.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=LAYERS
 // RUN: mf-opt --mf-read-config=file=%t/interleave.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=INTERLEAVE
@@ -30,7 +34,7 @@
 // RUN: not mf-opt --mf-read-config=file=%t/rates.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=RATES
 
 //--- model.mlir
-mf.model @model attributes {family = "mcore_qwen3", micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+mf.model @model attributes {family = "mcore_qwen3", micro_batch_size = 8 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
 }
 
 // OPTION: error: mf-read-config needs the option file=<yaml>
@@ -81,17 +85,10 @@ runner_config:
   gradient_accumulation_steps: 1000000
 
 //--- unsharded.yaml
-# What is not lowered is said at its place, not swallowed.
-# UNSHARDED: unsharded.yaml:[[#@LINE+11]]:18: warning: data_parallel 2 is not lowered; the program trains one replica on its own samples
-# UNSHARDED: unsharded.yaml:[[#@LINE+11]]:19: warning: model_parallel 4 is not lowered; the program is that of one rank with whole tensors
-# UNSHARDED: unsharded.yaml:[[#@LINE+11]]:21: warning: context_parallel 2 is not lowered; the program is that of one rank with whole tensors
-# UNSHARDED: unsharded.yaml:[[#@LINE+11]]:20: warning: expert_parallel 2 is not lowered; the program is that of one rank with whole tensors
-# UNSHARDED: unsharded.yaml:[[#@LINE+11]]:21: warning: use_seq_parallel is not lowered; activations hold whole sequences
-# UNSHARDED: unsharded.yaml:[[#@LINE+11]]:17: warning: vocab_emb_dp False is not lowered; the embedding table is whole
-# UNSHARDED: unsharded.yaml:[[#@LINE+11]]:26: warning: context_parallel_algo 'hybrid_cp' is not lowered; attention sees whole sequences
-# UNSHARDED: unsharded.yaml:[[#@LINE+11]]:25: warning: ulysses_degree_in_cp 2 is not lowered; attention sees whole sequences
-# UNSHARDED: unsharded.yaml:[[#@LINE+12]]:15: warning: full_batch False is not lowered; samples are read in order, not dealt to replicas
-# UNSHARDED: unsharded.yaml:[[#@LINE+12]]:19: warning: gradients_mean is not lowered; gradients are those of one rank
+# What ranks share out is lowered; what there is nothing of to share out is said.
+# UNSHARDED-NOT: warning
+# UNSHARDED: unsharded.yaml:[[#@LINE+6]]:20: warning: expert_parallel 2 is not lowered; a dense model has no experts to share out
+# UNSHARDED-NOT: warning
 parallel_config:
   data_parallel: 2
   model_parallel: 4
@@ -138,17 +135,13 @@ lr_schedule:
 
 //--- step.yaml
 # Options of the step that change it and are not in the program.
-# STEP-DAG: step.yaml:[[#@LINE+27]]:29: warning: calculate_per_token_loss is not lowered; the loss is the mean of each micro-batch's
-# STEP-DAG: step.yaml:[[#@LINE+27]]:33: warning: use_skip_data_by_global_norm is not lowered; no step is skipped for a norm above 5.0
-# STEP-DAG: step.yaml:[[#@LINE+27]]:15: warning: local_norm is not lowered; only the global norm is printed
-# STEP-DAG: step.yaml:[[#@LINE+11]]:9: warning: optimizer.swap is not lowered; the optimizer's state stays on the device
-# STEP-DAG: step.yaml:[[#@LINE+11]]:18: warning: optimizer.learning_rate 0.001 is not lowered; the rate is that of lr_schedule
-# STEP-DAG: step.yaml:[[#@LINE+15]]:30: warning: enable_parallel_optimizer is not lowered; each rank holds the whole state of the optimizer
-# STEP-DAG: step.yaml:[[#@LINE+16]]:34: warning: gradient_accumulation_shard is not lowered; each rank holds whole accumulated gradients
-# STEP-DAG: step.yaml:[[#@LINE+16]]:35: warning: parallel_optimizer_threshold 128 is not lowered; no parameter is sharded, whatever its size
-# STEP-DAG: step.yaml:[[#@LINE+16]]:34: warning: optimizer_weight_shard_size 8 is not lowered; no parameter is sharded
+# STEP-DAG: step.yaml:[[#@LINE+23]]:29: warning: calculate_per_token_loss is not lowered; the loss is the mean of each micro-batch's
+# STEP-DAG: step.yaml:[[#@LINE+23]]:33: warning: use_skip_data_by_global_norm is not lowered; no step is skipped for a norm above 5.0
+# STEP-DAG: step.yaml:[[#@LINE+23]]:15: warning: local_norm is not lowered; only the global norm is printed
+# STEP-DAG: step.yaml:[[#@LINE+7]]:9: warning: optimizer.swap is not lowered; the optimizer's state stays on the device
+# STEP-DAG: step.yaml:[[#@LINE+7]]:18: warning: optimizer.learning_rate 0.001 is not lowered; the rate is that of lr_schedule
 # STEP-DAG: step.yaml:[[#@LINE+24]]:29: warning: micro_batch_interleave_num 2 is lowered as that many times the micro-batches; gradients are their mean, where MindSpore adds those of interleaved copies
-# STEP-DAG: step.yaml:[[#@LINE+9]]:18: warning: parallel_mode 0 is not lowered; the program trains one replica on its own samples
+# STEP-DAG: step.yaml:[[#@LINE+9]]:18: warning: parallel_mode 0 is lowered as semi-auto parallel with data_parallel 8: the loss is the mean over the tokens of all replicas, not the mean of the replicas' means
 # STEP-NOT: scale_sense
 optimizer:
   type: AdamW
@@ -172,6 +165,33 @@ runner_wrapper:
   scale_sense:
     type: DynamicLossScaleUpdateCell
 micro_batch_interleave_num: 2
+
+//--- rows.yaml
+# ROWS: rows.yaml:[[#@LINE+2]]:18: error: 'model' has micro-batches of 8 rows, which do not divide over data_parallel 3; import it with this YAML, or with --batch-size, the rows of one of them
+parallel_config:
+  data_parallel: 3
+
+//--- degree.yaml
+# DEGREE: degree.yaml:[[#@LINE+4]]:25: error: expected a divisor of context_parallel 4 for 'ulysses_degree_in_cp', but got 3
+parallel_config:
+  context_parallel: 4
+  context_parallel_algo: hybrid_cp
+  ulysses_degree_in_cp: 3
+
+//--- level.yaml
+# LEVEL: level.yaml:[[#@LINE+4]]:34: error: expected a number of ranks, or -1 for all, for 'optimizer_weight_shard_size', but got 0
+# LEVEL: level.yaml:[[#@LINE+4]]:22: error: unknown optimizer_level 'level4'; did you mean 'level1'?; known are level1, level2, level3
+parallel:
+  parallel_optimizer_config:
+    optimizer_weight_shard_size: 0
+    optimizer_level: level4
+
+//--- devices.yaml
+# DEVICES: devices.yaml:[[#@LINE+4]]:15: warning: device_num 8 is not the number of ranks that parallel_config asks for; the program is for 4
+parallel_config:
+  data_parallel: 4
+parallel:
+  device_num: 8
 
 //--- names-of-layers.yaml
 # The names that patterns match are the model's, whatever the YAML says.

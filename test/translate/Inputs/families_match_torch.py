@@ -104,10 +104,12 @@ class Reference:
     def project(self, x, layer):
         """Query, key and value as [batch, heads, length, head size]."""
         weights = [layer + name for name in self.names["projections"]]
-        packed = torch.cat([self.linear(x, name) for name in weights], -1)
-        size = packed.shape[-1] // (HEADS + 2 * GROUPS)
-        heads = packed.view(BATCH, LENGTH, -1, size)
-        return heads.split([HEADS, GROUPS, GROUPS], 2)
+        # What is stored together is so by heads of keys and values.
+        projected = [self.linear(x, name) for name in weights]
+        packed = torch.cat([part.view(BATCH, LENGTH, GROUPS, -1) for part in projected], -1)
+        size = packed.shape[-1] // (HEADS // GROUPS + 2)
+        parts = packed.split([HEADS // GROUPS * size, size, size], -1)
+        return [part.reshape(BATCH, LENGTH, -1, size) for part in parts]
 
     def attend(self, x, layer):
         query, key, value = self.project(x, layer)
@@ -124,8 +126,11 @@ class Reference:
 
     def feed_forward(self, x, layer):
         weights = [layer + name for name in self.names["gate_up"]]
-        packed = torch.cat([self.linear(x, name) for name in weights], -1)
-        gate, up = packed.chunk(2, -1)
+        # And gate and up by neurons.
+        projected = [self.linear(x, name) for name in weights]
+        neurons = sum(part.shape[-1] for part in projected) // 2
+        packed = torch.cat([part.unflatten(-1, (neurons, -1)) for part in projected], -1)
+        gate, up = packed.unbind(-1)
         return self.linear(silu(gate) * up, layer + self.names["down"])
 
     def loss(self, tokens, labels):

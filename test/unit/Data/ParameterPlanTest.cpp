@@ -60,9 +60,12 @@ TEST_F(ParameterPlanTest, ConcatenatesQueryKeyValue) {
   sources["model.layers.1.self_attn.v_proj.weight"] = {4, 8};
   EXPECT_THAT(
       expectPlan("model.layers.1.attention.w_qkv.weight", {20, 8}),
-      ElementsAre(RowCopy{"model.layers.1.self_attn.q_proj.weight", 0, 0, 12},
-                  RowCopy{"model.layers.1.self_attn.k_proj.weight", 0, 12, 4},
-                  RowCopy{"model.layers.1.self_attn.v_proj.weight", 0, 16, 4}));
+      ElementsAre(RowCopy{"model.layers.1.self_attn.q_proj.weight", 0, 0, 6},
+                  RowCopy{"model.layers.1.self_attn.k_proj.weight", 0, 6, 2},
+                  RowCopy{"model.layers.1.self_attn.v_proj.weight", 0, 8, 2},
+                  RowCopy{"model.layers.1.self_attn.q_proj.weight", 6, 10, 6},
+                  RowCopy{"model.layers.1.self_attn.k_proj.weight", 2, 16, 2},
+                  RowCopy{"model.layers.1.self_attn.v_proj.weight", 2, 18, 2}));
 }
 
 TEST_F(ParameterPlanTest, TakesConcatenatedTensorsApart) {
@@ -71,18 +74,20 @@ TEST_F(ParameterPlanTest, TakesConcatenatedTensorsApart) {
   sources[qkv] = {20, 8};
   sources[ffn] = {10, 8};
   EXPECT_THAT(expectPlan("model.layers.1.attention.wk.weight", {4, 8}),
-              ElementsAre(RowCopy{qkv, 12, 0, 4}));
+              ElementsAre(RowCopy{qkv, 6, 0, 2}, RowCopy{qkv, 16, 2, 2}));
   EXPECT_THAT(expectPlan("model.layers.1.attention.wk_v.weight", {8, 8}),
-              ElementsAre(RowCopy{qkv, 12, 0, 8}));
+              ElementsAre(RowCopy{qkv, 6, 0, 4}, RowCopy{qkv, 16, 4, 4}));
   EXPECT_THAT(expectPlan("model.layers.1.mlp.up_proj.weight", {5, 8}),
-              ElementsAre(RowCopy{ffn, 5, 0, 5}));
+              ElementsAre(RowCopy{ffn, 1, 0, 1}, RowCopy{ffn, 3, 1, 1},
+                          RowCopy{ffn, 5, 2, 1}, RowCopy{ffn, 7, 3, 1},
+                          RowCopy{ffn, 9, 4, 1}));
 }
 
 TEST_F(ParameterPlanTest, RegroupsMegatronRows) {
   const std::string qkv = "decoder.layers.0.self_attention.linear_qkv.weight";
   sources[qkv] = {20, 8};
   EXPECT_THAT(expectPlan(qkv, {20, 8}), ElementsAre(RowCopy{qkv, 0, 0, 20}));
-  layout.sourceMcoreOrder = RowOrder::Grouped;
+  layout.sourceOrder = RowOrder::Grouped;
   // In the source: q0 q1 q2 k0 v0, q3 q4 q5 k1 v1, two rows each.
   EXPECT_THAT(expectPlan(qkv, {20, 8}),
               ElementsAre(RowCopy{qkv, 0, 0, 6}, RowCopy{qkv, 10, 6, 6},
@@ -90,9 +95,9 @@ TEST_F(ParameterPlanTest, RegroupsMegatronRows) {
                           RowCopy{qkv, 8, 16, 2}, RowCopy{qkv, 18, 18, 2}));
   EXPECT_THAT(expectPlan("model.layers.0.attention.wv.weight", {4, 8}),
               ElementsAre(RowCopy{qkv, 8, 0, 2}, RowCopy{qkv, 18, 2, 2}));
-  layout.targetMcoreOrder = RowOrder::Grouped;
+  layout.targetOrder = RowOrder::Grouped;
   EXPECT_THAT(expectPlan(qkv, {20, 8}), ElementsAre(RowCopy{qkv, 0, 0, 20}));
-  layout.sourceMcoreOrder = RowOrder::Contiguous;
+  layout.sourceOrder = RowOrder::Contiguous;
   EXPECT_THAT(expectPlan(qkv, {20, 8}),
               ElementsAre(RowCopy{qkv, 0, 0, 6}, RowCopy{qkv, 12, 6, 2},
                           RowCopy{qkv, 16, 8, 2}, RowCopy{qkv, 6, 10, 6},
@@ -103,10 +108,8 @@ TEST_F(ParameterPlanTest, TelechatKeepsKeyAndValueOfAHeadTogether) {
   const std::string keyValue =
       "transformer.h.0.self_attention.key_value.weight";
   sources[keyValue] = {8, 3};
-  EXPECT_THAT(
-      expectPlan("model.layers.0.attention.wk_v.weight", {8, 3}),
-      ElementsAre(RowCopy{keyValue, 0, 0, 2}, RowCopy{keyValue, 4, 2, 2},
-                  RowCopy{keyValue, 2, 4, 2}, RowCopy{keyValue, 6, 6, 2}));
+  EXPECT_THAT(expectPlan("model.layers.0.attention.wk_v.weight", {8, 3}),
+              ElementsAre(RowCopy{keyValue, 0, 0, 8}));
 }
 
 TEST_F(ParameterPlanTest, McoreNamesWithAPrefix) {

@@ -141,7 +141,8 @@ TEST(ModelSpecTest, TextOfANumberCountsAsOne) {
 TEST(ModelSpecTest, BatchIsTheRunnersAndNotTheModels) {
   ModelSpec spec =
       readModel("throughput_yamls/finetune_internlm_7b@5228744b.yaml");
-  EXPECT_EQ(spec.microBatchSize, 2);
+  // Two of each of 8 replicas.
+  EXPECT_EQ(spec.microBatchSize, 16);
   EXPECT_TRUE(spec.queryKeyValueBias);
   EXPECT_TRUE(spec.attentionOutputBias);
 }
@@ -150,7 +151,7 @@ TEST(ModelSpecTest, OverridesReplaceSizes) {
   ModelSpec spec = readModel("yamls/pretrain_llama2_7b_bf16.yaml", {2, 128, 4});
   EXPECT_EQ(spec.numLayers, 2);
   EXPECT_EQ(spec.sequenceLength, 128);
-  EXPECT_EQ(spec.microBatchSize, 4);
+  EXPECT_EQ(spec.microBatchSize, 32);
   EXPECT_EQ(spec.name, "llama2_7b");
 }
 

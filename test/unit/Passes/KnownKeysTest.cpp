@@ -26,7 +26,7 @@ namespace {
 constexpr llvm::StringLiteral model =
     "model: {arch: {type: LlamaForCausalLM}, model_config: {type: LlamaConfig,"
     " seq_length: 16, hidden_size: 32, num_layers: 4, num_heads: 4,"
-    " vocab_size: 64}}\n";
+    " vocab_size: 64, use_flash_attention: True}}\n";
 
 /// A key, and a YAML in which it matters; `%` stands for its value.
 struct Trial {
@@ -90,7 +90,8 @@ const Trial trials[] = {
      "ulysses_cp",
      "parallel_config: {context_parallel: 2, context_parallel_algo: %}"},
     {parallelConfigSection, "ulysses_degree_in_cp", "1", "2",
-     "parallel_config: {context_parallel: 4, ulysses_degree_in_cp: %}"},
+     "parallel_config: {context_parallel: 4, context_parallel_algo: "
+     "hybrid_cp, ulysses_degree_in_cp: %}"},
 
     {parallelSection, "parallel_mode", "0", "1",
      "parallel: {parallel_mode: %}"},
@@ -113,6 +114,11 @@ const Trial trials[] = {
      "parallel_config: {data_parallel: 2}\n"
      "parallel: {enable_parallel_optimizer: True, "
      "parallel_optimizer_config: {optimizer_weight_shard_size: %}}"},
+    {parallelOptimizerSection, "optimizer_level", "level1", "level2",
+     "parallel_config: {data_parallel: 2}\n"
+     "parallel: {enable_parallel_optimizer: True, "
+     "parallel_optimizer_config: {optimizer_level: %}}"},
+    {parallelSection, "device_num", "1", "2", "parallel: {device_num: %}"},
     {pipelineSection, "pipeline_interleave", "True", "False",
      "model: {arch: LlamaForCausalLM, model_config: {seq_length: 16, "
      "hidden_size: 32, num_layers: 4, num_heads: 4, pp_interleave_num: 2}}\n"

@@ -1,58 +1,91 @@
-"""Compares a small Llama on several ranks with the same on one.
+"""Compares small models on several ranks with the same on one.
 
-usage: sharded_models.py BIN_FOLDER LLAMA_YAML WORK_FOLDER
+usage: sharded_models.py BIN_FOLDER WORK_FOLDER
 
-Imports the model, gives its parameters the cuts of MindSpore Transformers'
-strategies, and runs what each sharding pass and autodiff make of it against the
-whole model: losses and gradients must be the same to a relative 1e-5.
+Writes a YAML per family and layout, imports it and reads it, and runs what each
+sharding pass and autodiff make of it against the model of one rank: losses and
+gradients must be the same to a relative 1e-5.
 """
 
 import collections
+import json
 import os
 import re
 import subprocess
 import sys
 
-SMALL = {
-    "seq_length": 16, "hidden_size": 32, "intermediate_size": 48, "vocab_size": 64,
-    "batch_size": 2, "num_layers": 2,
+ROWS = 4  # of a micro-batch, over all replicas
+
+TYPES = {
+    "compute_dtype": "float32", "param_init_type": "float32", "softmax_compute_type": "float32",
+    "layernorm_compute_type": "float32", "rotary_dtype": "float32",
 }  # fmt: skip
 
-CUTS = {
-    "tok_embeddings.embedding_weight": '[["cp", "mp"], []]',
-    "attention.w[qkv].weight": '[["mp"], []]',
-    "attention.wo.weight": '[[], ["mp"]]',
-    "feed_forward.w[13].weight": '[["mp"], []]',
-    "feed_forward.w2.weight": '[[], ["mp"]]',
-    "lm_head.weight": '[["mp"], []]',
+LLAMA = {
+    "type": "LlamaConfig", "seq_length": 16, "hidden_size": 32, "intermediate_size": 48, "vocab_size": 64,
+    "num_layers": 2, "num_heads": 4, "n_kv_heads": 4, "use_flash_attention": True, "pad_token_id": -1,
+}  # fmt: skip
+
+CHATGLM = {
+    "type": "ChatGLM2Config", "seq_length": 16, "hidden_size": 32, "ffn_hidden_size": 48, "padded_vocab_size": 64,
+    "num_layers": 2, "num_attention_heads": 8, "kv_channels": 8, "multi_query_group_num": 2,
+    "use_flash_attention": True, "pad_token_id": -1,
+}  # fmt: skip
+
+QWEN3 = {
+    "model_type": "qwen3", "seq_length": 16, "hidden_size": 32, "intermediate_size": 48, "vocab_size": 64,
+    "num_hidden_layers": 2, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 8, "pad_token_id": -1,
+    "params_dtype": "float32",
+}  # fmt: skip
+
+CONCATENATED = {"qkv_concat": True, "qkv_has_bias": True, "num_heads": 8}
+
+FAMILIES = {
+    "llama": ("LlamaForCausalLM", LLAMA),
+    "concatenated": ("LlamaForCausalLM", {**LLAMA, **CONCATENATED}),
+    "tied": ("LlamaForCausalLM", {**LLAMA, "tie_word_embeddings": True}),
+    "scores": ("LlamaForCausalLM", {**LLAMA, "n_kv_heads": 2, "use_flash_attention": False}),
+    "baichuan": ("Baichuan13BV2ForCausalLM", LLAMA),
+    "telechat": ("TelechatForCausalLM", {**LLAMA, "type": "TelechatConfig", "num_heads": 8}),
+    "chatglm": ("ChatGLM2ForConditionalGeneration", CHATGLM),
+    "separate-chatglm": ("ChatGLM2ForConditionalGeneration", {**CHATGLM, "qkv_concat": False, "mlp_concat": False}),
+    "qwen3": (None, QWEN3),
 }
 
-TRAINING = """#mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1%s>,
-  recompute = <recompute = false, select = false, select_comm = false, select_exclude = false,
-  select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
-  swap = <swap = false, default_prefetch = 1>,
-  optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
-  lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>,
-  loss_scale = 1.0, max_device_memory = 0>"""
+DP, MP, SP, CP = "data_parallel", "model_parallel", "use_seq_parallel", "context_parallel"
+ULYSSES = {"context_parallel_algo": "ulysses_cp"}
+HYBRID = {"context_parallel_algo": "hybrid_cp", "ulysses_degree_in_cp": 2}
+TABLE = {"vocab_emb_dp": False}
 
-SEQUENCE = ", sequence_parallel = true"
-ULYSSES = ', context_parallel = "ulysses_cp"'
-HYBRID = ', context_parallel = "hybrid_cp"'
+# One layer's collectives in forward and in backward, where all see the same; views and local parts are none.
+TENSOR = ({"all_reduce": 2},) * 2
+SEQUENCE = ({"all_gather": 2, "reduce_scatter": 2},) * 2
 
-# Mesh, settings, and where it is known the collectives of one layer in forward
-# and in backward; views and local parts are none.
 LAYOUTS = [
-    ("mp = 2", "", ({"all_reduce": 2}, {"all_reduce": 2})),
-    ("mp = 2", SEQUENCE, ({"all_gather": 2, "reduce_scatter": 2},) * 2),
-    ("dp = 2", "", ({}, {})),
-    ("dp = 2, mp = 2", SEQUENCE, ({"all_gather": 2, "reduce_scatter": 2},) * 2),
-    ("cp = 2", "", ({"all_gather": 2}, {"reduce_scatter": 2})),
-    ("cp = 2", ULYSSES, ({"all_to_all": 4},) * 2),
-    ("cp = 2, mp = 2", SEQUENCE, None),
-    ("cp = 2", ULYSSES + SEQUENCE, ({"all_to_all": 4},) * 2),
-    ("cp_co = 2, cp_ds = 2", HYBRID, ({"all_to_all": 4, "all_gather": 2}, {"all_to_all": 4, "reduce_scatter": 2})),
-    ("dp = 2, cp = 2, mp = 2", "", None),
-    ("dp = 2, cp = 2, mp = 2", SEQUENCE, None),
+    ("llama", {MP: 2}, TENSOR),
+    ("llama", {MP: 2, **TABLE}, TENSOR),
+    ("llama", {MP: 2, SP: True, **TABLE}, SEQUENCE),
+    ("llama", {DP: 2}, ({}, {})),
+    ("llama", {DP: 2, MP: 2, SP: True, **TABLE}, SEQUENCE),
+    ("llama", {CP: 2}, ({"all_gather": 2}, {"reduce_scatter": 2})),
+    ("llama", {CP: 2, **ULYSSES}, ({"all_to_all": 4},) * 2),
+    ("llama", {CP: 2, MP: 2, SP: True, **TABLE}, None),
+    ("llama", {CP: 4, **HYBRID}, ({"all_to_all": 4, "all_gather": 2}, {"all_to_all": 4, "reduce_scatter": 2})),
+    ("llama", {DP: 2, CP: 2, MP: 2, **TABLE}, None),
+    ("llama", {DP: 2, CP: 2, MP: 2, SP: True, **TABLE}, None),
+    ("concatenated", {MP: 4, **TABLE}, TENSOR),
+    ("concatenated", {DP: 2, MP: 2, SP: True, **TABLE}, SEQUENCE),
+    ("tied", {MP: 2, **TABLE}, TENSOR),
+    ("scores", {MP: 2, **TABLE}, TENSOR),
+    ("baichuan", {MP: 2, SP: True, **TABLE}, SEQUENCE),
+    ("telechat", {MP: 4, **TABLE}, TENSOR),
+    ("telechat", {DP: 2, MP: 2, SP: True, **TABLE}, SEQUENCE),
+    ("chatglm", {DP: 2, MP: 2, **TABLE}, TENSOR),
+    ("chatglm", {MP: 4, **TABLE}, None),
+    ("separate-chatglm", {MP: 4, **TABLE}, None),
+    ("separate-chatglm", {DP: 2, MP: 4, SP: True, **TABLE}, None),
+    ("qwen3", {MP: 4}, TENSOR),
+    ("qwen3", {DP: 2, MP: 2, SP: True}, SEQUENCE),
 ]  # fmt: skip
 
 NORM_OUT = ({"all_gather": 1}, {"reduce_scatter": 1})
@@ -64,46 +97,46 @@ def run(*command):
 
 
 class Models:
-    def __init__(self, bin_folder, yaml, work):
+    def __init__(self, bin_folder, work):
         self.bin, self.work = bin_folder, work
-        text = open(yaml).read()
-        for key, value in SMALL.items():
-            text = re.sub(r"(\b%s:).*" % key, r"\1 %s" % value, text)
-        self.write("llama.yaml", text)
-        self.check("mf-translate", "--import-mindformers", self.path("llama.yaml"), "-o", self.path("llama.mlir"))
-        self.imported = open(self.path("llama.mlir")).read()
+        self.whole = set()
 
     def path(self, name):
         return os.path.join(self.work, name)
 
-    def write(self, name, text):
-        with open(self.path(name), "w") as file:
-            file.write(text)
-
     def check(self, tool, *arguments):
         status, output, errors = run(os.path.join(self.bin, tool), *arguments)
         if status != 0:
-            sys.exit("%s: %s%s" % (tool, output, errors))
+            sys.exit("%s %s: %s%s" % (tool, " ".join(arguments), output, errors))
 
-    def lower(self, source, passes, target):
+    def make(self, name, family, layout):
+        """Imports a family for `layout`; what is written is valid JSON, and so YAML."""
+        architecture, config = FAMILIES[family]
+        model = {"model_config": {**TYPES, **config}}
+        if architecture:
+            model["arch"] = {"type": architecture}
+        yaml = {"runner_config": {"batch_size": ROWS // layout.get(DP, 1)}, "parallel_config": layout, "model": model}
+        with open(self.path(name + ".yaml"), "w") as file:
+            json.dump(yaml, file)
         self.check(
-            "mf-opt", "--pass-pipeline=builtin.module(mf.model(%s))" % passes, self.path(source),
-            "-o", self.path(target),
+            "mf-translate", "--import-mindformers", self.path(name + ".yaml"), "-o", self.path(name + ".mlir")
         )  # fmt: skip
 
-    def make(self, name, mesh, settings):
-        def add_cuts(match):
-            for pattern, cuts in CUTS.items():
-                if re.search(pattern + "$", match.group(2)):
-                    return match.group(0) + " {cuts = %s}" % cuts
-            return match.group(0)
+    def lower(self, name, passes, target):
+        self.check(
+            "mf-opt", "--pass-pipeline=builtin.module(mf-read-config{file=%s},mf.model(%s))" % (
+                self.path(name + ".yaml"), passes
+            ), self.path(name + ".mlir"), "-o", self.path(target),
+        )  # fmt: skip
 
-        text = re.sub(r"(mf\.param @(\S+) : .*)", add_cuts, self.imported)
-        if mesh:
-            text = text.replace("module {", "module attributes {mf.mesh = #mf.mesh<pp = 1, %s>} {" % mesh, 1)
-        training = "attributes {training = %s, " % (TRAINING % settings)
-        text = re.sub(r"(mf\.model @\S+ )attributes {", lambda match: match.group(1) + training, text, count=1)
-        self.write(name, text)
+    def make_whole(self, family):
+        if family in self.whole:
+            return
+        self.whole.add(family)
+        name = "whole-" + family
+        self.make(name, family, {})
+        self.lower(name, "mf-partition", name + "-forward.mlir")
+        self.lower(name, "mf-partition,mf-build-backward", name + "-backward.mlir")
 
     def count(self, name, layer):
         """Collectives of a layer in forward and in backward."""
@@ -122,23 +155,24 @@ class Models:
 
 def main():
     models = Models(*sys.argv[1:])
-    models.make("whole.mlir", "", "")
-    models.lower("whole.mlir", "mf-partition", "whole-forward.mlir")
-    models.lower("whole-forward.mlir", "mf-build-backward", "whole-backward.mlir")
+    shard = "mf-partition,mf-propagate-layouts,mf-lower-reshards,mf-localize"
     problems = 0
-    for mesh, settings, expected in LAYOUTS:
-        models.make("input.mlir", mesh, settings)
-        models.lower("input.mlir", "mf-partition,mf-propagate-layouts,mf-lower-reshards,mf-localize", "forward.mlir")
-        models.lower("forward.mlir", "mf-build-backward", "backward.mlir")
-        said = [models.compare("whole-forward.mlir", "forward.mlir"), models.compare("whole-backward.mlir", "backward.mlir")]
+    for family, layout, expected in LAYOUTS:
+        models.make_whole(family)
+        models.make("input", family, layout)
+        models.lower("input", shard, "forward.mlir")
+        models.lower("input", shard + ",mf-build-backward", "backward.mlir")
+        said = [
+            models.compare("whole-%s-%s.mlir" % (family, half), half + ".mlir") for half in ("forward", "backward")
+        ]  # fmt: skip
         counts = models.count("backward.mlir", "layers.1")
         # Into the final norm go all rows; its gradient is summed and cut at once.
-        if "mp" in mesh and SEQUENCE in settings and models.count("backward.mlir", "norm_out") != NORM_OUT:
+        if expected is SEQUENCE and models.count("backward.mlir", "norm_out") != NORM_OUT:
             problems += 1
-            print(mesh, settings, models.count("backward.mlir", "norm_out"))
+            print(family, layout, models.count("backward.mlir", "norm_out"))
         if said != ["same losses", "same losses, gradients"] or (expected and counts != tuple(expected)):
             problems += 1
-            print(mesh, settings, said, counts)
+            print(family, layout, said, counts)
     print("%d layouts, %d problems" % (len(LAYOUTS), problems))
 
 

@@ -1,0 +1,41 @@
+//===- RankLayout.h - The ranks of a training step --------------*- C++ -*-===//
+//
+// How many ranks share out stages, samples, sequences and tensors, after
+// MindSpore Transformers' rules on parallel_config.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_CONFIG_RANKLAYOUT_H
+#define MF_CONFIG_RANKLAYOUT_H
+
+#include "mf/Config/TrainingConfig.h"
+
+namespace mf {
+
+/// Sizes of the axes of ranks, none below 1.
+struct RankLayout {
+  int64_t pipelineStages = 1;
+  int64_t dataParallel = 1;
+  int64_t contextParallel = 1;
+  int64_t modelParallel = 1;
+  /// Of context_parallel, ranks that exchange rows of a sequence for heads:
+  /// all with ulysses_cp, none (1) with colossalai_cp.
+  int64_t headParallel = 1;
+  /// Model-parallel ranks share out rows of the residual stream too.
+  bool sequenceParallel = false;
+
+  /// Parts into which attention's heads are cut.
+  int64_t getHeadParts() const { return modelParallel * headParallel; }
+  int64_t getNumRanks() const {
+    return pipelineStages * dataParallel * contextParallel * modelParallel;
+  }
+};
+
+/// Outside of semi-auto and auto parallel mode only samples are shared out: in
+/// stand-alone mode not even they. Errors: sizes that do not divide.
+RankLayout resolveRanks(const TrainingConfig &config,
+                        DiagnosticList &diagnostics);
+
+} // namespace mf
+
+#endif // MF_CONFIG_RANKLAYOUT_H

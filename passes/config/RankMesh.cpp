@@ -1,0 +1,103 @@
+//===- RankMesh.cpp - The mesh that a training YAML asks for --------------===//
+
+#include "passes/config/RankMesh.h"
+#include "passes/config/ConfigAttributes.h"
+#include <cstdlib>
+
+using namespace mlir;
+using namespace mf::ir;
+
+namespace mf::passes {
+
+/// Heads of keys and values of a model whose family copies them where there are
+/// more ranks than heads.
+static std::optional<int64_t> getCopiedHeads(ModelOp model) {
+  std::optional<int64_t> heads;
+  if (model.getFamily().value_or("") != "chatglm")
+    return heads;
+  model.walk([&](FlashAttentionOp attention) {
+    heads = cast<RankedTensorType>(attention.getKey().getType()).getDimSize(1);
+    return WalkResult::interrupt();
+  });
+  return heads;
+}
+
+MeshAttr getRankMesh(ModelOp model, const RankLayout &ranks) {
+  MLIRContext *context = model.getContext();
+  SmallVector<StringAttr> axes = {StringAttr::get(context, "pp")};
+  SmallVector<int64_t> sizes = {ranks.pipelineStages};
+  auto add = [&](StringRef name, int64_t size) {
+    if (size == 1)
+      return;
+    axes.push_back(StringAttr::get(context, name));
+    sizes.push_back(size);
+  };
+  add("dp", ranks.dataParallel);
+  int64_t head = ranks.headParallel, rows = ranks.contextParallel / head;
+  add(head > 1 ? "cp_co" : "cp", rows);
+  add(rows > 1 ? "cp_ds" : "cp", head);
+  std::optional<int64_t> heads = getCopiedHeads(model);
+  int64_t mp = ranks.modelParallel;
+  if (heads && *heads > 1 && *heads < mp && mp % *heads == 0) {
+    add("mp_kv", *heads);
+    add("mp_copy", mp / *heads);
+  } else {
+    add("mp", mp);
+  }
+  return MeshAttr::get(context, axes, sizes);
+}
+
+/// A micro-batch has the rows of all replicas, as the importer makes it.
+static LogicalResult checkRows(ModelOp model, const TrainingConfig &config,
+                               const RankLayout &ranks) {
+  auto rows = static_cast<int64_t>(model.getMicroBatchSize());
+  if (rows % ranks.dataParallel == 0)
+    return success();
+  mf::Location key = config.parallel.node["data_parallel"].getLocation();
+  mlir::Location place =
+      key.isKnown() ? getLocation(model.getContext(), key) : model.getLoc();
+  return emitError(place) << "'" << model.getSymName()
+                          << "' has micro-batches of " << rows
+                          << " rows, which do not divide over data_parallel "
+                          << ranks.dataParallel
+                          << "; import it with this YAML, or with "
+                          << "--batch-size, the rows of one of them";
+}
+
+LogicalResult setRankMesh(ModuleOp module, const TrainingConfig &config,
+                          const RankLayout &ranks) {
+  if (ranks.getNumRanks() == ranks.pipelineStages)
+    return success();
+  for (auto model : module.getOps<ModelOp>()) {
+    if (failed(checkRows(model, config, ranks)))
+      return failure();
+    MeshAttr mesh = getRankMesh(model, ranks);
+    MeshAttr known = MeshAttr::find(model);
+    if (known && known != mesh)
+      return model.emitError() << "the YAML asks for the mesh " << mesh
+                               << ", but the module has " << known;
+    module->setAttr(MeshAttr::attributeName, mesh);
+  }
+  return success();
+}
+
+void checkDeviceNum(const ParallelConfig &config, const RankLayout &ranks,
+                    DiagnosticList &diagnostics) {
+  auto check = [&](int64_t count, const llvm::Twine &name,
+                   const mf::Location &place) {
+    if (count > 0 && count != ranks.getNumRanks())
+      diagnostics.warning(
+          place, name + " " + llvm::Twine(count) +
+                     " is not the number of ranks that parallel_config asks "
+                     "for; the program is for " +
+                     llvm::Twine(ranks.getNumRanks()));
+  };
+  check(config.deviceNum, "device_num",
+        config.parallelNode["device_num"].getLocation());
+  const char *launched = std::getenv("RANK_SIZE");
+  int64_t count = 0;
+  if (launched && !StringRef(launched).getAsInteger(10, count))
+    check(count, "the environment's RANK_SIZE", {});
+}
+
+} // namespace mf::passes

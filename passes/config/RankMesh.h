@@ -1,0 +1,31 @@
+//===- RankMesh.h - The mesh that a training YAML asks for -----*- C++ -*-===//
+
+#ifndef MF_PASSES_CONFIG_RANKMESH_H
+#define MF_PASSES_CONFIG_RANKMESH_H
+
+#include "dialects/mf/MfOps.h"
+#include "mf/Config/RankLayout.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mf::passes {
+
+/// The axes in the order of ranks: `pp`, and of dp, cp and mp those of more
+/// than one rank. cp is cp_co and cp_ds where only some of its ranks exchange
+/// rows for heads; mp is mp_kv and mp_copy where `model` has fewer heads of
+/// keys and values, and its family then copies them.
+ir::MeshAttr getRankMesh(ir::ModelOp model, const RankLayout &ranks);
+
+/// Gives the module the mesh of `ranks`, if they share out more than stages.
+/// Errors: another mesh is there, or a model's rows do not divide over dp.
+mlir::LogicalResult setRankMesh(mlir::ModuleOp module,
+                                const TrainingConfig &config,
+                                const RankLayout &ranks);
+
+/// Warns where the YAML or the launcher's RANK_SIZE names another number of
+/// ranks.
+void checkDeviceNum(const ParallelConfig &config, const RankLayout &ranks,
+                    DiagnosticList &diagnostics);
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_CONFIG_RANKMESH_H
