@@ -3,8 +3,10 @@
 #include "HostStatics.h"
 #include "SliceRuns.h"
 #include "mf/Program/LocatedError.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cstring>
+#include <map>
 
 using namespace mf::program;
 
@@ -85,11 +87,11 @@ llvm::Error writeInput(const Program &program, RankExecutor &rank,
 // Reports
 //===----------------------------------------------------------------------===//
 
-/// All elements that a rank reports of a quantity.
-static std::vector<float>
+/// All elements that ranks report of a quantity, by stage.
+static std::map<int64_t, std::vector<float>>
 readReports(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks,
             llvm::StringRef quantity) {
-  std::vector<float> values;
+  std::map<int64_t, std::vector<float>> reports;
   for (const std::unique_ptr<RankExecutor> &rank : ranks) {
     const std::vector<Static> &statics = rank->getStage().statics;
     for (uint32_t i = 0; i < statics.size(); ++i) {
@@ -98,29 +100,53 @@ readReports(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks,
           statics[i].shape.type != DType::F32)
         continue;
       llvm::MutableArrayRef<uint8_t> bytes = rank->getStatic(i);
+      std::vector<float> &values = reports[rank->getStage().stage];
       const size_t first = values.size();
       values.resize(first + bytes.size() / sizeof(float));
       std::memcpy(values.data() + first, bytes.data(), bytes.size());
     }
   }
-  return values;
+  return reports;
 }
 
-static std::optional<float> getMean(llvm::ArrayRef<float> values) {
-  if (values.empty())
-    return std::nullopt;
+static double getMean(llvm::ArrayRef<float> values) {
   double sum = 0;
   for (float value : values)
     sum += value;
-  return static_cast<float>(sum / static_cast<double>(values.size()));
+  return sum / static_cast<double>(values.size());
+}
+
+/// The sum over the stages, each of which reports the losses of its chunks, of
+/// the mean over the ranks of a stage.
+static std::optional<float>
+readLoss(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks) {
+  const std::map<int64_t, std::vector<float>> reports =
+      readReports(ranks, "loss");
+  if (reports.empty())
+    return std::nullopt;
+  double loss = 0;
+  for (const auto &[stage, values] : reports)
+    loss += getMean(values);
+  return static_cast<float>(loss);
+}
+
+/// The mean over all ranks.
+static std::optional<float>
+readGlobalNorm(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks) {
+  std::vector<float> norms;
+  for (const auto &[stage, values] : readReports(ranks, "global_norm"))
+    llvm::append_range(norms, values);
+  if (norms.empty())
+    return std::nullopt;
+  return static_cast<float>(getMean(norms));
 }
 
 StepOutput readOutput(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks) {
   StepOutput output;
-  output.loss = getMean(readReports(ranks, "loss"));
-  output.globalNorm = getMean(readReports(ranks, "global_norm"));
-  for (float value : readReports(ranks, "overflow"))
-    output.overflow |= value != 0;
+  output.loss = readLoss(ranks);
+  output.globalNorm = readGlobalNorm(ranks);
+  for (const auto &[stage, values] : readReports(ranks, "overflow"))
+    output.overflow |= llvm::any_of(values, [](float v) { return v != 0; });
   return output;
 }
 

@@ -55,8 +55,9 @@ struct StepInput {
 
 /// What it reads back after the step, from the ranks that live here.
 struct StepOutput {
-  /// Mean over all elements that a rank reports: one for each micro-batch on
-  /// each rank that has a loss. None if the program reports no loss.
+  /// The sum over the stages, each of which reports the losses of its chunks,
+  /// of the mean over the elements that its ranks report. None if the program
+  /// reports no loss.
   std::optional<float> loss;
   /// Mean over the ranks, which all have the norm of all gradients.
   std::optional<float> globalNorm;
