@@ -69,6 +69,9 @@ def draw(generator):
     stages = generator.choice([2, 2, 3, 4])
     interleave = schedule[2]
     rows = [[generator.choice([0, 0, 1]) for _ in range(stages)] for _ in range(interleave)]
+    # Layers that all mini stages have more are no offset.
+    if all(map(all, rows)):
+        rows[0][0] = 0
     layers = stages * interleave + sum(map(sum, rows))
     offset = str(rows if interleave > 1 else rows[0])
     micro_batches = generator.randint(stages, 2 * stages + 1)
