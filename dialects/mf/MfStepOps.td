@@ -59,7 +59,7 @@ def Mf_RunForwardOp : Mf_TaskOp<"run_forward", [
     before on the same stage.
 
     ```mlir
-    %y, %aux, %f = mf.run_forward @chunk1.forward micro_batch 0(%x)
+    %y:2, %f = mf.run_forward @chunk1.forward micro_batch 0(%x)
         : (tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<f32>, !mf.frame<@chunk1.forward>)
     ```
   }];

@@ -37,6 +37,7 @@ private:
   }
   void addReady(int64_t number);
   void finish(int64_t number);
+  void startTasks(int64_t time, Schedule &schedule);
   int64_t getStage(const Task &task) const {
     return pipeline.stageOfChunk[task.chunk];
   }
@@ -49,6 +50,10 @@ private:
   std::vector<int32_t> waitsFor;
   std::vector<LeastFirst<ReadyTask>> ready;
   std::vector<bool> isBusy;
+  /// Stages that have got free or have got a ready task.
+  std::vector<int64_t> mayStart;
+  /// When tasks end that have started.
+  LeastFirst<std::pair<int64_t, int64_t>> running;
 };
 
 llvm::Error Sorter::addEdges() {
@@ -60,6 +65,7 @@ llvm::Error Sorter::addEdges() {
     if (task.phase != Phase::Forward && task.microBatch > 0)
       addEdge({task.phase, task.chunk, task.microBatch - 1}, task);
   }
+  std::vector<std::vector<int32_t>> chunks = pipeline.getChunksOfStages();
   llvm::Error error = llvm::Error::success();
   for (int64_t stage = 0; stage < pipeline.stages && !error; ++stage) {
     auto add = [&](const Task &first, const Task &second) {
@@ -72,7 +78,7 @@ llvm::Error Sorter::addEdges() {
       if (!error)
         addEdge(first, second);
     };
-    Rules rules(pipeline, add);
+    Rules rules(pipeline, chunks[stage], add);
     policy.addRules(pipeline, stage, rules);
   }
   graph.index();
@@ -84,13 +90,30 @@ void Sorter::addReady(int64_t number) {
   Task task = numbers.getTask(number);
   ready[getStage(task)].emplace(policy.getPriority(pipeline, task),
                                 task.microBatch, task.chunk, number);
+  mayStart.push_back(getStage(task));
 }
 
 void Sorter::finish(int64_t number) {
-  isBusy[getStage(numbers.getTask(number))] = false;
+  int64_t stage = getStage(numbers.getTask(number));
+  isBusy[stage] = false;
+  mayStart.push_back(stage);
   for (int64_t successor : graph.getSuccessors(number))
     if (--waitsFor[successor] == 0)
       addReady(successor);
+}
+
+void Sorter::startTasks(int64_t time, Schedule &schedule) {
+  for (int64_t stage : mayStart) {
+    if (isBusy[stage] || ready[stage].empty())
+      continue;
+    int64_t number = std::get<3>(ready[stage].top());
+    ready[stage].pop();
+    Task task = numbers.getTask(number);
+    schedule.stages[stage].push_back(task);
+    running.emplace(time + getUnitTime(task.phase), number);
+    isBusy[stage] = true;
+  }
+  mayStart.clear();
 }
 
 llvm::Expected<Schedule> Sorter::sort() {
@@ -99,28 +122,18 @@ llvm::Expected<Schedule> Sorter::sort() {
   for (int64_t number = 0; number < numbers.size(); ++number)
     if (waitsFor[number] == 0)
       addReady(number);
-  LeastFirst<std::pair<int64_t, int64_t>> running;
-  int64_t time = 0, left = numbers.size();
-  while (true) {
-    for (int64_t stage = 0; stage < pipeline.stages; ++stage) {
-      if (isBusy[stage] || ready[stage].empty())
-        continue;
-      int64_t number = std::get<3>(ready[stage].top());
-      ready[stage].pop();
-      Task task = numbers.getTask(number);
-      schedule.stages[stage].push_back(task);
-      running.emplace(time + getUnitTime(task.phase), number);
-      isBusy[stage] = true;
-      --left;
-    }
-    if (running.empty())
-      break;
+  startTasks(0, schedule);
+  int64_t ended = 0;
+  while (!running.empty()) {
     // All that end now, before anything starts.
-    time = running.top().first;
-    for (; !running.empty() && running.top().first == time; running.pop())
+    int64_t time = running.top().first;
+    for (; !running.empty() && running.top().first == time; running.pop()) {
       finish(running.top().second);
+      ++ended;
+    }
+    startTasks(time, schedule);
   }
-  if (left > 0)
+  if (ended < numbers.size())
     return reportContradiction();
   return schedule;
 }

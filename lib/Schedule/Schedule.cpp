@@ -15,11 +15,10 @@ char getLetter(Phase phase) { return "FBIW"[static_cast<int>(phase)]; }
 
 int64_t getUnitTime(Phase phase) { return phase == Phase::Backward ? 2 : 1; }
 
-std::vector<int32_t> Pipeline::getChunks(int64_t stage) const {
-  std::vector<int32_t> chunks;
+std::vector<std::vector<int32_t>> Pipeline::getChunksOfStages() const {
+  std::vector<std::vector<int32_t>> chunks(stages);
   for (int64_t chunk = 0; chunk < getNumChunks(); ++chunk)
-    if (stageOfChunk[chunk] == stage)
-      chunks.push_back(chunk);
+    chunks[stageOfChunk[chunk]].push_back(chunk);
   return chunks;
 }
 

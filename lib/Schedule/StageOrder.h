@@ -21,20 +21,15 @@ public:
   int64_t getPosition(const Task &task) const {
     return positions[numbers.getNumber(task)];
   }
-  /// `F0.3 of stage 0 (task 4)`.
-  std::string describe(const Task &task) const;
+  std::string getName(const Task &task) const {
+    return schedule.pipeline.getName(task);
+  }
 
   /// Adds that each task waits for the one before it on its stage and for its
   /// inputs `needs` is true for. Nodes are task numbers.
   void addEdges(WaitGraph &graph,
                 llvm::function_ref<bool(const Task &input, const Task &task)>
                     needs) const;
-
-  /// Says how the tasks of a cycle of WaitGraph wait for one another.
-  /// `describeOther` names the nodes that are not tasks.
-  std::string
-  describeCycle(std::vector<int64_t> cycle,
-                llvm::function_ref<std::string(int64_t)> describeOther) const;
 
 private:
   const Schedule &schedule;

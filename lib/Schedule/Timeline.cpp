@@ -25,6 +25,19 @@ std::vector<std::vector<int64_t>> Schedule::getUnitStarts() const {
   return startsOfStages;
 }
 
+double Schedule::getUnitBubble() const {
+  std::vector<std::vector<int64_t>> starts = getUnitStarts();
+  int64_t work = 0, end = 0;
+  for (size_t stage = 0; stage < stages.size(); ++stage) {
+    for (const Task &task : stages[stage])
+      work += getUnitTime(task.phase);
+    end = std::max(end, starts[stage].back() +
+                            getUnitTime(stages[stage].back().phase));
+  }
+  int64_t total = end * static_cast<int64_t>(stages.size());
+  return static_cast<double>(total - work) / static_cast<double>(work);
+}
+
 void Schedule::printTimeline(llvm::raw_ostream &os) const {
   std::vector<std::vector<int64_t>> starts = getUnitStarts();
   size_t width = 0;

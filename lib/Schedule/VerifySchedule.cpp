@@ -1,8 +1,7 @@
 //===- VerifySchedule.cpp - Whether the stages can run a schedule ---------===//
 
-#include "StageOrder.h"
+#include "ErrorBuilder.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Twine.h"
 
 using llvm::createStringError;
 using llvm::Error;
@@ -21,24 +20,32 @@ Error verifyTasks(const Schedule &schedule) {
     const std::vector<Task> &tasks = schedule.stages[stage];
     for (size_t position = 0; position < tasks.size(); ++position) {
       const Task &task = tasks[position];
-      std::string where = "task " + std::to_string(position) + " of stage " +
-                          std::to_string(stage) + " is " +
-                          pipeline.getName(task);
+      TaskPlace place{static_cast<int64_t>(stage),
+                      static_cast<int64_t>(position)};
+      auto isWrong = [&](const Twine &problem, std::vector<TaskPlace> places) {
+        return llvm::make_error<ScheduleError>(
+            ("task " + Twine(position) + " of stage " + Twine(stage) + " is " +
+             pipeline.getName(task) + problem)
+                .str(),
+            std::move(places));
+      };
       if (!numbers.isKnown(task))
-        return createStringError(
-            where + " of chunk " + Twine(task.chunk) + ", expected tasks of " +
-            (schedule.splitsBackward ? "phases F, I, W" : "phases F, B") +
-            ", chunks 0 to " + Twine(pipeline.getNumChunks() - 1) +
-            " and micro-batches 0 to " + Twine(pipeline.microBatches - 1));
+        return isWrong(
+            " of chunk " + Twine(task.chunk) + ", expected tasks of " +
+                (schedule.splitsBackward ? "phases F, I, W" : "phases F, B") +
+                ", chunks 0 to " + Twine(pipeline.getNumChunks() - 1) +
+                " and micro-batches 0 to " + Twine(pipeline.microBatches - 1),
+            {place});
       int64_t owner = pipeline.stageOfChunk[task.chunk];
-      if (owner != static_cast<int64_t>(stage))
-        return createStringError(where + " of chunk " + Twine(task.chunk) +
-                                 ", expected on stage " + Twine(owner) +
-                                 ", where that chunk is");
+      if (owner != place.stage)
+        return isWrong(" of chunk " + Twine(task.chunk) +
+                           ", expected on stage " + Twine(owner) +
+                           ", where that chunk is",
+                       {place});
       int64_t &known = positions[numbers.getNumber(task)];
       if (known >= 0)
-        return createStringError(where + ", and so is task " + Twine(known) +
-                                 ", expected one");
+        return isWrong(", and so is task " + Twine(known) + ", expected one",
+                       {place, {place.stage, known}});
       known = position;
     }
   }
@@ -76,9 +83,8 @@ Error verifyOrderOnStages(const Schedule &schedule, const StageOrder &order) {
     for (const Task &task : tasks)
       for (auto [earlier, expected] : getEarlierTasks(task))
         if (order.getPosition(earlier) > order.getPosition(task))
-          return createStringError(order.describe(task) + " runs before " +
-                                   order.describe(earlier) + ", expected " +
-                                   expected);
+          return ErrorBuilder(order) << task << " runs before " << earlier
+                                     << ", expected " << expected;
   return Error::success();
 }
 
@@ -102,9 +108,7 @@ Error Schedule::verify() const {
   std::vector<int64_t> cycle = graph.findCycle();
   if (cycle.empty())
     return Error::success();
-  return createStringError(
-      "deadlock: " +
-      order.describeCycle(cycle, [](int64_t) { return std::string(); }));
+  return (ErrorBuilder(order) << "deadlock: ").addCycle(std::move(cycle));
 }
 
 } // namespace mf::schedule

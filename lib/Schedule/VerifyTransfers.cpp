@@ -1,9 +1,7 @@
 //===- VerifyTransfers.cpp - Whether all messages of a schedule arrive ----===//
 
-#include "StageOrder.h"
-#include "mf/Schedule/Transfers.h"
+#include "ErrorBuilder.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Twine.h"
 #include <algorithm>
 
 using llvm::createStringError;
@@ -30,10 +28,6 @@ private:
   int64_t getNode(const Task &task) const {
     return order.getNumbers().getNumber(task);
   }
-  std::string describe(const Transfer &transfer) const {
-    return "the message from " + order.describe(transfer.producer) + " to " +
-           order.describe(transfer.reader);
-  }
 
   const Schedule &schedule;
   llvm::ArrayRef<Transfer> transfers;
@@ -59,26 +53,26 @@ Error TransferChecker::checkMessages() const {
     if (order.getStage(transfer.producer) == order.getStage(transfer.reader) ||
         !llvm::is_contained(getInputs(pipeline, transfer.reader),
                             transfer.producer))
-      return createStringError(describe(transfer) +
-                               " is none, expected a result that the reader "
-                               "takes from another stage");
+      return ErrorBuilder(order) << transfer
+                                 << " is none, expected a result that the "
+                                    "reader takes from another stage";
     if (transfer.ahead < 1 || transfer.behind < 1)
-      return createStringError(describe(transfer) + " is ahead " +
-                               Twine(transfer.ahead) + " and behind " +
-                               Twine(transfer.behind) +
-                               ", expected both at least 1");
+      return ErrorBuilder(order)
+             << transfer << " is ahead " << Twine(transfer.ahead)
+             << " and behind " << Twine(transfer.behind)
+             << ", expected both at least 1";
     int64_t reader = numbers.getNumber(transfer.reader);
     if (isSent[reader])
-      return createStringError(describe(transfer) +
-                               " is there twice, expected once");
+      return ErrorBuilder(order)
+             << transfer << " is there twice, expected once";
     isSent[reader] = true;
   }
   for (int64_t number = 0; number < numbers.size(); ++number) {
     Task task = numbers.getTask(number);
     for (const Task &input : getInputs(pipeline, task))
       if (!isSent[number] && order.getStage(input) != order.getStage(task))
-        return createStringError(describe({input, task}) +
-                                 " is missing, expected a transfer");
+        return ErrorBuilder(order)
+               << Transfer{input, task} << " is missing, expected a transfer";
   }
   return Error::success();
 }
@@ -101,13 +95,11 @@ Error TransferChecker::checkChannels() {
       const Transfer &first = transfers[channel[index - 1]];
       const Transfer &second = transfers[channel[index]];
       if (order.getPosition(first.reader) > order.getPosition(second.reader))
-        return createStringError(
-            order.describe(first.producer) + " runs before " +
-            order.describe(second.producer) + ", but " +
-            order.describe(first.reader) + " runs behind " +
-            order.describe(second.reader) +
-            ", expected messages to be read in the order in which they are "
-            "made");
+        return ErrorBuilder(order)
+               << first.producer << " runs before " << second.producer
+               << ", but " << first.reader << " runs behind " << second.reader
+               << ", expected messages to be read in the order in which they "
+                  "are made";
     }
   }
   return Error::success();
@@ -152,10 +144,8 @@ Error TransferChecker::verify() {
   std::vector<int64_t> cycle = graph.findCycle();
   if (cycle.empty())
     return Error::success();
-  return createStringError("deadlock: " +
-                           order.describeCycle(cycle, [&](int64_t node) {
-                             return describe(transfers[node - tasks]);
-                           }));
+  return (ErrorBuilder(order) << "deadlock: ")
+      .addCycle(std::move(cycle), transfers);
 }
 
 } // namespace

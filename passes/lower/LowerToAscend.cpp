@@ -44,8 +44,9 @@ LogicalResult lowerSchedule(ir::ModelOp model, SymbolTable &symbols,
                             ModelChunks &chunks, ir::ScheduleOp schedule) {
   ProgramBuilder program(model, symbols, schedule);
   SmallVector<ChunkFunctions> here;
-  for (int32_t chunk : chunks.pipeline.getChunks(program.getStage()))
-    here.push_back(chunks.chunks[chunk]);
+  for (auto [number, chunk] : llvm::enumerate(chunks.chunks))
+    if (chunks.getStage(static_cast<int64_t>(number)) == program.getStage())
+      here.push_back(chunk);
   for (ChunkFunctions &chunk : here) {
     auto addsLoss =
         llvm::map_to_vector(chunk.forward.getOutputTypes(), ir::isLoss);

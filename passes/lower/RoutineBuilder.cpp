@@ -178,9 +178,6 @@ void RoutineBuilder::lowerOffload(ir::OffloadOp op) {
 }
 
 void RoutineBuilder::lowerPrefetch(ir::PrefetchOp op) {
-  // A copy that nobody reads, nobody would wait for.
-  if (op.use_empty())
-    return;
   int64_t slot = hostSlots.lookup(op.getHost());
   bind(op.getTensor(),
        swap.copyBack(loc, slot, op.getTensor().getType(), op.getDistance()));

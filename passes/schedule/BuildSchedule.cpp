@@ -3,7 +3,6 @@
 #include "mf/Schedule/Policy.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
-#include "passes/schedule/IdealBubble.h"
 #include "passes/schedule/ScheduleBuilder.h"
 
 namespace mf::passes {
@@ -129,26 +128,26 @@ private:
         << remark::metric("micro-batches", chunks.pipeline.microBatches)
         << remark::metric(
                "ideal bubble",
-               llvm::formatv("{0:F4}", mf::passes::getIdealBubble(schedule))
-                   .str());
-    for (auto [stage, tasks] : llvm::enumerate(schedule.stages))
+               llvm::formatv("{0:F4}", schedule.getUnitBubble()).str());
+    for (auto [stage, chunksOfStage] :
+         llvm::enumerate(schedule.pipeline.getChunksOfStages()))
       remark::analysis(model.getLoc(), options)
           << remark::add("stage {0} runs {1}", stage, schedule.name)
-          << remark::metric("tasks", tasks.size())
+          << remark::metric("tasks", schedule.stages[stage].size())
           << remark::metric("in flight", schedule.getMaxInFlight(stage))
           << remark::metric("in flight by chunk",
-                            describeInFlight(schedule, stage));
+                            describeInFlight(schedule, stage, chunksOfStage));
   }
 
   /// The most micro-batches between their forward and their last task, of each
   /// chunk of a stage: `4, 2`.
   static std::string describeInFlight(const schedule::Schedule &schedule,
-                                      int64_t stage) {
+                                      int64_t stage, ArrayRef<int32_t> chunks) {
     using schedule::Phase;
     Phase last =
         schedule.splitsBackward ? Phase::WeightGradient : Phase::Backward;
     std::string text;
-    for (int32_t chunk : schedule.pipeline.getChunks(stage)) {
+    for (int32_t chunk : chunks) {
       int64_t inFlight = 0, most = 0;
       for (const schedule::Task &task : schedule.stages[stage]) {
         if (task.chunk != chunk)

@@ -1,44 +1,37 @@
 //===- VerifySchedules.cpp - Whether all stages can run -------------------===//
 
 #include "passes/schedule/VerifySchedules.h"
+#include "mf/Schedule/ScheduleError.h"
 #include "mf/Schedule/Transfers.h"
-#include "llvm/ADT/MapVector.h"
+#include "passes/schedule/ScheduleReader.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/Regex.h"
-#include <map>
-#include <tuple>
 
 using namespace mlir;
 using namespace mf;
 using namespace mf::ir;
 using mf::passes::ChunkFunctions;
+using mf::passes::MessageKey;
 using mf::passes::ModelChunks;
+using mf::passes::ModelSchedule;
 using mf::schedule::Phase;
 using mf::schedule::Task;
 
 namespace {
 
-/// The schedules of a model, read back as one mf::schedule::Schedule.
-class ScheduleReader {
+/// That all stages together can run, and that each run reads what it should.
+class ScheduleVerifier {
 public:
-  ScheduleReader(ModelOp model, ModelChunks &chunks)
-      : model(model), chunks(chunks) {}
+  ScheduleVerifier(ModelOp model, ModelChunks &chunks, ModelSchedule &schedules)
+      : model(model), chunks(chunks), schedule(schedules.schedule),
+        runs(schedules.runs), tasks(schedules.tasks), sends(schedules.sends) {}
 
-  LogicalResult read();
-  /// After read(): that all stages together can run.
   LogicalResult verify();
 
 private:
-  /// Receiving stage, channel and micro-batch.
-  using MessageKey = std::tuple<int64_t, int64_t, StringRef, int64_t>;
-
-  LogicalResult addSchedule(ScheduleOp schedule);
-  LogicalResult addRun(Operation *run, StringRef function, int64_t microBatch);
-  LogicalResult addSend(SendOp send);
   LogicalResult checkRuns();
   LogicalResult checkRun(Operation *run);
   LogicalResult checkLosses(RunForwardOp run);
-  LogicalResult addLossGradient(LossGradientOp loss);
+  LogicalResult checkLossGradients();
   LogicalResult checkForward(RunForwardOp run);
   LogicalResult checkBackward(RunBackwardOp run);
   LogicalResult checkWeights(RunBackwardWeightsOp run);
@@ -57,114 +50,21 @@ private:
 
   ModelOp model;
   ModelChunks &chunks;
-  schedule::Schedule schedule;
+  const schedule::Schedule &schedule;
+  std::vector<std::vector<Operation *>> &runs;
+  llvm::MapVector<Operation *, Task> &tasks;
+  std::map<MessageKey, SendOp> &sends;
+  /// What runs were seen to read.
   std::vector<schedule::Transfer> transfers;
-  /// By stage, the runs in order.
-  std::vector<std::vector<Operation *>> runs;
-  llvm::MapVector<Operation *, Task> tasks;
-  llvm::StringMap<std::pair<Phase, int64_t>> functions;
-  std::map<MessageKey, SendOp> sends;
   DenseSet<Operation *> received;
-  LossGradientOp firstLossGradient;
 };
-
-//===----------------------------------------------------------------------===//
-// Runs and messages
-//===----------------------------------------------------------------------===//
-
-LogicalResult ScheduleReader::addRun(Operation *run, StringRef function,
-                                     int64_t microBatch) {
-  auto found = functions.find(function);
-  if (found == functions.end())
-    return run->emitOpError("runs '") << function << "', which is of no chunk";
-  auto [phase, chunk] = found->second;
-  Task task{phase, static_cast<int32_t>(chunk),
-            static_cast<int32_t>(microBatch)};
-  auto stage =
-      static_cast<int64_t>(run->getParentOfType<ScheduleOp>().getStage());
-  tasks[run] = task;
-  schedule.stages[stage].push_back(task);
-  runs[stage].push_back(run);
-  return success();
-}
-
-LogicalResult ScheduleReader::addSend(SendOp send) {
-  MessageKey key(send->getParentOfType<ScheduleOp>().getStage(),
-                 send.getStage(), send.getChannel(), send.getMicroBatch());
-  auto [entry, isNew] = sends.try_emplace(key, send);
-  if (isNew)
-    return success();
-  InFlightDiagnostic error = send.emitOpError("is the second message on its "
-                                              "channel for micro-batch ")
-                             << send.getMicroBatch();
-  error.attachNote(entry->second.getLoc()) << "the first is here";
-  return error;
-}
-
-LogicalResult ScheduleReader::addSchedule(ScheduleOp op) {
-  auto stage = static_cast<int64_t>(op.getStage());
-  if (stage < 0 || stage >= chunks.pipeline.stages)
-    return op.emitOpError("is of stage ")
-           << stage << ", but there are " << chunks.pipeline.stages;
-  if (!schedule.stages[stage].empty())
-    return op.emitOpError("is the second of stage ") << stage;
-  for (Operation &task : op.getBody().front())
-    if (failed(llvm::TypeSwitch<Operation *, LogicalResult>(&task)
-                   .Case([&](RunForwardOp run) {
-                     return addRun(run, run.getForward(), run.getMicroBatch());
-                   })
-                   .Case([&](RunBackwardOp run) {
-                     return addRun(run, run.getBackward(), run.getMicroBatch());
-                   })
-                   .Case([&](RunBackwardWeightsOp run) {
-                     return addRun(run, run.getWeights(), run.getMicroBatch());
-                   })
-                   .Case([&](SendOp send) { return addSend(send); })
-                   .Case([&](LossGradientOp loss) {
-                     return addLossGradient(loss);
-                   })
-                   .Case([&](AccumulateLossOp add) -> LogicalResult {
-                     if (add.getLoss().getDefiningOp<RunForwardOp>())
-                       return success();
-                     return add.emitOpError("expected the output of a forward "
-                                            "run");
-                   })
-                   .Case<LoadOp, ReceiveOp, RunUpdateOp>(
-                       [](Operation *) { return success(); })
-                   .Default([](Operation *op) {
-                     return op->emitOpError("is not a task of a schedule");
-                   })))
-      return failure();
-  return success();
-}
-
-LogicalResult ScheduleReader::read() {
-  schedule.name = "mf.schedule";
-  schedule.pipeline = chunks.pipeline;
-  schedule.splitsBackward = chunks.splitsBackward();
-  schedule.stages.resize(chunks.pipeline.stages);
-  runs.resize(chunks.pipeline.stages);
-  for (auto [number, chunk] : llvm::enumerate(chunks.chunks)) {
-    auto add = [&, number = number](FunctionOpInterface function, Phase phase) {
-      functions[function.getName()] = {phase, static_cast<int64_t>(number)};
-    };
-    add(chunk.forward, Phase::Forward);
-    add(chunk.backward, chunk.weights ? Phase::InputGradient : Phase::Backward);
-    if (chunk.weights)
-      add(chunk.weights, Phase::WeightGradient);
-  }
-  for (auto op : model.getBody().getOps<ScheduleOp>())
-    if (failed(addSchedule(op)))
-      return failure();
-  return success();
-}
 
 //===----------------------------------------------------------------------===//
 // What runs read
 //===----------------------------------------------------------------------===//
 
-void ScheduleReader::addTransfer(ReceiveOp receive, SendOp send,
-                                 const Task &producer, const Task &reader) {
+void ScheduleVerifier::addTransfer(ReceiveOp receive, SendOp send,
+                                   const Task &producer, const Task &reader) {
   auto ahead = static_cast<int64_t>(receive.getAhead());
   auto behind = static_cast<int64_t>(send.getBehind());
   // Of several messages between two runs the strictest counts.
@@ -179,8 +79,9 @@ void ScheduleReader::addTransfer(ReceiveOp receive, SendOp send,
 
 /// `run` is to read result `number` of task `maker`, from its stage or by a
 /// message.
-LogicalResult ScheduleReader::checkMessage(Operation *run, Value value,
-                                           const Task &maker, int64_t number) {
+LogicalResult ScheduleVerifier::checkMessage(Operation *run, Value value,
+                                             const Task &maker,
+                                             int64_t number) {
   Value source = value;
   auto receive = value.getDefiningOp<ReceiveOp>();
   SendOp send;
@@ -217,7 +118,7 @@ LogicalResult ScheduleReader::checkMessage(Operation *run, Value value,
   return success();
 }
 
-LogicalResult ScheduleReader::checkForward(RunForwardOp run) {
+LogicalResult ScheduleVerifier::checkForward(RunForwardOp run) {
   const Task task = tasks[run];
   ChunkFunctions &chunk = chunks.chunks[task.chunk];
   for (auto [kind, index] :
@@ -239,7 +140,7 @@ LogicalResult ScheduleReader::checkForward(RunForwardOp run) {
 }
 
 /// The step's loss has each loss once.
-LogicalResult ScheduleReader::checkLosses(RunForwardOp run) {
+LogicalResult ScheduleVerifier::checkLosses(RunForwardOp run) {
   for (auto [number, output] : llvm::enumerate(run.getOutputs())) {
     int64_t added = llvm::count_if(output.getUsers(), [](Operation *user) {
       return isa<AccumulateLossOp>(user);
@@ -252,20 +153,25 @@ LogicalResult ScheduleReader::checkLosses(RunForwardOp run) {
   return success();
 }
 
-LogicalResult ScheduleReader::addLossGradient(LossGradientOp loss) {
-  if (!firstLossGradient)
-    firstLossGradient = loss;
-  if (loss.getValueAttr() == firstLossGradient.getValueAttr() &&
-      loss.getScaled() == firstLossGradient.getScaled() &&
-      loss.getType() == firstLossGradient.getType())
-    return success();
-  InFlightDiagnostic error =
-      loss.emitOpError("expected the same gradient for all losses of a step");
-  error.attachNote(firstLossGradient.getLoc()) << "another one is here";
-  return error;
+LogicalResult ScheduleVerifier::checkLossGradients() {
+  LossGradientOp first;
+  for (auto stage : model.getBody().getOps<ScheduleOp>())
+    for (auto loss : stage.getBody().getOps<LossGradientOp>()) {
+      if (!first)
+        first = loss;
+      if (loss.getValueAttr() == first.getValueAttr() &&
+          loss.getScaled() == first.getScaled() &&
+          loss.getType() == first.getType())
+        continue;
+      InFlightDiagnostic error = loss.emitOpError(
+          "expected the same gradient for all losses of a step");
+      error.attachNote(first.getLoc()) << "another one is here";
+      return error;
+    }
+  return success();
 }
 
-LogicalResult ScheduleReader::checkFrame(Operation *run, Value frame) {
+LogicalResult ScheduleVerifier::checkFrame(Operation *run, Value frame) {
   const Task task = tasks[run];
   const Task maker{Phase::Forward, task.chunk, task.microBatch};
   if (tasks.lookup(frame.getDefiningOp()) == maker)
@@ -274,8 +180,8 @@ LogicalResult ScheduleReader::checkFrame(Operation *run, Value frame) {
                                  << "of " << getName(maker);
 }
 
-LogicalResult ScheduleReader::checkOutputGradients(RunBackwardOp run,
-                                                   ValueRange gradients) {
+LogicalResult ScheduleVerifier::checkOutputGradients(RunBackwardOp run,
+                                                     ValueRange gradients) {
   const Task task = tasks[run];
   for (auto [output, gradient] : llvm::enumerate(gradients)) {
     if (!isLoss(gradient.getType())) {
@@ -291,9 +197,10 @@ LogicalResult ScheduleReader::checkOutputGradients(RunBackwardOp run,
   return success();
 }
 
-LogicalResult ScheduleReader::checkForwardArguments(Operation *run, Value frame,
-                                                    ValueRange arguments,
-                                                    ArrayAttr indices) {
+LogicalResult ScheduleVerifier::checkForwardArguments(Operation *run,
+                                                      Value frame,
+                                                      ValueRange arguments,
+                                                      ArrayAttr indices) {
   auto forward = frame.getDefiningOp<RunForwardOp>();
   for (auto [argument, index] :
        llvm::zip_equal(arguments, indices.getAsRange<IntegerAttr>()))
@@ -304,7 +211,7 @@ LogicalResult ScheduleReader::checkForwardArguments(Operation *run, Value frame,
   return success();
 }
 
-LogicalResult ScheduleReader::checkBackward(RunBackwardOp run) {
+LogicalResult ScheduleVerifier::checkBackward(RunBackwardOp run) {
   BackwardOp function = chunks.chunks[tasks[run].chunk].backward;
   int64_t numOutputs = function.getOutputs();
   return success(
@@ -316,7 +223,7 @@ LogicalResult ScheduleReader::checkBackward(RunBackwardOp run) {
                                       function.getForwardArguments())));
 }
 
-LogicalResult ScheduleReader::checkWeights(RunBackwardWeightsOp run) {
+LogicalResult ScheduleVerifier::checkWeights(RunBackwardWeightsOp run) {
   if (failed(checkFrame(run, run.getFrame())))
     return failure();
   BackwardWeightsOp function = chunks.chunks[tasks[run].chunk].weights;
@@ -337,7 +244,7 @@ LogicalResult ScheduleReader::checkWeights(RunBackwardWeightsOp run) {
                                function.getForwardArguments());
 }
 
-LogicalResult ScheduleReader::checkRun(Operation *run) {
+LogicalResult ScheduleVerifier::checkRun(Operation *run) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(run)
       .Case([&](RunForwardOp op) { return checkForward(op); })
       .Case([&](RunBackwardOp op) { return checkBackward(op); })
@@ -349,24 +256,21 @@ LogicalResult ScheduleReader::checkRun(Operation *run) {
 //===----------------------------------------------------------------------===//
 
 /// Reports what the library says, and points at the runs that it names.
-LogicalResult ScheduleReader::report(llvm::Error error) {
-  std::string message = llvm::toString(std::move(error));
+LogicalResult ScheduleVerifier::report(llvm::Error error) {
   InFlightDiagnostic diagnostic =
-      model.emitOpError("has schedules that cannot run: ") << message;
-  llvm::Regex place("of stage ([0-9]+) \\(task ([0-9]+)\\)");
-  SmallVector<StringRef> match;
-  for (StringRef rest = message; place.match(rest, &match);
-       rest = rest.substr(match[0].end() - rest.begin())) {
-    size_t stage = 0, position = 0;
-    if (match[1].getAsInteger(10, stage) || match[2].getAsInteger(10, position))
-      break;
-    diagnostic.attachNote(runs[stage][position]->getLoc())
-        << "task " << position << " of stage " << stage << " is here";
-  }
+      model.emitOpError("has schedules that cannot run: ");
+  llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &info) {
+    diagnostic << info.message();
+    if (info.isA<schedule::ScheduleError>())
+      for (auto [stage, position] :
+           static_cast<const schedule::ScheduleError &>(info).getPlaces())
+        diagnostic.attachNote(runs[stage][position]->getLoc())
+            << "task " << position << " of stage " << stage << " is here";
+  });
   return diagnostic;
 }
 
-LogicalResult ScheduleReader::checkRuns() {
+LogicalResult ScheduleVerifier::checkRuns() {
   if (llvm::Error error = schedule.verify())
     return report(std::move(error));
   for (const auto &[run, task] : tasks)
@@ -375,7 +279,9 @@ LogicalResult ScheduleReader::checkRuns() {
   return success();
 }
 
-LogicalResult ScheduleReader::verify() {
+LogicalResult ScheduleVerifier::verify() {
+  if (failed(checkLossGradients()))
+    return failure();
   // A model may have nothing but updates.
   if (!chunks.chunks.empty() && failed(checkRuns()))
     return failure();
@@ -393,6 +299,8 @@ LogicalResult ScheduleReader::verify() {
 } // namespace
 
 LogicalResult mf::passes::verifySchedules(ModelOp model, ModelChunks &chunks) {
-  ScheduleReader reader(model, chunks);
-  return success(succeeded(reader.read()) && succeeded(reader.verify()));
+  FailureOr<ModelSchedule> schedules = readSchedules(model, chunks);
+  if (failed(schedules))
+    return failure();
+  return ScheduleVerifier(model, chunks, *schedules).verify();
 }

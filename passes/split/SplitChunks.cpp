@@ -4,8 +4,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
-#include "passes/split/FreeValues.h"
-#include "passes/split/SplitPlan.h"
+#include "passes/split/BackwardHalves.h"
 
 namespace mf::passes {
 #define GEN_PASS_DEF_SPLITCHUNKS
@@ -14,45 +13,26 @@ namespace mf::passes {
 
 using namespace mlir;
 using namespace mf::ir;
+using mf::passes::BackwardHalves;
+using mf::passes::getDataOperands;
+using mf::passes::Half;
+using mf::passes::HalfReads;
 
 namespace {
-
-/// What some operators behind the cut read of what they are not.
-struct Reads {
-  SmallVector<Value> outputGradients;
-  SmallVector<BlockArgument> arguments;
-  /// Of forward.
-  SmallVector<Value> residuals;
-  /// Of the other operators behind the cut.
-  SmallVector<Value> kept;
-};
 
 /// Splits one chunk.
 class ChunkSplitter {
 public:
   ChunkSplitter(ChunkOp chunk, bool splitsBackward)
       : chunk(chunk), cut(chunk.getCut()), builder(chunk),
-        splitsBackward(splitsBackward) {}
+        splitsBackward(splitsBackward), halves(chunk, splitsBackward) {}
 
   void run();
 
 private:
-  void numberOperators();
-  void sortInOrder(SmallVectorImpl<Value> &values);
-  std::vector<bool> findWeightHalf(ArrayRef<Operation *> behindCut);
-  void assignHalves();
-  bool isMadeAgain(Operation *op);
-  void visit(Value value, bool inWeights, DenseSet<Value> &visited,
-             Reads &reads);
-  Reads findReads(bool inWeights);
-  SmallVector<Value> getReturned(bool inWeights);
-  ArrayAttr getGradientNames(bool inWeights);
-
-  bool isInWeights(Value value) {
-    return weights.contains(value.getDefiningOp());
-  }
+  ArrayAttr getGradientNames(Half half);
   Value getInHalf(Value value, IRMapping &mapping);
-  void cloneHalf(Block &block, bool inWeights, ArrayRef<Value> arguments,
+  void cloneHalf(Block &block, Half half, ArrayRef<Value> arguments,
                  ArrayRef<Value> results);
   void buildBackward();
   void buildWeights();
@@ -63,152 +43,20 @@ private:
   CutOp cut;
   OpBuilder builder;
   bool splitsBackward;
-  mf::passes::FreeValues freeValues;
-  DenseMap<Operation *, unsigned> order;
-  DenseSet<Operation *> forward, backward, weights;
-  Reads backwardReads, weightReads;
+  BackwardHalves halves;
+  HalfReads backwardReads, weightReads;
   /// Of both halves, in forward's order.
   SmallVector<Value> residuals;
 };
 
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Which half runs what
-//===----------------------------------------------------------------------===//
-
-void ChunkSplitter::numberOperators() {
-  for (Operation &op : chunk.getBody().front()) {
-    order[&op] = order.size();
-    if (op.isBeforeInBlock(cut))
-      forward.insert(&op);
-  }
-}
-
-void ChunkSplitter::sortInOrder(SmallVectorImpl<Value> &values) {
-  auto getKey = [&](Value value) {
-    return std::pair(order.lookup(value.getDefiningOp()),
-                     cast<OpResult>(value).getResultNumber());
-  };
-  llvm::sort(values, [&](Value a, Value b) { return getKey(a) < getKey(b); });
-}
-
-/// The order that a barrier asks for ties nothing to a half: what it waits for
-/// may run in the other.
-static ValueRange getDataOperands(Operation *op) {
-  if (isa<BarrierOp>(op))
-    return op->getOperands().take_front();
-  return op->getOperands();
-}
-
-std::vector<bool>
-ChunkSplitter::findWeightHalf(ArrayRef<Operation *> behindCut) {
-  DenseMap<Operation *, int64_t> indices;
-  std::vector<mf::passes::BackwardOperator> operators;
-  for (Operation *op : behindCut) {
-    mf::passes::BackwardOperator &entry = operators.emplace_back();
-    for (Value operand : getDataOperands(op))
-      if (auto producer = indices.find(operand.getDefiningOp());
-          producer != indices.end())
-        entry.producers.push_back(producer->second);
-    indices[op] = static_cast<int64_t>(operators.size()) - 1;
-  }
-  for (auto [number, value] : llvm::enumerate(getReturn(chunk).getValues()))
-    if (auto producer = indices.find(value.getDefiningOp());
-        producer != indices.end())
-      operators[producer->second].returned.push_back(
-          static_cast<int64_t>(number));
-  return mf::passes::planWeightHalf(
-      operators,
-      chunk.getNumArguments() - static_cast<int64_t>(chunk.getInputs().size()));
-}
-
-void ChunkSplitter::assignHalves() {
-  SmallVector<Operation *> behindCut;
-  for (Operation *op = cut->getNextNode(); op != getReturn(chunk);
-       op = op->getNextNode())
-    behindCut.push_back(op);
-  std::vector<bool> waits(behindCut.size(), false);
-  if (splitsBackward)
-    waits = findWeightHalf(behindCut);
-  for (auto [op, inWeights] : llvm::zip(behindCut, waits))
-    (inWeights ? weights : backward).insert(op);
-}
-
-//===----------------------------------------------------------------------===//
-// What a half reads
-//===----------------------------------------------------------------------===//
-
-/// Whether a half that reads the result of `op`, of forward or of the other
-/// half, makes it again. A swapped value is copied back by each half: keeping
-/// it on the device from one to the other would cost the memory that swapping
-/// it saves.
-bool ChunkSplitter::isMadeAgain(Operation *op) {
-  return isa<PrefetchOp>(op) || freeValues.isFree(op);
-}
-
-/// Follows what is made again back to what is handed over.
-void ChunkSplitter::visit(Value value, bool inWeights, DenseSet<Value> &visited,
-                          Reads &reads) {
-  if (!visited.insert(value).second)
-    return;
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    reads.arguments.push_back(argument);
-    return;
-  }
-  Operation *producer = value.getDefiningOp();
-  if (producer == cut) {
-    reads.outputGradients.push_back(value);
-    return;
-  }
-  if ((inWeights ? weights : backward).contains(producer))
-    return;
-  if (!isMadeAgain(producer)) {
-    (forward.contains(producer) ? reads.residuals : reads.kept)
-        .push_back(value);
-    return;
-  }
-  for (Value operand : getDataOperands(producer))
-    visit(operand, inWeights, visited, reads);
-}
-
-Reads ChunkSplitter::findReads(bool inWeights) {
-  Reads reads;
-  DenseSet<Value> visited;
-  const DenseSet<Operation *> &half = inWeights ? weights : backward;
-  for (Operation *op = cut->getNextNode(); op != getReturn(chunk);
-       op = op->getNextNode())
-    if (half.contains(op))
-      for (Value operand : getDataOperands(op))
-        visit(operand, inWeights, visited, reads);
-  for (Value value : getReturned(inWeights))
-    visit(value, inWeights, visited, reads);
-
-  llvm::sort(reads.arguments, [](BlockArgument a, BlockArgument b) {
-    return a.getArgNumber() < b.getArgNumber();
-  });
-  sortInOrder(reads.outputGradients);
-  sortInOrder(reads.residuals);
-  sortInOrder(reads.kept);
-  return reads;
-}
-
-/// The chunk's results that a half makes; those that nobody makes, such as a
-/// gradient that is handed through, are backward's.
-SmallVector<Value> ChunkSplitter::getReturned(bool inWeights) {
-  SmallVector<Value> values;
-  for (Value value : getReturn(chunk).getValues())
-    if (isInWeights(value) == inWeights)
-      values.push_back(value);
-  return values;
-}
-
-ArrayAttr ChunkSplitter::getGradientNames(bool inWeights) {
+ArrayAttr ChunkSplitter::getGradientNames(Half half) {
   SmallVector<Attribute> names;
   auto values =
       getReturn(chunk).getValues().take_back(chunk.getGradients().size());
   for (auto [name, value] : llvm::zip_equal(chunk.getGradients(), values))
-    if (isInWeights(value) == inWeights)
+    if (halves.getHalf(value) == half)
       names.push_back(name);
   return builder.getArrayAttr(names);
 }
@@ -238,23 +86,19 @@ Value ChunkSplitter::getInHalf(Value value, IRMapping &mapping) {
 
 /// Fills a function's body with the operators of a half. `arguments` are what
 /// its arguments stand for.
-void ChunkSplitter::cloneHalf(Block &block, bool inWeights,
+void ChunkSplitter::cloneHalf(Block &block, Half half,
                               ArrayRef<Value> arguments,
                               ArrayRef<Value> results) {
-  const DenseSet<Operation *> &half = inWeights ? weights : backward;
   IRMapping mapping;
   for (Value value : arguments)
     mapping.map(value, block.addArgument(value.getType(), value.getLoc()));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(&block);
-  for (Operation *op = cut->getNextNode(); op != getReturn(chunk);
-       op = op->getNextNode()) {
-    if (!half.contains(op))
-      continue;
+  for (Operation *op : halves.getOperators(half)) {
     for (Value operand : getDataOperands(op))
       getInHalf(operand, mapping);
     auto barrier = dyn_cast<BarrierOp>(op);
-    if (barrier && inWeights) {
+    if (barrier && half == Half::Weights) {
       mapping.map(barrier.getResult(), mapping.lookup(barrier.getInput()));
       continue;
     }
@@ -263,7 +107,7 @@ void ChunkSplitter::cloneHalf(Block &block, bool inWeights,
     if (barrier) {
       SmallVector<Value> after;
       for (Value value : barrier.getAfter())
-        if (!isInWeights(value))
+        if (halves.getHalf(value) == Half::Backward)
           after.push_back(getInHalf(value, mapping));
       cast<BarrierOp>(clone).getAfterMutable().assign(after);
     }
@@ -290,16 +134,16 @@ void ChunkSplitter::buildBackward() {
   SmallVector<Value> arguments(cut.getOutputGradients());
   llvm::append_range(arguments, backwardReads.arguments);
   llvm::append_range(arguments, residuals);
-  SmallVector<Value> results = getReturned(/*inWeights=*/false);
+  SmallVector<Value> results = halves.getReturned(Half::Backward);
   llvm::append_range(results, weightReads.kept);
   Region body;
   Block &block = body.emplaceBlock();
-  cloneHalf(block, /*inWeights=*/false, arguments, results);
+  cloneHalf(block, Half::Backward, arguments, results);
   auto op = BackwardOp::create(
       builder, chunk.getLoc(), (chunk.getSymName() + ".backward").str(),
       getFunctionType(block), chunk.getPlacement(),
       builder.getI64ArrayAttr(getNumbers(backwardReads.arguments)),
-      getGradientNames(/*inWeights=*/false), cut.getOutputs().size(),
+      getGradientNames(Half::Backward), cut.getOutputs().size(),
       weightReads.kept.size(), ArrayAttr(), ArrayAttr());
   op.getBody().takeBody(body);
 }
@@ -316,14 +160,13 @@ void ChunkSplitter::buildWeights() {
   llvm::append_range(arguments, weightReads.kept);
   Region body;
   Block &block = body.emplaceBlock();
-  cloneHalf(block, /*inWeights=*/true, arguments,
-            getReturned(/*inWeights=*/true));
+  cloneHalf(block, Half::Weights, arguments, halves.getReturned(Half::Weights));
   auto op = BackwardWeightsOp::create(
       builder, chunk.getLoc(), (chunk.getSymName() + ".weights").str(),
       getFunctionType(block), chunk.getPlacement(),
       builder.getI64ArrayAttr(outputs),
       builder.getI64ArrayAttr(getNumbers(weightReads.arguments)),
-      getGradientNames(/*inWeights=*/true), ArrayAttr(), ArrayAttr());
+      getGradientNames(Half::Weights), ArrayAttr(), ArrayAttr());
   op.getBody().takeBody(body);
 }
 
@@ -365,28 +208,29 @@ void ChunkSplitter::emitRemarks() {
       << remark::metric("bytes", getBytes(residuals));
   if (!splitsBackward)
     return;
-  auto countOperators = [](const DenseSet<Operation *> &half) {
-    return llvm::count_if(
-        half, [](Operation *op) { return isa<ComputeOpInterface>(op); });
+  auto countOperators = [&](Half half) {
+    return llvm::count_if(halves.getOperators(half), [](Operation *op) {
+      return isa<ComputeOpInterface>(op);
+    });
   };
   remark::passed(chunk.getLoc(), remark::RemarkOpts::name("WeightHalf")
                                      .category("residuals")
                                      .function(chunk.getSymName()))
       << remark::add("backward is split in two")
-      << remark::metric("input gradient operators", countOperators(backward))
-      << remark::metric("weight gradient operators", countOperators(weights))
+      << remark::metric("input gradient operators",
+                        countOperators(Half::Backward))
+      << remark::metric("weight gradient operators",
+                        countOperators(Half::Weights))
       << remark::metric("kept values", weightReads.kept.size())
       << remark::metric("kept bytes", getBytes(weightReads.kept));
 }
 
 void ChunkSplitter::run() {
-  numberOperators();
-  assignHalves();
-  backwardReads = findReads(/*inWeights=*/false);
-  weightReads = findReads(/*inWeights=*/true);
+  backwardReads = halves.findReads(Half::Backward);
+  weightReads = halves.findReads(Half::Weights);
   residuals = backwardReads.residuals;
   llvm::append_range(residuals, weightReads.residuals);
-  sortInOrder(residuals);
+  halves.sortInOrder(residuals);
   residuals.erase(llvm::unique(residuals), residuals.end());
   emitRemarks();
   buildBackward();

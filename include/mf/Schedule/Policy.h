@@ -21,10 +21,13 @@ namespace mf::schedule {
 class Rules {
 public:
   using Sink = llvm::function_ref<void(const Task &, const Task &)>;
-  /// Passes all rules on to `sink`, as pairs of a task and one that starts when
-  /// it has ended.
-  Rules(const Pipeline &pipeline, Sink sink)
-      : microBatches(pipeline.microBatches), sink(sink) {}
+  /// Of the stage that has `chunks`. Passes all rules on to `sink`, as pairs of
+  /// a task and one that starts when it has ended.
+  Rules(const Pipeline &pipeline, llvm::ArrayRef<int32_t> chunks, Sink sink)
+      : microBatches(pipeline.microBatches), chunks(chunks), sink(sink) {}
+
+  /// The chunks of the stage, in the order of execution; at least one.
+  llvm::ArrayRef<int32_t> getChunks() const { return chunks; }
 
   /// `first` ends before `second` starts.
   void addBefore(const Task &first, const Task &second);
@@ -50,6 +53,7 @@ private:
   }
 
   int64_t microBatches;
+  llvm::ArrayRef<int32_t> chunks;
   Sink sink;
 };
 

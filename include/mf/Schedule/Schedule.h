@@ -57,8 +57,8 @@ struct Pipeline {
   int64_t getNumChunks() const {
     return static_cast<int64_t>(stageOfChunk.size());
   }
-  /// The chunks of a stage, in the order of execution.
-  std::vector<int32_t> getChunks(int64_t stage) const;
+  /// By stage: its chunks, in the order of execution.
+  std::vector<std::vector<int32_t>> getChunksOfStages() const;
 
   /// Tells whether there are stages and micro-batches, every stage has a chunk
   /// and every chunk a stage, and the tasks are few enough to be listed.
@@ -83,7 +83,7 @@ struct Schedule {
   /// its chunk; each backward after its forward, each weight gradient after its
   /// input gradient; gradients of a chunk in ascending order of micro-batches
   /// (they add up in one order in all schedules); and no deadlock. Errors name
-  /// two tasks and where they are.
+  /// two tasks and where they are (ScheduleError.h).
   llvm::Error verify() const;
 
   /// A line per stage: `stage 0: F0 F1 B0 B1`.
@@ -93,6 +93,11 @@ struct Schedule {
   /// as soon as its stage and its inputs allow, takes getUnitTime(), and
   /// transfers take no time. Of a schedule that verifies.
   std::vector<std::vector<int64_t>> getUnitStarts() const;
+
+  /// The time that stages idle as a share of that in which they work, in the
+  /// times of getUnitStarts(): (stages - 1) / micro-batches for 1F1B. Of a
+  /// schedule that verifies.
+  double getUnitBubble() const;
 
   /// A line per stage, a column per unit of time: each task by its name at its
   /// start, `-` as long as it takes, `.` where the stage idles. Of a schedule

@@ -22,10 +22,9 @@ public:
   void addRules(const Pipeline &pipeline, int64_t stage,
                 Rules &rules) const override {
     std::vector<Task> tasks;
-    std::vector<int32_t> chunks = pipeline.getChunks(stage);
-    for (int32_t chunk : chunks)
+    for (int32_t chunk : rules.getChunks())
       append(tasks, Phase::Forward, chunk, 0, pipeline.microBatches);
-    for (int32_t chunk : llvm::reverse(chunks))
+    for (int32_t chunk : llvm::reverse(rules.getChunks()))
       append(tasks, Phase::Backward, chunk, 0, pipeline.microBatches);
     rules.addOrder(tasks);
   }

@@ -45,7 +45,7 @@ public:
 
   void addRules(const Pipeline &pipeline, int64_t stage,
                 Rules &rules) const override {
-    std::vector<int32_t> chunks = pipeline.getChunks(stage);
+    llvm::ArrayRef<int32_t> chunks = rules.getChunks();
     int32_t stages = pipeline.stages, microBatches = pipeline.microBatches;
     int32_t firstGroup = std::min(stages + microBatches % stages, microBatches);
     std::vector<Task> forwards, backwards;

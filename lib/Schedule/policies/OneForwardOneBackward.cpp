@@ -26,11 +26,11 @@ public:
 
   void addRules(const Pipeline &pipeline, int64_t stage,
                 Rules &rules) const override {
-    int32_t chunk = pipeline.getChunks(stage).front();
+    int32_t chunk = rules.getChunks().front();
     std::vector<Task> forwards, backwards;
     append(forwards, Phase::Forward, chunk, 0, pipeline.microBatches);
     append(backwards, Phase::Backward, chunk, 0, pipeline.microBatches);
-    rules.addAlternation(forwards, backwards, pipeline.stages - chunk - 1);
+    rules.addAlternation(forwards, backwards, pipeline.stages - stage - 1);
   }
 };
 

@@ -29,7 +29,8 @@ public:
 
   void addRules(const Pipeline &pipeline, int64_t stage,
                 Rules &rules) const override {
-    int32_t chunk = stage, microBatches = pipeline.microBatches;
+    int32_t chunk = rules.getChunks().front();
+    int32_t microBatches = pipeline.microBatches;
     std::vector<Task> forwards, inputs, weights;
     append(forwards, Phase::Forward, chunk, 0, microBatches);
     append(inputs, Phase::InputGradient, chunk, 0, microBatches);

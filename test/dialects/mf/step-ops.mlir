@@ -87,3 +87,51 @@ mf.model @only_stage attributes {micro_batch_size = 1 : i64, sequence_length = 8
     mf.run_backward @b micro_batch 1 frame %frame (%dloss) : (!mf.frame<@f>, tensor<f32>) -> ()
   }
 }
+
+// A chunk with several outputs, one of them a loss, and a backward in two
+// functions; transfers that are issued earlier and end later than usual.
+// CHECK-LABEL: mf.model @split_backward
+mf.model @split_backward attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @gamma : tensor<4xf32> init <ones>
+  mf.forward @chunk1.forward (%x: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<f32>, tensor<8xf32>)
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs = [], input_indices = [], outputs = 2 : i64} {
+    %gamma = mf.get_param @gamma : tensor<4xf32>
+    %y, %rstd = mf.rms_norm %x, %gamma {epsilon = 1.0e-5 : f64} : (tensor<8x4xf32>, tensor<4xf32>) -> (tensor<8x4xf32>, tensor<8xf32>)
+    %aux = mf.reduce_sum %y {axes = array<i64: 0, 1>} : (tensor<8x4xf32>) -> tensor<f32>
+    mf.return %y, %aux, %rstd : tensor<8x4xf32>, tensor<f32>, tensor<8xf32>
+  }
+  mf.backward @chunk1.backward (%dy: tensor<8x4xf32>, %daux: tensor<f32>, %x: tensor<8x4xf32>, %rstd: tensor<8xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>)
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [0], gradients = [], outputs = 2 : i64, kept = 1 : i64} {
+    %gamma = mf.get_param @gamma : tensor<4xf32>
+    %sum = mf.add %dy, %daux : (tensor<8x4xf32>, tensor<f32>) -> tensor<8x4xf32>
+    %dx, %dgamma = mf.rms_norm_grad %sum, %x, %rstd, %gamma : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8xf32>, tensor<4xf32>) -> (tensor<8x4xf32>, tensor<4xf32>)
+    mf.return %dx, %sum : tensor<8x4xf32>, tensor<8x4xf32>
+  }
+  mf.backward_weights @chunk1.weights (%x: tensor<8x4xf32>, %rstd: tensor<8xf32>, %sum: tensor<8x4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, output_gradients = [], forward_arguments = [0], gradients = [@gamma]} {
+    %gamma = mf.get_param @gamma : tensor<4xf32>
+    %dx, %dgamma = mf.rms_norm_grad %sum, %x, %rstd, %gamma : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8xf32>, tensor<4xf32>) -> (tensor<8x4xf32>, tensor<4xf32>)
+    mf.return %dgamma : tensor<4xf32>
+  }
+  mf.schedule stage 1 {
+    // CHECK: %[[X:.*]] = mf.receive from 0 channel "forward.0" micro_batch 0 : tensor<8x4xf32>
+    %x = mf.receive from 0 channel "forward.0" micro_batch 0 ahead 1 : tensor<8x4xf32>
+    // CHECK: %[[Y:.*]]:2, %[[FRAME:.*]] = mf.run_forward @chunk1.forward micro_batch 0(%[[X]]) : (tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<f32>, !mf.frame<@chunk1.forward>)
+    %y, %aux, %f = mf.run_forward @chunk1.forward micro_batch 0 (%x) : (tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<f32>, !mf.frame<@chunk1.forward>)
+    // CHECK: mf.send %[[Y]]#0 to 2 channel "forward.1" micro_batch 0 behind 3 : tensor<8x4xf32>
+    mf.send %y to 2 channel "forward.1" micro_batch 0 behind 3 : tensor<8x4xf32>
+    mf.accumulate_loss %aux : tensor<f32>
+    %dy = mf.receive from 2 channel "backward.2" micro_batch 0 : tensor<8x4xf32>
+    %daux = mf.loss_gradient 1.0 : tensor<f32>
+    // CHECK: %[[DX:.*]] = mf.run_backward @chunk1.backward micro_batch 0 frame %[[FRAME]](%{{.*}}, %{{.*}}, %[[X]]) : (!mf.frame<@chunk1.forward>, tensor<8x4xf32>, tensor<f32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    %dx = mf.run_backward @chunk1.backward micro_batch 0 frame %f (%dy, %daux, %x) : (!mf.frame<@chunk1.forward>, tensor<8x4xf32>, tensor<f32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    // CHECK: mf.send %[[DX]] to 0 channel "backward.1" micro_batch 0 : tensor<8x4xf32>
+    mf.send %dx to 0 channel "backward.1" micro_batch 0 behind 2 : tensor<8x4xf32>
+    // CHECK: mf.receive from 0 channel "forward.0" micro_batch 3 ahead 2 : tensor<8x4xf32>
+    %next = mf.receive from 0 channel "forward.0" micro_batch 3 ahead 2 : tensor<8x4xf32>
+    // CHECK: mf.load tokens micro_batch 3 ahead 2 : tensor<8xi32>
+    %tokens = mf.load tokens micro_batch 3 ahead 2 : tensor<8xi32>
+    // CHECK: mf.run_backward_weights @chunk1.weights micro_batch 0 frame %[[FRAME]](%[[X]]) : (!mf.frame<@chunk1.forward>, tensor<8x4xf32>) -> ()
+    mf.run_backward_weights @chunk1.weights micro_batch 0 frame %f (%x) : (!mf.frame<@chunk1.forward>, tensor<8x4xf32>) -> ()
+  }
+}

@@ -128,6 +128,36 @@ mf.model @swapped attributes {micro_batch_size = 1 : i64, sequence_length = 4 : 
   }
 }
 
+// Without a hidden input, what two gradients come from is in the first half, but a copy back that only they read is not.
+// CHECK-LABEL: mf.model @swapped_for_weights
+mf.model @swapped_for_weights attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<8x8xf32> init <ones>
+  mf.param @v : tensor<8x8xf32> init <ones>
+  // CHECK: mf.backward @first.backward (%{{.*}}: tensor<4x8xf32>, %{{.*}}: !mf.host<tensor<4x8xf32>>) attributes
+  // CHECK-NEXT: mf.return{{$}}
+  // CHECK: mf.backward_weights @first.weights (%[[DY:.*]]: tensor<4x8xf32>, %[[HOST:.*]]: !mf.host<tensor<4x8xf32>>) -> (tensor<8x8xf32>, tensor<8x8xf32>)
+  // CHECK-NEXT: %[[BACK:.*]] = mf.prefetch %[[HOST]]
+  // CHECK-NEXT: %[[VIEW:.*]] = mf.reshape %[[BACK]]
+  // CHECK-NEXT: %[[FLAT:.*]] = mf.reshape %[[VIEW]]
+  // CHECK-NEXT: mf.matmul %[[DY]], %[[FLAT]] {transpose_a = true}
+  // CHECK-NEXT: mf.matmul %[[FLAT]], %[[DY]] {transpose_a = true}
+  // CHECK-NEXT: mf.return
+  mf.chunk @first (%tokens: tensor<4xi32>) -> (tensor<8x8xf32>, tensor<8x8xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0], gradients = [@w, @v]} {
+    %w = mf.get_param @w : tensor<8x8xf32>
+    %a = mf.embedding %w, %tokens : (tensor<8x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
+    %host = mf.offload %a {distance = 2 : i64, name = "a"} : tensor<4x8xf32>
+    %y = mf.neg %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %dy = mf.cut %y : tensor<4x8xf32>
+    %back = mf.prefetch %host {distance = 2 : i64, name = "a"} : tensor<4x8xf32>
+    %view = mf.reshape %back : (tensor<4x8xf32>) -> tensor<2x2x8xf32>
+    %flat = mf.reshape %view : (tensor<2x2x8xf32>) -> tensor<4x8xf32>
+    %dw = mf.matmul %dy, %flat {transpose_a = true} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+    %dv = mf.matmul %flat, %dy {transpose_a = true} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+    mf.return %dw, %dv : tensor<8x8xf32>, tensor<8x8xf32>
+  }
+}
+
 // The schedule runs the weight half of every chunk, so that it is there with nothing to do.
 // CHECK-LABEL: mf.model @nothing_to_wait
 mf.model @nothing_to_wait attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {

@@ -1,53 +1,14 @@
 //===- WrongRewrites.cpp - How each pass could go wrong -------------------===//
 
 #include "WrongRewrites.h"
+#include "BreakOperators.h"
 #include "dialects/ascend/AscendDialect.h"
-#include "dialects/mf/MfOps.h"
 
 using namespace mlir;
 
 namespace mf::tools {
 
 namespace {
-
-//===----------------------------------------------------------------------===//
-// Finding what to break
-//===----------------------------------------------------------------------===//
-
-template <typename OpT> SmallVector<OpT> findAll(Operation *root) {
-  SmallVector<OpT> found;
-  root->walk([&](OpT op) { found.push_back(op); });
-  return found;
-}
-
-/// Operators of backward in joint chunks.
-template <typename OpT> SmallVector<OpT> findBehindCut(ModuleOp module) {
-  SmallVector<OpT> found;
-  for (auto cut : findAll<ir::CutOp>(module))
-    for (auto op : cut->getBlock()->getOps<OpT>())
-      if (cut->isBeforeInBlock(op))
-        found.push_back(op);
-  return found;
-}
-
-void swapOperands(Operation *a, unsigned aNumber, Operation *b,
-                  unsigned bNumber) {
-  Value first = a->getOperand(aNumber), second = b->getOperand(bNumber);
-  a->setOperand(aNumber, second);
-  b->setOperand(bNumber, first);
-}
-
-/// Swaps two operands of one type from number `first` on.
-bool swapTwoOfOneType(Operation *op, unsigned first) {
-  for (unsigned i = first; i < op->getNumOperands(); ++i)
-    for (unsigned j = i + 1; j < op->getNumOperands(); ++j)
-      if (op->getOperand(i).getType() == op->getOperand(j).getType() &&
-          op->getOperand(i) != op->getOperand(j)) {
-        swapOperands(op, i, op, j);
-        return true;
-      }
-  return false;
-}
 
 bool replaceWithOperand(Operation *op, unsigned number) {
   op->getResult(0).replaceAllUsesWith(op->getOperand(number));
@@ -61,10 +22,6 @@ ascend::LaunchOp findLaunch(ModuleOp module, llvm::StringRef kernel) {
       return launch;
   return {};
 }
-
-//===----------------------------------------------------------------------===//
-// Wrong rewrites
-//===----------------------------------------------------------------------===//
 
 bool padsWithAnotherToken(ModuleOp module) {
   findAll<ir::ModelOp>(module)[0].setPadTokenId(3);
@@ -137,14 +94,6 @@ bool skipsARecomputedOperator(ModuleOp module) {
   return replaceWithOperand(findBehindCut<ir::SiluOp>(module)[0], 0);
 }
 
-bool prefetchesTheWrongValue(ModuleOp module) {
-  auto prefetches = findAll<ir::PrefetchOp>(module);
-  if (prefetches.size() < 2)
-    return false;
-  prefetches[0]->setOperand(0, prefetches[1]->getOperand(0));
-  return true;
-}
-
 bool offloadsTheWrongValue(ModuleOp module) {
   auto offload = findAll<ir::OffloadOp>(module)[0];
   Operation *maker = offload.getTensor().getDefiningOp();
@@ -171,68 +120,6 @@ bool returnsTheWrongOutput(ModuleOp module) {
   for (Value residual : terminator.getValues().drop_front())
     if (residual.getType() == terminator.getOperand(0).getType()) {
       terminator->setOperand(0, residual);
-      return true;
-    }
-  return false;
-}
-
-//===----------------------------------------------------------------------===//
-// Wrong splits of backward
-//===----------------------------------------------------------------------===//
-
-/// Of two values that backward keeps, or of one and another of its type.
-bool keepsTheWrongValue(ModuleOp module) {
-  for (auto backward : findAll<ir::BackwardOp>(module)) {
-    ir::ReturnOp terminator = ir::getReturn(backward);
-    unsigned first =
-        terminator.getNumOperands() - static_cast<unsigned>(backward.getKept());
-    if (swapTwoOfOneType(terminator, first))
-      return true;
-  }
-  return false;
-}
-
-bool dropsAKeptValue(ModuleOp module) {
-  // The weight half reads the gradient of the chunk's output instead.
-  for (auto weights : findAll<ir::BackwardWeightsOp>(module))
-    for (BlockArgument kept :
-         weights.getArguments().drop_front(weights.getPassedTypes().size()))
-      for (BlockArgument passed :
-           weights.getArguments().take_front(weights.getPassedTypes().size()))
-        if (!kept.use_empty() && kept.getType() == passed.getType()) {
-          kept.replaceAllUsesWith(passed);
-          return true;
-        }
-  return false;
-}
-
-bool swapsTwoWeightGradients(ModuleOp module) {
-  for (auto weights : findAll<ir::BackwardWeightsOp>(module))
-    if (swapTwoOfOneType(ir::getReturn(weights), 0))
-      return true;
-  return false;
-}
-
-/// Both halves make one parameter's gradient.
-bool makesAWeightGradientTwice(ModuleOp module) {
-  for (auto weights : findAll<ir::BackwardWeightsOp>(module)) {
-    ir::ReturnOp terminator = ir::getReturn(weights);
-    if (terminator.getNumOperands() == 0)
-      continue;
-    OpBuilder builder(terminator);
-    Value gradient = terminator.getOperand(0);
-    auto add =
-        ir::AddOp::create(builder, gradient.getLoc(), gradient, gradient);
-    terminator.setOperand(0, add);
-    return true;
-  }
-  return false;
-}
-
-bool forgetsTheWeightHalf(ModuleOp module) {
-  for (auto weights : findAll<ir::BackwardWeightsOp>(module))
-    if (!weights.getGradients().empty()) {
-      weights.erase();
       return true;
     }
   return false;
@@ -434,24 +321,8 @@ const WrongRewrite list[] = {
      givesAllTemporariesOnePlace, "gradient 'embedding.weight'"},
 };
 
-const WrongRewrite splits[] = {
-    {"mf-split-chunks", "KeepsTheWrongValue", stagesYaml, keepsTheWrongValue,
-     "gradient '"},
-    {"mf-split-chunks", "DropsAKeptValue", stagesYaml, dropsAKeptValue,
-     "gradient '"},
-    {"mf-split-chunks", "SwapsTwoWeightGradients", swapsYaml,
-     swapsTwoWeightGradients, "gradient '"},
-    {"mf-split-chunks", "MakesAWeightGradientTwice", stagesYaml,
-     makesAWeightGradientTwice, "gradient '"},
-    {"mf-split-chunks", "ForgetsTheWeightHalf", stagesYaml,
-     forgetsTheWeightHalf, "gradient"},
-    {"mf-split-chunks", "PrefetchesTheWrongValue", swapsYaml,
-     prefetchesTheWrongValue, "gradient '"},
-};
-
 } // namespace
 
 llvm::ArrayRef<WrongRewrite> getWrongRewrites() { return list; }
-llvm::ArrayRef<WrongRewrite> getWrongSplits() { return splits; }
 
 } // namespace mf::tools

@@ -33,7 +33,7 @@ public:
 
   void addRules(const Pipeline &pipeline, int64_t stage,
                 Rules &rules) const override {
-    int32_t chunk = pipeline.getChunks(stage).front();
+    int32_t chunk = rules.getChunks().front();
     std::vector<Task> forwards, backwards;
     for (int32_t m = 0; m < pipeline.microBatches; ++m) {
       forwards.push_back({Phase::Forward, chunk, m});

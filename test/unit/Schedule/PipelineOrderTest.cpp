@@ -28,7 +28,7 @@ Json readCases() {
 std::string printBlocks(const Json &blocks, const Pipeline &pipeline,
                         int64_t stage) {
   std::string text = "stage " + std::to_string(stage) + ":";
-  std::vector<int32_t> chunks = pipeline.getChunks(stage);
+  std::vector<int32_t> chunks = pipeline.getChunksOfStages()[stage];
   for (const Json &block : blocks) {
     Phase phase = block[0] == "f" ? Phase::Forward : Phase::Backward;
     text += " " + pipeline.getName({phase, chunks.at(block[2].get<int64_t>()),

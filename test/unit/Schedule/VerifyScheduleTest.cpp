@@ -1,6 +1,7 @@
 //===- VerifyScheduleTest.cpp - Schedules broken on purpose ---------------===//
 
 #include "ScheduleTesting.h"
+#include "mf/Schedule/ScheduleError.h"
 #include "gtest/gtest.h"
 #include <random>
 
@@ -122,6 +123,32 @@ TEST(VerifyScheduleTest, DeadlockOverThreeStages) {
             "deadlock: F2 of stage 2 (task 2) waits for F2 of stage 0 (task "
             "3), which runs behind B0 of stage 0 (task 1), which waits for B0 "
             "of stage 2 (task 3), which runs behind F2 of stage 2 (task 2)");
+}
+
+/// The places of the tasks that an error names: `0:3 1:0`.
+std::string getPlaces(llvm::Error error) {
+  std::string text;
+  llvm::handleAllErrors(std::move(error), [&](const ScheduleError &wrong) {
+    for (auto [stage, position] : wrong.getPlaces())
+      text += (text.empty() ? "" : " ") + std::to_string(stage) + ":" +
+              std::to_string(position);
+  });
+  return text;
+}
+
+TEST(VerifyScheduleTest, PlacesOfTheTasksNamed) {
+  Schedule schedule = build("1f1b", 2, 1, 2);
+  std::swap(schedule.stages[1][0], schedule.stages[1][1]);
+  EXPECT_EQ(getPlaces(schedule.verify()), "1:0 1:1");
+  schedule = build("1f1b", 2, 1, 2);
+  schedule.stages[1].push_back(schedule.stages[1][0]);
+  EXPECT_EQ(getPlaces(schedule.verify()), "1:4 1:0");
+  schedule.stages[1][4].microBatch = 2;
+  EXPECT_EQ(getPlaces(schedule.verify()), "1:4");
+  // Each once, though the first is named again at the end.
+  schedule = build("gpipe", 2, 1, 2);
+  std::swap(schedule.stages[0][1], schedule.stages[0][2]);
+  EXPECT_EQ(getPlaces(schedule.verify()), "0:1 1:2 1:1 0:2");
 }
 
 /// Breaks a schedule, or leaves it legal.

@@ -1,0 +1,69 @@
+//===- ErrorBuilder.cpp - Errors that name tasks --------------------------===//
+
+#include "ErrorBuilder.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+
+namespace mf::schedule {
+
+char ScheduleError::ID = 0;
+
+ErrorBuilder &ErrorBuilder::operator<<(const Task &task) {
+  TaskPlace place{order.getStage(task), order.getPosition(task)};
+  if (!llvm::is_contained(places, place))
+    places.push_back(place);
+  return *this << order.getName(task) + " of stage " +
+                      llvm::Twine(place.stage) + " (task " +
+                      llvm::Twine(place.position) + ")";
+}
+
+ErrorBuilder &ErrorBuilder::operator<<(const Transfer &transfer) {
+  return *this << "the message from " << transfer.producer << " to "
+               << transfer.reader;
+}
+
+bool ErrorBuilder::follows(int64_t node, int64_t waitedFor) const {
+  if (!isTask(node) || !isTask(waitedFor))
+    return false;
+  Task task = order.getNumbers().getTask(node);
+  Task other = order.getNumbers().getTask(waitedFor);
+  return order.getStage(task) == order.getStage(other) &&
+         order.getPosition(task) == order.getPosition(other) + 1;
+}
+
+ErrorBuilder &ErrorBuilder::addCycle(std::vector<int64_t> cycle,
+                                     llvm::ArrayRef<Transfer> transfers) {
+  // Begin behind the last of some steps along a stage.
+  for (size_t turn = 0; turn < cycle.size(); ++turn) {
+    if (follows(cycle.back(), cycle.front()) &&
+        !follows(cycle[0], cycle[1 % cycle.size()]))
+      break;
+    std::rotate(cycle.begin(), cycle.begin() + 1, cycle.end());
+  }
+  auto add = [&](int64_t node) {
+    const TaskNumbers &numbers = order.getNumbers();
+    if (isTask(node))
+      *this << numbers.getTask(node);
+    else
+      *this << transfers[node - numbers.size()];
+  };
+  auto at = [&](size_t index) { return cycle[index % cycle.size()]; };
+  add(cycle.front());
+  llvm::StringRef joint;
+  for (size_t index = 0; index < cycle.size(); ++index) {
+    bool isStep = follows(at(index), at(index + 1));
+    // All steps along a stage are told as one, and so are all that a chain of
+    // inputs leads to.
+    bool goesOn = index + 1 < cycle.size() && isTask(at(index)) &&
+                  isTask(at(index + 1)) && isTask(at(index + 2)) &&
+                  follows(at(index + 1), at(index + 2)) == isStep;
+    if (goesOn)
+      continue;
+    *this << joint + (isStep ? " runs behind " : " waits for ");
+    add(at(index + 1));
+    joint = ", which";
+  }
+  return *this;
+}
+
+} // namespace mf::schedule

@@ -1,0 +1,147 @@
+//===- BackwardHalves.cpp - What runs in which half of backward -----------===//
+
+#include "passes/split/BackwardHalves.h"
+#include "passes/split/SplitPlan.h"
+
+using namespace mlir;
+using namespace mf::ir;
+using namespace mf::passes;
+
+BackwardHalves::BackwardHalves(ChunkOp chunk, bool splitsBackward)
+    : chunk(chunk), cut(chunk.getCut()) {
+  for (Operation &op : chunk.getBody().front()) {
+    order[&op] = order.size();
+    if (op.isBeforeInBlock(cut))
+      forward.insert(&op);
+    else if (&op != cut && &op != getReturn(chunk))
+      behindCut.push_back(&op);
+  }
+  assign(splitsBackward);
+  dropUnread();
+}
+
+void BackwardHalves::sortInOrder(SmallVectorImpl<Value> &values) const {
+  auto getKey = [&](Value value) {
+    return std::pair(order.lookup(value.getDefiningOp()),
+                     cast<OpResult>(value).getResultNumber());
+  };
+  llvm::sort(values, [&](Value a, Value b) { return getKey(a) < getKey(b); });
+}
+
+//===----------------------------------------------------------------------===//
+// Which half runs what
+//===----------------------------------------------------------------------===//
+
+ValueRange mf::passes::getDataOperands(Operation *op) {
+  if (isa<BarrierOp>(op))
+    return op->getOperands().take_front();
+  return op->getOperands();
+}
+
+std::vector<bool> BackwardHalves::findWeightHalf() {
+  DenseMap<Operation *, int64_t> indices;
+  std::vector<BackwardOperator> operators;
+  for (Operation *op : behindCut) {
+    BackwardOperator &entry = operators.emplace_back();
+    for (Value operand : getDataOperands(op))
+      if (auto producer = indices.find(operand.getDefiningOp());
+          producer != indices.end())
+        entry.producers.push_back(producer->second);
+    indices[op] = static_cast<int64_t>(operators.size()) - 1;
+  }
+  for (auto [number, value] : llvm::enumerate(getReturn(chunk).getValues()))
+    if (auto producer = indices.find(value.getDefiningOp());
+        producer != indices.end())
+      operators[producer->second].returned.push_back(
+          static_cast<int64_t>(number));
+  return planWeightHalf(operators,
+                        chunk.getNumArguments() -
+                            static_cast<int64_t>(chunk.getInputs().size()));
+}
+
+void BackwardHalves::assign(bool splitsBackward) {
+  std::vector<bool> waits(behindCut.size(), false);
+  if (splitsBackward)
+    waits = findWeightHalf();
+  for (auto [op, inWeights] : llvm::zip(behindCut, waits))
+    get(inWeights ? Half::Weights : Half::Backward).insert(op);
+}
+
+/// Takes out of the first half what only the other reads and makes again: a
+/// copy back that nobody would wait for, a view of it. What is dealt to the
+/// other half is read there.
+void BackwardHalves::dropUnread() {
+  for (Operation *op : llvm::reverse(behindCut)) {
+    bool isRead = llvm::any_of(op->getUsers(), [&](Operation *user) {
+      return backward.contains(user) || user == getReturn(chunk);
+    });
+    if (!isRead && isMadeAgain(op))
+      backward.erase(op);
+  }
+}
+
+SmallVector<Operation *> BackwardHalves::getOperators(Half half) {
+  return llvm::filter_to_vector(
+      behindCut, [&](Operation *op) { return get(half).contains(op); });
+}
+
+//===----------------------------------------------------------------------===//
+// What a half reads
+//===----------------------------------------------------------------------===//
+
+/// Whether a half that reads the result of `op`, of forward or of the other
+/// half, makes it again. A swapped value is copied back by each half: keeping
+/// it on the device from one to the other would cost the memory that swapping
+/// it saves.
+bool BackwardHalves::isMadeAgain(Operation *op) {
+  return isa<PrefetchOp>(op) || freeValues.isFree(op);
+}
+
+/// Follows what is made again back to what is handed over.
+void BackwardHalves::visit(Value value, Half half, DenseSet<Value> &visited,
+                           HalfReads &reads) {
+  if (!visited.insert(value).second)
+    return;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    reads.arguments.push_back(argument);
+    return;
+  }
+  Operation *producer = value.getDefiningOp();
+  if (producer == cut) {
+    reads.outputGradients.push_back(value);
+    return;
+  }
+  if (get(half).contains(producer))
+    return;
+  if (!isMadeAgain(producer)) {
+    (forward.contains(producer) ? reads.residuals : reads.kept)
+        .push_back(value);
+    return;
+  }
+  for (Value operand : getDataOperands(producer))
+    visit(operand, half, visited, reads);
+}
+
+HalfReads BackwardHalves::findReads(Half half) {
+  HalfReads reads;
+  DenseSet<Value> visited;
+  for (Operation *op : getOperators(half))
+    for (Value operand : getDataOperands(op))
+      visit(operand, half, visited, reads);
+  for (Value value : getReturned(half))
+    visit(value, half, visited, reads);
+
+  llvm::sort(reads.arguments, [](BlockArgument a, BlockArgument b) {
+    return a.getArgNumber() < b.getArgNumber();
+  });
+  sortInOrder(reads.outputGradients);
+  sortInOrder(reads.residuals);
+  sortInOrder(reads.kept);
+  return reads;
+}
+
+SmallVector<Value> BackwardHalves::getReturned(Half half) {
+  return llvm::filter_to_vector(getReturn(chunk).getValues(), [&](Value value) {
+    return getHalf(value) == half;
+  });
+}
