@@ -111,16 +111,19 @@ def shuffle(text, generator):
     schedules = list(SCHEDULE.finditer(text))
     stages = [Stage(match[3]) for match in schedules]
     assert [int(match[1]) for match in schedules] == list(range(len(stages)))
-    orders = iter(draw_orders(generator, stages, ascending=generator.random() < 0.8))
+    orders = iter(draw_orders(generator, stages, ascending=generator.random() < 0.9))
     stage = iter(stages)
     text = SCHEDULE.sub(lambda m: m[1] + m[2] + next(stage).write(next(orders)), text)
-    lead = generator.choice([0, 1, 3])
+    # Default numbers, such that no sender waits, or random ones.
+    policy = generator.choice(["default", "late", "late", "random"])
 
     def set_lead(match):
         bare = re.sub(r" (ahead|behind) \d+", "", match[0])
-        number = generator.randint(1, lead) if lead else None
-        word = " behind" if "mf.send" in bare else " ahead"
-        return bare if number is None else re.sub(" :", "%s %d :" % (word, number), bare, count=1)
+        is_send = "mf.send" in bare
+        if policy == "default" or policy == "late" and not is_send:
+            return bare
+        number = generator.randint(1, 3) if policy == "random" else 1000
+        return re.sub(" :", " %s %d :" % ("behind" if is_send else "ahead", number), bare, count=1)
 
     return re.sub(r".*mf\.(send|receive) .*", set_lead, text)
 
