@@ -514,4 +514,39 @@ def VerifyProgram : Pass<"ascend-verify-program", "::mlir::ModuleOp"> {
   }];
 }
 
+def PrintSchedule : Pass<"ascend-print-schedule", "::mlir::ModuleOp"> {
+  let summary = "Print what the stages of a planned program do when";
+  let description = [{
+    Puts the kernels, events and exchanges of every program's step on the lines
+    of the simulator (mf/Sim/Lines.h), a line for each stream: kernels take as
+    long as they have floating-point operations, messages `transfer-time`, copies
+    and collectives nothing. Prints a timeline, with the tasks found from the
+    calls and their frames, its end and its bubble (idle time in the time of the
+    kernels; `ideal` is (P-1)/(v M) for P stages of v chunks and M micro-batches),
+    and of each stage the time of its kernels, its arena and the most bytes of
+    residuals at once. A unit of time is a longest forward. The update is left
+    out. Changes nothing.
+
+    ```mlir
+    ascend.program @stage0 stage 0 attributes {arena_bytes = ..., ...} { ... }
+    // prints
+    // stage 0: F0 F1 .  .  .  .  .  .  .  B0--- .  .  .  .  .  .  B1---
+    // stage 1: .  F0------ B0------------ F1------ B1------------
+    // end ... of ... FLOPs
+    // bubble 0.7261: ideal 0.5000, imbalance 0.2261
+    // stage 0: busy ..., arena ... bytes, activations 800 bytes
+    // stage 1: busy ..., arena ... bytes, activations 676 bytes
+    ```
+  }];
+  let options = [
+    Option<"flopsPerUnit", "flops-per-unit", "double", /*default=*/"0",
+           "floating-point operations in a unit of time; 0 takes those of the "
+           "longest forward">,
+    Option<"transferTime", "transfer-time", "double", /*default=*/"0",
+           "time of a message between stages, in units">,
+    Option<"timeline", "timeline", "bool", /*default=*/"true",
+           "print what each stage runs when">
+  ];
+}
+
 #endif // MF_PASSES_TD

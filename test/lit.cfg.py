@@ -25,7 +25,7 @@ config.environment["FILECHECK_OPTS"] = "-enable-var-scope"
 if config.mf_sanitize:
     # libMLIR's allocator poisons by hand and is not instrumented itself.
     config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0"
-for name in ("CI", "LSAN_OPTIONS", "UBSAN_OPTIONS"):
+for name in ("CI", "LSAN_OPTIONS", "MF_SEED", "UBSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 

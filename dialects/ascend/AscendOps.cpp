@@ -164,5 +164,31 @@ void RoutineOp::print(OpAsmPrinter &printer) {
       getArgAttrsAttrName(), getResAttrsAttrName());
 }
 
+/// A frame of one part: its offset; of several: a list.
+static ParseResult parseOffsets(OpAsmParser &parser,
+                                DenseI64ArrayAttr &offsets) {
+  SmallVector<int64_t> values;
+  auto parse = [&] { return parser.parseInteger(values.emplace_back()); };
+  if (succeeded(parser.parseOptionalLSquare())) {
+    if (parser.parseCommaSeparatedList(parse) || parser.parseRSquare())
+      return failure();
+  } else if (parse()) {
+    return failure();
+  }
+  offsets = parser.getBuilder().getDenseI64ArrayAttr(values);
+  return success();
+}
+
+static void printOffsets(OpAsmPrinter &printer, Operation *,
+                         DenseI64ArrayAttr offsets) {
+  if (offsets.size() == 1) {
+    printer << offsets[0];
+    return;
+  }
+  printer << '[';
+  llvm::interleaveComma(offsets.asArrayRef(), printer);
+  printer << ']';
+}
+
 #define GET_OP_CLASSES
 #include "dialects/ascend/AscendOps.cpp.inc"

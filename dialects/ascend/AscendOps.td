@@ -79,11 +79,14 @@ def Ascend_FrameLayoutOp : Ascend_Op<"frame_layout", [Symbol, HasParent<"Program
     `types[i]` is the buffer of slot `i`; `names[i]` the operator whose result
     it keeps. A slot in host memory keeps an activation that is swapped out.
     `offsets`, `bytes` and `host_bytes` come with the memory plan: an offset
-    counts from the frame's part of the slot's own memory.
+    counts from the frame's part of the slot's own memory. In the arena a frame
+    may consist of several parts, each with a place of its own: `parts` has the
+    offsets at which they begin, the first at 0. No buffer lies in two of them.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeArrayAttr:$types,
                        StrArrayAttr:$names,
                        OptionalAttr<DenseI64ArrayAttr>:$offsets,
+                       OptionalAttr<DenseI64ArrayAttr>:$parts,
                        OptionalAttr<I64Attr>:$bytes,
                        OptionalAttr<I64Attr>:$host_bytes);
   let assemblyFormat = [{
@@ -157,15 +160,15 @@ def Ascend_MessageOp : Ascend_Op<"message", [HasParent<"StepOp">]> {
 def Ascend_FrameOp : Ascend_Op<"frame", [HasParent<"StepOp">]> {
   let summary = "the frame of one chunk and micro-batch";
   let description = [{
-    `offset` and, if the layout has slots in host memory, `host_offset` come
-    with the memory plan.
+    `offsets`, one for each part of the layout, and, if the layout has slots in
+    host memory, `host_offset` come with the memory plan.
   }];
   let arguments = (ins FlatSymbolRefAttr:$layout, I64Attr:$micro_batch,
-                       OptionalAttr<I64Attr>:$offset,
+                       OptionalAttr<DenseI64ArrayAttr>:$offsets,
                        OptionalAttr<I64Attr>:$host_offset);
   let results = (outs Ascend_FrameType:$result);
   let assemblyFormat = [{
-    $layout `micro_batch` $micro_batch (`at` $offset^)?
+    $layout `micro_batch` $micro_batch (`at` custom<Offsets>($offsets)^)?
     (`host` `at` $host_offset^)? attr-dict `:` type($result)
   }];
 }

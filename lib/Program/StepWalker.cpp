@@ -86,17 +86,17 @@ MemoryRange InstanceTable::getMemory(uint64_t instance) const {
   case BufferKind::Slot: {
     const Frame &frame = program.frames[origin.frame];
     const Slot &slot = program.layouts[frame.layout].slots[origin.index];
-    return {slot.space, frame.getOffset(slot.space) + slot.offset, slot.bytes,
-            instance};
+    return {slot.space, frame.getOffset(slot), slot.bytes, instance};
   }
   case BufferKind::Temporary: {
     const Call &call =
         *program.step.getCall(program.step.instructions[origin.callPosition]);
     const Buffer &buffer = findBuffer(program.routines[call.routine].body,
                                       BufferKind::Temporary, origin.index);
-    const int64_t base = buffer.address.base == Base::Frame
-                             ? program.frames[*call.frame].offset
-                             : *call.scratchOffset;
+    const int64_t base =
+        buffer.address.base == Base::Frame
+            ? program.frames[*call.frame].offsets[buffer.address.number]
+            : *call.scratchOffset;
     return {Space::Device, base + buffer.address.offset, buffer.bytes,
             instance};
   }
@@ -150,7 +150,7 @@ Scope StepWalker::enter(uint32_t position) const {
   scope.scratchOffset = call.scratchOffset.value_or(0);
   scope.firstTemporary = table.getFirstTemporary(position);
   if (call.frame) {
-    scope.frameOffset = program.frames[*call.frame].offset;
+    scope.frameOffsets = program.frames[*call.frame].offsets;
     scope.hostFrameOffset = program.frames[*call.frame].hostOffset;
     scope.firstSlot = table.getFirstSlot(*call.frame);
   }
@@ -172,7 +172,7 @@ MemoryRange StepWalker::resolve(const Scope &scope,
   case Base::Host:
     break;
   case Base::Frame:
-    access.offset += scope.frameOffset;
+    access.offset += scope.frameOffsets[buffer.address.number];
     break;
   case Base::HostFrame:
     access.offset += scope.hostFrameOffset;
@@ -181,7 +181,7 @@ MemoryRange StepWalker::resolve(const Scope &scope,
     access.offset += scope.scratchOffset;
     break;
   case Base::Argument:
-    access.offset += scope.arguments[buffer.address.argument].offset;
+    access.offset += scope.arguments[buffer.address.number].offset;
     break;
   }
   switch (buffer.kind) {

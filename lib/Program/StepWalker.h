@@ -29,7 +29,8 @@ struct Scope {
   const Call *call = nullptr;
   /// Position of the call in the step.
   uint32_t callPosition = 0;
-  int64_t frameOffset = 0;
+  /// By part of the frame.
+  llvm::ArrayRef<int64_t> frameOffsets;
   int64_t hostFrameOffset = 0;
   int64_t scratchOffset = 0;
   uint64_t firstSlot = 0;

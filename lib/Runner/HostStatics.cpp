@@ -6,6 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cstring>
+#include <map>
 
 using namespace mf::program;
 
@@ -86,11 +87,11 @@ llvm::Error writeInput(const Program &program, RankExecutor &rank,
 // Reports
 //===----------------------------------------------------------------------===//
 
-/// All elements that a rank reports of a quantity.
-static std::vector<float>
+/// All elements that ranks report of a quantity, by stage.
+static StepReports::ByStage
 readReports(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks,
             llvm::StringRef quantity) {
-  std::vector<float> values;
+  StepReports::ByStage reports;
   for (const std::unique_ptr<RankExecutor> &rank : ranks) {
     const std::vector<Static> &statics = rank->getStage().statics;
     for (uint32_t i = 0; i < statics.size(); ++i) {
@@ -99,21 +100,20 @@ readReports(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks,
           statics[i].shape.type != DType::F32)
         continue;
       llvm::MutableArrayRef<uint8_t> bytes = rank->getStatic(i);
+      std::vector<float> &values = reports[rank->getStage().stage];
       const size_t first = values.size();
       values.resize(first + bytes.size() / sizeof(float));
       std::memcpy(values.data() + first, bytes.data(), bytes.size());
     }
   }
-  return values;
+  return reports;
 }
 
-static std::optional<float> getMean(llvm::ArrayRef<float> values) {
-  if (values.empty())
-    return std::nullopt;
+static double getMean(llvm::ArrayRef<float> values) {
   double sum = 0;
   for (float value : values)
     sum += value;
-  return static_cast<float>(sum / static_cast<double>(values.size()));
+  return sum / static_cast<double>(values.size());
 }
 
 StepReports readReports(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks) {
@@ -121,9 +121,32 @@ StepReports readReports(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks) {
           readReports(ranks, "overflow")};
 }
 
+/// The sum over the stages, each of which reports the losses of its chunks, of
+/// the mean over the ranks of a stage.
+static std::optional<float> getLoss(const StepReports::ByStage &reports) {
+  if (reports.empty())
+    return std::nullopt;
+  double loss = 0;
+  for (const auto &[stage, values] : reports)
+    loss += getMean(values);
+  return static_cast<float>(loss);
+}
+
+/// The mean over all ranks.
+static std::optional<float> getGlobalNorm(const StepReports::ByStage &reports) {
+  std::vector<float> norms;
+  for (const auto &[stage, values] : reports)
+    llvm::append_range(norms, values);
+  if (norms.empty())
+    return std::nullopt;
+  return static_cast<float>(getMean(norms));
+}
+
 StepOutput::StepOutput(const StepReports &reports)
-    : loss(getMean(reports.losses)), globalNorm(getMean(reports.globalNorms)),
-      overflow(llvm::any_of(reports.overflows,
-                            [](float value) { return value != 0; })) {}
+    : loss(getLoss(reports.losses)),
+      globalNorm(getGlobalNorm(reports.globalNorms)) {
+  for (const auto &[stage, values] : reports.overflows)
+    overflow |= llvm::any_of(values, [](float value) { return value != 0; });
+}
 
 } // namespace mf::runner

@@ -39,7 +39,7 @@ struct OperandAddress {
 };
 
 /// Where the bases of a list are. Numbers below `firstArgument` are those of
-/// program::Base; then come the arguments.
+/// program::Base; then come the arguments, then the parts of the frame.
 struct BaseTable {
   static constexpr uint32_t firstArgument =
       static_cast<uint32_t>(program::Base::Argument);

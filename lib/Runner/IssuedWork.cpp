@@ -2,11 +2,21 @@
 
 #include "IssuedWork.h"
 #include "RankExecutor.h"
+#include "llvm/ADT/STLExtras.h"
 #include <array>
 
 using namespace mf::program;
 
 namespace mf::runner {
+
+/// How many arguments a list has; they are its first buffers.
+static uint32_t countArguments(const InstructionList &list) {
+  return llvm::find_if(list.buffers,
+                       [](const Buffer &buffer) {
+                         return buffer.kind != BufferKind::Argument;
+                       }) -
+         list.buffers.begin();
+}
 
 static OperandAddress getAddress(const InstructionList &list,
                                  const Operand &operand) {
@@ -14,7 +24,10 @@ static OperandAddress getAddress(const InstructionList &list,
   OperandAddress address;
   address.base = static_cast<uint32_t>(buffer.address.base);
   if (buffer.address.base == Base::Argument)
-    address.base += buffer.address.argument;
+    address.base += buffer.address.number;
+  if (buffer.address.base == Base::Frame)
+    address.base =
+        BaseTable::firstArgument + countArguments(list) + buffer.address.number;
   address.offset = buffer.address.offset + operand.offset;
   address.bytes = operand.bytes;
   return address;
@@ -216,13 +229,15 @@ public:
     bases->at(Base::Host) = host;
     if (call.frame) {
       const Frame &frame = rank.getStage().frames[*call.frame];
-      bases->at(Base::Frame) = arena + frame.offset;
       bases->at(Base::HostFrame) = host + frame.hostOffset;
     }
     if (call.scratchOffset)
       bases->at(Base::Scratch) = arena + *call.scratchOffset;
     for (const OperandAddress &argument : arguments)
       bases->bases.push_back(context.bases->getAddress(argument));
+    if (call.frame)
+      for (int64_t offset : rank.getStage().frames[*call.frame].offsets)
+        bases->bases.push_back(arena + offset);
     rank.issueCall(call, item.begin, std::move(bases));
   }
 

@@ -35,14 +35,14 @@ public:
       values.resize(size);
     passBytes(reinterpret_cast<char *>(values.data()), size * sizeof(float));
   }
-  template <typename Number> void pass(std::map<std::string, Number> &entries) {
+  template <typename Key, typename Value>
+  void pass(std::map<Key, Value> &entries) {
     uint64_t size = entries.size();
     pass(size);
-    std::vector<std::pair<std::string, Number>> list(entries.begin(),
-                                                     entries.end());
+    std::vector<std::pair<Key, Value>> list(entries.begin(), entries.end());
     list.resize(size);
-    for (auto &[name, value] : list) {
-      pass(name);
+    for (auto &[key, value] : list) {
+      pass(key);
       pass(value);
     }
     if (isReading)
@@ -95,8 +95,10 @@ llvm::Error gatherReports(ProcessGroup &processes, StepReports &reports) {
     Archive archive(text);
     StepReports part;
     pass(archive, part);
-    auto append = [](std::vector<float> &to, const std::vector<float> &from) {
-      to.insert(to.end(), from.begin(), from.end());
+    auto append = [](StepReports::ByStage &to,
+                     const StepReports::ByStage &from) {
+      for (const auto &[stage, values] : from)
+        to[stage].insert(to[stage].end(), values.begin(), values.end());
     };
     append(reports.losses, part.losses);
     append(reports.globalNorms, part.globalNorms);

@@ -65,7 +65,7 @@ static void createLayout(ProgramBuilder &program, ir::ForwardOp forward,
       builder, forward.getLoc(),
       builder.getStringAttr(getLayoutName(forward.getSymName())),
       builder.getArrayAttr(types), builder.getArrayAttr(cells),
-      DenseI64ArrayAttr(), IntegerAttr(), IntegerAttr());
+      DenseI64ArrayAttr(), DenseI64ArrayAttr(), IntegerAttr(), IntegerAttr());
 }
 
 /// Makes a routine of `function` on frames of `forward`, with the arguments

@@ -55,7 +55,7 @@ void StepBuilder::collectForward(ir::RunForwardOp run) {
   call.frame = ascend::FrameOp::create(
       builder, run.getLoc(),
       ascend::FrameType::get(program.getContext(), layout), layout,
-      run.getMicroBatchAttr(), IntegerAttr(), IntegerAttr());
+      run.getMicroBatchAttr(), DenseI64ArrayAttr(), IntegerAttr());
   values[run.getFrame()] = call.frame;
   for (Value input : run.getInputs())
     addInput(call, input);

@@ -39,6 +39,13 @@ static void applyLayouts(ascend::ProgramOp program,
     }
     layout.setOffsets(offsets);
     layout.setBytes(frame.size);
+    SmallVector<int64_t> parts;
+    for (const memory::FramePart &part : frame.parts)
+      parts.push_back(part.begin);
+    if (parts.size() > 1)
+      layout.setParts(parts);
+    else
+      layout.removePartsAttr();
     if (hostFrame.size > 0)
       layout.setHostBytes(hostFrame.size);
   }
@@ -70,9 +77,9 @@ static void applyStep(ascend::ProgramOp program, const StageMemory &memory,
     if (!call.getFrame())
       continue;
     auto frame = call.getFrame().getDefiningOp<ascend::FrameOp>();
-    frame.setOffset(bases.frameBase);
+    frame.setOffsets(bases.frameBases);
     if (memory.hasHostFrame(task.routine))
-      frame.setHostOffset(hostBases.frameBase);
+      frame.setHostOffset(hostBases.frameBases.front());
   }
   auto messages = llvm::to_vector(step.getBody().getOps<ascend::MessageOp>());
   for (auto [number, offset] :

@@ -44,7 +44,8 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
           << llvm::toString(plan.takeError());
       return signalPassFailure();
     }
-    llvm::Expected<memory::StepPlan> host = memory::planStep(stage.getHost());
+    llvm::Expected<memory::StepPlan> host =
+        memory::planStep(stage.getHost(), getHostOptions());
     if (!host) {
       program.emitOpError("cannot be planned in host memory: ")
           << llvm::toString(host.takeError());
@@ -65,6 +66,13 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
   }
 
 private:
+  /// A frame is one piece of host memory.
+  static memory::StepPlanOptions getHostOptions() {
+    memory::StepPlanOptions options;
+    options.splitFrames = false;
+    return options;
+  }
+
   FailureOr<int64_t> getLimit(ascend::ProgramOp program) {
     if (hbm.empty())
       return program.getHbmLimitBytes().value_or(0);

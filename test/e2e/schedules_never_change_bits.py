@@ -6,9 +6,11 @@ Trains one model for two steps on one stage, then on several stages under every
 schedule, with fixed and with randomly drawn stages, chunks, micro-batches,
 offsets, recompute and swap. All losses, accumulated gradients and trained
 parameters must be the same bytes, every program must verify, and every rank must
-use at its peak the bytes that were planned.
+use at its peak the bytes that were planned. MF_SEED replaces the seed.
 """
 
+import concurrent.futures
+import os
 import random
 import sys
 
@@ -32,12 +34,19 @@ SCHEDULES = [
 ]
 
 
-def case(schedule, stages, layers, micro_batches, offset="0", recompute=None, swap=None):
+# Grows once.
+DYNAMIC = "{type: DynamicLossScaleUpdateCell, loss_scale_value: 512, scale_window: 1}"
+
+
+def case(
+    schedule, stages, layers, micro_batches, offset="0", recompute=None, swap=None,
+    scale_sense="1.0",
+):  # fmt: skip
     name, scheduler, interleave = schedule
     return dict(
         schedule=name, scheduler=scheduler, interleave=interleave, stages=stages,
         layers=layers, micro_batches=micro_batches, offset=offset, recompute=recompute,
-        swap=swap,
+        swap=swap, scale_sense=scale_sense,
     )  # fmt: skip
 
 
@@ -51,6 +60,8 @@ def fixed_cases():
     yield case(SCHEDULES[3], 2, 6, 5, offset="[[1, 0], [0, 1]]")
     yield case(SCHEDULES[4], 2, 8, 4, offset="[[0, 0], [1, 0], [0, 1]]")
     yield case(SCHEDULES[7], 4, 8, 8)
+    for schedule in (SCHEDULES[0], SCHEDULES[3], SCHEDULES[6]):
+        yield case(schedule, 2, 4, 4, scale_sense=DYNAMIC)
 
 
 def draw(generator):
@@ -58,6 +69,9 @@ def draw(generator):
     stages = generator.choice([2, 2, 3, 4])
     interleave = schedule[2]
     rows = [[generator.choice([0, 0, 1]) for _ in range(stages)] for _ in range(interleave)]
+    # Layers that all mini stages have more are no offset.
+    if all(map(all, rows)):
+        rows[0][0] = 0
     layers = stages * interleave + sum(map(sum, rows))
     offset = str(rows if interleave > 1 else rows[0])
     micro_batches = generator.randint(stages, 2 * stages + 1)
@@ -65,7 +79,10 @@ def draw(generator):
         micro_batches = 2 * stages + generator.randint(0, 1)
     recompute = generator.choice([None, {"recompute": "True"}, {"select_recompute": "True"}])
     swap = generator.choice([None, {"layer_swap": SWAP["layer_swap"] % generator.choice([1, 7, 60])}])
-    return case(schedule, stages, layers, micro_batches, offset, recompute, swap)
+    scale_sense = generator.choice(["1.0", "1.0", "1024.0", DYNAMIC])
+    return case(
+        schedule, stages, layers, micro_batches, offset, recompute, swap, scale_sense
+    )
 
 
 def result(tools, data, options):
@@ -85,34 +102,52 @@ def result(tools, data, options):
     return report["losses"], safetensors.load_bytes(gradients), safetensors.load_bytes(parameters)
 
 
+def check(bin_folder, work_folder, data, group):
+    """What is wrong with cases of one model, a line each."""
+    os.makedirs(work_folder)
+    tools = training.Tools(bin_folder, work_folder)
+    expected, problems = None, []
+    for options in group:
+        try:
+            if expected is None:
+                one = case((None, "1f1b", 1), 1, options["layers"], options["micro_batches"],
+                           scale_sense=options["scale_sense"])  # fmt: skip
+                expected = result(tools, data, one)
+            found = result(tools, data, options)
+        except (AssertionError, RuntimeError) as error:
+            problems.append("%s: %s" % (options, error))
+            continue
+        if found != expected:
+            same = [a == b for a, b in zip(found, expected)]
+            problems.append("%s: different %s" % (options, same))
+    return problems
+
+
 def main():
-    tools = training.Tools(sys.argv[1], sys.argv[2])
-    seed = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+    bin_folder, work_folder = sys.argv[1:3]
+    seed = int(os.environ.get("MF_SEED", sys.argv[3] if len(sys.argv) > 3 else 0))
     count = int(sys.argv[4]) if len(sys.argv) > 4 else 12
     generator = random.Random(seed)
-    data = tools.path("text.txt")
+    data = os.path.join(work_folder, "text.txt")
     with open(data, "wb") as file:
         file.write(bytes(generator.randint(32, 126) for _ in range(20000)))
 
     cases = list(fixed_cases()) + [draw(generator) for _ in range(count)]
-    expected, failures = {}, 0
+    groups = {}
     for options in cases:
-        shape = options["layers"], options["micro_batches"]
-        if shape not in expected:
-            expected[shape] = result(
-                tools, data, case((None, "1f1b", 1), 1, *shape, "0")
-            )
-        try:
-            found = result(tools, data, options)
-        except (AssertionError, RuntimeError) as error:
-            failures += 1
-            print("%s: %s" % (options, error))
-            continue
-        if found != expected[shape]:
-            failures += 1
-            print("%s: different %s" % (options, [a == b for a, b in zip(found, expected[shape])]))
-    print("%d schedules, %d different (seed %d)" % (len(cases), failures, seed))
-    sys.exit(1 if failures else 0)
+        key = options["layers"], options["micro_batches"], options["scale_sense"]
+        groups.setdefault(key, []).append(options)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        found = pool.map(
+            lambda item: check(
+                bin_folder, os.path.join(work_folder, "group%d" % item[0]), data, item[1]
+            ),
+            enumerate(groups.values()),
+        )
+        problems = [problem for group in found for problem in group]
+    print("\n".join(problems), end="\n" if problems else "")
+    print("%d schedules, %d different (seed %d)" % (len(cases), len(problems), seed))
+    sys.exit(1 if problems else 0)
 
 
 if __name__ == "__main__":

@@ -31,10 +31,10 @@ static cl::opt<int64_t> gradientAccumulationSteps(
     "gradient_accumulation_steps", cl::value_desc("n"), cl::cat(category),
     cl::init(0),
     cl::desc("Replace runner_config.gradient_accumulation_steps of the YAML"));
-static cl::opt<std::string>
-    schedule("schedule", cl::value_desc("name"), cl::cat(category),
-             cl::desc("Order of the stages' runs, as zero-bubble-h1 (default: "
-                      "pipeline_scheduler of the YAML)"));
+static cl::opt<std::string> schedule(
+    "schedule", cl::value_desc("name"), cl::cat(category),
+    cl::desc("Order of the stages' runs, by a name that mf-schedule --help "
+             "lists (default: pipeline_scheduler of the YAML)"));
 static cl::opt<std::string>
     hbm("hbm", cl::value_desc("size"), cl::cat(category),
         cl::desc("Device memory per rank, as 54GB; a step that does not fit "

@@ -2,14 +2,25 @@
 //
 // A plan gives every buffer of a StepProblem its place in one arena. It holds
 // offsets inside frames and inside the scratch of a routine once per chunk,
-// and one frame base and one scratch base per task:
+// and the bases of a frame's parts and one scratch base per task:
 //
-//   residual       frameBase(task)   + residualOffset
-//   temporary      frameBase(task)   + offset    in a part of the task's own
-//                                                frame that is not yet, or no
-//                                                longer, alive
+//   residual       frameBase(task, part) + residualOffset - part.begin
+//   temporary      the same, where the task's own frame is not yet, or no
+//                  longer, alive
 //               or scratchBase(task) + offset
-//   task buffer, persistent buffer               an offset in the arena
+//   task buffer, persistent buffer         an offset in the arena
+//
+// The residuals of two phases make up a frame of one part. With three phases,
+// those that die in the second one, those that are born in it, and those that
+// live through it are parts that come and go, and are placed, apart; what comes
+// and goes in the second phase does so in several steps, too:
+//
+//   tasks     F0        I0        W0
+//   part 0    |----------|
+//   part 1    |-----------|
+//   part 2    |---------------------|
+//   part 3               |----------|
+//   part 4                |---------|
 //
 // A task buffer may lie where a frame or scratch has nothing alive for as long
 // as the buffer lives, and so may another task's frame or scratch.
@@ -38,16 +49,41 @@ struct RoutineLayout {
   std::vector<TemporaryPlace> temporaries;
 };
 
-/// Layout of a frame: its size and the offset of each residual in it.
-struct ResidualFrameLayout {
-  int64_t size = 0;
-  std::vector<int64_t> residualOffsets;
+/// An instruction of one of the phases of a frame.
+struct PhaseMoment {
+  int64_t phase = 0;
+  int64_t instruction = 0;
 };
 
-/// The bases of a task in the arena. `frameBase` is 0 for a routine without
-/// frame, and `scratchBase` for a routine whose scratch is empty.
+/// Offsets [begin, begin + size) of a frame, which has them in the arena from
+/// instruction `first` to before instruction `last`.
+struct FramePart {
+  int64_t begin = 0;
+  int64_t size = 0;
+  PhaseMoment first;
+  PhaseMoment last;
+
+  /// The instructions [begin, end) of a phase, which has `length`, at which it
+  /// is there.
+  std::pair<int64_t, int64_t> getRange(int64_t phase, int64_t length) const;
+};
+
+/// Layout of a frame: its size, the parts that make it up, by their begins, and
+/// the offset of each residual in it. Every buffer lies in one part.
+struct ResidualFrameLayout {
+  int64_t size = 0;
+  std::vector<FramePart> parts;
+  std::vector<int64_t> residualOffsets;
+
+  /// The number of the part that has the offset.
+  size_t getPart(int64_t offset) const;
+};
+
+/// The bases of a task in the arena. `frameBases`, of a routine with frame, has
+/// one for each part, the same in all tasks of an instance. `scratchBase` is 0
+/// for a routine whose scratch is empty.
 struct TaskBases {
-  int64_t frameBase = 0;
+  std::vector<int64_t> frameBases;
   int64_t scratchBase = 0;
 };
 
@@ -61,6 +97,9 @@ struct StepPlan {
   int64_t arenaSize = 0;
   /// StepProblem::maxLive() of the planned problem.
   StepLiveBound bound;
+
+  /// Where an offset of the task's frame, which is frame `frame`, is.
+  int64_t getFrameAddress(int64_t task, int64_t frame, int64_t offset) const;
 
   /// How far the arena is above the bound, relative to it.
   double getGap() const;
@@ -93,6 +132,8 @@ struct StepPlanOptions {
   /// Elementary steps of packing frames, scratch and task buffers as the shapes
   /// that they are.
   int64_t shapeWork = 15'000'000;
+  /// Frames of three phases may consist of several parts.
+  bool splitFrames = true;
 };
 
 /// Plans a well-formed problem; an error of check() otherwise.

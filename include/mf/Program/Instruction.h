@@ -27,14 +27,14 @@ namespace mf::program {
 enum class Space : uint8_t { Device, Host };
 
 /// What an offset counts from: the rank's arena, its host memory, or, inside a
-/// routine, the frame (its part in the arena or in host memory) or scratch
+/// routine, a part of the frame in the arena, the frame in host memory, scratch
 /// memory of the call or one of its arguments.
-enum class Base : uint8_t { Device, Host, Frame, HostFrame, Scratch, Argument };
+enum class Base : uint8_t { Device, Host, HostFrame, Scratch, Argument, Frame };
 
 struct Address {
   Base base = Base::Device;
-  /// The argument's number if `base` is Argument.
-  uint32_t argument = 0;
+  /// The number of the argument or of the frame's part.
+  uint32_t number = 0;
   int64_t offset = 0;
 };
 

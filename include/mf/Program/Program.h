@@ -13,6 +13,7 @@
 
 #include "mf/Program/Instruction.h"
 #include "mf/Program/Mesh.h"
+#include <algorithm>
 #include <map>
 #include <variant>
 
@@ -117,30 +118,46 @@ struct Slot {
   std::string name;
   TensorShape shape;
   int64_t bytes = 0;
+  /// From the begin of the part.
   int64_t offset = 0;
   Space space = Space::Device;
+  /// Of the frame in the arena; 0 in host memory.
+  uint32_t part = 0;
 };
 
-/// The residuals of one chunk and where they lie in a frame, which has a part
-/// in the arena and one in host memory.
+/// The residuals of one chunk and where they lie in a frame, which is in parts
+/// in the arena and as a whole in host memory.
 struct FrameLayout {
   std::string name;
   std::vector<Slot> slots;
   int64_t bytes = 0;
   int64_t hostBytes = 0;
+  /// The offsets at which the parts begin, ascending; the first is 0.
+  std::vector<int64_t> parts = {0};
+
+  /// The part that has the offset, which is not negative.
+  uint32_t getPart(int64_t offset) const {
+    return std::upper_bound(parts.begin(), parts.end(), offset) -
+           parts.begin() - 1;
+  }
+  int64_t getPartBytes(uint32_t part) const {
+    return (part + 1 < parts.size() ? parts[part + 1] : bytes) - parts[part];
+  }
 };
 
 /// The memory of one chunk's residuals for one micro-batch.
 struct Frame {
   uint32_t layout = 0;
   int64_t microBatch = 0;
-  int64_t offset = 0;
+  /// By part.
+  std::vector<int64_t> offsets;
   int64_t hostOffset = 0;
   uint32_t location = 0;
 
-  /// Where the frame's part in `space` begins.
-  int64_t getOffset(Space space) const {
-    return space == Space::Device ? offset : hostOffset;
+  /// Where a slot of it is in its memory.
+  int64_t getOffset(const Slot &slot) const {
+    return (slot.space == Space::Device ? offsets[slot.part] : hostOffset) +
+           slot.offset;
   }
 };
 

@@ -53,11 +53,13 @@ struct StepInput {
   float lossScale = 1;
 };
 
-/// All elements that ranks report of each quantity in a step, by rank.
+/// All elements that ranks report of each quantity in a step: by stage, those
+/// of a stage in the order of its ranks.
 struct StepReports {
-  std::vector<float> losses;
-  std::vector<float> globalNorms;
-  std::vector<float> overflows;
+  using ByStage = std::map<int64_t, std::vector<float>>;
+  ByStage losses;
+  ByStage globalNorms;
+  ByStage overflows;
 };
 
 /// What it reads back after the step.
@@ -65,8 +67,9 @@ struct StepOutput {
   StepOutput() = default;
   explicit StepOutput(const StepReports &reports);
 
-  /// Mean over all elements that a rank reports: one for each micro-batch on
-  /// each rank that has a loss. None if the program reports no loss.
+  /// The sum over the stages, each of which reports the losses of its chunks,
+  /// of the mean over the elements that its ranks report. None if the program
+  /// reports no loss.
   std::optional<float> loss;
   /// Mean over the ranks, which all have the norm of all gradients.
   std::optional<float> globalNorm;

@@ -17,7 +17,7 @@ PackResult packInBestOrder(const PackProblem &problem, int64_t goodPeak,
     hasHint |= item.hint >= 0;
   }
   PackResult best;
-  if (hasFixed || problem.wall) {
+  if (hasFixed || !problem.walls.empty()) {
     WorkBudget unlimited(std::numeric_limits<int64_t>::max());
     best = *packInOrder(
         problem, getOrder(problem, PackOrder::Contention, profile), unlimited);

@@ -133,8 +133,8 @@ private:
 /// are visited in order of their begin.
 class GapFinder {
 public:
-  GapFinder(const PackItem &item, std::optional<int64_t> wall)
-      : item(item), wall(wall) {
+  GapFinder(const PackItem &item, llvm::ArrayRef<int64_t> walls)
+      : item(item), walls(walls) {
     moveTo(0);
   }
   /// Returns true when the item fits below `range`.
@@ -150,12 +150,13 @@ public:
 private:
   void moveTo(int64_t address) {
     offset = alignUp(address, item.alignment);
-    if (wall && offset < *wall && offset + item.size > *wall)
-      offset = alignUp(*wall, item.alignment);
+    for (int64_t wall : walls)
+      if (offset < wall && offset + item.size > wall)
+        offset = alignUp(wall, item.alignment);
   }
 
   const PackItem &item;
-  std::optional<int64_t> wall;
+  llvm::ArrayRef<int64_t> walls;
   int64_t offset = 0;
 };
 
@@ -185,7 +186,7 @@ std::optional<PackResult> packInOrder(const PackProblem &problem,
     std::sort(conflicts.begin(), conflicts.end());
 
     // Merge the conflicts with the fixed items, both in order of address.
-    GapFinder gap(item, problem.wall);
+    GapFinder gap(item, problem.walls);
     size_t next = 0, nextFixed = 0;
     bool found = false;
     while (!found) {

@@ -188,7 +188,7 @@ Indices takeForSlots(const PackProblem &problem, int64_t size, Indices &rest,
 
 std::optional<PackResult> packInSlots(const PackProblem &problem) {
   constexpr size_t fewSizes = 16;
-  if (problem.wall)
+  if (!problem.walls.empty())
     return std::nullopt;
   Indices rest;
   std::vector<int64_t> sizes;

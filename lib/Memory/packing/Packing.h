@@ -29,8 +29,8 @@ struct PackItem {
 struct PackProblem {
   std::vector<PackItem> items;
   int32_t numSections = 0;
-  /// An address that no item may straddle.
-  std::optional<int64_t> wall;
+  /// Addresses, ascending, that no item may straddle.
+  std::vector<int64_t> walls;
 };
 
 struct PackResult {
@@ -105,7 +105,7 @@ std::optional<PackResult> packInOrder(const PackProblem &problem,
                                       WorkBudget &budget);
 
 /// Goes through time and gives each item that begins the smallest free block
-/// that holds it. O(n log n). Knows neither fixed items nor a wall.
+/// that holds it. O(n log n). Knows neither fixed items nor walls.
 PackResult packInTime(const PackProblem &problem);
 
 /// The best of several orders, each improved by moving to its front what

@@ -74,7 +74,7 @@ void WindowPacker::addObstacles(int32_t begin, int32_t end,
 bool WindowPacker::solve(size_t first, size_t last) {
   int32_t begin = problem.items[order[first]].begin, end = 0;
   PackProblem window;
-  window.wall = problem.wall;
+  window.walls = problem.walls;
   for (size_t i = first; i < last; ++i) {
     PackItem item = problem.items[order[i]];
     end = std::max(end, item.end);

@@ -17,7 +17,7 @@ struct SearchResult {
   int64_t work = 0;
 };
 
-/// solveAtCapacity() on items; also honours the wall. `horizon`: how many items
+/// solveAtCapacity() on items; also honours walls. `horizon`: how many items
 /// to look at from the first section not yet complete. In a long problem, where
 /// what happens now matters little to what happens much later, a short horizon
 /// makes states cheap and keeps decisions that affect each other together.
@@ -35,7 +35,7 @@ std::optional<PackResult> packInWindows(const PackProblem &problem,
 /// Puts the items into slots: address ranges, each as large as its largest item
 /// and as many as items are alive at one time. Made for items of a few similar
 /// sizes, such as the frames of a pipeline's chunks. Nothing if there are many
-/// sizes, or fixed items or a wall.
+/// sizes, or fixed items or walls.
 ///
 /// Which items go to the slots of the smallest size, such that as many slots as
 /// possible are small, is decided exactly: they are the flow of a network along

@@ -104,8 +104,8 @@ SearchProblem makeSearchProblem(const PackProblem &pack, int64_t capacity) {
     search.indices.push_back(index);
   }
   mergeObstacles(search.obstacles);
-  if (pack.wall) {
-    Obstacle wall = {0, search.numSections, *pack.wall, *pack.wall};
+  for (int64_t address : pack.walls) {
+    Obstacle wall = {0, search.numSections, address, address};
     search.obstacles.insert(
         llvm::upper_bound(
             search.obstacles, wall,

@@ -66,9 +66,10 @@ private:
 /// The task that a task buffer is brought back for, in the order of the shapes,
 /// else -1: what begins after the first phase of a frame has begun is a value
 /// of that frame, and not a message that the frame's values are made from.
-std::vector<int64_t> getGroups(const LaidOutStep &step) {
+std::vector<int64_t> getGroups(const LaidOutStep &step,
+                               const ShapeProblem &shapes) {
   std::vector<int64_t> groups(
-      step.timeline.getInstances().size() + step.problem.tasks.size(), -1);
+      shapes.items.size() - step.problem.taskBuffers.size(), -1);
   for (const TaskBuffer &buffer : step.problem.taskBuffers) {
     int64_t user = buffer.end.instruction > 0 ? buffer.end.task : -1;
     int64_t instance = user >= 0 ? step.timeline.getInstance(user) : -1;
@@ -117,7 +118,7 @@ Variant::Variant(const LaidOutStep &step, const PackResult &frames,
   if (rule.isFixed)
     for (const auto &[index, offset] : llvm::enumerate(frames.offsets))
       shapes->getProblem().items[index].fixedOffset = offset;
-  std::vector<int64_t> groupOf = getGroups(step);
+  std::vector<int64_t> groupOf = getGroups(step, shapes->getProblem());
   if (!rule.groups)
     groupOf.assign(groupOf.size(), -1);
   groups = std::make_unique<ShapeGroups>(

@@ -6,7 +6,9 @@
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <tuple>
 
 namespace mf::memory {
 
@@ -73,15 +75,145 @@ std::vector<size_t> getStackOrder(const ResidualFrame &frame,
   });
 }
 
+/// A part that is there from the first to the last instruction of all phases.
+FramePart getWholeFrame(const StepProblem &problem, const ResidualFrame &frame,
+                        int64_t size) {
+  FramePart part;
+  part.size = size;
+  part.last.phase = static_cast<int64_t>(frame.phases.size()) - 1;
+  part.last.instruction = problem.routines[frame.phases.back()].length;
+  return part;
+}
+
+/// Residuals, by number, that are placed together.
+using ResidualGroup = std::vector<size_t>;
+
+/// Cuts a list of residuals into at most `count` of about the same bytes.
+std::vector<ResidualGroup> cutEvenly(const ResidualFrame &frame,
+                                     const ResidualGroup &residuals,
+                                     int64_t count) {
+  int64_t total = 0, before = 0;
+  for (size_t index : residuals)
+    total += frame.residuals[index].size;
+  std::vector<ResidualGroup> groups(count);
+  for (size_t index : residuals) {
+    int64_t size = frame.residuals[index].size;
+    // Where its middle lies; halves, so that nothing overflows.
+    int64_t group = (before + size / 2) / (total / count + 1);
+    groups[std::min(group, count - 1)].push_back(index);
+    before += size;
+  }
+  llvm::erase_if(groups,
+                 [](const ResidualGroup &group) { return group.empty(); });
+  return groups;
+}
+
+/// Cuts a list of residuals, in the order in which they come or go, where
+/// layers end: layers are alike, and parts of few different sizes are easy to
+/// pack. What belongs to no layer is taken with what comes or goes before it.
+std::vector<ResidualGroup> cutByLayer(const ResidualFrame &frame,
+                                      const ResidualGroup &residuals,
+                                      int64_t numSteps) {
+  std::map<std::optional<int64_t>, size_t> numberOf;
+  std::vector<ResidualGroup> layers;
+  for (size_t index : residuals) {
+    std::optional<int64_t> layer = frame.residuals[index].layer;
+    if (layers.empty() || (layer && !numberOf.count(layer))) {
+      numberOf[layer] = layers.size();
+      layers.emplace_back();
+    }
+    layers[layer ? numberOf[layer] : layers.size() - 1].push_back(index);
+  }
+  int64_t numLayers = layers.size();
+  int64_t numTogether = (numLayers + numSteps - 1) / numSteps;
+  std::vector<ResidualGroup> groups;
+  for (int64_t i = 0; i < numLayers; i += numTogether) {
+    ResidualGroup together;
+    for (int64_t j = i; j < std::min(i + numTogether, numLayers); ++j)
+      llvm::append_range(together, layers[j]);
+    llvm::append_range(
+        groups,
+        cutEvenly(frame, together, std::max<int64_t>(1, numSteps / numLayers)));
+  }
+  return groups;
+}
+
+/// The residuals that live through all phases, and, of each other pair of first
+/// and last phase, what comes and goes in one of `numSteps` steps.
+std::vector<ResidualGroup> groupResiduals(const ResidualFrame &frame,
+                                          int64_t numSteps) {
+  ResidualGroup all(frame.residuals.size());
+  std::iota(all.begin(), all.end(), 0);
+  if (numSteps == 0)
+    return {all};
+  std::map<std::pair<int64_t, int64_t>, ResidualGroup> byPhases;
+  for (const auto &[index, residual] : llvm::enumerate(frame.residuals))
+    if (residual.size > 0)
+      byPhases[{residual.birthPhase, residual.deathPhase}].push_back(index);
+  int64_t last = static_cast<int64_t>(frame.phases.size()) - 1;
+  std::vector<ResidualGroup> groups;
+  for (auto &[phases, residuals] : byPhases) {
+    if (phases == std::make_pair(int64_t(0), last)) {
+      groups.push_back(std::move(residuals));
+      continue;
+    }
+    bool isByDeath = phases.second < last;
+    auto getStep = [&](size_t index) {
+      const Residual &residual = frame.residuals[index];
+      return isByDeath ? residual.death : residual.birth;
+    };
+    llvm::sort(residuals, [&](size_t a, size_t b) {
+      return std::make_pair(getStep(a), a) < std::make_pair(getStep(b), b);
+    });
+    llvm::append_range(groups, cutByLayer(frame, residuals, numSteps));
+  }
+  return groups;
+}
+
+/// When the part that holds the residuals is there: as long as they, but for
+/// the first and the last phase as a whole.
+FramePart getPart(const StepProblem &problem, const ResidualFrame &frame,
+                  const ResidualGroup &group) {
+  FramePart part = getWholeFrame(problem, frame, 0);
+  const Residual &any = frame.residuals[group.front()];
+  if (any.birthPhase > 0)
+    part.first = {any.birthPhase, any.birth};
+  if (any.deathPhase < part.last.phase)
+    part.last = {any.deathPhase, any.death};
+  for (size_t index : group) {
+    const Residual &residual = frame.residuals[index];
+    if (any.birthPhase > 0)
+      part.first.instruction = std::min(part.first.instruction, residual.birth);
+    if (any.deathPhase < static_cast<int64_t>(frame.phases.size()) - 1)
+      part.last.instruction = std::max(part.last.instruction, residual.death);
+  }
+  return part;
+}
+
+/// Stacks the residuals, part by part.
 ResidualFrameLayout stackResiduals(const StepProblem &problem,
-                                   const ResidualFrame &frame,
-                                   StackOrder order) {
+                                   const ResidualFrame &frame, StackOrder order,
+                                   int64_t numSteps) {
   ResidualFrameLayout layout;
   layout.residualOffsets.resize(frame.residuals.size(), 0);
-  for (size_t index : getStackOrder(frame, order)) {
-    layout.residualOffsets[index] = layout.size;
-    layout.size += problem.alignedSize(frame.residuals[index].size);
+  std::vector<size_t> rank(frame.residuals.size());
+  for (const auto &[place, index] :
+       llvm::enumerate(getStackOrder(frame, order)))
+    rank[index] = place;
+  for (ResidualGroup &group : groupResiduals(frame, numSteps)) {
+    FramePart part = numSteps == 0 ? getWholeFrame(problem, frame, 0)
+                                   : getPart(problem, frame, group);
+    part.begin = layout.size;
+    llvm::sort(group, [&](size_t a, size_t b) { return rank[a] < rank[b]; });
+    for (size_t index : group) {
+      layout.residualOffsets[index] = layout.size;
+      layout.size += problem.alignedSize(frame.residuals[index].size);
+    }
+    part.size = layout.size - part.begin;
+    layout.parts.push_back(part);
   }
+  if (layout.parts.empty())
+    layout.parts.push_back(getWholeFrame(problem, frame, 0));
   return layout;
 }
 
@@ -101,15 +233,28 @@ void addResiduals(const StepProblem &problem, const ResidualFrame &frame,
   }
 }
 
-/// The temporaries of a phase, then the residuals of `layout`, fixed.
+/// The temporaries of a phase, then, fixed, the residuals of `layout` and its
+/// parts while they are not there.
 PackProblem getPhaseItems(const StepProblem &problem,
                           const ResidualFrame &frame,
                           const ResidualFrameLayout &layout, int64_t phase) {
   const Routine &routine = problem.routines[frame.phases[phase]];
   PackProblem items = getTemporaries(problem, routine);
   addResiduals(problem, frame, layout, phase, routine.length, 0, items);
-  if (layout.size > 0)
-    items.wall = layout.size;
+  for (const FramePart &part : layout.parts) {
+    if (part.size == 0)
+      continue;
+    items.walls.push_back(part.begin + part.size);
+    auto block = [&](int64_t begin, int64_t end) {
+      PackItem elsewhere = makeItem(problem, begin, end, part.size);
+      elsewhere.fixedOffset = part.begin;
+      if (begin < end)
+        items.items.push_back(elsewhere);
+    };
+    auto [begin, end] = part.getRange(phase, routine.length);
+    block(0, begin);
+    block(end, routine.length);
+  }
   return items;
 }
 
@@ -157,10 +302,8 @@ std::pair<int64_t, int64_t> getCost(const ChunkLayout &layout) {
 int64_t getScratchBound(const StepProblem &problem, const ResidualFrame &frame,
                         const ResidualFrameLayout &layout) {
   int64_t bound = 0;
-  for (const auto &[phase, index] : llvm::enumerate(frame.phases)) {
-    const Routine &routine = problem.routines[index];
-    PackProblem items = getTemporaries(problem, routine);
-    addResiduals(problem, frame, layout, phase, routine.length, 0, items);
+  for (size_t phase = 0; phase < frame.phases.size(); ++phase) {
+    PackProblem items = getPhaseItems(problem, frame, layout, phase);
     bound = std::max(bound, getLargest(getLiveProfile(items)) - layout.size);
   }
   return bound;
@@ -169,13 +312,13 @@ int64_t getScratchBound(const StepProblem &problem, const ResidualFrame &frame,
 } // namespace
 
 ChunkLayout packSeparately(const StepProblem &problem,
-                           const ResidualFrame &frame,
+                           const ResidualFrame &frame, int64_t numSteps,
                            const PackEffort &effort) {
   std::optional<ChunkLayout> best;
   for (StackOrder order :
        {StackOrder::Birth, StackOrder::Death, StackOrder::Life}) {
     ChunkLayout layout;
-    layout.frame = stackResiduals(problem, frame, order);
+    layout.frame = stackResiduals(problem, frame, order, numSteps);
     for (size_t phase = 0; phase < frame.phases.size(); ++phase)
       layout.phases.push_back(
           packPhase(problem, frame, layout.frame, phase, effort));
@@ -202,7 +345,8 @@ ChunkLayout packTogether(const StepProblem &problem, const ResidualFrame &frame,
   }
   items.numSections = static_cast<int32_t>(length);
   size_t firstResidual = items.items.size();
-  ResidualFrameLayout stack = stackResiduals(problem, frame, StackOrder::Birth);
+  ResidualFrameLayout stack =
+      stackResiduals(problem, frame, StackOrder::Birth, 0);
   for (const auto &[index, residual] : llvm::enumerate(frame.residuals)) {
     PackItem item =
         makeItem(problem, starts[residual.birthPhase] + residual.birth,
@@ -223,6 +367,7 @@ ChunkLayout packTogether(const StepProblem &problem, const ResidualFrame &frame,
 
   ChunkLayout layout;
   layout.frame.size = result.peak;
+  layout.frame.parts.push_back(getWholeFrame(problem, frame, result.peak));
   layout.frame.residualOffsets.assign(result.offsets.begin() + firstResidual,
                                       result.offsets.end());
   size_t next = 0;

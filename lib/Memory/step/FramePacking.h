@@ -29,9 +29,10 @@ struct PackEffort {
 
 /// Layout in which the frame holds the residuals and nothing more, so that many
 /// instances can be alive at little cost; temporaries go to holes or scratch.
-/// Minimizes the largest scratch of all phases.
+/// Minimizes the largest scratch of all phases. Of three phases, what comes and
+/// goes in the second does so in `numSteps` steps; 0: the frame is one part.
 ChunkLayout packSeparately(const StepProblem &problem,
-                           const ResidualFrame &frame,
+                           const ResidualFrame &frame, int64_t numSteps,
                            const PackEffort &effort);
 
 /// Layout in which residuals and temporaries of all phases share one region,

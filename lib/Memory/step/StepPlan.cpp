@@ -17,17 +17,40 @@ double StepPlan::getGap() const {
          static_cast<double>(bound.bytes);
 }
 
+std::pair<int64_t, int64_t> FramePart::getRange(int64_t phase,
+                                                int64_t length) const {
+  if (phase < first.phase || phase > last.phase)
+    return {0, 0};
+  return {phase == first.phase ? first.instruction : 0,
+          phase == last.phase ? last.instruction : length};
+}
+
+size_t ResidualFrameLayout::getPart(int64_t offset) const {
+  auto next = llvm::upper_bound(parts, offset,
+                                [](int64_t offset, const FramePart &part) {
+                                  return offset < part.begin;
+                                });
+  return next - parts.begin() - 1;
+}
+
+int64_t StepPlan::getFrameAddress(int64_t task, int64_t frame,
+                                  int64_t offset) const {
+  size_t part = frames[frame].getPart(offset);
+  return tasks[task].frameBases[part] + offset -
+         frames[frame].parts[part].begin;
+}
+
 namespace {
 
 /// Packs chunks, then the blocks that tasks need of the arena: a block per
-/// frame instance, scratch and task buffer. Fast heuristics come first; then
-/// the chunk that makes the fullest task is packed again with more effort, and
-/// so on until the plan is good enough or nothing helps.
+/// part of a frame instance, scratch and task buffer. Fast heuristics come
+/// first; then the chunk that makes the fullest task is packed again with more
+/// effort, and so on until the plan is good enough or nothing helps.
 class StepPlanner {
 public:
   StepPlanner(const StepProblem &problem, const StepPlanOptions &options)
       : problem(problem), options(options), timeline(problem),
-        sections(problem) {}
+        sections(problem, timeline, {}) {}
 
   StepPlan run() {
     plan.bound = problem.maxLive();
@@ -51,10 +74,14 @@ private:
   PackEffort getEffort(int64_t searchWork) const {
     return {options.packingWork, searchWork, acceptableExcess / 2};
   }
+  bool canSplit(const ResidualFrame &frame) const {
+    return options.splitFrames && frame.phases.size() > 2;
+  }
   void layOutQuickly();
   bool improveFullestTask();
   bool improveFrame(size_t frame, int64_t bytes);
-  FullestTask findFullestTask() const;
+  FullestTask findFullestTask(std::optional<int64_t> frame = {}) const;
+  void improveSteps(size_t frame, ChunkLayout &best);
   void useLayout(size_t frame, const ChunkLayout &layout);
   ChunkLayout getLayout(size_t frame) const;
   void placePersistentBuffers();
@@ -76,6 +103,7 @@ private:
 
 void StepPlanner::useLayout(size_t frame, const ChunkLayout &layout) {
   plan.frames[frame] = layout.frame;
+  sections = StepSections(problem, timeline, plan.frames);
   for (const auto &[phase, routine] :
        llvm::enumerate(problem.frames[frame].phases))
     plan.routines[routine] = layout.phases[phase];
@@ -98,11 +126,12 @@ void StepPlanner::layOutQuickly() {
     if (timeline.getFrame(index) < 0)
       plan.routines[index] = packRoutine(problem, routine, getEffort(0));
   for (const auto &[index, frame] : llvm::enumerate(problem.frames))
-    useLayout(index, packSeparately(problem, frame, getEffort(0)));
+    useLayout(index, packSeparately(problem, frame, canSplit(frame) ? 1 : 0,
+                                    getEffort(0)));
 }
 
-/// The blocks that tasks need: frame instances, then the scratch of each task,
-/// then task buffers.
+/// The blocks that tasks need: the parts of frame instances, then the scratch
+/// of each task, then task buffers.
 PackProblem StepPlanner::getBlocks() const {
   PackProblem pack;
   pack.numSections = sections.getNumSections();
@@ -115,9 +144,9 @@ PackProblem StepPlanner::getBlocks() const {
     pack.items.push_back(item);
   };
   for (const FrameInstance &instance : timeline.getInstances())
-    add(sections.getFirst(instance.tasks.front()),
-        sections.getFirst(instance.tasks.back() + 1),
-        plan.frames[instance.frame].size);
+    for (const FramePart &part : plan.frames[instance.frame].parts)
+      add(sections.get(getMoment(problem, instance, part.first)),
+          sections.get(getMoment(problem, instance, part.last)), part.size);
   for (const auto &[index, task] : llvm::enumerate(problem.tasks))
     add(sections.getFirst(index), sections.getFirst(index + 1),
         plan.routines[task.routine].scratchSize);
@@ -127,14 +156,18 @@ PackProblem StepPlanner::getBlocks() const {
   return pack;
 }
 
-StepPlanner::FullestTask StepPlanner::findFullestTask() const {
+StepPlanner::FullestTask
+StepPlanner::findFullestTask(std::optional<int64_t> frame) const {
   std::vector<int64_t> profile = getLiveProfile(getBlocks());
   FullestTask fullest;
-  for (size_t task = 0; task < problem.tasks.size(); ++task)
+  for (size_t task = 0; task < problem.tasks.size(); ++task) {
+    if (frame && timeline.getFrame(problem.tasks[task].routine) != *frame)
+      continue;
     for (int32_t section = sections.getFirst(task);
          section < sections.getFirst(task + 1); ++section)
       if (profile[section] > fullest.bytes)
         fullest = {static_cast<int64_t>(task), profile[section]};
+  }
   return fullest;
 }
 
@@ -158,6 +191,9 @@ bool StepPlanner::improveFullestTask() {
   return true;
 }
 
+/// More steps make more blocks of each instance.
+constexpr int64_t mostSteps = 32;
+
 bool StepPlanner::improveFrame(size_t index, int64_t bytes) {
   if (triedFrames[index])
     return false;
@@ -172,10 +208,32 @@ bool StepPlanner::improveFrame(size_t index, int64_t bytes) {
       best = std::move(layout);
     }
   };
-  consider(packTogether(problem, frame, getEffort(0)));
-  consider(packSeparately(problem, frame, getEffort(options.searchWork)));
+  if (!canSplit(frame))
+    consider(packTogether(problem, frame, getEffort(0)));
+  consider(packSeparately(problem, frame, canSplit(frame) ? 1 : 0,
+                          getEffort(options.searchWork)));
+  if (canSplit(frame))
+    improveSteps(index, best);
   useLayout(index, best);
   return true;
+}
+
+/// Lets what comes and goes in the second phase do so in more steps. Other
+/// frames may make other tasks as full, so what counts is the frame's own
+/// tasks.
+void StepPlanner::improveSteps(size_t index, ChunkLayout &best) {
+  useLayout(index, best);
+  int64_t bytes = findFullestTask(index).bytes;
+  for (int64_t numSteps = 2; numSteps <= mostSteps; numSteps *= 2) {
+    ChunkLayout layout =
+        packSeparately(problem, problem.frames[index], numSteps, getEffort(0));
+    useLayout(index, layout);
+    int64_t now = findFullestTask(index).bytes;
+    if (now < bytes) {
+      bytes = now;
+      best = std::move(layout);
+    }
+  }
 }
 
 void StepPlanner::placePersistentBuffers() {
@@ -194,7 +252,8 @@ int64_t getLargest(const std::vector<int64_t> &values) {
 /// would keep the next frame out.
 PackResult StepPlanner::packBlocks(const PackProblem &blocks,
                                    PackResult &placed) {
-  size_t numFrames = timeline.getInstances().size();
+  size_t numFrames =
+      blocks.items.size() - problem.tasks.size() - problem.taskBuffers.size();
   int64_t bound = getLargest(getLiveProfile(blocks));
   WorkBudget heuristics(options.packingWork), search(options.searchWork);
   PackProblem frames = blocks;
@@ -226,9 +285,12 @@ void StepPlanner::placeBlocks() {
   auto next = result.offsets.begin();
   plan.tasks.resize(problem.tasks.size());
   for (const FrameInstance &instance : timeline.getInstances()) {
+    std::vector<int64_t> bases;
+    for (size_t part = 0; part < plan.frames[instance.frame].parts.size();
+         ++part)
+      bases.push_back(base + *next++);
     for (int64_t task : instance.tasks)
-      plan.tasks[task].frameBase = base + *next;
-    ++next;
+      plan.tasks[task].frameBases = bases;
   }
   for (const auto &[index, task] : llvm::enumerate(problem.tasks)) {
     if (plan.routines[task.routine].scratchSize > 0)

@@ -19,6 +19,12 @@ void StepPlan::print(const StepProblem &problem, llvm::raw_ostream &os) const {
        << buffer.size << "\n";
   for (const auto &[frame, layout] : llvm::zip(problem.frames, frames)) {
     os << "frame '" << frame.name << "' size " << layout.size << "\n";
+    if (layout.parts.size() > 1)
+      for (const FramePart &part : layout.parts)
+        os << "  part at " << part.begin << " size " << part.size << " from "
+           << part.first.instruction << " of phase " << part.first.phase
+           << " to " << part.last.instruction << " of phase " << part.last.phase
+           << "\n";
     for (const auto &[residual, offset] :
          llvm::zip(frame.residuals, layout.residualOffsets))
       os << "  residual '" << residual.name << "' at " << offset << " size "
@@ -38,8 +44,9 @@ void StepPlan::print(const StepProblem &problem, llvm::raw_ostream &os) const {
     os << "task " << index << " '" << problem.routines[task.routine].name
        << "'";
     if (timeline.getFrame(task.routine) >= 0)
-      os << " instance " << task.instance << " frame "
-         << tasks[index].frameBase;
+      os << " instance " << task.instance << " frame";
+    for (int64_t base : tasks[index].frameBases)
+      os << " " << base;
     if (routines[task.routine].scratchSize > 0)
       os << " scratch " << tasks[index].scratchBase;
     os << "\n";

@@ -5,7 +5,9 @@
 
 namespace mf::memory {
 
-StepSections::StepSections(const StepProblem &problem)
+StepSections::StepSections(const StepProblem &problem,
+                           const StepTimeline &timeline,
+                           llvm::ArrayRef<ResidualFrameLayout> frames)
     : cuts(problem.tasks.size(), {0}) {
   auto cut = [&](StepMoment moment) {
     if (moment.task < static_cast<int64_t>(cuts.size()))
@@ -14,6 +16,14 @@ StepSections::StepSections(const StepProblem &problem)
   for (const TaskBuffer &buffer : problem.taskBuffers) {
     cut(buffer.begin);
     cut(buffer.end);
+  }
+  for (const FrameInstance &instance : timeline.getInstances()) {
+    if (frames.empty())
+      break;
+    for (const FramePart &part : frames[instance.frame].parts) {
+      cut(getMoment(problem, instance, part.first));
+      cut(getMoment(problem, instance, part.last));
+    }
   }
   int32_t numSections = 0;
   for (std::vector<int64_t> &instructions : cuts) {

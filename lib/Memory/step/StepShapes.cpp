@@ -12,7 +12,9 @@ StepShapes::StepShapes(const StepProblem &problem, const StepTimeline &timeline,
       layouts(layouts) {
   shapes.numSections = sections.getNumSections();
   for (const FrameInstance &instance : timeline.getInstances())
-    addFrame(instance);
+    for (size_t part = 0; part < layouts.frames[instance.frame].parts.size();
+         ++part)
+      addFramePart(instance, part);
   for (size_t task = 0; task < problem.tasks.size(); ++task)
     addScratch(task);
   for (const TaskBuffer &buffer : problem.taskBuffers)
@@ -22,6 +24,23 @@ StepShapes::StepShapes(const StepProblem &problem, const StepTimeline &timeline,
 StepShapes::Ranges StepShapes::keep(std::vector<AddressRange> ranges) {
   mergeRanges(ranges);
   return pool.emplace_back(std::move(ranges));
+}
+
+/// What the ranges of a frame take of each of its parts, from the part's begin.
+std::vector<StepShapes::Ranges>
+StepShapes::splitByPart(int64_t frame,
+                        const std::vector<AddressRange> &ranges) {
+  const ResidualFrameLayout &layout = layouts.frames[frame];
+  std::vector<std::vector<AddressRange>> split(layout.parts.size());
+  for (const AddressRange &range : ranges) {
+    size_t part = layout.getPart(range.begin);
+    int64_t begin = layout.parts[part].begin;
+    split[part].push_back({range.begin - begin, range.end - begin});
+  }
+  std::vector<Ranges> kept;
+  for (std::vector<AddressRange> &part : split)
+    kept.push_back(keep(std::move(part)));
+  return kept;
 }
 
 const StepShapes::RoutinePart &StepShapes::getPart(int64_t index, int64_t begin,
@@ -53,12 +72,15 @@ const StepShapes::RoutinePart &StepShapes::getPart(int64_t index, int64_t begin,
         frame.push_back({offset, offset + problem.alignedSize(residual.size)});
     }
   }
-  entry->second = {keep(std::move(frame)), keep(std::move(scratch))};
+  if (int64_t owner = timeline.getFrame(index); owner >= 0)
+    entry->second.frame = splitByPart(owner, frame);
+  entry->second.scratch = keep(std::move(scratch));
   return entry->second;
 }
 
 /// What is alive of a frame after a phase and before the next one.
-StepShapes::Ranges StepShapes::getBetweenPhases(int64_t index, int64_t phase) {
+const std::vector<StepShapes::Ranges> &
+StepShapes::getBetweenPhases(int64_t index, int64_t phase) {
   auto [entry, isNew] = between.try_emplace({index, phase});
   if (!isNew)
     return entry->second;
@@ -68,7 +90,7 @@ StepShapes::Ranges StepShapes::getBetweenPhases(int64_t index, int64_t phase) {
                  layouts.frames[index].residualOffsets))
     if (residual.birthPhase <= phase && phase < residual.deathPhase)
       ranges.push_back({offset, offset + problem.alignedSize(residual.size)});
-  return entry->second = keep(std::move(ranges));
+  return entry->second = splitByPart(index, ranges);
 }
 
 template <typename Visit>
@@ -85,7 +107,7 @@ void StepShapes::forEachSection(int64_t task, Visit visit) {
   }
 }
 
-void StepShapes::addFrame(const FrameInstance &instance) {
+void StepShapes::addFramePart(const FrameInstance &instance, size_t number) {
   ShapeItem item;
   item.kind = ShapeItem::Kind::Frame;
   auto add = [&](int32_t begin, int32_t end, Ranges ranges) {
@@ -94,14 +116,17 @@ void StepShapes::addFrame(const FrameInstance &instance) {
     item.pieces.push_back({begin, end, ranges});
     item.size = std::max(item.size, ranges.back().end);
   };
-  for (const auto &[phase, task] : llvm::enumerate(instance.tasks)) {
-    bool isLast = phase + 1 == instance.tasks.size();
+  const FramePart &framePart = layouts.frames[instance.frame].parts[number];
+  for (int64_t phase = framePart.first.phase; phase <= framePart.last.phase;
+       ++phase) {
+    int64_t task = instance.tasks[phase];
+    bool isLast = phase == framePart.last.phase;
     Ranges after;
     if (!isLast)
-      after = getBetweenPhases(instance.frame, phase);
+      after = getBetweenPhases(instance.frame, phase)[number];
     forEachSection(task, [&](int32_t section, bool hasInstructions,
                              const RoutinePart &part) {
-      add(section, section + 1, hasInstructions ? part.frame : after);
+      add(section, section + 1, hasInstructions ? part.frame[number] : after);
     });
     if (!isLast)
       add(sections.getFirst(task + 1),

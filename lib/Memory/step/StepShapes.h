@@ -18,8 +18,8 @@
 
 namespace mf::memory {
 
-/// The shapes of a plan's layouts: frame instances, then the scratch of each
-/// task, then task buffers.
+/// The shapes of a plan's layouts: the parts of frame instances, then the
+/// scratch of each task, then task buffers.
 class StepShapes {
 public:
   StepShapes(const StepProblem &problem, const StepTimeline &timeline,
@@ -32,16 +32,19 @@ public:
 
 private:
   using Ranges = llvm::ArrayRef<AddressRange>;
-  /// What instructions [begin, end) of a routine take.
+  /// What instructions [begin, end) of a routine take: of each part of its
+  /// frame, and of scratch.
   struct RoutinePart {
-    Ranges frame;
+    std::vector<Ranges> frame;
     Ranges scratch;
   };
 
   const RoutinePart &getPart(int64_t routine, int64_t begin, int64_t end);
-  Ranges getBetweenPhases(int64_t frame, int64_t phase);
+  const std::vector<Ranges> &getBetweenPhases(int64_t frame, int64_t phase);
+  std::vector<Ranges> splitByPart(int64_t frame,
+                                  const std::vector<AddressRange> &ranges);
   Ranges keep(std::vector<AddressRange> ranges);
-  void addFrame(const FrameInstance &instance);
+  void addFramePart(const FrameInstance &instance, size_t part);
   void addScratch(int64_t task);
   void addBuffer(const TaskBuffer &buffer);
   /// Calls `visit` with each section of the task and what its routine takes.
@@ -53,7 +56,7 @@ private:
   const StepPlan &layouts;
   ShapeProblem shapes;
   std::map<std::tuple<int64_t, int64_t, int64_t>, RoutinePart> parts;
-  std::map<std::pair<int64_t, int64_t>, Ranges> between;
+  std::map<std::pair<int64_t, int64_t>, std::vector<Ranges>> between;
   std::deque<std::vector<AddressRange>> pool;
 };
 

@@ -29,6 +29,14 @@ StepTimeline::StepTimeline(const StepProblem &problem)
   }
 }
 
+StepMoment getMoment(const StepProblem &problem, const FrameInstance &instance,
+                     PhaseMoment moment) {
+  int64_t task = instance.tasks[moment.phase];
+  if (moment.instruction < problem.routines[problem.tasks[task].routine].length)
+    return {task, moment.instruction};
+  return {task + 1, 0};
+}
+
 std::optional<std::pair<int64_t, int64_t>>
 getLiveRange(const Residual &residual, int64_t phase, int64_t routineLength) {
   int64_t begin = phase < residual.birthPhase    ? routineLength

@@ -7,7 +7,7 @@
 #ifndef MF_MEMORY_STEPTIMELINE_H
 #define MF_MEMORY_STEPTIMELINE_H
 
-#include "mf/Memory/StepProblem.h"
+#include "mf/Memory/StepPlan.h"
 #include <optional>
 
 namespace mf::memory {
@@ -17,6 +17,11 @@ struct FrameInstance {
   int64_t frame = 0;
   std::vector<int64_t> tasks;
 };
+
+/// The moment of an instance at which an instruction of a phase is next; what
+/// is behind the last one is the start of the next task.
+StepMoment getMoment(const StepProblem &problem, const FrameInstance &instance,
+                     PhaseMoment moment);
 
 class StepTimeline {
 public:

@@ -34,12 +34,19 @@ struct Region {
   Block block;
   /// The number of the frame instance or of the task.
   size_t index = 0;
+  /// Of the frame.
+  size_t part = 0;
 
   bool mayShareAddress(const Region &other) const {
     return block.offset < other.block.offset + other.block.size &&
            other.block.offset < block.offset + block.size;
   }
 };
+
+std::string describe(PhaseMoment moment) {
+  return "instruction " + std::to_string(moment.instruction) + " of phase " +
+         std::to_string(moment.phase);
+}
 
 class StepVerifier {
 public:
@@ -68,11 +75,14 @@ private:
   Error verifyBases();
   Error verifyRegions();
   Error verifyPlace(const Block &block, const Twine &region, int64_t size);
+  Error verifyParts(size_t frame);
+  Error verifyPart(const Block &block, size_t frame, PhaseMoment first,
+                   PhaseMoment last);
   Error findOverlap(const std::vector<Block> &blocks);
   Error findOverlap(const Region &a, const Region &b);
-  void addFrameContents(const FrameInstance &instance,
+  void addFrameContents(const FrameInstance &instance, size_t part,
                         std::vector<Block> &blocks);
-  void addTemporaries(int64_t task, TemporaryPlace::Region region,
+  void addTemporaries(int64_t task, std::optional<size_t> part,
                       std::vector<Block> &blocks);
   std::vector<Block> getContents(const Region &region);
   StepMoment getStart(StepMoment moment) const;
@@ -103,6 +113,9 @@ Error StepVerifier::verifyShapes() {
           count("persistent offsets", problem.persistentBuffers.size(),
                 plan.persistentOffsets.size()))
     return error;
+  for (size_t i = 0; i < problem.frames.size(); ++i)
+    if (Error error = verifyParts(i))
+      return error;
   for (const auto &[layout, frame] : llvm::zip(plan.frames, problem.frames))
     if (Error error = count("residual offsets", frame.residuals.size(),
                             layout.residualOffsets.size()))
@@ -125,6 +138,58 @@ Error StepVerifier::verifyPlace(const Block &block, const Twine &region,
     return fail(block.name + " of " + Twine(block.size) + " bytes is at " +
                 Twine(block.offset) + " of " + region + ", which has " +
                 Twine(size));
+  return Error::success();
+}
+
+/// The parts of a frame make it up, one after the other.
+Error StepVerifier::verifyParts(size_t index) {
+  const ResidualFrame &frame = problem.frames[index];
+  const ResidualFrameLayout &layout = plan.frames[index];
+  int64_t end = 0;
+  for (const auto &[number, part] : llvm::enumerate(layout.parts)) {
+    std::string owner =
+        ("part " + Twine(number) + " of frame '" + frame.name + "'").str();
+    if (part.begin != end || part.begin % problem.alignment != 0 ||
+        part.size < 0 || part.size % problem.alignment != 0)
+      return fail(owner + " is at " + Twine(part.begin) + " and has " +
+                  Twine(part.size) + " bytes, expected it at " + Twine(end) +
+                  ", and multiples of " + Twine(problem.alignment));
+    auto isValid = [&](PhaseMoment moment) {
+      int64_t numPhases = frame.phases.size();
+      return moment.phase >= 0 && moment.phase < numPhases &&
+             moment.instruction >= 0 &&
+             moment.instruction <=
+                 problem.routines[frame.phases[moment.phase]].length;
+    };
+    if (!isValid(part.first) || !isValid(part.last))
+      return fail(owner + " is there from " + describe(part.first) + " to " +
+                  describe(part.last) + ", which the frame does not have");
+    end += part.size;
+  }
+  if (layout.parts.empty() || layout.size != end)
+    return fail("frame '" + frame.name + "' has " + Twine(layout.size) +
+                " bytes, but its parts have " + Twine(end));
+  return Error::success();
+}
+
+/// In one part of the frame, which is there for as long as the block.
+Error StepVerifier::verifyPart(const Block &block, size_t frame,
+                               PhaseMoment first, PhaseMoment last) {
+  if (block.size == 0)
+    return Error::success();
+  const FramePart &part =
+      plan.frames[frame].parts[plan.frames[frame].getPart(block.offset)];
+  if (block.offset + block.size > part.begin + part.size)
+    return fail(block.name + " at [" + Twine(block.offset) + ", " +
+                Twine(block.offset + block.size) +
+                ") lies in two parts of the frame");
+  auto isLater = [](PhaseMoment a, PhaseMoment b) {
+    return std::tie(a.phase, a.instruction) > std::tie(b.phase, b.instruction);
+  };
+  if (isLater(part.first, first) || isLater(last, part.last))
+    return fail(block.name + " is alive from " + describe(first) + " to " +
+                describe(last) + ", but its part of the frame is there from " +
+                describe(part.first) + " to " + describe(part.last));
   return Error::success();
 }
 
@@ -184,6 +249,11 @@ Error StepVerifier::verifyRoutine(size_t index) {
     if (Error error = verifyPlace(block, inFrame ? "the frame" : "the scratch",
                                   inFrame ? frameSize : layout.scratchSize))
       return error;
+    int64_t phase = timeline.getPhase(index);
+    if (inFrame)
+      if (Error error = verifyPart(block, frame, {phase, temporary.begin},
+                                   {phase, temporary.end}))
+        return error;
     block.offset += inFrame ? 0 : frameSize;
     blocks.push_back(std::move(block));
   }
@@ -204,9 +274,6 @@ Error StepVerifier::verifyRoutine(size_t index) {
 Error StepVerifier::verifyBetweenPhases(size_t index) {
   const ResidualFrame &frame = problem.frames[index];
   const ResidualFrameLayout &layout = plan.frames[index];
-  if (layout.size < 0 || layout.size % problem.alignment != 0)
-    return fail("frame '" + frame.name + "' has " + Twine(layout.size) +
-                " bytes, expected a multiple of " + Twine(problem.alignment));
   std::vector<Block> blocks;
   for (const auto &[residual, offset] :
        llvm::zip(frame.residuals, layout.residualOffsets)) {
@@ -219,20 +286,32 @@ Error StepVerifier::verifyBetweenPhases(size_t index) {
          {residual.deathPhase, 1}});
     if (Error error = verifyPlace(blocks.back(), "the frame", layout.size))
       return error;
+    if (Error error = verifyPart(blocks.back(), index,
+                                 {residual.birthPhase, residual.birth},
+                                 {residual.deathPhase, residual.death}))
+      return error;
   }
   return findOverlap(blocks);
 }
 
 Error StepVerifier::verifyBases() {
-  for (const FrameInstance &instance : timeline.getInstances())
-    for (int64_t task : instance.tasks)
-      if (plan.tasks[task].frameBase !=
-          plan.tasks[instance.tasks.front()].frameBase)
-        return fail("task " + Twine(task) + " has the frame base " +
-                    Twine(plan.tasks[task].frameBase) +
-                    ", but the frame was born in task " +
-                    Twine(instance.tasks.front()) + " at " +
-                    Twine(plan.tasks[instance.tasks.front()].frameBase));
+  for (const FrameInstance &instance : timeline.getInstances()) {
+    int64_t first = instance.tasks.front();
+    const std::vector<int64_t> &born = plan.tasks[first].frameBases;
+    size_t numParts = plan.frames[instance.frame].parts.size();
+    for (int64_t task : instance.tasks) {
+      const std::vector<int64_t> &bases = plan.tasks[task].frameBases;
+      if (bases.size() != numParts)
+        return fail("task " + Twine(task) + " has " + Twine(bases.size()) +
+                    " frame bases, but its frame has " + Twine(numParts) +
+                    " parts");
+      for (size_t part = 0; part < numParts; ++part)
+        if (bases[part] != born[part])
+          return fail("task " + Twine(task) + " has the frame base " +
+                      Twine(bases[part]) + ", but the frame was born in task " +
+                      Twine(first) + " at " + Twine(born[part]));
+    }
+  }
   return Error::success();
 }
 
@@ -260,14 +339,16 @@ std::vector<Region> StepVerifier::getRegions() {
   for (const auto &[index, instance] :
        llvm::enumerate(timeline.getInstances())) {
     int64_t first = instance.tasks.front();
-    regions.push_back({Kind::Frame,
-                       {"frame '" + problem.frames[instance.frame].name +
-                            "' of task " + std::to_string(first),
-                        plan.tasks[first].frameBase,
-                        plan.frames[instance.frame].size,
-                        {first, 0},
-                        {instance.tasks.back() + 1, 0}},
-                       index});
+    for (const auto &[number, part] :
+         llvm::enumerate(plan.frames[instance.frame].parts))
+      regions.push_back({Kind::Frame,
+                         {"frame '" + problem.frames[instance.frame].name +
+                              "' of task " + std::to_string(first),
+                          plan.tasks[first].frameBases[number], part.size,
+                          getMoment(problem, instance, part.first),
+                          getMoment(problem, instance, part.last)},
+                         index,
+                         number});
   }
   for (const auto &[index, task] : llvm::enumerate(problem.tasks)) {
     int64_t position = index;
@@ -291,35 +372,42 @@ std::vector<Region> StepVerifier::getRegions() {
   return regions;
 }
 
-void StepVerifier::addTemporaries(int64_t task, TemporaryPlace::Region region,
+/// What a task has in scratch or in a part of its frame.
+void StepVerifier::addTemporaries(int64_t task, std::optional<size_t> part,
                                   std::vector<Block> &blocks) {
   int64_t routine = problem.tasks[task].routine;
-  int64_t base = region == TemporaryPlace::Region::Frame
-                     ? plan.tasks[task].frameBase
-                     : plan.tasks[task].scratchBase;
+  int64_t frame = timeline.getFrame(routine);
   for (const auto &[temporary, place] :
        llvm::zip(problem.routines[routine].temporaries,
-                 plan.routines[routine].temporaries))
-    if (place.region == region && temporary.begin < temporary.end)
-      blocks.push_back({"temporary '" + temporary.name + "' in ",
-                        base + place.offset,
-                        problem.alignedSize(temporary.size),
-                        {task, temporary.begin},
-                        {task, temporary.end}});
+                 plan.routines[routine].temporaries)) {
+    bool isInFrame = place.region == TemporaryPlace::Region::Frame;
+    if (isInFrame != part.has_value() || temporary.begin >= temporary.end ||
+        (part && plan.frames[frame].getPart(place.offset) != *part))
+      continue;
+    blocks.push_back({"temporary '" + temporary.name + "' in ",
+                      isInFrame
+                          ? plan.getFrameAddress(task, frame, place.offset)
+                          : plan.tasks[task].scratchBase + place.offset,
+                      problem.alignedSize(temporary.size),
+                      {task, temporary.begin},
+                      {task, temporary.end}});
+  }
 }
 
-void StepVerifier::addFrameContents(const FrameInstance &instance,
+void StepVerifier::addFrameContents(const FrameInstance &instance, size_t part,
                                     std::vector<Block> &blocks) {
   for (int64_t task : instance.tasks)
-    addTemporaries(task, TemporaryPlace::Region::Frame, blocks);
-  for (const auto &[residual, offset] :
-       llvm::zip(problem.frames[instance.frame].residuals,
-                 plan.frames[instance.frame].residualOffsets))
-    blocks.push_back({"residual '" + residual.name + "' in ",
-                      plan.tasks[instance.tasks.front()].frameBase + offset,
-                      problem.alignedSize(residual.size),
-                      {instance.tasks[residual.birthPhase], residual.birth},
-                      {instance.tasks[residual.deathPhase], residual.death}});
+    addTemporaries(task, part, blocks);
+  const ResidualFrameLayout &layout = plan.frames[instance.frame];
+  for (const auto &[residual, offset] : llvm::zip(
+           problem.frames[instance.frame].residuals, layout.residualOffsets))
+    if (layout.getPart(offset) == part)
+      blocks.push_back(
+          {"residual '" + residual.name + "' in ",
+           plan.getFrameAddress(instance.tasks.front(), instance.frame, offset),
+           problem.alignedSize(residual.size),
+           {instance.tasks[residual.birthPhase], residual.birth},
+           {instance.tasks[residual.deathPhase], residual.death}});
 }
 
 std::vector<Block> StepVerifier::getContents(const Region &region) {
@@ -327,9 +415,10 @@ std::vector<Block> StepVerifier::getContents(const Region &region) {
     return {region.block};
   std::vector<Block> blocks;
   if (region.kind == Region::Kind::Frame)
-    addFrameContents(timeline.getInstances()[region.index], blocks);
+    addFrameContents(timeline.getInstances()[region.index], region.part,
+                     blocks);
   else
-    addTemporaries(region.index, TemporaryPlace::Region::Scratch, blocks);
+    addTemporaries(region.index, std::nullopt, blocks);
   for (Block &block : blocks)
     block.name += region.block.name;
   return blocks;

@@ -44,20 +44,27 @@ LogicalResult ListDecoder::decode(ascend::AllocOp op) {
   const bool inFrame = op.getRegion() == ascend::Region::Frame;
   if (inFrame && !routine->layout)
     return op.emitError("lies in a frame, but its routine has none");
-  const int64_t capacity = inFrame
-                               ? context.stage.layouts[*routine->layout].bytes
-                               : context.stage.arenaBytes;
+  const FrameLayout *layout =
+      inFrame ? &context.stage.layouts[*routine->layout] : nullptr;
+  const int64_t capacity = layout ? layout->bytes : context.stage.arenaBytes;
   if (failed(state.checkOffset(op, op.getOffset(), type->bytes,
                                mf::getBytes(type->shape.type), capacity,
                                inFrame ? "the frame" : "the arena")))
     return failure();
-  const int64_t offset = op.getOffset().value_or(0);
+  int64_t offset = op.getOffset().value_or(0);
+  uint32_t part = 0;
+  if (layout) {
+    if (failed(checkPart(op, *layout, offset, type->bytes)))
+      return failure();
+    part = layout->getPart(offset);
+    offset -= layout->parts[part];
+  }
   Buffer buffer;
   buffer.kind = BufferKind::Temporary;
   buffer.index = numTemporaries++;
   buffer.shape = type->shape;
   buffer.bytes = type->bytes;
-  buffer.address = {inFrame ? Base::Frame : Base::Scratch, 0, offset};
+  buffer.address = {inFrame ? Base::Frame : Base::Scratch, part, offset};
   if (!inFrame)
     routine->scratchBytes =
         std::max(routine->scratchBytes, offset + type->bytes);
@@ -98,9 +105,10 @@ LogicalResult ListDecoder::decode(ascend::SlotOp op) {
   const bool onDevice = slot.space == Space::Device;
   if (frame)
     buffer.address = {onDevice ? Base::Device : Base::Host, 0,
-                      frame->getOffset(slot.space) + slot.offset};
+                      frame->getOffset(slot)};
   else
-    buffer.address = {onDevice ? Base::Frame : Base::HostFrame, 0, slot.offset};
+    buffer.address = {onDevice ? Base::Frame : Base::HostFrame, slot.part,
+                      slot.offset};
   buffer.name = "residual '" + slot.name + "'";
   defineBuffer(op.getResult(), std::move(buffer));
   return success();
@@ -150,11 +158,24 @@ LogicalResult ListDecoder::decode(ascend::FrameOp op) {
     return op.emitError("unknown frame layout ") << op.getLayoutAttr();
   if (cast<ascend::FrameType>(op.getType()).getLayout() != op.getLayoutAttr())
     return op.emitError("its type is not a frame of ") << op.getLayoutAttr();
-  if (failed(state.checkOffset(
-          op, op.getOffset(), context.stage.layouts[found->second].bytes,
-          mf::addressAlignment, context.stage.arenaBytes, "the arena")))
+  const FrameLayout &layout = context.stage.layouts[found->second];
+  std::vector<int64_t> offsets =
+      op.getOffsets().value_or(llvm::ArrayRef<int64_t>()).vec();
+  if (!op.getOffsets() &&
+      failed(state.checkOffset(op, std::nullopt, 0, 1, 0, "")))
     return failure();
-  const int64_t hostBytes = context.stage.layouts[found->second].hostBytes;
+  if (!op.getOffsets() || !state.isPlanned)
+    offsets.assign(layout.parts.size(), 0);
+  if (offsets.size() != layout.parts.size())
+    return op.emitError("has ")
+           << offsets.size() << " offsets, but the parts of '" << layout.name
+           << "' are " << layout.parts.size();
+  for (auto [part, offset] : llvm::enumerate(offsets))
+    if (failed(state.checkOffset(op, offset, layout.getPartBytes(part),
+                                 mf::addressAlignment, context.stage.arenaBytes,
+                                 "the arena")))
+      return failure();
+  const int64_t hostBytes = layout.hostBytes;
   if (hostBytes > 0 &&
       failed(state.checkOffset(op, op.getHostOffset(), hostBytes,
                                mf::addressAlignment, context.stage.hostBytes,
@@ -163,8 +184,8 @@ LogicalResult ListDecoder::decode(ascend::FrameOp op) {
   frames[op.getResult()] = context.stage.frames.size();
   context.stage.frames.push_back(
       {found->second, static_cast<int64_t>(op.getMicroBatch()),
-       static_cast<int64_t>(op.getOffset().value_or(0)),
-       static_cast<int64_t>(op.getHostOffset().value_or(0)), location});
+       std::move(offsets), static_cast<int64_t>(op.getHostOffset().value_or(0)),
+       location});
   return success();
 }
 

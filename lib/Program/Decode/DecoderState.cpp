@@ -80,6 +80,18 @@ LogicalResult DecoderState::checkOffset(Operation *op,
   return success();
 }
 
+LogicalResult checkPart(Operation *op, const FrameLayout &layout,
+                        int64_t offset, int64_t bytes) {
+  const uint32_t part = layout.getPart(offset);
+  const int64_t end = layout.parts[part] + layout.getPartBytes(part);
+  if (part + 1 < layout.parts.size() && bytes > end - offset)
+    return op->emitError() << bytes << " bytes at offset " << offset
+                           << " lie in two parts of the frame, of which one "
+                              "ends at "
+                           << end;
+  return success();
+}
+
 LogicalResult checkPlace(Operation *op, std::optional<int64_t> offset,
                          const BufferShape &buffer, const DecoderState &state,
                          const StageContext &context) {

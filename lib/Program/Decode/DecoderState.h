@@ -61,6 +61,10 @@ struct StageContext {
   }
 };
 
+/// Checks that a buffer at `offset` of a frame lies in one of its parts.
+mlir::LogicalResult checkPart(mlir::Operation *op, const FrameLayout &layout,
+                              int64_t offset, int64_t bytes);
+
 /// Checks the offset of a buffer that lies in the arena or in host memory.
 mlir::LogicalResult checkPlace(mlir::Operation *op,
                                std::optional<int64_t> offset,

@@ -2,6 +2,7 @@
 //-------------------===//
 
 #include "ListDecoder.h"
+#include "mf/Tensor/Alignment.h"
 
 using namespace mlir;
 
@@ -178,6 +179,22 @@ LogicalResult StageDecoder::decodeSlice(ascend::StaticOp op,
   return success();
 }
 
+static LogicalResult checkParts(ascend::FrameLayoutOp op,
+                                const FrameLayout &layout) {
+  int64_t last = -1;
+  for (int64_t begin : layout.parts) {
+    if (begin <= last || begin > layout.bytes ||
+        begin % mf::addressAlignment != 0)
+      return op.emitError("a part begins at ")
+             << begin << "; expected ascending multiples of "
+             << mf::addressAlignment << ", the last at most " << layout.bytes;
+    last = begin;
+  }
+  if (layout.parts.empty() || layout.parts.front() != 0)
+    return op.emitError("expected its first part to begin at 0");
+  return success();
+}
+
 LogicalResult StageDecoder::decodeLayout(ascend::FrameLayoutOp op) {
   if (!op.getOffsets() || !op.getBytes())
     if (failed(state.checkOffset(op, std::nullopt, 0, 1, 0, "")))
@@ -195,8 +212,12 @@ LogicalResult StageDecoder::decodeLayout(ascend::FrameLayoutOp op) {
     return op.emitError("a frame of ")
            << layout.hostBytes << " bytes does not fit host memory, which has "
            << context.stage.hostBytes;
+  if (state.isPlanned && op.getParts())
+    layout.parts = op.getParts()->vec();
+  if (failed(checkParts(op, layout)))
+    return failure();
   for (auto [index, type] : llvm::enumerate(op.getTypes())) {
-    const int64_t offset = op.getOffsets() ? (*op.getOffsets())[index] : 0;
+    int64_t offset = op.getOffsets() ? (*op.getOffsets())[index] : 0;
     FailureOr<BufferShape> shape =
         decodeType(op, cast<TypeAttr>(type).getValue());
     if (failed(shape))
@@ -207,8 +228,16 @@ LogicalResult StageDecoder::decodeLayout(ascend::FrameLayoutOp op) {
             onDevice ? layout.bytes : layout.hostBytes,
             onDevice ? "the frame" : "the frame's host part")))
       return failure();
+    uint32_t part = 0;
+    if (onDevice && state.isPlanned) {
+      if (failed(checkPart(op, layout, offset, shape->bytes)))
+        return failure();
+      part = layout.getPart(offset);
+      offset -= layout.parts[part];
+    }
     layout.slots.push_back({cast<StringAttr>(op.getNames()[index]).str(),
-                            shape->shape, shape->bytes, offset, shape->space});
+                            shape->shape, shape->bytes, offset, shape->space,
+                            part});
   }
   context.layouts[layout.name] = context.stage.layouts.size();
   context.stage.layouts.push_back(std::move(layout));

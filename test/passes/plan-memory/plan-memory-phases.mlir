@@ -1,10 +1,11 @@
 // A frame that three routines use: what each slot needs is room from the routine that writes it to the one that reads it.
 // RUN: mf-opt --ascend-plan-memory --ascend-verify-program %s | FileCheck %s
 
-// The residual is dead where the kept value, which the last two use, is born behind it: they share 512 bytes. A
-// value for the last routine alone lives through all three.
+// Each of the three lives through other routines, so the frame has three parts. The residual is dead where the kept
+// value is born: they share 512 bytes of the arena.
 // CHECK: ascend.program @stage0
-// CHECK: ascend.frame_layout @chunk.residuals [!ascend.buffer<128xf32, hbm>, !ascend.buffer<128xf32, hbm>, !ascend.buffer<128xf32, hbm>] of ["first", "through", "kept"] at [0, 512, 0]
+// CHECK: ascend.frame_layout @chunk.residuals [!ascend.buffer<128xf32, hbm>, !ascend.buffer<128xf32, hbm>, !ascend.buffer<128xf32, hbm>] of ["first", "through", "kept"] at [0, 512, 1024] {bytes = 1536 : i64, parts = array<i64: 0, 512, 1024>}
+// CHECK: ascend.frame @chunk.residuals micro_batch 0 at [1024, 512, 1024]
 ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100} {
   ascend.stream @compute compute
   ascend.static @w parameter of "w" : !ascend.buffer<128xf32, hbm>

@@ -51,6 +51,18 @@ private:
       expanded.offsets.push_back(offset);
   }
 
+  /// Where an offset of the task's frame is.
+  int64_t getFrameAddress(size_t task, int64_t offset) const {
+    for (size_t frame = 0; frame < step.frames.size(); ++frame)
+      for (int64_t phase : step.frames[frame].phases)
+        if (phase == step.tasks[task].routine)
+          for (size_t i = plan->frames[frame].parts.size(); i-- > 0;)
+            if (const FramePart &part = plan->frames[frame].parts[i];
+                part.begin <= offset)
+              return plan->tasks[task].frameBases[i] + offset - part.begin;
+    return 0;
+  }
+
   void addTemporaries(size_t task) {
     int64_t routine = step.tasks[task].routine;
     for (size_t i = 0; i < step.routines[routine].temporaries.size(); ++i) {
@@ -58,9 +70,9 @@ private:
       int64_t offset = 0;
       if (plan) {
         const TemporaryPlace &place = plan->routines[routine].temporaries[i];
-        offset = place.offset + (place.region == TemporaryPlace::Region::Frame
-                                     ? plan->tasks[task].frameBase
-                                     : plan->tasks[task].scratchBase);
+        offset = place.region == TemporaryPlace::Region::Frame
+                     ? getFrameAddress(task, place.offset)
+                     : plan->tasks[task].scratchBase + place.offset;
       }
       add(temporary.size, starts[task] + temporary.begin,
           starts[task] + temporary.end, offset);
@@ -80,8 +92,8 @@ private:
           add(residual.size,
               starts[tasks[residual.birthPhase]] + residual.birth,
               starts[tasks[residual.deathPhase]] + residual.death,
-              plan ? plan->tasks[tasks[0]].frameBase +
-                         plan->frames[f].residualOffsets[r]
+              plan ? getFrameAddress(tasks[0],
+                                     plan->frames[f].residualOffsets[r])
                    : 0);
         }
     }

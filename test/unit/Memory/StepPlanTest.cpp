@@ -157,19 +157,19 @@ TEST(StepPlanTest, VerifyFindsEveryKindOfWrongPlan) {
               HasSubstr("expected a multiple of 16"));
   EXPECT_THAT(verify([](StepPlan &p) { p.frames[0].residualOffsets[1] = 0; }),
               HasSubstr("share an address"));
-  EXPECT_THAT(verify([](StepPlan &p) { p.tasks[2].frameBase += 16; }),
+  EXPECT_THAT(verify([](StepPlan &p) { p.tasks[2].frameBases[0] += 16; }),
               HasSubstr("task 2 has the frame base"));
   EXPECT_THAT(verify([](StepPlan &p) {
-                p.tasks[1].frameBase = p.tasks[3].frameBase =
-                    p.tasks[0].frameBase;
+                p.tasks[1].frameBases[0] = p.tasks[3].frameBases[0] =
+                    p.tasks[0].frameBases[0];
               }),
               HasSubstr("frame 'chunk' of task 0"));
   EXPECT_THAT(verify([](StepPlan &p) {
-                p.tasks[2].scratchBase = p.tasks[2].frameBase;
+                p.tasks[2].scratchBase = p.tasks[2].frameBases[0];
               }),
               HasSubstr("scratch of task 2"));
   EXPECT_THAT(verify([](StepPlan &p) {
-                p.taskBufferOffsets[0] = p.tasks[0].frameBase;
+                p.taskBufferOffsets[0] = p.tasks[0].frameBases[0];
               }),
               HasSubstr("task buffer 'message'"));
   EXPECT_THAT(verify([](StepPlan &p) {
@@ -180,6 +180,62 @@ TEST(StepPlanTest, VerifyFindsEveryKindOfWrongPlan) {
   EXPECT_THAT(
       verify([](StepPlan &p) { p.routines[1].temporaries[0].offset += 16; }),
       HasSubstr("temporary 'g0' of routine 'backward' of 48 bytes"));
+}
+
+/// One chunk whose weight gradients are apart: "first" dies where "kept" is
+/// born, "through" lives through all phases.
+StepProblem makeThreePhases() {
+  StepProblem step;
+  step.alignment = 16;
+  step.routines = {{"forward", 2, {}}, {"input", 4, {}}, {"weights", 2, {}}};
+  step.frames = {{"chunk",
+                  {0, 1, 2},
+                  {{"first", 64, 0, 0, 1, 2},
+                   {"through", 32, 0, 1, 2, 1},
+                   {"kept", 64, 1, 2, 2, 2}}}};
+  step.tasks = {{0, 0}, {0, 1}, {1, 0}, {1, 1}, {2, 0}, {2, 1}};
+  return step;
+}
+
+TEST(StepPlanTest, PlacesThePartsOfAFrameApart) {
+  StepProblem step = makeThreePhases();
+  StepPlan plan = llvm::cantFail(planStep(step));
+  expectLegal(step, plan);
+  EXPECT_EQ(plan.frames[0].parts.size(), 3u);
+  EXPECT_EQ(plan.arenaSize, 2 * (64 + 32));
+  StepPlanOptions whole;
+  whole.splitFrames = false;
+  plan = llvm::cantFail(planStep(step, whole));
+  expectLegal(step, plan);
+  EXPECT_EQ(plan.frames[0].parts.size(), 1u);
+}
+
+TEST(StepPlanTest, VerifyFindsWrongParts) {
+  StepProblem step = makeThreePhases();
+  StepPlan plan = llvm::cantFail(planStep(step));
+  auto verify = [&](auto change) {
+    StepPlan changed = plan;
+    change(changed);
+    return llvm::toString(changed.verify(step));
+  };
+  EXPECT_EQ(verify([](StepPlan &) {}), "");
+  EXPECT_THAT(verify([](StepPlan &p) { p.frames[0].parts[1].begin += 16; }),
+              HasSubstr("part 1 of frame 'chunk' is at 80"));
+  EXPECT_THAT(verify([](StepPlan &p) { p.frames[0].parts[2].last.phase = 3; }),
+              HasSubstr("part 2 of frame 'chunk' is there from"));
+  EXPECT_THAT(verify([](StepPlan &p) { p.frames[0].parts.pop_back(); }),
+              HasSubstr("but its parts have 96"));
+  EXPECT_THAT(verify([](StepPlan &p) {
+                p.frames[0].parts[0].size -= 16;
+                p.frames[0].parts[1].begin -= 16;
+                p.frames[0].parts[1].size += 16;
+              }),
+              HasSubstr("lies in two parts of the frame"));
+  EXPECT_THAT(
+      verify([](StepPlan &p) { p.frames[0].parts[0].last.instruction = 1; }),
+      HasSubstr("but its part of the frame is there from"));
+  EXPECT_THAT(verify([](StepPlan &p) { p.tasks[2].frameBases.pop_back(); }),
+              HasSubstr("task 2 has 2 frame bases, but its frame has 3 parts"));
 }
 
 StepProblem makeRandomStep(unsigned seed) {

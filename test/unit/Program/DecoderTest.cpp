@@ -115,7 +115,7 @@ TEST(DecoderTest, DecodesInstructions) {
   EXPECT_EQ(call->scratchOffset, 512);
   EXPECT_EQ(call->microBatch, 1);
   ASSERT_TRUE(call->frame);
-  EXPECT_EQ(stage.frames[*call->frame].offset, 2048);
+  EXPECT_EQ(stage.frames[*call->frame].offsets, std::vector<int64_t>{2048});
   EXPECT_EQ(stage.step.instructions[1].recorded, 0u);
   const Instruction &wait = stage.step.instructions[2];
   EXPECT_EQ(wait.stream, 1u);

@@ -1,0 +1,75 @@
+//===- PrintSchedule.cpp - What the stages of a program do when -----------===//
+
+#include "mf/Program/Decoder.h"
+#include "mf/Program/Liveness.h"
+#include "mf/Program/LocatedError.h"
+#include "mf/Program/StepSimulation.h"
+#include "mf/Sim/PipelinePrint.h"
+#include "passes/Passes.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace mf::passes {
+#define GEN_PASS_DEF_PRINTSCHEDULE
+#include "passes/Passes.h.inc"
+} // namespace mf::passes
+
+using namespace mlir;
+using namespace mf::program;
+
+namespace {
+
+/// The most bytes of residuals on the device at one time.
+int64_t getActivationPeak(const StageProgram &stage) {
+  std::vector<Lifetime> lifetimes = computeLifetimes(stage);
+  llvm::erase_if(lifetimes, [](const Lifetime &lifetime) {
+    return lifetime.category != Category::Activation;
+  });
+  return findPeak(lifetimes, Space::Device).bytes;
+}
+
+void printNumbers(const Program &program, const SimulatedStep &step,
+                  raw_ostream &os) {
+  const mf::sim::Bubbles &bubbles = step.timeline.bubbles;
+  os << llvm::formatv("end {0:f2} of {1:f0} FLOPs\n", step.timeline.end,
+                      step.flopsPerUnit);
+  os << llvm::formatv("bubble {0:f4}: ideal {1:f4}, imbalance {2:f4}\n",
+                      bubbles.real, bubbles.ideal, bubbles.imbalance);
+  for (const StageProgram &stage : program.stages)
+    os << llvm::formatv("stage {0}: busy {1:f2}, arena {2} bytes, activations "
+                        "{3} bytes\n",
+                        stage.stage, step.busy[stage.stage], stage.arenaBytes,
+                        getActivationPeak(stage));
+}
+
+struct PrintSchedulePass
+    : mf::passes::impl::PrintScheduleBase<PrintSchedulePass> {
+  using PrintScheduleBase::PrintScheduleBase;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    FailureOr<DecodedProgram> decoded = decodeProgram(getOperation());
+    if (failed(decoded))
+      return signalPassFailure();
+    StepCosts costs;
+    costs.flopsPerUnit = flopsPerUnit;
+    costs.transferTime = transferTime;
+    llvm::Expected<SimulatedStep> step = simulateStep(decoded->program, costs);
+    if (step) {
+      if (timeline)
+        mf::sim::printTimeline(step->pipeline, step->timeline, llvm::errs());
+      return printNumbers(decoded->program, *step, llvm::errs());
+    }
+    llvm::handleAllErrors(
+        step.takeError(),
+        [&](const LocatedError &error) {
+          emitError(decoded->locations[error.getLocation()])
+              << error.getMessage();
+        },
+        [&](const llvm::ErrorInfoBase &error) {
+          emitError(getOperation().getLoc()) << error.message();
+        });
+    signalPassFailure();
+  }
+};
+
+} // namespace
