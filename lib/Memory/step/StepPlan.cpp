@@ -247,6 +247,12 @@ int64_t getLargest(const std::vector<int64_t> &values) {
   return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
 }
 
+bool hasParts(const StepPlan &plan) {
+  return llvm::any_of(plan.frames, [](const ResidualFrameLayout &frame) {
+    return frame.parts.size() > 1;
+  });
+}
+
 /// Packs the frames by themselves, then the rest around them: frames are few,
 /// large and alive for long, and a small block in a gap between two of them
 /// would keep the next frame out.
@@ -255,7 +261,9 @@ PackResult StepPlanner::packBlocks(const PackProblem &blocks,
   size_t numFrames =
       blocks.items.size() - problem.tasks.size() - problem.taskBuffers.size();
   int64_t bound = getLargest(getLiveProfile(blocks));
-  WorkBudget heuristics(options.packingWork), search(options.searchWork);
+  // Parts are too many for a window of the search to see what comes.
+  WorkBudget heuristics(options.packingWork),
+      search(hasParts(plan) ? options.searchWork / 10 : options.searchWork);
   PackProblem frames = blocks;
   frames.items.resize(numFrames);
   int64_t frameBound = getLargest(getLiveProfile(frames));
