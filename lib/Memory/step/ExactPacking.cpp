@@ -176,11 +176,7 @@ public:
   ExactSearch(const LaidOutStep &step, const PackResult &frames,
               int64_t goodPeak, int64_t work, const StepPlan &plan)
       : step(step), frames(frames), goodPeak(goodPeak), plan(plan),
-        budget(work) {
-    hasParts = llvm::any_of(plan.frames, [](const ResidualFrameLayout &frame) {
-      return frame.parts.size() > 1;
-    });
-  }
+        budget(work) {}
 
   /// Lowers `best`; gives the layouts that it is for, if it does.
   const std::vector<RoutineLayout> *run(PackResult &best);
@@ -199,7 +195,7 @@ private:
   /// shapes hardly do better, and cost much.
   bool isHopeless(const PackResult &best) const {
     constexpr int64_t patience = 4, little = 50;
-    return hasParts && numFutile >= patience &&
+    return plan.hasParts() && numFutile >= patience &&
            best.peak - goodPeak <= goodPeak / little;
   }
   bool isDone(const PackResult &best) const {
@@ -211,7 +207,6 @@ private:
   int64_t goodPeak;
   const StepPlan &plan;
   WorkBudget budget;
-  bool hasParts = false;
   /// Attempts in a row that were not the best.
   int64_t numFutile = 0;
   std::map<VariantRule, std::unique_ptr<Variant>> variants;

@@ -17,6 +17,12 @@ double StepPlan::getGap() const {
          static_cast<double>(bound.bytes);
 }
 
+bool StepPlan::hasParts() const {
+  return llvm::any_of(frames, [](const ResidualFrameLayout &frame) {
+    return frame.parts.size() > 1;
+  });
+}
+
 std::pair<int64_t, int64_t> FramePart::getRange(int64_t phase,
                                                 int64_t length) const {
   if (phase < first.phase || phase > last.phase)
@@ -247,12 +253,6 @@ int64_t getLargest(const std::vector<int64_t> &values) {
   return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
 }
 
-bool hasParts(const StepPlan &plan) {
-  return llvm::any_of(plan.frames, [](const ResidualFrameLayout &frame) {
-    return frame.parts.size() > 1;
-  });
-}
-
 /// Packs the frames by themselves, then the rest around them: frames are few,
 /// large and alive for long, and a small block in a gap between two of them
 /// would keep the next frame out.
@@ -263,7 +263,7 @@ PackResult StepPlanner::packBlocks(const PackProblem &blocks,
   int64_t bound = getLargest(getLiveProfile(blocks));
   // Parts are too many for a window of the search to see what comes.
   WorkBudget heuristics(options.packingWork),
-      search(hasParts(plan) ? options.searchWork / 10 : options.searchWork);
+      search(plan.hasParts() ? options.searchWork / 10 : options.searchWork);
   PackProblem frames = blocks;
   frames.items.resize(numFrames);
   int64_t frameBound = getLargest(getLiveProfile(frames));
