@@ -170,7 +170,9 @@ static ParseResult parseOffsets(OpAsmParser &parser,
   SmallVector<int64_t> values;
   auto parse = [&] { return parser.parseInteger(values.emplace_back()); };
   if (succeeded(parser.parseOptionalLSquare())) {
-    if (parser.parseCommaSeparatedList(parse) || parser.parseRSquare())
+    // The list of no offset is printed, too, whatever a plan says to it.
+    if (failed(parser.parseOptionalRSquare()) &&
+        (parser.parseCommaSeparatedList(parse) || parser.parseRSquare()))
       return failure();
   } else if (parse()) {
     return failure();

@@ -101,6 +101,9 @@ struct StepPlan {
   /// Where an offset of the task's frame, which is frame `frame`, is.
   int64_t getFrameAddress(int64_t task, int64_t frame, int64_t offset) const;
 
+  /// True if some frame has more than one part.
+  bool hasParts() const;
+
   /// How far the arena is above the bound, relative to it.
   double getGap() const;
 
@@ -127,7 +130,8 @@ struct StepPlanOptions {
   /// Elementary steps of the heuristics per packing, see FirstFitOptions.
   int64_t packingWork = 1'000'000;
   /// Elementary steps of the search per packing, where the heuristics leave
-  /// more than an acceptable gap; see CapacitySearchOptions.
+  /// more than an acceptable gap; see CapacitySearchOptions. Placing frames in
+  /// parts takes a tenth of it.
   int64_t searchWork = 30'000'000;
   /// Elementary steps of packing frames, scratch and task buffers as the shapes
   /// that they are.

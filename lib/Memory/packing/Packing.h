@@ -44,6 +44,7 @@ public:
   explicit WorkBudget(int64_t steps) : steps(steps) {}
   void spend(int64_t count) { steps -= count; }
   bool isExhausted() const { return steps < 0; }
+  int64_t getRest() const { return steps; }
 
 private:
   int64_t steps;
@@ -53,6 +54,9 @@ private:
 struct AddressRange {
   int64_t begin = 0;
   int64_t end = 0;
+  bool operator==(const AddressRange &other) const {
+    return begin == other.begin && end == other.end;
+  }
   bool operator<(const AddressRange &other) const {
     return begin < other.begin || (begin == other.begin && end < other.end);
   }

@@ -86,7 +86,9 @@ bool WindowPacker::solve(size_t first, size_t last) {
   addObstacles(begin, end, window);
   // A state costs some steps for every item, and many states should do.
   int64_t count = static_cast<int64_t>(last - first);
-  int64_t work = 240 * count * static_cast<int64_t>(window.items.size());
+  int64_t work =
+      std::min(240 * count * static_cast<int64_t>(window.items.size()),
+               budget.getRest());
   SearchResult result = searchWithin(window, capacity, work);
   budget.spend(result.work + 20 * static_cast<int64_t>(window.items.size()) +
                4 * window.numSections);

@@ -191,8 +191,15 @@ private:
   void settle(const Outcome &outcome, PackResult &best);
   void improve(const Outcome &outcome, PackResult &best);
   void consider(Variant &variant, const PackResult &result, PackResult &best);
+  /// Parts of frames have few holes, and are many: where blocks miss by little,
+  /// shapes hardly do better, and cost much.
+  bool isHopeless(const PackResult &best) const {
+    constexpr int64_t patience = 4, little = 50;
+    return plan.hasParts() && numFutile >= patience &&
+           best.peak - goodPeak <= goodPeak / little;
+  }
   bool isDone(const PackResult &best) const {
-    return best.peak <= goodPeak || budget.isExhausted();
+    return best.peak <= goodPeak || budget.isExhausted() || isHopeless(best);
   }
 
   const LaidOutStep &step;
@@ -200,6 +207,8 @@ private:
   int64_t goodPeak;
   const StepPlan &plan;
   WorkBudget budget;
+  /// Attempts in a row that were not the best.
+  int64_t numFutile = 0;
   std::map<VariantRule, std::unique_ptr<Variant>> variants;
   Variant *bestVariant = nullptr;
 };
@@ -260,6 +269,7 @@ const std::vector<RoutineLayout> *ExactSearch::run(PackResult &best) {
         variant.pack(variant.getOrder(attempt.order), budget);
     if (!result)
       break;
+    numFutile = result->peak < best.peak ? 0 : numFutile + 1;
     consider(variant, *result, best);
     outcomes.push_back({&attempt, std::move(*result)});
   }

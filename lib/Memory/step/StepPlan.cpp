@@ -17,6 +17,12 @@ double StepPlan::getGap() const {
          static_cast<double>(bound.bytes);
 }
 
+bool StepPlan::hasParts() const {
+  return llvm::any_of(frames, [](const ResidualFrameLayout &frame) {
+    return frame.parts.size() > 1;
+  });
+}
+
 std::pair<int64_t, int64_t> FramePart::getRange(int64_t phase,
                                                 int64_t length) const {
   if (phase < first.phase || phase > last.phase)
@@ -255,7 +261,9 @@ PackResult StepPlanner::packBlocks(const PackProblem &blocks,
   size_t numFrames =
       blocks.items.size() - problem.tasks.size() - problem.taskBuffers.size();
   int64_t bound = getLargest(getLiveProfile(blocks));
-  WorkBudget heuristics(options.packingWork), search(options.searchWork);
+  // Parts are too many for a window of the search to see what comes.
+  WorkBudget heuristics(options.packingWork),
+      search(plan.hasParts() ? options.searchWork / 10 : options.searchWork);
   PackProblem frames = blocks;
   frames.items.resize(numFrames);
   int64_t frameBound = getLargest(getLiveProfile(frames));

@@ -113,8 +113,13 @@ void StepShapes::addFramePart(const FrameInstance &instance, size_t number) {
   auto add = [&](int32_t begin, int32_t end, Ranges ranges) {
     if (ranges.empty() || begin == end)
       return;
-    item.pieces.push_back({begin, end, ranges});
     item.size = std::max(item.size, ranges.back().end);
+    // Most parts take the same from one section to the next.
+    if (!item.pieces.empty() && item.pieces.back().end == begin &&
+        item.pieces.back().ranges == ranges)
+      item.pieces.back().end = end;
+    else
+      item.pieces.push_back({begin, end, ranges});
   };
   const FramePart &framePart = layouts.frames[instance.frame].parts[number];
   for (int64_t phase = framePart.first.phase; phase <= framePart.last.phase;

@@ -1,15 +1,11 @@
 //===- StepVerify.cpp - Legality of a step's memory plan ------------------===//
 
+#include "LayoutVerify.h"
+#include "StepBlocks.h"
 #include "StepTimeline.h"
-#include "lib/Memory/packing/AddressMap.h"
 #include "lib/Memory/packing/StableSort.h"
 #include "mf/Memory/StepPlan.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Twine.h"
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MathExtras.h"
-#include <algorithm>
-#include <numeric>
 
 using llvm::Error;
 using llvm::Twine;
@@ -17,15 +13,6 @@ using llvm::Twine;
 namespace mf::memory {
 
 namespace {
-
-/// A range of addresses that is taken from `begin` to before `end`.
-struct Block {
-  std::string name;
-  int64_t offset = 0;
-  int64_t size = 0;
-  StepMoment begin;
-  StepMoment end;
-};
 
 /// A block whose inside may be free at times.
 struct Region {
@@ -43,25 +30,14 @@ struct Region {
   }
 };
 
-std::string describe(PhaseMoment moment) {
-  return "instruction " + std::to_string(moment.instruction) + " of phase " +
-         std::to_string(moment.phase);
-}
-
 class StepVerifier {
 public:
   StepVerifier(const StepProblem &problem, const StepPlan &plan)
       : problem(problem), plan(plan), timeline(problem) {}
 
   Error verify() {
-    if (Error error = verifyShapes())
+    if (Error error = verifyLayouts(problem, plan, timeline))
       return error;
-    for (size_t i = 0; i < problem.routines.size(); ++i)
-      if (Error error = verifyRoutine(i))
-        return error;
-    for (size_t i = 0; i < problem.frames.size(); ++i)
-      if (Error error = verifyBetweenPhases(i))
-        return error;
     if (Error error = verifyBases())
       return error;
     return verifyRegions();
@@ -69,17 +45,9 @@ public:
 
 private:
   Error fail(const Twine &message) { return llvm::createStringError(message); }
-  Error verifyShapes();
-  Error verifyRoutine(size_t index);
-  Error verifyBetweenPhases(size_t frame);
   Error verifyBases();
   Error verifyRegions();
-  Error verifyPlace(const Block &block, const Twine &region, int64_t size);
-  Error verifyParts(size_t frame);
-  Error verifyPart(const Block &block, size_t frame, PhaseMoment first,
-                   PhaseMoment last);
-  Error findOverlap(const std::vector<Block> &blocks);
-  Error findOverlap(const Region &a, const Region &b);
+  Error findSharedAddress(const Region &a, const Region &b);
   void addFrameContents(const FrameInstance &instance, size_t part,
                         std::vector<Block> &blocks);
   void addTemporaries(int64_t task, std::optional<size_t> part,
@@ -92,207 +60,6 @@ private:
   const StepPlan &plan;
   StepTimeline timeline;
 };
-
-Error StepVerifier::verifyShapes() {
-  auto count = [&](const char *what, size_t expected, size_t found) {
-    return expected == found ? Error::success()
-                             : fail(Twine("expected ") + Twine(expected) + " " +
-                                    what + ", found " + Twine(found));
-  };
-  if (Error error = count("frames", problem.frames.size(), plan.frames.size()))
-    return error;
-  if (Error error =
-          count("routines", problem.routines.size(), plan.routines.size()))
-    return error;
-  if (Error error = count("tasks", problem.tasks.size(), plan.tasks.size()))
-    return error;
-  if (Error error = count("task buffer offsets", problem.taskBuffers.size(),
-                          plan.taskBufferOffsets.size()))
-    return error;
-  if (Error error =
-          count("persistent offsets", problem.persistentBuffers.size(),
-                plan.persistentOffsets.size()))
-    return error;
-  for (size_t i = 0; i < problem.frames.size(); ++i)
-    if (Error error = verifyParts(i))
-      return error;
-  for (const auto &[layout, frame] : llvm::zip(plan.frames, problem.frames))
-    if (Error error = count("residual offsets", frame.residuals.size(),
-                            layout.residualOffsets.size()))
-      return error;
-  for (const auto &[layout, routine] :
-       llvm::zip(plan.routines, problem.routines))
-    if (Error error = count("temporary places", routine.temporaries.size(),
-                            layout.temporaries.size()))
-      return error;
-  return Error::success();
-}
-
-/// Aligned, and within [0, size) of its region.
-Error StepVerifier::verifyPlace(const Block &block, const Twine &region,
-                                int64_t size) {
-  if (block.offset < 0 || block.offset % problem.alignment != 0)
-    return fail(block.name + " is at " + Twine(block.offset) + " of " + region +
-                ", expected a multiple of " + Twine(problem.alignment));
-  if (block.size > size || block.offset > size - block.size)
-    return fail(block.name + " of " + Twine(block.size) + " bytes is at " +
-                Twine(block.offset) + " of " + region + ", which has " +
-                Twine(size));
-  return Error::success();
-}
-
-/// The parts of a frame make it up, one after the other.
-Error StepVerifier::verifyParts(size_t index) {
-  const ResidualFrame &frame = problem.frames[index];
-  const ResidualFrameLayout &layout = plan.frames[index];
-  int64_t end = 0;
-  for (const auto &[number, part] : llvm::enumerate(layout.parts)) {
-    std::string owner =
-        ("part " + Twine(number) + " of frame '" + frame.name + "'").str();
-    if (part.begin != end || part.begin % problem.alignment != 0 ||
-        part.size < 0 || part.size % problem.alignment != 0)
-      return fail(owner + " is at " + Twine(part.begin) + " and has " +
-                  Twine(part.size) + " bytes, expected it at " + Twine(end) +
-                  ", and multiples of " + Twine(problem.alignment));
-    auto isValid = [&](PhaseMoment moment) {
-      int64_t numPhases = frame.phases.size();
-      return moment.phase >= 0 && moment.phase < numPhases &&
-             moment.instruction >= 0 &&
-             moment.instruction <=
-                 problem.routines[frame.phases[moment.phase]].length;
-    };
-    if (!isValid(part.first) || !isValid(part.last))
-      return fail(owner + " is there from " + describe(part.first) + " to " +
-                  describe(part.last) + ", which the frame does not have");
-    end += part.size;
-  }
-  if (layout.parts.empty() || layout.size != end)
-    return fail("frame '" + frame.name + "' has " + Twine(layout.size) +
-                " bytes, but its parts have " + Twine(end));
-  return Error::success();
-}
-
-/// In one part of the frame, which is there for as long as the block.
-Error StepVerifier::verifyPart(const Block &block, size_t frame,
-                               PhaseMoment first, PhaseMoment last) {
-  if (block.size == 0)
-    return Error::success();
-  const FramePart &part =
-      plan.frames[frame].parts[plan.frames[frame].getPart(block.offset)];
-  if (block.offset + block.size > part.begin + part.size)
-    return fail(block.name + " at [" + Twine(block.offset) + ", " +
-                Twine(block.offset + block.size) +
-                ") lies in two parts of the frame");
-  auto isLater = [](PhaseMoment a, PhaseMoment b) {
-    return std::tie(a.phase, a.instruction) > std::tie(b.phase, b.instruction);
-  };
-  if (isLater(part.first, first) || isLater(last, part.last))
-    return fail(block.name + " is alive from " + describe(first) + " to " +
-                describe(last) + ", but its part of the frame is there from " +
-                describe(part.first) + " to " + describe(part.last));
-  return Error::success();
-}
-
-/// Looks for two blocks that are taken at the same time and share an address.
-Error StepVerifier::findOverlap(const std::vector<Block> &blocks) {
-  std::vector<size_t> begins;
-  for (size_t i = 0; i < blocks.size(); ++i)
-    if (blocks[i].size > 0)
-      begins.push_back(i);
-  std::vector<size_t> ends = begins;
-  sortIndices(begins, [&](size_t a, size_t b) {
-    return blocks[a].begin < blocks[b].begin;
-  });
-  sortIndices(
-      ends, [&](size_t a, size_t b) { return blocks[a].end < blocks[b].end; });
-  AddressMap<size_t> alive;
-  size_t nextEnd = 0;
-  for (size_t index : begins) {
-    const Block &block = blocks[index];
-    for (; !(block.begin < blocks[ends[nextEnd]].end); ++nextEnd)
-      alive.erase(blocks[ends[nextEnd]].offset);
-    if (std::optional<size_t> other =
-            alive.insert(block.offset, block.size, index))
-      return fail(llvm::formatv("{0} at [{1}, {2}) and {3} at [{4}, {5}) share "
-                                "an address and are "
-                                "both alive at instruction {6} of task {7}",
-                                blocks[*other].name, blocks[*other].offset,
-                                blocks[*other].offset + blocks[*other].size,
-                                block.name, block.offset,
-                                block.offset + block.size,
-                                block.begin.instruction, block.begin.task)
-                      .str());
-  }
-  return Error::success();
-}
-
-Error StepVerifier::verifyRoutine(size_t index) {
-  const Routine &routine = problem.routines[index];
-  const RoutineLayout &layout = plan.routines[index];
-  int64_t frame = timeline.getFrame(index);
-  // Addresses inside the routine: the frame first, then scratch.
-  int64_t frameSize = frame >= 0 ? plan.frames[frame].size : 0;
-  std::vector<Block> blocks;
-  if (layout.scratchSize < 0 || layout.scratchSize % problem.alignment != 0)
-    return fail("routine '" + routine.name + "' has scratch of " +
-                Twine(layout.scratchSize) + " bytes, expected a multiple of " +
-                Twine(problem.alignment));
-  for (const auto &[temporary, place] :
-       llvm::zip(routine.temporaries, layout.temporaries)) {
-    bool inFrame = place.region == TemporaryPlace::Region::Frame;
-    Block block = {"temporary '" + temporary.name + "' of routine '" +
-                       routine.name + "'",
-                   place.offset,
-                   problem.alignedSize(temporary.size),
-                   {0, temporary.begin},
-                   {0, temporary.end}};
-    if (Error error = verifyPlace(block, inFrame ? "the frame" : "the scratch",
-                                  inFrame ? frameSize : layout.scratchSize))
-      return error;
-    int64_t phase = timeline.getPhase(index);
-    if (inFrame)
-      if (Error error = verifyPart(block, frame, {phase, temporary.begin},
-                                   {phase, temporary.end}))
-        return error;
-    block.offset += inFrame ? 0 : frameSize;
-    blocks.push_back(std::move(block));
-  }
-  if (frame >= 0)
-    for (const auto &[residual, offset] :
-         llvm::zip(problem.frames[frame].residuals,
-                   plan.frames[frame].residualOffsets))
-      if (auto range =
-              getLiveRange(residual, timeline.getPhase(index), routine.length))
-        blocks.push_back({"residual '" + residual.name + "'",
-                          offset,
-                          problem.alignedSize(residual.size),
-                          {0, range->first},
-                          {0, range->second}});
-  return findOverlap(blocks);
-}
-
-Error StepVerifier::verifyBetweenPhases(size_t index) {
-  const ResidualFrame &frame = problem.frames[index];
-  const ResidualFrameLayout &layout = plan.frames[index];
-  std::vector<Block> blocks;
-  for (const auto &[residual, offset] :
-       llvm::zip(frame.residuals, layout.residualOffsets)) {
-    // Alive from the end of its birth phase to the start of its death phase.
-    blocks.push_back(
-        {"residual '" + residual.name + "' of frame '" + frame.name + "'",
-         offset,
-         problem.alignedSize(residual.size),
-         {residual.birthPhase, 1},
-         {residual.deathPhase, 1}});
-    if (Error error = verifyPlace(blocks.back(), "the frame", layout.size))
-      return error;
-    if (Error error = verifyPart(blocks.back(), index,
-                                 {residual.birthPhase, residual.birth},
-                                 {residual.deathPhase, residual.death}))
-      return error;
-  }
-  return findOverlap(blocks);
-}
 
 Error StepVerifier::verifyBases() {
   for (const FrameInstance &instance : timeline.getInstances()) {
@@ -424,7 +191,7 @@ std::vector<Block> StepVerifier::getContents(const Region &region) {
   return blocks;
 }
 
-Error StepVerifier::findOverlap(const Region &a, const Region &b) {
+Error StepVerifier::findSharedAddress(const Region &a, const Region &b) {
   std::vector<Block> blocks = getContents(a);
   for (Block &block : getContents(b))
     blocks.push_back(std::move(block));
@@ -435,7 +202,8 @@ Error StepVerifier::findOverlap(const Region &a, const Region &b) {
 Error StepVerifier::verifyRegions() {
   std::vector<Region> regions = getRegions();
   for (const Region &region : regions)
-    if (Error error = verifyPlace(region.block, "the arena", plan.arenaSize))
+    if (Error error = verifyPlace(region.block, problem.alignment, "the arena",
+                                  plan.arenaSize))
       return error;
   std::vector<const Region *> alive;
   for (size_t index :
@@ -448,7 +216,7 @@ Error StepVerifier::verifyRegions() {
     });
     for (const Region *other : alive)
       if (region.mayShareAddress(*other))
-        if (Error error = findOverlap(*other, region))
+        if (Error error = findSharedAddress(*other, region))
           return error;
     alive.push_back(&region);
   }

@@ -174,3 +174,39 @@ ascend.program @p stage 0 attributes {
   // expected-error @below {{expected buffers as slots, but got 'i32'}}
   ascend.frame_layout @layout [i32] of ["norm"]
 }
+
+// -----
+
+ascend.program @p stage 0 attributes {
+    micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
+    vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
+  ascend.frame_layout @layout [] of []
+  ascend.step {
+    // expected-error @below {{expected integer value}}
+    %frame = ascend.frame @layout micro_batch 0 at [0, : !ascend.frame<@layout>
+  }
+}
+
+// -----
+
+ascend.program @p stage 0 attributes {
+    micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
+    vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
+  ascend.frame_layout @layout [] of []
+  ascend.step {
+    // expected-error @below {{expected ']'}}
+    %frame = ascend.frame @layout micro_batch 0 at [0 512] : !ascend.frame<@layout>
+  }
+}
+
+// -----
+
+ascend.program @p stage 0 attributes {
+    micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
+    vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
+  ascend.frame_layout @layout [] of []
+  ascend.step {
+    // expected-error @below {{expected integer value}}
+    %frame = ascend.frame @layout micro_batch 0 at here : !ascend.frame<@layout>
+  }
+}

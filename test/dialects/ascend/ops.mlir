@@ -106,3 +106,24 @@ ascend.program @planned stage 1 attributes {
     ascend.call @forward() frame %frame : !ascend.frame<@residuals> micro_batch 0 scratch at 1536 : () -> ()
   }
 }
+
+// A frame of several parts has an offset for each.
+// CHECK-LABEL: ascend.program @parts stage 0
+ascend.program @parts stage 0 attributes {
+    micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
+    vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64,
+    arena_bytes = 2048 : i64, host_bytes = 64 : i64, max_live_bytes = 1536 : i64} {
+  // CHECK: ascend.frame_layout @residuals [!ascend.buffer<8xf32, hbm>, !ascend.buffer<8xf32, hbm>] of ["norm", "scale"] at [0, 512] {bytes = 1024 : i64, parts = array<i64: 0, 512>}
+  ascend.frame_layout @residuals [!ascend.buffer<8xf32, hbm>, !ascend.buffer<8xf32, hbm>] of ["norm", "scale"] at [0, 512] {bytes = 1024 : i64, parts = array<i64: 0, 512>}
+  ascend.step {
+    // CHECK: ascend.frame @residuals micro_batch 0 at [1024, 0] : <@residuals>
+    %several = ascend.frame @residuals micro_batch 0 at [1024, 0] : !ascend.frame<@residuals>
+    // CHECK: ascend.frame @residuals micro_batch 1 at [512, 1536] host at 64 : <@residuals>
+    %swapped = ascend.frame @residuals micro_batch 1 at [512, 1536] host at 64 : !ascend.frame<@residuals>
+    // One is printed without brackets.
+    // CHECK: ascend.frame @residuals micro_batch 2 at 512 : <@residuals>
+    %one = ascend.frame @residuals micro_batch 2 at [512] : !ascend.frame<@residuals>
+    // CHECK: ascend.frame @residuals micro_batch 3 at [] : <@residuals>
+    %none = ascend.frame @residuals micro_batch 3 at [] : !ascend.frame<@residuals>
+  }
+}

@@ -321,6 +321,94 @@ TEST(StepPlanTest, PlansRandomStepsLegally) {
   }
 }
 
+/// Chunks of some layers whose weight gradients are apart, and of which several
+/// are alive. Of residuals all pairs of phases, of which few belong to no
+/// layer.
+StepProblem makeRandomPhases(unsigned seed) {
+  std::mt19937 random(seed);
+  auto draw = [&](int64_t bound) -> int64_t { return random() % bound; };
+  StepProblem step;
+  step.alignment = 16;
+  int64_t numFrames = 1 + draw(2);
+  for (int64_t f = 0; f < numFrames; ++f) {
+    int64_t layers = 1 + draw(40), perLayer = 1 + draw(3);
+    ResidualFrame frame;
+    frame.name = "f" + std::to_string(f);
+    for (int64_t phase = 0; phase < 3; ++phase) {
+      Routine routine;
+      routine.name = frame.name + "p" + std::to_string(phase);
+      routine.length = layers * perLayer;
+      for (int64_t t = draw(20); t > 0; --t) {
+        int64_t begin = draw(routine.length);
+        routine.temporaries.push_back(
+            {"t", draw(300), begin,
+             std::min(routine.length, begin + 1 + draw(4))});
+      }
+      frame.phases.push_back(step.routines.size());
+      step.routines.push_back(routine);
+    }
+    for (int64_t layer = 0; layer < layers; ++layer)
+      for (int64_t r = draw(5); r > 0; --r) {
+        int64_t birth = draw(2), death = birth + 1 + draw(2 - birth);
+        // Backward takes the layers in reverse.
+        auto place = [&](int64_t phase) {
+          int64_t position = phase == 0 ? layer : layers - 1 - layer;
+          return position * perLayer + draw(perLayer);
+        };
+        std::optional<int64_t> owner;
+        if (draw(8) > 0)
+          owner = layer;
+        frame.residuals.push_back(
+            {"v", draw(300), birth, place(birth), death, place(death), owner});
+      }
+    step.frames.push_back(frame);
+  }
+  // By instance: its frame and the phase that runs next.
+  std::vector<std::pair<int64_t, int64_t>> instances;
+  std::vector<size_t> running;
+  size_t numInstances = 1 + draw(10), limit = 1 + draw(6);
+  while (instances.size() < numInstances || !running.empty()) {
+    if (instances.size() < numInstances && running.size() < limit &&
+        (running.empty() || draw(2) == 0)) {
+      running.push_back(instances.size());
+      instances.push_back({draw(numFrames), 0});
+    }
+    size_t pick = draw(running.size());
+    auto &[frame, phase] = instances[running[pick]];
+    step.tasks.push_back({step.frames[frame].phases[phase],
+                          static_cast<int64_t>(running[pick])});
+    if (++phase == 3)
+      running.erase(running.begin() + pick);
+  }
+  return step;
+}
+
+TEST(StepPlanTest, PlansRandomPhasesLegally) {
+  int64_t numSplit = 0, numSmaller = 0, numLarger = 0;
+  for (unsigned seed = 0; seed < 120; ++seed) {
+    SCOPED_TRACE(seed);
+    StepProblem step = makeRandomPhases(seed);
+    ASSERT_EQ(llvm::toString(step.check()), "");
+    StepPlanOptions options;
+    options.searchWork = 100'000;
+    options.shapeWork = 100'000;
+    StepPlan plan = llvm::cantFail(planStep(step, options));
+    expectLegal(step, plan);
+    options.splitFrames = false;
+    StepPlan whole = llvm::cantFail(planStep(step, options));
+    expectLegal(step, whole);
+    if (HasFailure())
+      return;
+    numSplit += llvm::any_of(plan.frames, [](const ResidualFrameLayout &frame) {
+      return frame.parts.size() > 4;
+    });
+    numSmaller += plan.arenaSize < whole.arenaSize;
+    numLarger += plan.arenaSize > whole.arenaSize;
+  }
+  EXPECT_GT(numSplit, 20);
+  EXPECT_GT(numSmaller, 2 * numLarger);
+}
+
 /// A task buffer of 64 bytes from the second half of forward, where all of its
 /// scratch is free, to the first instruction of backward.
 StepProblem makeStepWithHole() {
@@ -391,6 +479,44 @@ TEST(StepPlanTest, VerifyTakesAHoleForAsLongAsItIsOne) {
   step.taskBuffers[0] = {"prefetched", 64, {0, 2}, {1, 2}};
   EXPECT_THAT(llvm::toString(plan.verify(step)),
               HasSubstr("temporary 'g' in scratch of task 1"));
+}
+
+TEST(StepPlanTest, VerifyAgreesWithTheExpandedStepOnParts) {
+  int64_t numLegal = 0, numIllegal = 0;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    StepProblem step = makeRandomPhases(seed);
+    StepPlanOptions options;
+    options.searchWork = options.shapeWork = 10'000;
+    StepPlan plan = llvm::cantFail(planStep(step, options));
+    std::mt19937 random(seed);
+    // One part of one instance is elsewhere, in all of its tasks.
+    int64_t instance = step.tasks[random() % step.tasks.size()].instance;
+    auto isOfInstance = [&](const Task &task) {
+      return task.instance == instance;
+    };
+    const Task &first = *llvm::find_if(step.tasks, isOfInstance);
+    const ResidualFrame &frame =
+        *llvm::find_if(step.frames, [&](const ResidualFrame &frame) {
+          return frame.phases[0] == first.routine;
+        });
+    const std::vector<FramePart> &parts =
+        plan.frames[&frame - step.frames.data()].parts;
+    size_t number = random() % parts.size();
+    int64_t places = (plan.arenaSize - parts[number].size) / 16 + 1;
+    int64_t offset = random() % places * 16;
+    for (const auto &[task, bases] : llvm::zip(step.tasks, plan.tasks))
+      if (isOfInstance(task))
+        bases.frameBases[number] = offset;
+    ExpandedStep expanded = expandStep(step, &plan);
+    bool isLegal =
+        llvm::toString(expanded.problem.verify(expanded.offsets)).empty();
+    std::string error = llvm::toString(plan.verify(step));
+    EXPECT_EQ(error.empty(), isLegal) << error;
+    ++(isLegal ? numLegal : numIllegal);
+  }
+  EXPECT_GT(numLegal, 20);
+  EXPECT_GT(numIllegal, 20);
 }
 
 /// Refuses exactly the plans in which two buffers of the expanded step meet.

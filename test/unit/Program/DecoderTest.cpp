@@ -190,6 +190,83 @@ TEST(DecoderTest, RefusesMemoryOutsideOfTheArena) {
                         "of the arena"));
 }
 
+/// A frame of two parts: the slot in the second one, a temporary in the first.
+std::string replacedInParts(llvm::StringRef from, llvm::StringRef to) {
+  std::string text =
+      replaced("{bytes = 128 : i64}",
+               "{bytes = 1536 : i64, parts = array<i64: 0, 512>}");
+  auto replace = [&](llvm::StringRef from, llvm::StringRef to) {
+    const size_t at = text.find(from.str());
+    EXPECT_NE(at, std::string::npos) << from.str();
+    text.replace(at, from.size(), to.str());
+  };
+  replace("at [64]", "at [576]");
+  replace("in scratch at 64", "in frame at 64");
+  replace("at 2048", "at [2048, 1024]");
+  replace(from, to);
+  return text;
+}
+
+TEST(DecoderTest, DecodesPartsOfFrames) {
+  ParsedProgram parsed(makeProgram(sizes, replacedInParts("", "")));
+  ASSERT_TRUE(parsed.decoded) << parsed.messages;
+  const StageProgram &stage = parsed.get().stages[0];
+  const FrameLayout &layout = stage.layouts[0];
+  EXPECT_EQ(layout.parts, (std::vector<int64_t>{0, 512}));
+  EXPECT_EQ(layout.getPartBytes(0), 512);
+  EXPECT_EQ(layout.getPartBytes(1), 1024);
+  // Offsets of buffers count from the part.
+  EXPECT_EQ(layout.slots[0].part, 1u);
+  EXPECT_EQ(layout.slots[0].offset, 64);
+  EXPECT_EQ(stage.frames[0].offsets, (std::vector<int64_t>{2048, 1024}));
+  EXPECT_EQ(stage.frames[0].getOffset(layout.slots[0]), 1024 + 64);
+  const InstructionList &list = stage.routines[0].body;
+  auto getAddress = [&](size_t instruction) {
+    return list
+        .buffers[list.instructions[instruction].accesses[2].operand.buffer]
+        .address;
+  };
+  EXPECT_EQ(getAddress(0).base, Base::Frame);
+  EXPECT_EQ(getAddress(0).number, 0u);
+  EXPECT_EQ(getAddress(0).offset, 64);
+  EXPECT_EQ(getAddress(1).base, Base::Frame);
+  EXPECT_EQ(getAddress(1).number, 1u);
+  EXPECT_EQ(getAddress(1).offset, 64);
+}
+
+TEST(DecoderTest, RefusesWrongPartsOfFrames) {
+  auto getMessagesOfParts = [](llvm::StringRef parts) {
+    return getMessages(replacedInParts("array<i64: 0, 512>",
+                                       ("array<i64" + parts + ">").str()));
+  };
+  EXPECT_THAT(getMessagesOfParts(": 0, 0"),
+              HasSubstr("6: a part begins at 0; expected ascending multiples "
+                        "of 64, the last at most 1536"));
+  EXPECT_THAT(getMessagesOfParts(": 0, 500"),
+              HasSubstr("6: a part begins at 500; expected ascending"));
+  EXPECT_THAT(getMessagesOfParts(": 0, 2048"),
+              HasSubstr("6: a part begins at 2048; expected ascending"));
+  EXPECT_THAT(getMessagesOfParts(": -512, 512"),
+              HasSubstr("6: a part begins at -512; expected ascending"));
+  EXPECT_THAT(getMessagesOfParts(": 512"),
+              HasSubstr("6: expected its first part to begin at 0"));
+  EXPECT_THAT(getMessagesOfParts(""),
+              HasSubstr("6: expected its first part to begin at 0"));
+  EXPECT_THAT(getMessagesOfParts(": 0"),
+              HasSubstr("17: has 2 offsets, but the parts of 'f' are 1"));
+  EXPECT_THAT(getMessages(replacedInParts("at [2048, 1024]", "at 2048")),
+              HasSubstr("17: has 1 offsets, but the parts of 'f' are 2"));
+  EXPECT_THAT(getMessages(replacedInParts("[2048, 1024]", "[2048, 3584]")),
+              HasSubstr("17: 1024 bytes at offset 3584 are outside of the "
+                        "arena"));
+  EXPECT_THAT(getMessages(replacedInParts("at [576]", "at [480]")),
+              HasSubstr("6: 64 bytes at offset 480 lie in two parts of the "
+                        "frame, of which one ends at 512"));
+  EXPECT_THAT(getMessages(replacedInParts("in frame at 64", "in frame at 480")),
+              HasSubstr("10: 64 bytes at offset 480 lie in two parts of the "
+                        "frame, of which one ends at 512"));
+}
+
 TEST(DecoderTest, RefusesHugeSizes) {
   EXPECT_THAT(getMessages(body, ", arena_bytes = 9223372036854775807"),
               HasSubstr("cannot have 9223372036854775807 bytes of memory"));
