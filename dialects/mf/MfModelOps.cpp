@@ -161,9 +161,8 @@ LogicalResult GetParamOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!param)
     return emitOpError("expected a parameter, but got '") << getParam() << "'";
   // Between the sharding passes values are whole and have a layout.
-  RankedTensorType expected = LayoutAttr::find(getType())
-                                  ? param.getTensorType()
-                                  : param.getReadType();
+  RankedTensorType expected =
+      LayoutAttr::find(getType()) ? param.getTensorType() : param.getReadType();
   if (cast<RankedTensorType>(getType()).dropEncoding() != expected) {
     InFlightDiagnostic error = emitOpError("has type ")
                                << getType() << ", but the parameter is "

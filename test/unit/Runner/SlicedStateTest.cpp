@@ -230,8 +230,8 @@ TEST(SlicedStateTest, RefusesACheckpointOfAnotherShape) {
   Model one(whole);
   const TemporaryFile file;
   ASSERT_EQ(llvm::toString(one.state->saveRank(0, file.path)), "");
-  Model other(makeProgram("dp = 1", makeStatics("300x128xf32", "", "48xbf16",
-                                                "")));
+  Model other(
+      makeProgram("dp = 1", makeStatics("300x128xf32", "", "48xbf16", "")));
   EXPECT_THAT(llvm::toString(other.state->loadRanks({file.path.str().str()})),
               HasSubstr("tensor 'w' is a part of [300, 256], but the "
                         "program's of [300, 128]"));
