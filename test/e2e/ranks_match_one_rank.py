@@ -112,12 +112,11 @@ class Runs:
         def add_cuts(match):
             for pattern, cuts in CUTS.items():
                 if re.search(pattern + "$", match.group(2)):
-                    return match.group(0) + " {cuts = %s}" % cuts
-            if re.search("norm", match.group(2)):
-                return match.group(0) + " {parallel_optimizer = false}"
+                    return match.group(1) + " {cuts = %s}" % cuts
             return match.group(0)
 
-        text = re.sub(r"(mf\.param @(\S+) : .*)", add_cuts, self.imported)
+        # These cuts instead of the model's; its norms keep what it says of them.
+        text = re.sub(r"(mf\.param @(\S+) : [^{\n]*[^{\s])(?: \{(?:cuts|parallel_optimizer) = .*\})?", add_cuts, self.imported)
         mesh = ", ".join("%s = %d" % (axis, getattr(case, axis)) for axis in AXES)
         text = text.replace("module {", "module attributes {mf.mesh = #mf.mesh<%s>} {" % mesh, 1)
         attributes = "attributes {training = %s, " % case.get_training()
