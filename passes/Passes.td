@@ -473,14 +473,14 @@ def PlanMemory : Pass<"ascend-plan-memory", "::mf::ascend::ProgramOp"> {
 def PrintMemory : Pass<"ascend-print-memory", "::mlir::ModuleOp"> {
   let summary = "Print what a planned program spends memory on";
   let description = [{
-    Prints, per program, the arena and its lower bound, bytes of static buffers
-    by role, and the residuals that one micro-batch keeps per layer. Changes
-    nothing.
+    Prints, per program, the arena and its lower bound, how many elements of
+    parameters a rank keeps, bytes of static buffers by role, and the residuals
+    that one micro-batch keeps per layer. Changes nothing.
 
     ```mlir
     ascend.program @stage0 stage 0 attributes {arena_bytes = ..., ...} { ... }
     // prints
-    // stage 0: arena ... bytes, max-live ... bytes, pinned host ... bytes
+    // stage 0: arena ... bytes, max-live ... bytes, pinned host ... bytes, parameters per rank 200
     //   parameter                          800
     //   gradient                           800
     //   ...
@@ -507,7 +507,7 @@ def VerifyProgram : Pass<"ascend-verify-program", "::mlir::ModuleOp"> {
     ...
     ascend.wait @compute for %done  // removed
     // fails:
-    // aclnnMul (task 'update', stream 'compute') reads temporary ..., but no
+    // aclnnReduceSum (task 'update', stream 'compute') reads temporary ..., but no
     // event orders this after all_reduce (channel 'pp', task 'update', stream
     // 'collective.pp'), which writes it
     ```

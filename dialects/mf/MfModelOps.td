@@ -80,7 +80,9 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
     mf.param @first_row : tensor<2xi32> init <coordinate, value = 8.000000e+00> layout <[[mp]]> {frozen}
     ...
     %w = mf.get_param @wq : tensor<8x8xf32>
+    ```
 
+    ```mlir
     mf.param @w : tensor<16x8xf32> init <zeros> layout <[[mp], []], reduced = [dp]>
         stored <[[mp, dp], []]> {gathered = tensor<8x8xbf16>}
     ...

@@ -8,8 +8,7 @@ be an excerpt of what the tools print.
 A pass is run in the training step of examples/two_layers.mlir as each of
 examples/two_layers*.yaml says. A block is IR behind the pass, or IR before it,
 `// becomes`, IR behind it; `// or ...` begins another IR behind it. The sharding
-passes also run on test/passes/shard/Inputs/one_layer.mlir. A pass that
-is no part of the step runs on the program that the step ends with: comments
+passes also run on models of test/passes/*/Inputs. A pass that is no part of the step runs on the program that the step ends with: comments
 behind `// prints` are what it prints, those behind `// fails:` its error if the
 lines that end in `// removed` are taken out.
 
@@ -29,7 +28,11 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SHARDED = os.path.join("test", "passes", "shard", "Inputs", "one_layer.mlir")
+# Where there are other axes than stages: what runs on what.
+SHARDED = [
+    ("mf-propagate-layouts,mf-lower-reshards,mf-localize", "test/passes/shard/Inputs/one_layer.mlir"),
+    ("mf-shard-optimizer", "test/passes/optimizer/Inputs/shared_weight.mlir"),
+]
 BLOCK = re.compile(r"```mlir\n(.*?)```", re.DOTALL)
 SEPARATOR = re.compile(r"^ *// (becomes|or|prints|fails)\b.*\n", re.MULTILINE)
 DUMP = re.compile(r"^// -----// IR Dump (Before|After) \w+ \(([\w-]+).*//----- //\n", re.MULTILINE)
@@ -80,9 +83,8 @@ class Checker:
         for config in sorted(glob.glob(os.path.join(ROOT, "examples", "two_layers*.yaml"))):
             step = "builtin.module(mf-training-step{config=%s})" % config
             self.programs.append(self.run_pipeline(step, os.path.join("examples", "two_layers.mlir")))
-        # Where there are other axes than stages.
-        shard = "mf.model(mf-propagate-layouts,mf-lower-reshards,mf-localize)"
-        self.run_pipeline("builtin.module(%s)" % shard, SHARDED)
+        for passes, model in SHARDED:
+            self.run_pipeline("builtin.module(mf.model(%s))" % passes, model)
 
     def run_pipeline(self, pipeline, model):
         result = subprocess.run(
