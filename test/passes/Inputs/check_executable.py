@@ -56,7 +56,19 @@ recompute_config: {select_recompute: ['feed_forward', 'attention_norm']}
 SHARDED = """
 runner_config: {gradient_accumulation_steps: 2}
 """
-TOLERANCE = {"sharded.yaml": "1e-5"}
+
+# Ranks share the storage of parameters out.
+STORED = """
+parallel_config: {%s: 2}
+parallel:
+  enable_parallel_optimizer: True
+  parallel_optimizer_config: {optimizer_level: level%d, parallel_optimizer_threshold: 0}
+runner_config: {gradient_accumulation_steps: 2}
+runner_wrapper: {type: MFTrainOneStepCell, scale_sense: 8, use_clip_grad: True, max_grad_norm: 0.01}
+"""
+TOLERANCE = {
+    "sharded.yaml": "1e-5", "once.yaml": "1e-5", "by_micro_batch.yaml": "1e-5", "in_layers.yaml": "1e-5",
+}  # fmt: skip
 
 
 def run(*command):
@@ -115,6 +127,10 @@ class Cases:
         yield two_layers, self.example("two_layers.yaml")
         yield two_layers, self.example("two_layers_swap.yaml")
         yield self.cut_matrices(two_layers), self.write("sharded.yaml", SHARDED)
+        yield self.cut_matrices(two_layers), self.write("once.yaml", STORED % ("model_parallel", 1))
+        copies = self.llama("copies", batch_size=2)
+        yield copies, self.write("by_micro_batch.yaml", STORED % ("data_parallel", 2))
+        yield copies, self.write("in_layers.yaml", STORED % ("data_parallel", 3))
         recompute = self.write("recompute.yaml", RECOMPUTE)
         yield self.llama("llama"), recompute
         tied = self.llama("tied", tie_word_embeddings="True", use_flash_attention="False")

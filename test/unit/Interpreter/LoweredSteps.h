@@ -33,15 +33,14 @@ struct QuietContext {
   mlir::ScopedDiagnosticHandler handler;
 };
 
-/// Gives `module` two ranks, over which its matrices are cut by rows.
+/// Cuts matrices of `module` by rows over two ranks; each has the head's whole.
 inline void cutMatrices(mlir::ModuleOp module) {
   mlir::MLIRContext *context = module.getContext();
-  module->setAttr("mf.mesh",
-                  mlir::parseAttribute("#mf.mesh<pp = 1, mp = 2>", context));
   auto cuts = llvm::cast<mlir::ArrayAttr>(
       mlir::parseAttribute("[[\"mp\"], []]", context));
   module.walk([&](ir::ParamOp param) {
-    if (param.getTensorType().getRank() == 2)
+    if (param.getTensorType().getRank() == 2 &&
+        param.getSymName() != "lm_head.weight")
       param.setCutsAttr(cuts);
   });
 }
@@ -85,6 +84,7 @@ struct LoweredSteps : QuietContext {
     model.addPass(passes::createPropagateLayouts());
     model.addPass(passes::createLowerReshards());
     model.addPass(passes::createLocalize());
+    model.addPass(passes::createShardOptimizer());
   }
 
   bool isSharded;

@@ -76,6 +76,16 @@ bool countsPartsOfAnotherSize(ModuleOp module) {
   return false;
 }
 
+bool gathersAnotherParameter(ModuleOp module) {
+  auto layers = findAll<ir::LayerOp>(module);
+  for (auto gather : findAll<ir::AllGatherOp>(layers.back()))
+    if (auto read = gather.getInput().getDefiningOp<ir::GetParamOp>()) {
+      read.setParam("embedding.weight");
+      return true;
+    }
+  return false;
+}
+
 bool dropsAGradientWhereTwoMeet(ModuleOp module) {
   return replaceWithOperand(findBehindCut<ir::AddOp>(module)[0], 0);
 }
@@ -291,6 +301,8 @@ const WrongRewrite list[] = {
      doesNotAddWhatRanksLookUp, "loss of step 1"},
     {"mf-localize", "CountsPartsOfAnotherSize", shardedYaml,
      countsPartsOfAnotherSize, "loss of step 1"},
+    {"mf-shard-optimizer", "GathersAnotherParameter", shardedYaml,
+     gathersAnotherParameter, "loss of step 1"},
     {"mf-build-backward", "DropsAGradientWhereTwoMeet", stagesYaml,
      dropsAGradientWhereTwoMeet, "gradient of 'embedding.weight'"},
     {"mf-build-backward", "AddsAGradientTwice", stagesYaml, addsAGradientTwice,

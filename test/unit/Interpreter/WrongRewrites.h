@@ -28,9 +28,14 @@ swap_config:
     - {op_name: 'feed_forward\.w1\.activation\.silu', backward_prefetch: 2, layers: True}
 )";
 
-/// Two ranks, over which matrices are cut.
+/// Two ranks, over which matrices are cut; they share the storage of what both
+/// have.
 inline constexpr llvm::StringLiteral shardedYaml = R"(
 runner_config: {gradient_accumulation_steps: 1}
+parallel_config: {model_parallel: 2}
+parallel:
+  enable_parallel_optimizer: True
+  parallel_optimizer_config: {optimizer_level: level3, parallel_optimizer_threshold: 0}
 )";
 
 /// One way to break the IR that a pass leaves.
