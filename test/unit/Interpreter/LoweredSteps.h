@@ -33,14 +33,14 @@ struct QuietContext {
   mlir::ScopedDiagnosticHandler handler;
 };
 
-/// Cuts matrices of `module` by rows over two ranks; each has the head's whole.
+/// Cuts matrices of `module` by rows over two ranks; each has one whole.
 inline void cutMatrices(mlir::ModuleOp module) {
   mlir::MLIRContext *context = module.getContext();
   auto cuts = llvm::cast<mlir::ArrayAttr>(
       mlir::parseAttribute("[[\"mp\"], []]", context));
   module.walk([&](ir::ParamOp param) {
     if (param.getTensorType().getRank() == 2 &&
-        param.getSymName() != "lm_head.weight")
+        param.getSymName() != "layers.1.w1.weight")
       param.setCutsAttr(cuts);
   });
 }

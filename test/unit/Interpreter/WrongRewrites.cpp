@@ -77,12 +77,13 @@ bool countsPartsOfAnotherSize(ModuleOp module) {
 }
 
 bool gathersAnotherParameter(ModuleOp module) {
-  auto layers = findAll<ir::LayerOp>(module);
-  for (auto gather : findAll<ir::AllGatherOp>(layers.back()))
-    if (auto read = gather.getInput().getDefiningOp<ir::GetParamOp>()) {
-      read.setParam("embedding.weight");
+  for (auto gather : findAll<ir::AllGatherOp>(module)) {
+    auto read = gather.getInput().getDefiningOp<ir::GetParamOp>();
+    if (read && read.getParam() == "layers.1.w1.weight") {
+      read.setParam("layers.0.w1.weight");
       return true;
     }
+  }
   return false;
 }
 
