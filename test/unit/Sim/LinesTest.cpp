@@ -8,7 +8,6 @@
 #include <random>
 
 using namespace mf::sim;
-using testing::HasSubstr;
 
 namespace {
 
@@ -241,7 +240,7 @@ Lines makeRandomLines(std::mt19937 &random, bool shuffles) {
         history.push_back({draw(0, numLines - 1), ItemKind::Wait, event});
       break;
     }
-    case 2: {
+    default: {
       GroupId group = lines.addGroup(draw(0, 5));
       for (LineId party = line; party < numLines; ++party)
         history.push_back({party, ItemKind::Rendezvous, group});
