@@ -100,6 +100,7 @@ bool isMarkedForRecompute(ComputeOpInterface op);
 
 /// While values have a layout, the result is the operand in another one.
 template <typename ConcreteType>
+// NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility): MLIR makes traits.
 class ChangesLayout
     : public mlir::OpTrait::TraitBase<ConcreteType, ChangesLayout> {};
 
