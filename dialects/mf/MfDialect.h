@@ -100,8 +100,7 @@ bool isMarkedForRecompute(ComputeOpInterface op);
 
 /// While values have a layout, the result is the operand in another one.
 template <typename ConcreteType>
-// NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility): MLIR makes traits.
-class ChangesLayout
+class ChangesLayout // NOLINT(bugprone-crtp-constructor-accessibility)
     : public mlir::OpTrait::TraitBase<ConcreteType, ChangesLayout> {};
 
 } // namespace mf::ir

@@ -62,7 +62,7 @@ public:
   Group(int64_t ranks, llvm::ArrayRef<TensorShape> inputs, llvm::StringRef op,
         llvm::StringRef results, llvm::StringRef resultTypes)
       : ranks(ranks) {
-    std::string arguments, returned;
+    std::string arguments;
     for (auto [index, shape] : llvm::enumerate(inputs))
       arguments += llvm::formatv("{0}%a{1}: tensor<{2}>", index ? ", " : "",
                                  index, getText(shape));
@@ -292,8 +292,7 @@ void expectNear(const Values &actual, const Values &expected) {
     EXPECT_NEAR(actual[i], expected[i], 1e-6 * (1 + std::abs(expected[i])));
 }
 
-constexpr llvm::StringLiteral lossTypes =
-    "tensor<f32>, tensor<{0}xf32>, tensor<f32>";
+constexpr const char *lossTypes = "tensor<f32>, tensor<{0}xf32>, tensor<f32>";
 
 /// Loss, logarithms, count and the gradient of the logits on each rank.
 std::vector<Tensors> runLoss(int64_t ranks, const Values &logits,
@@ -309,7 +308,7 @@ std::vector<Tensors> runLoss(int64_t ranks, const Values &logits,
   std::string types;
   for (const TensorShape &shape : shapes)
     types += (types.empty() ? "tensor<" : ", tensor<") + getText(shape) + ">";
-  const std::string results = llvm::formatv(lossTypes.data(), rows);
+  const std::string results = llvm::formatv(lossTypes, rows);
   Group group(
       ranks, shapes,
       llvm::formatv("mf.cross_entropy %a0, %a1{0} {{{1}} : ({2}) -> ({3})",
