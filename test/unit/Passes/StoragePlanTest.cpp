@@ -16,8 +16,8 @@ MeshSizes makeMesh(int64_t dp, int64_t cp, int64_t mp) {
   return mesh;
 }
 
-UsedParameter makeParameter(llvm::SmallVector<int64_t> shape, Axes rows,
-                            Axes reduced) {
+UsedParameter makeParameter(const llvm::SmallVector<int64_t> &shape,
+                            const Axes &rows, const Axes &reduced) {
   UsedParameter parameter;
   parameter.name = "w";
   parameter.layout = mf::ir::Layout(shape.size());
