@@ -323,8 +323,10 @@ def ShardOptimizer : Pass<"mf-shard-optimizer", "::mf::ir::ModelOp"> {
     On levels 1 and 2 the step's begin gathers each parameter once, in the type
     that its readers convert it to; that lives through the step. Gradients are
     reduced into the stored pieces at the step's end, on level 2 already by
-    micro-batch (`scatter_gradients`). On level 3 a layer gathers in forward,
-    and again in backward.
+    micro-batch (`scatter_gradients`). With one micro-batch on one stage a layer
+    gathers in forward, and what it has gathered is kept for backward, whose
+    gradient is the reduce-scatter. On level 3 a layer gathers in forward, and
+    again in backward.
 
     ```mlir
     mf.param @w : tensor<16x8xf32> init <zeros> layout <[[mp], []], reduced = [dp]>
@@ -344,6 +346,42 @@ def ShardOptimizer : Pass<"mf-shard-optimizer", "::mf::ir::ModelOp"> {
   ];
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
+
+def ReduceInBackward : Pass<"mf-reduce-in-backward", "::mf::ir::ModelOp"> {
+  let summary = "Let backward sum gradients over ranks where it can";
+  let description = [{
+    With one micro-batch on one stage a gradient is complete where backward makes
+    it, so the ranks that have summands sum them up there, and the whole gradient
+    dies: parameters become `reduced_in_backward`, and what reads one stands
+    behind an `mf.mirror`, whose gradient is an all_reduce, unless it stands
+    behind an `mf.all_gather` over the same axes, whose gradient is a
+    reduce_scatter. Both stand behind the conversion that a reader begins with,
+    so both sum what backward has made, before it is converted.
+
+    With several micro-batches gradients are summed over these first, and over
+    ranks by `mf.reduce_gradient` of the update.
+
+    ```mlir
+    mf.param @w : tensor<16x8xf32> init <zeros> layout <[[], []], reduced = [dp]>
+    ...
+    %w = mf.get_param @w : tensor<16x8xf32>
+    %c = mf.cast %w {name = "cast"} : (tensor<16x8xf32>) -> tensor<16x8xbf16>
+    // becomes
+    mf.param @w : tensor<16x8xf32> init <zeros> layout <[[], []], reduced = [dp]>
+        {reduced_in_backward}
+    ...
+    %w = mf.get_param @w : tensor<16x8xf32>
+    %c = mf.cast %w {name = "cast"} : (tensor<16x8xf32>) -> tensor<16x8xbf16>
+    %m = mf.mirror %c over ["dp"] {name = "w.mirror"} : tensor<16x8xbf16> -> tensor<16x8xbf16>
+    ```
+  }];
+  let options = [
+    Option<"printPlan", "print-plan", "bool", /*default=*/"false",
+           "print on standard error where the gradient of each parameter is summed">
+  ];
+  let dependentDialects = ["::mf::ir::MfDialect"];
+}
+
 def InsertOptimizer : Pass<"mf-insert-optimizer", "::mf::ir::ModelOp"> {
   let summary = "Build each stage's clipping and AdamW";
   let description = [{
@@ -418,6 +456,11 @@ def LowerToAscend : Pass<"mf-lower-to-ascend", "::mlir::ModuleOp"> {
     are verified together first: every run once, values and messages between the
     right runs, no stages that wait for one another.
 
+    Collectives run on streams of their own, from where their input is made to
+    where their result is read. What gathers a parameter is issued earlier, and
+    what reads the sum of a gradient over ranks runs later, by `in-flight` such
+    collectives; so that is how many hold their memory beside what computes.
+
     ```mlir
     %n, %rstd = mf.rms_norm %x, %gamma {...} : ...
     %w1 = mf.get_param @layers.0.w1.weight : ...
@@ -438,6 +481,11 @@ def LowerToAscend : Pass<"mf-lower-to-ascend", "::mlir::ModuleOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"inFlight", "in-flight", "int64_t", /*default=*/"8",
+           "how many gathers of parameters a routine issues ahead of their "
+           "readers, and how many sums of gradients before it waits for the first">
+  ];
   let dependentDialects = ["::mf::ir::MfDialect", "::mf::ascend::AscendDialect"];
 }
 

@@ -174,6 +174,13 @@ def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
                         DefaultValuedParameter<"bool", "true">:$full_batch);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Whether a gradient is complete as soon as backward has made it: one
+    /// micro-batch, on one stage.
+    bool hasOneBackward() const {
+      return getStages() == 1 && getMicroBatches() == 1;
+    }
+  }];
 }
 
 def Mf_PatternAttr : Mf_Attr<"Pattern", "pattern"> {

@@ -314,10 +314,11 @@ static LogicalResult verifyGradients(FunctionOpInterface function,
                                      ArrayAttr names,
                                      SymbolTableCollection &symbols,
                                      int64_t kept = 0) {
-  ArrayRef<Type> types =
-      function.getResultTypes().drop_back(kept).take_back(names.size());
-  for (auto [name, type] :
-       llvm::zip(names.getAsRange<FlatSymbolRefAttr>(), types)) {
+  OperandRange values =
+      getReturn(function).getValues().drop_back(kept).take_back(names.size());
+  for (auto [name, value] :
+       llvm::zip(names.getAsRange<FlatSymbolRefAttr>(), values)) {
+    Type type = value.getType();
     auto param = symbols.lookupNearestSymbolFrom<ParamOp>(function, name);
     if (!param)
       return function.emitOpError("expected a parameter, but got '")
@@ -326,6 +327,8 @@ static LogicalResult verifyGradients(FunctionOpInterface function,
       return function.emitOpError("returns ")
              << type << " as gradient of '" << name.getValue() << "', which is "
              << param.getAccumulatedType();
+    if (failed(verifySummed(function, param, value)))
+      return failure();
   }
   return success();
 }

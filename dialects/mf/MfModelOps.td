@@ -74,6 +74,9 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
     begin; without it they read what is stored, and gather themselves.
     `scatter_gradients`: the gradient of each micro-batch is shared out as the
     parameter is before it is added; without, the sum is, at the step's end.
+    `reduced_in_backward`: readers stand behind an `mf.mirror` or
+    `mf.all_gather` of it, so that backward makes the sum over ranks, and
+    nothing is left to do at the step's end.
 
     ```mlir
     mf.param @wq : tensor<16x8xf32> init <normal, value = 2.000000e-02> layout <[[mp], []]>
@@ -98,7 +101,8 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
                        DefaultValuedAttr<BoolAttr, "true">:$parallel_optimizer,
                        OptionalAttr<Mf_LayoutAttr>:$stored,
                        OptionalAttr<TypeAttr>:$gathered,
-                       UnitAttr:$scatter_gradients);
+                       UnitAttr:$scatter_gradients,
+                       UnitAttr:$reduced_in_backward);
   let assemblyFormat = [{
     $sym_name `:` $type `init` $init (`tied` `to` $tied^)?
     (`layout` $layout^)? (`stored` $stored^)? attr-dict
@@ -108,7 +112,7 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
                                  "InitAttr":$init, "bool":$frozen,
                                  "::mlir::FlatSymbolRefAttr":$tied), [{
     build($_builder, $_state, name, type, init, frozen, tied, LayoutAttr(), nullptr,
-          false, true, LayoutAttr(), nullptr, false);
+          false, true, LayoutAttr(), nullptr, false, false);
   }]>];
   let extraClassDeclaration = [{
     /// What one rank has of the parameter while layers use it.

@@ -94,6 +94,9 @@ static bool cutsFurther(ParamOp param) {
 }
 
 LogicalResult mf::ir::verifyStorage(ParamOp param) {
+  if (param.getReducedInBackward() && param.getGathered())
+    return param.emitOpError("is gathered once in a step, so its gradient "
+                             "cannot be 'reduced_in_backward'");
   if (!param.getStored()) {
     if (param.getGathered() || param.getScatterGradients())
       return param.emitOpError("is not stored in parts, so expected no "
@@ -175,6 +178,8 @@ Value mf::ir::shareOutGradient(OpBuilder &builder, ParamOp param,
 }
 
 bool mf::ir::needsReduction(ParamOp param) {
+  if (param.getReducedInBackward())
+    return false;
   GradientReduction reduction = param.getReduction();
   return !getReduced(param).empty() ||
          (!param.scattersGradients() && !reduction.own.empty());
@@ -192,6 +197,13 @@ ReduceGradientOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto param = symbols.lookupNearestSymbolFrom<ParamOp>(*this, getParamAttr());
   if (!param)
     return emitOpError("expected a parameter, but got '") << getParam() << "'";
+  if (param.getReducedInBackward()) {
+    InFlightDiagnostic error = emitOpError("reduces the gradient of '")
+                               << getParam()
+                               << "', which backward has reduced already";
+    error.attachNote(param.getLoc()) << "parameter is here";
+    return error;
+  }
   if (areSame(getAxes(), getReduced(param)))
     return success();
   InFlightDiagnostic error = emitOpError("reduces the gradient of '")
@@ -249,6 +261,56 @@ void ReduceGradientOp::emitLaunches(LaunchEmitter &emitter) {
   emitter.launch("aclnnMuls", gradient, gradient,
                  builder.getDictionaryAttr(builder.getNamedAttr(
                      "value", builder.getF64FloatAttr(factor))));
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions in backward
+//===----------------------------------------------------------------------===//
+
+static SmallVector<Attribute> dropAxes(ArrayRef<Attribute> axes,
+                                       ArrayAttr dropped) {
+  return llvm::filter_to_vector(
+      axes, [&](Attribute axis) { return !llvm::is_contained(dropped, axis); });
+}
+
+/// Those of `axes` over which `gradient` is not summed. What makes it is
+/// followed through linear operators to collectives.
+static SmallVector<Attribute> findUnsummed(Value gradient,
+                                           ArrayRef<Attribute> axes) {
+  Operation *op = gradient.getDefiningOp();
+  if (!op || axes.empty())
+    return SmallVector<Attribute>(axes);
+  if (auto sum = dyn_cast<AllReduceOp>(op))
+    return findUnsummed(sum.getInput(), dropAxes(axes, sum.getAxes()));
+  if (auto sum = dyn_cast<ReduceScatterOp>(op))
+    return findUnsummed(sum.getInput(), dropAxes(axes, sum.getAxes()));
+  if (auto part = dyn_cast<OwnPartOp>(op))
+    return findUnsummed(part.getInput(), axes);
+  if (getShardingRule(op).linearity != Linearity::InAll)
+    return SmallVector<Attribute>(axes);
+  SmallVector<Attribute> unsummed;
+  for (Value operand : op->getOperands())
+    for (Attribute axis : findUnsummed(operand, axes))
+      if (!llvm::is_contained(unsummed, axis))
+        unsummed.push_back(axis);
+  return unsummed;
+}
+
+LogicalResult mf::ir::verifySummed(Operation *function, ParamOp param,
+                                   Value gradient) {
+  if (!param.getReducedInBackward())
+    return success();
+  SmallVector<Attribute> unsummed = findUnsummed(gradient, getReduced(param));
+  if (unsummed.empty())
+    return success();
+  InFlightDiagnostic error =
+      function->emitOpError("returns a gradient of '")
+      << param.getSymName() << "' that is not summed over "
+      << ArrayAttr::get(function->getContext(), unsummed)
+      << ", but the parameter is 'reduced_in_backward'; expected readers "
+         "behind an mf.mirror or mf.all_gather over these axes";
+  error.attachNote(param.getLoc()) << "parameter is here";
+  return error;
 }
 
 //===----------------------------------------------------------------------===//

@@ -61,9 +61,14 @@ public:
 
   std::vector<Lifetime> run() {
     for (uint32_t i = 0; i < stage.statics.size(); ++i) {
-      Lifetime &lifetime = add(table.getStatic(i), BufferKind::Static,
-                               getCategory(stage.statics[i].role));
+      const MessageRange &range = liveness.statics[i];
+      Lifetime &lifetime =
+          add(table.getStatic(i),
+              range.isUsed ? BufferKind::Message : BufferKind::Static,
+              getCategory(stage.statics[i].role));
       lifetime.end = liveness.starts.back();
+      if (range.isUsed)
+        set(lifetime, range);
     }
     addMessages();
     addCalls();
@@ -97,12 +102,16 @@ private:
                                range.isExchanged ? Category::Communication
                                : range.isCopied  ? Category::Input
                                                  : Category::Activation);
-      lifetime.begin = liveness.getTime(range.begin);
-      lifetime.end = liveness.getTime(range.end);
-      lifetime.lastPosition = range.lastPosition;
-      lifetime.lastInstruction = range.lastInstruction;
-      lifetime.onlyCompute = range.onlyCompute;
+      set(lifetime, range);
     }
+  }
+
+  void set(Lifetime &lifetime, const MessageRange &range) const {
+    lifetime.begin = liveness.getTime(range.begin);
+    lifetime.end = liveness.getTime(range.end);
+    lifetime.lastPosition = range.lastPosition;
+    lifetime.lastInstruction = range.lastInstruction;
+    lifetime.onlyCompute = range.onlyCompute;
   }
 
   void use(Lifetime &lifetime, const MomentRange &range, size_t call) const {

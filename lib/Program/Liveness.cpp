@@ -2,6 +2,7 @@
 
 #include "mf/Program/Liveness.h"
 #include "StreamClocks.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include <deque>
 
@@ -101,6 +102,9 @@ private:
     case BufferKind::Slot:
       return &result.slots[buffer.index];
     case BufferKind::Static:
+      if (isOfStep(stage.statics[buffer.index].role))
+        return &result.statics[buffer.index];
+      break;
     case BufferKind::Message:
       break;
     }
@@ -172,13 +176,18 @@ private:
   void visitCall(const Call &call, const Instruction &instruction,
                  uint32_t position);
   void visitOther(const Instruction &instruction);
-  void useArgument(const Operand &operand, const MomentRange &use,
-                   uint32_t position);
-  /// The message that an operand is of, or null.
+  void useInCall(MessageRange &message, const MomentRange &use,
+                 uint32_t position);
+  void keepForHost();
+  /// The message, or static of the step, that an operand is of, or null.
   MessageRange *find(const Operand &operand) {
     const Buffer &buffer = stage.step.buffers[operand.buffer];
-    return buffer.kind == BufferKind::Message ? &result.messages[buffer.index]
-                                              : nullptr;
+    if (buffer.kind == BufferKind::Message)
+      return &result.messages[buffer.index];
+    if (buffer.kind == BufferKind::Static &&
+        isOfStep(stage.statics[buffer.index].role))
+      return &result.statics[buffer.index];
+    return nullptr;
   }
   static void extend(MessageRange &message, CallMoment begin, CallMoment end) {
     message.begin = message.isUsed ? std::min(message.begin, begin) : begin;
@@ -227,20 +236,37 @@ CallMoment StepAnalysis::getStart(uint32_t stream) const {
   return {call, over - 1 - result.starts[call]};
 }
 
-void StepAnalysis::useArgument(const Operand &operand, const MomentRange &use,
-                               uint32_t position) {
-  MessageRange *message = find(operand);
-  if (!message)
-    return;
-  extend(*message, {numCalls, std::max<int64_t>(use.begin, 0)},
+void StepAnalysis::useInCall(MessageRange &message, const MomentRange &use,
+                             uint32_t position) {
+  extend(message, {numCalls, std::max<int64_t>(use.begin, 0)},
          {numCalls, std::max<int64_t>(use.end, 0)});
   if (!use.isUsed())
     return;
-  message->lastPosition = position;
-  message->lastInstruction = use.lastInstruction;
-  message->onlyCompute = use.onlyCompute && !usedElsewhere.count(message);
+  message.lastPosition = position;
+  message.lastInstruction = use.lastInstruction;
+  message.onlyCompute = use.onlyCompute && !usedElsewhere.count(&message);
   if (!use.onlyCompute)
-    usedElsewhere.insert(message);
+    usedElsewhere.insert(&message);
+}
+
+/// The host may read gradients before the update, or at the end of a step that
+/// has none.
+void StepAnalysis::keepForHost() {
+  const auto isUpdate = [&](uint32_t position) {
+    const Call &call = *stage.step.getCall(stage.step.instructions[position]);
+    return stage.routines[call.routine].updatesParameters;
+  };
+  const int64_t read =
+      std::find_if(result.calls.begin(), result.calls.end(), isUpdate) -
+      result.calls.begin();
+  for (uint32_t i = 0; i < stage.statics.size(); ++i) {
+    MessageRange &range = result.statics[i];
+    if (stage.statics[i].role != Role::Gradient || !range.isUsed ||
+        !(range.end < CallMoment{read, 0}))
+      continue;
+    range.end = {read, 0};
+    range.onlyCompute = false;
+  }
 }
 
 void StepAnalysis::visitCall(const Call &call, const Instruction &instruction,
@@ -252,7 +278,10 @@ void StepAnalysis::visitCall(const Call &call, const Instruction &instruction,
     extend(*message, {numCalls, 0}, {numCalls, 0});
   });
   for (size_t i = 0; i < call.arguments.size(); ++i)
-    useArgument(call.arguments[i], routine.arguments[i], position);
+    if (MessageRange *message = find(call.arguments[i]))
+      useInCall(*message, routine.arguments[i], position);
+  for (const auto &[number, use] : routine.statics)
+    useInCall(result.statics[number], use, position);
   const int64_t start = result.starts[numCalls];
   for (const CallRecord &record : call.records) {
     const auto behind =
@@ -267,9 +296,14 @@ void StepAnalysis::visitCall(const Call &call, const Instruction &instruction,
     clocks.wait(compute, event);
   // What the routine itself waits for lives on to its use there.
   pending.eraseKnown(clocks, compute, [&](MessageRange *message) {
-    return std::any_of(
-        call.arguments.begin(), call.arguments.end(),
-        [&](const Operand &argument) { return find(argument) == message; });
+    const auto isPassed = [&](const Operand &argument) {
+      return find(argument) == message;
+    };
+    const auto isMeant = [&](const auto &use) {
+      return &result.statics[use.first] == message;
+    };
+    return llvm::any_of(call.arguments, isPassed) ||
+           llvm::any_of(routine.statics, isMeant);
   });
   ++numCalls;
 }
@@ -315,6 +349,7 @@ StepLiveness StepAnalysis::run() {
       result.slotsOfStep[stage.frames[buffer.frame].layout][buffer.index] =
           true;
   }
+  result.statics.resize(stage.statics.size());
   collectCalls();
   for (uint32_t i = 0; i < stage.step.instructions.size(); ++i) {
     const Instruction &instruction = stage.step.instructions[i];
@@ -327,6 +362,7 @@ StepLiveness StepAnalysis::run() {
   pending.forEach([&](MessageRange *message) {
     extend(*message, {numCalls, 0}, {numCalls, 0});
   });
+  keepForHost();
   return std::move(result);
 }
 

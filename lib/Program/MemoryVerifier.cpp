@@ -76,11 +76,13 @@ llvm::Error MemoryVerifier::verify() {
   return llvm::Error(std::move(error));
 }
 
-/// The host has written all statics but reports, which are for it to read.
+/// The host has written all statics but reports, which are for it to read, and
+/// what the step makes itself.
 bool MemoryVerifier::initialize() {
   for (uint32_t i = 0; i < stage.statics.size(); ++i) {
     const Static &buffer = stage.statics[i];
-    if (buffer.bytes == 0 || buffer.role == Role::Report)
+    if (buffer.bytes == 0 || buffer.role == Role::Report ||
+        isOfStep(buffer.role))
       continue;
     const MemoryRange access = table.getMemory(table.getStatic(i));
     if (!getMap(buffer.space)
@@ -129,7 +131,7 @@ bool MemoryVerifier::checkAccesses() {
 bool MemoryVerifier::finish() {
   for (uint32_t i = 0; i < stage.statics.size(); ++i) {
     const Static &buffer = stage.statics[i];
-    if (buffer.bytes == 0 ||
+    if (buffer.bytes == 0 || isOfStep(buffer.role) ||
         (buffer.role == Role::Report && buffer.space == Space::Device))
       continue;
     const MemoryRange access = table.getMemory(table.getStatic(i));

@@ -49,4 +49,9 @@ llvm::StringRef getName(Role role) {
   return "";
 }
 
+bool isOfStep(Role role) {
+  return role == Role::Gradient || role == Role::Accumulated ||
+         role == Role::Gathered;
+}
+
 } // namespace mf::program

@@ -164,6 +164,7 @@ private:
   void inlineLayer(LayerOp layer);
   Value addInput(LayerOp layer, unsigned argument);
   Value makeSummand(ParamOp param, Value gradient);
+  Value divideByRanks(ParamOp param, Value sum, StringRef name);
   LogicalResult buildBackward();
   LogicalResult collectGradients(const GradientBuilder &gradients);
   ChunkOp createChunk();
@@ -231,7 +232,24 @@ Value ChunkBuilder::makeSummand(ParamOp param, Value gradient) {
   }
   if (gradient.getType() != param.getAccumulatedType())
     gradient = shareOutGradient(builder, param, gradient, name);
-  return gradient;
+  return divideByRanks(param, gradient, name);
+}
+
+/// The mean over ranks of a sum over ranks, where that is what is asked for.
+/// Sums at the step's end are divided there.
+Value ChunkBuilder::divideByRanks(ParamOp param, Value sum, StringRef name) {
+  TrainingAttr training = model.getTrainingAttr();
+  LayoutAttr layout = param.getLayoutAttr();
+  if (!param.getReducedInBackward() || !layout || layout.getReduced().empty() ||
+      !training || !training.getParallel().getGradientsMean())
+    return sum;
+  auto ranks = getGroupSize(param, layout.getReduced()).value_or(1);
+  auto mean =
+      ScaleOp::create(builder, sum.getLoc(), sum,
+                      builder.getF64FloatAttr(1.0 / static_cast<double>(ranks)),
+                      nullptr, nullptr, nullptr);
+  mean.setName(name);
+  return mean;
 }
 
 /// What the chunk returns: gradients of hidden inputs, then of parameters.

@@ -1,6 +1,7 @@
 //===- LowerFunctions.cpp - Functions of a model to routines --------------===//
 
 #include "passes/lower/LowerFunctions.h"
+#include "passes/lower/PlainReduction.h"
 #include "passes/lower/RoutineBuilder.h"
 
 using namespace mlir;
@@ -138,12 +139,15 @@ static void placeGradient(ProgramBuilder &program, RoutineBuilder &routine,
     return placeOutput(routine, value, gradient);
   // Right behind the operator that makes it, so that it does not stay alive.
   Value root = ir::getViewedValue(value);
-  routine.callAfter(root, [&routine, value, root, gradient] {
-    routine.launch(
-        "aclnnInplaceAdd",
-        routine.getReshaped(routine.getBuffer(root), value.getType()),
-        gradient);
-  });
+  routine.callAfter(
+      root, [&program, &routine, value, root, gradient, parameter] {
+        routine.launch(
+            "aclnnInplaceAdd",
+            routine.getReshaped(routine.getBuffer(root), value.getType()),
+            gradient);
+        program.setGradientPlace(
+            parameter, {routine.getName().str(), routine.getNumLaunches()});
+      });
 }
 
 /// Binds what a task passes to the routine's first arguments, and what comes
@@ -162,7 +166,7 @@ static void bindArguments(RoutineBuilder &routine, Block &body,
 }
 
 static void placeGradients(ProgramBuilder &program, RoutineBuilder &routine,
-                           ArrayAttr names, ValueRange values) {
+                           ArrayAttr names, ArrayRef<Value> values) {
   for (auto [name, value] :
        llvm::zip_equal(names.getAsRange<FlatSymbolRefAttr>(), values))
     placeGradient(program, routine, value, name.getValue());
@@ -190,10 +194,10 @@ LogicalResult mf::passes::lowerBackward(ProgramBuilder &program,
   for (auto [index, value] : llvm::enumerate(kept))
     placeOutput(routine, value,
                 routine.getSlot(numResiduals + index, value.getType()));
-  placeGradients(
-      program, routine, backward.getGradients(),
+  auto gradients = llvm::to_vector(
       results.drop_front(inputGradients.size()).drop_back(kept.size()));
-  return routine.lower(body);
+  placeGradients(program, routine, backward.getGradients(), gradients);
+  return routine.lower(body, gradients);
 }
 
 LogicalResult mf::passes::lowerBackwardWeights(ProgramBuilder &program,
@@ -205,20 +209,25 @@ LogicalResult mf::passes::lowerBackwardWeights(ProgramBuilder &program,
   RoutineBuilder routine(program, op);
   bindArguments(routine, body, op.getBody().front(),
                 weights.getPassedTypes().size());
-  placeGradients(program, routine, weights.getGradients(),
-                 ir::getReturn(weights).getValues());
-  return routine.lower(body);
+  auto gradients = llvm::to_vector(ir::getReturn(weights).getValues());
+  placeGradients(program, routine, weights.getGradients(), gradients);
+  return routine.lower(body, gradients);
 }
 
-/// What ranks do with their gradients is a routine of its own, behind which
-/// gradients are those of the step.
+/// What ranks do with their gradients, and what is more than collectives that
+/// the step issues, is a routine of its own, behind which gradients are those
+/// of the step.
 static LogicalResult
 lowerReductions(ProgramBuilder &program,
                 llvm::iterator_range<Block::iterator> reductions) {
-  if (reductions.empty())
+  SmallVector<Operation *> launching;
+  for (Operation &op : reductions)
+    if (!findPlainReduction(program, cast<ir::ReduceGradientOp>(op)))
+      launching.push_back(&op);
+  if (launching.empty())
     return success();
   RoutineBuilder routine(program, program.createRoutine(names::reduce, {}));
-  return routine.lower(reductions);
+  return routine.lower(launching);
 }
 
 LogicalResult mf::passes::lowerUpdate(ProgramBuilder &program,
@@ -238,7 +247,10 @@ LogicalResult mf::passes::lowerUpdate(ProgramBuilder &program,
   for (BlockArgument argument : body.getArguments())
     routine.bind(argument,
                  op.getBody().front().getArgument(argument.getArgNumber()));
-  return routine.lower({first, operators.end()});
+  SmallVector<Operation *> rest;
+  for (Operation &op : llvm::make_range(first, operators.end()))
+    rest.push_back(&op);
+  return routine.lower(rest);
 }
 
 static DictionaryAttr getFactor(FloatAttr factor) {

@@ -41,8 +41,9 @@ void emitRemark(ascend::ProgramOp program) {
 }
 
 LogicalResult lowerSchedule(ir::ModelOp model, SymbolTable &symbols,
-                            ModelChunks &chunks, ir::ScheduleOp schedule) {
-  ProgramBuilder program(model, symbols, schedule);
+                            ModelChunks &chunks, ir::ScheduleOp schedule,
+                            int64_t inFlight) {
+  ProgramBuilder program(model, symbols, schedule, inFlight);
   SmallVector<ChunkFunctions> here;
   for (auto [number, chunk] : llvm::enumerate(chunks.chunks))
     if (chunks.getStage(static_cast<int64_t>(number)) == program.getStage())
@@ -84,6 +85,8 @@ LogicalResult setMesh(ModuleOp module, ir::ModelOp model, int64_t stages) {
 
 struct LowerToAscendPass
     : mf::passes::impl::LowerToAscendBase<LowerToAscendPass> {
+  using LowerToAscendBase::LowerToAscendBase;
+
   void runOnOperation() override {
     for (ir::ModelOp model :
          llvm::make_early_inc_range(getOperation().getOps<ir::ModelOp>())) {
@@ -100,7 +103,7 @@ struct LowerToAscendPass
       SymbolTable symbols(model);
       int64_t lowered = 0;
       for (auto schedule : model.getBody().getOps<ir::ScheduleOp>()) {
-        if (failed(lowerSchedule(model, symbols, *chunks, schedule)))
+        if (failed(lowerSchedule(model, symbols, *chunks, schedule, inFlight)))
           return signalPassFailure();
         ++lowered;
       }

@@ -31,9 +31,10 @@ static DictionaryAttr getLossScale(ir::TrainingAttr training) {
 }
 
 ProgramBuilder::ProgramBuilder(ir::ModelOp model, SymbolTable &modelSymbols,
-                               ir::ScheduleOp schedule)
+                               ir::ScheduleOp schedule, int64_t inFlight)
     : model(model), modelSymbols(modelSymbols), stage(schedule.getStage()),
-      declarations(model.getContext()), routines(model.getContext()) {
+      inFlight(inFlight), declarations(model.getContext()),
+      routines(model.getContext()) {
   ir::TrainingAttr training = model.getTrainingAttr();
   microBatches = training.getParallel().getMicroBatches();
   OpBuilder builder(model);
@@ -207,6 +208,12 @@ StaticOp ProgramBuilder::getReport(StringRef quantity) {
     reports.push_back(quantity.str());
   return getStatic(("report." + quantity).str(), getScalarType(), Role::Report,
                    quantity);
+}
+
+bool ProgramBuilder::hasRoutine(StringRef name) {
+  return llvm::any_of(
+      program.getBody().getOps<ascend::RoutineOp>(),
+      [&](ascend::RoutineOp routine) { return routine.getSymName() == name; });
 }
 
 int64_t ProgramBuilder::countLaunches(StringRef routine) {

@@ -37,16 +37,25 @@ struct EarlyPrefetch {
   ascend::BufferType type;
 };
 
+/// Where a gradient is complete as soon as the last run of `routine` has issued
+/// `launches`.
+struct GradientPlace {
+  std::string routine;
+  int64_t launches = 0;
+};
+
 /// Makes the `ascend.program` of one stage and what its routines share.
 class ProgramBuilder {
 public:
   ProgramBuilder(ir::ModelOp model, mlir::SymbolTable &modelSymbols,
-                 ir::ScheduleOp schedule);
+                 ir::ScheduleOp schedule, int64_t inFlight);
 
   ascend::ProgramOp getProgram() { return program; }
   ir::ModelOp getModel() { return model; }
   int64_t getStage() const { return stage; }
   int64_t getMicroBatches() const { return microBatches; }
+  /// Collectives of parameters that a routine has in flight at most.
+  int64_t getInFlight() const { return inFlight; }
   mlir::MLIRContext *getContext() { return model.getContext(); }
 
   /// Buffer type of a tensor type.
@@ -85,6 +94,17 @@ public:
   /// the model's order.
   llvm::SmallVector<ir::ParamOp> getGathered() const;
 
+  /// Says where a routine adds to the gradient of a parameter.
+  void setGradientPlace(llvm::StringRef parameter, GradientPlace place) {
+    gradientPlaces[parameter] = std::move(place);
+  }
+  /// Null where no routine does.
+  const GradientPlace *findGradientPlace(llvm::StringRef parameter) const {
+    auto found = gradientPlaces.find(parameter);
+    return found == gradientPlaces.end() ? nullptr : &found->second;
+  }
+
+  bool hasRoutine(llvm::StringRef name);
   /// Makes an empty routine behind those made before.
   ascend::RoutineOp createRoutine(llvm::StringRef name,
                                   llvm::ArrayRef<mlir::Type> arguments,
@@ -116,7 +136,7 @@ private:
 
   ir::ModelOp model;
   mlir::SymbolTable &modelSymbols;
-  int64_t stage, microBatches;
+  int64_t stage, microBatches, inFlight;
   ascend::ProgramOp program;
   mlir::OpBuilder declarations, routines;
   /// Streams and statics stand together at the beginning.
@@ -128,6 +148,7 @@ private:
   llvm::SmallVector<std::string> reports;
   llvm::StringMap<llvm::SmallVector<EarlyPrefetch>> earlyPrefetches;
   llvm::StringMap<int64_t> launchCounts;
+  llvm::StringMap<GradientPlace> gradientPlaces;
 };
 
 } // namespace mf::passes

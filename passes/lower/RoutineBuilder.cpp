@@ -1,6 +1,8 @@
 //===- RoutineBuilder.cpp - Tensor operators to launches ------------------===//
 
 #include "passes/lower/RoutineBuilder.h"
+#include "mlir/IR/Remarks.h"
+#include "passes/lower/PlannedOperators.h"
 
 using namespace mlir;
 using namespace mf;
@@ -57,7 +59,7 @@ private:
 
 RoutineBuilder::RoutineBuilder(ProgramBuilder &program,
                                ascend::RoutineOp routine)
-    : program(program),
+    : program(program), routine(routine),
       builder(OpBuilder::atBlockEnd(&routine.getBody().front())),
       loc(routine.getLoc()), swap(program, routine, builder),
       exchanges(program, builder) {}
@@ -145,6 +147,7 @@ void RoutineBuilder::launch(StringRef kernel, ValueRange inputs,
       builder, loc, builder.getStringAttr(kernel), inputs, outputs, Value(),
       attributes ? attributes : builder.getDictionaryAttr({}),
       cell.empty() ? StringAttr() : builder.getStringAttr(cell));
+  ++numLaunches;
   addWorkspace(op);
   swap.addLaunch(op);
 }
@@ -225,25 +228,54 @@ void RoutineBuilder::gather(ir::ParamOp param) {
   ir::emitGather(emitter, param);
 }
 
-LogicalResult RoutineBuilder::lower(Block &body) {
-  return lower(body.without_terminator());
+LogicalResult RoutineBuilder::lower(Block &body, ArrayRef<Value> gradients) {
+  SmallVector<Operation *> operators;
+  for (Operation &op : body.without_terminator())
+    operators.push_back(&op);
+  return lower(operators, gradients);
 }
 
-LogicalResult
-RoutineBuilder::lower(llvm::iterator_range<Block::iterator> operators) {
-  for (Operation &op : operators) {
-    if (failed(lowerOp(&op)))
-      return failure();
-    auto found = actions.find(&op);
-    if (found != actions.end())
-      for (const std::function<void()> &action : found->second)
-        action();
-  }
-  auto found = actions.find(nullptr);
+void RoutineBuilder::runActions(Operation *op) {
+  auto found = actions.find(op);
   if (found != actions.end())
     for (const std::function<void()> &action : found->second)
       action();
+}
+
+void RoutineBuilder::emitRemark(const CommunicationPlan &plan) {
+  if (plan.numGathers + plan.numReductions == 0)
+    return;
+  remark::passed(routine.getLoc(),
+                 remark::RemarkOpts::name("Overlap").category("lower").function(
+                     program.getProgram().getSymName()))
+      << remark::add("{0} communicates beside its operators",
+                     routine.getSymName())
+      << remark::metric("parameters gathered", plan.numGathers)
+      << remark::metric("gradients reduced", plan.numReductions)
+      << remark::metric("in flight", program.getInFlight());
+}
+
+LogicalResult RoutineBuilder::lower(ArrayRef<Operation *> operators,
+                                    ArrayRef<Value> gradients) {
+  std::vector<PlannedOperator> described =
+      describeOperators(operators, gradients);
+  CommunicationPlan plan = planCommunication(described, program.getInFlight());
+  for (const PlannedStep &step : plan.steps) {
+    Operation *op = operators[step.index];
+    if (step.kind == PlannedStep::Kind::Operator) {
+      if (failed(lowerOp(op)))
+        return failure();
+      if (!described[step.index].isReduction)
+        runActions(op);
+      continue;
+    }
+    loc = op->getLoc();
+    exchanges.waitFor(getBuffer(op->getResult(0)), {});
+    runActions(op);
+  }
+  runActions(nullptr);
   finish();
+  emitRemark(plan);
   return success();
 }
 

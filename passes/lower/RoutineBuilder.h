@@ -3,6 +3,7 @@
 #ifndef MF_PASSES_LOWER_ROUTINEBUILDER_H
 #define MF_PASSES_LOWER_ROUTINEBUILDER_H
 
+#include "passes/lower/CommunicationPlan.h"
 #include "passes/lower/ProgramBuilder.h"
 #include "passes/lower/RoutineExchanges.h"
 #include "passes/lower/RoutineSwap.h"
@@ -30,16 +31,22 @@ public:
   /// Says which slot holds a tensor in host memory.
   void setHostSlot(mlir::Value host, int64_t index) { hostSlots[host] = index; }
 
-  /// Lowers all operators of a function body but its return.
-  mlir::LogicalResult lower(mlir::Block &body);
+  /// Lowers all operators of a function body but its return. `gradients` are
+  /// what it returns of parameters.
+  mlir::LogicalResult lower(mlir::Block &body,
+                            llvm::ArrayRef<mlir::Value> gradients = {});
   /// Lowers some operators of a body.
-  mlir::LogicalResult
-  lower(llvm::iterator_range<mlir::Block::iterator> operators);
+  mlir::LogicalResult lower(llvm::ArrayRef<mlir::Operation *> operators,
+                            llvm::ArrayRef<mlir::Value> gradients = {});
 
   /// Puts a parameter together that ranks store in parts.
   void gather(ir::ParamOp param);
   /// Ends a routine whose operators `lower` did not lower.
   void finish();
+
+  /// How many launches the routine has so far.
+  int64_t getNumLaunches() const { return numLaunches; }
+  llvm::StringRef getName() { return routine.getSymName(); }
 
   mlir::Value getSlot(int64_t index, mlir::Type tensor);
   mlir::Value getGlobal(ascend::StaticOp buffer);
@@ -61,16 +68,20 @@ public:
 
 private:
   mlir::LogicalResult lowerOp(mlir::Operation *op);
+  void runActions(mlir::Operation *op);
+  void emitRemark(const CommunicationPlan &plan);
   mlir::LogicalResult lowerCompute(ir::ComputeOpInterface op);
   void addWorkspace(ascend::LaunchOp op);
   void lowerOffload(ir::OffloadOp op);
   void lowerPrefetch(ir::PrefetchOp op);
 
   ProgramBuilder &program;
+  ascend::RoutineOp routine;
   mlir::OpBuilder builder;
   mlir::Location loc;
   RoutineSwap swap;
   RoutineExchanges exchanges;
+  int64_t numLaunches = 0;
   /// Of the operator that is being lowered.
   llvm::StringRef cell;
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;

@@ -94,7 +94,7 @@ void StepBuilder::collectUpdate(ir::RunUpdateOp run) {
   ascend::BufferType type = program.getScalarType();
   auto update = cast<ir::UpdateOp>(SymbolTable::lookupSymbolIn(
       program.getModel(), run.getUpdateAttr().getAttr()));
-  if (isa<ir::ReduceGradientOp>(update.getBody().front().front()))
+  if (program.hasRoutine(names::reduce))
     calls.emplace_back(Call{names::reduce.str(), run.getLoc()});
   Call &call = calls.emplace_back(Call{names::update.str(), run.getLoc()});
   call.isUpdate = true;
@@ -280,7 +280,7 @@ ascend::CallOp StepBuilder::emitCall(size_t index, ValueRange after) {
   SmallVector<Value> arguments;
   llvm::append_range(arguments, call.buffers);
   llvm::append_range(arguments, call.events);
-  SmallVector<int64_t> kernels = getEarlyKernels(index);
+  SmallVector<int64_t> kernels = getRecords(index);
   SmallVector<Type> events(kernels.size(),
                            ascend::EventType::get(program.getContext()));
   return ascend::CallOp::create(
@@ -349,8 +349,12 @@ void StepBuilder::emit() {
     for (Operation *task : call.incoming)
       before[index].push_back(arrivals.lookup(task->getResult(0)));
     emitEarlyCopiesBefore(index);
+    if (call.isUpdate)
+      for (auto [stream, done] : reduced)
+        before[index].push_back(done);
     ascend::CallOp op = emitCall(index, before[index]);
     emitEarlyCopiesIn(index, op.getEvents());
+    emitReductionsIn(index, op.getEvents());
     loc = call.loc;
     bool isAwaited =
         index + 1 < calls.size() && !issuedBefore[index + 1].empty();
@@ -384,6 +388,7 @@ LogicalResult StepBuilder::build() {
   if (failed(placeTransfers()))
     return failure();
   placeEarlyCopies();
+  placeReductions();
   emit();
   // Routines made last stand behind the step; they read better before it.
   step->moveBefore(&program.getProgram().getBody().front(),

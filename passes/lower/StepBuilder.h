@@ -4,6 +4,7 @@
 #define MF_PASSES_LOWER_STEPBUILDER_H
 
 #include "passes/lower/ProgramBuilder.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mf::passes {
 
@@ -45,6 +46,12 @@ private:
     int64_t slot;
   };
 
+  /// A sum over ranks that starts behind some launches of a call.
+  struct StepReduction {
+    int64_t launches;
+    ir::ReduceGradientOp op;
+  };
+
   mlir::LogicalResult collect();
   mlir::LogicalResult collectTask(mlir::Operation *task);
   void collectForward(ir::RunForwardOp run);
@@ -72,6 +79,13 @@ private:
   /// The kernels of a call, rising, before which early copies start.
   llvm::SmallVector<int64_t> getEarlyKernels(size_t index) const;
 
+  // Sums of gradients beside the last backward (StepReductions.cpp).
+  void placeReductions();
+  void emitReductionsIn(size_t index, mlir::ValueRange recorded);
+  void emitReduction(ir::ReduceGradientOp reduction, mlir::Value ready);
+  /// Launches of a call, rising, behind which it records an event.
+  llvm::SmallVector<int64_t> getRecords(size_t index) const;
+
   ascend::PeerAttr getPeer(int64_t stage);
   void emitIncoming(mlir::Operation *task, mlir::Value after);
   /// These return the event of the transfer's end.
@@ -94,6 +108,10 @@ private:
   /// Of each call, the copies for later calls that start while it runs, by
   /// kernel.
   std::vector<std::vector<EarlyCopy>> earlyCopies;
+  /// By call, in the order of launches.
+  std::vector<std::vector<StepReduction>> reductions;
+  /// By stream, the event of the last sum over ranks.
+  llvm::MapVector<llvm::StringRef, mlir::Value> reduced;
   bool hasLoss = false;
   /// What the loss scale is multiplied with for backward; null if this stage
   /// has no scaled loss.

@@ -80,7 +80,7 @@ void StepBuilder::emitEarlyCopiesBefore(size_t index) {
 }
 
 void StepBuilder::emitEarlyCopiesIn(size_t index, ValueRange started) {
-  SmallVector<int64_t> kernels = getEarlyKernels(index);
+  SmallVector<int64_t> kernels = getRecords(index);
   for (const EarlyCopy &copy : earlyCopies[index])
     if (copy.kernel > 0)
       emitEarlyCopy(

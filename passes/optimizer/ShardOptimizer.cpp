@@ -2,6 +2,7 @@
 
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
+#include "passes/optimizer/ParameterReads.h"
 #include "passes/optimizer/StoragePlan.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -24,8 +25,9 @@ struct TiedGroup {
 
 class OptimizerSharder {
 public:
-  OptimizerSharder(ModelOp model, OptimizerShardAttr settings, bool printPlan)
-      : model(model), settings(settings), printPlan(printPlan),
+  OptimizerSharder(ModelOp model, ParallelAttr parallel, bool printPlan)
+      : model(model), settings(parallel.getOptimizerShard()),
+        hasOneBackward(parallel.hasOneBackward()), printPlan(printPlan),
         mesh(MeshAttr::find(model)), builder(model.getContext()) {}
 
   void run();
@@ -42,6 +44,7 @@ private:
 
   ModelOp model;
   OptimizerShardAttr settings;
+  bool hasOneBackward;
   bool printPlan;
   MeshSizes mesh;
   OpBuilder builder;
@@ -122,33 +125,23 @@ Value OptimizerSharder::gather(Value value, ArrayAttr axes, bool isReplicated,
   auto op = AllGatherOp::create(builder, value.getLoc(), type.clone(shape),
                                 value, axes, /*dim=*/0, isReplicated);
   op.setCellName(name);
-  op.setRecomputeMark(RecomputeKind::Preset);
+  if (settings.getLevel() > 2)
+    op.setRecomputeMark(RecomputeKind::Preset);
   return op;
 }
 
-/// A layer puts the parameter together itself, in forward and in backward
-/// again.
+/// A layer puts the parameter together itself, on level 3 in backward again.
 void OptimizerSharder::gatherInLayer(GetParamOp read, ParamOp param) {
   GradientReduction reduction = param.getReduction();
-  std::string name = (param.getSymName() + ".gather").str();
-  auto layer = read->getParentOfType<LayerOp>();
-  if (layer)
-    StringRef(name).consume_front((layer.getSymName() + ".").str());
+  std::string name = getNameInLayer(read, "gather");
   read.getResult().setType(param.getStoredType());
-  SmallVector<Operation *> users(read->getUsers());
-  auto isCast = [](Operation *user) { return isa<CastOp>(user); };
   Value part = read.getResult();
-  builder.setInsertionPointAfter(read);
-  // What is converted first is less to send.
-  if (users.size() == 1 && isCast(users.front())) {
-    auto convert = cast<CastOp>(users.front());
-    builder.setInsertionPointAfter(convert);
-    auto element = getElementTypeOrSelf(convert.getType());
-    convert.getResult().setType(param.getStoredType().clone(element));
-    convert.setRecomputeMark(RecomputeKind::Preset);
-    part = convert.getResult();
-    users.assign(part.getUsers().begin(), part.getUsers().end());
+  if (CastOp conversion = getConversion(read)) {
+    auto element = getElementTypeOrSelf(conversion.getType());
+    part = conversion.getResult();
+    part.setType(param.getStoredType().clone(element));
   }
+  builder.setInsertionPointAfterValue(part);
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : part.getUses())
     uses.push_back(&use);
@@ -169,7 +162,7 @@ void OptimizerSharder::share(TiedGroup &group,
     });
     param.setStoredAttr(stored.getAttr(model.getContext()));
   }
-  if (settings.getLevel() < 3)
+  if (settings.getLevel() < 3 && !hasOneBackward)
     return gatherOnce(group);
   for (GetParamOp read : group.reads)
     gatherInLayer(read, model.lookupSymbol<ParamOp>(read.getParam()));
@@ -228,9 +221,9 @@ struct ShardOptimizerPass
                         "first");
       return signalPassFailure();
     }
-    if (OptimizerShardAttr settings =
-            training.getParallel().getOptimizerShard())
-      OptimizerSharder(model, settings, printPlan).run();
+    ParallelAttr parallel = training.getParallel();
+    if (parallel.getOptimizerShard())
+      OptimizerSharder(model, parallel, printPlan).run();
   }
 };
 

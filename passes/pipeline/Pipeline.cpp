@@ -26,6 +26,9 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   ShardOptimizerOptions shardOptimizer;
   shardOptimizer.printPlan = options.printPlan;
   model.addPass(createShardOptimizer(shardOptimizer));
+  ReduceInBackwardOptions reduce;
+  reduce.printPlan = options.printPlan;
+  model.addPass(createReduceInBackward(reduce));
   model.addPass(createBuildBackward());
   InsertRecomputeOptions recompute;
   recompute.printPlan = options.printPlan;

@@ -82,9 +82,14 @@ static void applyStep(ascend::ProgramOp program, const StageMemory &memory,
       frame.setHostOffset(hostBases.frameBases.front());
   }
   auto messages = llvm::to_vector(step.getBody().getOps<ascend::MessageOp>());
-  for (auto [number, offset] :
-       llvm::zip_equal(memory.getMessages(), device.taskBufferOffsets))
+  ArrayRef<int64_t> offsets = device.taskBufferOffsets;
+  for (auto [number, offset] : llvm::zip_first(memory.getMessages(), offsets))
     messages[number].setOffset(offset);
+  auto statics = llvm::to_vector(program.getBody().getOps<ascend::StaticOp>());
+  for (auto [number, offset] :
+       llvm::zip_equal(memory.getStepStatics(),
+                       offsets.drop_front(memory.getMessages().size())))
+    statics[number].setOffset(offset);
 }
 
 void mf::passes::applyPlan(ascend::ProgramOp program, const StageMemory &memory,

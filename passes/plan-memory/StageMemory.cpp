@@ -18,12 +18,24 @@ StageMemory::StageMemory(const program::UnplannedStage &decoded)
   addTasks();
   addFrames();
   addMessages();
+  addStepStatics();
   host.tasks = device.tasks;
   host.alignment = mf::addressAlignment;
 }
 
+/// Whether a static's memory may be another's before its first use. What the
+/// first call makes stays: most of it lives on to the end.
+bool StageMemory::comesInStep(uint32_t number) const {
+  const program::MessageRange &range = liveness.statics[number];
+  return range.isUsed && range.begin.call > 0 && range.begin < range.end;
+}
+
 void StageMemory::addStatics() {
   for (auto [number, buffer] : llvm::enumerate(stage.statics)) {
+    if (comesInStep(number)) {
+      stepStatics.push_back(static_cast<uint32_t>(number));
+      continue;
+    }
     const bool onDevice = buffer.space == Space::Device;
     (onDevice ? deviceStatics : hostStatics)
         .push_back(static_cast<uint32_t>(number));
@@ -158,6 +170,16 @@ void StageMemory::addMessages() {
   }
 }
 
+void StageMemory::addStepStatics() {
+  for (uint32_t number : stepStatics) {
+    const program::MessageRange &range = liveness.statics[number];
+    device.taskBuffers.push_back({stage.statics[number].name,
+                                  stage.statics[number].bytes,
+                                  {range.begin.call, range.begin.moment},
+                                  {range.end.call, range.end.moment}});
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Messages to users
 //===----------------------------------------------------------------------===//
@@ -185,12 +207,11 @@ std::string StageMemory::getCategory(const memory::LiveBuffer &buffer) const {
   using Kind = memory::LiveBuffer::Kind;
   switch (buffer.kind) {
   case Kind::Persistent:
+  case Kind::TaskLevel:
     for (const program::Static &other : stage.statics)
       if (other.name == buffer.name)
         return program::getName(other.role).str();
-    return "";
-  case Kind::TaskLevel:
-    return "message";
+    return buffer.kind == Kind::TaskLevel ? "message" : "";
   case Kind::Residual:
     return "residual";
   case Kind::Temporary:

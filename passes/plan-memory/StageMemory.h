@@ -28,8 +28,11 @@ public:
   llvm::ArrayRef<uint32_t> getStatics(program::Space space) const {
     return space == program::Space::Device ? deviceStatics : hostStatics;
   }
-  /// Messages by their numbers, in the order of the problem's task buffers.
+  /// Messages by their numbers, in the order of the problem's first task
+  /// buffers.
   llvm::ArrayRef<uint32_t> getMessages() const { return messages; }
+  /// Statics that are of the step, in the order of the task buffers behind.
+  llvm::ArrayRef<uint32_t> getStepStatics() const { return stepStatics; }
 
   /// A slot that is not written by one routine and read by a later one.
   struct BrokenSlot {
@@ -52,12 +55,14 @@ public:
   std::string getCategory(const memory::LiveBuffer &buffer) const;
 
 private:
+  bool comesInStep(uint32_t number) const;
   void addStatics();
   void addRoutines();
   void addTasks();
   void addFrames();
   void addFrame(uint32_t layout, llvm::ArrayRef<uint32_t> phases);
   void addMessages();
+  void addStepStatics();
   std::string getOperator(const program::Routine &routine,
                           uint32_t instruction) const;
 
@@ -65,7 +70,7 @@ private:
   const program::StageProgram &stage;
   const program::StepLiveness liveness;
   memory::StepProblem device, host;
-  std::vector<uint32_t> deviceStatics, hostStatics, messages;
+  std::vector<uint32_t> deviceStatics, hostStatics, messages, stepStatics;
   std::optional<BrokenSlot> brokenSlot;
 };
 

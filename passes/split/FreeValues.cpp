@@ -1,6 +1,7 @@
 //===- FreeValues.cpp - What backward makes again for nothing -------------===//
 
 #include "passes/split/FreeValues.h"
+#include "mf/Signatures/KernelSignature.h"
 
 using namespace mlir;
 using namespace mf::ir;
@@ -21,8 +22,11 @@ bool mf::passes::FreeValues::isMadeOfParameters(Operation *op) {
 }
 
 bool mf::passes::FreeValues::isFree(Operation *op) {
-  if (auto compute = dyn_cast<ComputeOpInterface>(op))
-    if (compute.isView())
-      return true;
-  return isMadeOfParameters(op);
+  auto compute = dyn_cast<ComputeOpInterface>(op);
+  if (compute && compute.isView())
+    return true;
+  // What ranks have sent each other is kept, unless it is marked.
+  const bool communicates =
+      compute && compute.getEngine() == mf::Engine::Communication;
+  return !communicates && isMadeOfParameters(op);
 }

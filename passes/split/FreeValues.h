@@ -11,7 +11,8 @@ namespace mf::passes {
 /// their results: views, whose memory is their operand's, and what is computed
 /// from parameters alone, such as the cast of a weight. Parameters stay where
 /// they are through the whole step, so keeping something made of them per
-/// micro-batch would only spend memory.
+/// micro-batch would only spend memory. A parameter that ranks put together is
+/// not free, but what is made of it is.
 class FreeValues {
 public:
   bool isFree(mlir::Operation *op);

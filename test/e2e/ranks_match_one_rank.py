@@ -45,7 +45,7 @@ TRAINING = """#mf.training<parallel = <stages = %(pp)d, interleave = 1, micro_ba
   clipping = <max_norm = 0.5>, loss_scale = %(scale)s, max_device_memory = 0>"""
 PASSES = (
     "builtin.module(mf.model(mf-partition,mf-mark-memory{quiet=true},mf-propagate-layouts,mf-lower-reshards,mf-localize,"
-    "mf-shard-optimizer,mf-build-backward,mf.chunk(mf-insert-recompute,mf-insert-swap),mf-split-chunks,"
+    "mf-shard-optimizer,mf-reduce-in-backward,mf-build-backward,mf.chunk(mf-insert-recompute,mf-insert-swap),mf-split-chunks,"
     "mf-insert-optimizer,mf-build-schedule),mf-lower-to-ascend,ascend.program(ascend-plan-memory),ascend-verify-program)"
 )
 

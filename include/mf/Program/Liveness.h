@@ -46,6 +46,8 @@ struct RoutineLiveness {
   std::vector<MomentRange> temporaries;
   std::vector<MomentRange> arguments;
   std::vector<MomentRange> slots;
+  /// Those that are of the step, by number.
+  std::map<uint32_t, MomentRange> statics;
 
   /// A call of it takes at least one moment.
   int64_t getLength() const {
@@ -64,7 +66,7 @@ struct CallMoment {
   }
 };
 
-/// [begin, end) of a message.
+/// [begin, end) of a message, or of a static that is of the step.
 struct MessageRange {
   bool isUsed = false;
   CallMoment begin;
@@ -88,6 +90,8 @@ struct StepLiveness {
   std::vector<int64_t> starts;
   /// By number.
   std::vector<MessageRange> messages;
+  /// By number; not used where they live throughout.
+  std::vector<MessageRange> statics;
   /// Slots of a layout that the step uses outside of calls, by layout.
   std::vector<std::vector<bool>> slotsOfStep;
 
@@ -126,7 +130,8 @@ struct Lifetime {
   Space space = Space::Device;
   int64_t offset = 0;
   int64_t bytes = 0;
-  /// In the time of StepLiveness. Statics live throughout.
+  /// In the time of StepLiveness. Statics live throughout; those that are of
+  /// the step are messages.
   int64_t begin = 0;
   int64_t end = 0;
   /// Place in the step of the last call that uses it, and in its routine; of

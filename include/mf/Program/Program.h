@@ -94,7 +94,12 @@ struct Slice {
   std::vector<std::vector<std::string>> axes;
 };
 
-/// A buffer that lives through the whole training.
+/// Whether each step makes anew what a static of this role holds: it needs
+/// memory from its first use in the step to its last.
+bool isOfStep(Role role);
+
+/// A buffer with a name, that lives through the whole training or, by its role,
+/// for a part of each step.
 struct Static {
   std::string name;
   Role role = Role::Parameter;

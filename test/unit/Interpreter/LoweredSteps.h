@@ -85,6 +85,7 @@ struct LoweredSteps : QuietContext {
     model.addPass(passes::createLowerReshards());
     model.addPass(passes::createLocalize());
     model.addPass(passes::createShardOptimizer());
+    model.addPass(passes::createReduceInBackward());
   }
 
   bool isSharded;

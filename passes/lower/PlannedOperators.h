@@ -1,0 +1,19 @@
+//===- PlannedOperators.h - A function as its plan sees it -----*- C++ -*-===//
+
+#ifndef MF_PASSES_LOWER_PLANNEDOPERATORS_H
+#define MF_PASSES_LOWER_PLANNEDOPERATORS_H
+
+#include "dialects/mf/MfOps.h"
+#include "passes/lower/CommunicationPlan.h"
+
+namespace mf::passes {
+
+/// Describes `operators`, which follow each other in a block. `gradients` are
+/// those of parameters among what the function returns.
+std::vector<PlannedOperator>
+describeOperators(llvm::ArrayRef<mlir::Operation *> operators,
+                  llvm::ArrayRef<mlir::Value> gradients);
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_LOWER_PLANNEDOPERATORS_H

@@ -1,0 +1,32 @@
+//===- ParameterReads.h - Where a layer reads a parameter ------*- C++ -*-===//
+
+#ifndef MF_PASSES_OPTIMIZER_PARAMETERREADS_H
+#define MF_PASSES_OPTIMIZER_PARAMETERREADS_H
+
+#include "dialects/mf/MfOps.h"
+
+namespace mf::passes {
+
+/// The conversion that everything which uses `read` reads; null if there is
+/// none. Less is sent, and kept, of what it makes.
+inline ir::CastOp getConversion(ir::GetParamOp read) {
+  if (!llvm::hasSingleElement(read->getUsers()))
+    return {};
+  return llvm::dyn_cast<ir::CastOp>(*read->getUsers().begin());
+}
+
+/// What an operator on `read` is called: the parameter's name in its layer, and
+/// `what`.
+inline std::string getNameInLayer(ir::GetParamOp read, llvm::StringRef what) {
+  llvm::StringRef name = read.getParam();
+  if (auto layer = read->getParentOfType<ir::LayerOp>()) {
+    std::string prefix = (layer.getSymName() + ".").str();
+    if (size_t at = name.find(prefix); at != llvm::StringRef::npos)
+      name = name.drop_front(at + prefix.size());
+  }
+  return (name + "." + what).str();
+}
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_OPTIMIZER_PARAMETERREADS_H

@@ -1,0 +1,99 @@
+//===- ReduceInBackward.cpp - Gradients summed where they are made --------===//
+
+#include "mlir/IR/Remarks.h"
+#include "passes/Passes.h"
+#include "passes/optimizer/ParameterReads.h"
+#include "passes/optimizer/ReductionPlan.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mf::passes {
+#define GEN_PASS_DEF_REDUCEINBACKWARD
+#include "passes/Passes.h.inc"
+} // namespace mf::passes
+
+using namespace mlir;
+using namespace mf::ir;
+using namespace mf::passes;
+
+static ReducedParameter describe(ParamOp param) {
+  ReducedParameter described;
+  described.name = param.getSymName();
+  if (LayoutAttr layout = param.getLayoutAttr())
+    described.summands = getGroupSize(param, layout.getReduced()).value_or(1);
+  described.isShared = param.getStored().has_value();
+  described.scattersGradients = param.scattersGradients();
+  described.isGatheredOnce = param.getGathered().has_value();
+  return described;
+}
+
+/// Puts `read`, or what it is converted to, behind a mirror over the axes whose
+/// ranks all get the sum. The others' gather is there already.
+static void mirror(OpBuilder &builder, GetParamOp read, ParamOp param) {
+  ArrayAttr axes = param.getReduction().sum;
+  if (axes.empty() || read->use_empty())
+    return;
+  Value value = read.getResult();
+  if (CastOp conversion = getConversion(read))
+    value = conversion.getResult();
+  builder.setInsertionPointAfterValue(value);
+  auto op =
+      MirrorOp::create(builder, value.getLoc(), value.getType(), value, axes);
+  op.setCellName(getNameInLayer(read, "mirror"));
+  value.replaceAllUsesExcept(op.getResult(), op);
+}
+
+/// One remark per place: how many parameters have their gradients summed there.
+static void emitRemarks(ModelOp model, ArrayRef<ReducedParameter> parameters,
+                        ArrayRef<ReductionPlace> places) {
+  llvm::MapVector<ReductionPlace, int64_t> counts;
+  for (ReductionPlace place : places)
+    if (place != ReductionPlace::Nowhere)
+      ++counts[place];
+  for (auto [place, count] : counts)
+    remark::passed(model.getLoc(), remark::RemarkOpts::name("Reduction")
+                                       .category("optimizer")
+                                       .function(model.getSymName()))
+        << remark::add("gradients are summed over ranks {0}", getName(place))
+        << remark::metric("parameters", count);
+}
+
+namespace {
+
+struct ReduceInBackwardPass
+    : mf::passes::impl::ReduceInBackwardBase<ReduceInBackwardPass> {
+  using ReduceInBackwardBase::ReduceInBackwardBase;
+
+  void runOnOperation() override {
+    ModelOp model = getOperation();
+    TrainingAttr training = model.getTrainingAttr();
+    if (!training) {
+      model.emitOpError("has no training configuration; run mf-read-config "
+                        "first");
+      return signalPassFailure();
+    }
+    SmallVector<ParamOp> params;
+    std::vector<ReducedParameter> parameters;
+    for (auto param : model.getBody().getOps<ParamOp>())
+      if (!param.getFrozen()) {
+        params.push_back(param);
+        parameters.push_back(describe(param));
+      }
+    ParallelAttr parallel = training.getParallel();
+    std::vector<ReductionPlace> places = planReductions(
+        parallel.getStages() * parallel.getMicroBatches(), parameters);
+    if (printPlan)
+      printReductions(parameters, places, llvm::errs());
+    emitRemarks(model, parameters, places);
+    for (auto [param, place] : llvm::zip_equal(params, places))
+      if (place == ReductionPlace::Backward)
+        param.setReducedInBackward(true);
+    OpBuilder builder(&getContext());
+    model.walk([&](GetParamOp read) {
+      auto param = model.lookupSymbol<ParamOp>(read.getParam());
+      if (param && param.getReducedInBackward())
+        mirror(builder, read, param);
+    });
+  }
+};
+
+} // namespace
