@@ -23,9 +23,9 @@ class Mf_GroupOp<string mnemonic, dag attributes, string format,
 }
 
 // Along one dimension.
-class Mf_AlongOp<string mnemonic, string format = "">
+class Mf_AlongOp<string mnemonic, string format = "", list<Trait> traits = []>
     : Mf_GroupOp<mnemonic, (ins DefaultValuedAttr<I64Attr, "0">:$dim),
-                 "(`dim` $dim^)?" # format> {
+                 "(`dim` $dim^)?" # format, traits> {
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input,
                                  "::mlir::ArrayAttr":$axes, "int64_t":$dim), [{
     $_state.addTypes(result);
@@ -48,7 +48,7 @@ class Mf_WholeOp<string mnemonic, list<Trait> traits = []>
   }]>];
 }
 
-def Mf_AllReduceOp : Mf_WholeOp<"all_reduce"> {
+def Mf_AllReduceOp : Mf_WholeOp<"all_reduce", [Mf_SumsParts]> {
   let summary = "the sum over a group of ranks, on each of them";
   let description = [{
     Sums in the order of ranks, in fp32, and rounds once. From partial to
@@ -105,7 +105,7 @@ def Mf_AllGatherOp : Mf_GroupOp<"all_gather",
   }]>];
 }
 
-def Mf_ReduceScatterOp : Mf_AlongOp<"reduce_scatter"> {
+def Mf_ReduceScatterOp : Mf_AlongOp<"reduce_scatter", "", [Mf_SumsParts]> {
   let summary = "a part of the sum over a group of ranks on each of them";
   let description = [{
     Dimension `dim` is cut in the order of ranks. From partial to sharded; its
@@ -156,6 +156,33 @@ def Mf_AllToAllOp : Mf_GroupOp<"all_to_all",
     $_state.addAttribute(getConcatAttrName($_state.name),
                          $_builder.getI64IntegerAttr(concat));
   }]>];
+}
+
+def Mf_KeepPartOp : Mf_ComputeOp<"keep_part", "",
+    (ins Mf_FloatTensor:$input), (ins StrArrayAttr:$axes),
+    (outs Mf_FloatTensor:$result),
+    [Mf_Differentiable, Mf_Shardable, SameOperandsAndResultType,
+     DeclareOpInterfaceMethods<Mf_SavedFormOpInterface>]> {
+  let summary = "the same value, of which each rank keeps a part; a view";
+  let description = [{
+    The ranks of the group have the same value. Where it is marked and backward
+    needs it, each rank keeps its part along dimension 0, and backward begins
+    with an all-gather: what `recompute_slice_activation` asks for the input of
+    a recomputed layer.
+
+    ```mlir
+    %y = mf.keep_part %x over ["mp"]
+        {name = "input", recompute = #mf.recompute<full>} : tensor<8x4xf32>
+    ```
+  }];
+  let assemblyFormat = "$input `over` $axes attr-dict `:` type($input)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$input,
+                                 "::mlir::ArrayAttr":$axes), [{
+    $_state.addTypes(input.getType());
+    $_state.addOperands(input);
+    $_state.addAttribute(getAxesAttrName($_state.name), axes);
+  }]>];
+  let hasVerifier = 1;
 }
 
 def Mf_ReshardOp : Mf_Op<"reshard", [Pure, Mf_ChangesLayout,

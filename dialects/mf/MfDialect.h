@@ -103,6 +103,11 @@ template <typename ConcreteType>
 class ChangesLayout // NOLINT(bugprone-crtp-constructor-accessibility)
     : public mlir::OpTrait::TraitBase<ConcreteType, ChangesLayout> {};
 
+/// Adds up what an operator made in parts: belongs to the operator before it.
+template <typename ConcreteType>
+class SumsParts // NOLINT(bugprone-crtp-constructor-accessibility)
+    : public mlir::OpTrait::TraitBase<ConcreteType, SumsParts> {};
+
 } // namespace mf::ir
 
 #endif // MF_DIALECTS_MF_MFDIALECT_H

@@ -97,6 +97,11 @@ void CastOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                                        resultGradients.front());
 }
 
+bool CastOp::areCastCompatible(TypeRange inputs, TypeRange outputs) {
+  return inputs.size() == 1 && outputs.size() == 1 &&
+         succeeded(mlir::verifyCompatibleShape(inputs[0], outputs[0]));
+}
+
 OpFoldResult CastOp::fold(FoldAdaptor) {
   if (getInput().getType() == getType())
     return getInput();

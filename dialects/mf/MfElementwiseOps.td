@@ -60,7 +60,8 @@ def Mf_SiluGradOp : Mf_ComputeOp<"silu_grad", "aclnnSiluBackward",
 
 def Mf_CastOp : Mf_ComputeOp<"cast", "aclnnCast",
     (ins Mf_FloatTensor:$input), (ins), (outs Mf_FloatTensor:$result),
-    [Mf_Differentiable, Mf_Shardable, SameOperandsAndResultShape]> {
+    [Mf_Differentiable, Mf_Shardable, SameOperandsAndResultShape,
+     DeclareOpInterfaceMethods<CastOpInterface>]> {
   let summary = "conversion to another element type";
   let description = [{Rounds to nearest even; keeps NaN.}];
   let hasFolder = 1;

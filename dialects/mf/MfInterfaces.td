@@ -115,6 +115,24 @@ def Mf_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
   ];
 }
 
+def Mf_SavedFormOpInterface : OpInterface<"SavedFormOpInterface"> {
+  let cppNamespace = "::mf::ir";
+  let description = [{
+    An operator that, where it is recomputed, is not run again: forward makes
+    another form of its result, which is kept, and backward makes the result of
+    that.
+  }];
+  let methods = [
+    InterfaceMethod<"The type of what is kept.",
+      "::mlir::Type", "getSavedType">,
+    InterfaceMethod<"Makes what is kept; runs in forward.",
+      "::mlir::Value", "save", (ins "::mlir::OpBuilder &":$builder)>,
+    InterfaceMethod<"Makes the result of what was kept; runs in backward.",
+      "::mlir::Value", "restore",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$saved)>
+  ];
+}
+
 def Mf_GradientFunctionOpInterface : OpInterface<"GradientFunctionOpInterface"> {
   let cppNamespace = "::mf::ir";
   let description = [{

@@ -6,6 +6,7 @@
 include "dialects/mf/MfAttributes.td"
 include "dialects/mf/MfInterfaces.td"
 include "dialects/mf/MfTypes.td"
+include "mlir/Interfaces/CastInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -46,6 +47,12 @@ def Mf_Shardable : Mf_ShardableWith<[]>;
 
 // While values have a layout, the result is the operand in another one.
 def Mf_ChangesLayout : NativeOpTrait<"ChangesLayout"> {
+  let cppNamespace = "::mf::ir";
+}
+
+// Adds up what an operator made in parts: belongs to the operator before it,
+// where other collectives bring a value to its readers.
+def Mf_SumsParts : NativeOpTrait<"SumsParts"> {
   let cppNamespace = "::mf::ir";
 }
 

@@ -55,6 +55,9 @@ ShardingRule NegOp::getShardingRule() {
 ShardingRule CastOp::getShardingRule() {
   return getElementwiseRule(*this, Linearity::InAll);
 }
+ShardingRule KeepPartOp::getShardingRule() {
+  return getElementwiseRule(*this, Linearity::InAll);
+}
 ShardingRule SiluOp::getShardingRule() {
   return getElementwiseRule(*this, Linearity::None);
 }

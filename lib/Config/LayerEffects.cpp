@@ -32,11 +32,42 @@ bool LayerEffects::isRecomputed(llvm::StringRef path) const {
   return target && target->enabled;
 }
 
-std::optional<bool> LayerEffects::getCommRecompute(llvm::StringRef path) const {
-  for (const RecomputeTarget &target : llvm::reverse(commRecompute))
+/// The last target that names the operator itself.
+static const RecomputeTarget *
+findNamed(const std::vector<RecomputeTarget> &targets, llvm::StringRef path) {
+  for (const RecomputeTarget &target : llvm::reverse(targets))
     if (target.path == path)
-      return target.enabled;
+      return &target;
+  return nullptr;
+}
+
+std::optional<bool> LayerEffects::getCommRecompute(llvm::StringRef path) const {
+  if (const RecomputeTarget *target = findNamed(commRecompute, path))
+    return target->enabled;
   return std::nullopt;
+}
+
+const RecomputeTarget *
+LayerEffects::getCommunicationSetting(llvm::StringRef path) const {
+  if (const RecomputeTarget *target = findNamed(commRecompute, path))
+    return target;
+  // An operator that is excluded is in the cell all the same.
+  for (const RecomputeTarget &target : recompute)
+    if (target.isCell && target.enabled && target.contains(path))
+      return &target;
+  return nullptr;
+}
+
+std::optional<CommunicationChoice>
+LayerEffects::getCommunicationChoice(llvm::StringRef path) const {
+  const RecomputeTarget *target = getCommunicationSetting(path);
+  if (!target)
+    return std::nullopt;
+  if (!target->enabled)
+    return CommunicationChoice::Exclude;
+  bool isNamed = findNamed(commRecompute, path) != nullptr;
+  return isNamed || mpCommRecompute ? CommunicationChoice::Repeat
+                                    : CommunicationChoice::Keep;
 }
 
 const SwapTarget *LayerEffects::getSwapSetting(llvm::StringRef path) const {
@@ -56,10 +87,9 @@ LayerEffects::getSwapPrefetch(llvm::StringRef path) const {
 
 void warnAboutSwapConflict(const LayerEffects &layer, llvm::StringRef path,
                            llvm::StringRef consumer,
+                           const RecomputeTarget *recompute,
                            DiagnosticList &diagnostics) {
   const SwapTarget *swap = layer.getSwapSetting(path);
-  const RecomputeTarget *recompute =
-      layer.getRecomputeSetting(consumer.empty() ? path : consumer);
   if (!swap || !recompute)
     return;
   std::string text = "layer " + std::to_string(layer.layer) + ", " +

@@ -323,7 +323,8 @@ void Planner::warnAboutConflicts(const LayerEffects &effects) {
     }
   }
   for (llvm::StringRef path : paths)
-    warnAboutSwapConflict(effects, path, "", diagnostics);
+    warnAboutSwapConflict(effects, path, "", effects.getRecomputeSetting(path),
+                          diagnostics);
 }
 
 void Planner::planLayer(const PlannedLayer &layer) {
@@ -332,6 +333,7 @@ void Planner::planLayer(const PlannedLayer &layer) {
   effects.layer = layer.layer;
   effects.stage = place.stage;
   effects.chunk = place.chunk;
+  effects.mpCommRecompute = input.recompute.mpCommRecompute;
   effects.commFusion =
       input.stages.getCommFusion(layer.layer, input.gradientAggregationGroup);
   for (const CellTree::Entry &entry : layer.tree->getEntries()) {

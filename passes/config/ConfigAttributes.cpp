@@ -191,6 +191,9 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
       config.recompute.selectRecomputeExclude.location);
   add("select_comm_recompute_exclude",
       config.recompute.selectCommRecomputeExclude.location);
+  for (llvm::StringRef key :
+       {"parallel_optimizer_comm_recompute", "recompute_slice_activation"})
+    add(key, config.recompute.node[key].getLocation());
   add("swap", config.swap.location);
   add("default_prefetch", config.swap.prefetchLocation);
   if (locations.empty())

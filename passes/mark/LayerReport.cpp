@@ -2,6 +2,7 @@
 
 #include "passes/mark/LayerReport.h"
 #include "mlir/IR/Remarks.h"
+#include "passes/mark/LayerCommunication.h"
 
 using namespace mlir;
 using namespace mf;
@@ -24,9 +25,10 @@ static llvm::json::Object reportOperator(ComputeOpInterface op,
 static llvm::json::Object reportOperators(LayerOp layer,
                                           const LayerEffects &effects) {
   llvm::json::Object operators;
+  passes::LayerCommunication communication(layer);
   for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
     StringRef path = op.getCellName();
-    if (path.empty())
+    if (path.empty() || communication.isInserted(op))
       continue;
     // The first stands for those that share its name.
     llvm::json::Object object = reportOperator(op, effects);

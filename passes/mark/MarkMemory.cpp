@@ -1,8 +1,11 @@
 //===- MarkMemory.cpp - Mark what is recomputed, and what is swapped ------===//
 
+#include "mf/Signatures/KernelSignature.h"
 #include "passes/Passes.h"
 #include "passes/config/ConfigAttributes.h"
+#include "passes/mark/LayerCommunication.h"
 #include "passes/mark/LayerReport.h"
+#include "passes/mark/SliceActivation.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace mf::passes {
@@ -13,6 +16,7 @@ namespace mf::passes {
 using namespace mlir;
 using namespace mf;
 using namespace mf::ir;
+using mf::passes::LayerCommunication;
 
 namespace {
 
@@ -22,14 +26,16 @@ bool isBelow(StringRef path, StringRef cell) {
          (cell.empty() || path.empty() || path.starts_with("."));
 }
 
-/// True if a result of `op` leaves `cell`, maybe through views. A recomputed
-/// Cell keeps what leaves it.
-bool escapes(Operation *op, StringRef cell) {
+/// True if a result of `op` leaves `cell`, maybe through views and collectives.
+/// A recomputed Cell keeps what leaves it.
+bool escapes(Operation *op, StringRef cell,
+             const LayerCommunication &communication) {
   for (Operation *user : op->getUsers()) {
     auto compute = dyn_cast<ComputeOpInterface>(user);
-    if (!compute || !isBelow(compute.getCellName(), cell))
+    bool isInserted = communication.isInserted(user);
+    if (!compute || (!isInserted && !isBelow(compute.getCellName(), cell)))
       return true;
-    if (compute.isView() && escapes(user, cell))
+    if ((isInserted || compute.isView()) && escapes(user, cell, communication))
       return true;
   }
   return false;
@@ -43,10 +49,11 @@ CellTree buildCellTree(LayerOp layer, mlir::SymbolTable &symbols,
     if (auto names = symbols.lookup<CellTreeOp>(*name))
       for (StringRef path : names.getNames().getAsValueRange<StringAttr>())
         tree.addOperator(path);
+  LayerCommunication communication(layer);
   bool usesFlashAttention = false;
   for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
     StringRef path = op.getCellName();
-    if (path.empty())
+    if (path.empty() || communication.isInserted(op))
       continue;
     tree.addOperator(path);
     usesFlashAttention |= path.ends_with(".flash_attention");
@@ -102,6 +109,7 @@ std::optional<LayerPlan> LayerPlanner::plan() {
 
 /// Why `op` is recomputed or not, or none if nothing is said about it.
 std::optional<RecomputeKind> getMark(const LayerEffects &effects,
+                                     const LayerCommunication &communication,
                                      ComputeOpInterface op) {
   const RecomputeTarget *setting =
       effects.getRecomputeSetting(op.getCellName());
@@ -111,7 +119,7 @@ std::optional<RecomputeKind> getMark(const LayerEffects &effects,
     return RecomputeKind::Excluded;
   if (setting->isPreset)
     return RecomputeKind::Preset;
-  if (setting->isCell && escapes(op, setting->path))
+  if (setting->isCell && escapes(op, setting->path, communication))
     return std::nullopt;
   return effects.fullRecompute && setting->path.empty() ? RecomputeKind::Full
                                                         : RecomputeKind::Select;
@@ -132,24 +140,54 @@ ComputeOpInterface findRecomputedReader(Operation *op) {
   return nullptr;
 }
 
+/// What a collective makes of a swapped value is swapped, too.
+std::optional<int64_t>
+getSentPrefetch(ComputeOpInterface op,
+                const LayerCommunication &communication) {
+  if (op.getEngine() != Engine::Communication)
+    return std::nullopt;
+  ComputeOpInterface producer = communication.findProducer(op);
+  while (producer && !producer.getSwapMark() && producer.isView())
+    producer = communication.findProducer(producer);
+  return producer ? producer.getSwapMark() : std::nullopt;
+}
+
+void warnAboutReader(const LayerEffects &effects, StringRef path,
+                     ComputeOpInterface reader,
+                     const LayerCommunication &communication,
+                     DiagnosticList &diagnostics) {
+  std::string name = reader.getCellName().str();
+  const RecomputeTarget *setting = effects.getRecomputeSetting(name);
+  if (communication.isInserted(reader)) {
+    name = "the communication of " + name;
+    setting = communication.getSetting(reader);
+  }
+  warnAboutSwapConflict(effects, path, name, setting, diagnostics);
+}
+
 /// Marks what is swapped once all recompute marks of the layer are set. Warns
 /// once for each name whose swap recompute undoes, unless the model itself
 /// wants the recompute: then there is nothing to mend.
 void markSwap(LayerOp layer, const LayerEffects &effects,
+              const LayerCommunication &communication,
               DiagnosticList &diagnostics) {
   llvm::StringSet<> warned;
   for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
     op.setSwapMark(std::nullopt);
+    bool isInserted = communication.isInserted(op);
     StringRef path = op.getCellName();
-    std::optional<int64_t> prefetch = effects.getSwapPrefetch(path);
+    std::optional<int64_t> prefetch = isInserted
+                                          ? getSentPrefetch(op, communication)
+                                          : effects.getSwapPrefetch(path);
     if (!prefetch || isMarkedForRecompute(op))
       continue;
     ComputeOpInterface reader = findRecomputedReader(op);
     if (!reader)
       op.setSwapMark(prefetch);
-    else if (*reader.getRecomputeMark() != RecomputeKind::Preset &&
+    else if (!isInserted &&
+             *reader.getRecomputeMark() != RecomputeKind::Preset &&
              warned.insert(path).second)
-      warnAboutSwapConflict(effects, path, reader.getCellName(), diagnostics);
+      warnAboutReader(effects, path, reader, communication, diagnostics);
   }
 }
 
@@ -176,11 +214,17 @@ struct MarkMemoryPass : mf::passes::impl::MarkMemoryBase<MarkMemoryPass> {
     }
     ArrayRef<LayerOp> layers = planner.getLayers();
     DiagnosticList diagnostics;
+    mf::passes::ActivationSlicer slicer(model);
     for (const LayerEffects &effects : plan->layers) {
       LayerOp layer = layers[static_cast<size_t>(effects.layer)];
+      LayerCommunication communication(layer);
       for (auto op : layer.getBody().getOps<ComputeOpInterface>())
-        op.setRecomputeMark(getMark(effects, op));
-      markSwap(layer, effects, diagnostics);
+        if (!communication.isInserted(op))
+          op.setRecomputeMark(getMark(effects, communication, op));
+      communication.markRecompute(effects);
+      markSwap(layer, effects, communication, diagnostics);
+      if (effects.sliceActivation)
+        slicer.slice(layer, communication);
     }
     if (!mf::passes::emitDiagnostics(model.getLoc(), diagnostics))
       return signalPassFailure();

@@ -16,12 +16,14 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
 
   OpPassManager &model = manager.nest<ir::ModelOp>();
   model.addPass(createPartition());
+  // On a mesh of stages alone these and mf-localize leave the model as it is.
+  model.addPass(createPropagateLayouts());
+  model.addPass(createLowerReshards());
+  // Collectives are recomputed and swapped like other operators; whose ranks
+  // have the same value is known as long as there are layouts.
   MarkMemoryOptions mark;
   mark.quiet = options.quiet;
   model.addPass(createMarkMemory(mark, options.layerReportHandler));
-  // On a mesh of stages alone they leave the model as it is.
-  model.addPass(createPropagateLayouts());
-  model.addPass(createLowerReshards());
   model.addPass(createLocalize());
   ShardOptimizerOptions shardOptimizer;
   shardOptimizer.printPlan = options.printPlan;

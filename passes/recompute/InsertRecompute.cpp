@@ -49,6 +49,11 @@ ForwardGraph::ForwardGraph(ChunkOp chunk) {
     }
     entry.isMarked = isMarked(&op);
     entry.isFree = freeValues.isFree(&op);
+    auto saved = dyn_cast<SavedFormOpInterface>(op);
+    if (saved && entry.isMarked) {
+      entry.isFree = false;
+      entry.savedBytes = getTensorBytes(saved.getSavedType());
+    }
     for (Value operand : op.getOperands())
       if (Operation *producer = operand.getDefiningOp())
         entry.producers.push_back(indices.lookup(producer));
@@ -78,6 +83,7 @@ public:
 private:
   Value getInBackward(Value value, Operation *user);
   Operation *getClone(Operation *op, Operation *user);
+  Operation *restore(SavedFormOpInterface op, Operation *user);
   Value getBarrier(Value value, Operation *user);
   Value getTrigger(Operation *user);
 
@@ -112,9 +118,20 @@ Value CloneInserter::getBarrier(Value value, Operation *user) {
   return barrier;
 }
 
+/// Forward keeps another form of the result of `op`, and backward makes the
+/// result of that.
+Operation *CloneInserter::restore(SavedFormOpInterface op, Operation *user) {
+  OpBuilder forward(op->getContext());
+  forward.setInsertionPointAfter(op);
+  Value saved = getBarrier(op.save(forward), user);
+  return op.restore(builder, saved).getDefiningOp();
+}
+
 Operation *CloneInserter::getClone(Operation *op, Operation *user) {
   if (Operation *clone = clones.lookup(op))
     return clone;
+  if (auto saved = dyn_cast<SavedFormOpInterface>(op))
+    return clones[op] = restore(saved, user);
   IRMapping mapping;
   for (Value operand : op->getOperands())
     mapping.map(operand, getInBackward(operand, user));

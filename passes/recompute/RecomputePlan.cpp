@@ -14,7 +14,7 @@ static std::vector<bool> findNeeded(llvm::ArrayRef<ForwardOperator> operators) {
        --index) {
     const ForwardOperator &op = operators[index];
     needed[index] = needed[index] || op.isReadByBackward;
-    if (needed[index] && (op.isMarked || op.isFree))
+    if (needed[index] && !op.savedBytes && (op.isMarked || op.isFree))
       for (int64_t producer : op.producers)
         needed[producer] = true;
   }
@@ -36,6 +36,11 @@ RecomputePlan planRecompute(llvm::ArrayRef<ForwardOperator> operators) {
     if (!cloned[index])
       continue;
     plan.clones.push_back(static_cast<int64_t>(index));
+    if (op.savedBytes) {
+      plan.savedBytes += *op.savedBytes;
+      plan.droppedBytes += op.readBytes;
+      continue;
+    }
     for (int64_t producer : op.producers)
       read[producer] = true;
     if (op.isFree)
@@ -54,7 +59,11 @@ void RecomputePlan::print(llvm::ArrayRef<ForwardOperator> operators,
   os << "recompute plan: " << clones.size() << " operators run again, "
      << droppedBytes << " bytes not kept, " << flops << " flops more\n";
   for (int64_t index : clones)
-    os << "  clone " << operators[index].name << "\n";
+    if (std::optional<int64_t> bytes = operators[index].savedBytes)
+      os << "  keep " << *bytes << " bytes of " << operators[index].name
+         << "\n";
+    else
+      os << "  clone " << operators[index].name << "\n";
   for (int64_t index : kept)
     os << "  keep " << operators[index].name << "\n";
 }

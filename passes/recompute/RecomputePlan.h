@@ -13,6 +13,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,9 @@ struct ForwardOperator {
   llvm::SmallVector<int64_t, 2> producers;
   /// Bytes of the results that backward uses.
   int64_t readBytes = 0;
+  /// Set if forward makes another form of the result, of so many bytes, which
+  /// is kept in place of what it is made of.
+  std::optional<int64_t> savedBytes;
   int64_t flops = 0;
 };
 
@@ -43,6 +47,8 @@ struct RecomputePlan {
   std::vector<int64_t> kept;
   /// Bytes of results that backward used and now computes.
   int64_t droppedBytes = 0;
+  /// Bytes of other forms that are kept instead.
+  int64_t savedBytes = 0;
   /// Floating-point operations that run twice.
   int64_t flops = 0;
 

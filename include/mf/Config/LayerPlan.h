@@ -77,6 +77,13 @@ struct SwapTarget : LayerTarget {
   int64_t prefetch = 1;
 };
 
+/// What becomes of the collectives next to an operator.
+enum class CommunicationChoice : uint8_t {
+  Repeat,  ///< named by select_comm_recompute, or in a recomputed cell
+  Keep,    ///< in a recomputed cell, but mp_comm_recompute is False
+  Exclude, ///< named by select_comm_recompute_exclude
+};
+
 /// What one layer gets.
 struct LayerEffects {
   int64_t layer = 0;
@@ -84,7 +91,9 @@ struct LayerEffects {
   int64_t chunk = 0;
   int64_t commFusion = 1;
   bool fullRecompute = false;
-  /// Slice the kept output of the recomputed layer over model parallel ranks.
+  /// Whether recomputed cells repeat their communication, too.
+  bool mpCommRecompute = true;
+  /// Of the recomputed layer's input each rank that has it keeps a part.
   bool sliceActivation = false;
   /// In the order applied; for an operator the last one counts. Full
   /// recompute is the first, with the layer itself as its target.
@@ -103,11 +112,16 @@ struct LayerEffects {
   bool isRecomputed(llvm::StringRef path) const;
   /// The user's mark on the communication of the operator, if there is one.
   std::optional<bool> getCommRecompute(llvm::StringRef path) const;
+  /// What this, or the recomputed cells around the operator, say of the
+  /// collectives next to it.
+  std::optional<CommunicationChoice>
+  getCommunicationChoice(llvm::StringRef path) const;
   /// The prefetch of the operator's swap, or nothing. A recomputed operator is
   /// not swapped.
   std::optional<int64_t> getSwapPrefetch(llvm::StringRef path) const;
   /// The settings behind the two, for messages; null if there is none.
   const RecomputeTarget *getRecomputeSetting(llvm::StringRef path) const;
+  const RecomputeTarget *getCommunicationSetting(llvm::StringRef path) const;
   const SwapTarget *getSwapSetting(llvm::StringRef path) const;
 
   /// What the layer gets, on one line, without its number and place.
@@ -115,9 +129,11 @@ struct LayerEffects {
 };
 
 /// The message about an operator whose swap has no effect because it, or
-/// `consumer` that reads its output, is recomputed; `consumer` may be empty.
+/// `consumer` that reads its output, is recomputed by `recompute`; `consumer`
+/// may be empty.
 void warnAboutSwapConflict(const LayerEffects &layer, llvm::StringRef path,
                            llvm::StringRef consumer,
+                           const RecomputeTarget *recompute,
                            DiagnosticList &diagnostics);
 
 struct LayerPlan {

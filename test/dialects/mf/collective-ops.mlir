@@ -40,6 +40,9 @@ module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
   %mirror = mf.mirror %x over ["mp"] {name = "attention.wq.matmul"} : tensor<4x8xf32> -> tensor<4x8xf32>
   // CHECK: mf.own_part %{{.*}} over ["mp"] {name = "tok_embeddings.reshape"} : tensor<4x8xf32> -> tensor<2x8xf32>
   %own = mf.own_part %x over ["mp"] {name = "tok_embeddings.reshape"} : tensor<4x8xf32> -> tensor<2x8xf32>
+  // CHECK: mf.keep_part %{{.*}} over ["mp"] {name = "input", recompute = #mf.recompute<full>} : tensor<8x4xf32>
+  %rows = "test.value"() : () -> tensor<8x4xf32>
+  %kept = mf.keep_part %rows over ["mp"] {name = "input", recompute = #mf.recompute<full>} : tensor<8x4xf32>
   // CHECK: mf.all_gather %{{.*}} over ["mp"] dim 1 replicated : tensor<4x8xf32> -> tensor<4x16xf32>
   %gathered = mf.all_gather %x over ["mp"] dim 1 replicated : tensor<4x8xf32> -> tensor<4x16xf32>
   // CHECK: mf.all_to_all %{{.*}} over ["mp"] split 1 concat 0 {name = "attention.flash_attention"} : tensor<4x8xf32> -> tensor<8x4xf32>

@@ -46,9 +46,9 @@ TEST(LayerPlanTest, AConsumerThatIsRecomputedIsNamed) {
       plan(withLayers(1, "recompute_config: {select_recompute: {add: [0]}}\n"
                          "swap_config: {swap: True}\n"));
   DiagnosticList diagnostics;
-  warnAboutSwapConflict(planned.plan.layers[0],
-                        "attention.flash_attention.flash_attention", "add",
-                        diagnostics);
+  warnAboutSwapConflict(
+      planned.plan.layers[0], "attention.flash_attention.flash_attention",
+      "add", planned.plan.layers[0].getRecomputeSetting("add"), diagnostics);
   EXPECT_THAT(diagnostics.str(),
               HasSubstr("swapped by op_swap '.*\\.flash_attention' and read "
                         "by add, which is recomputed by select_recompute "

@@ -41,6 +41,27 @@ TEST(RecomputePlanTest, NothingMarkedMeansNothingToDo) {
   EXPECT_EQ(plan.flops, 0);
 }
 
+TEST(RecomputePlanTest, AnotherFormIsKeptInPlaceOfWhatItIsMadeOf) {
+  std::vector<ForwardOperator> operators = {makeOperator({}, false, false),
+                                            makeOperator({0}, true, false),
+                                            makeOperator({1}, true, true)};
+  operators[1].savedBytes = 25;
+  RecomputePlan plan = planRecompute(operators);
+  EXPECT_THAT(plan.clones, ElementsAre(1, 2));
+  EXPECT_THAT(plan.kept, IsEmpty());
+  EXPECT_EQ(plan.savedBytes, 25);
+  EXPECT_EQ(plan.flops, 7);
+}
+
+TEST(RecomputePlanTest, AnotherFormIsNotKeptWhereBackwardNeedsNothingOfIt) {
+  std::vector<ForwardOperator> operators = {makeOperator({}, false, true),
+                                            makeOperator({0}, true, false)};
+  operators[1].savedBytes = 25;
+  RecomputePlan plan = planRecompute(operators);
+  EXPECT_THAT(plan.clones, IsEmpty());
+  EXPECT_EQ(plan.savedBytes, 0);
+}
+
 TEST(RecomputePlanTest, NoOperatorsMeansNothingToDo) {
   EXPECT_THAT(planRecompute({}).clones, IsEmpty());
 }

@@ -1,6 +1,6 @@
-//===- CommunicationPlan.cpp - When parameters' collectives run -----------===//
+//===- OverlapPlan.cpp - When parameters' collectives run -----------===//
 
-#include "passes/lower/CommunicationPlan.h"
+#include "passes/lower/OverlapPlan.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <deque>
@@ -9,9 +9,9 @@ namespace mf::passes {
 
 namespace {
 
-class CommunicationPlanner {
+class OverlapPlanner {
 public:
-  CommunicationPlanner(llvm::ArrayRef<PlannedOperator> operators,
+  OverlapPlanner(llvm::ArrayRef<PlannedOperator> operators,
                        int64_t inFlight)
       : operators(operators), inFlight(inFlight), isPlaced(operators.size()),
         isInTail(operators.size()) {
@@ -25,7 +25,7 @@ public:
     plan.numGathers = static_cast<int64_t>(gathers.size());
   }
 
-  CommunicationPlan run();
+  OverlapPlan run();
 
 private:
   void place(int64_t index);
@@ -38,13 +38,13 @@ private:
   std::vector<int64_t> gathers;
   int64_t numPlacedGathers = 0;
   std::deque<int64_t> reductions;
-  CommunicationPlan plan;
+  OverlapPlan plan;
 };
 
 } // namespace
 
 /// What it uses goes first, if that is not there yet.
-void CommunicationPlanner::place(int64_t index) {
+void OverlapPlanner::place(int64_t index) {
   llvm::SmallVector<int64_t> stack = {index};
   while (!stack.empty()) {
     const int64_t top = stack.back();
@@ -63,19 +63,19 @@ void CommunicationPlanner::place(int64_t index) {
   }
 }
 
-void CommunicationPlanner::placeGathers(int64_t count) {
+void OverlapPlanner::placeGathers(int64_t count) {
   count = std::min(count, plan.numGathers);
   for (; numPlacedGathers < count; ++numPlacedGathers)
     place(gathers[numPlacedGathers]);
 }
 
-void CommunicationPlanner::complete(int64_t reduction) {
+void OverlapPlanner::complete(int64_t reduction) {
   plan.steps.push_back({PlannedStep::Kind::Completion, reduction});
   for (int64_t member : operators[reduction].tail)
     place(member);
 }
 
-CommunicationPlan CommunicationPlanner::run() {
+OverlapPlan OverlapPlanner::run() {
   placeGathers(inFlight);
   int64_t numReached = 0;
   for (int64_t index = 0; index < static_cast<int64_t>(operators.size());
@@ -98,12 +98,12 @@ CommunicationPlan CommunicationPlanner::run() {
   return std::move(plan);
 }
 
-CommunicationPlan planCommunication(llvm::ArrayRef<PlannedOperator> operators,
+OverlapPlan planOverlap(llvm::ArrayRef<PlannedOperator> operators,
                                     int64_t inFlight) {
-  return CommunicationPlanner(operators, inFlight).run();
+  return OverlapPlanner(operators, inFlight).run();
 }
 
-void CommunicationPlan::print(llvm::raw_ostream &os) const {
+void OverlapPlan::print(llvm::raw_ostream &os) const {
   for (const PlannedStep &step : steps)
     os << (step.kind == PlannedStep::Kind::Operator ? "operator "
                                                     : "completion of ")

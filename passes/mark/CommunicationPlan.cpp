@@ -1,0 +1,35 @@
+//===- CommunicationPlan.cpp - Which collectives run again ----------------===//
+
+#include "passes/mark/CommunicationPlan.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace mf::passes {
+
+using Kind = CommunicationDecision::Kind;
+
+static CommunicationDecision follow(const CommunicationRequest &request) {
+  bool repeats = request.choice == CommunicationChoice::Repeat;
+  return {repeats ? Kind::Repeat : Kind::Keep, request.setting};
+}
+
+CommunicationDecision decideCommunication(const CommunicationSite &site) {
+  if (site.sumsParts) {
+    if (!site.isProducerRecomputed)
+      return {};
+    if (site.producer && site.producer->choice != CommunicationChoice::Repeat)
+      return follow(*site.producer);
+    return {site.mpCommRecompute ? Kind::Repeat : Kind::Keep,
+            site.producer ? site.producer->setting : nullptr};
+  }
+  std::vector<CommunicationRequest> requests = site.readers;
+  if (site.producer)
+    requests.push_back(*site.producer);
+  if (requests.empty())
+    return {};
+  auto exclude = llvm::find_if(requests, [](const auto &request) {
+    return request.choice == CommunicationChoice::Exclude;
+  });
+  return follow(exclude != requests.end() ? *exclude : requests.front());
+}
+
+} // namespace mf::passes

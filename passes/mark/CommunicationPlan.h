@@ -1,0 +1,52 @@
+//===- CommunicationPlan.h - Which collectives run again -------*- C++ -*-===//
+//
+// The decision about one collective that sharding has put next to an operator,
+// as a plain value. Knows no MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_PASSES_MARK_COMMUNICATIONPLAN_H
+#define MF_PASSES_MARK_COMMUNICATIONPLAN_H
+
+#include "mf/Config/LayerPlan.h"
+
+namespace mf::passes {
+
+/// A setting about the communication of a neighbour of a collective.
+struct CommunicationRequest {
+  CommunicationChoice choice = CommunicationChoice::Repeat;
+  const RecomputeTarget *setting = nullptr;
+};
+
+/// A collective and what is said about its neighbours.
+struct CommunicationSite {
+  /// It adds up what the producer made in parts.
+  bool sumsParts = false;
+  /// The producer itself runs again.
+  bool isProducerRecomputed = false;
+  /// mp_comm_recompute: what runs again repeats its communication.
+  bool mpCommRecompute = true;
+  std::optional<CommunicationRequest> producer;
+  /// In program order; of those about which something is said.
+  std::vector<CommunicationRequest> readers;
+};
+
+struct CommunicationDecision {
+  enum class Kind : uint8_t {
+    None,   ///< nothing is said: what backward reads of it is kept
+    Repeat, ///< it runs again in backward
+    Keep,   ///< its result is kept although its neighbours run again
+  };
+  Kind kind = Kind::None;
+  /// The setting that decided, if one did.
+  const RecomputeTarget *setting = nullptr;
+};
+
+/// What sums parts follows its producer, unless that keeps its communication.
+/// Of what brings a value to its readers an exclude on either side comes first,
+/// then what is said of the first reader, then of the producer.
+CommunicationDecision decideCommunication(const CommunicationSite &site);
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_MARK_COMMUNICATIONPLAN_H

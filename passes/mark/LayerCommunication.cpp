@@ -1,0 +1,118 @@
+//===- LayerCommunication.cpp - The collectives of a layer ----------------===//
+
+#include "passes/mark/LayerCommunication.h"
+#include "mf/Signatures/KernelSignature.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mf;
+using namespace mf::ir;
+using mf::passes::CommunicationDecision;
+using mf::passes::CommunicationRequest;
+using mf::passes::CommunicationSite;
+using mf::passes::LayerCommunication;
+
+LayerCommunication::LayerCommunication(LayerOp layer) : layer(layer) {
+  llvm::StringSet<> names;
+  auto changesLayout = [](Operation *op) {
+    return op->hasTrait<ChangesLayout>();
+  };
+  for (auto op : layer.getBody().getOps<ComputeOpInterface>())
+    if (!changesLayout(op))
+      names.insert(op.getCellName());
+  // What comes into a layer is resharded in the layer's own name.
+  names.insert(layer.getSymName());
+  for (auto op : layer.getBody().getOps<ComputeOpInterface>())
+    if (changesLayout(op) && names.contains(op.getCellName()))
+      inserted.insert(op);
+}
+
+ComputeOpInterface LayerCommunication::findProducer(Operation *op) const {
+  Operation *producer = op->getOperand(0).getDefiningOp();
+  while (producer && isInserted(producer))
+    producer = producer->getOperand(0).getDefiningOp();
+  return dyn_cast_or_null<ComputeOpInterface>(producer);
+}
+
+static std::optional<CommunicationRequest>
+getRequest(ComputeOpInterface op, const LayerEffects &effects) {
+  StringRef path = op.getCellName();
+  std::optional<CommunicationChoice> choice =
+      effects.getCommunicationChoice(path);
+  if (!choice)
+    return std::nullopt;
+  return CommunicationRequest{*choice, effects.getCommunicationSetting(path)};
+}
+
+/// Whether a value is still the same behind `op`: in another shape or type.
+static bool passesOn(ComputeOpInterface op) {
+  return op.isView() || isa<CastOpInterface>(op.getOperation());
+}
+
+void LayerCommunication::findReaders(Operation *op, const LayerEffects &effects,
+                                     CommunicationSite &site) const {
+  // In program order, which users are not.
+  SmallVector<Operation *> users(op->getUsers());
+  llvm::sort(users, [](Operation *a, Operation *b) {
+    return a != b && a->isBeforeInBlock(b);
+  });
+  for (Operation *user : users) {
+    auto reader = dyn_cast<ComputeOpInterface>(user);
+    if (!reader)
+      continue;
+    std::optional<CommunicationRequest> request;
+    if (!isInserted(user))
+      request = getRequest(reader, effects);
+    if (request)
+      site.readers.push_back(*request);
+    else if (isInserted(user) || passesOn(reader))
+      findReaders(user, effects, site);
+  }
+}
+
+CommunicationSite
+LayerCommunication::describe(ComputeOpInterface op,
+                             const LayerEffects &effects) const {
+  CommunicationSite site;
+  site.sumsParts = op->hasTrait<SumsParts>();
+  site.mpCommRecompute = effects.mpCommRecompute;
+  ComputeOpInterface producer = findProducer(op);
+  site.isProducerRecomputed = producer && isMarkedForRecompute(producer);
+  for (; producer && !site.producer; producer = findProducer(producer)) {
+    site.producer = getRequest(producer, effects);
+    if (!passesOn(producer))
+      break;
+  }
+  findReaders(op, effects, site);
+  return site;
+}
+
+/// The mark of what runs again as `setting` says.
+static RecomputeKind getMark(const RecomputeTarget *setting) {
+  return setting && setting->isCell && setting->path.empty()
+             ? RecomputeKind::Full
+             : RecomputeKind::Select;
+}
+
+void LayerCommunication::markRecompute(const LayerEffects &effects) {
+  for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
+    if (!isInserted(op))
+      continue;
+    // A rank's own part costs nothing to send: it follows what it is of.
+    if (op.getEngine() != Engine::Communication) {
+      ComputeOpInterface producer = findProducer(op);
+      op.setRecomputeMark(producer ? producer.getRecomputeMark()
+                                   : std::nullopt);
+      continue;
+    }
+    CommunicationDecision decision = decideCommunication(describe(op, effects));
+    std::optional<RecomputeKind> mark;
+    if (decision.kind == CommunicationDecision::Kind::Keep)
+      mark = RecomputeKind::Excluded;
+    else if (decision.kind == CommunicationDecision::Kind::Repeat)
+      mark = getMark(decision.setting);
+    op.setRecomputeMark(mark);
+    if (isMarkedForRecompute(op))
+      settings[op] = decision.setting;
+  }
+}
