@@ -1,6 +1,8 @@
 //===- MfMesh.cpp - The ranks of a training step --------------------------===//
 
 #include "dialects/mf/MfDialect.h"
+#include "dialects/mf/SampleOrderAttribute.h"
+#include "mf/Data/SampleOrder.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 
@@ -80,8 +82,22 @@ int64_t MeshAttr::getNumRanks() const {
   return ranks;
 }
 
+/// Which rows of the data a replica reads: a string that is known.
+static LogicalResult verifySampleOrder(Operation *op, Attribute value) {
+  auto name = dyn_cast<StringAttr>(value);
+  if (!name || !mf::parseSampleOrder(name.getValue()))
+    return op->emitOpError("expected \"whole\", \"round_robin\" or \"blocks\" "
+                           "as mf.sample_order, but got ")
+           << value;
+  if (!isa<ModuleOp>(op))
+    return op->emitOpError("has an order of samples; expected it on the module");
+  return success();
+}
+
 LogicalResult MfDialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attribute) {
+  if (attribute.getName() == sampleOrderAttribute)
+    return verifySampleOrder(op, attribute.getValue());
   if (attribute.getName() != MeshAttr::attributeName)
     return op->emitOpError("has the unknown attribute ") << attribute.getName();
   if (!isa<MeshAttr>(attribute.getValue()))

@@ -89,7 +89,7 @@ static constexpr KnownKey topLevelKeys[] = {
     used("use_parallel"),
     used("use_legacy"),
     used("micro_batch_interleave_num"),
-    irrelevant("train_dataset", samples),
+    used("train_dataset"),
     irrelevant("train_dataset_task", samples),
     irrelevant("eval_dataset", evaluation),
     irrelevant("eval_dataset_task", evaluation),

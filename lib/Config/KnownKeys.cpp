@@ -65,7 +65,7 @@ static constexpr KnownKey parallelKeys[] = {
     irrelevant("strategy_ckpt_load_file", checkpoints),
     irrelevant("strategy_ckpt_config", checkpoints),
     irrelevant("group_ckpt_save_file", checkpoints),
-    irrelevant("dataset_strategy", samples),
+    used("dataset_strategy"),
     used("device_num"),
     irrelevant("global_rank", launch),
     irrelevant("parameter_broadcast", collectives),

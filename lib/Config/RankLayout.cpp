@@ -21,6 +21,40 @@ static int64_t resolveHeadParallel(const ParallelConfig &parallel,
   return 1;
 }
 
+/// Without full_batch each replica has a dataset of its own, which
+/// dataset_strategy must say too.
+static void checkDatasetStrategy(const ParallelConfig &parallel,
+                                 DiagnosticList &diagnostics) {
+  Node strategy = parallel.parallelNode["dataset_strategy"];
+  Node parts;
+  if (strategy.isList() && !strategy.getElements().empty() &&
+      strategy.getElements().front().isList() &&
+      !strategy.getElements().front().getElements().empty())
+    parts = strategy.getElements().front().getElements().front();
+  if (parts.getInt().value_or(0) == parallel.dataParallel)
+    return;
+  Node place = parts      ? parts
+               : strategy ? strategy
+                          : parallel.parallelNode["full_batch"];
+  diagnostics.error(
+      place.getLocation(),
+      "full_batch False needs a list as 'dataset_strategy' whose rows are cut "
+      "into data_parallel " +
+          llvm::Twine(parallel.dataParallel) + " parts, such as [[" +
+          llvm::Twine(parallel.dataParallel) + ", 1]], but got " +
+          (parts      ? parts.repr(60)
+           : strategy ? strategy.repr(60)
+                      : std::string("none")));
+}
+
+/// MindDataset cuts a list into blocks; what is addressed by index is dealt
+/// out.
+static SampleOrder getShardOrder(const TrainingConfig &config) {
+  Node loader = config.root["train_dataset"]["data_loader"];
+  return loader["type"].getText() == "MindDataset" ? SampleOrder::Blocks
+                                                   : SampleOrder::RoundRobin;
+}
+
 RankLayout resolveRanks(const TrainingConfig &config,
                         DiagnosticList &diagnostics) {
   const ParallelConfig &parallel = config.parallel;
@@ -30,7 +64,14 @@ RankLayout resolveRanks(const TrainingConfig &config,
     // Every rank is a replica; parallel_config says how many are meant.
     if (parallel.parallelMode != ParallelMode::StandAlone)
       ranks.dataParallel = parallel.getDeviceCount() / parallel.pipelineStage;
+    if (ranks.dataParallel > 1)
+      ranks.sampleOrder = getShardOrder(config);
     return ranks;
+  }
+  if (!parallel.fullBatch) {
+    checkDatasetStrategy(parallel, diagnostics);
+    if (parallel.dataParallel > 1)
+      ranks.sampleOrder = getShardOrder(config);
   }
   ranks.dataParallel = parallel.dataParallel;
   ranks.contextParallel = parallel.contextParallel;

@@ -60,6 +60,13 @@ Error checkOptions(const BatchOptions &options) {
   if (options.microBatches < 1 || options.microBatches > limit)
     return optionError("number of micro-batches", options.microBatches,
                        "1 to 2^31 - 1");
+  if (options.replicas < 1 ||
+      options.microBatches * options.batchSize % options.replicas != 0)
+    return optionError(
+        "number of replicas", options.replicas,
+        "a divisor of the " +
+            std::to_string(options.microBatches * options.batchSize) +
+            " sequences of a step");
   if (options.vocabularySize < 1 || options.vocabularySize > limit)
     return optionError("vocab_size", options.vocabularySize, "1 to 2^31 - 1");
   int64_t elements = options.batchSize * options.microBatches;
@@ -147,6 +154,28 @@ Error BatchReader::setPosition(int64_t sequences) {
   return Error::success();
 }
 
+/// The sequence that is row `row` of the batch at the present position.
+int64_t BatchReader::getSequence(int64_t row) const {
+  const int64_t perReplica =
+      options.microBatches * options.batchSize / options.replicas;
+  const int64_t replica = row / perReplica;
+  const int64_t own = position / options.replicas + row % perReplica;
+  switch (options.sampleOrder) {
+  case SampleOrder::Whole:
+    return position + row;
+  case SampleOrder::RoundRobin:
+    return own * options.replicas + replica;
+  case SampleOrder::Blocks: {
+    // The last block is filled up from the beginning.
+    const int64_t block = divideCeil(static_cast<uint64_t>(sequencesPerEpoch),
+                                     static_cast<uint64_t>(options.replicas));
+    return own / block * sequencesPerEpoch +
+           (replica * block + own % block) % sequencesPerEpoch;
+  }
+  }
+  llvm_unreachable("unknown order of samples");
+}
+
 int64_t BatchReader::getFirstToken(int64_t sequence) const {
   const int64_t epoch = sequence / sequencesPerEpoch;
   int64_t index = sequence % sequencesPerEpoch;
@@ -202,7 +231,7 @@ Error BatchReader::next(MutableArrayRef<int32_t> inputs,
   const int64_t length = options.sequenceLength;
   for (int64_t i = 0; i < sequences; ++i)
     if (Error error =
-            readSequence(position + i, inputs.slice(i * length, length),
+            readSequence(getSequence(i), inputs.slice(i * length, length),
                          labels.slice(i * length, length)))
       return error;
   position += sequences;

@@ -107,6 +107,19 @@ Error SafetensorsCheckpoint::openIndex(StringRef indexPath) {
   return Error::success();
 }
 
+StringRef SafetensorsCheckpoint::getFormat() const {
+  StringRef format;
+  for (const SafetensorsFile &file : files) {
+    auto entry = file.getMetadata().find("format");
+    if (entry == file.getMetadata().end())
+      return {};
+    if (!format.empty() && format != entry->second)
+      return {};
+    format = entry->second;
+  }
+  return format;
+}
+
 const SafetensorsEntry *SafetensorsCheckpoint::lookup(StringRef name) const {
   auto found = fileOfName.find(name);
   return found == fileOfName.end() ? nullptr

@@ -158,6 +158,32 @@ void applyOverrides(const ModelOverrides &overrides, ModelSpec &spec,
   apply(overrides.batchSize, "--batch-size", spec.microBatchSize);
 }
 
+/// A head that is the embedding's table lies as the table does.
+static void placeTiedHead(const SpecReader &reader, ModelSpec &spec) {
+  if (!spec.tiesWordEmbeddings)
+    return;
+  auto getParts = [&](VocabularyCut cut) {
+    const RankLayout &ranks = spec.ranks;
+    int64_t parts = 1;
+    if (cut != VocabularyCut::None)
+      parts *= ranks.modelParallel;
+    if (cut == VocabularyCut::ContextAndModel || cut == VocabularyCut::All)
+      parts *= ranks.contextParallel;
+    if (cut == VocabularyCut::All)
+      parts *= ranks.dataParallel;
+    return parts;
+  };
+  const int64_t own = getParts(spec.headCut), table = getParts(spec.tableCut);
+  spec.headCut = spec.tableCut;
+  if (own != table)
+    reader.diagnostics.warning(
+        reader.locate({"tie_word_embeddings"}),
+        "the tied head is cut into " + llvm::Twine(table) +
+            " parts as the embedding's table is; MindSpore Transformers "
+            "wants " +
+            llvm::Twine(own) + " and does not compile this");
+}
+
 /// What attention asks of the ranks that share out a sequence.
 static void checkRanks(const TrainingConfig &config, const ModelSpec &spec,
                        DiagnosticList &diagnostics) {
@@ -204,6 +230,7 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   if (config.parallel.modelParallel == 1)
     reader.markRead({"fine_grain_interleave"});
   architecture->read(reader, spec);
+  placeTiedHead(reader, spec);
   // A config.json holds much that MindSpore Transformers does not read.
   reportUnreadKeys(reader, config.model.node["model_config"]);
   spec.name = chooseName(config, spec.family);

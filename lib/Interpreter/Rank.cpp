@@ -237,7 +237,9 @@ FailureOr<Tensor> Rank::getInput(Operation *op, ir::InputKind kind,
   Tensor input(*shape);
   const int64_t width = count / (shape->dims.empty() ? 1 : shape->dims[0]);
   const int64_t firstRow =
-      parts > 1 ? world.mesh.getCoordinate(number, "dp") * shape->dims[0] : 0;
+      parts > 1 ? world.mesh.getPart(number, world.mesh.getFactors("dp")) *
+                      shape->dims[0]
+                : 0;
   const int64_t firstColumn = getSequencePart(sequenceParts) * width;
   llvm::ArrayRef<int32_t> batch =
       all.slice(microBatch * count * parts * sequenceParts,
@@ -253,11 +255,7 @@ FailureOr<Tensor> Rank::getInput(Operation *op, ir::InputKind kind,
 int64_t Rank::getSequencePart(int64_t parts) const {
   if (parts == 1)
     return 0;
-  std::vector<std::string> axes;
-  for (const program::Axis &axis : world.mesh.getAxes())
-    if (llvm::StringRef(axis.name).starts_with("cp"))
-      axes.push_back(axis.name);
-  return world.mesh.getPart(number, axes);
+  return world.mesh.getPart(number, world.mesh.getFactors("cp"));
 }
 
 FailureOr<Tensor> Rank::getLossGradient(Operation *op, double value,

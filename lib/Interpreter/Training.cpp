@@ -38,6 +38,7 @@ private:
   llvm::Error openSchedule();
   llvm::Error openParameters();
   llvm::Error openModel();
+  LogicalResult setReplicas(BatchOptions &batch) const;
   llvm::Error openData();
   llvm::Error runStep(int64_t step);
   llvm::Error dumpGradients(int64_t step) const;
@@ -160,6 +161,20 @@ llvm::Error Training::openModel() {
   return llvm::Error::success();
 }
 
+/// Which rows of the data each of the mesh's replicas reads.
+LogicalResult Training::setReplicas(BatchOptions &batch) const {
+  auto module = model->getParentOfType<ModuleOp>();
+  auto mesh = ir::MeshAttr::find(model);
+  if (!module || !mesh)
+    return success();
+  FailureOr<program::Mesh> decoded =
+      program::decodeMesh(module, mesh.getSize(program::stageAxis));
+  if (failed(decoded))
+    return failure();
+  batch.replicas = decoded->getNumParts(decoded->getFactors("dp"));
+  return program::decodeSampleOrder(module, batch.sampleOrder);
+}
+
 llvm::Error Training::openData() {
   if (options.dataPath.empty())
     return llvm::createStringError(
@@ -173,6 +188,10 @@ llvm::Error Training::openData() {
   batch.ignoreIndex = static_cast<int32_t>(model.getIgnoreIndex());
   if (static_cast<int64_t>(model.getPadTokenId()) >= 0)
     batch.padTokenId = model.getPadTokenId();
+  if (failed(setReplicas(batch))) {
+    hasFailed = true;
+    return llvm::Error::success();
+  }
   auto opened = BatchReader::open(options.dataPath, batch);
   if (!opened)
     return opened.takeError();

@@ -24,6 +24,16 @@ std::optional<size_t> Mesh::find(llvm::StringRef name) const {
   return std::nullopt;
 }
 
+std::vector<std::string> Mesh::getFactors(llvm::StringRef name) const {
+  std::vector<std::string> factors;
+  for (const Axis &axis : axes) {
+    llvm::StringRef rest = axis.name;
+    if (rest.consume_front(name) && (rest.empty() || rest.starts_with("_")))
+      factors.push_back(axis.name);
+  }
+  return factors;
+}
+
 int64_t Mesh::getSize(llvm::StringRef name) const {
   std::optional<size_t> axis = find(name);
   return axis ? axes[*axis].size : 1;

@@ -135,6 +135,8 @@ llvm::Error Trainer::openData() {
   batch.ignoreIndex = static_cast<int32_t>(program.ignoreIndex);
   if (program.padTokenId >= 0)
     batch.padTokenId = program.padTokenId;
+  batch.sampleOrder = program.sampleOrder;
+  batch.replicas = program.mesh.getNumParts(program.mesh.getFactors("dp"));
   auto opened = BatchReader::open(options.dataPath, batch);
   if (!opened)
     return opened.takeError();

@@ -1,6 +1,7 @@
 //===- RankMesh.cpp - The mesh that a training YAML asks for --------------===//
 
 #include "passes/config/RankMesh.h"
+#include "dialects/mf/SampleOrderAttribute.h"
 #include "passes/config/ConfigAttributes.h"
 #include <cstdlib>
 
@@ -22,15 +23,67 @@ static std::optional<int64_t> getCopiedHeads(ModelOp model) {
   return heads;
 }
 
-MeshAttr getRankMesh(ModelOp model, const RankLayout &ranks) {
-  MLIRContext *context = model.getContext();
-  SmallVector<StringAttr> axes = {StringAttr::get(context, "pp")};
-  SmallVector<int64_t> sizes = {ranks.pipelineStages};
+namespace {
+
+/// An axis of one key of parallel_config, and where it is cut in two: numbers
+/// of neighbours, each a divisor of the next.
+struct NamedAxis {
+  std::string name;
+  int64_t size;
+  SmallVector<int64_t> cuts;
+};
+
+} // namespace
+
+/// Cuts the axes among `replicas` (the outer ones first) so that the `size`
+/// inner ranks of all are those of whole axes, if that can be.
+static void cutAxes(ArrayRef<NamedAxis *> replicas, int64_t size) {
+  int64_t ranks = 1;
+  for (const NamedAxis *axis : replicas)
+    ranks *= axis->size;
+  if (ranks % size != 0)
+    return;
+  for (NamedAxis *axis : llvm::reverse(replicas)) {
+    if (size % axis->size == 0) {
+      size /= axis->size;
+      continue;
+    }
+    bool divides = axis->size % size == 0;
+    for (int64_t cut : axis->cuts)
+      divides = divides && (cut % size == 0 || size % cut == 0);
+    if (size > 1 && divides && !llvm::is_contained(axis->cuts, size))
+      axis->cuts.push_back(size);
+    return;
+  }
+}
+
+/// Ranks that share a parameter out are neighbours: optimizer_weight_shard_size
+/// of those that have the same part.
+static void cutForShards(ModelOp model, int64_t size,
+                         SmallVectorImpl<NamedAxis> &axes) {
+  for (auto param : model.getBody().getOps<ParamOp>()) {
+    if (param.getFrozen() || !param.getParallelOptimizer())
+      continue;
+    SmallVector<NamedAxis *> replicas;
+    for (NamedAxis &axis : axes) {
+      bool isCut = false;
+      if (ArrayAttr cuts = param.getCutsAttr())
+        for (auto names : cuts.getAsRange<ArrayAttr>())
+          for (auto name : names.getAsRange<StringAttr>())
+            isCut |= StringRef(axis.name).starts_with(name.getValue());
+      if (!isCut)
+        replicas.push_back(&axis);
+    }
+    cutAxes(replicas, size);
+  }
+}
+
+MeshAttr getRankMesh(ModelOp model, const RankLayout &ranks,
+                     int64_t shardSize) {
+  SmallVector<NamedAxis> named;
   auto add = [&](StringRef name, int64_t size) {
-    if (size == 1)
-      return;
-    axes.push_back(StringAttr::get(context, name));
-    sizes.push_back(size);
+    if (size > 1)
+      named.push_back({name.str(), size, {}});
   };
   add("dp", ranks.dataParallel);
   int64_t head = ranks.headParallel, rows = ranks.contextParallel / head;
@@ -43,6 +96,25 @@ MeshAttr getRankMesh(ModelOp model, const RankLayout &ranks) {
     add("mp_copy", mp / *heads);
   } else {
     add("mp", mp);
+  }
+  if (shardSize > 1)
+    cutForShards(model, shardSize, named);
+
+  MLIRContext *context = model.getContext();
+  SmallVector<StringAttr> axes = {StringAttr::get(context, "pp")};
+  SmallVector<int64_t> sizes = {ranks.pipelineStages};
+  for (NamedAxis &axis : named) {
+    llvm::sort(axis.cuts, std::greater<>());
+    axis.cuts.push_back(1);
+    int64_t outer = axis.size;
+    for (auto [number, cut] : llvm::enumerate(axis.cuts)) {
+      std::string name = axis.name;
+      if (axis.cuts.size() > 1)
+        name += "_" + std::to_string(number);
+      axes.push_back(StringAttr::get(context, name));
+      sizes.push_back(outer / cut);
+      outer = cut;
+    }
   }
   return MeshAttr::get(context, axes, sizes);
 }
@@ -71,12 +143,20 @@ LogicalResult setRankMesh(ModuleOp module, const TrainingConfig &config,
   for (auto model : module.getOps<ModelOp>()) {
     if (failed(checkRows(model, config, ranks)))
       return failure();
-    MeshAttr mesh = getRankMesh(model, ranks);
+    const ParallelConfig &parallel = config.parallel;
+    MeshAttr mesh = getRankMesh(model, ranks,
+                                parallel.enableParallelOptimizer
+                                    ? parallel.optimizerWeightShardSize
+                                    : -1);
     MeshAttr known = MeshAttr::find(model);
     if (known && known != mesh)
       return model.emitError() << "the YAML asks for the mesh " << mesh
                                << ", but the module has " << known;
     module->setAttr(MeshAttr::attributeName, mesh);
+    if (ranks.sampleOrder != SampleOrder::Whole)
+      module->setAttr(
+          sampleOrderAttribute,
+          StringAttr::get(module.getContext(), getName(ranks.sampleOrder)));
   }
   return success();
 }

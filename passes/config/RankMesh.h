@@ -12,10 +12,14 @@ namespace mf::passes {
 /// The axes in the order of ranks: `pp`, and of dp, cp and mp those of more
 /// than one rank. cp is cp_co and cp_ds where only some of its ranks exchange
 /// rows for heads; mp is mp_kv and mp_copy where `model` has fewer heads of
-/// keys and values, and its family then copies them.
-ir::MeshAttr getRankMesh(ir::ModelOp model, const RankLayout &ranks);
+/// keys and values, and its family then copies them. With a `shardSize`
+/// (optimizer_weight_shard_size) axes come in factors, `dp_0` and `dp_1`, where
+/// it does not end between two of them.
+ir::MeshAttr getRankMesh(ir::ModelOp model, const RankLayout &ranks,
+                         int64_t shardSize);
 
-/// Gives the module the mesh of `ranks`, if they share out more than stages.
+/// Gives the module the mesh of `ranks`, if they share out more than stages,
+/// and says which rows of the data they read, if not all the same.
 /// Errors: another mesh is there, or a model's rows do not divide over dp.
 mlir::LogicalResult setRankMesh(mlir::ModuleOp module,
                                 const TrainingConfig &config,

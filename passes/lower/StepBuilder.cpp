@@ -168,16 +168,20 @@ static ascend::SliceAttr getInputSlice(ir::ModelOp model, int64_t microBatches,
   if (part.getRank() != 2 || part.getNumElements() == rows * length)
     return {};
   Builder builder(model.getContext());
-  SmallVector<Attribute> sequenceAxes;
   auto mesh = ir::MeshAttr::find(model);
-  for (auto [axis, size] : ir::MeshSizes(mesh).axes)
-    if (axis.starts_with("cp") && size > 1)
-      sequenceAxes.push_back(builder.getStringAttr(axis));
+  // `dp` and `cp`, or the factors of each.
+  auto getFactors = [&](StringRef name) {
+    SmallVector<Attribute> factors;
+    for (auto [axis, size] : ir::MeshSizes(mesh).axes)
+      if (axis.starts_with(name) && size > 1)
+        factors.push_back(builder.getStringAttr(axis));
+    return builder.getArrayAttr(factors);
+  };
   SmallVector<ArrayAttr> axes(3, builder.getArrayAttr({}));
   if (part.getDimSize(0) != rows)
-    axes[1] = builder.getStrArrayAttr({"dp"});
+    axes[1] = getFactors("dp");
   if (part.getDimSize(1) != length)
-    axes[2] = builder.getArrayAttr(sequenceAxes);
+    axes[2] = getFactors("cp");
   return ascend::SliceAttr::get(
       model.getContext(), ArrayRef<int64_t>{microBatches, rows, length}, axes);
 }

@@ -20,6 +20,25 @@ static LayerPosition getPosition(LayerKind kind) {
   llvm_unreachable("unknown kind");
 }
 
+/// Where a layer behind the last body layer lies as they do, with the rows of
+/// the stream cut over mp: the final norm of GLM and of the mcore graph, which
+/// Llama's classes gather for first, and GLM's head of long sequences, whose
+/// weight nothing cuts.
+static bool keepsStream(ModelOp model, LayerOp layer) {
+  const StringRef family = model.getFamily().value_or("");
+  const bool isGlm = family == "chatglm";
+  if (layer.getKind() != LayerKind::Head ||
+      !(isGlm || family.starts_with("mcore")))
+    return false;
+  auto result = cast<RankedTensorType>(layer.getResultTypes().front());
+  if (result.getRank() == 3)
+    return true;
+  return isGlm && llvm::all_of(layer.getOps<GetParamOp>(), [&](GetParamOp op) {
+           auto param = model.lookupSymbol<ParamOp>(op.getParam());
+           return param.getFrozen() || !param.getCutsAttr();
+         });
+}
+
 static std::string getName(Operation *op) {
   if (auto compute = dyn_cast<ComputeOpInterface>(op))
     if (!compute.getCellName().empty())
@@ -51,7 +70,9 @@ void ModelLayers::addLayer(LayerOp op) {
   ShardedLayer layer;
   Layer known{op, {}, {}};
   layer.name = op.getSymName().str();
-  layer.position = getPosition(op.getKind());
+  layer.position = keepsStream(op->getParentOfType<ModelOp>(), op)
+                       ? LayerPosition::Body
+                       : getPosition(op.getKind());
   layer.numArguments = op.getNumArguments();
   layer.takesHidden =
       !layers.empty() ||

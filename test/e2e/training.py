@@ -46,9 +46,16 @@ def write_yaml(
     interleave=1,
     scheduler="1f1b",
     offset="0",
+    model_type="LlamaConfig",
+    ranks=None,
+    parallel=None,
+    optimizer_shard=None,
+    loader=None,
 ):
     """A training YAML. `recompute` and `swap` map keys of recompute_config and of
-    swap_config to YAML text; without `swap` there is no swap_config."""
+    swap_config to YAML text; without `swap` there is no swap_config. `ranks`,
+    `parallel` and `optimizer_shard` are keys of parallel_config, of parallel and of
+    its parallel_optimizer_config; `loader` is the type of train_dataset's data_loader."""
     pipelined = stages > 1
     lines = [
         "runner_config:",
@@ -70,23 +77,29 @@ def write_yaml(
         "  max_grad_norm: 1.0",
         "parallel:",
         "  parallel_mode: 1",
-        "  full_batch: True",
         "  pipeline_config:",
         "    pipeline_interleave: %s" % (interleave > 1),
         "    pipeline_scheduler: " + scheduler,
+    ]
+    lines += ["  %s: %s" % item for item in dict({"full_batch": "True"}, **(parallel or {})).items()]
+    if optimizer_shard:
+        lines += ["  parallel_optimizer_config:"]
+        lines += ["    %s: %s" % item for item in optimizer_shard.items()]
+    lines += [
         "parallel_config:",
-        "  data_parallel: 1",
-        "  model_parallel: 1",
         "  pipeline_stage: %d" % stages,
         "  micro_batch_num: %d" % (micro_batches if pipelined else 1),
-        "recompute_config:",
-        "  parallel_optimizer_comm_recompute: False",
     ]
+    axes = {"data_parallel": 1, "model_parallel": 1}
+    lines += ["  %s: %s" % item for item in dict(axes, **(ranks or {})).items()]
+    lines += ["recompute_config:", "  parallel_optimizer_comm_recompute: False"]
     lines += ["  %s: %s" % item for item in (recompute or {}).items()]
     if swap is not None:
         lines += ["swap_config:", "  swap: True"]
         lines += ["  %s: %s" % item for item in swap.items()]
-    lines += ["model:", "  model_config:", "    type: LlamaConfig"]
+    if loader:
+        lines += ["train_dataset:", "  data_loader:", "    type: " + loader]
+    lines += ["model:", "  model_config:", "    type: " + model_type]
     lines += ["    offset: " + offset, "    pp_interleave_num: %d" % interleave]
     lines += ["    %s: %s" % item for item in model.items()]
     lines += ["  arch:", "    type: " + arch]
@@ -103,8 +116,8 @@ class Tools:
     def path(self, name):
         return os.path.join(self.work, name)
 
-    def run(self, tool, *arguments):
-        command = [os.path.join(self.bin, tool), *map(str, arguments)]
+    def run(self, tool, *arguments, launcher=()):
+        command = [*launcher, os.path.join(self.bin, tool), *map(str, arguments)]
         result = subprocess.run(command, capture_output=True, text=True, timeout=600)
         if result.returncode != 0:
             raise RuntimeError(
@@ -135,14 +148,14 @@ class Tools:
                 shapes[match.group(1)] = [int(n) for n in match.group(2).split("x")]
         return shapes
 
-    def train(self, step, data, steps=1, parameters=None, threads=2, extra=()):
-        """Runs a step file; returns the report."""
+    def train(self, step, data, steps=1, parameters=None, threads=2, extra=(), launcher=()):
+        """Runs a step file, by the command `launcher` if given; returns the report."""
         report = self.path("report.json")
         arguments = [step, "--steps", steps, "--data", data, "--threads", threads]
         arguments += ["--report", report, "--quiet"]
         if parameters:
             arguments += ["--init-params", parameters]
-        self.run("mf-run", *arguments, *extra)
+        self.run("mf-run", *arguments, *extra, launcher=launcher)
         result = json.load(open(report))
         result["losses"] = [step["loss"] for step in result["steps"]]
         return result

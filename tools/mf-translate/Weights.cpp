@@ -119,6 +119,15 @@ static FailureOr<std::optional<DType>> readType(const WeightOptions &options) {
   return type;
 }
 
+/// How rows lie in a file: as it says itself, or as its kind is used.
+static RowOrder getSourceOrder(StringRef format, bool toHuggingFace) {
+  if (format == "mf")
+    return RowOrder::Grouped;
+  if (format == "pt")
+    return RowOrder::Contiguous;
+  return toHuggingFace ? RowOrder::Grouped : RowOrder::Contiguous;
+}
+
 static LogicalResult convert(ModuleOp module, const WeightOptions &options,
                              bool toHuggingFace) {
   auto models = module.getOps<ir::ModelOp>();
@@ -138,8 +147,8 @@ static LogicalResult convert(ModuleOp module, const WeightOptions &options,
   conversion.type = *type;
   conversion.format = toHuggingFace ? "pt" : "mf";
   readHeads(model, conversion.layout);
-  (toHuggingFace ? conversion.layout.sourceOrder
-                 : conversion.layout.targetOrder) = RowOrder::Grouped;
+  if (!toHuggingFace)
+    conversion.layout.targetOrder = RowOrder::Grouped;
   conversion.targets = listParameters(model, conversion.layout);
   if (toHuggingFace) {
     llvm::Expected<std::vector<NamedShape>> renamed = convertParameterList(
@@ -152,6 +161,8 @@ static LogicalResult convert(ModuleOp module, const WeightOptions &options,
       SafetensorsCheckpoint::open(options.weights);
   if (!source)
     return report(llvm::toString(source.takeError()));
+  conversion.layout.sourceOrder =
+      getSourceOrder(source->getFormat(), toHuggingFace);
   if (llvm::Error error = convertCheckpoint(*source, conversion, outputFile))
     return report(options.weights + ": " + llvm::toString(std::move(error)));
   return success();

@@ -9,6 +9,7 @@
 #define MF_CONFIG_RANKLAYOUT_H
 
 #include "mf/Config/TrainingConfig.h"
+#include "mf/Data/SampleOrder.h"
 
 namespace mf {
 
@@ -23,6 +24,8 @@ struct RankLayout {
   int64_t headParallel = 1;
   /// Model-parallel ranks share out rows of the residual stream too.
   bool sequenceParallel = false;
+  /// Which rows of the data a data-parallel rank reads.
+  SampleOrder sampleOrder = SampleOrder::Whole;
 
   /// Parts into which attention's heads are cut.
   int64_t getHeadParts() const { return modelParallel * headParallel; }
@@ -32,7 +35,8 @@ struct RankLayout {
 };
 
 /// Outside of semi-auto and auto parallel mode only samples are shared out: in
-/// stand-alone mode not even they. Errors: sizes that do not divide.
+/// stand-alone mode not even they. Errors: sizes that do not divide, and
+/// without full_batch a dataset_strategy that cuts rows into other parts.
 RankLayout resolveRanks(const TrainingConfig &config,
                         DiagnosticList &diagnostics);
 

@@ -11,6 +11,7 @@
 #ifndef MF_DATA_BATCHREADER_H
 #define MF_DATA_BATCHREADER_H
 
+#include "mf/Data/SampleOrder.h"
 #include "mf/Data/TokenSource.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
@@ -38,6 +39,10 @@ struct BatchOptions {
   /// With a seed, sequences come in a pseudo-random order that differs from
   /// epoch to epoch; without, in the order of the data.
   std::optional<uint64_t> shuffleSeed;
+  /// Where `replicas` do not all read the whole batch.
+  SampleOrder sampleOrder = SampleOrder::Whole;
+  /// Data-parallel ranks; they divide a batch's sequences.
+  int64_t replicas = 1;
 };
 
 /// Reads global batches of batchSize x microBatches sequences. The end of the
@@ -56,7 +61,8 @@ public:
 
   /// Fills `inputs` and `labels`, each [microBatches *
   /// batchSize][sequenceLength] row-major, with the next global batch, and
-  /// moves on. Fails on a token outside the vocabulary (index and value are
+  /// moves on. Where replicas read rows of their own, those of the first come
+  /// first. Fails on a token outside the vocabulary (index and value are
   /// named); the position is then unchanged. The label -100 (ignoreIndex) may
   /// stand in the data as a label.
   llvm::Error next(llvm::MutableArrayRef<int32_t> inputs,
@@ -79,6 +85,7 @@ public:
 private:
   BatchReader(std::unique_ptr<TokenSource> source, const BatchOptions &options);
 
+  int64_t getSequence(int64_t row) const;
   int64_t getFirstToken(int64_t sequence) const;
   llvm::Error checkToken(int64_t token, int64_t index) const;
   llvm::Error readSequence(int64_t sequence,

@@ -134,6 +134,10 @@ public:
   /// All names, sorted.
   llvm::ArrayRef<std::string> getNames() const { return names; }
 
+  /// The entry "format" of the metadata of all files: `mf` for those that are
+  /// written here, `pt` for Hugging Face's. Empty if they have none, or several.
+  llvm::StringRef getFormat() const;
+
   /// As SafetensorsFile.
   const SafetensorsEntry *lookup(llvm::StringRef name) const;
   llvm::Expected<TensorView> find(llvm::StringRef name) const;

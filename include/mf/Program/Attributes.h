@@ -20,6 +20,9 @@ mlir::FailureOr<LrSchedule> decodeLrSchedule(mlir::Operation *op,
 /// another number of stages.
 mlir::FailureOr<Mesh> decodeMesh(mlir::ModuleOp module, int64_t numStages);
 
+/// mf.sample_order of a module; whole batches without it.
+mlir::LogicalResult decodeSampleOrder(mlir::ModuleOp module, SampleOrder &order);
+
 } // namespace mf::program
 
 #endif // MF_PROGRAM_ATTRIBUTES_H

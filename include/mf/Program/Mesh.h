@@ -57,6 +57,9 @@ public:
   }
 
   bool hasAxis(llvm::StringRef name) const { return find(name).has_value(); }
+  /// The axes that a key of parallel_config stands for: `dp`, or its factors
+  /// `dp_0` and `dp_1`.
+  std::vector<std::string> getFactors(llvm::StringRef name) const;
   /// 1 for an axis that there is not.
   int64_t getSize(llvm::StringRef name) const;
   /// 0 on an axis that there is not.

@@ -11,6 +11,7 @@
 #ifndef MF_PROGRAM_PROGRAM_H
 #define MF_PROGRAM_PROGRAM_H
 
+#include "mf/Data/SampleOrder.h"
 #include "mf/Program/Instruction.h"
 #include "mf/Program/Mesh.h"
 #include <algorithm>
@@ -273,6 +274,7 @@ struct Program {
   int64_t ignoreIndex = -100;
   std::optional<LrSchedule> lrSchedule;
   LossScale lossScale;
+  SampleOrder sampleOrder = SampleOrder::Whole;
 
   int64_t getNumRanks() const { return mesh.getNumRanks(); }
   /// What a rank runs.

@@ -3,6 +3,7 @@
 #include "DecodedTypes.h"
 #include "dialects/ascend/KernelSpecs.h"
 #include "dialects/mf/MfDialect.h"
+#include "dialects/mf/SampleOrderAttribute.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 
@@ -168,6 +169,17 @@ FailureOr<Mesh> decodeMesh(ModuleOp module, int64_t numStages) {
     return module.emitError("has ")
            << numStages << " stages, but its mesh is " << mesh;
   return Mesh(std::move(axes));
+}
+
+LogicalResult decodeSampleOrder(ModuleOp module, SampleOrder &order) {
+  auto name = module->getAttrOfType<StringAttr>(ir::sampleOrderAttribute);
+  if (!name)
+    return success();
+  std::optional<SampleOrder> parsed = parseSampleOrder(name.getValue());
+  if (!parsed)
+    return module.emitError("unknown mf.sample_order ") << name;
+  order = *parsed;
+  return success();
 }
 
 } // namespace mf::program

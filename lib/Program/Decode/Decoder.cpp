@@ -102,6 +102,8 @@ FailureOr<DecodedProgram> decodeProgram(ModuleOp module) {
     return failure();
   DecoderState state(/*isPlanned=*/true);
   state.result.program.mesh = std::move(*mesh);
+  if (failed(decodeSampleOrder(module, state.result.program.sampleOrder)))
+    return failure();
   if (failed(decodeHeader(programs->front(), state.result.program)))
     return failure();
   for (ascend::ProgramOp op : *programs) {

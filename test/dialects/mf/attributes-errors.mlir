@@ -99,3 +99,14 @@
 
 // expected-error @below {{expected a distance from 1 to 2147483647 kernels, but got -1}}
 "test.op"() {a = #mf.swap<distance = -1>} : () -> ()
+
+// -----
+
+// expected-error @below {{expected "whole", "round_robin" or "blocks" as mf.sample_order, but got "reversed"}}
+module attributes {mf.sample_order = "reversed"} {
+}
+
+// -----
+
+// expected-error @below {{has an order of samples; expected it on the module}}
+"test.op"() {mf.sample_order = "blocks"} : () -> ()

@@ -18,6 +18,9 @@
 // RUN: not mf-opt --mf-read-config=file=%t/degree.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=DEGREE
 // RUN: not mf-opt --mf-read-config=file=%t/level.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=LEVEL
 // RUN: mf-opt --mf-read-config=file=%t/devices.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=DEVICES
+// RUN: not mf-opt --mf-read-config=file=%t/strategy.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=STRATEGY
+// RUN: not mf-opt --mf-read-config=file=%t/no-strategy.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=NO-STRATEGY
+// RUN: not mf-opt --mf-read-config=file=%t/strategy-name.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=STRATEGY-NAME
 // RUN: mf-opt --mf-read-config=file=%t/whole.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=WHOLE
 // RUN: mf-opt --mf-read-config=file=%t/names-of-layers.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=LAYERS
 // RUN: mf-opt --mf-read-config=file=%t/interleave.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=INTERLEAVE
@@ -100,7 +103,30 @@ parallel_config:
   ulysses_degree_in_cp: 2
 parallel:
   full_batch: False
+  dataset_strategy: [[2, 1], [2, 1]]
   gradients_mean: True
+
+//--- strategy.yaml
+# Each replica reads rows of its own, and dataset_strategy says so.
+# STRATEGY: strategy.yaml:[[#@LINE+5]]:23: error: full_batch False needs a list as 'dataset_strategy' whose rows are cut into data_parallel 2 parts, such as {{\[\[}}2, 1]], but got 4
+parallel_config:
+  data_parallel: 2
+parallel:
+  full_batch: False
+  dataset_strategy: [[4, 1], [4, 1]]
+
+//--- no-strategy.yaml
+# NO-STRATEGY: no-strategy.yaml:[[#@LINE+4]]:15: error: full_batch False needs a list as 'dataset_strategy' whose rows are cut into data_parallel 2 parts, such as {{\[\[}}2, 1]], but got none
+parallel_config:
+  data_parallel: 2
+parallel:
+  full_batch: False
+
+//--- strategy-name.yaml
+# STRATEGY-NAME: strategy-name.yaml:[[#@LINE+3]]:21: error: full_batch False needs a list as 'dataset_strategy' {{.*}}, but got 'full_batch'
+parallel:
+  full_batch: False
+  dataset_strategy: full_batch
 
 //--- whole.yaml
 # Splits into one part, and what only matters with a split.
@@ -118,6 +144,7 @@ parallel_config:
   ulysses_degree_in_cp: 1
 parallel:
   full_batch: False
+  dataset_strategy: [[1, 1]]
   gradients_mean: True
   enable_parallel_optimizer: True
   parallel_optimizer_config:

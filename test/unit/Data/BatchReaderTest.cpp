@@ -87,6 +87,56 @@ TEST_F(BatchReaderTest, MicroBatchesFollowEachOther) {
     EXPECT_EQ(next(many), next(one));
 }
 
+/// The first tokens of the sequences of a batch of 2 micro-batches of 4 rows,
+/// from 19 sequences of one token.
+std::vector<int32_t> getRows(BatchReader &reader) {
+  return next(reader).inputs;
+}
+
+TEST_F(BatchReaderTest, ReplicasAreDealtRowsByTurns) {
+  BatchOptions options = makeOptions(1, 4, 2);
+  options.sampleOrder = SampleOrder::RoundRobin;
+  options.replicas = 2;
+  BatchReader reader = cantFail(open(makeBytes(20), options));
+  EXPECT_THAT(getRows(reader), ElementsAre(0, 2, 4, 6, 1, 3, 5, 7));
+  EXPECT_THAT(getRows(reader), ElementsAre(8, 10, 12, 14, 9, 11, 13, 15));
+  // Of 19 rows; then the next epoch.
+  EXPECT_THAT(getRows(reader), ElementsAre(16, 18, 1, 3, 17, 0, 2, 4));
+}
+
+TEST_F(BatchReaderTest, ReplicasHaveBlocksOfTheData) {
+  BatchOptions options = makeOptions(1, 4, 2);
+  options.sampleOrder = SampleOrder::Blocks;
+  options.replicas = 2;
+  // Blocks of 10; the second ends with the first row of all.
+  BatchReader reader = cantFail(open(makeBytes(20), options));
+  EXPECT_THAT(getRows(reader), ElementsAre(0, 1, 2, 3, 10, 11, 12, 13));
+  EXPECT_THAT(getRows(reader), ElementsAre(4, 5, 6, 7, 14, 15, 16, 17));
+  EXPECT_THAT(getRows(reader), ElementsAre(8, 9, 0, 1, 18, 0, 10, 11));
+}
+
+TEST_F(BatchReaderTest, ReplicasGoOnFromAPosition) {
+  for (SampleOrder order : {SampleOrder::RoundRobin, SampleOrder::Blocks}) {
+    BatchOptions options = makeOptions(1, 4, 1);
+    options.sampleOrder = order;
+    options.replicas = 4;
+    BatchReader reader = cantFail(open(makeBytes(20), options));
+    next(reader);
+    const Batch second = next(reader);
+    BatchReader other = cantFail(open(makeBytes(20), options));
+    EXPECT_EQ(message(other.setPosition(4)), "");
+    EXPECT_EQ(next(other), second);
+  }
+}
+
+TEST_F(BatchReaderTest, ReplicasDivideTheRowsOfAStep) {
+  BatchOptions options = makeOptions(1, 4, 2);
+  options.replicas = 3;
+  EXPECT_THAT(message(open(makeBytes(20), options).takeError()),
+              HasSubstr("number of replicas is 3, expected a divisor of the 8 "
+                        "sequences of a step"));
+}
+
 TEST_F(BatchReaderTest, LabelsOfPaddingAreIgnored) {
   BatchOptions options = makeOptions(4, 1, 1);
   options.padTokenId = 0;

@@ -96,7 +96,11 @@ const Trial trials[] = {
     {parallelSection, "parallel_mode", "0", "1",
      "parallel: {parallel_mode: %}"},
     {parallelSection, "full_batch", "True", "False",
-     "parallel_config: {data_parallel: 2}\nparallel: {full_batch: %}"},
+     "parallel_config: {data_parallel: 2}\n"
+     "parallel: {full_batch: %, dataset_strategy: [[2, 1]]}"},
+    {parallelSection, "dataset_strategy", "[[2, 1]]", "[[1, 1]]",
+     "parallel_config: {data_parallel: 2}\n"
+     "parallel: {full_batch: False, dataset_strategy: %}"},
     {parallelSection, "gradients_mean", "True", "False",
      "parallel_config: {data_parallel: 2}\nparallel: {gradients_mean: %}"},
     {parallelSection, "enable_parallel_optimizer", "True", "False",
@@ -224,6 +228,11 @@ const Trial trials[] = {
     {topLevel, "use_legacy", "True", "False", "use_legacy: %"},
     {topLevel, "micro_batch_interleave_num", "1", "2",
      "micro_batch_interleave_num: %"},
+    {topLevel, "train_dataset", "{data_loader: {type: MindDataset}}",
+     "{data_loader: {type: ADGenDataLoader}}",
+     "parallel_config: {data_parallel: 2}\n"
+     "parallel: {full_batch: False, dataset_strategy: [[2, 1]]}\n"
+     "train_dataset: %"},
 };
 
 /// The module that a YAML gives and all messages on the way, with their places.

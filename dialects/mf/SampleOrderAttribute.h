@@ -1,0 +1,16 @@
+//===- SampleOrderAttribute.h - Which rows of the data a replica reads *- C++ -*-//
+
+#ifndef DIALECTS_MF_SAMPLEORDERATTRIBUTE_H
+#define DIALECTS_MF_SAMPLEORDERATTRIBUTE_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace mf::ir {
+
+/// Of a module with a mesh: the name of a mf::SampleOrder. Without it all ranks
+/// read the whole batch.
+inline constexpr llvm::StringLiteral sampleOrderAttribute = "mf.sample_order";
+
+} // namespace mf::ir
+
+#endif // DIALECTS_MF_SAMPLEORDERATTRIBUTE_H

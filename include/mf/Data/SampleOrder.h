@@ -1,0 +1,43 @@
+//===- SampleOrder.h - Which rows of the data a replica reads ---*- C++ -*-===//
+
+#ifndef MF_DATA_SAMPLEORDER_H
+#define MF_DATA_SAMPLEORDER_H
+
+#include "llvm/ADT/StringSwitch.h"
+#include <optional>
+
+namespace mf {
+
+/// full_batch of the YAML and, where it is False, what kind of dataset
+/// data_parallel ranks share out. A rank's rows of a step follow each other in
+/// the step's batch.
+enum class SampleOrder : uint8_t {
+  Whole,      ///< full_batch: all read the same global batch, row after row
+  RoundRobin, ///< row i of rank d is row i * data_parallel + d: datasets that
+              ///< are addressed by index
+  Blocks      ///< each has a block of the data: MindDataset
+};
+
+inline llvm::StringRef getName(SampleOrder order) {
+  switch (order) {
+  case SampleOrder::Whole:
+    return "whole";
+  case SampleOrder::RoundRobin:
+    return "round_robin";
+  case SampleOrder::Blocks:
+    return "blocks";
+  }
+  llvm_unreachable("unknown order of samples");
+}
+
+inline std::optional<SampleOrder> parseSampleOrder(llvm::StringRef name) {
+  return llvm::StringSwitch<std::optional<SampleOrder>>(name)
+      .Case("whole", SampleOrder::Whole)
+      .Case("round_robin", SampleOrder::RoundRobin)
+      .Case("blocks", SampleOrder::Blocks)
+      .Default(std::nullopt);
+}
+
+} // namespace mf
+
+#endif // MF_DATA_SAMPLEORDER_H

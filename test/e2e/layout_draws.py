@@ -1,0 +1,209 @@
+"""Random models, layouts of ranks and schedules, for random_layouts.py."""
+
+import copy
+
+# Name for --schedule, pipeline_scheduler, the number of chunks on a stage.
+SCHEDULES = [
+    (None, "1f1b", 1),
+    (None, "gpipe", 1),
+    ("zero-bubble-h1", "1f1b", 1),
+    (None, "1f1b", 2),
+    (None, "gpipe", 2),
+    ("interleaved-low-memory", "1f1b", 2),
+    (None, "zero_bubble_v", 2),
+]
+HEAD_SIZE = 4
+# It and the feed forward divide by all that is drawn.
+SEQUENCE_LENGTH = 48
+SWAP_LAYERS = {"layer_swap": "[{backward_prefetch: %d, layers: True}]"}
+
+
+def get_llama(draw):
+    return {
+        "num_heads": draw.heads, "n_kv_heads": draw.kv_heads, "intermediate_size": draw.feed_forward,
+        "vocab_size": draw.vocabulary, "rms_norm_eps": "1.0e-5", "theta": "10000.0",
+        "qkv_has_bias": draw.has_bias, "qkv_concat": draw.concatenates, "tie_word_embeddings": draw.is_tied,
+        "parallel_optimizer": draw.shards_table, "layernorm_compute_type": '"float32"',
+        "softmax_compute_type": '"float32"',
+    }  # fmt: skip
+
+
+def get_glm(draw):
+    return {
+        "num_attention_heads": draw.heads, "multi_query_attention": True,
+        "multi_query_group_num": draw.kv_heads, "kv_channels": HEAD_SIZE,
+        "ffn_hidden_size": draw.feed_forward, "padded_vocab_size": draw.vocabulary,
+        "add_qkv_bias": draw.has_bias, "qkv_concat": draw.concatenates, "mlp_concat": draw.concatenates,
+        "tie_word_embeddings": draw.is_tied, "layernorm_compute_type": '"float32"',
+        "attention_softmax_in_fp32": True,
+    }  # fmt: skip
+
+
+def get_mcore(draw):
+    return {
+        "num_attention_heads": draw.heads, "num_key_value_heads": draw.kv_heads, "head_dim": HEAD_SIZE,
+        "intermediate_size": draw.feed_forward, "vocab_size": draw.vocabulary, "rms_norm_eps": "1.0e-5",
+        "attention_bias": draw.has_bias, "tie_word_embeddings": draw.is_tied,
+        "layernorm_compute_dtype": '"float32"', "softmax_compute_dtype": '"float32"',
+    }  # fmt: skip
+
+
+# What makes a model_config of a draw, its class and its network.
+FAMILIES = {
+    "llama": (get_llama, "LlamaConfig", "LlamaForCausalLM"),
+    "glm": (get_glm, "ChatGLM2Config", "ChatGLM4ForConditionalGeneration"),
+    "mcore": (get_mcore, "Qwen3Config", "Qwen3ForCausalLM"),
+}
+
+
+class Draw:
+    """A model, a layout and what it is run with."""
+
+    family, heads, kv_heads, feed_forward, vocabulary, layers = "llama", 16, 16, 48, 256, 4
+    has_bias = concatenates = is_tied = shards_table = False
+    compute_type, rows, micro_batches = "float32", 1, 2
+    pp = dp = cp = mp = degree = 1
+    algorithm, sequence_parallel, vocab_emb_dp = "colossalai_cp", False, False
+    level, threshold, shard_size = 0, 0, -1
+    # What each replica reads: "round_robin" and "blocks" without full_batch.
+    order, is_mean = "whole", False
+    schedule = SCHEDULES[0]
+    recompute, swap, scale, threads = None, None, "1.0", 1
+
+    def change(self, **changes):
+        result = copy.copy(self)
+        result.__dict__.update(changes)
+        return result
+
+    def get_ranks(self):
+        return self.pp * self.dp * self.cp * self.mp
+
+    def get_head_parts(self):
+        exchanging = {"ulysses_cp": self.cp, "hybrid_cp": self.degree}.get(self.algorithm, 1)
+        return self.mp * exchanging
+
+    def __str__(self):
+        return ", ".join("%s = %s" % item for item in sorted(self.__dict__.items()))
+
+    @staticmethod
+    def choose(generator):
+        choose = generator.choice
+        while True:
+            draw = Draw().change(**{axis: choose([1, 1, 2, 2, 4]) for axis in ("pp", "dp", "cp", "mp")})
+            if choose([False] * 7 + [True]):
+                draw = draw.change(**{choose(["dp", "cp", "mp"]): choose([3, 8])})
+            if 2 <= draw.get_ranks() <= 16:
+                break
+        draw = draw.change(
+            algorithm=choose(["colossalai_cp", "ulysses_cp", "hybrid_cp"]),
+            sequence_parallel=choose([False, True]), vocab_emb_dp=choose([False, True]),
+            level=choose([0, 1, 1, 2, 3]), threshold=choose([0, 1, 2, 4]), shard_size=choose([-1, -1, 1, 2, 3, 4]),
+            rows=choose([1, 1, 2, 3]), scale=choose(["1.0", "1024.0"]), threads=choose([1, 2, 3]),
+            recompute=choose([None, {"recompute": "True"}]), is_mean=choose([False] * 7 + [True]),
+            order=choose(["whole", "whole", "round_robin", "blocks"]),
+        )  # fmt: skip
+        if draw.algorithm == "hybrid_cp":
+            draw = draw.change(degree=choose([d for d in (1, 2, 4) if draw.cp % d == 0]))
+        return draw.choose_schedule(generator).choose_model(generator)
+
+    def choose_schedule(self, generator):
+        schedule = SCHEDULES[0]
+        if self.pp > 1:
+            schedule = generator.choice(SCHEDULES)
+        micro_batches = generator.randint(self.pp, 2 * self.pp + 1)
+        if schedule[1] == "zero_bubble_v":
+            micro_batches = 2 * self.pp
+        layers = max(2, self.pp * schedule[2])
+        return self.change(schedule=schedule, micro_batches=micro_batches, layers=layers)
+
+    def choose_model(self, generator):
+        choose = generator.choice
+        family = choose(["llama", "llama", "glm", "mcore"])
+        parts = self.get_head_parts()
+        heads = 24 if parts % 3 == 0 else 16
+        kv_heads = [n for n in (1, 2, 3, 4, 8, 16, 24) if heads % n == 0 and n % parts == 0]
+        if family == "mcore":
+            kv_heads = [n for n in kv_heads if n % self.mp == 0]
+        if family == "glm" and self.get_head_parts() == self.mp:
+            # Fewer are copied.
+            kv_heads += [n for n in (2, 3, 4) if heads % n == 0 and n < self.mp and self.mp % n == 0] * 2
+        three = 3 if 3 in (self.mp, self.cp, self.dp) else 1
+        return self.change(
+            family=family, heads=heads, kv_heads=choose(kv_heads), feed_forward=48 * choose([1, 2]),
+            # Some do not divide, and are then whole on all ranks.
+            vocabulary=choose([256, 240, 240 * three, 202]), has_bias=choose([False, True]),
+            concatenates=choose([False, True]), is_tied=choose([False, False, True]),
+            shards_table=choose([False, True]), compute_type=choose(["float32"] * 4 + ["bfloat16"]),
+        )  # fmt: skip
+
+    def get_one_rank(self):
+        """That takes the same rows: one after the other what are micro-batches here."""
+        return self.change(
+            pp=1, dp=1, cp=1, mp=1, degree=1, algorithm="colossalai_cp", sequence_parallel=False, level=0,
+            rows=self.rows * self.dp, schedule=SCHEDULES[0], recompute=None, swap=None, threads=2,
+            threshold=0, shard_size=-1, vocab_emb_dp=False, order="whole", is_mean=False,
+        )  # fmt: skip
+
+    def get_rows(self, count):
+        """Of `count` rows of data those that one rank takes for the rows of the first step."""
+        own = self.rows * self.micro_batches
+        block = -(-count // self.dp)
+        place = {
+            "whole": lambda replica, row: replica * own + row,
+            "round_robin": lambda replica, row: row * self.dp + replica,
+            "blocks": lambda replica, row: (replica * block + row) % count,
+        }[self.order]
+        return [place(replica, row) for replica in range(self.dp) for row in range(own)]
+
+    def get_options(self):
+        """Of training.Tools.lower."""
+        describe, config_class, network = FAMILIES[self.family]
+        model = dict(
+            describe(self), seq_length=SEQUENCE_LENGTH, hidden_size=HEAD_SIZE * self.heads, num_layers=self.layers,
+            use_flash_attention=True, compute_dtype='"%s"' % self.compute_type, rotary_dtype='"float32"',
+            param_init_type='"float32"', pad_token_id=-1, ignore_token_id=-100, initializer_range=0.02,
+        )  # fmt: skip
+        name, scheduler, interleave = self.schedule
+        ranks = {
+            "data_parallel": self.dp, "model_parallel": self.mp, "context_parallel": self.cp,
+            "context_parallel_algo": self.algorithm, "ulysses_degree_in_cp": self.degree,
+            "use_seq_parallel": self.sequence_parallel, "vocab_emb_dp": self.vocab_emb_dp,
+        }  # fmt: skip
+        shard = {
+            "optimizer_level": "level%d" % self.level, "parallel_optimizer_threshold": self.threshold,
+            "optimizer_weight_shard_size": self.shard_size,
+        }  # fmt: skip
+        parallel = {
+            "enable_parallel_optimizer": self.level > 0, "gradients_mean": self.is_mean,
+            "full_batch": self.order == "whole", "dataset_strategy": "[[%d, 1], [%d, 1]]" % (self.dp, self.dp),
+        }  # fmt: skip
+        loader = "MindDataset" if self.order == "blocks" else "BlendedMegatronDatasetDataLoader"
+        return dict(
+            model=model, model_type=config_class, arch=network, stages=self.pp, schedule=name,
+            scheduler=scheduler, interleave=interleave, micro_batches=self.micro_batches, batch_size=self.rows,
+            recompute=self.recompute, swap=self.swap, scale_sense=self.scale, ranks=ranks,
+            parallel=parallel, optimizer_shard=shard if self.level else None, loader=loader,
+        )  # fmt: skip
+
+    def get_variations(self):
+        """What must change no bit, by name."""
+        swaps = [("swap", dict(swap={"layer_swap": SWAP_LAYERS["layer_swap"] % prefetch}, recompute=None))
+                 for prefetch in (1, 20)]  # fmt: skip
+        recomputes = [
+            ("recompute", dict(recompute=None if self.recompute else {"recompute": "True"})),
+            ("select_recompute", dict(recompute={"select_recompute": "True", "select_comm_recompute": "True"})),
+            ("mp_comm_recompute", dict(recompute={"recompute": "True", "mp_comm_recompute": "False"})),
+        ]  # fmt: skip
+        others = [("other threads", dict(threads=5 - self.threads))]
+        if self.pp > 1:
+            for schedule in SCHEDULES:
+                fits = schedule[1] != "zero_bubble_v" or self.micro_batches >= 2 * self.pp
+                if schedule != self.schedule and self.layers >= self.pp * schedule[2] and fits:
+                    others.append(("the schedule %s" % (schedule,), dict(schedule=schedule)))
+        return swaps + recomputes + others
+
+
+MANY_RANKS = Draw().change(
+    pp=4, dp=2, cp=2, mp=4, micro_batches=4, sequence_parallel=True, level=1, has_bias=True, kv_heads=8,
+    order="round_robin",
+)  # fmt: skip

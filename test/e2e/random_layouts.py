@@ -1,0 +1,226 @@
+"""Checks that randomly drawn layouts of ranks change a step by rounding alone.
+
+usage: random_layouts.py [--seed N] [--count N] [--first N] [--mpirun COMMAND] [--many] BIN_FOLDER WORK_FOLDER
+
+Each draw is a model (Llama, Qwen, GLM or Qwen3 of the mcore graph), a layout of up
+to 16 ranks for it and a schedule, written as a YAML, imported from it and lowered.
+Against one rank that takes the same rows, loss and all gradients must agree to a
+relative 1e-5 in fp32; in bf16 they may be as far from fp32 as one rank in bf16 is.
+Within the layout recompute, swap, schedules, threads and processes change no bit;
+without enable_parallel_optimizer gradients have the same bits, and the update is
+the same to 1e-6. Every rank needs the memory that was planned. --first skips draws;
+--many adds a layout of 64 ranks.
+"""
+
+import argparse
+import os
+import random
+import shlex
+import sys
+
+import numpy
+import safetensors
+import training
+from layout_draws import MANY_RANKS, SEQUENCE_LENGTH, Draw
+
+ROWS = 301
+
+FP32_BOUND, UPDATE_BOUND = 1e-5, 1e-6
+# How much further from fp32 several ranks may be in bf16 than one: they round
+# other sums, and as many.
+BF16_FACTOR = 3
+
+
+class Result:
+    def __init__(self, report, gradients, parameters):
+        self.losses = self.printed = [(step["loss"], step["global_norm"]) for step in report["steps"]]
+        self.gradients = safetensors.load(gradients)
+        self.dumped = dict(self.gradients)
+        self.parameters = safetensors.load(parameters)
+        self.bytes = [safetensors.load_bytes(path) for path in (gradients, parameters)]
+
+    def has_same_bits(self, other):
+        return self.printed == other.printed and self.bytes == other.bytes
+
+
+def get_worst(expected, actual):
+    """The largest difference of tensors, relative to the largest element."""
+    if expected.keys() != actual.keys():
+        return float("inf")
+    worst = 0.0
+    for name, value in expected.items():
+        scale = max(float(numpy.abs(value).max()), 1e-30)
+        difference = float(numpy.abs(actual[name].astype(numpy.float64) - value).max())
+        # What is not a number is not close to anything.
+        worst = max(worst, difference / scale) if difference == difference else float("inf")
+    return worst
+
+
+def get_distance(expected, actual):
+    """Of loss, norm and gradients."""
+    scalars = [
+        abs(a - e) / abs(e) for e, a in zip(expected.losses[0], actual.losses[0])
+    ]
+    return max(scalars + [get_worst(expected.gradients, actual.gradients)])
+
+
+def scale_means(draw, whole, actual):
+    """Makes sums of the gradients and the norm in `actual` of a draw with gradients_mean:
+    they are divided by the ranks with the same part, of dp and cp for linear layers."""
+    for name, expected in whole.gradients.items():
+        ratio = numpy.abs(expected).max() / numpy.abs(actual.gradients[name]).max()
+        copies = round(float(ratio))
+        ranks = draw.dp * draw.cp * draw.mp
+        allowed = [n for n in range(1, ranks + 1) if ranks % n == 0]
+        if expected.ndim == 2 and ".layers." in name and not name.endswith(("wk.weight", "wv.weight")):
+            allowed = [draw.dp * draw.cp]
+        if copies not in allowed:
+            yield "the gradient of %s is divided by %g" % (name, ratio)
+        actual.gradients[name] = actual.gradients[name] * numpy.float32(copies)
+    actual.losses = [(loss, whole.losses[0][1]) for loss, _ in actual.losses]
+
+
+def get_rms(expected, actual):
+    """Of all gradients: the length of the difference, relative."""
+    if expected.gradients.keys() != actual.gradients.keys():
+        return float("inf")
+    square = lambda tensors: sum(float(numpy.square(t, dtype=numpy.float64).sum()) for t in tensors)
+    names = expected.gradients.keys()
+    difference = square(actual.gradients[name] - expected.gradients[name] for name in names)
+    return (difference / square(expected.gradients.values())) ** 0.5
+
+
+class Checks:
+    def __init__(self, tools, mpirun):
+        self.tools, self.mpirun = tools, mpirun
+        self.wholes, self.problems, self.runs = {}, [], 0
+        self.worst = self.worst_update = self.worst_bf16 = 0.0
+        shape = (ROWS, SEQUENCE_LENGTH + 1)
+        self.data = numpy.random.RandomState(7).randint(0, 200, shape, dtype=numpy.int32)
+
+    def initialize(self, mlir, key):
+        """Weights so large that attention is not the same for all tokens."""
+        path = self.tools.path("initial.safetensors")
+        values = training.random_parameters(self.tools.parameters(mlir))
+        for name, value in values.items():
+            if value.ndim > 1:
+                values[name] = value * 4
+        safetensors.save(path, values)
+        return path
+
+    def run(self, draw, processes=1, rows=None):
+        """One step of the data's rows, or of its `rows`."""
+        self.runs += 1
+        data = self.tools.path("data.npy")
+        numpy.save(data, self.data if rows is None else self.data[rows])
+        options = draw.get_options()
+        mlir, step = self.tools.lower("case", options.pop("model"), **options)
+        files = [self.tools.path(name) for name in ("gradients.safetensors", "parameters.safetensors")]
+        tools = self.tools
+        launcher = [] if processes == 1 else self.mpirun + ["-n", str(processes)]
+        report = tools.train(
+            step, data, 1, self.initialize(mlir, draw), threads=draw.threads, launcher=launcher,
+            extra=["--dump-gradients", files[0], "--save-params", files[1], "--debug-memory"],
+        )  # fmt: skip
+        for rank in report["ranks"]:
+            if rank["peak_bytes"] != rank["planned_bytes"]:
+                raise RuntimeError("rank %(rank)s: peak %(peak_bytes)s, planned %(planned_bytes)s" % rank)
+        if len(report["ranks"]) != draw.get_ranks():
+            raise RuntimeError("%d ranks instead of %d" % (len(report["ranks"]), draw.get_ranks()))
+        return Result(report, *files)
+
+    def get_whole(self, draw):
+        one, rows = draw.get_one_rank(), draw.get_rows(ROWS)
+        key = (str(one), *rows)
+        if key not in self.wholes:
+            # Draws hardly ever share it.
+            if len(self.wholes) > 8:
+                self.wholes.clear()
+            self.wholes[key] = self.run(one, rows=rows)
+        return self.wholes[key]
+
+    def check_values(self, draw, actual):
+        """Against one rank."""
+        whole = self.get_whole(draw)
+        if draw.is_mean:
+            yield from scale_means(draw, whole, actual)
+        if draw.compute_type == "float32":
+            distance = get_distance(whole, actual)
+            self.worst = max(self.worst, distance)
+            if not distance < FP32_BOUND:
+                yield "%.3g off from one rank" % distance
+            return
+        exact = self.get_whole(draw.change(compute_type="float32"))
+        own, ranks = get_rms(exact, whole), get_rms(exact, actual)
+        self.worst_bf16 = max(self.worst_bf16, ranks / own)
+        if not ranks < BF16_FACTOR * own:
+            yield "gradients %.3g off from fp32, where one rank is %.3g off" % (ranks, own)
+
+    def check_plain_optimizer(self, draw, actual):
+        """Against ranks that each have all of the optimizer."""
+        plain = self.run(draw.change(level=0))
+        # Else it is summed over micro-batches last, or over ranks in two steps.
+        adds_first = (draw.level == 1 or draw.micro_batches == 1) and draw.shard_size == -1
+        if adds_first and plain.bytes[0] != actual.bytes[0]:
+            yield "other bits of gradients than without enable_parallel_optimizer"
+        distance = max(get_worst(plain.dumped, actual.dumped), abs(plain.losses[0][0] - actual.losses[0][0]))
+        if draw.compute_type == "float32" and not distance < FP32_BOUND:
+            yield "%.3g off without enable_parallel_optimizer" % distance
+        update = get_worst(plain.parameters, actual.parameters)
+        if adds_first:
+            self.worst_update = max(self.worst_update, update)
+        if adds_first and not update < UPDATE_BOUND:
+            yield "the update is %.3g off without enable_parallel_optimizer" % update
+
+    def check(self, draw, generator):
+        actual = self.run(draw)
+        yield from self.check_values(draw, actual)
+        if draw.level:
+            yield from self.check_plain_optimizer(draw, actual)
+        variations = draw.get_variations()
+        for what, changes in generator.sample(variations, min(2, len(variations))):
+            if not self.run(draw.change(**changes)).has_same_bits(actual):
+                yield "other bits with " + what
+        processes = [n for n in (2, 3, 4) if draw.get_ranks() % n == 0]
+        if self.mpirun and processes and generator.random() < 0.25:
+            count = generator.choice(processes)
+            if not self.run(draw, count).has_same_bits(actual):
+                yield "other bits in %d processes" % count
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=8)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--mpirun", default="")
+    parser.add_argument("--many", action="store_true")
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("bin")
+    parser.add_argument("work")
+    arguments = parser.parse_args()
+    os.makedirs(arguments.work, exist_ok=True)
+    checks = Checks(training.Tools(arguments.bin, arguments.work), shlex.split(arguments.mpirun))
+    problems = 0
+    numbers = list(range(arguments.first, arguments.first + arguments.count))
+    for number in numbers + ["many"] * arguments.many:
+        # Each draw on its own, so that --first can name it.
+        generator = random.Random("%d %s" % (arguments.seed, number))
+        draw = MANY_RANKS if number == "many" else Draw.choose(generator)
+        try:
+            found = list(checks.check(draw, generator))
+        except RuntimeError as error:
+            found = [str(error)[-1500:]]
+        problems += bool(found)
+        if found or arguments.verbose:
+            print("draw %s of seed %d: %s" % (number, arguments.seed, draw))
+        for problem in found:
+            print("    " + problem)
+        sys.stdout.flush()
+    print("%d layouts, %d problems, %d runs; worst relative difference %.2g, of updates %.2g, in bf16 %.2g times one rank's"
+          % (len(numbers) + arguments.many, problems, checks.runs, checks.worst, checks.worst_update, checks.worst_bf16))  # fmt: skip
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
