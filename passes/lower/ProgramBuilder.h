@@ -46,6 +46,9 @@ public:
   ascend::ProgramOp getProgram() { return program; }
   ir::ModelOp getModel() { return model; }
   int64_t getStage() const { return stage; }
+  /// Runs of each chunk in a step.
+  int64_t getRuns() const { return runs; }
+  /// What a step reads: a run has one for each copy of the model.
   int64_t getMicroBatches() const { return microBatches; }
   mlir::MLIRContext *getContext() { return model.getContext(); }
 
@@ -116,7 +119,7 @@ private:
 
   ir::ModelOp model;
   mlir::SymbolTable &modelSymbols;
-  int64_t stage, microBatches;
+  int64_t stage, runs, microBatches;
   ascend::ProgramOp program;
   mlir::OpBuilder declarations, routines;
   /// Streams and statics stand together at the beginning.

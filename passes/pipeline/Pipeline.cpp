@@ -19,6 +19,9 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   MarkMemoryOptions mark;
   mark.quiet = options.quiet;
   model.addPass(createMarkMemory(mark, options.layerReportHandler));
+  InterleaveRowsOptions interleaveRows;
+  interleaveRows.printPlan = options.printPlan;
+  model.addPass(createInterleaveRows(interleaveRows));
   // On a mesh of stages alone they leave the model as it is.
   model.addPass(createPropagateLayouts());
   model.addPass(createLowerReshards());
@@ -30,6 +33,9 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   InsertRecomputeOptions recompute;
   recompute.printPlan = options.printPlan;
   model.addNestedPass<ir::ChunkOp>(createInsertRecompute(recompute));
+  OverlapCopiesOptions overlap;
+  overlap.printPlan = options.printPlan;
+  model.addNestedPass<ir::ChunkOp>(createOverlapCopies(overlap));
   InsertSwapOptions swap;
   swap.printPlan = options.printPlan;
   model.addNestedPass<ir::ChunkOp>(createInsertSwap(swap));

@@ -53,9 +53,7 @@ void ModelLayers::addLayer(LayerOp op) {
   layer.name = op.getSymName().str();
   layer.position = getPosition(op.getKind());
   layer.numArguments = op.getNumArguments();
-  layer.takesHidden =
-      !layers.empty() ||
-      isa<FloatType>(getElementTypeOrSelf(op.getArgumentTypes().front()));
+  layer.numHidden = llvm::count_if(op.getArgumentTypes(), isFloatTensor);
   llvm::DenseSet<Value> differentiated = findDifferentiated(op);
   llvm::DenseMap<Value, unsigned> numbers;
   auto addValue = [&](Value value) {
@@ -82,7 +80,8 @@ void ModelLayers::addLayer(LayerOp op) {
       added.results.push_back(numbers.lookup(result));
     known.operators.push_back(&inner);
   }
-  layer.result = numbers.lookup(getReturn(op).getValues().front());
+  for (Value value : getReturn(op).getValues())
+    layer.results.push_back(numbers.lookup(value));
   model.layers.push_back(std::move(layer));
   layers.push_back(std::move(known));
 }
