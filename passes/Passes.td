@@ -89,6 +89,39 @@ def MarkMemory : Pass<"mf-mark-memory", "::mf::ir::ModelOp"> {
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
 
+def InterleaveRows : Pass<"mf-interleave-rows", "::mf::ir::ModelOp"> {
+  let summary = "Run norms and projections of layers block by block of rows";
+  let description = [{
+    With `row_blocks` above 1 (fine_grain_interleave), body layers hand on as
+    many values, each a block of the rows of every sequence, and what works on
+    each row by itself runs once per block; what mixes rows, as attention does,
+    gets all of them together. The first layer takes whole rows and the last one
+    gives them. So each collective becomes as many smaller ones, and those of one
+    block can run beside the products of another. Values stay as they are, but
+    gradients of weights are sums over blocks.
+
+    Which operators these are, their rules say (`ShardingRuleOpInterface`): in
+    front of what mixes rows all up to the last that reads a weight, behind it
+    all from the first that does. Context-parallel ranks have rows of each block.
+    A mark stays on each copy.
+
+    ```mlir
+    %n, %r = mf.rms_norm %x, %g {name = "ffn_norm.norm"} : ...
+    %h = mf.matmul %n, %w {name = "feed_forward.w1.matmul"} : ...
+    // becomes, for two blocks,
+    %n0, %r0 = mf.rms_norm %x0, %g {name = "ffn_norm.norm"} : ...
+    %h0 = mf.matmul %n0, %w {name = "feed_forward.w1.matmul"} : ...
+    %n1, %r1 = mf.rms_norm %x1, %g {name = "ffn_norm.norm"} : ...
+    %h1 = mf.matmul %n1, %w {name = "feed_forward.w1.matmul"} : ...
+    ```
+  }];
+  let options = [
+    Option<"printPlan", "print-plan", "bool", /*default=*/"false",
+           "print which operators run by blocks on standard error">
+  ];
+  let dependentDialects = ["::mf::ir::MfDialect"];
+}
+
 def PropagateLayouts : Pass<"mf-propagate-layouts", "::mf::ir::ModelOp"> {
   let summary = "Decide how each tensor lies on the ranks of the mesh";
   let description = [{
@@ -173,6 +206,11 @@ def BuildBackward : Pass<"mf-build-backward", "::mf::ir::ModelOp"> {
     operator says how it differentiates (`DifferentiableOpInterface`).
     Gradients that meet are added in the reverse order of their uses.
 
+    With `copies` above 1 (micro_batch_interleave_num) each layer is there as
+    often, each copy with hidden inputs, tokens and labels of its own and a loss
+    of its own; they share what is made of parameters alone. The gradient of a
+    parameter is the sum over copies, in their order.
+
     ```mlir
     mf.layer @layers.0 body (%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> ... {
       ...
@@ -224,6 +262,36 @@ def InsertRecompute : Pass<"mf-insert-recompute", "::mf::ir::ChunkOp"> {
   let options = [
     Option<"printPlan", "print-plan", "bool", /*default=*/"false",
            "print which operators run again, on standard error">
+  ];
+  let dependentDialects = ["::mf::ir::MfDialect"];
+}
+
+def OverlapCopies : Pass<"mf-overlap-copies", "::mf::ir::ChunkOp"> {
+  let summary = "Order operators so that copies compute while others communicate";
+  let description = [{
+    Where a chunk has several copies of the model (`copies`) or blocks of rows
+    (`row_blocks`), an operator that reads the result of a collective that has
+    just begun waits, with all that need it, and what does not need it runs
+    first: the other copies, up to collectives of their own. Then that of them
+    goes on whose collective began first. Forward and backward are ordered each
+    for itself. What is made of parameters alone stands right before its first
+    reader. Values stay as they are.
+
+    ```mlir
+    %s0 = mf.all_reduce %p0 over ["mp"] : ...
+    %y0 = mf.add %x0, %s0 : ...
+    %p1 = mf.matmul %a1, %w : ...
+    %s1 = mf.all_reduce %p1 over ["mp"] : ...
+    // becomes
+    %s0 = mf.all_reduce %p0 over ["mp"] : ...
+    %p1 = mf.matmul %a1, %w : ...
+    %s1 = mf.all_reduce %p1 over ["mp"] : ...
+    %y0 = mf.add %x0, %s0 : ...
+    ```
+  }];
+  let options = [
+    Option<"printPlan", "print-plan", "bool", /*default=*/"false",
+           "print the new order on standard error">
   ];
   let dependentDialects = ["::mf::ir::MfDialect"];
 }

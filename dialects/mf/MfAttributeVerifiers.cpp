@@ -84,7 +84,8 @@ LogicalResult ParallelAttr::verify(EmitError emitError, int64_t stages,
                                    StringRef scheduler, bool sequenceParallel,
                                    StringAttr contextParallel,
                                    OptimizerShardAttr optimizerShard,
-                                   bool gradientsMean, bool fullBatch) {
+                                   bool gradientsMean, bool fullBatch,
+                                   int64_t rowBlocks, int64_t copies) {
   if (scheduler.empty())
     return emitError() << "expected the name of a scheduler, but got ''";
   if (contextParallel &&
@@ -99,6 +100,10 @@ LogicalResult ParallelAttr::verify(EmitError emitError, int64_t stages,
   // Far more than there are devices and samples in a batch; programs of that
   // size still fit in memory.
   constexpr int64_t maximum = 65536;
+  if (rowBlocks < 1 || rowBlocks > maximum || copies < 1 || copies > maximum)
+    return emitError() << "expected row_blocks and copies to be from 1 to "
+                       << maximum << ", but got " << rowBlocks << " and "
+                       << copies;
   for (int64_t count : {stages, interleave, microBatches})
     if (count < 1 || count > maximum)
       return emitError() << "expected stages, interleave and micro_batches to "

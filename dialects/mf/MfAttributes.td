@@ -160,7 +160,11 @@ def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
     enable_parallel_optimizer asks for it. `gradients_mean` divides the reduced
     gradient of a parameter by the ranks that it is reduced over. `full_batch`:
     all ranks read the global batch and take their rows of each micro-batch, not
-    a batch of their own.
+    a batch of their own. `row_blocks`: fine_grain_interleave, into how many
+    blocks of rows norms and projections of layers are cut. `copies`:
+    micro_batch_interleave_num, how many copies of the model, each on rows of its
+    own, one pass has; `micro_batch_size` of the model is that of one, and the
+    gradient that of the sum of their losses.
   }];
   let parameters = (ins "int64_t":$stages, "int64_t":$interleave,
                         "int64_t":$micro_batches,
@@ -171,7 +175,9 @@ def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
                         OptionalParameter<"::mlir::StringAttr">:$context_parallel,
                         OptionalParameter<"::mf::ir::OptimizerShardAttr">:$optimizer_shard,
                         DefaultValuedParameter<"bool", "false">:$gradients_mean,
-                        DefaultValuedParameter<"bool", "true">:$full_batch);
+                        DefaultValuedParameter<"bool", "true">:$full_batch,
+                        DefaultValuedParameter<"int64_t", "1">:$row_blocks,
+                        DefaultValuedParameter<"int64_t", "1">:$copies);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

@@ -117,6 +117,13 @@ int64_t mf::ir::getTensorBytes(Type type) {
          llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
 }
 
+int64_t mf::ir::getMicroBatchOfInput(ArrayAttr inputs, size_t number,
+                                     int64_t run) {
+  Attribute kind = inputs[number];
+  int64_t copies = llvm::count(inputs, kind);
+  return run * copies + llvm::count(inputs.getValue().take_front(number), kind);
+}
+
 bool mf::ir::isFloatTensor(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && isa<FloatType>(tensor.getElementType());

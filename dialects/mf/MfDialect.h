@@ -71,6 +71,12 @@ bool hasAddressableSize(mlir::Type type);
 /// True if `type` is a tensor of floating-point numbers.
 bool isFloatTensor(mlir::Type type);
 
+/// Of the step inputs `inputs` of a run, which of the step's micro-batches
+/// input `number` is: of several of one kind, that of each copy of the model in
+/// turn.
+int64_t getMicroBatchOfInput(mlir::ArrayAttr inputs, size_t number,
+                             int64_t run);
+
 /// True if a layer's result, or a chunk's output, of this type is a loss: a
 /// scalar in fp32, which is added to the step's loss and handed to nobody.
 bool isLoss(mlir::Type type);

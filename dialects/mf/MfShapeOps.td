@@ -69,7 +69,7 @@ def Mf_ConcatOp : Mf_ComputeOp<"concat", "aclnnCat",
 def Mf_SplitOp : Mf_ComputeOp<"split", "",
     (ins Mf_FloatTensor:$input), (ins I64Attr:$axis),
     (outs Variadic<Mf_FloatTensor>:$parts),
-    [Mf_DifferentiableWith<["isDifferentiable"]>],
+    [Mf_DifferentiableWith<["isDifferentiable"]>, Mf_Shardable],
     ["isView", "emitInstructions"]> {
   let summary = "the parts of a tensor along a dimension; undoes mf.concat";
   let description = [{

@@ -294,6 +294,16 @@ ShardingRule ConcatOp::getShardingRule() {
   return rule;
 }
 
+ShardingRule SplitOp::getShardingRule() {
+  ShardingRule rule;
+  rule.linearity = Linearity::InAll;
+  FactorDims dims = addFactors(rule, FactorKind::Pass, getShape(getInput()));
+  rule.factors[dims[getAxis()].front()].kind = FactorKind::Whole;
+  rule.operands = {dims};
+  rule.results.assign(getParts().size(), dims);
+  return rule;
+}
+
 ShardingRule RepeatOp::getShardingRule() {
   ShardingRule rule;
   rule.linearity = Linearity::InAll;

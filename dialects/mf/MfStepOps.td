@@ -38,7 +38,9 @@ def Mf_LoadOp : Mf_TaskOp<"load"> {
   let summary = "the tokens or labels of one micro-batch, from the host";
   let description = [{
     The copy starts `ahead` runs (one, unless said) before the run that
-    reads it, as soon as the one before that has ended.
+    reads it, as soon as the one before that has ended. Where a run has several
+    copies of the model, `micro_batch` counts what each of them reads: that of
+    copy c of run m is m * copies + c.
   }];
   let arguments = (ins Mf_InputKindAttr:$input, I64Attr:$micro_batch,
                        DefaultValuedAttr<I64Attr, "1">:$ahead);

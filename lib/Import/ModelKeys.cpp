@@ -150,8 +150,6 @@ static constexpr NotModelledKey notModelledKeys[] = {
     {"eod_mask_loss", "False"},
     {"eod_reset", "False"},
     {"is_reward_model", "False"},
-    {"fine_grain_interleave", "1|None",
-     "only changes in which order parts of weight gradients are added"},
     {"mtp_depth", "0|None"},
     {"mtp_num_layers", "0|None"},
     {"no_recompute_layers", "None|'None'|[]"},

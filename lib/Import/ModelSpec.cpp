@@ -225,10 +225,8 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   if (config.parallel.vocabEmbDp)
     spec.tableCut = spec.headCut = VocabularyCut::None;
   SpecReader reader(config.model.config, "model_config", diagnostics);
-  // Interleaved sub-batches only run with tensor parallelism; without it the
-  // key says nothing.
-  if (config.parallel.modelParallel == 1)
-    reader.markRead({"fine_grain_interleave"});
+  // How a layer runs, not what it computes: mf-read-config reads it.
+  reader.markRead({"fine_grain_interleave"});
   architecture->read(reader, spec);
   placeTiedHead(reader, spec);
   // A config.json holds much that MindSpore Transformers does not read.

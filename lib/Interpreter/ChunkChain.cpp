@@ -109,7 +109,7 @@ getOutputGradients(Rank &rank, llvm::ArrayRef<std::unique_ptr<Chunk>> chunks,
       continue;
     }
     FailureOr<Tensor> gradient = rank.getLossGradient(
-        chunk.getFunction(), 1.0 / static_cast<double>(world.microBatches),
+        chunk.getFunction(), 1.0 / static_cast<double>(world.runs),
         training && training.scalesLoss(), type);
     if (failed(gradient))
       return failure();
@@ -152,7 +152,7 @@ LogicalResult runChunks(Rank &rank,
                         llvm::ArrayRef<std::unique_ptr<Chunk>> chunks) {
   bool hasBackward = llvm::all_of(
       chunks, [](const auto &chunk) { return bool(chunk->getGradients()); });
-  for (int64_t i = 0; i < rank.getWorld().microBatches; ++i) {
+  for (int64_t i = 0; i < rank.getWorld().runs; ++i) {
     if (failed(runForwards(rank, chunks, i)))
       return failure();
     if (hasBackward && failed(runBackwards(rank, chunks, i)))

@@ -18,11 +18,12 @@ getArguments(Rank &rank, FunctionOpInterface function, ArrayAttr inputs,
            << numHidden << " results of the chunk before it, but gets "
            << hidden.size();
   SmallVector<Tensor> arguments(function.getNumArguments());
-  for (auto [kind, index] :
-       llvm::zip_equal(inputs.getAsRange<ir::InputKindAttr>(),
+  for (auto [number, kind, index] :
+       llvm::enumerate(inputs.getAsRange<ir::InputKindAttr>(),
                        indices.getAsRange<IntegerAttr>())) {
     FailureOr<Tensor> input =
-        rank.getInput(function, kind.getValue(), microBatch,
+        rank.getInput(function, kind.getValue(),
+                      ir::getMicroBatchOfInput(inputs, number, microBatch),
                       function.getArgumentTypes()[index.getInt()]);
     if (failed(input))
       return failure();

@@ -119,6 +119,16 @@ static bool roundsValues(ModuleOp module) {
       .wasInterrupted();
 }
 
+/// The loss is a mean over copies of the model, and the gradient of their sum.
+static double countCopies(ModuleOp module) {
+  double copies = 1;
+  module.walk([&](ir::ModelOp model) {
+    if (ir::TrainingAttr training = model.getTrainingAttr())
+      copies = static_cast<double>(training.getParallel().getCopies());
+  });
+  return copies;
+}
+
 void compareWithDifferences(ModuleOp before, ModuleOp after,
                             const InterpreterOptions &base,
                             Comparison &comparison) {
@@ -132,6 +142,7 @@ void compareWithDifferences(ModuleOp before, ModuleOp after,
     comparison.differences.push_back("the rewritten module cannot be run");
     return;
   }
+  const double copies = countCopies(after);
   std::mt19937_64 random(base.seed);
   size_t numWrong = 0;
   for (const auto &[name, gradient] : sumByOwner(after, outcome->gradients)) {
@@ -146,7 +157,8 @@ void compareWithDifferences(ModuleOp before, ModuleOp after,
       return;
     }
     const double loss = ahead->losses.front();
-    const double expected = (loss - behind->losses.front()) / (2 * length);
+    const double expected =
+        copies * (loss - behind->losses.front()) / (2 * length);
     const double actual = getProduct(gradient, move.direction);
     // The loss is known to about 4 units in the last place of fp32.
     const double allowed =

@@ -81,8 +81,13 @@ static FailureOr<program::Mesh> decodeMesh(ir::ModelOp model,
 LogicalResult Interpreter::State::prepare() {
   ir::ModelOp model = world.model;
   ir::TrainingAttr training = model.getTrainingAttr();
-  world.microBatches = training ? training.getParallel().getMicroBatches()
-                                : world.options.microBatches;
+  int64_t copies = training ? training.getParallel().getCopies() : 1;
+  world.runs = training ? training.getParallel().getMicroBatches()
+                        : world.options.microBatches;
+  world.microBatches = world.runs * copies;
+  // Layers are not copied yet.
+  if (!model.getBody().getOps<ir::LayerOp>().empty())
+    world.runs = world.microBatches;
   FailureOr<std::vector<std::unique_ptr<Chunk>>> collected =
       collectChunks(model);
   if (failed(collected) || failed(collectSchedules()))

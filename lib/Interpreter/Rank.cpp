@@ -138,7 +138,7 @@ LogicalResult Rank::addGradient(Operation *op, llvm::StringRef parameter,
            << parameter << "' has";
   // Of a single micro-batch there is nothing to add; 0 + -0 would be 0.
   bool isFirst = summed.insert(parameter).second;
-  bool isOnly = isFirst && world.microBatches == 1;
+  bool isOnly = isFirst && world.runs == 1;
   return world.kernels.launch(
       op, isOnly ? "aclnnInplaceCopy" : "aclnnInplaceAdd", gradient, *sum, {});
 }

@@ -26,6 +26,9 @@ struct World {
   Exchange exchange;
   program::Mesh mesh;
   int64_t microBatches = 1;
+  /// Runs of each chunk in a step, each of as many micro-batches as it has
+  /// copies of the model.
+  int64_t runs = 1;
   /// Of the step that runs.
   runner::StepInput input;
 };

@@ -124,6 +124,7 @@ private:
   std::string describeItem(sim::ItemId item) const;
 
   void numberChunks(const sim::Timeline &times, SimulatedStep &result);
+  int64_t countRuns() const;
   void addTimes(const sim::Timeline &times, SimulatedStep &result);
 
   const Program &program;
@@ -299,6 +300,15 @@ void StepLines::numberChunks(const sim::Timeline &times,
   }
 }
 
+/// Of each chunk; a run may have several of the step's micro-batches.
+int64_t StepLines::countRuns() const {
+  int64_t runs = 1;
+  for (const auto &ofStage : tasks)
+    for (const TaskCall &task : ofStage)
+      runs = std::max<int64_t>(runs, task.microBatch + 1);
+  return runs;
+}
+
 void StepLines::addTimes(const sim::Timeline &times, SimulatedStep &result) {
   sim::PipelineTimeline &timeline = result.timeline;
   double work = 0;
@@ -323,8 +333,8 @@ void StepLines::addTimes(const sim::Timeline &times, SimulatedStep &result) {
   auto stages = static_cast<double>(program.stages.size());
   sim::Bubbles &bubbles = timeline.bubbles;
   bubbles.real = (stages * timeline.end - work) / work;
-  bubbles.ideal = (stages - 1) * stages /
-                  static_cast<double>(chunks.size() * program.microBatches);
+  bubbles.ideal =
+      (stages - 1) * stages / static_cast<double>(chunks.size() * countRuns());
   bubbles.imbalance = bubbles.real - bubbles.ideal;
 }
 
@@ -342,7 +352,7 @@ Expected<SimulatedStep> StepLines::run() {
   SimulatedStep result;
   result.flopsPerUnit = costs.flopsPerUnit;
   result.pipeline.stages = static_cast<int64_t>(program.stages.size());
-  result.pipeline.microBatches = program.microBatches;
+  result.pipeline.microBatches = countRuns();
   numberChunks(*times, result);
   addTimes(*times, result);
   return result;

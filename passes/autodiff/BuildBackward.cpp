@@ -155,13 +155,17 @@ public:
   ChunkBuilder(ModelOp model, SymbolTable &symbols, ChunkLayers &source,
                int64_t index)
       : model(model), symbols(symbols), source(source), index(index),
-        builder(model.getContext()) {}
+        builder(model.getContext()) {
+    TrainingAttr training = model.getTrainingAttr();
+    hidden.resize(training ? training.getParallel().getCopies() : 1);
+  }
 
   LogicalResult build();
 
 private:
-  void createBody();
   void inlineLayer(LayerOp layer);
+  void inlineCopy(LayerOp layer, SmallVector<Value> &hidden,
+                  IRMapping &constants);
   Value addInput(LayerOp layer, unsigned argument);
   Value makeSummand(ParamOp param, Value gradient);
   Value divideByRanks(ParamOp param, Value sum, StringRef name);
@@ -177,8 +181,11 @@ private:
   OpBuilder builder;
   std::unique_ptr<Region> body;
   Block *block = nullptr;
-  /// What the last layer inlined hands to the next one.
-  SmallVector<Value> hidden;
+  /// By copy of the model, what the last layer inlined hands to the next one.
+  SmallVector<SmallVector<Value>> hidden;
+  /// Operators in an order whose reverse has all copies of a layer one after
+  /// another, the first one first.
+  SmallVector<Operation *> forward;
   SmallVector<Value> losses, hiddenInputs;
   SmallVector<Attribute> inputs, inputIndices, gradientNames;
   SmallVector<std::pair<GetParamOp, ParamOp>> trained;
@@ -196,8 +203,10 @@ Value ChunkBuilder::addInput(LayerOp layer, unsigned argument) {
   return block->addArgument(type, layer.getLoc());
 }
 
-void ChunkBuilder::inlineLayer(LayerOp layer) {
-  IRMapping mapping;
+/// What is made of parameters alone, `constants`, all copies share.
+void ChunkBuilder::inlineCopy(LayerOp layer, SmallVector<Value> &hidden,
+                              IRMapping &constants) {
+  IRMapping mapping(constants);
   Block &layerBody = layer.getBody().front();
   for (BlockArgument argument : layerBody.getArguments()) {
     unsigned number = argument.getArgNumber();
@@ -205,7 +214,14 @@ void ChunkBuilder::inlineLayer(LayerOp layer) {
                                                  : addInput(layer, number));
   }
   for (Operation &op : layerBody.without_terminator()) {
+    bool isConstant = llvm::all_of(op.getOperands(), [&](Value operand) {
+      return constants.contains(operand);
+    });
+    if (op.getNumResults() > 0 && constants.contains(op.getResult(0)))
+      continue;
     Operation *clone = builder.clone(op, mapping);
+    if (isConstant)
+      constants.map(op.getResults(), clone->getResults());
     if (auto compute = dyn_cast<ComputeOpInterface>(clone))
       compute.setCellName(
           (layer.getSymName() + "." + compute.getCellName()).str());
@@ -214,6 +230,34 @@ void ChunkBuilder::inlineLayer(LayerOp layer) {
   for (Value value : getReturn(layer).getValues())
     (isLoss(value.getType()) ? losses : hidden)
         .push_back(mapping.lookup(value));
+}
+
+void ChunkBuilder::inlineLayer(LayerOp layer) {
+  IRMapping constants;
+  SmallVector<SmallVector<Operation *>> copies;
+  for (SmallVector<Value> &ofCopy : hidden) {
+    Operation *before = block->empty() ? nullptr : &block->back();
+    inlineCopy(layer, ofCopy, constants);
+    SmallVector<Operation *> &operators = copies.emplace_back();
+    for (Operation *op = before ? before->getNextNode() : &block->front(); op;
+         op = op->getNextNode())
+      operators.push_back(op);
+  }
+  if (copies.size() == 1) {
+    llvm::append_range(forward, copies.front());
+    return;
+  }
+  // The gradients of constants are known once all copies have added to them.
+  DenseSet<Value> shared;
+  for (auto [from, to] : constants.getValueMap())
+    shared.insert(to);
+  llvm::copy_if(
+      copies.front(), std::back_inserter(forward),
+      [&](Operation *op) { return shared.contains(op->getResult(0)); });
+  for (ArrayRef<Operation *> operators : llvm::reverse(copies))
+    llvm::copy_if(operators, std::back_inserter(forward), [&](Operation *op) {
+      return !shared.contains(op->getResult(0));
+    });
 }
 
 /// What is added to the gradient of `param`: in its type, and shared out among
@@ -290,10 +334,9 @@ LogicalResult ChunkBuilder::buildBackward() {
   }
   gradients.propagate(*block);
 
-  SmallVector<Operation *> forward;
-  for (Operation &op : *block)
-    forward.push_back(&op);
-  SmallVector<Value> outputs(hidden);
+  SmallVector<Value> outputs;
+  for (ArrayRef<Value> ofCopy : hidden)
+    llvm::append_range(outputs, ofCopy);
   llvm::append_range(outputs, losses);
   Location loc = outputs.front().getLoc();
   auto cut = CutOp::create(builder, loc, outputs);

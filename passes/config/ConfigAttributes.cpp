@@ -184,6 +184,8 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
       parallel.parallelNode["pipeline_config"]["pipeline_scheduler"]
           .getLocation());
   add("pipeline_stage", options.location);
+  add("fine_grain_interleave",
+      config.model.config["fine_grain_interleave"].getLocation());
   add("recompute", config.recompute.recompute.location);
   add("select_recompute", config.recompute.selectRecompute.location);
   add("select_comm_recompute", config.recompute.selectCommRecompute.location);
@@ -217,7 +219,7 @@ static ParallelAttr getParallel(passes::EmitError emitError, Builder &builder,
                                 const TrainingConfig &config,
                                 const StageMapOptions &options,
                                 const EffectiveBatch &batch,
-                                const RankLayout &ranks,
+                                const RankLayout &ranks, int64_t rowBlocks,
                                 llvm::StringRef schedule) {
   const ParallelConfig &parallel = config.parallel;
   MLIRContext *context = builder.getContext();
@@ -230,22 +232,23 @@ static ParallelAttr getParallel(passes::EmitError emitError, Builder &builder,
   bool hasReplicas = ranks.dataParallel > 1;
   return ParallelAttr::getChecked(
       emitError, context, options.pipelineStages, options.interleave,
-      batch.getMicroBatches(), getOffset(builder, options.offset),
+      batch.getPasses(), getOffset(builder, options.offset),
       parallel.gradientAggregationGroup, schedule, ranks.sequenceParallel,
       algorithm, getOptimizerShard(context, parallel, ranks),
       parallel.gradientsMean && ranks.getNumRanks() > ranks.pipelineStages,
-      !hasReplicas || (parallel.fullBatch && parallel.isSemiOrAuto()));
+      !hasReplicas || (parallel.fullBatch && parallel.isSemiOrAuto()),
+      rowBlocks, batch.microBatchInterleaveNum);
 }
 
 TrainingAttr passes::getTrainingAttr(EmitError emitError, MLIRContext *context,
                                      const TrainingConfig &config,
                                      const StageMapOptions &options,
                                      const EffectiveBatch &batch,
-                                     const RankLayout &ranks,
+                                     const RankLayout &ranks, int64_t rowBlocks,
                                      llvm::StringRef schedule) {
   Builder builder(context);
-  ParallelAttr parallel =
-      getParallel(emitError, builder, config, options, batch, ranks, schedule);
+  ParallelAttr parallel = getParallel(emitError, builder, config, options,
+                                      batch, ranks, rowBlocks, schedule);
   if (!parallel)
     return {};
   const OptimizerConfig &source = config.optimizer;

@@ -111,11 +111,4 @@ void passes::checkNotLowered(const TrainingConfig &config,
   checkRanks(config.parallel, ranks, requests, diagnostics);
   checkPipeline(config, options, requests, diagnostics);
   checkStep(config, requests);
-  if (config.parallel.microBatchInterleaveNum > 1)
-    diagnostics.warning(
-        config.root["micro_batch_interleave_num"].getLocation(),
-        "micro_batch_interleave_num " +
-            llvm::Twine(config.parallel.microBatchInterleaveNum) +
-            " is lowered as that many times the micro-batches; gradients are "
-            "their mean, where MindSpore adds those of interleaved copies");
 }

@@ -1,6 +1,7 @@
 //===- ReadConfig.cpp - A training YAML into a typed attribute ------------===//
 
 #include "mf/Config/PipelineRules.h"
+#include "mf/Config/RowBlocks.h"
 #include "mf/Schedule/Policy.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
@@ -84,6 +85,7 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
     EffectiveBatch batch = resolveBatch(config, accumulation, diagnostics);
     StageMapOptions options = getStageMapOptions(config, diagnostics);
     RankLayout ranks = resolveRanks(config, diagnostics);
+    int64_t rowBlocks = resolveRowBlocks(config, ranks, diagnostics);
     mf::passes::checkDeviceNum(config.parallel, ranks, diagnostics);
     checkPipelineRules(config, options, diagnostics);
     checkLowerable(config, diagnostics);
@@ -97,7 +99,7 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
                                               : llvm::StringRef(schedule);
     auto emitError = [&] { return getOperation().emitError(); };
     ir::TrainingAttr training = mf::passes::getTrainingAttr(
-        emitError, context, config, options, batch, ranks, policy);
+        emitError, context, config, options, batch, ranks, rowBlocks, policy);
     if (!training ||
         failed(mf::passes::setRankMesh(getOperation(), config, ranks)))
       return signalPassFailure();
@@ -114,7 +116,7 @@ private:
         << remark::add("one training step")
         << remark::metric("stages", options.pipelineStages)
         << remark::metric("interleave", options.interleave)
-        << remark::metric("micro-batches", batch.getMicroBatches());
+        << remark::metric("micro-batches", batch.getPasses());
   }
 
   void fail(const DiagnosticList &diagnostics) {

@@ -4,7 +4,7 @@
 #define MF_PASSES_LOWER_PLANNEDOPERATORS_H
 
 #include "dialects/mf/MfOps.h"
-#include "passes/lower/OverlapPlan.h"
+#include "passes/lower/IssuePlan.h"
 
 namespace mf::passes {
 

@@ -36,7 +36,8 @@ ProgramBuilder::ProgramBuilder(ir::ModelOp model, SymbolTable &modelSymbols,
       inFlight(inFlight), declarations(model.getContext()),
       routines(model.getContext()) {
   ir::TrainingAttr training = model.getTrainingAttr();
-  microBatches = training.getParallel().getMicroBatches();
+  runs = training.getParallel().getMicroBatches();
+  microBatches = runs * training.getParallel().getCopies();
   OpBuilder builder(model);
   auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
   program = ascend::ProgramOp::create(

@@ -53,6 +53,9 @@ public:
   ascend::ProgramOp getProgram() { return program; }
   ir::ModelOp getModel() { return model; }
   int64_t getStage() const { return stage; }
+  /// Runs of each chunk in a step.
+  int64_t getRuns() const { return runs; }
+  /// What a step reads: a run has one for each copy of the model.
   int64_t getMicroBatches() const { return microBatches; }
   /// Collectives of parameters that a routine has in flight at most.
   int64_t getInFlight() const { return inFlight; }
@@ -136,7 +139,7 @@ private:
 
   ir::ModelOp model;
   mlir::SymbolTable &modelSymbols;
-  int64_t stage, microBatches, inFlight;
+  int64_t stage, runs, microBatches, inFlight;
   ascend::ProgramOp program;
   mlir::OpBuilder declarations, routines;
   /// Streams and statics stand together at the beginning.

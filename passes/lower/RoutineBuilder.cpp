@@ -242,7 +242,7 @@ void RoutineBuilder::runActions(Operation *op) {
       action();
 }
 
-void RoutineBuilder::emitRemark(const OverlapPlan &plan) {
+void RoutineBuilder::emitRemark(const IssuePlan &plan) {
   if (plan.numGathers + plan.numReductions == 0)
     return;
   remark::passed(routine.getLoc(),
@@ -259,7 +259,7 @@ LogicalResult RoutineBuilder::lower(ArrayRef<Operation *> operators,
                                     ArrayRef<Value> gradients) {
   std::vector<PlannedOperator> described =
       describeOperators(operators, gradients);
-  OverlapPlan plan = planOverlap(described, program.getInFlight());
+  IssuePlan plan = planIssue(described, program.getInFlight());
   for (const PlannedStep &step : plan.steps) {
     Operation *op = operators[step.index];
     if (step.kind == PlannedStep::Kind::Operator) {

@@ -3,7 +3,7 @@
 #ifndef MF_PASSES_LOWER_ROUTINEBUILDER_H
 #define MF_PASSES_LOWER_ROUTINEBUILDER_H
 
-#include "passes/lower/OverlapPlan.h"
+#include "passes/lower/IssuePlan.h"
 #include "passes/lower/ProgramBuilder.h"
 #include "passes/lower/RoutineExchanges.h"
 #include "passes/lower/RoutineSwap.h"
@@ -69,7 +69,7 @@ public:
 private:
   mlir::LogicalResult lowerOp(mlir::Operation *op);
   void runActions(mlir::Operation *op);
-  void emitRemark(const OverlapPlan &plan);
+  void emitRemark(const IssuePlan &plan);
   mlir::LogicalResult lowerCompute(ir::ComputeOpInterface op);
   void addWorkspace(ascend::LaunchOp op);
   void lowerOffload(ir::OffloadOp op);

@@ -16,6 +16,9 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
 
   OpPassManager &model = manager.nest<ir::ModelOp>();
   model.addPass(createPartition());
+  InterleaveRowsOptions interleaveRows;
+  interleaveRows.printPlan = options.printPlan;
+  model.addPass(createInterleaveRows(interleaveRows));
   // On a mesh of stages alone these and mf-localize leave the model as it is.
   model.addPass(createPropagateLayouts());
   model.addPass(createLowerReshards());
@@ -35,6 +38,9 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   InsertRecomputeOptions recompute;
   recompute.printPlan = options.printPlan;
   model.addNestedPass<ir::ChunkOp>(createInsertRecompute(recompute));
+  OverlapCopiesOptions overlap;
+  overlap.printPlan = options.printPlan;
+  model.addNestedPass<ir::ChunkOp>(createOverlapCopies(overlap));
   InsertSwapOptions swap;
   swap.printPlan = options.printPlan;
   model.addNestedPass<ir::ChunkOp>(createInsertSwap(swap));

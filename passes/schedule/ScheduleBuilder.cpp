@@ -37,12 +37,14 @@ ScheduleBuilder::ScheduleBuilder(ModelOp model, ModelChunks &chunks,
 
 Value ScheduleBuilder::load(const Task &task, int64_t argument) {
   ForwardOp forward = chunks.chunks[task.chunk].forward;
-  for (auto [kind, index] :
-       llvm::zip(forward.getInputs().getAsRange<InputKindAttr>(),
-                 forward.getInputIndices().getAsRange<IntegerAttr>()))
+  ArrayAttr inputs = forward.getInputs();
+  for (auto [number, kind, index] :
+       llvm::enumerate(inputs.getAsRange<InputKindAttr>(),
+                       forward.getInputIndices().getAsRange<IntegerAttr>()))
     if (index.getInt() == argument)
-      return LoadOp::create(builder, loc, forward.getArgumentTypes()[argument],
-                            kind.getValue(), task.microBatch);
+      return LoadOp::create(
+          builder, loc, forward.getArgumentTypes()[argument], kind.getValue(),
+          getMicroBatchOfInput(inputs, number, task.microBatch));
   return nullptr;
 }
 

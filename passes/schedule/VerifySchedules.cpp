@@ -121,15 +121,17 @@ LogicalResult ScheduleVerifier::checkMessage(Operation *run, Value value,
 LogicalResult ScheduleVerifier::checkForward(RunForwardOp run) {
   const Task task = tasks[run];
   ChunkFunctions &chunk = chunks.chunks[task.chunk];
-  for (auto [kind, index] :
-       llvm::zip(chunk.forward.getInputs().getAsRange<InputKindAttr>(),
-                 chunk.forward.getInputIndices().getAsRange<IntegerAttr>())) {
+  ArrayAttr inputs = chunk.forward.getInputs();
+  for (auto [number, kind, index] : llvm::enumerate(
+           inputs.getAsRange<InputKindAttr>(),
+           chunk.forward.getInputIndices().getAsRange<IntegerAttr>())) {
+    int64_t microBatch = getMicroBatchOfInput(inputs, number, task.microBatch);
     auto load = run.getInputs()[index.getInt()].getDefiningOp<LoadOp>();
     if (!load || load.getInput() != kind.getValue() ||
-        static_cast<int64_t>(load.getMicroBatch()) != task.microBatch)
+        static_cast<int64_t>(load.getMicroBatch()) != microBatch)
       return run.emitOpError("expected to load the ")
              << stringifyInputKind(kind.getValue()) << " of micro-batch "
-             << task.microBatch << " as argument " << index.getInt();
+             << microBatch << " as argument " << index.getInt();
   }
   for (auto [number, index] : llvm::enumerate(chunk.getHiddenArguments()))
     if (failed(checkMessage(run, run.getInputs()[index],

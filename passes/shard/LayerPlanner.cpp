@@ -64,11 +64,25 @@ bool LayerPlanner::chooseFrom(const ShardedOperator &op, size_t operand,
 bool LayerPlanner::chooseFactors(const ShardedOperator &op, FactorAxes &axes) {
   axes.resize(op.rule.factors.size());
   std::vector<bool> isDecided(axes.size(), false);
-  for (Source source : {Source::Parameter, Source::Activation, Source::Free})
+  auto countCuts = [&](size_t operand) {
+    size_t count = 0;
+    for (const Axes &cut : planned.layouts[current[op.operands[operand]]].cuts)
+      count += cut.size();
+    return count;
+  };
+  for (Source source : {Source::Parameter, Source::Activation, Source::Free}) {
+    SmallVector<size_t> operands;
     for (auto [number, operand] : enumerate(op.operands))
-      if (sources[operand] == source &&
-          !chooseFrom(op, number, axes, isDecided))
+      if (sources[operand] == source)
+        operands.push_back(number);
+    // Taking a part of what lies whole costs nothing.
+    stable_sort(operands, [&](size_t a, size_t b) {
+      return countCuts(a) > countCuts(b);
+    });
+    for (size_t operand : operands)
+      if (!chooseFrom(op, operand, axes, isDecided))
         return false;
+  }
   return true;
 }
 
@@ -107,7 +121,9 @@ LayerPlanner::Outcome LayerPlanner::bringOperands(unsigned number,
           wanted.reduced.push_back(axis);
       addMissing(wanted.reduced, lifted);
     }
-    unsigned value = current[operand];
+    // What lay as wanted before it was resharded needs no way back.
+    unsigned value =
+        planned.layouts[operand] == wanted ? operand : current[operand];
     Outcome outcome = bring(value, wanted, number, op.name);
     if (outcome != Outcome::Done)
       return outcome;
@@ -189,13 +205,13 @@ LayerPlanner::Outcome LayerPlanner::planOperator(unsigned number) {
   return resolveResults(number, axes);
 }
 
-std::optional<bool> LayerPlanner::plan(const Layout &hidden) {
+std::optional<bool> LayerPlanner::plan(ArrayRef<Layout> hidden) {
   Outcome outcome = placeInputs(hidden);
   for (unsigned op = 0; op < layer.operators.size() && outcome == Outcome::Done;
        ++op)
     outcome = planOperator(op);
   if (outcome == Outcome::Done)
-    outcome = returnResult();
+    outcome = returnResults();
   if (outcome == Outcome::Failed)
     return std::nullopt;
   return outcome == Outcome::Done;

@@ -47,11 +47,12 @@ struct ShardedLayer {
   std::string name;
   LayerPosition position = LayerPosition::Body;
   unsigned numArguments = 1;
-  /// Whether the first argument is the result of the layer before.
-  bool takesHidden = true;
+  /// The first arguments: what the layer before gives, in order.
+  unsigned numHidden = 1;
   std::vector<ShardedValue> values;
   std::vector<ShardedOperator> operators;
-  unsigned result = 0;
+  /// Losses among them are scalars.
+  llvm::SmallVector<unsigned> results;
 };
 
 struct ShardedModel {
@@ -79,7 +80,7 @@ struct PlannedLayer {
   std::vector<PlannedReshard> reshards;
   /// By operator, what it reads.
   std::vector<llvm::SmallVector<unsigned>> operands;
-  unsigned result = 0;
+  llvm::SmallVector<unsigned> results;
 };
 
 struct LayoutPlan {

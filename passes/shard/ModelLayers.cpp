@@ -74,9 +74,7 @@ void ModelLayers::addLayer(LayerOp op) {
                        ? LayerPosition::Body
                        : getPosition(op.getKind());
   layer.numArguments = op.getNumArguments();
-  layer.takesHidden =
-      !layers.empty() ||
-      isa<FloatType>(getElementTypeOrSelf(op.getArgumentTypes().front()));
+  layer.numHidden = llvm::count_if(op.getArgumentTypes(), isFloatTensor);
   llvm::DenseSet<Value> differentiated = findDifferentiated(op);
   llvm::DenseMap<Value, unsigned> numbers;
   auto addValue = [&](Value value) {
@@ -103,7 +101,8 @@ void ModelLayers::addLayer(LayerOp op) {
       added.results.push_back(numbers.lookup(result));
     known.operators.push_back(&inner);
   }
-  layer.result = numbers.lookup(getReturn(op).getValues().front());
+  for (Value value : getReturn(op).getValues())
+    layer.results.push_back(numbers.lookup(value));
   model.layers.push_back(std::move(layer));
   layers.push_back(std::move(known));
 }

@@ -3,8 +3,9 @@
 usage: ranks_match_one_rank.py BIN_FOLDER LLAMA_YAML WORK_FOLDER [SEED [COUNT]]
 
 Lowers a small Llama for one rank and for several, in fixed and in randomly
-drawn layouts of up to 16 ranks, and runs the same global batch. Losses and
-gradients must agree to a relative 1e-5; sharing out the optimizer changes no
+drawn layouts of up to 16 ranks, some with layers in blocks of rows or several
+copies of the model, and runs the same global batch. Losses and gradients must
+agree to a relative 1e-5, but gradients of copies are added; sharing out the optimizer changes no
 bit of gradients on level 1, and updates by no more than 1e-6; within a layout
 recompute, swap and threads change no bit; each rank needs what was planned. A
 checkpoint resumes on its own layout with the same bits, and on others.
@@ -44,8 +45,9 @@ TRAINING = """#mf.training<parallel = <stages = %(pp)d, interleave = 1, micro_ba
   lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>,
   clipping = <max_norm = 0.5>, loss_scale = %(scale)s, max_device_memory = 0>"""
 PASSES = (
-    "builtin.module(mf.model(mf-partition,mf-mark-memory{quiet=true},mf-propagate-layouts,mf-lower-reshards,mf-localize,"
-    "mf-shard-optimizer,mf-reduce-in-backward,mf-build-backward,mf.chunk(mf-insert-recompute,mf-insert-swap),mf-split-chunks,"
+    "builtin.module(mf.model(mf-partition,mf-interleave-rows,mf-propagate-layouts,mf-lower-reshards,mf-mark-memory{quiet=true},"
+    "mf-localize,mf-shard-optimizer,mf-reduce-in-backward,mf-build-backward,"
+    "mf.chunk(mf-insert-recompute,mf-overlap-copies,mf-insert-swap),mf-split-chunks,"
     "mf-insert-optimizer,mf-build-schedule),mf-lower-to-ascend,ascend.program(ascend-plan-memory),ascend-verify-program)"
 )
 
@@ -54,7 +56,7 @@ class Case:
     """A layout and what it is run with."""
 
     def __init__(self, pp=1, dp=1, cp=1, mp=1, level=0, shard=-1, sequence=False, context=None, micro=2,
-                 recompute="false", swap="<swap = false, default_prefetch = 1>", threads=1, scale="1.0"):  # fmt: skip
+                 recompute="false", swap="<swap = false, default_prefetch = 1>", threads=1, scale="1.0", blocks=1, copies=1):  # fmt: skip
         self.__dict__.update({key: value for key, value in locals().items() if key != "self"})
 
     def change(self, **changes):
@@ -72,6 +74,10 @@ class Case:
             settings += ", sequence_parallel = true"
         if self.context:
             settings += ', context_parallel = "%s"' % self.context
+        if self.blocks > 1:
+            settings += ", row_blocks = %d" % self.blocks
+        if self.copies > 1:
+            settings += ", copies = %d" % self.copies
         if self.level:
             settings += ", optimizer_shard = <level = %d, threshold = 1, weight_shard_size = %d>" % (self.level, self.shard)
         return TRAINING % dict(self.__dict__, settings=settings)
@@ -163,7 +169,10 @@ FIXED = [
     Case(dp=2, level=3), Case(dp=4, micro=1), Case(dp=4, micro=1, level=1), Case(dp=4, micro=1, level=3),
     Case(dp=2, mp=2, sequence=True, level=1), Case(dp=2, cp=2, mp=2, level=2), Case(pp=2, dp=2, mp=2, level=1, scale="1024.0"),
     Case(pp=4, dp=2, mp=2, sequence=True, level=3, micro=4), Case(cp=2, mp=2, context="ulysses_cp", dp=2, level=1),
-    Case(dp=4, mp=2, shard=2, level=1), Case(dp=2, cp=2, mp=2, shard=2, level=3),
+    Case(mp=2, sequence=True, blocks=2), Case(mp=4, sequence=True, blocks=4, micro=1),
+    Case(pp=2, mp=2, sequence=True, blocks=2, level=1, micro=4), Case(dp=2, cp=2, mp=2, blocks=2),
+    Case(mp=2, copies=2, micro=1), Case(copies=4), Case(pp=2, dp=2, mp=2, copies=2, level=3),
+    Case(pp=2, mp=2, sequence=True, blocks=2, copies=2), Case(dp=4, mp=2, shard=2, level=1), Case(dp=2, cp=2, mp=2, shard=2, level=3),
 ]  # fmt: skip
 
 
@@ -177,6 +186,7 @@ def draw(generator):
         context=generator.choice([None, "ulysses_cp"]) if case.mp * case.cp <= 8 else None,
         micro=max(case.pp, generator.choice([1, 2, 4])), scale=generator.choice(["1.0", "1024.0"]),
         recompute=generator.choice(["false", "true"]), threads=generator.choice([1, 2]),
+        blocks=generator.choice([1, 2]) if case.cp * case.mp <= 8 else 1, copies=generator.choice([1, 1, 2]),
     )  # fmt: skip
 
 
@@ -186,10 +196,13 @@ class Checks:
         self.worst = 0.0
 
     def get_whole(self, case):
-        key = (case.micro, case.scale)
+        """One rank with a run for each copy; the gradients of copies are added, not their mean."""
+        key = (case.micro * case.copies, case.scale)
         if key not in self.wholes:
-            self.wholes[key] = self.runs.run(Case(micro=case.micro, scale=case.scale))
-        return self.wholes[key]
+            self.wholes[key] = self.runs.run(Case(micro=key[0], scale=case.scale))
+        losses, gradients, parameters = self.wholes[key]
+        losses = [(loss, norm * case.copies) for loss, norm in losses]
+        return losses, {name: value * case.copies for name, value in gradients.items()}, parameters
 
     def fail(self, case, what):
         self.problems += 1

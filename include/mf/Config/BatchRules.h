@@ -17,7 +17,7 @@ struct EffectiveBatch {
   /// Samples of one micro-batch on one data-parallel rank.
   int64_t batchSize = 1;
   int64_t dataParallel = 1;
-  /// Micro-batches in flight at once per interleave copy of the network.
+  /// Copies of the network in one pass, each on samples of its own.
   int64_t microBatchInterleaveNum = 1;
   /// Micro-batches of the pipeline; 1 without stages.
   int64_t microBatchNum = 1;
@@ -32,9 +32,14 @@ struct EffectiveBatch {
   std::string wrapperType;
   bool useClipGrad = false;
 
-  /// Forward-backward passes of one rank per optimizer step.
+  /// Forward-backward passes of one rank per optimizer step, in each of which
+  /// run all copies.
+  int64_t getPasses() const {
+    return microBatchNum * gradientAccumulationSteps;
+  }
+  /// Parts of batchSize samples that one rank runs per optimizer step.
   int64_t getMicroBatches() const {
-    return microBatchNum * gradientAccumulationSteps * microBatchInterleaveNum;
+    return getPasses() * microBatchInterleaveNum;
   }
 };
 

@@ -162,12 +162,11 @@ lr_schedule:
 
 //--- step.yaml
 # Options of the step that change it and are not in the program.
-# STEP-DAG: step.yaml:[[#@LINE+23]]:29: warning: calculate_per_token_loss is not lowered; the loss is the mean of each micro-batch's
-# STEP-DAG: step.yaml:[[#@LINE+23]]:33: warning: use_skip_data_by_global_norm is not lowered; no step is skipped for a norm above 5.0
-# STEP-DAG: step.yaml:[[#@LINE+23]]:15: warning: local_norm is not lowered; only the global norm is printed
-# STEP-DAG: step.yaml:[[#@LINE+7]]:9: warning: optimizer.swap is not lowered; the optimizer's state stays on the device
-# STEP-DAG: step.yaml:[[#@LINE+7]]:18: warning: optimizer.learning_rate 0.001 is not lowered; the rate is that of lr_schedule
-# STEP-DAG: step.yaml:[[#@LINE+24]]:29: warning: micro_batch_interleave_num 2 is lowered as that many times the micro-batches; gradients are their mean, where MindSpore adds those of interleaved copies
+# STEP-DAG: step.yaml:[[#@LINE+22]]:29: warning: calculate_per_token_loss is not lowered; the loss is the mean of each micro-batch's
+# STEP-DAG: step.yaml:[[#@LINE+22]]:33: warning: use_skip_data_by_global_norm is not lowered; no step is skipped for a norm above 5.0
+# STEP-DAG: step.yaml:[[#@LINE+22]]:15: warning: local_norm is not lowered; only the global norm is printed
+# STEP-DAG: step.yaml:[[#@LINE+6]]:9: warning: optimizer.swap is not lowered; the optimizer's state stays on the device
+# STEP-DAG: step.yaml:[[#@LINE+6]]:18: warning: optimizer.learning_rate 0.001 is not lowered; the rate is that of lr_schedule
 # STEP-DAG: step.yaml:[[#@LINE+9]]:18: warning: parallel_mode 0 is lowered as semi-auto parallel with data_parallel 8: the loss is the mean over the tokens of all replicas, not the mean of the replicas' means
 # STEP-NOT: scale_sense
 optimizer:
@@ -191,7 +190,6 @@ runner_wrapper:
   global_norm_spike_threshold: 5.0
   scale_sense:
     type: DynamicLossScaleUpdateCell
-micro_batch_interleave_num: 2
 
 //--- rows.yaml
 # ROWS: rows.yaml:[[#@LINE+2]]:18: error: 'model' has micro-batches of 8 rows, which do not divide over data_parallel 3; import it with this YAML, or with --batch-size, the rows of one of them

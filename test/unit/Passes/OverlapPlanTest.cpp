@@ -1,116 +1,89 @@
-//===- OverlapPlanTest.cpp ------------------------------------------===//
+//===- OverlapPlanTest.cpp - Which operator runs when ---------------------===//
 
-#include "passes/lower/OverlapPlan.h"
-#include "llvm/ADT/STLExtras.h"
+#include "passes/overlap/OverlapPlan.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <random>
 
 using namespace mf::passes;
+using testing::ElementsAre;
 
 namespace {
 
-PlannedOperator make(std::initializer_list<int64_t> producers) {
-  PlannedOperator op;
-  op.producers = producers;
-  return op;
+OrderedOperator compute(std::vector<int64_t> producers) {
+  return {"compute", false, false, std::move(producers)};
+}
+OrderedOperator communicate(std::vector<int64_t> producers) {
+  return {"communicate", true, false, std::move(producers)};
+}
+OrderedOperator constant(std::vector<int64_t> producers = {}) {
+  return {"constant", false, true, std::move(producers)};
 }
 
-PlannedOperator makeGather(std::initializer_list<int64_t> producers) {
-  PlannedOperator op = make(producers);
-  op.isGather = true;
-  return op;
+TEST(OverlapPlanTest, KeepsTheOrderOfOneChain) {
+  OverlapPlan plan =
+      planOverlap({compute({}), communicate({0}), compute({1}), compute({2})});
+  EXPECT_THAT(plan.order, ElementsAre(0, 1, 2, 3));
+  EXPECT_EQ(plan.distance, 0);
+  EXPECT_THAT(planOverlap({}).order, ElementsAre());
 }
 
-PlannedOperator makeReduction(std::initializer_list<int64_t> producers,
-                              std::initializer_list<int64_t> tail) {
-  PlannedOperator op = make(producers);
-  op.isReduction = true;
-  op.tail = tail;
-  return op;
+TEST(OverlapPlanTest, RunsAnotherCopyBesideACollective) {
+  // Two copies of: compute, communicate, compute, communicate, compute.
+  std::vector<OrderedOperator> operators;
+  for (int64_t copy : {0, 5}) {
+    operators.push_back(compute({}));
+    operators.push_back(communicate({copy}));
+    operators.push_back(compute({copy + 1}));
+    operators.push_back(communicate({copy + 2}));
+    operators.push_back(compute({copy + 3}));
+  }
+  OverlapPlan plan = planOverlap(operators);
+  EXPECT_THAT(plan.order, ElementsAre(0, 1, 5, 6, 2, 3, 7, 8, 4, 9));
+  EXPECT_EQ(plan.distance, 7);
 }
 
-std::string print(llvm::ArrayRef<PlannedOperator> operators, int64_t inFlight) {
-  std::string text;
-  for (const PlannedStep &step : planOverlap(operators, inFlight).steps)
-    text += (step.kind == PlannedStep::Kind::Operator ? " " : " !") +
-            std::to_string(step.index);
-  return text;
+TEST(OverlapPlanTest, WhatIsOfParametersComesWithItsReader) {
+  // The cast of a second layer's weight is not a reason to run it early.
+  OverlapPlan plan =
+      planOverlap({constant(), compute({0}), communicate({1}), compute({2}),
+                   constant(), constant({4}), compute({3, 5})});
+  EXPECT_THAT(plan.order, ElementsAre(0, 1, 2, 3, 4, 5, 6));
 }
 
-/// Three layers: a parameter, its gather, its reader.
-const std::vector<PlannedOperator> gathers = {
-    make({}), makeGather({0}), make({1}),
-    make({}), makeGather({3}), make({2, 4}),
-    make({}), makeGather({6}), make({5, 7})};
-
-/// Three gradients: what makes it, its sum, the conversion of that.
-const std::vector<PlannedOperator> reductions = {
-    make({}),  makeReduction({0}, {2}), make({1}),
-    make({0}), makeReduction({3}, {5}), make({4}),
-    make({3}), makeReduction({6}, {}),  make({6})};
-
-} // namespace
-
-TEST(OverlapPlan, LeavesAllWhereItIs) {
-  EXPECT_EQ(print(gathers, 0), " 0 1 2 3 4 5 6 7 8");
-  EXPECT_EQ(print(reductions, 0), " 0 1 !1 2 3 4 !4 5 6 7 !7 8");
+TEST(OverlapPlanTest, AnOlderCollectiveIsOverFirst) {
+  // 4 reads the second one, 5 the first.
+  OverlapPlan plan =
+      planOverlap({compute({}), communicate({0}), communicate({0}),
+                   compute({2}), compute({1})});
+  EXPECT_THAT(plan.order, ElementsAre(0, 1, 2, 4, 3));
 }
 
-TEST(OverlapPlan, GathersAheadWithWhatAGatherIsMadeOf) {
-  EXPECT_EQ(print(gathers, 1), " 0 1 3 4 2 6 7 5 8");
-  EXPECT_EQ(print(gathers, 2), " 0 1 3 4 6 7 2 5 8");
-  EXPECT_EQ(print(gathers, 100), " 0 1 3 4 6 7 2 5 8");
-}
-
-TEST(OverlapPlan, CompletesReductionsLaterOrAtTheEnd) {
-  EXPECT_EQ(print(reductions, 1), " 0 1 3 4 !1 2 6 7 !4 5 8 !7");
-  EXPECT_EQ(print(reductions, 100), " 0 1 3 4 6 7 8 !1 2 !4 5 !7");
-}
-
-TEST(OverlapPlan, KeepsOrdersOfRandomFunctions) {
+TEST(OverlapPlanTest, EveryGraphKeepsItsEdges) {
   std::mt19937 random(1);
   for (int round = 0; round < 200; ++round) {
-    std::vector<PlannedOperator> operators;
-    const int64_t size = 1 + static_cast<int64_t>(random() % 40);
-    std::vector<bool> isOpen;
-    for (int64_t index = 0; index < size; ++index) {
-      PlannedOperator op;
-      for (int64_t other = 0; other < index; ++other)
-        if (isOpen[other] && random() % 4 == 0)
-          op.producers.push_back(other);
-      op.isGather = op.producers.empty() && random() % 3 == 0;
-      isOpen.push_back(true);
+    std::vector<OrderedOperator> operators;
+    for (int64_t i = 0; i < 40; ++i) {
+      OrderedOperator op = compute({});
+      op.communicates = random() % 4 == 0;
+      op.isConstant = true;
+      for (int64_t edge = random() % 3; edge > 0 && i > 0; --edge) {
+        op.producers.push_back(static_cast<int64_t>(random() % i));
+        op.isConstant &= operators[op.producers.back()].isConstant;
+      }
+      op.isConstant &= random() % 2 == 0;
       operators.push_back(op);
-      if (op.isGather || random() % 4 != 0 || index + 1 == size)
-        continue;
-      operators.back().isReduction = true;
-      operators.back().tail = {index + 1};
-      isOpen.back() = false;
-      operators.push_back(make({index}));
-      isOpen.push_back(false);
-      ++index;
     }
-    const int64_t inFlight = random() % 4;
-    OverlapPlan plan = planOverlap(operators, inFlight);
-    std::vector<int64_t> places(operators.size(), -1);
-    std::vector<int64_t> completions(operators.size(), -1);
-    int64_t open = 0;
-    for (auto [place, step] : llvm::enumerate(plan.steps)) {
-      const bool isOperator = step.kind == PlannedStep::Kind::Operator;
-      auto &list = isOperator ? places : completions;
-      ASSERT_EQ(list[step.index], -1);
-      list[step.index] = static_cast<int64_t>(place);
-      if (operators[step.index].isReduction)
-        open += isOperator ? 1 : -1;
-      EXPECT_LE(open, inFlight + 1);
-    }
-    EXPECT_EQ(open, 0);
-    for (auto [index, op] : llvm::enumerate(operators)) {
-      ASSERT_GE(places[index], 0);
-      for (int64_t producer : op.producers)
-        EXPECT_LT(places[producer], places[index]);
-      for (int64_t member : op.tail)
-        EXPECT_LT(completions[index], places[member]);
+    OverlapPlan plan = planOverlap(operators);
+    std::vector<int64_t> position(operators.size(), -1);
+    ASSERT_EQ(plan.order.size(), operators.size());
+    for (int64_t op : plan.order) {
+      ASSERT_EQ(position[op], -1);
+      position[op] = 0;
+      for (int64_t producer : operators[op].producers)
+        ASSERT_EQ(position[producer], 0);
     }
   }
 }
+
+} // namespace

@@ -40,9 +40,15 @@ QWEN3 = {
 
 CONCATENATED = {"qkv_concat": True, "qkv_has_bias": True, "num_heads": 8}
 
+# The middle layer takes and gives blocks.
+BLOCKS = {"num_layers": 3, "fine_grain_interleave": 2}
+
 FAMILIES = {
     "llama": ("LlamaForCausalLM", LLAMA),
     "concatenated": ("LlamaForCausalLM", {**LLAMA, **CONCATENATED}),
+    "llama-blocks": ("LlamaForCausalLM", {**LLAMA, **BLOCKS}),
+    "concatenated-blocks": ("LlamaForCausalLM", {**LLAMA, **CONCATENATED, **BLOCKS, "fine_grain_interleave": 4}),
+    "telechat-blocks": ("TelechatForCausalLM", {**LLAMA, "type": "TelechatConfig", "num_heads": 8, **BLOCKS}),
     "tied": ("LlamaForCausalLM", {**LLAMA, "tie_word_embeddings": True}),
     "scores": ("LlamaForCausalLM", {**LLAMA, "n_kv_heads": 2, "use_flash_attention": False}),
     "baichuan": ("Baichuan13BV2ForCausalLM", LLAMA),
@@ -60,6 +66,8 @@ TABLE = {"vocab_emb_dp": False}
 # One layer's collectives in forward and in backward, where all see the same; views and local parts are none.
 TENSOR = ({"all_reduce": 2},) * 2
 SEQUENCE = ({"all_gather": 2, "reduce_scatter": 2},) * 2
+# With fine_grain_interleave as many times as many.
+SEQUENCE_BLOCKS = ({"all_gather": 4, "reduce_scatter": 4},) * 2
 
 LAYOUTS = [
     ("llama", {MP: 2}, TENSOR),
@@ -73,6 +81,16 @@ LAYOUTS = [
     ("llama", {CP: 4, **HYBRID}, ({"all_to_all": 4, "all_gather": 2}, {"all_to_all": 4, "reduce_scatter": 2})),
     ("llama", {DP: 2, CP: 2, MP: 2, **TABLE}, None),
     ("llama", {DP: 2, CP: 2, MP: 2, SP: True, **TABLE}, None),
+    ("llama-blocks", {MP: 2, SP: True, **TABLE}, SEQUENCE_BLOCKS),
+    ("llama-blocks", {DP: 2, MP: 2, SP: True}, SEQUENCE_BLOCKS),
+    ("llama-blocks", {MP: 4, SP: True, "interleave": 2, **TABLE}, None),
+    ("llama-blocks", {CP: 2, MP: 2, **TABLE}, None),
+    ("llama-blocks", {CP: 2, MP: 2, SP: True, **TABLE}, None),
+    ("llama-blocks", {CP: 4, MP: 2, SP: True, **HYBRID, **TABLE}, None),
+    ("concatenated-blocks", {DP: 2, MP: 2, SP: True, **TABLE}, ({"all_gather": 8, "reduce_scatter": 8},) * 2),
+    ("telechat-blocks", {MP: 2, SP: True, **TABLE}, SEQUENCE_BLOCKS),
+    ("llama", {DP: 2, "interleave": 2}, None),
+    ("llama", {MP: 2, SP: True, "interleave": 2, **TABLE}, None),
     ("concatenated", {MP: 4, **TABLE}, TENSOR),
     ("concatenated", {DP: 2, MP: 2, SP: True, **TABLE}, SEQUENCE),
     ("tied", {MP: 2, **TABLE}, TENSOR),
@@ -111,11 +129,16 @@ class Models:
 
     def make(self, name, family, layout):
         """Imports a family for `layout`; what is written is valid JSON, and so YAML."""
+        layout = dict(layout)
+        copies = layout.pop("interleave", 1)
         architecture, config = FAMILIES[family]
         model = {"model_config": {**TYPES, **config}}
         if architecture:
             model["arch"] = {"type": architecture}
-        yaml = {"runner_config": {"batch_size": ROWS // layout.get(DP, 1)}, "parallel_config": layout, "model": model}
+        yaml = {
+            "runner_config": {"batch_size": ROWS // layout.get(DP, 1)}, "parallel_config": layout, "model": model,
+            "micro_batch_interleave_num": copies,
+        }  # fmt: skip
         with open(self.path(name + ".yaml"), "w") as file:
             json.dump(yaml, file)
         self.check(
@@ -129,14 +152,15 @@ class Models:
             ), self.path(name + ".mlir"), "-o", self.path(target),
         )  # fmt: skip
 
-    def make_whole(self, family):
-        if family in self.whole:
-            return
-        self.whole.add(family)
-        name = "whole-" + family
-        self.make(name, family, {})
+    def make_whole(self, family, copies):
+        name = "whole-%s-%d" % (family, copies)
+        if name in self.whole:
+            return name
+        self.whole.add(name)
+        self.make(name, family, {"interleave": copies})
         self.lower(name, "mf-partition", name + "-forward.mlir")
         self.lower(name, "mf-partition,mf-build-backward", name + "-backward.mlir")
+        return name
 
     def count(self, name, layer):
         """Collectives of a layer in forward and in backward."""
@@ -155,15 +179,17 @@ class Models:
 
 def main():
     models = Models(*sys.argv[1:])
-    shard = "mf-partition,mf-propagate-layouts,mf-lower-reshards,mf-localize"
+    shard = "mf-partition,mf-interleave-rows,mf-propagate-layouts,mf-lower-reshards,mf-localize"
     problems = 0
     for family, layout, expected in LAYOUTS:
-        models.make_whole(family)
+        whole = models.make_whole(family, layout.get("interleave", 1))
         models.make("input", family, layout)
         models.lower("input", shard, "forward.mlir")
-        models.lower("input", shard + ",mf-build-backward", "backward.mlir")
+        models.lower(
+            "input", shard + ",mf-build-backward,mf.chunk(mf-insert-recompute,mf-overlap-copies)", "backward.mlir"
+        )  # fmt: skip
         said = [
-            models.compare("whole-%s-%s.mlir" % (family, half), half + ".mlir") for half in ("forward", "backward")
+            models.compare("%s-%s.mlir" % (whole, half), half + ".mlir") for half in ("forward", "backward")
         ]  # fmt: skip
         counts = models.count("backward.mlir", "layers.1")
         # Into Llama's final norm, and into mcore's head, go all rows; the gradient is summed and cut at once.

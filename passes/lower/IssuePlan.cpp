@@ -1,6 +1,6 @@
-//===- OverlapPlan.cpp - When parameters' collectives run -----------===//
+//===- IssuePlan.cpp - When parameters' collectives run ------------------===//
 
-#include "passes/lower/OverlapPlan.h"
+#include "passes/lower/IssuePlan.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <deque>
@@ -9,10 +9,9 @@ namespace mf::passes {
 
 namespace {
 
-class OverlapPlanner {
+class IssuePlanner {
 public:
-  OverlapPlanner(llvm::ArrayRef<PlannedOperator> operators,
-                       int64_t inFlight)
+  IssuePlanner(llvm::ArrayRef<PlannedOperator> operators, int64_t inFlight)
       : operators(operators), inFlight(inFlight), isPlaced(operators.size()),
         isInTail(operators.size()) {
     for (auto [index, op] : llvm::enumerate(operators)) {
@@ -25,7 +24,7 @@ public:
     plan.numGathers = static_cast<int64_t>(gathers.size());
   }
 
-  OverlapPlan run();
+  IssuePlan run();
 
 private:
   void place(int64_t index);
@@ -38,13 +37,13 @@ private:
   std::vector<int64_t> gathers;
   int64_t numPlacedGathers = 0;
   std::deque<int64_t> reductions;
-  OverlapPlan plan;
+  IssuePlan plan;
 };
 
 } // namespace
 
 /// What it uses goes first, if that is not there yet.
-void OverlapPlanner::place(int64_t index) {
+void IssuePlanner::place(int64_t index) {
   llvm::SmallVector<int64_t> stack = {index};
   while (!stack.empty()) {
     const int64_t top = stack.back();
@@ -63,19 +62,19 @@ void OverlapPlanner::place(int64_t index) {
   }
 }
 
-void OverlapPlanner::placeGathers(int64_t count) {
+void IssuePlanner::placeGathers(int64_t count) {
   count = std::min(count, plan.numGathers);
   for (; numPlacedGathers < count; ++numPlacedGathers)
     place(gathers[numPlacedGathers]);
 }
 
-void OverlapPlanner::complete(int64_t reduction) {
+void IssuePlanner::complete(int64_t reduction) {
   plan.steps.push_back({PlannedStep::Kind::Completion, reduction});
   for (int64_t member : operators[reduction].tail)
     place(member);
 }
 
-OverlapPlan OverlapPlanner::run() {
+IssuePlan IssuePlanner::run() {
   placeGathers(inFlight);
   int64_t numReached = 0;
   for (int64_t index = 0; index < static_cast<int64_t>(operators.size());
@@ -98,12 +97,12 @@ OverlapPlan OverlapPlanner::run() {
   return std::move(plan);
 }
 
-OverlapPlan planOverlap(llvm::ArrayRef<PlannedOperator> operators,
-                                    int64_t inFlight) {
-  return OverlapPlanner(operators, inFlight).run();
+IssuePlan planIssue(llvm::ArrayRef<PlannedOperator> operators,
+                    int64_t inFlight) {
+  return IssuePlanner(operators, inFlight).run();
 }
 
-void OverlapPlan::print(llvm::raw_ostream &os) const {
+void IssuePlan::print(llvm::raw_ostream &os) const {
   for (const PlannedStep &step : steps)
     os << (step.kind == PlannedStep::Kind::Operator ? "operator "
                                                     : "completion of ")

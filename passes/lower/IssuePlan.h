@@ -1,4 +1,4 @@
-//===- OverlapPlan.h - When parameters' collectives run --*- C++ -*-===//
+//===- IssuePlan.h - When parameters' collectives run ---------*- C++ -*-===//
 //
 // A layer that gathers a parameter does so right before it reads it, and the
 // sum of a gradient is read as soon as it is asked for. Neither would run
@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_PASSES_LOWER_OVERLAPPLAN_H
-#define MF_PASSES_LOWER_OVERLAPPLAN_H
+#ifndef MF_PASSES_LOWER_ISSUEPLAN_H
+#define MF_PASSES_LOWER_ISSUEPLAN_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -42,7 +42,7 @@ struct PlannedStep {
   }
 };
 
-struct OverlapPlan {
+struct IssuePlan {
   std::vector<PlannedStep> steps;
   int64_t numGathers = 0;
   int64_t numReductions = 0;
@@ -56,9 +56,9 @@ struct OverlapPlan {
 /// the end. So at most `inFlight` parameters are held earlier, and as many
 /// summands of gradients longer, than nothing beside them would need. 0 leaves
 /// all as it is. Linear in operators and uses.
-OverlapPlan planOverlap(llvm::ArrayRef<PlannedOperator> operators,
-                                    int64_t inFlight);
+IssuePlan planIssue(llvm::ArrayRef<PlannedOperator> operators,
+                    int64_t inFlight);
 
 } // namespace mf::passes
 
-#endif // MF_PASSES_LOWER_OVERLAPPLAN_H
+#endif // MF_PASSES_LOWER_ISSUEPLAN_H

@@ -1,0 +1,127 @@
+//===- OverlapPlan.cpp - Which operator runs when -------------------------===//
+
+#include "passes/overlap/OverlapPlan.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace mf::passes {
+
+namespace {
+
+class Scheduler {
+public:
+  explicit Scheduler(ArrayRef<OrderedOperator> operators)
+      : operators(operators), position(operators.size(), -1),
+        isPending(operators.size(), false) {}
+
+  OverlapPlan run();
+
+private:
+  bool isDone(int64_t op) const { return position[op] >= 0; }
+  bool isReady(int64_t op) const;
+  /// The last collective under way that `op` reads; -1 for none.
+  int64_t findAwaited(int64_t op) const;
+  int64_t choose() const;
+  void schedule(int64_t op);
+  void awaitUpTo(int64_t collective);
+
+  ArrayRef<OrderedOperator> operators;
+  /// Of an operator in the new order; -1 where it has none yet.
+  std::vector<int64_t> position;
+  std::vector<bool> isPending;
+  /// Collectives under way, in the order in which they began.
+  std::vector<int64_t> pending;
+  /// All before it are done.
+  int64_t head = 0;
+  OverlapPlan plan;
+};
+
+} // namespace
+
+/// What is made of parameters alone comes with its reader.
+bool Scheduler::isReady(int64_t op) const {
+  return all_of(operators[op].producers, [&](int64_t producer) {
+    return isDone(producer) || operators[producer].isConstant;
+  });
+}
+
+int64_t Scheduler::findAwaited(int64_t op) const {
+  int64_t last = -1;
+  for (int64_t producer : operators[op].producers)
+    if (isPending[producer] &&
+        (last < 0 || position[producer] > position[last]))
+      last = producer;
+  return last;
+}
+
+int64_t Scheduler::choose() const {
+  int64_t best = -1, bestAwaited = -1;
+  for (int64_t op = head; op < static_cast<int64_t>(operators.size()); ++op) {
+    if (isDone(op) || operators[op].isConstant || !isReady(op))
+      continue;
+    int64_t awaited = findAwaited(op);
+    if (awaited < 0)
+      return op;
+    if (best < 0 || position[awaited] < position[bestAwaited]) {
+      best = op;
+      bestAwaited = awaited;
+    }
+  }
+  return best;
+}
+
+/// Those that began before it are over, too.
+void Scheduler::awaitUpTo(int64_t collective) {
+  while (isPending[collective]) {
+    isPending[pending.front()] = false;
+    plan.distance +=
+        static_cast<int64_t>(plan.order.size()) - position[pending.front()] - 1;
+    pending.erase(pending.begin());
+  }
+}
+
+void Scheduler::schedule(int64_t op) {
+  for (int64_t producer : operators[op].producers)
+    if (!isDone(producer))
+      schedule(producer);
+  int64_t awaited = findAwaited(op);
+  if (awaited >= 0)
+    awaitUpTo(awaited);
+  position[op] = static_cast<int64_t>(plan.order.size());
+  plan.order.push_back(op);
+  // Nobody waits with what a whole layer needs.
+  if (operators[op].communicates && !operators[op].isConstant) {
+    isPending[op] = true;
+    pending.push_back(op);
+  }
+}
+
+OverlapPlan Scheduler::run() {
+  auto count = static_cast<int64_t>(operators.size());
+  while (true) {
+    // What is made of parameters stays with what stands behind it.
+    for (; head < count && (isDone(head) || operators[head].isConstant); ++head)
+      if (!isDone(head))
+        schedule(head);
+    if (head == count)
+      return std::move(plan);
+    schedule(choose());
+  }
+}
+
+OverlapPlan planOverlap(ArrayRef<OrderedOperator> operators) {
+  return Scheduler(operators).run();
+}
+
+void OverlapPlan::print(ArrayRef<OrderedOperator> operators,
+                        raw_ostream &os) const {
+  for (int64_t op : order) {
+    os << "  " << operators[op].name;
+    if (operators[op].communicates)
+      os << " communicates";
+    os << '\n';
+  }
+}
+
+} // namespace mf::passes

@@ -1,0 +1,116 @@
+//===- IssuePlanTest.cpp ------------------------------------------===//
+
+#include "passes/lower/IssuePlan.h"
+#include "llvm/ADT/STLExtras.h"
+#include "gtest/gtest.h"
+#include <random>
+
+using namespace mf::passes;
+
+namespace {
+
+PlannedOperator make(std::initializer_list<int64_t> producers) {
+  PlannedOperator op;
+  op.producers = producers;
+  return op;
+}
+
+PlannedOperator makeGather(std::initializer_list<int64_t> producers) {
+  PlannedOperator op = make(producers);
+  op.isGather = true;
+  return op;
+}
+
+PlannedOperator makeReduction(std::initializer_list<int64_t> producers,
+                              std::initializer_list<int64_t> tail) {
+  PlannedOperator op = make(producers);
+  op.isReduction = true;
+  op.tail = tail;
+  return op;
+}
+
+std::string print(llvm::ArrayRef<PlannedOperator> operators, int64_t inFlight) {
+  std::string text;
+  for (const PlannedStep &step : planIssue(operators, inFlight).steps)
+    text += (step.kind == PlannedStep::Kind::Operator ? " " : " !") +
+            std::to_string(step.index);
+  return text;
+}
+
+/// Three layers: a parameter, its gather, its reader.
+const std::vector<PlannedOperator> gathers = {
+    make({}), makeGather({0}), make({1}),
+    make({}), makeGather({3}), make({2, 4}),
+    make({}), makeGather({6}), make({5, 7})};
+
+/// Three gradients: what makes it, its sum, the conversion of that.
+const std::vector<PlannedOperator> reductions = {
+    make({}),  makeReduction({0}, {2}), make({1}),
+    make({0}), makeReduction({3}, {5}), make({4}),
+    make({3}), makeReduction({6}, {}),  make({6})};
+
+} // namespace
+
+TEST(IssuePlan, LeavesAllWhereItIs) {
+  EXPECT_EQ(print(gathers, 0), " 0 1 2 3 4 5 6 7 8");
+  EXPECT_EQ(print(reductions, 0), " 0 1 !1 2 3 4 !4 5 6 7 !7 8");
+}
+
+TEST(IssuePlan, GathersAheadWithWhatAGatherIsMadeOf) {
+  EXPECT_EQ(print(gathers, 1), " 0 1 3 4 2 6 7 5 8");
+  EXPECT_EQ(print(gathers, 2), " 0 1 3 4 6 7 2 5 8");
+  EXPECT_EQ(print(gathers, 100), " 0 1 3 4 6 7 2 5 8");
+}
+
+TEST(IssuePlan, CompletesReductionsLaterOrAtTheEnd) {
+  EXPECT_EQ(print(reductions, 1), " 0 1 3 4 !1 2 6 7 !4 5 8 !7");
+  EXPECT_EQ(print(reductions, 100), " 0 1 3 4 6 7 8 !1 2 !4 5 !7");
+}
+
+TEST(IssuePlan, KeepsOrdersOfRandomFunctions) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<PlannedOperator> operators;
+    const int64_t size = 1 + static_cast<int64_t>(random() % 40);
+    std::vector<bool> isOpen;
+    for (int64_t index = 0; index < size; ++index) {
+      PlannedOperator op;
+      for (int64_t other = 0; other < index; ++other)
+        if (isOpen[other] && random() % 4 == 0)
+          op.producers.push_back(other);
+      op.isGather = op.producers.empty() && random() % 3 == 0;
+      isOpen.push_back(true);
+      operators.push_back(op);
+      if (op.isGather || random() % 4 != 0 || index + 1 == size)
+        continue;
+      operators.back().isReduction = true;
+      operators.back().tail = {index + 1};
+      isOpen.back() = false;
+      operators.push_back(make({index}));
+      isOpen.push_back(false);
+      ++index;
+    }
+    const int64_t inFlight = random() % 4;
+    IssuePlan plan = planIssue(operators, inFlight);
+    std::vector<int64_t> places(operators.size(), -1);
+    std::vector<int64_t> completions(operators.size(), -1);
+    int64_t open = 0;
+    for (auto [place, step] : llvm::enumerate(plan.steps)) {
+      const bool isOperator = step.kind == PlannedStep::Kind::Operator;
+      auto &list = isOperator ? places : completions;
+      ASSERT_EQ(list[step.index], -1);
+      list[step.index] = static_cast<int64_t>(place);
+      if (operators[step.index].isReduction)
+        open += isOperator ? 1 : -1;
+      EXPECT_LE(open, inFlight + 1);
+    }
+    EXPECT_EQ(open, 0);
+    for (auto [index, op] : llvm::enumerate(operators)) {
+      ASSERT_GE(places[index], 0);
+      for (int64_t producer : op.producers)
+        EXPECT_LT(places[producer], places[index]);
+      for (int64_t member : op.tail)
+        EXPECT_LT(completions[index], places[member]);
+    }
+  }
+}
