@@ -180,6 +180,11 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
   for (llvm::StringRef key :
        {"enable_parallel_optimizer", "gradients_mean", "full_batch"})
     add(key, parallel.parallelNode[key].getLocation());
+  add("optimizer_weight_shard_size",
+      parallel
+          .parallelNode["parallel_optimizer_config"]
+                       ["optimizer_weight_shard_size"]
+          .getLocation());
   add("pipeline_scheduler",
       parallel.parallelNode["pipeline_config"]["pipeline_scheduler"]
           .getLocation());

@@ -41,6 +41,8 @@ private:
   void gatherInLayer(GetParamOp read, ParamOp param);
   Value gather(Value value, ArrayAttr axes, bool isReplicated, StringRef name);
   void emitRemark(TiedGroup &group, const StorageDecision &decision);
+  void warn(ArrayRef<UsedParameter> parameters,
+            ArrayRef<StorageDecision> decisions);
 
   ModelOp model;
   OptimizerShardAttr settings;
@@ -174,9 +176,6 @@ void OptimizerSharder::emitRemark(TiedGroup &group,
   remark::RemarkOpts options = remark::RemarkOpts::name("OptimizerShard")
                                    .category("optimizer")
                                    .function(model.getSymName());
-  if (decision.isWarning)
-    emitWarning(param.getLoc()) << "'" << param.getSymName()
-                                << "' is not shared out: " << decision.reason;
   if (decision.axes.empty()) {
     remark::missed(param.getLoc(), options) << remark::add(
         "'{0}' stays on each rank: {1}", param.getSymName(), decision.reason);
@@ -190,6 +189,30 @@ void OptimizerSharder::emitRemark(TiedGroup &group,
       << remark::metric("elements", param.getStoredType().getNumElements());
 }
 
+/// One warning for each reason, at the YAML's key, that names the first of the
+/// parameters.
+void OptimizerSharder::warn(ArrayRef<UsedParameter> parameters,
+                            ArrayRef<StorageDecision> decisions) {
+  llvm::MapVector<StringRef, SmallVector<StringRef>> names;
+  for (auto [parameter, decision] : llvm::zip_equal(parameters, decisions))
+    if (decision.isWarning)
+      names[decision.reason].push_back(parameter.name);
+  DictionaryAttr locations = model.getTrainingAttr().getLocations();
+  auto key = locations
+                 ? locations.getAs<LocationAttr>("optimizer_weight_shard_size")
+                 : LocationAttr();
+  for (const auto &[reason, kept] : names) {
+    auto first = model.lookupSymbol<ParamOp>(kept.front());
+    InFlightDiagnostic warning =
+        emitWarning(key ? mlir::Location(key) : first.getLoc());
+    warning << "'" << kept.front() << "'";
+    if (kept.size() > 1)
+      warning << " and " << kept.size() - 1 << " more";
+    warning << (kept.size() > 1 ? " are" : " is")
+            << " not shared out: " << reason;
+  }
+}
+
 void OptimizerSharder::run() {
   collect();
   std::vector<UsedParameter> parameters;
@@ -200,6 +223,7 @@ void OptimizerSharder::run() {
       parameters);
   if (printPlan)
     printStorage(parameters, decisions, llvm::errs());
+  warn(parameters, decisions);
   for (auto [entry, decision] : llvm::zip_equal(groups, decisions)) {
     if (!decision.axes.empty())
       share(entry.second, decision);

@@ -61,7 +61,8 @@ static StorageDecision decide(const MeshSizes &mesh,
     return keep(formatv("has {0} bytes, less than the threshold of {1} KB",
                         bytes, settings.threshold));
   Axes axes = getReplicas(mesh, parameter.layout);
-  int64_t ranks = mesh.getNumParts(axes);
+  const int64_t copies = mesh.getNumParts(axes);
+  int64_t ranks = copies;
   if (ranks == 1)
     return keep("no other rank has the same part");
   if (settings.shardSize > 0) {
@@ -94,6 +95,11 @@ static StorageDecision decide(const MeshSizes &mesh,
   if (!hasSummandsOutside(parameter.layout, axes))
     return keep("its gradient is the same on ranks of an outer axis and "
                 "summed over those of an inner one");
+  if (ranks < copies)
+    return {
+        axes,
+        formatv("{0} of the {1} ranks that have the same part", ranks, copies),
+        false};
   return {axes, formatv("{0} ranks have the same part", ranks), false};
 }
 

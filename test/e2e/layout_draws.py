@@ -52,6 +52,8 @@ def get_mcore(draw):
 FAMILIES = {
     "llama": (get_llama, "LlamaConfig", "LlamaForCausalLM"),
     "glm": (get_glm, "ChatGLM2Config", "ChatGLM4ForConditionalGeneration"),
+    "telechat": (get_llama, "TelechatConfig", "TelechatForCausalLM"),
+    "baichuan": (get_llama, "LlamaConfig", "Baichuan13BV2ForCausalLM"),
     "mcore": (get_mcore, "Qwen3Config", "Qwen3ForCausalLM"),
 }
 
@@ -61,7 +63,8 @@ class Draw:
 
     family, heads, kv_heads, feed_forward, vocabulary, layers = "llama", 16, 16, 48, 256, 4
     has_bias = concatenates = is_tied = shards_table = False
-    compute_type, rows, micro_batches = "float32", 1, 2
+    compute_type, param_type, uses_flash = "float32", "float32", True
+    rows, micro_batches = 1, 2
     pp = dp = cp = mp = degree = 1
     algorithm, sequence_parallel, vocab_emb_dp = "colossalai_cp", False, False
     level, threshold, shard_size = 0, 0, -1
@@ -118,22 +121,27 @@ class Draw:
 
     def choose_model(self, generator):
         choose = generator.choice
-        family = choose(["llama", "llama", "glm", "mcore"])
+        family = choose(["llama", "llama", "glm", "mcore", "telechat", "baichuan"])
         parts = self.get_head_parts()
         heads = 24 if parts % 3 == 0 else 16
         kv_heads = [n for n in (1, 2, 3, 4, 8, 16, 24) if heads % n == 0 and n % parts == 0]
+        if family == "baichuan":
+            kv_heads = [heads]
         if family == "mcore":
             kv_heads = [n for n in kv_heads if n % self.mp == 0]
         if family == "glm" and self.get_head_parts() == self.mp:
             # Fewer are copied.
-            kv_heads += [n for n in (2, 3, 4) if heads % n == 0 and n < self.mp and self.mp % n == 0] * 2
+            kv_heads += [n for n in (1, 2, 3, 4) if heads % n == 0 and n < self.mp and self.mp % n == 0] * 2
         three = 3 if 3 in (self.mp, self.cp, self.dp) else 1
+        compute_type = choose(["float32"] * 4 + ["bfloat16"])
         return self.change(
+            uses_flash=self.cp > 1 or choose([True, False]), compute_type=compute_type,
+            param_type=choose(["float32", compute_type]),
             family=family, heads=heads, kv_heads=choose(kv_heads), feed_forward=48 * choose([1, 2]),
             # Some do not divide, and are then whole on all ranks.
             vocabulary=choose([256, 240, 240 * three, 202]), has_bias=choose([False, True]),
             concatenates=choose([False, True]), is_tied=choose([False, False, True]),
-            shards_table=choose([False, True]), compute_type=choose(["float32"] * 4 + ["bfloat16"]),
+            shards_table=choose([False, True]),
         )  # fmt: skip
 
     def get_one_rank(self):
@@ -160,8 +168,8 @@ class Draw:
         describe, config_class, network = FAMILIES[self.family]
         model = dict(
             describe(self), seq_length=SEQUENCE_LENGTH, hidden_size=HEAD_SIZE * self.heads, num_layers=self.layers,
-            use_flash_attention=True, compute_dtype='"%s"' % self.compute_type, rotary_dtype='"float32"',
-            param_init_type='"float32"', pad_token_id=-1, ignore_token_id=-100, initializer_range=0.02,
+            use_flash_attention=self.uses_flash, compute_dtype='"%s"' % self.compute_type, rotary_dtype='"float32"',
+            param_init_type='"%s"' % self.param_type, pad_token_id=-1, ignore_token_id=-100, initializer_range=0.02,
         )  # fmt: skip
         name, scheduler, interleave = self.schedule
         ranks = {

@@ -2,7 +2,7 @@
 
 usage: random_layouts.py [--seed N] [--count N] [--first N] [--mpirun COMMAND] [--many] BIN_FOLDER WORK_FOLDER
 
-Each draw is a model (Llama, Qwen, GLM or Qwen3 of the mcore graph), a layout of up
+Each draw is a model (Llama, Qwen, GLM, TeleChat, Baichuan or mcore's Qwen3), a layout of up
 to 16 ranks for it and a schedule, written as a YAML, imported from it and lowered.
 Against one rank that takes the same rows, loss and all gradients must agree to a
 relative 1e-5 in fp32; in bf16 they may be as far from fp32 as one rank in bf16 is.
@@ -150,7 +150,7 @@ class Checks:
             if not distance < FP32_BOUND:
                 yield "%.3g off from one rank" % distance
             return
-        exact = self.get_whole(draw.change(compute_type="float32"))
+        exact = self.get_whole(draw.change(compute_type="float32", param_type="float32"))
         own, ranks = get_rms(exact, whole), get_rms(exact, actual)
         self.worst_bf16 = max(self.worst_bf16, ranks / own)
         if not ranks < BF16_FACTOR * own:
