@@ -139,11 +139,6 @@ ArrayRef<Value> LayerCutter::getBlocks(unsigned value, Operation *reader) {
   SmallVector<Value> &parts = blocks[value];
   if (!parts.empty())
     return parts;
-  OpBuilder::InsertionGuard guard(builder);
-  if (Operation *maker = wholes[value].getDefiningOp())
-    builder.setInsertionPointAfter(maker);
-  else
-    builder.setInsertionPointToStart(&op.getBody().front());
   MovedFor cause = getCause(value, reader);
   RankedTensorType type = getBlockType(value);
   auto whole = cast<RankedTensorType>(wholes[value].getType());

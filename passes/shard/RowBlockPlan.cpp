@@ -164,7 +164,7 @@ void LayerRows::follow(const ShardedOperator &op) {
 bool LayerRows::isAllowed(const ShardedOperator &op, bool isFirst,
                           bool isLast) const {
   bool behind = any(op.operands, isBehind);
-  return !(isFirst && !behind) && !(isLast && behind);
+  return (behind || !isFirst) && (!behind || !isLast);
 }
 
 /// Between an operator that takes blocks or reads a weight, and one that gives

@@ -3,6 +3,34 @@
 // RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-overlap-copies{print-plan=true})))' -split-input-file %s -o %t 2>&1 | FileCheck %s --check-prefix=PLAN
 // RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-overlap-copies)))' -split-input-file --remarks-filter-passed=overlap %s -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 
+// CHECK: %[[P0:.*]] = mf.matmul %[[X0:.*]], %[[W:.*]] {name = "w"}
+// CHECK-NEXT: %[[S0:.*]] = mf.all_reduce %[[P0]]
+// CHECK-NEXT: %[[P1:.*]] = mf.matmul
+// CHECK-NEXT: %[[S1:.*]] = mf.all_reduce %[[P1]]
+// CHECK-NEXT: mf.add %{{.*}}, %[[S0]]
+// CHECK-NEXT: mf.add %{{.*}}, %[[S1]]
+// CHECK-NEXT: mf.cut
+// CHECK-NEXT: mf.matmul
+// CHECK-NEXT: %[[T0:.*]] = mf.all_reduce
+// CHECK-NEXT: mf.matmul
+// CHECK-NEXT: mf.neg %[[T0]]
+
+// PLAN:      chunk0 forward
+// PLAN-NEXT:   mf.get_param
+// PLAN-NEXT:   mf.matmul w
+// PLAN-NEXT:   mf.all_reduce w communicates
+// PLAN-NEXT:   mf.matmul w
+// PLAN-NEXT:   mf.all_reduce w communicates
+// PLAN-NEXT:   mf.add add
+// PLAN-NEXT:   mf.add add
+// PLAN-NEXT: chunk0 backward
+// PLAN-NEXT:   mf.matmul w.grad
+// PLAN-NEXT:   mf.all_reduce w.grad communicates
+// PLAN-NEXT:   mf.matmul w.grad
+// PLAN-NEXT:   mf.neg neg
+
+// REMARK: Remark="copies compute while others communicate in forward", collectives=2, operators beside them=3
+// REMARK: Remark="copies compute while others communicate in backward", collectives=1, operators beside them=1
 #training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, scheduler = "1f1b", copies = 2>,
   recompute = <recompute = false, select = false, select_comm = false, select_exclude = false,
   select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
@@ -35,6 +63,9 @@ mf.model @model attributes {training = #training, micro_batch_size = 2 : i64, se
 
 // -----
 
+// CHECK: mf.all_reduce
+// CHECK-NEXT: mf.add
+// CHECK-NEXT: mf.matmul
 #training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, scheduler = "1f1b">,
   recompute = <recompute = false, select = false, select_comm = false, select_exclude = false,
   select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,

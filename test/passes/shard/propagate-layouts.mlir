@@ -1,5 +1,5 @@
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts))' %s | FileCheck %s
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts{print-plan=true}))' %s -o %t 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts))' -split-input-file %s | FileCheck %s
+// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts{print-plan=true}))' -split-input-file %s -o %t 2>&1 | FileCheck %s --check-prefix=PLAN
 
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 // PLAN: parameters
@@ -39,6 +39,41 @@ mf.model @columns_and_rows attributes {micro_batch_size = 2 : i64, sequence_leng
     %d = mf.matmul %p, %down {transpose_b = true, name = "down"} : (tensor<2x4x12xf32>, tensor<8x12xf32>) -> tensor<2x4x8xf32>
     %y = mf.add %x, %d {name = "add"} : (tensor<2x4x8xf32>, tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
     mf.return %y : tensor<2x4x8xf32>
+  }
+}
+}
+
+// -----
+
+// Layers hand on several values, each cut like the stream, and a loss.
+// PLAN: layer
+// PLAN-NEXT: argument 0: {{\[\[\], \[\], \[\]\]}}
+// PLAN-NEXT: argument 1: {{\[\[\], \[\], \[\]\]}}
+// PLAN-NEXT: reshard layer: {{\[\[\], \[\], \[\]\] -> \[\[dp\], \[\], \[\]\]}}
+// PLAN-NEXT: reshard layer: {{\[\[\], \[\], \[\]\] -> \[\[dp\], \[\], \[\]\]}}
+// PLAN-NEXT: reshard loss: [] partial [dp] -> []
+// PLAN-NEXT: result: {{\[\[dp\], \[\], \[\]\]}}
+// PLAN-NEXT: result: {{\[\[dp\], \[\], \[\]\]}}
+// PLAN-NEXT: result: {{\[\]}}
+// PLAN-NEXT: next
+// PLAN-NEXT: argument 0: {{\[\[dp\], \[\], \[\]\]}}
+// PLAN-NEXT: argument 1: {{\[\[dp\], \[\], \[\]\]}}
+// PLAN-NEXT: result: {{\[\[dp\], \[\], \[\]\]}}
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
+mf.model @several attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  // CHECK-LABEL: mf.model @several
+  // CHECK: mf.layer @layer
+  // CHECK-SAME: -> (tensor<2x2x8xf32, #mf.layout<{{\[\[dp\], \[\], \[\]\]}}>>, tensor<2x2x8xf32, #mf.layout<{{\[\[dp\], \[\], \[\]\]}}>>, tensor<f32, #mf.layout<[]>>)
+  mf.layer @layer body (%x: tensor<2x2x8xf32>, %y: tensor<2x2x8xf32>) -> (tensor<2x2x8xf32>, tensor<2x2x8xf32>, tensor<f32>) {
+    %parts:2 = mf.split %y {axis = 2 : i64, name = "split"} : (tensor<2x2x8xf32>) -> (tensor<2x2x4xf32>, tensor<2x2x4xf32>)
+    %z = mf.concat %parts#1, %parts#0 {axis = 2 : i64, name = "concat"} : (tensor<2x2x4xf32>, tensor<2x2x4xf32>) -> tensor<2x2x8xf32>
+    %rows = mf.softmax %x {name = "rows"} : (tensor<2x2x8xf32>) -> tensor<2x2x8xf32>
+    %loss = mf.reduce_sum %rows {axes = array<i64: 0, 1, 2>, name = "loss"} : (tensor<2x2x8xf32>) -> tensor<f32>
+    mf.return %rows, %z, %loss : tensor<2x2x8xf32>, tensor<2x2x8xf32>, tensor<f32>
+  }
+  mf.layer @next body (%x: tensor<2x2x8xf32>, %y: tensor<2x2x8xf32>) -> tensor<2x2x8xf32> {
+    %z = mf.add %x, %y {name = "add"} : (tensor<2x2x8xf32>, tensor<2x2x8xf32>) -> tensor<2x2x8xf32>
+    mf.return %z : tensor<2x2x8xf32>
   }
 }
 }
