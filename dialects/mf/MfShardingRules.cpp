@@ -134,6 +134,8 @@ ShardingRule FlashAttentionOp::getShardingRule() {
   rule.results = {
       statistics, statistics, {{batch}, {heads, group}, {rows}, {valueWidth}}};
   rule.exchange = {rows, heads};
+  if (getCausal() && !getFirstQuery())
+    rule.prefix = {rows, keys};
   return rule;
 }
 
@@ -177,6 +179,10 @@ ShardingRule CrossEntropyOp::getShardingRule() {
   unsigned rows = rule.addFactor(FactorKind::Own, logits[0]);
   unsigned classes = rule.addFactor(FactorKind::Own, logits[1]);
   rule.operands = {{{rows}, {classes}}, {{rows}}};
+  if (Value counted = getCounted())
+    rule.operands.push_back(
+        {{rows, rule.addFactor(FactorKind::Whole,
+                               getShape(counted)[0] / logits[0])}});
   if (getFirstRow())
     rule.operands.push_back({{rule.addFactor(FactorKind::Whole, 1)}});
   rule.results = {{}, {{rows}}, {}};
@@ -194,6 +200,10 @@ void CrossEntropyOp::localize(ArrayRef<Layout> operands,
   setVocabAxesAttr(builder.getStrArrayAttr(classes));
   getFirstRowMutable().assign(
       tables.getFirstIndex(*this, classes, getShape(getLogits())[1]));
+}
+
+void CrossEntropyOp::takePiece(WholeOperands &whole) {
+  getCountedMutable().assign(whole.getWhole(1));
 }
 
 //===----------------------------------------------------------------------===//
@@ -278,6 +288,10 @@ ShardingRule PadOp::getShardingRule() { return getWindowRule(*this); }
 
 void SliceOp::localize(ArrayRef<Layout> operands, ArrayRef<Layout> results,
                        LocalTables &tables) {
+  setSizes(getShape(getResult()));
+}
+
+void SliceOp::takePiece(WholeOperands &whole) {
   setSizes(getShape(getResult()));
 }
 

@@ -36,6 +36,8 @@ ProgramBuilder::ProgramBuilder(ir::ModelOp model, SymbolTable &modelSymbols,
       declarations(model.getContext()), routines(model.getContext()) {
   ir::TrainingAttr training = model.getTrainingAttr();
   microBatches = training.getParallel().getMicroBatches();
+  addsUp =
+      microBatches > 1 || training.getParallel().getSequencePieces() > 1;
   OpBuilder builder(model);
   auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
   program = ascend::ProgramOp::create(

@@ -47,6 +47,8 @@ public:
   ir::ModelOp getModel() { return model; }
   int64_t getStage() const { return stage; }
   int64_t getMicroBatches() const { return microBatches; }
+  /// Whether several backwards add to each gradient.
+  bool addsGradients() const { return addsUp; }
   mlir::MLIRContext *getContext() { return model.getContext(); }
 
   /// Buffer type of a tensor type.
@@ -117,6 +119,7 @@ private:
   ir::ModelOp model;
   mlir::SymbolTable &modelSymbols;
   int64_t stage, microBatches;
+  bool addsUp;
   ascend::ProgramOp program;
   mlir::OpBuilder declarations, routines;
   /// Streams and statics stand together at the beginning.

@@ -19,6 +19,10 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   MarkMemoryOptions mark;
   mark.quiet = options.quiet;
   model.addPass(createMarkMemory(mark, options.layerReportHandler));
+  // Whole sequences stay as they are.
+  SplitSequenceOptions splitSequence;
+  splitSequence.printPlan = options.printPlan;
+  model.addPass(createSplitSequence(splitSequence));
   // On a mesh of stages alone they leave the model as it is.
   model.addPass(createPropagateLayouts());
   model.addPass(createLowerReshards());

@@ -189,13 +189,13 @@ LayerPlanner::Outcome LayerPlanner::planOperator(unsigned number) {
   return resolveResults(number, axes);
 }
 
-std::optional<bool> LayerPlanner::plan(const Layout &hidden) {
+std::optional<bool> LayerPlanner::plan(ArrayRef<Layout> hidden) {
   Outcome outcome = placeInputs(hidden);
   for (unsigned op = 0; op < layer.operators.size() && outcome == Outcome::Done;
        ++op)
     outcome = planOperator(op);
   if (outcome == Outcome::Done)
-    outcome = returnResult();
+    outcome = returnResults();
   if (outcome == Outcome::Failed)
     return std::nullopt;
   return outcome == Outcome::Done;

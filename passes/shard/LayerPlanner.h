@@ -30,14 +30,17 @@ public:
 
   /// True once it is planned; false if something has changed and it must be
   /// planned again by another planner; none for an error.
-  std::optional<bool> plan(const ir::Layout &hidden);
+  std::optional<bool> plan(llvm::ArrayRef<ir::Layout> hidden);
   PlannedLayer takePlan() { return std::move(planned); }
 
 private:
   using FactorAxes = llvm::SmallVector<ir::Axes>;
   enum class Outcome { Done, Again, Failed };
 
-  Outcome placeInputs(const ir::Layout &hidden);
+  void readValues();
+  Outcome placeInputs(llvm::ArrayRef<ir::Layout> hidden);
+  Outcome placeHidden(unsigned value, const ir::Layout &hidden);
+  Outcome placeData(unsigned value);
   Outcome planOperator(unsigned number);
   /// By which axes each factor of an operator is cut.
   bool chooseFactors(const ShardedOperator &op, FactorAxes &axes);
@@ -51,8 +54,8 @@ private:
   /// Makes partial results whole, and gives back what was exchanged: `axes` are
   /// those that the factors had before.
   Outcome resolveResults(unsigned number, const FactorAxes &axes);
-  Outcome returnLoss();
-  Outcome returnResult();
+  Outcome returnLoss(unsigned value);
+  Outcome returnResults();
 
   /// Makes `value` a version of it that lies as `wanted`.
   Outcome bring(unsigned &value, const ir::Layout &wanted, unsigned before,

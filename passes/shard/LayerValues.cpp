@@ -24,11 +24,17 @@ static std::string toString(const Layout &layout) {
   return text;
 }
 
+/// The stream is what layers hand on: whole sequences or blocks of their rows.
 bool LayerPlanner::isStream(unsigned value) const {
-  const ShardedValue &like = layer.values[layer.takesHidden ? 0 : layer.result];
   ArrayRef<int64_t> shape = layer.values[value].shape;
-  return shape.size() == 3 && shape == ArrayRef(like.shape) &&
-         shape[0] == model.batch && shape[1] == model.sequence;
+  if (shape.size() != 3 || shape[0] != model.batch ||
+      model.sequence % shape[1] != 0)
+    return false;
+  auto isLike = [&](unsigned other) {
+    return shape == ArrayRef(layer.values[other].shape);
+  };
+  return any_of(seq<unsigned>(0, layer.numHidden), isLike) ||
+         any_of(layer.results, isLike);
 }
 
 bool LayerPlanner::divides(unsigned value, const Layout &layout) {
@@ -143,7 +149,7 @@ bool LayerPlanner::askProducer(const ShardedOperator &op, unsigned value,
 // What comes into a layer and what it gives
 //===----------------------------------------------------------------------===//
 
-LayerPlanner::Outcome LayerPlanner::placeInputs(const Layout &hidden) {
+void LayerPlanner::readValues() {
   size_t count = layer.values.size();
   planned.layouts.resize(count);
   sources.assign(count, Source::Activation);
@@ -165,56 +171,79 @@ LayerPlanner::Outcome LayerPlanner::placeInputs(const Layout &hidden) {
     for (unsigned result : op.results)
       producers[result] = number;
   }
-  isRead[layer.result] = true;
+  for (unsigned result : layer.results)
+    isRead[result] = true;
+}
 
-  for (unsigned value = 0; value < layer.numArguments; ++value) {
-    size_t rank = layer.values[value].shape.size();
-    if (value == 0 && layer.takesHidden) {
-      planned.layouts[0] = hidden.cuts.size() == rank ? hidden : Layout(rank);
-      continue;
-    }
-    sources[value] = Source::Free;
-    if (arguments[value].cuts.size() == rank) {
-      planned.layouts[value] = arguments[value];
-      continue;
-    }
-    planned.layouts[value] = Layout(rank);
-    if (rank == 2) {
-      planned.layouts[value].cuts = {getMeshAxes("dp", model.mesh),
-                                     getMeshAxes("cp", model.mesh)};
-      if (!divides(value, planned.layouts[value]))
-        return Outcome::Failed;
-    }
+/// Tokens or labels.
+LayerPlanner::Outcome LayerPlanner::placeData(unsigned value) {
+  size_t rank = layer.values[value].shape.size();
+  sources[value] = Source::Free;
+  Layout &layout = planned.layouts[value];
+  if (arguments[value].cuts.size() == rank) {
+    layout = arguments[value];
+    return Outcome::Done;
   }
-  if (!layer.takesHidden || !isStream(0))
+  layout = Layout(rank);
+  if (rank != 2)
+    return Outcome::Done;
+  layout.cuts = {getMeshAxes("dp", model.mesh), getMeshAxes("cp", model.mesh)};
+  return divides(value, layout) ? Outcome::Done : Outcome::Failed;
+}
+
+LayerPlanner::Outcome LayerPlanner::placeHidden(unsigned value,
+                                                const Layout &hidden) {
+  planned.layouts[value] = hidden;
+  if (!isStream(value))
     return Outcome::Done;
   Layout wanted = stream;
   wanted.reduced = hidden.reduced;
   for (StringRef axis : gathered)
-    if (planned.layouts[0].cutsOver(axis))
+    if (hidden.cutsOver(axis))
       addMissing(wanted.reduced, axis);
-  return bring(current[0], wanted, 0, layer.name);
+  return bring(current[value], wanted, 0, layer.name);
+}
+
+LayerPlanner::Outcome LayerPlanner::placeInputs(ArrayRef<Layout> hidden) {
+  readValues();
+  for (unsigned value = 0; value < layer.numArguments; ++value) {
+    size_t rank = layer.values[value].shape.size();
+    bool isKnown = value < hidden.size() && hidden[value].cuts.size() == rank;
+    Outcome outcome =
+        value < layer.numHidden
+            ? placeHidden(value, isKnown ? hidden[value] : Layout(rank))
+            : placeData(value);
+    if (outcome != Outcome::Done)
+      return outcome;
+  }
+  return Outcome::Done;
 }
 
 /// A loss has the gradient 1 on all ranks.
-LayerPlanner::Outcome LayerPlanner::returnLoss() {
-  if (planned.layouts[planned.result].reduced.empty())
+LayerPlanner::Outcome LayerPlanner::returnLoss(unsigned value) {
+  if (planned.layouts[value].reduced.empty())
     return Outcome::Done;
   return fail("expected a loss that has the same gradient on all ranks, but it "
               "lies as " +
-              toString(planned.layouts[planned.result]));
+              toString(planned.layouts[value]));
 }
 
-LayerPlanner::Outcome LayerPlanner::returnResult() {
+LayerPlanner::Outcome LayerPlanner::returnResults() {
   now.reset();
-  planned.result = current[layer.result];
-  if (layer.values[layer.result].shape.empty())
-    return returnLoss();
-  if (!isStream(layer.result))
-    return Outcome::Done;
-  Layout wanted = stream;
-  wanted.reduced = planned.layouts[planned.result].reduced;
-  return bring(planned.result, wanted, layer.operators.size(), layer.name);
+  for (unsigned result : layer.results) {
+    unsigned &value = planned.results.emplace_back(current[result]);
+    Outcome outcome = Outcome::Done;
+    if (layer.values[result].shape.empty()) {
+      outcome = returnLoss(value);
+    } else if (isStream(result)) {
+      Layout wanted = stream;
+      wanted.reduced = planned.layouts[value].reduced;
+      outcome = bring(value, wanted, layer.operators.size(), layer.name);
+    }
+    if (outcome != Outcome::Done)
+      return outcome;
+  }
+  return Outcome::Done;
 }
 
 } // namespace mf::passes

@@ -96,8 +96,12 @@ bool ModelPlanner::placeParameters() {
 bool ModelPlanner::planOnce(bool &isSettled) {
   isSettled = true;
   plan.layers.clear();
-  Layout hidden;
+  std::vector<Layout> hidden;
+  // By first piece, what the pieces so far gave.
+  std::vector<std::vector<Layout>> past(model.layers.size());
   for (auto [number, layer] : enumerate(model.layers)) {
+    hidden.resize(layer.numHidden - layer.numPast);
+    append_range(hidden, past[layer.firstPiece]);
     // What a layer asks of its arguments is known after a first try.
     std::vector<Layout> arguments(layer.numArguments);
     while (true) {
@@ -116,7 +120,14 @@ bool ModelPlanner::planOnce(bool &isSettled) {
       isSettled = isSettled && !states.hasChanged;
       states.hasChanged = false;
     }
-    hidden = plan.layers.back().layouts[plan.layers.back().result];
+    const PlannedLayer &planned = plan.layers.back();
+    hidden.clear();
+    ArrayRef<unsigned> results = planned.results;
+    for (unsigned result : results.drop_back(layer.numFuture))
+      if (!planned.layouts[result].cuts.empty())
+        hidden.push_back(planned.layouts[result]);
+    for (unsigned result : results.take_back(layer.numFuture))
+      past[layer.firstPiece].push_back(planned.layouts[result]);
   }
   return true;
 }
@@ -141,15 +152,18 @@ static std::vector<Axes> findGathered(const ShardedModel &model,
   for (size_t number = model.layers.size(); number-- > 0;) {
     const PlannedLayer &layer = plan.layers[number];
     Axes entered;
-    unsigned hidden = 0;
+    // By hidden input, the version that the layer goes on with.
+    SmallVector<unsigned> hidden =
+        to_vector(seq<unsigned>(0, model.layers[number].numHidden));
     for (const PlannedReshard &reshard : layer.reshards) {
       std::optional<ReshardStep> step = getReshardStep(
           layer.layouts[reshard.from], layer.layouts[reshard.to]);
       if (step->kind == ReshardKind::Mirror)
         addMissing(mirrored, step->axes);
-      if (reshard.from != hidden || reshard.before != 0)
+      unsigned *entering = find(hidden, reshard.from);
+      if (entering == hidden.end() || reshard.before != 0)
         continue;
-      hidden = reshard.to;
+      *entering = reshard.to;
       if (step->kind == ReshardKind::AllGather && step->replicated)
         addMissing(entered, step->axes);
     }
@@ -197,7 +211,8 @@ void LayoutPlan::print(const ShardedModel &model, raw_ostream &os) const {
       planned.layouts[reshard.to].print(os);
       os << '\n';
     }
-    printLayout("result", planned.layouts[planned.result]);
+    for (unsigned result : planned.results)
+      printLayout("result", planned.layouts[result]);
   }
 }
 

@@ -47,11 +47,16 @@ struct ShardedLayer {
   std::string name;
   LayerPosition position = LayerPosition::Body;
   unsigned numArguments = 1;
-  /// Whether the first argument is the result of the layer before.
-  bool takesHidden = true;
+  /// The first arguments: what the layer before gives, in order.
+  unsigned numHidden = 1;
   std::vector<ShardedValue> values;
   std::vector<ShardedOperator> operators;
-  unsigned result = 0;
+  /// Losses among them are scalars.
+  llvm::SmallVector<unsigned> results;
+  /// Of a layer for a piece of the sequence: the last hidden inputs are what
+  /// its versions for earlier pieces gave, the last results go to later ones.
+  /// All versions have the number of the first one.
+  unsigned numPast = 0, numFuture = 0, firstPiece = 0;
 };
 
 struct ShardedModel {
@@ -79,7 +84,7 @@ struct PlannedLayer {
   std::vector<PlannedReshard> reshards;
   /// By operator, what it reads.
   std::vector<llvm::SmallVector<unsigned>> operands;
-  unsigned result = 0;
+  llvm::SmallVector<unsigned> results;
 };
 
 struct LayoutPlan {

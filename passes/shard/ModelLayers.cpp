@@ -53,9 +53,11 @@ void ModelLayers::addLayer(LayerOp op) {
   layer.name = op.getSymName().str();
   layer.position = getPosition(op.getKind());
   layer.numArguments = op.getNumArguments();
-  layer.takesHidden =
-      !layers.empty() ||
-      isa<FloatType>(getElementTypeOrSelf(op.getArgumentTypes().front()));
+  layer.numHidden = llvm::count_if(op.getArgumentTypes(), isFloatTensor);
+  layer.numPast = op.getPast();
+  layer.numFuture = op.getFuture();
+  layer.firstPiece =
+      firstPieces.try_emplace(op.getCell(), layers.size()).first->second;
   llvm::DenseSet<Value> differentiated = findDifferentiated(op);
   llvm::DenseMap<Value, unsigned> numbers;
   auto addValue = [&](Value value) {
@@ -82,7 +84,8 @@ void ModelLayers::addLayer(LayerOp op) {
       added.results.push_back(numbers.lookup(result));
     known.operators.push_back(&inner);
   }
-  layer.result = numbers.lookup(getReturn(op).getValues().front());
+  for (Value value : getReturn(op).getValues())
+    layer.results.push_back(numbers.lookup(value));
   model.layers.push_back(std::move(layer));
   layers.push_back(std::move(known));
 }

@@ -85,7 +85,8 @@ void LayerWriter::write() {
     for (auto [number, operand] : llvm::enumerate(operands))
       op->setOperand(number, values[operand]);
   ReturnOp end = getReturn(layer.op);
-  end->setOperand(0, values[planned.result]);
+  for (auto [number, result] : llvm::enumerate(planned.results))
+    end->setOperand(number, values[result]);
   LayerOp op = layer.op;
   op.setFunctionType(builder.getFunctionType(op.getBody().getArgumentTypes(),
                                              end->getOperandTypes()));
@@ -138,18 +139,6 @@ static bool isSharded(ModelOp model) {
   return result.wasInterrupted();
 }
 
-/// A plan follows one value from layer to layer.
-static LogicalResult verifyChain(ModelOp model) {
-  for (auto layer : model.getBody().getOps<LayerOp>()) {
-    size_t hidden = llvm::count_if(layer.getArgumentTypes(), isFloatTensor);
-    if (hidden > 1 || layer.getResultTypes().size() != 1)
-      return layer.emitOpError("cannot be sharded: expected at most one hidden "
-                               "input and one result, but has ")
-             << hidden << " and " << layer.getResultTypes().size();
-  }
-  return success();
-}
-
 namespace {
 
 struct PropagateLayoutsPass
@@ -161,8 +150,6 @@ struct PropagateLayoutsPass
     MeshAttr mesh = MeshAttr::find(model);
     if (!mesh || mesh.getNumRanks() == mesh.getSize("pp") || isSharded(model))
       return;
-    if (failed(verifyChain(model)))
-      return signalPassFailure();
     ModelLayers known(model);
     LayoutError error;
     std::optional<LayoutPlan> plan = planLayouts(known.model, error);

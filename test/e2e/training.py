@@ -46,9 +46,11 @@ def write_yaml(
     interleave=1,
     scheduler="1f1b",
     offset="0",
+    parallel=None,
 ):
     """A training YAML. `recompute` and `swap` map keys of recompute_config and of
-    swap_config to YAML text; without `swap` there is no swap_config."""
+    swap_config to YAML text; without `swap` there is no swap_config. `parallel`
+    has further keys of parallel_config."""
     pipelined = stages > 1
     lines = [
         "runner_config:",
@@ -72,13 +74,16 @@ def write_yaml(
         "  parallel_mode: 1",
         "  full_batch: True",
         "  pipeline_config:",
-        "    pipeline_interleave: %s" % (interleave > 1),
+        "    pipeline_interleave: %s"
+        % (interleave > 1 or scheduler.startswith("seq")),
         "    pipeline_scheduler: " + scheduler,
         "parallel_config:",
-        "  data_parallel: 1",
-        "  model_parallel: 1",
         "  pipeline_stage: %d" % stages,
         "  micro_batch_num: %d" % (micro_batches if pipelined else 1),
+    ]
+    parallel = {"data_parallel": 1, "model_parallel": 1, **(parallel or {})}
+    lines += ["  %s: %s" % item for item in parallel.items()]
+    lines += [
         "recompute_config:",
         "  parallel_optimizer_comm_recompute: False",
     ]

@@ -42,15 +42,3 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, v
   mf.layer @layer body (%x: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> { mf.return %x : tensor<2x4x8xf32> }
 }
 }
-
-// -----
-
-// A plan follows one value from layer to layer.
-module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
-mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
-  // expected-error @below {{cannot be sharded: expected at most one hidden input and one result, but has 1 and 2}}
-  mf.layer @layer body (%x: tensor<2x4x8xf32>) -> (tensor<2x4x8xf32>, tensor<2x4x8xf32>) {
-    mf.return %x, %x : tensor<2x4x8xf32>, tensor<2x4x8xf32>
-  }
-}
-}

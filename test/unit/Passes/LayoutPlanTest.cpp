@@ -109,7 +109,7 @@ ShardedModel makeModel(size_t dim, bool sequenceParallel) {
   matmul.operands = {0, 1};
   matmul.results = {2};
   layer.operators.push_back(matmul);
-  layer.result = 2;
+  layer.results = {2};
   model.layers.push_back(layer);
   return model;
 }
