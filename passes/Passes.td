@@ -89,6 +89,39 @@ def MarkMemory : Pass<"mf-mark-memory", "::mf::ir::ModelOp"> {
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
 
+def SplitSequence : Pass<"mf-split-sequence", "::mf::ir::ModelOp"> {
+  let summary = "Make of each layer one for every piece of the sequence";
+  let description = [{
+    Where a micro-batch runs in `sequence_pieces` pieces of its sequence, a layer
+    becomes as many, each for tokens of its own: what is cut follows from the
+    operators' rules (`ShardingRuleOpInterface`), of tables and step inputs
+    pieces take their parts. What causal attention reads of the tokens before
+    its own, keys and values, a layer returns behind its results, and those of
+    later pieces take it and put it in front of their own. Losses divide by the
+    number of tokens of the whole. An operator that reads the whole sequence at
+    once is an error.
+
+    ```mlir
+    mf.layer @layers.0 body (%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+        attributes {placement = #mf.placement<stage = 0, chunk = 0>} { ... }
+    // becomes, in two pieces,
+    mf.layer @layers.0 body (%x: tensor<1x2x8xf32>)
+        -> (tensor<1x2x8xf32>, tensor<1x2x2x4xf32>)
+        attributes {future = 1 : i64, placement = #mf.placement<stage = 0, chunk = 0>} { ... }
+    ...
+    mf.layer @layers.0.piece1 body (%x: tensor<1x2x8xf32>, %keys: tensor<1x2x2x4xf32>)
+        -> tensor<1x2x8xf32>
+        attributes {past = 1 : i64, placement = #mf.placement<stage = 0, chunk = 0, piece = 1>} { ... }
+    ```
+  }];
+  let options = [
+    Option<"printPlan", "print-plan", "bool", /*default=*/"false",
+           "print what operators read of other pieces, and of what they take "
+           "their part, on standard error">
+  ];
+  let dependentDialects = ["::mf::ir::MfDialect"];
+}
+
 def InterleaveRows : Pass<"mf-interleave-rows", "::mf::ir::ModelOp"> {
   let summary = "Run norms and projections of layers block by block of rows";
   let description = [{

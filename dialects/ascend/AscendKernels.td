@@ -402,6 +402,16 @@ def CrossEntropySum : Kernel<"mfCrossEntropySum", "makeCrossEntropySum"> {
   let flops = "4 * spec.inputs[0].getNumElements()";
 }
 
+def CountLabels : Kernel<"mfCountLabels", "makeCountLabels"> {
+  let summary = "the number of rows that count";
+  let description = [{Written over that of `sums`, which counted a piece's rows;
+    the labels are of the whole sequence.}];
+  let inputs = (ins In:$target);
+  let outputs = (outs Updated:$sums);
+  let attributes = (attrs OptionalInt:$ignore_index, Int:$classes);
+  let flops = "spec.inputs[0].getNumElements()";
+}
+
 def MeanLoss : Kernel<"mfMeanLoss", "makeMeanLoss"> {
   let summary = "loss = sum / (count + 1e-8)";
   let description = "From `sums` of the kernels above.";

@@ -81,7 +81,8 @@ LogicalResult OptimizerShardAttr::verify(EmitError emitError, int64_t level,
 LogicalResult ParallelAttr::verify(EmitError emitError, int64_t stages,
                                    int64_t interleave, int64_t microBatches,
                                    Attribute offset, int64_t gradientGroups,
-                                   StringRef scheduler, bool sequenceParallel,
+                                   StringRef scheduler, int64_t sequencePieces,
+                                   bool sequenceParallel,
                                    StringAttr contextParallel,
                                    OptimizerShardAttr optimizerShard,
                                    bool gradientsMean, bool fullBatch,
@@ -94,6 +95,9 @@ LogicalResult ParallelAttr::verify(EmitError emitError, int64_t stages,
     return emitError() << "expected context_parallel to be colossalai_cp, "
                           "ulysses_cp or hybrid_cp, but got "
                        << contextParallel;
+  if (sequencePieces < 1)
+    return emitError() << "expected sequence_pieces to be positive, but got "
+                       << sequencePieces;
   if (gradientGroups < 1)
     return emitError() << "expected gradient_groups to be positive, but got "
                        << gradientGroups;
@@ -104,6 +108,10 @@ LogicalResult ParallelAttr::verify(EmitError emitError, int64_t stages,
     return emitError() << "expected row_blocks and copies to be from 1 to "
                        << maximum << ", but got " << rowBlocks << " and "
                        << copies;
+  if (sequencePieces > 1 && copies > 1)
+    return emitError() << "expected either sequence_pieces or copies to be 1, "
+                          "but got "
+                       << sequencePieces << " and " << copies;
   for (int64_t count : {stages, interleave, microBatches})
     if (count < 1 || count > maximum)
       return emitError() << "expected stages, interleave and micro_batches to "

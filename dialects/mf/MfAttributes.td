@@ -73,7 +73,13 @@ def Mf_SwapAttr : Mf_Attr<"Swap", "swap"> {
 
 def Mf_PlacementAttr : Mf_Attr<"Placement", "placement"> {
   let summary = "pipeline stage and chunk that a layer belongs to";
-  let parameters = (ins "int64_t":$stage, "int64_t":$chunk);
+  let description = [{
+    And where micro-batches run in pieces of their sequence, the piece that a
+    version of the layer is for:
+    `#mf.placement<stage = 0, chunk = 0, piece = 1>`.
+  }];
+  let parameters = (ins "int64_t":$stage, "int64_t":$chunk,
+                        DefaultValuedParameter<"int64_t", "0">:$piece);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
@@ -153,6 +159,9 @@ def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
     stages order their micro-batches, under the name that the Schedule library
     has for it, from pipeline_scheduler.
 
+    `sequence_pieces`: seq_split_num, into how many pieces of its sequence a
+    micro-batch is cut, which run one after the other.
+
     `sequence_parallel`: use_seq_parallel, the residual stream between body
     layers is cut over mp too; `context_parallel`: context_parallel_algo, one of
     colossalai_cp, ulysses_cp and hybrid_cp. The last cuts heads over the axis
@@ -171,6 +180,7 @@ def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
                         OptionalParameter<"::mlir::Attribute">:$offset,
                         DefaultValuedParameter<"int64_t", "4">:$gradient_groups,
                         StringRefParameter<"", [{"1f1b"}]>:$scheduler,
+                        DefaultValuedParameter<"int64_t", "1">:$sequence_pieces,
                         DefaultValuedParameter<"bool", "false">:$sequence_parallel,
                         OptionalParameter<"::mlir::StringAttr">:$context_parallel,
                         OptionalParameter<"::mf::ir::OptimizerShardAttr">:$optimizer_shard,
@@ -184,7 +194,8 @@ def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
     /// Whether a gradient is complete as soon as backward has made it: one
     /// micro-batch, on one stage.
     bool hasOneBackward() const {
-      return getStages() == 1 && getMicroBatches() == 1;
+      return getStages() == 1 && getMicroBatches() == 1 &&
+             getSequencePieces() == 1;
     }
   }];
 }

@@ -165,7 +165,13 @@ def Mf_ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
     }], "void", "localize",
       (ins "::llvm::ArrayRef<::mf::ir::Layout>":$operands,
            "::llvm::ArrayRef<::mf::ir::Layout>":$results,
-           "::mf::ir::LocalTables &":$tables), [{}], [{ return; }]>
+           "::mf::ir::LocalTables &":$tables), [{}], [{ return; }]>,
+    InterfaceMethod<[{
+      Changes what says something about whole tensors to a piece of the
+      sequence. Operands and types of results are those of the piece already;
+      `whole` has those of the whole sequence.
+    }], "void", "takePiece", (ins "::mf::ir::WholeOperands &":$whole), [{}],
+      [{ return; }]>
   ];
 }
 

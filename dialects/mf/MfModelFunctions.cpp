@@ -72,9 +72,13 @@ void mf::ir::printModelFunction(OpAsmPrinter &printer,
   };
   if (auto forward = dyn_cast<ForwardOp>(function.getOperation()))
     elideIf(forward.getOutputs() == 1, "outputs");
+  for (StringRef name : {"past", "future"})
+    if (auto count = function->getAttrOfType<IntegerAttr>(name))
+      elideIf(count.getInt() == 0, name);
   if (auto backward = dyn_cast<BackwardOp>(function.getOperation())) {
     elideIf(backward.getOutputs() == 1, "outputs");
     elideIf(backward.getKept() == 0, "kept");
+    elideIf(backward.getForwardOutputs().empty(), "forward_outputs");
   }
   function_interface_impl::printFunctionAttributes(printer, function, elided);
   printer << ' ';

@@ -17,11 +17,37 @@ int64_t ModelOp::getNumBodyLayers() {
   return count;
 }
 
+static int64_t getPiece(LayerOp layer) {
+  PlacementAttr placement = layer.getPlacementAttr();
+  return placement ? placement.getPiece() : 0;
+}
+
+/// A layer takes what its versions for earlier pieces of the sequence give, of
+/// which `given` has the types so far.
+static LogicalResult verifyPast(LayerOp layer, SmallVectorImpl<Type> &given) {
+  ArrayRef<Type> taken = layer.getArgumentTypes()
+                             .drop_front(layer.getFirstPast())
+                             .take_front(layer.getPast());
+  if (taken != ArrayRef<Type>(given))
+    return layer.emitOpError("takes ")
+           << taken << " of earlier pieces of the sequence, but these return "
+           << ArrayRef<Type>(given);
+  llvm::append_range(given,
+                     layer.getResultTypes().take_back(layer.getFuture()));
+  return success();
+}
+
 /// Each layer but an embedding takes the results of the layer before it, but
 /// for losses, first.
 static LogicalResult verifyLayerChain(ModelOp model) {
   LayerOp previous;
+  llvm::StringMap<SmallVector<Type>> given;
   for (LayerOp layer : model.getBody().getOps<LayerOp>()) {
+    if (failed(verifyPast(layer, given[layer.getCell()])))
+      return failure();
+    // The layers for a piece stand behind all of the one before.
+    if (previous && getPiece(previous) != getPiece(layer))
+      previous = {};
     if (layer.getKind() == LayerKind::Embedding) {
       if (previous)
         return layer.emitOpError(
@@ -29,7 +55,7 @@ static LogicalResult verifyLayerChain(ModelOp model) {
     } else if (previous) {
       SmallVector<Type> expected = previous.getHiddenResultTypes();
       ArrayRef<Type> taken = layer.getArgumentTypes();
-      taken = taken.take_while(isFloatTensor);
+      taken = taken.take_front(layer.getFirstPast());
       if (taken != ArrayRef<Type>(expected)) {
         InFlightDiagnostic error = layer.emitOpError("takes ")
                                    << taken
@@ -178,9 +204,40 @@ LogicalResult GetParamOp::verifySymbolUses(SymbolTableCollection &symbols) {
 //===----------------------------------------------------------------------===//
 
 SmallVector<Type> LayerOp::getHiddenResultTypes() {
-  SmallVector<Type> types(getResultTypes());
+  SmallVector<Type> types(getResultTypes().drop_back(getFuture()));
   llvm::erase_if(types, isLoss);
   return types;
+}
+
+unsigned LayerOp::getFirstPast() {
+  return getArgumentTypes().take_while(isFloatTensor).size() - getPast();
+}
+
+StringRef LayerOp::getCell() {
+  StringRef name = getSymName();
+  if (PlacementAttr placement = getPlacementAttr())
+    name.consume_back(getPieceSuffix(placement.getPiece()));
+  return name;
+}
+
+/// Whether `function` has as many arguments of earlier pieces, of
+/// `numArguments` that may be, and values for later ones, of `numResults`, as
+/// it says.
+template <typename OpT>
+static LogicalResult verifyPieces(OpT function, int64_t numArguments,
+                                  int64_t numResults) {
+  auto past = static_cast<int64_t>(function.getPast());
+  auto future = static_cast<int64_t>(function.getFuture());
+  if (past >= 0 && past <= numArguments && future >= 0 && future <= numResults)
+    return success();
+  return function.emitOpError("expected from 0 to ")
+         << numArguments << " arguments of earlier pieces and from 0 to "
+         << numResults << " values for later ones, but got " << past << " and "
+         << future;
+}
+
+std::string mf::ir::getPieceSuffix(int64_t piece) {
+  return piece == 0 ? "" : ".piece" + std::to_string(piece);
 }
 
 LogicalResult LayerOp::verify() {
@@ -202,7 +259,7 @@ LogicalResult LayerOp::verify() {
     return emitOpError("expected one or more floating-point results, but "
                        "returns (")
            << getResultTypes() << ")";
-  return success();
+  return verifyPieces(*this, numHidden, getResultTypes().size());
 }
 
 /// Step inputs are different arguments of `function`.
@@ -246,7 +303,8 @@ LogicalResult ChunkOp::verify() {
            << " results, the gradients of its hidden inputs and those of its "
               "parameters, but has "
            << numResults;
-  return success();
+  return verifyPieces(*this, static_cast<int64_t>(numHidden),
+                      static_cast<int64_t>(getCut().getOutputs().size()));
 }
 
 LogicalResult ForwardOp::verify() {
@@ -254,7 +312,19 @@ LogicalResult ForwardOp::verify() {
     return emitOpError("expected its outputs as its first results, but has ")
            << getResultTypes().size() << " results for " << getOutputs()
            << " outputs";
+  if (failed(verifyPieces(*this,
+                          static_cast<int64_t>(getArgumentTypes().size()),
+                          static_cast<int64_t>(getOutputs()))))
+    return failure();
   return verifyStepInputs(*this, getInputs(), getInputIndices());
+}
+
+SmallVector<Type> ForwardOp::getGradientTypes() {
+  SmallVector<Type> types(getOutputTypes().drop_back(getFuture()));
+  if (getFuture() > 0)
+    llvm::append_range(types, getPastTypes());
+  llvm::append_range(types, getFutureTypes());
+  return types;
 }
 
 /// `indices` are numbers of something of forward.
@@ -268,7 +338,8 @@ static LogicalResult verifyNumbers(FunctionOpInterface function,
 }
 
 LogicalResult BackwardOp::verify() {
-  if (failed(verifyNumbers(*this, getForwardArguments(), "arguments")))
+  if (failed(verifyNumbers(*this, getForwardArguments(), "arguments")) ||
+      failed(verifyNumbers(*this, getForwardOutputs(), "outputs")))
     return failure();
   auto outputs = static_cast<int64_t>(getOutputs());
   auto kept = static_cast<int64_t>(getKept());
@@ -282,9 +353,10 @@ LogicalResult BackwardOp::verify() {
            << getGradients().size() << " parameter gradients and " << kept
            << " kept values behind the gradients of hidden inputs, but has "
            << numResults << " results";
-  if (getArgumentTypes().size() < outputs + getForwardArguments().size())
+  size_t numRead = getForwardArguments().size() + getForwardOutputs().size();
+  if (getArgumentTypes().size() < outputs + numRead)
     return emitOpError("expected the gradients of ")
-           << outputs << " outputs and " << getForwardArguments().size()
+           << outputs << " outputs and " << numRead
            << " arguments of forward, but has only "
            << getArgumentTypes().size() << " arguments";
   return success();
@@ -379,9 +451,11 @@ static LogicalResult verifyTaken(FunctionOpInterface user,
 }
 
 LogicalResult BackwardOp::verifyAgainst(ForwardOp forward) {
-  SmallVector<Type> expected(forward.getOutputTypes());
+  SmallVector<Type> expected = forward.getGradientTypes();
   if (failed(appendTypes(*this, getForwardArguments(),
-                         forward.getArgumentTypes(), "argument", expected)))
+                         forward.getArgumentTypes(), "argument", expected)) ||
+      failed(appendTypes(*this, getForwardOutputs(), forward.getOutputTypes(),
+                         "output", expected)))
     return failure();
   llvm::append_range(expected, forward.getResidualTypes());
   return verifyTaken(*this, forward, expected);

@@ -212,7 +212,9 @@ class Mf_FunctionOp<string mnemonic, dag attributes, list<Trait> traits = []>
 def Mf_LayerOp : Mf_FunctionOp<"layer",
     (ins Mf_LayerKindAttr:$kind,
          OptionalAttr<Mf_PlacementAttr>:$placement,
-         OptionalAttr<FlatSymbolRefAttr>:$cell_tree),
+         OptionalAttr<FlatSymbolRefAttr>:$cell_tree,
+         DefaultValuedAttr<I64Attr, "0">:$past,
+         DefaultValuedAttr<I64Attr, "0">:$future),
     [HasParent<"ModelOp">]> {
   let summary = "one layer: a region of tensor operators";
   let description = [{
@@ -222,6 +224,11 @@ def Mf_LayerOp : Mf_FunctionOp<"layer",
     to the step's loss and not handed to the next layer. `placement` is the
     layer's stage and chunk, once partitioned.
 
+    Of a layer for a piece of the sequence the last `past` floating-point
+    arguments come from the layer's versions for earlier pieces, the first
+    piece's before the second's: those that each returns as its last `future`
+    results.
+
     ```mlir
     mf.layer @a body (%x: tensor<4xf32>)
         -> (tensor<4xf32>, tensor<f32>, tensor<8xf32>) { ... }
@@ -230,15 +237,23 @@ def Mf_LayerOp : Mf_FunctionOp<"layer",
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = functionDeclarations # [{
-    /// The types of the results that the next layer takes: all but losses.
+    /// The types of the results that the next layer takes: all but losses and
+    /// those that go to later pieces.
     ::llvm::SmallVector<::mlir::Type> getHiddenResultTypes();
+    /// The numbers of the arguments that come from earlier pieces begin here;
+    /// step inputs come behind them.
+    unsigned getFirstPast();
+    /// Its name without the piece: what operators' places are relative to.
+    ::llvm::StringRef getCell();
   }];
 }
 
 def Mf_ChunkOp : Mf_FunctionOp<"chunk",
     (ins Mf_PlacementAttr:$placement, TypedArrayAttrBase<Mf_InputKindAttr,
          "kinds of step inputs">:$inputs, I64ArrayAttr:$input_indices,
-         FlatSymbolRefArrayAttr:$gradients),
+         FlatSymbolRefArrayAttr:$gradients,
+         DefaultValuedAttr<I64Attr, "0">:$past,
+         DefaultValuedAttr<I64Attr, "0">:$future),
     [HasParent<"ModelOp">,
      DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the joint forward and backward graph of one chunk";
@@ -252,11 +267,19 @@ def Mf_ChunkOp : Mf_FunctionOp<"chunk",
     `inputs` and `input_indices` say which arguments are step inputs (tokens,
     labels); the other arguments, if any, are the hidden inputs. What the chunk
     hands to the next one comes before its losses.
+
+    The last `past` of the hidden inputs come from the chunk's versions for
+    earlier pieces of the sequence. What later pieces read are the last operands
+    of the cut: where there is a later piece these inputs again, so that the
+    gradients that later pieces have added up come in, and then the `future`
+    values that this piece adds to them.
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = functionDeclarations # [{
     /// The `mf.cut` between the halves.
     ::mf::ir::CutOp getCut();
+    /// How many operands of the cut are inputs of earlier pieces.
+    int64_t getNumPassedOn() { return getFuture() > 0 ? getPast() : 0; }
   }];
 }
 
@@ -283,13 +306,16 @@ def Mf_CutOp : Mf_Op<"cut", [HasParent<"ChunkOp">,
 def Mf_ForwardOp : Mf_FunctionOp<"forward",
     (ins Mf_PlacementAttr:$placement, TypedArrayAttrBase<Mf_InputKindAttr,
          "kinds of step inputs">:$inputs, I64ArrayAttr:$input_indices,
-         DefaultValuedAttr<I64Attr, "1">:$outputs),
+         DefaultValuedAttr<I64Attr, "1">:$outputs,
+         DefaultValuedAttr<I64Attr, "0">:$past,
+         DefaultValuedAttr<I64Attr, "0">:$future),
     [HasParent<"ModelOp">]> {
   let summary = "forward of one chunk; returns its outputs and its residuals";
   let description = [{
     The first `outputs` results (one, unless said) are the chunk's outputs: what
-    the next chunk takes, then the losses. The others are the residuals, kept
-    for backward.
+    the next chunk takes, then the losses, then `future` values for later pieces
+    of the sequence. The others are the residuals, kept for backward. The last
+    `past` arguments are what earlier pieces gave so.
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = functionDeclarations # [{
@@ -299,6 +325,15 @@ def Mf_ForwardOp : Mf_FunctionOp<"forward",
     ::llvm::ArrayRef<::mlir::Type> getResidualTypes() {
       return getResultTypes().drop_front(getOutputs());
     }
+    ::llvm::ArrayRef<::mlir::Type> getPastTypes() {
+      return getArgumentTypes().take_back(getPast());
+    }
+    ::llvm::ArrayRef<::mlir::Type> getFutureTypes() {
+      return getOutputTypes().take_back(getFuture());
+    }
+    /// Of what backward gets gradients: the outputs, and before the values for
+    /// later pieces, if there are any, those of earlier ones.
+    ::llvm::SmallVector<::mlir::Type> getGradientTypes();
   }];
 }
 
@@ -306,25 +341,30 @@ def Mf_BackwardOp : Mf_FunctionOp<"backward",
     (ins Mf_PlacementAttr:$placement, I64ArrayAttr:$forward_arguments,
          FlatSymbolRefArrayAttr:$gradients,
          DefaultValuedAttr<I64Attr, "1">:$outputs,
-         DefaultValuedAttr<I64Attr, "0">:$kept),
+         DefaultValuedAttr<I64Attr, "0">:$kept,
+         DefaultValuedAttr<I64ArrayAttr, "{}">:$forward_outputs),
     [HasParent<"ModelOp">,
      DeclareOpInterfaceMethods<SymbolUserOpInterface>,
      Mf_GradientFunctionOpInterface]> {
   let summary = "backward of one chunk, or its half that makes input gradients";
   let description = [{
     Takes the gradients of the chunk's outputs (`outputs` of them, one unless
-    said), then the arguments of forward listed in `forward_arguments`, then
-    forward's residuals in order. Returns the gradients of the hidden inputs,
+    said; where there are values for later pieces of the sequence, also those
+    that later pieces made for values of earlier ones), then the arguments of
+    forward listed in `forward_arguments`, then the outputs listed in
+    `forward_outputs`, which later pieces read too, then forward's residuals in
+    order. Returns the gradients of the hidden inputs,
     then one gradient per parameter of `gradients`, and last the `kept` values
     (none unless said) that a `mf.backward_weights` of the same placement reads.
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = functionDeclarations # [{
-    /// What a task passes: output gradients, then arguments of forward. The
-    /// residuals behind them are the frame's.
+    /// What a task passes: output gradients, then arguments and outputs of
+    /// forward. The residuals behind them are the frame's.
     ::llvm::ArrayRef<::mlir::Type> getPassedTypes() {
       return getArgumentTypes().take_front(getOutputs() +
-                                           getForwardArguments().size());
+                                           getForwardArguments().size() +
+                                           getForwardOutputs().size());
     }
     ::llvm::ArrayRef<::mlir::Type> getResidualTypes() {
       return getArgumentTypes().drop_front(getPassedTypes().size());

@@ -191,12 +191,14 @@ def Mf_EmbeddingGradOp : Mf_VocabularyOp<"embedding_grad",
 }
 
 def Mf_CrossEntropyOp : Mf_VocabularyOp<"cross_entropy",
-    (ins Mf_FloatTensor:$logits, Mf_IndexTensor:$labels),
+    (ins Mf_FloatTensor:$logits, Mf_IndexTensor:$labels,
+         Optional<Mf_IndexTensor>:$counted),
     (ins DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
          OptionalAttr<StrArrayAttr>:$token_axes),
     (outs Mf_FloatTensor:$loss, Mf_FloatTensor:$logsumexp,
           Mf_FloatTensor:$count),
-    [Mf_Differentiable, Mf_ShardableWith<["localize"]>],
+    [Mf_Differentiable, Mf_ShardableWith<["localize", "takePiece"]>,
+     AttrSizedOperandSegments],
     ["getEngine", "getFlops", "emitInstructions"]> {
   let summary = "mean negative log-likelihood of labels";
   let description = [{
@@ -209,7 +211,15 @@ def Mf_CrossEntropyOp : Mf_VocabularyOp<"cross_entropy",
     classes: what the ranks send each other are maxima, sums of exponentials
     and the labels' logits, [rows] in fp32 each. With `token_axes` the rows are
     this rank's, and sum and count are those of all ranks of these axes. The
-    gradient sends nothing.
+    gradient sends nothing. With `counted`, labels of which these are a piece,
+    the rows that count are those of all of them: the losses of the pieces add
+    up to that of the whole.
+
+    ```mlir
+    %loss, %logsumexp, %count = mf.cross_entropy %logits, %labels of %all
+        {name = "loss"} : (tensor<3x8xf32>, tensor<3xi32>, tensor<6xi32>)
+        -> (tensor<f32>, tensor<3xf32>, tensor<f32>)
+    ```
 
     ```mlir
     %loss, %logsumexp, %count = mf.cross_entropy %logits, %labels, %first
@@ -217,6 +227,10 @@ def Mf_CrossEntropyOp : Mf_VocabularyOp<"cross_entropy",
         : (tensor<6x8xf32>, tensor<6xi32>, tensor<1xi32>)
         -> (tensor<f32>, tensor<6xf32>, tensor<f32>)
     ```
+  }];
+  let assemblyFormat = [{
+    $logits `,` $labels (`of` $counted^)? (`,` $first_row^)? attr-dict
+    `:` functional-type(operands, results)
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$logits,
                                  "::mlir::Value":$labels,

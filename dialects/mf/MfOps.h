@@ -13,6 +13,10 @@
 
 namespace mf::ir {
 
+/// What stands behind the names of functions for a piece of the sequence:
+/// `.piece1`, and nothing for the first.
+std::string getPieceSuffix(int64_t piece);
+
 /// Parses what the functions of a model share: `@name keyword? (%arg: type,
 /// ...)
 /// -> (types) attributes {...} region`. The keyword is the kind of a layer.

@@ -36,9 +36,10 @@ def Mf_TransposeOp : Mf_ComputeOp<"transpose", "aclnnPermute",
 }
 
 def Mf_SliceOp : Mf_ComputeOp<"slice", "aclnnSliceV2",
-    (ins Mf_FloatTensor:$input),
+    (ins Mf_AnyTensor:$input),
     (ins DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$sizes),
-    (outs Mf_FloatTensor:$result), [Mf_Differentiable, Mf_ShardableWith<["localize"]>]> {
+    (outs Mf_AnyTensor:$result),
+    [Mf_Differentiable, Mf_ShardableWith<["localize", "takePiece"]>]> {
   let summary = "a contiguous part of each dimension";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$input,

@@ -137,6 +137,8 @@ ShardingRule FlashAttentionOp::getShardingRule() {
   rule.results = {
       statistics, statistics, {{batch}, {heads, group}, {rows}, {valueWidth}}};
   rule.exchange = {rows, heads};
+  if (getCausal() && !getFirstQuery())
+    rule.prefix = {rows, keys};
   return rule;
 }
 
@@ -180,6 +182,10 @@ ShardingRule CrossEntropyOp::getShardingRule() {
   unsigned rows = rule.addFactor(FactorKind::Own, logits[0]);
   unsigned classes = rule.addFactor(FactorKind::Own, logits[1]);
   rule.operands = {{{rows}, {classes}}, {{rows}}};
+  if (Value counted = getCounted())
+    rule.operands.push_back(
+        {{rows, rule.addFactor(FactorKind::Whole,
+                               getShape(counted)[0] / logits[0])}});
   if (getFirstRow())
     rule.operands.push_back({{rule.addFactor(FactorKind::Whole, 1)}});
   rule.results = {{}, {{rows}}, {}};
@@ -197,6 +203,10 @@ void CrossEntropyOp::localize(ArrayRef<Layout> operands,
   setVocabAxesAttr(builder.getStrArrayAttr(classes));
   getFirstRowMutable().assign(
       tables.getFirstIndex(*this, classes, getShape(getLogits())[1]));
+}
+
+void CrossEntropyOp::takePiece(WholeOperands &whole) {
+  getCountedMutable().assign(whole.getWhole(1));
 }
 
 //===----------------------------------------------------------------------===//
@@ -281,6 +291,10 @@ ShardingRule PadOp::getShardingRule() { return getWindowRule(*this); }
 
 void SliceOp::localize(ArrayRef<Layout> operands, ArrayRef<Layout> results,
                        LocalTables &tables) {
+  setSizes(getShape(getResult()));
+}
+
+void SliceOp::takePiece(WholeOperands &whole) {
   setSizes(getShape(getResult()));
 }
 

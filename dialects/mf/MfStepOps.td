@@ -143,10 +143,11 @@ def Mf_SendOp : Mf_TaskOp<"send"> {
   }];
   let arguments = (ins Mf_FloatTensor:$value, I64Attr:$stage, StrAttr:$channel,
                        I64Attr:$micro_batch,
+                       DefaultValuedAttr<I64Attr, "0">:$piece,
                        DefaultValuedAttr<I64Attr, "2">:$behind);
   let assemblyFormat = [{
     $value `to` $stage `channel` $channel `micro_batch` $micro_batch
-    (`behind` $behind^)? attr-dict `:` type($value)
+    (`piece` $piece^)? (`behind` $behind^)? attr-dict `:` type($value)
   }];
   let hasVerifier = 1;
 }
@@ -162,11 +163,12 @@ def Mf_ReceiveOp : Mf_TaskOp<"receive"> {
     ```
   }];
   let arguments = (ins I64Attr:$stage, StrAttr:$channel, I64Attr:$micro_batch,
+                       DefaultValuedAttr<I64Attr, "0">:$piece,
                        DefaultValuedAttr<I64Attr, "1">:$ahead);
   let results = (outs Mf_FloatTensor:$result);
   let assemblyFormat = [{
     `from` $stage `channel` $channel `micro_batch` $micro_batch
-    (`ahead` $ahead^)? attr-dict `:` type($result)
+    (`piece` $piece^)? (`ahead` $ahead^)? attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
 }

@@ -101,7 +101,7 @@ void CrossEntropyOp::build(OpBuilder &builder, OperationState &state,
   RankedTensorType rows =
       getFloats(builder.getContext(), getTensor(labels).getShape());
   RankedTensorType scalar = getFloats(builder.getContext(), {});
-  build(builder, state, scalar, rows, scalar, logits, labels, Value(),
+  build(builder, state, scalar, rows, scalar, logits, labels, Value(), Value(),
         builder.getI64IntegerAttr(ignoreIndex), nullptr, nullptr, nullptr,
         nullptr, nullptr);
 }
@@ -121,6 +121,11 @@ LogicalResult CrossEntropyOp::verify() {
       getTensor(getLogsumexp()).dropEncoding() != rows)
     return emitOpError("expected scalar loss and count and ")
            << rows << " logsumexp, in fp32";
+  if (Value counted = getCounted())
+    if (getTensor(counted).getRank() != 1 ||
+        getTensor(counted).getDimSize(0) % labels.getDimSize(0) != 0)
+      return emitOpError("expected counted labels of which ")
+             << labels << " is a piece, but got " << counted.getType();
   if (getTokenAxes() && failed(verifyGroup(*this, *getTokenAxes())))
     return failure();
   return verifyVocabulary(*this);
@@ -130,7 +135,9 @@ bool CrossEntropyOp::isView() { return false; }
 
 /// With ranks that share rows or classes out there are several kernels.
 StringRef CrossEntropyOp::getKernelName() {
-  return getFirstRow() || getTokenAxes() ? "" : "aclnnCrossEntropyLoss";
+  return getFirstRow() || getTokenAxes() || getCounted()
+             ? ""
+             : "aclnnCrossEntropyLoss";
 }
 DictionaryAttr CrossEntropyOp::getKernelAttributes() {
   return getLossAttributes(*this, getIgnoreIndexAttr(), std::nullopt);
@@ -163,6 +170,12 @@ public:
     else
       emitter.launch("mfCrossEntropySum", {logits, labels}, {sums, logSumExp},
                      getAttributes());
+    if (op.getCounted())
+      emitter.launch(
+          "mfCountLabels", emitter.getBuffer(op.getCounted()), sums,
+          getLossAttributes(op, op.getIgnoreIndexAttr(),
+                            getClasses(op).value_or(
+                                getTensor(op.getLogits()).getDimSize(1))));
     if (ArrayAttr axes = op.getTokenAxesAttr())
       reduce(sums, axes, Reduction::Sum);
     emitter.launch("mfMeanLoss", sums,

@@ -92,6 +92,9 @@ struct ShardingRule {
   /// Factors of which ranks may exchange parts while the operator runs, cut by
   /// the second instead of the first: attention by heads instead of by rows.
   std::optional<std::pair<unsigned, unsigned>> exchange;
+  /// Rows that need of the second, a whole factor of as many elements, only
+  /// those up to their own: causal attention.
+  std::optional<std::pair<unsigned, unsigned>> prefix;
 
   unsigned addFactor(FactorKind kind, int64_t size) {
     factors.push_back({kind, size});
@@ -108,6 +111,15 @@ ShardingRule getShardingRule(mlir::Operation *op);
 std::optional<llvm::SmallVector<Axes>>
 splitAxes(llvm::ArrayRef<llvm::StringRef> axes,
           llvm::ArrayRef<int64_t> factorSizes, const MeshSizes &mesh);
+
+/// What an operator may ask for while it becomes that of a piece.
+class WholeOperands {
+public:
+  virtual ~WholeOperands() = default;
+  /// Operand `number` for the whole sequence: a step input, or what is made of
+  /// that and of tables alone. Null for any other.
+  virtual mlir::Value getWhole(unsigned number) = 0;
+};
 
 /// What an operator may ask for while it becomes that of a rank.
 class LocalTables {

@@ -21,9 +21,9 @@ struct Scheduler {
 static constexpr Scheduler schedulers[] = {
     {"1f1b", "1f1b", false, false},
     {"gpipe", "gpipe", false, false},
-    {"seqpipe", "1f1b", true, true},
-    {"seqvpp", "1f1b", true, true},
-    {"seqsmartvpp", "1f1b", true, true},
+    {"seqpipe", "seq1f1b", true, true},
+    {"seqvpp", "seq1f1b-interleaved", true, true},
+    {"seqsmartvpp", "seq1f1b-interleaved-low-memory", true, true},
     {"zero_bubble_v", "zero-bubble-v", true, false},
 };
 
@@ -50,12 +50,8 @@ llvm::ArrayRef<llvm::StringRef> getPipelineSchedulers() {
 llvm::StringRef getScheduleName(const ParallelConfig &config) {
   // One stage accumulates gradients, one micro-batch after the other.
   if (config.pipelineStage == 1)
-    return schedulers[0].schedule;
+    return config.seqSplitNum > 1 ? "seq1f1b" : schedulers[0].schedule;
   return getScheduler(config).schedule;
-}
-
-bool isSequencePipeline(const ParallelConfig &config) {
-  return getScheduler(config).cutsSequences;
 }
 
 namespace {
@@ -121,6 +117,13 @@ void checkPipelineRules(const TrainingConfig &config,
   rules.require(!scheduler.needsInterleave || parallel.pipelineInterleave,
                 rules.pipeline["pipeline_interleave"],
                 "pipeline_interleave: True", "it is not set to that");
+  if (parallel.seqSplitNum > 1 && parallel.pipelineStage > 1 &&
+      !asked.cutsSequences)
+    diagnostics.error(parallel.node["seq_split_num"].getLocation(),
+                      "seq_split_num " + llvm::Twine(parallel.seqSplitNum) +
+                          " needs pipeline_scheduler seqpipe, seqvpp or "
+                          "seqsmartvpp, but it is '" +
+                          parallel.pipelineScheduler + "'");
   if (scheduler.name == "zero_bubble_v")
     checkZeroBubbleV(rules, options);
   else if (scheduler.name == "seqvpp")

@@ -39,7 +39,8 @@ CellBuilder::CellBuilder(ModelOp model, const ModelSpec &spec,
   builder.setInsertionPointToEnd(&model.getBody().front());
   layer = LayerOp::create(
       builder, loc, layerName, builder.getFunctionType(arguments, result), kind,
-      PlacementAttr(), FlatSymbolRefAttr(), ArrayAttr(), ArrayAttr());
+      PlacementAttr(), FlatSymbolRefAttr(), /*past=*/0, /*future=*/0,
+      ArrayAttr(), ArrayAttr());
   Block &body = layer.getBody().emplaceBlock();
   for (Type argument : arguments)
     body.addArgument(argument, loc);

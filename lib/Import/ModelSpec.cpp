@@ -184,12 +184,16 @@ static void placeTiedHead(const SpecReader &reader, ModelSpec &spec) {
             llvm::Twine(own) + " and does not compile this");
 }
 
-/// What attention asks of the ranks that share out a sequence.
+/// What attention asks where a sequence is shared out among ranks, or runs in
+/// pieces.
 static void checkRanks(const TrainingConfig &config, const ModelSpec &spec,
                        DiagnosticList &diagnostics) {
   if (spec.ranks.contextParallel > 1 && !spec.usesFlashAttention)
     diagnostics.error(config.parallel.node["context_parallel"].getLocation(),
                       "context_parallel above 1 needs use_flash_attention");
+  if (config.parallel.seqSplitNum > 1 && !spec.usesFlashAttention)
+    diagnostics.error(config.parallel.node["seq_split_num"].getLocation(),
+                      "seq_split_num above 1 needs use_flash_attention");
 }
 
 std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,

@@ -52,6 +52,8 @@ public:
   SmallVector<Type> getOutputTypes() override {
     return SmallVector<Type>(layer.getResultTypes());
   }
+  int64_t getNumPast() override { return layer.getPast(); }
+  int64_t getNumFuture() override { return layer.getFuture(); }
   FailureOr<SmallVector<Tensor>>
   runForward(Rank &rank, int64_t microBatch,
              llvm::ArrayRef<Tensor> hidden) override;
@@ -98,8 +100,11 @@ public:
 
   FunctionOpInterface getFunction() override { return chunk; }
   SmallVector<Type> getOutputTypes() override {
-    return SmallVector<Type>(cut.getOutputs().getTypes());
+    return llvm::map_to_vector(getOutputs(),
+                               [](Value value) { return value.getType(); });
   }
+  int64_t getNumPast() override { return chunk.getPast(); }
+  int64_t getNumFuture() override { return chunk.getFuture(); }
   ArrayAttr getGradients() override { return chunk.getGradients(); }
   FailureOr<SmallVector<Tensor>>
   runForward(Rank &rank, int64_t microBatch,
@@ -109,6 +114,13 @@ public:
               llvm::ArrayRef<Tensor> outputGradients) override;
 
 private:
+  /// Without what earlier pieces gave.
+  SmallVector<Value> getOutputs() {
+    SmallVector<Value> outputs(cut.getOutputs());
+    Value *end = outputs.end() - chunk.getFuture();
+    outputs.erase(end - chunk.getNumPassedOn(), end);
+    return outputs;
+  }
   SmallVector<Tensor> lookup(ValueRange range) {
     return llvm::map_to_vector(
         range, [this](Value value) { return values.lookup(value); });
@@ -133,7 +145,7 @@ JointChunk::runForward(Rank &rank, int64_t microBatch,
   for (Operation &op : llvm::make_range(body.begin(), cut->getIterator()))
     if (failed(runOperator(rank, &op, values)))
       return failure();
-  return lookup(cut.getOutputs());
+  return lookup(getOutputs());
 }
 
 FailureOr<SmallVector<Tensor>>
@@ -173,6 +185,8 @@ public:
   SmallVector<Type> getOutputTypes() override {
     return SmallVector<Type>(forward.getOutputTypes());
   }
+  int64_t getNumPast() override { return forward.getPast(); }
+  int64_t getNumFuture() override { return forward.getFuture(); }
   ArrayAttr getGradients() override;
   FailureOr<SmallVector<Tensor>>
   runForward(Rank &rank, int64_t microBatch,
@@ -189,7 +203,7 @@ private:
   ir::BackwardOp backward;
   ir::BackwardWeightsOp weights;
   /// Of the micro-batch that runs.
-  SmallVector<Tensor> arguments, frame;
+  SmallVector<Tensor> arguments, outputs, frame;
 };
 
 ArrayAttr FunctionChunk::getGradients() {
@@ -215,6 +229,7 @@ FunctionChunk::runForward(Rank &rank, int64_t microBatch,
     return failure();
   frame.assign(results.begin() + forward.getOutputs(), results.end());
   results.truncate(forward.getOutputs());
+  outputs = results;
   return results;
 }
 
@@ -237,6 +252,13 @@ FunctionChunk::runBackward(Rank &rank, int64_t microBatch,
   SmallVector<Tensor> passed(outputGradients);
   if (failed(appendArguments(backward, backward.getForwardArguments(), passed)))
     return failure();
+  for (auto index : backward.getForwardOutputs().getAsRange<IntegerAttr>()) {
+    if (index.getInt() >= static_cast<int64_t>(outputs.size()))
+      return backward.emitOpError("cannot be run: reads output ")
+             << index.getInt() << " of its forward function, which has "
+             << outputs.size();
+    passed.push_back(outputs[index.getInt()]);
+  }
   FailureOr<SmallVector<Tensor>> hidden =
       runBackwardFunction(rank, backward, passed, frame);
   if (failed(hidden) || !weights)

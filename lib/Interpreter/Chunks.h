@@ -20,21 +20,29 @@ public:
   virtual ~Chunk() = default;
 
   int64_t getStage() const { return placement ? placement.getStage() : 0; }
+  /// Of the sequence.
+  int64_t getPiece() const { return placement ? placement.getPiece() : 0; }
   /// Null where layers have no places yet.
   ir::PlacementAttr getPlacement() const { return placement; }
 
   virtual mlir::FunctionOpInterface getFunction() = 0;
-  /// Of what the next chunk takes, and of losses.
+  /// Of what the next chunk takes, of losses, and of what later pieces take.
   virtual llvm::SmallVector<mlir::Type> getOutputTypes() = 0;
-  /// `hidden` are the outputs of the chunk before that are no losses. Gives the
-  /// outputs.
+  /// How many of its last inputs come from earlier pieces, and how many of its
+  /// last outputs go to later ones.
+  virtual int64_t getNumPast() = 0;
+  virtual int64_t getNumFuture() = 0;
+  /// `hidden` are the outputs of the chunk before that are no losses, then what
+  /// earlier pieces gave. Gives the outputs.
   virtual mlir::FailureOr<llvm::SmallVector<Tensor>>
   runForward(Rank &rank, int64_t microBatch, llvm::ArrayRef<Tensor> hidden) = 0;
 
   /// Names of the parameters whose gradients backward adds; null if there is
   /// no backward.
   virtual mlir::ArrayAttr getGradients() { return {}; }
-  /// Gives the gradients of the hidden inputs.
+  /// Gives the gradients of the hidden inputs. `outputGradients` are those of
+  /// the outputs, but before those of the values for later pieces, if it has
+  /// any, come those of what earlier pieces gave.
   virtual mlir::FailureOr<llvm::SmallVector<Tensor>>
   runBackward(Rank &rank, int64_t microBatch,
               llvm::ArrayRef<Tensor> outputGradients) {

@@ -121,6 +121,23 @@ public:
   }
 };
 
+/// Writes the number of labels that count over that of a piece of them.
+class CountLabelsKernel : public Kernel {
+public:
+  explicit CountLabelsKernel(const LossShape &shape) : shape(shape) {}
+
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    const auto *labels = static_cast<const int32_t *>(operands.inputs[0]);
+    int64_t counted = 0;
+    for (int64_t row = 0; row < shape.rows; ++row)
+      counted += shape.counts(labels[row]) ? 1 : 0;
+    static_cast<float *>(operands.outputs[0])[1] = static_cast<float>(counted);
+  }
+
+private:
+  LossShape shape;
+};
+
 /// Checks logits [rows, columns] and a result [rows] in fp32.
 void requireRows(SpecChecker &checker, const KernelSpec &spec) {
   const TensorShape &logits = spec.inputs[0];
@@ -189,6 +206,25 @@ KernelOrError makeCrossEntropyRows(const KernelSpec &spec) {
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<CrossEntropyRowsKernel>(shape);
+}
+
+KernelOrError makeCountLabels(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  LossShape shape;
+  if (checker.requireTensors()) {
+    checker.require(spec.inputs[0].dims.size() == 1,
+                    "input 0 is " + toString(spec.inputs[0]) +
+                        ", expected labels of shape rows");
+    checker.requireInputType(0, DType::I32);
+    checker.requireOutput(0, {DType::F32, {2}});
+    if (spec.attributes.count("ignore_index"))
+      shape.ignoreIndex = checker.getInt("ignore_index");
+    shape.classes = checker.getInt("classes");
+    shape.rows = spec.inputs[0].getNumElements();
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<CountLabelsKernel>(shape);
 }
 
 KernelOrError makeMeanLoss(const KernelSpec &spec) {

@@ -62,8 +62,8 @@ llvm::Error Sorter::addEdges() {
     for (const Task &input : getInputs(pipeline, task))
       addEdge(input, task);
     // Gradients of a chunk add up in one order.
-    if (task.phase != Phase::Forward && task.microBatch > 0)
-      addEdge({task.phase, task.chunk, task.microBatch - 1}, task);
+    if (std::optional<Task> earlier = getEarlierGradient(pipeline, task))
+      addEdge(*earlier, task);
   }
   std::vector<std::vector<int32_t>> chunks = pipeline.getChunksOfStages();
   llvm::Error error = llvm::Error::success();
@@ -161,6 +161,13 @@ llvm::Expected<Schedule> buildSchedule(const Policy &policy,
                                        const Pipeline &pipeline) {
   if (llvm::Error error = pipeline.check())
     return error;
+  if (pipeline.pieces > 1 && !policy.takesPieces())
+    return llvm::createStringError(
+        "schedule '" + policy.getName() +
+        "' takes whole micro-batches, but they are cut into " +
+        Twine(pipeline.pieces) +
+        " pieces of their sequence (schedules 'seq1f1b' and "
+        "'seq1f1b-interleaved' take these)");
   if (llvm::Error error = policy.check(pipeline))
     return error;
   Sorter sorter(policy, pipeline);

@@ -62,18 +62,23 @@ int64_t Policy::getPriority(const Pipeline &pipeline, const Task &task) const {
 }
 
 Pipeline Policy::place(int64_t stages, int64_t chunksPerStage,
-                       int64_t microBatches) const {
-  Pipeline pipeline{stages, {}, microBatches};
+                       int64_t microBatches, int64_t pieces) const {
+  Pipeline pipeline{stages, {}, microBatches, pieces};
   for (int64_t chunk = 0; chunk < stages * chunksPerStage; ++chunk)
     pipeline.stageOfChunk.push_back(getStage(chunk, stages));
   return pipeline;
 }
 
 llvm::ArrayRef<const Policy *> getPolicies() {
-  static const Policy *const policies[] = {
-      getGPipe(),        getOneForwardOneBackward(),
-      getInterleaved(),  getInterleavedLowMemory(),
-      getZeroBubbleH1(), getZeroBubbleV()};
+  static const Policy *const policies[] = {getGPipe(),
+                                           getOneForwardOneBackward(),
+                                           getInterleaved(),
+                                           getInterleavedLowMemory(),
+                                           getZeroBubbleH1(),
+                                           getZeroBubbleV(),
+                                           getSequenceOneForwardOneBackward(),
+                                           getSequenceInterleaved(),
+                                           getSequenceInterleavedLowMemory()};
   return policies;
 }
 

@@ -29,14 +29,20 @@ llvm::Error Pipeline::check() const {
   if (microBatches < 1)
     return llvm::createStringError("a pipeline for " + Twine(microBatches) +
                                    " micro-batches, expected at least 1");
+  if (pieces < 1)
+    return llvm::createStringError("a pipeline for " + Twine(pieces) +
+                                   " pieces of a sequence, expected at least "
+                                   "1");
   if (getNumChunks() < stages)
     return llvm::createStringError(
         Twine(getNumChunks()) + " chunks for " + Twine(stages) +
         " stages, expected at least one for each stage");
-  if (microBatches > maxRuns / getNumChunks())
+  if (microBatches > maxRuns / getNumChunks() / pieces)
     return llvm::createStringError(
         Twine(getNumChunks()) + " chunks for " + Twine(microBatches) +
-        " micro-batches, expected at most " + Twine(maxRuns) +
+        " micro-batches" +
+        (pieces > 1 ? " of " + Twine(pieces) + " pieces" : Twine()) +
+        ", expected at most " + Twine(maxRuns) +
         " pairs of chunk and micro-batch");
   std::vector<bool> hasChunk(stages, false);
   for (int64_t chunk = 0; chunk < getNumChunks(); ++chunk) {
@@ -58,7 +64,8 @@ std::string Pipeline::getName(const Task &task) const {
   std::string name(1, getLetter(task.phase));
   if (getNumChunks() != stages)
     name += std::to_string(task.chunk) + ".";
-  return name + std::to_string(task.microBatch);
+  name += std::to_string(task.microBatch);
+  return pieces > 1 ? name + "/" + std::to_string(task.piece) : name;
 }
 
 void Schedule::print(llvm::raw_ostream &os) const {

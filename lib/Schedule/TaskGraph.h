@@ -6,17 +6,20 @@
 #include "mf/Schedule/Schedule.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include <optional>
 
 namespace mf::schedule {
 
 /// Numbers the tasks of a pipeline densely: phase by phase, chunk by chunk,
-/// micro-batch by micro-batch.
+/// micro-batch by micro-batch, piece by piece.
 class TaskNumbers {
 public:
   TaskNumbers(const Pipeline &pipeline, bool splitsBackward);
 
   llvm::ArrayRef<Phase> getPhases() const { return phases; }
-  int64_t size() const { return phases.size() * chunks * microBatches; }
+  int64_t size() const {
+    return phases.size() * chunks * microBatches * pieces;
+  }
   /// Of a task that isKnown().
   int64_t getNumber(const Task &task) const;
   Task getTask(int64_t number) const;
@@ -26,7 +29,7 @@ public:
 private:
   llvm::SmallVector<Phase, 3> phases;
   int64_t chunks;
-  int64_t microBatches;
+  int64_t microBatches, pieces;
 };
 
 /// The phase whose results the chunk before waits for.
@@ -34,11 +37,16 @@ inline Phase getGradientPhase(bool splitsBackward) {
   return splitsBackward ? Phase::InputGradient : Phase::Backward;
 }
 
-/// What a task waits for on any stage: the forward of the chunk before, the
-/// gradient of the chunk behind, its own forward or input gradient. At most
-/// two.
-llvm::SmallVector<Task, 2> getInputs(const Pipeline &pipeline,
+/// What a task waits for on any stage: the forward of the chunk before and of
+/// the piece before, the gradient of the chunk behind and of the piece behind,
+/// its own forward or input gradient. At most three.
+llvm::SmallVector<Task, 3> getInputs(const Pipeline &pipeline,
                                      const Task &task);
+
+/// The gradient of the same chunk and kind that is added right before that of
+/// `task`; none for the first one, and for forwards.
+std::optional<Task> getEarlierGradient(const Pipeline &pipeline,
+                                       const Task &task);
 
 } // namespace mf::schedule
 

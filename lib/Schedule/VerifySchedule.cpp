@@ -34,7 +34,10 @@ Error verifyTasks(const Schedule &schedule) {
             " of chunk " + Twine(task.chunk) + ", expected tasks of " +
                 (schedule.splitsBackward ? "phases F, I, W" : "phases F, B") +
                 ", chunks 0 to " + Twine(pipeline.getNumChunks() - 1) +
-                " and micro-batches 0 to " + Twine(pipeline.microBatches - 1),
+                " and micro-batches 0 to " + Twine(pipeline.microBatches - 1) +
+                (pipeline.pieces > 1
+                     ? ", each of pieces 0 to " + Twine(pipeline.pieces - 1)
+                     : Twine()),
             {place});
       int64_t owner = pipeline.stageOfChunk[task.chunk];
       if (owner != place.stage)
@@ -61,27 +64,34 @@ Error verifyTasks(const Schedule &schedule) {
 
 /// What a stage must run before a task, whatever the other stages do, and why.
 llvm::SmallVector<std::pair<Task, const char *>, 2>
-getEarlierTasks(const Task &task) {
+getEarlierTasks(const Pipeline &pipeline, const Task &task) {
   llvm::SmallVector<std::pair<Task, const char *>, 2> earlier;
-  if (task.phase == Phase::Forward)
+  if (task.phase == Phase::Forward) {
+    if (task.piece > 0)
+      earlier.push_back(
+          {{Phase::Forward, task.chunk, task.microBatch, task.piece - 1},
+           "pieces of a sequence in order"});
     return earlier;
-  if (task.phase == Phase::WeightGradient)
-    earlier.push_back({{Phase::InputGradient, task.chunk, task.microBatch},
-                       "the input gradient first"});
-  else
+  }
+  bool isWeight = task.phase == Phase::WeightGradient;
+  earlier.push_back(
+      {{isWeight ? Phase::InputGradient : Phase::Forward, task.chunk,
+        task.microBatch, task.piece},
+       isWeight ? "the input gradient first" : "the forward first"});
+  if (std::optional<Task> gradient = getEarlierGradient(pipeline, task))
     earlier.push_back(
-        {{Phase::Forward, task.chunk, task.microBatch}, "the forward first"});
-  if (task.microBatch > 0)
-    earlier.push_back({{task.phase, task.chunk, task.microBatch - 1},
-                       "gradients of a chunk in ascending order of "
-                       "micro-batches"});
+        {*gradient, gradient->microBatch == task.microBatch
+                        ? "gradients of a sequence from its last piece to its "
+                          "first"
+                        : "gradients of a chunk in ascending order of "
+                          "micro-batches"});
   return earlier;
 }
 
 Error verifyOrderOnStages(const Schedule &schedule, const StageOrder &order) {
   for (const std::vector<Task> &tasks : schedule.stages)
     for (const Task &task : tasks)
-      for (auto [earlier, expected] : getEarlierTasks(task))
+      for (auto [earlier, expected] : getEarlierTasks(schedule.pipeline, task))
         if (order.getPosition(earlier) > order.getPosition(task))
           return ErrorBuilder(order) << task << " runs before " << earlier
                                      << ", expected " << expected;

@@ -142,15 +142,20 @@ private:
   /// Messages are numbered by what they are of: a forward or a gradient.
   int32_t getMessage(const Task &producer) const {
     int32_t isGradient = producer.phase != Phase::Forward;
-    return (isGradient * pipeline.getNumChunks() + producer.chunk) *
-               pipeline.microBatches +
-           producer.microBatch;
+    return ((isGradient * pipeline.getNumChunks() + producer.chunk) *
+                pipeline.microBatches +
+            producer.microBatch) *
+               pipeline.pieces +
+           producer.piece;
   }
   int32_t getNumMessages() const {
-    return 2 * pipeline.getNumChunks() * pipeline.microBatches;
+    return 2 * pipeline.getNumChunks() * pipeline.microBatches *
+           pipeline.pieces;
   }
+  /// Pieces of a sequence take the same, though those behind read more.
   double getTime(const Task &task) const {
-    return times[task.chunk][static_cast<size_t>(task.phase)];
+    return times[task.chunk][static_cast<size_t>(task.phase)] /
+           static_cast<double>(pipeline.pieces);
   }
 
   void addBlockingStages();
@@ -286,7 +291,8 @@ Bubbles getBubbles(const Schedule &schedule, const PipelineCosts &costs,
   Bubbles bubbles;
   bubbles.real = (stages * end - work) / work;
   bubbles.ideal =
-      (stages - 1) / (pipeline.getNumChunks() / stages * microBatches);
+      (stages - 1) / (pipeline.getNumChunks() / stages * microBatches *
+                      static_cast<double>(pipeline.pieces));
   bubbles.imbalance = bubbles.real - bubbles.ideal;
   if (costs.transfers == TransferMode::Blocking)
     if (std::optional<double> time = getBlockingTransferTime(schedule)) {
@@ -309,10 +315,12 @@ void addMemory(const Schedule &schedule, const PipelineCosts &costs,
     Phase last =
         schedule.splitsBackward ? Phase::WeightGradient : Phase::Backward;
     for (const Task &task : schedule.stages[stage]) {
+      double activation = costs.activationMemory[task.chunk] /
+                          static_cast<double>(schedule.pipeline.pieces);
       if (task.phase == Phase::Forward)
-        peak = std::max(peak, held += costs.activationMemory[task.chunk]);
+        peak = std::max(peak, held += activation);
       else if (task.phase == last)
-        held -= costs.activationMemory[task.chunk];
+        held -= activation;
     }
   }
   timeline.peakMemory.push_back(base + peak);

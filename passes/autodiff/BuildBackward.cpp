@@ -163,9 +163,11 @@ public:
   LogicalResult build();
 
 private:
+  void addPast();
   void inlineLayer(LayerOp layer);
   void inlineCopy(LayerOp layer, SmallVector<Value> &hidden,
                   IRMapping &constants);
+  Value getArgument(LayerOp layer, ArrayRef<Value> hidden, unsigned argument);
   Value addInput(LayerOp layer, unsigned argument);
   Value makeSummand(ParamOp param, Value gradient);
   Value divideByRanks(ParamOp param, Value sum, StringRef name);
@@ -187,6 +189,11 @@ private:
   /// another, the first one first.
   SmallVector<Operation *> forward;
   SmallVector<Value> losses, hiddenInputs;
+  /// What earlier pieces of the sequence gave, the first piece's before the
+  /// second's, and what this one gives.
+  SmallVector<Value> past, future;
+  /// By layer of the chunk, its first place among a piece's values.
+  DenseMap<Operation *, int64_t> firstOfLayer;
   SmallVector<Attribute> inputs, inputIndices, gradientNames;
   SmallVector<std::pair<GetParamOp, ParamOp>> trained;
   SmallVector<Value> results;
@@ -194,13 +201,53 @@ private:
 
 Value ChunkBuilder::addInput(LayerOp layer, unsigned argument) {
   Type type = layer.getArgumentTypes()[argument];
+  unsigned place = block->getNumArguments() - past.size();
   if (isFloatTensor(type))
-    return hiddenInputs.emplace_back(block->addArgument(type, layer.getLoc()));
+    return hiddenInputs.emplace_back(
+        block->insertArgument(place, type, layer.getLoc()));
   InputKind kind = layer.getKind() == LayerKind::Embedding ? InputKind::Tokens
                                                            : InputKind::Labels;
   inputs.push_back(InputKindAttr::get(model.getContext(), kind));
-  inputIndices.push_back(builder.getI64IntegerAttr(block->getNumArguments()));
-  return block->addArgument(type, layer.getLoc());
+  inputIndices.push_back(builder.getI64IntegerAttr(place));
+  return block->insertArgument(place, type, layer.getLoc());
+}
+
+/// Arguments for what earlier pieces gave come behind all others: by piece,
+/// then by layer.
+void ChunkBuilder::addPast() {
+  int64_t piece = source.placement.getPiece();
+  if (piece == 0)
+    return;
+  int64_t ofPiece = 0;
+  for (LayerOp layer : source.layers) {
+    firstOfLayer[layer] = ofPiece;
+    ofPiece += static_cast<int64_t>(layer.getPast()) / piece;
+  }
+  for (int64_t earlier = 0; earlier < piece; ++earlier)
+    for (LayerOp layer : source.layers) {
+      int64_t count = static_cast<int64_t>(layer.getPast()) / piece;
+      for (Type type : layer.getArgumentTypes()
+                           .drop_front(layer.getFirstPast() + earlier * count)
+                           .take_front(count))
+        past.push_back(block->addArgument(type, layer.getLoc()));
+    }
+}
+
+/// What argument number `argument` of `layer` stands for.
+Value ChunkBuilder::getArgument(LayerOp layer, ArrayRef<Value> hidden,
+                                unsigned argument) {
+  unsigned firstPast = layer.getFirstPast();
+  unsigned numHidden = std::min<size_t>(hidden.size(), firstPast);
+  if (argument < numHidden)
+    return hidden[argument];
+  if (argument < firstPast || argument >= firstPast + layer.getPast())
+    return addInput(layer, argument);
+  int64_t piece = source.placement.getPiece();
+  int64_t count = static_cast<int64_t>(layer.getPast()) / piece;
+  int64_t ofPiece = static_cast<int64_t>(past.size()) / piece;
+  int64_t number = argument - firstPast;
+  return past[number / count * ofPiece + firstOfLayer.lookup(layer) +
+              number % count];
 }
 
 /// What is made of parameters alone, `constants`, all copies share.
@@ -208,11 +255,8 @@ void ChunkBuilder::inlineCopy(LayerOp layer, SmallVector<Value> &hidden,
                               IRMapping &constants) {
   IRMapping mapping(constants);
   Block &layerBody = layer.getBody().front();
-  for (BlockArgument argument : layerBody.getArguments()) {
-    unsigned number = argument.getArgNumber();
-    mapping.map(argument, number < hidden.size() ? hidden[number]
-                                                 : addInput(layer, number));
-  }
+  for (BlockArgument argument : layerBody.getArguments())
+    mapping.map(argument, getArgument(layer, hidden, argument.getArgNumber()));
   for (Operation &op : layerBody.without_terminator()) {
     bool isConstant = llvm::all_of(op.getOperands(), [&](Value operand) {
       return constants.contains(operand);
@@ -224,12 +268,15 @@ void ChunkBuilder::inlineCopy(LayerOp layer, SmallVector<Value> &hidden,
       constants.map(op.getResults(), clone->getResults());
     if (auto compute = dyn_cast<ComputeOpInterface>(clone))
       compute.setCellName(
-          (layer.getSymName() + "." + compute.getCellName()).str());
+          (layer.getCell() + "." + compute.getCellName()).str());
   }
   hidden.clear();
-  for (Value value : getReturn(layer).getValues())
+  ValueRange values = getReturn(layer).getValues();
+  for (Value value : values.drop_back(layer.getFuture()))
     (isLoss(value.getType()) ? losses : hidden)
         .push_back(mapping.lookup(value));
+  for (Value value : values.take_back(layer.getFuture()))
+    future.push_back(mapping.lookup(value));
 }
 
 void ChunkBuilder::inlineLayer(LayerOp layer) {
@@ -338,6 +385,9 @@ LogicalResult ChunkBuilder::buildBackward() {
   for (ArrayRef<Value> ofCopy : hidden)
     llvm::append_range(outputs, ofCopy);
   llvm::append_range(outputs, losses);
+  if (!future.empty())
+    llvm::append_range(outputs, past);
+  llvm::append_range(outputs, future);
   Location loc = outputs.front().getLoc();
   auto cut = CutOp::create(builder, loc, outputs);
   if (failed(gradients.run(forward, outputs, cut.getOutputGradients())) ||
@@ -350,13 +400,15 @@ LogicalResult ChunkBuilder::buildBackward() {
 ChunkOp ChunkBuilder::createChunk() {
   OpBuilder outer(model.getContext());
   outer.setInsertionPointToEnd(&model.getBody().front());
-  std::string name = "chunk" + std::to_string(index);
+  std::string name = "chunk" + std::to_string(index) +
+                     getPieceSuffix(source.placement.getPiece());
   auto type = FunctionType::get(model.getContext(), block->getArgumentTypes(),
                                 ValueRange(results).getTypes());
   auto chunk = ChunkOp::create(
       outer, source.layers.front().getLoc(), name, type, source.placement,
       outer.getArrayAttr(inputs), outer.getArrayAttr(inputIndices),
-      outer.getArrayAttr(gradientNames), ArrayAttr(), ArrayAttr());
+      outer.getArrayAttr(gradientNames), past.size(), future.size(),
+      ArrayAttr(), ArrayAttr());
   chunk.getBody().takeBody(*body);
   return chunk;
 }
@@ -387,8 +439,10 @@ LogicalResult ChunkBuilder::build() {
   body = std::make_unique<Region>();
   block = &body->emplaceBlock();
   builder.setInsertionPointToEnd(block);
+  addPast();
   for (LayerOp layer : source.layers)
     inlineLayer(layer);
+  llvm::append_range(hiddenInputs, past);
   if (failed(buildBackward()))
     return failure();
   emitRemark(createChunk());
@@ -403,9 +457,15 @@ struct BuildBackwardPass
     if (failed(chunks))
       return signalPassFailure();
     SymbolTable symbols(model);
-    for (auto [index, chunk] : llvm::enumerate(*chunks))
-      if (failed(ChunkBuilder(model, symbols, chunk, index).build()))
+    // The pieces of a chunk have its number.
+    int64_t index = 0, piece = 0;
+    for (ChunkLayers &chunk : *chunks) {
+      if (std::exchange(piece, chunk.placement.getPiece()) !=
+          chunk.placement.getPiece())
+        index = 0;
+      if (failed(ChunkBuilder(model, symbols, chunk, index++).build()))
         return signalPassFailure();
+    }
     for (ChunkLayers &chunk : *chunks)
       for (LayerOp layer : chunk.layers)
         layer.erase();

@@ -175,7 +175,7 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
   const ParallelConfig &parallel = config.parallel;
   for (llvm::StringRef key :
        {"data_parallel", "model_parallel", "context_parallel",
-        "use_seq_parallel", "ulysses_degree_in_cp"})
+        "use_seq_parallel", "ulysses_degree_in_cp", "seq_split_num"})
     add(key, parallel.node[key].getLocation());
   for (llvm::StringRef key :
        {"enable_parallel_optimizer", "gradients_mean", "full_batch"})
@@ -238,8 +238,9 @@ static ParallelAttr getParallel(passes::EmitError emitError, Builder &builder,
   return ParallelAttr::getChecked(
       emitError, context, options.pipelineStages, options.interleave,
       batch.getPasses(), getOffset(builder, options.offset),
-      parallel.gradientAggregationGroup, schedule, ranks.sequenceParallel,
-      algorithm, getOptimizerShard(context, parallel, ranks),
+      parallel.gradientAggregationGroup, schedule, parallel.seqSplitNum,
+      ranks.sequenceParallel, algorithm,
+      getOptimizerShard(context, parallel, ranks),
       parallel.gradientsMean && ranks.getNumRanks() > ranks.pipelineStages,
       !hasReplicas || (parallel.fullBatch && parallel.isSemiOrAuto()),
       rowBlocks, batch.microBatchInterleaveNum);

@@ -62,8 +62,7 @@ static void checkRanks(const ParallelConfig &config, const RankLayout &ranks,
 }
 
 /// Which part of the pipeline runs, and in which pieces.
-static void checkPipeline(const TrainingConfig &config,
-                          const StageMapOptions &options, Requests &requests,
+static void checkPipeline(const TrainingConfig &config, const RankLayout &ranks,
                           DiagnosticList &diagnostics) {
   const ParallelConfig &parallel = config.parallel;
   for (llvm::StringRef key : {"stage_num", "start_stage"}) {
@@ -73,13 +72,19 @@ static void checkPipeline(const TrainingConfig &config,
                         "a part of a pipeline ('" + key +
                             "') is not lowered; expected the whole model");
   }
-  requests.add(parallel.seqSplitNum > 1, parallel.node, "seq_split_num",
-               "each micro-batch is one whole sequence");
-  requests.add(parallel.pipelineStage > 1 && isSequencePipeline(parallel),
-               parallel.parallelNode["pipeline_config"], "pipeline_scheduler",
-               options.interleave > 1
-                   ? "micro-batches run whole, in the order of interleaved 1f1b"
-                   : "micro-batches run whole, in the order of 1f1b");
+  if (parallel.seqSplitNum > 1 && ranks.contextParallel > 1)
+    diagnostics.error(parallel.node["seq_split_num"].getLocation(),
+                      "seq_split_num " + llvm::Twine(parallel.seqSplitNum) +
+                          " with context_parallel " +
+                          llvm::Twine(ranks.contextParallel) +
+                          " is not lowered; set either to 1");
+  int64_t copies = parallel.microBatchInterleaveNum;
+  if (parallel.seqSplitNum > 1 && copies > 1)
+    diagnostics.error(parallel.node["seq_split_num"].getLocation(),
+                      "seq_split_num " + llvm::Twine(parallel.seqSplitNum) +
+                          " with micro_batch_interleave_num " +
+                          llvm::Twine(copies) +
+                          " is not lowered; set either to 1");
 }
 
 /// Options of the step around the model that have no counterpart in it.
@@ -104,11 +109,10 @@ static void checkStep(const TrainingConfig &config, Requests &requests) {
 }
 
 void passes::checkNotLowered(const TrainingConfig &config,
-                             const StageMapOptions &options,
                              const RankLayout &ranks,
                              DiagnosticList &diagnostics) {
   Requests requests(diagnostics);
   checkRanks(config.parallel, ranks, requests, diagnostics);
-  checkPipeline(config, options, requests, diagnostics);
+  checkPipeline(config, ranks, diagnostics);
   checkStep(config, requests);
 }

@@ -5,17 +5,15 @@
 #define MF_PASSES_CONFIG_NOTLOWERED_H
 
 #include "mf/Config/RankLayout.h"
-#include "mf/Config/StageMap.h"
 #include "mf/Config/TrainingConfig.h"
 
 namespace mf::passes {
 
 /// Warns, once per key, about what `config` asks of a training step and the
 /// program will not have, and says what it has instead. Where layers would
-/// have other places than asked for it is an error. `options` is what the
-/// stages are made from, `ranks` what they share out.
-void checkNotLowered(const TrainingConfig &config,
-                     const StageMapOptions &options, const RankLayout &ranks,
+/// have other places than asked for it is an error. `ranks` are what they share
+/// out.
+void checkNotLowered(const TrainingConfig &config, const RankLayout &ranks,
                      DiagnosticList &diagnostics);
 
 } // namespace mf::passes

@@ -89,7 +89,7 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
     mf::passes::checkDeviceNum(config.parallel, ranks, diagnostics);
     checkPipelineRules(config, options, diagnostics);
     checkLowerable(config, diagnostics);
-    mf::passes::checkNotLowered(config, options, ranks, diagnostics);
+    mf::passes::checkNotLowered(config, ranks, diagnostics);
     for (auto model : getOperation().getOps<ir::ModelOp>())
       checkNames(model, config, diagnostics);
     if (diagnostics.hasErrors())

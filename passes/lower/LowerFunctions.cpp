@@ -135,7 +135,7 @@ LogicalResult mf::passes::lowerForward(ProgramBuilder &program,
 static void placeGradient(ProgramBuilder &program, RoutineBuilder &routine,
                           Value value, StringRef parameter) {
   Value gradient = routine.getState(ir::State::Accumulated, parameter);
-  if (program.getRuns() == 1)
+  if (!program.addsGradients())
     return placeOutput(routine, value, gradient);
   // Right behind the operator that makes it, so that it does not stay alive.
   Value root = ir::getViewedValue(value);
@@ -261,7 +261,7 @@ static DictionaryAttr getFactor(FloatAttr factor) {
 bool mf::passes::buildBegin(ProgramBuilder &program, bool hasLoss,
                             FloatAttr gradient) {
   bool zeroesGradients =
-      program.getRuns() > 1 && !program.getGradients().empty();
+      program.addsGradients() && !program.getGradients().empty();
   SmallVector<ir::ParamOp> gathered = program.getGathered();
   if (!zeroesGradients && !hasLoss && !gradient && gathered.empty())
     return false;

@@ -46,7 +46,8 @@ LogicalResult lowerSchedule(ir::ModelOp model, SymbolTable &symbols,
   ProgramBuilder program(model, symbols, schedule, inFlight);
   SmallVector<ChunkFunctions> here;
   for (auto [number, chunk] : llvm::enumerate(chunks.chunks))
-    if (chunks.getStage(static_cast<int64_t>(number)) == program.getStage())
+    if (chunks.getStage(static_cast<int64_t>(number) %
+                        chunks.pipeline.getNumChunks()) == program.getStage())
       here.push_back(chunk);
   for (ChunkFunctions &chunk : here) {
     auto addsLoss =

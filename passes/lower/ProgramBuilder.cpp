@@ -38,6 +38,7 @@ ProgramBuilder::ProgramBuilder(ir::ModelOp model, SymbolTable &modelSymbols,
   ir::TrainingAttr training = model.getTrainingAttr();
   runs = training.getParallel().getMicroBatches();
   microBatches = runs * training.getParallel().getCopies();
+  addsUp = runs > 1 || training.getParallel().getSequencePieces() > 1;
   OpBuilder builder(model);
   auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
   program = ascend::ProgramOp::create(

@@ -59,6 +59,8 @@ public:
   int64_t getMicroBatches() const { return microBatches; }
   /// Collectives of parameters that a routine has in flight at most.
   int64_t getInFlight() const { return inFlight; }
+  /// Whether several backwards add to each gradient.
+  bool addsGradients() const { return addsUp; }
   mlir::MLIRContext *getContext() { return model.getContext(); }
 
   /// Buffer type of a tensor type.
@@ -140,6 +142,7 @@ private:
   ir::ModelOp model;
   mlir::SymbolTable &modelSymbols;
   int64_t stage, runs, microBatches, inFlight;
+  bool addsUp;
   ascend::ProgramOp program;
   mlir::OpBuilder declarations, routines;
   /// Streams and statics stand together at the beginning.

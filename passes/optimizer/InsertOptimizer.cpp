@@ -37,6 +37,7 @@ private:
 
 LogicalResult ParameterMap::build(ModelOp model) {
   mlir::SymbolTable symbols(model);
+  llvm::StringMap<std::tuple<int64_t, int64_t, int64_t>> chunks;
   for (auto backward : model.getBody().getOps<GradientFunctionOpInterface>()) {
     int64_t stage = backward.getPlacement().getStage();
     for (auto name : backward.getGradients().getAsRange<FlatSymbolRefAttr>()) {
@@ -44,6 +45,14 @@ LogicalResult ParameterMap::build(ModelOp model) {
       if (!param)
         return backward->emitOpError("expected a parameter, but got '")
                << name.getValue() << "'";
+      PlacementAttr place = backward.getPlacement();
+      auto [known, isNew] = chunks.try_emplace(
+          param.getSymName(), stage, place.getChunk(), place.getPiece());
+      auto [knownStage, knownChunk, knownPiece] = known->second;
+      // All pieces of the sequence add to one gradient.
+      if (!isNew && knownStage == stage && knownChunk == place.getChunk() &&
+          knownPiece != place.getPiece())
+        continue;
       if (!stages.try_emplace(param.getSymName(), stage).second)
         return backward->emitOpError("expected '")
                << param.getSymName()

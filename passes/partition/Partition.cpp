@@ -42,7 +42,8 @@ void warnAboutEmptyMiniStages(ModelOp model, const StageMap &map) {
       auto interleave = static_cast<int64_t>(chunk);
       int64_t stage = map.getStage(interleave, static_cast<int64_t>(position));
       if (count < 0 || taken.contains(PlacementAttr::get(model.getContext(),
-                                                         stage, interleave)))
+                                                         stage, interleave,
+                                                         /*piece=*/0)))
         continue;
       diagnostics.warning(offset.location,
                           "'offset' " + offset.repr() + " leaves stage " +
@@ -81,7 +82,8 @@ struct PartitionPass : mf::passes::impl::PartitionBase<PartitionPass> {
       else
         place = {map->getFirstStage(), 0, 0};
       layer.setPlacementAttr(
-          PlacementAttr::get(&getContext(), place.stage, place.chunk));
+          PlacementAttr::get(&getContext(), place.stage, place.chunk,
+                             /*piece=*/0));
     }
     warnAboutEmptyMiniStages(model, *map);
   }

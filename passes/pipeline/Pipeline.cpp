@@ -16,6 +16,10 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
 
   OpPassManager &model = manager.nest<ir::ModelOp>();
   model.addPass(createPartition());
+  // Whole sequences stay as they are.
+  SplitSequenceOptions splitSequence;
+  splitSequence.printPlan = options.printPlan;
+  model.addPass(createSplitSequence(splitSequence));
   InterleaveRowsOptions interleaveRows;
   interleaveRows.printPlan = options.printPlan;
   model.addPass(createInterleaveRows(interleaveRows));

@@ -21,9 +21,16 @@ namespace {
 /// The name of the policy that a model asks for.
 StringRef getPolicyName(ParallelAttr parallel) {
   // Of the YAML, 1f1b is the order of one chunk per stage and of several.
-  if (parallel.getScheduler() == "1f1b" && parallel.getInterleave() > 1)
+  StringRef name = parallel.getScheduler();
+  bool isInterleaved = parallel.getInterleave() > 1;
+  if (name == "1f1b" && isInterleaved)
     return "interleaved";
-  return parallel.getScheduler();
+  // Of sequence pieces, those of one chunk are ordered alike by all.
+  if (name == "seq1f1b" && isInterleaved)
+    return "seq1f1b-interleaved";
+  if (name.starts_with("seq1f1b-") && !isInterleaved)
+    return "seq1f1b";
+  return name;
 }
 
 /// That every stage has as many chunks as it is to have.

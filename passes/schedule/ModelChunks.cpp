@@ -10,7 +10,8 @@ using mf::passes::ModelChunks;
 
 SmallVector<int64_t> ChunkFunctions::getHiddenArguments() {
   SmallVector<int64_t> hidden;
-  for (int64_t index = 0; index < forward.getNumArguments(); ++index)
+  auto numArguments = static_cast<int64_t>(forward.getNumArguments());
+  for (int64_t index = 0; index < numArguments - forward.getPast(); ++index)
     if (llvm::none_of(
             forward.getInputIndices().getAsRange<IntegerAttr>(),
             [&](IntegerAttr input) { return input.getInt() == index; }))
@@ -19,7 +20,7 @@ SmallVector<int64_t> ChunkFunctions::getHiddenArguments() {
 }
 
 int64_t ChunkFunctions::countHiddenOutputs() {
-  return llvm::count_if(forward.getOutputTypes(),
+  return llvm::count_if(forward.getOutputTypes().drop_back(forward.getFuture()),
                         [](Type type) { return !isLoss(type); });
 }
 
@@ -49,6 +50,8 @@ private:
   LogicalResult add(OpT function, OpT ChunkFunctions::*member);
   LogicalResult checkFunctions(ChunkFunctions &chunk);
   LogicalResult checkChain(int64_t number);
+  LogicalResult checkPieces();
+  LogicalResult checkPast(int64_t number);
 
   ModelOp model;
   ModelChunks result;
@@ -71,7 +74,56 @@ LogicalResult ChunkReader::addForward(ForwardOp forward) {
     return error;
   }
   result.chunks.emplace_back().forward = forward;
-  result.pipeline.stageOfChunk.push_back(stage);
+  if (placement.getPiece() == 0)
+    result.pipeline.stageOfChunk.push_back(stage);
+  return success();
+}
+
+/// That each piece of the sequence has the chunks of the first, in their order.
+LogicalResult ChunkReader::checkPieces() {
+  int64_t numChunks = result.pipeline.getNumChunks();
+  for (auto [number, chunk] : llvm::enumerate(result.chunks)) {
+    auto place = static_cast<int64_t>(number);
+    PlacementAttr found = chunk.forward.getPlacement();
+    if (numChunks == 0)
+      return chunk.forward.emitOpError("is at ")
+             << found << ", but no chunk is for the first piece";
+    PlacementAttr first =
+        result.chunks[place % numChunks].forward.getPlacement();
+    auto expected = PlacementAttr::get(model.getContext(), first.getStage(),
+                                       first.getChunk(), place / numChunks);
+    if (found != expected)
+      return chunk.forward.emitOpError("is at ")
+             << found << ", expected " << expected
+             << ": all chunks for one piece of the sequence, then for the next";
+  }
+  auto expected = static_cast<size_t>(numChunks * result.pipeline.pieces);
+  if (result.chunks.size() != expected)
+    return model.emitOpError("has ")
+           << result.chunks.size() << " chunks, expected " << expected << ", "
+           << numChunks << " for each of " << result.pipeline.pieces
+           << " pieces of the sequence";
+  return success();
+}
+
+/// A chunk takes what it gave for all earlier pieces, and gives something
+/// unless it is for the last.
+LogicalResult ChunkReader::checkPast(int64_t number) {
+  int64_t numChunks = result.pipeline.getNumChunks();
+  ForwardOp forward = result.chunks[number].forward;
+  SmallVector<Type> given;
+  for (int64_t earlier = number % numChunks; earlier < number;
+       earlier += numChunks)
+    llvm::append_range(given, result.chunks[earlier].forward.getFutureTypes());
+  if (ArrayRef<Type>(given) != forward.getPastTypes())
+    return forward.emitOpError("takes (")
+           << forward.getPastTypes()
+           << ") of earlier pieces of the sequence, but these give (" << given
+           << ")";
+  if (forward.getFuture() > 0 &&
+      number / numChunks + 1 == result.pipeline.pieces)
+    return forward.emitOpError("is for the last piece of the sequence, but "
+                               "gives values for later ones");
   return success();
 }
 
@@ -106,6 +158,7 @@ LogicalResult ChunkReader::checkFunctions(ChunkFunctions &chunk) {
       llvm::map_to_vector(chunk.getHiddenArguments(), [&](int64_t index) {
         return chunk.forward.getArgumentTypes()[index];
       });
+  llvm::append_range(hidden, chunk.forward.getPastTypes());
   if (TypeRange(hidden) != TypeRange(chunk.backward.getInputGradientTypes()))
     return chunk.backward.emitOpError("expected gradients of the hidden "
                                       "inputs, (")
@@ -117,7 +170,9 @@ LogicalResult ChunkReader::checkFunctions(ChunkFunctions &chunk) {
 LogicalResult ChunkReader::checkChain(int64_t number) {
   ChunkFunctions &chunk = result.chunks[number];
   SmallVector<Type> given, taken;
-  if (number > 0) {
+  int64_t numChunks = result.pipeline.getNumChunks();
+  bool isFirst = number % numChunks == 0;
+  if (!isFirst) {
     ChunkFunctions &before = result.chunks[number - 1];
     llvm::append_range(given, before.forward.getOutputTypes().take_front(
                                   before.countHiddenOutputs()));
@@ -127,11 +182,10 @@ LogicalResult ChunkReader::checkChain(int64_t number) {
   if (given != taken)
     return chunk.forward.emitOpError("takes (")
            << taken << ") as hidden inputs, but "
-           << (number > 0 ? "the chunk before it gives ("
-                          : "is the first chunk: expected (")
+           << (isFirst ? "is the first chunk: expected ("
+                       : "the chunk before it gives (")
            << given << ")";
-  if (number + 1 == result.pipeline.getNumChunks() &&
-      chunk.countHiddenOutputs() > 0)
+  if ((number + 1) % numChunks == 0 && chunk.countHiddenOutputs() > 0)
     return chunk.forward.emitOpError("is the last chunk, which returns losses, "
                                      "but returns ")
            << chunk.forward.getOutputTypes().front();
@@ -140,7 +194,10 @@ LogicalResult ChunkReader::checkChain(int64_t number) {
 
 FailureOr<ModelChunks> ChunkReader::read() {
   ParallelAttr parallel = model.getTrainingAttr().getParallel();
-  result.pipeline = {parallel.getStages(), {}, parallel.getMicroBatches()};
+  result.pipeline = {parallel.getStages(),
+                     {},
+                     parallel.getMicroBatches(),
+                     parallel.getSequencePieces()};
   for (auto forward : model.getBody().getOps<ForwardOp>())
     if (failed(addForward(forward)))
       return failure();
@@ -150,8 +207,11 @@ FailureOr<ModelChunks> ChunkReader::read() {
   for (auto weights : model.getBody().getOps<BackwardWeightsOp>())
     if (failed(add(weights, &ChunkFunctions::weights)))
       return failure();
+  if (failed(checkPieces()))
+    return failure();
   for (auto [number, chunk] : llvm::enumerate(result.chunks))
-    if (failed(checkFunctions(chunk)) || failed(checkChain(number)))
+    if (failed(checkFunctions(chunk)) || failed(checkChain(number)) ||
+        failed(checkPast(number)))
       return failure();
   return std::move(result);
 }

@@ -20,9 +20,11 @@ struct ChunkFunctions {
   /// Null unless backward is split.
   ir::BackwardWeightsOp weights;
 
-  /// The numbers of forward's arguments that are hidden inputs.
+  /// The numbers of forward's arguments that are hidden inputs, but for those
+  /// that earlier pieces of the sequence give, which are the last arguments.
   llvm::SmallVector<int64_t> getHiddenArguments();
-  /// How many outputs the next chunk takes; the others are losses.
+  /// How many outputs the next chunk takes; the others are losses, and what
+  /// later pieces of the sequence take.
   int64_t countHiddenOutputs();
   /// The function of a phase.
   mlir::Operation *getFunction(schedule::Phase phase) const;
@@ -30,9 +32,15 @@ struct ChunkFunctions {
 
 /// All chunks of a model.
 struct ModelChunks {
-  /// In the order of execution, which is that of the forward functions.
+  /// In the order of execution, which is that of the forward functions: all
+  /// chunks for the first piece of the sequence, then for the next.
   std::vector<ChunkFunctions> chunks;
   schedule::Pipeline pipeline;
+
+  /// The functions that run a task.
+  ChunkFunctions &get(const schedule::Task &task) {
+    return chunks[task.piece * pipeline.getNumChunks() + task.chunk];
+  }
 
   bool splitsBackward() const { return !chunks.empty() && chunks[0].weights; }
   int64_t getStage(int64_t chunk) const { return pipeline.stageOfChunk[chunk]; }

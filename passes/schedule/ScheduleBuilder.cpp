@@ -24,7 +24,8 @@ ScheduleBuilder::ScheduleBuilder(ModelOp model, ModelChunks &chunks,
                                  ArrayRef<schedule::Transfer> transfers)
     : model(model), chunks(chunks), schedule(schedule),
       builder(model.getContext()), loc(model.getLoc()),
-      runs(chunks.pipeline.getNumChunks() * chunks.pipeline.microBatches) {
+      runs(chunks.pipeline.getNumChunks() * chunks.pipeline.microBatches *
+           chunks.pipeline.pieces) {
   for (const schedule::Transfer &transfer : transfers) {
     ahead[getNumber(transfer.reader)] = transfer.ahead;
     behind[getNumber(transfer.producer)] = transfer.behind;
@@ -36,15 +37,22 @@ ScheduleBuilder::ScheduleBuilder(ModelOp model, ModelChunks &chunks,
 //===----------------------------------------------------------------------===//
 
 Value ScheduleBuilder::load(const Task &task, int64_t argument) {
-  ForwardOp forward = chunks.chunks[task.chunk].forward;
+  ForwardOp forward = chunks.get(task).forward;
   ArrayAttr inputs = forward.getInputs();
   for (auto [number, kind, index] :
        llvm::enumerate(inputs.getAsRange<InputKindAttr>(),
-                       forward.getInputIndices().getAsRange<IntegerAttr>()))
-    if (index.getInt() == argument)
-      return LoadOp::create(
-          builder, loc, forward.getArgumentTypes()[argument], kind.getValue(),
-          getMicroBatchOfInput(inputs, number, task.microBatch));
+                       forward.getInputIndices().getAsRange<IntegerAttr>())) {
+    if (index.getInt() != argument)
+      continue;
+    int64_t microBatch = getMicroBatchOfInput(inputs, number, task.microBatch);
+    Value &loaded = loads[{getPlace(task.chunk, microBatch, 0),
+                           static_cast<int64_t>(kind.getValue())}];
+    if (!loaded)
+      loaded = LoadOp::create(builder, loc,
+                              forward.getArgumentTypes()[argument],
+                              kind.getValue(), microBatch);
+    return loaded;
+  }
   return nullptr;
 }
 
@@ -52,41 +60,66 @@ Value ScheduleBuilder::receive(const Task &task, int64_t from, int64_t value,
                                Type type) {
   return ReceiveOp::create(builder, loc, type, chunks.getStage(from),
                            getChannel(task.phase, from, value), task.microBatch,
-                           ahead.lookup(getNumber(task)));
+                           task.piece, ahead.lookup(getNumber(task)));
 }
 
 void ScheduleBuilder::send(const Task &task, int64_t to, ValueRange values) {
   for (auto [index, value] : llvm::enumerate(values))
     SendOp::create(builder, loc, value, chunks.getStage(to),
                    getChannel(task.phase, task.chunk, index), task.microBatch,
-                   behind.lookup(getNumber(task)));
+                   task.piece, behind.lookup(getNumber(task)));
 }
 
 void ScheduleBuilder::addInputs(const Task &task, Run &run) {
-  ForwardOp forward = chunks.chunks[task.chunk].forward;
+  ForwardOp forward = chunks.get(task).forward;
   int64_t from = task.chunk - 1;
   bool isHere =
       from >= 0 && chunks.getStage(from) == chunks.getStage(task.chunk);
   int64_t numHidden = 0;
-  for (auto [index, type] : llvm::enumerate(forward.getArgumentTypes())) {
+  for (auto [index, type] : llvm::enumerate(
+           forward.getArgumentTypes().drop_back(forward.getPast()))) {
     Value input = load(task, index);
     if (!input) {
-      input = isHere ? getRun(from, task.microBatch).outputs[numHidden]
+      input = isHere ? getRun(task, from, task.piece).outputs[numHidden]
                      : receive(task, from, numHidden, type);
       ++numHidden;
     }
     run.inputs.push_back(input);
   }
+  addPast(task, run);
+}
+
+void ScheduleBuilder::addPast(const Task &task, Run &run) {
+  for (int32_t piece = 0; piece < task.piece; ++piece) {
+    Task earlier = task;
+    earlier.piece = piece;
+    auto numGiven =
+        static_cast<int64_t>(chunks.get(earlier).forward.getFuture());
+    llvm::append_range(run.inputs,
+                       ArrayRef(getRun(earlier).outputs).take_back(numGiven));
+  }
+}
+
+/// The next piece has the gradients of all that it has read, of itself and of
+/// those behind it.
+void ScheduleBuilder::addFutureGradients(const Task &task, Run &run) {
+  if (chunks.get(task).forward.getFuture() == 0)
+    return;
+  Task later = task;
+  ++later.piece;
+  auto numRead = static_cast<int64_t>(chunks.get(later).forward.getPast());
+  llvm::append_range(run.outputGradients,
+                     ArrayRef(getRun(later).inputGradients).take_back(numRead));
 }
 
 void ScheduleBuilder::addOutputGradients(const Task &task, Run &run) {
-  ForwardOp forward = chunks.chunks[task.chunk].forward;
+  ForwardOp forward = chunks.get(task).forward;
   int64_t from = task.chunk + 1;
   bool isHere = from < chunks.pipeline.getNumChunks() &&
                 chunks.getStage(from) == chunks.getStage(task.chunk);
   TrainingAttr training = model.getTrainingAttr();
   int64_t numHidden = 0;
-  for (Type type : forward.getOutputTypes()) {
+  for (Type type : forward.getOutputTypes().drop_back(forward.getFuture())) {
     Value gradient;
     if (isLoss(type)) {
       double share = 1.0 / static_cast<double>(chunks.pipeline.microBatches);
@@ -95,12 +128,13 @@ void ScheduleBuilder::addOutputGradients(const Task &task, Run &run) {
           training.scalesLoss() ? builder.getUnitAttr() : nullptr);
     } else {
       gradient = isHere
-                     ? getRun(from, task.microBatch).inputGradients[numHidden]
+                     ? getRun(task, from, task.piece).inputGradients[numHidden]
                      : receive(task, from, numHidden, type);
       ++numHidden;
     }
     run.outputGradients.push_back(gradient);
   }
+  addFutureGradients(task, run);
 }
 
 //===----------------------------------------------------------------------===//
@@ -108,8 +142,8 @@ void ScheduleBuilder::addOutputGradients(const Task &task, Run &run) {
 //===----------------------------------------------------------------------===//
 
 void ScheduleBuilder::runForward(const Task &task) {
-  ChunkFunctions &chunk = chunks.chunks[task.chunk];
-  Run &run = getRun(task.chunk, task.microBatch);
+  ChunkFunctions &chunk = chunks.get(task);
+  Run &run = getRun(task);
   addInputs(task, run);
   auto frameType =
       FrameType::get(model.getContext(),
@@ -129,25 +163,28 @@ void ScheduleBuilder::runForward(const Task &task) {
 }
 
 void ScheduleBuilder::runBackward(const Task &task) {
-  ChunkFunctions &chunk = chunks.chunks[task.chunk];
-  Run &run = getRun(task.chunk, task.microBatch);
+  ChunkFunctions &chunk = chunks.get(task);
+  Run &run = getRun(task);
   addOutputGradients(task, run);
   SmallVector<Value> arguments(run.outputGradients);
   for (auto index :
        chunk.backward.getForwardArguments().getAsRange<IntegerAttr>())
     arguments.push_back(run.inputs[index.getInt()]);
+  for (auto index :
+       chunk.backward.getForwardOutputs().getAsRange<IntegerAttr>())
+    arguments.push_back(run.outputs[index.getInt()]);
   auto op = RunBackwardOp::create(
       builder, loc, chunk.backward.getInputGradientTypes(),
       chunk.backward.getSymName(), task.microBatch, run.frame, arguments);
   llvm::append_range(run.inputGradients, op.getInputGradients());
   int64_t to = task.chunk - 1;
   if (to >= 0 && chunks.getStage(to) != chunks.getStage(task.chunk))
-    send(task, to, op.getInputGradients());
+    send(task, to, op.getInputGradients().drop_back(chunk.forward.getPast()));
 }
 
 void ScheduleBuilder::runBackwardWeights(const Task &task) {
-  BackwardWeightsOp weights = chunks.chunks[task.chunk].weights;
-  Run &run = getRun(task.chunk, task.microBatch);
+  BackwardWeightsOp weights = chunks.get(task).weights;
+  Run &run = getRun(task);
   SmallVector<Value> arguments;
   for (auto index : weights.getOutputGradients().getAsRange<IntegerAttr>())
     arguments.push_back(run.outputGradients[index.getInt()]);
@@ -158,7 +195,7 @@ void ScheduleBuilder::runBackwardWeights(const Task &task) {
 }
 
 void ScheduleBuilder::build(const Task &task) {
-  loc = chunks.chunks[task.chunk].getFunction(task.phase)->getLoc();
+  loc = chunks.get(task).getFunction(task.phase)->getLoc();
   switch (task.phase) {
   case Phase::Forward:
     return runForward(task);

@@ -35,16 +35,28 @@ private:
   void addInputs(const schedule::Task &task, Run &run);
   void addOutputGradients(const schedule::Task &task, Run &run);
   mlir::Value load(const schedule::Task &task, int64_t argument);
+  /// Before each run of a piece: what earlier and later pieces hand to it.
+  void addPast(const schedule::Task &task, Run &run);
+  void addFutureGradients(const schedule::Task &task, Run &run);
   mlir::Value receive(const schedule::Task &task, int64_t from, int64_t value,
                       mlir::Type type);
   void send(const schedule::Task &task, int64_t to, mlir::ValueRange values);
-  Run &getRun(int64_t chunk, int64_t microBatch) {
-    return runs[chunk * chunks.pipeline.microBatches + microBatch];
+  /// The run of `task`, in another chunk or for another piece.
+  Run &getRun(const schedule::Task &task, int64_t chunk, int64_t piece) {
+    return runs[getPlace(chunk, task.microBatch, piece)];
+  }
+  Run &getRun(const schedule::Task &task) {
+    return getRun(task, task.chunk, task.piece);
+  }
+  int64_t getPlace(int64_t chunk, int64_t microBatch, int64_t piece) const {
+    return (chunk * chunks.pipeline.microBatches + microBatch) *
+               chunks.pipeline.pieces +
+           piece;
   }
   int64_t getNumber(const schedule::Task &task) const {
     return static_cast<int64_t>(task.phase) *
                static_cast<int64_t>(runs.size()) +
-           task.chunk * chunks.pipeline.microBatches + task.microBatch;
+           getPlace(task.chunk, task.microBatch, task.piece);
   }
 
   ir::ModelOp model;
@@ -53,6 +65,9 @@ private:
   mlir::OpBuilder builder;
   mlir::Location loc;
   std::vector<Run> runs;
+  /// Step inputs that all pieces of a micro-batch read, by the place of the
+  /// first one's run and the argument.
+  llvm::DenseMap<std::pair<int64_t, int64_t>, mlir::Value> loads;
   /// By the number of the task: when what it reads is received and what it
   /// makes is sent.
   llvm::DenseMap<int64_t, int64_t> ahead, behind;

@@ -29,7 +29,8 @@ private:
   ModelOp model;
   const ModelChunks &chunks;
   ModelSchedule result;
-  llvm::StringMap<std::pair<Phase, int64_t>> functions;
+  /// By name: the task that a function runs of micro-batch 0.
+  llvm::StringMap<Task> functions;
 };
 
 LogicalResult ScheduleReader::addRun(Operation *run, StringRef function,
@@ -37,9 +38,8 @@ LogicalResult ScheduleReader::addRun(Operation *run, StringRef function,
   auto found = functions.find(function);
   if (found == functions.end())
     return run->emitOpError("runs '") << function << "', which is of no chunk";
-  auto [phase, chunk] = found->second;
-  Task task{phase, static_cast<int32_t>(chunk),
-            static_cast<int32_t>(microBatch)};
+  Task task = found->second;
+  task.microBatch = static_cast<int32_t>(microBatch);
   auto stage =
       static_cast<int64_t>(run->getParentOfType<ScheduleOp>().getStage());
   result.tasks[run] = task;
@@ -50,7 +50,8 @@ LogicalResult ScheduleReader::addRun(Operation *run, StringRef function,
 
 LogicalResult ScheduleReader::addSend(SendOp send) {
   MessageKey key(send->getParentOfType<ScheduleOp>().getStage(),
-                 send.getStage(), send.getChannel(), send.getMicroBatch());
+                 send.getStage(), send.getChannel(), send.getMicroBatch(),
+                 send.getPiece());
   auto [entry, isNew] = result.sends.try_emplace(key, send);
   if (isNew)
     return success();
@@ -102,8 +103,12 @@ FailureOr<ModelSchedule> ScheduleReader::read() {
   result.schedule.stages.resize(chunks.pipeline.stages);
   result.runs.resize(chunks.pipeline.stages);
   for (auto [number, chunk] : llvm::enumerate(chunks.chunks)) {
-    auto add = [&, number = number](FunctionOpInterface function, Phase phase) {
-      functions[function.getName()] = {phase, static_cast<int64_t>(number)};
+    auto place = static_cast<int64_t>(number);
+    int64_t numChunks = chunks.pipeline.getNumChunks();
+    auto add = [&](FunctionOpInterface function, Phase phase) {
+      functions[function.getName()] = {
+          phase, static_cast<int32_t>(place % numChunks), 0,
+          static_cast<int32_t>(place / numChunks)};
     };
     add(chunk.forward, Phase::Forward);
     add(chunk.backward, chunk.weights ? Phase::InputGradient : Phase::Backward);

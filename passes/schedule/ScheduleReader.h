@@ -11,8 +11,9 @@
 namespace mf::passes {
 
 /// By which sends and receives find each other: sending and receiving stage,
-/// channel and micro-batch.
-using MessageKey = std::tuple<int64_t, int64_t, llvm::StringRef, int64_t>;
+/// channel, micro-batch and piece.
+using MessageKey =
+    std::tuple<int64_t, int64_t, llvm::StringRef, int64_t, int64_t>;
 
 /// The `mf.schedule`s of a model, read back as one schedule.
 struct ModelSchedule {

@@ -36,6 +36,8 @@ private:
   LogicalResult checkBackward(RunBackwardOp run);
   LogicalResult checkWeights(RunBackwardWeightsOp run);
   LogicalResult checkOutputGradients(RunBackwardOp run, ValueRange gradients);
+  LogicalResult checkPast(RunForwardOp run);
+  LogicalResult checkFutureGradients(RunBackwardOp run, ValueRange gradients);
   LogicalResult checkFrame(Operation *run, Value frame);
   LogicalResult checkForwardArguments(Operation *run, Value frame,
                                       ValueRange arguments, ArrayAttr indices);
@@ -86,9 +88,9 @@ LogicalResult ScheduleVerifier::checkMessage(Operation *run, Value value,
   auto receive = value.getDefiningOp<ReceiveOp>();
   SendOp send;
   if (receive) {
-    MessageKey key(receive.getStage(),
-                   receive->getParentOfType<ScheduleOp>().getStage(),
-                   receive.getChannel(), receive.getMicroBatch());
+    MessageKey key(
+        receive.getStage(), receive->getParentOfType<ScheduleOp>().getStage(),
+        receive.getChannel(), receive.getMicroBatch(), receive.getPiece());
     auto found = sends.find(key);
     if (found == sends.end())
       return receive.emitOpError("waits for a message that stage ")
@@ -120,7 +122,7 @@ LogicalResult ScheduleVerifier::checkMessage(Operation *run, Value value,
 
 LogicalResult ScheduleVerifier::checkForward(RunForwardOp run) {
   const Task task = tasks[run];
-  ChunkFunctions &chunk = chunks.chunks[task.chunk];
+  ChunkFunctions &chunk = chunks.get(task);
   ArrayAttr inputs = chunk.forward.getInputs();
   for (auto [number, kind, index] : llvm::enumerate(
            inputs.getAsRange<InputKindAttr>(),
@@ -134,11 +136,52 @@ LogicalResult ScheduleVerifier::checkForward(RunForwardOp run) {
              << microBatch << " as argument " << index.getInt();
   }
   for (auto [number, index] : llvm::enumerate(chunk.getHiddenArguments()))
-    if (failed(checkMessage(run, run.getInputs()[index],
-                            {Phase::Forward, task.chunk - 1, task.microBatch},
-                            number)))
+    if (failed(checkMessage(
+            run, run.getInputs()[index],
+            {Phase::Forward, task.chunk - 1, task.microBatch, task.piece},
+            number)))
       return failure();
+  if (failed(checkPast(run)))
+    return failure();
   return checkLosses(run);
+}
+
+/// The last inputs are what earlier pieces of the sequence gave.
+LogicalResult ScheduleVerifier::checkPast(RunForwardOp run) {
+  const Task task = tasks[run];
+  ValueRange past =
+      run.getInputs().take_back(chunks.get(task).forward.getPast());
+  for (int32_t piece = 0; piece < task.piece; ++piece) {
+    const Task earlier{Phase::Forward, task.chunk, task.microBatch, piece};
+    ForwardOp forward = chunks.get(earlier).forward;
+    auto first =
+        static_cast<int64_t>(forward.getOutputs() - forward.getFuture());
+    for (auto [number, value] :
+         llvm::enumerate(past.take_front(forward.getFuture())))
+      if (failed(checkMessage(run, value, earlier,
+                              first + static_cast<int64_t>(number))))
+        return failure();
+    past = past.drop_front(forward.getFuture());
+  }
+  return success();
+}
+
+/// The last gradients are those of all values of the sequence up to this piece,
+/// as the next piece has added them up.
+LogicalResult ScheduleVerifier::checkFutureGradients(RunBackwardOp run,
+                                                     ValueRange gradients) {
+  const Task task = tasks[run];
+  const Task later{task.phase, task.chunk, task.microBatch, task.piece + 1};
+  if (gradients.empty())
+    return success();
+  auto first = static_cast<int64_t>(
+      chunks.get(later).backward.getInputGradientTypes().size() -
+      gradients.size());
+  for (auto [number, gradient] : llvm::enumerate(gradients))
+    if (failed(checkMessage(run, gradient, later,
+                            first + static_cast<int64_t>(number))))
+      return failure();
+  return success();
 }
 
 /// The step's loss has each loss once.
@@ -175,7 +218,7 @@ LogicalResult ScheduleVerifier::checkLossGradients() {
 
 LogicalResult ScheduleVerifier::checkFrame(Operation *run, Value frame) {
   const Task task = tasks[run];
-  const Task maker{Phase::Forward, task.chunk, task.microBatch};
+  const Task maker{Phase::Forward, task.chunk, task.microBatch, task.piece};
   if (tasks.lookup(frame.getDefiningOp()) == maker)
     return success();
   return run->emitOpError("is ") << getName(task) << " and expected the frame "
@@ -185,11 +228,18 @@ LogicalResult ScheduleVerifier::checkFrame(Operation *run, Value frame) {
 LogicalResult ScheduleVerifier::checkOutputGradients(RunBackwardOp run,
                                                      ValueRange gradients) {
   const Task task = tasks[run];
-  for (auto [output, gradient] : llvm::enumerate(gradients)) {
+  ForwardOp forward = chunks.get(task).forward;
+  size_t numLater =
+      forward.getFuture() > 0 ? forward.getPast() + forward.getFuture() : 0;
+  if (failed(checkFutureGradients(run, gradients.take_back(numLater))))
+    return failure();
+  for (auto [output, gradient] :
+       llvm::enumerate(gradients.drop_back(numLater))) {
     if (!isLoss(gradient.getType())) {
-      if (failed(checkMessage(run, gradient,
-                              {task.phase, task.chunk + 1, task.microBatch},
-                              static_cast<int64_t>(output))))
+      if (failed(checkMessage(
+              run, gradient,
+              {task.phase, task.chunk + 1, task.microBatch, task.piece},
+              static_cast<int64_t>(output))))
         return failure();
     } else if (!gradient.getDefiningOp<LossGradientOp>()) {
       return run.emitOpError("expected the gradient of a loss for output ")
@@ -214,21 +264,32 @@ LogicalResult ScheduleVerifier::checkForwardArguments(Operation *run,
 }
 
 LogicalResult ScheduleVerifier::checkBackward(RunBackwardOp run) {
-  BackwardOp function = chunks.chunks[tasks[run].chunk].backward;
+  BackwardOp function = chunks.get(tasks[run]).backward;
   int64_t numOutputs = function.getOutputs();
-  return success(
-      succeeded(checkFrame(run, run.getFrame())) &&
-      succeeded(checkOutputGradients(
-          run, run.getArguments().take_front(numOutputs))) &&
-      succeeded(checkForwardArguments(run, run.getFrame(),
-                                      run.getArguments().drop_front(numOutputs),
-                                      function.getForwardArguments())));
+  ValueRange read = run.getArguments().drop_front(numOutputs);
+  size_t numArguments = function.getForwardArguments().size();
+  if (failed(checkFrame(run, run.getFrame())) ||
+      failed(checkOutputGradients(run,
+                                  run.getArguments().take_front(numOutputs))) ||
+      failed(checkForwardArguments(run, run.getFrame(),
+                                   read.take_front(numArguments),
+                                   function.getForwardArguments())))
+    return failure();
+  auto forward = run.getFrame().getDefiningOp<RunForwardOp>();
+  for (auto [value, index] :
+       llvm::zip_equal(read.drop_front(numArguments),
+                       function.getForwardOutputs().getAsRange<IntegerAttr>()))
+    if (value != forward.getOutputs()[index.getInt()])
+      return run->emitOpError("expected output ")
+             << index.getInt() << " of " << getName(tasks[forward])
+             << ", which its function reads again";
+  return success();
 }
 
 LogicalResult ScheduleVerifier::checkWeights(RunBackwardWeightsOp run) {
   if (failed(checkFrame(run, run.getFrame())))
     return failure();
-  BackwardWeightsOp function = chunks.chunks[tasks[run].chunk].weights;
+  BackwardWeightsOp function = chunks.get(tasks[run]).weights;
   auto users =
       llvm::make_filter_range(run.getFrame().getUsers(), [](Operation *user) {
         return isa<RunBackwardOp>(user);

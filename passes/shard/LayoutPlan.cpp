@@ -97,7 +97,11 @@ bool ModelPlanner::planOnce(bool &isSettled) {
   isSettled = true;
   plan.layers.clear();
   std::vector<Layout> hidden;
+  // By first piece, what the pieces so far gave.
+  std::vector<std::vector<Layout>> past(model.layers.size());
   for (auto [number, layer] : enumerate(model.layers)) {
+    hidden.resize(layer.numHidden - layer.numPast);
+    append_range(hidden, past[layer.firstPiece]);
     // What a layer asks of its arguments is known after a first try.
     std::vector<Layout> arguments(layer.numArguments);
     while (true) {
@@ -118,9 +122,17 @@ bool ModelPlanner::planOnce(bool &isSettled) {
     }
     const PlannedLayer &planned = plan.layers.back();
     hidden.clear();
-    for (auto [result, value] : zip_equal(planned.results, layer.results))
-      if (!layer.values[value].shape.empty())
-        hidden.push_back(planned.layouts[result]);
+    auto addTo = [&](std::vector<Layout> &given, ArrayRef<unsigned> results,
+                     ArrayRef<unsigned> values) {
+      for (auto [result, value] : zip_equal(results, values))
+        if (!layer.values[value].shape.empty())
+          given.push_back(planned.layouts[result]);
+    };
+    ArrayRef<unsigned> results = planned.results, values = layer.results;
+    addTo(hidden, results.drop_back(layer.numFuture),
+          values.drop_back(layer.numFuture));
+    addTo(past[layer.firstPiece], results.take_back(layer.numFuture),
+          values.take_back(layer.numFuture));
   }
   return true;
 }

@@ -53,6 +53,10 @@ struct ShardedLayer {
   std::vector<ShardedOperator> operators;
   /// Losses among them are scalars.
   llvm::SmallVector<unsigned> results;
+  /// Of a layer for a piece of the sequence: the last hidden inputs are what
+  /// its versions for earlier pieces gave, the last results go to later ones.
+  /// All versions have the number of the first one.
+  unsigned numPast = 0, numFuture = 0, firstPiece = 0;
 };
 
 struct ShardedModel {

@@ -75,6 +75,10 @@ void ModelLayers::addLayer(LayerOp op) {
                        : getPosition(op.getKind());
   layer.numArguments = op.getNumArguments();
   layer.numHidden = llvm::count_if(op.getArgumentTypes(), isFloatTensor);
+  layer.numPast = op.getPast();
+  layer.numFuture = op.getFuture();
+  layer.firstPiece =
+      firstPieces.try_emplace(op.getCell(), layers.size()).first->second;
   llvm::DenseSet<Value> differentiated = findDifferentiated(op);
   llvm::DenseMap<Value, unsigned> numbers;
   auto addValue = [&](Value value) {

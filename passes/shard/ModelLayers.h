@@ -24,6 +24,8 @@ struct ModelLayers {
 
 private:
   llvm::StringMap<unsigned> parameterNumbers;
+  /// By name of a layer, its version for the first piece of the sequence.
+  llvm::StringMap<unsigned> firstPieces;
 
   void addParameters(ir::ModelOp op);
   void addLayer(ir::LayerOp op);

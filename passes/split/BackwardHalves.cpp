@@ -113,6 +113,11 @@ void BackwardHalves::visit(Value value, Half half, DenseSet<Value> &visited,
   }
   if (get(half).contains(producer))
     return;
+  if (llvm::is_contained(cut.getOutputs().take_back(chunk.getFuture()),
+                         value)) {
+    reads.outputs.push_back(value);
+    return;
+  }
   if (!isMadeAgain(producer)) {
     (forward.contains(producer) ? reads.residuals : reads.kept)
         .push_back(value);
@@ -135,6 +140,7 @@ HalfReads BackwardHalves::findReads(Half half) {
     return a.getArgNumber() < b.getArgNumber();
   });
   sortInOrder(reads.outputGradients);
+  sortInOrder(reads.outputs);
   sortInOrder(reads.residuals);
   sortInOrder(reads.kept);
   return reads;

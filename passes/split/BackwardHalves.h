@@ -15,8 +15,8 @@ enum class Half : uint8_t { Backward, Weights };
 struct HalfReads {
   llvm::SmallVector<mlir::Value> outputGradients;
   llvm::SmallVector<mlir::BlockArgument> arguments;
-  /// Of forward.
-  llvm::SmallVector<mlir::Value> residuals;
+  /// Of forward: what later pieces of the sequence read too, and the others.
+  llvm::SmallVector<mlir::Value> outputs, residuals;
   /// Of the other half.
   llvm::SmallVector<mlir::Value> kept;
 };

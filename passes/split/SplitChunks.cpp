@@ -34,6 +34,8 @@ private:
   Value getInHalf(Value value, IRMapping &mapping);
   void cloneHalf(Block &block, Half half, ArrayRef<Value> arguments,
                  ArrayRef<Value> results);
+  SmallVector<Value> getOutputs();
+  SmallVector<int64_t> getOutputNumbers(ArrayRef<Value> values);
   void buildBackward();
   void buildWeights();
   void buildForward();
@@ -130,9 +132,26 @@ static SmallVector<int64_t> getNumbers(ArrayRef<BlockArgument> arguments) {
   });
 }
 
+/// What forward returns besides residuals: what comes from earlier pieces of
+/// the sequence is there already.
+SmallVector<Value> ChunkSplitter::getOutputs() {
+  SmallVector<Value> outputs(cut.getOutputs());
+  Value *end = outputs.end() - chunk.getFuture();
+  outputs.erase(end - chunk.getNumPassedOn(), end);
+  return outputs;
+}
+
+SmallVector<int64_t> ChunkSplitter::getOutputNumbers(ArrayRef<Value> values) {
+  SmallVector<Value> outputs = getOutputs();
+  return llvm::map_to_vector(values, [&](Value value) {
+    return static_cast<int64_t>(llvm::find(outputs, value) - outputs.begin());
+  });
+}
+
 void ChunkSplitter::buildBackward() {
   SmallVector<Value> arguments(cut.getOutputGradients());
   llvm::append_range(arguments, backwardReads.arguments);
+  llvm::append_range(arguments, backwardReads.outputs);
   llvm::append_range(arguments, residuals);
   SmallVector<Value> results = halves.getReturned(Half::Backward);
   llvm::append_range(results, weightReads.kept);
@@ -144,7 +163,9 @@ void ChunkSplitter::buildBackward() {
       getFunctionType(block), chunk.getPlacement(),
       builder.getI64ArrayAttr(getNumbers(backwardReads.arguments)),
       getGradientNames(Half::Backward), cut.getOutputs().size(),
-      weightReads.kept.size(), ArrayAttr(), ArrayAttr());
+      weightReads.kept.size(),
+      builder.getI64ArrayAttr(getOutputNumbers(backwardReads.outputs)),
+      ArrayAttr(), ArrayAttr());
   op.getBody().takeBody(body);
 }
 
@@ -172,7 +193,7 @@ void ChunkSplitter::buildWeights() {
 
 void ChunkSplitter::buildForward() {
   Block &block = chunk.getBody().front();
-  SmallVector<Value> results(cut.getOutputs());
+  SmallVector<Value> results = getOutputs();
   auto numOutputs = static_cast<int64_t>(results.size());
   while (&block.back() != cut)
     block.back().erase();
@@ -185,7 +206,7 @@ void ChunkSplitter::buildForward() {
       FunctionType::get(chunk.getContext(), block.getArgumentTypes(),
                         ValueRange(results).getTypes()),
       chunk.getPlacement(), chunk.getInputs(), chunk.getInputIndices(),
-      numOutputs, ArrayAttr(), ArrayAttr());
+      numOutputs, chunk.getPast(), chunk.getFuture(), ArrayAttr(), ArrayAttr());
   op.getBody().takeBody(chunk.getBody());
   for (Operation &inner : op.getBody().front())
     if (auto compute = dyn_cast<ComputeOpInterface>(inner))

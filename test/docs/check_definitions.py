@@ -28,8 +28,9 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# Where there are other axes than stages: what runs on what.
+# Where there are other axes than stages, or pieces: what runs on what.
 SHARDED = [
+    ("mf-split-sequence", "test/passes/sequence/Inputs/one_layer.mlir"),
     ("mf-propagate-layouts,mf-lower-reshards,mf-localize", "test/passes/shard/Inputs/one_layer.mlir"),
     ("mf-shard-optimizer", "test/passes/optimizer/Inputs/shared_weight.mlir"),
 ]

@@ -78,7 +78,8 @@ def write_yaml(
         "parallel:",
         "  parallel_mode: 1",
         "  pipeline_config:",
-        "    pipeline_interleave: %s" % (interleave > 1),
+        "    pipeline_interleave: %s"
+        % (interleave > 1 or scheduler.startswith("seq")),
         "    pipeline_scheduler: " + scheduler,
     ]
     lines += ["  %s: %s" % item for item in dict({"full_batch": "True"}, **(parallel or {})).items()]

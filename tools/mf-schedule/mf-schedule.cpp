@@ -43,6 +43,9 @@ struct Options {
   cl::opt<int64_t> microBatches{
       "micro-batches", cl::desc("Micro-batches per step (default 8)"),
       cl::value_desc("count"), cl::init(8), cl::cat(category)};
+  cl::opt<int64_t> pieces{
+      "pieces", cl::desc("Pieces of the sequence of a micro-batch (default 1)"),
+      cl::value_desc("count"), cl::init(1), cl::cat(category)};
   cl::list<double> forwardTime{
       "forward-time", cl::CommaSeparated,
       cl::desc("Forward time of each chunk in the order of execution, or one "
@@ -92,7 +95,7 @@ std::string getExtraHelp() {
   llvm::raw_string_ostream os(help);
   os << "\nSCHEDULES:\n\n";
   for (const Policy *policy : getPolicies())
-    os << formatv("  {0,-24}{1}\n", policy->getName(), policy->getSummary());
+    os << formatv("  {0,-32}{1}\n", policy->getName(), policy->getSummary());
   os << "\nEXAMPLES:\n\n"
         "  mf-schedule --schedule=interleaved --stages=4 --chunks=2\n"
         "  mf-schedule --schedule=zero-bubble-h1 --transfer-time=0.1\n"
@@ -128,11 +131,13 @@ Error check(const Options &options) {
     return error;
   if (Error error = checkCount(options.microBatches, mostTasks))
     return error;
+  if (Error error = checkCount(options.pieces, mostTasks))
+    return error;
   if (options.chunks.getNumOccurrences() > 0)
     if (Error error = checkCount(options.chunks, mostTasks))
       return error;
   double tasks = 3.0 * options.stages * std::max<int64_t>(2, options.chunks) *
-                 options.microBatches;
+                 options.microBatches * options.pieces;
   if (tasks > mostTasks)
     return llvm::createStringError(
         formatv("stages, chunks and micro-batches make {0:f0} tasks, expected "
@@ -151,15 +156,18 @@ Error check(const Options &options) {
 Expected<Pipeline> place(const Policy &policy, const Options &options) {
   bool isGiven = options.chunks.getNumOccurrences() > 0;
   if (isGiven && !options.showsAll())
-    return policy.place(options.stages, options.chunks, options.microBatches);
-  Pipeline one = policy.place(options.stages, 1, options.microBatches);
+    return policy.place(options.stages, options.chunks, options.microBatches,
+                        options.pieces);
+  Pipeline one =
+      policy.place(options.stages, 1, options.microBatches, options.pieces);
   Error refusal = policy.check(one);
   if (!refusal)
     return one;
   llvm::consumeError(std::move(refusal));
   int64_t most = std::max<int64_t>(2, isGiven ? options.chunks : 2);
   for (int64_t chunks : {most, int64_t(2)}) {
-    Pipeline more = policy.place(options.stages, chunks, options.microBatches);
+    Pipeline more = policy.place(options.stages, chunks, options.microBatches,
+                                 options.pieces);
     Error moreRefusal = policy.check(more);
     if (!moreRefusal || chunks == 2) {
       llvm::consumeError(std::move(moreRefusal));
@@ -246,6 +254,8 @@ void writeSummary(const Result &result, llvm::json::OStream &json) {
   json.attribute("stages", pipeline.stages);
   json.attribute("chunks", result.chunksPerStage);
   json.attribute("micro_batches", pipeline.microBatches);
+  if (pipeline.pieces > 1)
+    json.attribute("pieces", pipeline.pieces);
   json.attribute("end", result.timeline.end);
   writeBubbles(result.timeline.bubbles, json);
   json.attribute("chunks_in_flight", llvm::json::Array(result.getInFlight()));

@@ -18,12 +18,8 @@ namespace mf {
 llvm::ArrayRef<llvm::StringRef> getPipelineSchedulers();
 
 /// What the Schedule library (mf/Schedule/Policy.h) calls the order that the
-/// YAML asks for. Schedules of sequence chunks have none there: the name is
-/// that of the order in which whole micro-batches run instead.
+/// YAML asks for.
 llvm::StringRef getScheduleName(const ParallelConfig &config);
-
-/// Whether the scheduler cuts micro-batches into chunks of their sequence.
-bool isSequencePipeline(const ParallelConfig &config);
 
 /// Adds an error for each rule that the pipeline of `config` breaks, at the key
 /// to mend, and a warning where pp_interleave_num is given and not switched on.

@@ -24,7 +24,8 @@ public:
   /// Of the stage that has `chunks`. Passes all rules on to `sink`, as pairs of
   /// a task and one that starts when it has ended.
   Rules(const Pipeline &pipeline, llvm::ArrayRef<int32_t> chunks, Sink sink)
-      : microBatches(pipeline.microBatches), chunks(chunks), sink(sink) {}
+      : microBatches(pipeline.microBatches), pieces(pipeline.pieces),
+        chunks(chunks), sink(sink) {}
 
   /// The chunks of the stage, in the order of execution; at least one.
   llvm::ArrayRef<int32_t> getChunks() const { return chunks; }
@@ -49,10 +50,10 @@ public:
 
 private:
   bool isThere(const Task &task) const {
-    return task.microBatch < microBatches;
+    return task.microBatch < microBatches && task.piece < pieces;
   }
 
-  int64_t microBatches;
+  int64_t microBatches, pieces;
   llvm::ArrayRef<int32_t> chunks;
   Sink sink;
 };
@@ -68,6 +69,8 @@ public:
   virtual llvm::StringRef getSummary() const = 0;
   /// Backwards are split into input and weight gradients.
   virtual bool splitsBackward() const { return false; }
+  /// Takes micro-batches in several pieces of their sequence.
+  virtual bool takesPieces() const { return false; }
 
   /// The stage of a chunk: round robin unless overridden.
   virtual int64_t getStage(int64_t chunk, int64_t stages) const;
@@ -88,8 +91,8 @@ public:
 
   /// A pipeline with `chunksPerStage` chunks on each stage, placed as the
   /// policy wants.
-  Pipeline place(int64_t stages, int64_t chunksPerStage,
-                 int64_t microBatches) const;
+  Pipeline place(int64_t stages, int64_t chunksPerStage, int64_t microBatches,
+                 int64_t pieces = 1) const;
 };
 
 /// The built-in policies, in the order in which lists show them.

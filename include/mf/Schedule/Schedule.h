@@ -34,15 +34,17 @@ char getLetter(Phase phase);
 /// input gradient 1, weight gradient 1.
 int64_t getUnitTime(Phase phase);
 
-/// One run of one phase of a chunk. All numbers count from 0.
+/// One run of one phase of a chunk, for a micro-batch or one piece of its
+/// sequence. All numbers count from 0.
 struct Task {
   Phase phase = Phase::Forward;
   int32_t chunk = 0;
   int32_t microBatch = 0;
+  int32_t piece = 0;
 
   bool operator==(const Task &other) const {
     return phase == other.phase && chunk == other.chunk &&
-           microBatch == other.microBatch;
+           microBatch == other.microBatch && piece == other.piece;
   }
   bool operator!=(const Task &other) const { return !(*this == other); }
 };
@@ -53,6 +55,10 @@ struct Pipeline {
   /// The stage of each chunk.
   std::vector<int64_t> stageOfChunk = {0};
   int64_t microBatches = 1;
+  /// Into how many pieces of its sequence a micro-batch is cut. A piece's
+  /// forward reads what those before it kept on the stage; gradients come back
+  /// from the last piece to the first.
+  int64_t pieces = 1;
 
   int64_t getNumChunks() const {
     return static_cast<int64_t>(stageOfChunk.size());
@@ -65,7 +71,8 @@ struct Pipeline {
   llvm::Error check() const;
 
   /// `F0.3`: forward of chunk 0 for micro-batch 3; `F3` where every stage has
-  /// one chunk, whose number is then that of the stage.
+  /// one chunk, whose number is then that of the stage. `F3/1` for piece 1 of
+  /// the sequence, where there are pieces.
   std::string getName(const Task &task) const;
 };
 
@@ -82,7 +89,8 @@ struct Schedule {
   /// Tells whether the stages can run this: every task once, on the stage of
   /// its chunk; each backward after its forward, each weight gradient after its
   /// input gradient; gradients of a chunk in ascending order of micro-batches
-  /// (they add up in one order in all schedules); and no deadlock. Errors name
+  /// (they add up in one order in all schedules); pieces of a micro-batch in
+  /// order, and their gradients the other way; and no deadlock. Errors name
   /// two tasks and where they are (ScheduleError.h).
   llvm::Error verify() const;
 

@@ -32,7 +32,8 @@ enum class TransferMode : uint8_t {
   Overlapped
 };
 
-/// What the tasks of a pipeline cost.
+/// What the tasks of a pipeline cost, of whole micro-batches: a piece of the
+/// sequence takes and holds its share.
 struct PipelineCosts {
   /// Time of a forward of each chunk.
   std::vector<double> forward;

@@ -6,6 +6,9 @@
 // stages, the first takes what is over. With fewer micro-batches than stages
 // there is one group. Backwards visit the chunks in reverse.
 //
+// Of pieces of the sequence (Sun et al., Seq1F1B, 2024) a group has as many
+// micro-batches as have at least one piece for each stage.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Policies.h"
@@ -23,11 +26,14 @@ class Interleaved : public Policy {
 public:
   /// `lead` is how many more forwards a stage runs ahead than the one behind
   /// it.
-  Interleaved(llvm::StringRef name, llvm::StringRef summary, int64_t lead)
-      : name(name), summary(summary), lead(lead) {}
+  Interleaved(llvm::StringRef name, llvm::StringRef summary, int64_t lead,
+              bool hasPieces = false)
+      : name(name), summary(summary), lead(lead), hasPieces(hasPieces) {}
 
   llvm::StringRef getName() const override { return name; }
   llvm::StringRef getSummary() const override { return summary; }
+
+  bool takesPieces() const override { return hasPieces; }
 
   llvm::Error check(const Pipeline &pipeline) const override {
     int64_t chunks = pipeline.getNumChunks();
@@ -39,32 +45,38 @@ public:
           Twine(pipeline.stages) + " stages have " + Twine(chunks) +
           " chunks, expected a multiple of " + Twine(pipeline.stages) +
           " from " + Twine(2 * pipeline.stages) +
-          (chunks == pipeline.stages ? ", or schedule '1f1b'" : ""));
+          (chunks != pipeline.stages ? ""
+           : hasPieces               ? ", or schedule 'seq1f1b'"
+                                     : ", or schedule '1f1b'"));
     return checkPlacement(*this, pipeline);
   }
 
   void addRules(const Pipeline &pipeline, int64_t stage,
                 Rules &rules) const override {
     llvm::ArrayRef<int32_t> chunks = rules.getChunks();
-    int32_t stages = pipeline.stages, microBatches = pipeline.microBatches;
-    int32_t firstGroup = std::min(stages + microBatches % stages, microBatches);
+    int32_t microBatches = pipeline.microBatches, pieces = pipeline.pieces;
+    int32_t group = (pipeline.stages + pieces - 1) / pieces;
+    int32_t firstGroup = std::min(group + microBatches % group, microBatches);
     std::vector<Task> forwards, backwards;
     for (int32_t begin = 0, end = firstGroup; begin < microBatches;
-         begin = end, end += stages) {
+         begin = end, end += group) {
       for (int32_t chunk : chunks)
-        append(forwards, Phase::Forward, chunk, begin, end);
+        appendPieces(forwards, Phase::Forward, chunk, begin, end, pieces);
       for (int32_t chunk : llvm::reverse(chunks))
-        append(backwards, Phase::Backward, chunk, begin, end);
+        appendPieces(backwards, Phase::Backward, chunk, begin, end, pieces);
     }
-    int64_t untilLastChunk = firstGroup * (chunks.size() - 1);
+    // Backward begins with the last piece of the last chunk.
+    int64_t untilLastPiece = firstGroup * pieces * (chunks.size() - 1) + pieces;
     rules.addAlternation(forwards, backwards,
-                         untilLastChunk + lead * (stages - stage - 1));
+                         untilLastPiece - 1 +
+                             lead * (pipeline.stages - stage - 1));
   }
 
 private:
   llvm::StringRef name;
   llvm::StringRef summary;
   int64_t lead;
+  bool hasPieces;
 };
 
 } // namespace
@@ -79,6 +91,20 @@ const Policy *getInterleavedLowMemory() {
   static const Interleaved policy(
       "interleaved-low-memory",
       "interleaved with as few warm-up forwards as can be", 1);
+  return &policy;
+}
+
+const Policy *getSequenceInterleaved() {
+  static const Interleaved policy(
+      "seq1f1b-interleaved",
+      "interleaved of pieces of the sequence: smaller bubbles", 2, true);
+  return &policy;
+}
+
+const Policy *getSequenceInterleavedLowMemory() {
+  static const Interleaved policy(
+      "seq1f1b-interleaved-low-memory",
+      "seq1f1b-interleaved with as few warm-up forwards as can be", 1, true);
   return &policy;
 }
 

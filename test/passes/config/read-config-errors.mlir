@@ -25,8 +25,8 @@
 // RUN: mf-opt --mf-read-config=file=%t/names-of-layers.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=LAYERS
 // RUN: mf-opt --mf-read-config=file=%t/interleave.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=INTERLEAVE
 // RUN: not mf-opt --mf-read-config=file=%t/part.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=PART
-// RUN: mf-opt --mf-read-config=file=%t/order.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ORDER
-// RUN: mf-opt --mf-read-config=file=%t/order-of-chunks.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ORDER-OF-CHUNKS
+// RUN: not mf-opt --mf-read-config=file=%t/order.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ORDER
+// RUN: mf-opt --mf-read-config=file=%t/order-of-chunks.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ORDER-OF-CHUNKS --implicit-check-not=warning
 // RUN: mf-opt --mf-read-config=file=%t/lowered.yaml %t/model.mlir -o /dev/null 2>&1 | count 0
 // RUN: not mf-opt --mf-read-config=file=%t/zero-bubble.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ZERO
 // RUN: not mf-opt --mf-read-config=file=%t/zero-bubble-chunks.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ZERO-CHUNKS
@@ -247,21 +247,22 @@ model:
     stage_num: 2
 
 //--- order.yaml
-# The same places in another order.
-# ORDER: order.yaml:[[#@LINE+4]]:18: warning: seq_split_num 2 is not lowered; each micro-batch is one whole sequence
-# ORDER: order.yaml:[[#@LINE+7]]:25: warning: pipeline_scheduler 'seqpipe' is not lowered; micro-batches run whole, in the order of 1f1b
+# Pieces of the sequence come in an order of their own, and are no parts of ranks.
+# ORDER: order.yaml:[[#@LINE+4]]:18: error: seq_split_num 2 needs pipeline_scheduler seqpipe, seqvpp or seqsmartvpp, but it is 'gpipe'
+# ORDER: order.yaml:[[#@LINE+3]]:18: error: seq_split_num 2 with context_parallel 2 is not lowered; set either to 1
 parallel_config:
   pipeline_stage: 4
   seq_split_num: 2
+  context_parallel: 2
 parallel:
   pipeline_config:
-    pipeline_interleave: True
-    pipeline_scheduler: seqpipe
+    pipeline_scheduler: gpipe
 
 //--- order-of-chunks.yaml
-# ORDER-OF-CHUNKS: order-of-chunks.yaml:[[#@LINE+6]]:25: warning: pipeline_scheduler 'seqsmartvpp' is not lowered; micro-batches run whole, in the order of interleaved 1f1b
+# ORDER-OF-CHUNKS: interleave = 2, micro_batches = 1, {{.*}}scheduler = "seq1f1b-interleaved-low-memory", sequence_pieces = 2
 parallel_config:
   pipeline_stage: 4
+  seq_split_num: 2
 parallel:
   pipeline_config:
     pipeline_interleave: True

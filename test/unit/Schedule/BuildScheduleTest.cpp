@@ -36,6 +36,29 @@ TEST(BuildScheduleTest, WeightGradientsFillBubbles) {
             "stage 1: F0 I0 F1 I1 W0 F2 I2 W1 W2\n");
 }
 
+TEST(BuildScheduleTest, PiecesComeInOrderAndTheirGradientsGoBack) {
+  EXPECT_EQ(printToString(build("seq1f1b", 2, 1, 2, 2)),
+            "stage 0: F0/0 F0/1 F1/0 B0/1 F1/1 B0/0 B1/1 B1/0\n"
+            "stage 1: F0/0 F0/1 B0/1 F1/0 B0/0 F1/1 B1/1 B1/0\n");
+  EXPECT_EQ(printToString(build("seq1f1b", 3, 1, 4)),
+            printToString(build("1f1b", 3, 1, 4)));
+  EXPECT_EQ(printToString(build("seq1f1b-interleaved", 3, 2, 7)),
+            printToString(build("interleaved", 3, 2, 7)));
+  EXPECT_EQ(printToString(build("seq1f1b-interleaved-low-memory", 3, 2, 7)),
+            printToString(build("interleaved-low-memory", 3, 2, 7)));
+}
+
+/// As published: the bubble of as many times the micro-batches, for the
+/// activations of one further sequence at most.
+TEST(BuildScheduleTest, PiecesMakeBubblesAndPeaksSmaller) {
+  constexpr int64_t stages = 4, microBatches = 8, pieces = 4;
+  Schedule schedule = build("seq1f1b", stages, 1, microBatches, pieces);
+  EXPECT_DOUBLE_EQ(schedule.getUnitBubble(),
+                   double(stages - 1) / (microBatches * pieces));
+  for (int64_t stage = 0; stage < stages; ++stage)
+    EXPECT_EQ(schedule.getMaxInFlight(stage), stages - stage + pieces - 1);
+}
+
 TEST(BuildScheduleTest, AllShapesRun) {
   int64_t schedules = 0;
   forEachSchedule(5, 3, 11, [&](const Schedule &schedule) {
@@ -75,11 +98,14 @@ TEST(BuildScheduleTest, PoliciesAreFoundByName) {
   }
   EXPECT_THAT(names, testing::ElementsAre("gpipe", "1f1b", "interleaved",
                                           "interleaved-low-memory",
-                                          "zero-bubble-h1", "zero-bubble-v"));
+                                          "zero-bubble-h1", "zero-bubble-v",
+                                          "seq1f1b", "seq1f1b-interleaved",
+                                          "seq1f1b-interleaved-low-memory"));
   EXPECT_EQ(getText(findPolicy("seqpipe").takeError()),
             "no schedule is called 'seqpipe', expected one of gpipe, 1f1b, "
             "interleaved, interleaved-low-memory, zero-bubble-h1, "
-            "zero-bubble-v");
+            "zero-bubble-v, seq1f1b, seq1f1b-interleaved, "
+            "seq1f1b-interleaved-low-memory");
 }
 
 TEST(BuildScheduleTest, PoliciesRefuseWhatTheyCannotSchedule) {
@@ -99,6 +125,10 @@ TEST(BuildScheduleTest, PoliciesRefuseWhatTheyCannotSchedule) {
             "schedule 'interleaved' takes two or more chunks per stage, as "
             "many on each, but 4 stages have 4 chunks, expected a multiple of "
             "4 from 8, or schedule '1f1b'");
+  EXPECT_EQ(getText(tryBuild("interleaved", 2, 2, 4, 2).takeError()),
+            "schedule 'interleaved' takes whole micro-batches, but they are "
+            "cut into 2 pieces of their sequence (schedules 'seq1f1b' and "
+            "'seq1f1b-interleaved' take these)");
   EXPECT_EQ(refuse("zero-bubble-v", 4, 3, 8),
             "schedule 'zero-bubble-v' takes two chunks per stage, but 4 stages "
             "have 12 chunks, expected 8");

@@ -8,18 +8,19 @@
 namespace mf::schedule {
 
 llvm::Expected<Schedule> tryBuild(llvm::StringRef name, int64_t stages,
-                                  int64_t chunksPerStage,
-                                  int64_t microBatches) {
+                                  int64_t chunksPerStage, int64_t microBatches,
+                                  int64_t pieces) {
   llvm::Expected<const Policy *> policy = findPolicy(name);
   if (!policy)
     return policy.takeError();
-  return buildSchedule(**policy,
-                       (*policy)->place(stages, chunksPerStage, microBatches));
+  return buildSchedule(
+      **policy, (*policy)->place(stages, chunksPerStage, microBatches, pieces));
 }
 
 Schedule build(llvm::StringRef name, int64_t stages, int64_t chunksPerStage,
-               int64_t microBatches) {
-  return llvm::cantFail(tryBuild(name, stages, chunksPerStage, microBatches));
+               int64_t microBatches, int64_t pieces) {
+  return llvm::cantFail(
+      tryBuild(name, stages, chunksPerStage, microBatches, pieces));
 }
 
 std::string printToString(const Schedule &schedule) {
@@ -39,21 +40,23 @@ void forEachSchedule(int64_t stages, int64_t chunksPerStage,
   for (const Policy *policy : getPolicies())
     for (int64_t stage = 1; stage <= stages; ++stage)
       for (int64_t chunk = 1; chunk <= chunksPerStage; ++chunk)
-        for (int64_t microBatch = 1; microBatch <= microBatches; ++microBatch) {
-          Pipeline pipeline = policy->place(stage, chunk, microBatch);
-          if (llvm::Error error = policy->check(pipeline))
-            llvm::consumeError(std::move(error));
-          else
-            visit(llvm::cantFail(buildSchedule(*policy, pipeline)));
-        }
+        for (int64_t microBatch = 1; microBatch <= microBatches; ++microBatch)
+          for (int64_t pieces = 1; pieces <= (policy->takesPieces() ? 4 : 1);
+               ++pieces) {
+            Pipeline pipeline = policy->place(stage, chunk, microBatch, pieces);
+            if (llvm::Error error = policy->check(pipeline))
+              llvm::consumeError(std::move(error));
+            else
+              visit(llvm::cantFail(buildSchedule(*policy, pipeline)));
+          }
 }
 
 namespace {
 
-using Key = std::tuple<Phase, int64_t, int64_t>;
+using Key = std::tuple<Phase, int64_t, int64_t, int64_t>;
 
 Key getKey(const Task &task) {
-  return {task.phase, task.chunk, task.microBatch};
+  return {task.phase, task.chunk, task.microBatch, task.piece};
 }
 
 class Run {
@@ -77,7 +80,7 @@ public:
     }
     size_t expected = (schedule.splitsBackward ? 3 : 2) *
                       schedule.pipeline.getNumChunks() *
-                      schedule.pipeline.microBatches;
+                      schedule.pipeline.microBatches * schedule.pipeline.pieces;
     return !isWrong && done.size() == expected;
   }
 
@@ -129,8 +132,9 @@ private:
     return true;
   }
 
-  bool isDone(Phase phase, int64_t chunk, int64_t microBatch) const {
-    return done.count({phase, chunk, microBatch}) > 0;
+  bool isDone(Phase phase, int64_t chunk, int64_t microBatch,
+              int64_t piece) const {
+    return done.count({phase, chunk, microBatch, piece}) > 0;
   }
 
   bool tryTask(size_t stage) {
@@ -144,26 +148,38 @@ private:
     if (task.chunk < 0 || task.chunk >= pipeline.getNumChunks() ||
         pipeline.stageOfChunk[task.chunk] != static_cast<int64_t>(stage) ||
         task.microBatch < 0 || task.microBatch >= pipeline.microBatches ||
+        task.piece < 0 || task.piece >= pipeline.pieces ||
         (task.phase != Phase::Forward &&
          (task.phase == Phase::Backward) == schedule.splitsBackward))
       return isWrong = true;
-    bool hasInputs = true;
-    if (task.phase == Phase::Forward)
-      hasInputs = task.chunk == 0 ||
-                  isDone(Phase::Forward, task.chunk - 1, task.microBatch);
-    else if (task.phase == Phase::WeightGradient)
-      hasInputs = isDone(Phase::InputGradient, task.chunk, task.microBatch);
-    else
-      hasInputs = isDone(Phase::Forward, task.chunk, task.microBatch) &&
-                  (task.chunk + 1 == pipeline.getNumChunks() ||
-                   isDone(task.phase, task.chunk + 1, task.microBatch));
-    if (task.phase != Phase::Forward && task.microBatch > 0)
-      hasInputs &= isDone(task.phase, task.chunk, task.microBatch - 1);
-    if (!hasInputs)
+    if (!hasInputs(task))
       return false;
     isWrong |= !done.insert(getKey(task)).second;
     ++next[stage];
     return true;
+  }
+
+  bool hasInputs(const Task &task) const {
+    const Pipeline &pipeline = schedule.pipeline;
+    auto isHere = [&](Phase phase, int64_t chunk, int64_t piece) {
+      return isDone(phase, chunk, task.microBatch, piece);
+    };
+    bool isLastPiece = task.piece + 1 == pipeline.pieces;
+    if (task.phase == Phase::Forward)
+      return (task.chunk == 0 ||
+              isHere(Phase::Forward, task.chunk - 1, task.piece)) &&
+             (task.piece == 0 ||
+              isHere(Phase::Forward, task.chunk, task.piece - 1));
+    if (isLastPiece && task.microBatch > 0 &&
+        !isDone(task.phase, task.chunk, task.microBatch - 1, 0))
+      return false;
+    if (!isLastPiece && !isHere(task.phase, task.chunk, task.piece + 1))
+      return false;
+    if (task.phase == Phase::WeightGradient)
+      return isHere(Phase::InputGradient, task.chunk, task.piece);
+    return isHere(Phase::Forward, task.chunk, task.piece) &&
+           (task.chunk + 1 == pipeline.getNumChunks() ||
+            isHere(task.phase, task.chunk + 1, task.piece));
   }
 
   const Schedule &schedule;

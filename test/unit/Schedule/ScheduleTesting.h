@@ -11,11 +11,12 @@ namespace mf::schedule {
 
 /// The schedule of that name, or what is wrong.
 llvm::Expected<Schedule> tryBuild(llvm::StringRef name, int64_t stages,
-                                  int64_t chunksPerStage, int64_t microBatches);
+                                  int64_t chunksPerStage, int64_t microBatches,
+                                  int64_t pieces = 1);
 
 /// The same of a shape that the policy takes.
 Schedule build(llvm::StringRef name, int64_t stages, int64_t chunksPerStage,
-               int64_t microBatches);
+               int64_t microBatches, int64_t pieces = 1);
 
 /// `F0` and so on as a Schedule prints it.
 std::string printToString(const Schedule &schedule);

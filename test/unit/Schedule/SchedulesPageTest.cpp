@@ -20,18 +20,21 @@ std::string readPage() {
 TEST(SchedulesPageTest, TimelinesAreThoseOfTheSchedules) {
   std::string page = readPage();
   std::regex block("<!-- timeline: (\\S+), (\\d+) stages, (\\d+) chunks? per "
-                   "stage, (\\d+) micro-batches -->\n```text\n([^`]*)```\n");
+                   "stage, (\\d+) micro-batches(?:, (\\d+) pieces)? -->\n"
+                   "```text\n([^`]*)```\n");
   int64_t blocks = 0;
   for (std::sregex_iterator match(page.begin(), page.end(), block), end;
        match != end; ++match, ++blocks) {
-    Schedule schedule = build((*match)[1].str(), std::stoll((*match)[2]),
-                              std::stoll((*match)[3]), std::stoll((*match)[4]));
+    Schedule schedule =
+        build((*match)[1].str(), std::stoll((*match)[2]),
+              std::stoll((*match)[3]), std::stoll((*match)[4]),
+              (*match)[5].matched ? std::stoll((*match)[5]) : 1);
     std::string printed;
     llvm::raw_string_ostream os(printed);
     schedule.printTimeline(os);
-    EXPECT_EQ((*match)[5].str(), printed);
+    EXPECT_EQ((*match)[6].str(), printed);
   }
-  EXPECT_EQ(blocks, 4);
+  EXPECT_EQ(blocks, 6);
 }
 
 TEST(SchedulesPageTest, ListsThePolicies) {

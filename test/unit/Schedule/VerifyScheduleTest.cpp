@@ -66,6 +66,27 @@ TEST(VerifyScheduleTest, BackwardBeforeItsForward) {
             "expected the forward first");
 }
 
+TEST(VerifyScheduleTest, PiecesOutOfOrder) {
+  Schedule schedule = build("seq1f1b", 1, 1, 2, 2);
+  ASSERT_EQ(printToString(schedule),
+            "stage 0: F0/0 F0/1 B0/1 F1/0 B0/0 F1/1 B1/1 B1/0\n");
+  std::swap(schedule.stages[0][0], schedule.stages[0][1]);
+  EXPECT_EQ(getText(schedule.verify()),
+            "F0/1 of stage 0 (task 0) runs before F0/0 of stage 0 (task 1), "
+            "expected pieces of a sequence in order");
+  schedule = build("seq1f1b", 1, 1, 2, 2);
+  std::swap(schedule.stages[0][2], schedule.stages[0][4]);
+  EXPECT_EQ(getText(schedule.verify()),
+            "B0/0 of stage 0 (task 2) runs before B0/1 of stage 0 (task 4), "
+            "expected gradients of a sequence from its last piece to its "
+            "first");
+  schedule = build("seq1f1b", 1, 1, 2, 2);
+  schedule.stages[0][0].piece = 2;
+  EXPECT_EQ(getText(schedule.verify()),
+            "task 0 of stage 0 is F0/2 of chunk 0, expected tasks of phases F, "
+            "B, chunks 0 to 0 and micro-batches 0 to 1, each of pieces 0 to 1");
+}
+
 TEST(VerifyScheduleTest, WeightGradientBeforeItsInputGradient) {
   Schedule schedule = build("zero-bubble-h1", 1, 1, 1);
   std::swap(schedule.stages[0][1], schedule.stages[0][2]);

@@ -1,0 +1,48 @@
+//===- SequenceOneForwardOneBackward.cpp - 1F1B of sequence pieces --------===//
+//
+// Sun et al., Seq1F1B: Efficient Sequence-Level Pipeline Parallelism for Large
+// Language Model Training, 2024. 1F1B whose unit is a piece of a micro-batch's
+// sequence. Backward begins with the last piece, so a stage runs as many more
+// forwards ahead as a sequence has further pieces; each holds one piece's
+// activations. With one piece it is 1F1B.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Policies.h"
+
+namespace mf::schedule {
+
+namespace {
+
+class SequenceOneForwardOneBackward : public Policy {
+public:
+  llvm::StringRef getName() const override { return "seq1f1b"; }
+  llvm::StringRef getSummary() const override {
+    return "1F1B of pieces of the sequence: smaller bubbles, fewer activations";
+  }
+  bool takesPieces() const override { return true; }
+
+  llvm::Error check(const Pipeline &pipeline) const override {
+    return checkOneChunkPerStage(*this, pipeline);
+  }
+
+  void addRules(const Pipeline &pipeline, int64_t stage,
+                Rules &rules) const override {
+    int32_t chunk = rules.getChunks().front();
+    int32_t microBatches = pipeline.microBatches, pieces = pipeline.pieces;
+    std::vector<Task> forwards, backwards;
+    appendPieces(forwards, Phase::Forward, chunk, 0, microBatches, pieces);
+    appendPieces(backwards, Phase::Backward, chunk, 0, microBatches, pieces);
+    rules.addAlternation(forwards, backwards,
+                         pipeline.stages - stage - 1 + pieces - 1);
+  }
+};
+
+} // namespace
+
+const Policy *getSequenceOneForwardOneBackward() {
+  static const SequenceOneForwardOneBackward policy;
+  return &policy;
+}
+
+} // namespace mf::schedule

@@ -1,0 +1,217 @@
+//===- PiecePlan.cpp - How a layer runs on pieces of the sequence ---------===//
+
+#include "PiecePlan.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+namespace mf::passes {
+
+using ir::FactorDims;
+using ir::FactorKind;
+using ir::ShardingRule;
+
+namespace {
+
+/// What of an operator is cut: a factor, of `outer` times the sequence.
+struct CutFactor {
+  unsigned factor = 0;
+  int64_t outer = 1;
+
+  bool operator==(const CutFactor &other) const {
+    return factor == other.factor && outer == other.outer;
+  }
+};
+
+class Planner {
+public:
+  Planner(const PieceLayer &layer, int64_t pieces, PieceError &error)
+      : layer(layer), pieces(pieces), error(error) {
+    plan.values = layer.values;
+  }
+
+  std::optional<PiecePlan> run();
+
+private:
+  bool planOperator(const PieceOperator &op);
+  bool chooseFactor(const PieceOperator &op, std::optional<CutFactor> &chosen);
+  bool readOperands(const PieceOperator &op, const CutFactor &chosen);
+  bool readOperand(const PieceOperator &op, size_t operand,
+                   const CutFactor &chosen);
+  bool placeResults(const PieceOperator &op,
+                    const std::optional<CutFactor> &chosen);
+  bool fail(const Twine &message) {
+    error.message = message.str();
+    return false;
+  }
+
+  const PieceLayer &layer;
+  int64_t pieces;
+  PieceError &error;
+  PiecePlan plan;
+};
+
+} // namespace
+
+/// What `cut` cuts, of the factors of a value's dimensions.
+static std::optional<CutFactor> findFactor(const ShardingRule &rule,
+                                           const FactorDims &dims,
+                                           const PieceCut &cut) {
+  int64_t outer = 1;
+  for (unsigned factor : dims[cut.dim]) {
+    int64_t size = rule.factors[factor].size;
+    int64_t inner = outer > 0 ? cut.outer / outer : 0;
+    if (cut.outer % outer == 0 && inner < size && size % inner == 0)
+      return CutFactor{factor, inner};
+    outer *= size;
+    if (outer == 0)
+      break;
+  }
+  return std::nullopt;
+}
+
+/// Where a value with these dimensions is cut if `cut` is.
+static std::optional<PieceCut> findCut(const ShardingRule &rule,
+                                       const FactorDims &dims,
+                                       const CutFactor &cut) {
+  for (auto [dim, factors] : enumerate(dims)) {
+    PieceCut found{static_cast<unsigned>(dim), 1};
+    for (unsigned factor : factors) {
+      if (factor == cut.factor) {
+        found.outer *= cut.outer;
+        return found;
+      }
+      found.outer *= rule.factors[factor].size;
+    }
+  }
+  return std::nullopt;
+}
+
+/// What of an operator is cut: the factor that some operand brings.
+bool Planner::chooseFactor(const PieceOperator &op,
+                           std::optional<CutFactor> &chosen) {
+  bool needsWhole = false;
+  for (auto [number, dims] : zip_equal(op.operands, op.rule.operands)) {
+    const std::optional<PieceCut> &cut = plan.values[number].cut;
+    if (!cut)
+      continue;
+    std::optional<CutFactor> found = findFactor(op.rule, dims, *cut);
+    if (!found || op.rule.factors[found->factor].kind == FactorKind::Whole) {
+      needsWhole = true;
+      continue;
+    }
+    if (chosen && !(*chosen == *found))
+      return fail("each row of the sequence reads all others");
+    chosen = found;
+  }
+  if (!needsWhole || (chosen && op.rule.prefix))
+    return true;
+  return fail("it reads the whole sequence at once");
+}
+
+bool Planner::readOperand(const PieceOperator &op, size_t operand,
+                          const CutFactor &chosen) {
+  unsigned number = op.operands[operand];
+  const FactorDims &dims = op.rule.operands[operand];
+  const std::optional<PieceCut> &cut = plan.values[number].cut;
+  std::optional<PieceCut> wanted = findCut(op.rule, dims, chosen);
+  PieceRead &read = plan.reads.back().emplace_back(PieceRead::Own);
+  plan.cuts.back().push_back(cut ? *cut : wanted.value_or(PieceCut()));
+  if (wanted && cut)
+    return *wanted == *cut || fail("its operands are cut at different places");
+  if (wanted) {
+    read = PieceRead::Part;
+    return wanted->outer == 1 ||
+           fail("a piece of its operand " + Twine(operand) +
+                " does not lie in one part of it");
+  }
+  if (!cut)
+    return true;
+  // Only rows that need no more than what is before them know it by now.
+  std::optional<CutFactor> needed = findFactor(op.rule, dims, *cut);
+  if (!needed || !op.rule.prefix ||
+      *op.rule.prefix != std::pair(chosen.factor, needed->factor))
+    return fail("it reads the whole sequence at once");
+  if (cut->outer != 1)
+    return fail("pieces of its operand " + Twine(operand) +
+                " do not lie one behind the other");
+  read = PieceRead::Prefix;
+  if (!is_contained(plan.kept, number))
+    plan.kept.push_back(number);
+  return true;
+}
+
+bool Planner::readOperands(const PieceOperator &op, const CutFactor &chosen) {
+  const ir::ShardingFactor &factor = op.rule.factors[chosen.factor];
+  int64_t rows = factor.size / chosen.outer;
+  if (factor.kind == FactorKind::Sum)
+    return fail("it sums over the sequence");
+  if (rows % pieces != 0)
+    return fail("a sequence of " + Twine(rows) + " does not divide into " +
+                Twine(pieces) + " pieces");
+  for (size_t operand = 0; operand < op.operands.size(); ++operand)
+    if (!readOperand(op, operand, chosen))
+      return false;
+  return true;
+}
+
+/// A sum over its own pieces is a loss, which nothing but the step reads.
+bool Planner::placeResults(const PieceOperator &op,
+                           const std::optional<CutFactor> &chosen) {
+  bool readsSummand = any_of(op.operands, [&](unsigned operand) {
+    return plan.values[operand].isSummand;
+  });
+  if (readsSummand && op.rule.linearity != ir::Linearity::InAll)
+    return fail("it reads a sum over the pieces");
+  for (auto [number, dims] : zip_equal(op.results, op.rule.results)) {
+    PieceValue &value = plan.values[number];
+    if (chosen)
+      value.cut = findCut(op.rule, dims, *chosen);
+    value.isSummand = readsSummand ||
+                      (chosen && !value.cut &&
+                       op.rule.factors[chosen->factor].kind == FactorKind::Own);
+  }
+  return true;
+}
+
+bool Planner::planOperator(const PieceOperator &op) {
+  plan.reads.emplace_back();
+  plan.cuts.emplace_back();
+  std::optional<CutFactor> chosen;
+  if (!chooseFactor(op, chosen))
+    return false;
+  if (!chosen) {
+    plan.reads.back().assign(op.operands.size(), PieceRead::Own);
+    plan.cuts.back().resize(op.operands.size());
+  } else if (!readOperands(op, *chosen)) {
+    return false;
+  }
+  return placeResults(op, chosen);
+}
+
+std::optional<PiecePlan> Planner::run() {
+  for (auto [number, op] : enumerate(layer.operators))
+    if (!planOperator(op)) {
+      error.op = number;
+      return std::nullopt;
+    }
+  return std::move(plan);
+}
+
+std::optional<PiecePlan> planPieces(const PieceLayer &layer, int64_t pieces,
+                                    PieceError &error) {
+  return Planner(layer, pieces, error).run();
+}
+
+void PiecePlan::print(const PieceLayer &layer, raw_ostream &os) const {
+  for (auto [op, operands] : zip_equal(layer.operators, reads))
+    for (auto [number, read] : enumerate(operands))
+      if (read != PieceRead::Own)
+        os << "  " << op.name << ": operand " << number
+           << (read == PieceRead::Part ? ", its part\n"
+                                       : ", of all pieces so far\n");
+}
+
+} // namespace mf::passes

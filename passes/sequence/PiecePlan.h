@@ -1,0 +1,85 @@
+//===- PiecePlan.h - How a layer runs on pieces of the sequence -*- C++ -*-===//
+//
+// One pass forward through a layer: the hidden states are cut along the
+// sequence, operators say by their rules what follows, as they do for ranks
+// that share a dimension out. What of a whole dimension each row reads up to
+// its own place only, a piece has from earlier pieces. No IR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_PASSES_SEQUENCE_PIECEPLAN_H
+#define MF_PASSES_SEQUENCE_PIECEPLAN_H
+
+#include "dialects/mf/ShardingRule.h"
+#include <string>
+#include <vector>
+
+namespace mf::passes {
+
+/// Where a value is cut: at a dimension of `outer` times the sequence times
+/// something else.
+struct PieceCut {
+  unsigned dim = 0;
+  int64_t outer = 1;
+
+  bool operator==(const PieceCut &other) const {
+    return dim == other.dim && outer == other.outer;
+  }
+};
+
+struct PieceValue {
+  llvm::SmallVector<int64_t> shape;
+  /// Of a piece; none for what pieces have whole.
+  std::optional<PieceCut> cut;
+  /// The pieces' values add up to that of the whole: a loss.
+  bool isSummand = false;
+};
+
+struct PieceOperator {
+  std::string name;
+  ir::ShardingRule rule;
+  llvm::SmallVector<unsigned> operands, results;
+};
+
+/// Values are numbered: arguments first. Their cuts are known before, those of
+/// the others are planned.
+struct PieceLayer {
+  std::vector<PieceValue> values;
+  std::vector<PieceOperator> operators;
+};
+
+/// What an operator of a piece reads for an operand.
+enum class PieceRead {
+  /// The value as the piece has it.
+  Own,
+  /// Its part of a whole value.
+  Part,
+  /// That of all pieces up to it.
+  Prefix
+};
+
+struct PiecePlan {
+  std::vector<PieceValue> values;
+  /// By operator and operand.
+  std::vector<llvm::SmallVector<PieceRead>> reads;
+  /// By operator and operand: the cut that a part has.
+  std::vector<llvm::SmallVector<PieceCut>> cuts;
+  /// The values that later pieces read, in the order of their first readers.
+  llvm::SmallVector<unsigned> kept;
+
+  void print(const PieceLayer &layer, llvm::raw_ostream &os) const;
+};
+
+/// Why a layer cannot run in pieces.
+struct PieceError {
+  std::string message;
+  unsigned op = 0;
+};
+
+/// Plans one layer for `pieces` pieces, or says why not.
+std::optional<PiecePlan> planPieces(const PieceLayer &layer, int64_t pieces,
+                                    PieceError &error);
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_SEQUENCE_PIECEPLAN_H

@@ -1,0 +1,140 @@
+//===- PiecePlanTest.cpp - How a layer runs on pieces of the sequence -----===//
+
+#include "passes/sequence/PiecePlan.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace mf::passes;
+using mf::ir::FactorKind;
+using mf::ir::Linearity;
+using mf::ir::ShardingRule;
+
+namespace {
+
+/// Rows that each read the rows up to their own: queries and keys [rows].
+ShardingRule getAttention(int64_t rows, bool isCausal) {
+  ShardingRule rule;
+  unsigned queries = rule.addFactor(FactorKind::Pass, rows);
+  unsigned keys = rule.addFactor(FactorKind::Whole, rows);
+  rule.operands = {{{queries}}, {{keys}}};
+  rule.results = {{{queries}}};
+  if (isCausal)
+    rule.prefix = {queries, keys};
+  return rule;
+}
+
+/// One factor in an operand of one dimension and, if `isKept`, in the result.
+ShardingRule getSingle(FactorKind kind, int64_t size, bool isKept) {
+  ShardingRule rule;
+  unsigned factor = rule.addFactor(kind, size);
+  rule.operands = {{{factor}}};
+  rule.results = {{}};
+  if (isKept)
+    rule.results.front().push_back({factor});
+  return rule;
+}
+
+PieceValue getRows(int64_t rows) { return {{rows}, PieceCut{0, 1}}; }
+
+std::string getError(const PieceLayer &layer, int64_t pieces) {
+  PieceError error;
+  if (planPieces(layer, pieces, error))
+    return "";
+  return std::to_string(error.op) + ": " + error.message;
+}
+
+TEST(PiecePlanTest, AttentionReadsWhatIsBefore) {
+  PieceLayer layer{{getRows(8), getRows(8), {{8}}},
+                   {{"attention", getAttention(8, true), {0, 1}, {2}}}};
+  PieceError error;
+  std::optional<PiecePlan> plan = planPieces(layer, 4, error);
+  ASSERT_TRUE(plan) << error.message;
+  EXPECT_THAT(plan->reads[0],
+              testing::ElementsAre(PieceRead::Own, PieceRead::Prefix));
+  EXPECT_THAT(plan->kept, testing::ElementsAre(1));
+  EXPECT_EQ(plan->values[2].cut, (PieceCut{0, 1}));
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  plan->print(layer, os);
+  EXPECT_EQ(text, "  attention: operand 1, of all pieces so far\n");
+}
+
+TEST(PiecePlanTest, AttentionToAllRowsIsRefused) {
+  PieceLayer layer{{getRows(8), getRows(8), {{8}}},
+                   {{"attention", getAttention(8, false), {0, 1}, {2}}}};
+  EXPECT_EQ(getError(layer, 4), "0: it reads the whole sequence at once");
+}
+
+/// As matrix products do without flash attention.
+TEST(PiecePlanTest, ScoresAreRefused) {
+  ShardingRule scores;
+  unsigned rows = scores.addFactor(FactorKind::Pass, 8);
+  unsigned columns = scores.addFactor(FactorKind::Pass, 8);
+  scores.operands = {{{rows}}, {{columns}}};
+  scores.results = {{{rows}, {columns}}};
+  PieceLayer layer{{getRows(8), getRows(8), {{8, 8}}},
+                   {{"scores", scores, {0, 1}, {2}}}};
+  EXPECT_EQ(getError(layer, 2), "0: each row of the sequence reads all others");
+}
+
+/// [2, 8] as [16], where the sequence is the inner factor: that of a piece is
+/// [2, 4] as [8].
+TEST(PiecePlanTest, CutsFollowFactors) {
+  ShardingRule reshape;
+  unsigned batch = reshape.addFactor(FactorKind::Pass, 2);
+  unsigned rows = reshape.addFactor(FactorKind::Pass, 8);
+  reshape.operands = {{{batch}, {rows}}};
+  reshape.results = {{{batch, rows}}};
+  PieceLayer layer{{{{2, 8}, PieceCut{1, 1}}, {{16}}},
+                   {{"reshape", reshape, {0}, {1}}}};
+  PieceError error;
+  std::optional<PiecePlan> plan = planPieces(layer, 2, error);
+  ASSERT_TRUE(plan) << error.message;
+  EXPECT_EQ(plan->values[1].cut, (PieceCut{0, 2}));
+}
+
+TEST(PiecePlanTest, TablesAreTakenInParts) {
+  ShardingRule sum;
+  unsigned rows = sum.addFactor(FactorKind::Pass, 8);
+  sum.operands = {{{rows}}, {{rows}}};
+  sum.results = {{{rows}}};
+  PieceLayer layer{{getRows(8), {{8}}, {{8}}}, {{"add", sum, {0, 1}, {2}}}};
+  PieceError error;
+  std::optional<PiecePlan> plan = planPieces(layer, 2, error);
+  ASSERT_TRUE(plan) << error.message;
+  EXPECT_THAT(plan->reads[0],
+              testing::ElementsAre(PieceRead::Own, PieceRead::Part));
+  EXPECT_EQ(plan->cuts[0][1], (PieceCut{0, 1}));
+}
+
+TEST(PiecePlanTest, LossesAddUp) {
+  PieceLayer layer{{getRows(8), {{}}, {{}}},
+                   {{"loss", getSingle(FactorKind::Own, 8, false), {0}, {1}}}};
+  PieceError error;
+  std::optional<PiecePlan> plan = planPieces(layer, 2, error);
+  ASSERT_TRUE(plan) << error.message;
+  EXPECT_TRUE(plan->values[1].isSummand);
+  // What reads it must not mind.
+  ShardingRule square;
+  square.operands = {{}};
+  square.results = {{}};
+  layer.operators.push_back({"square", square, {1}, {2}});
+  EXPECT_EQ(getError(layer, 2), "1: it reads a sum over the pieces");
+  layer.operators.back().rule.linearity = Linearity::InAll;
+  EXPECT_EQ(getError(layer, 2), "");
+}
+
+TEST(PiecePlanTest, WhatCannotBeCutIsRefused) {
+  auto getLayer = [](FactorKind kind, bool isKept) {
+    return PieceLayer{{getRows(8), {{8}}},
+                      {{"op", getSingle(kind, 8, isKept), {0}, {1}}}};
+  };
+  EXPECT_EQ(getError(getLayer(FactorKind::Sum, false), 2),
+            "0: it sums over the sequence");
+  EXPECT_EQ(getError(getLayer(FactorKind::Whole, true), 2),
+            "0: it reads the whole sequence at once");
+  EXPECT_EQ(getError(getLayer(FactorKind::Pass, true), 3),
+            "0: a sequence of 8 does not divide into 3 pieces");
+}
+
+} // namespace
