@@ -24,9 +24,11 @@ struct TiedGroup {
 
 class OptimizerSharder {
 public:
-  OptimizerSharder(ModelOp model, OptimizerShardAttr settings, bool printPlan)
-      : model(model), settings(settings), printPlan(printPlan),
-        mesh(MeshAttr::find(model)), builder(model.getContext()) {}
+  OptimizerSharder(ModelOp model, OptimizerShardAttr settings,
+                   bool gathersAgain, bool printPlan)
+      : model(model), settings(settings), gathersAgain(gathersAgain),
+        printPlan(printPlan), mesh(MeshAttr::find(model)),
+        builder(model.getContext()) {}
 
   void run();
 
@@ -35,6 +37,7 @@ private:
   UsedParameter describe(TiedGroup &group);
   void share(TiedGroup &group, const StorageDecision &decision);
   Type getGatheredElement(TiedGroup &group);
+  bool isGatheredAgain(TiedGroup &group);
   void gatherOnce(TiedGroup &group);
   void gatherInLayer(GetParamOp read, ParamOp param);
   Value gather(Value value, ArrayAttr axes, bool isReplicated, StringRef name);
@@ -42,6 +45,8 @@ private:
 
   ModelOp model;
   OptimizerShardAttr settings;
+  /// Recomputed layers gather in backward again, on any level.
+  bool gathersAgain;
   bool printPlan;
   MeshSizes mesh;
   OpBuilder builder;
@@ -91,6 +96,23 @@ Type OptimizerSharder::getGatheredElement(TiedGroup &group) {
       common = type;
     }
   return common ? common : own;
+}
+
+static bool isRecomputed(LayerOp layer) {
+  return llvm::any_of(layer.getBody().getOps<ComputeOpInterface>(),
+                      [](ComputeOpInterface op) {
+                        return op.getRecomputeMark() == RecomputeKind::Full;
+                      });
+}
+
+/// Whether backward gathers the parameter again, so that it need not live from
+/// forward to backward.
+bool OptimizerSharder::isGatheredAgain(TiedGroup &group) {
+  if (settings.getLevel() > 2)
+    return true;
+  return gathersAgain && llvm::all_of(group.reads, [](GetParamOp read) {
+           return isRecomputed(read->getParentOfType<LayerOp>());
+         });
 }
 
 /// Layers read what the step's begin has put together.
@@ -169,7 +191,7 @@ void OptimizerSharder::share(TiedGroup &group,
     });
     param.setStoredAttr(stored.getAttr(model.getContext()));
   }
-  if (settings.getLevel() < 3)
+  if (!isGatheredAgain(group))
     return gatherOnce(group);
   for (GetParamOp read : group.reads)
     gatherInLayer(read, model.lookupSymbol<ParamOp>(read.getParam()));
@@ -228,9 +250,39 @@ struct ShardOptimizerPass
                         "first");
       return signalPassFailure();
     }
-    if (OptimizerShardAttr settings =
-            training.getParallel().getOptimizerShard())
-      OptimizerSharder(model, settings, printPlan).run();
+    OptimizerShardAttr settings = training.getParallel().getOptimizerShard();
+    bool gathersAgain = training.getRecompute().getParallelOptimizerComm() &&
+                        mayGatherAgain(training);
+    if (settings)
+      OptimizerSharder(model, settings, gathersAgain, printPlan).run();
+  }
+
+private:
+  /// What is gathered once in a step is there for all micro-batches.
+  static bool mayGatherAgain(TrainingAttr training) {
+    constexpr StringLiteral key = "parallel_optimizer_comm_recompute";
+    ParallelAttr parallel = training.getParallel();
+    OptimizerShardAttr settings = parallel.getOptimizerShard();
+    std::string reason;
+    if (!settings)
+      reason = "enable_parallel_optimizer is False";
+    else if (settings.getLevel() > 2)
+      return true;
+    else if (parallel.getStages() > 1)
+      reason = "with pipeline_stage " + std::to_string(parallel.getStages()) +
+               " parameters are gathered once in a step";
+    else if (parallel.getMicroBatches() > 1)
+      reason = "with gradient_accumulation_steps " +
+               std::to_string(parallel.getMicroBatches()) +
+               " parameters are gathered once in a step";
+    else
+      return true;
+    DictionaryAttr locations = training.getLocations();
+    auto place =
+        locations ? locations.getAs<LocationAttr>(key) : LocationAttr();
+    if (place)
+      emitWarning(place) << key << " has no effect: " << reason;
+    return false;
   }
 };
 
