@@ -60,35 +60,6 @@ def Partition : Pass<"mf-partition", "::mf::ir::ModelOp"> {
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
 
-def MarkMemory : Pass<"mf-mark-memory", "::mf::ir::ModelOp"> {
-  let summary = "Mark the operators that the YAML wants recomputed or swapped";
-  let description = [{
-    Sets `recompute` on operators of placed layers from the model's `training`
-    attribute, whose counts are of the layers that have their placement on a
-    stage and chunk: `full` on all operators of a fully recomputed layer but the one
-    that makes its result, `select` on operators and Cells that a pattern names
-    (a Cell's own results are kept), `excluded` where an exclude pattern says so.
-    Sets `swap`, with the number of kernels to prefetch ahead, where layer_swap
-    or op_swap says so; recompute wins, also where it reads the operator's
-    result.
-
-    ```mlir
-    %a = mf.silu %h {name = "feed_forward.w1.activation.silu"} : ...
-    // becomes
-    %a = mf.silu %h {name = "feed_forward.w1.activation.silu",
-        recompute = #mf.recompute<select>} : ...
-    // or, swapped,
-    %a = mf.silu %h {name = "feed_forward.w1.activation.silu",
-        swap = #mf.swap<distance = 2>} : ...
-    ```
-  }];
-  let options = [
-    Option<"quiet", "quiet", "bool", /*default=*/"true",
-           "no `INFO` lines about what each layer got on standard error">
-  ];
-  let dependentDialects = ["::mf::ir::MfDialect"];
-}
-
 def SplitSequence : Pass<"mf-split-sequence", "::mf::ir::ModelOp"> {
   let summary = "Make of each layer one for every piece of the sequence";
   let description = [{
@@ -203,6 +174,43 @@ def LowerReshards : Pass<"mf-lower-reshards", "::mf::ir::ModelOp"> {
         -> tensor<1x4x8xf32, #mf.layout<[[], [], []]>>
     ```
   }];
+  let dependentDialects = ["::mf::ir::MfDialect"];
+}
+
+def MarkMemory : Pass<"mf-mark-memory", "::mf::ir::ModelOp"> {
+  let summary = "Mark the operators that the YAML wants recomputed or swapped";
+  let description = [{
+    Sets `recompute` on operators of placed layers from the model's `training`
+    attribute, whose counts are of the layers that have their placement on a
+    stage and chunk: `full` on all operators of a fully recomputed layer but the one
+    that makes its result, `select` on operators and Cells that a pattern names
+    (a Cell's own results are kept), `excluded` where an exclude pattern says so.
+    Sets `swap`, with the number of kernels to prefetch ahead, where layer_swap
+    or op_swap says so; recompute wins, also where it reads the operator's
+    result.
+
+    What sharding has put between operators has their names. A sum over ranks
+    follows the operator that makes its parts; what brings a value to its
+    readers is marked where select_comm_recompute names an operator next to it
+    or its readers or producer are in a recomputed Cell. `mp_comm_recompute:
+    False` and select_comm_recompute_exclude make it `excluded`. A collective of
+    a swapped value is swapped. With recompute_slice_activation a `mf.keep_part`
+    is put in front of the input of a recomputed layer that several ranks have.
+
+    ```mlir
+    %a = mf.silu %h {name = "feed_forward.w1.activation.silu"} : ...
+    // becomes
+    %a = mf.silu %h {name = "feed_forward.w1.activation.silu",
+        recompute = #mf.recompute<select>} : ...
+    // or, swapped,
+    %a = mf.silu %h {name = "feed_forward.w1.activation.silu",
+        swap = #mf.swap<distance = 2>} : ...
+    ```
+  }];
+  let options = [
+    Option<"quiet", "quiet", "bool", /*default=*/"true",
+           "no `INFO` lines about what each layer got on standard error">
+  ];
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
 

@@ -52,9 +52,10 @@ def Mf_RecomputeAttr : EnumAttr<Mf_Dialect, Mf_RecomputeKind, "recompute"> {
   let summary = "recompute mark of one operator";
   let description = [{
     `full`: a Cell above the operator is recomputed; `select`: a pattern of
-    `select_recompute` names it; `preset`: the model itself asks for it (the
-    casts of RMSNorm); `excluded`: `select_recompute_exclude` keeps it. All but
-    `excluded` mean that backward computes the result again instead of
+    `select_recompute` names it, or one of `select_comm_recompute` what is next
+    to a collective; `preset`: the model itself asks for it (the casts of
+    RMSNorm); `excluded`: an exclude or `mp_comm_recompute: False` keeps it. All
+    but `excluded` mean that backward computes the result again instead of
     keeping it.
   }];
   let assemblyFormat = "`<` $value `>`";

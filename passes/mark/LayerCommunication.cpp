@@ -7,9 +7,9 @@
 using namespace mlir;
 using namespace mf;
 using namespace mf::ir;
-using mf::passes::CommunicationDecision;
-using mf::passes::CommunicationRequest;
-using mf::passes::CommunicationSite;
+using mf::passes::CollectiveDecision;
+using mf::passes::CollectiveRequest;
+using mf::passes::CollectiveSite;
 using mf::passes::LayerCommunication;
 
 LayerCommunication::LayerCommunication(LayerOp layer) : layer(layer) {
@@ -34,14 +34,19 @@ ComputeOpInterface LayerCommunication::findProducer(Operation *op) const {
   return dyn_cast_or_null<ComputeOpInterface>(producer);
 }
 
-static std::optional<CommunicationRequest>
+static std::optional<CollectiveRequest>
 getRequest(ComputeOpInterface op, const LayerEffects &effects) {
   StringRef path = op.getCellName();
   std::optional<CommunicationChoice> choice =
       effects.getCommunicationChoice(path);
   if (!choice)
     return std::nullopt;
-  return CommunicationRequest{*choice, effects.getCommunicationSetting(path)};
+  return CollectiveRequest{*choice, effects.getCommunicationSetting(path)};
+}
+
+/// Whether the user names the operator itself, and not a Cell around it.
+static bool isNamed(const std::optional<CollectiveRequest> &request) {
+  return request && !request->setting->isCell;
 }
 
 /// Whether a value is still the same behind `op`: in another shape or type.
@@ -50,7 +55,7 @@ static bool passesOn(ComputeOpInterface op) {
 }
 
 void LayerCommunication::findReaders(Operation *op, const LayerEffects &effects,
-                                     CommunicationSite &site) const {
+                                     CollectiveSite &site) const {
   // In program order, which users are not.
   SmallVector<Operation *> users(op->getUsers());
   llvm::sort(users, [](Operation *a, Operation *b) {
@@ -60,26 +65,29 @@ void LayerCommunication::findReaders(Operation *op, const LayerEffects &effects,
     auto reader = dyn_cast<ComputeOpInterface>(user);
     if (!reader)
       continue;
-    std::optional<CommunicationRequest> request;
+    std::optional<CollectiveRequest> request;
     if (!isInserted(user))
       request = getRequest(reader, effects);
+    // One that is named may stand behind what is in the same Cell.
+    if (isInserted(user) || (passesOn(reader) && !isNamed(request)))
+      findReaders(user, effects, site);
     if (request)
       site.readers.push_back(*request);
-    else if (isInserted(user) || passesOn(reader))
-      findReaders(user, effects, site);
   }
 }
 
-CommunicationSite
-LayerCommunication::describe(ComputeOpInterface op,
-                             const LayerEffects &effects) const {
-  CommunicationSite site;
+CollectiveSite LayerCommunication::describe(ComputeOpInterface op,
+                                            const LayerEffects &effects) const {
+  CollectiveSite site;
   site.sumsParts = op->hasTrait<SumsParts>();
   site.mpCommRecompute = effects.mpCommRecompute;
   ComputeOpInterface producer = findProducer(op);
   site.isProducerRecomputed = producer && isMarkedForRecompute(producer);
-  for (; producer && !site.producer; producer = findProducer(producer)) {
-    site.producer = getRequest(producer, effects);
+  for (; producer && !isNamed(site.producer);
+       producer = findProducer(producer)) {
+    std::optional<CollectiveRequest> request = getRequest(producer, effects);
+    if (!site.producer || isNamed(request))
+      site.producer = request;
     if (!passesOn(producer))
       break;
   }
@@ -105,11 +113,11 @@ void LayerCommunication::markRecompute(const LayerEffects &effects) {
                                    : std::nullopt);
       continue;
     }
-    CommunicationDecision decision = decideCommunication(describe(op, effects));
+    CollectiveDecision decision = decideCollective(describe(op, effects));
     std::optional<RecomputeKind> mark;
-    if (decision.kind == CommunicationDecision::Kind::Keep)
+    if (decision.kind == CollectiveDecision::Kind::Keep)
       mark = RecomputeKind::Excluded;
-    else if (decision.kind == CommunicationDecision::Kind::Repeat)
+    else if (decision.kind == CollectiveDecision::Kind::Repeat)
       mark = getMark(decision.setting);
     op.setRecomputeMark(mark);
     if (isMarkedForRecompute(op))

@@ -4,7 +4,7 @@
 #define MF_PASSES_MARK_LAYERCOMMUNICATION_H
 
 #include "dialects/mf/MfOps.h"
-#include "passes/mark/CommunicationPlan.h"
+#include "passes/mark/CollectivePlan.h"
 
 namespace mf::passes {
 
@@ -27,10 +27,10 @@ public:
   }
 
 private:
-  CommunicationSite describe(ir::ComputeOpInterface op,
-                             const LayerEffects &effects) const;
+  CollectiveSite describe(ir::ComputeOpInterface op,
+                          const LayerEffects &effects) const;
   void findReaders(mlir::Operation *op, const LayerEffects &effects,
-                   CommunicationSite &site) const;
+                   CollectiveSite &site) const;
 
   ir::LayerOp layer;
   llvm::DenseSet<mlir::Operation *> inserted;

@@ -25,10 +25,12 @@ struct TiedGroup {
 
 class OptimizerSharder {
 public:
-  OptimizerSharder(ModelOp model, ParallelAttr parallel, bool printPlan)
+  OptimizerSharder(ModelOp model, ParallelAttr parallel, bool gathersAgain,
+                   bool printPlan)
       : model(model), settings(parallel.getOptimizerShard()),
-        hasOneBackward(parallel.hasOneBackward()), printPlan(printPlan),
-        mesh(MeshAttr::find(model)), builder(model.getContext()) {}
+        hasOneBackward(parallel.hasOneBackward()), gathersAgain(gathersAgain),
+        printPlan(printPlan), mesh(MeshAttr::find(model)),
+        builder(model.getContext()) {}
 
   void run();
 
@@ -37,9 +39,11 @@ private:
   UsedParameter describe(TiedGroup &group);
   void share(TiedGroup &group, const StorageDecision &decision);
   Type getGatheredElement(TiedGroup &group);
+  bool isGatheredAgain(TiedGroup &group);
   void gatherOnce(TiedGroup &group);
-  void gatherInLayer(GetParamOp read, ParamOp param);
-  Value gather(Value value, ArrayAttr axes, bool isReplicated, StringRef name);
+  void gatherInLayer(GetParamOp read, ParamOp param, bool isAgain);
+  Value gather(Value value, ArrayAttr axes, bool isReplicated, StringRef name,
+               bool isAgain);
   void emitRemark(TiedGroup &group, const StorageDecision &decision);
   void warn(ArrayRef<UsedParameter> parameters,
             ArrayRef<StorageDecision> decisions);
@@ -47,6 +51,8 @@ private:
   ModelOp model;
   OptimizerShardAttr settings;
   bool hasOneBackward;
+  /// Recomputed layers gather in backward again, on any level.
+  bool gathersAgain;
   bool printPlan;
   MeshSizes mesh;
   OpBuilder builder;
@@ -98,6 +104,23 @@ Type OptimizerSharder::getGatheredElement(TiedGroup &group) {
   return common ? common : own;
 }
 
+static bool isRecomputed(LayerOp layer) {
+  return llvm::any_of(layer.getBody().getOps<ComputeOpInterface>(),
+                      [](ComputeOpInterface op) {
+                        return op.getRecomputeMark() == RecomputeKind::Full;
+                      });
+}
+
+/// Whether backward gathers the parameter again, so that it need not live from
+/// forward to backward.
+bool OptimizerSharder::isGatheredAgain(TiedGroup &group) {
+  if (settings.getLevel() > 2)
+    return true;
+  return gathersAgain && llvm::all_of(group.reads, [](GetParamOp read) {
+           return isRecomputed(read->getParentOfType<LayerOp>());
+         });
+}
+
 /// Layers read what the step's begin has put together.
 void OptimizerSharder::gatherOnce(TiedGroup &group) {
   Type element = getGatheredElement(group);
@@ -118,7 +141,7 @@ void OptimizerSharder::gatherOnce(TiedGroup &group) {
 }
 
 Value OptimizerSharder::gather(Value value, ArrayAttr axes, bool isReplicated,
-                               StringRef name) {
+                               StringRef name, bool isAgain) {
   if (axes.empty())
     return value;
   auto type = cast<RankedTensorType>(value.getType());
@@ -127,13 +150,14 @@ Value OptimizerSharder::gather(Value value, ArrayAttr axes, bool isReplicated,
   auto op = AllGatherOp::create(builder, value.getLoc(), type.clone(shape),
                                 value, axes, /*dim=*/0, isReplicated);
   op.setCellName(name);
-  if (settings.getLevel() > 2)
+  if (isAgain)
     op.setRecomputeMark(RecomputeKind::Preset);
   return op;
 }
 
-/// A layer puts the parameter together itself, on level 3 in backward again.
-void OptimizerSharder::gatherInLayer(GetParamOp read, ParamOp param) {
+/// A layer puts the parameter together itself; if `isAgain`, in backward too.
+void OptimizerSharder::gatherInLayer(GetParamOp read, ParamOp param,
+                                     bool isAgain) {
   GradientReduction reduction = param.getReduction();
   std::string name = getNameInLayer(read, "gather");
   read.getResult().setType(param.getStoredType());
@@ -147,8 +171,10 @@ void OptimizerSharder::gatherInLayer(GetParamOp read, ParamOp param) {
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : part.getUses())
     uses.push_back(&use);
-  Value whole = gather(part, reduction.own, /*isReplicated=*/true, name);
-  whole = gather(whole, reduction.scatter, /*isReplicated=*/false, name);
+  Value whole =
+      gather(part, reduction.own, /*isReplicated=*/true, name, isAgain);
+  whole =
+      gather(whole, reduction.scatter, /*isReplicated=*/false, name, isAgain);
   for (OpOperand *use : uses)
     use->set(whole);
 }
@@ -164,10 +190,11 @@ void OptimizerSharder::share(TiedGroup &group,
     });
     param.setStoredAttr(stored.getAttr(model.getContext()));
   }
-  if (settings.getLevel() < 3 && !hasOneBackward)
+  const bool isAgain = isGatheredAgain(group);
+  if (!isAgain && !hasOneBackward)
     return gatherOnce(group);
   for (GetParamOp read : group.reads)
-    gatherInLayer(read, model.lookupSymbol<ParamOp>(read.getParam()));
+    gatherInLayer(read, model.lookupSymbol<ParamOp>(read.getParam()), isAgain);
 }
 
 void OptimizerSharder::emitRemark(TiedGroup &group,
@@ -246,8 +273,38 @@ struct ShardOptimizerPass
       return signalPassFailure();
     }
     ParallelAttr parallel = training.getParallel();
+    bool gathersAgain = training.getRecompute().getParallelOptimizerComm() &&
+                        mayGatherAgain(training);
     if (parallel.getOptimizerShard())
-      OptimizerSharder(model, parallel, printPlan).run();
+      OptimizerSharder(model, parallel, gathersAgain, printPlan).run();
+  }
+
+private:
+  /// What is gathered once in a step is there for all micro-batches.
+  static bool mayGatherAgain(TrainingAttr training) {
+    constexpr StringLiteral key = "parallel_optimizer_comm_recompute";
+    ParallelAttr parallel = training.getParallel();
+    OptimizerShardAttr settings = parallel.getOptimizerShard();
+    std::string reason;
+    if (!settings)
+      reason = "enable_parallel_optimizer is False";
+    else if (settings.getLevel() > 2)
+      return true;
+    else if (parallel.getStages() > 1)
+      reason = "with pipeline_stage " + std::to_string(parallel.getStages()) +
+               " parameters are gathered once in a step";
+    else if (!parallel.hasOneBackward())
+      reason = "with gradient_accumulation_steps " +
+               std::to_string(parallel.getMicroBatches()) +
+               " parameters are gathered once in a step";
+    else
+      return true;
+    DictionaryAttr locations = training.getLocations();
+    auto place =
+        locations ? locations.getAs<LocationAttr>(key) : LocationAttr();
+    if (place)
+      emitWarning(place) << key << " has no effect: " << reason;
+    return false;
   }
 };
 

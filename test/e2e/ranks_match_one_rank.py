@@ -7,8 +7,9 @@ drawn layouts of up to 16 ranks, some with layers in blocks of rows or several
 copies of the model, and runs the same global batch. Losses and gradients must
 agree to a relative 1e-5, but gradients of copies are added; sharing out the optimizer changes no
 bit of gradients on level 1, and updates by no more than 1e-6; within a layout
-recompute, swap and threads change no bit; each rank needs what was planned. A
-checkpoint resumes on its own layout with the same bits, and on others.
+recompute, also of communication, swap and threads change no bit; each rank
+needs what was planned. A checkpoint resumes on its own layout with the same
+bits, and on others.
 """
 
 import itertools
@@ -38,8 +39,8 @@ CUTS = {
     "lm_head.weight": '[["mp"], []]',
 }
 TRAINING = """#mf.training<parallel = <stages = %(pp)d, interleave = 1, micro_batches = %(micro)d, scheduler = "1f1b"%(settings)s>,
-  recompute = <recompute = %(recompute)s, select = false, select_comm = false, select_exclude = false,
-  select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
+  recompute = <recompute = %(recompute)s, select = %(select)s, select_comm = %(select_comm)s, select_exclude = false,
+  select_comm_exclude = %(comm_exclude)s, parallel_optimizer_comm = %(gather)s, mp_comm = %(mp_comm)s, slice_activation = %(slice)s>,
   swap = %(swap)s,
   optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
   lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>,
@@ -51,12 +52,28 @@ PASSES = (
     "mf-insert-optimizer,mf-build-schedule),mf-lower-to-ascend,ascend.program(ascend-plan-memory),ascend-verify-program)"
 )
 
+SWAP = "<swap = true, default_prefetch = 3%s>"
+# What keeps, repeats, slices or moves what is communicated.
+COMMUNICATION = [
+    dict(select_comm="true"),
+    dict(select_comm='[".*\\\\.norm", "attention\\\\.w[ko]\\\\.matmul"]', comm_exclude='["ffn_norm\\\\.norm"]'),
+    dict(select='["attention", "feed_forward\\\\.mul"]'),
+    dict(select='["feed_forward"]', mp_comm="false", select_comm="true"),
+    dict(recompute="true", mp_comm="false"),
+    dict(recompute="[1]", comm_exclude='["attention_norm\\\\.norm"]', select_comm="true"),
+    dict(recompute="true", slice="true"),
+    dict(recompute="[1]", slice="true", mp_comm="false"),
+    dict(recompute="true", gather="true"),
+    dict(swap=SWAP % ", layer_swap = [#mf.swap_entry<prefetch = 2, layers = true>]", select_comm="true"),
+]
+
 
 class Case:
     """A layout and what it is run with."""
 
     def __init__(self, pp=1, dp=1, cp=1, mp=1, level=0, shard=-1, sequence=False, context=None, micro=2,
-                 recompute="false", swap="<swap = false, default_prefetch = 1>", threads=1, scale="1.0", blocks=1, copies=1):  # fmt: skip
+                 recompute="false", select="false", select_comm="false", comm_exclude="false", mp_comm="true", slice="false",
+                 gather="false", swap="<swap = false, default_prefetch = 1>", threads=1, scale="1.0", blocks=1, copies=1):  # fmt: skip
         self.__dict__.update({key: value for key, value in locals().items() if key != "self"})
 
     def change(self, **changes):
@@ -191,8 +208,9 @@ def draw(generator):
 
 
 class Checks:
-    def __init__(self, runs):
+    def __init__(self, runs, generator):
         self.runs, self.wholes, self.problems = runs, {}, 0
+        self.generator, self.effective = random.Random(generator.random()), set()
         self.worst = 0.0
 
     def get_whole(self, case):
@@ -216,11 +234,14 @@ class Checks:
         self.worst = max(self.worst, loss, norm, gradients)
         if not max(loss, norm, gradients) < 1e-5:
             self.fail(case, "loss %g, norm %g, gradients %g off" % (loss, norm, gradients))
-        for change in (dict(recompute="true"), dict(swap="<swap = true, default_prefetch = 3>"), dict(threads=3)):
-            if case.get_ranks() > 4 and "threads" not in change:
-                continue
+        program = open(self.runs.path("step.mlir")).read()
+        options = [dict(recompute="true"), dict(swap=SWAP % "")] if case.get_ranks() <= 4 else []
+        drawn = self.generator.sample(range(len(COMMUNICATION)), 3 if case.get_ranks() <= 4 else 1)
+        for change in [*options, *(COMMUNICATION[number] for number in drawn), dict(threads=3)]:
             if not have_same_bits(actual, self.runs.run(case.change(**change))):
                 self.fail(case, "other bits with %s" % change)
+            if change in COMMUNICATION and open(self.runs.path("step.mlir")).read() != program:
+                self.effective.add(COMMUNICATION.index(change))
         if case.level == 1 and case.shard == -1:
             plain = self.runs.run(case.change(level=0))
             if any(plain[1][name].tobytes() != actual[1][name].tobytes() for name in plain[1]):
@@ -251,13 +272,15 @@ def main():
     runs = Runs(*sys.argv[1:4])
     generator = random.Random(int(sys.argv[4]) if len(sys.argv) > 4 else 0)
     count = int(sys.argv[5]) if len(sys.argv) > 5 else 8
-    checks = Checks(runs)
+    checks = Checks(runs, generator)
     cases = FIXED + [draw(generator) for _ in range(count)]
     for case in cases:
         try:
             checks.check(case)
         except RuntimeError as error:
             checks.fail(case, error)
+    if len(checks.effective) < len(COMMUNICATION):
+        checks.fail("options %s" % sorted(checks.effective), "others of %d never change a program" % len(COMMUNICATION))
     checks.check_resume(
         Case(dp=2, mp=2, level=1, sequence=True), [Case(), Case(pp=2, dp=2, cp=2, level=3), Case(mp=4)]
     )

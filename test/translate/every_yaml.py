@@ -17,7 +17,7 @@ import sys
 
 PASSES = (
     "builtin.module(mf-read-config{file=%s},"
-    "mf.model(mf-partition,mf-mark-memory{quiet=false},mf-propagate-layouts,mf-lower-reshards,mf-localize))"
+    "mf.model(mf-partition,mf-propagate-layouts,mf-lower-reshards,mf-mark-memory{quiet=false},mf-localize))"
 )
 COLLECTIVE = re.compile(r"mf\.(all_reduce|all_gather|reduce_scatter|all_to_all) ")
 PLACE = re.compile(r"mf\.layer @\S+ body .*placement = #mf\.placement<stage = (\d+), chunk = (\d+)>")

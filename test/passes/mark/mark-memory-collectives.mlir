@@ -21,115 +21,115 @@
 // Nothing is said.
 // NOTHING: mf.all_gather {{.*}} {name = "wq.matmul"}
 // NOTHING: mf.reduce_scatter {{.*}} {name = "wo.matmul"}
-//--- nothing.yaml
-parallel_config: {model_parallel: 2}
-recompute_config: {}
 
 // By default the norm is named. The gather behind it follows, through the cast; a sum has nothing to follow.
 // COMM: mf.all_gather {{.*}} {name = "wq.matmul", recompute = #mf.recompute<select>}
 // COMM: mf.reduce_scatter {{.*}} {name = "wo.matmul"}
-//--- comm.yaml
-parallel_config: {model_parallel: 2}
-recompute_config: {select_comm_recompute: True}
 
 // Of no layer.
 // COUNT: mf.all_gather {{.*}} {name = "wq.matmul"}
 // COUNT: mf.reduce_scatter {{.*}} {name = "wo.matmul"}
-//--- count.yaml
-parallel_config: {model_parallel: 2}
-recompute_config: {select_comm_recompute: [0]}
 
 // A recomputed layer repeats its communication.
 // FULL: mf.all_gather {{.*}} {name = "wq.matmul", recompute = #mf.recompute<full>}
 // FULL: mf.reduce_scatter {{.*}} {name = "wo.matmul", recompute = #mf.recompute<full>}
 // FULL: mf.add {{.*}} {name = "add"}
-//--- full.yaml
-parallel_config: {model_parallel: 2}
-recompute_config: {recompute: True}
 
 // Also where layers are counted.
 // LIST: mf.all_gather {{.*}} {name = "wq.matmul", recompute = #mf.recompute<full>}
 // LIST: mf.reduce_scatter {{.*}} {name = "wo.matmul", recompute = #mf.recompute<full>}
-//--- list.yaml
-parallel_config: {model_parallel: 2}
-recompute_config: {recompute: [1], mp_comm_recompute: True}
 
 // It does not where mp_comm_recompute is False.
 // KEPT: mf.all_gather {{.*}} {name = "wq.matmul", recompute = #mf.recompute<excluded>}
 // KEPT: mf.reduce_scatter {{.*}} {name = "wo.matmul", recompute = #mf.recompute<excluded>}
-//--- kept.yaml
-parallel_config: {model_parallel: 2}
-recompute_config: {recompute: [1], mp_comm_recompute: False}
 
 // An exclude keeps the gather next to what it names in a recomputed layer, too.
 // EXCLUDE: mf.all_gather {{.*}} {name = "wq.matmul", recompute = #mf.recompute<excluded>}
 // EXCLUDE: mf.reduce_scatter {{.*}} {name = "wo.matmul", recompute = #mf.recompute<full>}
-//--- exclude.yaml
-parallel_config: {model_parallel: 2}
-recompute_config: {recompute: True, select_comm_recompute_exclude: ['norm\.norm']}
 
 // What reads the gathered value may be named as well.
 // READER: mf.all_gather {{.*}} {name = "wq.matmul", recompute = #mf.recompute<select>}
 // READER: mf.reduce_scatter {{.*}} {name = "wo.matmul"}
-//--- reader.yaml
-parallel_config: {model_parallel: 2}
-recompute_config: {select_comm_recompute: ['wk\.matmul']}
 
 // An exclude on either side comes first.
 // FIRST: mf.all_gather {{.*}} {name = "wq.matmul", recompute = #mf.recompute<excluded>}
 // FIRST: mf.reduce_scatter {{.*}} {name = "wo.matmul"}
-//--- first.yaml
-parallel_config: {model_parallel: 2}
-recompute_config: {select_comm_recompute: ['wk\.matmul'], select_comm_recompute_exclude: ['norm\.norm']}
 
 // What is named makes a sum: that has no reader to bring it to.
 // SUM: mf.all_gather {{.*}} {name = "wq.matmul"}
 // SUM: mf.reduce_scatter {{.*}} {name = "wo.matmul"}
-//--- sum.yaml
-parallel_config: {model_parallel: 2}
-recompute_config: {select_comm_recompute: ['wo\.matmul']}
 
 // A sum follows the operator that makes its parts.
 // SELECTED: mf.all_gather {{.*}} {name = "wq.matmul"}
 // SELECTED: mf.reduce_scatter {{.*}} {name = "wo.matmul", recompute = #mf.recompute<select>}
-//--- selected.yaml
-parallel_config: {model_parallel: 2}
-recompute_config: {select_recompute: ['wo\.matmul']}
 
 // But not where mp_comm_recompute is False.
 // SELECTED-KEPT: mf.all_gather {{.*}} {name = "wq.matmul"}
 // SELECTED-KEPT: mf.reduce_scatter {{.*}} {name = "wo.matmul", recompute = #mf.recompute<excluded>}
-//--- selected_kept.yaml
-parallel_config: {model_parallel: 2}
-recompute_config: {select_recompute: ['wo\.matmul'], mp_comm_recompute: False}
 
 // A recomputed Cell repeats what comes in, and keeps what leaves it: of wo, that is behind its sum.
 // CELL: mf.all_gather {{.*}} {name = "wq.matmul", recompute = #mf.recompute<select>}
 // CELL: mf.matmul {{.*}} {name = "wq.matmul"}
 // CELL: mf.matmul {{.*}} {name = "wo.matmul"}
 // CELL: mf.reduce_scatter {{.*}} {name = "wo.matmul"}
-//--- cell.yaml
-parallel_config: {model_parallel: 2}
-recompute_config: {select_recompute: ['wq', 'wo']}
 
 // What is gathered of a swapped value is swapped, too.
 // SWAP: mf.cast {{.*}} {name = "norm.rcast", swap = #mf.swap<distance = 3>}
 // SWAP: mf.all_gather {{.*}} {name = "wq.matmul", swap = #mf.swap<distance = 3>}
 // SWAP: mf.matmul {{.*}} {name = "wq.matmul"}
 // SWAP: mf.reduce_scatter {{.*}} {name = "wo.matmul"}
-//--- swap.yaml
-parallel_config: {model_parallel: 2}
-recompute_config: {}
-swap_config: {swap: True, op_swap: [{op_name: 'norm\.rcast', layers: True, backward_prefetch: 3}]}
 
 // Recompute of the gather wins, with a warning.
 // CONFLICT: mf.cast {{.*}} {name = "norm.rcast"}
 // CONFLICT: mf.all_gather {{.*}} {name = "wq.matmul", recompute = #mf.recompute<select>}
+
+//--- nothing.yaml
+parallel_config: {model_parallel: 2}
+recompute_config: {}
+//--- comm.yaml
+parallel_config: {model_parallel: 2}
+recompute_config: {select_comm_recompute: True}
+//--- count.yaml
+parallel_config: {model_parallel: 2}
+recompute_config: {select_comm_recompute: [0]}
+//--- full.yaml
+parallel_config: {model_parallel: 2}
+recompute_config: {recompute: True}
+//--- list.yaml
+parallel_config: {model_parallel: 2}
+recompute_config: {recompute: [1], mp_comm_recompute: True}
+//--- kept.yaml
+parallel_config: {model_parallel: 2}
+recompute_config: {recompute: [1], mp_comm_recompute: False}
+//--- exclude.yaml
+parallel_config: {model_parallel: 2}
+recompute_config: {recompute: True, select_comm_recompute_exclude: ['norm\.norm']}
+//--- reader.yaml
+parallel_config: {model_parallel: 2}
+recompute_config: {select_comm_recompute: ['wk\.matmul']}
+//--- first.yaml
+parallel_config: {model_parallel: 2}
+recompute_config: {select_comm_recompute: ['wk\.matmul'], select_comm_recompute_exclude: ['norm\.norm']}
+//--- sum.yaml
+parallel_config: {model_parallel: 2}
+recompute_config: {select_comm_recompute: ['wo\.matmul']}
+//--- selected.yaml
+parallel_config: {model_parallel: 2}
+recompute_config: {select_recompute: ['wo\.matmul']}
+//--- selected_kept.yaml
+parallel_config: {model_parallel: 2}
+recompute_config: {select_recompute: ['wo\.matmul'], mp_comm_recompute: False}
+//--- cell.yaml
+parallel_config: {model_parallel: 2}
+recompute_config: {select_recompute: ['wq', 'wo']}
+//--- swap.yaml
+parallel_config: {model_parallel: 2}
+recompute_config: {}
+swap_config: {swap: True, op_swap: [{op_name: 'norm\.rcast', layers: True, backward_prefetch: 3}]}
 //--- conflict.yaml
 parallel_config: {model_parallel: 2}
 recompute_config: {select_comm_recompute: True}
 swap_config: {swap: True, op_swap: [{op_name: 'norm\.rcast', layers: True, backward_prefetch: 3}]}
-
 //--- model.mlir
 module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {

@@ -1,37 +1,37 @@
-//===- CommunicationPlan.h - Which collectives run again -------*- C++ -*-===//
+//===- CollectivePlan.h - Which collectives run again -----------*- C++ -*-===//
 //
 // The decision about one collective that sharding has put next to an operator,
 // as a plain value. Knows no MLIR.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_PASSES_MARK_COMMUNICATIONPLAN_H
-#define MF_PASSES_MARK_COMMUNICATIONPLAN_H
+#ifndef MF_PASSES_MARK_COLLECTIVEPLAN_H
+#define MF_PASSES_MARK_COLLECTIVEPLAN_H
 
 #include "mf/Config/LayerPlan.h"
 
 namespace mf::passes {
 
 /// A setting about the communication of a neighbour of a collective.
-struct CommunicationRequest {
+struct CollectiveRequest {
   CommunicationChoice choice = CommunicationChoice::Repeat;
   const RecomputeTarget *setting = nullptr;
 };
 
 /// A collective and what is said about its neighbours.
-struct CommunicationSite {
+struct CollectiveSite {
   /// It adds up what the producer made in parts.
   bool sumsParts = false;
   /// The producer itself runs again.
   bool isProducerRecomputed = false;
   /// mp_comm_recompute: what runs again repeats its communication.
   bool mpCommRecompute = true;
-  std::optional<CommunicationRequest> producer;
+  std::optional<CollectiveRequest> producer;
   /// In program order; of those about which something is said.
-  std::vector<CommunicationRequest> readers;
+  std::vector<CollectiveRequest> readers;
 };
 
-struct CommunicationDecision {
+struct CollectiveDecision {
   enum class Kind : uint8_t {
     None,   ///< nothing is said: what backward reads of it is kept
     Repeat, ///< it runs again in backward
@@ -45,8 +45,8 @@ struct CommunicationDecision {
 /// What sums parts follows its producer, unless that keeps its communication.
 /// Of what brings a value to its readers an exclude on either side comes first,
 /// then what is said of the first reader, then of the producer.
-CommunicationDecision decideCommunication(const CommunicationSite &site);
+CollectiveDecision decideCollective(const CollectiveSite &site);
 
 } // namespace mf::passes
 
-#endif // MF_PASSES_MARK_COMMUNICATIONPLAN_H
+#endif // MF_PASSES_MARK_COLLECTIVEPLAN_H

@@ -1,18 +1,18 @@
-//===- CommunicationPlan.cpp - Which collectives run again ----------------===//
+//===- CollectivePlan.cpp - Which collectives run again -------------------===//
 
-#include "passes/mark/CommunicationPlan.h"
+#include "passes/mark/CollectivePlan.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace mf::passes {
 
-using Kind = CommunicationDecision::Kind;
+using Kind = CollectiveDecision::Kind;
 
-static CommunicationDecision follow(const CommunicationRequest &request) {
+static CollectiveDecision follow(const CollectiveRequest &request) {
   bool repeats = request.choice == CommunicationChoice::Repeat;
   return {repeats ? Kind::Repeat : Kind::Keep, request.setting};
 }
 
-CommunicationDecision decideCommunication(const CommunicationSite &site) {
+CollectiveDecision decideCollective(const CollectiveSite &site) {
   if (site.sumsParts) {
     if (!site.isProducerRecomputed)
       return {};
@@ -21,7 +21,7 @@ CommunicationDecision decideCommunication(const CommunicationSite &site) {
     return {site.mpCommRecompute ? Kind::Repeat : Kind::Keep,
             site.producer ? site.producer->setting : nullptr};
   }
-  std::vector<CommunicationRequest> requests = site.readers;
+  std::vector<CollectiveRequest> requests = site.readers;
   if (site.producer)
     requests.push_back(*site.producer);
   if (requests.empty())

@@ -1,36 +1,34 @@
-//===- CommunicationPlanTest.cpp - Which collectives run again ------------===//
+//===- CollectivePlanTest.cpp - Which collectives run again ---------------===//
 
-#include "passes/mark/CommunicationPlan.h"
+#include "passes/mark/CollectivePlan.h"
 #include "gtest/gtest.h"
 
 using namespace mf;
 using namespace mf::passes;
-using Kind = CommunicationDecision::Kind;
+using Kind = CollectiveDecision::Kind;
 using Choice = CommunicationChoice;
 
 namespace {
 
-class CommunicationPlanTest : public testing::Test {
+class CollectivePlanTest : public testing::Test {
 protected:
-  CommunicationRequest ask(Choice choice, const RecomputeTarget &setting) {
+  CollectiveRequest ask(Choice choice, const RecomputeTarget &setting) {
     return {choice, &setting};
   }
-  Kind decide() { return decideCommunication(site).kind; }
-  const RecomputeTarget *getSetting() {
-    return decideCommunication(site).setting;
-  }
+  Kind decide() { return decideCollective(site).kind; }
+  const RecomputeTarget *getSetting() { return decideCollective(site).setting; }
 
-  CommunicationSite site;
+  CollectiveSite site;
   RecomputeTarget ofProducer, ofReader;
 };
 
-TEST_F(CommunicationPlanTest, NothingIsDecidedWhereNothingIsSaid) {
+TEST_F(CollectivePlanTest, NothingIsDecidedWhereNothingIsSaid) {
   EXPECT_EQ(decide(), Kind::None);
   site.sumsParts = true;
   EXPECT_EQ(decide(), Kind::None);
 }
 
-TEST_F(CommunicationPlanTest, WhatGoesToReadersDoesWhatItsProducerSays) {
+TEST_F(CollectivePlanTest, WhatGoesToReadersDoesWhatItsProducerSays) {
   site.producer = ask(Choice::Repeat, ofProducer);
   EXPECT_EQ(decide(), Kind::Repeat);
   EXPECT_EQ(getSetting(), &ofProducer);
@@ -38,7 +36,7 @@ TEST_F(CommunicationPlanTest, WhatGoesToReadersDoesWhatItsProducerSays) {
   EXPECT_EQ(decide(), Kind::Keep);
 }
 
-TEST_F(CommunicationPlanTest, ReadersComeBeforeTheProducer) {
+TEST_F(CollectivePlanTest, ReadersComeBeforeTheProducer) {
   site.producer = ask(Choice::Repeat, ofProducer);
   site.readers = {ask(Choice::Keep, ofReader)};
   EXPECT_EQ(decide(), Kind::Keep);
@@ -48,7 +46,7 @@ TEST_F(CommunicationPlanTest, ReadersComeBeforeTheProducer) {
   EXPECT_EQ(decide(), Kind::Repeat);
 }
 
-TEST_F(CommunicationPlanTest, AnExcludeOnEitherSideComesFirst) {
+TEST_F(CollectivePlanTest, AnExcludeOnEitherSideComesFirst) {
   site.producer = ask(Choice::Exclude, ofProducer);
   site.readers = {ask(Choice::Repeat, ofReader)};
   EXPECT_EQ(decide(), Kind::Keep);
@@ -58,7 +56,7 @@ TEST_F(CommunicationPlanTest, AnExcludeOnEitherSideComesFirst) {
   EXPECT_EQ(decide(), Kind::Keep);
 }
 
-TEST_F(CommunicationPlanTest, ASumFollowsItsProducerAlone) {
+TEST_F(CollectivePlanTest, ASumFollowsItsProducerAlone) {
   site.sumsParts = true;
   site.producer = ask(Choice::Repeat, ofProducer);
   site.readers = {ask(Choice::Repeat, ofReader)};
@@ -70,7 +68,7 @@ TEST_F(CommunicationPlanTest, ASumFollowsItsProducerAlone) {
   EXPECT_EQ(decide(), Kind::Repeat);
 }
 
-TEST_F(CommunicationPlanTest, ASumIsKeptWhereCommunicationIs) {
+TEST_F(CollectivePlanTest, ASumIsKeptWhereCommunicationIs) {
   site.sumsParts = site.isProducerRecomputed = true;
   site.producer = ask(Choice::Exclude, ofProducer);
   EXPECT_EQ(decide(), Kind::Keep);
