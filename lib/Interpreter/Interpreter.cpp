@@ -235,7 +235,18 @@ static std::vector<NamedTensor> getTensors(const WholeTensors &wholes) {
   return tensors;
 }
 
-/// A gradient that no update has reduced is a sum over the ranks.
+/// What a rank has of a gradient before the update. Backward may have summed
+/// it over ranks already.
+static ir::LayoutAttr getGradientLayout(ir::ParamOp param) {
+  ir::LayoutAttr layout = param.getAccumulatedLayout();
+  if (!layout || !param.getReducedInBackward())
+    return layout;
+  return ir::LayoutAttr::get(layout.getContext(), layout.getCuts(),
+                             layout.getPartial(),
+                             ArrayAttr::get(layout.getContext(), {}));
+}
+
+/// A gradient that nothing has reduced is a sum over the ranks.
 std::vector<NamedTensor> Interpreter::getGradients() const {
   state->gradients = {};
   for (const Rank &rank : state->ranks)
@@ -243,7 +254,7 @@ std::vector<NamedTensor> Interpreter::getGradients() const {
       auto param = state->world.symbols.lookup<ir::ParamOp>(name);
       state->gradients.addSummand(
           param.getSymName().str(),
-          state->getPart(rank, param, param.getAccumulatedLayout(), tensor),
+          state->getPart(rank, param, getGradientLayout(param), tensor),
           tensor.getBytes());
     });
   return getTensors(state->gradients);

@@ -33,6 +33,7 @@ SHARDED = [
     ("mf-split-sequence", "test/passes/sequence/Inputs/one_layer.mlir"),
     ("mf-propagate-layouts,mf-lower-reshards,mf-localize", "test/passes/shard/Inputs/one_layer.mlir"),
     ("mf-shard-optimizer", "test/passes/optimizer/Inputs/shared_weight.mlir"),
+    ("mf-reduce-in-backward", "test/passes/optimizer/Inputs/summed_weight.mlir"),
 ]
 BLOCK = re.compile(r"```mlir\n(.*?)```", re.DOTALL)
 SEPARATOR = re.compile(r"^ *// (becomes|or|prints|fails)\b.*\n", re.MULTILINE)

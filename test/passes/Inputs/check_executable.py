@@ -66,8 +66,19 @@ parallel:
 runner_config: {gradient_accumulation_steps: 2}
 runner_wrapper: {type: MFTrainOneStepCell, scale_sense: 8, use_clip_grad: True, max_grad_norm: 0.01}
 """
+
+# One micro-batch: backward sums gradients over ranks.
+ONE_BACKWARD = """
+parallel_config: {data_parallel: 2}
+parallel:
+  enable_parallel_optimizer: True
+  parallel_optimizer_config: {parallel_optimizer_threshold: 1}
+runner_config: {gradient_accumulation_steps: 1}
+runner_wrapper: {type: MFTrainOneStepCell, scale_sense: 8, use_clip_grad: True, max_grad_norm: 0.01}
+"""
 TOLERANCE = {
     "sharded.yaml": "1e-5", "once.yaml": "1e-5", "by_micro_batch.yaml": "1e-5", "in_layers.yaml": "1e-5",
+    "one_backward.yaml": "1e-5",
 }  # fmt: skip
 
 
@@ -131,6 +142,7 @@ class Cases:
         copies = self.llama("copies", batch_size=2)
         yield copies, self.write("by_micro_batch.yaml", STORED % ("data_parallel", 2))
         yield copies, self.write("in_layers.yaml", STORED % ("data_parallel", 3))
+        yield copies, self.write("one_backward.yaml", ONE_BACKWARD)
         recompute = self.write("recompute.yaml", RECOMPUTE)
         yield self.llama("llama"), recompute
         tied = self.llama("tied", tie_word_embeddings="True", use_flash_attention="False")

@@ -18,6 +18,7 @@ using mf::tools::LoweredSteps;
 using mf::tools::shardedYaml;
 using mf::tools::Snapshot;
 using mf::tools::stagesYaml;
+using mf::tools::summandsYaml;
 using mf::tools::swapsYaml;
 using mf::tools::WrongRewrite;
 
@@ -25,7 +26,10 @@ namespace {
 
 LoweredSteps &getSteps(llvm::StringRef yaml) {
   static LoweredSteps stages(stagesYaml), swaps(swapsYaml),
-      sharded(shardedYaml, /*isSharded=*/true);
+      sharded(shardedYaml, /*isSharded=*/true),
+      summands(summandsYaml, /*isSharded=*/true);
+  if (yaml == summandsYaml)
+    return summands;
   if (yaml == shardedYaml)
     return sharded;
   return yaml == stagesYaml ? stages : swaps;

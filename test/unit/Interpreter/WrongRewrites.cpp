@@ -87,6 +87,17 @@ bool gathersAnotherParameter(ModuleOp module) {
   return false;
 }
 
+bool mirrorsAnotherParameter(ModuleOp module) {
+  for (auto mirror : findAll<ir::MirrorOp>(module)) {
+    auto read = mirror.getInput().getDefiningOp<ir::GetParamOp>();
+    if (read && read.getParam() == "layers.1.norm.weight") {
+      read.setParam("layers.0.norm.weight");
+      return true;
+    }
+  }
+  return false;
+}
+
 bool dropsAGradientWhereTwoMeet(ModuleOp module) {
   return replaceWithOperand(findBehindCut<ir::AddOp>(module)[0], 0);
 }
@@ -304,6 +315,8 @@ const WrongRewrite list[] = {
      countsPartsOfAnotherSize, "loss of step 1"},
     {"mf-shard-optimizer", "GathersAnotherParameter", shardedYaml,
      gathersAnotherParameter, "loss of step 1"},
+    {"mf-reduce-in-backward", "MirrorsAnotherParameter", summandsYaml,
+     mirrorsAnotherParameter, "loss of step 1"},
     {"mf-build-backward", "DropsAGradientWhereTwoMeet", stagesYaml,
      dropsAGradientWhereTwoMeet, "gradient of 'embedding.weight'"},
     {"mf-build-backward", "AddsAGradientTwice", stagesYaml, addsAGradientTwice,

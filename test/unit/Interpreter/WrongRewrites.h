@@ -38,6 +38,12 @@ parallel:
   parallel_optimizer_config: {optimizer_level: level3, parallel_optimizer_threshold: 0}
 )";
 
+/// Two ranks that cut sequences: each has a summand of the gradients of norms.
+inline constexpr llvm::StringLiteral summandsYaml = R"(
+runner_config: {gradient_accumulation_steps: 1}
+parallel_config: {model_parallel: 2, use_seq_parallel: True}
+)";
+
 /// One way to break the IR that a pass leaves.
 struct WrongRewrite {
   const char *pass;

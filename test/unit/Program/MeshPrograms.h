@@ -11,7 +11,7 @@ namespace mf::program {
 
 /// A module of two or more stages on `mesh`, which may be empty; stage i runs
 /// `steps[i]`. Each has the streams `compute`, `a` and `b` (communication), the
-/// gradient %g and a message %m of 16 x f32 and a message %n of 32 x f32.
+/// moment %g and a message %m of 16 x f32 and a message %n of 32 x f32.
 /// `number` is the stage that the last program says it is.
 inline std::string makeStages(llvm::StringRef mesh,
                               llvm::ArrayRef<std::string> steps,
@@ -31,7 +31,7 @@ inline std::string makeStages(llvm::StringRef mesh,
          "ascend.stream @compute compute\n"
          "ascend.stream @a communication\n"
          "ascend.stream @b communication\n"
-         "ascend.static @g gradient of \"w\" : "
+         "ascend.static @g first_moment of \"w\" : "
          "!ascend.buffer<16xf32, hbm> at 0\n"
          "ascend.step {\n"
          "%g = ascend.global @g : !ascend.buffer<16xf32, hbm>\n"

@@ -22,7 +22,7 @@ ascend.stream @compute compute
 ascend.stream @h2d h2d
 ascend.stream @d2h d2h
 ascend.static @w parameter of "w" : B at 0
-ascend.static @g gradient of "w" : B at 64
+ascend.static @g first_moment of "w" : B at 64
 ascend.static @x constant : H at 0
 ascend.static @loss report of "loss" : H at 64
 ascend.frame_layout @f [B] of ["layer.mul"] at [64] {bytes = 128 : i64}
@@ -221,7 +221,7 @@ TEST(VerifierTest, KnowsWhatWorksInPlace) {
 TEST(VerifierTest, FindsAStaticOverwritten) {
   EXPECT_EQ(verify("ascend.message at 320", "ascend.message at 64"),
             "24: aclnnAdd ('w.accumulate', task 'backward' of micro-batch 0, "
-            "stream 'compute') reads gradient 'w', but copy (stream 'h2d') "
+            "stream 'compute') reads first_moment 'w', but copy (stream 'h2d') "
             "wrote message 1 to the same memory before\n42: that is here");
   EXPECT_EQ(
       verify("ascend.stream @d2h d2h",
@@ -229,9 +229,18 @@ TEST(VerifierTest, FindsAStaticOverwritten) {
       "5: table 'c' does not keep its value for the next step: aclnnAdd "
       "('layer.add', task 'forward' of micro-batch 1, stream 'compute') "
       "writes result of 'layer.add' to its memory\n16: that is here");
-  EXPECT_EQ(
-      verify("gradient of \"w\" : B at 64", "gradient of \"w\" : B at 32"),
-      "6: gradient 'w' lies where parameter 'w' is");
+  EXPECT_EQ(verify("first_moment of \"w\" : B at 64",
+                   "first_moment of \"w\" : B at 32"),
+            "6: first_moment 'w' lies where parameter 'w' is");
+}
+
+/// Such as the sum over ranks that a step forgets: the update reads a gradient
+/// that is nobody's.
+TEST(VerifierTest, FindsAGradientThatTheStepDoesNotMake) {
+  EXPECT_EQ(verify("first_moment of", "gradient of"),
+            "24: aclnnAdd ('w.accumulate', task 'backward' of micro-batch 0, "
+            "stream 'compute') reads gradient 'w', but nothing wrote its bytes "
+            "0 to 64 before");
 }
 
 TEST(VerifierTest, FindsReportsNotWritten) {
@@ -257,12 +266,28 @@ TEST(VerifierTest, ComputesLifetimes) {
     return peak.byCategory[static_cast<size_t>(category)];
   };
   EXPECT_EQ(of(Category::Parameter), 64);
-  EXPECT_EQ(of(Category::Gradient), 64);
+  EXPECT_EQ(of(Category::OptimizerState), 64);
   EXPECT_EQ(of(Category::Activation), 64 * 2);
   EXPECT_EQ(of(Category::Input), 64 * 2);
   EXPECT_EQ(of(Category::Temporary), 64 * 2);
   EXPECT_EQ(findExtent(lifetimes, Space::Device), 1024 + 128);
   EXPECT_EQ(findExtent(lifetimes, Space::Host), 128);
+}
+
+/// A gradient has memory from where backward makes it to its last reader.
+TEST(VerifierTest, ComputesLifetimesOfGradients) {
+  ParsedProgram parsed(getText("first_moment of", "gradient of"));
+  ASSERT_TRUE(parsed.decoded) << parsed.messages;
+  const StageProgram &stage = parsed.get().stages[0];
+  std::vector<Lifetime> lifetimes = computeLifetimes(stage);
+  EXPECT_EQ(lifetimes[0].kind, BufferKind::Static);
+  const Lifetime &gradient = lifetimes[1];
+  EXPECT_EQ(gradient.category, Category::Gradient);
+  EXPECT_EQ(gradient.kind, BufferKind::Message);
+  // Forward twice of three launches, backward twice of two, the update.
+  EXPECT_EQ(gradient.begin, 3 + 3 + 1);
+  EXPECT_EQ(gradient.end, 3 + 3 + 2 + 2 + 1);
+  EXPECT_EQ(findPeak(lifetimes, Space::Device).bytes, 64 * (1 + 2 + 2 + 2));
 }
 
 /// What the verifier says about stages that run `steps`.
