@@ -17,8 +17,16 @@ static int64_t getHeadCopies(ModelOp model, const RankLayout &ranks) {
   if (model.getFamily().value_or("") != "chatglm")
     return 1;
   int64_t heads = ranks.modelParallel;
-  model.walk([&](FlashAttentionOp attention) {
-    heads = cast<RankedTensorType>(attention.getKey().getType()).getDimSize(1);
+  // Heads of keys go into attention as they are, or are repeated for it.
+  model.walk([&](Operation *op) {
+    Value key;
+    if (auto attention = dyn_cast<FlashAttentionOp>(op))
+      key = attention.getKey();
+    else if (auto repeat = dyn_cast<RepeatOp>(op))
+      key = repeat.getInput();
+    else
+      return WalkResult::advance();
+    heads = cast<RankedTensorType>(key.getType()).getDimSize(1);
     return WalkResult::interrupt();
   });
   bool areCopied =
