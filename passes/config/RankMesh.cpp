@@ -2,6 +2,7 @@
 
 #include "passes/config/RankMesh.h"
 #include "dialects/mf/SampleOrderAttribute.h"
+#include "mlir/IR/Remarks.h"
 #include "passes/config/ConfigAttributes.h"
 #include <cstdlib>
 
@@ -10,17 +11,27 @@ using namespace mf::ir;
 
 namespace mf::passes {
 
-/// Heads of keys and values of a model whose family copies them where there are
-/// more ranks than heads.
-static std::optional<int64_t> getCopiedHeads(ModelOp model) {
-  std::optional<int64_t> heads;
+/// How many ranks of model_parallel have the same head of keys and values: one,
+/// or more where the model's family copies them to ranks that outnumber them.
+static int64_t getHeadCopies(ModelOp model, const RankLayout &ranks) {
   if (model.getFamily().value_or("") != "chatglm")
-    return heads;
-  model.walk([&](FlashAttentionOp attention) {
-    heads = cast<RankedTensorType>(attention.getKey().getType()).getDimSize(1);
+    return 1;
+  int64_t heads = ranks.modelParallel;
+  // Heads of keys go into attention as they are, or are repeated for it.
+  model.walk([&](Operation *op) {
+    Value key;
+    if (auto attention = dyn_cast<FlashAttentionOp>(op))
+      key = attention.getKey();
+    else if (auto repeat = dyn_cast<RepeatOp>(op))
+      key = repeat.getInput();
+    else
+      return WalkResult::advance();
+    heads = cast<RankedTensorType>(key.getType()).getDimSize(1);
     return WalkResult::interrupt();
   });
-  return heads;
+  bool areCopied =
+      heads < ranks.modelParallel && ranks.modelParallel % heads == 0;
+  return areCopied ? ranks.modelParallel / heads : 1;
 }
 
 namespace {
@@ -89,14 +100,10 @@ MeshAttr getRankMesh(ModelOp model, const RankLayout &ranks,
   int64_t head = ranks.headParallel, rows = ranks.contextParallel / head;
   add(head > 1 ? "cp_co" : "cp", rows);
   add(rows > 1 ? "cp_ds" : "cp", head);
-  std::optional<int64_t> heads = getCopiedHeads(model);
-  int64_t mp = ranks.modelParallel;
-  if (heads && *heads > 1 && *heads < mp && mp % *heads == 0) {
-    add("mp_kv", *heads);
-    add("mp_copy", mp / *heads);
-  } else {
-    add("mp", mp);
-  }
+  int64_t copies = getHeadCopies(model, ranks);
+  int64_t heads = ranks.modelParallel / copies;
+  add(copies > 1 && heads > 1 ? "mp_kv" : "mp", heads);
+  add(copies > 1 && heads > 1 ? "mp_copy" : "mp", copies);
   if (shardSize > 1)
     cutForShards(model, shardSize, named);
 
@@ -153,6 +160,13 @@ LogicalResult setRankMesh(ModuleOp module, const TrainingConfig &config,
       return model.emitError() << "the YAML asks for the mesh " << mesh
                                << ", but the module has " << known;
     module->setAttr(MeshAttr::attributeName, mesh);
+    if (int64_t copies = getHeadCopies(model, ranks); copies > 1)
+      remark::analysis(model.getLoc(), remark::RemarkOpts::name("HeadCopies")
+                                           .category("config")
+                                           .function(model.getSymName()))
+          << remark::add("{0} neighbours of model_parallel have the same heads "
+                         "of keys and values",
+                         copies);
     if (ranks.sampleOrder != SampleOrder::Whole)
       module->setAttr(
           sampleOrderAttribute,

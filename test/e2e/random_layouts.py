@@ -44,12 +44,17 @@ class Result:
 
 
 def get_worst(expected, actual):
-    """The largest difference of tensors, relative to the largest element."""
+    """The largest difference of tensors, relative to the largest element.
+
+    That all keys move does not change attention, but for their rotation: summands of the
+    gradient of their bias almost cancel. It is held against that of the weight beside it.
+    """
     if expected.keys() != actual.keys():
         return float("inf")
     worst = 0.0
     for name, value in expected.items():
-        scale = max(float(numpy.abs(value).max()), 1e-30)
+        beside = expected[name[:-4] + "weight"] if name.endswith("wk.bias") else value
+        scale = max(float(numpy.abs(value).max()), float(numpy.abs(beside).max()), 1e-30)
         difference = float(numpy.abs(actual[name].astype(numpy.float64) - value).max())
         # What is not a number is not close to anything.
         worst = max(worst, difference / scale) if difference == difference else float("inf")
