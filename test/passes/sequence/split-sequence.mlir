@@ -9,7 +9,7 @@
 // PLAN-NEXT: attention.flash_attention: operand 2, of all pieces so far
 // PLAN-NEXT: head
 
-// CHECK: remark: [Passed] SplitSequence | Category:sequence | Function=layers.0 | {{.*}}"runs in pieces of the sequence", pieces=2, values kept for later pieces=1, bytes of all pieces=128
+// CHECK: remark: [Passed] SplitSequence | Category:sequence | Function=layers.0 | {{.*}}"runs in pieces of the sequence", bytes of all pieces=128, pieces=2, values kept for later pieces=1
 
 // The first piece gives its keys behind its result.
 // CHECK-LABEL: mf.layer @embedding embedding (%arg0: tensor<1x4xi32>) -> tensor<1x2x8xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>}
