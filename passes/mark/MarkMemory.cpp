@@ -6,6 +6,7 @@
 #include "passes/mark/LayerCommunication.h"
 #include "passes/mark/LayerReport.h"
 #include "passes/mark/SliceActivation.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace mf::passes {
@@ -70,22 +71,36 @@ public:
         recompute(mf::passes::getRecomputeConfig(model.getTrainingAttr())) {}
 
   std::optional<LayerPlan> plan();
+  /// Those for the first piece of the sequence.
   ArrayRef<LayerOp> getLayers() const { return layers; }
+  /// Layer number `layer` for every piece of the sequence.
+  ArrayRef<LayerOp> getPieces(int64_t layer) const {
+    return pieces[static_cast<size_t>(layer)];
+  }
 
 private:
   ModelOp model;
   mlir::SymbolTable symbols;
   RecomputeConfig recompute;
   SmallVector<LayerOp> layers;
+  std::vector<SmallVector<LayerOp, 1>> pieces;
 };
 
 std::optional<LayerPlan> LayerPlanner::plan() {
   bool selects = recompute.selectRecompute.isTruthy();
   std::vector<CellTree> trees;
+  llvm::StringMap<size_t> numbers;
   for (LayerOp layer : model.getBody().getOps<LayerOp>()) {
     if (layer.getKind() != LayerKind::Body)
       continue;
+    auto [number, isFirst] =
+        numbers.try_emplace(layer.getCell(), layers.size());
+    if (!isFirst) {
+      pieces[number->second].push_back(layer);
+      continue;
+    }
     layers.push_back(layer);
+    pieces.push_back({layer});
     trees.push_back(buildCellTree(layer, symbols, selects));
   }
   FailureOr<StageMap> stages = mf::passes::readStageMap(model);
@@ -213,19 +228,14 @@ struct MarkMemoryPass : mf::passes::impl::MarkMemoryBase<MarkMemoryPass> {
       plan->printTable(llvm::errs());
     }
     ArrayRef<LayerOp> layers = planner.getLayers();
-    DiagnosticList diagnostics;
+    // What is said of the first piece holds for all.
+    DiagnosticList diagnostics, repeated;
     mf::passes::ActivationSlicer slicer(model);
-    for (const LayerEffects &effects : plan->layers) {
-      LayerOp layer = layers[static_cast<size_t>(effects.layer)];
-      LayerCommunication communication(layer);
-      for (auto op : layer.getBody().getOps<ComputeOpInterface>())
-        if (!communication.isInserted(op))
-          op.setRecomputeMark(getMark(effects, communication, op));
-      communication.markRecompute(effects);
-      markSwap(layer, effects, communication, diagnostics);
-      if (effects.sliceActivation)
-        slicer.slice(layer, communication);
-    }
+    for (const LayerEffects &effects : plan->layers)
+      for (LayerOp layer : planner.getPieces(effects.layer))
+        mark(layer, effects, slicer,
+             layer == layers[static_cast<size_t>(effects.layer)] ? diagnostics
+                                                                 : repeated);
     if (!mf::passes::emitDiagnostics(model.getLoc(), diagnostics))
       return signalPassFailure();
     mf::passes::emitLayerRemarks(model, layers, *plan);
@@ -234,6 +244,19 @@ struct MarkMemoryPass : mf::passes::impl::MarkMemoryBase<MarkMemoryPass> {
   }
 
 private:
+  static void mark(LayerOp layer, const LayerEffects &effects,
+                   mf::passes::ActivationSlicer &slicer,
+                   DiagnosticList &diagnostics) {
+    LayerCommunication communication(layer);
+    for (auto op : layer.getBody().getOps<ComputeOpInterface>())
+      if (!communication.isInserted(op))
+        op.setRecomputeMark(getMark(effects, communication, op));
+    communication.markRecompute(effects);
+    markSwap(layer, effects, communication, diagnostics);
+    if (effects.sliceActivation)
+      slicer.slice(layer, communication);
+  }
+
   mf::passes::LayerReportHandler handler;
 };
 
