@@ -2,7 +2,6 @@
 
 #include "passes/mark/LayerCommunication.h"
 #include "mf/Signatures/KernelSignature.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mf;
@@ -13,7 +12,6 @@ using mf::passes::CollectiveSite;
 using mf::passes::LayerCommunication;
 
 LayerCommunication::LayerCommunication(LayerOp layer) : layer(layer) {
-  llvm::StringSet<> names;
   auto changesLayout = [](Operation *op) {
     return op->hasTrait<ChangesLayout>();
   };
@@ -21,9 +19,9 @@ LayerCommunication::LayerCommunication(LayerOp layer) : layer(layer) {
     if (!changesLayout(op))
       names.insert(op.getCellName());
   // What comes into a layer is resharded in the layer's own name.
-  names.insert(layer.getSymName());
   for (auto op : layer.getBody().getOps<ComputeOpInterface>())
-    if (changesLayout(op) && names.contains(op.getCellName()))
+    if (changesLayout(op) && (names.contains(op.getCellName()) ||
+                              op.getCellName() == layer.getSymName()))
       inserted.insert(op);
 }
 
@@ -34,19 +32,34 @@ ComputeOpInterface LayerCommunication::findProducer(Operation *op) const {
   return dyn_cast_or_null<ComputeOpInterface>(producer);
 }
 
-static std::optional<CollectiveRequest>
-getRequest(ComputeOpInterface op, const LayerEffects &effects) {
-  StringRef path = op.getCellName();
-  std::optional<CommunicationChoice> choice =
-      effects.getCommunicationChoice(path);
-  if (!choice)
-    return std::nullopt;
-  return CollectiveRequest{*choice, effects.getCommunicationSetting(path)};
-}
-
 /// Whether the user names the operator itself, and not a Cell around it.
 static bool isNamed(const std::optional<CollectiveRequest> &request) {
   return request && !request->setting->isCell;
+}
+
+/// The Cell that an operator is in.
+static StringRef getCell(StringRef path) {
+  return path.contains('.') ? path.rsplit('.').first : "";
+}
+
+/// What the Cell tree names and the layer lacks, such as a reshape that does
+/// nothing, stands next to the operators of its Cell.
+std::optional<CollectiveRequest>
+LayerCommunication::getRequest(ComputeOpInterface op,
+                               const LayerEffects &effects) const {
+  StringRef path = op.getCellName();
+  std::optional<CollectiveRequest> request;
+  if (std::optional<CommunicationChoice> choice =
+          effects.getCommunicationChoice(path))
+    request = {*choice, effects.getCommunicationSetting(path)};
+  if (isNamed(request))
+    return request;
+  for (const RecomputeTarget &target : llvm::reverse(effects.commRecompute))
+    if (!names.contains(target.path) && getCell(target.path) == getCell(path))
+      return CollectiveRequest{target.enabled ? CommunicationChoice::Repeat
+                                              : CommunicationChoice::Exclude,
+                               &target};
+  return request;
 }
 
 /// Whether a value is still the same behind `op`: in another shape or type.
@@ -100,6 +113,17 @@ static RecomputeKind getMark(const RecomputeTarget *setting) {
   return setting && setting->isCell && setting->path.empty()
              ? RecomputeKind::Full
              : RecomputeKind::Select;
+}
+
+std::pair<int64_t, int64_t> LayerCommunication::countMarked() {
+  int64_t repeated = 0, kept = 0;
+  for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
+    if (!isInserted(op) || op.getEngine() != Engine::Communication)
+      continue;
+    repeated += isMarkedForRecompute(op);
+    kept += op.getRecomputeMark() == RecomputeKind::Excluded;
+  }
+  return {repeated, kept};
 }
 
 void LayerCommunication::markRecompute(const LayerEffects &effects) {

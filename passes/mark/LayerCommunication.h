@@ -5,6 +5,7 @@
 
 #include "dialects/mf/MfOps.h"
 #include "passes/mark/CollectivePlan.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mf::passes {
 
@@ -19,6 +20,9 @@ public:
   /// The operator, maybe a view, that makes what `op` sends; null if an
   /// argument of the layer is sent.
   ir::ComputeOpInterface findProducer(mlir::Operation *op) const;
+  /// How many collectives run again, and how many are kept although what is
+  /// next to them runs again.
+  std::pair<int64_t, int64_t> countMarked();
   /// Marks what runs again in backward, once all other operators are marked.
   void markRecompute(const LayerEffects &effects);
   /// The setting that makes `op` run again; null if there is none.
@@ -27,12 +31,16 @@ public:
   }
 
 private:
+  std::optional<CollectiveRequest>
+  getRequest(ir::ComputeOpInterface op, const LayerEffects &effects) const;
   CollectiveSite describe(ir::ComputeOpInterface op,
                           const LayerEffects &effects) const;
   void findReaders(mlir::Operation *op, const LayerEffects &effects,
                    CollectiveSite &site) const;
 
   ir::LayerOp layer;
+  /// Names of operators, without those of what sharding has put in.
+  llvm::StringSet<> names;
   llvm::DenseSet<mlir::Operation *> inserted;
   llvm::DenseMap<mlir::Operation *, const RecomputeTarget *> settings;
 };

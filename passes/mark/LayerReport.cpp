@@ -71,5 +71,15 @@ void passes::emitLayerRemarks(ModelOp model, ArrayRef<LayerOp> layers,
         << remark::add("{0}", effects.describe())
         << remark::metric("operators marked", numMarked)
         << remark::metric("operators swapped", numSwapped);
+    auto [repeated, kept] = passes::LayerCommunication(layer).countMarked();
+    if (repeated + kept > 0)
+      remark::analysis(layer.getLoc(), remark::RemarkOpts::name("Collectives")
+                                           .category("recompute")
+                                           .function(layer.getSymName()))
+          << remark::add("of {0} collectives next to recomputed operators {1} "
+                         "run again where backward needs them",
+                         repeated + kept, repeated)
+          << remark::metric("repeated", repeated)
+          << remark::metric("kept", kept);
   }
 }

@@ -53,15 +53,22 @@ PASSES = (
     "mf-insert-optimizer,mf-build-schedule),mf-lower-to-ascend,ascend.program(ascend-plan-memory),ascend-verify-program)"
 )
 
+
+def name(*patterns):
+    """All layers' operators and Cells of these patterns."""
+    quoted = ('#mf.pattern<"%s", true>' % pattern.replace("\\", r"\\") for pattern in patterns)
+    return "[%s]" % ", ".join(quoted)
+
+
 SWAP = "<swap = true, default_prefetch = 3%s>"
 # What keeps, repeats, slices or moves what is communicated.
 COMMUNICATION = [
     dict(select_comm="true"),
-    dict(select_comm='[".*\\\\.norm", "attention\\\\.w[ko]\\\\.matmul"]', comm_exclude='["ffn_norm\\\\.norm"]'),
-    dict(select='["attention", "feed_forward\\\\.mul"]'),
-    dict(select='["feed_forward"]', mp_comm="false", select_comm="true"),
+    dict(select_comm=name(r'.*\.norm', r'attention\.w[ko]\.matmul'), comm_exclude=name(r'ffn_norm\.norm')),
+    dict(select=name(r'attention', r'feed_forward\.mul')),
+    dict(select=name(r'feed_forward'), mp_comm="false", select_comm="true"),
     dict(recompute="true", mp_comm="false"),
-    dict(recompute="[1]", comm_exclude='["attention_norm\\\\.norm"]', select_comm="true"),
+    dict(recompute="[1]", comm_exclude=name(r'attention_norm\.norm'), select_comm="true"),
     dict(recompute="true", slice="true"),
     dict(recompute="[1]", slice="true", mp_comm="false"),
     dict(recompute="true", gather="true"),

@@ -8,6 +8,8 @@
 // RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/kept.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=KEPT
 // RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/exclude.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=EXCLUDE
 // RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/reader.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=READER
+// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/absent.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=ABSENT
+// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/absent_exclude.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=ABSENT-EXCLUDE
 // RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/first.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=FIRST
 // RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/sum.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=SUM
 // RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/selected.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=SELECTED
@@ -15,6 +17,8 @@
 // RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/cell.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=CELL
 // RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/swap.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=SWAP
 // RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/conflict.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir 2>%t/log | FileCheck %s --check-prefix=CONFLICT
+// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/kept.yaml},mf.model(mf-partition,mf-mark-memory))' --remarks-filter-analyse=recompute %t/model.mlir -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// REMARK: [Analysis] Collectives | Category:recompute | Function=layers.0 | Remark="of 2 collectives next to recomputed operators 0 run again where backward needs them", kept=2, repeated=0
 // RUN: FileCheck %s --check-prefix=WARN --input-file=%t/log
 // WARN: warning: layer 0, norm.rcast: swapped by op_swap 'norm\.rcast' and read by the communication of wq.matmul, which is recomputed by select_comm_recompute '.*\.norm'; recompute wins
 
@@ -50,6 +54,14 @@
 // What reads the gathered value may be named as well.
 // READER: mf.all_gather {{.*}} {name = "wq.matmul", recompute = #mf.recompute<select>}
 // READER: mf.reduce_scatter {{.*}} {name = "wo.matmul"}
+
+// So may a view of its Cell that the layer does without.
+// ABSENT: mf.all_gather {{.*}} {name = "wq.matmul", recompute = #mf.recompute<select>}
+// ABSENT: mf.reduce_scatter {{.*}} {name = "wo.matmul"}
+
+// Also where it keeps what a recomputed layer gathers.
+// ABSENT-EXCLUDE: mf.all_gather {{.*}} {name = "wq.matmul", recompute = #mf.recompute<excluded>}
+// ABSENT-EXCLUDE: mf.reduce_scatter {{.*}} {name = "wo.matmul", recompute = #mf.recompute<full>}
 
 // An exclude on either side comes first.
 // FIRST: mf.all_gather {{.*}} {name = "wq.matmul", recompute = #mf.recompute<excluded>}
@@ -107,6 +119,12 @@ recompute_config: {recompute: True, select_comm_recompute_exclude: ['norm\.norm'
 //--- reader.yaml
 parallel_config: {model_parallel: 2}
 recompute_config: {select_comm_recompute: ['wk\.matmul']}
+//--- absent.yaml
+parallel_config: {model_parallel: 2}
+recompute_config: {select_comm_recompute: ['wk\.reshape']}
+//--- absent_exclude.yaml
+parallel_config: {model_parallel: 2}
+recompute_config: {recompute: True, select_comm_recompute_exclude: ['wk\.reshape']}
 //--- first.yaml
 parallel_config: {model_parallel: 2}
 recompute_config: {select_comm_recompute: ['wk\.matmul'], select_comm_recompute_exclude: ['norm\.norm']}
@@ -135,7 +153,8 @@ module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
   mf.param @g : tensor<4xf32> init <ones>
   mf.param @w : tensor<4x4xbf16> init <normal, value = 0.02>
-  mf.layer @layers.0 body (%x: tensor<1x4x4xf32>) -> tensor<1x4x4xf32> {
+  mf.cell_tree @cells ["wk.reshape"]
+  mf.layer @layers.0 body (%x: tensor<1x4x4xf32>) -> tensor<1x4x4xf32> attributes {cell_tree = @cells} {
     %g = mf.get_param @g : tensor<4xf32>
     %w = mf.get_param @w : tensor<4x4xbf16>
     %n, %rstd = mf.rms_norm %x, %g {epsilon = 1.0e-5, name = "norm.norm"} : (tensor<1x4x4xf32>, tensor<4xf32>) -> (tensor<1x4x4xf32>, tensor<1x4xf32>)

@@ -22,6 +22,50 @@ TEST(LayerPlanTest, MarksOfOperatorsAndCellsCombine) {
   EXPECT_EQ(layer.getCommRecompute("add"), std::nullopt);
 }
 
+TEST(LayerPlanTest, RecomputedCellsRepeatTheirCommunication) {
+  using Choice = CommunicationChoice;
+  std::string cell =
+      "recompute_config:\n  select_recompute: ['attention']\n"
+      "  select_recompute_exclude: ['attention\\.wo\\.matmul']\n"
+      "  select_comm_recompute: ['ffn_norm\\.norm', "
+      "'attention\\.wq\\.matmul']\n"
+      "  select_comm_recompute_exclude: ['attention\\.wk\\.matmul']\n";
+  Planned repeated = plan(withLayers(1, cell));
+  const LayerEffects &layer = repeated.plan.layers[0];
+  EXPECT_EQ(layer.getCommunicationChoice("attention.wv.matmul"),
+            Choice::Repeat);
+  // Its result is kept, but it is in the Cell.
+  EXPECT_EQ(layer.getCommunicationChoice("attention.wo.matmul"),
+            Choice::Repeat);
+  EXPECT_EQ(layer.getCommunicationChoice("attention.wk.matmul"),
+            Choice::Exclude);
+  EXPECT_EQ(layer.getCommunicationChoice("ffn_norm.norm"), Choice::Repeat);
+  EXPECT_EQ(layer.getCommunicationChoice("add"), std::nullopt);
+  EXPECT_EQ(layer.getCommunicationSetting("add"), nullptr);
+  EXPECT_EQ(layer.getCommunicationSetting("attention.wv.matmul")->path,
+            "attention");
+
+  Planned kept = plan(withLayers(1, cell + "  mp_comm_recompute: False\n"));
+  const LayerEffects &keeping = kept.plan.layers[0];
+  EXPECT_EQ(keeping.getCommunicationChoice("attention.wv.matmul"),
+            Choice::Keep);
+  EXPECT_EQ(keeping.getCommunicationChoice("attention.wq.matmul"),
+            Choice::Repeat);
+  EXPECT_EQ(keeping.getCommunicationChoice("attention.wk.matmul"),
+            Choice::Exclude);
+}
+
+TEST(LayerPlanTest, AListOfRecomputedLayersSaysTheSameAsAll) {
+  Planned planned = plan(withLayers(
+      2, "recompute_config: {recompute: [1], mp_comm_recompute: False,"
+         " recompute_slice_activation: True}\n"));
+  EXPECT_EQ(planned.plan.layers[0].getCommunicationChoice("add"),
+            CommunicationChoice::Keep);
+  EXPECT_TRUE(planned.plan.layers[0].sliceActivation);
+  EXPECT_EQ(planned.plan.layers[1].getCommunicationChoice("add"), std::nullopt);
+  EXPECT_FALSE(planned.plan.layers[1].sliceActivation);
+}
+
 TEST(LayerPlanTest, LaterSwapSettingsOverwriteAndRecomputeWins) {
   Planned planned = plan(
       withLayers(2, "recompute_config:\n  select_recompute: {add: [1]}\n"
