@@ -3,7 +3,7 @@
 usage: schedules.py [BIN_FOLDER [MICRO_BATCHES...]]
 
 Lowers a small Llama of 16 layers, the same number in every chunk, under every
-schedule. "program" is the bubble of the lowered step, simulated by
+schedule; under those for pieces of the sequence in 4 of them. "program" is the bubble of the lowered step, simulated by
 ascend-print-schedule: kernels take as long as they have FLOPs, messages no time.
 "model" is that of the schedule alone as mf-schedule has it, where a backward takes
 two forwards, and "formula" the published one for many micro-batches. "residuals"
@@ -21,13 +21,13 @@ import sys
 
 from tiny_llama import TinyLlama
 
-STAGES, LAYERS = 8, 16
+STAGES, LAYERS, PIECES = 8, 16, 4
 
 YAML = """
 runner_config: {batch_size: 1}
 parallel:
-  pipeline_config: {pipeline_interleave: %s}
-parallel_config: {pipeline_stage: %d, micro_batch_num: %d}
+  pipeline_config: {pipeline_interleave: %s, pipeline_scheduler: %s}
+parallel_config: {pipeline_stage: %d, micro_batch_num: %d, seq_split_num: %d}
 recompute_config: {recompute: False}
 model:
   model_config:
@@ -41,27 +41,38 @@ model:
     intermediate_size: 384
     vocab_size: 16
     pad_token_id: -1
+    use_flash_attention: True
     compute_dtype: "float32"
   arch: {type: LlamaForCausalLM}
 """
 
 # The bubble for P stages of v chunks and M micro-batches, if a backward takes two
 # forwards and its halves the same. As Huang et al. (2018), Narayanan et al.
-# (2019, 2021) and Qi et al. (2023) have it.
+# (2019, 2021), Qi et al. (2023) and Sun et al. (2024) have it.
 FORMULAS = {
     "gpipe": lambda p, v, m: (p - 1) / m,
     "1f1b": lambda p, v, m: (p - 1) / m,
     "interleaved": lambda p, v, m: (p - 1) / (v * m),
     "interleaved-low-memory": lambda p, v, m: (p - 1) / (v * m),
     "zero-bubble-h1": lambda p, v, m: (p - 1) / (3 * m),
+    "seq1f1b": lambda p, v, m: (p - 1) / (m * PIECES),
+    "seq1f1b-interleaved": lambda p, v, m: (p - 1) / (v * m * PIECES),
+    "seq1f1b-interleaved-low-memory": lambda p, v, m: (p - 1) / (v * m * PIECES),
 }
+
+
+def count_pieces(schedule):
+    return PIECES if schedule.startswith("seq1f1b") else 1
 
 
 def simulate_program(llama, schedule, chunks, micro_batches):
     """Bubble, and of the stages' residuals, live bytes and arenas the largest."""
     yaml, model, step = map(llama.path, ("train.yaml", "model.mlir", "step.mlir"))
     with open(yaml, "w") as file:
-        file.write(YAML % (chunks > 1, STAGES, micro_batches, LAYERS, chunks))
+        pieces = count_pieces(schedule)
+        scheduler = "seqpipe" if pieces > 1 else "1f1b"
+        file.write(YAML % (chunks > 1 or pieces > 1, scheduler, STAGES, micro_batches, pieces,
+                           LAYERS, chunks))  # fmt: skip
     llama.run("mf-translate", "--import-mindformers", yaml, "-o", model)
     llama.run("mf-opt", "--quiet", "--schedule=" + schedule, "--recompute-config=" + yaml, model,
               "-o", step)  # fmt: skip
@@ -77,15 +88,22 @@ def simulate_program(llama, schedule, chunks, micro_batches):
 
 
 def print_table(llama, micro_batches):
-    command = [os.path.join(llama.bin, "mf-schedule"), "--schedule=all", "--json",
-               "--stages=%d" % STAGES, "--micro-batches=%d" % micro_batches]  # fmt: skip
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    models = {model["schedule"]: model for model in json.loads(printed)}
+    def simulate(schedule, pieces):
+        command = [os.path.join(llama.bin, "mf-schedule"), "--schedule=" + schedule, "--json",
+                   "--stages=%d" % STAGES, "--micro-batches=%d" % micro_batches,
+                   "--pieces=%d" % pieces]  # fmt: skip
+        printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        return json.loads(printed)
+
+    models = {model["schedule"]: model for model in simulate("all", 1)}
+    for name in models:
+        if count_pieces(name) > 1:
+            models[name] = simulate(name, count_pieces(name))
     results = {
         name: simulate_program(llama, name, model["chunks"], micro_batches)
         for name, model in models.items()
     }
-    row = "%-24s%7s%10s%8s%9s%11s%8s%8s%8s"
+    row = "%-32s%7s%10s%8s%9s%11s%8s%8s%8s"
     print("%d micro-batches" % micro_batches)
     print(row % ("schedule", "chunks", "program", "model", "formula", "residuals", "model",
                  "live", "arena"))  # fmt: skip
@@ -94,6 +112,7 @@ def print_table(llama, micro_batches):
         chunks, formula = model["chunks"], FORMULAS.get(name)
         one = models["1f1b"]
         held = max(model["chunks_in_flight"]) / chunks / max(one["chunks_in_flight"])
+        held /= count_pieces(name)
         print(row % (
             name, chunks, "%.4f" % bubble, "%.4f" % model["bubbles"]["real"],
             "%.4f" % formula(STAGES, chunks, micro_batches) if formula else "",

@@ -191,9 +191,15 @@ static void checkRanks(const TrainingConfig &config, const ModelSpec &spec,
   if (spec.ranks.contextParallel > 1 && !spec.usesFlashAttention)
     diagnostics.error(config.parallel.node["context_parallel"].getLocation(),
                       "context_parallel above 1 needs use_flash_attention");
-  if (config.parallel.seqSplitNum > 1 && !spec.usesFlashAttention)
-    diagnostics.error(config.parallel.node["seq_split_num"].getLocation(),
-                      "seq_split_num above 1 needs use_flash_attention");
+  int64_t pieces = config.parallel.seqSplitNum;
+  Location place = config.parallel.node["seq_split_num"].getLocation();
+  if (pieces > 1 && !spec.usesFlashAttention)
+    diagnostics.error(place, "seq_split_num above 1 needs use_flash_attention");
+  if (pieces > 1 && spec.sequenceLength % pieces != 0)
+    diagnostics.error(place, "a sequence of " +
+                                 llvm::Twine(spec.sequenceLength) +
+                                 " does not divide into seq_split_num " +
+                                 llvm::Twine(pieces) + " pieces");
 }
 
 std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,

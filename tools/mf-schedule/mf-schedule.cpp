@@ -319,19 +319,21 @@ void writeAll(const Options &options) {
 /// Peaks are in activations of a whole stage for a micro-batch, so that they
 /// compare.
 void printAll(const Options &options) {
-  outs() << "schedule                chunks       end  bubble    peak\n";
+  outs()
+      << "schedule                        chunks       end  bubble    peak\n";
   for (const Policy *policy : getPolicies()) {
     Expected<Result> result = simulate(*policy, options);
     if (!result) {
-      outs() << formatv("{0,-24}{1}\n", policy->getName(),
+      outs() << formatv("{0,-32}{1}\n", policy->getName(),
                         llvm::toString(result.takeError()));
       continue;
     }
     double peak = *llvm::max_element(result->getInFlight());
-    outs() << formatv("{0,-24}{1,6}{2,10:f2}{3,8:f4}{4,8:f2}\n",
-                      policy->getName(), result->chunksPerStage,
-                      result->timeline.end, result->timeline.bubbles.real,
-                      peak / result->chunksPerStage);
+    outs() << formatv(
+        "{0,-32}{1,6}{2,10:f2}{3,8:f4}{4,8:f2}\n", policy->getName(),
+        result->chunksPerStage, result->timeline.end,
+        result->timeline.bubbles.real,
+        peak / static_cast<double>(result->chunksPerStage * options.pieces));
   }
 }
 

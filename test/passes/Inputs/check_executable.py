@@ -76,9 +76,15 @@ parallel:
 runner_config: {gradient_accumulation_steps: 1}
 runner_wrapper: {type: MFTrainOneStepCell, scale_sense: 8, use_clip_grad: True, max_grad_norm: 0.01}
 """
+# Losses of pieces of the sequence add up.
+PIECES = """
+parallel_config: {pipeline_stage: 2, micro_batch_num: 2, seq_split_num: 4}
+parallel: {pipeline_config: {pipeline_interleave: True, pipeline_scheduler: seqpipe}}
+recompute_config: {select_recompute: True}
+"""
 TOLERANCE = {
     "sharded.yaml": "1e-5", "once.yaml": "1e-5", "by_micro_batch.yaml": "1e-5", "in_layers.yaml": "1e-5",
-    "one_backward.yaml": "1e-5",
+    "one_backward.yaml": "1e-5", "pieces.yaml": "1e-5",
 }  # fmt: skip
 
 
@@ -145,6 +151,7 @@ class Cases:
         yield copies, self.write("one_backward.yaml", ONE_BACKWARD)
         recompute = self.write("recompute.yaml", RECOMPUTE)
         yield self.llama("llama"), recompute
+        yield self.llama("pieces", batch_size=2), self.write("pieces.yaml", PIECES)
         tied = self.llama("tied", tie_word_embeddings="True", use_flash_attention="False")
         yield tied, self.write("swap.yaml", SWAP)
         yield tied, self.write("one_stage.yaml", ONE_STAGE)

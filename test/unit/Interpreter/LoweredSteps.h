@@ -81,6 +81,7 @@ struct LoweredSteps : QuietContext {
     manager.addPass(passes::createReadConfig(readConfig));
     mlir::OpPassManager &model = manager.nest<ir::ModelOp>();
     model.addPass(passes::createPartition());
+    model.addPass(passes::createSplitSequence());
     model.addPass(passes::createPropagateLayouts());
     model.addPass(passes::createLowerReshards());
     model.addPass(passes::createLocalize());

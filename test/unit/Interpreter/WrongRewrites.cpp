@@ -62,6 +62,23 @@ template <typename OpT> bool takesAFactorOfAProduct(ModuleOp module) {
   return false;
 }
 
+bool readsAnotherPieceOfTheTokens(ModuleOp module) {
+  for (auto slice : findAll<ir::SliceOp>(module)) {
+    SmallVector<int64_t> starts(slice.getStarts());
+    if (starts.back() == 0)
+      continue;
+    starts.back() = 0;
+    slice.setStarts(starts);
+    return true;
+  }
+  return false;
+}
+
+bool countsAPiecesLabels(ModuleOp module) {
+  findAll<ir::CrossEntropyOp>(module)[0].getCountedMutable().clear();
+  return true;
+}
+
 bool doesNotAddWhatRanksLookUp(ModuleOp module) {
   return replaceWithOperand(findAll<ir::AllReduceOp>(module)[0], 0);
 }
@@ -309,6 +326,10 @@ const WrongRewrite list[] = {
      "loss of step 1"},
     {"mf-mark-memory", "LosesAnAttribute", stagesYaml, losesAnAttribute,
      "loss of step 1"},
+    {"mf-split-sequence", "ReadsAnotherPieceOfTheTokens", shardedYaml,
+     readsAnotherPieceOfTheTokens, "loss of step 1"},
+    {"mf-split-sequence", "CountsAPiecesLabels", shardedYaml,
+     countsAPiecesLabels, "loss of step 1"},
     {"mf-propagate-layouts", "ReshardsTheWrongValue", shardedYaml,
      takesAFactorOfAProduct<ir::ReshardOp>, "loss of step 1"},
     {"mf-lower-reshards", "GathersTheWrongValue", shardedYaml,

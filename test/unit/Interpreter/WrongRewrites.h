@@ -29,10 +29,10 @@ swap_config:
 )";
 
 /// Two ranks, over which matrices are cut; they share the storage of what both
-/// have.
+/// have. Two pieces of the sequence.
 inline constexpr llvm::StringLiteral shardedYaml = R"(
 runner_config: {gradient_accumulation_steps: 1}
-parallel_config: {model_parallel: 2}
+parallel_config: {model_parallel: 2, seq_split_num: 2}
 parallel:
   enable_parallel_optimizer: True
   parallel_optimizer_config: {optimizer_level: level3, parallel_optimizer_threshold: 0}

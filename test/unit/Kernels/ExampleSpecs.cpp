@@ -186,6 +186,7 @@ void addLossesOfParts(std::vector<KernelSpec> &specs) {
                    {indices({9}), rows, rows, rows},
                    {sums, rows},
                    attributes});
+  specs.push_back({"mfCountLabels", {indices({18})}, {sums}, attributes});
   specs.push_back({"mfMeanLoss", {sums}, {scalar, scalar}, {}});
 }
 

@@ -371,6 +371,24 @@ TEST(CrossEntropyTest, TheSumDividedIsTheLoss) {
   }
 }
 
+/// Rows with the ignored label, and with none of the classes, do not count.
+TEST(CrossEntropyTest, LabelsOfTheWholeAreCounted) {
+  Tensor labels(DType::I32, {6}), sums(DType::F32, {2});
+  const double values[] = {0, 3, 2, 4, -1, 1};
+  for (int64_t row = 0; row < 6; ++row)
+    labels.set(row, values[row]);
+  sums.set(0, 7);
+  sums.set(1, 1);
+  EXPECT_EQ(
+      runKernel("mfCountLabels", {labels}, {sums},
+                {{"ignore_index", int64_t{2}}, {"classes", int64_t{4}}})[0]
+          .toVector(),
+      (Values{7, 3}));
+  EXPECT_THAT(
+      getRefusal("mfCountLabels", {sums}, {sums}, {{"classes", int64_t{4}}}),
+      HasSubstr("input 0 is f32, expected i32"));
+}
+
 TEST(CrossEntropyTest, NothingCountsAndTheLossIsZero) {
   Tensor logits = randomTensor(DType::F32, {3, 9}, 1);
   Tensor labels(DType::I32, {3});
