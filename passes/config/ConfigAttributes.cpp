@@ -201,9 +201,8 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
 /// What of the YAML only matters where several ranks have copies.
 static OptimizerShardAttr getOptimizerShard(MLIRContext *context,
                                             const ParallelConfig &config,
-                                            const RankLayout &ranks) {
-  if (!config.enableParallelOptimizer ||
-      ranks.getNumRanks() == ranks.pipelineStages)
+                                            bool hasReplicas) {
+  if (!config.enableParallelOptimizer || !hasReplicas)
     return {};
   return OptimizerShardAttr::get(context, config.optimizerLevel,
                                  config.parallelOptimizerThreshold,
@@ -215,7 +214,7 @@ static ParallelAttr getParallel(passes::EmitError emitError, Builder &builder,
                                 const StageMapOptions &options,
                                 const EffectiveBatch &batch,
                                 const RankLayout &ranks,
-                                llvm::StringRef schedule) {
+                                llvm::StringRef schedule, bool hasReplicas) {
   const ParallelConfig &parallel = config.parallel;
   MLIRContext *context = builder.getContext();
   mlir::StringAttr algorithm;
@@ -224,25 +223,23 @@ static ParallelAttr getParallel(passes::EmitError emitError, Builder &builder,
         ranks.headParallel == ranks.contextParallel ? "ulysses_cp"
         : ranks.headParallel == 1                   ? "colossalai_cp"
                                                     : "hybrid_cp");
-  bool hasReplicas = ranks.dataParallel > 1;
+  bool sharesSamples = ranks.dataParallel > 1;
   return ParallelAttr::getChecked(
       emitError, context, options.pipelineStages, options.interleave,
       batch.getMicroBatches(), getOffset(builder, options.offset),
       parallel.gradientAggregationGroup, schedule, ranks.sequenceParallel,
-      algorithm, getOptimizerShard(context, parallel, ranks),
-      parallel.gradientsMean && ranks.getNumRanks() > ranks.pipelineStages,
-      !hasReplicas || (parallel.fullBatch && parallel.isSemiOrAuto()));
+      algorithm, getOptimizerShard(context, parallel, hasReplicas),
+      parallel.gradientsMean && hasReplicas,
+      !sharesSamples || (parallel.fullBatch && parallel.isSemiOrAuto()));
 }
 
-TrainingAttr passes::getTrainingAttr(EmitError emitError, MLIRContext *context,
-                                     const TrainingConfig &config,
-                                     const StageMapOptions &options,
-                                     const EffectiveBatch &batch,
-                                     const RankLayout &ranks,
-                                     llvm::StringRef schedule) {
+TrainingAttr passes::getTrainingAttr(
+    EmitError emitError, MLIRContext *context, const TrainingConfig &config,
+    const StageMapOptions &options, const EffectiveBatch &batch,
+    const RankLayout &ranks, llvm::StringRef schedule, bool hasReplicas) {
   Builder builder(context);
-  ParallelAttr parallel =
-      getParallel(emitError, builder, config, options, batch, ranks, schedule);
+  ParallelAttr parallel = getParallel(emitError, builder, config, options,
+                                      batch, ranks, schedule, hasReplicas);
   if (!parallel)
     return {};
   const OptimizerConfig &source = config.optimizer;
