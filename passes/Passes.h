@@ -23,13 +23,16 @@ enum class SplitBackward : uint8_t {
 #define GEN_PASS_DECL
 #include "passes/Passes.h.inc"
 
-/// Takes what the layers of a model got, as one JSON object. May be called from
-/// the threads of a pass manager.
+/// Takes what the layers of a model got, or the stages of a step, as one JSON
+/// object. May be called from the threads of a pass manager.
 using LayerReportHandler = std::function<void(llvm::json::Object)>;
 
 /// mf-mark-memory that also hands on what each layer got.
 std::unique_ptr<mlir::Pass> createMarkMemory(const MarkMemoryOptions &options,
                                              LayerReportHandler handler);
+
+/// ascend-print-memory that hands on what it would print as JSON.
+std::unique_ptr<mlir::Pass> createPrintMemory(LayerReportHandler handler);
 
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"

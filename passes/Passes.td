@@ -631,13 +631,15 @@ def PrintMemory : Pass<"ascend-print-memory", "::mlir::ModuleOp"> {
   let summary = "Print what a planned program spends memory on";
   let description = [{
     Prints, per program, the arena and its lower bound, how many elements of
-    parameters a rank keeps, bytes of static buffers by role, and the residuals
-    that one micro-batch keeps per layer. Changes nothing.
+    parameters a rank keeps, the stage's ranks, bytes of static buffers by role,
+    the residuals that one micro-batch keeps per layer, and what a rank exchanges
+    in a step: collectives and transfers by kind, ranks and size, their number,
+    the bytes of the whole tensor and those of all. Changes nothing.
 
     ```mlir
     ascend.program @stage0 stage 0 attributes {arena_bytes = ..., ...} { ... }
     // prints
-    // stage 0: arena ... bytes, max-live ... bytes, pinned host ... bytes, parameters per rank 200
+    // stage 0: arena ... bytes, max-live ... bytes, pinned host ... bytes, parameters per rank 200, ranks 0 to 1
     //   parameter                          800
     //   gradient                           800
     //   ...
@@ -645,8 +647,12 @@ def PrintMemory : Pass<"ascend-print-memory", "::mlir::ModuleOp"> {
     //     embedding                        128
     //     layers.0                         272
     //     total                            400
+    //   exchanges of a rank per step                count   bytes of one    bytes in all
+    //     all_reduce     mp                               4            256            1024
     ```
   }];
+  let options = [Option<"json", "json", "bool", "false",
+                        "print one line of JSON">];
 }
 
 def VerifyProgram : Pass<"ascend-verify-program", "::mlir::ModuleOp"> {

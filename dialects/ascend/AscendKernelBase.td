@@ -84,6 +84,22 @@ class Kernel<string kernelName, string kernelFactory> {
 
   KernelEngine engine = Vector;
 
+  // What it makes of parts, where ranks share out a dimension: inputs, `->` and
+  // outputs, each with a letter for each dimension, as in einsum. Dimensions of
+  // one letter are cut alike. A small letter may be cut; an output that lacks it
+  // is a sum over it, so a part of it makes a partial sum. `*` stands for all
+  // leading dimensions, which may be cut; `.` has no dimension. Before an
+  // operand stand
+  //   +  linear in all such operands at once: they may be partial sums together;
+  //   ^  linear in each such operand alone;
+  //   >  the output has the largest of a dimension that it lacks, not the sum;
+  //   ~  it has the Euclidean norm.
+  // `@v` says where a rank's part of v begins. `&b` says which part a rank takes
+  // of what it has whole; the outputs are then cut above b.
+  // Or a C++ expression over `const KernelSpec &spec` that makes such a line and
+  // may call lib/Signatures/PartFormulas.h.
+  string parts = ?;
+
   // C++ expressions over `const KernelSpec &spec` that may call
   // lib/Signatures/KernelFormulas.h. Without `bytes` each operand is moved once,
   // twice if it is read and written; without `workspace` there is none.

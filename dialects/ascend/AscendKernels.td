@@ -22,6 +22,7 @@ include "dialects/ascend/AscendKernelBase.td"
 //===----------------------------------------------------------------------===//
 
 class UnaryKernel<string kernelName> : Kernel<kernelName, "makeUnary"> {
+  let parts = "* -> *";
   let inputs = (ins In:$self);
   let outputs = (outs OutOrSameAs<["self"]>:$out);
 }
@@ -39,23 +40,37 @@ class BinaryKernel<string kernelName> : Kernel<kernelName, "makeBinary"> {
 
 class ActivationBackwardKernel<string kernelName>
     : Kernel<kernelName, "makeActivationBackward"> {
+  let parts = "+*, * -> *";
   let inputs = (ins In:$gradOutput, In:$self);
   let outputs = (outs OutOrSameAs<["gradOutput", "self"]>:$gradInput);
 }
 
-def Add : BinaryKernel<"aclnnAdd"> { let summary = "self + other"; }
-def Sub : BinaryKernel<"aclnnSub"> { let summary = "self - other"; }
+def Add : BinaryKernel<"aclnnAdd"> {
+  let summary = "self + other";
+  let parts = "+*, +* -> *";
+}
+def Sub : BinaryKernel<"aclnnSub"> {
+  let summary = "self - other";
+  let parts = "+*, +* -> *";
+}
 def Mul : BinaryKernel<"aclnnMul"> {
   let summary = "self * other";
+  let parts = "^*, ^* -> *";
   let description = "Shapes broadcast as in NumPy.";
 }
 
 def Adds : ScalarKernel<"aclnnAdds"> { let summary = "self + value"; }
-def Muls : ScalarKernel<"aclnnMuls"> { let summary = "self * value"; }
+def Muls : ScalarKernel<"aclnnMuls"> {
+  let summary = "self * value";
+  let parts = "+* -> *";
+}
 def ClampMax : ScalarKernel<"aclnnClampMax"> { let summary = "min(self, value)"; }
 def ClampMin : ScalarKernel<"aclnnClampMin"> { let summary = "max(self, value)"; }
 
-def Neg : UnaryKernel<"aclnnNeg"> { let summary = "-self"; }
+def Neg : UnaryKernel<"aclnnNeg"> {
+  let summary = "-self";
+  let parts = "+* -> *";
+}
 def Reciprocal : UnaryKernel<"aclnnReciprocal"> { let summary = "1 / self"; }
 def Sqrt : UnaryKernel<"aclnnSqrt"> { let summary = "square root"; }
 def Silu : UnaryKernel<"aclnnSilu"> { let summary = "self * sigmoid(self)"; }
@@ -72,6 +87,7 @@ def GeluBackward : ActivationBackwardKernel<"aclnnGeluBackward"> {
 
 def Cast : Kernel<"aclnnCast", "makeCast"> {
   let summary = "conversion to the element type of out";
+  let parts = "+* -> *";
   let description = "Rounds to nearest even; integers truncate and saturate.";
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
@@ -83,6 +99,7 @@ def Cast : Kernel<"aclnnCast", "makeCast"> {
 
 def Cat : Kernel<"aclnnCat", "makeCat"> {
   let summary = "tensors one after another along an axis";
+  let parts = "getConcatenatedParts(spec)";
   let description = "`axis` is aclnn's dim.";
   let inputs = (ins VariadicIn:$tensors);
   let outputs = (outs Out:$out);
@@ -91,6 +108,7 @@ def Cat : Kernel<"aclnnCat", "makeCat"> {
 
 def ConstantPadNd : Kernel<"aclnnConstantPadNd", "makePad"> {
   let summary = "zeros around a tensor";
+  let parts = "getResizedParts(spec)";
   let description = [{`low` and `high` are aclnn's `pad`, which begins with the
     last dimension; `value` is 0.}];
   let inputs = (ins In:$self);
@@ -100,17 +118,20 @@ def ConstantPadNd : Kernel<"aclnnConstantPadNd", "makePad"> {
 
 def InplaceCopy : Kernel<"aclnnInplaceCopy", "makeInplaceCopy"> {
   let summary = "selfRef = src";
+  let parts = "+* -> *";
   let inputs = (ins In:$src);
   let outputs = (outs Out:$selfRef);
 }
 
 def InplaceZero : Kernel<"aclnnInplaceZero", "makeInplaceZero"> {
   let summary = "selfRef = 0";
+  let parts = "-> *";
   let outputs = (outs Out:$selfRef);
 }
 
 def Permute : Kernel<"aclnnPermute", "makePermute"> {
   let summary = "permutation of dimensions";
+  let parts = "getPermutedParts(spec)";
   let description = "Dimension i of the result is dimension `perm[i]` of self.";
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
@@ -119,6 +140,7 @@ def Permute : Kernel<"aclnnPermute", "makePermute"> {
 
 def OwnPart : Kernel<"mfOwnPart", "makeOwnPart"> {
   let summary = "self[:, part]";
+  let parts = "+aib, &b -> ab";
   let description = [{Of three dimensions. `part` is a tensor, since all ranks
     run one program; outside of self it is taken for the nearest inside.}];
   let inputs = (ins In:$self, In:$part);
@@ -128,6 +150,7 @@ def OwnPart : Kernel<"mfOwnPart", "makeOwnPart"> {
 
 def RepeatInterleave : Kernel<"aclnnRepeatInterleaveIntWithDim", "makeRepeat"> {
   let summary = "each slice along an axis repeated in place";
+  let parts = "getRepeatedParts(spec)";
   let description = "`axis` is aclnn's dim; the size of the result follows.";
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
@@ -136,6 +159,7 @@ def RepeatInterleave : Kernel<"aclnnRepeatInterleaveIntWithDim", "makeRepeat"> {
 
 def Slice : Kernel<"aclnnSliceV2", "makeSlice"> {
   let summary = "a contiguous part of each dimension";
+  let parts = "getResizedParts(spec)";
   let description = [{aclnn's ends are `starts` plus `sizes`; of all axes, in
     steps of 1.}];
   let inputs = (ins In:$self);
@@ -150,6 +174,7 @@ def Slice : Kernel<"aclnnSliceV2", "makeSlice"> {
 
 def Matmul : Kernel<"aclnnMatmul", "makeMatmul"> {
   let summary = "matrix product over the last two dimensions";
+  let parts = "getMatmulParts(spec)";
   let description = [{`transpose_a` and `transpose_b` say that an operand is
     stored with its last two dimensions swapped: strides of aclnn's tensors. A
     matrix `mat2` is shared by all of self's leading dimensions.
@@ -166,6 +191,7 @@ def Matmul : Kernel<"aclnnMatmul", "makeMatmul"> {
 def FlashAttentionScore
     : Kernel<"aclnnFlashAttentionScore", "makeFlashAttention"> {
   let summary = "softmax(scale * query key^T) value, in tiles";
+  let parts = "getAttentionParts(spec, false)";
   let description = [{Operands are [batch, heads, sequence, dim] (BNSD); softmax
     maxima and sums are [batch, heads, sequence], which aclnn has eight times
     over in a last dimension. `slopes` of ALiBi are pse of V2's pseType 2.
@@ -180,6 +206,7 @@ def FlashAttentionScore
 def FlashAttentionScoreGrad
     : Kernel<"aclnnFlashAttentionScoreGrad", "makeFlashAttentionGrad"> {
   let summary = "gradients of aclnnFlashAttentionScore";
+  let parts = "getAttentionGradParts(spec, false)";
   let description = [{`slopes` are aclnn's pseShift, which stands behind dy
     there.}];
   let inputs = (ins In:$query, In:$key, In:$value, In:$dy, In:$softmaxMax,
@@ -192,6 +219,7 @@ def FlashAttentionScoreGrad
 
 def FlashAttentionPart : Kernel<"mfFlashAttentionPart", "makeFlashAttention"> {
   let summary = "aclnnFlashAttentionScore of part of the query rows";
+  let parts = "getAttentionParts(spec, true)";
   let description = [{Query row i stands at position `firstQuery` + i, which
     decides the keys that it sees and its distances from them; the part lies
     inside the keys. Ranks of context parallel training run it with one program:
@@ -207,6 +235,7 @@ def FlashAttentionPart : Kernel<"mfFlashAttentionPart", "makeFlashAttention"> {
 def FlashAttentionPartGrad
     : Kernel<"mfFlashAttentionPartGrad", "makeFlashAttentionGrad"> {
   let summary = "gradients of mfFlashAttentionPart";
+  let parts = "getAttentionGradParts(spec, true)";
   let description = [{`dk` and `dv` are what these query rows add to them.}];
   let inputs = (ins In:$query, In:$key, In:$value, In:$dy, In:$softmaxMax,
                     In:$softmaxSum, In:$attentionIn, In:$firstQuery,
@@ -223,6 +252,7 @@ def FlashAttentionPartGrad
 
 def RmsNorm : Kernel<"aclnnRmsNorm", "makeRmsNorm"> {
   let summary = "root-mean-square normalisation over the last dimension";
+  let parts = "*K, K -> *K, *";
   let description = [{`rstd` has the dimensions of x but the last, which is 1 in
     aclnn's.}];
   let inputs = (ins In:$x, In:$gamma);
@@ -233,6 +263,7 @@ def RmsNorm : Kernel<"aclnnRmsNorm", "makeRmsNorm"> {
 
 def RmsNormGrad : Kernel<"aclnnRmsNormGrad", "makeRmsNormGrad"> {
   let summary = "gradients of aclnnRmsNorm";
+  let parts = "+*K, *K, *, K -> *K, K";
   let description = "`dgamma` has gamma's type; aclnn's is always fp32.";
   let inputs = (ins In:$dy, In:$x, In:$rstd, In:$gamma);
   let outputs = (outs Out:$dx, Out:$dgamma);
@@ -241,6 +272,7 @@ def RmsNormGrad : Kernel<"aclnnRmsNormGrad", "makeRmsNormGrad"> {
 
 def Softmax : Kernel<"aclnnSoftmax", "makeSoftmax"> {
   let summary = "softmax over the last dimension";
+  let parts = "*K -> *K";
   let description = "aclnn's dim is -1.";
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
@@ -248,12 +280,14 @@ def Softmax : Kernel<"aclnnSoftmax", "makeSoftmax"> {
 
 def SoftmaxBackward : Kernel<"aclnnSoftmaxBackward", "makeSoftmaxBackward"> {
   let summary = "gradient of aclnnSoftmax";
+  let parts = "+*K, *K -> *K";
   let inputs = (ins In:$gradOutput, In:$output);
   let outputs = (outs Out:$gradInput);
 }
 
 def SwiGlu : Kernel<"aclnnSwiGlu", "makeSwiGlu"> {
   let summary = "silu(first half) * second half of the last dimension";
+  let parts = "*J -> *K";
   let description = "aclnn's dim is -1.";
   let inputs = (ins In:$x);
   let outputs = (outs Out:$out);
@@ -261,6 +295,7 @@ def SwiGlu : Kernel<"aclnnSwiGlu", "makeSwiGlu"> {
 
 def SwiGluGrad : Kernel<"aclnnSwiGluGrad", "makeSwiGluGrad"> {
   let summary = "gradient of aclnnSwiGlu";
+  let parts = "+*K, *J -> *J";
   let inputs = (ins In:$yGrad, In:$x);
   let outputs = (outs Out:$out);
 }
@@ -268,6 +303,7 @@ def SwiGluGrad : Kernel<"aclnnSwiGluGrad", "makeSwiGluGrad"> {
 def RotaryPositionEmbedding
     : Kernel<"aclnnRotaryPositionEmbedding", "makeRotary"> {
   let summary = "rotary position embedding, rotating halves";
+  let parts = "+*D, *D, *D -> *D";
   let description = [{Of aclnn's modes the first; the tables may be fp32 beside
     bf16 and have no dimensions of 1.}];
   let inputs = (ins In:$x, In:$cos, In:$sin);
@@ -277,6 +313,7 @@ def RotaryPositionEmbedding
 def RotaryPositionEmbeddingGrad
     : Kernel<"aclnnRotaryPositionEmbeddingGrad", "makeRotary"> {
   let summary = "gradient of aclnnRotaryPositionEmbedding";
+  let parts = "+*D, *D, *D -> *D";
   let description = "Of x only: the tables are constants.";
   let inputs = (ins In:$dy, In:$cos, In:$sin);
   let outputs = (outs Out:$dx);
@@ -284,6 +321,7 @@ def RotaryPositionEmbeddingGrad
 
 def ReduceSum : Kernel<"aclnnReduceSum", "makeReduceSum"> {
   let summary = "sum over dimensions";
+  let parts = "getReducedParts(spec)";
   let description = "`axes` are aclnn's dims; sums are in fp32.";
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
@@ -297,6 +335,7 @@ def ReduceSum : Kernel<"aclnnReduceSum", "makeReduceSum"> {
 
 def Embedding : Kernel<"aclnnEmbedding", "makeEmbedding"> {
   let summary = "rows of a table by index";
+  let parts = "Vd, * -> *d";
   let description = "An index outside of the table reads zeros.";
   let inputs = (ins In:$weight, In:$indices);
   let outputs = (outs Out:$out);
@@ -306,6 +345,7 @@ def Embedding : Kernel<"aclnnEmbedding", "makeEmbedding"> {
 def EmbeddingDenseBackward
     : Kernel<"aclnnEmbeddingDenseBackward", "makeEmbeddingBackward"> {
   let summary = "gradient of aclnnEmbedding with respect to its table";
+  let parts = "+*d, * -> Vd";
   let description = [{aclnn's numWeights follows from out; no padding index, no
     scaling by frequency.}];
   let inputs = (ins In:$grad, In:$indices);
@@ -314,6 +354,7 @@ def EmbeddingDenseBackward
 
 def CrossEntropyLoss : Kernel<"aclnnCrossEntropyLoss", "makeCrossEntropyLoss"> {
   let summary = "mean negative log-likelihood of labels";
+  let parts = "RC, R -> ., R, .";
   let description = [{Keeps the logarithm of each row's sum of exponentials
     (`lseForZloss`) instead of aclnn's logProb, a matrix, and the number of rows
     that count; loss = sum / (count + 1e-8), as MindSpore Transformers
@@ -326,6 +367,7 @@ def CrossEntropyLoss : Kernel<"aclnnCrossEntropyLoss", "makeCrossEntropyLoss"> {
 def CrossEntropyLossGrad
     : Kernel<"aclnnCrossEntropyLossGrad", "makeCrossEntropyLossGrad"> {
   let summary = "gradient of aclnnCrossEntropyLoss with respect to its input";
+  let parts = "+., rC, r, r, . -> rC";
   let description = "From the input and what the loss kept; see there.";
   let inputs = (ins In:$gradLoss, In:$input, In:$target, In:$logSumExp,
                     In:$count);
@@ -342,6 +384,7 @@ def CrossEntropyLossGrad
 
 def EmbeddingPart : Kernel<"mfEmbeddingPart", "makeEmbedding"> {
   let summary = "aclnnEmbedding of a rank's rows of the table";
+  let parts = "vd, *, @v -> *d";
   let description = [{An index of another rank's rows, or of none, reads
     zeros.}];
   let inputs = (ins In:$weight, In:$indices, In:$firstRow);
@@ -353,12 +396,14 @@ def EmbeddingPart : Kernel<"mfEmbeddingPart", "makeEmbedding"> {
 def EmbeddingPartBackward
     : Kernel<"mfEmbeddingPartBackward", "makeEmbeddingBackward"> {
   let summary = "gradient of mfEmbeddingPart with respect to its rows";
+  let parts = "+*d, *, @v -> vd";
   let inputs = (ins In:$grad, In:$indices, In:$firstRow);
   let outputs = (outs Out:$out);
 }
 
 def RowMax : Kernel<"mfRowMax", "makeRowMax"> {
   let summary = "the largest logit of each row";
+  let parts = "*c -> >*";
   let description = "aclnnAmax of the last dimension, in fp32.";
   let inputs = (ins In:$logits);
   let outputs = (outs Out:$rowMax);
@@ -368,6 +413,7 @@ def RowMax : Kernel<"mfRowMax", "makeRowMax"> {
 def RowExponentialSum
     : Kernel<"mfRowExponentialSum", "makeRowExponentialSum"> {
   let summary = "the sum of exp(logit - rowMax) of each row";
+  let parts = "*c, * -> *";
   let inputs = (ins In:$logits, In:$rowMax);
   let outputs = (outs Out:$sum);
   let flops = "3 * spec.inputs[0].getNumElements()";
@@ -375,6 +421,7 @@ def RowExponentialSum
 
 def PickLogit : Kernel<"mfPickLogit", "makePickLogit"> {
   let summary = "the logit of each row's label, or 0 if another rank has it";
+  let parts = "*c, *, @c -> *";
   let inputs = (ins In:$logits, In:$target, In:$firstRow);
   let outputs = (outs Out:$picked);
   let bytes = [{spec.inputs[1].getBytes() + spec.inputs[2].getBytes() +
@@ -383,6 +430,7 @@ def PickLogit : Kernel<"mfPickLogit", "makePickLogit"> {
 
 def CrossEntropyRows : Kernel<"mfCrossEntropyRows", "makeCrossEntropyRows"> {
   let summary = "the loss of a rank's rows, not yet divided by their number";
+  let parts = "*, *, *, * -> S, *";
   let description = [{From each row's maximum, its sum of exponentials and its
     label's logit, of all ranks. `sums` are the sum of the rows that count and
     their number; `classes` is the whole vocabulary.}];
@@ -394,6 +442,7 @@ def CrossEntropyRows : Kernel<"mfCrossEntropyRows", "makeCrossEntropyRows"> {
 
 def CrossEntropySum : Kernel<"mfCrossEntropySum", "makeCrossEntropySum"> {
   let summary = "aclnnCrossEntropyLoss, not yet divided by the number of rows";
+  let parts = "*C, * -> S, *";
   let description = [{`sums` are the sum of the rows that count and their
     number.}];
   let inputs = (ins In:$input, In:$target);
@@ -414,6 +463,7 @@ def CountLabels : Kernel<"mfCountLabels", "makeCountLabels"> {
 
 def MeanLoss : Kernel<"mfMeanLoss", "makeMeanLoss"> {
   let summary = "loss = sum / (count + 1e-8)";
+  let parts = "S -> ., .";
   let description = "From `sums` of the kernels above.";
   let inputs = (ins In:$sums);
   let outputs = (outs Out:$loss, Out:$count);
@@ -423,6 +473,7 @@ def MeanLoss : Kernel<"mfMeanLoss", "makeMeanLoss"> {
 def CrossEntropyPartGrad
     : Kernel<"mfCrossEntropyPartGrad", "makeCrossEntropyLossGrad"> {
   let summary = "aclnnCrossEntropyLossGrad of a rank's columns of the logits";
+  let parts = "+., *c, *, *, ., @c -> *c";
   let description = [{What the loss kept is of all ranks; `classes` is the whole
     vocabulary.}];
   let inputs = (ins In:$gradLoss, In:$input, In:$target, In:$logSumExp,
@@ -437,6 +488,7 @@ def CrossEntropyPartGrad
 
 def InplaceAdd : Kernel<"aclnnInplaceAdd", "makeInplaceAdd"> {
   let summary = "selfRef += other";
+  let parts = "+* -> +*";
   let description = "`alpha` is 1; the shapes are equal.";
   let inputs = (ins In:$other);
   let outputs = (outs Accumulated:$selfRef);
@@ -444,6 +496,7 @@ def InplaceAdd : Kernel<"aclnnInplaceAdd", "makeInplaceAdd"> {
 
 def ForeachMulScalar : Kernel<"aclnnForeachMulScalar", "makeMulScalar"> {
   let summary = "x *= scalar";
+  let parts = ". -> ^*";
   let description = [{Of a list of one tensor, in place. The scalar is a tensor
     on the device; V2's is a number of the host.}];
   let inputs = (ins In:$scalar);
@@ -452,6 +505,7 @@ def ForeachMulScalar : Kernel<"aclnnForeachMulScalar", "makeMulScalar"> {
 
 def ForeachNorm : Kernel<"aclnnForeachNorm", "makeNorm"> {
   let summary = "Euclidean norm";
+  let parts = "* -> ~.";
   let description = "Of a list of one tensor, in fp32; aclnn's scalar is 2.";
   let inputs = (ins In:$x);
   let outputs = (outs Out:$out);
@@ -461,6 +515,7 @@ def ForeachNorm : Kernel<"aclnnForeachNorm", "makeNorm"> {
 
 def NonFiniteCheck : Kernel<"mfNonFiniteCheck", "makeNonFiniteCheck"> {
   let summary = "foundInf = max(foundInf, 1) if an element is infinite or NaN";
+  let parts = "* -> >.";
   let description = [{aclnnForeachNonFiniteCheckAndUnscale without the scale:
     ours.}];
   let inputs = (ins In:$x);
@@ -470,6 +525,7 @@ def NonFiniteCheck : Kernel<"mfNonFiniteCheck", "makeNonFiniteCheck"> {
 
 def ApplyAdamWV2 : Kernel<"aclnnApplyAdamWV2", "makeAdamW"> {
   let summary = "one AdamW step of one parameter";
+  let parts = "*, ., ., . -> *, *, *";
   let description = [{The learning rate is a tensor, so that it can change from
     step to step; aclnn's is a number. Without `bias_correction` the step is
     MindSpore's AdamWeightDecay, which aclnn has not. Where `overflow`, ours, is

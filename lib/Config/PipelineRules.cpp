@@ -54,28 +54,39 @@ llvm::StringRef getScheduleName(const ParallelConfig &config) {
   return getScheduler(config).schedule;
 }
 
+llvm::StringRef getSchedulerOf(llvm::StringRef schedule) {
+  for (const Scheduler &scheduler : schedulers)
+    if (scheduler.schedule == schedule)
+      return scheduler.name;
+  return schedulers[0].name;
+}
+
 namespace {
 
 /// Errors at a key, or at pipeline_scheduler where the key is missing.
 class Rules {
 public:
-  Rules(const TrainingConfig &config, DiagnosticList &diagnostics)
+  Rules(const TrainingConfig &config, llvm::StringRef schedule,
+        DiagnosticList &diagnostics)
       : config(config), diagnostics(diagnostics),
-        pipeline(config.parallel.parallelNode["pipeline_config"]) {}
+        pipeline(config.parallel.parallelNode["pipeline_config"]),
+        asked(schedule.empty() ? "pipeline_scheduler '" +
+                                     config.parallel.pipelineScheduler + "'"
+                               : "--schedule=" + schedule.str()) {}
 
   void require(bool isKept, const Node &key, const llvm::Twine &wanted,
                const llvm::Twine &got) {
     if (isKept)
       return;
     Location place = (key ? key : pipeline["pipeline_scheduler"]).getLocation();
-    diagnostics.error(place, "pipeline_scheduler '" +
-                                 config.parallel.pipelineScheduler +
-                                 "' needs " + wanted + ", but " + got);
+    diagnostics.error(place, asked + " needs " + wanted + ", but " + got);
   }
 
   const TrainingConfig &config;
   DiagnosticList &diagnostics;
   Node pipeline;
+  /// What messages call the schedule.
+  std::string asked;
 };
 
 } // namespace
@@ -103,11 +114,27 @@ static void checkZeroBubbleV(Rules &rules, const StageMapOptions &options) {
                 "it is " + options.offset.repr());
 }
 
+/// MindSpore's compiler refuses a pipeline that is not filled, whatever its
+/// order.
+static void checkMicroBatches(const ParallelConfig &parallel,
+                              DiagnosticList &diagnostics) {
+  if (parallel.pipelineStage == 1 || !parallel.isSemiOrAuto() ||
+      parallel.microBatchNum >= parallel.pipelineStage)
+    return;
+  Node key = parallel.node["micro_batch_num"];
+  diagnostics.error((key ? key : parallel.node["pipeline_stage"]).getLocation(),
+                    "expected micro_batch_num to be at least pipeline_stage " +
+                        llvm::Twine(parallel.pipelineStage) + ", but got " +
+                        llvm::Twine(parallel.microBatchNum) +
+                        ": MindSpore compiles no pipeline with fewer "
+                        "micro-batches than stages");
+}
+
 void checkPipelineRules(const TrainingConfig &config,
                         const StageMapOptions &options,
-                        DiagnosticList &diagnostics) {
+                        llvm::StringRef schedule, DiagnosticList &diagnostics) {
   const ParallelConfig &parallel = config.parallel;
-  Rules rules(config, diagnostics);
+  Rules rules(config, schedule, diagnostics);
   // The order of one stage's micro-batches is nobody's choice, but
   // zero_bubble_v asks for more stages.
   const Scheduler &asked = getScheduler(parallel);
@@ -124,9 +151,12 @@ void checkPipelineRules(const TrainingConfig &config,
                           " needs pipeline_scheduler seqpipe, seqvpp or "
                           "seqsmartvpp, but it is '" +
                           parallel.pipelineScheduler + "'");
+  // It asks for twice as many.
   if (scheduler.name == "zero_bubble_v")
     checkZeroBubbleV(rules, options);
-  else if (scheduler.name == "seqvpp")
+  else
+    checkMicroBatches(parallel, diagnostics);
+  if (scheduler.name == "seqvpp")
     rules.require(parallel.seqSplitNum > 1, parallel.node["seq_split_num"],
                   "seq_split_num of at least 2",
                   "it is " + llvm::Twine(parallel.seqSplitNum));

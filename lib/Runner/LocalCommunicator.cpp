@@ -33,14 +33,6 @@ public:
 private:
   Meeting &find(uint32_t channel, int64_t rank, bool isSend);
 
-  llvm::Error makeError(uint32_t channel, const llvm::Twine &what) const {
-    return llvm::createStringError("channel '" + channels[channel].name + "'" +
-                                   what);
-  }
-  llvm::Error makeAborted(uint32_t channel) const {
-    return makeError(channel, " is closed because a rank failed");
-  }
-
   const Mesh mesh;
   const std::vector<Channel> channels;
   std::atomic<bool> aborted{false};
@@ -71,7 +63,7 @@ llvm::Error LocalCommunicator::send(uint32_t channel, int64_t rank,
   meeting.numArrived = 1;
   meeting.changed.notify_all();
   if (!meeting.waitForGeneration(lock, aborted))
-    return makeAborted(channel);
+    return makeAborted(channels[channel]);
   return llvm::Error::success();
 }
 
@@ -82,12 +74,12 @@ llvm::Error LocalCommunicator::receive(uint32_t channel, int64_t rank,
   meeting.changed.wait(
       lock, [&] { return meeting.numArrived == 1 || aborted.load(); });
   if (aborted.load())
-    return makeAborted(channel);
+    return makeAborted(channels[channel]);
   const Contribution &sent = meeting.contributions.front();
   if (sent.inputBytes != bytes)
-    return makeError(channel, ": expected " + llvm::Twine(bytes) +
-                                  " bytes, but got " +
-                                  llvm::Twine(sent.inputBytes));
+    return makeError(channels[channel], ": expected " + llvm::Twine(bytes) +
+                                            " bytes, but got " +
+                                            llvm::Twine(sent.inputBytes));
   if (bytes > 0)
     std::memcpy(to, sent.input, bytes);
   meeting.numArrived = 0;
@@ -106,18 +98,19 @@ llvm::Error LocalCommunicator::collective(uint32_t channel, int64_t rank,
   std::unique_lock<std::mutex> lock(meeting.mutex);
   meeting.contributions[place] = {input, output, inputBytes};
   if (!meeting.waitForAll(lock, aborted))
-    return makeAborted(channel);
+    return makeAborted(channels[channel]);
   lock.unlock();
   // Until all have come again, nobody changes the contributions.
   for (auto [member, other] : llvm::zip(meeting.members, meeting.contributions))
     if (other.inputBytes != inputBytes)
-      return makeError(channel, ": expected " + llvm::Twine(inputBytes) +
-                                    " bytes, but rank " + llvm::Twine(member) +
-                                    " has " + llvm::Twine(other.inputBytes));
+      return makeError(channels[channel],
+                       ": expected " + llvm::Twine(inputBytes) +
+                           " bytes, but rank " + llvm::Twine(member) + " has " +
+                           llvm::Twine(other.inputBytes));
   computeShare(exchange, meeting.contributions, place);
   lock.lock();
   if (!meeting.waitForAll(lock, aborted))
-    return makeAborted(channel);
+    return makeAborted(channels[channel]);
   return llvm::Error::success();
 }
 

@@ -4,12 +4,22 @@
 #define MF_LIB_RUNNER_MEETING_H
 
 #include "CollectiveShare.h"
+#include "mf/Program/Program.h"
 #include "llvm/ADT/STLExtras.h"
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
 
 namespace mf::runner {
+
+inline llvm::Error makeError(const program::Channel &channel,
+                             const llvm::Twine &what) {
+  return llvm::createStringError("channel '" + channel.name + "'" + what);
+}
+
+inline llvm::Error makeAborted(const program::Channel &channel) {
+  return makeError(channel, " is closed because a rank failed");
+}
 
 /// The ranks of one group on a channel that are threads of this process.
 struct Meeting {

@@ -117,14 +117,6 @@ private:
   llvm::Error move(uint32_t channel, llvm::MutableArrayRef<Message> messages,
                    llvm::ArrayRef<int64_t> senders);
 
-  llvm::Error makeError(uint32_t channel, const llvm::Twine &what) const {
-    return llvm::createStringError("channel '" + channels[channel].name + "'" +
-                                   what);
-  }
-  llvm::Error makeAborted(uint32_t channel) const {
-    return makeError(channel, " is closed because a rank failed");
-  }
-
   const Mesh mesh;
   const std::vector<Channel> channels;
   Transport &transport;
@@ -151,16 +143,17 @@ llvm::Error ProcessCommunicator::move(uint32_t channel,
                                       llvm::MutableArrayRef<Message> messages,
                                       llvm::ArrayRef<int64_t> senders) {
   if (aborted.load() || !transport.exchange(messages))
-    return makeAborted(channel);
+    return makeAborted(channels[channel]);
   size_t received = 0;
   for (const Message &message : messages) {
     if (message.isSend)
       continue;
     if (message.arrivedBytes != message.bytes)
-      return makeError(channel, ": expected " + llvm::Twine(message.bytes) +
-                                    " bytes, but rank " +
-                                    llvm::Twine(senders[received]) + " sent " +
-                                    llvm::Twine(message.arrivedBytes));
+      return makeError(channels[channel],
+                       ": expected " + llvm::Twine(message.bytes) +
+                           " bytes, but rank " +
+                           llvm::Twine(senders[received]) + " sent " +
+                           llvm::Twine(message.arrivedBytes));
     ++received;
   }
   return llvm::Error::success();
@@ -223,7 +216,7 @@ llvm::Error ProcessCommunicator::checkSizes(const Visit &visit) const {
   const Meeting &meeting = *visit.group.meeting;
   for (auto [rank, other] : llvm::zip(meeting.members, meeting.contributions))
     if (other.inputBytes != visit.inputBytes)
-      return makeError(visit.channel,
+      return makeError(channels[visit.channel],
                        ": expected " + llvm::Twine(visit.inputBytes) +
                            " bytes, but rank " + llvm::Twine(rank) + " has " +
                            llvm::Twine(other.inputBytes));
@@ -302,7 +295,7 @@ llvm::Error ProcessCommunicator::spread(const Visit &visit) {
       if (visit.hasBlock(place))
         copy(visit.getBlockData(place, contribution), visit.getBlock(place));
   if (!meet(group))
-    return makeAborted(visit.channel);
+    return makeAborted(channels[visit.channel]);
   if (!visit.isReceiver())
     copy(contributions.front().output, {0, visit.outputBytes});
   return llvm::Error::success();
@@ -329,7 +322,7 @@ llvm::Error ProcessCommunicator::collective(uint32_t channel, int64_t rank,
         input, output, inputBytes};
   }
   if (!meet(group))
-    return makeAborted(channel);
+    return makeAborted(channels[channel]);
   if (llvm::Error error = checkSizes(visit))
     return error;
   if (combinesShares(exchange.kind)) {
@@ -337,7 +330,7 @@ llvm::Error ProcessCommunicator::collective(uint32_t channel, int64_t rank,
       return error;
     // Behind this nobody reads inputs any more.
     if (!meet(group))
-      return makeAborted(channel);
+      return makeAborted(channels[channel]);
   }
   if (exchange.kind == CollectiveKind::ReduceScatter ||
       exchange.kind == CollectiveKind::AllToAll)
@@ -346,7 +339,7 @@ llvm::Error ProcessCommunicator::collective(uint32_t channel, int64_t rank,
     return error;
   // Nor outputs.
   if (!meet(group))
-    return makeAborted(channel);
+    return makeAborted(channels[channel]);
   return llvm::Error::success();
 }
 

@@ -30,11 +30,13 @@ static void writeError(llvm::StringRef text) {
 
 ProcessGroup::ProcessGroup(std::unique_ptr<Transport> given)
     : transport(std::move(given)) {
-  transport->watch([this](int64_t process) {
+  transport->watch([this](int64_t process, Loss loss) {
     if (!transport->claimReport())
       return;
     writeError("mf-run: error: " + describe(process) +
-               ": the process ended before the run did\n");
+               (loss == Loss::Ended
+                    ? ": the process ended before the run did\n"
+                    : ": the process does not run any more, it was stopped\n"));
     transport->finishReport();
   });
 }

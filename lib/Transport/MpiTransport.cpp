@@ -20,6 +20,14 @@ constexpr auto longestReport = std::chrono::seconds(2);
 
 enum ReportState : int { Unclaimed, Claimed, Finished };
 
+/// How often a process says that it runs.
+constexpr auto pulse = std::chrono::milliseconds(100);
+/// A process that has said nothing for so many pulses of another one does not
+/// run. Its watcher has a thread to itself, so kernels may take any time.
+constexpr int longestSilence = 30;
+/// Pulses of a process that is not watched: not yet, or not any more.
+constexpr int unwatched = -1;
+
 /// A descriptor that can be read once the process has ended; -1 if it has. The
 /// header of glibc 2.36 does not declare its function for C++.
 int openProcess(pid_t process) {
@@ -30,6 +38,10 @@ int openProcess(pid_t process) {
 struct Peer {
   int process = 0;
   int descriptor = -1;
+  std::atomic<int> *pulses = nullptr;
+  /// How many there were, and how many of our own ago that changed.
+  int known = unwatched;
+  int silence = 0;
 };
 
 class MpiTransport : public Transport {
@@ -45,14 +57,15 @@ public:
     return traffic->exchange(messages);
   }
   void interrupt() override { traffic->interrupt(); }
-  void watch(std::function<void(int64_t)> died) override;
+  void watch(std::function<void(int64_t, Loss)> lost) override;
   bool claimReport() override;
   void finishReport() override { report->store(Finished); }
   [[noreturn]] void abort() override;
 
 private:
   void findPeers();
-  void watchPeers(const std::function<void(int64_t)> &died);
+  void watchPeers(const std::function<void(int64_t, Loss)> &lost);
+  int findSilentPeer(bool isOnTime);
   void waitForReport() const;
 
   int process = 0;
@@ -63,6 +76,7 @@ private:
   /// In memory that the processes of this machine share.
   MPI_Win window = MPI_WIN_NULL;
   std::atomic<int> *report = nullptr;
+  std::atomic<int> *ownPulses = nullptr;
   std::atomic<bool> hasClaimed{false};
 
   std::optional<MpiTraffic> traffic;
@@ -97,11 +111,13 @@ MpiTransport::MpiTransport() {
 MpiTransport::~MpiTransport() {
   // Behind this point nobody is missed: MPI_Finalize lets no process go before
   // all have come.
+  ownPulses->store(unwatched);
   if (watcher.joinable()) {
     const uint64_t one = 1;
     if (write(stopDescriptor, &one, sizeof(one)) != sizeof(one))
       std::abort();
     watcher.join();
+    ownPulses->store(unwatched);
   }
   traffic.reset();
   MPI_Win_free(&window);
@@ -123,14 +139,24 @@ void MpiTransport::findPeers() {
       peers.push_back({all[2 * i], openProcess(all[2 * i + 1])});
 
   void *base = nullptr;
-  MPI_Aint size = place == 0 ? sizeof(std::atomic<int>) : 0;
+  // Who reports, and behind it the pulses of each process.
+  const int words = 1 + numHere;
+  MPI_Aint size = place == 0 ? words * sizeof(std::atomic<int>) : 0;
   MPI_Win_allocate_shared(size, 1, MPI_INFO_NULL, here,
                           static_cast<void *>(&base), &window);
   int unit = 0;
   MPI_Win_shared_query(window, 0, &size, &unit, static_cast<void *>(&base));
-  if (place == 0)
-    new (base) std::atomic<int>(Unclaimed);
   report = static_cast<std::atomic<int> *>(base);
+  if (place == 0) {
+    new (report) std::atomic<int>(Unclaimed);
+    for (int i = 1; i < words; ++i)
+      new (report + i) std::atomic<int>(unwatched);
+  }
+  ownPulses = report + 1 + place;
+  for (Peer &peer : peers)
+    for (int i = 0; i < numHere; ++i)
+      if (all[2 * i] == peer.process)
+        peer.pulses = report + 1 + i;
   MPI_Barrier(here);
   MPI_Comm_free(&here);
 }
@@ -164,26 +190,49 @@ void MpiTransport::abort() {
   _exit(1);
 }
 
-void MpiTransport::watch(std::function<void(int64_t)> died) {
-  watcher = std::thread([this, died = std::move(died)] { watchPeers(died); });
+void MpiTransport::watch(std::function<void(int64_t, Loss)> lost) {
+  watcher = std::thread([this, lost = std::move(lost)] { watchPeers(lost); });
 }
 
-void MpiTransport::watchPeers(const std::function<void(int64_t)> &died) {
+/// A process that has said nothing for so long that it cannot run, or -1. Time
+/// in which this one did not run in time itself says nothing of others.
+int MpiTransport::findSilentPeer(bool isOnTime) {
+  for (Peer &peer : peers) {
+    const int pulses = peer.pulses->load();
+    if (pulses != peer.known || pulses == unwatched)
+      peer.silence = 0;
+    else if (isOnTime && ++peer.silence > longestSilence)
+      return peer.process;
+    peer.known = pulses;
+  }
+  return -1;
+}
+
+void MpiTransport::watchPeers(const std::function<void(int64_t, Loss)> &lost) {
   // poll passes over descriptors that are negative: processes that ended before
   // they could be watched, of which mpirun tells.
   std::vector<pollfd> events = {{stopDescriptor, POLLIN, 0},
                                 {signalDescriptor, POLLIN, 0}};
   for (const Peer &peer : peers)
     events.push_back({peer.descriptor, POLLIN, 0});
-  while (poll(events.data(), events.size(), -1) < 0) {
+  ownPulses->store(0);
+  auto last = std::chrono::steady_clock::now();
+  int silent = -1;
+  while (silent < 0 && poll(events.data(), events.size(), pulse.count()) <= 0) {
+    const auto now = std::chrono::steady_clock::now();
+    ownPulses->fetch_add(1);
+    silent = findSilentPeer(now - last < 2 * pulse);
+    last = now;
   }
-  if (events[0].revents != 0)
+  if (silent >= 0)
+    lost(silent, Loss::Stopped);
+  else if (events[0].revents != 0)
     return;
   // Looks again: the signal may have been quicker than the death it is for.
   poll(events.data(), events.size(), 0);
   for (size_t i = 0; i < peers.size(); ++i)
     if (events[i + 2].revents != 0)
-      died(peers[i].process);
+      lost(peers[i].process, Loss::Ended);
   // Where nobody died before, mpirun itself was told to end: nobody is to blame
   // for what ends from here on.
   if (claimReport())

@@ -211,9 +211,8 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
 /// What of the YAML only matters where several ranks have copies.
 static OptimizerShardAttr getOptimizerShard(MLIRContext *context,
                                             const ParallelConfig &config,
-                                            const RankLayout &ranks) {
-  if (!config.enableParallelOptimizer ||
-      ranks.getNumRanks() == ranks.pipelineStages)
+                                            bool hasReplicas) {
+  if (!config.enableParallelOptimizer || !hasReplicas)
     return {};
   return OptimizerShardAttr::get(context, config.optimizerLevel,
                                  config.parallelOptimizerThreshold,
@@ -225,7 +224,7 @@ static ParallelAttr getParallel(passes::EmitError emitError, Builder &builder,
                                 const StageMapOptions &options,
                                 const EffectiveBatch &batch,
                                 const RankLayout &ranks, int64_t rowBlocks,
-                                llvm::StringRef schedule) {
+                                llvm::StringRef schedule, bool hasReplicas) {
   const ParallelConfig &parallel = config.parallel;
   MLIRContext *context = builder.getContext();
   mlir::StringAttr algorithm;
@@ -234,27 +233,27 @@ static ParallelAttr getParallel(passes::EmitError emitError, Builder &builder,
         ranks.headParallel == ranks.contextParallel ? "ulysses_cp"
         : ranks.headParallel == 1                   ? "colossalai_cp"
                                                     : "hybrid_cp");
-  bool hasReplicas = ranks.dataParallel > 1;
+  bool sharesSamples = ranks.dataParallel > 1;
   return ParallelAttr::getChecked(
       emitError, context, options.pipelineStages, options.interleave,
       batch.getPasses(), getOffset(builder, options.offset),
       parallel.gradientAggregationGroup, schedule, parallel.seqSplitNum,
       ranks.sequenceParallel, algorithm,
-      getOptimizerShard(context, parallel, ranks),
-      parallel.gradientsMean && ranks.getNumRanks() > ranks.pipelineStages,
-      !hasReplicas || (parallel.fullBatch && parallel.isSemiOrAuto()),
+      getOptimizerShard(context, parallel, hasReplicas),
+      parallel.gradientsMean && hasReplicas,
+      !sharesSamples || (parallel.fullBatch && parallel.isSemiOrAuto()),
       rowBlocks, batch.microBatchInterleaveNum);
 }
 
-TrainingAttr passes::getTrainingAttr(EmitError emitError, MLIRContext *context,
-                                     const TrainingConfig &config,
-                                     const StageMapOptions &options,
-                                     const EffectiveBatch &batch,
-                                     const RankLayout &ranks, int64_t rowBlocks,
-                                     llvm::StringRef schedule) {
+TrainingAttr passes::getTrainingAttr(
+    EmitError emitError, MLIRContext *context, const TrainingConfig &config,
+    const StageMapOptions &options, const EffectiveBatch &batch,
+    const RankLayout &ranks, int64_t rowBlocks, llvm::StringRef schedule,
+    bool hasReplicas) {
   Builder builder(context);
-  ParallelAttr parallel = getParallel(emitError, builder, config, options,
-                                      batch, ranks, rowBlocks, schedule);
+  ParallelAttr parallel =
+      getParallel(emitError, builder, config, options, batch, ranks, rowBlocks,
+                  schedule, hasReplicas);
   if (!parallel)
     return {};
   const OptimizerConfig &source = config.optimizer;

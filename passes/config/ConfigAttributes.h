@@ -23,12 +23,13 @@ using EmitError = llvm::function_ref<mlir::InFlightDiagnostic()>;
 /// The `training` attribute of a model; null and an error where a size is out
 /// of bounds. `options` is where pipeline_stage, offset and interleaving come
 /// from, `batch`, `ranks` and `rowBlocks` what MindSpore Transformers makes of
-/// the sizes, `schedule` the policy that orders the stages' runs.
+/// the sizes, `schedule` the policy that orders the stages' runs, `hasReplicas`
+/// whether stages have several ranks.
 ir::TrainingAttr
 getTrainingAttr(EmitError emitError, mlir::MLIRContext *context,
                 const TrainingConfig &config, const StageMapOptions &options,
                 const EffectiveBatch &batch, const RankLayout &ranks,
-                int64_t rowBlocks, llvm::StringRef schedule);
+                int64_t rowBlocks, llvm::StringRef schedule, bool hasReplicas);
 
 /// The recompute_config that a `training` attribute holds.
 RecomputeConfig getRecomputeConfig(ir::TrainingAttr training);

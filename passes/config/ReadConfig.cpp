@@ -79,6 +79,9 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
     TrainingConfig config = parseTrainingConfigFile(file, diagnostics);
     if (diagnostics.hasErrors())
       return fail(diagnostics);
+    // Then all that a YAML must keep to is that of this schedule.
+    if (!schedule.empty())
+      config.parallel.pipelineScheduler = getSchedulerOf(schedule).str();
     std::optional<int64_t> accumulation;
     if (gradientAccumulationSteps > 0)
       accumulation = gradientAccumulationSteps;
@@ -87,7 +90,7 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
     RankLayout ranks = resolveRanks(config, diagnostics);
     int64_t rowBlocks = resolveRowBlocks(config, ranks, diagnostics);
     mf::passes::checkDeviceNum(config.parallel, ranks, diagnostics);
-    checkPipelineRules(config, options, diagnostics);
+    checkPipelineRules(config, options, schedule, diagnostics);
     checkLowerable(config, diagnostics);
     mf::passes::checkNotLowered(config, ranks, diagnostics);
     for (auto model : getOperation().getOps<ir::ModelOp>())
@@ -99,7 +102,8 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
                                               : llvm::StringRef(schedule);
     auto emitError = [&] { return getOperation().emitError(); };
     ir::TrainingAttr training = mf::passes::getTrainingAttr(
-        emitError, context, config, options, batch, ranks, rowBlocks, policy);
+        emitError, context, config, options, batch, ranks, rowBlocks, policy,
+        hasReplicas(ranks));
     if (!training ||
         failed(mf::passes::setRankMesh(getOperation(), config, ranks)))
       return signalPassFailure();
@@ -109,6 +113,16 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
   }
 
 private:
+  /// Whether ranks have copies of anything: as the YAML says, or as a mesh that
+  /// the module has already.
+  bool hasReplicas(const RankLayout &ranks) {
+    auto mesh = getOperation()->getAttrOfType<ir::MeshAttr>(
+        ir::MeshAttr::attributeName);
+    return ranks.getNumRanks() > ranks.pipelineStages ||
+           (mesh && llvm::any_of(mesh.getSizes().drop_front(),
+                                 [](int64_t size) { return size > 1; }));
+  }
+
   void emitRemark(const StageMapOptions &options, const EffectiveBatch &batch) {
     remark::analysis(
         getOperation().getLoc(),

@@ -58,6 +58,8 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   PlanMemoryOptions plan;
   plan.hbm = options.hbm;
   manager.addNestedPass<ascend::ProgramOp>(createPlanMemory(plan));
+  if (options.stageReportHandler)
+    manager.addPass(createPrintMemory(options.stageReportHandler));
 }
 
 void mf::passes::registerAll() {

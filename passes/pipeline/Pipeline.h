@@ -35,6 +35,8 @@ struct TrainingStepOptions
                          llvm::cl::init(false)};
   /// Called with what each layer got; no text stands for it.
   LayerReportHandler layerReportHandler;
+  /// Called with what each stage keeps and exchanges (ascend-print-memory).
+  LayerReportHandler stageReportHandler;
 };
 
 /// From a model and a YAML to one planned `ascend` program per stage: all

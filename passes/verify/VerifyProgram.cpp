@@ -25,6 +25,8 @@ struct VerifyProgramPass
     for (const StageProgram &stage : decoded->program.stages)
       report(verifyMemory(decoded->program, stage), *decoded);
     report(verifyProgress(decoded->program), *decoded);
+    if (!hasFailed)
+      report(verifyDistribution(decoded->program), *decoded);
   }
 
 private:
@@ -35,9 +37,12 @@ private:
           << located.getMessage();
       for (const LocatedError::Note &note : located.getNotes())
         diagnostic.attachNote(decoded.locations[note.location]) << note.text;
+      hasFailed = true;
       signalPassFailure();
     });
   }
+
+  bool hasFailed = false;
 };
 
 } // namespace

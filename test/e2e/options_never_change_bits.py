@@ -9,7 +9,6 @@ same bytes. What swaps runs on a slow link to the host now and then, so that
 copies are late.
 """
 
-import random
 import sys
 
 import safetensors
@@ -158,10 +157,8 @@ def main():
     tools = training.Tools(sys.argv[1], sys.argv[2])
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else 0
     count = int(sys.argv[4]) if len(sys.argv) > 4 else 12
-    generator = random.Random(seed)
     data = tools.path("text.txt")
-    with open(data, "wb") as file:
-        file.write(bytes(generator.randint(32, 126) for _ in range(20000)))
+    generator = training.start_drawing(data, seed)
 
     expected = result(tools, data, 1, {}, threads=2)
     cases = [(*case, None) for case in FIXED] + FIXED_SWAPS

@@ -11,7 +11,6 @@ use at its peak the bytes that were planned. MF_SEED replaces the seed.
 
 import concurrent.futures
 import os
-import random
 import sys
 
 import safetensors
@@ -127,10 +126,8 @@ def main():
     bin_folder, work_folder = sys.argv[1:3]
     seed = int(os.environ.get("MF_SEED", sys.argv[3] if len(sys.argv) > 3 else 0))
     count = int(sys.argv[4]) if len(sys.argv) > 4 else 12
-    generator = random.Random(seed)
     data = os.path.join(work_folder, "text.txt")
-    with open(data, "wb") as file:
-        file.write(bytes(generator.randint(32, 126) for _ in range(20000)))
+    generator = training.start_drawing(data, seed)
 
     cases = list(fixed_cases()) + [draw(generator) for _ in range(count)]
     groups = {}

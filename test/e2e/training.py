@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import re
 import subprocess
 
@@ -108,6 +109,28 @@ def write_yaml(
         file.write("\n".join(lines) + "\n")
 
 
+def write_layout(path, text, model, dp=1, cp=1, mp=1, pp=1, micro_batches=2, layout="", parallel=""):
+    """A training YAML `text` with keys of `model` changed, for ranks of these sizes; `layout` and `parallel` are more
+    of parallel_config and of parallel in YAML's flow style."""
+    for key, value in model.items():
+        text = re.sub(r"(\b%s:).*" % key, r"\1 %s" % value, text)
+    if pp == 1:
+        layout += ", micro_batch_num: 1"
+        text = re.sub(r"(gradient_accumulation_steps:).*", r"\1 %d" % micro_batches, text)
+    else:
+        layout += ", micro_batch_num: %d" % micro_batches
+    text = text.replace("use_parallel: False", "use_parallel: True")
+    sections = {
+        "parallel": "{parallel_mode: 1, full_batch: True, %s}" % parallel,
+        "parallel_config": "{data_parallel: %d, context_parallel: %d, model_parallel: %d, pipeline_stage: %d, %s}"
+        % (dp, cp, mp, pp, layout.lstrip(", ")),
+    }  # fmt: skip
+    for name, section in sections.items():
+        text = re.sub(r"(?m)^%s:\n(  .*\n)+" % name, "%s: %s\n" % (name, section), text, count=1)
+    with open(path, "w") as file:
+        file.write(text)
+
+
 class Tools:
     """The built tools, and a folder for their files."""
 
@@ -162,14 +185,22 @@ class Tools:
         return result
 
 
+def start_drawing(path, seed):
+    """A generator of random numbers, and a text of printable bytes at `path`."""
+    generator = random.Random(seed)
+    with open(path, "wb") as file:
+        file.write(bytes(generator.randint(32, 126) for _ in range(20000)))
+    return generator
+
+
 def random_parameters(shapes, seed=0):
     """Norm weights near one, biases and matrices small."""
-    random = numpy.random.RandomState(seed)
+    normal = numpy.random.RandomState(seed).standard_normal
     values = {}
     for name in sorted(shapes):
         if name.endswith("norm.weight") or name.endswith("norm_out.weight"):
-            values[name] = 1 + 0.1 * random.standard_normal(shapes[name])
+            values[name] = 1 + 0.1 * normal(shapes[name])
         else:
-            values[name] = 0.05 * random.standard_normal(shapes[name])
+            values[name] = 0.05 * normal(shapes[name])
         values[name] = values[name].astype(numpy.float32)
     return values

@@ -43,8 +43,9 @@ static cl::opt<bool> quiet("quiet", cl::cat(category),
                            cl::desc("No INFO lines about what layers got"));
 static cl::opt<std::string> reportFile(
     "json", cl::value_desc("file"), cl::ValueOptional, cl::cat(category),
-    cl::desc("What layers got as one line of JSON instead of INFO lines, "
-             "in the file or on standard error"));
+    cl::desc("What layers got as one line of JSON instead of INFO lines, and "
+             "what stages keep and exchange as another, in the file or on "
+             "standard error"));
 static cl::opt<bool>
     printPlan("mf-print-plan", cl::cat(category),
               cl::desc("Print the plan of each pass on standard error"));
@@ -68,6 +69,7 @@ static LogicalResult addTrainingStep(mlir::PassManager &manager,
     options.layerReportHandler = [report](json::Object object) {
       report->write(std::move(object));
     };
+    options.stageReportHandler = options.layerReportHandler;
   }
   mf::passes::buildTrainingStepPipeline(manager, options);
   return success();

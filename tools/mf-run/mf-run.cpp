@@ -56,8 +56,11 @@ static Error verifyBeforeRun(const Program &program, cl::boolOrDefault verify) {
   for (const StageProgram &stage : program.stages)
     instructions += countInstructions(stage);
   if (verify == cl::BOU_TRUE ||
-      (verify == cl::BOU_UNSET && instructions <= maximumVerifiedByDefault))
-    return verifyProgram(program);
+      (verify == cl::BOU_UNSET && instructions <= maximumVerifiedByDefault)) {
+    if (Error error = verifyProgram(program))
+      return error;
+    return verifyDistribution(program);
+  }
   // A program that hangs is refused in any case.
   return verifyProgress(program);
 }

@@ -162,6 +162,7 @@ KernelRecord KernelReader::read() {
   kernel.attributes = readAttributes();
   kernel.engine = record.getValueAsDef("engine")->getValueAsString("name");
   kernel.flops = readText("flops");
+  kernel.parts = readText("parts");
   kernel.bytes = record.getValueAsString("bytes").trim();
   kernel.workspace = record.getValueAsString("workspace").trim();
   return kernel;

@@ -34,7 +34,7 @@ struct KernelRecord {
   std::vector<AttributeRecord> attributes;
   /// An enumerator of Engine.
   llvm::StringRef engine;
-  llvm::StringRef flops, bytes, workspace;
+  llvm::StringRef flops, bytes, workspace, parts;
 };
 
 /// All kernels, sorted by name. Reports each record that is inconsistent, at

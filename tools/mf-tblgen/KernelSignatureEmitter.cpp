@@ -59,7 +59,20 @@ static uint32_t getReadOutputs(const KernelRecord &kernel) {
   return mask;
 }
 
-static void emitParts(raw_ostream &os, const KernelRecord &kernel) {
+/// The line as it stands in the record, or the expression that makes it.
+static void emitLine(raw_ostream &os, const KernelRecord &kernel) {
+  const bool isExpression = kernel.parts.contains('(');
+  os << "std::string " << kernel.name
+     << "Line([[maybe_unused]] const mf::KernelSpec &spec) {\n  using "
+        "namespace "
+        "mf;\n  return ";
+  if (isExpression)
+    os << kernel.parts << ";\n}\n";
+  else
+    os << '"' << kernel.parts << "\";\n}\n";
+}
+
+static void emitPieces(raw_ostream &os, const KernelRecord &kernel) {
   emitOperands(os, kernel, kernel.inputs, "Inputs");
   emitOperands(os, kernel, kernel.outputs, "Outputs");
   emitAttributes(os, kernel);
@@ -72,6 +85,7 @@ static void emitParts(raw_ostream &os, const KernelRecord &kernel) {
     emitFormula(os, kernel, "Bytes", kernel.bytes);
   if (!kernel.workspace.empty())
     emitFormula(os, kernel, "Workspace", kernel.workspace);
+  emitLine(os, kernel);
   os << "\n";
 }
 
@@ -81,7 +95,7 @@ static void emitSignature(raw_ostream &os, const KernelRecord &kernel) {
   };
   os << llvm::formatv(
       "    {{\"{0}\", {1}, {2}, {3}, mf::Engine::{4}, {0}Flops, {0}Bytes, "
-      "{5}},\n",
+      "{5}, {0}Line},\n",
       kernel.name, listName(kernel.inputs.empty(), "Inputs"),
       listName(kernel.outputs.empty(), "Outputs"),
       listName(kernel.attributes.empty(), "Attributes"), kernel.engine,
@@ -94,7 +108,7 @@ static void emitSignatures(const llvm::RecordKeeper &records, raw_ostream &os) {
   const std::vector<KernelRecord> kernels = readKernels(records);
   os << "namespace {\n\n";
   for (const KernelRecord &kernel : kernels)
-    emitParts(os, kernel);
+    emitPieces(os, kernel);
   os << "constexpr mf::KernelSignature signatures[] = {\n";
   for (const KernelRecord &kernel : kernels)
     emitSignature(os, kernel);

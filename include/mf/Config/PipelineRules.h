@@ -21,12 +21,17 @@ llvm::ArrayRef<llvm::StringRef> getPipelineSchedulers();
 /// YAML asks for.
 llvm::StringRef getScheduleName(const ParallelConfig &config);
 
+/// The pipeline_scheduler that asks for a schedule of the Schedule library; the
+/// default for one that no YAML can ask for.
+llvm::StringRef getSchedulerOf(llvm::StringRef schedule);
+
 /// Adds an error for each rule that the pipeline of `config` breaks, at the key
 /// to mend, and a warning where pp_interleave_num is given and not switched on.
-/// `options` is what the stages are made from.
+/// `options` is what the stages are made from. `schedule` is the name of what
+/// replaces the YAML's scheduler, for messages, and empty if nothing does.
 void checkPipelineRules(const TrainingConfig &config,
                         const StageMapOptions &options,
-                        DiagnosticList &diagnostics);
+                        llvm::StringRef schedule, DiagnosticList &diagnostics);
 
 } // namespace mf
 

@@ -42,7 +42,23 @@ llvm::Error verifyMemory(const Program &program, const StageProgram &stage);
 llvm::Error verifyProgress(const Program &program,
                            llvm::ArrayRef<uint32_t> ends = {});
 
-/// Both, for all stages; the first failure.
+/// Proves for all ranks that together they compute what one would: that what is
+/// the same on ranks, a part or a summand is used as that. Each static says over
+/// which axes it is cut, each kernel what it makes of parts (KernelParts.h), and
+/// each collective over which axes it is, so that follows, for every buffer:
+///
+/// - nothing that is a summand goes into what is not linear in it;
+/// - operands are cut alike, and what must be whole is not cut;
+/// - what is summed up over ranks is a summand on each, what is put side by side
+///   or taken a part of is a part or the whole;
+/// - every static is as it is declared at the end of the step: a parameter that
+///   ranks have in common stays the same on all of them.
+///
+/// The ranks of a stage are run at once, whatever their number. For programs of
+/// which verifyMemory and verifyProgress hold.
+llvm::Error verifyDistribution(const Program &program);
+
+/// The first two, for all stages; the first failure.
 llvm::Error verifyProgram(const Program &program);
 
 /// Instructions of a stage's step with its calls expanded.

@@ -84,6 +84,8 @@ struct KernelSignature {
   /// Device memory that the kernel needs while it runs; 0 if none. Follows from
   /// the specification alone.
   int64_t (*getWorkspaceBytes)(const KernelSpec &);
+  /// The line that says what the kernel makes of parts (KernelParts.h).
+  std::string (*getParts)(const KernelSpec &);
 
   /// The operand that stands at a position, variadic ones expanded. The
   /// position must be one that `checkAgainstSignature` accepts.

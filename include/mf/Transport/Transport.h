@@ -42,6 +42,13 @@ struct Message {
   int64_t arrivedBytes = 0;
 };
 
+/// How a process was lost.
+enum class Loss : uint8_t {
+  Ended,
+  /// None of its threads runs: it was stopped or frozen.
+  Stopped
+};
+
 class Transport {
 public:
   /// Ends in good order: waits for all processes to come here.
@@ -65,9 +72,10 @@ public:
   /// Ends all calls of `exchange` in this process, now and later.
   virtual void interrupt() = 0;
 
-  /// Calls `died`, from another thread, if a process of this machine ends
-  /// without having come to the destructor; this process ends behind the call.
-  virtual void watch(std::function<void(int64_t process)> died) = 0;
+  /// Calls `lost`, from another thread, if a process of this machine ends, or
+  /// does not run any more, without having come to the destructor; this process
+  /// ends behind the call.
+  virtual void watch(std::function<void(int64_t process, Loss loss)> lost) = 0;
 
   /// True for the first process of this machine that asks: it says why all end,
   /// and then calls finishReport.

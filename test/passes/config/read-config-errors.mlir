@@ -32,6 +32,8 @@
 // RUN: not mf-opt --mf-read-config=file=%t/zero-bubble-chunks.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ZERO-CHUNKS
 // RUN: not mf-opt --mf-read-config=file=%t/sequences.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=SEQUENCES
 // RUN: not mf-opt --mf-read-config=file=%t/odd.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ODD
+// RUN: not mf-opt --mf-read-config=file=%t/few.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=FEW
+// RUN: not mf-opt --mf-read-config="file=%t/replaced.yaml schedule=zero-bubble-v" %t/model.mlir 2>&1 | FileCheck %s --check-prefix=REPLACED
 // RUN: not mf-opt --mf-read-config=file=%t/unknown-scheduler.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=UNKNOWN-SCHEDULER
 // RUN: not mf-opt --mf-read-config=file=%t/names.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=NAMES
 // RUN: not mf-opt --mf-read-config=file=%t/rates.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=RATES
@@ -227,7 +229,7 @@ use_legacy: True
 # Chunks that nobody switches on are none.
 # INTERLEAVE: interleave.yaml:[[#@LINE+9]]:24: warning: pp_interleave_num 2 has no effect: parallel.pipeline_config.pipeline_interleave is not True
 parallel_config:
-  pipeline_stage: 2
+  {pipeline_stage: 2, micro_batch_num: 2}
 parallel:
   pipeline_config:
     pipeline_interleave: False
@@ -240,7 +242,7 @@ model:
 # A part of a pipeline has other places for layers.
 # PART: part.yaml:[[#@LINE+6]]:16: error: a part of a pipeline ('stage_num') is not lowered; expected the whole model
 parallel_config:
-  pipeline_stage: 4
+  {pipeline_stage: 4, micro_batch_num: 4}
 model:
   model_config:
     # The stages 1 and 2 of 4.
@@ -254,6 +256,7 @@ parallel_config:
   pipeline_stage: 4
   seq_split_num: 2
   context_parallel: 2
+  micro_batch_num: 4
 parallel:
   pipeline_config:
     pipeline_scheduler: gpipe
@@ -263,6 +266,7 @@ parallel:
 parallel_config:
   pipeline_stage: 4
   seq_split_num: 2
+  micro_batch_num: 4
 parallel:
   pipeline_config:
     pipeline_interleave: True
@@ -317,18 +321,41 @@ parallel:
 //--- sequences.yaml
 # SEQUENCES: sequences.yaml:[[#@LINE+5]]:25: error: pipeline_scheduler 'seqvpp' needs pipeline_interleave: True, but it is not set to that
 # SEQUENCES: sequences.yaml:[[#@LINE+4]]:25: error: pipeline_scheduler 'seqvpp' needs seq_split_num of at least 2, but it is 1
-parallel_config: {pipeline_stage: 3}
+parallel_config: {pipeline_stage: 3, micro_batch_num: 3}
 parallel:
   pipeline_config:
     pipeline_scheduler: seqvpp
 
 //--- odd.yaml
 # ODD: odd.yaml:[[#@LINE+1]]:35: error: pipeline_scheduler 'seqsmartvpp' needs an even number of stages, but pipeline_stage is 3
-parallel_config: {pipeline_stage: 3}
+parallel_config: {pipeline_stage: 3, micro_batch_num: 3}
 parallel:
   pipeline_config:
     pipeline_interleave: True
     pipeline_scheduler: seqsmartvpp
+
+//--- few.yaml
+# MindSpore compiles no pipeline that is not filled, in whatever order.
+# FEW: few.yaml:[[#@LINE+3]]:20: error: expected micro_batch_num to be at least pipeline_stage 4, but got 3: MindSpore compiles no pipeline with fewer micro-batches than stages
+parallel_config:
+  pipeline_stage: 4
+  micro_batch_num: 3
+
+//--- replaced.yaml
+# What the command line asks for in place of the YAML's scheduler has its rules.
+# REPLACED: replaced.yaml:[[#@LINE+12]]:24: error: --schedule=zero-bubble-v needs 2 chunks on each stage, but pp_interleave_num is 3
+# REPLACED: replaced.yaml:[[#@LINE+3]]:20: error: --schedule=zero-bubble-v needs at least twice as many micro-batches as stages (4), but micro_batch_num is 2
+parallel_config:
+  pipeline_stage: 2
+  micro_batch_num: 2
+parallel:
+  pipeline_config:
+    pipeline_interleave: True
+    pipeline_scheduler: seqpipe
+model:
+  model_config:
+    num_layers: 6
+    pp_interleave_num: 3
 
 //--- unknown-scheduler.yaml
 # UNKNOWN-SCHEDULER: unknown-scheduler.yaml:[[#@LINE+3]]:25: error: unknown pipeline_scheduler 'zero_bubble'; did you mean 'zero_bubble_v'?; known are 1f1b, gpipe, seqpipe, seqvpp, seqsmartvpp, zero_bubble_v

@@ -28,7 +28,7 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 ascend.program @stage1 stage 1 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100} {
   ascend.stream @compute compute
   ascend.stream @mp communication
-  ascend.static @w parameter of "w" : !ascend.buffer<2xf32, hbm>
+  ascend.static @w parameter of "w" : !ascend.buffer<2xf32, hbm> slice <[4] over [[mp]]>
   ascend.step {
     %w = ascend.global @w : !ascend.buffer<2xf32, hbm>
     // CHECK: ascend.message at 512 : <4xf32, hbm>

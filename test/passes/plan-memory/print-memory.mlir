@@ -3,7 +3,7 @@
 // RUN: FileCheck %s --match-full-lines --strict-whitespace < %t.text
 // RUN: mf-opt %s | cmp - %t
 
-//      CHECK:stage 0: arena 8192 bytes, max-live 7680 bytes, pinned host 64 bytes, parameters per rank 512
+//      CHECK:stage 0: arena 8192 bytes, max-live 7680 bytes, pinned host 64 bytes, parameters per rank 512, rank 0
 // CHECK-NEXT:  parameter                         1536
 // CHECK-NEXT:  gradient                          1024
 // CHECK-NEXT:  chunk0.residuals of one micro-batch
@@ -13,7 +13,7 @@
 // CHECK-NEXT:  chunk0.residuals swapped out of one micro-batch
 // CHECK-NEXT:    layers.1                        2048
 // CHECK-NEXT:    total                           2048
-// CHECK-NEXT:stage 1: arena 512 bytes, max-live 512 bytes, pinned host 0 bytes, parameters per rank 0
+// CHECK-NEXT:stage 1: arena 512 bytes, max-live 512 bytes, pinned host 0 bytes, parameters per rank 0, rank 1
 //  CHECK-NOT:{{.}}
 ascend.program @stage0 stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,

@@ -1,9 +1,9 @@
-"""Kills processes of a run under mpirun in the middle of their steps.
+"""Kills and stops processes of a run under mpirun in the middle of their steps.
 
 usage: mpi_killed.py MPIRUN MF_RUN STEP.mlir FOLDER
 
 All must end within 5 seconds, with a code other than 0 and one line that names
-the ranks of the process that was killed.
+the ranks of the process that was killed or stopped.
 """
 
 import os
@@ -65,6 +65,9 @@ def main():
     for count, killed in ((4, 0), (4, 1), (4, 3), (2, 1)):
         kill = lambda started, pids: os.kill(pids[killed], signal.SIGKILL)
         print("%d processes, killed %d: %s" % (count, killed, run(mpirun, mf_run, program, folder, count, kill)))
+    for count, stopped in ((4, 0), (4, 2), (2, 1)):
+        stop = lambda started, pids: os.kill(pids[stopped], signal.SIGSTOP)
+        print("%d processes, stopped %d: %s" % (count, stopped, run(mpirun, mf_run, program, folder, count, stop)))
     # Nobody is to blame when mpirun is told to end.
     text = run(mpirun, mf_run, program, folder, 4, lambda started, pids: started.send_signal(signal.SIGTERM))
     print("terminated: %s" % (text or "nothing"))

@@ -82,7 +82,7 @@ public:
     hub.changed.notify_all();
   }
 
-  void watch(std::function<void(int64_t)> /*died*/) override {}
+  void watch(std::function<void(int64_t, Loss)> /*lost*/) override {}
   bool claimReport() override { return true; }
   void finishReport() override {}
   [[noreturn]] void abort() override {

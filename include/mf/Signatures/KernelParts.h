@@ -1,0 +1,72 @@
+//===- KernelParts.h - What kernels make of parts of tensors --*- C++ -*-===//
+//
+// Ranks run one program, each on its parts of tensors. What a kernel makes of
+// parts is written in a line (AscendKernelBase.td) and read here, for the proof
+// that ranks together compute what the model says.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_SIGNATURES_KERNELPARTS_H
+#define MF_SIGNATURES_KERNELPARTS_H
+
+#include "mf/Signatures/KernelSpec.h"
+#include "llvm/Support/Error.h"
+
+namespace mf {
+
+/// What a kernel makes of partial sums in an operand.
+enum class PartLinearity : uint8_t {
+  /// It must have the sum.
+  None,
+  /// Linear in all such operands at once: they are partial together.
+  Together,
+  /// Linear in each such operand alone.
+  Alone
+};
+
+/// What a part of a dimension that an output lacks makes of the output.
+enum class PartReduction : uint8_t { Sum, Largest, Norm };
+
+/// A dimension that operands share. Where one is cut by ranks, all that have it
+/// must be cut alike.
+struct PartDim {
+  /// A letter; of leading dimensions, their number from the last, from 0.
+  char letter = 0;
+  bool isLeading = false;
+
+  bool mayBeCut() const {
+    return isLeading || (letter >= 'a' && letter <= 'z');
+  }
+  bool operator==(const PartDim &other) const {
+    return letter == other.letter && isLeading == other.isLeading;
+  }
+};
+
+struct PartOperand {
+  /// Of each dimension of the operand.
+  llvm::SmallVector<PartDim, 4> dims;
+  PartLinearity linearity = PartLinearity::None;
+  /// Of an output.
+  PartReduction reduction = PartReduction::Sum;
+  /// The letter of the dimension in which the operand says where a rank's part
+  /// begins; 0 if it is another operand.
+  char firstIndexOf = 0;
+  /// The letter above which the outputs of a kernel that takes a rank's own
+  /// part lie cut, if the operand says which part; 0 if it is another operand.
+  char ownPartAbove = 0;
+};
+
+/// Operands as in the specification.
+struct KernelParts {
+  std::vector<PartOperand> inputs, outputs;
+};
+
+/// Reads the line for operands of these shapes; a variadic last input stands
+/// for all that follow. Fails where there are fewer operands in the line than
+/// in the specification, or fewer dimensions in the operand than letters.
+llvm::Expected<KernelParts> parseParts(llvm::StringRef line,
+                                       const KernelSpec &spec);
+
+} // namespace mf
+
+#endif // MF_SIGNATURES_KERNELPARTS_H

@@ -1,0 +1,133 @@
+//===- CollectiveDistribution.cpp - What collectives make of parts --------===//
+
+#include "Distribution.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace mf::program {
+
+/// What an axis of the group must hold before, or why it may not.
+static std::optional<std::string> check(const Exchange &exchange,
+                                        Holding holding, bool isStages) {
+  if (holding == Holding::Zero)
+    return std::nullopt;
+  switch (exchange.kind) {
+  case CollectiveKind::AllReduce:
+    if (exchange.reduction == Reduction::Max) {
+      if (holding == Holding::Candidate || holding == Holding::Same)
+        return std::nullopt;
+      return "expected the largest of a part";
+    }
+    // The gradients of parameters that stages share.
+    if (isStages && holding == Holding::Part)
+      return std::nullopt;
+    [[fallthrough]];
+  case CollectiveKind::ReduceScatter:
+    if (holding == Holding::Summand)
+      return std::nullopt;
+    return "expected a summand: the sum would be of something else";
+  case CollectiveKind::AllGather:
+  case CollectiveKind::AllToAll:
+    if (holding == Holding::Part)
+      return std::nullopt;
+    return "expected a part of a whole: what is put side by side would be "
+           "something else";
+  case CollectiveKind::Broadcast:
+    if (holding == Holding::Same)
+      return std::nullopt;
+    return "expected the same on all ranks: what others than the first hold "
+           "would be lost";
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+/// A collective whose input holds what it should.
+struct CollectiveStep {
+  CollectiveKind kind;
+  int64_t inputElements;
+  int64_t outputElements;
+  /// Where the input's shares are cut: where its first dimension stood.
+  int64_t sharePlace;
+  /// Where the group's axes cut the input.
+  llvm::SmallVector<int64_t, 2> gathered;
+
+  /// Of an axis of the group.
+  AxisHolding getMember() const {
+    if (kind == CollectiveKind::ReduceScatter)
+      return {Holding::Part, {sharePlace}};
+    if (kind == CollectiveKind::AllToAll)
+      return {Holding::Part, {sharePlace}, /*isLoose=*/true};
+    return {Holding::Same, {}};
+  }
+
+  /// Of another axis: what is cut outside of what is put side by side is then
+  /// cut above the first dimension, and what was cut above shares, where these
+  /// are.
+  AxisHolding getOther(AxisHolding holding) const {
+    if (holding.holding != Holding::Part)
+      return holding;
+    for (int64_t &place : holding.places) {
+      if (llvm::is_contained(gathered, place)) {
+        place = outputElements;
+      } else if (place == inputElements &&
+                 (kind == CollectiveKind::ReduceScatter ||
+                  kind == CollectiveKind::AllToAll)) {
+        place = sharePlace;
+        holding.isLoose = kind == CollectiveKind::AllToAll;
+      }
+    }
+    llvm::sort(holding.places);
+    holding.places.erase(llvm::unique(holding.places), holding.places.end());
+    return holding;
+  }
+};
+
+} // namespace
+
+std::optional<DistributionError>
+applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
+                int64_t inputElements, const Distribution &input,
+                Distribution &output) {
+  const int64_t members = mesh.getNumMembers(group);
+  CollectiveStep step = {exchange.kind, inputElements, inputElements, 0, {}};
+  if (exchange.kind == CollectiveKind::AllGather)
+    step.outputElements *= members;
+  if (exchange.kind == CollectiveKind::ReduceScatter)
+    step.outputElements /= members;
+  step.sharePlace = input.firstPlace.value_or(inputElements / members);
+  auto isMember = [&](const Axis &axis) {
+    return llvm::is_contained(group.axes, axis.name);
+  };
+  bool isUnknown = false;
+  for (auto [number, axis] : llvm::enumerate(mesh.getAxes())) {
+    if (!isMember(axis) || axis.size == 1)
+      continue;
+    const AxisHolding &holding = input.axes[number];
+    if (std::optional<std::string> reason =
+            check(exchange, holding.holding, axis.name == stageAxis))
+      return DistributionError{number, 0, std::move(*reason)};
+    isUnknown |= holding.holding == Holding::Part && holding.places.empty();
+    step.gathered.append(holding.places);
+  }
+  const bool gathers = exchange.kind == CollectiveKind::AllGather ||
+                       exchange.kind == CollectiveKind::AllToAll;
+  output = Distribution();
+  for (auto [number, axis] : llvm::enumerate(mesh.getAxes())) {
+    const AxisHolding &holding = input.axes[number];
+    const bool isSilent =
+        axis.size == 1 || (holding.holding == Holding::Zero && !gathers);
+    if (isMember(axis) && !isSilent)
+      output.axes.push_back(step.getMember());
+    else if (gathers && isUnknown && holding.holding == Holding::Part)
+      output.axes.push_back({Holding::Part, {}});
+    else
+      output.axes.push_back(step.getOther(holding));
+  }
+  // An all_reduce leaves its shares where they were.
+  if (exchange.kind == CollectiveKind::AllReduce)
+    output.firstPlace = input.firstPlace;
+  return std::nullopt;
+}
+
+} // namespace mf::program

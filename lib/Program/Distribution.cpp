@@ -1,0 +1,400 @@
+//===- Distribution.cpp - What kernels make of parts ----------------------===//
+
+#include "Distribution.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/ErrorHandling.h"
+
+namespace mf::program {
+
+llvm::StringRef describe(Holding holding) {
+  switch (holding) {
+  case Holding::Zero:
+    return "zero";
+  case Holding::Same:
+    return "the same on all ranks";
+  case Holding::Part:
+    return "a part of a whole";
+  case Holding::Summand:
+    return "a summand of a sum";
+  case Holding::Candidate:
+    return "the largest of a part";
+  case Holding::PartNorm:
+    return "the norm of a part";
+  case Holding::Mixed:
+    return "not the same kind of part in all of its elements";
+  }
+  llvm_unreachable("covered switch");
+}
+
+/// Both, if neither is any place.
+static llvm::SmallVector<int64_t, 2> intersect(llvm::ArrayRef<int64_t> a,
+                                               llvm::ArrayRef<int64_t> b) {
+  llvm::SmallVector<int64_t, 2> places;
+  for (int64_t place : a)
+    if (b.empty() || llvm::is_contained(b, place))
+      places.push_back(place);
+  if (a.empty())
+    places.assign(b.begin(), b.end());
+  return places;
+}
+
+/// One of these places or of those.
+static void addPlaces(llvm::SmallVectorImpl<int64_t> &places,
+                      llvm::ArrayRef<int64_t> more) {
+  llvm::append_range(places, more);
+  llvm::sort(places);
+  places.erase(llvm::unique(places), places.end());
+}
+
+AxisHolding merge(const AxisHolding &a, const AxisHolding &b) {
+  if (a.holding == Holding::Zero || a == b)
+    return b;
+  if (b.holding == Holding::Zero)
+    return a;
+  if (a.holding != b.holding)
+    return {Holding::Mixed, {}};
+  AxisHolding both = a;
+  both.places = intersect(a.places, b.places);
+  if (both.places.empty() && !(a.places.empty() && b.places.empty()))
+    return {Holding::Mixed, {}};
+  return both;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+KernelDistribution::KernelDistribution(const LaunchedKernel &kernel,
+                                       KernelParts parts) {
+  const KernelSpec &spec = kernel.spec;
+  numInputs = spec.inputs.size();
+  for (auto [shape, part] : llvm::zip_equal(spec.inputs, parts.inputs))
+    addOperand(shape, std::move(part), true);
+  for (auto [number, shape] : llvm::enumerate(spec.outputs))
+    addOperand(shape, std::move(parts.outputs[number]),
+               readsMemory(kernel.signature->getOutput(number).access));
+  dropBroadcast(spec);
+  for (const Operand &operand : operands)
+    for (const Dim &dim : operand.dims)
+      if (dim.dim.mayBeCut() && !llvm::is_contained(dims, dim.dim))
+        dims.push_back(dim.dim);
+  auto permutation = spec.attributes.find("perm");
+  if (permutation == spec.attributes.end() || numInputs != 1)
+    return;
+  isPermutation = true;
+  const auto &order = std::get<std::vector<int64_t>>(permutation->second);
+  if (!order.empty() && order.front() != 0) {
+    int64_t below = 1;
+    for (int64_t extent :
+         llvm::ArrayRef(spec.inputs[0].dims).drop_front(order.front() + 1))
+      below *= extent;
+    firstPlace = below;
+  }
+}
+
+void KernelDistribution::addOperand(const TensorShape &shape, PartOperand part,
+                                    bool isRead) {
+  Operand operand;
+  operand.isRead = isRead;
+  int64_t place = 1;
+  for (size_t i = shape.dims.size(); i-- > 0;) {
+    const int64_t below = place;
+    place *= shape.dims[i];
+    operand.dims.push_back({part.dims[i], below, place});
+  }
+  operand.part = std::move(part);
+  operands.push_back(std::move(operand));
+}
+
+/// What an operand repeats for all of a dimension it does not have.
+void KernelDistribution::dropBroadcast(const KernelSpec &spec) {
+  auto getExtent = [&](size_t number, size_t fromLast) {
+    const TensorShape &shape = number < numInputs
+                                   ? spec.inputs[number]
+                                   : spec.outputs[number - numInputs];
+    return shape.dims[shape.dims.size() - 1 - fromLast];
+  };
+  llvm::SmallVector<std::pair<PartDim, int64_t>, 8> largest;
+  for (auto [number, operand] : llvm::enumerate(operands))
+    for (auto [fromLast, dim] : llvm::enumerate(operand.dims))
+      largest.push_back({dim.dim, getExtent(number, fromLast)});
+  for (auto [number, operand] : llvm::enumerate(operands)) {
+    std::vector<Dim> kept;
+    for (auto [fromLast, dim] : llvm::enumerate(operand.dims))
+      if (!dim.dim.isLeading || getExtent(number, fromLast) != 1 ||
+          llvm::none_of(largest, [&, &dim = dim](const auto &other) {
+            return other.first == dim.dim && other.second > 1;
+          }))
+        kept.push_back(dim);
+    operand.dims = std::move(kept);
+  }
+}
+
+const KernelDistribution::Dim *
+KernelDistribution::find(const Operand &operand, const PartDim &dim) const {
+  for (const Dim &candidate : operand.dims)
+    if (candidate.dim == dim)
+      return &candidate;
+  return nullptr;
+}
+
+std::optional<DistributionError>
+KernelDistribution::apply(llvm::ArrayRef<const Distribution *> given,
+                          llvm::ArrayRef<Axis> axes,
+                          std::vector<Distribution> &outputs) const {
+  outputs.assign(operands.size() - numInputs, Distribution());
+  for (Distribution &output : outputs)
+    output.firstPlace = firstPlace;
+  for (auto [number, axis] : llvm::enumerate(axes)) {
+    llvm::SmallVector<const AxisHolding *, 8> holdings;
+    for (const Distribution *operand : given)
+      holdings.push_back(&operand->axes[number]);
+    std::vector<AxisHolding> results;
+    if (std::optional<DistributionError> error =
+            applyAxis(holdings, axis.name == stageAxis, results)) {
+      error->axis = number;
+      return error;
+    }
+    for (auto [output, result] : llvm::zip_equal(outputs, results))
+      output.axes.push_back(std::move(result));
+  }
+  return std::nullopt;
+}
+
+std::optional<DistributionError>
+KernelDistribution::applyAxis(llvm::ArrayRef<const AxisHolding *> holdings,
+                              bool isStages,
+                              std::vector<AxisHolding> &outputs) const {
+  size_t numRead = 0, numZero = 0;
+  std::optional<size_t> first[static_cast<size_t>(Holding::Mixed) + 1];
+  for (auto [number, operand] : llvm::enumerate(operands)) {
+    if (!operand.isRead)
+      continue;
+    ++numRead;
+    const Holding holding = holdings[number]->holding;
+    numZero += holding == Holding::Zero;
+    auto &found = first[static_cast<size_t>(holding)];
+    if (!found)
+      found = number;
+    if (holding == Holding::Part && operand.part.ownPartAbove)
+      return takeOwnPart(holdings, number, outputs);
+  }
+  auto findFirst = [&](Holding holding) {
+    return first[static_cast<size_t>(holding)];
+  };
+  // Zeros stay zeros where they are moved, scaled or added up.
+  const bool isLinear = llvm::all_of(operands, [](const Operand &operand) {
+    return !operand.isRead || operand.part.linearity != PartLinearity::None;
+  });
+  const AxisHolding rest = {
+      numRead == numZero && isLinear ? Holding::Zero : Holding::Same, {}};
+  outputs.assign(operands.size() - numInputs, rest);
+  if (std::optional<size_t> mixed = findFirst(Holding::Mixed))
+    return DistributionError{0, *mixed, "expected one kind of part"};
+  if (std::optional<size_t> norm = findFirst(Holding::PartNorm)) {
+    // Squares of the norms of parts add up.
+    const bool isSquare =
+        numInputs == 2 && isLinear &&
+        llvm::all_of(operands,
+                     [](const Operand &operand) {
+                       return !operand.isRead ||
+                              operand.part.linearity == PartLinearity::Alone;
+                     }) &&
+        numRead == 2 && !findFirst(Holding::Same) && !findFirst(Holding::Part);
+    if (!isSquare)
+      return DistributionError{
+          0, *norm,
+          "expected its square, whose sum over ranks is that of the "
+          "norm of the whole"};
+    for (AxisHolding &output : outputs)
+      output.holding = Holding::Summand;
+    return std::nullopt;
+  }
+  const bool isLargest =
+      operands.back().part.reduction == PartReduction::Largest;
+  if (std::optional<size_t> candidate = findFirst(Holding::Candidate)) {
+    if (!isLargest || *candidate < numInputs)
+      return DistributionError{0, *candidate,
+                               "expected an all_reduce max over it before"};
+    for (AxisHolding &output : outputs)
+      output.holding = Holding::Candidate;
+    return std::nullopt;
+  }
+  if (findFirst(Holding::Summand))
+    return applySummands(holdings, outputs);
+  if (!findFirst(Holding::Part))
+    return std::nullopt;
+  if (isStages) {
+    applyStageParts(outputs);
+    return std::nullopt;
+  }
+  return applyParts(holdings, outputs);
+}
+
+std::optional<DistributionError>
+KernelDistribution::takeOwnPart(llvm::ArrayRef<const AxisHolding *> holdings,
+                                size_t operand,
+                                std::vector<AxisHolding> &outputs) const {
+  for (auto [number, other] : llvm::enumerate(operands)) {
+    const Holding holding = holdings[number]->holding;
+    if (number != operand && other.isRead && holding != Holding::Same &&
+        holding != Holding::Zero)
+      return DistributionError{0, number,
+                               "expected the whole, of which each rank takes "
+                               "its own part"};
+  }
+  const PartDim above = {operands[operand].part.ownPartAbove, false};
+  for (const Operand &output : llvm::drop_begin(operands, numInputs))
+    outputs.push_back({Holding::Part, {find(output, above)->place}});
+  return std::nullopt;
+}
+
+std::optional<DistributionError>
+KernelDistribution::applySummands(llvm::ArrayRef<const AxisHolding *> holdings,
+                                  std::vector<AxisHolding> &outputs) const {
+  size_t numAlone = 0;
+  for (auto [number, operand] : llvm::enumerate(operands)) {
+    if (!operand.isRead)
+      continue;
+    const Holding holding = holdings[number]->holding;
+    if (holding == Holding::Zero)
+      continue;
+    const bool isSummand = holding == Holding::Summand;
+    numAlone +=
+        isSummand && operand.part.linearity == PartLinearity::Alone ? 1 : 0;
+    if (isSummand &&
+        (operand.part.linearity == PartLinearity::None || numAlone > 1 ||
+         operands.back().part.reduction != PartReduction::Sum))
+      return DistributionError{
+          0, number,
+          "the kernel is not linear in it: expected an all_reduce or "
+          "reduce_scatter over it before"};
+    if (!isSummand && operand.part.linearity == PartLinearity::Together)
+      return DistributionError{0, number,
+                               "expected a summand like what it is added to, "
+                               "or the sum of that"};
+    if (!isSummand && holding != Holding::Same)
+      return DistributionError{
+          0, number, "expected the same on all ranks beside a summand"};
+  }
+  for (AxisHolding &output : outputs)
+    output = {Holding::Summand, {}};
+  return std::nullopt;
+}
+
+/// A stage's own values stay its own; what it says of all of them in a number
+/// is of this stage alone.
+void KernelDistribution::applyStageParts(
+    std::vector<AxisHolding> &outputs) const {
+  for (auto [result, output] :
+       llvm::zip_equal(outputs, llvm::drop_begin(operands, numInputs))) {
+    result = {Holding::Part, {stagePlace}};
+    if (output.part.dims.empty() && output.part.reduction != PartReduction::Sum)
+      result = {output.part.reduction == PartReduction::Norm
+                    ? Holding::PartNorm
+                    : Holding::Candidate,
+                {}};
+  }
+}
+
+std::optional<KernelDistribution::Cut>
+KernelDistribution::getCut(const Dim &dim, int64_t place, bool isLoose) const {
+  if (place == dim.place)
+    return Cut{dim.dim, 0, false};
+  const int64_t lowest = isLoose && isPermutation ? dim.below : dim.below + 1;
+  if (dim.below > 0 && place >= lowest && place < dim.place &&
+      place % dim.below == 0 && dim.place % place == 0)
+    return Cut{dim.dim, place / dim.below, false};
+  return std::nullopt;
+}
+
+std::optional<KernelDistribution::Cut>
+KernelDistribution::findCut(llvm::ArrayRef<const AxisHolding *> holdings,
+                            const PartDim &dim) const {
+  // None yet, or those on which all operands so far agree.
+  std::optional<llvm::SmallVector<Cut, 2>> cuts;
+  for (auto [number, operand] : llvm::enumerate(operands)) {
+    const AxisHolding &holding = *holdings[number];
+    if (!operand.isRead || holding.holding == Holding::Zero)
+      continue;
+    const bool isPart = holding.holding == Holding::Part;
+    const Dim *found = find(operand, dim);
+    if (operand.part.firstIndexOf != 0) {
+      if (isPart != (operand.part.firstIndexOf == dim.letter && !dim.isLeading))
+        return std::nullopt;
+      continue;
+    }
+    if (isPart != (found != nullptr))
+      return std::nullopt;
+    if (!isPart || holding.places.empty())
+      continue;
+    llvm::SmallVector<Cut, 2> both;
+    for (int64_t place : holding.places)
+      if (std::optional<Cut> cut = getCut(*found, place, holding.isLoose);
+          cut && (!cuts || llvm::is_contained(*cuts, *cut)))
+        both.push_back(*cut);
+    if (both.empty())
+      return std::nullopt;
+    cuts = std::move(both);
+  }
+  return cuts ? cuts->front() : Cut{dim, 0, true};
+}
+
+AxisHolding KernelDistribution::getOutput(const Operand &output,
+                                          const Cut &cut) const {
+  if (const Dim *found = find(output, cut.dim)) {
+    if (cut.isUnknown)
+      return {Holding::Part, {}};
+    return {Holding::Part,
+            {cut.elements == 0 ? found->place : cut.elements * found->below}};
+  }
+  // What is left of a dimension of which each rank takes a part of its own.
+  for (const Operand &operand : operands)
+    if (operand.part.ownPartAbove != 0)
+      return {Holding::Part,
+              {find(output, {operand.part.ownPartAbove, false})->place}};
+  switch (output.part.reduction) {
+  case PartReduction::Sum:
+    return {Holding::Summand, {}};
+  case PartReduction::Largest:
+    return {Holding::Candidate, {}};
+  case PartReduction::Norm:
+    return {Holding::PartNorm, {}};
+  }
+  llvm_unreachable("covered switch");
+}
+
+std::optional<DistributionError>
+KernelDistribution::applyParts(llvm::ArrayRef<const AxisHolding *> holdings,
+                               std::vector<AxisHolding> &outputs) const {
+  bool isFirst = true;
+  for (const PartDim &dim : dims) {
+    std::optional<Cut> cut = findCut(holdings, dim);
+    if (!cut)
+      continue;
+    for (auto [result, output] :
+         llvm::zip_equal(outputs, llvm::drop_begin(operands, numInputs))) {
+      AxisHolding next = getOutput(output, *cut);
+      if (isFirst)
+        result = std::move(next);
+      else if (result.holding != next.holding)
+        return DistributionError{0, 0, "where it is cut cannot be told"};
+      else if (result.places.empty() || next.places.empty())
+        result.places.clear();
+      else
+        addPlaces(result.places, next.places);
+    }
+    isFirst = false;
+  }
+  if (!isFirst)
+    return std::nullopt;
+  size_t part = 0;
+  while (!operands[part].isRead || holdings[part]->holding != Holding::Part)
+    ++part;
+  return DistributionError{
+      0, part,
+      "expected the whole, or operands that are cut alike in a dimension that "
+      "may be"};
+}
+
+} // namespace mf::program

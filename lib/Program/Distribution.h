@@ -1,0 +1,169 @@
+//===- Distribution.h - How the ranks of a stage hold a value --*- C++ -*-===//
+//
+// All ranks of a stage run one program on memory of their own. Of each axis of
+// the mesh a distribution says how what the ranks along it hold belongs
+// together. Where a value is cut is said in elements: the part of a rank is the
+// digit above `place` elements of the local tensor in memory order, which views
+// in other shapes do not change.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_PROGRAM_DISTRIBUTION_H
+#define MF_LIB_PROGRAM_DISTRIBUTION_H
+
+#include "mf/Program/Program.h"
+#include "mf/Signatures/KernelParts.h"
+
+namespace mf::program {
+
+enum class Holding : uint8_t {
+  /// Zeros, which are any of the others as well.
+  Zero,
+  /// The same on all ranks.
+  Same,
+  /// A part of a whole.
+  Part,
+  /// A summand.
+  Summand,
+  /// A candidate for the largest.
+  Candidate,
+  /// The Euclidean norm of a part.
+  PartNorm,
+  /// Not the same for all elements.
+  Mixed
+};
+
+/// "a summand", "the same".
+llvm::StringRef describe(Holding holding);
+
+struct AxisHolding {
+  Holding holding = Holding::Same;
+  /// Of a part: the places where it may be cut, ascending; any if there is
+  /// none.
+  llvm::SmallVector<int64_t, 2> places;
+  /// The cut is of a dimension that may have one element by now, so that it may
+  /// stand before or behind what a permutation moves to its place.
+  bool isLoose = false;
+
+  bool operator==(const AxisHolding &other) const {
+    return holding == other.holding && places == other.places &&
+           isLoose == other.isLoose;
+  }
+  bool operator<(const AxisHolding &other) const {
+    if (holding != other.holding || isLoose != other.isLoose)
+      return std::tie(holding, isLoose) <
+             std::tie(other.holding, other.isLoose);
+    return std::lexicographical_compare(
+        places.begin(), places.end(), other.places.begin(), other.places.end());
+  }
+};
+
+struct Distribution {
+  /// By axis of the mesh.
+  std::vector<AxisHolding> axes;
+  /// Where the first dimension stood before it was put first; of a summand, the
+  /// place where its shares will be cut.
+  std::optional<int64_t> firstPlace;
+
+  bool operator==(const Distribution &other) const {
+    return axes == other.axes && firstPlace == other.firstPlace;
+  }
+  bool operator<(const Distribution &other) const {
+    return std::tie(axes, firstPlace) < std::tie(other.axes, other.firstPlace);
+  }
+};
+
+/// What a stage's own parameters are cut above: they are parts of the model.
+inline constexpr int64_t stagePlace = -1;
+
+/// What of a value's elements lies in one distribution and what in another.
+AxisHolding merge(const AxisHolding &a, const AxisHolding &b);
+
+/// Why an instruction does not compute what its ranks together should.
+struct DistributionError {
+  size_t axis = 0;
+  /// Of the operands that were given.
+  size_t operand = 0;
+  std::string reason;
+};
+
+/// One kernel with its shapes: what it makes of distributions.
+class KernelDistribution {
+public:
+  /// `parts` are those of the kernel's specification.
+  KernelDistribution(const LaunchedKernel &kernel, KernelParts parts);
+
+  /// The distributions of the outputs. `operands` are those of the inputs and
+  /// then of what the outputs held, which counts where the kernel reads it.
+  std::optional<DistributionError>
+  apply(llvm::ArrayRef<const Distribution *> operands,
+        llvm::ArrayRef<Axis> axes, std::vector<Distribution> &outputs) const;
+
+private:
+  struct Dim {
+    PartDim dim;
+    /// Elements of the dimensions behind it, and those with its own.
+    int64_t below = 0;
+    int64_t place = 0;
+  };
+  /// Where a dimension is cut: above all of it, or above some elements of it,
+  /// as where two dimensions were joined and the second is cut.
+  struct Cut {
+    PartDim dim;
+    /// 0 for all of it.
+    int64_t elements = 0;
+    /// Nothing says where.
+    bool isUnknown = false;
+
+    bool operator==(const Cut &other) const {
+      return elements == other.elements && isUnknown == other.isUnknown;
+    }
+  };
+  struct Operand {
+    PartOperand part;
+    std::vector<Dim> dims;
+    bool isRead = true;
+  };
+  void addOperand(const TensorShape &shape, PartOperand part, bool isRead);
+  void dropBroadcast(const KernelSpec &spec);
+  const Dim *find(const Operand &operand, const PartDim &dim) const;
+
+  std::optional<DistributionError>
+  applyAxis(llvm::ArrayRef<const AxisHolding *> holdings, bool isStages,
+            std::vector<AxisHolding> &outputs) const;
+  std::optional<DistributionError>
+  applySummands(llvm::ArrayRef<const AxisHolding *> holdings,
+                std::vector<AxisHolding> &outputs) const;
+  std::optional<DistributionError>
+  applyParts(llvm::ArrayRef<const AxisHolding *> holdings,
+             std::vector<AxisHolding> &outputs) const;
+  std::optional<DistributionError>
+  takeOwnPart(llvm::ArrayRef<const AxisHolding *> holdings, size_t operand,
+              std::vector<AxisHolding> &outputs) const;
+  void applyStageParts(std::vector<AxisHolding> &outputs) const;
+  std::optional<Cut> getCut(const Dim &dim, int64_t place, bool isLoose) const;
+  /// How all operands that have the dimension are cut there, if no other is.
+  std::optional<Cut> findCut(llvm::ArrayRef<const AxisHolding *> holdings,
+                             const PartDim &dim) const;
+  AxisHolding getOutput(const Operand &output, const Cut &cut) const;
+
+  /// Inputs and then outputs.
+  std::vector<Operand> operands;
+  size_t numInputs = 0;
+  /// All dimensions that may be cut.
+  std::vector<PartDim> dims;
+  bool isPermutation = false;
+  /// Where a permutation finds the dimension that it puts first.
+  std::optional<int64_t> firstPlace;
+};
+
+/// What a collective makes of its input, of `inputElements` elements, on the
+/// members of a group of axes.
+std::optional<DistributionError>
+applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
+                int64_t inputElements, const Distribution &input,
+                Distribution &output);
+
+} // namespace mf::program
+
+#endif // MF_LIB_PROGRAM_DISTRIBUTION_H

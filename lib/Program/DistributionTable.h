@@ -1,0 +1,74 @@
+//===- DistributionTable.h - Distributions by number -----------*- C++ -*-===//
+//
+// A step has few distributions and very many operations: each distribution has
+// a number, and what a kernel makes of numbers is found out once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_PROGRAM_DISTRIBUTIONTABLE_H
+#define MF_LIB_PROGRAM_DISTRIBUTIONTABLE_H
+
+#include "Distribution.h"
+#include <map>
+#include <memory>
+
+namespace mf::program {
+
+/// Bytes [begin, end) of a buffer and their distribution.
+struct ContentPiece {
+  int64_t begin = 0;
+  int64_t end = 0;
+  uint32_t distribution = 0;
+
+  bool operator<(const ContentPiece &other) const {
+    return std::tie(begin, end, distribution) <
+           std::tie(other.begin, other.end, other.distribution);
+  }
+};
+
+/// What lies in a buffer, in pieces in the order of their bytes; nothing was
+/// written elsewhere.
+using Content = std::vector<ContentPiece>;
+
+class DistributionTable {
+public:
+  /// The number of zeros.
+  static constexpr uint32_t zero = 0;
+
+  explicit DistributionTable(const Program &program);
+
+  uint32_t add(Distribution distribution);
+  const Distribution &get(uint32_t number) const { return *numbered[number]; }
+
+  /// As the program declares it.
+  Content getStatic(const Static &buffer);
+
+  /// The one distribution of bytes of a buffer.
+  uint32_t read(const Content &content, int64_t offset, int64_t bytes);
+  void write(Content &content, int64_t offset, int64_t bytes,
+             uint32_t distribution);
+  /// Bytes of a buffer as a buffer, and the other way round.
+  Content extract(const Content &content, int64_t offset, int64_t bytes) const;
+  void insert(Content &content, int64_t offset, const Content &part);
+
+  struct Outcome {
+    std::vector<uint32_t> outputs;
+    std::optional<DistributionError> error;
+  };
+  /// What a kernel of the program makes of distributions of its inputs and
+  /// outputs. Fails where the kernel's signature does not say.
+  llvm::Expected<const Outcome *> apply(uint32_t kernel,
+                                        llvm::ArrayRef<uint32_t> operands);
+
+private:
+  const Program &program;
+  std::map<Distribution, uint32_t> numbers;
+  /// Keys of `numbers`, which stay where they are.
+  std::vector<const Distribution *> numbered;
+  std::map<uint32_t, KernelDistribution> kernels;
+  std::map<std::vector<uint32_t>, Outcome> outcomes;
+};
+
+} // namespace mf::program
+
+#endif // MF_LIB_PROGRAM_DISTRIBUTIONTABLE_H

@@ -1,0 +1,103 @@
+//===- PartFormulas.cpp - Lines that depend on attributes -----------------===//
+
+#include "PartFormulas.h"
+#include "KernelFormulas.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace mf {
+
+/// A letter for each dimension, from `first` on.
+static std::string getLetters(size_t rank, char first = 'a') {
+  std::string letters;
+  for (size_t i = 0; i < rank; ++i)
+    letters += static_cast<char>(first + i);
+  return letters;
+}
+
+static std::string orScalar(const std::string &letters) {
+  return letters.empty() ? "." : letters;
+}
+
+static std::vector<int64_t> getIntegers(const KernelSpec &spec,
+                                        llvm::StringRef name) {
+  return std::get<std::vector<int64_t>>(spec.attributes.at(name.str()));
+}
+
+std::string getResizedParts(const KernelSpec &spec) {
+  const auto &from = spec.inputs[0].dims, &to = spec.outputs[0].dims;
+  std::string input = getLetters(from.size()), output = input;
+  for (size_t i = 0; i < from.size() && i < to.size(); ++i)
+    if (from[i] != to[i])
+      input[i] = output[i] = static_cast<char>('A' + i);
+  return "+" + orScalar(input) + " -> " + orScalar(output);
+}
+
+std::string getConcatenatedParts(const KernelSpec &spec) {
+  std::string letters = getLetters(spec.outputs[0].dims.size());
+  const auto axis = std::get<int64_t>(spec.attributes.at("axis"));
+  letters[axis] = static_cast<char>('A' + axis);
+  return "+" + letters + " -> " + letters;
+}
+
+std::string getRepeatedParts(const KernelSpec &spec) {
+  std::string letters = getLetters(spec.outputs[0].dims.size());
+  return "+" + letters + " -> " + letters;
+}
+
+std::string getPermutedParts(const KernelSpec &spec) {
+  const std::string letters = getLetters(spec.inputs[0].dims.size());
+  std::string output;
+  for (int64_t from : getIntegers(spec, "perm"))
+    output += letters[from];
+  return "+" + orScalar(letters) + " -> " + orScalar(output);
+}
+
+std::string getReducedParts(const KernelSpec &spec) {
+  const std::string letters = getLetters(spec.inputs[0].dims.size());
+  const std::vector<int64_t> axes = getIntegers(spec, "axes");
+  const bool keeps = getFlag(spec, "keep_dims", false);
+  std::string output;
+  for (auto [dim, letter] : llvm::enumerate(letters))
+    if (!llvm::is_contained(axes, static_cast<int64_t>(dim)))
+      output += letter;
+    else if (keeps)
+      output += 'I';
+  return "+" + orScalar(letters) + " -> " + orScalar(output);
+}
+
+std::string getMatmulParts(const KernelSpec &spec) {
+  const size_t rank = spec.inputs[0].dims.size();
+  const std::string batch = getLetters(rank - std::min<size_t>(rank, 2));
+  auto getOperand = [&](bool hasBatch, char rows, char columns) {
+    return (hasBatch ? batch : std::string()) + rows + columns;
+  };
+  const bool transposeA = getFlag(spec, "transpose_a", false);
+  const bool transposeB = getFlag(spec, "transpose_b", false);
+  return "^" +
+         getOperand(true, transposeA ? 'y' : 'x', transposeA ? 'x' : 'y') +
+         ", ^" +
+         getOperand(spec.inputs[1].dims.size() > 2, transposeB ? 'z' : 'y',
+                    transposeB ? 'y' : 'z') +
+         " -> " + getOperand(!getFlag(spec, "contract_batch", false), 'x', 'z');
+}
+
+static char getQueryRows(const KernelSpec &spec, bool hasFirstQuery) {
+  return hasFirstQuery || !getFlag(spec, "causal", true) ? 'q' : 'Q';
+}
+
+std::string getAttentionParts(const KernelSpec &spec, bool hasFirstQuery) {
+  const char q = getQueryRows(spec, hasFirstQuery);
+  const std::string rows = std::string("bh") + q;
+  return rows + "D, bhKD, bhKE" + (hasFirstQuery ? ", @q" : "") + ", h -> " +
+         rows + ", " + rows + ", " + rows + "E";
+}
+
+std::string getAttentionGradParts(const KernelSpec &spec, bool hasFirstQuery) {
+  const char q = getQueryRows(spec, hasFirstQuery);
+  const std::string rows = std::string("bh") + q;
+  return rows + "D, bhKD, bhKE, +" + rows + "E, " + rows + ", " + rows + ", " +
+         rows + "E" + (hasFirstQuery ? ", @q" : "") + ", h -> " + rows +
+         "D, bhKD, bhKE";
+}
+
+} // namespace mf

@@ -1,0 +1,32 @@
+//===- PartFormulas.h - Lines that depend on attributes --------*- C++ -*-===//
+//
+// What kernels make of parts (AscendKernelBase.td), where attributes decide it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_SIGNATURES_PARTFORMULAS_H
+#define MF_LIB_SIGNATURES_PARTFORMULAS_H
+
+#include "mf/Signatures/KernelSpec.h"
+
+namespace mf {
+
+/// Dimension by dimension; one whose size changes must be whole.
+std::string getResizedParts(const KernelSpec &spec);
+/// The same but for dimension `axis`, which must be whole.
+std::string getConcatenatedParts(const KernelSpec &spec);
+/// Dimension by dimension, however often an element is repeated.
+std::string getRepeatedParts(const KernelSpec &spec);
+std::string getPermutedParts(const KernelSpec &spec);
+/// Sums over `axes`.
+std::string getReducedParts(const KernelSpec &spec);
+/// Sums over the inner dimension, and over the batch if it is contracted.
+std::string getMatmulParts(const KernelSpec &spec);
+/// Attention, whose query rows may be cut if `hasFirstQuery` says where they
+/// begin, or all see all keys.
+std::string getAttentionParts(const KernelSpec &spec, bool hasFirstQuery);
+std::string getAttentionGradParts(const KernelSpec &spec, bool hasFirstQuery);
+
+} // namespace mf
+
+#endif // MF_LIB_SIGNATURES_PARTFORMULAS_H

@@ -1,0 +1,209 @@
+//===- StageReport.cpp - What a planned program costs ---------------------===//
+
+#include "passes/plan-memory/StageReport.h"
+#include "dialects/mf/CellName.h"
+#include "dialects/mf/MfDialect.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+
+using namespace mlir;
+using namespace mf;
+using mf::passes::ExchangeKind;
+using mf::passes::LayoutReport;
+using mf::passes::StageReport;
+
+//===----------------------------------------------------------------------===//
+// Counting
+//===----------------------------------------------------------------------===//
+
+static void addStatics(ascend::ProgramOp program, StageReport &report) {
+  for (auto buffer : program.getBody().getOps<ascend::StaticOp>()) {
+    auto type = cast<ascend::BufferType>(buffer.getType());
+    if (buffer.getRole() == ascend::Role::Parameter && !buffer.getTied())
+      report.parameters += type.getTensor().getNumElements();
+    if (type.getSpace() == ascend::Space::Hbm)
+      report.statics[buffer.getRole()] += type.getBytes();
+  }
+}
+
+/// The slots of a layout that are in `space`, if there are any.
+static void addSlots(ascend::FrameLayoutOp layout, ascend::Space space,
+                     StageReport &report) {
+  LayoutReport slots;
+  slots.name = layout.getSymName();
+  slots.isHost = space == ascend::Space::Host;
+  for (auto [slot, name] :
+       llvm::zip(layout.getTypes().getAsValueRange<TypeAttr>(),
+                 layout.getNames().getAsValueRange<StringAttr>())) {
+    auto type = cast<ascend::BufferType>(slot);
+    if (type.getSpace() != space)
+      continue;
+    slots.layers[ir::getLayerOfCell(name)] += type.getBytes();
+    slots.total += type.getBytes();
+  }
+  if (!slots.layers.empty())
+    report.layouts.push_back(std::move(slots));
+}
+
+/// In the mesh's order, whatever the program's.
+static std::string getAxes(ascend::GroupAttr group, ir::MeshAttr mesh) {
+  SmallVector<StringRef> axes;
+  for (StringAttr axis : group.getAxes())
+    axes.push_back(axis.getValue());
+  auto getPlace = [&](StringRef name) {
+    return mesh ? llvm::find_if(mesh.getAxes(),
+                                [&](StringAttr axis) {
+                                  return axis.getValue() == name;
+                                }) -
+                      mesh.getAxes().begin()
+                : 0;
+  };
+  llvm::stable_sort(axes, [&](StringRef a, StringRef b) {
+    return getPlace(a) < getPlace(b);
+  });
+  return llvm::join(axes, ", ");
+}
+
+static ExchangeKind describe(const ascend::Exchange &exchange,
+                             ArrayRef<ascend::BufferAccess> accesses,
+                             ir::MeshAttr mesh) {
+  ExchangeKind kind;
+  for (const ascend::BufferAccess &access : accesses)
+    kind.bytes = std::max<int64_t>(
+        kind.bytes,
+        cast<ascend::BufferType>(access.buffer.getType()).getBytes());
+  if (!exchange.group) {
+    ascend::PeerAttr peer = exchange.peer;
+    kind.kind = exchange.isSend ? "send" : "receive";
+    kind.ranks = peer.getAxis().getValue().str() +
+                 (peer.getRelative() ? " + " : " = ") +
+                 std::to_string(peer.getCoordinate());
+    return kind;
+  }
+  kind.kind = ascend::stringifyCollectiveKind(exchange.kind).str();
+  if (exchange.reduction == ascend::Reduction::Max)
+    kind.kind += " max";
+  kind.ranks = getAxes(exchange.group, mesh);
+  if (!exchange.group.getStages().empty()) {
+    kind.ranks += " stages ";
+    llvm::raw_string_ostream os(kind.ranks);
+    llvm::interleaveComma(exchange.group.getStages(), os);
+  }
+  return kind;
+}
+
+static void addExchanges(Block &body, int64_t times, ir::MeshAttr mesh,
+                         StageReport &report) {
+  for (auto op : body.getOps<ascend::InstructionOpInterface>()) {
+    if (op.getWork() != ascend::Work::Exchange)
+      continue;
+    SmallVector<ascend::BufferAccess, 2> accesses;
+    op.getAccesses(accesses);
+    report.exchanges[describe(*op.getExchange(), accesses, mesh)] += times;
+  }
+}
+
+FailureOr<StageReport> mf::passes::makeStageReport(ascend::ProgramOp program) {
+  if (!program.getArenaBytes() || !program.getMaxLiveBytes())
+    return program.emitOpError("has no memory plan; run ascend-plan-memory "
+                               "first");
+  StageReport report;
+  report.stage = static_cast<int64_t>(program.getStage());
+  ir::MeshAttr mesh = ir::MeshAttr::find(program);
+  if (mesh)
+    for (int64_t size : mesh.getSizes().drop_front())
+      report.numRanks *= size;
+  report.firstRank = report.stage * report.numRanks;
+  report.arenaBytes = *program.getArenaBytes();
+  report.maxLiveBytes = *program.getMaxLiveBytes();
+  report.hostBytes = program.getHostBytes().value_or(0);
+  addStatics(program, report);
+  for (auto layout : program.getBody().getOps<ascend::FrameLayoutOp>()) {
+    addSlots(layout, ascend::Space::Hbm, report);
+    addSlots(layout, ascend::Space::Host, report);
+  }
+  SymbolTable symbols(program);
+  for (auto step : program.getBody().getOps<ascend::StepOp>()) {
+    addExchanges(step.getBody().front(), 1, mesh, report);
+    std::map<StringRef, int64_t> calls;
+    for (auto call : step.getBody().getOps<ascend::CallOp>())
+      ++calls[call.getRoutine()];
+    for (auto [name, times] : calls)
+      if (auto routine = symbols.lookup<ascend::RoutineOp>(name))
+        addExchanges(routine.getBody().front(), times, mesh, report);
+  }
+  return report;
+}
+
+//===----------------------------------------------------------------------===//
+// Printing
+//===----------------------------------------------------------------------===//
+
+static void printRow(raw_ostream &os, unsigned indent, StringRef name,
+                     int64_t bytes) {
+  os.indent(indent) << llvm::left_justify(name, 24 - indent)
+                    << llvm::format("%16lld\n", static_cast<long long>(bytes));
+}
+
+void StageReport::print(raw_ostream &os) const {
+  os << "stage " << stage << ": arena " << arenaBytes << " bytes, max-live "
+     << maxLiveBytes << " bytes, pinned host " << hostBytes
+     << " bytes, parameters per rank " << parameters << ", "
+     << (numRanks == 1 ? "rank " : "ranks ") << firstRank;
+  if (numRanks > 1)
+    os << " to " << firstRank + numRanks - 1;
+  os << "\n";
+  for (auto [role, bytes] : statics)
+    printRow(os, 2, ascend::stringifyRole(role), bytes);
+  for (const LayoutReport &layout : layouts) {
+    os << "  " << layout.name << (layout.isHost ? " swapped out" : "")
+       << " of one micro-batch\n";
+    for (auto &[layer, bytes] : layout.layers)
+      printRow(os, 4, layer, bytes);
+    printRow(os, 4, "total", layout.total);
+  }
+  if (exchanges.empty())
+    return;
+  os << "  exchanges of a rank per step                count   bytes of one    "
+        "bytes in all\n";
+  for (const auto &[kind, count] : exchanges)
+    os.indent(4) << llvm::left_justify(kind.kind, 15)
+                 << llvm::left_justify(kind.ranks, 22)
+                 << llvm::format("%12lld %14lld %15lld\n",
+                                 static_cast<long long>(count),
+                                 static_cast<long long>(kind.bytes),
+                                 static_cast<long long>(count * kind.bytes));
+}
+
+llvm::json::Object StageReport::toJson() const {
+  llvm::json::Object roles;
+  for (auto [role, bytes] : statics)
+    roles[ascend::stringifyRole(role)] = bytes;
+  llvm::json::Array frames;
+  for (const LayoutReport &layout : layouts) {
+    llvm::json::Object layers;
+    for (auto &[layer, bytes] : layout.layers)
+      layers[layer] = bytes;
+    frames.push_back(llvm::json::Object{{"name", layout.name},
+                                        {"host", layout.isHost},
+                                        {"layers", std::move(layers)},
+                                        {"total", layout.total}});
+  }
+  llvm::json::Array rows;
+  for (const auto &[kind, count] : exchanges)
+    rows.push_back(llvm::json::Object{{"kind", kind.kind},
+                                      {"ranks", kind.ranks},
+                                      {"bytes", kind.bytes},
+                                      {"count", count},
+                                      {"total", count * kind.bytes}});
+  return llvm::json::Object{{"stage", stage},
+                            {"first_rank", firstRank},
+                            {"ranks", numRanks},
+                            {"arena_bytes", arenaBytes},
+                            {"max_live_bytes", maxLiveBytes},
+                            {"host_bytes", hostBytes},
+                            {"parameters", parameters},
+                            {"statics", std::move(roles)},
+                            {"frames", std::move(frames)},
+                            {"exchanges", std::move(rows)}};
+}

@@ -1,0 +1,210 @@
+"""Breaks each collective of lowered steps, which must then be refused.
+
+usage: collective_mutations.py BIN_FOLDER LLAMA_YAML WORK_FOLDER
+
+Lowers a small Llama in several layouts and, for each collective of each stage,
+leaves it out, puts it over other axes of as many ranks, takes the largest
+instead of the sum or the other way round, takes a broadcast instead, and puts
+it behind the collective that follows, for all ranks of the stage. mf-opt
+--ascend-verify-program must refuse the step, or a run of it give the losses and
+gradients of the unbroken one, bit for bit. Prints how many mutations of each
+kind were refused, and by which rule.
+"""
+
+import collections
+import concurrent.futures
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+
+import training
+
+MODEL = {
+    "seq_length": 16, "hidden_size": 32, "intermediate_size": 64, "vocab_size": 64, "num_layers": 2,
+    "num_heads": 4, "n_kv_heads": 4, "batch_size": 2,
+}  # fmt: skip
+# Sizes of dp, cp, mp and pp, and lines of the YAML.
+LAYOUTS = {
+    "tensors": (2, 1, 2, 1, "use_seq_parallel: False, vocab_emb_dp: False", "enable_parallel_optimizer: False"),
+    "sequences": (2, 1, 2, 2, "use_seq_parallel: True", "enable_parallel_optimizer: True, parallel_optimizer_config: {parallel_optimizer_threshold: 0}"),
+    "contexts": (1, 2, 2, 1, "context_parallel_algo: ulysses_cp", "enable_parallel_optimizer: True, parallel_optimizer_config: {optimizer_level: level2, parallel_optimizer_threshold: 0}"),
+    "all": (2, 2, 2, 2, "use_seq_parallel: True, vocab_emb_dp: False", "enable_parallel_optimizer: True, parallel_optimizer_config: {optimizer_level: level3, parallel_optimizer_threshold: 0}"),
+}  # fmt: skip
+COLLECTIVE = re.compile(r"(\s*)(%\d+) = ascend\.collective (\w+) (\S+) to (\S+) over <([^>]*)>(.*)")
+RULES = {
+    "axis": "which over '",
+    "end of the step": "the step leaves in it",
+    "memory": r"\breads\b|\bwrites\b",
+    "channels": "channel '",
+    "progress": "never comes to its end",
+    "sizes": "expected .* over .* ranks to make|expected one part",
+    "parser": "does not dominate|undeclared SSA|use of undeclared|undefined|redefinition|not defined|already",
+    "dialect": "must not be|may be one buffer|same buffer|expected",
+}
+
+
+def run(*command):
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300)
+
+
+class Step:
+    """A lowered step as lines, and its collectives."""
+
+    def __init__(self, text, sizes):
+        self.lines = text.split("\n")
+        self.sizes = sizes
+        self.places = [i for i, line in enumerate(self.lines) if COLLECTIVE.match(line)]
+
+    def get_scope(self, place):
+        """The lines of the routine or step around a line."""
+        first = place
+        while not re.search(r"ascend\.(routine|step)\b", self.lines[first]):
+            first -= 1
+        last = place
+        while self.lines[last] != re.match(r" *", self.lines[first]).group() + "}":
+            last += 1
+        return first, last
+
+    def leave_out(self, place):
+        event = COLLECTIVE.match(self.lines[place]).group(2)
+        first, last = self.get_scope(place)
+        changed = list(self.lines)
+        for i in range(first, last):
+            if i == place or re.search(r"ascend\.wait @\S+ for %s$" % event, changed[i]):
+                changed[i] = ""
+            elif " after " in changed[i]:
+                changed[i] = re.sub(r"( after |, )%s(?=[ ,:])" % event, r"\1", changed[i])
+                changed[i] = changed[i].replace(" after , ", " after ").replace(", ,", ",")
+                changed[i] = re.sub(r" after +(?=:|\{)", " ", changed[i])
+        return changed
+
+    def replace(self, place, pattern, by):
+        changed = list(self.lines)
+        changed[place] = re.sub(pattern, by, changed[place], count=1)
+        return changed
+
+    def delay(self, place):
+        """Behind the next collective of the same routine."""
+        first, last = self.get_scope(place)
+        after = [other for other in self.places if place < other < last]
+        if not after:
+            return None
+        changed = list(self.lines)
+        changed.insert(after[0] + 1, changed[place])
+        changed[place] = ""
+        return changed
+
+    def get_other_axes(self, axes):
+        """Other axes of as many ranks."""
+        count = lambda names: eval("*".join(["1"] + [str(self.sizes[name]) for name in names]))
+        for size in range(1, len(self.sizes)):
+            for names in itertools.combinations([name for name in self.sizes if self.sizes[name] > 1], size):
+                if count(names) == count(axes) and set(names) != set(axes):
+                    yield ", ".join(names)
+
+    def get_mutations(self):
+        """Kinds and lines."""
+        for place in self.places:
+            _, _, kind, source, target, axes, rest = COLLECTIVE.match(self.lines[place]).groups()
+            yield "left out", place, self.leave_out(place)
+            if "stages" not in axes:
+                for other in self.get_other_axes(axes.split(", ")):
+                    yield "over other axes", place, self.replace(place, r"over <[^>]*>", "over <%s>" % other)
+            if kind == "all_reduce":
+                changed = self.replace(place, r"reduction = \S+>", "reduction = #ascend.reduction<sum>")
+                if changed == self.lines:
+                    changed = self.replace(place, r" : <", " {reduction = #ascend.reduction<max>} : <")
+                yield "another reduction", place, changed
+                yield "broadcast", place, self.replace(place, "all_reduce", "broadcast")
+            delayed = self.delay(place)
+            if delayed:
+                yield "delayed", place, delayed
+
+
+class Checks:
+    def __init__(self, bin_folder, yaml, work):
+        self.bin, self.work = bin_folder, work
+        self.yaml = open(yaml).read()
+        with open(self.path("data.txt"), "wb") as file:
+            file.write(bytes(i * i % 64 for i in range(5000)))
+        self.counts = collections.Counter()
+        self.problems = 0
+
+    def path(self, name):
+        return os.path.join(self.work, name)
+
+    def tool(self, name, *arguments):
+        return run(os.path.join(self.bin, name), *arguments)
+
+    def lower(self, name, dp, cp, mp, pp, layout, parallel):
+        yaml, model, step = (self.path(name + end) for end in (".yaml", ".model.mlir", ".mlir"))
+        training.write_layout(yaml, self.yaml, MODEL, dp, cp, mp, pp, 2, layout, parallel)
+        for arguments in (
+            ("mf-translate", "--import-mindformers", yaml, "-o", model),
+            ("mf-opt", "--quiet", "--recompute-config=" + yaml, model, "-o", step),
+            ("mf-opt", "--ascend-verify-program", step, "-o", "/dev/null"),
+        ):
+            result = self.tool(*arguments)
+            if result.returncode != 0:
+                sys.exit("%s: %s%s" % (name, result.stdout, result.stderr))
+        return step
+
+    def get_bits(self, step):
+        """Losses and gradients of two steps, or None."""
+        report, gradients = step + ".json", step + ".safetensors"
+        result = self.tool("mf-run", step, "--steps", 2, "--data", self.path("data.txt"), "--threads", 1, "--quiet",
+                           "--report", report, "--dump-gradients", gradients)  # fmt: skip
+        if result.returncode != 0:
+            return None
+        return [step["loss"] for step in json.load(open(report))["steps"]], open(gradients, "rb").read()
+
+    def check(self, name, number, kind, lines, place, expected):
+        """What became of a mutation."""
+        path = self.path("%s.%d.mlir" % (name, number))
+        open(path, "w").write("\n".join(lines))
+        result = self.tool("mf-opt", "--ascend-verify-program", path, "-o", "/dev/null")
+        outcome = None
+        if result.returncode != 0:
+            message = next((line for line in result.stderr.split("\n") if "error:" in line), "")
+            outcome = next((rule for rule, text in RULES.items() if re.search(text, message)), None)
+            if not outcome:
+                print("%s: %s at line %d: refused without a reason that helps: %s" % (name, kind, place + 1, result.stderr[:500]))
+        elif self.get_bits(path) == expected:
+            outcome = "same bits"
+        else:
+            print("%s: %s at line %d is not refused and changes the step: %s" % (name, kind, place + 1, lines[place].strip()))
+        os.remove(path)
+        return kind, outcome
+
+    def check_layout(self, name, layout):
+        step = self.lower(name, *layout)
+        sizes = dict(zip(("dp", "cp", "mp", "pp"), layout))
+        expected = self.get_bits(step)
+        assert expected, name
+        mutations = list(Step(open(step).read(), sizes).get_mutations())
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            futures = [
+                pool.submit(self.check, name, number, kind, lines, place, expected)
+                for number, (kind, place, lines) in enumerate(mutations)
+            ]
+        for future in futures:
+            kind, outcome = future.result()
+            self.counts[kind, outcome] += 1
+            self.problems += outcome is None
+
+
+def main():
+    checks = Checks(*sys.argv[1:4])
+    for name, layout in LAYOUTS.items():
+        checks.check_layout(name, layout)
+    for (kind, outcome), count in sorted(checks.counts.items(), key=str):
+        print("%s: %d %s" % (kind, count, outcome if outcome in ("same bits", None) else "refused by " + outcome))
+    print("%d mutations, %d problems" % (sum(checks.counts.values()), checks.problems))
+    sys.exit(1 if checks.problems else 0)
+
+
+if __name__ == "__main__":
+    main()

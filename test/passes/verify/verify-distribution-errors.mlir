@@ -1,0 +1,134 @@
+// What the verifier says where ranks together do not compute what one would: each program has one thing wrong with who
+// holds what. A static without a slice is the same on all ranks.
+// RUN: mf-opt --ascend-verify-program --split-input-file --verify-diagnostics %s
+
+// A partial sum in what is not linear: each rank holds columns of x and rows of w.
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
+  ascend.stream @compute compute
+  ascend.static @x constant : !ascend.buffer<4x2xf32, hbm> slice <[4, 4] over [[], [mp]]> at 0
+  ascend.static @w parameter of "w" : !ascend.buffer<2x4xf32, hbm> slice <[4, 4] over [[mp], []]> at 64
+  ascend.routine @layer() {
+    %x = ascend.global @x : !ascend.buffer<4x2xf32, hbm>
+    %w = ascend.global @w : !ascend.buffer<2x4xf32, hbm>
+    %y = ascend.alloc in scratch at 0 : !ascend.buffer<4x4xf32, hbm>
+    ascend.launch "aclnnMatmul"(%x, %w) -> (%y) {} cell "w" : (!ascend.buffer<4x2xf32, hbm>, !ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
+    %z = ascend.alloc in scratch at 64 : !ascend.buffer<4x4xf32, hbm>
+    // expected-error@+1 {{aclnnSilu ('silu', task 'layer', stream 'compute') takes result of 'w', which over 'mp' is a summand of a sum: the kernel is not linear in it: expected an all_reduce or reduce_scatter over it before}}
+    ascend.launch "aclnnSilu"(%y) -> (%z) {} cell "silu" : (!ascend.buffer<4x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
+  }
+  ascend.step {
+    ascend.call @layer() scratch at 256 : () -> ()
+  }
+}
+}
+
+// -----
+
+// The sum over the wrong axis: along dp all ranks have the same.
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
+  ascend.stream @compute compute
+  ascend.stream @dp communication
+  ascend.static @x constant : !ascend.buffer<4x2xf32, hbm> slice <[4, 4] over [[], [mp]]> at 0
+  ascend.static @w parameter of "w" : !ascend.buffer<2x4xf32, hbm> slice <[4, 4] over [[mp], []]> at 64
+  ascend.routine @layer() {
+    %x = ascend.global @x : !ascend.buffer<4x2xf32, hbm>
+    %w = ascend.global @w : !ascend.buffer<2x4xf32, hbm>
+    %y = ascend.alloc in scratch at 0 : !ascend.buffer<4x4xf32, hbm>
+    ascend.launch "aclnnMatmul"(%x, %w) -> (%y) {} cell "w" : (!ascend.buffer<4x2xf32, hbm>, !ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
+    %ready = ascend.record @compute
+    // expected-error@+1 {{all_reduce ('w', channel 'dp', task 'layer', stream 'dp') takes result of 'w', which over 'dp' is the same on all ranks: expected a summand: the sum would be of something else}}
+    ascend.collective all_reduce %y to %y over <dp> channel "dp" cell "w" on @dp after %ready : !ascend.buffer<4x4xf32, hbm> to !ascend.buffer<4x4xf32, hbm>
+  }
+  ascend.step {
+    ascend.call @layer() scratch at 256 : () -> ()
+  }
+}
+}
+
+// -----
+
+// A gradient of rows that ranks share out, which is never summed over dp.
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
+  ascend.stream @compute compute
+  ascend.static @x constant : !ascend.buffer<2x4xf32, hbm> slice <[4, 4] over [[dp], []]> at 0
+  // expected-error@+1 {{gradient 'w' is declared the same on all ranks over 'dp', but the step leaves in it a summand of a sum: its sum over 'dp' is missing}}
+  ascend.static @gradient.w gradient of "w" : !ascend.buffer<4x4xf32, hbm> at 64
+  ascend.routine @layer() {
+    %x = ascend.global @x : !ascend.buffer<2x4xf32, hbm>
+    %g = ascend.global @gradient.w : !ascend.buffer<4x4xf32, hbm>
+    ascend.launch "aclnnMatmul"(%x, %x) -> (%g) {transpose_a = true} cell "w.grad" : (!ascend.buffer<2x4xf32, hbm>, !ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
+  }
+  ascend.step {
+    ascend.call @layer() : () -> ()
+  }
+}
+}
+
+// -----
+
+// A rank's own part of what is its own part already.
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
+  ascend.stream @compute compute
+  ascend.static @x constant : !ascend.buffer<1x4x2xf32, hbm> at 0
+  ascend.static @rank table : !ascend.buffer<1xi32, hbm> slice <[2] over [[mp]]> at 64 {init = #mf.init<coordinate, value = 1.0>}
+  ascend.routine @layer() {
+    %x = ascend.global @x : !ascend.buffer<1x4x2xf32, hbm>
+    %rank = ascend.global @rank : !ascend.buffer<1xi32, hbm>
+    %half = ascend.alloc in scratch at 0 : !ascend.buffer<1x4xf32, hbm>
+    %view = ascend.view %x : !ascend.buffer<1x4x2xf32, hbm> to !ascend.buffer<1x2x4xf32, hbm>
+    ascend.launch "mfOwnPart"(%view, %rank) -> (%half) {} cell "half" : (!ascend.buffer<1x2x4xf32, hbm>, !ascend.buffer<1xi32, hbm>) -> !ascend.buffer<1x4xf32, hbm>
+    %again = ascend.view %half : !ascend.buffer<1x4xf32, hbm> to !ascend.buffer<1x2x2xf32, hbm>
+    %quarter = ascend.alloc in scratch at 64 : !ascend.buffer<1x2xf32, hbm>
+    // expected-error@+1 {{mfOwnPart ('quarter', task 'layer', stream 'compute') takes result of 'half', which over 'mp' is a part of a whole: expected the whole, of which each rank takes its own part}}
+    ascend.launch "mfOwnPart"(%again, %rank) -> (%quarter) {} cell "quarter" : (!ascend.buffer<1x2x2xf32, hbm>, !ascend.buffer<1xi32, hbm>) -> !ascend.buffer<1x2xf32, hbm>
+  }
+  ascend.step {
+    ascend.call @layer() scratch at 256 : () -> ()
+  }
+}
+}
+
+// -----
+
+// A parameter declared as columns, of which the step keeps rows.
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
+  ascend.stream @compute compute
+  ascend.static @rows constant : !ascend.buffer<4x4xf32, hbm> slice <[8, 4] over [[dp], []]> at 0
+  // expected-error@+1 {{parameter 'w' is declared a part of a whole over 'dp', but the step leaves in it a part of a whole, cut in another place}}
+  ascend.static @w parameter of "w" : !ascend.buffer<4x4xf32, hbm> slice <[4, 8] over [[], [dp]]> at 64
+  ascend.routine @layer() {
+    %x = ascend.global @rows : !ascend.buffer<4x4xf32, hbm>
+    %w = ascend.global @w : !ascend.buffer<4x4xf32, hbm>
+    ascend.launch "aclnnInplaceCopy"(%x) -> (%w) {} cell "w" : (!ascend.buffer<4x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
+  }
+  ascend.step {
+    ascend.call @layer() : () -> ()
+  }
+}
+}
+
+// -----
+
+// Rows of one operand and columns of the other over the same axis.
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
+  ascend.stream @compute compute
+  ascend.static @x constant : !ascend.buffer<2x4xf32, hbm> slice <[4, 4] over [[mp], []]> at 0
+  ascend.static @w parameter of "w" : !ascend.buffer<4x2xf32, hbm> slice <[4, 4] over [[], [mp]]> at 64
+  ascend.routine @layer() {
+    %x = ascend.global @x : !ascend.buffer<2x4xf32, hbm>
+    %w = ascend.global @w : !ascend.buffer<4x2xf32, hbm>
+    %y = ascend.alloc in scratch at 0 : !ascend.buffer<2x2xf32, hbm>
+    // expected-error@+1 {{aclnnMatmul ('w', task 'layer', stream 'compute') takes constant 'x', which over 'mp' is a part of a whole: expected the whole, or operands that are cut alike in a dimension that may be}}
+    ascend.launch "aclnnMatmul"(%x, %w) -> (%y) {} cell "w" : (!ascend.buffer<2x4xf32, hbm>, !ascend.buffer<4x2xf32, hbm>) -> !ascend.buffer<2x2xf32, hbm>
+  }
+  ascend.step {
+    ascend.call @layer() scratch at 256 : () -> ()
+  }
+}
+}
