@@ -49,17 +49,8 @@ static int64_t resolveAccumulation(const TrainingConfig &config,
 static int64_t resolveMicroBatches(const TrainingConfig &config,
                                    DiagnosticList &diagnostics) {
   const ParallelConfig &parallel = config.parallel;
-  if (parallel.pipelineStage > 1 && parallel.isSemiOrAuto()) {
-    // A file with some sections alone may leave it to another.
-    if (parallel.node["micro_batch_num"] &&
-        parallel.microBatchNum < parallel.pipelineStage)
-      diagnostics.error(locate(parallel.node, "micro_batch_num"),
-                        "expected at least pipeline_stage " +
-                            llvm::Twine(parallel.pipelineStage) +
-                            " for 'micro_batch_num', but got " +
-                            llvm::Twine(parallel.microBatchNum));
+  if (parallel.pipelineStage > 1 && parallel.isSemiOrAuto())
     return parallel.microBatchNum;
-  }
   if (parallel.microBatchNum > 1)
     diagnostics.warning(locate(parallel.node, "micro_batch_num"),
                         "micro_batch_num is reset from " +

@@ -70,17 +70,6 @@ TEST(BatchRulesTest, MicroBatchesAreResetWithoutStages) {
   EXPECT_FALSE(resolved.batch.useClipGrad);
 }
 
-TEST(BatchRulesTest, EachStageNeedsAMicroBatch) {
-  Resolved resolved =
-      resolve("parallel_config: {pipeline_stage: 4, micro_batch_num: 3}\n");
-  EXPECT_THAT(resolved.messages,
-              HasSubstr("t.yaml:1:55: error: expected at least pipeline_stage "
-                        "4 for 'micro_batch_num', but got 3"));
-  resolved =
-      resolve("parallel_config: {pipeline_stage: 4, micro_batch_num: 4}\n");
-  EXPECT_EQ(resolved.messages, "");
-}
-
 TEST(BatchRulesTest, NoAccumulationOutsideSemiAutoMode) {
   Resolved resolved = resolve("use_parallel: False\n", 4);
   EXPECT_THAT(resolved.messages,
