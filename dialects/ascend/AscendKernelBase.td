@@ -90,7 +90,8 @@ class Kernel<string kernelName, string kernelFactory> {
   // is a sum over it, so a part of it makes a partial sum. `*` stands for all
   // leading dimensions, which may be cut; `.` has no dimension. Before an
   // operand stand
-  //   +  linear in all such operands at once: they may be partial sums together;
+  //   +  linear in all such operands at once: they may be partial sums together,
+  //      and an output that it is added to, with what is made of parts;
   //   ^  linear in each such operand alone;
   //   >  the output has the largest of a dimension that it lacks, not the sum;
   //   ~  it has the Euclidean norm.

@@ -453,6 +453,7 @@ def CrossEntropySum : Kernel<"mfCrossEntropySum", "makeCrossEntropySum"> {
 
 def CountLabels : Kernel<"mfCountLabels", "makeCountLabels"> {
   let summary = "the number of rows that count";
+  let parts = "* -> +S";
   let description = [{Written over that of `sums`, which counted a piece's rows;
     the labels are of the whole sequence.}];
   let inputs = (ins In:$target);

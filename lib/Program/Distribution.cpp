@@ -249,9 +249,44 @@ KernelDistribution::takeOwnPart(llvm::ArrayRef<const AxisHolding *> holdings,
   return std::nullopt;
 }
 
+bool KernelDistribution::addsPartsToSummands(
+    llvm::ArrayRef<const AxisHolding *> holdings) const {
+  bool hasParts = false;
+  for (auto [number, operand] : llvm::enumerate(operands)) {
+    const Holding holding = holdings[number]->holding;
+    const bool isInput = number < numInputs;
+    hasParts |= isInput && holding == Holding::Part;
+    if (isInput ? holding == Holding::Summand
+                : operand.part.linearity != PartLinearity::Together ||
+                      holding != Holding::Summand)
+      return false;
+  }
+  return hasParts;
+}
+
+/// What would be made of the inputs alone is to be a summand, too.
+std::optional<DistributionError>
+KernelDistribution::addParts(llvm::ArrayRef<const AxisHolding *> holdings,
+                             std::vector<AxisHolding> &outputs) const {
+  const AxisHolding zero = {Holding::Zero, {}};
+  llvm::SmallVector<const AxisHolding *, 8> fresh(holdings);
+  std::fill(fresh.begin() + static_cast<ptrdiff_t>(numInputs), fresh.end(),
+            &zero);
+  if (std::optional<DistributionError> error = applyParts(fresh, outputs))
+    return error;
+  for (auto [number, output] : llvm::enumerate(outputs))
+    if (output.holding != Holding::Summand)
+      return DistributionError{
+          0, numInputs + number,
+          "expected a part like what is written to it, not a summand"};
+  return std::nullopt;
+}
+
 std::optional<DistributionError>
 KernelDistribution::applySummands(llvm::ArrayRef<const AxisHolding *> holdings,
                                   std::vector<AxisHolding> &outputs) const {
+  if (addsPartsToSummands(holdings))
+    return addParts(holdings, outputs);
   size_t numAlone = 0;
   for (auto [number, operand] : llvm::enumerate(operands)) {
     if (!operand.isRead)
@@ -386,8 +421,17 @@ KernelDistribution::applyParts(llvm::ArrayRef<const AxisHolding *> holdings,
     }
     isFirst = false;
   }
-  if (!isFirst)
+  if (!isFirst) {
+    for (auto [number, result] : llvm::enumerate(outputs)) {
+      const Operand &output = operands[numInputs + number];
+      if (result.holding == Holding::Summand && output.isRead &&
+          output.part.linearity == PartLinearity::Together &&
+          holdings[numInputs + number]->holding == Holding::Same)
+        return DistributionError{0, numInputs + number,
+                                 "expected a summand like what is added to it"};
+    }
     return std::nullopt;
+  }
   size_t part = 0;
   while (!operands[part].isRead || holdings[part]->holding != Holding::Part)
     ++part;

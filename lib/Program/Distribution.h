@@ -131,6 +131,12 @@ private:
   std::optional<DistributionError>
   applyAxis(llvm::ArrayRef<const AxisHolding *> holdings, bool isStages,
             std::vector<AxisHolding> &outputs) const;
+  /// Whether the kernel adds to summands, or writes over elements of them, what
+  /// it makes of parts.
+  bool addsPartsToSummands(llvm::ArrayRef<const AxisHolding *> holdings) const;
+  std::optional<DistributionError>
+  addParts(llvm::ArrayRef<const AxisHolding *> holdings,
+           std::vector<AxisHolding> &outputs) const;
   std::optional<DistributionError>
   applySummands(llvm::ArrayRef<const AxisHolding *> holdings,
                 std::vector<AxisHolding> &outputs) const;
