@@ -189,3 +189,11 @@ module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
   // expected-error @below {{expected axes in the order of #mf.mesh<pp = 1, dp = 2, mp = 2>, but got ["mp", "dp"]}}
   mf.all_gather %x over ["mp", "dp"] : tensor<4x8xf32> -> tensor<16x8xf32>
 }
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 4>} {
+  %x = "test.value"() : () -> tensor<6x8xf32>
+  // expected-error @below {{expected a first dimension of 4 equal parts, but got 'tensor<6x8xf32>'}}
+  mf.keep_part %x over ["mp"] : tensor<6x8xf32>
+}

@@ -27,7 +27,7 @@ mf.model @gradients_of_collectives attributes {micro_batch_size = 1 : i64, seque
   }
 }
 
-// The others: mirror and all-reduce, own part and all-gather to replicated, all-to-all the other way round.
+// The others: what is kept in parts has the gradient of the whole, mirror and all-reduce, own part and all-gather to replicated, all-to-all the other way round.
 // CHECK-LABEL: mf.model @gradients_of_the_others
 // CHECK: %[[DY:.*]] = mf.cut
 // CHECK-NEXT: %[[D3:.*]] = mf.all_to_all %[[DY]] over ["mp"] split 1 concat 0 {name = "layer.exchange.grad"} : tensor<4x8xf32> -> tensor<8x4xf32>
@@ -39,7 +39,8 @@ mf.model @gradients_of_the_others attributes {micro_batch_size = 1 : i64, sequen
   mf.layer @layer body (%x: tensor<8x4xf32>) -> tensor<4x8xf32>
       attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
     %all = mf.all_gather %x over ["mp"] dim 1 replicated {name = "gather"} : tensor<8x4xf32> -> tensor<8x8xf32>
-    %same = mf.mirror %all over ["dp"] {name = "mirror"} : tensor<8x8xf32> -> tensor<8x8xf32>
+    %kept = mf.keep_part %all over ["dp"] {name = "kept"} : tensor<8x8xf32>
+    %same = mf.mirror %kept over ["dp"] {name = "mirror"} : tensor<8x8xf32> -> tensor<8x8xf32>
     %own = mf.own_part %same over ["mp"] dim 1 {name = "own"} : tensor<8x8xf32> -> tensor<8x4xf32>
     %y = mf.all_to_all %own over ["mp"] split 0 concat 1 {name = "exchange"} : tensor<8x4xf32> -> tensor<4x8xf32>
     mf.return %y : tensor<4x8xf32>

@@ -22,8 +22,9 @@
 // RUN: FileCheck %s --check-prefix=WARN --input-file=%t/log
 // WARN: warning: layer 0, norm.rcast: swapped by op_swap 'norm\.rcast' and read by the communication of wq.matmul, which is recomputed by select_comm_recompute '.*\.norm'; recompute wins
 
-// Nothing is said.
+// Nothing is said of them.
 // NOTHING: mf.all_gather {{.*}} {name = "wq.matmul"}
+// NOTHING: mf.mul {{.*}} {name = "mul", recompute = #mf.recompute<select>}
 // NOTHING: mf.reduce_scatter {{.*}} {name = "wo.matmul"}
 
 // By default the norm is named. The gather behind it follows, through the cast; a sum has nothing to follow.
@@ -32,6 +33,7 @@
 
 // Of no layer.
 // COUNT: mf.all_gather {{.*}} {name = "wq.matmul"}
+// COUNT: mf.mul {{.*}} {name = "mul", recompute = #mf.recompute<select>}
 // COUNT: mf.reduce_scatter {{.*}} {name = "wo.matmul"}
 
 // A recomputed layer repeats its communication.
@@ -69,6 +71,7 @@
 
 // What is named makes a sum: that has no reader to bring it to.
 // SUM: mf.all_gather {{.*}} {name = "wq.matmul"}
+// SUM: mf.mul {{.*}} {name = "mul", recompute = #mf.recompute<select>}
 // SUM: mf.reduce_scatter {{.*}} {name = "wo.matmul"}
 
 // A sum follows the operator that makes its parts.
@@ -97,13 +100,13 @@
 
 //--- nothing.yaml
 parallel_config: {model_parallel: 2}
-recompute_config: {}
+recompute_config: {select_recompute: ['mul']}
 //--- comm.yaml
 parallel_config: {model_parallel: 2}
 recompute_config: {select_comm_recompute: True}
 //--- count.yaml
 parallel_config: {model_parallel: 2}
-recompute_config: {select_comm_recompute: [0]}
+recompute_config: {select_comm_recompute: [0], select_recompute: ['mul']}
 //--- full.yaml
 parallel_config: {model_parallel: 2}
 recompute_config: {recompute: True}
@@ -130,7 +133,7 @@ parallel_config: {model_parallel: 2}
 recompute_config: {select_comm_recompute: ['wk\.matmul'], select_comm_recompute_exclude: ['norm\.norm']}
 //--- sum.yaml
 parallel_config: {model_parallel: 2}
-recompute_config: {select_comm_recompute: ['wo\.matmul']}
+recompute_config: {select_comm_recompute: ['wo\.matmul'], select_recompute: ['mul']}
 //--- selected.yaml
 parallel_config: {model_parallel: 2}
 recompute_config: {select_recompute: ['wo\.matmul']}
