@@ -76,11 +76,13 @@ llvm::Error MemoryVerifier::verify() {
   return llvm::Error(std::move(error));
 }
 
-/// The host has written all statics but reports, which are for it to read.
+/// The host has written all statics but reports, which are for it to read, and
+/// parameters that ranks share out, which each step puts together anew.
 bool MemoryVerifier::initialize() {
   for (uint32_t i = 0; i < stage.statics.size(); ++i) {
     const Static &buffer = stage.statics[i];
-    if (buffer.bytes == 0 || buffer.role == Role::Report)
+    if (buffer.bytes == 0 || buffer.role == Role::Report ||
+        buffer.role == Role::Gathered)
       continue;
     const MemoryRange access = table.getMemory(table.getStatic(i));
     if (!getMap(buffer.space)

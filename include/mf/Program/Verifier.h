@@ -29,7 +29,8 @@ namespace mf::program {
 /// - statics keep their values to the end of the step, for the next one, and
 ///   every report is written.
 ///
-/// Statics have values before the step, but for reports. The host waits for
+/// Statics have values before the step, but for reports and for parameters that
+/// ranks share out and gather. The host waits for
 /// all streams at the end of a step. Time is O(n log m) for n operands of the
 /// expanded step and m pieces of memory in use.
 llvm::Error verifyMemory(const Program &program, const StageProgram &stage);
