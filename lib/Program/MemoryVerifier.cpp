@@ -76,13 +76,20 @@ llvm::Error MemoryVerifier::verify() {
   return llvm::Error(std::move(error));
 }
 
-/// The host has written all statics but reports, which are for it to read, and
-/// parameters that ranks share out, which each step puts together anew.
+/// What each step makes anew, whatever the one before left: gradients, and
+/// parameters that ranks share out and put together.
+static bool isMadeByStep(Role role) {
+  return role == Role::Gradient || role == Role::Accumulated ||
+         role == Role::Gathered;
+}
+
+/// The host has written all statics but these, and reports, which are for it to
+/// read.
 bool MemoryVerifier::initialize() {
   for (uint32_t i = 0; i < stage.statics.size(); ++i) {
     const Static &buffer = stage.statics[i];
     if (buffer.bytes == 0 || buffer.role == Role::Report ||
-        buffer.role == Role::Gathered)
+        isMadeByStep(buffer.role))
       continue;
     const MemoryRange access = table.getMemory(table.getStatic(i));
     if (!getMap(buffer.space)
@@ -158,6 +165,8 @@ bool MemoryVerifier::finish() {
                   });
     if (error)
       return false;
+    if (isMadeByStep(buffer.role))
+      continue;
     if (!isWhole || position < access.offset + access.bytes)
       return fail(buffer.location, table.getName(access.instance) +
                                        " is not written by the step");

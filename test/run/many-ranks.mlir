@@ -13,8 +13,8 @@
 // RUN: mf-opt --ascend-plan-memory --ascend-verify-program=ranks=false %s -o %t.mlir
 // RUN: FileCheck %s --check-prefix=PLAN < %t.mlir
 // RUN: rm -rf %t.d && mkdir %t.d
-// RUN: mf-run --verify %t.mlir --steps 2 --save-params %t.d/params.safetensors --dump-gradients-every-step %t.d | FileCheck %s
-// RUN: mf-run --verify --debug-memory %t.mlir --steps 2 | FileCheck %s
+// RUN: mf-run %t.mlir --steps 2 --save-params %t.d/params.safetensors --dump-gradients-every-step %t.d | FileCheck %s
+// RUN: mf-run --debug-memory %t.mlir --steps 2 | FileCheck %s
 // RUN: %python %S/Inputs/print_tensors.py %t.d/step_000001.safetensors %t.d/params.safetensors | FileCheck %s --check-prefix=VALUES
 
 // CHECK: loss: 96.000, {{.*}} global_norm: [480.]

@@ -30,7 +30,7 @@ module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
 
 //--- shared-out.yaml
 # Which ranks there are may be the module's word alone.
-# ALONE: mf.model @first
+# ALONE: training = #mf.training<parallel = <stages = 1
 parallel:
   gradients_mean: True
   enable_parallel_optimizer: True
