@@ -656,13 +656,21 @@ def PrintMemory : Pass<"ascend-print-memory", "::mlir::ModuleOp"> {
 }
 
 def VerifyProgram : Pass<"ascend-verify-program", "::mlir::ModuleOp"> {
-  let summary = "Prove that each access comes after what it depends on";
+  let summary = "Prove that a step has no races and ranks do their parts of it";
   let description = [{
     Expands the step of every planned program and follows streams, events and
     memory: reads find what was written last as the same buffer, conflicting
     accesses are ordered, statics keep their values, and ranks do not wait for
     each other for ever. An error names the buffer, both operators and what is
     missing. Changes nothing; takes microseconds per expanded instruction.
+
+    Then it proves that ranks together compute what one would. Each static says
+    over which axes it is cut, each kernel what it makes of parts
+    (generated/kernels.md), each collective over which axes it is; so it follows
+    for every buffer, along every axis, whether ranks hold the same, parts or
+    summands. Summands go into nothing that is not linear, operands are cut
+    alike, only summands are summed up over ranks, and every static ends as it is
+    declared. All ranks of a stage are looked at once.
 
     ```mlir
     %done = ascend.collective all_reduce %own to %all over <pp> channel "pp"
@@ -675,6 +683,9 @@ def VerifyProgram : Pass<"ascend-verify-program", "::mlir::ModuleOp"> {
     // 'collective.pp'), which writes it
     ```
   }];
+  let options = [Option<"ranks", "ranks", "bool", "true",
+                        "prove also that ranks together compute what one would, "
+                        "which programs need not that are written by hand">];
 }
 
 def PrintSchedule : Pass<"ascend-print-schedule", "::mlir::ModuleOp"> {

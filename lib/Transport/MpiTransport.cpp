@@ -22,9 +22,13 @@ enum ReportState : int { Unclaimed, Claimed, Finished };
 
 /// How often a process says that it runs.
 constexpr auto pulse = std::chrono::milliseconds(100);
-/// A process that has said nothing for so many pulses of another one does not
-/// run. Its watcher has a thread to itself, so kernels may take any time.
-constexpr int longestSilence = 30;
+/// A process that has said nothing for so long, while another one did so many
+/// times, does not run. Its watcher has a thread to itself, so kernels may take
+/// any time.
+constexpr auto longestSilence = std::chrono::milliseconds(2500);
+constexpr int leastPulses = 10;
+/// The longest time in which a process knows that it ran itself.
+constexpr auto longestPulse = std::chrono::seconds(1);
 /// Pulses of a process that is not watched: not yet, or not any more.
 constexpr int unwatched = -1;
 
@@ -39,9 +43,10 @@ struct Peer {
   int process = 0;
   int descriptor = -1;
   std::atomic<int> *pulses = nullptr;
-  /// How many there were, and how many of our own ago that changed.
+  /// How many there were, since when, and how many of our own there were since.
   int known = unwatched;
-  int silence = 0;
+  std::chrono::steady_clock::time_point since;
+  int ownSince = 0;
 };
 
 class MpiTransport : public Transport {
@@ -65,7 +70,7 @@ public:
 private:
   void findPeers();
   void watchPeers(const std::function<void(int64_t, Loss)> &lost);
-  int findSilentPeer(bool isOnTime);
+  int findSilentPeer(std::chrono::steady_clock::time_point now, bool wasAway);
   void waitForReport() const;
 
   int process = 0;
@@ -195,15 +200,19 @@ void MpiTransport::watch(std::function<void(int64_t, Loss)> lost) {
 }
 
 /// A process that has said nothing for so long that it cannot run, or -1. Time
-/// in which this one did not run in time itself says nothing of others.
-int MpiTransport::findSilentPeer(bool isOnTime) {
+/// in which this one did not run itself says nothing of others.
+int MpiTransport::findSilentPeer(std::chrono::steady_clock::time_point now,
+                                 bool wasAway) {
   for (Peer &peer : peers) {
     const int pulses = peer.pulses->load();
-    if (pulses != peer.known || pulses == unwatched)
-      peer.silence = 0;
-    else if (isOnTime && ++peer.silence > longestSilence)
+    if (pulses != peer.known || pulses == unwatched || wasAway) {
+      peer.known = pulses;
+      peer.since = now;
+      peer.ownSince = 0;
+    } else if (++peer.ownSince >= leastPulses &&
+               now - peer.since >= longestSilence) {
       return peer.process;
-    peer.known = pulses;
+    }
   }
   return -1;
 }
@@ -221,7 +230,7 @@ void MpiTransport::watchPeers(const std::function<void(int64_t, Loss)> &lost) {
   while (silent < 0 && poll(events.data(), events.size(), pulse.count()) <= 0) {
     const auto now = std::chrono::steady_clock::now();
     ownPulses->fetch_add(1);
-    silent = findSilentPeer(now - last < 2 * pulse);
+    silent = findSilentPeer(now, now - last > longestPulse);
     last = now;
   }
   if (silent >= 0)

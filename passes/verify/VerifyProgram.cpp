@@ -16,16 +16,19 @@ namespace {
 
 struct VerifyProgramPass
     : mf::passes::impl::VerifyProgramBase<VerifyProgramPass> {
+  using VerifyProgramBase::VerifyProgramBase;
+
   void runOnOperation() override {
     markAllAnalysesPreserved();
     FailureOr<DecodedProgram> decoded = decodeProgram(getOperation());
     if (failed(decoded))
       return signalPassFailure();
-    // Each stage's first error, and whether the ranks wait for each other.
+    // Each stage's first error, whether the ranks wait for each other, and of
+    // programs without such errors whether they belong together.
     for (const StageProgram &stage : decoded->program.stages)
       report(verifyMemory(decoded->program, stage), *decoded);
     report(verifyProgress(decoded->program), *decoded);
-    if (!hasFailed)
+    if (ranks && !hasFailed)
       report(verifyDistribution(decoded->program), *decoded);
   }
 

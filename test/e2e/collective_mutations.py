@@ -112,11 +112,13 @@ class Step:
             yield "left out", place, self.leave_out(place)
             if "stages" not in axes:
                 for other in self.get_other_axes(axes.split(", ")):
-                    yield "over other axes", place, self.replace(place, r"over <[^>]*>", "over <%s>" % other)
+                    yield "over other axes", place, self.replace(
+                        place, r'over <[^>]*> channel "[^"]*"', 'over <%s> channel "another"' % other
+                    )
             if kind == "all_reduce":
-                changed = self.replace(place, r"reduction = \S+>", "reduction = #ascend.reduction<sum>")
+                changed = self.replace(place, r" \{reduction = [^}]*\}", "")
                 if changed == self.lines:
-                    changed = self.replace(place, r" : <", " {reduction = #ascend.reduction<max>} : <")
+                    changed = self.replace(place, r" : <", " {reduction = #ascend<reduction max>} : <")
                 yield "another reduction", place, changed
                 yield "broadcast", place, self.replace(place, "all_reduce", "broadcast")
             delayed = self.delay(place)

@@ -54,14 +54,24 @@ static void emitPage(const llvm::RecordKeeper &records, raw_ostream &os) {
         "whole unless it is\n*updated* (read and overwritten) or *accumulated* "
         "(added to), and shares no memory with an\ninput unless it *may be* "
         "one: then exactly its bytes.\n\n"
-        "| kernel | inputs | outputs | attributes | engine | workspace |\n"
-        "|---|---|---|---|---|---|\n";
+        "*Parts* say what it makes of parts of tensors, as einsum does: inputs "
+        "and outputs with a\nletter for each dimension, `*` for all leading "
+        "ones, `.` for none. Ranks may cut a dimension\nof a small letter, and "
+        "all of one letter alike; an output that lacks it is then a summand,\n"
+        "with `>` the largest and with `~` the norm of a part. Summands may go "
+        "into all operands\nwith `+` together, or into one with `^`. `@v` says "
+        "where a rank's part of v begins, `&b`\nwhich part above b it takes of "
+        "its own. A formula makes the line of the attributes.\n\n"
+        "| kernel | inputs | outputs | attributes | engine | workspace | parts "
+        "|\n"
+        "|---|---|---|---|---|---|---|\n";
   const std::vector<KernelRecord> kernels = readKernels(records);
   for (const KernelRecord &kernel : kernels)
     os << "| `" << kernel.name << "` | " << describe(kernel, kernel.inputs)
        << " | " << describe(kernel, kernel.outputs) << " | "
        << describeAttributes(kernel) << " | " << kernel.engine.lower() << " | "
-       << (kernel.workspace.empty() ? "" : "yes") << " |\n";
+       << (kernel.workspace.empty() ? "" : "yes") << " | `" << kernel.parts
+       << "` |\n";
   os << "\n## What they compute\n\n";
   for (const KernelRecord &kernel : kernels) {
     os << "- `" << kernel.name << "`: " << join(kernel.summary) << ".";

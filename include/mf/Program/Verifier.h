@@ -29,9 +29,10 @@ namespace mf::program {
 /// - statics keep their values to the end of the step, for the next one, and
 ///   every report is written.
 ///
-/// Statics have values before the step, but for reports. The host waits for
-/// all streams at the end of a step. Time is O(n log m) for n operands of the
-/// expanded step and m pieces of memory in use.
+/// Statics have values before the step, but for reports, gradients and
+/// parameters that ranks share out and gather, which each step makes anew. The
+/// host waits for all streams at the end of a step. Time is O(n log m) for n
+/// operands of the expanded step and m pieces of memory in use.
 llvm::Error verifyMemory(const Program &program, const StageProgram &stage);
 
 /// Proves that the ranks' sends, receives and collectives all come to their end
@@ -43,13 +44,15 @@ llvm::Error verifyProgress(const Program &program,
                            llvm::ArrayRef<uint32_t> ends = {});
 
 /// Proves for all ranks that together they compute what one would: that what is
-/// the same on ranks, a part or a summand is used as that. Each static says over
-/// which axes it is cut, each kernel what it makes of parts (KernelParts.h), and
-/// each collective over which axes it is, so that follows, for every buffer:
+/// the same on ranks, a part or a summand is used as that. Each static says
+/// over which axes it is cut, each kernel what it makes of parts
+/// (KernelParts.h), and each collective over which axes it is, so that follows,
+/// for every buffer:
 ///
 /// - nothing that is a summand goes into what is not linear in it;
 /// - operands are cut alike, and what must be whole is not cut;
-/// - what is summed up over ranks is a summand on each, what is put side by side
+/// - what is summed up over ranks is a summand on each, what is put side by
+/// side
 ///   or taken a part of is a part or the whole;
 /// - every static is as it is declared at the end of the step: a parameter that
 ///   ranks have in common stays the same on all of them.

@@ -10,6 +10,8 @@
 // RUN: mf-opt --mf-read-config=file=%t/zero-bubble-v.yaml %t/model.mlir | FileCheck %s --check-prefix=ZERO
 // RUN: mf-opt --mf-read-config=file=%t/accumulation.yaml %t/model.mlir | FileCheck %s --check-prefix=ONE-STAGE
 // RUN: mf-opt --mf-read-config=file=%t/gpipe.yaml %t/model.mlir | mf-opt | FileCheck %s --check-prefix=GPIPE
+// RUN: mf-opt --mf-read-config=file=%t/shared-out.yaml %t/mesh.mlir | FileCheck %s --check-prefix=SHARED-OUT
+// RUN: mf-opt --mf-read-config=file=%t/shared-out.yaml %t/model.mlir | FileCheck %s --check-prefix=ALONE --implicit-check-not=optimizer_shard
 // RUN: mf-opt --mf-read-config=file=- %t/model.mlir < %t/section.yaml | FileCheck %s --check-prefix=SECTION
 
 //--- model.mlir
@@ -18,6 +20,22 @@ mf.model @first attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i6
 // Every model of the module gets the same configuration.
 mf.model @second attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
 }
+
+//--- mesh.mlir
+// SHARED-OUT: optimizer_shard = <level = 2, threshold = 64>, gradients_mean = true>
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
+  mf.model @model attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  }
+}
+
+//--- shared-out.yaml
+# Which ranks there are may be the module's word alone.
+# ALONE: training = #mf.training<parallel = <stages = 1
+parallel:
+  gradients_mean: True
+  enable_parallel_optimizer: True
+  parallel_optimizer_config:
+    optimizer_level: level2
 
 //--- whole.yaml
 # Patterns keep their place in the file.

@@ -3,6 +3,7 @@
 #include "ExampleSpecs.h"
 #include "KernelTesting.h"
 #include "SignatureLies.h"
+#include "mf/Signatures/KernelParts.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringSet.h"
@@ -108,6 +109,17 @@ TEST(SignatureTest, EveryKernelHasATest) {
   ASSERT_FALSE(error) << error.message();
   for (const KernelSignature &signature : getKernelSignatures())
     EXPECT_THAT(tests, HasSubstr("\"" + signature.name.str() + "\""));
+}
+
+TEST(SignatureTest, EveryKernelSaysWhatItMakesOfParts) {
+  for (const KernelSpec &spec : getExampleSpecs()) {
+    const std::string line = findKernelSignature(spec.name)->getParts(spec);
+    llvm::Expected<KernelParts> parts = parseParts(line, spec);
+    ASSERT_TRUE(static_cast<bool>(parts))
+        << spec.name << ": " << llvm::toString(parts.takeError());
+    EXPECT_EQ(parts->inputs.size(), spec.inputs.size()) << spec.name;
+    EXPECT_EQ(parts->outputs.size(), spec.outputs.size()) << spec.name;
+  }
 }
 
 } // namespace

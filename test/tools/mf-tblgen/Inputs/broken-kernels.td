@@ -1,6 +1,7 @@
 include "dialects/ascend/AscendKernelBase.td"
 
 class Broken<string kernelName> : Kernel<kernelName, "makeBroken"> {
+  let parts = "* -> *";
   let summary = "what is wrong with it";
   let outputs = (outs Out:$out);
 }

@@ -1,0 +1,93 @@
+//===- KernelPartsTest.cpp - What kernels make of parts -------------------===//
+
+#include "mf/Signatures/KernelParts.h"
+#include "mf/Signatures/KernelSignature.h"
+#include "gtest/gtest.h"
+
+using namespace mf;
+
+namespace {
+
+KernelSpec makeSpec(std::vector<std::vector<int64_t>> inputs,
+                    std::vector<std::vector<int64_t>> outputs,
+                    AttributeMap attributes = {}) {
+  KernelSpec spec;
+  for (const auto &dims : inputs)
+    spec.inputs.push_back({DType::F32, {dims.begin(), dims.end()}});
+  for (const auto &dims : outputs)
+    spec.outputs.push_back({DType::F32, {dims.begin(), dims.end()}});
+  spec.attributes = std::move(attributes);
+  return spec;
+}
+
+std::string getLine(const char *kernel, const KernelSpec &spec) {
+  return findKernelSignature(kernel)->getParts(spec);
+}
+
+TEST(KernelPartsTest, ReadsOperands) {
+  const KernelSpec spec = makeSpec({{4, 8, 16}, {16}, {1}}, {{4, 8}});
+  llvm::Expected<KernelParts> parts = parseParts("+*c, K, @c -> >*", spec);
+  ASSERT_TRUE(static_cast<bool>(parts)) << llvm::toString(parts.takeError());
+  ASSERT_EQ(parts->inputs.size(), 3u);
+  const PartOperand &first = parts->inputs[0];
+  EXPECT_EQ(first.linearity, PartLinearity::Together);
+  ASSERT_EQ(first.dims.size(), 3u);
+  EXPECT_TRUE(first.dims[0].isLeading && first.dims[1].isLeading);
+  EXPECT_EQ(first.dims[0].letter, 1);
+  EXPECT_EQ(first.dims[1].letter, 0);
+  EXPECT_EQ(first.dims[2].letter, 'c');
+  EXPECT_TRUE(first.dims[2].mayBeCut());
+  EXPECT_FALSE(parts->inputs[1].dims[0].mayBeCut());
+  EXPECT_EQ(parts->inputs[2].firstIndexOf, 'c');
+  EXPECT_EQ(parts->outputs[0].reduction, PartReduction::Largest);
+  EXPECT_TRUE(parts->outputs[0].dims[0] == first.dims[0]);
+}
+
+TEST(KernelPartsTest, LastInputStandsForAllThatFollow) {
+  const KernelSpec spec =
+      makeSpec({{4, 2}, {4, 3}, {4, 5}}, {{4, 10}}, {{"axis", int64_t{1}}});
+  llvm::Expected<KernelParts> parts =
+      parseParts(getLine("aclnnCat", spec), spec);
+  ASSERT_TRUE(static_cast<bool>(parts)) << llvm::toString(parts.takeError());
+  for (const PartOperand &input : parts->inputs) {
+    EXPECT_EQ(input.dims[0].letter, 'a');
+    EXPECT_FALSE(input.dims[1].mayBeCut());
+  }
+}
+
+TEST(KernelPartsTest, RefusesWhatDoesNotFit) {
+  const KernelSpec spec = makeSpec({{4, 8}}, {{4, 8}});
+  EXPECT_EQ(llvm::toString(parseParts("abc -> ab", spec).takeError()),
+            "'abc' does not describe an operand of 2 dimensions");
+  EXPECT_EQ(llvm::toString(parseParts("-> ab", spec).takeError()),
+            "describes no operand");
+}
+
+TEST(KernelPartsTest, LinesFollowAttributes) {
+  EXPECT_EQ(getLine("aclnnMatmul", makeSpec({{2, 4, 8}, {16, 8}}, {{2, 4, 16}},
+                                            {{"transpose_b", true}})),
+            "^axy, ^zy -> axz");
+  EXPECT_EQ(getLine("aclnnMatmul", makeSpec({{2, 4, 8}, {2, 4, 16}}, {{8, 16}},
+                                            {{"transpose_a", true},
+                                             {"contract_batch", true}})),
+            "^ayx, ^ayz -> xz");
+  EXPECT_EQ(getLine("aclnnPermute",
+                    makeSpec({{2, 3, 4}}, {{3, 2, 4}},
+                             {{"perm", std::vector<int64_t>{1, 0, 2}}})),
+            "+abc -> bac");
+  EXPECT_EQ(getLine("aclnnSliceV2", makeSpec({{2, 8}}, {{2, 4}})), "+aB -> aB");
+  EXPECT_EQ(
+      getLine("aclnnReduceSum", makeSpec({{2, 3, 4}}, {{3, 1}},
+                                         {{"axes", std::vector<int64_t>{0, 2}},
+                                          {"keep_dims", false}})),
+      "+abc -> b");
+  const KernelSpec attention =
+      makeSpec({{2, 4, 8, 16}, {2, 2, 8, 16}, {2, 2, 8, 16}},
+               {{2, 4, 8}, {2, 4, 8}, {2, 4, 8, 16}}, {{"causal", true}});
+  EXPECT_EQ(getLine("aclnnFlashAttentionScore", attention),
+            "bhQD, bhKD, bhKE, h -> bhQ, bhQ, bhQE");
+  EXPECT_EQ(getLine("mfFlashAttentionPart", attention),
+            "bhqD, bhKD, bhKE, @q, h -> bhq, bhq, bhqE");
+}
+
+} // namespace
