@@ -180,8 +180,7 @@ LayerPlanner::Outcome LayerPlanner::placeInputs(const Layout &hidden) {
     }
     planned.layouts[value] = Layout(rank);
     if (rank == 2) {
-      planned.layouts[value].cuts = {getMeshAxes("dp", model.mesh),
-                                     getMeshAxes("cp", model.mesh)};
+      planned.layouts[value].cuts = {stream.cuts[0], stream.cuts[1]};
       if (!divides(value, planned.layouts[value]))
         return Outcome::Failed;
     }
