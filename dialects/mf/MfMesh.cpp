@@ -2,7 +2,7 @@
 
 #include "dialects/mf/MfDialect.h"
 #include "dialects/mf/SampleOrderAttribute.h"
-#include "mf/Data/SampleOrder.h"
+#include "mf/Tensor/SampleOrder.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 
@@ -90,7 +90,8 @@ static LogicalResult verifySampleOrder(Operation *op, Attribute value) {
                            "as mf.sample_order, but got ")
            << value;
   if (!isa<ModuleOp>(op))
-    return op->emitOpError("has an order of samples; expected it on the module");
+    return op->emitOpError(
+        "has an order of samples; expected it on the module");
   return success();
 }
 

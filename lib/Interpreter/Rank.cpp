@@ -253,9 +253,13 @@ FailureOr<Tensor> Rank::getInput(Operation *op, ir::InputKind kind,
 }
 
 int64_t Rank::getSequencePart(int64_t parts) const {
-  if (parts == 1)
-    return 0;
-  return world.mesh.getPart(number, world.mesh.getFactors("cp"));
+  // Over cp and, where that is not all, mp.
+  std::vector<std::string> axes;
+  for (llvm::StringRef name : {"cp", "mp"})
+    for (const std::string &axis : world.mesh.getFactors(name))
+      if (world.mesh.getNumParts(axes) < parts)
+        axes.push_back(axis);
+  return world.mesh.getPart(number, axes);
 }
 
 FailureOr<Tensor> Rank::getLossGradient(Operation *op, double value,

@@ -160,8 +160,9 @@ void StepBuilder::wait(StringRef stream, Value event) {
 }
 
 /// The part of a step's tokens or labels that a rank has: its rows, cut over
-/// dp, of each micro-batch, and of these its part of the sequence, cut over the
-/// axes of context parallel training. Null if it has all.
+/// dp, of each micro-batch, and of these its part of the sequence, cut over cp
+/// and, where the head takes parts of the residual stream, over mp. Null if it
+/// has all.
 static ascend::SliceAttr getInputSlice(ir::ModelOp model, int64_t microBatches,
                                        RankedTensorType part) {
   int64_t rows = model.getMicroBatchSize(), length = model.getSequenceLength();
@@ -169,19 +170,21 @@ static ascend::SliceAttr getInputSlice(ir::ModelOp model, int64_t microBatches,
     return {};
   Builder builder(model.getContext());
   auto mesh = ir::MeshAttr::find(model);
-  // `dp` and `cp`, or the factors of each.
-  auto getFactors = [&](StringRef name) {
-    SmallVector<Attribute> factors;
-    for (auto [axis, size] : ir::MeshSizes(mesh).axes)
-      if (axis.starts_with(name) && size > 1)
-        factors.push_back(builder.getStringAttr(axis));
-    return builder.getArrayAttr(factors);
-  };
   SmallVector<ArrayAttr> axes(3, builder.getArrayAttr({}));
-  if (part.getDimSize(0) != rows)
-    axes[1] = getFactors("dp");
-  if (part.getDimSize(1) != length)
-    axes[2] = getFactors("cp");
+  // Adds axes of these names, or the factors of each, until there are `parts`.
+  auto cut = [&](int64_t dim, int64_t parts, ArrayRef<StringRef> names) {
+    SmallVector<Attribute> factors;
+    int64_t product = 1;
+    for (StringRef name : names)
+      for (auto [axis, size] : ir::MeshSizes(mesh).axes)
+        if (axis.starts_with(name) && size > 1 && product < parts) {
+          factors.push_back(builder.getStringAttr(axis));
+          product *= size;
+        }
+    axes[dim] = builder.getArrayAttr(factors);
+  };
+  cut(1, rows / part.getDimSize(0), {"dp"});
+  cut(2, length / part.getDimSize(1), {"cp", "mp"});
   return ascend::SliceAttr::get(
       model.getContext(), ArrayRef<int64_t>{microBatches, rows, length}, axes);
 }

@@ -187,7 +187,7 @@ LayerPlanner::Outcome LayerPlanner::placeData(unsigned value) {
   layout = Layout(rank);
   if (rank != 2)
     return Outcome::Done;
-  layout.cuts = {getMeshAxes("dp", model.mesh), getMeshAxes("cp", model.mesh)};
+  layout.cuts = {stream.cuts[0], stream.cuts[1]};
   return divides(value, layout) ? Outcome::Done : Outcome::Failed;
 }
 

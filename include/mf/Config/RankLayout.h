@@ -9,7 +9,7 @@
 #define MF_CONFIG_RANKLAYOUT_H
 
 #include "mf/Config/TrainingConfig.h"
-#include "mf/Data/SampleOrder.h"
+#include "mf/Tensor/SampleOrder.h"
 
 namespace mf {
 

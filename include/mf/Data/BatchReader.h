@@ -11,8 +11,8 @@
 #ifndef MF_DATA_BATCHREADER_H
 #define MF_DATA_BATCHREADER_H
 
-#include "mf/Data/SampleOrder.h"
 #include "mf/Data/TokenSource.h"
+#include "mf/Tensor/SampleOrder.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>

@@ -11,9 +11,9 @@
 #ifndef MF_PROGRAM_PROGRAM_H
 #define MF_PROGRAM_PROGRAM_H
 
-#include "mf/Data/SampleOrder.h"
 #include "mf/Program/Instruction.h"
 #include "mf/Program/Mesh.h"
+#include "mf/Tensor/SampleOrder.h"
 #include <algorithm>
 #include <map>
 #include <variant>

@@ -54,6 +54,7 @@ FAMILIES = {
     "baichuan": ("Baichuan13BV2ForCausalLM", LLAMA),
     "telechat": ("TelechatForCausalLM", {**LLAMA, "type": "TelechatConfig", "num_heads": 8}),
     "chatglm": ("ChatGLM2ForConditionalGeneration", CHATGLM),
+    "tied-chatglm": ("ChatGLM2ForConditionalGeneration", {**CHATGLM, "tie_word_embeddings": True}),
     "separate-chatglm": ("ChatGLM2ForConditionalGeneration", {**CHATGLM, "qkv_concat": False, "mlp_concat": False}),
     "qwen3": (None, QWEN3),
 }
@@ -94,6 +95,8 @@ LAYOUTS = [
     ("concatenated", {MP: 4, **TABLE}, TENSOR),
     ("concatenated", {DP: 2, MP: 2, SP: True, **TABLE}, SEQUENCE),
     ("tied", {MP: 2, **TABLE}, TENSOR),
+    ("tied", {CP: 2, MP: 2, **TABLE}, None),
+    ("tied-chatglm", {MP: 2, SP: True, "vocab_emb_dp": True}, None),
     ("scores", {MP: 2, **TABLE}, TENSOR),
     ("baichuan", {MP: 2, SP: True, **TABLE}, SEQUENCE),
     ("telechat", {MP: 4, **TABLE}, TENSOR),

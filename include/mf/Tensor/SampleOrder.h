@@ -1,7 +1,7 @@
 //===- SampleOrder.h - Which rows of the data a replica reads ---*- C++ -*-===//
 
-#ifndef MF_DATA_SAMPLEORDER_H
-#define MF_DATA_SAMPLEORDER_H
+#ifndef MF_TENSOR_SAMPLEORDER_H
+#define MF_TENSOR_SAMPLEORDER_H
 
 #include "llvm/ADT/StringSwitch.h"
 #include <optional>
@@ -40,4 +40,4 @@ inline std::optional<SampleOrder> parseSampleOrder(llvm::StringRef name) {
 
 } // namespace mf
 
-#endif // MF_DATA_SAMPLEORDER_H
+#endif // MF_TENSOR_SAMPLEORDER_H
