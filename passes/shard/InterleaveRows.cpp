@@ -318,7 +318,7 @@ struct InterleaveRowsPass
     if (printPlan)
       plan->print(known.model, llvm::errs());
     for (auto [layer, planned] : llvm::zip_equal(known.layers, plan->layers))
-      if (!planned.isCut.empty())
+      if (!planned.rows.empty())
         LayerCutter(*plan, planned, layer).run();
   }
 

@@ -4,6 +4,7 @@
 #include "RuleAxes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include <algorithm>
 
 using namespace llvm;
 
@@ -64,21 +65,18 @@ bool LayerPlanner::chooseFrom(const ShardedOperator &op, size_t operand,
 bool LayerPlanner::chooseFactors(const ShardedOperator &op, FactorAxes &axes) {
   axes.resize(op.rule.factors.size());
   std::vector<bool> isDecided(axes.size(), false);
-  auto countCuts = [&](size_t operand) {
-    size_t count = 0;
-    for (const Axes &cut : planned.layouts[current[op.operands[operand]]].cuts)
-      count += cut.size();
-    return count;
+  auto liesAsStream = [&](size_t operand) {
+    unsigned value = current[op.operands[operand]];
+    return isStream(origins[value]) &&
+           planned.layouts[value].cuts == stream.cuts;
   };
   for (Source source : {Source::Parameter, Source::Activation, Source::Free}) {
     SmallVector<size_t> operands;
     for (auto [number, operand] : enumerate(op.operands))
       if (sources[operand] == source)
         operands.push_back(number);
-    // Taking a part of what lies whole costs nothing.
-    stable_sort(operands, [&](size_t a, size_t b) {
-      return countCuts(a) > countCuts(b);
-    });
+    // Where one lies as the stream does, others become parts of it.
+    std::stable_partition(operands.begin(), operands.end(), liesAsStream);
     for (size_t operand : operands)
       if (!chooseFrom(op, operand, axes, isDecided))
         return false;

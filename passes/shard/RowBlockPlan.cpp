@@ -252,7 +252,7 @@ std::optional<RowBlockPlan> planRowBlocks(const ShardedModel &model,
 void RowBlockPlan::print(const ShardedModel &model, raw_ostream &os) const {
   os << blocks << " blocks of " << model.sequence / blocks << " rows\n";
   for (auto [layer, planned] : zip_equal(model.layers, layers)) {
-    if (planned.isCut.empty())
+    if (planned.rows.empty())
       continue;
     os << layer.name << ": takes " << (planned.takesBlocks ? "blocks" : "rows")
        << ", gives " << (planned.givesBlocks ? "blocks" : "rows") << '\n';

@@ -24,7 +24,7 @@ struct RowPlace {
 struct RowBlockLayer {
   /// Whether its hidden input and its result are blocks.
   bool takesBlocks = false, givesBlocks = false;
-  /// By value, where its rows are.
+  /// By value, where its rows are; empty for a layer that stays as it is.
   std::vector<std::optional<RowPlace>> rows;
   /// By operator, whether it runs once per block.
   std::vector<bool> isCut;

@@ -34,6 +34,8 @@ SHARDED = [
     ("mf-propagate-layouts,mf-lower-reshards,mf-localize", "test/passes/shard/Inputs/one_layer.mlir"),
     ("mf-shard-optimizer", "test/passes/optimizer/Inputs/shared_weight.mlir"),
     ("mf-reduce-in-backward", "test/passes/optimizer/Inputs/summed_weight.mlir"),
+    ("mf-interleave-rows", "test/passes/shard/Inputs/two_blocks.mlir"),
+    ("mf.chunk(mf-overlap-copies)", "test/passes/overlap/Inputs/two_copies.mlir"),
 ]
 BLOCK = re.compile(r"```mlir\n(.*?)```", re.DOTALL)
 SEPARATOR = re.compile(r"^ *// (becomes|or|prints|fails)\b.*\n", re.MULTILINE)

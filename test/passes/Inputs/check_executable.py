@@ -82,9 +82,17 @@ parallel_config: {pipeline_stage: 2, micro_batch_num: 2, seq_split_num: 4}
 parallel: {pipeline_config: {pipeline_interleave: True, pipeline_scheduler: seqpipe}}
 recompute_config: {select_recompute: True}
 """
+
+# Layers in blocks of rows, and two copies of them.
+COPIES = """
+parallel_config: {model_parallel: 2, use_seq_parallel: True}
+model: {model_config: {fine_grain_interleave: 2}}
+micro_batch_interleave_num: 2
+runner_config: {gradient_accumulation_steps: 2}
+"""
 TOLERANCE = {
     "sharded.yaml": "1e-5", "once.yaml": "1e-5", "by_micro_batch.yaml": "1e-5", "in_layers.yaml": "1e-5",
-    "one_backward.yaml": "1e-5", "pieces.yaml": "1e-5",
+    "one_backward.yaml": "1e-5", "pieces.yaml": "1e-5", "copies.yaml": "1e-5",
 }  # fmt: skip
 
 
@@ -144,6 +152,7 @@ class Cases:
         yield two_layers, self.example("two_layers.yaml")
         yield two_layers, self.example("two_layers_swap.yaml")
         yield self.cut_matrices(two_layers), self.write("sharded.yaml", SHARDED)
+        yield self.cut_matrices(two_layers), self.write("copies.yaml", COPIES)
         yield self.cut_matrices(two_layers), self.write("once.yaml", STORED % ("model_parallel", 1))
         copies = self.llama("copies", batch_size=2)
         yield copies, self.write("by_micro_batch.yaml", STORED % ("data_parallel", 2))

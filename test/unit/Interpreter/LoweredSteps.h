@@ -48,7 +48,8 @@ inline void cutMatrices(mlir::ModuleOp module) {
 /// examples/two_layers.mlir, lowered as `yaml` says; by `isSharded` cut over
 /// two ranks, as far as to its layers on one of them.
 struct LoweredSteps : QuietContext {
-  explicit LoweredSteps(llvm::StringRef yaml, bool isSharded = false)
+  explicit LoweredSteps(llvm::StringRef yaml, bool isSharded = false,
+                        bool hasCuts = false)
       : isSharded(isSharded) {
     llvm::SmallString<128> path;
     int file = 0;
@@ -61,8 +62,9 @@ struct LoweredSteps : QuietContext {
     mlir::PassManager manager(&context);
     passes::TrainingStepOptions options;
     options.config = path.str().str();
-    if (isSharded) {
+    if (isSharded || hasCuts)
       cutMatrices(*module);
+    if (isSharded) {
       buildShardingPipeline(manager, options.config);
     } else {
       passes::buildTrainingStepPipeline(manager, options);

@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 
 using namespace mlir;
+using mf::tools::copiesYaml;
 using mf::tools::LoweredSteps;
 using mf::tools::shardedYaml;
 using mf::tools::Snapshot;
@@ -27,11 +28,14 @@ namespace {
 LoweredSteps &getSteps(llvm::StringRef yaml) {
   static LoweredSteps stages(stagesYaml), swaps(swapsYaml),
       sharded(shardedYaml, /*isSharded=*/true),
-      summands(summandsYaml, /*isSharded=*/true);
+      summands(summandsYaml, /*isSharded=*/true),
+      copies(copiesYaml, /*isSharded=*/false, /*hasCuts=*/true);
   if (yaml == summandsYaml)
     return summands;
   if (yaml == shardedYaml)
     return sharded;
+  if (yaml == copiesYaml)
+    return copies;
   return yaml == stagesYaml ? stages : swaps;
 }
 

@@ -51,6 +51,10 @@ bool losesAnAttribute(ModuleOp module) {
   return true;
 }
 
+bool exchangesBlocks(ModuleOp module) {
+  return swapTwoOfOneType(ir::getReturn(findAll<ir::LayerOp>(module)[1]), 0);
+}
+
 /// The first operator of the kind that takes the product of a layer takes one
 /// of its factors.
 template <typename OpT> bool takesAFactorOfAProduct(ModuleOp module) {
@@ -330,6 +334,8 @@ const WrongRewrite list[] = {
      readsAnotherPieceOfTheTokens, "loss of step 1"},
     {"mf-split-sequence", "CountsAPiecesLabels", shardedYaml,
      countsAPiecesLabels, "loss of step 1"},
+    {"mf-interleave-rows", "ExchangesBlocks", copiesYaml, exchangesBlocks,
+     "loss of step 1"},
     {"mf-propagate-layouts", "ReshardsTheWrongValue", shardedYaml,
      takesAFactorOfAProduct<ir::ReshardOp>, "loss of step 1"},
     {"mf-lower-reshards", "GathersTheWrongValue", shardedYaml,
@@ -356,6 +362,8 @@ const WrongRewrite list[] = {
      recomputesFromTheWrongValue, "gradient 'embedding.weight'"},
     {"mf-insert-recompute", "SkipsARecomputedOperator", stagesYaml,
      skipsARecomputedOperator, "gradient 'embedding.weight'"},
+    {"mf-overlap-copies", "LosesAResidualConnection", copiesYaml,
+     losesAResidualConnection, "loss of step 1"},
     {"mf-insert-swap", "PrefetchesTheWrongValue", swapsYaml,
      prefetchesTheWrongValue, "gradient 'embedding.weight'"},
     {"mf-insert-swap", "OffloadsTheWrongValue", swapsYaml,

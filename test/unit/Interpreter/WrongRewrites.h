@@ -45,6 +45,14 @@ parallel_config: {model_parallel: 2, use_seq_parallel: True}
 )";
 
 /// One way to break the IR that a pass leaves.
+/// Layers in blocks of rows, and two copies of them.
+inline constexpr llvm::StringLiteral copiesYaml = R"(
+runner_config: {gradient_accumulation_steps: 1}
+parallel_config: {model_parallel: 2, use_seq_parallel: True}
+model: {model_config: {fine_grain_interleave: 2}}
+micro_batch_interleave_num: 2
+)";
+
 struct WrongRewrite {
   const char *pass;
   const char *name;
