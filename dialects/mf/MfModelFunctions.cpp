@@ -124,3 +124,73 @@ LogicalResult mf::ir::verifyModelFunction(FunctionOpInterface function) {
   }
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// What the functions of a chunk take from each other
+//===----------------------------------------------------------------------===//
+
+/// Appends the types that `indices` of `types` name, or says on `user` which
+/// there are not.
+static LogicalResult appendTypes(FunctionOpInterface user, ArrayAttr indices,
+                                 ArrayRef<Type> types, StringRef what,
+                                 SmallVectorImpl<Type> &result) {
+  for (auto index : indices.getAsRange<IntegerAttr>()) {
+    if (index.getInt() >= static_cast<int64_t>(types.size()))
+      return user.emitOpError("reads ")
+             << what << " " << index.getInt()
+             << " of its forward function, which has " << types.size();
+    result.push_back(types[index.getInt()]);
+  }
+  return success();
+}
+
+static LogicalResult verifyTaken(FunctionOpInterface user,
+                                 FunctionOpInterface forward,
+                                 ArrayRef<Type> expected) {
+  if (user.getArgumentTypes() == expected)
+    return success();
+  InFlightDiagnostic error =
+      user.emitOpError("takes (")
+      << user.getArgumentTypes()
+      << "), but the functions of its placement give it (" << expected << ")";
+  error.attachNote(forward.getLoc()) << "forward is here";
+  return error;
+}
+
+SmallVector<Type> ForwardOp::getGradientTypes() {
+  SmallVector<Type> types(getOutputTypes().drop_back(getFuture()));
+  if (getFuture() > 0)
+    llvm::append_range(types, getPastTypes());
+  llvm::append_range(types, getFutureTypes());
+  return types;
+}
+
+LogicalResult BackwardOp::verifyAgainst(ForwardOp forward) {
+  SmallVector<Type> expected = forward.getGradientTypes();
+  if (failed(appendTypes(*this, getForwardArguments(),
+                         forward.getArgumentTypes(), "argument", expected)) ||
+      failed(appendTypes(*this, getForwardOutputs(), forward.getOutputTypes(),
+                         "output", expected)))
+    return failure();
+  llvm::append_range(expected, forward.getResidualTypes());
+  return verifyTaken(*this, forward, expected);
+}
+
+LogicalResult BackwardWeightsOp::verifyAgainst(ForwardOp forward,
+                                               BackwardOp backward) {
+  SmallVector<Type> expected;
+  if (failed(appendTypes(*this, getOutputGradients(), forward.getOutputTypes(),
+                         "output", expected)) ||
+      failed(appendTypes(*this, getForwardArguments(),
+                         forward.getArgumentTypes(), "argument", expected)))
+    return failure();
+  llvm::append_range(expected, forward.getResidualTypes());
+  llvm::append_range(expected, backward.getKeptTypes());
+  if (failed(verifyTaken(*this, forward, expected)))
+    return failure();
+  for (Attribute name : getGradients())
+    if (llvm::is_contained(backward.getGradients(), name))
+      return emitOpError("makes the gradient of ")
+             << name << ", as does '" << backward.getSymName() << "'";
+  return success();
+}
