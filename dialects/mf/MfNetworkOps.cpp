@@ -159,7 +159,7 @@ void FlashAttentionOp::build(OpBuilder &builder, OperationState &state,
   RankedTensorType rows = getRowType(type);
   build(builder, state, rows, rows,
         RankedTensorType::get(shape, type.getElementType()), query, key, value,
-        slopes, firstQuery, builder.getF64FloatAttr(scale),
+        firstQuery, slopes, builder.getF64FloatAttr(scale),
         builder.getBoolAttr(causal), nullptr, nullptr, nullptr);
 }
 
@@ -229,7 +229,7 @@ void FlashAttentionOp::buildGradient(OpBuilder &builder,
       builder, getLoc(), getQuery().getType(), getKey().getType(),
       getValue().getType(), getQuery(), getKey(), getValue(),
       resultGradients[2], getSoftmaxMax(), getSoftmaxSum(), getResult(),
-      getSlopes(), getFirstQuery(), getScaleAttr(), getCausalAttr(), nullptr,
+      getFirstQuery(), getSlopes(), getScaleAttr(), getCausalAttr(), nullptr,
       nullptr, nullptr);
   llvm::copy(gradient.getResults(), operandGradients.begin());
 }

@@ -79,8 +79,8 @@ def Mf_SoftmaxGradOp : Mf_ComputeOp<"softmax_grad", "aclnnSoftmaxBackward",
 class Mf_AttentionOp<string mnemonic, dag operands, dag outputs,
                      list<Trait> traits = []>
     : Mf_ComputeOp<mnemonic, "",
-        !con(operands, (ins Optional<Mf_FloatTensor>:$slopes,
-                            Optional<Mf_IndexTensor>:$first_query)),
+        !con(operands, (ins Optional<Mf_IndexTensor>:$first_query,
+                            Optional<Mf_FloatTensor>:$slopes)),
         (ins F64Attr:$scale, DefaultValuedAttr<BoolAttr, "true">:$causal),
         outputs, !listconcat([AttrSizedOperandSegments], traits), ["isView"]> {
   let extraClassDefinition = "";
@@ -112,7 +112,7 @@ def Mf_FlashAttentionOp : Mf_AttentionOp<"flash_attention",
     ```
   }];
   let assemblyFormat = [{
-    $query `,` $key `,` $value (`,` $slopes^)? (`from` $first_query^)? attr-dict
+    $query `,` $key `,` $value (`from` $first_query^)? (`,` $slopes^)? attr-dict
     `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
@@ -140,7 +140,7 @@ def Mf_FlashAttentionGradOp : Mf_AttentionOp<"flash_attention_grad",
   }];
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $output_gradient `,` $softmax_max `,`
-    $softmax_sum `,` $output (`,` $slopes^)? (`from` $first_query^)? attr-dict
+    $softmax_sum `,` $output (`from` $first_query^)? (`,` $slopes^)? attr-dict
     `:` functional-type(operands, results)
   }];
 }

@@ -129,10 +129,10 @@ ShardingRule FlashAttentionOp::getShardingRule() {
   rule.operands = {{{batch}, {heads, group}, {rows}, {width}},
                    {{batch}, {heads}, {keys}, {width}},
                    {{batch}, {heads}, {keys}, {valueWidth}}};
-  if (getSlopes())
-    rule.operands.push_back({{heads, group}});
   if (getFirstQuery())
     rule.operands.push_back({{rule.addFactor(FactorKind::Whole, 1)}});
+  if (getSlopes())
+    rule.operands.push_back({{heads, group}});
   FactorDims statistics = {{batch}, {heads, group}, {rows}};
   rule.results = {
       statistics, statistics, {{batch}, {heads, group}, {rows}, {valueWidth}}};

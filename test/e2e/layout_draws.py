@@ -121,9 +121,7 @@ class Draw:
 
     def choose_model(self, generator):
         choose = generator.choice
-        # Flash attention of part of the rows does not take slopes yet.
-        alibi = ["baichuan"] if self.cp == 1 else []
-        family = choose(["llama", "llama", "glm", "mcore", "telechat", *alibi])
+        family = choose(["llama", "llama", "glm", "mcore", "telechat", "baichuan"])
         parts = self.get_head_parts()
         heads = 24 if parts % 3 == 0 else 16
         kv_heads = [n for n in (1, 2, 3, 4, 8, 16, 24) if heads % n == 0 and n % parts == 0]

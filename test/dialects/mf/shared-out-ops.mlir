@@ -9,8 +9,8 @@ module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, cp = 4, mp = 2>} {
   %first = "test.value"() : () -> tensor<1xi32>
   // CHECK: mf.flash_attention %{{.*}}, %{{.*}}, %{{.*}} from %{{.*}} {scale = 2.500000e-01 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x16x8xf32>, tensor<1x2x16x8xf32>, tensor<1xi32>) -> (tensor<1x2x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4x8xf32>)
   %max, %sum, %y = mf.flash_attention %q, %k, %k from %first {scale = 0.25 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x16x8xf32>, tensor<1x2x16x8xf32>, tensor<1xi32>) -> (tensor<1x2x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4x8xf32>)
-  // CHECK: mf.flash_attention_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} from %{{.*}} {scale = 2.500000e-01 : f64}
-  %dq, %dk, %dv = mf.flash_attention_grad %q, %k, %k, %y, %max, %sum, %y, %slopes from %first {scale = 0.25 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x16x8xf32>, tensor<1x2x16x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4x8xf32>, tensor<2xf32>, tensor<1xi32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x16x8xf32>, tensor<1x2x16x8xf32>)
+  // CHECK: mf.flash_attention_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} from %{{.*}}, %{{.*}} {scale = 2.500000e-01 : f64}
+  %dq, %dk, %dv = mf.flash_attention_grad %q, %k, %k, %y, %max, %sum, %y from %first, %slopes {scale = 0.25 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x16x8xf32>, tensor<1x2x16x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4x8xf32>, tensor<1xi32>, tensor<2xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x16x8xf32>, tensor<1x2x16x8xf32>)
 
   %table = "test.value"() : () -> tensor<8x4xf32>
   %tokens = "test.value"() : () -> tensor<2x3xi32>

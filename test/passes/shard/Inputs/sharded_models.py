@@ -99,6 +99,7 @@ LAYOUTS = [
     ("tied-chatglm", {MP: 2, SP: True, "vocab_emb_dp": True}, None),
     ("scores", {MP: 2, **TABLE}, TENSOR),
     ("baichuan", {MP: 2, SP: True, **TABLE}, SEQUENCE),
+    ("baichuan", {CP: 2, MP: 2, **TABLE}, None),
     ("telechat", {MP: 4, **TABLE}, TENSOR),
     ("telechat", {DP: 2, MP: 2, SP: True, **TABLE}, SEQUENCE),
     ("chatglm", {DP: 2, MP: 2, **TABLE}, TENSOR),
