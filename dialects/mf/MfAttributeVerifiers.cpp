@@ -78,15 +78,12 @@ LogicalResult OptimizerShardAttr::verify(EmitError emitError, int64_t level,
   return success();
 }
 
-LogicalResult ParallelAttr::verify(EmitError emitError, int64_t stages,
-                                   int64_t interleave, int64_t microBatches,
-                                   Attribute offset, int64_t gradientGroups,
-                                   StringRef scheduler, int64_t sequencePieces,
-                                   bool sequenceParallel,
-                                   StringAttr contextParallel,
-                                   OptimizerShardAttr optimizerShard,
-                                   bool gradientsMean, bool fullBatch,
-                                   int64_t rowBlocks, int64_t copies) {
+LogicalResult ParallelAttr::verify(
+    EmitError emitError, int64_t stages, int64_t interleave,
+    int64_t microBatches, Attribute offset, int64_t gradientGroups,
+    StringRef scheduler, int64_t sequencePieces, bool sequenceParallel,
+    StringAttr contextParallel, OptimizerShardAttr optimizerShard,
+    bool gradientsMean, bool fullBatch, int64_t rowBlocks, int64_t copies) {
   if (scheduler.empty())
     return emitError() << "expected the name of a scheduler, but got ''";
   if (contextParallel &&

@@ -67,8 +67,8 @@ void emitGather(LaunchEmitter &emitter, ParamOp param);
 /// micro-batches have added to it.
 bool needsReduction(ParamOp param);
 
-/// Checks that `gradient`, which `function` returns for `param`, is the sum over
-/// ranks where the parameter is reduced in backward.
+/// Checks that `gradient`, which `function` returns for `param`, is the sum
+/// over ranks where the parameter is reduced in backward.
 mlir::LogicalResult verifySummed(mlir::Operation *function, ParamOp param,
                                  mlir::Value gradient);
 

@@ -1,4 +1,5 @@
-//===- SampleOrderAttribute.h - Which rows of the data a replica reads *- C++ -*-//
+//===- SampleOrderAttribute.h - Which rows of the data a replica reads *- C++
+//-*-//
 
 #ifndef DIALECTS_MF_SAMPLEORDERATTRIBUTE_H
 #define DIALECTS_MF_SAMPLEORDERATTRIBUTE_H

@@ -37,10 +37,10 @@ CellBuilder::CellBuilder(ModelOp model, const ModelSpec &spec,
       builder(model.getContext()), loc(model.getLoc()),
       parameterPrefix(parameterPrefix) {
   builder.setInsertionPointToEnd(&model.getBody().front());
-  layer = LayerOp::create(
-      builder, loc, layerName, builder.getFunctionType(arguments, result), kind,
-      PlacementAttr(), FlatSymbolRefAttr(), /*past=*/0, /*future=*/0,
-      ArrayAttr(), ArrayAttr());
+  layer = LayerOp::create(builder, loc, layerName,
+                          builder.getFunctionType(arguments, result), kind,
+                          PlacementAttr(), FlatSymbolRefAttr(), /*past=*/0,
+                          /*future=*/0, ArrayAttr(), ArrayAttr());
   Block &body = layer.getBody().emplaceBlock();
   for (Type argument : arguments)
     body.addArgument(argument, loc);

@@ -245,11 +245,13 @@ static ParallelAttr getParallel(passes::EmitError emitError, Builder &builder,
       rowBlocks, batch.microBatchInterleaveNum);
 }
 
-TrainingAttr passes::getTrainingAttr(
-    EmitError emitError, MLIRContext *context, const TrainingConfig &config,
-    const StageMapOptions &options, const EffectiveBatch &batch,
-    const RankLayout &ranks, int64_t rowBlocks, llvm::StringRef schedule,
-    bool hasReplicas) {
+TrainingAttr passes::getTrainingAttr(EmitError emitError, MLIRContext *context,
+                                     const TrainingConfig &config,
+                                     const StageMapOptions &options,
+                                     const EffectiveBatch &batch,
+                                     const RankLayout &ranks, int64_t rowBlocks,
+                                     llvm::StringRef schedule,
+                                     bool hasReplicas) {
   Builder builder(context);
   ParallelAttr parallel =
       getParallel(emitError, builder, config, options, batch, ranks, rowBlocks,

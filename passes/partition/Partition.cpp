@@ -81,9 +81,9 @@ struct PartitionPass : mf::passes::impl::PartitionBase<PartitionPass> {
         place = {map->getLastStage(), map->getNumChunks() - 1, 0};
       else
         place = {map->getFirstStage(), 0, 0};
-      layer.setPlacementAttr(
-          PlacementAttr::get(&getContext(), place.stage, place.chunk,
-                             /*piece=*/0));
+      layer.setPlacementAttr(PlacementAttr::get(&getContext(), place.stage,
+                                                place.chunk,
+                                                /*piece=*/0));
     }
     warnAboutEmptyMiniStages(model, *map);
   }

@@ -48,9 +48,9 @@ Value ScheduleBuilder::load(const Task &task, int64_t argument) {
     Value &loaded = loads[{getPlace(task.chunk, microBatch, 0),
                            static_cast<int64_t>(kind.getValue())}];
     if (!loaded)
-      loaded = LoadOp::create(builder, loc,
-                              forward.getArgumentTypes()[argument],
-                              kind.getValue(), microBatch);
+      loaded =
+          LoadOp::create(builder, loc, forward.getArgumentTypes()[argument],
+                         kind.getValue(), microBatch);
     return loaded;
   }
   return nullptr;

@@ -135,7 +135,8 @@ public:
   llvm::ArrayRef<std::string> getNames() const { return names; }
 
   /// The entry "format" of the metadata of all files: `mf` for those that are
-  /// written here, `pt` for Hugging Face's. Empty if they have none, or several.
+  /// written here, `pt` for Hugging Face's. Empty if they have none, or
+  /// several.
   llvm::StringRef getFormat() const;
 
   /// As SafetensorsFile.

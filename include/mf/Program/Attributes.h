@@ -21,7 +21,8 @@ mlir::FailureOr<LrSchedule> decodeLrSchedule(mlir::Operation *op,
 mlir::FailureOr<Mesh> decodeMesh(mlir::ModuleOp module, int64_t numStages);
 
 /// mf.sample_order of a module; whole batches without it.
-mlir::LogicalResult decodeSampleOrder(mlir::ModuleOp module, SampleOrder &order);
+mlir::LogicalResult decodeSampleOrder(mlir::ModuleOp module,
+                                      SampleOrder &order);
 
 } // namespace mf::program
 

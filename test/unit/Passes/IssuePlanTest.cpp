@@ -51,23 +51,23 @@ const std::vector<PlannedOperator> reductions = {
 
 } // namespace
 
-TEST(IssuePlan, LeavesAllWhereItIs) {
+TEST(IssuePlanTest, LeavesAllWhereItIs) {
   EXPECT_EQ(print(gathers, 0), " 0 1 2 3 4 5 6 7 8");
   EXPECT_EQ(print(reductions, 0), " 0 1 !1 2 3 4 !4 5 6 7 !7 8");
 }
 
-TEST(IssuePlan, GathersAheadWithWhatAGatherIsMadeOf) {
+TEST(IssuePlanTest, GathersAheadWithWhatAGatherIsMadeOf) {
   EXPECT_EQ(print(gathers, 1), " 0 1 3 4 2 6 7 5 8");
   EXPECT_EQ(print(gathers, 2), " 0 1 3 4 6 7 2 5 8");
   EXPECT_EQ(print(gathers, 100), " 0 1 3 4 6 7 2 5 8");
 }
 
-TEST(IssuePlan, CompletesReductionsLaterOrAtTheEnd) {
+TEST(IssuePlanTest, CompletesReductionsLaterOrAtTheEnd) {
   EXPECT_EQ(print(reductions, 1), " 0 1 3 4 !1 2 6 7 !4 5 8 !7");
   EXPECT_EQ(print(reductions, 100), " 0 1 3 4 6 7 8 !1 2 !4 5 !7");
 }
 
-TEST(IssuePlan, KeepsOrdersOfRandomFunctions) {
+TEST(IssuePlanTest, KeepsOrdersOfRandomFunctions) {
   std::mt19937 random(1);
   for (int round = 0; round < 200; ++round) {
     std::vector<PlannedOperator> operators;

@@ -23,19 +23,19 @@ using Places = std::vector<ReductionPlace>;
 
 } // namespace
 
-TEST(ReductionPlan, LeavesWhatEachRankHasWhole) {
+TEST(ReductionPlanTest, LeavesWhatEachRankHasWhole) {
   EXPECT_EQ(plan(1, make(1)), Places{ReductionPlace::Nowhere});
   EXPECT_EQ(plan(4, make(1)), Places{ReductionPlace::Nowhere});
 }
 
-TEST(ReductionPlan, SumsInBackwardWhereThatRunsOnce) {
+TEST(ReductionPlanTest, SumsInBackwardWhereThatRunsOnce) {
   EXPECT_EQ(plan(1, make(2)), Places{ReductionPlace::Backward});
   EXPECT_EQ(plan(1, make(1, /*isShared=*/true)),
             Places{ReductionPlace::Backward});
   EXPECT_EQ(plan(2, make(2)), Places{ReductionPlace::Step});
 }
 
-TEST(ReductionPlan, LeavesToTheStepWhatItsBeginPutsTogether) {
+TEST(ReductionPlanTest, LeavesToTheStepWhatItsBeginPutsTogether) {
   ReducedParameter parameter = make(2, /*isShared=*/true);
   parameter.isGatheredOnce = true;
   EXPECT_EQ(plan(1, parameter), Places{ReductionPlace::Step});
@@ -43,7 +43,7 @@ TEST(ReductionPlan, LeavesToTheStepWhatItsBeginPutsTogether) {
   EXPECT_EQ(plan(1, parameter), Places{ReductionPlace::MicroBatch});
 }
 
-TEST(ReductionPlan, PrintsAPlacePerParameter) {
+TEST(ReductionPlanTest, PrintsAPlacePerParameter) {
   std::vector<ReducedParameter> parameters = {make(1), make(8)};
   std::string text;
   llvm::raw_string_ostream os(text);
