@@ -262,7 +262,7 @@ parallel:
     pipeline_scheduler: gpipe
 
 //--- order-of-chunks.yaml
-# ORDER-OF-CHUNKS: interleave = 2, micro_batches = 1, {{.*}}scheduler = "seq1f1b-interleaved-low-memory", sequence_pieces = 2
+# ORDER-OF-CHUNKS: interleave = 2, micro_batches = 4, {{.*}}scheduler = "seq1f1b-interleaved-low-memory", sequence_pieces = 2
 parallel_config:
   pipeline_stage: 4
   seq_split_num: 2

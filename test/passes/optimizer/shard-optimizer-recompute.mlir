@@ -10,10 +10,11 @@
 
 // CHECK-LABEL: mf.model @one_micro_batch
 // CHECK: mf.param @layers.0.w : {{.*}} stored <{{\[\[}}dp], []]>{{$}}
-// CHECK: mf.param @layers.1.w : {{.*}} stored <{{\[\[}}dp], []]> {gathered = tensor<32x32xf32>}
+// CHECK: mf.param @layers.1.w : {{.*}} stored <{{\[\[}}dp], []]>{{$}}
 // CHECK: %[[PART:.*]] = mf.get_param @layers.0.w : tensor<16x32xf32>
-// CHECK-NEXT: mf.all_gather %[[PART]] over ["dp"] {name = "layers.0.w.gather", recompute = #mf.recompute<preset>}
-// CHECK: mf.get_param @layers.1.w : tensor<32x32xf32>
+// CHECK-NEXT: mf.all_gather %[[PART]] over ["dp"] {name = "w.gather", recompute = #mf.recompute<preset>}
+// CHECK: %[[OTHER:.*]] = mf.get_param @layers.1.w : tensor<16x32xf32>
+// CHECK-NEXT: mf.all_gather %[[OTHER]] over ["dp"] {name = "w.gather"} :
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
 mf.model @one_micro_batch attributes {
     micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,

@@ -42,8 +42,9 @@ def Reversed : Broken<"reversed"> {
   let outputs = (outs In:$out);
 }
 
-// CHECK: broken-kernels.td:[[#@LINE+2]]:5: error: expected a text as 'factory'
-// CHECK: broken-kernels.td:[[#@LINE+1]]:5: error: expected a text as 'summary'
+// CHECK: broken-kernels.td:[[#@LINE+3]]:5: error: expected a text as 'factory'
+// CHECK: broken-kernels.td:[[#@LINE+2]]:5: error: expected a text as 'summary'
+// CHECK: broken-kernels.td:[[#@LINE+1]]:5: error: expected a text as 'parts'
 def Silent : Kernel<"silent", ""> {
   let outputs = (outs Out:$out);
 }
