@@ -3,7 +3,7 @@
 usage: kept_communication.py [BIN_FOLDER]
 
 Lowers Llama2 70B (test/data/mindformers/yamls/finetune_llama2_70b_bf16_32p.yaml,
-three layers on one stage) with other recompute_config
+three layers on one stage, fine_grain_interleave 1) with other recompute_config
 sections, first as the file lays it out, then without use_seq_parallel and with
 micro-batches of four rows. Of a layer in the middle of a stage it prints what
 one micro-batch keeps from forward to backward, and the collectives of both. All
@@ -22,8 +22,8 @@ YAML = "test/data/mindformers/yamls/finetune_llama2_70b_bf16_32p.yaml"
 LAYER = "layers.1"
 SHORT = {"all_gather": "AG", "reduce_scatter": "RS", "all_reduce": "AR"}
 LAYOUTS = [
-    ("use_seq_parallel, 1 row", "num_layers: 3; pipeline_stage: 1"),
-    ("without it, 4 rows", "num_layers: 3; pipeline_stage: 1; use_seq_parallel: False; batch_size: 4"),
+    ("use_seq_parallel, 1 row", "num_layers: 3; pipeline_stage: 1; fine_grain_interleave: 1"),
+    ("without it, 4 rows", "num_layers: 3; pipeline_stage: 1; fine_grain_interleave: 1; use_seq_parallel: False; batch_size: 4"),
 ]
 OPTIONS = [
     "recompute: False",

@@ -70,6 +70,16 @@ GradientReduction ParamOp::getReduction() {
   for (Attribute axis : reduced)
     if (!llvm::is_contained(scatter, axis))
       sum.push_back(axis);
+  // A group has its ranks in the order of the mesh.
+  MeshSizes mesh(MeshAttr::find(*this));
+  auto getPlace = [&](Attribute axis) {
+    return llvm::find_if(mesh.axes, [&](const auto &entry) {
+      return entry.first == cast<StringAttr>(axis).getValue();
+    });
+  };
+  llvm::stable_sort(sum, [&](Attribute a, Attribute b) {
+    return getPlace(a) < getPlace(b);
+  });
   Builder builder(getContext());
   return {builder.getArrayAttr(scatter),
           builder.getArrayAttr(storage.drop_front(scatter.size())),

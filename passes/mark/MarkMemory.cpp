@@ -248,8 +248,10 @@ private:
                    mf::passes::ActivationSlicer &slicer,
                    DiagnosticList &diagnostics) {
     LayerCommunication communication(layer);
+    // What an earlier pass wants computed again is not the user's.
     for (auto op : layer.getBody().getOps<ComputeOpInterface>())
-      if (!communication.isInserted(op))
+      if (!communication.isInserted(op) &&
+          op.getRecomputeMark() != RecomputeKind::Preset)
         op.setRecomputeMark(getMark(effects, communication, op));
     communication.markRecompute(effects);
     markSwap(layer, effects, communication, diagnostics);

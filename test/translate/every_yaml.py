@@ -4,8 +4,9 @@ usage: every_yaml.py WORK_FOLDER YAML_FOLDER...
 
 Prints a row per file, in the order of their names: the layers, interleaves and
 stages, which layers are placed as the stage map says, how many layers are
-recomputed whole and how many operators by pattern, how many ranks share the
-model out, and the collectives of a layer in forward; or why the file is refused.
+recomputed whole and how many operators and collectives by pattern, how many
+ranks share the model out, and the collectives of a layer in forward; or why the
+file is refused.
 """
 
 import collections

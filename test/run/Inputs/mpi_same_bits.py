@@ -28,7 +28,7 @@ def run(command, folder, options=()):
     shutil.rmtree(path("gradients"), ignore_errors=True)
     lines = subprocess.run(
         command
-        + ["--verify", "--steps", str(STEPS), "--save-params", path("params"), "--report", path("report")]
+        + ["--steps", str(STEPS), "--save-params", path("params"), "--report", path("report")]
         + ["--dump-gradients-every-step", path("gradients"), "--checkpoint-dir", path("saved")]
         + ["--checkpoint-every", str(STEPS // 2), *options],
         check=True,
