@@ -194,7 +194,7 @@ Value PieceBuilder::getPrefix(unsigned number, StringRef name) {
   auto concat = ConcatOp::create(builder, own.getLoc(), all, axis);
   setName(concat, name);
   cast<ComputeOpInterface>(concat.getOperation())
-      .setRecomputeMark(RecomputeKind::Select);
+      .setRecomputeMark(RecomputeKind::Preset);
   return prefix = concat;
 }
 

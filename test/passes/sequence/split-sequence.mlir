@@ -32,7 +32,7 @@
 // CHECK-LABEL: mf.layer @layers.0.piece1 body (%arg0: tensor<1x2x8xf32>, %arg1: tensor<1x2x2x4xf32>) -> tensor<1x2x8xf32>
 // CHECK-SAME: past = 1 : i64, placement = #mf.placement<stage = 0, chunk = 0, piece = 1>
 // CHECK: %[[OWN:.*]] = mf.silu
-// CHECK: %[[SO_FAR:.*]] = mf.concat %arg1, %[[OWN]] {axis = 2 : i64, name = "attention.flash_attention", recompute = #mf.recompute<select>}
+// CHECK: %[[SO_FAR:.*]] = mf.concat %arg1, %[[OWN]] {axis = 2 : i64, name = "attention.flash_attention", recompute = #mf.recompute<preset>}
 // CHECK: mf.flash_attention %{{.*}}, %[[SO_FAR]], %[[SO_FAR]] {{.*}} -> (tensor<1x2x2xf32>, tensor<1x2x2xf32>, tensor<1x2x2x4xf32>)
 // CHECK-LABEL: mf.layer @head.piece1
 
