@@ -639,7 +639,7 @@ def PrintMemory : Pass<"ascend-print-memory", "::mlir::ModuleOp"> {
     ```mlir
     ascend.program @stage0 stage 0 attributes {arena_bytes = ..., ...} { ... }
     // prints
-    // stage 0: arena ... bytes, max-live ... bytes, pinned host ... bytes, parameters per rank 200, ranks 0 to 1
+    // stage 0: arena ... bytes, max-live ... bytes, pinned host ... bytes, parameters per rank 200, rank 0
     //   parameter                          800
     //   gradient                           800
     //   ...
@@ -648,7 +648,9 @@ def PrintMemory : Pass<"ascend-print-memory", "::mlir::ModuleOp"> {
     //     layers.0                         272
     //     total                            400
     //   exchanges of a rank per step                count   bytes of one    bytes in all
-    //     all_reduce     mp                               4            256            1024
+    //     all_reduce     pp                               1             24              24
+    //     receive        pp = 1                           2            128             256
+    //     send           pp = 1                           2            128             256
     ```
   }];
   let options = [Option<"json", "json", "bool", "false",
