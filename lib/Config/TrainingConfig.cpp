@@ -244,6 +244,7 @@ static void readTopLevel(const Node &root, TrainingConfig &config,
                                                value.repr(60));
   };
   if (Node value = root["use_parallel"]) {
+    config.parallel.useParallelNode = value;
     if (!value.isBool())
       reject(value, "use_parallel", "a bool");
     else if (!*value.getBool())

@@ -57,6 +57,15 @@ static void checkRanks(const ParallelConfig &config, const RankLayout &ranks,
                  "parallel_mode",
                  "parallel_config does not say how many replicas there are, "
                  "and the program trains one");
+  bool isAlone = config.parallelMode == ParallelMode::StandAlone;
+  if (int64_t devices = config.getDeviceCount();
+      isAlone && devices > 1 && config.useParallelNode)
+    diagnostics.warning(config.useParallelNode.getLocation(),
+                        "use_parallel " + config.useParallelNode.repr(60) +
+                            " trains on one device, not on the " +
+                            llvm::Twine(devices) +
+                            " of parallel_config; set it to True if the "
+                            "launcher does");
   requests.add(config.expertParallel > 1, config.node, "expert_parallel",
                "a dense model has no experts to share out");
 }

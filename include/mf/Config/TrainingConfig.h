@@ -99,6 +99,7 @@ struct ParallelConfig {
 
   // Top level.
   int64_t microBatchInterleaveNum = 1;
+  Node useParallelNode;
 
   /// Devices that the parallel sizes multiply to.
   int64_t getDeviceCount() const;

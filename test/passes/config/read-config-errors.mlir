@@ -18,6 +18,7 @@
 // RUN: not mf-opt --mf-read-config=file=%t/degree.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=DEGREE
 // RUN: not mf-opt --mf-read-config=file=%t/level.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=LEVEL
 // RUN: mf-opt --mf-read-config=file=%t/devices.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=DEVICES
+// RUN: mf-opt --mf-read-config=file=%t/alone.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ALONE
 // RUN: not mf-opt --mf-read-config=file=%t/strategy.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=STRATEGY
 // RUN: not mf-opt --mf-read-config=file=%t/no-strategy.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=NO-STRATEGY
 // RUN: not mf-opt --mf-read-config=file=%t/strategy-name.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=STRATEGY-NAME
@@ -219,6 +220,12 @@ parallel_config:
   data_parallel: 4
 parallel:
   device_num: 8
+
+//--- alone.yaml
+# ALONE: alone.yaml:[[#@LINE+1]]:15: warning: use_parallel False trains on one device, not on the 4 of parallel_config; set it to True if the launcher does
+use_parallel: False
+parallel_config:
+  data_parallel: 4
 
 //--- names-of-layers.yaml
 # The names that patterns match are the model's, whatever the YAML says.
