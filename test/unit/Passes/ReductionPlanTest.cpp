@@ -15,7 +15,8 @@ ReducedParameter make(int64_t summands, bool isShared = false) {
   return parameter;
 }
 
-std::vector<ReductionPlace> plan(int64_t runs, ReducedParameter parameter) {
+std::vector<ReductionPlace> plan(int64_t runs,
+                                 const ReducedParameter &parameter) {
   return planReductions(runs, parameter);
 }
 

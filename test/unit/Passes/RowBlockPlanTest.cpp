@@ -7,7 +7,6 @@
 using namespace mf::passes;
 using mf::ir::FactorDims;
 using mf::ir::FactorKind;
-using mf::ir::ShardingRule;
 using testing::HasSubstr;
 
 namespace {
@@ -36,7 +35,7 @@ public:
     return add(std::move(op), {2, 8, 8});
   }
   /// Each element by itself.
-  unsigned map(const std::string &name, std::vector<unsigned> inputs) {
+  unsigned map(const std::string &name, const std::vector<unsigned> &inputs) {
     ShardedOperator op = makeOperator(name, inputs);
     FactorDims dims;
     for (int64_t size : {2, 8, 8})

@@ -8,8 +8,8 @@ using namespace mf;
 
 namespace {
 
-KernelSpec makeSpec(std::vector<std::vector<int64_t>> inputs,
-                    std::vector<std::vector<int64_t>> outputs,
+KernelSpec makeSpec(const std::vector<std::vector<int64_t>> &inputs,
+                    const std::vector<std::vector<int64_t>> &outputs,
                     AttributeMap attributes = {}) {
   KernelSpec spec;
   for (const auto &dims : inputs)
