@@ -80,7 +80,9 @@ struct ReduceInBackwardPass
       }
     ParallelAttr parallel = training.getParallel();
     std::vector<ReductionPlace> places = planReductions(
-        parallel.getStages() * parallel.getMicroBatches(), parameters);
+        parallel.getStages() * parallel.getMicroBatches() *
+            parallel.getSequencePieces(),
+        parameters);
     if (printPlan)
       printReductions(parameters, places, llvm::errs());
     emitRemarks(model, parameters, places);
