@@ -459,16 +459,16 @@ def ShardOptimizer : Pass<"mf-shard-optimizer", "::mf::ir::ModelOp"> {
 def ReduceInBackward : Pass<"mf-reduce-in-backward", "::mf::ir::ModelOp"> {
   let summary = "Let backward sum gradients over ranks where it can";
   let description = [{
-    With one micro-batch on one stage a gradient is complete where backward makes
-    it, so the ranks that have summands sum them up there, and the whole gradient
-    dies: parameters become `reduced_in_backward`, and what reads one stands
-    behind an `mf.mirror`, whose gradient is an all_reduce, unless it stands
-    behind an `mf.all_gather` over the same axes, whose gradient is a
+    With one micro-batch, in one piece, on one stage a gradient is complete where
+    backward makes it, so the ranks that have summands sum them up there, and the
+    whole gradient dies: parameters become `reduced_in_backward`, and what reads
+    one stands behind an `mf.mirror`, whose gradient is an all_reduce, unless it
+    stands behind an `mf.all_gather` over the same axes, whose gradient is a
     reduce_scatter. Both stand behind the conversion that a reader begins with,
     so both sum what backward has made, before it is converted.
 
-    With several micro-batches gradients are summed over these first, and over
-    ranks by `mf.reduce_gradient` of the update.
+    With several micro-batches, or pieces of the sequence, gradients are summed
+    over these first, and over ranks by `mf.reduce_gradient` of the update.
 
     ```mlir
     mf.param @w : tensor<16x8xf32> init <zeros> layout <[[], []], reduced = [dp]>

@@ -15,6 +15,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include <deque>
 #include <memory>
+#include <set>
 
 namespace mf::program {
 
@@ -35,7 +36,7 @@ struct Frameset {
   std::vector<Content> temporaries;
 };
 
-/// The instructions of the step on one stream, and how many are done.
+/// The instructions of the step that work on one stream, and how many are done.
 struct StreamRun {
   std::vector<uint32_t> positions;
   size_t next = 0;
@@ -45,6 +46,8 @@ struct StreamRun {
 struct StageRun {
   const StageProgram *stage = nullptr;
   std::vector<StreamRun> streams;
+  /// By instruction of the step.
+  std::vector<std::set<uint32_t>> worksOn;
   std::vector<bool> isRecorded;
   std::vector<Content> statics, messages;
   std::vector<std::vector<Content>> frames;
@@ -103,6 +106,23 @@ static size_t countBuffers(const InstructionList &list, BufferKind kind) {
   return count;
 }
 
+/// The streams that each instruction of the step works on: a call on all those
+/// of its routine.
+static std::vector<std::set<uint32_t>> findStreams(const StageProgram &stage) {
+  std::vector<std::set<uint32_t>> ofRoutines, found;
+  for (const Routine &routine : stage.routines) {
+    std::set<uint32_t> &streams = ofRoutines.emplace_back();
+    for (const Instruction &instruction : routine.body.instructions)
+      streams.insert(instruction.stream);
+  }
+  for (const Instruction &instruction : stage.step.instructions) {
+    const Call *call = stage.step.getCall(instruction);
+    found.push_back(call ? ofRoutines[call->routine] : std::set<uint32_t>());
+    found.back().insert(instruction.stream);
+  }
+  return found;
+}
+
 void DistributionVerifier::begin(const StageProgram &stage) {
   StageRun run;
   run.stage = &stage;
@@ -112,8 +132,10 @@ void DistributionVerifier::begin(const StageProgram &stage) {
   for (const Frame &frame : stage.frames)
     run.frames.emplace_back(stage.layouts[frame.layout].slots.size());
   run.streams.resize(stage.streams.size());
-  for (auto [position, instruction] : llvm::enumerate(stage.step.instructions))
-    run.streams[instruction.stream].positions.push_back(position);
+  run.worksOn = findStreams(stage);
+  for (auto [position, numbers] : llvm::enumerate(run.worksOn))
+    for (uint32_t number : numbers)
+      run.streams[number].positions.push_back(position);
   run.isRecorded.resize(stage.step.numEvents, false);
   run.made.resize(stage.routines.size());
   run.shared.resize(stage.routines.size());
@@ -347,10 +369,17 @@ bool DistributionVerifier::advance(StageRun &run, StreamRun &stream) {
   Frameset step;
   step.list = &run.stage->step;
   const size_t first = stream.next;
-  for (; stream.next < stream.positions.size(); ++stream.next) {
+  while (stream.next < stream.positions.size()) {
     const uint32_t position = stream.positions[stream.next];
     const Instruction &instruction = step.list->instructions[position];
-    if (!isReady(run, instruction))
+    // What was issued before a call is done before what the call does on the
+    // same stream.
+    const std::set<uint32_t> &streams = run.worksOn[position];
+    auto isNext = [&](uint32_t number) {
+      const StreamRun &other = run.streams[number];
+      return other.positions[other.next] == position;
+    };
+    if (!isReady(run, instruction) || !llvm::all_of(streams, isNext))
       break;
     const Call *call = step.list->getCall(instruction);
     if (!(call ? runCall(run, position, *call)
@@ -361,6 +390,8 @@ bool DistributionVerifier::advance(StageRun &run, StreamRun &stream) {
     if (call)
       for (const CallRecord &record : call->records)
         run.isRecorded[*record.record.recorded] = true;
+    for (uint32_t number : streams)
+      ++run.streams[number].next;
   }
   return stream.next > first;
 }

@@ -72,7 +72,7 @@ static void checkRanks(const ParallelConfig &config, const RankLayout &ranks,
 
 /// Which part of the pipeline runs, and in which pieces.
 static void checkPipeline(const TrainingConfig &config, const RankLayout &ranks,
-                          DiagnosticList &diagnostics) {
+                          int64_t rowBlocks, DiagnosticList &diagnostics) {
   const ParallelConfig &parallel = config.parallel;
   for (llvm::StringRef key : {"stage_num", "start_stage"}) {
     Node value = config.model.config[key];
@@ -81,19 +81,20 @@ static void checkPipeline(const TrainingConfig &config, const RankLayout &ranks,
                         "a part of a pipeline ('" + key +
                             "') is not lowered; expected the whole model");
   }
-  if (parallel.seqSplitNum > 1 && ranks.contextParallel > 1)
-    diagnostics.error(parallel.node["seq_split_num"].getLocation(),
-                      "seq_split_num " + llvm::Twine(parallel.seqSplitNum) +
-                          " with context_parallel " +
-                          llvm::Twine(ranks.contextParallel) +
-                          " is not lowered; set either to 1");
-  int64_t copies = parallel.microBatchInterleaveNum;
-  if (parallel.seqSplitNum > 1 && copies > 1)
-    diagnostics.error(parallel.node["seq_split_num"].getLocation(),
-                      "seq_split_num " + llvm::Twine(parallel.seqSplitNum) +
-                          " with micro_batch_interleave_num " +
-                          llvm::Twine(copies) +
-                          " is not lowered; set either to 1");
+  if (parallel.seqSplitNum == 1)
+    return;
+  // Each of these cuts what a layer takes in its own way.
+  auto excludeWithPieces = [&](llvm::StringRef key, int64_t value) {
+    if (value > 1)
+      diagnostics.error(parallel.node["seq_split_num"].getLocation(),
+                        "seq_split_num " + llvm::Twine(parallel.seqSplitNum) +
+                            " with " + key + " " + llvm::Twine(value) +
+                            " is not lowered; set either to 1");
+  };
+  excludeWithPieces("context_parallel", ranks.contextParallel);
+  excludeWithPieces("micro_batch_interleave_num",
+                    parallel.microBatchInterleaveNum);
+  excludeWithPieces("fine_grain_interleave", rowBlocks);
 }
 
 /// Options of the step around the model that have no counterpart in it.
@@ -118,10 +119,10 @@ static void checkStep(const TrainingConfig &config, Requests &requests) {
 }
 
 void passes::checkNotLowered(const TrainingConfig &config,
-                             const RankLayout &ranks,
+                             const RankLayout &ranks, int64_t rowBlocks,
                              DiagnosticList &diagnostics) {
   Requests requests(diagnostics);
   checkRanks(config.parallel, ranks, requests, diagnostics);
-  checkPipeline(config, ranks, diagnostics);
+  checkPipeline(config, ranks, rowBlocks, diagnostics);
   checkStep(config, requests);
 }

@@ -12,9 +12,9 @@ namespace mf::passes {
 /// Warns, once per key, about what `config` asks of a training step and the
 /// program will not have, and says what it has instead. Where layers would
 /// have other places than asked for it is an error. `ranks` are what they share
-/// out.
+/// out, and `rowBlocks` the blocks in which layers run.
 void checkNotLowered(const TrainingConfig &config, const RankLayout &ranks,
-                     DiagnosticList &diagnostics);
+                     int64_t rowBlocks, DiagnosticList &diagnostics);
 
 } // namespace mf::passes
 

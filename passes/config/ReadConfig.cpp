@@ -92,7 +92,7 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
     mf::passes::checkDeviceNum(config.parallel, ranks, diagnostics);
     checkPipelineRules(config, options, schedule, diagnostics);
     checkLowerable(config, diagnostics);
-    mf::passes::checkNotLowered(config, ranks, diagnostics);
+    mf::passes::checkNotLowered(config, ranks, rowBlocks, diagnostics);
     for (auto model : getOperation().getOps<ir::ModelOp>())
       checkNames(model, config, diagnostics);
     if (diagnostics.hasErrors())

@@ -145,7 +145,7 @@ static void placeGradient(ProgramBuilder &program, RoutineBuilder &routine,
             "aclnnInplaceAdd",
             routine.getReshaped(routine.getBuffer(root), value.getType()),
             gradient);
-        program.setGradientPlace(
+        program.addGradientPlace(
             parameter, {routine.getName().str(), routine.getNumLaunches()});
       });
 }

@@ -55,7 +55,7 @@ private:
 std::optional<SmallVector<StateCollective>>
 mf::passes::findPlainReduction(const ProgramBuilder &program,
                                ir::ReduceGradientOp reduction) {
-  if (!program.findGradientPlace(reduction.getParam()))
+  if (program.getGradientPlaces(reduction.getParam()).empty())
     return std::nullopt;
   ReductionRecorder recorder;
   reduction.emitLaunches(recorder);

@@ -37,8 +37,7 @@ struct EarlyPrefetch {
   ascend::BufferType type;
 };
 
-/// Where a gradient is complete as soon as the last run of `routine` has issued
-/// `launches`.
+/// Where a routine has added all that it adds to a gradient: behind `launches`.
 struct GradientPlace {
   std::string routine;
   int64_t launches = 0;
@@ -99,14 +98,18 @@ public:
   /// the model's order.
   llvm::SmallVector<ir::ParamOp> getGathered() const;
 
-  /// Says where a routine adds to the gradient of a parameter.
-  void setGradientPlace(llvm::StringRef parameter, GradientPlace place) {
-    gradientPlaces[parameter] = std::move(place);
+  /// Says that a routine adds to the gradient of a parameter.
+  void addGradientPlace(llvm::StringRef parameter, GradientPlace place) {
+    gradientPlaces[parameter].push_back(std::move(place));
   }
-  /// Null where no routine does.
-  const GradientPlace *findGradientPlace(llvm::StringRef parameter) const {
+  /// Where routines do, in the order in which they were lowered. Each piece of
+  /// the sequence has a routine of its own.
+  llvm::ArrayRef<GradientPlace>
+  getGradientPlaces(llvm::StringRef parameter) const {
     auto found = gradientPlaces.find(parameter);
-    return found == gradientPlaces.end() ? nullptr : &found->second;
+    if (found == gradientPlaces.end())
+      return {};
+    return found->second;
   }
 
   bool hasRoutine(llvm::StringRef name);
@@ -154,7 +157,7 @@ private:
   llvm::SmallVector<std::string> reports;
   llvm::StringMap<llvm::SmallVector<EarlyPrefetch>> earlyPrefetches;
   llvm::StringMap<int64_t> launchCounts;
-  llvm::StringMap<GradientPlace> gradientPlaces;
+  llvm::StringMap<llvm::SmallVector<GradientPlace, 1>> gradientPlaces;
 };
 
 } // namespace mf::passes

@@ -81,6 +81,7 @@ private:
 
   // Sums of gradients beside the last backward (StepReductions.cpp).
   void placeReductions();
+  void placeReduction(ir::ReduceGradientOp op);
   void emitReductionsIn(size_t index, mlir::ValueRange recorded);
   void emitReduction(ir::ReduceGradientOp reduction, mlir::Value ready);
   /// Launches of a call, rising, behind which it records an event.

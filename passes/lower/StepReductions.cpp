@@ -13,21 +13,30 @@ using namespace mlir;
 using namespace mf;
 using namespace mf::passes;
 
+/// Behind the last call that adds to the gradient, and there behind the last
+/// launch that does.
+void StepBuilder::placeReduction(ir::ReduceGradientOp op) {
+  ArrayRef<GradientPlace> places = program.getGradientPlaces(op.getParam());
+  for (size_t index = calls.size(); index-- > 0;) {
+    std::optional<int64_t> launches;
+    for (const GradientPlace &place : places)
+      if (place.routine == calls[index].routine)
+        launches = std::max(launches.value_or(0), place.launches);
+    if (!launches)
+      continue;
+    reductions[index].push_back({*launches, op});
+    return;
+  }
+}
+
 void StepBuilder::placeReductions() {
   reductions.resize(calls.size());
   for (auto update : program.getModel().getBody().getOps<ir::UpdateOp>()) {
     if (static_cast<int64_t>(update.getStage()) != program.getStage())
       continue;
-    for (auto op : update.getBody().getOps<ir::ReduceGradientOp>()) {
-      if (!findPlainReduction(program, op))
-        continue;
-      const GradientPlace *place = program.findGradientPlace(op.getParam());
-      for (size_t index = calls.size(); index-- > 0;)
-        if (calls[index].routine == place->routine) {
-          reductions[index].push_back({place->launches, op});
-          break;
-        }
-    }
+    for (auto op : update.getBody().getOps<ir::ReduceGradientOp>())
+      if (findPlainReduction(program, op))
+        placeReduction(op);
   }
   for (std::vector<StepReduction> &list : reductions)
     llvm::stable_sort(list, [](const StepReduction &a, const StepReduction &b) {

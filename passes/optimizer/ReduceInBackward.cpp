@@ -79,8 +79,10 @@ struct ReduceInBackwardPass
         parameters.push_back(describe(param));
       }
     ParallelAttr parallel = training.getParallel();
-    std::vector<ReductionPlace> places = planReductions(
-        parallel.getStages() * parallel.getMicroBatches(), parameters);
+    std::vector<ReductionPlace> places =
+        planReductions(parallel.getStages() * parallel.getMicroBatches() *
+                           parallel.getSequencePieces(),
+                       parameters);
     if (printPlan)
       printReductions(parameters, places, llvm::errs());
     emitRemarks(model, parameters, places);

@@ -294,8 +294,11 @@ private:
       reason = "with pipeline_stage " + std::to_string(parallel.getStages()) +
                " parameters are gathered once in a step";
     else if (!parallel.hasOneBackward())
-      reason = "with gradient_accumulation_steps " +
-               std::to_string(parallel.getMicroBatches()) +
+      reason = (parallel.getMicroBatches() > 1
+                    ? "with gradient_accumulation_steps " +
+                          std::to_string(parallel.getMicroBatches())
+                    : "with seq_split_num " +
+                          std::to_string(parallel.getSequencePieces())) +
                " parameters are gathered once in a step";
     else
       return true;

@@ -3,6 +3,7 @@
 import copy
 
 # Name for --schedule, pipeline_scheduler, the number of chunks on a stage.
+PIECE_SCHEDULES = [(None, "seqpipe", 1), (None, "seqpipe", 2), (None, "seqvpp", 2), (None, "seqsmartvpp", 2)]
 SCHEDULES = [
     (None, "1f1b", 1),
     (None, "gpipe", 1),
@@ -64,7 +65,7 @@ class Draw:
     family, heads, kv_heads, feed_forward, vocabulary, layers = "llama", 16, 16, 48, 256, 4
     has_bias = concatenates = is_tied = shards_table = False
     compute_type, param_type, uses_flash = "float32", "float32", True
-    rows, micro_batches = 1, 2
+    rows, micro_batches, pieces = 1, 2, 1
     pp = dp = cp = mp = degree = 1
     algorithm, sequence_parallel, vocab_emb_dp = "colossalai_cp", False, False
     level, threshold, shard_size = 0, 0, -1
@@ -107,7 +108,7 @@ class Draw:
         )  # fmt: skip
         if draw.algorithm == "hybrid_cp":
             draw = draw.change(degree=choose([d for d in (1, 2, 4) if draw.cp % d == 0]))
-        return draw.choose_schedule(generator).choose_model(generator)
+        return draw.choose_schedule(generator).choose_model(generator).choose_pieces(generator)
 
     def choose_schedule(self, generator):
         schedule = SCHEDULES[0]
@@ -144,12 +145,24 @@ class Draw:
             shards_table=choose([False, True]),
         )  # fmt: skip
 
+    def choose_pieces(self, generator):
+        """Cuts some into pieces of the sequence, which all axes but cp and all but full recompute go with."""
+        rows = SEQUENCE_LENGTH // (self.mp if self.sequence_parallel else 1)
+        counts = [n for n in (2, 3, 4, 8) if rows % n == 0]
+        if self.cp > 1 or not counts or generator.random() < 0.5:
+            return self
+        schedules = [s for s in PIECE_SCHEDULES if s[2] == self.schedule[2] and (s[1] != "seqsmartvpp" or self.pp % 2 == 0)]
+        return self.change(
+            pieces=generator.choice(counts), uses_flash=True, recompute=self.recompute and {"select_recompute": "True"},
+            schedule=SCHEDULES[0] if self.pp == 1 else generator.choice(schedules),
+        )  # fmt: skip
+
     def get_one_rank(self):
         """That takes the same rows: one after the other what are micro-batches here."""
         return self.change(
             pp=1, dp=1, cp=1, mp=1, degree=1, algorithm="colossalai_cp", sequence_parallel=False, level=0,
             rows=self.rows * self.dp, schedule=SCHEDULES[0], recompute=None, swap=None, threads=2,
-            threshold=0, shard_size=-1, vocab_emb_dp=False, order="whole", is_mean=False,
+            threshold=0, shard_size=-1, vocab_emb_dp=False, order="whole", is_mean=False, pieces=1,
         )  # fmt: skip
 
     def get_rows(self, count):
@@ -175,7 +188,7 @@ class Draw:
         ranks = {
             "data_parallel": self.dp, "model_parallel": self.mp, "context_parallel": self.cp,
             "context_parallel_algo": self.algorithm, "ulysses_degree_in_cp": self.degree,
-            "use_seq_parallel": self.sequence_parallel, "vocab_emb_dp": self.vocab_emb_dp,
+            "use_seq_parallel": self.sequence_parallel, "vocab_emb_dp": self.vocab_emb_dp, "seq_split_num": self.pieces,
         }  # fmt: skip
         shard = {
             "optimizer_level": "level%d" % self.level, "parallel_optimizer_threshold": self.threshold,
@@ -202,9 +215,11 @@ class Draw:
             ("select_recompute", dict(recompute={"select_recompute": "True", "select_comm_recompute": "True"})),
             ("mp_comm_recompute", dict(recompute={"recompute": "True", "mp_comm_recompute": "False"})),
         ]  # fmt: skip
+        if self.pieces > 1:
+            recomputes = [recomputes[1], ("select_comm_recompute", dict(recompute={"select_comm_recompute": "True"}))]
         others = [("other threads", dict(threads=5 - self.threads))]
         if self.pp > 1:
-            for schedule in SCHEDULES:
+            for schedule in SCHEDULES if self.pieces == 1 else PIECE_SCHEDULES[:-1]:
                 fits = schedule[1] != "zero_bubble_v" or self.micro_batches >= 2 * self.pp
                 if schedule != self.schedule and self.layers >= self.pp * schedule[2] and fits:
                     others.append(("the schedule %s" % (schedule,), dict(schedule=schedule)))

@@ -3,7 +3,7 @@
 usage: random_layouts.py [--seed N] [--count N] [--first N] [--mpirun COMMAND] [--many] BIN_FOLDER WORK_FOLDER
 
 Each draw is a model (Llama, Qwen, GLM, TeleChat, Baichuan or mcore's Qwen3), a layout of up
-to 16 ranks for it and a schedule, written as a YAML, imported from it and lowered.
+to 16 ranks for it and a schedule, some in pieces of the sequence, written as a YAML, imported from it and lowered.
 Against one rank that takes the same rows, loss and all gradients must agree to a
 relative 1e-5 in fp32; in bf16 they may be as far from fp32 as one rank in bf16 is.
 Within the layout recompute, swap, schedules, threads and processes change no bit;
@@ -164,8 +164,8 @@ class Checks:
     def check_plain_optimizer(self, draw, actual):
         """Against ranks that each have all of the optimizer."""
         plain = self.run(draw.change(level=0))
-        # Else it is summed over micro-batches last, or over ranks in two steps.
-        adds_first = (draw.level == 1 or draw.micro_batches == 1) and draw.shard_size == -1
+        # Else it is summed over micro-batches and pieces last, or over ranks in two steps.
+        adds_first = (draw.level == 1 or draw.micro_batches * draw.pieces == 1) and draw.shard_size == -1
         if adds_first and plain.bytes[0] != actual.bytes[0]:
             yield "other bits of gradients than without enable_parallel_optimizer"
         distance = max(get_worst(plain.dumped, actual.dumped), abs(plain.losses[0][0] - actual.losses[0][0]))

@@ -257,13 +257,21 @@ model:
 
 //--- order.yaml
 # Pieces of the sequence come in an order of their own, and are no parts of ranks.
-# ORDER: order.yaml:[[#@LINE+4]]:18: error: seq_split_num 2 needs pipeline_scheduler seqpipe, seqvpp or seqsmartvpp, but it is 'gpipe'
-# ORDER: order.yaml:[[#@LINE+3]]:18: error: seq_split_num 2 with context_parallel 2 is not lowered; set either to 1
+# ORDER: order.yaml:[[#@LINE+6]]:18: error: seq_split_num 2 needs pipeline_scheduler seqpipe, seqvpp or seqsmartvpp, but it is 'gpipe'
+# ORDER: order.yaml:[[#@LINE+5]]:18: error: seq_split_num 2 with context_parallel 2 is not lowered; set either to 1
+# ORDER: order.yaml:[[#@LINE+4]]:18: error: seq_split_num 2 with micro_batch_interleave_num 3 is not lowered; set either to 1
+# ORDER: order.yaml:[[#@LINE+3]]:18: error: seq_split_num 2 with fine_grain_interleave 4 is not lowered; set either to 1
 parallel_config:
   pipeline_stage: 4
   seq_split_num: 2
   context_parallel: 2
+  model_parallel: 2
+  use_seq_parallel: True
   micro_batch_num: 4
+micro_batch_interleave_num: 3
+model:
+  model_config:
+    fine_grain_interleave: 4
 parallel:
   pipeline_config:
     pipeline_scheduler: gpipe

@@ -132,3 +132,39 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
   }
 }
 }
+
+// -----
+
+// A gradient that a call still adds to once it is summed. What the call does on the stream of the sum comes behind it.
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 2, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
+  ascend.stream @compute compute
+  ascend.stream @dp communication
+  ascend.static @x constant : !ascend.buffer<2x4xf32, hbm> slice <[4, 4] over [[dp], []]> at 0
+  ascend.static @gradient.w gradient of "w" : !ascend.buffer<4x4xf32, hbm> at 64
+  ascend.routine @first() {
+    %x = ascend.global @x : !ascend.buffer<2x4xf32, hbm>
+    %g = ascend.global @gradient.w : !ascend.buffer<4x4xf32, hbm>
+    ascend.launch "aclnnMatmul"(%x, %x) -> (%g) {transpose_a = true} cell "w.grad" : (!ascend.buffer<2x4xf32, hbm>, !ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
+  }
+  ascend.routine @second() {
+    %x = ascend.global @x : !ascend.buffer<2x4xf32, hbm>
+    %whole = ascend.alloc in scratch at 0 : !ascend.buffer<4x4xf32, hbm>
+    %ready = ascend.record @compute
+    %done = ascend.collective all_gather %x to %whole over <dp> channel "dp" cell "x" on @dp after %ready : !ascend.buffer<2x4xf32, hbm> to !ascend.buffer<4x4xf32, hbm> -> !ascend.event
+    ascend.wait @compute for %done
+    %more = ascend.alloc in scratch at 64 : !ascend.buffer<4x4xf32, hbm>
+    ascend.launch "aclnnMatmul"(%x, %x) -> (%more) {transpose_a = true} cell "w.grad" : (!ascend.buffer<2x4xf32, hbm>, !ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
+    %g = ascend.global @gradient.w : !ascend.buffer<4x4xf32, hbm>
+    // expected-error@+1 {{aclnnInplaceAdd ('w.grad', task 'second', stream 'compute') takes}}
+    ascend.launch "aclnnInplaceAdd"(%more) -> (%g) {} cell "w.grad" : (!ascend.buffer<4x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
+  }
+  ascend.step {
+    ascend.call @first() : () -> ()
+    %g = ascend.global @gradient.w : !ascend.buffer<4x4xf32, hbm>
+    %complete = ascend.record @compute
+    ascend.collective all_reduce %g to %g over <dp> channel "dp" on @dp after %complete : !ascend.buffer<4x4xf32, hbm> to !ascend.buffer<4x4xf32, hbm>
+    ascend.call @second() scratch at 256 : () -> ()
+  }
+}
+}

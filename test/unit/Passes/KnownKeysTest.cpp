@@ -126,10 +126,10 @@ const Trial trials[] = {
     {pipelineSection, "pipeline_interleave", "True", "False",
      "model: {arch: LlamaForCausalLM, model_config: {seq_length: 16, "
      "hidden_size: 32, num_layers: 4, num_heads: 4, pp_interleave_num: 2}}\n"
-     "parallel_config: {pipeline_stage: 2}\n"
+     "parallel_config: {pipeline_stage: 2, micro_batch_num: 2}\n"
      "parallel: {pipeline_config: {pipeline_interleave: %}}"},
     {pipelineSection, "pipeline_scheduler", "1f1b", "gpipe",
-     "parallel_config: {pipeline_stage: 2}\n"
+     "parallel_config: {pipeline_stage: 2, micro_batch_num: 2}\n"
      "parallel: {pipeline_config: {pipeline_scheduler: %}}"},
 
     {moeSection, "expert_num", "1", "2", "moe_config: {expert_num: %}"},

@@ -49,7 +49,7 @@ std::string getError(const Schedule &schedule, const PipelineCosts &costs) {
 
 /// Chunks per stage that a policy takes.
 int64_t getChunks(llvm::StringRef name) {
-  if (name.starts_with("interleaved"))
+  if (name.contains("interleaved"))
     return 3;
   return name == "zero-bubble-v" ? 2 : 1;
 }
