@@ -77,9 +77,8 @@ GradientReduction ParamOp::getReduction() {
       return entry.first == cast<StringAttr>(axis).getValue();
     });
   };
-  llvm::stable_sort(sum, [&](Attribute a, Attribute b) {
-    return getPlace(a) < getPlace(b);
-  });
+  llvm::stable_sort(
+      sum, [&](Attribute a, Attribute b) { return getPlace(a) < getPlace(b); });
   Builder builder(getContext());
   return {builder.getArrayAttr(scatter),
           builder.getArrayAttr(storage.drop_front(scatter.size())),

@@ -25,7 +25,7 @@ constexpr auto pulse = std::chrono::milliseconds(100);
 /// A process that has said nothing for so long, while another one did so many
 /// times, does not run. Its watcher has a thread to itself, so kernels may take
 /// any time.
-constexpr auto longestSilence = std::chrono::milliseconds(2500);
+constexpr auto longestSilence = std::chrono::milliseconds(1500);
 constexpr int leastPulses = 10;
 /// The longest time in which a process knows that it ran itself.
 constexpr auto longestPulse = std::chrono::seconds(1);
@@ -140,8 +140,11 @@ void MpiTransport::findPeers() {
   std::vector<int> all(2 * static_cast<size_t>(numHere));
   MPI_Allgather(own, 2, MPI_INT, all.data(), 2, MPI_INT, here);
   for (int i = 0; i < numHere; ++i)
-    if (i != place)
-      peers.push_back({all[2 * i], openProcess(all[2 * i + 1])});
+    if (i != place) {
+      Peer &peer = peers.emplace_back();
+      peer.process = all[2 * i];
+      peer.descriptor = openProcess(all[2 * i + 1]);
+    }
 
   void *base = nullptr;
   // Who reports, and behind it the pulses of each process.

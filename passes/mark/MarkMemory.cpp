@@ -248,11 +248,14 @@ private:
                    mf::passes::ActivationSlicer &slicer,
                    DiagnosticList &diagnostics) {
     LayerCommunication communication(layer);
-    // What an earlier pass wants computed again is not the user's.
-    for (auto op : layer.getBody().getOps<ComputeOpInterface>())
-      if (!communication.isInserted(op) &&
-          op.getRecomputeMark() != RecomputeKind::Preset)
-        op.setRecomputeMark(getMark(effects, communication, op));
+    for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
+      if (communication.isInserted(op))
+        continue;
+      // Where nothing is said, what an earlier pass wants stays.
+      std::optional<RecomputeKind> mark = getMark(effects, communication, op);
+      if (mark || op.getRecomputeMark() != RecomputeKind::Preset)
+        op.setRecomputeMark(mark);
+    }
     communication.markRecompute(effects);
     markSwap(layer, effects, communication, diagnostics);
     if (effects.sliceActivation)
