@@ -77,7 +77,7 @@ GradientReduction ParamOp::getReduction() {
       return entry.first == cast<StringAttr>(axis).getValue();
     });
   };
-  llvm::stable_sort(
+  llvm::sort(
       sum, [&](Attribute a, Attribute b) { return getPlace(a) < getPlace(b); });
   Builder builder(getContext());
   return {builder.getArrayAttr(scatter),
