@@ -16,7 +16,7 @@ namespace mf {
 namespace {
 
 /// How long the others wait for the one that says why all end.
-constexpr auto longestReport = std::chrono::seconds(2);
+constexpr auto longestReport = std::chrono::seconds(1);
 
 enum ReportState : int { Unclaimed, Claimed, Finished };
 
