@@ -99,8 +99,8 @@ std::optional<RowCountError> CountChecker::checkRoom(int64_t room) const {
       static_cast<int64_t>(fullest * experts) + (largest - rows.begin());
   return RowCountError{
       fullest,
-      llvm::formatv("{0} rows would arrive, the most of them, {1}, for expert "
-                    "{2}, but there is room for {3}; import with a larger "
+      llvm::formatv("{0} rows would arrive, {1} of them for expert {2}, the "
+                    "most, but there is room for {3}; import with a larger "
                     "--expert-room",
                     most, *largest, expert, room)
           .str()};
