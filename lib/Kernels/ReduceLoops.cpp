@@ -2,6 +2,7 @@
 
 #include "ReduceLoops.h"
 #include "HighwayTargets.h"
+#include <algorithm>
 #include <limits>
 
 #undef HWY_TARGET_INCLUDE
@@ -51,6 +52,40 @@ void accumulateOfType(const void *xs, float *sums, int64_t count) {
   });
 }
 
+/// Along the last dimension: in blocks that are added up as f32.
+template <typename T> void cumsumOfRow(const T *x, T *y, int64_t length) {
+  constexpr int64_t block = 256;
+  float wide[block];
+  float sum = 0;
+  for (int64_t begin = 0; begin < length; begin += block) {
+    const int64_t count = std::min(block, length - begin);
+    forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {
+      part.put(part.get(x + begin + i), wide + i);
+    });
+    for (int64_t i = 0; i < count; ++i)
+      wide[i] = sum += wide[i];
+    forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {
+      part.put(part.get(wide + i), y + begin + i);
+    });
+  }
+}
+
+template <typename T>
+void cumsumOfType(const void *xs, void *ys, int64_t length, int64_t stride,
+                  int64_t width) {
+  const T *x = static_cast<const T *>(xs);
+  T *y = static_cast<T *>(ys);
+  if (stride == 1)
+    return cumsumOfRow(x, y, length);
+  float sums[mostSums] = {};
+  for (int64_t step = 0; step < length; ++step, x += stride, y += stride)
+    forEachVector(width, [&](int64_t i, auto part) HWY_ATTR {
+      auto sum = hn::Add(part.get(sums + i), part.get(x + i));
+      part.put(sum, sums + i);
+      part.put(sum, y + i);
+    });
+}
+
 template <typename T> bool nonFiniteOfType(const void *xs, int64_t count) {
   const T *x = static_cast<const T *>(xs);
   const auto largest = hn::Set(floats, std::numeric_limits<float>::max());
@@ -66,6 +101,14 @@ template <typename T> bool nonFiniteOfType(const void *xs, int64_t count) {
 void accumulate(DType type, const void *x, float *sums, int64_t count) {
   dispatchFloat(type, [&](auto *element) HWY_ATTR {
     accumulateOfType<std::remove_pointer_t<decltype(element)>>(x, sums, count);
+  });
+}
+
+void cumsum(DType type, const void *x, void *y, int64_t length, int64_t stride,
+            int64_t width) {
+  dispatchFloat(type, [&](auto *element) HWY_ATTR {
+    using T = std::remove_pointer_t<decltype(element)>;
+    cumsumOfType<T>(x, y, length, stride, width);
   });
 }
 
@@ -98,12 +141,18 @@ HWY_AFTER_NAMESPACE();
 namespace mf {
 
 HWY_EXPORT(accumulate);
+HWY_EXPORT(cumsum);
 HWY_EXPORT(sum);
 HWY_EXPORT(sumOfSquares);
 HWY_EXPORT(nonFinite);
 
 void runAccumulateLoop(DType type, const void *x, float *sums, int64_t count) {
   HWY_DYNAMIC_DISPATCH(accumulate)(type, x, sums, count);
+}
+
+void runCumsumLoop(DType type, const void *x, void *y, int64_t length,
+                   int64_t stride, int64_t width) {
+  HWY_DYNAMIC_DISPATCH(cumsum)(type, x, y, length, stride, width);
 }
 
 float runSumLoop(DType type, const void *x, int64_t count) {
