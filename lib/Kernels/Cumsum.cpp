@@ -20,10 +20,10 @@ public:
   }
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const Tiles strips(inner, mostSums);
+    const Tiles strips(inner, sumsPerStrip);
     // Short ones are grouped to be worth a thread's while.
     const Tiles tiles =
-        tileRows(outer * strips.count, length * std::min(inner, mostSums));
+        tileRows(outer * strips.count, length * std::min(inner, sumsPerStrip));
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
       for (int64_t i = begin; i < begin + size; ++i) {
@@ -37,6 +37,10 @@ public:
   }
 
 private:
+  /// Whole cache lines, and few enough that rows of experts make several
+  /// strips.
+  static constexpr int64_t sumsPerStrip = 64;
+
   DType type;
   int64_t length, inner = 1, outer;
 };

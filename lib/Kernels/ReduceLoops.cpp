@@ -70,6 +70,24 @@ template <typename T> void cumsumOfRow(const T *x, T *y, int64_t length) {
   }
 }
 
+/// Four vectors of sums that stay in registers.
+template <typename T>
+HWY_INLINE void cumsumOfVectors(const T *x, T *y, int64_t length,
+                                int64_t stride) {
+  const int64_t lanes = getLanes();
+  auto a = hn::Zero(floats), b = a, c = a, d = a;
+  for (int64_t step = 0; step < length; ++step, x += stride, y += stride) {
+    a = hn::Add(a, load(x));
+    b = hn::Add(b, load(x + lanes));
+    c = hn::Add(c, load(x + 2 * lanes));
+    d = hn::Add(d, load(x + 3 * lanes));
+    store(a, y);
+    store(b, y + lanes);
+    store(c, y + 2 * lanes);
+    store(d, y + 3 * lanes);
+  }
+}
+
 template <typename T>
 void cumsumOfType(const void *xs, void *ys, int64_t length, int64_t stride,
                   int64_t width) {
@@ -77,13 +95,18 @@ void cumsumOfType(const void *xs, void *ys, int64_t length, int64_t stride,
   T *y = static_cast<T *>(ys);
   if (stride == 1)
     return cumsumOfRow(x, y, length);
-  float sums[mostSums] = {};
-  for (int64_t step = 0; step < length; ++step, x += stride, y += stride)
-    forEachVector(width, [&](int64_t i, auto part) HWY_ATTR {
-      auto sum = hn::Add(part.get(sums + i), part.get(x + i));
-      part.put(sum, sums + i);
-      part.put(sum, y + i);
-    });
+  const int64_t four = 4 * getLanes();
+  int64_t begin = 0;
+  for (; begin + four <= width; begin += four)
+    cumsumOfVectors(x + begin, y + begin, length, stride);
+  forEachVector(width - begin, [&](int64_t i, auto part) HWY_ATTR {
+    auto sum = hn::Zero(floats);
+    for (int64_t step = 0; step < length; ++step) {
+      const int64_t place = step * stride + begin + i;
+      sum = hn::Add(sum, part.get(x + place));
+      part.put(sum, y + place);
+    }
+  });
 }
 
 template <typename T> bool nonFiniteOfType(const void *xs, int64_t count) {

@@ -16,9 +16,6 @@ namespace mf {
 /// sums[i] += x[i]
 void runAccumulateLoop(DType type, const void *x, float *sums, int64_t count);
 
-/// Sums side by side that `runCumsumLoop` carries at most.
-constexpr int64_t mostSums = 64;
-
 /// y[i] = x[0] + ... + x[i] for i below `length`, `width` times side by side;
 /// steps are `stride` elements apart. `y` may be `x`.
 void runCumsumLoop(DType type, const void *x, void *y, int64_t length,

@@ -88,7 +88,7 @@ SortedElement *sortByDigits(SortedElement *elements, SortedElement *other,
 
 SortedElement *sortElements(SortedElement *elements, SortedElement *other,
                             int64_t count) {
-  constexpr int64_t few = 1024;
+  constexpr int64_t few = 128;
   if (count > few)
     return sortByDigits(elements, other, count);
   std::sort(elements, elements + count,

@@ -2,7 +2,9 @@
 
 #include "SelectionLoops.h"
 #include "HighwayTargets.h"
+#include "llvm/ADT/bit.h"
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
@@ -59,14 +61,23 @@ void topkOfType(const void *xs, int64_t count, SortedElement *best, int64_t k) {
   const int64_t lanes = getLanes();
   forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {
     const auto orders = getOrders(part.get(x + i));
-    const uint32_t last = best[k - 1].order;
-    if (hn::AllFalse(floatBits, hn::Gt(orders, hn::Set(floatBits, last))))
+    const auto last = hn::Set(floatBits, best[k - 1].order);
+    uint8_t maskBits[sizeof(uint64_t)] = {};
+    hn::StoreMaskBits(floatBits, hn::Gt(orders, last), maskBits);
+    uint64_t larger;
+    std::memcpy(&larger, maskBits, sizeof(larger));
+    // A tail has zeros behind its elements.
+    if (count - i < lanes)
+      larger &= (uint64_t{1} << (count - i)) - 1;
+    if (larger == 0)
       return;
     uint32_t each[maxLanes];
     hn::StoreU(orders, floatBits, each);
-    for (int64_t lane = 0, end = std::min(lanes, count - i); lane < end; ++lane)
+    for (; larger != 0; larger &= larger - 1) {
+      const int lane = llvm::countr_zero(larger);
       if (each[lane] > best[k - 1].order)
         insert({each[lane], static_cast<uint32_t>(i + lane)}, best, k);
+    }
   });
 }
 

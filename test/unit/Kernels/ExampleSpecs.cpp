@@ -209,15 +209,15 @@ void addScores(std::vector<KernelSpec> &specs) {
 
 void addRouters(std::vector<KernelSpec> &specs) {
   for (DType type : {DType::F32, DType::BF16}) {
-    const TensorShape scores{type, {3, 40, 16}}, chosen{type, {3, 40, 4}};
-    const TensorShape choices = indices({3, 40, 4});
+    const TensorShape scores{type, {4, 40, 16}}, chosen{type, {4, 40, 4}};
+    const TensorShape choices = indices({4, 40, 4});
     specs.push_back(
         {"aclnnTopk", {scores}, {chosen, choices}, {{"k", int64_t{4}}}});
     specs.push_back({"aclnnGather", {scores, choices}, {chosen}, {}});
     specs.push_back({"mfScatterElements", {chosen, choices}, {scores}, {}});
-    specs.push_back({"aclnnOneHot", {indices({3, 40})}, {scores}, {}});
+    specs.push_back({"aclnnOneHot", {indices({4, 40})}, {scores}, {}});
     specs.push_back(
-        {"aclnnSort", {scores}, {scores, indices({3, 40, 16})}, {}});
+        {"aclnnSort", {scores}, {scores, indices({4, 40, 16})}, {}});
     const TensorShape row{type, {2, 3000}};
     specs.push_back({"aclnnSort", {row}, {row, indices({2, 3000})}, {}});
     for (int64_t axis : {0, 1, -1})
@@ -225,8 +225,8 @@ void addRouters(std::vector<KernelSpec> &specs) {
   }
   for (bool kMajor : {false, true})
     specs.push_back({"mfTopKRouter",
-                     {indices({3, 40, 2})},
-                     {indices({3, 5, 7}), indices({3, 40, 2})},
+                     {indices({4, 40, 2})},
+                     {indices({4, 5, 7}), indices({4, 40, 2})},
                      {{"k_major", kMajor}}});
   specs.push_back({"mfUpdateExpertBias",
                    {wide({16})},
