@@ -193,9 +193,10 @@ Tensors PartsChecker::runPart(const PartDim &dim, int64_t part, int64_t count) {
   for (auto [operand, input] : llvm::zip_equal(parts.inputs, inputs)) {
     std::optional<size_t> place = findDim(operand, input.shape, dim);
     from.push_back(place ? takePart(input, *place, part, count) : input);
-    // Where this part begins.
-    if (!dim.isLeading && operand.firstIndexOf == dim.letter)
-      from.back().fill(static_cast<double>(part * getExtent(dim) / count));
+    if (!dim.isLeading && operand.firstIndexOf == dim.letter) {
+      const int64_t begin = part * getExtent(dim) / count;
+      from.back().fill(static_cast<double>(begin));
+    }
   }
   for (auto [number, output] : llvm::enumerate(before)) {
     std::optional<size_t> place =
