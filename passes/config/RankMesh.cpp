@@ -40,7 +40,8 @@ static int64_t getHeadCopies(ModelOp model, const RankLayout &ranks) {
 static void cutForShards(ModelOp model, const RankLayout &ranks, int64_t size,
                          MutableArrayRef<NamedAxis> axes) {
   for (auto param : model.getBody().getOps<ParamOp>()) {
-    if (param.getFrozen() || !param.getParallelOptimizer())
+    if (param.getFrozen() || param.getUpdateRule() ||
+        !param.getParallelOptimizer())
       continue;
     // What does not come to whole factors stays on each rank.
     if (std::optional<SmallVector<AxisSpan>> replicas =

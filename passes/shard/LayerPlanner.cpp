@@ -249,7 +249,7 @@ LayerPlanner::Outcome LayerPlanner::resolveResults(unsigned number,
         layer.position == LayerPosition::Body)
       wanted.cuts = stream.cuts;
     // What was exchanged for an operator before goes back as it came.
-    if (auto home = homes.find(layer.values[result].shape.vec());
+    if (auto home = homes.find(to_vector(layer.values[result].shape));
         home != homes.end() && !wanted.partial.empty() && !isStream(result) &&
         all_of(wanted.partial,
                [&](StringRef axis) { return home->second.cutsOver(axis); }))

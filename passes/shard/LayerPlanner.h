@@ -102,7 +102,7 @@ private:
   ir::Axes regrouped;
   /// By shape, how an activation lay before an operator had its parts
   /// exchanged.
-  std::map<std::vector<int64_t>, ir::Layout> homes;
+  std::map<llvm::SmallVector<int64_t>, ir::Layout> homes;
   /// Values with a dimension whose elements lie in the order of ranks.
   std::vector<bool> isRankOrdered;
   /// The operator that makes a value; none for arguments and parameters.

@@ -106,7 +106,7 @@ LayerPlanner::Outcome LayerPlanner::bring(unsigned &value, const Layout &wanted,
     return Outcome::Failed;
   if (sources[value] == Source::Activation && now && before == *now &&
       !isStream(origin) && have.cuts != wanted.cuts)
-    homes[layer.values[origin].shape.vec()] = have;
+    homes[to_vector(layer.values[origin].shape)] = have;
   if (bringSplit(value, wanted, before, name))
     return Outcome::Done;
   std::optional<std::vector<Layout>> steps = getReshardSteps(have, wanted);
