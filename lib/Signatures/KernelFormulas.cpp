@@ -114,4 +114,13 @@ int64_t getGatherRowsGradWorkspace(const KernelSpec &spec) {
          static_cast<int64_t>(sizeof(int32_t));
 }
 
+int64_t getSortWorkspace(const KernelSpec &spec) {
+  const TensorShape &x = spec.inputs[0];
+  if (x.getNumElements() == 0)
+    return 0;
+  const int64_t columns = getDimension(x, 0);
+  return multiply({2, sizeof(SortedElement), columns,
+                   getSortGroups(x.getNumElements() / columns)});
+}
+
 } // namespace mf

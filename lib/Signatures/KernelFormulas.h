@@ -51,6 +51,8 @@ int64_t getReduceSumWorkspace(const KernelSpec &spec);
 /// In each batch, the places of the index in the order of the rows they read,
 /// and where each row's begin.
 int64_t getGatherRowsGradWorkspace(const KernelSpec &spec);
+/// Two lists of a row's elements for each group of rows.
+int64_t getSortWorkspace(const KernelSpec &spec);
 
 } // namespace mf
 
