@@ -83,7 +83,7 @@ static constexpr KnownKey topLevelKeys[] = {
     section("lr_schedule"),
     section("context"),
     section("model"),
-    irrelevant("callbacks", report),
+    used("callbacks"),
     irrelevant("callback", report),
     irrelevant("seed", seeds),
     used("use_parallel"),
