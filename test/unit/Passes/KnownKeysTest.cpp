@@ -276,6 +276,8 @@ const Trial trials[] = {
      "train_dataset: %"},
 };
 
+#include "ExpertKeyTrials.h"
+
 /// The module that a YAML gives and all messages on the way, with their places.
 std::string compile(llvm::StringRef yaml) {
   std::string text;
@@ -362,7 +364,7 @@ std::string getPath(const KnownSection &section, llvm::StringRef key) {
 }
 
 TEST(KnownKeysTest, EveryUsedKeyChangesTheModuleOrTheMessages) {
-  for (const Trial &trial : trials) {
+  for (const Trial &trial : llvm::concat<const Trial>(trials, expertTrials)) {
     SCOPED_TRACE(getPath(trial.section, trial.key));
     ASSERT_NE(getValue(trial, trial.value), getValue(trial, trial.otherValue));
     std::string first = compile(setValue(trial, trial.value));
@@ -373,7 +375,7 @@ TEST(KnownKeysTest, EveryUsedKeyChangesTheModuleOrTheMessages) {
 
 TEST(KnownKeysTest, EveryUsedKeyIsTried) {
   llvm::StringSet<> tried;
-  for (const Trial &trial : trials)
+  for (const Trial &trial : llvm::concat<const Trial>(trials, expertTrials))
     EXPECT_TRUE(tried.insert(getPath(trial.section, trial.key)).second);
   llvm::StringSet<> used;
   for (const KnownSection *section : getKnownSections())
