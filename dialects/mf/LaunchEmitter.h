@@ -39,6 +39,7 @@ public:
   explicit EmittedBuffer(mlir::Value value)
       : handle(value.getAsOpaquePointer()) {}
 
+  explicit operator bool() const { return handle; }
   const void *getHandle() const { return handle; }
   /// The value that it was made from.
   mlir::Value getValue() const {
@@ -56,6 +57,11 @@ struct EmittedCollective {
   CollectiveKind kind = CollectiveKind::AllReduce;
   Reduction reduction = Reduction::Sum;
   EmittedBuffer input, output;
+  /// Of an all_to_all_v, in fp32: the rows for each expert of each member, and
+  /// those that each member sends for each expert of this rank.
+  EmittedBuffer send, receive;
+  /// What an all_to_all_v puts behind the last row that arrives.
+  double fill = 0;
   llvm::SmallVector<llvm::StringRef, 2> axes;
   llvm::SmallVector<int64_t, 4> stages;
   std::string channel;

@@ -72,6 +72,17 @@ def Mf_SwapAttr : Mf_Attr<"Swap", "swap"> {
   let genVerifyDecl = 1;
 }
 
+def Mf_Comparison : Mf_Enum<"Comparison", "which numbers a comparison holds for", [
+  I32EnumAttrCase<"Greater", 0, "greater">,
+  I32EnumAttrCase<"AtLeast", 1, "at_least">,
+  I32EnumAttrCase<"Less", 2, "less">,
+  I32EnumAttrCase<"NotEqual", 3, "not_equal">
+]>;
+def Mf_ComparisonAttr : EnumAttr<Mf_Dialect, Mf_Comparison, "comparison"> {
+  let summary = "which numbers a comparison with a constant holds for";
+  let assemblyFormat = "`<` $value `>`";
+}
+
 def Mf_PlacementAttr : Mf_Attr<"Placement", "placement"> {
   let summary = "pipeline stage and chunk that a layer belongs to";
   let description = [{
@@ -126,6 +137,22 @@ def Mf_InitAttr : Mf_Attr<"Init", "init"> {
     `<` $kind (`,` `value` `=` $value^)? (`,` `scale` `=` $scale^)?
     (`frequencies` $frequencies^)? `>`
   }];
+}
+
+def Mf_UpdateRule : Mf_Enum<"UpdateRule", "what a step does with a statistic", [
+  I32EnumAttrCase<"Balance", 0, "balance">,
+  I32EnumAttrCase<"Record", 1, "record">
+]>;
+def Mf_UpdateRuleAttr : EnumAttr<Mf_Dialect, Mf_UpdateRule, "update_rule"> {
+  let summary = "what a step does with a statistic";
+  let description = [{
+    Of a parameter that the optimizer does not train. `balance`: the parameter
+    is the bias of a router's scores; backward makes the load of each expert for
+    it, summed over micro-batches and ranks, and the step's end raises the bias
+    of experts below their share and lowers that of those above. `record`: the
+    parameter becomes what backward of the last micro-batch makes.
+  }];
+  let assemblyFormat = "`<` $value `>`";
 }
 
 //===----------------------------------------------------------------------===//

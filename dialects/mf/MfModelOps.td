@@ -63,7 +63,9 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
     Transformers cut it, whatever the sizes of the mesh, as in
     `[["cp", "mp"], []]`; without it, none. What does not divide is an error, or
     with `may_stay_whole` a warning. `parallel_optimizer` is false for one that
-    the optimizer's ranks never share out.
+    the optimizer's ranks never share out. One with an `update_rule` is no
+    weight but a statistic: what backward makes for it is no gradient of the
+    loss, and takes no part in the gradients' norm.
 
     `type` is the whole parameter's. With a `layout` each rank has a part of it,
     and so of its gradient and moments: of each dimension that at its
@@ -102,7 +104,8 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
                        OptionalAttr<Mf_LayoutAttr>:$stored,
                        OptionalAttr<TypeAttr>:$gathered,
                        UnitAttr:$scatter_gradients,
-                       UnitAttr:$reduced_in_backward);
+                       UnitAttr:$reduced_in_backward,
+                       OptionalAttr<Mf_UpdateRuleAttr>:$update_rule);
   let assemblyFormat = [{
     $sym_name `:` $type `init` $init (`tied` `to` $tied^)?
     (`layout` $layout^)? (`stored` $stored^)? attr-dict
@@ -112,7 +115,7 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
                                  "InitAttr":$init, "bool":$frozen,
                                  "::mlir::FlatSymbolRefAttr":$tied), [{
     build($_builder, $_state, name, type, init, frozen, tied, LayoutAttr(), nullptr,
-          false, true, LayoutAttr(), nullptr, false, false);
+          false, true, LayoutAttr(), nullptr, false, false, UpdateRuleAttr());
   }]>];
   let extraClassDeclaration = [{
     /// What one rank has of the parameter while layers use it.

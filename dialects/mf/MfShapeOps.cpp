@@ -157,6 +157,14 @@ LogicalResult PadOp::verify() {
   return verifyResult(*this, shape);
 }
 
+void PadOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                          ArrayRef<bool> needed,
+                          MutableArrayRef<Value> operandGradients) {
+  operandGradients[0] =
+      SliceOp::create(builder, getLoc(), resultGradients.front(), getLow(),
+                      getTensor(getInput()).getShape());
+}
+
 //===----------------------------------------------------------------------===//
 // ConcatOp
 //===----------------------------------------------------------------------===//

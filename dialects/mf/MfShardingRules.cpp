@@ -26,15 +26,19 @@ static FactorDims take(const FactorDims &dims, size_t first, size_t count) {
 // Elementwise operators
 //===----------------------------------------------------------------------===//
 
-/// Operands have the result's trailing dimensions.
+/// Operands have the result's trailing dimensions, or one element in them.
 static ShardingRule getElementwiseRule(Operation *op, Linearity linearity) {
   ShardingRule rule;
   rule.linearity = linearity;
   FactorDims all =
       addFactors(rule, FactorKind::Pass, getShape(op->getResult(0)));
   for (Value operand : op->getOperands()) {
-    size_t rank = getShape(operand).size();
-    rule.operands.push_back(take(all, all.size() - rank, rank));
+    ArrayRef<int64_t> shape = getShape(operand);
+    FactorDims dims = take(all, all.size() - shape.size(), shape.size());
+    for (auto [dim, size] : llvm::enumerate(shape))
+      if (size != rule.factors[dims[dim].front()].size)
+        dims[dim] = {rule.addFactor(FactorKind::Whole, size)};
+    rule.operands.push_back(std::move(dims));
   }
   rule.results.push_back(std::move(all));
   return rule;
@@ -58,7 +62,34 @@ ShardingRule CastOp::getShardingRule() {
 ShardingRule KeepPartOp::getShardingRule() {
   return getElementwiseRule(*this, Linearity::InAll);
 }
+ShardingRule DivOp::getShardingRule() {
+  return getElementwiseRule(*this, Linearity::None);
+}
 ShardingRule SiluOp::getShardingRule() {
+  return getElementwiseRule(*this, Linearity::None);
+}
+ShardingRule AddScalarOp::getShardingRule() {
+  return getElementwiseRule(*this, Linearity::None);
+}
+ShardingRule ExpOp::getShardingRule() {
+  return getElementwiseRule(*this, Linearity::None);
+}
+ShardingRule LogOp::getShardingRule() {
+  return getElementwiseRule(*this, Linearity::None);
+}
+ShardingRule SigmoidOp::getShardingRule() {
+  return getElementwiseRule(*this, Linearity::None);
+}
+ShardingRule CompareScalarOp::getShardingRule() {
+  return getElementwiseRule(*this, Linearity::None);
+}
+ShardingRule AtLeastOp::getShardingRule() {
+  return getElementwiseRule(*this, Linearity::None);
+}
+ShardingRule FloorDivideOp::getShardingRule() {
+  return getElementwiseRule(*this, Linearity::None);
+}
+ShardingRule RemainderOp::getShardingRule() {
   return getElementwiseRule(*this, Linearity::None);
 }
 
@@ -111,6 +142,23 @@ ShardingRule SoftmaxOp::getShardingRule() {
   all.push_back({rule.addFactor(FactorKind::Whole, shape.back())});
   rule.operands = {all};
   rule.results = {all};
+  return rule;
+}
+
+/// The halves of a dimension rotate together.
+ShardingRule RotaryPositionEmbeddingOp::getShardingRule() {
+  ShardingRule rule = getElementwiseRule(*this, Linearity::None);
+  rule.factors[rule.results[0].back().front()].kind = FactorKind::Whole;
+  return rule;
+}
+
+ShardingRule SwiGluOp::getShardingRule() {
+  ShardingRule rule;
+  FactorDims result = addFactors(rule, FactorKind::Pass, getShape(getResult()));
+  FactorDims input = result;
+  input.insert(input.end() - 1, {rule.addFactor(FactorKind::Whole, 2)});
+  rule.operands = {input};
+  rule.results = {result};
   return rule;
 }
 

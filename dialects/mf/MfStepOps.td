@@ -327,9 +327,6 @@ def Mf_SqrtOp : Mf_ScalarOp<"sqrt", "aclnnSqrt"> {
 def Mf_ReciprocalOp : Mf_ScalarOp<"reciprocal", "aclnnReciprocal"> {
   let summary = "1 / x";
 }
-def Mf_AddScalarOp : Mf_ScalarOp<"add_scalar", "aclnnAdds", (ins F64Attr:$value)> {
-  let summary = "sum with a constant";
-}
 def Mf_ClampMinOp : Mf_ScalarOp<"clamp_min", "aclnnClampMin", (ins F64Attr:$value)> {
   let summary = "the larger of x and a constant";
 }

@@ -42,12 +42,17 @@ private:
   DenseMap<Value, Value> gradients;
 };
 
+/// Neither integers nor what changes in steps hand a gradient on.
 void GradientBuilder::propagate(Block &forward) {
-  for (Operation &op : forward)
-    if (llvm::any_of(op.getOperands(),
-                     [&](Value operand) { return isRequired(operand); }))
-      for (Value result : op.getResults())
+  for (Operation &op : forward) {
+    if (op.hasTrait<PiecewiseConstant>() ||
+        llvm::none_of(op.getOperands(),
+                      [&](Value operand) { return isRequired(operand); }))
+      continue;
+    for (Value result : op.getResults())
+      if (isFloatTensor(result.getType()))
         require(result);
+  }
 }
 
 void GradientBuilder::accumulate(Value value, Value gradient, StringRef name) {

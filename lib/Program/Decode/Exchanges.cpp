@@ -15,6 +15,7 @@ MF_SAME_NUMBER(CollectiveKind, AllGather);
 MF_SAME_NUMBER(CollectiveKind, ReduceScatter);
 MF_SAME_NUMBER(CollectiveKind, AllToAll);
 MF_SAME_NUMBER(CollectiveKind, Broadcast);
+MF_SAME_NUMBER(CollectiveKind, AllToAllV);
 MF_SAME_NUMBER(Reduction, Sum);
 MF_SAME_NUMBER(Reduction, Max);
 #undef MF_SAME_NUMBER
