@@ -52,11 +52,14 @@ def write_yaml(
     parallel=None,
     optimizer_shard=None,
     loader=None,
+    experts=None,
+    callbacks=None,
 ):
     """A training YAML. `recompute` and `swap` map keys of recompute_config and of
     swap_config to YAML text; without `swap` there is no swap_config. `ranks`,
     `parallel` and `optimizer_shard` are keys of parallel_config, of parallel and of
-    its parallel_optimizer_config; `loader` is the type of train_dataset's data_loader."""
+    its parallel_optimizer_config; `loader` is the type of train_dataset's data_loader.
+    `experts` are keys of moe_config; `callbacks` maps types to their keys."""
     pipelined = stages > 1
     lines = [
         "runner_config:",
@@ -101,6 +104,13 @@ def write_yaml(
         lines += ["  %s: %s" % item for item in swap.items()]
     if loader:
         lines += ["train_dataset:", "  data_loader:", "    type: " + loader]
+    if experts:
+        lines += ["moe_config:"]
+        lines += ["  %s: %s" % item for item in experts.items()]
+    for index, (name, keys) in enumerate((callbacks or {}).items()):
+        lines += ["callbacks:"] if index == 0 else []
+        lines += ["  - type: " + name]
+        lines += ["    %s: %s" % item for item in keys.items()]
     lines += ["model:", "  model_config:", "    type: " + model_type]
     lines += ["    offset: " + offset, "    pp_interleave_num: %d" % interleave]
     lines += ["    %s: %s" % item for item in model.items()]
