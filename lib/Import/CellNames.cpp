@@ -1,6 +1,7 @@
 //===- CellNames.cpp - Names that a layer's Cells register ----------------===//
 
 #include "mf/Import/CellNames.h"
+#include "ExpertCellNames.h"
 #include <initializer_list>
 
 namespace mf {
@@ -31,6 +32,11 @@ public:
     addCell(cell, leaves, [] {});
   }
 
+  void addExperts(const ModelSpec &spec) {
+    for (std::string &name : getExpertCellNames(spec))
+      names.push_back(prefix + std::move(name));
+  }
+
   std::vector<std::string> take() { return std::move(names); }
 
 private:
@@ -44,8 +50,9 @@ private:
 
 class LlamaTree {
 public:
-  LlamaTree(const ModelSpec &spec)
-      : spec(spec), isTelechat(spec.family == ModelFamily::Telechat) {}
+  LlamaTree(const ModelSpec &spec, bool hasExperts)
+      : spec(spec), hasExperts(hasExperts),
+        isTelechat(spec.family == ModelFamily::Telechat) {}
 
   std::vector<std::string> build() {
     if (isTelechat)
@@ -55,7 +62,10 @@ public:
     tree.addCell("ffn_norm", {"norm", "cast", "rcast"});
     tree.addCell("attention_norm", {"norm", "cast", "rcast"});
     addAttention();
-    addFeedForward();
+    if (hasExperts)
+      tree.addExperts(spec);
+    else
+      addFeedForward();
     return tree.take();
   }
 
@@ -142,6 +152,7 @@ private:
   }
 
   const ModelSpec &spec;
+  const bool hasExperts;
   const bool isTelechat;
   TreeWriter tree;
 };
@@ -245,7 +256,8 @@ private:
 
 class McoreTree {
 public:
-  McoreTree(const ModelSpec &spec) : spec(spec) {}
+  McoreTree(const ModelSpec &spec, bool hasExperts)
+      : spec(spec), hasExperts(hasExperts) {}
 
   std::vector<std::string> build() {
     tree.add({"add", "add_bias"});
@@ -254,7 +266,10 @@ public:
     // Two Cells of this layer have no primitives.
     tree.add({"pre_cross_attn_layernorm", "cross_attention"});
     tree.addCell("pre_mlp_layernorm", {"norm", "cast"});
-    addFeedForward();
+    if (hasExperts)
+      tree.addExperts(spec);
+    else
+      addFeedForward();
     tree.addCell("hidden_states_dropout", {"dropout"});
     return tree.take();
   }
@@ -307,21 +322,22 @@ private:
   }
 
   const ModelSpec &spec;
+  const bool hasExperts;
   TreeWriter tree;
 };
 
 } // namespace
 
-std::vector<std::string> getCellNames(const ModelSpec &spec) {
+std::vector<std::string> getCellNames(const ModelSpec &spec, bool hasExperts) {
   switch (spec.family) {
   case ModelFamily::Llama:
   case ModelFamily::Qwen:
   case ModelFamily::Telechat:
-    return LlamaTree(spec).build();
+    return LlamaTree(spec, hasExperts).build();
   case ModelFamily::ChatGlm:
     return ChatGlmTree(spec).build();
   case ModelFamily::Mcore:
-    return McoreTree(spec).build();
+    return McoreTree(spec, hasExperts).build();
   }
   llvm_unreachable("unknown family");
 }

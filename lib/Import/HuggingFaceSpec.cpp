@@ -146,7 +146,10 @@ std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,
                       "expected a map, but got " + describe(root.getKind()));
     return std::nullopt;
   }
-  rejectExperts(root, Node(), diagnostics);
+  rejectExperts(root, "in a training YAML: those of a config.json alone are "
+                      "not supported",
+                diagnostics);
+  rejectLatentAttention(root, diagnostics);
   if (diagnostics.getErrorCount() != errors)
     return std::nullopt;
   SpecReader reader(root, "the configuration", diagnostics);

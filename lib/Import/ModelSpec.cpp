@@ -1,6 +1,7 @@
 //===- ModelSpec.cpp - The shape of a dense transformer -------------------===//
 
 #include "mf/Import/ModelSpec.h"
+#include "ExpertReader.h"
 #include "FamilyReaders.h"
 #include "ModelKeys.h"
 #include "PretrainedConfig.h"
@@ -52,6 +53,8 @@ static constexpr Architecture architectures[] = {
     {"ChatGLM4ForConditionalGeneration", readChatGlm},
     {"Qwen3ForCausalLM", readQwen3, /*isMcore=*/true},
     {"qwen3", readQwen3, /*isMcore=*/true},
+    {"Qwen3MoeForCausalLM", readQwen3, /*isMcore=*/true},
+    {"qwen3_moe", readQwen3, /*isMcore=*/true},
     // Configuration classes, where model_config.type is all that is there.
     {"LlamaConfig", readLlama},
     {"InternLMConfig", readInternLm},
@@ -59,6 +62,7 @@ static constexpr Architecture architectures[] = {
     {"TelechatConfig", readTelechat},
     {"ChatGLM2Config", readChatGlm},
     {"Qwen3Config", readQwen3, /*isMcore=*/true},
+    {"Qwen3MoeConfig", readQwen3, /*isMcore=*/true},
 };
 
 /// The node that names the network: model.arch.type, else the first of
@@ -215,8 +219,7 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
     attachPretrainedNote(config, error);
     return std::nullopt;
   }
-  rejectExperts(config.model.config, config.moe.node["expert_num"],
-                diagnostics);
+  rejectLatentAttention(config.model.config, diagnostics);
   rejectAdapters(config, diagnostics);
   if (diagnostics.getErrorCount() != errors)
     return std::nullopt;
@@ -238,6 +241,9 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   // How a layer runs, not what it computes: mf-read-config reads it.
   reader.markRead({"fine_grain_interleave"});
   architecture->read(reader, spec);
+  if (!architecture->isMcore)
+    rejectExperts(config.model.config, "in moe_config", diagnostics);
+  readExperts(config, reader, spec);
   placeTiedHead(reader, spec);
   // A config.json holds much that MindSpore Transformers does not read.
   reportUnreadKeys(reader, config.model.node["model_config"]);
@@ -249,6 +255,8 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
                       "the rows of a micro-batch over all of data_parallel "
                       "overflow");
   checkRanks(config, spec, diagnostics);
+  if (diagnostics.getErrorCount() == errors)
+    resolveExpertSizes(config, overrides, spec, diagnostics);
   if (diagnostics.getErrorCount() == errors)
     checkLimits(spec, reader.getNode().getLocation(), diagnostics);
   if (diagnostics.getErrorCount() != errors)

@@ -26,7 +26,20 @@ private:
 };
 } // namespace
 
-static std::optional<int64_t> getLayerParameterCount(const ModelSpec &spec) {
+static void addExperts(const ModelSpec &spec, CheckedSum &sum) {
+  const ExpertSpec &experts = *spec.experts;
+  int64_t hidden = spec.hiddenSize;
+  sum.add({experts.numExperts, hidden}); // router
+  sum.add({3, experts.numExperts, hidden, experts.width});
+  if (experts.capacity && experts.capacity->hasBias)
+    sum.add({experts.numExperts, hidden});
+  sum.add({3, hidden, experts.sharedWidth});
+  if (experts.gatesShared)
+    sum.add({hidden});
+}
+
+static std::optional<int64_t> getLayerParameterCount(const ModelSpec &spec,
+                                                     bool hasExperts) {
   int64_t hidden = spec.hiddenSize;
   int64_t keyValue = spec.getKeyValueSize();
   CheckedSum sum;
@@ -34,14 +47,17 @@ static std::optional<int64_t> getLayerParameterCount(const ModelSpec &spec) {
   sum.add({hidden, spec.getQuerySize()});
   sum.add({2, hidden, keyValue});
   sum.add({spec.getQuerySize(), hidden});
-  sum.add({3, hidden, spec.feedForwardSize});
+  if (hasExperts)
+    addExperts(spec, sum);
+  else
+    sum.add({3, hidden, spec.feedForwardSize});
   if (spec.queryKeyValueBias) {
     sum.add({spec.getQuerySize()});
     sum.add({2, keyValue});
   }
   if (spec.attentionOutputBias)
     sum.add({hidden});
-  if (spec.feedForwardOutputBias)
+  if (spec.feedForwardOutputBias && !hasExperts)
     sum.add({hidden});
   if (spec.normalizesQueryKey)
     sum.add({2, spec.headSize});
@@ -49,11 +65,19 @@ static std::optional<int64_t> getLayerParameterCount(const ModelSpec &spec) {
 }
 
 std::optional<int64_t> getParameterCount(const ModelSpec &spec) {
-  std::optional<int64_t> layer = getLayerParameterCount(spec);
-  if (!layer)
-    return std::nullopt;
+  int64_t withExperts = 0;
+  for (int64_t i = 0; spec.experts && i < spec.numLayers; ++i)
+    withExperts += spec.hasExperts(i);
   CheckedSum sum;
-  sum.add({spec.numLayers, *layer});
+  for (bool hasExperts : {false, true}) {
+    int64_t numLayers = hasExperts ? withExperts : spec.numLayers - withExperts;
+    if (numLayers == 0)
+      continue;
+    std::optional<int64_t> layer = getLayerParameterCount(spec, hasExperts);
+    if (!layer)
+      return std::nullopt;
+    sum.add({numLayers, *layer});
+  }
   sum.add({spec.vocabSize, spec.hiddenSize});
   if (!spec.tiesWordEmbeddings)
     sum.add({spec.vocabSize, spec.hiddenSize});
@@ -61,21 +85,21 @@ std::optional<int64_t> getParameterCount(const ModelSpec &spec) {
   return sum.get();
 }
 
-void rejectExperts(const Node &model, const Node &expertNum,
+void rejectExperts(const Node &model, llvm::StringRef where,
                    DiagnosticList &diagnostics) {
-  Node count = expertNum;
-  auto hasExperts = [&] { return count.getInt() && *count.getInt() > 1; };
-  for (llvm::StringRef key :
-       {"num_experts", "n_routed_experts", "num_local_experts",
-        "num_moe_experts", "expert_num"})
-    if (!hasExperts())
-      count = model[key];
-  if (!hasExperts())
-    count = model["moe_config"]["expert_num"];
-  if (hasExperts())
-    diagnostics.error(count.getLocation(),
-                      "models with experts (here " + count.repr() +
-                          ") are not supported yet; expected a dense model");
+  for (const Node &count :
+       {model["num_experts"], model["n_routed_experts"],
+        model["num_local_experts"], model["num_moe_experts"],
+        model["expert_num"], model["moe_config"]["expert_num"]}) {
+    if (count.getInt().value_or(0) <= 1)
+      continue;
+    diagnostics.error(count.getLocation(), "expected experts (here " +
+                                               count.repr() + ") " + where);
+    return;
+  }
+}
+
+void rejectLatentAttention(const Node &model, DiagnosticList &diagnostics) {
   for (llvm::StringRef key : {"kv_lora_rank", "multi_latent_attention"}) {
     Node latent = model[key];
     if (latent.isUndefinedOrNull() || (latent.getBool() && !*latent.getBool()))
@@ -86,6 +110,23 @@ void rejectExperts(const Node &model, const Node &expertNum,
                           "query, key and value projections");
     return;
   }
+}
+
+/// Elements of what a layer with experts makes, many times over.
+static void addExpertTensors(const ModelSpec &spec, CheckedSum &elements) {
+  constexpr int64_t room = 64;
+  const ExpertSpec &experts = *spec.experts;
+  int64_t width =
+      std::max({spec.hiddenSize, 2 * experts.width, experts.numExperts});
+  elements.add({room, experts.numRows, experts.getNumChoices(), width});
+  if (experts.capacity)
+    elements.add({room, experts.numExperts, experts.numRows,
+                  experts.capacity->places + 1, width});
+  else
+    elements.add({room, experts.numRows, experts.numParts,
+                  experts.getNumChoices() + experts.numExperts, width});
+  elements.add({room, spec.microBatchSize, spec.sequenceLength,
+                2 * experts.sharedWidth});
 }
 
 void checkLimits(const ModelSpec &spec, const Location &place,
@@ -112,6 +153,8 @@ void checkLimits(const ModelSpec &spec, const Location &place,
   if (!spec.usesFlashAttention)
     bytes.add({room, spec.microBatchSize, spec.numHeads, spec.sequenceLength,
                spec.sequenceLength});
+  if (spec.experts)
+    addExpertTensors(spec, bytes);
   if (!bytes.get())
     diagnostics.error(place, "the model is too large: the size of its tensors "
                              "in bytes overflows 64 bits");
