@@ -47,7 +47,7 @@ static bool isUsable(const ParameterLayout &layout) {
          isSize(layout.headSize);
 }
 
-static bool isUsable(const LatentLayout &latent) {
+static bool isUsable(const LatentSizes &latent) {
   return (latent.querySize == 0 || isSize(latent.querySize)) &&
          isSize(latent.keyValueSize) && isSize(latent.nopeSize) &&
          isSize(latent.ropeSize) && latent.ropeSize % 2 == 0 &&
@@ -62,7 +62,7 @@ static std::string describeHeads(const ParameterLayout &layout) {
 }
 
 static std::string describeLatent(const ParameterLayout &layout) {
-  const LatentLayout &latent = *layout.latent;
+  const LatentSizes &latent = *layout.latent;
   return (Twine(layout.numHeads) + " heads of size " + Twine(latent.nopeSize) +
           " and " + Twine(latent.ropeSize) + ", values of size " +
           Twine(latent.valueSize) + ", latent sizes " +
@@ -152,7 +152,7 @@ int64_t PartShapes::getRows(ParameterPart part) const {
     return layout.numKeyValueHeads * layout.headSize;
   if (!isOfLatentAttention(part))
     return other;
-  const LatentLayout &latent = *layout.latent;
+  const LatentSizes &latent = *layout.latent;
   switch (part) {
   case ParameterPart::QueryDown:
     return latent.querySize;

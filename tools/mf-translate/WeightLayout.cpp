@@ -79,9 +79,9 @@ private:
 } // namespace
 
 /// The sizes of latent attention in the older classes.
-static std::optional<LatentLayout> readLatentParts(ParameterSizes &sizes,
+static std::optional<LatentSizes> readLatentParts(ParameterSizes &sizes,
                                                    int64_t heads) {
-  LatentLayout latent;
+  LatentSizes latent;
   latent.ropeSize = sizes.get(".attention.kv2l_k_pe.weight", 0);
   if (latent.ropeSize == 0 || heads == 0)
     return std::nullopt;
@@ -93,7 +93,7 @@ static std::optional<LatentLayout> readLatentParts(ParameterSizes &sizes,
 }
 
 /// And in the mcore training graph, where parts are stored together.
-static std::optional<LatentLayout> readLatentMcore(ParameterSizes &sizes,
+static std::optional<LatentSizes> readLatentMcore(ParameterSizes &sizes,
                                                    int64_t heads) {
   static const StringRef values[] = {
       ".self_attention.linear_kvb.weight",
@@ -101,7 +101,7 @@ static std::optional<LatentLayout> readLatentMcore(ParameterSizes &sizes,
   static const StringRef queries[] = {
       ".self_attention.linear_qb.weight",
       ".self_attention.linear_q_up_proj.weight"};
-  LatentLayout latent;
+  LatentSizes latent;
   latent.keyValueSize = sizes.get(values, 1);
   if (latent.keyValueSize == 0 || heads == 0)
     return std::nullopt;

@@ -154,7 +154,7 @@ struct ParameterName {
 };
 
 /// Sizes of latent attention, per head where heads have it.
-struct LatentLayout {
+struct LatentSizes {
   /// Of the latent query; 0 if queries come from the hidden state.
   int64_t querySize = 0;
   int64_t keyValueSize = 0;
@@ -169,7 +169,7 @@ struct ParameterLayout {
   int64_t numKeyValueHeads = 0;
   int64_t headSize = 0;
   /// If set, attention is latent; numHeads are its heads.
-  std::optional<LatentLayout> latent;
+  std::optional<LatentSizes> latent;
   int64_t numExperts = 0;
   /// Layers without those that predict more tokens.
   int64_t numLayers = 0;

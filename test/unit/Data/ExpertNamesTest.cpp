@@ -24,7 +24,7 @@ ParameterLayout makeLayout(bool isLatent) {
   layout.numExperts = 3;
   layout.numLayers = 3;
   if (isLatent)
-    layout.latent = LatentLayout{/*querySize=*/5, /*keyValueSize=*/7,
+    layout.latent = LatentSizes{/*querySize=*/5, /*keyValueSize=*/7,
                                  /*nopeSize=*/3, /*ropeSize=*/4,
                                  /*valueSize=*/2};
   return layout;
