@@ -327,6 +327,10 @@ TrainingConfig readTrainingConfig(const Node &root,
   SectionReader moe(root, "moe_config", moeSection, diagnostics);
   config.moe.node = moe.getNode();
   config.moe.expertNum = moe.readInt("expert_num", config.moe.expertNum, 0);
+  config.moe.useGmm = moe.readBool("use_gmm", config.moe.useGmm);
+  if (Node cut = moe.get("expert_model_parallel");
+      cut.getKind() != NodeKind::Null)
+    config.moe.expertModelParallel = moe.readInt("expert_model_parallel", 1);
   readTopLevel(root, config, diagnostics);
   checkSections(config, diagnostics);
   return config;

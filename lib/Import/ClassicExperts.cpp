@@ -80,7 +80,7 @@ void ClassicReader::readChoice() {
 
 void ClassicReader::readWidths() {
   experts.width = spec.feedForwardSize;
-  if (rules.readsWidth) {
+  if (rules.isDeepSeek) {
     experts.width = reader.readSize({"moe_intermediate_size"}, 1407);
     Node first = reader.find({"first_k_dense_replace"});
     if (first.isBool() || !first)
@@ -155,16 +155,14 @@ void ClassicReader::readCapacity() {
   capacity.factor = reader.readNumber({"capacity_factor"}).value_or(1.1);
   capacity.byToken = reader.readBool({"enable_sdrop"}, false);
   capacity.hasBias = spec.feedForwardOutputBias;
-  experts.fusions.router =
-      reader.readBool({"use_fused_ops_topkrouter"}, false);
+  experts.fusions.router = reader.readBool({"use_fused_ops_topkrouter"}, false);
   experts.router.recordsLoad =
       reader.readBool({"callback_moe_droprate"}, false);
   if (reader.readBool({"comp_comm_parallel"}, false))
     capacity.multiple = reader.readSize({"comp_comm_parallel_degree"}, 2);
   else
     ignore("comp_comm_parallel_degree", "2", "without comp_comm_parallel");
-  std::string policy =
-      reader.readString({"routing_policy"}, "TopkRouterV1");
+  std::string policy = reader.readString({"routing_policy"}, "TopkRouterV1");
   if (policy != "TopkRouterV2")
     error("routing_policy",
           "expected TopkRouterV2 for 'routing_policy' of experts with a "
@@ -247,10 +245,9 @@ void ClassicReader::addLoss(const NamedFactor &loss) {
   if (loss.name == "expert") {
     result.numGroups = experts.numExperts;
   } else if (loss.name != "device" && loss.name != "comm") {
-    reader.diagnostics.error(location,
-                             "expected expert, device or comm in "
-                             "'aux_loss_types', but got " +
-                                 quote(loss.name));
+    reader.diagnostics.error(location, "expected expert, device or comm in "
+                                       "'aux_loss_types', but got " +
+                                           quote(loss.name));
     return;
   } else if (experts.dropless) {
     reader.diagnostics.warning(location, quote(loss.name) +
@@ -326,6 +323,8 @@ void ClassicReader::readTypes() {
 }
 
 void ClassicReader::reportRest() {
+  if (rules.isDeepSeek)
+    experts.fusions.swiglu = model.readBool({"use_fused_swiglu"}, false);
   ignore("ep_extend_tp", "True", "on any layer");
   warnWithoutEffect(model, "router_dense_type", "'float32'",
                     "there: write it in moe_config");

@@ -14,10 +14,10 @@ namespace {
 /// When a constructor registers a name.
 enum class When : uint8_t {
   Always,
-  HasBias,     ///< on scores, for the load of experts
-  SafeTokens,  ///< zero tokens are added
-  Fused,       ///< SwiGLU is one kernel
-  Unfused,     ///< or it is not
+  HasBias,    ///< on scores, for the load of experts
+  SafeTokens, ///< zero tokens are added
+  Fused,      ///< SwiGLU is one kernel
+  Unfused,    ///< or it is not
 };
 
 struct Name {

@@ -124,9 +124,8 @@ ExpertResult addExperts(CellBuilder &cells, Value input) {
   return result;
 }
 
-Value addWeighedSum(CellBuilder &cells, Value rows, Value gates,
-                    StringRef cast, StringRef reshape, StringRef weigh,
-                    StringRef sum) {
+Value addWeighedSum(CellBuilder &cells, Value rows, Value gates, StringRef cast,
+                    StringRef reshape, StringRef weigh, StringRef sum) {
   SmallVector<int64_t> shape(getShape(gates));
   shape.push_back(1);
   gates = cells.cast(gates, cells.spec.computeType, cast);

@@ -10,8 +10,7 @@ namespace mf {
 /// The mean over a dimension, which disappears.
 static Value addMean(CellBuilder &cells, Value value, int64_t axis,
                      StringRef leaf) {
-  double size =
-      static_cast<double>(getShape(value)[static_cast<size_t>(axis)]);
+  double size = static_cast<double>(getShape(value)[static_cast<size_t>(axis)]);
   return cells.scale(cells.reduceSum(value, {axis}, leaf), 1.0 / size, leaf);
 }
 
@@ -19,9 +18,8 @@ Value addShares(CellBuilder &cells, const RouterNames &names, Value chosen) {
   const ExpertSpec &experts = *cells.spec.experts;
   Value places = cells.reshape(
       chosen, {experts.numRows, experts.getNumChoices()}, names.oneHot);
-  places =
-      cells.create<OneHotOp>(names.oneHot, places, experts.numExperts)
-          .getResult();
+  places = cells.create<OneHotOp>(names.oneHot, places, experts.numExperts)
+               .getResult();
   return addMean(cells, places, 1, names.meanShares);
 }
 
@@ -51,8 +49,8 @@ static Value addAuxiliaryLoss(CellBuilder &cells, const RouterNames &names,
     shares = cells.reshape(shares, together, names.meanShares);
   }
   Value products = cells.multiply(scores, shares, names.lossProduct);
-  auto axes = llvm::to_vector(llvm::seq<int64_t>(
-      0, static_cast<int64_t>(getShape(products).size())));
+  auto axes = llvm::to_vector(
+      llvm::seq<int64_t>(0, static_cast<int64_t>(getShape(products).size())));
   Value sum = cells.reduceSum(products, axes, names.lossMean);
   auto size = static_cast<double>(experts.numExperts);
   double mean = static_cast<double>(rows) * static_cast<double>(groups);

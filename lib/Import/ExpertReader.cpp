@@ -19,9 +19,9 @@ void warnWithoutEffect(SpecReader &reader, llvm::StringLiteral key,
   if (!neutral.getAsDouble(number) && !value.isBool() &&
       value.getFloat() == number)
     return;
-  reader.diagnostics.warning(value.getLocation(),
-                             quote(key) + " in " + reader.getName() +
-                                 " has no effect " + why);
+  reader.diagnostics.warning(value.getLocation(), quote(key) + " in " +
+                                                      reader.getName() +
+                                                      " has no effect " + why);
 }
 
 int64_t readCount(SpecReader &reader, SpecReader::Keys keys, int64_t missing) {
@@ -43,10 +43,10 @@ static std::vector<Node> readList(SpecReader &reader, llvm::StringLiteral key) {
     return {};
   if (value.isList())
     return value.getElements();
-  reader.diagnostics.error(value.getLocation(),
-                           "expected a list for " + quote(key) + ", but got " +
-                               describe(value.getKind()) + ", " +
-                               value.repr(60));
+  reader.diagnostics.error(value.getLocation(), "expected a list for " +
+                                                    quote(key) + ", but got " +
+                                                    describe(value.getKind()) +
+                                                    ", " + value.repr(60));
   return {};
 }
 
@@ -56,13 +56,13 @@ std::vector<NamedFactor> readLossFactors(SpecReader &reader,
   std::vector<Node> names = readList(reader, types);
   std::vector<Node> values = readList(reader, factors);
   if (names.size() != values.size()) {
-    Node longer = reader.getNode()[names.size() > values.size() ? types
-                                                                : factors];
-    reader.diagnostics.warning(
-        longer.getLocation(), "got " + llvm::Twine(names.size()) + " " + types +
-                                  " but " + llvm::Twine(values.size()) + " " +
-                                  factors +
-                                  "; what is left over has no effect");
+    Node longer =
+        reader.getNode()[names.size() > values.size() ? types : factors];
+    reader.diagnostics.warning(longer.getLocation(),
+                               "got " + llvm::Twine(names.size()) + " " +
+                                   types + " but " +
+                                   llvm::Twine(values.size()) + " " + factors +
+                                   "; what is left over has no effect");
   }
   std::vector<NamedFactor> result;
   for (size_t i = 0; i < std::min(names.size(), values.size()); ++i) {
@@ -152,11 +152,10 @@ void readExperts(const TrainingConfig &config, SpecReader &model,
   }
   Node count = config.moe.node["expert_num"];
   if (count.getInt().value_or(1) > 1)
-    model.diagnostics.error(count.getLocation(),
-                            "expected 1 for 'expert_num': layers of the " +
-                                getName(spec.family) +
-                                " family have no experts, but got " +
-                                count.repr());
+    model.diagnostics.error(
+        count.getLocation(),
+        "expected 1 for 'expert_num': layers of the " + getName(spec.family) +
+            " family have no experts, but got " + count.repr());
 }
 
 } // namespace mf

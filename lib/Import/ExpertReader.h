@@ -10,8 +10,8 @@ namespace mf {
 
 /// Which keys of moe_config the layer classes of a family read.
 struct ExpertRules {
-  /// moe_intermediate_size and first_k_dense_replace (DeepSeek).
-  bool readsWidth = false;
+  /// moe_intermediate_size, first_k_dense_replace and use_fused_swiglu.
+  bool isDeepSeek = false;
   /// use_gmm and shared_expert_num (not TeleChat).
   bool readsDropless = true;
   /// Auxiliary and z losses are added to the loss (not Llama).

@@ -75,19 +75,20 @@ Value RouterBuilder::addBias(Value scores) {
 /// 1 for the groups [rows, tokens, groups] that a token may use, else 0.
 Value RouterBuilder::findGroups(Value groupScores) {
   const RoutingGroups &groups = *router.groups;
-  auto best = cells.create<TopKOp>(names.chooseGroups, groupScores,
-                                   groups.numKept);
+  auto best =
+      cells.create<TopKOp>(names.chooseGroups, groupScores, groups.numKept);
   if (groups.keepsTies) {
     Value last = cells.sliceLast(best.getValues(), groups.numKept - 1, 1,
                                  names.chooseGroups);
     return cells
         .create<AtLeastOp>(names.compareGroups, groupScores.getType(),
-                           groupScores, last)
+                           groupScores, last, StringAttr(), RecomputeKindAttr(),
+                           SwapAttr())
         .getResult();
   }
-  Value places = cells.create<OneHotOp>(names.compareGroups, best.getIndices(),
-                                        groups.num)
-                     .getResult();
+  Value places =
+      cells.create<OneHotOp>(names.compareGroups, best.getIndices(), groups.num)
+          .getResult();
   places = cells.cast(places, router.type, names.cast);
   return cells.reduceSum(places, {2}, names.compareGroups);
 }
@@ -103,9 +104,9 @@ Value RouterBuilder::limitToGroups(Value scores) {
   Value grouped = cells.reshape(
       scores, {rows, length, groups.num, experts.numExperts / groups.num},
       reshape);
-  Value best = cells.create<TopKOp>(names.chooseGroups, grouped,
-                                    groups.numSummed)
-                   .getValues();
+  Value best =
+      cells.create<TopKOp>(names.chooseGroups, grouped, groups.numSummed)
+          .getValues();
   Value mask = findGroups(cells.reduceSum(best, {3}, names.sumGroup));
   mask = cells.reshape(mask, {rows, length, groups.num, 1}, reshape);
   return cells.reshape(cells.multiply(grouped, mask, names.maskGroups), flat,
@@ -120,9 +121,9 @@ void RouterBuilder::choose(Value scores) {
   choice.experts = best.getIndices();
   choice.gates = best.getValues();
   if (bias)
-    choice.gates = cells.create<GatherElementsOp>(names.gatherGate, scores,
-                                                  choice.experts)
-                       .getResult();
+    choice.gates =
+        cells.create<GatherElementsOp>(names.gatherGate, scores, choice.experts)
+            .getResult();
 }
 
 Value RouterBuilder::divideBySum(Value values) {
@@ -150,20 +151,22 @@ Value RouterBuilder::getLossScores(Value scores) {
 void RouterBuilder::addStatistics(Value shares) {
   if (bias) {
     int64_t choices = experts.numRows * experts.getNumChoices();
-    choice.gates = cells
-                       .create<TrackLoadOp>(names.addBias,
-                                            choice.gates.getType(),
-                                            choice.gates, bias, choice.experts,
-                                            cells.getInteger(choices))
-                       .getResult();
+    choice.gates =
+        cells
+            .create<TrackLoadOp>(names.addBias, choice.gates.getType(),
+                                 choice.gates, bias, choice.experts, choices,
+                                 StringAttr(), RecomputeKindAttr(), SwapAttr())
+            .getResult();
   }
   if (!router.recordsLoad)
     return;
   Value statistic = cells.addLoadRecord(names.shares, getShape(shares));
-  choice.gates = cells
-                     .create<RecordOp>(names.meanShares, choice.gates.getType(),
-                                       choice.gates, statistic, shares)
-                     .getResult();
+  choice.gates =
+      cells
+          .create<RecordOp>(names.meanShares, choice.gates.getType(),
+                            choice.gates, statistic, shares, StringAttr(),
+                            RecomputeKindAttr(), SwapAttr())
+          .getResult();
 }
 
 Choice RouterBuilder::build(Value tokens) {

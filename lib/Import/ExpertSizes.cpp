@@ -111,20 +111,17 @@ void SizeResolver::resolveParts() {
   if (isAmongDataParallel)
     ranks /= spec.ranks.modelParallel;
   if (experts.numExperts % parts != 0)
-    diagnostics.error(locate("expert_parallel"),
-                      "expected a divisor of the " +
-                          llvm::Twine(experts.numExperts) +
-                          " experts for 'expert_parallel', but got " +
-                          llvm::Twine(parts));
+    diagnostics.error(
+        locate("expert_parallel"),
+        "expected a divisor of the " + llvm::Twine(experts.numExperts) +
+            " experts for 'expert_parallel', but got " + llvm::Twine(parts));
   else if (ranks % parts != 0)
-    diagnostics.error(locate("expert_parallel"),
-                      "expected 'expert_parallel' to divide the " +
-                          llvm::Twine(ranks) +
-                          (isAmongDataParallel
-                               ? " ranks of data and context parallel"
-                               : " ranks of a stage") +
-                          " that share experts out, but got " +
-                          llvm::Twine(parts));
+    diagnostics.error(
+        locate("expert_parallel"),
+        "expected 'expert_parallel' to divide the " + llvm::Twine(ranks) +
+            (isAmongDataParallel ? " ranks of data and context parallel"
+                                 : " ranks of a stage") +
+            " that share experts out, but got " + llvm::Twine(parts));
   else
     experts.numParts = parts;
 }
@@ -162,9 +159,9 @@ void SizeResolver::resolvePlaces() {
   double choices = static_cast<double>(experts.getNumChoices());
   double wanted = std::ceil(choices * capacity.factor /
                             static_cast<double>(experts.numExperts));
-  int64_t places =
-      wanted < static_cast<double>(length) ? static_cast<int64_t>(wanted)
-                                           : length;
+  int64_t places = wanted < static_cast<double>(length)
+                       ? static_cast<int64_t>(wanted)
+                       : length;
   int64_t multiple = capacity.multiple;
   capacity.places = (places + multiple - 1) / multiple * multiple;
 }
@@ -180,23 +177,22 @@ void SizeResolver::checkNumbers() {
     numbers = std::max(3 * choices,
                        experts.numExperts * (experts.capacity->places + 1));
   if (numbers > largest)
-    diagnostics.error(config.model.node.getLocation(),
-                      "the router numbers " + llvm::Twine(numbers) +
-                          " places of a row of " +
-                          llvm::Twine(experts.rowLength) +
-                          " tokens, but fp32 holds integers up to " +
-                          llvm::Twine(largest) +
-                          "; use more ranks, --router-rows or a shorter "
-                          "sequence");
+    diagnostics.error(
+        config.model.node.getLocation(),
+        "the router numbers " + llvm::Twine(numbers) + " places of a row of " +
+            llvm::Twine(experts.rowLength) +
+            " tokens, but fp32 holds integers up to " + llvm::Twine(largest) +
+            "; use more ranks, --router-rows or a shorter "
+            "sequence");
   int64_t load = config.moe.node["max_router_load"].getInt().value_or(131072);
   if (experts.capacity && !experts.fusions.router && choices > load)
-    diagnostics.error(
-        config.moe.node["max_router_load"]
-            ? config.moe.node["max_router_load"].getLocation()
-            : config.moe.node.getLocation(),
-        "expected at least the " + llvm::Twine(choices) +
-            " choices of a row for 'max_router_load', but got " +
-            llvm::Twine(load) + "; use_fused_ops_topkrouter has no such limit");
+    diagnostics.error(config.moe.node["max_router_load"]
+                          ? config.moe.node["max_router_load"].getLocation()
+                          : config.moe.node.getLocation(),
+                      "expected at least the " + llvm::Twine(choices) +
+                          " choices of a row for 'max_router_load', but got " +
+                          llvm::Twine(load) +
+                          "; use_fused_ops_topkrouter has no such limit");
 }
 
 } // namespace

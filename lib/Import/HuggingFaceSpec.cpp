@@ -146,8 +146,9 @@ std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,
                       "expected a map, but got " + describe(root.getKind()));
     return std::nullopt;
   }
-  rejectExperts(root, "in a training YAML: those of a config.json alone are "
-                      "not supported",
+  rejectExperts(root,
+                "in a training YAML: those of a config.json alone are "
+                "not supported",
                 diagnostics);
   rejectLatentAttention(root, diagnostics);
   if (diagnostics.getErrorCount() != errors)

@@ -91,8 +91,8 @@ void McoreReader::readChoice() {
 }
 
 RouterScore McoreReader::readScore() {
-  Node value = reader.find({"moe_router_score_function", "scoring_func",
-                            "use_gating_sigmoid"});
+  Node value = reader.find(
+      {"moe_router_score_function", "scoring_func", "use_gating_sigmoid"});
   if (!value)
     return RouterScore::Softmax;
   if (value.isBool())
@@ -117,10 +117,9 @@ void McoreReader::readGroups() {
     return;
   int64_t chosen = experts.router.numChosen;
   if (experts.numExperts % groups.num != 0) {
-    error(numKeys, "expected a divisor of the " +
-                       llvm::Twine(experts.numExperts) +
-                       " experts for 'n_group', but got " +
-                       llvm::Twine(groups.num));
+    error(numKeys,
+          "expected a divisor of the " + llvm::Twine(experts.numExperts) +
+              " experts for 'n_group', but got " + llvm::Twine(groups.num));
     return;
   }
   if (groups.numKept < 1 || groups.numKept > groups.num ||
@@ -147,12 +146,11 @@ void McoreReader::readWidths() {
   if (std::optional<int64_t> total =
           reader.readOptionalSize({"moe_shared_expert_intermediate_size"})) {
     if (count > 0 && *total != experts.sharedWidth)
-      reader.diagnostics.warning(
-          reader.locate(countKeys),
-          "'n_shared_experts' has no effect: "
-          "'moe_shared_expert_intermediate_size' says " +
-              llvm::Twine(*total) + ", not " +
-              llvm::Twine(experts.sharedWidth));
+      reader.diagnostics.warning(reader.locate(countKeys),
+                                 "'n_shared_experts' has no effect: "
+                                 "'moe_shared_expert_intermediate_size' says " +
+                                     llvm::Twine(*total) + ", not " +
+                                     llvm::Twine(experts.sharedWidth));
     experts.sharedWidth = *total;
   }
   if (experts.sharedWidth > INT32_MAX)
@@ -276,6 +274,9 @@ void McoreReader::readKernels() {
   dropless.safeTokens =
       reader.readBool({"use_pad_tokens", "enable_gmm_safe_tokens"}, false);
   experts.fusions.permute = reader.readBool({"moe_permute_fusion"}, false);
+  std::string activation = reader.readString({"hidden_act"}, "silu");
+  experts.fusions.swiglu =
+      activation == "swiglu" || activation == "fusedswiglu";
   std::string dispatcher =
       reader.readString({"moe_token_dispatcher_type"}, "alltoall");
   if (dispatcher != "alltoall")

@@ -2,6 +2,7 @@
 
 #include "mf/Import/ModelBuilder.h"
 #include "BodyLayer.h"
+#include "ExpertLayer.h"
 #include "mf/Import/CellNames.h"
 #include <cmath>
 
@@ -26,7 +27,7 @@ public:
         builder.getStringAttr(getName(spec.family)), TrainingAttr());
     builder.setInsertionPointToEnd(&model.getBody().emplaceBlock());
     addTables();
-    addCellTree();
+    addCellTrees();
     addEmbedding();
     for (int64_t index = 0; index < spec.numLayers; ++index)
       addBody(index);
@@ -107,11 +108,24 @@ private:
                getInit(InitKind::Alibi, 0.0));
   }
 
-  void addCellTree() {
-    SmallVector<Attribute> cells;
-    for (const std::string &name : getCellNames(spec))
-      cells.push_back(builder.getStringAttr(name));
-    CellTreeOp::create(builder, loc, "cells", builder.getArrayAttr(cells));
+  /// The tree of layers with experts, or without.
+  static StringRef getCellTree(bool hasExperts) {
+    return hasExperts ? "expert_cells" : "cells";
+  }
+
+  void addCellTrees() {
+    for (bool hasExperts : {false, true}) {
+      bool isUsed = false;
+      for (int64_t i = 0; i < spec.numLayers; ++i)
+        isUsed |= spec.hasExperts(i) == hasExperts;
+      if (!isUsed)
+        continue;
+      SmallVector<Attribute> cells;
+      for (const std::string &name : getCellNames(spec, hasExperts))
+        cells.push_back(builder.getStringAttr(name));
+      CellTreeOp::create(builder, loc, getCellTree(hasExperts),
+                         builder.getArrayAttr(cells));
+    }
   }
 
   void addEmbedding() {
@@ -145,11 +159,15 @@ private:
   void addBody(int64_t index) {
     std::string number = std::to_string(index);
     Type hidden = getHiddenType();
+    SmallVector<Type, 2> results = {hidden};
+    const bool hasExperts = spec.hasExperts(index);
+    if (hasExperts && hasExpertLoss(spec))
+      results.push_back(RankedTensorType::get({}, builder.getF32Type()));
     CellBuilder cells(model, spec, "layers." + number, LayerKind::Body,
                       names.layers.str() + "." + number, TypeRange{hidden},
-                      hidden);
-    cells.setCellTree("cells");
-    cells.returnValue(addBodyLayer(cells, cells.getArgument(0)));
+                      results);
+    cells.setCellTree(getCellTree(hasExperts));
+    cells.returnValues(addBodyLayer(cells, cells.getArgument(0), hasExperts));
   }
 
   void addFinalNorm() {

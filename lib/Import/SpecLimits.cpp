@@ -93,8 +93,8 @@ void rejectExperts(const Node &model, llvm::StringRef where,
         model["expert_num"], model["moe_config"]["expert_num"]}) {
     if (count.getInt().value_or(0) <= 1)
       continue;
-    diagnostics.error(count.getLocation(), "expected experts (here " +
-                                               count.repr() + ") " + where);
+    diagnostics.error(count.getLocation(),
+                      "expected experts (here " + count.repr() + ") " + where);
     return;
   }
 }

@@ -6,6 +6,7 @@
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/config/ConfigAttributes.h"
+#include "passes/config/ExpertAxes.h"
 #include "passes/config/NotLowered.h"
 #include "passes/config/RankMesh.h"
 
@@ -39,17 +40,21 @@ void checkLowerable(const TrainingConfig &config, DiagnosticList &diagnostics) {
                       "max_grad_norm must be above 0");
 }
 
+/// Whether `model` is of the legacy layer classes, not of the mcore training
+/// graph.
+bool isLegacy(ir::ModelOp model) {
+  return !model.getFamily().value_or("").starts_with("mcore");
+}
+
 /// Whether layers get the names that the YAML asks for.
 void checkNames(ir::ModelOp model, const TrainingConfig &config,
                 DiagnosticList &diagnostics) {
-  std::optional<StringRef> family = model.getFamily();
-  if (!config.useLegacy || !family)
+  if (!config.useLegacy || !model.getFamily())
     return;
-  bool isLegacy = !family->starts_with("mcore");
-  if (*config.useLegacy != isLegacy)
+  if (*config.useLegacy != isLegacy(model))
     diagnostics.warning(config.root["use_legacy"].getLocation(),
                         "use_legacy has no effect: this model has the names " +
-                            llvm::Twine(isLegacy
+                            llvm::Twine(isLegacy(model)
                                             ? "of the legacy layer classes"
                                             : "of the mcore training graph"));
 }
@@ -92,9 +97,15 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
     mf::passes::checkDeviceNum(config.parallel, ranks, diagnostics);
     checkPipelineRules(config, options, schedule, diagnostics);
     checkLowerable(config, diagnostics);
-    mf::passes::checkNotLowered(config, ranks, rowBlocks, diagnostics);
-    for (auto model : getOperation().getOps<ir::ModelOp>())
+    int64_t numExperts = 1;
+    for (auto model : getOperation().getOps<ir::ModelOp>()) {
       checkNames(model, config, diagnostics);
+      numExperts = std::max(numExperts, mf::passes::getNumExperts(model));
+      checkExpertParallel(config, ranks, mf::passes::getNumExperts(model),
+                          isLegacy(model), diagnostics);
+    }
+    mf::passes::checkNotLowered(config, ranks, rowBlocks, numExperts > 1,
+                                diagnostics);
     if (diagnostics.hasErrors())
       return fail(diagnostics);
     mf::passes::emitDiagnostics(getOperation().getLoc(), diagnostics);

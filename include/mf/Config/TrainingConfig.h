@@ -225,9 +225,13 @@ struct ModelSection {
   Node node;
 };
 
-/// moe_config; models with experts come later, so only the count is typed.
+/// moe_config, as far as it says how ranks share experts out.
 struct MoeConfig {
   int64_t expertNum = 1;
+  /// Experts take all tokens that choose them, or up to a capacity.
+  bool useGmm = false;
+  /// Ranks that cut each expert of a capacity; absent means model_parallel.
+  std::optional<int64_t> expertModelParallel;
   Node node;
 };
 

@@ -155,6 +155,107 @@ TEST(TopKRouterTest, ExpertsThatDoNotExistGetNothing) {
   checkRouter(randomIndices({1, 30, 2}, 1, -2, 6), c);
 }
 
+/// The same from the kernels that stand for the steps one by one, in fp32.
+class SteppedRouter {
+public:
+  SteppedRouter(const RouterCase &c, bool kMajor)
+      : c(c), kMajor(kMajor), slots(c.tokens * c.choices) {}
+
+  std::vector<Tensor> run(const Tensor &chosen) const {
+    const Tensor expert = reshape(toSlots(chosen), {c.rows, slots});
+    const Tensor mask =
+        make("aclnnOneHot", {expert}, {c.rows, slots, c.experts});
+    return {dispatch(mask), combine(expert, mask)};
+  }
+
+private:
+  using Dims = std::vector<int64_t>;
+
+  static Tensor make(const char *name, const std::vector<Tensor> &inputs,
+                     const Dims &dims, const AttributeMap &attributes = {},
+                     DType type = DType::F32) {
+    return runKernel(name, inputs, {Tensor(type, dims)}, attributes)[0];
+  }
+  static Tensor apply(const char *name, const Tensor &x, double value) {
+    return runKernel(name, {x}, {x}, {{"value", value}})[0];
+  }
+  static Tensor join(const char *name, const Tensor &x, const Tensor &y) {
+    return runKernel(name, {x, y}, {x})[0];
+  }
+  static Tensor reshape(Tensor x, const Dims &dims) {
+    x.shape.dims.assign(dims.begin(), dims.end());
+    return x;
+  }
+  static Tensor swapLast(const Tensor &x) {
+    auto dims = x.shape.dims;
+    return make("aclnnPermute", {x}, {dims[0], dims[2], dims[1]},
+                {{"perm", Dims{0, 2, 1}}}, x.shape.type);
+  }
+
+  /// [rows, tokens, choices] in the order in which slots are taken.
+  Tensor toSlots(const Tensor &x) const { return kMajor ? swapLast(x) : x; }
+
+  Tensor combine(const Tensor &expert, const Tensor &mask) const {
+    Tensor position = join(
+        "aclnnMul",
+        runKernel("aclnnCumsum", {mask}, {mask}, {{"axis", int64_t{1}}})[0],
+        mask);
+    const auto limit = static_cast<double>(c.capacity + 1);
+    position =
+        join("aclnnMul", position, apply("aclnnLtScalar", position, limit));
+    const Tensor sum = make("aclnnReduceSum", {position}, {c.rows, slots},
+                            {{"axes", Dims{2}}});
+    const Tensor first =
+        apply("aclnnMuls", make("aclnnCast", {expert}, {c.rows, slots}), limit);
+    const Tensor index = make("aclnnCast", {join("aclnnAdd", first, sum)},
+                              {c.rows, slots}, {}, DType::I32);
+    if (!kMajor)
+      return reshape(index, {c.rows, c.tokens, c.choices});
+    return swapLast(reshape(index, {c.rows, c.choices, c.tokens}));
+  }
+
+  Tensor dispatch(const Tensor &mask) const {
+    Tensor range(DType::F32, {slots});
+    for (int64_t slot = 0; slot < slots; ++slot)
+      range.set(slot, static_cast<double>(slot));
+    const auto count = static_cast<double>(slots);
+    const Tensor beyond = apply(
+        "aclnnAdds", apply("aclnnMuls", swapLast(mask), -2 * count), 2 * count);
+    const Tensor keys = join("aclnnAdd", beyond, range);
+    const Dims dims = {c.rows, c.experts, slots};
+    const Tensor sorted =
+        runKernel("aclnnSort", {keys}, {keys, Tensor(DType::I32, dims)})[0];
+    const Dims kept = {c.rows, c.experts, c.capacity};
+    Tensor slot = make("aclnnSliceV2", {sorted}, kept,
+                       {{"starts", Dims{0, 0, 0}}, {"sizes", kept}});
+    Tensor token = kMajor ? apply("aclnnRemainderTensorScalar", slot,
+                                  static_cast<double>(c.tokens))
+                          : apply("aclnnFloorDivides", slot,
+                                  static_cast<double>(c.choices));
+    token = join("aclnnMul", apply("aclnnAdds", token, 1),
+                 apply("aclnnLtScalar", slot, count));
+    return make("aclnnCast", {token}, kept, {}, DType::I32);
+  }
+
+  RouterCase c;
+  bool kMajor;
+  int64_t slots;
+};
+
+TEST(TopKRouterTest, HasTheIntegersOfItsSteps) {
+  const RouterCase cases[] = {
+      {1, 1, 1, 1, 1}, {2, 8, 2, 4, 3}, {3, 50, 4, 6, 30}, {2, 100, 8, 64, 16}};
+  for (const RouterCase &c : cases)
+    for (bool kMajor : {false, true}) {
+      const Tensor chosen = randomChoices(c, 7);
+      const std::vector<Tensor> expected = SteppedRouter(c, kMajor).run(chosen);
+      std::vector<Tensor> actual =
+          runKernel("mfTopKRouter", {chosen}, expected, {{"k_major", kMajor}});
+      EXPECT_TRUE(actual[0] == expected[0]);
+      EXPECT_TRUE(actual[1] == expected[1]);
+    }
+}
+
 TEST(TopKRouterTest, BadSpecsAreRefused) {
   Tensor chosen(DType::I32, {2, 6, 2}), dispatch(DType::I32, {2, 4, 3});
   const AttributeMap attributes = {{"k_major", true}};

@@ -133,6 +133,9 @@ const Trial trials[] = {
      "parallel: {pipeline_config: {pipeline_scheduler: %}}"},
 
     {moeSection, "expert_num", "1", "2", "moe_config: {expert_num: %}"},
+    {moeSection, "use_gmm", "True", "[1]", "moe_config: {use_gmm: %}"},
+    {moeSection, "expert_model_parallel", "1", "0",
+     "moe_config: {expert_model_parallel: %}"},
 
     {runnerSection, "batch_size", "1", "2", "runner_config: {batch_size: %}"},
     {runnerSection, "gradient_accumulation_steps", "1", "2",
