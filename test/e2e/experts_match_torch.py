@@ -192,24 +192,37 @@ CASES = {
         dict(DEEPSEEK3_SETTINGS, capacity_factor=1.0, **NOAUX_SETTINGS),
         callbacks=BALANCE,
     ),
+    "telechat2-rows": telechat(TELECHAT, dict(TELECHAT_SETTINGS, rows=4), skew=2.0),
+    "deepseek2-rows": telechat(DEEPSEEK2, dict(DEEPSEEK2_SETTINGS, rows=2), skew=2.0),
+    "grouped-rows": llama(
+        dict(MIXTRAL, use_gmm=True), {"chosen": 2, "kind": "grouped", "rows": 4}
+    ),
     "qwen3": mcore(QWEN3, {"scale": 1.5}),
     "qwen3-loss": mcore(QWEN3_LOSS, {"scale": 1.5, "losses": (("expert", 0.01),)}),
 }
+
+
+def skew_parameters(case, values):
+    """Makes one expert of each layer what most tokens want, if the case says so;
+    biases are of the size of the scores' differences."""
+    for name, value in values.items():
+        if "topk_bias" in name or "expert_bias" in name:
+            value[:] = numpy.linspace(-0.02, 0.02, value.size)
+        elif name.endswith(("router.dense.weight", "router_dense.weight", "router.weight")):
+            value[0, 0] += case.skew
+        elif "embedding" in name and case.skew:
+            # What a skewed router sees of every token.
+            value[:, 0] += 4 * value.std()
+    return values
 
 
 def draw_parameters(case, shapes):
     """Small random values; routers that tell experts apart."""
     values = training.random_parameters(shapes)
     for name, value in values.items():
-        if "topk_bias" in name or "expert_bias" in name:
-            value[:] = numpy.linspace(-0.02, 0.02, value.size)
-        elif name.endswith(("router.dense.weight", "router_dense.weight", "router.weight")):
+        if "router" in name:
             value *= 4
-            value[0, 0] += case.skew
-        elif "embedding" in name:
-            # What a skewed router sees of every token.
-            value[:, 0] += 0.1 if case.skew else 0.0
-    return values
+    return skew_parameters(case, values)
 
 
 def run_torch(config, parameters, data):
@@ -240,20 +253,31 @@ def run_torch(config, parameters, data):
             )
 
 
+def get_model(case):
+    """The keys of model_config."""
+    return case.model if case.is_mcore() else dict(training.MODEL, num_layers=2, **case.model)
+
+
+def get_rows(case):
+    """Options of the importer that give routers the case's rows."""
+    return ["--router-rows=%d" % case.settings["rows"]] if "rows" in case.settings else []
+
+
 def get_config(case, model):
     """The keys that the reference reads, under Llama's names."""
     config = dict(training.MODEL, num_layers=2)
     config.update({key: value for key, value in model.items() if key in config})
-    config["experts"] = dict(case.settings, rows=case.settings.get("rows", 1))
+    config["experts"] = case.settings
     return config
 
 
 def compare(name, tools, data):
     case = CASES[name]
-    model = case.model if case.is_mcore() else dict(training.MODEL, num_layers=2, **case.model)
+    model = get_model(case)
     mlir, step = tools.lower(
         name,
         model,
+        importing=get_rows(case),
         micro_batches=MICRO_BATCHES,
         batch_size=BATCH,
         experts=case.experts,
