@@ -147,6 +147,7 @@ std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,
     return std::nullopt;
   }
   rejectExperts(root, Node(), diagnostics);
+  rejectLatentAttention(root, diagnostics);
   if (diagnostics.getErrorCount() != errors)
     return std::nullopt;
   SpecReader reader(root, "the configuration", diagnostics);

@@ -26,14 +26,36 @@ private:
 };
 } // namespace
 
+/// All but the output projection.
+static void addLatentAttention(const ModelSpec &spec,
+                               const LatentAttentionSpec &latent,
+                               CheckedSum &sum) {
+  const int64_t hidden = spec.hiddenSize, heads = spec.numHeads;
+  const int64_t fromQuery = latent.queryRank.value_or(hidden);
+  if (latent.queryRank) {
+    sum.add({hidden, fromQuery});
+    if (latent.hasNorms)
+      sum.add({fromQuery});
+  }
+  sum.add({fromQuery, heads, latent.getKeySize()});
+  sum.add({hidden, latent.keyValueRank + latent.rotarySize});
+  if (latent.hasNorms)
+    sum.add({latent.keyValueRank});
+  sum.add({latent.keyValueRank, heads, latent.plainSize + latent.valueSize});
+}
+
 static std::optional<int64_t> getLayerParameterCount(const ModelSpec &spec) {
   int64_t hidden = spec.hiddenSize;
   int64_t keyValue = spec.getKeyValueSize();
   CheckedSum sum;
   sum.add({2, hidden}); // norms
-  sum.add({hidden, spec.getQuerySize()});
-  sum.add({2, hidden, keyValue});
-  sum.add({spec.getQuerySize(), hidden});
+  if (spec.latent) {
+    addLatentAttention(spec, *spec.latent, sum);
+  } else {
+    sum.add({hidden, spec.getQuerySize()});
+    sum.add({2, hidden, keyValue});
+  }
+  sum.add({spec.getAttendedSize(), hidden});
   sum.add({3, hidden, spec.feedForwardSize});
   if (spec.queryKeyValueBias) {
     sum.add({spec.getQuerySize()});
@@ -53,7 +75,11 @@ std::optional<int64_t> getParameterCount(const ModelSpec &spec) {
   if (!layer)
     return std::nullopt;
   CheckedSum sum;
-  sum.add({spec.numLayers, *layer});
+  const int64_t depth = spec.nextTokens.depth;
+  sum.add({spec.numLayers + depth, *layer});
+  // Behind the model: what joins, and three norms.
+  sum.add({depth, 2, spec.hiddenSize, spec.hiddenSize});
+  sum.add({depth, 3, spec.hiddenSize});
   sum.add({spec.vocabSize, spec.hiddenSize});
   if (!spec.tiesWordEmbeddings)
     sum.add({spec.vocabSize, spec.hiddenSize});
@@ -61,9 +87,27 @@ std::optional<int64_t> getParameterCount(const ModelSpec &spec) {
   return sum.get();
 }
 
-void rejectExperts(const Node &model, const Node &expertNum,
+/// Whether first_k_dense_replace leaves no layer to experts. Layers of
+/// mtp_depth count on from the others.
+static bool hasDenseLayersAlone(const Node &model, const Node &moe) {
+  auto read = [](std::initializer_list<Node> nodes) {
+    for (const Node &node : nodes)
+      if (node.getInt())
+        return *node.getInt();
+    return int64_t(0);
+  };
+  const int64_t first = read(
+      {moe["first_k_dense_replace"], model["first_k_dense_replace"]});
+  const int64_t layers =
+      read({model["num_layers"], model["num_hidden_layers"]});
+  return layers > 0 && first >= layers + read({model["mtp_depth"]});
+}
+
+void rejectExperts(const Node &model, const Node &moe,
                    DiagnosticList &diagnostics) {
-  Node count = expertNum;
+  if (hasDenseLayersAlone(model, moe))
+    return;
+  Node count = moe["expert_num"];
   auto hasExperts = [&] { return count.getInt() && *count.getInt() > 1; };
   for (llvm::StringRef key :
        {"num_experts", "n_routed_experts", "num_local_experts",
@@ -76,14 +120,18 @@ void rejectExperts(const Node &model, const Node &expertNum,
     diagnostics.error(count.getLocation(),
                       "models with experts (here " + count.repr() +
                           ") are not supported yet; expected a dense model");
+}
+
+void rejectLatentAttention(const Node &model, DiagnosticList &diagnostics) {
   for (llvm::StringRef key : {"kv_lora_rank", "multi_latent_attention"}) {
     Node latent = model[key];
     if (latent.isUndefinedOrNull() || (latent.getBool() && !*latent.getBool()))
       continue;
     diagnostics.error(latent.getLocation(),
                       "multi-head latent attention (" + quote(key) +
-                          ") is not supported yet; expected a model with "
-                          "query, key and value projections");
+                          ") is not supported here; expected DeepseekV2, "
+                          "DeepseekV3 or TeleChat3, or a model with query, key "
+                          "and value projections");
     return;
   }
 }
@@ -109,6 +157,9 @@ void checkLimits(const ModelSpec &spec, const Location &place,
       std::max({spec.vocabSize, spec.hiddenSize, 2 * spec.feedForwardSize,
                 heads.get().value_or(INT64_MAX)});
   bytes.add({room, spec.microBatchSize, spec.sequenceLength, width});
+  // The head sees the tokens of all depths.
+  bytes.add({room, spec.microBatchSize, spec.sequenceLength, width,
+             spec.nextTokens.depth});
   if (!spec.usesFlashAttention)
     bytes.add({room, spec.microBatchSize, spec.numHeads, spec.sequenceLength,
                spec.sequenceLength});

@@ -7,11 +7,14 @@
 
 namespace mf {
 
-/// Errors for a model with experts (`expertNum` of moe_config, or keys of
-/// `model`) or latent attention. They are told by their keys, so that the
-/// message is right whatever the architecture is called.
-void rejectExperts(const Node &model, const Node &expertNum,
+/// Errors for a model with experts, by keys of `model` and of the section
+/// moe_config: the message is right whatever the architecture is called. Those
+/// that no layer has are no experts.
+void rejectExperts(const Node &model, const Node &moe,
                    DiagnosticList &diagnostics);
+
+/// Errors for keys of latent attention in a model whose family has none.
+void rejectLatentAttention(const Node &model, DiagnosticList &diagnostics);
 
 /// Replaces sizes as the command line asks.
 void applyOverrides(const ModelOverrides &overrides, ModelSpec &spec,
