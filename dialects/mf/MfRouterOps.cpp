@@ -16,7 +16,7 @@ static RankedTensorType withLast(RankedTensorType type, int64_t size) {
   return type.clone(shape);
 }
 
-static RankedTensorType getIndices(RankedTensorType type) {
+static RankedTensorType getIndexType(RankedTensorType type) {
   return RankedTensorType::get(type.getShape(),
                                IntegerType::get(type.getContext(), 32));
 }
@@ -43,7 +43,7 @@ static LogicalResult verifyRow(Operation *op, Value value) {
 void TopKOp::build(OpBuilder &builder, OperationState &state, Value input,
                    int64_t k) {
   RankedTensorType values = withLast(getTensor(input), k);
-  build(builder, state, values, getIndices(values), input,
+  build(builder, state, values, getIndexType(values), input,
         builder.getI64IntegerAttr(k), nullptr, nullptr, nullptr);
 }
 
@@ -58,7 +58,7 @@ LogicalResult TopKOp::verify() {
   RankedTensorType values = withLast(input, k);
   if (failed(verifyType(*this, getValues(), values)))
     return failure();
-  return verifyType(*this, getIndices(), ::getIndices(values));
+  return verifyType(*this, getIndices(), getIndexType(values));
 }
 
 void TopKOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
@@ -131,7 +131,7 @@ LogicalResult CumsumOp::verify() {
 
 void SortOp::build(OpBuilder &builder, OperationState &state, Value keys) {
   RankedTensorType type = getTensor(keys);
-  build(builder, state, type, getIndices(type), keys, nullptr, nullptr,
+  build(builder, state, type, getIndexType(type), keys, nullptr, nullptr,
         nullptr);
 }
 
@@ -141,7 +141,7 @@ LogicalResult SortOp::verify() {
   RankedTensorType type = getTensor(getKeys());
   if (failed(verifyType(*this, getValues(), type)))
     return failure();
-  return verifyType(*this, getIndices(), ::getIndices(type));
+  return verifyType(*this, getIndices(), getIndexType(type));
 }
 
 LogicalResult TopKRouterOp::verify() {
