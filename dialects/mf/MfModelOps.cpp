@@ -41,8 +41,7 @@ static LogicalResult verifyPast(LayerOp layer, SmallVectorImpl<Type> &given) {
 static LogicalResult verifyJoins(ModelOp model) {
   LayerOp joining;
   for (LayerOp layer : model.getBody().getOps<LayerOp>()) {
-    if (joining && layer.getKind() != LayerKind::Body &&
-        !layer.getJoinsNext())
+    if (joining && layer.getKind() != LayerKind::Body && !layer.getJoinsNext())
       break;
     joining = layer.getJoinsNext() ? layer : LayerOp();
   }
@@ -63,8 +62,8 @@ static LogicalResult verifyLayerChain(ModelOp model) {
     // The layers for a piece stand behind all of the one before.
     if (previous && getPiece(previous) != getPiece(layer))
       previous = {};
-    const bool isFront = layer.getKind() == LayerKind::Embedding &&
-                         layer.getFirstPast() == 0;
+    const bool isFront =
+        layer.getKind() == LayerKind::Embedding && layer.getFirstPast() == 0;
     if (isFront) {
       if (previous)
         return layer.emitOpError(

@@ -32,15 +32,15 @@ CellBuilder::Cell::~Cell() { cells.prefix.resize(outerSize); }
 CellBuilder::CellBuilder(ModelOp model, const ModelSpec &spec,
                          StringRef layerName, LayerKind kind,
                          StringRef parameterPrefix, TypeRange arguments,
-                         Type result)
+                         TypeRange results)
     : spec(spec), names(getFamilyNames(spec.family)),
       builder(model.getContext()), loc(model.getLoc()),
       parameterPrefix(parameterPrefix) {
   builder.setInsertionPointToEnd(&model.getBody().front());
-  layer = LayerOp::create(builder, loc, layerName,
-                          builder.getFunctionType(arguments, result), kind,
-                          PlacementAttr(), FlatSymbolRefAttr(), /*past=*/0,
-                          /*future=*/0, ArrayAttr(), ArrayAttr());
+  layer = LayerOp::create(
+      builder, loc, layerName, builder.getFunctionType(arguments, results),
+      kind, PlacementAttr(), FlatSymbolRefAttr(),
+      /*joins_next=*/false, /*past=*/0, /*future=*/0, ArrayAttr(), ArrayAttr());
   Block &body = layer.getBody().emplaceBlock();
   for (Type argument : arguments)
     body.addArgument(argument, loc);
@@ -55,8 +55,10 @@ void CellBuilder::setCellTree(StringRef symbol) {
   layer.setCellTreeAttr(FlatSymbolRefAttr::get(layer.getContext(), symbol));
 }
 
-void CellBuilder::returnValue(Value value) {
-  ReturnOp::create(builder, loc, value);
+void CellBuilder::joinNext() { layer.setJoinsNext(true); }
+
+void CellBuilder::returnValues(ValueRange values) {
+  ReturnOp::create(builder, loc, values);
 }
 
 //===----------------------------------------------------------------------===//
@@ -136,11 +138,24 @@ Value CellBuilder::transpose(Value value, ArrayRef<int64_t> perm,
 
 Value CellBuilder::sliceLast(Value value, int64_t start, int64_t size,
                              StringRef leaf) {
+  int64_t axis = getShape(value).size() - 1;
+  return slice(value, axis, start, size, leaf);
+}
+
+Value CellBuilder::slice(Value value, int64_t axis, int64_t start, int64_t size,
+                         StringRef leaf) {
   SmallVector<int64_t> sizes(getShape(value));
   SmallVector<int64_t> starts(sizes.size(), 0);
-  starts.back() = start;
-  sizes.back() = size;
+  starts[axis] = start;
+  sizes[axis] = size;
   return create<SliceOp>(leaf, value, starts, sizes).getResult();
+}
+
+Value CellBuilder::shiftTokens(Value tokens, int64_t distance, int64_t fill) {
+  int64_t length = getShape(tokens)[1];
+  Value later = slice(tokens, 1, distance, length - distance, "shift_slice");
+  int64_t low[] = {0, 0}, high[] = {0, distance};
+  return create<PadOp>("shift_pad", later, low, high, fill).getResult();
 }
 
 Value CellBuilder::concatLast(ValueRange values, StringRef leaf) {

@@ -68,12 +68,14 @@ public:
   CellBuilder(mf::ir::ModelOp model, const ModelSpec &spec,
               llvm::StringRef layerName, mf::ir::LayerKind kind,
               llvm::StringRef parameterPrefix, mlir::TypeRange arguments,
-              mlir::Type result);
+              mlir::TypeRange results);
 
   mlir::Value getArgument(unsigned index) const;
   void setCellTree(llvm::StringRef symbol);
+  /// The layer stands with the next and has its settings.
+  void joinNext();
   /// Ends the layer.
-  void returnValue(mlir::Value value);
+  void returnValues(mlir::ValueRange values);
 
   //===--------------------------------------------------------------------===//
   // Parameters
@@ -105,6 +107,12 @@ public:
   /// Elements `start` to `start + size` of the last dimension.
   mlir::Value sliceLast(mlir::Value value, int64_t start, int64_t size,
                         llvm::StringRef leaf);
+  /// Elements `start` to `start + size` of dimension `axis`.
+  mlir::Value slice(mlir::Value value, int64_t axis, int64_t start,
+                    int64_t size, llvm::StringRef leaf);
+  /// Token ids [batch, sequence], each the one `distance` tokens behind; `fill`
+  /// where there is none.
+  mlir::Value shiftTokens(mlir::Value tokens, int64_t distance, int64_t fill);
   mlir::Value concatLast(mlir::ValueRange values, llvm::StringRef leaf);
   mlir::Value add(mlir::Value lhs, mlir::Value rhs, llvm::StringRef leaf);
   mlir::Value multiply(mlir::Value lhs, mlir::Value rhs, llvm::StringRef leaf);

@@ -1,6 +1,7 @@
 //===- CellNames.cpp - Names that a layer's Cells register ----------------===//
 
 #include "mf/Import/CellNames.h"
+#include "LatentNames.h"
 #include <initializer_list>
 
 namespace mf {
@@ -31,6 +32,12 @@ public:
     addCell(cell, leaves, [] {});
   }
 
+  /// Names relative to the open Cell.
+  void addNames(std::vector<std::string> relative) {
+    for (std::string &name : relative)
+      names.push_back(prefix + std::move(name));
+  }
+
   std::vector<std::string> take() { return std::move(names); }
 
 private:
@@ -54,7 +61,10 @@ public:
       tree.add({"cast", "shape", "reshape", "add"});
     tree.addCell("ffn_norm", {"norm", "cast", "rcast"});
     tree.addCell("attention_norm", {"norm", "cast", "rcast"});
-    addAttention();
+    if (spec.latent)
+      tree.addNames(getLatentCellNames(spec));
+    else
+      addAttention();
     addFeedForward();
     return tree.take();
   }
@@ -250,7 +260,10 @@ public:
   std::vector<std::string> build() {
     tree.add({"add", "add_bias"});
     tree.addCell("input_layernorm", {"norm", "cast"});
-    addAttention();
+    if (spec.latent)
+      tree.addNames(getLatentCellNames(spec));
+    else
+      addAttention();
     // Two Cells of this layer have no primitives.
     tree.add({"pre_cross_attn_layernorm", "cross_attention"});
     tree.addCell("pre_mlp_layernorm", {"norm", "cast"});
@@ -301,7 +314,10 @@ private:
   void addFeedForward() {
     tree.addCell("mlp", {"mul", "split", "reshape", "add"}, [&] {
       tree.addCell("linear_fc1", {"cast", "matmul", "transpose", "reshape"});
-      tree.addCell("activation_func", {"silu"});
+      if (spec.activationMultiplies)
+        tree.addCell("activation_func", {"slice", "silu", "mul"});
+      else
+        tree.addCell("activation_func", {"silu"});
       tree.addCell("linear_fc2", {"cast", "transpose", "matmul", "reshape"});
     });
   }
@@ -317,6 +333,7 @@ std::vector<std::string> getCellNames(const ModelSpec &spec) {
   case ModelFamily::Llama:
   case ModelFamily::Qwen:
   case ModelFamily::Telechat:
+  case ModelFamily::DeepSeek:
     return LlamaTree(spec).build();
   case ModelFamily::ChatGlm:
     return ChatGlmTree(spec).build();
@@ -324,6 +341,27 @@ std::vector<std::string> getCellNames(const ModelSpec &spec) {
     return McoreTree(spec).build();
   }
   llvm_unreachable("unknown family");
+}
+
+/// What joins hidden states and embeddings: a layer of its own, or the outer
+/// Cell of the layer behind it.
+std::vector<std::string> getNextTokenCellNames(const ModelSpec &spec) {
+  TreeWriter tree;
+  if (!spec.nextTokens.followsNorm) {
+    tree.add({"concat", "cast"});
+    tree.addCell("norm", {"norm", "cast", "rcast"});
+    tree.addCell("norm_emb", {"norm", "cast", "rcast"});
+    tree.addCell("dense", {"matmul", "cast", "reshape", "shape"});
+    return tree.take();
+  }
+  tree.add({"concat", "concat_mp", "cast", "reshape"});
+  tree.addCell("enorm", {"norm", "cast"});
+  tree.addCell("hnorm", {"norm", "cast"});
+  tree.addCell("eh_proj", {"cast", "matmul", "transpose", "add", "reshape"});
+  tree.addCell("transformer_layer", {},
+               [&] { tree.addNames(getCellNames(spec)); });
+  tree.addCell("final_layernorm", {"norm", "cast"});
+  return tree.take();
 }
 
 } // namespace mf

@@ -19,8 +19,8 @@ static void readSizes(SpecReader &reader, const McoreDefaults &defaults,
   spec.sequenceLength = reader.readSize({"seq_length"}, 4096);
   spec.vocabSize = reader.readSize({"vocab_size"}, defaults.vocabSize);
   spec.hiddenSize = reader.readSize({"hidden_size"}, defaults.hiddenSize);
-  spec.numLayers = reader.readSize({"num_hidden_layers", "num_layers"},
-                                   defaults.numLayers);
+  spec.numLayers =
+      reader.readSize({"num_hidden_layers", "num_layers"}, defaults.numLayers);
   spec.numHeads =
       reader.readSize({"num_attention_heads", "num_heads"}, defaults.numHeads);
   spec.feedForwardSize = reader.readSize(
@@ -121,9 +121,8 @@ static YarnSpec readYarn(SpecReader &reader, const ModelSpec &spec,
   yarn.betaSlow = reader.readPositive({"beta_slow"}, 1.0);
   yarn.scale = reader.readNumber({"mscale"}).value_or(0.707);
   yarn.scaleOfAllDims = reader.readNumber({"mscale_all_dim"}).value_or(0.707);
-  yarn.length =
-      reader.readPositive({"max_position_embeddings"},
-                          static_cast<double>(spec.sequenceLength));
+  yarn.length = reader.readPositive({"max_position_embeddings"},
+                                    static_cast<double>(spec.sequenceLength));
   std::string kind = "rope";
   Node scaling = reader.find({"rope_scaling", "rope_parameters"});
   if (scaling.isMap()) {
@@ -135,8 +134,8 @@ static YarnSpec readYarn(SpecReader &reader, const ModelSpec &spec,
     yarn.scale = inner.readNumber({"mscale"}).value_or(yarn.scale);
     yarn.scaleOfAllDims =
         inner.readNumber({"mscale_all_dim"}).value_or(yarn.scaleOfAllDims);
-    yarn.length = inner.readPositive({"original_max_position_embeddings"},
-                                     yarn.length);
+    yarn.length =
+        inner.readPositive({"original_max_position_embeddings"}, yarn.length);
   }
   kind = reader.readString({"position_embedding_type"}, kind);
   isYarn = kind == "yarn";
@@ -177,7 +176,7 @@ static void readLatentAttention(SpecReader &reader, ModelSpec &spec,
                       : LatentLayout::QueryApart;
   // Null says that queries have no latent.
   latent.queryRank = reader.readOptionalSize({"q_lora_rank"});
-  if (reader.getNode()["q_lora_rank"].isUndefined())
+  if (!reader.getNode()["q_lora_rank"])
     latent.queryRank = 1536;
   latent.keyValueRank = reader.readSize({"kv_lora_rank"}, 512);
   latent.plainSize = reader.readSize({"qk_nope_head_dim", "qk_head_dim"}, 128);
@@ -186,8 +185,8 @@ static void readLatentAttention(SpecReader &reader, ModelSpec &spec,
   latent.valueSize = reader.readSize({"v_head_dim"}, 128);
   latent.hasNorms = reader.readBool({"qk_layernorm"}, hasNorms);
   latent.padsValues = padsValues;
-  reader.markRead({"num_key_value_heads", "n_kv_heads", "num_query_groups",
-                   "head_dim"});
+  reader.markRead(
+      {"num_key_value_heads", "n_kv_heads", "num_query_groups", "head_dim"});
   setLatentHeads(spec);
   readLatentRotary(reader, spec);
   checkLatentHeads(reader, spec, {"num_attention_heads", "num_heads"});

@@ -96,8 +96,8 @@ static bool hasDenseLayersAlone(const Node &model, const Node &moe) {
         return *node.getInt();
     return int64_t(0);
   };
-  const int64_t first = read(
-      {moe["first_k_dense_replace"], model["first_k_dense_replace"]});
+  const int64_t first =
+      read({moe["first_k_dense_replace"], model["first_k_dense_replace"]});
   const int64_t layers =
       read({model["num_layers"], model["num_hidden_layers"]});
   return layers > 0 && first >= layers + read({model["mtp_depth"]});

@@ -271,11 +271,11 @@ KernelOrError makePad(const KernelSpec &spec) {
     const TensorShape &x = spec.inputs[0];
     if (spec.attributes.count("value"))
       value = checker.getInt("value");
-    checker.require(value == 0 || isFloatType(x.type) ||
-                        (x.type == DType::I32 && value >= INT32_MIN &&
-                         value <= INT32_MAX),
-                    "padding with " + llvm::Twine(value) +
-                        " needs floats, or 32-bit integers that hold it");
+    checker.require(
+        value == 0 || isFloatType(x.type) ||
+            (x.type == DType::I32 && value >= INT32_MIN && value <= INT32_MAX),
+        "padding with " + llvm::Twine(value) +
+            " needs floats, or 32-bit integers that hold it");
     std::vector<int64_t> low = checker.getInts("low");
     std::vector<int64_t> high = checker.getInts("high");
     bool ranked = requireRank(checker, spec, "low", low) &&

@@ -44,8 +44,7 @@ llvm::json::Object passes::makeLayerReport(ModelOp model,
   llvm::json::Object report = std::move(*plan.toJson().getAsObject());
   report["model"] = model.getSymName();
   llvm::json::Array &rows = *report.getArray("layers");
-  for (auto [row, layer, effects] :
-       llvm::zip_equal(rows, layers, plan.layers))
+  for (auto [row, layer, effects] : llvm::zip_equal(rows, layers, plan.layers))
     (*row.getAsObject())["operators"] = reportOperators(layer, effects);
   return report;
 }

@@ -17,11 +17,11 @@ namespace mf {
 
 /// Which projections are stored together.
 enum class LatentLayout : uint8_t {
-  Separate,      ///< a weight for each part (DeepSeekV2Attention)
-  DownTogether,  ///< all that read the layer's input are one weight
-                 ///< (MLASelfAttentionConcatenated)
-  QueryApart     ///< query, and key and value, have weights down and up of
-                 ///< their own (MLASelfAttention)
+  Separate,     ///< a weight for each part (DeepSeekV2Attention)
+  DownTogether, ///< all that read the layer's input are one weight
+                ///< (MLASelfAttentionConcatenated)
+  QueryApart    ///< query, and key and value, have weights down and up of
+                ///< their own (MLASelfAttention)
 };
 
 struct LatentAttentionSpec {

@@ -116,8 +116,8 @@ struct ModelSpec {
   bool usesFlashAttention = false;
 
   RotarySpec rotary;
-  /// In place of `projections`. numKeyValueHeads is then numHeads, headSize that
-  /// of queries and keys and rotary.size a part of it.
+  /// In place of `projections`. numKeyValueHeads is then numHeads, headSize
+  /// that of queries and keys and rotary.size a part of it.
   std::optional<LatentAttentionSpec> latent;
   NextTokenSpec nextTokens;
   double normEpsilon = 1e-5;
