@@ -125,6 +125,8 @@ public:
     if (type == DType::I32) {
       const auto number = static_cast<int32_t>(value);
       std::memcpy(element.data(), &number, sizeof number);
+    } else if (type == DType::I64) {
+      std::memcpy(element.data(), &value, sizeof value);
     } else {
       const auto number = static_cast<float>(value);
       runCastLoop(DType::F32, type, &number, element.data(), 1);
@@ -271,11 +273,10 @@ KernelOrError makePad(const KernelSpec &spec) {
     const TensorShape &x = spec.inputs[0];
     if (spec.attributes.count("value"))
       value = checker.getInt("value");
-    checker.require(
-        value == 0 || isFloatType(x.type) ||
-            (x.type == DType::I32 && value >= INT32_MIN && value <= INT32_MAX),
-        "padding with " + llvm::Twine(value) +
-            " needs floats, or 32-bit integers that hold it");
+    checker.require(x.type != DType::I32 ||
+                        (value >= INT32_MIN && value <= INT32_MAX),
+                    "padding with " + llvm::Twine(value) +
+                        " does not fit 32 bits");
     std::vector<int64_t> low = checker.getInts("low");
     std::vector<int64_t> high = checker.getInts("high");
     bool ranked = requireRank(checker, spec, "low", low) &&

@@ -160,16 +160,31 @@ def get_offset(config, stages):
     return str([1 if stage < rest else 0 for stage in range(stages)]) if rest else "0"
 
 
+def write_config(name):
+    """model_config and the network's class, as a YAML has them."""
+    config, layout = CASES[name][:2]
+    text = {key: "null" if value is None else value for key, value in config.items()}
+    return text, "DeepseekV3ForCausalLM" if layout == "separate" else "deepseek_v3"
+
+
+def make_reference(name, parameters):
+    config, layout, _, _, yarn, scale = CASES[name]
+    sizes = dict(config, num_heads=4)
+    if layout != "separate":
+        sizes["num_layers"] = config["num_hidden_layers"]
+        sizes["mtp_depth"] = config["mtp_num_layers"]
+        sizes["mtp_loss_factor"] = config["mtp_loss_scaling_factor"]
+    return torch_deepseek.DeepSeek(sizes, parameters, layout, yarn, scale)
+
+
 def compare(name, tools, data):
-    config, layout, stages, ranks, yarn, scale = CASES[name]
+    config, _, stages, ranks = CASES[name][:4]
     ranks = dict(ranks or {})
     dp = ranks.get("data_parallel", 1)
-    text = {key: "null" if value is None else value for key, value in config.items()}
+    text, arch = write_config(name)
     mlir, step = tools.lower(
         name, text, stages=stages, micro_batches=MICRO_BATCHES, batch_size=BATCH // dp,
-        offset=get_offset(config, stages), ranks=ranks,
-        arch="DeepseekV3ForCausalLM" if layout == "separate" else "deepseek_v3",
-        model_type="DeepseekV3Config",
+        offset=get_offset(config, stages), ranks=ranks, arch=arch, model_type="DeepseekV3Config",
     )  # fmt: skip
     shapes = tools.parameters(mlir)
     tied = [n for n in shapes if "mtp_embeddings" in n or "mtp.embeddings" in n]
@@ -186,12 +201,7 @@ def compare(name, tools, data):
     )  # fmt: skip
     dumps = sorted(os.listdir(folder))
     assert len(dumps) == STEPS, dumps
-    sizes = dict(config, num_layers=config.get("num_layers") or config["num_hidden_layers"])
-    sizes["num_heads"] = 4
-    if layout != "separate":
-        sizes["mtp_depth"] = config["mtp_num_layers"]
-        sizes["mtp_loss_factor"] = config["mtp_loss_scaling_factor"]
-    model = torch_deepseek.DeepSeek(sizes, parameters, layout, yarn, scale)
+    model = make_reference(name, parameters)
 
     worst_loss, worst_gradient, worst_name, is_within = 0, 0, "", True
     for index, (loss, gradients) in enumerate(run_torch(model, data)):

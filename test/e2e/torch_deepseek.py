@@ -61,7 +61,7 @@ class DeepSeek:
         self.is_mcore = layout != "separate"
         self.names = MCORE if self.is_mcore else LEGACY
         self.params = {
-            name: torch.nn.Parameter(torch.tensor(value)) for name, value in parameters.items()
+            name: torch.nn.Parameter(torch.as_tensor(value)) for name, value in parameters.items()
         }
         plain, turning = config["qk_nope_head_dim"], config["qk_rope_head_dim"]
         self.scale = scale / math.sqrt(plain + turning)
@@ -75,7 +75,8 @@ class DeepSeek:
             times, angle = (1.0, ratio) if self.is_mcore else (ratio, 1.0)
         angles = torch.outer(torch.arange(config["seq_length"]).double() * angle, frequencies)
         angles = torch.cat((angles, angles), -1)
-        self.cos, self.sin = (angles.cos() * times).float(), (angles.sin() * times).float()
+        dtype = next(iter(self.params.values())).dtype
+        self.cos, self.sin = (angles.cos() * times).to(dtype), (angles.sin() * times).to(dtype)
 
     def unique_parameters(self):
         return self.params
