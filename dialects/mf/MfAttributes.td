@@ -116,7 +116,8 @@ def Mf_InitAttr : Mf_Attr<"Init", "init"> {
     `zeros`, `ones`; `normal`: N(0, value^2); `rotary_cos` / `rotary_sin`: a
     table [sequence, head dimension] of the angles position * scale /
     value^(2i/d), the half of frequencies repeated twice, or position * scale *
-    `frequencies`[i], an f64 per two of the head dimension;
+    `frequencies`[i], an f64 per two of the head dimension, all times
+    `amplitude` (YaRN);
     `causal_mask`: [sequence, sequence], 0 where attention is allowed and
     `value` above the diagonal; `constant`: `value` everywhere; `alibi`:
     [heads], the slope of each head (Press et al., 2022), or [heads, sequence,
@@ -127,15 +128,16 @@ def Mf_InitAttr : Mf_Attr<"Init", "init"> {
   let parameters = (ins EnumParameter<Mf_InitKind>:$kind,
                         Mf_Double<"::llvm::APFloat(0.0)">:$value,
                         Mf_Double<"::llvm::APFloat(1.0)">:$scale,
+                        Mf_Double<"::llvm::APFloat(1.0)">:$amplitude,
                         OptionalParameter<"::mlir::ArrayAttr">:$frequencies);
   let builders = [AttrBuilder<(ins "InitKind":$kind, "double":$value,
                                    CArg<"double", "1.0">:$scale), [{
     return $_get($_ctxt, kind, ::llvm::APFloat(value), ::llvm::APFloat(scale),
-                 ::mlir::ArrayAttr());
+                 ::llvm::APFloat(1.0), ::mlir::ArrayAttr());
   }]>];
   let assemblyFormat = [{
     `<` $kind (`,` `value` `=` $value^)? (`,` `scale` `=` $scale^)?
-    (`frequencies` $frequencies^)? `>`
+    (`,` `amplitude` `=` $amplitude^)? (`frequencies` $frequencies^)? `>`
   }];
 }
 

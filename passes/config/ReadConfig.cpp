@@ -89,11 +89,13 @@ void resolveCallbacks(ModuleOp module, TrainingConfig &config,
                         "keeps its load, as those of capacity with an 'expert' "
                         "loss do where callback_moe_droprate is True");
   for (auto model : module.getOps<ir::ModelOp>())
-    if (callbacks.balance && model.getFamily().value_or("") == "mcore")
-      callbacks.balance->rate =
-          config.model.config["moe_router_bias_update_rate"]
-              .getFloat()
-              .value_or(1e-3);
+    if (callbacks.balance && model.getFamily().value_or("") == "mcore") {
+      const Node &keys = config.model.config;
+      Node rate = keys["moe_router_bias_update_rate"];
+      if (!rate)
+        rate = keys["topk_bias_update_rate"];
+      callbacks.balance->rate = rate.getFloat().value_or(1e-3);
+    }
 }
 
 struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
