@@ -275,7 +275,7 @@ public:
     tree.add({"pre_cross_attn_layernorm", "cross_attention"});
     tree.addCell("pre_mlp_layernorm", {"norm", "cast"});
     if (hasExperts)
-      tree.addExperts(spec);
+      tree.addNames(getExpertCellNames(spec));
     else
       addFeedForward();
     tree.addCell("hidden_states_dropout", {"dropout"});
