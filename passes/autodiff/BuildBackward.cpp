@@ -170,10 +170,9 @@ public:
 private:
   void addPast();
   void inlineLayer(LayerOp layer);
-  void inlineCopy(LayerOp layer, SmallVector<Value> &hidden,
-                  IRMapping &constants);
-  Value getArgument(LayerOp layer, ArrayRef<Value> hidden, unsigned argument);
-  Value addInput(LayerOp layer, unsigned argument);
+  void inlineCopy(LayerOp layer, size_t copy, IRMapping &constants);
+  Value getArgument(LayerOp layer, size_t copy, unsigned argument);
+  Value addInput(LayerOp layer, size_t copy, unsigned argument);
   Value makeSummand(ParamOp param, Value gradient);
   Value divideByRanks(ParamOp param, Value sum, StringRef name);
   LogicalResult buildBackward();
@@ -194,6 +193,8 @@ private:
   /// another, the first one first.
   SmallVector<Operation *> forward;
   SmallVector<Value> losses, hiddenInputs;
+  /// By copy of the model, the inputs of the step that layers share.
+  std::map<std::pair<size_t, InputKind>, Value> stepInputs;
   /// What earlier pieces of the sequence gave, the first piece's before the
   /// second's, and what this one gives.
   SmallVector<Value> past, future;
@@ -204,7 +205,7 @@ private:
   SmallVector<Value> results;
 };
 
-Value ChunkBuilder::addInput(LayerOp layer, unsigned argument) {
+Value ChunkBuilder::addInput(LayerOp layer, size_t copy, unsigned argument) {
   Type type = layer.getArgumentTypes()[argument];
   unsigned place = block->getNumArguments() - past.size();
   if (isFloatTensor(type))
@@ -212,9 +213,13 @@ Value ChunkBuilder::addInput(LayerOp layer, unsigned argument) {
         block->insertArgument(place, type, layer.getLoc()));
   InputKind kind = layer.getKind() == LayerKind::Embedding ? InputKind::Tokens
                                                            : InputKind::Labels;
+  Value &known = stepInputs[{copy, kind}];
+  if (known && known.getType() == type)
+    return known;
   inputs.push_back(InputKindAttr::get(model.getContext(), kind));
   inputIndices.push_back(builder.getI64IntegerAttr(place));
-  return block->insertArgument(place, type, layer.getLoc());
+  known = block->insertArgument(place, type, layer.getLoc());
+  return known;
 }
 
 /// Arguments for what earlier pieces gave come behind all others: by piece,
@@ -239,14 +244,14 @@ void ChunkBuilder::addPast() {
 }
 
 /// What argument number `argument` of `layer` stands for.
-Value ChunkBuilder::getArgument(LayerOp layer, ArrayRef<Value> hidden,
-                                unsigned argument) {
+Value ChunkBuilder::getArgument(LayerOp layer, size_t copy, unsigned argument) {
+  ArrayRef<Value> ofCopy = hidden[copy];
   unsigned firstPast = layer.getFirstPast();
-  unsigned numHidden = std::min<size_t>(hidden.size(), firstPast);
+  unsigned numHidden = std::min<size_t>(ofCopy.size(), firstPast);
   if (argument < numHidden)
-    return hidden[argument];
+    return ofCopy[argument];
   if (argument < firstPast || argument >= firstPast + layer.getPast())
-    return addInput(layer, argument);
+    return addInput(layer, copy, argument);
   int64_t piece = source.placement.getPiece();
   int64_t count = static_cast<int64_t>(layer.getPast()) / piece;
   int64_t ofPiece = static_cast<int64_t>(past.size()) / piece;
@@ -256,12 +261,12 @@ Value ChunkBuilder::getArgument(LayerOp layer, ArrayRef<Value> hidden,
 }
 
 /// What is made of parameters alone, `constants`, all copies share.
-void ChunkBuilder::inlineCopy(LayerOp layer, SmallVector<Value> &hidden,
+void ChunkBuilder::inlineCopy(LayerOp layer, size_t copy,
                               IRMapping &constants) {
   IRMapping mapping(constants);
   Block &layerBody = layer.getBody().front();
   for (BlockArgument argument : layerBody.getArguments())
-    mapping.map(argument, getArgument(layer, hidden, argument.getArgNumber()));
+    mapping.map(argument, getArgument(layer, copy, argument.getArgNumber()));
   for (Operation &op : layerBody.without_terminator()) {
     bool isConstant = llvm::all_of(op.getOperands(), [&](Value operand) {
       return constants.contains(operand);
@@ -275,10 +280,11 @@ void ChunkBuilder::inlineCopy(LayerOp layer, SmallVector<Value> &hidden,
       compute.setCellName(
           (layer.getCell() + "." + compute.getCellName()).str());
   }
-  hidden.clear();
+  SmallVector<Value> &ofCopy = hidden[copy];
+  ofCopy.clear();
   ValueRange values = getReturn(layer).getValues();
   for (Value value : values.drop_back(layer.getFuture()))
-    (isLoss(value.getType()) ? losses : hidden)
+    (isLoss(value.getType()) ? losses : ofCopy)
         .push_back(mapping.lookup(value));
   for (Value value : values.take_back(layer.getFuture()))
     future.push_back(mapping.lookup(value));
@@ -287,9 +293,9 @@ void ChunkBuilder::inlineCopy(LayerOp layer, SmallVector<Value> &hidden,
 void ChunkBuilder::inlineLayer(LayerOp layer) {
   IRMapping constants;
   SmallVector<SmallVector<Operation *>> copies;
-  for (SmallVector<Value> &ofCopy : hidden) {
+  for (size_t copy = 0; copy < hidden.size(); ++copy) {
     Operation *before = block->empty() ? nullptr : &block->back();
-    inlineCopy(layer, ofCopy, constants);
+    inlineCopy(layer, copy, constants);
     SmallVector<Operation *> &operators = copies.emplace_back();
     for (Operation *op = before ? before->getNextNode() : &block->front(); op;
          op = op->getNextNode())
