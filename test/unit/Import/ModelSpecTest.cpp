@@ -248,10 +248,11 @@ TEST(ModelSpecTest, ExpertsAndLatentAttentionAreErrors) {
   EXPECT_EQ(getMessages("n_routed_experts: 8", "DeepseekV3ForCausalLM"),
             "train.yaml:5:23: error: models with experts (here 8) are not "
             "supported yet; expected a dense model\n");
-  EXPECT_EQ(getMessages("kv_lora_rank: 512", "DeepseekV3ForCausalLM"),
+  EXPECT_EQ(getMessages("kv_lora_rank: 512"),
             "train.yaml:5:19: error: multi-head latent attention "
-            "('kv_lora_rank') is not supported yet; expected a model with "
-            "query, key and value projections\n");
+            "('kv_lora_rank') is not supported here; expected DeepseekV2, "
+            "DeepseekV3 or TeleChat3, or a model with query, key and value "
+            "projections\n");
 }
 
 TEST(ModelSpecTest, AdaptersAreErrors) {
