@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 include "dialects/ascend/AscendKernelBase.td"
+include "dialects/ascend/AscendExpertKernels.td"
 
 //===----------------------------------------------------------------------===//
 // Elementwise
@@ -482,6 +483,12 @@ def CrossEntropyPartGrad
   let outputs = (outs Out:$out);
   let attributes = (attrs OptionalInt:$ignore_index, Int:$classes);
 }
+
+//===----------------------------------------------------------------------===//
+// Routers of experts
+//===----------------------------------------------------------------------===//
+
+include "dialects/ascend/AscendRouterKernels.td"
 
 //===----------------------------------------------------------------------===//
 // Gradients and the optimizer

@@ -340,6 +340,27 @@ def Mf_LossScaleUpdateAttr : Mf_Attr<"LossScaleUpdate", "loss_scale_update"> {
   let genVerifyDecl = 1;
 }
 
+def Mf_ExpertBalanceAttr : Mf_Attr<"ExpertBalance", "expert_balance"> {
+  let summary = "how a step's end balances the load of experts";
+  let description = [{
+    TopkBiasBalanceCallback: the bias of each expert changes by `rate`, up if
+    its load is below `target`.
+  }];
+  let parameters = (ins Mf_Double<>:$rate, Mf_Double<>:$target);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Mf_DropRateAttr : Mf_Attr<"DropRate", "drop_rate"> {
+  let summary = "what is reported as the rate of dropped tokens";
+  let description = [{
+    MoEDropRateCallback: the sum over experts of what of their share is above
+    `threshold`, capacity_factor / expert_num of the callback. It looks at the
+    first `layers` layers.
+  }];
+  let parameters = (ins Mf_Double<>:$threshold, "int64_t":$layers);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
   let summary = "everything of the YAML that shapes a training step";
   let description = [{
@@ -358,6 +379,8 @@ def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
                         Mf_Double<>:$loss_scale,
                         OptionalParameter<"::mf::ir::LossScaleUpdateAttr">:$loss_scale_update,
                         "int64_t":$max_device_memory,
+                        OptionalParameter<"::mf::ir::ExpertBalanceAttr">:$expert_balance,
+                        OptionalParameter<"::mf::ir::DropRateAttr">:$drop_rate,
                         OptionalParameter<"::mlir::DictionaryAttr">:$locations);
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{

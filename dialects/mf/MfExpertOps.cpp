@@ -270,6 +270,15 @@ DictionaryAttr ExchangeTokensOp::getKernelAttributes() {
                              NamedAttribute(getFillAttrName(), getFillAttr()));
 }
 
+int64_t ExchangeTokensOp::getRoom() {
+  return getTensor(getResult()).getDimSize(2);
+}
+
+/// Ranks send what they have; on the way back most of that is room.
+int64_t ExchangeTokensOp::getMeanRows() {
+  return std::min(getTensor(getInput()).getDimSize(2), getRoom());
+}
+
 LogicalResult ExchangeTokensOp::verify() {
   RankedTensorType input = getTensor(getInput()), send = getTensor(getSend());
   RankedTensorType result = getTensor(getResult());

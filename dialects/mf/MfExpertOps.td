@@ -135,7 +135,8 @@ def Mf_ExchangeTokensOp : Mf_ComputeOp<"exchange_tokens", "",
     (ins DefaultValuedAttr<F64Attr, "0.0">:$fill,
          OptionalAttr<StrArrayAttr>:$axes),
     (outs Mf_FloatTensor:$result),
-    [Mf_Differentiable, Mf_ShardableWith<["localize"]>],
+    [Mf_Differentiable, Mf_ShardableWith<["localize"]>,
+     DeclareOpInterfaceMethods<Mf_BoundedRowsOpInterface>],
     ["getKernelAttributes", "isView", "getEngine", "emitInstructions"]> {
   let summary = "rows of tokens to the ranks of their experts, or back";
   let description = [{

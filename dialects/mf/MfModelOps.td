@@ -65,7 +65,9 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
     with `may_stay_whole` a warning. `parallel_optimizer` is false for one that
     the optimizer's ranks never share out. One with an `update_rule` is no
     weight but a statistic: what backward makes for it is no gradient of the
-    loss, and takes no part in the gradients' norm.
+    loss, and takes no part in the gradients' norm. One that records the share
+    of each expert has as `capacity_share` the largest share of a row's choices
+    for which an expert has room; without it there is room for all.
 
     `type` is the whole parameter's. With a `layout` each rank has a part of it,
     and so of its gradient and moments: of each dimension that at its
@@ -105,7 +107,8 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
                        OptionalAttr<TypeAttr>:$gathered,
                        UnitAttr:$scatter_gradients,
                        UnitAttr:$reduced_in_backward,
-                       OptionalAttr<Mf_UpdateRuleAttr>:$update_rule);
+                       OptionalAttr<Mf_UpdateRuleAttr>:$update_rule,
+                       OptionalAttr<F64Attr>:$capacity_share);
   let assemblyFormat = [{
     $sym_name `:` $type `init` $init (`tied` `to` $tied^)?
     (`layout` $layout^)? (`stored` $stored^)? attr-dict
@@ -115,7 +118,8 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
                                  "InitAttr":$init, "bool":$frozen,
                                  "::mlir::FlatSymbolRefAttr":$tied), [{
     build($_builder, $_state, name, type, init, frozen, tied, LayoutAttr(), nullptr,
-          false, true, LayoutAttr(), nullptr, false, false, UpdateRuleAttr());
+          false, true, LayoutAttr(), nullptr, false, false, UpdateRuleAttr(),
+          ::mlir::FloatAttr());
   }]>];
   let extraClassDeclaration = [{
     /// What one rank has of the parameter while layers use it.

@@ -1,6 +1,7 @@
 //===- MfShardingRules.cpp - The rules of operators of a model ------------===//
 
 #include "dialects/mf/MfOps.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mf::ir;
@@ -262,7 +263,7 @@ void CrossEntropyOp::takePiece(WholeOperands &whole) {
 //===----------------------------------------------------------------------===//
 
 /// Dimensions that cover the same elements become the factors that both sides
-/// have in common; where sizes do not split, one whole factor.
+/// have in common; where sizes do not split, the rest is whole.
 ShardingRule ReshapeOp::getShardingRule() {
   ShardingRule rule;
   rule.linearity = Linearity::InAll;
@@ -272,20 +273,11 @@ ShardingRule ReshapeOp::getShardingRule() {
   // What is left of dimensions i and j.
   int64_t left = from.empty() ? 1 : from[0], right = to.empty() ? 1 : to[0];
   while (i < from.size() && j < to.size()) {
-    int64_t size = std::min(left, right);
-    bool splits = size > 0 && left % size == 0 && right % size == 0;
-    if (!splits)
-      size = 0;
-    unsigned factor =
-        rule.addFactor(splits ? FactorKind::Pass : FactorKind::Whole, size);
-    if (!splits) {
-      // From here on nothing is known to agree.
-      for (; i < from.size(); ++i)
-        input[i].push_back(rule.addFactor(FactorKind::Whole, from[i]));
-      for (; j < to.size(); ++j)
-        result[j].push_back(rule.addFactor(FactorKind::Whole, to[j]));
+    int64_t size = std::gcd(left, right);
+    // From here on nothing is known to agree.
+    if (size == 0 || (size == 1 && left != 1 && right != 1))
       break;
-    }
+    unsigned factor = rule.addFactor(FactorKind::Pass, size);
     input[i].push_back(factor);
     result[j].push_back(factor);
     left /= size;
@@ -295,11 +287,14 @@ ShardingRule ReshapeOp::getShardingRule() {
     if (right == 1 && ++j < to.size())
       right = to[j];
   }
-  // Dimensions of one element.
-  for (; i < from.size(); ++i)
-    input[i].push_back(rule.addFactor(FactorKind::Whole, from[i]));
-  for (; j < to.size(); ++j)
-    result[j].push_back(rule.addFactor(FactorKind::Whole, to[j]));
+  auto addRest = [&](FactorDims &dims, ArrayRef<int64_t> shape, size_t first,
+                     int64_t rest) {
+    for (size_t dim = first; dim < shape.size(); ++dim)
+      dims[dim].push_back(
+          rule.addFactor(FactorKind::Whole, dim == first ? rest : shape[dim]));
+  };
+  addRest(input, from, i, left);
+  addRest(result, to, j, right);
   rule.operands = {input};
   rule.results = {result};
   return rule;

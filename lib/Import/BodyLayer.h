@@ -15,9 +15,24 @@ inline constexpr llvm::StringLiteral causalMaskTable = "causal_mask";
 inline constexpr llvm::StringLiteral alibiTable = "alibi";
 inline constexpr llvm::StringLiteral alibiSlopes = "alibi_slopes";
 
-/// Norm, attention and residual addition, then norm, feed forward and residual
-/// addition; `hidden` is [batch, sequence, hidden] in the residual type.
-mlir::Value addBodyLayer(CellBuilder &cells, mlir::Value hidden);
+/// Norm, attention and residual addition, then norm, feed forward, maybe with
+/// experts, and residual addition; `hidden` is [batch, sequence, hidden] in the
+/// residual type. Returns the same and, if experts give one, their loss.
+llvm::SmallVector<mlir::Value, 2>
+addBodyLayer(CellBuilder &cells, mlir::Value hidden, bool hasExperts = false);
+
+/// A dense feed forward.
+struct FeedForwardTraits {
+  llvm::StringRef cell;
+  int64_t size = 0;
+  /// Model-parallel ranks share its neurons out.
+  bool isCut = true;
+};
+
+/// down(silu(gate(x)) * up(x)), the SwiGLU of Shazeer, 2020, on tensors of
+/// three dimensions.
+mlir::Value addFeedForward(CellBuilder &cells, mlir::Value input,
+                           const FeedForwardTraits &traits);
 
 /// The attention Cell on a normalised input, in the compute type.
 mlir::Value addAttention(CellBuilder &cells, mlir::Value input);

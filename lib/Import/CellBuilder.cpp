@@ -93,6 +93,10 @@ void createParameter(OpBuilder &builder, mlir::Location loc, StringRef symbol,
     param.setMayStayWhole(traits.mayStayWhole);
   }
   param.setParallelOptimizer(traits.parallelOptimizer);
+  if (traits.updateRule)
+    param.setUpdateRule(*traits.updateRule);
+  if (traits.capacityShare)
+    param.setCapacityShareAttr(builder.getF64FloatAttr(*traits.capacityShare));
 }
 
 Value CellBuilder::addParameter(StringRef leaf, ArrayRef<int64_t> shape,
@@ -103,6 +107,27 @@ Value CellBuilder::addParameter(StringRef leaf, ArrayRef<int64_t> shape,
   OpBuilder outside(layer);
   createParameter(outside, loc, symbol, tensor, init, traits);
   return GetParamOp::create(builder, loc, tensor, symbol);
+}
+
+Value CellBuilder::addLoadBias(StringRef leaf, int64_t numExperts,
+                               const LoadBias &bias) {
+  ParameterTraits traits;
+  traits.parallelOptimizer = false;
+  traits.frozen = !bias.isUpdated;
+  if (bias.isUpdated)
+    traits.updateRule = UpdateRule::Balance;
+  return addParameter(leaf, {numExperts}, DType::F32, getInit(InitKind::Zeros),
+                      traits);
+}
+
+Value CellBuilder::addLoadRecord(StringRef leaf, ArrayRef<int64_t> shape,
+                                 std::optional<double> capacityShare) {
+  ParameterTraits traits;
+  traits.capacityShare = capacityShare;
+  traits.parallelOptimizer = false;
+  traits.updateRule = UpdateRule::Record;
+  return addParameter(leaf, shape, DType::F32, getInit(InitKind::Zeros),
+                      traits);
 }
 
 Value CellBuilder::getParameter(StringRef symbol) {
@@ -116,7 +141,16 @@ Value CellBuilder::getParameter(StringRef symbol) {
 //===----------------------------------------------------------------------===//
 
 Value CellBuilder::cast(Value value, DType type, StringRef leaf) {
-  Type target = getType(getShape(value), type);
+  return castTo(value, getType(getShape(value), type), leaf);
+}
+
+Value CellBuilder::castToIndex(Value value, StringRef leaf) {
+  return castTo(value,
+                RankedTensorType::get(getShape(value), builder.getI32Type()),
+                leaf);
+}
+
+Value CellBuilder::castTo(Value value, Type target, StringRef leaf) {
   if (value.getType() == target)
     return value;
   Value &result = casts[{value, target}];
@@ -179,6 +213,49 @@ Value CellBuilder::scale(Value value, double factor, StringRef leaf) {
   return create<ScaleOp>(leaf, value.getType(), value,
                          builder.getF64FloatAttr(factor), StringAttr(),
                          RecomputeKindAttr(), SwapAttr())
+      .getResult();
+}
+
+Value CellBuilder::addScalar(Value value, double scalar, StringRef leaf) {
+  return create<AddScalarOp>(leaf, value.getType(), value,
+                             builder.getF64FloatAttr(scalar), StringAttr(),
+                             RecomputeKindAttr(), SwapAttr())
+      .getResult();
+}
+
+Value CellBuilder::reduceSum(Value value, ArrayRef<int64_t> axes,
+                             StringRef leaf) {
+  return create<ReduceSumOp>(leaf, value, axes).getResult();
+}
+
+Value CellBuilder::cumsum(Value value, int64_t axis, StringRef leaf) {
+  return create<CumsumOp>(leaf, value.getType(), value,
+                          builder.getI64IntegerAttr(axis), StringAttr(),
+                          RecomputeKindAttr(), SwapAttr())
+      .getResult();
+}
+
+Value CellBuilder::remainder(Value value, int64_t divisor, StringRef leaf) {
+  return create<RemainderOp>(
+             leaf, value.getType(), value,
+             builder.getF64FloatAttr(static_cast<double>(divisor)),
+             StringAttr(), RecomputeKindAttr(), SwapAttr())
+      .getResult();
+}
+
+Value CellBuilder::floorDivide(Value value, int64_t divisor, StringRef leaf) {
+  return create<FloorDivideOp>(
+             leaf, value.getType(), value,
+             builder.getF64FloatAttr(static_cast<double>(divisor)),
+             StringAttr(), RecomputeKindAttr(), SwapAttr())
+      .getResult();
+}
+
+Value CellBuilder::compare(Value value, Comparison comparison, double scalar,
+                           StringRef leaf) {
+  return create<CompareScalarOp>(leaf, value.getType(), value, comparison,
+                                 APFloat(scalar), StringAttr(),
+                                 RecomputeKindAttr(), SwapAttr())
       .getResult();
 }
 

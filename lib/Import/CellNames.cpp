@@ -1,6 +1,7 @@
 //===- CellNames.cpp - Names that a layer's Cells register ----------------===//
 
 #include "mf/Import/CellNames.h"
+#include "ExpertCellNames.h"
 #include "LatentNames.h"
 #include <initializer_list>
 
@@ -51,8 +52,9 @@ private:
 
 class LlamaTree {
 public:
-  LlamaTree(const ModelSpec &spec)
-      : spec(spec), isTelechat(spec.family == ModelFamily::Telechat) {}
+  LlamaTree(const ModelSpec &spec, bool hasExperts)
+      : spec(spec), hasExperts(hasExperts),
+        isTelechat(spec.family == ModelFamily::Telechat) {}
 
   std::vector<std::string> build() {
     if (isTelechat)
@@ -65,7 +67,10 @@ public:
       tree.addNames(getLatentCellNames(spec));
     else
       addAttention();
-    addFeedForward();
+    if (hasExperts)
+      tree.addNames(getExpertCellNames(spec));
+    else
+      addFeedForward();
     return tree.take();
   }
 
@@ -152,6 +157,7 @@ private:
   }
 
   const ModelSpec &spec;
+  const bool hasExperts;
   const bool isTelechat;
   TreeWriter tree;
 };
@@ -255,7 +261,8 @@ private:
 
 class McoreTree {
 public:
-  McoreTree(const ModelSpec &spec) : spec(spec) {}
+  McoreTree(const ModelSpec &spec, bool hasExperts)
+      : spec(spec), hasExperts(hasExperts) {}
 
   std::vector<std::string> build() {
     tree.add({"add", "add_bias"});
@@ -267,7 +274,10 @@ public:
     // Two Cells of this layer have no primitives.
     tree.add({"pre_cross_attn_layernorm", "cross_attention"});
     tree.addCell("pre_mlp_layernorm", {"norm", "cast"});
-    addFeedForward();
+    if (hasExperts)
+      tree.addNames(getExpertCellNames(spec));
+    else
+      addFeedForward();
     tree.addCell("hidden_states_dropout", {"dropout"});
     return tree.take();
   }
@@ -323,22 +333,23 @@ private:
   }
 
   const ModelSpec &spec;
+  const bool hasExperts;
   TreeWriter tree;
 };
 
 } // namespace
 
-std::vector<std::string> getCellNames(const ModelSpec &spec) {
+std::vector<std::string> getCellNames(const ModelSpec &spec, bool hasExperts) {
   switch (spec.family) {
   case ModelFamily::Llama:
   case ModelFamily::Qwen:
   case ModelFamily::Telechat:
   case ModelFamily::DeepSeek:
-    return LlamaTree(spec).build();
+    return LlamaTree(spec, hasExperts).build();
   case ModelFamily::ChatGlm:
     return ChatGlmTree(spec).build();
   case ModelFamily::Mcore:
-    return McoreTree(spec).build();
+    return McoreTree(spec, hasExperts).build();
   }
   llvm_unreachable("unknown family");
 }
@@ -358,8 +369,9 @@ std::vector<std::string> getNextTokenCellNames(const ModelSpec &spec) {
   tree.addCell("enorm", {"norm", "cast"});
   tree.addCell("hnorm", {"norm", "cast"});
   tree.addCell("eh_proj", {"cast", "matmul", "transpose", "add", "reshape"});
-  tree.addCell("transformer_layer", {},
-               [&] { tree.addNames(getCellNames(spec)); });
+  tree.addCell("transformer_layer", {}, [&] {
+    tree.addNames(getCellNames(spec, spec.hasExperts(spec.numLayers - 1)));
+  });
   tree.addCell("final_layernorm", {"norm", "cast"});
   return tree.take();
 }

@@ -2,6 +2,7 @@
 
 #include "mf/Import/ModelBuilder.h"
 #include "BodyLayer.h"
+#include "ExpertLayer.h"
 #include "NextTokenLayers.h"
 #include "mf/Import/CellNames.h"
 #include <cmath>
@@ -27,7 +28,7 @@ public:
         builder.getStringAttr(getName(spec.family)), TrainingAttr());
     builder.setInsertionPointToEnd(&model.getBody().emplaceBlock());
     addTables();
-    addCellTree(bodyCells, getCellNames(spec));
+    addCellTrees();
     if (spec.nextTokens.depth > 0)
       addCellTree(nextTokenCells, getNextTokenCellNames(spec));
     addEmbedding();
@@ -103,6 +104,23 @@ private:
     CellTreeOp::create(builder, loc, symbol, builder.getArrayAttr(cells));
   }
 
+  /// The tree of layers with experts, or without.
+  static StringRef getCellTree(bool hasExperts) {
+    return hasExperts ? expertCells : bodyCells;
+  }
+
+  void addCellTrees() {
+    const int64_t numLater =
+        spec.nextTokens.followsNorm ? 0 : spec.nextTokens.depth;
+    for (bool hasExperts : {false, true}) {
+      bool isUsed = false;
+      for (int64_t i = 0; i < spec.numLayers + numLater; ++i)
+        isUsed |= spec.hasExperts(i) == hasExperts;
+      if (isUsed)
+        addCellTree(getCellTree(hasExperts), getCellNames(spec, hasExperts));
+    }
+  }
+
   void addEmbedding() {
     ParameterTraits traits;
     traits.cuts = {getVocabularyAxes(spec.tableCut), {}};
@@ -134,11 +152,15 @@ private:
   void addBody(int64_t index) {
     std::string number = std::to_string(index);
     Type hidden = getHiddenType();
+    SmallVector<Type, 2> results = {hidden};
+    const bool hasExperts = spec.hasExperts(index);
+    if (hasExperts && hasExpertLoss(spec))
+      results.push_back(RankedTensorType::get({}, builder.getF32Type()));
     CellBuilder cells(model, spec, "layers." + number, LayerKind::Body,
                       names.layers.str() + "." + number, TypeRange{hidden},
-                      hidden);
-    cells.setCellTree(bodyCells);
-    cells.returnValues(addBodyLayer(cells, cells.getArgument(0)));
+                      results);
+    cells.setCellTree(getCellTree(hasExperts));
+    cells.returnValues(addBodyLayer(cells, cells.getArgument(0), hasExperts));
   }
 
   /// Final norm and head, and what predicts later tokens: hidden states that

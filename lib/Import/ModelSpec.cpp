@@ -1,6 +1,7 @@
 //===- ModelSpec.cpp - The shape of a dense transformer -------------------===//
 
 #include "mf/Import/ModelSpec.h"
+#include "ExpertReader.h"
 #include "FamilyReaders.h"
 #include "ModelKeys.h"
 #include "PretrainedConfig.h"
@@ -57,6 +58,8 @@ static constexpr Architecture architectures[] = {
     {"DeepseekV3ForCausalLM", readDeepSeek},
     {"Qwen3ForCausalLM", readQwen3, /*isMcore=*/true},
     {"qwen3", readQwen3, /*isMcore=*/true},
+    {"Qwen3MoeForCausalLM", readQwen3, /*isMcore=*/true},
+    {"qwen3_moe", readQwen3, /*isMcore=*/true},
     {"DeepseekV3ForCausalLM", readMcoreDeepSeek, /*isMcore=*/true},
     {"deepseek_v3", readMcoreDeepSeek, /*isMcore=*/true},
     {"TeleChat3ForCausalLM", readTelechat3, /*isMcore=*/true},
@@ -70,6 +73,7 @@ static constexpr Architecture architectures[] = {
     {"DeepseekV2Config", readDeepSeek},
     {"DeepseekV3Config", readDeepSeek},
     {"Qwen3Config", readQwen3, /*isMcore=*/true},
+    {"Qwen3MoeConfig", readQwen3, /*isMcore=*/true},
 };
 
 /// The node that names the network: model.arch.type, else the first of
@@ -233,7 +237,6 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
     attachPretrainedNote(config, error);
     return std::nullopt;
   }
-  rejectExperts(config.model.config, config.moe.node, diagnostics);
   rejectAdapters(config, diagnostics);
   if (diagnostics.getErrorCount() != errors)
     return std::nullopt;
@@ -255,6 +258,9 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   // How a layer runs, not what it computes: mf-read-config reads it.
   reader.markRead({"fine_grain_interleave"});
   architecture->read(reader, spec);
+  if (!architecture->isMcore)
+    rejectExperts(config.model.config, "in moe_config", diagnostics);
+  readExperts(config, reader, spec);
   if (!spec.latent)
     rejectLatentAttention(config.model.config, diagnostics);
   placeTiedHead(reader, spec);
@@ -270,6 +276,8 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   if (config.parallel.seqSplitNum > 1 || spec.ranks.contextParallel > 1)
     spec.nextTokens.joinsHeads = false;
   checkRanks(config, spec, diagnostics);
+  if (diagnostics.getErrorCount() == errors)
+    resolveExpertSizes(config, overrides, spec, diagnostics);
   if (diagnostics.getErrorCount() == errors)
     checkLimits(spec, reader.getNode().getLocation(), diagnostics);
   if (diagnostics.getErrorCount() != errors)

@@ -2,6 +2,7 @@
 
 #include "NextTokenLayers.h"
 #include "BodyLayer.h"
+#include "ExpertLayer.h"
 
 using namespace mlir;
 using namespace mf::ir;
@@ -102,14 +103,28 @@ void NextTokenLayers::addFuser(int64_t index) {
   cells.returnValues(results);
 }
 
+/// A loss of experts comes behind the hidden states.
+SmallVector<Type> NextTokenLayers::getResultTypes(int64_t numHidden,
+                                                  bool hasExperts) const {
+  SmallVector<Type> types = getHiddenTypes(numHidden);
+  if (hasExperts && hasExpertLoss(spec))
+    types.push_back(
+        RankedTensorType::get({}, Float32Type::get(hidden.getContext())));
+  return types;
+}
+
 void NextTokenLayers::addLayer(int64_t index) {
   const int64_t layer = spec.numLayers + index, numHidden = 2 + index;
+  const bool hasExperts = spec.hasExperts(layer);
   CellBuilder cells(model, spec, number("layers", layer), LayerKind::Body,
                     number(names.layers, layer), getHiddenTypes(numHidden),
-                    getHiddenTypes(numHidden));
-  cells.setCellTree(bodyCells);
-  SmallVector<Value> results = {addBodyLayer(cells, cells.getArgument(0))};
+                    getResultTypes(numHidden, hasExperts));
+  cells.setCellTree(hasExperts ? expertCells : bodyCells);
+  SmallVector<Value, 2> made =
+      addBodyLayer(cells, cells.getArgument(0), hasExperts);
+  SmallVector<Value> results = {made.front()};
   results.append(getArguments(cells, 1, numHidden));
+  llvm::append_range(results, ArrayRef(made).drop_front());
   cells.returnValues(results);
 }
 
@@ -117,18 +132,22 @@ void NextTokenLayers::addLayer(int64_t index) {
 void NextTokenLayers::addWholeLayer(int64_t index) {
   const NextTokenNames &next = names.nextTokens;
   const int64_t numHidden = 1 + index;
+  // As the last layer of the decoder.
+  const bool hasExperts = spec.hasExperts(spec.numLayers - 1);
   CellBuilder cells(model, spec, number(next.fuser, index), LayerKind::Body,
                     number(next.fuser, index), getHiddenTypes(numHidden + 1),
-                    getHiddenTypes(numHidden + 1));
+                    getResultTypes(numHidden + 1, hasExperts));
   cells.setCellTree(nextTokenCells);
   Value value = join(cells, cells.getArgument(0), cells.getArgument(numHidden));
+  SmallVector<Value, 2> made;
   {
     CellBuilder::Cell cell(cells, next.layer);
-    value = addBodyLayer(cells, value);
+    made = addBodyLayer(cells, value, hasExperts);
   }
   CellBuilder::Cell norm(cells, next.innerNorm);
-  SmallVector<Value> results = {cells.addNorm(value)};
+  SmallVector<Value> results = {cells.addNorm(made.front())};
   results.append(getArguments(cells, 0, numHidden));
+  llvm::append_range(results, ArrayRef(made).drop_front());
   cells.returnValues(results);
 }
 

@@ -15,6 +15,7 @@ namespace mf {
 
 /// Symbols of the names that Cells register.
 inline constexpr llvm::StringLiteral bodyCells = "cells";
+inline constexpr llvm::StringLiteral expertCells = "expert_cells";
 inline constexpr llvm::StringLiteral nextTokenCells = "next_token_cells";
 
 /// The axes that cut the rows of a vocabulary's table.
@@ -45,6 +46,8 @@ private:
   llvm::SmallVector<mlir::Type> getHiddenTypes(int64_t count) const {
     return llvm::SmallVector<mlir::Type>(static_cast<size_t>(count), hidden);
   }
+  llvm::SmallVector<mlir::Type> getResultTypes(int64_t numHidden,
+                                               bool hasExperts) const;
 
   mf::ir::ModelOp model;
   const ModelSpec &spec;

@@ -26,6 +26,18 @@ private:
 };
 } // namespace
 
+static void addExperts(const ModelSpec &spec, CheckedSum &sum) {
+  const ExpertSpec &experts = *spec.experts;
+  int64_t hidden = spec.hiddenSize;
+  sum.add({experts.numExperts, hidden}); // router
+  sum.add({3, experts.numExperts, hidden, experts.width});
+  if (experts.capacity && experts.capacity->hasBias)
+    sum.add({experts.numExperts, hidden});
+  sum.add({3, hidden, experts.sharedWidth});
+  if (experts.gatesShared)
+    sum.add({hidden});
+}
+
 /// All but the output projection.
 static void addLatentAttention(const ModelSpec &spec,
                                const LatentAttentionSpec &latent,
@@ -44,7 +56,8 @@ static void addLatentAttention(const ModelSpec &spec,
   sum.add({latent.keyValueRank, heads, latent.plainSize + latent.valueSize});
 }
 
-static std::optional<int64_t> getLayerParameterCount(const ModelSpec &spec) {
+static std::optional<int64_t> getLayerParameterCount(const ModelSpec &spec,
+                                                     bool hasExperts) {
   int64_t hidden = spec.hiddenSize;
   int64_t keyValue = spec.getKeyValueSize();
   CheckedSum sum;
@@ -56,14 +69,17 @@ static std::optional<int64_t> getLayerParameterCount(const ModelSpec &spec) {
     sum.add({2, hidden, keyValue});
   }
   sum.add({spec.getAttendedSize(), hidden});
-  sum.add({3, hidden, spec.feedForwardSize});
+  if (hasExperts)
+    addExperts(spec, sum);
+  else
+    sum.add({3, hidden, spec.feedForwardSize});
   if (spec.queryKeyValueBias) {
     sum.add({spec.getQuerySize()});
     sum.add({2, keyValue});
   }
   if (spec.attentionOutputBias)
     sum.add({hidden});
-  if (spec.feedForwardOutputBias)
+  if (spec.feedForwardOutputBias && !hasExperts)
     sum.add({hidden});
   if (spec.normalizesQueryKey)
     sum.add({2, spec.headSize});
@@ -71,12 +87,21 @@ static std::optional<int64_t> getLayerParameterCount(const ModelSpec &spec) {
 }
 
 std::optional<int64_t> getParameterCount(const ModelSpec &spec) {
-  std::optional<int64_t> layer = getLayerParameterCount(spec);
-  if (!layer)
-    return std::nullopt;
-  CheckedSum sum;
   const int64_t depth = spec.nextTokens.depth;
-  sum.add({spec.numLayers + depth, *layer});
+  int64_t withExperts = 0;
+  for (int64_t i = 0; spec.experts && i < spec.numLayers + depth; ++i)
+    withExperts += spec.hasExperts(i);
+  CheckedSum sum;
+  for (bool hasExperts : {false, true}) {
+    int64_t numLayers =
+        hasExperts ? withExperts : spec.numLayers + depth - withExperts;
+    if (numLayers == 0)
+      continue;
+    std::optional<int64_t> layer = getLayerParameterCount(spec, hasExperts);
+    if (!layer)
+      return std::nullopt;
+    sum.add({numLayers, *layer});
+  }
   // Behind the model: what joins, and three norms.
   sum.add({depth, 2, spec.hiddenSize, spec.hiddenSize});
   sum.add({depth, 3, spec.hiddenSize});
@@ -87,39 +112,18 @@ std::optional<int64_t> getParameterCount(const ModelSpec &spec) {
   return sum.get();
 }
 
-/// Whether first_k_dense_replace leaves no layer to experts. Layers of
-/// mtp_depth count on from the others.
-static bool hasDenseLayersAlone(const Node &model, const Node &moe) {
-  auto read = [](std::initializer_list<Node> nodes) {
-    for (const Node &node : nodes)
-      if (node.getInt())
-        return *node.getInt();
-    return int64_t(0);
-  };
-  const int64_t first =
-      read({moe["first_k_dense_replace"], model["first_k_dense_replace"]});
-  const int64_t layers =
-      read({model["num_layers"], model["num_hidden_layers"]});
-  return layers > 0 && first >= layers + read({model["mtp_depth"]});
-}
-
-void rejectExperts(const Node &model, const Node &moe,
+void rejectExperts(const Node &model, llvm::StringRef where,
                    DiagnosticList &diagnostics) {
-  if (hasDenseLayersAlone(model, moe))
-    return;
-  Node count = moe["expert_num"];
-  auto hasExperts = [&] { return count.getInt() && *count.getInt() > 1; };
-  for (llvm::StringRef key :
-       {"num_experts", "n_routed_experts", "num_local_experts",
-        "num_moe_experts", "expert_num"})
-    if (!hasExperts())
-      count = model[key];
-  if (!hasExperts())
-    count = model["moe_config"]["expert_num"];
-  if (hasExperts())
+  for (const Node &count :
+       {model["num_experts"], model["n_routed_experts"],
+        model["num_local_experts"], model["num_moe_experts"],
+        model["expert_num"], model["moe_config"]["expert_num"]}) {
+    if (count.getInt().value_or(0) <= 1)
+      continue;
     diagnostics.error(count.getLocation(),
-                      "models with experts (here " + count.repr() +
-                          ") are not supported yet; expected a dense model");
+                      "expected experts (here " + count.repr() + ") " + where);
+    return;
+  }
 }
 
 void rejectLatentAttention(const Node &model, DiagnosticList &diagnostics) {
@@ -134,6 +138,23 @@ void rejectLatentAttention(const Node &model, DiagnosticList &diagnostics) {
                           "and value projections");
     return;
   }
+}
+
+/// Elements of what a layer with experts makes, many times over.
+static void addExpertTensors(const ModelSpec &spec, CheckedSum &elements) {
+  constexpr int64_t room = 64;
+  const ExpertSpec &experts = *spec.experts;
+  int64_t width =
+      std::max({spec.hiddenSize, 2 * experts.width, experts.numExperts});
+  elements.add({room, experts.numRows, experts.getNumChoices(), width});
+  if (experts.capacity)
+    elements.add({room, experts.numExperts, experts.numRows,
+                  experts.capacity->places + 1, width});
+  else
+    elements.add({room, experts.numRows, experts.numParts,
+                  experts.getNumChoices() + experts.numExperts, width});
+  elements.add({room, spec.microBatchSize, spec.sequenceLength,
+                2 * experts.sharedWidth});
 }
 
 void checkLimits(const ModelSpec &spec, const Location &place,
@@ -163,6 +184,8 @@ void checkLimits(const ModelSpec &spec, const Location &place,
   if (!spec.usesFlashAttention)
     bytes.add({room, spec.microBatchSize, spec.numHeads, spec.sequenceLength,
                spec.sequenceLength});
+  if (spec.experts)
+    addExpertTensors(spec, bytes);
   if (!bytes.get())
     diagnostics.error(place, "the model is too large: the size of its tensors "
                              "in bytes overflows 64 bits");

@@ -7,10 +7,9 @@
 
 namespace mf {
 
-/// Errors for a model with experts, by keys of `model` and of the section
-/// moe_config: the message is right whatever the architecture is called. Those
-/// that no layer has are no experts.
-void rejectExperts(const Node &model, const Node &moe,
+/// An error for keys of `model` that say that it has experts; `where` says
+/// where they are expected.
+void rejectExperts(const Node &model, llvm::StringRef where,
                    DiagnosticList &diagnostics);
 
 /// Errors for keys of latent attention in a model whose family has none.

@@ -37,9 +37,12 @@ std::string getResizedParts(const KernelSpec &spec) {
 }
 
 std::string getConcatenatedParts(const KernelSpec &spec) {
-  std::string letters = getLetters(spec.outputs[0].dims.size());
+  const size_t rank = spec.outputs[0].dims.size();
+  std::string letters = getLetters(rank);
   const auto axis = std::get<int64_t>(spec.attributes.at("axis"));
-  letters[axis] = static_cast<char>('A' + axis);
+  // Kernels refuse an axis that does not exist.
+  if (const size_t dim = axis < 0 ? axis + rank : axis; dim < rank)
+    letters[dim] = static_cast<char>('A' + dim);
   return "+" + letters + " -> " + letters;
 }
 
@@ -102,6 +105,17 @@ std::string getAttentionGradParts(const KernelSpec &spec, bool hasFirstQuery) {
   return rows + "D, bhKD, bhKE, +" + rows + "E, " + rows + ", " + rows + ", " +
          rows + "E" + (hasFirstQuery ? ", @q" : "") + ", h -> " + rows +
          "D, bhKD, bhKE";
+}
+
+std::string getExpertMatmulParts(const KernelSpec &spec) {
+  const bool transposed = getFlag(spec, "transpose_weight", false);
+  return std::string("^gpTh, ^pL") + (transposed ? "ih" : "hi") +
+         ", gpL -> gpTi";
+}
+
+std::string getTokenExchangeParts(const KernelSpec &spec) {
+  const bool isLinear = std::get<double>(spec.attributes.at("fill")) == 0;
+  return std::string(isLinear ? "+" : "") + "gPTc, gPPL, gPPL -> gPSc";
 }
 
 } // namespace mf

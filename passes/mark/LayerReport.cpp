@@ -56,7 +56,8 @@ void passes::emitLayerRemarks(ModelOp model, ArrayRef<LayerOp> layers,
                                          .category("recompute")
                                          .function(model.getSymName()))
         << remark::add("{0}", line);
-  for (auto [layer, effects] : llvm::zip_equal(layers, plan.layers)) {
+  for (auto [entry, effects] : llvm::zip_equal(layers, plan.layers)) {
+    LayerOp layer = entry;
     int64_t numMarked = 0;
     int64_t numSwapped = 0;
     for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {

@@ -32,10 +32,18 @@ bool LayerPlanner::chooseFrom(const ShardedOperator &op, size_t operand,
     bool isWhole = all_of(factors, [&](unsigned factor) {
       return op.rule.factors[factor].kind == FactorKind::Whole;
     });
-    if (isWhole)
+    if (isWhole) {
+      if (regroupsRows(op))
+        regrouped.append(cut);
       continue;
+    }
+    Axes kept = cut;
     std::optional<SmallVector<Axes>> split =
-        ir::splitAxes(cut, sizes, model.mesh);
+        ir::splitAxes(kept, sizes, model.mesh);
+    while (!split && regroupsRows(op)) {
+      regrouped.insert(regrouped.begin(), kept.pop_back_val());
+      split = ir::splitAxes(kept, sizes, model.mesh);
+    }
     if (!split || (isRankOrdered[value] && factors.size() > 1)) {
       fail(
           "dimension " + Twine(dim) + ", of " +
@@ -61,6 +69,16 @@ bool LayerPlanner::chooseFrom(const ShardedOperator &op, size_t operand,
   return true;
 }
 
+/// Whether `op` looks at the rows of the stream in other groups, or back.
+bool LayerPlanner::regroupsRows(const ShardedOperator &op) const {
+  if (op.operands.size() != 1 || op.results.size() != 1)
+    return false;
+  unsigned value = current[op.operands.front()];
+  return isStream(op.results.front()) ||
+         (isStream(origins[value]) &&
+          planned.layouts[value].cuts == stream.cuts);
+}
+
 /// Parameters come first, as they are not moved; what is cut as wanted, last.
 bool LayerPlanner::chooseFactors(const ShardedOperator &op, FactorAxes &axes) {
   axes.resize(op.rule.factors.size());
@@ -81,7 +99,43 @@ bool LayerPlanner::chooseFactors(const ShardedOperator &op, FactorAxes &axes) {
       if (!chooseFrom(op, operand, axes, isDecided))
         return false;
   }
+  exchangeWhole(op, axes);
   return true;
+}
+
+/// Where an operator needs all of a dimension that axes cut, and these cut no
+/// other one, ranks exchange its parts for parts of one further out that need
+/// not be whole, rather than all have all of it.
+void LayerPlanner::exchangeWhole(const ShardedOperator &op, FactorAxes &axes) {
+  auto getSize = [&](unsigned factor) {
+    return op.rule.factors[factor].size / model.mesh.getNumParts(axes[factor]);
+  };
+  auto isPassed = [&](unsigned factor) {
+    return op.rule.factors[factor].kind == FactorKind::Pass;
+  };
+  for (auto [number, dims] : enumerate(op.rule.operands)) {
+    unsigned value = current[op.operands[number]];
+    if (sources[value] != Source::Activation || isRankOrdered[value])
+      continue;
+    const Layout &layout = planned.layouts[value];
+    for (auto [dim, cut] : enumerate(layout.cuts)) {
+      bool isWhole = all_of(dims[dim], [&](unsigned factor) {
+        return op.rule.factors[factor].kind == FactorKind::Whole;
+      });
+      if (!isWhole)
+        continue;
+      for (StringRef axis : cut) {
+        if (is_contained(getUsed(axes), axis))
+          continue;
+        for (ArrayRef<unsigned> factors : ArrayRef(dims).take_front(dim))
+          if (factors.size() == 1 && isPassed(factors.front()) &&
+              getSize(factors.front()) % model.mesh.getSize(axis) == 0) {
+            axes[factors.front()].push_back(axis);
+            break;
+          }
+      }
+    }
+  }
 }
 
 bool LayerPlanner::exchangeFactors(const ShardedOperator &op,
@@ -161,6 +215,27 @@ void LayerPlanner::placeResults(const ShardedOperator &op,
   }
 }
 
+/// Rows that all ranks have put together are shared out among them again.
+void LayerPlanner::cutRegrouped(unsigned result, Layout &wanted) const {
+  if (regrouped.empty())
+    return;
+  if (isStream(result) && layer.position == LayerPosition::Body) {
+    wanted.cuts = stream.cuts;
+    return;
+  }
+  ArrayRef<int64_t> shape = layer.values[result].shape;
+  for (StringRef axis : regrouped) {
+    Axes *cut = find_if(wanted.cuts, [&](const Axes &other) {
+      int64_t size = shape[&other - wanted.cuts.begin()];
+      return size %
+                 (model.mesh.getNumParts(other) * model.mesh.getSize(axis)) ==
+             0;
+    });
+    if (cut != wanted.cuts.end())
+      cut->push_back(axis);
+  }
+}
+
 LayerPlanner::Outcome LayerPlanner::resolveResults(unsigned number,
                                                    const FactorAxes &axes) {
   const ShardedOperator &op = layer.operators[number];
@@ -173,6 +248,13 @@ LayerPlanner::Outcome LayerPlanner::resolveResults(unsigned number,
     if (!wanted.partial.empty() && isStream(result) &&
         layer.position == LayerPosition::Body)
       wanted.cuts = stream.cuts;
+    // What was exchanged for an operator before goes back as it came.
+    if (auto home = homes.find(to_vector(layer.values[result].shape));
+        home != homes.end() && !wanted.partial.empty() && !isStream(result) &&
+        all_of(wanted.partial,
+               [&](StringRef axis) { return home->second.cutsOver(axis); }))
+      wanted.cuts = home->second.cuts;
+    cutRegrouped(result, wanted);
     wanted.partial.clear();
     Outcome outcome = bring(current[result], wanted, number + 1, op.name);
     if (outcome != Outcome::Done)
@@ -183,6 +265,7 @@ LayerPlanner::Outcome LayerPlanner::resolveResults(unsigned number,
 
 LayerPlanner::Outcome LayerPlanner::planOperator(unsigned number) {
   now = number;
+  regrouped.clear();
   const ShardedOperator &op = layer.operators[number];
   FactorAxes axes;
   if (!chooseFactors(op, axes))

@@ -13,6 +13,7 @@
 
 #include "mf/Config/RankLayout.h"
 #include "mf/Config/TrainingConfig.h"
+#include "mf/Import/ExpertSpec.h"
 #include "mf/Import/LatentAttentionSpec.h"
 #include "mf/Import/NextTokenSpec.h"
 #include "mf/Tensor/DType.h"
@@ -93,6 +94,8 @@ struct ModelSpec {
   int64_t numKeyValueHeads = 0;
   int64_t headSize = 0;
   int64_t feedForwardSize = 0;
+  /// Experts in place of the feed forward, in some layers or all.
+  std::optional<ExpertSpec> experts;
   int64_t padTokenId = -1;
   int64_t ignoreTokenId = -100;
 
@@ -145,6 +148,10 @@ struct ModelSpec {
     return numHeads * (latent ? latent->valueSize : headSize);
   }
   int64_t getKeyValueSize() const { return numKeyValueHeads * headSize; }
+  /// Whether body layer `index` has experts.
+  bool hasExperts(int64_t index) const {
+    return experts && experts->hasLayer(index);
+  }
 };
 
 /// Replaces sizes for experiments; what is not set stays.
@@ -153,6 +160,12 @@ struct ModelOverrides {
   std::optional<int64_t> sequenceLength;
   /// Of one data-parallel rank.
   std::optional<int64_t> batchSize;
+  /// Rows of tokens that routers see, of all ranks: as many as there are
+  /// data-, context- and model-parallel ranks in the run to be reproduced.
+  std::optional<int64_t> routerRows = std::nullopt;
+  /// Rows of tokens that a rank has room for behind an exchange among ranks
+  /// with different experts, by those it sends.
+  std::optional<double> expertRoom = std::nullopt;
 };
 
 /// Width of LlamaFeedForward without intermediate_size: two thirds of 4 *
@@ -178,7 +191,8 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
                                        const ModelOverrides &overrides,
                                        DiagnosticList &diagnostics);
 
-/// The model of a Hugging Face config.json (Llama, Mistral, Qwen2, Qwen3):
+/// The model of a Hugging Face config.json (Llama, Mistral, Qwen2, Qwen3,
+/// Mixtral, Qwen2-MoE, Qwen3-MoE):
 /// parameters in fp32, computation in `torch_dtype`, flash attention, batch 1
 /// and at most 4096 tokens unless `overrides` says otherwise.
 std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,

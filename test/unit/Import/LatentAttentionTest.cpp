@@ -59,9 +59,9 @@ TEST(LatentAttentionTest, ScaleOfScores) {
   EXPECT_DOUBLE_EQ(getScale(getDeepSeek(noScaling), legacy), 1.0);
   // What extend_method says does not matter.
   EXPECT_NEAR(getScale(getDeepSeek(yarnScaling), legacy), 1.87385, 1e-5);
-  EXPECT_NEAR(getScale(getDeepSeek(std::string(noScaling) + yarnScaling),
-                       legacy),
-              1.87385, 1e-5);
+  EXPECT_NEAR(
+      getScale(getDeepSeek(std::string(noScaling) + yarnScaling), legacy),
+      1.87385, 1e-5);
   EXPECT_NEAR(getScale("", "deepseek_v3"), 1.58963, 1e-5);
   EXPECT_NEAR(getScale("rope_scaling: {type: yarn, factor: 40, mscale: 1.0, "
                        "mscale_all_dim: 1.0, beta_fast: 32, beta_slow: 1, "
@@ -93,10 +93,10 @@ TEST(LatentAttentionTest, WhatDoesNotFitIsAnError) {
             "train.yaml:4:5: error: expected a map for 'scaling_factor' with "
             "extend_method 'YARN': factor, original_max_position_embeddings, "
             "beta_slow, beta_fast, mscale and mscale_all_dim\n");
-  EXPECT_THAT(getMessages(getDeepSeek("scaling_factor: {factor: 40}\n"),
-                          legacy),
-              testing::HasSubstr("expected a number above 0 for 'beta_slow' in "
-                                 "scaling_factor"));
+  EXPECT_THAT(
+      getMessages(getDeepSeek("scaling_factor: {factor: 40}\n"), legacy),
+      testing::HasSubstr("expected a number above 0 for 'beta_slow' in "
+                         "scaling_factor"));
   std::string wide = getDeepSeek(noScaling);
   wide.replace(wide.find("v_head_dim: 128"), 15, "v_head_dim: 192");
   EXPECT_THAT(getMessages(wide, legacy),

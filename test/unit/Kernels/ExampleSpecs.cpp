@@ -195,6 +195,50 @@ void addLossesOfParts(std::vector<KernelSpec> &specs) {
   specs.push_back({"mfMeanLoss", {sums}, {scalar, scalar}, {}});
 }
 
+void addScores(std::vector<KernelSpec> &specs) {
+  for (const TensorShape &x : {wide({9, 4001}), narrow({35})}) {
+    for (const char *name : {"aclnnSigmoid", "aclnnExp", "aclnnLog"})
+      specs.push_back({name, {x}, {x}, {}});
+    for (const char *name :
+         {"aclnnGtScalar", "aclnnGeScalar", "aclnnLtScalar", "aclnnNeScalar",
+          "aclnnRemainderTensorScalar", "aclnnFloorDivides"})
+      specs.push_back({name, {x}, {x}, {{"value", 0.4}}});
+    for (const char *name :
+         {"aclnnDiv", "aclnnGeTensor", "aclnnSigmoidBackward"})
+      specs.push_back({name, {x, x}, {x}, {}});
+  }
+  for (const char *name : {"aclnnDiv", "aclnnGeTensor"})
+    for (const TensorShape &other : {wide({5, 1}), wide({1, 7}), wide({7})})
+      specs.push_back({name, {wide({5, 7}), other}, {wide({5, 7})}, {}});
+}
+
+void addRouters(std::vector<KernelSpec> &specs) {
+  for (DType type : {DType::F32, DType::BF16}) {
+    const TensorShape scores{type, {4, 40, 16}}, chosen{type, {4, 40, 4}};
+    const TensorShape choices = indices({4, 40, 4});
+    specs.push_back(
+        {"aclnnTopk", {scores}, {chosen, choices}, {{"k", int64_t{4}}}});
+    specs.push_back({"aclnnGather", {scores, choices}, {chosen}, {}});
+    specs.push_back({"mfScatterElements", {chosen, choices}, {scores}, {}});
+    specs.push_back({"aclnnOneHot", {indices({4, 40})}, {scores}, {}});
+    specs.push_back(
+        {"aclnnSort", {scores}, {scores, indices({4, 40, 16})}, {}});
+    const TensorShape row{type, {2, 3000}};
+    specs.push_back({"aclnnSort", {row}, {row, indices({2, 3000})}, {}});
+    for (int64_t axis : {0, 1, -1})
+      specs.push_back({"aclnnCumsum", {scores}, {scores}, {{"axis", axis}}});
+  }
+  for (bool kMajor : {false, true})
+    specs.push_back({"mfTopKRouter",
+                     {indices({4, 40, 2})},
+                     {indices({4, 5, 7}), indices({4, 40, 2})},
+                     {{"k_major", kMajor}}});
+  specs.push_back({"mfUpdateExpertBias",
+                   {wide({16})},
+                   {wide({16})},
+                   {{"rate", 0.125}, {"target", 0.0625}}});
+}
+
 void addUpdates(std::vector<KernelSpec> &specs) {
   const TensorShape x = wide({70000}), scalar = wide({});
   specs.push_back({"aclnnInplaceAdd", {narrow({70000})}, {x}, {}});
@@ -211,6 +255,43 @@ void addUpdates(std::vector<KernelSpec> &specs) {
                    attributes});
 }
 
+void addExperts(std::vector<KernelSpec> &specs) {
+  for (const TensorShape &x : {wide({2, 2, 9, 6}), narrow({2, 2, 9, 6})}) {
+    auto shape = [&](std::initializer_list<int64_t> dims) {
+      return TensorShape{x.type, dims};
+    };
+    const TensorShape counts = wide({2, 2, 3});
+    for (const char *name : {"mfExpertMatmul", "aclnnGroupedMatmul"}) {
+      specs.push_back(
+          {name, {x, shape({2, 3, 6, 5}), counts}, {shape({2, 2, 9, 5})}, {}});
+      specs.push_back({name,
+                       {x, shape({2, 3, 5, 6}), counts},
+                       {shape({2, 2, 9, 5})},
+                       {{"transpose_weight", true}}});
+    }
+    for (const char *name :
+         {"mfExpertMatmulWeightGrad", "mfGroupedMatmulWeightGrad"})
+      specs.push_back(
+          {name, {x, shape({2, 2, 9, 5}), counts}, {shape({2, 3, 6, 5})}, {}});
+    specs.push_back(
+        {"mfGatherRows", {x, indices({2, 2, 4})}, {shape({2, 2, 4, 6})}, {}});
+    specs.push_back({"mfGatherRowsBackward",
+                     {shape({2, 2, 4, 6}), indices({2, 2, 4})},
+                     {x},
+                     {}});
+    specs.push_back({"aclnnMoeTokenPermute",
+                     {x, wide({2, 2, 9})},
+                     {x, indices({2, 2, 9})},
+                     {}});
+    specs.push_back(
+        {"aclnnMoeTokenUnpermute", {x, indices({2, 2, 9})}, {x}, {}});
+    specs.push_back({"mfExchangeTokens",
+                     {x, wide({2, 2, 2, 2}), wide({2, 2, 2, 2})},
+                     {shape({2, 2, 10, 6})},
+                     {{"fill", 0.5}}});
+  }
+}
+
 } // namespace
 
 std::vector<KernelSpec> getExampleSpecs() {
@@ -221,7 +302,10 @@ std::vector<KernelSpec> getExampleSpecs() {
   addRows(specs);
   addLosses(specs);
   addLossesOfParts(specs);
+  addScores(specs);
+  addRouters(specs);
   addUpdates(specs);
+  addExperts(specs);
   return specs;
 }
 

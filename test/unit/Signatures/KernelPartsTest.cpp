@@ -63,6 +63,18 @@ TEST(KernelPartsTest, RefusesWhatDoesNotFit) {
             "describes no operand");
 }
 
+TEST(KernelPartsTest, AnAxisMayCountFromTheEnd) {
+  const auto getCumsum = [](int64_t axis) {
+    return getLine("aclnnCumsum",
+                   makeSpec({{2, 3, 4}}, {{2, 3, 4}}, {{"axis", axis}}));
+  };
+  EXPECT_EQ(getCumsum(1), "+aBc -> aBc");
+  EXPECT_EQ(getCumsum(-1), "+abC -> abC");
+  EXPECT_EQ(getCumsum(-3), "+Abc -> Abc");
+  // The kernel refuses it.
+  EXPECT_EQ(getCumsum(3), "+abc -> abc");
+}
+
 TEST(KernelPartsTest, LinesFollowAttributes) {
   EXPECT_EQ(getLine("aclnnMatmul", makeSpec({{2, 4, 8}, {16, 8}}, {{2, 4, 16}},
                                             {{"transpose_b", true}})),
@@ -88,6 +100,24 @@ TEST(KernelPartsTest, LinesFollowAttributes) {
             "bhQD, bhKD, bhKE, h -> bhQ, bhQ, bhQE");
   EXPECT_EQ(getLine("mfFlashAttentionPart", attention),
             "bhqD, bhKD, bhKE, @q, h -> bhq, bhq, bhqE");
+}
+
+TEST(KernelPartsTest, LinesOfExperts) {
+  const KernelSpec product =
+      makeSpec({{2, 2, 9, 6}, {2, 3, 6, 5}, {2, 2, 3}}, {{2, 2, 9, 5}});
+  EXPECT_EQ(getLine("aclnnGroupedMatmul", product),
+            "^gpTh, ^pLhi, gpL -> gpTi");
+  EXPECT_EQ(getLine("mfExpertMatmul",
+                    makeSpec({{2, 2, 9, 6}, {2, 3, 5, 6}, {2, 2, 3}},
+                             {{2, 2, 9, 5}}, {{"transpose_weight", true}})),
+            "^gpTh, ^pLih, gpL -> gpTi");
+  auto getExchange = [](double fill) {
+    return getLine("mfExchangeTokens",
+                   makeSpec({{2, 2, 9, 6}, {2, 2, 2, 3}, {2, 2, 2, 3}},
+                            {{2, 2, 12, 6}}, {{"fill", fill}}));
+  };
+  EXPECT_EQ(getExchange(0), "+gPTc, gPPL, gPPL -> gPSc");
+  EXPECT_EQ(getExchange(8), "gPTc, gPPL, gPPL -> gPSc");
 }
 
 } // namespace
