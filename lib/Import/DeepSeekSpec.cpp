@@ -68,6 +68,7 @@ static void readLatentAttention(SpecReader &reader, ModelSpec &spec) {
 
 static void readNextTokens(SpecReader &reader, ModelSpec &spec) {
   NextTokenSpec &next = spec.nextTokens;
+  next.joinsHeads = true;
   next.depth = reader.readInt({"mtp_depth"}, 0);
   next.lossFactor = reader.readPositive({"mtp_loss_factor"}, 0.3);
   if (next.depth >= 0 && next.depth < spec.sequenceLength)

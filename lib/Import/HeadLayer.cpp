@@ -117,7 +117,7 @@ SmallVector<Value> HeadBuilder::addAllLogits(Value weight) {
   SmallVector<Value> hidden;
   for (int64_t index = depth; index >= 0; --index)
     hidden.push_back(cells.getArgument(index));
-  if (spec.nextTokens.followsNorm || depth == 0) {
+  if (!spec.nextTokens.joinsHeads || depth == 0) {
     for (Value &value : hidden)
       value = addLogits(value, weight);
     return hidden;

@@ -273,6 +273,8 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
     diagnostics.error(config.parallel.node["data_parallel"].getLocation(),
                       "the rows of a micro-batch over all of data_parallel "
                       "overflow");
+  if (config.parallel.seqSplitNum > 1 || spec.ranks.contextParallel > 1)
+    spec.nextTokens.joinsHeads = false;
   checkRanks(config, spec, diagnostics);
   if (diagnostics.getErrorCount() == errors)
     resolveExpertSizes(config, overrides, spec, diagnostics);

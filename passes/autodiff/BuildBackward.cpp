@@ -163,6 +163,7 @@ public:
         builder(model.getContext()) {
     TrainingAttr training = model.getTrainingAttr();
     hidden.resize(training ? training.getParallel().getCopies() : 1);
+    stepInputs.resize(hidden.size());
   }
 
   LogicalResult build();
@@ -173,6 +174,7 @@ private:
   void inlineCopy(LayerOp layer, size_t copy, IRMapping &constants);
   Value getArgument(LayerOp layer, size_t copy, unsigned argument);
   Value addInput(LayerOp layer, size_t copy, unsigned argument);
+  LogicalResult checkInputs();
   Value makeSummand(ParamOp param, Value gradient);
   Value divideByRanks(ParamOp param, Value sum, StringRef name);
   LogicalResult buildBackward();
@@ -189,12 +191,12 @@ private:
   Block *block = nullptr;
   /// By copy of the model, what the last layer inlined hands to the next one.
   SmallVector<SmallVector<Value>> hidden;
+  /// By copy, its tokens and labels.
+  SmallVector<SmallVector<std::pair<InputKind, Value>, 2>> stepInputs;
   /// Operators in an order whose reverse has all copies of a layer one after
   /// another, the first one first.
   SmallVector<Operation *> forward;
   SmallVector<Value> losses, hiddenInputs;
-  /// By copy of the model, the inputs of the step that layers share.
-  std::map<std::pair<size_t, InputKind>, Value> stepInputs;
   /// What earlier pieces of the sequence gave, the first piece's before the
   /// second's, and what this one gives.
   SmallVector<Value> past, future;
@@ -213,13 +215,30 @@ Value ChunkBuilder::addInput(LayerOp layer, size_t copy, unsigned argument) {
         block->insertArgument(place, type, layer.getLoc()));
   InputKind kind = layer.getKind() == LayerKind::Embedding ? InputKind::Tokens
                                                            : InputKind::Labels;
-  Value &known = stepInputs[{copy, kind}];
-  if (known && known.getType() == type)
-    return known;
+  for (auto [known, value] : stepInputs[copy])
+    if (known == kind && value.getType() == type)
+      return value;
   inputs.push_back(InputKindAttr::get(model.getContext(), kind));
   inputIndices.push_back(builder.getI64IntegerAttr(place));
-  known = block->insertArgument(place, type, layer.getLoc());
-  return known;
+  Value input = block->insertArgument(place, type, layer.getLoc());
+  stepInputs[copy].emplace_back(kind, input);
+  return input;
+}
+
+/// Layers of a chunk read one part of the tokens: a second input of a kind
+/// would be another micro-batch.
+LogicalResult ChunkBuilder::checkInputs() {
+  for (ArrayRef<std::pair<InputKind, Value>> ofCopy : stepInputs)
+    for (auto [number, input] : llvm::enumerate(ofCopy))
+      for (const auto &other : ofCopy.drop_front(number + 1))
+        if (other.first == input.first)
+          return source.layers.front().emitOpError(
+                     "begins a chunk whose layers take ")
+                 << stringifyInputKind(input.first) << " as "
+                 << input.second.getType() << " and as "
+                 << other.second.getType()
+                 << "; expected one part of them for all";
+  return success();
 }
 
 /// Arguments for what earlier pieces gave come behind all others: by piece,
@@ -245,11 +264,10 @@ void ChunkBuilder::addPast() {
 
 /// What argument number `argument` of `layer` stands for.
 Value ChunkBuilder::getArgument(LayerOp layer, size_t copy, unsigned argument) {
-  ArrayRef<Value> ofCopy = hidden[copy];
   unsigned firstPast = layer.getFirstPast();
-  unsigned numHidden = std::min<size_t>(ofCopy.size(), firstPast);
+  unsigned numHidden = std::min<size_t>(hidden[copy].size(), firstPast);
   if (argument < numHidden)
-    return ofCopy[argument];
+    return hidden[copy][argument];
   if (argument < firstPast || argument >= firstPast + layer.getPast())
     return addInput(layer, copy, argument);
   int64_t piece = source.placement.getPiece();
@@ -280,11 +298,10 @@ void ChunkBuilder::inlineCopy(LayerOp layer, size_t copy,
       compute.setCellName(
           (layer.getCell() + "." + compute.getCellName()).str());
   }
-  SmallVector<Value> &ofCopy = hidden[copy];
-  ofCopy.clear();
+  hidden[copy].clear();
   ValueRange values = getReturn(layer).getValues();
   for (Value value : values.drop_back(layer.getFuture()))
-    (isLoss(value.getType()) ? losses : ofCopy)
+    (isLoss(value.getType()) ? losses : hidden[copy])
         .push_back(mapping.lookup(value));
   for (Value value : values.take_back(layer.getFuture()))
     future.push_back(mapping.lookup(value));
@@ -455,7 +472,7 @@ LogicalResult ChunkBuilder::build() {
   for (LayerOp layer : source.layers)
     inlineLayer(layer);
   llvm::append_range(hiddenInputs, past);
-  if (failed(buildBackward()))
+  if (failed(checkInputs()) || failed(buildBackward()))
     return failure();
   emitRemark(createChunk());
   return success();

@@ -22,6 +22,9 @@ struct NextTokenSpec {
   /// joining is part of each layer (the mcore graph); else it is a layer of its
   /// own before the final norm (DeepSeek's).
   bool followsNorm = false;
+  /// The head runs once, on the tokens of all depths one after another. Ranks
+  /// or pieces that share out the sequence have their own of each depth.
+  bool joinsHeads = false;
 };
 
 } // namespace mf

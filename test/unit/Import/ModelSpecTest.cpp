@@ -248,10 +248,11 @@ TEST(ModelSpecTest, ExpertsElsewhereAndLatentAttentionAreErrors) {
   EXPECT_EQ(getMessages("n_routed_experts: 8\nkv_channels: 128"),
             "train.yaml:5:23: error: expected experts (here 8) in "
             "moe_config\n");
-  EXPECT_EQ(getMessages("kv_lora_rank: 512", "DeepseekV3ForCausalLM"),
+  EXPECT_EQ(getMessages("kv_lora_rank: 512"),
             "train.yaml:5:19: error: multi-head latent attention "
-            "('kv_lora_rank') is not supported yet; expected a model with "
-            "query, key and value projections\n");
+            "('kv_lora_rank') is not supported here; expected DeepseekV2, "
+            "DeepseekV3 or TeleChat3, or a model with query, key and value "
+            "projections\n");
 }
 
 TEST(ModelSpecTest, AdaptersAreErrors) {
