@@ -22,6 +22,8 @@ Value addFeedForward(CellBuilder &cells, Value input,
     return cells.addLinear(value, outSize, traits);
   };
   auto addSilu = [&](Value value, StringRef leaf) {
+    if (!feedForward.fused.empty())
+      leaf = feedForward.fused;
     return cells.create<SiluOp>(leaf, value.getType(), value).getResult();
   };
 
@@ -46,7 +48,8 @@ Value addFeedForward(CellBuilder &cells, Value input,
     gate = addSilu(gate, names.activation);
     up = addLinear(names.up, input, size);
   }
-  Value product = cells.multiply(gate, up, names.multiply);
+  Value product = cells.multiply(
+      gate, up, feedForward.fused.empty() ? names.multiply : feedForward.fused);
   LinearTraits traits;
   traits.hasBias = spec.feedForwardOutputBias;
   traits.cutsInputs = true;
