@@ -337,7 +337,8 @@ Value ChunkBuilder::divideByRanks(ParamOp param, Value sum, StringRef name) {
   TrainingAttr training = model.getTrainingAttr();
   LayoutAttr layout = param.getLayoutAttr();
   if (!param.getReducedInBackward() || !layout || layout.getReduced().empty() ||
-      !training || !training.getParallel().getGradientsMean())
+      param.getUpdateRule() || !training ||
+      !training.getParallel().getGradientsMean())
     return sum;
   auto ranks = getGroupSize(param, layout.getReduced()).value_or(1);
   auto mean =

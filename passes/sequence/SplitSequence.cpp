@@ -271,8 +271,9 @@ void PieceBuilder::createLayer() {
                       builder.getFunctionType(arguments, {}), whole.getKind(),
                       PlacementAttr::get(builder.getContext(), at.getStage(),
                                          at.getChunk(), piece),
-                      whole.getCellTreeAttr(), piece * numKept,
-                      isLast() ? 0 : numKept, ArrayAttr(), ArrayAttr());
+                      whole.getCellTreeAttr(), whole.getJoinsNext(),
+                      piece * numKept, isLast() ? 0 : numKept, ArrayAttr(),
+                      ArrayAttr());
   Block &body = layer.getBody().emplaceBlock();
   for (Type type : arguments)
     body.addArgument(type, whole.getLoc());
