@@ -93,8 +93,12 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
     checkPipelineRules(config, options, schedule, diagnostics);
     checkLowerable(config, diagnostics);
     mf::passes::checkNotLowered(config, ranks, rowBlocks, diagnostics);
-    for (auto model : getOperation().getOps<ir::ModelOp>())
+    bool isMcore = false;
+    for (auto model : getOperation().getOps<ir::ModelOp>()) {
       checkNames(model, config, diagnostics);
+      isMcore |= model.getFamily().value_or("").starts_with("mcore");
+    }
+    FusionConfig fusions = readFusionConfig(config, isMcore, diagnostics);
     if (diagnostics.hasErrors())
       return fail(diagnostics);
     mf::passes::emitDiagnostics(getOperation().getLoc(), diagnostics);
@@ -102,8 +106,8 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
                                               : llvm::StringRef(schedule);
     auto emitError = [&] { return getOperation().emitError(); };
     ir::TrainingAttr training = mf::passes::getTrainingAttr(
-        emitError, context, config, options, batch, ranks, rowBlocks, policy,
-        hasReplicas(ranks));
+        emitError, context, config, options, batch, ranks, rowBlocks, fusions,
+        policy, hasReplicas(ranks));
     if (!training ||
         failed(mf::passes::setRankMesh(getOperation(), config, ranks)))
       return signalPassFailure();
