@@ -44,6 +44,8 @@ int64_t getRmsNormGradWorkspace(const KernelSpec &spec);
 int64_t getNormWorkspace(const KernelSpec &spec);
 /// The results of each block of units, if there are several blocks.
 int64_t getReduceSumWorkspace(const KernelSpec &spec);
+/// Two lists of a row's elements for each group of rows.
+int64_t getSortWorkspace(const KernelSpec &spec);
 
 } // namespace mf
 

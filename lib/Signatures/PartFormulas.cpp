@@ -33,9 +33,12 @@ std::string getResizedParts(const KernelSpec &spec) {
 }
 
 std::string getConcatenatedParts(const KernelSpec &spec) {
-  std::string letters = getLetters(spec.outputs[0].dims.size());
+  const size_t rank = spec.outputs[0].dims.size();
+  std::string letters = getLetters(rank);
   const auto axis = std::get<int64_t>(spec.attributes.at("axis"));
-  letters[axis] = static_cast<char>('A' + axis);
+  // Kernels refuse an axis that does not exist.
+  if (const size_t dim = axis < 0 ? axis + rank : axis; dim < rank)
+    letters[dim] = static_cast<char>('A' + dim);
   return "+" + letters + " -> " + letters;
 }
 

@@ -194,6 +194,50 @@ void addLossesOfParts(std::vector<KernelSpec> &specs) {
   specs.push_back({"mfMeanLoss", {sums}, {scalar, scalar}, {}});
 }
 
+void addScores(std::vector<KernelSpec> &specs) {
+  for (const TensorShape &x : {wide({9, 4001}), narrow({35})}) {
+    for (const char *name : {"aclnnSigmoid", "aclnnExp", "aclnnLog"})
+      specs.push_back({name, {x}, {x}, {}});
+    for (const char *name :
+         {"aclnnGtScalar", "aclnnGeScalar", "aclnnLtScalar", "aclnnNeScalar",
+          "aclnnRemainderTensorScalar", "aclnnFloorDivides"})
+      specs.push_back({name, {x}, {x}, {{"value", 0.4}}});
+    for (const char *name :
+         {"aclnnDiv", "aclnnGeTensor", "aclnnSigmoidBackward"})
+      specs.push_back({name, {x, x}, {x}, {}});
+  }
+  for (const char *name : {"aclnnDiv", "aclnnGeTensor"})
+    for (const TensorShape &other : {wide({5, 1}), wide({1, 7}), wide({7})})
+      specs.push_back({name, {wide({5, 7}), other}, {wide({5, 7})}, {}});
+}
+
+void addRouters(std::vector<KernelSpec> &specs) {
+  for (DType type : {DType::F32, DType::BF16}) {
+    const TensorShape scores{type, {4, 40, 16}}, chosen{type, {4, 40, 4}};
+    const TensorShape choices = indices({4, 40, 4});
+    specs.push_back(
+        {"aclnnTopk", {scores}, {chosen, choices}, {{"k", int64_t{4}}}});
+    specs.push_back({"aclnnGather", {scores, choices}, {chosen}, {}});
+    specs.push_back({"mfScatterElements", {chosen, choices}, {scores}, {}});
+    specs.push_back({"aclnnOneHot", {indices({4, 40})}, {scores}, {}});
+    specs.push_back(
+        {"aclnnSort", {scores}, {scores, indices({4, 40, 16})}, {}});
+    const TensorShape row{type, {2, 3000}};
+    specs.push_back({"aclnnSort", {row}, {row, indices({2, 3000})}, {}});
+    for (int64_t axis : {0, 1, -1})
+      specs.push_back({"aclnnCumsum", {scores}, {scores}, {{"axis", axis}}});
+  }
+  for (bool kMajor : {false, true})
+    specs.push_back({"mfTopKRouter",
+                     {indices({4, 40, 2})},
+                     {indices({4, 5, 7}), indices({4, 40, 2})},
+                     {{"k_major", kMajor}}});
+  specs.push_back({"mfUpdateExpertBias",
+                   {wide({16})},
+                   {wide({16})},
+                   {{"rate", 0.125}, {"target", 0.0625}}});
+}
+
 void addUpdates(std::vector<KernelSpec> &specs) {
   const TensorShape x = wide({70000}), scalar = wide({});
   specs.push_back({"aclnnInplaceAdd", {narrow({70000})}, {x}, {}});
@@ -220,6 +264,8 @@ std::vector<KernelSpec> getExampleSpecs() {
   addRows(specs);
   addLosses(specs);
   addLossesOfParts(specs);
+  addScores(specs);
+  addRouters(specs);
   addUpdates(specs);
   return specs;
 }
