@@ -61,6 +61,9 @@ struct Exchange {
   PeerAttr peer;
   bool isSend = false;
   mlir::StringAttr channel;
+  /// Of an all_to_all_v.
+  int64_t rowElements = 0;
+  double fill = 0;
 };
 
 } // namespace mf::ascend

@@ -94,7 +94,8 @@ def Ascend_CollectiveKind : Ascend_Enum<"CollectiveKind", "what a group of ranks
   I32EnumAttrCase<"AllGather", 1, "all_gather">,
   I32EnumAttrCase<"ReduceScatter", 2, "reduce_scatter">,
   I32EnumAttrCase<"AllToAll", 3, "all_to_all">,
-  I32EnumAttrCase<"Broadcast", 4, "broadcast">
+  I32EnumAttrCase<"Broadcast", 4, "broadcast">,
+  I32EnumAttrCase<"AllToAllV", 5, "all_to_all_v">
 ]>;
 def Ascend_CollectiveKindAttr
     : EnumAttr<Ascend_Dialect, Ascend_CollectiveKind, "collective_kind"> {

@@ -111,21 +111,71 @@ StringRef CollectiveOp::getCellName() { return getCell().value_or(""); }
 
 void CollectiveOp::getAccesses(SmallVectorImpl<BufferAccess> &accesses) {
   accesses.push_back({getInput(), Access::In});
+  for (Value counts : {getSend(), getReceive()})
+    if (counts)
+      accesses.push_back({counts, Access::In});
   accesses.push_back({getOutput(), Access::Out});
 }
+
+static RankedTensorType getTensor(Value buffer) {
+  return cast<BufferType>(buffer.getType()).getTensor();
+}
+
 std::optional<Exchange> CollectiveOp::getExchange() {
   Exchange exchange;
   exchange.group = getGroup();
   exchange.kind = getKind();
   exchange.reduction = getReduction();
   exchange.channel = getChannelAttr();
+  if (getKind() == CollectiveKind::AllToAllV)
+    exchange.rowElements = getTensor(getInput()).getShape().back();
+  exchange.fill = getFill() ? getFill()->convertToDouble() : 0;
   return exchange;
 }
 Engine CollectiveOp::getEngine() { return Engine::Communication; }
 
+/// Of an all_to_all_v: one matrix, whose rows are sent.
+static LogicalResult verifyMatrix(CollectiveOp op, StringRef name,
+                                  RankedTensorType type) {
+  ArrayRef<int64_t> shape = type.getShape();
+  if (isa<FloatType>(type.getElementType()) && shape.size() >= 2 &&
+      shape.back() > 0 &&
+      llvm::all_of(shape.drop_back(2), [](int64_t size) { return size == 1; }))
+    return success();
+  return op.emitOpError("expected rows of floating-point numbers, ..x1xTxC, as "
+                        "its ")
+         << name << ", but got " << type;
+}
+
+static LogicalResult verifyRowExchange(CollectiveOp op) {
+  RankedTensorType input = getTensor(op.getInput()),
+                   output = getTensor(op.getOutput());
+  if (failed(verifyMatrix(op, "input", input)) ||
+      failed(verifyMatrix(op, "output", output)))
+    return failure();
+  if (input.getShape().back() != output.getShape().back())
+    return op.emitOpError("expected rows of one size, but got ")
+           << input.getShape().back() << " and " << output.getShape().back()
+           << " elements";
+  if (!op.getSend() || !op.getReceive())
+    return op.emitOpError("expected counts of the rows that it sends and "
+                          "receives");
+  for (Value counts : {op.getSend(), op.getReceive()})
+    if (!getTensor(counts).getElementType().isF32())
+      return op.emitOpError("expected counts in f32, but got ")
+             << getTensor(counts);
+  const int64_t sent = getTensor(op.getSend()).getNumElements(),
+                received = getTensor(op.getReceive()).getNumElements();
+  if (sent != received || sent == 0)
+    return op.emitOpError("expected as many counts to receive as to send, but "
+                          "got ")
+           << received << " and " << sent;
+  return success();
+}
+
 LogicalResult CollectiveOp::verify() {
-  auto input = cast<BufferType>(getInput().getType()).getTensor();
-  auto output = cast<BufferType>(getOutput().getType()).getTensor();
+  RankedTensorType input = getTensor(getInput()),
+                   output = getTensor(getOutput());
   if (input.getElementType() != output.getElementType())
     return emitOpError("expected elements of one type, but got ")
            << input.getElementType() << " and " << output.getElementType();
@@ -141,5 +191,10 @@ LogicalResult CollectiveOp::verify() {
   if (!mayShare && getInput() == getOutput())
     return emitOpError("expected another buffer as output: ")
            << stringifyCollectiveKind(getKind()) << " does not work in place";
+  if (getKind() == CollectiveKind::AllToAllV)
+    return verifyRowExchange(*this);
+  if (getSend() || getReceive() || getFillAttr())
+    return emitOpError("expected no counts and no fill: the sizes of ")
+           << stringifyCollectiveKind(getKind()) << " are those of its buffers";
   return success();
 }

@@ -306,8 +306,10 @@ def Ascend_WaitOp : Ascend_Op<"wait", [
 // Work of a stream that is not the compute stream. It waits for the events
 // `after`, and `done` is recorded behind it: short for a wait for each before it
 // and a record behind it.
-class Ascend_TransferOp<string mnemonic, dag operands, list<string> answers>
-    : Ascend_Op<mnemonic, [Ascend_InstructionWith<answers>]> {
+class Ascend_TransferOp<string mnemonic, dag operands, list<string> answers,
+                        list<Trait> traits = []>
+    : Ascend_Op<mnemonic,
+                !listconcat([Ascend_InstructionWith<answers>], traits)> {
   let arguments = !con(operands, (ins FlatSymbolRefAttr:$stream,
                                       Variadic<Ascend_EventType>:$after));
   let results = (outs Optional<Ascend_EventType>:$done);
@@ -349,11 +351,14 @@ def Ascend_ReceiveOp : Ascend_TransferOp<"receive",
 
 def Ascend_CollectiveOp : Ascend_TransferOp<"collective",
     (ins Ascend_CollectiveKindAttr:$kind, Ascend_BufferType:$input,
-         Ascend_BufferType:$output, Ascend_GroupAttr:$group,
+         Ascend_BufferType:$output, Optional<Ascend_BufferType>:$send,
+         Optional<Ascend_BufferType>:$receive, Ascend_GroupAttr:$group,
          DefaultValuedAttr<Ascend_ReductionAttr,
                            "::mf::ascend::Reduction::Sum">:$reduction,
-         StrAttr:$channel, OptionalAttr<StrAttr>:$cell),
-    ["getAccesses", "getExchange", "getEngine", "getCellName"]> {
+         OptionalAttr<F64Attr>:$fill, StrAttr:$channel,
+         OptionalAttr<StrAttr>:$cell),
+    ["getAccesses", "getExchange", "getEngine", "getCellName"],
+    [AttrSizedOperandSegments]> {
   let summary = "HcclAllReduce, HcclAllGather and their kin";
   let description = [{
     What all ranks of a group do together, as HCCL defines it: with n ranks,
@@ -371,11 +376,30 @@ def Ascend_CollectiveOp : Ascend_TransferOp<"collective",
         cell "layers.0.w1.matmul" on @mp after %ready
         : <4x8xf32, hbm> to <8x8xf32, hbm> -> !ascend.event
     ```
+
+    `all_to_all_v` (HcclAlltoAllV) sends rows, the last dimension, of which the
+    counts `send` and `receive` say how many. A rank has as many experts L as
+    counts for each of n ranks: `send[q * L + l]` rows of the input are for
+    expert l of rank q of the group, and lie in this order from the input's
+    begin; `receive[p * L + l]` rows come from rank p for expert l of this rank.
+    What arrives lies in the order of ranks, and `fill` (0 if it is not given)
+    behind it. Counts are fp32. The step fails if they are no whole numbers from
+    0 on, if `receive` is not what the others send, if the input has fewer rows,
+    or if the output has no room for those that arrive.
+
+    ```mlir
+    %done = ascend.collective all_to_all_v %rows to %mine counts %to, %from
+        over <cp> channel "cp" cell "layers.1.experts.dispatch" on @mp
+        after %ready {fill = -1.000000e+00 : f64}
+        : <1x6x8xf32, hbm> to <1x12x8xf32, hbm>
+          counts !ascend.buffer<4x3xf32, hbm>, !ascend.buffer<4x3xf32, hbm>
+        -> !ascend.event
+    ```
   }];
   let assemblyFormat = [{
-    `` $kind $input `to` $output `over` $group `channel` $channel
+    `` $kind $input `to` $output (`counts` $send^ `,` $receive)? `over` $group `channel` $channel
     (`cell` $cell^)? `on` $stream (`after` $after^)? attr-dict `:` type($input) `to` type($output)
-    (`->` type($done)^)?
+    (`counts` type($send)^ `,` type($receive))? (`->` type($done)^)?
   }];
   let hasVerifier = 1;
 }

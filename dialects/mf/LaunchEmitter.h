@@ -39,6 +39,7 @@ public:
   explicit EmittedBuffer(mlir::Value value)
       : handle(value.getAsOpaquePointer()) {}
 
+  explicit operator bool() const { return handle; }
   const void *getHandle() const { return handle; }
   /// The value that it was made from.
   mlir::Value getValue() const {
@@ -56,6 +57,11 @@ struct EmittedCollective {
   CollectiveKind kind = CollectiveKind::AllReduce;
   Reduction reduction = Reduction::Sum;
   EmittedBuffer input, output;
+  /// Of an all_to_all_v, in fp32: the rows for each expert of each member, and
+  /// those that each member sends for each expert of this rank.
+  EmittedBuffer send, receive;
+  /// What an all_to_all_v puts behind the last row that arrives.
+  double fill = 0;
   llvm::SmallVector<llvm::StringRef, 2> axes;
   llvm::SmallVector<int64_t, 4> stages;
   std::string channel;
@@ -77,8 +83,9 @@ public:
   /// on `axes` alone, a tensor<1xi32>.
   virtual EmittedBuffer getCoordinate(mlir::ArrayAttr axes) = 0;
   virtual EmittedBuffer getState(State state, llvm::StringRef parameter) = 0;
-  /// A scalar that the host reads at the end of the step.
-  virtual EmittedBuffer getReport(llvm::StringRef quantity) = 0;
+  /// A tensor that the host reads at the end of the step.
+  virtual EmittedBuffer getReport(llvm::StringRef quantity,
+                                  mlir::RankedTensorType type) = 0;
   /// Part of a buffer, from `byteOffset` on.
   virtual EmittedBuffer getPart(EmittedBuffer buffer, int64_t byteOffset,
                                 mlir::RankedTensorType type) = 0;

@@ -114,6 +114,11 @@ template <typename ConcreteType>
 class SumsParts // NOLINT(bugprone-crtp-constructor-accessibility)
     : public mlir::OpTrait::TraitBase<ConcreteType, SumsParts> {};
 
+/// Changes in steps: no gradient flows through it.
+template <typename ConcreteType>
+class PiecewiseConstant // NOLINT(bugprone-crtp-constructor-accessibility)
+    : public mlir::OpTrait::TraitBase<ConcreteType, PiecewiseConstant> {};
+
 } // namespace mf::ir
 
 #endif // MF_DIALECTS_MF_MFDIALECT_H

@@ -5,7 +5,7 @@
 using namespace mlir;
 using namespace mf::ir;
 
-/// `rhs` must be the trailing dimensions of `lhs`.
+/// `rhs` must be the trailing dimensions of `lhs`, or have one element there.
 static LogicalResult verifyTrailingBroadcast(Operation *op, Value lhs,
                                              Value rhs) {
   auto lhsType = cast<RankedTensorType>(lhs.getType());
@@ -13,16 +13,23 @@ static LogicalResult verifyTrailingBroadcast(Operation *op, Value lhs,
   if (lhsType.getElementType() != rhsType.getElementType())
     return op->emitOpError("expected operands of one element type, but got ")
            << lhsType << " and " << rhsType;
-  if (rhsType.getRank() > lhsType.getRank() ||
-      lhsType.getShape().take_back(rhsType.getRank()) != rhsType.getShape())
+  auto isRepeated = [&] {
+    return llvm::all_of(
+        llvm::zip_equal(lhsType.getShape().take_back(rhsType.getRank()),
+                        rhsType.getShape()),
+        [](auto sizes) {
+          auto [left, right] = sizes;
+          return left == right || right == 1;
+        });
+  };
+  if (rhsType.getRank() > lhsType.getRank() || !isRepeated())
     return op->emitOpError("expected the right operand to have the trailing "
                            "dimensions of the left, but got ")
            << lhsType << " and " << rhsType;
   return success();
 }
 
-/// Sums `gradient` over the leading dimensions that `operand` was repeated
-/// over.
+/// Sums `gradient` over the dimensions that `operand` was repeated over.
 static Value reduceToOperand(OpBuilder &builder, Location loc, Value gradient,
                              Value operand) {
   auto from = cast<RankedTensorType>(gradient.getType());
@@ -30,9 +37,16 @@ static Value reduceToOperand(OpBuilder &builder, Location loc, Value gradient,
   if (from == to)
     return gradient;
   SmallVector<int64_t> axes;
-  for (int64_t axis = 0; axis < from.getRank() - to.getRank(); ++axis)
-    axes.push_back(axis);
-  return ReduceSumOp::create(builder, loc, gradient, axes);
+  const int64_t leading = from.getRank() - to.getRank();
+  for (auto [axis, size] : llvm::enumerate(from.getShape())) {
+    auto place = static_cast<int64_t>(axis);
+    if (place < leading || to.getDimSize(place - leading) != size)
+      axes.push_back(place);
+  }
+  Value sum = ReduceSumOp::create(builder, loc, gradient, axes);
+  if (sum.getType() == to)
+    return sum;
+  return ReshapeOp::create(builder, loc, to, sum);
 }
 
 LogicalResult AddOp::verify() {
@@ -66,6 +80,50 @@ void MulOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
   }
 }
 
+LogicalResult DivOp::verify() {
+  return verifyTrailingBroadcast(*this, getLhs(), getRhs());
+}
+
+/// d(a / b) = da / b - (a / b) / b db.
+void DivOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                          ArrayRef<bool> needed,
+                          MutableArrayRef<Value> operandGradients) {
+  Value quotient =
+      DivOp::create(builder, getLoc(), resultGradients.front(), getRhs());
+  if (needed[0])
+    operandGradients[0] = quotient;
+  if (!needed[1])
+    return;
+  Value product = MulOp::create(builder, getLoc(), quotient, getResult());
+  Value sum = reduceToOperand(builder, getLoc(), product, getRhs());
+  operandGradients[1] = NegOp::create(builder, getLoc(), sum.getType(), sum);
+}
+
+LogicalResult AtLeastOp::verify() {
+  return verifyTrailingBroadcast(*this, getLhs(), getRhs());
+}
+
+StringRef CompareScalarOp::getKernelName() {
+  switch (getComparison()) {
+  case Comparison::Greater:
+    return "aclnnGtScalar";
+  case Comparison::AtLeast:
+    return "aclnnGeScalar";
+  case Comparison::Less:
+    return "aclnnLtScalar";
+  case Comparison::NotEqual:
+    return "aclnnNeScalar";
+  }
+  llvm_unreachable("unknown comparison");
+}
+
+bool CompareScalarOp::isView() { return false; }
+
+DictionaryAttr CompareScalarOp::getKernelAttributes() {
+  return DictionaryAttr::get(
+      getContext(), NamedAttribute(getValueAttrName(), getValueAttr()));
+}
+
 void ScaleOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                             ArrayRef<bool> needed,
                             MutableArrayRef<Value> operandGradients) {
@@ -88,6 +146,34 @@ void SiluOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
   Value gradient = resultGradients.front();
   operandGradients[0] = SiluGradOp::create(
       builder, getLoc(), gradient.getType(), ValueRange{gradient, getInput()});
+}
+
+void AddScalarOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                                ArrayRef<bool> needed,
+                                MutableArrayRef<Value> operandGradients) {
+  operandGradients[0] = resultGradients.front();
+}
+
+void ExpOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                          ArrayRef<bool> needed,
+                          MutableArrayRef<Value> operandGradients) {
+  operandGradients[0] =
+      MulOp::create(builder, getLoc(), resultGradients.front(), getResult());
+}
+
+void LogOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                          ArrayRef<bool> needed,
+                          MutableArrayRef<Value> operandGradients) {
+  operandGradients[0] =
+      DivOp::create(builder, getLoc(), resultGradients.front(), getInput());
+}
+
+void SigmoidOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                              ArrayRef<bool> needed,
+                              MutableArrayRef<Value> operandGradients) {
+  Value gradient = resultGradients.front();
+  operandGradients[0] = SigmoidGradOp::create(
+      builder, getLoc(), gradient.getType(), ValueRange{gradient, getResult()});
 }
 
 void CastOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,

@@ -26,17 +26,26 @@ class Mf_UnaryOp<string mnemonic, string kernel, dag attributes = (ins)>
 def Mf_AddOp : Mf_BinaryOp<"add", "aclnnAdd"> {
   let summary = "elementwise sum";
   let description = [{
-    `rhs` may have fewer dimensions: it is repeated over the leading dimensions
-    of `lhs` (a bias, a mask). Residual additions, bias and mask additions.
+    `rhs` may have fewer dimensions, or dimensions of one element: it is
+    repeated over those of `lhs` (a bias, a mask). Residual additions, bias and
+    mask additions.
   }];
 }
 
 def Mf_MulOp : Mf_BinaryOp<"mul", "aclnnMul"> {
   let summary = "elementwise product";
   let description = [{
-    `rhs` may have fewer dimensions: it is repeated over the leading dimensions
-    of `lhs` (a rotary table). Keeps both operands for backward, as far as
-    their gradients are needed.
+    `rhs` may have fewer dimensions, or dimensions of one element: it is
+    repeated over those of `lhs` (a rotary table). Keeps both operands for
+    backward, as far as their gradients are needed.
+  }];
+}
+
+def Mf_DivOp : Mf_BinaryOp<"div", "aclnnDiv"> {
+  let summary = "elementwise quotient";
+  let description = [{
+    `rhs` is repeated as that of `mf.mul`. Keeps its result and `rhs` for the
+    gradient of `rhs`.
   }];
 }
 
@@ -58,12 +67,82 @@ def Mf_SiluGradOp : Mf_ComputeOp<"silu_grad", "aclnnSiluBackward",
   let summary = "gradient of mf.silu";
 }
 
+def Mf_AddScalarOp : Mf_UnaryOp<"add_scalar", "aclnnAdds",
+                                (ins F64Attr:$value)> {
+  let summary = "sum with a constant";
+}
+
+def Mf_ExpOp : Mf_UnaryOp<"exp", "aclnnExp"> {
+  let summary = "e to the power of x";
+}
+
+def Mf_LogOp : Mf_UnaryOp<"log", "aclnnLog"> {
+  let summary = "natural logarithm";
+}
+
+def Mf_SigmoidOp : Mf_UnaryOp<"sigmoid", "aclnnSigmoid"> {
+  let summary = "1 / (1 + exp(-x))";
+}
+
+def Mf_SigmoidGradOp : Mf_ComputeOp<"sigmoid_grad", "aclnnSigmoidBackward",
+    (ins Mf_FloatTensor:$output_gradient, Mf_FloatTensor:$output), (ins),
+    (outs Mf_FloatTensor:$input_gradient), [SameOperandsAndResultType]> {
+  let summary = "gradient of mf.sigmoid, from its result";
+}
+
+// Changes in steps: its gradient is zero wherever it has one.
+class Mf_StepwiseOp<string mnemonic, string kernel, dag attributes,
+                    list<string> overridden = []>
+    : Mf_ComputeOp<mnemonic, kernel, (ins Mf_FloatTensor:$input), attributes,
+                   (outs Mf_FloatTensor:$result),
+                   [Mf_Shardable, Mf_PiecewiseConstant,
+                    SameOperandsAndResultType], overridden>;
+
+def Mf_CompareScalarOp : Mf_StepwiseOp<"compare_scalar", "",
+    (ins Mf_ComparisonAttr:$comparison, F64Attr:$value),
+    ["getKernelAttributes", "isView"]> {
+  let summary = "1 where a comparison with a constant holds, else 0";
+  let description = [{
+    No gradient flows through it.
+
+    ```mlir
+    %kept = mf.compare_scalar %place {comparison = #mf.comparison<greater>, value = 0.0 : f64}
+        : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    ```
+  }];
+  let extraClassDefinition = "";
+}
+
+def Mf_AtLeastOp : Mf_ComputeOp<"at_least", "aclnnGeTensor",
+    (ins Mf_FloatTensor:$lhs, Mf_FloatTensor:$rhs), (ins),
+    (outs Mf_FloatTensor:$result),
+    [Mf_Shardable, Mf_PiecewiseConstant, AllTypesMatch<["lhs", "result"]>]> {
+  let summary = "1 where the left operand is not below the right one, else 0";
+  let description = [{
+    `rhs` is repeated as that of `mf.mul`. No gradient flows through it.
+  }];
+  let hasVerifier = 1;
+}
+
+def Mf_FloorDivideOp : Mf_StepwiseOp<"floor_divide", "aclnnFloorDivides",
+                                     (ins F64Attr:$value)> {
+  let summary = "quotient with a constant, rounded down";
+}
+
+def Mf_RemainderOp : Mf_ComputeOp<"remainder", "aclnnRemainderTensorScalar",
+    (ins Mf_FloatTensor:$input), (ins F64Attr:$value),
+    (outs Mf_FloatTensor:$result), [Mf_Shardable, SameOperandsAndResultType]> {
+  let summary = "what mf.floor_divide leaves, of the constant's sign";
+}
+
 def Mf_CastOp : Mf_ComputeOp<"cast", "aclnnCast",
-    (ins Mf_FloatTensor:$input), (ins), (outs Mf_FloatTensor:$result),
+    (ins Mf_AnyTensor:$input), (ins), (outs Mf_AnyTensor:$result),
     [Mf_Differentiable, Mf_Shardable, SameOperandsAndResultShape,
      DeclareOpInterfaceMethods<CastOpInterface>]> {
   let summary = "conversion to another element type";
-  let description = [{Rounds to nearest even; keeps NaN.}];
+  let description = [{
+    Rounds to nearest even and keeps NaN; to integers it truncates.
+  }];
   let hasFolder = 1;
 }
 

@@ -175,6 +175,20 @@ def Mf_ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
   ];
 }
 
+def Mf_BoundedRowsOpInterface : OpInterface<"BoundedRowsOpInterface"> {
+  let cppNamespace = "::mf::ir";
+  let description = [{
+    An operator whose result has as many rows as data says, up to a bound for
+    which there is memory.
+  }];
+  let methods = [
+    InterfaceMethod<"The rows for which the result has room, of each rank.",
+      "int64_t", "getRoom">,
+    InterfaceMethod<"The rows that come to a rank if all get as many.",
+      "int64_t", "getMeanRows">
+  ];
+}
+
 def Mf_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
   let cppNamespace = "::mf::ir";
   let description = [{

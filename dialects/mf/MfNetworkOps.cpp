@@ -233,3 +233,69 @@ void FlashAttentionOp::buildGradient(OpBuilder &builder,
       nullptr, nullptr);
   llvm::copy(gradient.getResults(), operandGradients.begin());
 }
+
+//===----------------------------------------------------------------------===//
+// RotaryPositionEmbeddingOp and SwiGluOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult RotaryPositionEmbeddingOp::verify() {
+  RankedTensorType input = getTensor(getInput()),
+                   table = getTensor(getCosine());
+  if (table.getElementType() != input.getElementType() &&
+      !table.getElementType().isF32())
+    return emitOpError("expected tables of ")
+           << input.getElementType() << " or f32, but got " << table;
+  bool fits = input.getRank() >= 1 && input.getShape().back() % 2 == 0 &&
+              table.getRank() <= input.getRank() && table.getRank() >= 1 &&
+              table.getShape().back() == input.getShape().back();
+  if (fits)
+    for (auto [own, whole] : llvm::zip(
+             table.getShape(), input.getShape().take_back(table.getRank())))
+      fits &= own == whole || own == 1;
+  if (fits)
+    return success();
+  return emitOpError("expected tables of the trailing dimensions of the "
+                     "input, the last of them even, but got ")
+         << table << " for " << input;
+}
+
+void RotaryPositionEmbeddingOp::buildGradient(
+    OpBuilder &builder, ValueRange resultGradients, ArrayRef<bool> needed,
+    MutableArrayRef<Value> operandGradients) {
+  Value gradient = resultGradients.front();
+  operandGradients[0] = RotaryPositionEmbeddingGradOp::create(
+      builder, getLoc(), gradient.getType(),
+      ValueRange{gradient, getCosine(), getSine()});
+}
+
+/// Without the dimension of gate and up projection.
+static RankedTensorType getGatedType(RankedTensorType input) {
+  SmallVector<int64_t> shape(input.getShape());
+  shape.erase(shape.end() - 2);
+  return RankedTensorType::get(shape, input.getElementType());
+}
+
+void SwiGluOp::build(OpBuilder &builder, OperationState &state, Value input) {
+  build(builder, state, getGatedType(getTensor(input)), input, nullptr, nullptr,
+        nullptr);
+}
+
+LogicalResult SwiGluOp::verify() {
+  RankedTensorType input = getTensor(getInput());
+  if (input.getRank() < 2 || input.getDimSize(input.getRank() - 2) != 2)
+    return emitOpError("expected gate and up projection as the two rows of the "
+                       "last two dimensions, but got ")
+           << input;
+  if (getTensor(getResult()) != getGatedType(input))
+    return emitOpError("expected a result of type ")
+           << getGatedType(input) << ", but got " << getType();
+  return success();
+}
+
+void SwiGluOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                             ArrayRef<bool> needed,
+                             MutableArrayRef<Value> operandGradients) {
+  operandGradients[0] =
+      SwiGluGradOp::create(builder, getLoc(), getInput().getType(),
+                           ValueRange{resultGradients.front(), getInput()});
+}

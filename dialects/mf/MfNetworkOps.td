@@ -146,6 +146,65 @@ def Mf_FlashAttentionGradOp : Mf_AttentionOp<"flash_attention_grad",
 }
 
 //===----------------------------------------------------------------------===//
+// Fused operators
+//===----------------------------------------------------------------------===//
+
+def Mf_RotaryPositionEmbeddingOp : Mf_ComputeOp<"rotary_position_embedding",
+    "aclnnRotaryPositionEmbedding",
+    (ins Mf_FloatTensor:$input, Mf_FloatTensor:$cosine,
+         Mf_FloatTensor:$sine), (ins),
+    (outs Mf_FloatTensor:$result),
+    [Mf_Differentiable, Mf_Shardable, AllTypesMatch<["input", "result"]>,
+     AllTypesMatch<["cosine", "sine"]>]> {
+  let summary = "rotary position embedding of the last dimension's halves";
+  let description = [{
+    x cos + (-second half, first half) sin, in fp32. The tables have the trailing
+    dimensions of the input, or one element in them, in its type or fp32, and no
+    gradient (Su et al., 2021).
+
+    ```mlir
+    %y = mf.rotary_position_embedding %x, %cos, %sin {name = "attention.apply_rotary_emb.rope"}
+        : (tensor<1x2x4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<1x2x4x8xf32>
+    ```
+  }];
+  let hasVerifier = 1;
+}
+
+def Mf_RotaryPositionEmbeddingGradOp : Mf_ComputeOp<
+    "rotary_position_embedding_grad", "aclnnRotaryPositionEmbeddingGrad",
+    (ins Mf_FloatTensor:$output_gradient, Mf_FloatTensor:$cosine,
+         Mf_FloatTensor:$sine), (ins),
+    (outs Mf_FloatTensor:$input_gradient),
+    [AllTypesMatch<["output_gradient", "input_gradient"]>]> {
+  let summary = "gradient of mf.rotary_position_embedding";
+}
+
+def Mf_SwiGluOp : Mf_ComputeOp<"swiglu", "aclnnSwiGlu",
+    (ins Mf_FloatTensor:$input), (ins), (outs Mf_FloatTensor:$result),
+    [Mf_Differentiable, Mf_Shardable]> {
+  let summary = "silu(gate) * up of the two rows of the last two dimensions";
+  let description = [{
+    `input` is [..., 2, width], the gate before the up projection, and the
+    result [..., width] (Shazeer, 2020). Halves of one dimension are a view of
+    that shape.
+
+    ```mlir
+    %y = mf.swiglu %x {name = "feed_forward.swiglu"}
+        : (tensor<3x2x8xf32>) -> tensor<3x8xf32>
+    ```
+  }];
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$input)>];
+}
+
+def Mf_SwiGluGradOp : Mf_ComputeOp<"swiglu_grad", "aclnnSwiGluGrad",
+    (ins Mf_FloatTensor:$output_gradient, Mf_FloatTensor:$input), (ins),
+    (outs Mf_FloatTensor:$input_gradient),
+    [AllTypesMatch<["input", "input_gradient"]>]> {
+  let summary = "gradient of mf.swiglu";
+}
+
+//===----------------------------------------------------------------------===//
 // Embedding and loss
 //===----------------------------------------------------------------------===//
 

@@ -50,6 +50,11 @@ def Mf_ChangesLayout : NativeOpTrait<"ChangesLayout"> {
   let cppNamespace = "::mf::ir";
 }
 
+// Changes in steps, such as a comparison: no gradient flows through it.
+def Mf_PiecewiseConstant : NativeOpTrait<"PiecewiseConstant"> {
+  let cppNamespace = "::mf::ir";
+}
+
 // Adds up what an operator made in parts: belongs to the operator before it,
 // where other collectives bring a value to its readers.
 def Mf_SumsParts : NativeOpTrait<"SumsParts"> {

@@ -2,8 +2,10 @@
 
 include "dialects/mf/MfCollectiveOps.td"
 include "dialects/mf/MfElementwiseOps.td"
+include "dialects/mf/MfExpertOps.td"
 include "dialects/mf/MfModelOps.td"
 include "dialects/mf/MfNetworkOps.td"
+include "dialects/mf/MfRouterOps.td"
 include "dialects/mf/MfShapeOps.td"
 include "dialects/mf/MfStepOps.td"
 include "dialects/mf/MfSwapOps.td"

@@ -134,13 +134,15 @@ void SliceOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 }
 
 void PadOp::build(OpBuilder &builder, OperationState &state, Value input,
-                  ArrayRef<int64_t> low, ArrayRef<int64_t> high) {
+                  ArrayRef<int64_t> low, ArrayRef<int64_t> high,
+                  int64_t value) {
   SmallVector<int64_t> shape;
   for (auto [axis, extent] : llvm::enumerate(getTensor(input).getShape()))
     shape.push_back(low[axis] + extent + high[axis]);
   build(builder, state,
         RankedTensorType::get(shape, getTensor(input).getElementType()), input,
-        low, high, nullptr, nullptr, nullptr);
+        low, high, value ? builder.getI64IntegerAttr(value) : nullptr, nullptr,
+        nullptr, nullptr);
 }
 
 LogicalResult PadOp::verify() {
@@ -155,6 +157,14 @@ LogicalResult PadOp::verify() {
     shape.push_back(getLow()[axis] + extent + getHigh()[axis]);
   }
   return verifyResult(*this, shape);
+}
+
+void PadOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                          ArrayRef<bool> needed,
+                          MutableArrayRef<Value> operandGradients) {
+  operandGradients[0] =
+      SliceOp::create(builder, getLoc(), resultGradients.front(), getLow(),
+                      getTensor(getInput()).getShape());
 }
 
 //===----------------------------------------------------------------------===//

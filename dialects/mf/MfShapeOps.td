@@ -26,8 +26,8 @@ def Mf_BarrierOp : Mf_ComputeOp<"barrier", "",
 }
 
 def Mf_TransposeOp : Mf_ComputeOp<"transpose", "aclnnPermute",
-    (ins Mf_FloatTensor:$input), (ins DenseI64ArrayAttr:$perm),
-    (outs Mf_FloatTensor:$result), [Mf_Differentiable, Mf_Shardable]> {
+    (ins Mf_AnyTensor:$input), (ins DenseI64ArrayAttr:$perm),
+    (outs Mf_AnyTensor:$result), [Mf_Differentiable, Mf_Shardable]> {
   let summary = "permutation of dimensions";
   let description = [{Dimension `i` of the result is dimension `perm[i]` of the input.}];
   let hasVerifier = 1;
@@ -48,19 +48,28 @@ def Mf_SliceOp : Mf_ComputeOp<"slice", "aclnnSliceV2",
 }
 
 def Mf_PadOp : Mf_ComputeOp<"pad", "aclnnConstantPadNd",
-    (ins Mf_FloatTensor:$input),
-    (ins DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high),
-    (outs Mf_FloatTensor:$result), [Mf_Shardable]> {
-  let summary = "zeros around a tensor; the gradient of mf.slice";
+    (ins Mf_AnyTensor:$input),
+    (ins DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
+         OptionalAttr<I64Attr>:$value),
+    (outs Mf_AnyTensor:$result), [Mf_Differentiable, Mf_Shardable]> {
+  let summary = "zeros, or a value, around a tensor; the gradient of mf.slice, and it is its";
+  let description = [{
+    With `value`, an integer, that in place of zeros:
+
+    ```mlir
+    %y = mf.pad %x {high = array<i64: 0, 1>, low = array<i64: 0, 0>, value = -100 : i64} : (tensor<2x3xi32>) -> tensor<2x4xi32>
+    ```
+  }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$input,
                                  "::llvm::ArrayRef<int64_t>":$low,
-                                 "::llvm::ArrayRef<int64_t>":$high)>];
+                                 "::llvm::ArrayRef<int64_t>":$high,
+                                 CArg<"int64_t", "0">:$value)>];
 }
 
 def Mf_ConcatOp : Mf_ComputeOp<"concat", "aclnnCat",
-    (ins Variadic<Mf_FloatTensor>:$inputs), (ins I64Attr:$axis),
-    (outs Mf_FloatTensor:$result), [Mf_Differentiable, Mf_Shardable]> {
+    (ins Variadic<Mf_AnyTensor>:$inputs), (ins I64Attr:$axis),
+    (outs Mf_AnyTensor:$result), [Mf_Differentiable, Mf_Shardable]> {
   let summary = "tensors one after another along a dimension";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::ValueRange":$inputs,

@@ -1,6 +1,7 @@
 //===- MfShardingRules.cpp - The rules of operators of a model ------------===//
 
 #include "dialects/mf/MfOps.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mf::ir;
@@ -26,15 +27,19 @@ static FactorDims take(const FactorDims &dims, size_t first, size_t count) {
 // Elementwise operators
 //===----------------------------------------------------------------------===//
 
-/// Operands have the result's trailing dimensions.
+/// Operands have the result's trailing dimensions, or one element in them.
 static ShardingRule getElementwiseRule(Operation *op, Linearity linearity) {
   ShardingRule rule;
   rule.linearity = linearity;
   FactorDims all =
       addFactors(rule, FactorKind::Pass, getShape(op->getResult(0)));
   for (Value operand : op->getOperands()) {
-    size_t rank = getShape(operand).size();
-    rule.operands.push_back(take(all, all.size() - rank, rank));
+    ArrayRef<int64_t> shape = getShape(operand);
+    FactorDims dims = take(all, all.size() - shape.size(), shape.size());
+    for (auto [dim, size] : llvm::enumerate(shape))
+      if (size != rule.factors[dims[dim].front()].size)
+        dims[dim] = {rule.addFactor(FactorKind::Whole, size)};
+    rule.operands.push_back(std::move(dims));
   }
   rule.results.push_back(std::move(all));
   return rule;
@@ -58,7 +63,34 @@ ShardingRule CastOp::getShardingRule() {
 ShardingRule KeepPartOp::getShardingRule() {
   return getElementwiseRule(*this, Linearity::InAll);
 }
+ShardingRule DivOp::getShardingRule() {
+  return getElementwiseRule(*this, Linearity::None);
+}
 ShardingRule SiluOp::getShardingRule() {
+  return getElementwiseRule(*this, Linearity::None);
+}
+ShardingRule AddScalarOp::getShardingRule() {
+  return getElementwiseRule(*this, Linearity::None);
+}
+ShardingRule ExpOp::getShardingRule() {
+  return getElementwiseRule(*this, Linearity::None);
+}
+ShardingRule LogOp::getShardingRule() {
+  return getElementwiseRule(*this, Linearity::None);
+}
+ShardingRule SigmoidOp::getShardingRule() {
+  return getElementwiseRule(*this, Linearity::None);
+}
+ShardingRule CompareScalarOp::getShardingRule() {
+  return getElementwiseRule(*this, Linearity::None);
+}
+ShardingRule AtLeastOp::getShardingRule() {
+  return getElementwiseRule(*this, Linearity::None);
+}
+ShardingRule FloorDivideOp::getShardingRule() {
+  return getElementwiseRule(*this, Linearity::None);
+}
+ShardingRule RemainderOp::getShardingRule() {
   return getElementwiseRule(*this, Linearity::None);
 }
 
@@ -111,6 +143,23 @@ ShardingRule SoftmaxOp::getShardingRule() {
   all.push_back({rule.addFactor(FactorKind::Whole, shape.back())});
   rule.operands = {all};
   rule.results = {all};
+  return rule;
+}
+
+/// The halves of a dimension rotate together.
+ShardingRule RotaryPositionEmbeddingOp::getShardingRule() {
+  ShardingRule rule = getElementwiseRule(*this, Linearity::None);
+  rule.factors[rule.results[0].back().front()].kind = FactorKind::Whole;
+  return rule;
+}
+
+ShardingRule SwiGluOp::getShardingRule() {
+  ShardingRule rule;
+  FactorDims result = addFactors(rule, FactorKind::Pass, getShape(getResult()));
+  FactorDims input = result;
+  input.insert(input.end() - 1, {rule.addFactor(FactorKind::Whole, 2)});
+  rule.operands = {input};
+  rule.results = {result};
   return rule;
 }
 
@@ -214,7 +263,7 @@ void CrossEntropyOp::takePiece(WholeOperands &whole) {
 //===----------------------------------------------------------------------===//
 
 /// Dimensions that cover the same elements become the factors that both sides
-/// have in common; where sizes do not split, one whole factor.
+/// have in common; where sizes do not split, the rest is whole.
 ShardingRule ReshapeOp::getShardingRule() {
   ShardingRule rule;
   rule.linearity = Linearity::InAll;
@@ -224,20 +273,11 @@ ShardingRule ReshapeOp::getShardingRule() {
   // What is left of dimensions i and j.
   int64_t left = from.empty() ? 1 : from[0], right = to.empty() ? 1 : to[0];
   while (i < from.size() && j < to.size()) {
-    int64_t size = std::min(left, right);
-    bool splits = size > 0 && left % size == 0 && right % size == 0;
-    if (!splits)
-      size = 0;
-    unsigned factor =
-        rule.addFactor(splits ? FactorKind::Pass : FactorKind::Whole, size);
-    if (!splits) {
-      // From here on nothing is known to agree.
-      for (; i < from.size(); ++i)
-        input[i].push_back(rule.addFactor(FactorKind::Whole, from[i]));
-      for (; j < to.size(); ++j)
-        result[j].push_back(rule.addFactor(FactorKind::Whole, to[j]));
+    int64_t size = std::gcd(left, right);
+    // From here on nothing is known to agree.
+    if (size == 0 || (size == 1 && left != 1 && right != 1))
       break;
-    }
+    unsigned factor = rule.addFactor(FactorKind::Pass, size);
     input[i].push_back(factor);
     result[j].push_back(factor);
     left /= size;
@@ -247,11 +287,14 @@ ShardingRule ReshapeOp::getShardingRule() {
     if (right == 1 && ++j < to.size())
       right = to[j];
   }
-  // Dimensions of one element.
-  for (; i < from.size(); ++i)
-    input[i].push_back(rule.addFactor(FactorKind::Whole, from[i]));
-  for (; j < to.size(); ++j)
-    result[j].push_back(rule.addFactor(FactorKind::Whole, to[j]));
+  auto addRest = [&](FactorDims &dims, ArrayRef<int64_t> shape, size_t first,
+                     int64_t rest) {
+    for (size_t dim = first; dim < shape.size(); ++dim)
+      dims[dim].push_back(
+          rule.addFactor(FactorKind::Whole, dim == first ? rest : shape[dim]));
+  };
+  addRest(input, from, i, left);
+  addRest(result, to, j, right);
   rule.operands = {input};
   rule.results = {result};
   return rule;
@@ -287,7 +330,14 @@ static ShardingRule getWindowRule(Operation *op) {
 }
 
 ShardingRule SliceOp::getShardingRule() { return getWindowRule(*this); }
-ShardingRule PadOp::getShardingRule() { return getWindowRule(*this); }
+
+/// A sum of summands that have a value around them has more of it.
+ShardingRule PadOp::getShardingRule() {
+  ShardingRule rule = getWindowRule(*this);
+  if (getValue())
+    rule.linearity = Linearity::None;
+  return rule;
+}
 
 void SliceOp::localize(ArrayRef<Layout> operands, ArrayRef<Layout> results,
                        LocalTables &tables) {

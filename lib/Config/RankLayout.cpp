@@ -79,7 +79,59 @@ RankLayout resolveRanks(const TrainingConfig &config,
   ranks.sequenceParallel =
       parallel.useSeqParallel && parallel.modelParallel > 1;
   ranks.headParallel = resolveHeadParallel(parallel, diagnostics);
+  ranks.expertParallel = parallel.expertParallel;
   return ranks;
+}
+
+int64_t getExpertModelParallel(const TrainingConfig &config,
+                               const RankLayout &ranks, bool isLegacy) {
+  if (!isLegacy || config.moe.useGmm)
+    return 1;
+  return config.moe.expertModelParallel.value_or(ranks.modelParallel);
+}
+
+void checkExpertParallel(const TrainingConfig &config, const RankLayout &ranks,
+                         int64_t numExperts, bool isLegacy,
+                         DiagnosticList &diagnostics) {
+  if (numExperts <= 1)
+    return;
+  const ParallelConfig &parallel = config.parallel;
+  const bool hasSequenceParallel =
+      ranks.modelParallel == 1 || ranks.sequenceParallel;
+  if (Node key = parallel.node["use_seq_parallel"]; !hasSequenceParallel)
+    diagnostics.error(
+        (key ? key : parallel.node["model_parallel"]).getLocation(),
+        "a model with experts needs use_seq_parallel True with "
+        "model_parallel " +
+            llvm::Twine(ranks.modelParallel));
+  const int64_t cut = getExpertModelParallel(config, ranks, isLegacy);
+  if (cut != 1 && cut != ranks.modelParallel) {
+    diagnostics.error(
+        config.moe.node["expert_model_parallel"].getLocation(),
+        "expected 1 or model_parallel " + llvm::Twine(ranks.modelParallel) +
+            " for 'expert_model_parallel', but got " + llvm::Twine(cut));
+    return;
+  }
+  if (ranks.expertParallel == 1)
+    return;
+  auto fail = [&](const llvm::Twine &problem) {
+    diagnostics.error(parallel.node["expert_parallel"].getLocation(), problem);
+  };
+  if (numExperts % ranks.expertParallel != 0)
+    return fail("expected a divisor of the model's " + llvm::Twine(numExperts) +
+                " experts for 'expert_parallel', but got " +
+                llvm::Twine(ranks.expertParallel));
+  const int64_t sharing =
+      ranks.dataParallel * ranks.contextParallel * ranks.modelParallel / cut;
+  if (sharing % ranks.expertParallel == 0)
+    return;
+  std::string keys = "data_parallel " + std::to_string(ranks.dataParallel);
+  if (ranks.contextParallel > 1)
+    keys += " times context_parallel " + std::to_string(ranks.contextParallel);
+  if (ranks.modelParallel > cut)
+    keys += " times model_parallel " + std::to_string(ranks.modelParallel);
+  fail("expected a divisor of " + keys + " for 'expert_parallel', but got " +
+       llvm::Twine(ranks.expertParallel));
 }
 
 } // namespace mf

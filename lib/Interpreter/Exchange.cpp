@@ -2,6 +2,7 @@
 
 #include "Exchange.h"
 #include "mf/Data/ElementConversion.h"
+#include "mf/Signatures/RowCounts.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -74,10 +75,71 @@ static void copyBytes(const Tensor &from, size_t fromByte, const Tensor &to,
              to.getBytes().begin() + toByte);
 }
 
+/// What the member at `place` gets of the rows of all, row after row.
+static llvm::Error exchangeRows(const ir::EmittedCollective &collective,
+                                llvm::ArrayRef<Exchange::Contribution> members,
+                                size_t place, const Tensor &output) {
+  const Exchange::Contribution &own = members[place];
+  const TensorShape &shape = output.getShape();
+  const size_t rowBytes = shape.dims.back() * mf::getBytes(shape.type);
+  const size_t experts = own.send.getElements<float>().size() / members.size();
+  size_t next = 0;
+  for (const auto &[from, member] : llvm::enumerate(members)) {
+    llvm::ArrayRef<float> counts = member.send.getElements<float>();
+    size_t row = 0;
+    for (size_t i = 0; i < place * experts; ++i)
+      row += static_cast<size_t>(counts[i]);
+    llvm::ArrayRef<float> came = own.receive.getElements<float>();
+    for (size_t i = from * experts; i < (from + 1) * experts; ++i)
+      for (float count = came[i]; count > 0; --count)
+        copyBytes(member.input, row++ * rowBytes, output, next++ * rowBytes,
+                  rowBytes);
+  }
+  const Tensor fill = makeScalar(static_cast<float>(collective.fill));
+  const size_t bytes = mf::getBytes(shape.type);
+  Tensor element(TensorShape{shape.type, {}});
+  if (llvm::Error error = convertElements(DType::F32, fill.getBytes(),
+                                          shape.type, element.getBytes()))
+    return error;
+  for (size_t at = next * rowBytes; at < output.getBytes().size(); at += bytes)
+    copyBytes(element, 0, output, at, bytes);
+  return llvm::Error::success();
+}
+
+/// The rank that cannot take part, and why.
+static std::optional<std::string>
+findCountError(Operation *op, const ir::EmittedCollective &collective,
+               llvm::ArrayRef<int64_t> ranks,
+               llvm::ArrayRef<Exchange::Contribution> members,
+               const Tensor &output) {
+  std::vector<RowCounts> counts;
+  counts.reserve(members.size());
+  for (const Exchange::Contribution &member : members)
+    counts.push_back({member.send.getElements<float>(),
+                      member.receive.getElements<float>()});
+  auto countRows = [&](const Tensor &tensor) {
+    const TensorShape &shape = tensor.getShape();
+    return static_cast<int64_t>(tensor.getBytes().size()) /
+           (shape.dims.back() * mf::getBytes(shape.type));
+  };
+  std::optional<RowCountError> error = checkRowCounts(
+      counts, ranks, countRows(members.front().input), countRows(output));
+  if (!error)
+    return std::nullopt;
+  auto compute = dyn_cast<ir::ComputeOpInterface>(op);
+  return "rank " + std::to_string(ranks[error->member]) + ": " +
+         describeRowExchange(compute ? compute.getCellName() : "",
+                             collective.channel) +
+         ": " + error->reason;
+}
+
 /// What the member at `place` gets of the inputs of all.
 static llvm::Error combine(const ir::EmittedCollective &collective,
-                           llvm::ArrayRef<Tensor> parts, size_t place,
-                           const Tensor &output) {
+                           llvm::ArrayRef<Exchange::Contribution> members,
+                           size_t place, const Tensor &output) {
+  llvm::SmallVector<Tensor> parts;
+  for (const Exchange::Contribution &member : members)
+    parts.push_back(member.input);
   const size_t bytes = parts.front().getBytes().size();
   const size_t share = bytes / parts.size();
   switch (collective.kind) {
@@ -103,6 +165,8 @@ static llvm::Error combine(const ir::EmittedCollective &collective,
   case CollectiveKind::Broadcast:
     copyBytes(parts.front(), 0, output, 0, bytes);
     break;
+  case CollectiveKind::AllToAllV:
+    return exchangeRows(collective, members, place, output);
   }
   return llvm::Error::success();
 }
@@ -110,7 +174,8 @@ static llvm::Error combine(const ir::EmittedCollective &collective,
 LogicalResult Exchange::communicate(Operation *op, int64_t rank,
                                     llvm::ArrayRef<int64_t> members,
                                     const ir::EmittedCollective &what,
-                                    const Tensor &input, const Tensor &output) {
+                                    const Contribution &own,
+                                    const Tensor &output) {
   const auto place = llvm::find(members, rank) - members.begin();
   if (place == static_cast<int64_t>(members.size()))
     return op->emitError("rank ")
@@ -127,22 +192,26 @@ LogicalResult Exchange::communicate(Operation *op, int64_t rank,
     collective.kind = what.kind;
   } else if (llvm::ArrayRef(collective.members) != members ||
              collective.kind != what.kind ||
-             collective.arrived.begin()->second.getShape() !=
-                 input.getShape()) {
+             collective.arrived.begin()->second.input.getShape() !=
+                 own.input.getShape()) {
     return op->emitError("takes part in '")
            << what.channel << "' with another kind, group or shape than rank "
            << collective.arrived.begin()->first;
   }
-  collective.arrived[rank] = input.clone();
+  collective.arrived[rank] = own.clone();
   if (failed(turns.waitUntil(
           op, "the other members of '" + what.channel + "'", [&] {
             return collective.arrived.size() == collective.members.size();
           })))
     return failure();
-  std::vector<Tensor> parts;
+  std::vector<Contribution> arrived;
   for (int64_t member : members)
-    parts.push_back(collective.arrived[member]);
-  if (llvm::Error error = combine(what, parts, place, output))
+    arrived.push_back(collective.arrived[member]);
+  if (what.kind == CollectiveKind::AllToAllV)
+    if (std::optional<std::string> reason =
+            findCountError(op, what, members, arrived, output))
+      return op->emitError(*reason);
+  if (llvm::Error error = combine(what, arrived, place, output))
     return op->emitError(llvm::toString(std::move(error)));
   if (++collective.numDone == static_cast<int64_t>(members.size()))
     collective = {};

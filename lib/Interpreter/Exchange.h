@@ -42,13 +42,28 @@ public:
   mlir::FailureOr<Tensor> receive(mlir::Operation *op, const Route &route,
                                   int64_t microBatch, const TensorShape &shape);
 
+  /// What a rank brings to a collective.
+  struct Contribution {
+    Tensor input;
+    /// Of an all_to_all_v.
+    Tensor send, receive;
+
+    Contribution clone() const {
+      auto copy = [](const Tensor &tensor) {
+        return tensor ? tensor.clone() : Tensor();
+      };
+      return {copy(input), copy(send), copy(receive)};
+    }
+  };
+
   /// One rank's part in a collective of `members`, in their order. All of them
-  /// must call it with one channel, kind and list. `input` and `output` may be
-  /// one tensor where the kind allows it.
+  /// must call it with one channel, kind and list. Input and output may be one
+  /// tensor where the kind allows it.
   mlir::LogicalResult communicate(mlir::Operation *op, int64_t rank,
                                   llvm::ArrayRef<int64_t> members,
                                   const ir::EmittedCollective &collective,
-                                  const Tensor &input, const Tensor &output);
+                                  const Contribution &own,
+                                  const Tensor &output);
 
   /// Reports messages that nobody received.
   mlir::LogicalResult checkAllReceived() const;
@@ -62,7 +77,7 @@ private:
   struct Collective {
     CollectiveKind kind = CollectiveKind::AllReduce;
     std::vector<int64_t> members;
-    std::map<int64_t, Tensor> arrived;
+    std::map<int64_t, Contribution> arrived;
     int64_t numDone = 0;
   };
 

@@ -27,8 +27,11 @@ public:
   EmittedBuffer getState(ir::State state, StringRef parameter) override {
     return add(rank.getState(op, state, parameter));
   }
-  EmittedBuffer getReport(StringRef quantity) override {
-    return add(rank.getReport(quantity));
+  EmittedBuffer getReport(StringRef quantity, RankedTensorType type) override {
+    FailureOr<TensorShape> shape = getTensorShape(op, type);
+    if (failed(shape))
+      return add(failure());
+    return add(rank.getReport(quantity, *shape));
   }
   EmittedBuffer getPart(EmittedBuffer buffer, int64_t byteOffset,
                         RankedTensorType type) override;
@@ -111,9 +114,15 @@ void StateEmitter::communicate(const ir::EmittedCollective &collective) {
   for (StringRef axis : collective.axes)
     group.axes.push_back(axis.str());
   group.stages.assign(collective.stages.begin(), collective.stages.end());
+  Exchange::Contribution own;
+  own.input = get(collective.input);
+  if (collective.kind == CollectiveKind::AllToAllV) {
+    own.send = get(collective.send);
+    own.receive = get(collective.receive);
+  }
   result = world.exchange.communicate(
       op, rank.getNumber(), world.mesh.getMembers(group, rank.getNumber()),
-      collective, get(collective.input), get(collective.output));
+      collective, own, get(collective.output));
 }
 
 } // namespace

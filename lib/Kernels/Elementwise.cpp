@@ -7,6 +7,8 @@
 #include "Tiles.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
 
 namespace mf {
 namespace {
@@ -155,6 +157,15 @@ private:
   int64_t count;
 };
 
+/// As it is in f32.
+void requireDivisor(SpecChecker &checker, double value) {
+  const auto divisor = static_cast<float>(value);
+  checker.require(std::isfinite(divisor) && divisor != 0,
+                  "attribute 'value' is " +
+                      llvm::formatv("{0:e}", value).str() +
+                      ", expected a finite divisor that is not 0");
+}
+
 } // namespace
 
 KernelOrError makeUnary(const KernelSpec &spec) {
@@ -164,19 +175,28 @@ KernelOrError makeUnary(const KernelSpec &spec) {
                    .Case("aclnnReciprocal", UnaryOp::Reciprocal)
                    .Case("aclnnSilu", UnaryOp::Silu)
                    .Case("aclnnGelu", UnaryOp::Gelu)
+                   .Case("aclnnSigmoid", UnaryOp::Sigmoid)
+                   .Case("aclnnExp", UnaryOp::Exp)
+                   .Case("aclnnLog", UnaryOp::Log)
                    .Case("aclnnAdds", UnaryOp::AddScalar)
                    .Case("aclnnMuls", UnaryOp::MulScalar)
                    .Case("aclnnClampMin", UnaryOp::ClampMin)
-                   .Case("aclnnClampMax", UnaryOp::ClampMax);
-  bool takesScalar = op == UnaryOp::AddScalar || op == UnaryOp::MulScalar ||
-                     op == UnaryOp::ClampMin || op == UnaryOp::ClampMax;
+                   .Case("aclnnClampMax", UnaryOp::ClampMax)
+                   .Case("aclnnGtScalar", UnaryOp::GreaterThan)
+                   .Case("aclnnGeScalar", UnaryOp::GreaterEqual)
+                   .Case("aclnnLtScalar", UnaryOp::LessThan)
+                   .Case("aclnnNeScalar", UnaryOp::NotEqual)
+                   .Case("aclnnRemainderTensorScalar", UnaryOp::Remainder)
+                   .Case("aclnnFloorDivides", UnaryOp::FloorDivide);
   SpecChecker checker(spec);
   double scalar = 0;
   if (checker.requireTensors()) {
     checker.requireFloatInput(0);
     checker.requireOutput(0, spec.inputs[0]);
-    if (takesScalar)
+    if (takesScalar(op))
       scalar = checker.getDouble("value");
+    if (op == UnaryOp::Remainder || op == UnaryOp::FloorDivide)
+      requireDivisor(checker, scalar);
   }
   if (llvm::Error error = checker.takeError())
     return error;
@@ -187,7 +207,9 @@ KernelOrError makeBinary(const KernelSpec &spec) {
   BinaryOp op = llvm::StringSwitch<BinaryOp>(spec.name)
                     .Case("aclnnAdd", BinaryOp::Add)
                     .Case("aclnnSub", BinaryOp::Sub)
-                    .Case("aclnnMul", BinaryOp::Mul);
+                    .Case("aclnnMul", BinaryOp::Mul)
+                    .Case("aclnnDiv", BinaryOp::Div)
+                    .Case("aclnnGeTensor", BinaryOp::GreaterEqual);
   SpecChecker checker(spec);
   std::optional<llvm::SmallVector<BroadcastLoop, 4>> loops;
   if (checker.requireTensors()) {
@@ -207,8 +229,10 @@ KernelOrError makeBinary(const KernelSpec &spec) {
 }
 
 KernelOrError makeActivationBackward(const KernelSpec &spec) {
-  BinaryOp op = spec.name == "aclnnGeluBackward" ? BinaryOp::GeluBackward
-                                                 : BinaryOp::SiluBackward;
+  BinaryOp op = llvm::StringSwitch<BinaryOp>(spec.name)
+                    .Case("aclnnSiluBackward", BinaryOp::SiluBackward)
+                    .Case("aclnnGeluBackward", BinaryOp::GeluBackward)
+                    .Case("aclnnSigmoidBackward", BinaryOp::SigmoidBackward);
   SpecChecker checker(spec);
   if (checker.requireTensors()) {
     checker.requireFloatInput(0);

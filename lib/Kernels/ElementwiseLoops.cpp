@@ -11,112 +11,11 @@
 #define HWY_TARGET_INCLUDE "lib/Kernels/ElementwiseLoops.cpp"
 #include "hwy/foreach_target.h" // IWYU pragma: keep
 
-#include "Simd-inl.h"
+#include "ElementwiseFunctions-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mf {
 namespace HWY_NAMESPACE {
-
-struct Neg {
-  HWY_INLINE FloatVector operator()(FloatVector x) const { return hn::Neg(x); }
-};
-
-struct Sqrt {
-  HWY_INLINE FloatVector operator()(FloatVector x) const { return hn::Sqrt(x); }
-};
-
-struct Reciprocal {
-  HWY_INLINE FloatVector operator()(FloatVector x) const {
-    return hn::Div(hn::Set(floats, 1.0f), x);
-  }
-};
-
-struct Silu {
-  HWY_INLINE FloatVector operator()(FloatVector x) const {
-    return hn::Mul(x, sigmoid(x));
-  }
-};
-
-/// The argument of the sigmoid in the tanh form of GELU:
-/// 0.5 (1 + tanh(u)) = sigmoid(2 u), u = sqrt(2/pi) (x + 0.044715 x^3).
-HWY_INLINE FloatVector geluArgument(FloatVector x) {
-  auto cubic = hn::MulAdd(hn::Mul(x, x), hn::Set(floats, 0.0713548162726f),
-                          hn::Set(floats, 1.59576912161f));
-  return hn::Mul(x, cubic);
-}
-
-struct Gelu {
-  HWY_INLINE FloatVector operator()(FloatVector x) const {
-    return hn::Mul(x, sigmoid(geluArgument(x)));
-  }
-};
-
-struct AddScalar {
-  FloatVector scalar;
-  HWY_INLINE FloatVector operator()(FloatVector x) const {
-    return hn::Add(x, scalar);
-  }
-};
-
-struct MulScalar {
-  FloatVector scalar;
-  HWY_INLINE FloatVector operator()(FloatVector x) const {
-    return hn::Mul(x, scalar);
-  }
-};
-
-struct ClampMin {
-  FloatVector scalar;
-  HWY_INLINE FloatVector operator()(FloatVector x) const {
-    return hn::IfThenElse(hn::Lt(x, scalar), scalar, x);
-  }
-};
-
-struct ClampMax {
-  FloatVector scalar;
-  HWY_INLINE FloatVector operator()(FloatVector x) const {
-    return hn::IfThenElse(hn::Gt(x, scalar), scalar, x);
-  }
-};
-
-struct Add {
-  HWY_INLINE FloatVector operator()(FloatVector x, FloatVector y) const {
-    return hn::Add(x, y);
-  }
-};
-
-struct Sub {
-  HWY_INLINE FloatVector operator()(FloatVector x, FloatVector y) const {
-    return hn::Sub(x, y);
-  }
-};
-
-struct Mul {
-  HWY_INLINE FloatVector operator()(FloatVector x, FloatVector y) const {
-    return hn::Mul(x, y);
-  }
-};
-
-struct SiluBackward {
-  HWY_INLINE FloatVector operator()(FloatVector dy, FloatVector x) const {
-    auto one = hn::Set(floats, 1.0f);
-    auto s = sigmoid(x);
-    auto slope = hn::Mul(s, hn::MulAdd(x, hn::Sub(one, s), one));
-    return hn::Mul(dy, slope);
-  }
-};
-
-struct GeluBackward {
-  HWY_INLINE FloatVector operator()(FloatVector dy, FloatVector x) const {
-    auto one = hn::Set(floats, 1.0f);
-    auto s = sigmoid(geluArgument(x));
-    auto inner =
-        hn::MulAdd(hn::Mul(x, x), hn::Set(floats, 3 * 0.0713548162726f),
-                   hn::Set(floats, 1.59576912161f));
-    auto rest = hn::Mul(hn::Mul(x, inner), hn::Sub(one, s));
-    return hn::Mul(dy, hn::MulAdd(s, rest, s));
-  }
-};
 
 template <typename T, typename Function>
 HWY_INLINE void mapUnary(const void *xs, void *ys, int64_t count,
@@ -185,6 +84,24 @@ void unaryOfType(UnaryOp op, const void *x, void *y, int64_t count,
     return mapUnary<T>(x, y, count, ClampMin{value});
   case UnaryOp::ClampMax:
     return mapUnary<T>(x, y, count, ClampMax{value});
+  case UnaryOp::Sigmoid:
+    return mapUnary<T>(x, y, count, Sigmoid());
+  case UnaryOp::Exp:
+    return mapUnary<T>(x, y, count, Exp());
+  case UnaryOp::Log:
+    return mapUnary<T>(x, y, count, Log());
+  case UnaryOp::GreaterThan:
+    return mapUnary<T>(x, y, count, GreaterThan{value});
+  case UnaryOp::GreaterEqual:
+    return mapUnary<T>(x, y, count, GreaterEqual{value});
+  case UnaryOp::LessThan:
+    return mapUnary<T>(x, y, count, LessThan{value});
+  case UnaryOp::NotEqual:
+    return mapUnary<T>(x, y, count, NotEqual{value});
+  case UnaryOp::Remainder:
+    return mapUnary<T>(x, y, count, Remainder{value});
+  case UnaryOp::FloorDivide:
+    return mapUnary<T>(x, y, count, FloorDivide{value});
   }
 }
 
@@ -198,10 +115,16 @@ void binaryOfType(BinaryOp op, Advance advance, const void *x, const void *y,
     return mapBinary<T>(advance, x, y, z, count, Sub());
   case BinaryOp::Mul:
     return mapBinary<T>(advance, x, y, z, count, Mul());
+  case BinaryOp::Div:
+    return mapBinary<T>(advance, x, y, z, count, Div());
+  case BinaryOp::GreaterEqual:
+    return mapBinary<T>(advance, x, y, z, count, GreaterEqualOf());
   case BinaryOp::SiluBackward:
     return mapBinary<T>(advance, x, y, z, count, SiluBackward());
   case BinaryOp::GeluBackward:
     return mapBinary<T>(advance, x, y, z, count, GeluBackward());
+  case BinaryOp::SigmoidBackward:
+    return mapBinary<T>(advance, x, y, z, count, SigmoidBackward());
   }
 }
 

@@ -19,14 +19,36 @@ enum class UnaryOp {
   Reciprocal,
   Silu,
   Gelu,
+  Sigmoid,
+  Exp,
+  Log,
+  // The ones from here on take a scalar.
   AddScalar,
   MulScalar,
   ClampMin,
-  ClampMax
+  ClampMax,
+  GreaterThan,
+  GreaterEqual,
+  LessThan,
+  NotEqual,
+  Remainder,
+  FloorDivide
 };
 
-/// The backward ones take the gradient of the output first, then the input.
-enum class BinaryOp { Add, Sub, Mul, SiluBackward, GeluBackward };
+inline bool takesScalar(UnaryOp op) { return op >= UnaryOp::AddScalar; }
+
+/// The backward ones take the gradient of the output first, then the input;
+/// that of the sigmoid takes its output.
+enum class BinaryOp {
+  Add,
+  Sub,
+  Mul,
+  Div,
+  GreaterEqual,
+  SiluBackward,
+  GeluBackward,
+  SigmoidBackward
+};
 
 /// Which operands of a binary loop advance; the other is one element.
 enum class Advance { Both, OnlyFirst, OnlySecond };

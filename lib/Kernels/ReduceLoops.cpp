@@ -2,6 +2,7 @@
 
 #include "ReduceLoops.h"
 #include "HighwayTargets.h"
+#include <algorithm>
 #include <limits>
 
 #undef HWY_TARGET_INCLUDE
@@ -51,6 +52,63 @@ void accumulateOfType(const void *xs, float *sums, int64_t count) {
   });
 }
 
+/// Along the last dimension: in blocks that are added up as f32.
+template <typename T> void cumsumOfRow(const T *x, T *y, int64_t length) {
+  constexpr int64_t block = 256;
+  float wide[block];
+  float sum = 0;
+  for (int64_t begin = 0; begin < length; begin += block) {
+    const int64_t count = std::min(block, length - begin);
+    forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {
+      part.put(part.get(x + begin + i), wide + i);
+    });
+    for (int64_t i = 0; i < count; ++i)
+      wide[i] = sum += wide[i];
+    forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {
+      part.put(part.get(wide + i), y + begin + i);
+    });
+  }
+}
+
+/// Four vectors of sums that stay in registers.
+template <typename T>
+HWY_INLINE void cumsumOfVectors(const T *x, T *y, int64_t length,
+                                int64_t stride) {
+  const int64_t lanes = getLanes();
+  auto a = hn::Zero(floats), b = a, c = a, d = a;
+  for (int64_t step = 0; step < length; ++step, x += stride, y += stride) {
+    a = hn::Add(a, load(x));
+    b = hn::Add(b, load(x + lanes));
+    c = hn::Add(c, load(x + 2 * lanes));
+    d = hn::Add(d, load(x + 3 * lanes));
+    store(a, y);
+    store(b, y + lanes);
+    store(c, y + 2 * lanes);
+    store(d, y + 3 * lanes);
+  }
+}
+
+template <typename T>
+void cumsumOfType(const void *xs, void *ys, int64_t length, int64_t stride,
+                  int64_t width) {
+  const T *x = static_cast<const T *>(xs);
+  T *y = static_cast<T *>(ys);
+  if (stride == 1)
+    return cumsumOfRow(x, y, length);
+  const int64_t four = 4 * getLanes();
+  int64_t begin = 0;
+  for (; begin + four <= width; begin += four)
+    cumsumOfVectors(x + begin, y + begin, length, stride);
+  forEachVector(width - begin, [&](int64_t i, auto part) HWY_ATTR {
+    auto sum = hn::Zero(floats);
+    for (int64_t step = 0; step < length; ++step) {
+      const int64_t place = step * stride + begin + i;
+      sum = hn::Add(sum, part.get(x + place));
+      part.put(sum, y + place);
+    }
+  });
+}
+
 template <typename T> bool nonFiniteOfType(const void *xs, int64_t count) {
   const T *x = static_cast<const T *>(xs);
   const auto largest = hn::Set(floats, std::numeric_limits<float>::max());
@@ -66,6 +124,14 @@ template <typename T> bool nonFiniteOfType(const void *xs, int64_t count) {
 void accumulate(DType type, const void *x, float *sums, int64_t count) {
   dispatchFloat(type, [&](auto *element) HWY_ATTR {
     accumulateOfType<std::remove_pointer_t<decltype(element)>>(x, sums, count);
+  });
+}
+
+void cumsum(DType type, const void *x, void *y, int64_t length, int64_t stride,
+            int64_t width) {
+  dispatchFloat(type, [&](auto *element) HWY_ATTR {
+    using T = std::remove_pointer_t<decltype(element)>;
+    cumsumOfType<T>(x, y, length, stride, width);
   });
 }
 
@@ -98,12 +164,18 @@ HWY_AFTER_NAMESPACE();
 namespace mf {
 
 HWY_EXPORT(accumulate);
+HWY_EXPORT(cumsum);
 HWY_EXPORT(sum);
 HWY_EXPORT(sumOfSquares);
 HWY_EXPORT(nonFinite);
 
 void runAccumulateLoop(DType type, const void *x, float *sums, int64_t count) {
   HWY_DYNAMIC_DISPATCH(accumulate)(type, x, sums, count);
+}
+
+void runCumsumLoop(DType type, const void *x, void *y, int64_t length,
+                   int64_t stride, int64_t width) {
+  HWY_DYNAMIC_DISPATCH(cumsum)(type, x, y, length, stride, width);
 }
 
 float runSumLoop(DType type, const void *x, int64_t count) {

@@ -36,6 +36,8 @@ static std::optional<std::string> check(const Exchange &exchange,
       return std::nullopt;
     return "expected the same on all ranks: what others than the first hold "
            "would be lost";
+  case CollectiveKind::AllToAllV:
+    break;
   }
   return std::nullopt;
 }
@@ -87,14 +89,14 @@ struct CollectiveStep {
 
 std::optional<DistributionError>
 applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
-                int64_t inputElements, const Distribution &input,
-                Distribution &output) {
+                const CollectiveOperands &operands, Distribution &output) {
+  if (exchange.kind == CollectiveKind::AllToAllV)
+    return applyRowExchange(exchange, group, mesh, operands, output);
+  const Distribution &input = *operands.inputs.front();
+  const int64_t inputElements = operands.inputElements;
   const int64_t members = mesh.getNumMembers(group);
-  CollectiveStep step = {exchange.kind, inputElements, inputElements, 0, {}};
-  if (exchange.kind == CollectiveKind::AllGather)
-    step.outputElements *= members;
-  if (exchange.kind == CollectiveKind::ReduceScatter)
-    step.outputElements /= members;
+  CollectiveStep step = {
+      exchange.kind, inputElements, operands.outputElements, 0, {}};
   step.sharePlace = input.firstPlace.value_or(inputElements / members);
   auto isMember = [&](const Axis &axis) {
     return llvm::is_contained(group.axes, axis.name);

@@ -163,12 +163,23 @@ private:
   std::optional<int64_t> firstPlace;
 };
 
-/// What a collective makes of its input, of `inputElements` elements, on the
-/// members of a group of axes.
+/// What a collective reads, in the order of its accesses, and the elements of
+/// its input and output.
+struct CollectiveOperands {
+  llvm::SmallVector<const Distribution *, 3> inputs;
+  int64_t inputElements = 0;
+  int64_t outputElements = 0;
+};
+
+/// What a collective makes of its operands on the members of a group of axes.
 std::optional<DistributionError>
 applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
-                int64_t inputElements, const Distribution &input,
-                Distribution &output);
+                const CollectiveOperands &operands, Distribution &output);
+
+/// Of an all_to_all_v.
+std::optional<DistributionError>
+applyRowExchange(const Exchange &exchange, const Group &group, const Mesh &mesh,
+                 const CollectiveOperands &operands, Distribution &output);
 
 } // namespace mf::program
 

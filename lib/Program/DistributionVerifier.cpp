@@ -246,16 +246,22 @@ bool DistributionVerifier::runExchange(StageRun &run, Frameset &frameset,
     }
     return true;
   }
-  const Distribution &input =
-      table.get(table.read(*first.content, first.offset, first.bytes));
+  const BufferRange last =
+      resolve(run, frameset, instruction.accesses.back().operand);
+  CollectiveOperands operands;
+  operands.inputElements = first.bytes / getBytes(exchange.type);
+  operands.outputElements = last.bytes / getBytes(exchange.type);
+  for (const MemoryAccess &access :
+       llvm::ArrayRef(instruction.accesses).drop_back()) {
+    const BufferRange range = resolve(run, frameset, access.operand);
+    operands.inputs.push_back(
+        &table.get(table.read(*range.content, range.offset, range.bytes)));
+  }
   Distribution output;
-  if (std::optional<DistributionError> reason =
-          applyCollective(exchange, channel.group, program.mesh,
-                          first.bytes / getBytes(exchange.type), input, output))
+  if (std::optional<DistributionError> reason = applyCollective(
+          exchange, channel.group, program.mesh, operands, output))
     return fail(run, position, number, frameset, *reason);
-  const BufferRange second =
-      resolve(run, frameset, instruction.accesses[1].operand);
-  table.write(*second.content, second.offset, second.bytes,
+  table.write(*last.content, last.offset, last.bytes,
               table.add(std::move(output)));
   return true;
 }

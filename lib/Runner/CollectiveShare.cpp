@@ -1,6 +1,7 @@
 //===- CollectiveShare.cpp - What a collective computes -------------------===//
 
 #include "CollectiveShare.h"
+#include "RowShare.h"
 #include "mf/Data/ElementConversion.h"
 #include <algorithm>
 #include <cmath>
@@ -191,6 +192,8 @@ void computeShare(const Exchange &exchange,
     return share.combine(share.own().output);
   case CollectiveKind::Broadcast:
     return broadcast(share);
+  case CollectiveKind::AllToAllV:
+    return takeRows(exchange, members, place);
   }
 }
 

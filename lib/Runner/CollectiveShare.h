@@ -9,9 +9,8 @@
 #ifndef MF_LIB_RUNNER_COLLECTIVESHARE_H
 #define MF_LIB_RUNNER_COLLECTIVESHARE_H
 
-#include "mf/Program/Program.h"
+#include "mf/Runner/Communicator.h"
 #include "llvm/ADT/ArrayRef.h"
-#include <cstddef>
 
 namespace mf::runner {
 
@@ -42,13 +41,6 @@ ByteRange getShare(const program::Exchange &exchange, int64_t inputBytes,
 void combineShare(const program::Exchange &exchange,
                   llvm::ArrayRef<const std::byte *> parts, int64_t bytes,
                   std::byte *output);
-
-/// What a member brings to a collective.
-struct Contribution {
-  const std::byte *input = nullptr;
-  std::byte *output = nullptr;
-  int64_t inputBytes = 0;
-};
 
 /// Computes the share of member `place` in a collective, given the memory of
 /// all of them in the order of the group: its own output or, of an all_reduce,

@@ -186,26 +186,40 @@ private:
 class CollectiveWork : public IssuedWork {
 public:
   CollectiveWork(const WorkSource &source, const Instruction &instruction)
-      : exchange(source.list.exchanges[instruction.index]),
-        input(getAddress(source.list, instruction, 0)),
-        output(getAddress(source.list, instruction, 1)) {}
+      : exchange(source.list.exchanges[instruction.index]) {
+    for (const MemoryAccess &access : instruction.accesses)
+      operands.push_back(getAddress(source.list, access.operand));
+  }
 
   void issue(RankExecutor &rank, const IssueContext &context,
              const IssueItem &item) const override {
-    rank.touch(*context.bases, input);
-    rank.touch(*context.bases, output);
+    for (const OperandAddress &operand : operands)
+      rank.touch(*context.bases, operand);
     rank.getStream(item.stream)
-        .launch([this, &rank, from = context.bases->getAddress(input),
-                 to = context.bases->getAddress(output)] {
+        .launch([this, &rank, own = getContribution(*context.bases)] {
           return rank.getCommunicator().collective(
-              exchange.channel, rank.getRank(), exchange, from, to, input.bytes,
-              output.bytes);
+              exchange.channel, rank.getRank(), exchange, own);
         });
   }
 
 private:
+  Contribution getContribution(const BaseTable &bases) const {
+    Contribution own;
+    own.input = bases.getAddress(operands.front());
+    own.inputBytes = operands.front().bytes;
+    own.output = bases.getAddress(operands.back());
+    own.outputBytes = operands.back().bytes;
+    if (exchange.kind == CollectiveKind::AllToAllV) {
+      own.send = reinterpret_cast<const float *>(bases.getAddress(operands[1]));
+      own.receive =
+          reinterpret_cast<const float *>(bases.getAddress(operands[2]));
+    }
+    return own;
+  }
+
   const Exchange &exchange;
-  OperandAddress input, output;
+  /// What is read, and what is written.
+  llvm::SmallVector<OperandAddress, 4> operands;
 };
 
 //===----------------------------------------------------------------------===//

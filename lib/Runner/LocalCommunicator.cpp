@@ -1,6 +1,7 @@
 //===- LocalCommunicator.cpp - Ranks that are threads of one process ------===//
 
 #include "Meeting.h"
+#include "RowShare.h"
 #include "mf/Runner/Communicator.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cstring>
@@ -25,13 +26,14 @@ public:
   llvm::Error receive(uint32_t channel, int64_t rank, std::byte *to,
                       int64_t bytes) override;
   llvm::Error collective(uint32_t channel, int64_t rank,
-                         const Exchange &exchange, const std::byte *input,
-                         std::byte *output, int64_t inputBytes,
-                         int64_t outputBytes) override;
+                         const Exchange &exchange,
+                         const Contribution &own) override;
   void abort() override;
 
 private:
   Meeting &find(uint32_t channel, int64_t rank, bool isSend);
+  llvm::Error checkMembers(uint32_t channel, const Exchange &exchange,
+                           Meeting &meeting, size_t place);
 
   const Mesh mesh;
   const std::vector<Channel> channels;
@@ -88,25 +90,38 @@ llvm::Error LocalCommunicator::receive(uint32_t channel, int64_t rank,
   return llvm::Error::success();
 }
 
-llvm::Error LocalCommunicator::collective(uint32_t channel, int64_t rank,
-                                          const Exchange &exchange,
-                                          const std::byte *input,
-                                          std::byte *output, int64_t inputBytes,
-                                          int64_t /*outputBytes*/) {
-  Meeting &meeting = find(channel, rank, /*isSend=*/true);
-  const size_t place = meeting.getPlace(rank);
-  std::unique_lock<std::mutex> lock(meeting.mutex);
-  meeting.contributions[place] = {input, output, inputBytes};
-  if (!meeting.waitForAll(lock, aborted))
-    return makeAborted(channels[channel]);
-  lock.unlock();
-  // Until all have come again, nobody changes the contributions.
+llvm::Error LocalCommunicator::checkMembers(uint32_t channel,
+                                            const Exchange &exchange,
+                                            Meeting &meeting, size_t place) {
+  const int64_t inputBytes = meeting.contributions[place].inputBytes;
   for (auto [member, other] : llvm::zip(meeting.members, meeting.contributions))
     if (other.inputBytes != inputBytes)
       return makeError(channels[channel],
                        ": expected " + llvm::Twine(inputBytes) +
                            " bytes, but rank " + llvm::Twine(member) + " has " +
                            llvm::Twine(other.inputBytes));
+  if (exchange.kind != CollectiveKind::AllToAllV)
+    return llvm::Error::success();
+  std::vector<RowCounts> counts;
+  for (const Contribution &member : meeting.contributions)
+    counts.push_back(getCounts(exchange, member, meeting.members.size()));
+  return checkRows(channels[channel], exchange, counts, place, meeting.members,
+                   meeting.contributions[place], meeting, aborted);
+}
+
+llvm::Error LocalCommunicator::collective(uint32_t channel, int64_t rank,
+                                          const Exchange &exchange,
+                                          const Contribution &own) {
+  Meeting &meeting = find(channel, rank, /*isSend=*/true);
+  const size_t place = meeting.getPlace(rank);
+  std::unique_lock<std::mutex> lock(meeting.mutex);
+  meeting.contributions[place] = own;
+  if (!meeting.waitForAll(lock, aborted))
+    return makeAborted(channels[channel]);
+  lock.unlock();
+  // Until all have come again, nobody changes the contributions.
+  if (llvm::Error error = checkMembers(channel, exchange, meeting, place))
+    return error;
   computeShare(exchange, meeting.contributions, place);
   lock.lock();
   if (!meeting.waitForAll(lock, aborted))

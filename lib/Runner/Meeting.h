@@ -59,6 +59,12 @@ struct Meeting {
     return generation != before;
   }
 
+  /// Waits for the one who says why all end.
+  void waitForAbort(const std::atomic<bool> &aborted) {
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait(lock, [&] { return aborted.load(); });
+  }
+
   /// Releases everyone who waits, once `aborted` is set.
   void release() {
     // Taking the lock orders the store before the waiters' next look.

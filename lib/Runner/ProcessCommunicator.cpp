@@ -1,65 +1,16 @@
 //===- ProcessCommunicator.cpp - Ranks in several processes ---------------===//
 
 #include "ProcessCommunicator.h"
-#include "Meeting.h"
+#include "ProcessVisit.h"
+#include "RowShare.h"
 #include <cstring>
 #include <map>
-#include <optional>
 
 using namespace mf::program;
 
 namespace mf::runner {
 
 namespace {
-
-/// A group whose ranks are in several processes, as one of them sees it.
-struct Group {
-  std::vector<int64_t> members;
-  /// Places of those that live here; the first of them receives for all.
-  std::vector<size_t> here;
-  /// Places of those that do not.
-  std::vector<size_t> elsewhere;
-  /// Of `elsewhere`, the first in each process.
-  std::vector<size_t> receivers;
-  std::optional<Meeting> meeting;
-};
-
-/// One member's part in one collective.
-struct Visit {
-  Group &group;
-  size_t place;
-  uint32_t channel;
-  const Exchange &exchange;
-  const std::byte *input;
-  std::byte *output;
-  int64_t inputBytes;
-  int64_t outputBytes;
-
-  size_t getNumMembers() const { return group.members.size(); }
-  bool isReceiver() const { return place == group.here.front(); }
-  ByteRange getShareOf(size_t member) const {
-    return getShare(exchange, inputBytes, getNumMembers(), member);
-  }
-  /// Of what all members want: what `member` has of it. Empty but for the first
-  /// one's in a broadcast.
-  bool hasBlock(size_t member) const {
-    return exchange.kind != CollectiveKind::Broadcast || member == 0;
-  }
-  ByteRange getBlock(size_t member) const {
-    if (exchange.kind == CollectiveKind::AllReduce)
-      return getShareOf(member);
-    if (exchange.kind == CollectiveKind::AllGather)
-      return {static_cast<int64_t>(member) * inputBytes, inputBytes};
-    return {0, inputBytes};
-  }
-  /// Where a member that lives here has its block.
-  const std::byte *getBlockData(size_t member,
-                                const Contribution &contribution) const {
-    return exchange.kind == CollectiveKind::AllReduce
-               ? contribution.output + getBlock(member).begin
-               : contribution.input;
-  }
-};
 
 class ProcessCommunicator : public Communicator {
 public:
@@ -80,9 +31,8 @@ public:
   llvm::Error receive(uint32_t channel, int64_t rank, std::byte *to,
                       int64_t bytes) override;
   llvm::Error collective(uint32_t channel, int64_t rank,
-                         const Exchange &exchange, const std::byte *input,
-                         std::byte *output, int64_t inputBytes,
-                         int64_t outputBytes) override;
+                         const Exchange &exchange,
+                         const Contribution &own) override;
   void abort() override;
 
 private:
@@ -109,10 +59,12 @@ private:
                                 data, bytes);
   }
 
-  Group &find(uint32_t channel, std::vector<int64_t> members);
-  bool meet(Group &group);
+  SpreadGroup &find(uint32_t channel, std::vector<int64_t> members);
+  bool meet(SpreadGroup &group);
   llvm::Error checkSizes(const Visit &visit) const;
   llvm::Error combine(const Visit &visit);
+  llvm::Error takeRows(const Visit &visit);
+  llvm::Expected<std::vector<float>> gatherCounts(const Visit &visit);
   llvm::Error spread(const Visit &visit);
   llvm::Error move(uint32_t channel, llvm::MutableArrayRef<Message> messages,
                    llvm::ArrayRef<int64_t> senders);
@@ -127,7 +79,8 @@ private:
   std::atomic<bool> aborted{false};
   std::mutex mutex;
   /// By channel and members; made when first used.
-  std::map<std::pair<uint32_t, std::vector<int64_t>>, std::unique_ptr<Group>>
+  std::map<std::pair<uint32_t, std::vector<int64_t>>,
+           std::unique_ptr<SpreadGroup>>
       groups;
 };
 
@@ -181,13 +134,13 @@ llvm::Error ProcessCommunicator::receive(uint32_t channel, int64_t rank,
 // Collectives
 //===----------------------------------------------------------------------===//
 
-Group &ProcessCommunicator::find(uint32_t channel,
-                                 std::vector<int64_t> members) {
+SpreadGroup &ProcessCommunicator::find(uint32_t channel,
+                                       std::vector<int64_t> members) {
   std::lock_guard<std::mutex> lock(mutex);
-  std::unique_ptr<Group> &group = groups[{channel, members}];
+  std::unique_ptr<SpreadGroup> &group = groups[{channel, members}];
   if (group)
     return *group;
-  group = std::make_unique<Group>();
+  group = std::make_unique<SpreadGroup>();
   std::vector<int64_t> ranksHere, processes;
   for (size_t place = 0; place < members.size(); ++place) {
     if (isHere(members[place])) {
@@ -206,7 +159,7 @@ Group &ProcessCommunicator::find(uint32_t channel,
   return *group;
 }
 
-bool ProcessCommunicator::meet(Group &group) {
+bool ProcessCommunicator::meet(SpreadGroup &group) {
   std::unique_lock<std::mutex> lock(group.meeting->mutex);
   return group.meeting->waitForAll(lock, aborted);
 }
@@ -215,9 +168,9 @@ bool ProcessCommunicator::meet(Group &group) {
 llvm::Error ProcessCommunicator::checkSizes(const Visit &visit) const {
   const Meeting &meeting = *visit.group.meeting;
   for (auto [rank, other] : llvm::zip(meeting.members, meeting.contributions))
-    if (other.inputBytes != visit.inputBytes)
+    if (other.inputBytes != visit.own.inputBytes)
       return makeError(channels[visit.channel],
-                       ": expected " + llvm::Twine(visit.inputBytes) +
+                       ": expected " + llvm::Twine(visit.own.inputBytes) +
                            " bytes, but rank " + llvm::Twine(rank) + " has " +
                            llvm::Twine(other.inputBytes));
   return llvm::Error::success();
@@ -230,7 +183,7 @@ llvm::Error ProcessCommunicator::combine(const Visit &visit) {
   const int64_t rank = members[visit.place];
   const ByteRange own = visit.getShareOf(visit.place);
   std::byte *const result =
-      visit.output +
+      visit.own.output +
       (visit.exchange.kind == CollectiveKind::AllReduce ? own.begin : 0);
   // Parts of an all_to_all arrive where they belong.
   const bool isMoved = visit.exchange.kind == CollectiveKind::AllToAll;
@@ -249,7 +202,7 @@ llvm::Error ProcessCommunicator::combine(const Visit &visit) {
     senders.push_back(members[place]);
     const ByteRange theirs = visit.getShareOf(place);
     messages.push_back(makeSend(visit.channel, rank, members[place],
-                                visit.input + theirs.begin, theirs.bytes));
+                                visit.own.input + theirs.begin, theirs.bytes));
   }
   for (auto [place, contribution] :
        llvm::zip(visit.group.here, visit.group.meeting->contributions))
@@ -263,32 +216,31 @@ llvm::Error ProcessCommunicator::combine(const Visit &visit) {
 /// Brings every member all blocks: once to each process, where the other
 /// members copy them.
 llvm::Error ProcessCommunicator::spread(const Visit &visit) {
-  Group &group = visit.group;
+  SpreadGroup &group = visit.group;
   const std::vector<int64_t> &members = group.members;
   const int64_t rank = members[visit.place];
   llvm::ArrayRef<Contribution> contributions = group.meeting->contributions;
-  const Contribution own{visit.input, visit.output, visit.inputBytes};
   llvm::SmallVector<Message, 16> messages;
   llvm::SmallVector<int64_t, 16> senders;
   if (visit.hasBlock(visit.place))
     for (const size_t receiver : group.receivers)
       messages.push_back(makeSend(visit.channel, rank, members[receiver],
-                                  visit.getBlockData(visit.place, own),
+                                  visit.getBlockData(visit.place, visit.own),
                                   visit.getBlock(visit.place).bytes));
   if (visit.isReceiver())
     for (const size_t place : group.elsewhere)
       if (visit.hasBlock(place)) {
         const ByteRange block = visit.getBlock(place);
         messages.push_back(makeReceive(visit.channel, members[place], rank,
-                                       visit.output + block.begin,
+                                       visit.own.output + block.begin,
                                        block.bytes));
         senders.push_back(members[place]);
       }
   if (llvm::Error error = move(visit.channel, messages, senders))
     return error;
   auto copy = [&](const std::byte *from, ByteRange to) {
-    if (visit.output + to.begin != from && to.bytes > 0)
-      std::memcpy(visit.output + to.begin, from, to.bytes);
+    if (visit.own.output + to.begin != from && to.bytes > 0)
+      std::memcpy(visit.own.output + to.begin, from, to.bytes);
   };
   if (visit.isReceiver())
     for (auto [place, contribution] : llvm::zip(group.here, contributions))
@@ -297,42 +249,120 @@ llvm::Error ProcessCommunicator::spread(const Visit &visit) {
   if (!meet(group))
     return makeAborted(channels[visit.channel]);
   if (!visit.isReceiver())
-    copy(contributions.front().output, {0, visit.outputBytes});
+    copy(contributions.front().output, {0, visit.own.outputBytes});
+  return llvm::Error::success();
+}
+
+/// Brings every member the counts of all: what each sends and receives, in the
+/// order of the group. They are small, and who has them all finds the same
+/// errors as the others.
+llvm::Expected<std::vector<float>>
+ProcessCommunicator::gatherCounts(const Visit &visit) {
+  const std::vector<int64_t> &members = visit.group.members;
+  const int64_t rank = members[visit.place];
+  const size_t count = visit.exchange.rows.experts * members.size();
+  std::vector<float> all(2 * count * members.size());
+  auto write = [&](size_t place, const Contribution &contribution) {
+    float *to = &all[2 * count * place];
+    std::copy_n(contribution.send, count, to);
+    std::copy_n(contribution.receive, count, to + count);
+  };
+  for (auto [place, contribution] :
+       llvm::zip(visit.group.here, visit.group.meeting->contributions))
+    write(place, contribution);
+  llvm::SmallVector<Message, 16> messages;
+  llvm::SmallVector<int64_t, 16> senders;
+  const auto bytes = static_cast<int64_t>(2 * count * sizeof(float));
+  auto getCounts = [&](size_t place) {
+    return reinterpret_cast<std::byte *>(&all[2 * count * place]);
+  };
+  for (const size_t place : visit.group.elsewhere) {
+    messages.push_back(makeReceive(visit.channel, members[place], rank,
+                                   getCounts(place), bytes));
+    senders.push_back(members[place]);
+    messages.push_back(makeSend(visit.channel, rank, members[place],
+                                getCounts(visit.place), bytes));
+  }
+  if (llvm::Error error = move(visit.channel, messages, senders))
+    return error;
+  return all;
+}
+
+/// Sends every member the rows for its experts and receives those for this
+/// one's where they belong.
+llvm::Error ProcessCommunicator::takeRows(const Visit &visit) {
+  SpreadGroup &group = visit.group;
+  const Exchange &exchange = visit.exchange;
+  llvm::Expected<std::vector<float>> gathered = gatherCounts(visit);
+  if (!gathered)
+    return gathered.takeError();
+  const size_t count = gathered->size() / group.members.size() / 2;
+  std::vector<RowCounts> counts;
+  for (llvm::ArrayRef<float> rest = *gathered; !rest.empty();
+       rest = rest.drop_front(2 * count))
+    counts.push_back({rest.take_front(count), rest.slice(count, count)});
+  if (llvm::Error error =
+          checkRows(channels[visit.channel], exchange, counts, visit.place,
+                    group.members, visit.own, *group.meeting, aborted))
+    return error;
+  const int64_t rank = group.members[visit.place];
+  llvm::SmallVector<Message, 16> messages;
+  llvm::SmallVector<int64_t, 16> senders;
+  for (const size_t place : group.elsewhere) {
+    const ByteRange mine = getRowsFrom(exchange, counts[visit.place], place);
+    if (mine.bytes > 0) {
+      messages.push_back(makeReceive(visit.channel, group.members[place], rank,
+                                     visit.own.output + mine.begin,
+                                     mine.bytes));
+      senders.push_back(group.members[place]);
+    }
+    const ByteRange theirs = getRowsFor(exchange, counts[visit.place], place);
+    if (theirs.bytes > 0)
+      messages.push_back(makeSend(visit.channel, rank, group.members[place],
+                                  visit.own.input + theirs.begin,
+                                  theirs.bytes));
+  }
+  if (llvm::Error error = move(visit.channel, messages, senders))
+    return error;
+  for (auto [place, contribution] :
+       llvm::zip(group.here, group.meeting->contributions)) {
+    const ByteRange from = getRowsFor(exchange, counts[place], visit.place);
+    const ByteRange to = getRowsFrom(exchange, counts[visit.place], place);
+    if (to.bytes > 0)
+      std::memcpy(visit.own.output + to.begin, contribution.input + from.begin,
+                  to.bytes);
+  }
+  fillRest(exchange, counts[visit.place], visit.own);
   return llvm::Error::success();
 }
 
 llvm::Error ProcessCommunicator::collective(uint32_t channel, int64_t rank,
                                             const Exchange &exchange,
-                                            const std::byte *input,
-                                            std::byte *output,
-                                            int64_t inputBytes,
-                                            int64_t outputBytes) {
+                                            const Contribution &own) {
   std::vector<int64_t> members = channels[channel].getMembers(mesh, rank);
   if (llvm::all_of(members, [&](int64_t other) { return isHere(other); }))
-    return local->collective(channel, rank, exchange, input, output, inputBytes,
-                             outputBytes);
-  Group &group = find(channel, std::move(members));
+    return local->collective(channel, rank, exchange, own);
+  SpreadGroup &group = find(channel, std::move(members));
   const auto place = static_cast<size_t>(llvm::find(group.members, rank) -
                                          group.members.begin());
-  const Visit visit{group, place,  channel,    exchange,
-                    input, output, inputBytes, outputBytes};
+  const Visit visit{group, place, channel, exchange, own};
   {
     std::lock_guard<std::mutex> lock(group.meeting->mutex);
-    group.meeting->contributions[group.meeting->getPlace(rank)] = {
-        input, output, inputBytes};
+    group.meeting->contributions[group.meeting->getPlace(rank)] = own;
   }
   if (!meet(group))
     return makeAborted(channels[channel]);
   if (llvm::Error error = checkSizes(visit))
     return error;
-  if (combinesShares(exchange.kind)) {
-    if (llvm::Error error = combine(visit))
+  const bool takesRows = exchange.kind == CollectiveKind::AllToAllV;
+  if (takesRows || combinesShares(exchange.kind)) {
+    if (llvm::Error error = takesRows ? takeRows(visit) : combine(visit))
       return error;
     // Behind this nobody reads inputs any more.
     if (!meet(group))
       return makeAborted(channels[channel]);
   }
-  if (exchange.kind == CollectiveKind::ReduceScatter ||
+  if (takesRows || exchange.kind == CollectiveKind::ReduceScatter ||
       exchange.kind == CollectiveKind::AllToAll)
     return llvm::Error::success();
   if (llvm::Error error = spread(visit))

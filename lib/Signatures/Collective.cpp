@@ -16,6 +16,8 @@ llvm::StringRef getName(CollectiveKind kind) {
     return "all_to_all";
   case CollectiveKind::Broadcast:
     return "broadcast";
+  case CollectiveKind::AllToAllV:
+    return "all_to_all_v";
   }
   return "";
 }

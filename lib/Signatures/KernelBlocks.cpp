@@ -10,6 +10,8 @@ int64_t getRmsNormGradBlockRows(int64_t rows) {
   return llvm::divideCeil(rows, 16);
 }
 
+int64_t getSortGroups(int64_t rows) { return std::min<int64_t>(rows, 16); }
+
 int64_t countIterations(const StridedLoops &loops) {
   int64_t count = 1;
   for (const StridedLoop &loop : loops)

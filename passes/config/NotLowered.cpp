@@ -42,7 +42,8 @@ static bool isDataParallelMode(const ParallelConfig &config) {
 
 /// What ranks share out.
 static void checkRanks(const ParallelConfig &config, const RankLayout &ranks,
-                       Requests &requests, DiagnosticList &diagnostics) {
+                       bool hasExperts, Requests &requests,
+                       DiagnosticList &diagnostics) {
   Node mode = config.parallelNode["parallel_mode"];
   if (isDataParallelMode(config) && ranks.dataParallel > 1)
     diagnostics.warning(mode.getLocation(),
@@ -66,13 +67,14 @@ static void checkRanks(const ParallelConfig &config, const RankLayout &ranks,
                             llvm::Twine(devices) +
                             " of parallel_config; set it to True if the "
                             "launcher does");
-  requests.add(config.expertParallel > 1, config.node, "expert_parallel",
-               "a dense model has no experts to share out");
+  requests.add(config.expertParallel > 1 && !hasExperts, config.node,
+               "expert_parallel", "a dense model has no experts to share out");
 }
 
 /// Which part of the pipeline runs, and in which pieces.
 static void checkPipeline(const TrainingConfig &config, const RankLayout &ranks,
-                          int64_t rowBlocks, DiagnosticList &diagnostics) {
+                          int64_t rowBlocks, bool hasExperts,
+                          DiagnosticList &diagnostics) {
   const ParallelConfig &parallel = config.parallel;
   for (llvm::StringRef key : {"stage_num", "start_stage"}) {
     Node value = config.model.config[key];
@@ -95,6 +97,11 @@ static void checkPipeline(const TrainingConfig &config, const RankLayout &ranks,
   excludeWithPieces("micro_batch_interleave_num",
                     parallel.microBatchInterleaveNum);
   excludeWithPieces("fine_grain_interleave", rowBlocks);
+  if (hasExperts)
+    diagnostics.error(parallel.node["seq_split_num"].getLocation(),
+                      "seq_split_num " + llvm::Twine(parallel.seqSplitNum) +
+                          " is not lowered for a model with experts, whose "
+                          "rows of tokens it would cut; set it to 1");
 }
 
 /// Options of the step around the model that have no counterpart in it.
@@ -120,9 +127,9 @@ static void checkStep(const TrainingConfig &config, Requests &requests) {
 
 void passes::checkNotLowered(const TrainingConfig &config,
                              const RankLayout &ranks, int64_t rowBlocks,
-                             DiagnosticList &diagnostics) {
+                             bool hasExperts, DiagnosticList &diagnostics) {
   Requests requests(diagnostics);
-  checkRanks(config.parallel, ranks, requests, diagnostics);
-  checkPipeline(config, ranks, rowBlocks, diagnostics);
+  checkRanks(config.parallel, ranks, hasExperts, requests, diagnostics);
+  checkPipeline(config, ranks, rowBlocks, hasExperts, diagnostics);
   checkStep(config, requests);
 }

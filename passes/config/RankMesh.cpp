@@ -4,6 +4,7 @@
 #include "dialects/mf/SampleOrderAttribute.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/config/ConfigAttributes.h"
+#include "passes/config/ExpertAxes.h"
 #include <cstdlib>
 
 using namespace mlir;
@@ -34,63 +35,46 @@ static int64_t getHeadCopies(ModelOp model, const RankLayout &ranks) {
   return areCopied ? ranks.modelParallel / heads : 1;
 }
 
-namespace {
-
-/// An axis of one key of parallel_config, and where it is cut in two: numbers
-/// of neighbours, each a divisor of the next.
-struct NamedAxis {
-  std::string name;
-  int64_t size;
-  SmallVector<int64_t> cuts;
-};
-
-} // namespace
-
-/// Cuts the axes among `replicas` (the outer ones first) so that the `size`
-/// inner ranks of all are those of whole axes, if that can be.
-static void cutAxes(ArrayRef<NamedAxis *> replicas, int64_t size) {
-  int64_t ranks = 1;
-  for (const NamedAxis *axis : replicas)
-    ranks *= axis->size;
-  if (ranks % size != 0)
-    return;
-  for (NamedAxis *axis : llvm::reverse(replicas)) {
-    if (size % axis->size == 0) {
-      size /= axis->size;
-      continue;
-    }
-    bool divides = axis->size % size == 0;
-    for (int64_t cut : axis->cuts)
-      divides = divides && (cut % size == 0 || size % cut == 0);
-    if (size > 1 && divides && !llvm::is_contained(axis->cuts, size))
-      axis->cuts.push_back(size);
-    return;
-  }
-}
-
 /// Ranks that share a parameter out are neighbours: optimizer_weight_shard_size
 /// of those that have the same part.
-static void cutForShards(ModelOp model, int64_t size,
-                         SmallVectorImpl<NamedAxis> &axes) {
+static void cutForShards(ModelOp model, const RankLayout &ranks, int64_t size,
+                         MutableArrayRef<NamedAxis> axes) {
   for (auto param : model.getBody().getOps<ParamOp>()) {
-    if (param.getFrozen() || !param.getParallelOptimizer())
+    if (param.getFrozen() || param.getUpdateRule() ||
+        !param.getParallelOptimizer())
       continue;
-    SmallVector<NamedAxis *> replicas;
-    for (NamedAxis &axis : axes) {
-      bool isCut = false;
-      if (ArrayAttr cuts = param.getCutsAttr())
-        for (auto names : cuts.getAsRange<ArrayAttr>())
-          for (auto name : names.getAsRange<StringAttr>())
-            isCut |= StringRef(axis.name).starts_with(name.getValue());
-      if (!isCut)
-        replicas.push_back(&axis);
-    }
-    cutAxes(replicas, size);
+    // What does not come to whole factors stays on each rank.
+    if (std::optional<SmallVector<AxisSpan>> replicas =
+            takeReplicas(param, ranks.expertParallel, axes))
+      (void)takeInnerRanks(*replicas, size);
   }
 }
 
-MeshAttr getRankMesh(ModelOp model, const RankLayout &ranks,
-                     int64_t shardSize) {
+/// Ranks that share experts out are expert_parallel of those that do not cut
+/// their weights otherwise. Says why if they are no whole factors of axes.
+static std::optional<std::string>
+cutForExperts(ModelOp model, const RankLayout &ranks,
+              MutableArrayRef<NamedAxis> axes) {
+  for (auto param : model.getBody().getOps<ParamOp>()) {
+    if (!getNumExperts(param) ||
+        takeReplicas(param, ranks.expertParallel, axes))
+      continue;
+    std::vector<std::string> sharing;
+    for (const NamedAxis &axis : axes)
+      if (!isCutOver(param.getCutsAttr(), axis.name))
+        sharing.push_back(axis.name + " = " + std::to_string(axis.size));
+    return ("expert_parallel " + llvm::Twine(ranks.expertParallel) +
+            " is no product of whole factors of " + llvm::join(sharing, ", ") +
+            ", over which '" + param.getSymName() +
+            "' is shared out, the last ones first; choose a divisor or a "
+            "multiple of the last")
+        .str();
+  }
+  return std::nullopt;
+}
+
+FailureOr<MeshAttr> getRankMesh(ModelOp model, const RankLayout &ranks,
+                                int64_t shardSize, std::string &problem) {
   SmallVector<NamedAxis> named;
   auto add = [&](StringRef name, int64_t size) {
     if (size > 1)
@@ -104,8 +88,12 @@ MeshAttr getRankMesh(ModelOp model, const RankLayout &ranks,
   int64_t heads = ranks.modelParallel / copies;
   add(copies > 1 && heads > 1 ? "mp_kv" : "mp", heads);
   add(copies > 1 && heads > 1 ? "mp_copy" : "mp", copies);
+  if (std::optional<std::string> found = cutForExperts(model, ranks, named)) {
+    problem = *found;
+    return failure();
+  }
   if (shardSize > 1)
-    cutForShards(model, shardSize, named);
+    cutForShards(model, ranks, shardSize, named);
 
   MLIRContext *context = model.getContext();
   SmallVector<StringAttr> axes = {StringAttr::get(context, "pp")};
@@ -126,40 +114,51 @@ MeshAttr getRankMesh(ModelOp model, const RankLayout &ranks,
   return MeshAttr::get(context, axes, sizes);
 }
 
+/// Where the YAML has `key`, or else the model.
+static mlir::Location getPlace(ModelOp model, const Node &key) {
+  mf::Location place = key.getLocation();
+  return place.isKnown() ? getLocation(model.getContext(), place)
+                         : model.getLoc();
+}
+
 /// A micro-batch has the rows of all replicas, as the importer makes it.
 static LogicalResult checkRows(ModelOp model, const TrainingConfig &config,
                                const RankLayout &ranks) {
   auto rows = static_cast<int64_t>(model.getMicroBatchSize());
   if (rows % ranks.dataParallel == 0)
     return success();
-  mf::Location key = config.parallel.node["data_parallel"].getLocation();
-  mlir::Location place =
-      key.isKnown() ? getLocation(model.getContext(), key) : model.getLoc();
-  return emitError(place) << "'" << model.getSymName()
-                          << "' has micro-batches of " << rows
-                          << " rows, which do not divide over data_parallel "
-                          << ranks.dataParallel
-                          << "; import it with this YAML, or with "
-                          << "--batch-size, the rows of one of them";
+  return emitError(getPlace(model, config.parallel.node["data_parallel"]))
+         << "'" << model.getSymName() << "' has micro-batches of " << rows
+         << " rows, which do not divide over data_parallel "
+         << ranks.dataParallel << "; import it with this YAML, or with "
+         << "--batch-size, the rows of one of them";
 }
 
 LogicalResult setRankMesh(ModuleOp module, const TrainingConfig &config,
                           const RankLayout &ranks) {
   if (ranks.getNumRanks() == ranks.pipelineStages)
     return success();
+  const ParallelConfig &parallel = config.parallel;
   for (auto model : module.getOps<ModelOp>()) {
     if (failed(checkRows(model, config, ranks)))
       return failure();
-    const ParallelConfig &parallel = config.parallel;
-    MeshAttr mesh = getRankMesh(model, ranks,
-                                parallel.enableParallelOptimizer
-                                    ? parallel.optimizerWeightShardSize
-                                    : -1);
+    std::string problem;
+    FailureOr<MeshAttr> found = getRankMesh(
+        model, ranks,
+        parallel.enableParallelOptimizer ? parallel.optimizerWeightShardSize
+                                         : -1,
+        problem);
+    if (failed(found))
+      return emitError(getPlace(model, parallel.node["expert_parallel"]))
+             << problem;
+    MeshAttr mesh = *found;
     MeshAttr known = MeshAttr::find(model);
     if (known && known != mesh)
       return model.emitError() << "the YAML asks for the mesh " << mesh
                                << ", but the module has " << known;
     module->setAttr(MeshAttr::attributeName, mesh);
+    if (failed(resolveExpertAxes(model, mesh, ranks.expertParallel)))
+      return failure();
     if (int64_t copies = getHeadCopies(model, ranks); copies > 1)
       remark::analysis(model.getLoc(), remark::RemarkOpts::name("HeadCopies")
                                            .category("config")

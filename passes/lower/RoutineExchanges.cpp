@@ -24,7 +24,8 @@ void RoutineExchanges::waitFor(ValueRange read, ValueRange written) {
                                }) ||
                   llvm::any_of(written, [&](Value buffer) {
                     Value root = getRoot(buffer);
-                    return root == exchange.input || root == exchange.output;
+                    return root == exchange.output ||
+                           llvm::is_contained(exchange.inputs, root);
                   });
     if (isUsed)
       wait(exchange);
@@ -41,9 +42,13 @@ void RoutineExchanges::waitForAll() {
 void RoutineExchanges::communicate(Location loc,
                                    const ir::EmittedCollective &collective,
                                    StringRef cell) {
-  Value input = collective.input.getValue();
   Value output = collective.output.getValue();
-  waitFor(input, output);
+  SmallVector<Value, 3> inputs;
+  for (ir::EmittedBuffer read :
+       {collective.input, collective.send, collective.receive})
+    if (read)
+      inputs.push_back(read.getValue());
+  waitFor(inputs, output);
   MLIRContext *context = program.getContext();
   StringRef stream =
       program.getStream((names::collective + "." + collective.channel).str(),
@@ -54,9 +59,15 @@ void RoutineExchanges::communicate(Location loc,
   Value ready = ascend::RecordOp::create(builder, loc, names::compute);
   auto op = ascend::CollectiveOp::create(
       builder, loc, ascend::EventType::get(context),
-      static_cast<ascend::CollectiveKind>(collective.kind), input, output,
+      static_cast<ascend::CollectiveKind>(collective.kind),
+      collective.input.getValue(), output, collective.send.getValue(),
+      collective.receive.getValue(),
       ascend::GroupAttr::get(context, axes, collective.stages),
-      static_cast<ascend::Reduction>(collective.reduction), collective.channel,
+      static_cast<ascend::Reduction>(collective.reduction),
+      collective.fill == 0 ? FloatAttr()
+                           : builder.getF64FloatAttr(collective.fill),
+      collective.channel,
       cell.empty() ? StringAttr() : builder.getStringAttr(cell), stream, ready);
-  pending.push_back({getRoot(input), getRoot(output), op.getDone(), loc});
+  pending.push_back({llvm::map_to_vector<3>(inputs, getRoot), getRoot(output),
+                     op.getDone(), loc});
 }

@@ -29,7 +29,9 @@ public:
 private:
   /// A collective that the compute stream has not waited for.
   struct Pending {
-    mlir::Value input, output, done;
+    /// What it reads and what it writes.
+    llvm::SmallVector<mlir::Value, 3> inputs;
+    mlir::Value output, done;
     mlir::Location loc;
   };
   void wait(const Pending &exchange);

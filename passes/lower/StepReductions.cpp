@@ -71,9 +71,10 @@ void StepBuilder::emitReduction(ir::ReduceGradientOp reduction, Value ready) {
     auto op = ascend::CollectiveOp::create(
         builder, loc, ascend::EventType::get(context),
         static_cast<ascend::CollectiveKind>(collective.kind), input, output,
+        /*send=*/Value(), /*receive=*/Value(),
         ascend::GroupAttr::get(context, axes, collective.stages),
         static_cast<ascend::Reduction>(collective.reduction),
-        collective.channel, StringAttr(), stream, ready);
+        /*fill=*/FloatAttr(), collective.channel, StringAttr(), stream, ready);
     ready = op.getDone();
     // A stream is in order: what it does last is over last.
     reduced[stream] = ready;

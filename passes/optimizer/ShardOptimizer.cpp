@@ -82,7 +82,7 @@ UsedParameter OptimizerSharder::describe(TiedGroup &group) {
   used.shape.assign(type.getShape().begin(), type.getShape().end());
   used.elementBytes = type.getElementTypeBitWidth() / 8;
   used.isOptedIn = llvm::all_of(group.params, [](ParamOp member) {
-    return member.getParallelOptimizer();
+    return member.getParallelOptimizer() && !member.getUpdateRule();
   });
   used.layout = Layout(param.getLayoutAttr(), type.getRank());
   return used;

@@ -44,11 +44,18 @@ private:
   Outcome planOperator(unsigned number);
   /// By which axes each factor of an operator is cut.
   bool chooseFactors(const ShardedOperator &op, FactorAxes &axes);
+  unsigned findWhole(const ShardedOperator &op, size_t operand) const;
+  bool regroupsRows(const ShardedOperator &op) const;
+  bool isInterleaved(const ShardedOperator &op, unsigned factor,
+                     const FactorAxes &axes) const;
+  void putTogetherRows(const ShardedOperator &op, FactorAxes &axes);
+  void exchangeWhole(const ShardedOperator &op, FactorAxes &axes);
   bool chooseFrom(const ShardedOperator &op, size_t operand, FactorAxes &axes,
                   std::vector<bool> &isDecided);
   bool exchangeFactors(const ShardedOperator &op, FactorAxes &axes);
   Outcome bringOperands(unsigned number, const FactorAxes &axes,
                         const ir::Axes &lifted);
+  void cutRegrouped(unsigned result, ir::Layout &wanted) const;
   void placeResults(const ShardedOperator &op, const FactorAxes &axes,
                     const ir::Axes &lifted);
   /// Makes partial results whole, and gives back what was exchanged: `axes` are
@@ -61,7 +68,10 @@ private:
   Outcome bring(unsigned &value, const ir::Layout &wanted, unsigned before,
                 llvm::StringRef name);
   unsigned addVersion(unsigned value, const ir::Layout &layout, unsigned before,
-                      llvm::StringRef name);
+                      llvm::StringRef name, llvm::ArrayRef<int64_t> view = {});
+  /// By way of two dimensions for one, where less is sent so.
+  bool bringSplit(unsigned &value, const ir::Layout &wanted, unsigned before,
+                  llvm::StringRef name);
   /// Changes what `value` is made from so that it lies as `wanted`; false if it
   /// was changed before, or nothing would change.
   bool ask(unsigned value, const ir::Layout &wanted);
@@ -92,6 +102,11 @@ private:
   std::vector<unsigned> current;
   /// Of a version, the value of the layer that it is.
   std::vector<unsigned> origins;
+  /// Axes of rows that the operator puts into other groups than ranks have.
+  ir::Axes regrouped;
+  /// By shape, how an activation lay before an operator had its parts
+  /// exchanged.
+  std::map<llvm::SmallVector<int64_t>, ir::Layout> homes;
   /// Values with a dimension whose elements lie in the order of ranks.
   std::vector<bool> isRankOrdered;
   /// The operator that makes a value; none for arguments and parameters.

@@ -1,5 +1,6 @@
 //===- LayerValues.cpp - Layouts of a layer's values ----------------------===//
 
+#include "DimensionSplit.h"
 #include "LayerPlanner.h"
 #include "RuleAxes.h"
 #include "llvm/ADT/STLExtras.h"
@@ -57,17 +58,40 @@ bool LayerPlanner::divides(unsigned value, const Layout &layout) {
 //===----------------------------------------------------------------------===//
 
 unsigned LayerPlanner::addVersion(unsigned value, const Layout &layout,
-                                  unsigned before, StringRef name) {
+                                  unsigned before, StringRef name,
+                                  ArrayRef<int64_t> view) {
   for (const PlannedReshard &made : planned.reshards)
-    if (made.from == value && planned.layouts[made.to] == layout)
+    if (made.from == value && planned.layouts[made.to] == layout &&
+        ArrayRef(made.view) == view)
       return made.to;
   unsigned version = planned.layouts.size();
   planned.layouts.push_back(layout);
   origins.push_back(origins[value]);
   sources.push_back(sources[value]);
   isRankOrdered.push_back(isRankOrdered[value]);
-  planned.reshards.push_back({value, version, before, name.str()});
+  planned.reshards.push_back(
+      {value, version, before, name.str(), SmallVector<int64_t>(view)});
   return version;
+}
+
+bool LayerPlanner::bringSplit(unsigned &value, const Layout &wanted,
+                              unsigned before, StringRef name) {
+  ArrayRef<int64_t> shape = layer.values[origins[value]].shape;
+  const Layout have = planned.layouts[value];
+  std::optional<DimensionSplit> split =
+      findDimensionSplit(shape, have, wanted, model.mesh);
+  if (!split || isRankOrdered[value])
+    return false;
+  Layout from = splitLayout(shape, have, *split, model.mesh);
+  std::optional<std::vector<Layout>> steps =
+      getReshardSteps(from, splitLayout(shape, wanted, *split, model.mesh));
+  if (!steps)
+    return false;
+  value = addVersion(value, from, before, name, splitShape(shape, *split));
+  for (const Layout &step : *steps)
+    value = addVersion(value, step, before, name);
+  value = addVersion(value, wanted, before, name, shape);
+  return true;
 }
 
 LayerPlanner::Outcome LayerPlanner::bring(unsigned &value, const Layout &wanted,
@@ -80,6 +104,12 @@ LayerPlanner::Outcome LayerPlanner::bring(unsigned &value, const Layout &wanted,
   unsigned origin = origins[value];
   if (!divides(origin, wanted))
     return Outcome::Failed;
+  if (sources[value] == Source::Activation && now && before == *now &&
+      have.cuts != wanted.cuts && have.cuts != stream.cuts &&
+      wanted.cuts != stream.cuts)
+    homes[to_vector(layer.values[origin].shape)] = have;
+  if (bringSplit(value, wanted, before, name))
+    return Outcome::Done;
   std::optional<std::vector<Layout>> steps = getReshardSteps(have, wanted);
   bool isData = sources[value] == Source::Free && origin < layer.numArguments;
   bool movesRows = isRankOrdered[value] && have.cuts != wanted.cuts;

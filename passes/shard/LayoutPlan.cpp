@@ -160,6 +160,8 @@ static std::vector<Axes> findGathered(const ShardedModel &model,
     // By hidden input, the version that the layer goes on with.
     auto hidden = to_vector(seq<unsigned>(0, model.layers[number].numHidden));
     for (const PlannedReshard &reshard : layer.reshards) {
+      if (!reshard.view.empty())
+        continue;
       std::optional<ReshardStep> step = getReshardStep(
           layer.layouts[reshard.from], layer.layouts[reshard.to]);
       if (step->kind == ReshardKind::Mirror)
@@ -209,10 +211,15 @@ void LayoutPlan::print(const ShardedModel &model, raw_ostream &os) const {
     for (unsigned i = 0; i < layer.numArguments; ++i)
       printLayout("argument " + std::to_string(i), planned.layouts[i]);
     for (const PlannedReshard &reshard : planned.reshards) {
-      os << "  reshard " << reshard.name << ": ";
+      os << "  " << (reshard.view.empty() ? "reshard " : "view ")
+         << reshard.name << ": ";
       planned.layouts[reshard.from].print(os);
       os << " -> ";
       planned.layouts[reshard.to].print(os);
+      if (!reshard.view.empty()) {
+        os << " of ";
+        interleave(reshard.view, os, "x");
+      }
       os << '\n';
     }
     for (unsigned result : planned.results)

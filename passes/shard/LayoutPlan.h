@@ -69,13 +69,16 @@ struct ShardedModel {
   ir::Axes headAxes;
 };
 
-/// A new value: `from`, resharded by one collective, local part or view.
+/// A new value: `from`, resharded by one collective or local part, or looked at
+/// in another shape.
 struct PlannedReshard {
   unsigned from, to;
   /// The operator before which it stands; the number of operators for the end.
   unsigned before;
   /// For whom: the name of the operator that makes or reads the value.
   std::string name;
+  /// The shape of a view; empty for a reshard.
+  llvm::SmallVector<int64_t> view;
 };
 
 struct PlannedLayer {

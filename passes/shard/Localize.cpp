@@ -135,6 +135,22 @@ LogicalResult Localizer::verifyDivides(Value value) {
          << MeshAttr::find(model) << ", but got " << type;
 }
 
+/// What memory an operator holds for rows that may come to this rank.
+static void reportRoom(LayerOp layer, BoundedRowsOpInterface op) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  int64_t room = op.getRoom(), mean = op.getMeanRows();
+  std::string times = llvm::formatv("{0:F2}", static_cast<double>(room) /
+                                                  static_cast<double>(mean));
+  remark::analysis(layer.getLoc(),
+                   remark::RemarkOpts::name("Room").category("shard").function(
+                       layer.getSymName()))
+      << remark::add("'{0}' has room for {1} times the mean of rows",
+                     cast<ComputeOpInterface>(op.getOperation()).getCellName(),
+                     times)
+      << remark::metric("rows", room) << remark::metric("mean", mean)
+      << remark::metric("bytes", getTensorBytes(type));
+}
+
 LogicalResult Localizer::localize(LayerOp layer) {
   if (!hasLayouts(layer))
     return success();
@@ -169,6 +185,9 @@ LogicalResult Localizer::localize(LayerOp layer) {
   for (auto [op, both] : llvm::zip_equal(operators, layouts))
     if (auto shardable = dyn_cast<ShardingRuleOpInterface>(op))
       shardable.localize(both.first, both.second, tables);
+  for (Operation *op : operators)
+    if (auto bounded = dyn_cast<BoundedRowsOpInterface>(op))
+      reportRoom(layer, bounded);
   layer.setFunctionType(FunctionType::get(model.getContext(),
                                           body.getArgumentTypes(),
                                           getReturn(layer)->getOperandTypes()));

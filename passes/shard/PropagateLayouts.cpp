@@ -52,6 +52,16 @@ void LayerWriter::writeReshard(const PlannedReshard &reshard) {
   builder.setInsertionPoint(reshard.before < layer.operators.size()
                                 ? layer.operators[reshard.before]
                                 : end);
+  if (!reshard.view.empty()) {
+    RankedTensorType type = getType(
+        reshard.to, RankedTensorType::get(
+                        reshard.view, getElementTypeOrSelf(from.getType())));
+    auto view =
+        ReshapeOp::create(builder, from.getLoc(), type, ValueRange{from});
+    view.setCellName(reshard.name);
+    values.push_back(view);
+    return;
+  }
   auto made = ReshardOp::create(builder, from.getLoc(),
                                 getType(reshard.to, from.getType()), from,
                                 builder.getStringAttr(reshard.name));
@@ -96,7 +106,7 @@ void LayerWriter::write() {
 static StringRef getKey(StringRef axis) {
   if (axis == "mp" || axis.starts_with("mp_"))
     return "model_parallel";
-  if (axis == "dp")
+  if (axis == "dp" || axis.starts_with("dp_"))
     return "data_parallel";
   return "context_parallel";
 }

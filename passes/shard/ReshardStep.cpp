@@ -82,7 +82,10 @@ private:
   void reducePartial();
   void exchange();
   bool exchangeOne(size_t concat);
+  bool exchangeBehind(size_t concat);
+  std::optional<size_t> findSplit(size_t concat, size_t first, size_t count);
   void gather();
+  void gatherTo(size_t dim, size_t kept);
   bool takeParts();
 
   Layout at;
@@ -111,19 +114,46 @@ void ReshardPath::reducePartial() {
     take({ReshardKind::AllReduce, left});
 }
 
+/// The dimension to which `count` axes of dimension `concat` belong, next.
+std::optional<size_t> ReshardPath::findSplit(size_t concat, size_t first,
+                                             size_t count) {
+  for (size_t split = 0; split < to.cuts.size(); ++split) {
+    Axes together = at.cuts[split];
+    together.append(Axes(ArrayRef(at.cuts[concat]).slice(first, count)));
+    if (split != concat && isPrefix(together, to.cuts[split]))
+      return split;
+  }
+  return std::nullopt;
+}
+
 /// Moves the innermost axes of dimension `concat` to where they belong.
 bool ReshardPath::exchangeOne(size_t concat) {
-  ArrayRef<StringRef> cut = at.cuts[concat];
+  const Axes cut = at.cuts[concat];
   for (size_t first = getCommonPrefix(cut, to.cuts[concat]); first < cut.size();
        ++first)
-    for (size_t split = 0; split < to.cuts.size(); ++split) {
-      Axes together = at.cuts[split], moved(cut.drop_front(first));
-      together.append(moved);
-      if (split == concat || !isPrefix(together, to.cuts[split]))
-        continue;
-      take({ReshardKind::AllToAll, moved, static_cast<int64_t>(split),
-            static_cast<int64_t>(concat)});
+    if (std::optional<size_t> split =
+            findSplit(concat, first, cut.size() - first)) {
+      take({ReshardKind::AllToAll, Axes(ArrayRef(cut).drop_front(first)),
+            static_cast<int64_t>(*split), static_cast<int64_t>(concat)});
       return true;
+    }
+  return false;
+}
+
+/// Moves axes behind which there are others that cut nothing in the end: these
+/// are gathered first, and the rest need not be.
+bool ReshardPath::exchangeBehind(size_t concat) {
+  const Axes cut = at.cuts[concat];
+  size_t last = cut.size();
+  while (last > 0 && !to.cutsOver(cut[last - 1]))
+    --last;
+  size_t first = getCommonPrefix(cut, to.cuts[concat]);
+  if (last == cut.size())
+    return false;
+  for (; first < last; ++first)
+    if (findSplit(concat, first, last - first)) {
+      gatherTo(concat, last);
+      return exchangeOne(concat);
     }
   return false;
 }
@@ -131,25 +161,30 @@ bool ReshardPath::exchangeOne(size_t concat) {
 void ReshardPath::exchange() {
   for (size_t dim = 0; dim < to.cuts.size(); ++dim)
     exchangeOne(dim);
+  for (size_t dim = 0; dim < to.cuts.size(); ++dim)
+    exchangeBehind(dim);
 }
 
-/// Axes that end up alike are gathered at once, the innermost first.
-void ReshardPath::gather() {
-  for (size_t dim = 0; dim < to.cuts.size(); ++dim) {
-    while (at.cuts[dim].size() > getCommonPrefix(at.cuts[dim], to.cuts[dim])) {
-      size_t kept = getCommonPrefix(at.cuts[dim], to.cuts[dim]);
-      auto isReplicated = [&](StringRef axis) {
-        return !is_contained(to.reduced, axis);
-      };
-      ArrayRef<StringRef> cut = at.cuts[dim];
-      size_t first = cut.size() - 1;
-      while (first > kept &&
-             isReplicated(cut[first - 1]) == isReplicated(cut.back()))
-        --first;
-      take({ReshardKind::AllGather, Axes(cut.drop_front(first)),
-            static_cast<int64_t>(dim), 0, isReplicated(cut.back())});
-    }
+/// Gathers all but the `kept` outer axes of a dimension. Axes that end up alike
+/// are gathered at once, the innermost first.
+void ReshardPath::gatherTo(size_t dim, size_t kept) {
+  auto isReplicated = [&](StringRef axis) {
+    return !is_contained(to.reduced, axis);
+  };
+  while (at.cuts[dim].size() > kept) {
+    ArrayRef<StringRef> cut = at.cuts[dim];
+    size_t first = cut.size() - 1;
+    while (first > kept &&
+           isReplicated(cut[first - 1]) == isReplicated(cut.back()))
+      --first;
+    take({ReshardKind::AllGather, Axes(cut.drop_front(first)),
+          static_cast<int64_t>(dim), 0, isReplicated(cut.back())});
   }
+}
+
+void ReshardPath::gather() {
+  for (size_t dim = 0; dim < to.cuts.size(); ++dim)
+    gatherTo(dim, getCommonPrefix(at.cuts[dim], to.cuts[dim]));
 }
 
 /// A rank can take its part only of what has the same gradient on all ranks.

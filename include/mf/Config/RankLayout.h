@@ -22,6 +22,9 @@ struct RankLayout {
   /// Of context_parallel, ranks that exchange rows of a sequence for heads:
   /// all with ulysses_cp, none (1) with colossalai_cp.
   int64_t headParallel = 1;
+  /// Ranks of a stage that share out the experts of a layer; they are of dp, cp
+  /// and mp, no further ones.
+  int64_t expertParallel = 1;
   /// Model-parallel ranks share out rows of the residual stream too.
   bool sequenceParallel = false;
   /// Which rows of the data a data-parallel rank reads.
@@ -39,6 +42,21 @@ struct RankLayout {
 /// without full_batch a dataset_strategy that cuts rows into other parts.
 RankLayout resolveRanks(const TrainingConfig &config,
                         DiagnosticList &diagnostics);
+
+/// Ranks that cut each expert: of the legacy classes with a capacity
+/// model_parallel, unless expert_model_parallel says 1. Then ranks that share
+/// experts out have one place in model_parallel; else they are neighbours.
+int64_t getExpertModelParallel(const TrainingConfig &config,
+                               const RankLayout &ranks, bool isLegacy);
+
+/// What a model with `numExperts` experts asks of `ranks`; `isLegacy` tells
+/// MindSpore Transformers' layer classes from its mcore training graph. Errors:
+/// experts or ranks that do not divide by expert_parallel, model_parallel
+/// without use_seq_parallel, and another expert_model_parallel than the legacy
+/// classes know.
+void checkExpertParallel(const TrainingConfig &config, const RankLayout &ranks,
+                         int64_t numExperts, bool isLegacy,
+                         DiagnosticList &diagnostics);
 
 } // namespace mf
 

@@ -111,6 +111,18 @@ struct Instruction {
   std::string cell;
 };
 
+/// What an all_to_all_v is about.
+struct RowExchange {
+  /// Bytes of a row.
+  int64_t rowBytes = 0;
+  /// How many experts a member has counts for.
+  int64_t experts = 0;
+  /// What the output holds behind the rows that arrive.
+  double fill = 0;
+  /// The operator of the model, for errors that only a run shows.
+  std::string cell;
+};
+
 /// One rank's side of a transfer or part in a collective.
 struct Exchange {
   /// Of Program::channels.
@@ -121,6 +133,9 @@ struct Exchange {
   CollectiveKind kind = CollectiveKind::AllReduce;
   Reduction reduction = Reduction::Sum;
   DType type = DType::F32;
+  /// Of an all_to_all_v, which reads its input, the rows that it sends by
+  /// expert and those that it receives.
+  RowExchange rows;
 };
 
 /// An event of the step that a call records on the compute stream, behind

@@ -17,6 +17,18 @@
 
 namespace mf::runner {
 
+/// What a member brings to a collective. Input and output are the same memory,
+/// which all_reduce and broadcast allow, or do not overlap.
+struct Contribution {
+  const std::byte *input = nullptr;
+  std::byte *output = nullptr;
+  int64_t inputBytes = 0;
+  int64_t outputBytes = 0;
+  /// Of an all_to_all_v: its counts, as many of each as the group has experts.
+  const float *send = nullptr;
+  const float *receive = nullptr;
+};
+
 /// The channels of a program as its ranks use them. `channel` is of
 /// Program::channels, `rank` the one that calls. All functions may be called by
 /// several threads; for one channel, rank and direction, by one at a time.
@@ -33,14 +45,14 @@ public:
   virtual llvm::Error receive(uint32_t channel, int64_t rank, std::byte *to,
                               int64_t bytes) = 0;
 
-  /// Blocks until all members have come, `output` holds the result and nobody
-  /// reads `input` any more. The two are the same memory, which all_reduce and
-  /// broadcast allow, or do not overlap. Fails if another member's input is
-  /// not of `inputBytes` bytes.
+  /// Blocks until all members have come, the output holds the result and nobody
+  /// reads the input or the counts any more. Fails if another member's input is
+  /// not of as many bytes. Where the counts of a group cannot be, the member
+  /// that they are about fails and the others wait for `abort`, so that the run
+  /// ends with one reason, and always the same.
   virtual llvm::Error collective(uint32_t channel, int64_t rank,
                                  const program::Exchange &exchange,
-                                 const std::byte *input, std::byte *output,
-                                 int64_t inputBytes, int64_t outputBytes) = 0;
+                                 const Contribution &own) = 0;
 
   /// Releases everyone who waits, now and later; their calls fail.
   virtual void abort() = 0;

@@ -10,13 +10,15 @@ namespace mf {
 
 /// Collectives as HCCL defines them, with n ranks: the inputs reduced, to all;
 /// the inputs side by side; of the inputs reduced the i-th part to rank i; of
-/// each input the i-th part to rank i; the first rank's input.
+/// each input the i-th part to rank i; the first rank's input; of each input as
+/// many rows to each rank as counts say.
 enum class CollectiveKind : uint8_t {
   AllReduce,
   AllGather,
   ReduceScatter,
   AllToAll,
-  Broadcast
+  Broadcast,
+  AllToAllV
 };
 
 /// How elements are combined: in fp32, rounded once, in the order of ranks.

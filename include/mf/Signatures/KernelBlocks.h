@@ -27,6 +27,16 @@ constexpr int64_t elementsPerNormBlock = 16 * elementsPerSum;
 /// aclnnRmsNormGrad; `rows` is at least 1.
 int64_t getRmsNormGradBlockRows(int64_t rows);
 
+/// An element of a row that is being sorted: a number in whose order rows are
+/// sorted, and where the element came from.
+struct SortedElement {
+  uint32_t order;
+  uint32_t index;
+};
+
+/// Groups of rows that are sorted side by side, one row after another in each.
+int64_t getSortGroups(int64_t rows);
+
 /// Loops over a dimension, or over several that lie together.
 struct StridedLoop {
   int64_t size, stride;

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "DecoderState.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -148,6 +150,26 @@ LogicalResult ChannelChecker::checkParties(const Channel &channel,
   return success();
 }
 
+static int64_t getOutputBytes(const Use &use) {
+  return use.instruction->accesses.back().operand.bytes;
+}
+
+/// Of an all_to_all_v, whose members must have the same room for rows.
+static bool haveSameRows(const Use &use, const Use &other) {
+  const RowExchange &a = use.exchange->rows, &b = other.exchange->rows;
+  return a.rowBytes == b.rowBytes && a.experts == b.experts &&
+         a.fill == b.fill && getOutputBytes(use) == getOutputBytes(other);
+}
+
+static std::string describeRows(const Use &use) {
+  const RowExchange &rows = use.exchange->rows;
+  return llvm::formatv(" to {0} bytes, in rows of {1} bytes for {2} experts, "
+                       "filled up with {3}",
+                       getOutputBytes(use), rows.rowBytes, rows.experts,
+                       llvm::format("%g", rows.fill))
+      .str();
+}
+
 LogicalResult ChannelChecker::checkPair(const Channel &channel,
                                         const Party &party, const Use &use,
                                         const Party &other,
@@ -159,6 +181,8 @@ LogicalResult ChannelChecker::checkPair(const Channel &channel,
                            : getName(what.exchange->kind).str() + " of ";
     text += std::to_string(what.bytes) + " bytes of " +
             getName(what.exchange->type).str();
+    if (!channel.isTransfer && what.exchange->kind == CollectiveKind::AllToAllV)
+      text += describeRows(what);
     if (!what.instruction->cell.empty())
       text += " ('" + what.instruction->cell + "')";
     return text + " on stage " + std::to_string(of.stage);
@@ -167,7 +191,8 @@ LogicalResult ChannelChecker::checkPair(const Channel &channel,
       use.bytes == otherUse.bytes &&
       (channel.isTransfer ||
        (a.kind == b.kind && a.type == b.type && a.reduction == b.reduction &&
-        use.instruction->cell == otherUse.instruction->cell));
+        use.instruction->cell == otherUse.instruction->cell &&
+        (a.kind != CollectiveKind::AllToAllV || haveSameRows(use, otherUse))));
   if (agrees)
     return success();
   InFlightDiagnostic error = report(use, channel)

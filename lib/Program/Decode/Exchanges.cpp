@@ -15,6 +15,7 @@ MF_SAME_NUMBER(CollectiveKind, AllGather);
 MF_SAME_NUMBER(CollectiveKind, ReduceScatter);
 MF_SAME_NUMBER(CollectiveKind, AllToAll);
 MF_SAME_NUMBER(CollectiveKind, Broadcast);
+MF_SAME_NUMBER(CollectiveKind, AllToAllV);
 MF_SAME_NUMBER(Reduction, Sum);
 MF_SAME_NUMBER(Reduction, Max);
 #undef MF_SAME_NUMBER
@@ -98,9 +99,26 @@ static std::pair<int64_t, int64_t> getRatio(CollectiveKind kind,
   case CollectiveKind::AllReduce:
   case CollectiveKind::AllToAll:
   case CollectiveKind::Broadcast:
+  case CollectiveKind::AllToAllV:
     break;
   }
   return {1, 1};
+}
+
+/// Of an all_to_all_v the counts alone are bound to the group's size.
+static LogicalResult decodeRows(Operation *op, const ascend::Exchange &exchange,
+                                int64_t members, const Instruction &instruction,
+                                RowExchange &rows, DType type) {
+  rows.rowBytes = exchange.rowElements * getBytes(type);
+  rows.fill = exchange.fill;
+  rows.cell = instruction.cell;
+  const int64_t counts =
+      instruction.accesses[1].operand.bytes / getBytes(DType::F32);
+  rows.experts = counts / members;
+  if (counts % members == 0)
+    return success();
+  return op->emitError("expected as many counts for each of ")
+         << members << " ranks, but got " << counts;
 }
 
 LogicalResult ListDecoder::checkSizes(Operation *op, const Exchange &exchange,
@@ -108,8 +126,8 @@ LogicalResult ListDecoder::checkSizes(Operation *op, const Exchange &exchange,
                                       const Instruction &instruction) const {
   const int64_t members =
       state.result.program.mesh.getNumMembers(channel.group);
-  const int64_t input = instruction.accesses[0].operand.bytes;
-  const int64_t output = instruction.accesses[1].operand.bytes;
+  const int64_t input = instruction.accesses.front().operand.bytes;
+  const int64_t output = instruction.accesses.back().operand.bytes;
   auto [longer, shorter] = getRatio(exchange.kind, members);
   if (input % shorter != 0 || output % longer != 0 ||
       input / shorter != output / longer)
@@ -138,19 +156,27 @@ LogicalResult ListDecoder::decodeExchange(ascend::InstructionOpInterface op,
   result.isSend = exchange.isSend;
   result.kind = static_cast<CollectiveKind>(exchange.kind);
   result.reduction = static_cast<Reduction>(exchange.reduction);
-  llvm::SmallVector<ascend::BufferAccess, 2> accesses;
+  llvm::SmallVector<ascend::BufferAccess, 4> accesses;
   op.getAccesses(accesses);
   FailureOr<BufferShape> type =
       decodeType(op, accesses.front().buffer.getType());
   if (failed(type))
     return failure();
   result.type = type->shape.type;
-  if (exchange.group && failed(checkSizes(op, result, *channel, instruction)))
+  if (result.kind == CollectiveKind::AllToAllV) {
+    const int64_t members =
+        state.result.program.mesh.getNumMembers(channel->group);
+    if (failed(decodeRows(op, exchange, members, instruction, result.rows,
+                          result.type)))
+      return failure();
+  } else if (exchange.group &&
+             failed(checkSizes(op, result, *channel, instruction))) {
     return failure();
+  }
   // What is reduced or sent to all in place is one buffer.
   if (exchange.group && (result.kind == CollectiveKind::AllReduce ||
                          result.kind == CollectiveKind::Broadcast))
-    instruction.accesses[1].sharedAccesses = 1;
+    instruction.accesses.back().sharedAccesses = 1;
   result.channel = state.getChannel(std::move(*channel));
   instruction.index = list.exchanges.size();
   list.exchanges.push_back(result);

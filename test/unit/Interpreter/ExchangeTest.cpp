@@ -2,6 +2,7 @@
 
 #include "lib/Interpreter/Exchange.h"
 #include "LoweredSteps.h"
+#include "mf/Data/ElementConversion.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -33,7 +34,42 @@ struct ExchangeTest : testing::Test {
     collective.reduction = reduction;
     collective.channel = "all";
     return exchange.communicate(*module, static_cast<int64_t>(rank), members,
-                                collective, input, output);
+                                collective, {input, {}, {}}, output);
+  }
+
+  /// One member of three, with two experts each, in an all_to_all_v of rows of
+  /// two elements, in memory for 4 rows to 5.
+  LogicalResult exchangeRows(size_t rank, llvm::ArrayRef<float> send,
+                             llvm::ArrayRef<float> receive, DType type,
+                             std::vector<float> &output) {
+    mf::ir::EmittedCollective collective;
+    collective.kind = CollectiveKind::AllToAllV;
+    collective.channel = "ep";
+    collective.fill = -1;
+    auto make = [](llvm::ArrayRef<float> values, DType kind,
+                   std::vector<int64_t> dims) {
+      Tensor tensor(TensorShape{kind, {dims.begin(), dims.end()}});
+      llvm::cantFail(mf::convertElements(
+          DType::F32,
+          {reinterpret_cast<const uint8_t *>(values.data()), values.size() * 4},
+          kind, tensor.getBytes()));
+      return tensor;
+    };
+    std::vector<float> rows;
+    for (int i = 0; i < 8; ++i)
+      rows.push_back(static_cast<float>(10 * rank + i));
+    const Tensor result(TensorShape{type, {1, 5, 2}});
+    if (failed(exchange.communicate(
+            *module, static_cast<int64_t>(rank), {0, 1, 2}, collective,
+            {make(rows, type, {1, 4, 2}), make(send, DType::F32, {3, 2}),
+             make(receive, DType::F32, {3, 2})},
+            result)))
+      return failure();
+    output.resize(10);
+    llvm::cantFail(
+        mf::convertElements(type, result.getBytes(), DType::F32,
+                            {reinterpret_cast<uint8_t *>(output.data()), 40}));
+    return success();
   }
 };
 
@@ -185,6 +221,62 @@ TEST_F(ExchangeTest, EachKindGivesEachMemberItsPart) {
     all.insert(all.end(), results[1].begin(), results[1].end());
     EXPECT_EQ(all, one.expected) << getName(one.kind).str();
   }
+}
+
+TEST_F(ExchangeTest, RowsGoWhereCountsSay) {
+  const std::vector<float> send[] = {
+      {1, 0, 0, 2, 1, 0}, {0, 1, 1, 1, 0, 0}, {0, 0, 0, 0, 3, 1}};
+  const std::vector<float> receive[] = {
+      {1, 0, 0, 1, 0, 0}, {0, 2, 1, 1, 0, 0}, {1, 0, 0, 0, 3, 1}};
+  const std::vector<float> expected[] = {
+      {0, 1, 10, 11, -1, -1, -1, -1, -1, -1},
+      {2, 3, 4, 5, 12, 13, 14, 15, -1, -1},
+      {6, 7, 20, 21, 22, 23, 24, 25, 26, 27}};
+  for (DType type : {DType::F32, DType::BF16, DType::F16})
+    EXPECT_TRUE(succeeded(turns.run(3, [&](size_t rank) {
+      for (int repetition = 0; repetition < 2; ++repetition) {
+        std::vector<float> output;
+        if (failed(exchangeRows(rank, send[rank], receive[rank], type, output)))
+          return failure();
+        EXPECT_EQ(output, expected[rank]);
+      }
+      return success();
+    })));
+  EXPECT_EQ(quiet.messages, "");
+}
+
+TEST_F(ExchangeTest, RowsThatCannotBeExchangedAreErrorsOfTheirRank) {
+  auto getMessages = [&](size_t member, size_t place, float count,
+                         bool isReceived) {
+    std::vector<float> send[3], receive[3];
+    for (size_t rank = 0; rank < 3; ++rank)
+      send[rank] = receive[rank] = {0, 0, 1, 1, 0, 0};
+    for (size_t rank = 0; rank < 3; ++rank)
+      receive[rank] =
+          rank == 1 ? std::vector<float>(6, 1) : std::vector<float>(6, 0);
+    // Six rows arrive at rank 1, so it must not come so far.
+    (isReceived ? receive : send)[member][place] = count;
+    quiet.messages.clear();
+    exchange.clear();
+    EXPECT_TRUE(failed(turns.run(3, [&](size_t rank) {
+      std::vector<float> output;
+      return exchangeRows(rank, send[rank], receive[rank], DType::F32, output);
+    })));
+    return quiet.messages;
+  };
+  EXPECT_THAT(getMessages(2, 4, -2, false),
+              HasSubstr("rank 2: all_to_all_v on channel 'ep': expected a "
+                        "number of rows, but got -2 to send for expert 4"));
+  EXPECT_THAT(getMessages(0, 0, 3, false),
+              HasSubstr("rank 0: all_to_all_v on channel 'ep': expected to "
+                        "send at most the 4 rows of its input, but got 5"));
+  EXPECT_THAT(getMessages(1, 5, 2, true),
+              HasSubstr("rank 1: all_to_all_v on channel 'ep': expects 2 rows "
+                        "of rank 2 for expert 3, but that sends 1"));
+  EXPECT_THAT(getMessages(1, 5, 1, true),
+              HasSubstr("rank 1: all_to_all_v on channel 'ep': 6 rows would "
+                        "arrive, 3 of them for expert 2, the most, but there "
+                        "is room for 5; import with a larger --expert-room"));
 }
 
 TEST_F(ExchangeTest, MembersMustAgreeOnTheGroup) {

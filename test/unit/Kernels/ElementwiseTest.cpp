@@ -49,6 +49,9 @@ TEST(ElementwiseTest, UnaryKernelsMatchTheirDefinition) {
              {{"value", 0.5}});
   checkUnary("aclnnClampMax", [](double x) { return std::min(x, 0.5); }, -9, 9,
              {{"value", 0.5}});
+  checkUnary("aclnnSigmoid", sigmoid, -9, 9);
+  checkUnary("aclnnExp", [](double x) { return std::exp(x); }, -9, 9);
+  checkUnary("aclnnLog", [](double x) { return std::log(x); }, 0.01, 9);
 }
 
 TEST(ElementwiseTest, SpecialValuesBehave) {
@@ -89,6 +92,19 @@ TEST(ElementwiseTest, ActivationGradientsMatchFiniteDifferences) {
   check("aclnnGeluBackward", gelu);
 }
 
+TEST(ElementwiseTest, TheGradientOfTheSigmoidTakesItsOutput) {
+  for (DType type : floatTypes)
+    for (const std::vector<int64_t> &dims : shapes) {
+      Tensor y = randomTensor(type, dims, 1, 0, 1);
+      Tensor dy = randomTensor(type, dims, 2);
+      std::vector<double> expected;
+      for (int64_t i = 0; i < y.size(); ++i)
+        expected.push_back(dy.get(i) * y.get(i) * (1 - y.get(i)));
+      expectNear(runKernel("aclnnSigmoidBackward", {dy, y}, {dy})[0], expected,
+                 0.1);
+    }
+}
+
 TEST(ElementwiseTest, BinaryKernelsBroadcastAsNumpyDoes) {
   struct Case {
     std::vector<int64_t> x, y, z;
@@ -125,17 +141,23 @@ TEST(ElementwiseTest, BinaryKernelsBroadcastAsNumpyDoes) {
   for (DType type : floatTypes)
     for (const Case &c : cases) {
       Tensor x = randomTensor(type, c.x, 1), y = randomTensor(type, c.y, 2);
-      std::vector<double> sum, difference, product;
+      Tensor divisor = randomTensor(type, c.y, 3, 0.5, 2);
+      std::vector<double> sum, difference, product, quotient, isReached;
       Tensor z(type, c.z);
       for (int64_t i = 0; i < z.size(); ++i) {
         double a = broadcast(x, c.z, i), b = broadcast(y, c.z, i);
         sum.push_back(a + b);
         difference.push_back(a - b);
         product.push_back(a * b);
+        quotient.push_back(a / broadcast(divisor, c.z, i));
+        isReached.push_back(a >= b ? 1 : 0);
       }
       expectNear(runKernel("aclnnAdd", {x, y}, {z})[0], sum);
       expectNear(runKernel("aclnnSub", {x, y}, {z})[0], difference);
       expectNear(runKernel("aclnnMul", {x, y}, {z})[0], product);
+      expectNear(runKernel("aclnnDiv", {x, divisor}, {z})[0], quotient);
+      EXPECT_EQ(runKernel("aclnnGeTensor", {x, y}, {z})[0].toVector(),
+                isReached);
     }
 }
 

@@ -50,6 +50,11 @@ void addMovement(std::vector<KernelSpec> &specs) {
                    {x},
                    {wide({4, 8, 7})},
                    {{"low", Ints{0, 1, 1}}, {"high", Ints{0, 2, 0}}}});
+  specs.push_back(
+      {"aclnnConstantPadNd",
+       {indices({4, 5})},
+       {indices({4, 6})},
+       {{"low", Ints{0, 0}}, {"high", Ints{0, 1}}, {"value", int64_t{-100}}}});
   specs.push_back({"aclnnInplaceCopy", {x}, {x}, {}});
   specs.push_back({"aclnnInplaceZero", {}, {x}, {}});
   specs.push_back(
@@ -124,10 +129,14 @@ void addRows(std::vector<KernelSpec> &specs) {
   specs.push_back({"aclnnSoftmaxBackward", {x, x}, {x}, {}});
   specs.push_back({"aclnnSwiGlu", {x}, {half}, {}});
   specs.push_back({"aclnnSwiGluGrad", {half, x}, {x}, {}});
-  const TensorShape heads = wide({2, 3, 5, 8}), table = wide({5, 8});
-  for (const char *name :
-       {"aclnnRotaryPositionEmbedding", "aclnnRotaryPositionEmbeddingGrad"})
-    specs.push_back({name, {heads, table, table}, {heads}, {}});
+  const TensorShape rows = narrow({6, 2, 9}), result = narrow({6, 9});
+  specs.push_back({"aclnnSwiGlu", {rows}, {result}, {}});
+  specs.push_back({"aclnnSwiGluGrad", {result, rows}, {rows}, {}});
+  const TensorShape heads = wide({2, 3, 5, 8});
+  for (const TensorShape &table : {wide({5, 8}), wide({2, 1, 5, 8})})
+    for (const char *name :
+         {"aclnnRotaryPositionEmbedding", "aclnnRotaryPositionEmbeddingGrad"})
+      specs.push_back({name, {heads, table, table}, {heads}, {}});
   for (const Ints &axes : {Ints{0}, Ints{1}, Ints{0, 1}})
     specs.push_back({"aclnnReduceSum",
                      {wide({4096, 64})},
@@ -188,6 +197,50 @@ void addLossesOfParts(std::vector<KernelSpec> &specs) {
                    attributes});
   specs.push_back({"mfCountLabels", {indices({18})}, {sums}, attributes});
   specs.push_back({"mfMeanLoss", {sums}, {scalar, scalar}, {}});
+}
+
+void addScores(std::vector<KernelSpec> &specs) {
+  for (const TensorShape &x : {wide({9, 4001}), narrow({35})}) {
+    for (const char *name : {"aclnnSigmoid", "aclnnExp", "aclnnLog"})
+      specs.push_back({name, {x}, {x}, {}});
+    for (const char *name :
+         {"aclnnGtScalar", "aclnnGeScalar", "aclnnLtScalar", "aclnnNeScalar",
+          "aclnnRemainderTensorScalar", "aclnnFloorDivides"})
+      specs.push_back({name, {x}, {x}, {{"value", 0.4}}});
+    for (const char *name :
+         {"aclnnDiv", "aclnnGeTensor", "aclnnSigmoidBackward"})
+      specs.push_back({name, {x, x}, {x}, {}});
+  }
+  for (const char *name : {"aclnnDiv", "aclnnGeTensor"})
+    for (const TensorShape &other : {wide({5, 1}), wide({1, 7}), wide({7})})
+      specs.push_back({name, {wide({5, 7}), other}, {wide({5, 7})}, {}});
+}
+
+void addRouters(std::vector<KernelSpec> &specs) {
+  for (DType type : {DType::F32, DType::BF16}) {
+    const TensorShape scores{type, {4, 40, 16}}, chosen{type, {4, 40, 4}};
+    const TensorShape choices = indices({4, 40, 4});
+    specs.push_back(
+        {"aclnnTopk", {scores}, {chosen, choices}, {{"k", int64_t{4}}}});
+    specs.push_back({"aclnnGather", {scores, choices}, {chosen}, {}});
+    specs.push_back({"mfScatterElements", {chosen, choices}, {scores}, {}});
+    specs.push_back({"aclnnOneHot", {indices({4, 40})}, {scores}, {}});
+    specs.push_back(
+        {"aclnnSort", {scores}, {scores, indices({4, 40, 16})}, {}});
+    const TensorShape row{type, {2, 3000}};
+    specs.push_back({"aclnnSort", {row}, {row, indices({2, 3000})}, {}});
+    for (int64_t axis : {0, 1, -1})
+      specs.push_back({"aclnnCumsum", {scores}, {scores}, {{"axis", axis}}});
+  }
+  for (bool kMajor : {false, true})
+    specs.push_back({"mfTopKRouter",
+                     {indices({4, 40, 2})},
+                     {indices({4, 5, 7}), indices({4, 40, 2})},
+                     {{"k_major", kMajor}}});
+  specs.push_back({"mfUpdateExpertBias",
+                   {wide({16})},
+                   {wide({16})},
+                   {{"rate", 0.125}, {"target", 0.0625}}});
 }
 
 void addUpdates(std::vector<KernelSpec> &specs) {
@@ -253,6 +306,8 @@ std::vector<KernelSpec> getExampleSpecs() {
   addRows(specs);
   addLosses(specs);
   addLossesOfParts(specs);
+  addScores(specs);
+  addRouters(specs);
   addUpdates(specs);
   addExperts(specs);
   return specs;

@@ -8,6 +8,7 @@
 #include "hwy/targets.h"
 #include "KernelTesting.h"
 #include "gtest/gtest.h"
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -86,6 +87,56 @@ TEST_P(TargetsTest, SumsAndUpdatesAgreeWithDouble) {
                sums, 6);
     expectNear(runKernel("aclnnInplaceAdd", {x}, {x})[0], doubled);
   }
+}
+
+TEST_P(TargetsTest, ScoresAndChoicesAgreeWithDouble) {
+  for (DType type : floatTypes) {
+    Tensor x = randomTensor(type, {9, 101}, 1, 0.1, 9);
+    std::vector<double> logarithms, exponentials, remainders, quotients;
+    for (double value : x.toVector()) {
+      logarithms.push_back(std::log(value));
+      exponentials.push_back(std::exp(value));
+      remainders.push_back(std::fmod(value, 0.75));
+      quotients.push_back(std::floor(value / 0.75));
+    }
+    const AttributeMap divisor = {{"value", 0.75}};
+    expectNear(runKernel("aclnnLog", {x}, {x})[0], logarithms, 1e-3);
+    expectNear(runKernel("aclnnExp", {x}, {x})[0], exponentials, 1e-3);
+    EXPECT_EQ(runKernel("aclnnRemainderTensorScalar", {x}, {x}, divisor)[0]
+                  .toVector(),
+              remainders);
+    EXPECT_EQ(runKernel("aclnnFloorDivides", {x}, {x}, divisor)[0].toVector(),
+              quotients);
+    std::vector<Tensor> best = runKernel(
+        "aclnnTopk", {x}, {Tensor(type, {9, 3}), Tensor(DType::I32, {9, 3})},
+        {{"k", int64_t{3}}});
+    for (int64_t row = 0; row < 9; ++row) {
+      std::vector<double> sorted;
+      for (int64_t i = 0; i < 101; ++i)
+        sorted.push_back(x.get(row * 101 + i));
+      std::sort(sorted.rbegin(), sorted.rend());
+      for (int64_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(best[0].get(row * 3 + i), sorted[i]);
+        const auto index = static_cast<int64_t>(best[1].get(row * 3 + i));
+        EXPECT_EQ(x.get(row * 101 + index), sorted[i]);
+      }
+    }
+  }
+}
+
+/// Of infinities, NaN and zero, too.
+TEST_P(TargetsTest, LogarithmsAndExponentialsTakeAnyNumber) {
+  Tensor x(DType::F32, {7});
+  const double values[] = {INFINITY, -INFINITY, NAN, 0, -1, 200, 1e-42};
+  for (int i = 0; i < 7; ++i)
+    x.set(i, values[i]);
+  std::vector<double> logarithms, exponentials;
+  for (double value : x.toVector()) {
+    logarithms.push_back(std::log(value));
+    exponentials.push_back(value > 100 ? INFINITY : std::exp(value));
+  }
+  expectNear(runKernel("aclnnLog", {x}, {x})[0], logarithms, 1e-3);
+  expectNear(runKernel("aclnnExp", {x}, {x})[0], exponentials, 1e-3);
 }
 
 INSTANTIATE_TEST_SUITE_P(, TargetsTest,

@@ -1,5 +1,6 @@
 //===- LayoutPlanTest.cpp - How tensors lie on ranks ----------------------===//
 
+#include "passes/shard/DimensionSplit.h"
 #include "passes/shard/LayoutPlan.h"
 #include "passes/shard/ReshardStep.h"
 #include "gmock/gmock.h"
@@ -63,6 +64,41 @@ TEST(ReshardStepTest, TakesSeveralSteps) {
   EXPECT_THAT(*steps,
               ElementsAre(makeLayout({{"mp", "cp_ds"}, {"cp_co"}}),
                           makeLayout({{"mp", "cp_ds"}, {}}, {}, {"cp_co"})));
+}
+
+TEST(ReshardStepTest, ExchangesWhatIsBehindAxesThatAreGathered) {
+  auto steps = getReshardSteps(makeLayout({{}, {"dp_0", "dp_1", "mp"}}),
+                               makeLayout({{"dp_1"}, {"dp_0"}}, {}, {"mp"}));
+  ASSERT_TRUE(steps);
+  EXPECT_THAT(
+      *steps,
+      ElementsAre(makeLayout({{}, {"dp_0", "dp_1"}}, {}, {"mp"}),
+                  makeLayout({{"dp_1"}, {"dp_0"}}, {}, {"mp"})));
+}
+
+TEST(DimensionSplitTest, ExchangesAxesInTheMiddleOfADimension) {
+  mf::ir::MeshSizes mesh;
+  mesh.axes = {{"pp", 1}, {"dp_0", 2}, {"dp_1", 2}, {"mp", 4}};
+  Layout rows = makeLayout({{}, {"dp_0", "dp_1", "mp"}});
+  Layout experts = makeLayout({{"dp_1"}, {"dp_0"}}, {"mp"});
+  auto split = findDimensionSplit({4, 32}, experts, rows, mesh);
+  ASSERT_TRUE(split);
+  EXPECT_EQ(split->dim, 1u);
+  EXPECT_EQ(split->outer, 4);
+  EXPECT_THAT(splitShape({4, 32}, *split), ElementsAre(4, 4, 8));
+  Layout there = splitLayout({4, 32}, rows, *split, mesh);
+  Layout here = splitLayout({4, 32}, experts, *split, mesh);
+  EXPECT_TRUE(there == makeLayout({{}, {"dp_0", "dp_1"}, {"mp"}}));
+  EXPECT_TRUE(here == makeLayout({{"dp_1"}, {"dp_0"}, {}}, {"mp"}));
+  auto steps = getReshardSteps(here, there);
+  ASSERT_TRUE(steps);
+  EXPECT_THAT(*steps,
+              ElementsAre(makeLayout({{"dp_1"}, {"dp_0"}, {"mp"}}), there));
+  // What is innermost needs no other look, nor what cannot be exchanged.
+  EXPECT_FALSE(findDimensionSplit({4, 32}, makeLayout({{}, {"dp_0", "dp_1"}}),
+                                  makeLayout({{"dp_1"}, {"dp_0"}}), mesh));
+  EXPECT_FALSE(findDimensionSplit({4, 32}, rows, makeLayout({{}, {}}), mesh));
+  EXPECT_FALSE(findDimensionSplit({4, 8}, experts, rows, mesh));
 }
 
 TEST(MeshSizesTest, KnowsFactorsOfAnAxis) {

@@ -49,8 +49,9 @@ Exchange makeExchange(CollectiveKind kind, DType type,
 std::string run(Communicator &communicator, int64_t rank,
                 const Exchange &exchange, const Bytes &input, Bytes &output) {
   return llvm::toString(communicator.collective(
-      exchange.channel, rank, exchange, input.data(), output.data(),
-      static_cast<int64_t>(input.size()), static_cast<int64_t>(output.size())));
+      exchange.channel, rank, exchange,
+      {input.data(), output.data(), static_cast<int64_t>(input.size()),
+       static_cast<int64_t>(output.size())}));
 }
 
 void runThreads(int64_t count, const std::function<void(int64_t)> &body) {
@@ -224,6 +225,9 @@ Bytes getExpected(const Exchange &exchange, const std::vector<Bytes> &inputs,
     return result;
   case CollectiveKind::Broadcast:
     return inputs.front();
+  case CollectiveKind::AllToAllV:
+    // RowExchangeTest.cpp
+    break;
   }
   return result;
 }
@@ -300,8 +304,8 @@ std::vector<float> sum(std::vector<int64_t> stages, std::vector<float> data) {
   const Exchange exchange = makeExchange(CollectiveKind::AllReduce, DType::F32);
   runThreads(static_cast<int64_t>(data.size()), [&](int64_t rank) {
     auto *bytes = reinterpret_cast<std::byte *>(&data[rank]);
-    EXPECT_EQ(llvm::toString(communicator->collective(0, rank, exchange, bytes,
-                                                      bytes, 4, 4)),
+    EXPECT_EQ(llvm::toString(communicator->collective(0, rank, exchange,
+                                                      {bytes, bytes, 4, 4})),
               "");
   });
   return data;
@@ -418,7 +422,7 @@ TEST(CommunicatorTest, ReleasesEveryoneOnAbort) {
   std::thread receiver(
       [&] { expectFailure(communicator->receive(1, 0, data, 4)); });
   std::thread reducer([&] {
-    expectFailure(communicator->collective(2, 0, exchange, data, data, 4, 4));
+    expectFailure(communicator->collective(2, 0, exchange, {data, data, 4, 4}));
   });
   communicator->abort();
   sender.join();

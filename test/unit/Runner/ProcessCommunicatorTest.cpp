@@ -72,8 +72,9 @@ void runThreads(int64_t count, const std::function<void(int64_t)> &body) {
 std::string run(Communicator &communicator, int64_t rank,
                 const Exchange &exchange, const Bytes &input, Bytes &output) {
   return llvm::toString(communicator.collective(
-      0, rank, exchange, input.data(), output.data(),
-      static_cast<int64_t>(input.size()), static_cast<int64_t>(output.size())));
+      0, rank, exchange,
+      {input.data(), output.data(), static_cast<int64_t>(input.size()),
+       static_cast<int64_t>(output.size())}));
 }
 
 constexpr CollectiveKind kinds[] = {

@@ -63,6 +63,18 @@ TEST(KernelPartsTest, RefusesWhatDoesNotFit) {
             "describes no operand");
 }
 
+TEST(KernelPartsTest, AnAxisMayCountFromTheEnd) {
+  const auto getCumsum = [](int64_t axis) {
+    return getLine("aclnnCumsum",
+                   makeSpec({{2, 3, 4}}, {{2, 3, 4}}, {{"axis", axis}}));
+  };
+  EXPECT_EQ(getCumsum(1), "+aBc -> aBc");
+  EXPECT_EQ(getCumsum(-1), "+abC -> abC");
+  EXPECT_EQ(getCumsum(-3), "+Abc -> Abc");
+  // The kernel refuses it.
+  EXPECT_EQ(getCumsum(3), "+abc -> abc");
+}
+
 TEST(KernelPartsTest, LinesFollowAttributes) {
   EXPECT_EQ(getLine("aclnnMatmul", makeSpec({{2, 4, 8}, {16, 8}}, {{2, 4, 16}},
                                             {{"transpose_b", true}})),

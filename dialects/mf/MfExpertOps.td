@@ -1,0 +1,171 @@
+//===- MfExpertOps.td - Tokens on their way through experts ----*- tablegen -*-===//
+//
+// Rows of tokens in the order of their experts, and what experts make of them.
+// [groups, ranks, rows, width]: a group of ranks shares the experts out, so
+// rank p of each group has as many, and the rows of each lie one after another,
+// as many as `counts` [groups, ranks, experts of a rank] says.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_EXPERT_OPS_TD
+#define MF_EXPERT_OPS_TD
+
+include "dialects/mf/MfOpBase.td"
+
+//===----------------------------------------------------------------------===//
+// Rows by index
+//===----------------------------------------------------------------------===//
+
+def Mf_GatherRowsOp : Mf_ComputeOp<"gather_rows", "mfGatherRows",
+    (ins Mf_FloatTensor:$input, Mf_IndexTensor:$indices), (ins),
+    (outs Mf_FloatTensor:$result), [Mf_Differentiable, Mf_Shardable]> {
+  let summary = "rows by index, of each of the leading dimensions";
+  let description = [{
+    `input` is [..., rows, width], `indices` [..., places], the result
+    [..., places, width]. An index outside of the rows reads zeros.
+
+    ```mlir
+    %y = mf.gather_rows %x, %order {name = "gather_sort"}
+        : (tensor<2x3x4xf32>, tensor<2x6xi32>) -> tensor<2x6x4xf32>
+    ```
+  }];
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$input,
+                                 "::mlir::Value":$indices)>];
+}
+
+def Mf_GatherRowsGradOp : Mf_ComputeOp<"gather_rows_grad",
+    "mfGatherRowsBackward",
+    (ins Mf_FloatTensor:$output_gradient, Mf_IndexTensor:$indices), (ins),
+    (outs Mf_FloatTensor:$input_gradient)> {
+  let summary = "gradient of mf.gather_rows, sums in the order of places";
+}
+
+def Mf_TokenPermuteOp : Mf_ComputeOp<"token_permute", "aclnnMoeTokenPermute",
+    (ins Mf_FloatTensor:$tokens, Mf_FloatTensor:$keys), (ins),
+    (outs Mf_FloatTensor:$result, Mf_IndexTensor:$places),
+    [Mf_Differentiable, Mf_Shardable, AllTypesMatch<["tokens", "result"]>]> {
+  let summary = "rows in the order of their keys";
+  let description = [{
+    Row i of `tokens` [..., rows, width] goes to row `places`[i] of the result;
+    rows of equal keys stay in their order.
+  }];
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$tokens,
+                                 "::mlir::Value":$keys)>];
+}
+
+def Mf_TokenUnpermuteOp : Mf_ComputeOp<"token_unpermute",
+    "aclnnMoeTokenUnpermute",
+    (ins Mf_FloatTensor:$input, Mf_IndexTensor:$places), (ins),
+    (outs Mf_FloatTensor:$result),
+    [Mf_Differentiable, Mf_Shardable, AllTypesMatch<["input", "result"]>]> {
+  let summary = "row `places`[i] as row i: undoes mf.token_permute";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Products by expert
+//===----------------------------------------------------------------------===//
+
+class Mf_ProductByExpertOp<string mnemonic, string kernel>
+    : Mf_ComputeOp<mnemonic, kernel,
+        (ins Mf_FloatTensor:$input, Mf_FloatTensor:$weight,
+             Mf_FloatTensor:$counts),
+        (ins DefaultValuedAttr<BoolAttr, "false">:$transpose_weight),
+        (outs Mf_FloatTensor:$result), [Mf_Differentiable, Mf_Shardable]> {
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$input,
+                                 "::mlir::Value":$weight,
+                                 "::mlir::Value":$counts,
+                                 CArg<"bool", "false">:$transposeWeight)>];
+}
+
+class Mf_WeightGradientByExpertOp<string mnemonic, string kernel>
+    : Mf_ComputeOp<mnemonic, kernel,
+        (ins Mf_FloatTensor:$input, Mf_FloatTensor:$output_gradient,
+             Mf_FloatTensor:$counts), (ins),
+        (outs Mf_FloatTensor:$weight_gradient)> {
+  let hasVerifier = 1;
+}
+
+def Mf_ExpertMatmulOp : Mf_ProductByExpertOp<"expert_matmul",
+                                             "mfExpertMatmul"> {
+  let summary = "rows of each expert times its weight, one after another";
+  let description = [{
+    `input` is [groups, ranks, rows, k], `weight` [ranks, experts, k, n], or
+    [ranks, experts, n, k] with `transpose_weight`, `counts` [groups, ranks,
+    experts] in fp32. The first counts[0] rows of a group and rank belong to its
+    first expert, and so on; those behind the last one's give zeros.
+
+    ```mlir
+    %y = mf.expert_matmul %x, %w, %counts {name = "ffn.hook_ffn_forward"}
+        : (tensor<2x1x6x4xf32>, tensor<1x3x4x8xf32>, tensor<2x1x3xf32>)
+        -> tensor<2x1x6x8xf32>
+    ```
+  }];
+}
+
+def Mf_ExpertMatmulWeightGradOp : Mf_WeightGradientByExpertOp<
+    "expert_matmul_weight_grad", "mfExpertMatmulWeightGrad"> {
+  let summary = "gradient of mf.expert_matmul with respect to its weight";
+  let description = [{
+    [ranks, experts, k, n], summed over groups; zeros for an expert without
+    rows.
+  }];
+}
+
+def Mf_GroupedMatmulOp : Mf_ProductByExpertOp<"grouped_matmul",
+                                              "aclnnGroupedMatmul"> {
+  let summary = "mf.expert_matmul as one kernel";
+}
+
+def Mf_GroupedMatmulWeightGradOp : Mf_WeightGradientByExpertOp<
+    "grouped_matmul_weight_grad", "mfGroupedMatmulWeightGrad"> {
+  let summary = "gradient of mf.grouped_matmul with respect to its weight";
+}
+
+//===----------------------------------------------------------------------===//
+// Ranks that share experts out
+//===----------------------------------------------------------------------===//
+
+def Mf_ExchangeTokensOp : Mf_ComputeOp<"exchange_tokens", "",
+    (ins Mf_FloatTensor:$input, Mf_FloatTensor:$send,
+         Mf_FloatTensor:$receive),
+    (ins DefaultValuedAttr<F64Attr, "0.0">:$fill,
+         OptionalAttr<StrArrayAttr>:$axes),
+    (outs Mf_FloatTensor:$result),
+    [Mf_Differentiable, Mf_ShardableWith<["localize"]>,
+     DeclareOpInterfaceMethods<Mf_BoundedRowsOpInterface>],
+    ["getKernelAttributes", "isView", "getEngine", "emitInstructions"]> {
+  let summary = "rows of tokens to the ranks of their experts, or back";
+  let description = [{
+    `input` is [groups, ranks, rows, width]. Within a group, the rows of a rank
+    lie in the order of the ranks they go to: as many as `send` [groups, ranks,
+    ranks, experts of a rank] says, in fp32, by the expert. A rank gets the rows
+    of the first rank, then of the second, as many as `receive` says, of the
+    same shape; the rest of the result, [groups, ranks, room, width], is `fill`.
+    `receive` is `send` with the two ranks exchanged. More rows than there is
+    room for are an error of the step.
+
+    The gradient is the exchange back, with `send` and `receive` swapped.
+
+    With `axes`, the ranks of a group are those of the module's mesh that
+    differ in their coordinates on these alone, and the operator is a
+    collective: dimensions of groups and ranks are then 1, but for the second of
+    `send` and `receive`.
+
+    ```mlir
+    %y = mf.exchange_tokens %x, %send, %receive {name = "ffn.hook_ffn_forward"}
+        : (tensor<1x2x6x4xf32>, tensor<1x2x2x3xf32>, tensor<1x2x2x3xf32>)
+        -> tensor<1x2x9x4xf32>
+    ```
+  }];
+  let extraClassDefinition = "";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$send,
+                                 "::mlir::Value":$receive, "int64_t":$room,
+                                 CArg<"double", "0.0">:$fill)>];
+}
+
+#endif // MF_EXPERT_OPS_TD

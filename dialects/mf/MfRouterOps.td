@@ -1,0 +1,135 @@
+//===- MfRouterOps.td - Choosing experts -----------------------*- tablegen -*-===//
+//
+// What a router of experts is made of: the best of a row, what they are, where
+// they stand. Integers and comparisons carry no gradient.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_ROUTER_OPS_TD
+#define MF_ROUTER_OPS_TD
+
+include "dialects/mf/MfOpBase.td"
+
+def Mf_TopKOp : Mf_ComputeOp<"top_k", "aclnnTopk",
+    (ins Mf_FloatTensor:$input), (ins I64Attr:$k),
+    (outs Mf_FloatTensor:$values, Mf_IndexTensor:$indices),
+    [Mf_Differentiable, Mf_Shardable]> {
+  let summary = "the largest of each row and their places";
+  let description = [{
+    Of the last dimension, in descending order; of equal ones the first comes
+    first.
+
+    ```mlir
+    %values, %indices = mf.top_k %scores {k = 2 : i64, name = "topk"}
+        : (tensor<3x8xf32>) -> (tensor<3x2xf32>, tensor<3x2xi32>)
+    ```
+  }];
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "int64_t":$k)>];
+}
+
+def Mf_GatherElementsOp : Mf_ComputeOp<"gather_elements", "aclnnGather",
+    (ins Mf_FloatTensor:$input, Mf_IndexTensor:$indices), (ins),
+    (outs Mf_FloatTensor:$result), [Mf_Differentiable, Mf_Shardable]> {
+  let summary = "elements of each row by their places";
+  let description = [{Along the last dimension; other dimensions agree.}];
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$input,
+                                 "::mlir::Value":$indices)>];
+}
+
+def Mf_ScatterElementsOp : Mf_ComputeOp<"scatter_elements", "mfScatterElements",
+    (ins Mf_FloatTensor:$source, Mf_IndexTensor:$indices), (ins),
+    (outs Mf_FloatTensor:$result)> {
+  let summary = "gradient of mf.gather_elements and mf.top_k";
+  let description = [{
+    Zeros to which each element of `source` is added at its place, in order.
+  }];
+}
+
+def Mf_OneHotOp : Mf_ComputeOp<"one_hot", "aclnnOneHot",
+    (ins Mf_IndexTensor:$indices), (ins), (outs Mf_FloatTensor:$result),
+    [Mf_Shardable]> {
+  let summary = "a 1 at each index of a new last dimension, else 0";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$indices, "int64_t":$depth)>];
+}
+
+def Mf_CumsumOp : Mf_ComputeOp<"cumsum", "aclnnCumsum",
+    (ins Mf_FloatTensor:$input), (ins I64Attr:$axis),
+    (outs Mf_FloatTensor:$result), [Mf_Shardable, SameOperandsAndResultType]> {
+  let summary = "sums of all elements up to each one, along a dimension";
+  let hasVerifier = 1;
+}
+
+def Mf_SortOp : Mf_ComputeOp<"sort", "aclnnSort",
+    (ins Mf_FloatTensor:$keys), (ins),
+    (outs Mf_FloatTensor:$values, Mf_IndexTensor:$indices), [Mf_Shardable]> {
+  let summary = "each row in ascending order, and where its elements stood";
+  let description = [{
+    Of the last dimension; equal ones stay in their order.
+  }];
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$keys)>];
+}
+
+def Mf_TopKRouterOp : Mf_ComputeOp<"top_k_router", "mfTopKRouter",
+    (ins Mf_IndexTensor:$experts), (ins BoolAttr:$k_major),
+    (outs Mf_IndexTensor:$dispatch, Mf_IndexTensor:$combine), [Mf_Shardable]> {
+  let summary = "places of tokens in experts of limited capacity";
+  let description = [{
+    `experts` [rows, tokens, k] are the choices of each token. `dispatch`
+    [rows, experts, capacity] has 1 + the token that each place of an expert
+    gets, 0 for an empty one; `combine` [rows, tokens, k] the place of a choice
+    among those of all experts, (capacity + 1) an expert, of which the first
+    stands for a dropped choice. Places are given in the order of choices, all
+    first ones first, with `k_major`, or in the order of tokens.
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Statistics of a step
+//===----------------------------------------------------------------------===//
+
+// Hands a value on, so that backward meets it.
+class Mf_StatisticOp<string mnemonic, dag operands, dag attributes = (ins)>
+    : Mf_ComputeOp<mnemonic, "", !con((ins Mf_FloatTensor:$input), operands),
+                   attributes, (outs Mf_FloatTensor:$result),
+                   [Mf_Differentiable, Mf_Shardable,
+                    AllTypesMatch<["input", "result"]>]> {
+  let hasVerifier = 1;
+}
+
+def Mf_TrackLoadOp : Mf_StatisticOp<"track_load",
+    (ins Mf_FloatTensor:$bias, Mf_IndexTensor:$experts),
+    (ins I64Attr:$choices)> {
+  let summary = "counts in backward how often each expert is chosen; a view";
+  let description = [{
+    The same value as `input`. What backward makes for `bias`, [experts], a
+    parameter with an update rule, is no gradient of the loss: it is the share
+    of `choices`, the number of all, that each expert has of `experts`.
+
+    ```mlir
+    %g = mf.track_load %gate, %bias, %experts {choices = 6 : i64}
+        : (tensor<3x2xf32>, tensor<8xf32>, tensor<3x2xi32>) -> tensor<3x2xf32>
+    ```
+  }];
+}
+
+def Mf_RecordOp : Mf_StatisticOp<"record",
+    (ins Mf_FloatTensor:$statistic, Mf_FloatTensor:$value)> {
+  let summary = "hands a value to a statistic of the step; a view";
+  let description = [{
+    The same value as `input`. What backward makes for `statistic`, a parameter
+    with an update rule, is `value`. The first dimensions of all three are the
+    rows of the router, and cut alike.
+
+    ```mlir
+    %g = mf.record %gate, %statistic, %share
+        : (tensor<2x3x4xf32>, tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x3x4xf32>
+    ```
+  }];
+}
+
+#endif // MF_ROUTER_OPS_TD

@@ -1,0 +1,143 @@
+//===- ExpertRouting.cpp - Places of tokens in experts, and balance -------===//
+
+#include "Factories.h"
+#include "Scratch.h"
+#include "SpecChecker.h"
+#include "Tiles.h"
+#include <cstring>
+#include <limits>
+
+namespace mf {
+namespace {
+
+struct RouterShape {
+  int64_t rows, tokens, choices, experts, capacity;
+};
+
+/// Rows are independent of each other. Inside of one, choices take the slots of
+/// their experts one after the other.
+class TopKRouterKernel : public Kernel {
+public:
+  TopKRouterKernel(const RouterShape &shape, bool kMajor)
+      : shape(shape), kMajor(kMajor) {}
+
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    const int64_t indices = shape.tokens * shape.choices;
+    const int64_t slots = shape.experts * shape.capacity;
+    pool.parallelFor(shape.rows, [&](int64_t row) {
+      const auto *experts =
+          static_cast<const int32_t *>(operands.inputs[0]) + row * indices;
+      auto *dispatch =
+          static_cast<int32_t *>(operands.outputs[0]) + row * slots;
+      auto *combine =
+          static_cast<int32_t *>(operands.outputs[1]) + row * indices;
+      std::memset(dispatch, 0, slots * sizeof(int32_t));
+      routeRow(experts, dispatch, combine);
+    });
+  }
+
+private:
+  void routeRow(const int32_t *experts, int32_t *dispatch,
+                int32_t *combine) const {
+    auto *taken = static_cast<int32_t *>(
+        getScratch(ScratchUse::Tile, shape.experts * sizeof(int32_t)));
+    std::memset(taken, 0, shape.experts * sizeof(int32_t));
+    auto place = [&](int64_t token, int64_t choice) {
+      const int64_t i = token * shape.choices + choice;
+      const int64_t expert = experts[i];
+      int64_t slot = 0;
+      if (expert >= 0 && expert < shape.experts &&
+          taken[expert] < shape.capacity) {
+        dispatch[expert * shape.capacity + taken[expert]] =
+            static_cast<int32_t>(token + 1);
+        slot = ++taken[expert];
+      }
+      combine[i] = static_cast<int32_t>(expert * (shape.capacity + 1) + slot);
+    };
+    if (kMajor)
+      for (int64_t choice = 0; choice < shape.choices; ++choice)
+        for (int64_t token = 0; token < shape.tokens; ++token)
+          place(token, choice);
+    else
+      for (int64_t token = 0; token < shape.tokens; ++token)
+        for (int64_t choice = 0; choice < shape.choices; ++choice)
+          place(token, choice);
+  }
+
+  RouterShape shape;
+  bool kMajor;
+};
+
+class UpdateExpertBiasKernel : public Kernel {
+public:
+  UpdateExpertBiasKernel(int64_t count, double rate, double target)
+      : tiles(count, elementsPerTile), rate(static_cast<float>(rate)),
+        target(static_cast<float>(target)) {}
+
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    const auto *load = static_cast<const float *>(operands.inputs[0]);
+    auto *bias = static_cast<float *>(operands.outputs[0]);
+    pool.parallelFor(tiles.count, [&](int64_t tile) {
+      auto [begin, size] = tiles[tile];
+      for (int64_t i = begin; i < begin + size; ++i)
+        bias[i] += rate * getSign(target - load[i]);
+    });
+  }
+
+private:
+  /// That of 0 is 0, that of NaN is NaN.
+  static float getSign(float x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
+
+  Tiles tiles;
+  float rate, target;
+};
+
+} // namespace
+
+KernelOrError makeTopKRouter(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  const bool kMajor = checker.getBool("k_major", false);
+  RouterShape shape{};
+  if (checker.requireTensors()) {
+    const TensorShape &indices = spec.inputs[0], &dispatch = spec.outputs[0];
+    checker.requireInputType(0, DType::I32);
+    checker.require(indices.dims.size() == 3,
+                    "input 0 is " + toString(indices) +
+                        ", expected rows x tokens x choices");
+    checker.require(dispatch.type == DType::I32 && dispatch.dims.size() == 3 &&
+                        dispatch.dims[0] == indices.dims[0],
+                    "output 0 is " + toString(dispatch) +
+                        ", expected the rows of " + toString(indices) +
+                        " x experts x capacity of i32");
+    checker.requireOutput(1, indices);
+    if (!checker.hasFailed()) {
+      shape = {indices.dims[0], indices.dims[1], indices.dims[2],
+               dispatch.dims[1], dispatch.dims[2]};
+      // Compared as quotients: products may overflow.
+      constexpr int64_t most = std::numeric_limits<int32_t>::max();
+      checker.require(shape.capacity < most / shape.experts &&
+                          shape.tokens < most,
+                      "output 0 is " + toString(dispatch) +
+                          ", expected fewer slots than an i32 can count");
+    }
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<TopKRouterKernel>(shape, kMajor);
+}
+
+KernelOrError makeUpdateExpertBias(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  const double rate = checker.getDouble("rate");
+  const double target = checker.getDouble("target");
+  if (checker.requireTensors()) {
+    checker.requireInputType(0, DType::F32);
+    checker.requireOutput(0, spec.inputs[0]);
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<UpdateExpertBiasKernel>(
+      spec.inputs[0].getNumElements(), rate, target);
+}
+
+} // namespace mf

@@ -1,0 +1,188 @@
+"""Checks that ranks which share experts out compute what one rank does.
+
+usage: experts_on_ranks.py BIN_FOLDER WORK_FOLDER
+
+Runs models with experts, with a capacity and without, on one rank and on several of data,
+context, model and expert parallel. Loss, norm and gradients must agree to a relative 1e-5;
+sharing the optimizer out on level 1 changes no bit of gradients; within a layout recompute, swap,
+threads and stages change no bit; each rank needs the memory that was planned, and the collectives
+between experts are the closed forms': of E experts in rows of n places of h elements, with ep ranks
+that share experts out and mp that cut each,
+
+  capacity   an all_to_all over ep of what a rank has, before and behind the experts, and back in backward; with mp an
+             all_gather behind the first one and a reduce_scatter before the second, and the other way round in backward
+  dropless   an all_to_all of counts, three all_to_all_v forward, of tokens, of their experts and back, two in backward
+"""
+
+import collections
+import json
+import subprocess
+import sys
+
+import expert_models
+import numpy
+import safetensors
+import training
+
+BOUND = 1e-5
+YAML = """optimizer: {type: AdamW, betas: [0.9, 0.95], eps: 1.e-8, weight_decay: 0.1}
+lr_schedule: {type: ConstantWarmUpLR, learning_rate: 1.e-3, warmup_steps: 0}
+runner_wrapper: {type: MFTrainOneStepCell, scale_sense: 1.0, use_clip_grad: True, max_grad_norm: 1.0}
+runner_config: {batch_size: 1, gradient_accumulation_steps: %(accumulated)d}
+parallel: {parallel_mode: 1, full_batch: True, enable_parallel_optimizer: %(shards)s,
+  parallel_optimizer_config: {optimizer_level: level%(level)s, parallel_optimizer_threshold: 0, optimizer_weight_shard_size: %(shard_size)d}}
+parallel_config: {data_parallel: %(dp)d, context_parallel: %(cp)d, model_parallel: %(mp)d, expert_parallel: %(ep)d,
+  pipeline_stage: %(pp)d, micro_batch_num: %(piped)d, use_seq_parallel: True, vocab_emb_dp: True}
+moe_config: {use_gmm: %(gmm)s%(tensors)s}
+recompute_config: {recompute: %(recompute)s}
+%(swap)s
+"""
+SWAP = "swap_config: {swap: True, layer_swap: [{backward_prefetch: 1, layers: True}]}"
+
+
+class Case:
+    """A model, and ranks for it."""
+
+    dp = cp = mp = ep = pp = micro = 1
+    level, shard_size, threads, recompute, swap = 0, -1, 2, False, ""
+    # Ranks of mp have experts of their own, rather than parts of each.
+    whole = False
+
+    def __init__(self, sizes, **changes):
+        self.sizes = sizes
+        self.__dict__.update(changes)
+
+    def change(self, **changes):
+        return Case(self.sizes, **dict({k: v for k, v in self.__dict__.items() if k != "sizes"}, **changes))
+
+    def __str__(self):
+        return ", ".join("%s = %s" % item for item in self.__dict__.items())
+
+    def get_model(self):
+        model = expert_models.Model(**self.sizes)
+        if self.whole:
+            model.expert_cuts = ('[["ep"], [], []]', '[["ep"], [], []]')
+        return model
+
+    def get_yaml(self):
+        return YAML % dict(
+            {name: getattr(self, name) for name in ("dp", "cp", "mp", "ep", "pp", "shard_size", "recompute", "swap")},
+            accumulated=1 if self.pp > 1 else self.micro, piped=self.micro if self.pp > 1 else 1,
+            shards=self.level > 0, level=self.level or 1, gmm=not self.sizes.get("capacity"),
+            tensors=", expert_model_parallel: 1" if self.whole else "",
+        )  # fmt: skip
+
+
+class Result:
+    def __init__(self, report, gradients, parameters):
+        self.losses = [(step["loss"], step["global_norm"]) for step in report["steps"]]
+        self.gradients = safetensors.load(gradients)
+        self.bytes = [safetensors.load_bytes(path) for path in (gradients, parameters)]
+
+    def has_same_bits(self, other):
+        return self.losses == other.losses and self.bytes == other.bytes
+
+
+def get_distance(expected, actual):
+    """Of losses, norms and gradients, relative to the largest element of each."""
+    distances = [abs(a - e) / abs(e) for step in zip(expected.losses, actual.losses) for e, a in zip(*step)]
+    if expected.gradients.keys() != actual.gradients.keys():
+        return float("inf")
+    for name, value in expected.gradients.items():
+        difference = numpy.abs(actual.gradients[name].astype(numpy.float64) - value).max()
+        distances.append(float(difference / max(numpy.abs(value).max(), 1e-30)))
+    # What is not a number is not close to anything.
+    return max(d if d == d else float("inf") for d in distances)
+
+
+class Runs:
+    def __init__(self, bin_folder, work):
+        self.tools = training.Tools(bin_folder, work)
+        training.start_drawing(self.tools.path("data.txt"), 3)
+        self.wholes, self.count = {}, 0
+
+    def lower(self, case):
+        tools = self.tools
+        model, yaml, step = (tools.path("case" + end) for end in (".mlir", ".yaml", ".step.mlir"))
+        for path, text in ((model, str(case.get_model())), (yaml, case.get_yaml())):
+            with open(path, "w") as file:
+                file.write(text)
+        tools.run("mf-opt", "--quiet", "--recompute-config=" + yaml, model, "-o", step, "--json", tools.path("step.json"))
+        return model, step
+
+    def run(self, case):
+        self.count += 1
+        tools = self.tools
+        model, step = self.lower(case)
+        initial = tools.path("initial.safetensors")
+        values = training.random_parameters(tools.parameters(model))
+        safetensors.save(initial, {name: value * (4 if value.ndim > 1 else 1) for name, value in values.items()})
+        files = [tools.path(name) for name in ("gradients.safetensors", "parameters.safetensors")]
+        report = tools.train(step, tools.path("data.txt"), 2, initial, threads=case.threads,
+                             extra=["--dump-gradients", files[0], "--save-params", files[1], "--debug-memory"])  # fmt: skip
+        for rank in report["ranks"]:
+            if rank["peak_bytes"] != rank["planned_bytes"]:
+                raise RuntimeError("rank %(rank)s: peak %(peak_bytes)s, planned %(planned_bytes)s" % rank)
+        return Result(report, *files)
+
+    def get_whole(self, case):
+        key = (str(case.sizes), case.micro)
+        if key not in self.wholes:
+            self.wholes[key] = self.run(Case(case.sizes, micro=case.micro))
+        return self.wholes[key]
+
+    def check(self, case):
+        actual = self.run(case)
+        distance = get_distance(self.get_whole(case), actual)
+        print("%.3g off: %s" % (distance, case))
+        if not distance < BOUND:
+            yield "%.3g off from one rank" % distance
+        variations = [dict(threads=1), dict(recompute=True), dict(swap=SWAP)]
+        if case.level == 0 and case.dp * case.mp > 1:
+            variations.append(dict(level=1))
+        for changes in variations:
+            other = self.run(case.change(**changes))
+            same = other.bytes[0] == actual.bytes[0] if "level" in changes else other.has_same_bits(actual)
+            if not same:
+                yield "other bits with %s" % changes
+
+
+SMALL = dict(vocabulary=256, rows=4, batch=2, sequence=16, hidden=8, experts=4, choices=2, width=8)
+CASES = [
+    # Four rows, one for each rank of dp and mp.
+    Case(dict(SMALL, capacity=6), dp=2, mp=2, ep=2),
+    Case(dict(SMALL, capacity=6), dp=2, mp=2, ep=2, level=1, micro=2),
+    Case(dict(SMALL, capacity=6), dp=2, mp=2, ep=4, whole=True),
+    Case(dict(SMALL, capacity=6, layers=2), dp=2, cp=2, ep=2, level=2, micro=2),
+    Case(dict(SMALL, parallel=2), dp=2, mp=2, ep=2),
+    Case(dict(SMALL, parallel=4), dp=2, mp=2, ep=4, level=1, micro=2),
+    Case(dict(SMALL, parallel=4, layers=2, product="grouped_matmul"), pp=2, dp=2, mp=2, ep=4, level=3, micro=2),
+    # dp in two factors, of which one shares experts out.
+    Case(dict(SMALL, rows=8, batch=4, capacity=6), dp=4, mp=2, ep=2),
+    Case(dict(SMALL, rows=8, batch=4, parallel=4), dp=4, mp=2, ep=4, level=1),
+    Case(dict(SMALL, rows=8, batch=4, parallel=2), dp=2, mp=4, ep=2, shard_size=2, level=1),
+    # Several sequences of a rank: rows of tokens are no parts of them.
+    Case(dict(SMALL, batch=4, capacity=10), dp=2, mp=2, ep=2),
+    Case(dict(SMALL, rows=8, batch=4, capacity=6), dp=2, mp=4, ep=2),
+    Case(dict(SMALL, rows=4, batch=6, capacity=12), dp=2, mp=2, ep=2),
+    Case(dict(SMALL, batch=4, parallel=4), dp=2, mp=2, ep=4),
+]
+
+
+def main():
+    runs = Runs(*sys.argv[1:3])
+    problems = 0
+    for case in CASES:
+        try:
+            found = list(runs.check(case))
+        except (RuntimeError, subprocess.TimeoutExpired) as error:
+            found = [str(error)]
+        for problem in found:
+            print("%s: %s" % (case, problem))
+        problems += len(found)
+    print("%d layouts, %d runs, %d problems" % (len(CASES), runs.count, problems))
+    return problems != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

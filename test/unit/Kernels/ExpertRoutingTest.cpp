@@ -1,0 +1,332 @@
+//===- ExpertRoutingTest.cpp - Places of tokens in experts, and balance ---===//
+
+#include "KernelTesting.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace mf;
+using namespace mf::testing;
+using ::testing::HasSubstr;
+
+namespace {
+
+struct RouterCase {
+  int64_t rows, tokens, choices, experts, capacity;
+};
+
+/// The integers of one row.
+struct Route {
+  std::vector<double> dispatch, combine;
+};
+
+/// What TopkRouterV2 of MindSpore Transformers does, step by step, with masks
+/// as it has them: `expert` of each slot, which stands for a choice of a token.
+Route emulate(const std::vector<int64_t> &chosen, const RouterCase &c,
+              bool kMajor) {
+  const int64_t slots = c.tokens * c.choices;
+  // 1. Slots in their order: all first choices before the second ones, or token
+  // after token.
+  std::vector<int64_t> expert(slots);
+  for (int64_t token = 0; token < c.tokens; ++token)
+    for (int64_t choice = 0; choice < c.choices; ++choice)
+      expert[kMajor ? choice * c.tokens + token : token * c.choices + choice] =
+          chosen[token * c.choices + choice];
+  // 2. A mask over experts. 3. Running sums make positions from 1.
+  // 4. Beyond the capacity they are 0. 5. Summed over experts.
+  std::vector<std::vector<int64_t>> mask(slots,
+                                         std::vector<int64_t>(c.experts));
+  std::vector<int64_t> running(c.experts), position(slots);
+  for (int64_t slot = 0; slot < slots; ++slot)
+    for (int64_t e = 0; e < c.experts; ++e) {
+      mask[slot][e] = expert[slot] == e ? 1 : 0;
+      running[e] += mask[slot][e];
+      const int64_t place = running[e] * mask[slot][e];
+      position[slot] += place < c.capacity + 1 ? place : 0;
+    }
+  // 6. Combine indices, back in the order of tokens.
+  Route route;
+  route.combine.resize(slots);
+  for (int64_t slot = 0; slot < slots; ++slot) {
+    const int64_t token = kMajor ? slot % c.tokens : slot / c.choices;
+    const int64_t choice = kMajor ? slot / c.tokens : slot % c.choices;
+    route.combine[token * c.choices + choice] =
+        static_cast<double>(expert[slot] * (c.capacity + 1) + position[slot]);
+  }
+  // 8. Of each expert the numbers of its slots in ascending order, others are
+  // beyond all of them; the first ones of these, as tokens from 1.
+  for (int64_t e = 0; e < c.experts; ++e) {
+    std::vector<int64_t> range;
+    for (int64_t slot = 0; slot < slots; ++slot)
+      range.push_back(mask[slot][e] ? slot : slot + 2 * slots);
+    std::sort(range.begin(), range.end());
+    range.resize(c.capacity, 2 * slots);
+    for (int64_t slot : range) {
+      const int64_t token = kMajor ? slot % c.tokens : slot / c.choices;
+      route.dispatch.push_back(slot < slots ? static_cast<double>(token + 1)
+                                            : 0);
+    }
+  }
+  return route;
+}
+
+void checkRouter(const Tensor &chosen, const RouterCase &c) {
+  for (bool kMajor : {false, true}) {
+    std::vector<Tensor> outputs =
+        runKernel("mfTopKRouter", {chosen},
+                  {Tensor(DType::I32, {c.rows, c.experts, c.capacity}),
+                   Tensor(DType::I32, {c.rows, c.tokens, c.choices})},
+                  {{"k_major", kMajor}});
+    std::vector<double> dispatch, combine;
+    const int64_t slots = c.tokens * c.choices;
+    for (int64_t row = 0; row < c.rows; ++row) {
+      std::vector<int64_t> ids;
+      for (int64_t i = 0; i < slots; ++i)
+        ids.push_back(static_cast<int64_t>(chosen.get(row * slots + i)));
+      Route route = emulate(ids, c, kMajor);
+      dispatch.insert(dispatch.end(), route.dispatch.begin(),
+                      route.dispatch.end());
+      combine.insert(combine.end(), route.combine.begin(), route.combine.end());
+    }
+    EXPECT_EQ(outputs[0].toVector(), dispatch);
+    EXPECT_EQ(outputs[1].toVector(), combine);
+  }
+}
+
+/// Different experts for each token.
+Tensor randomChoices(const RouterCase &c, unsigned seed) {
+  Tensor chosen(DType::I32, {c.rows, c.tokens, c.choices});
+  std::mt19937 random(seed);
+  std::vector<int64_t> experts(c.experts);
+  for (int64_t e = 0; e < c.experts; ++e)
+    experts[e] = e;
+  for (int64_t token = 0; token < c.rows * c.tokens; ++token) {
+    std::shuffle(experts.begin(), experts.end(), random);
+    for (int64_t choice = 0; choice < c.choices; ++choice)
+      chosen.set(token * c.choices + choice,
+                 static_cast<double>(experts[choice]));
+  }
+  return chosen;
+}
+
+TEST(TopKRouterTest, DoesWhatTheStepsDo) {
+  const RouterCase cases[] = {
+      {1, 1, 1, 1, 1},    {1, 1, 1, 4, 1},    {2, 8, 2, 4, 3},
+      {2, 8, 2, 4, 4},    {3, 50, 4, 6, 1},   {1, 64, 8, 256, 2},
+      {5, 33, 3, 7, 100}, {2, 200, 2, 8, 63},
+  };
+  for (const RouterCase &c : cases)
+    for (unsigned seed : {1, 2})
+      checkRouter(randomChoices(c, seed), c);
+}
+
+TEST(TopKRouterTest, AllTokensMayChooseOneExpert) {
+  for (int64_t capacity : {1, 19, 20, 39, 40, 41}) {
+    const RouterCase c = {2, 20, 2, 3, capacity};
+    Tensor chosen(DType::I32, {2, 20, 2});
+    chosen.fill(2);
+    checkRouter(chosen, c);
+  }
+}
+
+/// By hand: the order decides who is dropped.
+TEST(TopKRouterTest, FirstChoicesComeFirstIfKMajor) {
+  Tensor chosen(DType::I32, {1, 2, 2});
+  const double ids[] = {1, 0, 0, 1};
+  for (int i = 0; i < 4; ++i)
+    chosen.set(i, ids[i]);
+  auto route = [&](bool kMajor) {
+    return runKernel(
+        "mfTopKRouter", {chosen},
+        {Tensor(DType::I32, {1, 2, 1}), Tensor(DType::I32, {1, 2, 2})},
+        {{"k_major", kMajor}});
+  };
+  using Values = std::vector<double>;
+  EXPECT_EQ(route(false)[0].toVector(), (Values{1, 1}));
+  EXPECT_EQ(route(false)[1].toVector(), (Values{3, 1, 0, 2}));
+  EXPECT_EQ(route(true)[0].toVector(), (Values{2, 1}));
+  EXPECT_EQ(route(true)[1].toVector(), (Values{3, 0, 1, 2}));
+}
+
+/// As a mask has no place for one: it takes no slot.
+TEST(TopKRouterTest, ExpertsThatDoNotExistGetNothing) {
+  const RouterCase c = {1, 30, 2, 4, 9};
+  checkRouter(randomIndices({1, 30, 2}, 1, -2, 6), c);
+}
+
+/// The same from the kernels that stand for the steps one by one, in fp32.
+class SteppedRouter {
+public:
+  SteppedRouter(const RouterCase &c, bool kMajor)
+      : c(c), kMajor(kMajor), slots(c.tokens * c.choices) {}
+
+  std::vector<Tensor> run(const Tensor &chosen) const {
+    const Tensor expert = reshape(toSlots(chosen), {c.rows, slots});
+    const Tensor mask =
+        make("aclnnOneHot", {expert}, {c.rows, slots, c.experts});
+    return {dispatch(mask), combine(expert, mask)};
+  }
+
+private:
+  using Dims = std::vector<int64_t>;
+
+  static Tensor make(const char *name, const std::vector<Tensor> &inputs,
+                     const Dims &dims, const AttributeMap &attributes = {},
+                     DType type = DType::F32) {
+    return runKernel(name, inputs, {Tensor(type, dims)}, attributes)[0];
+  }
+  static Tensor apply(const char *name, const Tensor &x, double value) {
+    return runKernel(name, {x}, {x}, {{"value", value}})[0];
+  }
+  static Tensor join(const char *name, const Tensor &x, const Tensor &y) {
+    return runKernel(name, {x, y}, {x})[0];
+  }
+  static Tensor reshape(Tensor x, const Dims &dims) {
+    x.shape.dims.assign(dims.begin(), dims.end());
+    return x;
+  }
+  static Tensor swapLast(const Tensor &x) {
+    auto dims = x.shape.dims;
+    return make("aclnnPermute", {x}, {dims[0], dims[2], dims[1]},
+                {{"perm", Dims{0, 2, 1}}}, x.shape.type);
+  }
+
+  /// [rows, tokens, choices] in the order in which slots are taken.
+  Tensor toSlots(const Tensor &x) const { return kMajor ? swapLast(x) : x; }
+
+  Tensor combine(const Tensor &expert, const Tensor &mask) const {
+    Tensor position = join(
+        "aclnnMul",
+        runKernel("aclnnCumsum", {mask}, {mask}, {{"axis", int64_t{1}}})[0],
+        mask);
+    const auto limit = static_cast<double>(c.capacity + 1);
+    position =
+        join("aclnnMul", position, apply("aclnnLtScalar", position, limit));
+    const Tensor sum = make("aclnnReduceSum", {position}, {c.rows, slots},
+                            {{"axes", Dims{2}}});
+    const Tensor first =
+        apply("aclnnMuls", make("aclnnCast", {expert}, {c.rows, slots}), limit);
+    const Tensor index = make("aclnnCast", {join("aclnnAdd", first, sum)},
+                              {c.rows, slots}, {}, DType::I32);
+    if (!kMajor)
+      return reshape(index, {c.rows, c.tokens, c.choices});
+    return swapLast(reshape(index, {c.rows, c.choices, c.tokens}));
+  }
+
+  Tensor dispatch(const Tensor &mask) const {
+    Tensor range(DType::F32, {slots});
+    for (int64_t slot = 0; slot < slots; ++slot)
+      range.set(slot, static_cast<double>(slot));
+    const auto count = static_cast<double>(slots);
+    const Tensor beyond = apply(
+        "aclnnAdds", apply("aclnnMuls", swapLast(mask), -2 * count), 2 * count);
+    const Tensor keys = join("aclnnAdd", beyond, range);
+    const Dims dims = {c.rows, c.experts, slots};
+    const Tensor sorted =
+        runKernel("aclnnSort", {keys}, {keys, Tensor(DType::I32, dims)})[0];
+    const Dims kept = {c.rows, c.experts, c.capacity};
+    Tensor slot = make("aclnnSliceV2", {sorted}, kept,
+                       {{"starts", Dims{0, 0, 0}}, {"sizes", kept}});
+    Tensor token = kMajor ? apply("aclnnRemainderTensorScalar", slot,
+                                  static_cast<double>(c.tokens))
+                          : apply("aclnnFloorDivides", slot,
+                                  static_cast<double>(c.choices));
+    token = join("aclnnMul", apply("aclnnAdds", token, 1),
+                 apply("aclnnLtScalar", slot, count));
+    return make("aclnnCast", {token}, kept, {}, DType::I32);
+  }
+
+  RouterCase c;
+  bool kMajor;
+  int64_t slots;
+};
+
+TEST(TopKRouterTest, HasTheIntegersOfItsSteps) {
+  const RouterCase cases[] = {
+      {1, 1, 1, 1, 1}, {2, 8, 2, 4, 3}, {3, 50, 4, 6, 30}, {2, 100, 8, 64, 16}};
+  for (const RouterCase &c : cases)
+    for (bool kMajor : {false, true}) {
+      const Tensor chosen = randomChoices(c, 7);
+      const std::vector<Tensor> expected = SteppedRouter(c, kMajor).run(chosen);
+      std::vector<Tensor> actual =
+          runKernel("mfTopKRouter", {chosen}, expected, {{"k_major", kMajor}});
+      EXPECT_TRUE(actual[0] == expected[0]);
+      EXPECT_TRUE(actual[1] == expected[1]);
+    }
+}
+
+TEST(TopKRouterTest, BadSpecsAreRefused) {
+  Tensor chosen(DType::I32, {2, 6, 2}), dispatch(DType::I32, {2, 4, 3});
+  const AttributeMap attributes = {{"k_major", true}};
+  auto refuse = [&](const Tensor &input, const Tensor &first,
+                    const Tensor &second) {
+    return getRefusal("mfTopKRouter", {input}, {first, second}, attributes);
+  };
+  EXPECT_EQ(refuse(chosen, dispatch, chosen), "");
+  EXPECT_EQ(refuse(Tensor(DType::F32, {2, 6, 2}), dispatch, chosen),
+            "mfTopKRouter: input 0 is f32, expected i32");
+  EXPECT_EQ(refuse(Tensor(DType::I32, {6, 2}), dispatch, chosen),
+            "mfTopKRouter: input 0 is 6x2xi32, expected rows x tokens x "
+            "choices");
+  EXPECT_EQ(refuse(chosen, Tensor(DType::I32, {3, 4, 3}), chosen),
+            "mfTopKRouter: output 0 is 3x4x3xi32, expected the rows of "
+            "2x6x2xi32 x experts x capacity of i32");
+  EXPECT_EQ(refuse(chosen, dispatch, dispatch),
+            "mfTopKRouter: output 1 is 2x4x3xi32, expected 2x6x2xi32");
+  KernelSpec spec{"mfTopKRouter",
+                  {chosen.shape},
+                  {{DType::I32, {2, 1 << 16, 1 << 15}}, chosen.shape},
+                  attributes};
+  auto kernel = makeKernel(spec);
+  ASSERT_FALSE(static_cast<bool>(kernel));
+  EXPECT_THAT(llvm::toString(kernel.takeError()),
+              HasSubstr("expected fewer slots than an i32 can count"));
+  EXPECT_EQ(getRefusal("mfTopKRouter", {chosen}, {dispatch, chosen}),
+            "mfTopKRouter: attribute 'k_major' is missing");
+}
+
+TEST(UpdateExpertBiasTest, MovesByTheSign) {
+  Tensor load(DType::F32, {7}), bias(DType::F32, {7});
+  const double loads[] = {0.5, 0.125, 0.25, 0, 1, INFINITY, NAN};
+  for (int i = 0; i < 7; ++i) {
+    load.set(i, loads[i]);
+    bias.set(i, 0.5 * i - 1);
+  }
+  Tensor result = runKernel("mfUpdateExpertBias", {load}, {bias},
+                            {{"rate", 0.001}, {"target", 0.25}})[0];
+  std::vector<double> expected;
+  for (int i = 0; i < 7; ++i) {
+    const double difference = 0.25 - loads[i];
+    const double sign = difference > 0 ? 1 : difference < 0 ? -1 : difference;
+    expected.push_back(bias.get(i) + 0.001 * sign);
+  }
+  expectNear(result, expected);
+  // The load that is meant changes no bit.
+  EXPECT_EQ(result.get(2), bias.get(2));
+}
+
+TEST(UpdateExpertBiasTest, TakesManyExperts) {
+  Tensor load = randomTensor(DType::F32, {70000}, 1, 0, 1);
+  Tensor bias = randomTensor(DType::F32, {70000}, 2);
+  std::vector<double> expected;
+  for (int64_t i = 0; i < load.size(); ++i)
+    expected.push_back(bias.get(i) + (load.get(i) < 0.5 ? 0.125 : -0.125));
+  expectNear(runKernel("mfUpdateExpertBias", {load}, {bias},
+                       {{"rate", 0.125}, {"target", 0.5}})[0],
+             expected);
+}
+
+TEST(UpdateExpertBiasTest, BadSpecsAreRefused) {
+  Tensor load(DType::F32, {4}), narrow(DType::BF16, {4});
+  const AttributeMap attributes = {{"rate", 0.1}, {"target", 0.5}};
+  EXPECT_EQ(getRefusal("mfUpdateExpertBias", {narrow}, {narrow}, attributes),
+            "mfUpdateExpertBias: input 0 is bf16, expected f32");
+  EXPECT_EQ(getRefusal("mfUpdateExpertBias", {load}, {Tensor(DType::F32, {5})},
+                       attributes),
+            "mfUpdateExpertBias: output 0 is 5xf32, expected 4xf32");
+  EXPECT_EQ(getRefusal("mfUpdateExpertBias", {load}, {load}, {{"rate", 0.1}}),
+            "mfUpdateExpertBias: attribute 'target' is missing");
+}
+
+} // namespace

@@ -1,0 +1,363 @@
+//===- PartsTest.cpp - Kernels make of parts what their records say -------===//
+//
+// Each example runs on the whole and on parts of it, cut in every dimension
+// that its line says may be, and on summands of what it says it is linear in.
+// What the parts make, put together as the line says, is what the whole makes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ExampleSpecs.h"
+#include "KernelTesting.h"
+#include "mf/Signatures/KernelParts.h"
+#include "llvm/ADT/STLExtras.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+using namespace mf;
+using namespace mf::testing;
+using ::testing::HasSubstr;
+
+namespace {
+
+using Tensors = std::vector<Tensor>;
+
+Tensors runOnce(const KernelSpec &spec, Tensors inputs, Tensors outputs) {
+  KernelSpec local = spec;
+  for (auto [shape, tensor] : llvm::zip_equal(local.inputs, inputs))
+    shape = tensor.shape;
+  for (auto [shape, tensor] : llvm::zip_equal(local.outputs, outputs))
+    shape = tensor.shape;
+  std::unique_ptr<Kernel> kernel = llvm::cantFail(makeKernel(local));
+  std::vector<void *> from, to;
+  for (Tensor &input : inputs)
+    from.push_back(input.data());
+  for (Tensor &output : outputs)
+    to.push_back(output.data());
+  Tensor workspace = makeWorkspace(local);
+  ThreadPool pool(1);
+  kernel->run({from, to, workspace.data()}, pool);
+  return outputs;
+}
+
+/// One of `parts` parts along a dimension.
+Tensor takePart(const Tensor &whole, size_t dim, int64_t part, int64_t parts) {
+  std::vector<int64_t> dims(whole.shape.dims.begin(), whole.shape.dims.end());
+  dims[dim] /= parts;
+  Tensor result(whole.shape.type, dims);
+  size_t row = getBytes(whole.shape.type);
+  for (size_t i = dim; i < dims.size(); ++i)
+    row *= dims[i];
+  const auto *from = static_cast<const char *>(whole.data());
+  auto *to = static_cast<char *>(result.data());
+  for (size_t i = 0, count = result.shape.getBytes() / row; i < count; ++i)
+    std::memcpy(to + i * row, from + (i * parts + part) * row, row);
+  return result;
+}
+
+class PartsChecker {
+public:
+  PartsChecker(const KernelSpec &spec, llvm::StringRef line)
+      : spec(spec), signature(*findKernelSignature(spec.name)), line(line),
+        parts(llvm::cantFail(parseParts(line, spec))) {
+    unsigned seed = 1;
+    for (auto [number, shape] : llvm::enumerate(spec.inputs)) {
+      const bool isIndex = shape.type == DType::I32;
+      inputs.push_back(isIndex
+                           ? randomIndices(shape.dims, ++seed, 0, 3)
+                           : randomTensor(shape.type, shape.dims, ++seed, 0.1));
+      if (parts.inputs[number].firstIndexOf != 0)
+        inputs.back().fill(0);
+    }
+    for (const TensorShape &shape : spec.outputs)
+      before.push_back(randomTensor(shape.type, shape.dims, ++seed, 0.1));
+    whole = runOnce(spec, inputs, before);
+  }
+
+  /// The number of cuts and of sums that were compared.
+  int checkCuts();
+  int checkSums();
+  /// What is not as the line says, or nothing.
+  const std::string &getLie() const { return lie; }
+
+private:
+  /// Where an operand has the dimension, or none. One that is repeated for all
+  /// of it has it not.
+  std::optional<size_t> findDim(const PartOperand &operand,
+                                const TensorShape &shape,
+                                const PartDim &dim) const;
+  std::vector<PartDim> listDims() const;
+  /// The size in an operand that has it.
+  int64_t getExtent(const PartDim &dim) const;
+  /// Whether an output is a sum over ranks with what it held before.
+  bool isAddedTo(size_t output) const;
+  /// The same for all operands, or 1 if they cannot be cut alike.
+  int64_t countParts(const PartDim &dim) const;
+  bool checkCut(const PartDim &dim);
+  Tensors runPart(const PartDim &dim, int64_t part, int64_t count);
+  void compareOutput(size_t number, const PartDim &dim,
+                     const std::vector<Tensors> &results);
+  void checkSum(llvm::ArrayRef<size_t> summed);
+  void compare(const Tensor &actual, const Tensor &expected,
+               const std::string &what);
+
+  const KernelSpec &spec;
+  const KernelSignature &signature;
+  std::string line;
+  KernelParts parts;
+  Tensors inputs, before, whole;
+  std::string lie;
+};
+
+void PartsChecker::compare(const Tensor &actual, const Tensor &expected,
+                           const std::string &what) {
+  // Parts and summands are rounded on their way.
+  auto isNarrow = [](const TensorShape &shape) {
+    return shape.type == DType::BF16 || shape.type == DType::F16;
+  };
+  const double tolerance = expected.shape.type == DType::I32 ? 0
+                           : llvm::any_of(spec.inputs, isNarrow) ||
+                                   llvm::any_of(spec.outputs, isNarrow)
+                               ? 0.04
+                               : 1e-3;
+  for (int64_t i = 0; i < actual.size() && lie.empty(); ++i) {
+    const double got = actual.get(i), wanted = expected.get(i);
+    if (got == wanted || (std::isnan(got) && std::isnan(wanted)))
+      continue;
+    if (!(std::abs(got - wanted) <= tolerance * (1 + std::abs(wanted))))
+      lie = spec.name + ": " + line + ": " + what + " has " +
+            std::to_string(got) + ", but the whole has " +
+            std::to_string(wanted);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Cuts
+//===----------------------------------------------------------------------===//
+
+std::optional<size_t> PartsChecker::findDim(const PartOperand &operand,
+                                            const TensorShape &shape,
+                                            const PartDim &dim) const {
+  auto *found = llvm::find(operand.dims, dim);
+  if (found == operand.dims.end())
+    return std::nullopt;
+  const size_t place = found - operand.dims.begin();
+  if (dim.isLeading && shape.dims[place] == 1)
+    return std::nullopt;
+  return place;
+}
+
+std::vector<PartDim> PartsChecker::listDims() const {
+  std::vector<PartDim> dims;
+  for (const auto *operands : {&parts.inputs, &parts.outputs})
+    for (const PartOperand &operand : *operands)
+      for (const PartDim &dim : operand.dims)
+        if (dim.mayBeCut() && !llvm::is_contained(dims, dim))
+          dims.push_back(dim);
+  return dims;
+}
+
+int64_t PartsChecker::getExtent(const PartDim &dim) const {
+  for (auto [operand, shape] : llvm::zip_equal(parts.inputs, spec.inputs))
+    if (std::optional<size_t> place = findDim(operand, shape, dim))
+      return shape.dims[*place];
+  for (auto [operand, shape] : llvm::zip_equal(parts.outputs, spec.outputs))
+    if (std::optional<size_t> place = findDim(operand, shape, dim))
+      return shape.dims[*place];
+  return 1;
+}
+
+bool PartsChecker::isAddedTo(size_t output) const {
+  return readsMemory(signature.getOutput(output).access) &&
+         parts.outputs[output].linearity == PartLinearity::Together;
+}
+
+int64_t PartsChecker::countParts(const PartDim &dim) const {
+  int64_t common = 0;
+  auto add = [&](llvm::ArrayRef<PartOperand> operands,
+                 llvm::ArrayRef<TensorShape> shapes) {
+    for (auto [operand, shape] : llvm::zip_equal(operands, shapes))
+      if (std::optional<size_t> place = findDim(operand, shape, dim))
+        common = std::gcd(common, shape.dims[*place]);
+  };
+  add(parts.inputs, spec.inputs);
+  add(parts.outputs, spec.outputs);
+  for (int64_t count = 2; count <= common; ++count)
+    if (common % count == 0)
+      return count;
+  return 1;
+}
+
+Tensors PartsChecker::runPart(const PartDim &dim, int64_t part, int64_t count) {
+  Tensors from, to;
+  for (auto [operand, input] : llvm::zip_equal(parts.inputs, inputs)) {
+    std::optional<size_t> place = findDim(operand, input.shape, dim);
+    from.push_back(place ? takePart(input, *place, part, count) : input);
+    if (!dim.isLeading && operand.firstIndexOf == dim.letter) {
+      const int64_t begin = part * getExtent(dim) / count;
+      from.back().fill(static_cast<double>(begin));
+    }
+  }
+  for (auto [number, output] : llvm::enumerate(before)) {
+    std::optional<size_t> place =
+        findDim(parts.outputs[number], output.shape, dim);
+    to.push_back(place ? takePart(output, *place, part, count) : output);
+    // What a sum is added to is a summand, too.
+    if (!place && part > 0 && isAddedTo(number))
+      to.back().fill(0);
+  }
+  return runOnce(spec, std::move(from), std::move(to));
+}
+
+void PartsChecker::compareOutput(size_t number, const PartDim &dim,
+                                 const std::vector<Tensors> &results) {
+  const PartOperand &operand = parts.outputs[number];
+  const Tensor &expected = whole[number];
+  const auto count = static_cast<int64_t>(results.size());
+  if (std::optional<size_t> place = findDim(operand, expected.shape, dim)) {
+    for (int64_t part = 0; part < count; ++part)
+      compare(results[part][number], takePart(expected, *place, part, count),
+              "output " + std::to_string(number) + ", part " +
+                  std::to_string(part));
+    return;
+  }
+  Tensor joined = expected;
+  for (int64_t i = 0; i < joined.size(); ++i) {
+    double sum = 0, largest = -INFINITY, squares = 0;
+    for (const Tensors &result : results) {
+      const double value = result[number].get(i);
+      sum += value;
+      largest = std::max(largest, value);
+      squares += value * value;
+    }
+    joined.set(i, operand.reduction == PartReduction::Sum ? sum
+                  : operand.reduction == PartReduction::Largest
+                      ? largest
+                      : std::sqrt(squares));
+  }
+  compare(joined, expected,
+          "output " + std::to_string(number) + ", of all parts");
+}
+
+bool PartsChecker::checkCut(const PartDim &dim) {
+  const int64_t count = countParts(dim);
+  if (count == 1)
+    return false;
+  std::vector<Tensors> results;
+  for (int64_t part = 0; part < count; ++part)
+    results.push_back(runPart(dim, part, count));
+  for (size_t number = 0; number < whole.size(); ++number)
+    compareOutput(number, dim, results);
+  return true;
+}
+
+int PartsChecker::checkCuts() {
+  int cuts = 0;
+  for (const PartDim &dim : listDims())
+    cuts += checkCut(dim) ? 1 : 0;
+  return cuts;
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+/// Of these inputs together.
+void PartsChecker::checkSum(llvm::ArrayRef<size_t> summed) {
+  Tensors first = inputs, second = inputs;
+  for (size_t number : summed)
+    for (int64_t i = 0; i < inputs[number].size(); ++i) {
+      const double share = 0.25 * static_cast<double>(i % 7) - 0.5;
+      first[number].set(i, share * inputs[number].get(i));
+      second[number].set(i, inputs[number].get(i) - first[number].get(i));
+    }
+  const Tensors a = runOnce(spec, std::move(first), before);
+  Tensors rest = before;
+  for (size_t number = 0; number < rest.size(); ++number)
+    if (isAddedTo(number))
+      rest[number].fill(0);
+  const Tensors b = runOnce(spec, std::move(second), rest);
+  for (auto [number, expected] : llvm::enumerate(whole)) {
+    Tensor sum = expected;
+    for (int64_t i = 0; i < sum.size(); ++i)
+      sum.set(i, a[number].get(i) + b[number].get(i));
+    compare(sum, expected, "output " + std::to_string(number) + " of sums");
+  }
+}
+
+int PartsChecker::checkSums() {
+  std::vector<size_t> together;
+  int sums = 0;
+  for (auto [number, operand] : llvm::enumerate(parts.inputs)) {
+    if (operand.linearity == PartLinearity::Together)
+      together.push_back(number);
+    if (operand.linearity == PartLinearity::Alone) {
+      checkSum({number});
+      ++sums;
+    }
+  }
+  if (together.empty())
+    return sums;
+  checkSum(together);
+  return sums + 1;
+}
+
+//===----------------------------------------------------------------------===//
+// All examples
+//===----------------------------------------------------------------------===//
+
+std::string getLine(const KernelSpec &spec) {
+  return findKernelSignature(spec.name)->getParts(spec);
+}
+
+TEST(PartsTest, CutsMakeParts) {
+  int cuts = 0;
+  for (const KernelSpec &spec : getExampleSpecs()) {
+    // Attributes with the sizes of what is cut; a part of a part.
+    if (spec.attributes.count("sizes") || spec.name == "mfOwnPart")
+      continue;
+    PartsChecker checker(spec, getLine(spec));
+    cuts += checker.checkCuts();
+    EXPECT_EQ(checker.getLie(), "");
+  }
+  EXPECT_GT(cuts, 100);
+}
+
+TEST(PartsTest, SumsMakeSums) {
+  int sums = 0;
+  for (const KernelSpec &spec : getExampleSpecs()) {
+    PartsChecker checker(spec, getLine(spec));
+    sums += checker.checkSums();
+    EXPECT_EQ(checker.getLie(), "");
+  }
+  EXPECT_GT(sums, 30);
+}
+
+TEST(PartsTest, ALieAboutPartsIsFound) {
+  auto findLie = [](const KernelSpec &spec, llvm::StringRef line) {
+    PartsChecker checker(spec, line);
+    checker.checkCuts();
+    checker.checkSums();
+    return checker.getLie();
+  };
+  const TensorShape x{DType::F32, {4, 6}}, row{DType::F32, {6}};
+  const TensorShape rows{DType::F32, {4}};
+  const AttributeMap axis = {{"axis", int64_t{1}}};
+  EXPECT_EQ(findLie({"aclnnSilu", {x}, {x}, {}}, "* -> *"), "");
+  EXPECT_THAT(findLie({"aclnnSilu", {x}, {x}, {}}, "+* -> *"),
+              HasSubstr("aclnnSilu: +* -> *: output 0 of sums has"));
+  EXPECT_THAT(findLie({"aclnnSoftmax", {x}, {x}, {}}, "*k -> *k"),
+              HasSubstr("output 0, part 0 has"));
+  EXPECT_EQ(findLie({"aclnnCumsum", {x}, {x}, axis}, "+aB -> aB"), "");
+  EXPECT_THAT(findLie({"aclnnCumsum", {x}, {x}, axis}, "+ab -> ab"),
+              HasSubstr("output 0, part 1 has"));
+  EXPECT_EQ(findLie({"mfRowMax", {x}, {rows}, {}}, "*c -> >*"), "");
+  EXPECT_THAT(findLie({"mfRowMax", {x}, {rows}, {}}, "*c -> *"),
+              HasSubstr("output 0, of all parts has"));
+  EXPECT_THAT(findLie({"aclnnMul", {x, row}, {x}, {}}, "+*, +* -> *"),
+              HasSubstr("of sums has"));
+}
+
+} // namespace

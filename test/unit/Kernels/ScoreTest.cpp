@@ -1,0 +1,181 @@
+//===- ScoreTest.cpp - Comparisons, quotients, what is not finite ---------===//
+
+#include "KernelTesting.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace mf;
+using namespace mf::testing;
+using ::testing::HasSubstr;
+
+namespace {
+
+Tensor makeTensor(DType type, const std::vector<double> &values) {
+  Tensor tensor(type, {static_cast<int64_t>(values.size())});
+  for (size_t i = 0; i < values.size(); ++i)
+    tensor.set(static_cast<int64_t>(i), values[i]);
+  return tensor;
+}
+
+TEST(CompareTest, MakesOnesAndZeros) {
+  struct Case {
+    const char *name;
+    bool (*compare)(double, double);
+  };
+  const Case cases[] = {
+      {"aclnnGtScalar", [](double x, double v) { return x > v; }},
+      {"aclnnGeScalar", [](double x, double v) { return x >= v; }},
+      {"aclnnLtScalar", [](double x, double v) { return x < v; }},
+      {"aclnnNeScalar", [](double x, double v) { return x != v; }},
+  };
+  for (DType type : floatTypes)
+    for (double value : {0.0, -1.5, 2.0})
+      for (const Case &c : cases) {
+        // Half of them equal, in a whole vector and in a tail.
+        std::vector<double> values = {INFINITY, -INFINITY, NAN, 0.0, -0.0};
+        for (int i = 0; i < 48; ++i)
+          values.push_back(i % 2 ? value : i * 0.25 - 5);
+        Tensor x = makeTensor(type, values);
+        std::vector<double> expected;
+        for (double v : values)
+          expected.push_back(c.compare(v, value) ? 1 : 0);
+        EXPECT_EQ(runKernel(c.name, {x}, {x}, {{"value", value}})[0].toVector(),
+                  expected)
+            << c.name << " " << value;
+      }
+}
+
+TEST(CompareTest, NaNReachesNothing) {
+  Tensor x = makeTensor(DType::F32, {NAN, 1, NAN, 1, 2});
+  Tensor y = makeTensor(DType::F32, {1, NAN, NAN, 1, 3});
+  EXPECT_EQ(runKernel("aclnnGeTensor", {x, y}, {x})[0].toVector(),
+            (std::vector<double>{0, 0, 0, 1, 0}));
+}
+
+TEST(ScoreTest, FunctionsOfWhatIsNotFinite) {
+  const std::vector<double> values = {INFINITY, -INFINITY, NAN,  0,   -0.0,
+                                      -1,       1,         1e30, 200, -200};
+  Tensor x = makeTensor(DType::F32, values);
+  std::vector<double> logarithms, exponentials, sigmoids;
+  for (double v : values) {
+    logarithms.push_back(std::log(v));
+    exponentials.push_back(v > 100 ? INFINITY : std::exp(v));
+    sigmoids.push_back(1 / (1 + std::exp(-v)));
+  }
+  expectNear(runKernel("aclnnLog", {x}, {x})[0], logarithms, 1e-30);
+  expectNear(runKernel("aclnnExp", {x}, {x})[0], exponentials, 1e-30);
+  expectNear(runKernel("aclnnSigmoid", {x}, {x})[0], sigmoids, 1e-30);
+}
+
+TEST(ScoreTest, LogarithmsOfSmallNumbers) {
+  Tensor x(DType::F32, {300});
+  std::vector<double> expected;
+  for (int64_t i = 0; i < x.size(); ++i) {
+    x.set(i, std::ldexp(1.3, static_cast<int>(i) - 148));
+    expected.push_back(std::log(x.get(i)));
+  }
+  expectNear(runKernel("aclnnLog", {x}, {x})[0], expected, 1e-3);
+}
+
+TEST(ScoreTest, DivisionByZeroIsInfinite) {
+  Tensor x = makeTensor(DType::F32, {1, -1, 0, NAN, 3});
+  Tensor y = makeTensor(DType::F32, {0, 0, 0, 1, INFINITY});
+  Tensor z = runKernel("aclnnDiv", {x, y}, {x})[0];
+  EXPECT_EQ(z.get(0), INFINITY);
+  EXPECT_EQ(z.get(1), -INFINITY);
+  EXPECT_TRUE(std::isnan(z.get(2)));
+  EXPECT_TRUE(std::isnan(z.get(3)));
+  EXPECT_EQ(z.get(4), 0);
+}
+
+/// What Python's % and // say, of numbers in double.
+double getRemainder(double x, double divisor) {
+  const double rest = std::fmod(x, divisor);
+  return rest != 0 && (rest < 0) != (divisor < 0) ? rest + divisor : rest;
+}
+
+TEST(QuotientTest, IntegersAreExact) {
+  for (DType type : floatTypes)
+    for (double divisor : {1.0, 7.0, -7.0, 3.0, 64.0, 127.0}) {
+      Tensor x(type, {1001});
+      std::vector<double> remainders, quotients;
+      for (int64_t i = 0; i < x.size(); ++i) {
+        // Integers that bf16 has.
+        x.set(i, static_cast<double>(i % 513) - 256);
+        remainders.push_back(getRemainder(x.get(i), divisor));
+        quotients.push_back(std::floor(x.get(i) / divisor));
+      }
+      const AttributeMap attributes = {{"value", divisor}};
+      EXPECT_EQ(runKernel("aclnnRemainderTensorScalar", {x}, {x}, attributes)[0]
+                    .toVector(),
+                remainders)
+          << divisor;
+      EXPECT_EQ(
+          runKernel("aclnnFloorDivides", {x}, {x}, attributes)[0].toVector(),
+          quotients)
+          << divisor;
+    }
+}
+
+TEST(QuotientTest, LargeIntegersAndFractionsAreExact) {
+  for (double value : {3.0, 4095.0, 0.1, -0.3, 1e-20, 3e30}) {
+    const double divisor = static_cast<float>(value);
+    Tensor x(DType::F32, {4000});
+    std::mt19937 random(5);
+    std::uniform_real_distribution<double> exponent(-40, 40);
+    std::vector<double> remainders, quotients;
+    for (int64_t i = 0; i < x.size(); ++i) {
+      // Multiples of the divisor and their neighbours, then all sizes.
+      if (i < 3000)
+        x.set(i, std::nextafter(static_cast<float>(i - 1500) *
+                                    static_cast<float>(divisor),
+                                static_cast<float>(i % 3 - 1) * 1e38F));
+      else
+        x.set(i, std::copysign(std::exp2(exponent(random)), i % 2 - 0.5));
+      remainders.push_back(static_cast<float>(getRemainder(x.get(i), divisor)));
+      quotients.push_back(static_cast<float>(std::floor(x.get(i) / divisor)));
+    }
+    const AttributeMap attributes = {{"value", value}};
+    EXPECT_EQ(runKernel("aclnnRemainderTensorScalar", {x}, {x}, attributes)[0]
+                  .toVector(),
+              remainders)
+        << value;
+    EXPECT_EQ(
+        runKernel("aclnnFloorDivides", {x}, {x}, attributes)[0].toVector(),
+        quotients)
+        << value;
+  }
+}
+
+TEST(QuotientTest, WhatIsNotFiniteHasNoRemainder) {
+  Tensor x = makeTensor(DType::F32, {INFINITY, -INFINITY, NAN, 5});
+  const AttributeMap attributes = {{"value", 3.0}};
+  Tensor rest =
+      runKernel("aclnnRemainderTensorScalar", {x}, {x}, attributes)[0];
+  Tensor quotient = runKernel("aclnnFloorDivides", {x}, {x}, attributes)[0];
+  for (int i = 0; i < 3; ++i)
+    EXPECT_TRUE(std::isnan(rest.get(i)));
+  EXPECT_EQ(rest.get(3), 2);
+  EXPECT_EQ(quotient.get(0), INFINITY);
+  EXPECT_EQ(quotient.get(1), -INFINITY);
+  EXPECT_TRUE(std::isnan(quotient.get(2)));
+  EXPECT_EQ(quotient.get(3), 1);
+}
+
+TEST(ScoreTest, BadSpecsAreRefused) {
+  Tensor x(DType::F32, {4}), indices(DType::I32, {4});
+  EXPECT_EQ(getRefusal("aclnnFloorDivides", {x}, {x}, {{"value", 0.0}}),
+            "aclnnFloorDivides: attribute 'value' is 0.000000e+00, expected a "
+            "finite divisor that is not 0");
+  for (double value : {0.0, 1e-60, double(INFINITY), double(NAN)})
+    EXPECT_THAT(
+        getRefusal("aclnnRemainderTensorScalar", {x}, {x}, {{"value", value}}),
+        HasSubstr("expected a finite divisor"));
+  EXPECT_EQ(getRefusal("aclnnGtScalar", {indices}, {indices}, {{"value", 0.0}}),
+            "aclnnGtScalar: input 0 is i32, expected f32, bf16 or f16");
+  EXPECT_EQ(getRefusal("aclnnDiv", {x, Tensor(DType::F32, {3})}, {x}),
+            "aclnnDiv: inputs 4xf32 and 3xf32 do not broadcast to 4xf32");
+}
+
+} // namespace

@@ -1,0 +1,203 @@
+//===- SelectionTest.cpp - The largest elements, and rows in order --------===//
+
+#include "KernelTesting.h"
+#include "llvm/ADT/STLExtras.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <cmath>
+#include <numeric>
+
+using namespace mf;
+using namespace mf::testing;
+using ::testing::HasSubstr;
+
+namespace {
+
+using Dims = std::vector<int64_t>;
+
+/// NaN is larger than all else.
+bool isLess(double a, double b) {
+  return std::isnan(b) ? !std::isnan(a) : a < b;
+}
+
+/// The indices of a row in a stable order.
+Dims orderRow(llvm::ArrayRef<double> row, bool descending) {
+  Dims order(row.size());
+  std::iota(order.begin(), order.end(), 0);
+  llvm::sort(order, [&](int64_t a, int64_t b) {
+    if (isLess(row[a], row[b]) || isLess(row[b], row[a]))
+      return descending ? isLess(row[b], row[a]) : isLess(row[a], row[b]);
+    return a < b;
+  });
+  return order;
+}
+
+/// The same number, which may be NaN, of the same sign.
+bool isSame(double a, double b) {
+  return (a == b || (std::isnan(a) && std::isnan(b))) &&
+         std::signbit(a) == std::signbit(b);
+}
+
+/// That row after row the outputs have the elements of `x` in this order.
+void expectOrder(const Tensor &x, const std::vector<Tensor> &outputs,
+                 bool descending) {
+  const int64_t columns = x.shape.dims.back();
+  const int64_t kept = outputs[0].shape.dims.back();
+  const std::vector<double> numbers = x.toVector();
+  const std::vector<double> values = outputs[0].toVector();
+  for (int64_t row = 0; row < x.size() / columns; ++row) {
+    auto elements = llvm::ArrayRef(numbers).slice(row * columns, columns);
+    const Dims order = orderRow(elements, descending);
+    for (int64_t i = 0; i < kept; ++i) {
+      ASSERT_EQ(outputs[1].get(row * kept + i), static_cast<double>(order[i]))
+          << "row " << row << " place " << i;
+      ASSERT_TRUE(isSame(values[row * kept + i], elements[order[i]]))
+          << "row " << row << " place " << i;
+    }
+  }
+}
+
+void checkTopk(const Tensor &x, int64_t k) {
+  Dims dims(x.shape.dims.begin(), x.shape.dims.end());
+  dims.back() = k;
+  expectOrder(x,
+              runKernel("aclnnTopk", {x},
+                        {Tensor(x.shape.type, dims), Tensor(DType::I32, dims)},
+                        {{"k", k}}),
+              true);
+}
+
+void checkSort(const Tensor &x) {
+  const Dims dims(x.shape.dims.begin(), x.shape.dims.end());
+  expectOrder(x,
+              runKernel("aclnnSort", {x},
+                        {Tensor(x.shape.type, dims), Tensor(DType::I32, dims)}),
+              false);
+}
+
+/// Few different values, of both signs, so that many are equal.
+Tensor tiedTensor(DType type, const Dims &dims, unsigned seed) {
+  Tensor tensor(type, dims);
+  Tensor numbers = randomIndices(dims, seed, -4, 4);
+  for (int64_t i = 0; i < tensor.size(); ++i)
+    tensor.set(i, numbers.get(i) / 4);
+  return tensor;
+}
+
+TEST(TopkTest, PicksTheLargestInOrder) {
+  struct Case {
+    Dims dims;
+    int64_t k;
+  };
+  const Case cases[] = {
+      {{1}, 1},        {{7}, 1},        {{7}, 7},          {{3, 4, 16}, 2},
+      {{2, 5, 17}, 9}, {{300, 256}, 8}, {{4, 3000}, 6},    {{3, 1}, 1},
+      {{2, 400}, 400}, {{5, 33}, 32},   {{2, 1, 1, 5}, 3},
+  };
+  for (DType type : floatTypes)
+    for (const Case &c : cases) {
+      checkTopk(randomTensor(type, c.dims, 1, -3, 3), c.k);
+      checkTopk(randomTensor(type, c.dims, 2, -3, -1), c.k);
+      checkTopk(tiedTensor(type, c.dims, 3), c.k);
+      Tensor equal(type, c.dims);
+      equal.fill(-0.25);
+      checkTopk(equal, c.k);
+    }
+}
+
+TEST(TopkTest, NaNComesFirstAndZerosAreEqual) {
+  for (DType type : floatTypes) {
+    Tensor x = tiedTensor(type, {50, 37}, 4);
+    for (int64_t i = 0; i < x.size(); ++i) {
+      if (i % 11 == 3)
+        x.set(i, NAN);
+      if (i % 13 == 4)
+        x.set(i, -0.0);
+      if (i % 17 == 5)
+        x.set(i, i % 2 ? INFINITY : -INFINITY);
+    }
+    for (int64_t k : {1, 8, 37})
+      checkTopk(x, k);
+    checkSort(x);
+    Tensor lowest(type, {3, 20});
+    lowest.fill(-INFINITY);
+    checkTopk(lowest, 5);
+    lowest.fill(NAN);
+    checkTopk(lowest, 5);
+    checkSort(lowest);
+  }
+}
+
+TEST(TopkTest, BadSpecsAreRefused) {
+  Tensor x(DType::F32, {3, 8}), values(DType::F32, {3, 2});
+  Tensor indices(DType::I32, {3, 2});
+  const AttributeMap two = {{"k", int64_t{2}}};
+  EXPECT_EQ(getRefusal("aclnnTopk", {x}, {values, indices}, two), "");
+  for (int64_t k : {0, -1, 9})
+    EXPECT_THAT(
+        getRefusal("aclnnTopk", {x}, {values, indices}, {{"k", k}}),
+        HasSubstr("expected at least 1 and at most the 8 elements of a row"));
+  EXPECT_EQ(getRefusal("aclnnTopk", {x}, {x, indices}, two),
+            "aclnnTopk: output 0 is 3x8xf32, expected 3x2xf32");
+  EXPECT_EQ(getRefusal("aclnnTopk", {x}, {values, values}, two),
+            "aclnnTopk: output 1 is 3x2xf32, expected 3x2xi32");
+  EXPECT_EQ(getRefusal("aclnnTopk", {indices}, {values, indices}, two),
+            "aclnnTopk: input 0 is i32, expected f32, bf16 or f16");
+  Tensor scalar(DType::F32, {});
+  EXPECT_EQ(getRefusal("aclnnTopk", {scalar}, {scalar, scalar}, two),
+            "aclnnTopk: input 0 is f32, expected at least 1 dimension");
+  EXPECT_THAT(getRefusal("aclnnTopk", {Tensor(DType::F32, {3, 0})},
+                         {values, indices}, two),
+              HasSubstr("every dimension to be at least 1"));
+}
+
+TEST(SortTest, IsStableAndAscends) {
+  const Dims shapes[] = {{1},     {2, 3},       {5, 128},  {3, 129},
+                         {40, 7}, {2, 2, 5000}, {18, 1500}};
+  for (DType type : floatTypes)
+    for (const Dims &dims : shapes) {
+      checkSort(randomTensor(type, dims, 1, -3, 3));
+      checkSort(tiedTensor(type, dims, 2));
+      Tensor equal(type, dims);
+      equal.fill(2);
+      checkSort(equal);
+    }
+}
+
+TEST(SortTest, TakesIntegers) {
+  for (const Dims &dims : {Dims{4, 9}, Dims{2, 3000}}) {
+    checkSort(randomIndices(dims, 1, -5, 5));
+    checkSort(randomIndices(dims, 2, INT32_MIN, INT32_MAX));
+  }
+}
+
+/// The order of an order is where each element went.
+TEST(SortTest, TwiceInvertsAnOrder) {
+  Tensor ids(DType::F32, {2, 4096});
+  Tensor numbers = randomIndices({2, 4096}, 3, 0, 255);
+  for (int64_t i = 0; i < ids.size(); ++i)
+    ids.set(i, numbers.get(i));
+  auto sort = [](const Tensor &x) {
+    return runKernel("aclnnSort", {x}, {x, Tensor(DType::I32, {2, 4096})});
+  };
+  const std::vector<Tensor> sorted = sort(ids);
+  const Tensor inverse = sort(sorted[1])[1];
+  for (int64_t row = 0; row < 2; ++row)
+    for (int64_t i = 0; i < 4096; ++i)
+      ASSERT_EQ(sorted[0].get(row * 4096 + static_cast<int64_t>(
+                                               inverse.get(row * 4096 + i))),
+                ids.get(row * 4096 + i));
+}
+
+TEST(SortTest, BadSpecsAreRefused) {
+  Tensor x(DType::F32, {3, 8}), indices(DType::I32, {3, 8});
+  Tensor wide(DType::I64, {3, 8});
+  EXPECT_EQ(getRefusal("aclnnSort", {wide}, {wide, indices}),
+            "aclnnSort: input 0 is i64, expected f32, bf16, f16 or i32");
+  EXPECT_EQ(getRefusal("aclnnSort", {x}, {x, x}),
+            "aclnnSort: output 1 is 3x8xf32, expected 3x8xi32");
+  EXPECT_EQ(getRefusal("aclnnSort", {x}, {indices, indices}),
+            "aclnnSort: output 0 is 3x8xi32, expected 3x8xf32");
+}
+
+} // namespace
