@@ -48,6 +48,11 @@ int64_t getAttentionFlops(const KernelSpec &spec, int64_t products) {
   return getFlag(spec, "causal", true) ? flops / 2 : flops;
 }
 
+int64_t getExpertMatmulFlops(const KernelSpec &spec) {
+  return multiply({2, spec.inputs[0].getNumElements(),
+                   getDimension(spec.outputs[0], 0)});
+}
+
 int64_t getBytes(llvm::ArrayRef<TensorShape> shapes) {
   int64_t bytes = 0;
   for (const TensorShape &shape : shapes)
@@ -106,6 +111,16 @@ int64_t getSortWorkspace(const KernelSpec &spec) {
   const int64_t columns = getDimension(x, 0);
   return multiply({2, sizeof(SortedElement), columns,
                    getSortGroups(x.getNumElements() / columns)});
+}
+
+int64_t getGatherRowsGradWorkspace(const KernelSpec &spec) {
+  const TensorShape &index = spec.inputs[1];
+  const int64_t places = getDimension(index, 0);
+  if (places == 0)
+    return 0;
+  const int64_t batches = index.getNumElements() / places;
+  return batches * (getDimension(spec.outputs[0], 1) + 1 + places) *
+         static_cast<int64_t>(sizeof(int32_t));
 }
 
 } // namespace mf

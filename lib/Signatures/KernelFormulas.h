@@ -27,6 +27,10 @@ int64_t getMatmulFlops(const KernelSpec &spec);
 /// value; causal attention needs half of them.
 int64_t getAttentionFlops(const KernelSpec &spec, int64_t products);
 
+/// 2 m n k where all rows of x belong to an expert: of a product, or of its
+/// gradient with respect to the weight.
+int64_t getExpertMatmulFlops(const KernelSpec &spec);
+
 int64_t getBytes(llvm::ArrayRef<TensorShape> shapes);
 
 /// All operands once, those outputs twice whose bit is set in `readOutputs`:
@@ -46,6 +50,9 @@ int64_t getNormWorkspace(const KernelSpec &spec);
 int64_t getReduceSumWorkspace(const KernelSpec &spec);
 /// Two lists of a row's elements for each group of rows.
 int64_t getSortWorkspace(const KernelSpec &spec);
+/// In each batch, the places of the index in the order of the rows they read,
+/// and where each row's begin.
+int64_t getGatherRowsGradWorkspace(const KernelSpec &spec);
 
 } // namespace mf
 

@@ -116,4 +116,15 @@ std::string getAttentionGradParts(const KernelSpec &spec, bool hasFirstQuery) {
          "D, bhKD, bhKE";
 }
 
+std::string getExpertMatmulParts(const KernelSpec &spec) {
+  const bool transposed = getFlag(spec, "transpose_weight", false);
+  return std::string("^gpTh, ^pL") + (transposed ? "ih" : "hi") +
+         ", gpL -> gpTi";
+}
+
+std::string getTokenExchangeParts(const KernelSpec &spec) {
+  const bool isLinear = std::get<double>(spec.attributes.at("fill")) == 0;
+  return std::string(isLinear ? "+" : "") + "gPTc, gPPL, gPPL -> gPSc";
+}
+
 } // namespace mf

@@ -30,6 +30,11 @@ std::string getMatmulParts(const KernelSpec &spec);
 /// begin, or all see all keys.
 std::string getAttentionParts(const KernelSpec &spec, bool hasFirstQuery);
 std::string getAttentionGradParts(const KernelSpec &spec, bool hasFirstQuery);
+/// Rank by rank and group by group; columns of the weight may be cut, and those
+/// of x make a partial sum. An expert's rows depend on all counts before it.
+std::string getExpertMatmulParts(const KernelSpec &spec);
+/// Group by group. Linear if what is behind the tokens is 0.
+std::string getTokenExchangeParts(const KernelSpec &spec);
 
 } // namespace mf
 

@@ -254,6 +254,43 @@ void addUpdates(std::vector<KernelSpec> &specs) {
                    attributes});
 }
 
+void addExperts(std::vector<KernelSpec> &specs) {
+  for (const TensorShape &x : {wide({2, 2, 9, 6}), narrow({2, 2, 9, 6})}) {
+    auto shape = [&](std::initializer_list<int64_t> dims) {
+      return TensorShape{x.type, dims};
+    };
+    const TensorShape counts = wide({2, 2, 3});
+    for (const char *name : {"mfExpertMatmul", "aclnnGroupedMatmul"}) {
+      specs.push_back(
+          {name, {x, shape({2, 3, 6, 5}), counts}, {shape({2, 2, 9, 5})}, {}});
+      specs.push_back({name,
+                       {x, shape({2, 3, 5, 6}), counts},
+                       {shape({2, 2, 9, 5})},
+                       {{"transpose_weight", true}}});
+    }
+    for (const char *name :
+         {"mfExpertMatmulWeightGrad", "mfGroupedMatmulWeightGrad"})
+      specs.push_back(
+          {name, {x, shape({2, 2, 9, 5}), counts}, {shape({2, 3, 6, 5})}, {}});
+    specs.push_back(
+        {"mfGatherRows", {x, indices({2, 2, 4})}, {shape({2, 2, 4, 6})}, {}});
+    specs.push_back({"mfGatherRowsBackward",
+                     {shape({2, 2, 4, 6}), indices({2, 2, 4})},
+                     {x},
+                     {}});
+    specs.push_back({"aclnnMoeTokenPermute",
+                     {x, wide({2, 2, 9})},
+                     {x, indices({2, 2, 9})},
+                     {}});
+    specs.push_back(
+        {"aclnnMoeTokenUnpermute", {x, indices({2, 2, 9})}, {x}, {}});
+    specs.push_back({"mfExchangeTokens",
+                     {x, wide({2, 2, 2, 2}), wide({2, 2, 2, 2})},
+                     {shape({2, 2, 10, 6})},
+                     {{"fill", 0.5}}});
+  }
+}
+
 } // namespace
 
 std::vector<KernelSpec> getExampleSpecs() {
@@ -267,6 +304,7 @@ std::vector<KernelSpec> getExampleSpecs() {
   addScores(specs);
   addRouters(specs);
   addUpdates(specs);
+  addExperts(specs);
   return specs;
 }
 

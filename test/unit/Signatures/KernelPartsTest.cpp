@@ -102,4 +102,22 @@ TEST(KernelPartsTest, LinesFollowAttributes) {
             "bhqD, bhKD, bhKE, @q, h -> bhq, bhq, bhqE");
 }
 
+TEST(KernelPartsTest, LinesOfExperts) {
+  const KernelSpec product =
+      makeSpec({{2, 2, 9, 6}, {2, 3, 6, 5}, {2, 2, 3}}, {{2, 2, 9, 5}});
+  EXPECT_EQ(getLine("aclnnGroupedMatmul", product),
+            "^gpTh, ^pLhi, gpL -> gpTi");
+  EXPECT_EQ(getLine("mfExpertMatmul",
+                    makeSpec({{2, 2, 9, 6}, {2, 3, 5, 6}, {2, 2, 3}},
+                             {{2, 2, 9, 5}}, {{"transpose_weight", true}})),
+            "^gpTh, ^pLih, gpL -> gpTi");
+  auto getExchange = [](double fill) {
+    return getLine("mfExchangeTokens",
+                   makeSpec({{2, 2, 9, 6}, {2, 2, 2, 3}, {2, 2, 2, 3}},
+                            {{2, 2, 12, 6}}, {{"fill", fill}}));
+  };
+  EXPECT_EQ(getExchange(0), "+gPTc, gPPL, gPPL -> gPSc");
+  EXPECT_EQ(getExchange(8), "gPTc, gPPL, gPPL -> gPSc");
+}
+
 } // namespace

@@ -1,0 +1,115 @@
+//===- TokenOrder.cpp - Tokens in the order of their experts --------------===//
+
+#include "ElementTypes.h"
+#include "Factories.h"
+#include "TokenRows.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+namespace mf {
+namespace {
+
+/// Ascending, NaN last, equal ones by their place: a total order, so that any
+/// sort is stable.
+class ByExpert {
+public:
+  explicit ByExpert(const float *indices) : indices(indices) {}
+
+  bool operator()(int32_t a, int32_t b) const {
+    const float x = indices[a], y = indices[b];
+    if (x < y || y < x)
+      return x < y;
+    const bool xIsNan = std::isnan(x), yIsNan = std::isnan(y);
+    return xIsNan == yIsNan ? a < b : yIsNan;
+  }
+
+private:
+  const float *indices;
+};
+
+class TokenPermuteKernel : public Kernel {
+public:
+  explicit TokenPermuteKernel(const RowShape &shape) : shape(shape) {}
+
+  /// `order` is the tokens in their new order, its inverse the second output.
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    const float *indices = static_cast<const float *>(operands.inputs[1]);
+    int32_t *sortedIndices = static_cast<int32_t *>(operands.outputs[1]);
+    int32_t *order = static_cast<int32_t *>(operands.workspace);
+    pool.parallelFor(shape.batches, [&](int64_t batch) {
+      const int64_t first = batch * shape.rows;
+      sort(indices + first, order + first);
+      for (int64_t row = 0; row < shape.rows; ++row)
+        sortedIndices[first + order[first + row]] = static_cast<int32_t>(row);
+    });
+    gatherRows(shape, operands.inputs[0], order, operands.outputs[0], pool);
+  }
+
+private:
+  void sort(const float *indices, int32_t *order) const {
+    std::iota(order, order + shape.rows, 0);
+    const ByExpert byExpert(indices);
+    // What ranks have sent is in order for the most part.
+    if (!std::is_sorted(order, order + shape.rows, byExpert))
+      std::sort(order, order + shape.rows, byExpert);
+  }
+
+  RowShape shape;
+};
+
+class TokenUnpermuteKernel : public Kernel {
+public:
+  explicit TokenUnpermuteKernel(const RowShape &shape) : shape(shape) {}
+
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    gatherRows(shape, operands.inputs[0],
+               static_cast<const int32_t *>(operands.inputs[1]),
+               operands.outputs[0], pool);
+  }
+
+private:
+  RowShape shape;
+};
+
+/// Tokens, and an index with an entry for each.
+RowShape readTokens(const KernelSpec &spec, SpecChecker &checker,
+                    DType indexType) {
+  RowShape shape;
+  if (!checker.requireTensors())
+    return shape;
+  checker.requireFloatInput(0);
+  checker.requireInputType(1, indexType);
+  shape = readRowShape(checker, spec.inputs[0], "input 0", spec.inputs[1],
+                       "input 1");
+  if (checker.hasFailed())
+    return shape;
+  checker.require(shape.places == shape.rows,
+                  "input 1 is " + toString(spec.inputs[1]) +
+                      ", expected one for each of " + llvm::Twine(shape.rows) +
+                      " tokens");
+  checker.requireOutput(0, spec.inputs[0]);
+  return shape;
+}
+
+} // namespace
+
+KernelOrError makeTokenPermute(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  const RowShape shape = readTokens(spec, checker, DType::F32);
+  checker.requireOutput(1, {DType::I32, spec.inputs[1].dims});
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<TokenPermuteKernel>(shape);
+}
+
+KernelOrError makeTokenUnpermute(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  const RowShape shape = readTokens(spec, checker, DType::I32);
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<TokenUnpermuteKernel>(shape);
+}
+
+} // namespace mf

@@ -1,0 +1,38 @@
+//===- TokenRows.h - Batches of rows that an index moves ------*- C++ -*-===//
+
+#ifndef MF_LIB_KERNELS_TOKENROWS_H
+#define MF_LIB_KERNELS_TOKENROWS_H
+
+#include "SpecChecker.h"
+#include "Tiles.h"
+
+namespace mf {
+
+/// In each batch `rows` rows of `width` elements, and `places` that name one of
+/// them each.
+struct RowShape {
+  DType type = DType::F32;
+  int64_t batches = 1, rows = 1, places = 1, width = 1;
+
+  /// Of `numRows` rows of each batch.
+  Tiles tileAll(int64_t numRows) const {
+    return tileRows(batches * numRows, width);
+  }
+};
+
+/// Reads `table` [..., rows, width] and `index` [..., places], whose leading
+/// dimensions agree. `tableRole` and `indexRole` are what messages call them.
+RowShape readRowShape(SpecChecker &checker, const TensorShape &table,
+                      const llvm::Twine &tableRole, const TensorShape &index,
+                      const llvm::Twine &indexRole);
+
+/// The tensor with a row for each place of `index`.
+TensorShape getPlacedRows(const RowShape &shape, const TensorShape &index);
+
+/// Row `index[i]` of its batch to each place i; zeros if it is none of them.
+void gatherRows(const RowShape &shape, const void *from, const int32_t *index,
+                void *to, ThreadPool &pool);
+
+} // namespace mf
+
+#endif // MF_LIB_KERNELS_TOKENROWS_H

@@ -1,0 +1,334 @@
+//===- ExpertMatmulTest.cpp - Products of experts and their gradients -----===//
+
+#include "KernelTesting.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace mf;
+using namespace mf::testing;
+using ::testing::HasSubstr;
+
+namespace {
+
+constexpr const char *productNames[] = {"mfExpertMatmul", "aclnnGroupedMatmul"};
+constexpr const char *gradientNames[] = {"mfExpertMatmulWeightGrad",
+                                         "mfGroupedMatmulWeightGrad"};
+
+struct Problem {
+  int64_t groups, ranks, rows, in, out;
+  /// Of each expert of each rank of each group.
+  std::vector<double> counts;
+
+  int64_t countExperts() const {
+    return static_cast<int64_t>(counts.size()) / (groups * ranks);
+  }
+  std::vector<int64_t> xDims() const { return {groups, ranks, rows, in}; }
+  std::vector<int64_t> outDims() const { return {groups, ranks, rows, out}; }
+  std::vector<int64_t> weightDims(bool transposed) const {
+    return {ranks, countExperts(), transposed ? out : in,
+            transposed ? in : out};
+  }
+  Tensor getCounts() const {
+    Tensor tensor(DType::F32, {groups, ranks, countExperts()});
+    for (int64_t i = 0; i < tensor.size(); ++i)
+      tensor.set(i, counts[i]);
+    return tensor;
+  }
+
+  /// Calls `use(row over all, expert over all ranks)` for rows that have one.
+  void forEachRow(llvm::function_ref<void(int64_t, int64_t)> use) const {
+    const double *count = counts.data();
+    for (int64_t part = 0; part < groups * ranks; ++part) {
+      int64_t row = 0;
+      for (int64_t i = 0; i < countExperts(); ++i, ++count) {
+        double left = std::isnan(*count) ? 0 : std::floor(*count);
+        for (; left > 0 && row < rows; --left, ++row)
+          use(part * rows + row, part % ranks * countExperts() + i);
+      }
+    }
+  }
+};
+
+/// In every way that counts may lie.
+std::vector<Problem> getProblems() {
+  const double infinity = INFINITY;
+  return {
+      {1, 1, 12, 8, 5, {3, 3, 3, 3}},
+      // An expert without rows, first, between and last; rows behind.
+      {1, 1, 40, 16, 24, {0, 17, 0, 1, 9, 0}},
+      {2, 2, 21, 9, 7, {4, 0, 5, 21, 0, 0, 0, 0, 20, 1, 1, 1}},
+      // All rows to one expert, and none to any.
+      {1, 3, 33, 32, 40, {0, 33, 33, 0, 0, 0}},
+      {3, 1, 5, 4, 6, {0, 0, 0, 0, 0, 0}},
+      // One row, one column.
+      {1, 1, 1, 1, 1, {1}},
+      // Counts that are none, and more than there are rows.
+      {1, 2, 20, 6, 3, {-4, 7.9, NAN, 100, 0.5, -infinity, 6, infinity}},
+      {2, 1, 300, 64, 96, {1, 128, 63, 64, 65, 2}},
+  };
+}
+
+std::vector<double> multiply(const Problem &p, const Tensor &x,
+                             const Tensor &weight, bool transposed) {
+  const std::vector<double> a = x.toVector(), b = weight.toVector();
+  std::vector<double> c(p.groups * p.ranks * p.rows * p.out);
+  p.forEachRow([&](int64_t row, int64_t expert) {
+    for (int64_t i = 0; i < p.out; ++i)
+      for (int64_t k = 0; k < p.in; ++k)
+        c[row * p.out + i] +=
+            a[row * p.in + k] * b[expert * p.in * p.out +
+                                  (transposed ? i * p.in + k : k * p.out + i)];
+  });
+  return c;
+}
+
+std::vector<double> differentiateWeight(const Problem &p, const Tensor &x,
+                                        const Tensor &dy) {
+  const std::vector<double> a = x.toVector(), b = dy.toVector();
+  std::vector<double> gradient(p.ranks * p.countExperts() * p.in * p.out);
+  p.forEachRow([&](int64_t row, int64_t expert) {
+    for (int64_t k = 0; k < p.in; ++k)
+      for (int64_t i = 0; i < p.out; ++i)
+        gradient[(expert * p.in + k) * p.out + i] +=
+            a[row * p.in + k] * b[row * p.out + i];
+  });
+  return gradient;
+}
+
+/// What both forms compute, which has the same bits.
+Tensor runBoth(llvm::ArrayRef<const char *> names,
+               const std::vector<Tensor> &inputs, const Tensor &output,
+               const AttributeMap &attributes = {}) {
+  const Tensor loop = runKernel(names[0], inputs, {output}, attributes)[0];
+  const Tensor grouped = runKernel(names[1], inputs, {output}, attributes)[0];
+  EXPECT_TRUE(loop == grouped)
+      << names[1] << " has other bits than " << names[0];
+  return grouped;
+}
+
+void checkProduct(const Problem &p, DType type, DType result, bool transposed) {
+  const Tensor x = randomTensor(type, p.xDims(), 1);
+  const Tensor weight = randomTensor(type, p.weightDims(transposed), 2);
+  Tensor out(result, p.outDims());
+  out.fill(NAN);
+  const std::vector<Tensor> inputs = {x, weight, p.getCounts()};
+  const AttributeMap attributes = {{"transpose_weight", transposed}};
+  const std::vector<double> expected = multiply(p, x, weight, transposed);
+  for (const char *name : productNames)
+    expectNear(runKernel(name, inputs, {out}, attributes)[0], expected,
+               std::sqrt(p.in));
+  // Few rows in f32 are added up in another order.
+  if (type != DType::F32 || transposed)
+    runBoth(productNames, inputs, out, attributes);
+}
+
+void checkGradient(const Problem &p, DType type, DType result) {
+  const Tensor x = randomTensor(type, p.xDims(), 1);
+  const Tensor dy = randomTensor(type, p.outDims(), 2);
+  Tensor gradient(result, p.weightDims(false));
+  gradient.fill(NAN);
+  expectNear(runBoth(gradientNames, {x, dy, p.getCounts()}, gradient),
+             differentiateWeight(p, x, dy), std::sqrt(p.rows));
+}
+
+TEST(ExpertMatmulTest, MatchesTheReferenceForAnyCounts) {
+  for (const Problem &p : getProblems())
+    for (DType type : floatTypes)
+      for (bool transposed : {false, true})
+        for (DType result : {type, DType::F32})
+          checkProduct(p, type, result, transposed);
+}
+
+TEST(ExpertMatmulTest, SeveralTilesOfOneExpert) {
+  for (DType type : floatTypes) {
+    checkProduct({1, 1, 1101, 40, 600, {530, 3, 0, 560, 1}}, type, type, false);
+    checkProduct({1, 1, 70, 30, 2100, {3, 67}}, type, type, true);
+  }
+}
+
+TEST(ExpertMatmulTest, FewRowsOfAnyNumberOfColumns) {
+  for (int64_t in : {1, 63, 64, 65, 130})
+    for (int64_t out : {1, 15, 16, 17, 80, 95, 96, 97, 200, 1030})
+      checkProduct({1, 1, 160, in, out, {1, 2, 3, 4, 5, 9, 0, 128}}, DType::F32,
+                   DType::F32, false);
+  // Where few rows end.
+  checkProduct({1, 1, 390, 70, 40, {129, 128, 130}}, DType::F32, DType::F32,
+               false);
+}
+
+TEST(ExpertMatmulTest, RowsOfOthersDoNotMatter) {
+  // A product may take in rows that follow and drop what comes of them.
+  const Problem p{1, 2, 10, 16, 8, {3, 5, 7, 1}};
+  for (const char *name : productNames)
+    for (bool transposed : {false, true}) {
+      const AttributeMap attributes = {{"transpose_weight", transposed}};
+      Tensor x = randomTensor(DType::F32, p.xDims(), 1);
+      const Tensor weight =
+          randomTensor(DType::F32, p.weightDims(transposed), 2);
+      const Tensor out(DType::F32, p.outDims());
+      const Tensor before =
+          runKernel(name, {x, weight, p.getCounts()}, {out}, attributes)[0];
+      for (int64_t row : {8, 9, 18, 19})
+        for (int64_t i = 0; i < p.in; ++i)
+          x.set(row * p.in + i, NAN);
+      EXPECT_TRUE(runKernel(name, {x, weight, p.getCounts()}, {out},
+                            attributes)[0] == before);
+    }
+}
+
+TEST(ExpertMatmulTest, RowsHaveTheBitsOfTheirProductAlone) {
+  // An expert's rows do not depend on where they lie or what else there is.
+  for (const char *name : productNames)
+    for (DType type : floatTypes) {
+      const Problem p{1, 1, 60, 70, 50, {5, 32, 0, 23}};
+      const Tensor x = randomTensor(type, p.xDims(), 1);
+      const Tensor weight = randomTensor(type, p.weightDims(false), 2);
+      const Tensor all = runKernel(name, {x, weight, p.getCounts()},
+                                   {Tensor(type, p.outDims())})[0];
+      const Problem one{1, 1, 32, 70, 50, {32}};
+      Tensor ownX(type, one.xDims()), ownWeight(type, one.weightDims(false));
+      for (int64_t i = 0; i < ownX.size(); ++i)
+        ownX.set(i, x.get(5 * p.in + i));
+      for (int64_t i = 0; i < ownWeight.size(); ++i)
+        ownWeight.set(i, weight.get(p.in * p.out + i));
+      const Tensor own = runKernel(name, {ownX, ownWeight, one.getCounts()},
+                                   {Tensor(type, one.outDims())})[0];
+      for (int64_t i = 0; i < own.size(); ++i)
+        ASSERT_EQ(own.get(i), all.get(5 * p.out + i));
+    }
+}
+
+TEST(ExpertMatmulTest, ManyCountsOneKernel) {
+  // Products are made when a count first needs them.
+  const int64_t rows = 40;
+  KernelSpec spec{"aclnnGroupedMatmul",
+                  {{DType::F32, {1, 1, rows, 12}},
+                   {DType::F32, {1, 2, 12, 9}},
+                   {DType::F32, {1, 1, 2}}},
+                  {{DType::F32, {1, 1, rows, 9}}},
+                  {}};
+  llvm::Expected<std::unique_ptr<Kernel>> kernel = makeKernel(spec);
+  ASSERT_TRUE(static_cast<bool>(kernel)) << llvm::toString(kernel.takeError());
+  ThreadPool pool(2);
+  for (int64_t first = 0; first <= rows; ++first) {
+    const Problem p{1,  1, rows,
+                    12, 9, {static_cast<double>(first), rows - first - 1.0}};
+    Tensor x = randomTensor(DType::F32, p.xDims(), 1);
+    Tensor weight = randomTensor(DType::F32, p.weightDims(false), 2);
+    Tensor counts = p.getCounts(), out(DType::F32, p.outDims());
+    void *inputs[] = {x.data(), weight.data(), counts.data()};
+    void *outputs[] = {out.data()};
+    (*kernel)->run({inputs, outputs}, pool);
+    expectNear(out, multiply(p, x, weight, false), 4);
+  }
+}
+
+TEST(ExpertMatmulTest, AccumulatesInSinglePrecision) {
+  // 1 + 4096 * 2^-12 would stay 1 if the sum were kept in bf16.
+  for (DType type : {DType::BF16, DType::F16}) {
+    Tensor x(type, {1, 1, 1, 4097}), weight(type, {1, 1, 4097, 1});
+    Tensor counts(DType::F32, {1, 1, 1}), rows(type, {1, 1, 4097, 1});
+    x.fill(1.0);
+    weight.fill(1.0 / 4096);
+    weight.set(0, 1);
+    counts.fill(1);
+    EXPECT_EQ(
+        runBoth(productNames, {x, weight, counts}, Tensor(type, {1, 1, 1, 1}))
+            .get(0),
+        2);
+    counts.fill(4097);
+    rows.fill(1.0 / 4096);
+    rows.set(0, 1);
+    Tensor ones(type, {1, 1, 4097, 1});
+    ones.fill(1);
+    EXPECT_EQ(
+        runBoth(gradientNames, {ones, rows, counts}, Tensor(type, {1, 1, 1, 1}))
+            .get(0),
+        2);
+  }
+}
+
+TEST(ExpertMatmulTest, GradientMatchesTheReferenceForAnyCounts) {
+  for (const Problem &p : getProblems())
+    for (DType type : floatTypes)
+      for (DType result : {type, DType::F32})
+        checkGradient(p, type, result);
+}
+
+TEST(ExpertMatmulTest, GradientOfManyRowsOfSeveralGroups) {
+  const Problem problems[] = {
+      // Blocks inside of a group, over the end of one, and exactly to it.
+      {1, 1, 900, 24, 40, {700, 0, 200}},
+      {3, 1, 400, 24, 40, {100, 300, 200, 20, 380, 0}},
+      {2, 2, 600, 8, 12, {256, 344, 512, 1, 256, 300, 88, 512}},
+      // Several tiles of one gradient.
+      {2, 1, 50, 600, 530, {10, 25, 40, 3}}};
+  for (const Problem &p : problems)
+    for (DType type : floatTypes)
+      for (DType result : {type, DType::F32})
+        checkGradient(p, type, result);
+}
+
+TEST(ExpertMatmulTest, GradientIsTheSlopeOfTheProduct) {
+  const Problem p{2, 1, 6, 3, 2, {2, 3, 0, 4}};
+  const Tensor x = randomTensor(DType::F32, p.xDims(), 1);
+  const Tensor weight = randomTensor(DType::F32, p.weightDims(false), 2);
+  const Tensor dy = randomTensor(DType::F32, p.outDims(), 3);
+  auto forward = [&](const std::vector<double> &values) {
+    const std::vector<double> a = x.toVector();
+    std::vector<double> c(p.groups * p.ranks * p.rows * p.out);
+    p.forEachRow([&](int64_t row, int64_t expert) {
+      for (int64_t i = 0; i < p.out; ++i)
+        for (int64_t k = 0; k < p.in; ++k)
+          c[row * p.out + i] +=
+              a[row * p.in + k] * values[(expert * p.in + k) * p.out + i];
+    });
+    return c;
+  };
+  expectNear(runBoth(gradientNames, {x, dy, p.getCounts()},
+                     Tensor(DType::F32, p.weightDims(false))),
+             differentiate(forward, weight.toVector(), dy.toVector()), 1, 1e-5);
+}
+
+TEST(ExpertMatmulTest, BadSpecsAreRefused) {
+  auto f32 = [](std::initializer_list<int64_t> dims) {
+    return Tensor(DType::F32, dims);
+  };
+  const Tensor x = f32({2, 3, 4, 5}), weight = f32({3, 2, 5, 6}),
+               counts = f32({2, 3, 2}), out = f32({2, 3, 4, 6});
+  for (const char *name : productNames) {
+    EXPECT_EQ(getRefusal(name, {x, weight, counts}, {out}), "");
+    EXPECT_THAT(getRefusal(name, {f32({4, 5}), weight, counts}, {out}),
+                HasSubstr("input 0 is 4x5xf32, expected groups, ranks, rows "
+                          "and columns"));
+    EXPECT_THAT(getRefusal(name, {x, f32({5, 6}), counts}, {out}),
+                HasSubstr("input 1 is 5x6xf32, expected ranks, experts and a "
+                          "matrix"));
+    EXPECT_THAT(getRefusal(name, {x, f32({3, 2, 6, 5}), counts}, {out}),
+                HasSubstr("input 1 is 3x2x6x5xf32, expected 3x2x5x5xf32"));
+    EXPECT_EQ(getRefusal(name, {x, f32({3, 2, 6, 5}), counts}, {out},
+                         {{"transpose_weight", true}}),
+              "");
+    EXPECT_THAT(getRefusal(name, {x, weight, f32({2, 3})}, {out}),
+                HasSubstr("input 2 is 2x3xf32, expected groups, ranks and "
+                          "experts"));
+    EXPECT_THAT(
+        getRefusal(name, {x, weight, Tensor(DType::I32, {2, 3, 2})}, {out}),
+        HasSubstr("input 2 is 2x3x2xi32, expected 2x3x2xf32"));
+    EXPECT_THAT(getRefusal(name, {x, weight, counts}, {x}),
+                HasSubstr("output 0 is 2x3x4x5xf32, expected 2x3x4x6xf32"));
+    EXPECT_THAT(
+        getRefusal(name, {x, Tensor(DType::BF16, {3, 2, 5, 6}), counts}, {out}),
+        HasSubstr("input 1 is bf16, expected f32"));
+  }
+  for (const char *name : gradientNames) {
+    EXPECT_EQ(getRefusal(name, {x, out, counts}, {weight}), "");
+    EXPECT_THAT(getRefusal(name, {x, f32({2, 3, 3, 6}), counts}, {weight}),
+                HasSubstr("input 1 is 2x3x3x6xf32, expected 2x3x4x6xf32"));
+    EXPECT_THAT(getRefusal(name, {x, out, counts}, {out}),
+                HasSubstr("output 0 is 2x3x4x6xf32, expected 3x2x5x6xf32"));
+  }
+}
+
+} // namespace

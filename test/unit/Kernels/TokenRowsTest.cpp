@@ -1,0 +1,368 @@
+//===- TokenRowsTest.cpp - Moving the rows of tokens ----------------------===//
+
+#include "KernelTesting.h"
+#include "llvm/ADT/STLExtras.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace mf;
+using namespace mf::testing;
+using ::testing::HasSubstr;
+
+namespace {
+
+Tensor makeTensor(DType type, llvm::ArrayRef<int64_t> dims,
+                  llvm::ArrayRef<double> values) {
+  Tensor tensor(type, dims);
+  for (int64_t i = 0; i < tensor.size(); ++i)
+    tensor.set(i, values[i]);
+  return tensor;
+}
+
+/// An index with places that are no row.
+Tensor makeIndex(llvm::ArrayRef<int64_t> dims, int64_t rows) {
+  Tensor index = randomIndices(dims, 5, -1, rows);
+  if (index.size() > 3) {
+    index.set(2, 2147483647.0);
+    index.set(3, -2147483648.0);
+  }
+  return index;
+}
+
+TEST(TokenRowsTest, GathersTheRowsOfEachBatch) {
+  for (DType type : floatTypes)
+    for (int64_t places : {1, 4, 300}) {
+      const int64_t rows = 17, width = 33;
+      Tensor x = randomTensor(type, {2, 3, rows, width}, 1);
+      Tensor index = makeIndex({2, 3, places}, rows);
+      std::vector<double> expected;
+      for (int64_t place = 0; place < index.size(); ++place)
+        for (int64_t i = 0; i < width; ++i) {
+          const double row = index.get(place);
+          const int64_t first = place / places * rows;
+          expected.push_back(
+              row < 0 || row >= rows
+                  ? 0
+                  : x.get((first + static_cast<int64_t>(row)) * width + i));
+        }
+      EXPECT_EQ(runKernel("mfGatherRows", {x, index},
+                          {Tensor(type, {2, 3, places, width})})[0]
+                    .toVector(),
+                expected);
+    }
+}
+
+TEST(TokenRowsTest, GathersWithoutBatches) {
+  Tensor x = randomTensor(DType::F32, {3, 2}, 1);
+  Tensor index = makeTensor(DType::I32, {2}, {2, 0});
+  EXPECT_EQ(
+      runKernel("mfGatherRows", {x, index}, {Tensor(DType::F32, {2, 2})})[0]
+          .toVector(),
+      (std::vector<double>{x.get(4), x.get(5), x.get(0), x.get(1)}));
+}
+
+TEST(TokenRowsTest, GatherGradientAddsUpInSinglePrecision) {
+  for (DType type : floatTypes)
+    for (int64_t rows : {1, 7, 400})
+      for (int64_t width : {1, 65}) {
+        const int64_t places = 200;
+        Tensor dy = randomTensor(type, {3, places, width}, 1);
+        Tensor index = makeIndex({3, places}, rows);
+        std::vector<double> expected(3 * rows * width);
+        for (int64_t place = 0; place < index.size(); ++place) {
+          const double row = index.get(place);
+          if (row < 0 || row >= rows)
+            continue;
+          const int64_t to = place / places * rows + static_cast<int64_t>(row);
+          for (int64_t i = 0; i < width; ++i)
+            expected[to * width + i] += dy.get(place * width + i);
+        }
+        Tensor gradient(type, {3, rows, width});
+        gradient.fill(7);
+        expectNear(
+            runKernel("mfGatherRowsBackward", {dy, index}, {gradient})[0],
+            expected, 10);
+      }
+}
+
+TEST(TokenRowsTest, GatherGradientAddsInTheOrderOfTheIndex) {
+  // In f32 the large ones must meet first for the small one to be kept.
+  Tensor dy = makeTensor(DType::F32, {4, 1}, {1e8, 5, -1e8, 1});
+  Tensor index = makeTensor(DType::I32, {4}, {1, 0, 1, 1});
+  EXPECT_EQ(runKernel("mfGatherRowsBackward", {dy, index},
+                      {Tensor(DType::F32, {2, 1})})[0]
+                .toVector(),
+            (std::vector<double>{5, 1}));
+}
+
+/// The tokens of a batch in their order, by the definition: each goes behind
+/// those before it that are not greater.
+std::vector<int64_t> sortTokens(const std::vector<double> &indices) {
+  std::vector<int64_t> order;
+  for (size_t token = 0; token < indices.size(); ++token) {
+    auto isGreater = [&](int64_t other) {
+      return indices[other] > indices[token] ||
+             (std::isnan(indices[other]) && !std::isnan(indices[token]));
+    };
+    order.insert(llvm::find_if(order, isGreater), static_cast<int64_t>(token));
+  }
+  return order;
+}
+
+TEST(TokenRowsTest, PermuteSortsStablyAndUnpermuteUndoes) {
+  for (DType type : floatTypes) {
+    const int64_t rows = 123, width = 19;
+    Tensor x = randomTensor(type, {2, 2, rows, width}, 1);
+    Tensor ids(DType::F32, {2, 2, rows});
+    std::mt19937 random(3);
+    for (int64_t i = 0; i < ids.size(); ++i)
+      ids.set(i, static_cast<double>(random() % 7));
+    ids.set(5, NAN);
+    ids.set(9, -2.5);
+    ids.set(11, -0.0);
+    // The last batch is in order.
+    for (int64_t i = 3 * rows; i < 4 * rows; ++i)
+      ids.set(i, static_cast<double>((i - 3 * rows) / 20));
+    const Tensor index(DType::I32, {2, 2, rows});
+    const std::vector<Tensor> sorted =
+        runKernel("aclnnMoeTokenPermute", {x, ids}, {x, index});
+    for (int64_t batch = 0; batch < 4; ++batch) {
+      std::vector<double> own;
+      for (int64_t i = 0; i < rows; ++i)
+        own.push_back(ids.get(batch * rows + i));
+      const std::vector<int64_t> order = sortTokens(own);
+      for (int64_t to = 0; to < rows; ++to) {
+        EXPECT_EQ(sorted[1].get(batch * rows + order[to]), to);
+        for (int64_t i = 0; i < width; ++i)
+          ASSERT_EQ(sorted[0].get((batch * rows + to) * width + i),
+                    x.get((batch * rows + order[to]) * width + i));
+      }
+    }
+    EXPECT_TRUE(runKernel("aclnnMoeTokenUnpermute", {sorted[0], sorted[1]},
+                          {Tensor(type, x.shape.dims)})[0] == x);
+  }
+}
+
+TEST(TokenRowsTest, UnpermuteReadsZerosOutsideOfTheTokens) {
+  Tensor x = makeTensor(DType::F32, {3, 1}, {1, 2, 3});
+  Tensor index = makeTensor(DType::I32, {3}, {-1, 3, 1});
+  EXPECT_EQ(runKernel("aclnnMoeTokenUnpermute", {x, index},
+                      {Tensor(DType::F32, {3, 1})})[0]
+                .toVector(),
+            (std::vector<double>{0, 0, 2}));
+}
+
+/// Two groups of three ranks with two experts each; rows of a source and a
+/// destination.
+struct Exchange {
+  static constexpr int64_t groups = 2, ranks = 3, experts = 2;
+  int64_t rowsFrom = 20, rowsTo = 30, width = 5;
+  Tensor send = Tensor(DType::F32, {groups, ranks, ranks, experts});
+
+  explicit Exchange(unsigned seed) {
+    std::mt19937 random(seed);
+    for (int64_t i = 0; i < send.size(); ++i)
+      send.set(i, static_cast<double>(random() % 4));
+    // A rank that sends nothing, and one that gets nothing.
+    for (int64_t q = 0; q < ranks; ++q)
+      for (int64_t l = 0; l < experts; ++l) {
+        send.set(at(0, 1, q, l), 0);
+        send.set(at(1, q, 2, l), 0);
+      }
+  }
+
+  static int64_t at(int64_t g, int64_t p, int64_t q, int64_t l) {
+    return ((g * ranks + p) * ranks + q) * experts + l;
+  }
+  Tensor getReceive() const {
+    Tensor receive = send;
+    for (int64_t g = 0; g < groups; ++g)
+      for (int64_t p = 0; p < ranks; ++p)
+        for (int64_t q = 0; q < ranks; ++q)
+          for (int64_t l = 0; l < experts; ++l)
+            receive.set(at(g, q, p, l), send.get(at(g, p, q, l)));
+    return receive;
+  }
+  Tensor getInput(DType type) const {
+    return randomTensor(type, {groups, ranks, rowsFrom, width}, 1);
+  }
+  Tensor getOutput(DType type) const {
+    return Tensor(type, {groups, ranks, rowsTo, width});
+  }
+
+  std::vector<double> getExpected(const Tensor &x, double fill) const {
+    std::vector<double> out(groups * ranks * rowsTo * width, fill);
+    std::vector<int64_t> taken(groups * ranks);
+    for (int64_t g = 0; g < groups; ++g)
+      for (int64_t p = 0; p < ranks; ++p) {
+        int64_t row = 0;
+        for (int64_t q = 0; q < ranks; ++q)
+          for (int64_t l = 0; l < experts; ++l)
+            for (int64_t n = 0; n < send.get(at(g, p, q, l)); ++n, ++row) {
+              const int64_t to = g * ranks + q;
+              for (int64_t i = 0; i < width; ++i)
+                out[(to * rowsTo + taken[to]) * width + i] =
+                    x.get(((g * ranks + p) * rowsFrom + row) * width + i);
+              ++taken[to];
+            }
+      }
+    return out;
+  }
+};
+
+TEST(TokenRowsTest, ExchangeSendsRowsAndFillsUp) {
+  for (DType type : floatTypes)
+    for (double fill : {0.0, 6.0}) {
+      const Exchange exchange(7);
+      const Tensor x = exchange.getInput(type);
+      EXPECT_EQ(runKernel("mfExchangeTokens",
+                          {x, exchange.send, exchange.getReceive()},
+                          {exchange.getOutput(type)}, {{"fill", fill}})[0]
+                    .toVector(),
+                exchange.getExpected(x, fill));
+    }
+}
+
+TEST(TokenRowsTest, ExchangeOfManyRowsRunsInTiles) {
+  Exchange exchange(8);
+  exchange.rowsFrom = 900;
+  exchange.rowsTo = 1200;
+  exchange.width = 200;
+  for (int64_t i = 0; i < exchange.send.size(); ++i)
+    exchange.send.set(i, exchange.send.get(i) * 45);
+  const Tensor x = exchange.getInput(DType::BF16);
+  EXPECT_EQ(runKernel("mfExchangeTokens",
+                      {x, exchange.send, exchange.getReceive()},
+                      {exchange.getOutput(DType::BF16)}, {{"fill", 0.0}})[0]
+                .toVector(),
+            exchange.getExpected(x, 0));
+}
+
+TEST(TokenRowsTest, ExchangeBackIsTheExchangeWithSidesSwapped) {
+  const Exchange exchange(9);
+  const Tensor x = exchange.getInput(DType::F32);
+  const Tensor receive = exchange.getReceive();
+  const AttributeMap attributes = {{"fill", 0.0}};
+  const Tensor there =
+      runKernel("mfExchangeTokens", {x, exchange.send, receive},
+                {exchange.getOutput(DType::F32)}, attributes)[0];
+  const Tensor back =
+      runKernel("mfExchangeTokens", {there, receive, exchange.send},
+                {Tensor(DType::F32, x.shape.dims)}, attributes)[0];
+  for (int64_t rank = 0; rank < 6; ++rank) {
+    double sent = 0;
+    for (int64_t i = 0; i < 6; ++i)
+      sent += exchange.send.get(rank * 6 + i);
+    for (int64_t i = 0; i < exchange.rowsFrom * exchange.width; ++i) {
+      const int64_t element = rank * exchange.rowsFrom * exchange.width + i;
+      EXPECT_EQ(back.get(element),
+                i < static_cast<int64_t>(sent) * exchange.width ? x.get(element)
+                                                                : 0);
+    }
+  }
+}
+
+/// Which of the six destinations are NaN throughout; the others have no NaN.
+std::vector<bool> findNan(const Tensor &out) {
+  std::vector<bool> found;
+  const int64_t size = out.size() / 6;
+  for (int64_t rank = 0; rank < 6; ++rank) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < size; ++i)
+      count += std::isnan(out.get(rank * size + i));
+    EXPECT_TRUE(count == 0 || count == size);
+    found.push_back(count > 0);
+  }
+  return found;
+}
+
+TEST(TokenRowsTest, ExchangeWithoutRoomIsNanThere) {
+  for (DType type : floatTypes) {
+    Exchange exchange(7);
+    const Tensor x = exchange.getInput(type);
+    auto run = [&](const Tensor &send, const Tensor &receive) {
+      return findNan(runKernel("mfExchangeTokens", {x, send, receive},
+                               {exchange.getOutput(type)}, {{"fill", 0.0}})[0]);
+    };
+    using Bools = std::vector<bool>;
+    // Rank 0 of group 1 gets more than there is room for; the source lacks
+    // them too, and what it sends to those behind.
+    Exchange large = exchange;
+    large.send.set(Exchange::at(1, 1, 0, 0), 40);
+    EXPECT_EQ(run(large.send, large.getReceive()),
+              (Bools{false, false, false, true, true, true}));
+    // Room on the way back only: none of the rest suffers.
+    exchange.rowsTo = 9;
+    Exchange few = exchange;
+    few.send.fill(0);
+    few.send.set(Exchange::at(0, 2, 1, 1), 10);
+    few.send.set(Exchange::at(0, 2, 2, 1), 9);
+    EXPECT_EQ(run(few.send, few.getReceive()),
+              (Bools{false, true, false, false, false, false}));
+    // Sides that differ.
+    Tensor receive = exchange.send;
+    receive.fill(0);
+    Tensor send = receive;
+    send.set(Exchange::at(0, 0, 1, 0), 1);
+    EXPECT_EQ(run(send, receive),
+              (Bools{false, true, false, false, false, false}));
+    // Counts that count nothing.
+    send.set(Exchange::at(0, 0, 1, 0), 0.9);
+    send.set(Exchange::at(0, 1, 1, 0), -7);
+    send.set(Exchange::at(0, 2, 1, 0), NAN);
+    EXPECT_EQ(run(send, receive), Bools(6, false));
+    send.set(Exchange::at(0, 0, 1, 0), INFINITY);
+    receive.set(Exchange::at(0, 1, 0, 0), INFINITY);
+    EXPECT_EQ(run(send, receive),
+              (Bools{false, true, true, false, false, false}));
+  }
+}
+
+TEST(TokenRowsTest, BadSpecsAreRefused) {
+  auto f32 = [](std::initializer_list<int64_t> dims) {
+    return Tensor(DType::F32, dims);
+  };
+  auto i32 = [](std::initializer_list<int64_t> dims) {
+    return Tensor(DType::I32, dims);
+  };
+  const Tensor x = f32({2, 5, 3});
+  EXPECT_EQ(getRefusal("mfGatherRows", {x, i32({2, 4})}, {f32({2, 4, 3})}), "");
+  EXPECT_THAT(getRefusal("mfGatherRows", {x, i32({4})}, {f32({4, 3})}),
+              HasSubstr("input 0 2x5x3xf32 and input 1 4xi32 differ in their "
+                        "leading dimensions"));
+  EXPECT_THAT(getRefusal("mfGatherRows", {f32({3}), i32({4})}, {f32({4, 3})}),
+              HasSubstr("input 0 is 3xf32, expected at least 2 dimensions"));
+  EXPECT_THAT(getRefusal("mfGatherRows", {x, i32({})}, {x}),
+              HasSubstr("input 1 is i32, expected at least 1 dimension"));
+  EXPECT_THAT(getRefusal("mfGatherRows", {x, f32({2, 4})}, {f32({2, 4, 3})}),
+              HasSubstr("input 1 is f32, expected i32"));
+  EXPECT_THAT(getRefusal("mfGatherRowsBackward", {x, i32({2, 4})}, {x}),
+              HasSubstr("input 0 is 2x5x3xf32, expected 2x4x3xf32"));
+  EXPECT_THAT(
+      getRefusal("aclnnMoeTokenPermute", {x, f32({2, 4})}, {x, i32({2, 4})}),
+      HasSubstr("input 1 is 2x4xf32, expected one for each of 5 "
+                "tokens"));
+  EXPECT_THAT(
+      getRefusal("aclnnMoeTokenPermute", {x, f32({2, 5})}, {x, i32({2, 4})}),
+      HasSubstr("output 1 is 2x4xi32, expected 2x5xi32"));
+  EXPECT_THAT(getRefusal("aclnnMoeTokenUnpermute", {x, f32({2, 5})}, {x}),
+              HasSubstr("input 1 is f32, expected i32"));
+  const Tensor tokens = f32({2, 3, 4, 5}), counts = f32({2, 3, 3, 1});
+  const AttributeMap attributes = {{"fill", 0.0}};
+  EXPECT_EQ(getRefusal("mfExchangeTokens", {tokens, counts, counts},
+                       {f32({2, 3, 9, 5})}, attributes),
+            "");
+  EXPECT_THAT(
+      getRefusal("mfExchangeTokens", {x, counts, counts}, {tokens}, attributes),
+      HasSubstr("expected groups, ranks, rows and columns"));
+  EXPECT_THAT(getRefusal("mfExchangeTokens",
+                         {tokens, f32({2, 3, 2, 1}), counts}, {tokens},
+                         attributes),
+              HasSubstr("input 1 is 2x3x2x1xf32, expected 2x3x3x1xf32"));
+  EXPECT_THAT(getRefusal("mfExchangeTokens", {tokens, counts, counts},
+                         {f32({2, 3, 9, 4})}, attributes),
+              HasSubstr("output 0 is 2x3x9x4xf32, expected 2x3x9x5xf32"));
+}
+
+} // namespace
