@@ -107,7 +107,7 @@ class Runs:
         for path, text in ((model, str(case.get_model())), (yaml, case.get_yaml())):
             with open(path, "w") as file:
                 file.write(text)
-        tools.run("mf-opt", "--quiet", "--recompute-config=" + yaml, model, "-o", step, "--json", tools.path("step.json"))
+        tools.run("mf-opt", "--quiet", "--recompute-config=" + yaml, model, "-o", step)
         return model, step
 
     def run(self, case):
