@@ -22,6 +22,8 @@ Value addFeedForward(CellBuilder &cells, Value input,
     return cells.addLinear(value, outSize, traits);
   };
   auto addSilu = [&](Value value, StringRef leaf) {
+    if (!feedForward.fused.empty())
+      leaf = feedForward.fused;
     return cells.create<SiluOp>(leaf, value.getType(), value).getResult();
   };
 
@@ -48,9 +50,11 @@ Value addFeedForward(CellBuilder &cells, Value input,
     gate = addSilu(gate, names.activation);
     up = addLinear(names.up, input, size);
   }
-  Value product = cells.multiply(
-      gate, up,
-      spec.activationMultiplies ? names.activationMultiply : names.multiply);
+  Value product =
+      cells.multiply(gate, up,
+                     !feedForward.fused.empty()  ? feedForward.fused
+                     : spec.activationMultiplies ? names.activationMultiply
+                                                 : names.multiply);
   LinearTraits traits;
   traits.hasBias = spec.feedForwardOutputBias;
   traits.cutsInputs = true;

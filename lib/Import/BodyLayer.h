@@ -27,6 +27,9 @@ struct FeedForwardTraits {
   int64_t size = 0;
   /// Model-parallel ranks share its neurons out.
   bool isCut = true;
+  /// The name of the activation and of its product with the up projection,
+  /// where one operator is to do both; empty for names of their own.
+  llvm::StringRef fused = "";
 };
 
 /// down(silu(gate(x)) * up(x)), the SwiGLU of Shazeer, 2020, on tensors of

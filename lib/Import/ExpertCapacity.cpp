@@ -155,9 +155,8 @@ static Value addExpertLinear(CellBuilder &cells, StringRef name, Value tokens,
       cells.create<MatmulOp>("matmul", tokens, weight, false, true).getResult();
   if (!cutsInputs || !experts.capacity->hasBias)
     return result;
+  // Small, and whole on every rank: each takes what its experts need.
   ParameterTraits biasTraits;
-  biasTraits.cuts.resize(4);
-  biasTraits.cuts[1] = traits.cuts[0];
   biasTraits.parallelOptimizer = false;
   Value bias = cells.addParameter("bias", {1, experts.numExperts, 1, outSize},
                                   spec.paramType,
@@ -168,19 +167,22 @@ static Value addExpertLinear(CellBuilder &cells, StringRef name, Value tokens,
 }
 
 /// down(silu(gate(x)) * up(x)) of each expert's places.
-static Value addExpertFeedForward(CellBuilder &cells, Value tokens) {
+static Value addExpertFeedForward(CellBuilder &cells, StringRef fused,
+                                  Value tokens) {
   int64_t width = cells.spec.experts->width;
   CellBuilder::Cell cell(cells, "ffn");
   Value gate = addExpertLinear(cells, "w1", tokens, width, false);
-  gate = cells.create<SiluOp>("w1.activation.silu", gate.getType(), gate)
+  gate = cells
+             .create<SiluOp>(fused.empty() ? "w1.activation.silu" : fused,
+                             gate.getType(), gate)
              .getResult();
   Value up = addExpertLinear(cells, "w3", tokens, width, false);
-  Value product = cells.multiply(gate, up, "mul");
+  Value product = cells.multiply(gate, up, fused.empty() ? "mul" : fused);
   return addExpertLinear(cells, "w2", product, cells.spec.hiddenSize, true);
 }
 
-Value addCapacityExperts(CellBuilder &cells, Value tokens,
-                         const Choice &choice) {
+Value addCapacityExperts(CellBuilder &cells, const ExpertNames &names,
+                         Value tokens, const Choice &choice) {
   const ExpertSpec &experts = *cells.spec.experts;
   const int64_t rows = experts.numRows, num = experts.numExperts;
   const int64_t capacity = experts.capacity->places;
@@ -207,7 +209,7 @@ Value addCapacityExperts(CellBuilder &cells, Value tokens,
   sent = cells.reshape(sent, {rows, num, capacity, hidden}, "reshape");
   sent = cells.transpose(sent, {1, 0, 2, 3}, "transpose_mp1");
   sent = cells.reshape(sent, {num, rows * capacity, hidden}, "reshape");
-  Value made = addExpertFeedForward(cells, sent);
+  Value made = addExpertFeedForward(cells, names.swiglu, sent);
   made = cells.reshape(made, {num, rows, capacity, hidden}, "reshape");
   made = cells.transpose(made, {1, 0, 2, 3}, "transpose_mp2");
 

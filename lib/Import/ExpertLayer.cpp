@@ -86,6 +86,7 @@ static Value addSharedExperts(CellBuilder &cells, const ExpertNames &names,
   traits.cell = names.shared;
   traits.size = experts.sharedWidth;
   traits.isCut = false;
+  traits.fused = names.swiglu;
   Value shared = addFeedForward(cells, tokens, traits);
   if (!experts.gatesShared)
     return shared;
@@ -105,7 +106,7 @@ static Value addRoutedExperts(CellBuilder &cells, const ExpertNames &names,
   Choice choice = addRouter(cells, names.router, tokens);
   loss = choice.loss;
   if (cells.spec.experts->capacity)
-    return addCapacityExperts(cells, tokens, choice);
+    return addCapacityExperts(cells, names, tokens, choice);
   return addDroplessExperts(cells, names.dropless, tokens, choice);
 }
 

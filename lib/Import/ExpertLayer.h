@@ -49,8 +49,8 @@ mlir::Value addShares(CellBuilder &cells, const RouterNames &names,
                       mlir::Value chosen);
 
 /// Tokens through experts with a capacity and back: [rows, tokens, hidden].
-mlir::Value addCapacityExperts(CellBuilder &cells, mlir::Value tokens,
-                               const Choice &choice);
+mlir::Value addCapacityExperts(CellBuilder &cells, const ExpertNames &names,
+                               mlir::Value tokens, const Choice &choice);
 
 /// Tokens through experts that take all, and back.
 mlir::Value addDroplessExperts(CellBuilder &cells, const DroplessNames &names,

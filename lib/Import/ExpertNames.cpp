@@ -153,6 +153,7 @@ ExpertNames getExpertNames(const ModelSpec &spec) {
     return names;
   }
   names.cell = "feed_forward";
+  names.swiglu = experts.fusions.swiglu ? "swiglu" : "";
   names.routed = experts.sharedWidth > 0 ? "routed_experts" : "";
   names.cast = "cast";
   names.sharedGate = "shared_experts_gate";

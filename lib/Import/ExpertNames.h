@@ -42,6 +42,8 @@ struct ExpertNames {
   llvm::StringRef routed;
   llvm::StringRef shared, sharedGate, sharedProduct;
   llvm::StringRef cast, reshape, activateGate, applyGate, addShared;
+  /// SwiGLU as one operator, relative to a feed forward; empty if it is not.
+  llvm::StringRef swiglu;
   /// Relative to the layer.
   llvm::StringRef castResult;
   RouterNames router;

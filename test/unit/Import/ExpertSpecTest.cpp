@@ -104,7 +104,7 @@ TEST(ExpertSpecTest, TelechatAddsItsLoss) {
 // Small files
 //===----------------------------------------------------------------------===//
 
-/// moe_config in one line, which is line 6 behind four of model_config.
+/// moe_config in one line, which is line 7.
 static std::string getSections(llvm::StringRef keys) {
   return ("moe_config: {expert_num: 8, num_experts_chosen: 2, " + keys + "}\n")
       .str();
@@ -115,7 +115,8 @@ static ExpertSpec read(llvm::StringRef keys, llvm::StringRef sections = "",
                        const ModelOverrides &overrides = {}) {
   DiagnosticList diagnostics;
   std::optional<ModelSpec> spec = readModelConfig(
-      "seq_length: 1024", diagnostics, arch, overrides,
+      "seq_length: 1024\nuse_flash_attention: True", diagnostics, arch,
+      overrides,
       getSections(("routing_policy: TopkRouterV2, " + keys).str()) +
           sections.str());
   EXPECT_TRUE(spec && spec->experts) << diagnostics.str();
@@ -126,8 +127,8 @@ static std::string getMessages(llvm::StringRef keys,
                                llvm::StringRef sections = "",
                                const char *arch = "TelechatForCausalLM") {
   DiagnosticList diagnostics;
-  readModelConfig("seq_length: 1024", diagnostics, arch, {},
-                  getSections(keys) + sections.str());
+  readModelConfig("seq_length: 1024\nuse_flash_attention: True", diagnostics,
+                  arch, {}, getSections(keys) + sections.str());
   return diagnostics.str();
 }
 
@@ -262,14 +263,14 @@ struct MessageCase {
 TEST(ExpertSpecTest, ErrorsNameKeyAndLine) {
   static const MessageCase cases[] = {
       {"capacity_factor: 1.0",
-       "train.yaml:6:13: error: expected TopkRouterV2 for 'routing_policy' of "
+       "train.yaml:7:13: error: expected TopkRouterV2 for 'routing_policy' of "
        "experts with a capacity, but got 'TopkRouterV1'"},
       {"routing_policy: TopkRouterV2, expert_model_parallel: 2",
        "expected 1 or model_parallel 4 for 'expert_model_parallel', but got 2",
        "parallel_config: {model_parallel: 4, use_seq_parallel: True}\n"},
       {"routing_policy: TopkRouterV2, aux_loss_types: [token], "
        "aux_loss_factors: [0.1]",
-       "train.yaml:6:97: error: expected expert, device or comm in "
+       "train.yaml:7:99: error: expected expert, device or comm in "
        "'aux_loss_types', but got 'token'"},
       {"routing_policy: TopkRouterV2, aux_loss_factor: 1.5",
        "expected a number between 0 and 1 for 'aux_loss_factor', but got 1.5"},
@@ -280,7 +281,7 @@ TEST(ExpertSpecTest, ErrorsNameKeyAndLine) {
       {"routing_policy: TopkRouterV2, topk_method: noaux_tc",
        "expected 'n_group' in moe_config, which has no default"},
       {"routing_policy: TopkRouterV2",
-       "train.yaml:7:35: error: expected use_seq_parallel True for experts "
+       "train.yaml:8:35: error: expected use_seq_parallel True for experts "
        "with model_parallel above 1",
        "parallel_config: {model_parallel: 4}\n"},
       {"routing_policy: TopkRouterV2",

@@ -245,9 +245,11 @@ TEST(ModelSpecTest, UnknownArchitectureIsAnErrorWithANearName) {
 }
 
 TEST(ModelSpecTest, ExpertsElsewhereAndLatentAttentionAreErrors) {
-  EXPECT_EQ(getMessages("n_routed_experts: 8\nkv_channels: 128"),
+  EXPECT_EQ(getMessages("n_routed_experts: 8"),
             "train.yaml:5:23: error: expected experts (here 8) in "
-            "moe_config\n");
+            "moe_config\n"
+            "train.yaml:5:5: warning: unknown key 'n_routed_experts' in "
+            "model_config (the key is ignored)\n");
   EXPECT_EQ(getMessages("kv_lora_rank: 512"),
             "train.yaml:5:19: error: multi-head latent attention "
             "('kv_lora_rank') is not supported here; expected DeepseekV2, "
