@@ -108,13 +108,13 @@ def Cat : Kernel<"aclnnCat", "makeCat"> {
 }
 
 def ConstantPadNd : Kernel<"aclnnConstantPadNd", "makePad"> {
-  let summary = "zeros around a tensor";
+  let summary = "zeros, or a value, around a tensor";
   let parts = "getResizedParts(spec)";
   let description = [{`low` and `high` are aclnn's `pad`, which begins with the
-    last dimension; `value` is 0.}];
+    last dimension; `value` is 0 if it is not there.}];
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
-  let attributes = (attrs Ints:$low, Ints:$high);
+  let attributes = (attrs Ints:$low, Ints:$high, OptionalInt:$value);
 }
 
 def InplaceCopy : Kernel<"aclnnInplaceCopy", "makeInplaceCopy"> {

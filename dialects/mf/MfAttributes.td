@@ -116,7 +116,8 @@ def Mf_InitAttr : Mf_Attr<"Init", "init"> {
     `zeros`, `ones`; `normal`: N(0, value^2); `rotary_cos` / `rotary_sin`: a
     table [sequence, head dimension] of the angles position * scale /
     value^(2i/d), the half of frequencies repeated twice, or position * scale *
-    `frequencies`[i], an f64 per two of the head dimension;
+    `frequencies`[i], an f64 per two of the head dimension, all times
+    `amplitude` (YaRN);
     `causal_mask`: [sequence, sequence], 0 where attention is allowed and
     `value` above the diagonal; `constant`: `value` everywhere; `alibi`:
     [heads], the slope of each head (Press et al., 2022), or [heads, sequence,
@@ -127,15 +128,16 @@ def Mf_InitAttr : Mf_Attr<"Init", "init"> {
   let parameters = (ins EnumParameter<Mf_InitKind>:$kind,
                         Mf_Double<"::llvm::APFloat(0.0)">:$value,
                         Mf_Double<"::llvm::APFloat(1.0)">:$scale,
+                        Mf_Double<"::llvm::APFloat(1.0)">:$amplitude,
                         OptionalParameter<"::mlir::ArrayAttr">:$frequencies);
   let builders = [AttrBuilder<(ins "InitKind":$kind, "double":$value,
                                    CArg<"double", "1.0">:$scale), [{
     return $_get($_ctxt, kind, ::llvm::APFloat(value), ::llvm::APFloat(scale),
-                 ::mlir::ArrayAttr());
+                 ::llvm::APFloat(1.0), ::mlir::ArrayAttr());
   }]>];
   let assemblyFormat = [{
     `<` $kind (`,` `value` `=` $value^)? (`,` `scale` `=` $scale^)?
-    (`frequencies` $frequencies^)? `>`
+    (`,` `amplitude` `=` $amplitude^)? (`frequencies` $frequencies^)? `>`
   }];
 }
 
@@ -338,6 +340,27 @@ def Mf_LossScaleUpdateAttr : Mf_Attr<"LossScaleUpdate", "loss_scale_update"> {
   let genVerifyDecl = 1;
 }
 
+def Mf_ExpertBalanceAttr : Mf_Attr<"ExpertBalance", "expert_balance"> {
+  let summary = "how a step's end balances the load of experts";
+  let description = [{
+    TopkBiasBalanceCallback: the bias of each expert changes by `rate`, up if
+    its load is below `target`.
+  }];
+  let parameters = (ins Mf_Double<>:$rate, Mf_Double<>:$target);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Mf_DropRateAttr : Mf_Attr<"DropRate", "drop_rate"> {
+  let summary = "what is reported as the rate of dropped tokens";
+  let description = [{
+    MoEDropRateCallback: the sum over experts of what of their share is above
+    `threshold`, capacity_factor / expert_num of the callback. It looks at the
+    first `layers` layers.
+  }];
+  let parameters = (ins Mf_Double<>:$threshold, "int64_t":$layers);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
   let summary = "everything of the YAML that shapes a training step";
   let description = [{
@@ -356,6 +379,8 @@ def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
                         Mf_Double<>:$loss_scale,
                         OptionalParameter<"::mf::ir::LossScaleUpdateAttr">:$loss_scale_update,
                         "int64_t":$max_device_memory,
+                        OptionalParameter<"::mf::ir::ExpertBalanceAttr">:$expert_balance,
+                        OptionalParameter<"::mf::ir::DropRateAttr">:$drop_rate,
                         OptionalParameter<"::mlir::DictionaryAttr">:$locations);
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{

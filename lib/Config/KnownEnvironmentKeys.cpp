@@ -84,7 +84,7 @@ static constexpr KnownKey topLevelKeys[] = {
     section("context"),
     section("model"),
     used("callbacks"),
-    irrelevant("callback", report),
+    used("callback"),
     irrelevant("seed", seeds),
     used("use_parallel"),
     used("use_legacy"),

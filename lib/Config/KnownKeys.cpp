@@ -226,6 +226,24 @@ static constexpr KnownKey lrScheduleKeys[] = {
 constexpr KnownSection lrScheduleSection = {"lr_schedule", false,
                                             lrScheduleKeys};
 
+static constexpr KnownKey balanceCallbackKeys[] = {
+    used("type"),
+    used("balance_via_topk_bias"),
+    used("topk_bias_update_rate"),
+    used("expert_num"),
+    used("micro_batch_num"),
+    used("gradient_accumulation_steps"),
+};
+constexpr KnownSection balanceCallbackSection = {"TopkBiasBalanceCallback",
+                                                 false, balanceCallbackKeys};
+
+static constexpr KnownKey dropRateCallbackKeys[] = {
+    used("type"),       used("expert_num"), used("capacity_factor"),
+    used("num_layers"), used("mtp_depth"),
+};
+constexpr KnownSection dropRateCallbackSection = {"MoEDropRateCallback", false,
+                                                  dropRateCallbackKeys};
+
 llvm::ArrayRef<const KnownSection *> getKnownSections() {
   static constexpr const KnownSection *sections[] = {&recomputeSection,
                                                      &swapSection,
@@ -241,6 +259,8 @@ llvm::ArrayRef<const KnownSection *> getKnownSections() {
                                                      &lrScheduleSection,
                                                      &contextSection,
                                                      &ascendConfigSection,
+                                                     &balanceCallbackSection,
+                                                     &dropRateCallbackSection,
                                                      &modelSection,
                                                      &topLevel};
   return sections;

@@ -37,11 +37,13 @@ Value addFeedForward(CellBuilder &cells, Value input,
     SmallVector<int64_t> shape(getShape(both));
     SmallVector<int64_t> pairs = {shape[0], shape[1], size, 2};
     shape.back() = size;
+    StringRef split =
+        spec.activationMultiplies ? names.activationSplit : names.split;
     both = cells.reshape(both, pairs, names.reshape);
-    gate = cells.reshape(cells.sliceLast(both, 0, 1, names.split), shape,
-                         names.reshape);
-    up = cells.reshape(cells.sliceLast(both, 1, 1, names.split), shape,
-                       names.reshape);
+    gate =
+        cells.reshape(cells.sliceLast(both, 0, 1, split), shape, names.reshape);
+    up =
+        cells.reshape(cells.sliceLast(both, 1, 1, split), shape, names.reshape);
     gate = addSilu(gate, names.concatenatedActivation);
   } else {
     gate = addLinear(names.gate, input, size);
@@ -49,7 +51,10 @@ Value addFeedForward(CellBuilder &cells, Value input,
     up = addLinear(names.up, input, size);
   }
   Value product = cells.multiply(
-      gate, up, feedForward.fused.empty() ? names.multiply : feedForward.fused);
+      gate, up,
+      !feedForward.fused.empty()  ? feedForward.fused
+      : spec.activationMultiplies ? names.activationMultiply
+                                  : names.multiply);
   LinearTraits traits;
   traits.hasBias = spec.feedForwardOutputBias;
   traits.cutsInputs = true;
@@ -64,10 +69,12 @@ SmallVector<Value, 2> addBodyLayer(CellBuilder &cells, Value hidden,
     CellBuilder::Cell norm(cells, name);
     return cells.addNorm(value);
   };
-  Value attention = addAttention(cells, addNorm(names.inputNorm, hidden));
+  Value input = addNorm(names.inputNorm, hidden);
+  Value attention = cells.spec.latent ? addLatentAttention(cells, input)
+                                      : addAttention(cells, input);
   attention = cells.cast(attention, residual, names.attention.castResult);
   hidden = cells.add(hidden, attention, "add");
-  Value input = addNorm(names.postAttentionNorm, hidden);
+  input = addNorm(names.postAttentionNorm, hidden);
   if (hasExperts) {
     ExpertResult result = addExperts(cells, input);
     Value output = cells.cast(result.hidden, residual,

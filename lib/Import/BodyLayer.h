@@ -39,10 +39,22 @@ mlir::Value addFeedForward(CellBuilder &cells, mlir::Value input,
 
 /// The attention Cell on a normalised input, in the compute type.
 mlir::Value addAttention(CellBuilder &cells, mlir::Value input);
+/// That of a model with latent attention.
+mlir::Value addLatentAttention(CellBuilder &cells, mlir::Value input);
 
 /// Rotary embedding of [batch, heads, sequence, head size], in the open
 /// attention Cell.
-mlir::Value addRotary(CellBuilder &cells, mlir::Value heads);
+mlir::Value addRotary(CellBuilder &cells, mlir::Value heads,
+                      const RotaryNames &names);
+
+/// What attention works on, each [batch, heads, sequence, head size].
+struct AttentionHeads {
+  mlir::Value query, key, value;
+};
+
+/// softmax(query * key^T * scale + mask) * value, one operator after another,
+/// in the open attention Cell.
+mlir::Value addScores(CellBuilder &cells, AttentionHeads heads, double scale);
 
 } // namespace mf
 

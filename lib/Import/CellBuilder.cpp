@@ -37,10 +37,10 @@ CellBuilder::CellBuilder(ModelOp model, const ModelSpec &spec,
       builder(model.getContext()), loc(model.getLoc()),
       parameterPrefix(parameterPrefix) {
   builder.setInsertionPointToEnd(&model.getBody().front());
-  layer = LayerOp::create(builder, loc, layerName,
-                          builder.getFunctionType(arguments, results), kind,
-                          PlacementAttr(), FlatSymbolRefAttr(), /*past=*/0,
-                          /*future=*/0, ArrayAttr(), ArrayAttr());
+  layer = LayerOp::create(
+      builder, loc, layerName, builder.getFunctionType(arguments, results),
+      kind, PlacementAttr(), FlatSymbolRefAttr(),
+      /*joins_next=*/false, /*past=*/0, /*future=*/0, ArrayAttr(), ArrayAttr());
   Block &body = layer.getBody().emplaceBlock();
   for (Type argument : arguments)
     body.addArgument(argument, loc);
@@ -54,6 +54,8 @@ Value CellBuilder::getArgument(unsigned index) const {
 void CellBuilder::setCellTree(StringRef symbol) {
   layer.setCellTreeAttr(FlatSymbolRefAttr::get(layer.getContext(), symbol));
 }
+
+void CellBuilder::joinNext() { layer.setJoinsNext(true); }
 
 void CellBuilder::returnValues(ValueRange values) {
   ReturnOp::create(builder, loc, values);
@@ -93,6 +95,8 @@ void createParameter(OpBuilder &builder, mlir::Location loc, StringRef symbol,
   param.setParallelOptimizer(traits.parallelOptimizer);
   if (traits.updateRule)
     param.setUpdateRule(*traits.updateRule);
+  if (traits.capacityShare)
+    param.setCapacityShareAttr(builder.getF64FloatAttr(*traits.capacityShare));
 }
 
 Value CellBuilder::addParameter(StringRef leaf, ArrayRef<int64_t> shape,
@@ -109,13 +113,17 @@ Value CellBuilder::addLoadBias(StringRef leaf, int64_t numExperts,
                                const LoadBias &bias) {
   ParameterTraits traits;
   traits.parallelOptimizer = false;
-  traits.updateRule = UpdateRule::Balance;
+  traits.frozen = !bias.isUpdated;
+  if (bias.isUpdated)
+    traits.updateRule = UpdateRule::Balance;
   return addParameter(leaf, {numExperts}, DType::F32, getInit(InitKind::Zeros),
                       traits);
 }
 
-Value CellBuilder::addLoadRecord(StringRef leaf, ArrayRef<int64_t> shape) {
+Value CellBuilder::addLoadRecord(StringRef leaf, ArrayRef<int64_t> shape,
+                                 std::optional<double> capacityShare) {
   ParameterTraits traits;
+  traits.capacityShare = capacityShare;
   traits.parallelOptimizer = false;
   traits.updateRule = UpdateRule::Record;
   return addParameter(leaf, shape, DType::F32, getInit(InitKind::Zeros),
@@ -164,11 +172,24 @@ Value CellBuilder::transpose(Value value, ArrayRef<int64_t> perm,
 
 Value CellBuilder::sliceLast(Value value, int64_t start, int64_t size,
                              StringRef leaf) {
+  int64_t axis = getShape(value).size() - 1;
+  return slice(value, axis, start, size, leaf);
+}
+
+Value CellBuilder::slice(Value value, int64_t axis, int64_t start, int64_t size,
+                         StringRef leaf) {
   SmallVector<int64_t> sizes(getShape(value));
   SmallVector<int64_t> starts(sizes.size(), 0);
-  starts.back() = start;
-  sizes.back() = size;
+  starts[axis] = start;
+  sizes[axis] = size;
   return create<SliceOp>(leaf, value, starts, sizes).getResult();
+}
+
+Value CellBuilder::shiftTokens(Value tokens, int64_t distance, int64_t fill) {
+  int64_t length = getShape(tokens)[1];
+  Value later = slice(tokens, 1, distance, length - distance, "shift_slice");
+  int64_t low[] = {0, 0}, high[] = {0, distance};
+  return create<PadOp>("shift_pad", later, low, high, fill).getResult();
 }
 
 Value CellBuilder::concatLast(ValueRange values, StringRef leaf) {

@@ -29,6 +29,8 @@ struct ParameterTraits {
   bool parallelOptimizer = true;
   /// A statistic of steps in place of a weight.
   std::optional<mf::ir::UpdateRule> updateRule = std::nullopt;
+  /// The largest share of a row's choices that an expert has room for.
+  std::optional<double> capacityShare = std::nullopt;
 };
 
 /// Adds a parameter to the model that `builder` is in.
@@ -74,6 +76,8 @@ public:
 
   mlir::Value getArgument(unsigned index) const;
   void setCellTree(llvm::StringRef symbol);
+  /// The layer stands with the next and has its settings.
+  void joinNext();
   /// Ends the layer.
   void returnValues(mlir::ValueRange values);
   void returnValue(mlir::Value value) { returnValues(value); }
@@ -97,8 +101,8 @@ public:
   /// step's end updates, in fp32.
   mlir::Value addLoadBias(llvm::StringRef leaf, int64_t numExperts,
                           const LoadBias &bias);
-  mlir::Value addLoadRecord(llvm::StringRef leaf,
-                            llvm::ArrayRef<int64_t> shape);
+  mlir::Value addLoadRecord(llvm::StringRef leaf, llvm::ArrayRef<int64_t> shape,
+                            std::optional<double> capacityShare);
 
   //===--------------------------------------------------------------------===//
   // Operators; `leaf` may have several components
@@ -115,6 +119,12 @@ public:
   /// Elements `start` to `start + size` of the last dimension.
   mlir::Value sliceLast(mlir::Value value, int64_t start, int64_t size,
                         llvm::StringRef leaf);
+  /// Elements `start` to `start + size` of dimension `axis`.
+  mlir::Value slice(mlir::Value value, int64_t axis, int64_t start,
+                    int64_t size, llvm::StringRef leaf);
+  /// Token ids [batch, sequence], each the one `distance` tokens behind; `fill`
+  /// where there is none.
+  mlir::Value shiftTokens(mlir::Value tokens, int64_t distance, int64_t fill);
   mlir::Value concatLast(mlir::ValueRange values, llvm::StringRef leaf);
   mlir::Value add(mlir::Value lhs, mlir::Value rhs, llvm::StringRef leaf);
   mlir::Value multiply(mlir::Value lhs, mlir::Value rhs, llvm::StringRef leaf);

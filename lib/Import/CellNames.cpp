@@ -2,6 +2,7 @@
 
 #include "mf/Import/CellNames.h"
 #include "ExpertCellNames.h"
+#include "LatentNames.h"
 #include <initializer_list>
 
 namespace mf {
@@ -32,8 +33,9 @@ public:
     addCell(cell, leaves, [] {});
   }
 
-  void addExperts(const ModelSpec &spec) {
-    for (std::string &name : getExpertCellNames(spec))
+  /// Names relative to the open Cell.
+  void addNames(std::vector<std::string> relative) {
+    for (std::string &name : relative)
       names.push_back(prefix + std::move(name));
   }
 
@@ -61,9 +63,12 @@ public:
       tree.add({"cast", "shape", "reshape", "add"});
     tree.addCell("ffn_norm", {"norm", "cast", "rcast"});
     tree.addCell("attention_norm", {"norm", "cast", "rcast"});
-    addAttention();
+    if (spec.latent)
+      tree.addNames(getLatentCellNames(spec));
+    else
+      addAttention();
     if (hasExperts)
-      tree.addExperts(spec);
+      tree.addNames(getExpertCellNames(spec));
     else
       addFeedForward();
     return tree.take();
@@ -262,12 +267,15 @@ public:
   std::vector<std::string> build() {
     tree.add({"add", "add_bias"});
     tree.addCell("input_layernorm", {"norm", "cast"});
-    addAttention();
+    if (spec.latent)
+      tree.addNames(getLatentCellNames(spec));
+    else
+      addAttention();
     // Two Cells of this layer have no primitives.
     tree.add({"pre_cross_attn_layernorm", "cross_attention"});
     tree.addCell("pre_mlp_layernorm", {"norm", "cast"});
     if (hasExperts)
-      tree.addExperts(spec);
+      tree.addNames(getExpertCellNames(spec));
     else
       addFeedForward();
     tree.addCell("hidden_states_dropout", {"dropout"});
@@ -316,7 +324,10 @@ private:
   void addFeedForward() {
     tree.addCell("mlp", {"mul", "split", "reshape", "add"}, [&] {
       tree.addCell("linear_fc1", {"cast", "matmul", "transpose", "reshape"});
-      tree.addCell("activation_func", {"silu"});
+      if (spec.activationMultiplies)
+        tree.addCell("activation_func", {"slice", "silu", "mul"});
+      else
+        tree.addCell("activation_func", {"silu"});
       tree.addCell("linear_fc2", {"cast", "transpose", "matmul", "reshape"});
     });
   }
@@ -333,6 +344,7 @@ std::vector<std::string> getCellNames(const ModelSpec &spec, bool hasExperts) {
   case ModelFamily::Llama:
   case ModelFamily::Qwen:
   case ModelFamily::Telechat:
+  case ModelFamily::DeepSeek:
     return LlamaTree(spec, hasExperts).build();
   case ModelFamily::ChatGlm:
     return ChatGlmTree(spec).build();
@@ -340,6 +352,28 @@ std::vector<std::string> getCellNames(const ModelSpec &spec, bool hasExperts) {
     return McoreTree(spec, hasExperts).build();
   }
   llvm_unreachable("unknown family");
+}
+
+/// What joins hidden states and embeddings: a layer of its own, or the outer
+/// Cell of the layer behind it.
+std::vector<std::string> getNextTokenCellNames(const ModelSpec &spec) {
+  TreeWriter tree;
+  if (!spec.nextTokens.followsNorm) {
+    tree.add({"concat", "cast"});
+    tree.addCell("norm", {"norm", "cast", "rcast"});
+    tree.addCell("norm_emb", {"norm", "cast", "rcast"});
+    tree.addCell("dense", {"matmul", "cast", "reshape", "shape"});
+    return tree.take();
+  }
+  tree.add({"concat", "concat_mp", "cast", "reshape"});
+  tree.addCell("enorm", {"norm", "cast"});
+  tree.addCell("hnorm", {"norm", "cast"});
+  tree.addCell("eh_proj", {"cast", "matmul", "transpose", "add", "reshape"});
+  tree.addCell("transformer_layer", {}, [&] {
+    tree.addNames(getCellNames(spec, spec.hasExperts(spec.numLayers - 1)));
+  });
+  tree.addCell("final_layernorm", {"norm", "cast"});
+  return tree.take();
 }
 
 } // namespace mf

@@ -226,14 +226,13 @@ void ClassicReader::readBias() {
          "here: the argument of TopkBiasBalanceCallback counts");
   if (!reader.readBool({"balance_via_topk_bias"}, false))
     return;
-  Location place = reader.locate({"balance_via_topk_bias"});
-  LoadBias bias = readLoadBias(config, experts.numExperts, std::nullopt, place,
-                               reader.diagnostics);
-  if (bias.rate != 0.0 && experts.sharedWidth == 0) {
-    reader.diagnostics.warning(place, "the bias stays 0: the callback updates "
-                                      "models with shared experts only");
-    bias.rate = 0.0;
-  }
+  LoadBias bias;
+  bias.isUpdated = experts.sharedWidth != 0;
+  if (!bias.isUpdated)
+    reader.diagnostics.warning(
+        reader.locate({"balance_via_topk_bias"}),
+        "the bias stays 0: TopkBiasBalanceCallback updates models with shared "
+        "experts only");
   experts.router.bias = bias;
   experts.router.lossesIgnoreBias = true;
 }

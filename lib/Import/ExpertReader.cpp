@@ -78,54 +78,17 @@ std::vector<NamedFactor> readLossFactors(SpecReader &reader,
 }
 
 //===----------------------------------------------------------------------===//
-// Callbacks
-//===----------------------------------------------------------------------===//
-
-Node findCallback(const TrainingConfig &config, llvm::StringRef type) {
-  for (const Node &callback : config.root["callbacks"].getElements())
-    if (callback["type"].getText() == type)
-      return callback;
-  return {};
-}
-
-LoadBias readLoadBias(const TrainingConfig &config, int64_t numExperts,
-                      std::optional<double> rate, const Location &place,
-                      DiagnosticList &diagnostics) {
-  constexpr llvm::StringLiteral type = "TopkBiasBalanceCallback";
-  Node callback = findCallback(config, type);
-  LoadBias bias;
-  if (!callback) {
-    diagnostics.warning(place, "the bias stays 0: expected a callback of type "
-                               "TopkBiasBalanceCallback, which updates it");
-    return bias;
-  }
-  SpecReader reader(callback, type, diagnostics);
-  bool isOn = reader.readBool({"balance_via_topk_bias"}, false);
-  double own = reader.readNumber({"topk_bias_update_rate"}).value_or(0.0);
-  int64_t experts = reader.readSize({"expert_num"}, 1);
-  int64_t steps = reader.readSize({"micro_batch_num"}, 1) *
-                  reader.readSize({"gradient_accumulation_steps"}, 1);
-  bias.rate = isOn ? rate.value_or(own) : 0.0;
-  bias.target = static_cast<double>(steps) / static_cast<double>(experts);
-  if (bias.rate == 0.0)
-    diagnostics.warning(callback.getLocation(),
-                        "the bias stays 0: expected balance_via_topk_bias True "
-                        "and a topk_bias_update_rate");
-  else if (experts != numExperts)
-    diagnostics.warning(reader.locate({"expert_num"}),
-                        "expected the " + llvm::Twine(numExperts) +
-                            " experts of the model for 'expert_num' of this "
-                            "callback, but got " +
-                            llvm::Twine(experts));
-  return bias;
-}
-
-//===----------------------------------------------------------------------===//
 // Families
 //===----------------------------------------------------------------------===//
 
-static std::optional<ExpertRules> getRules(ModelFamily family) {
+static std::optional<ExpertRules> getRules(ModelFamily family,
+                                           SpecReader &model) {
   ExpertRules rules;
+  if (family == ModelFamily::DeepSeek) {
+    rules.isDeepSeek = true;
+    rules.addsLosses = model.readBool({"return_extra_loss"}, true);
+    return rules;
+  }
   // Routers and MoEV3 of the Llama family ignore init_method_std.
   rules.initializerRange = 0.01;
   switch (family) {
@@ -146,7 +109,7 @@ void readExperts(const TrainingConfig &config, SpecReader &model,
     spec.experts = readMcoreExperts(config, spec, model);
     return;
   }
-  if (std::optional<ExpertRules> rules = getRules(spec.family)) {
+  if (std::optional<ExpertRules> rules = getRules(spec.family, model)) {
     spec.experts = readClassicExperts(config, *rules, spec, model);
     return;
   }

@@ -66,16 +66,6 @@ std::vector<NamedFactor> readLossFactors(SpecReader &reader,
                                          llvm::StringLiteral types,
                                          llvm::StringLiteral factors);
 
-/// The first callback of a class, with its arguments; undefined if there is
-/// none.
-Node findCallback(const TrainingConfig &config, llvm::StringRef type);
-
-/// As TopkBiasBalanceCallback updates biases; a warning at `place` if it does
-/// not. `rate` of the model counts where it is given.
-LoadBias readLoadBias(const TrainingConfig &config, int64_t numExperts,
-                      std::optional<double> rate, const Location &place,
-                      DiagnosticList &diagnostics);
-
 } // namespace mf
 
 #endif // MF_LIB_IMPORT_EXPERTREADER_H

@@ -149,7 +149,7 @@ Value RouterBuilder::getLossScores(Value scores) {
 
 /// Hands what the step's end wants to know to the parameters that keep it.
 void RouterBuilder::addStatistics(Value shares) {
-  if (bias) {
+  if (bias && router.bias->isUpdated) {
     int64_t choices = experts.numRows * experts.getNumChoices();
     choice.gates =
         cells
@@ -160,7 +160,13 @@ void RouterBuilder::addStatistics(Value shares) {
   }
   if (!router.recordsLoad)
     return;
-  Value statistic = cells.addLoadRecord(names.shares, getShape(shares));
+  // With a bias the shares are not those of the choices.
+  std::optional<double> capacityShare;
+  if (experts.capacity && !router.bias)
+    capacityShare = static_cast<double>(experts.capacity->places) /
+                    static_cast<double>(experts.getNumChoices());
+  Value statistic =
+      cells.addLoadRecord(names.shares, getShape(shares), capacityShare);
   choice.gates =
       cells
           .create<RecordOp>(names.meanShares, choice.gates.getType(),

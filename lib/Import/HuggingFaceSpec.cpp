@@ -1,6 +1,8 @@
 //===- HuggingFaceSpec.cpp - config.json of a Hugging Face model ----------===//
 
+#include "ExpertReader.h"
 #include "FamilyReaders.h"
+#include "HuggingFaceExperts.h"
 #include "SpecLimits.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -54,6 +56,21 @@ static void readHuggingFaceQwen3(SpecReader &reader, ModelSpec &spec) {
   spec.queryKeyValueBias = reader.readBool({"attention_bias"}, false);
 }
 
+static void readMixtral(SpecReader &reader, ModelSpec &spec) {
+  readHuggingFaceLlama(reader, spec);
+  readMixtralExperts(reader, spec);
+}
+
+static void readQwen2Moe(SpecReader &reader, ModelSpec &spec) {
+  readHuggingFaceQwen2(reader, spec);
+  readQwen2Experts(reader, spec);
+}
+
+static void readQwen3Moe(SpecReader &reader, ModelSpec &spec) {
+  readHuggingFaceQwen3(reader, spec);
+  readQwenExperts(reader, spec);
+}
+
 namespace {
 struct ModelType {
   llvm::StringLiteral name;
@@ -62,10 +79,10 @@ struct ModelType {
 } // namespace
 
 static constexpr ModelType modelTypes[] = {
-    {"llama", readHuggingFaceLlama},
-    {"mistral", readHuggingFaceLlama},
-    {"qwen2", readHuggingFaceQwen2},
-    {"qwen3", readHuggingFaceQwen3},
+    {"llama", readHuggingFaceLlama}, {"mistral", readHuggingFaceLlama},
+    {"qwen2", readHuggingFaceQwen2}, {"qwen3", readHuggingFaceQwen3},
+    {"mixtral", readMixtral},        {"qwen2_moe", readQwen2Moe},
+    {"qwen3_moe", readQwen3Moe},
 };
 
 static const ModelType *readModelType(SpecReader &reader) {
@@ -146,10 +163,6 @@ std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,
                       "expected a map, but got " + describe(root.getKind()));
     return std::nullopt;
   }
-  rejectExperts(root,
-                "in a training YAML: those of a config.json alone are "
-                "not supported",
-                diagnostics);
   rejectLatentAttention(root, diagnostics);
   if (diagnostics.getErrorCount() != errors)
     return std::nullopt;
@@ -162,8 +175,12 @@ std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,
   spec.name = type->name.str();
   readCommon(reader, spec);
   type->read(reader, spec);
+  if (!spec.experts)
+    rejectExperts(root, "with a model_type that has them, such as mixtral",
+                  diagnostics);
   checkHeads(reader, spec, {"num_attention_heads"}, {"num_key_value_heads"});
   applyOverrides(overrides, spec, diagnostics);
+  resolveExpertSizes(TrainingConfig(), overrides, spec, diagnostics);
   checkWindow(reader, spec);
   if (diagnostics.getErrorCount() == errors)
     checkLimits(spec, root.getLocation(), diagnostics);

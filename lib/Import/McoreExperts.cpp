@@ -212,17 +212,14 @@ void McoreReader::readLayers() {
 
 void McoreReader::readBias() {
   Keys keys = {"moe_router_enable_expert_bias", "balance_via_topk_bias"};
-  constexpr llvm::StringLiteral rateKey = "moe_router_bias_update_rate";
-  std::optional<double> rate =
-      reader.readNumber({rateKey, "topk_bias_update_rate"});
+  // The callback says when, and mf-read-config reads both.
+  reader.markRead({"moe_router_bias_update_rate", "topk_bias_update_rate"});
   if (!reader.readBool(keys, false))
     return;
   if (experts.router.score != RouterScore::Sigmoid)
     error(keys, "expected moe_router_score_function sigmoid with "
                 "'moe_router_enable_expert_bias'");
-  experts.router.bias =
-      readLoadBias(config, experts.numExperts, rate.value_or(1e-3),
-                   reader.locate(keys), reader.diagnostics);
+  experts.router.bias.emplace();
 }
 
 void McoreReader::addBalancingLoss(double factor) {

@@ -20,6 +20,8 @@ llvm::StringRef getName(ModelFamily family) {
     return "telechat";
   case ModelFamily::ChatGlm:
     return "chatglm";
+  case ModelFamily::DeepSeek:
+    return "deepseek";
   case ModelFamily::Mcore:
     return "mcore";
   }
@@ -40,7 +42,8 @@ struct Architecture {
 } // namespace
 
 /// Network classes of model.arch.type or, in the mcore training graph, of
-/// model_config.architectures and model_config.model_type.
+/// model_config.architectures and model_config.model_type. Two classes of one
+/// name differ in where it is written.
 static constexpr Architecture architectures[] = {
     {"LlamaForCausalLM", readLlama},
     {"Baichuan7BV2ForCausalLM", readBaichuan7B},
@@ -51,16 +54,24 @@ static constexpr Architecture architectures[] = {
     {"ChatGLM2ForConditionalGeneration", readChatGlm},
     {"ChatGLM3ForConditionalGeneration", readChatGlm},
     {"ChatGLM4ForConditionalGeneration", readChatGlm},
+    {"DeepseekV2ForCausalLM", readDeepSeek},
+    {"DeepseekV3ForCausalLM", readDeepSeek},
     {"Qwen3ForCausalLM", readQwen3, /*isMcore=*/true},
     {"qwen3", readQwen3, /*isMcore=*/true},
     {"Qwen3MoeForCausalLM", readQwen3, /*isMcore=*/true},
     {"qwen3_moe", readQwen3, /*isMcore=*/true},
+    {"DeepseekV3ForCausalLM", readMcoreDeepSeek, /*isMcore=*/true},
+    {"deepseek_v3", readMcoreDeepSeek, /*isMcore=*/true},
+    {"TeleChat3ForCausalLM", readTelechat3, /*isMcore=*/true},
+    {"telechat3", readTelechat3, /*isMcore=*/true},
     // Configuration classes, where model_config.type is all that is there.
     {"LlamaConfig", readLlama},
     {"InternLMConfig", readInternLm},
     {"QwenConfig", readQwen},
     {"TelechatConfig", readTelechat},
     {"ChatGLM2Config", readChatGlm},
+    {"DeepseekV2Config", readDeepSeek},
+    {"DeepseekV3Config", readDeepSeek},
     {"Qwen3Config", readQwen3, /*isMcore=*/true},
     {"Qwen3MoeConfig", readQwen3, /*isMcore=*/true},
 };
@@ -114,12 +125,19 @@ static const Architecture *readArchitecture(const TrainingConfig &config,
     attachPretrainedNote(config, error);
     return nullptr;
   }
+  Node arch = config.model.node["arch"];
+  const bool isInArch = arch.isString() || arch["type"].isString();
   llvm::SmallVector<llvm::StringRef> names;
+  const Architecture *found = nullptr;
   for (const Architecture &architecture : architectures) {
-    if (name.getText() == architecture.name)
-      return &architecture;
-    names.push_back(architecture.name);
+    if (!llvm::is_contained(names, architecture.name))
+      names.push_back(architecture.name);
+    if (name.getText() == architecture.name &&
+        (!found || architecture.isMcore != isInArch))
+      found = &architecture;
   }
+  if (found)
+    return found;
   diagnostics
       .error(name.getLocation(), "unknown architecture " +
                                      quote(name.getText()) +
@@ -219,7 +237,6 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
     attachPretrainedNote(config, error);
     return std::nullopt;
   }
-  rejectLatentAttention(config.model.config, diagnostics);
   rejectAdapters(config, diagnostics);
   if (diagnostics.getErrorCount() != errors)
     return std::nullopt;
@@ -244,6 +261,8 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   if (!architecture->isMcore)
     rejectExperts(config.model.config, "in moe_config", diagnostics);
   readExperts(config, reader, spec);
+  if (!spec.latent)
+    rejectLatentAttention(config.model.config, diagnostics);
   placeTiedHead(reader, spec);
   // A config.json holds much that MindSpore Transformers does not read.
   reportUnreadKeys(reader, config.model.node["model_config"]);
@@ -254,6 +273,8 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
     diagnostics.error(config.parallel.node["data_parallel"].getLocation(),
                       "the rows of a micro-batch over all of data_parallel "
                       "overflow");
+  if (config.parallel.seqSplitNum > 1 || spec.ranks.contextParallel > 1)
+    spec.nextTokens.joinsHeads = false;
   checkRanks(config, spec, diagnostics);
   if (diagnostics.getErrorCount() == errors)
     resolveExpertSizes(config, overrides, spec, diagnostics);

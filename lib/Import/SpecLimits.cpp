@@ -38,15 +38,37 @@ static void addExperts(const ModelSpec &spec, CheckedSum &sum) {
     sum.add({hidden});
 }
 
+/// All but the output projection.
+static void addLatentAttention(const ModelSpec &spec,
+                               const LatentAttentionSpec &latent,
+                               CheckedSum &sum) {
+  const int64_t hidden = spec.hiddenSize, heads = spec.numHeads;
+  const int64_t fromQuery = latent.queryRank.value_or(hidden);
+  if (latent.queryRank) {
+    sum.add({hidden, fromQuery});
+    if (latent.hasNorms)
+      sum.add({fromQuery});
+  }
+  sum.add({fromQuery, heads, latent.getKeySize()});
+  sum.add({hidden, latent.keyValueRank + latent.rotarySize});
+  if (latent.hasNorms)
+    sum.add({latent.keyValueRank});
+  sum.add({latent.keyValueRank, heads, latent.plainSize + latent.valueSize});
+}
+
 static std::optional<int64_t> getLayerParameterCount(const ModelSpec &spec,
                                                      bool hasExperts) {
   int64_t hidden = spec.hiddenSize;
   int64_t keyValue = spec.getKeyValueSize();
   CheckedSum sum;
   sum.add({2, hidden}); // norms
-  sum.add({hidden, spec.getQuerySize()});
-  sum.add({2, hidden, keyValue});
-  sum.add({spec.getQuerySize(), hidden});
+  if (spec.latent) {
+    addLatentAttention(spec, *spec.latent, sum);
+  } else {
+    sum.add({hidden, spec.getQuerySize()});
+    sum.add({2, hidden, keyValue});
+  }
+  sum.add({spec.getAttendedSize(), hidden});
   if (hasExperts)
     addExperts(spec, sum);
   else
@@ -65,12 +87,14 @@ static std::optional<int64_t> getLayerParameterCount(const ModelSpec &spec,
 }
 
 std::optional<int64_t> getParameterCount(const ModelSpec &spec) {
+  const int64_t depth = spec.nextTokens.depth;
   int64_t withExperts = 0;
-  for (int64_t i = 0; spec.experts && i < spec.numLayers; ++i)
+  for (int64_t i = 0; spec.experts && i < spec.numLayers + depth; ++i)
     withExperts += spec.hasExperts(i);
   CheckedSum sum;
   for (bool hasExperts : {false, true}) {
-    int64_t numLayers = hasExperts ? withExperts : spec.numLayers - withExperts;
+    int64_t numLayers =
+        hasExperts ? withExperts : spec.numLayers + depth - withExperts;
     if (numLayers == 0)
       continue;
     std::optional<int64_t> layer = getLayerParameterCount(spec, hasExperts);
@@ -78,6 +102,9 @@ std::optional<int64_t> getParameterCount(const ModelSpec &spec) {
       return std::nullopt;
     sum.add({numLayers, *layer});
   }
+  // Behind the model: what joins, and three norms.
+  sum.add({depth, 2, spec.hiddenSize, spec.hiddenSize});
+  sum.add({depth, 3, spec.hiddenSize});
   sum.add({spec.vocabSize, spec.hiddenSize});
   if (!spec.tiesWordEmbeddings)
     sum.add({spec.vocabSize, spec.hiddenSize});
@@ -106,8 +133,9 @@ void rejectLatentAttention(const Node &model, DiagnosticList &diagnostics) {
       continue;
     diagnostics.error(latent.getLocation(),
                       "multi-head latent attention (" + quote(key) +
-                          ") is not supported yet; expected a model with "
-                          "query, key and value projections");
+                          ") is not supported here; expected DeepseekV2, "
+                          "DeepseekV3 or TeleChat3, or a model with query, key "
+                          "and value projections");
     return;
   }
 }
@@ -150,6 +178,9 @@ void checkLimits(const ModelSpec &spec, const Location &place,
       std::max({spec.vocabSize, spec.hiddenSize, 2 * spec.feedForwardSize,
                 heads.get().value_or(INT64_MAX)});
   bytes.add({room, spec.microBatchSize, spec.sequenceLength, width});
+  // The head sees the tokens of all depths.
+  bytes.add({room, spec.microBatchSize, spec.sequenceLength, width,
+             spec.nextTokens.depth});
   if (!spec.usesFlashAttention)
     bytes.add({room, spec.microBatchSize, spec.numHeads, spec.sequenceLength,
                spec.sequenceLength});

@@ -12,8 +12,7 @@ namespace mf {
 void rejectExperts(const Node &model, llvm::StringRef where,
                    DiagnosticList &diagnostics);
 
-/// An error for a model with latent attention. It is told by its keys, so that
-/// the message is right whatever the architecture is called.
+/// Errors for keys of latent attention in a model whose family has none.
 void rejectLatentAttention(const Node &model, DiagnosticList &diagnostics);
 
 /// Replaces sizes as the command line asks.

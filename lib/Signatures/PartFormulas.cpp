@@ -29,7 +29,11 @@ std::string getResizedParts(const KernelSpec &spec) {
   for (size_t i = 0; i < from.size() && i < to.size(); ++i)
     if (from[i] != to[i])
       input[i] = output[i] = static_cast<char>('A' + i);
-  return "+" + orScalar(input) + " -> " + orScalar(output);
+  // A sum of summands that have a value around them has more of it.
+  auto value = spec.attributes.find("value");
+  const bool isLinear = value == spec.attributes.end() ||
+                        std::get<int64_t>(value->second) == 0;
+  return (isLinear ? "+" : "") + orScalar(input) + " -> " + orScalar(output);
 }
 
 std::string getConcatenatedParts(const KernelSpec &spec) {

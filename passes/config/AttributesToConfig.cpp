@@ -235,7 +235,7 @@ mlir::FailureOr<StageMap> passes::readStageMap(ModelOp model) {
              << "attribute has " << parallel.getStages() << " stages (stages) "
              << "with " << parallel.getInterleave()
              << " chunks each (interleave); run mf-partition";
-    if (layer.getKind() == LayerKind::Body && placement.getPiece() == 0)
+    if (layer.isNumbered() && placement.getPiece() == 0)
       places.push_back({stage, chunk});
   }
   return StageMap::fromPlaces(std::move(places), parallel.getStages(),

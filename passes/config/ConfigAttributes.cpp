@@ -267,6 +267,17 @@ TrainingAttr passes::getTrainingAttr(EmitError emitError, MLIRContext *context,
   if (batch.useClipGrad)
     clipping =
         ClippingAttr::get(context, llvm::APFloat(config.wrapper.maxGradNorm));
+  ExpertBalanceAttr balance;
+  if (const auto &callback = config.callbacks.balance)
+    balance = ExpertBalanceAttr::get(context, llvm::APFloat(callback->rate),
+                                     llvm::APFloat(callback->getTarget()));
+  DropRateAttr dropRate;
+  if (const auto &callback = config.callbacks.dropRate)
+    dropRate = DropRateAttr::get(
+        context,
+        llvm::APFloat(callback->capacityFactor /
+                      static_cast<double>(callback->expertNum)),
+        callback->numLayers);
   const LossScale &scale = config.wrapper.scaleSense;
   LossScaleUpdateAttr scaleUpdate;
   if (scale.followsOverflows())
@@ -277,7 +288,7 @@ TrainingAttr passes::getTrainingAttr(EmitError emitError, MLIRContext *context,
       getLrSchedule(builder, config.lrSchedule), clipping,
       llvm::APFloat(scale.value), scaleUpdate,
       config.context.hasMaxDeviceMemory ? config.context.maxDeviceMemory : 0,
-      getLocations(builder, config, options));
+      balance, dropRate, getLocations(builder, config, options));
 }
 
 //===----------------------------------------------------------------------===//

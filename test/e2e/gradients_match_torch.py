@@ -31,17 +31,17 @@ CASES = {
 }
 
 
-def read_batches(data, length):
+def read_batches(data, length, steps=STEPS, batch=BATCH, micro_batches=MICRO_BATCHES):
     """The micro-batches of all steps: [step][micro-batch] of (tokens, labels)."""
     tokens = numpy.frombuffer(open(data, "rb").read(), numpy.uint8).astype(numpy.int64)
     sequence = 0
-    for _ in range(STEPS):
+    for _ in range(steps):
         step = []
-        for _ in range(MICRO_BATCHES):
+        for _ in range(micro_batches):
             rows = [
-                tokens[(sequence + row) * length :][: length + 1] for row in range(BATCH)
+                tokens[(sequence + row) * length :][: length + 1] for row in range(batch)
             ]
-            sequence += BATCH
+            sequence += batch
             block = torch.tensor(numpy.stack(rows))
             step.append((block[:, :-1], block[:, 1:]))
         yield step

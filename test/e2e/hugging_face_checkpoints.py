@@ -60,6 +60,25 @@ class Case:
         self.config = dict(CONFIG, **changes)
 
 
+MIXTRAL = {"model_type": "mixtral", "num_local_experts": 4, "num_experts_per_tok": 2}
+# The first layer is dense.
+QWEN2_MOE = {
+    "model_type": "qwen2_moe",
+    "num_experts": 6,
+    "num_experts_per_tok": 3,
+    "moe_intermediate_size": 24,
+    "shared_expert_intermediate_size": 40,
+    "norm_topk_prob": False,
+    "mlp_only_layers": [0],
+}
+QWEN3_MOE = {
+    "model_type": "qwen3_moe",
+    "head_dim": 32,
+    "num_experts": 8,
+    "num_experts_per_tok": 2,
+    "moe_intermediate_size": 24,
+    "norm_topk_prob": True,
+}
 QKV = ("q_proj", "k_proj", "v_proj")
 CASES = {
     "llama": Case(reference.LLAMA, {"model_type": "llama"}, shards=True),
@@ -75,6 +94,9 @@ CASES = {
     "qwen3": Case(
         reference.LLAMA, {"model_type": "qwen3", "head_dim": 32, "rope_theta": 1e6}
     ),
+    "mixtral": Case(reference.MIXTRAL, MIXTRAL, shards=True),
+    "qwen2-moe": Case(reference.QWEN_MOE, QWEN2_MOE, biases=QKV),
+    "qwen3-moe": Case(reference.QWEN_MOE, QWEN3_MOE),
     "qwen2-concatenated": Case(
         reference.LLAMA,
         {},
@@ -109,11 +131,33 @@ CASES = {
 }
 
 
+def list_projections(names, hidden, inner):
+    gate, up, down = names
+    return {gate: [inner, hidden], up: [inner, hidden], down: [hidden, inner]}
+
+
+def list_feed_forward(config, names, index):
+    """Matrices of a layer behind attention."""
+    hidden, inner = config["hidden_size"], config["intermediate_size"]
+    if "experts" not in names or index in config.get("mlp_only_layers", []):
+        return list_projections(names["feed_forward"], hidden, inner)
+    names = names["experts"]
+    inner = config.get("moe_intermediate_size", inner)
+    shapes = {names["router"][: -len(".weight")]: [config[names["count"]], hidden]}
+    for expert in range(config[names["count"]]):
+        own = [name % expert for name in names["expert"]]
+        shapes.update(list_projections(own, hidden, inner))
+    if "shared_expert_intermediate_size" in config:
+        inner = config["shared_expert_intermediate_size"]
+        shapes.update(list_projections(names["shared"], hidden, inner))
+        shapes[names["shared_router"]] = [1, hidden]
+    return shapes
+
+
 def list_shapes(case):
     """Names and shapes of a checkpoint's tensors."""
     config, names = case.config, case.names
-    hidden, inner = config["hidden_size"], config["intermediate_size"]
-    head = config["head_dim"]
+    hidden, head = config["hidden_size"], config["head_dim"]
     query = config["num_attention_heads"] * head
     key = config["num_key_value_heads"] * head
     rows = {1: (query + 2 * key,), 2: (query, 2 * key), 3: (query, key, key)}
@@ -123,8 +167,6 @@ def list_shapes(case):
         for part, size in zip(parts, rows[len(parts)])
     }
     linears[names["attention"] + names["output"]] = [hidden, query]
-    gate, up, down = names["feed_forward"]
-    linears.update({gate: [inner, hidden], up: [inner, hidden], down: [hidden, inner]})
 
     table = [config["vocab_size"], hidden]
     shapes = {names["embedding"]: table, names["final_norm"]: [hidden]}
@@ -133,11 +175,12 @@ def list_shapes(case):
     for index in range(config["num_hidden_layers"]):
         layer = names["layer"] % index
         shapes.update({layer + norm: [hidden] for norm in names["norms"]})
-        for name, shape in linears.items():
+        parts = dict(linears, **list_feed_forward(config, names, index))
+        for name, shape in parts.items():
             shapes[layer + name + ".weight"] = shape
             if name.endswith(case.biases or "\n"):
                 shapes[layer + name + ".bias"] = shape[:1]
-        if config.get("model_type") == "qwen3":
+        if config.get("model_type") in ("qwen3", "qwen3_moe"):
             for norm in ("q_norm", "k_norm"):
                 shapes[layer + "self_attn.%s.weight" % norm] = [head]
     return shapes

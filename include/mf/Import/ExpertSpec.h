@@ -30,12 +30,11 @@ struct RoutingGroups {
   bool keepsTies = false;
 };
 
-/// The bias on scores that evens out the load of experts. At the end of a step
-/// it rises by `rate` where an expert's load, the sum over micro-batches of its
-/// share of all choices, is below `target`, and falls where it is above.
+/// The bias on scores that evens out the load of experts.
 struct LoadBias {
-  double rate = 0.0; ///< 0: the bias stays 0
-  double target = 0.0;
+  /// The step's end changes it, as TopkBiasBalanceCallback says; else it stays
+  /// 0.
+  bool isUpdated = true;
 };
 
 /// factor * E^2 * mean of P * f over rows and groups of experts. P is a row's

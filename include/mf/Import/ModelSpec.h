@@ -14,6 +14,8 @@
 #include "mf/Config/RankLayout.h"
 #include "mf/Config/TrainingConfig.h"
 #include "mf/Import/ExpertSpec.h"
+#include "mf/Import/LatentAttentionSpec.h"
+#include "mf/Import/NextTokenSpec.h"
 #include "mf/Tensor/DType.h"
 #include <optional>
 #include <string>
@@ -29,10 +31,13 @@ enum class ModelFamily : uint8_t {
   Qwen,     ///< QwenDecodeLayer: Qwen 1; Llama's with its own top-level names
   Telechat, ///< TelechatDecodeLayer: TeleChat, TeleChat2
   ChatGlm,  ///< ChatGLM2Block: GLM 2 to 4
-  Mcore     ///< TransformerLayer of the mcore training graph: Qwen3
+  DeepSeek, ///< DeepSeekV2DecodeLayer: DeepSeek-V2 and V3
+  Mcore     ///< TransformerLayer of the mcore training graph: Qwen3,
+            ///< DeepSeek-V3, TeleChat3
 };
 
-/// `llama`, `qwen`, `telechat`, `chatglm`, `mcore`: the `family` of mf.model.
+/// `llama`, `qwen`, `telechat`, `chatglm`, `deepseek`, `mcore`: the `family` of
+/// mf.model.
 llvm::StringRef getName(ModelFamily family);
 
 /// How the query, key and value weights are stored.
@@ -63,8 +68,15 @@ struct RotarySpec {
   /// In place of the series of `base`, if not empty: one per pair of
   /// dimensions.
   std::vector<double> frequencies;
+  /// What cosine and sine are multiplied with (YaRN).
+  double amplitude = 1.0;
   /// Neighbours rotate together (ChatGLM), not the two halves of a head.
   bool rotatesPairs = false;
+  /// Neighbours are moved to the two halves of a head before these rotate
+  /// (latent attention of the mcore graph).
+  bool movesPairs = false;
+  /// The Cell registers what use_fused_rope replaces its operators with.
+  bool namesFused = false;
 };
 
 struct ModelSpec {
@@ -93,6 +105,9 @@ struct ModelSpec {
   bool feedForwardOutputBias = false;
   /// Gate and up projection of the feed forward are one weight.
   bool concatenatesFeedForward = false;
+  /// Gate and up projection are taken apart in the activation's Cell, which
+  /// multiplies them too (hidden_act `swiglu` of the mcore graph).
+  bool activationMultiplies = false;
   /// RMSNorm of each query and key head.
   bool normalizesQueryKey = false;
   /// Rows of the head's weight are divided by their length (Baichuan2).
@@ -104,6 +119,10 @@ struct ModelSpec {
   bool usesFlashAttention = false;
 
   RotarySpec rotary;
+  /// In place of `projections`. numKeyValueHeads is then numHeads, headSize
+  /// that of queries and keys and rotary.size a part of it.
+  std::optional<LatentAttentionSpec> latent;
+  NextTokenSpec nextTokens;
   double normEpsilon = 1e-5;
   /// Standard deviation of the initial weights.
   double initializerRange = 0.01;
@@ -124,6 +143,10 @@ struct ModelSpec {
   bool parallelOptimizerTable = false;
 
   int64_t getQuerySize() const { return numHeads * headSize; }
+  /// What attention hands to its output projection.
+  int64_t getAttendedSize() const {
+    return numHeads * (latent ? latent->valueSize : headSize);
+  }
   int64_t getKeyValueSize() const { return numKeyValueHeads * headSize; }
   /// Whether body layer `index` has experts.
   bool hasExperts(int64_t index) const {
@@ -168,7 +191,8 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
                                        const ModelOverrides &overrides,
                                        DiagnosticList &diagnostics);
 
-/// The model of a Hugging Face config.json (Llama, Mistral, Qwen2, Qwen3):
+/// The model of a Hugging Face config.json (Llama, Mistral, Qwen2, Qwen3,
+/// Mixtral, Qwen2-MoE, Qwen3-MoE):
 /// parameters in fp32, computation in `torch_dtype`, flash attention, batch 1
 /// and at most 4096 tokens unless `overrides` says otherwise.
 std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,

@@ -57,6 +57,14 @@ struct KindCase {
 };
 } // namespace
 
+static constexpr char deepSeek[] =
+    "extend_method: None\nuse_flash_attention: True\nhidden_size: 64\n"
+    "num_layers: 1\nnum_heads: 2\nintermediate_size: 96\nvocab_size: 128\n"
+    "q_lora_rank: 24\nkv_lora_rank: 16\nqk_nope_head_dim: 16\n"
+    "qk_rope_head_dim: 8\nv_head_dim: 16\nmtp_depth: 1\n";
+static constexpr char mcoreDeepSeek[] =
+    "num_hidden_layers: 1\nmtp_num_layers: 1\nmtp_loss_scaling_factor: 0.3\n"
+    "fp32_residual_connection: True\n";
 #define CAPACITY                                                               \
   "moe_config: {expert_num: 8, num_experts_chosen: 2, "                        \
   "routing_policy: TopkRouterV2"
@@ -85,6 +93,11 @@ static const KindCase kinds[] = {
      "use_flash_attention: True"},
     {"mcore_qwen3_dense", "Qwen3ForCausalLM",
      "fp32_residual_connection: True\nattention_bias: True"},
+    {"mcore_qwen3_dense_fused", "Qwen3ForCausalLM",
+     "fp32_residual_connection: True\nattention_bias: True\n"
+     "hidden_act: swiglu"},
+    {"deepseek3_dense", "DeepseekV3ForCausalLM", deepSeek},
+    {"mcore_deepseek3_dense", "deepseek_v3", mcoreDeepSeek},
     {"llama_moe_v2(mixtral)", "LlamaForCausalLM", "use_flash_attention: True",
      CAPACITY "}"},
     {"llama_moe_gmm", "LlamaForCausalLM", "use_flash_attention: True",
@@ -132,6 +145,49 @@ TEST(CellNamesTest, NamesOfEachKindInTheirOrder) {
                 testing::ElementsAreArray(expected))
         << test.kind;
   }
+}
+
+/// Those of `names` that begin with `prefix`, or do not.
+static std::vector<std::string> select(std::vector<std::string> names,
+                                       llvm::StringRef prefix,
+                                       bool begins = true) {
+  llvm::erase_if(names, [&](llvm::StringRef name) {
+    return name.starts_with(prefix) != begins;
+  });
+  return names;
+}
+
+TEST(CellNamesTest, LatentAttentionBesideExperts) {
+  const std::string fused = std::string(deepSeek) + "use_fused_rope: True\n";
+  const std::string apart =
+      std::string(mcoreDeepSeek) + "mla_qkv_concat: False";
+  const KindCase cases[] = {
+      {"deepseek3_moe", "DeepseekV3ForCausalLM", deepSeek},
+      {"deepseek3_moe_fused", "DeepseekV3ForCausalLM", fused.c_str()},
+      {"mcore_deepseek3_moe", "deepseek_v3", mcoreDeepSeek},
+      {"mcore_deepseek3_moe_noconcat", "deepseek_v3", apart.c_str()},
+  };
+  for (const KindCase &test : cases) {
+    const char *prefix =
+        llvm::StringRef(test.kind).contains("mcore") ? "self_att" : "attention";
+    EXPECT_THAT(
+        select(getCellNames(readModelConfig(test.lines, test.arch)), prefix),
+        testing::ElementsAreArray(select(readKind(test.kind), prefix)))
+        << test.kind;
+  }
+}
+
+TEST(CellNamesTest, WhatPredictsLaterTokens) {
+  EXPECT_THAT(
+      getNextTokenCellNames(readModelConfig(deepSeek, "DeepseekV3ForCausalLM")),
+      testing::ElementsAreArray(readKind("deepseek3_mtp_hidden_fuser")));
+  // The data has experts in this layer.
+  const char *experts = "transformer_layer.mlp.";
+  EXPECT_THAT(select(getNextTokenCellNames(
+                         readModelConfig(mcoreDeepSeek, "deepseek_v3")),
+                     experts, /*begins=*/false),
+              testing::ElementsAreArray(select(readKind("mcore_mtp_layer"),
+                                               experts, /*begins=*/false)));
 }
 
 /// Names of the operators of the first body layer.

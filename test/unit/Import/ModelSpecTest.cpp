@@ -250,10 +250,11 @@ TEST(ModelSpecTest, ExpertsElsewhereAndLatentAttentionAreErrors) {
             "moe_config\n"
             "train.yaml:5:5: warning: unknown key 'n_routed_experts' in "
             "model_config (the key is ignored)\n");
-  EXPECT_EQ(getMessages("kv_lora_rank: 512", "DeepseekV3ForCausalLM"),
+  EXPECT_EQ(getMessages("kv_lora_rank: 512"),
             "train.yaml:5:19: error: multi-head latent attention "
-            "('kv_lora_rank') is not supported yet; expected a model with "
-            "query, key and value projections\n");
+            "('kv_lora_rank') is not supported here; expected DeepseekV2, "
+            "DeepseekV3 or TeleChat3, or a model with query, key and value "
+            "projections\n");
 }
 
 TEST(ModelSpecTest, AdaptersAreErrors) {

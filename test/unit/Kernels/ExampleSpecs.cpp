@@ -50,6 +50,11 @@ void addMovement(std::vector<KernelSpec> &specs) {
                    {x},
                    {wide({4, 8, 7})},
                    {{"low", Ints{0, 1, 1}}, {"high", Ints{0, 2, 0}}}});
+  specs.push_back(
+      {"aclnnConstantPadNd",
+       {indices({4, 5})},
+       {indices({4, 6})},
+       {{"low", Ints{0, 0}}, {"high", Ints{0, 1}}, {"value", int64_t{-100}}}});
   specs.push_back({"aclnnInplaceCopy", {x}, {x}, {}});
   specs.push_back({"aclnnInplaceZero", {}, {x}, {}});
   specs.push_back(

@@ -218,6 +218,38 @@ const Trial trials[] = {
     {contextSection, "memory_optimize_level", "O0", "O1",
      "swap_config: {swap: True}\ncontext: {memory_optimize_level: %}"},
 
+    {balanceCallbackSection, "type", "TopkBiasBalanceCallback", "Other",
+     "callbacks: [{type: %, balance_via_topk_bias: True}]"},
+    {balanceCallbackSection, "balance_via_topk_bias", "True", "False",
+     "callbacks: [{type: TopkBiasBalanceCallback, balance_via_topk_bias: %}]"},
+    {balanceCallbackSection, "topk_bias_update_rate", "0.1", "0.2",
+     "callbacks: [{type: TopkBiasBalanceCallback, balance_via_topk_bias: True, "
+     "topk_bias_update_rate: %}]"},
+    {balanceCallbackSection, "expert_num", "2", "4",
+     "callbacks: [{type: TopkBiasBalanceCallback, balance_via_topk_bias: True, "
+     "expert_num: %}]"},
+    {balanceCallbackSection, "micro_batch_num", "2", "4",
+     "callbacks: [{type: TopkBiasBalanceCallback, balance_via_topk_bias: True, "
+     "micro_batch_num: %}]"},
+    {balanceCallbackSection, "gradient_accumulation_steps", "2", "4",
+     "callbacks: [{type: TopkBiasBalanceCallback, balance_via_topk_bias: True, "
+     "gradient_accumulation_steps: %}]"},
+    {dropRateCallbackSection, "type", "MoEDropRateCallback", "Other",
+     "callbacks: [{type: %, expert_num: 4, capacity_factor: 1.0, num_layers: 2,"
+     " mtp_depth: 0}]"},
+    {dropRateCallbackSection, "expert_num", "4", "8",
+     "callbacks: [{type: MoEDropRateCallback, expert_num: %, capacity_factor: "
+     "1.0, num_layers: 2, mtp_depth: 0}]"},
+    {dropRateCallbackSection, "capacity_factor", "1.0", "2.0",
+     "callbacks: [{type: MoEDropRateCallback, expert_num: 4, capacity_factor: "
+     "%, num_layers: 2, mtp_depth: 0}]"},
+    {dropRateCallbackSection, "num_layers", "2", "3",
+     "callbacks: [{type: MoEDropRateCallback, expert_num: 4, capacity_factor: "
+     "1.0, num_layers: %, mtp_depth: 0}]"},
+    {dropRateCallbackSection, "mtp_depth", "0", "1",
+     "callbacks: [{type: MoEDropRateCallback, expert_num: 4, capacity_factor: "
+     "1.0, num_layers: 2, mtp_depth: %}]"},
+
     {modelSection, "arch", "LlamaForCausalLM", "Baichuan7BV2ForCausalLM",
      "model: {arch: %, model_config: {seq_length: 16, hidden_size: 32, "
      "num_layers: 4, num_heads: 4, vocab_size: 64}}"},
@@ -228,6 +260,12 @@ const Trial trials[] = {
 
     {topLevel, "use_parallel", "True", "False",
      "runner_config: {gradient_accumulation_steps: 2}\nuse_parallel: %"},
+    {topLevel, "callbacks", "[]",
+     "[{type: TopkBiasBalanceCallback, balance_via_topk_bias: True}]",
+     "callbacks: %"},
+    {topLevel, "callback", "[]",
+     "[{type: TopkBiasBalanceCallback, balance_via_topk_bias: True}]",
+     "callback: %"},
     {topLevel, "use_legacy", "True", "False", "use_legacy: %"},
     {topLevel, "micro_batch_interleave_num", "1", "2",
      "micro_batch_interleave_num: %"},

@@ -1,0 +1,119 @@
+//===- HuggingFaceExperts.cpp - Experts of a config.json ------------------===//
+//
+// Mixtral, Qwen2-MoE and Qwen3-MoE. Their experts take all of their tokens, as
+// MoEV3's and mcore's do. Every token is in one row of the router unless
+// --router-rows says otherwise.
+//
+//===----------------------------------------------------------------------===//
+
+#include "HuggingFaceExperts.h"
+#include "ExpertReader.h"
+
+namespace mf {
+namespace {
+
+using Keys = SpecReader::Keys;
+
+/// How many experts a token has, among how many.
+void readChoice(SpecReader &reader, Keys counts, ExpertSpec &experts) {
+  experts.numExperts = reader.readSize(counts, std::nullopt);
+  experts.router.numChosen =
+      reader.readSize({"num_experts_per_tok"}, std::nullopt);
+  if (experts.router.numChosen > experts.numExperts)
+    reader.diagnostics.error(
+        reader.locate({"num_experts_per_tok"}),
+        "expected at most the " + llvm::Twine(experts.numExperts) + " of " +
+            quote(*counts.begin()) + " for 'num_experts_per_tok', but got " +
+            llvm::Twine(experts.router.numChosen));
+}
+
+/// Losses that a training with these classes adds only if it asks for them.
+void readLosses(SpecReader &reader) {
+  reader.markRead({"router_aux_loss_coef"});
+  if (reader.readBool({"output_router_logits"}, false))
+    reader.diagnostics.warning(
+        reader.locate({"output_router_logits"}),
+        "the loss that 'output_router_logits' adds is not modelled; a "
+        "training YAML has aux_loss_types and aux_loss_factors");
+}
+
+/// Layers with a dense feed forward: those listed, and all whose number,
+/// counted from 1, is no multiple of the step.
+void readSparseLayers(SpecReader &reader, const ModelSpec &spec,
+                      ExpertSpec &experts) {
+  constexpr int64_t most = 10000;
+  const int64_t numLayers = std::min(spec.numLayers, most);
+  const int64_t step = reader.readSize({"decoder_sparse_step"}, 1);
+  std::vector<bool> layers;
+  bool isDense = false;
+  for (int64_t i = 0; i < numLayers; ++i) {
+    layers.push_back((i + 1) % step == 0);
+    isDense |= !layers.back();
+  }
+  Node dense = reader.find({"mlp_only_layers"});
+  if (dense && !dense.isList())
+    reader.diagnostics.error(dense.getLocation(),
+                             "expected a list of layers for "
+                             "'mlp_only_layers', but got " +
+                                 dense.repr(60));
+  for (const Node &element : dense.getElements()) {
+    std::optional<int64_t> index = element.getInt();
+    if (!index || *index < 0 || *index >= spec.numLayers)
+      reader.diagnostics.error(
+          element.getLocation(),
+          "expected the number of a layer below num_hidden_layers " +
+              llvm::Twine(spec.numLayers) + " in 'mlp_only_layers', but got " +
+              element.repr(60));
+    else if (*index < numLayers) {
+      layers[static_cast<size_t>(*index)] = false;
+      isDense = true;
+    }
+  }
+  if (isDense)
+    experts.layers = std::move(layers);
+}
+
+ExpertSpec &addExperts(ModelSpec &spec) {
+  ExpertSpec &experts = spec.experts.emplace();
+  experts.dropless.emplace();
+  experts.initializerRange = spec.initializerRange;
+  experts.router.initializerRange = spec.initializerRange;
+  return experts;
+}
+
+void normalize(ExpertSpec &experts, bool isWanted) {
+  experts.router.normalizes = isWanted && experts.router.numChosen > 1;
+}
+
+} // namespace
+
+void readMixtralExperts(SpecReader &reader, ModelSpec &spec) {
+  ExpertSpec &experts = addExperts(spec);
+  readChoice(reader, {"num_local_experts"}, experts);
+  experts.width = spec.feedForwardSize;
+  normalize(experts, true);
+  readLosses(reader);
+  if (std::optional<double> noise = reader.readNumber({"router_jitter_noise"});
+      noise.value_or(0.0) != 0.0)
+    reader.diagnostics.warning(reader.locate({"router_jitter_noise"}),
+                               "'router_jitter_noise' is not modelled; it is "
+                               "ignored");
+}
+
+void readQwenExperts(SpecReader &reader, ModelSpec &spec) {
+  ExpertSpec &experts = addExperts(spec);
+  readChoice(reader, {"num_experts"}, experts);
+  experts.width = reader.readSize({"moe_intermediate_size"}, std::nullopt);
+  normalize(experts, reader.readBool({"norm_topk_prob"}, false));
+  readLosses(reader);
+  readSparseLayers(reader, spec, experts);
+}
+
+void readQwen2Experts(SpecReader &reader, ModelSpec &spec) {
+  readQwenExperts(reader, spec);
+  spec.experts->sharedWidth =
+      reader.readSize({"shared_expert_intermediate_size"}, std::nullopt);
+  spec.experts->gatesShared = true;
+}
+
+} // namespace mf
