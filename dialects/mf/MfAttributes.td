@@ -361,14 +361,32 @@ def Mf_DropRateAttr : Mf_Attr<"DropRate", "drop_rate"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Mf_FusionsAttr : Mf_Attr<"Fusions", "fusions"> {
+  let summary = "which operators the YAML wants as one kernel";
+  let description = [{
+    `rotary`: use_fused_rope, rotary embedding; `swiglu`: use_fused_swiglu, SiLU
+    and its product; `group_matmuls`: use_gmm, the products of all experts, unless
+    the YAML says False; `permute_tokens`: use_fused_ops_permute, sorting tokens
+    by expert; `route`: use_fused_ops_topkrouter, the places of tokens among
+    those of their experts.
+  }];
+  let parameters = (ins DefaultValuedParameter<"bool", "false">:$rotary,
+                        DefaultValuedParameter<"bool", "false">:$swiglu,
+                        DefaultValuedParameter<"bool", "true">:$group_matmuls,
+                        DefaultValuedParameter<"bool", "false">:$permute_tokens,
+                        DefaultValuedParameter<"bool", "false">:$route);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
   let summary = "everything of the YAML that shapes a training step";
   let description = [{
     `loss_scale`: what the loss's gradient is multiplied with before backward
     and divided by before clipping, at the first step; it stays so unless there
     is a `loss_scale_update`. `max_device_memory`: bytes, 0 where the YAML has
-    none. `locations`: where the YAML has the keys that messages of later passes
-    are about, by key.
+    none. `fusions` is there where the YAML asks for other ones than the default.
+    `locations`: where the YAML has the keys that messages of later passes are
+    about, by key.
   }];
   let parameters = (ins "::mf::ir::ParallelAttr":$parallel,
                         "::mf::ir::RecomputeConfigAttr":$recompute,
@@ -381,6 +399,7 @@ def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
                         "int64_t":$max_device_memory,
                         OptionalParameter<"::mf::ir::ExpertBalanceAttr">:$expert_balance,
                         OptionalParameter<"::mf::ir::DropRateAttr">:$drop_rate,
+                        OptionalParameter<"::mf::ir::FusionsAttr">:$fusions,
                         OptionalParameter<"::mlir::DictionaryAttr">:$locations);
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{

@@ -329,8 +329,7 @@ TrainingConfig readTrainingConfig(const Node &root,
   config.moe.node = moe.getNode();
   config.moe.expertNum = moe.readInt("expert_num", config.moe.expertNum, 0);
   config.moe.useGmm = moe.readBool("use_gmm", config.moe.useGmm);
-  if (Node cut = moe.get("expert_model_parallel");
-      cut.getKind() != NodeKind::Null)
+  if (Node cut = moe.get("expert_model_parallel"); !cut.isUndefinedOrNull())
     config.moe.expertModelParallel = moe.readInt("expert_model_parallel", 1);
   config.callbacks = readCallbacks(root, diagnostics);
   readTopLevel(root, config, diagnostics);

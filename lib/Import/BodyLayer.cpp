@@ -50,11 +50,11 @@ Value addFeedForward(CellBuilder &cells, Value input,
     gate = addSilu(gate, names.activation);
     up = addLinear(names.up, input, size);
   }
-  Value product = cells.multiply(
-      gate, up,
-      !feedForward.fused.empty()  ? feedForward.fused
-      : spec.activationMultiplies ? names.activationMultiply
-                                  : names.multiply);
+  Value product =
+      cells.multiply(gate, up,
+                     !feedForward.fused.empty()  ? feedForward.fused
+                     : spec.activationMultiplies ? names.activationMultiply
+                                                 : names.multiply);
   LinearTraits traits;
   traits.hasBias = spec.feedForwardOutputBias;
   traits.cutsInputs = true;

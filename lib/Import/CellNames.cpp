@@ -124,9 +124,14 @@ private:
       tree.add({"softmax", "cast_attn", "tile_kv"});
       addProjections();
       if (spec.rotary.size != 0)
-        tree.addCell("apply_rotary_emb", {"add", "bmm_swap", "mul", "mul_inc",
-                                          "mul_with_batch_freqs", "neg",
-                                          "slice", "concat", "shape", "cast"});
+        tree.addCell("apply_rotary_emb",
+                     {"add", "bmm_swap", "mul", "mul_inc",
+                      "mul_with_batch_freqs", "neg", "slice", "concat", "shape",
+                      "cast"},
+                     [&] {
+                       if (spec.fusions.rotary.isOn)
+                         tree.add({"rope"});
+                     });
       if (isTelechat)
         tree.addCell("attention_dropout", {"dropout"});
       if (!spec.usesFlashAttention)
@@ -147,8 +152,11 @@ private:
         addLinear("w_gate_hidden", false);
         tree.addCell("activate", {"silu"});
       } else {
+        bool isFused = spec.fusions.swiglu.isOn;
         tree.add({"reshape", "w13_concat"});
-        addLinear("w1", false, /*hasActivation=*/true);
+        if (isFused)
+          tree.add({"swiglu", "expand_dims"});
+        addLinear("w1", false, /*hasActivation=*/!isFused);
       }
       addLinear("w2", spec.feedForwardOutputBias);
       if (!isTelechat && !spec.concatenatesFeedForward)
@@ -300,7 +308,11 @@ private:
                   "mul_input_is_parallel", "cos", "sin", "neg",
                   "neg_input_is_parallel", "split", "split_input_is_parallel",
                   "tnd_split", "cat", "cat_input_is_parallel", "stack", "slice",
-                  "reshape"});
+                  "reshape"},
+                 [&] {
+                   if (spec.fusions.rotary.isOn)
+                     tree.add({"rope"});
+                 });
   }
 
   void addAttention() {
@@ -324,10 +336,15 @@ private:
   void addFeedForward() {
     tree.addCell("mlp", {"mul", "split", "reshape", "add"}, [&] {
       tree.addCell("linear_fc1", {"cast", "matmul", "transpose", "reshape"});
-      if (spec.activationMultiplies)
-        tree.addCell("activation_func", {"slice", "silu", "mul"});
-      else
-        tree.addCell("activation_func", {"silu"});
+      tree.addCell(
+          "activation_func",
+          spec.activationMultiplies
+              ? std::initializer_list<llvm::StringRef>{"slice", "silu", "mul"}
+              : std::initializer_list<llvm::StringRef>{"silu"},
+          [&] {
+            if (spec.fusions.swiglu.isOn)
+              tree.add({"swiglu"});
+          });
       tree.addCell("linear_fc2", {"cast", "transpose", "matmul", "reshape"});
     });
   }

@@ -224,6 +224,16 @@ static void checkRanks(const TrainingConfig &config, const ModelSpec &spec,
                                  llvm::Twine(pieces) + " pieces");
 }
 
+/// Warnings come where operators are fused.
+static FusionConfig readFusionNames(const TrainingConfig &config, bool isMcore,
+                                    DiagnosticList &diagnostics) {
+  DiagnosticList found;
+  FusionConfig fusions = readFusionConfig(config, isMcore, found);
+  if (found.hasErrors())
+    diagnostics.append(found);
+  return fusions;
+}
+
 std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
                                        const ModelOverrides &overrides,
                                        DiagnosticList &diagnostics) {
@@ -258,6 +268,7 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   // How a layer runs, not what it computes: mf-read-config reads it.
   reader.markRead({"fine_grain_interleave"});
   architecture->read(reader, spec);
+  spec.fusions = readFusionNames(config, architecture->isMcore, diagnostics);
   if (!architecture->isMcore)
     rejectExperts(config.model.config, "in moe_config", diagnostics);
   readExperts(config, reader, spec);

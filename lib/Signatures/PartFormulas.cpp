@@ -51,6 +51,19 @@ std::string getRepeatedParts(const KernelSpec &spec) {
   return "+" + letters + " -> " + letters;
 }
 
+static bool hasGateRow(const TensorShape &packed, const TensorShape &half) {
+  return packed.dims.size() == half.dims.size() + 1;
+}
+
+std::string getGatedParts(const KernelSpec &spec) {
+  return hasGateRow(spec.inputs[0], spec.outputs[0]) ? "*Jk -> *k" : "*J -> *K";
+}
+
+std::string getGatedGradParts(const KernelSpec &spec) {
+  return hasGateRow(spec.inputs[1], spec.inputs[0]) ? "+*k, *Jk -> *Jk"
+                                                    : "+*K, *J -> *J";
+}
+
 std::string getPermutedParts(const KernelSpec &spec) {
   const std::string letters = getLetters(spec.inputs[0].dims.size());
   std::string output;

@@ -137,8 +137,10 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
     checkPipelineRules(config, options, schedule, diagnostics);
     checkLowerable(config, diagnostics);
     int64_t numExperts = 1;
+    bool isMcore = false;
     for (auto model : getOperation().getOps<ir::ModelOp>()) {
       checkNames(model, config, diagnostics);
+      isMcore |= model.getFamily().value_or("").starts_with("mcore");
       numExperts = std::max(numExperts, mf::passes::getNumExperts(model));
       checkExpertParallel(config, ranks, mf::passes::getNumExperts(model),
                           isLegacy(model), diagnostics);
@@ -146,6 +148,7 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
     mf::passes::checkNotLowered(config, ranks, rowBlocks, numExperts > 1,
                                 diagnostics);
     resolveCallbacks(getOperation(), config, diagnostics);
+    FusionConfig fusions = readFusionConfig(config, isMcore, diagnostics);
     if (diagnostics.hasErrors())
       return fail(diagnostics);
     mf::passes::emitDiagnostics(getOperation().getLoc(), diagnostics);
@@ -153,8 +156,8 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
                                               : llvm::StringRef(schedule);
     auto emitError = [&] { return getOperation().emitError(); };
     ir::TrainingAttr training = mf::passes::getTrainingAttr(
-        emitError, context, config, options, batch, ranks, rowBlocks, policy,
-        hasReplicas(ranks));
+        emitError, context, config, options, batch, ranks, rowBlocks, fusions,
+        policy, hasReplicas(ranks));
     if (!training ||
         failed(mf::passes::setRankMesh(getOperation(), config, ranks)))
       return signalPassFailure();

@@ -22,9 +22,35 @@ LayerPlanner::Outcome LayerPlanner::fail(const Twine &message, StringRef axis) {
   return Outcome::Failed;
 }
 
+/// The version of an operand that is there already and has whole what the
+/// operator sums over, so that ranks need not add up; else the operand.
+unsigned LayerPlanner::findWhole(const ShardedOperator &op,
+                                 size_t operand) const {
+  unsigned value = current[op.operands[operand]];
+  auto sumsOverRanks = [&](unsigned version) {
+    return any_of(
+        zip_equal(op.rule.operands[operand], planned.layouts[version].cuts),
+        [&](auto dim) {
+          auto [factors, cut] = dim;
+          return !cut.empty() && any_of(factors, [&](unsigned factor) {
+            return op.rule.factors[factor].kind == FactorKind::Sum;
+          });
+        });
+  };
+  if (op.operands.size() != 1 || !sumsOverRanks(value))
+    return value;
+  for (const PlannedReshard &made : planned.reshards)
+    if (origins[made.to] == origins[value] &&
+        planned.layouts[made.to].cuts.size() ==
+            planned.layouts[value].cuts.size() &&
+        !sumsOverRanks(made.to))
+      return made.to;
+  return value;
+}
+
 bool LayerPlanner::chooseFrom(const ShardedOperator &op, size_t operand,
                               FactorAxes &axes, std::vector<bool> &isDecided) {
-  unsigned value = current[op.operands[operand]];
+  const unsigned value = findWhole(op, operand);
   const Layout &layout = planned.layouts[value];
   for (auto [dim, factors, cut] :
        enumerate(op.rule.operands[operand], layout.cuts)) {
@@ -99,40 +125,96 @@ bool LayerPlanner::chooseFactors(const ShardedOperator &op, FactorAxes &axes) {
       if (!chooseFrom(op, operand, axes, isDecided))
         return false;
   }
+  putTogetherRows(op, axes);
   exchangeWhole(op, axes);
   return true;
+}
+
+/// Whether a result has parts of `factor` within each element of a factor that
+/// is not cut as far: its elements would lie in the order of ranks.
+bool LayerPlanner::isInterleaved(const ShardedOperator &op, unsigned factor,
+                                 const FactorAxes &axes) const {
+  if (axes[factor].empty())
+    return false;
+  return any_of(op.rule.results, [&](const FactorDims &dims) {
+    return any_of(dims, [&](ArrayRef<unsigned> factors) {
+      const auto *place = find(factors, factor);
+      return place != factors.begin() && place != factors.end() &&
+             model.mesh.getNumParts(axes[*std::prev(place)]) !=
+                 op.rule.factors[*std::prev(place)].size;
+    });
+  });
+}
+
+/// Whether a result has both factors in one dimension.
+static bool areTogether(const ShardedOperator &op, unsigned one,
+                        unsigned other) {
+  return any_of(op.rule.results, [&](const FactorDims &dims) {
+    return any_of(dims, [&](ArrayRef<unsigned> factors) {
+      return is_contained(factors, one) && is_contained(factors, other);
+    });
+  });
+}
+
+/// Rows of the stream in other groups than ranks have them are put together
+/// first.
+void LayerPlanner::putTogetherRows(const ShardedOperator &op,
+                                   FactorAxes &axes) {
+  if (!regroupsRows(op))
+    return;
+  for (ArrayRef<unsigned> factors : op.rule.operands.front()) {
+    bool isInOrder =
+        factors.size() < 2 ||
+        none_of(
+            factors,
+            [&](unsigned each) { return isInterleaved(op, each, axes); });
+    if (isInOrder)
+      continue;
+    for (unsigned factor : factors) {
+      regrouped.append(axes[factor]);
+      axes[factor].clear();
+    }
+  }
 }
 
 /// Where an operator needs all of a dimension that axes cut, and these cut no
 /// other one, ranks exchange its parts for parts of one further out that need
 /// not be whole, rather than all have all of it.
 void LayerPlanner::exchangeWhole(const ShardedOperator &op, FactorAxes &axes) {
-  auto getSize = [&](unsigned factor) {
-    return op.rule.factors[factor].size / model.mesh.getNumParts(axes[factor]);
+  auto isWhole = [&](unsigned factor) {
+    return op.rule.factors[factor].kind == FactorKind::Whole;
   };
-  auto isPassed = [&](unsigned factor) {
-    return op.rule.factors[factor].kind == FactorKind::Pass;
+  /// Cuts a dimension in front of `dim` by the axis.
+  auto move = [&](const FactorDims &dims, size_t dim, StringRef axis) {
+    for (ArrayRef<unsigned> factors : ArrayRef(dims).take_front(dim)) {
+      unsigned to = factors.front();
+      int64_t parts =
+          model.mesh.getNumParts(axes[to]) * model.mesh.getSize(axis);
+      if (factors.size() != 1 || op.rule.factors[to].size % parts != 0 ||
+          op.rule.factors[to].kind != FactorKind::Pass ||
+          areTogether(op, to, dims[dim].front()))
+        continue;
+      axes[to].push_back(axis);
+      return true;
+    }
+    return false;
   };
   for (auto [number, dims] : enumerate(op.rule.operands)) {
     unsigned value = current[op.operands[number]];
     if (sources[value] != Source::Activation || isRankOrdered[value])
       continue;
-    const Layout &layout = planned.layouts[value];
-    for (auto [dim, cut] : enumerate(layout.cuts)) {
-      bool isWhole = all_of(dims[dim], [&](unsigned factor) {
-        return op.rule.factors[factor].kind == FactorKind::Whole;
-      });
-      if (!isWhole)
-        continue;
-      for (StringRef axis : cut) {
-        if (is_contained(getUsed(axes), axis))
-          continue;
-        for (ArrayRef<unsigned> factors : ArrayRef(dims).take_front(dim))
-          if (factors.size() == 1 && isPassed(factors.front()) &&
-              getSize(factors.front()) % model.mesh.getSize(axis) == 0) {
-            axes[factors.front()].push_back(axis);
-            break;
-          }
+    for (auto [dim, cut] : enumerate(planned.layouts[value].cuts)) {
+      unsigned factor = dims[dim].front();
+      if (all_of(dims[dim], isWhole)) {
+        for (StringRef axis : cut)
+          if (!is_contained(getUsed(axes), axis))
+            move(dims, dim, axis);
+      } else if (dims[dim].size() == 1 && isInterleaved(op, factor, axes)) {
+        Axes kept;
+        for (StringRef axis : axes[factor])
+          if (!move(dims, dim, axis))
+            kept.push_back(axis);
+        axes[factor] = kept;
       }
     }
   }
@@ -250,7 +332,7 @@ LayerPlanner::Outcome LayerPlanner::resolveResults(unsigned number,
       wanted.cuts = stream.cuts;
     // What was exchanged for an operator before goes back as it came.
     if (auto home = homes.find(to_vector(layer.values[result].shape));
-        home != homes.end() && !wanted.partial.empty() && !isStream(result) &&
+        home != homes.end() && !wanted.partial.empty() &&
         all_of(wanted.partial,
                [&](StringRef axis) { return home->second.cutsOver(axis); }))
       wanted.cuts = home->second.cuts;

@@ -44,7 +44,11 @@ private:
   Outcome planOperator(unsigned number);
   /// By which axes each factor of an operator is cut.
   bool chooseFactors(const ShardedOperator &op, FactorAxes &axes);
+  unsigned findWhole(const ShardedOperator &op, size_t operand) const;
   bool regroupsRows(const ShardedOperator &op) const;
+  bool isInterleaved(const ShardedOperator &op, unsigned factor,
+                     const FactorAxes &axes) const;
+  void putTogetherRows(const ShardedOperator &op, FactorAxes &axes);
   void exchangeWhole(const ShardedOperator &op, FactorAxes &axes);
   bool chooseFrom(const ShardedOperator &op, size_t operand, FactorAxes &axes,
                   std::vector<bool> &isDecided);

@@ -105,7 +105,8 @@ LayerPlanner::Outcome LayerPlanner::bring(unsigned &value, const Layout &wanted,
   if (!divides(origin, wanted))
     return Outcome::Failed;
   if (sources[value] == Source::Activation && now && before == *now &&
-      !isStream(origin) && have.cuts != wanted.cuts)
+      have.cuts != wanted.cuts && have.cuts != stream.cuts &&
+      wanted.cuts != stream.cuts)
     homes[to_vector(layer.values[origin].shape)] = have;
   if (bringSplit(value, wanted, before, name))
     return Outcome::Done;

@@ -41,6 +41,8 @@ llvm::DenseSet<Value> findDifferentiated(LayerOp layer) {
   for (Value argument : layer.getArguments())
     add(argument);
   for (Operation &op : layer.getBody().front()) {
+    if (op.hasTrait<PiecewiseConstant>())
+      continue;
     auto read = dyn_cast<GetParamOp>(op);
     auto param = read ? SymbolTable::lookupNearestSymbolFrom<ParamOp>(
                             layer, read.getParamAttr())

@@ -101,7 +101,7 @@ class Writer:
         # Those that were dropped have place 0 of their expert.
         place = self.add("cast", [combine], (r, t, k))
         place = self.add("remainder", [place], (r, t, k), attributes="value = %d.0 : f64" % (n + 1))
-        kept = self.add("compare_scalar", [place], (r, t, k), attributes="predicate = #mf.comparison<greater>, value = 0.0 : f64")
+        kept = self.add("compare_scalar", [place], (r, t, k), attributes="comparison = #mf.comparison<greater>, value = 0.0 : f64")
         return self.add_up(y, self.add("mul", [gates, kept], (r, t, k)))
 
     def run_dropless(self, x, layer):

@@ -267,7 +267,7 @@ def get_config(case, model):
     """The keys that the reference reads, under Llama's names."""
     config = dict(training.MODEL, num_layers=2)
     config.update({key: value for key, value in model.items() if key in config})
-    config["experts"] = case.settings
+    config["experts"] = dict(torch_moe.SETTINGS, **case.settings)
     return config
 
 

@@ -15,6 +15,8 @@ import training
 STEPS, BATCH, MICRO_BATCHES = 5, 2, 4
 LOSS_TOLERANCE, GRADIENT_TOLERANCE = 1e-5, 1e-4
 
+FUSED = {"use_fused_rope": True, "use_fused_swiglu": True}
+
 # name: (changes of the model, stages)
 CASES = {
     "gqa-1-stage": ({}, 1),
@@ -28,6 +30,9 @@ CASES = {
     "tied-1-stage": ({"tie_word_embeddings": True}, 1),
     "tied-4-stages": ({"tie_word_embeddings": True}, 4),
     "qkv-concat-1-stage": ({"qkv_concat": True}, 1),
+    "fused-1-stage": (FUSED, 1),
+    "fused-bias-4-stages": (dict(FUSED, qkv_has_bias=True), 4),
+    "fused-qkv-concat-1-stage": (dict(FUSED, qkv_concat=True), 1),
 }
 
 

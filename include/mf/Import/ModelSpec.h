@@ -11,6 +11,7 @@
 #ifndef MF_IMPORT_MODELSPEC_H
 #define MF_IMPORT_MODELSPEC_H
 
+#include "mf/Config/FusionConfig.h"
 #include "mf/Config/RankLayout.h"
 #include "mf/Config/TrainingConfig.h"
 #include "mf/Import/ExpertSpec.h"
@@ -134,6 +135,10 @@ struct ModelSpec {
   DType softmaxType = DType::F32;
   DType rotaryType = DType::F32;
   DType residualType = DType::F16;
+
+  /// What becomes one kernel: the model is unfused all the same, but Cells
+  /// register other names.
+  FusionConfig fusions;
 
   /// The ranks that the model is for: what its sizes must divide into.
   RankLayout ranks;

@@ -190,6 +190,28 @@ TEST(CellNamesTest, WhatPredictsLaterTokens) {
                                                experts, /*begins=*/false)));
 }
 
+/// The names of the feed forward alone.
+TEST(CellNamesTest, NamesOfAFusedFeedForward) {
+  std::vector<std::string> names;
+  for (llvm::StringRef name :
+       getCellNames(readModelConfig("use_fused_swiglu: True")))
+    if (name.consume_front("feed_forward."))
+      names.push_back(name.str());
+  EXPECT_THAT(names,
+              testing::ElementsAreArray(readKind("llama_ffn_fused_swiglu")));
+}
+
+TEST(CellNamesTest, NamesOfFusedOperatorsAreThere) {
+  EXPECT_THAT(getCellNames(readModelConfig("use_fused_rope: True")),
+              testing::Contains("attention.apply_rotary_emb.rope"));
+  EXPECT_THAT(getCellNames(readModelConfig("apply_rope_fusion: True\n"
+                                           "bias_swiglu_fusion: True\n"
+                                           "hidden_act: swiglu",
+                                           "Qwen3ForCausalLM")),
+              testing::IsSupersetOf({"self_attention.apply_rotary_pos_emb.rope",
+                                     "mlp.activation_func.swiglu"}));
+}
+
 /// Names of the operators of the first body layer.
 static std::vector<std::string> getOperatorNames(const ModelSpec &spec) {
   mlir::MLIRContext context;

@@ -129,10 +129,14 @@ void addRows(std::vector<KernelSpec> &specs) {
   specs.push_back({"aclnnSoftmaxBackward", {x, x}, {x}, {}});
   specs.push_back({"aclnnSwiGlu", {x}, {half}, {}});
   specs.push_back({"aclnnSwiGluGrad", {half, x}, {x}, {}});
-  const TensorShape heads = wide({2, 3, 5, 8}), table = wide({5, 8});
-  for (const char *name :
-       {"aclnnRotaryPositionEmbedding", "aclnnRotaryPositionEmbeddingGrad"})
-    specs.push_back({name, {heads, table, table}, {heads}, {}});
+  const TensorShape rows = narrow({6, 2, 9}), result = narrow({6, 9});
+  specs.push_back({"aclnnSwiGlu", {rows}, {result}, {}});
+  specs.push_back({"aclnnSwiGluGrad", {result, rows}, {rows}, {}});
+  const TensorShape heads = wide({2, 3, 5, 8});
+  for (const TensorShape &table : {wide({5, 8}), wide({2, 1, 5, 8})})
+    for (const char *name :
+         {"aclnnRotaryPositionEmbedding", "aclnnRotaryPositionEmbeddingGrad"})
+      specs.push_back({name, {heads, table, table}, {heads}, {}});
   for (const Ints &axes : {Ints{0}, Ints{1}, Ints{0, 1}})
     specs.push_back({"aclnnReduceSum",
                      {wide({4096, 64})},

@@ -124,8 +124,8 @@ TEST(PadTest, SurroundsWithAValue) {
                                            ? -100.0
                                            : x.get(row * 3 + column - 1));
     Tensor y = runKernel("aclnnConstantPadNd", {x}, {Tensor(type, {2, 5})},
-                         {{"low", Ints{0, 1}},
-                          {"high", Ints{0, 1}},
+                         {{"low", std::vector<int64_t>{0, 1}},
+                          {"high", std::vector<int64_t>{0, 1}},
                           {"value", int64_t{-100}}})[0];
     EXPECT_EQ(y.toVector(), expected.toVector());
   }
