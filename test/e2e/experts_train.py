@@ -57,7 +57,7 @@ def judge(losses):
 def main():
     work, *paths = sys.argv[1:]
     os.makedirs(work, exist_ok=True)
-    data = os.path.join(work, "data.bin")
+    data = os.path.join(work, "data.txt")
     write_data(data)
     for path in paths:
         name = os.path.basename(path)
