@@ -16,7 +16,9 @@ def ReadConfig : Pass<"mf-read-config", "::mlir::ModuleOp"> {
     Reads `file`, an unmodified MindSpore Transformers YAML or one with only
     some of its sections, and sets the model's `training` attribute; what the
     file does not say takes MindSpore Transformers' default. Errors and warnings
-    name file, line and column.
+    name file, line and column. A parallel_config of several ranks gives the
+    module their mesh, whose axes come in factors where expert_parallel ends
+    within one; `ep` in the model's cuts and attributes becomes these axes.
 
     ```mlir
     mf.model @two_layers attributes {micro_batch_size = 1 : i64, ...} { ... }
@@ -260,9 +262,16 @@ def PropagateLayouts : Pass<"mf-propagate-layouts", "::mf::ir::ModelOp"> {
     the residual stream is cut over dp and cp, with `sequence_parallel` between
     body layers over mp too; operators say by their rules
     (`ShardingRuleOpInterface`) what follows. A sum that is cut becomes whole, or
-    cut like the stream, right behind the operator. What does not divide is an
+    cut like the stream, right behind the operator. Where an operator needs all
+    of a dimension, ranks exchange its parts for parts of one further out, if
+    that divides, and gather it only if not. So tokens move with an all-to-all
+    to the ranks of their experts, whose weights stay where they are; sums over
+    parts of an expert go back as the tokens came. What does not divide is an
     error that names the dimension, the axis and the key of the YAML. A model on
     a mesh of stages alone, or with collectives of its own, stays as it is.
+
+    A remark says of each change of layout the bytes that a rank has of the
+    tensor before or after it, whichever is more.
 
     ```mlir
     %y = mf.matmul %x, %w {name = "attention.wo.matmul", transpose_b = true} : ...

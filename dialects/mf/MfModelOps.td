@@ -61,7 +61,9 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
 
     `cuts` says per dimension by which axes the strategies of MindSpore
     Transformers cut it, whatever the sizes of the mesh, as in
-    `[["cp", "mp"], []]`; without it, none. What does not divide is an error, or
+    `[["cp", "mp"], []]`; without it, none. The name `ep`, of ranks that share
+    experts out, stands for axes that `mf-read-config` knows: it writes them
+    instead. What does not divide is an error, or
     with `may_stay_whole` a warning. `parallel_optimizer` is false for one that
     the optimizer's ranks never share out. One with an `update_rule` is no
     weight but a statistic: what backward makes for it is no gradient of the

@@ -300,8 +300,9 @@ void ClassicReader::readLosses() {
         reader.readNumber({"z_loss_factor"}).value_or(0.0);
   if (rules.addsLosses)
     return;
-  constexpr llvm::StringLiteral why =
-      "here: Llama's layers compute it and drop it";
+  const llvm::StringRef why =
+      rules.isDeepSeek ? "with return_extra_loss False"
+                       : "here: Llama's layers compute it and drop it";
   ignore("aux_loss_factors", "[]", why);
   if (experts.capacity)
     ignore("z_loss_factor", "0.0", why);

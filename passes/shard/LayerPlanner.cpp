@@ -97,7 +97,12 @@ bool LayerPlanner::chooseFrom(const ShardedOperator &op, size_t operand,
 
 /// Whether `op` looks at the rows of the stream in other groups, or back.
 bool LayerPlanner::regroupsRows(const ShardedOperator &op) const {
-  if (op.operands.size() != 1 || op.results.size() != 1)
+  auto hasSeveral = [](const FactorDims &dims) {
+    return any_of(
+        dims, [](ArrayRef<unsigned> factors) { return factors.size() > 1; });
+  };
+  if (op.operands.size() != 1 || op.results.size() != 1 ||
+      !(hasSeveral(op.rule.operands[0]) || hasSeveral(op.rule.results[0])))
     return false;
   unsigned value = current[op.operands.front()];
   return isStream(op.results.front()) ||
@@ -127,6 +132,11 @@ bool LayerPlanner::chooseFactors(const ShardedOperator &op, FactorAxes &axes) {
   }
   putTogetherRows(op, axes);
   exchangeWhole(op, axes);
+  if (auto wanted = wantedFactors.find(now.value_or(0));
+      now && wanted != wantedFactors.end())
+    axes = wanted->second;
+  erase_if(regrouped,
+           [&](StringRef axis) { return is_contained(getUsed(axes), axis); });
   return true;
 }
 

@@ -15,6 +15,10 @@ struct ParameterStates {
   bool hasChanged = false;
 };
 
+/// By operator, the axes of its factors, where a reader of its integers wants
+/// them so.
+using WantedFactors = std::map<unsigned, llvm::SmallVector<ir::Axes>>;
+
 /// Plans one layer, operator by operator. Where an operator wants a parameter,
 /// a table or the model's data otherwise, these change and the layer is planned
 /// once more.
@@ -23,10 +27,11 @@ public:
   LayerPlanner(const ShardedModel &model, const ShardedLayer &layer,
                ir::Layout stream, const ir::Axes &gathered,
                std::vector<ir::Layout> &parameters, ParameterStates &states,
-               std::vector<ir::Layout> &arguments, LayoutError &error)
+               std::vector<ir::Layout> &arguments, WantedFactors &wantedFactors,
+               LayoutError &error)
       : model(model), layer(layer), stream(std::move(stream)),
         gathered(gathered), parameters(parameters), states(states),
-        arguments(arguments), error(error) {}
+        arguments(arguments), wantedFactors(wantedFactors), error(error) {}
 
   /// True once it is planned; false if something has changed and it must be
   /// planned again by another planner; none for an error.
@@ -75,6 +80,12 @@ private:
   /// Changes what `value` is made from so that it lies as `wanted`; false if it
   /// was changed before, or nothing would change.
   bool ask(unsigned value, const ir::Layout &wanted);
+  std::optional<FactorAxes> getFactors(const ShardedOperator &op,
+                                       unsigned value,
+                                       const ir::Layout &wanted) const;
+  /// Makes what gives integers run so that they lie as `wanted`; false if it
+  /// cannot, or does already.
+  bool askForIntegers(unsigned value, const ir::Layout &wanted);
   bool askProducer(const ShardedOperator &op, unsigned value,
                    const ir::Layout &wanted);
   bool isStream(unsigned value) const;
@@ -90,6 +101,7 @@ private:
   std::vector<ir::Layout> &parameters;
   ParameterStates &states;
   std::vector<ir::Layout> &arguments;
+  WantedFactors &wantedFactors;
   LayoutError &error;
 
   PlannedLayer planned;

@@ -104,9 +104,16 @@ LayerPlanner::Outcome LayerPlanner::bring(unsigned &value, const Layout &wanted,
   unsigned origin = origins[value];
   if (!divides(origin, wanted))
     return Outcome::Failed;
-  if (sources[value] == Source::Activation && now && before == *now &&
-      have.cuts != wanted.cuts && have.cuts != stream.cuts &&
-      wanted.cuts != stream.cuts)
+  const bool isActivation = sources[value] == Source::Activation;
+  if (isActivation && layer.values[origin].isInteger) {
+    if (askForIntegers(origin, wanted))
+      return Outcome::Again;
+    return fail("expected integers that lie as " + toString(wanted) +
+                ", but they lie as " + toString(have) +
+                ", and ranks do not exchange integers");
+  }
+  if (isActivation && now && before == *now && have.cuts != wanted.cuts &&
+      have.cuts != stream.cuts && wanted.cuts != stream.cuts)
     homes[to_vector(layer.values[origin].shape)] = have;
   if (bringSplit(value, wanted, before, name))
     return Outcome::Done;
@@ -148,8 +155,10 @@ bool LayerPlanner::ask(unsigned value, const Layout &wanted) {
   return askProducer(layer.operators[*producers[value]], value, wanted);
 }
 
-bool LayerPlanner::askProducer(const ShardedOperator &op, unsigned value,
-                               const Layout &wanted) {
+/// The axes of factors with which result `value` lies as `wanted`.
+std::optional<LayerPlanner::FactorAxes>
+LayerPlanner::getFactors(const ShardedOperator &op, unsigned value,
+                         const Layout &wanted) const {
   FactorAxes axes(op.rule.factors.size());
   const FactorDims &dims =
       op.rule.results[find(op.results, value) - op.results.begin()];
@@ -157,16 +166,45 @@ bool LayerPlanner::askProducer(const ShardedOperator &op, unsigned value,
     std::optional<SmallVector<Axes>> split =
         ir::splitAxes(cut, getSizes(op.rule, factors), model.mesh);
     if (!split)
-      return false;
+      return std::nullopt;
     for (auto [factor, part] : zip_equal(factors, *split)) {
       if (!part.empty() && op.rule.factors[factor].kind == FactorKind::Whole)
-        return false;
+        return std::nullopt;
       axes[factor] = part;
     }
   }
+  return axes;
+}
+
+bool LayerPlanner::askForIntegers(unsigned value, const Layout &wanted) {
+  std::optional<unsigned> producer = producers[value];
+  if (!producer)
+    return false;
+  const ShardedOperator &op = layer.operators[*producer];
+  std::optional<FactorAxes> axes = getFactors(op, value, wanted);
+  if (!axes)
+    return false;
+  // What it is made of may be integers, too.
+  bool isChanged = false, hasOthers = false;
+  for (auto [operand, dims] : zip_equal(op.operands, op.rule.operands)) {
+    if (layer.values[operand].isInteger)
+      isChanged |= askForIntegers(operand, getLayout(dims, *axes));
+    else
+      hasOthers = true;
+  }
+  if (hasOthers && wantedFactors.try_emplace(*producer, *axes).second)
+    return true;
+  return isChanged;
+}
+
+bool LayerPlanner::askProducer(const ShardedOperator &op, unsigned value,
+                               const Layout &wanted) {
+  std::optional<FactorAxes> axes = getFactors(op, value, wanted);
+  if (!axes)
+    return false;
   bool isChanged = false;
   for (auto [operand, operandDims] : zip_equal(op.operands, op.rule.operands)) {
-    Layout layout = getLayout(operandDims, axes);
+    Layout layout = getLayout(operandDims, *axes);
     for (StringRef axis : wanted.reduced)
       if (!layout.cutsOver(axis))
         layout.reduced.push_back(axis);

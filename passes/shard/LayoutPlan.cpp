@@ -104,10 +104,11 @@ bool ModelPlanner::planOnce(bool &isSettled) {
     append_range(hidden, past[layer.firstPiece]);
     // What a layer asks of its arguments is known after a first try.
     std::vector<Layout> arguments(layer.numArguments);
+    WantedFactors wanted;
     while (true) {
       LayerPlanner planner(model, layer, getStream(model, layer.position),
                            gathered[number], plan.parameters, states, arguments,
-                           error);
+                           wanted, error);
       std::optional<bool> settled = planner.plan(hidden);
       if (!settled) {
         error.layer = number;

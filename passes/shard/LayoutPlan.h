@@ -32,6 +32,8 @@ struct ShardedValue {
   bool needsGradient = false;
   /// The parameter that it is, of the model's.
   std::optional<unsigned> parameter;
+  /// Indices, which ranks do not exchange: what they are made of is.
+  bool isInteger = false;
 };
 
 struct ShardedOperator {

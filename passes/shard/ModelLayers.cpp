@@ -88,6 +88,7 @@ void ModelLayers::addLayer(LayerOp op) {
     ShardedValue &added = layer.values.emplace_back();
     added.shape.assign(type.getShape().begin(), type.getShape().end());
     added.needsGradient = differentiated.contains(value);
+    added.isInteger = isa<IntegerType>(type.getElementType());
     numbers[value] = known.values.size();
     known.values.push_back(value);
   };

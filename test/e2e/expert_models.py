@@ -132,8 +132,9 @@ class Writer:
         up = self.parameter("layers.%d.ffn.w1" % layer, (e, h, 2 * m.width))
         up = self.add("reshape", [up], (p, own, h, 2 * m.width))
         y = self.add(m.product, [y, up, counts], (g, p, room, 2 * m.width))
-        y = self.add("reshape", [y], (g, p, room, 2, m.width))
-        y = self.add("swiglu", [y], (g, p, room, m.width))
+        gate, up = self.add("split", [y], None, attributes="axis = 3 : i64", results=[((g, p, room, m.width), "f32")] * 2)
+        gate = self.add("silu", [gate], (g, p, room, m.width))
+        y = self.add("mul", [up, gate], (g, p, room, m.width))
         down = self.parameter("layers.%d.ffn.w2" % layer, (e, m.width, h))
         down = self.add("reshape", [down], (p, own, m.width, h))
         y = self.add(m.product, [y, down, counts], (g, p, room, h))
@@ -186,7 +187,7 @@ class Writer:
         m = self.model
         tokens, stream = self.get_type((m.batch, m.sequence), "i32"), self.get_type((m.batch, m.sequence, m.hidden))
         count = m.batch * m.sequence
-        labels = self.get_type((count,), "i32")
+        labels = tokens
         self.lines.append("mf.model @experts attributes {micro_batch_size = %d : i64, sequence_length = %d : i64, "
                           "vocab_size = %d : i64} {" % (m.batch, m.sequence, m.vocabulary))  # fmt: skip
         self.write_parameters()
@@ -201,7 +202,8 @@ class Writer:
         head = self.parameter("lm_head.weight", (m.vocabulary, m.hidden))
         logits = self.add("matmul", ["%x", head], (m.batch, m.sequence, m.vocabulary), attributes="transpose_b = true")
         logits = self.add("reshape", [logits], (count, m.vocabulary))
-        loss, _, _ = self.add("cross_entropy", [logits, "%labels"], None,
+        labels = self.add("reshape", ["%labels"], (count,), "i32")
+        loss, _, _ = self.add("cross_entropy", [logits, labels], None,
                               results=[((), "f32"), ((count,), "f32"), ((), "f32")])  # fmt: skip
         self.lines += ["    mf.return %s : tensor<f32>" % loss, "  }", "}"]
         return "\n".join(self.lines) + "\n"

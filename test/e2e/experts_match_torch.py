@@ -16,7 +16,9 @@ import training
 from gradients_match_torch import read_batches
 
 STEPS, BATCH, MICRO_BATCHES = 3, 2, 2
-TOLERANCE = 1e-5
+# AdamW divides small gradients by their size, and their rounding errors with
+# them: parameters of later steps are as far apart as a few of their gradients.
+LOSS_TOLERANCE, FIRST_TOLERANCE, LATER_TOLERANCE = 1e-6, 1e-5, 1e-4
 
 ROUTER = {"routing_policy": "TopkRouterV2", "router_dense_type": '"float32"'}
 MIXTRAL = dict(ROUTER, expert_num=8, num_experts_chosen=2, capacity_factor=1.1)
@@ -106,10 +108,11 @@ QWEN3_LOSS = dict(
 class Case:
     """`experts` are keys of moe_config, `settings` those of torch_moe's layers;
     `model` changes keys of model_config. With `skew` one expert is what most
-    tokens want."""
+    tokens want, the more the larger the `shift` that all tokens share."""
 
-    def __init__(self, experts, settings, model=None, skew=0.0, **options):
-        self.experts, self.skew, self.options = experts, skew, options
+    def __init__(self, experts, settings, model=None, skew=0.0, shift=4.0, **options):
+        self.experts, self.options = experts, options
+        self.skew, self.shift = skew, shift
         self.settings = dict({"experts": 8, "chosen": 3}, **settings)
         self.model = dict(model or {})
 
@@ -166,7 +169,7 @@ CASES = {
         dict(MIXTRAL, enable_sdrop=True), dict(MIXTRAL_SETTINGS, by_token=True), skew=2.0
     ),
     "mixtral-one-expert": llama(
-        dict(MIXTRAL, num_experts_chosen=1), {"chosen": 1}, skew=100.0
+        dict(MIXTRAL, num_experts_chosen=1), {"chosen": 1}, skew=1.0, shift=40.0
     ),
     "mixtral-fused": llama(
         dict(MIXTRAL, use_fused_ops_topkrouter=True), MIXTRAL_SETTINGS, skew=2.0
@@ -175,7 +178,7 @@ CASES = {
     "grouped-one-expert": llama(
         dict(MIXTRAL, use_gmm=True, num_experts_chosen=1),
         {"chosen": 1, "kind": "grouped"},
-        skew=100.0,
+        skew=1.0, shift=40.0,
     ),
     "grouped-safe-tokens": llama(
         dict(MIXTRAL, use_gmm=True, enable_gmm_safe_tokens=True),
@@ -212,7 +215,7 @@ def skew_parameters(case, values):
             value[0, 0] += case.skew
         elif "embedding" in name and case.skew:
             # What a skewed router sees of every token.
-            value[:, 0] += 4 * value.std()
+            value[:, 0] += case.shift * value.std()
     return values
 
 
@@ -271,6 +274,12 @@ def get_config(case, model):
     return config
 
 
+def measure(ours, expected):
+    """Their distance, relative to what is expected."""
+    norm = max(numpy.linalg.norm(expected), 1e-12)
+    return numpy.linalg.norm(ours.astype(numpy.float64) - expected) / norm
+
+
 def compare(name, tools, data):
     case = CASES[name]
     model = get_model(case)
@@ -293,23 +302,24 @@ def compare(name, tools, data):
     files = sorted(os.listdir(folder))
     assert len(files) == STEPS, files
 
-    worst_loss, worst_gradient, worst_name = 0, 0, ""
+    losses, worst = [], []
     expected_steps = run_torch(get_config(case, model), parameters, data)
     for index, (loss, gradients) in enumerate(expected_steps):
         ours = safetensors.load(os.path.join(folder, files[index]))
         missing = set(gradients) - set(ours)
         assert not missing, missing
-        worst_loss = max(worst_loss, abs(report["steps"][index]["loss"] - loss) / abs(loss))
-        for key, expected in gradients.items():
-            norm = max(numpy.linalg.norm(expected), 1e-12)
-            difference = numpy.linalg.norm(ours[key].astype(numpy.float64) - expected)
-            if not difference / norm <= worst_gradient:
-                worst_gradient, worst_name = difference / norm, key
+        losses.append(abs(report["steps"][index]["loss"] - loss) / abs(loss))
+        worst.append(max((measure(ours[key], value), key) for key, value in gradients.items()))
     print(
-        "%-20s loss %.1e  gradient %.1e (%s)" % (name, worst_loss, worst_gradient, worst_name),
+        "%-20s loss %.1e  gradients %.1e (%s), later %.1e (%s)"
+        % (name, max(losses), *worst[0], *max(worst[1:])),
         flush=True,
     )
-    return worst_loss <= TOLERANCE and worst_gradient <= TOLERANCE
+    return (
+        max(losses) <= LOSS_TOLERANCE
+        and worst[0][0] <= FIRST_TOLERANCE
+        and max(worst)[0] <= LATER_TOLERANCE
+    )
 
 
 def main():

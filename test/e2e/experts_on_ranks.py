@@ -9,9 +9,11 @@ threads and stages change no bit; each rank needs the memory that was planned, a
 between experts are the closed forms': of E experts in rows of n places of h elements, with ep ranks
 that share experts out and mp that cut each,
 
-  capacity   an all_to_all over ep of what a rank has, before and behind the experts, and back in backward; with mp an
-             all_gather behind the first one and a reduce_scatter before the second, and the other way round in backward
-  dropless   an all_to_all of counts, three all_to_all_v forward, of tokens, of their experts and back, two in backward
+  capacity   an all_to_all over ep of E n h, before and behind the experts, and back in backward; with mp an all_gather to
+             mp times as much behind the first one and a reduce_scatter before the second, and the same in backward
+  whole      with expert_model_parallel 1, the all_to_all alone; that behind the experts has an empty place for each
+  dropless   an all_to_all of E counts, and of as many rows as there is room for an all_to_all_v there, one of their
+             experts, one back, and two in backward
 """
 
 import collections
@@ -35,6 +37,8 @@ parallel_config: {data_parallel: %(dp)d, context_parallel: %(cp)d, model_paralle
   pipeline_stage: %(pp)d, micro_batch_num: %(piped)d, use_seq_parallel: True, vocab_emb_dp: True}
 moe_config: {use_gmm: %(gmm)s%(tensors)s}
 recompute_config: {recompute: %(recompute)s}
+micro_batch_interleave_num: %(copies)d
+model: {model_config: {fine_grain_interleave: %(blocks)d}}
 %(swap)s
 """
 SWAP = "swap_config: {swap: True, layer_swap: [{backward_prefetch: 1, layers: True}]}"
@@ -43,7 +47,7 @@ SWAP = "swap_config: {swap: True, layer_swap: [{backward_prefetch: 1, layers: Tr
 class Case:
     """A model, and ranks for it."""
 
-    dp = cp = mp = ep = pp = micro = 1
+    dp = cp = mp = ep = pp = micro = blocks = copies = 1
     level, shard_size, threads, recompute, swap = 0, -1, 2, False, ""
     # Ranks of mp have experts of their own, rather than parts of each.
     whole = False
@@ -66,7 +70,7 @@ class Case:
 
     def get_yaml(self):
         return YAML % dict(
-            {name: getattr(self, name) for name in ("dp", "cp", "mp", "ep", "pp", "shard_size", "recompute", "swap")},
+            {name: getattr(self, name) for name in ("dp", "cp", "mp", "ep", "pp", "shard_size", "recompute", "swap", "blocks", "copies")},
             accumulated=1 if self.pp > 1 else self.micro, piped=self.micro if self.pp > 1 else 1,
             shards=self.level > 0, level=self.level or 1, gmm=not self.sizes.get("capacity"),
             tensors=", expert_model_parallel: 1" if self.whole else "",
@@ -81,6 +85,26 @@ class Result:
 
     def has_same_bits(self, other):
         return self.losses == other.losses and self.bytes == other.bytes
+
+
+def expect(case):
+    """(kind, bytes) to count, of a micro-batch and layer, where each rank has a row and whole sequences."""
+    m = case.get_model()
+    expected = collections.Counter()
+    if m.capacity is None:
+        room = m.room or m.parallel * m.tokens * m.choices
+        expected["all_to_all", m.experts] += 1
+        expected["all_to_all_v", room] += 1
+        expected["all_to_all_v", room * m.hidden] += 4
+        return expected
+    places = m.experts * m.capacity * m.hidden
+    expected["all_to_all", places] += 2 if case.whole else 4
+    if case.whole:
+        expected["all_to_all", m.experts * (m.capacity + 1) * m.hidden] += 2
+    elif case.mp > 1:
+        expected["all_gather", case.mp * places] += 2
+        expected["reduce_scatter", case.mp * places] += 2
+    return expected
 
 
 def get_distance(expected, actual):
@@ -107,8 +131,23 @@ class Runs:
         for path, text in ((model, str(case.get_model())), (yaml, case.get_yaml())):
             with open(path, "w") as file:
                 file.write(text)
-        tools.run("mf-opt", "--quiet", "--recompute-config=" + yaml, model, "-o", step, "--json", tools.path("step.json"))
+        self.report = tools.path("step.json")
+        tools.run("mf-opt", "--quiet", "--recompute-config=" + yaml, "--json=" + self.report, model, "-o", step)
         return model, step
+
+    def check_exchanges(self, case):
+        """Of the step that was lowered last, against the closed forms."""
+        lines = [json.loads(line) for line in open(self.report)]
+        stages = next(line["stages"] for line in lines if "stages" in line)
+        found = collections.Counter()
+        for row in stages[0]["exchanges"]:
+            found[row["kind"], row["bytes"] // 4] += row["count"]
+        expected = expect(case)
+        keys = set(expected) | {key for key in found if key[0].startswith("all_to_all")}
+        for key in sorted(keys):
+            count = expected[key] * case.micro * case.get_model().layers
+            if found[key] != count:
+                yield "%d %s of %d elements, expected %d" % (found[key], *key, count)
 
     def run(self, case):
         self.count += 1
@@ -126,13 +165,16 @@ class Runs:
         return Result(report, *files)
 
     def get_whole(self, case):
-        key = (str(case.sizes), case.micro)
+        key = (str(case.sizes), case.micro, case.copies)
         if key not in self.wholes:
-            self.wholes[key] = self.run(Case(case.sizes, micro=case.micro))
+            self.wholes[key] = self.run(Case(case.sizes, micro=case.micro, copies=case.copies))
         return self.wholes[key]
 
     def check(self, case):
         actual = self.run(case)
+        has_rows = case.sizes["rows"] == case.dp * case.cp * case.mp and case.sizes["batch"] == case.dp
+        if has_rows and case.pp * case.blocks * case.copies == 1 and not case.level:
+            yield from self.check_exchanges(case)
         distance = get_distance(self.get_whole(case), actual)
         print("%.3g off: %s" % (distance, case))
         if not distance < BOUND:
@@ -166,6 +208,9 @@ CASES = [
     Case(dict(SMALL, rows=8, batch=4, capacity=6), dp=2, mp=4, ep=2),
     Case(dict(SMALL, rows=4, batch=6, capacity=12), dp=2, mp=2, ep=2),
     Case(dict(SMALL, batch=4, parallel=4), dp=2, mp=2, ep=4),
+    # Blocks of rows and copies of the model.
+    Case(dict(SMALL, parallel=4), dp=2, mp=2, ep=4, blocks=2),
+    Case(dict(SMALL, capacity=6), dp=2, mp=2, ep=2, blocks=2, copies=2),
 ]
 
 

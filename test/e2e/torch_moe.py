@@ -244,16 +244,17 @@ def update_bias(bias, loads, rate, target):
 
 class Decoder(torch_llama.Llama):
     """Llama's or mcore's attention; `config["experts"]` has SETTINGS of the
-    layers with experts, those from `config["first_expert_layer"]` on."""
+    layers with experts, those from `config["first_expert_layer"]` on. Rotary
+    tables are stored in `table_type`."""
 
-    def __init__(self, config, parameters, dtype=torch.float64):
+    def __init__(self, config, parameters, dtype=torch.float64, table_type=torch.float32):
         super().__init__(dict(config, tie_word_embeddings=False), {})
         self.config = config
         self.params = {
             name: torch.nn.Parameter(torch.tensor(value).to(dtype))
             for name, value in parameters.items()
         }
-        self.dtype = dtype
+        self.dtype, self.table_type = dtype, table_type
         self.layers = {}
         for index in range(config.get("first_expert_layer", 0), config["num_layers"]):
             prefix = self.get_layer(index) + ("mlp." if self.is_mcore() else "feed_forward.")
@@ -287,8 +288,8 @@ class Decoder(torch_llama.Llama):
             torch.arange(self.config["seq_length"]).double(), float(self.config["theta"]) ** -steps
         )
         angles = torch.cat((angles, angles), -1)
-        # Tables are stored in single precision.
-        self.cos, self.sin = (v.float().to(self.dtype) for v in (angles.cos(), angles.sin()))
+        tables = (angles.cos(), angles.sin())
+        self.cos, self.sin = (v.to(self.table_type).to(self.dtype) for v in tables)
 
     def norm(self, x, name):
         epsilon = float(self.config["rms_norm_eps"])

@@ -81,8 +81,8 @@ mf.model @capacity attributes {
 // CHECK: mf.expert_matmul
 // CHECK-NOT: mf.all_
 // CHECK: mf.return
-// REMARK: Remark="'exchange' has room for 2.00 times the mean of rows", rows=16, mean=8, bytes=512
-// REMARK: Remark="'exchange_back' has room for 1.00 times the mean of rows", rows=8, mean=8, bytes=256
+// REMARK: Remark="'exchange' has room for 2.00 times the mean of rows", bytes=512, mean=8, rows=16
+// REMARK: Remark="'exchange_back' has room for 1.00 times the mean of rows", bytes=256, mean=8, rows=8
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp_0 = 2, dp_1 = 2, mp = 2>} {
 mf.model @dropless attributes {
     micro_batch_size = 4 : i64, sequence_length = 16 : i64, vocab_size = 16 : i64,

@@ -42,8 +42,8 @@ struct Problem {
     for (int64_t part = 0; part < groups * ranks; ++part) {
       int64_t row = 0;
       for (int64_t i = 0; i < countExperts(); ++i, ++count) {
-        double left = std::isnan(*count) ? 0 : std::floor(*count);
-        for (; left > 0 && row < rows; --left, ++row)
+        const double last = static_cast<double>(row) + std::floor(*count);
+        for (; row < rows && static_cast<double>(row) < last; ++row)
           use(part * rows + row, part % ranks * countExperts() + i);
       }
     }

@@ -1,7 +1,7 @@
 //===- LayoutPlanTest.cpp - How tensors lie on ranks ----------------------===//
 
-#include "passes/shard/DimensionSplit.h"
 #include "passes/shard/LayoutPlan.h"
+#include "passes/shard/DimensionSplit.h"
 #include "passes/shard/ReshardStep.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -70,10 +70,9 @@ TEST(ReshardStepTest, ExchangesWhatIsBehindAxesThatAreGathered) {
   auto steps = getReshardSteps(makeLayout({{}, {"dp_0", "dp_1", "mp"}}),
                                makeLayout({{"dp_1"}, {"dp_0"}}, {}, {"mp"}));
   ASSERT_TRUE(steps);
-  EXPECT_THAT(
-      *steps,
-      ElementsAre(makeLayout({{}, {"dp_0", "dp_1"}}, {}, {"mp"}),
-                  makeLayout({{"dp_1"}, {"dp_0"}}, {}, {"mp"})));
+  EXPECT_THAT(*steps,
+              ElementsAre(makeLayout({{}, {"dp_0", "dp_1"}}, {}, {"mp"}),
+                          makeLayout({{"dp_1"}, {"dp_0"}}, {}, {"mp"})));
 }
 
 TEST(DimensionSplitTest, ExchangesAxesInTheMiddleOfADimension) {

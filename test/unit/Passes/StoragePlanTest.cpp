@@ -49,6 +49,23 @@ TEST(StoragePlanTest, SharesOutOverRanksWithTheSamePart) {
       "no other rank has the same part");
 }
 
+TEST(StoragePlanTest, SharesOutExpertsOverWhatIsLeft) {
+  // DeepSeek-V3's: 8 neighbours share 256 experts out, 8 times.
+  MeshSizes mesh;
+  mesh.axes = {{"pp", 16}, {"dp_0", 8}, {"dp_1", 2}, {"mp", 4}};
+  EXPECT_EQ(getAxes(decide(mesh, makeParameter({256, 7168, 4096},
+                                               {"dp_1", "mp"}, {"dp_0"}))),
+            "dp_0");
+  // Its router is the same on all ranks.
+  EXPECT_EQ(getAxes(decide(
+                mesh, makeParameter({256, 7168}, {}, {"dp_0", "dp_1", "mp"}))),
+            "dp_0 dp_1 mp");
+  EXPECT_EQ(
+      decide(mesh, makeParameter({32, 7168, 4096}, {"dp_1", "mp"}, {"dp_0"}))
+          .reason,
+      "its first dimension, 32, does not divide by 64");
+}
+
 TEST(StoragePlanTest, AsksForTheThresholdOfTheWhole) {
   const MeshSizes mesh = makeMesh(2, 1, 1);
   // 64 KB are enough.
