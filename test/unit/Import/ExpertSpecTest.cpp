@@ -24,6 +24,9 @@ TEST(ExpertSpecTest, ParameterCountsOfPublishedModels) {
              39330099200}})
     EXPECT_EQ(getParameterCount(readModel(model.path)), model.count)
         << model.path;
+  // DeepSeek-V3, and its layer that predicts a later token.
+  EXPECT_EQ(getParameterCount(readModel("yamls/pretrain_deepseek3_671b.yaml")),
+            671026404352 + 11610067968);
   EXPECT_EQ(getParameterCount(readModelConfig(
                 "vocab_size: 151936\nhidden_size: 4096\nnum_layers: 94\n"
                 "num_heads: 64\nn_kv_heads: 4\nhead_dim: 128\n"
@@ -358,7 +361,8 @@ TEST(ExpertSpecTest, KeysWithoutEffectAreWarnings) {
        "compute it and drop it",
        "", "LlamaForCausalLM"},
       {"use_gmm: True, balance_via_topk_bias: True",
-       "the bias stays 0: expected a callback of type TopkBiasBalanceCallback",
+       "the bias stays 0: TopkBiasBalanceCallback updates models with shared "
+       "experts only",
        "", "LlamaForCausalLM"},
       {"routing_policy: TopkRouterV2, capacity_factor: -1",
        "each expert has a place for every token of a row, 1024"},

@@ -128,5 +128,5 @@ TEST(LatentAttentionTest, ExpertsThatNoLayerHas) {
                                       "mtp_depth: 1\nn_routed_experts: 256\n"
                                       "first_k_dense_replace: 3\n"),
                           "DeepseekV3ForCausalLM"),
-              testing::HasSubstr("models with experts (here 256)"));
+              testing::HasSubstr("expected experts (here 256) in moe_config"));
 }
