@@ -126,6 +126,13 @@ Value CellBuilder::addLoadRecord(StringRef leaf, ArrayRef<int64_t> shape,
   traits.capacityShare = capacityShare;
   traits.parallelOptimizer = false;
   traits.updateRule = UpdateRule::Record;
+  // Each rank keeps the router's rows that it has.
+  const RankLayout &ranks = spec.ranks;
+  const int64_t rows = ranks.dataParallel * ranks.contextParallel;
+  if (shape.front() == rows * ranks.modelParallel)
+    traits.cuts = {{"dp", "cp", "mp"}, {}};
+  else if (shape.front() == rows)
+    traits.cuts = {{"dp", "cp"}, {}};
   return addParameter(leaf, shape, DType::F32, getInit(InitKind::Zeros),
                       traits);
 }
