@@ -320,7 +320,7 @@ def Mf_BalanceExpertsOp : Mf_StateOp<"balance_experts", [
     Transformers has it.
 
     ```mlir
-    mf.balance_experts @layers.3.topk_bias rate 1.0e-03 target 1.25e-01
+    mf.balance_experts @layers.3.topk_bias rate 1.000000e-03 target 1.250000e-01
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$param, F64Attr:$rate,

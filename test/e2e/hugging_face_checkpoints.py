@@ -14,7 +14,7 @@ import sys
 import numpy
 import safetensors
 import torch
-import torch_deepseek
+import torch_hugging_face_deepseek
 import torch_hugging_face as reference
 import training
 
@@ -141,9 +141,9 @@ CASES = {
     "mixtral": Case(reference.MIXTRAL, MIXTRAL, shards=True),
     "qwen2-moe": Case(reference.QWEN_MOE, QWEN2_MOE, biases=QKV),
     "qwen3-moe": Case(reference.QWEN_MOE, QWEN3_MOE),
-    "deepseek2": Case(torch_deepseek.NAMES, DEEPSEEK2, decoder=torch_deepseek.Decoder),
+    "deepseek2": Case(torch_hugging_face_deepseek.NAMES, DEEPSEEK2, decoder=torch_hugging_face_deepseek.Decoder),
     "deepseek3": Case(
-        torch_deepseek.NAMES, DEEPSEEK3, shards=True, decoder=torch_deepseek.Decoder
+        torch_hugging_face_deepseek.NAMES, DEEPSEEK3, shards=True, decoder=torch_hugging_face_deepseek.Decoder
     ),
     "qwen2-concatenated": Case(
         reference.LLAMA,
