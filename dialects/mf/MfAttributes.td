@@ -137,7 +137,7 @@ def Mf_InitAttr : Mf_Attr<"Init", "init"> {
   }]>];
   let assemblyFormat = [{
     `<` $kind (`,` `value` `=` $value^)? (`,` `scale` `=` $scale^)?
-    (`,` `amplitude` `=` $amplitude^)? (`frequencies` $frequencies^)? `>`
+    (`amplitude` $amplitude^)? (`frequencies` $frequencies^)? `>`
   }];
 }
 

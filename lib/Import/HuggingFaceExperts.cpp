@@ -1,7 +1,8 @@
 //===- HuggingFaceExperts.cpp - Experts of a config.json ------------------===//
 //
-// Mixtral, Qwen2-MoE and Qwen3-MoE. Their experts take all of their tokens, as
-// MoEV3's and mcore's do. Every token is in one row of the router unless
+// Mixtral, Qwen2-MoE, Qwen3-MoE, DeepSeek-V2 and V3. Their experts take all of
+// their tokens, as MoEV3's and mcore's do. Every token is in one row of the
+// router unless
 // --router-rows says otherwise.
 //
 //===----------------------------------------------------------------------===//
@@ -81,6 +82,74 @@ ExpertSpec &addExperts(ModelSpec &spec) {
   return experts;
 }
 
+/// The first layers, and all whose number is no multiple of the frequency, are
+/// dense.
+void readDenseLayers(SpecReader &reader, const ModelSpec &spec,
+                     ExpertSpec &experts) {
+  constexpr int64_t most = 10000;
+  experts.firstLayer = readCount(reader, {"first_k_dense_replace"}, 0);
+  const int64_t frequency = reader.readSize({"moe_layer_freq"}, 1);
+  if (frequency == 1)
+    return;
+  for (int64_t i = 0; i < std::min(spec.numLayers, most); ++i)
+    experts.layers.push_back(i >= experts.firstLayer && i % frequency == 0);
+}
+
+/// Tokens choose among the experts of the best groups, whose score is the sum
+/// of their `numSummed` best experts'.
+void readGroups(SpecReader &reader, int64_t numSummed, ExpertSpec &experts) {
+  RoutingGroups groups;
+  groups.num = reader.readSize({"n_group"}, 1);
+  groups.numKept = reader.readSize({"topk_group"}, groups.num);
+  groups.numSummed = numSummed;
+  if (experts.numExperts % groups.num != 0 ||
+      experts.numExperts / groups.num < numSummed)
+    reader.diagnostics.error(
+        reader.locate({"n_group"}),
+        "expected 'n_group' to divide n_routed_experts " +
+            llvm::Twine(experts.numExperts) + " into groups of at least " +
+            llvm::Twine(numSummed) + ", but got " + llvm::Twine(groups.num));
+  else if (groups.numKept > groups.num)
+    reader.diagnostics.error(
+        reader.locate({"topk_group"}),
+        "expected at most n_group " + llvm::Twine(groups.num) +
+            " for 'topk_group', but got " + llvm::Twine(groups.numKept));
+  else if (groups.num > 1)
+    experts.router.groups = groups;
+}
+
+/// What V2 and V3 have in common; none if all layers are dense.
+ExpertSpec *readDeepSeekExperts(SpecReader &reader, ModelSpec &spec,
+                                llvm::StringRef score) {
+  if (!reader.find({"n_routed_experts"}))
+    return nullptr;
+  ExpertSpec &experts = addExperts(spec);
+  readChoice(reader, {"n_routed_experts"}, experts);
+  experts.width = reader.readSize({"moe_intermediate_size"}, std::nullopt);
+  experts.sharedWidth =
+      readCount(reader, {"n_shared_experts"}, 0) * experts.width;
+  readDenseLayers(reader, spec, experts);
+  std::string given = reader.readString({"scoring_func"}, score);
+  experts.router.score =
+      given == "sigmoid" ? RouterScore::Sigmoid : RouterScore::Softmax;
+  if (given != "sigmoid" && given != "softmax")
+    reader.diagnostics.error(reader.locate({"scoring_func"}),
+                             "expected softmax or sigmoid for "
+                             "'scoring_func', but got " +
+                                 quote(given));
+  experts.router.epsilon = 1e-20;
+  experts.router.scale =
+      reader.readNumber({"routed_scaling_factor"}).value_or(1.0);
+  return &experts;
+}
+
+void rejectMethod(SpecReader &reader, llvm::StringRef wanted,
+                  llvm::StringRef method) {
+  reader.diagnostics.error(reader.locate({"topk_method"}),
+                           "expected " + wanted +
+                               " for 'topk_method', but got " + quote(method));
+}
+
 void normalize(ExpertSpec &experts, bool isWanted) {
   experts.router.normalizes = isWanted && experts.router.numChosen > 1;
 }
@@ -114,6 +183,34 @@ void readQwen2Experts(SpecReader &reader, ModelSpec &spec) {
   spec.experts->sharedWidth =
       reader.readSize({"shared_expert_intermediate_size"}, std::nullopt);
   spec.experts->gatesShared = true;
+}
+
+void readDeepSeek2Experts(SpecReader &reader, ModelSpec &spec) {
+  ExpertSpec *experts = readDeepSeekExperts(reader, spec, "softmax");
+  if (!experts)
+    return;
+  std::string method = reader.readString({"topk_method"}, "greedy");
+  if (method == "group_limited_greedy")
+    readGroups(reader, /*numSummed=*/1, *experts);
+  else if (method != "greedy")
+    rejectMethod(reader, "greedy or group_limited_greedy", method);
+  normalize(*experts, reader.readBool({"norm_topk_prob"}, false));
+  // Its class scales only what it does not normalise.
+  if (experts->router.normalizes)
+    experts->router.scale = 1.0;
+}
+
+void readDeepSeek3Experts(SpecReader &reader, ModelSpec &spec) {
+  ExpertSpec *experts = readDeepSeekExperts(reader, spec, "sigmoid");
+  if (!experts)
+    return;
+  std::string method = reader.readString({"topk_method"}, "noaux_tc");
+  if (method != "noaux_tc")
+    rejectMethod(reader, "noaux_tc", method);
+  readGroups(reader, /*numSummed=*/2, *experts);
+  normalize(*experts, reader.readBool({"norm_topk_prob"}, true));
+  // No rate: it stays as a checkpoint has it.
+  experts->router.bias.emplace();
 }
 
 } // namespace mf

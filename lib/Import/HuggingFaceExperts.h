@@ -13,6 +13,12 @@ void readMixtralExperts(SpecReader &reader, ModelSpec &spec);
 /// Qwen3-MoE, and what Qwen2-MoE has in common with it.
 void readQwenExperts(SpecReader &reader, ModelSpec &spec);
 void readQwen2Experts(SpecReader &reader, ModelSpec &spec);
+void readDeepSeek2Experts(SpecReader &reader, ModelSpec &spec);
+void readDeepSeek3Experts(SpecReader &reader, ModelSpec &spec);
+
+// And these the whole attention, too.
+void readHuggingFaceDeepSeek2(SpecReader &reader, ModelSpec &spec);
+void readHuggingFaceDeepSeek3(SpecReader &reader, ModelSpec &spec);
 
 } // namespace mf
 

@@ -75,14 +75,21 @@ namespace {
 struct ModelType {
   llvm::StringLiteral name;
   FamilyReader read;
+  /// Attention with queries, keys and values of heads, not latent.
+  bool hasHeads = true;
 };
 } // namespace
 
 static constexpr ModelType modelTypes[] = {
-    {"llama", readHuggingFaceLlama}, {"mistral", readHuggingFaceLlama},
-    {"qwen2", readHuggingFaceQwen2}, {"qwen3", readHuggingFaceQwen3},
-    {"mixtral", readMixtral},        {"qwen2_moe", readQwen2Moe},
+    {"llama", readHuggingFaceLlama},
+    {"mistral", readHuggingFaceLlama},
+    {"qwen2", readHuggingFaceQwen2},
+    {"qwen3", readHuggingFaceQwen3},
+    {"mixtral", readMixtral},
+    {"qwen2_moe", readQwen2Moe},
     {"qwen3_moe", readQwen3Moe},
+    {"deepseek_v2", readHuggingFaceDeepSeek2, /*hasHeads=*/false},
+    {"deepseek_v3", readHuggingFaceDeepSeek3, /*hasHeads=*/false},
 };
 
 static const ModelType *readModelType(SpecReader &reader) {
@@ -116,7 +123,7 @@ static void readRopeTheta(SpecReader &reader, ModelSpec &spec) {
 }
 
 /// What the models have in common.
-static void readCommon(SpecReader &reader, ModelSpec &spec) {
+static void readCommon(SpecReader &reader, bool hasHeads, ModelSpec &spec) {
   constexpr int64_t longestDefault = 4096;
   spec.vocabSize = reader.readSize({"vocab_size"}, std::nullopt);
   spec.hiddenSize = reader.readSize({"hidden_size"}, std::nullopt);
@@ -125,15 +132,17 @@ static void readCommon(SpecReader &reader, ModelSpec &spec) {
   spec.sequenceLength =
       std::min(reader.readSize({"max_position_embeddings"}, longestDefault),
                longestDefault);
-  readHeads(reader, spec);
+  readRopeTheta(reader, spec);
+  if (hasHeads) {
+    readHeads(reader, spec);
+    spec.rotary.size = spec.headSize;
+    readRopeScaling(reader, spec);
+  }
   spec.padTokenId = reader.readInt({"pad_token_id"}, -1);
   spec.normEpsilon = reader.readPositive({"rms_norm_eps"}, 1e-6);
   spec.initializerRange = reader.readPositive({"initializer_range"}, 0.02);
   spec.tiesWordEmbeddings = reader.readBool({"tie_word_embeddings"}, false);
   spec.usesFlashAttention = true;
-  spec.rotary.size = spec.headSize;
-  readRopeTheta(reader, spec);
-  readRopeScaling(reader, spec);
   readTypes(reader, spec);
   std::string activation = reader.readString({"hidden_act"}, "silu");
   if (activation != "silu")
@@ -163,9 +172,6 @@ std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,
                       "expected a map, but got " + describe(root.getKind()));
     return std::nullopt;
   }
-  rejectLatentAttention(root, diagnostics);
-  if (diagnostics.getErrorCount() != errors)
-    return std::nullopt;
   SpecReader reader(root, "the configuration", diagnostics);
   const ModelType *type = readModelType(reader);
   if (!type)
@@ -173,12 +179,15 @@ std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,
 
   ModelSpec spec;
   spec.name = type->name.str();
-  readCommon(reader, spec);
+  readCommon(reader, type->hasHeads, spec);
   type->read(reader, spec);
+  if (type->hasHeads) {
+    rejectLatentAttention(root, diagnostics);
+    checkHeads(reader, spec, {"num_attention_heads"}, {"num_key_value_heads"});
+  }
   if (!spec.experts)
     rejectExperts(root, "with a model_type that has them, such as mixtral",
                   diagnostics);
-  checkHeads(reader, spec, {"num_attention_heads"}, {"num_key_value_heads"});
   applyOverrides(overrides, spec, diagnostics);
   resolveExpertSizes(TrainingConfig(), overrides, spec, diagnostics);
   checkWindow(reader, spec);

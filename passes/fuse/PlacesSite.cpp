@@ -81,6 +81,8 @@ private:
   Value matchCounting();
   /// Choices of each expert in ascending order behind `selected`.
   Value matchSorted(Value selected, Value counting);
+  Value matchTokens(Value first);
+  Value matchNumbered(Value first);
   /// [rows, choices] as [rows, tokens, k].
   Value restore(Value flat);
 
@@ -90,9 +92,15 @@ private:
   /// The place of each choice, from 1; 0 for none. [rows, choices].
   Value places;
   int64_t numChoices = 0;
+  /// What choices of other experts are at least, in the rows that are sorted.
+  double firstOfOthers = 0;
 };
 
 } // namespace
+
+static bool isIndex(Value value) {
+  return cast<RankedTensorType>(value.getType()).getElementType().isInteger(32);
+}
 
 static bool isTransposed(TransposeOp op) {
   return op && op.getPerm() == ArrayRef<int64_t>{0, 2, 1};
@@ -171,9 +179,7 @@ bool PlacesMatcher::matchCombine() {
     return false;
   Value index = restore(sum);
   site.combine = index ? chain.next<CastOp>(index) : CastOp();
-  return site.combine && cast<RankedTensorType>(site.combine.getType())
-                             .getElementType()
-                             .isInteger(32);
+  return site.combine && isIndex(site.combine);
 }
 
 Value PlacesMatcher::matchCounting() {
@@ -192,9 +198,9 @@ Value PlacesMatcher::matchCounting() {
 Value PlacesMatcher::matchSorted(Value selected, Value counting) {
   auto large = chain.next<AddScalarOp>(counting);
   auto others = chain.compare(selected, Comparison::Less, 1.0);
-  if (!large || !others ||
-      large.getValue().convertToDouble() < static_cast<double>(numChoices))
+  if (!large || !others)
     return {};
+  firstOfOthers = large.getValue().convertToDouble();
   auto own = chain.product(selected, counting);
   auto rest = chain.product(others, large);
   auto raw = own ? chain.next<AddOp>(own) : AddOp();
@@ -206,7 +212,38 @@ Value PlacesMatcher::matchSorted(Value selected, Value counting) {
   return sort && sort.getIndices().use_empty() ? sort.getValues() : Value();
 }
 
-/// 1 + the token of each choice that has a place.
+/// The token of each of the choices `first`, by their order.
+Value PlacesMatcher::matchTokens(Value first) {
+  ArrayRef<int64_t> chosen = getShape(site.chosen);
+  if (site.isKMajor) {
+    auto op = chain.next<RemainderOp>(first);
+    bool fits =
+        op && op.getValue().convertToDouble() == static_cast<double>(chosen[1]);
+    return fits ? op.getResult() : Value();
+  }
+  auto op = chain.next<FloorDivideOp>(first);
+  bool fits =
+      op && op.getValue().convertToDouble() == static_cast<double>(chosen[2]);
+  return fits ? op.getResult() : Value();
+}
+
+/// 1 + the token of each choice that has a place, 0 without one.
+Value PlacesMatcher::matchNumbered(Value first) {
+  Value tokens = matchTokens(first);
+  auto isChoice = chain.next<CompareScalarOp>(first);
+  auto numbers = tokens ? chain.next<AddScalarOp>(tokens) : AddScalarOp();
+  if (!isChoice || isChoice.getComparison() != Comparison::Less || !numbers ||
+      numbers.getValue().convertToDouble() != 1.0)
+    return {};
+  // Between the last choice and what the others begin with.
+  double limit = isChoice.getValue().convertToDouble();
+  if (limit < static_cast<double>(numChoices) || limit > firstOfOthers)
+    return {};
+  MulOp numbered = chain.product(numbers, isChoice);
+  return numbered ? numbered.getResult() : Value();
+}
+
+/// What each place of an expert gets.
 bool PlacesMatcher::matchDispatch() {
   auto selected = chain.next<TransposeOp>(mask);
   Value counting = matchCounting();
@@ -214,33 +251,25 @@ bool PlacesMatcher::matchDispatch() {
     return false;
   Value sorted = matchSorted(selected, counting);
   auto first = sorted ? chain.next<SliceOp>(sorted) : SliceOp();
-  if (!first || getShape(first).back() != std::min(site.capacity, numChoices) ||
-      llvm::any_of(first.getStarts(), [](int64_t start) { return start != 0; }))
+  auto isZero = [](int64_t value) { return value == 0; };
+  if (!first || !llvm::all_of(first.getStarts(), isZero))
     return false;
-  ArrayRef<int64_t> chosen = getShape(site.chosen);
-  Operation *token = nullptr;
-  if (site.isKMajor) {
-    auto op = chain.next<RemainderOp>(first);
-    if (op && op.getValue().convertToDouble() == static_cast<double>(chosen[1]))
-      token = op;
-  } else {
-    auto op = chain.next<FloorDivideOp>(first);
-    if (op && op.getValue().convertToDouble() == static_cast<double>(chosen[2]))
-      token = op;
+  Value numbered = matchNumbered(first);
+  if (!numbered)
+    return false;
+  if (auto pad = chain.next<PadOp>(numbered)) {
+    if (!llvm::all_of(pad.getLow(), isZero))
+      return false;
+    numbered = pad;
   }
-  auto isChoice = chain.next<CompareScalarOp>(first);
-  auto number =
-      token ? chain.next<AddScalarOp>(token->getResult(0)) : AddScalarOp();
-  if (!isChoice || isChoice.getComparison() != Comparison::Less || !number ||
-      number.getValue().convertToDouble() != 1.0)
-    return false;
-  Value numbers = chain.product(number, isChoice);
-  if (!numbers)
-    return false;
-  if (auto pad = chain.next<PadOp>(numbers))
-    numbers = pad;
-  site.dispatch = chain.next<CastOp>(numbers);
-  return site.dispatch && getShape(site.dispatch).back() == site.capacity;
+  site.dispatch = chain.next<CastOp>(numbered);
+  int64_t experts = getShape(mask)[2];
+  return site.dispatch && isIndex(site.dispatch) &&
+         getShape(first) ==
+             ArrayRef<int64_t>{getShape(places)[0], experts,
+                               std::min(site.capacity, numChoices)} &&
+         getShape(site.dispatch) ==
+             ArrayRef<int64_t>{getShape(places)[0], experts, site.capacity};
 }
 
 std::optional<PlacesSite> PlacesMatcher::match() {

@@ -108,11 +108,11 @@ QWEN3_LOSS = dict(
 class Case:
     """`experts` are keys of moe_config, `settings` those of torch_moe's layers;
     `model` changes keys of model_config. With `skew` one expert is what most
-    tokens want, the more the larger the `shift` that all tokens share."""
+    tokens want, with `alone` what all do."""
 
-    def __init__(self, experts, settings, model=None, skew=0.0, shift=4.0, **options):
+    def __init__(self, experts, settings, model=None, skew=0.0, alone=False, **options):
         self.experts, self.options = experts, options
-        self.skew, self.shift = skew, shift
+        self.skew, self.alone = skew, alone
         self.settings = dict({"experts": 8, "chosen": 3}, **settings)
         self.model = dict(model or {})
 
@@ -169,7 +169,7 @@ CASES = {
         dict(MIXTRAL, enable_sdrop=True), dict(MIXTRAL_SETTINGS, by_token=True), skew=2.0
     ),
     "mixtral-one-expert": llama(
-        dict(MIXTRAL, num_experts_chosen=1), {"chosen": 1}, skew=1.0, shift=40.0
+        dict(MIXTRAL, num_experts_chosen=1), {"chosen": 1}, skew=0.4, alone=True
     ),
     "mixtral-fused": llama(
         dict(MIXTRAL, use_fused_ops_topkrouter=True), MIXTRAL_SETTINGS, skew=2.0
@@ -178,7 +178,7 @@ CASES = {
     "grouped-one-expert": llama(
         dict(MIXTRAL, use_gmm=True, num_experts_chosen=1),
         {"chosen": 1, "kind": "grouped"},
-        skew=1.0, shift=40.0,
+        skew=0.4, alone=True,
     ),
     "grouped-safe-tokens": llama(
         dict(MIXTRAL, use_gmm=True, enable_gmm_safe_tokens=True),
@@ -212,10 +212,11 @@ def skew_parameters(case, values):
         if "topk_bias" in name or "expert_bias" in name:
             value[:] = numpy.linspace(-0.02, 0.02, value.size)
         elif name.endswith(("router.dense.weight", "router_dense.weight", "router.weight")):
+            value[1:] *= 0.1 if case.alone else 1.0
             value[0, 0] += case.skew
         elif "embedding" in name and case.skew:
             # What a skewed router sees of every token.
-            value[:, 0] += case.shift * value.std()
+            value[:, 0] += (40 if case.alone else 4) * value.std()
     return values
 
 

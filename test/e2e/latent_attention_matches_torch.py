@@ -17,7 +17,7 @@ import torch_deepseek
 import torch_llama
 import training
 
-STEPS, BATCH, MICRO_BATCHES = 2, 2, 2
+STEPS, BATCH, MICRO_BATCHES = 2, 2, 4
 TOLERANCE = 1e-5
 # Behind an update, which rounding moves.
 LATER_TOLERANCE = 1e-4
@@ -82,16 +82,19 @@ MCORE_YARN = dict(
 SHARED = {"model_parallel": 2, "use_seq_parallel": "True"}
 
 
-def legacy(stages=1, ranks=None, yarn=None, scale=1.0, **changes):
-    return dict(LEGACY, **changes), "separate", stages, ranks, yarn, scale
+def legacy(stages=1, ranks=None, yarn=None, scale=1.0, step=None, **changes):
+    return dict(LEGACY, **changes), "separate", stages, ranks, yarn, scale, step
 
 
-def mcore(layout="together", stages=1, ranks=None, yarn=None, scale=MCORE_SHARPNESS, **changes):
+def mcore(
+    layout="together", stages=1, ranks=None, yarn=None, scale=MCORE_SHARPNESS, step=None, **changes
+):  # fmt: skip
     changes["mla_qkv_concat"] = layout == "together"
-    return dict(MCORE, **changes), layout, stages, ranks, yarn, scale
+    return dict(MCORE, **changes), layout, stages, ranks, yarn, scale, step
 
 
-# name: model_config, layout of parameters, stages, ranks, YaRN, factor of the scores' scale
+# name: model_config, layout of parameters, stages, ranks, YaRN, factor of the scores' scale,
+# more of training.write_yaml
 CASES = {
     "legacy": legacy(),
     "legacy-scores": legacy(use_flash_attention=False, v_head_dim=20),
@@ -106,6 +109,10 @@ CASES = {
     "legacy-4-stages": legacy(stages=4, mtp_depth=2),
     "legacy-mp": legacy(ranks=SHARED, mtp_depth=1),
     "legacy-mp-2-stages": legacy(stages=2, ranks=SHARED, mtp_depth=2),
+    "legacy-recompute": legacy(stages=2, mtp_depth=1, step={"recompute": {"recompute": "True"}}),
+    "legacy-pieces": legacy(
+        stages=2, ranks={"seq_split_num": 4}, mtp_depth=2, step={"scheduler": "seqpipe"}
+    ),
     "legacy-mp-dp": legacy(ranks=dict(SHARED, data_parallel=2), mtp_depth=1),
     "mcore": mcore(),
     "mcore-apart": mcore("apart"),
@@ -117,8 +124,11 @@ CASES = {
         yarn=YARN, scale=torch_deepseek.yarn_growth(4.0, 1.0) ** 2, **MCORE_YARN
     ),
     "mcore-next-token": mcore(mtp_num_layers=1),
-    "mcore-2-stages": mcore("apart", stages=3, mtp_num_layers=1),
+    "mcore-3-stages": mcore("apart", stages=3, mtp_num_layers=1),
     "mcore-mp": mcore(ranks=SHARED, mtp_num_layers=1),
+    "mcore-pieces": mcore(
+        stages=3, ranks={"seq_split_num": 2}, mtp_num_layers=1, step={"scheduler": "seqpipe"}
+    ),
     "mcore-apart-mp": mcore("apart", stages=3, ranks=SHARED, mtp_num_layers=1),
     "mcore-no-rank-mp": mcore(ranks=SHARED, q_lora_rank=None),
 }
@@ -168,7 +178,7 @@ def write_config(name):
 
 
 def make_reference(name, parameters):
-    config, layout, _, _, yarn, scale = CASES[name]
+    config, layout, _, _, yarn, scale, _ = CASES[name]
     sizes = dict(config, num_heads=4)
     if layout != "separate":
         sizes["num_layers"] = config["num_hidden_layers"]
@@ -178,13 +188,14 @@ def make_reference(name, parameters):
 
 
 def compare(name, tools, data):
-    config, _, stages, ranks = CASES[name][:4]
+    config, _, stages, ranks, _, _, more = CASES[name]
     ranks = dict(ranks or {})
     dp = ranks.get("data_parallel", 1)
     text, arch = write_config(name)
     mlir, step = tools.lower(
         name, text, stages=stages, micro_batches=MICRO_BATCHES, batch_size=BATCH // dp,
         offset=get_offset(config, stages), ranks=ranks, arch=arch, model_type="DeepseekV3Config",
+        **(more or {}),
     )  # fmt: skip
     shapes = tools.parameters(mlir)
     tied = [n for n in shapes if "mtp_embeddings" in n or "mtp.embeddings" in n]

@@ -1,186 +1,149 @@
-"""DeepSeek without its experts in plain PyTorch, under MindSpore Transformers' parameter names.
+"""DeepSeek-V2 and V3 in plain PyTorch, under Hugging Face's names.
 
-Written from the definitions: multi-head latent attention (DeepSeek-AI, 2024), YaRN
-(Peng et al., 2023), multi-token prediction (DeepSeek-AI, 2024), as legacy DeepseekV3 and
-as the mcore training graph have them. It is what losses and gradients of mf are compared
-with.
+Written as the published model code computes: latent attention whose neighbours
+rotate, experts in groups, and layers that predict one more token.
 """
 
 import math
 
 import torch
-from torch.nn.functional import cross_entropy, linear, silu
-from torch_llama import rms_norm, rotate
+import torch_hugging_face
+from torch.nn.functional import cross_entropy, linear
 
-LEGACY = {
-    "table": "model.tok_embeddings.embedding_weight",
-    "layers": "model.layers.%d.",
-    "norms": ("attention_norm", "ffn_norm"),
-    "attention": "attention.",
-    "out": "wo",
-    "final": "model.norm_out",
-    "head": "lm_head",
-}
-MCORE = {
-    "table": "embedding.word_embeddings.weight",
-    "layers": "decoder.layers.%d.",
-    "norms": ("input_layernorm", "pre_mlp_layernorm"),
-    "attention": "self_attention.",
-    "out": "linear_proj",
-    "final": "decoder.final_layernorm",
-    "head": "output_layer",
-}
+EXPERTS = {
+    "count": "n_routed_experts",
+    "router": "mlp.gate.weight",
+    "expert": ("mlp.experts.%d.gate_proj", "mlp.experts.%d.up_proj", "mlp.experts.%d.down_proj"),
+    "shared": ("mlp.shared_experts.gate_proj", "mlp.shared_experts.up_proj", "mlp.shared_experts.down_proj"),
+}  # fmt: skip
+NAMES = dict(torch_hugging_face.LLAMA, experts=EXPERTS)
 
 
-def yarn_growth(factor, scale):
-    return 1.0 if factor <= 1 else 0.1 * scale * math.log(factor) + 1.0
+def yarn_scale(factor, mscale):
+    return 0.1 * mscale * math.log(factor) + 1.0 if factor > 1 else 1.0
 
 
-def yarn_frequencies(plain, base, yarn):
-    """Peng et al.: a ramp from waves that turn often, which stay, to those that do not."""
-    size = 2 * len(plain)
+def yarn_frequencies(base, size, scaling):
+    """Fast waves stay, slow ones are stretched."""
+    steps = torch.arange(0, size, 2).double() / size
+    fast, slow = base**-steps, base**-steps / scaling["factor"]
 
-    def dimension(turns):
-        length = yarn["original_max_position_embeddings"]
-        return size * math.log(length / (2 * math.pi * turns)) / (2 * math.log(base))
+    def find_dimension(turns):
+        length = scaling["original_max_position_embeddings"]
+        return size * math.log(length / (turns * 2 * math.pi)) / (2 * math.log(base))
 
-    low = max(math.floor(dimension(yarn["beta_fast"])), 0)
-    high = min(math.ceil(dimension(yarn["beta_slow"])), size - 1)
-    if low == high:
-        high += 0.001
+    low = max(math.floor(find_dimension(scaling["beta_fast"])), 0)
+    high = min(math.ceil(find_dimension(scaling["beta_slow"])), size - 1)
+    high += 0.001 if low == high else 0
     ramp = ((torch.arange(size // 2).double() - low) / (high - low)).clamp(0, 1)
-    return plain * (1 - ramp) + plain / yarn["factor"] * ramp
+    return slow * ramp + fast * (1 - ramp)
 
 
-class DeepSeek:
-    """`config` has sizes by the legacy keys; `layout` is separate, together or apart;
-    `yarn` is a dictionary of YaRN's numbers or None."""
-
-    def __init__(self, config, parameters, layout="separate", yarn=None, scale=1.0):
-        self.config, self.layout = config, layout
-        self.is_mcore = layout != "separate"
-        self.names = MCORE if self.is_mcore else LEGACY
-        self.params = {
-            name: torch.nn.Parameter(torch.as_tensor(value)) for name, value in parameters.items()
-        }
-        plain, turning = config["qk_nope_head_dim"], config["qk_rope_head_dim"]
-        self.scale = scale / math.sqrt(plain + turning)
-        base = float(config.get("theta", 10000.0))
-        frequencies = base ** (-torch.arange(0, turning, 2).double() / turning)
-        times, angle = 1.0, 1.0
-        if yarn:
-            frequencies = yarn_frequencies(frequencies, base, yarn)
-            ratio = yarn_growth(yarn["factor"], yarn["mscale"])
-            ratio /= yarn_growth(yarn["factor"], yarn["mscale_all_dim"])
-            times, angle = (1.0, ratio) if self.is_mcore else (ratio, 1.0)
-        angles = torch.outer(torch.arange(config["seq_length"]).double() * angle, frequencies)
-        angles = torch.cat((angles, angles), -1)
-        dtype = next(iter(self.params.values())).dtype
-        self.cos, self.sin = (angles.cos() * times).to(dtype), (angles.sin() * times).to(dtype)
-
-    def unique_parameters(self):
-        return self.params
-
-    def linear(self, x, name):
-        return linear(x, self.params[name + ".weight"])
-
-    def norm(self, x, name):
-        if name + ".weight" not in self.params:
-            return x
-        return rms_norm(x, self.params[name + ".weight"], float(self.config["rms_norm_eps"]))
-
-    def turn(self, x):
-        if self.is_mcore:
-            x = torch.cat((x[..., 0::2], x[..., 1::2]), -1)
-        return rotate(x, self.cos, self.sin)
-
-    def heads(self, x):
-        """[batch, heads, length, size]"""
-        return x.unflatten(-1, (self.config["num_heads"], -1)).transpose(1, 2)
-
-    def project(self, x, at):
-        """Plain and turning queries, plain keys, values by head, and the turning key."""
+class Decoder(torch_hugging_face.Decoder):
+    def rotate(self, x):
+        """Neighbours, which move to two halves first."""
         config = self.config
-        plain, turning = config["qk_nope_head_dim"], config["qk_rope_head_dim"]
-        rank, value = config["kv_lora_rank"], config["v_head_dim"]
-        if self.layout == "separate":
-            query = self.norm(self.linear(x, at + "q2l_proj"), at + "lq_norm")
-            latent = self.norm(self.linear(x, at + "kv2l_latent_kv"), at + "lkv_norm")
-            queries = [self.linear(query, at + n) for n in ("l2q_nope_proj", "l2q_pe_proj")]
-            others = [self.linear(latent, at + n) for n in ("lkv2kv_k_nope", "lkv2kv_v")]
-            shared = self.linear(x, at + "kv2l_k_pe")
-            return [self.heads(part) for part in queries + others] + [shared]
-        has_rank = config["q_lora_rank"] is not None
-        if self.layout == "together":
-            packed = self.linear(x, at + "linear_qkv")
-            query, latent, shared = packed.split(
-                [packed.shape[-1] - rank - turning, rank, turning], -1
-            )
-            up, norm, down = "linear_qb", "k_layernorm", "linear_kvb"
+        size, scaling = config["qk_rope_head_dim"], config.get("rope_scaling")
+        amplitude = 1.0
+        frequencies = config["rope_theta"] ** (-torch.arange(0, size, 2).double() / size)
+        if scaling:
+            frequencies = yarn_frequencies(config["rope_theta"], size, scaling)
+            amplitude = yarn_scale(scaling["factor"], scaling["mscale"])
+            amplitude /= yarn_scale(scaling["factor"], scaling["mscale_all_dim"])
+        angles = torch.outer(torch.arange(x.shape[-2]).double(), frequencies)
+        angles = torch.cat((angles, angles), -1)
+        cos, sin = (amplitude * table for table in (angles.cos(), angles.sin()))
+        x = torch.cat((x[..., 0::2], x[..., 1::2]), -1)
+        return x * cos.float() + torch_hugging_face.rotate_half(x) * sin.float()
+
+    def get_scale(self):
+        config, scaling = self.config, self.config.get("rope_scaling")
+        scale = (config["qk_nope_head_dim"] + config["qk_rope_head_dim"]) ** -0.5
+        if scaling:
+            scale *= yarn_scale(scaling["factor"], scaling["mscale_all_dim"]) ** 2
+        return scale
+
+    def attention(self, x, prefix):
+        config, heads = self.config, self.config["num_attention_heads"]
+        nope, rope = config["qk_nope_head_dim"], config["qk_rope_head_dim"]
+
+        def split(value):
+            return value.unflatten(-1, (heads, -1)).transpose(1, 2)
+
+        if config["q_lora_rank"]:
+            query = self.linear(x, prefix + "q_a_proj")
+            query = self.norm(query, prefix + "q_a_layernorm.weight")
+            query = self.linear(query, prefix + "q_b_proj")
         else:
-            query = self.linear(x, at + ("linear_q_down_proj" if has_rank else "linear_q_proj"))
-            latent, shared = self.linear(x, at + "linear_kv_down_proj").split([rank, turning], -1)
-            up, norm, down = "linear_q_up_proj", "kv_layernorm", "linear_kv_up_proj"
-        if has_rank:
-            query = self.linear(self.norm(query, at + "q_layernorm"), at + up)
-        other = self.heads(self.linear(self.norm(latent, at + norm), at + down))
-        parts = self.heads(query).split([plain, turning], -1)
-        return [*parts, *other.split([plain, value], -1), shared]
+            query = self.linear(x, prefix + "q_proj")
+        query, turned = split(query).split([nope, rope], -1)
+        query = torch.cat((query, self.rotate(turned)), -1)
+        latent = self.linear(x, prefix + "kv_a_proj_with_mqa")
+        latent, turned = latent.split([config["kv_lora_rank"], rope], -1)
+        latent = self.norm(latent, prefix + "kv_a_layernorm.weight")
+        both = split(self.linear(latent, prefix + "kv_b_proj"))
+        key, value = both.split([nope, config["v_head_dim"]], -1)
+        turned = self.rotate(turned[:, None]).expand(-1, heads, -1, -1)
+        key = torch.cat((key, turned), -1)
+        scores = query @ key.transpose(-1, -2) * self.get_scale()
+        above = torch.triu(torch.ones(scores.shape[-2:], dtype=torch.bool), 1)
+        out = scores.masked_fill(above, -math.inf).softmax(-1) @ value
+        return self.linear(out.transpose(1, 2).flatten(2), prefix + "o_proj")
 
-    def attend(self, x, layer):
-        at = layer + self.names["attention"]
-        plain, turning, key, value, shared = self.project(x, at)
-        shared = self.turn(shared)[:, None]
-        scores = plain @ key.transpose(-1, -2) + self.turn(turning) @ shared.transpose(-1, -2)
-        length = x.shape[1]
-        mask = torch.triu(torch.ones(length, length, dtype=torch.bool), 1)
-        weights = (scores * self.scale).masked_fill(mask, float("-inf")).softmax(-1)
-        return self.linear((weights @ value).transpose(1, 2).flatten(2), at + self.names["out"])
+    def choose(self, scores, layer):
+        """The experts of each token, and their weights."""
+        config = self.config
+        is_third = config["model_type"] == "deepseek_v3"
+        wanted = scores
+        if is_third:
+            wanted = scores + self.params[layer + "mlp.gate.e_score_correction_bias"].detach()
+        groups = wanted.unflatten(-1, (config["n_group"], -1))
+        best = groups.topk(2 if is_third else 1, -1).values.sum(-1)
+        best = best.topk(config["topk_group"], -1).indices
+        stays = torch.zeros(groups.shape[:-1], dtype=torch.bool).scatter(-1, best, True)
+        wanted = torch.where(stays[..., None], groups, torch.zeros_like(groups)).flatten(-2)
+        chosen = wanted.topk(config["num_experts_per_tok"], -1).indices
+        gates = scores.gather(-1, chosen)
+        if config["norm_topk_prob"]:
+            gates = gates / (gates.sum(-1, keepdim=True) + 1e-20)
+        return chosen, gates * config["routed_scaling_factor"]
 
-    def feed_forward(self, x, layer):
-        if self.is_mcore:
-            packed = self.linear(x, layer + "mlp.linear_fc1")
-            gate, up = packed.unflatten(-1, (-1, 2)).unbind(-1)
-            return self.linear(silu(gate) * up, layer + "mlp.linear_fc2")
-        at = layer + "feed_forward."
-        gate, up = self.linear(x, at + "w1"), self.linear(x, at + "w3")
-        return self.linear(silu(gate) * up, at + "w2")
+    def experts(self, x, layer):
+        config, names = self.config, self.names["experts"]
+        logits = linear(x, self.params[layer + names["router"]])
+        is_third = config["model_type"] == "deepseek_v3"
+        scores = torch.sigmoid(logits) if is_third else logits.softmax(-1)
+        chosen, gates = self.choose(scores, layer)
+        out = self.dense(x, [layer + name for name in names["shared"]])
+        for expert in range(config["n_routed_experts"]):
+            weight = (gates * (chosen == expert)).sum(-1, keepdim=True)
+            out = out + weight * self.dense(x, [layer + name % expert for name in names["expert"]])
+        return out
 
-    def layer(self, x, layer):
-        first, second = (layer + name for name in self.names["norms"])
-        x = x + self.attend(self.norm(x, first), layer)
+    def run_layer(self, x, layer):
+        names = self.names
+        first, second = (layer + norm for norm in names["norms"])
+        x = x + self.attention(self.norm(x, first), layer + names["attention"])
         return x + self.feed_forward(self.norm(x, second), layer)
 
-    def deepen(self, x, tokens, depth):
-        """The hidden state of depth `depth`, of that before; tokens are those of depth 0."""
-        later = torch.nn.functional.pad(tokens[:, depth:], (0, depth))
-        embedding = self.params[self.names["table"]][later]
-        if self.is_mcore:
-            at = "mtp.layers.%d." % (depth - 1)
-            both = (self.norm(embedding, at + "enorm"), self.norm(x, at + "hnorm"))
-            x = self.linear(torch.cat(both, -1), at + "eh_proj")
-            return self.norm(self.layer(x, at + "transformer_layer."), at + "final_layernorm")
-        at = "model.mtp_hidden_fusers.%d." % (depth - 1)
-        both = (self.norm(x, at + "norm"), self.norm(embedding, at + "norm_emb"))
-        x = self.linear(torch.cat(both, -1), at + "dense")
-        return self.layer(x, self.names["layers"] % (self.config["num_layers"] + depth - 1))
+    def predict(self, x, tokens, layer):
+        """The hidden state for one more token, from that behind the last norm."""
+        embedded = self.params[self.names["embedding"]][tokens]
+        parts = self.norm(embedded, layer + "enorm.weight"), self.norm(x, layer + "hnorm.weight")
+        x = self.linear(torch.cat(parts, -1), layer + "eh_proj")
+        return self.norm(self.run_layer(x, layer), layer + "shared_head.norm.weight")
 
     def loss(self, tokens, labels):
-        config = self.config
-        x = self.params[self.names["table"]][tokens]
-        for index in range(config["num_layers"]):
-            x = self.layer(x, self.names["layers"] % index)
-        states = [self.norm(x, self.names["final"])]
-        if self.is_mcore:
-            x = states[0]
-        depths = config.get("mtp_depth", 0)
-        for depth in range(1, depths + 1):
-            x = self.deepen(x, tokens, depth)
-            states.append(x if self.is_mcore else self.norm(x, "model.mtp_norms.%d" % (depth - 1)))
-        total = 0
-        for depth, state in enumerate(states):
-            logits = self.linear(state, self.names["head"])
-            wanted = torch.nn.functional.pad(labels[:, depth:], (0, depth), value=-100)
-            loss = cross_entropy(logits.flatten(0, 1), wanted.flatten(), ignore_index=-100)
-            total = total + loss * (config["mtp_loss_factor"] / depths if depth else 1)
-        return total
+        config, names = self.config, self.names
+        x = self.params[names["embedding"]][tokens]
+        for index in range(config["num_hidden_layers"]):
+            x = self.run_layer(x, names["layer"] % index)
+        x = self.norm(x, names["final_norm"])
+        head = self.params["lm_head.weight"]
+        loss = cross_entropy(linear(x, head).flatten(0, 1), labels.flatten())
+        if config.get("num_nextn_predict_layers"):
+            after = torch.cat((tokens[:, 1:], torch.zeros_like(tokens[:, :1])), 1)
+            x = self.predict(x, after, names["layer"] % config["num_hidden_layers"])
+            logits = linear(x[:, :-1], head).flatten(0, 1)
+            loss = loss + 0.3 * cross_entropy(logits, labels[:, 1:].flatten())
+        return loss

@@ -80,7 +80,7 @@ private:
 
 /// The sizes of latent attention in the older classes.
 static std::optional<LatentSizes> readLatentParts(ParameterSizes &sizes,
-                                                   int64_t heads) {
+                                                  int64_t heads) {
   LatentSizes latent;
   latent.ropeSize = sizes.get(".attention.kv2l_k_pe.weight", 0);
   if (latent.ropeSize == 0 || heads == 0)
@@ -94,7 +94,7 @@ static std::optional<LatentSizes> readLatentParts(ParameterSizes &sizes,
 
 /// And in the mcore training graph, where parts are stored together.
 static std::optional<LatentSizes> readLatentMcore(ParameterSizes &sizes,
-                                                   int64_t heads) {
+                                                  int64_t heads) {
   static const StringRef values[] = {
       ".self_attention.linear_kvb.weight",
       ".self_attention.linear_kv_up_proj.weight"};
@@ -116,6 +116,12 @@ static std::optional<LatentSizes> readLatentMcore(ParameterSizes &sizes,
   latent.nopeSize = head - latent.ropeSize;
   latent.valueSize = sizes.get(values, 0) / heads - latent.nopeSize;
   return latent;
+}
+
+/// Other tied parameters are the embedding of layers that predict more tokens.
+static bool isTiedHead(ir::ParamOp param) {
+  std::optional<ParameterName> name = parseParameterName(param.getSymName());
+  return param.getTied() && name && name->parts[0] == ParameterPart::Head;
 }
 
 ParameterLayout readParameterLayout(ir::ModelOp model) {

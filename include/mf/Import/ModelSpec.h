@@ -197,9 +197,9 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
                                        DiagnosticList &diagnostics);
 
 /// The model of a Hugging Face config.json (Llama, Mistral, Qwen2, Qwen3,
-/// Mixtral, Qwen2-MoE, Qwen3-MoE):
-/// parameters in fp32, computation in `torch_dtype`, flash attention, batch 1
-/// and at most 4096 tokens unless `overrides` says otherwise.
+/// Mixtral, Qwen2-MoE, Qwen3-MoE, DeepSeek-V2 and V3): parameters in fp32,
+/// computation in `torch_dtype`, flash attention, batch 1 and at most 4096
+/// tokens unless `overrides` says otherwise.
 std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,
                                              const ModelOverrides &overrides,
                                              DiagnosticList &diagnostics);

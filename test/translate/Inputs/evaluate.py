@@ -12,8 +12,8 @@ import torch
 
 TENSOR = re.compile(r"tensor<((?:\d+x)*)(\w+)>")
 PARAM = re.compile(
-    r"mf\.param @(\S+) : (tensor<\S+>) init <(\w+)(?:, value = ([^,>]+))?"
-    r"(?:, scale = ([^,> ]+))?(?:, amplitude = ([^,> ]+))?(?: frequencies \[([^\]]+)\])?>"
+    r"mf\.param @(\S+) : (tensor<\S+>) init <(\w+)(?:, value = ([^,> ]+))?"
+    r"(?:, scale = ([^,> ]+))?(?: amplitude ([^,> ]+))?(?: frequencies \[([^\]]+)\])?>"
     r"(?: tied to @(\S+))?( \{frozen\})?"
 )
 LAYER = re.compile(r"mf\.layer @\S+ (\w+) \((.*?)\) -> ")

@@ -1,5 +1,5 @@
 // Rows of three tokens, of which each chooses two of three experts. In the first layer, behind rotary embedding, experts
-// take all tokens, which are sorted twice, as where ranks share experts out; in the second each has one place in a row.
+// take all tokens, which are sorted twice, first in descending order; in the second each has one place in a row.
 mf.model @experts attributes {micro_batch_size = 1 : i64, sequence_length = 6 : i64, vocab_size = 16 : i64} {
   mf.param @embedding.weight : tensor<16x4xf32> init <normal, value = 0.3>
   mf.param @freqs_cos : tensor<6x2xf32> init <rotary_cos, value = 1.0e4> {frozen}
@@ -39,7 +39,9 @@ mf.model @experts attributes {micro_batch_size = 1 : i64, sequence_length = 6 : 
     %v19 = mf.transpose %v18 {name = "feed_forward.transpose_3d", perm = array<i64: 0, 2, 1>} : (tensor<2x3x2xi32>) -> tensor<2x2x3xi32>
     %v20 = mf.reshape %v19 {name = "feed_forward.reshape"} : (tensor<2x2x3xi32>) -> tensor<2x6xi32>
     %v21 = mf.cast %v20 {name = "feed_forward.cast"} : (tensor<2x6xi32>) -> tensor<2x6xf32>
-    %v22, %v23 = mf.sort %v21 {name = "feed_forward.sort"} : (tensor<2x6xf32>) -> (tensor<2x6xf32>, tensor<2x6xi32>)
+    %descending = mf.scale %v21 {name = "feed_forward.sort", value = -1.0 : f64} : (tensor<2x6xf32>) -> tensor<2x6xf32>
+    %sorted, %v23 = mf.sort %descending {name = "feed_forward.sort"} : (tensor<2x6xf32>) -> (tensor<2x6xf32>, tensor<2x6xi32>)
+    %v22 = mf.scale %sorted {name = "feed_forward.sort", value = -1.0 : f64} : (tensor<2x6xf32>) -> tensor<2x6xf32>
     %v24 = mf.cast %v23 {name = "feed_forward.cast"} : (tensor<2x6xi32>) -> tensor<2x6xf32>
     %v25 = mf.remainder %v24 {name = "feed_forward.mod", value = 3.0 : f64} : (tensor<2x6xf32>) -> tensor<2x6xf32>
     %v26 = mf.cast %v25 {name = "feed_forward.cast"} : (tensor<2x6xf32>) -> tensor<2x6xi32>
