@@ -47,7 +47,7 @@ const Trial expertTrials[] = {
      CAPACITY "router_dense_type: %}"},
     {moeSection, "norm_topk_prob", "True", "False",
      CAPACITY "norm_topk_prob: %}"},
-    {moeSection, "first_k_dense_replace", "1", "2",
+    {moeSection, "first_k_dense_replace", "True", "2",
      CAPACITY "first_k_dense_replace: %}"},
     {moeSection, "moe_intermediate_size", "1407", "2048",
      CAPACITY "moe_intermediate_size: %}"},
@@ -86,9 +86,6 @@ const Trial expertTrials[] = {
      DROPLESS "enable_deredundency: %}"},
     {moeSection, "npu_nums_per_device", "1", "8",
      CAPACITY "npu_nums_per_device: %}"},
-    {topLevel, "callbacks", "[{type: TopkBiasBalanceCallback}]",
-     "[{type: MFLossMonitor}]",
-     CAPACITY "balance_via_topk_bias: True}\ncallbacks: %"},
 };
 
 #undef TELECHAT

@@ -132,11 +132,6 @@ const Trial trials[] = {
      "parallel_config: {pipeline_stage: 2, micro_batch_num: 2}\n"
      "parallel: {pipeline_config: {pipeline_scheduler: %}}"},
 
-    {moeSection, "expert_num", "1", "2", "moe_config: {expert_num: %}"},
-    {moeSection, "use_gmm", "True", "[1]", "moe_config: {use_gmm: %}"},
-    {moeSection, "expert_model_parallel", "1", "0",
-     "moe_config: {expert_model_parallel: %}"},
-
     {runnerSection, "batch_size", "1", "2", "runner_config: {batch_size: %}"},
     {runnerSection, "gradient_accumulation_steps", "1", "2",
      "runner_config: {gradient_accumulation_steps: %}"},
@@ -350,6 +345,8 @@ std::string nest(const KnownSection &section, llvm::StringRef key,
 std::string getValue(const Trial &trial, llvm::StringRef value) {
   DiagnosticList diagnostics;
   Node node = parseYaml(setValue(trial, value), "t.yaml", diagnostics);
+  if (trial.section.name.ends_with("Callback"))
+    return node["callbacks"].getElements().front()[trial.key].repr();
   llvm::SmallVector<llvm::StringRef> path;
   if (&trial.section != &topLevel)
     trial.section.name.split(path, '.');
