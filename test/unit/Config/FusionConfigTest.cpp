@@ -83,7 +83,7 @@ TEST(FusionConfigTest, SaysWhatIsWrong) {
   DiagnosticList diagnostics;
   read("model: {model_config: {use_fused_rope: 1.5}}", false, diagnostics);
   EXPECT_THAT(diagnostics.str(),
-              testing::HasSubstr("a.yaml:1:41: error: expected a bool for "
+              testing::HasSubstr("a.yaml:1:40: error: expected a bool for "
                                  "'use_fused_rope', but got 1.5"));
   DiagnosticList warned;
   FusionConfig fusions =
