@@ -80,7 +80,7 @@ static void readNextTokens(SpecReader &reader, ModelSpec &spec) {
   next.depth = 0;
 }
 
-static void readDeepSeekConfig(SpecReader &reader, ModelSpec &spec) {
+static void readLatentModel(SpecReader &reader, ModelSpec &spec) {
   spec.family = ModelFamily::Mcore;
   spec.concatenatesFeedForward = true;
   readSizes(reader, spec);
@@ -88,12 +88,12 @@ static void readDeepSeekConfig(SpecReader &reader, ModelSpec &spec) {
 }
 
 void readHuggingFaceDeepSeek2(SpecReader &reader, ModelSpec &spec) {
-  readDeepSeekConfig(reader, spec);
+  readLatentModel(reader, spec);
   readDeepSeek2Experts(reader, spec);
 }
 
 void readHuggingFaceDeepSeek3(SpecReader &reader, ModelSpec &spec) {
-  readDeepSeekConfig(reader, spec);
+  readLatentModel(reader, spec);
   readDeepSeek3Experts(reader, spec);
   readNextTokens(reader, spec);
 }

@@ -169,7 +169,7 @@ CASES = {
         dict(MIXTRAL, enable_sdrop=True), dict(MIXTRAL_SETTINGS, by_token=True), skew=2.0
     ),
     "mixtral-one-expert": llama(
-        dict(MIXTRAL, num_experts_chosen=1), {"chosen": 1}, skew=0.4, alone=True
+        dict(MIXTRAL, num_experts_chosen=1), {"chosen": 1}, skew=0.3, alone=True
     ),
     "mixtral-fused": llama(
         dict(MIXTRAL, use_fused_ops_topkrouter=True), MIXTRAL_SETTINGS, skew=2.0
@@ -178,7 +178,7 @@ CASES = {
     "grouped-one-expert": llama(
         dict(MIXTRAL, use_gmm=True, num_experts_chosen=1),
         {"chosen": 1, "kind": "grouped"},
-        skew=0.4, alone=True,
+        skew=0.3, alone=True,
     ),
     "grouped-safe-tokens": llama(
         dict(MIXTRAL, use_gmm=True, enable_gmm_safe_tokens=True),

@@ -137,9 +137,7 @@ ParameterLayout readParameterLayout(ir::ModelOp model) {
   layout.numLayers =
       sizes.getLastLayer() + 1 - sizes.countStarting("model.mtp_norms.");
   layout.tiesWordEmbeddings =
-      llvm::any_of(model.getOps<ir::ParamOp>(), [](ir::ParamOp param) {
-        return param.getTied().has_value();
-      });
+      llvm::any_of(model.getOps<ir::ParamOp>(), isTiedHead);
   return layout;
 }
 
