@@ -289,10 +289,11 @@ void addExperts(std::vector<KernelSpec> &specs) {
                      {}});
     specs.push_back(
         {"aclnnMoeTokenUnpermute", {x, indices({2, 2, 9})}, {x}, {}});
-    specs.push_back({"mfExchangeTokens",
-                     {x, wide({2, 2, 2, 2}), wide({2, 2, 2, 2})},
-                     {shape({2, 2, 10, 6})},
-                     {{"fill", 0.5}}});
+    for (double fill : {0.0, 0.5})
+      specs.push_back({"mfExchangeTokens",
+                       {x, wide({2, 2, 2, 2}), wide({2, 2, 2, 2})},
+                       {shape({2, 2, 10, 6})},
+                       {{"fill", fill}}});
   }
 }
 
