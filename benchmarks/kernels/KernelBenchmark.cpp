@@ -2,6 +2,7 @@
 
 #include "KernelBenchmark.h"
 #include "mf/Signatures/KernelSignature.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
@@ -44,6 +45,49 @@ public:
 
 private:
   std::vector<char> bytes;
+};
+
+/// A kernel and the memory that it works on.
+class Launch {
+public:
+  explicit Launch(const KernelSpec &spec, llvm::ArrayRef<float> counts = {}) {
+    llvm::Expected<std::unique_ptr<Kernel>> made = makeKernel(spec);
+    if (!made) {
+      llvm::errs() << llvm::toString(made.takeError()) << "\n";
+      std::exit(1);
+    }
+    kernel = std::move(*made);
+    const KernelSignature &signature = *findKernelSignature(spec.name);
+    for (auto [index, shape] : llvm::enumerate(spec.inputs)) {
+      add(shape, from);
+      if (signature.getInput(index).name == "counts")
+        std::memcpy(from.back(), counts.data(), counts.size() * sizeof(float));
+    }
+    for (const TensorShape &shape : spec.outputs)
+      add(shape, to);
+    workspace.resize(static_cast<size_t>(signature.getWorkspaceBytes(spec)));
+  }
+
+  void run(ThreadPool &pool) {
+    kernel->run({from, to, workspace.data()}, pool);
+  }
+
+  void *getInput(size_t index) const { return from[index]; }
+  void *getOutput(size_t index) const { return to[index]; }
+  double getBytes() const { return bytes; }
+
+private:
+  void add(const TensorShape &shape, std::vector<void *> &places) {
+    memories.push_back(std::make_unique<Memory>(shape));
+    places.push_back(memories.back()->data());
+    bytes += static_cast<double>(shape.getBytes());
+  }
+
+  std::unique_ptr<Kernel> kernel;
+  std::vector<std::unique_ptr<Memory>> memories;
+  std::vector<void *> from, to;
+  std::vector<char> workspace;
+  double bytes = 0;
 };
 
 /// oneDNN with its own threads on the same matrices: the ceiling.
@@ -109,35 +153,19 @@ double Settings::timeOnce(llvm::function_ref<void()> work) const {
   return getTime() - begin;
 }
 
+bool Benchmark::isChosen(llvm::StringRef title,
+                         llvm::ArrayRef<KernelSpec> kernels) const {
+  return title.contains(settings.filter) ||
+         llvm::any_of(kernels, [&](const KernelSpec &spec) {
+           return llvm::StringRef(spec.name).contains(settings.filter);
+         });
+}
+
 void Benchmark::run(llvm::StringRef what, const KernelSpec &spec, int calls,
                     double flops) {
-  std::string title = what.str();
-  if (title.find(settings.filter) == std::string::npos &&
-      spec.name.find(settings.filter) == std::string::npos)
+  if (!isChosen(what, spec))
     return;
-  llvm::Expected<std::unique_ptr<Kernel>> kernel = makeKernel(spec);
-  if (!kernel) {
-    llvm::errs() << llvm::toString(kernel.takeError()) << "\n";
-    std::exit(1);
-  }
-  std::vector<Memory> inputs, outputs;
-  std::vector<void *> from, to;
-  double bytes = 0;
-  for (const TensorShape &shape : spec.inputs) {
-    inputs.emplace_back(shape);
-    bytes += static_cast<double>(shape.getBytes());
-  }
-  for (const TensorShape &shape : spec.outputs) {
-    outputs.emplace_back(shape);
-    bytes += static_cast<double>(shape.getBytes());
-  }
-  for (Memory &memory : inputs)
-    from.push_back(memory.data());
-  for (Memory &memory : outputs)
-    to.push_back(memory.data());
-  std::vector<char> workspace(static_cast<size_t>(
-      findKernelSignature(spec.name)->getWorkspaceBytes(spec)));
-  const KernelOperands operands{from, to, workspace.data()};
+  Launch launch(spec);
   std::unique_ptr<Ceiling> ceiling;
   if (spec.name == "aclnnMatmul")
     ceiling = std::make_unique<Ceiling>(spec, settings.threads);
@@ -145,15 +173,49 @@ void Benchmark::run(llvm::StringRef what, const KernelSpec &spec, int calls,
   // In turns, so that a busy machine disturbs both alike.
   double best = INFINITY, bestCeiling = INFINITY, spent = 0;
   for (int round = 0; round < 3 || spent < settings.seconds; ++round) {
-    double seconds = settings.timeOnce([&] { (*kernel)->run(operands, pool); });
+    double seconds = settings.timeOnce([&] { launch.run(pool); });
     best = std::min(best, seconds);
     spent += seconds;
     if (ceiling)
       bestCeiling = std::min(bestCeiling, settings.timeOnce([&] {
-        ceiling->run(from[0], from[1], to[0]);
+        ceiling->run(launch.getInput(0), launch.getInput(1),
+                     launch.getOutput(0));
       }));
   }
-  print(title, calls, best, flops, bytes, ceiling ? bestCeiling : 0);
+  total += calls * best;
+  std::string share;
+  if (ceiling)
+    share = llvm::formatv("{0:F0} % of oneDNN's {1:F0}",
+                          100 * bestCeiling / best, flops / bestCeiling / 1e9)
+                .str();
+  print(what, calls, best, flops, launch.getBytes(), share);
+}
+
+void Benchmark::compare(const Chain &plain, const Chain &fused,
+                        llvm::ArrayRef<float> counts, double flops) {
+  if (!isChosen(plain.title, plain.kernels) &&
+      !isChosen(fused.title, fused.kernels))
+    return;
+  const Chain *chains[] = {&plain, &fused};
+  std::vector<std::unique_ptr<Launch>> launches[2];
+  double best[] = {INFINITY, INFINITY}, bytes[] = {0, 0}, spent = 0;
+  for (size_t way : {0, 1})
+    for (const KernelSpec &spec : chains[way]->kernels) {
+      launches[way].push_back(std::make_unique<Launch>(spec, counts));
+      bytes[way] += launches[way].back()->getBytes();
+    }
+  for (int round = 0; round < 3 || spent < 2 * settings.seconds; ++round)
+    for (size_t way : {0, 1}) {
+      const double seconds = settings.timeOnce([&] {
+        for (const std::unique_ptr<Launch> &launch : launches[way])
+          launch->run(pool);
+      });
+      best[way] = std::min(best[way], seconds);
+      spent += seconds;
+    }
+  print(plain.title, 0, best[0], flops, bytes[0], "");
+  print(fused.title, 0, best[1], flops, bytes[1],
+        llvm::formatv("{0:F2} times as fast", best[0] / best[1]).str());
 }
 
 void Benchmark::printTotal(llvm::StringRef title) {
@@ -163,20 +225,14 @@ void Benchmark::printTotal(llvm::StringRef title) {
 }
 
 void Benchmark::print(llvm::StringRef title, int calls, double best,
-                      double flops, double bytes, double bestCeiling) {
-  total += calls * best;
+                      double flops, double bytes, llvm::StringRef remark) {
   std::string rate =
       flops > 0 ? llvm::formatv("{0:F0} GFLOP/s", flops / best / 1e9).str()
                 : llvm::formatv("{0:F1} GB/s", bytes / best / 1e9).str();
-  std::string share;
-  if (bestCeiling > 0)
-    share = llvm::formatv("{0:F0} % of oneDNN's {1:F0}",
-                          100 * bestCeiling / best, flops / bestCeiling / 1e9)
-                .str();
   llvm::outs() << llvm::formatv("{0,-40} {1,9:F3} ms x {2,4} = {3,8:F1} ms"
                                 "  {4,14}  {5}\n",
                                 title, best * 1e3, calls, calls * best * 1e3,
-                                rate, share);
+                                rate, remark);
 }
 
 } // namespace mf

@@ -7,6 +7,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include <string>
+#include <vector>
 
 namespace mf {
 
@@ -23,6 +24,12 @@ struct Settings {
   double timeOnce(llvm::function_ref<void()> work) const;
 };
 
+/// Kernels that compute something together, one after another.
+struct Chain {
+  std::string title;
+  std::vector<KernelSpec> kernels;
+};
+
 /// Times kernels one by one, prints a line for each and adds up a step.
 class Benchmark {
 public:
@@ -33,11 +40,19 @@ public:
   void run(llvm::StringRef what, const KernelSpec &spec, int calls,
            double flops = 0);
 
+  /// A line for each of two ways to the same result, which are timed in turns;
+  /// the second with how many times as fast as the first it is. `counts` are
+  /// what inputs of that name hold. No part of a step.
+  void compare(const Chain &plain, const Chain &fused,
+               llvm::ArrayRef<float> counts = {}, double flops = 0);
+
   void printTotal(llvm::StringRef title);
 
 private:
+  bool isChosen(llvm::StringRef title,
+                llvm::ArrayRef<KernelSpec> kernels) const;
   void print(llvm::StringRef title, int calls, double best, double flops,
-             double bytes, double bestCeiling);
+             double bytes, llvm::StringRef remark);
 
   Settings settings;
   ThreadPool pool;

@@ -5,6 +5,8 @@
 // the best of several runs, its GFLOP/s or GB/s, and for matrix products the
 // share of what oneDNN reaches in the same run when it is called directly for
 // the whole product with as many threads. The last line is the sum over a step.
+// Behind it, ways to the same result: the products of experts grouped against
+// one after another, and fused kernels against the chain that they stand for.
 //
 // Usage: mf-benchmark-kernels [--threads=2] [--seconds=0.3] [--only=TEXT]
 //        [--processor-time]
@@ -14,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Comparisons.h"
 #include "KernelBenchmark.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -230,7 +233,9 @@ int main(int argc, char **argv) {
     }
   }
   Benchmark benchmark(settings);
-  for (DType type : {DType::F32, DType::BF16})
+  for (DType type : {DType::F32, DType::BF16}) {
     Step(benchmark, type).run();
+    compareKernels(benchmark, type);
+  }
   return 0;
 }

@@ -110,7 +110,8 @@ def ExpertMatmul
 def GroupedMatmul
     : ExpertMatmulKernel<"aclnnGroupedMatmul", "makeGroupedMatmul"> {
   let summary = "rows of each expert times its weight, all experts at once";
-  let description = [{Operands and bits are those of mfExpertMatmul. Of aclnn's,
+  let description = [{mfExpertMatmul with all experts at once, and its bits but
+    for few rows in fp32, which it multiplies in a way of its own. Of aclnn's,
     groupType 0 with one tensor of rows and splitItem 3; its groupList is the
     sum of the counts up to each expert. No bias, no quantization.}];
 }

@@ -108,13 +108,13 @@ def Cat : Kernel<"aclnnCat", "makeCat"> {
 }
 
 def ConstantPadNd : Kernel<"aclnnConstantPadNd", "makePad"> {
-  let summary = "zeros around a tensor";
+  let summary = "zeros, or a value, around a tensor";
   let parts = "getResizedParts(spec)";
   let description = [{`low` and `high` are aclnn's `pad`, which begins with the
-    last dimension; `value` is 0.}];
+    last dimension; `value` is 0 if it is not there.}];
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
-  let attributes = (attrs Ints:$low, Ints:$high);
+  let attributes = (attrs Ints:$low, Ints:$high, OptionalInt:$value);
 }
 
 def InplaceCopy : Kernel<"aclnnInplaceCopy", "makeInplaceCopy"> {
@@ -287,16 +287,17 @@ def SoftmaxBackward : Kernel<"aclnnSoftmaxBackward", "makeSoftmaxBackward"> {
 }
 
 def SwiGlu : Kernel<"aclnnSwiGlu", "makeSwiGlu"> {
-  let summary = "silu(first half) * second half of the last dimension";
-  let parts = "*J -> *K";
-  let description = "aclnn's dim is -1.";
+  let summary = "silu(first half) * second half of a dimension";
+  let parts = "getGatedParts(spec)";
+  let description = [{aclnn's dim is -1, or -2 where `out` has a dimension
+    less.}];
   let inputs = (ins In:$x);
   let outputs = (outs Out:$out);
 }
 
 def SwiGluGrad : Kernel<"aclnnSwiGluGrad", "makeSwiGluGrad"> {
   let summary = "gradient of aclnnSwiGlu";
-  let parts = "+*K, *J -> *J";
+  let parts = "getGatedGradParts(spec)";
   let inputs = (ins In:$yGrad, In:$x);
   let outputs = (outs Out:$out);
 }
@@ -306,7 +307,7 @@ def RotaryPositionEmbedding
   let summary = "rotary position embedding, rotating halves";
   let parts = "+*D, *D, *D -> *D";
   let description = [{Of aclnn's modes the first; the tables may be fp32 beside
-    bf16 and have no dimensions of 1.}];
+    bf16, and are repeated over dimensions that they lack or have one of.}];
   let inputs = (ins In:$x, In:$cos, In:$sin);
   let outputs = (outs Out:$out);
 }

@@ -389,9 +389,10 @@ def Ascend_CollectiveOp : Ascend_TransferOp<"collective",
 
     ```mlir
     %done = ascend.collective all_to_all_v %rows to %mine counts %to, %from
-        over <ep> channel "ep" cell "layers.1.experts.dispatch" on @ep
+        over <cp> channel "cp" cell "layers.1.experts.dispatch" on @mp
         after %ready {fill = -1.000000e+00 : f64}
-        : <1x6x8xf32, hbm> to <1x12x8xf32, hbm> counts <2x3xf32, hbm>, <2x3xf32, hbm>
+        : <1x6x8xf32, hbm> to <1x12x8xf32, hbm>
+          counts !ascend.buffer<4x3xf32, hbm>, !ascend.buffer<4x3xf32, hbm>
         -> !ascend.event
     ```
   }];

@@ -83,8 +83,9 @@ public:
   /// on `axes` alone, a tensor<1xi32>.
   virtual EmittedBuffer getCoordinate(mlir::ArrayAttr axes) = 0;
   virtual EmittedBuffer getState(State state, llvm::StringRef parameter) = 0;
-  /// A scalar that the host reads at the end of the step.
-  virtual EmittedBuffer getReport(llvm::StringRef quantity) = 0;
+  /// A tensor that the host reads at the end of the step.
+  virtual EmittedBuffer getReport(llvm::StringRef quantity,
+                                  mlir::RankedTensorType type) = 0;
   /// Part of a buffer, from `byteOffset` on.
   virtual EmittedBuffer getPart(EmittedBuffer buffer, int64_t byteOffset,
                                 mlir::RankedTensorType type) = 0;

@@ -116,7 +116,8 @@ def Mf_InitAttr : Mf_Attr<"Init", "init"> {
     `zeros`, `ones`; `normal`: N(0, value^2); `rotary_cos` / `rotary_sin`: a
     table [sequence, head dimension] of the angles position * scale /
     value^(2i/d), the half of frequencies repeated twice, or position * scale *
-    `frequencies`[i], an f64 per two of the head dimension;
+    `frequencies`[i], an f64 per two of the head dimension, all times
+    `amplitude` (YaRN);
     `causal_mask`: [sequence, sequence], 0 where attention is allowed and
     `value` above the diagonal; `constant`: `value` everywhere; `alibi`:
     [heads], the slope of each head (Press et al., 2022), or [heads, sequence,
@@ -127,15 +128,16 @@ def Mf_InitAttr : Mf_Attr<"Init", "init"> {
   let parameters = (ins EnumParameter<Mf_InitKind>:$kind,
                         Mf_Double<"::llvm::APFloat(0.0)">:$value,
                         Mf_Double<"::llvm::APFloat(1.0)">:$scale,
+                        Mf_Double<"::llvm::APFloat(1.0)">:$amplitude,
                         OptionalParameter<"::mlir::ArrayAttr">:$frequencies);
   let builders = [AttrBuilder<(ins "InitKind":$kind, "double":$value,
                                    CArg<"double", "1.0">:$scale), [{
     return $_get($_ctxt, kind, ::llvm::APFloat(value), ::llvm::APFloat(scale),
-                 ::mlir::ArrayAttr());
+                 ::llvm::APFloat(1.0), ::mlir::ArrayAttr());
   }]>];
   let assemblyFormat = [{
     `<` $kind (`,` `value` `=` $value^)? (`,` `scale` `=` $scale^)?
-    (`frequencies` $frequencies^)? `>`
+    (`amplitude` $amplitude^)? (`frequencies` $frequencies^)? `>`
   }];
 }
 
@@ -338,14 +340,53 @@ def Mf_LossScaleUpdateAttr : Mf_Attr<"LossScaleUpdate", "loss_scale_update"> {
   let genVerifyDecl = 1;
 }
 
+def Mf_ExpertBalanceAttr : Mf_Attr<"ExpertBalance", "expert_balance"> {
+  let summary = "how a step's end balances the load of experts";
+  let description = [{
+    TopkBiasBalanceCallback: the bias of each expert changes by `rate`, up if
+    its load is below `target`.
+  }];
+  let parameters = (ins Mf_Double<>:$rate, Mf_Double<>:$target);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Mf_DropRateAttr : Mf_Attr<"DropRate", "drop_rate"> {
+  let summary = "what is reported as the rate of dropped tokens";
+  let description = [{
+    MoEDropRateCallback: the sum over experts of what of their share is above
+    `threshold`, capacity_factor / expert_num of the callback. It looks at the
+    first `layers` layers.
+  }];
+  let parameters = (ins Mf_Double<>:$threshold, "int64_t":$layers);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Mf_FusionsAttr : Mf_Attr<"Fusions", "fusions"> {
+  let summary = "which operators the YAML wants as one kernel";
+  let description = [{
+    `rotary`: use_fused_rope, rotary embedding; `swiglu`: use_fused_swiglu, SiLU
+    and its product; `group_matmuls`: use_gmm, the products of all experts, unless
+    the YAML says False; `permute_tokens`: use_fused_ops_permute, sorting tokens
+    by expert; `route`: use_fused_ops_topkrouter, the places of tokens among
+    those of their experts.
+  }];
+  let parameters = (ins DefaultValuedParameter<"bool", "false">:$rotary,
+                        DefaultValuedParameter<"bool", "false">:$swiglu,
+                        DefaultValuedParameter<"bool", "true">:$group_matmuls,
+                        DefaultValuedParameter<"bool", "false">:$permute_tokens,
+                        DefaultValuedParameter<"bool", "false">:$route);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
   let summary = "everything of the YAML that shapes a training step";
   let description = [{
     `loss_scale`: what the loss's gradient is multiplied with before backward
     and divided by before clipping, at the first step; it stays so unless there
     is a `loss_scale_update`. `max_device_memory`: bytes, 0 where the YAML has
-    none. `locations`: where the YAML has the keys that messages of later passes
-    are about, by key.
+    none. `fusions` is there where the YAML asks for other ones than the default.
+    `locations`: where the YAML has the keys that messages of later passes are
+    about, by key.
   }];
   let parameters = (ins "::mf::ir::ParallelAttr":$parallel,
                         "::mf::ir::RecomputeConfigAttr":$recompute,
@@ -356,6 +397,9 @@ def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
                         Mf_Double<>:$loss_scale,
                         OptionalParameter<"::mf::ir::LossScaleUpdateAttr">:$loss_scale_update,
                         "int64_t":$max_device_memory,
+                        OptionalParameter<"::mf::ir::ExpertBalanceAttr">:$expert_balance,
+                        OptionalParameter<"::mf::ir::DropRateAttr">:$drop_rate,
+                        OptionalParameter<"::mf::ir::FusionsAttr">:$fusions,
                         OptionalParameter<"::mlir::DictionaryAttr">:$locations);
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{

@@ -106,8 +106,8 @@ def Mf_CompareScalarOp : Mf_StepwiseOp<"compare_scalar", "",
     No gradient flows through it.
 
     ```mlir
-    %kept = mf.compare_scalar %place {comparison = #mf.comparison<greater>, value = 0.0 : f64}
-        : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %kept = mf.compare_scalar %gate {comparison = #mf.comparison<greater>, value = 0.000000e+00 : f64}
+        : (tensor<3x2xf32>) -> tensor<3x2xf32>
     ```
   }];
   let extraClassDefinition = "";

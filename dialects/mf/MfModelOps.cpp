@@ -13,7 +13,7 @@ using namespace mf::ir;
 int64_t ModelOp::getNumBodyLayers() {
   int64_t count = 0;
   for (LayerOp layer : getBody().getOps<LayerOp>())
-    count += layer.getKind() == LayerKind::Body;
+    count += layer.isNumbered();
   return count;
 }
 
@@ -37,8 +37,22 @@ static LogicalResult verifyPast(LayerOp layer, SmallVectorImpl<Type> &given) {
   return success();
 }
 
-/// Each layer but an embedding takes the results of the layer before it, but
-/// for losses, first.
+/// A layer that joins the next is followed by a body layer.
+static LogicalResult verifyJoins(ModelOp model) {
+  LayerOp joining;
+  for (LayerOp layer : model.getBody().getOps<LayerOp>()) {
+    if (joining && layer.getKind() != LayerKind::Body && !layer.getJoinsNext())
+      break;
+    joining = layer.getJoinsNext() ? layer : LayerOp();
+  }
+  return joining ? joining.emitOpError("joins the next layer, but no body "
+                                       "layer follows it")
+                 : success();
+}
+
+/// Each layer but the first takes the results of the layer before it, but for
+/// losses, first. An embedding in front may stand behind the layers for an
+/// earlier piece of the sequence.
 static LogicalResult verifyLayerChain(ModelOp model) {
   LayerOp previous;
   llvm::StringMap<SmallVector<Type>> given;
@@ -48,10 +62,13 @@ static LogicalResult verifyLayerChain(ModelOp model) {
     // The layers for a piece stand behind all of the one before.
     if (previous && getPiece(previous) != getPiece(layer))
       previous = {};
-    if (layer.getKind() == LayerKind::Embedding) {
+    const bool isFront =
+        layer.getKind() == LayerKind::Embedding && layer.getFirstPast() == 0;
+    if (isFront) {
       if (previous)
         return layer.emitOpError(
-            "expected the embedding to be the first layer");
+            "expected an embedding that takes tokens alone to be the first "
+            "layer");
     } else if (previous) {
       SmallVector<Type> expected = previous.getHiddenResultTypes();
       ArrayRef<Type> taken = layer.getArgumentTypes();
@@ -113,7 +130,8 @@ LogicalResult ModelOp::verifyRegions() {
       return param.emitOpError("has type ")
              << param.getType() << ", but is tied to " << owner.getType();
   }
-  if (failed(verifyReductions(*this)) || failed(verifyLayerChain(*this)))
+  if (failed(verifyReductions(*this)) || failed(verifyLayerChain(*this)) ||
+      failed(verifyJoins(*this)))
     return failure();
   return verifyFunctionPairs(*this);
 }

@@ -46,7 +46,7 @@ def Mf_ModelOp : Mf_Op<"model", [Symbol, SymbolTable, NoTerminator,
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
-    /// Number of `mf.layer`s of kind body.
+    /// Number of `mf.layer`s of kind body that join no other.
     int64_t getNumBodyLayers();
   }];
 }
@@ -67,7 +67,9 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
     with `may_stay_whole` a warning. `parallel_optimizer` is false for one that
     the optimizer's ranks never share out. One with an `update_rule` is no
     weight but a statistic: what backward makes for it is no gradient of the
-    loss, and takes no part in the gradients' norm.
+    loss, and takes no part in the gradients' norm. One that records the share
+    of each expert has as `capacity_share` the largest share of a row's choices
+    for which an expert has room; without it there is room for all.
 
     `type` is the whole parameter's. With a `layout` each rank has a part of it,
     and so of its gradient and moments: of each dimension that at its
@@ -107,7 +109,8 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
                        OptionalAttr<TypeAttr>:$gathered,
                        UnitAttr:$scatter_gradients,
                        UnitAttr:$reduced_in_backward,
-                       OptionalAttr<Mf_UpdateRuleAttr>:$update_rule);
+                       OptionalAttr<Mf_UpdateRuleAttr>:$update_rule,
+                       OptionalAttr<F64Attr>:$capacity_share);
   let assemblyFormat = [{
     $sym_name `:` $type `init` $init (`tied` `to` $tied^)?
     (`layout` $layout^)? (`stored` $stored^)? attr-dict
@@ -117,7 +120,8 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
                                  "InitAttr":$init, "bool":$frozen,
                                  "::mlir::FlatSymbolRefAttr":$tied), [{
     build($_builder, $_state, name, type, init, frozen, tied, LayoutAttr(), nullptr,
-          false, true, LayoutAttr(), nullptr, false, false, UpdateRuleAttr());
+          false, true, LayoutAttr(), nullptr, false, false, UpdateRuleAttr(),
+          ::mlir::FloatAttr());
   }]>];
   let extraClassDeclaration = [{
     /// What one rank has of the parameter while layers use it.
@@ -218,6 +222,7 @@ def Mf_LayerOp : Mf_FunctionOp<"layer",
     (ins Mf_LayerKindAttr:$kind,
          OptionalAttr<Mf_PlacementAttr>:$placement,
          OptionalAttr<FlatSymbolRefAttr>:$cell_tree,
+         UnitAttr:$joins_next,
          DefaultValuedAttr<I64Attr, "0">:$past,
          DefaultValuedAttr<I64Attr, "0">:$future),
     [HasParent<"ModelOp">]> {
@@ -229,6 +234,11 @@ def Mf_LayerOp : Mf_FunctionOp<"layer",
     to the step's loss and not handed to the next layer. `placement` is the
     layer's stage and chunk, once partitioned.
 
+    An `embedding` behind other layers takes their results before its tokens. A
+    layer that `joins_next` stands before a body layer, on its stage and with
+    its settings: what prepares the input of a layer that predicts a later
+    token.
+
     Of a layer for a piece of the sequence the last `past` floating-point
     arguments come from the layer's versions for earlier pieces, the first
     piece's before the second's: those that each returns as its last `future`
@@ -239,12 +249,23 @@ def Mf_LayerOp : Mf_FunctionOp<"layer",
         -> (tensor<4xf32>, tensor<f32>, tensor<8xf32>) { ... }
     mf.layer @b body (%x: tensor<4xf32>, %y: tensor<8xf32>) -> tensor<4xf32> { ... }
     ```
+
+    ```mlir
+    mf.layer @next_token embedding (%h: tensor<1x4x8xf32>, %tokens: tensor<1x4xi32>)
+        -> (tensor<1x4x8xf32>, tensor<1x4x8xf32>) attributes {joins_next} { ... }
+    mf.layer @c body (%h: tensor<1x4x8xf32>, %next: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> { ... }
+    ```
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = functionDeclarations # [{
     /// The types of the results that the next layer takes: all but losses and
     /// those that go to later pieces.
     ::llvm::SmallVector<::mlir::Type> getHiddenResultTypes();
+    /// Whether it counts among the layers that stages are made of: of the body,
+    /// and joined to none.
+    bool isNumbered() {
+      return getKind() == LayerKind::Body && !getJoinsNext();
+    }
     /// The numbers of the arguments that come from earlier pieces begin here;
     /// step inputs come behind them.
     unsigned getFirstPast();

@@ -245,13 +245,18 @@ LogicalResult RotaryPositionEmbeddingOp::verify() {
       !table.getElementType().isF32())
     return emitOpError("expected tables of ")
            << input.getElementType() << " or f32, but got " << table;
-  if (input.getRank() < 1 || input.getShape().back() % 2 != 0 ||
-      table.getRank() > input.getRank() || table.getRank() < 1 ||
-      input.getShape().take_back(table.getRank()) != table.getShape())
-    return emitOpError("expected tables of the trailing dimensions of the "
-                       "input, the last of them even, but got ")
-           << table << " for " << input;
-  return success();
+  bool fits = input.getRank() >= 1 && input.getShape().back() % 2 == 0 &&
+              table.getRank() <= input.getRank() && table.getRank() >= 1 &&
+              table.getShape().back() == input.getShape().back();
+  if (fits)
+    for (auto [own, whole] : llvm::zip(
+             table.getShape(), input.getShape().take_back(table.getRank())))
+      fits &= own == whole || own == 1;
+  if (fits)
+    return success();
+  return emitOpError("expected tables of the trailing dimensions of the "
+                     "input, the last of them even, but got ")
+         << table << " for " << input;
 }
 
 void RotaryPositionEmbeddingOp::buildGradient(

@@ -158,9 +158,9 @@ def Mf_RotaryPositionEmbeddingOp : Mf_ComputeOp<"rotary_position_embedding",
      AllTypesMatch<["cosine", "sine"]>]> {
   let summary = "rotary position embedding of the last dimension's halves";
   let description = [{
-    x cos + (-second half, first half) sin, in fp32. The tables are the trailing
-    dimensions of the input, in its type or fp32, and have no gradient (Su et
-    al., 2021).
+    x cos + (-second half, first half) sin, in fp32. The tables have the trailing
+    dimensions of the input, or one element in them, in its type or fp32, and no
+    gradient (Su et al., 2021).
 
     ```mlir
     %y = mf.rotary_position_embedding %x, %cos, %sin {name = "attention.apply_rotary_emb.rope"}

@@ -134,13 +134,15 @@ void SliceOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 }
 
 void PadOp::build(OpBuilder &builder, OperationState &state, Value input,
-                  ArrayRef<int64_t> low, ArrayRef<int64_t> high) {
+                  ArrayRef<int64_t> low, ArrayRef<int64_t> high,
+                  int64_t value) {
   SmallVector<int64_t> shape;
   for (auto [axis, extent] : llvm::enumerate(getTensor(input).getShape()))
     shape.push_back(low[axis] + extent + high[axis]);
   build(builder, state,
         RankedTensorType::get(shape, getTensor(input).getElementType()), input,
-        low, high, nullptr, nullptr, nullptr);
+        low, high, value ? builder.getI64IntegerAttr(value) : nullptr, nullptr,
+        nullptr, nullptr);
 }
 
 LogicalResult PadOp::verify() {

@@ -49,13 +49,22 @@ def Mf_SliceOp : Mf_ComputeOp<"slice", "aclnnSliceV2",
 
 def Mf_PadOp : Mf_ComputeOp<"pad", "aclnnConstantPadNd",
     (ins Mf_AnyTensor:$input),
-    (ins DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high),
+    (ins DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
+         OptionalAttr<I64Attr>:$value),
     (outs Mf_AnyTensor:$result), [Mf_Differentiable, Mf_Shardable]> {
-  let summary = "zeros around a tensor; the gradient of mf.slice, and it is its";
+  let summary = "zeros, or a value, around a tensor; the gradient of mf.slice, and it is its";
+  let description = [{
+    With `value`, an integer, that in place of zeros:
+
+    ```mlir
+    %y = mf.pad %x {high = array<i64: 0, 1>, low = array<i64: 0, 0>, value = -100 : i64} : (tensor<2x3xi32>) -> tensor<2x4xi32>
+    ```
+  }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$input,
                                  "::llvm::ArrayRef<int64_t>":$low,
-                                 "::llvm::ArrayRef<int64_t>":$high)>];
+                                 "::llvm::ArrayRef<int64_t>":$high,
+                                 CArg<"int64_t", "0">:$value)>];
 }
 
 def Mf_ConcatOp : Mf_ComputeOp<"concat", "aclnnCat",

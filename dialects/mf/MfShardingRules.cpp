@@ -330,7 +330,14 @@ static ShardingRule getWindowRule(Operation *op) {
 }
 
 ShardingRule SliceOp::getShardingRule() { return getWindowRule(*this); }
-ShardingRule PadOp::getShardingRule() { return getWindowRule(*this); }
+
+/// A sum of summands that have a value around them has more of it.
+ShardingRule PadOp::getShardingRule() {
+  ShardingRule rule = getWindowRule(*this);
+  if (getValue())
+    rule.linearity = Linearity::None;
+  return rule;
+}
 
 void SliceOp::localize(ArrayRef<Layout> operands, ArrayRef<Layout> results,
                        LocalTables &tables) {

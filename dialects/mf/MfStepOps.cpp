@@ -297,7 +297,61 @@ void NonFiniteOp::emitLaunches(LaunchEmitter &emitter) {
   emitter.launch("mfNonFiniteCheck", emitter.getBuffer(getInput()), flag);
 }
 
+//===----------------------------------------------------------------------===//
+// Statistics and reports
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyStatistic(Operation *op,
+                                     SymbolTableCollection &symbols,
+                                     FlatSymbolRefAttr name, UpdateRule rule) {
+  if (failed(verifyParameter(op, symbols, name)))
+    return failure();
+  auto param = symbols.lookupNearestSymbolFrom<ParamOp>(op, name);
+  if (param.getUpdateRule() == rule)
+    return success();
+  return op->emitOpError("expected a parameter with update_rule = "
+                         "#mf.update_rule<")
+         << stringifyUpdateRule(rule) << ">, but '" << name.getValue()
+         << "' has " << (param.getUpdateRule() ? "another" : "none");
+}
+
+LogicalResult
+BalanceExpertsOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyStatistic(*this, symbols, getParamAttr(), UpdateRule::Balance);
+}
+
+void BalanceExpertsOp::emitLaunches(LaunchEmitter &emitter) {
+  Builder builder(getContext());
+  NamedAttrList attributes;
+  attributes.set("rate", getRateAttr());
+  attributes.set("target", getTargetAttr());
+  emitter.launch("mfUpdateExpertBias",
+                 emitter.getState(State::Gradient, getParam()),
+                 emitter.getState(State::Parameter, getParam()),
+                 attributes.getDictionary(getContext()));
+}
+
+LogicalResult
+RecordStatisticOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (failed(
+          verifyStatistic(*this, symbols, getParamAttr(), UpdateRule::Record)))
+    return failure();
+  auto param = symbols.lookupNearestSymbolFrom<ParamOp>(*this, getParamAttr());
+  if (param.getStoredType() == getType())
+    return success();
+  return emitOpError("expected a result of type ")
+         << param.getStoredType() << ", but got " << getType();
+}
+
+void RecordStatisticOp::emitLaunches(LaunchEmitter &emitter) {
+  EmittedBuffer value = emitter.getState(State::Gradient, getParam());
+  emitter.launch("aclnnInplaceCopy", value,
+                 emitter.getState(State::Parameter, getParam()));
+  emitter.launch("aclnnInplaceCopy", value, emitter.createBuffer(getResult()));
+}
+
 void ReportOp::emitLaunches(LaunchEmitter &emitter) {
+  auto type = cast<RankedTensorType>(getValue().getType());
   emitter.launch("aclnnInplaceCopy", emitter.getBuffer(getValue()),
-                 emitter.getReport(getQuantity()));
+                 emitter.getReport(getQuantity(), type));
 }

@@ -309,8 +309,42 @@ def Mf_NonFiniteOp : Mf_StateOp<"non_finite"> {
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
 }
 
+def Mf_BalanceExpertsOp : Mf_StateOp<"balance_experts", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "raises the bias of experts below their share of the load";
+  let description = [{
+    bias += rate * sign(target - load), in place, of each expert; `load` is what
+    backward of the step's micro-batches made for the parameter, summed over
+    ranks (Wang et al., 2024: auxiliary-loss-free balancing). It changes on
+    steps that overflow too, as TopkBiasBalanceCallback of MindSpore
+    Transformers has it.
+
+    ```mlir
+    mf.balance_experts @layers.3.topk_bias rate 1.000000e-03 target 1.250000e-01
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$param, F64Attr:$rate,
+                       F64Attr:$target);
+  let assemblyFormat = "$param `rate` $rate `target` $target attr-dict";
+}
+
+def Mf_RecordStatisticOp : Mf_StateOp<"record_statistic", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "makes a parameter what the last micro-batch gave for it";
+  let description = [{
+    The result is its new value.
+
+    ```mlir
+    %share = mf.record_statistic @layers.3.fi_parameter : tensor<2x8xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$param);
+  let results = (outs Mf_FloatTensor:$result);
+  let assemblyFormat = "$param attr-dict `:` type($result)";
+}
+
 def Mf_ReportOp : Mf_StateOp<"report"> {
-  let summary = "a scalar that the host gets at the end of the step";
+  let summary = "a tensor that the host gets at the end of the step";
   let arguments = (ins Mf_FloatTensor:$value, StrAttr:$quantity);
   let assemblyFormat = "$quantity `,` $value attr-dict `:` type($value)";
 }

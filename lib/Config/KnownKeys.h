@@ -48,6 +48,8 @@ extern const KnownSection optimizerSection;
 extern const KnownSection lrScheduleSection;
 extern const KnownSection contextSection;
 extern const KnownSection ascendConfigSection;
+extern const KnownSection balanceCallbackSection;
+extern const KnownSection dropRateCallbackSection;
 extern const KnownSection modelSection;
 extern const KnownSection topLevel;
 
@@ -86,8 +88,8 @@ inline constexpr llvm::StringLiteral elsewhere =
     "what counts is another key: parallel.enable_parallel_optimizer, "
     "parallel_config.micro_batch_num, parallel.pipeline_config";
 inline constexpr llvm::StringLiteral evaluation = "evaluation and inference";
-inline constexpr llvm::StringLiteral experts =
-    "experts: importing a model that has them is an error";
+inline constexpr llvm::StringLiteral oldExperts =
+    "experts of layer classes that no model trains with, or of inference";
 inline constexpr llvm::StringLiteral host =
     "the host, or the device's driver and its memory pool";
 inline constexpr llvm::StringLiteral launch =

@@ -51,7 +51,11 @@ void checkKeys(const Node &section, const KnownSection &known,
 SectionReader::SectionReader(const Node &parent, llvm::StringRef key,
                              const KnownSection &known,
                              DiagnosticList &diagnostics)
-    : diagnostics(diagnostics), section(parent[key]), name(known.name) {
+    : SectionReader(parent[key], known, diagnostics) {}
+
+SectionReader::SectionReader(const Node &section, const KnownSection &known,
+                             DiagnosticList &diagnostics)
+    : diagnostics(diagnostics), section(section), name(known.name) {
   if (section.isUndefinedOrNull() || section.isMap()) {
     checkKeys(section, known, diagnostics);
     return;
@@ -64,7 +68,7 @@ SectionReader::SectionReader(const Node &parent, llvm::StringRef key,
     error.attachNote(
         "write " +
         quote((text.split('=').first + ": " + text.split('=').second).str()));
-  section = Node();
+  this->section = Node();
 }
 
 void SectionReader::rejectValue(llvm::StringRef key, const Node &value,

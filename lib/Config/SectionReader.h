@@ -17,6 +17,10 @@ public:
   SectionReader(const Node &parent, llvm::StringRef key,
                 const KnownSection &known, DiagnosticList &diagnostics);
 
+  /// Takes `section` itself, an element of a list.
+  SectionReader(const Node &section, const KnownSection &known,
+                DiagnosticList &diagnostics);
+
   const Node &getNode() const { return section; }
   /// Whether the section says anything; an empty one is a missing one.
   bool isPresent() const { return !section.getEntries().empty(); }

@@ -1,6 +1,7 @@
 //===- TrainingConfig.cpp - A training YAML as typed values ---------------===//
 
 #include "mf/Config/TrainingConfig.h"
+#include "CallbackReader.h"
 #include "SectionReader.h"
 #include "StepOptionReader.h"
 #include "SwapReader.h"
@@ -330,6 +331,7 @@ TrainingConfig readTrainingConfig(const Node &root,
   config.moe.useGmm = moe.readBool("use_gmm", config.moe.useGmm);
   if (Node cut = moe.get("expert_model_parallel"); !cut.isUndefinedOrNull())
     config.moe.expertModelParallel = moe.readInt("expert_model_parallel", 1);
+  config.callbacks = readCallbacks(root, diagnostics);
   readTopLevel(root, config, diagnostics);
   checkSections(config, diagnostics);
   return config;

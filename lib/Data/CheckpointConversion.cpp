@@ -1,6 +1,7 @@
 //===- CheckpointConversion.cpp - A checkpoint under other names ----------===//
 
 #include "mf/Data/CheckpointConversion.h"
+#include "BlockCopies.h"
 #include "mf/Data/ElementConversion.h"
 #include "mf/Data/SafetensorsWriter.h"
 #include "llvm/ADT/StringExtras.h"
@@ -17,7 +18,7 @@ namespace {
 struct PlannedTensor {
   const NamedShape *target = nullptr;
   TensorShape shape;
-  std::vector<RowCopy> copies;
+  std::vector<BlockCopy> copies;
 };
 
 /// Tables that Hugging Face's older checkpoints keep, and the moments in a
@@ -25,18 +26,6 @@ struct PlannedTensor {
 bool isNoParameter(StringRef name) {
   return name.ends_with(".inv_freq") || name.starts_with("adam_m.") ||
          name.starts_with("adam_v.");
-}
-
-bool holdsOnly(StringRef name, ParameterPart part) {
-  const std::optional<ParameterName> parsed = parseParameterName(name);
-  return parsed && parsed->parts.size() == 1 && parsed->parts[0] == part;
-}
-
-int64_t getElementsPerRow(ArrayRef<int64_t> dims) {
-  int64_t elements = 1;
-  for (int64_t dim : dims.drop_front(std::min<size_t>(1, dims.size())))
-    elements *= dim;
-  return elements;
 }
 
 class Converter {
@@ -47,14 +36,14 @@ public:
 
   Error plan() {
     for (const NamedShape &target : conversion.targets) {
-      Expected<std::vector<RowCopy>> copies = planParameter(
+      Expected<std::vector<BlockCopy>> copies = planParameter(
           target.name, target.shape.dims, source, conversion.layout);
       if (!copies)
         return copies.takeError();
       PlannedTensor tensor{&target, target.shape, std::move(*copies)};
       if (Error error = chooseType(tensor))
         return error;
-      for (const RowCopy &copy : tensor.copies)
+      for (const BlockCopy &copy : tensor.copies)
         used.insert(copy.source);
       tensors.push_back(std::move(tensor));
     }
@@ -70,8 +59,8 @@ public:
     if (Error error = writer.open(path))
       return error;
     for (const PlannedTensor &tensor : tensors)
-      for (const RowCopy &copy : tensor.copies)
-        if (Error error = writeRows(writer, tensor, copy))
+      for (const BlockCopy &copy : tensor.copies)
+        if (Error error = writeBlock(writer, tensor, copy))
           return error;
     return writer.commit();
   }
@@ -81,7 +70,7 @@ private:
   /// differ.
   Error chooseType(PlannedTensor &tensor) const {
     bool isFirst = true;
-    for (const RowCopy &copy : tensor.copies) {
+    for (const BlockCopy &copy : tensor.copies) {
       Expected<TensorView> view = source.find(copy.source);
       if (!view)
         return view.takeError();
@@ -101,7 +90,7 @@ private:
   Error checkNothingIsLost() const {
     SmallVector<StringRef> lost;
     for (const std::string &name : source.getNames())
-      if (!used.contains(name) && !isNoParameter(name) && !isTiedHead(name))
+      if (!used.contains(name) && !isNoParameter(name) && !isCopy(name))
         lost.push_back(name);
     if (lost.empty())
       return Error::success();
@@ -114,51 +103,52 @@ private:
     return createStringError("no parameter of the model takes " + list);
   }
 
-  /// Whether `name` is a head with the very bytes of the embedding that stands
-  /// for it.
-  bool isTiedHead(StringRef name) const {
-    if (!conversion.layout.tiesWordEmbeddings ||
-        !holdsOnly(name, ParameterPart::Head))
+  /// Whether `name` has the very bytes of a tensor that stands for it: a tied
+  /// head those of the embedding, the embedding and head of layers that predict
+  /// more tokens those of the model.
+  bool isCopy(StringRef name) const {
+    const std::optional<ParameterPart> part = getOnlyPart(name);
+    if (!part)
       return false;
-    const SafetensorsEntry *head = source.lookup(name);
-    for (const auto &entry : used) {
-      const SafetensorsEntry *embedding = source.lookup(entry.getKey());
-      if (holdsOnly(entry.getKey(), ParameterPart::Embedding))
-        return head->type == embedding->type && head->bytes == embedding->bytes;
+    SmallVector<ParameterPart> originals;
+    if (*part == ParameterPart::PredictionEmbedding)
+      originals = {ParameterPart::Embedding};
+    else if (*part == ParameterPart::PredictionHead)
+      originals = {ParameterPart::Head, ParameterPart::Embedding};
+    else if (*part == ParameterPart::Head &&
+             conversion.layout.tiesWordEmbeddings)
+      originals = {ParameterPart::Embedding};
+    const SafetensorsEntry *copy = source.lookup(name);
+    for (const std::string &other : source.getNames()) {
+      const std::optional<ParameterPart> held = getOnlyPart(other);
+      if (!used.contains(other) || !held || !is_contained(originals, *held))
+        continue;
+      const SafetensorsEntry *original = source.lookup(other);
+      if (copy->type == original->type && copy->bytes == original->bytes)
+        return true;
     }
     return false;
   }
 
-  Error writeRows(SafetensorsWriter &writer, const PlannedTensor &tensor,
-                  const RowCopy &copy) const {
+  std::optional<ParameterPart> getOnlyPart(StringRef name) const {
+    const std::optional<ParameterName> parsed =
+        parseParameterName(name, conversion.layout);
+    if (!parsed || parsed->parts.size() != 1)
+      return std::nullopt;
+    return parsed->parts[0];
+  }
+
+  Error writeBlock(SafetensorsWriter &writer, const PlannedTensor &tensor,
+                   const BlockCopy &copy) const {
     Expected<TensorView> view = source.find(copy.source);
     if (!view)
       return view.takeError();
-    const DType from = view->shape.type, to = tensor.shape.type;
-    const int64_t perRow = getElementsPerRow(tensor.shape.dims);
-    int64_t element = copy.sourceRow * perRow;
-    int64_t target = copy.targetRow * perRow;
-    const int64_t count = copy.rows * perRow;
-    if (from == to)
-      return writer.write(
-          tensor.target->name,
-          view->bytes.slice(element * getBytes(from), count * getBytes(from)),
-          target * getBytes(to));
-    constexpr int64_t mostAtOnce = int64_t{1} << 20;
-    std::vector<uint8_t> buffer(std::min(count, mostAtOnce) * getBytes(to));
-    for (int64_t done = 0; done < count;) {
-      const int64_t now = std::min(mostAtOnce, count - done);
-      MutableArrayRef<uint8_t> part(buffer.data(), now * getBytes(to));
-      const ArrayRef<uint8_t> bytes = view->bytes.slice(
-          (element + done) * getBytes(from), now * getBytes(from));
-      if (Error error = convertElements(from, bytes, to, part))
-        return error;
-      if (Error error = writer.write(tensor.target->name, part,
-                                     (target + done) * getBytes(to)))
-        return error;
-      done += now;
-    }
-    return Error::success();
+    const DType type = tensor.shape.type;
+    return copyBlock(copy, view->bytes, view->shape.type, type,
+                     [&](int64_t element, ArrayRef<uint8_t> bytes) {
+                       return writer.write(tensor.target->name, bytes,
+                                           element * getBytes(type));
+                     });
   }
 
   const SafetensorsCheckpoint &source;

@@ -9,7 +9,7 @@
 
 namespace mf {
 
-/// One to three parts, in the order of their rows.
+/// One to three parts, in the order in which they lie in a tensor.
 struct PartList {
   constexpr PartList(ParameterPart first) : parts{first}, count(1) {}
   constexpr PartList(ParameterPart first, ParameterPart second)
@@ -24,33 +24,61 @@ struct PartList {
   size_t count;
 };
 
+/// Where the queries of an attention come from.
+enum class AttentionKind : uint8_t {
+  Heads,  ///< queries, keys and values of heads, all from the hidden state
+  Latent, ///< all from latent vectors
+  DirectQueries ///< keys and values from a latent vector, queries not
+};
+
 /// One name, in the schemes that have it. In `pattern`, '#' stands for the
-/// layer's number and '*' for weight or bias.
+/// layer's number, '%' for its number among those that predict more tokens, '@'
+/// for the expert's and '*' for weight or bias.
 struct ParameterPattern {
   uint32_t schemes;
   const char *pattern;
   PartList parts;
   RowOrder order = RowOrder::Contiguous;
+  TensorForm form = TensorForm::Rows;
+  /// Set for each AttentionKind that gives the name this meaning.
+  uint8_t kinds = 0b111;
+  bool rotatesPairs = false;
 
   bool isIn(NameScheme scheme) const {
     return (schemes >> static_cast<unsigned>(scheme) & 1) != 0;
+  }
+  bool isOf(AttentionKind kind) const {
+    return (kinds >> static_cast<unsigned>(kind) & 1) != 0;
   }
   bool has(ParameterPart part) const {
     return llvm::is_contained(parts.get(), part);
   }
 
-  /// The name of a layer's weight or bias; empty if the pattern has no bias and
-  /// one is asked for.
-  std::string getName(int64_t layer, bool isBias) const;
+  /// The name of the weight or bias of `where`'s layer and expert; empty if the
+  /// pattern has no bias and one is asked for, or no such layer.
+  std::string getName(const ParameterName &where,
+                      const ParameterLayout &layout) const;
+
+  /// What the name of `where`'s layer and expert stands for.
+  ParameterName describe(const ParameterName &where) const;
 };
 
-/// Every pattern. A scheme has at most one for each part.
-llvm::ArrayRef<ParameterPattern> getParameterPatterns();
+/// Every pattern that `layout` gives a meaning. A scheme has at most one for
+/// each part.
+llvm::ArrayRef<const ParameterPattern *>
+getParameterPatterns(const ParameterLayout &layout);
 
-/// The pattern that `name` fits, with what stands for '#' and '*'; null if
-/// there is none.
+/// The pattern that `name` fits, with what stands for '#', '@' and '*' in
+/// `where`; null if there is none.
 const ParameterPattern *matchParameterPattern(llvm::StringRef name,
-                                              int64_t &layer, bool &isBias);
+                                              const ParameterLayout &layout,
+                                              ParameterName &where);
+
+// The tables, by what they are about.
+llvm::ArrayRef<ParameterPattern> getDensePatterns();
+llvm::ArrayRef<ParameterPattern> getExpertPatterns();
+llvm::ArrayRef<ParameterPattern> getLatentPatterns();
+llvm::ArrayRef<ParameterPattern> getPredictionPatterns();
 
 } // namespace mf
 

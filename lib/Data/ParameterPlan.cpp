@@ -1,14 +1,13 @@
 //===- ParameterPlan.cpp - Putting parameters together --------------------===//
 
+#include "BlockCopies.h"
 #include "ParameterNameTable.h"
-#include "ParameterRows.h"
+#include "ParameterParts.h"
 #include "ShapeText.h"
-#include "mf/Data/ElementConversion.h"
 #include "mf/Data/ParameterNames.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
 
@@ -28,8 +27,9 @@ public:
           const ParameterLayout &layout)
       : target(target), dims(dims), lookup(lookup), layout(layout) {}
 
-  Expected<std::vector<RowCopy>> plan() {
-    const std::optional<ParameterName> parsed = parseParameterName(target);
+  Expected<std::vector<BlockCopy>> plan() {
+    const std::optional<ParameterName> parsed =
+        parseParameterName(target, layout);
     if (!parsed || !changesOrder(*parsed))
       if (const std::optional<ArrayRef<int64_t>> found = lookup(target))
         return planWhole(*found);
@@ -38,17 +38,20 @@ public:
                                "no tensor '" + target +
                                    "', and it is no name of a parameter that "
                                    "other names are known for");
-    Expected<PartRows> rows = PartRows::create(target, *parsed, dims, layout);
-    if (!rows)
-      return rows.takeError();
-    std::vector<RowCopy> copies;
-    for (const PartSegment &segment : listSegments(
-             parsed->parts, getOrder(target, parsed->order, layout.targetOrder),
-             *rows, layout)) {
-      Expected<Source> source = findSource(*parsed, segment.part, *rows);
+    Expected<PartShapes> shapes =
+        PartShapes::create(target, *parsed, dims, layout);
+    if (!shapes)
+      return shapes.takeError();
+    ParameterName inOrder = *parsed;
+    inOrder.order = getOrder(target, parsed->order, layout.targetOrder);
+    std::vector<BlockCopy> copies;
+    for (const PartSegment &segment : listSegments(inOrder, *shapes, layout)) {
+      ParameterName wanted = *parsed;
+      wanted.expert = segment.expert;
+      Expected<Source> source = findSource(wanted, segment.part, *shapes);
       if (!source)
         return source.takeError();
-      addCopies(segment, *source, copies);
+      addCopies(segment, *source, shapes->getColumns(), copies);
     }
     return copies;
   }
@@ -56,8 +59,10 @@ public:
 private:
   /// The order of a tensor's rows: its scheme's, or the given one for names
   /// that stand for two.
-  static RowOrder getOrder(StringRef name, RowOrder order, RowOrder given) {
+  RowOrder getOrder(StringRef name, RowOrder order, RowOrder given) const {
+    // Ranks do not share out the rows of a latent linear_qkv.
     bool standsForTwo =
+        !(layout.latent && name.contains(".linear_qkv.")) &&
         any_of(ArrayRef<StringRef>{".linear_qkv.", ".linear_fc1.",
                                    ".query_key_value.", ".dense_h_to_4h."},
                [&](StringRef part) { return name.contains(part); });
@@ -70,11 +75,15 @@ private:
            getOrder(target, parsed.order, layout.targetOrder);
   }
 
-  Expected<std::vector<RowCopy>> planWhole(ArrayRef<int64_t> found) {
+  Expected<std::vector<BlockCopy>> planWhole(ArrayRef<int64_t> found) {
     if (found != dims)
       return shapeError(target, found);
-    return std::vector<RowCopy>{
-        {target.str(), 0, 0, dims.empty() ? 1 : dims[0]}};
+    int64_t columns = 1;
+    for (int64_t dim : dims.drop_front(std::min<size_t>(1, dims.size())))
+      columns *= dim;
+    const BlockPlace place{0, columns, 1};
+    return std::vector<BlockCopy>{
+        {target.str(), dims.empty() ? 1 : dims[0], columns, place, place}};
   }
 
   Error shapeError(StringRef name, ArrayRef<int64_t> found) const {
@@ -85,59 +94,80 @@ private:
                                  "' of shape " + printDims(dims));
   }
 
-  Expected<Source> findSource(const ParameterName &parsed, ParameterPart part,
-                              const PartRows &rows) {
+  Expected<Source> findSource(const ParameterName &wanted, ParameterPart part,
+                              const PartShapes &shapes) {
     std::vector<std::string> tried;
-    if (std::optional<Expected<Source>> found =
-            lookUpPart(parsed, part, rows, tried))
-      return std::move(*found);
-    if (part == ParameterPart::Head && layout.tiesWordEmbeddings)
+    for (ParameterPart held : listSubstitutes(part))
       if (std::optional<Expected<Source>> found =
-              lookUpPart(parsed, ParameterPart::Embedding, rows, tried))
+              lookUpPart(wanted, held, shapes, tried))
         return std::move(*found);
+    std::string names = join(tried, ", ");
+    if (wanted.expert > 0)
+      if (std::string missing = findMissing(wanted, part); !missing.empty())
+        names = missing + ", since there is one for expert 0";
     return createStringError(inconvertibleErrorCode(),
                              "no tensor for parameter '" + target +
-                                 "'; looked for " + join(tried, ", "));
+                                 "'; looked for " + names);
+  }
+
+  /// The parts that `part` may be read from.
+  SmallVector<ParameterPart> listSubstitutes(ParameterPart part) const {
+    SmallVector<ParameterPart> parts = {part};
+    if (part == ParameterPart::PredictionEmbedding)
+      parts.push_back(ParameterPart::Embedding);
+    if (part == ParameterPart::PredictionHead)
+      parts.push_back(ParameterPart::Head);
+    if (parts.back() == ParameterPart::Head && layout.tiesWordEmbeddings)
+      parts.push_back(ParameterPart::Embedding);
+    return parts;
+  }
+
+  /// The name that the expert's tensor would have beside the one that expert 0
+  /// has.
+  std::string findMissing(const ParameterName &wanted,
+                          ParameterPart part) const {
+    ParameterName first = wanted;
+    first.expert = 0;
+    for (const ParameterPattern *pattern : getParameterPatterns(layout))
+      if (pattern->has(part) && lookup(pattern->getName(first, layout)))
+        return pattern->getName(wanted, layout);
+    return {};
   }
 
   /// Looks for `part` under each of its names; notes those that are not there.
-  std::optional<Expected<Source>> lookUpPart(const ParameterName &parsed,
+  std::optional<Expected<Source>> lookUpPart(const ParameterName &wanted,
                                              ParameterPart part,
-                                             const PartRows &rows,
+                                             const PartShapes &shapes,
                                              std::vector<std::string> &tried) {
-    for (const ParameterPattern &pattern : getParameterPatterns()) {
-      if (!pattern.has(part))
+    for (const ParameterPattern *pattern : getParameterPatterns(layout)) {
+      if (!pattern->has(part))
         continue;
-      std::string name = pattern.getName(parsed.layer, parsed.isBias);
+      std::string name = pattern->getName(wanted, layout);
       if (name.empty())
         continue;
       std::optional<ArrayRef<int64_t>> found = lookup(name);
-      if (!found && pattern.isIn(NameScheme::Mcore)) {
+      if (!found && pattern->isIn(NameScheme::Mcore)) {
         found = lookup(("model." + Twine(name)).str());
         if (found)
           name.insert(0, "model.");
       }
       if (found)
-        return makeSource(std::move(name), pattern, part, *found, rows);
+        return makeSource(std::move(name), pattern->describe(wanted), part,
+                          *found, shapes);
       tried.push_back(std::move(name));
     }
     return std::nullopt;
   }
 
-  Expected<Source> makeSource(std::string name, const ParameterPattern &pattern,
+  Expected<Source> makeSource(std::string name, ParameterName described,
                               ParameterPart part, ArrayRef<int64_t> found,
-                              const PartRows &rows) {
-    int64_t expected = 0;
-    for (ParameterPart held : pattern.parts.get())
-      expected += rows.getRows(held);
-    if (found.size() != dims.size() || found[0] != expected ||
-        found.drop_front() != dims.drop_front())
+                              const PartShapes &shapes) {
+    if (found != ArrayRef(shapes.getDims(described)))
       return shapeError(name, found);
-    const RowOrder order = getOrder(name, pattern.order, layout.sourceOrder);
+    described.order = getOrder(name, described.order, layout.sourceOrder);
     Source source;
-    for (const PartSegment &segment :
-         listSegments(pattern.parts.get(), order, rows, layout))
-      if (segment.part == part)
+    for (const PartSegment &segment : listSegments(described, shapes, layout))
+      if (segment.part == part && segment.expert == described.expert)
         source.segments.push_back(segment);
     source.name = std::move(name);
     return source;
@@ -145,7 +175,7 @@ private:
 
   /// Adds the rows of `segment`, wherever in `source` they are.
   static void addCopies(const PartSegment &segment, const Source &source,
-                        std::vector<RowCopy> &copies) {
+                        int64_t columns, std::vector<BlockCopy> &copies) {
     const int64_t end = segment.partRow + segment.rows;
     // Segments of a part are in the order of its rows.
     auto begin = partition_point(source.segments, [&](const PartSegment &from) {
@@ -156,16 +186,27 @@ private:
         break;
       const int64_t first = std::max(segment.partRow, from.partRow);
       const int64_t last = std::min(end, from.partRow + from.rows);
-      RowCopy copy{source.name, from.row + first - from.partRow,
-                   segment.row + first - segment.partRow, last - first};
-      RowCopy *previous = copies.empty() ? nullptr : &copies.back();
-      if (previous && previous->source == copy.source &&
-          previous->sourceRow + previous->rows == copy.sourceRow &&
-          previous->targetRow + previous->rows == copy.targetRow)
-        previous->rows += copy.rows;
-      else
+      BlockCopy copy{source.name, last - first, columns,
+                     skipRows(from.place, first - from.partRow),
+                     skipRows(segment.place, first - segment.partRow)};
+      if (copies.empty() || !extend(copies.back(), copy))
         copies.push_back(std::move(copy));
     }
+  }
+
+  static BlockPlace skipRows(BlockPlace place, int64_t rows) {
+    place.offset += rows * place.rowStride;
+    return place;
+  }
+
+  /// Makes `copy` more rows of `previous` if that is what it is.
+  static bool extend(BlockCopy &previous, const BlockCopy &copy) {
+    if (previous.source != copy.source ||
+        skipRows(previous.from, previous.rows) != copy.from ||
+        skipRows(previous.to, previous.rows) != copy.to)
+      return false;
+    previous.rows += copy.rows;
+    return true;
   }
 
   StringRef target;
@@ -176,14 +217,14 @@ private:
 
 } // namespace
 
-Expected<std::vector<RowCopy>> planParameter(StringRef target,
-                                             ArrayRef<int64_t> dims,
-                                             DimsLookup lookup,
-                                             const ParameterLayout &layout) {
+Expected<std::vector<BlockCopy>> planParameter(StringRef target,
+                                               ArrayRef<int64_t> dims,
+                                               DimsLookup lookup,
+                                               const ParameterLayout &layout) {
   return Planner(target, dims, lookup, layout).plan();
 }
 
-Expected<std::vector<RowCopy>>
+Expected<std::vector<BlockCopy>>
 planParameter(StringRef target, ArrayRef<int64_t> dims,
               const SafetensorsCheckpoint &checkpoint,
               const ParameterLayout &layout) {
@@ -197,7 +238,7 @@ planParameter(StringRef target, ArrayRef<int64_t> dims,
 Error loadParameter(const SafetensorsCheckpoint &checkpoint, StringRef target,
                     const TensorShape &shape, const ParameterLayout &layout,
                     MutableArrayRef<uint8_t> to) {
-  Expected<std::vector<RowCopy>> copies =
+  Expected<std::vector<BlockCopy>> copies =
       planParameter(target, shape.dims, checkpoint, layout);
   if (!copies)
     return copies.takeError();
@@ -206,22 +247,16 @@ Error loadParameter(const SafetensorsCheckpoint &checkpoint, StringRef target,
         inconvertibleErrorCode(),
         "parameter '" + target + "' has " + Twine(shape.getBytes()) +
             " bytes, but the buffer has " + Twine(to.size()));
-  int64_t columns = 1;
-  for (int64_t dim : ArrayRef<int64_t>(shape.dims)
-                         .drop_front(std::min<size_t>(1, shape.dims.size())))
-    columns *= dim;
-  for (const RowCopy &copy : *copies) {
+  for (const BlockCopy &copy : *copies) {
     Expected<TensorView> view = checkpoint.find(copy.source);
     if (!view)
       return view.takeError();
-    const int64_t fromBytes = columns * getBytes(view->shape.type);
-    const int64_t toBytes = columns * getBytes(shape.type);
-    if (Error error = convertElements(
-            view->shape.type,
-            view->bytes.slice(copy.sourceRow * fromBytes,
-                              copy.rows * fromBytes),
-            shape.type,
-            to.slice(copy.targetRow * toBytes, copy.rows * toBytes)))
+    auto put = [&](int64_t element, ArrayRef<uint8_t> bytes) {
+      llvm::copy(bytes, to.drop_front(element * getBytes(shape.type)).begin());
+      return Error::success();
+    };
+    if (Error error =
+            copyBlock(copy, view->bytes, view->shape.type, shape.type, put))
       return createStringError(inconvertibleErrorCode(),
                                "parameter '" + target +
                                    "': " + toString(std::move(error)));

@@ -42,6 +42,25 @@ private:
       addFloat("global_norm", step.globalNorm);
       addFloat("loss_scale", step.lossScale);
       out.attribute("overflow", step.overflow);
+      if (!step.dropRates.empty())
+        out.attributeArray("drop_rates", [&] {
+          for (const DropRates &layer : step.dropRates)
+            print(layer);
+        });
+    });
+  }
+
+  void print(const DropRates &rates) {
+    auto addRows = [&](StringRef key, ArrayRef<float> rows) {
+      out.attributeArray(key, [&] {
+        for (float row : rows)
+          out.rawValue(std::isfinite(row) ? formatFloat32(row) : "null");
+      });
+    };
+    out.object([&] {
+      out.attribute("layer", rates.layer);
+      addRows("logged", rates.logged);
+      addRows("dropped", rates.dropped);
     });
   }
 

@@ -15,10 +15,9 @@ namespace mf {
 
 /// x cos + rotate(x) sin, where rotate swaps the halves and negates the first.
 static Value rotateHalves(CellBuilder &cells, Value heads, Value cosine,
-                          Value sine) {
-  const RotaryNames &names = cells.names.attention.rotary;
+                          Value sine, const RotaryNames &names) {
   CellBuilder::Cell cell(cells, names.cell);
-  int64_t half = cells.spec.headSize / 2;
+  int64_t half = cells.spec.rotary.size / 2;
   Value first = cells.sliceLast(heads, 0, half, names.slice);
   Value second = cells.sliceLast(heads, half, half, names.slice);
   Value swapped = cells.concatLast({cells.negate(second, names.negate), first},
@@ -30,8 +29,7 @@ static Value rotateHalves(CellBuilder &cells, Value heads, Value cosine,
 /// The first `rotary.size` dimensions as complex numbers, neighbours being real
 /// and imaginary part, times cos + i sin; the others pass.
 static Value rotatePairs(CellBuilder &cells, Value heads, Value cosine,
-                         Value sine) {
-  const RotaryNames &names = cells.names.attention.rotary;
+                         Value sine, const RotaryNames &names) {
   CellBuilder::Cell cell(cells, names.cell);
   int64_t size = cells.spec.rotary.size, half = size / 2;
   int64_t rest = cells.spec.headSize - size;
@@ -72,28 +70,22 @@ static Value rotatePairs(CellBuilder &cells, Value heads, Value cosine,
   return cells.concatLast({result, passed}, names.concat);
 }
 
-Value addRotary(CellBuilder &cells, Value heads) {
+Value addRotary(CellBuilder &cells, Value heads, const RotaryNames &names) {
   const ModelSpec &spec = cells.spec;
   if (spec.rotary.size == 0)
     return heads;
-  StringRef castName = cells.names.attention.rotary.cast;
   Value cosine = cells.getParameter(rotaryCosineTable);
   Value sine = cells.getParameter(rotarySineTable);
-  Value value = cells.cast(heads, spec.rotaryType, castName);
-  value = spec.rotary.rotatesPairs ? rotatePairs(cells, value, cosine, sine)
-                                   : rotateHalves(cells, value, cosine, sine);
-  return cells.cast(value, spec.computeType, castName);
+  Value value = cells.cast(heads, spec.rotaryType, names.cast);
+  value = spec.rotary.rotatesPairs
+              ? rotatePairs(cells, value, cosine, sine, names)
+              : rotateHalves(cells, value, cosine, sine, names);
+  return cells.cast(value, spec.computeType, names.cast);
 }
 
 //===----------------------------------------------------------------------===//
 // Projections
 //===----------------------------------------------------------------------===//
-
-namespace {
-struct Projections {
-  Value query, key, value;
-};
-} // namespace
 
 /// The axes that cut heads of keys and values, and so their weights: ChatGLM
 /// copies them to neighbours where there are fewer than ranks.
@@ -127,7 +119,7 @@ static SmallVector<Value> splitByHead(CellBuilder &cells, Value together,
 }
 
 /// Query, key and value, each [batch, sequence, heads * head size].
-static Projections addProjections(CellBuilder &cells, Value input) {
+static AttentionHeads addProjections(CellBuilder &cells, Value input) {
   const ModelSpec &spec = cells.spec;
   const AttentionNames &names = cells.names.attention;
   int64_t querySize = spec.getQuerySize(), keySize = spec.getKeyValueSize();
@@ -186,8 +178,8 @@ static Value splitHeads(CellBuilder &cells, Value value, int64_t numHeads,
 // Scores
 //===----------------------------------------------------------------------===//
 
-static Value addFlashAttention(CellBuilder &cells, const Projections &heads) {
-  double scale = 1.0 / std::sqrt(static_cast<double>(cells.spec.headSize));
+static Value addFlashAttention(CellBuilder &cells, const AttentionHeads &heads,
+                               double scale) {
   Value slopes;
   if (cells.spec.usesAlibi)
     slopes = cells.getParameter(alibiSlopes);
@@ -197,8 +189,7 @@ static Value addFlashAttention(CellBuilder &cells, const Projections &heads) {
       .getResult();
 }
 
-/// softmax(query * key^T * scale + mask) * value, one operator after another.
-static Value addScores(CellBuilder &cells, Projections heads) {
+Value addScores(CellBuilder &cells, AttentionHeads heads, double scale) {
   const ModelSpec &spec = cells.spec;
   const ScoreNames &names = cells.names.attention.scores;
   int64_t repeats = spec.numHeads / spec.numKeyValueHeads;
@@ -210,7 +201,6 @@ static Value addScores(CellBuilder &cells, Projections heads) {
   Value scores =
       cells.create<MatmulOp>(names.product, heads.query, heads.key, false, true)
           .getResult();
-  double scale = 1.0 / std::sqrt(static_cast<double>(spec.headSize));
   scores = cells.scale(scores, scale, names.scale);
   if (spec.usesAlibi)
     scores = cells.add(scores, cells.getParameter(alibiTable), names.alibi);
@@ -228,18 +218,20 @@ Value addAttention(CellBuilder &cells, Value input) {
   const ModelSpec &spec = cells.spec;
   const AttentionNames &names = cells.names.attention;
   CellBuilder::Cell cell(cells, names.cell);
-  Projections flat = addProjections(cells, input);
+  AttentionHeads flat = addProjections(cells, input);
   bool hasNorm = spec.normalizesQueryKey;
-  Projections heads;
+  AttentionHeads heads;
   heads.query = splitHeads(cells, flat.query, spec.numHeads,
                            hasNorm ? names.queryNorm : "");
   heads.key = splitHeads(cells, flat.key, spec.numKeyValueHeads,
                          hasNorm ? names.keyNorm : "");
   heads.value = splitHeads(cells, flat.value, spec.numKeyValueHeads, "");
-  heads.query = addRotary(cells, heads.query);
-  heads.key = addRotary(cells, heads.key);
-  Value result = spec.usesFlashAttention ? addFlashAttention(cells, heads)
-                                         : addScores(cells, heads);
+  heads.query = addRotary(cells, heads.query, names.rotary);
+  heads.key = addRotary(cells, heads.key, names.rotary);
+  double scale = 1.0 / std::sqrt(static_cast<double>(spec.headSize));
+  Value result = spec.usesFlashAttention
+                     ? addFlashAttention(cells, heads, scale)
+                     : addScores(cells, heads, scale);
   result = cells.transpose(result, {0, 2, 1, 3}, names.mergeTranspose);
   result = cells.reshape(
       result, {spec.microBatchSize, spec.sequenceLength, spec.getQuerySize()},

@@ -1,24 +1,29 @@
 //===- BodyLayer.cpp - Norms, feed forward and residual stream ------------===//
 
 #include "BodyLayer.h"
+#include "ExpertLayer.h"
 
 using namespace mlir;
 using namespace mf::ir;
 
 namespace mf {
 
-/// down(silu(gate(x)) * up(x)), the SwiGLU of Shazeer, 2020.
-static Value addFeedForward(CellBuilder &cells, Value input) {
+Value addFeedForward(CellBuilder &cells, Value input,
+                     const FeedForwardTraits &feedForward) {
   const ModelSpec &spec = cells.spec;
   const FeedForwardNames &names = cells.names.feedForward;
-  CellBuilder::Cell cell(cells, names.cell);
-  int64_t size = spec.feedForwardSize;
+  CellBuilder::Cell cell(cells, feedForward.cell);
+  int64_t size = feedForward.size;
   auto addLinear = [&](StringRef name, Value value, int64_t outSize,
-                       const LinearTraits &traits = {}) {
+                       LinearTraits traits = {}) {
     CellBuilder::Cell linear(cells, name);
+    if (!feedForward.isCut)
+      traits.axes.clear();
     return cells.addLinear(value, outSize, traits);
   };
   auto addSilu = [&](Value value, StringRef leaf) {
+    if (!feedForward.fused.empty())
+      leaf = feedForward.fused;
     return cells.create<SiluOp>(leaf, value.getType(), value).getResult();
   };
 
@@ -32,38 +37,59 @@ static Value addFeedForward(CellBuilder &cells, Value input) {
     SmallVector<int64_t> shape(getShape(both));
     SmallVector<int64_t> pairs = {shape[0], shape[1], size, 2};
     shape.back() = size;
+    StringRef split =
+        spec.activationMultiplies ? names.activationSplit : names.split;
     both = cells.reshape(both, pairs, names.reshape);
-    gate = cells.reshape(cells.sliceLast(both, 0, 1, names.split), shape,
-                         names.reshape);
-    up = cells.reshape(cells.sliceLast(both, 1, 1, names.split), shape,
-                       names.reshape);
+    gate =
+        cells.reshape(cells.sliceLast(both, 0, 1, split), shape, names.reshape);
+    up =
+        cells.reshape(cells.sliceLast(both, 1, 1, split), shape, names.reshape);
     gate = addSilu(gate, names.concatenatedActivation);
   } else {
     gate = addLinear(names.gate, input, size);
     gate = addSilu(gate, names.activation);
     up = addLinear(names.up, input, size);
   }
-  Value product = cells.multiply(gate, up, names.multiply);
+  Value product =
+      cells.multiply(gate, up,
+                     !feedForward.fused.empty()  ? feedForward.fused
+                     : spec.activationMultiplies ? names.activationMultiply
+                                                 : names.multiply);
   LinearTraits traits;
   traits.hasBias = spec.feedForwardOutputBias;
   traits.cutsInputs = true;
   return addLinear(names.down, product, spec.hiddenSize, traits);
 }
 
-Value addBodyLayer(CellBuilder &cells, Value hidden) {
+SmallVector<Value, 2> addBodyLayer(CellBuilder &cells, Value hidden,
+                                   bool hasExperts) {
   const FamilyNames &names = cells.names;
   DType residual = cells.spec.residualType;
   auto addNorm = [&](StringRef name, Value value) {
     CellBuilder::Cell norm(cells, name);
     return cells.addNorm(value);
   };
-  Value attention = addAttention(cells, addNorm(names.inputNorm, hidden));
+  Value input = addNorm(names.inputNorm, hidden);
+  Value attention = cells.spec.latent ? addLatentAttention(cells, input)
+                                      : addAttention(cells, input);
   attention = cells.cast(attention, residual, names.attention.castResult);
   hidden = cells.add(hidden, attention, "add");
-  Value feedForward =
-      addFeedForward(cells, addNorm(names.postAttentionNorm, hidden));
-  feedForward = cells.cast(feedForward, residual, names.feedForward.castResult);
-  return cells.add(hidden, feedForward, "add");
+  input = addNorm(names.postAttentionNorm, hidden);
+  if (hasExperts) {
+    ExpertResult result = addExperts(cells, input);
+    Value output = cells.cast(result.hidden, residual,
+                              getExpertNames(cells.spec).castResult);
+    SmallVector<Value, 2> results = {cells.add(hidden, output, "add")};
+    if (result.loss)
+      results.push_back(result.loss);
+    return results;
+  }
+  FeedForwardTraits traits;
+  traits.cell = names.feedForward.cell;
+  traits.size = cells.spec.feedForwardSize;
+  Value output = addFeedForward(cells, input, traits);
+  output = cells.cast(output, residual, names.feedForward.castResult);
+  return {cells.add(hidden, output, "add")};
 }
 
 } // namespace mf

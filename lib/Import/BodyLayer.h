@@ -15,16 +15,46 @@ inline constexpr llvm::StringLiteral causalMaskTable = "causal_mask";
 inline constexpr llvm::StringLiteral alibiTable = "alibi";
 inline constexpr llvm::StringLiteral alibiSlopes = "alibi_slopes";
 
-/// Norm, attention and residual addition, then norm, feed forward and residual
-/// addition; `hidden` is [batch, sequence, hidden] in the residual type.
-mlir::Value addBodyLayer(CellBuilder &cells, mlir::Value hidden);
+/// Norm, attention and residual addition, then norm, feed forward, maybe with
+/// experts, and residual addition; `hidden` is [batch, sequence, hidden] in the
+/// residual type. Returns the same and, if experts give one, their loss.
+llvm::SmallVector<mlir::Value, 2>
+addBodyLayer(CellBuilder &cells, mlir::Value hidden, bool hasExperts = false);
+
+/// A dense feed forward.
+struct FeedForwardTraits {
+  llvm::StringRef cell;
+  int64_t size = 0;
+  /// Model-parallel ranks share its neurons out.
+  bool isCut = true;
+  /// The name of the activation and of its product with the up projection,
+  /// where one operator is to do both; empty for names of their own.
+  llvm::StringRef fused = "";
+};
+
+/// down(silu(gate(x)) * up(x)), the SwiGLU of Shazeer, 2020, on tensors of
+/// three dimensions.
+mlir::Value addFeedForward(CellBuilder &cells, mlir::Value input,
+                           const FeedForwardTraits &traits);
 
 /// The attention Cell on a normalised input, in the compute type.
 mlir::Value addAttention(CellBuilder &cells, mlir::Value input);
+/// That of a model with latent attention.
+mlir::Value addLatentAttention(CellBuilder &cells, mlir::Value input);
 
 /// Rotary embedding of [batch, heads, sequence, head size], in the open
 /// attention Cell.
-mlir::Value addRotary(CellBuilder &cells, mlir::Value heads);
+mlir::Value addRotary(CellBuilder &cells, mlir::Value heads,
+                      const RotaryNames &names);
+
+/// What attention works on, each [batch, heads, sequence, head size].
+struct AttentionHeads {
+  mlir::Value query, key, value;
+};
+
+/// softmax(query * key^T * scale + mask) * value, one operator after another,
+/// in the open attention Cell.
+mlir::Value addScores(CellBuilder &cells, AttentionHeads heads, double scale);
 
 } // namespace mf
 

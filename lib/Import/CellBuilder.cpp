@@ -32,15 +32,15 @@ CellBuilder::Cell::~Cell() { cells.prefix.resize(outerSize); }
 CellBuilder::CellBuilder(ModelOp model, const ModelSpec &spec,
                          StringRef layerName, LayerKind kind,
                          StringRef parameterPrefix, TypeRange arguments,
-                         Type result)
+                         TypeRange results)
     : spec(spec), names(getFamilyNames(spec.family)),
       builder(model.getContext()), loc(model.getLoc()),
       parameterPrefix(parameterPrefix) {
   builder.setInsertionPointToEnd(&model.getBody().front());
-  layer = LayerOp::create(builder, loc, layerName,
-                          builder.getFunctionType(arguments, result), kind,
-                          PlacementAttr(), FlatSymbolRefAttr(), /*past=*/0,
-                          /*future=*/0, ArrayAttr(), ArrayAttr());
+  layer = LayerOp::create(
+      builder, loc, layerName, builder.getFunctionType(arguments, results),
+      kind, PlacementAttr(), FlatSymbolRefAttr(),
+      /*joins_next=*/false, /*past=*/0, /*future=*/0, ArrayAttr(), ArrayAttr());
   Block &body = layer.getBody().emplaceBlock();
   for (Type argument : arguments)
     body.addArgument(argument, loc);
@@ -55,8 +55,10 @@ void CellBuilder::setCellTree(StringRef symbol) {
   layer.setCellTreeAttr(FlatSymbolRefAttr::get(layer.getContext(), symbol));
 }
 
-void CellBuilder::returnValue(Value value) {
-  ReturnOp::create(builder, loc, value);
+void CellBuilder::joinNext() { layer.setJoinsNext(true); }
+
+void CellBuilder::returnValues(ValueRange values) {
+  ReturnOp::create(builder, loc, values);
 }
 
 //===----------------------------------------------------------------------===//
@@ -91,6 +93,10 @@ void createParameter(OpBuilder &builder, mlir::Location loc, StringRef symbol,
     param.setMayStayWhole(traits.mayStayWhole);
   }
   param.setParallelOptimizer(traits.parallelOptimizer);
+  if (traits.updateRule)
+    param.setUpdateRule(*traits.updateRule);
+  if (traits.capacityShare)
+    param.setCapacityShareAttr(builder.getF64FloatAttr(*traits.capacityShare));
 }
 
 Value CellBuilder::addParameter(StringRef leaf, ArrayRef<int64_t> shape,
@@ -101,6 +107,34 @@ Value CellBuilder::addParameter(StringRef leaf, ArrayRef<int64_t> shape,
   OpBuilder outside(layer);
   createParameter(outside, loc, symbol, tensor, init, traits);
   return GetParamOp::create(builder, loc, tensor, symbol);
+}
+
+Value CellBuilder::addLoadBias(StringRef leaf, int64_t numExperts,
+                               const LoadBias &bias) {
+  ParameterTraits traits;
+  traits.parallelOptimizer = false;
+  traits.frozen = !bias.isUpdated;
+  if (bias.isUpdated)
+    traits.updateRule = UpdateRule::Balance;
+  return addParameter(leaf, {numExperts}, DType::F32, getInit(InitKind::Zeros),
+                      traits);
+}
+
+Value CellBuilder::addLoadRecord(StringRef leaf, ArrayRef<int64_t> shape,
+                                 std::optional<double> capacityShare) {
+  ParameterTraits traits;
+  traits.capacityShare = capacityShare;
+  traits.parallelOptimizer = false;
+  traits.updateRule = UpdateRule::Record;
+  // Each rank keeps the router's rows that it has.
+  const RankLayout &ranks = spec.ranks;
+  const int64_t rows = ranks.dataParallel * ranks.contextParallel;
+  if (shape.front() == rows * ranks.modelParallel)
+    traits.cuts = {{"dp", "cp", "mp"}, {}};
+  else if (shape.front() == rows)
+    traits.cuts = {{"dp", "cp"}, {}};
+  return addParameter(leaf, shape, DType::F32, getInit(InitKind::Zeros),
+                      traits);
 }
 
 Value CellBuilder::getParameter(StringRef symbol) {
@@ -114,7 +148,16 @@ Value CellBuilder::getParameter(StringRef symbol) {
 //===----------------------------------------------------------------------===//
 
 Value CellBuilder::cast(Value value, DType type, StringRef leaf) {
-  Type target = getType(getShape(value), type);
+  return castTo(value, getType(getShape(value), type), leaf);
+}
+
+Value CellBuilder::castToIndex(Value value, StringRef leaf) {
+  return castTo(value,
+                RankedTensorType::get(getShape(value), builder.getI32Type()),
+                leaf);
+}
+
+Value CellBuilder::castTo(Value value, Type target, StringRef leaf) {
   if (value.getType() == target)
     return value;
   Value &result = casts[{value, target}];
@@ -136,11 +179,24 @@ Value CellBuilder::transpose(Value value, ArrayRef<int64_t> perm,
 
 Value CellBuilder::sliceLast(Value value, int64_t start, int64_t size,
                              StringRef leaf) {
+  int64_t axis = getShape(value).size() - 1;
+  return slice(value, axis, start, size, leaf);
+}
+
+Value CellBuilder::slice(Value value, int64_t axis, int64_t start, int64_t size,
+                         StringRef leaf) {
   SmallVector<int64_t> sizes(getShape(value));
   SmallVector<int64_t> starts(sizes.size(), 0);
-  starts.back() = start;
-  sizes.back() = size;
+  starts[axis] = start;
+  sizes[axis] = size;
   return create<SliceOp>(leaf, value, starts, sizes).getResult();
+}
+
+Value CellBuilder::shiftTokens(Value tokens, int64_t distance, int64_t fill) {
+  int64_t length = getShape(tokens)[1];
+  Value later = slice(tokens, 1, distance, length - distance, "shift_slice");
+  int64_t low[] = {0, 0}, high[] = {0, distance};
+  return create<PadOp>("shift_pad", later, low, high, fill).getResult();
 }
 
 Value CellBuilder::concatLast(ValueRange values, StringRef leaf) {
@@ -164,6 +220,49 @@ Value CellBuilder::scale(Value value, double factor, StringRef leaf) {
   return create<ScaleOp>(leaf, value.getType(), value,
                          builder.getF64FloatAttr(factor), StringAttr(),
                          RecomputeKindAttr(), SwapAttr())
+      .getResult();
+}
+
+Value CellBuilder::addScalar(Value value, double scalar, StringRef leaf) {
+  return create<AddScalarOp>(leaf, value.getType(), value,
+                             builder.getF64FloatAttr(scalar), StringAttr(),
+                             RecomputeKindAttr(), SwapAttr())
+      .getResult();
+}
+
+Value CellBuilder::reduceSum(Value value, ArrayRef<int64_t> axes,
+                             StringRef leaf) {
+  return create<ReduceSumOp>(leaf, value, axes).getResult();
+}
+
+Value CellBuilder::cumsum(Value value, int64_t axis, StringRef leaf) {
+  return create<CumsumOp>(leaf, value.getType(), value,
+                          builder.getI64IntegerAttr(axis), StringAttr(),
+                          RecomputeKindAttr(), SwapAttr())
+      .getResult();
+}
+
+Value CellBuilder::remainder(Value value, int64_t divisor, StringRef leaf) {
+  return create<RemainderOp>(
+             leaf, value.getType(), value,
+             builder.getF64FloatAttr(static_cast<double>(divisor)),
+             StringAttr(), RecomputeKindAttr(), SwapAttr())
+      .getResult();
+}
+
+Value CellBuilder::floorDivide(Value value, int64_t divisor, StringRef leaf) {
+  return create<FloorDivideOp>(
+             leaf, value.getType(), value,
+             builder.getF64FloatAttr(static_cast<double>(divisor)),
+             StringAttr(), RecomputeKindAttr(), SwapAttr())
+      .getResult();
+}
+
+Value CellBuilder::compare(Value value, Comparison comparison, double scalar,
+                           StringRef leaf) {
+  return create<CompareScalarOp>(leaf, value.getType(), value, comparison,
+                                 APFloat(scalar), StringAttr(),
+                                 RecomputeKindAttr(), SwapAttr())
       .getResult();
 }
 

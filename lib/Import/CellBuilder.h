@@ -27,6 +27,10 @@ struct ParameterTraits {
   bool mayStayWhole = false;
   /// The optimizer's ranks may share it out.
   bool parallelOptimizer = true;
+  /// A statistic of steps in place of a weight.
+  std::optional<mf::ir::UpdateRule> updateRule = std::nullopt;
+  /// The largest share of a row's choices that an expert has room for.
+  std::optional<double> capacityShare = std::nullopt;
 };
 
 /// Adds a parameter to the model that `builder` is in.
@@ -68,12 +72,15 @@ public:
   CellBuilder(mf::ir::ModelOp model, const ModelSpec &spec,
               llvm::StringRef layerName, mf::ir::LayerKind kind,
               llvm::StringRef parameterPrefix, mlir::TypeRange arguments,
-              mlir::Type result);
+              mlir::TypeRange results);
 
   mlir::Value getArgument(unsigned index) const;
   void setCellTree(llvm::StringRef symbol);
+  /// The layer stands with the next and has its settings.
+  void joinNext();
   /// Ends the layer.
-  void returnValue(mlir::Value value);
+  void returnValues(mlir::ValueRange values);
+  void returnValue(mlir::Value value) { returnValues(value); }
 
   //===--------------------------------------------------------------------===//
   // Parameters
@@ -89,6 +96,13 @@ public:
                            double scale = 1.0);
   /// The initial value of weights.
   mf::ir::InitAttr getWeightInit();
+  /// The bias on a router's scores, [experts], and the shares of choices that
+  /// each row had in the last micro-batch, [rows, experts]: statistics that a
+  /// step's end updates, in fp32.
+  mlir::Value addLoadBias(llvm::StringRef leaf, int64_t numExperts,
+                          const LoadBias &bias);
+  mlir::Value addLoadRecord(llvm::StringRef leaf, llvm::ArrayRef<int64_t> shape,
+                            std::optional<double> capacityShare);
 
   //===--------------------------------------------------------------------===//
   // Operators; `leaf` may have several components
@@ -105,11 +119,30 @@ public:
   /// Elements `start` to `start + size` of the last dimension.
   mlir::Value sliceLast(mlir::Value value, int64_t start, int64_t size,
                         llvm::StringRef leaf);
+  /// Elements `start` to `start + size` of dimension `axis`.
+  mlir::Value slice(mlir::Value value, int64_t axis, int64_t start,
+                    int64_t size, llvm::StringRef leaf);
+  /// Token ids [batch, sequence], each the one `distance` tokens behind; `fill`
+  /// where there is none.
+  mlir::Value shiftTokens(mlir::Value tokens, int64_t distance, int64_t fill);
   mlir::Value concatLast(mlir::ValueRange values, llvm::StringRef leaf);
   mlir::Value add(mlir::Value lhs, mlir::Value rhs, llvm::StringRef leaf);
   mlir::Value multiply(mlir::Value lhs, mlir::Value rhs, llvm::StringRef leaf);
   mlir::Value negate(mlir::Value value, llvm::StringRef leaf);
   mlir::Value scale(mlir::Value value, double factor, llvm::StringRef leaf);
+  mlir::Value addScalar(mlir::Value value, double scalar, llvm::StringRef leaf);
+  /// Sums over dimensions, which disappear.
+  mlir::Value reduceSum(mlir::Value value, llvm::ArrayRef<int64_t> axes,
+                        llvm::StringRef leaf);
+  mlir::Value cumsum(mlir::Value value, int64_t axis, llvm::StringRef leaf);
+  mlir::Value remainder(mlir::Value value, int64_t divisor,
+                        llvm::StringRef leaf);
+  mlir::Value floorDivide(mlir::Value value, int64_t divisor,
+                          llvm::StringRef leaf);
+  /// 1 where the comparison with a constant holds, else 0.
+  mlir::Value compare(mlir::Value value, mf::ir::Comparison comparison,
+                      double scalar, llvm::StringRef leaf);
+  mlir::Value castToIndex(mlir::Value value, llvm::StringRef leaf);
 
   /// Creates an operator of the open Cell.
   template <typename OpT, typename... Args>
@@ -134,6 +167,7 @@ public:
 
 private:
   mlir::Type getType(llvm::ArrayRef<int64_t> shape, DType type);
+  mlir::Value castTo(mlir::Value value, mlir::Type type, llvm::StringRef leaf);
 
   mlir::OpBuilder builder;
   mlir::Location loc;

@@ -1,6 +1,8 @@
 //===- CellNames.cpp - Names that a layer's Cells register ----------------===//
 
 #include "mf/Import/CellNames.h"
+#include "ExpertCellNames.h"
+#include "LatentNames.h"
 #include <initializer_list>
 
 namespace mf {
@@ -31,6 +33,12 @@ public:
     addCell(cell, leaves, [] {});
   }
 
+  /// Names relative to the open Cell.
+  void addNames(std::vector<std::string> relative) {
+    for (std::string &name : relative)
+      names.push_back(prefix + std::move(name));
+  }
+
   std::vector<std::string> take() { return std::move(names); }
 
 private:
@@ -44,8 +52,9 @@ private:
 
 class LlamaTree {
 public:
-  LlamaTree(const ModelSpec &spec)
-      : spec(spec), isTelechat(spec.family == ModelFamily::Telechat) {}
+  LlamaTree(const ModelSpec &spec, bool hasExperts)
+      : spec(spec), hasExperts(hasExperts),
+        isTelechat(spec.family == ModelFamily::Telechat) {}
 
   std::vector<std::string> build() {
     if (isTelechat)
@@ -54,8 +63,14 @@ public:
       tree.add({"cast", "shape", "reshape", "add"});
     tree.addCell("ffn_norm", {"norm", "cast", "rcast"});
     tree.addCell("attention_norm", {"norm", "cast", "rcast"});
-    addAttention();
-    addFeedForward();
+    if (spec.latent)
+      tree.addNames(getLatentCellNames(spec));
+    else
+      addAttention();
+    if (hasExperts)
+      tree.addNames(getExpertCellNames(spec));
+    else
+      addFeedForward();
     return tree.take();
   }
 
@@ -109,9 +124,14 @@ private:
       tree.add({"softmax", "cast_attn", "tile_kv"});
       addProjections();
       if (spec.rotary.size != 0)
-        tree.addCell("apply_rotary_emb", {"add", "bmm_swap", "mul", "mul_inc",
-                                          "mul_with_batch_freqs", "neg",
-                                          "slice", "concat", "shape", "cast"});
+        tree.addCell("apply_rotary_emb",
+                     {"add", "bmm_swap", "mul", "mul_inc",
+                      "mul_with_batch_freqs", "neg", "slice", "concat", "shape",
+                      "cast"},
+                     [&] {
+                       if (spec.fusions.rotary.isOn)
+                         tree.add({"rope"});
+                     });
       if (isTelechat)
         tree.addCell("attention_dropout", {"dropout"});
       if (!spec.usesFlashAttention)
@@ -132,8 +152,11 @@ private:
         addLinear("w_gate_hidden", false);
         tree.addCell("activate", {"silu"});
       } else {
+        bool isFused = spec.fusions.swiglu.isOn;
         tree.add({"reshape", "w13_concat"});
-        addLinear("w1", false, /*hasActivation=*/true);
+        if (isFused)
+          tree.add({"swiglu", "expand_dims"});
+        addLinear("w1", false, /*hasActivation=*/!isFused);
       }
       addLinear("w2", spec.feedForwardOutputBias);
       if (!isTelechat && !spec.concatenatesFeedForward)
@@ -142,6 +165,7 @@ private:
   }
 
   const ModelSpec &spec;
+  const bool hasExperts;
   const bool isTelechat;
   TreeWriter tree;
 };
@@ -245,16 +269,23 @@ private:
 
 class McoreTree {
 public:
-  McoreTree(const ModelSpec &spec) : spec(spec) {}
+  McoreTree(const ModelSpec &spec, bool hasExperts)
+      : spec(spec), hasExperts(hasExperts) {}
 
   std::vector<std::string> build() {
     tree.add({"add", "add_bias"});
     tree.addCell("input_layernorm", {"norm", "cast"});
-    addAttention();
+    if (spec.latent)
+      tree.addNames(getLatentCellNames(spec));
+    else
+      addAttention();
     // Two Cells of this layer have no primitives.
     tree.add({"pre_cross_attn_layernorm", "cross_attention"});
     tree.addCell("pre_mlp_layernorm", {"norm", "cast"});
-    addFeedForward();
+    if (hasExperts)
+      tree.addNames(getExpertCellNames(spec));
+    else
+      addFeedForward();
     tree.addCell("hidden_states_dropout", {"dropout"});
     return tree.take();
   }
@@ -277,7 +308,11 @@ private:
                   "mul_input_is_parallel", "cos", "sin", "neg",
                   "neg_input_is_parallel", "split", "split_input_is_parallel",
                   "tnd_split", "cat", "cat_input_is_parallel", "stack", "slice",
-                  "reshape"});
+                  "reshape"},
+                 [&] {
+                   if (spec.fusions.rotary.isOn)
+                     tree.add({"rope"});
+                 });
   }
 
   void addAttention() {
@@ -301,29 +336,61 @@ private:
   void addFeedForward() {
     tree.addCell("mlp", {"mul", "split", "reshape", "add"}, [&] {
       tree.addCell("linear_fc1", {"cast", "matmul", "transpose", "reshape"});
-      tree.addCell("activation_func", {"silu"});
+      tree.addCell(
+          "activation_func",
+          spec.activationMultiplies
+              ? std::initializer_list<llvm::StringRef>{"slice", "silu", "mul"}
+              : std::initializer_list<llvm::StringRef>{"silu"},
+          [&] {
+            if (spec.fusions.swiglu.isOn)
+              tree.add({"swiglu"});
+          });
       tree.addCell("linear_fc2", {"cast", "transpose", "matmul", "reshape"});
     });
   }
 
   const ModelSpec &spec;
+  const bool hasExperts;
   TreeWriter tree;
 };
 
 } // namespace
 
-std::vector<std::string> getCellNames(const ModelSpec &spec) {
+std::vector<std::string> getCellNames(const ModelSpec &spec, bool hasExperts) {
   switch (spec.family) {
   case ModelFamily::Llama:
   case ModelFamily::Qwen:
   case ModelFamily::Telechat:
-    return LlamaTree(spec).build();
+  case ModelFamily::DeepSeek:
+    return LlamaTree(spec, hasExperts).build();
   case ModelFamily::ChatGlm:
     return ChatGlmTree(spec).build();
   case ModelFamily::Mcore:
-    return McoreTree(spec).build();
+    return McoreTree(spec, hasExperts).build();
   }
   llvm_unreachable("unknown family");
+}
+
+/// What joins hidden states and embeddings: a layer of its own, or the outer
+/// Cell of the layer behind it.
+std::vector<std::string> getNextTokenCellNames(const ModelSpec &spec) {
+  TreeWriter tree;
+  if (!spec.nextTokens.followsNorm) {
+    tree.add({"concat", "cast"});
+    tree.addCell("norm", {"norm", "cast", "rcast"});
+    tree.addCell("norm_emb", {"norm", "cast", "rcast"});
+    tree.addCell("dense", {"matmul", "cast", "reshape", "shape"});
+    return tree.take();
+  }
+  tree.add({"concat", "concat_mp", "cast", "reshape"});
+  tree.addCell("enorm", {"norm", "cast"});
+  tree.addCell("hnorm", {"norm", "cast"});
+  tree.addCell("eh_proj", {"cast", "matmul", "transpose", "add", "reshape"});
+  tree.addCell("transformer_layer", {}, [&] {
+    tree.addNames(getCellNames(spec, spec.hasExperts(spec.numLayers - 1)));
+  });
+  tree.addCell("final_layernorm", {"norm", "cast"});
+  return tree.take();
 }
 
 } // namespace mf

@@ -72,7 +72,7 @@ void readChatGlm(SpecReader &reader, ModelSpec &spec) {
 
   // Half of each head rotates, as neighbouring pairs; rope_ratio stretches
   // the base.
-  readRotary(reader, spec, {"rotary_base"});
+  readRotary(reader, spec, {"rotary_base"}, spec.headSize);
   spec.rotary.base *= reader.readPositive({"rope_ratio"}, 1.0);
   spec.rotary.size = spec.headSize / 2;
   spec.rotary.rotatesPairs = true;

@@ -62,6 +62,20 @@ static FamilyNames getLlamaNames() {
   return names;
 }
 
+static FamilyNames getDeepSeekNames() {
+  FamilyNames names = getLlamaNames();
+  NextTokenNames &next = names.nextTokens;
+  next.embedding = "model.mtp_embeddings";
+  next.table = "embedding_weight";
+  next.fuser = "model.mtp_hidden_fusers";
+  next.outputNorm = "model.mtp_norms";
+  next.hiddenNorm = "norm";
+  next.embeddingNorm = "norm_emb";
+  next.concat = "concat";
+  next.join = "dense";
+  return names;
+}
+
 static FamilyNames getQwenNames() {
   FamilyNames names = getLlamaNames();
   names.embeddingWeight = "transformer.wte.embedding_weight";
@@ -187,13 +201,27 @@ static FamilyNames getMcoreNames() {
   feedForward.down = "linear_fc2";
   feedForward.concatenatedActivation = "activation_func.silu";
   feedForward.multiply = "mul";
+  feedForward.activationSplit = "activation_func.slice";
+  feedForward.activationMultiply = "activation_func.mul";
   feedForward.castResult = "mlp.linear_fc2.cast";
+
+  NextTokenNames &next = names.nextTokens;
+  next.embedding = "mtp.embeddings";
+  next.table = "word_embeddings.weight";
+  next.fuser = "mtp.layers";
+  next.hiddenNorm = "hnorm";
+  next.embeddingNorm = "enorm";
+  next.concat = "concat";
+  next.join = "eh_proj";
+  next.layer = "transformer_layer";
+  next.innerNorm = "final_layernorm";
   return names;
 }
 
 const FamilyNames &getFamilyNames(ModelFamily family) {
   static const FamilyNames llama = getLlamaNames();
   static const FamilyNames qwen = getQwenNames();
+  static const FamilyNames deepSeek = getDeepSeekNames();
   static const FamilyNames chatGlm = getChatGlmNames();
   static const FamilyNames mcore = getMcoreNames();
   switch (family) {
@@ -204,6 +232,8 @@ const FamilyNames &getFamilyNames(ModelFamily family) {
     return qwen;
   case ModelFamily::ChatGlm:
     return chatGlm;
+  case ModelFamily::DeepSeek:
+    return deepSeek;
   case ModelFamily::Mcore:
     return mcore;
   }

@@ -53,7 +53,23 @@ struct FeedForwardNames {
   llvm::StringRef cast;
   llvm::StringRef gate, up, gateUp, reshape, split, down;
   llvm::StringRef activation, concatenatedActivation, multiply;
+  /// In place of `split` and `multiply` where the activation's Cell does both.
+  llvm::StringRef activationSplit, activationMultiply;
   llvm::StringRef castResult; ///< relative to the layer
+};
+
+/// Names of layers that predict later tokens.
+struct NextTokenNames {
+  /// Prefixes of parameters, before the number: of the table, of what joins
+  /// the hidden state with it, and of the norm behind the layer. The table's
+  /// name stands behind the number.
+  llvm::StringRef embedding, table;
+  llvm::StringRef fuser, outputNorm;
+  llvm::StringRef hiddenNorm, embeddingNorm, concat, join;
+  /// The Cell of the layer, if it is one within another.
+  llvm::StringRef layer;
+  /// The norm behind it, if it is a Cell of that other.
+  llvm::StringRef innerNorm;
 };
 
 struct FamilyNames {
@@ -66,6 +82,7 @@ struct FamilyNames {
   llvm::StringRef biasAdd;
   AttentionNames attention;
   FeedForwardNames feedForward;
+  NextTokenNames nextTokens;
 };
 
 const FamilyNames &getFamilyNames(ModelFamily family);

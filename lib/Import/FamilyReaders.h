@@ -31,8 +31,14 @@ void readQwen(SpecReader &reader, ModelSpec &spec);
 void readTelechat(SpecReader &reader, ModelSpec &spec);
 /// ChatGLM2Config.
 void readChatGlm(SpecReader &reader, ModelSpec &spec);
+/// DeepseekV3Config, and DeepseekV2Config.
+void readDeepSeek(SpecReader &reader, ModelSpec &spec);
 /// Qwen3Config of the mcore training graph.
 void readQwen3(SpecReader &reader, ModelSpec &spec);
+/// DeepseekV3Config of the mcore training graph.
+void readMcoreDeepSeek(SpecReader &reader, ModelSpec &spec);
+/// TeleChat3Config of the mcore training graph.
+void readTelechat3(SpecReader &reader, ModelSpec &spec);
 
 /// Heads divide what they share, and rotate in pairs. `heads` and
 /// `keyValueHeads` are the keys to blame.
@@ -43,8 +49,32 @@ void checkHeads(SpecReader &reader, const ModelSpec &spec,
 void checkHeadParts(SpecReader &reader, int64_t heads, int64_t parts,
                     SpecReader::Keys keys);
 
-/// theta, extend_method and scaling_factor as FreqsMgr uses them.
-void readRotary(SpecReader &reader, ModelSpec &spec, SpecReader::Keys base);
+/// Sizes of heads that follow from those of latent attention.
+void setLatentHeads(ModelSpec &spec);
+/// They rotate in pairs and divide on ranks; `heads` is to blame.
+void checkLatentHeads(SpecReader &reader, const ModelSpec &spec,
+                      SpecReader::Keys heads);
+
+/// theta, extend_method and scaling_factor as FreqsMgr uses them; `size`
+/// dimensions of a head rotate.
+void readRotary(SpecReader &reader, ModelSpec &spec, SpecReader::Keys base,
+                int64_t size, llvm::StringRef defaultMethod = "None");
+
+/// YaRN (Peng et al., 2023): waves that turn less than `betaSlow` times within
+/// `length` positions are stretched by `factor`, those that turn more than
+/// `betaFast` times stay, and those between mix both.
+struct YarnSpec {
+  double factor = 1.0;
+  double length = 4096.0;
+  double betaFast = 32.0, betaSlow = 1.0;
+  double scale = 1.0, scaleOfAllDims = 1.0;
+};
+/// 0.1 * scale * ln(factor) + 1: how much sharper the softmax is to be over a
+/// context that is longer by `factor`.
+double getYarnScale(double factor, double scale);
+/// Sets the frequencies, if the base is above 1. `scale` and `scaleOfAllDims`
+/// are for the caller.
+void setYarnFrequencies(const YarnSpec &yarn, RotarySpec &rotary);
 
 /// rope_scaling of a config.json, for a rotary embedding that is read but for
 /// it.

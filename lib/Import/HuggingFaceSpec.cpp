@@ -1,6 +1,8 @@
 //===- HuggingFaceSpec.cpp - config.json of a Hugging Face model ----------===//
 
+#include "ExpertReader.h"
 #include "FamilyReaders.h"
+#include "HuggingFaceExperts.h"
 #include "SpecLimits.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -54,10 +56,27 @@ static void readHuggingFaceQwen3(SpecReader &reader, ModelSpec &spec) {
   spec.queryKeyValueBias = reader.readBool({"attention_bias"}, false);
 }
 
+static void readMixtral(SpecReader &reader, ModelSpec &spec) {
+  readHuggingFaceLlama(reader, spec);
+  readMixtralExperts(reader, spec);
+}
+
+static void readQwen2Moe(SpecReader &reader, ModelSpec &spec) {
+  readHuggingFaceQwen2(reader, spec);
+  readQwen2Experts(reader, spec);
+}
+
+static void readQwen3Moe(SpecReader &reader, ModelSpec &spec) {
+  readHuggingFaceQwen3(reader, spec);
+  readQwenExperts(reader, spec);
+}
+
 namespace {
 struct ModelType {
   llvm::StringLiteral name;
   FamilyReader read;
+  /// Attention with queries, keys and values of heads, not latent.
+  bool hasHeads = true;
 };
 } // namespace
 
@@ -66,6 +85,11 @@ static constexpr ModelType modelTypes[] = {
     {"mistral", readHuggingFaceLlama},
     {"qwen2", readHuggingFaceQwen2},
     {"qwen3", readHuggingFaceQwen3},
+    {"mixtral", readMixtral},
+    {"qwen2_moe", readQwen2Moe},
+    {"qwen3_moe", readQwen3Moe},
+    {"deepseek_v2", readHuggingFaceDeepSeek2, /*hasHeads=*/false},
+    {"deepseek_v3", readHuggingFaceDeepSeek3, /*hasHeads=*/false},
 };
 
 static const ModelType *readModelType(SpecReader &reader) {
@@ -99,7 +123,7 @@ static void readRopeTheta(SpecReader &reader, ModelSpec &spec) {
 }
 
 /// What the models have in common.
-static void readCommon(SpecReader &reader, ModelSpec &spec) {
+static void readCommon(SpecReader &reader, bool hasHeads, ModelSpec &spec) {
   constexpr int64_t longestDefault = 4096;
   spec.vocabSize = reader.readSize({"vocab_size"}, std::nullopt);
   spec.hiddenSize = reader.readSize({"hidden_size"}, std::nullopt);
@@ -108,15 +132,17 @@ static void readCommon(SpecReader &reader, ModelSpec &spec) {
   spec.sequenceLength =
       std::min(reader.readSize({"max_position_embeddings"}, longestDefault),
                longestDefault);
-  readHeads(reader, spec);
+  readRopeTheta(reader, spec);
+  if (hasHeads) {
+    readHeads(reader, spec);
+    spec.rotary.size = spec.headSize;
+    readRopeScaling(reader, spec);
+  }
   spec.padTokenId = reader.readInt({"pad_token_id"}, -1);
   spec.normEpsilon = reader.readPositive({"rms_norm_eps"}, 1e-6);
   spec.initializerRange = reader.readPositive({"initializer_range"}, 0.02);
   spec.tiesWordEmbeddings = reader.readBool({"tie_word_embeddings"}, false);
   spec.usesFlashAttention = true;
-  spec.rotary.size = spec.headSize;
-  readRopeTheta(reader, spec);
-  readRopeScaling(reader, spec);
   readTypes(reader, spec);
   std::string activation = reader.readString({"hidden_act"}, "silu");
   if (activation != "silu")
@@ -146,9 +172,6 @@ std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,
                       "expected a map, but got " + describe(root.getKind()));
     return std::nullopt;
   }
-  rejectExperts(root, Node(), diagnostics);
-  if (diagnostics.getErrorCount() != errors)
-    return std::nullopt;
   SpecReader reader(root, "the configuration", diagnostics);
   const ModelType *type = readModelType(reader);
   if (!type)
@@ -156,10 +179,17 @@ std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,
 
   ModelSpec spec;
   spec.name = type->name.str();
-  readCommon(reader, spec);
+  readCommon(reader, type->hasHeads, spec);
   type->read(reader, spec);
-  checkHeads(reader, spec, {"num_attention_heads"}, {"num_key_value_heads"});
+  if (type->hasHeads) {
+    rejectLatentAttention(root, diagnostics);
+    checkHeads(reader, spec, {"num_attention_heads"}, {"num_key_value_heads"});
+  }
+  if (!spec.experts)
+    rejectExperts(root, "with a model_type that has them, such as mixtral",
+                  diagnostics);
   applyOverrides(overrides, spec, diagnostics);
+  resolveExpertSizes(TrainingConfig(), overrides, spec, diagnostics);
   checkWindow(reader, spec);
   if (diagnostics.getErrorCount() == errors)
     checkLimits(spec, root.getLocation(), diagnostics);

@@ -129,7 +129,7 @@ void readLlama(SpecReader &reader, ModelSpec &spec) {
   spec.family = ModelFamily::Llama;
   readLlamaLike(reader, spec);
   readConcatenation(reader, spec);
-  readRotary(reader, spec, {"theta"});
+  readRotary(reader, spec, {"theta"}, spec.headSize);
   spec.queryKeyValueBias = reader.readBool({"qkv_has_bias"}, false);
   spec.attentionOutputBias = reader.readBool({"attn_proj_has_bias"}, false);
   spec.initializerRange =
@@ -159,7 +159,7 @@ void readQwen(SpecReader &reader, ModelSpec &spec) {
   spec.family = ModelFamily::Qwen;
   readLlamaLike(reader, spec);
   readConcatenation(reader, spec);
-  readRotary(reader, spec, {"rotary_emb_base", "theta"});
+  readRotary(reader, spec, {"rotary_emb_base", "theta"}, spec.headSize);
   spec.queryKeyValueBias = reader.readBool({"qkv_has_bias"}, true);
   spec.initializerRange =
       reader.readPositive({"initializer_range", "init_method_std"}, 0.01);
@@ -169,7 +169,7 @@ void readQwen(SpecReader &reader, ModelSpec &spec) {
 void readTelechat(SpecReader &reader, ModelSpec &spec) {
   spec.family = ModelFamily::Telechat;
   readLlamaLike(reader, spec);
-  readRotary(reader, spec, {"theta"});
+  readRotary(reader, spec, {"theta"}, spec.headSize);
   spec.projections = ProjectionLayout::KeyValue;
   spec.attentionOutputBias = true;
   spec.feedForwardOutputBias = true;

@@ -1,53 +1,48 @@
 //===- McoreSpec.cpp - TransformerConfig of the mcore training graph ------===//
 
 #include "FamilyReaders.h"
+#include <cmath>
 
 namespace mf {
 
-void readQwen3(SpecReader &reader, ModelSpec &spec) {
-  spec.family = ModelFamily::Mcore;
-  spec.sequenceLength = reader.readSize({"seq_length"}, 4096);
-  spec.vocabSize = reader.readSize({"vocab_size"}, 151936);
-  spec.hiddenSize = reader.readSize({"hidden_size"}, 4096);
-  spec.numLayers = reader.readSize({"num_hidden_layers", "num_layers"}, 32);
-  spec.numHeads = reader.readSize({"num_attention_heads", "num_heads"}, 32);
-  spec.numKeyValueHeads = reader.readSize(
-      {"num_key_value_heads", "n_kv_heads", "num_query_groups"}, 32);
-  spec.headSize = reader.readSize({"head_dim", "kv_channels"}, 128);
-  spec.feedForwardSize =
-      reader.readSize({"intermediate_size", "ffn_hidden_size"}, 22016);
-  spec.padTokenId = reader.readInt({"pad_token_id"}, -1);
-  spec.ignoreTokenId = reader.readInt({"ignore_token_id"}, -100);
-  spec.normEpsilon =
-      reader.readPositive({"rms_norm_eps", "layernorm_epsilon"}, 1e-6);
-  spec.initializerRange =
-      reader.readPositive({"initializer_range", "init_method_std"}, 0.02);
-  // These layers have no other layout than one weight.
-  reader.markRead({"qkv_concat"});
-  spec.projections = ProjectionLayout::QueryKeyValue;
-  spec.concatenatesFeedForward = true;
-  spec.queryKeyValueBias =
-      reader.readBool({"attention_bias", "add_qkv_bias"}, false);
-  spec.normalizesQueryKey = reader.readBool({"qk_layernorm"}, true);
-  spec.usesFlashAttention = reader.readBool({"use_flash_attention"}, true);
-  spec.tiesWordEmbeddings =
-      reader.readBool({"tie_word_embeddings"}, false) ||
-      !reader.readBool({"untie_embeddings_and_output_weights"}, true);
-  readRotary(reader, spec, {"rope_theta", "rotary_base", "theta"});
-  readRopeScaling(reader, spec);
+namespace {
+/// Defaults in which the config classes differ.
+struct McoreDefaults {
+  int64_t vocabSize = 151936, hiddenSize = 4096, numLayers = 32, numHeads = 32;
+  int64_t feedForwardSize = 22016;
+  double normEpsilon = 1e-6;
+};
+} // namespace
 
+static void readSizes(SpecReader &reader, const McoreDefaults &defaults,
+                      ModelSpec &spec) {
+  spec.sequenceLength = reader.readSize({"seq_length"}, 4096);
+  spec.vocabSize = reader.readSize({"vocab_size"}, defaults.vocabSize);
+  spec.hiddenSize = reader.readSize({"hidden_size"}, defaults.hiddenSize);
+  spec.numLayers =
+      reader.readSize({"num_hidden_layers", "num_layers"}, defaults.numLayers);
+  spec.numHeads =
+      reader.readSize({"num_attention_heads", "num_heads"}, defaults.numHeads);
+  spec.feedForwardSize = reader.readSize(
+      {"intermediate_size", "ffn_hidden_size"}, defaults.feedForwardSize);
+}
+
+static void readActivation(SpecReader &reader, ModelSpec &spec) {
   if (reader.readBool({"add_bias_linear"}, false))
     reader.diagnostics.error(reader.locate({"add_bias_linear"}),
                              "expected False for 'add_bias_linear': biases in "
                              "all linear layers are not supported");
   std::string activation = reader.readString({"hidden_act"}, "silu");
-  if (activation != "silu" && activation != "swiglu" &&
-      activation != "fusedswiglu")
+  spec.activationMultiplies =
+      activation == "swiglu" || activation == "fusedswiglu";
+  if (activation != "silu" && !spec.activationMultiplies)
     reader.diagnostics.error(reader.locate({"hidden_act"}),
                              "expected silu, swiglu or fusedswiglu for "
                              "'hidden_act', but got " +
                                  quote(activation));
+}
 
+static void readTypes(SpecReader &reader, ModelSpec &spec) {
   spec.computeType = reader.readType({"compute_dtype"}, DType::BF16);
   spec.paramType =
       reader.readType({"params_dtype", "param_init_type"}, DType::F32);
@@ -60,15 +55,186 @@ void readQwen3(SpecReader &reader, ModelSpec &spec) {
   spec.residualType = reader.readBool({"fp32_residual_connection"}, false)
                           ? DType::F32
                           : spec.computeType;
-  checkHeads(reader, spec, {"num_attention_heads", "num_heads"},
-             {"num_key_value_heads", "n_kv_heads", "num_query_groups"});
+}
+
+/// What the classes have in common but attention.
+static void readMcore(SpecReader &reader, const McoreDefaults &defaults,
+                      ModelSpec &spec) {
+  spec.family = ModelFamily::Mcore;
+  readSizes(reader, defaults, spec);
+  spec.padTokenId = reader.readInt({"pad_token_id"}, -1);
+  spec.ignoreTokenId = reader.readInt({"ignore_token_id"}, -100);
+  spec.normEpsilon = reader.readPositive({"rms_norm_eps", "layernorm_epsilon"},
+                                         defaults.normEpsilon);
+  spec.initializerRange =
+      reader.readPositive({"initializer_range", "init_method_std"}, 0.02);
+  // These layers have no other layout than one weight.
+  reader.markRead({"qkv_concat"});
+  spec.concatenatesFeedForward = true;
+  spec.usesFlashAttention = reader.readBool({"use_flash_attention"}, true);
+  spec.tiesWordEmbeddings =
+      reader.readBool({"tie_word_embeddings"}, false) ||
+      !reader.readBool({"untie_embeddings_and_output_weights"}, true);
+  readActivation(reader, spec);
+  readTypes(reader, spec);
   checkHeadParts(reader, spec.numHeads, spec.ranks.getHeadParts(),
                  {"num_attention_heads", "num_heads"});
-  checkHeadParts(reader, spec.numKeyValueHeads, spec.ranks.modelParallel,
-                 {"num_key_value_heads", "n_kv_heads", "num_query_groups"});
   // vocab_emb_dp says nothing here.
   spec.tableCut = spec.headCut = VocabularyCut::Model;
   spec.parallelOptimizerTable = true;
+}
+
+static void readGroupedAttention(SpecReader &reader, ModelSpec &spec,
+                                 bool hasHeadNorms) {
+  spec.numKeyValueHeads = reader.readSize(
+      {"num_key_value_heads", "n_kv_heads", "num_query_groups"}, 32);
+  spec.headSize = reader.readSize({"head_dim", "kv_channels"}, 128);
+  spec.projections = ProjectionLayout::QueryKeyValue;
+  spec.queryKeyValueBias =
+      reader.readBool({"attention_bias", "add_qkv_bias"}, false);
+  spec.normalizesQueryKey = reader.readBool({"qk_layernorm"}, hasHeadNorms);
+  readRotary(reader, spec, {"rope_theta", "rotary_base", "theta"},
+             spec.headSize);
+  readRopeScaling(reader, spec);
+  checkHeads(reader, spec, {"num_attention_heads", "num_heads"},
+             {"num_key_value_heads", "n_kv_heads", "num_query_groups"});
+  checkHeadParts(reader, spec.numKeyValueHeads, spec.ranks.modelParallel,
+                 {"num_key_value_heads", "n_kv_heads", "num_query_groups"});
+}
+
+void readQwen3(SpecReader &reader, ModelSpec &spec) {
+  readMcore(reader, McoreDefaults(), spec);
+  readGroupedAttention(reader, spec, /*hasHeadNorms=*/true);
+}
+
+//===----------------------------------------------------------------------===//
+// Latent attention
+//===----------------------------------------------------------------------===//
+
+/// What says how far rotation reaches, in the section itself or in
+/// rope_scaling, which is unpacked into it.
+static YarnSpec readYarn(SpecReader &reader, const ModelSpec &spec,
+                         bool &isYarn) {
+  YarnSpec yarn;
+  yarn.factor = reader.readPositive({"rotary_scaling_factor"}, 40.0);
+  yarn.betaFast = reader.readPositive({"beta_fast"}, 32.0);
+  yarn.betaSlow = reader.readPositive({"beta_slow"}, 1.0);
+  yarn.scale = reader.readNumber({"mscale"}).value_or(0.707);
+  yarn.scaleOfAllDims = reader.readNumber({"mscale_all_dim"}).value_or(0.707);
+  yarn.length = reader.readPositive({"max_position_embeddings"},
+                                    static_cast<double>(spec.sequenceLength));
+  std::string kind = "rope";
+  Node scaling = reader.find({"rope_scaling", "rope_parameters"});
+  if (scaling.isMap()) {
+    SpecReader inner(scaling, "rope_scaling", reader.diagnostics);
+    kind = inner.readString({"rope_type", "type"}, kind);
+    yarn.factor = inner.readPositive({"factor"}, yarn.factor);
+    yarn.betaFast = inner.readPositive({"beta_fast"}, yarn.betaFast);
+    yarn.betaSlow = inner.readPositive({"beta_slow"}, yarn.betaSlow);
+    yarn.scale = inner.readNumber({"mscale"}).value_or(yarn.scale);
+    yarn.scaleOfAllDims =
+        inner.readNumber({"mscale_all_dim"}).value_or(yarn.scaleOfAllDims);
+    yarn.length =
+        inner.readPositive({"original_max_position_embeddings"}, yarn.length);
+  }
+  kind = reader.readString({"position_embedding_type"}, kind);
+  isYarn = kind == "yarn";
+  if (kind != "rope" && kind != "default" && !isYarn)
+    reader.diagnostics.error(
+        reader.locate({"position_embedding_type"}),
+        "expected rope or yarn for 'position_embedding_type', but got " +
+            quote(kind));
+  return yarn;
+}
+
+/// The rotary tables, and the scale of the scores: both as the mcore graph has
+/// them, which multiplies angles with the amplitude and scales scores without
+/// YaRN, too.
+static void readLatentRotary(SpecReader &reader, ModelSpec &spec) {
+  LatentAttentionSpec &latent = *spec.latent;
+  spec.rotary.size = latent.rotarySize;
+  spec.rotary.base =
+      reader.readPositive({"rope_theta", "rotary_base", "theta"}, 10000.0);
+  spec.rotary.movesPairs = true;
+  bool isYarn = false;
+  const YarnSpec yarn = readYarn(reader, spec, isYarn);
+  const double scale = getYarnScale(yarn.factor, yarn.scale);
+  if (isYarn) {
+    setYarnFrequencies(yarn, spec.rotary);
+    spec.rotary.positionScale =
+        scale / getYarnScale(yarn.factor, yarn.scaleOfAllDims);
+  }
+  latent.scale =
+      scale * scale / std::sqrt(static_cast<double>(latent.getKeySize()));
+}
+
+static void readLatentAttention(SpecReader &reader, ModelSpec &spec,
+                                bool hasNorms, bool padsValues) {
+  LatentAttentionSpec &latent = spec.latent.emplace();
+  latent.layout = reader.readBool({"mla_qkv_concat"}, true)
+                      ? LatentLayout::DownTogether
+                      : LatentLayout::QueryApart;
+  // Null says that queries have no latent.
+  latent.queryRank = reader.readOptionalSize({"q_lora_rank"});
+  if (!reader.getNode()["q_lora_rank"])
+    latent.queryRank = 1536;
+  latent.keyValueRank = reader.readSize({"kv_lora_rank"}, 512);
+  latent.plainSize = reader.readSize({"qk_nope_head_dim", "qk_head_dim"}, 128);
+  latent.rotarySize =
+      reader.readSize({"qk_rope_head_dim", "qk_pos_emb_head_dim"}, 64);
+  latent.valueSize = reader.readSize({"v_head_dim"}, 128);
+  latent.hasNorms = reader.readBool({"qk_layernorm"}, hasNorms);
+  latent.padsValues = padsValues;
+  reader.markRead(
+      {"num_key_value_heads", "n_kv_heads", "num_query_groups", "head_dim"});
+  setLatentHeads(spec);
+  readLatentRotary(reader, spec);
+  checkLatentHeads(reader, spec, {"num_attention_heads", "num_heads"});
+}
+
+static void readNextTokens(SpecReader &reader, ModelSpec &spec) {
+  NextTokenSpec &next = spec.nextTokens;
+  next.followsNorm = true;
+  SpecReader::Keys depth = {"mtp_num_layers", "num_nextn_predict_layers"};
+  next.depth = reader.readInt(depth, 0);
+  if (next.depth < 0 || next.depth > 1) {
+    reader.diagnostics.error(reader.locate(depth),
+                             "expected 0 or 1 for 'mtp_num_layers', but got " +
+                                 llvm::Twine(next.depth));
+    next.depth = 0;
+  }
+  SpecReader::Keys factor = {"mtp_loss_scaling_factor", "mtp_loss_factor"};
+  std::optional<double> given = reader.readOptionalPositive(factor);
+  next.lossFactor = given.value_or(0.0);
+  if (next.depth > 0 && !given)
+    reader.diagnostics.error(
+        reader.locate(depth),
+        "a layer that predicts a later token ('mtp_num_layers') needs the "
+        "weight of its loss, 'mtp_loss_scaling_factor', which has no default");
+}
+
+void readMcoreDeepSeek(SpecReader &reader, ModelSpec &spec) {
+  McoreDefaults defaults;
+  defaults.vocabSize = 129280;
+  defaults.hiddenSize = 7168;
+  defaults.numLayers = 61;
+  defaults.numHeads = 128;
+  defaults.feedForwardSize = 18432;
+  readMcore(reader, defaults, spec);
+  reader.markRead({"multi_latent_attention"});
+  readLatentAttention(reader, spec, /*hasNorms=*/true, /*padsValues=*/true);
+  readNextTokens(reader, spec);
+}
+
+void readTelechat3(SpecReader &reader, ModelSpec &spec) {
+  readMcore(reader, McoreDefaults(), spec);
+  // This class is of a version that pads no values.
+  if (reader.readBool({"multi_latent_attention"}, false))
+    readLatentAttention(reader, spec, /*hasNorms=*/false,
+                        /*padsValues=*/false);
+  else
+    readGroupedAttention(reader, spec, /*hasHeadNorms=*/false);
+  readNextTokens(reader, spec);
 }
 
 } // namespace mf

@@ -2,6 +2,8 @@
 
 #include "mf/Import/ModelBuilder.h"
 #include "BodyLayer.h"
+#include "ExpertLayer.h"
+#include "NextTokenLayers.h"
 #include "mf/Import/CellNames.h"
 #include <cmath>
 
@@ -26,12 +28,13 @@ public:
         builder.getStringAttr(getName(spec.family)), TrainingAttr());
     builder.setInsertionPointToEnd(&model.getBody().emplaceBlock());
     addTables();
-    addCellTree();
+    addCellTrees();
+    if (spec.nextTokens.depth > 0)
+      addCellTree(nextTokenCells, getNextTokenCellNames(spec));
     addEmbedding();
     for (int64_t index = 0; index < spec.numLayers; ++index)
       addBody(index);
-    addFinalNorm();
-    addHead();
+    addBehindBody();
     return module;
   }
 
@@ -57,21 +60,8 @@ private:
     if (!rotary.frequencies.empty())
       frequencies = builder.getF64ArrayAttr(rotary.frequencies);
     return InitAttr::get(builder.getContext(), kind, APFloat(rotary.base),
-                         APFloat(rotary.positionScale), frequencies);
-  }
-
-  static SmallVector<StringRef, 2> getAxes(VocabularyCut cut) {
-    switch (cut) {
-    case VocabularyCut::None:
-      return {};
-    case VocabularyCut::Model:
-      return {"mp"};
-    case VocabularyCut::ContextAndModel:
-      return {"cp", "mp"};
-    case VocabularyCut::All:
-      return {"dp", "cp", "mp"};
-    }
-    llvm_unreachable("unknown cut");
+                         APFloat(rotary.positionScale),
+                         APFloat(rotary.amplitude), frequencies);
   }
 
   /// A parameter of the model that layers share.
@@ -107,16 +97,33 @@ private:
                getInit(InitKind::Alibi, 0.0));
   }
 
-  void addCellTree() {
+  void addCellTree(StringRef symbol, ArrayRef<std::string> names) {
     SmallVector<Attribute> cells;
-    for (const std::string &name : getCellNames(spec))
+    for (const std::string &name : names)
       cells.push_back(builder.getStringAttr(name));
-    CellTreeOp::create(builder, loc, "cells", builder.getArrayAttr(cells));
+    CellTreeOp::create(builder, loc, symbol, builder.getArrayAttr(cells));
+  }
+
+  /// The tree of layers with experts, or without.
+  static StringRef getCellTree(bool hasExperts) {
+    return hasExperts ? expertCells : bodyCells;
+  }
+
+  void addCellTrees() {
+    const int64_t numLater =
+        spec.nextTokens.followsNorm ? 0 : spec.nextTokens.depth;
+    for (bool hasExperts : {false, true}) {
+      bool isUsed = false;
+      for (int64_t i = 0; i < spec.numLayers + numLater; ++i)
+        isUsed |= spec.hasExperts(i) == hasExperts;
+      if (isUsed)
+        addCellTree(getCellTree(hasExperts), getCellNames(spec, hasExperts));
+    }
   }
 
   void addEmbedding() {
     ParameterTraits traits;
-    traits.cuts = {getAxes(spec.tableCut), {}};
+    traits.cuts = {getVocabularyAxes(spec.tableCut), {}};
     traits.mayStayWhole = true;
     traits.parallelOptimizer = spec.parallelOptimizerTable;
     addShared(names.embeddingWeight, {spec.vocabSize, spec.hiddenSize},
@@ -139,71 +146,37 @@ private:
                                  ValueRange{table, cells.getArgument(0)})
             .getResult();
     result = cells.cast(result, spec.residualType, "cast");
-    cells.returnValue(result);
+    cells.returnValues(result);
   }
 
   void addBody(int64_t index) {
     std::string number = std::to_string(index);
     Type hidden = getHiddenType();
+    SmallVector<Type, 2> results = {hidden};
+    const bool hasExperts = spec.hasExperts(index);
+    if (hasExperts && hasExpertLoss(spec))
+      results.push_back(RankedTensorType::get({}, builder.getF32Type()));
     CellBuilder cells(model, spec, "layers." + number, LayerKind::Body,
                       names.layers.str() + "." + number, TypeRange{hidden},
-                      hidden);
-    cells.setCellTree("cells");
-    cells.returnValue(addBodyLayer(cells, cells.getArgument(0)));
+                      results);
+    cells.setCellTree(getCellTree(hasExperts));
+    cells.returnValues(addBodyLayer(cells, cells.getArgument(0), hasExperts));
   }
 
-  void addFinalNorm() {
-    Type hidden = getHiddenType();
-    CellBuilder cells(model, spec, "norm_out", LayerKind::Head, names.finalNorm,
-                      TypeRange{hidden}, hidden);
-    cells.returnValue(cells.addNorm(cells.getArgument(0)));
-  }
-
-  /// The head's weight with rows of length 1: RMSNorm without its factor
-  /// sqrt(hidden).
-  Value normalizeRows(CellBuilder &cells, Value weight) {
-    int64_t hidden = spec.hiddenSize;
-    double width = static_cast<double>(hidden);
-    ParameterTraits traits;
-    traits.frozen = true;
-    Value factor = cells.addParameter(
-        "norm_scale", {hidden}, spec.paramType,
-        cells.getInit(InitKind::Constant, 1.0 / std::sqrt(width)), traits);
-    return cells.create<RmsNormOp>("real_div", weight, factor, 1e-5 / width)
-        .getResult();
-  }
-
-  void addHead() {
-    int64_t rows = spec.microBatchSize * spec.sequenceLength;
-    Type loss = RankedTensorType::get({}, builder.getF32Type());
-    CellBuilder cells(
-        model, spec, "lm_head", LayerKind::Head, names.head,
-        TypeRange{getHiddenType(),
-                  getIndexType({spec.microBatchSize, spec.sequenceLength})},
-        loss);
-    ParameterTraits traits;
-    traits.cuts = {getAxes(spec.headCut), {}};
-    traits.mayStayWhole = true;
-    if (spec.tiesWordEmbeddings) {
-      traits.tiedTo = names.embeddingWeight;
-      traits.parallelOptimizer = spec.parallelOptimizerTable;
+  /// Final norm and head, and what predicts later tokens: hidden states that
+  /// the head reads are handed on from layer to layer.
+  void addBehindBody() {
+    NextTokenLayers later(model, spec, getHiddenType());
+    const NextTokenSpec &next = spec.nextTokens;
+    if (next.followsNorm)
+      addFinalNorm(model, spec, getHiddenType(), /*numKept=*/0);
+    for (int64_t index = 0; index < next.depth; ++index)
+      later.add(index);
+    if (!next.followsNorm) {
+      addFinalNorm(model, spec, getHiddenType(), next.depth);
+      later.addOutputNorms();
     }
-    Value weight = cells.addParameter(
-        "weight", {spec.vocabSize, spec.hiddenSize},
-        spec.tiesWordEmbeddings ? spec.embeddingType : spec.paramType,
-        cells.getWeightInit(), traits);
-    if (spec.normalizesHead)
-      weight = normalizeRows(cells, weight);
-    Value hidden = cells.cast(cells.getArgument(0), spec.computeType, "cast");
-    weight = cells.cast(weight, spec.computeType, "cast");
-    Value logits = cells.create<MatmulOp>("matmul", hidden, weight, false, true)
-                       .getResult();
-    logits = cells.cast(logits, DType::F32, "cast");
-    logits = cells.reshape(logits, {rows, spec.vocabSize}, "reshape");
-    Value labels = cells.reshape(cells.getArgument(1), {rows}, "reshape");
-    auto crossEntropy = cells.create<CrossEntropyOp>("loss", logits, labels,
-                                                     spec.ignoreTokenId);
-    cells.returnValue(crossEntropy.getLoss());
+    addHead(model, spec, getHiddenType());
   }
 
   OpBuilder builder;

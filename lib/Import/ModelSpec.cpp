@@ -1,6 +1,7 @@
 //===- ModelSpec.cpp - The shape of a dense transformer -------------------===//
 
 #include "mf/Import/ModelSpec.h"
+#include "ExpertReader.h"
 #include "FamilyReaders.h"
 #include "ModelKeys.h"
 #include "PretrainedConfig.h"
@@ -19,6 +20,8 @@ llvm::StringRef getName(ModelFamily family) {
     return "telechat";
   case ModelFamily::ChatGlm:
     return "chatglm";
+  case ModelFamily::DeepSeek:
+    return "deepseek";
   case ModelFamily::Mcore:
     return "mcore";
   }
@@ -39,7 +42,8 @@ struct Architecture {
 } // namespace
 
 /// Network classes of model.arch.type or, in the mcore training graph, of
-/// model_config.architectures and model_config.model_type.
+/// model_config.architectures and model_config.model_type. Two classes of one
+/// name differ in where it is written.
 static constexpr Architecture architectures[] = {
     {"LlamaForCausalLM", readLlama},
     {"Baichuan7BV2ForCausalLM", readBaichuan7B},
@@ -50,15 +54,26 @@ static constexpr Architecture architectures[] = {
     {"ChatGLM2ForConditionalGeneration", readChatGlm},
     {"ChatGLM3ForConditionalGeneration", readChatGlm},
     {"ChatGLM4ForConditionalGeneration", readChatGlm},
+    {"DeepseekV2ForCausalLM", readDeepSeek},
+    {"DeepseekV3ForCausalLM", readDeepSeek},
     {"Qwen3ForCausalLM", readQwen3, /*isMcore=*/true},
     {"qwen3", readQwen3, /*isMcore=*/true},
+    {"Qwen3MoeForCausalLM", readQwen3, /*isMcore=*/true},
+    {"qwen3_moe", readQwen3, /*isMcore=*/true},
+    {"DeepseekV3ForCausalLM", readMcoreDeepSeek, /*isMcore=*/true},
+    {"deepseek_v3", readMcoreDeepSeek, /*isMcore=*/true},
+    {"TeleChat3ForCausalLM", readTelechat3, /*isMcore=*/true},
+    {"telechat3", readTelechat3, /*isMcore=*/true},
     // Configuration classes, where model_config.type is all that is there.
     {"LlamaConfig", readLlama},
     {"InternLMConfig", readInternLm},
     {"QwenConfig", readQwen},
     {"TelechatConfig", readTelechat},
     {"ChatGLM2Config", readChatGlm},
+    {"DeepseekV2Config", readDeepSeek},
+    {"DeepseekV3Config", readDeepSeek},
     {"Qwen3Config", readQwen3, /*isMcore=*/true},
+    {"Qwen3MoeConfig", readQwen3, /*isMcore=*/true},
 };
 
 /// The node that names the network: model.arch.type, else the first of
@@ -110,12 +125,19 @@ static const Architecture *readArchitecture(const TrainingConfig &config,
     attachPretrainedNote(config, error);
     return nullptr;
   }
+  Node arch = config.model.node["arch"];
+  const bool isInArch = arch.isString() || arch["type"].isString();
   llvm::SmallVector<llvm::StringRef> names;
+  const Architecture *found = nullptr;
   for (const Architecture &architecture : architectures) {
-    if (name.getText() == architecture.name)
-      return &architecture;
-    names.push_back(architecture.name);
+    if (!llvm::is_contained(names, architecture.name))
+      names.push_back(architecture.name);
+    if (name.getText() == architecture.name &&
+        (!found || architecture.isMcore != isInArch))
+      found = &architecture;
   }
+  if (found)
+    return found;
   diagnostics
       .error(name.getLocation(), "unknown architecture " +
                                      quote(name.getText()) +
@@ -202,6 +224,16 @@ static void checkRanks(const TrainingConfig &config, const ModelSpec &spec,
                                  llvm::Twine(pieces) + " pieces");
 }
 
+/// Warnings come where operators are fused.
+static FusionConfig readFusionNames(const TrainingConfig &config, bool isMcore,
+                                    DiagnosticList &diagnostics) {
+  DiagnosticList found;
+  FusionConfig fusions = readFusionConfig(config, isMcore, found);
+  if (found.hasErrors())
+    diagnostics.append(found);
+  return fusions;
+}
+
 std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
                                        const ModelOverrides &overrides,
                                        DiagnosticList &diagnostics) {
@@ -215,8 +247,6 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
     attachPretrainedNote(config, error);
     return std::nullopt;
   }
-  rejectExperts(config.model.config, config.moe.node["expert_num"],
-                diagnostics);
   rejectAdapters(config, diagnostics);
   if (diagnostics.getErrorCount() != errors)
     return std::nullopt;
@@ -238,6 +268,12 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   // How a layer runs, not what it computes: mf-read-config reads it.
   reader.markRead({"fine_grain_interleave"});
   architecture->read(reader, spec);
+  spec.fusions = readFusionNames(config, architecture->isMcore, diagnostics);
+  if (!architecture->isMcore)
+    rejectExperts(config.model.config, "in moe_config", diagnostics);
+  readExperts(config, reader, spec);
+  if (!spec.latent)
+    rejectLatentAttention(config.model.config, diagnostics);
   placeTiedHead(reader, spec);
   // A config.json holds much that MindSpore Transformers does not read.
   reportUnreadKeys(reader, config.model.node["model_config"]);
@@ -248,7 +284,11 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
     diagnostics.error(config.parallel.node["data_parallel"].getLocation(),
                       "the rows of a micro-batch over all of data_parallel "
                       "overflow");
+  if (config.parallel.seqSplitNum > 1 || spec.ranks.contextParallel > 1)
+    spec.nextTokens.joinsHeads = false;
   checkRanks(config, spec, diagnostics);
+  if (diagnostics.getErrorCount() == errors)
+    resolveExpertSizes(config, overrides, spec, diagnostics);
   if (diagnostics.getErrorCount() == errors)
     checkLimits(spec, reader.getNode().getLocation(), diagnostics);
   if (diagnostics.getErrorCount() != errors)

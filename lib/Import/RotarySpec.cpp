@@ -5,6 +5,8 @@
 
 namespace mf {
 
+constexpr double pi = 3.14159265358979323846;
+
 /// Llama 3.1: waves that are long beside the length that the model was first
 /// trained with are stretched by `factor`, short ones stay, and those between
 /// mix both.
@@ -21,7 +23,6 @@ static void readLlama3(SpecReader &reader, RotarySpec &rotary) {
                              "'low_freq_factor'");
     return;
   }
-  constexpr double pi = 3.14159265358979323846;
   rotary.frequencies.clear();
   for (int64_t i = 0; i < rotary.size; i += 2) {
     const double frequency =
@@ -34,6 +35,80 @@ static void readLlama3(SpecReader &reader, RotarySpec &rotary) {
   }
 }
 
+double getYarnScale(double factor, double scale) {
+  return factor <= 1 ? 1.0 : 0.1 * scale * std::log(factor) + 1.0;
+}
+
+void setYarnFrequencies(const YarnSpec &yarn, RotarySpec &rotary) {
+  // Waves that do not grow have no dimension to find.
+  if (rotary.base <= 1)
+    return;
+  const auto size = static_cast<double>(rotary.size);
+  // The dimension whose wave turns so often within the length.
+  auto getDimension = [&](double turns) {
+    return size * std::log(yarn.length / (2 * pi * turns)) /
+           (2 * std::log(rotary.base));
+  };
+  const double low = std::max(std::floor(getDimension(yarn.betaFast)), 0.0);
+  double high = std::min(std::ceil(getDimension(yarn.betaSlow)), size - 1);
+  if (low == high)
+    high += 0.001;
+  rotary.frequencies.clear();
+  for (int64_t i = 0; i < rotary.size / 2; ++i) {
+    const double frequency =
+        std::pow(rotary.base, -2 * static_cast<double>(i) / size);
+    const double stretched = std::min(
+        1.0, std::max(0.0, (static_cast<double>(i) - low) / (high - low)));
+    rotary.frequencies.push_back(frequency *
+                                 (1 - stretched + stretched / yarn.factor));
+  }
+}
+
+/// scaling_factor of extend_method YARN: these keys, and all of them.
+static void readYarn(SpecReader &reader, RotarySpec &rotary) {
+  YarnSpec yarn;
+  const struct {
+    llvm::StringLiteral key;
+    double &value;
+  } fields[] = {{"factor", yarn.factor},
+                {"original_max_position_embeddings", yarn.length},
+                {"beta_slow", yarn.betaSlow},
+                {"beta_fast", yarn.betaFast},
+                {"mscale", yarn.scale},
+                {"mscale_all_dim", yarn.scaleOfAllDims}};
+  for (const auto &field : fields) {
+    std::optional<double> number = reader.readNumber({field.key});
+    if (number && (*number > 0 || field.key.starts_with("mscale")))
+      field.value = *number;
+    else
+      reader.diagnostics.error(
+          reader.locate({field.key}),
+          "expected a number above 0 for " + quote(field.key) + " in " +
+              reader.getName() +
+              ": extend_method 'YARN' needs factor, "
+              "original_max_position_embeddings, beta_slow, beta_fast, mscale "
+              "and mscale_all_dim");
+  }
+  setYarnFrequencies(yarn, rotary);
+  rotary.amplitude = getYarnScale(yarn.factor, yarn.scale) /
+                     getYarnScale(yarn.factor, yarn.scaleOfAllDims);
+}
+
+/// A method whose scaling_factor is a map of `keys`.
+static void readScalingMap(SpecReader &reader, RotarySpec &rotary,
+                           llvm::StringRef method, llvm::StringRef keys,
+                           void (*read)(SpecReader &, RotarySpec &)) {
+  Node scaling = reader.find({"scaling_factor"});
+  SpecReader inner(scaling, "scaling_factor", reader.diagnostics);
+  if (scaling.isMap())
+    read(inner, rotary);
+  else
+    reader.diagnostics.error(reader.locate({"scaling_factor"}),
+                             "expected a map for 'scaling_factor' with "
+                             "extend_method " +
+                                 quote(method) + ": " + keys);
+}
+
 static void warnNotModelled(SpecReader &reader, const Location &place,
                             llvm::StringRef key, llvm::StringRef method) {
   reader.diagnostics.warning(place, key + " " + quote(method) +
@@ -41,10 +116,11 @@ static void warnNotModelled(SpecReader &reader, const Location &place,
                                         "are those without scaling");
 }
 
-void readRotary(SpecReader &reader, ModelSpec &spec, SpecReader::Keys base) {
-  spec.rotary.size = spec.headSize;
+void readRotary(SpecReader &reader, ModelSpec &spec, SpecReader::Keys base,
+                int64_t size, llvm::StringRef defaultMethod) {
+  spec.rotary.size = size;
   spec.rotary.base = reader.readPositive(base, 10000.0);
-  std::string method = reader.readString({"extend_method"}, "None");
+  std::string method = reader.readString({"extend_method"}, defaultMethod);
   const Location place = reader.locate({"extend_method"});
   if (method == "None") {
     reader.markRead({"scaling_factor"});
@@ -54,17 +130,16 @@ void readRotary(SpecReader &reader, ModelSpec &spec, SpecReader::Keys base) {
   } else if (method == "NTK") {
     spec.rotary.base *= reader.readPositive({"scaling_factor"}, 1.0);
   } else if (method == "LLAMA3") {
-    Node scaling = reader.find({"scaling_factor"});
-    SpecReader inner(scaling, "scaling_factor", reader.diagnostics);
-    if (scaling.isMap())
-      readLlama3(inner, spec.rotary);
-    else
-      reader.diagnostics.error(
-          reader.locate({"scaling_factor"}),
-          "expected a map for 'scaling_factor' with extend_method 'LLAMA3': "
-          "factor, low_freq_factor, high_freq_factor and "
-          "original_max_position_embeddings");
-  } else if (method == "YARN" || method == "DYNAMIC_NTK") {
+    readScalingMap(reader, spec.rotary, method,
+                   "factor, low_freq_factor, high_freq_factor and "
+                   "original_max_position_embeddings",
+                   readLlama3);
+  } else if (method == "YARN") {
+    readScalingMap(reader, spec.rotary, method,
+                   "factor, original_max_position_embeddings, beta_slow, "
+                   "beta_fast, mscale and mscale_all_dim",
+                   readYarn);
+  } else if (method == "DYNAMIC_NTK") {
     reader.markRead({"scaling_factor"});
     warnNotModelled(reader, place, "extend_method", method);
   } else {

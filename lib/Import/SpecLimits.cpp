@@ -26,22 +26,60 @@ private:
 };
 } // namespace
 
-static std::optional<int64_t> getLayerParameterCount(const ModelSpec &spec) {
+static void addExperts(const ModelSpec &spec, CheckedSum &sum) {
+  const ExpertSpec &experts = *spec.experts;
+  int64_t hidden = spec.hiddenSize;
+  sum.add({experts.numExperts, hidden}); // router
+  sum.add({3, experts.numExperts, hidden, experts.width});
+  if (experts.capacity && experts.capacity->hasBias)
+    sum.add({experts.numExperts, hidden});
+  sum.add({3, hidden, experts.sharedWidth});
+  if (experts.gatesShared)
+    sum.add({hidden});
+}
+
+/// All but the output projection.
+static void addLatentAttention(const ModelSpec &spec,
+                               const LatentAttentionSpec &latent,
+                               CheckedSum &sum) {
+  const int64_t hidden = spec.hiddenSize, heads = spec.numHeads;
+  const int64_t fromQuery = latent.queryRank.value_or(hidden);
+  if (latent.queryRank) {
+    sum.add({hidden, fromQuery});
+    if (latent.hasNorms)
+      sum.add({fromQuery});
+  }
+  sum.add({fromQuery, heads, latent.getKeySize()});
+  sum.add({hidden, latent.keyValueRank + latent.rotarySize});
+  if (latent.hasNorms)
+    sum.add({latent.keyValueRank});
+  sum.add({latent.keyValueRank, heads, latent.plainSize + latent.valueSize});
+}
+
+static std::optional<int64_t> getLayerParameterCount(const ModelSpec &spec,
+                                                     bool hasExperts) {
   int64_t hidden = spec.hiddenSize;
   int64_t keyValue = spec.getKeyValueSize();
   CheckedSum sum;
   sum.add({2, hidden}); // norms
-  sum.add({hidden, spec.getQuerySize()});
-  sum.add({2, hidden, keyValue});
-  sum.add({spec.getQuerySize(), hidden});
-  sum.add({3, hidden, spec.feedForwardSize});
+  if (spec.latent) {
+    addLatentAttention(spec, *spec.latent, sum);
+  } else {
+    sum.add({hidden, spec.getQuerySize()});
+    sum.add({2, hidden, keyValue});
+  }
+  sum.add({spec.getAttendedSize(), hidden});
+  if (hasExperts)
+    addExperts(spec, sum);
+  else
+    sum.add({3, hidden, spec.feedForwardSize});
   if (spec.queryKeyValueBias) {
     sum.add({spec.getQuerySize()});
     sum.add({2, keyValue});
   }
   if (spec.attentionOutputBias)
     sum.add({hidden});
-  if (spec.feedForwardOutputBias)
+  if (spec.feedForwardOutputBias && !hasExperts)
     sum.add({hidden});
   if (spec.normalizesQueryKey)
     sum.add({2, spec.headSize});
@@ -49,11 +87,24 @@ static std::optional<int64_t> getLayerParameterCount(const ModelSpec &spec) {
 }
 
 std::optional<int64_t> getParameterCount(const ModelSpec &spec) {
-  std::optional<int64_t> layer = getLayerParameterCount(spec);
-  if (!layer)
-    return std::nullopt;
+  const int64_t depth = spec.nextTokens.depth;
+  int64_t withExperts = 0;
+  for (int64_t i = 0; spec.experts && i < spec.numLayers + depth; ++i)
+    withExperts += spec.hasExperts(i);
   CheckedSum sum;
-  sum.add({spec.numLayers, *layer});
+  for (bool hasExperts : {false, true}) {
+    int64_t numLayers =
+        hasExperts ? withExperts : spec.numLayers + depth - withExperts;
+    if (numLayers == 0)
+      continue;
+    std::optional<int64_t> layer = getLayerParameterCount(spec, hasExperts);
+    if (!layer)
+      return std::nullopt;
+    sum.add({numLayers, *layer});
+  }
+  // Behind the model: what joins, and three norms.
+  sum.add({depth, 2, spec.hiddenSize, spec.hiddenSize});
+  sum.add({depth, 3, spec.hiddenSize});
   sum.add({spec.vocabSize, spec.hiddenSize});
   if (!spec.tiesWordEmbeddings)
     sum.add({spec.vocabSize, spec.hiddenSize});
@@ -61,31 +112,49 @@ std::optional<int64_t> getParameterCount(const ModelSpec &spec) {
   return sum.get();
 }
 
-void rejectExperts(const Node &model, const Node &expertNum,
+void rejectExperts(const Node &model, llvm::StringRef where,
                    DiagnosticList &diagnostics) {
-  Node count = expertNum;
-  auto hasExperts = [&] { return count.getInt() && *count.getInt() > 1; };
-  for (llvm::StringRef key :
-       {"num_experts", "n_routed_experts", "num_local_experts",
-        "num_moe_experts", "expert_num"})
-    if (!hasExperts())
-      count = model[key];
-  if (!hasExperts())
-    count = model["moe_config"]["expert_num"];
-  if (hasExperts())
+  for (const Node &count :
+       {model["num_experts"], model["n_routed_experts"],
+        model["num_local_experts"], model["num_moe_experts"],
+        model["expert_num"], model["moe_config"]["expert_num"]}) {
+    if (count.getInt().value_or(0) <= 1)
+      continue;
     diagnostics.error(count.getLocation(),
-                      "models with experts (here " + count.repr() +
-                          ") are not supported yet; expected a dense model");
+                      "expected experts (here " + count.repr() + ") " + where);
+    return;
+  }
+}
+
+void rejectLatentAttention(const Node &model, DiagnosticList &diagnostics) {
   for (llvm::StringRef key : {"kv_lora_rank", "multi_latent_attention"}) {
     Node latent = model[key];
     if (latent.isUndefinedOrNull() || (latent.getBool() && !*latent.getBool()))
       continue;
     diagnostics.error(latent.getLocation(),
                       "multi-head latent attention (" + quote(key) +
-                          ") is not supported yet; expected a model with "
-                          "query, key and value projections");
+                          ") is not supported here; expected DeepseekV2, "
+                          "DeepseekV3 or TeleChat3, or a model with query, key "
+                          "and value projections");
     return;
   }
+}
+
+/// Elements of what a layer with experts makes, many times over.
+static void addExpertTensors(const ModelSpec &spec, CheckedSum &elements) {
+  constexpr int64_t room = 64;
+  const ExpertSpec &experts = *spec.experts;
+  int64_t width =
+      std::max({spec.hiddenSize, 2 * experts.width, experts.numExperts});
+  elements.add({room, experts.numRows, experts.getNumChoices(), width});
+  if (experts.capacity)
+    elements.add({room, experts.numExperts, experts.numRows,
+                  experts.capacity->places + 1, width});
+  else
+    elements.add({room, experts.numRows, experts.numParts,
+                  experts.getNumChoices() + experts.numExperts, width});
+  elements.add({room, spec.microBatchSize, spec.sequenceLength,
+                2 * experts.sharedWidth});
 }
 
 void checkLimits(const ModelSpec &spec, const Location &place,
@@ -109,9 +178,14 @@ void checkLimits(const ModelSpec &spec, const Location &place,
       std::max({spec.vocabSize, spec.hiddenSize, 2 * spec.feedForwardSize,
                 heads.get().value_or(INT64_MAX)});
   bytes.add({room, spec.microBatchSize, spec.sequenceLength, width});
+  // The head sees the tokens of all depths.
+  bytes.add({room, spec.microBatchSize, spec.sequenceLength, width,
+             spec.nextTokens.depth});
   if (!spec.usesFlashAttention)
     bytes.add({room, spec.microBatchSize, spec.numHeads, spec.sequenceLength,
                spec.sequenceLength});
+  if (spec.experts)
+    addExpertTensors(spec, bytes);
   if (!bytes.get())
     diagnostics.error(place, "the model is too large: the size of its tensors "
                              "in bytes overflows 64 bits");

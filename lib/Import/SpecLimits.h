@@ -7,11 +7,13 @@
 
 namespace mf {
 
-/// Errors for a model with experts (`expertNum` of moe_config, or keys of
-/// `model`) or latent attention. They are told by their keys, so that the
-/// message is right whatever the architecture is called.
-void rejectExperts(const Node &model, const Node &expertNum,
+/// An error for keys of `model` that say that it has experts; `where` says
+/// where they are expected.
+void rejectExperts(const Node &model, llvm::StringRef where,
                    DiagnosticList &diagnostics);
+
+/// Errors for keys of latent attention in a model whose family has none.
+void rejectLatentAttention(const Node &model, DiagnosticList &diagnostics);
 
 /// Replaces sizes as the command line asks.
 void applyOverrides(const ModelOverrides &overrides, ModelSpec &spec,

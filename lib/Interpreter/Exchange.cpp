@@ -192,8 +192,7 @@ LogicalResult Exchange::communicate(Operation *op, int64_t rank,
     collective.kind = what.kind;
   } else if (llvm::ArrayRef(collective.members) != members ||
              collective.kind != what.kind ||
-             collective.arrived.begin()->second.input.getShape() !=
-                 own.input.getShape()) {
+             !collective.arrived.begin()->second.hasShapesOf(own)) {
     return op->emitError("takes part in '")
            << what.channel << "' with another kind, group or shape than rank "
            << collective.arrived.begin()->first;

@@ -54,6 +54,11 @@ public:
       };
       return {copy(input), copy(send), copy(receive)};
     }
+    bool hasShapesOf(const Contribution &other) const {
+      return input.getShape() == other.input.getShape() &&
+             send.getShape() == other.send.getShape() &&
+             receive.getShape() == other.receive.getShape();
+    }
   };
 
   /// One rank's part in a collective of `members`, in their order. All of them

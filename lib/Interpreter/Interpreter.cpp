@@ -185,6 +185,13 @@ Interpreter::State::runStep(const runner::StepInput &input) {
   output.loss = readLoss();
   output.globalNorm = readReport("global_norm");
   output.overflow = readReport("overflow").value_or(0) != 0;
+  std::map<std::string, std::vector<float>> dropRates;
+  for (const Rank &rank : ranks)
+    rank.forEachReport([&](const std::string &quantity, const Tensor &value) {
+      if (isDropRate(quantity))
+        llvm::append_range(dropRates[quantity], value.getElements<float>());
+    });
+  output.dropRates = collectDropRates(dropRates);
   return output;
 }
 

@@ -138,7 +138,9 @@ LogicalResult Rank::addGradient(Operation *op, llvm::StringRef parameter,
            << parameter << "' has";
   // Of a single micro-batch there is nothing to add; 0 + -0 would be 0.
   bool isFirst = summed.insert(parameter).second;
-  bool isOnly = isFirst && world.runs == 1;
+  bool isOnly = (isFirst && world.runs == 1) ||
+                world.symbols.lookup<ir::ParamOp>(parameter).getUpdateRule() ==
+                    ir::UpdateRule::Record;
   return world.kernels.launch(
       op, isOnly ? "aclnnInplaceCopy" : "aclnnInplaceAdd", gradient, *sum, {});
 }
@@ -152,11 +154,20 @@ LogicalResult Rank::addLoss(Operation *op, const Tensor &value) {
   return world.kernels.launch(op, "aclnnInplaceAdd", value, loss, {});
 }
 
-Tensor Rank::getReport(llvm::StringRef quantity) {
+Tensor Rank::getReport(llvm::StringRef quantity, const TensorShape &shape) {
   Tensor &report = reports[quantity.str()];
-  if (!report)
-    report = makeScalar(0);
+  if (!report) {
+    report = Tensor(shape);
+    report.fillWithZeros();
+  }
   return report;
+}
+
+void Rank::forEachReport(
+    llvm::function_ref<void(const std::string &, const Tensor &)> action)
+    const {
+  for (const auto &[quantity, value] : reports)
+    action(quantity, value);
 }
 
 std::optional<float> Rank::readReport(llvm::StringRef quantity) const {
@@ -197,7 +208,8 @@ LogicalResult Rank::endStep() {
   if (!loss)
     return success();
   double factor = 1.0 / static_cast<double>(world.microBatches);
-  return world.kernels.launch(lossOp, "aclnnMuls", loss, getReport("loss"),
+  return world.kernels.launch(lossOp, "aclnnMuls", loss,
+                              getReport("loss", loss.getShape()),
                               getFactor(lossOp->getContext(), factor));
 }
 

@@ -65,8 +65,11 @@ public:
                                   llvm::StringRef parameter,
                                   const Tensor &gradient);
   mlir::LogicalResult addLoss(mlir::Operation *op, const Tensor &loss);
-  /// The scalar of a quantity that the host reads after the step.
-  Tensor getReport(llvm::StringRef quantity);
+  /// The tensor of a quantity that the host reads after the step.
+  Tensor getReport(llvm::StringRef quantity, const TensorShape &shape);
+  void forEachReport(
+      llvm::function_ref<void(const std::string &, const Tensor &)> action)
+      const;
   std::optional<float> readReport(llvm::StringRef quantity) const;
   /// Keeps the gradients as they are, then runs what updates the parameters.
   mlir::LogicalResult runUpdate(ir::UpdateOp update);

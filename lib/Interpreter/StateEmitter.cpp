@@ -27,8 +27,11 @@ public:
   EmittedBuffer getState(ir::State state, StringRef parameter) override {
     return add(rank.getState(op, state, parameter));
   }
-  EmittedBuffer getReport(StringRef quantity) override {
-    return add(rank.getReport(quantity));
+  EmittedBuffer getReport(StringRef quantity, RankedTensorType type) override {
+    FailureOr<TensorShape> shape = getTensorShape(op, type);
+    if (failed(shape))
+      return add(failure());
+    return add(rank.getReport(quantity, *shape));
   }
   EmittedBuffer getPart(EmittedBuffer buffer, int64_t byteOffset,
                         RankedTensorType type) override;

@@ -214,6 +214,8 @@ void Training::printStep(const StepMeasurement &step) {
   line.globalNorm = step.globalNorm;
   line.overflow = step.overflow;
   out << formatStepLine(line) << '\n';
+  for (const std::string &text : formatDropRates(step.dropRates))
+    out << text << '\n';
   if (isTerminal)
     out << formatProgressLine(line, interpreter->getMicroBatches() *
                                         model.getMicroBatchSize())
@@ -267,6 +269,7 @@ llvm::Error Training::runStep(int64_t step) {
   measurement.lossScale = input.lossScale;
   measurement.globalNorm = output->globalNorm;
   measurement.overflow = output->overflow;
+  measurement.dropRates = output->dropRates;
   printStep(measurement);
   report.steps.push_back(measurement);
   if (interpreter->hasUpdate()) {

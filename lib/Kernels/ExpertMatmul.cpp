@@ -10,6 +10,7 @@
 
 #include "ExpertRows.h"
 #include "Factories.h"
+#include "FewRows.h"
 #include "MatmulTiles.h"
 #include "Scratch.h"
 #include "Tiles.h"
@@ -27,6 +28,7 @@ struct Rows {
   int64_t expert;
   ExpertRows place;
   MatmulTiles grid;
+  bool isFew = false;
 };
 
 class ExpertMatmulKernel : public Kernel {
@@ -34,7 +36,9 @@ public:
   ExpertMatmulKernel(const ExpertShape &shape, bool transposed,
                      ExpertOrder order)
       : shape(shape), transposed(transposed), order(order),
-        direct(multipliesDirectly(shape.operandType, shape.resultType)) {}
+        direct(multipliesDirectly(shape.operandType, shape.resultType)),
+        takesFewRows(order == ExpertOrder::AllAtOnce && !transposed &&
+                     shape.operandType == DType::F32 && multipliesFewRows()) {}
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
     std::vector<Rows> list =
@@ -48,7 +52,8 @@ public:
       if (rows.expert == Rows::none)
         writeZeros(operands, rows, tile);
       else
-        multiplyTile(operands, rows, tile);
+        multiplyTile(operands, rows,
+                     getLater(list, product + pool.getNumThreads()), tile);
     });
   }
 
@@ -60,9 +65,7 @@ private:
       for (int64_t expert = 0; expert < shape.experts; ++expert)
         for (int64_t group = 0; group < shape.groups; ++group)
           if (ExpertRows place = table.get(group, rank, expert); place.size > 0)
-            list.push_back({rank * shape.experts + expert, place,
-                            chooseMatmulTiles(1, place.size, shape.out,
-                                              shape.in, direct)});
+            list.push_back(cutProduct(rank * shape.experts + expert, place));
       for (int64_t group = 0; group < shape.groups; ++group)
         if (ExpertRows place = table.getRest(group, rank); place.size > 0)
           list.push_back(
@@ -71,6 +74,13 @@ private:
                {tileRows(place.size, shape.out).size, shape.out, 1}});
     }
     return list;
+  }
+
+  Rows cutProduct(int64_t expert, ExpertRows place) const {
+    if (takesFewRows && place.size <= mostFewRows)
+      return {expert, place, {place.size, fewRowsColumns, 1}, true};
+    return {expert, place,
+            chooseMatmulTiles(1, place.size, shape.out, shape.in, direct)};
   }
 
   Tiles getRowTiles(const Rows &rows) const {
@@ -88,18 +98,39 @@ private:
                 0, size * shape.out * getBytes(shape.resultType));
   }
 
+  static const Rows *getLater(const std::vector<Rows> &list, size_t product) {
+    return product < list.size() && list[product].isFew ? &list[product]
+                                                        : nullptr;
+  }
+
+  /// Column `column` of the weight of an expert.
+  const void *getWeight(const KernelOperands &operands, int64_t expert,
+                        int64_t column) const {
+    return at(operands.inputs[1], shape.operandType,
+              expert * shape.in * shape.out +
+                  column * (transposed ? shape.in : 1));
+  }
+
+  /// `later` is what this thread is likely to take next, if that are few rows.
   void multiplyTile(const KernelOperands &operands, const Rows &rows,
-                    int64_t tile) const {
+                    const Rows *later, int64_t tile) const {
     const Tiles rowTiles = getRowTiles(rows);
     const Tiles::Range own = rowTiles[tile % rowTiles.count];
     const Tiles::Range columns = getColumnTiles(rows)[tile / rowTiles.count];
     const int64_t row = rows.place.begin + own.begin;
-    const int64_t weight = rows.expert * shape.in * shape.out +
-                           columns.begin * (transposed ? shape.in : 1);
-    const void *b = at(operands.inputs[1], shape.operandType, weight);
+    const void *a = at(operands.inputs[0], shape.operandType, row * shape.in);
+    const void *b = getWeight(operands, rows.expert, columns.begin);
     void *c = at(operands.outputs[0], shape.resultType,
                  row * shape.out + columns.begin);
 
+    if (rows.isFew) {
+      const void *next =
+          later ? getWeight(operands, later->expert, columns.begin) : nullptr;
+      return multiplyFewRows(
+          {static_cast<const float *>(a), static_cast<const float *>(b),
+           static_cast<float *>(c), shape.in, shape.out, shape.out, own.size,
+           columns.size, shape.in, static_cast<const float *>(next)});
+    }
     ProductSpec spec;
     spec.m = llvm::alignTo(own.size, ProductCache::granule);
     spec.n = columns.size;
@@ -110,7 +141,6 @@ private:
     spec.cStride = shape.out;
     spec.operandType = shape.operandType;
     spec.resultType = shape.resultType;
-    const void *a = at(operands.inputs[0], shape.operandType, row * shape.in);
     if (spec.m == own.size)
       return products.get(spec).run(a, b, c);
     spec.cStride = columns.size;
@@ -141,11 +171,13 @@ private:
   }
 
   static constexpr int64_t scratchAlignment = 64;
+  /// Enough to lie side by side in memory, few enough for several threads.
+  static constexpr int64_t fewRowsColumns = 1024;
 
   ExpertShape shape;
   bool transposed;
   ExpertOrder order;
-  bool direct;
+  bool direct, takesFewRows;
   ProductCache products;
 };
 

@@ -56,17 +56,19 @@ void rotaryOfType(const void *xs, const void *cosines, const void *sines,
   const Table *sin = static_cast<const Table *>(sines);
   T *y = static_cast<T *>(ys);
   const int64_t half = columns / 2;
+  // Each product is rounded, as separate operators round it: the bits are those
+  // of the operators that this one stands for.
   for (int64_t row = 0; row < rows; ++row) {
     forEachVector(half, [&](int64_t i, auto part) HWY_ATTR {
       auto a = part.get(x + i), b = part.get(x + half + i);
       auto cosA = part.get(cos + i), cosB = part.get(cos + half + i);
       auto sinA = part.get(sin + i), sinB = part.get(sin + half + i);
       if (backward) {
-        part.put(hn::MulAdd(b, sinB, hn::Mul(a, cosA)), y + i);
-        part.put(hn::NegMulAdd(a, sinA, hn::Mul(b, cosB)), y + half + i);
+        part.put(hn::Add(hn::Mul(a, cosA), hn::Mul(b, sinB)), y + i);
+        part.put(hn::Sub(hn::Mul(b, cosB), hn::Mul(a, sinA)), y + half + i);
       } else {
-        part.put(hn::NegMulAdd(b, sinA, hn::Mul(a, cosA)), y + i);
-        part.put(hn::MulAdd(a, sinB, hn::Mul(b, cosB)), y + half + i);
+        part.put(hn::Sub(hn::Mul(a, cosA), hn::Mul(b, sinA)), y + i);
+        part.put(hn::Add(hn::Mul(b, cosB), hn::Mul(a, sinB)), y + half + i);
       }
     });
     x += columns;

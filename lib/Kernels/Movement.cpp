@@ -1,10 +1,12 @@
 //===- Movement.cpp - Kernels that move elements --------------------------===//
 
+#include "ElementwiseLoops.h"
 #include "Factories.h"
 #include "SpecChecker.h"
 #include "StridedCopy.h"
 #include "Tiles.h"
 #include "llvm/ADT/STLExtras.h"
+#include <cstdint>
 #include <cstring>
 
 namespace mf {
@@ -97,15 +99,46 @@ void fillZero(void *memory, int64_t bytes, ThreadPool &pool) {
   });
 }
 
+/// Fills memory with the bytes of one element, again and again.
+void fillElements(void *memory, int64_t count,
+                  llvm::ArrayRef<std::byte> element, ThreadPool &pool) {
+  Tiles tiles(count, int64_t{1} << 16);
+  const auto size = static_cast<int64_t>(element.size());
+  pool.parallelFor(tiles.count, [&](int64_t tile) {
+    auto [begin, length] = tiles[tile];
+    auto *target = static_cast<std::byte *>(memory) + begin * size;
+    for (int64_t i = 0; i < length; ++i)
+      std::memcpy(target + i * size, element.data(), element.size());
+  });
+}
+
 class PadKernel : public Kernel {
 public:
   PadKernel(const TensorShape &y,
-            llvm::ArrayRef<StridedCopy::Dimension> dimensions, int64_t offset)
+            llvm::ArrayRef<StridedCopy::Dimension> dimensions, int64_t offset,
+            int64_t value)
       : type(y.type), bytes(y.getBytes()), offset(offset),
-        copy(getBytes(type), dimensions) {}
+        copy(getBytes(type), dimensions) {
+    if (value == 0)
+      return;
+    element.resize(getBytes(type));
+    if (type == DType::I32) {
+      const auto number = static_cast<int32_t>(value);
+      std::memcpy(element.data(), &number, sizeof number);
+    } else if (type == DType::I64) {
+      std::memcpy(element.data(), &value, sizeof value);
+    } else {
+      const auto number = static_cast<float>(value);
+      runCastLoop(DType::F32, type, &number, element.data(), 1);
+    }
+  }
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    fillZero(operands.outputs[0], bytes, pool);
+    if (element.empty())
+      fillZero(operands.outputs[0], bytes, pool);
+    else
+      fillElements(operands.outputs[0],
+                   bytes / static_cast<int64_t>(element.size()), element, pool);
     copy.run(operands.inputs[0], at(operands.outputs[0], type, offset), pool);
   }
 
@@ -113,6 +146,8 @@ private:
   DType type;
   int64_t bytes, offset;
   StridedCopy copy;
+  /// What surrounds the tensor, if it is not zero.
+  std::vector<std::byte> element;
 };
 
 class ZeroKernel : public Kernel {
@@ -233,9 +268,15 @@ KernelOrError makeCat(const KernelSpec &spec) {
 KernelOrError makePad(const KernelSpec &spec) {
   SpecChecker checker(spec);
   Dimensions dimensions;
-  int64_t offset = 0;
+  int64_t offset = 0, value = 0;
   if (checker.requireTensors()) {
     const TensorShape &x = spec.inputs[0];
+    if (spec.attributes.count("value"))
+      value = checker.getInt("value");
+    checker.require(x.type != DType::I32 ||
+                        (value >= INT32_MIN && value <= INT32_MAX),
+                    "padding with " + llvm::Twine(value) +
+                        " does not fit 32 bits");
     std::vector<int64_t> low = checker.getInts("low");
     std::vector<int64_t> high = checker.getInts("high");
     bool ranked = requireRank(checker, spec, "low", low) &&
@@ -262,7 +303,8 @@ KernelOrError makePad(const KernelSpec &spec) {
   }
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<PadKernel>(spec.outputs[0], dimensions, offset);
+  return std::make_unique<PadKernel>(spec.outputs[0], dimensions, offset,
+                                     value);
 }
 
 KernelOrError makeRepeat(const KernelSpec &spec) {

@@ -8,36 +8,45 @@
 #include "RowLoops.h"
 #include "SpecChecker.h"
 #include "Tiles.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace mf {
 namespace {
 
-/// x is [heads of all batches, sequence, dim]; the tables are [sequence, dim],
-/// the same for all heads, or one for each batch.
+/// x is [runs, sequence, dim]; the tables have the dimensions behind the runs,
+/// and for some of those in front a table each.
 struct RotaryShape {
   DType type, tableType;
-  int64_t heads, sequence, dim;
-  /// Heads that share a table.
-  int64_t headsPerTable;
+  int64_t runs = 1, sequence = 1, dim = 0;
+  /// The dimensions that runs are made of, and how far apart the tables of
+  /// neighbours in each are: 0 where they share one.
+  std::vector<int64_t> sizes, strides;
+
+  /// The first element of the table of `run`.
+  int64_t getTable(int64_t run) const {
+    int64_t offset = 0;
+    for (size_t i = sizes.size(); i-- > 0; run /= sizes[i])
+      offset += run % sizes[i] * strides[i];
+    return offset;
+  }
 };
 
 class RotaryKernel : public Kernel {
 public:
-  RotaryKernel(const RotaryShape &shape, bool backward)
-      : shape(shape), backward(backward),
-        positions(tileRows(shape.sequence, shape.dim)) {}
+  RotaryKernel(RotaryShape shape, bool backward)
+      : shape(std::move(shape)), backward(backward),
+        positions(tileRows(this->shape.sequence, this->shape.dim)) {}
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const int64_t headsPerTile =
+    const int64_t runsPerTile =
         std::max<int64_t>(1, positions.size / shape.sequence);
-    Tiles heads(shape.heads, headsPerTile);
-    pool.parallelFor(heads.count * positions.count, [&](int64_t tile) {
-      auto [firstHead, headCount] = heads[tile / positions.count];
+    Tiles runs(shape.runs, runsPerTile);
+    pool.parallelFor(runs.count * positions.count, [&](int64_t tile) {
+      auto [firstRun, runCount] = runs[tile / positions.count];
       auto [begin, size] = positions[tile % positions.count];
-      for (int64_t head = firstHead; head < firstHead + headCount; ++head) {
-        int64_t offset = (head * shape.sequence + begin) * shape.dim;
-        int64_t table =
-            (head / shape.headsPerTable * shape.sequence + begin) * shape.dim;
+      for (int64_t run = firstRun; run < firstRun + runCount; ++run) {
+        int64_t offset = (run * shape.sequence + begin) * shape.dim;
+        int64_t table = shape.getTable(run) + begin * shape.dim;
         runRotaryRows(shape.type, shape.tableType,
                       at(operands.inputs[0], shape.type, offset),
                       at(operands.inputs[1], shape.tableType, table),
@@ -54,15 +63,51 @@ private:
   Tiles positions;
 };
 
+/// Whether `table` is as `dims` from behind, or has dimensions of one element.
+bool isRepeated(llvm::ArrayRef<int64_t> table, llvm::ArrayRef<int64_t> dims) {
+  if (table.empty() || table.size() > dims.size() ||
+      table.back() != dims.back())
+    return false;
+  return llvm::all_of(llvm::zip_equal(table, dims.take_back(table.size())),
+                      [](auto sizes) {
+                        auto [own, whole] = sizes;
+                        return own == whole || own == 1;
+                      });
+}
+
+/// Cuts the dimensions of x into those of a table, at the end, and those that
+/// tables are repeated over or that each has a table for.
+void setRuns(RotaryShape &shape, llvm::ArrayRef<int64_t> dims,
+             llvm::ArrayRef<int64_t> table) {
+  shape.dim = dims.back();
+  dims = dims.drop_back();
+  table = table.drop_back();
+  int64_t stride = shape.dim;
+  for (; !table.empty() && table.back() == dims.back();
+       dims = dims.drop_back(), table = table.drop_back()) {
+    shape.sequence *= dims.back();
+    stride *= dims.back();
+  }
+  shape.sizes = dims.vec();
+  shape.strides.assign(dims.size(), 0);
+  for (size_t i = dims.size(); i-- > 0 && !table.empty();
+       table = table.drop_back()) {
+    if (table.back() == 1)
+      continue;
+    shape.strides[i] = stride;
+    stride *= table.back();
+  }
+  for (int64_t size : dims)
+    shape.runs *= size;
+}
+
 bool readShape(const KernelSpec &spec, SpecChecker &checker,
                RotaryShape &shape) {
   const TensorShape &x = spec.inputs[0], &cos = spec.inputs[1];
-  llvm::ArrayRef<int64_t> dims = x.dims, table = cos.dims;
   checker.requireFloatInput(0);
-  checker.require(dims.size() == 4 && dims[3] % 2 == 0,
+  checker.require(!x.dims.empty() && x.dims.back() % 2 == 0,
                   "input 0 is " + toString(x) +
-                      ", expected batch x heads x sequence x dim with an even "
-                      "dim");
+                      ", expected an even last dimension");
   checker.require(cos.type == x.type || cos.type == DType::F32,
                   "input 1 is " + getName(cos.type) + ", expected f32 or " +
                       getName(x.type));
@@ -70,22 +115,15 @@ bool readShape(const KernelSpec &spec, SpecChecker &checker,
   checker.requireOutput(0, x);
   if (checker.hasFailed())
     return false;
-  bool fits = table.size() >= 2 && table.size() <= 4 &&
-              table.take_back(2) == dims.take_back(2);
-  int64_t tables = 1;
-  for (int64_t leading : table.drop_back(std::min<size_t>(2, table.size())))
-    tables *= leading;
-  bool perBatch = table.size() == 4 && table[0] == dims[0] && table[1] == 1;
-  checker.require(fits && (tables == 1 || perBatch),
-                  "input 1 is " + toString(cos) + ", expected " +
-                      llvm::Twine(dims[2]) + "x" + llvm::Twine(dims[3]) +
-                      ", with at most a batch before it");
+  checker.require(isRepeated(cos.dims, x.dims),
+                  "input 1 is " + toString(cos) +
+                      ", expected the last dimensions of " + toString(x) +
+                      ", or 1 in front of the last one");
+  if (checker.hasFailed())
+    return false;
   shape.type = x.type;
   shape.tableType = cos.type;
-  shape.heads = dims[0] * dims[1];
-  shape.sequence = dims[2];
-  shape.dim = dims[3];
-  shape.headsPerTable = tables == 1 ? shape.heads : dims[1];
+  setRuns(shape, x.dims, cos.dims);
   return true;
 }
 
@@ -99,7 +137,7 @@ KernelOrError makeRotary(const KernelSpec &spec) {
   if (llvm::Error error = checker.takeError())
     return error;
   bool backward = spec.name == "aclnnRotaryPositionEmbeddingGrad";
-  return std::make_unique<RotaryKernel>(shape, backward);
+  return std::make_unique<RotaryKernel>(std::move(shape), backward);
 }
 
 } // namespace mf

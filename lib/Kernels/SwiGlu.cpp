@@ -51,14 +51,25 @@ private:
   Tiles tiles;
 };
 
-/// The shape of the result for a packed input.
-TensorShape getHalf(SpecChecker &checker, const KernelSpec &spec,
-                    size_t index) {
+/// The shape of the result for an input whose last dimension, or the two rows
+/// in front of it if the result has a dimension less, has gate and value.
+TensorShape getHalf(SpecChecker &checker, const KernelSpec &spec, size_t index,
+                    size_t resultRank) {
   checker.requireFloatInput(index);
   checker.requireInputRank(index, 1);
   if (checker.hasFailed())
     return {};
   TensorShape half = spec.inputs[index];
+  const size_t rank = half.dims.size();
+  if (resultRank + 1 == rank) {
+    checker.require(rank >= 2 && half.dims[rank - 2] == 2,
+                    "input " + llvm::Twine(index) + " is " + toString(half) +
+                        ", expected two rows in its last dimensions: gate and "
+                        "value");
+    if (rank >= 2)
+      half.dims.erase(half.dims.end() - 2);
+    return half;
+  }
   checker.require(half.dims.back() % 2 == 0,
                   "input " + llvm::Twine(index) + " is " + toString(half) +
                       ", expected an even last dimension: gate and value "
@@ -72,7 +83,8 @@ TensorShape getHalf(SpecChecker &checker, const KernelSpec &spec,
 KernelOrError makeSwiGlu(const KernelSpec &spec) {
   SpecChecker checker(spec);
   if (checker.requireTensors())
-    checker.requireOutput(0, getHalf(checker, spec, 0));
+    checker.requireOutput(
+        0, getHalf(checker, spec, 0, spec.outputs[0].dims.size()));
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<SwiGluKernel>(spec.outputs[0]);
@@ -81,7 +93,8 @@ KernelOrError makeSwiGlu(const KernelSpec &spec) {
 KernelOrError makeSwiGluGrad(const KernelSpec &spec) {
   SpecChecker checker(spec);
   if (checker.requireTensors()) {
-    checker.requireInput(0, getHalf(checker, spec, 1));
+    checker.requireInput(0,
+                         getHalf(checker, spec, 1, spec.inputs[0].dims.size()));
     checker.requireOutput(0, spec.inputs[1]);
   }
   if (llvm::Error error = checker.takeError())

@@ -109,6 +109,19 @@ readReports(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks,
   return reports;
 }
 
+/// Those of experts.
+static std::map<std::string, std::vector<float>>
+readDropRates(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks) {
+  std::map<std::string, std::vector<float>> reports;
+  for (const std::unique_ptr<RankExecutor> &rank : ranks)
+    for (const Static &buffer : rank->getStage().statics)
+      if (buffer.role == Role::Report && isDropRate(buffer.of) &&
+          !reports.count(buffer.of))
+        for (const auto &[stage, values] : readReports(ranks, buffer.of))
+          reports[buffer.of] = values;
+  return reports;
+}
+
 static double getMean(llvm::ArrayRef<float> values) {
   double sum = 0;
   for (float value : values)
@@ -118,7 +131,7 @@ static double getMean(llvm::ArrayRef<float> values) {
 
 StepReports readReports(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks) {
   return {readReports(ranks, "loss"), readReports(ranks, "global_norm"),
-          readReports(ranks, "overflow")};
+          readReports(ranks, "overflow"), readDropRates(ranks)};
 }
 
 /// The sum over the stages, each of which reports the losses of its chunks, of
@@ -144,7 +157,8 @@ static std::optional<float> getGlobalNorm(const StepReports::ByStage &reports) {
 
 StepOutput::StepOutput(const StepReports &reports)
     : loss(getLoss(reports.losses)),
-      globalNorm(getGlobalNorm(reports.globalNorms)) {
+      globalNorm(getGlobalNorm(reports.globalNorms)),
+      dropRates(collectDropRates(reports.dropRates)) {
   for (const auto &[stage, values] : reports.overflows)
     overflow |= llvm::any_of(values, [](float value) { return value != 0; });
 }

@@ -13,7 +13,7 @@ namespace mf::runner {
 
 /// Element (row, column) of a table of rotary embeddings: the cosine or sine of
 /// row * scale / base^(2i/d), or row * scale * the i-th frequency, where i runs
-/// over the d/2 frequencies twice.
+/// over the d/2 frequencies twice; times the amplitude.
 static double getRotary(const InitialValue &value, int64_t row, int64_t column,
                         int64_t columns) {
   const int64_t half = std::max<int64_t>(1, columns / 2);
@@ -23,8 +23,9 @@ static double getRotary(const InitialValue &value, int64_t row, int64_t column,
   const double angle = value.frequencies.empty()
                            ? position / std::pow(value.value, exponent)
                            : position * value.frequencies[column % half];
-  return value.kind == InitialValue::Kind::RotaryCos ? std::cos(angle)
-                                                     : std::sin(angle);
+  return value.amplitude * (value.kind == InitialValue::Kind::RotaryCos
+                                ? std::cos(angle)
+                                : std::sin(angle));
 }
 
 /// The slope of a head (Press et al., 2022): a geometric series for a power of

@@ -69,6 +69,7 @@ static void pass(Archive &archive, StepReports &reports) {
   archive.pass(reports.losses);
   archive.pass(reports.globalNorms);
   archive.pass(reports.overflows);
+  archive.pass(reports.dropRates);
 }
 
 static void pass(Archive &archive, RankMeasurement &rank) {
@@ -103,6 +104,10 @@ llvm::Error gatherReports(ProcessGroup &processes, StepReports &reports) {
     append(reports.losses, part.losses);
     append(reports.globalNorms, part.globalNorms);
     append(reports.overflows, part.overflows);
+    for (const auto &[quantity, values] : part.dropRates) {
+      std::vector<float> &rows = reports.dropRates[quantity];
+      rows.insert(rows.end(), values.begin(), values.end());
+    }
   }
   return llvm::Error::success();
 }

@@ -33,6 +33,8 @@ void TrainingRun::printStep(const StepMeasurement &step) const {
     line.teraflopsPerRank = flopsPerStep / step.seconds / 1e12 /
                             static_cast<double>(program.getNumRanks());
   out << formatStepLine(line) << '\n';
+  for (const std::string &text : formatDropRates(step.dropRates))
+    out << text << '\n';
   if (isTerminal)
     out << formatProgressLine(line,
                               program.microBatches * countBatchRows(program))
@@ -91,6 +93,7 @@ llvm::Error TrainingRun::runStep(int64_t step) {
   measurement.lossScale = input.lossScale;
   measurement.globalNorm = output->globalNorm;
   measurement.overflow = output->overflow;
+  measurement.dropRates = output->dropRates;
   printStep(measurement);
   report.steps.push_back(measurement);
   updates += output->overflow ? 0 : 1;

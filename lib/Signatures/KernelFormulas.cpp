@@ -104,6 +104,15 @@ int64_t getReduceSumWorkspace(const KernelSpec &spec) {
   return ReductionCut(x.dims, getReducedDimensions(spec)).getWorkspaceBytes();
 }
 
+int64_t getSortWorkspace(const KernelSpec &spec) {
+  const TensorShape &x = spec.inputs[0];
+  if (x.getNumElements() == 0)
+    return 0;
+  const int64_t columns = getDimension(x, 0);
+  return multiply({2, sizeof(SortedElement), columns,
+                   getSortGroups(x.getNumElements() / columns)});
+}
+
 int64_t getGatherRowsGradWorkspace(const KernelSpec &spec) {
   const TensorShape &index = spec.inputs[1];
   const int64_t places = getDimension(index, 0);
@@ -112,15 +121,6 @@ int64_t getGatherRowsGradWorkspace(const KernelSpec &spec) {
   const int64_t batches = index.getNumElements() / places;
   return batches * (getDimension(spec.outputs[0], 1) + 1 + places) *
          static_cast<int64_t>(sizeof(int32_t));
-}
-
-int64_t getSortWorkspace(const KernelSpec &spec) {
-  const TensorShape &x = spec.inputs[0];
-  if (x.getNumElements() == 0)
-    return 0;
-  const int64_t columns = getDimension(x, 0);
-  return multiply({2, sizeof(SortedElement), columns,
-                   getSortGroups(x.getNumElements() / columns)});
 }
 
 } // namespace mf

@@ -48,11 +48,11 @@ int64_t getRmsNormGradWorkspace(const KernelSpec &spec);
 int64_t getNormWorkspace(const KernelSpec &spec);
 /// The results of each block of units, if there are several blocks.
 int64_t getReduceSumWorkspace(const KernelSpec &spec);
+/// Two lists of a row's elements for each group of rows.
+int64_t getSortWorkspace(const KernelSpec &spec);
 /// In each batch, the places of the index in the order of the rows they read,
 /// and where each row's begin.
 int64_t getGatherRowsGradWorkspace(const KernelSpec &spec);
-/// Two lists of a row's elements for each group of rows.
-int64_t getSortWorkspace(const KernelSpec &spec);
 
 } // namespace mf
 

@@ -29,7 +29,11 @@ std::string getResizedParts(const KernelSpec &spec) {
   for (size_t i = 0; i < from.size() && i < to.size(); ++i)
     if (from[i] != to[i])
       input[i] = output[i] = static_cast<char>('A' + i);
-  return "+" + orScalar(input) + " -> " + orScalar(output);
+  // A sum of summands that have a value around them has more of it.
+  auto value = spec.attributes.find("value");
+  const bool isLinear = value == spec.attributes.end() ||
+                        std::get<int64_t>(value->second) == 0;
+  return (isLinear ? "+" : "") + orScalar(input) + " -> " + orScalar(output);
 }
 
 std::string getConcatenatedParts(const KernelSpec &spec) {
@@ -45,6 +49,19 @@ std::string getConcatenatedParts(const KernelSpec &spec) {
 std::string getRepeatedParts(const KernelSpec &spec) {
   std::string letters = getLetters(spec.outputs[0].dims.size());
   return "+" + letters + " -> " + letters;
+}
+
+static bool hasGateRow(const TensorShape &packed, const TensorShape &half) {
+  return packed.dims.size() == half.dims.size() + 1;
+}
+
+std::string getGatedParts(const KernelSpec &spec) {
+  return hasGateRow(spec.inputs[0], spec.outputs[0]) ? "*Jk -> *k" : "*J -> *K";
+}
+
+std::string getGatedGradParts(const KernelSpec &spec) {
+  return hasGateRow(spec.inputs[1], spec.inputs[0]) ? "+*k, *Jk -> *Jk"
+                                                    : "+*K, *J -> *J";
 }
 
 std::string getPermutedParts(const KernelSpec &spec) {

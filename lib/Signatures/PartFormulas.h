@@ -17,6 +17,10 @@ std::string getResizedParts(const KernelSpec &spec);
 std::string getConcatenatedParts(const KernelSpec &spec);
 /// Dimension by dimension, however often an element is repeated.
 std::string getRepeatedParts(const KernelSpec &spec);
+/// Gate and value, whole, side by side in the last dimension or in the one in
+/// front of it.
+std::string getGatedParts(const KernelSpec &spec);
+std::string getGatedGradParts(const KernelSpec &spec);
 std::string getPermutedParts(const KernelSpec &spec);
 /// Sums over `axes`.
 std::string getReducedParts(const KernelSpec &spec);

@@ -163,6 +163,7 @@ public:
         builder(model.getContext()) {
     TrainingAttr training = model.getTrainingAttr();
     hidden.resize(training ? training.getParallel().getCopies() : 1);
+    stepInputs.resize(hidden.size());
   }
 
   LogicalResult build();
@@ -170,10 +171,10 @@ public:
 private:
   void addPast();
   void inlineLayer(LayerOp layer);
-  void inlineCopy(LayerOp layer, SmallVector<Value> &hidden,
-                  IRMapping &constants);
-  Value getArgument(LayerOp layer, ArrayRef<Value> hidden, unsigned argument);
-  Value addInput(LayerOp layer, unsigned argument);
+  void inlineCopy(LayerOp layer, size_t copy, IRMapping &constants);
+  Value getArgument(LayerOp layer, size_t copy, unsigned argument);
+  Value addInput(LayerOp layer, size_t copy, unsigned argument);
+  LogicalResult checkInputs();
   Value makeSummand(ParamOp param, Value gradient);
   Value divideByRanks(ParamOp param, Value sum, StringRef name);
   LogicalResult buildBackward();
@@ -190,6 +191,8 @@ private:
   Block *block = nullptr;
   /// By copy of the model, what the last layer inlined hands to the next one.
   SmallVector<SmallVector<Value>> hidden;
+  /// By copy, its tokens and labels.
+  SmallVector<SmallVector<std::pair<InputKind, Value>, 2>> stepInputs;
   /// Operators in an order whose reverse has all copies of a layer one after
   /// another, the first one first.
   SmallVector<Operation *> forward;
@@ -204,7 +207,7 @@ private:
   SmallVector<Value> results;
 };
 
-Value ChunkBuilder::addInput(LayerOp layer, unsigned argument) {
+Value ChunkBuilder::addInput(LayerOp layer, size_t copy, unsigned argument) {
   Type type = layer.getArgumentTypes()[argument];
   unsigned place = block->getNumArguments() - past.size();
   if (isFloatTensor(type))
@@ -212,9 +215,30 @@ Value ChunkBuilder::addInput(LayerOp layer, unsigned argument) {
         block->insertArgument(place, type, layer.getLoc()));
   InputKind kind = layer.getKind() == LayerKind::Embedding ? InputKind::Tokens
                                                            : InputKind::Labels;
+  for (auto [known, value] : stepInputs[copy])
+    if (known == kind && value.getType() == type)
+      return value;
   inputs.push_back(InputKindAttr::get(model.getContext(), kind));
   inputIndices.push_back(builder.getI64IntegerAttr(place));
-  return block->insertArgument(place, type, layer.getLoc());
+  Value input = block->insertArgument(place, type, layer.getLoc());
+  stepInputs[copy].emplace_back(kind, input);
+  return input;
+}
+
+/// Layers of a chunk read one part of the tokens: a second input of a kind
+/// would be another micro-batch.
+LogicalResult ChunkBuilder::checkInputs() {
+  for (ArrayRef<std::pair<InputKind, Value>> ofCopy : stepInputs)
+    for (auto [number, input] : llvm::enumerate(ofCopy))
+      for (const auto &other : ofCopy.drop_front(number + 1))
+        if (other.first == input.first)
+          return source.layers.front().emitOpError(
+                     "begins a chunk whose layers take ")
+                 << stringifyInputKind(input.first) << " as "
+                 << input.second.getType() << " and as "
+                 << other.second.getType()
+                 << "; expected one part of them for all";
+  return success();
 }
 
 /// Arguments for what earlier pieces gave come behind all others: by piece,
@@ -239,14 +263,13 @@ void ChunkBuilder::addPast() {
 }
 
 /// What argument number `argument` of `layer` stands for.
-Value ChunkBuilder::getArgument(LayerOp layer, ArrayRef<Value> hidden,
-                                unsigned argument) {
+Value ChunkBuilder::getArgument(LayerOp layer, size_t copy, unsigned argument) {
   unsigned firstPast = layer.getFirstPast();
-  unsigned numHidden = std::min<size_t>(hidden.size(), firstPast);
+  unsigned numHidden = std::min<size_t>(hidden[copy].size(), firstPast);
   if (argument < numHidden)
-    return hidden[argument];
+    return hidden[copy][argument];
   if (argument < firstPast || argument >= firstPast + layer.getPast())
-    return addInput(layer, argument);
+    return addInput(layer, copy, argument);
   int64_t piece = source.placement.getPiece();
   int64_t count = static_cast<int64_t>(layer.getPast()) / piece;
   int64_t ofPiece = static_cast<int64_t>(past.size()) / piece;
@@ -256,12 +279,12 @@ Value ChunkBuilder::getArgument(LayerOp layer, ArrayRef<Value> hidden,
 }
 
 /// What is made of parameters alone, `constants`, all copies share.
-void ChunkBuilder::inlineCopy(LayerOp layer, SmallVector<Value> &hidden,
+void ChunkBuilder::inlineCopy(LayerOp layer, size_t copy,
                               IRMapping &constants) {
   IRMapping mapping(constants);
   Block &layerBody = layer.getBody().front();
   for (BlockArgument argument : layerBody.getArguments())
-    mapping.map(argument, getArgument(layer, hidden, argument.getArgNumber()));
+    mapping.map(argument, getArgument(layer, copy, argument.getArgNumber()));
   for (Operation &op : layerBody.without_terminator()) {
     bool isConstant = llvm::all_of(op.getOperands(), [&](Value operand) {
       return constants.contains(operand);
@@ -275,10 +298,10 @@ void ChunkBuilder::inlineCopy(LayerOp layer, SmallVector<Value> &hidden,
       compute.setCellName(
           (layer.getCell() + "." + compute.getCellName()).str());
   }
-  hidden.clear();
+  hidden[copy].clear();
   ValueRange values = getReturn(layer).getValues();
   for (Value value : values.drop_back(layer.getFuture()))
-    (isLoss(value.getType()) ? losses : hidden)
+    (isLoss(value.getType()) ? losses : hidden[copy])
         .push_back(mapping.lookup(value));
   for (Value value : values.take_back(layer.getFuture()))
     future.push_back(mapping.lookup(value));
@@ -287,9 +310,9 @@ void ChunkBuilder::inlineCopy(LayerOp layer, SmallVector<Value> &hidden,
 void ChunkBuilder::inlineLayer(LayerOp layer) {
   IRMapping constants;
   SmallVector<SmallVector<Operation *>> copies;
-  for (SmallVector<Value> &ofCopy : hidden) {
+  for (size_t copy = 0; copy < hidden.size(); ++copy) {
     Operation *before = block->empty() ? nullptr : &block->back();
-    inlineCopy(layer, ofCopy, constants);
+    inlineCopy(layer, copy, constants);
     SmallVector<Operation *> &operators = copies.emplace_back();
     for (Operation *op = before ? before->getNextNode() : &block->front(); op;
          op = op->getNextNode())
@@ -337,7 +360,8 @@ Value ChunkBuilder::divideByRanks(ParamOp param, Value sum, StringRef name) {
   TrainingAttr training = model.getTrainingAttr();
   LayoutAttr layout = param.getLayoutAttr();
   if (!param.getReducedInBackward() || !layout || layout.getReduced().empty() ||
-      !training || !training.getParallel().getGradientsMean())
+      param.getUpdateRule() || !training ||
+      !training.getParallel().getGradientsMean())
     return sum;
   auto ranks = getGroupSize(param, layout.getReduced()).value_or(1);
   auto mean =
@@ -448,7 +472,7 @@ LogicalResult ChunkBuilder::build() {
   for (LayerOp layer : source.layers)
     inlineLayer(layer);
   llvm::append_range(hiddenInputs, past);
-  if (failed(buildBackward()))
+  if (failed(checkInputs()) || failed(buildBackward()))
     return failure();
   emitRemark(createChunk());
   return success();

@@ -145,6 +145,41 @@ SwapConfig passes::getSwapConfig(TrainingAttr training) {
 // Stages
 //===----------------------------------------------------------------------===//
 
+/// Which of `keys` the YAML has; the first says what the switch is called.
+static FusionSwitch getFusionSwitch(TrainingAttr training, bool isOn,
+                                    llvm::ArrayRef<llvm::StringLiteral> keys) {
+  FusionSwitch result{isOn, keys.front(), Location()};
+  for (llvm::StringRef key : keys)
+    if (Location location = getKeyLocation(training, key); location.isKnown()) {
+      result.key = key;
+      result.location = location;
+    }
+  return result;
+}
+
+FusionConfig passes::getFusionConfig(TrainingAttr training) {
+  FusionsAttr fusions = training.getFusions();
+  if (!fusions) {
+    FusionConfig none;
+    none.groupMatmuls.key = "use_gmm";
+    return none;
+  }
+  FusionConfig config;
+  config.rotary = getFusionSwitch(training, fusions.getRotary(),
+                                  {"use_fused_rope", "apply_rope_fusion"});
+  config.swiglu =
+      getFusionSwitch(training, fusions.getSwiglu(),
+                      {"use_fused_swiglu", "bias_swiglu_fusion", "hidden_act"});
+  config.groupMatmuls = getFusionSwitch(training, fusions.getGroupMatmuls(),
+                                        {"use_gmm", "moe_grouped_gemm"});
+  config.permuteTokens =
+      getFusionSwitch(training, fusions.getPermuteTokens(),
+                      {"use_fused_ops_permute", "moe_permute_fusion"});
+  config.route = getFusionSwitch(training, fusions.getRoute(),
+                                 {"use_fused_ops_topkrouter"});
+  return config;
+}
+
 StageOffset passes::getStageOffset(TrainingAttr training) {
   StageOffset offset;
   offset.location = getKeyLocation(training, "offset");
@@ -235,7 +270,7 @@ mlir::FailureOr<StageMap> passes::readStageMap(ModelOp model) {
              << "attribute has " << parallel.getStages() << " stages (stages) "
              << "with " << parallel.getInterleave()
              << " chunks each (interleave); run mf-partition";
-    if (layer.getKind() == LayerKind::Body && placement.getPiece() == 0)
+    if (layer.isNumbered() && placement.getPiece() == 0)
       places.push_back({stage, chunk});
   }
   return StageMap::fromPlaces(std::move(places), parallel.getStages(),

@@ -165,7 +165,8 @@ static RecomputeConfigAttr getRecompute(Builder &builder,
 /// Where the settings are that have no attribute of their own for it.
 static mlir::DictionaryAttr getLocations(Builder &builder,
                                          const TrainingConfig &config,
-                                         const StageMapOptions &options) {
+                                         const StageMapOptions &options,
+                                         const FusionConfig &fusions) {
   llvm::SmallVector<mlir::NamedAttribute> locations;
   auto add = [&](llvm::StringRef key, const Location &location) {
     if (Attribute place = getLocationAttr(builder.getContext(), location))
@@ -191,6 +192,9 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
   add("pipeline_stage", options.location);
   add("fine_grain_interleave",
       config.model.config["fine_grain_interleave"].getLocation());
+  for (const FusionSwitch *fusion : fusions.getAll())
+    if (!fusion->key.empty())
+      add(fusion->key, fusion->location);
   add("recompute", config.recompute.recompute.location);
   add("select_recompute", config.recompute.selectRecompute.location);
   add("select_comm_recompute", config.recompute.selectCommRecompute.location);
@@ -245,13 +249,23 @@ static ParallelAttr getParallel(passes::EmitError emitError, Builder &builder,
       rowBlocks, batch.microBatchInterleaveNum);
 }
 
-TrainingAttr passes::getTrainingAttr(EmitError emitError, MLIRContext *context,
-                                     const TrainingConfig &config,
-                                     const StageMapOptions &options,
-                                     const EffectiveBatch &batch,
-                                     const RankLayout &ranks, int64_t rowBlocks,
-                                     llvm::StringRef schedule,
-                                     bool hasReplicas) {
+/// Nothing for what is done without a word of the YAML.
+static FusionsAttr getFusions(MLIRContext *context,
+                              const FusionConfig &fusions) {
+  auto get = [&](const FusionConfig &config) {
+    return FusionsAttr::get(context, config.rotary.isOn, config.swiglu.isOn,
+                            config.groupMatmuls.isOn, config.permuteTokens.isOn,
+                            config.route.isOn);
+  };
+  FusionsAttr result = get(fusions);
+  return result == get(FusionConfig()) ? FusionsAttr() : result;
+}
+
+TrainingAttr passes::getTrainingAttr(
+    EmitError emitError, MLIRContext *context, const TrainingConfig &config,
+    const StageMapOptions &options, const EffectiveBatch &batch,
+    const RankLayout &ranks, int64_t rowBlocks, const FusionConfig &fusions,
+    llvm::StringRef schedule, bool hasReplicas) {
   Builder builder(context);
   ParallelAttr parallel =
       getParallel(emitError, builder, config, options, batch, ranks, rowBlocks,
@@ -267,6 +281,17 @@ TrainingAttr passes::getTrainingAttr(EmitError emitError, MLIRContext *context,
   if (batch.useClipGrad)
     clipping =
         ClippingAttr::get(context, llvm::APFloat(config.wrapper.maxGradNorm));
+  ExpertBalanceAttr balance;
+  if (const auto &callback = config.callbacks.balance)
+    balance = ExpertBalanceAttr::get(context, llvm::APFloat(callback->rate),
+                                     llvm::APFloat(callback->getTarget()));
+  DropRateAttr dropRate;
+  if (const auto &callback = config.callbacks.dropRate)
+    dropRate = DropRateAttr::get(
+        context,
+        llvm::APFloat(callback->capacityFactor /
+                      static_cast<double>(callback->expertNum)),
+        callback->numLayers);
   const LossScale &scale = config.wrapper.scaleSense;
   LossScaleUpdateAttr scaleUpdate;
   if (scale.followsOverflows())
@@ -277,7 +302,8 @@ TrainingAttr passes::getTrainingAttr(EmitError emitError, MLIRContext *context,
       getLrSchedule(builder, config.lrSchedule), clipping,
       llvm::APFloat(scale.value), scaleUpdate,
       config.context.hasMaxDeviceMemory ? config.context.maxDeviceMemory : 0,
-      getLocations(builder, config, options));
+      balance, dropRate, getFusions(context, fusions),
+      getLocations(builder, config, options, fusions));
 }
 
 //===----------------------------------------------------------------------===//

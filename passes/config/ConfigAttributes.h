@@ -11,6 +11,7 @@
 
 #include "dialects/mf/MfOps.h"
 #include "mf/Config/BatchRules.h"
+#include "mf/Config/FusionConfig.h"
 #include "mf/Config/RankLayout.h"
 #include "mf/Config/StageMap.h"
 #include "mf/Config/TrainingConfig.h"
@@ -29,13 +30,17 @@ ir::TrainingAttr
 getTrainingAttr(EmitError emitError, mlir::MLIRContext *context,
                 const TrainingConfig &config, const StageMapOptions &options,
                 const EffectiveBatch &batch, const RankLayout &ranks,
-                int64_t rowBlocks, llvm::StringRef schedule, bool hasReplicas);
+                int64_t rowBlocks, const FusionConfig &fusions,
+                llvm::StringRef schedule, bool hasReplicas);
 
 /// The recompute_config that a `training` attribute holds.
 RecomputeConfig getRecomputeConfig(ir::TrainingAttr training);
 
 /// The swap_config that it holds.
 SwapConfig getSwapConfig(ir::TrainingAttr training);
+
+/// The fusions that it holds, and where the YAML has their keys.
+FusionConfig getFusionConfig(ir::TrainingAttr training);
 
 /// The offset that it holds.
 StageOffset getStageOffset(ir::TrainingAttr training);

@@ -59,6 +59,45 @@ void checkNames(ir::ModelOp model, const TrainingConfig &config,
                                             : "of the mcore training graph"));
 }
 
+/// How many parameters of the models are statistics of this kind.
+int64_t countStatistics(ModuleOp module, ir::UpdateRule rule) {
+  int64_t count = 0;
+  module.walk(
+      [&](ir::ParamOp param) { count += param.getUpdateRule() == rule; });
+  return count;
+}
+
+/// Callbacks work on what the model counts. In the mcore training graph the
+/// rate is the router's, and the callback only says when.
+void resolveCallbacks(ModuleOp module, TrainingConfig &config,
+                      DiagnosticList &diagnostics) {
+  CallbackConfig &callbacks = config.callbacks;
+  int64_t biases = countStatistics(module, ir::UpdateRule::Balance);
+  if (callbacks.balance && biases == 0)
+    diagnostics.warning(callbacks.balance->node.getLocation(),
+                        "'TopkBiasBalanceCallback' has no effect: no router of "
+                        "the model has a bias");
+  if (!callbacks.balance && biases > 0)
+    diagnostics.warning(config.root["callbacks"].getLocation(),
+                        "the biases of " + llvm::Twine(biases) +
+                            " routers stay as they are: there is no "
+                            "'TopkBiasBalanceCallback' among the callbacks");
+  if (callbacks.dropRate &&
+      countStatistics(module, ir::UpdateRule::Record) == 0)
+    diagnostics.warning(callbacks.dropRate->node.getLocation(),
+                        "'MoEDropRateCallback' finds nothing to log: no router "
+                        "keeps its load, as those of capacity with an 'expert' "
+                        "loss do where callback_moe_droprate is True");
+  for (auto model : module.getOps<ir::ModelOp>())
+    if (callbacks.balance && model.getFamily().value_or("") == "mcore") {
+      const Node &keys = config.model.config;
+      Node rate = keys["moe_router_bias_update_rate"];
+      if (!rate)
+        rate = keys["topk_bias_update_rate"];
+      callbacks.balance->rate = rate.getFloat().value_or(1e-3);
+    }
+}
+
 struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
   using ReadConfigBase::ReadConfigBase;
 
@@ -98,14 +137,18 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
     checkPipelineRules(config, options, schedule, diagnostics);
     checkLowerable(config, diagnostics);
     int64_t numExperts = 1;
+    bool isMcore = false;
     for (auto model : getOperation().getOps<ir::ModelOp>()) {
       checkNames(model, config, diagnostics);
+      isMcore |= model.getFamily().value_or("").starts_with("mcore");
       numExperts = std::max(numExperts, mf::passes::getNumExperts(model));
       checkExpertParallel(config, ranks, mf::passes::getNumExperts(model),
                           isLegacy(model), diagnostics);
     }
     mf::passes::checkNotLowered(config, ranks, rowBlocks, numExperts > 1,
                                 diagnostics);
+    resolveCallbacks(getOperation(), config, diagnostics);
+    FusionConfig fusions = readFusionConfig(config, isMcore, diagnostics);
     if (diagnostics.hasErrors())
       return fail(diagnostics);
     mf::passes::emitDiagnostics(getOperation().getLoc(), diagnostics);
@@ -113,8 +156,8 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
                                               : llvm::StringRef(schedule);
     auto emitError = [&] { return getOperation().emitError(); };
     ir::TrainingAttr training = mf::passes::getTrainingAttr(
-        emitError, context, config, options, batch, ranks, rowBlocks, policy,
-        hasReplicas(ranks));
+        emitError, context, config, options, batch, ranks, rowBlocks, fusions,
+        policy, hasReplicas(ranks));
     if (!training ||
         failed(mf::passes::setRankMesh(getOperation(), config, ranks)))
       return signalPassFailure();

@@ -139,15 +139,15 @@ static void placeGradient(ProgramBuilder &program, RoutineBuilder &routine,
     return placeOutput(routine, value, gradient);
   // Right behind the operator that makes it, so that it does not stay alive.
   Value root = ir::getViewedValue(value);
-  routine.callAfter(
-      root, [&program, &routine, value, root, gradient, parameter] {
-        routine.launch(
-            "aclnnInplaceAdd",
-            routine.getReshaped(routine.getBuffer(root), value.getType()),
-            gradient);
-        program.addGradientPlace(
-            parameter, {routine.getName().str(), routine.getNumLaunches()});
-      });
+  routine.callAfter(root, [&program, &routine, value, root, gradient,
+                           parameter] {
+    routine.launch(
+        program.keepsLast(parameter) ? "aclnnInplaceCopy" : "aclnnInplaceAdd",
+        routine.getReshaped(routine.getBuffer(root), value.getType()),
+        gradient);
+    program.addGradientPlace(
+        parameter, {routine.getName().str(), routine.getNumLaunches()});
+  });
 }
 
 /// Binds what a task passes to the routine's first arguments, and what comes
@@ -287,6 +287,7 @@ void mf::passes::buildFinish(ProgramBuilder &program) {
   Builder builder(program.getContext());
   double factor = 1.0 / static_cast<double>(program.getMicroBatches());
   routine.launch("aclnnMuls", routine.getGlobal(getLossSum(program)),
-                 routine.getReport(names::loss),
+                 routine.getReport(names::loss, RankedTensorType::get(
+                                                    {}, builder.getF32Type())),
                  getFactor(builder.getF64FloatAttr(factor)));
 }

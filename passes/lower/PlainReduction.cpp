@@ -29,7 +29,9 @@ public:
   ir::EmittedBuffer createBuffer(Value) override { return {}; }
   ir::EmittedBuffer createTemporary(RankedTensorType) override { return {}; }
   ir::EmittedBuffer getCoordinate(ArrayAttr) override { return {}; }
-  ir::EmittedBuffer getReport(StringRef) override { return {}; }
+  ir::EmittedBuffer getReport(StringRef, RankedTensorType) override {
+    return {};
+  }
   ir::EmittedBuffer getPart(ir::EmittedBuffer, int64_t,
                             RankedTensorType) override {
     return {};

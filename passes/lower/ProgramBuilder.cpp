@@ -205,11 +205,17 @@ SmallVector<ir::ParamOp> ProgramBuilder::getGathered() const {
   return ordered;
 }
 
-StaticOp ProgramBuilder::getReport(StringRef quantity) {
-  if (!llvm::is_contained(reports, quantity))
-    reports.push_back(quantity.str());
-  return getStatic(("report." + quantity).str(), getScalarType(), Role::Report,
-                   quantity);
+bool ProgramBuilder::keepsLast(StringRef parameter) {
+  auto param = modelSymbols.lookup<ir::ParamOp>(parameter);
+  return param && param.getUpdateRule() == ir::UpdateRule::Record;
+}
+
+StaticOp ProgramBuilder::getReport(StringRef quantity, RankedTensorType type) {
+  StaticOp report = getStatic(("report." + quantity).str(), getBufferType(type),
+                              Role::Report, quantity);
+  if (!llvm::is_contained(reports, report))
+    reports.push_back(report);
+  return report;
 }
 
 bool ProgramBuilder::hasRoutine(StringRef name) {

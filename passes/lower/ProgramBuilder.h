@@ -87,10 +87,14 @@ public:
   /// their coordinates on `axes` alone.
   ascend::StaticOp getCoordinate(mlir::ArrayAttr axes);
 
-  /// The device scalar of a quantity that the host reads after each step.
-  ascend::StaticOp getReport(llvm::StringRef quantity);
+  /// Whether what the last micro-batch gives for a parameter is all that
+  /// counts.
+  bool keepsLast(llvm::StringRef parameter);
+  /// The device tensor of a quantity that the host reads after each step.
+  ascend::StaticOp getReport(llvm::StringRef quantity,
+                             mlir::RankedTensorType type);
   /// The quantities reported so far, in order.
-  llvm::ArrayRef<std::string> getReports() const { return reports; }
+  llvm::ArrayRef<ascend::StaticOp> getReports() const { return reports; }
 
   /// The gradients that this stage's backward functions add to.
   llvm::ArrayRef<ascend::StaticOp> getGradients() const { return gradients; }
@@ -154,7 +158,7 @@ private:
   llvm::StringMap<bool> trainedHere;
   llvm::SmallVector<ascend::StaticOp> gradients;
   llvm::SmallVector<ir::ParamOp> gathered;
-  llvm::SmallVector<std::string> reports;
+  llvm::SmallVector<ascend::StaticOp> reports;
   llvm::StringMap<llvm::SmallVector<EarlyPrefetch>> earlyPrefetches;
   llvm::StringMap<int64_t> launchCounts;
   llvm::StringMap<llvm::SmallVector<GradientPlace, 1>> gradientPlaces;

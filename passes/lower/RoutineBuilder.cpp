@@ -30,8 +30,9 @@ public:
   ir::EmittedBuffer getState(ir::State state, StringRef parameter) override {
     return ir::EmittedBuffer(routine.getState(state, parameter));
   }
-  ir::EmittedBuffer getReport(StringRef quantity) override {
-    return ir::EmittedBuffer(routine.getReport(quantity));
+  ir::EmittedBuffer getReport(StringRef quantity,
+                              RankedTensorType type) override {
+    return ir::EmittedBuffer(routine.getReport(quantity, type));
   }
   ir::EmittedBuffer getPart(ir::EmittedBuffer buffer, int64_t byteOffset,
                             RankedTensorType type) override {
@@ -125,8 +126,8 @@ Value RoutineBuilder::getState(ir::State state, StringRef parameter) {
   return getGlobal(program.getState(state, parameter));
 }
 
-Value RoutineBuilder::getReport(StringRef quantity) {
-  return getGlobal(program.getReport(quantity));
+Value RoutineBuilder::getReport(StringRef quantity, RankedTensorType type) {
+  return getGlobal(program.getReport(quantity, type));
 }
 
 Value RoutineBuilder::getPart(Value buffer, int64_t byteOffset,

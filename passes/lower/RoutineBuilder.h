@@ -59,7 +59,7 @@ public:
   mlir::Value createTemporary(mlir::Type tensor);
   mlir::Value getCoordinate(mlir::ArrayAttr axes);
   mlir::Value getState(ir::State state, llvm::StringRef parameter);
-  mlir::Value getReport(llvm::StringRef quantity);
+  mlir::Value getReport(llvm::StringRef quantity, mlir::RankedTensorType type);
   mlir::Value getPart(mlir::Value buffer, int64_t byteOffset,
                       mlir::RankedTensorType type);
   void launch(llvm::StringRef kernel, mlir::ValueRange inputs,

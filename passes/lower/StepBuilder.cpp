@@ -270,11 +270,11 @@ void StepBuilder::emitReports() {
   StringRef stream =
       program.getStream(names::deviceToHost, StreamKind::DeviceToHost);
   wait(stream, record(names::compute));
-  for (const std::string &quantity : program.getReports()) {
-    ascend::StaticOp device = program.getReport(quantity);
+  for (ascend::StaticOp device : program.getReports()) {
+    StringRef quantity = *device.getOf();
     auto type = cast<ascend::BufferType>(device.getType());
     ascend::StaticOp host = program.getStatic(
-        "host.report." + quantity,
+        ("host.report." + quantity).str(),
         program.getBufferType(type.getTensor(), ascend::Space::Host),
         Role::Report, quantity);
     ascend::CopyOp::create(builder, loc, Type(), getGlobal(device),

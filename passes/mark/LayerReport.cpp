@@ -44,9 +44,8 @@ llvm::json::Object passes::makeLayerReport(ModelOp model,
   llvm::json::Object report = std::move(*plan.toJson().getAsObject());
   report["model"] = model.getSymName();
   llvm::json::Array &rows = *report.getArray("layers");
-  for (auto [row, effects] : llvm::zip_equal(rows, plan.layers))
-    (*row.getAsObject())["operators"] =
-        reportOperators(layers[static_cast<size_t>(effects.layer)], effects);
+  for (auto [row, layer, effects] : llvm::zip_equal(rows, layers, plan.layers))
+    (*row.getAsObject())["operators"] = reportOperators(layer, effects);
   return report;
 }
 
@@ -57,8 +56,8 @@ void passes::emitLayerRemarks(ModelOp model, ArrayRef<LayerOp> layers,
                                          .category("recompute")
                                          .function(model.getSymName()))
         << remark::add("{0}", line);
-  for (const LayerEffects &effects : plan.layers) {
-    LayerOp layer = layers[static_cast<size_t>(effects.layer)];
+  for (auto [entry, effects] : llvm::zip_equal(layers, plan.layers)) {
+    LayerOp layer = entry;
     int64_t numMarked = 0;
     int64_t numSwapped = 0;
     for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {

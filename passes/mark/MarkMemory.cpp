@@ -73,10 +73,8 @@ public:
   std::optional<LayerPlan> plan();
   /// Those for the first piece of the sequence.
   ArrayRef<LayerOp> getLayers() const { return layers; }
-  /// Layer number `layer` for every piece of the sequence.
-  ArrayRef<LayerOp> getPieces(int64_t layer) const {
-    return pieces[static_cast<size_t>(layer)];
-  }
+  /// Of these the one at `number`, for every piece of the sequence.
+  ArrayRef<LayerOp> getPieces(size_t number) const { return pieces[number]; }
 
 private:
   ModelOp model;
@@ -89,6 +87,9 @@ private:
 std::optional<LayerPlan> LayerPlanner::plan() {
   bool selects = recompute.selectRecompute.isTruthy();
   std::vector<CellTree> trees;
+  // By layer its number in the stage map: one that joins the next has its.
+  std::vector<int64_t> stageNumbers;
+  int64_t nextNumber = 0;
   llvm::StringMap<size_t> numbers;
   for (LayerOp layer : model.getBody().getOps<LayerOp>()) {
     if (layer.getKind() != LayerKind::Body)
@@ -100,6 +101,7 @@ std::optional<LayerPlan> LayerPlanner::plan() {
       continue;
     }
     layers.push_back(layer);
+    stageNumbers.push_back(layer.getJoinsNext() ? nextNumber : nextNumber++);
     pieces.push_back({layer});
     trees.push_back(buildCellTree(layer, symbols, selects));
   }
@@ -114,8 +116,8 @@ std::optional<LayerPlan> LayerPlanner::plan() {
                          : NameFamily::Classic;
   LayerPlanInput input{recompute, swap, *stages,
                        names,     {},   parallel.getGradientGroups()};
-  for (auto [index, tree] : llvm::enumerate(trees))
-    input.layers.push_back({static_cast<int64_t>(index), &tree});
+  for (auto [number, tree] : llvm::zip_equal(stageNumbers, trees))
+    input.layers.push_back({number, &tree});
   LayerPlan plan = planLayers(input, diagnostics);
   if (!mf::passes::emitDiagnostics(model.getLoc(), diagnostics))
     return std::nullopt;
@@ -231,11 +233,10 @@ struct MarkMemoryPass : mf::passes::impl::MarkMemoryBase<MarkMemoryPass> {
     // What is said of the first piece holds for all.
     DiagnosticList diagnostics, repeated;
     mf::passes::ActivationSlicer slicer(model);
-    for (const LayerEffects &effects : plan->layers)
-      for (LayerOp layer : planner.getPieces(effects.layer))
+    for (auto [number, effects] : llvm::enumerate(plan->layers))
+      for (LayerOp layer : planner.getPieces(number))
         mark(layer, effects, slicer,
-             layer == layers[static_cast<size_t>(effects.layer)] ? diagnostics
-                                                                 : repeated);
+             layer == layers[number] ? diagnostics : repeated);
     if (!mf::passes::emitDiagnostics(model.getLoc(), diagnostics))
       return signalPassFailure();
     mf::passes::emitLayerRemarks(model, layers, *plan);

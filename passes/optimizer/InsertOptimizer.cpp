@@ -1,5 +1,6 @@
 //===- InsertOptimizer.cpp - Clipping and AdamW per stage -----------------===//
 
+#include "mf/Data/DropRates.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -62,7 +63,8 @@ LogicalResult ParameterMap::build(ModelOp model) {
     }
   }
   for (ParamOp param : model.getBody().getOps<ParamOp>())
-    if (!param.getTied() && stages.contains(param.getSymName()))
+    if (!param.getTied() && !param.getUpdateRule() &&
+        stages.contains(param.getSymName()))
       positions.try_emplace(param.getSymName(), positions.size());
   return groupTied(model);
 }
@@ -104,16 +106,24 @@ private:
   Value buildGlobalNorm();
   void clip(Value norm, double maxNorm);
   void update(Value learningRate, Value step, Value overflow);
+  void updateStatistics();
+  void reportDropRate(ParamOp param, Value shares, StringRef quantity,
+                      double threshold);
   void emitRemark(UpdateOp function);
   bool sharesOwner(ParamOp param) {
     return param.getTied() && map.stages.lookup(*param.getTied()) == stage;
+  }
+  /// Whether the optimizer trains it: a weight, and no other of this stage
+  /// that it is tied to.
+  bool isTrained(ParamOp param) {
+    return !sharesOwner(param) && !param.getUpdateRule();
   }
   /// The gradients of this stage; of tied parameters on one stage only the
   /// owner's.
   ArrayAttr getGradients() {
     SmallVector<Attribute> names;
     for (ParamOp param : params)
-      if (!sharesOwner(param))
+      if (isTrained(param))
         names.push_back(FlatSymbolRefAttr::get(param.getSymNameAttr()));
     return builder.getArrayAttr(names);
   }
@@ -141,7 +151,7 @@ void UpdateBuilder::reduceGradients() {
                                param.getLayoutAttr()
                                    ? param.getLayoutAttr().getReduced()
                                    : builder.getArrayAttr({}),
-                               isMean);
+                               isMean && !param.getUpdateRule());
 }
 
 void UpdateBuilder::reduceTied() {
@@ -195,7 +205,7 @@ Value UpdateBuilder::buildGlobalNorm() {
   llvm::MapVector<ArrayAttr, SmallVector<ParamOp>> byAxes;
   byAxes[builder.getArrayAttr({})];
   for (ParamOp param : params)
-    if (!param.getTied())
+    if (!param.getTied() && !param.getUpdateRule())
       byAxes[getCuttingAxes(param)].push_back(param);
   Value squares;
   for (const auto &[axes, summands] : byAxes) {
@@ -228,7 +238,7 @@ void UpdateBuilder::update(Value learningRate, Value step, Value overflow) {
     return builder.getF64FloatAttr(value.convertToDouble());
   };
   for (ParamOp param : params) {
-    if (sharesOwner(param))
+    if (!isTrained(param))
       continue;
     // Norm weights and biases do not decay.
     bool decays = param.getTensorType().getRank() > 1;
@@ -242,6 +252,42 @@ void UpdateBuilder::update(Value learningRate, Value step, Value overflow) {
   }
 }
 
+/// The sum over experts of what of their share is above `threshold`, by row.
+void UpdateBuilder::reportDropRate(ParamOp param, Value shares,
+                                   StringRef quantity, double threshold) {
+  Value above = apply<ClampMinOp>(apply<AddScalarOp>(shares, -threshold), 0.0);
+  Value rate = ReduceSumOp::create(builder, param.getLoc(), above, int64_t(1));
+  ReportOp::create(builder, param.getLoc(), rate,
+                   (quantity + param.getSymName()).str());
+}
+
+void UpdateBuilder::updateStatistics() {
+  ExpertBalanceAttr balance = training.getExpertBalance();
+  DropRateAttr dropRate = training.getDropRate();
+  for (ParamOp param : params) {
+    auto name = FlatSymbolRefAttr::get(param.getSymNameAttr());
+    auto number = [&](const llvm::APFloat &value) {
+      return builder.getF64FloatAttr(value.convertToDouble());
+    };
+    if (param.getUpdateRule() == UpdateRule::Balance && balance)
+      BalanceExpertsOp::create(builder, param.getLoc(), name,
+                               number(balance.getRate()),
+                               number(balance.getTarget()));
+    if (param.getUpdateRule() != UpdateRule::Record)
+      continue;
+    Value shares = RecordStatisticOp::create(builder, param.getLoc(),
+                                             param.getStoredType(), name);
+    if (!dropRate || param.getStoredType().getRank() != 2 ||
+        mf::getLayerNumber(param.getSymName()) >= dropRate.getLayers())
+      continue;
+    reportDropRate(param, shares, mf::drop_rate::logged,
+                   dropRate.getThreshold().convertToDouble());
+    if (std::optional<llvm::APFloat> share = param.getCapacityShare())
+      reportDropRate(param, shares, mf::drop_rate::dropped,
+                     share->convertToDouble());
+  }
+}
+
 /// Says what the stage updates, and what of it is decided here: which
 /// parameters do not decay, which gradients are summed over stages.
 void UpdateBuilder::emitRemark(UpdateOp function) {
@@ -251,7 +297,7 @@ void UpdateBuilder::emitRemark(UpdateOp function) {
   auto sums = body.getOps<ReduceGradientOp>();
   int64_t elements = 0;
   for (ParamOp param : params)
-    if (!sharesOwner(param))
+    if (isTrained(param))
       elements += param.getStoredType().getNumElements();
   remark::passed(loc, remark::RemarkOpts::name("Update")
                           .category("optimizer")
@@ -292,6 +338,7 @@ void UpdateBuilder::build() {
   if (ClippingAttr clipping = training.getClipping())
     clip(norm, clipping.getMaxNorm().convertToDouble());
   update(body->getArgument(0), body->getArgument(1), overflow);
+  updateStatistics();
   ReturnOp::create(builder, loc);
   emitRemark(function);
 }

@@ -75,7 +75,9 @@ struct PartitionPass : mf::passes::impl::PartitionBase<PartitionPass> {
     int64_t body = 0;
     for (LayerOp layer : model.getBody().getOps<LayerOp>()) {
       LayerPlace place;
-      if (layer.getKind() == LayerKind::Body)
+      if (layer.getJoinsNext())
+        place = map->getPlace(body);
+      else if (layer.isNumbered())
         place = map->getPlace(body++);
       else if (layer.getKind() == LayerKind::Head)
         place = {map->getLastStage(), map->getNumChunks() - 1, 0};

@@ -6,6 +6,27 @@
 
 using namespace mlir;
 
+/// Operators become one before anything speaks of them by name.
+static void addFusions(OpPassManager &model,
+                       const mf::passes::TrainingStepOptions &options) {
+  using namespace mf::passes;
+  FuseRotaryOptions rotary;
+  rotary.printPlan = options.printPlan;
+  model.addPass(createFuseRotary(rotary));
+  FuseSwiGluOptions swiglu;
+  swiglu.printPlan = options.printPlan;
+  model.addPass(createFuseSwiGlu(swiglu));
+  GroupMatmulsOptions group;
+  group.printPlan = options.printPlan;
+  model.addPass(createGroupMatmuls(group));
+  FuseTokenPermuteOptions permute;
+  permute.printPlan = options.printPlan;
+  model.addPass(createFuseTokenPermute(permute));
+  FuseTopKRouterOptions router;
+  router.printPlan = options.printPlan;
+  model.addPass(createFuseTopKRouter(router));
+}
+
 void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
                                            const TrainingStepOptions &options) {
   ReadConfigOptions readConfig;
@@ -15,6 +36,7 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   manager.addPass(createReadConfig(readConfig));
 
   OpPassManager &model = manager.nest<ir::ModelOp>();
+  addFusions(model, options);
   model.addPass(createPartition());
   // Whole sequences stay as they are.
   SplitSequenceOptions splitSequence;

@@ -40,6 +40,8 @@ private:
   bool readOperands(const PieceOperator &op, const CutFactor &chosen);
   bool readOperand(const PieceOperator &op, size_t operand,
                    const CutFactor &chosen);
+  bool isMadeOfData(const PieceOperator &op) const;
+  void planWhole(const PieceOperator &op);
   bool placeResults(const PieceOperator &op,
                     const std::optional<CutFactor> &chosen);
   bool fail(const Twine &message) {
@@ -176,12 +178,43 @@ bool Planner::placeResults(const PieceOperator &op,
   return true;
 }
 
+bool Planner::isMadeOfData(const PieceOperator &op) const {
+  return !op.operands.empty() && all_of(op.operands, [&](unsigned operand) {
+    return plan.values[operand].isData;
+  });
+}
+
+/// Token ids that are moved along the sequence come from other pieces, but
+/// each piece has the whole: what has the shape of tokens is cut as they are.
+void Planner::planWhole(const PieceOperator &op) {
+  plan.isWhole.back() = true;
+  plan.reads.back().assign(op.operands.size(), PieceRead::Own);
+  plan.cuts.back().resize(op.operands.size());
+  for (unsigned result : op.results) {
+    PieceValue &value = plan.values[result];
+    value.isData = true;
+    for (const PieceValue &given : layer.values)
+      if (given.isData && given.shape == value.shape)
+        value.cut = given.cut;
+  }
+}
+
 bool Planner::planOperator(const PieceOperator &op) {
   plan.reads.emplace_back();
   plan.cuts.emplace_back();
+  plan.isWhole.push_back(false);
+  const bool isData = isMadeOfData(op);
+  const bool readsWhole = isData && any_of(op.operands, [&](unsigned operand) {
+                            return !plan.values[operand].cut;
+                          });
   std::optional<CutFactor> chosen;
-  if (!chooseFactor(op, chosen))
-    return false;
+  if (readsWhole || !chooseFactor(op, chosen)) {
+    if (isData)
+      planWhole(op);
+    return isData;
+  }
+  for (unsigned result : op.results)
+    plan.values[result].isData = isData;
   if (!chosen) {
     plan.reads.back().assign(op.operands.size(), PieceRead::Own);
     plan.cuts.back().resize(op.operands.size());
@@ -206,12 +239,16 @@ std::optional<PiecePlan> planPieces(const PieceLayer &layer, int64_t pieces,
 }
 
 void PiecePlan::print(const PieceLayer &layer, raw_ostream &os) const {
-  for (auto [op, operands] : zip_equal(layer.operators, reads))
+  for (auto [op, operands, whole] :
+       zip_equal(layer.operators, reads, isWhole)) {
+    if (whole)
+      os << "  " << op.name << ": of the whole sequence\n";
     for (auto [number, read] : enumerate(operands))
       if (read != PieceRead::Own)
         os << "  " << op.name << ": operand " << number
            << (read == PieceRead::Part ? ", its part\n"
                                        : ", of all pieces so far\n");
+  }
 }
 
 } // namespace mf::passes

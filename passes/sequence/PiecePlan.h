@@ -33,6 +33,9 @@ struct PieceValue {
   std::optional<PieceCut> cut;
   /// The pieces' values add up to that of the whole: a loss.
   bool isSummand = false;
+  /// Made of tokens or labels alone, of which each piece has the whole
+  /// sequence, too.
+  bool isData = false;
 };
 
 struct PieceOperator {
@@ -64,6 +67,9 @@ struct PiecePlan {
   std::vector<llvm::SmallVector<PieceRead>> reads;
   /// By operator and operand: the cut that a part has.
   std::vector<llvm::SmallVector<PieceCut>> cuts;
+  /// By operator: each piece makes its results of the whole sequence, and takes
+  /// its parts of them.
+  std::vector<bool> isWhole;
   /// The values that later pieces read, in the order of their first readers.
   llvm::SmallVector<unsigned> kept;
 

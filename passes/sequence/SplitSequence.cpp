@@ -53,6 +53,7 @@ private:
   Value getPart(Value value, const PieceCut &cut, StringRef name);
   Value getPrefix(unsigned number, StringRef name);
   Value makeWhole(Value original);
+  void makePart(unsigned number);
   RankedTensorType getType(unsigned number);
   bool isLast() const { return piece + 1 == pieces; }
 
@@ -105,6 +106,7 @@ SplitLayer::SplitLayer(LayerOp op, int64_t sequence,
     else if (type.getRank() >= 2 && type.getDimSize(1) == sequence)
       cut = PieceCut{1, 1};
     addValue(argument, cut);
+    layer.values.back().isData = !isFloatTensor(type);
   }
   for (Operation &inner : op.getBody().front().without_terminator()) {
     operators.push_back(&inner);
@@ -227,6 +229,13 @@ Value PieceBuilder::makeWhole(Value original) {
   return wholes.lookup(original);
 }
 
+/// A value that is made of the whole sequence, or this piece's part of it.
+void PieceBuilder::makePart(unsigned number) {
+  Value original = source.values[number], whole = makeWhole(original);
+  const std::optional<PieceCut> &cut = source.plan.values[number].cut;
+  values.map(original, cut ? getPart(whole, *cut, ::getName(now)) : whole);
+}
+
 Value PieceBuilder::getWhole(unsigned number) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(builder.getInsertionBlock(),
@@ -236,6 +245,11 @@ Value PieceBuilder::getWhole(unsigned number) {
 
 void PieceBuilder::cloneOperator(unsigned number) {
   now = source.operators[number];
+  if (source.plan.isWhole[number]) {
+    for (unsigned result : source.layer.operators[number].results)
+      makePart(result);
+    return;
+  }
   SmallVector<Value> operands;
   for (size_t operand = 0; operand < now->getNumOperands(); ++operand)
     operands.push_back(read(number, operand));
@@ -265,14 +279,14 @@ void PieceBuilder::createLayer() {
   llvm::append_range(arguments, whole.getArgumentTypes().drop_front(firstPast));
   PlacementAttr at = whole.getPlacementAttr();
   auto numKept = static_cast<int64_t>(source.plan.kept.size());
-  layer =
-      LayerOp::create(builder, whole.getLoc(),
-                      (whole.getSymName() + getPieceSuffix(piece)).str(),
-                      builder.getFunctionType(arguments, {}), whole.getKind(),
-                      PlacementAttr::get(builder.getContext(), at.getStage(),
-                                         at.getChunk(), piece),
-                      whole.getCellTreeAttr(), piece * numKept,
-                      isLast() ? 0 : numKept, ArrayAttr(), ArrayAttr());
+  layer = LayerOp::create(
+      builder, whole.getLoc(),
+      (whole.getSymName() + getPieceSuffix(piece)).str(),
+      builder.getFunctionType(arguments, {}), whole.getKind(),
+      PlacementAttr::get(builder.getContext(), at.getStage(), at.getChunk(),
+                         piece),
+      whole.getCellTreeAttr(), whole.getJoinsNext(), piece * numKept,
+      isLast() ? 0 : numKept, ArrayAttr(), ArrayAttr());
   Block &body = layer.getBody().emplaceBlock();
   for (Type type : arguments)
     body.addArgument(type, whole.getLoc());

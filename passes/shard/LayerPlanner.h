@@ -55,6 +55,7 @@ private:
   bool isInterleaved(const ShardedOperator &op, unsigned factor,
                      const FactorAxes &axes) const;
   void putTogetherRows(const ShardedOperator &op, FactorAxes &axes);
+  bool isThereWhole(unsigned value, size_t dim) const;
   void exchangeWhole(const ShardedOperator &op, FactorAxes &axes);
   bool chooseFrom(const ShardedOperator &op, size_t operand, FactorAxes &axes,
                   std::vector<bool> &isDecided);

@@ -83,6 +83,19 @@ void LayerPlanner::putTogetherRows(const ShardedOperator &op,
   }
 }
 
+/// Whether all of a dimension is there already, in another version.
+bool LayerPlanner::isThereWhole(unsigned value, size_t dim) const {
+  auto isWhole = [&](unsigned version) {
+    const Layout &layout = planned.layouts[version];
+    return layout.cuts.size() == planned.layouts[value].cuts.size() &&
+           layout.cuts[dim].empty() && layout.partial.empty();
+  };
+  return isWhole(origins[value]) ||
+         any_of(planned.reshards, [&](const PlannedReshard &made) {
+           return origins[made.to] == origins[value] && isWhole(made.to);
+         });
+}
+
 /// Where an operator needs all of a dimension that axes cut, and these cut no
 /// other one, ranks exchange its parts for parts of one further out that need
 /// not be whole, rather than all have all of it.
@@ -112,6 +125,8 @@ void LayerPlanner::exchangeWhole(const ShardedOperator &op, FactorAxes &axes) {
     for (auto [dim, cut] : enumerate(planned.layouts[value].cuts)) {
       unsigned factor = dims[dim].front();
       if (all_of(dims[dim], isWhole)) {
+        if (isThereWhole(value, dim))
+          continue;
         for (StringRef axis : cut)
           if (!is_contained(getUsed(axes), axis))
             move(dims, dim, axis);

@@ -8,10 +8,12 @@ using namespace mf::ir;
 
 namespace mf::passes {
 
-static LayerPosition getPosition(LayerKind kind) {
-  switch (kind) {
+/// An embedding among body layers hands the stream on as they do.
+static LayerPosition getPosition(LayerOp layer) {
+  switch (layer.getKind()) {
   case LayerKind::Embedding:
-    return LayerPosition::Embedding;
+    return layer.getFirstPast() > 0 ? LayerPosition::Body
+                                    : LayerPosition::Embedding;
   case LayerKind::Body:
     return LayerPosition::Body;
   case LayerKind::Head:
@@ -21,14 +23,14 @@ static LayerPosition getPosition(LayerKind kind) {
 }
 
 /// Where a layer behind the last body layer lies as they do, with the rows of
-/// the stream cut over mp: the final norm of GLM and of the mcore graph, which
-/// Llama's classes gather for first, and GLM's head of long sequences, whose
-/// weight nothing cuts.
+/// the stream cut over mp: the final norm of GLM, of DeepSeek and of the mcore
+/// graph, which Llama's classes gather for first, and GLM's head of long
+/// sequences, whose weight nothing cuts.
 static bool keepsStream(ModelOp model, LayerOp layer) {
   const StringRef family = model.getFamily().value_or("");
   const bool isGlm = family == "chatglm";
   if (layer.getKind() != LayerKind::Head ||
-      !(isGlm || family.starts_with("mcore")))
+      !(isGlm || family == "deepseek" || family.starts_with("mcore")))
     return false;
   auto result = cast<RankedTensorType>(layer.getResultTypes().front());
   if (result.getRank() == 3)
@@ -72,7 +74,7 @@ void ModelLayers::addLayer(LayerOp op) {
   layer.name = op.getSymName().str();
   layer.position = keepsStream(op->getParentOfType<ModelOp>(), op)
                        ? LayerPosition::Body
-                       : getPosition(op.getKind());
+                       : getPosition(op);
   layer.numArguments = op.getNumArguments();
   layer.numHidden = llvm::count_if(op.getArgumentTypes(), isFloatTensor);
   layer.numPast = op.getPast();

@@ -7,8 +7,9 @@ be an excerpt of what the tools print.
 
 A pass is run in the training step of examples/two_layers.mlir as each of
 examples/two_layers*.yaml says. A block is IR behind the pass, or IR before it,
-`// becomes`, IR behind it; `// or ...` begins another IR behind it. The sharding
-passes also run on models of test/passes/*/Inputs. A pass that is no part of the step runs on the program that the step ends with: comments
+`// becomes`, IR behind it; `// or ...` begins another IR behind it. The fusions
+and the sharding passes also run on models of test/passes/*/Inputs. A pass that
+is no part of the step runs on the program that the step ends with: comments
 behind `// prints` are what it prints, those behind `// fails:` its error if the
 lines that end in `// removed` are taken out.
 
@@ -28,8 +29,10 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# Where there are other axes than stages, or pieces: what runs on what.
+# Where there is something to fuse, other axes than stages, or pieces: what runs on what.
 SHARDED = [
+    ("mf-fuse-rotary,mf-fuse-swiglu,mf-group-matmuls,mf-fuse-token-permute,mf-fuse-top-k-router",
+     "test/passes/fuse/Inputs/one_layer.mlir"),
     ("mf-split-sequence", "test/passes/sequence/Inputs/one_layer.mlir"),
     ("mf-propagate-layouts,mf-lower-reshards,mf-localize", "test/passes/shard/Inputs/one_layer.mlir"),
     ("mf-shard-optimizer", "test/passes/optimizer/Inputs/shared_weight.mlir"),

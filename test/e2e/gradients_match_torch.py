@@ -15,6 +15,8 @@ import training
 STEPS, BATCH, MICRO_BATCHES = 5, 2, 4
 LOSS_TOLERANCE, GRADIENT_TOLERANCE = 1e-5, 1e-4
 
+FUSED = {"use_fused_rope": True, "use_fused_swiglu": True}
+
 # name: (changes of the model, stages)
 CASES = {
     "gqa-1-stage": ({}, 1),
@@ -28,20 +30,23 @@ CASES = {
     "tied-1-stage": ({"tie_word_embeddings": True}, 1),
     "tied-4-stages": ({"tie_word_embeddings": True}, 4),
     "qkv-concat-1-stage": ({"qkv_concat": True}, 1),
+    "fused-1-stage": (FUSED, 1),
+    "fused-bias-4-stages": (dict(FUSED, qkv_has_bias=True), 4),
+    "fused-qkv-concat-1-stage": (dict(FUSED, qkv_concat=True), 1),
 }
 
 
-def read_batches(data, length):
+def read_batches(data, length, steps=STEPS, batch=BATCH, micro_batches=MICRO_BATCHES):
     """The micro-batches of all steps: [step][micro-batch] of (tokens, labels)."""
     tokens = numpy.frombuffer(open(data, "rb").read(), numpy.uint8).astype(numpy.int64)
     sequence = 0
-    for _ in range(STEPS):
+    for _ in range(steps):
         step = []
-        for _ in range(MICRO_BATCHES):
+        for _ in range(micro_batches):
             rows = [
-                tokens[(sequence + row) * length :][: length + 1] for row in range(BATCH)
+                tokens[(sequence + row) * length :][: length + 1] for row in range(batch)
             ]
-            sequence += BATCH
+            sequence += batch
             block = torch.tensor(numpy.stack(rows))
             step.append((block[:, :-1], block[:, 1:]))
         yield step

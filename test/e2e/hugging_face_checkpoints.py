@@ -1,6 +1,6 @@
 """Converts checkpoints from Hugging Face's names and back, family by family.
 
-usage: hugging_face_checkpoints.py BIN_FOLDER WORK_FOLDER
+usage: hugging_face_checkpoints.py BIN_FOLDER WORK_FOLDER [CASE...]
 
 For each family random weights are written as Hugging Face stores them, imported,
 trained with for one step, and exported. Loss and gradients of the step (which are
@@ -14,6 +14,7 @@ import sys
 import numpy
 import safetensors
 import torch
+import torch_hugging_face_deepseek
 import torch_hugging_face as reference
 import training
 
@@ -55,11 +56,73 @@ class Case:
     model_config, the model comes from a training YAML, otherwise from the
     config.json. `biases` are the layers' parts that have one."""
 
-    def __init__(self, names, changes, yaml=None, biases=(), shards=False):
+    def __init__(
+        self, names, changes, yaml=None, biases=(), shards=False, decoder=reference.Decoder
+    ):
         self.names, self.yaml, self.biases, self.shards = names, yaml, biases, shards
+        self.decoder = decoder
         self.config = dict(CONFIG, **changes)
 
 
+MIXTRAL = {"model_type": "mixtral", "num_local_experts": 4, "num_experts_per_tok": 2}
+# The first layer is dense.
+QWEN2_MOE = {
+    "model_type": "qwen2_moe",
+    "num_experts": 6,
+    "num_experts_per_tok": 3,
+    "moe_intermediate_size": 24,
+    "shared_expert_intermediate_size": 40,
+    "norm_topk_prob": False,
+    "mlp_only_layers": [0],
+}
+QWEN3_MOE = {
+    "model_type": "qwen3_moe",
+    "head_dim": 32,
+    "num_experts": 8,
+    "num_experts_per_tok": 2,
+    "moe_intermediate_size": 24,
+    "norm_topk_prob": True,
+}
+DEEPSEEK2 = {
+    "model_type": "deepseek_v2",
+    "num_key_value_heads": 4,
+    "q_lora_rank": None,
+    "kv_lora_rank": 24,
+    "qk_nope_head_dim": 16,
+    "qk_rope_head_dim": 8,
+    "v_head_dim": 16,
+    "n_routed_experts": 8,
+    "n_shared_experts": 2,
+    "num_experts_per_tok": 3,
+    "moe_intermediate_size": 24,
+    "first_k_dense_replace": 1,
+    "topk_method": "group_limited_greedy",
+    "n_group": 4,
+    "topk_group": 2,
+    "norm_topk_prob": False,
+    "routed_scaling_factor": 4.0,
+}
+# With a layer that predicts one more token.
+DEEPSEEK3 = dict(
+    DEEPSEEK2,
+    model_type="deepseek_v3",
+    q_lora_rank=40,
+    num_nextn_predict_layers=1,
+    n_shared_experts=1,
+    topk_method="noaux_tc",
+    scoring_func="sigmoid",
+    norm_topk_prob=True,
+    routed_scaling_factor=2.5,
+    rope_scaling={
+        "type": "yarn",
+        "factor": 4.0,
+        "original_max_position_embeddings": 16,
+        "beta_fast": 4.0,
+        "beta_slow": 1.0,
+        "mscale": 1.0,
+        "mscale_all_dim": 0.7,
+    },
+)
 QKV = ("q_proj", "k_proj", "v_proj")
 CASES = {
     "llama": Case(reference.LLAMA, {"model_type": "llama"}, shards=True),
@@ -74,6 +137,13 @@ CASES = {
     ),
     "qwen3": Case(
         reference.LLAMA, {"model_type": "qwen3", "head_dim": 32, "rope_theta": 1e6}
+    ),
+    "mixtral": Case(reference.MIXTRAL, MIXTRAL, shards=True),
+    "qwen2-moe": Case(reference.QWEN_MOE, QWEN2_MOE, biases=QKV),
+    "qwen3-moe": Case(reference.QWEN_MOE, QWEN3_MOE),
+    "deepseek2": Case(torch_hugging_face_deepseek.NAMES, DEEPSEEK2, decoder=torch_hugging_face_deepseek.Decoder),
+    "deepseek3": Case(
+        torch_hugging_face_deepseek.NAMES, DEEPSEEK3, shards=True, decoder=torch_hugging_face_deepseek.Decoder
     ),
     "qwen2-concatenated": Case(
         reference.LLAMA,
@@ -109,38 +179,112 @@ CASES = {
 }
 
 
-def list_shapes(case):
-    """Names and shapes of a checkpoint's tensors."""
-    config, names = case.config, case.names
+def list_projections(names, hidden, inner):
+    gate, up, down = names
+    return {gate: [inner, hidden], up: [inner, hidden], down: [hidden, inner]}
+
+
+def list_feed_forward(config, names, index):
+    """Matrices of a layer behind attention."""
     hidden, inner = config["hidden_size"], config["intermediate_size"]
-    head = config["head_dim"]
+    dense = config.get("mlp_only_layers", list(range(config.get("first_k_dense_replace", 0))))
+    if "experts" not in names or index in dense:
+        return list_projections(names["feed_forward"], hidden, inner)
+    names = names["experts"]
+    inner = config.get("moe_intermediate_size", inner)
+    shapes = {names["router"][: -len(".weight")]: [config[names["count"]], hidden]}
+    for expert in range(config[names["count"]]):
+        own = [name % expert for name in names["expert"]]
+        shapes.update(list_projections(own, hidden, inner))
+    shared = inner * config.get("n_shared_experts", 0)
+    shared = config.get("shared_expert_intermediate_size", shared)
+    if shared:
+        shapes.update(list_projections(names["shared"], hidden, shared))
+    if "shared_router" in names and shared:
+        shapes[names["shared_router"]] = [1, hidden]
+    return shapes
+
+
+def list_attention(config, names):
+    """Matrices of attention with heads."""
+    hidden, head = config["hidden_size"], config["head_dim"]
     query = config["num_attention_heads"] * head
     key = config["num_key_value_heads"] * head
     rows = {1: (query + 2 * key,), 2: (query, 2 * key), 3: (query, key, key)}
     parts = names["projections"]
-    linears = {
+    shapes = {
         names["attention"] + part: [size, hidden]
         for part, size in zip(parts, rows[len(parts)])
     }
-    linears[names["attention"] + names["output"]] = [hidden, query]
-    gate, up, down = names["feed_forward"]
-    linears.update({gate: [inner, hidden], up: [inner, hidden], down: [hidden, inner]})
+    shapes[names["attention"] + names["output"]] = [hidden, query]
+    return shapes
 
+
+def list_latent_attention(config):
+    hidden, heads = config["hidden_size"], config["num_attention_heads"]
+    nope, rope = config["qk_nope_head_dim"], config["qk_rope_head_dim"]
+    latent, value = config["kv_lora_rank"], config["v_head_dim"]
+    shapes = {
+        "kv_a_proj_with_mqa": [latent + rope, hidden],
+        "kv_a_layernorm": [latent],
+        "kv_b_proj": [heads * (nope + value), latent],
+        "o_proj": [hidden, heads * value],
+    }
+    if rank := config["q_lora_rank"]:
+        shapes["q_a_proj"] = [rank, hidden]
+        shapes["q_a_layernorm"] = [rank]
+        shapes["q_b_proj"] = [heads * (nope + rope), rank]
+    else:
+        shapes["q_proj"] = [heads * (nope + rope), hidden]
+    return {"self_attn." + name: shape for name, shape in shapes.items()}
+
+
+def list_layer(case, index):
+    config, names = case.config, case.names
+    layer, hidden = names["layer"] % index, config["hidden_size"]
+    shapes = {layer + norm: [hidden] for norm in names["norms"]}
+    is_latent = "kv_lora_rank" in config
+    parts = list_latent_attention(config) if is_latent else list_attention(config, names)
+    parts.update(list_feed_forward(config, names, index))
+    for name, shape in parts.items():
+        shapes[layer + name + ".weight"] = shape
+        if name.endswith(case.biases or "\n"):
+            shapes[layer + name + ".bias"] = shape[:1]
+    if config.get("model_type") in ("qwen3", "qwen3_moe"):
+        for norm in ("q_norm", "k_norm"):
+            shapes[layer + "self_attn.%s.weight" % norm] = [config["head_dim"]]
+    if config.get("model_type") == "deepseek_v3" and layer + "mlp.gate.weight" in shapes:
+        shapes[layer + "mlp.gate.e_score_correction_bias"] = [config["n_routed_experts"]]
+    return shapes
+
+
+def list_shapes(case):
+    """Names and shapes of a checkpoint's tensors."""
+    config, names = case.config, case.names
+    hidden, layers = config["hidden_size"], config["num_hidden_layers"]
     table = [config["vocab_size"], hidden]
     shapes = {names["embedding"]: table, names["final_norm"]: [hidden]}
     if not config.get("tie_word_embeddings"):
         shapes["lm_head.weight"] = table
-    for index in range(config["num_hidden_layers"]):
-        layer = names["layer"] % index
-        shapes.update({layer + norm: [hidden] for norm in names["norms"]})
-        for name, shape in linears.items():
-            shapes[layer + name + ".weight"] = shape
-            if name.endswith(case.biases or "\n"):
-                shapes[layer + name + ".bias"] = shape[:1]
-        if config.get("model_type") == "qwen3":
-            for norm in ("q_norm", "k_norm"):
-                shapes[layer + "self_attn.%s.weight" % norm] = [head]
+    predicting = config.get("num_nextn_predict_layers", 0)
+    for index in range(layers + predicting):
+        shapes.update(list_layer(case, index))
+    if predicting:
+        layer = names["layer"] % layers
+        for norm in ("enorm", "hnorm", "shared_head.norm"):
+            shapes[layer + norm + ".weight"] = [hidden]
+        shapes[layer + "eh_proj.weight"] = [hidden, 2 * hidden]
     return shapes
+
+
+def add_copies(case, weights):
+    """The layers that predict more tokens come with the model's own embedding and
+    head."""
+    if case.config.get("num_nextn_predict_layers"):
+        layer = case.names["layer"] % case.config["num_hidden_layers"]
+        weights[layer + "embed_tokens.weight"] = weights[case.names["embedding"]]
+        weights[layer + "shared_head.head.weight"] = weights["lm_head.weight"]
+    return weights
 
 
 def random_weights(shapes):
@@ -210,23 +354,38 @@ def run_torch(case, weights, data):
     tokens = numpy.frombuffer(open(data, "rb").read(), numpy.uint8).astype(numpy.int64)
     rows = [tokens[row * LENGTH :][: LENGTH + 1] for row in range(BATCH)]
     block = torch.tensor(numpy.stack(rows))
-    model = reference.Decoder(case.names, case.config, weights)
+    model = case.decoder(case.names, case.config, weights)
     loss = model.loss(block[:, :-1], block[:, 1:])
     loss.backward()
-    return loss.item(), {name: p.grad.numpy() for name, p in model.params.items()}
+    gradients = {name: p.grad.numpy() for name, p in model.params.items() if p.grad is not None}
+    return loss.item(), gradients
 
 
-def merge_tied_gradients(path):
-    """A tied head has a gradient of its own, which belongs to the embedding."""
+# A parameter that is tied to the embedding has a gradient of its own, which belongs
+# to it.
+TIED = {
+    "lm_head.weight": "model.tok_embeddings.embedding_weight",
+    "mtp.embeddings.0.word_embeddings.weight": "embedding.word_embeddings.weight",
+}
+
+
+def merge_tied_gradients(path, names):
     gradients = safetensors.load(path)
-    embedding = "model.tok_embeddings.embedding_weight"
-    gradients[embedding] = gradients[embedding] + gradients.pop("lm_head.weight")
+    for name in names:
+        gradients[TIED[name]] = gradients[TIED[name]] + gradients.pop(name)
     safetensors.save(path, gradients)
+
+
+def list_tied(case):
+    tied = ["lm_head.weight"] if case.config.get("tie_word_embeddings") else []
+    if case.config.get("num_nextn_predict_layers"):
+        tied.append("mtp.embeddings.0.word_embeddings.weight")
+    return tied
 
 
 def compare(name, tools, data):
     case = CASES[name]
-    weights = random_weights(list_shapes(case))
+    weights = add_copies(case, random_weights(list_shapes(case)))
     folder = tools.path(name + ".hf")
     write_checkpoint(folder, weights, case.shards)
     mlir, step = build_model(name, case, tools)
@@ -242,8 +401,7 @@ def compare(name, tools, data):
     dump = ("--dump-gradients", gradients)
     report = tools.train(step, data, parameters=imported, extra=dump)
     convert("--export-hf", imported, exported)
-    if case.config.get("tie_word_embeddings"):
-        merge_tied_gradients(gradients)
+    merge_tied_gradients(gradients, list_tied(case))
     convert("--export-hf", gradients, exported_gradients)
 
     expected = {key: value.tobytes() for key, value in weights.items()}
@@ -252,7 +410,7 @@ def compare(name, tools, data):
     loss_error = abs(report["losses"][0] - loss) / abs(loss)
     ours = safetensors.load(exported_gradients)
     gradient_error = max(
-        numpy.linalg.norm(ours[key] - value) / numpy.linalg.norm(value)
+        numpy.linalg.norm(ours[key] - value) / max(numpy.linalg.norm(value), 1e-12)
         for key, value in torch_gradients.items()
     )
     print(
@@ -267,12 +425,13 @@ def compare(name, tools, data):
 
 
 def main():
-    tools = training.Tools(*sys.argv[1:])
+    tools = training.Tools(*sys.argv[1:3])
     data = tools.path("data")
     text = b"A checkpoint means the same under any of its names. " * 4
     with open(data, "wb") as file:
         file.write(text)
-    wrong = [name for name in CASES if not compare(name, tools, data)]
+    names = sys.argv[3:] or list(CASES)
+    wrong = [name for name in names if not compare(name, tools, data)]
     if wrong:
         sys.exit("different: " + ", ".join(wrong))
 

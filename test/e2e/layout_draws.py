@@ -65,6 +65,7 @@ class Draw:
     family, heads, kv_heads, feed_forward, vocabulary, layers = "llama", 16, 16, 48, 256, 4
     has_bias = concatenates = is_tied = shards_table = False
     compute_type, param_type, uses_flash = "float32", "float32", True
+    fuses = False
     rows, micro_batches, pieces = 1, 2, 1
     pp = dp = cp = mp = degree = 1
     algorithm, sequence_parallel, vocab_emb_dp = "colossalai_cp", False, False
@@ -142,7 +143,7 @@ class Draw:
             # Some do not divide, and are then whole on all ranks.
             vocabulary=choose([256, 240, 240 * three, 202]), has_bias=choose([False, True]),
             concatenates=choose([False, True]), is_tied=choose([False, False, True]),
-            shards_table=choose([False, True]),
+            shards_table=choose([False, True]), fuses=choose([False, True]),
         )  # fmt: skip
 
     def choose_pieces(self, generator):
@@ -162,7 +163,7 @@ class Draw:
         return self.change(
             pp=1, dp=1, cp=1, mp=1, degree=1, algorithm="colossalai_cp", sequence_parallel=False, level=0,
             rows=self.rows * self.dp, schedule=SCHEDULES[0], recompute=None, swap=None, threads=2,
-            threshold=0, shard_size=-1, vocab_emb_dp=False, order="whole", is_mean=False, pieces=1,
+            threshold=0, shard_size=-1, vocab_emb_dp=False, order="whole", is_mean=False, pieces=1, fuses=False,
         )  # fmt: skip
 
     def get_rows(self, count):
@@ -183,6 +184,7 @@ class Draw:
             describe(self), seq_length=SEQUENCE_LENGTH, hidden_size=HEAD_SIZE * self.heads, num_layers=self.layers,
             use_flash_attention=self.uses_flash, compute_dtype='"%s"' % self.compute_type, rotary_dtype='"float32"',
             param_init_type='"%s"' % self.param_type, pad_token_id=-1, ignore_token_id=-100, initializer_range=0.02,
+            use_fused_rope=self.fuses, use_fused_swiglu=self.fuses,
         )  # fmt: skip
         name, scheduler, interleave = self.schedule
         ranks = {

@@ -4,7 +4,7 @@ usage: options_never_change_bits.py BIN_FOLDER WORK_FOLDER [SEED [COUNT]]
 
 Trains one model for three steps with nothing recomputed on one stage, then
 with fixed and with randomly drawn recompute and swap settings, stages and
-threads. All losses, accumulated gradients and trained parameters must be the
+threads, with fused operators now and then. All losses, accumulated gradients and trained parameters must be the
 same bytes. What swaps runs on a slow link to the host now and then, so that
 copies are late.
 """
@@ -59,6 +59,7 @@ CELLS = [
     r"feed_forward\.w1\.matmul", r"feed_forward\.w1\.activation\.silu",
     r"feed_forward\.w3\.matmul", r"feed_forward\.w2\.matmul", r"feed_forward\.mul",
     r"attention_norm\.norm", r"ffn_norm\.norm", r"add", r".*\.norm",
+    r"feed_forward\.swiglu", r"feed_forward\.w13_concat", r"attention\.apply_rotary_emb\.rope",
     r"feed_forward\.w[13]\.matmul",
 ]  # fmt: skip
 
@@ -121,10 +122,11 @@ def draw_swap(generator):
     return stages, settings, swap
 
 
-def result(tools, data, stages, settings, threads, swap=None, rate=0):
+def result(tools, data, stages, settings, threads, swap=None, rate=0, is_fused=False):
     """Losses, gradients and parameters of one configuration."""
+    fused = {"use_fused_rope": True, "use_fused_swiglu": True} if is_fused else {}
     _, step = tools.lower(
-        "case", training.MODEL, stages=stages, micro_batches=MICRO_BATCHES,
+        "case", dict(training.MODEL, **fused), stages=stages, micro_batches=MICRO_BATCHES,
         batch_size=BATCH, recompute=settings, swap=swap, scale_sense=SCALE,
     )  # fmt: skip
     gradients = tools.path("gradients.safetensors")
@@ -170,7 +172,7 @@ def main():
             expected,
             result(
                 tools, data, stages, settings, threads=1 + index % 3, swap=swap,
-                rate=0.05 * (index % 2),
+                rate=0.05 * (index % 2), is_fused=index % 5 > 2,
             ),
         )  # fmt: skip
         if found:

@@ -22,6 +22,22 @@ LLAMA = {
     "feed_forward": ("mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"),
     "final_norm": "model.norm.weight",
 }
+# Of a layer's experts: how many a config.json says there are, the router, an
+# expert's projections, the shared expert's and what it is weighted by.
+QWEN_EXPERTS = {
+    "count": "num_experts",
+    "router": "mlp.gate.weight",
+    "expert": ("mlp.experts.%d.gate_proj", "mlp.experts.%d.up_proj", "mlp.experts.%d.down_proj"),
+    "shared": ("mlp.shared_expert.gate_proj", "mlp.shared_expert.up_proj", "mlp.shared_expert.down_proj"),
+    "shared_router": "mlp.shared_expert_gate",
+}  # fmt: skip
+MIXTRAL_EXPERTS = {
+    "count": "num_local_experts",
+    "router": "block_sparse_moe.gate.weight",
+    "expert": tuple("block_sparse_moe.experts.%%d.w%d" % number for number in (1, 3, 2)),
+}
+MIXTRAL = dict(LLAMA, experts=MIXTRAL_EXPERTS)
+QWEN_MOE = dict(LLAMA, experts=QWEN_EXPERTS)
 BAICHUAN = dict(LLAMA, projections=("W_pack",))
 QWEN1 = {
     "embedding": "transformer.wte.weight",
@@ -138,16 +154,39 @@ class Decoder:
         out = (scores.softmax(-1) @ value).transpose(1, 2).flatten(2)
         return self.linear(out, prefix + self.names["output"])
 
+    def dense(self, x, names):
+        gate, up, down = names
+        return self.linear(silu(self.linear(x, gate)) * self.linear(x, up), down)
+
+    def experts(self, x, layer):
+        """Every token goes to its experts; none is dropped."""
+        config, names = self.config, self.names["experts"]
+        scores = linear(x, self.params[layer + names["router"]]).softmax(-1)
+        gates, chosen = scores.topk(config["num_experts_per_tok"], -1)
+        if config.get("norm_topk_prob", config["model_type"] == "mixtral"):
+            gates = gates / gates.sum(-1, keepdim=True)
+        out = torch.zeros_like(x)
+        for expert in range(config[names["count"]]):
+            weight = (gates * (chosen == expert)).sum(-1, keepdim=True)
+            out = out + weight * self.dense(x, [layer + name % expert for name in names["expert"]])
+        if layer + names.get("shared_router", "") + ".weight" in self.params:
+            weight = torch.sigmoid(self.linear(x, layer + names["shared_router"]))
+            out = out + weight * self.dense(x, [layer + name for name in names["shared"]])
+        return out
+
+    def feed_forward(self, x, layer):
+        if "experts" in self.names and layer + self.names["experts"]["router"] in self.params:
+            return self.experts(x, layer)
+        return self.dense(x, [layer + name for name in self.names["feed_forward"]])
+
     def loss(self, tokens, labels):
         names = self.names
         x = embedding(tokens, self.params[names["embedding"]])
         for index in range(self.config["num_hidden_layers"]):
             layer = names["layer"] % index
             first, second = (layer + norm for norm in names["norms"])
-            gate, up, down = (layer + name for name in names["feed_forward"])
             x = x + self.attention(self.norm(x, first), layer + names["attention"])
-            n = self.norm(x, second)
-            x = x + self.linear(silu(self.linear(n, gate)) * self.linear(n, up), down)
+            x = x + self.feed_forward(self.norm(x, second), layer)
         x = self.norm(x, names["final_norm"])
         head = self.params.get("lm_head.weight", self.params[names["embedding"]])
         if self.config.get("normalizes_head"):

@@ -52,11 +52,14 @@ def write_yaml(
     parallel=None,
     optimizer_shard=None,
     loader=None,
+    experts=None,
+    callbacks=None,
 ):
     """A training YAML. `recompute` and `swap` map keys of recompute_config and of
     swap_config to YAML text; without `swap` there is no swap_config. `ranks`,
     `parallel` and `optimizer_shard` are keys of parallel_config, of parallel and of
-    its parallel_optimizer_config; `loader` is the type of train_dataset's data_loader."""
+    its parallel_optimizer_config; `loader` is the type of train_dataset's data_loader.
+    `experts` are keys of moe_config; `callbacks` maps types to their keys."""
     pipelined = stages > 1
     lines = [
         "runner_config:",
@@ -101,6 +104,13 @@ def write_yaml(
         lines += ["  %s: %s" % item for item in swap.items()]
     if loader:
         lines += ["train_dataset:", "  data_loader:", "    type: " + loader]
+    if experts:
+        lines += ["moe_config:"]
+        lines += ["  %s: %s" % item for item in experts.items()]
+    for index, (name, keys) in enumerate((callbacks or {}).items()):
+        lines += ["callbacks:"] if index == 0 else []
+        lines += ["  - type: " + name]
+        lines += ["    %s: %s" % item for item in keys.items()]
     lines += ["model:", "  model_config:", "    type: " + model_type]
     lines += ["    offset: " + offset, "    pp_interleave_num: %d" % interleave]
     lines += ["    %s: %s" % item for item in model.items()]
@@ -150,12 +160,13 @@ class Tools:
             )
         return result.stdout
 
-    def lower(self, name, model, schedule=None, **options):
+    def lower(self, name, model, schedule=None, importing=(), **options):
         """YAML to lowered step, in the order of `schedule` instead of the YAML's if
-        given; returns (model file, step file)."""
+        given, with options `importing` of the importer; returns (model file, step
+        file)."""
         yaml, mlir, step = (self.path(name + e) for e in (".yaml", ".mlir", ".step.mlir"))
         write_yaml(yaml, model, **options)
-        self.run("mf-translate", "--import-mindformers", yaml, "-o", mlir)
+        self.run("mf-translate", "--import-mindformers", *importing, yaml, "-o", mlir)
         order = ["--schedule=" + schedule] if schedule else []
         self.run(
             "mf-opt", "--quiet", *order, "--recompute-config=" + yaml, mlir, "-o", step

@@ -1,7 +1,7 @@
 //===- Weights.cpp - Checkpoints under other names ------------------------===//
 
 #include "Weights.h"
-#include "dialects/mf/MfOps.h"
+#include "WeightLayout.h"
 #include "mf/Data/CheckpointConversion.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -35,68 +35,6 @@ struct WeightOptions {
 } // namespace
 
 static std::string outputFile;
-
-//===----------------------------------------------------------------------===//
-// What the model says
-//===----------------------------------------------------------------------===//
-
-static ArrayRef<int64_t> getDims(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
-/// Heads and their size, from the model's first attention: the fused operator,
-/// or the product of query and key, whose heads may be repeated.
-static void readHeads(ir::ModelOp model, ParameterLayout &layout) {
-  auto set = [&](ArrayRef<int64_t> query, int64_t keyValueHeads) {
-    layout.numHeads = query[1];
-    layout.numKeyValueHeads = keyValueHeads;
-    layout.headSize = query[3];
-    return WalkResult::interrupt();
-  };
-  model.walk([&](Operation *op) {
-    if (auto flash = dyn_cast<ir::FlashAttentionOp>(op))
-      return set(getDims(flash.getQuery()), getDims(flash.getKey())[1]);
-    auto product = dyn_cast<ir::MatmulOp>(op);
-    if (!product || getDims(product.getRhs()).size() != 4)
-      return WalkResult::advance();
-    Value key = product.getRhs();
-    if (auto repeat = key.getDefiningOp<ir::RepeatOp>())
-      key = repeat.getInput();
-    return set(getDims(product.getLhs()), getDims(key)[1]);
-  });
-}
-
-static std::vector<NamedShape> listParameters(ir::ModelOp model,
-                                              ParameterLayout &layout) {
-  std::vector<NamedShape> parameters;
-  for (auto param : model.getOps<ir::ParamOp>()) {
-    if (param.getTied())
-      layout.tiesWordEmbeddings = true;
-    if (param.getFrozen() || param.getTied())
-      continue;
-    NamedShape shape;
-    shape.name = param.getSymName().str();
-    llvm::append_range(shape.shape.dims, param.getTensorType().getShape());
-    parameters.push_back(std::move(shape));
-  }
-  return parameters;
-}
-
-/// How the Hugging Face model of the same architecture names its parameters.
-static NameScheme getHuggingFaceScheme(ir::ModelOp model) {
-  // Only Baichuan's head is normalised.
-  if (model.lookupSymbol("lm_head.norm_scale"))
-    return NameScheme::HuggingFaceBaichuan;
-  return llvm::StringSwitch<NameScheme>(model.getFamily().value_or(""))
-      .Case("qwen", NameScheme::HuggingFaceQwen)
-      .Case("telechat", NameScheme::HuggingFaceTelechat)
-      .Case("chatglm", NameScheme::HuggingFaceChatGlm)
-      .Default(NameScheme::HuggingFace);
-}
-
-//===----------------------------------------------------------------------===//
-// Translations
-//===----------------------------------------------------------------------===//
 
 static LogicalResult report(const llvm::Twine &message) {
   llvm::errs() << "error: " << message << '\n';
@@ -146,13 +84,14 @@ static LogicalResult convert(ModuleOp module, const WeightOptions &options,
   CheckpointConversion conversion;
   conversion.type = *type;
   conversion.format = toHuggingFace ? "pt" : "mf";
-  readHeads(model, conversion.layout);
+  conversion.layout = readParameterLayout(model);
   if (!toHuggingFace)
     conversion.layout.targetOrder = RowOrder::Grouped;
-  conversion.targets = listParameters(model, conversion.layout);
+  conversion.targets = listParameters(model);
   if (toHuggingFace) {
     llvm::Expected<std::vector<NamedShape>> renamed = convertParameterList(
-        conversion.targets, getHuggingFaceScheme(model), conversion.layout);
+        conversion.targets, getHuggingFaceScheme(model, conversion.layout),
+        conversion.layout);
     if (!renamed)
       return report(llvm::toString(renamed.takeError()));
     conversion.targets = std::move(*renamed);
@@ -161,6 +100,12 @@ static LogicalResult convert(ModuleOp module, const WeightOptions &options,
       SafetensorsCheckpoint::open(options.weights);
   if (!source)
     return report(llvm::toString(source.takeError()));
+  if (predictsFromOtherState(model) &&
+      (toHuggingFace || source->getFormat() == "pt"))
+    llvm::errs() << "warning: layers that predict more tokens take the hidden "
+                    "state before the last norm here, and behind it in Hugging "
+                    "Face's models; their weights are converted, but make "
+                    "another function\n";
   conversion.layout.sourceOrder =
       getSourceOrder(source->getFormat(), toHuggingFace);
   if (llvm::Error error = convertCheckpoint(*source, conversion, outputFile))

@@ -26,6 +26,19 @@ struct ImportOptions {
       "batch-size",
       llvm::cl::desc("Import a model for micro-batches of N samples"),
       llvm::cl::value_desc("N"), llvm::cl::cat(category)};
+  llvm::cl::opt<int64_t> routerRows{
+      "router-rows",
+      llvm::cl::desc("Import a model whose routers see the tokens of a "
+                     "micro-batch in N rows, as many as there are data, "
+                     "context and model parallel ranks in a run to be "
+                     "reproduced on fewer"),
+      llvm::cl::value_desc("N"), llvm::cl::cat(category)};
+  llvm::cl::opt<double> expertRoom{
+      "expert-room",
+      llvm::cl::desc("Let a rank take F times as many tokens for its experts, "
+                     "of those without a capacity, as it sends (2; at least "
+                     "1024 tokens, at most all)"),
+      llvm::cl::value_desc("F"), llvm::cl::cat(category)};
   llvm::cl::opt<std::string> pretrainedConfig{
       "pretrained-config",
       llvm::cl::desc("Hugging Face config.json that completes model_config, "
@@ -46,8 +59,13 @@ static mf::ModelOverrides getOverrides() {
                                       : std::nullopt;
   };
   ImportOptions &options = getOptions();
-  return {get(options.numLayers), get(options.sequenceLength),
-          get(options.batchSize)};
+  mf::ModelOverrides overrides = {get(options.numLayers),
+                                  get(options.sequenceLength),
+                                  get(options.batchSize)};
+  overrides.routerRows = get(options.routerRows);
+  if (options.expertRoom.getNumOccurrences())
+    overrides.expertRoom = options.expertRoom;
+  return overrides;
 }
 
 //===----------------------------------------------------------------------===//

@@ -235,6 +235,37 @@ struct MoeConfig {
   Node node;
 };
 
+/// TopkBiasBalanceCallback: what a step's end does with the load of experts.
+/// Its own arguments count, whatever moe_config says.
+struct BalanceCallback {
+  double rate = 0;
+  int64_t expertNum = 1;
+  int64_t microBatchNum = 1;
+  int64_t gradientAccumulationSteps = 1;
+  Node node;
+
+  /// The load of an expert in a step where all have the same.
+  double getTarget() const {
+    return static_cast<double>(microBatchNum * gradientAccumulationSteps) /
+           static_cast<double>(expertNum);
+  }
+};
+
+/// MoEDropRateCallback: logs the rate of dropped tokens.
+struct DropRateCallback {
+  int64_t expertNum = 1;
+  double capacityFactor = 1;
+  /// Those of multi-token prediction among them.
+  int64_t numLayers = 1;
+  Node node;
+};
+
+/// callbacks, as far as they change a step or tell of its experts.
+struct CallbackConfig {
+  std::optional<BalanceCallback> balance;
+  std::optional<DropRateCallback> dropRate;
+};
+
 struct TrainingConfig {
   RecomputeConfig recompute;
   SwapConfig swap;
@@ -245,6 +276,7 @@ struct TrainingConfig {
   LrScheduleConfig lrSchedule;
   ContextConfig context;
   MoeConfig moe;
+  CallbackConfig callbacks;
   ModelSection model;
   /// Classic layer classes (Llama names) or, if false, those of the mcore
   /// training graph; absent leaves it to the model.

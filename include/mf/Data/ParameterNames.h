@@ -9,7 +9,10 @@
 //
 // All of them store linear layers as [out, in] and rotate query and key in the
 // same way, so that rows move as a whole and nothing is transposed or permuted
-// inside a head.
+// inside a head. Two things differ: experts are stacked in one tensor or are a
+// tensor each, transposed or not; and latent attention rotates the halves of a
+// head in one kind of checkpoint and its neighbours in the other, so that there
+// the rows of a head change places.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +33,7 @@
 
 namespace mf {
 
-/// A way to name the parameters of a dense transformer.
+/// A way to name the parameters of a transformer.
 enum class NameScheme : uint8_t {
   // MindSpore Transformers.
   Llama,             ///< model.layers.0.attention.wq.weight
@@ -42,8 +45,18 @@ enum class NameScheme : uint8_t {
   ChatGlm, ///< transformer.encoder.layers.0.self_attention.query_key_value
   ChatGlmSeparate, ///< ...self_attention.wq, mlp.dense_left
   Mcore,           ///< decoder.layers.0.self_attention.linear_qkv
+  McoreSeparate,   ///< mla_qkv_concat False: ...linear_q_down_proj
+  // MindSpore Transformers with experts: of a fixed capacity or grouped, beside
+  // shared experts or alone.
+  Experts,              ///< ...feed_forward.ffn.w1.weight [E, I, h]
+  SharedExperts,        ///< ...feed_forward.routed_experts.ffn.w1.weight
+  GroupedExperts,       ///< ...feed_forward.ffn.w1 [E, h, 2 I]
+  GroupedSharedExperts, ///< ...feed_forward.routed_experts.ffn.w1
   // Hugging Face.
-  HuggingFace,         ///< Llama, Mistral, Qwen2, Qwen3: self_attn.q_proj
+  HuggingFace,         ///< Llama, Mistral, Qwen2, Qwen3, Qwen3-MoE
+  HuggingFaceMixtral,  ///< block_sparse_moe.experts.0.w1
+  HuggingFaceQwen2Moe, ///< mlp.experts.0.gate_proj, mlp.shared_expert
+  HuggingFaceDeepSeek, ///< self_attn.kv_b_proj, mlp.shared_experts
   HuggingFaceBaichuan, ///< self_attn.W_pack
   HuggingFaceQwen,     ///< transformer.h.0.attn.c_attn
   HuggingFaceTelechat, ///< transformer.h.0.self_attention.key_value
@@ -71,7 +84,36 @@ enum class ParameterPart : uint8_t {
   Up,
   Down,
   FinalNorm,
-  Head
+  Head,
+  // Latent attention. A head's query and key have a part that does not rotate
+  // and one that does, rotating halves.
+  QueryDown, ///< to the latent query
+  QueryDownNorm,
+  QueryNope, ///< the heads' parts that do not rotate
+  QueryRope, ///< and those that do
+  KeyValueDown,
+  KeyValueDownNorm,
+  KeyRope, ///< one for all heads
+  KeyNope,
+  ValueUp,
+  // Experts.
+  Router,
+  RouterBias, ///< added to scores when experts are chosen
+  ExpertGate,
+  ExpertUp,
+  ExpertDown,
+  SharedGate,
+  SharedUp,
+  SharedDown,
+  SharedRouter, ///< what the shared experts' output is weighted by
+  // The layers that predict more tokens.
+  PredictionHiddenNorm,
+  PredictionEmbeddingNorm,
+  PredictionFromHidden, ///< columns of the projection for the hidden state
+  PredictionFromEmbedding,
+  PredictionNorm,
+  PredictionEmbedding, ///< copies of the model's own
+  PredictionHead
 };
 
 /// How the rows of several parts lie in one tensor.
@@ -84,30 +126,53 @@ enum class RowOrder : uint8_t {
   Grouped
 };
 
-/// A name taken apart. `layer` is -1 outside of the layers.
+/// The dimensions of a tensor that holds parts of `rows` rows and `columns`
+/// columns.
+enum class TensorForm : uint8_t {
+  Rows,             ///< parts below each other: [all rows, columns]
+  Columns,          ///< parts beside each other: [rows, all columns]
+  Stacked,          ///< of all experts: [experts, rows, columns]
+  StackedTransposed ///< [experts, columns, all rows]
+};
+
+/// A name taken apart. `layer` is -1 outside of the layers, `expert` if the
+/// name is of no single expert. The layers that predict more tokens are counted
+/// behind the others.
 struct ParameterName {
   int64_t layer = -1;
+  int64_t expert = -1;
   bool isBias = false;
   llvm::ArrayRef<ParameterPart> parts;
   RowOrder order = RowOrder::Contiguous;
+  TensorForm form = TensorForm::Rows;
+  /// Neighbouring rows of what rotates turn together, not those of two halves.
+  bool rotatesPairs = false;
+
+  bool isStacked() const {
+    return form == TensorForm::Stacked || form == TensorForm::StackedTransposed;
+  }
 };
 
-/// What `name` is, or none if no scheme has such a name. Mcore names may start
-/// with "model.".
-std::optional<ParameterName> parseParameterName(llvm::StringRef name);
-
-/// The names in `scheme` of the tensors that hold the parts of `name`, in the
-/// order of the parts: one for the same or a larger tensor, several if `scheme`
-/// stores the parts separately. Empty if `name` is unknown, or is something
-/// that `scheme` has no name for.
-std::vector<std::string> translateParameterName(llvm::StringRef name,
-                                                NameScheme scheme);
+/// Sizes of latent attention, per head where heads have it.
+struct LatentSizes {
+  /// Of the latent query; 0 if queries come from the hidden state.
+  int64_t querySize = 0;
+  int64_t keyValueSize = 0;
+  int64_t nopeSize = 0;
+  int64_t ropeSize = 0;
+  int64_t valueSize = 0;
+};
 
 /// What the names alone do not say.
 struct ParameterLayout {
   int64_t numHeads = 0;
   int64_t numKeyValueHeads = 0;
   int64_t headSize = 0;
+  /// If set, attention is latent; numHeads are its heads.
+  std::optional<LatentSizes> latent;
+  int64_t numExperts = 0;
+  /// Layers without those that predict more tokens.
+  int64_t numLayers = 0;
   /// The head may be loaded from the embedding if it has no tensor of its own.
   bool tiesWordEmbeddings = false;
   /// Rows of linear_qkv and linear_fc1, query_key_value and dense_h_to_4h where
@@ -118,17 +183,45 @@ struct ParameterLayout {
   RowOrder targetOrder = RowOrder::Contiguous;
 };
 
-/// Rows [sourceRow, sourceRow + rows) of tensor `source` are rows [targetRow,
-/// ...) of the parameter.
-struct RowCopy {
-  std::string source;
-  int64_t sourceRow = 0;
-  int64_t targetRow = 0;
-  int64_t rows = 0;
+/// What `name` is, or none if no scheme has such a name. Some names mean one
+/// thing in latent and another in other attention, and layers that predict more
+/// tokens are told by the number of layers: `layout` says which. Mcore names
+/// may start with "model.".
+std::optional<ParameterName>
+parseParameterName(llvm::StringRef name, const ParameterLayout &layout = {});
 
-  bool operator==(const RowCopy &other) const {
-    return source == other.source && sourceRow == other.sourceRow &&
-           targetRow == other.targetRow && rows == other.rows;
+/// The names in `scheme` of the tensors that hold the parts of `name`, in the
+/// order of experts and parts: one for the same or a larger tensor, several if
+/// `scheme` stores the parts separately. Empty if `name` is unknown, or is
+/// something that `scheme` has no name for.
+std::vector<std::string>
+translateParameterName(llvm::StringRef name, NameScheme scheme,
+                       const ParameterLayout &layout = {});
+
+/// Where a block lies in a tensor, in elements.
+struct BlockPlace {
+  int64_t offset = 0;
+  int64_t rowStride = 0;
+  int64_t columnStride = 1;
+
+  bool operator==(const BlockPlace &other) const {
+    return offset == other.offset && rowStride == other.rowStride &&
+           columnStride == other.columnStride;
+  }
+  bool operator!=(const BlockPlace &other) const { return !(*this == other); }
+};
+
+/// A block of tensor `source` that is a block of the parameter.
+struct BlockCopy {
+  std::string source;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  BlockPlace from;
+  BlockPlace to;
+
+  bool operator==(const BlockCopy &other) const {
+    return source == other.source && rows == other.rows &&
+           columns == other.columns && from == other.from && to == other.to;
   }
 };
 
@@ -141,12 +234,12 @@ using DimsLookup =
 /// found by looking its names up; a tensor with the very name of the parameter
 /// is preferred. Fails if a part is nowhere (all names looked for are listed)
 /// or if dimensions do not fit.
-llvm::Expected<std::vector<RowCopy>>
+llvm::Expected<std::vector<BlockCopy>>
 planParameter(llvm::StringRef target, llvm::ArrayRef<int64_t> dims,
               DimsLookup lookup, const ParameterLayout &layout);
 
 /// The same for the tensors of a checkpoint.
-llvm::Expected<std::vector<RowCopy>>
+llvm::Expected<std::vector<BlockCopy>>
 planParameter(llvm::StringRef target, llvm::ArrayRef<int64_t> dims,
               const SafetensorsCheckpoint &checkpoint,
               const ParameterLayout &layout);
@@ -169,9 +262,10 @@ struct NamedShape {
 };
 
 /// The tensors that `parameters` become under `scheme`, for writing them with
-/// planParameter: in the order of the first part of each. Fails on a parameter
-/// that no scheme or this one has no name for, and on one whose rows are not
-/// those of `layout`.
+/// planParameter: in the order of the first part of each. A model whose layers
+/// predict more tokens gets the copies of embedding and head that `scheme` has
+/// for them. Fails on a parameter that no scheme or this one has no name for,
+/// and on one whose rows are not those of `layout`.
 llvm::Expected<std::vector<NamedShape>>
 convertParameterList(llvm::ArrayRef<NamedShape> parameters, NameScheme scheme,
                      const ParameterLayout &layout);

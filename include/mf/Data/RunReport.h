@@ -7,7 +7,9 @@
 //     "seed": 1,
 //     "steps": [
 //       {"step": 1, "loss": 10.653, "seconds": 0.25, "learning_rate": 1e-05,
-//        "global_norm": 1.5, "loss_scale": 1.0, "overflow": false}, ...
+//        "global_norm": 1.5, "loss_scale": 1.0, "overflow": false,
+//        "drop_rates": [{"layer": 1, "logged": [0.02], "dropped": [0.015]}]},
+//       ...
 //     ],
 //     "ranks": [
 //       {"rank": 0, "stage": 0, "planned_bytes": ..., "peak_bytes": ...,
@@ -19,15 +21,17 @@
 //     ]
 //   }
 //
-// Members are always in this order and all there; those of the inner objects
-// are sorted by name. fp32 values are written with the digits
-// that read back to the same bits; numbers that are not finite are null.
+// Members are always in this order and all there, but for `drop_rates`, which
+// only steps of experts with MoEDropRateCallback have; those of the inner
+// objects are sorted by name. fp32 values are written with the digits that read
+// back to the same bits; numbers that are not finite are null.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_DATA_RUNREPORT_H
 #define MF_DATA_RUNREPORT_H
 
+#include "mf/Data/DropRates.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
@@ -50,6 +54,8 @@ struct StepMeasurement {
   std::optional<float> globalNorm;
   float lossScale = 1;
   bool overflow = false;
+  /// Of layers whose experts the training run logs; none by default.
+  std::vector<DropRates> dropRates;
 };
 
 /// The memory and the waits of one rank, over the whole run.

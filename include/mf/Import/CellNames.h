@@ -13,11 +13,17 @@
 
 namespace mf {
 
-/// Dotted names of all primitives of one layer of the model, and of Cells that
-/// have none, in the order of registration: a Cell's own primitives before
-/// those of the Cells in it, Cells in the order their constructor makes them.
-/// That is the order in which a pattern finds them.
-std::vector<std::string> getCellNames(const ModelSpec &spec);
+/// Dotted names of all primitives of one layer of the model, with experts or
+/// with a dense feed forward, and of Cells that have none, in the order of
+/// registration: a Cell's own primitives before those of the Cells in it, Cells
+/// in the order their constructor makes them. That is the order in which a
+/// pattern finds them.
+std::vector<std::string> getCellNames(const ModelSpec &spec,
+                                      bool hasExperts = false);
+
+/// The same of what joins hidden states with the embeddings of later tokens: a
+/// layer of its own, or all of the layer that predicts from both.
+std::vector<std::string> getNextTokenCellNames(const ModelSpec &spec);
 
 } // namespace mf
 

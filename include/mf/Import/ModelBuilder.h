@@ -15,7 +15,8 @@ namespace mf {
 
 /// Builds the layers `@embedding`, `@layers.0` and on, `@norm_out` and
 /// `@lm_head` with their parameters, named as in MindSpore Transformers'
-/// checkpoints, and one `mf.cell_tree @cells` for all body layers.
+/// checkpoints, and one `mf.cell_tree @cells` for all body layers; one
+/// `@expert_cells` for those with experts.
 ///
 /// With B = microBatchSize and S = sequenceLength the embedding takes the
 /// tokens, tensor<BxSxi32>; layers pass tensor<BxSxhidden> on in the residual

@@ -11,8 +11,12 @@
 #ifndef MF_IMPORT_MODELSPEC_H
 #define MF_IMPORT_MODELSPEC_H
 
+#include "mf/Config/FusionConfig.h"
 #include "mf/Config/RankLayout.h"
 #include "mf/Config/TrainingConfig.h"
+#include "mf/Import/ExpertSpec.h"
+#include "mf/Import/LatentAttentionSpec.h"
+#include "mf/Import/NextTokenSpec.h"
 #include "mf/Tensor/DType.h"
 #include <optional>
 #include <string>
@@ -28,10 +32,13 @@ enum class ModelFamily : uint8_t {
   Qwen,     ///< QwenDecodeLayer: Qwen 1; Llama's with its own top-level names
   Telechat, ///< TelechatDecodeLayer: TeleChat, TeleChat2
   ChatGlm,  ///< ChatGLM2Block: GLM 2 to 4
-  Mcore     ///< TransformerLayer of the mcore training graph: Qwen3
+  DeepSeek, ///< DeepSeekV2DecodeLayer: DeepSeek-V2 and V3
+  Mcore     ///< TransformerLayer of the mcore training graph: Qwen3,
+            ///< DeepSeek-V3, TeleChat3
 };
 
-/// `llama`, `qwen`, `telechat`, `chatglm`, `mcore`: the `family` of mf.model.
+/// `llama`, `qwen`, `telechat`, `chatglm`, `deepseek`, `mcore`: the `family` of
+/// mf.model.
 llvm::StringRef getName(ModelFamily family);
 
 /// How the query, key and value weights are stored.
@@ -62,8 +69,15 @@ struct RotarySpec {
   /// In place of the series of `base`, if not empty: one per pair of
   /// dimensions.
   std::vector<double> frequencies;
+  /// What cosine and sine are multiplied with (YaRN).
+  double amplitude = 1.0;
   /// Neighbours rotate together (ChatGLM), not the two halves of a head.
   bool rotatesPairs = false;
+  /// Neighbours are moved to the two halves of a head before these rotate
+  /// (latent attention of the mcore graph).
+  bool movesPairs = false;
+  /// The Cell registers what use_fused_rope replaces its operators with.
+  bool namesFused = false;
 };
 
 struct ModelSpec {
@@ -81,6 +95,8 @@ struct ModelSpec {
   int64_t numKeyValueHeads = 0;
   int64_t headSize = 0;
   int64_t feedForwardSize = 0;
+  /// Experts in place of the feed forward, in some layers or all.
+  std::optional<ExpertSpec> experts;
   int64_t padTokenId = -1;
   int64_t ignoreTokenId = -100;
 
@@ -90,6 +106,9 @@ struct ModelSpec {
   bool feedForwardOutputBias = false;
   /// Gate and up projection of the feed forward are one weight.
   bool concatenatesFeedForward = false;
+  /// Gate and up projection are taken apart in the activation's Cell, which
+  /// multiplies them too (hidden_act `swiglu` of the mcore graph).
+  bool activationMultiplies = false;
   /// RMSNorm of each query and key head.
   bool normalizesQueryKey = false;
   /// Rows of the head's weight are divided by their length (Baichuan2).
@@ -101,6 +120,10 @@ struct ModelSpec {
   bool usesFlashAttention = false;
 
   RotarySpec rotary;
+  /// In place of `projections`. numKeyValueHeads is then numHeads, headSize
+  /// that of queries and keys and rotary.size a part of it.
+  std::optional<LatentAttentionSpec> latent;
+  NextTokenSpec nextTokens;
   double normEpsilon = 1e-5;
   /// Standard deviation of the initial weights.
   double initializerRange = 0.01;
@@ -113,6 +136,10 @@ struct ModelSpec {
   DType rotaryType = DType::F32;
   DType residualType = DType::F16;
 
+  /// What becomes one kernel: the model is unfused all the same, but Cells
+  /// register other names.
+  FusionConfig fusions;
+
   /// The ranks that the model is for: what its sizes must divide into.
   RankLayout ranks;
   VocabularyCut tableCut = VocabularyCut::ContextAndModel;
@@ -121,7 +148,15 @@ struct ModelSpec {
   bool parallelOptimizerTable = false;
 
   int64_t getQuerySize() const { return numHeads * headSize; }
+  /// What attention hands to its output projection.
+  int64_t getAttendedSize() const {
+    return numHeads * (latent ? latent->valueSize : headSize);
+  }
   int64_t getKeyValueSize() const { return numKeyValueHeads * headSize; }
+  /// Whether body layer `index` has experts.
+  bool hasExperts(int64_t index) const {
+    return experts && experts->hasLayer(index);
+  }
 };
 
 /// Replaces sizes for experiments; what is not set stays.
@@ -130,6 +165,12 @@ struct ModelOverrides {
   std::optional<int64_t> sequenceLength;
   /// Of one data-parallel rank.
   std::optional<int64_t> batchSize;
+  /// Rows of tokens that routers see, of all ranks: as many as there are
+  /// data-, context- and model-parallel ranks in the run to be reproduced.
+  std::optional<int64_t> routerRows = std::nullopt;
+  /// Rows of tokens that a rank has room for behind an exchange among ranks
+  /// with different experts, by those it sends.
+  std::optional<double> expertRoom = std::nullopt;
 };
 
 /// Width of LlamaFeedForward without intermediate_size: two thirds of 4 *
@@ -155,9 +196,10 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
                                        const ModelOverrides &overrides,
                                        DiagnosticList &diagnostics);
 
-/// The model of a Hugging Face config.json (Llama, Mistral, Qwen2, Qwen3):
-/// parameters in fp32, computation in `torch_dtype`, flash attention, batch 1
-/// and at most 4096 tokens unless `overrides` says otherwise.
+/// The model of a Hugging Face config.json (Llama, Mistral, Qwen2, Qwen3,
+/// Mixtral, Qwen2-MoE, Qwen3-MoE, DeepSeek-V2 and V3): parameters in fp32,
+/// computation in `torch_dtype`, flash attention, batch 1 and at most 4096
+/// tokens unless `overrides` says otherwise.
 std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,
                                              const ModelOverrides &overrides,
                                              DiagnosticList &diagnostics);

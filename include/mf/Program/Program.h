@@ -68,8 +68,8 @@ struct InitialValue {
     /// N(0, value^2)
     Normal,
     /// [sequence, head dimension]: cosine or sine of position * scale /
-    /// value^(2i/d), or times frequencies[i]; the half of frequencies is
-    /// repeated twice
+    /// value^(2i/d), or times frequencies[i], times amplitude; the half of
+    /// frequencies is repeated twice
     RotaryCos,
     RotarySin,
     /// [sequence, sequence]: `value` above the diagonal, else 0
@@ -85,6 +85,7 @@ struct InitialValue {
   Kind kind = Kind::Zeros;
   double value = 0;
   double scale = 1;
+  double amplitude = 1;
   std::vector<double> frequencies;
 };
 

@@ -10,6 +10,7 @@
 #ifndef MF_RUNNER_RUNNER_H
 #define MF_RUNNER_RUNNER_H
 
+#include "mf/Data/DropRates.h"
 #include "mf/Device/Stream.h"
 #include "mf/Program/Program.h"
 #include "mf/Runner/Communicator.h"
@@ -60,6 +61,8 @@ struct StepReports {
   ByStage losses;
   ByStage globalNorms;
   ByStage overflows;
+  /// Drop rates of experts, by quantity; a layer is on one stage.
+  std::map<std::string, std::vector<float>> dropRates;
 };
 
 /// What it reads back after the step.
@@ -75,6 +78,8 @@ struct StepOutput {
   std::optional<float> globalNorm;
   /// On some rank a gradient was not finite, so the optimizer changed nothing.
   bool overflow = false;
+  /// Of the layers whose experts the program reports.
+  std::vector<DropRates> dropRates;
 };
 
 struct StreamUse {

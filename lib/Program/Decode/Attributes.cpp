@@ -71,6 +71,7 @@ FailureOr<InitialValue> decodeInitialValue(Operation *op, Attribute attribute) {
   result.kind = decodeInitKind(init.getKind());
   result.value = init.getValue().convertToDouble();
   result.scale = init.getScale().convertToDouble();
+  result.amplitude = init.getAmplitude().convertToDouble();
   if (!init.getFrequencies())
     return result;
   for (Attribute element : init.getFrequencies()) {

@@ -24,6 +24,14 @@ ascend.program @p stage 0 attributes {micro_batches = 1 : i64, micro_batch_size 
     ascend.collective all_reduce %w to %w over <dp, mp> channel "dp.mp" on @mp {reduction = #ascend<reduction max>} : !ascend.buffer<4x8xf32, hbm> to !ascend.buffer<4x8xf32, hbm>
     // CHECK: ascend.collective all_to_all %{{.*}} to %{{.*}} over <cp> channel "cp" on @mp :
     ascend.collective all_to_all %w to %v over <cp> channel "cp" on @mp : !ascend.buffer<4x8xf32, hbm> to !ascend.buffer<4x8xf32, hbm>
+    %rows = ascend.message : !ascend.buffer<1x6x8xf32, hbm>
+    %mine = ascend.message : !ascend.buffer<1x12x8xf32, hbm>
+    %to = ascend.message : !ascend.buffer<4x3xf32, hbm>
+    %from = ascend.message : !ascend.buffer<4x3xf32, hbm>
+    // CHECK: ascend.collective all_to_all_v %{{.*}} to %{{.*}} counts %[[TO:.*]], %[[FROM:.*]] over <cp> channel "cp" cell "layers.1.experts.dispatch" on @mp after %[[READY]] {fill = -1.000000e+00 : f64} : <1x6x8xf32, hbm> to <1x12x8xf32, hbm> counts !ascend.buffer<4x3xf32, hbm>, !ascend.buffer<4x3xf32, hbm> -> !ascend.event
+    %exchanged = ascend.collective all_to_all_v %rows to %mine counts %to, %from over <cp> channel "cp" cell "layers.1.experts.dispatch" on @mp after %ready {fill = -1.000000e+00 : f64} : !ascend.buffer<1x6x8xf32, hbm> to !ascend.buffer<1x12x8xf32, hbm> counts !ascend.buffer<4x3xf32, hbm>, !ascend.buffer<4x3xf32, hbm> -> !ascend.event
+    // CHECK: ascend.collective all_to_all_v %{{.*}} to %{{.*}} counts %[[FROM]], %[[TO]] over <cp> channel "cp" on @mp : <1x12x8xf32, hbm> to <1x6x8xf32, hbm> counts !ascend.buffer<4x3xf32, hbm>, !ascend.buffer<4x3xf32, hbm>
+    ascend.collective all_to_all_v %mine to %rows counts %from, %to over <cp> channel "cp" on @mp : !ascend.buffer<1x12x8xf32, hbm> to !ascend.buffer<1x6x8xf32, hbm> counts !ascend.buffer<4x3xf32, hbm>, !ascend.buffer<4x3xf32, hbm>
     // CHECK: ascend.collective broadcast %{{.*}} to %{{.*}} over <dp, pp stages [1, 0]> channel "tied" on @mp :
     ascend.collective broadcast %w to %w over <dp, pp stages [1, 0]> channel "tied" on @mp : !ascend.buffer<4x8xf32, hbm> to !ascend.buffer<4x8xf32, hbm>
     // CHECK: ascend.send %{{.*}} to <pp = 1> channel "a" on @mp

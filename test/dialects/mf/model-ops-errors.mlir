@@ -88,11 +88,40 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 // -----
 
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<16x4xf32> init <ones>
+  mf.layer @a body (%x: tensor<1x8x4xf32>) -> tensor<1x8x4xf32> {
+    mf.return %x : tensor<1x8x4xf32>
+  }
+  // expected-error @below {{expected an embedding that takes tokens alone to be the first layer}}
+  mf.layer @b embedding (%x: tensor<1x8xi32>) -> tensor<1x8x4xf32> {
+    %w = mf.get_param @w : tensor<16x4xf32>
+    %y = mf.embedding %w, %x : (tensor<16x4xf32>, tensor<1x8xi32>) -> tensor<1x8x4xf32>
+    mf.return %y : tensor<1x8x4xf32>
+  }
+}
+
+// -----
+
+// One among layers takes what they give.
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-note @below {{layer before it is here}}
   mf.layer @a body (%x: tensor<4xf32>) -> tensor<4xf32> {
     mf.return %x : tensor<4xf32>
   }
-  // expected-error @below {{expected the embedding to be the first layer}}
-  mf.layer @b embedding (%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{takes 'tensor<8xf32>', but the layer before it returns 'tensor<4xf32>'}}
+  mf.layer @b embedding (%x: tensor<8xf32>) -> tensor<8xf32> {
+    mf.return %x : tensor<8xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{joins the next layer, but no body layer follows it}}
+  mf.layer @a body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {joins_next} {
+    mf.return %x : tensor<4xf32>
+  }
+  mf.layer @b head (%x: tensor<4xf32>) -> tensor<4xf32> {
     mf.return %x : tensor<4xf32>
   }
 }

@@ -34,6 +34,8 @@ mf.model @layers attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i
   mf.param @head : tensor<16x4xf32> init <normal, value = 0.02> tied to @embedding
   // CHECK: mf.param @cos : tensor<8x4xf32> init <rotary_cos, value = 1.000000e+04, scale = 5.000000e-01> {frozen}
   mf.param @cos : tensor<8x4xf32> init <rotary_cos, value = 10000.0, scale = 0.5> {frozen}
+  // CHECK: mf.param @sin : tensor<8x4xf32> init <rotary_sin, value = 1.000000e+04 amplitude 1.250000e+00 frequencies [1.000000e+00, 5.000000e-01]> {frozen}
+  mf.param @sin : tensor<8x4xf32> init <rotary_sin, value = 10000.0 amplitude 1.25 frequencies [1.0, 0.5]> {frozen}
   // CHECK: mf.param @gamma : tensor<4xbf16> init <ones>
   mf.param @gamma : tensor<4xbf16> init <ones>
   // CHECK: mf.cell_tree @tree ["attention.reshape", "feed_forward.cast"]
@@ -148,5 +150,20 @@ mf.model @several attributes {micro_batch_size = 1 : i64, sequence_length = 8 : 
   mf.backward_weights @split.weights (%dloss: tensor<f32>, %x: tensor<4xf32>, %r: tensor<4xf32>, %kept: tensor<4xf32>) -> tensor<4xf32>
       attributes {placement = #mf.placement<stage = 0, chunk = 0>, output_gradients = [1], forward_arguments = [0], gradients = [@w]} {
     mf.return %kept : tensor<4xf32>
+  }
+}
+
+// What prepares the input of a layer that predicts a later token: an embedding
+// among layers, of the stage of the layer behind.
+// CHECK-LABEL: mf.model @later_tokens
+mf.model @later_tokens attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  // CHECK: mf.layer @next_token embedding (%{{.*}}: tensor<1x4x8xf32>, %{{.*}}: tensor<1x4xi32>) -> (tensor<1x4x8xf32>, tensor<1x4x8xf32>) attributes {joins_next} {
+  mf.layer @next_token embedding (%h: tensor<1x4x8xf32>, %tokens: tensor<1x4xi32>)
+      -> (tensor<1x4x8xf32>, tensor<1x4x8xf32>) attributes {joins_next} {
+    mf.return %h, %h : tensor<1x4x8xf32>, tensor<1x4x8xf32>
+  }
+  // CHECK: mf.layer @c body (%{{.*}}: tensor<1x4x8xf32>, %{{.*}}: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
+  mf.layer @c body (%h: tensor<1x4x8xf32>, %next: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
+    mf.return %h : tensor<1x4x8xf32>
   }
 }

@@ -22,6 +22,9 @@
 %slice = mf.slice %x {starts = array<i64: 0, 2, 2>, sizes = array<i64: 2, 1, 2>} : (tensor<2x3x4xf32>) -> tensor<2x1x2xf32>
 // CHECK: mf.pad %{{.*}} {high = array<i64: 0, 0, 0>, low = array<i64: 0, 2, 2>}
 %pad = mf.pad %slice {low = array<i64: 0, 2, 2>, high = array<i64: 0, 0, 0>} : (tensor<2x1x2xf32>) -> tensor<2x3x4xf32>
+// CHECK: mf.pad %{{.*}} {high = array<i64: 0, 1>, low = array<i64: 0, 0>, value = -100 : i64} : (tensor<2x3xi32>) -> tensor<2x4xi32>
+%ids = "test.value"() : () -> tensor<2x3xi32>
+%ids_pad = mf.pad %ids {low = array<i64: 0, 0>, high = array<i64: 0, 1>, value = -100} : (tensor<2x3xi32>) -> tensor<2x4xi32>
 // CHECK: mf.concat %{{.*}}, %{{.*}} {axis = 1 : i64} : (tensor<2x3x4xf32>, tensor<2x1x4xf32>) -> tensor<2x4x4xf32>
 %other = "test.value"() : () -> tensor<2x1x4xf32>
 %concat = mf.concat %x, %other {axis = 1 : i64} : (tensor<2x3x4xf32>, tensor<2x1x4xf32>) -> tensor<2x4x4xf32>

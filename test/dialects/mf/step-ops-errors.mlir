@@ -354,3 +354,36 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
     mf.send %x to 1 channel "forward.0" micro_batch 0 behind 0 : tensor<4xf32>
   }
 }
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<8xf32> init <zeros>
+  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    // expected-error @below {{expected a parameter with update_rule = #mf.update_rule<balance>, but 'w' has none}}
+    mf.balance_experts @w rate 1.0e-03 target 1.25e-01
+    mf.return
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @bias : tensor<8xf32> init <zeros> {update_rule = #mf.update_rule<balance>}
+  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    // expected-error @below {{expected a parameter with update_rule = #mf.update_rule<record>, but 'bias' has another}}
+    %share = mf.record_statistic @bias : tensor<8xf32>
+    mf.return
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @share : tensor<2x8xf32> init <zeros> {update_rule = #mf.update_rule<record>}
+  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    // expected-error @below {{expected a result of type 'tensor<2x8xf32>', but got 'tensor<8xf32>'}}
+    %share = mf.record_statistic @share : tensor<8xf32>
+    mf.return
+  }
+}

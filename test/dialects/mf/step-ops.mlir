@@ -135,3 +135,19 @@ mf.model @split_backward attributes {micro_batch_size = 1 : i64, sequence_length
     mf.run_backward_weights @chunk1.weights micro_batch 0 frame %f (%x) : (!mf.frame<@chunk1.forward>, tensor<8x4xf32>) -> ()
   }
 }
+
+// Statistics are no weights: the step's end has other uses for them.
+// CHECK-LABEL: mf.model @statistics
+mf.model @statistics attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // CHECK-NEXT: mf.param @layers.3.topk_bias : tensor<8xf32> init <zeros> {update_rule = #mf.update_rule<balance>}
+  mf.param @layers.3.topk_bias : tensor<8xf32> init <zeros> {update_rule = #mf.update_rule<balance>}
+  // CHECK-NEXT: mf.param @layers.3.fi_parameter : tensor<2x8xf32> init <zeros> {capacity_share = 1.250000e-01 : f64, update_rule = #mf.update_rule<record>}
+  mf.param @layers.3.fi_parameter : tensor<2x8xf32> init <zeros> {capacity_share = 0.125, update_rule = #mf.update_rule<record>}
+  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    // CHECK: mf.balance_experts @layers.3.topk_bias rate 1.000000e-03 target 1.250000e-01
+    mf.balance_experts @layers.3.topk_bias rate 1.0e-03 target 1.25e-01
+    // CHECK: mf.record_statistic @layers.3.fi_parameter : tensor<2x8xf32>
+    %share = mf.record_statistic @layers.3.fi_parameter : tensor<2x8xf32>
+    mf.return
+  }
+}

@@ -90,6 +90,16 @@ model: {model_config: {fine_grain_interleave: 2}}
 micro_batch_interleave_num: 2
 runner_config: {gradient_accumulation_steps: 2}
 """
+# Operators become one.
+FUSED = RECOMPUTE + """
+model: {model_config: {use_fused_rope: True, use_fused_swiglu: True}}
+"""
+FUSED_EXPERTS = """
+runner_config: {gradient_accumulation_steps: 2}
+recompute_config: {select_recompute: ['feed_forward']}
+model: {model_config: {use_fused_rope: True, use_fused_swiglu: True}}
+moe_config: {expert_num: 3, use_fused_ops_permute: True, use_fused_ops_topkrouter: True}
+"""
 TOLERANCE = {
     "sharded.yaml": "1e-5", "once.yaml": "1e-5", "by_micro_batch.yaml": "1e-5", "in_layers.yaml": "1e-5",
     "one_backward.yaml": "1e-5", "pieces.yaml": "1e-5", "copies.yaml": "1e-5",
@@ -106,6 +116,7 @@ class Cases:
 
     def __init__(self, source, bin_folder, work):
         self.examples = os.path.join(source, "examples")
+        self.experts = os.path.join(source, "test", "passes", "fuse", "Inputs", "experts.mlir")
         self.bin, self.work = bin_folder, work
 
     def tool(self, name):
@@ -160,6 +171,8 @@ class Cases:
         yield copies, self.write("one_backward.yaml", ONE_BACKWARD)
         recompute = self.write("recompute.yaml", RECOMPUTE)
         yield self.llama("llama"), recompute
+        yield os.path.join(self.work, "llama.mlir"), self.write("fused.yaml", FUSED)
+        yield self.experts, self.write("fused_experts.yaml", FUSED_EXPERTS)
         yield self.llama("pieces", batch_size=2), self.write("pieces.yaml", PIECES)
         tied = self.llama("tied", tie_word_embeddings="True", use_flash_attention="False")
         yield tied, self.write("swap.yaml", SWAP)

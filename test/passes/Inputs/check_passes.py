@@ -126,7 +126,7 @@ def get_remark_problems(entry, shell):
     def run(command):
         output = os.path.join(shell.work, entry.stem + ".out")
         all_remarks = " --remarks-filter=.* -o " + output
-        command = re.sub(r"\s-o \S+|2>&1|2> \S+", "", command) + all_remarks
+        command = re.sub(r"\s-o \S+|2>&1|2>\s*\S+", "", command) + all_remarks
         result = shell.run("; ".join([*setup, command]), entry.test())
         text = open(output).read() if os.path.exists(output) else ""
         return text, result.stderr.count("remark: ")

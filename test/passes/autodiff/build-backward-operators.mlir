@@ -234,3 +234,61 @@ mf.model @slopes_of_flash_attention_are_constants attributes {micro_batch_size =
     mf.return %y : tensor<1x2x4x8xf32>
   }
 }
+
+// The rotation back, by the same tables; nothing else is kept.
+// CHECK-LABEL: mf.model @gradient_of_rotary_embedding
+// CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<1x2x4x8xf32>)
+// CHECK-NEXT: %[[V0:.*]] = mf.get_param @cos : tensor<4x8xf32>
+// CHECK-NEXT: %[[V1:.*]] = mf.get_param @sin : tensor<4x8xf32>
+// CHECK-NEXT: %[[V2:.*]] = mf.rotary_position_embedding %[[X]], %[[V0]], %[[V1]] {name = "layer.rope"} : (tensor<1x2x4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<1x2x4x8xf32>
+// CHECK-NEXT: %[[V3:.*]] = mf.cut %[[V2]] : tensor<1x2x4x8xf32>
+// CHECK-NEXT: %[[V4:.*]] = mf.rotary_position_embedding_grad %[[V3]], %[[V0]], %[[V1]] {name = "layer.rope.grad"} : (tensor<1x2x4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<1x2x4x8xf32>
+// CHECK-NEXT: mf.return %[[V4]] : tensor<1x2x4x8xf32>
+mf.model @gradient_of_rotary_embedding attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @cos : tensor<4x8xf32> init <rotary_cos, value = 1.0e4> {frozen}
+  mf.param @sin : tensor<4x8xf32> init <rotary_sin, value = 1.0e4> {frozen}
+  mf.layer @layer body (%x: tensor<1x2x4x8xf32>) -> tensor<1x2x4x8xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %c = mf.get_param @cos : tensor<4x8xf32>
+    %s = mf.get_param @sin : tensor<4x8xf32>
+    %y = mf.rotary_position_embedding %x, %c, %s {name = "rope"} : (tensor<1x2x4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<1x2x4x8xf32>
+    mf.return %y : tensor<1x2x4x8xf32>
+  }
+}
+
+// Needs its input, and neither silu(gate) nor its result.
+// CHECK-LABEL: mf.model @gradient_of_swiglu
+// CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<3x2x8xf32>)
+// CHECK-NEXT: %[[V0:.*]] = mf.swiglu %[[X]] {name = "layer.swiglu"} : (tensor<3x2x8xf32>) -> tensor<3x8xf32>
+// CHECK-NEXT: %[[V1:.*]] = mf.cut %[[V0]] : tensor<3x8xf32>
+// CHECK-NEXT: %[[V2:.*]] = mf.swiglu_grad %[[V1]], %[[X]] {name = "layer.swiglu.grad"} : (tensor<3x8xf32>, tensor<3x2x8xf32>) -> tensor<3x2x8xf32>
+// CHECK-NEXT: mf.return %[[V2]] : tensor<3x2x8xf32>
+mf.model @gradient_of_swiglu attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.layer @layer body (%x: tensor<3x2x8xf32>) -> tensor<3x8xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %y = mf.swiglu %x {name = "swiglu"} : (tensor<3x2x8xf32>) -> tensor<3x8xf32>
+    mf.return %y : tensor<3x8xf32>
+  }
+}
+
+// Both gradients are grouped too.
+// CHECK-LABEL: mf.model @gradient_of_a_grouped_product
+// CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<2x1x6x4xf32>)
+// CHECK-NEXT: %[[V0:.*]] = mf.get_param @w : tensor<1x3x4x8xf32>
+// CHECK-NEXT: %[[V1:.*]] = mf.get_param @counts : tensor<2x1x3xf32>
+// CHECK-NEXT: %[[V2:.*]] = mf.grouped_matmul %[[X]], %[[V0]], %[[V1]] {name = "layer.gmm"} : (tensor<2x1x6x4xf32>, tensor<1x3x4x8xf32>, tensor<2x1x3xf32>) -> tensor<2x1x6x8xf32>
+// CHECK-NEXT: %[[V3:.*]] = mf.cut %[[V2]] : tensor<2x1x6x8xf32>
+// CHECK-NEXT: %[[V4:.*]] = mf.grouped_matmul %[[V3]], %[[V0]], %[[V1]] {name = "layer.gmm.grad", transpose_weight = true} : (tensor<2x1x6x8xf32>, tensor<1x3x4x8xf32>, tensor<2x1x3xf32>) -> tensor<2x1x6x4xf32>
+// CHECK-NEXT: %[[V5:.*]] = mf.grouped_matmul_weight_grad %[[X]], %[[V3]], %[[V1]] {name = "layer.gmm.grad"} : (tensor<2x1x6x4xf32>, tensor<2x1x6x8xf32>, tensor<2x1x3xf32>) -> tensor<1x3x4x8xf32>
+// CHECK-NEXT: mf.return %[[V4]], %[[V5]] : tensor<2x1x6x4xf32>, tensor<1x3x4x8xf32>
+mf.model @gradient_of_a_grouped_product attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<1x3x4x8xf32> init <ones>
+  mf.param @counts : tensor<2x1x3xf32> init <ones> {frozen}
+  mf.layer @layer body (%x: tensor<2x1x6x4xf32>) -> tensor<2x1x6x8xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %w = mf.get_param @w : tensor<1x3x4x8xf32>
+    %c = mf.get_param @counts : tensor<2x1x3xf32>
+    %y = mf.grouped_matmul %x, %w, %c {name = "gmm"} : (tensor<2x1x6x4xf32>, tensor<1x3x4x8xf32>, tensor<2x1x3xf32>) -> tensor<2x1x6x8xf32>
+    mf.return %y : tensor<2x1x6x8xf32>
+  }
+}

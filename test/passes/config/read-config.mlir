@@ -12,6 +12,8 @@
 // RUN: mf-opt --mf-read-config=file=%t/gpipe.yaml %t/model.mlir | mf-opt | FileCheck %s --check-prefix=GPIPE
 // RUN: mf-opt --mf-read-config=file=%t/shared-out.yaml %t/mesh.mlir | FileCheck %s --check-prefix=SHARED-OUT
 // RUN: mf-opt --mf-read-config=file=%t/shared-out.yaml %t/model.mlir | FileCheck %s --check-prefix=ALONE --implicit-check-not=optimizer_shard
+// RUN: mf-opt --mf-read-config=file=%t/fusions.yaml %t/model.mlir | mf-opt | FileCheck %s --check-prefix=FUSIONS
+// RUN: mf-opt --mf-read-config=file=%t/mcore.yaml %t/mcore.mlir 2>&1 | FileCheck %s --check-prefix=MCORE
 // RUN: mf-opt --mf-read-config=file=- %t/model.mlir < %t/section.yaml | FileCheck %s --check-prefix=SECTION
 
 //--- model.mlir
@@ -20,6 +22,24 @@ mf.model @first attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i6
 // Every model of the module gets the same configuration.
 mf.model @second attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
 }
+
+//--- fusions.yaml
+# Keys of classic layer classes, and where they are.
+# FUSIONS: max_device_memory = 0, fusions = <rotary = true, swiglu = true, group_matmuls = false, route = true>
+# FUSIONS-SAME: use_fused_ops_topkrouter = #{{.*}}, use_fused_rope = #{{.*}}, use_fused_swiglu = #{{.*}}, use_gmm = #
+model: {model_config: {use_fused_rope: True, use_fused_swiglu: True}}
+moe_config: {expert_num: 2, use_gmm: False, use_fused_ops_topkrouter: True}
+
+//--- mcore.mlir
+mf.model @model attributes {family = "mcore", micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+}
+
+//--- mcore.yaml
+# Those of the training graph.
+# MCORE: mcore.yaml:{{[0-9]+}}:{{[0-9]+}}: warning: 'bias_swiglu_fusion' is done, but MindSpore Transformers wants hidden_act swiglu with it, not 'silu'
+# MCORE: fusions = <rotary = true, swiglu = true, permute_tokens = true>
+model:
+  model_config: {apply_rope_fusion: True, bias_swiglu_fusion: True, hidden_act: silu, moe_permute_fusion: True}
 
 //--- mesh.mlir
 // SHARED-OUT: optimizer_shard = <level = 2, threshold = 64>, gradients_mean = true>

@@ -223,6 +223,40 @@ mf.model @a_stage_without_parameters attributes {
   // CHECK-NOT: mf.adamw
 }
 
+// Statistics of experts take no part in norm, clipping and AdamW. The bias
+// follows the load; the shares of choices are kept, and what of them is above
+// the threshold of the callback, or had no room, is reported by row.
+// CHECK-LABEL: mf.model @statistics_of_experts
+mf.model @statistics_of_experts attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, clipping = <max_norm = 1.0>, loss_scale = 2.0, max_device_memory = 0,
+      expert_balance = <rate = 1.0e-3, target = 0.25>, drop_rate = <threshold = 0.2, layers = 2>>} {
+  mf.param @layers.1.w : tensor<8x8xf32> init <ones>
+  mf.param @layers.1.bias : tensor<8xf32> init <zeros> {update_rule = #mf.update_rule<balance>}
+  mf.param @layers.1.share : tensor<2x8xf32> init <zeros> {capacity_share = 0.25, update_rule = #mf.update_rule<record>}
+  mf.param @layers.2.share : tensor<2x8xf32> init <zeros> {capacity_share = 0.25, update_rule = #mf.update_rule<record>}
+  mf.backward @chunk0.backward (%g0: tensor<8x8xf32>, %g1: tensor<8xf32>, %g2: tensor<2x8xf32>) -> (tensor<8x8xf32>, tensor<8xf32>, tensor<2x8xf32>, tensor<2x8xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@layers.1.w, @layers.1.bias, @layers.1.share, @layers.2.share]} {
+    mf.return %g0, %g1, %g2, %g2 : tensor<8x8xf32>, tensor<8xf32>, tensor<2x8xf32>, tensor<2x8xf32>
+  }
+  // CHECK: mf.update @update0
+  // CHECK: mf.scale_gradients [@layers.1.w]
+  // CHECK-NEXT: mf.gradient_norms [@layers.1.w] at [0] : tensor<1xf32>
+  // CHECK: mf.scale_gradients [@layers.1.w]
+  // CHECK-NEXT: mf.adamw @layers.1.w
+  // CHECK-NEXT: mf.balance_experts @layers.1.bias rate 1.000000e-03 target 2.500000e-01
+  // CHECK-NEXT: %[[SHARE:.*]] = mf.record_statistic @layers.1.share : tensor<2x8xf32>
+  // CHECK-NEXT: %[[ABOVE:.*]] = mf.add_scalar %[[SHARE]] {value = -2.000000e-01 : f64}
+  // CHECK-NEXT: %[[CUT:.*]] = mf.clamp_min %[[ABOVE]] {value = 0.000000e+00 : f64}
+  // CHECK-NEXT: %[[RATE:.*]] = mf.reduce_sum %[[CUT]] {axes = array<i64: 1>} : (tensor<2x8xf32>) -> tensor<2xf32>
+  // CHECK-NEXT: mf.report "drop_rate.layers.1.share", %[[RATE]] : tensor<2xf32>
+  // CHECK-NEXT: mf.add_scalar %[[SHARE]] {value = -2.500000e-01 : f64}
+  // CHECK: mf.report "dropped.layers.1.share"
+  // CHECK-NEXT: mf.record_statistic @layers.2.share
+  // CHECK-NEXT: mf.return
+}
+
 // Remarks say what each stage updates.
 // RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-insert-optimizer))' --remarks-filter-passed=optimizer %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // REMARK: [Passed] Update | Category:optimizer | Function=a_stage_updates_what_it_trains | Remark="stage 0 updates its parameters", elements=72, gradients reduced over ranks=0, parameters=2, reductions of tied gradients=0, without decay=1

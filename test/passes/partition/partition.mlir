@@ -131,3 +131,20 @@ mf.model @offsets_are_of_physical_stages attributes {
 // REMARK: {{.*}}offset_moves_layers{{.*}}stage 1 chunk 0{{.*}}layers=1
 // REMARK: {{.*}}offsets_are_of_physical_stages{{.*}}stage 1 chunk 1{{.*}}layers=2
 // REMARK: {{.*}}offsets_are_of_physical_stages{{.*}}stage 0 chunk 1{{.*}}layers=1
+
+// What joins a layer that predicts a later token is on its stage, and does not
+// count.
+// CHECK-LABEL: mf.model @joins_next
+mf.model @joins_next attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute,
+      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  // CHECK: mf.layer @layers.0 body {{.*}}placement = #mf.placement<stage = 0, chunk = 0>
+  mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @next_token embedding {{.*}}joins_next, placement = #mf.placement<stage = 1, chunk = 0>
+  mf.layer @next_token embedding (%x: tensor<4xf32>) -> tensor<4xf32> attributes {joins_next} { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @fuser body {{.*}}joins_next, placement = #mf.placement<stage = 1, chunk = 0>
+  mf.layer @fuser body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {joins_next} { mf.return %x : tensor<4xf32> }
+  // CHECK: mf.layer @layers.1 body {{.*}}placement = #mf.placement<stage = 1, chunk = 0>
+  mf.layer @layers.1 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+}

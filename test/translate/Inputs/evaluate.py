@@ -7,13 +7,16 @@ a difference from a reference is the graph's and not rounding.
 import math
 import re
 
+import evaluate_experts
 import torch
 
 TENSOR = re.compile(r"tensor<((?:\d+x)*)(\w+)>")
 PARAM = re.compile(
-    r"mf\.param @(\S+) : (tensor<\S+>) init <(\w+)(?:, value = ([^,>]+))?"
-    r"(?:, scale = ([^,>]+))?(?: frequencies \[([^\]]+)\])?>(?: tied to @(\S+))?( \{frozen\})?"
+    r"mf\.param @(\S+) : (tensor<\S+>) init <(\w+)(?:, value = ([^,> ]+))?"
+    r"(?:, scale = ([^,> ]+))?(?: amplitude ([^,> ]+))?(?: frequencies \[([^\]]+)\])?>"
+    r"(?: tied to @(\S+))?( \{frozen\})?"
 )
+LAYER = re.compile(r"mf\.layer @\S+ (\w+) \((.*?)\) -> ")
 OPERATOR = re.compile(
     r"(?:(?P<results>%\S+(?:, %\S+)*) = )?mf\.(?P<kind>\w+)"
     r"(?: (?P<operands>[%@][^{:]*?))?(?: \{(?P<attributes>.*?)\})? : (?P<types>.*)$"
@@ -33,7 +36,7 @@ def read_attribute(attributes, name, default=None):
     return found.group(1).split(" : ")[0]
 
 
-def make_table(kind, shape, value, scale, frequencies=None):
+def make_table(kind, shape, value, scale, amplitude, frequencies=None):
     if kind in ("rotary_cos", "rotary_sin"):
         length, size = shape
         inverse = value ** (-torch.arange(0, size, 2).double() / size)
@@ -43,7 +46,7 @@ def make_table(kind, shape, value, scale, frequencies=None):
             )
         angles = torch.outer(torch.arange(length).double() * scale, inverse)
         angles = torch.cat((angles, angles), -1)
-        return angles.cos() if kind == "rotary_cos" else angles.sin()
+        return amplitude * (angles.cos() if kind == "rotary_cos" else angles.sin())
     if kind == "causal_mask":
         return torch.triu(torch.full(shape, value, dtype=torch.float64), 1)
     if kind == "alibi":
@@ -97,37 +100,42 @@ class Model:
         for line in text.splitlines():
             line = line.strip()
             if found := PARAM.match(line):
-                name, kind, frequencies, owner, frozen = found.group(1, 3, 6, 7, 8)
+                name, kind, frequencies, owner, frozen = found.group(1, 3, 7, 8, 9)
                 shape = read_shape(found.group(2))
                 if owner:
                     self.parameters[name] = self.parameters[owner]
                 elif frozen:
-                    value, scale = (float(found.group(i) or 1) for i in (4, 5))
-                    self.tables[name] = make_table(
-                        kind, shape, value, scale, frequencies
-                    )
+                    numbers = (float(found.group(i) or 1) for i in (4, 5, 6))
+                    self.tables[name] = make_table(kind, shape, *numbers, frequencies)
                 else:
                     noise = torch.randn(shape, dtype=torch.float64, generator=generator)
                     if kind == "ones":
                         self.parameters[name] = 1 + 0.3 * noise
                     else:
                         self.parameters[name] = noise * (1.5 / math.sqrt(shape[-1]))
-            elif line.startswith("mf.layer"):
-                self.layers.append([])
+            elif found := LAYER.match(line):
+                types = re.findall(r"tensor<(?:\d+x)*(\w+)>", found.group(2))
+                self.layers.append((found.group(1), types, []))
             elif self.layers and (found := OPERATOR.match(line)):
-                self.layers[-1].append(found)
+                self.layers[-1][2].append(found)
 
     def loss(self, tokens, labels):
-        value = tokens
-        for layer in self.layers:
-            value = self.run(layer, {"%arg0": value, "%arg1": labels.reshape(-1)})
-        return value
+        """The sum of all losses; other results go to the next layer."""
+        hidden, losses = [], []
+        for kind, types, operators in self.layers:
+            data = tokens if kind == "embedding" else labels
+            arguments = hidden + [data] * types.count("i32")
+            values = {"%%arg%d" % i: value for i, value in enumerate(arguments)}
+            results = self.run(operators, values)
+            hidden = [value for value in results if value.dim() > 0]
+            losses += [value for value in results if value.dim() == 0]
+        return sum(losses)
 
-    def run(self, layer, values):
-        for op in layer:
+    def run(self, operators, values):
+        for op in operators:
             operands = [name for name in re.split(r", ", op["operands"] or "") if name]
             if op["kind"] == "return":
-                return values[operands[0]]
+                return [values[name] for name in operands]
             if op["kind"] == "get_param":
                 name = operands[0][1:]
                 known = self.parameters if name in self.parameters else self.tables
@@ -146,8 +154,11 @@ class Model:
 
         if kind == "embedding":
             return (x[0][x[1]],)
-        if kind in ("cast", "reshape"):
-            return (x[0].reshape(read_shape(types.split(" -> ")[1])),)
+        result = types.split(" -> ")[-1]
+        if kind == "cast":
+            return (x[0].long() if result.endswith("xi32>") else x[0].to(torch.float64),)
+        if kind == "reshape":
+            return (x[0].reshape(read_shape(result)),)
         if kind == "matmul":
             transposed = attribute("transpose_b") == "true"
             return (x[0] @ (x[1].transpose(-1, -2) if transposed else x[1]),)
@@ -165,6 +176,11 @@ class Model:
             ):
                 x[0] = x[0].narrow(axis, start, size)
             return (x[0],)
+        if kind == "pad":
+            sides = list(zip(attribute("low"), attribute("high")))[::-1]
+            flat = [size for side in sides for size in side]
+            value = int(attribute("value", 0))
+            return (torch.nn.functional.pad(x[0], flat, value=value),)
         if kind == "concat":
             return (torch.cat(x, int(attribute("axis"))),)
         if kind == "repeat":
@@ -175,6 +191,9 @@ class Model:
                 x[0], x[1], ignore_index=int(attribute("ignore_index", -100))
             )
             return loss, None, None
+        made = evaluate_experts.compute(kind, x, attribute, read_shape(result))
+        if made is not None:
+            return made
         simple = {
             "add": lambda: x[0] + x[1],
             "mul": lambda: x[0] * x[1],

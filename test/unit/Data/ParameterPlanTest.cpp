@@ -12,6 +12,16 @@ using testing::HasSubstr;
 
 namespace {
 
+/// Whole rows of `columns` elements.
+BlockCopy rows(const std::string &source, int64_t from, int64_t to,
+               int64_t count, int64_t columns = 8) {
+  return {source,
+          count,
+          columns,
+          {from * columns, columns, 1},
+          {to * columns, columns, 1}};
+}
+
 class ParameterPlanTest : public testing::Test {
 protected:
   ParameterPlanTest() {
@@ -20,8 +30,8 @@ protected:
     layout.headSize = 2;
   }
 
-  Expected<std::vector<RowCopy>> plan(StringRef target,
-                                      ArrayRef<int64_t> dims) {
+  Expected<std::vector<BlockCopy>> plan(StringRef target,
+                                        ArrayRef<int64_t> dims) {
     return planParameter(
         target, dims,
         [&](StringRef name) -> std::optional<ArrayRef<int64_t>> {
@@ -32,8 +42,8 @@ protected:
         },
         layout);
   }
-  std::vector<RowCopy> expectPlan(StringRef target, ArrayRef<int64_t> dims) {
-    Expected<std::vector<RowCopy>> result = plan(target, dims);
+  std::vector<BlockCopy> expectPlan(StringRef target, ArrayRef<int64_t> dims) {
+    Expected<std::vector<BlockCopy>> result = plan(target, dims);
     if (result)
       return *result;
     ADD_FAILURE() << message(std::move(result));
@@ -48,7 +58,7 @@ protected:
 TEST_F(ParameterPlanTest, SameNameIsTakenWhole) {
   sources["anything"] = {3, 4, 5};
   EXPECT_THAT(expectPlan("anything", {3, 4, 5}),
-              ElementsAre(RowCopy{"anything", 0, 0, 3}));
+              ElementsAre(rows("anything", 0, 0, 3, 20)));
   EXPECT_EQ(message(plan("anything", {3, 4})),
             "tensor 'anything' has shape [3, 4, 5], which does not fit "
             "parameter 'anything' of shape [3, 4]");
@@ -60,12 +70,12 @@ TEST_F(ParameterPlanTest, ConcatenatesQueryKeyValue) {
   sources["model.layers.1.self_attn.v_proj.weight"] = {4, 8};
   EXPECT_THAT(
       expectPlan("model.layers.1.attention.w_qkv.weight", {20, 8}),
-      ElementsAre(RowCopy{"model.layers.1.self_attn.q_proj.weight", 0, 0, 6},
-                  RowCopy{"model.layers.1.self_attn.k_proj.weight", 0, 6, 2},
-                  RowCopy{"model.layers.1.self_attn.v_proj.weight", 0, 8, 2},
-                  RowCopy{"model.layers.1.self_attn.q_proj.weight", 6, 10, 6},
-                  RowCopy{"model.layers.1.self_attn.k_proj.weight", 2, 16, 2},
-                  RowCopy{"model.layers.1.self_attn.v_proj.weight", 2, 18, 2}));
+      ElementsAre(rows("model.layers.1.self_attn.q_proj.weight", 0, 0, 6),
+                  rows("model.layers.1.self_attn.k_proj.weight", 0, 6, 2),
+                  rows("model.layers.1.self_attn.v_proj.weight", 0, 8, 2),
+                  rows("model.layers.1.self_attn.q_proj.weight", 6, 10, 6),
+                  rows("model.layers.1.self_attn.k_proj.weight", 2, 16, 2),
+                  rows("model.layers.1.self_attn.v_proj.weight", 2, 18, 2)));
 }
 
 TEST_F(ParameterPlanTest, TakesConcatenatedTensorsApart) {
@@ -74,34 +84,34 @@ TEST_F(ParameterPlanTest, TakesConcatenatedTensorsApart) {
   sources[qkv] = {20, 8};
   sources[ffn] = {10, 8};
   EXPECT_THAT(expectPlan("model.layers.1.attention.wk.weight", {4, 8}),
-              ElementsAre(RowCopy{qkv, 6, 0, 2}, RowCopy{qkv, 16, 2, 2}));
+              ElementsAre(rows(qkv, 6, 0, 2), rows(qkv, 16, 2, 2)));
   EXPECT_THAT(expectPlan("model.layers.1.attention.wk_v.weight", {8, 8}),
-              ElementsAre(RowCopy{qkv, 6, 0, 4}, RowCopy{qkv, 16, 4, 4}));
+              ElementsAre(rows(qkv, 6, 0, 4), rows(qkv, 16, 4, 4)));
   EXPECT_THAT(expectPlan("model.layers.1.mlp.up_proj.weight", {5, 8}),
-              ElementsAre(RowCopy{ffn, 1, 0, 1}, RowCopy{ffn, 3, 1, 1},
-                          RowCopy{ffn, 5, 2, 1}, RowCopy{ffn, 7, 3, 1},
-                          RowCopy{ffn, 9, 4, 1}));
+              ElementsAre(rows(ffn, 1, 0, 1), rows(ffn, 3, 1, 1),
+                          rows(ffn, 5, 2, 1), rows(ffn, 7, 3, 1),
+                          rows(ffn, 9, 4, 1)));
 }
 
 TEST_F(ParameterPlanTest, RegroupsMegatronRows) {
   const std::string qkv = "decoder.layers.0.self_attention.linear_qkv.weight";
   sources[qkv] = {20, 8};
-  EXPECT_THAT(expectPlan(qkv, {20, 8}), ElementsAre(RowCopy{qkv, 0, 0, 20}));
+  EXPECT_THAT(expectPlan(qkv, {20, 8}), ElementsAre(rows(qkv, 0, 0, 20)));
   layout.sourceOrder = RowOrder::Grouped;
   // In the source: q0 q1 q2 k0 v0, q3 q4 q5 k1 v1, two rows each.
   EXPECT_THAT(expectPlan(qkv, {20, 8}),
-              ElementsAre(RowCopy{qkv, 0, 0, 6}, RowCopy{qkv, 10, 6, 6},
-                          RowCopy{qkv, 6, 12, 2}, RowCopy{qkv, 16, 14, 2},
-                          RowCopy{qkv, 8, 16, 2}, RowCopy{qkv, 18, 18, 2}));
+              ElementsAre(rows(qkv, 0, 0, 6), rows(qkv, 10, 6, 6),
+                          rows(qkv, 6, 12, 2), rows(qkv, 16, 14, 2),
+                          rows(qkv, 8, 16, 2), rows(qkv, 18, 18, 2)));
   EXPECT_THAT(expectPlan("model.layers.0.attention.wv.weight", {4, 8}),
-              ElementsAre(RowCopy{qkv, 8, 0, 2}, RowCopy{qkv, 18, 2, 2}));
+              ElementsAre(rows(qkv, 8, 0, 2), rows(qkv, 18, 2, 2)));
   layout.targetOrder = RowOrder::Grouped;
-  EXPECT_THAT(expectPlan(qkv, {20, 8}), ElementsAre(RowCopy{qkv, 0, 0, 20}));
+  EXPECT_THAT(expectPlan(qkv, {20, 8}), ElementsAre(rows(qkv, 0, 0, 20)));
   layout.sourceOrder = RowOrder::Contiguous;
   EXPECT_THAT(expectPlan(qkv, {20, 8}),
-              ElementsAre(RowCopy{qkv, 0, 0, 6}, RowCopy{qkv, 12, 6, 2},
-                          RowCopy{qkv, 16, 8, 2}, RowCopy{qkv, 6, 10, 6},
-                          RowCopy{qkv, 14, 16, 2}, RowCopy{qkv, 18, 18, 2}));
+              ElementsAre(rows(qkv, 0, 0, 6), rows(qkv, 12, 6, 2),
+                          rows(qkv, 16, 8, 2), rows(qkv, 6, 10, 6),
+                          rows(qkv, 14, 16, 2), rows(qkv, 18, 18, 2)));
 }
 
 TEST_F(ParameterPlanTest, TelechatKeepsKeyAndValueOfAHeadTogether) {
@@ -109,14 +119,14 @@ TEST_F(ParameterPlanTest, TelechatKeepsKeyAndValueOfAHeadTogether) {
       "transformer.h.0.self_attention.key_value.weight";
   sources[keyValue] = {8, 3};
   EXPECT_THAT(expectPlan("model.layers.0.attention.wk_v.weight", {8, 3}),
-              ElementsAre(RowCopy{keyValue, 0, 0, 8}));
+              ElementsAre(rows(keyValue, 0, 0, 8, 3)));
 }
 
 TEST_F(ParameterPlanTest, McoreNamesWithAPrefix) {
   sources["model.decoder.final_layernorm.weight"] = {8};
   EXPECT_THAT(
       expectPlan("model.norm_out.weight", {8}),
-      ElementsAre(RowCopy{"model.decoder.final_layernorm.weight", 0, 0, 8}));
+      ElementsAre(rows("model.decoder.final_layernorm.weight", 0, 0, 8, 1)));
 }
 
 TEST_F(ParameterPlanTest, TiedHeadComesFromTheEmbedding) {
@@ -127,10 +137,10 @@ TEST_F(ParameterPlanTest, TiedHeadComesFromTheEmbedding) {
             "lm_head.weight");
   layout.tiesWordEmbeddings = true;
   EXPECT_THAT(expectPlan("output_layer.weight", {100, 8}),
-              ElementsAre(RowCopy{"model.embed_tokens.weight", 0, 0, 100}));
+              ElementsAre(rows("model.embed_tokens.weight", 0, 0, 100)));
   sources["lm_head.weight"] = {100, 8};
   EXPECT_THAT(expectPlan("output_layer.weight", {100, 8}),
-              ElementsAre(RowCopy{"lm_head.weight", 0, 0, 100}));
+              ElementsAre(rows("lm_head.weight", 0, 0, 100)));
 }
 
 TEST_F(ParameterPlanTest, ShapesThatDoNotFit) {

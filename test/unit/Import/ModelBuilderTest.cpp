@@ -29,11 +29,12 @@ static std::string print(mlir::ModuleOp module) {
   return text;
 }
 
-/// Elements of the parameters that are trained, tied ones once.
+/// Elements of the parameters that are trained, tied ones once; statistics are
+/// not trained.
 static int64_t countParameters(mlir::ModuleOp module) {
   int64_t count = 0;
   module.walk([&](ir::ParamOp param) {
-    if (!param.getFrozen() && !param.getTied())
+    if (!param.getFrozen() && !param.getTied() && !param.getUpdateRule())
       count += param.getTensorType().getNumElements();
   });
   return count;
@@ -63,7 +64,103 @@ TEST_F(ModelBuilderTest, ParametersAreThoseOfTheSpecification) {
   }
 }
 
+static const char *const expertVariants[][3] = {
+    {"LlamaForCausalLM", "", "routing_policy: TopkRouterV2"},
+    {"LlamaForCausalLM", "compute_dtype: bfloat16",
+     "routing_policy: TopkRouterV2, enable_sdrop: True, shared_expert_num: 2, "
+     "use_shared_expert_gating: True, use_gating_sigmoid: True, "
+     "balance_via_topk_bias: True, topk_method: noaux_tc, n_group: 2, "
+     "topk_group: 1"},
+    {"LlamaForCausalLM", "param_init_type: float32", "use_gmm: True"},
+    {"LlamaForCausalLM", "compute_dtype: bfloat16",
+     "use_gmm: True, enable_gmm_safe_tokens: True, shared_expert_num: 1, "
+     "balance_via_topk_bias: True, router_dense_type: bfloat16"},
+    {"TelechatForCausalLM", "",
+     "routing_policy: TopkRouterV2, aux_loss_types: [expert, device, comm], "
+     "aux_loss_factors: [0.1, 0.2, 0.3], expert_group_size: 4, "
+     "z_loss_factor: 0.1, callback_moe_droprate: True, capacity_factor: 0, "
+     "router_dense_type: bfloat16, topk_method: group_limited_greedy, "
+     "n_group: 4, topk_group: 2"},
+    {"Qwen3MoeForCausalLM",
+     "num_experts: 8\nrouted_scaling_factor: 2.5\nscoring_func: sigmoid\n"
+     "moe_router_enable_expert_bias: True\nfirst_k_dense_replace: 2\n"
+     "n_group: 4\ntopk_group: 2\nnum_experts_per_tok: 4\nn_shared_experts: 1\n"
+     "use_shared_expert_gating: True\nmoe_aux_loss_coeff: 0.1\n"
+     "moe_router_load_balancing_type: seq_aux_loss\nuse_pad_tokens: True",
+     ""},
+};
+
+/// A model whose experts four ranks share out, and one for a single rank.
+static ModelSpec readExpertVariant(const char *const *variant, bool isCut) {
+  std::string sections =
+      (llvm::Twine("moe_config: {expert_num: 8, num_experts_chosen: 2, ") +
+       variant[2] + "}\n")
+          .str();
+  if (isCut)
+    sections += "runner_config: {batch_size: 2}\n"
+                "parallel_config: {data_parallel: 4, model_parallel: 2, "
+                "expert_parallel: 4, use_seq_parallel: True}\n";
+  ModelSpec spec = readModelConfig(variant[1], variant[0], sections);
+  spec.numLayers = 3;
+  return spec;
+}
+
+TEST_F(ModelBuilderTest, ParametersOfExpertsAreThoseOfTheSpecification) {
+  for (const char *const *variant : expertVariants) {
+    for (bool isCut : {false, true}) {
+      ModelSpec spec = readExpertVariant(variant, isCut);
+      ASSERT_TRUE(spec.experts.has_value());
+      EXPECT_EQ(countParameters(*build(spec)), getParameterCount(spec))
+          << variant[0] << ": " << variant[2];
+    }
+  }
+}
+
+TEST_F(ModelBuilderTest, LayersWithExpertsHaveTheirLossAndTree) {
+  ModelSpec spec = readExpertVariant(expertVariants[5], false);
+  auto module = build(spec);
+  std::vector<std::string> layers;
+  module->walk([&](ir::LayerOp layer) {
+    if (layer.getKind() == ir::LayerKind::Body)
+      layers.push_back(layer.getCellTree()->str() + " " +
+                       std::to_string(layer.getFunctionType().getNumResults()));
+  });
+  EXPECT_EQ(layers,
+            (std::vector<std::string>{"cells 1", "cells 1", "expert_cells 2"}));
+}
+
+TEST_F(ModelBuilderTest, RanksShareExpertsOut) {
+  auto getCuts = [&](const char *const *variant) {
+    std::vector<std::string> cuts;
+    build(readExpertVariant(variant, true))->walk([&](ir::ParamOp param) {
+      llvm::StringRef name = param.getName();
+      if (!name.consume_front("model.layers.0.feed_forward.") ||
+          !param.getCutsAttr())
+        return;
+      std::string text;
+      llvm::raw_string_ostream stream(text);
+      stream << name << " " << param.getCutsAttr();
+      cuts.push_back(text);
+    });
+    return cuts;
+  };
+  EXPECT_EQ(
+      getCuts(expertVariants[0]),
+      (std::vector<std::string>{R"(ffn.w1.weight [["ep"], ["mp"], []])",
+                                R"(ffn.w3.weight [["ep"], ["mp"], []])",
+                                R"(ffn.w2.weight [["ep"], [], ["mp"]])"}));
+  EXPECT_EQ(getCuts(expertVariants[2]),
+            (std::vector<std::string>{R"(ffn.w1 [["ep"], [], []])",
+                                      R"(ffn.w2 [["ep"], [], []])"}));
+}
+
 TEST_F(ModelBuilderTest, SameModelSameText) {
+  for (const char *const *variant : expertVariants) {
+    ModelSpec spec = readExpertVariant(variant, true);
+    mlir::MLIRContext other;
+    other.loadDialect<ir::MfDialect>();
+    EXPECT_EQ(print(*build(spec)), print(*buildModel(&other, spec)));
+  }
   for (const char *const *variant : variants) {
     ModelSpec spec = readModelConfig(variant[1], variant[0]);
     spec.numLayers = 2;

@@ -21,17 +21,20 @@ inline ModelSpec readModel(const llvm::Twine &path,
   return spec.value_or(ModelSpec());
 }
 
-/// The model of a model_config of these lines; messages go to `diagnostics`.
+/// The model of a model_config of these lines, and other sections; messages go
+/// to `diagnostics`.
 inline std::optional<ModelSpec>
 readModelConfig(llvm::StringRef lines, DiagnosticList &diagnostics,
                 llvm::StringRef arch = "LlamaForCausalLM",
-                const ModelOverrides &overrides = {}) {
+                const ModelOverrides &overrides = {},
+                llvm::StringRef sections = "") {
   std::string text = "model:\n  arch: {type: " + arch.str() +
                      "}\n  model_config:\n    type: LlamaConfig\n";
   llvm::SmallVector<llvm::StringRef> split;
   lines.split(split, '\n', -1, false);
   for (llvm::StringRef line : split)
     text += "    " + line.str() + "\n";
+  text += sections;
   DiagnosticList reading;
   TrainingConfig config = parseTrainingConfig(text, "train.yaml", reading);
   EXPECT_FALSE(reading.hasErrors()) << reading.str();
@@ -39,9 +42,11 @@ readModelConfig(llvm::StringRef lines, DiagnosticList &diagnostics,
 }
 
 inline ModelSpec readModelConfig(llvm::StringRef lines,
-                                 llvm::StringRef arch = "LlamaForCausalLM") {
+                                 llvm::StringRef arch = "LlamaForCausalLM",
+                                 llvm::StringRef sections = "") {
   DiagnosticList diagnostics;
-  std::optional<ModelSpec> spec = readModelConfig(lines, diagnostics, arch);
+  std::optional<ModelSpec> spec =
+      readModelConfig(lines, diagnostics, arch, {}, sections);
   EXPECT_TRUE(spec.has_value()) << diagnostics.str();
   return spec.value_or(ModelSpec());
 }

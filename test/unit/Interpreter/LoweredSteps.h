@@ -45,11 +45,13 @@ inline void cutMatrices(mlir::ModuleOp module) {
   });
 }
 
-/// examples/two_layers.mlir, lowered as `yaml` says; by `isSharded` cut over
-/// two ranks, as far as to its layers on one of them.
+/// `model`, lowered as `yaml` says; by `isSharded` cut over two ranks, as far
+/// as to its layers on one of them.
 struct LoweredSteps : QuietContext {
   explicit LoweredSteps(llvm::StringRef yaml, bool isSharded = false,
-                        bool hasCuts = false)
+                        bool hasCuts = false,
+                        llvm::StringRef model = MF_TEST_DATA
+                        "/../../examples/two_layers.mlir")
       : isSharded(isSharded) {
     llvm::SmallString<128> path;
     int file = 0;
@@ -57,8 +59,7 @@ struct LoweredSteps : QuietContext {
       return;
     llvm::raw_fd_ostream(file, /*shouldClose=*/true) << yaml;
     mlir::OwningOpRef<mlir::ModuleOp> module =
-        mlir::parseSourceFile<mlir::ModuleOp>(
-            MF_TEST_DATA "/../../examples/two_layers.mlir", &context);
+        mlir::parseSourceFile<mlir::ModuleOp>(model, &context);
     mlir::PassManager manager(&context);
     passes::TrainingStepOptions options;
     options.config = path.str().str();

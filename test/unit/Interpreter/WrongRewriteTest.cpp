@@ -15,6 +15,7 @@
 
 using namespace mlir;
 using mf::tools::copiesYaml;
+using mf::tools::fusedYaml;
 using mf::tools::LoweredSteps;
 using mf::tools::shardedYaml;
 using mf::tools::Snapshot;
@@ -29,7 +30,11 @@ LoweredSteps &getSteps(llvm::StringRef yaml) {
   static LoweredSteps stages(stagesYaml), swaps(swapsYaml),
       sharded(shardedYaml, /*isSharded=*/true),
       summands(summandsYaml, /*isSharded=*/true),
-      copies(copiesYaml, /*isSharded=*/false, /*hasCuts=*/true);
+      copies(copiesYaml, /*isSharded=*/false, /*hasCuts=*/true),
+      fused(fusedYaml, /*isSharded=*/false, /*hasCuts=*/false,
+            MF_TEST_DATA "/../passes/fuse/Inputs/experts.mlir");
+  if (yaml == fusedYaml)
+    return fused;
   if (yaml == summandsYaml)
     return summands;
   if (yaml == shardedYaml)

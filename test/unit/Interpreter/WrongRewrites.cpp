@@ -28,6 +28,32 @@ bool padsWithAnotherToken(ModuleOp module) {
   return true;
 }
 
+bool exchangesTables(ModuleOp module) {
+  return swapTwoOfOneType(findAll<ir::RotaryPositionEmbeddingOp>(module)[0], 1);
+}
+
+bool exchangesGateAndUp(ModuleOp module) {
+  for (auto fused : findAll<ir::SwiGluOp>(module))
+    if (auto both = fused.getInput().getDefiningOp<ir::ConcatOp>())
+      return swapTwoOfOneType(both, 0);
+  return false;
+}
+
+bool transposesAWeightOfExperts(ModuleOp module) {
+  auto product = findAll<ir::GroupedMatmulOp>(module)[1];
+  product.setTransposeWeight(!product.getTransposeWeight());
+  return true;
+}
+
+bool doesNotPutTokensBack(ModuleOp module) {
+  return replaceWithOperand(findAll<ir::TokenUnpermuteOp>(module)[0], 0);
+}
+
+bool servesTokensInTurn(ModuleOp module) {
+  findAll<ir::TopKRouterOp>(module)[0].setKMajor(false);
+  return true;
+}
+
 bool exchangesPlacements(ModuleOp module) {
   auto layers = findAll<ir::LayerOp>(module);
   ir::PlacementAttr first = layers[1].getPlacementAttr();
@@ -324,6 +350,16 @@ bool givesAllTemporariesOnePlace(ModuleOp module) {
 const WrongRewrite list[] = {
     {"mf-read-config", "PadsWithAnotherToken", stagesYaml, padsWithAnotherToken,
      "loss of step"},
+    {"mf-fuse-rotary", "ExchangesTables", fusedYaml, exchangesTables,
+     "loss of step 1"},
+    {"mf-fuse-swiglu", "ExchangesGateAndUp", fusedYaml, exchangesGateAndUp,
+     "loss of step 1"},
+    {"mf-group-matmuls", "TransposesAWeightOfExperts", fusedYaml,
+     transposesAWeightOfExperts, "loss of step 1"},
+    {"mf-fuse-token-permute", "DoesNotPutTokensBack", fusedYaml,
+     doesNotPutTokensBack, "loss of step 1"},
+    {"mf-fuse-top-k-router", "ServesTokensInTurn", fusedYaml,
+     servesTokensInTurn, "loss of step 1"},
     {"mf-partition", "ExchangesPlacements", stagesYaml, exchangesPlacements,
      "is placed with layers that it does not follow"},
     {"mf-partition", "ExchangesLayers", stagesYaml, exchangesLayers,

@@ -44,7 +44,6 @@ runner_config: {gradient_accumulation_steps: 1}
 parallel_config: {model_parallel: 2, use_seq_parallel: True}
 )";
 
-/// One way to break the IR that a pass leaves.
 /// Layers in blocks of rows, and two copies of them.
 inline constexpr llvm::StringLiteral copiesYaml = R"(
 runner_config: {gradient_accumulation_steps: 1}
@@ -53,6 +52,15 @@ model: {model_config: {fine_grain_interleave: 2}}
 micro_batch_interleave_num: 2
 )";
 
+/// All that can become one operator does, in a model with experts.
+inline constexpr llvm::StringLiteral fusedYaml = R"(
+runner_config: {gradient_accumulation_steps: 1}
+model: {model_config: {use_fused_rope: True, use_fused_swiglu: True}}
+moe_config:
+  {expert_num: 3, use_gmm: True, use_fused_ops_permute: True, use_fused_ops_topkrouter: True}
+)";
+
+/// One way to break the IR that a pass leaves.
 struct WrongRewrite {
   const char *pass;
   const char *name;

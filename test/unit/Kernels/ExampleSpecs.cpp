@@ -50,6 +50,11 @@ void addMovement(std::vector<KernelSpec> &specs) {
                    {x},
                    {wide({4, 8, 7})},
                    {{"low", Ints{0, 1, 1}}, {"high", Ints{0, 2, 0}}}});
+  specs.push_back(
+      {"aclnnConstantPadNd",
+       {indices({4, 5})},
+       {indices({4, 6})},
+       {{"low", Ints{0, 0}}, {"high", Ints{0, 1}}, {"value", int64_t{-100}}}});
   specs.push_back({"aclnnInplaceCopy", {x}, {x}, {}});
   specs.push_back({"aclnnInplaceZero", {}, {x}, {}});
   specs.push_back(
@@ -124,10 +129,14 @@ void addRows(std::vector<KernelSpec> &specs) {
   specs.push_back({"aclnnSoftmaxBackward", {x, x}, {x}, {}});
   specs.push_back({"aclnnSwiGlu", {x}, {half}, {}});
   specs.push_back({"aclnnSwiGluGrad", {half, x}, {x}, {}});
-  const TensorShape heads = wide({2, 3, 5, 8}), table = wide({5, 8});
-  for (const char *name :
-       {"aclnnRotaryPositionEmbedding", "aclnnRotaryPositionEmbeddingGrad"})
-    specs.push_back({name, {heads, table, table}, {heads}, {}});
+  const TensorShape rows = narrow({6, 2, 9}), result = narrow({6, 9});
+  specs.push_back({"aclnnSwiGlu", {rows}, {result}, {}});
+  specs.push_back({"aclnnSwiGluGrad", {result, rows}, {rows}, {}});
+  const TensorShape heads = wide({2, 3, 5, 8});
+  for (const TensorShape &table : {wide({5, 8}), wide({2, 1, 5, 8})})
+    for (const char *name :
+         {"aclnnRotaryPositionEmbedding", "aclnnRotaryPositionEmbeddingGrad"})
+      specs.push_back({name, {heads, table, table}, {heads}, {}});
   for (const Ints &axes : {Ints{0}, Ints{1}, Ints{0, 1}})
     specs.push_back({"aclnnReduceSum",
                      {wide({4096, 64})},
@@ -280,10 +289,11 @@ void addExperts(std::vector<KernelSpec> &specs) {
                      {}});
     specs.push_back(
         {"aclnnMoeTokenUnpermute", {x, indices({2, 2, 9})}, {x}, {}});
-    specs.push_back({"mfExchangeTokens",
-                     {x, wide({2, 2, 2, 2}), wide({2, 2, 2, 2})},
-                     {shape({2, 2, 10, 6})},
-                     {{"fill", 0.5}}});
+    for (double fill : {0.0, 0.5})
+      specs.push_back({"mfExchangeTokens",
+                       {x, wide({2, 2, 2, 2}), wide({2, 2, 2, 2})},
+                       {shape({2, 2, 10, 6})},
+                       {{"fill", fill}}});
   }
 }
 

@@ -150,6 +150,21 @@ static KernelSpec getSpec(llvm::StringRef name,
   return spec;
 }
 
+Tensor makeInput(const KernelSpec &spec, size_t index, unsigned seed) {
+  const TensorShape &shape = spec.inputs[index];
+  if (shape.type == DType::I32)
+    return randomIndices(shape.dims, seed, 0, 3);
+  Tensor input = randomTensor(shape.type, shape.dims, seed, 0.1);
+  const llvm::StringRef name =
+      findKernelSignature(spec.name)->getInput(index).name;
+  if (name == "send" || name == "receive")
+    input.fill(2);
+  if (name == "counts")
+    for (int64_t i = 0; i < input.size(); ++i)
+      input.set(i, static_cast<double>(i % 4));
+  return input;
+}
+
 Tensor makeWorkspace(const KernelSpec &spec) {
   const KernelSignature &signature = *findKernelSignature(spec.name);
   const int64_t bytes = signature.getWorkspaceBytes(spec);

@@ -49,6 +49,11 @@ Tensor randomTensor(DType type, llvm::ArrayRef<int64_t> dims, unsigned seed,
 Tensor randomIndices(llvm::ArrayRef<int64_t> dims, unsigned seed, int64_t low,
                      int64_t high);
 
+/// Values for an input of a specification: small ones above 0, of integers
+/// indices from 0 to 3. Counts of rows are whole, and those of the two sides of
+/// an exchange are the same.
+Tensor makeInput(const KernelSpec &spec, size_t index, unsigned seed);
+
 /// The memory that the kernel's signature promises it while it runs, NaN.
 Tensor makeWorkspace(const KernelSpec &spec);
 

@@ -115,6 +115,22 @@ TEST(SliceTest, TakesPartsAndPadPutsThemBack) {
     }
 }
 
+TEST(PadTest, SurroundsWithAValue) {
+  for (DType type : allTypes) {
+    Tensor x = countingTensor(type, {2, 3}), expected(type, {2, 5});
+    for (int64_t row = 0; row < 2; ++row)
+      for (int64_t column = 0; column < 5; ++column)
+        expected.set(row * 5 + column, column == 0 || column == 4
+                                           ? -100.0
+                                           : x.get(row * 3 + column - 1));
+    Tensor y = runKernel("aclnnConstantPadNd", {x}, {Tensor(type, {2, 5})},
+                         {{"low", std::vector<int64_t>{0, 1}},
+                          {"high", std::vector<int64_t>{0, 1}},
+                          {"value", int64_t{-100}}})[0];
+    EXPECT_EQ(y.toVector(), expected.toVector());
+  }
+}
+
 TEST(OwnPartTest, TakesThePartThatATensorNames) {
   for (DType type : allTypes) {
     Tensor x = countingTensor(type, {3, 4, 5}), part(DType::I32, {1});
@@ -214,6 +230,12 @@ TEST(MovementTest, BadSpecsAreRefused) {
   EXPECT_THAT(getRefusal("aclnnConstantPadNd", {x}, {x},
                          {{"low", Ints{0, -1}}, {"high", Ints{0, 1}}}),
               HasSubstr("padding of dimension 1"));
+  EXPECT_THAT(
+      getRefusal(
+          "aclnnConstantPadNd", {Tensor(DType::I32, {2})},
+          {Tensor(DType::I32, {3})},
+          {{"low", Ints{0}}, {"high", Ints{1}}, {"value", int64_t{1} << 40}}),
+      HasSubstr("padding with 1099511627776 does not fit"));
   EXPECT_THAT(getRefusal("aclnnCat", {x, y}, {x}, {{"axis", int64_t{0}}}),
               HasSubstr("input 1 is 6x4xf32, expected 6x6xf32"));
   EXPECT_THAT(getRefusal("aclnnCat", {x, x}, {x}, {{"axis", int64_t{2}}}),

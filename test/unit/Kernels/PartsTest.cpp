@@ -63,11 +63,8 @@ public:
       : spec(spec), signature(*findKernelSignature(spec.name)), line(line),
         parts(llvm::cantFail(parseParts(line, spec))) {
     unsigned seed = 1;
-    for (auto [number, shape] : llvm::enumerate(spec.inputs)) {
-      const bool isIndex = shape.type == DType::I32;
-      inputs.push_back(isIndex
-                           ? randomIndices(shape.dims, ++seed, 0, 3)
-                           : randomTensor(shape.type, shape.dims, ++seed, 0.1));
+    for (size_t number = 0; number < spec.inputs.size(); ++number) {
+      inputs.push_back(makeInput(spec, number, ++seed));
       if (parts.inputs[number].firstIndexOf != 0)
         inputs.back().fill(0);
     }

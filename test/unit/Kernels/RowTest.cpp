@@ -160,6 +160,45 @@ TEST(SwiGluTest, MatchesItsDefinitionAndItsGradient) {
     }
 }
 
+TEST(SwiGluTest, TakesGateAndValueAsRows) {
+  for (DType type : floatTypes) {
+    const Ints packed = {5, 12}, rows = {5, 2, 6}, half = {5, 6};
+    Tensor x = randomTensor(type, packed, 1, -4, 4);
+    Tensor dy = randomTensor(type, half, 2);
+    Tensor same = randomTensor(type, rows, 1, -4, 4);
+    EXPECT_EQ(
+        runKernel("aclnnSwiGlu", {same}, {Tensor(type, half)})[0].toVector(),
+        runKernel("aclnnSwiGlu", {x}, {Tensor(type, half)})[0].toVector());
+    EXPECT_EQ(runKernel("aclnnSwiGluGrad", {dy, same}, {Tensor(type, rows)})[0]
+                  .toVector(),
+              runKernel("aclnnSwiGluGrad", {dy, x}, {Tensor(type, packed)})[0]
+                  .toVector());
+  }
+}
+
+/// What fusing them must not change.
+TEST(SwiGluTest, HasTheBitsOfItsTwoOperators) {
+  const Ints rows = {7, 2, 19}, half = {7, 19};
+  Tensor x = randomTensor(DType::F32, rows, 1, -4, 4);
+  Tensor dy = randomTensor(DType::F32, half, 2);
+  Tensor gate(DType::F32, half), up(DType::F32, half);
+  for (int64_t i = 0; i < gate.size(); ++i) {
+    gate.set(i, x.get(i / 19 * 38 + i % 19));
+    up.set(i, x.get(i / 19 * 38 + 19 + i % 19));
+  }
+  Tensor silu = runKernel("aclnnSilu", {gate}, {gate})[0];
+  EXPECT_EQ(runKernel("aclnnSwiGlu", {x}, {gate})[0].toVector(),
+            runKernel("aclnnMul", {silu, up}, {gate})[0].toVector());
+  Tensor dsilu = runKernel("aclnnMul", {dy, up}, {gate})[0];
+  Tensor dgate = runKernel("aclnnSiluBackward", {dsilu, gate}, {gate})[0];
+  Tensor dup = runKernel("aclnnMul", {dy, silu}, {gate})[0];
+  Tensor dx = runKernel("aclnnSwiGluGrad", {dy, x}, {x})[0];
+  for (int64_t i = 0; i < gate.size(); ++i) {
+    EXPECT_EQ(dx.get(i / 19 * 38 + i % 19), dgate.get(i));
+    EXPECT_EQ(dx.get(i / 19 * 38 + 19 + i % 19), dup.get(i));
+  }
+}
+
 Values rotate(const Values &x, const Values &cos, const Values &sin,
               int64_t headsPerTable, int64_t sequence, int64_t dim) {
   Values y(x.size());
@@ -199,6 +238,23 @@ TEST(RotaryTest, MatchesItsDefinitionAndItsGradient) {
                                {dy, cos, sin}, {Tensor(type, dims)})[0],
                      differentiate(forward, x.toVector(), dy.toVector()));
         }
+}
+
+/// x is [batch, sequence, heads, dim], the tables are [sequence, 1, dim]: those
+/// of heads in another order.
+TEST(RotaryTest, RepeatsTablesOverDimensionsOfOneElement) {
+  for (DType type : floatTypes) {
+    Tensor x = randomTensor(type, {2, 5, 3, 8}, 1);
+    Tensor cos = randomTensor(DType::F32, {5, 1, 8}, 2);
+    Tensor sin = randomTensor(DType::F32, {5, 1, 8}, 3);
+    Tensor y = runKernel("aclnnRotaryPositionEmbedding", {x, cos, sin}, {x})[0];
+    for (int64_t i = 0; i < x.size(); ++i) {
+      int64_t column = i % 8, table = i / 24 % 5 * 8 + column;
+      double other = column < 4 ? -x.get(i + 4) : x.get(i - 4);
+      EXPECT_NEAR(y.get(i), x.get(i) * cos.get(table) + other * sin.get(table),
+                  type == DType::BF16 ? 1e-2 : 1e-3);
+    }
+  }
 }
 
 struct Loss {
@@ -421,14 +477,19 @@ TEST(RowsTest, BadSpecsAreRefused) {
               HasSubstr("expected at least 1 dimension"));
   EXPECT_THAT(getRefusal("aclnnSwiGlu", {Tensor(DType::F32, {4, 5})}, {x}),
               HasSubstr("expected an even last dimension"));
-  EXPECT_THAT(getRefusal("aclnnRotaryPositionEmbedding", {x, x, x}, {x}),
-              HasSubstr("expected batch x heads x sequence x dim"));
+  EXPECT_THAT(getRefusal("aclnnSwiGlu", {Tensor(DType::F32, {4, 3, 6})}, {x}),
+              HasSubstr("expected two rows in its last dimensions"));
+  Tensor odd(DType::F32, {4, 5});
+  EXPECT_THAT(
+      getRefusal("aclnnRotaryPositionEmbedding", {odd, odd, odd}, {odd}),
+      HasSubstr("expected an even last dimension"));
   Tensor heads(DType::BF16, {2, 3, 4, 6});
   EXPECT_THAT(getRefusal("aclnnRotaryPositionEmbedding",
-                         {heads, Tensor(DType::BF16, {3, 4, 6}),
-                          Tensor(DType::BF16, {3, 4, 6})},
+                         {heads, Tensor(DType::BF16, {2, 4, 6}),
+                          Tensor(DType::BF16, {2, 4, 6})},
                          {heads}),
-              HasSubstr("input 1 is 3x4x6xbf16, expected 4x6"));
+              HasSubstr("input 1 is 2x4x6xbf16, expected the last dimensions "
+                        "of 2x3x4x6xbf16"));
   EXPECT_THAT(
       getRefusal("aclnnCrossEntropyLoss", {x, rows}, {scalar, rows, scalar}),
       HasSubstr("input 1 is 4xf32, expected 4xi32"));

@@ -18,15 +18,8 @@ public:
       : signature(signature), spec(spec),
         kernel(llvm::cantFail(makeKernel(spec))), pool(2) {
     unsigned seed = 1;
-    for (const TensorShape &shape : spec.inputs)
-      inputs.push_back(shape.type == DType::I32
-                           ? randomIndices(shape.dims, ++seed, 0, 3)
-                           : randomTensor(shape.type, shape.dims, ++seed, 0.1));
-    // Counts are whole, and those of two sides of an exchange the same.
-    for (size_t i = 0; i < inputs.size(); ++i)
-      if (llvm::is_contained({"counts", "send", "receive"},
-                             signature.getInput(i).name))
-        inputs[i].fill(2);
+    for (size_t i = 0; i < spec.inputs.size(); ++i)
+      inputs.push_back(makeInput(spec, i, ++seed));
     // A flag that is raised would hide what AdamW does.
     if (spec.name == "aclnnApplyAdamWV2" && inputs.size() == 4)
       inputs[3].fill(0);

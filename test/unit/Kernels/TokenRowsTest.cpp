@@ -122,8 +122,8 @@ TEST(TokenRowsTest, PermuteSortsStablyAndUnpermuteUndoes) {
     ids.set(9, -2.5);
     ids.set(11, -0.0);
     // The last batch is in order.
-    for (int64_t i = 3 * rows; i < 4 * rows; ++i)
-      ids.set(i, static_cast<double>((i - 3 * rows) / 20));
+    for (int64_t i = 0; i < rows; ++i)
+      ids.set(3 * rows + i, std::floor(static_cast<double>(i) / 20));
     const Tensor index(DType::I32, {2, 2, rows});
     const std::vector<Tensor> sorted =
         runKernel("aclnnMoeTokenPermute", {x, ids}, {x, index});

@@ -132,11 +132,6 @@ const Trial trials[] = {
      "parallel_config: {pipeline_stage: 2, micro_batch_num: 2}\n"
      "parallel: {pipeline_config: {pipeline_scheduler: %}}"},
 
-    {moeSection, "expert_num", "1", "2", "moe_config: {expert_num: %}"},
-    {moeSection, "use_gmm", "True", "[1]", "moe_config: {use_gmm: %}"},
-    {moeSection, "expert_model_parallel", "1", "0",
-     "moe_config: {expert_model_parallel: %}"},
-
     {runnerSection, "batch_size", "1", "2", "runner_config: {batch_size: %}"},
     {runnerSection, "gradient_accumulation_steps", "1", "2",
      "runner_config: {gradient_accumulation_steps: %}"},
@@ -218,6 +213,38 @@ const Trial trials[] = {
     {contextSection, "memory_optimize_level", "O0", "O1",
      "swap_config: {swap: True}\ncontext: {memory_optimize_level: %}"},
 
+    {balanceCallbackSection, "type", "TopkBiasBalanceCallback", "Other",
+     "callbacks: [{type: %, balance_via_topk_bias: True}]"},
+    {balanceCallbackSection, "balance_via_topk_bias", "True", "False",
+     "callbacks: [{type: TopkBiasBalanceCallback, balance_via_topk_bias: %}]"},
+    {balanceCallbackSection, "topk_bias_update_rate", "0.1", "0.2",
+     "callbacks: [{type: TopkBiasBalanceCallback, balance_via_topk_bias: True, "
+     "topk_bias_update_rate: %}]"},
+    {balanceCallbackSection, "expert_num", "2", "4",
+     "callbacks: [{type: TopkBiasBalanceCallback, balance_via_topk_bias: True, "
+     "expert_num: %}]"},
+    {balanceCallbackSection, "micro_batch_num", "2", "4",
+     "callbacks: [{type: TopkBiasBalanceCallback, balance_via_topk_bias: True, "
+     "micro_batch_num: %}]"},
+    {balanceCallbackSection, "gradient_accumulation_steps", "2", "4",
+     "callbacks: [{type: TopkBiasBalanceCallback, balance_via_topk_bias: True, "
+     "gradient_accumulation_steps: %}]"},
+    {dropRateCallbackSection, "type", "MoEDropRateCallback", "Other",
+     "callbacks: [{type: %, expert_num: 4, capacity_factor: 1.0, num_layers: 2,"
+     " mtp_depth: 0}]"},
+    {dropRateCallbackSection, "expert_num", "4", "8",
+     "callbacks: [{type: MoEDropRateCallback, expert_num: %, capacity_factor: "
+     "1.0, num_layers: 2, mtp_depth: 0}]"},
+    {dropRateCallbackSection, "capacity_factor", "1.0", "2.0",
+     "callbacks: [{type: MoEDropRateCallback, expert_num: 4, capacity_factor: "
+     "%, num_layers: 2, mtp_depth: 0}]"},
+    {dropRateCallbackSection, "num_layers", "2", "3",
+     "callbacks: [{type: MoEDropRateCallback, expert_num: 4, capacity_factor: "
+     "1.0, num_layers: %, mtp_depth: 0}]"},
+    {dropRateCallbackSection, "mtp_depth", "0", "1",
+     "callbacks: [{type: MoEDropRateCallback, expert_num: 4, capacity_factor: "
+     "1.0, num_layers: 2, mtp_depth: %}]"},
+
     {modelSection, "arch", "LlamaForCausalLM", "Baichuan7BV2ForCausalLM",
      "model: {arch: %, model_config: {seq_length: 16, hidden_size: 32, "
      "num_layers: 4, num_heads: 4, vocab_size: 64}}"},
@@ -228,6 +255,12 @@ const Trial trials[] = {
 
     {topLevel, "use_parallel", "True", "False",
      "runner_config: {gradient_accumulation_steps: 2}\nuse_parallel: %"},
+    {topLevel, "callbacks", "[]",
+     "[{type: TopkBiasBalanceCallback, balance_via_topk_bias: True}]",
+     "callbacks: %"},
+    {topLevel, "callback", "[]",
+     "[{type: TopkBiasBalanceCallback, balance_via_topk_bias: True}]",
+     "callback: %"},
     {topLevel, "use_legacy", "True", "False", "use_legacy: %"},
     {topLevel, "micro_batch_interleave_num", "1", "2",
      "micro_batch_interleave_num: %"},
@@ -237,6 +270,8 @@ const Trial trials[] = {
      "parallel: {full_batch: False, dataset_strategy: [[2, 1]]}\n"
      "train_dataset: %"},
 };
+
+#include "ExpertKeyTrials.h"
 
 /// The module that a YAML gives and all messages on the way, with their places.
 std::string compile(llvm::StringRef yaml) {
@@ -310,6 +345,8 @@ std::string nest(const KnownSection &section, llvm::StringRef key,
 std::string getValue(const Trial &trial, llvm::StringRef value) {
   DiagnosticList diagnostics;
   Node node = parseYaml(setValue(trial, value), "t.yaml", diagnostics);
+  if (trial.section.name.ends_with("Callback"))
+    return node["callbacks"].getElements().front()[trial.key].repr();
   llvm::SmallVector<llvm::StringRef> path;
   if (&trial.section != &topLevel)
     trial.section.name.split(path, '.');
@@ -324,7 +361,7 @@ std::string getPath(const KnownSection &section, llvm::StringRef key) {
 }
 
 TEST(KnownKeysTest, EveryUsedKeyChangesTheModuleOrTheMessages) {
-  for (const Trial &trial : trials) {
+  for (const Trial &trial : llvm::concat<const Trial>(trials, expertTrials)) {
     SCOPED_TRACE(getPath(trial.section, trial.key));
     ASSERT_NE(getValue(trial, trial.value), getValue(trial, trial.otherValue));
     std::string first = compile(setValue(trial, trial.value));
@@ -335,7 +372,7 @@ TEST(KnownKeysTest, EveryUsedKeyChangesTheModuleOrTheMessages) {
 
 TEST(KnownKeysTest, EveryUsedKeyIsTried) {
   llvm::StringSet<> tried;
-  for (const Trial &trial : trials)
+  for (const Trial &trial : llvm::concat<const Trial>(trials, expertTrials))
     EXPECT_TRUE(tried.insert(getPath(trial.section, trial.key)).second);
   llvm::StringSet<> used;
   for (const KnownSection *section : getKnownSections())

@@ -124,6 +124,30 @@ TEST(PiecePlanTest, LossesAddUp) {
   EXPECT_EQ(getError(layer, 2), "");
 }
 
+/// A part of the whole, and something of the whole's size again.
+TEST(PiecePlanTest, DataThatMovesAlongTheSequenceIsMadeWhole) {
+  PieceValue tokens = getRows(8);
+  tokens.isData = true;
+  PieceLayer layer{{tokens, {{7}}, {{8}}, {{8}}},
+                   {{"slice", getSingle(FactorKind::Whole, 8, true), {0}, {1}},
+                    {"pad", getSingle(FactorKind::Whole, 8, true), {1}, {2}},
+                    {"cast", getSingle(FactorKind::Pass, 8, true), {2}, {3}}}};
+  PieceError error;
+  std::optional<PiecePlan> plan = planPieces(layer, 4, error);
+  ASSERT_TRUE(plan) << error.message;
+  EXPECT_EQ(plan->isWhole, (std::vector<bool>{true, true, false}));
+  EXPECT_FALSE(plan->values[1].cut);
+  EXPECT_EQ(plan->values[2].cut, (PieceCut{0, 1}));
+  EXPECT_EQ(plan->values[3].cut, (PieceCut{0, 1}));
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  plan->print(layer, os);
+  EXPECT_EQ(text, "  slice: of the whole sequence\n"
+                  "  pad: of the whole sequence\n");
+  layer.values[0].isData = false;
+  EXPECT_EQ(getError(layer, 4), "0: it reads the whole sequence at once");
+}
+
 TEST(PiecePlanTest, WhatCannotBeCutIsRefused) {
   auto getLayer = [](FactorKind kind, bool isKept) {
     return PieceLayer{{getRows(8), {{8}}},

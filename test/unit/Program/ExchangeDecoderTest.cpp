@@ -297,6 +297,78 @@ TEST(ExchangeDecoderTest, RefusesSizesThatDoNotFitTheGroup) {
       HasSubstr("expected one part for each of 3 ranks, but got 16 elements"));
 }
 
+/// An all_to_all_v of 4 rows of 4 elements to room for 8, with 4 counts.
+std::string exchangeRows(llvm::StringRef axis, llvm::StringRef attributes = "",
+                         llvm::StringRef counts = "4",
+                         llvm::StringRef output = "1x8x4") {
+  const std::string number = ("!ascend.buffer<" + counts + "xf32, hbm>").str();
+  const std::string to = ("!ascend.buffer<" + output + "xf32, hbm>").str();
+  return ("%x = ascend.view %g : !ascend.buffer<16xf32, hbm> to "
+          "!ascend.buffer<4x4xf32, hbm>\n"
+          "%y = ascend.view %n : !ascend.buffer<32xf32, hbm> to " +
+          to + "\n%s = ascend.view %m : !ascend.buffer<16xf32, hbm> to " +
+          number +
+          "\n%r = ascend.view %m {byte_offset = 32} : !ascend.buffer<16xf32, "
+          "hbm> to " +
+          number +
+          "\nascend.collective all_to_all_v %x to %y counts %s, %r over <" +
+          axis + "> channel \"e\" cell \"layers.1.dispatch\" on @a" +
+          attributes + " : !ascend.buffer<4x4xf32, hbm> to " + to + " counts " +
+          number + ", " + number + "\n")
+      .str();
+}
+
+TEST(ExchangeDecoderTest, DecodesExchangesOfRows) {
+  ParsedProgram parsed(makeStages(
+      fourRanks, {exchangeRows("mp", " {fill = 2.5}"), exchangeRows("mp")}));
+  ASSERT_TRUE(parsed.decoded) << parsed.messages;
+  const InstructionList &list = parsed.get().stages[0].step;
+  const Instruction &instruction = list.instructions.front();
+  const Exchange &exchange = *list.getExchange(instruction);
+  EXPECT_EQ(exchange.kind, CollectiveKind::AllToAllV);
+  EXPECT_EQ(exchange.rows.rowBytes, 16);
+  EXPECT_EQ(exchange.rows.experts, 2);
+  EXPECT_EQ(exchange.rows.fill, 2.5);
+  EXPECT_EQ(exchange.rows.cell, "layers.1.dispatch");
+  // What it reads, its counts too, and then what it writes.
+  std::vector<int64_t> bytes;
+  for (const MemoryAccess &access : instruction.accesses) {
+    EXPECT_EQ(access.access, bytes.size() < 3 ? Access::In : Access::Out);
+    EXPECT_EQ(access.sharedAccesses, 0U);
+    bytes.push_back(access.operand.bytes);
+  }
+  EXPECT_THAT(bytes, ElementsAre(64, 16, 16, 128));
+  EXPECT_EQ(instruction.accesses[2].operand.offset, 32);
+  const InstructionList &other = parsed.get().stages[1].step;
+  EXPECT_EQ(other.exchanges.front().rows.fill, 0);
+}
+
+TEST(ExchangeDecoderTest, RefusesCountsThatDoNotFitTheGroup) {
+  EXPECT_THAT(getMessages("#mf.mesh<pp = 1, mp = 3>", {exchangeRows("mp")}),
+              HasSubstr("expected as many counts for each of 3 ranks, but got "
+                        "4"));
+}
+
+TEST(ExchangeDecoderTest, MembersOfAnExchangeHaveTheSameRoom) {
+  EXPECT_TRUE(
+      ParsedProgram(makeStages("", {exchangeRows("pp"), exchangeRows("pp")}))
+          .decoded);
+  const std::string expected =
+      "all_to_all_v of 64 bytes of f32 to 128 bytes, in rows of 16 bytes for 2 "
+      "experts, filled up with 0 ('layers.1.dispatch') on stage 0";
+  EXPECT_THAT(
+      getMessages("", {exchangeRows("pp"), exchangeRows("pp", "", "2")}),
+      AllOf(HasSubstr("channel 'e': all_to_all_v of 64 bytes of f32 to 128 "
+                      "bytes, in rows of 16 bytes for 1 experts"),
+            HasSubstr(" on stage 1 does not match " + expected)));
+  EXPECT_THAT(
+      getMessages("", {exchangeRows("pp"), exchangeRows("pp", "", "4", "7x4")}),
+      AllOf(HasSubstr("to 112 bytes"), HasSubstr(expected)));
+  EXPECT_THAT(getMessages("", {exchangeRows("pp"),
+                               exchangeRows("pp", " {fill = -1.0}")}),
+              AllOf(HasSubstr("filled up with -1"), HasSubstr(expected)));
+}
+
 //===----------------------------------------------------------------------===//
 // Slices
 //===----------------------------------------------------------------------===//

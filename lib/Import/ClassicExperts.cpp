@@ -1,0 +1,350 @@
+//===- ClassicExperts.cpp - moe_config, for classic layer classes ---------===//
+//
+// MoEV2 with TopkRouterV2, whose experts have a capacity, and with use_gmm
+// MoEV3, whose experts take all tokens.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ExpertReader.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace mf {
+namespace {
+
+class ClassicReader {
+public:
+  ClassicReader(const TrainingConfig &config, const ExpertRules &rules,
+                const ModelSpec &spec, SpecReader &model)
+      : config(config), rules(rules), spec(spec), model(model),
+        reader(config.moe.node, "moe_config", model.diagnostics) {}
+
+  ExpertSpec read() {
+    experts.numExperts = config.moe.expertNum;
+    readChoice();
+    readWidths();
+    if (rules.readsDropless && reader.readBool({"use_gmm"}, false))
+      readDropless();
+    else
+      readCapacity();
+    readBias();
+    readLosses();
+    readTypes();
+    reportRest();
+    return experts;
+  }
+
+private:
+  void error(llvm::StringLiteral key, const llvm::Twine &text) {
+    reader.diagnostics.error(reader.locate({key}), text);
+  }
+  void ignore(llvm::StringLiteral key, llvm::StringRef neutral,
+              const llvm::Twine &why) {
+    warnWithoutEffect(reader, key, neutral, why);
+  }
+
+  void readChoice();
+  void readWidths();
+  void readDropless();
+  void readCapacity();
+  void readGroups();
+  void readBias();
+  void readLosses();
+  void addLoss(const NamedFactor &loss);
+  void readTypes();
+  void reportRest();
+
+  const TrainingConfig &config;
+  const ExpertRules &rules;
+  const ModelSpec &spec;
+  SpecReader &model;
+  SpecReader reader;
+  ExpertSpec experts;
+  bool readsGroupSize = false;
+};
+
+void ClassicReader::readChoice() {
+  RouterSpec &router = experts.router;
+  router.numChosen = reader.readSize({"num_experts_chosen"}, 1);
+  if (router.numChosen > experts.numExperts)
+    error("num_experts_chosen", "expected at most the " +
+                                    llvm::Twine(experts.numExperts) +
+                                    " of expert_num for 'num_experts_chosen', "
+                                    "but got " +
+                                    llvm::Twine(router.numChosen));
+  bool usesSigmoid = reader.readBool({"use_gating_sigmoid"}, false);
+  router.score = usesSigmoid ? RouterScore::Sigmoid : RouterScore::Softmax;
+  bool normalizes = reader.readBool({"norm_topk_prob"}, true);
+  router.normalizes = normalizes && router.numChosen > 1;
+  router.scale = reader.readNumber({"routed_scaling_factor"}).value_or(1.0);
+}
+
+void ClassicReader::readWidths() {
+  experts.width = spec.feedForwardSize;
+  if (rules.isDeepSeek) {
+    experts.width = reader.readSize({"moe_intermediate_size"}, 1407);
+    Node first = reader.find({"first_k_dense_replace"});
+    if (first.isBool() || !first)
+      experts.firstLayer = first.getBool().value_or(true) ? 1 : 0;
+    else
+      experts.firstLayer = readCount(reader, {"first_k_dense_replace"}, 1);
+  } else {
+    constexpr llvm::StringLiteral why =
+        "here: only DeepSeek's layers read it, others have intermediate_size "
+        "and experts in every layer";
+    ignore("moe_intermediate_size", "1407", why);
+    ignore("first_k_dense_replace", "True", why);
+  }
+  if (!rules.readsDropless) {
+    ignore("shared_expert_num", "0", "on TeleChat's layers");
+    ignore("use_shared_expert_gating", "False", "on TeleChat's layers");
+    return;
+  }
+  double shared = reader.readNumber({"shared_expert_num"}).value_or(0.0);
+  double width = shared * static_cast<double>(experts.width);
+  if (!(width >= 0 && width <= INT32_MAX)) {
+    error("shared_expert_num",
+          "expected a number of at least 0 for 'shared_expert_num', whose "
+          "product with the width of an expert fits 32 bits, but got " +
+              reader.find({"shared_expert_num"}).repr(60));
+    return;
+  }
+  experts.sharedWidth = static_cast<int64_t>(width);
+  if (experts.sharedWidth > 0)
+    experts.gatesShared = reader.readBool({"use_shared_expert_gating"}, false);
+  else
+    ignore("use_shared_expert_gating", "False", "without shared_expert_num");
+}
+
+void ClassicReader::readDropless() {
+  DroplessSpec &dropless = experts.dropless.emplace();
+  dropless.safeTokens = reader.readBool({"enable_gmm_safe_tokens"}, false);
+  experts.fusions.permute = reader.readBool({"use_fused_ops_permute"}, false);
+  if (config.parallel.contextParallel > 1)
+    reader.diagnostics.error(
+        config.parallel.node["context_parallel"].getLocation(),
+        "expected context_parallel 1 with use_gmm: its rows are of data and "
+        "model parallel ranks alone");
+  if (reader.readBool({"enable_deredundency"}, false))
+    reader.diagnostics.warning(
+        reader.locate({"enable_deredundency"}),
+        "'enable_deredundency' in moe_config is not modelled; tokens go to "
+        "each of their experts on their own");
+  reader.markRead({"npu_nums_per_device"});
+  constexpr llvm::StringLiteral why = "with use_gmm";
+  ignore("topk_method", "'greedy'", why);
+  for (llvm::StringLiteral key :
+       {llvm::StringLiteral("n_group"), llvm::StringLiteral("topk_group"),
+        llvm::StringLiteral("expert_model_parallel"),
+        llvm::StringLiteral("expert_group_size")})
+    ignore(key, "None", why);
+  ignore("capacity_factor", "1.1", why);
+  ignore("z_loss_factor", "0.0", why);
+  ignore("routing_policy", "'TopkRouterV1'", why);
+  for (llvm::StringLiteral key :
+       {llvm::StringLiteral("enable_sdrop"),
+        llvm::StringLiteral("use_fused_ops_topkrouter"),
+        llvm::StringLiteral("comp_comm_parallel"),
+        llvm::StringLiteral("callback_moe_droprate")})
+    ignore(key, "False", why);
+  ignore("comp_comm_parallel_degree", "2", why);
+  ignore("max_router_load", "131072", why);
+}
+
+void ClassicReader::readCapacity() {
+  CapacitySpec &capacity = experts.capacity.emplace();
+  capacity.factor = reader.readNumber({"capacity_factor"}).value_or(1.1);
+  capacity.byToken = reader.readBool({"enable_sdrop"}, false);
+  capacity.hasBias = spec.feedForwardOutputBias;
+  experts.fusions.router = reader.readBool({"use_fused_ops_topkrouter"}, false);
+  experts.router.recordsLoad =
+      reader.readBool({"callback_moe_droprate"}, false);
+  if (reader.readBool({"comp_comm_parallel"}, false))
+    capacity.multiple = reader.readSize({"comp_comm_parallel_degree"}, 2);
+  else
+    ignore("comp_comm_parallel_degree", "2", "without comp_comm_parallel");
+  std::string policy = reader.readString({"routing_policy"}, "TopkRouterV1");
+  if (policy != "TopkRouterV2")
+    error("routing_policy",
+          "expected TopkRouterV2 for 'routing_policy' of experts with a "
+          "capacity, but got " +
+              quote(policy));
+  int64_t parts = spec.ranks.modelParallel;
+  int64_t wanted =
+      reader.readOptionalSize({"expert_model_parallel"}).value_or(parts);
+  if (wanted != 1 && wanted != parts)
+    error("expert_model_parallel",
+          "expected 1 or model_parallel " + llvm::Twine(parts) +
+              " for 'expert_model_parallel', but got " + llvm::Twine(wanted));
+  capacity.cutsExperts = wanted == parts;
+  readGroups();
+
+  constexpr llvm::StringLiteral why = "without use_gmm";
+  if (!rules.readsDropless)
+    ignore("use_gmm", "False", "on TeleChat's layers");
+  ignore("use_fused_ops_permute", "False", why);
+  ignore("enable_gmm_safe_tokens", "False", why);
+  ignore("enable_deredundency", "False", why);
+  ignore("npu_nums_per_device", "1", why);
+}
+
+void ClassicReader::readGroups() {
+  std::string method = reader.readString({"topk_method"}, "greedy");
+  const bool isSum = method == "noaux_tc";
+  if (!isSum && method != "group_limited_greedy") {
+    if (method != "greedy")
+      reader.diagnostics.warning(
+          reader.locate({"topk_method"}),
+          "unknown 'topk_method' " + quote(method) +
+              ", which means greedy; expected greedy, group_limited_greedy or "
+              "noaux_tc");
+    ignore("n_group", "None", "with topk_method greedy");
+    ignore("topk_group", "None", "with topk_method greedy");
+    return;
+  }
+  RoutingGroups groups;
+  groups.num = reader.readSize({"n_group"}, std::nullopt);
+  groups.numKept = reader.readSize({"topk_group"}, std::nullopt);
+  groups.numSummed = isSum ? 2 : 1;
+  groups.keepsTies = true;
+  if (experts.numExperts % groups.num != 0 ||
+      experts.numExperts / groups.num < groups.numSummed)
+    error("n_group", "expected 'n_group' to divide expert_num " +
+                         llvm::Twine(experts.numExperts) +
+                         " into groups of at least " +
+                         llvm::Twine(groups.numSummed) + ", but got " +
+                         llvm::Twine(groups.num));
+  else if (groups.numKept > groups.num)
+    error("topk_group", "expected at most n_group " + llvm::Twine(groups.num) +
+                            " for 'topk_group', but got " +
+                            llvm::Twine(groups.numKept));
+  experts.router.groups = groups;
+}
+
+void ClassicReader::readBias() {
+  // The callback's arguments count.
+  ignore("topk_bias_update_rate", "0",
+         "here: the argument of TopkBiasBalanceCallback counts");
+  if (!reader.readBool({"balance_via_topk_bias"}, false))
+    return;
+  LoadBias bias;
+  bias.isUpdated = experts.sharedWidth != 0;
+  if (!bias.isUpdated)
+    reader.diagnostics.warning(
+        reader.locate({"balance_via_topk_bias"}),
+        "the bias stays 0: TopkBiasBalanceCallback updates models with shared "
+        "experts only");
+  experts.router.bias = bias;
+  experts.router.lossesIgnoreBias = true;
+}
+
+void ClassicReader::addLoss(const NamedFactor &loss) {
+  auto location = loss.location;
+  AuxiliaryLoss result;
+  result.factor = loss.factor;
+  if (loss.name == "expert") {
+    result.numGroups = experts.numExperts;
+  } else if (loss.name != "device" && loss.name != "comm") {
+    reader.diagnostics.error(location, "expected expert, device or comm in "
+                                       "'aux_loss_types', but got " +
+                                           quote(loss.name));
+    return;
+  } else if (experts.dropless) {
+    reader.diagnostics.warning(location, quote(loss.name) +
+                                             " in aux_loss_types has no effect "
+                                             "with use_gmm");
+    return;
+  } else if (loss.name == "device") {
+    result.numGroups = reader.readSize({"expert_group_size"}, std::nullopt);
+    readsGroupSize = true;
+  } else {
+    result.numGroups =
+        config.parallel.isSemiOrAuto() ? config.parallel.expertParallel : 1;
+  }
+  if (result.numGroups < 1 || experts.numExperts % result.numGroups != 0)
+    reader.diagnostics.error(
+        location, "expected a divisor of expert_num " +
+                      llvm::Twine(experts.numExperts) + " for the " +
+                      llvm::Twine(result.numGroups) + " groups of the " +
+                      quote(loss.name) + " loss");
+  else if (result.factor != 0.0)
+    experts.router.losses.push_back(result);
+}
+
+void ClassicReader::readLosses() {
+  // Only its range is checked, and nobody reads it.
+  std::optional<double> unused = reader.readNumber({"aux_loss_factor"});
+  if (unused && !(*unused > 0 && *unused < 1))
+    error("aux_loss_factor",
+          "expected a number between 0 and 1 for 'aux_loss_factor', but got " +
+              reader.find({"aux_loss_factor"}).repr(60));
+  else
+    ignore("aux_loss_factor", "0.05",
+           "on the loss: write aux_loss_types and aux_loss_factors");
+  for (const NamedFactor &loss :
+       readLossFactors(reader, "aux_loss_types", "aux_loss_factors"))
+    addLoss(loss);
+  if (!readsGroupSize && experts.capacity)
+    ignore("expert_group_size", "None",
+           "without 'device' among aux_loss_types");
+  bool hasExpertLoss =
+      llvm::any_of(experts.router.losses, [&](const AuxiliaryLoss &loss) {
+        return loss.numGroups == experts.numExperts;
+      });
+  if (experts.router.recordsLoad && !hasExpertLoss) {
+    ignore("callback_moe_droprate", "False",
+           "without 'expert' among aux_loss_types, whose shares it logs");
+    experts.router.recordsLoad = false;
+  }
+  if (experts.capacity)
+    experts.router.zLossFactor =
+        reader.readNumber({"z_loss_factor"}).value_or(0.0);
+  if (rules.addsLosses)
+    return;
+  const llvm::StringRef why =
+      rules.isDeepSeek ? "with return_extra_loss False"
+                       : "here: Llama's layers compute it and drop it";
+  ignore("aux_loss_factors", "[]", why);
+  if (experts.capacity)
+    ignore("z_loss_factor", "0.0", why);
+  experts.router.losses.clear();
+  experts.router.zLossFactor = 0.0;
+}
+
+void ClassicReader::readTypes() {
+  RouterSpec &router = experts.router;
+  router.type = reader.readType({"router_dense_type"}, DType::F32);
+  if (router.type == DType::F16)
+    router.type = DType::F32;
+  router.weightType = router.type;
+  router.initializerRange =
+      rules.initializerRange.value_or(spec.initializerRange);
+  experts.initializerRange =
+      experts.dropless ? router.initializerRange : spec.initializerRange;
+}
+
+void ClassicReader::reportRest() {
+  if (rules.isDeepSeek)
+    experts.fusions.swiglu = model.readBool({"use_fused_swiglu"}, false);
+  ignore("ep_extend_tp", "True", "on any layer");
+  warnWithoutEffect(model, "router_dense_type", "'float32'",
+                    "there: write it in moe_config");
+  if (config.parallel.modelParallel > 1 && config.parallel.isSemiOrAuto() &&
+      !config.parallel.useSeqParallel)
+    reader.diagnostics.error(
+        config.parallel.node["model_parallel"].getLocation(),
+        "expected use_seq_parallel True for experts with model_parallel above "
+        "1");
+}
+
+} // namespace
+
+std::optional<ExpertSpec> readClassicExperts(const TrainingConfig &config,
+                                             const ExpertRules &rules,
+                                             const ModelSpec &spec,
+                                             SpecReader &model) {
+  if (config.moe.expertNum <= 1)
+    return std::nullopt;
+  return ClassicReader(config, rules, spec, model).read();
+}
+
+} // namespace mf

@@ -1,0 +1,227 @@
+//===- ExpertCapacity.cpp - Experts with a limited number of places -------===//
+//
+// MoEV2 with TopkRouterV2: each expert has `capacity` places in each row, and
+// choices that find none are dropped. Places are computed in fp32, exactly.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ExpertLayer.h"
+
+using namespace mlir;
+using namespace mf::ir;
+
+namespace mf {
+namespace {
+
+/// Where choices go, and where places get their tokens from.
+struct Places {
+  Value dispatch; ///< [rows, experts * capacity], 1 + token, 0 for none
+  Value combine;  ///< [rows, tokens * k], among (capacity + 1) per expert
+  Value kept;     ///< [rows, tokens, k], 1 or 0
+};
+
+class PlaceBuilder {
+public:
+  explicit PlaceBuilder(CellBuilder &cells)
+      : cells(cells), experts(*cells.spec.experts),
+        byToken(experts.capacity->byToken), capacity(experts.capacity->places),
+        rows(experts.numRows), tokens(experts.rowLength),
+        numChosen(experts.router.numChosen),
+        numChoices(experts.getNumChoices()) {}
+
+  Places build(Value chosen);
+
+private:
+  Value compare(Value value, Comparison comparison, double with,
+                StringRef leaf) {
+    return cells.compare(value, comparison, with, leaf);
+  }
+  Value flatten(Value chosen);
+  Value restore(Value flat);
+  Value numberWithinExperts(Value mask);
+  Value sortChoices(Value mask, Value places);
+  Value findTokens(Value mask, Value places);
+
+  CellBuilder &cells;
+  const ExpertSpec &experts;
+  const bool byToken;
+  const int64_t capacity, rows, tokens, numChosen, numChoices;
+};
+
+} // namespace
+
+/// [rows, tokens, k] in the order in which choices get places: [rows, choices].
+Value PlaceBuilder::flatten(Value chosen) {
+  if (!byToken)
+    chosen = cells.transpose(chosen, {0, 2, 1}, "transpose_3d");
+  return cells.reshape(chosen, {rows, numChoices}, "reshape");
+}
+
+Value PlaceBuilder::restore(Value flat) {
+  if (byToken)
+    return cells.reshape(flat, {rows, tokens, numChosen}, "reshape");
+  flat = cells.reshape(flat, {rows, numChosen, tokens}, "reshape");
+  return cells.transpose(flat, {0, 2, 1}, "transpose_3d");
+}
+
+/// The place of each choice in its expert, from 1, or 0 without one, of the
+/// choices' experts [rows, choices, experts].
+Value PlaceBuilder::numberWithinExperts(Value mask) {
+  Value places =
+      cells.multiply(cells.cumsum(mask, 1, "cumsum"), mask, "mul_3d");
+  Value within = compare(places, Comparison::Less,
+                         static_cast<double>(capacity + 1), "less");
+  places = cells.multiply(places, within, "mul_3d");
+  return cells.reduceSum(places, {2}, "reduce_sum");
+}
+
+/// For each expert its choices in ascending order, then numbers that are too
+/// large for one: [rows, experts, choices].
+Value PlaceBuilder::sortChoices(Value mask, Value places) {
+  const double safe = 2.0 * static_cast<double>(numChoices);
+  Value selected = cells.transpose(mask, {0, 2, 1}, "transpose_3d");
+  // 0, 1, ... of each row; MindSpore Transformers has a table of them.
+  Value numbers = compare(places, Comparison::AtLeast, 0.0, "slice_range");
+  numbers = cells.cumsum(numbers, 1, "slice_range");
+  numbers = cells.addScalar(numbers, -1.0, "slice_range");
+  numbers = cells.reshape(numbers, {rows, 1, numChoices}, "reshape");
+  Value large = cells.addScalar(numbers, safe, "add_range");
+  Value others = compare(selected, Comparison::Less, 1.0, "sub_range");
+  Value raw = cells.add(cells.multiply(selected, numbers, "mul_range"),
+                        cells.multiply(others, large, "mul_range"), "add_3d");
+  return cells.create<SortOp>("sort_range", raw).getValues();
+}
+
+/// 1 + the token of each place, 0 for an empty one: [rows, experts * capacity].
+Value PlaceBuilder::findTokens(Value mask, Value places) {
+  const double safe = 2.0 * static_cast<double>(numChoices);
+  int64_t filled = std::min(capacity, numChoices);
+  Value choices =
+      cells.sliceLast(sortChoices(mask, places), 0, filled, "slice");
+  Value isChoice = compare(choices, Comparison::Less, safe, "less");
+  Value token = byToken ? cells.floorDivide(choices, numChosen, "mod")
+                        : cells.remainder(choices, tokens, "mod");
+  token = cells.addScalar(token, 1.0, "add_one");
+  token = cells.multiply(token, isChoice, "mul_3d");
+  if (filled < capacity)
+    token = cells
+                .create<PadOp>("concat_3d", token, ArrayRef<int64_t>{0, 0, 0},
+                               ArrayRef<int64_t>{0, 0, capacity - filled})
+                .getResult();
+  token = cells.castToIndex(token, "cast");
+  return cells.reshape(token, {rows, experts.numExperts * capacity}, "reshape");
+}
+
+Places PlaceBuilder::build(Value chosen) {
+  Value flat = flatten(chosen);
+  Value mask =
+      cells.create<OneHotOp>("onehot_2d", flat, experts.numExperts).getResult();
+  Value places = numberWithinExperts(mask);
+  Value base = cells.scale(cells.cast(flat, DType::F32, "cast"),
+                           static_cast<double>(capacity + 1), "mul_2d_1d");
+  Value combine = restore(cells.add(base, places, "add_2d"));
+  Places result;
+  result.kept = compare(restore(places), Comparison::Greater, 0.0, "gt");
+  combine = cells.castToIndex(combine, "cast");
+  result.combine = cells.reshape(combine, {rows, numChoices}, "reshape");
+  result.dispatch = findTokens(mask, places);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Experts
+//===----------------------------------------------------------------------===//
+
+/// Tokens [experts, places of all rows, in] times the weights of their experts,
+/// stored [experts, out, in]. Model-parallel ranks share out outputs, or with
+/// `cutsInputs` inputs.
+static Value addExpertLinear(CellBuilder &cells, StringRef name, Value tokens,
+                             int64_t outSize, bool cutsInputs) {
+  const ModelSpec &spec = cells.spec;
+  const ExpertSpec &experts = *spec.experts;
+  CellBuilder::Cell cell(cells, name);
+  ParameterTraits traits;
+  traits.cuts.resize(3);
+  if (experts.numParts > 1)
+    traits.cuts[0] = {"ep"};
+  if (experts.capacity->cutsExperts)
+    traits.cuts[cutsInputs ? 2 : 1] = {"mp"};
+  Value weight = cells.addParameter(
+      "weight", {experts.numExperts, outSize, getShape(tokens).back()},
+      spec.paramType, cells.getInit(InitKind::Normal, experts.initializerRange),
+      traits);
+  weight = cells.cast(weight, spec.computeType, "cast");
+  Value result =
+      cells.create<MatmulOp>("matmul", tokens, weight, false, true).getResult();
+  if (!cutsInputs || !experts.capacity->hasBias)
+    return result;
+  // Small, and whole on every rank: each takes what its experts need.
+  ParameterTraits biasTraits;
+  biasTraits.parallelOptimizer = false;
+  Value bias = cells.addParameter("bias", {1, experts.numExperts, 1, outSize},
+                                  spec.paramType,
+                                  cells.getInit(InitKind::Zeros), biasTraits);
+  bias = cells.cast(bias, spec.computeType, "cast");
+  bias = cells.reshape(bias, {experts.numExperts, 1, outSize}, "reshape");
+  return cells.add(result, bias, "bias_add");
+}
+
+/// down(silu(gate(x)) * up(x)) of each expert's places.
+static Value addExpertFeedForward(CellBuilder &cells, StringRef fused,
+                                  Value tokens) {
+  int64_t width = cells.spec.experts->width;
+  CellBuilder::Cell cell(cells, "ffn");
+  Value gate = addExpertLinear(cells, "w1", tokens, width, false);
+  gate = cells
+             .create<SiluOp>(fused.empty() ? "w1.activation.silu" : fused,
+                             gate.getType(), gate)
+             .getResult();
+  Value up = addExpertLinear(cells, "w3", tokens, width, false);
+  Value product = cells.multiply(gate, up, fused.empty() ? "mul" : fused);
+  return addExpertLinear(cells, "w2", product, cells.spec.hiddenSize, true);
+}
+
+Value addCapacityExperts(CellBuilder &cells, const ExpertNames &names,
+                         Value tokens, const Choice &choice) {
+  const ExpertSpec &experts = *cells.spec.experts;
+  const int64_t rows = experts.numRows, num = experts.numExperts;
+  const int64_t capacity = experts.capacity->places;
+  const int64_t hidden = cells.spec.hiddenSize;
+  auto addRow = [&](Value value, size_t axis, StringRef leaf) {
+    SmallVector<int64_t> low(getShape(value).size(), 0), high = low;
+    low[axis] = 1;
+    return cells.create<PadOp>(leaf, value, low, high).getResult();
+  };
+  Places places;
+  Value gates, sent;
+  {
+    CellBuilder::Cell cell(cells, "router.router");
+    places = PlaceBuilder(cells).build(choice.experts);
+    Value kept = cells.cast(places.kept, experts.router.type, "cast");
+    gates = cells.multiply(choice.gates, kept, "mul_3d");
+    // Empty places read a row of zeros.
+    sent = cells
+               .create<GatherRowsOp>("dispatch_gather",
+                                     addRow(tokens, 1, "concat_3d"),
+                                     places.dispatch)
+               .getResult();
+  }
+  sent = cells.reshape(sent, {rows, num, capacity, hidden}, "reshape");
+  sent = cells.transpose(sent, {1, 0, 2, 3}, "transpose_mp1");
+  sent = cells.reshape(sent, {num, rows * capacity, hidden}, "reshape");
+  Value made = addExpertFeedForward(cells, names.swiglu, sent);
+  made = cells.reshape(made, {num, rows, capacity, hidden}, "reshape");
+  made = cells.transpose(made, {1, 0, 2, 3}, "transpose_mp2");
+
+  CellBuilder::Cell cell(cells, "router.router");
+  // Dropped choices read a row of zeros too, one for each expert.
+  made = addRow(made, 2, "concat");
+  made = cells.reshape(made, {rows, num * (capacity + 1), hidden}, "reshape");
+  Value back =
+      cells.create<GatherRowsOp>("combine_gather", made, places.combine)
+          .getResult();
+  return addWeighedSum(cells, back, gates, "cast", "reshape",
+                       "mul_router_coeff", "sum_router_coeff");
+}
+
+} // namespace mf

@@ -1,0 +1,224 @@
+//===- ExpertDropless.cpp - Experts that take all of their tokens ---------===//
+//
+// MoEV3 and mcore: tokens are sorted by expert, exchanged among the ranks that
+// share experts out, and multiplied expert by expert.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ExpertLayer.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mf::ir;
+
+namespace mf {
+namespace {
+
+/// Tokens on their way, in the order of their experts.
+struct SortedTokens {
+  Value rows;   ///< [rows, choices, hidden]
+  Value ids;    ///< their experts, [rows, choices], fp32
+  Value counts; ///< of each expert, [rows, experts], fp32
+};
+
+class DroplessBuilder {
+public:
+  DroplessBuilder(CellBuilder &cells, const DroplessNames &names)
+      : cells(cells), names(names), spec(cells.spec), experts(*spec.experts),
+        dropless(*experts.dropless), numRows(experts.numRows),
+        numChoices(experts.getNumChoices()), numParts(experts.numParts),
+        numGroups(numRows / numParts), numOwn(experts.numExperts / numParts) {}
+
+  Value build(Value tokens, const Choice &choice);
+
+private:
+  // Before and after the exchange.
+  SortedTokens sortByExpert(Value tokens, Value chosen);
+  Value addZeroTokens(SortedTokens &sorted);
+  Value removeZeroTokens(Value rows, Value order);
+
+  // The Morph.
+  Value runExperts(const SortedTokens &sorted);
+  Value exchange(Value value, Value send, Value receive, int64_t room,
+                 double fill);
+  Value multiplyByExpert(Value rows, Value counts);
+  Value addWeight(StringRef leaf, int64_t in, int64_t out);
+  int64_t getRoom(int64_t sent) const;
+
+  /// Where the rows that a sort put in order were: undoes it.
+  Value invert(Value order, StringRef sort) {
+    Value keys = cells.cast(order, DType::F32, names.cast);
+    return cells.create<SortOp>(sort, keys).getIndices();
+  }
+  Value gather(Value rows, Value order, StringRef leaf) {
+    return cells.create<GatherRowsOp>(leaf, rows, order).getResult();
+  }
+
+  CellBuilder &cells;
+  const DroplessNames &names;
+  const ModelSpec &spec;
+  const ExpertSpec &experts;
+  const DroplessSpec &dropless;
+  /// numRows are numGroups of numParts ranks, each with numOwn experts.
+  const int64_t numRows, numChoices, numParts, numGroups, numOwn;
+  /// Where a token's choices are among the sorted ones: [rows, tokens * k].
+  Value places;
+};
+
+} // namespace
+
+SortedTokens DroplessBuilder::sortByExpert(Value tokens, Value chosen) {
+  const int64_t k = experts.router.numChosen, length = experts.rowLength;
+  Value flat = cells.transpose(chosen, {0, 2, 1}, names.transposeChoices);
+  flat = cells.reshape(flat, {numRows, numChoices}, names.reshape);
+  Value keys = cells.cast(flat, DType::F32, names.cast);
+  auto sort = cells.create<SortOp>(names.sort, keys);
+
+  SortedTokens sorted;
+  sorted.ids = sort.getValues();
+  Value token = cells.cast(sort.getIndices(), DType::F32, names.cast);
+  token = cells.remainder(token, length, names.remainder);
+  sorted.rows =
+      gather(tokens, cells.castToIndex(token, names.cast), names.gather);
+  Value onehot = cells.create<OneHotOp>(names.oneHot, flat, experts.numExperts)
+                     .getResult();
+  sorted.counts = cells.reduceSum(onehot, {1}, names.oneHot);
+
+  places = invert(sort.getIndices(), names.sort);
+  places = cells.reshape(places, {numRows, k, length}, names.reshape);
+  places = cells.transpose(places, {0, 2, 1}, names.transposePlaces);
+  places = cells.reshape(places, {numRows, numChoices}, names.reshape);
+  return sorted;
+}
+
+/// A zero token for each expert in front of all, sorted in; returns the order.
+Value DroplessBuilder::addZeroTokens(SortedTokens &sorted) {
+  // 0, 1, ... up to the number of experts, in each row.
+  Value ids =
+      cells.compare(sorted.counts, Comparison::AtLeast, 0.0, names.safeIds);
+  ids = cells.cumsum(ids, 1, names.safeIds);
+  ids = cells.addScalar(ids, -1.0, names.safeIds);
+  ids = cells.concatLast({ids, sorted.ids}, names.safeIds);
+  auto sort = cells.create<SortOp>(names.safeSort, ids);
+  // Rows in front of the first are zeros.
+  Value source = cells.cast(sort.getIndices(), DType::F32, names.cast);
+  source = cells.addScalar(source, -static_cast<double>(experts.numExperts),
+                           names.safeGather);
+  sorted.rows = gather(sorted.rows, cells.castToIndex(source, names.cast),
+                       names.safeGather);
+  sorted.ids = sort.getValues();
+  sorted.counts = cells.addScalar(sorted.counts, 1.0, names.safeCounts);
+  return sort.getIndices();
+}
+
+Value DroplessBuilder::removeZeroTokens(Value rows, Value order) {
+  rows = gather(rows, invert(order, names.safeSort), names.safeGather);
+  return cells
+      .create<SliceOp>(names.safeSlice, rows,
+                       ArrayRef<int64_t>{0, experts.numExperts, 0},
+                       ArrayRef<int64_t>{numRows, numChoices, spec.hiddenSize})
+      .getResult();
+}
+
+//===----------------------------------------------------------------------===//
+// The way to the ranks of experts and back
+//===----------------------------------------------------------------------===//
+
+/// Rows that a rank has room for if each sends `sent`.
+int64_t DroplessBuilder::getRoom(int64_t sent) const {
+  constexpr double least = 1024;
+  double wanted = std::ceil(dropless.room * static_cast<double>(sent));
+  double most = static_cast<double>(numParts) * static_cast<double>(sent);
+  return static_cast<int64_t>(std::min(most, std::max(wanted, least)));
+}
+
+Value DroplessBuilder::exchange(Value value, Value send, Value receive,
+                                int64_t room, double fill) {
+  if (numParts == 1)
+    return value;
+  return cells
+      .create<ExchangeTokensOp>(names.morph, value, send, receive, room, fill)
+      .getResult();
+}
+
+/// A weight of each expert, [experts, in, out], as [ranks, experts of a rank,
+/// in, out].
+Value DroplessBuilder::addWeight(StringRef leaf, int64_t in, int64_t out) {
+  ParameterTraits traits;
+  traits.cuts.resize(3);
+  if (numParts > 1)
+    traits.cuts[0] = {"ep"};
+  Value weight = cells.addParameter(
+      leaf, {experts.numExperts, in, out}, spec.paramType,
+      cells.getInit(InitKind::Normal, experts.initializerRange), traits);
+  weight = cells.cast(weight, spec.computeType, names.castWeight);
+  return cells.reshape(weight, {numParts, numOwn, in, out}, names.morph);
+}
+
+/// down(silu(gate(x)) * up(x)) of [groups, ranks, rows, hidden]; the columns of
+/// the gate stand before those of the up projection.
+Value DroplessBuilder::multiplyByExpert(Value rows, Value counts) {
+  const int64_t width = experts.width, hidden = spec.hiddenSize;
+  StringRef leaf = names.morph;
+  Value both =
+      cells
+          .create<ExpertMatmulOp>(
+              leaf, rows, addWeight(names.gateUp, hidden, 2 * width), counts)
+          .getResult();
+  Value gate = cells.sliceLast(both, 0, width, leaf);
+  Value up = cells.sliceLast(both, width, width, leaf);
+  gate = cells.create<SiluOp>(leaf, gate.getType(), gate).getResult();
+  Value product = cells.multiply(gate, up, leaf);
+  return cells
+      .create<ExpertMatmulOp>(leaf, product,
+                              addWeight(names.down, width, hidden), counts)
+      .getResult();
+}
+
+/// [rows, choices, hidden], sorted by expert, through the experts.
+Value DroplessBuilder::runExperts(const SortedTokens &sorted) {
+  StringRef leaf = names.morph;
+  SmallVector<int64_t> shape(getShape(sorted.rows));
+  const int64_t sent = shape[1], hidden = shape[2];
+  const int64_t room = numParts == 1 ? sent : getRoom(sent);
+  Value rows =
+      cells.reshape(sorted.rows, {numGroups, numParts, sent, hidden}, leaf);
+  Value ids = cells.reshape(sorted.ids, {numGroups, numParts, sent, 1}, leaf);
+  Value send = cells.reshape(sorted.counts,
+                             {numGroups, numParts, numParts, numOwn}, leaf);
+  Value receive =
+      numParts == 1 ? send : cells.transpose(send, {0, 2, 1, 3}, leaf);
+
+  rows = exchange(rows, send, receive, room, 0.0);
+  // Behind the last one that a rank gets stands what sorts last.
+  ids = exchange(ids, send, receive, room,
+                 static_cast<double>(experts.numExperts));
+  ids = cells.reshape(ids, {numGroups, numParts, room}, leaf);
+  Value order = cells.create<SortOp>(leaf, ids).getIndices();
+  rows = gather(rows, order, leaf);
+  Value counts = cells.reduceSum(receive, {2}, leaf);
+  rows = multiplyByExpert(rows, counts);
+  rows = gather(rows, invert(order, leaf), leaf);
+  rows = exchange(rows, receive, send, sent, 0.0);
+  return cells.reshape(rows, shape, leaf);
+}
+
+Value DroplessBuilder::build(Value tokens, const Choice &choice) {
+  SortedTokens sorted = sortByExpert(tokens, choice.experts);
+  Value order;
+  if (dropless.safeTokens)
+    order = addZeroTokens(sorted);
+  Value rows = runExperts(sorted);
+  if (order)
+    rows = removeZeroTokens(rows, order);
+  rows = gather(rows, places, names.gatherBack);
+  return addWeighedSum(cells, rows, choice.gates, names.cast, names.reshape,
+                       names.weigh, names.sum);
+}
+
+Value addDroplessExperts(CellBuilder &cells, const DroplessNames &names,
+                         Value tokens, const Choice &choice) {
+  return DroplessBuilder(cells, names).build(tokens, choice);
+}
+
+} // namespace mf

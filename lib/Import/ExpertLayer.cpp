@@ -1,0 +1,140 @@
+//===- ExpertLayer.cpp - A feed forward with experts ----------------------===//
+
+#include "ExpertLayer.h"
+#include "BodyLayer.h"
+#include <optional>
+
+using namespace mlir;
+using namespace mf::ir;
+
+namespace mf {
+
+bool hasExpertLoss(const ModelSpec &spec) {
+  const RouterSpec &router = spec.experts->router;
+  return !router.losses.empty() || router.zLossFactor != 0.0;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+/// Shapes on the way from [batch, sequence, hidden] to [rows, tokens, hidden].
+/// A data-parallel rank's samples are put one after another before they are
+/// cut, so that a rank keeps the rows that it has.
+static SmallVector<SmallVector<int64_t>> getRowShapes(const ModelSpec &spec) {
+  const ExpertSpec &experts = *spec.experts;
+  int64_t replicas = spec.ranks.dataParallel, hidden = spec.hiddenSize;
+  int64_t samples = spec.microBatchSize, length = spec.sequenceLength;
+  SmallVector<SmallVector<int64_t>> shapes = {{samples, length, hidden}};
+  auto add = [&](ArrayRef<int64_t> shape) {
+    if (shapes.back() != shape)
+      shapes.emplace_back(shape);
+  };
+  add({replicas, samples / replicas * length, hidden});
+  if (experts.numRows != replicas) {
+    add({replicas, experts.numRows / replicas, experts.rowLength, hidden});
+    add({experts.numRows, experts.rowLength, hidden});
+  }
+  return shapes;
+}
+
+static Value toRows(CellBuilder &cells, Value value, StringRef leaf) {
+  for (const auto &shape : getRowShapes(cells.spec))
+    if (getShape(value) != ArrayRef(shape))
+      value = cells.reshape(value, shape, leaf);
+  return value;
+}
+
+static Value fromRows(CellBuilder &cells, Value value, StringRef leaf) {
+  auto shapes = getRowShapes(cells.spec);
+  for (const auto &shape : llvm::reverse(shapes))
+    if (getShape(value) != ArrayRef(shape))
+      value = cells.reshape(value, shape, leaf);
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// Shared experts
+//===----------------------------------------------------------------------===//
+
+/// A sigmoid of one product for each token.
+static Value addSharedGate(CellBuilder &cells, const ExpertNames &names,
+                           Value tokens) {
+  const ModelSpec &spec = cells.spec;
+  DType type = spec.experts->router.type;
+  Value weight;
+  {
+    CellBuilder::Cell cell(cells, names.sharedGate);
+    weight = cells.addParameter("weight", {1, spec.hiddenSize}, type,
+                                cells.getWeightInit(), {});
+  }
+  Value input = cells.cast(tokens, type, names.cast);
+  Value product =
+      cells.create<MatmulOp>(names.sharedProduct, input, weight, false, true)
+          .getResult();
+  Value gate =
+      cells.create<SigmoidOp>(names.activateGate, product.getType(), product)
+          .getResult();
+  return cells.cast(gate, spec.computeType, names.cast);
+}
+
+/// Every rank has shared experts whole and its own rows, so no axis cuts them.
+static Value addSharedExperts(CellBuilder &cells, const ExpertNames &names,
+                              Value tokens) {
+  const ExpertSpec &experts = *cells.spec.experts;
+  FeedForwardTraits traits;
+  traits.cell = names.shared;
+  traits.size = experts.sharedWidth;
+  traits.isCut = false;
+  traits.fused = names.swiglu;
+  Value shared = addFeedForward(cells, tokens, traits);
+  if (!experts.gatesShared)
+    return shared;
+  Value gate = addSharedGate(cells, names, tokens);
+  return cells.multiply(shared, gate, names.applyGate);
+}
+
+//===----------------------------------------------------------------------===//
+// The whole
+//===----------------------------------------------------------------------===//
+
+static Value addRoutedExperts(CellBuilder &cells, const ExpertNames &names,
+                              Value tokens, Value &loss) {
+  std::optional<CellBuilder::Cell> cell;
+  if (!names.routed.empty())
+    cell.emplace(cells, names.routed);
+  Choice choice = addRouter(cells, names.router, tokens);
+  loss = choice.loss;
+  if (cells.spec.experts->capacity)
+    return addCapacityExperts(cells, names, tokens, choice);
+  return addDroplessExperts(cells, names.dropless, tokens, choice);
+}
+
+ExpertResult addExperts(CellBuilder &cells, Value input) {
+  const ModelSpec &spec = cells.spec;
+  const ExpertNames names = getExpertNames(spec);
+  CellBuilder::Cell cell(cells, names.cell);
+  Value tokens = cells.cast(input, spec.computeType, names.cast);
+  tokens = toRows(cells, tokens, names.reshape);
+  ExpertResult result;
+  Value output = addRoutedExperts(cells, names, tokens, result.loss);
+  if (spec.experts->sharedWidth > 0)
+    output = cells.add(output, addSharedExperts(cells, names, tokens),
+                       names.addShared);
+  result.hidden = fromRows(cells, output, names.reshape);
+  return result;
+}
+
+Value addWeighedSum(CellBuilder &cells, Value rows, Value gates, StringRef cast,
+                    StringRef reshape, StringRef weigh, StringRef sum) {
+  SmallVector<int64_t> shape(getShape(gates));
+  shape.push_back(1);
+  gates = cells.cast(gates, cells.spec.computeType, cast);
+  gates = cells.reshape(gates, shape, reshape);
+  shape.back() = getShape(rows).back();
+  rows = cells.reshape(rows, shape, reshape);
+  rows = cells.multiply(rows, gates, weigh);
+  return cells.reduceSum(rows, {2}, sum);
+}
+
+} // namespace mf

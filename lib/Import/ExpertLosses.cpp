@@ -1,0 +1,93 @@
+//===- ExpertLosses.cpp - What a router adds to the loss ------------------===//
+
+#include "ExpertLayer.h"
+
+using namespace mlir;
+using namespace mf::ir;
+
+namespace mf {
+
+/// The mean over a dimension, which disappears.
+static Value addMean(CellBuilder &cells, Value value, int64_t axis,
+                     StringRef leaf) {
+  double size = static_cast<double>(getShape(value)[static_cast<size_t>(axis)]);
+  return cells.scale(cells.reduceSum(value, {axis}, leaf), 1.0 / size, leaf);
+}
+
+Value addShares(CellBuilder &cells, const RouterNames &names, Value chosen) {
+  const ExpertSpec &experts = *cells.spec.experts;
+  Value places = cells.reshape(
+      chosen, {experts.numRows, experts.getNumChoices()}, names.oneHot);
+  places = cells.create<OneHotOp>(names.oneHot, places, experts.numExperts)
+               .getResult();
+  return addMean(cells, places, 1, names.meanShares);
+}
+
+/// The mean over each group of neighbouring experts: [rows, groups].
+static Value meanOverGroups(CellBuilder &cells, Value value, int64_t groups,
+                            StringRef leaf) {
+  ArrayRef<int64_t> shape = getShape(value);
+  if (shape[1] == groups)
+    return value;
+  value = cells.reshape(value, {shape[0], groups, shape[1] / groups}, leaf);
+  return addMean(cells, value, 2, leaf);
+}
+
+static Value addAuxiliaryLoss(CellBuilder &cells, const RouterNames &names,
+                              const AuxiliaryLoss &loss, Value scores,
+                              Value shares) {
+  const ExpertSpec &experts = *cells.spec.experts;
+  const int64_t groups = loss.numGroups, rows = experts.numRows;
+  scores = meanOverGroups(cells, scores, groups, names.meanScores);
+  shares = meanOverGroups(cells, shares, groups, names.meanShares);
+  if (int64_t neighbours = loss.numSharedRows; neighbours > 1) {
+    SmallVector<int64_t> together = {rows / neighbours, neighbours, groups};
+    scores = cells.reshape(scores, together, names.meanScores);
+    shares = cells.reshape(shares, together, names.meanShares);
+    shares = addMean(cells, shares, 1, names.meanShares);
+    together[1] = 1;
+    shares = cells.reshape(shares, together, names.meanShares);
+  }
+  Value products = cells.multiply(scores, shares, names.lossProduct);
+  auto axes = llvm::to_vector(
+      llvm::seq<int64_t>(0, static_cast<int64_t>(getShape(products).size())));
+  Value sum = cells.reduceSum(products, axes, names.lossMean);
+  auto size = static_cast<double>(experts.numExperts);
+  double mean = static_cast<double>(rows) * static_cast<double>(groups);
+  return cells.scale(sum, loss.factor * size * size / mean, names.lossFactor);
+}
+
+/// The mean square of ln(sum of exp(product)), without a maximum taken off.
+static Value addZLoss(CellBuilder &cells, Value products) {
+  const ExpertSpec &experts = *cells.spec.experts;
+  CellBuilder::Cell cell(cells, "router.router.z_loss_func");
+  Value value = cells.cast(products, DType::F32, "cast");
+  value = cells.create<ExpOp>("exp", value.getType(), value).getResult();
+  value = cells.reduceSum(value, {2}, "sum_ops");
+  value = cells.create<LogOp>("ln", value.getType(), value).getResult();
+  value = cells.multiply(value, value, "square");
+  value = cells.reduceSum(value, {0, 1}, "mean_ops");
+  double tokens = static_cast<double>(experts.numRows) *
+                  static_cast<double>(experts.rowLength);
+  return cells.scale(value, experts.router.zLossFactor / tokens, "mul");
+}
+
+Value addRouterLoss(CellBuilder &cells, const RouterNames &names,
+                    Value products, Value scores, Value shares) {
+  const RouterSpec &router = cells.spec.experts->router;
+  Value sum;
+  auto add = [&](Value loss) {
+    sum = sum ? cells.add(sum, loss, names.addLoss) : loss;
+  };
+  if (!router.losses.empty()) {
+    scores = addMean(cells, scores, 1, names.meanScores);
+    scores = cells.cast(scores, DType::F32, names.cast);
+    for (const AuxiliaryLoss &loss : router.losses)
+      add(addAuxiliaryLoss(cells, names, loss, scores, shares));
+  }
+  if (router.zLossFactor != 0.0)
+    add(addZLoss(cells, products));
+  return sum;
+}
+
+} // namespace mf

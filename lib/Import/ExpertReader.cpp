@@ -1,0 +1,124 @@
+//===- ExpertReader.cpp - Experts from a YAML -----------------------------===//
+
+#include "ExpertReader.h"
+#include <cmath>
+
+namespace mf {
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+void warnWithoutEffect(SpecReader &reader, llvm::StringLiteral key,
+                       llvm::StringRef neutral, const llvm::Twine &why) {
+  reader.markRead({key});
+  Node value = reader.getNode()[key];
+  if (value.isUndefinedOrNull() || value.repr() == neutral)
+    return;
+  double number = 0;
+  if (!neutral.getAsDouble(number) && !value.isBool() &&
+      value.getFloat() == number)
+    return;
+  reader.diagnostics.warning(value.getLocation(), quote(key) + " in " +
+                                                      reader.getName() +
+                                                      " has no effect " + why);
+}
+
+int64_t readCount(SpecReader &reader, SpecReader::Keys keys, int64_t missing) {
+  int64_t count = reader.readInt(keys, missing);
+  if (count >= 0 && count <= INT32_MAX)
+    return count;
+  reader.diagnostics.error(reader.locate(keys),
+                           "expected an int of at least 0 that fits 32 bits "
+                           "for " +
+                               quote(*keys.begin()) + ", but got " +
+                               llvm::Twine(count));
+  return missing;
+}
+
+/// The elements of a list; an error if it is something else.
+static std::vector<Node> readList(SpecReader &reader, llvm::StringLiteral key) {
+  Node value = reader.find({key});
+  if (!value)
+    return {};
+  if (value.isList())
+    return value.getElements();
+  reader.diagnostics.error(value.getLocation(), "expected a list for " +
+                                                    quote(key) + ", but got " +
+                                                    describe(value.getKind()) +
+                                                    ", " + value.repr(60));
+  return {};
+}
+
+std::vector<NamedFactor> readLossFactors(SpecReader &reader,
+                                         llvm::StringLiteral types,
+                                         llvm::StringLiteral factors) {
+  std::vector<Node> names = readList(reader, types);
+  std::vector<Node> values = readList(reader, factors);
+  if (names.size() != values.size()) {
+    Node longer =
+        reader.getNode()[names.size() > values.size() ? types : factors];
+    reader.diagnostics.warning(longer.getLocation(),
+                               "got " + llvm::Twine(names.size()) + " " +
+                                   types + " but " +
+                                   llvm::Twine(values.size()) + " " + factors +
+                                   "; what is left over has no effect");
+  }
+  std::vector<NamedFactor> result;
+  for (size_t i = 0; i < std::min(names.size(), values.size()); ++i) {
+    std::optional<double> factor = values[i].getFloat();
+    if (values[i].isBool() || !factor || !std::isfinite(*factor))
+      reader.diagnostics.error(values[i].getLocation(),
+                               "expected a number in " + quote(factors) +
+                                   ", but got " + values[i].repr(60));
+    result.push_back({names[i].getText().str(), factor.value_or(0.0),
+                      names[i].getLocation()});
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Families
+//===----------------------------------------------------------------------===//
+
+static std::optional<ExpertRules> getRules(ModelFamily family,
+                                           SpecReader &model) {
+  ExpertRules rules;
+  if (family == ModelFamily::DeepSeek) {
+    rules.isDeepSeek = true;
+    rules.addsLosses = model.readBool({"return_extra_loss"}, true);
+    return rules;
+  }
+  // Routers and MoEV3 of the Llama family ignore init_method_std.
+  rules.initializerRange = 0.01;
+  switch (family) {
+  case ModelFamily::Llama:
+    rules.addsLosses = false;
+    return rules;
+  case ModelFamily::Telechat:
+    rules.readsDropless = false;
+    return rules;
+  default:
+    return std::nullopt;
+  }
+}
+
+void readExperts(const TrainingConfig &config, SpecReader &model,
+                 ModelSpec &spec) {
+  if (spec.family == ModelFamily::Mcore) {
+    spec.experts = readMcoreExperts(config, spec, model);
+    return;
+  }
+  if (std::optional<ExpertRules> rules = getRules(spec.family, model)) {
+    spec.experts = readClassicExperts(config, *rules, spec, model);
+    return;
+  }
+  Node count = config.moe.node["expert_num"];
+  if (count.getInt().value_or(1) > 1)
+    model.diagnostics.error(
+        count.getLocation(),
+        "expected 1 for 'expert_num': layers of the " + getName(spec.family) +
+            " family have no experts, but got " + count.repr());
+}
+
+} // namespace mf

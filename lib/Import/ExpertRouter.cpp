@@ -1,0 +1,203 @@
+//===- ExpertRouter.cpp - Which experts tokens go to ----------------------===//
+
+#include "ExpertLayer.h"
+
+using namespace mlir;
+using namespace mf::ir;
+
+namespace mf {
+namespace {
+
+class RouterBuilder {
+public:
+  RouterBuilder(CellBuilder &cells, const RouterNames &names)
+      : cells(cells), names(names), experts(*cells.spec.experts),
+        router(experts.router) {}
+
+  Choice build(Value tokens);
+
+private:
+  Value addProducts(Value tokens);
+  Value addScores(Value products);
+  Value addBias(Value scores);
+  Value limitToGroups(Value scores);
+  Value findGroups(Value groupScores);
+  void choose(Value scores);
+  Value normalize(Value gates);
+  /// Divided by their sums over the last dimension.
+  Value divideBySum(Value values);
+  Value getLossScores(Value scores);
+  void addStatistics(Value shares);
+
+  CellBuilder &cells;
+  const RouterNames &names;
+  const ExpertSpec &experts;
+  const RouterSpec &router;
+  Value bias;
+  Choice choice;
+};
+
+} // namespace
+
+Value RouterBuilder::addProducts(Value tokens) {
+  Value weight;
+  {
+    CellBuilder::Cell cell(cells, names.weightCell);
+    weight = cells.addParameter(
+        "weight", {experts.numExperts, cells.spec.hiddenSize},
+        router.weightType,
+        cells.getInit(InitKind::Normal, router.initializerRange), {});
+  }
+  weight = cells.cast(weight, router.type, names.cast);
+  tokens = cells.cast(tokens, router.type, names.cast);
+  return cells.create<MatmulOp>(names.product, tokens, weight, false, true)
+      .getResult();
+}
+
+Value RouterBuilder::addScores(Value products) {
+  if (router.score == RouterScore::Sigmoid)
+    return cells
+        .create<SigmoidOp>(names.activation, products.getType(), products)
+        .getResult();
+  return cells.create<SoftmaxOp>(names.activation, products.getType(), products)
+      .getResult();
+}
+
+/// What decides beside the scores: a statistic, which no gradient changes.
+Value RouterBuilder::addBias(Value scores) {
+  if (!router.bias)
+    return scores;
+  bias = cells.addLoadBias(names.bias, experts.numExperts, *router.bias);
+  Value value = cells.cast(bias, router.type, names.cast);
+  return cells.add(scores, value, names.addBias);
+}
+
+/// 1 for the groups [rows, tokens, groups] that a token may use, else 0.
+Value RouterBuilder::findGroups(Value groupScores) {
+  const RoutingGroups &groups = *router.groups;
+  auto best =
+      cells.create<TopKOp>(names.chooseGroups, groupScores, groups.numKept);
+  if (groups.keepsTies) {
+    Value last = cells.sliceLast(best.getValues(), groups.numKept - 1, 1,
+                                 names.chooseGroups);
+    return cells
+        .create<AtLeastOp>(names.compareGroups, groupScores.getType(),
+                           groupScores, last, StringAttr(), RecomputeKindAttr(),
+                           SwapAttr())
+        .getResult();
+  }
+  Value places =
+      cells.create<OneHotOp>(names.compareGroups, best.getIndices(), groups.num)
+          .getResult();
+  places = cells.cast(places, router.type, names.cast);
+  return cells.reduceSum(places, {2}, names.compareGroups);
+}
+
+/// Scores in the groups that a token may use, 0 in others.
+Value RouterBuilder::limitToGroups(Value scores) {
+  if (!router.groups)
+    return scores;
+  const RoutingGroups &groups = *router.groups;
+  SmallVector<int64_t> flat(getShape(scores));
+  int64_t rows = flat[0], length = flat[1];
+  StringRef reshape = names.maskGroups;
+  Value grouped = cells.reshape(
+      scores, {rows, length, groups.num, experts.numExperts / groups.num},
+      reshape);
+  Value best =
+      cells.create<TopKOp>(names.chooseGroups, grouped, groups.numSummed)
+          .getValues();
+  Value mask = findGroups(cells.reduceSum(best, {3}, names.sumGroup));
+  mask = cells.reshape(mask, {rows, length, groups.num, 1}, reshape);
+  return cells.reshape(cells.multiply(grouped, mask, names.maskGroups), flat,
+                       reshape);
+}
+
+/// The gate is the score; with a bias, the score without it.
+void RouterBuilder::choose(Value scores) {
+  Value deciding = limitToGroups(addBias(scores));
+  auto best = cells.create<TopKOp>(bias ? names.chooseBiased : names.choose,
+                                   deciding, router.numChosen);
+  choice.experts = best.getIndices();
+  choice.gates = best.getValues();
+  if (bias)
+    choice.gates =
+        cells.create<GatherElementsOp>(names.gatherGate, scores, choice.experts)
+            .getResult();
+}
+
+Value RouterBuilder::divideBySum(Value values) {
+  SmallVector<int64_t> shape(getShape(values));
+  int64_t last = static_cast<int64_t>(shape.size()) - 1;
+  shape.back() = 1;
+  Value sum = cells.reduceSum(values, {last}, names.sum);
+  sum = cells.reshape(sum, shape, names.sum);
+  sum = cells.addScalar(sum, router.epsilon, names.addEpsilon);
+  return cells.create<DivOp>(names.divide, values, sum).getResult();
+}
+
+Value RouterBuilder::normalize(Value gates) {
+  if (router.normalizes)
+    gates = divideBySum(gates);
+  return router.scale == 1.0 ? gates
+                             : cells.scale(gates, router.scale, names.scale);
+}
+
+Value RouterBuilder::getLossScores(Value scores) {
+  return router.score == RouterScore::Sigmoid ? divideBySum(scores) : scores;
+}
+
+/// Hands what the step's end wants to know to the parameters that keep it.
+void RouterBuilder::addStatistics(Value shares) {
+  if (bias && router.bias->isUpdated) {
+    int64_t choices = experts.numRows * experts.getNumChoices();
+    choice.gates =
+        cells
+            .create<TrackLoadOp>(names.addBias, choice.gates.getType(),
+                                 choice.gates, bias, choice.experts, choices,
+                                 StringAttr(), RecomputeKindAttr(), SwapAttr())
+            .getResult();
+  }
+  if (!router.recordsLoad)
+    return;
+  // With a bias the shares are not those of the choices.
+  std::optional<double> capacityShare;
+  if (experts.capacity && !router.bias)
+    capacityShare = static_cast<double>(experts.capacity->places) /
+                    static_cast<double>(experts.getNumChoices());
+  Value statistic =
+      cells.addLoadRecord(names.shares, getShape(shares), capacityShare);
+  choice.gates =
+      cells
+          .create<RecordOp>(names.meanShares, choice.gates.getType(),
+                            choice.gates, statistic, shares, StringAttr(),
+                            RecomputeKindAttr(), SwapAttr())
+          .getResult();
+}
+
+Choice RouterBuilder::build(Value tokens) {
+  Value products = addProducts(tokens);
+  Value scores = addScores(products);
+  choose(scores);
+  choice.gates = normalize(choice.gates);
+  const bool hasLoss = hasExpertLoss(cells.spec);
+  Value shares, lossScores;
+  if (!router.losses.empty() || router.recordsLoad) {
+    lossScores = getLossScores(scores);
+    Value counted = choice.experts;
+    if (router.bias && router.lossesIgnoreBias)
+      counted = cells.create<TopKOp>(names.choose, lossScores, router.numChosen)
+                    .getIndices();
+    shares = addShares(cells, names, counted);
+  }
+  if (hasLoss)
+    choice.loss = addRouterLoss(cells, names, products, lossScores, shares);
+  addStatistics(shares);
+  return choice;
+}
+
+Choice addRouter(CellBuilder &cells, const RouterNames &names, Value tokens) {
+  return RouterBuilder(cells, names).build(tokens);
+}
+
+} // namespace mf

@@ -1,0 +1,207 @@
+//===- ExpertSizes.cpp - Rows, places and ranks of experts ----------------===//
+
+#include "ExpertReader.h"
+#include <algorithm>
+#include <cmath>
+
+namespace mf {
+namespace {
+
+class SizeResolver {
+public:
+  SizeResolver(const TrainingConfig &config, const ModelOverrides &overrides,
+               ModelSpec &spec, DiagnosticList &diagnostics)
+      : config(config), overrides(overrides), spec(spec),
+        experts(*spec.experts), diagnostics(diagnostics) {}
+
+  void resolve() {
+    checkPieces();
+    resolveRows();
+    if (!checkCounts())
+      return;
+    resolveParts();
+    resolveRoom();
+    resolvePlaces();
+    checkNumbers();
+  }
+
+private:
+  Location locate(llvm::StringRef key) const {
+    return config.parallel.node[key].getLocation();
+  }
+  void checkPieces();
+  void resolveRows();
+  bool checkCounts();
+  void resolveParts();
+  void resolveRoom();
+  void resolvePlaces();
+  void checkNumbers();
+
+  const TrainingConfig &config;
+  const ModelOverrides &overrides;
+  ModelSpec &spec;
+  ExpertSpec &experts;
+  DiagnosticList &diagnostics;
+};
+
+void SizeResolver::checkPieces() {
+  if (config.parallel.seqSplitNum > 1)
+    diagnostics.error(locate("seq_split_num"),
+                      "expected seq_split_num 1 for a model with experts: "
+                      "pieces of a sequence are not supported with them");
+}
+
+/// Each data-, context- and model-parallel rank has one row.
+void SizeResolver::resolveRows() {
+  const RankLayout &ranks = spec.ranks;
+  int64_t own =
+      ranks.dataParallel * ranks.contextParallel * ranks.modelParallel;
+  experts.numRows = own;
+  if (std::optional<int64_t> rows = overrides.routerRows) {
+    if (*rows < 1 || *rows > INT32_MAX || *rows % own != 0)
+      diagnostics.error({}, "expected a multiple of the " + llvm::Twine(own) +
+                                " rows of data, context and model parallel "
+                                "ranks for --router-rows, but got " +
+                                llvm::Twine(*rows));
+    else
+      experts.numRows = *rows;
+  }
+  int64_t tokens = 0;
+  if (__builtin_mul_overflow(spec.microBatchSize, spec.sequenceLength,
+                             &tokens) ||
+      tokens % experts.numRows != 0) {
+    diagnostics.error(locate("model_parallel"),
+                      "expected the tokens of a micro-batch, " +
+                          llvm::Twine(spec.microBatchSize) + " times " +
+                          llvm::Twine(spec.sequenceLength) +
+                          ", to divide into the " +
+                          llvm::Twine(experts.numRows) + " rows of routers");
+    tokens = experts.numRows;
+  }
+  experts.rowLength = tokens / experts.numRows;
+  for (AuxiliaryLoss &loss : experts.router.losses)
+    if (loss.numSharedRows == 0)
+      loss.numSharedRows = experts.numRows;
+}
+
+/// Whether products of them fit 64 bits.
+bool SizeResolver::checkCounts() {
+  constexpr int64_t mostExperts = int64_t(1) << 16;
+  constexpr int64_t mostTokens = int64_t(1) << 22;
+  if (experts.numExperts <= mostExperts && experts.rowLength <= mostTokens)
+    return true;
+  diagnostics.error(config.model.node.getLocation(),
+                    "expected at most " + llvm::Twine(mostExperts) +
+                        " experts and rows of at most " +
+                        llvm::Twine(mostTokens) + " tokens, but got " +
+                        llvm::Twine(experts.numExperts) + " and " +
+                        llvm::Twine(experts.rowLength));
+  return false;
+}
+
+/// MoEV2 forms its groups of ranks among data-parallel ones, unless experts
+/// are whole; the others among all ranks of a stage.
+void SizeResolver::resolveParts() {
+  int64_t parts =
+      config.parallel.isSemiOrAuto() ? config.parallel.expertParallel : 1;
+  int64_t ranks = experts.numRows;
+  const bool isAmongDataParallel = experts.capacity &&
+                                   experts.capacity->cutsExperts &&
+                                   !overrides.routerRows;
+  if (isAmongDataParallel)
+    ranks /= spec.ranks.modelParallel;
+  if (experts.numExperts % parts != 0)
+    diagnostics.error(
+        locate("expert_parallel"),
+        "expected a divisor of the " + llvm::Twine(experts.numExperts) +
+            " experts for 'expert_parallel', but got " + llvm::Twine(parts));
+  else if (ranks % parts != 0)
+    diagnostics.error(
+        locate("expert_parallel"),
+        "expected 'expert_parallel' to divide the " + llvm::Twine(ranks) +
+            (isAmongDataParallel ? " ranks of data and context parallel"
+                                 : " ranks of a stage") +
+            " that share experts out, but got " + llvm::Twine(parts));
+  else
+    experts.numParts = parts;
+}
+
+void SizeResolver::resolveRoom() {
+  std::optional<double> room = overrides.expertRoom;
+  if (!room)
+    return;
+  if (!(std::isfinite(*room) && *room >= 1)) {
+    diagnostics.error({}, "expected a number of at least 1 for --expert-room");
+    return;
+  }
+  if (experts.dropless)
+    experts.dropless->room = *room;
+  else
+    diagnostics.warning({}, "--expert-room has no effect on experts with a "
+                            "capacity");
+}
+
+void SizeResolver::resolvePlaces() {
+  if (!experts.capacity)
+    return;
+  CapacitySpec &capacity = *experts.capacity;
+  const int64_t length = experts.rowLength;
+  if (capacity.factor <= 0) {
+    diagnostics.warning(
+        config.moe.node["capacity_factor"].getLocation(),
+        "a 'capacity_factor' of at most 0 makes room for the fullest expert, "
+        "which is known only in the step; here each expert has a place for "
+        "every token of a row, " +
+            llvm::Twine(length) + ", with the same result");
+    capacity.places = length;
+    return;
+  }
+  double choices = static_cast<double>(experts.getNumChoices());
+  double wanted = std::ceil(choices * capacity.factor /
+                            static_cast<double>(experts.numExperts));
+  int64_t places = wanted < static_cast<double>(length)
+                       ? static_cast<int64_t>(wanted)
+                       : length;
+  int64_t multiple = capacity.multiple;
+  capacity.places = (places + multiple - 1) / multiple * multiple;
+}
+
+/// Places and ids are computed in fp32, which holds integers up to 2^24.
+void SizeResolver::checkNumbers() {
+  constexpr int64_t largest = int64_t(1) << 24;
+  const int64_t choices = experts.getNumChoices();
+  // Of all ranks that may send to one. Counts are checked: no overflow.
+  int64_t numbers =
+      (choices + experts.numExperts) * std::min(experts.numParts, largest);
+  if (experts.capacity)
+    numbers = std::max(3 * choices,
+                       experts.numExperts * (experts.capacity->places + 1));
+  if (numbers > largest)
+    diagnostics.error(
+        config.model.node.getLocation(),
+        "the router numbers " + llvm::Twine(numbers) + " places of a row of " +
+            llvm::Twine(experts.rowLength) +
+            " tokens, but fp32 holds integers up to " + llvm::Twine(largest) +
+            "; use more ranks, --router-rows or a shorter "
+            "sequence");
+  int64_t load = config.moe.node["max_router_load"].getInt().value_or(131072);
+  if (experts.capacity && !experts.fusions.router && choices > load)
+    diagnostics.error(config.moe.node["max_router_load"]
+                          ? config.moe.node["max_router_load"].getLocation()
+                          : config.moe.node.getLocation(),
+                      "expected at least the " + llvm::Twine(choices) +
+                          " choices of a row for 'max_router_load', but got " +
+                          llvm::Twine(load) +
+                          "; use_fused_ops_topkrouter has no such limit");
+}
+
+} // namespace
+
+void resolveExpertSizes(const TrainingConfig &config,
+                        const ModelOverrides &overrides, ModelSpec &spec,
+                        DiagnosticList &diagnostics) {
+  if (spec.experts)
+    SizeResolver(config, overrides, spec, diagnostics).resolve();
+}
+
+} // namespace mf

@@ -1,0 +1,101 @@
+//===- HuggingFaceDeepSeek.cpp - config.json of DeepSeek-V2 and V3 --------===//
+//
+// As a model of the mcore training graph, whose weights mean what these files'
+// do: neighbours rotate, and the layers that predict more tokens take the
+// hidden state behind the last norm. What differs from that graph is as in the
+// published classes: the tables' amplitude and the scale of scores.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FamilyReaders.h"
+#include "HuggingFaceExperts.h"
+#include <cmath>
+
+namespace mf {
+
+static void readSizes(SpecReader &reader, ModelSpec &spec) {
+  LatentAttentionSpec &latent = spec.latent.emplace();
+  latent.queryRank = reader.readOptionalSize({"q_lora_rank"});
+  latent.layout =
+      latent.queryRank ? LatentLayout::DownTogether : LatentLayout::QueryApart;
+  latent.keyValueRank = reader.readSize({"kv_lora_rank"}, std::nullopt);
+  latent.plainSize = reader.readSize({"qk_nope_head_dim"}, std::nullopt);
+  latent.rotarySize = reader.readSize({"qk_rope_head_dim"}, std::nullopt);
+  latent.valueSize = reader.readSize({"v_head_dim"}, std::nullopt);
+  spec.numHeads = reader.readSize({"num_attention_heads"}, std::nullopt);
+  reader.markRead({"num_key_value_heads", "head_dim"});
+  setLatentHeads(spec);
+  checkLatentHeads(reader, spec, {"num_attention_heads"});
+  if (reader.readBool({"attention_bias"}, false))
+    reader.diagnostics.error(reader.locate({"attention_bias"}),
+                             "expected false for 'attention_bias': latent "
+                             "attention has no biases");
+}
+
+/// Waves, tables and the scale of scores.
+static void readRotary(SpecReader &reader, ModelSpec &spec) {
+  LatentAttentionSpec &latent = *spec.latent;
+  spec.rotary.size = latent.rotarySize;
+  spec.rotary.movesPairs = true;
+  latent.scale = 1.0 / std::sqrt(static_cast<double>(latent.getKeySize()));
+  Node scaling = reader.find({"rope_scaling", "rope_parameters"});
+  if (!scaling.isMap())
+    return;
+  SpecReader inner(scaling, "rope_scaling", reader.diagnostics);
+  std::string kind = inner.readString({"rope_type", "type"}, "default");
+  if (kind == "default")
+    return;
+  if (kind != "yarn") {
+    reader.diagnostics.error(inner.locate({"rope_type", "type"}),
+                             "expected yarn for the type of 'rope_scaling', "
+                             "but got " +
+                                 quote(kind));
+    return;
+  }
+  YarnSpec yarn;
+  yarn.factor = inner.readPositive({"factor"}, 1.0);
+  yarn.length = inner.readPositive({"original_max_position_embeddings"},
+                                   static_cast<double>(spec.sequenceLength));
+  yarn.betaFast = inner.readPositive({"beta_fast"}, 32.0);
+  yarn.betaSlow = inner.readPositive({"beta_slow"}, 1.0);
+  yarn.scale = inner.readNumber({"mscale"}).value_or(1.0);
+  yarn.scaleOfAllDims = inner.readNumber({"mscale_all_dim"}).value_or(0.0);
+  setYarnFrequencies(yarn, spec.rotary);
+  const double sharpness = getYarnScale(yarn.factor, yarn.scaleOfAllDims);
+  spec.rotary.amplitude = getYarnScale(yarn.factor, yarn.scale) / sharpness;
+  latent.scale *= sharpness * sharpness;
+}
+
+static void readNextTokens(SpecReader &reader, ModelSpec &spec) {
+  SpecReader::Keys key = {"num_nextn_predict_layers"};
+  NextTokenSpec &next = spec.nextTokens;
+  next.followsNorm = true;
+  next.depth = reader.readInt(key, 0);
+  if (next.depth == 0 || next.depth == 1)
+    return;
+  reader.diagnostics.error(reader.locate(key),
+                           "expected 0 or 1 for 'num_nextn_predict_layers', "
+                           "but got " +
+                               llvm::Twine(next.depth));
+  next.depth = 0;
+}
+
+static void readLatentModel(SpecReader &reader, ModelSpec &spec) {
+  spec.family = ModelFamily::Mcore;
+  spec.concatenatesFeedForward = true;
+  readSizes(reader, spec);
+  readRotary(reader, spec);
+}
+
+void readHuggingFaceDeepSeek2(SpecReader &reader, ModelSpec &spec) {
+  readLatentModel(reader, spec);
+  readDeepSeek2Experts(reader, spec);
+}
+
+void readHuggingFaceDeepSeek3(SpecReader &reader, ModelSpec &spec) {
+  readLatentModel(reader, spec);
+  readDeepSeek3Experts(reader, spec);
+  readNextTokens(reader, spec);
+}
+
+} // namespace mf

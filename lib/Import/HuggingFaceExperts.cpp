@@ -1,0 +1,216 @@
+//===- HuggingFaceExperts.cpp - Experts of a config.json ------------------===//
+//
+// Mixtral, Qwen2-MoE, Qwen3-MoE, DeepSeek-V2 and V3. Their experts take all of
+// their tokens, as MoEV3's and mcore's do. Every token is in one row of the
+// router unless
+// --router-rows says otherwise.
+//
+//===----------------------------------------------------------------------===//
+
+#include "HuggingFaceExperts.h"
+#include "ExpertReader.h"
+
+namespace mf {
+namespace {
+
+using Keys = SpecReader::Keys;
+
+/// How many experts a token has, among how many.
+void readChoice(SpecReader &reader, Keys counts, ExpertSpec &experts) {
+  experts.numExperts = reader.readSize(counts, std::nullopt);
+  experts.router.numChosen =
+      reader.readSize({"num_experts_per_tok"}, std::nullopt);
+  if (experts.router.numChosen > experts.numExperts)
+    reader.diagnostics.error(
+        reader.locate({"num_experts_per_tok"}),
+        "expected at most the " + llvm::Twine(experts.numExperts) + " of " +
+            quote(*counts.begin()) + " for 'num_experts_per_tok', but got " +
+            llvm::Twine(experts.router.numChosen));
+}
+
+/// Losses that a training with these classes adds only if it asks for them.
+void readLosses(SpecReader &reader) {
+  reader.markRead({"router_aux_loss_coef"});
+  if (reader.readBool({"output_router_logits"}, false))
+    reader.diagnostics.warning(
+        reader.locate({"output_router_logits"}),
+        "the loss that 'output_router_logits' adds is not modelled; a "
+        "training YAML has aux_loss_types and aux_loss_factors");
+}
+
+/// Layers with a dense feed forward: those listed, and all whose number,
+/// counted from 1, is no multiple of the step.
+void readSparseLayers(SpecReader &reader, const ModelSpec &spec,
+                      ExpertSpec &experts) {
+  constexpr int64_t most = 10000;
+  const int64_t numLayers = std::min(spec.numLayers, most);
+  const int64_t step = reader.readSize({"decoder_sparse_step"}, 1);
+  std::vector<bool> layers;
+  bool isDense = false;
+  for (int64_t i = 0; i < numLayers; ++i) {
+    layers.push_back((i + 1) % step == 0);
+    isDense |= !layers.back();
+  }
+  Node dense = reader.find({"mlp_only_layers"});
+  if (dense && !dense.isList())
+    reader.diagnostics.error(dense.getLocation(),
+                             "expected a list of layers for "
+                             "'mlp_only_layers', but got " +
+                                 dense.repr(60));
+  for (const Node &element : dense.getElements()) {
+    std::optional<int64_t> index = element.getInt();
+    if (!index || *index < 0 || *index >= spec.numLayers)
+      reader.diagnostics.error(
+          element.getLocation(),
+          "expected the number of a layer below num_hidden_layers " +
+              llvm::Twine(spec.numLayers) + " in 'mlp_only_layers', but got " +
+              element.repr(60));
+    else if (*index < numLayers) {
+      layers[static_cast<size_t>(*index)] = false;
+      isDense = true;
+    }
+  }
+  if (isDense)
+    experts.layers = std::move(layers);
+}
+
+ExpertSpec &addExperts(ModelSpec &spec) {
+  ExpertSpec &experts = spec.experts.emplace();
+  experts.dropless.emplace();
+  experts.initializerRange = spec.initializerRange;
+  experts.router.initializerRange = spec.initializerRange;
+  return experts;
+}
+
+/// The first layers, and all whose number is no multiple of the frequency, are
+/// dense.
+void readDenseLayers(SpecReader &reader, const ModelSpec &spec,
+                     ExpertSpec &experts) {
+  constexpr int64_t most = 10000;
+  experts.firstLayer = readCount(reader, {"first_k_dense_replace"}, 0);
+  const int64_t frequency = reader.readSize({"moe_layer_freq"}, 1);
+  if (frequency == 1)
+    return;
+  for (int64_t i = 0; i < std::min(spec.numLayers, most); ++i)
+    experts.layers.push_back(i >= experts.firstLayer && i % frequency == 0);
+}
+
+/// Tokens choose among the experts of the best groups, whose score is the sum
+/// of their `numSummed` best experts'.
+void readGroups(SpecReader &reader, int64_t numSummed, ExpertSpec &experts) {
+  RoutingGroups groups;
+  groups.num = reader.readSize({"n_group"}, 1);
+  groups.numKept = reader.readSize({"topk_group"}, groups.num);
+  groups.numSummed = numSummed;
+  if (experts.numExperts % groups.num != 0 ||
+      experts.numExperts / groups.num < numSummed)
+    reader.diagnostics.error(
+        reader.locate({"n_group"}),
+        "expected 'n_group' to divide n_routed_experts " +
+            llvm::Twine(experts.numExperts) + " into groups of at least " +
+            llvm::Twine(numSummed) + ", but got " + llvm::Twine(groups.num));
+  else if (groups.numKept > groups.num)
+    reader.diagnostics.error(
+        reader.locate({"topk_group"}),
+        "expected at most n_group " + llvm::Twine(groups.num) +
+            " for 'topk_group', but got " + llvm::Twine(groups.numKept));
+  else if (groups.num > 1)
+    experts.router.groups = groups;
+}
+
+/// What V2 and V3 have in common; none if all layers are dense.
+ExpertSpec *readDeepSeekExperts(SpecReader &reader, ModelSpec &spec,
+                                llvm::StringRef score) {
+  if (!reader.find({"n_routed_experts"}))
+    return nullptr;
+  ExpertSpec &experts = addExperts(spec);
+  readChoice(reader, {"n_routed_experts"}, experts);
+  experts.width = reader.readSize({"moe_intermediate_size"}, std::nullopt);
+  experts.sharedWidth =
+      readCount(reader, {"n_shared_experts"}, 0) * experts.width;
+  readDenseLayers(reader, spec, experts);
+  std::string given = reader.readString({"scoring_func"}, score);
+  experts.router.score =
+      given == "sigmoid" ? RouterScore::Sigmoid : RouterScore::Softmax;
+  if (given != "sigmoid" && given != "softmax")
+    reader.diagnostics.error(reader.locate({"scoring_func"}),
+                             "expected softmax or sigmoid for "
+                             "'scoring_func', but got " +
+                                 quote(given));
+  experts.router.epsilon = 1e-20;
+  experts.router.scale =
+      reader.readNumber({"routed_scaling_factor"}).value_or(1.0);
+  return &experts;
+}
+
+void rejectMethod(SpecReader &reader, llvm::StringRef wanted,
+                  llvm::StringRef method) {
+  reader.diagnostics.error(reader.locate({"topk_method"}),
+                           "expected " + wanted +
+                               " for 'topk_method', but got " + quote(method));
+}
+
+void normalize(ExpertSpec &experts, bool isWanted) {
+  experts.router.normalizes = isWanted && experts.router.numChosen > 1;
+}
+
+} // namespace
+
+void readMixtralExperts(SpecReader &reader, ModelSpec &spec) {
+  ExpertSpec &experts = addExperts(spec);
+  readChoice(reader, {"num_local_experts"}, experts);
+  experts.width = spec.feedForwardSize;
+  normalize(experts, true);
+  readLosses(reader);
+  if (std::optional<double> noise = reader.readNumber({"router_jitter_noise"});
+      noise.value_or(0.0) != 0.0)
+    reader.diagnostics.warning(reader.locate({"router_jitter_noise"}),
+                               "'router_jitter_noise' is not modelled; it is "
+                               "ignored");
+}
+
+void readQwenExperts(SpecReader &reader, ModelSpec &spec) {
+  ExpertSpec &experts = addExperts(spec);
+  readChoice(reader, {"num_experts"}, experts);
+  experts.width = reader.readSize({"moe_intermediate_size"}, std::nullopt);
+  normalize(experts, reader.readBool({"norm_topk_prob"}, false));
+  readLosses(reader);
+  readSparseLayers(reader, spec, experts);
+}
+
+void readQwen2Experts(SpecReader &reader, ModelSpec &spec) {
+  readQwenExperts(reader, spec);
+  spec.experts->sharedWidth =
+      reader.readSize({"shared_expert_intermediate_size"}, std::nullopt);
+  spec.experts->gatesShared = true;
+}
+
+void readDeepSeek2Experts(SpecReader &reader, ModelSpec &spec) {
+  ExpertSpec *experts = readDeepSeekExperts(reader, spec, "softmax");
+  if (!experts)
+    return;
+  std::string method = reader.readString({"topk_method"}, "greedy");
+  if (method == "group_limited_greedy")
+    readGroups(reader, /*numSummed=*/1, *experts);
+  else if (method != "greedy")
+    rejectMethod(reader, "greedy or group_limited_greedy", method);
+  normalize(*experts, reader.readBool({"norm_topk_prob"}, false));
+  // Its class scales only what it does not normalise.
+  if (experts->router.normalizes)
+    experts->router.scale = 1.0;
+}
+
+void readDeepSeek3Experts(SpecReader &reader, ModelSpec &spec) {
+  ExpertSpec *experts = readDeepSeekExperts(reader, spec, "sigmoid");
+  if (!experts)
+    return;
+  std::string method = reader.readString({"topk_method"}, "noaux_tc");
+  if (method != "noaux_tc")
+    rejectMethod(reader, "noaux_tc", method);
+  readGroups(reader, /*numSummed=*/2, *experts);
+  normalize(*experts, reader.readBool({"norm_topk_prob"}, true));
+  // No rate: it stays as a checkpoint has it.
+  experts->router.bias.emplace();
+}
+
+} // namespace mf

@@ -1,0 +1,261 @@
+//===- LatentAttention.cpp - Latents, heads and their attention -----------===//
+//
+// As DeepSeek-V2's multi-head latent attention in the class that trains it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BodyLayer.h"
+#include "LatentNames.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace mf::ir;
+
+namespace mf {
+namespace {
+
+/// What is projected from the layer's input, [batch, sequence, width]; without
+/// a latent of queries the queries.
+struct Latents {
+  Value query, keyValue, rotaryKey;
+};
+
+/// Heads, each [batch, heads, sequence, size].
+struct LatentHeads {
+  Value plainQuery, rotaryQuery, plainKey, value;
+};
+
+class LatentAttentionBuilder {
+public:
+  explicit LatentAttentionBuilder(CellBuilder &cells)
+      : cells(cells), spec(cells.spec), latent(*spec.latent),
+        names(getLatentNames(latent.layout)) {}
+
+  Value build(Value input);
+
+private:
+  Value addLinear(Value input, StringRef name, int64_t size,
+                  ArrayRef<StringRef> axes);
+  SmallVector<Value> addParts(Value together, ArrayRef<int64_t> widths);
+  Latents addLatents(Value input);
+  Value addNorm(Value value, StringRef name);
+  SmallVector<Value> addHeads(Value from, StringRef joint,
+                              ArrayRef<StringRef> parts,
+                              ArrayRef<int64_t> sizes);
+  SmallVector<Value> splitHeads(Value flat, ArrayRef<int64_t> sizes);
+  LatentHeads addUpProjections(const Latents &latents);
+  Value rotate(Value heads);
+  Value addRotaryKeys(Value rotaryKey);
+  Value addFlash(const AttentionHeads &heads);
+
+  int64_t getQuerySize() const { return spec.numHeads * latent.getKeySize(); }
+
+  CellBuilder &cells;
+  const ModelSpec &spec;
+  const LatentAttentionSpec &latent;
+  const LatentNames &names;
+};
+
+//===----------------------------------------------------------------------===//
+// Projections
+//===----------------------------------------------------------------------===//
+
+Value LatentAttentionBuilder::addLinear(Value input, StringRef name,
+                                        int64_t size,
+                                        ArrayRef<StringRef> axes) {
+  CellBuilder::Cell linear(cells, name);
+  LinearTraits traits;
+  traits.axes.assign(axes.begin(), axes.end());
+  return cells.addLinear(input, size, traits);
+}
+
+SmallVector<Value> LatentAttentionBuilder::addParts(Value together,
+                                                    ArrayRef<int64_t> widths) {
+  SmallVector<Value> parts;
+  int64_t start = 0;
+  for (int64_t width : widths) {
+    parts.push_back(cells.sliceLast(together, start, width, names.split));
+    start += width;
+  }
+  return parts;
+}
+
+/// Ranks that share out heads have these projections whole: latents are for all
+/// heads.
+Latents LatentAttentionBuilder::addLatents(Value input) {
+  const int64_t keyValueWidth = latent.keyValueRank;
+  const int64_t queryWidth = latent.queryRank.value_or(getQuerySize());
+  if (!names.down.empty()) {
+    SmallVector<int64_t> widths = {queryWidth, keyValueWidth,
+                                   latent.rotarySize};
+    Value all = addLinear(
+        input, names.down,
+        std::accumulate(widths.begin(), widths.end(), int64_t(0)), {});
+    SmallVector<Value> parts = addParts(all, widths);
+    return {parts[0], parts[1], parts[2]};
+  }
+  Latents result;
+  result.query = latent.queryRank
+                     ? addLinear(input, names.queryDown, queryWidth, {})
+                     : addLinear(input, names.query, queryWidth, {"mp"});
+  if (!names.keyValueDown.empty()) {
+    SmallVector<int64_t> widths = {keyValueWidth, latent.rotarySize};
+    Value both = addLinear(input, names.keyValueDown,
+                           keyValueWidth + latent.rotarySize, {});
+    SmallVector<Value> parts = addParts(both, widths);
+    result.keyValue = parts[0];
+    result.rotaryKey = parts[1];
+    return result;
+  }
+  result.rotaryKey =
+      addLinear(input, names.rotaryKeyDown, latent.rotarySize, {});
+  result.keyValue = addLinear(input, names.latentDown, keyValueWidth, {});
+  return result;
+}
+
+Value LatentAttentionBuilder::addNorm(Value value, StringRef name) {
+  if (!latent.hasNorms)
+    return value;
+  CellBuilder::Cell cell(cells, name);
+  return cells.addNorm(value);
+}
+
+/// [batch, sequence, heads * sum of `sizes`] by head to one value per size,
+/// [batch, heads, sequence, size].
+SmallVector<Value> LatentAttentionBuilder::splitHeads(Value flat,
+                                                      ArrayRef<int64_t> sizes) {
+  const int64_t width = std::accumulate(sizes.begin(), sizes.end(), int64_t(0));
+  Value heads = cells.reshape(
+      flat, {spec.microBatchSize, spec.sequenceLength, spec.numHeads, width},
+      names.reshape);
+  SmallVector<Value> parts = {heads};
+  if (sizes.size() > 1)
+    parts = addParts(heads, sizes);
+  for (Value &part : parts)
+    part = cells.transpose(part, {0, 2, 1, 3}, names.transpose);
+  return parts;
+}
+
+/// Heads of `sizes`, by one projection if it has a name, or by one for each.
+SmallVector<Value> LatentAttentionBuilder::addHeads(Value from, StringRef joint,
+                                                    ArrayRef<StringRef> parts,
+                                                    ArrayRef<int64_t> sizes) {
+  SmallVector<Value> heads;
+  if (!joint.empty()) {
+    const int64_t width =
+        std::accumulate(sizes.begin(), sizes.end(), int64_t(0));
+    return splitHeads(addLinear(from, joint, spec.numHeads * width, {"mp"}),
+                      sizes);
+  }
+  for (auto [name, size] : llvm::zip_equal(parts, sizes)) {
+    Value flat = addLinear(from, name, spec.numHeads * size, {"mp"});
+    heads.append(splitHeads(flat, {size}));
+  }
+  return heads;
+}
+
+LatentHeads LatentAttentionBuilder::addUpProjections(const Latents &latents) {
+  SmallVector<int64_t> querySizes = {latent.plainSize, latent.rotarySize};
+  SmallVector<Value> query;
+  if (latent.queryRank)
+    query = addHeads(addNorm(latents.query, names.queryNorm), names.queryUp,
+                     {names.queryPlain, names.queryRotary}, querySizes);
+  else
+    query = splitHeads(latents.query, querySizes);
+  SmallVector<Value> keyValue = addHeads(
+      addNorm(latents.keyValue, names.keyValueNorm), names.keyValueUp,
+      {names.keyUp, names.valueUp}, {latent.plainSize, latent.valueSize});
+  return {query[0], query[1], keyValue[0], keyValue[1]};
+}
+
+//===----------------------------------------------------------------------===//
+// Rotation
+//===----------------------------------------------------------------------===//
+
+/// Weights of the mcore graph have dimensions that rotate together beside each
+/// other: the even ones are moved before the odd ones.
+Value LatentAttentionBuilder::rotate(Value heads) {
+  if (spec.rotary.movesPairs) {
+    SmallVector<int64_t> shape(getShape(heads));
+    SmallVector<int64_t> pairs = shape;
+    pairs.back() /= 2;
+    pairs.push_back(2);
+    Value paired = cells.reshape(heads, pairs, names.pairReshape);
+    shape.back() /= 2;
+    SmallVector<Value> halves;
+    for (int64_t half : {0, 1})
+      halves.push_back(
+          cells.reshape(cells.sliceLast(paired, half, 1, names.pairSlice),
+                        shape, names.pairReshape));
+    heads = cells.concatLast(halves, names.pairConcat);
+  }
+  return addRotary(cells, heads, names.rotary);
+}
+
+/// The rotating part of keys, which heads share, for each head.
+Value LatentAttentionBuilder::addRotaryKeys(Value rotaryKey) {
+  Value one = cells.reshape(
+      rotaryKey,
+      {spec.microBatchSize, 1, spec.sequenceLength, latent.rotarySize},
+      names.reshape);
+  auto tile = [&](Value value) {
+    return cells.create<RepeatOp>(names.tile, value, /*axis=*/1, spec.numHeads)
+        .getResult();
+  };
+  return latent.rotatesCopies ? rotate(tile(one)) : tile(rotate(one));
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// Values as wide as keys have zeros behind them, and so has the result.
+Value LatentAttentionBuilder::addFlash(const AttentionHeads &heads) {
+  Value value = heads.value;
+  const int64_t room = latent.getKeySize() - latent.valueSize;
+  const bool pads = latent.padsValues && room > 0;
+  if (pads) {
+    SmallVector<int64_t> low(4, 0), high(4, 0);
+    high.back() = room;
+    value = cells.create<PadOp>(names.padValue, value, low, high).getResult();
+  }
+  Value result = cells
+                     .create<FlashAttentionOp>(names.flash, heads.query,
+                                               heads.key, value, latent.scale,
+                                               /*causal=*/true)
+                     .getResult();
+  return pads ? cells.sliceLast(result, 0, latent.valueSize, names.cutResult)
+              : result;
+}
+
+Value LatentAttentionBuilder::build(Value input) {
+  CellBuilder::Cell cell(cells, names.cell);
+  Latents latents = addLatents(input);
+  LatentHeads parts = addUpProjections(latents);
+  AttentionHeads heads;
+  heads.query = cells.concatLast({parts.plainQuery, rotate(parts.rotaryQuery)},
+                                 names.join);
+  heads.key = cells.concatLast(
+      {parts.plainKey, addRotaryKeys(latents.rotaryKey)}, names.join);
+  heads.value = parts.value;
+  Value result = spec.usesFlashAttention
+                     ? addFlash(heads)
+                     : addScores(cells, heads, latent.scale);
+  result = cells.transpose(result, {0, 2, 1, 3}, names.mergeTranspose);
+  result = cells.reshape(
+      result,
+      {spec.microBatchSize, spec.sequenceLength, spec.getAttendedSize()},
+      names.mergeReshape);
+  CellBuilder::Cell linear(cells, names.output);
+  LinearTraits traits;
+  traits.cutsInputs = true;
+  return cells.addLinear(result, spec.hiddenSize, traits);
+}
+
+} // namespace
+
+Value addLatentAttention(CellBuilder &cells, Value input) {
+  return LatentAttentionBuilder(cells).build(input);
+}
+
+} // namespace mf

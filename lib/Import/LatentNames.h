@@ -1,0 +1,55 @@
+//===- LatentNames.h - Names of latent attention ----------------*- C++ -*-===//
+//
+// What MindSpore Transformers' classes of latent attention call their Cells and
+// primitives, as tables: which weights are stored together is which names there
+// are.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_IMPORT_LATENTNAMES_H
+#define MF_LIB_IMPORT_LATENTNAMES_H
+
+#include "FamilyNames.h"
+#include <string>
+#include <vector>
+
+namespace mf {
+
+/// Names relative to the attention Cell. A projection without a name is part of
+/// another: `queryDown` of `down`, say.
+struct LatentNames {
+  llvm::StringRef cell;
+  /// From the layer's input: all at once, or the query's latent and those of
+  /// keys and values with the rotating part of the key, or each alone.
+  llvm::StringRef down;
+  llvm::StringRef queryDown;
+  llvm::StringRef keyValueDown;
+  llvm::StringRef latentDown, rotaryKeyDown;
+  /// From a latent: heads at once, or by what they are for.
+  llvm::StringRef queryUp;
+  llvm::StringRef queryPlain, queryRotary;
+  llvm::StringRef keyValueUp;
+  llvm::StringRef keyUp, valueUp;
+  /// From the layer's input, where queries have no latent.
+  llvm::StringRef query;
+  llvm::StringRef queryNorm, keyValueNorm;
+
+  llvm::StringRef split, reshape, transpose;
+  llvm::StringRef tile, join;
+  llvm::StringRef padValue, cutResult;
+  /// Where neighbours are moved to the halves of what rotates.
+  llvm::StringRef pairReshape, pairSlice, pairConcat;
+  RotaryNames rotary;
+  llvm::StringRef flash;
+  llvm::StringRef mergeTranspose, mergeReshape;
+  llvm::StringRef output;
+};
+
+const LatentNames &getLatentNames(LatentLayout layout);
+
+/// What the attention Cell registers, relative to the layer, in order.
+std::vector<std::string> getLatentCellNames(const ModelSpec &spec);
+
+} // namespace mf
+
+#endif // MF_LIB_IMPORT_LATENTNAMES_H

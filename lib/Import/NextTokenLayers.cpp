@@ -1,0 +1,178 @@
+//===- NextTokenLayers.cpp - What predicts later tokens -------------------===//
+
+#include "NextTokenLayers.h"
+#include "BodyLayer.h"
+#include "ExpertLayer.h"
+
+using namespace mlir;
+using namespace mf::ir;
+
+namespace mf {
+
+static std::string number(StringRef prefix, int64_t index) {
+  return (prefix + "." + Twine(index)).str();
+}
+
+static SmallVector<Value> getArguments(const CellBuilder &cells, int64_t begin,
+                                       int64_t end) {
+  SmallVector<Value> values;
+  for (int64_t index = begin; index < end; ++index)
+    values.push_back(cells.getArgument(index));
+  return values;
+}
+
+//===----------------------------------------------------------------------===//
+// The embedding of a later token
+//===----------------------------------------------------------------------===//
+
+/// The table is the first one, which may be on another stage. The last tokens
+/// of a sequence have none behind them: 0 stands for it.
+void NextTokenLayers::addEmbedding(int64_t index) {
+  // The hidden state of the depth before, and of all before that.
+  const int64_t numHidden = 1 + index;
+  SmallVector<Type> arguments = getHiddenTypes(numHidden);
+  arguments.push_back(
+      RankedTensorType::get({spec.microBatchSize, spec.sequenceLength},
+                            IntegerType::get(model.getContext(), 32)));
+  const NextTokenNames &next = names.nextTokens;
+  CellBuilder cells(model, spec, number("mtp_embeddings", index),
+                    LayerKind::Embedding, number(next.embedding, index),
+                    arguments, getHiddenTypes(numHidden + 1));
+  cells.joinNext();
+  ParameterTraits traits;
+  traits.cuts = {getVocabularyAxes(spec.tableCut), {}};
+  traits.mayStayWhole = true;
+  traits.parallelOptimizer = spec.parallelOptimizerTable;
+  traits.tiedTo = names.embeddingWeight;
+  Value table =
+      cells.addParameter(next.table, {spec.vocabSize, spec.hiddenSize},
+                         spec.embeddingType, cells.getWeightInit(), traits);
+  Value tokens = cells.shiftTokens(cells.getArgument(numHidden), index + 1, 0);
+  auto rows = RankedTensorType::get(
+      getShape(tokens), getFloatType(model.getContext(), spec.embeddingType));
+  SmallVector<int64_t> shape(rows.getShape());
+  shape.push_back(spec.hiddenSize);
+  Value embedding = cells
+                        .create<EmbeddingOp>("gather", rows.clone(shape),
+                                             ValueRange{table, tokens})
+                        .getResult();
+  SmallVector<Value> results = getArguments(cells, 0, numHidden);
+  results.push_back(cells.cast(embedding, spec.residualType, "cast"));
+  cells.returnValues(results);
+}
+
+//===----------------------------------------------------------------------===//
+// Joining, and the layer
+//===----------------------------------------------------------------------===//
+
+/// A projection of both, normalised, side by side. The mcore graph puts the
+/// embedding first, and shares the outputs out as any other linear layer's.
+Value NextTokenLayers::join(CellBuilder &cells, Value previous,
+                            Value embedding) {
+  const NextTokenNames &next = names.nextTokens;
+  auto addNorm = [&](StringRef name, Value value) {
+    CellBuilder::Cell norm(cells, name);
+    return cells.addNorm(value);
+  };
+  SmallVector<Value> both = {addNorm(next.hiddenNorm, previous),
+                             addNorm(next.embeddingNorm, embedding)};
+  LinearTraits traits;
+  if (spec.nextTokens.followsNorm)
+    std::swap(both[0], both[1]);
+  else
+    traits.axes.clear();
+  Value joined = cells.concatLast(both, next.concat);
+  CellBuilder::Cell linear(cells, next.join);
+  joined = cells.addLinear(joined, spec.hiddenSize, traits);
+  return cells.cast(joined, spec.residualType, "cast");
+}
+
+/// Takes the newest hidden state, the older ones and the embedding; gives what
+/// both make, and all hidden states.
+void NextTokenLayers::addFuser(int64_t index) {
+  const int64_t numHidden = 1 + index;
+  CellBuilder cells(model, spec, number("mtp_hidden_fusers", index),
+                    LayerKind::Body, number(names.nextTokens.fuser, index),
+                    getHiddenTypes(numHidden + 1),
+                    getHiddenTypes(numHidden + 1));
+  cells.setCellTree(nextTokenCells);
+  cells.joinNext();
+  SmallVector<Value> results = {
+      join(cells, cells.getArgument(0), cells.getArgument(numHidden))};
+  results.append(getArguments(cells, 0, numHidden));
+  cells.returnValues(results);
+}
+
+/// A loss of experts comes behind the hidden states.
+SmallVector<Type> NextTokenLayers::getResultTypes(int64_t numHidden,
+                                                  bool hasExperts) const {
+  SmallVector<Type> types = getHiddenTypes(numHidden);
+  if (hasExperts && hasExpertLoss(spec))
+    types.push_back(
+        RankedTensorType::get({}, Float32Type::get(hidden.getContext())));
+  return types;
+}
+
+void NextTokenLayers::addLayer(int64_t index) {
+  const int64_t layer = spec.numLayers + index, numHidden = 2 + index;
+  const bool hasExperts = spec.hasExperts(layer);
+  CellBuilder cells(model, spec, number("layers", layer), LayerKind::Body,
+                    number(names.layers, layer), getHiddenTypes(numHidden),
+                    getResultTypes(numHidden, hasExperts));
+  cells.setCellTree(hasExperts ? expertCells : bodyCells);
+  SmallVector<Value, 2> made =
+      addBodyLayer(cells, cells.getArgument(0), hasExperts);
+  SmallVector<Value> results = {made.front()};
+  results.append(getArguments(cells, 1, numHidden));
+  llvm::append_range(results, ArrayRef(made).drop_front());
+  cells.returnValues(results);
+}
+
+/// Joining, the layer and its norm as one.
+void NextTokenLayers::addWholeLayer(int64_t index) {
+  const NextTokenNames &next = names.nextTokens;
+  const int64_t numHidden = 1 + index;
+  // As the last layer of the decoder.
+  const bool hasExperts = spec.hasExperts(spec.numLayers - 1);
+  CellBuilder cells(model, spec, number(next.fuser, index), LayerKind::Body,
+                    number(next.fuser, index), getHiddenTypes(numHidden + 1),
+                    getResultTypes(numHidden + 1, hasExperts));
+  cells.setCellTree(nextTokenCells);
+  Value value = join(cells, cells.getArgument(0), cells.getArgument(numHidden));
+  SmallVector<Value, 2> made;
+  {
+    CellBuilder::Cell cell(cells, next.layer);
+    made = addBodyLayer(cells, value, hasExperts);
+  }
+  CellBuilder::Cell norm(cells, next.innerNorm);
+  SmallVector<Value> results = {cells.addNorm(made.front())};
+  results.append(getArguments(cells, 0, numHidden));
+  llvm::append_range(results, ArrayRef(made).drop_front());
+  cells.returnValues(results);
+}
+
+void NextTokenLayers::add(int64_t index) {
+  addEmbedding(index);
+  if (spec.nextTokens.followsNorm) {
+    addWholeLayer(index);
+    return;
+  }
+  addFuser(index);
+  addLayer(index);
+}
+
+/// The newest hidden state stands first, that of depth d of D at D - 1 - d.
+void NextTokenLayers::addOutputNorms() {
+  const int64_t depth = spec.nextTokens.depth;
+  for (int64_t index = 0; index < depth; ++index) {
+    CellBuilder cells(model, spec, number("mtp_norms", index), LayerKind::Head,
+                      number(names.nextTokens.outputNorm, index),
+                      getHiddenTypes(depth + 1), getHiddenTypes(depth + 1));
+    SmallVector<Value> results = getArguments(cells, 0, depth + 1);
+    Value &own = results[static_cast<size_t>(depth - 1 - index)];
+    own = cells.addNorm(own);
+    cells.returnValues(results);
+  }
+}
+
+} // namespace mf

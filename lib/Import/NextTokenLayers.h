@@ -1,0 +1,67 @@
+//===- NextTokenLayers.h - What stands behind the body ----------*- C++ -*-===//
+//
+// The final norm, the head, and between body and head the layers that predict
+// later tokens. Hidden states that the head reads go through the layers behind
+// them: each layer takes the newest first, then the others as they came.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_IMPORT_NEXTTOKENLAYERS_H
+#define MF_LIB_IMPORT_NEXTTOKENLAYERS_H
+
+#include "CellBuilder.h"
+
+namespace mf {
+
+/// Symbols of the names that Cells register.
+inline constexpr llvm::StringLiteral bodyCells = "cells";
+inline constexpr llvm::StringLiteral expertCells = "expert_cells";
+inline constexpr llvm::StringLiteral nextTokenCells = "next_token_cells";
+
+/// The axes that cut the rows of a vocabulary's table.
+llvm::SmallVector<llvm::StringRef, 2> getVocabularyAxes(VocabularyCut cut);
+
+/// Adds layers to the end of a model.
+class NextTokenLayers {
+public:
+  /// `hidden` is the type of the stream between layers.
+  NextTokenLayers(mf::ir::ModelOp model, const ModelSpec &spec,
+                  mlir::Type hidden)
+      : model(model), spec(spec), names(getFamilyNames(spec.family)),
+        hidden(hidden) {}
+
+  /// The layers of depth `index`: the embedding of the token `index` + 1
+  /// behind, what joins it, and the layer.
+  void add(int64_t index);
+  /// The norm of each depth, behind the final one.
+  void addOutputNorms();
+
+private:
+  void addEmbedding(int64_t index);
+  void addFuser(int64_t index);
+  void addLayer(int64_t index);
+  void addWholeLayer(int64_t index);
+  mlir::Value join(CellBuilder &cells, mlir::Value previous,
+                   mlir::Value embedding);
+  llvm::SmallVector<mlir::Type> getHiddenTypes(int64_t count) const {
+    return llvm::SmallVector<mlir::Type>(static_cast<size_t>(count), hidden);
+  }
+  llvm::SmallVector<mlir::Type> getResultTypes(int64_t numHidden,
+                                               bool hasExperts) const;
+
+  mf::ir::ModelOp model;
+  const ModelSpec &spec;
+  const FamilyNames &names;
+  mlir::Type hidden;
+};
+
+/// The final norm, of the hidden state that came first of `numKept` + 1.
+void addFinalNorm(mf::ir::ModelOp model, const ModelSpec &spec,
+                  mlir::Type hidden, int64_t numKept);
+
+/// The head and the loss, and those of later tokens.
+void addHead(mf::ir::ModelOp model, const ModelSpec &spec, mlir::Type hidden);
+
+} // namespace mf
+
+#endif // MF_LIB_IMPORT_NEXTTOKENLAYERS_H

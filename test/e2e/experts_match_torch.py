@@ -1,0 +1,341 @@
+"""Compares loss and gradients of models with experts with PyTorch's, over
+several steps.
+
+usage: experts_match_torch.py BIN_FOLDER WORK_FOLDER [CASE...]
+"""
+
+import os
+import sys
+
+import numpy
+import safetensors
+import torch
+import torch_llama
+import torch_moe
+import training
+from gradients_match_torch import read_batches
+
+STEPS, BATCH, MICRO_BATCHES = 3, 2, 2
+# AdamW divides small gradients by their size, and their rounding errors with
+# them: parameters of later steps are as far apart as a few of their gradients.
+LOSS_TOLERANCE, FIRST_TOLERANCE, LATER_TOLERANCE = 1e-6, 1e-5, 1e-4
+
+ROUTER = {"routing_policy": "TopkRouterV2", "router_dense_type": '"float32"'}
+MIXTRAL = dict(ROUTER, expert_num=8, num_experts_chosen=2, capacity_factor=1.1)
+QWEN2 = dict(
+    ROUTER,
+    expert_num=8,
+    num_experts_chosen=3,
+    capacity_factor=1.1,
+    enable_sdrop=True,
+    shared_expert_num=2.0,
+    use_shared_expert_gating=True,
+    norm_topk_prob=False,
+)
+TELECHAT = dict(
+    ROUTER,
+    expert_num=8,
+    num_experts_chosen=3,
+    capacity_factor=1.2,
+    aux_loss_types='["expert"]',
+    aux_loss_factors="[0.01]",
+)
+DEEPSEEK2 = dict(
+    ROUTER,
+    expert_num=8,
+    num_experts_chosen=3,
+    capacity_factor=2.0,
+    enable_sdrop=True,
+    topk_method="group_limited_greedy",
+    n_group=4,
+    topk_group=2,
+    norm_topk_prob=False,
+    routed_scaling_factor=16.0,
+    expert_group_size=4,
+    aux_loss_types='["expert", "device", "comm"]',
+    aux_loss_factors="[0.003, 0.005, 0.002]",
+    z_loss_factor=0.01,
+)
+DEEPSEEK3 = dict(
+    ROUTER,
+    expert_num=8,
+    num_experts_chosen=3,
+    use_gmm=True,
+    use_gating_sigmoid=True,
+    routed_scaling_factor=2.5,
+    shared_expert_num=1,
+    balance_via_topk_bias=True,
+)
+# Fast enough to change choices in a few steps.
+BALANCE = {
+    "TopkBiasBalanceCallback": {
+        "balance_via_topk_bias": True,
+        "topk_bias_update_rate": 0.02,
+        "expert_num": 8,
+        "gradient_accumulation_steps": MICRO_BATCHES,
+    }
+}
+QWEN3 = {
+    "model_type": "qwen3_moe",
+    "vocab_size": 256,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "seq_length": 32,
+    "rms_norm_eps": "1.0e-5",
+    "rope_theta": "10000.0",
+    "use_flash_attention": True,
+    "params_dtype": '"float32"',
+    "compute_dtype": '"float32"',
+    "pad_token_id": -1,
+    "moe_grouped_gemm": True,
+    "num_experts": 8,
+    "num_experts_per_tok": 3,
+    "moe_intermediate_size": 40,
+    "norm_topk_prob": True,
+    "routed_scaling_factor": 1.5,
+}
+QWEN3_LOSS = dict(
+    QWEN3,
+    moe_router_load_balancing_type="sub_seq_aux_loss",
+    moe_aux_loss_coeff=0.01,
+)
+
+
+class Case:
+    """`experts` are keys of moe_config, `settings` those of torch_moe's layers;
+    `model` changes keys of model_config. With `skew` one expert is what most
+    tokens want, with `alone` what all do."""
+
+    def __init__(self, experts, settings, model=None, skew=0.0, alone=False, **options):
+        self.experts, self.options = experts, options
+        self.skew, self.alone = skew, alone
+        self.settings = dict({"experts": 8, "chosen": 3}, **settings)
+        self.model = dict(model or {})
+
+    def is_mcore(self):
+        return self.settings.get("kind") == "mcore"
+
+
+def llama(experts, settings, **options):
+    """Whose auxiliary losses never enter the loss."""
+    return Case(experts, dict(settings, adds_losses=False), **options)
+
+
+def telechat(experts, settings, **options):
+    return Case(
+        experts, settings, arch="TelechatForCausalLM", model_type="TelechatConfig", **options
+    )
+
+
+def mcore(model, settings, **options):
+    return Case(
+        None, dict(settings, kind="mcore"), model=model, arch="Qwen3MoeForCausalLM", **options
+    )
+
+
+MIXTRAL_SETTINGS = {"chosen": 2}
+QWEN2_SETTINGS = {"by_token": True, "gates_shared": True, "normalizes": False}
+TELECHAT_SETTINGS = {"capacity_factor": 1.2, "losses": (("expert", 0.01),)}
+DEEPSEEK2_SETTINGS = {
+    "capacity_factor": 2.0,
+    "by_token": True,
+    "method": "group_limited_greedy",
+    "groups": 4,
+    "kept_groups": 2,
+    "normalizes": False,
+    "scale": 16.0,
+    "losses": (("expert", 0.003), ("device", 0.005), ("comm", 0.002)),
+    "loss_groups": {"device": 4, "comm": 1},
+    "z_loss": 0.01,
+}
+DEEPSEEK3_SETTINGS = {
+    "kind": "grouped",
+    "sigmoid": True,
+    "scale": 2.5,
+    "has_bias": True,
+    "update_rate": 0.02,
+    "target": MICRO_BATCHES / 8,
+}
+NOAUX = {"topk_method": "noaux_tc", "n_group": 4, "topk_group": 2}
+NOAUX_SETTINGS = {"method": "noaux_tc", "groups": 4, "kept_groups": 2, "kind": "capacity"}
+
+CASES = {
+    "mixtral": llama(MIXTRAL, MIXTRAL_SETTINGS),
+    "mixtral-by-token": llama(
+        dict(MIXTRAL, enable_sdrop=True), dict(MIXTRAL_SETTINGS, by_token=True), skew=2.0
+    ),
+    "mixtral-one-expert": llama(
+        dict(MIXTRAL, num_experts_chosen=1), {"chosen": 1}, skew=0.3, alone=True
+    ),
+    "mixtral-fused": llama(
+        dict(MIXTRAL, use_fused_ops_topkrouter=True), MIXTRAL_SETTINGS, skew=2.0
+    ),
+    "mixtral-grouped": llama(dict(MIXTRAL, use_gmm=True), {"chosen": 2, "kind": "grouped"}),
+    "grouped-one-expert": llama(
+        dict(MIXTRAL, use_gmm=True, num_experts_chosen=1),
+        {"chosen": 1, "kind": "grouped"},
+        skew=0.3, alone=True,
+    ),
+    "grouped-safe-tokens": llama(
+        dict(MIXTRAL, use_gmm=True, enable_gmm_safe_tokens=True),
+        {"chosen": 2, "kind": "grouped"},
+        skew=2.0,
+    ),
+    "qwen2-57b": llama(QWEN2, QWEN2_SETTINGS, model={"qkv_has_bias": True}),
+    "telechat2": telechat(TELECHAT, TELECHAT_SETTINGS),
+    "telechat2-skewed": telechat(TELECHAT, TELECHAT_SETTINGS, skew=2.0),
+    "deepseek2": telechat(DEEPSEEK2, DEEPSEEK2_SETTINGS),
+    "deepseek3": llama(DEEPSEEK3, DEEPSEEK3_SETTINGS, callbacks=BALANCE),
+    "deepseek3-capacity": llama(
+        dict(DEEPSEEK3, use_gmm=False, capacity_factor=1.0, **NOAUX),
+        dict(DEEPSEEK3_SETTINGS, capacity_factor=1.0, **NOAUX_SETTINGS),
+        callbacks=BALANCE,
+    ),
+    "telechat2-rows": telechat(TELECHAT, dict(TELECHAT_SETTINGS, rows=4), skew=2.0),
+    "deepseek2-rows": telechat(DEEPSEEK2, dict(DEEPSEEK2_SETTINGS, rows=2), skew=2.0),
+    "grouped-rows": llama(
+        dict(MIXTRAL, use_gmm=True), {"chosen": 2, "kind": "grouped", "rows": 4}
+    ),
+    "qwen3": mcore(QWEN3, {"scale": 1.5}),
+    "qwen3-loss": mcore(QWEN3_LOSS, {"scale": 1.5, "losses": (("expert", 0.01),)}),
+}
+
+
+def skew_parameters(case, values):
+    """Makes one expert of each layer what most tokens want, if the case says so;
+    biases are of the size of the scores' differences."""
+    for name, value in values.items():
+        if "topk_bias" in name or "expert_bias" in name:
+            value[:] = numpy.linspace(-0.02, 0.02, value.size)
+        elif name.endswith(("router.dense.weight", "router_dense.weight", "router.weight")):
+            value[1:] *= 0.1 if case.alone else 1.0
+            value[0, 0] += case.skew
+        elif "embedding" in name and case.skew:
+            # What a skewed router sees of every token.
+            value[:, 0] += (40 if case.alone else 4) * value.std()
+    return values
+
+
+def draw_parameters(case, shapes):
+    """Small random values; routers that tell experts apart."""
+    values = training.random_parameters(shapes)
+    for name, value in values.items():
+        if "router" in name:
+            value *= 4
+    return skew_parameters(case, values)
+
+
+def run_torch(config, parameters, data):
+    """Losses and gradients (before clipping) of each step."""
+    model = torch_moe.Decoder(config, parameters)
+    params = model.unique_parameters()
+    optimizer = torch_llama.make_optimizer(model, 1e-3)
+    settings = dict(torch_moe.SETTINGS, **config["experts"])
+    for step in read_batches(data, config["seq_length"], STEPS, BATCH, MICRO_BATCHES):
+        optimizer.zero_grad()
+        losses, loads = [], []
+        for tokens, labels in step:
+            loss = model.loss(tokens, labels)
+            (loss / MICRO_BATCHES).backward()
+            losses.append(loss.item())
+            loads.append({index: layer.load for index, layer in model.layers.items()})
+        yield numpy.mean(losses), {name: p.grad.clone().numpy() for name, p in params.items()}
+        torch_llama.clip(list(params.values()), 1.0)
+        optimizer.step()
+        for index, bias in model.biases.items():
+            bias.copy_(
+                torch_moe.update_bias(
+                    bias,
+                    [load[index] for load in loads],
+                    settings["update_rate"],
+                    settings["target"],
+                )
+            )
+
+
+def get_model(case):
+    """The keys of model_config."""
+    return case.model if case.is_mcore() else dict(training.MODEL, num_layers=2, **case.model)
+
+
+def get_rows(case):
+    """Options of the importer that give routers the case's rows."""
+    return ["--router-rows=%d" % case.settings["rows"]] if "rows" in case.settings else []
+
+
+def get_config(case, model):
+    """The keys that the reference reads, under Llama's names."""
+    config = dict(training.MODEL, num_layers=2)
+    config.update({key: value for key, value in model.items() if key in config})
+    config["experts"] = dict(torch_moe.SETTINGS, **case.settings)
+    return config
+
+
+def measure(ours, expected):
+    """Their distance, relative to what is expected."""
+    norm = max(numpy.linalg.norm(expected), 1e-12)
+    return numpy.linalg.norm(ours.astype(numpy.float64) - expected) / norm
+
+
+def compare(name, tools, data):
+    case = CASES[name]
+    model = get_model(case)
+    mlir, step = tools.lower(
+        name,
+        model,
+        importing=get_rows(case),
+        micro_batches=MICRO_BATCHES,
+        batch_size=BATCH,
+        experts=case.experts,
+        **case.options,
+    )
+    parameters = draw_parameters(case, tools.parameters(mlir))
+    weights = tools.path(name + ".weights.safetensors")
+    safetensors.save(weights, parameters)
+    folder = tools.path(name + ".gradients")
+    os.makedirs(folder, exist_ok=True)
+    dump = ["--dump-gradients-every-step", folder]
+    report = tools.train(step, data, STEPS, weights, extra=dump)
+    files = sorted(os.listdir(folder))
+    assert len(files) == STEPS, files
+
+    losses, worst = [], []
+    expected_steps = run_torch(get_config(case, model), parameters, data)
+    for index, (loss, gradients) in enumerate(expected_steps):
+        ours = safetensors.load(os.path.join(folder, files[index]))
+        missing = set(gradients) - set(ours)
+        assert not missing, missing
+        losses.append(abs(report["steps"][index]["loss"] - loss) / abs(loss))
+        worst.append(max((measure(ours[key], value), key) for key, value in gradients.items()))
+    print(
+        "%-20s loss %.1e  gradients %.1e (%s), later %.1e (%s)"
+        % (name, max(losses), *worst[0], *max(worst[1:])),
+        flush=True,
+    )
+    return (
+        max(losses) <= LOSS_TOLERANCE
+        and worst[0][0] <= FIRST_TOLERANCE
+        and max(worst)[0] <= LATER_TOLERANCE
+    )
+
+
+def main():
+    tools = training.Tools(sys.argv[1], sys.argv[2])
+    torch.set_num_threads(2)
+    data = tools.path("text.txt")
+    random = numpy.random.RandomState(1)
+    words = [bytes(random.randint(97, 123, random.randint(2, 9)).tolist()) for _ in range(200)]
+    with open(data, "wb") as file:
+        file.write(b" ".join(words[i] for i in random.randint(0, 200, 4000)))
+    names = sys.argv[3:] or list(CASES)
+    failed = [name for name in names if not compare(name, tools, data)]
+    if failed:
+        sys.exit("error: beyond the tolerance: " + ", ".join(failed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,251 @@
+"""Compares losses and gradients of DeepSeek without experts with PyTorch's.
+
+usage: latent_attention_matches_torch.py BIN_FOLDER WORK_FOLDER [CASE...]
+
+Both layouts of parameters of the mcore graph and the legacy one, with and without flash
+attention and YaRN, with layers that predict later tokens; on one stage, on two, and on
+ranks that share out heads and sequences.
+"""
+
+import os
+import sys
+
+import numpy
+import safetensors
+import torch
+import torch_deepseek
+import torch_llama
+import training
+
+STEPS, BATCH, MICRO_BATCHES = 2, 2, 4
+TOLERANCE = 1e-5
+# Behind an update, which rounding moves.
+LATER_TOLERANCE = 1e-4
+
+COMMON = {
+    "seq_length": 16,
+    "hidden_size": 32,
+    "vocab_size": 128,
+    "intermediate_size": 48,
+    "q_lora_rank": 24,
+    "kv_lora_rank": 16,
+    "qk_nope_head_dim": 12,
+    "qk_rope_head_dim": 8,
+    "v_head_dim": 12,
+    "rms_norm_eps": "1.0e-5",
+    "use_flash_attention": True,
+    "pad_token_id": -1,
+    "initializer_range": 0.02,
+    "compute_dtype": "float32",
+    "rotary_dtype": "float32",
+}
+LEGACY = dict(
+    COMMON,
+    num_layers=2,
+    num_heads=4,
+    theta="10000.0",
+    extend_method="None",
+    layernorm_compute_type="float32",
+    softmax_compute_type="float32",
+    param_init_type="float32",
+    mtp_depth=0,
+    mtp_loss_factor=0.3,
+)
+MCORE = dict(
+    COMMON,
+    num_hidden_layers=2,
+    num_attention_heads=4,
+    params_dtype="float32",
+    mtp_num_layers=0,
+    mtp_loss_scaling_factor=0.2,
+)
+YARN = {
+    "factor": 4.0,
+    "original_max_position_embeddings": 8,
+    "beta_fast": 2.0,
+    "beta_slow": 0.25,
+    "mscale": 1.0,
+    "mscale_all_dim": 0.7,
+}
+YARN_TEXT = "{%s}" % ", ".join("%s: %s" % item for item in YARN.items())
+SHARPNESS = torch_deepseek.yarn_growth(4.0, 0.7) ** 2
+MCORE_SHARPNESS = torch_deepseek.yarn_growth(40.0, 0.707) ** 2
+MCORE_YARN = dict(
+    position_embedding_type="yarn",
+    rotary_scaling_factor=4.0,
+    max_position_embeddings=8,
+    beta_fast=2.0,
+    beta_slow=0.25,
+    mscale=1.0,
+    mscale_all_dim=0.7,
+)
+SHARED = {"model_parallel": 2, "use_seq_parallel": "True"}
+
+
+def legacy(stages=1, ranks=None, yarn=None, scale=1.0, step=None, **changes):
+    return dict(LEGACY, **changes), "separate", stages, ranks, yarn, scale, step
+
+
+def mcore(
+    layout="together", stages=1, ranks=None, yarn=None, scale=MCORE_SHARPNESS, step=None, **changes
+):  # fmt: skip
+    changes["mla_qkv_concat"] = layout == "together"
+    return dict(MCORE, **changes), layout, stages, ranks, yarn, scale, step
+
+
+# name: model_config, layout of parameters, stages, ranks, YaRN, factor of the scores' scale,
+# more of training.write_yaml
+CASES = {
+    "legacy": legacy(),
+    "legacy-scores": legacy(use_flash_attention=False, v_head_dim=20),
+    "legacy-ragged": legacy(enable_fa_var_len=True, v_head_dim=8),
+    "legacy-yarn": legacy(
+        yarn=YARN, scale=SHARPNESS, extend_method="YARN", scaling_factor=YARN_TEXT
+    ),
+    "legacy-sharp": legacy(scale=SHARPNESS, scaling_factor=YARN_TEXT),
+    "legacy-next-token": legacy(mtp_depth=1),
+    "legacy-next-tokens": legacy(mtp_depth=2),
+    "legacy-2-stages": legacy(stages=2, mtp_depth=2),
+    "legacy-4-stages": legacy(stages=4, mtp_depth=2),
+    "legacy-mp": legacy(ranks=SHARED, mtp_depth=1),
+    "legacy-mp-2-stages": legacy(stages=2, ranks=SHARED, mtp_depth=2),
+    "legacy-recompute": legacy(stages=2, mtp_depth=1, step={"recompute": {"recompute": "True"}}),
+    "legacy-pieces": legacy(
+        stages=2, ranks={"seq_split_num": 4}, mtp_depth=2, step={"scheduler": "seqpipe"}
+    ),
+    "legacy-mp-dp": legacy(ranks=dict(SHARED, data_parallel=2), mtp_depth=1),
+    "mcore": mcore(),
+    "mcore-apart": mcore("apart"),
+    "mcore-no-rank": mcore(q_lora_rank=None),
+    "mcore-apart-no-rank": mcore("apart", q_lora_rank=None),
+    "mcore-no-norms": mcore(qk_layernorm=False),
+    "mcore-scores": mcore(use_flash_attention=False, hidden_act="swiglu"),
+    "mcore-yarn": mcore(
+        yarn=YARN, scale=torch_deepseek.yarn_growth(4.0, 1.0) ** 2, **MCORE_YARN
+    ),
+    "mcore-next-token": mcore(mtp_num_layers=1),
+    "mcore-3-stages": mcore("apart", stages=3, mtp_num_layers=1),
+    "mcore-mp": mcore(ranks=SHARED, mtp_num_layers=1),
+    "mcore-pieces": mcore(
+        stages=3, ranks={"seq_split_num": 2}, mtp_num_layers=1, step={"scheduler": "seqpipe"}
+    ),
+    "mcore-apart-mp": mcore("apart", stages=3, ranks=SHARED, mtp_num_layers=1),
+    "mcore-no-rank-mp": mcore(ranks=SHARED, q_lora_rank=None),
+}
+
+
+def read_batches(data, length):
+    """The micro-batches of all steps: [step][micro-batch] of (tokens, labels)."""
+    tokens = numpy.frombuffer(open(data, "rb").read(), numpy.uint8).astype(numpy.int64)
+    sequence = 0
+    for _ in range(STEPS):
+        step = []
+        for _ in range(MICRO_BATCHES):
+            rows = [tokens[(sequence + row) * length :][: length + 1] for row in range(BATCH)]
+            sequence += BATCH
+            block = torch.tensor(numpy.stack(rows))
+            step.append((block[:, :-1], block[:, 1:]))
+        yield step
+
+
+def run_torch(model, data):
+    """Losses and gradients (before clipping) of each step."""
+    optimizer = torch_llama.make_optimizer(model, 1e-3)
+    for step in read_batches(data, model.config["seq_length"]):
+        losses = []
+        optimizer.zero_grad()
+        for tokens, labels in step:
+            loss = model.loss(tokens, labels)
+            (loss / MICRO_BATCHES).backward()
+            losses.append(loss.item())
+        yield numpy.mean(losses), {n: p.grad.clone().numpy() for n, p in model.params.items()}
+        torch_llama.clip(list(model.params.values()), 1.0)
+        optimizer.step()
+
+
+def get_offset(config, stages):
+    layers = config.get("num_layers") or config["num_hidden_layers"]
+    layers += config.get("mtp_depth") or config.get("mtp_num_layers") or 0
+    rest = layers % stages
+    return str([1 if stage < rest else 0 for stage in range(stages)]) if rest else "0"
+
+
+def write_config(name):
+    """model_config and the network's class, as a YAML has them."""
+    config, layout = CASES[name][:2]
+    text = {key: "null" if value is None else value for key, value in config.items()}
+    return text, "DeepseekV3ForCausalLM" if layout == "separate" else "deepseek_v3"
+
+
+def make_reference(name, parameters):
+    config, layout, _, _, yarn, scale, _ = CASES[name]
+    sizes = dict(config, num_heads=4)
+    if layout != "separate":
+        sizes["num_layers"] = config["num_hidden_layers"]
+        sizes["mtp_depth"] = config["mtp_num_layers"]
+        sizes["mtp_loss_factor"] = config["mtp_loss_scaling_factor"]
+    return torch_deepseek.DeepSeek(sizes, parameters, layout, yarn, scale)
+
+
+def compare(name, tools, data):
+    config, _, stages, ranks, _, _, more = CASES[name]
+    ranks = dict(ranks or {})
+    dp = ranks.get("data_parallel", 1)
+    text, arch = write_config(name)
+    mlir, step = tools.lower(
+        name, text, stages=stages, micro_batches=MICRO_BATCHES, batch_size=BATCH // dp,
+        offset=get_offset(config, stages), ranks=ranks, arch=arch, model_type="DeepseekV3Config",
+        **(more or {}),
+    )  # fmt: skip
+    shapes = tools.parameters(mlir)
+    tied = [n for n in shapes if "mtp_embeddings" in n or "mtp.embeddings" in n]
+    parameters = training.random_parameters({n: s for n, s in shapes.items() if n not in tied})
+    # What is far from its initial value shows more.
+    parameters = {n: v * (1 if "norm" in n else 4) for n, v in parameters.items()}
+    weights = tools.path(name + ".weights.safetensors")
+    safetensors.save(weights, parameters)
+    folder = tools.path(name + ".gradients")
+    os.makedirs(folder, exist_ok=True)
+    report = tools.train(
+        step, data, STEPS, weights,
+        extra=["--dump-gradients-every-step", folder],
+    )  # fmt: skip
+    dumps = sorted(os.listdir(folder))
+    assert len(dumps) == STEPS, dumps
+    model = make_reference(name, parameters)
+
+    worst_loss, worst_gradient, worst_name, is_within = 0, 0, "", True
+    for index, (loss, gradients) in enumerate(run_torch(model, data)):
+        ours = safetensors.load(os.path.join(folder, dumps[index]))
+        for key in tied:
+            if key in ours:
+                table = model.names["table"]
+                ours[table] = ours[table] + ours.pop(key)
+        assert set(ours) == set(gradients), set(ours) ^ set(gradients)
+        error = abs(report["steps"][index]["loss"] - loss) / abs(loss)
+        worst_loss = max(worst_loss, error)
+        for key, expected in gradients.items():
+            norm = numpy.linalg.norm(expected.astype(numpy.float64))
+            difference = numpy.linalg.norm(ours[key].astype(numpy.float64) - expected)
+            is_within &= difference <= norm * (LATER_TOLERANCE if index else TOLERANCE)
+            if index == 0 and difference / norm > worst_gradient:
+                worst_gradient, worst_name = difference / norm, key
+    print(
+        "%-20s loss %.1e  gradient %.1e (%s)" % (name, worst_loss, worst_gradient, worst_name),
+        flush=True,
+    )
+    return is_within and worst_loss <= TOLERANCE
+
+
+def main():
+    tools = training.Tools(sys.argv[1], sys.argv[2])
+    torch.set_num_threads(2)
+    data = tools.path("text.txt")
+    training.start_drawing(data, 1)
+    failed = [n for n in sys.argv[3:] or CASES if not compare(n, tools, data)]
+    if failed:
+        sys.exit("error: beyond the tolerance: " + ", ".join(failed))
+
+
+if __name__ == "__main__":
+    main()

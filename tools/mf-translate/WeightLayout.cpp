@@ -1,0 +1,186 @@
+//===- WeightLayout.cpp - What a model says about its weights -------------===//
+
+#include "WeightLayout.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+
+namespace mf {
+
+static ArrayRef<int64_t> getDims(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+/// Heads and their size, from the model's first attention: the fused operator,
+/// or the product of query and key, whose heads may be repeated.
+static void readHeads(ir::ModelOp model, ParameterLayout &layout) {
+  auto set = [&](ArrayRef<int64_t> query, int64_t keyValueHeads) {
+    layout.numHeads = query[1];
+    layout.numKeyValueHeads = keyValueHeads;
+    layout.headSize = query[3];
+    return WalkResult::interrupt();
+  };
+  model.walk([&](Operation *op) {
+    if (auto flash = dyn_cast<ir::FlashAttentionOp>(op))
+      return set(getDims(flash.getQuery()), getDims(flash.getKey())[1]);
+    auto product = dyn_cast<ir::MatmulOp>(op);
+    if (!product || getDims(product.getRhs()).size() != 4)
+      return WalkResult::advance();
+    Value key = product.getRhs();
+    if (auto repeat = key.getDefiningOp<ir::RepeatOp>())
+      key = repeat.getInput();
+    return set(getDims(product.getLhs()), getDims(key)[1]);
+  });
+}
+
+namespace {
+/// Finds sizes in parameters by the ends of their names.
+class ParameterSizes {
+public:
+  explicit ParameterSizes(ir::ModelOp model)
+      : params(llvm::to_vector(model.getOps<ir::ParamOp>())) {}
+
+  /// Dimension `dim` of the first parameter called so, or 0.
+  int64_t get(StringRef ending, size_t dim) {
+    for (ir::ParamOp param : params) {
+      ArrayRef<int64_t> dims = param.getTensorType().getShape();
+      if (param.getSymName().ends_with(ending) && dim < dims.size())
+        return dims[dim];
+    }
+    return 0;
+  }
+  /// The first that there is.
+  int64_t get(ArrayRef<StringRef> endings, size_t dim) {
+    for (StringRef ending : endings)
+      if (int64_t size = get(ending, dim))
+        return size;
+    return 0;
+  }
+
+  int64_t countStarting(StringRef start) {
+    return llvm::count_if(params, [&](ir::ParamOp param) {
+      return param.getSymName().starts_with(start);
+    });
+  }
+
+  int64_t getLastLayer() {
+    int64_t last = -1;
+    for (ir::ParamOp param : params)
+      if (std::optional<ParameterName> name =
+              parseParameterName(param.getSymName()))
+        last = std::max(last, name->layer);
+    return last;
+  }
+
+private:
+  SmallVector<ir::ParamOp> params;
+};
+} // namespace
+
+/// The sizes of latent attention in the older classes.
+static std::optional<LatentSizes> readLatentParts(ParameterSizes &sizes,
+                                                  int64_t heads) {
+  LatentSizes latent;
+  latent.ropeSize = sizes.get(".attention.kv2l_k_pe.weight", 0);
+  if (latent.ropeSize == 0 || heads == 0)
+    return std::nullopt;
+  latent.querySize = sizes.get(".attention.q2l_proj.weight", 0);
+  latent.keyValueSize = sizes.get(".attention.kv2l_latent_kv.weight", 0);
+  latent.nopeSize = sizes.get(".attention.l2q_nope_proj.weight", 0) / heads;
+  latent.valueSize = sizes.get(".attention.lkv2kv_v.weight", 0) / heads;
+  return latent;
+}
+
+/// And in the mcore training graph, where parts are stored together.
+static std::optional<LatentSizes> readLatentMcore(ParameterSizes &sizes,
+                                                  int64_t heads) {
+  static const StringRef values[] = {
+      ".self_attention.linear_kvb.weight",
+      ".self_attention.linear_kv_up_proj.weight"};
+  static const StringRef queries[] = {
+      ".self_attention.linear_qb.weight",
+      ".self_attention.linear_q_up_proj.weight"};
+  LatentSizes latent;
+  latent.keyValueSize = sizes.get(values, 1);
+  if (latent.keyValueSize == 0 || heads == 0)
+    return std::nullopt;
+  latent.querySize = sizes.get(queries, 1);
+  int64_t head = sizes.get(queries, 0) / heads;
+  if (latent.querySize == 0)
+    head = sizes.get(".self_attention.linear_q_proj.weight", 0) / heads;
+  int64_t down = sizes.get(".self_attention.linear_kv_down_proj.weight", 0);
+  if (down == 0)
+    down = sizes.get(".self_attention.linear_qkv.weight", 0) - latent.querySize;
+  latent.ropeSize = down - latent.keyValueSize;
+  latent.nopeSize = head - latent.ropeSize;
+  latent.valueSize = sizes.get(values, 0) / heads - latent.nopeSize;
+  return latent;
+}
+
+/// Other tied parameters are the embedding of layers that predict more tokens.
+static bool isTiedHead(ir::ParamOp param) {
+  std::optional<ParameterName> name = parseParameterName(param.getSymName());
+  return param.getTied() && name && name->parts[0] == ParameterPart::Head;
+}
+
+ParameterLayout readParameterLayout(ir::ModelOp model) {
+  static const StringRef routers[] = {
+      ".router.dense.weight", ".router_dense.weight", ".mlp.router.weight"};
+  ParameterLayout layout;
+  readHeads(model, layout);
+  ParameterSizes sizes(model);
+  layout.latent = readLatentParts(sizes, layout.numHeads);
+  if (!layout.latent)
+    layout.latent = readLatentMcore(sizes, layout.numHeads);
+  layout.numExperts = sizes.get(routers, 0);
+  layout.numLayers =
+      sizes.getLastLayer() + 1 - sizes.countStarting("model.mtp_norms.");
+  layout.tiesWordEmbeddings =
+      llvm::any_of(model.getOps<ir::ParamOp>(), isTiedHead);
+  return layout;
+}
+
+/// What is only for the log is made anew in each step.
+static bool isRecord(ir::ParamOp param) {
+  return param.getUpdateRule() == ir::UpdateRule::Record;
+}
+
+std::vector<NamedShape> listParameters(ir::ModelOp model) {
+  std::vector<NamedShape> parameters;
+  for (auto param : model.getOps<ir::ParamOp>()) {
+    if (param.getFrozen() || param.getTied() || isRecord(param))
+      continue;
+    NamedShape shape;
+    shape.name = param.getSymName().str();
+    llvm::append_range(shape.shape.dims, param.getTensorType().getShape());
+    parameters.push_back(std::move(shape));
+  }
+  return parameters;
+}
+
+NameScheme getHuggingFaceScheme(ir::ModelOp model,
+                                const ParameterLayout &layout) {
+  // Only Baichuan's head is normalised.
+  if (model.lookupSymbol("lm_head.norm_scale"))
+    return NameScheme::HuggingFaceBaichuan;
+  ParameterSizes sizes(model);
+  StringRef family = model.getFamily().value_or("");
+  if (sizes.get(".shared_experts_gate.weight", 0) != 0)
+    return NameScheme::HuggingFaceQwen2Moe;
+  if (layout.latent || sizes.get(".shared_experts.w1.weight", 0) != 0)
+    return NameScheme::HuggingFaceDeepSeek;
+  if (layout.numExperts != 0 && family == "llama")
+    return NameScheme::HuggingFaceMixtral;
+  return llvm::StringSwitch<NameScheme>(family)
+      .Case("qwen", NameScheme::HuggingFaceQwen)
+      .Case("telechat", NameScheme::HuggingFaceTelechat)
+      .Case("chatglm", NameScheme::HuggingFaceChatGlm)
+      .Default(NameScheme::HuggingFace);
+}
+
+bool predictsFromOtherState(ir::ModelOp model) {
+  return ParameterSizes(model).countStarting("model.mtp_hidden_fusers.") != 0;
+}
+
+} // namespace mf
