@@ -51,6 +51,7 @@ private:
   bool chooseFactors(const ShardedOperator &op, FactorAxes &axes);
   unsigned findWhole(const ShardedOperator &op, size_t operand) const;
   bool regroupsRows(const ShardedOperator &op) const;
+  bool handsOnRows() const;
   bool isInterleaved(const ShardedOperator &op, unsigned factor,
                      const FactorAxes &axes) const;
   void putTogetherRows(const ShardedOperator &op, FactorAxes &axes);

@@ -208,6 +208,8 @@ CASES = [
     Case(dict(SMALL, rows=8, batch=4, capacity=6), dp=2, mp=4, ep=2),
     Case(dict(SMALL, rows=4, batch=6, capacity=12), dp=2, mp=2, ep=2),
     Case(dict(SMALL, batch=4, parallel=4), dp=2, mp=2, ep=4),
+    # More rows of tokens than ranks.
+    Case(dict(SMALL, rows=8, batch=4, capacity=6), dp=2, ep=2),
     # Blocks of rows and copies of the model.
     Case(dict(SMALL, parallel=4), dp=2, mp=2, ep=4, blocks=2),
     Case(dict(SMALL, capacity=6), dp=2, mp=2, ep=2, blocks=2, copies=2),

@@ -1,0 +1,165 @@
+//===- LayerRows.cpp - Rows that ranks exchange or put together -----------===//
+
+#include "LayerPlanner.h"
+#include "RuleAxes.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace mf::passes {
+
+using ir::Axes;
+using ir::FactorDims;
+using ir::FactorKind;
+using ir::Layout;
+
+/// Whether `op` looks at the rows of the stream in other groups, or back.
+bool LayerPlanner::regroupsRows(const ShardedOperator &op) const {
+  auto hasSeveral = [](const FactorDims &dims) {
+    return any_of(
+        dims, [](ArrayRef<unsigned> factors) { return factors.size() > 1; });
+  };
+  if (op.operands.size() != 1 || op.results.size() != 1 ||
+      !(hasSeveral(op.rule.operands[0]) || hasSeveral(op.rule.results[0])))
+    return false;
+  unsigned value = current[op.operands.front()];
+  return isStream(op.results.front()) ||
+         (isStream(origins[value]) &&
+          planned.layouts[value].cuts == stream.cuts);
+}
+
+/// Whether a result has parts of `factor` within each element of a factor that
+/// is not cut as far: its elements would lie in the order of ranks.
+bool LayerPlanner::isInterleaved(const ShardedOperator &op, unsigned factor,
+                                 const FactorAxes &axes) const {
+  if (axes[factor].empty())
+    return false;
+  return any_of(op.rule.results, [&](const FactorDims &dims) {
+    return any_of(dims, [&](ArrayRef<unsigned> factors) {
+      const auto *place = find(factors, factor);
+      return place != factors.begin() && place != factors.end() &&
+             model.mesh.getNumParts(axes[*std::prev(place)]) !=
+                 op.rule.factors[*std::prev(place)].size;
+    });
+  });
+}
+
+/// Whether the layer gives rows, and no loss, for which their order is nothing.
+bool LayerPlanner::handsOnRows() const {
+  return layer.position == LayerPosition::Body &&
+         none_of(layer.results, [&](unsigned result) {
+           return layer.values[result].shape.empty();
+         });
+}
+
+/// Whether a result has both factors in one dimension.
+static bool areTogether(const ShardedOperator &op, unsigned one,
+                        unsigned other) {
+  return any_of(op.rule.results, [&](const FactorDims &dims) {
+    return any_of(dims, [&](ArrayRef<unsigned> factors) {
+      return is_contained(factors, one) && is_contained(factors, other);
+    });
+  });
+}
+
+/// Rows of the stream in other groups than ranks have them are put together
+/// first.
+void LayerPlanner::putTogetherRows(const ShardedOperator &op,
+                                   FactorAxes &axes) {
+  if (!regroupsRows(op))
+    return;
+  for (ArrayRef<unsigned> factors : op.rule.operands.front()) {
+    bool isInOrder =
+        factors.size() < 2 ||
+        none_of(
+            factors,
+            [&](unsigned each) { return isInterleaved(op, each, axes); });
+    if (isInOrder)
+      continue;
+    for (unsigned factor : factors) {
+      regrouped.append(axes[factor]);
+      axes[factor].clear();
+    }
+  }
+}
+
+/// Whether all of a dimension is there already, in another version.
+bool LayerPlanner::isThereWhole(unsigned value, size_t dim) const {
+  auto isWhole = [&](unsigned version) {
+    const Layout &layout = planned.layouts[version];
+    return layout.cuts.size() == planned.layouts[value].cuts.size() &&
+           layout.cuts[dim].empty() && layout.partial.empty();
+  };
+  return isWhole(origins[value]) ||
+         any_of(planned.reshards, [&](const PlannedReshard &made) {
+           return origins[made.to] == origins[value] && isWhole(made.to);
+         });
+}
+
+/// Where an operator needs all of a dimension that axes cut, and these cut no
+/// other one, ranks exchange its parts for parts of one further out that need
+/// not be whole, rather than all have all of it.
+void LayerPlanner::exchangeWhole(const ShardedOperator &op, FactorAxes &axes) {
+  auto isWhole = [&](unsigned factor) {
+    return op.rule.factors[factor].kind == FactorKind::Whole;
+  };
+  /// Cuts a dimension in front of `dim` by the axis.
+  auto move = [&](const FactorDims &dims, size_t dim, StringRef axis) {
+    for (ArrayRef<unsigned> factors : ArrayRef(dims).take_front(dim)) {
+      unsigned to = factors.front();
+      int64_t parts =
+          model.mesh.getNumParts(axes[to]) * model.mesh.getSize(axis);
+      if (factors.size() != 1 || op.rule.factors[to].size % parts != 0 ||
+          op.rule.factors[to].kind != FactorKind::Pass ||
+          (areTogether(op, to, dims[dim].front()) && !handsOnRows()))
+        continue;
+      axes[to].push_back(axis);
+      return true;
+    }
+    return false;
+  };
+  for (auto [number, dims] : enumerate(op.rule.operands)) {
+    unsigned value = current[op.operands[number]];
+    if (sources[value] != Source::Activation || isRankOrdered[value])
+      continue;
+    for (auto [dim, cut] : enumerate(planned.layouts[value].cuts)) {
+      unsigned factor = dims[dim].front();
+      if (all_of(dims[dim], isWhole)) {
+        if (isThereWhole(value, dim))
+          continue;
+        for (StringRef axis : cut)
+          if (!is_contained(getUsed(axes), axis))
+            move(dims, dim, axis);
+      } else if (dims[dim].size() == 1 && isInterleaved(op, factor, axes)) {
+        Axes kept;
+        for (StringRef axis : axes[factor])
+          if (!move(dims, dim, axis))
+            kept.push_back(axis);
+        axes[factor] = kept;
+      }
+    }
+  }
+}
+
+/// Rows that all ranks have put together are shared out among them again.
+void LayerPlanner::cutRegrouped(unsigned result, Layout &wanted) const {
+  if (regrouped.empty())
+    return;
+  if (isStream(result) && layer.position == LayerPosition::Body) {
+    wanted.cuts = stream.cuts;
+    return;
+  }
+  ArrayRef<int64_t> shape = layer.values[result].shape;
+  for (StringRef axis : regrouped) {
+    Axes *cut = find_if(wanted.cuts, [&](const Axes &other) {
+      int64_t size = shape[&other - wanted.cuts.begin()];
+      return size %
+                 (model.mesh.getNumParts(other) * model.mesh.getSize(axis)) ==
+             0;
+    });
+    if (cut != wanted.cuts.end())
+      cut->push_back(axis);
+  }
+}
+
+} // namespace mf::passes
