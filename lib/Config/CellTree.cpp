@@ -75,7 +75,9 @@ void setModelPresets(CellTree &tree, bool selectRecompute,
   for (const std::string &cell : cells) {
     if (tree.find(cell + ".norm") && tree.find(cell + ".cast"))
       tree.setPreset(cell + ".cast", true);
-    if (llvm::StringRef(cell).ends_with("router"))
+    // MoEV3 is its own router.
+    if (llvm::StringRef(cell).ends_with("router") ||
+        tree.find(cell + ".gating_activation"))
       for (llvm::StringRef choice : {"topk", "afb_topk", "tc_topk", "assign"})
         tree.setPreset(cell + "." + choice.str(), false);
   }

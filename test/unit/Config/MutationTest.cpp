@@ -90,7 +90,7 @@ private:
 
 TEST(MutationTest, MutatedFilesAreReadOrRejected) {
   std::vector<std::string> texts = readFiles();
-  ASSERT_EQ(texts.size(), 37U);
+  ASSERT_EQ(texts.size(), 40U);
   const CellTree tree = makeFuzzTree();
   Mutator mutator(20251120);
   size_t rejected = 0;

@@ -309,7 +309,7 @@ TEST(TrainingConfigTest, EveryRealYamlReadsWithoutErrors) {
       ++files;
     }
   }
-  EXPECT_EQ(files, 34);
+  EXPECT_EQ(files, 37);
 }
 
 TEST(TrainingConfigTest, Telechat115b) {
