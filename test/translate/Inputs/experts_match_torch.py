@@ -42,6 +42,7 @@ def compare(name, translate, folder):
     size = (2, 2, config["seq_length"])
     tokens, labels = torch.randint(config["vocab_size"], size, generator=generator)
     loss, expected = model.loss(tokens, labels), reference.loss(tokens, labels)
+    experts.check_loads(case, reference)
     loss.backward()
     expected.backward()
     worst = max(
