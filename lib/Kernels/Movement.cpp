@@ -273,10 +273,9 @@ KernelOrError makePad(const KernelSpec &spec) {
     const TensorShape &x = spec.inputs[0];
     if (spec.attributes.count("value"))
       value = checker.getInt("value");
-    checker.require(x.type != DType::I32 ||
-                        (value >= INT32_MIN && value <= INT32_MAX),
-                    "padding with " + llvm::Twine(value) +
-                        " does not fit 32 bits");
+    checker.require(
+        x.type != DType::I32 || (value >= INT32_MIN && value <= INT32_MAX),
+        "padding with " + llvm::Twine(value) + " does not fit 32 bits");
     std::vector<int64_t> low = checker.getInts("low");
     std::vector<int64_t> high = checker.getInts("high");
     bool ranked = requireRank(checker, spec, "low", low) &&
