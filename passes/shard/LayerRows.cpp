@@ -125,7 +125,10 @@ void LayerPlanner::exchangeWhole(const ShardedOperator &op, FactorAxes &axes) {
     for (auto [dim, cut] : enumerate(planned.layouts[value].cuts)) {
       unsigned factor = dims[dim].front();
       if (all_of(dims[dim], isWhole)) {
-        if (isThereWhole(value, dim))
+        // Blocks of rows that are taken apart or put together stay with them.
+        const bool joins = op.rule.linearity == ir::Linearity::InAll &&
+                           op.operands.size() + op.results.size() > 2;
+        if (joins || isThereWhole(value, dim))
           continue;
         for (StringRef axis : cut)
           if (!is_contained(getUsed(axes), axis))
