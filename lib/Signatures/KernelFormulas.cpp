@@ -49,8 +49,8 @@ int64_t getAttentionFlops(const KernelSpec &spec, int64_t products) {
 }
 
 int64_t getExpertMatmulFlops(const KernelSpec &spec) {
-  return multiply({2, spec.inputs[0].getNumElements(),
-                   getDimension(spec.outputs[0], 0)});
+  return multiply(
+      {2, spec.inputs[0].getNumElements(), getDimension(spec.outputs[0], 0)});
 }
 
 int64_t getBytes(llvm::ArrayRef<TensorShape> shapes) {

@@ -31,8 +31,8 @@ std::string getResizedParts(const KernelSpec &spec) {
       input[i] = output[i] = static_cast<char>('A' + i);
   // A sum of summands that have a value around them has more of it.
   auto value = spec.attributes.find("value");
-  const bool isLinear = value == spec.attributes.end() ||
-                        std::get<int64_t>(value->second) == 0;
+  const bool isLinear =
+      value == spec.attributes.end() || std::get<int64_t>(value->second) == 0;
   return (isLinear ? "+" : "") + orScalar(input) + " -> " + orScalar(output);
 }
 

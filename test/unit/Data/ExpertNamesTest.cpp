@@ -25,8 +25,8 @@ ParameterLayout makeLayout(bool isLatent) {
   layout.numLayers = 3;
   if (isLatent)
     layout.latent = LatentSizes{/*querySize=*/5, /*keyValueSize=*/7,
-                                 /*nopeSize=*/3, /*ropeSize=*/4,
-                                 /*valueSize=*/2};
+                                /*nopeSize=*/3, /*ropeSize=*/4,
+                                /*valueSize=*/2};
   return layout;
 }
 
