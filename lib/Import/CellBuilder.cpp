@@ -93,8 +93,7 @@ void createParameter(OpBuilder &builder, mlir::Location loc, StringRef symbol,
     param.setMayStayWhole(traits.mayStayWhole);
   }
   param.setParallelOptimizer(traits.parallelOptimizer);
-  if (traits.updateRule)
-    param.setUpdateRule(*traits.updateRule);
+  param.setUpdateRule(traits.updateRule);
   if (traits.capacityShare)
     param.setCapacityShareAttr(builder.getF64FloatAttr(*traits.capacityShare));
 }

@@ -101,7 +101,8 @@ void ClassicReader::readWidths() {
   }
   double shared = reader.readNumber({"shared_expert_num"}).value_or(0.0);
   double width = shared * static_cast<double>(experts.width);
-  if (!(width >= 0 && width <= INT32_MAX)) {
+  const bool isWidth = width >= 0 && width <= INT32_MAX;
+  if (!isWidth) {
     error("shared_expert_num",
           "expected a number of at least 0 for 'shared_expert_num', whose "
           "product with the width of an expert fits 32 bits, but got " +
@@ -273,7 +274,8 @@ void ClassicReader::addLoss(const NamedFactor &loss) {
 void ClassicReader::readLosses() {
   // Only its range is checked, and nobody reads it.
   std::optional<double> unused = reader.readNumber({"aux_loss_factor"});
-  if (unused && !(*unused > 0 && *unused < 1))
+  const bool isInRange = !unused || (*unused > 0 && *unused < 1);
+  if (!isInRange)
     error("aux_loss_factor",
           "expected a number between 0 and 1 for 'aux_loss_factor', but got " +
               reader.find({"aux_loss_factor"}).repr(60));

@@ -130,7 +130,8 @@ void SizeResolver::resolveRoom() {
   std::optional<double> room = overrides.expertRoom;
   if (!room)
     return;
-  if (!(std::isfinite(*room) && *room >= 1)) {
+  const bool isRoom = std::isfinite(*room) && *room >= 1;
+  if (!isRoom) {
     diagnostics.error({}, "expected a number of at least 1 for --expert-room");
     return;
   }

@@ -91,7 +91,7 @@ static llvm::Error exchangeRows(const ir::EmittedCollective &collective,
       row += static_cast<size_t>(counts[i]);
     llvm::ArrayRef<float> came = own.receive.getElements<float>();
     for (size_t i = from * experts; i < (from + 1) * experts; ++i)
-      for (float count = came[i]; count > 0; --count)
+      for (auto count = static_cast<int64_t>(came[i]); count > 0; --count)
         copyBytes(member.input, row++ * rowBytes, output, next++ * rowBytes,
                   rowBytes);
   }

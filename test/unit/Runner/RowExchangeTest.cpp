@@ -12,7 +12,6 @@
 using namespace mf;
 using namespace mf::program;
 using namespace mf::runner;
-using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
