@@ -46,7 +46,7 @@ def time_torch(element_type, steps, experts):
     import numpy
     import torch
     import torch_llama
-    from torch.nn.functional import cross_entropy, linear, scaled_dot_product_attention, silu, softmax
+    from torch.nn.functional import cross_entropy, linear, silu, softmax
 
     torch.set_num_threads(THREADS)
     dtype = {"f32": torch.float32, "bf16": torch.bfloat16}[element_type]
@@ -62,13 +62,17 @@ def time_torch(element_type, steps, experts):
             self.norms = torch.nn.ParameterList(torch.nn.Parameter(torch.ones(hidden, dtype=dtype)) for _ in range(2))
             self.projections = torch.nn.ParameterList(make(hidden, hidden) for _ in range(4))
             self.router = make(experts, hidden)
-            self.gate_up, self.down = make(experts, hidden, 2 * width), make(experts, width, hidden)
+            # As one parameter each, backward would write zeros for all experts behind each of them.
+            self.gate_up = torch.nn.ParameterList(make(hidden, 2 * width) for _ in range(experts))
+            self.down = torch.nn.ParameterList(make(width, hidden) for _ in range(experts))
 
     def rms_norm(x, weight):
         return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5) * weight
 
     angles = torch.outer(torch.arange(length), 10000.0 ** (-torch.arange(0, size, 2) / size))
     cos, sin = (f(torch.cat([angles, angles], -1)).to(dtype) for f in (torch.cos, torch.sin))
+
+    mask = torch.full((length, length), -10000.0).triu(1).to(dtype)
 
     def rotate(x):
         return x * cos + torch.cat([-x[..., size // 2 :], x[..., : size // 2]], -1) * sin
@@ -77,7 +81,8 @@ def time_torch(element_type, steps, experts):
         query, key, value = (
             linear(x, w).view(BATCH, length, heads, size).transpose(1, 2) for w in list(layer.projections)[:3]
         )
-        y = scaled_dot_product_attention(rotate(query), rotate(key), value, is_causal=True)
+        scores = rotate(query) @ rotate(key).transpose(-1, -2) / size**0.5 + mask
+        y = softmax(scores, -1) @ value
         return linear(y.transpose(1, 2).reshape(BATCH, length, hidden), layer.projections[3])
 
     def run_experts(layer, x):
