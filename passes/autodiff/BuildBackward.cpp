@@ -178,6 +178,7 @@ private:
   Value makeSummand(ParamOp param, Value gradient);
   Value divideByRanks(ParamOp param, Value sum, StringRef name);
   LogicalResult buildBackward();
+  void dropMarkers();
   LogicalResult collectGradients(const GradientBuilder &gradients);
   ChunkOp createChunk();
   void emitRemark(ChunkOp chunk);
@@ -394,6 +395,23 @@ LogicalResult ChunkBuilder::collectGradients(const GradientBuilder &gradients) {
   return success();
 }
 
+/// A view of several operands that is its first as it is, was there for what
+/// backward makes for the others.
+void ChunkBuilder::dropMarkers() {
+  for (Operation &op : llvm::make_early_inc_range(*block)) {
+    auto compute = dyn_cast<ComputeOpInterface>(op);
+    if (!compute || !compute.isView() || op.getNumOperands() < 2 ||
+        op.getResult(0).getType() != op.getOperand(0).getType())
+      continue;
+    op.getResult(0).replaceAllUsesWith(op.getOperand(0));
+    op.erase();
+  }
+  for (GetParamOp read :
+       llvm::make_early_inc_range(block->getOps<GetParamOp>()))
+    if (read->use_empty())
+      read.erase();
+}
+
 LogicalResult ChunkBuilder::buildBackward() {
   GradientBuilder gradients(builder);
   for (Value input : hiddenInputs)
@@ -423,6 +441,7 @@ LogicalResult ChunkBuilder::buildBackward() {
       failed(collectGradients(gradients)))
     return failure();
   ReturnOp::create(builder, loc, results);
+  dropMarkers();
   return success();
 }
 

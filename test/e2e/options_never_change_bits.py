@@ -2,7 +2,8 @@
 
 usage: options_never_change_bits.py BIN_FOLDER WORK_FOLDER [SEED [COUNT]]
 
-Trains one model for three steps with nothing recomputed on one stage, then
+Trains a dense model and two with experts, of which one drops tokens and one
+balances its router, for three steps with nothing recomputed on one stage, then
 with fixed and with randomly drawn recompute and swap settings, stages and
 threads, with fused operators now and then. All losses, accumulated gradients and trained parameters must be the
 same bytes. What swaps runs on a slow link to the host now and then, so that
@@ -15,6 +16,16 @@ import safetensors
 import training
 
 STEPS, BATCH, MICRO_BATCHES, LAYERS = 3, 1, 4, 4
+
+# Keys of moe_config and of callbacks.
+MODELS = [
+    ({}, {}),
+    ({"expert_num": 4, "num_experts_chosen": 2, "capacity_factor": 0.8, "routing_policy": "TopkRouterV2"}, {}),
+    ({"expert_num": 4, "num_experts_chosen": 2, "use_gmm": True, "use_gating_sigmoid": True, "shared_expert_num": 1,
+      "balance_via_topk_bias": True},
+     {"TopkBiasBalanceCallback": {"balance_via_topk_bias": True, "topk_bias_update_rate": 0.01, "expert_num": 4,
+                                  "micro_batch_num": MICRO_BATCHES}}),
+]  # fmt: skip
 
 CUSTOM = r"['feed_forward\.w1\.matmul', 'attention\.flash_attention', 'attention_norm\.norm']"
 TABLE = r"{'feed_forward\.mul': True, 'feed_forward\.w3\.matmul': [1], 'attention\.wq\.matmul': [2]}"
@@ -60,7 +71,9 @@ CELLS = [
     r"feed_forward\.w3\.matmul", r"feed_forward\.w2\.matmul", r"feed_forward\.mul",
     r"attention_norm\.norm", r"ffn_norm\.norm", r"add", r".*\.norm",
     r"feed_forward\.swiglu", r"feed_forward\.w13_concat", r"attention\.apply_rotary_emb\.rope",
-    r"feed_forward\.w[13]\.matmul",
+    r"feed_forward\.w[13]\.matmul", r"feed_forward\.ffn", r"feed_forward\.ffn\.mul",
+    r"feed_forward\.router\.router\.topk", r"feed_forward\.router\.router", r"feed_forward\.routed_experts",
+    r"feed_forward\.routed_experts\.ffn\.hook_ffn_forward", r"feed_forward\.shared_experts\.w1\.matmul",
 ]  # fmt: skip
 
 
@@ -122,12 +135,14 @@ def draw_swap(generator):
     return stages, settings, swap
 
 
-def result(tools, data, stages, settings, threads, swap=None, rate=0, is_fused=False):
+def result(tools, data, stages, settings, threads, swap=None, rate=0, is_fused=False, model=0):
     """Losses, gradients and parameters of one configuration."""
+    experts, callbacks = MODELS[model]
     fused = {"use_fused_rope": True, "use_fused_swiglu": True} if is_fused else {}
     _, step = tools.lower(
         "case", dict(training.MODEL, **fused), stages=stages, micro_batches=MICRO_BATCHES,
         batch_size=BATCH, recompute=settings, swap=swap, scale_sense=SCALE,
+        experts=experts, callbacks=callbacks,
     )  # fmt: skip
     gradients = tools.path("gradients.safetensors")
     parameters = tools.path("parameters.safetensors")
@@ -162,22 +177,23 @@ def main():
     data = tools.path("text.txt")
     generator = training.start_drawing(data, seed)
 
-    expected = result(tools, data, 1, {}, threads=2)
+    expected = [result(tools, data, 1, {}, threads=2, model=model) for model in range(len(MODELS))]
     cases = [(*case, None) for case in FIXED] + FIXED_SWAPS
     cases += [(*draw(generator), None) for _ in range(count)]
     cases += [draw_swap(generator) for _ in range(count)]
     failures = 0
     for index, (stages, settings, swap) in enumerate(cases):
         found = difference(
-            expected,
+            expected[index // 2 % len(MODELS)],
             result(
                 tools, data, stages, settings, threads=1 + index % 3, swap=swap,
-                rate=0.05 * (index % 2), is_fused=index % 5 > 2,
+                rate=0.05 * (index % 2), is_fused=index % 5 > 2, model=index // 2 % len(MODELS),
             ),
         )  # fmt: skip
         if found:
             failures += 1
-            print("stages %d, %s, swap %s: different %s" % (stages, settings, swap, found))
+            print("model %d, stages %d, %s, swap %s: different %s"
+                  % (index // 2 % len(MODELS), stages, settings, swap, found))  # fmt: skip
     print("%d configurations, %d different (seed %d)" % (len(cases), failures, seed))
     sys.exit(1 if failures else 0)
 

@@ -84,15 +84,13 @@ mf.model @gradient_of_the_largest attributes {micro_batch_size = 1 : i64, sequen
 // The bias gets the share of each expert, the value its gradient as it is.
 // CHECK-LABEL: mf.model @statistic_of_the_load
 // CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<3x8xf32>)
-// CHECK-NEXT: %[[V0:.*]] = mf.get_param @bias : tensor<8xf32>
-// CHECK-NEXT: %[[V1:.*]], %[[V2:.*]] = mf.top_k %[[X]] {k = 2 : i64, name = "layer.topk"} : (tensor<3x8xf32>) -> (tensor<3x2xf32>, tensor<3x2xi32>)
-// CHECK-NEXT: %[[V3:.*]] = mf.track_load %[[V1]], %[[V0]], %[[V2]] {choices = 6 : i64, name = "layer.load"} : (tensor<3x2xf32>, tensor<8xf32>, tensor<3x2xi32>) -> tensor<3x2xf32>
-// CHECK-NEXT: %[[V4:.*]] = mf.cut %[[V3]] : tensor<3x2xf32>
-// CHECK-NEXT: %[[V5:.*]] = mf.one_hot %[[V2]] {name = "layer.load.grad"} : (tensor<3x2xi32>) -> tensor<3x2x8xf32>
-// CHECK-NEXT: %[[V6:.*]] = mf.reduce_sum %[[V5]] {axes = array<i64: 0, 1>, name = "layer.load.grad"} : (tensor<3x2x8xf32>) -> tensor<8xf32>
-// CHECK-NEXT: %[[V7:.*]] = mf.scale %[[V6]] {name = "layer.load.grad", value = 0.16666666666666666 : f64} : (tensor<8xf32>) -> tensor<8xf32>
-// CHECK-NEXT: %[[V8:.*]] = mf.scatter_elements %[[V4]], %[[V2]] {name = "layer.topk.grad"} : (tensor<3x2xf32>, tensor<3x2xi32>) -> tensor<3x8xf32>
-// CHECK-NEXT: mf.return %[[V8]], %[[V7]] : tensor<3x8xf32>, tensor<8xf32>
+// CHECK-NEXT: %[[V0:.*]], %[[V1:.*]] = mf.top_k %[[X]] {k = 2 : i64, name = "layer.topk"} : (tensor<3x8xf32>) -> (tensor<3x2xf32>, tensor<3x2xi32>)
+// CHECK-NEXT: %[[V2:.*]] = mf.cut %[[V0]] : tensor<3x2xf32>
+// CHECK-NEXT: %[[V3:.*]] = mf.one_hot %[[V1]] {name = "layer.load.grad"} : (tensor<3x2xi32>) -> tensor<3x2x8xf32>
+// CHECK-NEXT: %[[V4:.*]] = mf.reduce_sum %[[V3]] {axes = array<i64: 0, 1>, name = "layer.load.grad"} : (tensor<3x2x8xf32>) -> tensor<8xf32>
+// CHECK-NEXT: %[[V5:.*]] = mf.scale %[[V4]] {name = "layer.load.grad", value = 0.16666666666666666 : f64} : (tensor<8xf32>) -> tensor<8xf32>
+// CHECK-NEXT: %[[V6:.*]] = mf.scatter_elements %[[V2]], %[[V1]] {name = "layer.topk.grad"} : (tensor<3x2xf32>, tensor<3x2xi32>) -> tensor<3x8xf32>
+// CHECK-NEXT: mf.return %[[V6]], %[[V5]] : tensor<3x8xf32>, tensor<8xf32>
 mf.model @statistic_of_the_load attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   mf.param @bias : tensor<8xf32> init <zeros> {update_rule = #mf.update_rule<balance>}
   mf.layer @layer body (%x: tensor<3x8xf32>) -> tensor<3x2xf32>
@@ -107,13 +105,11 @@ mf.model @statistic_of_the_load attributes {micro_batch_size = 1 : i64, sequence
 // A recorded statistic gets the value.
 // CHECK-LABEL: mf.model @statistic_of_a_value
 // CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<3x2xf32>)
-// CHECK-NEXT: %[[V0:.*]] = mf.get_param @share : tensor<3x2xf32>
-// CHECK-NEXT: %[[V1:.*]], %[[V2:.*]] = mf.top_k %[[X]] {k = 1 : i64, name = "layer.topk"} : (tensor<3x2xf32>) -> (tensor<3x1xf32>, tensor<3x1xi32>)
-// CHECK-NEXT: %[[V3:.*]] = mf.one_hot %[[V2]] {name = "layer.onehot"} : (tensor<3x1xi32>) -> tensor<3x1x2xf32>
-// CHECK-NEXT: %[[V4:.*]] = mf.reshape %[[V3]] {name = "layer.reshape"} : (tensor<3x1x2xf32>) -> tensor<3x2xf32>
-// CHECK-NEXT: %[[V5:.*]] = mf.record %[[X]], %[[V0]], %[[V4]] {name = "layer.record"} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
-// CHECK-NEXT: %[[V6:.*]] = mf.cut %[[V5]] : tensor<3x2xf32>
-// CHECK-NEXT: mf.return %[[V6]], %[[V4]] : tensor<3x2xf32>, tensor<3x2xf32>
+// CHECK-NEXT: %[[V0:.*]], %[[V1:.*]] = mf.top_k %[[X]] {k = 1 : i64, name = "layer.topk"} : (tensor<3x2xf32>) -> (tensor<3x1xf32>, tensor<3x1xi32>)
+// CHECK-NEXT: %[[V2:.*]] = mf.one_hot %[[V1]] {name = "layer.onehot"} : (tensor<3x1xi32>) -> tensor<3x1x2xf32>
+// CHECK-NEXT: %[[V3:.*]] = mf.reshape %[[V2]] {name = "layer.reshape"} : (tensor<3x1x2xf32>) -> tensor<3x2xf32>
+// CHECK-NEXT: %[[V4:.*]] = mf.cut %[[X]] : tensor<3x2xf32>
+// CHECK-NEXT: mf.return %[[V4]], %[[V3]] : tensor<3x2xf32>, tensor<3x2xf32>
 mf.model @statistic_of_a_value attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   mf.param @share : tensor<3x2xf32> init <zeros> {update_rule = #mf.update_rule<record>}
   mf.layer @layer body (%x: tensor<3x2xf32>) -> tensor<3x2xf32>
