@@ -87,39 +87,25 @@ llvm::Error writeInput(const Program &program, RankExecutor &rank,
 // Reports
 //===----------------------------------------------------------------------===//
 
-/// All elements that ranks report of a quantity, by stage.
-static StepReports::ByStage
-readReports(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks,
-            llvm::StringRef quantity) {
-  StepReports::ByStage reports;
+/// Hands on what ranks report, in their order.
+static void forEachReport(
+    llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks,
+    llvm::function_ref<void(const RankExecutor &, const std::string &quantity,
+                            llvm::ArrayRef<float> values)>
+        action) {
+  std::vector<float> values;
   for (const std::unique_ptr<RankExecutor> &rank : ranks) {
     const std::vector<Static> &statics = rank->getStage().statics;
     for (uint32_t i = 0; i < statics.size(); ++i) {
-      if (statics[i].role != Role::Report || statics[i].of != quantity ||
-          statics[i].space != Space::Host ||
+      if (statics[i].role != Role::Report || statics[i].space != Space::Host ||
           statics[i].shape.type != DType::F32)
         continue;
       llvm::MutableArrayRef<uint8_t> bytes = rank->getStatic(i);
-      std::vector<float> &values = reports[rank->getStage().stage];
-      const size_t first = values.size();
-      values.resize(first + bytes.size() / sizeof(float));
-      std::memcpy(values.data() + first, bytes.data(), bytes.size());
+      values.resize(bytes.size() / sizeof(float));
+      std::memcpy(values.data(), bytes.data(), bytes.size());
+      action(*rank, statics[i].of, values);
     }
   }
-  return reports;
-}
-
-/// Those of experts.
-static std::map<std::string, std::vector<float>>
-readDropRates(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks) {
-  std::map<std::string, std::vector<float>> reports;
-  for (const std::unique_ptr<RankExecutor> &rank : ranks)
-    for (const Static &buffer : rank->getStage().statics)
-      if (buffer.role == Role::Report && isDropRate(buffer.of) &&
-          !reports.count(buffer.of))
-        for (const auto &[stage, values] : readReports(ranks, buffer.of))
-          reports[buffer.of] = values;
-  return reports;
 }
 
 static double getMean(llvm::ArrayRef<float> values) {
@@ -130,8 +116,20 @@ static double getMean(llvm::ArrayRef<float> values) {
 }
 
 StepReports readReports(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks) {
-  return {readReports(ranks, "loss"), readReports(ranks, "global_norm"),
-          readReports(ranks, "overflow"), readDropRates(ranks)};
+  StepReports reports;
+  std::map<std::string, StepReports::ByStage *> byQuantity = {
+      {"loss", &reports.losses},
+      {"global_norm", &reports.globalNorms},
+      {"overflow", &reports.overflows}};
+  forEachReport(ranks, [&](const RankExecutor &rank,
+                           const std::string &quantity,
+                           llvm::ArrayRef<float> values) {
+    if (auto known = byQuantity.find(quantity); known != byQuantity.end())
+      llvm::append_range((*known->second)[rank.getStage().stage], values);
+    else if (isDropRate(quantity))
+      llvm::append_range(reports.dropRates[quantity], values);
+  });
+  return reports;
 }
 
 /// The sum over the stages, each of which reports the losses of its chunks, of
