@@ -1,5 +1,6 @@
 //===- BuildBackward.cpp - Layers to joint chunks -------------------------===//
 
+#include "GradientBuilder.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
@@ -11,122 +12,9 @@ namespace mf::passes {
 
 using namespace mlir;
 using namespace mf::ir;
+using mf::passes::GradientBuilder;
 
 namespace {
-
-/// Builds the backward half of a chunk from its forward half.
-class GradientBuilder {
-public:
-  GradientBuilder(OpBuilder &builder) : builder(builder) {}
-
-  /// Says that `value` (a hidden input, a trained parameter) needs a gradient.
-  void require(Value value) { needing.insert(value); }
-  bool isRequired(Value value) const { return needing.contains(value); }
-
-  /// Marks what depends on a value that needs a gradient.
-  void propagate(Block &forward);
-
-  /// Appends the gradients of `operators`, last one first. Each of `outputs`
-  /// has one of `outputGradients`.
-  LogicalResult run(ArrayRef<Operation *> operators, ValueRange outputs,
-                    ValueRange outputGradients);
-
-  Value getGradient(Value value) const { return gradients.lookup(value); }
-
-private:
-  LogicalResult differentiate(Operation *op);
-  void accumulate(Value value, Value gradient, StringRef name);
-
-  OpBuilder &builder;
-  DenseSet<Value> needing;
-  DenseMap<Value, Value> gradients;
-};
-
-/// Neither integers nor what changes in steps hand a gradient on.
-void GradientBuilder::propagate(Block &forward) {
-  for (Operation &op : forward) {
-    if (op.hasTrait<PiecewiseConstant>() ||
-        llvm::none_of(op.getOperands(),
-                      [&](Value operand) { return isRequired(operand); }))
-      continue;
-    for (Value result : op.getResults())
-      if (isFloatTensor(result.getType()))
-        require(result);
-  }
-}
-
-void GradientBuilder::accumulate(Value value, Value gradient, StringRef name) {
-  Value &sum = gradients[value];
-  if (!sum) {
-    sum = gradient;
-    return;
-  }
-  auto add = AddOp::create(builder, gradient.getLoc(), sum, gradient);
-  add.setName(name);
-  sum = add;
-}
-
-LogicalResult GradientBuilder::differentiate(Operation *op) {
-  SmallVector<Value> resultGradients;
-  for (Value result : op->getResults())
-    resultGradients.push_back(getGradient(result));
-  if (llvm::none_of(resultGradients, [](Value v) { return bool(v); }))
-    return success();
-  SmallVector<bool> needed;
-  for (Value operand : op->getOperands())
-    needed.push_back(isRequired(operand));
-  if (llvm::none_of(needed, [](bool flag) { return flag; }))
-    return success();
-
-  auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
-  if (!differentiable)
-    return op->emitOpError("has no gradient, but a trained parameter or the "
-                           "chunk's input depends on it");
-  for (auto [index, gradient] : llvm::enumerate(resultGradients))
-    if (gradient && !differentiable.isDifferentiable(index))
-      return op->emitOpError("has no gradient for result ")
-             << index
-             << ", but a trained parameter or the chunk's input "
-                "depends on it";
-
-  std::string name;
-  if (auto compute = dyn_cast<ComputeOpInterface>(op))
-    name = (compute.getCellName() + ".grad").str();
-  Block *block = builder.getInsertionBlock();
-  Operation *before = block->empty() ? nullptr : &block->back();
-  SmallVector<Value> operandGradients(op->getNumOperands());
-  differentiable.buildGradient(builder, resultGradients, needed,
-                               operandGradients);
-  for (Operation *created = before ? before->getNextNode() : &block->front();
-       created; created = created->getNextNode())
-    if (auto compute = dyn_cast<ComputeOpInterface>(created))
-      compute.setCellName(name);
-
-  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
-    if (!needed[index])
-      continue;
-    if (!operandGradients[index])
-      return op->emitOpError("has no gradient for operand ")
-             << index
-             << ", which depends on a trained parameter or the chunk's input";
-    accumulate(operand, operandGradients[index], name);
-  }
-  return success();
-}
-
-LogicalResult GradientBuilder::run(ArrayRef<Operation *> operators,
-                                   ValueRange outputs,
-                                   ValueRange outputGradients) {
-  for (auto [output, gradient] : llvm::zip_equal(outputs, outputGradients)) {
-    auto compute = output.getDefiningOp<ComputeOpInterface>();
-    accumulate(output, gradient,
-               compute ? (compute.getCellName() + ".grad").str() : "");
-  }
-  for (Operation *op : llvm::reverse(operators))
-    if (failed(differentiate(op)))
-      return failure();
-  return success();
-}
 
 /// The layers of one stage and chunk.
 struct ChunkLayers {
