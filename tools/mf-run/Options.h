@@ -16,7 +16,7 @@ namespace cl = llvm::cl;
 struct Options {
   cl::OptionCategory category{"mf-run options"};
 
-  cl::opt<std::string> input{cl::Positional, cl::Required,
+  cl::opt<std::string> input{cl::Positional,
                              cl::desc("<step.mlir>"), cl::cat(category)};
 
   // What to run.
@@ -89,6 +89,51 @@ struct Options {
   cl::opt<double> h2dGbps{
       "h2d-gbps", cl::value_desc("rate"), cl::init(0), cl::cat(category),
       cl::desc("The same in the other direction (default: --d2h-gbps)")};
+
+  // Simulation.
+  cl::opt<bool> simulate{
+      "simulate", cl::cat(category),
+      cl::desc("Simulate one step in time on --target instead of executing")};
+  cl::opt<std::string> target{
+      "target", cl::value_desc("name or file"), cl::cat(category),
+      cl::desc("What to simulate on: a target that comes with mf-run "
+               "(--list-targets), or the file of one")};
+  cl::list<std::string> set{
+      "set", cl::value_desc("path=number"), cl::cat(category),
+      cl::desc("Change a number of the target, as "
+               "networks.hccs.collective_share=0.5; may be repeated")};
+  cl::opt<bool> listTargets{"list-targets", cl::cat(category),
+                            cl::desc("Print the targets and end")};
+  cl::opt<bool> printTarget{
+      "print-target", cl::cat(category),
+      cl::desc("Print --target as a file to edit, and end")};
+  cl::opt<std::string> calibrate{
+      "calibrate", cl::value_desc("folder"), cl::cat(category),
+      cl::desc("Fit --target to a profile, print how well each number fits, "
+               "write the target to -o, and end")};
+  cl::opt<std::string> output{
+      "o", cl::value_desc("file"), cl::init("-"), cl::cat(category),
+      cl::desc("Where --print-target and --calibrate write (default: standard "
+               "output)")};
+
+  // A step in time, simulated or executed.
+  cl::opt<std::string> trace{
+      "trace", cl::value_desc("file"), cl::cat(category),
+      cl::desc("Write the step as a trace for Perfetto")};
+  cl::list<int64_t> traceRanks{
+      "trace-ranks", cl::value_desc("ranks"), cl::CommaSeparated,
+      cl::cat(category),
+      cl::desc("Ranks to show in --trace (default: one of each stage)")};
+  cl::opt<std::string> profile{
+      "profile", cl::value_desc("folder"), cl::cat(category),
+      cl::desc("Write the step as MindSpore's profiler does, in "
+               "ASCEND_PROFILER_OUTPUT of a folder for each stage")};
+  cl::opt<std::string> html{
+      "html", cl::value_desc("file"), cl::cat(category),
+      cl::desc("Write a page with timeline, memory and table")};
+  cl::opt<std::string> compare{
+      "compare", cl::value_desc("report"), cl::cat(category),
+      cl::desc("Print where the step differs from that of a report")};
 
   // Output.
   cl::opt<std::string> report{

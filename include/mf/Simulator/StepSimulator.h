@@ -1,0 +1,34 @@
+//===- StepSimulator.h - A lowered step on a target -----------*- C++ -*-===//
+//
+// Puts the instructions of a program, its streams and events exactly as they
+// are executed, on the lines of the simulator (mf/Sim/Lines.h), each with what
+// it takes on a target.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_SIMULATOR_STEPSIMULATOR_H
+#define MF_SIMULATOR_STEPSIMULATOR_H
+
+#include "mf/Program/Program.h"
+#include "mf/Target/Target.h"
+#include "mf/Timeline/StepTimeline.h"
+
+namespace mf::simulator {
+
+struct SimulationOptions {
+  /// Whether each instruction has a span of its own; else kernels that follow
+  /// one another on a stream share one, with the activity of the first.
+  bool withSpans = true;
+  /// Whether to compute StepTimeline::sensitivity.
+  bool withSensitivity = true;
+};
+
+/// Simulates one rank of each stage. A LocatedError if streams wait for each
+/// other or a kernel has no rate; an error if ranks do not fit the target.
+llvm::Expected<timeline::StepTimeline>
+simulate(const program::Program &program, const target::Target &target,
+         const SimulationOptions &options = {});
+
+} // namespace mf::simulator
+
+#endif // MF_SIMULATOR_STEPSIMULATOR_H

@@ -1,0 +1,30 @@
+//===- TargetFile.h - Targets as files of #ascend.device ------*- C++ -*-===//
+
+#ifndef MF_TARGET_TARGETFILE_H
+#define MF_TARGET_TARGETFILE_H
+
+#include "mf/Target/Target.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Support/LLVM.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mf::target {
+
+/// The names of the targets that come with mf, sorted.
+std::vector<llvm::StringRef> getShippedTargets();
+
+/// Reads a target by the name of one that comes with mf, or the path of a file
+/// that holds an MLIR module with
+///   dlti.target_system_spec = #dlti.target_system_spec<"NPU" =
+///   #ascend.device<...>>
+/// Errors are reported through the context's diagnostics, with their places.
+mlir::FailureOr<Target> readTarget(llvm::StringRef nameOrPath,
+                                   mlir::MLIRContext &context);
+
+/// Prints a target as such a module; `comment` becomes `//` lines at its top.
+void printTarget(const Target &target, mlir::MLIRContext &context,
+                 llvm::StringRef comment, llvm::raw_ostream &os);
+
+} // namespace mf::target
+
+#endif // MF_TARGET_TARGETFILE_H
