@@ -98,11 +98,12 @@ struct Flow {
 /// How a stage spends the step on its compute stream; the times add up to the
 /// step.
 struct StageSummary {
+  /// A kernel runs.
   double busy = 0;
   /// Nothing runs and nothing is under way: waiting for other stages, or behind
   /// the stage's end.
   double bubble = 0;
-  /// Only communication runs, or it holds up the device.
+  /// No kernel runs but communication does, or it holds up the device.
   double exposedCommunication = 0;
   /// Only copies between device and host run.
   double stall = 0;
@@ -178,6 +179,10 @@ struct StepSummary {
 };
 
 StepSummary summarize(const StepTimeline &timeline);
+
+/// Takes time linear in the stage's spans.
+StageSummary summarizeStage(const StepTimeline &timeline,
+                            const StageTimeline &stage);
 
 } // namespace mf::timeline
 
