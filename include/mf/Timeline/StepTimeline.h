@@ -46,6 +46,9 @@ struct Activity {
   int64_t bytes = 0;
   /// Of a kernel.
   std::vector<TensorShape> inputs, outputs;
+  /// Of a message or collective: the networks of the target whose links carry
+  /// it ("hccs", "roce"); empty if they are not known.
+  std::vector<std::string> networks;
 };
 
 /// Something that a stream does without a break. Spans of a stream are in order
