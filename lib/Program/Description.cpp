@@ -1,6 +1,6 @@
 //===- Description.cpp - What messages call an instruction ----------------===//
 
-#include "Description.h"
+#include "mf/Program/Description.h"
 
 namespace mf::program {
 

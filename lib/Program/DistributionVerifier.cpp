@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Description.h"
+#include "mf/Program/Description.h"
 #include "Distribution.h"
 #include "DistributionTable.h"
 #include "mf/Program/Verifier.h"

@@ -1,6 +1,6 @@
 //===- Lifetimes.cpp - The buffer instances of a planned step -------------===//
 
-#include "StepWalker.h"
+#include "mf/Program/StepWalker.h"
 #include "mf/Program/Liveness.h"
 #include <algorithm>
 #include <map>

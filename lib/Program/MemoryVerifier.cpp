@@ -1,8 +1,8 @@
 //===- MemoryVerifier.cpp - Every access ordered and in its place ---------===//
 
-#include "Description.h"
+#include "mf/Program/Description.h"
 #include "MemoryMap.h"
-#include "StepWalker.h"
+#include "mf/Program/StepWalker.h"
 #include "StreamClocks.h"
 #include "mf/Program/Verifier.h"
 #include "llvm/ADT/STLExtras.h"

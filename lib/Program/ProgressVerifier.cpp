@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Description.h"
-#include "StepWalker.h"
+#include "mf/Program/Description.h"
+#include "mf/Program/StepWalker.h"
 #include "mf/Program/Verifier.h"
 #include <map>
 #include <memory>

@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "mf/Program/StepSimulation.h"
-#include "Description.h"
-#include "StepWalker.h"
+#include "mf/Program/Description.h"
+#include "mf/Program/StepWalker.h"
 #include "mf/Program/LocatedError.h"
+#include "mf/Program/StepTasks.h"
 #include "mf/Sim/Lines.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -29,52 +30,14 @@ namespace {
 // Tasks
 //===----------------------------------------------------------------------===//
 
-/// A call that runs a phase of a chunk, which is a layout of a stage, for a
-/// micro-batch.
-struct TaskCall {
-  uint32_t position = 0;
-  uint32_t layout = 0;
-  int64_t microBatch = 0;
-  Phase phase = Phase::Forward;
+/// A task, and when it computes.
+struct TaskCall : StepTask {
   /// Time of its kernels.
   double busy = 0;
   /// The first and the last of them. A call without kernels that take time has
   /// an item that takes none.
   std::optional<sim::ItemId> first, last;
 };
-
-Expected<std::vector<TaskCall>> findTasks(const StageProgram &stage) {
-  std::vector<TaskCall> tasks;
-  std::vector<std::vector<size_t>> tasksOfFrame(stage.frames.size());
-  for (auto [position, instruction] :
-       llvm::enumerate(stage.step.instructions)) {
-    const Call *call = stage.step.getCall(instruction);
-    if (!call || !call->frame)
-      continue;
-    const Frame &frame = stage.frames[*call->frame];
-    tasksOfFrame[*call->frame].push_back(tasks.size());
-    TaskCall task;
-    task.position = static_cast<uint32_t>(position);
-    task.layout = frame.layout;
-    task.microBatch = frame.microBatch;
-    tasks.push_back(task);
-  }
-  for (auto [frame, numbers] : llvm::zip_equal(stage.frames, tasksOfFrame)) {
-    if (numbers.size() > 3)
-      return llvm::make_error<LocatedError>(
-          frame.location,
-          "a frame of '" + stage.layouts[frame.layout].name + "' is used by " +
-              llvm::Twine(numbers.size()) +
-              " calls, expected a forward, and a backward or its two halves");
-    if (numbers.size() == 2)
-      tasks[numbers[1]].phase = Phase::Backward;
-    if (numbers.size() == 3) {
-      tasks[numbers[1]].phase = Phase::InputGradient;
-      tasks[numbers[2]].phase = Phase::WeightGradient;
-    }
-  }
-  return tasks;
-}
 
 /// Floating-point operations of a call.
 int64_t getFlops(const Program &program, const StageProgram &stage,
@@ -150,13 +113,15 @@ private:
 Error StepLines::readTasks() {
   int64_t longest = 0;
   for (const StageProgram &stage : program.stages) {
-    Expected<std::vector<TaskCall>> found = findTasks(stage);
+    Expected<std::vector<StepTask>> found = findTasks(stage);
     if (!found)
       return found.takeError();
-    for (const TaskCall &task : *found)
+    std::vector<TaskCall> &ofStage = tasks.emplace_back();
+    for (const StepTask &task : *found) {
       if (task.phase == Phase::Forward)
         longest = std::max(longest, getFlops(program, stage, task.position));
-    tasks.push_back(std::move(*found));
+      static_cast<StepTask &>(ofStage.emplace_back()) = task;
+    }
   }
   if (costs.flopsPerUnit == 0)
     costs.flopsPerUnit = static_cast<double>(std::max<int64_t>(longest, 1));

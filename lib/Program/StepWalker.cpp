@@ -1,6 +1,6 @@
 //===- StepWalker.cpp - The step with its calls expanded ------------------===//
 
-#include "StepWalker.h"
+#include "mf/Program/StepWalker.h"
 #include <algorithm>
 
 namespace mf::program {

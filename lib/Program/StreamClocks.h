@@ -11,7 +11,7 @@
 #ifndef MF_LIB_PROGRAM_STREAMCLOCKS_H
 #define MF_LIB_PROGRAM_STREAMCLOCKS_H
 
-#include "StepWalker.h"
+#include "mf/Program/StepWalker.h"
 #include <algorithm>
 
 namespace mf::program {

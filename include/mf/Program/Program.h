@@ -276,6 +276,8 @@ struct Program {
   std::optional<LrSchedule> lrSchedule;
   LossScale lossScale;
   SampleOrder sampleOrder = SampleOrder::Whole;
+  /// Compiled kernel by kernel with vector operators fused (jit_level O1).
+  bool graphKernelFusion = false;
 
   int64_t getNumRanks() const { return mesh.getNumRanks(); }
   /// What a rank runs.

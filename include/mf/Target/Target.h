@@ -14,6 +14,7 @@
 #include "mf/Tensor/DType.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -143,7 +144,9 @@ struct Parameter {
 /// lists do not change.
 std::vector<Parameter> getParameters(Target &target);
 
-/// Sets one by its path. An error names the nearest path.
+/// Sets a number by its path, the integers `memory.bytes` and
+/// `networks.NAME.size` included. An error says what the number may be, or
+/// names the nearest path.
 llvm::Error setParameter(Target &target, llvm::StringRef path, double value);
 
 /// What is wrong with the numbers (negative, not finite, a network of itself,

@@ -1,7 +1,7 @@
 //===- Description.h - What messages call an instruction -------*- C++ -*-===//
 
-#ifndef MF_LIB_PROGRAM_DESCRIPTION_H
-#define MF_LIB_PROGRAM_DESCRIPTION_H
+#ifndef MF_PROGRAM_DESCRIPTION_H
+#define MF_PROGRAM_DESCRIPTION_H
 
 #include "mf/Program/Program.h"
 
@@ -22,4 +22,4 @@ std::string describe(const Program &program, const StageProgram &stage,
 
 } // namespace mf::program
 
-#endif // MF_LIB_PROGRAM_DESCRIPTION_H
+#endif // MF_PROGRAM_DESCRIPTION_H

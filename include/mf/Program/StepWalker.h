@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_PROGRAM_STEPWALKER_H
-#define MF_LIB_PROGRAM_STEPWALKER_H
+#ifndef MF_PROGRAM_STEPWALKER_H
+#define MF_PROGRAM_STEPWALKER_H
 
 #include "mf/Program/Program.h"
 
@@ -140,4 +140,4 @@ private:
 
 } // namespace mf::program
 
-#endif // MF_LIB_PROGRAM_STEPWALKER_H
+#endif // MF_PROGRAM_STEPWALKER_H

@@ -1,0 +1,94 @@
+//===- TargetFields.h - What a target's numbers are called ----*- C++ -*-===//
+//
+// The names and ranges of the numbers of a target, in one place: files spell
+// them, paths are made of them, and check() holds them against their ranges.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_TARGET_TARGETFIELDS_H
+#define MF_TARGET_TARGETFIELDS_H
+
+#include "mf/Target/Target.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
+#include <variant>
+
+namespace mf::target {
+
+/// What a number may be, besides finite.
+enum class Range : uint8_t {
+  /// Above 0.
+  Positive,
+  NotNegative,
+  /// From 0 to 1.
+  Share,
+  /// Above 0, up to 1.
+  PositiveShare
+};
+
+/// "a number above 0".
+llvm::StringRef getDescription(Range range);
+/// Whether a number is in the range and finite.
+bool contains(Range range, double number);
+
+/// A number of an entry of a target.
+struct Field {
+  /// "bytes_per_second".
+  llvm::StringRef name;
+  std::variant<double *, int64_t *> value;
+  Range range = Range::Positive;
+  /// Whether it may be left out; it then keeps the value of a new entry.
+  bool isOptional = false;
+
+  double getNumber() const;
+};
+
+using Fields = llvm::SmallVector<Field, 8>;
+
+/// All numbers of an entry, in the order in which files are printed. Of an
+/// engine, those of the element types that it has.
+Fields getFields(ComputeEngine &engine);
+Fields getFields(Memory &memory);
+Fields getFields(HostLink &host);
+Fields getFields(Saturation &saturation);
+Fields getFields(KernelRate &rate);
+Fields getFields(Network &network);
+/// Those of the target itself.
+Fields getFields(Target &target);
+
+/// Calls `handle` for all numbers, in the order of the description, with their
+/// paths.
+void forEachField(
+    Target &target,
+    llvm::function_ref<void(llvm::StringRef path, const Field &)> handle);
+
+/// The shortest decimal number that reads back as the same, as MLIR spells
+/// numbers: "500", "1.1e+12", "4.0e-06".
+std::string formatNumber(double number);
+
+/// The name with the smallest edit distance; empty if there are none.
+llvm::StringRef getNearest(llvm::StringRef name,
+                           llvm::ArrayRef<llvm::StringRef> known);
+
+/// Something that is wrong with a target, and where.
+class TargetError : public llvm::ErrorInfo<TargetError> {
+public:
+  static char ID;
+
+  TargetError(std::string path, std::string message)
+      : path(std::move(path)), message(std::move(message)) {}
+
+  /// Of the number or entry, as parameters have it; empty for the whole.
+  llvm::StringRef getPath() const { return path; }
+  void log(llvm::raw_ostream &os) const override;
+  std::error_code convertToErrorCode() const override {
+    return llvm::inconvertibleErrorCode();
+  }
+
+private:
+  std::string path, message;
+};
+
+} // namespace mf::target
+
+#endif // MF_TARGET_TARGETFIELDS_H

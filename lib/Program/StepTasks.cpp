@@ -1,0 +1,41 @@
+//===- StepTasks.cpp - The calls that run chunks --------------------------===//
+
+#include "mf/Program/StepTasks.h"
+#include "mf/Program/LocatedError.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace mf::program {
+
+using schedule::Phase;
+
+llvm::Expected<std::vector<StepTask>> findTasks(const StageProgram &stage) {
+  std::vector<StepTask> tasks;
+  std::vector<std::vector<size_t>> tasksOfFrame(stage.frames.size());
+  for (auto [position, instruction] :
+       llvm::enumerate(stage.step.instructions)) {
+    const Call *call = stage.step.getCall(instruction);
+    if (!call || !call->frame)
+      continue;
+    const Frame &frame = stage.frames[*call->frame];
+    tasksOfFrame[*call->frame].push_back(tasks.size());
+    tasks.push_back({static_cast<uint32_t>(position), frame.layout,
+                     frame.microBatch, Phase::Forward});
+  }
+  for (auto [frame, numbers] : llvm::zip_equal(stage.frames, tasksOfFrame)) {
+    if (numbers.size() > 3)
+      return llvm::make_error<LocatedError>(
+          frame.location,
+          "a frame of '" + stage.layouts[frame.layout].name + "' is used by " +
+              llvm::Twine(numbers.size()) +
+              " calls, expected a forward, and a backward or its two halves");
+    if (numbers.size() == 2)
+      tasks[numbers[1]].phase = Phase::Backward;
+    if (numbers.size() == 3) {
+      tasks[numbers[1]].phase = Phase::InputGradient;
+      tasks[numbers[2]].phase = Phase::WeightGradient;
+    }
+  }
+  return tasks;
+}
+
+} // namespace mf::program

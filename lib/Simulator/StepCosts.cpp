@@ -1,0 +1,133 @@
+//===- StepCosts.cpp - What each instruction of a program takes -----------===//
+
+#include "StepCosts.h"
+#include "mf/Program/LocatedError.h"
+#include "mf/Target/KernelCost.h"
+
+using llvm::Error;
+using llvm::Expected;
+
+namespace mf::simulator {
+
+using namespace program;
+
+int64_t getTransferBytes(const InstructionList &list,
+                         const Instruction &instruction) {
+  const Exchange &exchange = *list.getExchange(instruction);
+  if (exchange.kind == CollectiveKind::AllToAllV)
+    return instruction.accesses.front().operand.bytes;
+  int64_t bytes = 0;
+  for (const MemoryAccess &access : instruction.accesses)
+    bytes = std::max(bytes, access.operand.bytes);
+  return bytes;
+}
+
+StepCosts::TransferKey
+StepCosts::makeKey(size_t stage, const InstructionList &list,
+                   const Instruction &instruction) {
+  const Exchange &exchange = *list.getExchange(instruction);
+  return {stage, exchange.channel, exchange.kind,
+          getTransferBytes(list, instruction)};
+}
+
+uint32_t StepCosts::getTransferNumber(size_t stage, const InstructionList &list,
+                                      const Instruction &instruction) const {
+  return transferNumbers.at(makeKey(stage, list, instruction));
+}
+
+void StepCosts::collectTransfers(const Program &program) {
+  for (size_t number = 0; number < program.stages.size(); ++number) {
+    const StageProgram &stage = program.stages[number];
+    auto addList = [&](const InstructionList &list) {
+      for (const Instruction &instruction : list.instructions)
+        if (instruction.work == Work::Exchange)
+          transferNumbers.try_emplace(
+              makeKey(number, list, instruction),
+              static_cast<uint32_t>(transferNumbers.size()));
+    };
+    addList(stage.step);
+    for (const Routine &routine : stage.routines)
+      addList(routine.body);
+  }
+  transfers.resize(transferNumbers.size());
+}
+
+Error StepCosts::updateKernels(const Program &program,
+                               const target::Target &target) {
+  target::Compilation compilation;
+  compilation.graphKernelFusion = program.graphKernelFusion;
+  kernels.clear();
+  for (const LaunchedKernel &kernel : program.kernels) {
+    Expected<target::KernelCost> cost = target::getKernelCost(
+        target, *kernel.signature, kernel.spec, compilation);
+    if (!cost)
+      return llvm::make_error<LocatedError>(kernel.location,
+                                            llvm::toString(cost.takeError()));
+    kernels.push_back(cost->seconds);
+  }
+  return Error::success();
+}
+
+/// The slowest of all groups of a stage, or pairs of ranks: they run the same
+/// program side by side, so the others wait for it.
+void StepCosts::updateTransfers(const Program &program,
+                                const target::Topology &topology) {
+  const int64_t ranks = program.mesh.getRanksPerStage();
+  for (const auto &[key, number] : transferNumbers) {
+    const Channel &channel = program.channels[key.channel];
+    const int64_t first = static_cast<int64_t>(key.stage) * ranks;
+    target::TransferCost slowest;
+    for (int64_t rank = first; rank < first + ranks; ++rank) {
+      const std::vector<int64_t> members =
+          channel.getMembers(program.mesh, rank);
+      if (!channel.isTransfer && members.front() != rank &&
+          !channel.group.crossesStages())
+        continue;
+      target::TransferCost cost =
+          channel.isTransfer
+              ? topology.getMessage(key.bytes, members.front(), members.back())
+              : topology.getCollective(key.kind, key.bytes, members);
+      if (rank == first ||
+          cost.latency + cost.seconds > slowest.latency + slowest.seconds)
+        slowest = std::move(cost);
+    }
+    transfers[number] = std::move(slowest);
+  }
+}
+
+double StepCosts::getCopySeconds(StreamKind stream, int64_t bytes) const {
+  const auto size = static_cast<double>(bytes);
+  switch (stream) {
+  case StreamKind::HostToDevice:
+    return host.latency + size / host.toDeviceBytesPerSecond;
+  case StreamKind::DeviceToHost:
+    return host.latency + size / host.toHostBytesPerSecond;
+  case StreamKind::Compute:
+  case StreamKind::Communication:
+    // Within the device: read and written.
+    return 2 * size / memoryBytesPerSecond;
+  }
+  llvm_unreachable("covers all kinds");
+}
+
+Error StepCosts::update(const Program &program, const target::Target &target) {
+  Expected<target::Topology> topology =
+      target::Topology::create(target, program.getNumRanks());
+  if (!topology)
+    return topology.takeError();
+  host = target.host;
+  memoryBytesPerSecond = target.memory.bytesPerSecond;
+  updateTransfers(program, *topology);
+  return updateKernels(program, target);
+}
+
+Expected<StepCosts> StepCosts::create(const Program &program,
+                                      const target::Target &target) {
+  StepCosts costs;
+  costs.collectTransfers(program);
+  if (Error error = costs.update(program, target))
+    return error;
+  return costs;
+}
+
+} // namespace mf::simulator

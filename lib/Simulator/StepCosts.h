@@ -1,0 +1,77 @@
+//===- StepCosts.h - What each instruction of a program takes --*- C++ -*-===//
+
+#ifndef MF_LIB_SIMULATOR_STEPCOSTS_H
+#define MF_LIB_SIMULATOR_STEPCOSTS_H
+
+#include "mf/Program/Program.h"
+#include "mf/Target/Target.h"
+#include "mf/Target/Topology.h"
+#include <map>
+
+namespace mf::simulator {
+
+/// Times of everything that a program does on a target. Instructions that are
+/// alike share an entry.
+class StepCosts {
+public:
+  /// An error if a kernel has no rate, located at its first launch, or the
+  /// target does not join as many ranks as there are.
+  static llvm::Expected<StepCosts> create(const program::Program &program,
+                                          const target::Target &target);
+
+  /// The same with a target whose numbers differ.
+  llvm::Error update(const program::Program &program,
+                     const target::Target &target);
+
+  double getKernelSeconds(uint32_t kernel) const { return kernels[kernel]; }
+
+  /// The entry of an exchange, which is in `list` of a stage.
+  uint32_t getTransferNumber(size_t stage, const program::InstructionList &list,
+                             const program::Instruction &instruction) const;
+  const target::TransferCost &getTransfer(uint32_t number) const {
+    return transfers[number];
+  }
+  size_t getNumTransfers() const { return transfers.size(); }
+
+  /// Of a copy on a stream of that kind.
+  double getCopySeconds(program::StreamKind stream, int64_t bytes) const;
+
+private:
+  /// What decides the cost of an exchange.
+  struct TransferKey {
+    size_t stage = 0;
+    uint32_t channel = 0;
+    CollectiveKind kind = CollectiveKind::AllReduce;
+    int64_t bytes = 0;
+
+    bool operator<(const TransferKey &other) const {
+      return std::tie(stage, channel, kind, bytes) <
+             std::tie(other.stage, other.channel, other.kind, other.bytes);
+    }
+  };
+
+  static TransferKey makeKey(size_t stage,
+                             const program::InstructionList &list,
+                             const program::Instruction &instruction);
+  void collectTransfers(const program::Program &program);
+  llvm::Error updateKernels(const program::Program &program,
+                            const target::Target &target);
+  void updateTransfers(const program::Program &program,
+                       const target::Topology &topology);
+
+  std::vector<double> kernels;
+  std::map<TransferKey, uint32_t> transferNumbers;
+  std::vector<target::TransferCost> transfers;
+  target::HostLink host;
+  double memoryBytesPerSecond = 0;
+};
+
+/// Bytes that an exchange is about: those of a message; of a collective those of
+/// the largest tensor. An exchange of rows counts what a rank sends, as if rows
+/// were spread evenly.
+int64_t getTransferBytes(const program::InstructionList &list,
+                         const program::Instruction &instruction);
+
+} // namespace mf::simulator
+
+#endif // MF_LIB_SIMULATOR_STEPCOSTS_H

@@ -1,0 +1,162 @@
+//===- TargetFields.cpp - What a target's numbers are called --------------===//
+
+#include "mf/Target/TargetFields.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/ErrorHandling.h"
+#include <array>
+#include <charconv>
+#include <cmath>
+
+using namespace llvm;
+
+namespace mf::target {
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+StringRef getDescription(Range range) {
+  switch (range) {
+  case Range::Positive:
+    return "a number above 0";
+  case Range::NotNegative:
+    return "a number of at least 0";
+  case Range::Share:
+    return "a share from 0 to 1";
+  case Range::PositiveShare:
+    return "a share above 0, up to 1";
+  }
+  llvm_unreachable("covered switch");
+}
+
+bool contains(Range range, double number) {
+  if (!std::isfinite(number))
+    return false;
+  switch (range) {
+  case Range::Positive:
+    return number > 0;
+  case Range::NotNegative:
+    return number >= 0;
+  case Range::Share:
+    return number >= 0 && number <= 1;
+  case Range::PositiveShare:
+    return number > 0 && number <= 1;
+  }
+  llvm_unreachable("covered switch");
+}
+
+double Field::getNumber() const {
+  return std::visit(
+      [](const auto *number) { return static_cast<double>(*number); }, value);
+}
+
+std::string formatNumber(double number) {
+  if (!std::isfinite(number))
+    return std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";
+  // Shortest is at most 24 characters.
+  std::array<char, 32> buffer{};
+  const std::to_chars_result end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), number);
+  std::string text(buffer.data(), end.ptr);
+  // To MLIR 4e-06 is the integer 4 and something else.
+  if (const size_t exponent = text.find('e');
+      exponent != std::string::npos && text.find('.') == std::string::npos)
+    text.insert(exponent, ".0");
+  return text;
+}
+
+StringRef getNearest(StringRef name, ArrayRef<StringRef> known) {
+  if (known.empty())
+    return {};
+  return *min_element(known, [&](StringRef a, StringRef b) {
+    return a.edit_distance(name) < b.edit_distance(name);
+  });
+}
+
+char TargetError::ID = 0;
+
+void TargetError::log(raw_ostream &os) const {
+  if (!path.empty())
+    os << path << ": ";
+  os << message;
+}
+
+//===----------------------------------------------------------------------===//
+// Fields
+//===----------------------------------------------------------------------===//
+
+Fields getFields(ComputeEngine &engine) {
+  Fields fields;
+  for (Peak &peak : engine.peaks)
+    fields.push_back({getName(peak.type), &peak.flopsPerSecond, Range::Positive,
+                      /*isOptional=*/true});
+  return fields;
+}
+
+Fields getFields(Memory &memory) {
+  return {{"bytes", &memory.bytes, Range::Positive, false},
+          {"bytes_per_second", &memory.bytesPerSecond, Range::Positive, false},
+          {"cache_gain", &memory.cacheGain, Range::NotNegative, true},
+          {"cache_bytes", &memory.cacheBytes, Range::NotNegative, true}};
+}
+
+Fields getFields(HostLink &host) {
+  return {{"to_host_bytes_per_second", &host.toHostBytesPerSecond,
+           Range::Positive, false},
+          {"to_device_bytes_per_second", &host.toDeviceBytesPerSecond,
+           Range::Positive, false},
+          {"latency", &host.latency, Range::NotNegative, true}};
+}
+
+Fields getFields(Saturation &saturation) {
+  return {{"half", &saturation.half, Range::NotNegative, true},
+          {"full", &saturation.full, Range::NotNegative, true},
+          {"power", &saturation.power, Range::NotNegative, true}};
+}
+
+Fields getFields(KernelRate &rate) {
+  return {{"peak_share", &rate.peakShare, Range::Share, true},
+          {"passes", &rate.passes, Range::Positive, true},
+          {"fused_passes", &rate.fusedPasses, Range::NotNegative, true},
+          {"latency", &rate.latency, Range::NotNegative, true}};
+}
+
+Fields getFields(Network &network) {
+  return {
+      {"size", &network.size, Range::NotNegative, true},
+      {"bytes_per_second", &network.bytesPerSecond, Range::Positive, false},
+      {"collective_share", &network.collectiveShare, Range::PositiveShare,
+       true},
+      {"message_share", &network.messageShare, Range::PositiveShare, true},
+      {"collective_latency", &network.collectiveLatency, Range::NotNegative,
+       true},
+      {"message_latency", &network.messageLatency, Range::NotNegative, true},
+      {"hidden", &network.hidden, Range::Share, true}};
+}
+
+Fields getFields(Target &target) {
+  return {{"step_latency", &target.stepLatency, Range::NotNegative, true}};
+}
+
+void forEachField(Target &target,
+                  function_ref<void(StringRef path, const Field &)> handle) {
+  auto handleAll = [&](const Twine &prefix, const Fields &fields) {
+    for (const Field &field : fields)
+      handle((prefix + field.name).str(), field);
+  };
+  for (ComputeEngine &engine : target.engines)
+    handleAll("engines." + getName(engine.engine) + ".", getFields(engine));
+  handleAll("memory.", getFields(target.memory));
+  handleAll("host.", getFields(target.host));
+  for (KernelRate &rate : target.kernels) {
+    const std::string prefix = "kernels." + rate.kind + ".";
+    handleAll(prefix, getFields(rate));
+    for (Saturation &saturation : rate.saturations)
+      handleAll(prefix + saturation.measure + ".", getFields(saturation));
+  }
+  for (Network &network : target.networks)
+    handleAll("networks." + network.name + ".", getFields(network));
+  handleAll("", getFields(target));
+}
+
+} // namespace mf::target
