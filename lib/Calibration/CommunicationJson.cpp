@@ -48,7 +48,8 @@ static Expected<json::Object> parseObject(StringRef path, StringRef text) {
   return std::move(*object);
 }
 
-/// The members of an object, sorted: the parser's order is that of a hash table.
+/// The members of an object, sorted: the parser's order is that of a hash
+/// table.
 static std::vector<std::pair<StringRef, const json::Value *>>
 getSorted(const json::Object &object) {
   std::vector<std::pair<StringRef, const json::Value *>> members;
@@ -172,7 +173,8 @@ Error readMetadata(StringRef path, StringRef text, Profile &profile) {
     return Error::success();
   for (const auto &[name, value] : getSorted(*groups)) {
     const json::Object *group = value->getAsObject();
-    const json::Array *ranks = group ? group->getArray("global_ranks") : nullptr;
+    const json::Array *ranks =
+        group ? group->getArray("global_ranks") : nullptr;
     if (!ranks)
       return llvm::createStringError(path + ": group '" + name +
                                      "': expected a list 'global_ranks'");

@@ -136,8 +136,8 @@ Error KernelRows::readOperands(
 /// The launch that the row is one of. Its operands are read only if it is new.
 Expected<size_t> KernelRows::findLaunch() {
   std::string key;
-  for (int column : {type, core, inputs.shapes, inputs.types, outputs.shapes,
-                     outputs.types})
+  for (int column :
+       {type, core, inputs.shapes, inputs.types, outputs.shapes, outputs.types})
     key += (table.getText(column) + "|").str();
   auto [entry, isNew] = known.try_emplace(key, profile.launches.size());
   if (!isNew)

@@ -41,8 +41,8 @@ private:
   llvm::SmallVector<CsvCell, 32> cells;
 };
 
-/// Adds the rows of kernel_details.csv to a profile. `known` has the launches of
-/// the profile by what makes rows alike.
+/// Adds the rows of kernel_details.csv to a profile. `known` has the launches
+/// of the profile by what makes rows alike.
 llvm::Error readKernelDetails(llvm::StringRef path, llvm::StringRef text,
                               uint32_t folder, llvm::StringMap<size_t> &known,
                               Profile &profile);

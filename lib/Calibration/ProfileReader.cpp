@@ -33,8 +33,7 @@ static Expected<std::vector<std::string>> getSubfolders(StringRef folder) {
     if (fs::is_directory(entry->path()))
       names.push_back(entry->path());
   if (code)
-    return llvm::createStringError(folder +
-                                   ": cannot list: " + code.message());
+    return llvm::createStringError(folder + ": cannot list: " + code.message());
   llvm::sort(names);
   return names;
 }
@@ -66,14 +65,14 @@ static Expected<std::vector<std::string>> findOutputs(StringRef folder) {
 }
 
 /// Maps a file for reading; none if it is not there and need not be.
-static Expected<std::unique_ptr<llvm::MemoryBuffer>>
-openFile(StringRef path, bool isRequired) {
+static Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(StringRef path,
+                                                              bool isRequired) {
   if (!fs::exists(path) && !isRequired)
     return nullptr;
   if (fs::exists(path) && !fs::is_regular_file(path))
     return llvm::createStringError(path + ": expected a file");
-  auto buffer = llvm::MemoryBuffer::getFile(
-      path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
   if (!buffer)
     return llvm::createStringError(
         path + ": cannot read: " + buffer.getError().message());
@@ -90,29 +89,28 @@ static Error readFolder(uint32_t number, llvm::StringMap<size_t> &known,
       return buffer.takeError();
     return *buffer ? parse(path, (*buffer)->getBuffer()) : Error::success();
   };
-  if (Error error = read(join(folder, kernelsName), true,
-                         [&](StringRef path, StringRef text) {
-                           return readKernelDetails(path, text, number, known,
-                                                    profile);
-                         }))
+  if (Error error = read(
+          join(folder, kernelsName), true, [&](StringRef path, StringRef text) {
+            return readKernelDetails(path, text, number, known, profile);
+          }))
     return error;
   if (Error error = read(join(folder, "step_trace_time.csv"), false,
                          [&](StringRef path, StringRef text) {
                            return readStepTrace(path, text, number, profile);
                          }))
     return error;
-  if (Error error =
-          read(join(folder, "communication.json"), false,
-               [&](StringRef path, StringRef text) {
-                 return readCommunication(path, text, number, profile);
-               }))
+  if (Error error = read(join(folder, "communication.json"), false,
+                         [&](StringRef path, StringRef text) {
+                           return readCommunication(path, text, number,
+                                                    profile);
+                         }))
     return error;
   // Beside the folder.
-  return read(join(llvm::sys::path::parent_path(folder),
-                   "profiler_metadata.json"),
-              false, [&](StringRef path, StringRef text) {
-                return readMetadata(path, text, profile);
-              });
+  return read(
+      join(llvm::sys::path::parent_path(folder), "profiler_metadata.json"),
+      false, [&](StringRef path, StringRef text) {
+        return readMetadata(path, text, profile);
+      });
 }
 
 Expected<Profile> readProfile(StringRef folder) {

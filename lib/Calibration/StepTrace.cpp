@@ -16,7 +16,9 @@ Error readStepTrace(StringRef path, StringRef text, uint32_t folder,
     return error;
   int step = -1, free = -1, bubble = -1;
   const std::tuple<StringRef, bool, int *> columns[] = {
-      {"Step", false, &step}, {"Free", true, &free}, {"Bubble", false, &bubble}};
+      {"Step", false, &step},
+      {"Free", true, &free},
+      {"Bubble", false, &bubble}};
   for (const auto &[name, isRequired, column] : columns) {
     Expected<int> found = table.findColumn(name, isRequired);
     if (!found)
@@ -29,15 +31,15 @@ Error readStepTrace(StringRef path, StringRef text, uint32_t folder,
       return hasRow.takeError();
     if (!*hasRow)
       return Error::success();
-    ProfiledStep row;
-    row.folder = folder;
+    ProfiledStep traced;
+    traced.folder = folder;
     // The profiler leaves it out where it was asked for no steps.
     const StringRef stepText = table.getText(step);
-    if (!stepText.empty() && stepText.getAsInteger(10, row.step))
+    if (!stepText.empty() && stepText.getAsInteger(10, traced.step))
       return table.fail(step, "the step is " + quoteCell(stepText) +
                                   ", expected a whole number");
     for (auto [column, seconds] :
-         {std::pair(free, &row.free), std::pair(bubble, &row.bubble)}) {
+         {std::pair(free, &traced.free), std::pair(bubble, &traced.bubble)}) {
       if (column < 0)
         continue;
       Expected<double> microseconds = table.getNumber(column);
@@ -45,7 +47,7 @@ Error readStepTrace(StringRef path, StringRef text, uint32_t folder,
         return microseconds.takeError();
       *seconds = *microseconds * secondsPerMicrosecond;
     }
-    profile.steps.push_back(row);
+    profile.steps.push_back(traced);
   }
 }
 

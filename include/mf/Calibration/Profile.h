@@ -84,8 +84,8 @@ struct Profile {
 };
 
 /// Reads `folder`: an ASCEND_PROFILER_OUTPUT, a folder with one, or a folder of
-/// such folders. An error if there is none, if one has no kernel_details.csv, or
-/// if a file is malformed.
+/// such folders. An error if there is none, if one has no kernel_details.csv,
+/// or if a file is malformed.
 llvm::Expected<Profile> readProfile(llvm::StringRef folder);
 
 } // namespace mf::calibration
