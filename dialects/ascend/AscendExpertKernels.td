@@ -22,6 +22,7 @@ def GatherRows : Kernel<"mfGatherRows", "makeGatherRows"> {
     gather has an index for each element.}];
   let inputs = (ins In:$self, In:$index);
   let outputs = (outs Out:$out);
+  let kind = "permutation";
   let bytes = "spec.inputs[1].getBytes() + 2 * spec.outputs[0].getBytes()";
 }
 
@@ -32,6 +33,7 @@ def GatherRowsBackward : Kernel<"mfGatherRowsBackward", "makeGatherRowsGrad"> {
     that nothing read.}];
   let inputs = (ins In:$gradOutput, In:$index);
   let outputs = (outs Out:$gradInput);
+  let kind = "permutation";
   let flops = "spec.inputs[0].getNumElements()";
   let workspace = "getGatherRowsGradWorkspace(spec)";
 }
@@ -44,6 +46,7 @@ def MoeTokenPermute : Kernel<"aclnnMoeTokenPermute", "makeTokenPermute"> {
     integers and may be several. No numOutTokens, no padding.}];
   let inputs = (ins In:$tokens, In:$indices);
   let outputs = (outs Out:$permuteTokens, Out:$sortedIndices);
+  let kind = "permutation";
   let workspace = "spec.inputs[1].getBytes()";
 }
 
@@ -54,6 +57,7 @@ def MoeTokenUnpermute : Kernel<"aclnnMoeTokenUnpermute", "makeTokenUnpermute"> {
     zeros for an index outside. No probabilities, no padding.}];
   let inputs = (ins In:$permutedTokens, In:$sortedIndices);
   let outputs = (outs Out:$out);
+  let kind = "permutation";
 }
 
 def ExchangeTokens : Kernel<"mfExchangeTokens", "makeExchangeTokens"> {
@@ -68,6 +72,7 @@ def ExchangeTokens : Kernel<"mfExchangeTokens", "makeExchangeTokens"> {
   let inputs = (ins In:$x, In:$send, In:$receive);
   let outputs = (outs Out:$out);
   let attributes = (attrs Double:$fill);
+  let kind = "permutation";
 }
 
 //===----------------------------------------------------------------------===//
@@ -86,7 +91,14 @@ class ExpertMatmulKernel<string kernelName, string factory>
   let outputs = (outs Out:$out);
   let attributes = (attrs OptionalBool:$transpose_weight);
   let engine = Cube;
+  let kind = "grouped_matmul";
   let flops = "getExpertMatmulFlops(spec)";
+  let measures = [
+    Measure<"experts", "getExperts(spec.inputs[1])">,
+    Measure<"rows", "getMeanExpertRows(spec.inputs[0], spec.inputs[1])">,
+    Measure<"inner", "getColumns(spec.inputs[0])">,
+    Measure<"columns", "getColumns(spec.outputs[0])">
+  ];
 }
 
 class ExpertWeightGradKernel<string kernelName, string factory>
@@ -95,7 +107,15 @@ class ExpertWeightGradKernel<string kernelName, string factory>
   let inputs = (ins In:$x, In:$gradOutput, In:$counts);
   let outputs = (outs Out:$gradWeight);
   let engine = Cube;
+  let kind = "grouped_matmul";
   let flops = "getExpertMatmulFlops(spec)";
+  // `rows` are those that a product sums over.
+  let measures = [
+    Measure<"experts", "getExperts(spec.outputs[0])">,
+    Measure<"rows", "getMeanExpertRows(spec.inputs[0], spec.outputs[0])">,
+    Measure<"inner", "getColumns(spec.inputs[0])">,
+    Measure<"columns", "getColumns(spec.inputs[1])">
+  ];
 }
 
 def ExpertMatmul

@@ -26,6 +26,7 @@ class UnaryKernel<string kernelName> : Kernel<kernelName, "makeUnary"> {
   let parts = "* -> *";
   let inputs = (ins In:$self);
   let outputs = (outs OutOrSameAs<["self"]>:$out);
+  let kind = "elementwise";
 }
 
 // `value` is a host scalar, of another name in each operator of aclnn.
@@ -37,6 +38,7 @@ class BinaryKernel<string kernelName> : Kernel<kernelName, "makeBinary"> {
   let description = "Shapes broadcast as in NumPy; `alpha` is 1.";
   let inputs = (ins In:$self, In:$other);
   let outputs = (outs OutOrSameAs<["self", "other"]>:$out);
+  let kind = "elementwise";
 }
 
 class ActivationBackwardKernel<string kernelName>
@@ -44,6 +46,7 @@ class ActivationBackwardKernel<string kernelName>
   let parts = "+*, * -> *";
   let inputs = (ins In:$gradOutput, In:$self);
   let outputs = (outs OutOrSameAs<["gradOutput", "self"]>:$gradInput);
+  let kind = "activation_grad";
 }
 
 def Add : BinaryKernel<"aclnnAdd"> {
@@ -74,9 +77,13 @@ def Neg : UnaryKernel<"aclnnNeg"> {
 }
 def Reciprocal : UnaryKernel<"aclnnReciprocal"> { let summary = "1 / self"; }
 def Sqrt : UnaryKernel<"aclnnSqrt"> { let summary = "square root"; }
-def Silu : UnaryKernel<"aclnnSilu"> { let summary = "self * sigmoid(self)"; }
+def Silu : UnaryKernel<"aclnnSilu"> {
+  let summary = "self * sigmoid(self)";
+  let kind = "activation";
+}
 def Gelu : UnaryKernel<"aclnnGelu"> {
   let summary = "Gaussian error linear unit, in its tanh form";
+  let kind = "activation";
 }
 
 def SiluBackward : ActivationBackwardKernel<"aclnnSiluBackward"> {
@@ -92,6 +99,7 @@ def Cast : Kernel<"aclnnCast", "makeCast"> {
   let description = "Rounds to nearest even; integers truncate and saturate.";
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
+  let kind = "cast";
 }
 
 //===----------------------------------------------------------------------===//
@@ -105,6 +113,7 @@ def Cat : Kernel<"aclnnCat", "makeCat"> {
   let inputs = (ins VariadicIn:$tensors);
   let outputs = (outs Out:$out);
   let attributes = (attrs Int:$axis);
+  let kind = "copy";
 }
 
 def ConstantPadNd : Kernel<"aclnnConstantPadNd", "makePad"> {
@@ -115,6 +124,7 @@ def ConstantPadNd : Kernel<"aclnnConstantPadNd", "makePad"> {
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
   let attributes = (attrs Ints:$low, Ints:$high, OptionalInt:$value);
+  let kind = "copy";
 }
 
 def InplaceCopy : Kernel<"aclnnInplaceCopy", "makeInplaceCopy"> {
@@ -122,12 +132,14 @@ def InplaceCopy : Kernel<"aclnnInplaceCopy", "makeInplaceCopy"> {
   let parts = "+* -> *";
   let inputs = (ins In:$src);
   let outputs = (outs Out:$selfRef);
+  let kind = "copy";
 }
 
 def InplaceZero : Kernel<"aclnnInplaceZero", "makeInplaceZero"> {
   let summary = "selfRef = 0";
   let parts = "-> *";
   let outputs = (outs Out:$selfRef);
+  let kind = "copy";
 }
 
 def Permute : Kernel<"aclnnPermute", "makePermute"> {
@@ -137,6 +149,8 @@ def Permute : Kernel<"aclnnPermute", "makePermute"> {
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
   let attributes = (attrs Ints:$perm);
+  let kind = "transpose";
+  let measures = [Measure<"run_bytes", "getPermutedRunBytes(spec)">];
 }
 
 def OwnPart : Kernel<"mfOwnPart", "makeOwnPart"> {
@@ -146,6 +160,7 @@ def OwnPart : Kernel<"mfOwnPart", "makeOwnPart"> {
     run one program; outside of self it is taken for the nearest inside.}];
   let inputs = (ins In:$self, In:$part);
   let outputs = (outs Out:$out);
+  let kind = "copy";
   let bytes = "spec.inputs[1].getBytes() + 2 * spec.outputs[0].getBytes()";
 }
 
@@ -156,6 +171,7 @@ def RepeatInterleave : Kernel<"aclnnRepeatInterleaveIntWithDim", "makeRepeat"> {
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
   let attributes = (attrs Int:$axis, Int:$repeats);
+  let kind = "copy";
 }
 
 def Slice : Kernel<"aclnnSliceV2", "makeSlice"> {
@@ -166,6 +182,7 @@ def Slice : Kernel<"aclnnSliceV2", "makeSlice"> {
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
   let attributes = (attrs Ints:$starts, Ints:$sizes);
+  let kind = "copy";
   let bytes = "2 * spec.outputs[0].getBytes()";
 }
 
@@ -186,11 +203,43 @@ def Matmul : Kernel<"aclnnMatmul", "makeMatmul"> {
   let attributes = (attrs OptionalBool:$transpose_a, OptionalBool:$transpose_b,
                           OptionalBool:$contract_batch);
   let engine = Cube;
+  let kind = "matmul";
   let flops = "getMatmulFlops(spec)";
+  let measures = [Measure<"batch", "getMatmulSize(spec).batch">,
+                  Measure<"rows", "getMatmulSize(spec).rows">,
+                  Measure<"inner", "getMatmulSize(spec).inner">,
+                  Measure<"columns", "getMatmulSize(spec).columns">];
 }
 
-def FlashAttentionScore
-    : Kernel<"aclnnFlashAttentionScore", "makeFlashAttention"> {
+// FLOPs of causal attention are those of the keys that are seen, about half if
+// there are as many queries as keys: `causal` needs no share of a target's rate.
+// Model FLOPs count all pairs of a query and a key. Products are those over the
+// head size of keys, and over that of values.
+class AttentionKernel<string kernelName, string kernelFactory, string products,
+                      string modelProducts>
+    : Kernel<kernelName, kernelFactory> {
+  let engine = Cube;
+  let flops = "getAttentionFlops(spec, " # products # ")";
+  let modelFlops = "getFullAttentionFlops(spec, " # modelProducts # ")";
+  let measures = [Measure<"keys", "getRowsOfMatrix(spec.inputs[1])">,
+                  Measure<"queries", "getRowsOfMatrix(spec.inputs[0])">,
+                  Measure<"head_size", "getColumns(spec.inputs[0])">,
+                  Measure<"query_rows", "getQueryRows(spec)">];
+}
+
+class AttentionScoreKernel<string kernelName>
+    : AttentionKernel<kernelName, "makeFlashAttention", "1, 1", "1, 1"> {
+  let kind = "attention";
+}
+
+// Two products for each of the two forward, and the scores once more, which no
+// model FLOPs are.
+class AttentionGradKernel<string kernelName>
+    : AttentionKernel<kernelName, "makeFlashAttentionGrad", "3, 2", "2, 2"> {
+  let kind = "attention_grad";
+}
+
+def FlashAttentionScore : AttentionScoreKernel<"aclnnFlashAttentionScore"> {
   let summary = "softmax(scale * query key^T) value, in tiles";
   let parts = "getAttentionParts(spec, false)";
   let description = [{Operands are [batch, heads, sequence, dim] (BNSD); softmax
@@ -200,12 +249,10 @@ def FlashAttentionScore
   let inputs = (ins In:$query, In:$key, In:$value, OptionalIn:$slopes);
   let outputs = (outs Out:$softmaxMax, Out:$softmaxSum, Out:$attentionOut);
   let attributes = (attrs Double:$scale, OptionalBool:$causal);
-  let engine = Cube;
-  let flops = "getAttentionFlops(spec, 2)";
 }
 
 def FlashAttentionScoreGrad
-    : Kernel<"aclnnFlashAttentionScoreGrad", "makeFlashAttentionGrad"> {
+    : AttentionGradKernel<"aclnnFlashAttentionScoreGrad"> {
   let summary = "gradients of aclnnFlashAttentionScore";
   let parts = "getAttentionGradParts(spec, false)";
   let description = [{`slopes` are aclnn's pseShift, which stands behind dy
@@ -214,27 +261,25 @@ def FlashAttentionScoreGrad
                     In:$softmaxSum, In:$attentionIn, OptionalIn:$slopes);
   let outputs = (outs Out:$dq, Out:$dk, Out:$dv);
   let attributes = (attrs Double:$scale, OptionalBool:$causal);
-  let engine = Cube;
-  let flops = "getAttentionFlops(spec, 5)";
 }
 
-def FlashAttentionPart : Kernel<"mfFlashAttentionPart", "makeFlashAttention"> {
+def FlashAttentionPart : AttentionScoreKernel<"mfFlashAttentionPart"> {
   let summary = "aclnnFlashAttentionScore of part of the query rows";
   let parts = "getAttentionParts(spec, true)";
   let description = [{Query row i stands at position `firstQuery` + i, which
     decides the keys that it sees and its distances from them; the part lies
     inside the keys. Ranks of context parallel training run it with one program:
-    on the device it is a sparse mode that reads its diagonal from memory.}];
+    on the device it is a sparse mode that reads its diagonal from memory. FLOPs
+    of a causal part are those of the last one, which sees the most keys and
+    which the other ranks wait for.}];
   let inputs = (ins In:$query, In:$key, In:$value, In:$firstQuery,
                     OptionalIn:$slopes);
   let outputs = (outs Out:$softmaxMax, Out:$softmaxSum, Out:$attentionOut);
   let attributes = (attrs Double:$scale, OptionalBool:$causal);
-  let engine = Cube;
-  let flops = "getAttentionFlops(spec, 2)";
 }
 
 def FlashAttentionPartGrad
-    : Kernel<"mfFlashAttentionPartGrad", "makeFlashAttentionGrad"> {
+    : AttentionGradKernel<"mfFlashAttentionPartGrad"> {
   let summary = "gradients of mfFlashAttentionPart";
   let parts = "getAttentionGradParts(spec, true)";
   let description = [{`dk` and `dv` are what these query rows add to them.}];
@@ -243,8 +288,6 @@ def FlashAttentionPartGrad
                     OptionalIn:$slopes);
   let outputs = (outs Out:$dq, Out:$dk, Out:$dv);
   let attributes = (attrs Double:$scale, OptionalBool:$causal);
-  let engine = Cube;
-  let flops = "getAttentionFlops(spec, 5)";
 }
 
 //===----------------------------------------------------------------------===//
@@ -259,7 +302,10 @@ def RmsNorm : Kernel<"aclnnRmsNorm", "makeRmsNorm"> {
   let inputs = (ins In:$x, In:$gamma);
   let outputs = (outs Out:$y, Out:$rstd);
   let attributes = (attrs Double:$epsilon);
+  let kind = "norm";
   let workspace = "getRmsNormWorkspace(spec)";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
 }
 
 def RmsNormGrad : Kernel<"aclnnRmsNormGrad", "makeRmsNormGrad"> {
@@ -268,7 +314,10 @@ def RmsNormGrad : Kernel<"aclnnRmsNormGrad", "makeRmsNormGrad"> {
   let description = "`dgamma` has gamma's type; aclnn's is always fp32.";
   let inputs = (ins In:$dy, In:$x, In:$rstd, In:$gamma);
   let outputs = (outs Out:$dx, Out:$dgamma);
+  let kind = "norm_grad";
   let workspace = "getRmsNormGradWorkspace(spec)";
+  let measures = [Measure<"rows", "getRows(spec.inputs[1])">,
+                  Measure<"columns", "getColumns(spec.inputs[1])">];
 }
 
 def Softmax : Kernel<"aclnnSoftmax", "makeSoftmax"> {
@@ -277,6 +326,9 @@ def Softmax : Kernel<"aclnnSoftmax", "makeSoftmax"> {
   let description = "aclnn's dim is -1.";
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
+  let kind = "softmax";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
 }
 
 def SoftmaxBackward : Kernel<"aclnnSoftmaxBackward", "makeSoftmaxBackward"> {
@@ -284,6 +336,9 @@ def SoftmaxBackward : Kernel<"aclnnSoftmaxBackward", "makeSoftmaxBackward"> {
   let parts = "+*K, *K -> *K";
   let inputs = (ins In:$gradOutput, In:$output);
   let outputs = (outs Out:$gradInput);
+  let kind = "softmax";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
 }
 
 def SwiGlu : Kernel<"aclnnSwiGlu", "makeSwiGlu"> {
@@ -293,6 +348,7 @@ def SwiGlu : Kernel<"aclnnSwiGlu", "makeSwiGlu"> {
     less.}];
   let inputs = (ins In:$x);
   let outputs = (outs Out:$out);
+  let kind = "activation";
 }
 
 def SwiGluGrad : Kernel<"aclnnSwiGluGrad", "makeSwiGluGrad"> {
@@ -300,6 +356,7 @@ def SwiGluGrad : Kernel<"aclnnSwiGluGrad", "makeSwiGluGrad"> {
   let parts = "getGatedGradParts(spec)";
   let inputs = (ins In:$yGrad, In:$x);
   let outputs = (outs Out:$out);
+  let kind = "activation_grad";
 }
 
 def RotaryPositionEmbedding
@@ -310,6 +367,7 @@ def RotaryPositionEmbedding
     bf16, and are repeated over dimensions that they lack or have one of.}];
   let inputs = (ins In:$x, In:$cos, In:$sin);
   let outputs = (outs Out:$out);
+  let kind = "rotary";
 }
 
 def RotaryPositionEmbeddingGrad
@@ -319,6 +377,7 @@ def RotaryPositionEmbeddingGrad
   let description = "Of x only: the tables are constants.";
   let inputs = (ins In:$dy, In:$cos, In:$sin);
   let outputs = (outs Out:$dx);
+  let kind = "rotary";
 }
 
 def ReduceSum : Kernel<"aclnnReduceSum", "makeReduceSum"> {
@@ -328,6 +387,7 @@ def ReduceSum : Kernel<"aclnnReduceSum", "makeReduceSum"> {
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
   let attributes = (attrs Ints:$axes, OptionalBool:$keep_dims);
+  let kind = "reduction";
   let workspace = "getReduceSumWorkspace(spec)";
 }
 
@@ -341,6 +401,7 @@ def Embedding : Kernel<"aclnnEmbedding", "makeEmbedding"> {
   let description = "An index outside of the table reads zeros.";
   let inputs = (ins In:$weight, In:$indices);
   let outputs = (outs Out:$out);
+  let kind = "embedding";
   let bytes = "spec.inputs[1].getBytes() + 2 * spec.outputs[0].getBytes()";
 }
 
@@ -352,6 +413,7 @@ def EmbeddingDenseBackward
     scaling by frequency.}];
   let inputs = (ins In:$grad, In:$indices);
   let outputs = (outs Out:$out);
+  let kind = "embedding";
 }
 
 def CrossEntropyLoss : Kernel<"aclnnCrossEntropyLoss", "makeCrossEntropyLoss"> {
@@ -364,6 +426,9 @@ def CrossEntropyLoss : Kernel<"aclnnCrossEntropyLoss", "makeCrossEntropyLoss"> {
   let inputs = (ins In:$input, In:$target);
   let outputs = (outs Out:$loss, Out:$logSumExp, Out:$count);
   let attributes = (attrs OptionalInt:$ignore_index);
+  let kind = "loss";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
 }
 
 def CrossEntropyLossGrad
@@ -375,6 +440,9 @@ def CrossEntropyLossGrad
                     In:$count);
   let outputs = (outs Out:$out);
   let attributes = (attrs OptionalInt:$ignore_index);
+  let kind = "loss_grad";
+  let measures = [Measure<"rows", "getRows(spec.inputs[1])">,
+                  Measure<"columns", "getColumns(spec.inputs[1])">];
 }
 
 //===----------------------------------------------------------------------===//
@@ -391,6 +459,7 @@ def EmbeddingPart : Kernel<"mfEmbeddingPart", "makeEmbedding"> {
     zeros.}];
   let inputs = (ins In:$weight, In:$indices, In:$firstRow);
   let outputs = (outs Out:$out);
+  let kind = "embedding";
   let bytes = [{spec.inputs[1].getBytes() + spec.inputs[2].getBytes() +
                 2 * spec.outputs[0].getBytes()}];
 }
@@ -401,6 +470,7 @@ def EmbeddingPartBackward
   let parts = "+*d, *, @v -> vd";
   let inputs = (ins In:$grad, In:$indices, In:$firstRow);
   let outputs = (outs Out:$out);
+  let kind = "embedding";
 }
 
 def RowMax : Kernel<"mfRowMax", "makeRowMax"> {
@@ -409,6 +479,7 @@ def RowMax : Kernel<"mfRowMax", "makeRowMax"> {
   let description = "aclnnAmax of the last dimension, in fp32.";
   let inputs = (ins In:$logits);
   let outputs = (outs Out:$rowMax);
+  let kind = "reduction";
   let flops = "spec.inputs[0].getNumElements()";
 }
 
@@ -418,7 +489,10 @@ def RowExponentialSum
   let parts = "*c, * -> *";
   let inputs = (ins In:$logits, In:$rowMax);
   let outputs = (outs Out:$sum);
+  let kind = "loss";
   let flops = "3 * spec.inputs[0].getNumElements()";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
 }
 
 def PickLogit : Kernel<"mfPickLogit", "makePickLogit"> {
@@ -426,8 +500,11 @@ def PickLogit : Kernel<"mfPickLogit", "makePickLogit"> {
   let parts = "*c, *, @c -> *";
   let inputs = (ins In:$logits, In:$target, In:$firstRow);
   let outputs = (outs Out:$picked);
+  let kind = "loss";
   let bytes = [{spec.inputs[1].getBytes() + spec.inputs[2].getBytes() +
                 2 * spec.outputs[0].getBytes()}];
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
 }
 
 def CrossEntropyRows : Kernel<"mfCrossEntropyRows", "makeCrossEntropyRows"> {
@@ -439,7 +516,10 @@ def CrossEntropyRows : Kernel<"mfCrossEntropyRows", "makeCrossEntropyRows"> {
   let inputs = (ins In:$target, In:$rowMax, In:$sum, In:$picked);
   let outputs = (outs Out:$sums, Out:$logSumExp);
   let attributes = (attrs OptionalInt:$ignore_index, Int:$classes);
+  let kind = "loss";
   let flops = "4 * spec.outputs[1].getNumElements()";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
 }
 
 def CrossEntropySum : Kernel<"mfCrossEntropySum", "makeCrossEntropySum"> {
@@ -450,7 +530,10 @@ def CrossEntropySum : Kernel<"mfCrossEntropySum", "makeCrossEntropySum"> {
   let inputs = (ins In:$input, In:$target);
   let outputs = (outs Out:$sums, Out:$logSumExp);
   let attributes = (attrs OptionalInt:$ignore_index);
+  let kind = "loss";
   let flops = "4 * spec.inputs[0].getNumElements()";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
 }
 
 def CountLabels : Kernel<"mfCountLabels", "makeCountLabels"> {
@@ -461,7 +544,10 @@ def CountLabels : Kernel<"mfCountLabels", "makeCountLabels"> {
   let inputs = (ins In:$target);
   let outputs = (outs Updated:$sums);
   let attributes = (attrs OptionalInt:$ignore_index, Int:$classes);
+  let kind = "loss";
   let flops = "spec.inputs[0].getNumElements()";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
 }
 
 def MeanLoss : Kernel<"mfMeanLoss", "makeMeanLoss"> {
@@ -470,7 +556,10 @@ def MeanLoss : Kernel<"mfMeanLoss", "makeMeanLoss"> {
   let description = "From `sums` of the kernels above.";
   let inputs = (ins In:$sums);
   let outputs = (outs Out:$loss, Out:$count);
+  let kind = "loss";
   let flops = "2";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
 }
 
 def CrossEntropyPartGrad
@@ -483,6 +572,9 @@ def CrossEntropyPartGrad
                     In:$count, In:$firstRow);
   let outputs = (outs Out:$out);
   let attributes = (attrs OptionalInt:$ignore_index, Int:$classes);
+  let kind = "loss_grad";
+  let measures = [Measure<"rows", "getRows(spec.inputs[1])">,
+                  Measure<"columns", "getColumns(spec.inputs[1])">];
 }
 
 //===----------------------------------------------------------------------===//
@@ -501,6 +593,7 @@ def InplaceAdd : Kernel<"aclnnInplaceAdd", "makeInplaceAdd"> {
   let description = "`alpha` is 1; the shapes are equal.";
   let inputs = (ins In:$other);
   let outputs = (outs Accumulated:$selfRef);
+  let kind = "elementwise";
 }
 
 def ForeachMulScalar : Kernel<"aclnnForeachMulScalar", "makeMulScalar"> {
@@ -510,6 +603,7 @@ def ForeachMulScalar : Kernel<"aclnnForeachMulScalar", "makeMulScalar"> {
     on the device; V2's is a number of the host.}];
   let inputs = (ins In:$scalar);
   let outputs = (outs Updated:$x);
+  let kind = "elementwise";
 }
 
 def ForeachNorm : Kernel<"aclnnForeachNorm", "makeNorm"> {
@@ -518,6 +612,7 @@ def ForeachNorm : Kernel<"aclnnForeachNorm", "makeNorm"> {
   let description = "Of a list of one tensor, in fp32; aclnn's scalar is 2.";
   let inputs = (ins In:$x);
   let outputs = (outs Out:$out);
+  let kind = "reduction";
   let flops = "2 * spec.inputs[0].getNumElements()";
   let workspace = "getNormWorkspace(spec)";
 }
@@ -529,6 +624,7 @@ def NonFiniteCheck : Kernel<"mfNonFiniteCheck", "makeNonFiniteCheck"> {
     ours.}];
   let inputs = (ins In:$x);
   let outputs = (outs Updated:$foundInf);
+  let kind = "reduction";
   let flops = "spec.inputs[0].getNumElements()";
 }
 
@@ -543,4 +639,5 @@ def ApplyAdamWV2 : Kernel<"aclnnApplyAdamWV2", "makeAdamW"> {
   let outputs = (outs Updated:$var, Updated:$m, Updated:$v);
   let attributes = (attrs Double:$beta1, Double:$beta2, Double:$eps,
                           Double:$weight_decay, OptionalBool:$bias_correction);
+  let kind = "optimizer";
 }

@@ -13,7 +13,10 @@
 // Elementwise
 //===----------------------------------------------------------------------===//
 
-def Sigmoid : UnaryKernel<"aclnnSigmoid"> { let summary = "1 / (1 + exp(-self))"; }
+def Sigmoid : UnaryKernel<"aclnnSigmoid"> {
+  let summary = "1 / (1 + exp(-self))";
+  let kind = "activation";
+}
 def Exp : UnaryKernel<"aclnnExp"> { let summary = "exponential"; }
 def Log : UnaryKernel<"aclnnLog"> { let summary = "natural logarithm"; }
 
@@ -23,6 +26,7 @@ def SigmoidBackward
   let parts = "+*, * -> *";
   let inputs = (ins In:$gradOutput, In:$output);
   let outputs = (outs OutOrSameAs<["gradOutput", "output"]>:$gradInput);
+  let kind = "activation_grad";
 }
 
 def Div : BinaryKernel<"aclnnDiv"> {
@@ -70,7 +74,10 @@ def Topk : Kernel<"aclnnTopk", "makeTopk"> {
   let inputs = (ins In:$self);
   let outputs = (outs Out:$values, Out:$indices);
   let attributes = (attrs Int:$k);
+  let kind = "router";
   let flops = "spec.inputs[0].getNumElements()";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
 }
 
 def Sort : Kernel<"aclnnSort", "makeSort"> {
@@ -80,7 +87,10 @@ def Sort : Kernel<"aclnnSort", "makeSort"> {
     aclnn's dim is -1.}];
   let inputs = (ins In:$self);
   let outputs = (outs Out:$values, Out:$indices);
+  let kind = "router";
   let workspace = "getSortWorkspace(spec)";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
 }
 
 def Gather : Kernel<"aclnnGather", "makeGather"> {
@@ -90,6 +100,7 @@ def Gather : Kernel<"aclnnGather", "makeGather"> {
     self reads zero. aclnn's dim is -1.}];
   let inputs = (ins In:$self, In:$index);
   let outputs = (outs Out:$out);
+  let kind = "router";
   let bytes = "spec.inputs[1].getBytes() + 2 * spec.outputs[0].getBytes()";
 }
 
@@ -101,6 +112,7 @@ def ScatterElements : Kernel<"mfScatterElements", "makeScatterElements"> {
     adds nothing.}];
   let inputs = (ins In:$src, In:$index);
   let outputs = (outs Out:$out);
+  let kind = "router";
 }
 
 def OneHot : Kernel<"aclnnOneHot", "makeOneHot"> {
@@ -110,6 +122,7 @@ def OneHot : Kernel<"aclnnOneHot", "makeOneHot"> {
     An index outside of out makes zeros.}];
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
+  let kind = "router";
 }
 
 def Cumsum : Kernel<"aclnnCumsum", "makeCumsum"> {
@@ -119,6 +132,7 @@ def Cumsum : Kernel<"aclnnCumsum", "makeCumsum"> {
   let inputs = (ins In:$self);
   let outputs = (outs OutOrSameAs<["self"]>:$out);
   let attributes = (attrs Int:$axis);
+  let kind = "router";
 }
 
 //===----------------------------------------------------------------------===//
@@ -138,6 +152,7 @@ def TopKRouter : Kernel<"mfTopKRouter", "makeTopKRouter"> {
   let inputs = (ins In:$expertIndex);
   let outputs = (outs Out:$dispatchIndex, Out:$combineIndex);
   let attributes = (attrs Bool:$k_major);
+  let kind = "router";
   let flops = "spec.inputs[0].getNumElements()";
 }
 
@@ -149,6 +164,7 @@ def UpdateExpertBias : Kernel<"mfUpdateExpertBias", "makeUpdateExpertBias"> {
   let inputs = (ins In:$load);
   let outputs = (outs Updated:$bias);
   let attributes = (attrs Double:$rate, Double:$target);
+  let kind = "router";
   let flops = "3 * spec.inputs[0].getNumElements()";
 }
 
