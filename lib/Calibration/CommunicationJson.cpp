@@ -1,6 +1,6 @@
 //===- CommunicationJson.cpp - communication.json and groups --------------===//
 
-#include "ProfileFiles.h"
+#include "ProfileTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 #include <cmath>

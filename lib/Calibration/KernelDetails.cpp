@@ -1,6 +1,6 @@
 //===- KernelDetails.cpp - kernel_details.csv -----------------------------===//
 
-#include "ProfileFiles.h"
+#include "ProfileTable.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using llvm::Error;

@@ -1,6 +1,6 @@
 //===- ProfileReader.cpp - A folder of profiles ---------------------------===//
 
-#include "ProfileFiles.h"
+#include "ProfileTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"

@@ -1,6 +1,6 @@
 //===- ProfileTable.cpp - Rows with columns by name -----------------------===//
 
-#include "ProfileFiles.h"
+#include "ProfileTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 

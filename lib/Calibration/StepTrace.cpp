@@ -1,6 +1,6 @@
 //===- StepTrace.cpp - step_trace_time.csv --------------------------------===//
 
-#include "ProfileFiles.h"
+#include "ProfileTable.h"
 
 using llvm::Error;
 using llvm::Expected;

@@ -1,7 +1,7 @@
-//===- ProfileFiles.h - The files of a profile ----------------*- C++ -*-===//
+//===- ProfileTable.h - The files of a profile ----------------*- C++ -*-===//
 
-#ifndef MF_LIB_CALIBRATION_PROFILEFILES_H
-#define MF_LIB_CALIBRATION_PROFILEFILES_H
+#ifndef MF_LIB_CALIBRATION_PROFILETABLE_H
+#define MF_LIB_CALIBRATION_PROFILETABLE_H
 
 #include "mf/Calibration/Profile.h"
 #include "mf/Csv/CsvReader.h"
@@ -61,4 +61,4 @@ llvm::Error readMetadata(llvm::StringRef path, llvm::StringRef text,
 
 } // namespace mf::calibration
 
-#endif // MF_LIB_CALIBRATION_PROFILEFILES_H
+#endif // MF_LIB_CALIBRATION_PROFILETABLE_H
