@@ -48,6 +48,7 @@ def MoeTokenPermute : Kernel<"aclnnMoeTokenPermute", "makeTokenPermute"> {
   let outputs = (outs Out:$permuteTokens, Out:$sortedIndices);
   let kind = "permutation";
   let workspace = "spec.inputs[1].getBytes()";
+  let profiled = ["MoeTokenPermute"];
 }
 
 def MoeTokenUnpermute : Kernel<"aclnnMoeTokenUnpermute", "makeTokenUnpermute"> {
@@ -58,6 +59,7 @@ def MoeTokenUnpermute : Kernel<"aclnnMoeTokenUnpermute", "makeTokenUnpermute"> {
   let inputs = (ins In:$permutedTokens, In:$sortedIndices);
   let outputs = (outs Out:$out);
   let kind = "permutation";
+  let profiled = ["MoeTokenUnpermute"];
 }
 
 def ExchangeTokens : Kernel<"mfExchangeTokens", "makeExchangeTokens"> {
@@ -125,6 +127,7 @@ def ExpertMatmul
     `transpose_weight` [ranks, experts, out, in]. Rows behind those of the last
     expert are zero. Each product is cut as aclnnMatmul is. FLOPs are those of
     all rows.}];
+  let fromProfile = "takeProfiledGroupedMatmul(spec)";
 }
 
 def GroupedMatmul
@@ -134,6 +137,8 @@ def GroupedMatmul
     for few rows in fp32, which it multiplies in a way of its own. Of aclnn's,
     groupType 0 with one tensor of rows and splitItem 3; its groupList is the
     sum of the counts up to each expert. No bias, no quantization.}];
+  let profiled = ["GroupedMatmul"];
+  let fromProfile = "takeProfiledGroupedMatmul(spec)";
 }
 
 def ExpertMatmulWeightGrad

@@ -135,6 +135,15 @@ class Kernel<string kernelName, string kernelFactory> {
   string workspace = "";
   // Besides those that all kernels have.
   list<Measure> measures = [];
+
+  // What profilers of devices call it in their column Type: no two kernels the
+  // same.
+  list<string> profiled = [];
+  // A C++ expression over `KernelSpec &spec`, which has the operands that a
+  // profiler shows and no attributes, that makes the record's of them and may
+  // call lib/Signatures/ProfiledOperands.h; false if they do not say what was
+  // launched. Without it the device's operands begin with the record's.
+  string fromProfile = "";
 }
 
 #endif // ASCEND_KERNEL_BASE_TD

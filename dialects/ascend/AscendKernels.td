@@ -52,21 +52,28 @@ class ActivationBackwardKernel<string kernelName>
 def Add : BinaryKernel<"aclnnAdd"> {
   let summary = "self + other";
   let parts = "+*, +* -> *";
+  let profiled = ["Add", "AddV2"];
 }
 def Sub : BinaryKernel<"aclnnSub"> {
   let summary = "self - other";
   let parts = "+*, +* -> *";
+  let profiled = ["Sub"];
 }
 def Mul : BinaryKernel<"aclnnMul"> {
   let summary = "self * other";
   let parts = "^*, ^* -> *";
   let description = "Shapes broadcast as in NumPy.";
+  let profiled = ["Mul"];
 }
 
-def Adds : ScalarKernel<"aclnnAdds"> { let summary = "self + value"; }
+def Adds : ScalarKernel<"aclnnAdds"> {
+  let summary = "self + value";
+  let profiled = ["Adds"];
+}
 def Muls : ScalarKernel<"aclnnMuls"> {
   let summary = "self * value";
   let parts = "+* -> *";
+  let profiled = ["Muls"];
 }
 def ClampMax : ScalarKernel<"aclnnClampMax"> { let summary = "min(self, value)"; }
 def ClampMin : ScalarKernel<"aclnnClampMin"> { let summary = "max(self, value)"; }
@@ -74,23 +81,34 @@ def ClampMin : ScalarKernel<"aclnnClampMin"> { let summary = "max(self, value)";
 def Neg : UnaryKernel<"aclnnNeg"> {
   let summary = "-self";
   let parts = "+* -> *";
+  let profiled = ["Neg"];
 }
-def Reciprocal : UnaryKernel<"aclnnReciprocal"> { let summary = "1 / self"; }
-def Sqrt : UnaryKernel<"aclnnSqrt"> { let summary = "square root"; }
+def Reciprocal : UnaryKernel<"aclnnReciprocal"> {
+  let summary = "1 / self";
+  let profiled = ["Reciprocal"];
+}
+def Sqrt : UnaryKernel<"aclnnSqrt"> {
+  let summary = "square root";
+  let profiled = ["Sqrt"];
+}
 def Silu : UnaryKernel<"aclnnSilu"> {
   let summary = "self * sigmoid(self)";
   let kind = "activation";
+  let profiled = ["Silu", "Swish"];
 }
 def Gelu : UnaryKernel<"aclnnGelu"> {
   let summary = "Gaussian error linear unit, in its tanh form";
   let kind = "activation";
+  let profiled = ["Gelu", "GeluV2"];
 }
 
 def SiluBackward : ActivationBackwardKernel<"aclnnSiluBackward"> {
   let summary = "gradient of aclnnSilu";
+  let profiled = ["SiluGrad", "SwishGrad"];
 }
 def GeluBackward : ActivationBackwardKernel<"aclnnGeluBackward"> {
   let summary = "gradient of aclnnGelu";
+  let profiled = ["GeluGrad", "GeluGradV2"];
 }
 
 def Cast : Kernel<"aclnnCast", "makeCast"> {
@@ -100,6 +118,7 @@ def Cast : Kernel<"aclnnCast", "makeCast"> {
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
   let kind = "cast";
+  let profiled = ["Cast"];
 }
 
 //===----------------------------------------------------------------------===//
@@ -114,6 +133,7 @@ def Cat : Kernel<"aclnnCat", "makeCat"> {
   let outputs = (outs Out:$out);
   let attributes = (attrs Int:$axis);
   let kind = "copy";
+  let profiled = ["ConcatD"];
 }
 
 def ConstantPadNd : Kernel<"aclnnConstantPadNd", "makePad"> {
@@ -125,6 +145,7 @@ def ConstantPadNd : Kernel<"aclnnConstantPadNd", "makePad"> {
   let outputs = (outs Out:$out);
   let attributes = (attrs Ints:$low, Ints:$high, OptionalInt:$value);
   let kind = "copy";
+  let profiled = ["Pad", "PadD", "PadV3"];
 }
 
 def InplaceCopy : Kernel<"aclnnInplaceCopy", "makeInplaceCopy"> {
@@ -133,6 +154,7 @@ def InplaceCopy : Kernel<"aclnnInplaceCopy", "makeInplaceCopy"> {
   let inputs = (ins In:$src);
   let outputs = (outs Out:$selfRef);
   let kind = "copy";
+  let profiled = ["TensorMove", "Identity"];
 }
 
 def InplaceZero : Kernel<"aclnnInplaceZero", "makeInplaceZero"> {
@@ -140,6 +162,7 @@ def InplaceZero : Kernel<"aclnnInplaceZero", "makeInplaceZero"> {
   let parts = "-> *";
   let outputs = (outs Out:$selfRef);
   let kind = "copy";
+  let profiled = ["ZerosLike", "MemSet"];
 }
 
 def Permute : Kernel<"aclnnPermute", "makePermute"> {
@@ -151,6 +174,8 @@ def Permute : Kernel<"aclnnPermute", "makePermute"> {
   let attributes = (attrs Ints:$perm);
   let kind = "transpose";
   let measures = [Measure<"run_bytes", "getPermutedRunBytes(spec)">];
+  let profiled = ["Transpose", "TransposeD"];
+  let fromProfile = "takeProfiledPermutation(spec)";
 }
 
 def OwnPart : Kernel<"mfOwnPart", "makeOwnPart"> {
@@ -172,6 +197,7 @@ def RepeatInterleave : Kernel<"aclnnRepeatInterleaveIntWithDim", "makeRepeat"> {
   let outputs = (outs Out:$out);
   let attributes = (attrs Int:$axis, Int:$repeats);
   let kind = "copy";
+  let profiled = ["RepeatInterleave", "Tile", "TileD"];
 }
 
 def Slice : Kernel<"aclnnSliceV2", "makeSlice"> {
@@ -184,6 +210,8 @@ def Slice : Kernel<"aclnnSliceV2", "makeSlice"> {
   let attributes = (attrs Ints:$starts, Ints:$sizes);
   let kind = "copy";
   let bytes = "2 * spec.outputs[0].getBytes()";
+  let profiled = ["Slice", "SliceD", "StridedSlice", "StridedSliceD",
+                  "StridedSliceV3"];
 }
 
 //===----------------------------------------------------------------------===//
@@ -209,6 +237,9 @@ def Matmul : Kernel<"aclnnMatmul", "makeMatmul"> {
                   Measure<"rows", "getMatmulSize(spec).rows">,
                   Measure<"inner", "getMatmulSize(spec).inner">,
                   Measure<"columns", "getMatmulSize(spec).columns">];
+  let profiled = ["MatMul", "MatMulV2", "MatMulV3", "BatchMatMul",
+                  "BatchMatMulV2", "BatchMatMulV3"];
+  let fromProfile = "takeProfiledMatmul(spec)";
 }
 
 // FLOPs of causal attention are those of the keys that are seen, about half if
@@ -249,6 +280,8 @@ def FlashAttentionScore : AttentionScoreKernel<"aclnnFlashAttentionScore"> {
   let inputs = (ins In:$query, In:$key, In:$value, OptionalIn:$slopes);
   let outputs = (outs Out:$softmaxMax, Out:$softmaxSum, Out:$attentionOut);
   let attributes = (attrs Double:$scale, OptionalBool:$causal);
+  let profiled = ["FlashAttentionScore"];
+  let fromProfile = "takeProfiledAttention(spec)";
 }
 
 def FlashAttentionScoreGrad
@@ -261,6 +294,8 @@ def FlashAttentionScoreGrad
                     In:$softmaxSum, In:$attentionIn, OptionalIn:$slopes);
   let outputs = (outs Out:$dq, Out:$dk, Out:$dv);
   let attributes = (attrs Double:$scale, OptionalBool:$causal);
+  let profiled = ["FlashAttentionScoreGrad"];
+  let fromProfile = "takeProfiledAttentionGrad(spec)";
 }
 
 def FlashAttentionPart : AttentionScoreKernel<"mfFlashAttentionPart"> {
@@ -276,6 +311,7 @@ def FlashAttentionPart : AttentionScoreKernel<"mfFlashAttentionPart"> {
                     OptionalIn:$slopes);
   let outputs = (outs Out:$softmaxMax, Out:$softmaxSum, Out:$attentionOut);
   let attributes = (attrs Double:$scale, OptionalBool:$causal);
+  let fromProfile = "takeProfiledAttention(spec)";
 }
 
 def FlashAttentionPartGrad
@@ -288,6 +324,7 @@ def FlashAttentionPartGrad
                     OptionalIn:$slopes);
   let outputs = (outs Out:$dq, Out:$dk, Out:$dv);
   let attributes = (attrs Double:$scale, OptionalBool:$causal);
+  let fromProfile = "takeProfiledAttentionGrad(spec)";
 }
 
 //===----------------------------------------------------------------------===//
@@ -306,6 +343,7 @@ def RmsNorm : Kernel<"aclnnRmsNorm", "makeRmsNorm"> {
   let workspace = "getRmsNormWorkspace(spec)";
   let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
                   Measure<"columns", "getColumns(spec.inputs[0])">];
+  let profiled = ["RmsNorm"];
 }
 
 def RmsNormGrad : Kernel<"aclnnRmsNormGrad", "makeRmsNormGrad"> {
@@ -318,6 +356,7 @@ def RmsNormGrad : Kernel<"aclnnRmsNormGrad", "makeRmsNormGrad"> {
   let workspace = "getRmsNormGradWorkspace(spec)";
   let measures = [Measure<"rows", "getRows(spec.inputs[1])">,
                   Measure<"columns", "getColumns(spec.inputs[1])">];
+  let profiled = ["RmsNormGrad"];
 }
 
 def Softmax : Kernel<"aclnnSoftmax", "makeSoftmax"> {
@@ -329,6 +368,7 @@ def Softmax : Kernel<"aclnnSoftmax", "makeSoftmax"> {
   let kind = "softmax";
   let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
                   Measure<"columns", "getColumns(spec.inputs[0])">];
+  let profiled = ["Softmax", "SoftmaxV2"];
 }
 
 def SoftmaxBackward : Kernel<"aclnnSoftmaxBackward", "makeSoftmaxBackward"> {
@@ -339,6 +379,7 @@ def SoftmaxBackward : Kernel<"aclnnSoftmaxBackward", "makeSoftmaxBackward"> {
   let kind = "softmax";
   let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
                   Measure<"columns", "getColumns(spec.inputs[0])">];
+  let profiled = ["SoftmaxGrad"];
 }
 
 def SwiGlu : Kernel<"aclnnSwiGlu", "makeSwiGlu"> {
@@ -349,6 +390,7 @@ def SwiGlu : Kernel<"aclnnSwiGlu", "makeSwiGlu"> {
   let inputs = (ins In:$x);
   let outputs = (outs Out:$out);
   let kind = "activation";
+  let profiled = ["SwiGlu"];
 }
 
 def SwiGluGrad : Kernel<"aclnnSwiGluGrad", "makeSwiGluGrad"> {
@@ -357,6 +399,7 @@ def SwiGluGrad : Kernel<"aclnnSwiGluGrad", "makeSwiGluGrad"> {
   let inputs = (ins In:$yGrad, In:$x);
   let outputs = (outs Out:$out);
   let kind = "activation_grad";
+  let profiled = ["SwiGluGrad"];
 }
 
 def RotaryPositionEmbedding
@@ -368,6 +411,7 @@ def RotaryPositionEmbedding
   let inputs = (ins In:$x, In:$cos, In:$sin);
   let outputs = (outs Out:$out);
   let kind = "rotary";
+  let profiled = ["RotaryPositionEmbedding", "RotaryMul"];
 }
 
 def RotaryPositionEmbeddingGrad
@@ -378,6 +422,7 @@ def RotaryPositionEmbeddingGrad
   let inputs = (ins In:$dy, In:$cos, In:$sin);
   let outputs = (outs Out:$dx);
   let kind = "rotary";
+  let profiled = ["RotaryPositionEmbeddingGrad", "RotaryMulGrad"];
 }
 
 def ReduceSum : Kernel<"aclnnReduceSum", "makeReduceSum"> {
@@ -389,6 +434,7 @@ def ReduceSum : Kernel<"aclnnReduceSum", "makeReduceSum"> {
   let attributes = (attrs Ints:$axes, OptionalBool:$keep_dims);
   let kind = "reduction";
   let workspace = "getReduceSumWorkspace(spec)";
+  let profiled = ["ReduceSum", "ReduceSumD"];
 }
 
 //===----------------------------------------------------------------------===//
@@ -403,6 +449,7 @@ def Embedding : Kernel<"aclnnEmbedding", "makeEmbedding"> {
   let outputs = (outs Out:$out);
   let kind = "embedding";
   let bytes = "spec.inputs[1].getBytes() + 2 * spec.outputs[0].getBytes()";
+  let profiled = ["GatherV2", "GatherV3"];
 }
 
 def EmbeddingDenseBackward
@@ -414,6 +461,7 @@ def EmbeddingDenseBackward
   let inputs = (ins In:$grad, In:$indices);
   let outputs = (outs Out:$out);
   let kind = "embedding";
+  let profiled = ["EmbeddingDenseGrad", "EmbeddingDenseGradV2"];
 }
 
 def CrossEntropyLoss : Kernel<"aclnnCrossEntropyLoss", "makeCrossEntropyLoss"> {
@@ -429,6 +477,7 @@ def CrossEntropyLoss : Kernel<"aclnnCrossEntropyLoss", "makeCrossEntropyLoss"> {
   let kind = "loss";
   let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
                   Measure<"columns", "getColumns(spec.inputs[0])">];
+  let profiled = ["CrossEntropyLoss"];
 }
 
 def CrossEntropyLossGrad
@@ -443,6 +492,7 @@ def CrossEntropyLossGrad
   let kind = "loss_grad";
   let measures = [Measure<"rows", "getRows(spec.inputs[1])">,
                   Measure<"columns", "getColumns(spec.inputs[1])">];
+  let profiled = ["CrossEntropyLossGrad"];
 }
 
 //===----------------------------------------------------------------------===//
@@ -640,4 +690,6 @@ def ApplyAdamWV2 : Kernel<"aclnnApplyAdamWV2", "makeAdamW"> {
   let attributes = (attrs Double:$beta1, Double:$beta2, Double:$eps,
                           Double:$weight_decay, OptionalBool:$bias_correction);
   let kind = "optimizer";
+  let profiled = ["ApplyAdamW", "ApplyAdamWV2"];
+  let fromProfile = "takeProfiledAdam(spec)";
 }

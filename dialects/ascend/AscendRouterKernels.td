@@ -16,9 +16,16 @@
 def Sigmoid : UnaryKernel<"aclnnSigmoid"> {
   let summary = "1 / (1 + exp(-self))";
   let kind = "activation";
+  let profiled = ["Sigmoid"];
 }
-def Exp : UnaryKernel<"aclnnExp"> { let summary = "exponential"; }
-def Log : UnaryKernel<"aclnnLog"> { let summary = "natural logarithm"; }
+def Exp : UnaryKernel<"aclnnExp"> {
+  let summary = "exponential";
+  let profiled = ["Exp"];
+}
+def Log : UnaryKernel<"aclnnLog"> {
+  let summary = "natural logarithm";
+  let profiled = ["Log"];
+}
 
 def SigmoidBackward
     : Kernel<"aclnnSigmoidBackward", "makeActivationBackward"> {
@@ -33,6 +40,7 @@ def Div : BinaryKernel<"aclnnDiv"> {
   let summary = "self / other";
   let parts = "+*, * -> *";
   let description = "Shapes broadcast as in NumPy.";
+  let profiled = ["Div", "RealDiv"];
 }
 
 class CompareKernel<string kernelName> : ScalarKernel<kernelName> {
@@ -78,6 +86,7 @@ def Topk : Kernel<"aclnnTopk", "makeTopk"> {
   let flops = "spec.inputs[0].getNumElements()";
   let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
                   Measure<"columns", "getColumns(spec.inputs[0])">];
+  let profiled = ["TopK", "TopKV2"];
 }
 
 def Sort : Kernel<"aclnnSort", "makeSort"> {
@@ -91,6 +100,7 @@ def Sort : Kernel<"aclnnSort", "makeSort"> {
   let workspace = "getSortWorkspace(spec)";
   let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
                   Measure<"columns", "getColumns(spec.inputs[0])">];
+  let profiled = ["Sort"];
 }
 
 def Gather : Kernel<"aclnnGather", "makeGather"> {
@@ -102,6 +112,7 @@ def Gather : Kernel<"aclnnGather", "makeGather"> {
   let outputs = (outs Out:$out);
   let kind = "router";
   let bytes = "spec.inputs[1].getBytes() + 2 * spec.outputs[0].getBytes()";
+  let profiled = ["GatherElements", "GatherElementsV2"];
 }
 
 def ScatterElements : Kernel<"mfScatterElements", "makeScatterElements"> {
@@ -113,6 +124,7 @@ def ScatterElements : Kernel<"mfScatterElements", "makeScatterElements"> {
   let inputs = (ins In:$src, In:$index);
   let outputs = (outs Out:$out);
   let kind = "router";
+  let profiled = ["ScatterElements", "ScatterElementsV2"];
 }
 
 def OneHot : Kernel<"aclnnOneHot", "makeOneHot"> {
@@ -123,6 +135,7 @@ def OneHot : Kernel<"aclnnOneHot", "makeOneHot"> {
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
   let kind = "router";
+  let profiled = ["OneHot"];
 }
 
 def Cumsum : Kernel<"aclnnCumsum", "makeCumsum"> {
@@ -133,6 +146,7 @@ def Cumsum : Kernel<"aclnnCumsum", "makeCumsum"> {
   let outputs = (outs OutOrSameAs<["self"]>:$out);
   let attributes = (attrs Int:$axis);
   let kind = "router";
+  let profiled = ["Cumsum"];
 }
 
 //===----------------------------------------------------------------------===//

@@ -3,6 +3,7 @@
 #include "mf/Signatures/KernelSignature.h"
 #include "KernelFormulas.h"
 #include "PartFormulas.h"
+#include "ProfiledOperands.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ErrorHandling.h"

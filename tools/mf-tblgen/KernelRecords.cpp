@@ -209,14 +209,27 @@ KernelRecord KernelReader::read() {
   kernel.parts = readText("parts");
   kernel.bytes = record.getValueAsString("bytes").trim();
   kernel.workspace = record.getValueAsString("workspace").trim();
+  kernel.profiled = record.getValueAsListOfStrings("profiled");
+  kernel.fromProfile = record.getValueAsString("fromProfile").trim();
   return kernel;
 }
 
 std::vector<KernelRecord> readKernels(const llvm::RecordKeeper &records) {
   const std::vector<llvm::StringRef> kinds = readKinds(records);
   std::vector<KernelRecord> kernels;
-  llvm::StringMap<const llvm::Record *> names;
+  llvm::StringMap<const llvm::Record *> names, profiledNames;
   bool failed = false;
+  auto claim = [&](llvm::StringMap<const llvm::Record *> &known,
+                   llvm::StringRef name, const llvm::Record *record,
+                   llvm::StringRef what) {
+    auto [first, isNew] = known.try_emplace(name, record);
+    if (isNew)
+      return;
+    llvm::PrintError(record,
+                     "there is a kernel " + what + "'" + name + "' already");
+    llvm::PrintNote(first->second->getLoc(), "it is here");
+    failed = true;
+  };
   // In the order of the file, for the errors.
   auto definitions =
       llvm::to_vector(records.getAllDerivedDefinitions("Kernel"));
@@ -225,13 +238,9 @@ std::vector<KernelRecord> readKernels(const llvm::RecordKeeper &records) {
     KernelReader reader(*record, kinds);
     kernels.push_back(reader.read());
     failed |= reader.hasFailed();
-    auto [first, isNew] = names.try_emplace(kernels.back().name, record);
-    if (isNew)
-      continue;
-    llvm::PrintError(record,
-                     "there is a kernel '" + kernels.back().name + "' already");
-    llvm::PrintNote(first->second->getLoc(), "it is here");
-    failed = true;
+    claim(names, kernels.back().name, record, "");
+    for (llvm::StringRef name : kernels.back().profiled)
+      claim(profiledNames, name, record, "profiled as ");
   }
   if (failed)
     llvm::PrintFatalError("nothing is generated from inconsistent records");

@@ -42,6 +42,9 @@ struct KernelRecord {
   llvm::StringRef kind;
   llvm::StringRef flops, modelFlops, bytes, workspace, parts;
   std::vector<MeasureRecord> measures;
+  /// What profilers call it.
+  std::vector<llvm::StringRef> profiled;
+  llvm::StringRef fromProfile;
 };
 
 /// The kinds that kernels can be of, in the order of their record.

@@ -69,6 +69,21 @@ static void emitMeasures(raw_ostream &os, const KernelRecord &kernel) {
   os << "};\n";
 }
 
+/// What profilers call it, and how it is read from what they show.
+static void emitProfiled(raw_ostream &os, const KernelRecord &kernel) {
+  if (!kernel.profiled.empty()) {
+    os << "constexpr llvm::StringRef " << kernel.name << "Profiled[] = {\n";
+    for (llvm::StringRef name : kernel.profiled)
+      os << "    \"" << name << "\",\n";
+    os << "};\n";
+  }
+  if (!kernel.fromProfile.empty())
+    os << "bool " << kernel.name
+       << "FromProfile(mf::KernelSpec &spec) {\n  using namespace mf;\n"
+          "  return "
+       << kernel.fromProfile << ";\n}\n";
+}
+
 static uint32_t getReadOutputs(const KernelRecord &kernel) {
   uint32_t mask = 0;
   for (auto [index, output] : llvm::enumerate(kernel.outputs))
@@ -106,6 +121,7 @@ static void emitPieces(raw_ostream &os, const KernelRecord &kernel) {
   if (!kernel.workspace.empty())
     emitFormula(os, kernel, "Workspace", kernel.workspace);
   emitMeasures(os, kernel);
+  emitProfiled(os, kernel);
   emitLine(os, kernel);
   os << "\n";
 }
@@ -116,13 +132,15 @@ static void emitSignature(raw_ostream &os, const KernelRecord &kernel) {
   };
   os << llvm::formatv(
       "    {{\"{0}\", {1}, {2}, {3}, mf::Engine::{4}, \"{6}\", {0}Flops, "
-      "{0}Bytes, {5}, {0}Line, {0}Measures},\n",
+      "{0}Bytes, {5}, {0}Line, {0}Measures, {7}, {8}},\n",
       kernel.name, listName(kernel.inputs.empty(), "Inputs"),
       listName(kernel.outputs.empty(), "Outputs"),
       listName(kernel.attributes.empty(), "Attributes"), kernel.engine,
       kernel.workspace.empty() ? "mf::getNoWorkspace"
                                : (kernel.name + "Workspace").str(),
-      kernel.kind);
+      kernel.kind, listName(kernel.profiled.empty(), "Profiled"),
+      kernel.fromProfile.empty() ? "nullptr"
+                                 : (kernel.name + "FromProfile").str());
 }
 
 static void emitSignatures(const llvm::RecordKeeper &records, raw_ostream &os) {

@@ -103,6 +103,12 @@ struct KernelSignature {
   /// own.
   llvm::ArrayRef<MeasureSignature> measures;
 
+  /// What profilers of devices call it (ProfiledKernels.h).
+  llvm::ArrayRef<llvm::StringRef> profiled;
+  /// Makes the kernel's operands of those that a profiler showed; false if they
+  /// do not say what was launched. Null if they are the kernel's in its order.
+  bool (*takeProfiled)(KernelSpec &);
+
   /// None if the kernel has no measure of that name.
   std::optional<int64_t> getMeasure(const KernelSpec &spec,
                                     llvm::StringRef measure) const;

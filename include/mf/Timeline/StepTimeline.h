@@ -49,6 +49,10 @@ struct Activity {
   /// Of a message or collective: the networks of the target whose links carry
   /// it ("hccs", "roce"); empty if they are not known.
   std::vector<std::string> networks;
+  /// Of a collective or message: the ranks that take part in what the shown
+  /// rank does; empty if they are not known. Rates of links can only be fitted
+  /// to profiles that say them.
+  std::vector<int64_t> ranks;
 };
 
 /// Something that a stream does without a break. Spans of a stream are in order

@@ -77,4 +77,13 @@ def First : Broken<"same">;
 // CHECK: broken-kernels.td:[[#@LINE-2]]:5: note: it is here
 def Second : Broken<"same">;
 
+def Seen : Broken<"seen"> {
+  let profiled = ["MatMulV2"];
+}
+// CHECK: broken-kernels.td:[[#@LINE+2]]:5: error: there is a kernel profiled as 'MatMulV2' already
+// CHECK: broken-kernels.td:[[#@LINE-4]]:5: note: it is here
+def SeenTwice : Broken<"seen_twice"> {
+  let profiled = ["MatMulV3", "MatMulV2"];
+}
+
 // CHECK: error: nothing is generated from inconsistent records
