@@ -72,7 +72,7 @@ private:
   /// period before.
   int32_t getStep(LineId line, int32_t index) const {
     return lines.getOperand({line, index}) -
-           lines.getOperand({line, index - items[line]});
+           lines.getOperand({line, index - runs[line].items});
   }
   /// The first item from which on each is later by the period than the one
   /// before.
@@ -152,7 +152,7 @@ void SteadyState::compare(int32_t round) {
   }
   streak = 1;
   for (rounds = 1; rounds <= mostRounds; ++rounds) {
-    nextTry = rounds;
+    nextTry = 1;
     if (isAsBefore(rounds))
       return;
   }
@@ -191,7 +191,8 @@ int32_t SteadyState::prove(int32_t most) {
     if (!repeats(line))
       continue;
     items[line] = rounds * runs[line].items;
-    if (getPosition(line) - items[line] < runs[line].first + items[line])
+    // What is in `rounds` is compared with a period before.
+    if (getPosition(line) - items[line] < runs[line].first + runs[line].items)
       return 0;
     begins[line] = findBegin(line);
   }
@@ -244,7 +245,7 @@ bool SteadyState::waitRepeats(LineId line, int32_t index) const {
   if (record == before)
     return simulation.getTime(event) <= simulation.getEnd(line, index - 1);
   return record.line == before.line && repeats(record.line) &&
-         record.index - before.index == items[record.line] &&
+         record.index - before.index == runs[record.line].items &&
          before.index >= runs[record.line].first &&
          record.index + items[record.line] >= begins[record.line];
 }
@@ -279,7 +280,7 @@ int32_t SteadyState::limitByRendezvous(int32_t most) const {
       if (lines.getKind({line, index}) != ItemKind::Rendezvous)
         continue;
       GroupId group = lines.getOperand({line, index});
-      int32_t step = getStep(line, index);
+      int32_t step = rounds * getStep(line, index);
       auto [found, isNew] = seen.try_emplace(group, Seen{step, 0});
       if (step == 0 || found->second.step != step)
         return 0;
@@ -290,7 +291,8 @@ int32_t SteadyState::limitByRendezvous(int32_t most) const {
     // One that it waits for goes on as the last one that will take its place.
     ItemId next{line, end};
     if (simulation.waits(line) && lines.getKind(next) == ItemKind::Rendezvous)
-      most = limitByCosts(lines.getOperand(next), getStep(line, end), most);
+      most = limitByCosts(lines.getOperand(next), rounds * getStep(line, end),
+                          most);
   }
   for (auto [group, ofGroup] : seen)
     if (ofGroup.parties != lines.getGroupSize(group))
@@ -318,7 +320,7 @@ int32_t SteadyState::limitByOthers(int32_t most) const {
       ItemKind kind = lines.getKind({line, index});
       if (kind != ItemKind::Record && kind != ItemKind::Rendezvous)
         continue;
-      int32_t step = getStep(line, index);
+      int32_t step = rounds * getStep(line, index);
       if (step == 0)
         return 0;
       for (auto [ofKind, operand] : awaited) {
