@@ -46,6 +46,13 @@ struct Activity {
   int64_t bytes = 0;
   /// Of a kernel.
   std::vector<TensorShape> inputs, outputs;
+  /// Of a message or collective: the networks of the target whose links carry
+  /// it ("hccs", "roce"); empty if they are not known.
+  std::vector<std::string> networks;
+  /// Of a collective or message: the ranks that take part in what the shown
+  /// rank does; empty if they are not known. Rates of links can only be fitted
+  /// to profiles that say them.
+  std::vector<int64_t> ranks;
 };
 
 /// Something that a stream does without a break. Spans of a stream are in order

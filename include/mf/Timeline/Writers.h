@@ -64,6 +64,11 @@ llvm::Error compareWithReport(const StepTimeline &timeline,
                               llvm::StringRef reportPath,
                               llvm::raw_ostream &os);
 
+/// What is wrong with ranks to be shown in a trace (not of the mesh, or given
+/// twice), or success: to be asked before a step is run.
+llvm::Error checkTraceRanks(const program::Mesh &mesh,
+                            llvm::ArrayRef<int64_t> ranks);
+
 /// Chrome trace events for Perfetto. `ranks` are those shown; by default one of
 /// each stage. A rank is shown as the one that stands for its stage.
 llvm::Error writeTrace(llvm::StringRef path, const StepTimeline &timeline,
@@ -71,7 +76,7 @@ llvm::Error writeTrace(llvm::StringRef path, const StepTimeline &timeline,
                        llvm::ArrayRef<int64_t> ranks);
 
 /// Files in the layout of MindSpore Profiler's ASCEND_PROFILER_OUTPUT, for each
-/// stage's rank in a folder of its own.
+/// stage's rank in a folder of its own. `folder` must not be there, or be empty.
 llvm::Error writeProfile(llvm::StringRef folder, const StepTimeline &timeline);
 
 /// One self-contained HTML page.
