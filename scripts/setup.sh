@@ -10,8 +10,8 @@ packages=(
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools
   # Checks of the source.
   clang-format-22 clang-tidy-22
-  # YAML, matrix products, vector loops; oneDNN's OpenMP runtime.
-  libyaml-cpp-dev libdnnl-dev libhwy-dev libgomp1
+  # YAML, matrix products, vector loops; oneDNN's OpenMP runtime; small systems of equations.
+  libyaml-cpp-dev libdnnl-dev libhwy-dev libgomp1 libeigen3-dev
   # Tests and benchmarks; PyTorch, with the BLAS that makes it fast, is what
   # gradients and step times are compared with.
   libgtest-dev libgmock-dev libbenchmark-dev nlohmann-json3-dev python3 python3-numpy python3-torch

@@ -22,6 +22,7 @@ def GatherRows : Kernel<"mfGatherRows", "makeGatherRows"> {
     gather has an index for each element.}];
   let inputs = (ins In:$self, In:$index);
   let outputs = (outs Out:$out);
+  let kind = "permutation";
   let bytes = "spec.inputs[1].getBytes() + 2 * spec.outputs[0].getBytes()";
 }
 
@@ -32,6 +33,7 @@ def GatherRowsBackward : Kernel<"mfGatherRowsBackward", "makeGatherRowsGrad"> {
     that nothing read.}];
   let inputs = (ins In:$gradOutput, In:$index);
   let outputs = (outs Out:$gradInput);
+  let kind = "permutation";
   let flops = "spec.inputs[0].getNumElements()";
   let workspace = "getGatherRowsGradWorkspace(spec)";
 }
@@ -44,7 +46,9 @@ def MoeTokenPermute : Kernel<"aclnnMoeTokenPermute", "makeTokenPermute"> {
     integers and may be several. No numOutTokens, no padding.}];
   let inputs = (ins In:$tokens, In:$indices);
   let outputs = (outs Out:$permuteTokens, Out:$sortedIndices);
+  let kind = "permutation";
   let workspace = "spec.inputs[1].getBytes()";
+  let profiled = ["MoeTokenPermute"];
 }
 
 def MoeTokenUnpermute : Kernel<"aclnnMoeTokenUnpermute", "makeTokenUnpermute"> {
@@ -54,6 +58,8 @@ def MoeTokenUnpermute : Kernel<"aclnnMoeTokenUnpermute", "makeTokenUnpermute"> {
     zeros for an index outside. No probabilities, no padding.}];
   let inputs = (ins In:$permutedTokens, In:$sortedIndices);
   let outputs = (outs Out:$out);
+  let kind = "permutation";
+  let profiled = ["MoeTokenUnpermute"];
 }
 
 def ExchangeTokens : Kernel<"mfExchangeTokens", "makeExchangeTokens"> {
@@ -68,6 +74,7 @@ def ExchangeTokens : Kernel<"mfExchangeTokens", "makeExchangeTokens"> {
   let inputs = (ins In:$x, In:$send, In:$receive);
   let outputs = (outs Out:$out);
   let attributes = (attrs Double:$fill);
+  let kind = "permutation";
 }
 
 //===----------------------------------------------------------------------===//
@@ -86,7 +93,14 @@ class ExpertMatmulKernel<string kernelName, string factory>
   let outputs = (outs Out:$out);
   let attributes = (attrs OptionalBool:$transpose_weight);
   let engine = Cube;
+  let kind = "grouped_matmul";
   let flops = "getExpertMatmulFlops(spec)";
+  let measures = [
+    Measure<"experts", "getExperts(spec.inputs[1])">,
+    Measure<"rows", "getMeanExpertRows(spec.inputs[0], spec.inputs[1])">,
+    Measure<"inner", "getColumns(spec.inputs[0])">,
+    Measure<"columns", "getColumns(spec.outputs[0])">
+  ];
 }
 
 class ExpertWeightGradKernel<string kernelName, string factory>
@@ -95,7 +109,15 @@ class ExpertWeightGradKernel<string kernelName, string factory>
   let inputs = (ins In:$x, In:$gradOutput, In:$counts);
   let outputs = (outs Out:$gradWeight);
   let engine = Cube;
+  let kind = "grouped_matmul";
   let flops = "getExpertMatmulFlops(spec)";
+  // `rows` are those that a product sums over.
+  let measures = [
+    Measure<"experts", "getExperts(spec.outputs[0])">,
+    Measure<"rows", "getMeanExpertRows(spec.inputs[0], spec.outputs[0])">,
+    Measure<"inner", "getColumns(spec.inputs[0])">,
+    Measure<"columns", "getColumns(spec.inputs[1])">
+  ];
 }
 
 def ExpertMatmul
@@ -105,6 +127,7 @@ def ExpertMatmul
     `transpose_weight` [ranks, experts, out, in]. Rows behind those of the last
     expert are zero. Each product is cut as aclnnMatmul is. FLOPs are those of
     all rows.}];
+  let fromProfile = "takeProfiledGroupedMatmul(spec)";
 }
 
 def GroupedMatmul
@@ -114,6 +137,8 @@ def GroupedMatmul
     for few rows in fp32, which it multiplies in a way of its own. Of aclnn's,
     groupType 0 with one tensor of rows and splitItem 3; its groupList is the
     sum of the counts up to each expert. No bias, no quantization.}];
+  let profiled = ["GroupedMatmul"];
+  let fromProfile = "takeProfiledGroupedMatmul(spec)";
 }
 
 def ExpertMatmulWeightGrad

@@ -69,6 +69,26 @@ class KernelEngine<string engineName> {
 def Cube : KernelEngine<"Cube">;
 def Vector : KernelEngine<"Vector">;
 
+// What a target gives rates for (mf::target::KernelRate): kernels of one kind
+// run alike. A record of another kind is an error of mf-tblgen.
+def KernelKinds {
+  list<string> names = [
+    "matmul", "grouped_matmul", "attention", "attention_grad", "norm",
+    "norm_grad", "rotary", "activation", "activation_grad", "elementwise",
+    "cast", "copy", "transpose", "embedding", "softmax", "loss", "loss_grad",
+    "reduction", "optimizer", "router", "permutation"
+  ];
+}
+
+// A number that the rate of a kernel may depend on, by name: a C++ expression
+// over `const KernelSpec &spec` that may call lib/Signatures/KernelFormulas.h,
+// an integer that is above 0 unless an operand is empty. All kernels have
+// `flops`, `model_flops`, `bytes` and `largest_operand_bytes`.
+class Measure<string measureName, string measureFormula> {
+  string name = measureName;
+  string formula = measureFormula;
+}
+
 // `kernelFactory` is the function that makes the host kernel from a KernelSpec.
 class Kernel<string kernelName, string kernelFactory> {
   string name = kernelName;
@@ -83,6 +103,8 @@ class Kernel<string kernelName, string kernelFactory> {
   dag attributes = (attrs);
 
   KernelEngine engine = Vector;
+  // One of KernelKinds.
+  string kind = ?;
 
   // What it makes of parts, where ranks share out a dimension: inputs, `->` and
   // outputs, each with a letter for each dimension, as in einsum. Dimensions of
@@ -102,11 +124,26 @@ class Kernel<string kernelName, string kernelFactory> {
   string parts = ?;
 
   // C++ expressions over `const KernelSpec &spec` that may call
-  // lib/Signatures/KernelFormulas.h. Without `bytes` each operand is moved once,
-  // twice if it is read and written; without `workspace` there is none.
+  // lib/Signatures/KernelFormulas.h. `flops` are those that the device does:
+  // causal attention counts the keys that are seen. `modelFlops` are those that
+  // published utilisations count, attention in full and nothing twice; without
+  // it they are the same. Without `bytes` each operand is moved once, twice if it is read and
+  // written; without `workspace` there is none.
   string flops = "getLargestOutput(spec)";
+  string modelFlops = "";
   string bytes = "";
   string workspace = "";
+  // Besides those that all kernels have.
+  list<Measure> measures = [];
+
+  // What profilers of devices call it in their column Type: no two kernels the
+  // same.
+  list<string> profiled = [];
+  // A C++ expression over `KernelSpec &spec`, which has the operands that a
+  // profiler shows and no attributes, that makes the record's of them and may
+  // call lib/Signatures/ProfiledOperands.h; false if they do not say what was
+  // launched. Without it the device's operands begin with the record's.
+  string fromProfile = "";
 }
 
 #endif // ASCEND_KERNEL_BASE_TD

@@ -26,6 +26,7 @@ class UnaryKernel<string kernelName> : Kernel<kernelName, "makeUnary"> {
   let parts = "* -> *";
   let inputs = (ins In:$self);
   let outputs = (outs OutOrSameAs<["self"]>:$out);
+  let kind = "elementwise";
 }
 
 // `value` is a host scalar, of another name in each operator of aclnn.
@@ -37,6 +38,7 @@ class BinaryKernel<string kernelName> : Kernel<kernelName, "makeBinary"> {
   let description = "Shapes broadcast as in NumPy; `alpha` is 1.";
   let inputs = (ins In:$self, In:$other);
   let outputs = (outs OutOrSameAs<["self", "other"]>:$out);
+  let kind = "elementwise";
 }
 
 class ActivationBackwardKernel<string kernelName>
@@ -44,26 +46,34 @@ class ActivationBackwardKernel<string kernelName>
   let parts = "+*, * -> *";
   let inputs = (ins In:$gradOutput, In:$self);
   let outputs = (outs OutOrSameAs<["gradOutput", "self"]>:$gradInput);
+  let kind = "activation_grad";
 }
 
 def Add : BinaryKernel<"aclnnAdd"> {
   let summary = "self + other";
   let parts = "+*, +* -> *";
+  let profiled = ["Add", "AddV2"];
 }
 def Sub : BinaryKernel<"aclnnSub"> {
   let summary = "self - other";
   let parts = "+*, +* -> *";
+  let profiled = ["Sub"];
 }
 def Mul : BinaryKernel<"aclnnMul"> {
   let summary = "self * other";
   let parts = "^*, ^* -> *";
   let description = "Shapes broadcast as in NumPy.";
+  let profiled = ["Mul"];
 }
 
-def Adds : ScalarKernel<"aclnnAdds"> { let summary = "self + value"; }
+def Adds : ScalarKernel<"aclnnAdds"> {
+  let summary = "self + value";
+  let profiled = ["Adds"];
+}
 def Muls : ScalarKernel<"aclnnMuls"> {
   let summary = "self * value";
   let parts = "+* -> *";
+  let profiled = ["Muls"];
 }
 def ClampMax : ScalarKernel<"aclnnClampMax"> { let summary = "min(self, value)"; }
 def ClampMin : ScalarKernel<"aclnnClampMin"> { let summary = "max(self, value)"; }
@@ -71,19 +81,34 @@ def ClampMin : ScalarKernel<"aclnnClampMin"> { let summary = "max(self, value)";
 def Neg : UnaryKernel<"aclnnNeg"> {
   let summary = "-self";
   let parts = "+* -> *";
+  let profiled = ["Neg"];
 }
-def Reciprocal : UnaryKernel<"aclnnReciprocal"> { let summary = "1 / self"; }
-def Sqrt : UnaryKernel<"aclnnSqrt"> { let summary = "square root"; }
-def Silu : UnaryKernel<"aclnnSilu"> { let summary = "self * sigmoid(self)"; }
+def Reciprocal : UnaryKernel<"aclnnReciprocal"> {
+  let summary = "1 / self";
+  let profiled = ["Reciprocal"];
+}
+def Sqrt : UnaryKernel<"aclnnSqrt"> {
+  let summary = "square root";
+  let profiled = ["Sqrt"];
+}
+def Silu : UnaryKernel<"aclnnSilu"> {
+  let summary = "self * sigmoid(self)";
+  let kind = "activation";
+  let profiled = ["Silu", "Swish"];
+}
 def Gelu : UnaryKernel<"aclnnGelu"> {
   let summary = "Gaussian error linear unit, in its tanh form";
+  let kind = "activation";
+  let profiled = ["Gelu", "GeluV2"];
 }
 
 def SiluBackward : ActivationBackwardKernel<"aclnnSiluBackward"> {
   let summary = "gradient of aclnnSilu";
+  let profiled = ["SiluGrad", "SwishGrad"];
 }
 def GeluBackward : ActivationBackwardKernel<"aclnnGeluBackward"> {
   let summary = "gradient of aclnnGelu";
+  let profiled = ["GeluGrad", "GeluGradV2"];
 }
 
 def Cast : Kernel<"aclnnCast", "makeCast"> {
@@ -92,6 +117,8 @@ def Cast : Kernel<"aclnnCast", "makeCast"> {
   let description = "Rounds to nearest even; integers truncate and saturate.";
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
+  let kind = "cast";
+  let profiled = ["Cast"];
 }
 
 //===----------------------------------------------------------------------===//
@@ -105,6 +132,8 @@ def Cat : Kernel<"aclnnCat", "makeCat"> {
   let inputs = (ins VariadicIn:$tensors);
   let outputs = (outs Out:$out);
   let attributes = (attrs Int:$axis);
+  let kind = "copy";
+  let profiled = ["ConcatD"];
 }
 
 def ConstantPadNd : Kernel<"aclnnConstantPadNd", "makePad"> {
@@ -115,6 +144,8 @@ def ConstantPadNd : Kernel<"aclnnConstantPadNd", "makePad"> {
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
   let attributes = (attrs Ints:$low, Ints:$high, OptionalInt:$value);
+  let kind = "copy";
+  let profiled = ["Pad", "PadD", "PadV3"];
 }
 
 def InplaceCopy : Kernel<"aclnnInplaceCopy", "makeInplaceCopy"> {
@@ -122,12 +153,16 @@ def InplaceCopy : Kernel<"aclnnInplaceCopy", "makeInplaceCopy"> {
   let parts = "+* -> *";
   let inputs = (ins In:$src);
   let outputs = (outs Out:$selfRef);
+  let kind = "copy";
+  let profiled = ["TensorMove", "Identity"];
 }
 
 def InplaceZero : Kernel<"aclnnInplaceZero", "makeInplaceZero"> {
   let summary = "selfRef = 0";
   let parts = "-> *";
   let outputs = (outs Out:$selfRef);
+  let kind = "copy";
+  let profiled = ["ZerosLike", "MemSet"];
 }
 
 def Permute : Kernel<"aclnnPermute", "makePermute"> {
@@ -137,6 +172,10 @@ def Permute : Kernel<"aclnnPermute", "makePermute"> {
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
   let attributes = (attrs Ints:$perm);
+  let kind = "transpose";
+  let measures = [Measure<"run_bytes", "getPermutedRunBytes(spec)">];
+  let profiled = ["Transpose", "TransposeD"];
+  let fromProfile = "takeProfiledPermutation(spec)";
 }
 
 def OwnPart : Kernel<"mfOwnPart", "makeOwnPart"> {
@@ -146,6 +185,7 @@ def OwnPart : Kernel<"mfOwnPart", "makeOwnPart"> {
     run one program; outside of self it is taken for the nearest inside.}];
   let inputs = (ins In:$self, In:$part);
   let outputs = (outs Out:$out);
+  let kind = "copy";
   let bytes = "spec.inputs[1].getBytes() + 2 * spec.outputs[0].getBytes()";
 }
 
@@ -156,6 +196,8 @@ def RepeatInterleave : Kernel<"aclnnRepeatInterleaveIntWithDim", "makeRepeat"> {
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
   let attributes = (attrs Int:$axis, Int:$repeats);
+  let kind = "copy";
+  let profiled = ["RepeatInterleave", "Tile", "TileD"];
 }
 
 def Slice : Kernel<"aclnnSliceV2", "makeSlice"> {
@@ -166,7 +208,10 @@ def Slice : Kernel<"aclnnSliceV2", "makeSlice"> {
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
   let attributes = (attrs Ints:$starts, Ints:$sizes);
+  let kind = "copy";
   let bytes = "2 * spec.outputs[0].getBytes()";
+  let profiled = ["Slice", "SliceD", "StridedSlice", "StridedSliceD",
+                  "StridedSliceV3"];
 }
 
 //===----------------------------------------------------------------------===//
@@ -186,11 +231,46 @@ def Matmul : Kernel<"aclnnMatmul", "makeMatmul"> {
   let attributes = (attrs OptionalBool:$transpose_a, OptionalBool:$transpose_b,
                           OptionalBool:$contract_batch);
   let engine = Cube;
+  let kind = "matmul";
   let flops = "getMatmulFlops(spec)";
+  let measures = [Measure<"batch", "getMatmulSize(spec).batch">,
+                  Measure<"rows", "getMatmulSize(spec).rows">,
+                  Measure<"inner", "getMatmulSize(spec).inner">,
+                  Measure<"columns", "getMatmulSize(spec).columns">];
+  let profiled = ["MatMul", "MatMulV2", "MatMulV3", "BatchMatMul",
+                  "BatchMatMulV2", "BatchMatMulV3"];
+  let fromProfile = "takeProfiledMatmul(spec)";
 }
 
-def FlashAttentionScore
-    : Kernel<"aclnnFlashAttentionScore", "makeFlashAttention"> {
+// FLOPs of causal attention are those of the keys that are seen, about half if
+// there are as many queries as keys: `causal` needs no share of a target's rate.
+// Model FLOPs count all pairs of a query and a key. Products are those over the
+// head size of keys, and over that of values.
+class AttentionKernel<string kernelName, string kernelFactory, string products,
+                      string modelProducts>
+    : Kernel<kernelName, kernelFactory> {
+  let engine = Cube;
+  let flops = "getAttentionFlops(spec, " # products # ")";
+  let modelFlops = "getFullAttentionFlops(spec, " # modelProducts # ")";
+  let measures = [Measure<"keys", "getRowsOfMatrix(spec.inputs[1])">,
+                  Measure<"queries", "getRowsOfMatrix(spec.inputs[0])">,
+                  Measure<"head_size", "getColumns(spec.inputs[0])">,
+                  Measure<"query_rows", "getQueryRows(spec)">];
+}
+
+class AttentionScoreKernel<string kernelName>
+    : AttentionKernel<kernelName, "makeFlashAttention", "1, 1", "1, 1"> {
+  let kind = "attention";
+}
+
+// Two products for each of the two forward, and the scores once more, which no
+// model FLOPs are.
+class AttentionGradKernel<string kernelName>
+    : AttentionKernel<kernelName, "makeFlashAttentionGrad", "3, 2", "2, 2"> {
+  let kind = "attention_grad";
+}
+
+def FlashAttentionScore : AttentionScoreKernel<"aclnnFlashAttentionScore"> {
   let summary = "softmax(scale * query key^T) value, in tiles";
   let parts = "getAttentionParts(spec, false)";
   let description = [{Operands are [batch, heads, sequence, dim] (BNSD); softmax
@@ -200,12 +280,12 @@ def FlashAttentionScore
   let inputs = (ins In:$query, In:$key, In:$value, OptionalIn:$slopes);
   let outputs = (outs Out:$softmaxMax, Out:$softmaxSum, Out:$attentionOut);
   let attributes = (attrs Double:$scale, OptionalBool:$causal);
-  let engine = Cube;
-  let flops = "getAttentionFlops(spec, 2)";
+  let profiled = ["FlashAttentionScore"];
+  let fromProfile = "takeProfiledAttention(spec)";
 }
 
 def FlashAttentionScoreGrad
-    : Kernel<"aclnnFlashAttentionScoreGrad", "makeFlashAttentionGrad"> {
+    : AttentionGradKernel<"aclnnFlashAttentionScoreGrad"> {
   let summary = "gradients of aclnnFlashAttentionScore";
   let parts = "getAttentionGradParts(spec, false)";
   let description = [{`slopes` are aclnn's pseShift, which stands behind dy
@@ -214,27 +294,28 @@ def FlashAttentionScoreGrad
                     In:$softmaxSum, In:$attentionIn, OptionalIn:$slopes);
   let outputs = (outs Out:$dq, Out:$dk, Out:$dv);
   let attributes = (attrs Double:$scale, OptionalBool:$causal);
-  let engine = Cube;
-  let flops = "getAttentionFlops(spec, 5)";
+  let profiled = ["FlashAttentionScoreGrad"];
+  let fromProfile = "takeProfiledAttentionGrad(spec)";
 }
 
-def FlashAttentionPart : Kernel<"mfFlashAttentionPart", "makeFlashAttention"> {
+def FlashAttentionPart : AttentionScoreKernel<"mfFlashAttentionPart"> {
   let summary = "aclnnFlashAttentionScore of part of the query rows";
   let parts = "getAttentionParts(spec, true)";
   let description = [{Query row i stands at position `firstQuery` + i, which
     decides the keys that it sees and its distances from them; the part lies
     inside the keys. Ranks of context parallel training run it with one program:
-    on the device it is a sparse mode that reads its diagonal from memory.}];
+    on the device it is a sparse mode that reads its diagonal from memory. FLOPs
+    of a causal part are those of the last one, which sees the most keys and
+    which the other ranks wait for.}];
   let inputs = (ins In:$query, In:$key, In:$value, In:$firstQuery,
                     OptionalIn:$slopes);
   let outputs = (outs Out:$softmaxMax, Out:$softmaxSum, Out:$attentionOut);
   let attributes = (attrs Double:$scale, OptionalBool:$causal);
-  let engine = Cube;
-  let flops = "getAttentionFlops(spec, 2)";
+  let fromProfile = "takeProfiledAttention(spec)";
 }
 
 def FlashAttentionPartGrad
-    : Kernel<"mfFlashAttentionPartGrad", "makeFlashAttentionGrad"> {
+    : AttentionGradKernel<"mfFlashAttentionPartGrad"> {
   let summary = "gradients of mfFlashAttentionPart";
   let parts = "getAttentionGradParts(spec, true)";
   let description = [{`dk` and `dv` are what these query rows add to them.}];
@@ -243,8 +324,7 @@ def FlashAttentionPartGrad
                     OptionalIn:$slopes);
   let outputs = (outs Out:$dq, Out:$dk, Out:$dv);
   let attributes = (attrs Double:$scale, OptionalBool:$causal);
-  let engine = Cube;
-  let flops = "getAttentionFlops(spec, 5)";
+  let fromProfile = "takeProfiledAttentionGrad(spec)";
 }
 
 //===----------------------------------------------------------------------===//
@@ -259,7 +339,11 @@ def RmsNorm : Kernel<"aclnnRmsNorm", "makeRmsNorm"> {
   let inputs = (ins In:$x, In:$gamma);
   let outputs = (outs Out:$y, Out:$rstd);
   let attributes = (attrs Double:$epsilon);
+  let kind = "norm";
   let workspace = "getRmsNormWorkspace(spec)";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
+  let profiled = ["RmsNorm"];
 }
 
 def RmsNormGrad : Kernel<"aclnnRmsNormGrad", "makeRmsNormGrad"> {
@@ -268,7 +352,11 @@ def RmsNormGrad : Kernel<"aclnnRmsNormGrad", "makeRmsNormGrad"> {
   let description = "`dgamma` has gamma's type; aclnn's is always fp32.";
   let inputs = (ins In:$dy, In:$x, In:$rstd, In:$gamma);
   let outputs = (outs Out:$dx, Out:$dgamma);
+  let kind = "norm_grad";
   let workspace = "getRmsNormGradWorkspace(spec)";
+  let measures = [Measure<"rows", "getRows(spec.inputs[1])">,
+                  Measure<"columns", "getColumns(spec.inputs[1])">];
+  let profiled = ["RmsNormGrad"];
 }
 
 def Softmax : Kernel<"aclnnSoftmax", "makeSoftmax"> {
@@ -277,6 +365,10 @@ def Softmax : Kernel<"aclnnSoftmax", "makeSoftmax"> {
   let description = "aclnn's dim is -1.";
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
+  let kind = "softmax";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
+  let profiled = ["Softmax", "SoftmaxV2"];
 }
 
 def SoftmaxBackward : Kernel<"aclnnSoftmaxBackward", "makeSoftmaxBackward"> {
@@ -284,6 +376,10 @@ def SoftmaxBackward : Kernel<"aclnnSoftmaxBackward", "makeSoftmaxBackward"> {
   let parts = "+*K, *K -> *K";
   let inputs = (ins In:$gradOutput, In:$output);
   let outputs = (outs Out:$gradInput);
+  let kind = "softmax";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
+  let profiled = ["SoftmaxGrad"];
 }
 
 def SwiGlu : Kernel<"aclnnSwiGlu", "makeSwiGlu"> {
@@ -293,6 +389,8 @@ def SwiGlu : Kernel<"aclnnSwiGlu", "makeSwiGlu"> {
     less.}];
   let inputs = (ins In:$x);
   let outputs = (outs Out:$out);
+  let kind = "activation";
+  let profiled = ["SwiGlu"];
 }
 
 def SwiGluGrad : Kernel<"aclnnSwiGluGrad", "makeSwiGluGrad"> {
@@ -300,6 +398,8 @@ def SwiGluGrad : Kernel<"aclnnSwiGluGrad", "makeSwiGluGrad"> {
   let parts = "getGatedGradParts(spec)";
   let inputs = (ins In:$yGrad, In:$x);
   let outputs = (outs Out:$out);
+  let kind = "activation_grad";
+  let profiled = ["SwiGluGrad"];
 }
 
 def RotaryPositionEmbedding
@@ -310,6 +410,8 @@ def RotaryPositionEmbedding
     bf16, and are repeated over dimensions that they lack or have one of.}];
   let inputs = (ins In:$x, In:$cos, In:$sin);
   let outputs = (outs Out:$out);
+  let kind = "rotary";
+  let profiled = ["RotaryPositionEmbedding", "RotaryMul"];
 }
 
 def RotaryPositionEmbeddingGrad
@@ -319,6 +421,8 @@ def RotaryPositionEmbeddingGrad
   let description = "Of x only: the tables are constants.";
   let inputs = (ins In:$dy, In:$cos, In:$sin);
   let outputs = (outs Out:$dx);
+  let kind = "rotary";
+  let profiled = ["RotaryPositionEmbeddingGrad", "RotaryMulGrad"];
 }
 
 def ReduceSum : Kernel<"aclnnReduceSum", "makeReduceSum"> {
@@ -328,7 +432,9 @@ def ReduceSum : Kernel<"aclnnReduceSum", "makeReduceSum"> {
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
   let attributes = (attrs Ints:$axes, OptionalBool:$keep_dims);
+  let kind = "reduction";
   let workspace = "getReduceSumWorkspace(spec)";
+  let profiled = ["ReduceSum", "ReduceSumD"];
 }
 
 //===----------------------------------------------------------------------===//
@@ -341,7 +447,9 @@ def Embedding : Kernel<"aclnnEmbedding", "makeEmbedding"> {
   let description = "An index outside of the table reads zeros.";
   let inputs = (ins In:$weight, In:$indices);
   let outputs = (outs Out:$out);
+  let kind = "embedding";
   let bytes = "spec.inputs[1].getBytes() + 2 * spec.outputs[0].getBytes()";
+  let profiled = ["GatherV2", "GatherV3"];
 }
 
 def EmbeddingDenseBackward
@@ -352,6 +460,8 @@ def EmbeddingDenseBackward
     scaling by frequency.}];
   let inputs = (ins In:$grad, In:$indices);
   let outputs = (outs Out:$out);
+  let kind = "embedding";
+  let profiled = ["EmbeddingDenseGrad", "EmbeddingDenseGradV2"];
 }
 
 def CrossEntropyLoss : Kernel<"aclnnCrossEntropyLoss", "makeCrossEntropyLoss"> {
@@ -364,6 +474,10 @@ def CrossEntropyLoss : Kernel<"aclnnCrossEntropyLoss", "makeCrossEntropyLoss"> {
   let inputs = (ins In:$input, In:$target);
   let outputs = (outs Out:$loss, Out:$logSumExp, Out:$count);
   let attributes = (attrs OptionalInt:$ignore_index);
+  let kind = "loss";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
+  let profiled = ["CrossEntropyLoss"];
 }
 
 def CrossEntropyLossGrad
@@ -375,6 +489,10 @@ def CrossEntropyLossGrad
                     In:$count);
   let outputs = (outs Out:$out);
   let attributes = (attrs OptionalInt:$ignore_index);
+  let kind = "loss_grad";
+  let measures = [Measure<"rows", "getRows(spec.inputs[1])">,
+                  Measure<"columns", "getColumns(spec.inputs[1])">];
+  let profiled = ["CrossEntropyLossGrad"];
 }
 
 //===----------------------------------------------------------------------===//
@@ -391,6 +509,7 @@ def EmbeddingPart : Kernel<"mfEmbeddingPart", "makeEmbedding"> {
     zeros.}];
   let inputs = (ins In:$weight, In:$indices, In:$firstRow);
   let outputs = (outs Out:$out);
+  let kind = "embedding";
   let bytes = [{spec.inputs[1].getBytes() + spec.inputs[2].getBytes() +
                 2 * spec.outputs[0].getBytes()}];
 }
@@ -401,6 +520,7 @@ def EmbeddingPartBackward
   let parts = "+*d, *, @v -> vd";
   let inputs = (ins In:$grad, In:$indices, In:$firstRow);
   let outputs = (outs Out:$out);
+  let kind = "embedding";
 }
 
 def RowMax : Kernel<"mfRowMax", "makeRowMax"> {
@@ -409,6 +529,7 @@ def RowMax : Kernel<"mfRowMax", "makeRowMax"> {
   let description = "aclnnAmax of the last dimension, in fp32.";
   let inputs = (ins In:$logits);
   let outputs = (outs Out:$rowMax);
+  let kind = "reduction";
   let flops = "spec.inputs[0].getNumElements()";
 }
 
@@ -418,7 +539,10 @@ def RowExponentialSum
   let parts = "*c, * -> *";
   let inputs = (ins In:$logits, In:$rowMax);
   let outputs = (outs Out:$sum);
+  let kind = "loss";
   let flops = "3 * spec.inputs[0].getNumElements()";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
 }
 
 def PickLogit : Kernel<"mfPickLogit", "makePickLogit"> {
@@ -426,8 +550,11 @@ def PickLogit : Kernel<"mfPickLogit", "makePickLogit"> {
   let parts = "*c, *, @c -> *";
   let inputs = (ins In:$logits, In:$target, In:$firstRow);
   let outputs = (outs Out:$picked);
+  let kind = "loss";
   let bytes = [{spec.inputs[1].getBytes() + spec.inputs[2].getBytes() +
                 2 * spec.outputs[0].getBytes()}];
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
 }
 
 def CrossEntropyRows : Kernel<"mfCrossEntropyRows", "makeCrossEntropyRows"> {
@@ -439,7 +566,10 @@ def CrossEntropyRows : Kernel<"mfCrossEntropyRows", "makeCrossEntropyRows"> {
   let inputs = (ins In:$target, In:$rowMax, In:$sum, In:$picked);
   let outputs = (outs Out:$sums, Out:$logSumExp);
   let attributes = (attrs OptionalInt:$ignore_index, Int:$classes);
+  let kind = "loss";
   let flops = "4 * spec.outputs[1].getNumElements()";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
 }
 
 def CrossEntropySum : Kernel<"mfCrossEntropySum", "makeCrossEntropySum"> {
@@ -450,7 +580,10 @@ def CrossEntropySum : Kernel<"mfCrossEntropySum", "makeCrossEntropySum"> {
   let inputs = (ins In:$input, In:$target);
   let outputs = (outs Out:$sums, Out:$logSumExp);
   let attributes = (attrs OptionalInt:$ignore_index);
+  let kind = "loss";
   let flops = "4 * spec.inputs[0].getNumElements()";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
 }
 
 def CountLabels : Kernel<"mfCountLabels", "makeCountLabels"> {
@@ -461,7 +594,10 @@ def CountLabels : Kernel<"mfCountLabels", "makeCountLabels"> {
   let inputs = (ins In:$target);
   let outputs = (outs Updated:$sums);
   let attributes = (attrs OptionalInt:$ignore_index, Int:$classes);
+  let kind = "loss";
   let flops = "spec.inputs[0].getNumElements()";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
 }
 
 def MeanLoss : Kernel<"mfMeanLoss", "makeMeanLoss"> {
@@ -470,7 +606,10 @@ def MeanLoss : Kernel<"mfMeanLoss", "makeMeanLoss"> {
   let description = "From `sums` of the kernels above.";
   let inputs = (ins In:$sums);
   let outputs = (outs Out:$loss, Out:$count);
+  let kind = "loss";
   let flops = "2";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
 }
 
 def CrossEntropyPartGrad
@@ -483,6 +622,9 @@ def CrossEntropyPartGrad
                     In:$count, In:$firstRow);
   let outputs = (outs Out:$out);
   let attributes = (attrs OptionalInt:$ignore_index, Int:$classes);
+  let kind = "loss_grad";
+  let measures = [Measure<"rows", "getRows(spec.inputs[1])">,
+                  Measure<"columns", "getColumns(spec.inputs[1])">];
 }
 
 //===----------------------------------------------------------------------===//
@@ -501,6 +643,7 @@ def InplaceAdd : Kernel<"aclnnInplaceAdd", "makeInplaceAdd"> {
   let description = "`alpha` is 1; the shapes are equal.";
   let inputs = (ins In:$other);
   let outputs = (outs Accumulated:$selfRef);
+  let kind = "elementwise";
 }
 
 def ForeachMulScalar : Kernel<"aclnnForeachMulScalar", "makeMulScalar"> {
@@ -510,6 +653,7 @@ def ForeachMulScalar : Kernel<"aclnnForeachMulScalar", "makeMulScalar"> {
     on the device; V2's is a number of the host.}];
   let inputs = (ins In:$scalar);
   let outputs = (outs Updated:$x);
+  let kind = "elementwise";
 }
 
 def ForeachNorm : Kernel<"aclnnForeachNorm", "makeNorm"> {
@@ -518,6 +662,7 @@ def ForeachNorm : Kernel<"aclnnForeachNorm", "makeNorm"> {
   let description = "Of a list of one tensor, in fp32; aclnn's scalar is 2.";
   let inputs = (ins In:$x);
   let outputs = (outs Out:$out);
+  let kind = "reduction";
   let flops = "2 * spec.inputs[0].getNumElements()";
   let workspace = "getNormWorkspace(spec)";
 }
@@ -529,6 +674,7 @@ def NonFiniteCheck : Kernel<"mfNonFiniteCheck", "makeNonFiniteCheck"> {
     ours.}];
   let inputs = (ins In:$x);
   let outputs = (outs Updated:$foundInf);
+  let kind = "reduction";
   let flops = "spec.inputs[0].getNumElements()";
 }
 
@@ -543,4 +689,7 @@ def ApplyAdamWV2 : Kernel<"aclnnApplyAdamWV2", "makeAdamW"> {
   let outputs = (outs Updated:$var, Updated:$m, Updated:$v);
   let attributes = (attrs Double:$beta1, Double:$beta2, Double:$eps,
                           Double:$weight_decay, OptionalBool:$bias_correction);
+  let kind = "optimizer";
+  let profiled = ["ApplyAdamW", "ApplyAdamWV2"];
+  let fromProfile = "takeProfiledAdam(spec)";
 }

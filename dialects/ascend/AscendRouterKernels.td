@@ -13,9 +13,19 @@
 // Elementwise
 //===----------------------------------------------------------------------===//
 
-def Sigmoid : UnaryKernel<"aclnnSigmoid"> { let summary = "1 / (1 + exp(-self))"; }
-def Exp : UnaryKernel<"aclnnExp"> { let summary = "exponential"; }
-def Log : UnaryKernel<"aclnnLog"> { let summary = "natural logarithm"; }
+def Sigmoid : UnaryKernel<"aclnnSigmoid"> {
+  let summary = "1 / (1 + exp(-self))";
+  let kind = "activation";
+  let profiled = ["Sigmoid"];
+}
+def Exp : UnaryKernel<"aclnnExp"> {
+  let summary = "exponential";
+  let profiled = ["Exp"];
+}
+def Log : UnaryKernel<"aclnnLog"> {
+  let summary = "natural logarithm";
+  let profiled = ["Log"];
+}
 
 def SigmoidBackward
     : Kernel<"aclnnSigmoidBackward", "makeActivationBackward"> {
@@ -23,12 +33,14 @@ def SigmoidBackward
   let parts = "+*, * -> *";
   let inputs = (ins In:$gradOutput, In:$output);
   let outputs = (outs OutOrSameAs<["gradOutput", "output"]>:$gradInput);
+  let kind = "activation_grad";
 }
 
 def Div : BinaryKernel<"aclnnDiv"> {
   let summary = "self / other";
   let parts = "+*, * -> *";
   let description = "Shapes broadcast as in NumPy.";
+  let profiled = ["Div", "RealDiv"];
 }
 
 class CompareKernel<string kernelName> : ScalarKernel<kernelName> {
@@ -70,7 +82,11 @@ def Topk : Kernel<"aclnnTopk", "makeTopk"> {
   let inputs = (ins In:$self);
   let outputs = (outs Out:$values, Out:$indices);
   let attributes = (attrs Int:$k);
+  let kind = "router";
   let flops = "spec.inputs[0].getNumElements()";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
+  let profiled = ["TopK", "TopKV2"];
 }
 
 def Sort : Kernel<"aclnnSort", "makeSort"> {
@@ -80,7 +96,11 @@ def Sort : Kernel<"aclnnSort", "makeSort"> {
     aclnn's dim is -1.}];
   let inputs = (ins In:$self);
   let outputs = (outs Out:$values, Out:$indices);
+  let kind = "router";
   let workspace = "getSortWorkspace(spec)";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
+  let profiled = ["Sort"];
 }
 
 def Gather : Kernel<"aclnnGather", "makeGather"> {
@@ -90,7 +110,9 @@ def Gather : Kernel<"aclnnGather", "makeGather"> {
     self reads zero. aclnn's dim is -1.}];
   let inputs = (ins In:$self, In:$index);
   let outputs = (outs Out:$out);
+  let kind = "router";
   let bytes = "spec.inputs[1].getBytes() + 2 * spec.outputs[0].getBytes()";
+  let profiled = ["GatherElements", "GatherElementsV2"];
 }
 
 def ScatterElements : Kernel<"mfScatterElements", "makeScatterElements"> {
@@ -101,6 +123,8 @@ def ScatterElements : Kernel<"mfScatterElements", "makeScatterElements"> {
     adds nothing.}];
   let inputs = (ins In:$src, In:$index);
   let outputs = (outs Out:$out);
+  let kind = "router";
+  let profiled = ["ScatterElements", "ScatterElementsV2"];
 }
 
 def OneHot : Kernel<"aclnnOneHot", "makeOneHot"> {
@@ -110,6 +134,8 @@ def OneHot : Kernel<"aclnnOneHot", "makeOneHot"> {
     An index outside of out makes zeros.}];
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
+  let kind = "router";
+  let profiled = ["OneHot"];
 }
 
 def Cumsum : Kernel<"aclnnCumsum", "makeCumsum"> {
@@ -119,6 +145,8 @@ def Cumsum : Kernel<"aclnnCumsum", "makeCumsum"> {
   let inputs = (ins In:$self);
   let outputs = (outs OutOrSameAs<["self"]>:$out);
   let attributes = (attrs Int:$axis);
+  let kind = "router";
+  let profiled = ["Cumsum"];
 }
 
 //===----------------------------------------------------------------------===//
@@ -138,6 +166,7 @@ def TopKRouter : Kernel<"mfTopKRouter", "makeTopKRouter"> {
   let inputs = (ins In:$expertIndex);
   let outputs = (outs Out:$dispatchIndex, Out:$combineIndex);
   let attributes = (attrs Bool:$k_major);
+  let kind = "router";
   let flops = "spec.inputs[0].getNumElements()";
 }
 
@@ -149,6 +178,7 @@ def UpdateExpertBias : Kernel<"mfUpdateExpertBias", "makeUpdateExpertBias"> {
   let inputs = (ins In:$load);
   let outputs = (outs Updated:$bias);
   let attributes = (attrs Double:$rate, Double:$target);
+  let kind = "router";
   let flops = "3 * spec.inputs[0].getNumElements()";
 }
 

@@ -1,6 +1,7 @@
 //===- AllocationCsv.cpp - Text form of an allocation problem -------------===//
 
 #include "mf/Memory/AllocationCsv.h"
+#include "mf/Csv/CsvReader.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -19,37 +20,24 @@ namespace {
 
 enum Column { Id, Lower, Upper, Size, Alignment, Hint, Offset, NumColumns };
 
-/// A cell, and the column of text (from 1) at which it starts.
-struct Cell {
-  std::string text;
-  size_t position = 1;
-};
-
-class CsvReader {
+class ProblemReader {
 public:
-  CsvReader(StringRef text, StringRef fileName)
-      : rest(text), fileName(fileName) {
+  ProblemReader(StringRef text, StringRef fileName)
+      : csv(text, fileName), fileName(fileName) {
     columns.fill(-1);
   }
 
   llvm::Expected<AllocationProblem> read();
 
 private:
-  Error fail(size_t position, const Twine &message) const {
-    return llvm::createStringError(fileName + ":" + Twine(line) + ":" +
-                                   Twine(position) + ": " + message);
-  }
-  bool nextLine(StringRef &text);
-  Error splitLine(StringRef text, llvm::SmallVectorImpl<Cell> &cells) const;
-  Error readHeader(llvm::ArrayRef<Cell> cells);
-  Error readBuffer(llvm::ArrayRef<Cell> cells);
-  Error readNumber(const Cell &cell, StringRef what, int64_t &number) const;
-  Error readOptional(llvm::ArrayRef<Cell> cells, Column column, StringRef what,
-                     std::optional<int64_t> &number) const;
+  Error readHeader(llvm::ArrayRef<CsvCell> cells);
+  Error readBuffer(llvm::ArrayRef<CsvCell> cells);
+  Error readNumber(const CsvCell &cell, StringRef what, int64_t &number) const;
+  Error readOptional(llvm::ArrayRef<CsvCell> cells, Column column,
+                     StringRef what, std::optional<int64_t> &number) const;
 
-  StringRef rest;
+  CsvReader csv;
   StringRef fileName;
-  size_t line = 0;
   /// By meaning: which cell of a row holds it, or -1.
   std::array<int, NumColumns> columns;
   size_t numCells = 0;
@@ -58,61 +46,7 @@ private:
   AllocationProblem problem;
 };
 
-/// What a message shows of a cell, which may be long or binary.
-std::string quoteCell(StringRef text) {
-  constexpr size_t shown = 40;
-  std::string quoted = "'";
-  llvm::raw_string_ostream os(quoted);
-  llvm::printEscapedString(text.take_front(shown), os);
-  os << (text.size() > shown ? "...'" : "'");
-  return quoted;
-}
-
-bool CsvReader::nextLine(StringRef &text) {
-  if (rest.empty())
-    return false;
-  std::tie(text, rest) = rest.split('\n');
-  text.consume_back("\r");
-  ++line;
-  return true;
-}
-
-/// Splits at commas; a cell in double quotes may hold commas, and a double
-/// quote as two.
-Error CsvReader::splitLine(StringRef text,
-                           llvm::SmallVectorImpl<Cell> &cells) const {
-  size_t at = 0;
-  while (true) {
-    while (at < text.size() && (text[at] == ' ' || text[at] == '\t'))
-      ++at;
-    Cell cell;
-    cell.position = at + 1;
-    if (at < text.size() && text[at] == '"') {
-      for (++at;; ++at) {
-        if (at >= text.size())
-          return fail(cell.position, "this double quote is not closed");
-        if (text[at] == '"' && !text.substr(at + 1).starts_with("\""))
-          break;
-        at += text[at] == '"';
-        cell.text += text[at];
-      }
-      size_t comma = std::min(text.find(',', at), text.size());
-      if (!text.slice(at + 1, comma).trim().empty())
-        return fail(at + 2, "expected a comma after the closing double quote");
-      at = comma;
-    } else {
-      size_t comma = std::min(text.find(',', at), text.size());
-      cell.text = text.slice(at, comma).rtrim().str();
-      at = comma;
-    }
-    cells.push_back(std::move(cell));
-    if (at >= text.size())
-      return Error::success();
-    ++at;
-  }
-}
-
-Error CsvReader::readHeader(llvm::ArrayRef<Cell> cells) {
+Error ProblemReader::readHeader(llvm::ArrayRef<CsvCell> cells) {
   for (const auto &[index, cell] : llvm::enumerate(cells)) {
     int column = llvm::StringSwitch<int>(cell.text)
                      .Cases({"id", "buffer", "buffer_id"}, Id)
@@ -124,13 +58,14 @@ Error CsvReader::readHeader(llvm::ArrayRef<Cell> cells) {
                      .Case("offset", Offset)
                      .Default(-1);
     if (column < 0)
-      return fail(cell.position,
-                  "unknown column " + quoteCell(cell.text) +
-                      ", expected id, lower, upper, size, alignment, hint or "
-                      "offset");
+      return csv.fail(
+          cell.position,
+          "unknown column " + quoteCell(cell.text) +
+              ", expected id, lower, upper, size, alignment, hint or "
+              "offset");
     if (columns[column] >= 0)
-      return fail(cell.position, "column " + quoteCell(cell.text) +
-                                     " has the meaning of an earlier one");
+      return csv.fail(cell.position, "column " + quoteCell(cell.text) +
+                                         " has the meaning of an earlier one");
     columns[column] = static_cast<int>(index);
     endIsInclusive |= cell.text == "end";
   }
@@ -138,21 +73,21 @@ Error CsvReader::readHeader(llvm::ArrayRef<Cell> cells) {
   static constexpr const char *names[] = {"id", "lower", "upper", "size"};
   for (auto [column, name] : llvm::enumerate(names))
     if (columns[column] < 0)
-      return fail(1, Twine("the header has no column '") + name + "'");
+      return csv.fail(1, Twine("the header has no column '") + name + "'");
   return Error::success();
 }
 
-Error CsvReader::readNumber(const Cell &cell, StringRef what,
-                            int64_t &number) const {
-  if (StringRef(cell.text).getAsInteger(10, number))
-    return fail(cell.position, what + " is " + quoteCell(cell.text) +
-                                   ", expected a whole number of 64 bits");
+Error ProblemReader::readNumber(const CsvCell &cell, StringRef what,
+                                int64_t &number) const {
+  if (cell.text.getAsInteger(10, number))
+    return csv.fail(cell.position, what + " is " + quoteCell(cell.text) +
+                                       ", expected a whole number of 64 bits");
   return Error::success();
 }
 
-Error CsvReader::readOptional(llvm::ArrayRef<Cell> cells, Column column,
-                              StringRef what,
-                              std::optional<int64_t> &number) const {
+Error ProblemReader::readOptional(llvm::ArrayRef<CsvCell> cells, Column column,
+                                  StringRef what,
+                                  std::optional<int64_t> &number) const {
   if (columns[column] < 0 || cells[columns[column]].text.empty())
     return Error::success();
   int64_t value = 0;
@@ -162,34 +97,31 @@ Error CsvReader::readOptional(llvm::ArrayRef<Cell> cells, Column column,
   return Error::success();
 }
 
-Error CsvReader::readBuffer(llvm::ArrayRef<Cell> cells) {
-  if (cells.size() != numCells)
-    return fail(cells.size() > numCells ? cells[numCells].position
-                                        : cells.back().position,
-                "expected " + Twine(numCells) +
-                    " cells as in the header, found " + Twine(cells.size()));
+Error ProblemReader::readBuffer(llvm::ArrayRef<CsvCell> cells) {
+  if (Error error = csv.checkCount(cells, numCells))
+    return error;
   AllocationBuffer buffer;
-  const Cell &id = cells[columns[Id]];
-  buffer.id = id.text;
+  const CsvCell &id = cells[columns[Id]];
+  buffer.id = id.text.str();
   if (buffer.id.empty())
-    return fail(id.position, "the buffer has no id");
-  auto [known, isNew] = lineOfId.try_emplace(buffer.id, line);
+    return csv.fail(id.position, "the buffer has no id");
+  auto [known, isNew] = lineOfId.try_emplace(buffer.id, csv.getLine());
   if (!isNew)
-    return fail(id.position, "buffer " + quoteCell(buffer.id) +
-                                 " is already defined in line " +
-                                 Twine(known->second));
+    return csv.fail(id.position, "buffer " + quoteCell(buffer.id) +
+                                     " is already defined in line " +
+                                     Twine(known->second));
   if (Error error = readNumber(cells[columns[Lower]],
                                "the lower end of the "
                                "lifetime",
                                buffer.lower))
     return error;
-  const Cell &upper = cells[columns[Upper]];
+  const CsvCell &upper = cells[columns[Upper]];
   if (Error error =
           readNumber(upper, "the upper end of the lifetime", buffer.upper))
     return error;
   if (endIsInclusive) {
     if (buffer.upper == std::numeric_limits<int64_t>::max())
-      return fail(upper.position, "the lifetime ends beyond 2^63 - 1");
+      return csv.fail(upper.position, "the lifetime ends beyond 2^63 - 1");
     ++buffer.upper;
   }
   if (Error error = readNumber(cells[columns[Size]], "the size", buffer.size))
@@ -207,24 +139,23 @@ Error CsvReader::readBuffer(llvm::ArrayRef<Cell> cells) {
   return Error::success();
 }
 
-llvm::Expected<AllocationProblem> CsvReader::read() {
-  StringRef text;
+llvm::Expected<AllocationProblem> ProblemReader::read() {
+  llvm::SmallVector<CsvCell, 8> cells;
   bool hasHeader = false;
-  while (nextLine(text)) {
-    if (text.trim().empty())
-      continue;
-    llvm::SmallVector<Cell, 8> cells;
-    if (Error error = splitLine(text, cells))
-      return std::move(error);
+  while (true) {
+    llvm::Expected<bool> hasRow = csv.readRow(cells);
+    if (!hasRow)
+      return hasRow.takeError();
+    if (!*hasRow)
+      break;
     if (Error error = hasHeader ? readBuffer(cells) : readHeader(cells))
       return std::move(error);
     hasHeader = true;
   }
-  if (!hasHeader) {
-    line = 1;
-    return fail(1, "expected a header line that names the columns id, lower, "
-                   "upper and size");
-  }
+  if (!hasHeader)
+    return llvm::createStringError(
+        fileName + ":1:1: expected a header line that names the columns id, "
+                   "lower, upper and size");
   return std::move(problem);
 }
 
@@ -243,7 +174,7 @@ void printCell(StringRef text, llvm::raw_ostream &os) {
 
 llvm::Expected<AllocationProblem> parseAllocationCsv(StringRef text,
                                                      StringRef fileName) {
-  return CsvReader(text, fileName).read();
+  return ProblemReader(text, fileName).read();
 }
 
 void printAllocationCsv(const AllocationProblem &problem, llvm::raw_ostream &os,

@@ -23,13 +23,44 @@ int64_t getLargestOutput(const KernelSpec &spec);
 /// the operands are stored.
 int64_t getMatmulFlops(const KernelSpec &spec);
 
-/// `products` matrix products between all pairs of positions of query, key and
-/// value; causal attention needs half of them.
-int64_t getAttentionFlops(const KernelSpec &spec, int64_t products);
+/// How products of matrices are cut for the cube: `batch` of [rows, inner] x
+/// [inner, columns]. Leading dimensions that share the second operand are rows;
+/// what is summed over is `inner`.
+struct MatmulSize {
+  int64_t batch, rows, inner, columns;
+};
+MatmulSize getMatmulSize(const KernelSpec &spec);
+
+/// Of `keyProducts` matrix products over the size of a query's head and
+/// `valueProducts` over that of a value's, between the queries and the keys
+/// that they see: if causal, query i of q sees the first k - q + i + 1 of k
+/// keys, which is counted as k - q / 2 for each.
+int64_t getAttentionFlops(const KernelSpec &spec, int64_t keyProducts,
+                          int64_t valueProducts);
+/// The same if each query sees all keys.
+int64_t getFullAttentionFlops(const KernelSpec &spec, int64_t keyProducts,
+                              int64_t valueProducts);
+/// Heads times queries of a batch element.
+int64_t getQueryRows(const KernelSpec &spec);
 
 /// 2 m n k where all rows of x belong to an expert: of a product, or of its
 /// gradient with respect to the weight.
 int64_t getExpertMatmulFlops(const KernelSpec &spec);
+
+/// Of the weight of experts, [ranks, experts, in, out].
+int64_t getExperts(const TensorShape &weight);
+/// Rows of all experts by their number, rounded up.
+int64_t getMeanExpertRows(const TensorShape &x, const TensorShape &weight);
+
+/// The last dimension, and the product of the others.
+int64_t getColumns(const TensorShape &shape);
+int64_t getRows(const TensorShape &shape);
+/// The last dimension but one.
+int64_t getRowsOfMatrix(const TensorShape &shape);
+/// Bytes that stay side by side when dimensions are permuted.
+int64_t getPermutedRunBytes(const KernelSpec &spec);
+/// Of inputs and outputs.
+int64_t getLargestOperandBytes(const KernelSpec &spec);
 
 int64_t getBytes(llvm::ArrayRef<TensorShape> shapes);
 

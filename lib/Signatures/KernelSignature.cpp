@@ -3,6 +3,7 @@
 #include "mf/Signatures/KernelSignature.h"
 #include "KernelFormulas.h"
 #include "PartFormulas.h"
+#include "ProfiledOperands.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -67,6 +68,8 @@ llvm::StringRef getDescription(AttributeKind kind) {
 
 llvm::ArrayRef<KernelSignature> getKernelSignatures() { return signatures; }
 
+llvm::ArrayRef<llvm::StringRef> getKernelKinds() { return kinds; }
+
 const KernelSignature *findKernelSignature(llvm::StringRef name) {
   const KernelSignature *found = llvm::lower_bound(
       signatures, name,
@@ -98,6 +101,15 @@ const OperandSignature &KernelSignature::getInput(size_t position) const {
 
 const OperandSignature &KernelSignature::getOutput(size_t position) const {
   return outputs[getNumber(outputs, position)];
+}
+
+std::optional<int64_t>
+KernelSignature::getMeasure(const KernelSpec &spec,
+                            llvm::StringRef measure) const {
+  for (const MeasureSignature &known : measures)
+    if (known.name == measure)
+      return known.get(spec);
+  return std::nullopt;
 }
 
 bool KernelSignature::mayNeedWorkspace() const {

@@ -41,6 +41,13 @@ static std::string describeAttributes(const KernelRecord &kernel) {
   return llvm::join(texts, "; ");
 }
 
+static std::string describeMeasures(const KernelRecord &kernel) {
+  std::vector<std::string> texts;
+  for (const MeasureRecord &measure : kernel.measures)
+    texts.push_back(("`" + measure.name + "`").str());
+  return llvm::join(texts, ", ");
+}
+
 /// A text of several lines in one, for a table.
 static std::string join(llvm::StringRef text) {
   llvm::SmallVector<llvm::StringRef> words;
@@ -62,14 +69,18 @@ static void emitPage(const llvm::RecordKeeper &records, raw_ostream &os) {
         "into all operands\nwith `+` together, or into one with `^`. `@v` says "
         "where a rank's part of v begins, `&b`\nwhich part above b it takes of "
         "its own. A formula makes the line of the attributes.\n\n"
-        "| kernel | inputs | outputs | attributes | engine | workspace | parts "
-        "|\n"
-        "|---|---|---|---|---|---|---|\n";
+        "A target says how fast kernels of a *kind* run, which may depend on "
+        "their *measures*;\n`flops`, `model_flops`, `bytes` and "
+        "`largest_operand_bytes` all have.\n\n"
+        "| kernel | inputs | outputs | attributes | engine | kind | measures "
+        "| workspace | parts |\n"
+        "|---|---|---|---|---|---|---|---|---|\n";
   const std::vector<KernelRecord> kernels = readKernels(records);
   for (const KernelRecord &kernel : kernels)
     os << "| `" << kernel.name << "` | " << describe(kernel, kernel.inputs)
        << " | " << describe(kernel, kernel.outputs) << " | "
        << describeAttributes(kernel) << " | " << kernel.engine.lower() << " | "
+       << kernel.kind << " | " << describeMeasures(kernel) << " | "
        << (kernel.workspace.empty() ? "" : "yes") << " | `" << kernel.parts
        << "` |\n";
   os << "\n## What they compute\n\n";

@@ -2,6 +2,7 @@
 
 #include "KernelRecords.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/TableGen/Error.h"
@@ -11,11 +12,24 @@ namespace mf {
 /// Inputs whose numbers a 32-bit mask can hold.
 static constexpr size_t maximumInputs = 32;
 
+/// Those that the emitter adds to each kernel's own.
+static constexpr llvm::StringLiteral commonMeasures[] = {
+    "flops", "model_flops", "bytes", "largest_operand_bytes"};
+
+std::vector<llvm::StringRef> readKinds(const llvm::RecordKeeper &records) {
+  const llvm::Record *kinds = records.getDef("KernelKinds");
+  if (!kinds)
+    llvm::PrintFatalError("expected a record 'KernelKinds'");
+  return kinds->getValueAsListOfStrings("names");
+}
+
 /// Reads one record and reports what is wrong with it.
 namespace {
 class KernelReader {
 public:
-  explicit KernelReader(const llvm::Record &record) : record(record) {}
+  KernelReader(const llvm::Record &record,
+               llvm::ArrayRef<llvm::StringRef> kinds)
+      : record(record), kinds(kinds) {}
 
   KernelRecord read();
   bool hasFailed() const { return failed; }
@@ -36,8 +50,11 @@ private:
            llvm::StringRef elementClass);
   void checkOrder(llvm::ArrayRef<OperandRecord> operands, llvm::StringRef list);
   void readSharing(KernelRecord &kernel);
+  llvm::StringRef readKind();
+  std::vector<MeasureRecord> readMeasures();
 
   const llvm::Record &record;
+  llvm::ArrayRef<llvm::StringRef> kinds;
   bool failed = false;
 };
 } // namespace
@@ -146,6 +163,30 @@ std::vector<AttributeRecord> KernelReader::readAttributes() {
   return attributes;
 }
 
+llvm::StringRef KernelReader::readKind() {
+  llvm::StringRef kind = readText("kind");
+  if (!kind.empty() && !llvm::is_contained(kinds, kind))
+    fail("there is no kind '" + kind + "'; known are " +
+         llvm::join(kinds, ", "));
+  return kind;
+}
+
+std::vector<MeasureRecord> KernelReader::readMeasures() {
+  llvm::StringSet<> names;
+  for (llvm::StringRef name : commonMeasures)
+    names.insert(name);
+  std::vector<MeasureRecord> measures;
+  for (const llvm::Record *measure : record.getValueAsListOfDefs("measures")) {
+    llvm::StringRef name = measure->getValueAsString("name");
+    if (!names.insert(name).second)
+      fail("two measures are named '" + name + "'");
+    measures.push_back({name, measure->getValueAsString("formula").trim()});
+    if (measures.back().formula.empty())
+      fail("measure '" + name + "' has no formula");
+  }
+  return measures;
+}
+
 KernelRecord KernelReader::read() {
   KernelRecord kernel;
   kernel.record = &record;
@@ -161,32 +202,45 @@ KernelRecord KernelReader::read() {
     readSharing(kernel);
   kernel.attributes = readAttributes();
   kernel.engine = record.getValueAsDef("engine")->getValueAsString("name");
+  kernel.kind = readKind();
+  kernel.measures = readMeasures();
   kernel.flops = readText("flops");
+  kernel.modelFlops = record.getValueAsString("modelFlops").trim();
   kernel.parts = readText("parts");
   kernel.bytes = record.getValueAsString("bytes").trim();
   kernel.workspace = record.getValueAsString("workspace").trim();
+  kernel.profiled = record.getValueAsListOfStrings("profiled");
+  kernel.fromProfile = record.getValueAsString("fromProfile").trim();
   return kernel;
 }
 
 std::vector<KernelRecord> readKernels(const llvm::RecordKeeper &records) {
+  const std::vector<llvm::StringRef> kinds = readKinds(records);
   std::vector<KernelRecord> kernels;
-  llvm::StringMap<const llvm::Record *> names;
+  llvm::StringMap<const llvm::Record *> names, profiledNames;
   bool failed = false;
+  auto claim = [&](llvm::StringMap<const llvm::Record *> &known,
+                   llvm::StringRef name, const llvm::Record *record,
+                   llvm::StringRef what) {
+    auto [first, isNew] = known.try_emplace(name, record);
+    if (isNew)
+      return;
+    llvm::PrintError(record,
+                     "there is a kernel " + what + "'" + name + "' already");
+    llvm::PrintNote(first->second->getLoc(), "it is here");
+    failed = true;
+  };
   // In the order of the file, for the errors.
   auto definitions =
       llvm::to_vector(records.getAllDerivedDefinitions("Kernel"));
   llvm::sort(definitions, llvm::LessRecordByID());
   for (const llvm::Record *record : definitions) {
-    KernelReader reader(*record);
+    KernelReader reader(*record, kinds);
     kernels.push_back(reader.read());
     failed |= reader.hasFailed();
-    auto [first, isNew] = names.try_emplace(kernels.back().name, record);
-    if (isNew)
-      continue;
-    llvm::PrintError(record,
-                     "there is a kernel '" + kernels.back().name + "' already");
-    llvm::PrintNote(first->second->getLoc(), "it is here");
-    failed = true;
+    claim(names, kernels.back().name, record, "");
+    for (llvm::StringRef name : kernels.back().profiled)
+      claim(profiledNames, name, record, "profiled as ");
   }
   if (failed)
     llvm::PrintFatalError("nothing is generated from inconsistent records");

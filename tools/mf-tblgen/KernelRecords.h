@@ -26,6 +26,10 @@ struct AttributeRecord {
   bool isOptional = false;
 };
 
+struct MeasureRecord {
+  llvm::StringRef name, formula;
+};
+
 /// One kernel, all of whose parts fit together.
 struct KernelRecord {
   const llvm::Record *record = nullptr;
@@ -34,8 +38,17 @@ struct KernelRecord {
   std::vector<AttributeRecord> attributes;
   /// An enumerator of Engine.
   llvm::StringRef engine;
-  llvm::StringRef flops, bytes, workspace, parts;
+  /// One of readKinds().
+  llvm::StringRef kind;
+  llvm::StringRef flops, modelFlops, bytes, workspace, parts;
+  std::vector<MeasureRecord> measures;
+  /// What profilers call it.
+  std::vector<llvm::StringRef> profiled;
+  llvm::StringRef fromProfile;
 };
+
+/// The kinds that kernels can be of, in the order of their record.
+std::vector<llvm::StringRef> readKinds(const llvm::RecordKeeper &records);
 
 /// All kernels, sorted by name. Reports each record that is inconsistent, at
 /// its location, and then ends the program.

@@ -44,11 +44,44 @@ static void emitAttributes(raw_ostream &os, const KernelRecord &kernel) {
 
 /// A function over the specification, named after the kernel and `what`.
 static void emitFormula(raw_ostream &os, const KernelRecord &kernel,
-                        llvm::StringRef what, const llvm::Twine &formula) {
+                        const llvm::Twine &what, const llvm::Twine &formula) {
   os << "int64_t " << kernel.name << what
      << "([[maybe_unused]] const mf::KernelSpec &spec) {\n  using namespace "
         "mf;\n  return "
      << formula << ";\n}\n";
+}
+
+/// What all kernels have, and then the kernel's own.
+static void emitMeasures(raw_ostream &os, const KernelRecord &kernel) {
+  for (const MeasureRecord &measure : kernel.measures)
+    emitFormula(os, kernel, "_" + measure.name.str(), measure.formula);
+  os << llvm::formatv("constexpr mf::MeasureSignature {0}Measures[] = {{\n"
+                      "    {{\"flops\", {0}Flops},\n"
+                      "    {{\"model_flops\", {0}{1}},\n"
+                      "    {{\"bytes\", {0}Bytes},\n"
+                      "    {{\"largest_operand_bytes\", "
+                      "mf::getLargestOperandBytes},\n",
+                      kernel.name,
+                      kernel.modelFlops.empty() ? "Flops" : "ModelFlops");
+  for (const MeasureRecord &measure : kernel.measures)
+    os << llvm::formatv("    {{\"{1}\", {0}_{1}},\n", kernel.name,
+                        measure.name);
+  os << "};\n";
+}
+
+/// What profilers call it, and how it is read from what they show.
+static void emitProfiled(raw_ostream &os, const KernelRecord &kernel) {
+  if (!kernel.profiled.empty()) {
+    os << "constexpr llvm::StringRef " << kernel.name << "Profiled[] = {\n";
+    for (llvm::StringRef name : kernel.profiled)
+      os << "    \"" << name << "\",\n";
+    os << "};\n";
+  }
+  if (!kernel.fromProfile.empty())
+    os << "bool " << kernel.name
+       << "FromProfile(mf::KernelSpec &spec) {\n  using namespace mf;\n"
+          "  return "
+       << kernel.fromProfile << ";\n}\n";
 }
 
 static uint32_t getReadOutputs(const KernelRecord &kernel) {
@@ -77,6 +110,8 @@ static void emitPieces(raw_ostream &os, const KernelRecord &kernel) {
   emitOperands(os, kernel, kernel.outputs, "Outputs");
   emitAttributes(os, kernel);
   emitFormula(os, kernel, "Flops", kernel.flops);
+  if (!kernel.modelFlops.empty())
+    emitFormula(os, kernel, "ModelFlops", kernel.modelFlops);
   if (kernel.bytes.empty())
     emitFormula(os, kernel, "Bytes",
                 "getMovedBytes(spec, " + llvm::Twine(getReadOutputs(kernel)) +
@@ -85,6 +120,8 @@ static void emitPieces(raw_ostream &os, const KernelRecord &kernel) {
     emitFormula(os, kernel, "Bytes", kernel.bytes);
   if (!kernel.workspace.empty())
     emitFormula(os, kernel, "Workspace", kernel.workspace);
+  emitMeasures(os, kernel);
+  emitProfiled(os, kernel);
   emitLine(os, kernel);
   os << "\n";
 }
@@ -94,19 +131,25 @@ static void emitSignature(raw_ostream &os, const KernelRecord &kernel) {
     return isEmpty ? std::string("{}") : (kernel.name + list).str();
   };
   os << llvm::formatv(
-      "    {{\"{0}\", {1}, {2}, {3}, mf::Engine::{4}, {0}Flops, {0}Bytes, "
-      "{5}, {0}Line},\n",
+      "    {{\"{0}\", {1}, {2}, {3}, mf::Engine::{4}, \"{6}\", {0}Flops, "
+      "{0}Bytes, {5}, {0}Line, {0}Measures, {7}, {8}},\n",
       kernel.name, listName(kernel.inputs.empty(), "Inputs"),
       listName(kernel.outputs.empty(), "Outputs"),
       listName(kernel.attributes.empty(), "Attributes"), kernel.engine,
       kernel.workspace.empty() ? "mf::getNoWorkspace"
-                               : (kernel.name + "Workspace").str());
+                               : (kernel.name + "Workspace").str(),
+      kernel.kind, listName(kernel.profiled.empty(), "Profiled"),
+      kernel.fromProfile.empty() ? "nullptr"
+                                 : (kernel.name + "FromProfile").str());
 }
 
 static void emitSignatures(const llvm::RecordKeeper &records, raw_ostream &os) {
   llvm::emitSourceFileHeader("Signatures of kernels", os, records);
   const std::vector<KernelRecord> kernels = readKernels(records);
-  os << "namespace {\n\n";
+  os << "namespace {\n\nconstexpr llvm::StringRef kinds[] = {\n";
+  for (llvm::StringRef kind : readKinds(records))
+    os << "    \"" << kind << "\",\n";
+  os << "};\n\n";
   for (const KernelRecord &kernel : kernels)
     emitPieces(os, kernel);
   os << "constexpr mf::KernelSignature signatures[] = {\n";

@@ -14,6 +14,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
+#include <optional>
 
 namespace mf {
 
@@ -69,6 +70,13 @@ struct AttributeSignature {
   bool isOptional;
 };
 
+/// A number that the rate of a kernel may depend on: "keys", "rows".
+struct MeasureSignature {
+  llvm::StringRef name;
+  /// Above 0 unless an operand is empty.
+  int64_t (*get)(const KernelSpec &);
+};
+
 /// One kernel. The functions take specifications that `checkAgainstSignature`
 /// accepts, with shapes whose bytes can be counted; they answer also for shapes
 /// that the kernel refuses.
@@ -77,7 +85,12 @@ struct KernelSignature {
   llvm::ArrayRef<OperandSignature> inputs, outputs;
   llvm::ArrayRef<AttributeSignature> attributes;
   Engine engine;
-  /// Floating-point operations, a multiply-add counted as two.
+  /// What a target has rates for: one of getKernelKinds().
+  llvm::StringRef kind;
+  /// Floating-point operations that the device does, a multiply-add counted as
+  /// two: causal attention counts the keys that are seen. The measure
+  /// "model_flops" counts what published utilisations do: attention in full,
+  /// and not its scores that the gradient computes once more.
   int64_t (*getFlops)(const KernelSpec &);
   /// Bytes read and written in device memory, each operand once.
   int64_t (*getBytes)(const KernelSpec &);
@@ -86,6 +99,19 @@ struct KernelSignature {
   int64_t (*getWorkspaceBytes)(const KernelSpec &);
   /// The line that says what the kernel makes of parts (KernelParts.h).
   std::string (*getParts)(const KernelSpec &);
+  /// "flops", "model_flops", "bytes", "largest_operand_bytes", and the kernel's
+  /// own.
+  llvm::ArrayRef<MeasureSignature> measures;
+
+  /// What profilers of devices call it (ProfiledKernels.h).
+  llvm::ArrayRef<llvm::StringRef> profiled;
+  /// Makes the kernel's operands of those that a profiler showed; false if they
+  /// do not say what was launched. Null if they are the kernel's in its order.
+  bool (*takeProfiled)(KernelSpec &);
+
+  /// None if the kernel has no measure of that name.
+  std::optional<int64_t> getMeasure(const KernelSpec &spec,
+                                    llvm::StringRef measure) const;
 
   /// The operand that stands at a position, variadic ones expanded. The
   /// position must be one that `checkAgainstSignature` accepts.
@@ -106,6 +132,10 @@ const KernelSignature *findKernelSignature(llvm::StringRef name);
 
 /// All kernels, sorted by name.
 llvm::ArrayRef<KernelSignature> getKernelSignatures();
+
+/// What kernels can be: "matmul", "norm", "optimizer"; in the order of
+/// AscendKernelBase.td.
+llvm::ArrayRef<llvm::StringRef> getKernelKinds();
 
 /// The name of a kernel with the smallest edit distance.
 llvm::StringRef getNearestKernelName(llvm::StringRef name);

@@ -111,6 +111,33 @@ TEST(SignatureTest, EveryKernelHasATest) {
     EXPECT_THAT(tests, HasSubstr("\"" + signature.name.str() + "\""));
 }
 
+TEST(SignatureTest, EveryKernelIsOfAKind) {
+  llvm::StringSet<> used;
+  for (const KernelSignature &signature : getKernelSignatures()) {
+    EXPECT_TRUE(llvm::is_contained(getKernelKinds(), signature.kind))
+        << signature.name.str() << " " << signature.kind.str();
+    used.insert(signature.kind);
+  }
+  for (llvm::StringRef kind : getKernelKinds())
+    EXPECT_TRUE(used.contains(kind)) << kind.str();
+}
+
+TEST(SignatureTest, MeasuresArePositive) {
+  for (const KernelSpec &spec : getExampleSpecs()) {
+    const KernelSignature &signature = *findKernelSignature(spec.name);
+    for (const MeasureSignature &measure : signature.measures) {
+      EXPECT_GT(measure.get(spec), 0) << spec.name << " " << measure.name.str();
+      EXPECT_EQ(signature.getMeasure(spec, measure.name), measure.get(spec));
+    }
+    for (const char *name :
+         {"flops", "model_flops", "bytes", "largest_operand_bytes"})
+      EXPECT_TRUE(signature.getMeasure(spec, name)) << spec.name << " " << name;
+    EXPECT_EQ(signature.getMeasure(spec, "flops"), signature.getFlops(spec));
+    EXPECT_EQ(signature.getMeasure(spec, "bytes"), signature.getBytes(spec));
+    EXPECT_EQ(signature.getMeasure(spec, "none"), std::nullopt);
+  }
+}
+
 TEST(SignatureTest, EveryKernelSaysWhatItMakesOfParts) {
   for (const KernelSpec &spec : getExampleSpecs()) {
     const std::string line = findKernelSignature(spec.name)->getParts(spec);

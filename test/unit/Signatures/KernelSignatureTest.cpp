@@ -137,7 +137,7 @@ TEST(KernelSignatureTest, CountsFlops) {
                    {q, k, k, q, rows, rows, q},
                    {q, k, k},
                    {{"scale", 1.0}}}),
-            5 * pairs * 4);
+            2 * 5 * pairs * 4 * 3 / 4);
   EXPECT_EQ(flops({"aclnnRmsNorm",
                    {shape({6, 4}), shape({4})},
                    {shape({6, 4}), shape({6})},
@@ -149,6 +149,117 @@ TEST(KernelSignatureTest, CountsFlops) {
                    {shape({huge, 1})},
                    {}}),
             INT64_MAX);
+}
+
+int64_t measure(const KernelSpec &spec, llvm::StringRef name) {
+  EXPECT_EQ(check(spec), "");
+  return findKernelSignature(spec.name)->getMeasure(spec, name).value_or(-1);
+}
+
+/// Spec section 4: forward 2 b n s s d if causal; backward 2.5 times as much.
+TEST(KernelSignatureTest, CausalAttentionCountsTheKeysThatAreSeen) {
+  const int64_t b = 2, n = 8, s = 4096, d = 128;
+  const TensorShape q = shape({b, n, s, d}, DType::BF16),
+                    rows = shape({b, n, s});
+  const int64_t forward = 2 * b * n * s * s * d;
+  auto score = [&](bool causal, const TensorShape &query) {
+    return KernelSpec{"aclnnFlashAttentionScore",
+                      {query, q, q},
+                      {rows, rows, query},
+                      {{"scale", 1.0}, {"causal", causal}}};
+  };
+  const KernelSpec grad = {"aclnnFlashAttentionScoreGrad",
+                           {q, q, q, q, rows, rows, q},
+                           {q, q, q},
+                           {{"scale", 1.0}}};
+  EXPECT_EQ(flops(score(true, q)), forward);
+  EXPECT_EQ(flops(score(false, q)), 2 * forward);
+  EXPECT_EQ(flops(grad), forward * 5 / 2);
+  // Published utilisations count all pairs, and backward twice forward.
+  EXPECT_EQ(measure(score(true, q), "model_flops"), 2 * forward);
+  EXPECT_EQ(measure(score(false, q), "model_flops"), 2 * forward);
+  EXPECT_EQ(measure(grad, "model_flops"), 4 * forward);
+  // The second half of the rows sees three quarters of the keys.
+  const TensorShape half = shape({b, n, s / 2, d}, DType::BF16);
+  EXPECT_EQ(flops(score(true, half)), forward * 3 / 4);
+  EXPECT_EQ(flops({"mfFlashAttentionPart",
+                   {half, q, q, shape({1}, DType::I32)},
+                   {rows, rows, half},
+                   {{"scale", 1.0}}}),
+            forward * 3 / 4);
+  EXPECT_EQ(flops({"mfFlashAttentionPart",
+                   {half, q, q, shape({1}, DType::I32)},
+                   {rows, rows, half},
+                   {{"scale", 1.0}, {"causal", false}}}),
+            forward);
+  // Values of another size, as in latent attention.
+  const TensorShape v = shape({b, n, s, d / 2}, DType::BF16);
+  EXPECT_EQ(flops({"aclnnFlashAttentionScore",
+                   {q, q, v},
+                   {rows, rows, v},
+                   {{"scale", 1.0}}}),
+            forward * 3 / 4);
+  EXPECT_EQ(flops({"aclnnFlashAttentionScoreGrad",
+                   {q, q, v, v, rows, rows, v},
+                   {q, q, v},
+                   {{"scale", 1.0}}}),
+            forward * (3 * 2 + 2) / 4);
+}
+
+TEST(KernelSignatureTest, MeasuresAreWhatShapesSay) {
+  const TensorShape q = shape({2, 8, 16, 4}), k = shape({2, 2, 32, 4});
+  const TensorShape rows = shape({2, 8, 16});
+  const KernelSpec attention = {
+      "aclnnFlashAttentionScore", {q, k, k}, {rows, rows, q}, {{"scale", 1.0}}};
+  EXPECT_EQ(measure(attention, "keys"), 32);
+  EXPECT_EQ(measure(attention, "queries"), 16);
+  EXPECT_EQ(measure(attention, "head_size"), 4);
+  EXPECT_EQ(measure(attention, "query_rows"), 8 * 16);
+  EXPECT_EQ(measure(attention, "largest_operand_bytes"), 2 * 8 * 16 * 4 * 4);
+  EXPECT_EQ(measure(attention, "columns"), -1);
+  auto expectSize = [](const KernelSpec &spec, int64_t batch, int64_t m,
+                       int64_t k, int64_t n) {
+    EXPECT_EQ(measure(spec, "batch"), batch);
+    EXPECT_EQ(measure(spec, "rows"), m);
+    EXPECT_EQ(measure(spec, "inner"), k);
+    EXPECT_EQ(measure(spec, "columns"), n);
+    EXPECT_EQ(measure(spec, "flops"), 2 * batch * m * k * n);
+  };
+  // Rows of all sequences share the weight.
+  expectSize({"aclnnMatmul",
+              {shape({5, 3, 4}), shape({4, 7})},
+              {shape({5, 3, 7})},
+              {}},
+             1, 15, 4, 7);
+  expectSize({"aclnnMatmul",
+              {shape({5, 3, 4}), shape({5, 7, 3})},
+              {shape({5, 4, 7})},
+              {{"transpose_a", true}, {"transpose_b", true}}},
+             5, 4, 3, 7);
+  expectSize({"aclnnMatmul",
+              {shape({5, 3, 4}), shape({5, 3, 7})},
+              {shape({4, 7})},
+              {{"transpose_a", true}, {"contract_batch", true}}},
+             1, 4, 15, 7);
+  // Two groups of 40 rows among 2 ranks of 4 experts.
+  const KernelSpec grouped = {
+      "aclnnGroupedMatmul",
+      {shape({2, 2, 40, 16}), shape({2, 4, 16, 24}), shape({2, 2, 4})},
+      {shape({2, 2, 40, 24})},
+      {}};
+  EXPECT_EQ(measure(grouped, "experts"), 8);
+  EXPECT_EQ(measure(grouped, "rows"), 20);
+  EXPECT_EQ(measure(grouped, "inner"), 16);
+  EXPECT_EQ(measure(grouped, "columns"), 24);
+  auto permute = [](std::vector<int64_t> order) {
+    return KernelSpec{"aclnnPermute",
+                      {shape({2, 3, 4, 5}, DType::BF16)},
+                      {shape({2, 3, 4, 5}, DType::BF16)},
+                      {{"perm", std::move(order)}}};
+  };
+  EXPECT_EQ(measure(permute({0, 2, 1, 3}), "run_bytes"), 10);
+  EXPECT_EQ(measure(permute({1, 0, 2, 3}), "run_bytes"), 40);
+  EXPECT_EQ(measure(permute({0, 1, 3, 2}), "run_bytes"), 2);
 }
 
 TEST(KernelSignatureTest, CountsBytes) {

@@ -4,6 +4,7 @@ class Broken<string kernelName> : Kernel<kernelName, "makeBroken"> {
   let parts = "* -> *";
   let summary = "what is wrong with it";
   let outputs = (outs Out:$out);
+  let kind = "copy";
 }
 
 // CHECK: broken-kernels.td:[[#@LINE+1]]:5: error: output 'out' shares the memory of 'other', which is no input
@@ -42,8 +43,9 @@ def Reversed : Broken<"reversed"> {
   let outputs = (outs In:$out);
 }
 
-// CHECK: broken-kernels.td:[[#@LINE+3]]:5: error: expected a text as 'factory'
-// CHECK: broken-kernels.td:[[#@LINE+2]]:5: error: expected a text as 'summary'
+// CHECK: broken-kernels.td:[[#@LINE+4]]:5: error: expected a text as 'factory'
+// CHECK: broken-kernels.td:[[#@LINE+3]]:5: error: expected a text as 'summary'
+// CHECK: broken-kernels.td:[[#@LINE+2]]:5: error: expected a text as 'kind'
 // CHECK: broken-kernels.td:[[#@LINE+1]]:5: error: expected a text as 'parts'
 def Silent : Kernel<"silent", ""> {
   let outputs = (outs Out:$out);
@@ -59,9 +61,29 @@ def Operators : Broken<"operators"> {
   let attributes = (ins Int:$axis);
 }
 
+// CHECK: broken-kernels.td:[[#@LINE+1]]:5: error: there is no kind 'matmull'; known are matmul, grouped_matmul,
+def Kind : Broken<"kind"> {
+  let kind = "matmull";
+}
+
+// CHECK: broken-kernels.td:[[#@LINE+2]]:5: error: two measures are named 'bytes'
+// CHECK: broken-kernels.td:[[#@LINE+1]]:5: error: measure 'rows' has no formula
+def Measures : Broken<"measures"> {
+  let measures = [Measure<"bytes", "1">, Measure<"rows", " ">];
+}
+
 def First : Broken<"same">;
 // CHECK: broken-kernels.td:[[#@LINE+2]]:5: error: there is a kernel 'same' already
 // CHECK: broken-kernels.td:[[#@LINE-2]]:5: note: it is here
 def Second : Broken<"same">;
+
+def Seen : Broken<"seen"> {
+  let profiled = ["MatMulV2"];
+}
+// CHECK: broken-kernels.td:[[#@LINE+2]]:5: error: there is a kernel profiled as 'MatMulV2' already
+// CHECK: broken-kernels.td:[[#@LINE-4]]:5: note: it is here
+def SeenTwice : Broken<"seen_twice"> {
+  let profiled = ["MatMulV3", "MatMulV2"];
+}
 
 // CHECK: error: nothing is generated from inconsistent records

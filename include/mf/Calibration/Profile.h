@@ -1,0 +1,93 @@
+//===- Profile.h - What a profiler saw of training steps ------*- C++ -*-===//
+//
+// The files of ASCEND_PROFILER_OUTPUT that rates can be fitted to, as
+// MindSpore's profiler writes them, and mf-run from simulations and executions:
+// kernel_details.csv, step_trace_time.csv and communication.json. Columns are
+// found by name; rows that are broken are errors with file, line and column.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_CALIBRATION_PROFILE_H
+#define MF_CALIBRATION_PROFILE_H
+
+#include "mf/Tensor/DType.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <map>
+#include <string>
+#include <vector>
+
+namespace mf::calibration {
+
+/// A tensor as a profiler shows it.
+struct ProfiledOperand {
+  llvm::SmallVector<int64_t, 4> dims;
+  /// None for types that training steps do not hold, such as masks of bits.
+  std::optional<DType> type;
+};
+
+/// How long one row took.
+struct ProfiledTime {
+  double seconds = 0;
+  /// The row's Step ID, or 0.
+  int64_t step = 0;
+  /// Of Profile::folders.
+  uint32_t folder = 0;
+};
+
+/// Rows of kernel_details.csv that have the same type and operands.
+struct ProfiledLaunch {
+  /// The column Type: "MatMulV2", "hcom_allReduce_".
+  std::string type;
+  /// The column Accelerator Core, or empty: "AI_CORE", "COMMUNICATION".
+  std::string core;
+  /// Absent optional operands are left out.
+  llvm::SmallVector<ProfiledOperand, 4> inputs, outputs;
+  std::vector<ProfiledTime> times;
+  /// The first row, as "file:line".
+  std::string place;
+};
+
+/// A row of step_trace_time.csv, in seconds.
+struct ProfiledStep {
+  int64_t step = 0;
+  uint32_t folder = 0;
+  double free = 0;
+  /// In receives; 0 if there is no such column.
+  double bubble = 0;
+};
+
+/// A collective or message of communication.json.
+struct ProfiledTransfer {
+  /// "hcom_allReduce__623_0_1".
+  std::string name;
+  /// What is behind the @ of its key.
+  std::string group;
+  int64_t step = 0;
+  uint32_t folder = 0;
+  /// From its begin on the device to its end, without the wait for others.
+  double seconds = 0;
+  /// What it sent, by the kind of link: "HCCS", "RDMA".
+  std::map<std::string, double> bytesByLink;
+};
+
+struct Profile {
+  /// The ASCEND_PROFILER_OUTPUT folders, one for each rank.
+  std::vector<std::string> folders;
+  std::vector<ProfiledLaunch> launches;
+  std::vector<ProfiledStep> steps;
+  std::vector<ProfiledTransfer> transfers;
+  /// The ranks of groups by name, from profiler_metadata.json.
+  std::map<std::string, std::vector<int64_t>> groups;
+  /// Rows of kernel_details.csv.
+  int64_t rows = 0;
+};
+
+/// Reads `folder`: an ASCEND_PROFILER_OUTPUT, a folder with one, or a folder of
+/// such folders. An error if there is none, if one has no kernel_details.csv,
+/// or if a file is malformed.
+llvm::Expected<Profile> readProfile(llvm::StringRef folder);
+
+} // namespace mf::calibration
+
+#endif // MF_CALIBRATION_PROFILE_H

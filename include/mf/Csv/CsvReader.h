@@ -1,0 +1,65 @@
+//===- CsvReader.h - Lines of comma-separated cells -----------*- C++ -*-===//
+//
+// A strict reader of comma-separated text, a line for each row. A cell in
+// double quotes may hold commas, and a double quote as two; space around other
+// cells is not theirs. Lines without text are skipped.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_CSV_CSVREADER_H
+#define MF_CSV_CSVREADER_H
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/Allocator.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/StringSaver.h"
+
+namespace mf {
+
+/// A cell, and the column of text (from 1) at which it starts.
+struct CsvCell {
+  llvm::StringRef text;
+  size_t position = 1;
+};
+
+class CsvReader {
+public:
+  /// Both must outlive the reader and the cells. Errors start with
+  /// `fileName:line:column: `.
+  CsvReader(llvm::StringRef text, llvm::StringRef fileName)
+      : rest(text), fileName(fileName) {}
+
+  /// Reads the next row; false at the end. An error if quotes are not closed or
+  /// text stands behind them.
+  llvm::Expected<bool> readRow(llvm::SmallVectorImpl<CsvCell> &cells);
+
+  /// That of the row read last, from 1; 0 before the first.
+  size_t getLine() const { return line; }
+
+  /// An error at a column of the row read last.
+  llvm::Error fail(size_t position, const llvm::Twine &message) const;
+
+  /// An error unless the row has as many cells as the header had.
+  llvm::Error checkCount(llvm::ArrayRef<CsvCell> cells, size_t expected) const;
+
+private:
+  llvm::Error splitLine(llvm::StringRef text,
+                        llvm::SmallVectorImpl<CsvCell> &cells);
+  llvm::Expected<llvm::StringRef> unquote(llvm::StringRef text, size_t &at);
+
+  llvm::StringRef rest;
+  llvm::StringRef fileName;
+  size_t line = 0;
+  /// Holds the text of cells that are not in the file as they are.
+  llvm::BumpPtrAllocator allocator;
+  llvm::StringSaver saver{allocator};
+};
+
+/// What a message shows of a cell, which may be long or binary, in quotes.
+std::string quoteCell(llvm::StringRef text);
+
+} // namespace mf
+
+#endif // MF_CSV_CSVREADER_H

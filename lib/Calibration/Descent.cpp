@@ -1,0 +1,240 @@
+//===- Descent.cpp - The way down to the best fit
+//--------------------------===//
+
+#include "Descent.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cmath>
+
+namespace mf::calibration {
+
+/// From so many spreads on residuals count by their size. If they are normal,
+/// errors are some 5 % larger than those of squares.
+static constexpr double linearFrom = 1.5;
+
+static double getLoss(double residual) {
+  return linearFrom * linearFrom *
+         (std::sqrt(1 + residual * residual / (linearFrom * linearFrom)) - 1);
+}
+
+/// The factor of the square that has the slope of the loss.
+static double getFactor(double residual) {
+  return 1 / std::sqrt(1 + residual * residual / (linearFrom * linearFrom));
+}
+
+Descent::Descent(FitModel &model, llvm::ArrayRef<FitParameter> parameters,
+                 llvm::ArrayRef<FitObservation> observations)
+    : model(model), parameters(parameters), observations(observations),
+      predictions(observations.size(), 0), spreads(observations.size(), 1) {
+  for (const auto &[index, parameter] : llvm::enumerate(parameters)) {
+    active.push_back(!parameter.observations.empty());
+    values.push_back(parameter.start);
+    model.setParameter(index, parameter.start);
+  }
+  for (size_t i = 0; i < observations.size(); ++i)
+    predictions[i] = model.predict(i);
+}
+
+void Descent::fix(size_t parameter) {
+  active[parameter] = false;
+  move(parameter, parameters[parameter].start);
+}
+
+bool Descent::isAtBound(size_t parameter) const {
+  return values[parameter] <= parameters[parameter].lower ||
+         values[parameter] >= parameters[parameter].upper;
+}
+
+double Descent::getResidual(size_t observation) const {
+  return predictions[observation] - observations[observation].logSeconds;
+}
+
+void Descent::setSpreads(std::vector<double> newSpreads) {
+  spreads = std::move(newSpreads);
+}
+
+void Descent::move(size_t parameter, double value) {
+  values[parameter] = value;
+  model.setParameter(parameter, value);
+  for (uint32_t observation : parameters[parameter].observations)
+    predictions[observation] = model.predict(observation);
+}
+
+void Descent::moveAll(const std::vector<size_t> &which,
+                      llvm::ArrayRef<double> to) {
+  for (auto [parameter, value] : llvm::zip(which, to)) {
+    values[parameter] = value;
+    model.setParameter(parameter, value);
+  }
+  for (size_t i = 0; i < observations.size(); ++i)
+    predictions[i] = model.predict(i);
+}
+
+//===----------------------------------------------------------------------===//
+// Cost
+//===----------------------------------------------------------------------===//
+
+/// The cost of what depends on one number.
+double Descent::getCostOf(const FitParameter &parameter, size_t index) const {
+  double cost = 0;
+  for (uint32_t i : parameter.observations)
+    cost += observations[i].weight * getLoss(getResidual(i) / spreads[i]);
+  const double offset =
+      (values[index] - parameter.start) / (parameter.belief * beliefScale);
+  return cost + offset * offset / 2;
+}
+
+double Descent::getCost() const {
+  double cost = 0;
+  for (size_t i = 0; i < observations.size(); ++i)
+    cost += observations[i].weight * getLoss(getResidual(i) / spreads[i]);
+  for (const auto &[index, parameter] : llvm::enumerate(parameters)) {
+    const double offset =
+        (values[index] - parameter.start) / (parameter.belief * beliefScale);
+    cost += offset * offset / 2;
+  }
+  return cost;
+}
+
+//===----------------------------------------------------------------------===//
+// Moves
+//===----------------------------------------------------------------------===//
+
+void Descent::scan() {
+  // To both sides, by factors up to 55.
+  constexpr int steps = 20;
+  constexpr double width = 0.2;
+  for (const auto &[index, parameter] : llvm::enumerate(parameters)) {
+    if (!active[index])
+      continue;
+    const double from = values[index];
+    double best = from, bestCost = getCostOf(parameter, index);
+    for (int i = -steps; i <= steps; ++i) {
+      const double to =
+          std::clamp(from + i * width, parameter.lower, parameter.upper);
+      move(index, to);
+      const double cost = getCostOf(parameter, index);
+      if (cost < bestCost) {
+        best = to;
+        bestCost = cost;
+      }
+    }
+    move(index, best);
+  }
+}
+
+/// How the logarithms of times change with those of the numbers.
+Eigen::MatrixXd Descent::getJacobian(const std::vector<size_t> &of) {
+  constexpr double width = 1e-5;
+  Eigen::MatrixXd jacobian =
+      Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(observations.size()),
+                            static_cast<Eigen::Index>(of.size()));
+  for (const auto &[column, index] : llvm::enumerate(of)) {
+    const double value = values[index];
+    for (double side : {1.0, -1.0}) {
+      model.setParameter(index, value + side * width);
+      for (uint32_t i : parameters[index].observations)
+        jacobian(i, column) += side * model.predict(i) / (2 * width);
+    }
+    model.setParameter(index, value);
+  }
+  return jacobian;
+}
+
+/// Where the cost goes. With bounds, numbers that it would push out of their
+/// ranges do not move.
+Descent::Slopes Descent::getSlopes(bool withBounds) {
+  Slopes slopes;
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (active[i])
+      slopes.moving.push_back(i);
+  const Eigen::MatrixXd jacobian = getJacobian(slopes.moving);
+  Eigen::VectorXd factors(jacobian.rows()), residuals(jacobian.rows());
+  for (Eigen::Index i = 0; i < jacobian.rows(); ++i) {
+    const double scaled = getResidual(i) / spreads[i];
+    factors(i) =
+        observations[i].weight * getFactor(scaled) / (spreads[i] * spreads[i]);
+    residuals(i) = getResidual(i);
+  }
+  const Eigen::MatrixXd weighted = factors.asDiagonal() * jacobian;
+  slopes.hessian = jacobian.transpose() * weighted;
+  slopes.gradient = weighted.transpose() * residuals;
+  for (const auto &[column, index] : llvm::enumerate(slopes.moving)) {
+    const FitParameter &parameter = parameters[index];
+    const double belief = parameter.belief * beliefScale;
+    slopes.hessian(column, column) += 1 / (belief * belief);
+    slopes.gradient(column) +=
+        (values[index] - parameter.start) / (belief * belief);
+  }
+  if (!withBounds)
+    return slopes;
+  for (const auto &[column, index] : llvm::enumerate(slopes.moving)) {
+    const bool pushesUp = slopes.gradient(column) < 0;
+    const FitParameter &parameter = parameters[index];
+    if (pushesUp ? values[index] < parameter.upper
+                 : values[index] > parameter.lower)
+      continue;
+    const double diagonal = slopes.hessian(column, column);
+    slopes.hessian.row(column).setZero();
+    slopes.hessian.col(column).setZero();
+    slopes.hessian(column, column) = diagonal;
+    slopes.gradient(column) = 0;
+  }
+  return slopes;
+}
+
+/// Goes a step if that lowers the cost.
+bool Descent::step(const Slopes &slopes, double damping) {
+  Eigen::MatrixXd damped = slopes.hessian;
+  damped.diagonal() *= 1 + damping;
+  const Eigen::VectorXd change = damped.ldlt().solve(-slopes.gradient);
+  // Farther than this no slope can be trusted.
+  constexpr double farthest = 1;
+  const double cost = getCost();
+  std::vector<double> before, after;
+  for (const auto &[column, index] : llvm::enumerate(slopes.moving)) {
+    before.push_back(values[index]);
+    after.push_back(std::clamp(
+        values[index] + std::clamp(change(column), -farthest, farthest),
+        parameters[index].lower, parameters[index].upper));
+  }
+  moveAll(slopes.moving, after);
+  if (getCost() < cost)
+    return true;
+  moveAll(slopes.moving, before);
+  return false;
+}
+
+void Descent::minimize() {
+  constexpr int maximumSteps = 60;
+  constexpr double largestDamping = 1e9, smallestDamping = 1e-9,
+                   dampingFactor = 5, relevant = 1e-10;
+  double damping = 1e-3;
+  for (int i = 0; i < maximumSteps; ++i) {
+    const double cost = getCost();
+    const Slopes slopes = getSlopes(/*withBounds=*/true);
+    if (slopes.moving.empty())
+      return;
+    while (!step(slopes, damping)) {
+      damping *= dampingFactor;
+      if (damping > largestDamping)
+        return;
+    }
+    damping = std::max(damping / dampingFactor, smallestDamping);
+    if (cost - getCost() <= relevant * (1 + cost))
+      return;
+  }
+}
+
+std::vector<double> Descent::getDeviations() {
+  std::vector<double> deviations(parameters.size(), 0);
+  const Slopes slopes = getSlopes(/*withBounds=*/false);
+  if (slopes.moving.empty())
+    return deviations;
+  const Eigen::MatrixXd covariance = slopes.hessian.ldlt().solve(
+      Eigen::MatrixXd::Identity(slopes.hessian.rows(), slopes.hessian.cols()));
+  for (const auto &[column, index] : llvm::enumerate(slopes.moving))
+    deviations[index] = std::sqrt(std::max(0.0, covariance(column, column)));
+  return deviations;
+}
+
+} // namespace mf::calibration

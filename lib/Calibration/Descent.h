@@ -1,0 +1,66 @@
+//===- Descent.h - The way down to the best fit ----------------*- C++ -*-===//
+
+#ifndef MF_LIB_CALIBRATION_DESCENT_H
+#define MF_LIB_CALIBRATION_DESCENT_H
+
+#include "mf/Calibration/LogFit.h"
+#include <Eigen/Dense>
+
+namespace mf::calibration {
+
+/// Numbers on their way to the minimum of
+///   sum of weight * loss(residual / spread) + sum of (offset / belief)^2 / 2
+/// where the loss of r is r^2 / 2 near 0 and grows like |r| further out: half
+/// of the observations cannot pull more than the other half.
+class Descent {
+public:
+  Descent(FitModel &model, llvm::ArrayRef<FitParameter> parameters,
+          llvm::ArrayRef<FitObservation> observations);
+
+  /// Keeps a number at its start from now on.
+  void fix(size_t parameter);
+  bool isActive(size_t parameter) const { return active[parameter]; }
+  bool isAtBound(size_t parameter) const;
+  double getValue(size_t parameter) const { return values[parameter]; }
+  double getResidual(size_t observation) const;
+
+  /// Multiplies all beliefs.
+  void setBeliefScale(double scale) { beliefScale = scale; }
+  /// The spread of the residual of each observation.
+  void setSpreads(std::vector<double> spreads);
+
+  double getCost() const;
+  /// Moves each number in turn to the best of places far around it: times are
+  /// the larger of several terms, and on the wrong one there is no slope.
+  void scan();
+  /// Levenberg and Marquardt's method on the reweighted squares.
+  void minimize();
+  /// The standard errors of the active numbers, 0 for others.
+  std::vector<double> getDeviations();
+
+private:
+  struct Slopes {
+    /// The active numbers that can move.
+    std::vector<size_t> moving;
+    Eigen::MatrixXd hessian;
+    Eigen::VectorXd gradient;
+  };
+
+  void move(size_t parameter, double value);
+  void moveAll(const std::vector<size_t> &which, llvm::ArrayRef<double> to);
+  double getCostOf(const FitParameter &parameter, size_t index) const;
+  Eigen::MatrixXd getJacobian(const std::vector<size_t> &of);
+  Slopes getSlopes(bool withBounds);
+  bool step(const Slopes &slopes, double damping);
+
+  FitModel &model;
+  llvm::ArrayRef<FitParameter> parameters;
+  llvm::ArrayRef<FitObservation> observations;
+  std::vector<bool> active;
+  std::vector<double> values, predictions, spreads;
+  double beliefScale = 1;
+};
+
+} // namespace mf::calibration
+
+#endif // MF_LIB_CALIBRATION_DESCENT_H

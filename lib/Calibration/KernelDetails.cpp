@@ -1,0 +1,200 @@
+//===- KernelDetails.cpp - kernel_details.csv -----------------------------===//
+
+#include "ProfileTable.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+
+namespace mf::calibration {
+
+/// Profilers write CANN's names, with and without DT_; we write MLIR's.
+static std::optional<DType> parseProfiledType(StringRef name) {
+  name.consume_front("DT_");
+  return llvm::StringSwitch<std::optional<DType>>(name)
+      .Cases({"FLOAT", "FLOAT32"}, DType::F32)
+      .Cases({"BF16", "BFLOAT16"}, DType::BF16)
+      .Case("FLOAT16", DType::F16)
+      .Case("INT32", DType::I32)
+      .Case("INT64", DType::I64)
+      .Default(parseDType(name.lower()));
+}
+
+/// How an optional operand that is not there is shown.
+static bool isAbsent(StringRef type) {
+  return type.empty() || type == "N/A" || type == "NULL" ||
+         type.contains("UNDEFINED");
+}
+
+namespace {
+
+/// The columns of shapes and types of inputs or outputs.
+struct OperandColumns {
+  int shapes = -1;
+  int types = -1;
+};
+
+class KernelRows {
+public:
+  KernelRows(StringRef path, StringRef text, uint32_t folder,
+             llvm::StringMap<size_t> &known, Profile &profile)
+      : path(path), folder(folder), table(path, text), known(known),
+        profile(profile) {}
+
+  Error read();
+
+private:
+  Error findColumns();
+  Error readRow();
+  Expected<size_t> findLaunch();
+  Error readDims(int column, StringRef text,
+                 llvm::SmallVectorImpl<int64_t> &dims) const;
+  Error readOperands(OperandColumns columns,
+                     llvm::SmallVectorImpl<ProfiledOperand> &operands) const;
+
+  StringRef path;
+  uint32_t folder;
+  ProfileTable table;
+  llvm::StringMap<size_t> &known;
+  Profile &profile;
+  int step = -1, type = -1, core = -1, duration = -1;
+  OperandColumns inputs, outputs;
+};
+
+} // namespace
+
+Error KernelRows::findColumns() {
+  const std::tuple<StringRef, bool, int *> columns[] = {
+      {"Step ID", false, &step},
+      {"Type", true, &type},
+      {"Accelerator Core", false, &core},
+      {"Duration(us)", true, &duration},
+      {"Input Shapes", true, &inputs.shapes},
+      {"Input Data Types", true, &inputs.types},
+      {"Output Shapes", true, &outputs.shapes},
+      {"Output Data Types", true, &outputs.types}};
+  for (const auto &[name, isRequired, column] : columns) {
+    Expected<int> found = table.findColumn(name, isRequired);
+    if (!found)
+      return found.takeError();
+    *column = *found;
+  }
+  return Error::success();
+}
+
+/// "4096,5120"; nothing for a scalar.
+Error KernelRows::readDims(int column, StringRef text,
+                           llvm::SmallVectorImpl<int64_t> &dims) const {
+  llvm::SmallVector<StringRef, 4> parts;
+  text.split(parts, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef part : parts) {
+    int64_t dim = 0;
+    if (part.trim().getAsInteger(10, dim) || dim < 0)
+      return table.fail(column, "the shape is " + quoteCell(text) +
+                                    ", expected whole numbers that are not "
+                                    "negative, divided by commas");
+    dims.push_back(dim);
+  }
+  return Error::success();
+}
+
+/// Shapes and types of operands, divided by semicolons; some profilers put
+/// quotes around all of it.
+Error KernelRows::readOperands(
+    OperandColumns columns,
+    llvm::SmallVectorImpl<ProfiledOperand> &operands) const {
+  const StringRef shapeText = table.getText(columns.shapes).trim(" \"");
+  const StringRef typeText = table.getText(columns.types).trim(" \"");
+  llvm::SmallVector<StringRef, 8> shapes, types;
+  shapeText.split(shapes, ';');
+  typeText.split(types, ';');
+  // A semicolon may stand behind the last.
+  if (types.back().empty())
+    types.pop_back();
+  if (shapes.size() > types.size() && shapes.back().empty())
+    shapes.pop_back();
+  if (shapeText == "N/A" || typeText == "N/A")
+    return Error::success();
+  if (shapes.size() != types.size())
+    return table.fail(columns.types, "expected a type for each of " +
+                                         llvm::Twine(shapes.size()) +
+                                         " shapes, found " +
+                                         llvm::Twine(types.size()));
+  for (auto [shape, name] : llvm::zip(shapes, types)) {
+    if (isAbsent(name.trim()))
+      continue;
+    ProfiledOperand operand;
+    operand.type = parseProfiledType(name.trim());
+    if (Error error = readDims(columns.shapes, shape, operand.dims))
+      return error;
+    operands.push_back(std::move(operand));
+  }
+  return Error::success();
+}
+
+/// The launch that the row is one of. Its operands are read only if it is new.
+Expected<size_t> KernelRows::findLaunch() {
+  std::string key;
+  for (int column :
+       {type, core, inputs.shapes, inputs.types, outputs.shapes, outputs.types})
+    key += (table.getText(column) + "|").str();
+  auto [entry, isNew] = known.try_emplace(key, profile.launches.size());
+  if (!isNew)
+    return entry->second;
+  ProfiledLaunch launch;
+  launch.type = table.getText(type).str();
+  launch.core = table.getText(core).str();
+  launch.place = (path + ":" + llvm::Twine(table.getLine())).str();
+  if (launch.type.empty())
+    return table.fail(type, "expected a type of kernel, found nothing");
+  if (Error error = readOperands(inputs, launch.inputs))
+    return std::move(error);
+  if (Error error = readOperands(outputs, launch.outputs))
+    return std::move(error);
+  profile.launches.push_back(std::move(launch));
+  return entry->second;
+}
+
+Error KernelRows::readRow() {
+  constexpr double secondsPerMicrosecond = 1e-6;
+  Expected<size_t> launch = findLaunch();
+  if (!launch)
+    return launch.takeError();
+  Expected<double> microseconds = table.getNumber(duration);
+  if (!microseconds)
+    return microseconds.takeError();
+  ProfiledTime time;
+  time.seconds = *microseconds * secondsPerMicrosecond;
+  time.folder = folder;
+  const StringRef stepText = table.getText(step);
+  if (!stepText.empty() && stepText.getAsInteger(10, time.step))
+    return table.fail(step, "the step is " + quoteCell(stepText) +
+                                ", expected a whole number");
+  profile.launches[*launch].times.push_back(time);
+  ++profile.rows;
+  return Error::success();
+}
+
+Error KernelRows::read() {
+  if (Error error = table.open())
+    return error;
+  if (Error error = findColumns())
+    return error;
+  while (true) {
+    Expected<bool> hasRow = table.next();
+    if (!hasRow)
+      return hasRow.takeError();
+    if (!*hasRow)
+      return Error::success();
+    if (Error error = readRow())
+      return error;
+  }
+}
+
+Error readKernelDetails(StringRef path, StringRef text, uint32_t folder,
+                        llvm::StringMap<size_t> &known, Profile &profile) {
+  return KernelRows(path, text, folder, known, profile).read();
+}
+
+} // namespace mf::calibration

@@ -1,0 +1,133 @@
+//===- ProfileReader.cpp - A folder of profiles ---------------------------===//
+
+#include "ProfileTable.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+using llvm::Twine;
+namespace fs = llvm::sys::fs;
+
+namespace mf::calibration {
+
+static constexpr llvm::StringLiteral outputName = "ASCEND_PROFILER_OUTPUT";
+static constexpr llvm::StringLiteral kernelsName = "kernel_details.csv";
+
+static std::string join(StringRef folder, StringRef name) {
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, name);
+  return path.str().str();
+}
+
+/// The subfolders of a folder, sorted.
+static Expected<std::vector<std::string>> getSubfolders(StringRef folder) {
+  std::vector<std::string> names;
+  std::error_code code;
+  for (fs::directory_iterator entry(folder, code), end; !code && entry != end;
+       entry.increment(code))
+    if (fs::is_directory(entry->path()))
+      names.push_back(entry->path());
+  if (code)
+    return llvm::createStringError(folder + ": cannot list: " + code.message());
+  llvm::sort(names);
+  return names;
+}
+
+/// All ASCEND_PROFILER_OUTPUT that `folder` is or has.
+static Expected<std::vector<std::string>> findOutputs(StringRef folder) {
+  if (!fs::exists(folder))
+    return llvm::createStringError(folder + ": no such folder");
+  if (!fs::is_directory(folder))
+    return llvm::createStringError(
+        folder + ": expected the folder of a profile, but this is a file");
+  if (fs::exists(join(folder, kernelsName)))
+    return std::vector<std::string>{folder.str()};
+  if (std::string inside = join(folder, outputName); fs::is_directory(inside))
+    return std::vector<std::string>{inside};
+  Expected<std::vector<std::string>> subfolders = getSubfolders(folder);
+  if (!subfolders)
+    return subfolders.takeError();
+  std::vector<std::string> outputs;
+  for (const std::string &subfolder : *subfolders)
+    if (std::string inside = join(subfolder, outputName);
+        fs::is_directory(inside))
+      outputs.push_back(inside);
+  if (outputs.empty())
+    return llvm::createStringError(
+        folder + ": no profile: expected " + kernelsName + ", a folder " +
+        outputName + ", or folders such as worker_ascend_ms that have one");
+  return outputs;
+}
+
+/// Maps a file for reading; none if it is not there and need not be.
+static Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(StringRef path,
+                                                              bool isRequired) {
+  if (!fs::exists(path) && !isRequired)
+    return nullptr;
+  if (fs::exists(path) && !fs::is_regular_file(path))
+    return llvm::createStringError(path + ": expected a file");
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return llvm::createStringError(
+        path + ": cannot read: " + buffer.getError().message());
+  return std::move(*buffer);
+}
+
+static Error readFolder(uint32_t number, llvm::StringMap<size_t> &known,
+                        Profile &profile) {
+  const std::string &folder = profile.folders[number];
+  auto read = [&](const std::string &path, bool isRequired,
+                  llvm::function_ref<Error(StringRef, StringRef)> parse) {
+    auto buffer = openFile(path, isRequired);
+    if (!buffer)
+      return buffer.takeError();
+    return *buffer ? parse(path, (*buffer)->getBuffer()) : Error::success();
+  };
+  if (Error error = read(
+          join(folder, kernelsName), true, [&](StringRef path, StringRef text) {
+            return readKernelDetails(path, text, number, known, profile);
+          }))
+    return error;
+  if (Error error = read(join(folder, "step_trace_time.csv"), false,
+                         [&](StringRef path, StringRef text) {
+                           return readStepTrace(path, text, number, profile);
+                         }))
+    return error;
+  if (Error error = read(join(folder, "communication.json"), false,
+                         [&](StringRef path, StringRef text) {
+                           return readCommunication(path, text, number,
+                                                    profile);
+                         }))
+    return error;
+  // Beside the folder.
+  return read(
+      join(llvm::sys::path::parent_path(folder), "profiler_metadata.json"),
+      false, [&](StringRef path, StringRef text) {
+        return readMetadata(path, text, profile);
+      });
+}
+
+Expected<Profile> readProfile(StringRef folder) {
+  Expected<std::vector<std::string>> outputs = findOutputs(folder);
+  if (!outputs)
+    return outputs.takeError();
+  Profile profile;
+  profile.folders = std::move(*outputs);
+  llvm::StringMap<size_t> known;
+  for (uint32_t number = 0; number < profile.folders.size(); ++number)
+    if (Error error = readFolder(number, known, profile))
+      return std::move(error);
+  if (profile.rows == 0)
+    return llvm::createStringError(
+        join(profile.folders.front(), kernelsName) +
+        ": no rows: expected the kernels of at least one step");
+  return profile;
+}
+
+} // namespace mf::calibration

@@ -1,0 +1,67 @@
+//===- ProfileTable.cpp - Rows with columns by name -----------------------===//
+
+#include "ProfileTable.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cmath>
+
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+using llvm::Twine;
+
+namespace mf::calibration {
+
+Error ProfileTable::open() {
+  Expected<bool> hasRow = csv.readRow(cells);
+  if (!hasRow)
+    return hasRow.takeError();
+  if (!*hasRow)
+    return llvm::createStringError(
+        path + ":1:1: the file is empty, expected a header with the names of "
+               "columns");
+  for (const CsvCell &cell : cells) {
+    if (!cell.text.empty() && llvm::is_contained(header, cell.text))
+      return csv.fail(cell.position,
+                      "column " + quoteCell(cell.text) + " is there twice");
+    header.push_back(cell.text.str());
+  }
+  // Some tools begin their files with a mark of the byte order.
+  header.front() = StringRef(header.front()).ltrim("\xEF\xBB\xBF").str();
+  return Error::success();
+}
+
+Expected<int> ProfileTable::findColumn(StringRef name, bool isRequired) const {
+  for (const auto &[index, column] : llvm::enumerate(header))
+    if (name.equals_insensitive(column))
+      return static_cast<int>(index);
+  if (!isRequired)
+    return -1;
+  return csv.fail(1, "expected a column '" + name + "' in the header");
+}
+
+Expected<bool> ProfileTable::next() {
+  Expected<bool> hasRow = csv.readRow(cells);
+  if (hasRow && *hasRow)
+    if (Error error = csv.checkCount(cells, header.size()))
+      return std::move(error);
+  return hasRow;
+}
+
+StringRef ProfileTable::getText(int column) const {
+  return column < 0 ? StringRef() : cells[column].text;
+}
+
+Error ProfileTable::fail(int column, const Twine &message) const {
+  return csv.fail(cells[column].position, message);
+}
+
+Expected<double> ProfileTable::getNumber(int column) const {
+  const StringRef text = getText(column);
+  double number = 0;
+  if (text.getAsDouble(number) || !std::isfinite(number) || number < 0)
+    return fail(column, header[column] + " is " + quoteCell(text) +
+                            ", expected a number that is not negative");
+  return number;
+}
+
+} // namespace mf::calibration

@@ -1,0 +1,54 @@
+//===- StepTrace.cpp - step_trace_time.csv --------------------------------===//
+
+#include "ProfileTable.h"
+
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+
+namespace mf::calibration {
+
+Error readStepTrace(StringRef path, StringRef text, uint32_t folder,
+                    Profile &profile) {
+  constexpr double secondsPerMicrosecond = 1e-6;
+  ProfileTable table(path, text);
+  if (Error error = table.open())
+    return error;
+  int step = -1, free = -1, bubble = -1;
+  const std::tuple<StringRef, bool, int *> columns[] = {
+      {"Step", false, &step},
+      {"Free", true, &free},
+      {"Bubble", false, &bubble}};
+  for (const auto &[name, isRequired, column] : columns) {
+    Expected<int> found = table.findColumn(name, isRequired);
+    if (!found)
+      return found.takeError();
+    *column = *found;
+  }
+  while (true) {
+    Expected<bool> hasRow = table.next();
+    if (!hasRow)
+      return hasRow.takeError();
+    if (!*hasRow)
+      return Error::success();
+    ProfiledStep traced;
+    traced.folder = folder;
+    // The profiler leaves it out where it was asked for no steps.
+    const StringRef stepText = table.getText(step);
+    if (!stepText.empty() && stepText.getAsInteger(10, traced.step))
+      return table.fail(step, "the step is " + quoteCell(stepText) +
+                                  ", expected a whole number");
+    for (auto [column, seconds] :
+         {std::pair(free, &traced.free), std::pair(bubble, &traced.bubble)}) {
+      if (column < 0)
+        continue;
+      Expected<double> microseconds = table.getNumber(column);
+      if (!microseconds)
+        return microseconds.takeError();
+      *seconds = *microseconds * secondsPerMicrosecond;
+    }
+    profile.steps.push_back(traced);
+  }
+}
+
+} // namespace mf::calibration

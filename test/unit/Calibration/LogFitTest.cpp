@@ -1,0 +1,169 @@
+//===- LogFitTest.cpp - Fitting numbers to times
+//---------------------------===//
+
+#include "mf/Calibration/LogFit.h"
+#include "gtest/gtest.h"
+#include <cmath>
+#include <random>
+
+using namespace mf::calibration;
+
+namespace {
+
+/// Launches that take the longer of work / rate and bytes / bandwidth, and a
+/// latency. Parameters: rate, bandwidth, latency.
+class Launches : public FitModel {
+public:
+  struct Launch {
+    double work, bytes;
+  };
+
+  explicit Launches(std::vector<Launch> launches)
+      : launches(std::move(launches)) {}
+
+  void setParameter(size_t parameter, double logValue) override {
+    numbers[parameter] = std::exp(logValue);
+  }
+  double predict(size_t observation) const override {
+    const Launch &launch = launches[observation];
+    return std::log(
+        std::max(launch.work / numbers[0], launch.bytes / numbers[1]) +
+        numbers[2]);
+  }
+
+  size_t size() const { return launches.size(); }
+
+private:
+  std::vector<Launch> launches;
+  double numbers[3] = {1, 1, 1};
+};
+
+std::vector<uint32_t> getAll(size_t count) {
+  std::vector<uint32_t> all;
+  for (uint32_t i = 0; i < count; ++i)
+    all.push_back(i);
+  return all;
+}
+
+std::vector<FitParameter> getParameters(const Launches &model,
+                                        std::vector<double> starts) {
+  std::vector<FitParameter> parameters;
+  for (double start : starts) {
+    FitParameter parameter;
+    parameter.start = std::log(start);
+    parameter.observations = getAll(model.size());
+    parameters.push_back(parameter);
+  }
+  return parameters;
+}
+
+/// Measures the launches on a device with these numbers.
+std::vector<FitObservation> measure(Launches &model,
+                                    const std::vector<double> &numbers) {
+  std::vector<FitObservation> observations(model.size());
+  for (size_t i = 0; i < numbers.size(); ++i)
+    model.setParameter(i, std::log(numbers[i]));
+  for (size_t i = 0; i < observations.size(); ++i)
+    observations[i].logSeconds = model.predict(i);
+  return observations;
+}
+
+Launches getMixedLaunches(std::mt19937 &random, int count) {
+  std::uniform_real_distribution<double> size(-3, 3);
+  std::vector<Launches::Launch> launches;
+  launches.reserve(count);
+  for (int i = 0; i < count; ++i)
+    launches.push_back({std::exp(size(random)), std::exp(size(random))});
+  return Launches(launches);
+}
+
+TEST(LogFitTest, FindsNumbersFromFarAway) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> factor(-1.5, 1.5);
+  for (int round = 0; round < 30; ++round) {
+    Launches model = getMixedLaunches(random, 40);
+    const std::vector<double> truth = {std::exp(factor(random)),
+                                       std::exp(factor(random)), 0.05};
+    const auto observations = measure(model, truth);
+    const auto parameters = getParameters(model, {1, 1, 0.1});
+    const FitResult result = fitLogarithms(model, parameters, observations);
+    for (size_t i = 0; i < truth.size(); ++i) {
+      EXPECT_EQ(result.parameters[i].state, FitState::Fitted);
+      EXPECT_NEAR(result.parameters[i].logValue, std::log(truth[i]),
+                  i == 2 ? 0.03 : 0.003)
+          << "round " << round << ", number " << i;
+    }
+  }
+}
+
+TEST(LogFitTest, OutliersHardlyMoveIt) {
+  std::mt19937 random(2);
+  std::normal_distribution<double> noise(0, 0.03);
+  std::uniform_real_distribution<double> outlier(1, 3);
+  int tooFar = 0;
+  for (int round = 0; round < 30; ++round) {
+    Launches model = getMixedLaunches(random, 60);
+    const std::vector<double> truth = {2, 0.6, 0.05};
+    auto observations = measure(model, truth);
+    for (size_t i = 0; i < observations.size(); ++i)
+      observations[i].logSeconds +=
+          i % 15 == 7 ? outlier(random) : noise(random);
+    const FitResult result =
+        fitLogarithms(model, getParameters(model, {1, 1, 0.1}), observations);
+    for (size_t i = 0; i < 2; ++i) {
+      const FittedParameter &fitted = result.parameters[i];
+      EXPECT_NEAR(fitted.logValue, std::log(truth[i]), 0.04);
+      tooFar +=
+          std::abs(fitted.logValue - std::log(truth[i])) > 2 * fitted.deviation;
+    }
+  }
+  // Errors are what they are said to be: 3 of 60 would be beyond 2 deviations.
+  EXPECT_LE(tooFar, 9);
+}
+
+TEST(LogFitTest, WhatIsNotDeterminedStays) {
+  // Bytes never matter, and neither does the latency.
+  Launches model({{1e3, 1e-3}, {2e3, 1e-3}, {5e3, 1e-3}});
+  const auto observations = measure(model, {3, 7, 1e-4});
+  const auto parameters = getParameters(model, {1, 2, 1e-4});
+  const FitResult result = fitLogarithms(model, parameters, observations);
+  EXPECT_EQ(result.parameters[0].state, FitState::Fitted);
+  EXPECT_NEAR(result.parameters[0].logValue, std::log(3), 0.001);
+  for (size_t i : {1, 2}) {
+    EXPECT_EQ(result.parameters[i].state, FitState::Undetermined);
+    EXPECT_EQ(result.parameters[i].logValue, parameters[i].start);
+  }
+}
+
+TEST(LogFitTest, KeepsToItsBounds) {
+  Launches model({{1e3, 1e-3}, {2e3, 1e-3}});
+  const auto observations = measure(model, {3, 1, 1e-6});
+  auto parameters = getParameters(model, {1, 1, 1e-6});
+  parameters[0].upper = std::log(2.0);
+  const FitResult result = fitLogarithms(model, parameters, observations);
+  EXPECT_EQ(result.parameters[0].state, FitState::AtBound);
+  EXPECT_EQ(result.parameters[0].logValue, parameters[0].upper);
+}
+
+TEST(LogFitTest, NothingToFitIsUnused) {
+  Launches model({});
+  const FitResult result =
+      fitLogarithms(model, getParameters(model, {1, 2, 3}), {});
+  ASSERT_EQ(result.parameters.size(), 3U);
+  for (const FittedParameter &parameter : result.parameters)
+    EXPECT_EQ(parameter.state, FitState::Unused);
+  EXPECT_EQ(result.parameters[2].logValue, std::log(3));
+}
+
+TEST(LogFitTest, SameObservationsGiveTheSameBits) {
+  std::mt19937 random(3);
+  Launches model = getMixedLaunches(random, 30);
+  const auto observations = measure(model, {2, 3, 0.1});
+  const auto parameters = getParameters(model, {1, 1, 0.1});
+  const FitResult first = fitLogarithms(model, parameters, observations);
+  const FitResult second = fitLogarithms(model, parameters, observations);
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(first.parameters[i].logValue, second.parameters[i].logValue);
+}
+
+} // namespace
