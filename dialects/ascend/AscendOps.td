@@ -29,6 +29,9 @@ def Ascend_ProgramOp : Ascend_Op<"program", [Symbol, SymbolTable, NoTerminator,
 
     `loss_scale` has the scale of the first step as `value` and, if it follows
     overflows, `factor` and `window`; without it the scale is 1.
+
+    `graph_kernel_fusion` says that vector operators are fused where the program
+    runs on devices: simulation counts less memory traffic for them.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$stage,
                        I64Attr:$micro_batches, I64Attr:$micro_batch_size,
@@ -39,7 +42,8 @@ def Ascend_ProgramOp : Ascend_Op<"program", [Symbol, SymbolTable, NoTerminator,
                        OptionalAttr<I64Attr>:$hbm_limit_bytes,
                        OptionalAttr<I64Attr>:$arena_bytes,
                        OptionalAttr<I64Attr>:$host_bytes,
-                       OptionalAttr<I64Attr>:$max_live_bytes);
+                       OptionalAttr<I64Attr>:$max_live_bytes,
+                       UnitAttr:$graph_kernel_fusion);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `stage` $stage attr-dict-with-keyword $body

@@ -385,6 +385,8 @@ def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
     and divided by before clipping, at the first step; it stays so unless there
     is a `loss_scale_update`. `max_device_memory`: bytes, 0 where the YAML has
     none. `fusions` is there where the YAML asks for other ones than the default.
+    `graph_kernel_fusion`: jit_level O1 or enable_graph_kernel, which only changes
+    how long vector operators take.
     `locations`: where the YAML has the keys that messages of later passes are
     about, by key.
   }];
@@ -400,6 +402,7 @@ def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
                         OptionalParameter<"::mf::ir::ExpertBalanceAttr">:$expert_balance,
                         OptionalParameter<"::mf::ir::DropRateAttr">:$drop_rate,
                         OptionalParameter<"::mf::ir::FusionsAttr">:$fusions,
+                        DefaultValuedParameter<"bool", "false">:$graph_kernel_fusion,
                         OptionalParameter<"::mlir::DictionaryAttr">:$locations);
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{

@@ -26,10 +26,10 @@ static constexpr KnownKey contextKeys[] = {
     irrelevant("env_config_path", host),
     irrelevant("enable_compile_cache", compilation),
     irrelevant("compile_cache_path", compilation),
-    irrelevant("enable_graph_kernel", compilation),
+    used("enable_graph_kernel"),
     irrelevant("graph_kernel_flags", compilation),
-    irrelevant("jit_config", compilation),
-    irrelevant("jit_level", compilation),
+    section("jit_config"),
+    used("jit_level"),
     irrelevant("jit_syntax_level", compilation),
     irrelevant("mempool_block_size", host),
     irrelevant("runtime_num_threads", host),
@@ -64,6 +64,15 @@ static constexpr KnownKey ascendConfigKeys[] = {
 };
 constexpr KnownSection ascendConfigSection = {"context.ascend_config", false,
                                               ascendConfigKeys};
+
+static constexpr KnownKey jitConfigKeys[] = {
+    used("jit_level"),
+    irrelevant("infer_boost", compilation),
+    irrelevant("jit_syntax_level", compilation),
+    irrelevant("exec_mode", compilation),
+};
+constexpr KnownSection jitConfigSection = {"context.jit_config", false,
+                                           jitConfigKeys};
 
 static constexpr KnownKey modelKeys[] = {
     used("model_config"),

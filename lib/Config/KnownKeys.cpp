@@ -259,6 +259,7 @@ llvm::ArrayRef<const KnownSection *> getKnownSections() {
                                                      &lrScheduleSection,
                                                      &contextSection,
                                                      &ascendConfigSection,
+                                                     &jitConfigSection,
                                                      &balanceCallbackSection,
                                                      &dropRateCallbackSection,
                                                      &modelSection,

@@ -48,6 +48,7 @@ extern const KnownSection optimizerSection;
 extern const KnownSection lrScheduleSection;
 extern const KnownSection contextSection;
 extern const KnownSection ascendConfigSection;
+extern const KnownSection jitConfigSection;
 extern const KnownSection balanceCallbackSection;
 extern const KnownSection dropRateCallbackSection;
 extern const KnownSection modelSection;

@@ -191,6 +191,22 @@ static RunnerConfig readRunnerConfig(const Node &root,
   return config;
 }
 
+/// jit_level stands in jit_config, or in older files beside it.
+static bool readGraphKernelFusion(SectionReader &context,
+                                  DiagnosticList &diagnostics) {
+  SectionReader jit(context.getNode(), "jit_config", jitConfigSection,
+                    diagnostics);
+  bool fuses = false;
+  for (SectionReader *reader : {&context, &jit})
+    if (Node value = reader->get("jit_level")) {
+      llvm::StringRef level = value.getText();
+      if (level != "O0" && level != "O1" && level != "O2")
+        reader->rejectValue("jit_level", value, "'O0', 'O1' or 'O2'");
+      fuses = level == "O1";
+    }
+  return fuses || context.readBool("enable_graph_kernel", false);
+}
+
 static ContextConfig readContext(const Node &root,
                                  DiagnosticList &diagnostics) {
   SectionReader reader(root, "context", contextSection, diagnostics);
@@ -215,6 +231,7 @@ static ContextConfig readContext(const Node &root,
   }
   SectionReader ascend(reader.getNode(), "ascend_config", ascendConfigSection,
                        diagnostics);
+  config.graphKernelFusion = readGraphKernelFusion(reader, diagnostics);
   return config;
 }
 

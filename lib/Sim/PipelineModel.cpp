@@ -239,16 +239,14 @@ LineId PipelineLines::getLink(int64_t from, int64_t to) {
 }
 
 void PipelineLines::setTimes(LineId stage, const Timeline &timeline) {
-  const std::vector<double> &starts = timeline.starts[stage];
-  const std::vector<double> &ends = timeline.ends[stage];
   // Between blocks are items that only tell and wait.
   bool isItem = costs.transfers == TransferMode::Blocking;
   int32_t index = 0;
   for (Block &block : blocks[stage]) {
     while (!isItem && lines.getKind({stage, index}) != ItemKind::Work)
       ++index;
-    block.start = starts[index];
-    block.end = ends[index];
+    block.start = timeline.getStart({stage, index});
+    block.end = timeline.getEnd(ItemId{stage, index});
     // A transfer begins when both stages have come to it.
     if (block.kind != BlockKind::Compute)
       block.start = block.end - costs.transferTime;

@@ -22,9 +22,9 @@ int64_t getTransferBytes(const InstructionList &list,
   return bytes;
 }
 
-StepCosts::TransferKey
-StepCosts::makeKey(size_t stage, const InstructionList &list,
-                   const Instruction &instruction) {
+StepCosts::TransferKey StepCosts::makeKey(size_t stage,
+                                          const InstructionList &list,
+                                          const Instruction &instruction) {
   const Exchange &exchange = *list.getExchange(instruction);
   return {stage, exchange.channel, exchange.kind,
           getTransferBytes(list, instruction)};

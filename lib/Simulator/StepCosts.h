@@ -50,8 +50,7 @@ private:
     }
   };
 
-  static TransferKey makeKey(size_t stage,
-                             const program::InstructionList &list,
+  static TransferKey makeKey(size_t stage, const program::InstructionList &list,
                              const program::Instruction &instruction);
   void collectTransfers(const program::Program &program);
   llvm::Error updateKernels(const program::Program &program,
@@ -66,9 +65,9 @@ private:
   double memoryBytesPerSecond = 0;
 };
 
-/// Bytes that an exchange is about: those of a message; of a collective those of
-/// the largest tensor. An exchange of rows counts what a rank sends, as if rows
-/// were spread evenly.
+/// Bytes that an exchange is about: those of a message; of a collective those
+/// of the largest tensor. An exchange of rows counts what a rank sends, as if
+/// rows were spread evenly.
 int64_t getTransferBytes(const program::InstructionList &list,
                          const program::Instruction &instruction);
 

@@ -1,13 +1,207 @@
-//===- StepSimulator.cpp ---===//
+//===- StepSimulator.cpp - A lowered step on a target ---------------------===//
 
 #include "mf/Simulator/StepSimulator.h"
+#include "CriticalWork.h"
+#include "StepLines.h"
+#include "StepSpans.h"
+#include "mf/Program/Liveness.h"
+#include "mf/Program/LocatedError.h"
+#include "mf/Simulator/MemoryCurve.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+
+using llvm::Error;
+using llvm::Expected;
 
 namespace mf::simulator {
 
-llvm::Expected<timeline::StepTimeline>
-simulate(const program::Program &program, const target::Target &target,
-         const SimulationOptions &options) {
-  return llvm::createStringError("not there yet");
+using namespace program;
+using timeline::StageTimeline;
+using timeline::StepTimeline;
+
+namespace {
+
+class StepSimulator {
+public:
+  StepSimulator(const Program &program, const target::Target &target,
+                const SimulationOptions &options)
+      : program(program), target(target), options(options) {}
+
+  Expected<StepTimeline> run();
+
+private:
+  Expected<sim::Timeline> runLines(const StepLines &lines) const;
+  Error readStage(size_t number, SpanReader &spans);
+  void readMemory(const StageProgram &stage, const SpanReader &spans,
+                  StageTimeline &result) const;
+  void readWork(size_t number, StageTimeline &result) const;
+  void addFacts();
+
+  const Program &program;
+  const target::Target &target;
+  SimulationOptions options;
+  StepTimeline result;
+};
+
+} // namespace
+
+/// Peak and what it is made of are the plan's, whatever the times are.
+void StepSimulator::readMemory(const StageProgram &stage,
+                               const SpanReader &spans,
+                               StageTimeline &result) const {
+  result.peakBytes = stage.arenaBytes;
+  result.hostBytes = stage.hostBytes;
+  result.limitBytes = stage.hbmLimitBytes.value_or(target.memory.bytes);
+  const MemoryUse peak = findPeak(computeLifetimes(stage), Space::Device);
+  for (size_t i = 0; i < numCategories; ++i)
+    result.bytesByCategory[getName(static_cast<program::Category>(i)).str()] =
+        peak.byCategory[i];
+  if (!options.withSpans)
+    return;
+  // Finer than can be seen.
+  constexpr double shownPoints = 1e5;
+  result.memory = computeMemoryCurve(
+      stage,
+      [&](uint32_t position, uint32_t instruction) {
+        llvm::ArrayRef<double> starts = spans.getStarts(position);
+        return instruction < starts.size() ? starts[instruction] : 0;
+      },
+      result.end / shownPoints);
+}
+
+/// FLOPs, and seconds by kind of the spans.
+void StepSimulator::readWork(size_t number, StageTimeline &timeline) const {
+  const StageProgram &stage = program.stages[number];
+  std::vector<int64_t> flops;
+  for (const Routine &routine : stage.routines) {
+    int64_t &ofRoutine = flops.emplace_back(0);
+    for (const Instruction &instruction : routine.body.instructions)
+      if (instruction.work == Work::Kernel &&
+          program.kernels[instruction.index].signature->engine == Engine::Cube)
+        ofRoutine += program.kernels[instruction.index].flops;
+  }
+  for (const Call &call : stage.step.calls)
+    timeline.hardwareFlops += flops[call.routine];
+  Expected<std::vector<StepTask>> tasks = findTasks(stage);
+  for (const StepTask &task : llvm::cantFail(std::move(tasks)))
+    if (task.phase == schedule::Phase::Forward)
+      timeline.modelFlops +=
+          3 * flops[stage.step.getCall(stage.step.instructions[task.position])
+                        ->routine];
+}
+
+Error StepSimulator::readStage(size_t number, SpanReader &spans) {
+  const StageProgram &stage = program.stages[number];
+  StageTimeline &timeline = result.stages.emplace_back();
+  timeline.stage = stage.stage;
+  timeline.rank = stage.stage * program.mesh.getRanksPerStage();
+  Expected<std::vector<StepTask>> tasks = findTasks(stage);
+  if (!tasks)
+    return tasks.takeError();
+  spans.read(number, *tasks, timeline);
+  for (const timeline::StreamTimeline &stream : timeline.streams)
+    if (!stream.spans.empty())
+      timeline.end = std::max(timeline.end, stream.spans.back().end);
+  readMemory(stage, spans, timeline);
+  readWork(number, timeline);
+  return Error::success();
+}
+
+/// Chunks are numbered in the order in which their first forwards start.
+static void numberChunks(StepTimeline &result) {
+  struct FirstForward {
+    double start;
+    size_t stage;
+    int32_t layout;
+    bool operator<(const FirstForward &other) const {
+      return std::tie(start, stage, layout) <
+             std::tie(other.start, other.stage, other.layout);
+    }
+  };
+  std::map<std::pair<size_t, int32_t>, double> first;
+  for (auto [stage, timeline] : llvm::enumerate(result.stages))
+    for (const timeline::TaskSpan &task : timeline.tasks) {
+      auto [known, isNew] = first.try_emplace({stage, task.chunk}, task.start);
+      if (!isNew)
+        known->second = std::min(known->second, task.start);
+    }
+  std::vector<FirstForward> forwards;
+  for (const auto &[chunk, start] : first)
+    forwards.push_back({start, chunk.first, chunk.second});
+  llvm::sort(forwards);
+  std::map<std::pair<size_t, int32_t>, int32_t> numbers;
+  for (const FirstForward &forward : forwards)
+    numbers[{forward.stage, forward.layout}] =
+        static_cast<int32_t>(numbers.size());
+  for (auto [stage, timeline] : llvm::enumerate(result.stages))
+    for (timeline::TaskSpan &task : timeline.tasks)
+      task.chunk = numbers.at({stage, task.chunk});
+}
+
+void StepSimulator::addFacts() {
+  result.isSimulated = true;
+  result.target = target.name;
+  result.numRanks = program.getNumRanks();
+  result.microBatches = program.microBatches;
+  result.tokens =
+      program.microBatches * program.microBatchSize * program.sequenceLength;
+  result.peakFlopsPerSecond = target.getPeak(Engine::Cube, DType::BF16);
+  for (const StageTimeline &stage : result.stages)
+    result.seconds = std::max(result.seconds, stage.end);
+  result.seconds += target.stepLatency;
+  numberChunks(result);
+}
+
+Expected<sim::Timeline> StepSimulator::runLines(const StepLines &lines) const {
+  Expected<sim::Timeline> times =
+      sim::simulate(lines.getLines(),
+                    [&](sim::ItemId item) { return lines.describeItem(item); });
+  if (times)
+    return times;
+  return llvm::handleErrors(
+      times.takeError(), [&](const sim::DeadlockError &deadlock) -> Error {
+        std::string text;
+        llvm::raw_string_ostream os(text);
+        deadlock.log(os);
+        return llvm::make_error<LocatedError>(
+            lines.getLocation(deadlock.getItems().front()), text);
+      });
+}
+
+Expected<StepTimeline> StepSimulator::run() {
+  Expected<StepCosts> costs = StepCosts::create(program, target);
+  if (!costs)
+    return costs.takeError();
+  const StepLines lines(program, *costs);
+  Expected<sim::Timeline> times = runLines(lines);
+  if (!times)
+    return times.takeError();
+  ActivityTable activities(program);
+  SpanReader spans(program, lines, *times, *costs, activities,
+                   options.withSpans);
+  for (size_t stage = 0; stage < program.stages.size(); ++stage)
+    if (Error error = readStage(stage, spans))
+      return error;
+  addFacts();
+  result.flows = spans.takeFlows();
+  result.activities = activities.take();
+  const CriticalWork work(program, lines, *times, *costs);
+  result.criticalPath = work.getShares(program, *costs);
+  if (target.stepLatency > 0)
+    result.criticalPath.push_back({"host", target.stepLatency});
+  if (options.withSensitivity) {
+    auto sensitivity = computeSensitivity(program, target, work, *costs);
+    if (!sensitivity)
+      return sensitivity.takeError();
+    result.sensitivity = std::move(*sensitivity);
+  }
+  return std::move(result);
+}
+
+Expected<StepTimeline> simulate(const Program &program,
+                                const target::Target &target,
+                                const SimulationOptions &options) {
+  return StepSimulator(program, target, options).run();
 }
 
 } // namespace mf::simulator

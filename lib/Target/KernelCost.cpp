@@ -1,16 +1,122 @@
-//===- KernelCost.cpp ---===//
+//===- KernelCost.cpp - What a launch takes -------------------------------===//
 
 #include "mf/Target/KernelCost.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace llvm;
 
 namespace mf::target {
 
-llvm::Expected<KernelCost> getKernelCost(const Target &target,
-                                         const KernelSignature &signature,
-                                         const KernelSpec &spec,
-                                         const Compilation &compilation) {
+/// "kernel 'aclnnMatmul' of kind 'matmul'".
+static std::string describe(const KernelSignature &signature) {
+  return ("kernel '" + signature.name + "' of kind '" + signature.kind + "'")
+      .str();
+}
+
+/// The element type that the engine works in: that of the largest input, or of
+/// the largest output of a kernel that reads nothing. What products are added
+/// up in does not count.
+static DType getWorkType(const KernelSpec &spec) {
+  const ArrayRef<TensorShape> operands =
+      spec.inputs.empty() ? ArrayRef(spec.outputs) : ArrayRef(spec.inputs);
+  if (operands.empty())
+    return DType::F32;
+  return max_element(operands,
+                     [](const TensorShape &a, const TensorShape &b) {
+                       return a.getBytes() < b.getBytes();
+                     })
+      ->type;
+}
+
+/// The share of the peak that is left at a measure. Empty operands count as one
+/// element: they do no work that a share of 0 would divide.
+static double getShare(const Saturation &saturation, int64_t measure) {
+  const auto amount = static_cast<double>(std::max<int64_t>(measure, 1));
+  double share = amount / (amount + saturation.half);
+  if (saturation.full > 0)
+    share *=
+        std::pow(std::min(1.0, amount / saturation.full), saturation.power);
+  return share;
+}
+
+static Expected<double> getComputeSeconds(const Target &target,
+                                          const KernelRate &rate,
+                                          const KernelSignature &signature,
+                                          const KernelSpec &spec) {
+  if (rate.peakShare == 0)
+    return 0;
+  const DType type = getWorkType(spec);
+  const double peak = target.getPeak(signature.engine, type);
+  if (peak == 0)
+    return createStringError(
+        "target '" + target.name + "' has no rate of its " +
+        getName(signature.engine) + " engine for " + getName(type) +
+        ", nor for f32, which " + describe(signature) + " needs");
+  double share = rate.peakShare;
+  for (const Saturation &saturation : rate.saturations) {
+    const std::optional<int64_t> measure =
+        signature.getMeasure(spec, saturation.measure);
+    if (!measure) {
+      auto names = map_range(signature.measures,
+                             [](const MeasureSignature &m) { return m.name; });
+      return createStringError(
+          "target '" + target.name + "' has the rate of kind '" + rate.kind +
+          "' depend on '" + saturation.measure + "', which " +
+          describe(signature) + " does not have; it has " + join(names, ", "));
+    }
+    share *= getShare(saturation, *measure);
+  }
+  return static_cast<double>(signature.getFlops(spec)) / (peak * share);
+}
+
+/// Products of matrices stream through the cube's own buffers; what the vector
+/// units work on may still be in the cache.
+static double getMemoryRate(const Memory &memory,
+                            const KernelSignature &signature,
+                            const KernelSpec &spec) {
+  if (signature.engine != Engine::Vector || memory.cacheGain == 0)
+    return memory.bytesPerSecond;
+  const std::optional<int64_t> largest =
+      signature.getMeasure(spec, "largest_operand_bytes");
+  const double fill =
+      static_cast<double>(largest.value_or(0)) / memory.cacheBytes;
+  return memory.bytesPerSecond * (1 + memory.cacheGain / (1 + fill * fill));
+}
+
+static double getMemorySeconds(const Target &target, const KernelRate &rate,
+                               const KernelSignature &signature,
+                               const KernelSpec &spec,
+                               const Compilation &compilation) {
+  const double passes = compilation.graphKernelFusion && rate.fusedPasses > 0
+                            ? rate.fusedPasses
+                            : rate.passes;
+  return passes * static_cast<double>(signature.getBytes(spec)) /
+         getMemoryRate(target.memory, signature, spec);
+}
+
+Expected<KernelCost> getKernelCost(const Target &target,
+                                   const KernelSignature &signature,
+                                   const KernelSpec &spec,
+                                   const Compilation &compilation) {
+  const KernelRate *rate = target.findKernelRate(signature.kind);
+  if (!rate)
+    return createStringError("target '" + target.name +
+                             "' has no rate for kind '" + signature.kind +
+                             "', which kernel '" + signature.name +
+                             "' is of; add one to its kernels");
+  Expected<double> compute = getComputeSeconds(target, *rate, signature, spec);
+  if (!compute)
+    return compute.takeError();
+  const double memory =
+      getMemorySeconds(target, *rate, signature, spec, compilation);
+  const double busy = std::max(*compute, memory);
   KernelCost cost;
-  cost.seconds = 4e-6 + static_cast<double>(signature.getFlops(spec)) / 250e12 +
-                 static_cast<double>(signature.getBytes(spec)) / 1e12;
+  cost.seconds = busy + rate->latency;
+  if (busy > rate->latency)
+    cost.limit = *compute >= memory ? Limit::Compute : Limit::Memory;
   return cost;
 }
 

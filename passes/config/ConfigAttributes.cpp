@@ -303,6 +303,7 @@ TrainingAttr passes::getTrainingAttr(
       llvm::APFloat(scale.value), scaleUpdate,
       config.context.hasMaxDeviceMemory ? config.context.maxDeviceMemory : 0,
       balance, dropRate, getFusions(context, fusions),
+      config.context.graphKernelFusion,
       getLocations(builder, config, options, fusions));
 }
 

@@ -50,7 +50,8 @@ ProgramBuilder::ProgramBuilder(ir::ModelOp model, SymbolTable &modelSymbols,
       getLrSchedule(training.getLrSchedule()), getLossScale(training),
       training.getMaxDeviceMemory() > 0 ? number(training.getMaxDeviceMemory())
                                         : IntegerAttr(),
-      IntegerAttr(), IntegerAttr(), IntegerAttr());
+      IntegerAttr(), IntegerAttr(), IntegerAttr(),
+      training.getGraphKernelFusion() ? builder.getUnitAttr() : UnitAttr());
   Block &body = program.getBody().emplaceBlock();
   routines.setInsertionPointToEnd(&body);
   declarations.setInsertionPointToStart(&body);

@@ -213,6 +213,9 @@ struct ContextConfig {
   bool hasMaxDeviceMemory = false;
   std::string memoryOptimizeLevel = "O0";
   bool hasMemoryOptimizeLevel = false;
+  /// Vector operators are fused (jit_level O1, or enable_graph_kernel): makes a
+  /// step faster, and changes neither memory nor results here.
+  bool graphKernelFusion = false;
   Node node;
 };
 

@@ -2,8 +2,8 @@
 //
 // What takes place when on lines: queues that work in order, such as the stages
 // of a pipeline, the streams of a device or the ranks of a collective. Lines
-// wait for one another by events and by rendezvous. Knows no MLIR, no schedules
-// and no unit of time.
+// wait for one another by events and by rendezvous, and share links. Knows no
+// MLIR, no schedules and no unit of time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +13,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ namespace mf::sim {
 using LineId = int32_t;
 using EventId = int32_t;
 using GroupId = int32_t;
+using LinkId = int32_t;
 
 /// An item by the line it is on and its number there.
 struct ItemId {
@@ -39,6 +41,11 @@ enum class ItemKind : uint8_t { Work, Wait, Record, Rendezvous };
 /// ended; the first starts at time 0.
 class Lines {
 public:
+  /// Durations are rounded to multiples of `tick`, a power of two, or kept as
+  /// they are if it is 0. With a tick all times are exact as long as they are
+  /// less than 2^53 ticks: shifting a simulation in time changes no bit of it.
+  explicit Lines(double tick = 0) : tick(tick), rounder(tick * 0x1.8p52) {}
+
   LineId addLine();
   /// Adds events, numbered from the one returned. An event happens once.
   EventId addEvents(int32_t count = 1);
@@ -46,10 +53,20 @@ public:
   /// end together, `duration` after the last of them has started.
   GroupId addGroup(double duration);
 
+  /// Something that transfers share, such as a network port.
+  LinkId addLink() { return numLinks++; }
+  /// A rendezvous that moves something over links. When the last item has
+  /// started it lasts `latency`, in which it uses no link, and then moves for
+  /// `seconds` if nothing else uses its links meanwhile. Transfers that use a
+  /// link at the same time have equal shares of it; each moves as fast as the
+  /// smallest of its shares lets it.
+  GroupId addTransfer(double latency, double seconds,
+                      llvm::ArrayRef<LinkId> links);
+
   /// Occupies the line for `duration`.
   ItemId addWork(LineId line, double duration) {
     std::vector<double> &durations = lines[line].durations;
-    durations.push_back(duration);
+    durations.push_back(round(duration));
     return add(line, ItemKind::Work, durations.size() - 1);
   }
   /// Holds the line until the event has happened.
@@ -60,9 +77,12 @@ public:
   ItemId addRecord(LineId line, EventId event) {
     return add(line, ItemKind::Record, event);
   }
-  /// Holds the line until the rendezvous is over.
+  /// Holds the line until the rendezvous, which may be a transfer, is over.
   ItemId addRendezvous(LineId line, GroupId group) {
-    ++groupSizes[group];
+    Group &joined = groups[group];
+    if (joined.size < 2)
+      joined.firstParties[joined.size] = line;
+    ++joined.size;
     return add(line, ItemKind::Rendezvous, group);
   }
 
@@ -74,21 +94,32 @@ public:
     return static_cast<int32_t>(lines[line].codes.size());
   }
   int32_t getNumEvents() const { return numEvents; }
-  int32_t getNumGroups() const {
-    return static_cast<int32_t>(groupSizes.size());
-  }
+  int32_t getNumGroups() const { return static_cast<int32_t>(groups.size()); }
+  int32_t getNumLinks() const { return numLinks; }
 
   ItemKind getKind(ItemId item) const {
     return static_cast<ItemKind>(getCode(item) & kindMask);
   }
   /// The event or group of an item that is no work.
   int32_t getOperand(ItemId item) const { return getCode(item) >> kindBits; }
-  /// The duration of work, or of a rendezvous once it has begun; 0 otherwise.
+  /// The duration of work, or of a rendezvous once it has begun, with links for
+  /// itself; 0 otherwise.
   double getDuration(ItemId item) const;
-  int32_t getGroupSize(GroupId group) const { return groupSizes[group]; }
+  int32_t getGroupSize(GroupId group) const { return groups[group].size; }
+  llvm::ArrayRef<LinkId> getLinks(GroupId group) const {
+    return llvm::ArrayRef(links).slice(groups[group].firstLink,
+                                       groups[group].numLinks);
+  }
+  double getTick() const { return tick; }
+  /// To the nearest tick.
+  double round(double duration) const {
+    // The sum has no bits below a tick.
+    return (duration + rounder) - rounder;
+  }
 
 private:
   friend class Simulation;
+  friend class SharedLinks;
 
   /// A code is the kind, and above it the number of the duration on its line,
   /// the event or the group.
@@ -96,6 +127,15 @@ private:
   struct Line {
     std::vector<uint32_t> codes;
     std::vector<double> durations;
+  };
+  /// `latency` is all of a rendezvous without links.
+  struct Group {
+    double latency = 0;
+    double seconds = 0;
+    int32_t size = 0;
+    int32_t firstLink = 0;
+    int32_t numLinks = 0;
+    std::array<LineId, 2> firstParties = {-1, -1};
   };
 
   ItemId add(LineId line, ItemKind kind, uint32_t operand) {
@@ -107,19 +147,23 @@ private:
     return lines[item.line].codes[item.index];
   }
 
+  double tick = 0;
+  double rounder = 0;
   std::vector<Line> lines;
   int32_t numEvents = 0;
-  std::vector<int32_t> groupSizes;
-  std::vector<double> groupDurations;
+  int32_t numLinks = 0;
+  std::vector<Group> groups;
+  /// Of all groups, one after the other.
+  std::vector<LinkId> links;
 };
 
 /// When the items of the lines start and end. An item that waits starts when
 /// its line gets to it and ends when what it waits for is over.
-struct Timeline {
-  /// By line, then by item.
-  std::vector<std::vector<double>> starts, ends;
-
-  double getStart(ItemId item) const { return starts[item.line][item.index]; }
+class Timeline {
+public:
+  double getStart(ItemId item) const {
+    return item.index == 0 ? 0 : getEnd({item.line, item.index - 1});
+  }
   double getEnd(ItemId item) const { return ends[item.line][item.index]; }
   /// The end of the last item of a line; 0 for an empty one.
   double getEnd(LineId line) const {
@@ -127,6 +171,12 @@ struct Timeline {
   }
   /// The end of everything.
   double getEnd() const;
+
+private:
+  friend class Simulation;
+
+  /// By line, then by item.
+  std::vector<std::vector<double>> ends;
 };
 
 /// Lines that wait for one another for ever, or for what never comes.
@@ -152,9 +202,9 @@ private:
 };
 
 /// Simulates all lines in time linear in their items. The result does not
-/// depend on the numbers of lines, events and groups. Durations are finite and
-/// not negative. A DeadlockError if lines do not come to their ends; `getName`
-/// names items for it (default: `item 3 of line 0`).
+/// depend on the numbers of lines, events, groups and links. Durations are
+/// finite and not negative. A DeadlockError if lines do not come to their ends;
+/// `getName` names items for it (default: `item 3 of line 0`).
 llvm::Expected<Timeline>
 simulate(const Lines &lines,
          llvm::function_ref<std::string(ItemId)> getName = nullptr);

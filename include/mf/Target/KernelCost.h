@@ -7,10 +7,11 @@
 
 namespace mf::target {
 
-/// What limits a launch.
+/// What takes the most of a launch's time.
 enum class Limit : uint8_t { Compute, Memory, Latency };
 
 struct KernelCost {
+  /// Of the launch from its start to its end on the device.
   double seconds = 0;
   Limit limit = Limit::Latency;
 };
@@ -21,8 +22,15 @@ struct Compilation {
   bool graphKernelFusion = false;
 };
 
-/// The time of one launch. An error if the target has no rate for the kernel's
-/// kind or engine; it names the kind and the target.
+/// The time of one launch: the longer of
+///   flops / (peak * peakShare * saturations)   and   passes * bytes / rate,
+/// and the kind's latency on top. The peak is that of the kernel's engine for
+/// the element type of the largest input; without a share of it operations take
+/// no time. The rate is the memory's, for the vector engine with its gain for
+/// what stays in the cache. Passes are those of fused kernels where the program
+/// was compiled so and the kind has them. An error if the target has no rate
+/// for the kernel's kind or engine, or makes it depend on a measure that the
+/// kernel does not have; it names the kernel, its kind and the target.
 llvm::Expected<KernelCost> getKernelCost(const Target &target,
                                          const KernelSignature &signature,
                                          const KernelSpec &spec,

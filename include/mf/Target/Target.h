@@ -40,15 +40,15 @@ struct Memory {
   int64_t bytes = 0;
   /// What streams through from and to memory.
   double bytesPerSecond = 0;
-  /// Of data that stay in the cache: the rate for a kernel whose largest
-  /// operand has A bytes is `bytesPerSecond * (1 + cacheGain / (1 +
-  /// (A/cacheBytes)^2))`.
+  /// Of data that stay in the cache: the rate for a kernel of the vector engine
+  /// whose largest operand has A bytes is `bytesPerSecond * (1 + cacheGain / (1
+  /// + (A/cacheBytes)^2))`.
   double cacheGain = 0;
   double cacheBytes = 0;
 };
 
 /// How the efficiency of a kernel depends on one of its measures m
-/// (KernelSignature::getMeasures): m / (m + half), and, where `full` is not 0,
+/// (KernelSignature::measures): m / (m + half), and, where `full` is not 0,
 /// min(1, m / full)^power.
 struct Saturation {
   /// "keys", "rows", "flops", ...
@@ -58,9 +58,7 @@ struct Saturation {
   double power = 1;
 };
 
-/// How fast kernels of one kind run. The time of a launch is the longer of
-/// flops / (peak * peakShare * saturations) and passes * bytes / memory rate,
-/// and `latency`.
+/// How fast kernels of one kind run (KernelCost.h).
 struct KernelRate {
   /// As kernel signatures name it: "matmul", "attention".
   std::string kind;
@@ -78,7 +76,8 @@ struct KernelRate {
 
 /// How the devices of a network are joined.
 enum class Wiring : uint8_t {
-  /// Each pair has a link of its own.
+  /// Each pair has a link of its own; where groups are joined, each device of
+  /// one has a link to each other group.
   Mesh,
   /// Each device has one port, all of which reach each other.
   Switch
@@ -98,11 +97,11 @@ struct Network {
   /// What collectives and messages between two ranks reach of it.
   double collectiveShare = 1;
   double messageShare = 1;
-  /// Of a collective and of a message, besides its bytes.
+  /// Of a collective and of a message, added to what its bytes take.
   double collectiveLatency = 0;
   double messageLatency = 0;
-  /// The share of a collective's time in which the device can compute; for the
-  /// rest of the time the collective holds it up.
+  /// The share of the time of a collective or message in which the device can
+  /// compute; for the rest of the time it is held up.
   double hidden = 1;
 };
 

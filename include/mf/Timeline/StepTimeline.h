@@ -46,6 +46,9 @@ struct Activity {
   int64_t bytes = 0;
   /// Of a kernel.
   std::vector<TensorShape> inputs, outputs;
+  /// Of a message or collective: the networks of the target whose links carry
+  /// it ("hccs", "roce"); empty if they are not known.
+  std::vector<std::string> networks;
   /// Of a collective or message: the ranks that take part in what the shown
   /// rank does; empty if they are not known. Rates of links can only be fitted
   /// to profiles that say them.
@@ -99,11 +102,12 @@ struct Flow {
 /// How a stage spends the step on its compute stream; the times add up to the
 /// step.
 struct StageSummary {
+  /// A kernel runs.
   double busy = 0;
   /// Nothing runs and nothing is under way: waiting for other stages, or behind
   /// the stage's end.
   double bubble = 0;
-  /// Only communication runs, or it holds up the device.
+  /// No kernel runs but communication does, or it holds up the device.
   double exposedCommunication = 0;
   /// Only copies between device and host run.
   double stall = 0;
@@ -179,6 +183,10 @@ struct StepSummary {
 };
 
 StepSummary summarize(const StepTimeline &timeline);
+
+/// Takes time linear in the stage's spans.
+StageSummary summarizeStage(const StepTimeline &timeline,
+                            const StageTimeline &stage);
 
 } // namespace mf::timeline
 

@@ -29,6 +29,7 @@ static LogicalResult decodeHeader(ascend::ProgramOp op, Program &program) {
   program.vocabSize = op.getVocabSize();
   program.padTokenId = op.getPadTokenId();
   program.ignoreIndex = op.getIgnoreIndex();
+  program.graphKernelFusion = op.getGraphKernelFusion();
   if (DictionaryAttr schedule = op.getLrScheduleAttr()) {
     FailureOr<LrSchedule> decoded = decodeLrSchedule(op, schedule);
     if (failed(decoded))
@@ -79,15 +80,16 @@ static LogicalResult checkSameStep(ascend::ProgramOp a, ascend::ProgramOp b) {
     return std::make_tuple(op.getMicroBatches(), op.getMicroBatchSize(),
                            op.getSequenceLength(), op.getVocabSize(),
                            op.getPadTokenId(), op.getIgnoreIndex(),
-                           op.getLrScheduleAttr(), op.getLossScaleAttr());
+                           op.getLrScheduleAttr(), op.getLossScaleAttr(),
+                           op.getGraphKernelFusion());
   };
   if (key(a) == key(b))
     return success();
   InFlightDiagnostic error =
       b.emitError("describes another step than stage 0: micro_batches, "
                   "micro_batch_size, sequence_length, vocab_size, "
-                  "pad_token_id, ignore_index, lr_schedule and loss_scale must "
-                  "agree");
+                  "pad_token_id, ignore_index, lr_schedule, loss_scale and "
+                  "graph_kernel_fusion must agree");
   error.attachNote(a.getLoc()) << "stage 0 is here";
   return error;
 }

@@ -1,0 +1,104 @@
+//===- StepLines.h - A step on the lines of the simulator ------*- C++ -*-===//
+//
+// Each stream of each stage is a line. All ranks of a stage run the same
+// program at the same time, so one stands for all
+// (lib/Program/ProgressVerifier.cpp).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_SIMULATOR_STEPLINES_H
+#define MF_LIB_SIMULATOR_STEPLINES_H
+
+#include "StepOps.h"
+#include "mf/Sim/Lines.h"
+
+namespace mf::simulator {
+
+/// Something that is put on a line.
+struct Emitted {
+  const Op *op = nullptr;
+  /// The list that it is of, and the call that runs it; null in the step.
+  const program::InstructionList *list = nullptr;
+  const program::Call *call = nullptr;
+  /// Of the call, or of the instruction, in the step.
+  uint32_t position = 0;
+  uint32_t stream = 0;
+  /// Of Wait and Record: through the whole step of the stage.
+  uint64_t event = 0;
+};
+
+class StepLines {
+public:
+  StepLines(const program::Program &program, const StepCosts &costs);
+
+  const sim::Lines &getLines() const { return lines; }
+  sim::LineId getLine(size_t stage, uint32_t stream) const {
+    return firstLines[stage] + static_cast<sim::LineId>(stream);
+  }
+
+  /// Calls `visit(emitted)` for each item of a stage, in the order in which
+  /// they were put on lines; the k-th of a stream is item k of its line.
+  template <typename Visitor> void walk(size_t stage, Visitor visit) const;
+
+  /// What an item is of, for messages.
+  std::string describeItem(sim::ItemId item) const;
+  /// The place of an item in the program.
+  uint32_t getLocation(sim::ItemId item) const;
+
+private:
+  void addStage(size_t stage);
+  void addItem(size_t stage, const Emitted &emitted);
+  void addExchange(size_t stage, sim::LineId line, const Emitted &emitted);
+  std::pair<size_t, Emitted> find(sim::ItemId item) const;
+
+  const program::Program &program;
+  const StepCosts &costs;
+  std::vector<StageOps> ops;
+  sim::Lines lines;
+  /// By stage.
+  std::vector<sim::LineId> firstLines;
+  std::vector<sim::EventId> firstEvents;
+  /// By channel, the rendezvous of its uses between stages, and, by stage and
+  /// side, how many each has come to.
+  std::vector<std::vector<sim::GroupId>> groups;
+  std::vector<std::vector<std::array<uint32_t, 2>>> numExchanges;
+};
+
+template <typename Visitor>
+void StepLines::walk(size_t number, Visitor visit) const {
+  const program::StageProgram &stage = program.stages[number];
+  uint64_t firstEvent = stage.step.numEvents;
+  for (const Op &op : ops[number].step.ops) {
+    Emitted outer{&op, &stage.step, nullptr, op.first, op.stream, op.operand};
+    if (op.kind != OpKind::Call) {
+      visit(outer);
+      continue;
+    }
+    const program::Call &call = stage.step.calls[op.operand];
+    Emitted inner{
+        nullptr, &stage.routines[call.routine].body, &call, op.first, 0, 0};
+    auto record = call.records.begin();
+    for (const Op &body : ops[number].routines[call.routine].ops) {
+      inner.op = &body;
+      inner.stream = body.stream;
+      if (body.kind == OpKind::CallRecord) {
+        for (;
+             record != call.records.end() && record->instruction == body.first;
+             ++record) {
+          inner.event = *record->record.recorded;
+          inner.stream = record->record.stream;
+          visit(inner);
+        }
+        continue;
+      }
+      inner.event = body.isArgument ? call.events[body.operand]
+                                    : firstEvent + body.operand;
+      visit(inner);
+    }
+    firstEvent += inner.list->numEvents;
+  }
+}
+
+} // namespace mf::simulator
+
+#endif // MF_LIB_SIMULATOR_STEPLINES_H

@@ -1,0 +1,71 @@
+//===- StepOps.h - What a list puts on the lines of streams ----*- C++ -*-===//
+//
+// An instruction list as what the simulator makes items of. A routine is looked
+// at once, however often it is called, and kernels that follow one another on a
+// stream become one piece of work.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_SIMULATOR_STEPOPS_H
+#define MF_LIB_SIMULATOR_STEPOPS_H
+
+#include "StepCosts.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace mf::simulator {
+
+enum class OpKind : uint8_t {
+  /// Kernels, one after the other.
+  Kernels,
+  Copy,
+  Exchange,
+  /// An exchange keeps the compute stream from computing.
+  Held,
+  Wait,
+  Record,
+  /// Events of the step that a call may record here.
+  CallRecord,
+  Call
+};
+
+struct Op {
+  OpKind kind = OpKind::Kernels;
+  /// Of a Wait: the event is one that the call passes.
+  bool isArgument = false;
+  uint32_t stream = 0;
+  /// The event; the entry of the exchange's cost.
+  uint32_t operand = 0;
+  /// Instructions of the list. Of Kernels, those in [first, last] that are
+  /// kernels of the stream.
+  uint32_t first = 0;
+  uint32_t last = 0;
+  /// Of Kernels, Copy and Held.
+  double seconds = 0;
+
+  /// Calls `visit(number, instruction)` for the kernels of Kernels, in order.
+  template <typename Visitor>
+  void forEachKernel(const program::InstructionList &list,
+                     Visitor visit) const {
+    for (uint32_t i = first; i <= last; ++i)
+      if (list.instructions[i].work == program::Work::Kernel &&
+          list.instructions[i].stream == stream)
+        visit(i, list.instructions[i]);
+  }
+};
+
+struct ListOps {
+  std::vector<Op> ops;
+};
+
+/// The operations of a stage's step and routines.
+struct StageOps {
+  ListOps step;
+  std::vector<ListOps> routines;
+};
+
+StageOps makeStageOps(const program::Program &program, size_t stage,
+                      const StepCosts &costs);
+
+} // namespace mf::simulator
+
+#endif // MF_LIB_SIMULATOR_STEPOPS_H

@@ -1,0 +1,161 @@
+//===- StepSpans.cpp - Simulated lines as the timelines of stages ---------===//
+
+#include "StepSpans.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+
+namespace mf::simulator {
+
+using namespace program;
+using timeline::Span;
+using timeline::StageTimeline;
+
+/// When the last of each rendezvous has come: then it begins.
+static std::vector<double> getGroupStarts(const sim::Lines &lines,
+                                          const sim::Timeline &times) {
+  std::vector<double> starts(lines.getNumGroups(), 0);
+  for (sim::LineId line = 0; line < lines.getNumLines(); ++line)
+    for (int32_t i = 0; i < lines.getNumItems(line); ++i)
+      if (const sim::ItemId item = {line, i};
+          lines.getKind(item) == sim::ItemKind::Rendezvous) {
+        double &start = starts[lines.getOperand(item)];
+        start = std::max(start, times.getStart(item));
+      }
+  return starts;
+}
+
+SpanReader::SpanReader(const Program &program, const StepLines &lines,
+                       const sim::Timeline &times, const StepCosts &costs,
+                       const ActivityTable &activities, bool spanOfEachKernel)
+    : program(program), lines(lines), times(times), costs(costs),
+      activities(activities), spanOfEachKernel(spanOfEachKernel),
+      groupStarts(getGroupStarts(lines.getLines(), times)) {}
+
+static std::optional<uint32_t> getRoutine(const Emitted &emitted) {
+  return emitted.call ? std::optional(emitted.call->routine) : std::nullopt;
+}
+
+void SpanReader::addKernels(size_t stage, const Emitted &emitted,
+                            sim::ItemId item, std::vector<Span> &spans) {
+  const std::optional<uint32_t> routine = getRoutine(emitted);
+  double end = times.getStart(item);
+  emitted.op->forEachKernel(
+      *emitted.list, [&](uint32_t i, const Instruction &instruction) {
+        const double start = end;
+        noteStart(emitted, i, start);
+        end += costs.getKernelSeconds(instruction.index);
+        spans.push_back({start, end, activities.find(stage, routine, i), task});
+      });
+  spans.back().end = times.getEnd(item);
+}
+
+void SpanReader::noteStart(const Emitted &emitted, uint32_t instruction,
+                           double time) {
+  if (!emitted.call || !spanOfEachKernel)
+    return;
+  std::vector<double> &ofCall = starts[emitted.position];
+  ofCall.resize(emitted.list->instructions.size());
+  // A wait comes before what it is for.
+  if (ofCall[instruction] == 0)
+    ofCall[instruction] = time;
+}
+
+llvm::ArrayRef<double> SpanReader::getStarts(uint32_t position) const {
+  auto found = starts.find(position);
+  return found == starts.end() ? llvm::ArrayRef<double>()
+                               : llvm::ArrayRef(found->second);
+}
+
+void SpanReader::addMessage(size_t stage, const Emitted &emitted,
+                            uint32_t span) {
+  const Exchange &exchange =
+      *emitted.list->getExchange(emitted.list->instructions[emitted.op->first]);
+  const Channel &channel = program.channels[exchange.channel];
+  if (channel.isTransfer && channel.fromStage != channel.toStage)
+    messages[exchange.channel][exchange.isSend ? 0 : 1].push_back(
+        {static_cast<uint32_t>(stage), emitted.stream, span});
+}
+
+/// A task is from its first kernel to its last: before, it may wait for what it
+/// reads.
+void SpanReader::addToTask(double start, double end, StageTimeline &result) {
+  timeline::TaskSpan &span = result.tasks[task];
+  if (span.end == 0)
+    span.start = start;
+  span.end = std::max(span.end, end);
+}
+
+void SpanReader::addItem(size_t stage, const Emitted &emitted, sim::ItemId item,
+                         StageTimeline &result) {
+  std::vector<Span> &spans = result.streams[emitted.stream].spans;
+  const std::optional<uint32_t> routine = getRoutine(emitted);
+  const Op &op = *emitted.op;
+  double start = times.getStart(item);
+  const double end = times.getEnd(item);
+  auto add = [&](uint32_t activity) {
+    spans.push_back({start, end, activity, task});
+  };
+  if (op.kind != OpKind::Kernels)
+    noteStart(emitted, op.first, start);
+  switch (op.kind) {
+  case OpKind::Kernels:
+    if (spanOfEachKernel)
+      addKernels(stage, emitted, item, spans);
+    else
+      add(activities.find(stage, routine, op.first));
+    if (task >= 0 && emitted.stream == result.computeStream)
+      addToTask(start, end, result);
+    return;
+  case OpKind::Copy:
+    return add(activities.find(stage, routine, op.first));
+  case OpKind::Held:
+    return add(activities.findHeld(stage, routine, op.first));
+  case OpKind::Exchange:
+    if (const sim::Lines &all = lines.getLines();
+        all.getKind(item) == sim::ItemKind::Rendezvous)
+      start = groupStarts[all.getOperand(item)];
+    add(activities.find(stage, routine, op.first));
+    return addMessage(stage, emitted, static_cast<uint32_t>(spans.size() - 1));
+  case OpKind::Wait:
+  case OpKind::Record:
+  case OpKind::CallRecord:
+  case OpKind::Call:
+    return;
+  }
+}
+
+void SpanReader::read(size_t number, llvm::ArrayRef<StepTask> tasks,
+                      StageTimeline &result) {
+  const StageProgram &stage = program.stages[number];
+  starts.clear();
+  result.computeStream = stage.computeStream;
+  for (const Stream &stream : stage.streams)
+    result.streams.push_back({stream.name, stream.kind, {}});
+  for (const StepTask &found : tasks)
+    result.tasks.push_back({found.phase, static_cast<int32_t>(found.layout),
+                            static_cast<int32_t>(found.microBatch), 0, 0});
+  std::vector<int32_t> next(stage.streams.size(), 0);
+  size_t following = 0;
+  lines.walk(number, [&](const Emitted &emitted) {
+    while (following < tasks.size() &&
+           tasks[following].position < emitted.position)
+      ++following;
+    task = following < tasks.size() &&
+                   tasks[following].position == emitted.position
+               ? static_cast<int32_t>(following)
+               : -1;
+    const sim::ItemId item = {lines.getLine(number, emitted.stream),
+                              next[emitted.stream]++};
+    addItem(number, emitted, item, result);
+  });
+}
+
+std::vector<timeline::Flow> SpanReader::takeFlows() {
+  std::vector<timeline::Flow> flows;
+  for (const auto &[channel, sides] : messages)
+    for (auto [from, to] : llvm::zip(sides[0], sides[1]))
+      flows.push_back({from, to});
+  return flows;
+}
+
+} // namespace mf::simulator

@@ -1,0 +1,207 @@
+//===- PageData.cpp - What the page knows of a step -----------------------===//
+
+#include "PageData.h"
+#include "Gaps.h"
+#include "Numbers.h"
+#include "PageBlocks.h"
+#include "Wording.h"
+#include "mf/Timeline/Writers.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+#include <cmath>
+
+using namespace llvm;
+
+namespace mf::timeline {
+
+namespace {
+
+/// So many blocks are about 4 MB.
+constexpr size_t mostBlocks = 250000;
+/// For each stage.
+constexpr size_t mostMemoryPoints = 4000;
+/// Of the step: shorter gaps are not seen where they are drawn.
+constexpr double shortestGap = 1.0 / 4000;
+/// Ticks of a step, at least.
+constexpr double fewestTicks = 1e8;
+
+/// Numbers by texts, in the order in which they come.
+class Names {
+public:
+  unsigned find(StringRef text) {
+    auto [entry, isNew] = numbers.try_emplace(text, numbers.size());
+    if (isNew)
+      list.push_back(entry->getKey());
+    return entry->second;
+  }
+  ArrayRef<StringRef> get() const { return list; }
+
+private:
+  StringMap<unsigned> numbers;
+  std::vector<StringRef> list;
+};
+
+class DataPrinter {
+public:
+  DataPrinter(const StepTimeline &timeline, json::OStream &json)
+      : timeline(timeline), json(json),
+        resolution(findResolution(timeline, mostBlocks)) {
+    if (timeline.seconds > 0)
+      tick =
+          std::pow(10, std::floor(std::log10(timeline.seconds / fewestTicks)));
+  }
+
+  void print();
+
+private:
+  void printWords();
+  void printStage(const StageTimeline &stage);
+  void printTasks(const StageTimeline &stage);
+  void printGaps(const StageTimeline &stage);
+  void printMemory(const StageTimeline &stage);
+  void printStream(const StreamTimeline &stream);
+  void printActivities();
+
+  int64_t getTicks(double seconds) const {
+    return std::llround(seconds / tick);
+  }
+  size_t countSpans() const;
+
+  const StepTimeline &timeline;
+  json::OStream &json;
+  const double resolution;
+  double tick = 1;
+  /// Those of blocks, by their numbers in the timeline.
+  MapVector<uint32_t, unsigned> activities;
+};
+
+void DataPrinter::print() {
+  json.object([&] {
+    json.attribute("program", json::fixUTF8(timeline.program));
+    json.attributeObject("report", [&] { writeReportMembers(timeline, json); });
+    printWords();
+    addNumber(json, "tick", tick);
+    addNumber(json, "resolution", resolution);
+    json.attribute("spans", countSpans());
+    json.attributeArray("stages", [&] {
+      for (const StageTimeline &stage : timeline.stages)
+        json.object([&] { printStage(stage); });
+    });
+    printActivities();
+  });
+}
+
+void DataPrinter::printWords() {
+  json.attribute("limits", json::fixUTF8(describeLimits(timeline)));
+  json.attributeArray("path", [&] {
+    for (const CriticalShare &limit : getLimits(timeline))
+      json.array([&] {
+        json.value(json::fixUTF8(limit.kind));
+        json.rawValue(formatNumber(limit.seconds));
+      });
+  });
+  json.attributeArray("gains", [&] {
+    for (const Gain &gain : getGains(timeline))
+      json.value(json::fixUTF8(describe(gain)));
+  });
+}
+
+void DataPrinter::printStage(const StageTimeline &stage) {
+  json.attributeArray("tasks", [&] { printTasks(stage); });
+  json.attributeArray("gaps", [&] { printGaps(stage); });
+  json.attributeArray("memory", [&] { printMemory(stage); });
+  json.attributeArray("streams", [&] {
+    for (const StreamTimeline &stream : stage.streams)
+      json.object([&] {
+        json.attribute("name", json::fixUTF8(stream.name));
+        json.attributeArray("blocks", [&] { printStream(stream); });
+      });
+  });
+}
+
+void DataPrinter::printTasks(const StageTimeline &stage) {
+  for (const TaskSpan &task : stage.tasks) {
+    json.value(std::string(1, schedule::getLetter(task.phase)));
+    json.value(task.chunk);
+    json.value(task.microBatch);
+    json.value(getTicks(task.start));
+    json.value(getTicks(task.end) - getTicks(task.start));
+  }
+}
+
+void DataPrinter::printGaps(const StageTimeline &stage) {
+  int64_t last = 0;
+  for (const Gap &gap : findGaps(timeline, stage)) {
+    if (gap.end - gap.start < shortestGap * timeline.seconds)
+      continue;
+    json.value(static_cast<int>(gap.cause));
+    json.value(getTicks(gap.start) - last);
+    json.value(getTicks(gap.end) - getTicks(gap.start));
+    last = getTicks(gap.end);
+  }
+}
+
+void DataPrinter::printMemory(const StageTimeline &stage) {
+  int64_t last = 0;
+  for (const MemoryPoint &point :
+       thinOut(stage.memory, timeline.seconds, mostMemoryPoints)) {
+    json.value(getTicks(point.time) - last);
+    json.value(point.bytes);
+    last = getTicks(point.time);
+  }
+}
+
+void DataPrinter::printStream(const StreamTimeline &stream) {
+  int64_t last = 0, task = -1;
+  for (const Block &block : joinSpans(stream.spans, resolution)) {
+    const unsigned activity =
+        activities.try_emplace(block.activity, activities.size()).first->second;
+    json.value(getTicks(block.start) - last);
+    json.value(getTicks(block.end) - getTicks(block.start));
+    json.value(activity);
+    json.value(block.task - task);
+    json.value(block.spans);
+    last = getTicks(block.end);
+    task = block.task;
+  }
+}
+
+/// After all streams, which say what is needed.
+void DataPrinter::printActivities() {
+  Names names;
+  json.attributeArray("activities", [&] {
+    for (const auto &entry : activities)
+      json.array([&] {
+        const Activity &activity = timeline.activities[entry.first];
+        json.value(names.find(activity.name));
+        json.value(names.find(activity.kind));
+        json.value(names.find(activity.cell));
+        json.value(static_cast<int>(activity.category));
+        json.value(static_cast<int>(activity.engine));
+      });
+  });
+  json.attributeArray("names", [&] {
+    for (StringRef name : names.get())
+      json.value(json::fixUTF8(name));
+  });
+}
+
+size_t DataPrinter::countSpans() const {
+  size_t count = 0;
+  for (const StageTimeline &stage : timeline.stages)
+    for (const StreamTimeline &stream : stage.streams)
+      count += stream.spans.size();
+  return count;
+}
+
+} // namespace
+
+std::string makePageData(const StepTimeline &timeline) {
+  std::string text;
+  raw_string_ostream stream(text);
+  json::OStream json(stream);
+  DataPrinter(timeline, json).print();
+  return text;
+}
+
+} // namespace mf::timeline

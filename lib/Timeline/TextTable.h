@@ -1,0 +1,39 @@
+//===- TextTable.h - Aligned columns of text ------------------*- C++ -*-===//
+
+#ifndef MF_LIB_TIMELINE_TEXTTABLE_H
+#define MF_LIB_TIMELINE_TEXTTABLE_H
+
+#include "llvm/Support/raw_ostream.h"
+#include <string>
+#include <vector>
+
+namespace mf::timeline {
+
+/// Lines of cells, the first of each to the left and the others to the right of
+/// their columns.
+class TextTable {
+public:
+  explicit TextTable(std::vector<std::string> header)
+      : rows({std::move(header)}) {}
+
+  /// Of as many cells as the header.
+  void addRow(std::vector<std::string> cells) {
+    rows.push_back(std::move(cells));
+  }
+
+  void print(llvm::raw_ostream &os) const;
+
+private:
+  std::vector<std::vector<std::string>> rows;
+};
+
+/// Digits behind the point with which `value` shows four digits that count; at
+/// least `fewest`.
+int getDecimals(double value, int fewest);
+
+/// `value` with that many digits behind the point.
+std::string formatFixed(double value, int decimals);
+
+} // namespace mf::timeline
+
+#endif // MF_LIB_TIMELINE_TEXTTABLE_H

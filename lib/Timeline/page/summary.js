@@ -1,0 +1,132 @@
+// The step's numbers, what limits it, and the table of stages.
+
+function getBaseName(path) {
+  return path.split("/").pop().replace(/\.mlir(bc)?$/, "") || "step";
+}
+
+function fillHeader(step) {
+  const {report} = step;
+  const title = getBaseName(step.program);
+  document.title = title + ": a training step in time";
+  document.getElementById("title").textContent = title;
+  const count = (number, name) =>
+    `${formatCount(number)} ${name}${number === 1 ? "" : name.endsWith("h") ? "es" : "s"}`;
+  document.getElementById("subtitle").textContent = [
+    report.source + (report.target ? " on " + report.target : ""),
+    count(report.num_ranks, "rank"), count(report.stages.length, "stage"),
+    count(report.micro_batches, "micro-batch"),
+    count(report.tokens_per_step, "token") + " a step",
+  ].join(" · ");
+}
+
+function fillNumbers(step) {
+  const {report} = step;
+  const peak = Math.max(0, ...report.stages.map(stage => stage.peak_bytes));
+  const bubble = report.stages.reduce((sum, stage) => sum + stage.bubble_seconds, 0) /
+    Math.max(1, report.stages.length * report.step_seconds);
+  const [time, unit] = formatSeconds(report.step_seconds).split(" ");
+  const [bytes, bytesUnit] = formatBytes(peak).split(" ");
+  const numbers = [
+    ["step time", time, unit],
+    ["tokens/s per NPU", formatCount(report.tokens_per_second_per_npu), ""],
+    ["model FLOPs utilization", formatShare(report.model_flops_utilization).slice(0, -2), "%"],
+    ["hardware FLOPs utilization", formatShare(report.hardware_flops_utilization).slice(0, -2), "%"],
+    ["bubble, mean of stages", formatShare(bubble).slice(0, -2), "%"],
+    ["largest peak of memory", bytes, bytesUnit],
+  ];
+  if (report.hardware_flops_utilization === 0) numbers.splice(2, 2);
+  document.getElementById("numbers").replaceChildren(...numbers.map(([name, number, unit]) =>
+    makeElement("div", {}, makeElement("dt", {}, name),
+      makeElement("dd", {}, number + " ", makeElement("small", {}, unit)))));
+}
+
+// Shades of one hue for each sort of work.
+function getPathColor(words, number) {
+  const shade = 38 + 7 * (number % 5);
+  if (/communication|all-to-all|messages/.test(words)) return `hsl(12 60% ${shade + 8}%)`;
+  if (words.startsWith("copies")) return `hsl(266 35% ${shade + 8}%)`;
+  if (/^(bubble|the host)$/.test(words)) return `hsl(210 8% ${shade + 6}%)`;
+  return `hsl(212 50% ${shade}%)`;
+}
+
+function fillLimits(step) {
+  if (step.path.length === 0) {
+    document.getElementById("limits").hidden = true;
+    return;
+  }
+  const text = step.limits.charAt(0).toUpperCase() + step.limits.slice(1) + ".";
+  document.getElementById("limits-text").textContent = text;
+  const parts = step.path.map(([words, seconds], i) => ({
+    words, seconds, share: seconds / step.seconds, color: getPathColor(words, i),
+  }));
+  const bar = document.getElementById("path");
+  bar.setAttribute("aria-label", text);
+  bar.replaceChildren(...parts.map(part => {
+    const element = makeElement("div",
+      {style: `width: ${100 * part.share}%; background: ${part.color}`},
+      part.share > 0.045 ? formatShare(part.share, 0) : "");
+    element.addEventListener("pointermove", event =>
+      showTooltip(event, part.words, [`${formatSeconds(part.seconds)}, ${formatShare(part.share)}`]));
+    element.addEventListener("pointerleave", hideTooltip);
+    return element;
+  }));
+  fillLegend("path-legend", parts.filter(part => part.share >= 0.005).map(part =>
+    ({name: part.words, style: "background: " + part.color})));
+  document.getElementById("gains").replaceChildren(
+    ...step.gains.map(gain => makeElement("li", {}, gain)));
+}
+
+const timeParts = [
+  {name: "busy", member: "busy_seconds", style: "background: var(--busy)"},
+  {name: "exposed communication", member: "exposed_communication_seconds",
+    style: "background: var(--communication)"},
+  {name: "stall", member: "stall_seconds", style: "background: var(--copy)"},
+  {name: "bubble", member: "bubble_seconds", style: "", mark: "hatch"},
+];
+
+const memoryParts = [
+  ["parameter", "parameters"], ["gradient", "gradients"],
+  ["optimizer_state", "optimizer state"], ["activation", "activations"],
+];
+
+function makeTimeBar(step, stage) {
+  const bar = makeElement("div");
+  for (const part of timeParts.slice(0, 3))
+    bar.append(makeElement("span",
+      {style: `width: ${100 * stage[part.member] / step.seconds}%; ${part.style}`}));
+  return makeElement("td", {class: "bar"}, bar);
+}
+
+function makeStageRow(step, stage, formatGib) {
+  const cells = [makeElement("td", {}, "stage " + stage.stage), makeTimeBar(step, stage)];
+  for (const {member} of timeParts)
+    cells.push(makeElement("td", {}, formatDigits(stage[member], 3), makeElement("small", {},
+      " " + formatShare(stage[member] / step.seconds))));
+  let others = stage.peak_bytes;
+  for (const [category] of memoryParts) {
+    others -= stage.bytes[category] || 0;
+    cells.push(makeElement("td", {}, formatGib(stage.bytes[category] || 0)));
+  }
+  const isOver = stage.limit_bytes > 0 && stage.peak_bytes > stage.limit_bytes;
+  cells.push(makeElement("td", {}, formatGib(others)),
+    makeElement("td", {class: isOver ? "over" : ""}, formatGib(stage.peak_bytes)),
+    makeElement("td", {}, stage.limit_bytes > 0 ? formatGib(stage.limit_bytes) : "none"),
+    makeElement("td", {}, formatGib(stage.host_bytes)));
+  return makeElement("tr", {}, ...cells);
+}
+
+function fillTable(step) {
+  const {report} = step;
+  const peak = Math.max(...report.stages.map(stage => stage.peak_bytes), 0) / gib;
+  const decimals = peak > 0 ? Math.min(9, Math.max(2, 2 - Math.floor(Math.log10(peak)))) : 2;
+  const formatGib = bytes => (bytes / gib).toFixed(decimals);
+  const groups = makeElement("tr", {class: "groups"}, makeElement("th"),
+    makeElement("th", {colspan: 5}, "time, s and % of the step"),
+    makeElement("th", {colspan: 8}, "memory at the peak, GiB"));
+  const names = ["", "", ...timeParts.map(part => part.name), ...memoryParts.map(part => part[1]),
+    "others", "peak", "limit", "host"];
+  const header = makeElement("tr", {}, ...names.map(name => makeElement("th", {}, name)));
+  document.getElementById("table").replaceChildren(makeElement("thead", {}, groups, header),
+    makeElement("tbody", {}, ...report.stages.map(stage => makeStageRow(step, stage, formatGib))));
+  fillLegend("stages-legend", timeParts);
+}

@@ -1,0 +1,291 @@
+//===- TransferTest.cpp - Transfers that share links ----------------------===//
+
+#include "RandomLines.h"
+#include "gmock/gmock.h"
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+#include <optional>
+
+using namespace mf::sim;
+
+namespace {
+
+Timeline run(const Lines &lines) {
+  llvm::Expected<Timeline> timeline = simulate(lines);
+  EXPECT_TRUE(static_cast<bool>(timeline))
+      << llvm::toString(timeline.takeError());
+  return timeline ? std::move(*timeline) : Timeline();
+}
+
+/// A line that starts a transfer at a time.
+struct Sender {
+  double start, latency, seconds;
+  std::vector<LinkId> links;
+};
+
+/// When the transfers of lines of their own end.
+std::vector<double> getEnds(llvm::ArrayRef<Sender> senders) {
+  Lines lines;
+  for (int link = 0; link < 4; ++link)
+    lines.addLink();
+  for (const Sender &sender : senders) {
+    LineId line = lines.addLine();
+    lines.addWork(line, sender.start);
+    lines.addRendezvous(
+        line, lines.addTransfer(sender.latency, sender.seconds, sender.links));
+  }
+  Timeline timeline = run(lines);
+  std::vector<double> ends;
+  for (LineId line = 0; line < lines.getNumLines(); ++line)
+    ends.push_back(timeline.getEnd(line));
+  return ends;
+}
+
+using Ends = std::vector<double>;
+
+TEST(TransferTest, AloneAsLongAsARendezvous) {
+  EXPECT_EQ(getEnds({{1, 2, 4, {0}}}), Ends({7}));
+  EXPECT_EQ(getEnds({{1, 2, 4, {}}}), Ends({7}));
+  EXPECT_EQ(getEnds({{1, 2, 4, {0, 1, 0}}, {1, 2, 4, {2, 3}}}), Ends({7, 7}));
+  // One after the other.
+  EXPECT_EQ(getEnds({{0, 0, 4, {0}}, {4, 0, 4, {0}}}), Ends({4, 8}));
+}
+
+TEST(TransferTest, EqualShares) {
+  EXPECT_EQ(getEnds({{0, 0, 4, {0}}, {0, 0, 4, {0}}}), Ends({8, 8}));
+  // Half of the first is left when the second comes, that takes 4 for 2; the
+  // second then has the link for itself.
+  EXPECT_EQ(getEnds({{0, 0, 4, {0}}, {2, 0, 4, {0}}}), Ends({6, 8}));
+  // Latency does not use the link.
+  EXPECT_EQ(getEnds({{0, 4, 4, {0}}, {0, 0, 4, {0}}}), Ends({8, 4}));
+}
+
+TEST(TransferTest, TheSmallestShareCounts) {
+  // The first has half of link 0 and a third of link 1.
+  EXPECT_EQ(
+      getEnds(
+          {{0, 0, 2, {0, 1}}, {0, 0, 3, {0}}, {0, 0, 2, {1}}, {0, 0, 2, {1}}}),
+      Ends({6, 6, 6, 6}));
+}
+
+TEST(TransferTest, WhatMovesNothingIsInNobodysWay) {
+  EXPECT_EQ(getEnds({{0, 0, 4, {0}}, {2, 1, 0, {0}}}), Ends({4, 3}));
+}
+
+TEST(TransferTest, StartsWithTheLastParty) {
+  Lines lines;
+  LinkId link = lines.addLink();
+  GroupId one = lines.addTransfer(1, 4, link);
+  GroupId other = lines.addTransfer(0, 4, link);
+  LineId first = lines.addLine(), second = lines.addLine();
+  ItemId early = lines.addRendezvous(first, one);
+  lines.addWork(second, 5);
+  ItemId late = lines.addRendezvous(second, one);
+  ItemId alone = lines.addRendezvous(lines.addLine(), other);
+  Timeline timeline = run(lines);
+  EXPECT_EQ(timeline.getStart(early), 0);
+  EXPECT_EQ(timeline.getStart(late), 5);
+  EXPECT_EQ(timeline.getEnd(early), 10);
+  EXPECT_EQ(timeline.getEnd(late), 10);
+  EXPECT_EQ(timeline.getEnd(alone), 4);
+  EXPECT_EQ(lines.getDuration(early), 5);
+}
+
+TEST(TransferTest, TicksRound) {
+  Lines lines(0.25);
+  LinkId link = lines.addLink();
+  for (int line = 0; line < 3; ++line)
+    lines.addRendezvous(lines.addLine(), lines.addTransfer(0.3, 0.3, link));
+  LineId line = lines.addLine();
+  lines.addWork(line, 0.4);
+  Timeline timeline = run(lines);
+  for (LineId party = 0; party < 3; ++party)
+    EXPECT_EQ(timeline.getEnd(party), 0.25 + 3 * 0.25);
+  EXPECT_EQ(timeline.getEnd(line), 0.5);
+}
+
+TEST(TransferTest, DeadlockWhileTransfersAreUnderWay) {
+  Lines lines;
+  LinkId link = lines.addLink();
+  for (int line = 0; line < 2; ++line)
+    lines.addRendezvous(lines.addLine(), lines.addTransfer(0, 4, link));
+  EventId event = lines.addEvents();
+  lines.addWait(1, event);
+  EXPECT_EQ(llvm::toString(simulate(lines).takeError()),
+            "item 1 of line 1 waits for an event that nothing records");
+}
+
+//===----------------------------------------------------------------------===//
+// Random lines against a simulation that goes from time to time
+//===----------------------------------------------------------------------===//
+
+/// Everything in the order of time, what moves a bit at a time.
+class SlowSimulation {
+public:
+  explicit SlowSimulation(const Plan &plan)
+      : plan(plan), times(plan.numLines, 0), positions(plan.numLines, 0),
+        events(plan.numEvents), groups(plan.groups.size()),
+        items(plan.numLines) {
+    for (const Plan::Action &action : plan.history) {
+      items[action.line].push_back(action);
+      if (action.kind == ItemKind::Rendezvous)
+        ++groups[action.operand].missing;
+    }
+    ends.resize(plan.numLines);
+  }
+
+  std::vector<std::vector<double>> run() {
+    while (goOn() || moveOn()) {
+    }
+    return ends;
+  }
+
+private:
+  struct Group {
+    int missing = 0;
+    double start = 0, left = 0;
+    std::vector<int32_t> waiting;
+    bool isWaiting = false, moves = false;
+  };
+
+  void finish(int32_t line, double time) {
+    times[line] = time;
+    ends[line].push_back(time);
+    ++positions[line];
+  }
+  bool goOn() {
+    bool changes = false;
+    for (int32_t line = 0; line < plan.numLines; ++line)
+      while (step(line))
+        changes = true;
+    return changes;
+  }
+  bool step(int32_t line) {
+    if (positions[line] == items[line].size())
+      return false;
+    const Plan::Action &action = items[line][positions[line]];
+    double time = times[line];
+    if (action.kind == ItemKind::Work) {
+      finish(line, time + action.duration);
+      return true;
+    }
+    if (action.kind == ItemKind::Record) {
+      events[action.operand] = time;
+      finish(line, time);
+      return true;
+    }
+    if (action.kind == ItemKind::Wait) {
+      if (!events[action.operand])
+        return false;
+      finish(line, std::max(time, *events[action.operand]));
+      return true;
+    }
+    Group &group = groups[action.operand];
+    if (std::count(group.waiting.begin(), group.waiting.end(), line))
+      return false;
+    group.waiting.push_back(line);
+    group.start = std::max(group.start, time);
+    if (--group.missing == 0) {
+      group.start += plan.groups[action.operand].latency;
+      group.isWaiting = true;
+    }
+    return true;
+  }
+  double getShare(size_t index) const {
+    int most = 1;
+    for (int32_t link : plan.groups[index].links) {
+      int users = 0;
+      for (size_t other = 0; other < groups.size(); ++other)
+        users += groups[other].moves &&
+                 std::count(plan.groups[other].links.begin(),
+                            plan.groups[other].links.end(), link);
+      most = std::max(most, users);
+    }
+    return 1.0 / most;
+  }
+  /// To the next start or end.
+  bool moveOn() {
+    double next = std::numeric_limits<double>::infinity();
+    std::vector<double> shares(groups.size());
+    for (size_t index = 0; index < groups.size(); ++index) {
+      shares[index] = getShare(index);
+      if (groups[index].isWaiting)
+        next = std::min(next, groups[index].start);
+      if (groups[index].moves)
+        next = std::min(next, now + groups[index].left / shares[index]);
+    }
+    if (!std::isfinite(next))
+      return false;
+    for (size_t index = 0; index < groups.size(); ++index) {
+      Group &group = groups[index];
+      if (group.moves) {
+        group.left -= (next - now) * shares[index];
+        if (group.left < 1e-10) {
+          group.moves = false;
+          for (int32_t line : group.waiting)
+            finish(line, next);
+        }
+      } else if (group.isWaiting && group.start == next) {
+        group.isWaiting = false;
+        group.moves = true;
+        group.left = plan.groups[index].seconds;
+      }
+    }
+    now = next;
+    return true;
+  }
+
+  const Plan &plan;
+  double now = 0;
+  std::vector<double> times;
+  std::vector<size_t> positions;
+  std::vector<std::optional<double>> events;
+  std::vector<Group> groups;
+  std::vector<std::vector<Plan::Action>> items;
+  std::vector<std::vector<double>> ends;
+};
+
+TEST(TransferTest, RandomLinesAsByDefinition) {
+  std::mt19937 random(11);
+  int shared = 0;
+  for (int round = 0; round < 1500; ++round) {
+    Plan plan = makeRandomPlan(random, round % 60, round % 2 == 0);
+    Lines lines = makeLines(plan, getPlainNumbers(plan));
+    Timeline found = run(lines);
+    auto expected = SlowSimulation(plan).run();
+    for (LineId line = 0; line < lines.getNumLines(); ++line) {
+      ASSERT_EQ(lines.getNumItems(line), expected[line].size()) << round;
+      for (int32_t index = 0; index < lines.getNumItems(line); ++index) {
+        ItemId item{line, index};
+        ASSERT_NEAR(found.getEnd(item), expected[line][index], 1e-8) << round;
+        shared += lines.getKind(item) == ItemKind::Rendezvous &&
+                  found.getEnd(item) - found.getStart(item) >
+                      lines.getDuration(item) + 1e-6;
+      }
+    }
+  }
+  EXPECT_GT(shared, 2000);
+}
+
+TEST(TransferTest, NumbersDoNotMatter) {
+  std::mt19937 random(12);
+  for (int round = 0; round < 1500; ++round) {
+    Plan plan = makeRandomPlan(random, round % 100, round % 2 == 0);
+    double tick = round % 3 == 0 ? 0x1p-20 : 0;
+    Lines lines = makeLines(plan, getPlainNumbers(plan), tick);
+    Timeline expected = run(lines);
+    for (int time = 0; time < 3; ++time) {
+      Numbers numbers = getRandomNumbers(plan, random);
+      Timeline found = run(makeLines(plan, numbers, tick));
+      for (LineId line = 0; line < lines.getNumLines(); ++line)
+        for (int32_t index = 0; index < lines.getNumItems(line); ++index)
+          ASSERT_EQ(found.getEnd(ItemId{numbers.lines[line], index}),
+                    expected.getEnd(ItemId{line, index}))
+              << round;
+    }
+  }
+}
+
+} // namespace

@@ -1,0 +1,35 @@
+//===- ExampleTimelines.h - Steps in time made by hand --------*- C++ -*-===//
+
+#ifndef MF_TEST_UNIT_TIMELINE_EXAMPLETIMELINES_H
+#define MF_TEST_UNIT_TIMELINE_EXAMPLETIMELINES_H
+
+#include "mf/Timeline/StepTimeline.h"
+
+namespace mf::timeline {
+
+/// Two stages of two ranks each, two micro-batches, 10 s: kernels, collectives
+/// (one that holds up the device), messages and a copy each way, in numbers
+/// that are easy to add up:
+///
+///   stage 0, compute     kernels 0-3, held 3-3.5, kernel 7-9
+///            mp          all_gather 2-4
+///            pp_send     send 3.5-4.5
+///            pp_receive  receive 6.5-7
+///            d2h, h2d    copies 4-5 and 5-6.75
+///   stage 1, compute     kernel 4.5-6.5
+///            pp_receive  receive 3.5-4.5
+///            pp_send     send 6.5-7
+StepTimeline makeExample();
+
+/// 1F1B of `stages` stages and micro-batches of `kernels` kernels forward and
+/// twice as many backward, with a collective after every fourth, messages
+/// between stages, and an optimizer at the end.
+StepTimeline makePipeline(int stages, int microBatches, int kernels);
+
+/// Adds an activity and returns its number.
+uint32_t addActivity(StepTimeline &timeline, Category category,
+                     llvm::StringRef name, llvm::StringRef kind);
+
+} // namespace mf::timeline
+
+#endif // MF_TEST_UNIT_TIMELINE_EXAMPLETIMELINES_H
