@@ -32,8 +32,8 @@ Location locate(llvm::ArrayRef<double> logSeconds) {
   std::vector<double> distances;
   for (double value : logSeconds)
     distances.push_back(std::abs(value - median));
-  const double reach = std::max(
-      nearest, farthest * deviationOverMedian * getMedian(distances));
+  const double reach =
+      std::max(nearest, farthest * deviationOverMedian * getMedian(distances));
   double count = 0, sum = 0, squares = 0;
   for (double value : logSeconds)
     if (std::abs(value - median) <= reach) {
@@ -44,11 +44,11 @@ Location locate(llvm::ArrayRef<double> logSeconds) {
   Location location;
   const double mean = sum / count;
   location.logSeconds = median + mean;
-  location.outliers = static_cast<int64_t>(logSeconds.size()) -
-                      static_cast<int64_t>(count);
+  location.outliers =
+      static_cast<int64_t>(logSeconds.size()) - static_cast<int64_t>(count);
   if (count > 1)
-    location.error = std::sqrt(
-        std::max(0.0, squares / count - mean * mean) / (count - 1));
+    location.error =
+        std::sqrt(std::max(0.0, squares / count - mean * mean) / (count - 1));
   return location;
 }
 
