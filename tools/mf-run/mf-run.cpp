@@ -9,6 +9,7 @@
 
 #include "Options.h"
 #include "Processes.h"
+#include "Targets.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Interpreter/Training.h"
@@ -175,6 +176,10 @@ static std::string getDigest(StringRef text) {
 int Run::runFile() {
   if (StringRef wrong = options.check(); !wrong.empty())
     return messages.fail(wrong);
+  if (options.listTargets)
+    return mf::tools::listTargets();
+  if (options.printTarget)
+    return mf::tools::printTarget(options, messages);
   std::string message, digest;
   std::unique_ptr<MemoryBuffer> buffer =
       mlir::openInputFile(options.input, &message);
