@@ -70,7 +70,10 @@ def check_document(document, report):
     expect("stages", int(data["stages"]), len(report["stages"]))
     expect("step", float(data["step-seconds"]), report["step_seconds"])
     expect("tasks drawn", data["tasks-drawn"], data["tasks"])
-    rows = document.rows[2:]
+    units = {"s": 1, "ms": 1e-3, "µs": 1e-6, "GiB": 2**30, "MiB": 2**20, "KiB": 2**10}
+    groups, _, *rows = document.rows
+    time_unit = units[re.fullmatch(r"time, (\S+) and % of the step", groups[1])[1]]
+    byte_unit = units[re.fullmatch(r"memory at the peak, (\S+)", groups[2])[1]]
     expect("rows", len(rows), len(report["stages"]))
     for row, stage in zip(rows, report["stages"]):
         expect("stage", row[0], "stage %d" % stage["stage"])
@@ -78,12 +81,18 @@ def check_document(document, report):
         for cell, name in zip(row[2:6], names):
             seconds = stage[name + "_seconds"]
             shown, percent = re.fullmatch(r"(\S+) (\S+) %", cell).groups()
-            if abs(float(shown) - seconds) > max(5e-4 * seconds, 1e-9):
-                expect(name, cell, seconds)
-            if abs(float(percent) - 100 * seconds / report["step_seconds"]) > 0.051:
-                expect(name, cell, seconds / report["step_seconds"])
-        if abs(float(row[11]) - stage["peak_bytes"] / 2**30) > 0.005 + 5e-4:
-            expect("peak", row[11], stage["peak_bytes"] / 2**30)
+            expect_shown(name, shown, seconds / time_unit)
+            expect_shown(name, percent, 100 * seconds / report["step_seconds"])
+        for cell, name in zip(row[6:10], ("parameter", "gradient", "optimizer_state", "activation")):
+            expect_shown(name, cell, stage["bytes"].get(name, 0) / byte_unit)
+        expect_shown("peak", row[11], stage["peak_bytes"] / byte_unit)
+        expect_shown("host", row[13], stage["host_bytes"] / byte_unit)
+
+
+def expect_shown(what, shown, value):
+    """Half a unit of the last digit is allowed."""
+    if abs(float(shown) - value) > 0.5001 * 10 ** -len(shown.partition(".")[2]):
+        expect(what, shown, value)
 
 
 def read_colors(path):
