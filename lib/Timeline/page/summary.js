@@ -40,13 +40,21 @@ function fillNumbers(step) {
       makeElement("dd", {}, number + " ", makeElement("small", {}, unit)))));
 }
 
-// Shades of one hue for each sort of work.
-function getPathColor(words, number) {
-  const shade = 38 + 7 * (number % 5);
-  if (/communication|all-to-all|messages/.test(words)) return `hsl(12 60% ${shade + 8}%)`;
-  if (words.startsWith("copies")) return `hsl(266 35% ${shade + 8}%)`;
-  if (/^(bubble|the host|others)$/.test(words)) return `hsl(210 8% ${shade + 6}%)`;
-  return `hsl(212 50% ${shade}%)`;
+// Sorts of work have hues; all else is computing.
+const pathHues = [
+  [/communication|all-to-all|messages/, "12 60%"], [/^copies/, "266 35%"],
+  [/^(bubble|the host|others)$/, "210 8%"], [/./, "212 50%"],
+];
+
+// The largest of a sort is darkest.
+function addPathColors(parts) {
+  for (const part of parts) part.hue = pathHues.find(([words]) => words.test(part.words))[1];
+  for (const part of parts) {
+    const sort = parts.filter(other => other.hue === part.hue);
+    const shade = 38 + 26 * sort.indexOf(part) / Math.max(4, sort.length - 1);
+    part.color = `hsl(${part.hue} ${shade}%)`;
+  }
+  return parts;
 }
 
 // Those that can be told apart, and the others in one.
@@ -55,9 +63,8 @@ function getPathParts(step) {
   const parts = step.path.filter(isLarge);
   const others = step.path.filter(part => !isLarge(part)).reduce((sum, part) => sum + part[1], 0);
   if (others > 0) parts.push(["others", others]);
-  return parts.map(([words, seconds], i) => ({
-    words, seconds, share: seconds / step.seconds, color: getPathColor(words, i),
-  }));
+  return addPathColors(parts.map(([words, seconds]) =>
+    ({words, seconds, share: seconds / step.seconds})));
 }
 
 // What fits a part of the bar.
