@@ -22,25 +22,25 @@ static Error applySetting(target::Target &target, StringRef setting) {
 }
 
 /// Parses the target in `sources` and applies --set.
-static std::optional<target::Target> parseTarget(const Options &options,
-                                                 SourceMgr &sources,
-                                                 mlir::MLIRContext &context,
-                                                 Messages &messages) {
+static mlir::FailureOr<target::Target> parseTarget(const Options &options,
+                                                   SourceMgr &sources,
+                                                   mlir::MLIRContext &context,
+                                                   Messages &messages) {
   mlir::SourceMgrDiagnosticHandler handler(sources, &context,
                                            messages.getErrors());
   mlir::FailureOr<target::Target> target =
       target::parseTarget(sources, context);
   if (failed(target))
-    return std::nullopt;
+    return mlir::failure();
   for (const std::string &setting : options.set)
     if (Error error = applySetting(*target, setting)) {
       messages.fail("--set " + setting + ": " + toString(std::move(error)));
-      return std::nullopt;
+      return mlir::failure();
     }
   // One number may contradict another.
   if (Error error = target::check(*target)) {
     messages.fail("--set: " + toString(std::move(error)));
-    return std::nullopt;
+    return mlir::failure();
   }
   return *target;
 }
@@ -63,12 +63,12 @@ static bool openTarget(const Options &options, SourceMgr &sources,
   return true;
 }
 
-std::optional<target::Target> loadTarget(const Options &options,
-                                         mlir::MLIRContext &context,
-                                         Messages &messages) {
+mlir::FailureOr<target::Target> loadTarget(const Options &options,
+                                           mlir::MLIRContext &context,
+                                           Messages &messages) {
   SourceMgr sources;
   if (!openTarget(options, sources, messages))
-    return std::nullopt;
+    return mlir::failure();
   return parseTarget(options, sources, context, messages);
 }
 
@@ -101,9 +101,9 @@ int printTarget(const Options &options, Messages &messages) {
   if (!openTarget(options, sources, messages))
     return 1;
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  std::optional<target::Target> target =
+  mlir::FailureOr<target::Target> target =
       parseTarget(options, sources, context, messages);
-  if (!target)
+  if (failed(target))
     return 1;
   std::string text;
   if (options.set.empty()) {

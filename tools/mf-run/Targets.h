@@ -7,13 +7,14 @@
 #include "Processes.h"
 #include "mf/Target/Target.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Support/LLVM.h"
 
 namespace mf::tools {
 
-/// Reads --target and changes it as --set says; none behind an error.
-std::optional<target::Target> loadTarget(const Options &options,
-                                         mlir::MLIRContext &context,
-                                         Messages &messages);
+/// Reads --target and changes it as --set says; fails behind an error.
+mlir::FailureOr<target::Target> loadTarget(const Options &options,
+                                           mlir::MLIRContext &context,
+                                           Messages &messages);
 
 /// --list-targets: a line for each target that comes with mf-run.
 int listTargets();

@@ -9,6 +9,7 @@
 
 #include "Options.h"
 #include "Processes.h"
+#include "Simulate.h"
 #include "Targets.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
@@ -85,6 +86,8 @@ private:
   Error agreeOnFile(Error opened, StringRef digest) const;
   int runProgram();
   int interpret();
+  int listParameters();
+  int simulate(mlir::MLIRContext &context);
 
   /// Prints remarks for the user, unless they want none.
   void note(StringRef text) {
@@ -138,6 +141,23 @@ int Run::runProgram() {
   return 0;
 }
 
+int Run::simulate(mlir::MLIRContext &context) {
+  if (model)
+    return messages.fail("--simulate is about lowered programs, but this is a "
+                         "model: lower it with mf-opt --recompute-config=FILE");
+  if (processes)
+    return messages.fail("one process simulates all ranks: run --simulate "
+                         "without mpirun");
+  mlir::FailureOr<mf::target::Target> target =
+      mf::tools::loadTarget(options, context, messages);
+  if (failed(target))
+    return 1;
+  if (Error error = mf::tools::simulateStep(options, decoded.program, *target,
+                                            outs()))
+    return failAt(std::move(error), decoded, messages);
+  return 0;
+}
+
 /// Takes what is to run out of a module, and gives each process its ranks.
 int Run::decode(mlir::ModuleOp module) {
   auto models = module.getOps<mf::ir::ModelOp>();
@@ -173,7 +193,21 @@ static std::string getDigest(StringRef text) {
   return toHex(ArrayRef(hash).take_front(8), /*LowerCase=*/true);
 }
 
+int Run::listParameters() {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  mlir::FailureOr<mf::target::Target> target =
+      mf::tools::loadTarget(options, context, messages);
+  if (failed(target))
+    return 1;
+  for (const mf::target::Parameter &parameter :
+       mf::target::getParameters(*target))
+    outs() << parameter.path << " " << *parameter.value << "\n";
+  return 0;
+}
+
 int Run::runFile() {
+  if (options.listParameters)
+    return listParameters();
   if (StringRef wrong = options.check(); !wrong.empty())
     return messages.fail(wrong);
   if (options.listTargets)
@@ -206,6 +240,8 @@ int Run::runFile() {
   }
   if (code != 0)
     return code;
+  if (options.simulate)
+    return simulate(context);
   return model ? interpret() : runProgram();
 }
 

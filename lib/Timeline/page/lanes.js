@@ -118,7 +118,10 @@ class LanePainter {
       // What is narrower than a pixel is drawn once for each.
       if (right < drawnTo + 0.4) continue;
       const activity = this.step.activities[blocks.activity[i]];
+      // Joined spans are as pale as there are gaps between them.
+      this.context.globalAlpha = Math.max(0.2, blocks.filled[i]);
       this.fill(lane, blocks.start[i], blocks.end[i], this.getActivityColor(activity));
+      this.context.globalAlpha = 1;
       this.drawName(lane, activity, Math.max(0, this.toX(blocks.start[i])), Math.min(width, right));
       drawnTo = right;
       ++this.blocksDrawn;

@@ -49,6 +49,14 @@ function getPathColor(words, number) {
   return `hsl(212 50% ${shade}%)`;
 }
 
+// What fits a part of the bar.
+function getPathLabel({words, share}, width) {
+  const percent = formatShare(share, 0);
+  const letter = 7;
+  if (share * width > letter * (words.length + percent.length + 4)) return `${words} ${percent}`;
+  return share * width > letter * (percent.length + 1) ? percent : "";
+}
+
 function fillLimits(step) {
   if (step.path.length === 0) {
     document.getElementById("limits").hidden = true;
@@ -64,7 +72,7 @@ function fillLimits(step) {
   bar.replaceChildren(...parts.map(part => {
     const element = makeElement("div",
       {style: `width: ${100 * part.share}%; background: ${part.color}`},
-      part.share > 0.045 ? formatShare(part.share, 0) : "");
+      getPathLabel(part, bar.clientWidth));
     element.addEventListener("pointermove", event =>
       showTooltip(event, part.words, [`${formatSeconds(part.seconds)}, ${formatShare(part.share)}`]));
     element.addEventListener("pointerleave", hideTooltip);
