@@ -5,6 +5,7 @@
 #include "mf/Target/TargetFile.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -22,25 +23,25 @@ static Error applySetting(target::Target &target, StringRef setting) {
 }
 
 /// Parses the target in `sources` and applies --set.
-static mlir::FailureOr<target::Target> parseTarget(const Options &options,
-                                                   SourceMgr &sources,
-                                                   mlir::MLIRContext &context,
-                                                   Messages &messages) {
+static std::optional<target::Target> parseTarget(const Options &options,
+                                                 SourceMgr &sources,
+                                                 mlir::MLIRContext &context,
+                                                 Messages &messages) {
   mlir::SourceMgrDiagnosticHandler handler(sources, &context,
                                            messages.getErrors());
   mlir::FailureOr<target::Target> target =
       target::parseTarget(sources, context);
   if (failed(target))
-    return mlir::failure();
+    return std::nullopt;
   for (const std::string &setting : options.set)
     if (Error error = applySetting(*target, setting)) {
       messages.fail("--set " + setting + ": " + toString(std::move(error)));
-      return mlir::failure();
+      return std::nullopt;
     }
   // One number may contradict another.
   if (Error error = target::check(*target)) {
     messages.fail("--set: " + toString(std::move(error)));
-    return mlir::failure();
+    return std::nullopt;
   }
   return *target;
 }
@@ -63,12 +64,12 @@ static bool openTarget(const Options &options, SourceMgr &sources,
   return true;
 }
 
-mlir::FailureOr<target::Target> loadTarget(const Options &options,
-                                           mlir::MLIRContext &context,
-                                           Messages &messages) {
+std::optional<target::Target> loadTarget(const Options &options,
+                                         mlir::MLIRContext &context,
+                                         Messages &messages) {
   SourceMgr sources;
   if (!openTarget(options, sources, messages))
-    return mlir::failure();
+    return std::nullopt;
   return parseTarget(options, sources, context, messages);
 }
 
@@ -96,14 +97,26 @@ int listTargets() {
   return 0;
 }
 
+int listParameters(const Options &options, Messages &messages) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  std::optional<target::Target> target =
+      loadTarget(options, context, messages);
+  if (!target)
+    return 1;
+  for (const target::Parameter &parameter : target::getParameters(*target))
+    outs() << parameter.path << ' ' << format("%.15g", *parameter.value)
+           << '\n';
+  return 0;
+}
+
 int printTarget(const Options &options, Messages &messages) {
   SourceMgr sources;
   if (!openTarget(options, sources, messages))
     return 1;
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  mlir::FailureOr<target::Target> target =
+  std::optional<target::Target> target =
       parseTarget(options, sources, context, messages);
-  if (failed(target))
+  if (!target)
     return 1;
   std::string text;
   if (options.set.empty()) {
