@@ -44,6 +44,7 @@ private:
                    const StepCosts &costs) const;
   void readWork(size_t number, const StepCosts &costs,
                 llvm::ArrayRef<StepTask> tasks, StageTimeline &result) const;
+  void nameNetworks(const StepCosts &costs, ActivityTable &activities) const;
   void addFacts();
 
   const Program &program;
@@ -210,6 +211,31 @@ Expected<sim::Timeline> StepSimulator::runLines(const StepLines &lines) const {
       });
 }
 
+/// Says of exchanges which networks carry them.
+void StepSimulator::nameNetworks(const StepCosts &costs,
+                                 ActivityTable &activities) const {
+  for (size_t number = 0; number < program.stages.size(); ++number) {
+    const StageProgram &stage = program.stages[number];
+    auto nameList = [&](const InstructionList &list,
+                        std::optional<uint32_t> routine) {
+      for (auto [i, instruction] : llvm::enumerate(list.instructions)) {
+        if (instruction.work != Work::Exchange)
+          continue;
+        timeline::Activity &activity = activities.get(
+            activities.find(number, routine, static_cast<uint32_t>(i)));
+        for (uint32_t network : costs
+                                    .getTransfer(costs.getTransferNumber(
+                                        number, list, instruction))
+                                    .networks)
+          activity.networks.push_back(target.networks[network].name);
+      }
+    };
+    nameList(stage.step, std::nullopt);
+    for (uint32_t i = 0; i < stage.routines.size(); ++i)
+      nameList(stage.routines[i].body, i);
+  }
+}
+
 Expected<StepTimeline> StepSimulator::run() {
   Expected<StepCosts> costs = StepCosts::create(program, target);
   if (!costs)
@@ -219,6 +245,7 @@ Expected<StepTimeline> StepSimulator::run() {
   if (!times)
     return times.takeError();
   ActivityTable activities(program);
+  nameNetworks(*costs, activities);
   SpanReader spans(program, lines, *times, *costs, activities,
                    options.withSpans);
   for (size_t stage = 0; stage < program.stages.size(); ++stage)
