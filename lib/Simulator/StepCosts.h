@@ -77,8 +77,8 @@ private:
 };
 
 /// Bytes that an exchange is about: those of a message; of a collective those
-/// of the largest tensor. An exchange of rows counts what a rank sends, as if
-/// rows were spread evenly.
+/// of the largest tensor. An exchange of rows counts the rows of a rank itself,
+/// as if they were spread evenly, and not what there is room for.
 int64_t getTransferBytes(const program::InstructionList &list,
                          const program::Instruction &instruction);
 
