@@ -572,6 +572,11 @@ def ShardOptimizer : Pass<"mf-shard-optimizer", "::mf::ir::ModelOp"> {
     gradient is the reduce-scatter. On level 3 a layer gathers in forward, and
     again in backward.
 
+    With `cast-once` a parameter that is not shared out, but that all readers
+    convert, is converted by the step's begin as well: `gathered` over no axes.
+    That costs the memory of the converted copy, and saves a conversion in each
+    forward and backward. It changes no bit.
+
     ```mlir
     mf.param @w : tensor<16x8xf32> init <zeros> layout <[[mp], []], reduced = [dp]>
     ...
@@ -586,7 +591,10 @@ def ShardOptimizer : Pass<"mf-shard-optimizer", "::mf::ir::ModelOp"> {
   }];
   let options = [
     Option<"printPlan", "print-plan", "bool", /*default=*/"false",
-           "print on standard error which parameters are shared out, or why not">
+           "print on standard error which parameters are shared out, or why not">,
+    Option<"castOnce", "cast-once", "bool", /*default=*/"false",
+           "with several micro-batches, convert parameters that each rank stores "
+           "whole once per step, too, in the type that all their readers want">
   ];
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
@@ -705,6 +713,10 @@ def LowerToAscend : Pass<"mf-lower-to-ascend", "::mlir::ModuleOp"> {
     what reads the sum of a gradient over ranks runs later, by `in-flight` such
     collectives; so that is how many hold their memory beside what computes.
 
+    A gradient in bf16 of a parameter in fp32 is converted, then added to its
+    accumulator. With `fuse-accumulation` one launch reads bf16 and adds to fp32:
+    the same bits without the memory of the converted gradient.
+
     ```mlir
     %n, %rstd = mf.rms_norm %x, %gamma {...} : ...
     %w1 = mf.get_param @layers.0.w1.weight : ...
@@ -728,7 +740,10 @@ def LowerToAscend : Pass<"mf-lower-to-ascend", "::mlir::ModuleOp"> {
   let options = [
     Option<"inFlight", "in-flight", "int64_t", /*default=*/"8",
            "how many gathers of parameters a routine issues ahead of their "
-           "readers, and how many sums of gradients before it waits for the first">
+           "readers, and how many sums of gradients before it waits for the first">,
+    Option<"fuseAccumulation", "fuse-accumulation", "bool", /*default=*/"false",
+           "add a gradient to its accumulator in the type that backward makes it "
+           "in, without a copy of it in the accumulator's">
   ];
   let dependentDialects = ["::mf::ir::MfDialect", "::mf::ascend::AscendDialect"];
 }

@@ -102,15 +102,32 @@ static bool cutsFurther(ParamOp param) {
   return !getStorageAxes(param).empty();
 }
 
+/// `gathered` is a rank's part, whole, in a type of its own; of a parameter
+/// that is not stored in parts it is a converted copy.
+static LogicalResult verifyGathered(ParamOp param) {
+  std::optional<Type> gathered = param.getGathered();
+  if (!gathered)
+    return success();
+  auto type = dyn_cast<RankedTensorType>(*gathered);
+  if (!type || !isa<FloatType>(type.getElementType()) ||
+      type != param.getLocalType().clone(type.getElementType()))
+    return param.emitOpError("is gathered as ")
+           << *gathered << ", but its part is " << param.getLocalType();
+  if (!param.getStored() && type == param.getStoredType())
+    return param.emitOpError("is not stored in parts, so expected no "
+                             "'gathered' of its own type");
+  return success();
+}
+
 LogicalResult mf::ir::verifyStorage(ParamOp param) {
   if (param.getReducedInBackward() && param.getGathered())
     return param.emitOpError("is gathered once in a step, so its gradient "
                              "cannot be 'reduced_in_backward'");
   if (!param.getStored()) {
-    if (param.getGathered() || param.getScatterGradients())
-      return param.emitOpError("is not stored in parts, so expected no "
-                               "'gathered' and no 'scatter_gradients'");
-    return success();
+    if (param.getScatterGradients())
+      return param.emitOpError(
+          "is not stored in parts, so expected no 'scatter_gradients'");
+    return verifyGathered(param);
   }
   if (!cutsFurther(param))
     return param.emitOpError("is stored as ")
@@ -125,15 +142,7 @@ LogicalResult mf::ir::verifyStorage(ParamOp param) {
                              "first those with summands of its gradient, ")
            << ArrayAttr::get(param.getContext(), reduced) << ", but got "
            << ArrayAttr::get(param.getContext(), storage);
-  std::optional<Type> gathered = param.getGathered();
-  if (!gathered)
-    return success();
-  auto type = dyn_cast<RankedTensorType>(*gathered);
-  if (type && isa<FloatType>(type.getElementType()) &&
-      type == param.getLocalType().clone(type.getElementType()))
-    return success();
-  return param.emitOpError("is gathered as ")
-         << *gathered << ", but its part is " << param.getLocalType();
+  return verifyGathered(param);
 }
 
 void mf::ir::emitGather(LaunchEmitter &emitter, ParamOp param) {
@@ -145,6 +154,10 @@ void mf::ir::emitGather(LaunchEmitter &emitter, ParamOp param) {
   collective.output = emitter.getState(State::Gathered, param.getSymName());
   RankedTensorType stored = param.getStoredType();
   Type element = param.getReadType().getElementType();
+  if (axes.empty()) {
+    emitter.launch("aclnnCast", collective.input, collective.output);
+    return;
+  }
   if (element != stored.getElementType()) {
     EmittedBuffer converted = emitter.createTemporary(stored.clone(element));
     emitter.launch("aclnnCast", collective.input, converted);

@@ -19,7 +19,8 @@ public:
   static llvm::Expected<StepCosts> create(const program::Program &program,
                                           const target::Target &target);
 
-  /// The same with a target whose numbers differ.
+  /// The same with a target whose numbers differ; which group of ranks is the
+  /// slowest stays.
   llvm::Error update(const program::Program &program,
                      const target::Target &target);
 
@@ -31,7 +32,9 @@ public:
   const target::TransferCost &getTransfer(uint32_t number) const {
     return transfers[number];
   }
-  size_t getNumTransfers() const { return transfers.size(); }
+  llvm::ArrayRef<int64_t> getRanks(uint32_t number) const {
+    return slowestGroups[number];
+  }
 
   /// Of a copy on a stream of that kind.
   double getCopySeconds(program::StreamKind stream, int64_t bytes) const;
@@ -52,7 +55,13 @@ private:
 
   static TransferKey makeKey(size_t stage, const program::InstructionList &list,
                              const program::Instruction &instruction);
+  static target::TransferCost computeCost(const TransferKey &key,
+                                          const program::Channel &channel,
+                                          llvm::ArrayRef<int64_t> members,
+                                          const target::Topology &topology);
   void collectTransfers(const program::Program &program);
+  void findSlowestGroups(const program::Program &program,
+                         const target::Topology &topology);
   llvm::Error updateKernels(const program::Program &program,
                             const target::Target &target);
   void updateTransfers(const program::Program &program,
@@ -61,6 +70,8 @@ private:
   std::vector<double> kernels;
   std::map<TransferKey, uint32_t> transferNumbers;
   std::vector<target::TransferCost> transfers;
+  /// The ranks that decide the cost of each.
+  std::vector<std::vector<int64_t>> slowestGroups;
   target::HostLink host;
   double memoryBytesPerSecond = 0;
 };

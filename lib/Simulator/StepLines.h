@@ -47,6 +47,13 @@ public:
 
 private:
   void addStage(size_t stage);
+  void addLinks(size_t stage);
+  /// The links of the networks that a transfer uses, of what a stage sends, or
+  /// of what it receives; those that one stream alone uses are left out.
+  void getLinks(size_t stage, const target::TransferCost &cost, bool isSend,
+                llvm::SmallVectorImpl<sim::LinkId> &links) const;
+  sim::GroupId addGroup(size_t stage, const program::Channel &channel,
+                        const target::TransferCost &cost);
   void addItem(size_t stage, const Emitted &emitted);
   void addExchange(size_t stage, sim::LineId line, const Emitted &emitted);
   std::pair<size_t, Emitted> find(sim::ItemId item) const;
@@ -58,6 +65,8 @@ private:
   /// By stage.
   std::vector<sim::LineId> firstLines;
   std::vector<sim::EventId> firstEvents;
+  /// By stage, network and direction (sent, received): the link, or -1.
+  std::vector<std::vector<std::array<sim::LinkId, 2>>> links;
   /// By channel, the rendezvous of its uses between stages, and, by stage and
   /// side, how many each has come to.
   std::vector<std::vector<sim::GroupId>> groups;

@@ -21,6 +21,12 @@ using timeline::StepTimeline;
 
 namespace {
 
+/// What an instruction list does, whenever it is run.
+struct ListWork {
+  int64_t cubeFlops = 0;
+  std::map<std::string, double> secondsByKind;
+};
+
 class StepSimulator {
 public:
   StepSimulator(const Program &program, const target::Target &target,
@@ -31,10 +37,14 @@ public:
 
 private:
   Expected<sim::Timeline> runLines(const StepLines &lines) const;
-  Error readStage(size_t number, SpanReader &spans);
+  Error readStage(size_t number, const StepCosts &costs, SpanReader &spans);
   void readMemory(const StageProgram &stage, const SpanReader &spans,
                   StageTimeline &result) const;
-  void readWork(size_t number, StageTimeline &result) const;
+  ListWork sumList(size_t stage, const InstructionList &list,
+                   const StepCosts &costs) const;
+  void readWork(size_t number, const StepCosts &costs,
+                llvm::ArrayRef<StepTask> tasks, StageTimeline &result) const;
+  void nameNetworks(const StepCosts &costs, ActivityTable &activities) const;
   void addFacts();
 
   const Program &program;
@@ -56,6 +66,8 @@ void StepSimulator::readMemory(const StageProgram &stage,
   for (size_t i = 0; i < numCategories; ++i)
     result.bytesByCategory[getName(static_cast<program::Category>(i)).str()] =
         peak.byCategory[i];
+  // Between buffers, and behind those that end before the peak of another time.
+  result.bytesByCategory["fragmentation"] = stage.arenaBytes - peak.bytes;
   if (!options.withSpans)
     return;
   // Finer than can be seen.
@@ -69,28 +81,59 @@ void StepSimulator::readMemory(const StageProgram &stage,
       result.end / shownPoints);
 }
 
-/// FLOPs, and seconds by kind of the spans.
-void StepSimulator::readWork(size_t number, StageTimeline &timeline) const {
-  const StageProgram &stage = program.stages[number];
-  std::vector<int64_t> flops;
-  for (const Routine &routine : stage.routines) {
-    int64_t &ofRoutine = flops.emplace_back(0);
-    for (const Instruction &instruction : routine.body.instructions)
-      if (instruction.work == Work::Kernel &&
-          program.kernels[instruction.index].signature->engine == Engine::Cube)
-        ofRoutine += program.kernels[instruction.index].flops;
+ListWork StepSimulator::sumList(size_t stage, const InstructionList &list,
+                                const StepCosts &costs) const {
+  ListWork work;
+  for (const Instruction &instruction : list.instructions) {
+    if (instruction.work == Work::Kernel) {
+      const LaunchedKernel &kernel = program.kernels[instruction.index];
+      if (kernel.signature->engine == Engine::Cube)
+        work.cubeFlops += kernel.flops;
+      work.secondsByKind[kernel.signature->kind.str()] +=
+          costs.getKernelSeconds(instruction.index);
+    } else if (const Exchange *exchange = list.getExchange(instruction)) {
+      const target::TransferCost &cost =
+          costs.getTransfer(costs.getTransferNumber(stage, list, instruction));
+      work.secondsByKind[getExchangeKind(program, *exchange)] +=
+          cost.latency + cost.seconds;
+    } else if (instruction.work == Work::Copy) {
+      const StreamKind stream =
+          program.stages[stage].streams[instruction.stream].kind;
+      work.secondsByKind[getCopyKind(stream).str()] += costs.getCopySeconds(
+          stream, instruction.accesses.front().operand.bytes);
+    }
   }
-  for (const Call &call : stage.step.calls)
-    timeline.hardwareFlops += flops[call.routine];
-  Expected<std::vector<StepTask>> tasks = findTasks(stage);
-  for (const StepTask &task : llvm::cantFail(std::move(tasks)))
-    if (task.phase == schedule::Phase::Forward)
-      timeline.modelFlops +=
-          3 * flops[stage.step.getCall(stage.step.instructions[task.position])
-                        ->routine];
+  return work;
 }
 
-Error StepSimulator::readStage(size_t number, SpanReader &spans) {
+/// FLOPs, and seconds by kind.
+void StepSimulator::readWork(size_t number, const StepCosts &costs,
+                             llvm::ArrayRef<StepTask> tasks,
+                             StageTimeline &timeline) const {
+  const StageProgram &stage = program.stages[number];
+  std::vector<ListWork> routines;
+  for (const Routine &routine : stage.routines)
+    routines.push_back(sumList(number, routine.body, costs));
+  timeline.secondsByKind = sumList(number, stage.step, costs).secondsByKind;
+  std::vector<int64_t> runs(routines.size(), 0);
+  for (const Call &call : stage.step.calls)
+    ++runs[call.routine];
+  for (auto [work, count] : llvm::zip_equal(routines, runs)) {
+    timeline.hardwareFlops += count * work.cubeFlops;
+    for (const auto &[kind, seconds] : work.secondsByKind)
+      timeline.secondsByKind[kind] += static_cast<double>(count) * seconds;
+  }
+  for (const StepTask &task : tasks)
+    if (task.phase == schedule::Phase::Forward)
+      timeline.modelFlops +=
+          3 *
+          routines[stage.step.getCall(stage.step.instructions[task.position])
+                       ->routine]
+              .cubeFlops;
+}
+
+Error StepSimulator::readStage(size_t number, const StepCosts &costs,
+                               SpanReader &spans) {
   const StageProgram &stage = program.stages[number];
   StageTimeline &timeline = result.stages.emplace_back();
   timeline.stage = stage.stage;
@@ -103,7 +146,7 @@ Error StepSimulator::readStage(size_t number, SpanReader &spans) {
     if (!stream.spans.empty())
       timeline.end = std::max(timeline.end, stream.spans.back().end);
   readMemory(stage, spans, timeline);
-  readWork(number, timeline);
+  readWork(number, costs, *tasks, timeline);
   return Error::success();
 }
 
@@ -168,6 +211,31 @@ Expected<sim::Timeline> StepSimulator::runLines(const StepLines &lines) const {
       });
 }
 
+/// Says of exchanges which networks carry them.
+void StepSimulator::nameNetworks(const StepCosts &costs,
+                                 ActivityTable &activities) const {
+  for (size_t number = 0; number < program.stages.size(); ++number) {
+    const StageProgram &stage = program.stages[number];
+    auto nameList = [&](const InstructionList &list,
+                        std::optional<uint32_t> routine) {
+      for (auto [i, instruction] : llvm::enumerate(list.instructions)) {
+        if (instruction.work != Work::Exchange)
+          continue;
+        timeline::Activity &activity = activities.get(
+            activities.find(number, routine, static_cast<uint32_t>(i)));
+        for (uint32_t network : costs
+                                    .getTransfer(costs.getTransferNumber(
+                                        number, list, instruction))
+                                    .networks)
+          activity.networks.push_back(target.networks[network].name);
+      }
+    };
+    nameList(stage.step, std::nullopt);
+    for (uint32_t i = 0; i < stage.routines.size(); ++i)
+      nameList(stage.routines[i].body, i);
+  }
+}
+
 Expected<StepTimeline> StepSimulator::run() {
   Expected<StepCosts> costs = StepCosts::create(program, target);
   if (!costs)
@@ -177,10 +245,11 @@ Expected<StepTimeline> StepSimulator::run() {
   if (!times)
     return times.takeError();
   ActivityTable activities(program);
+  nameNetworks(*costs, activities);
   SpanReader spans(program, lines, *times, *costs, activities,
                    options.withSpans);
   for (size_t stage = 0; stage < program.stages.size(); ++stage)
-    if (Error error = readStage(stage, spans))
+    if (Error error = readStage(stage, *costs, spans))
       return error;
   addFacts();
   result.flows = spans.takeFlows();

@@ -16,7 +16,7 @@ namespace mf::timeline {
 
 namespace {
 
-/// So many blocks are about 4 MB.
+/// So many blocks are about 5 MB.
 constexpr size_t mostBlocks = 250000;
 /// For each stage.
 constexpr size_t mostMemoryPoints = 4000;
@@ -161,6 +161,7 @@ void DataPrinter::printStream(const StreamTimeline &stream) {
     json.value(activity);
     json.value(block.task - task);
     json.value(block.spans);
+    json.value(getTicks(block.idle));
     last = getTicks(block.end);
     task = block.task;
   }

@@ -17,7 +17,7 @@
 //       "gaps": [cause, gap, length, ...],
 //       "memory": [time, bytes, ...],
 //       "streams": [{"name": "compute", "blocks":
-//           [gap, length, activity, task, spans, ...]}, ...]}, ...]}
+//           [gap, length, activity, task, spans, idle, ...]}, ...]}, ...]}
 //
 // Categories, engines and causes are numbers of their enumerations. Where there
 // is a gap it is the time since the end of the one before; `time`

@@ -131,6 +131,15 @@ LogicalResult mf::passes::lowerForward(ProgramBuilder &program,
   return routine.lower(body);
 }
 
+/// What a gradient is converted from, if nothing else reads the converted one.
+static Value getUnconverted(Value value) {
+  auto conversion = ir::getViewedValue(value).getDefiningOp<ir::CastOp>();
+  if (!conversion || !conversion.getResult().hasOneUse())
+    return {};
+  Value root = ir::getViewedValue(conversion.getInput());
+  return root.getDefiningOp() ? root : Value();
+}
+
 /// Adds `value` to a gradient, or makes it the gradient.
 static void placeGradient(ProgramBuilder &program, RoutineBuilder &routine,
                           Value value, StringRef parameter) {
@@ -139,15 +148,22 @@ static void placeGradient(ProgramBuilder &program, RoutineBuilder &routine,
     return placeOutput(routine, value, gradient);
   // Right behind the operator that makes it, so that it does not stay alive.
   Value root = ir::getViewedValue(value);
-  routine.callAfter(root, [&program, &routine, value, root, gradient,
-                           parameter] {
-    routine.launch(
-        program.keepsLast(parameter) ? "aclnnInplaceCopy" : "aclnnInplaceAdd",
-        routine.getReshaped(routine.getBuffer(root), value.getType()),
-        gradient);
-    program.addGradientPlace(
-        parameter, {routine.getName().str(), routine.getNumLaunches()});
-  });
+  auto type = cast<RankedTensorType>(value.getType());
+  const bool keepsLast = program.keepsLast(parameter);
+  if (Value unconverted = getUnconverted(value);
+      unconverted && program.fusesAccumulation() && !keepsLast) {
+    routine.skip(root.getDefiningOp());
+    root = unconverted;
+    type = type.clone(getElementTypeOrSelf(unconverted.getType()));
+  }
+  routine.callAfter(
+      root, [&program, &routine, type, root, gradient, parameter, keepsLast] {
+        routine.launch(keepsLast ? "aclnnInplaceCopy" : "aclnnInplaceAdd",
+                       routine.getReshaped(routine.getBuffer(root), type),
+                       gradient);
+        program.addGradientPlace(
+            parameter, {routine.getName().str(), routine.getNumLaunches()});
+      });
 }
 
 /// Binds what a task passes to the routine's first arguments, and what comes

@@ -42,8 +42,8 @@ void emitRemark(ascend::ProgramOp program) {
 
 LogicalResult lowerSchedule(ir::ModelOp model, SymbolTable &symbols,
                             ModelChunks &chunks, ir::ScheduleOp schedule,
-                            int64_t inFlight) {
-  ProgramBuilder program(model, symbols, schedule, inFlight);
+                            int64_t inFlight, bool fusesAccumulation) {
+  ProgramBuilder program(model, symbols, schedule, inFlight, fusesAccumulation);
   SmallVector<ChunkFunctions> here;
   for (auto [number, chunk] : llvm::enumerate(chunks.chunks))
     if (chunks.getStage(static_cast<int64_t>(number) %
@@ -104,7 +104,8 @@ struct LowerToAscendPass
       SymbolTable symbols(model);
       int64_t lowered = 0;
       for (auto schedule : model.getBody().getOps<ir::ScheduleOp>()) {
-        if (failed(lowerSchedule(model, symbols, *chunks, schedule, inFlight)))
+        if (failed(lowerSchedule(model, symbols, *chunks, schedule, inFlight,
+                                 fuseAccumulation)))
           return signalPassFailure();
         ++lowered;
       }

@@ -31,10 +31,11 @@ static DictionaryAttr getLossScale(ir::TrainingAttr training) {
 }
 
 ProgramBuilder::ProgramBuilder(ir::ModelOp model, SymbolTable &modelSymbols,
-                               ir::ScheduleOp schedule, int64_t inFlight)
+                               ir::ScheduleOp schedule, int64_t inFlight,
+                               bool fusesAccumulation)
     : model(model), modelSymbols(modelSymbols), stage(schedule.getStage()),
-      inFlight(inFlight), declarations(model.getContext()),
-      routines(model.getContext()) {
+      inFlight(inFlight), isAccumulationFused(fusesAccumulation),
+      declarations(model.getContext()), routines(model.getContext()) {
   ir::TrainingAttr training = model.getTrainingAttr();
   runs = training.getParallel().getMicroBatches();
   microBatches = runs * training.getParallel().getCopies();

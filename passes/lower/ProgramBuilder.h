@@ -47,7 +47,8 @@ struct GradientPlace {
 class ProgramBuilder {
 public:
   ProgramBuilder(ir::ModelOp model, mlir::SymbolTable &modelSymbols,
-                 ir::ScheduleOp schedule, int64_t inFlight);
+                 ir::ScheduleOp schedule, int64_t inFlight,
+                 bool fusesAccumulation);
 
   ascend::ProgramOp getProgram() { return program; }
   ir::ModelOp getModel() { return model; }
@@ -58,6 +59,8 @@ public:
   int64_t getMicroBatches() const { return microBatches; }
   /// Collectives of parameters that a routine has in flight at most.
   int64_t getInFlight() const { return inFlight; }
+  /// Whether gradients are added to accumulators of a wider type as they are.
+  bool fusesAccumulation() const { return isAccumulationFused; }
   /// Whether several backwards add to each gradient.
   bool addsGradients() const { return addsUp; }
   mlir::MLIRContext *getContext() { return model.getContext(); }
@@ -149,6 +152,7 @@ private:
   ir::ModelOp model;
   mlir::SymbolTable &modelSymbols;
   int64_t stage, runs, microBatches, inFlight;
+  bool isAccumulationFused;
   bool addsUp;
   ascend::ProgramOp program;
   mlir::OpBuilder declarations, routines;

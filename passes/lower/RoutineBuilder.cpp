@@ -199,6 +199,8 @@ void RoutineBuilder::lowerPrefetch(ir::PrefetchOp op) {
 }
 
 LogicalResult RoutineBuilder::lowerOp(Operation *op) {
+  if (skipped.contains(op))
+    return success();
   loc = op->getLoc();
   if (auto read = dyn_cast<ir::GetParamOp>(op)) {
     bind(read.getResult(), getState(ir::State::Gathered, read.getParam()));

@@ -28,6 +28,9 @@ public:
   /// Calls `action` once the operator that makes `value` has been lowered.
   void callAfter(mlir::Value value, std::function<void()> action);
 
+  /// Leaves an operator out: nothing reads what it makes.
+  void skip(mlir::Operation *op) { skipped.insert(op); }
+
   /// Says which slot holds a tensor in host memory.
   void setHostSlot(mlir::Value host, int64_t index) { hostSlots[host] = index; }
 
@@ -88,6 +91,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> storage;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<std::function<void()>>>
       actions;
+  llvm::DenseSet<mlir::Operation *> skipped;
   llvm::StringMap<mlir::Value> globals;
   llvm::DenseMap<int64_t, mlir::Value> slots;
   llvm::DenseMap<mlir::Value, int64_t> hostSlots;

@@ -26,10 +26,10 @@ struct TiedGroup {
 class OptimizerSharder {
 public:
   OptimizerSharder(ModelOp model, ParallelAttr parallel, bool gathersAgain,
-                   bool printPlan)
+                   bool castsOnce, bool printPlan)
       : model(model), settings(parallel.getOptimizerShard()),
         hasOneBackward(parallel.hasOneBackward()), gathersAgain(gathersAgain),
-        printPlan(printPlan), mesh(MeshAttr::find(model)),
+        castsOnce(castsOnce), printPlan(printPlan), mesh(MeshAttr::find(model)),
         builder(model.getContext()) {}
 
   void run();
@@ -41,6 +41,7 @@ private:
   Type getGatheredElement(TiedGroup &group);
   bool isGatheredAgain(TiedGroup &group);
   void gatherOnce(TiedGroup &group);
+  void castWhole(TiedGroup &group);
   void gatherInLayer(GetParamOp read, ParamOp param, bool isAgain);
   Value gather(Value value, ArrayAttr axes, bool isReplicated, StringRef name,
                bool isAgain);
@@ -53,6 +54,8 @@ private:
   bool hasOneBackward;
   /// Recomputed layers gather in backward again, on any level.
   bool gathersAgain;
+  /// What no ranks share out is converted once per step.
+  bool castsOnce;
   bool printPlan;
   MeshSizes mesh;
   OpBuilder builder;
@@ -126,7 +129,7 @@ void OptimizerSharder::gatherOnce(TiedGroup &group) {
   Type element = getGatheredElement(group);
   for (ParamOp param : group.params) {
     param.setGatheredAttr(TypeAttr::get(param.getLocalType().clone(element)));
-    param.setScatterGradients(settings.getLevel() > 1);
+    param.setScatterGradients(param.getStored() && settings.getLevel() > 1);
   }
   for (GetParamOp read : group.reads) {
     auto type = cast<RankedTensorType>(read.getType());
@@ -138,6 +141,16 @@ void OptimizerSharder::gatherOnce(TiedGroup &group) {
       user->erase();
     }
   }
+}
+
+/// A copy over no axes, where readers want another type.
+void OptimizerSharder::castWhole(TiedGroup &group) {
+  Type own = group.params.front().getTensorType().getElementType();
+  bool isUpdatedByGradient = llvm::none_of(
+      group.params, [](ParamOp member) { return member.getUpdateRule(); });
+  if (isUpdatedByGradient && !hasOneBackward &&
+      getGatheredElement(group) != own)
+    gatherOnce(group);
 }
 
 Value OptimizerSharder::gather(Value value, ArrayAttr axes, bool isReplicated,
@@ -254,6 +267,8 @@ void OptimizerSharder::run() {
   for (auto [entry, decision] : llvm::zip_equal(groups, decisions)) {
     if (!decision.axes.empty())
       share(entry.second, decision);
+    else if (castsOnce)
+      castWhole(entry.second);
     emitRemark(entry.second, decision);
   }
 }
@@ -276,7 +291,8 @@ struct ShardOptimizerPass
     bool gathersAgain = training.getRecompute().getParallelOptimizerComm() &&
                         mayGatherAgain(training);
     if (parallel.getOptimizerShard())
-      OptimizerSharder(model, parallel, gathersAgain, printPlan).run();
+      OptimizerSharder(model, parallel, gathersAgain, castOnce, printPlan)
+          .run();
   }
 
 private:

@@ -56,6 +56,7 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   model.addPass(createLocalize());
   ShardOptimizerOptions shardOptimizer;
   shardOptimizer.printPlan = options.printPlan;
+  shardOptimizer.castOnce = options.castOnce;
   model.addPass(createShardOptimizer(shardOptimizer));
   ReduceInBackwardOptions reduce;
   reduce.printPlan = options.printPlan;
@@ -76,7 +77,9 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   schedule.printPlan = options.printPlan;
   model.addPass(createBuildSchedule(schedule));
 
-  manager.addPass(createLowerToAscend());
+  LowerToAscendOptions lower;
+  lower.fuseAccumulation = options.fuseAccumulation;
+  manager.addPass(createLowerToAscend(lower));
   PlanMemoryOptions plan;
   plan.hbm = options.hbm;
   manager.addNestedPass<ascend::ProgramOp>(createPlanMemory(plan));

@@ -27,6 +27,15 @@ struct TrainingStepOptions
       *this, "hbm",
       llvm::cl::desc(
           "device memory per rank, as 54GB; empty takes the YAML's")};
+  Option<bool> castOnce{
+      *this, "cast-once",
+      llvm::cl::desc("convert parameters once per step (mf-shard-optimizer)"),
+      llvm::cl::init(false)};
+  Option<bool> fuseAccumulation{
+      *this, "fuse-accumulation",
+      llvm::cl::desc("add gradients to accumulators of another type without a "
+                     "converted copy (mf-lower-to-ascend)"),
+      llvm::cl::init(false)};
   Option<bool> quiet{*this, "quiet",
                      llvm::cl::desc("no INFO lines about each layer"),
                      llvm::cl::init(true)};

@@ -107,6 +107,9 @@ struct Options {
   cl::opt<bool> printTarget{
       "print-target", cl::cat(category),
       cl::desc("Print --target as a file to edit, and end")};
+  cl::opt<bool> listParameters{
+      "list-parameters", cl::cat(category),
+      cl::desc("Print the numbers of --target that --set can change, and end")};
   cl::opt<std::string> calibrate{
       "calibrate", cl::value_desc("folder"), cl::cat(category),
       cl::desc("Fit --target to a profile, print how well each number fits, "

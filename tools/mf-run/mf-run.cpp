@@ -9,6 +9,8 @@
 
 #include "Options.h"
 #include "Processes.h"
+#include "Simulate.h"
+#include "Targets.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Interpreter/Training.h"
@@ -84,6 +86,7 @@ private:
   Error agreeOnFile(Error opened, StringRef digest) const;
   int runProgram();
   int interpret();
+  int simulate(mlir::MLIRContext &context);
 
   /// Prints remarks for the user, unless they want none.
   void note(StringRef text) {
@@ -137,6 +140,23 @@ int Run::runProgram() {
   return 0;
 }
 
+int Run::simulate(mlir::MLIRContext &context) {
+  if (model)
+    return messages.fail("--simulate is about lowered programs, but this is a "
+                         "model: lower it with mf-opt --recompute-config=FILE");
+  if (processes)
+    return messages.fail("one process simulates all ranks: run --simulate "
+                         "without mpirun");
+  std::optional<mf::target::Target> target =
+      mf::tools::loadTarget(options, context, messages);
+  if (!target)
+    return 1;
+  if (Error error = mf::tools::simulateStep(options, decoded.program, *target,
+                                            outs()))
+    return failAt(std::move(error), decoded, messages);
+  return 0;
+}
+
 /// Takes what is to run out of a module, and gives each process its ranks.
 int Run::decode(mlir::ModuleOp module) {
   auto models = module.getOps<mf::ir::ModelOp>();
@@ -175,6 +195,12 @@ static std::string getDigest(StringRef text) {
 int Run::runFile() {
   if (StringRef wrong = options.check(); !wrong.empty())
     return messages.fail(wrong);
+  if (options.listTargets)
+    return mf::tools::listTargets();
+  if (options.listParameters)
+    return mf::tools::listParameters(options, messages);
+  if (options.printTarget)
+    return mf::tools::printTarget(options, messages);
   std::string message, digest;
   std::unique_ptr<MemoryBuffer> buffer =
       mlir::openInputFile(options.input, &message);
@@ -201,6 +227,8 @@ int Run::runFile() {
   }
   if (code != 0)
     return code;
+  if (options.simulate)
+    return simulate(context);
   return model ? interpret() : runProgram();
 }
 

@@ -85,7 +85,7 @@ class LanePainter {
     const left = this.toX(task.start), right = this.toX(task.end);
     if (right < 0 || left > this.width) return;
     ++this.tasksDrawn;
-    this.fill(lane, task.start, task.end, getTaskColor(this.palette, task));
+    this.fill(lane, task.start, task.end, getTaskColor(this.palette, task, lane.stage.chunks));
     const {context, palette} = this;
     if (right - left < 3) return;
     // A seam between tasks that follow one another.
@@ -118,7 +118,10 @@ class LanePainter {
       // What is narrower than a pixel is drawn once for each.
       if (right < drawnTo + 0.4) continue;
       const activity = this.step.activities[blocks.activity[i]];
+      // Joined spans are as pale as there are gaps between them.
+      this.context.globalAlpha = Math.max(0.2, blocks.filled[i]);
       this.fill(lane, blocks.start[i], blocks.end[i], this.getActivityColor(activity));
+      this.context.globalAlpha = 1;
       this.drawName(lane, activity, Math.max(0, this.toX(blocks.start[i])), Math.min(width, right));
       drawnTo = right;
       ++this.blocksDrawn;
@@ -147,13 +150,12 @@ function formatInterval(start, end) {
 }
 
 function describeInStage(step, lane, time) {
-  const {tasks, gaps} = lane.stage;
-  const numChunks = 1 + Math.max(0, ...tasks.map(task => task.chunk));
+  const {tasks, gaps, chunks} = lane.stage;
   const gap = gaps.find(gap => gap.start <= time && time < gap.end);
   const task = tasks.find(task => task.start <= time && time < task.end);
   if (task)
     return {
-      title: describeTask(task, numChunks),
+      title: describeTask(task, chunks),
       lines: [formatInterval(task.start, task.end),
         gap && `${gapCauses[gap.cause].name} here for ${formatSeconds(gap.end - gap.start)}`],
     };
@@ -171,6 +173,6 @@ function describeInStream(step, lane, time) {
   return {
     title: activity.name + (others > 0 ? ` and ${formatCount(others)} more` : ""),
     lines: [activity.kind !== activity.name && activity.kind, activity.cell,
-      formatInterval(blocks.start[i], blocks.end[i]), task && describeTask(task, 1)],
+      formatInterval(blocks.start[i], blocks.end[i]), task && describeTask(task, lane.stage.chunks)],
   };
 }

@@ -168,9 +168,16 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, v
 
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // expected-error @below {{is not stored in parts, so expected no 'gathered' and no 'scatter_gradients'}}
+  // expected-error @below {{is not stored in parts, so expected no 'scatter_gradients'}}
   mf.param @w : tensor<8x8xf32> init <ones> {scatter_gradients}
 }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{is not stored in parts, so expected no 'gathered' of its own type}}
+  mf.param @w : tensor<8x8xf32> init <ones> {gathered = tensor<8x8xf32>}
 }
 
 // -----

@@ -1,0 +1,43 @@
+//===- StepOutputs.cpp - What mf-run writes of a step in time -------------===//
+
+#include "StepOutputs.h"
+#include "mf/Timeline/Writers.h"
+
+using llvm::Error;
+
+namespace mf::tools {
+
+Error checkStepFiles(const Options &options, const program::Mesh &mesh) {
+  if (!options.traceRanks.empty() && options.trace.empty())
+    return llvm::createStringError("--trace-ranks needs --trace");
+  return timeline::checkTraceRanks(
+      mesh, std::vector<int64_t>(options.traceRanks.begin(),
+                                 options.traceRanks.end()));
+}
+
+Error writeStepFiles(const Options &options,
+                     const timeline::StepTimeline &timeline,
+                     const program::Mesh &mesh) {
+  if (!options.trace.empty())
+    if (Error error = timeline::writeTrace(
+            options.trace, timeline, mesh,
+            std::vector<int64_t>(options.traceRanks.begin(),
+                                 options.traceRanks.end())))
+      return error;
+  if (!options.profile.empty())
+    if (Error error = timeline::writeProfile(options.profile, timeline))
+      return error;
+  if (!options.html.empty())
+    return timeline::writePage(options.html, timeline);
+  return Error::success();
+}
+
+Error compareStep(const Options &options,
+                  const timeline::StepTimeline &timeline,
+                  llvm::raw_ostream &os) {
+  if (options.compare.empty())
+    return Error::success();
+  return timeline::compareWithReport(timeline, options.compare, os);
+}
+
+} // namespace mf::tools
