@@ -10,6 +10,11 @@ function decodeTasks(numbers, tick) {
   return tasks;
 }
 
+// Chunks of a stage; they are numbered over all stages.
+function getChunks(numbers) {
+  return [...new Set(numbers.filter((_, i) => i % 5 === 1))].sort((a, b) => a - b);
+}
+
 function decodeGaps(numbers, tick) {
   const gaps = [];
   let time = 0;
@@ -62,6 +67,7 @@ function decodeStep(data) {
   const stages = data.stages.map((stage, i) => ({
     report: report.stages[i],
     tasks: decodeTasks(stage.tasks, tick),
+    chunks: getChunks(stage.tasks),
     gaps: decodeGaps(stage.gaps, tick),
     memory: decodeMemory(stage.memory, tick),
     streams: stage.streams.map(stream => ({

@@ -85,7 +85,7 @@ class LanePainter {
     const left = this.toX(task.start), right = this.toX(task.end);
     if (right < 0 || left > this.width) return;
     ++this.tasksDrawn;
-    this.fill(lane, task.start, task.end, getTaskColor(this.palette, task));
+    this.fill(lane, task.start, task.end, getTaskColor(this.palette, task, lane.stage.chunks));
     const {context, palette} = this;
     if (right - left < 3) return;
     // A seam between tasks that follow one another.
@@ -150,13 +150,12 @@ function formatInterval(start, end) {
 }
 
 function describeInStage(step, lane, time) {
-  const {tasks, gaps} = lane.stage;
-  const numChunks = 1 + Math.max(0, ...tasks.map(task => task.chunk));
+  const {tasks, gaps, chunks} = lane.stage;
   const gap = gaps.find(gap => gap.start <= time && time < gap.end);
   const task = tasks.find(task => task.start <= time && time < task.end);
   if (task)
     return {
-      title: describeTask(task, numChunks),
+      title: describeTask(task, chunks),
       lines: [formatInterval(task.start, task.end),
         gap && `${gapCauses[gap.cause].name} here for ${formatSeconds(gap.end - gap.start)}`],
     };
@@ -174,6 +173,6 @@ function describeInStream(step, lane, time) {
   return {
     title: activity.name + (others > 0 ? ` and ${formatCount(others)} more` : ""),
     lines: [activity.kind !== activity.name && activity.kind, activity.cell,
-      formatInterval(blocks.start[i], blocks.end[i]), task && describeTask(task, 1)],
+      formatInterval(blocks.start[i], blocks.end[i]), task && describeTask(task, lane.stage.chunks)],
   };
 }

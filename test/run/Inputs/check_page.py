@@ -3,8 +3,8 @@
 usage: check_page.py CHROMIUM PAGE REPORT [PICTURE]
 
 REPORT is what --report wrote of the same step. The page's scripts must have run
-without a message on the console, have drawn all tasks, and show the report's
-numbers in its table. The picture of the page (kept as PICTURE if that is given)
+without a message on the console, have drawn all tasks, show the report's numbers
+in its table, and answer to clicks, keys, the wheel and the pointer. The picture of the page (kept as PICTURE if that is given)
 must have the colours of tasks, bubbles and curves.
 """
 
@@ -70,7 +70,10 @@ def check_document(document, report):
     expect("stages", int(data["stages"]), len(report["stages"]))
     expect("step", float(data["step-seconds"]), report["step_seconds"])
     expect("tasks drawn", data["tasks-drawn"], data["tasks"])
-    rows = document.rows[2:]
+    units = {"s": 1, "ms": 1e-3, "µs": 1e-6, "GiB": 2**30, "MiB": 2**20, "KiB": 2**10}
+    groups, _, *rows = document.rows
+    time_unit = units[re.fullmatch(r"time, (\S+) and % of the step", groups[1])[1]]
+    byte_unit = units[re.fullmatch(r"memory at the peak, (\S+)", groups[2])[1]]
     expect("rows", len(rows), len(report["stages"]))
     for row, stage in zip(rows, report["stages"]):
         expect("stage", row[0], "stage %d" % stage["stage"])
@@ -78,12 +81,71 @@ def check_document(document, report):
         for cell, name in zip(row[2:6], names):
             seconds = stage[name + "_seconds"]
             shown, percent = re.fullmatch(r"(\S+) (\S+) %", cell).groups()
-            if abs(float(shown) - seconds) > max(5e-4 * seconds, 1e-9):
-                expect(name, cell, seconds)
-            if abs(float(percent) - 100 * seconds / report["step_seconds"]) > 0.051:
-                expect(name, cell, seconds / report["step_seconds"])
-        if abs(float(row[11]) - stage["peak_bytes"] / 2**30) > 0.005 + 5e-4:
-            expect("peak", row[11], stage["peak_bytes"] / 2**30)
+            expect_shown(name, shown, seconds / time_unit)
+            expect_shown(name, percent, 100 * seconds / report["step_seconds"])
+        for cell, name in zip(row[6:10], ("parameter", "gradient", "optimizer_state", "activation")):
+            expect_shown(name, cell, stage["bytes"].get(name, 0) / byte_unit)
+        expect_shown("peak", row[11], stage["peak_bytes"] / byte_unit)
+        expect_shown("host", row[13], stage["host_bytes"] / byte_unit)
+
+
+def expect_shown(what, shown, value):
+    """Half a unit of the last digit is allowed."""
+    if abs(float(shown) - value) > 0.5001 * 10 ** -len(shown.partition(".")[2]):
+        expect(what, shown, value)
+
+
+# Frames do not wait for a screen.
+FRAMES = "<script>window.requestAnimationFrame = draw => draw();</script>"
+
+# What a user does, and what the page then says of it in data attributes.
+ACTIONS = """<script>
+const root = document.documentElement, plot = document.getElementById("plot");
+const click = id => document.getElementById(id).click();
+const point = (type, x, y) => plot.querySelector("canvas").dispatchEvent(new PointerEvent(
+  type, {bubbles: true, pointerId: 1, clientX: plot.getBoundingClientRect().left + x,
+    clientY: plot.getBoundingClientRect().top + y}));
+const readTasks = name => { root.dataset[name] = root.dataset.tasksDrawn; };
+try {
+  plot.setPointerCapture = () => {};
+  const tooltip = document.getElementById("tooltip");
+  for (let x = 2; !tooltip.textContent.includes("micro-batch ") && x < 700; x += 2)
+    point("pointermove", x, 40);
+  root.dataset.tooltip = tooltip.textContent;
+  click("expand");
+  root.dataset.expanded = root.dataset.blocksDrawn;
+  document.querySelector("#gutter button").click();
+  root.dataset.folded = root.dataset.blocksDrawn;
+  for (let i = 0; i < 7; ++i) click("zoom-in");
+  readTasks("zoomed");
+  plot.dispatchEvent(new KeyboardEvent("keydown", {key: "0"}));
+  readTasks("keyed");
+  for (let i = 0; i < 20; ++i)
+    plot.dispatchEvent(new WheelEvent("wheel", {deltaY: -60, ctrlKey: true, cancelable: true}));
+  readTasks("wheeled");
+  click("zoom-reset");
+  readTasks("reset");
+} catch (error) { root.dataset.error = error.message; }
+</script>"""
+
+
+def check_actions(chromium, page, report):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "page.html")
+        with open(path, "w") as file:
+            text = open(page).read().replace("<head>", "<head>" + FRAMES)
+            file.write(text.replace("</body>", ACTIONS + "</body>"))
+        data = Document(run_chromium(chromium, path, "--dump-dom")).data
+    expect("error of actions", data.get("error"), None)
+    if not re.match(r"stage 0: (forward|backward|input gradient|weight gradient) of micro-batch \d+", data["tooltip"]):
+        sys.exit("error: the tooltip says '%s'" % data["tooltip"])
+    if not int(data["expanded"]) > int(data["folded"]) >= (len(report["stages"]) > 1):
+        sys.exit("error: streams drew %s blocks, without those of a stage %s" % (data["expanded"], data["folded"]))
+    for name in ("zoomed", "wheeled"):
+        if int(data[name]) >= int(data["tasks"]):
+            sys.exit("error: %s in, the page still draws all %s tasks" % (name, data[name]))
+    for name in ("keyed", "reset"):
+        expect("tasks drawn of the whole step", data[name], data["tasks"])
 
 
 def read_colors(path):
@@ -135,6 +197,7 @@ def main():
     chromium, page, report, *picture = sys.argv[1:]
     document = Document(run_chromium(chromium, page, "--dump-dom"))
     check_document(document, json.load(open(report)))
+    check_actions(chromium, page, json.load(open(report)))
     with tempfile.TemporaryDirectory() as folder:
         path = picture[0] if picture else os.path.join(folder, "page.png")
         run_chromium(chromium, page, "--window-size=1200,1400", "--screenshot=" + path)
