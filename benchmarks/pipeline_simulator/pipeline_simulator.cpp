@@ -2,7 +2,8 @@
 //
 // How many tasks per second one core simulates: from a schedule and its costs
 // to the times of all tasks, bubbles and peaks. Making the schedule is timed
-// beside it. The best of several runs.
+// beside it. Then what the simulator of SAPP pipeline balance takes for the
+// same, with blocking transfers and without. The best of several runs.
 //
 //   mf-benchmark-pipeline-simulator
 //
@@ -77,6 +78,40 @@ void print(const Shape &shape) {
   outs() << "\n";
 }
 
+//===----------------------------------------------------------------------===//
+// Beside SAPP
+//===----------------------------------------------------------------------===//
+
+/// Seconds that SAPP's simulator (Python) took on a machine of two cores.
+struct Peer {
+  Shape shape;
+  bool blocks;
+  double seconds;
+};
+
+void printBesidePeer(const Peer &peer) {
+  llvm::ExitOnError check("error: ");
+  const Shape &shape = peer.shape;
+  const schedule::Policy &policy = *check(schedule::findPolicy(shape.schedule));
+  double best = std::numeric_limits<double>::infinity();
+  for (int run = 0; run < 7; ++run)
+    best = std::min(best, getSeconds([&] {
+                      schedule::Schedule schedule = check(buildSchedule(
+                          policy, policy.place(shape.stages, shape.chunks,
+                                               shape.microBatches)));
+                      sim::PipelineCosts costs = makeCosts(schedule);
+                      if (peer.blocks)
+                        costs.transfers = sim::TransferMode::Blocking;
+                      costs.transferTime = 0.01;
+                      check(simulatePipeline(schedule, costs));
+                    }));
+  outs() << formatv(
+      "{0,-23}{1,7}{2,7}{3,14}{4,10}{5,11:f2}{6,12:f5}{7,10:f0}x\n",
+      shape.schedule, shape.stages, shape.chunks, shape.microBatches,
+      peer.blocks ? "blocking" : "free", peer.seconds, best,
+      peer.seconds / best);
+}
+
 } // namespace
 
 int main() {
@@ -91,4 +126,12 @@ int main() {
         Shape{"interleaved", 16, 2, 1024}, Shape{"interleaved", 16, 2, 4096},
         Shape{"interleaved", 8, 4, 1024}, Shape{"zero-bubble-v", 16, 2, 1024}})
     print(shape);
+  outs()
+      << "\nschedule                stages chunks micro-batches transfers     "
+         "SAPP s      ours s     ratio\n";
+  for (const Peer &peer : {Peer{{"1f1b", 16, 1, 512}, true, 15.9},
+                           Peer{{"interleaved", 64, 4, 128}, true, 116},
+                           Peer{{"1f1b", 16, 1, 512}, false, 0.11},
+                           Peer{{"interleaved", 64, 4, 512}, false, 4.3}})
+    printBesidePeer(peer);
 }

@@ -146,10 +146,7 @@ static std::string getOperation(StringRef name) {
 }
 
 static std::optional<CollectiveKind> findCollective(StringRef operation) {
-  for (CollectiveKind kind :
-       {CollectiveKind::AllReduce, CollectiveKind::AllGather,
-        CollectiveKind::ReduceScatter, CollectiveKind::AllToAll,
-        CollectiveKind::Broadcast, CollectiveKind::AllToAllV}) {
+  for (CollectiveKind kind : getCollectiveKinds()) {
     std::string known = getName(kind).str();
     llvm::erase(known, '_');
     if (operation == known)
@@ -158,26 +155,9 @@ static std::optional<CollectiveKind> findCollective(StringRef operation) {
   return std::nullopt;
 }
 
-/// What a rank sends of a collective's bytes, in a group of so many.
-static double getSentShare(CollectiveKind kind, double members) {
-  switch (kind) {
-  case CollectiveKind::AllReduce:
-    // Scattered and gathered.
-    return 2 * (members - 1) / members;
-  case CollectiveKind::AllGather:
-  case CollectiveKind::ReduceScatter:
-  case CollectiveKind::AllToAll:
-  case CollectiveKind::AllToAllV:
-    return (members - 1) / members;
-  case CollectiveKind::Broadcast:
-    return 1;
-  }
-  llvm_unreachable("covered switch");
-}
-
 std::optional<ObservedTransfer>
 Observer::getTransfer(const ProfiledTransfer &transfer) const {
-  const auto group = profile.groups.find(transfer.group);
+  const auto group = profile.groups.find({transfer.folder, transfer.group});
   if (group == profile.groups.end() || group->second.size() < 2)
     return std::nullopt;
   const std::string operation = getOperation(transfer.name);
@@ -201,7 +181,7 @@ Observer::getTransfer(const ProfiledTransfer &transfer) const {
   const double share =
       observed.collective
           ? getSentShare(*observed.collective,
-                         static_cast<double>(observed.ranks.size()))
+                         static_cast<int64_t>(observed.ranks.size()))
           : 1;
   constexpr double largest = 1e15;
   observed.bytes = std::llround(std::min(sent / share, largest));

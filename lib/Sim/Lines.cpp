@@ -69,10 +69,11 @@ double Timeline::getEnd(const Line &line, int32_t index) {
     int32_t behind = index - skip.first;
     if (behind < 0)
       break;
-    if (behind < skip.getNumItems())
-      return line.ends[skip.first - skip.items + behind % skip.items -
-                       skipped] +
-             (behind / skip.items + 1) * skip.shift;
+    if (behind < skip.getNumItems()) {
+      int32_t period = behind / skip.items;
+      int32_t simulated = skip.first - skip.items + behind % skip.items;
+      return line.ends[simulated - skipped] + (period + 1) * skip.shift;
+    }
     skipped += skip.getNumItems();
   }
   return line.ends[index - skipped];

@@ -20,11 +20,11 @@ struct Run {
   int32_t getEnd() const { return first + items * periods; }
 };
 
-/// The run of each line, from its position on, that goes through the middle of a
-/// window at `share` of its marks (0 to 1). All lines have the same number of
+/// The run of each line, from its position on, that goes through the middle of
+/// a window at `share` of its marks (0 to 1). All lines have the same number of
 /// marks in a period. Empty if there is nothing that repeats a few times.
-std::vector<Run> findRuns(const Lines &lines,
-                          llvm::ArrayRef<int32_t> positions, double share);
+std::vector<Run> findRuns(const Lines &lines, llvm::ArrayRef<int32_t> positions,
+                          double share);
 
 } // namespace mf::sim
 

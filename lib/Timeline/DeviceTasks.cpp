@@ -1,6 +1,7 @@
 //===- DeviceTasks.cpp - A step as a profiler of a device sees it ---------===//
 
 #include "DeviceTasks.h"
+#include "mf/Signatures/Collective.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
@@ -136,12 +137,19 @@ std::string getOperatorType(const Activity &activity) {
          "_";
 }
 
-StringRef getCommunicator(const Activity &activity) {
-  if (activity.category != Category::Collective)
-    return "p2p";
-  const auto [collective, communicator] =
-      StringRef(activity.kind).split(" over ");
-  return communicator.empty() ? "world" : communicator;
+double getSentBytes(const Activity &activity) {
+  const auto bytes = static_cast<double>(activity.bytes);
+  const auto members = static_cast<double>(activity.ranks.size());
+  if (activity.category != Category::Collective || activity.ranks.empty())
+    return bytes;
+  // Each rank has a part of its own: it sends or gets all but that.
+  const double allButOwn = bytes * (members - 1) / members;
+  if (activity.name == getName(CollectiveKind::Broadcast))
+    return bytes;
+  // Scattered and gathered.
+  if (activity.name == getName(CollectiveKind::AllReduce))
+    return 2 * allButOwn;
+  return allButOwn;
 }
 
 } // namespace mf::timeline

@@ -60,9 +60,9 @@ llvm::StringRef getAcceleratorCore(const Activity &activity);
 /// ("hcom_allGather_").
 std::string getOperatorType(const Activity &activity);
 
-/// The communicator of a collective, from its kind ("all_gather over mp"), or
-/// that of messages.
-llvm::StringRef getCommunicator(const Activity &activity);
+/// What the rank sends of a collective or message; Activity::bytes where it is
+/// not known among how many ranks.
+double getSentBytes(const Activity &activity);
 
 } // namespace mf::timeline
 

@@ -5,6 +5,7 @@
 #include "ProfileFiles.h"
 #include "mf/Timeline/Writers.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
 #include <map>
@@ -49,6 +50,11 @@ Error writeRank(StringRef folder, const StepTimeline &timeline,
   if (Error error = createFolders(output))
     return error;
   const RankProfile profile(timeline, stage);
+  llvm::SmallString<128> metadata(llvm::sys::path::parent_path(output));
+  llvm::sys::path::append(metadata, "profiler_metadata.json");
+  if (Error error = writeFileInOneStep(
+          metadata, [&](llvm::raw_ostream &os) { printMetadata(profile, os); }))
+    return error;
   for (const ProfileFile &file : profileFiles) {
     llvm::SmallString<128> path(output);
     llvm::sys::path::append(path, file.name);
@@ -65,7 +71,9 @@ RankProfile::RankProfile(const StepTimeline &timeline,
                          const StageTimeline &stage)
     : timeline(timeline), stage(stage), device(timeline, stage) {
   std::map<std::string, int64_t> counts;
-  for (const DeviceTask &task : device.tasks) {
+  groups.resize(device.tasks.size());
+  for (size_t number = 0; number < device.tasks.size(); ++number) {
+    const DeviceTask &task = device.tasks[number];
     const Activity &activity = *task.activity;
     if (activity.category == Category::Kernel) {
       names.push_back(activity.cell.empty()
@@ -77,10 +85,32 @@ RankProfile::RankProfile(const StepTimeline &timeline,
       names.push_back(activity.kind.empty() ? activity.name : activity.kind);
       continue;
     }
-    std::string name =
-        getOperatorType(activity) + "_" + getCommunicator(activity).str();
-    const int64_t number = counts[name]++;
-    names.push_back(name + "_" + std::to_string(number) + "_1");
+    groups[number] = nameGroup(activity);
+    std::string name = getOperatorType(activity) + "_" + groups[number];
+    const int64_t count = counts[name]++;
+    names.push_back(name + "_" + std::to_string(count) + "_1");
+  }
+}
+
+std::string RankProfile::nameGroup(const Activity &activity) {
+  std::string name = "p2p";
+  if (activity.category == Category::Collective)
+    // "all_gather over dp, mp".
+    name = llvm::join(
+        llvm::split(StringRef(activity.kind).split(" over ").second, ", "),
+        "_");
+  else
+    for (int64_t rank : activity.ranks)
+      name += "_" + std::to_string(rank);
+  if (activity.ranks.empty())
+    return name;
+  // Stages may have groups of different ranks on the same axes.
+  std::string unique = name;
+  for (int number = 2;; ++number) {
+    const auto [known, isNew] = groupRanks.try_emplace(unique, activity.ranks);
+    if (isNew || known->second == activity.ranks)
+      return unique;
+    unique = name + "_" + std::to_string(number);
   }
 }
 

@@ -79,11 +79,11 @@ void CommunicationPrinter::printBandwidth(const Activity &activity,
             ? "UNKNOWN"
             : StringRef(llvm::join(activity.networks, "+")).upper();
     json.attributeObject(llvm::json::fixUTF8(networks), [&] {
-      const double megabytes = static_cast<double>(activity.bytes) / 1e6;
-      addNumber("Transit Size(MB)", megabytes);
+      const double bytes = getSentBytes(activity);
+      addNumber("Transit Size(MB)", bytes / 1e6);
       addMilliseconds("Transit Time(ms)", time);
       addNumber("Bandwidth(GB/s)",
-                time > 0 ? static_cast<double>(activity.bytes) / time : 0);
+                time > 0 ? bytes / static_cast<double>(time) : 0);
     });
   });
 }
@@ -96,7 +96,7 @@ void CommunicationPrinter::printTasks(bool isCollective) {
         (activity.category == Category::Collective) != isCollective)
       continue;
     json.attributeObject(llvm::json::fixUTF8(profile.names[number] + "@" +
-                                             getCommunicator(activity).str()),
+                                             profile.groups[number]),
                          [&] {
                            printTimes(task.start, task.end - task.start,
                                       task.transferStart - task.start);
@@ -110,6 +110,23 @@ void CommunicationPrinter::printTasks(bool isCollective) {
 
 void printCommunication(const RankProfile &profile, llvm::raw_ostream &os) {
   CommunicationPrinter(profile, os).print();
+  os << '\n';
+}
+
+void printMetadata(const RankProfile &profile, llvm::raw_ostream &os) {
+  llvm::json::OStream json(os);
+  json.object([&] {
+    json.attributeObject("parallel_group_info", [&] {
+      for (const auto &entry : profile.groupRanks) {
+        const std::string name = llvm::json::fixUTF8(entry.first);
+        json.attributeObject(name, [&] {
+          json.attribute("group_name", name);
+          json.attribute("rank_size", entry.second.size());
+          json.attribute("global_ranks", llvm::json::Array(entry.second));
+        });
+      }
+    });
+  });
   os << '\n';
 }
 

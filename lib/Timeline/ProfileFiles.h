@@ -11,6 +11,7 @@
 #define MF_LIB_TIMELINE_PROFILEFILES_H
 
 #include "DeviceTasks.h"
+#include <map>
 
 namespace mf::timeline {
 
@@ -23,6 +24,14 @@ struct RankProfile {
   DeviceTasks device;
   /// By task: "layers.0.attention.wq/aclnnMatmul", "hcom_allGather__mp_0_1".
   std::vector<std::string> names;
+  /// By task: who communicates, "mp" or "p2p_0_8"; empty for other tasks.
+  std::vector<std::string> groups;
+  /// The ranks of groups, as far as they are known.
+  std::map<std::string, std::vector<int64_t>> groupRanks;
+
+private:
+  /// The name of the group of a collective or message.
+  std::string nameGroup(const Activity &activity);
 };
 
 /// The number of the step in a profile: it has one.
@@ -51,8 +60,11 @@ void printMemoryRecord(const RankProfile &profile, llvm::raw_ostream &os);
 void printOperatorMemory(const RankProfile &profile, llvm::raw_ostream &os);
 
 /// communication.json: for each collective and message its times, and the bytes
-/// and the rate on the networks that carry it.
+/// that the rank sends and the rate on the networks that carry them.
 void printCommunication(const RankProfile &profile, llvm::raw_ostream &os);
+
+/// profiler_metadata.json, which is beside the folder: the ranks of groups.
+void printMetadata(const RankProfile &profile, llvm::raw_ostream &os);
 
 /// trace_view.json: streams, communicators, tasks of the schedule, memory, and
 /// what overlaps.

@@ -93,25 +93,26 @@ void TraceViewPrinter::addCommunication() {
   // By communicator, in the order of names, and by stream, since messages of
   // several streams overlap.
   std::map<std::pair<StringRef, uint32_t>, int64_t> threads;
-  auto getKey = [](const DeviceTask &task) {
-    return std::pair(getCommunicator(*task.activity), task.stream);
+  const std::vector<DeviceTask> &tasks = profile.device.tasks;
+  auto getKey = [&](size_t number) {
+    return std::pair(StringRef(profile.groups[number]), tasks[number].stream);
   };
-  for (const DeviceTask &task : profile.device.tasks)
-    if (task.isCommunication())
-      threads.try_emplace(getKey(task));
+  for (size_t number = 0; number < tasks.size(); ++number)
+    if (tasks[number].isCommunication())
+      threads.try_emplace(getKey(number));
   int64_t next = 0;
   for (auto &[key, thread] : threads) {
     thread = next++;
     events.nameThread({Communication, thread},
                       "Group " + key.first.str() + " Communication", thread);
   }
-  for (size_t number = 0; number < profile.device.tasks.size(); ++number) {
-    const DeviceTask &task = profile.device.tasks[number];
+  for (size_t number = 0; number < tasks.size(); ++number) {
+    const DeviceTask &task = tasks[number];
     if (!task.isCommunication())
       continue;
     std::string args =
         "\"transport size(B)\":" + std::to_string(task.activity->bytes);
-    events.addSlice({Communication, threads[getKey(task)]}, task.start,
+    events.addSlice({Communication, threads[getKey(number)]}, task.start,
                     task.end, quoteJson(profile.names[number]), args);
   }
 }

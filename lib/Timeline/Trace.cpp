@@ -46,6 +46,18 @@ struct ActivityText {
   std::string details;
 };
 
+/// "0 1 2 3"; of many, the first ones and their number.
+std::string getRanks(const Activity &activity) {
+  constexpr size_t maxListed = 16;
+  const ArrayRef<int64_t> ranks = activity.ranks;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleave(ranks.take_front(maxListed), os, " ");
+  if (ranks.size() > maxListed)
+    os << " ... (" << ranks.size() << ")";
+  return text;
+}
+
 ActivityText makeText(const Activity &activity) {
   ActivityText text;
   text.name = quoteJson(getSpanName(activity));
@@ -68,6 +80,8 @@ ActivityText makeText(const Activity &activity) {
   if (!activity.networks.empty())
     add(text.details, "networks",
         quoteJson(llvm::join(activity.networks, " ")));
+  if (!activity.ranks.empty())
+    add(text.details, "ranks", quoteJson(getRanks(activity)));
   return text;
 }
 

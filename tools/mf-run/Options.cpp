@@ -28,6 +28,12 @@ void Options::parse(int argc, char **argv) {
 }
 
 llvm::StringRef Options::check() const {
+  const bool runs =
+      !listTargets && !listParameters && !printTarget && calibrate.empty();
+  if (runs && input.empty())
+    return "expected a file: mf-run step.mlir";
+  if (runs && !simulate && !set.empty())
+    return "--set is about --simulate";
   if (steps < 1)
     return "--steps must be at least 1";
   if (threads < 0 || threads > 4096)

@@ -10,6 +10,7 @@
 #include "Options.h"
 #include "Processes.h"
 #include "Simulate.h"
+#include "Targets.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Interpreter/Training.h"
@@ -17,7 +18,6 @@
 #include "mf/Program/LocatedError.h"
 #include "mf/Program/Verifier.h"
 #include "mf/Runner/MemoryReport.h"
-#include "TempTarget.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
@@ -86,7 +86,6 @@ private:
   Error agreeOnFile(Error opened, StringRef digest) const;
   int runProgram();
   int interpret();
-  int listParameters();
   int simulate(mlir::MLIRContext &context);
 
   /// Prints remarks for the user, unless they want none.
@@ -148,9 +147,9 @@ int Run::simulate(mlir::MLIRContext &context) {
   if (processes)
     return messages.fail("one process simulates all ranks: run --simulate "
                          "without mpirun");
-  mlir::FailureOr<mf::target::Target> target =
+  std::optional<mf::target::Target> target =
       mf::tools::loadTarget(options, context, messages);
-  if (failed(target))
+  if (!target)
     return 1;
   if (Error error = mf::tools::simulateStep(options, decoded.program, *target,
                                             outs()))
@@ -193,23 +192,15 @@ static std::string getDigest(StringRef text) {
   return toHex(ArrayRef(hash).take_front(8), /*LowerCase=*/true);
 }
 
-int Run::listParameters() {
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  mlir::FailureOr<mf::target::Target> target =
-      mf::tools::loadTarget(options, context, messages);
-  if (failed(target))
-    return 1;
-  for (const mf::target::Parameter &parameter :
-       mf::target::getParameters(*target))
-    outs() << parameter.path << " " << *parameter.value << "\n";
-  return 0;
-}
-
 int Run::runFile() {
-  if (options.listParameters)
-    return listParameters();
   if (StringRef wrong = options.check(); !wrong.empty())
     return messages.fail(wrong);
+  if (options.listTargets)
+    return mf::tools::listTargets();
+  if (options.listParameters)
+    return mf::tools::listParameters(options, messages);
+  if (options.printTarget)
+    return mf::tools::printTarget(options, messages);
   std::string message, digest;
   std::unique_ptr<MemoryBuffer> buffer =
       mlir::openInputFile(options.input, &message);

@@ -40,8 +40,7 @@ std::optional<int64_t> compare(const Plan &plan, const Numbers &numbers,
           expected->getEnd(ItemId{line, index})) {
         ADD_FAILURE() << what << ": item " << index << " of line " << line
                       << " ends at " << found->getEnd(ItemId{line, index})
-                      << ", expected "
-                      << expected->getEnd(ItemId{line, index});
+                      << ", expected " << expected->getEnd(ItemId{line, index});
         return std::nullopt;
       }
   EXPECT_EQ(found->getEnd(), expected->getEnd());

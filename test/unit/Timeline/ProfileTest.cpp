@@ -222,11 +222,12 @@ TEST_F(ProfileTest, CommunicationHasTimesAndRates) {
   const llvm::json::Object *link =
       gather->getObject("Communication Bandwidth Info")->getObject("HCCS");
   ASSERT_TRUE(link);
-  EXPECT_EQ(link->getNumber("Transit Size(MB)"), 1.048576);
+  // Each of two ranks sends its half.
+  EXPECT_EQ(link->getNumber("Transit Size(MB)"), 0.524288);
   EXPECT_EQ(link->getNumber("Transit Time(ms)"), 0.015);
-  EXPECT_NEAR(*link->getNumber("Bandwidth(GB/s)"), 69.905067, 1e-6);
+  EXPECT_NEAR(*link->getNumber("Bandwidth(GB/s)"), 34.952533, 1e-6);
   const llvm::json::Object *receive =
-      step->getObject("p2p")->getObject("hcom_receive__p2p_0_1@p2p");
+      step->getObject("p2p")->getObject("hcom_receive__p2p_2_0_0_1@p2p_2_0");
   ASSERT_TRUE(receive);
   const llvm::json::Object *times =
       receive->getObject("Communication Time Info");
@@ -235,6 +236,51 @@ TEST_F(ProfileTest, CommunicationHasTimesAndRates) {
   EXPECT_EQ(times->getNumber("Wait Time(ms)"), 0.035);
   EXPECT_EQ(times->getNumber("Transit Time(ms)"), 0.010);
   EXPECT_EQ(step->getObject("p2p")->size(), 4U);
+}
+
+TEST_F(ProfileTest, MetadataHasTheRanksOfGroups) {
+  const llvm::json::Value value = parseWritten(readWritten(folder.path(
+      "p/rank0000_00000000000000_ascend_ms/profiler_metadata.json")));
+  const llvm::json::Object *groups =
+      value.getAsObject()->getObject("parallel_group_info");
+  ASSERT_TRUE(groups);
+  auto getRanks = [&](const char *name) {
+    const llvm::json::Object *group = groups->getObject(name);
+    std::vector<int64_t> ranks;
+    if (group)
+      for (const llvm::json::Value &rank : *group->getArray("global_ranks"))
+        ranks.push_back(*rank.getAsInteger());
+    return ranks;
+  };
+  EXPECT_THAT(getRanks("mp"), ElementsAre(0, 1));
+  EXPECT_THAT(getRanks("p2p_0_2"), ElementsAre(0, 2));
+  EXPECT_THAT(getRanks("p2p_2_0"), ElementsAre(2, 0));
+  EXPECT_EQ(groups->size(), 3U);
+}
+
+TEST_F(ProfileTest, GroupsOfTheSameAxesAreToldApart) {
+  StepTimeline twice = timeline;
+  Activity other = twice.activities[5];
+  other.name = "all_reduce";
+  other.kind = "all_reduce over dp, mp";
+  other.ranks = {0, 1, 2, 3};
+  twice.activities.push_back(other);
+  other.ranks = {0, 3};
+  twice.activities.push_back(other);
+  std::vector<Span> &spans = twice.stages[0].streams[1].spans;
+  const auto next = static_cast<uint32_t>(twice.activities.size());
+  spans.push_back({40e-6, 50e-6, next - 2, -1});
+  spans.push_back({50e-6, 60e-6, next - 1, -1});
+  spans.push_back({60e-6, 70e-6, next - 2, -1});
+  ASSERT_EQ(getMessage(writeProfile(folder.path("q"), twice)), "");
+  std::vector<std::string> names;
+  for (const TableRow &row :
+       readTable(folder.path("q/" + getOutput(0) + "kernel_details.csv")))
+    if (row.at("Type") == "hcom_allReduce_")
+      names.push_back(row.at("Name"));
+  EXPECT_THAT(names, ElementsAre("hcom_allReduce__dp_mp_0_1",
+                                 "hcom_allReduce__dp_mp_2_0_1",
+                                 "hcom_allReduce__dp_mp_1_1"));
 }
 
 TEST_F(ProfileTest, TheTraceShowsWhatOverlaps) {

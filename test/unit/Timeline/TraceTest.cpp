@@ -190,6 +190,7 @@ TEST_F(TraceTest, AKernelSaysWhatItIs) {
   const Event collective = getSlices(events, 0, "collective.mp")[0];
   EXPECT_EQ(collective.name, "all_gather over mp");
   EXPECT_EQ(collective.args.getString("networks"), "hccs");
+  EXPECT_EQ(collective.args.getString("ranks"), "0 1");
   // 1,048,576 bytes in 15 us.
   EXPECT_EQ(collective.args.getNumber("GB/s"), 69.91);
 }

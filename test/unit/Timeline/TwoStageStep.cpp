@@ -21,6 +21,8 @@ enum ActivityNumber : uint32_t {
   Held,
   Send,
   Receive,
+  SendBack,
+  ReceiveBack,
   ToHost,
   ToDevice
 };
@@ -55,7 +57,8 @@ Activity makeKernel(const char *name, const char *kind, const char *cell,
 
 Activity makeTransfer(Category category, const char *name, const char *kind,
                       Engine engine, int64_t bytes,
-                      std::vector<std::string> networks) {
+                      std::vector<std::string> networks = {},
+                      std::vector<int64_t> ranks = {}) {
   Activity activity;
   activity.category = category;
   activity.name = name;
@@ -63,6 +66,7 @@ Activity makeTransfer(Category category, const char *name, const char *kind,
   activity.engine = engine;
   activity.bytes = bytes;
   activity.networks = std::move(networks);
+  activity.ranks = std::move(ranks);
   return activity;
 }
 
@@ -86,17 +90,21 @@ std::vector<Activity> makeActivities() {
           makeKernel("aclnnApplyAdamW", "optimizer", "", Engine::Vector,
                      512LL * 2048 * 12, {moment}, {moment, moment, moment}),
           makeTransfer(Category::Collective, "all_gather", "all_gather over mp",
-                       Engine::Communication, 1'048'576, {"hccs"}),
-          makeTransfer(Category::Held, "all_gather", "all_gather over mp",
-                       Engine::Communication, 1'048'576, {"hccs"}),
+                       Engine::Communication, 1'048'576, {"hccs"}, {0, 1}),
+          makeTransfer(Category::Held, "held by all_gather",
+                       "all_gather over mp", Engine::Communication, 0),
           makeTransfer(Category::Send, "send", "send", Engine::Communication,
-                       1'048'576, {"roce"}),
+                       1'048'576, {"roce"}, {0, 2}),
           makeTransfer(Category::Receive, "receive", "receive",
-                       Engine::Communication, 1'048'576, {"roce"}),
+                       Engine::Communication, 1'048'576, {"roce"}, {0, 2}),
+          makeTransfer(Category::Send, "send", "send", Engine::Communication,
+                       1'048'576, {"roce"}, {2, 0}),
+          makeTransfer(Category::Receive, "receive", "receive",
+                       Engine::Communication, 1'048'576, {"roce"}, {2, 0}),
           makeTransfer(Category::CopyToHost, "copy", "d2h", Engine::Copy,
-                       2'097'152, {}),
+                       2'097'152),
           makeTransfer(Category::CopyToDevice, "copy", "h2d", Engine::Copy,
-                       2'097'152, {})};
+                       2'097'152)};
 }
 
 StageTimeline makeStage(int64_t number) {
@@ -152,8 +160,8 @@ StageTimeline makeFirstStage() {
   addSpan(stage, Collectives, Gather, 25, 40, 0);
   addSpan(stage, Sends, Send, 60, 68, 0);
   addSpan(stage, Sends, Send, 115, 123, 1);
-  addSpan(stage, Receives, Receive, 175, 185, 2);
-  addSpan(stage, Receives, Receive, 275, 285, 3);
+  addSpan(stage, Receives, ReceiveBack, 175, 185, 2);
+  addSpan(stage, Receives, ReceiveBack, 275, 285, 3);
   addSpan(stage, D2h, ToHost, 60, 80, 0);
   addSpan(stage, H2d, ToDevice, 120, 140, 2);
   addMemory(stage, 0, 16 << 20);
@@ -181,8 +189,8 @@ StageTimeline makeSecondStage() {
   addSpan(stage, Compute, Update, 360, 380);
   addSpan(stage, Receives, Receive, 60, 68, 0);
   addSpan(stage, Receives, Receive, 115, 123, 2);
-  addSpan(stage, Sends, Send, 175, 185, 1);
-  addSpan(stage, Sends, Send, 275, 285, 3);
+  addSpan(stage, Sends, SendBack, 175, 185, 1);
+  addSpan(stage, Sends, SendBack, 275, 285, 3);
   addMemory(stage, 0, 8 << 20);
   addMemory(stage, 68, (8 << 20) + 512);
   addMemory(stage, 380, 8 << 20);
