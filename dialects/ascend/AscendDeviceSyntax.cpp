@@ -254,10 +254,18 @@ ParseResult DeviceParser::parseNumber(StringRef path, double &number) {
     return success();
   }
   auto integer = dyn_cast_if_present<IntegerAttr>(value);
-  if (!integer || isa<BoolAttr>(value) || !integer.getValue().isSignedIntN(64))
+  std::optional<int64_t> digits;
+  if (integer && !isa<BoolAttr>(value))
+    // One bit more, so that what is unsigned stays so.
+    digits = integer.getType().isUnsignedInteger()
+                 ? integer.getValue()
+                       .zext(integer.getValue().getBitWidth() + 1)
+                       .trySExtValue()
+                 : integer.getValue().trySExtValue();
+  if (!digits)
     return parser.emitError(place) << path << ": expected a number";
-  number = static_cast<double>(integer.getValue().getSExtValue());
-  return parseExponent(integer.getValue().getSExtValue(), number);
+  number = static_cast<double>(*digits);
+  return parseExponent(*digits, number);
 }
 
 //===----------------------------------------------------------------------===//

@@ -166,6 +166,8 @@ TEST_F(TargetFileTest, BracketsAreFoundWhereTheyAre) {
             "loc(\"file\":2:3): '(' is not closed before '}'\n");
   EXPECT_EQ(getError("module {}\n ]"),
             "loc(\"file\":2:2): ']' closes nothing\n");
+  EXPECT_EQ(getError(std::string(100000, '[') + std::string(100000, ']')),
+            "loc(\"file\":1:102): '[' is inside of more than 100 others\n");
 }
 
 TEST_F(TargetFileTest, TruncatedFilesAreErrors) {
