@@ -56,7 +56,7 @@ KINDS = [
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rows", nargs="?", default=os.path.join(ROOT, "test", "data", "ascend", "ascend_throughput.json"))
+    parser.add_argument("rows", nargs="?", default=os.path.join(ROOT, "test", "data", "mindformers", "ascend_throughput.json"))
     parser.add_argument("--bin", default=os.path.join(ROOT, "build", "bin"), help="where mf-opt and mf-run are")
     parser.add_argument("--work", help="keep lowered steps here (default: a temporary folder)")
     parser.add_argument("--fit", action="store_true", help="fit all labelled dense rows and print the numbers")

@@ -152,6 +152,9 @@ struct Options {
   /// Says what is wrong with the values; empty if they are fine.
   llvm::StringRef check() const;
 
+  /// Whether something is given that only an execution does.
+  bool runsSteps() const;
+
   /// Device memory that a rank may have; 0 if it is for the program to say.
   int64_t getHbmBytes() const;
 
