@@ -29,21 +29,22 @@ static std::optional<target::Target> parseTarget(const Options &options,
                                                  Messages &messages) {
   mlir::SourceMgrDiagnosticHandler handler(sources, &context,
                                            messages.getErrors());
-  mlir::FailureOr<target::Target> target =
+  mlir::FailureOr<target::Target> parsed =
       target::parseTarget(sources, context);
-  if (failed(target))
+  if (failed(parsed))
     return std::nullopt;
+  target::Target target = std::move(*parsed);
   for (const std::string &setting : options.set)
-    if (Error error = applySetting(*target, setting)) {
+    if (Error error = applySetting(target, setting)) {
       messages.fail("--set " + setting + ": " + toString(std::move(error)));
       return std::nullopt;
     }
   // One number may contradict another.
-  if (Error error = target::check(*target)) {
+  if (Error error = target::check(target)) {
     messages.fail("--set: " + toString(std::move(error)));
     return std::nullopt;
   }
-  return *target;
+  return target;
 }
 
 /// Makes the file of --target the main file of `sources`; false behind an
