@@ -92,6 +92,7 @@ runner::TrainingOptions Options::getTrainingOptions() const {
   options.checkpointEvery = checkpointEvery;
   options.keepCheckpoints = keepCheckpoints;
   options.resume = resume;
+  options.recordsStep = writesStep();
   return options;
 }
 
@@ -113,7 +114,8 @@ std::vector<runner::Fact> Options::getFacts() const {
   addGiven(resume, resume);
   addGiven(debugMemory, debugMemory);
   for (const auto *path : {&data, &initParams, &saveParams, &dumpGradients,
-                           &dumpGradientsEveryStep, &checkpointDir, &report})
+                           &dumpGradientsEveryStep, &checkpointDir, &report,
+                           &trace, &profile, &html, &compare})
     addGiven(*path, !path->empty());
   return facts;
 }
