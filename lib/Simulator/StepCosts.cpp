@@ -155,6 +155,8 @@ void StepCosts::updateTransfers(const Program &program,
 }
 
 double StepCosts::getCopySeconds(StreamKind stream, int64_t bytes) const {
+  if (!copiesTakeTime)
+    return 0;
   const auto size = static_cast<double>(bytes);
   switch (stream) {
   case StreamKind::HostToDevice:
@@ -188,6 +190,21 @@ Expected<StepCosts> StepCosts::create(const Program &program,
   costs.collectTransfers(program);
   if (Error error = costs.update(program, target))
     return error;
+  return costs;
+}
+
+StepCosts StepCosts::createOfFlops(const Program &program, double flopsPerUnit,
+                                   double messageTime) {
+  StepCosts costs;
+  costs.copiesTakeTime = false;
+  for (const LaunchedKernel &kernel : program.kernels)
+    costs.kernels.push_back(static_cast<double>(kernel.flops) / flopsPerUnit);
+  costs.collectTransfers(program);
+  for (const auto &[key, number] : costs.transferNumbers) {
+    const Channel &channel = program.channels[key.channel];
+    if (channel.isTransfer && channel.fromStage != channel.toStage)
+      costs.transfers[number].seconds = messageTime;
+  }
   return costs;
 }
 

@@ -19,6 +19,11 @@ public:
   static llvm::Expected<StepCosts> create(const program::Program &program,
                                           const target::Target &target);
 
+  /// Kernels take their FLOPs, messages between stages a time of their own;
+  /// nothing else takes any.
+  static StepCosts createOfFlops(const program::Program &program,
+                                 double flopsPerUnit, double messageTime);
+
   /// The same with a target whose numbers differ; which group of ranks is the
   /// slowest stays.
   llvm::Error update(const program::Program &program,
@@ -74,6 +79,7 @@ private:
   std::vector<std::vector<int64_t>> slowestGroups;
   target::HostLink host;
   double memoryBytesPerSecond = 0;
+  bool copiesTakeTime = true;
 };
 
 /// Bytes that an exchange is about: those of a message; of a collective those

@@ -4,7 +4,6 @@
 #include "CriticalWork.h"
 #include "StepLines.h"
 #include "StepSpans.h"
-#include "mf/Program/LocatedError.h"
 #include "mf/Simulator/MemoryCurve.h"
 #include "mf/Simulator/ProgramFacts.h"
 #include "llvm/ADT/STLExtras.h"
@@ -18,6 +17,9 @@ namespace mf::simulator {
 using namespace program;
 using timeline::StageTimeline;
 using timeline::StepTimeline;
+
+/// About a picosecond: steps of up to two hours are exact.
+static constexpr double tick = 0x1p-40;
 
 namespace {
 
@@ -33,7 +35,6 @@ public:
   Expected<StepTimeline> run();
 
 private:
-  Expected<sim::Timeline> runLines(const StepLines &lines) const;
   Error readStage(size_t number, const StepCosts &costs, SpanReader &spans);
   void readMemory(const StageProgram &stage, const SpanReader &spans,
                   StageTimeline &result) const;
@@ -135,22 +136,6 @@ void StepSimulator::addFacts() {
   addStepFacts(program, result);
 }
 
-Expected<sim::Timeline> StepSimulator::runLines(const StepLines &lines) const {
-  Expected<sim::Timeline> times =
-      sim::simulate(lines.getLines(),
-                    [&](sim::ItemId item) { return lines.describeItem(item); });
-  if (times)
-    return times;
-  return llvm::handleErrors(
-      times.takeError(), [&](const sim::DeadlockError &deadlock) -> Error {
-        std::string text;
-        llvm::raw_string_ostream os(text);
-        deadlock.log(os);
-        return llvm::make_error<LocatedError>(
-            lines.getLocation(deadlock.getItems().front()), text);
-      });
-}
-
 /// Says of exchanges which networks carry them.
 void StepSimulator::nameNetworks(const StepCosts &costs,
                                  ActivityTable &activities) const {
@@ -180,8 +165,8 @@ Expected<StepTimeline> StepSimulator::run() {
   Expected<StepCosts> costs = StepCosts::create(program, target);
   if (!costs)
     return costs.takeError();
-  const StepLines lines(program, *costs);
-  Expected<sim::Timeline> times = runLines(lines);
+  const StepLines lines(program, *costs, tick);
+  Expected<sim::Timeline> times = lines.simulate();
   if (!times)
     return times.takeError();
   ActivityTable activities(program);

@@ -10,6 +10,7 @@
 #include "Options.h"
 #include "Processes.h"
 #include "Simulate.h"
+#include "StepOutputs.h"
 #include "Targets.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
@@ -132,9 +133,9 @@ int Run::interpret() {
 int Run::runProgram(mlir::MLIRContext &context) {
   mf::runner::TrainingOptions training = options.getTrainingOptions();
   if (!options.target.empty()) {
-    mlir::FailureOr<mf::target::Target> target =
+    std::optional<mf::target::Target> target =
         mf::tools::loadTarget(options, context, messages);
-    if (failed(target))
+    if (!target)
       return 1;
     training.targetName = target->name;
     training.peakFlopsPerSecond =
