@@ -233,7 +233,8 @@ int Run::runFile() {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   int code = 1;
   if (isOpen) {
-    digest = getDigest(buffer->getBuffer());
+    if (processes)
+      digest = getDigest(buffer->getBuffer());
     sources.AddNewSourceBuffer(std::move(buffer), SMLoc());
     module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
     code = module ? decode(*module) : 1;
