@@ -18,6 +18,8 @@ packages=(
   libopenblas0-pthread
   # The engine over several processes; without, everything else builds and runs.
   libopenmpi-dev openmpi-bin
+  # What the test of pages looks at them with; without, it is skipped.
+  chromium fonts-liberation
 )
 
 missing=()

@@ -21,8 +21,8 @@ import re
 import sys
 
 # Libraries of lib that read or write IR, and those of lib that dialects know.
-BRIDGES = {"Import", "Decode", "Interpreter"}
-TABLES = {"Signatures", "Tensor"}
+BRIDGES = {"Import", "Decode", "Interpreter", "TargetFile"}
+TABLES = {"Signatures", "TargetTable", "Tensor"}
 
 # From the lowest; lib is below all of them, but for the bridges.
 LEVELS = ["dialects", "passes", "tools"]

@@ -5,6 +5,7 @@
 # `%mf-opt` is the bare program.
 
 import os
+import shutil
 import subprocess
 
 import lit.formats
@@ -59,6 +60,12 @@ for module in ("torch", "numpy"):
         config.available_features.add(module)
 if config.mf_sanitize:
     config.available_features.add("sanitize")
+
+# What shows the pages that are written.
+chromium = shutil.which("chromium")
+if chromium:
+    config.available_features.add("chromium")
+    config.substitutions.append(("%chromium", chromium))
 
 # Several processes, as many as a test says, also as root in a container.
 if config.mf_mpirun and os.access(config.mf_mpirun, os.X_OK):

@@ -2,17 +2,18 @@
 //
 // How many tasks per second one core simulates: from a schedule and its costs
 // to the times of all tasks, bubbles and peaks. Making the schedule is timed
-// beside it. The best of several runs.
+// beside it. Then what the simulator of SAPP pipeline balance takes for the
+// same, with blocking transfers and without. The best of several runs.
 //
 //   mf-benchmark-pipeline-simulator
 //
 //===----------------------------------------------------------------------===//
 
+#include "benchmarks/ProcessorTime.h"
 #include "mf/Schedule/Policy.h"
 #include "mf/Sim/PipelineModel.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 using namespace mf;
@@ -26,13 +27,6 @@ struct Shape {
   int64_t stages, chunks, microBatches;
 };
 
-template <typename Function> double getSeconds(Function function) {
-  auto start = std::chrono::steady_clock::now();
-  function();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-      .count();
-}
-
 sim::PipelineCosts makeCosts(const schedule::Schedule &schedule) {
   sim::PipelineCosts costs;
   for (int64_t chunk = 0; chunk < schedule.pipeline.getNumChunks(); ++chunk)
@@ -45,7 +39,7 @@ void print(const Shape &shape) {
   llvm::ExitOnError check("error: ");
   const schedule::Policy &policy = *check(schedule::findPolicy(shape.schedule));
   schedule::Schedule schedule;
-  double building = getSeconds([&] {
+  double building = benchmarks::getProcessorSeconds([&] {
     schedule = check(buildSchedule(
         policy, policy.place(shape.stages, shape.chunks, shape.microBatches)));
   });
@@ -64,7 +58,7 @@ void print(const Shape &shape) {
     double best = std::numeric_limits<double>::infinity();
     bool deadlocks = false;
     for (int run = 0; run < 7 && !deadlocks; ++run)
-      best = std::min(best, getSeconds([&] {
+      best = std::min(best, benchmarks::getProcessorSeconds([&] {
                         auto timeline = simulatePipeline(schedule, costs);
                         deadlocks = !timeline;
                         llvm::consumeError(timeline.takeError());
@@ -75,6 +69,40 @@ void print(const Shape &shape) {
       outs() << formatv("{0,12:f1}", tasks / best / 1e6);
   }
   outs() << "\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Beside SAPP
+//===----------------------------------------------------------------------===//
+
+/// Seconds that SAPP's simulator (Python) took on a machine of two cores.
+struct Peer {
+  Shape shape;
+  bool blocks;
+  double seconds;
+};
+
+void printBesidePeer(const Peer &peer) {
+  llvm::ExitOnError check("error: ");
+  const Shape &shape = peer.shape;
+  const schedule::Policy &policy = *check(schedule::findPolicy(shape.schedule));
+  double best = std::numeric_limits<double>::infinity();
+  for (int run = 0; run < 7; ++run)
+    best = std::min(best, benchmarks::getProcessorSeconds([&] {
+                      schedule::Schedule schedule = check(buildSchedule(
+                          policy, policy.place(shape.stages, shape.chunks,
+                                               shape.microBatches)));
+                      sim::PipelineCosts costs = makeCosts(schedule);
+                      if (peer.blocks)
+                        costs.transfers = sim::TransferMode::Blocking;
+                      costs.transferTime = 0.01;
+                      check(simulatePipeline(schedule, costs));
+                    }));
+  outs() << formatv(
+      "{0,-23}{1,7}{2,7}{3,14}{4,10}{5,11:f2}{6,12:f5}{7,10:f0}x\n",
+      shape.schedule, shape.stages, shape.chunks, shape.microBatches,
+      peer.blocks ? "blocking" : "free", peer.seconds, best,
+      peer.seconds / best);
 }
 
 } // namespace
@@ -91,4 +119,12 @@ int main() {
         Shape{"interleaved", 16, 2, 1024}, Shape{"interleaved", 16, 2, 4096},
         Shape{"interleaved", 8, 4, 1024}, Shape{"zero-bubble-v", 16, 2, 1024}})
     print(shape);
+  outs()
+      << "\nschedule                stages chunks micro-batches transfers     "
+         "SAPP s      ours s     ratio\n";
+  for (const Peer &peer : {Peer{{"1f1b", 16, 1, 512}, true, 15.9},
+                           Peer{{"interleaved", 64, 4, 128}, true, 116},
+                           Peer{{"1f1b", 16, 1, 512}, false, 0.11},
+                           Peer{{"interleaved", 64, 4, 512}, false, 4.3}})
+    printBesidePeer(peer);
 }

@@ -1,6 +1,7 @@
 //===- AscendDialect.cpp - The ascend dialect, its types and attributes ---===//
 
 #include "dialects/ascend/AscendDialect.h"
+#include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -23,6 +23,8 @@ def Ascend_Dialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
+  // Queries of #ascend.device answer #dlti.map.
+  let dependentDialects = ["::mlir::DLTIDialect"];
 }
 
 class Ascend_Enum<string enumName, string enumSummary, list<I32EnumAttrCase> cases>

@@ -3,6 +3,7 @@
 #ifndef ASCEND_OPS_TD
 #define ASCEND_OPS_TD
 
+include "dialects/ascend/AscendDevice.td"
 include "dialects/ascend/AscendDialect.td"
 include "dialects/ascend/AscendInterfaces.td"
 include "mlir/IR/RegionKindInterface.td"

@@ -164,7 +164,8 @@ Error readCommunication(StringRef path, StringRef text, uint32_t folder,
   return CommunicationReader(path, folder, profile).readSteps(*steps);
 }
 
-Error readMetadata(StringRef path, StringRef text, Profile &profile) {
+Error readMetadata(StringRef path, StringRef text, uint32_t folder,
+                   Profile &profile) {
   Expected<json::Object> metadata = parseObject(path, text);
   if (!metadata)
     return metadata.takeError();
@@ -178,7 +179,7 @@ Error readMetadata(StringRef path, StringRef text, Profile &profile) {
     if (!ranks)
       return llvm::createStringError(path + ": group '" + name +
                                      "': expected a list 'global_ranks'");
-    std::vector<int64_t> &members = profile.groups[name.str()];
+    std::vector<int64_t> &members = profile.groups[{folder, name.str()}];
     members.clear();
     for (const json::Value &rank : *ranks) {
       const std::optional<int64_t> number = rank.getAsInteger();

@@ -3,6 +3,7 @@
 
 #include "Descent.h"
 #include "llvm/ADT/STLExtras.h"
+#include <algorithm>
 #include <cmath>
 
 namespace mf::calibration {
@@ -99,27 +100,44 @@ double Descent::getCost() const {
 // Moves
 //===----------------------------------------------------------------------===//
 
-void Descent::scan() {
-  // To both sides, by factors up to 55.
+/// Where one number alone had best be, of places far to both sides, and by how
+/// much that lowers the cost.
+std::pair<double, double> Descent::findBest(size_t index) {
+  // By factors up to 55.
   constexpr int steps = 20;
-  constexpr double width = 0.2;
-  for (const auto &[index, parameter] : llvm::enumerate(parameters)) {
-    if (!active[index])
-      continue;
-    const double from = values[index];
-    double best = from, bestCost = getCostOf(parameter, index);
-    for (int i = -steps; i <= steps; ++i) {
-      const double to =
-          std::clamp(from + i * width, parameter.lower, parameter.upper);
-      move(index, to);
-      const double cost = getCostOf(parameter, index);
-      if (cost < bestCost) {
-        best = to;
-        bestCost = cost;
-      }
+  constexpr double width = 0.2, smallest = 1e-3;
+  const FitParameter &parameter = parameters[index];
+  const double from = values[index], cost = getCostOf(parameter, index);
+  double best = from, bestCost = cost;
+  auto attempt = [&](double value) {
+    const double to = std::clamp(value, parameter.lower, parameter.upper);
+    move(index, to);
+    const double newCost = getCostOf(parameter, index);
+    if (newCost < bestCost) {
+      best = to;
+      bestCost = newCost;
     }
-    move(index, best);
-  }
+  };
+  for (int i = -steps; i <= steps; ++i)
+    attempt(from + i * width);
+  // Else the number whose place is nearest to one of these would win.
+  for (double side = width / 2; side > smallest; side /= 2)
+    for (double to : {best + side, best - side})
+      attempt(to);
+  move(index, from);
+  return {best, cost - bestCost};
+}
+
+void Descent::scan() {
+  // What explains the most goes first, so that others need not.
+  std::vector<std::pair<double, size_t>> order;
+  for (size_t index = 0; index < parameters.size(); ++index)
+    if (active[index])
+      order.emplace_back(-findBest(index).second, index);
+  llvm::sort(order);
+  for (const auto &[gain, index] : order)
+    if (gain < 0)
+      move(index, findBest(index).first);
 }
 
 /// How the logarithms of times change with those of the numbers.

@@ -47,6 +47,7 @@ private:
   };
 
   void move(size_t parameter, double value);
+  std::pair<double, double> findBest(size_t index);
   void moveAll(const std::vector<size_t> &which, llvm::ArrayRef<double> to);
   double getCostOf(const FitParameter &parameter, size_t index) const;
   Eigen::MatrixXd getJacobian(const std::vector<size_t> &of);
@@ -57,6 +58,9 @@ private:
   llvm::ArrayRef<FitParameter> parameters;
   llvm::ArrayRef<FitObservation> observations;
   std::vector<bool> active;
+  /// Those that little depends on first: what all have in common is left for
+  /// the others.
+  std::vector<size_t> scanOrder;
   std::vector<double> values, predictions, spreads;
   double beliefScale = 1;
 };

@@ -9,8 +9,9 @@
 
 namespace mf::calibration {
 
-/// No model of a device is better than this, whatever its residuals say.
-static constexpr double smallestMisfit = 0.01;
+/// No model of a device is better than this, whatever its residuals say; and
+/// times that are far off still say more than what was believed.
+static constexpr double smallestMisfit = 0.01, largestMisfit = 0.25;
 
 namespace {
 
@@ -39,7 +40,7 @@ private:
 /// Comes near whatever the start was, without much belief in it, so that the
 /// spread of what is left says how well the model fits.
 void LogFit::approach() {
-  constexpr double littleBelief = 20, relevant = 1e-6;
+  constexpr double littleBelief = 5, relevant = 1e-6;
   constexpr int maximumRounds = 6;
   descent.setBeliefScale(littleBelief);
   descent.setSpreads(std::vector<double>(observations.size(), smallestMisfit));
@@ -84,10 +85,10 @@ std::vector<double> LogFit::estimateSpreads() const {
     std::nth_element(all.begin(), middle, all.end());
     // What is left although there are enough numbers is misfit all the same.
     const size_t size = all.size(), free = size > own ? size - own : size;
-    misfits[set] =
-        std::max(smallestMisfit, deviationOverMedian * *middle *
-                                     std::sqrt(static_cast<double>(size) /
-                                               static_cast<double>(free)));
+    misfits[set] = std::clamp(
+        deviationOverMedian * *middle *
+            std::sqrt(static_cast<double>(size) / static_cast<double>(free)),
+        smallestMisfit, largestMisfit);
   }
   std::vector<double> spreads;
   for (const FitObservation &observation : observations)

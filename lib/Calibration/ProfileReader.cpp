@@ -109,7 +109,7 @@ static Error readFolder(uint32_t number, llvm::StringMap<size_t> &known,
   return read(
       join(llvm::sys::path::parent_path(folder), "profiler_metadata.json"),
       false, [&](StringRef path, StringRef text) {
-        return readMetadata(path, text, profile);
+        return readMetadata(path, text, number, profile);
       });
 }
 

@@ -57,7 +57,7 @@ llvm::Error readCommunication(llvm::StringRef path, llvm::StringRef text,
 
 /// Adds the groups of profiler_metadata.json.
 llvm::Error readMetadata(llvm::StringRef path, llvm::StringRef text,
-                         Profile &profile);
+                         uint32_t folder, Profile &profile);
 
 } // namespace mf::calibration
 

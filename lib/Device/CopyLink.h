@@ -3,6 +3,7 @@
 #ifndef MF_LIB_DEVICE_COPYLINK_H
 #define MF_LIB_DEVICE_COPYLINK_H
 
+#include "mf/Device/Stream.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -22,13 +23,14 @@ public:
 
   bool isPaced() const { return rate > 0; }
 
-  /// Books a copy that may start at `ready`; returns when it will be over.
-  Clock::time_point reserve(Clock::time_point ready, int64_t bytes) {
+  /// Books a copy that may start at `ready`; returns when it will run.
+  WorkTimes reserve(Clock::time_point ready, int64_t bytes) {
     auto duration = std::chrono::duration_cast<Clock::duration>(
         std::chrono::duration<double>(static_cast<double>(bytes) / rate));
     std::lock_guard<std::mutex> lock(mutex);
-    free = std::max(free, ready) + duration;
-    return free;
+    const Clock::time_point start = std::max(free, ready);
+    free = start + duration;
+    return {start, free};
   }
 
 private:

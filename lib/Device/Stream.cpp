@@ -20,7 +20,7 @@ void Stream::launchFallible(llvm::unique_function<llvm::Error()> work) {
 }
 
 void Stream::memcpyAsync(void *to, const void *from, int64_t bytes,
-                         CopyKind kind) {
+                         CopyKind kind, WorkTimes *times) {
   Device &device = state->device;
   const Arena &target =
       kind == CopyKind::DeviceToHost ? device.getHost() : device.getHbm();
@@ -45,7 +45,7 @@ void Stream::memcpyAsync(void *to, const void *from, int64_t bytes,
     link = device.hostToDevice.get();
   else if (kind == CopyKind::DeviceToHost)
     link = device.deviceToHost.get();
-  state->push(State::Copy{to, from, bytes, link});
+  state->push(State::Copy{to, from, bytes, link, times});
 }
 
 void Stream::record(Event &event) {

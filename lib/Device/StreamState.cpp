@@ -105,16 +105,18 @@ void Stream::State::run(Copy &copy) {
     return;
   Clock::time_point begin = Clock::now();
   bool paced = copy.link && copy.link->isPaced();
-  Clock::time_point nominalEnd;
+  WorkTimes nominal;
   if (paced)
-    nominalEnd = copy.link->reserve(readyTime, copy.bytes);
+    nominal = copy.link->reserve(readyTime, copy.bytes);
   std::memcpy(copy.to, copy.from, static_cast<size_t>(copy.bytes));
   if (paced)
-    sleepUntil(nominalEnd);
+    sleepUntil(nominal.end);
   Clock::time_point end = Clock::now();
   // A link faster than this machine's memory cannot be kept up with.
-  bool kept = paced && end - nominalEnd < std::chrono::milliseconds(2);
-  readyTime = kept ? nominalEnd : end;
+  bool kept = paced && end - nominal.end < std::chrono::milliseconds(2);
+  readyTime = kept ? nominal.end : end;
+  if (copy.times)
+    *copy.times = {paced ? nominal.start : begin, readyTime};
   addStatistics(0, 1, copy.bytes, end - begin, {});
 }
 

@@ -26,6 +26,7 @@ struct Stream::State {
     const void *from;
     int64_t bytes;
     CopyLink *link;
+    WorkTimes *times;
   };
   struct Record {
     std::shared_ptr<EventRecord> record;

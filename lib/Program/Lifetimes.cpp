@@ -171,37 +171,36 @@ std::vector<Lifetime> computeLifetimes(const StageProgram &stage) {
 }
 
 MemoryUse findPeak(const std::vector<Lifetime> &lifetimes, Space space) {
-  struct Change {
-    int64_t time;
-    Category category;
-    int64_t bytes;
+  auto isOf = [&](const Lifetime &lifetime) {
+    return lifetime.space == space && lifetime.kind != BufferKind::Static;
   };
-  MemoryUse use;
-  std::vector<Change> changes;
-  for (const Lifetime &lifetime : lifetimes) {
-    if (lifetime.space != space)
-      continue;
-    if (lifetime.kind == BufferKind::Static) {
-      use.byCategory[static_cast<size_t>(lifetime.category)] += lifetime.bytes;
-      use.bytes += lifetime.bytes;
-      continue;
-    }
-    changes.push_back({lifetime.begin, lifetime.category, lifetime.bytes});
-    changes.push_back({lifetime.end, lifetime.category, -lifetime.bytes});
-  }
+  int64_t last = 0;
+  for (const Lifetime &lifetime : lifetimes)
+    if (isOf(lifetime))
+      last = std::max(last, lifetime.end);
   // What ends goes before what begins at the same time.
-  std::sort(changes.begin(), changes.end(),
-            [](const Change &a, const Change &b) {
-              return a.time != b.time ? a.time < b.time : a.bytes < b.bytes;
-            });
-  MemoryUse peak = use;
-  for (const Change &change : changes) {
-    use.bytes += change.bytes;
-    use.byCategory[static_cast<size_t>(change.category)] += change.bytes;
-    use.time = change.time;
-    if (use.bytes > peak.bytes)
-      peak = use;
+  std::vector<int64_t> changes(last + 1, 0);
+  for (const Lifetime &lifetime : lifetimes)
+    if (isOf(lifetime)) {
+      changes[lifetime.begin] += lifetime.bytes;
+      changes[lifetime.end] -= lifetime.bytes;
+    }
+  MemoryUse peak;
+  int64_t bytes = 0, most = 0;
+  for (int64_t time = 0; time <= last; ++time) {
+    bytes += changes[time];
+    if (bytes > most) {
+      most = bytes;
+      peak.time = time;
+    }
   }
+  for (const Lifetime &lifetime : lifetimes)
+    if (lifetime.space == space &&
+        (!isOf(lifetime) ||
+         (lifetime.begin <= peak.time && peak.time < lifetime.end))) {
+      peak.bytes += lifetime.bytes;
+      peak.byCategory[static_cast<size_t>(lifetime.category)] += lifetime.bytes;
+    }
   return peak;
 }
 

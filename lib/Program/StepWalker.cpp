@@ -5,31 +5,36 @@
 
 namespace mf::program {
 
-/// How many buffers of one kind a list declares.
-static uint64_t countBuffers(const InstructionList &list, BufferKind kind) {
-  uint64_t count = 0;
+/// The buffers of one kind that a list declares, by index.
+static std::vector<const Buffer *> findBuffers(const InstructionList &list,
+                                               BufferKind kind) {
+  std::vector<const Buffer *> found;
   for (const Buffer &buffer : list.buffers)
-    if (buffer.kind == kind)
-      count = std::max<uint64_t>(count, buffer.index + 1);
-  return count;
+    if (buffer.kind == kind) {
+      if (found.size() <= buffer.index)
+        found.resize(buffer.index + 1, nullptr);
+      if (!found[buffer.index])
+        found[buffer.index] = &buffer;
+    }
+  return found;
 }
 
 InstanceTable::InstanceTable(const StageProgram &program) : program(program) {
   firstMessage = program.statics.size();
-  numInstances = firstMessage + countBuffers(program.step, BufferKind::Message);
+  messages = findBuffers(program.step, BufferKind::Message);
+  numInstances = firstMessage + messages.size();
   for (const Frame &frame : program.frames) {
     frameSlots.push_back(numInstances);
     numInstances += program.layouts[frame.layout].slots.size();
   }
   firstTemporary = numInstances;
-  std::vector<uint64_t> temporaries;
   temporaries.reserve(program.routines.size());
   for (const Routine &routine : program.routines)
-    temporaries.push_back(countBuffers(routine.body, BufferKind::Temporary));
+    temporaries.push_back(findBuffers(routine.body, BufferKind::Temporary));
   for (uint32_t i = 0; i < program.step.instructions.size(); ++i)
     if (const Call *call = program.step.getCall(program.step.instructions[i])) {
       callTemporaries.push_back({i, numInstances});
-      numInstances += temporaries[call->routine];
+      numInstances += temporaries[call->routine].size();
     }
 }
 
@@ -68,12 +73,10 @@ InstanceTable::Origin InstanceTable::getOrigin(uint64_t instance) const {
   return origin;
 }
 
-const Buffer &InstanceTable::findBuffer(const InstructionList &list,
-                                        BufferKind kind, uint32_t index) const {
-  return *std::find_if(list.buffers.begin(), list.buffers.end(),
-                       [&](const Buffer &buffer) {
-                         return buffer.kind == kind && buffer.index == index;
-                       });
+const Buffer &InstanceTable::getTemporary(const Origin &origin) const {
+  const Call &call =
+      *program.step.getCall(program.step.instructions[origin.callPosition]);
+  return *temporaries[call.routine][origin.index];
 }
 
 MemoryRange InstanceTable::getMemory(uint64_t instance) const {
@@ -91,8 +94,7 @@ MemoryRange InstanceTable::getMemory(uint64_t instance) const {
   case BufferKind::Temporary: {
     const Call &call =
         *program.step.getCall(program.step.instructions[origin.callPosition]);
-    const Buffer &buffer = findBuffer(program.routines[call.routine].body,
-                                      BufferKind::Temporary, origin.index);
+    const Buffer &buffer = getTemporary(origin);
     const int64_t base =
         buffer.address.base == Base::Frame
             ? program.frames[*call.frame].offsets[buffer.address.number]
@@ -104,8 +106,7 @@ MemoryRange InstanceTable::getMemory(uint64_t instance) const {
   case BufferKind::Argument:
     break;
   }
-  const Buffer &buffer =
-      findBuffer(program.step, BufferKind::Message, origin.index);
+  const Buffer &buffer = *messages[origin.index];
   return {buffer.space, buffer.address.offset, buffer.bytes, instance};
 }
 
@@ -127,18 +128,13 @@ std::string InstanceTable::getName(uint64_t instance) const {
            program.layouts[frame.layout].slots[origin.index].name + "'" +
            getFrameSuffix(frame);
   }
-  case BufferKind::Temporary: {
-    const Call &call =
-        *program.step.getCall(program.step.instructions[origin.callPosition]);
-    return findBuffer(program.routines[call.routine].body,
-                      BufferKind::Temporary, origin.index)
-        .name;
-  }
+  case BufferKind::Temporary:
+    return getTemporary(origin).name;
   case BufferKind::Message:
   case BufferKind::Argument:
     break;
   }
-  return findBuffer(program.step, BufferKind::Message, origin.index).name;
+  return messages[origin.index]->name;
 }
 
 Scope StepWalker::enter(uint32_t position) const {

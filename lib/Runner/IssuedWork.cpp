@@ -74,13 +74,17 @@ public:
              const IssueItem &item) const override {
     IssueContext captured = context;
     captured.events = nullptr;
+    RecordedWork *record = nullptr;
+    for (const Launch &launch : launches) {
+      RecordedWork *place = rank.record(context, item, launch.instruction);
+      record = record ? record : place;
+    }
     rank.getStream(item.stream)
-        .launch([this, &rank, captured = std::move(captured)] {
-          for (const Launch &launch : launches) {
-            if (rank.getDevice().hasFailed())
-              return;
-            run(rank, captured, launch);
-          }
+        .launch([this, &rank, captured = std::move(captured), record] {
+          if (record)
+            runRecorded(rank, captured, record);
+          else
+            runAll(rank, captured);
         });
   }
 
@@ -94,6 +98,28 @@ private:
     uint32_t numOperands = 0;
     uint32_t instruction = 0;
   };
+
+  void runAll(RankExecutor &rank, const IssueContext &context) const {
+    for (const Launch &launch : launches) {
+      if (rank.getDevice().hasFailed())
+        return;
+      run(rank, context, launch);
+    }
+  }
+
+  /// `record` is that of the first launch; those of the others follow.
+  void runRecorded(RankExecutor &rank, const IssueContext &context,
+                   RecordedWork *record) const {
+    auto now = std::chrono::steady_clock::now();
+    for (const Launch &launch : launches) {
+      if (rank.getDevice().hasFailed())
+        return;
+      record->times.start = now;
+      run(rank, context, launch);
+      record->times.end = now = std::chrono::steady_clock::now();
+      ++record;
+    }
+  }
 
   void run(RankExecutor &rank, const IssueContext &context,
            const Launch &launch) const {
@@ -124,6 +150,11 @@ private:
 // Copies
 //===----------------------------------------------------------------------===//
 
+/// Where the times of a record are; null if there is none.
+static WorkTimes *getTimes(RecordedWork *record) {
+  return record ? &record->times : nullptr;
+}
+
 class CopyWork : public IssuedWork {
 public:
   CopyWork(const WorkSource &source, const Instruction &instruction)
@@ -144,7 +175,8 @@ public:
     rank.touch(*context.bases, to);
     rank.getStream(item.stream)
         .memcpyAsync(context.bases->getAddress(to),
-                     context.bases->getAddress(from), from.bytes, kind);
+                     context.bases->getAddress(from), from.bytes, kind,
+                     getTimes(rank.record(context, item, item.begin)));
   }
 
 private:
@@ -155,6 +187,21 @@ private:
 //===----------------------------------------------------------------------===//
 // Exchanges
 //===----------------------------------------------------------------------===//
+
+/// Calls `exchange(times)`. What a communicator does not know is from when this
+/// rank came.
+template <typename Exchanging>
+static llvm::Error runExchange(RecordedWork *record, Exchanging exchange) {
+  if (!record)
+    return exchange(nullptr);
+  WorkTimes moved;
+  const auto came = std::chrono::steady_clock::now();
+  llvm::Error error = exchange(&moved);
+  record->times = moved.end == WorkTimes().end
+                      ? WorkTimes{came, std::chrono::steady_clock::now()}
+                      : moved;
+  return error;
+}
 
 /// What a rank sends or receives.
 class TransferWork : public IssuedWork {
@@ -167,14 +214,16 @@ public:
              const IssueItem &item) const override {
     rank.touch(*context.bases, buffer);
     rank.getStream(item.stream)
-        .launch([this, &rank,
-                 address = context.bases->getAddress(buffer)]() -> llvm::Error {
+        .launch([this, &rank, address = context.bases->getAddress(buffer),
+                 record = rank.record(context, item, item.begin)] {
           Communicator &communicator = rank.getCommunicator();
-          return exchange.isSend
-                     ? communicator.send(exchange.channel, rank.getRank(),
-                                         address, buffer.bytes)
-                     : communicator.receive(exchange.channel, rank.getRank(),
-                                            address, buffer.bytes);
+          return runExchange(record, [&](WorkTimes *times) {
+            return exchange.isSend
+                       ? communicator.send(exchange.channel, rank.getRank(),
+                                           address, buffer.bytes, times)
+                       : communicator.receive(exchange.channel, rank.getRank(),
+                                              address, buffer.bytes, times);
+          });
         });
   }
 
@@ -196,9 +245,12 @@ public:
     for (const OperandAddress &operand : operands)
       rank.touch(*context.bases, operand);
     rank.getStream(item.stream)
-        .launch([this, &rank, own = getContribution(*context.bases)] {
-          return rank.getCommunicator().collective(
-              exchange.channel, rank.getRank(), exchange, own);
+        .launch([this, &rank, own = getContribution(*context.bases),
+                 record = rank.record(context, item, item.begin)] {
+          return runExchange(record, [&](WorkTimes *times) {
+            return rank.getCommunicator().collective(
+                exchange.channel, rank.getRank(), exchange, own, times);
+          });
         });
   }
 

@@ -22,12 +22,12 @@ public:
       : mesh(std::move(mesh)), channels(std::move(channels)) {}
 
   llvm::Error send(uint32_t channel, int64_t rank, const std::byte *from,
-                   int64_t bytes) override;
+                   int64_t bytes, WorkTimes *times) override;
   llvm::Error receive(uint32_t channel, int64_t rank, std::byte *to,
-                      int64_t bytes) override;
+                      int64_t bytes, WorkTimes *times) override;
   llvm::Error collective(uint32_t channel, int64_t rank,
-                         const Exchange &exchange,
-                         const Contribution &own) override;
+                         const Exchange &exchange, const Contribution &own,
+                         WorkTimes *times) override;
   void abort() override;
 
 private:
@@ -57,7 +57,8 @@ Meeting &LocalCommunicator::find(uint32_t channel, int64_t rank, bool isSend) {
 }
 
 llvm::Error LocalCommunicator::send(uint32_t channel, int64_t rank,
-                                    const std::byte *from, int64_t bytes) {
+                                    const std::byte *from, int64_t bytes,
+                                    WorkTimes *times) {
   Meeting &meeting = find(channel, rank, /*isSend=*/true);
   std::unique_lock<std::mutex> lock(meeting.mutex);
   meeting.contributions.front().input = from;
@@ -66,11 +67,14 @@ llvm::Error LocalCommunicator::send(uint32_t channel, int64_t rank,
   meeting.changed.notify_all();
   if (!meeting.waitForGeneration(lock, aborted))
     return makeAborted(channels[channel]);
+  if (times)
+    *times = meeting.times;
   return llvm::Error::success();
 }
 
 llvm::Error LocalCommunicator::receive(uint32_t channel, int64_t rank,
-                                       std::byte *to, int64_t bytes) {
+                                       std::byte *to, int64_t bytes,
+                                       WorkTimes *times) {
   Meeting &meeting = find(channel, rank, /*isSend=*/false);
   std::unique_lock<std::mutex> lock(meeting.mutex);
   meeting.changed.wait(
@@ -82,8 +86,12 @@ llvm::Error LocalCommunicator::receive(uint32_t channel, int64_t rank,
     return makeError(channels[channel], ": expected " + llvm::Twine(bytes) +
                                             " bytes, but got " +
                                             llvm::Twine(sent.inputBytes));
+  meeting.times.start = std::chrono::steady_clock::now();
   if (bytes > 0)
     std::memcpy(to, sent.input, bytes);
+  meeting.times.end = std::chrono::steady_clock::now();
+  if (times)
+    *times = meeting.times;
   meeting.numArrived = 0;
   ++meeting.generation;
   meeting.changed.notify_all();
@@ -111,13 +119,16 @@ llvm::Error LocalCommunicator::checkMembers(uint32_t channel,
 
 llvm::Error LocalCommunicator::collective(uint32_t channel, int64_t rank,
                                           const Exchange &exchange,
-                                          const Contribution &own) {
+                                          const Contribution &own,
+                                          WorkTimes *times) {
   Meeting &meeting = find(channel, rank, /*isSend=*/true);
   const size_t place = meeting.getPlace(rank);
   std::unique_lock<std::mutex> lock(meeting.mutex);
   meeting.contributions[place] = own;
   if (!meeting.waitForAll(lock, aborted))
     return makeAborted(channels[channel]);
+  if (times)
+    times->start = meeting.times.start;
   lock.unlock();
   // Until all have come again, nobody changes the contributions.
   if (llvm::Error error = checkMembers(channel, exchange, meeting, place))
@@ -126,6 +137,8 @@ llvm::Error LocalCommunicator::collective(uint32_t channel, int64_t rank,
   lock.lock();
   if (!meeting.waitForAll(lock, aborted))
     return makeAborted(channels[channel]);
+  if (times)
+    times->end = meeting.times.start;
   return llvm::Error::success();
 }
 

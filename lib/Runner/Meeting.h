@@ -34,6 +34,9 @@ struct Meeting {
   size_t numArrived = 0;
   /// Counts how often all had come, or messages that were taken.
   uint64_t generation = 0;
+  /// When all had come last, or the last message moved. Stays until all come
+  /// again, so that each can still read it.
+  WorkTimes times;
 
   size_t getPlace(int64_t rank) const {
     return llvm::find(members, rank) - members.begin();
@@ -49,6 +52,7 @@ struct Meeting {
       return waitForGeneration(lock, aborted);
     numArrived = 0;
     ++generation;
+    times.start = std::chrono::steady_clock::now();
     changed.notify_all();
     return true;
   }

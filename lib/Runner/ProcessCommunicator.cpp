@@ -27,12 +27,12 @@ public:
   }
 
   llvm::Error send(uint32_t channel, int64_t rank, const std::byte *from,
-                   int64_t bytes) override;
+                   int64_t bytes, WorkTimes *times) override;
   llvm::Error receive(uint32_t channel, int64_t rank, std::byte *to,
-                      int64_t bytes) override;
+                      int64_t bytes, WorkTimes *times) override;
   llvm::Error collective(uint32_t channel, int64_t rank,
-                         const Exchange &exchange,
-                         const Contribution &own) override;
+                         const Exchange &exchange, const Contribution &own,
+                         WorkTimes *times) override;
   void abort() override;
 
 private:
@@ -113,19 +113,21 @@ llvm::Error ProcessCommunicator::move(uint32_t channel,
 }
 
 llvm::Error ProcessCommunicator::send(uint32_t channel, int64_t rank,
-                                      const std::byte *from, int64_t bytes) {
+                                      const std::byte *from, int64_t bytes,
+                                      WorkTimes *times) {
   const int64_t to = channels[channel].getMembers(mesh, rank, true).back();
   if (isHere(to))
-    return local->send(channel, rank, from, bytes);
+    return local->send(channel, rank, from, bytes, times);
   Message message = makeSend(channel, rank, to, from, bytes);
   return move(channel, message, {});
 }
 
 llvm::Error ProcessCommunicator::receive(uint32_t channel, int64_t rank,
-                                         std::byte *to, int64_t bytes) {
+                                         std::byte *to, int64_t bytes,
+                                         WorkTimes *times) {
   const int64_t from = channels[channel].getMembers(mesh, rank, false).front();
   if (isHere(from))
-    return local->receive(channel, rank, to, bytes);
+    return local->receive(channel, rank, to, bytes, times);
   Message message = makeReceive(channel, from, rank, to, bytes);
   return move(channel, message, from);
 }
@@ -338,10 +340,11 @@ llvm::Error ProcessCommunicator::takeRows(const Visit &visit) {
 
 llvm::Error ProcessCommunicator::collective(uint32_t channel, int64_t rank,
                                             const Exchange &exchange,
-                                            const Contribution &own) {
+                                            const Contribution &own,
+                                            WorkTimes *times) {
   std::vector<int64_t> members = channels[channel].getMembers(mesh, rank);
   if (llvm::all_of(members, [&](int64_t other) { return isHere(other); }))
-    return local->collective(channel, rank, exchange, own);
+    return local->collective(channel, rank, exchange, own, times);
   SpreadGroup &group = find(channel, std::move(members));
   const auto place = static_cast<size_t>(llvm::find(group.members, rank) -
                                          group.members.begin());

@@ -140,6 +140,19 @@ void RankExecutor::poisonAfter(const IssueContext &context,
     device->getHbm().poison(range.offset, range.bytes);
 }
 
+RecordedWork *RankExecutor::add(const IssueContext &context,
+                                const IssueItem &item, uint32_t instruction) {
+  if (context.call)
+    return recorder->add(item.stream, context.position, instruction);
+  return recorder->add(item.stream, instruction, std::nullopt);
+}
+
+RankRecord RankExecutor::takeRecord() {
+  RankRecord record{rank, recorder->take()};
+  recorder.reset();
+  return record;
+}
+
 std::vector<StreamUse> RankExecutor::getStreamUse() const {
   std::vector<StreamUse> uses;
   uses.reserve(streams.size());

@@ -5,6 +5,7 @@
 
 #include "IssueList.h"
 #include "StallTable.h"
+#include "StepRecorder.h"
 #include "mf/Device/Device.h"
 #include "mf/Kernels/ThreadPool.h"
 #include "mf/Runner/Communicator.h"
@@ -45,6 +46,17 @@ public:
   void touch(const BaseTable &bases, const OperandAddress &operand) const;
   void poisonAfter(const IssueContext &context, uint32_t instruction) const;
 
+  /// Records times from now on.
+  void startRecording() { recorder.emplace(*prepared.stage); }
+  /// Ends that. To be called when no step is running.
+  RankRecord takeRecord();
+  /// Where the times of an instruction of a list, which is given to the stream
+  /// of `item` next, are to be written; null if nothing is recorded.
+  RecordedWork *record(const IssueContext &context, const IssueItem &item,
+                       uint32_t instruction) {
+    return recorder ? add(context, item, instruction) : nullptr;
+  }
+
   std::vector<StreamUse> getStreamUse() const;
   const StallTable &getStalls() const { return stalls; }
 
@@ -57,11 +69,14 @@ private:
   void forgetEvents();
   void issueStep(size_t begin, size_t end);
   void issueItem(const IssueContext &context, const IssueItem &item);
+  RecordedWork *add(const IssueContext &context, const IssueItem &item,
+                    uint32_t instruction);
 
   const int64_t rank;
   const PreparedStage &prepared;
   Communicator &communicator;
   StallTable stalls;
+  std::optional<StepRecorder> recorder;
   ThreadPool pool;
   std::unique_ptr<Device> device;
   std::vector<Stream *> streams;

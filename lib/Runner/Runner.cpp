@@ -47,6 +47,8 @@ public:
   std::vector<std::unique_ptr<PreparedStage>> stages;
   /// As localRanks.
   std::vector<std::unique_ptr<RankExecutor>> ranks;
+  /// Those that are recorded.
+  std::vector<int64_t> recordedRanks;
 
 private:
   llvm::Error makeRank(int64_t rank, int threads);
@@ -218,6 +220,20 @@ Runner::runStep(const StepInput &input,
     return error;
   }
   return StepOutput(getReports());
+}
+
+void Runner::recordNextStep(llvm::ArrayRef<int64_t> ranks) {
+  state->recordedRanks = ranks.vec();
+  for (const int64_t rank : ranks)
+    state->get(rank).startRecording();
+}
+
+std::vector<RankRecord> Runner::takeRecord() {
+  std::vector<RankRecord> record;
+  for (const int64_t rank : state->recordedRanks)
+    record.push_back(state->get(rank).takeRecord());
+  state->recordedRanks.clear();
+  return record;
 }
 
 StepReports Runner::getReports() const { return readReports(state->ranks); }

@@ -22,4 +22,29 @@ llvm::StringRef getName(CollectiveKind kind) {
   return "";
 }
 
+llvm::ArrayRef<CollectiveKind> getCollectiveKinds() {
+  static constexpr CollectiveKind kinds[] = {
+      CollectiveKind::AllReduce,     CollectiveKind::AllGather,
+      CollectiveKind::ReduceScatter, CollectiveKind::AllToAll,
+      CollectiveKind::Broadcast,     CollectiveKind::AllToAllV};
+  return kinds;
+}
+
+double getSentShare(CollectiveKind kind, int64_t members) {
+  const double others = static_cast<double>(members - 1) / members;
+  switch (kind) {
+  case CollectiveKind::AllReduce:
+    // Scattered and gathered.
+    return 2 * others;
+  case CollectiveKind::AllGather:
+  case CollectiveKind::ReduceScatter:
+  case CollectiveKind::AllToAll:
+  case CollectiveKind::AllToAllV:
+    return others;
+  case CollectiveKind::Broadcast:
+    return 1;
+  }
+  return 1;
+}
+
 } // namespace mf

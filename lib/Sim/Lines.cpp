@@ -58,9 +58,33 @@ double Lines::getDuration(ItemId item) const {
 
 double Timeline::getEnd() const {
   double end = 0;
-  for (LineId line = 0; line < static_cast<LineId>(ends.size()); ++line)
+  for (LineId line = 0; line < static_cast<LineId>(lines.size()); ++line)
     end = std::max(end, getEnd(line));
   return end;
+}
+
+double Timeline::getEnd(const Line &line, int32_t index) {
+  int32_t skipped = 0;
+  for (const Skip &skip : line.skips) {
+    int32_t behind = index - skip.first;
+    if (behind < 0)
+      break;
+    if (behind < skip.getNumItems()) {
+      int32_t period = behind / skip.items;
+      int32_t simulated = skip.first - skip.items + behind % skip.items;
+      return line.ends[simulated - skipped] + (period + 1) * skip.shift;
+    }
+    skipped += skip.getNumItems();
+  }
+  return line.ends[index - skipped];
+}
+
+int64_t Timeline::getNumSkipped() const {
+  int64_t skipped = 0;
+  for (const Line &line : lines)
+    for (const Skip &skip : line.skips)
+      skipped += skip.getNumItems();
+  return skipped;
 }
 
 char DeadlockError::ID = 0; // NOLINT(readability-identifier-naming)

@@ -137,6 +137,41 @@ void SharedLinks::update(int32_t index, double time) {
         index, updated.version});
 }
 
+std::vector<SharedLinks::State> SharedLinks::getStates(double now) const {
+  std::vector<State> states;
+  for (const Moment &start : pending) {
+    const Lines::Group &group = lines.groups[start.index];
+    states.push_back(
+        {group.firstParties[0], 0, start.time - now, group.seconds});
+  }
+  for (const Moment &end : ends) {
+    const Moving &one = moving[end.index];
+    if (end.version == one.version)
+      states.push_back({lines.groups[one.group].firstParties[0], one.share,
+                        one.since - now, one.remaining});
+  }
+  llvm::sort(states, [](const State &one, const State &other) {
+    return one.line < other.line;
+  });
+  return states;
+}
+
+void SharedLinks::shift(double by,
+                        llvm::function_ref<GroupId(GroupId)> getOther) {
+  for (Moment &start : pending) {
+    start.time += by;
+    start.index = getOther(start.index);
+  }
+  for (Moment &end : ends) {
+    end.time += by;
+    Moving &one = moving[end.index];
+    if (end.version != one.version)
+      continue;
+    one.since += by;
+    one.group = getOther(one.group);
+  }
+}
+
 void SharedLinks::dropStale() {
   while (!ends.empty() &&
          ends.front().version != moving[ends.front().index].version)

@@ -33,6 +33,25 @@ public:
   /// that end.
   void advance(std::vector<GroupId> &ended);
 
+  /// What decides how a transfer goes on, by the first of its lines.
+  struct State {
+    LineId line = 0;
+    /// 0 if it has not begun to move.
+    int32_t share = 0;
+    /// Relative to a given time: from when on it has the share, or is to move.
+    double since = 0;
+    double remaining = 0;
+
+    bool operator==(const State &other) const {
+      return line == other.line && share == other.share &&
+             since == other.since && remaining == other.remaining;
+    }
+  };
+  /// Of all transfers, by line.
+  std::vector<State> getStates(double now) const;
+  /// Goes on at a later time with other transfers in place of these.
+  void shift(double by, llvm::function_ref<GroupId(GroupId)> getOther);
+
 private:
   /// A transfer under way.
   struct Moving {

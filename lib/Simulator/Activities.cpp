@@ -43,16 +43,26 @@ static void describeKernel(const LaunchedKernel &kernel, Activity &activity) {
                           kernel.spec.outputs.end());
 }
 
-static void describeExchange(const Program &program, const Exchange &exchange,
-                             int64_t bytes, Activity &activity) {
-  const bool isTransfer = program.channels[exchange.channel].isTransfer;
-  activity.category = !isTransfer       ? timeline::Category::Collective
-                      : exchange.isSend ? timeline::Category::Send
-                                        : timeline::Category::Receive;
+void ActivityTable::describeExchange(const Program &program, int64_t stage,
+                                     const InstructionList &list,
+                                     const Instruction &instruction,
+                                     Activity &activity) {
+  const Exchange &exchange = *list.getExchange(instruction);
+  const Channel &channel = program.channels[exchange.channel];
+  activity.category = !channel.isTransfer ? timeline::Category::Collective
+                      : exchange.isSend   ? timeline::Category::Send
+                                          : timeline::Category::Receive;
   activity.kind = getExchangeKind(program, exchange);
-  activity.name = isTransfer ? activity.kind : getName(exchange.kind).str();
+  activity.name =
+      channel.isTransfer ? activity.kind : getName(exchange.kind).str();
   activity.engine = Engine::Communication;
-  activity.bytes = bytes;
+  activity.bytes = getTransferBytes(list, instruction);
+  const int64_t rank = stage * program.mesh.getRanksPerStage();
+  auto [found, isNew] =
+      members.try_emplace({rank, exchange.channel, exchange.isSend});
+  if (isNew)
+    found->second = channel.getMembers(program.mesh, rank, exchange.isSend);
+  activity.ranks = found->second;
 }
 
 static void describeCopy(StreamKind stream, int64_t bytes, Activity &activity) {
@@ -73,9 +83,8 @@ void ActivityTable::addList(const Program &program, const StageProgram &stage,
     activity.cell = instruction.cell;
     if (instruction.work == Work::Kernel)
       describeKernel(program.kernels[instruction.index], activity);
-    else if (const Exchange *exchange = list.getExchange(instruction))
-      describeExchange(program, *exchange, getTransferBytes(list, instruction),
-                       activity);
+    else if (instruction.work == Work::Exchange)
+      describeExchange(program, stage.stage, list, instruction, activity);
     else if (instruction.work == Work::Copy)
       describeCopy(stage.streams[instruction.stream].kind,
                    instruction.accesses.front().operand.bytes, activity);

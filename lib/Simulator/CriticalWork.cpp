@@ -17,7 +17,8 @@ CriticalWork::CriticalWork(const Program &program, const StepLines &lines,
   for (const sim::PathStep &step :
        sim::findCriticalPath(lines.getLines(), times))
     onPath[step.item.line][step.item.index] += step.end - step.start;
-  for (auto [number, stage] : llvm::enumerate(program.stages)) {
+  for (size_t number = 0; number < program.stages.size(); ++number) {
+    const StageProgram &stage = program.stages[number];
     std::vector<int32_t> next(stage.streams.size(), 0);
     lines.walk(number, [&](const Emitted &emitted) {
       const std::map<int32_t, double> &ofLine =
@@ -104,8 +105,10 @@ CriticalWork::getShares(const Program &program, const StepCosts &costs) const {
   std::vector<timeline::CriticalShare> shares;
   for (const auto &[kind, seconds] : byKind)
     shares.push_back({kind, seconds});
-  llvm::stable_sort(shares, [](const auto &left, const auto &right) {
-    return left.seconds > right.seconds;
+  // Kinds are in the order of their names, and each is there once.
+  llvm::sort(shares, [](const auto &left, const auto &right) {
+    return std::tie(right.seconds, left.kind) <
+           std::tie(left.seconds, right.kind);
   });
   return shares;
 }

@@ -19,7 +19,13 @@ public:
   static llvm::Expected<StepCosts> create(const program::Program &program,
                                           const target::Target &target);
 
-  /// The same with a target whose numbers differ.
+  /// Kernels take their FLOPs, messages between stages a time of their own;
+  /// nothing else takes any.
+  static StepCosts createOfFlops(const program::Program &program,
+                                 double flopsPerUnit, double messageTime);
+
+  /// The same with a target whose numbers differ; which group of ranks is the
+  /// slowest stays.
   llvm::Error update(const program::Program &program,
                      const target::Target &target);
 
@@ -31,7 +37,9 @@ public:
   const target::TransferCost &getTransfer(uint32_t number) const {
     return transfers[number];
   }
-  size_t getNumTransfers() const { return transfers.size(); }
+  llvm::ArrayRef<int64_t> getRanks(uint32_t number) const {
+    return slowestGroups[number];
+  }
 
   /// Of a copy on a stream of that kind.
   double getCopySeconds(program::StreamKind stream, int64_t bytes) const;
@@ -52,7 +60,13 @@ private:
 
   static TransferKey makeKey(size_t stage, const program::InstructionList &list,
                              const program::Instruction &instruction);
+  static target::TransferCost computeCost(const TransferKey &key,
+                                          const program::Channel &channel,
+                                          llvm::ArrayRef<int64_t> members,
+                                          const target::Topology &topology);
   void collectTransfers(const program::Program &program);
+  void findSlowestGroups(const program::Program &program,
+                         const target::Topology &topology);
   llvm::Error updateKernels(const program::Program &program,
                             const target::Target &target);
   void updateTransfers(const program::Program &program,
@@ -61,13 +75,16 @@ private:
   std::vector<double> kernels;
   std::map<TransferKey, uint32_t> transferNumbers;
   std::vector<target::TransferCost> transfers;
+  /// The ranks that decide the cost of each.
+  std::vector<std::vector<int64_t>> slowestGroups;
   target::HostLink host;
   double memoryBytesPerSecond = 0;
+  bool copiesTakeTime = true;
 };
 
 /// Bytes that an exchange is about: those of a message; of a collective those
-/// of the largest tensor. An exchange of rows counts what a rank sends, as if
-/// rows were spread evenly.
+/// of the largest tensor. An exchange of rows counts the rows of a rank itself,
+/// as if they were spread evenly, and not what there is room for.
 int64_t getTransferBytes(const program::InstructionList &list,
                          const program::Instruction &instruction);
 

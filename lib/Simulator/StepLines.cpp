@@ -2,18 +2,24 @@
 
 #include "StepLines.h"
 #include "mf/Program/Description.h"
+#include "mf/Program/LocatedError.h"
+#include <array>
 
 namespace mf::simulator {
 
 using namespace program;
 
-StepLines::StepLines(const Program &program, const StepCosts &costs)
-    : program(program), costs(costs), groups(program.channels.size()),
+StepLines::StepLines(const Program &program, const StepCosts &costs,
+                     double tick)
+    : program(program), costs(costs), lines(tick),
+      groups(program.channels.size()),
       numExchanges(program.stages.size(),
                    std::vector<std::array<uint32_t, 2>>(program.channels.size(),
                                                         {0, 0})) {
-  for (size_t stage = 0; stage < program.stages.size(); ++stage)
+  for (size_t stage = 0; stage < program.stages.size(); ++stage) {
     ops.push_back(makeStageOps(program, stage, costs));
+    addLinks(stage);
+  }
   for (size_t stage = 0; stage < program.stages.size(); ++stage)
     addStage(stage);
 }
@@ -27,7 +33,15 @@ void StepLines::addStage(size_t number) {
   firstLines.push_back(lines.getNumLines());
   for (size_t stream = 0; stream < stage.streams.size(); ++stream)
     lines.addLine();
-  walk(number, [&](const Emitted &emitted) { addItem(number, emitted); });
+  const Call *last = nullptr;
+  walk(number, [&](const Emitted &emitted) {
+    // Micro-batches follow one another alike: chunks' calls may begin a period.
+    if (emitted.call && emitted.call != last && emitted.call->frame)
+      for (size_t stream = 0; stream < stage.streams.size(); ++stream)
+        lines.markPeriod(getLine(number, static_cast<uint32_t>(stream)));
+    last = emitted.call;
+    addItem(number, emitted);
+  });
 }
 
 void StepLines::addItem(size_t stage, const Emitted &emitted) {
@@ -39,6 +53,7 @@ void StepLines::addItem(size_t stage, const Emitted &emitted) {
   case OpKind::Kernels:
   case OpKind::Copy:
   case OpKind::Held:
+  case OpKind::Call:
     lines.addWork(line, emitted.op->seconds);
     return;
   case OpKind::Exchange:
@@ -50,9 +65,62 @@ void StepLines::addItem(size_t stage, const Emitted &emitted) {
   case OpKind::CallRecord:
     lines.addRecord(line, event());
     return;
-  case OpKind::Call:
-    llvm_unreachable("its routine is put on lines instead");
   }
+}
+
+/// A network has links of its own in the simulation where several streams of a
+/// stage use it, and so may get in each other's way.
+void StepLines::addLinks(size_t stage) {
+  constexpr uint32_t noStream = ~0u;
+  constexpr sim::LinkId noLink = -1;
+  std::vector<uint32_t> streamOfNetwork;
+  std::vector<bool> isShared;
+  auto look = [&](const ListOps &list) {
+    for (const Op &op : list.ops) {
+      if (op.kind != OpKind::Exchange)
+        continue;
+      for (uint32_t network : costs.getTransfer(op.operand).networks) {
+        if (streamOfNetwork.size() <= network) {
+          streamOfNetwork.resize(network + 1, noStream);
+          isShared.resize(network + 1, false);
+        }
+        if (streamOfNetwork[network] == noStream)
+          streamOfNetwork[network] = op.stream;
+        if (streamOfNetwork[network] != op.stream)
+          isShared[network] = true;
+      }
+    }
+  };
+  look(ops[stage].step);
+  for (const ListOps &routine : ops[stage].routines)
+    look(routine);
+  std::vector<std::array<sim::LinkId, 2>> &ofStage = links.emplace_back();
+  for (bool shared : isShared)
+    ofStage.push_back(shared ? std::array{lines.addLink(), lines.addLink()}
+                             : std::array{noLink, noLink});
+}
+
+void StepLines::getLinks(size_t stage, const target::TransferCost &cost,
+                         bool isSend,
+                         llvm::SmallVectorImpl<sim::LinkId> &found) const {
+  for (uint32_t network : cost.networks)
+    if (network < links[stage].size())
+      if (sim::LinkId link = links[stage][network][isSend ? 0 : 1]; link >= 0)
+        found.push_back(link);
+}
+
+sim::GroupId StepLines::addGroup(size_t stage, const Channel &channel,
+                                 const target::TransferCost &cost) {
+  llvm::SmallVector<sim::LinkId, 4> used;
+  if (!channel.isTransfer || channel.fromStage == channel.toStage) {
+    getLinks(stage, cost, true, used);
+    getLinks(stage, cost, false, used);
+  } else {
+    getLinks(channel.fromStage, cost, true, used);
+    getLinks(channel.toStage, cost, false, used);
+  }
+  return used.empty() ? lines.addGroup(cost.latency + cost.seconds)
+                      : lines.addTransfer(cost.latency, cost.seconds, used);
 }
 
 void StepLines::addExchange(size_t stage, sim::LineId line,
@@ -61,17 +129,33 @@ void StepLines::addExchange(size_t stage, sim::LineId line,
       *emitted.list->getExchange(emitted.list->instructions[emitted.op->first]);
   const Channel &channel = program.channels[exchange.channel];
   const target::TransferCost &cost = costs.getTransfer(emitted.op->operand);
-  const double seconds = cost.latency + cost.seconds;
   if (!channel.isTransfer && !channel.group.crossesStages()) {
-    lines.addWork(line, seconds);
+    // The others of the group do the same at the same time.
+    lines.addRendezvous(line, addGroup(stage, channel, cost));
     return;
   }
   const uint32_t number =
       numExchanges[stage][exchange.channel][exchange.isSend ? 1 : 0]++;
   std::vector<sim::GroupId> &ofChannel = groups[exchange.channel];
   if (ofChannel.size() <= number)
-    ofChannel.push_back(lines.addGroup(seconds));
+    ofChannel.push_back(addGroup(stage, channel, cost));
   lines.addRendezvous(line, ofChannel[number]);
+}
+
+llvm::Expected<sim::Timeline> StepLines::simulate() const {
+  llvm::Expected<sim::Timeline> times = sim::simulate(
+      lines, [&](sim::ItemId item) { return describeItem(item); });
+  if (times)
+    return times;
+  return llvm::handleErrors(
+      times.takeError(),
+      [&](const sim::DeadlockError &deadlock) -> llvm::Error {
+        std::string text;
+        llvm::raw_string_ostream os(text);
+        deadlock.log(os);
+        return llvm::make_error<LocatedError>(
+            getLocation(deadlock.getItems().front()), text);
+      });
 }
 
 std::pair<size_t, Emitted> StepLines::find(sim::ItemId item) const {

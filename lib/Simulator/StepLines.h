@@ -29,7 +29,12 @@ struct Emitted {
 
 class StepLines {
 public:
-  StepLines(const program::Program &program, const StepCosts &costs);
+  /// Times are multiples of `tick`, a power of two; as they are if it is 0.
+  StepLines(const program::Program &program, const StepCosts &costs,
+            double tick);
+
+  /// A LocatedError if lines wait for each other.
+  llvm::Expected<sim::Timeline> simulate() const;
 
   const sim::Lines &getLines() const { return lines; }
   sim::LineId getLine(size_t stage, uint32_t stream) const {
@@ -47,6 +52,13 @@ public:
 
 private:
   void addStage(size_t stage);
+  void addLinks(size_t stage);
+  /// The links of the networks that a transfer uses, of what a stage sends, or
+  /// of what it receives; those that one stream alone uses are left out.
+  void getLinks(size_t stage, const target::TransferCost &cost, bool isSend,
+                llvm::SmallVectorImpl<sim::LinkId> &links) const;
+  sim::GroupId addGroup(size_t stage, const program::Channel &channel,
+                        const target::TransferCost &cost);
   void addItem(size_t stage, const Emitted &emitted);
   void addExchange(size_t stage, sim::LineId line, const Emitted &emitted);
   std::pair<size_t, Emitted> find(sim::ItemId item) const;
@@ -58,6 +70,8 @@ private:
   /// By stage.
   std::vector<sim::LineId> firstLines;
   std::vector<sim::EventId> firstEvents;
+  /// By stage, network and direction (sent, received): the link, or -1.
+  std::vector<std::vector<std::array<sim::LinkId, 2>>> links;
   /// By channel, the rendezvous of its uses between stages, and, by stage and
   /// side, how many each has come to.
   std::vector<std::vector<sim::GroupId>> groups;
@@ -69,11 +83,9 @@ void StepLines::walk(size_t number, Visitor visit) const {
   const program::StageProgram &stage = program.stages[number];
   uint64_t firstEvent = stage.step.numEvents;
   for (const Op &op : ops[number].step.ops) {
-    Emitted outer{&op, &stage.step, nullptr, op.first, op.stream, op.operand};
-    if (op.kind != OpKind::Call) {
-      visit(outer);
+    visit(Emitted{&op, &stage.step, nullptr, op.first, op.stream, op.operand});
+    if (op.kind != OpKind::Call)
       continue;
-    }
     const program::Call &call = stage.step.calls[op.operand];
     Emitted inner{
         nullptr, &stage.routines[call.routine].body, &call, op.first, 0, 0};

@@ -4,9 +4,8 @@
 #include "CriticalWork.h"
 #include "StepLines.h"
 #include "StepSpans.h"
-#include "mf/Program/Liveness.h"
-#include "mf/Program/LocatedError.h"
 #include "mf/Simulator/MemoryCurve.h"
+#include "mf/Simulator/ProgramFacts.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
@@ -19,7 +18,13 @@ using namespace program;
 using timeline::StageTimeline;
 using timeline::StepTimeline;
 
+/// About a picosecond: steps of up to two hours are exact.
+static constexpr double tick = 0x1p-40;
+
 namespace {
+
+/// Seconds of what an instruction list does, whenever it is run, by kind.
+using ListWork = std::map<std::string, double>;
 
 class StepSimulator {
 public:
@@ -30,11 +35,14 @@ public:
   Expected<StepTimeline> run();
 
 private:
-  Expected<sim::Timeline> runLines(const StepLines &lines) const;
-  Error readStage(size_t number, SpanReader &spans);
+  Error readStage(size_t number, const StepCosts &costs, SpanReader &spans);
   void readMemory(const StageProgram &stage, const SpanReader &spans,
                   StageTimeline &result) const;
-  void readWork(size_t number, StageTimeline &result) const;
+  ListWork sumList(size_t stage, const InstructionList &list,
+                   const StepCosts &costs) const;
+  void readWork(size_t number, const StepCosts &costs,
+                StageTimeline &result) const;
+  void nameNetworks(const StepCosts &costs, ActivityTable &activities) const;
   void addFacts();
 
   const Program &program;
@@ -49,13 +57,8 @@ private:
 void StepSimulator::readMemory(const StageProgram &stage,
                                const SpanReader &spans,
                                StageTimeline &result) const {
-  result.peakBytes = stage.arenaBytes;
-  result.hostBytes = stage.hostBytes;
+  addStageFacts(program, stage, result);
   result.limitBytes = stage.hbmLimitBytes.value_or(target.memory.bytes);
-  const MemoryUse peak = findPeak(computeLifetimes(stage), Space::Device);
-  for (size_t i = 0; i < numCategories; ++i)
-    result.bytesByCategory[getName(static_cast<program::Category>(i)).str()] =
-        peak.byCategory[i];
   if (!options.withSpans)
     return;
   // Finer than can be seen.
@@ -69,28 +72,44 @@ void StepSimulator::readMemory(const StageProgram &stage,
       result.end / shownPoints);
 }
 
-/// FLOPs, and seconds by kind of the spans.
-void StepSimulator::readWork(size_t number, StageTimeline &timeline) const {
-  const StageProgram &stage = program.stages[number];
-  std::vector<int64_t> flops;
-  for (const Routine &routine : stage.routines) {
-    int64_t &ofRoutine = flops.emplace_back(0);
-    for (const Instruction &instruction : routine.body.instructions)
-      if (instruction.work == Work::Kernel &&
-          program.kernels[instruction.index].signature->engine == Engine::Cube)
-        ofRoutine += program.kernels[instruction.index].flops;
+ListWork StepSimulator::sumList(size_t stage, const InstructionList &list,
+                                const StepCosts &costs) const {
+  ListWork work;
+  for (const Instruction &instruction : list.instructions) {
+    if (instruction.work == Work::Kernel) {
+      work[program.kernels[instruction.index].signature->kind.str()] +=
+          costs.getKernelSeconds(instruction.index);
+    } else if (const Exchange *exchange = list.getExchange(instruction)) {
+      const target::TransferCost &cost =
+          costs.getTransfer(costs.getTransferNumber(stage, list, instruction));
+      work[getExchangeKind(program, *exchange)] += cost.latency + cost.seconds;
+    } else if (instruction.work == Work::Copy) {
+      const StreamKind stream =
+          program.stages[stage].streams[instruction.stream].kind;
+      work[getCopyKind(stream).str()] += costs.getCopySeconds(
+          stream, instruction.accesses.front().operand.bytes);
+    }
   }
-  for (const Call &call : stage.step.calls)
-    timeline.hardwareFlops += flops[call.routine];
-  Expected<std::vector<StepTask>> tasks = findTasks(stage);
-  for (const StepTask &task : llvm::cantFail(std::move(tasks)))
-    if (task.phase == schedule::Phase::Forward)
-      timeline.modelFlops +=
-          3 * flops[stage.step.getCall(stage.step.instructions[task.position])
-                        ->routine];
+  return work;
 }
 
-Error StepSimulator::readStage(size_t number, SpanReader &spans) {
+void StepSimulator::readWork(size_t number, const StepCosts &costs,
+                             StageTimeline &timeline) const {
+  const StageProgram &stage = program.stages[number];
+  std::vector<ListWork> routines;
+  for (const Routine &routine : stage.routines)
+    routines.push_back(sumList(number, routine.body, costs));
+  timeline.secondsByKind = sumList(number, stage.step, costs);
+  std::vector<int64_t> runs(routines.size(), 0);
+  for (const Call &call : stage.step.calls)
+    ++runs[call.routine];
+  for (auto [work, count] : llvm::zip_equal(routines, runs))
+    for (const auto &[kind, seconds] : work)
+      timeline.secondsByKind[kind] += static_cast<double>(count) * seconds;
+}
+
+Error StepSimulator::readStage(size_t number, const StepCosts &costs,
+                               SpanReader &spans) {
   const StageProgram &stage = program.stages[number];
   StageTimeline &timeline = result.stages.emplace_back();
   timeline.stage = stage.stage;
@@ -103,84 +122,59 @@ Error StepSimulator::readStage(size_t number, SpanReader &spans) {
     if (!stream.spans.empty())
       timeline.end = std::max(timeline.end, stream.spans.back().end);
   readMemory(stage, spans, timeline);
-  readWork(number, timeline);
+  readWork(number, costs, timeline);
   return Error::success();
-}
-
-/// Chunks are numbered in the order in which their first forwards start.
-static void numberChunks(StepTimeline &result) {
-  struct FirstForward {
-    double start;
-    size_t stage;
-    int32_t layout;
-    bool operator<(const FirstForward &other) const {
-      return std::tie(start, stage, layout) <
-             std::tie(other.start, other.stage, other.layout);
-    }
-  };
-  std::map<std::pair<size_t, int32_t>, double> first;
-  for (auto [stage, timeline] : llvm::enumerate(result.stages))
-    for (const timeline::TaskSpan &task : timeline.tasks) {
-      auto [known, isNew] = first.try_emplace({stage, task.chunk}, task.start);
-      if (!isNew)
-        known->second = std::min(known->second, task.start);
-    }
-  std::vector<FirstForward> forwards;
-  for (const auto &[chunk, start] : first)
-    forwards.push_back({start, chunk.first, chunk.second});
-  llvm::sort(forwards);
-  std::map<std::pair<size_t, int32_t>, int32_t> numbers;
-  for (const FirstForward &forward : forwards)
-    numbers[{forward.stage, forward.layout}] =
-        static_cast<int32_t>(numbers.size());
-  for (auto [stage, timeline] : llvm::enumerate(result.stages))
-    for (timeline::TaskSpan &task : timeline.tasks)
-      task.chunk = numbers.at({stage, task.chunk});
 }
 
 void StepSimulator::addFacts() {
   result.isSimulated = true;
   result.target = target.name;
-  result.numRanks = program.getNumRanks();
-  result.microBatches = program.microBatches;
-  result.tokens =
-      program.microBatches * program.microBatchSize * program.sequenceLength;
   result.peakFlopsPerSecond = target.getPeak(Engine::Cube, DType::BF16);
   for (const StageTimeline &stage : result.stages)
     result.seconds = std::max(result.seconds, stage.end);
   result.seconds += target.stepLatency;
-  numberChunks(result);
+  addStepFacts(program, result);
 }
 
-Expected<sim::Timeline> StepSimulator::runLines(const StepLines &lines) const {
-  Expected<sim::Timeline> times =
-      sim::simulate(lines.getLines(),
-                    [&](sim::ItemId item) { return lines.describeItem(item); });
-  if (times)
-    return times;
-  return llvm::handleErrors(
-      times.takeError(), [&](const sim::DeadlockError &deadlock) -> Error {
-        std::string text;
-        llvm::raw_string_ostream os(text);
-        deadlock.log(os);
-        return llvm::make_error<LocatedError>(
-            lines.getLocation(deadlock.getItems().front()), text);
-      });
+/// Says of exchanges which networks carry them.
+void StepSimulator::nameNetworks(const StepCosts &costs,
+                                 ActivityTable &activities) const {
+  for (size_t number = 0; number < program.stages.size(); ++number) {
+    const StageProgram &stage = program.stages[number];
+    auto nameList = [&](const InstructionList &list,
+                        std::optional<uint32_t> routine) {
+      for (auto [i, instruction] : llvm::enumerate(list.instructions)) {
+        if (instruction.work != Work::Exchange)
+          continue;
+        timeline::Activity &activity = activities.get(
+            activities.find(number, routine, static_cast<uint32_t>(i)));
+        for (uint32_t network : costs
+                                    .getTransfer(costs.getTransferNumber(
+                                        number, list, instruction))
+                                    .networks)
+          activity.networks.push_back(target.networks[network].name);
+      }
+    };
+    nameList(stage.step, std::nullopt);
+    for (uint32_t i = 0; i < stage.routines.size(); ++i)
+      nameList(stage.routines[i].body, i);
+  }
 }
 
 Expected<StepTimeline> StepSimulator::run() {
   Expected<StepCosts> costs = StepCosts::create(program, target);
   if (!costs)
     return costs.takeError();
-  const StepLines lines(program, *costs);
-  Expected<sim::Timeline> times = runLines(lines);
+  const StepLines lines(program, *costs, tick);
+  Expected<sim::Timeline> times = lines.simulate();
   if (!times)
     return times.takeError();
   ActivityTable activities(program);
+  nameNetworks(*costs, activities);
   SpanReader spans(program, lines, *times, *costs, activities,
                    options.withSpans);
   for (size_t stage = 0; stage < program.stages.size(); ++stage)
-    if (Error error = readStage(stage, spans))
+    if (Error error = readStage(stage, *costs, spans))
       return error;
   addFacts();
   result.flows = spans.takeFlows();

@@ -4,7 +4,6 @@
 #include "mf/Target/TargetFields.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include <cmath>
 
 using namespace llvm;
 
@@ -38,21 +37,6 @@ std::vector<Parameter> getParameters(Target &target) {
   return parameters;
 }
 
-/// Writes an integer only if the number is one.
-static Error assign(const Field &field, double number) {
-  if (double *const *to = std::get_if<double *>(&field.value)) {
-    **to = number;
-    return Error::success();
-  }
-  // Up to here doubles have all integers.
-  constexpr double maximum = static_cast<double>(int64_t{1} << 53);
-  if (number > maximum || number != std::floor(number))
-    return createStringError("expected an integer of at most 2^53, but got " +
-                             formatNumber(number));
-  *std::get<int64_t *>(field.value) = static_cast<int64_t>(number);
-  return Error::success();
-}
-
 /// The error for a path that is no number's.
 static Error reportUnknownPath(const Target &target, StringRef path,
                                ArrayRef<std::string> paths) {
@@ -80,13 +64,12 @@ Error setParameter(Target &target, StringRef path, double value) {
   });
   if (!found)
     return reportUnknownPath(target, path, paths);
-  if (!contains(found->range, value))
-    return make_error<TargetError>(path.str(),
-                                   ("expected " + getDescription(found->range) +
-                                    ", but got " + formatNumber(value))
-                                       .str());
-  if (Error error = assign(*found, value))
-    return make_error<TargetError>(path.str(), toString(std::move(error)));
+  if (Error error = checkRange(*found, value))
+    return handleErrors(
+        std::move(error), [&](const TargetError &wrong) -> Error {
+          return make_error<TargetError>(path.str(), wrong.getMessage().str());
+        });
+  assign(*found, value);
   return Error::success();
 }
 

@@ -25,15 +25,70 @@ static Error checkName(const Twine &path, StringRef name) {
                         name + "'");
 }
 
-static Error checkFields(const Target &target) {
-  Error result = Error::success();
-  Target copy = target;
-  forEachField(copy, [&](StringRef path, const Field &field) {
-    if (!result && !contains(field.range, field.getNumber()))
-      result = fail(path, "expected " + getDescription(field.range) +
-                              ", but got " + formatNumber(field.getNumber()));
+/// The same error with a path that is inside `path`.
+static Error inside(const Twine &path, Error error) {
+  return handleErrors(std::move(error), [&](const TargetError &inner) -> Error {
+    return fail(inner.getPath().empty() ? path : path + "." + inner.getPath(),
+                inner.getMessage());
   });
-  return result;
+}
+
+template <typename Entry> static Error checkNumbers(const Entry &entry) {
+  Entry copy = entry;
+  for (const Field &field : getFields(copy))
+    if (Error error = checkRange(field, field.getNumber()))
+      return error;
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Engines, memory, kernels
+//===----------------------------------------------------------------------===//
+
+Error checkEntry(const ComputeEngine &engine) {
+  if (engine.peaks.empty())
+    return fail("", "expected its FLOPs per second for at least one element "
+                    "type, as in f32 = 7.5e13");
+  SmallVector<DType, 3> types;
+  for (const Peak &peak : engine.peaks) {
+    if (peak.type == DType::I32 || peak.type == DType::I64)
+      return fail(getName(peak.type), "expected an element type of f32, bf16 "
+                                      "and f16");
+    if (is_contained(types, peak.type))
+      return fail(getName(peak.type), "is there twice");
+    types.push_back(peak.type);
+  }
+  return checkNumbers(engine);
+}
+
+Error checkEntry(const Memory &memory) {
+  if (Error error = checkNumbers(memory))
+    return error;
+  if (memory.cacheGain > 0 && memory.cacheBytes == 0)
+    return fail("cache_gain", "a gain of data in the cache needs the cache's "
+                              "size, cache_bytes");
+  return Error::success();
+}
+
+Error checkEntry(const HostLink &host) { return checkNumbers(host); }
+
+Error checkEntry(const Saturation &saturation) {
+  return checkNumbers(saturation);
+}
+
+Error checkEntry(const KernelRate &rate) {
+  if (Error error = checkNumbers(rate))
+    return error;
+  StringSet<> measures;
+  for (const Saturation &saturation : rate.saturations) {
+    if (Error error = checkName("", saturation.measure))
+      return error;
+    if (!measures.insert(saturation.measure).second)
+      return fail(saturation.measure, "is there twice");
+    if (Error error = inside(saturation.measure, checkEntry(saturation)))
+      return error;
+  }
+  return Error::success();
 }
 
 static Error checkEngines(const Target &target) {
@@ -45,18 +100,8 @@ static Error checkEngines(const Target &target) {
     if (is_contained(engines, engine.engine))
       return fail(path, "is there twice");
     engines.push_back(engine.engine);
-    if (engine.peaks.empty())
-      return fail(path, "expected its FLOPs per second for at least one "
-                        "element type, as in f32 = 7.5e13");
-    SmallVector<DType, 3> types;
-    for (const Peak &peak : engine.peaks) {
-      if (peak.type == DType::I32 || peak.type == DType::I64)
-        return fail(path + "." + getName(peak.type),
-                    "expected an element type of f32, bf16 and f16");
-      if (is_contained(types, peak.type))
-        return fail(path + "." + getName(peak.type), "is there twice");
-      types.push_back(peak.type);
-    }
+    if (Error error = inside(path, checkEntry(engine)))
+      return error;
   }
   for (Engine engine : {Engine::Cube, Engine::Vector})
     if (!is_contained(engines, engine))
@@ -65,11 +110,19 @@ static Error checkEngines(const Target &target) {
   return Error::success();
 }
 
-static Error checkMemory(const Memory &memory) {
-  if (memory.cacheGain > 0 && memory.cacheBytes == 0)
-    return fail("memory.cache_gain",
-                "a gain of data in the cache needs the cache's size, "
-                "cache_bytes");
+/// The kind is one that kernels have, and its rate depends on what they have.
+static Error checkKind(const KernelRate &rate) {
+  const std::string path = "kernels." + rate.kind;
+  ArrayRef<StringRef> kinds = getKernelKinds();
+  if (!is_contained(kinds, StringRef(rate.kind)))
+    return fail(path, "no kernel is of this kind; did you mean '" +
+                          getNearest(rate.kind, kinds) + "'?");
+  const SmallVector<StringRef> measures = getMeasureNames(rate.kind);
+  for (const Saturation &saturation : rate.saturations)
+    if (!is_contained(measures, StringRef(saturation.measure)))
+      return fail(path + "." + saturation.measure,
+                  "no measure of these kernels; known are " +
+                      join(measures, ", "));
   return Error::success();
 }
 
@@ -81,13 +134,10 @@ static Error checkKernels(const Target &target) {
       return error;
     if (!kinds.insert(rate.kind).second)
       return fail(path, "is there twice");
-    StringSet<> measures;
-    for (const Saturation &saturation : rate.saturations) {
-      if (Error error = checkName(path, saturation.measure))
-        return error;
-      if (!measures.insert(saturation.measure).second)
-        return fail(path + "." + saturation.measure, "is there twice");
-    }
+    if (Error error = checkKind(rate))
+      return error;
+    if (Error error = inside(path, checkEntry(rate)))
+      return error;
   }
   return Error::success();
 }
@@ -124,11 +174,17 @@ static Error checkCycle(const Target &target, const Network &network) {
   return Error::success();
 }
 
+Error checkEntry(const Network &network) {
+  if (Error error = checkNumbers(network))
+    return error;
+  if (network.of.empty())
+    return fail("", "expected what it joins, of = " + deviceName +
+                        " or of = another network");
+  return Error::success();
+}
+
 static Error checkJoined(const Target &target, const Network &network) {
   const std::string path = "networks." + network.name;
-  if (network.of.empty())
-    return fail(path, "expected what it joins, of = " + deviceName +
-                          " or of = another network");
   if (network.of == deviceName)
     return Error::success();
   if (network.of == network.name)
@@ -162,6 +218,8 @@ static Error checkNetworks(const Target &target) {
                             "name");
     if (!names.insert(network.name).second)
       return fail(path, "is there twice");
+    if (Error error = inside(path, checkEntry(network)))
+      return error;
   }
   for (const Network &network : target.networks)
     if (Error error = checkJoined(target, network))
@@ -184,13 +242,15 @@ Error check(const Target &target) {
     return fail("", "expected the target's name");
   if (Error error = checkEngines(target))
     return error;
-  if (Error error = checkFields(target))
+  if (Error error = inside("memory", checkEntry(target.memory)))
     return error;
-  if (Error error = checkMemory(target.memory))
+  if (Error error = inside("host", checkEntry(target.host)))
     return error;
   if (Error error = checkKernels(target))
     return error;
-  return checkNetworks(target);
+  if (Error error = checkNetworks(target))
+    return error;
+  return checkNumbers(target);
 }
 
 } // namespace mf::target

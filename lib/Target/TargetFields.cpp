@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 using namespace llvm;
 
@@ -53,6 +54,9 @@ double Field::getNumber() const {
 std::string formatNumber(double number) {
   if (!std::isfinite(number))
     return std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";
+  // Not -0, which as an integer is another number.
+  if (number == 0)
+    return "0";
   // Shortest is at most 24 characters.
   std::array<char, 32> buffer{};
   const std::to_chars_result end =
@@ -65,12 +69,59 @@ std::string formatNumber(double number) {
   return text;
 }
 
+Error checkRange(const Field &field, double number) {
+  // Up to here doubles have all integers.
+  constexpr double maximum = static_cast<double>(int64_t{1} << 53);
+  auto fail = [&](const Twine &expected) {
+    return make_error<TargetError>(
+        field.name.str(),
+        ("expected " + expected + ", but got " + formatNumber(number)).str());
+  };
+  if (!contains(field.range, number))
+    return fail(getDescription(field.range));
+  if (std::holds_alternative<int64_t *>(field.value) &&
+      (number > maximum || number != std::floor(number)))
+    return fail("an integer of at most 2^53");
+  return Error::success();
+}
+
+void assign(const Field &field, double number) {
+  std::visit(
+      [&](auto *to) {
+        *to = static_cast<std::remove_pointer_t<decltype(to)>>(number);
+      },
+      field.value);
+}
+
 StringRef getNearest(StringRef name, ArrayRef<StringRef> known) {
   if (known.empty())
     return {};
   return *min_element(known, [&](StringRef a, StringRef b) {
     return a.edit_distance(name) < b.edit_distance(name);
   });
+}
+
+ArrayRef<StringRef> getMeasureNames() {
+  static const std::vector<StringRef> names = [] {
+    std::set<StringRef> all;
+    for (const KernelSignature &signature : getKernelSignatures())
+      for (const MeasureSignature &measure : signature.measures)
+        all.insert(measure.name);
+    return std::vector<StringRef>(all.begin(), all.end());
+  }();
+  return names;
+}
+
+SmallVector<StringRef> getMeasureNames(StringRef kind) {
+  SmallVector<StringRef> names(getMeasureNames());
+  for (const KernelSignature &signature : getKernelSignatures())
+    if (signature.kind == kind)
+      erase_if(names, [&](StringRef name) {
+        return none_of(signature.measures, [&](const MeasureSignature &known) {
+          return known.name == name;
+        });
+      });
+  return names;
 }
 
 char TargetError::ID = 0;

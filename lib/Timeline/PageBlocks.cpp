@@ -49,9 +49,12 @@ std::vector<Block> joinSpans(const std::vector<Span> &spans,
                              double resolution) {
   std::vector<Block> blocks;
   forEachBlock(spans, resolution, [&](size_t begin, size_t end) {
+    double idle = 0;
+    for (size_t i = begin + 1; i < end; ++i)
+      idle += spans[i].start - spans[i - 1].end;
     blocks.push_back({spans[begin].start, spans[end - 1].end,
                       findMainActivity(spans, begin, end), spans[begin].task,
-                      static_cast<uint32_t>(end - begin)});
+                      static_cast<uint32_t>(end - begin), idle});
   });
   return blocks;
 }

@@ -21,6 +21,8 @@ struct Block {
   uint32_t activity = 0;
   int32_t task = -1;
   uint32_t spans = 1;
+  /// Seconds between its spans.
+  double idle = 0;
 };
 
 /// Joins spans as long as blocks of several are not longer than `resolution`.

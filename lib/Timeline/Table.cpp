@@ -73,6 +73,11 @@ void printTimes(const StepTimeline &timeline, const StepSummary &summary,
   table.print(os);
 }
 
+/// In percent, with digits that count where it is small.
+std::string formatShare(double share) {
+  return formatFixed(100 * share, getDecimals(1e4 * share, 1)) + " %";
+}
+
 void printStep(const StepTimeline &timeline, const StepSummary &summary,
                llvm::raw_ostream &os) {
   os << "step time: "
@@ -84,9 +89,9 @@ void printStep(const StepTimeline &timeline, const StepSummary &summary,
      << "\n";
   if (timeline.peakFlopsPerSecond > 0)
     os << "model FLOPs utilization: "
-       << formatFixed(100 * summary.modelFlopsUtilization, 1)
-       << " %, hardware FLOPs utilization: "
-       << formatFixed(100 * summary.hardwareFlopsUtilization, 1) << " %\n";
+       << formatShare(summary.modelFlopsUtilization)
+       << ", hardware FLOPs utilization: "
+       << formatShare(summary.hardwareFlopsUtilization) << "\n";
   if (std::string limits = describeLimits(timeline); !limits.empty())
     os << limits << "\n";
   for (const Gain &gain : getGains(timeline))

@@ -23,9 +23,9 @@ constexpr double smallestGain = 0.001;
 constexpr size_t mostShares = 6;
 constexpr size_t mostGains = 5;
 
-/// What the field calls the axes of the mesh.
+/// What the field calls the axes of the mesh; `dp_0` is a factor of `dp`.
 StringRef getAxisWord(StringRef axis) {
-  return StringSwitch<StringRef>(axis)
+  return StringSwitch<StringRef>(axis.split('_').first)
       .Case("mp", "tensor")
       .Case("dp", "data")
       .Case("cp", "context")
@@ -39,10 +39,13 @@ std::string describeCommunication(StringRef axes) {
   SmallVector<StringRef> names;
   axes.split(names, ',');
   std::vector<std::string> words;
-  for (StringRef name : names)
-    words.push_back(getAxisWord(name.trim()).str());
-  if (is_contained(words, ""))
-    return ("communication over " + axes).str();
+  for (StringRef name : names) {
+    const std::string word = getAxisWord(name.trim()).str();
+    if (word.empty())
+      return ("communication over " + axes).str();
+    if (!is_contained(words, word))
+      words.push_back(word);
+  }
   return join(words, "- and ") + "-parallel communication";
 }
 

@@ -6,6 +6,7 @@
 
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
+#include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "tools/help/HideInherited.h"
@@ -13,6 +14,7 @@
 int main(int argc, char **argv) {
   mf::tools::hideInheritedOptions();
   mlir::DialectRegistry registry;
-  registry.insert<mf::ir::MfDialect, mf::ascend::AscendDialect>();
+  registry.insert<mf::ir::MfDialect, mf::ascend::AscendDialect,
+                  mlir::DLTIDialect>();
   return failed(mlir::MlirLspServerMain(argc, argv, registry));
 }

@@ -8,6 +8,7 @@
 #include "LayerReportWriter.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
+#include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
@@ -134,7 +135,8 @@ int main(int argc, char **argv) {
   InitLLVM initLlvm(argc, argv);
   mf::tools::hideInheritedOptions({&category});
   mlir::DialectRegistry registry;
-  registry.insert<mf::ir::MfDialect, mf::ascend::AscendDialect>();
+  registry.insert<mf::ir::MfDialect, mf::ascend::AscendDialect,
+                  mlir::DLTIDialect>();
   mlir::registerTransformsPasses();
   mf::passes::registerAll();
   auto [inputName, outputName] = mlir::registerAndParseCLIOptions(

@@ -8,6 +8,7 @@
 
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
+#include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/Tools/Plugins/DialectPlugin.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
 #include "passes/pipeline/Pipeline.h"
@@ -16,7 +17,8 @@ extern "C" mlir::DialectPluginLibraryInfo LLVM_ATTRIBUTE_WEAK
 mlirGetDialectPluginInfo() {
   return {MLIR_PLUGIN_API_VERSION, "mf", MF_VERSION,
           [](mlir::DialectRegistry *registry) {
-            registry->insert<mf::ir::MfDialect, mf::ascend::AscendDialect>();
+            registry->insert<mf::ir::MfDialect, mf::ascend::AscendDialect,
+                             mlir::DLTIDialect>();
           }};
 }
 

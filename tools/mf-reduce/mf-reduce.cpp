@@ -7,6 +7,7 @@
 
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
+#include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
@@ -17,7 +18,8 @@ int main(int argc, char **argv) {
   mlir::registerTransformsPasses();
   mf::passes::registerAll();
   mlir::DialectRegistry registry;
-  registry.insert<mf::ir::MfDialect, mf::ascend::AscendDialect>();
+  registry.insert<mf::ir::MfDialect, mf::ascend::AscendDialect,
+                  mlir::DLTIDialect>();
   mlir::MLIRContext context(registry);
   return failed(mlir::mlirReduceMain(argc, argv, context));
 }

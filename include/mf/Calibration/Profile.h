@@ -77,8 +77,8 @@ struct Profile {
   std::vector<ProfiledLaunch> launches;
   std::vector<ProfiledStep> steps;
   std::vector<ProfiledTransfer> transfers;
-  /// The ranks of groups by name, from profiler_metadata.json.
-  std::map<std::string, std::vector<int64_t>> groups;
+  /// The ranks of groups by folder and name, from profiler_metadata.json.
+  std::map<std::pair<uint32_t, std::string>, std::vector<int64_t>> groups;
   /// Rows of kernel_details.csv.
   int64_t rows = 0;
 };

@@ -7,6 +7,7 @@
 #include "llvm/ADT/FunctionExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
@@ -26,6 +27,11 @@ struct StreamStatistics {
   double busySeconds = 0;
   /// Blocked in waits for events.
   double stallSeconds = 0;
+};
+
+/// When a stream ran something.
+struct WorkTimes {
+  std::chrono::steady_clock::time_point start, end;
 };
 
 /// A queue of work with a thread of its own that runs it in order. Issuing work
@@ -58,7 +64,10 @@ public:
   /// the device's HBM, host memory in its pinned host memory; otherwise the
   /// device fails. If the link of that direction has a rate, the copy takes at
   /// least the time the link needs for it, after the copies already on it.
-  void memcpyAsync(void *to, const void *from, int64_t bytes, CopyKind kind);
+  /// When it ran, or when the link carried it, is written to `*times` by the
+  /// stream's thread; read it after synchronising.
+  void memcpyAsync(void *to, const void *from, int64_t bytes, CopyKind kind,
+                   WorkTimes *times = nullptr);
 
   /// Captures the work issued so far in `event`.
   void record(Event &event);

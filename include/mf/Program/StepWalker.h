@@ -70,14 +70,16 @@ public:
   std::string getName(uint64_t instance) const;
 
 private:
-  const Buffer &findBuffer(const InstructionList &list, BufferKind kind,
-                           uint32_t index) const;
+  const Buffer &getTemporary(const Origin &origin) const;
 
   const StageProgram &program;
   uint64_t firstMessage = 0;
   uint64_t firstTemporary = 0;
   uint64_t numInstances = 0;
   std::vector<uint64_t> frameSlots;
+  /// The messages of the step, and the temporaries of each routine, by index.
+  std::vector<const Buffer *> messages;
+  std::vector<std::vector<const Buffer *>> temporaries;
   /// Of each position of the step that is a call.
   std::vector<std::pair<uint32_t, uint64_t>> callTemporaries;
 };

@@ -10,6 +10,7 @@
 #ifndef MF_RUNNER_COMMUNICATOR_H
 #define MF_RUNNER_COMMUNICATOR_H
 
+#include "mf/Device/Stream.h"
 #include "mf/Program/Program.h"
 #include "llvm/Support/Error.h"
 #include <cstddef>
@@ -32,18 +33,21 @@ struct Contribution {
 /// The channels of a program as its ranks use them. `channel` is of
 /// Program::channels, `rank` the one that calls. All functions may be called by
 /// several threads; for one channel, rank and direction, by one at a time.
+/// `times`, if given, gets when bytes moved, from when all had come to when all
+/// was done. It stays as it is where a communicator cannot know that.
 class Communicator {
 public:
   virtual ~Communicator();
 
   /// Blocks until the bytes at `from` may change again.
   virtual llvm::Error send(uint32_t channel, int64_t rank,
-                           const std::byte *from, int64_t bytes) = 0;
+                           const std::byte *from, int64_t bytes,
+                           WorkTimes *times = nullptr) = 0;
 
   /// Blocks until the next message of the channel is at `to`. Fails if it is
   /// not of `bytes` bytes.
   virtual llvm::Error receive(uint32_t channel, int64_t rank, std::byte *to,
-                              int64_t bytes) = 0;
+                              int64_t bytes, WorkTimes *times = nullptr) = 0;
 
   /// Blocks until all members have come, the output holds the result and nobody
   /// reads the input or the counts any more. Fails if another member's input is
@@ -52,7 +56,8 @@ public:
   /// ends with one reason, and always the same.
   virtual llvm::Error collective(uint32_t channel, int64_t rank,
                                  const program::Exchange &exchange,
-                                 const Contribution &own) = 0;
+                                 const Contribution &own,
+                                 WorkTimes *times = nullptr) = 0;
 
   /// Releases everyone who waits, now and later; their calls fail.
   virtual void abort() = 0;

@@ -14,6 +14,7 @@
 #include "mf/Device/Stream.h"
 #include "mf/Program/Program.h"
 #include "mf/Runner/Communicator.h"
+#include "mf/Runner/StepRecord.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
@@ -122,6 +123,12 @@ public:
 
   /// What the ranks that live here reported in the last step.
   StepReports getReports() const;
+
+  /// Records the next step of some of the ranks that live here, ascending: when
+  /// each instruction ran.
+  void recordNextStep(llvm::ArrayRef<int64_t> ranks);
+  /// What was recorded, once that step is over.
+  std::vector<RankRecord> takeRecord();
 
   /// What the streams of a rank did so far.
   std::vector<StreamUse> getStreamUse(int64_t rank) const;

@@ -3,6 +3,7 @@
 #ifndef MF_SIGNATURES_COLLECTIVE_H
 #define MF_SIGNATURES_COLLECTIVE_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 
@@ -26,6 +27,14 @@ enum class Reduction : uint8_t { Sum, Max };
 
 /// "all_reduce".
 llvm::StringRef getName(CollectiveKind kind);
+
+/// In their order.
+llvm::ArrayRef<CollectiveKind> getCollectiveKinds();
+
+/// What a member of a group of so many sends of a collective's bytes, those of
+/// its largest tensor, if nothing is sent more often than it must be: (n-1)/n,
+/// for all_reduce twice that, for broadcast 1.
+double getSentShare(CollectiveKind kind, int64_t members);
 
 } // namespace mf
 

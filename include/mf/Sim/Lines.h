@@ -12,6 +12,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
 #include <array>
 #include <cstdint>
@@ -86,6 +87,13 @@ public:
     return add(line, ItemKind::Rendezvous, group);
   }
 
+  /// A hint that what the lines do may repeat from here on: all marked lines
+  /// have as many marks in a period. Long runs of equal periods are then not
+  /// simulated again if there is a tick (docs/engine.md).
+  void markPeriod(LineId line) {
+    lines[line].marks.push_back(getNumItems(line));
+  }
+
   /// Makes room on a line.
   void reserve(LineId line, size_t items, size_t works);
 
@@ -120,6 +128,8 @@ public:
 private:
   friend class Simulation;
   friend class SharedLinks;
+  friend class RunFinder;
+  friend class SteadyState;
 
   /// A code is the kind, and above it the number of the duration on its line,
   /// the event or the group.
@@ -127,6 +137,8 @@ private:
   struct Line {
     std::vector<uint32_t> codes;
     std::vector<double> durations;
+    /// The items before which the line is marked.
+    std::vector<int32_t> marks;
   };
   /// `latency` is all of a rendezvous without links.
   struct Group {
@@ -164,19 +176,43 @@ public:
   double getStart(ItemId item) const {
     return item.index == 0 ? 0 : getEnd({item.line, item.index - 1});
   }
-  double getEnd(ItemId item) const { return ends[item.line][item.index]; }
+  double getEnd(ItemId item) const {
+    const Line &line = lines[item.line];
+    return line.skips.empty() ? line.ends[item.index]
+                              : getEnd(line, item.index);
+  }
   /// The end of the last item of a line; 0 for an empty one.
   double getEnd(LineId line) const {
-    return ends[line].empty() ? 0 : ends[line].back();
+    return lines[line].size == 0 ? 0 : getEnd({line, lines[line].size - 1});
   }
   /// The end of everything.
   double getEnd() const;
+  /// How many items were not simulated since they repeat others.
+  int64_t getNumSkipped() const;
 
 private:
   friend class Simulation;
 
-  /// By line, then by item.
-  std::vector<std::vector<double>> ends;
+  /// `count` times the `items` items before `first`, each time `shift` later.
+  struct Skip {
+    int32_t first = 0;
+    int32_t items = 0;
+    int32_t count = 0;
+    double shift = 0;
+
+    int32_t getNumItems() const { return items * count; }
+  };
+  struct Line {
+    int32_t size = 0;
+    /// Of the items that were simulated.
+    llvm::SmallVector<double, 0> ends;
+    /// In the order of the line.
+    std::vector<Skip> skips;
+  };
+
+  static double getEnd(const Line &line, int32_t index);
+
+  std::vector<Line> lines;
 };
 
 /// Lines that wait for one another for ever, or for what never comes.

@@ -5,6 +5,8 @@
 
 #include "mf/Program/Program.h"
 #include "mf/Timeline/StepTimeline.h"
+#include <map>
+#include <tuple>
 
 namespace mf::simulator {
 
@@ -25,16 +27,25 @@ public:
     return find(stage, routine, instruction) + 1;
   }
 
+  /// The activity with that number.
+  timeline::Activity &get(uint32_t number) { return activities[number]; }
+
   std::vector<timeline::Activity> take() { return std::move(activities); }
 
 private:
   void addList(const program::Program &program,
                const program::StageProgram &stage,
                const program::InstructionList &list);
+  void describeExchange(const program::Program &program, int64_t stage,
+                        const program::InstructionList &list,
+                        const program::Instruction &instruction,
+                        timeline::Activity &activity);
 
   std::vector<timeline::Activity> activities;
   /// By stage and list, the step before the routines.
   std::vector<std::vector<uint32_t>> first;
+  /// By stage's first rank, channel and side: who takes part.
+  std::map<std::tuple<int64_t, uint32_t, bool>, std::vector<int64_t>> members;
 };
 
 /// The kind of an exchange: "send", "receive", "all_gather over mp".

@@ -62,9 +62,29 @@ void forEachField(
     Target &target,
     llvm::function_ref<void(llvm::StringRef path, const Field &)> handle);
 
+/// Fails if a field cannot be the number: it is out of range, or the field is
+/// an integer and the number none.
+llvm::Error checkRange(const Field &field, double number);
+/// Writes a number that checkRange accepts.
+void assign(const Field &field, double number);
+
+/// What is wrong with one entry; paths count from it. What it is called is not
+/// checked, nor what a network joins.
+llvm::Error checkEntry(const ComputeEngine &engine);
+llvm::Error checkEntry(const Memory &memory);
+llvm::Error checkEntry(const HostLink &host);
+llvm::Error checkEntry(const Saturation &saturation);
+llvm::Error checkEntry(const KernelRate &rate);
+llvm::Error checkEntry(const Network &network);
+
 /// The shortest decimal number that reads back as the same, as MLIR spells
 /// numbers: "500", "1.1e+12", "4.0e-06".
 std::string formatNumber(double number);
+
+/// What rates can depend on: the measures of all kernels, sorted.
+llvm::ArrayRef<llvm::StringRef> getMeasureNames();
+/// Those of a kind: the measures that all its kernels have, sorted.
+llvm::SmallVector<llvm::StringRef> getMeasureNames(llvm::StringRef kind);
 
 /// The name with the smallest edit distance; empty if there are none.
 llvm::StringRef getNearest(llvm::StringRef name,
@@ -73,13 +93,15 @@ llvm::StringRef getNearest(llvm::StringRef name,
 /// Something that is wrong with a target, and where.
 class TargetError : public llvm::ErrorInfo<TargetError> {
 public:
-  static char ID;
+  static char ID; // NOLINT(readability-identifier-naming): LLVM wants it
 
   TargetError(std::string path, std::string message)
       : path(std::move(path)), message(std::move(message)) {}
 
   /// Of the number or entry, as parameters have it; empty for the whole.
   llvm::StringRef getPath() const { return path; }
+  /// Without the path.
+  llvm::StringRef getMessage() const { return message; }
   void log(llvm::raw_ostream &os) const override;
   std::error_code convertToErrorCode() const override {
     return llvm::inconvertibleErrorCode();

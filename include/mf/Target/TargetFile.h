@@ -6,24 +6,42 @@
 #include "mf/Target/Target.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Support/LLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
+#include <memory>
 
 namespace mf::target {
 
 /// The names of the targets that come with mf, sorted.
 std::vector<llvm::StringRef> getShippedTargets();
 
-/// Reads a target by the name of one that comes with mf, or the path of a file
-/// that holds an MLIR module with
+/// The file of a target that comes with mf, or the file at a path. An error
+/// says that there is none, and what comes with mf.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+openTarget(llvm::StringRef nameOrPath);
+
+/// Parses the main file of `sources`: an MLIR module with
 ///   dlti.target_system_spec = #dlti.target_system_spec<"NPU" =
 ///   #ascend.device<...>>
 /// Errors are reported through the context's diagnostics, with their places.
+mlir::FailureOr<Target> parseTarget(const llvm::SourceMgr &sources,
+                                    mlir::MLIRContext &context);
+
+/// Opens and parses a target. All errors are reported through the context's
+/// diagnostics.
 mlir::FailureOr<Target> readTarget(llvm::StringRef nameOrPath,
                                    mlir::MLIRContext &context);
 
 /// Prints a target as such a module; `comment` becomes `//` lines at its top.
 void printTarget(const Target &target, mlir::MLIRContext &context,
                  llvm::StringRef comment, llvm::raw_ostream &os);
+
+/// The file `text`, which holds the target `from`, with the numbers of `to`,
+/// which differs from it in numbers alone. Comments and all else stay as they
+/// are where that is possible; otherwise the target is printed anew.
+std::string editTarget(llvm::StringRef text, const Target &from,
+                       const Target &to, mlir::MLIRContext &context);
 
 } // namespace mf::target
 

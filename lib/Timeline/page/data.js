@@ -10,6 +10,11 @@ function decodeTasks(numbers, tick) {
   return tasks;
 }
 
+// Chunks of a stage; they are numbered over all stages.
+function getChunks(numbers) {
+  return [...new Set(numbers.filter((_, i) => i % 5 === 1))].sort((a, b) => a - b);
+}
+
 function decodeGaps(numbers, tick) {
   const gaps = [];
   let time = 0;
@@ -33,21 +38,23 @@ function decodeMemory(numbers, tick) {
 
 // Blocks are many, so they are columns of numbers.
 function decodeBlocks(numbers, tick) {
-  const count = numbers.length / 5;
+  const count = numbers.length / 6;
   const blocks = {
     count, start: new Float64Array(count), end: new Float64Array(count),
     activity: new Int32Array(count), task: new Int32Array(count), spans: new Int32Array(count),
+    filled: new Float32Array(count),
   };
   let time = 0, task = -1;
   for (let i = 0; i < count; ++i) {
-    const start = time + numbers[5 * i];
-    time = start + numbers[5 * i + 1];
-    task += numbers[5 * i + 3];
+    const start = time + numbers[6 * i];
+    time = start + numbers[6 * i + 1];
+    task += numbers[6 * i + 3];
     blocks.start[i] = start * tick;
     blocks.end[i] = time * tick;
-    blocks.activity[i] = numbers[5 * i + 2];
+    blocks.activity[i] = numbers[6 * i + 2];
     blocks.task[i] = task;
-    blocks.spans[i] = numbers[5 * i + 4];
+    blocks.spans[i] = numbers[6 * i + 4];
+    blocks.filled[i] = 1 - numbers[6 * i + 5] / Math.max(1, numbers[6 * i + 1]);
   }
   return blocks;
 }
@@ -60,6 +67,7 @@ function decodeStep(data) {
   const stages = data.stages.map((stage, i) => ({
     report: report.stages[i],
     tasks: decodeTasks(stage.tasks, tick),
+    chunks: getChunks(stage.tasks),
     gaps: decodeGaps(stage.gaps, tick),
     memory: decodeMemory(stage.memory, tick),
     streams: stage.streams.map(stream => ({

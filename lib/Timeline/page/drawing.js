@@ -14,11 +14,11 @@ function readPalette() {
 }
 
 // A phase has a hue, a micro-batch a shade of it, so that neighbours differ.
-function getTaskColor(palette, task) {
+function getTaskColor(palette, task, chunks) {
   const shade = Number(palette["--shade"]) +
     (task.microBatch % 4 - 1.5) * Number(palette["--shade-step"]);
   const [hue, saturation] = palette[phaseColors[task.phase]].split(" ");
-  return `hsl(${Number(hue) + 16 * task.chunk % 48} ${saturation} ${shade}%)`;
+  return `hsl(${Number(hue) + 14 * Math.max(0, chunks.indexOf(task.chunk))} ${saturation} ${shade}%)`;
 }
 
 // Gives a canvas the size of its place on the screen; returns what draws on it in CSS pixels.

@@ -2,24 +2,33 @@
 
 const gib = 2 ** 30;
 
-// With four digits that count.
+// Digits behind the point with which four digits of a number count.
+function getDecimals(value, fewest) {
+  return value > 0 ? Math.min(9, Math.max(fewest, 3 - Math.floor(Math.log10(value)))) : fewest;
+}
+
 function formatDigits(value, fewest) {
-  if (!(value > 0)) return (0).toFixed(fewest);
-  const decimals = Math.min(9, Math.max(fewest, 3 - Math.floor(Math.log10(value))));
-  return value.toFixed(decimals);
+  return value.toFixed(getDecimals(value, fewest));
+}
+
+// The units that things of a size are told in: their names and sizes.
+function getTimeUnit(seconds) {
+  return seconds >= 0.5 ? ["s", 1] : seconds >= 5e-4 ? ["ms", 1e-3] : ["µs", 1e-6];
+}
+
+function getByteUnit(bytes) {
+  return bytes >= gib / 10 ? ["GiB", gib] : bytes >= 2 ** 20 / 10 ? ["MiB", 2 ** 20] :
+    ["KiB", 2 ** 10];
 }
 
 function formatSeconds(seconds) {
-  const size = Math.abs(seconds);
-  if (size >= 1) return formatDigits(seconds, 2) + " s";
-  if (size >= 1e-3) return formatDigits(seconds * 1e3, 1) + " ms";
-  return formatDigits(seconds * 1e6, 1) + " µs";
+  const [name, size] = getTimeUnit(seconds);
+  return formatDigits(seconds / size, 1) + " " + name;
 }
 
 function formatBytes(bytes) {
-  if (bytes >= gib / 10) return formatDigits(bytes / gib, 1) + " GiB";
-  if (bytes >= 2 ** 20 / 10) return formatDigits(bytes / 2 ** 20, 1) + " MiB";
-  return formatDigits(bytes / 2 ** 10, 0) + " KiB";
+  const [name, size] = getByteUnit(bytes);
+  return formatDigits(bytes / size, 1) + " " + name;
 }
 
 function formatCount(count) {
@@ -28,6 +37,11 @@ function formatCount(count) {
 
 function formatShare(share, decimals = 1) {
   return (100 * share).toFixed(decimals) + " %";
+}
+
+// With digits that count where it is small.
+function formatSmallShare(share) {
+  return formatShare(share, getDecimals(1e4 * share, 1));
 }
 
 const phaseNames = {F: "forward", B: "backward", I: "input gradient", W: "weight gradient"};
@@ -46,9 +60,9 @@ const categoryColors = [
   "--communication",
 ];
 
-function describeTask(task, numChunks) {
+function describeTask(task, chunks) {
   return phaseNames[task.phase] + " of micro-batch " + task.microBatch +
-    (numChunks > 1 ? ", chunk " + task.chunk : "");
+    (chunks.length > 1 ? ", chunk " + task.chunk : "");
 }
 
 // Elements are made of texts, never of markup: names come from programs.

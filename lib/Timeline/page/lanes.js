@@ -18,6 +18,7 @@ function makeLanes(step, expanded) {
     top += height + 4;
     if (!expanded.has(number)) return;
     for (const stream of stage.streams) {
+      if (stream.blocks.count === 0) continue;
       lanes.push({stage, number, stream, top, height: streamHeight});
       top += streamHeight + 2;
     }
@@ -40,11 +41,11 @@ class LanePainter {
   }
 
   // Draws a part of a lane, at least as wide as can be seen.
-  fill(lane, start, end, color, top = 0, height = lane.height) {
+  fill(lane, start, end, color, top = 0, height = lane.height, least = 0.5) {
     const left = Math.max(0, this.toX(start)), right = Math.min(this.width, this.toX(end));
     if (right <= 0 || left >= this.width) return;
     this.context.fillStyle = color;
-    this.context.fillRect(left, lane.top + top, Math.max(right - left, 0.5), height);
+    this.context.fillRect(left, lane.top + top, Math.max(right - left, least), height);
   }
 
   drawAxis(height) {
@@ -69,23 +70,24 @@ class LanePainter {
     this.fill(lane, 0, this.step.seconds, palette["--work"]);
     const shown = gaps.filter(gap => gap.end > view.start && gap.start < view.end);
     for (const gap of shown) {
+      if (this.toX(gap.end) - this.toX(gap.start) < 0.5) continue;
       this.fill(lane, gap.start, gap.end, palette["--background"]);
       this.fill(lane, gap.start, gap.end,
         gap.cause === 2 ? this.hatch : palette[gapCauses[gap.cause].color]);
     }
     for (const task of tasks) this.drawTask(lane, task);
-    // What holds up tasks is at their foot.
+    // What holds up tasks is at their foot; what is narrower than a pixel makes a pale one.
     for (const gap of shown)
       if (gap.cause !== 2)
         this.fill(lane, gap.start, gap.end, palette[gapCauses[gap.cause].color],
-          lane.height - 5, 5);
+          lane.height - 5, 5, 0);
   }
 
   drawTask(lane, task) {
     const left = this.toX(task.start), right = this.toX(task.end);
     if (right < 0 || left > this.width) return;
     ++this.tasksDrawn;
-    this.fill(lane, task.start, task.end, getTaskColor(this.palette, task));
+    this.fill(lane, task.start, task.end, getTaskColor(this.palette, task, lane.stage.chunks));
     const {context, palette} = this;
     if (right - left < 3) return;
     // A seam between tasks that follow one another.
@@ -118,7 +120,10 @@ class LanePainter {
       // What is narrower than a pixel is drawn once for each.
       if (right < drawnTo + 0.4) continue;
       const activity = this.step.activities[blocks.activity[i]];
+      // Joined spans are as pale as there are gaps between them.
+      this.context.globalAlpha = Math.max(0.2, blocks.filled[i]);
       this.fill(lane, blocks.start[i], blocks.end[i], this.getActivityColor(activity));
+      this.context.globalAlpha = 1;
       this.drawName(lane, activity, Math.max(0, this.toX(blocks.start[i])), Math.min(width, right));
       drawnTo = right;
       ++this.blocksDrawn;
@@ -147,13 +152,12 @@ function formatInterval(start, end) {
 }
 
 function describeInStage(step, lane, time) {
-  const {tasks, gaps} = lane.stage;
-  const numChunks = 1 + Math.max(0, ...tasks.map(task => task.chunk));
+  const {tasks, gaps, chunks} = lane.stage;
   const gap = gaps.find(gap => gap.start <= time && time < gap.end);
   const task = tasks.find(task => task.start <= time && time < task.end);
   if (task)
     return {
-      title: describeTask(task, numChunks),
+      title: describeTask(task, chunks),
       lines: [formatInterval(task.start, task.end),
         gap && `${gapCauses[gap.cause].name} here for ${formatSeconds(gap.end - gap.start)}`],
     };
@@ -171,6 +175,6 @@ function describeInStream(step, lane, time) {
   return {
     title: activity.name + (others > 0 ? ` and ${formatCount(others)} more` : ""),
     lines: [activity.kind !== activity.name && activity.kind, activity.cell,
-      formatInterval(blocks.start[i], blocks.end[i]), task && describeTask(task, 1)],
+      formatInterval(blocks.start[i], blocks.end[i]), task && describeTask(task, lane.stage.chunks)],
   };
 }

@@ -4,7 +4,7 @@ function fillTimelineLegend(step) {
   const phases = new Set(step.stages.flatMap(stage => stage.tasks.map(task => task.phase)));
   const entries = Object.keys(phaseNames).filter(phase => phases.has(phase)).map(phase => ({
     name: phaseNames[phase],
-    style: "background: " + getTaskColor(readPalette(), {phase, microBatch: 1, chunk: 0}),
+    style: "background: " + getTaskColor(readPalette(), {phase, microBatch: 1}, []),
   }));
   const has = cause => step.stages.some(stage => stage.gaps.some(gap => gap.cause === cause));
   entries.push({name: "other work", style: "background: var(--work)"});

@@ -1,6 +1,9 @@
 // Memory over time: a curve for each stage, all on one scale.
 
-const memoryHeight = 92;
+// Few stages have high plots.
+function getMemoryHeight(numStages) {
+  return Math.max(92, Math.min(200, Math.round(480 / numStages)));
+}
 
 // The limit is on the scale unless it would press the curves flat.
 function getMemoryScale(step) {
@@ -11,7 +14,9 @@ function getMemoryScale(step) {
 
 class MemoryPlot {
   constructor(step, stage) {
-    Object.assign(this, {step, stage, scale: getMemoryScale(step)});
+    Object.assign(this, {
+      step, stage, scale: getMemoryScale(step), height: getMemoryHeight(step.stages.length),
+    });
     const {report} = stage;
     const limit = report.limit_bytes > 0 ? ` of ${formatBytes(report.limit_bytes)}` : "";
     this.canvas = makeElement("canvas");
@@ -24,19 +29,19 @@ class MemoryPlot {
   }
 
   draw() {
-    const width = this.canvas.clientWidth;
-    const context = prepareCanvas(this.canvas, width, memoryHeight);
+    const width = this.canvas.clientWidth, height = this.height;
+    const context = prepareCanvas(this.canvas, width, height);
     const palette = readPalette();
     const toX = time => time / this.step.seconds * width;
-    const toY = bytes => memoryHeight - 1 - bytes / this.scale * (memoryHeight - 3);
+    const toY = bytes => height - 1 - bytes / this.scale * (height - 3);
     context.fillStyle = palette["--panel"];
-    context.fillRect(0, 0, width, memoryHeight);
+    context.fillRect(0, 0, width, height);
     this.traceCurve(context, toX, toY, width);
     context.strokeStyle = palette["--memory"];
     context.lineWidth = 1.3;
     context.stroke();
-    context.lineTo(width, memoryHeight);
-    context.lineTo(0, memoryHeight);
+    context.lineTo(width, height);
+    context.lineTo(0, height);
     context.fillStyle = palette["--memory-fill"];
     context.fill();
     const {limit_bytes: limit} = this.stage.report;

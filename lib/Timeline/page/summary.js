@@ -22,15 +22,15 @@ function fillHeader(step) {
 function fillNumbers(step) {
   const {report} = step;
   const peak = Math.max(0, ...report.stages.map(stage => stage.peak_bytes));
-  const bubble = report.stages.reduce((sum, stage) => sum + stage.bubble_seconds, 0) /
-    Math.max(1, report.stages.length * report.step_seconds);
+  const bubbles = report.stages.reduce((sum, stage) => sum + stage.bubble_seconds, 0);
+  const bubble = bubbles / (report.stages.length * report.step_seconds || 1);
   const [time, unit] = formatSeconds(report.step_seconds).split(" ");
   const [bytes, bytesUnit] = formatBytes(peak).split(" ");
   const numbers = [
     ["step time", time, unit],
     ["tokens/s per NPU", formatCount(report.tokens_per_second_per_npu), ""],
-    ["model FLOPs utilization", formatShare(report.model_flops_utilization).slice(0, -2), "%"],
-    ["hardware FLOPs utilization", formatShare(report.hardware_flops_utilization).slice(0, -2), "%"],
+    ["model FLOPs utilization", formatSmallShare(report.model_flops_utilization).slice(0, -2), "%"],
+    ["hardware FLOPs utilization", formatSmallShare(report.hardware_flops_utilization).slice(0, -2), "%"],
     ["bubble, mean of stages", formatShare(bubble).slice(0, -2), "%"],
     ["largest peak of memory", bytes, bytesUnit],
   ];
@@ -40,13 +40,39 @@ function fillNumbers(step) {
       makeElement("dd", {}, number + " ", makeElement("small", {}, unit)))));
 }
 
-// Shades of one hue for each sort of work.
-function getPathColor(words, number) {
-  const shade = 38 + 7 * (number % 5);
-  if (/communication|all-to-all|messages/.test(words)) return `hsl(12 60% ${shade + 8}%)`;
-  if (words.startsWith("copies")) return `hsl(266 35% ${shade + 8}%)`;
-  if (/^(bubble|the host)$/.test(words)) return `hsl(210 8% ${shade + 6}%)`;
-  return `hsl(212 50% ${shade}%)`;
+// Sorts of work have hues; all else is computing.
+const pathHues = [
+  [/communication|all-to-all|messages/, "12 60%"], [/^copies/, "266 35%"],
+  [/^(bubble|the host|others)$/, "210 8%"], [/./, "212 50%"],
+];
+
+// The largest of a sort is darkest.
+function addPathColors(parts) {
+  for (const part of parts) part.hue = pathHues.find(([words]) => words.test(part.words))[1];
+  for (const part of parts) {
+    const sort = parts.filter(other => other.hue === part.hue);
+    const shade = (part.hue.startsWith("12 ") ? 46 : 38) + 24 * sort.indexOf(part) / Math.max(4, sort.length - 1);
+    part.color = `hsl(${part.hue} ${shade}%)`;
+  }
+  return parts;
+}
+
+// Those that can be told apart, and the others in one.
+function getPathParts(step) {
+  const isLarge = ([, seconds]) => seconds >= 0.01 * step.seconds;
+  const parts = step.path.filter(isLarge);
+  const others = step.path.filter(part => !isLarge(part)).reduce((sum, part) => sum + part[1], 0);
+  if (others > 0) parts.push(["others", others]);
+  return addPathColors(parts.map(([words, seconds]) =>
+    ({words, seconds, share: seconds / step.seconds})));
+}
+
+// What fits a part of the bar.
+function getPathLabel({words, share}, width) {
+  const percent = formatShare(share, 0);
+  const letter = 7;
+  if (share * width > letter * (words.length + percent.length + 4)) return `${words} ${percent}`;
+  return share * width > letter * (percent.length + 1) ? percent : "";
 }
 
 function fillLimits(step) {
@@ -56,21 +82,19 @@ function fillLimits(step) {
   }
   const text = step.limits.charAt(0).toUpperCase() + step.limits.slice(1) + ".";
   document.getElementById("limits-text").textContent = text;
-  const parts = step.path.map(([words, seconds], i) => ({
-    words, seconds, share: seconds / step.seconds, color: getPathColor(words, i),
-  }));
+  const parts = getPathParts(step);
   const bar = document.getElementById("path");
   bar.setAttribute("aria-label", text);
   bar.replaceChildren(...parts.map(part => {
     const element = makeElement("div",
       {style: `width: ${100 * part.share}%; background: ${part.color}`},
-      part.share > 0.045 ? formatShare(part.share, 0) : "");
+      getPathLabel(part, bar.clientWidth));
     element.addEventListener("pointermove", event =>
       showTooltip(event, part.words, [`${formatSeconds(part.seconds)}, ${formatShare(part.share)}`]));
     element.addEventListener("pointerleave", hideTooltip);
     return element;
   }));
-  fillLegend("path-legend", parts.filter(part => part.share >= 0.005).map(part =>
+  fillLegend("path-legend", parts.map(part =>
     ({name: part.words, style: "background: " + part.color})));
   document.getElementById("gains").replaceChildren(
     ...step.gains.map(gain => makeElement("li", {}, gain)));
@@ -93,40 +117,48 @@ function makeTimeBar(step, stage) {
   const bar = makeElement("div");
   for (const part of timeParts.slice(0, 3))
     bar.append(makeElement("span",
-      {style: `width: ${100 * stage[part.member] / step.seconds}%; ${part.style}`}));
+      {style: `width: ${100 * stage[part.member] / (step.seconds || 1)}%; ${part.style}`}));
   return makeElement("td", {class: "bar"}, bar);
 }
 
-function makeStageRow(step, stage, formatGib) {
+function makeStageRow(step, stage, formatTime, formatMemory) {
   const cells = [makeElement("td", {}, "stage " + stage.stage), makeTimeBar(step, stage)];
   for (const {member} of timeParts)
-    cells.push(makeElement("td", {}, formatDigits(stage[member], 3), makeElement("small", {},
-      " " + formatShare(stage[member] / step.seconds))));
+    cells.push(makeElement("td", {}, formatTime(stage[member]), makeElement("small", {},
+      " " + formatShare(stage[member] / (step.seconds || 1)))));
   let others = stage.peak_bytes;
   for (const [category] of memoryParts) {
     others -= stage.bytes[category] || 0;
-    cells.push(makeElement("td", {}, formatGib(stage.bytes[category] || 0)));
+    cells.push(makeElement("td", {}, formatMemory(stage.bytes[category] || 0)));
   }
   const isOver = stage.limit_bytes > 0 && stage.peak_bytes > stage.limit_bytes;
-  cells.push(makeElement("td", {}, formatGib(others)),
-    makeElement("td", {class: isOver ? "over" : ""}, formatGib(stage.peak_bytes)),
-    makeElement("td", {}, stage.limit_bytes > 0 ? formatGib(stage.limit_bytes) : "none"),
-    makeElement("td", {}, formatGib(stage.host_bytes)));
+  cells.push(makeElement("td", {}, formatMemory(others)),
+    makeElement("td", {class: isOver ? "over" : ""}, formatMemory(stage.peak_bytes)),
+    makeElement("td", {}, stage.limit_bytes > 0 ? formatMemory(stage.limit_bytes) : "none"),
+    makeElement("td", {}, formatMemory(stage.host_bytes)));
   return makeElement("tr", {}, ...cells);
+}
+
+// Numbers of a table have one unit and as many digits behind the point.
+function makeFormat([, size], largest, fewest) {
+  const decimals = getDecimals(largest / size, fewest);
+  return value => (value / size).toFixed(decimals);
 }
 
 function fillTable(step) {
   const {report} = step;
-  const peak = Math.max(...report.stages.map(stage => stage.peak_bytes), 0) / gib;
-  const decimals = peak > 0 ? Math.min(9, Math.max(2, 2 - Math.floor(Math.log10(peak)))) : 2;
-  const formatGib = bytes => (bytes / gib).toFixed(decimals);
+  const peak = Math.max(...report.stages.map(stage => stage.peak_bytes), 0);
+  const timeUnit = getTimeUnit(step.seconds), byteUnit = getByteUnit(peak);
   const groups = makeElement("tr", {class: "groups"}, makeElement("th"),
-    makeElement("th", {colspan: 5}, "time, s and % of the step"),
-    makeElement("th", {colspan: 8}, "memory at the peak, GiB"));
+    makeElement("th", {colspan: 5}, `time, ${timeUnit[0]} and % of the step`),
+    makeElement("th", {colspan: 8}, `memory at the peak, ${byteUnit[0]}`));
   const names = ["", "", ...timeParts.map(part => part.name), ...memoryParts.map(part => part[1]),
     "others", "peak", "limit", "host"];
   const header = makeElement("tr", {}, ...names.map(name => makeElement("th", {}, name)));
+  const formatTime = makeFormat(timeUnit, step.seconds, 1);
+  const formatMemory = makeFormat(byteUnit, peak, 1);
   document.getElementById("table").replaceChildren(makeElement("thead", {}, groups, header),
-    makeElement("tbody", {}, ...report.stages.map(stage => makeStageRow(step, stage, formatGib))));
+    makeElement("tbody", {}, ...report.stages.map(stage =>
+      makeStageRow(step, stage, formatTime, formatMemory))));
   fillLegend("stages-legend", timeParts);
 }

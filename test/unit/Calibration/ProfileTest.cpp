@@ -107,7 +107,7 @@ TEST(ProfileTest, ReadsStepsAndTransfers) {
   EXPECT_DOUBLE_EQ(transfer.seconds, 3e-3);
   EXPECT_EQ(transfer.bytesByLink,
             (std::map<std::string, double>{{"HCCS", 12.5e6}}));
-  EXPECT_EQ(profile.groups.at(transfer.group),
+  EXPECT_EQ(profile.groups.at({0, transfer.group}),
             (std::vector<int64_t>{0, 1, 2, 3}));
 }
 

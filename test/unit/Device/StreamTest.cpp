@@ -296,15 +296,34 @@ TEST(CopyTest, TwoStreamsShareOneLink) {
   EXPECT_GE(secondsSince(begin), 20 * double(bytes) / 1e9);
 }
 
+TEST(CopyTest, TellsWhenALinkCarriedACopy) {
+  Device::Options options;
+  options.hbmBytes = options.hostBytes = 1 << 20;
+  options.hostToDeviceRate = 1e9;
+  std::unique_ptr<Device> device = make(options);
+  Stream &stream = device->createStream("copy");
+  WorkTimes first, second;
+  for (WorkTimes *times : {&first, &second})
+    stream.memcpyAsync(device->getHbm().getBase(), device->getHost().getBase(),
+                       1 << 20, CopyKind::HostToDevice, times);
+  EXPECT_EQ(textOf(device->synchronize()), "");
+  EXPECT_GE(second.start, first.end);
+  for (const WorkTimes &times : {first, second})
+    EXPECT_GE(std::chrono::duration<double>(times.end - times.start).count(),
+              (1 << 20) / 1e9 - 1e-8);
+}
+
 TEST(CopyLinkTest, CarriesOneCopyAfterTheOtherWithoutLosingTime) {
   using std::chrono::microseconds;
   CopyLink link(1e9);
   CopyLink::Clock::time_point start = CopyLink::Clock::now();
-  EXPECT_EQ(link.reserve(start, 1000), start + microseconds(1));
+  EXPECT_EQ(link.reserve(start, 1000).end, start + microseconds(1));
   // Ready while the link is busy: begins when it is free.
-  EXPECT_EQ(link.reserve(start, 2000), start + microseconds(3));
+  const WorkTimes second = link.reserve(start, 2000);
+  EXPECT_EQ(second.start, start + microseconds(1));
+  EXPECT_EQ(second.end, start + microseconds(3));
   // Ready later than that: the link has been idle.
-  EXPECT_EQ(link.reserve(start + microseconds(10), 1000),
+  EXPECT_EQ(link.reserve(start + microseconds(10), 1000).end,
             start + microseconds(11));
   EXPECT_FALSE(CopyLink(0).isPaced());
 }

@@ -91,6 +91,53 @@ TEST(CommunicatorTest, KeepsTheOrderOfAChannel) {
   });
 }
 
+TEST(CommunicatorTest, TimesWhatItMovesWithoutTheWaiting) {
+  auto communicator =
+      makeLocalCommunicator(Mesh({{"pp", 2}}), {makeTransfer(0, 1)});
+  int64_t value = 0;
+  auto *data = reinterpret_cast<std::byte *>(&value);
+  WorkTimes sent, received;
+  std::chrono::steady_clock::time_point came;
+  std::thread sender([&] {
+    EXPECT_EQ(llvm::toString(communicator->send(0, 0, data, 8, &sent)), "");
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  came = std::chrono::steady_clock::now();
+  EXPECT_EQ(llvm::toString(communicator->receive(0, 1, data, 8, &received)),
+            "");
+  sender.join();
+  EXPECT_GE(sent.start, came);
+  EXPECT_LE(sent.start, sent.end);
+  EXPECT_EQ(sent.start, received.start);
+  EXPECT_EQ(sent.end, received.end);
+}
+
+TEST(CommunicatorTest, TimesCollectivesFromWhenAllHaveCome) {
+  auto communicator =
+      makeLocalCommunicator(Mesh({{"pp", 1}, {"dp", 3}}), {makeGroup({"dp"})});
+  const Exchange exchange = makeExchange(CollectiveKind::AllReduce, DType::F32);
+  std::vector<WorkTimes> times(3);
+  std::chrono::steady_clock::time_point came;
+  runThreads(3, [&](int64_t rank) {
+    float value = 1;
+    auto *data = reinterpret_cast<std::byte *>(&value);
+    if (rank == 1) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      came = std::chrono::steady_clock::now();
+    }
+    EXPECT_EQ(llvm::toString(communicator->collective(
+                  0, rank, exchange, {data, data, 4, 4}, &times[rank])),
+              "");
+    EXPECT_EQ(value, 3);
+  });
+  for (const WorkTimes &ofRank : times) {
+    EXPECT_GE(ofRank.start, came);
+    EXPECT_LE(ofRank.start, ofRank.end);
+    EXPECT_EQ(ofRank.start, times[0].start);
+    EXPECT_EQ(ofRank.end, times[0].end);
+  }
+}
+
 TEST(CommunicatorTest, PassesAroundARing) {
   Channel ring;
   ring.name = "ring";

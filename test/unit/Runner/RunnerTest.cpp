@@ -114,6 +114,47 @@ TEST(RunnerTest, StopsBeforeTheUpdate) {
   EXPECT_EQ(output->loss, 1.5f);
 }
 
+TEST(RunnerTest, RecordsWhenInstructionsRan) {
+  ParsedProgram parsed(oneRank);
+  ASSERT_TRUE(parsed.decoded) << parsed.messages;
+  std::unique_ptr<Runner> runner = makeRunner(parsed.get());
+  ASSERT_TRUE(runner);
+  ASSERT_EQ(llvm::toString(runner->runStep({}).takeError()), "");
+  const auto begin = std::chrono::steady_clock::now();
+  runner->recordNextStep({0});
+  ASSERT_EQ(llvm::toString(runner->runStep({}).takeError()), "");
+  const std::vector<RankRecord> record = runner->takeRecord();
+  const auto end = std::chrono::steady_clock::now();
+
+  ASSERT_EQ(record.size(), 1u);
+  EXPECT_EQ(record[0].rank, 0);
+  // By stream: the position in the step, and the number in the routine.
+  using Place = std::pair<uint32_t, std::optional<uint32_t>>;
+  std::vector<std::vector<Place>> places;
+  for (const std::vector<RecordedWork> &works : record[0].streams) {
+    places.emplace_back();
+    auto last = begin;
+    for (const RecordedWork &work : works) {
+      places.back().emplace_back(work.position, work.instruction);
+      EXPECT_LE(last, work.times.start);
+      EXPECT_LE(work.times.start, work.times.end);
+      last = work.times.end;
+    }
+    EXPECT_LE(last, end);
+  }
+  EXPECT_THAT(places,
+              ElementsAre(ElementsAre(Place(3, 0), Place(3, 1), Place(4, 0)),
+                          ElementsAre(Place(0, std::nullopt)),
+                          ElementsAre(Place(7, std::nullopt))));
+  const auto &streams = record[0].streams;
+  EXPECT_LE(streams[1][0].times.end, streams[0][0].times.start);
+  EXPECT_LE(streams[0][2].times.end, streams[2][0].times.start);
+
+  // Only what was asked for is recorded.
+  ASSERT_EQ(llvm::toString(runner->runStep({}).takeError()), "");
+  EXPECT_TRUE(runner->takeRecord().empty());
+}
+
 TEST(RunnerTest, DebugsMemory) {
   ParsedProgram parsed(oneRank);
   ASSERT_TRUE(parsed.decoded) << parsed.messages;

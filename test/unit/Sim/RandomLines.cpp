@@ -1,6 +1,7 @@
 //===- RandomLines.cpp - Lines for property tests -------------------------===//
 
 #include "RandomLines.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <numeric>
 
@@ -115,6 +116,10 @@ Lines makeLines(const Plan &plan, const Numbers &numbers, double tick) {
   }
   for (const Plan::Action &action : plan.history) {
     LineId line = numbers.lines[action.line];
+    if (action.isMark) {
+      lines.markPeriod(line);
+      continue;
+    }
     switch (action.kind) {
     case ItemKind::Work:
       lines.addWork(line, action.duration);
@@ -131,4 +136,10 @@ Lines makeLines(const Plan &plan, const Numbers &numbers, double tick) {
     }
   }
   return lines;
+}
+
+Plan getUnmarked(Plan plan) {
+  llvm::erase_if(plan.history,
+                 [](const Plan::Action &action) { return action.isMark; });
+  return plan;
 }

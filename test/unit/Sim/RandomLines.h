@@ -15,6 +15,8 @@ struct Plan {
     /// Event or group.
     int32_t operand;
     double duration;
+    /// Marks the line instead.
+    bool isMark = false;
   };
   struct Group {
     double latency, seconds;
@@ -41,5 +43,8 @@ Numbers getRandomNumbers(const Plan &plan, std::mt19937 &random);
 
 mf::sim::Lines makeLines(const Plan &plan, const Numbers &numbers,
                          double tick = 0);
+
+/// The plan without its marks.
+Plan getUnmarked(Plan plan);
 
 #endif // MF_TEST_UNIT_SIM_RANDOMLINES_H

@@ -2,7 +2,7 @@
 
 #include "SampleTarget.h"
 #include "mf/Target/TargetFields.h"
-#include "gtest/gtest.h"
+#include "gmock/gmock.h"
 #include <limits>
 
 using namespace mf;
@@ -87,10 +87,24 @@ TEST(TargetCheckTest, EntriesAreNamedOnce) {
   EXPECT_EQ(checkWith([](Target &t) { t.kernels[2].kind = "a b"; }),
             "kernels: expected a name of letters, digits and underscores, but "
             "got 'a b'");
+  EXPECT_EQ(checkWith([](Target &t) { t.networks[0].name = "a.b"; }),
+            "networks: expected a name of letters, digits and underscores, but "
+            "got 'a.b'");
   EXPECT_EQ(checkWith([](Target &t) {
               t.kernels[1].saturations[1].measure = "keys";
             }),
             "kernels.attention.keys: is there twice");
+}
+
+TEST(TargetCheckTest, KindsAndMeasuresAreThoseOfKernels) {
+  EXPECT_EQ(checkWith([](Target &t) { t.kernels[0].kind = "matmull"; }),
+            "kernels.matmull: no kernel is of this kind; did you mean "
+            "'matmul'?");
+  EXPECT_THAT(
+      checkWith(
+          [](Target &t) { t.kernels[0].saturations = {{"keys", 500, 0, 1}}; }),
+      testing::StartsWith("kernels.matmul.keys: no measure of these kernels; "
+                          "known are "));
 }
 
 TEST(TargetCheckTest, NetworksAreAChain) {

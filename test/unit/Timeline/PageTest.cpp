@@ -85,22 +85,26 @@ TEST(PageTest, TimesAreDifferencesInTicks) {
                                                                 second,
                                                                 0,
                                                                 1,
-                                                                1, //
+                                                                1,
+                                                                0, //
                                                                 0,
                                                                 2 * second,
                                                                 1,
                                                                 1,
-                                                                1, //
+                                                                1,
+                                                                0, //
                                                                 0,
                                                                 second / 2,
                                                                 2,
                                                                 -2,
-                                                                1, //
+                                                                1,
+                                                                0, //
                                                                 7 * second / 2,
                                                                 2 * second,
                                                                 0,
                                                                 3,
-                                                                1}));
+                                                                1,
+                                                                0}));
   // Communication 3-4.5, a stall to 6.5, a message to 7, the bubble at the end.
   EXPECT_EQ(getNumbers(stage, "gaps"),
             (std::vector<int64_t>{0, 3 * second, 3 * second / 2, //
@@ -140,12 +144,17 @@ TEST(PageTest, ManySpansAreJoinedButTasksAreAllThere) {
     for (const json::Value &stream :
          *stage.getAsObject()->getArray("streams")) {
       const auto numbers = getNumbers(*stream.getAsObject(), "blocks");
-      blocks += numbers.size() / 5;
-      for (size_t i = 4; i < numbers.size(); i += 5)
+      blocks += numbers.size() / 6;
+      for (size_t i = 4; i < numbers.size(); i += 6)
         spans += numbers[i];
     }
   }
   EXPECT_EQ(spans, data.getInteger("spans"));
+  size_t gaps = 0;
+  for (const json::Value &stage : *data.getArray("stages"))
+    gaps += stage.getAsObject()->getArray("gaps")->size() / 3;
+  EXPECT_LE(gaps, 40000U);
+  EXPECT_GT(gaps, 1000U);
   EXPECT_LE(blocks, 250000U);
   EXPECT_GT(blocks, 100000U);
 }

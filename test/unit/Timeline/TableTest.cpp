@@ -70,15 +70,15 @@ TEST(TableTest, SaysWorkInWords) {
   StepTimeline timeline = makeExample();
   timeline.criticalPath = {
       {"attention_grad", 2},         {"all_gather over mp", 1.5},
-      {"reduce_scatter over mp", 1}, {"reduce_scatter over dp, cp", 1.25},
+      {"reduce_scatter over mp", 1}, {"reduce_scatter over dp_0, dp_1, cp", 1.25},
       {"all_to_all_v over mp", 1.2}, {"grouped_matmul", 1.1},
-      {"all_reduce over dp_1", 1},   {"d2h", 0.95}};
+      {"all_reduce over tp_1", 1},   {"d2h", 0.95}};
   EXPECT_THAT(
       print(timeline),
       HasSubstr("the step is limited by tensor-parallel communication (25 %), "
                 "attention gradient (20 %), data- and context-parallel "
                 "communication (12 %), all-to-all over mp (12 %), grouped "
-                "matmul (11 %), communication over dp_1 (10 %), others (10 "
+                "matmul (11 %), communication over tp_1 (10 %), others (10 "
                 "%)\n"));
 }
 

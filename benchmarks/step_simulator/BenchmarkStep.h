@@ -1,0 +1,63 @@
+//===- BenchmarkStep.h - A step of many kernels as lines ------*- C++ -*-===//
+//-*-===//
+
+#ifndef MF_BENCHMARKS_BENCHMARKSTEP_H
+#define MF_BENCHMARKS_BENCHMARKSTEP_H
+
+#include "mf/Schedule/Schedule.h"
+#include "mf/Sim/Lines.h"
+
+namespace mf::benchmarks {
+
+struct StepShape {
+  const char *schedule;
+  int64_t stages, chunks, microBatches;
+  /// Of a chunk, forward or backward; every tenth is followed by a collective.
+  int64_t kernels;
+};
+
+/// What runs a schedule: each stage has lines that compute, run collectives,
+/// and send and receive in both directions. They wait for one another by
+/// events. Messages are transfers over the ports of both stages.
+class BenchmarkStep {
+public:
+  BenchmarkStep(const schedule::Schedule &schedule, const StepShape &shape,
+                bool hasMarks);
+
+  const sim::Lines &get() const { return lines; }
+  int64_t getNumItems() const;
+
+private:
+  /// Sends and receives of forwards are on lines of their own, and so are those
+  /// of gradients.
+  enum Role {
+    Compute,
+    Collective,
+    SendForward,
+    SendGradient,
+    ReceiveForward,
+    ReceiveGradient,
+    NumRoles
+  };
+
+  sim::LineId getLine(int64_t stage, Role role) const {
+    return static_cast<sim::LineId>(stage * NumRoles + role);
+  }
+  void addTask(int64_t stage, const schedule::Task &task);
+  void addKernels(int64_t stage, double factor);
+  /// The transfer of what a task makes to the chunk `step` further.
+  sim::GroupId getTransfer(const schedule::Task &producer, int32_t step);
+  bool isChunk(int32_t chunk) const {
+    return chunk >= 0 && chunk < pipeline.getNumChunks();
+  }
+
+  const schedule::Pipeline &pipeline;
+  int64_t kernels;
+  sim::Lines lines;
+  /// The transfer of each message, or -1.
+  std::vector<sim::GroupId> transfers;
+};
+
+} // namespace mf::benchmarks
+
+#endif // MF_BENCHMARKS_BENCHMARKSTEP_H

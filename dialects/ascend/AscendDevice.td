@@ -1,0 +1,210 @@
+//===- AscendDevice.td - What a step runs on -------------------*- tablegen -*-===//
+//
+// The device description: engines, memory, kernels, links, as typed attributes
+// that implement MLIR's TargetDeviceSpecInterface. Names and ranges of the
+// numbers are those of mf/Target/TargetFields.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ASCEND_DEVICE_TD
+#define ASCEND_DEVICE_TD
+
+include "dialects/ascend/AscendDialect.td"
+include "mlir/Interfaces/DataLayoutInterfaces.td"
+
+def Ascend_Wiring : Ascend_Enum<"Wiring", "how the members of a network are joined", [
+  I32EnumAttrCase<"Mesh", 0, "mesh">,
+  I32EnumAttrCase<"Switch", 1, "switch">
+]>;
+
+// A number, in units of seconds, bytes and floating-point operations. Files may
+// spell it as an integer.
+class Ascend_Number<string what>
+    : AttrParameter<"::mlir::FloatAttr", what> {}
+
+// Names and what they stand for, in their order.
+class Ascend_Entries<string what>
+    : ArrayRefParameter<"::mlir::NamedAttribute", what> {}
+
+// A part of #ascend.device, `#ascend.NAME<key = value, ...>`; inside a device
+// the part before `<` is left out. DLTI finds its values by their keys.
+class Ascend_DeviceAttrBase<string className, string attrMnemonic,
+                            list<Trait> traits>
+    : AttrDef<Ascend_Dialect, className, traits> {
+  let mnemonic = attrMnemonic;
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+class Ascend_DevicePart<string className, string attrMnemonic>
+    : Ascend_DeviceAttrBase<className, attrMnemonic, [DLTIQueryInterface]> {
+  let extraClassDeclaration = [{
+    /// The value of a key: a number or a word.
+    ::mlir::FailureOr<::mlir::Attribute> query(::mlir::DataLayoutEntryKey key);
+  }];
+}
+
+def Ascend_EngineAttr : Ascend_DevicePart<"Engine", "engine"> {
+  let summary = "how fast an engine computes, by element type";
+  let description = [{
+    `#ascend.engine<bf16 = 2.949e+14, f32 = 7.5e+13>`: floating-point operations
+    per second, a multiply-add counted as two. Types are `bf16`, `f16` and
+    `f32`; one that is not there runs at the rate of `f32`.
+  }];
+  let parameters = (ins
+    Ascend_Entries<"by element type, FLOPs per second">:$peaks);
+}
+
+def Ascend_MemoryAttr : Ascend_DevicePart<"Memory", "memory"> {
+  let summary = "device memory";
+  let description = [{
+    `#ascend.memory<bytes = 65464696832, bytes_per_second = 1.1e+12, cache_gain = 0.8, cache_bytes = 67108864>`:
+    a kernel whose largest operand has A bytes streams at `bytes_per_second *
+    (1 + cache_gain / (1 + (A / cache_bytes)^2))`.
+  }];
+  let parameters = (ins
+    AttrParameter<"int64_t", "what programs can have">:$bytes,
+    Ascend_Number<"what streams from and to memory">:$bytesPerSecond,
+    Ascend_Number<"how much faster what stays in the cache is">:$cacheGain,
+    Ascend_Number<"the operand for which half of the gain is left">:$cacheBytes);
+}
+
+def Ascend_HostLinkAttr : Ascend_DevicePart<"HostLink", "host_link"> {
+  let summary = "the link between a device and its host";
+  let description = [{
+    `#ascend.host_link<to_host_bytes_per_second = 2.5e+10, to_device_bytes_per_second = 2.5e+10, latency = 1.0e-05>`.
+    Both directions work at once.
+  }];
+  let parameters = (ins
+    Ascend_Number<"of copies to the host">:$toHostBytesPerSecond,
+    Ascend_Number<"of copies to the device">:$toDeviceBytesPerSecond,
+    Ascend_Number<"seconds before a copy moves bytes">:$latency);
+}
+
+def Ascend_SaturationAttr : Ascend_DevicePart<"Saturation", "saturation"> {
+  let summary = "how efficiency grows with a measure of the launch";
+  let description = [{
+    `#ascend.saturation<half = 500>`: `m / (m + half)` for a measure m, half of
+    what there is where m is 500. `#ascend.saturation<full = 128, power = 0.7>`:
+    `min(1, m / full)^power`, all of it from 128 on. With both, their product.
+  }];
+  let parameters = (ins
+    Ascend_Number<"the measure of half the efficiency; 0 for none">:$half,
+    Ascend_Number<"the measure of all of it; 0 for none">:$full,
+    Ascend_Number<"the exponent below `full`">:$power);
+}
+
+def Ascend_KernelRateAttr : Ascend_DevicePart<"KernelRate", "kernel_rate"> {
+  let summary = "how fast kernels of one kind run";
+  let description = [{
+    `#ascend.kernel_rate<peak_share = 0.41, latency = 4.0e-06, keys = <half = 500>, head_size = <full = 128, power = 0.7>>`:
+    a launch takes `latency` and then the longer of its operations at
+    `peak_share` of its engine's peak, times all saturations, and of its bytes,
+    moved `passes` times, at the rate of memory. A saturation has the name of a
+    measure of the kernel, as docs/generated/kernels.md lists them. Operations
+    take no time without `peak_share`.
+  }];
+  let parameters = (ins
+    Ascend_Number<"of the peak of the kernel's engine">:$peakShare,
+    Ascend_Number<"how often operands are moved">:$passes,
+    Ascend_Number<"the same with jit_level O1; 0 for `passes`">:$fusedPasses,
+    Ascend_Number<"seconds">:$latency,
+    Ascend_Entries<"#ascend.saturation by measure">:$saturations);
+}
+
+def Ascend_NetworkAttr : Ascend_DevicePart<"Network", "network"> {
+  let summary = "devices, or groups of them, joined by links";
+  let description = [{
+    `#ascend.network<of = npu, wiring = mesh, size = 8, bytes_per_second = 2.8e+10, collective_share = 0.48>`:
+    groups of 8 NPUs, in the order of ranks, in which each pair has a link of
+    its own. `wiring = switch` gives each member one port, through which it
+    reaches all others. `of = NAME` joins groups of another network. Without
+    `size`, which only the outermost can leave out, there are any number of
+    members.
+  }];
+  let parameters = (ins
+    AttrParameter<"::mlir::StringAttr", "`npu` or another network">:$of,
+    AttrParameter<"int64_t", "members of a group; 0 for any number">:$size,
+    AttrParameter<"::mf::ascend::Wiring", "`mesh` or `switch`">:$wiring,
+    Ascend_Number<"each way, of a link of a mesh or a port">:$bytesPerSecond,
+    Ascend_Number<"what collectives reach of it">:$collectiveShare,
+    Ascend_Number<"what messages between two ranks reach of it">:$messageShare,
+    Ascend_Number<"seconds of a collective besides its bytes">:$collectiveLatency,
+    Ascend_Number<"seconds of a message besides its bytes">:$messageLatency,
+    Ascend_Number<"the share of a collective in which devices can compute">:$hidden);
+}
+
+def Ascend_DeviceAttr
+    : Ascend_DeviceAttrBase<"Device", "device", [TargetDeviceSpecInterface]> {
+  let summary = "a device and the networks that join devices, as numbers";
+  let description = [{
+    What `mf-run --simulate --target=FILE` takes times from; docs/targets.md has
+    each key. It sits in a module:
+
+    ```mlir
+    module attributes {dlti.target_system_spec = #dlti.target_system_spec<"NPU" = #ascend.device<"small",
+      engines = {
+        cube = <bf16 = 2.949e+14, f32 = 7.5e+13>,
+        vector = <bf16 = 1.6e+13, f32 = 8.0e+12>
+      },
+      memory = <bytes = 65464696832, bytes_per_second = 1.1e+12>,
+      host = <to_host_bytes_per_second = 2.5e+10, to_device_bytes_per_second = 2.5e+10>,
+      kernels = {
+        matmul = <peak_share = 0.85, latency = 4.0e-06>,
+        attention = <peak_share = 0.41, latency = 4.0e-06, keys = <half = 500>>
+      },
+      networks = {
+        hccs = <of = npu, wiring = mesh, size = 8, bytes_per_second = 2.8e+10>,
+        roce = <of = hccs, wiring = switch, bytes_per_second = 2.5e+10>
+      },
+      step_latency = 0.018>>} {
+    ```
+
+    Integers, floats and `15e-6` are numbers, keys come in any order, commas may
+    be last. MLIR's DLTI queries answer every key: `"NPU", "memory",
+    "bytes_per_second"`; lists are `#dlti.map`, and `device_type` is the name.
+  }];
+  let parameters = (ins
+    AttrParameter<"::mlir::StringAttr", "of the target">:$name,
+    Ascend_Entries<"#ascend.engine of `cube` and of `vector`">:$engines,
+    AttrParameter<"::mf::ascend::MemoryAttr", "its memory">:$memory,
+    AttrParameter<"::mf::ascend::HostLinkAttr", "the link to its host">:$host,
+    Ascend_Entries<"#ascend.kernel_rate by kind">:$kernels,
+    Ascend_Entries<"#ascend.network by name, the innermost first">:$networks,
+    Ascend_Number<"seconds of a step on the host">:$stepLatency,
+    ArrayRefParameter<"::mlir::DataLayoutEntryInterface",
+                      "all of these, as DLTI has them">:$entries);
+  let skipDefaultBuilders = 1;
+  let builders = [
+    AttrBuilderWithInferredContext<(ins
+        "::mlir::StringAttr":$name,
+        "::llvm::ArrayRef<::mlir::NamedAttribute>":$engines,
+        "::mf::ascend::MemoryAttr":$memory,
+        "::mf::ascend::HostLinkAttr":$host,
+        "::llvm::ArrayRef<::mlir::NamedAttribute>":$kernels,
+        "::llvm::ArrayRef<::mlir::NamedAttribute>":$networks,
+        "::mlir::FloatAttr":$stepLatency), [{
+      return $_get(name.getContext(), name, engines, memory, host, kernels,
+                   networks, stepLatency,
+                   makeEntries(name, engines, memory, host, kernels, networks,
+                               stepLatency));
+    }]>
+  ];
+  let extraClassDeclaration = [{
+    /// The value of a key, all lists as #dlti.map.
+    ::mlir::FailureOr<::mlir::Attribute>
+    query(::mlir::DataLayoutEntryKey key) const {
+      return ::llvm::cast<::mlir::TargetDeviceSpecInterface>(*this).queryHelper(
+          key);
+    }
+
+    /// What `entries` has to be.
+    static ::llvm::SmallVector<::mlir::DataLayoutEntryInterface> makeEntries(
+        ::mlir::StringAttr name,
+        ::llvm::ArrayRef<::mlir::NamedAttribute> engines, MemoryAttr memory,
+        HostLinkAttr host, ::llvm::ArrayRef<::mlir::NamedAttribute> kernels,
+        ::llvm::ArrayRef<::mlir::NamedAttribute> networks,
+        ::mlir::FloatAttr stepLatency);
+  }];
+}
+
+#endif // ASCEND_DEVICE_TD

@@ -1,0 +1,51 @@
+//===- DeviceDescription.h - #ascend.device and its numbers ---*- C++ -*-===//
+//
+// Between the attributes of a device description and mf::target's structs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_DIALECTS_ASCEND_DEVICEDESCRIPTION_H
+#define MF_DIALECTS_ASCEND_DEVICEDESCRIPTION_H
+
+#include "dialects/ascend/AscendDialect.h"
+#include "mf/Target/Target.h"
+
+namespace mf::ascend {
+
+/// The numbers of an attribute. Names that are keys of the device (the engine,
+/// the kind, the measure, the network's name) are left empty.
+target::ComputeEngine getNumbers(EngineAttr engine);
+target::Memory getNumbers(MemoryAttr memory);
+target::HostLink getNumbers(HostLinkAttr host);
+target::Saturation getNumbers(SaturationAttr saturation);
+target::KernelRate getNumbers(KernelRateAttr rate);
+target::Network getNumbers(NetworkAttr network);
+target::Target getNumbers(DeviceAttr device);
+/// Those of a device of these parameters. Its engines must be cube and vector,
+/// its entries of the right kinds.
+target::Target getNumbers(mlir::StringAttr name,
+                          mlir::ArrayRef<mlir::NamedAttribute> engines,
+                          MemoryAttr memory, HostLinkAttr host,
+                          mlir::ArrayRef<mlir::NamedAttribute> kernels,
+                          mlir::ArrayRef<mlir::NamedAttribute> networks,
+                          mlir::FloatAttr stepLatency);
+
+/// The attribute of numbers that check() accepts.
+EngineAttr getAttribute(mlir::MLIRContext *context,
+                        const target::ComputeEngine &engine);
+MemoryAttr getAttribute(mlir::MLIRContext *context,
+                        const target::Memory &memory);
+HostLinkAttr getAttribute(mlir::MLIRContext *context,
+                          const target::HostLink &host);
+SaturationAttr getAttribute(mlir::MLIRContext *context,
+                            const target::Saturation &saturation);
+KernelRateAttr getAttribute(mlir::MLIRContext *context,
+                            const target::KernelRate &rate);
+NetworkAttr getAttribute(mlir::MLIRContext *context,
+                         const target::Network &network);
+DeviceAttr getAttribute(mlir::MLIRContext *context,
+                        const target::Target &target);
+
+} // namespace mf::ascend
+
+#endif // MF_DIALECTS_ASCEND_DEVICEDESCRIPTION_H

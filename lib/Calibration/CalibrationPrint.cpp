@@ -1,0 +1,163 @@
+//===- CalibrationPrint.cpp - How well a target fits ----------------------===//
+
+#include "mf/Calibration/Calibration.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+
+using llvm::raw_ostream;
+using llvm::StringRef;
+
+namespace mf::calibration {
+
+/// Columns as wide as what is in them; the first to the left, the others to the
+/// right.
+static void printColumns(const std::vector<std::vector<std::string>> &rows,
+                         raw_ostream &os) {
+  std::vector<size_t> widths;
+  for (const std::vector<std::string> &row : rows)
+    for (const auto &[index, cell] : llvm::enumerate(row)) {
+      widths.resize(std::max(widths.size(), index + 1));
+      widths[index] = std::max(widths[index], cell.size());
+    }
+  for (const std::vector<std::string> &row : rows) {
+    std::string line = row[0] + std::string(widths[0] - row[0].size(), ' ');
+    for (size_t i = 1; i < row.size(); ++i)
+      line += "  " + std::string(widths[i] - row[i].size(), ' ') + row[i];
+    os << StringRef(line).rtrim() << '\n';
+  }
+}
+
+static std::string formatNumber(double number) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.4g", number);
+  return text;
+}
+
+/// "2.3 %".
+static std::string formatShare(double share) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.1f %%", share * 100);
+  return text;
+}
+
+static void printKinds(const Calibration &calibration, raw_ostream &os) {
+  std::vector<std::vector<std::string>> rows = {{"kind", "rows", "shapes",
+                                                 "outliers", "ms", "before",
+                                                 "90 %", "after", "90 %"}};
+  for (const CalibratedKind &kind : calibration.kinds)
+    rows.push_back(
+        {kind.kind, std::to_string(kind.rows), std::to_string(kind.shapes),
+         std::to_string(kind.outliers), formatNumber(kind.seconds * 1e3),
+         formatShare(kind.before.median), formatShare(kind.before.most),
+         formatShare(kind.after.median), formatShare(kind.after.most)});
+  printColumns(rows, os);
+}
+
+static void printNumbers(const Calibration &calibration, raw_ostream &os) {
+  std::vector<std::vector<std::string>> rows = {
+      {"number", "before", "after", "+-", "rows"}};
+  for (const CalibratedNumber &number : calibration.numbers)
+    if (number.state == FitState::Fitted || number.state == FitState::AtBound)
+      rows.push_back({number.path, formatNumber(number.before),
+                      formatNumber(number.after),
+                      number.state == FitState::AtBound
+                          ? "at its end"
+                          : formatShare(number.relativeError),
+                      std::to_string(number.rows)});
+  printColumns(rows, os);
+  rows = {};
+  for (const CalibratedNumber &number : calibration.numbers)
+    if (number.state == FitState::Undetermined)
+      rows.push_back({number.path, formatNumber(number.before)});
+  if (rows.empty())
+    return;
+  os << "\nnot determined by this profile, kept:\n";
+  printColumns(rows, os);
+}
+
+/// What was not seen at all, by what it belongs to.
+static void printUnused(const Calibration &calibration, raw_ostream &os) {
+  std::vector<std::string> owners;
+  for (const CalibratedNumber &number : calibration.numbers) {
+    const std::string owner = StringRef(number.path).rsplit('.').first.str();
+    if (number.state != FitState::Unused || llvm::is_contained(owners, owner))
+      continue;
+    // Others of its numbers may have been.
+    const bool isSeen =
+        llvm::any_of(calibration.numbers, [&](const CalibratedNumber &other) {
+          return other.state != FitState::Unused &&
+                 StringRef(other.path).starts_with(owner + ".");
+        });
+    owners.push_back(isSeen ? number.path : owner);
+  }
+  if (!owners.empty())
+    os << "\nnot seen in this profile, kept: " << llvm::join(owners, ", ")
+       << '\n';
+}
+
+static void printRows(StringRef what,
+                      const std::map<std::string, int64_t> &rows,
+                      raw_ostream &os) {
+  if (rows.empty())
+    return;
+  int64_t sum = 0;
+  std::vector<std::pair<int64_t, StringRef>> order;
+  for (const auto &[name, count] : rows) {
+    sum += count;
+    order.emplace_back(-count, name);
+  }
+  llvm::sort(order);
+  os << what << ": " << sum << " rows (";
+  llvm::interleaveComma(order, os, [&](const auto &entry) {
+    os << entry.second << ' ' << -entry.first;
+  });
+  os << ")\n";
+}
+
+void printCalibration(const Calibration &calibration, raw_ostream &os) {
+  os << "profile of " << calibration.folders
+     << (calibration.folders == 1 ? " rank, " : " ranks, ") << calibration.rows
+     << " rows\n\n";
+  printKinds(calibration, os);
+  os << '\n';
+  printNumbers(calibration, os);
+  printUnused(calibration, os);
+  if (!calibration.unknownTypes.empty() || !calibration.unclear.empty() ||
+      !calibration.withoutRate.empty() || calibration.warmUpRows > 0)
+    os << '\n';
+  printRows("unknown types", calibration.unknownTypes, os);
+  printRows("not clear what ran", calibration.unclear, os);
+  printRows("no rate in the target", calibration.withoutRate, os);
+  if (calibration.warmUpRows > 0)
+    os << "first step of several, left out: " << calibration.warmUpRows
+       << " rows\n";
+}
+
+std::string describeCalibration(const Calibration &calibration,
+                                StringRef folder, StringRef startTarget) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << startTarget << ", fitted to the profile " << folder << " of "
+     << calibration.folders << (calibration.folders == 1 ? " rank" : " ranks")
+     << " and " << calibration.rows << " rows.\n"
+     << "Median error of rows: ";
+  llvm::interleaveComma(calibration.kinds, os, [&](const CalibratedKind &kind) {
+    os << kind.kind << ' ' << formatShare(kind.after.median);
+  });
+  os << ".\n";
+  const auto undetermined = llvm::make_filter_range(
+      calibration.numbers, [](const CalibratedNumber &number) {
+        return number.state == FitState::Undetermined;
+      });
+  if (undetermined.begin() == undetermined.end())
+    return text;
+  os << "Not determined, and kept: ";
+  llvm::interleaveComma(undetermined, os, [&](const CalibratedNumber &number) {
+    os << number.path;
+  });
+  os << ".\n";
+  return text;
+}
+
+} // namespace mf::calibration

@@ -1,0 +1,202 @@
+//===- Periods.cpp - Lines whose items repeat -----------------------------===//
+//
+// What is between two marks of a line gets a number by what it does, but not
+// with which events and groups. The shortest period of these numbers in a
+// window of the line is a guess, which is then checked item by item and
+// extended to both sides.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Periods.h"
+#include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/bit.h"
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace mf::sim {
+
+namespace {
+
+/// Marks that windows have, the smallest first; at most a part of all marks of
+/// their line.
+constexpr int64_t windowSizes[] = {64, 512, 4096}, windowShare = 4;
+/// Periods that a window must have.
+constexpr int64_t fewestPeriods = 3;
+/// Marks of a period, at most.
+constexpr int64_t longestPeriod = 1 << 20;
+
+/// The shortest distance at which all numbers repeat.
+int64_t getShortestPeriod(llvm::ArrayRef<uint64_t> numbers) {
+  // Knuth, Morris and Pratt: the longest end of each prefix that is also its
+  // begin.
+  std::vector<int64_t> borders(numbers.size(), 0);
+  for (size_t index = 1; index < numbers.size(); ++index) {
+    int64_t border = borders[index - 1];
+    while (border > 0 && numbers[index] != numbers[border])
+      border = borders[border - 1];
+    borders[index] = border + (numbers[index] == numbers[border] ? 1 : 0);
+  }
+  return static_cast<int64_t>(numbers.size()) - borders.back();
+}
+
+} // namespace
+
+class RunFinder {
+public:
+  RunFinder(const Lines &lines, llvm::ArrayRef<int32_t> positions, double share)
+      : lines(lines), positions(positions), share(share) {}
+
+  std::vector<Run> find();
+
+private:
+  struct Window {
+    int64_t begin = 0;
+    int64_t end = 0;
+  };
+  Window getWindow(LineId line, int64_t size) const;
+  uint64_t getNumber(LineId line, int32_t begin, int32_t end) const;
+  /// Marks of a period; 0 if none is found.
+  int64_t getPeriod(LineId line) const;
+  int64_t getPeriod(LineId line, int64_t windowSize) const;
+  /// The run with that many marks in a period.
+  Run getRun(LineId line, int64_t period) const;
+  bool isLinear(LineId line, int32_t first, int32_t items) const;
+  bool haveSameWork(LineId line, int32_t first, int32_t items) const;
+
+  const Lines &lines;
+  llvm::ArrayRef<int32_t> positions;
+  double share;
+};
+
+RunFinder::Window RunFinder::getWindow(LineId line, int64_t size) const {
+  auto marks = static_cast<int64_t>(lines.lines[line].marks.size());
+  int64_t half = std::min(size, marks / windowShare) / 2;
+  auto middle = static_cast<int64_t>(share * static_cast<double>(marks));
+  return {std::max<int64_t>(0, middle - half),
+          std::min(marks - 1, middle + half)};
+}
+
+uint64_t RunFinder::getNumber(LineId line, int32_t begin, int32_t end) const {
+  uint64_t number = 0;
+  for (int32_t index = begin; index < end; ++index) {
+    ItemId item{line, index};
+    auto time = llvm::bit_cast<uint64_t>(lines.getDuration(item));
+    uint64_t what = time ^ static_cast<uint64_t>(lines.getKind(item));
+    // Multiplication by an odd number keeps what differs different.
+    number = (llvm::rotl(number, 23) ^ what) * 0x9e3779b97f4a7c15;
+  }
+  return number;
+}
+
+int64_t RunFinder::getPeriod(LineId line) const {
+  for (int64_t size : windowSizes)
+    if (int64_t period = getPeriod(line, size))
+      return period;
+  return 0;
+}
+
+int64_t RunFinder::getPeriod(LineId line, int64_t windowSize) const {
+  llvm::ArrayRef<int32_t> marks = lines.lines[line].marks;
+  Window window = getWindow(line, windowSize);
+  int64_t size = window.end - window.begin;
+  if (size < fewestPeriods || marks[window.begin] == marks[window.end] ||
+      marks[window.begin] < positions[line])
+    return 0;
+  std::vector<uint64_t> numbers;
+  numbers.reserve(size);
+  for (int64_t mark = window.begin; mark < window.end; ++mark)
+    numbers.push_back(getNumber(line, marks[mark], marks[mark + 1]));
+  int64_t period = getShortestPeriod(numbers);
+  return period * fewestPeriods <= size ? period : 0;
+}
+
+/// Whether the kinds of three periods from an item on are the same and their
+/// numbers of durations, events and groups go on in the same steps.
+bool RunFinder::isLinear(LineId line, int32_t first, int32_t items) const {
+  const uint32_t *codes = lines.lines[line].codes.data() + first;
+  uint32_t differences = 0;
+  for (int32_t index = 0; index < items; ++index) {
+    uint32_t one = codes[index], two = codes[index + items],
+             three = codes[index + 2 * items];
+    differences |= (one - 2 * two + three) | ((one ^ two) & Lines::kindMask);
+  }
+  return differences == 0;
+}
+
+/// Whether work takes the same in two periods whose kinds are the same.
+bool RunFinder::haveSameWork(LineId line, int32_t first, int32_t items) const {
+  auto isWork = [&](int32_t index) {
+    return lines.getKind({line, index}) == ItemKind::Work;
+  };
+  int32_t last = first + items - 1;
+  while (first <= last && !isWork(first))
+    ++first;
+  while (first <= last && !isWork(last))
+    --last;
+  if (first > last)
+    return true;
+  // The durations of a line's work are in its order.
+  const double *durations = lines.lines[line].durations.data();
+  int32_t begin = lines.getOperand({line, first});
+  return std::memcmp(durations + begin,
+                     durations + lines.getOperand({line, first + items}),
+                     (lines.getOperand({line, last}) + 1 - begin) *
+                         sizeof(double)) == 0;
+}
+
+Run RunFinder::getRun(LineId line, int64_t period) const {
+  llvm::ArrayRef<int32_t> marks = lines.lines[line].marks;
+  Window window = getWindow(line, period * fewestPeriods);
+  if (window.end - window.begin < period)
+    return {};
+  int32_t begin = marks[window.begin], size = lines.getNumItems(line);
+  Run run;
+  run.items = marks[window.begin + period] - begin;
+  if (run.items == 0)
+    return {};
+  // Of three periods each is known to take as long as the next.
+  auto isLinearFrom = [&](int32_t first) {
+    return first >= positions[line] && first + 3 * run.items <= size &&
+           isLinear(line, first, run.items);
+  };
+  if (!isLinearFrom(begin) || !haveSameWork(line, begin, 2 * run.items))
+    return {};
+  run.first = begin;
+  while (isLinearFrom(run.first - run.items) &&
+         haveSameWork(line, run.first - run.items, run.items))
+    run.first -= run.items;
+  int32_t end = begin + 3 * run.items;
+  while (isLinearFrom(end - 2 * run.items) &&
+         haveSameWork(line, end - run.items, run.items))
+    end += run.items;
+  run.periods = (end - run.first) / run.items;
+  return run;
+}
+
+std::vector<Run> RunFinder::find() {
+  int64_t period = 1;
+  bool repeats = false;
+  for (LineId line = 0; line < lines.getNumLines(); ++line) {
+    int64_t ofLine = getPeriod(line);
+    if (ofLine == 0)
+      continue;
+    repeats = true;
+    period = std::lcm(period, ofLine);
+    if (period > longestPeriod)
+      return {};
+  }
+  if (!repeats)
+    return {};
+  std::vector<Run> runs;
+  for (LineId line = 0; line < lines.getNumLines(); ++line)
+    runs.push_back(getRun(line, period));
+  return runs;
+}
+
+std::vector<Run> findRuns(const Lines &lines, llvm::ArrayRef<int32_t> positions,
+                          double share) {
+  return RunFinder(lines, positions, share).find();
+}
+
+} // namespace mf::sim

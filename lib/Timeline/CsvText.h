@@ -1,0 +1,28 @@
+//===- CsvText.h - Fields of comma-separated values -----------*- C++ -*-===//
+
+#ifndef MF_LIB_TIMELINE_CSVTEXT_H
+#define MF_LIB_TIMELINE_CSVTEXT_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mf::timeline {
+
+/// A field, in quotes if it has a comma, a quote or the end of a line.
+inline void printCsvText(llvm::raw_ostream &os, llvm::StringRef text) {
+  if (text.find_first_of(",\"\r\n") == llvm::StringRef::npos) {
+    os << text;
+    return;
+  }
+  os << '"';
+  for (char letter : text) {
+    if (letter == '"')
+      os << '"';
+    os << letter;
+  }
+  os << '"';
+}
+
+} // namespace mf::timeline
+
+#endif // MF_LIB_TIMELINE_CSVTEXT_H

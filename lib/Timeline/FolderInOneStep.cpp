@@ -1,0 +1,89 @@
+//===- FolderInOneStep.cpp - Folders that appear whole or not at all ------===//
+
+#include "FolderInOneStep.h"
+#include "mf/Data/AtomicFile.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include <cerrno>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using llvm::Error;
+using llvm::SmallString;
+using llvm::StringRef;
+using llvm::Twine;
+
+namespace fs = llvm::sys::fs;
+namespace path = llvm::sys::path;
+
+namespace mf::timeline {
+
+namespace {
+
+Error fail(StringRef name, const Twine &message) {
+  return llvm::createStringError(name + ": " + message);
+}
+
+Error fail(StringRef name, StringRef action, std::error_code code) {
+  std::string reason = code.message();
+  if (!reason.empty())
+    reason.front() = llvm::toLower(reason.front());
+  return fail(name, "cannot " + action + ": " + reason);
+}
+
+Error failWithErrno(StringRef name, StringRef action) {
+  return fail(name, action, {errno, std::generic_category()});
+}
+
+/// Removes a folder that did not get its name.
+class TemporaryFolder {
+public:
+  explicit TemporaryFolder(StringRef name) : name(name) {}
+  ~TemporaryFolder() { fs::remove_directories(name); }
+  TemporaryFolder(const TemporaryFolder &) = delete;
+  TemporaryFolder &operator=(const TemporaryFolder &) = delete;
+
+private:
+  SmallString<128> name;
+};
+
+} // namespace
+
+Error createFolders(StringRef name) {
+  if (std::error_code code = fs::create_directories(name))
+    return fail(name, "create", code);
+  return Error::success();
+}
+
+Error writeFolderInOneStep(StringRef name,
+                           llvm::function_ref<Error(StringRef)> write) {
+  SmallString<128> folder(name);
+  while (folder.size() > 1 && path::is_separator(folder.back()))
+    folder.pop_back();
+  fs::file_status status;
+  if (!fs::status(folder, status)) {
+    std::error_code code;
+    if (status.type() != fs::file_type::directory_file)
+      return fail(name, "cannot write: exists and is not a folder");
+    if (fs::directory_iterator(folder, code) != fs::directory_iterator())
+      return fail(name, "cannot write: there are files in it; expected a new "
+                        "or an empty folder");
+  }
+  StringRef parent = path::parent_path(folder);
+  SmallString<128> temporary(parent);
+  path::append(temporary, "." + path::filename(folder) + ".tmp-" +
+                              Twine(llvm::sys::Process::getProcessId()));
+  if (::mkdir(temporary.c_str(), 0777) != 0)
+    return failWithErrno(name, "create");
+  const TemporaryFolder guard(temporary);
+  if (Error error = write(temporary))
+    return error;
+  if (::rename(temporary.c_str(), folder.c_str()) != 0)
+    return failWithErrno(name, "rename to its final name");
+  return syncDirectory(parent.empty() ? "." : parent);
+}
+
+} // namespace mf::timeline

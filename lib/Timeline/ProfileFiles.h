@@ -1,0 +1,75 @@
+//===- ProfileFiles.h - The files of a profile ----------------*- C++ -*-===//
+//
+// What MindSpore Profiler 2.5 writes into ASCEND_PROFILER_OUTPUT, in its
+// columns and units: a function for each file. Times of all begin with the
+// step, where the profiler's begin with 1970; MB are 2^20 bytes, but 10^6 in
+// communication.json, as there.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_TIMELINE_PROFILEFILES_H
+#define MF_LIB_TIMELINE_PROFILEFILES_H
+
+#include "DeviceTasks.h"
+#include <map>
+
+namespace mf::timeline {
+
+/// The rank of a stage, as its device's profiler sees it.
+struct RankProfile {
+  RankProfile(const StepTimeline &timeline, const StageTimeline &stage);
+
+  const StepTimeline &timeline;
+  const StageTimeline &stage;
+  DeviceTasks device;
+  /// By task: "layers.0.attention.wq/aclnnMatmul", "hcom_allGather__mp_0_1".
+  std::vector<std::string> names;
+  /// By task: who communicates, "mp" or "p2p_0_8"; empty for other tasks.
+  std::vector<std::string> groups;
+  /// The ranks of groups, as far as they are known.
+  std::map<std::string, std::vector<int64_t>> groupRanks;
+
+private:
+  /// The name of the group of a collective or message.
+  std::string nameGroup(const Activity &activity);
+};
+
+/// The number of the step in a profile: it has one.
+constexpr int profiledStep = 1;
+
+/// kernel_details.csv: a line for each task but copies between device and host.
+void printKernelDetails(const RankProfile &profile, llvm::raw_ostream &os);
+
+/// op_statistic.csv: counts and times by type, longest first.
+void printOperatorStatistic(const RankProfile &profile, llvm::raw_ostream &os);
+
+/// step_trace_time.csv: what the step's time is made of. Computing,
+/// Communication(Not Overlapped) and Free add up to the step, and so do Stage
+/// and Bubble, the time in receives. Preparing is the part of Free before the
+/// first task.
+void printStepTraceTime(const RankProfile &profile, llvm::raw_ostream &os);
+
+/// memory_record.csv: a line each time the level changes. What is reserved is
+/// the arena.
+void printMemoryRecord(const RankProfile &profile, llvm::raw_ostream &os);
+
+/// operator_memory.csv: a line for each rise of the level, named after the
+/// kernel that begins with it; what the step begins with is called `statics`.
+/// It ends with the first fall by as many bytes that no rise before has ended
+/// with; if there is none, the duration is empty.
+void printOperatorMemory(const RankProfile &profile, llvm::raw_ostream &os);
+
+/// communication.json: for each collective and message its times, and the bytes
+/// that the rank sends and the rate on the networks that carry them.
+void printCommunication(const RankProfile &profile, llvm::raw_ostream &os);
+
+/// profiler_metadata.json, which is beside the folder: the ranks of groups.
+void printMetadata(const RankProfile &profile, llvm::raw_ostream &os);
+
+/// trace_view.json: streams, communicators, tasks of the schedule, memory, and
+/// what overlaps.
+void printTraceView(const RankProfile &profile, llvm::raw_ostream &os);
+
+} // namespace mf::timeline
+
+#endif // MF_LIB_TIMELINE_PROFILEFILES_H

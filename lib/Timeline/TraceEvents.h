@@ -1,0 +1,80 @@
+//===- TraceEvents.h - Chrome trace events --------------------*- C++ -*-===//
+//
+// Events of the trace format that Chrome, Perfetto and MindSpore's profiler
+// have in common, written one after the other without spaces: a trace has
+// hundreds of thousands, and it is their bytes that a viewer takes time for.
+// https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_TIMELINE_TRACEEVENTS_H
+#define MF_LIB_TIMELINE_TRACEEVENTS_H
+
+#include "Clock.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace mf::timeline {
+
+/// Text as a JSON string, in quotes. Bytes that are not UTF-8 are replaced.
+std::string quoteJson(llvm::StringRef text);
+
+/// A process and one of its threads.
+struct TrackId {
+  int64_t process = 0;
+  int64_t thread = 0;
+};
+
+/// Writes a JSON array of events. Texts whose names begin with `quoted` are
+/// JSON already (quoteJson), since they are written many times.
+class TraceEvents {
+public:
+  explicit TraceEvents(llvm::raw_ostream &os);
+  /// Ends the array.
+  void finish();
+
+  /// Names a process and says where it stands among others; `labels` are shown
+  /// beside the name and may be empty.
+  void nameProcess(int64_t process, llvm::StringRef name, int64_t position,
+                   llvm::StringRef labels);
+  void nameThread(TrackId track, llvm::StringRef name, int64_t position);
+
+  /// Something from `start` to `end`. Arguments are members of an object, as
+  /// "\"kind\":\"matmul\"", and may be empty.
+  void addSlice(TrackId track, Nanoseconds start, Nanoseconds end,
+                llvm::StringRef quotedName, llvm::StringRef args) {
+    beginSlice(track, start, end, quotedName);
+    addArgs(args);
+    endSlice();
+  }
+  /// The same in parts: what is between begin and end adds up.
+  void beginSlice(TrackId track, Nanoseconds start, Nanoseconds end,
+                  llvm::StringRef quotedName);
+  void addArgs(llvm::StringRef args);
+  void endSlice();
+
+  /// The two ends of an arrow between slices: one that is open at `time` on
+  /// `track` each. All ends of sources come before those of targets.
+  void addFlowBegin(TrackId track, Nanoseconds time, int64_t id);
+  void addFlowEnd(TrackId track, Nanoseconds time, int64_t id);
+
+  /// A value from `time` on.
+  void addCounter(int64_t process, Nanoseconds time, llvm::StringRef quotedName,
+                  llvm::StringRef quotedUnit, int64_t value);
+
+private:
+  /// `{"ph":"X","pid":1`, behind a comma.
+  void begin(char phase, int64_t process);
+  void addTrackAndTime(TrackId track, Nanoseconds time);
+  void addMetadata(llvm::StringRef name, int64_t process, const int64_t *thread,
+                   llvm::StringRef key, llvm::StringRef quotedValue);
+  void addFlow(char phase, TrackId track, Nanoseconds time, int64_t id);
+
+  llvm::raw_ostream &os;
+  bool isFirst = true;
+  bool hasArgs = false;
+};
+
+} // namespace mf::timeline
+
+#endif // MF_LIB_TIMELINE_TRACEEVENTS_H

@@ -1,0 +1,30 @@
+//===- Simulate.cpp - mf-run --simulate -----------------------------------===//
+
+#include "Simulate.h"
+#include "StepOutputs.h"
+#include "mf/Simulator/StepSimulator.h"
+#include "mf/Timeline/Writers.h"
+
+using llvm::Error;
+
+namespace mf::tools {
+
+Error simulateStep(const Options &options, const program::Program &program,
+                   const target::Target &target, llvm::raw_ostream &os) {
+  if (Error error = checkStepFiles(options, program.mesh))
+    return error;
+  simulator::SimulationOptions simulation;
+  simulation.withSpans = !options.trace.empty() || !options.profile.empty() ||
+                         !options.html.empty();
+  llvm::Expected<timeline::StepTimeline> timeline =
+      simulator::simulate(program, target, simulation);
+  if (!timeline)
+    return timeline.takeError();
+  timeline->program = options.input;
+  if (!options.report.empty())
+    if (Error error = timeline::writeReport(options.report, *timeline))
+      return error;
+  return writeStep(options, *timeline, program.mesh, os);
+}
+
+} // namespace mf::tools

@@ -1,0 +1,19 @@
+//===- Simulate.h - mf-run --simulate --------------------------*- C++ -*-===//
+
+#ifndef MF_TOOLS_MF_RUN_SIMULATE_H
+#define MF_TOOLS_MF_RUN_SIMULATE_H
+
+#include "Options.h"
+#include "mf/Program/Program.h"
+#include "mf/Target/Target.h"
+
+namespace mf::tools {
+
+/// Simulates a step on a target, prints the table, and writes what is asked for.
+llvm::Error simulateStep(const Options &options,
+                         const program::Program &program,
+                         const target::Target &target, llvm::raw_ostream &os);
+
+} // namespace mf::tools
+
+#endif // MF_TOOLS_MF_RUN_SIMULATE_H

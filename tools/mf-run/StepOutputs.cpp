@@ -1,0 +1,58 @@
+//===- StepOutputs.cpp - What mf-run writes of a step in time -------------===//
+
+#include "StepOutputs.h"
+#include "mf/Data/AtomicFile.h"
+#include "mf/Timeline/Writers.h"
+
+using llvm::Error;
+
+namespace mf::tools {
+
+Error checkStepFiles(const Options &options, const program::Mesh &mesh) {
+  if (!options.traceRanks.empty() && options.trace.empty())
+    return llvm::createStringError("--trace-ranks needs --trace");
+  // Before a step runs, not behind it.
+  for (const auto *path : {&options.trace, &options.html})
+    if (!path->empty())
+      if (auto file = AtomicFile::create(*path); !file)
+        return file.takeError();
+  return timeline::checkTraceRanks(
+      mesh, std::vector<int64_t>(options.traceRanks.begin(),
+                                 options.traceRanks.end()));
+}
+
+Error writeStepFiles(const Options &options,
+                     const timeline::StepTimeline &timeline,
+                     const program::Mesh &mesh) {
+  if (!options.trace.empty())
+    if (Error error = timeline::writeTrace(
+            options.trace, timeline, mesh,
+            std::vector<int64_t>(options.traceRanks.begin(),
+                                 options.traceRanks.end())))
+      return error;
+  if (!options.profile.empty())
+    if (Error error = timeline::writeProfile(options.profile, timeline))
+      return error;
+  if (!options.html.empty())
+    return timeline::writePage(options.html, timeline);
+  return Error::success();
+}
+
+Error compareStep(const Options &options,
+                  const timeline::StepTimeline &timeline,
+                  llvm::raw_ostream &os) {
+  if (options.compare.empty())
+    return Error::success();
+  return timeline::compareWithReport(timeline, options.compare, os);
+}
+
+Error writeStep(const Options &options, const timeline::StepTimeline &timeline,
+                const program::Mesh &mesh, llvm::raw_ostream &os) {
+  if (Error error = writeStepFiles(options, timeline, mesh))
+    return error;
+  if (!options.quiet)
+    timeline::printTable(timeline, os);
+  return compareStep(options, timeline, os);
+}
+
+} // namespace mf::tools

@@ -1,0 +1,31 @@
+//===- StepOutputs.h - What mf-run writes of a step in time ----*- C++ -*-===//
+
+#ifndef MF_TOOLS_MF_RUN_STEPOUTPUTS_H
+#define MF_TOOLS_MF_RUN_STEPOUTPUTS_H
+
+#include "Options.h"
+#include "mf/Timeline/StepTimeline.h"
+
+namespace mf::tools {
+
+/// Writes what --trace, --profile and --html ask for.
+llvm::Error writeStepFiles(const Options &options,
+                           const timeline::StepTimeline &timeline,
+                           const program::Mesh &mesh);
+
+/// Prints what --compare asks for.
+llvm::Error compareStep(const Options &options,
+                        const timeline::StepTimeline &timeline,
+                        llvm::raw_ostream &os);
+
+/// All that is asked for, and the table.
+llvm::Error writeStep(const Options &options,
+                      const timeline::StepTimeline &timeline,
+                      const program::Mesh &mesh, llvm::raw_ostream &os);
+
+/// Says what is wrong with --trace-ranks, or with paths, before a step runs.
+llvm::Error checkStepFiles(const Options &options, const program::Mesh &mesh);
+
+} // namespace mf::tools
+
+#endif // MF_TOOLS_MF_RUN_STEPOUTPUTS_H
