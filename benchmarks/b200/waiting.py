@@ -1,10 +1,13 @@
-"""Where ranks of Megatron-LM wait for each other otherwise than ours do (docs/b200.md).
+"""What Megatron-LM launches, and where its ranks wait, otherwise than ours (docs/b200.md).
 
 Context parallel: each rank has a piece from the front of the sequence and one
 from its end, so that all see as many keys. Our ranks have neighbouring rows, and
 the last one sees the most.
 
 Gradients are reduced behind the last backward, not beside it.
+
+Products of weight gradients add to the main gradient themselves, so no launch
+does.
 """
 
 import re
@@ -25,7 +28,7 @@ def get_kind(buffer_type):
     return buffer_type.removeprefix("!ascend.buffer")
 
 
-CALL = re.compile(r"( *)(%\w+):\d+ = ascend\.call @\S*backward\(.*\n")
+CALL = re.compile(r"( *)(%\w+):\d+ = (ascend\.call @\S*backward\(.*)\n")
 # What the backward hands on, and the event that says so.
 SEND = re.compile(r" *(%\w+) = ascend\.record @compute\n *%\w+ = ascend\.send .* after \1 .*\n")
 
@@ -38,10 +41,24 @@ def reduce_last(program):
         event = "%%reduced%d" % number
         send = SEND.search(behind)
         rest = behind[: send.start()] + behind[send.end() :] if send else behind
-        parts += [program[end : match.end()], send[0] if send else "", "%s%s = ascend.record @compute\n" % (match[1], event)]
-        parts.append(re.sub(r"after %s#\d+" % re.escape(match[2]), "after " + event, rest))
+        call = re.sub(r" records \[[^]]*\]", "", match[3]).rpartition(" -> ")[0] + " -> ()"
+        parts += [program[end : match.start()], match[1] + call + "\n", send[0] if send else ""]
+        parts.append("%s%s = ascend.record @compute\n" % (match[1], event))
+        parts.append(re.sub(re.escape(match[2]) + r"#\d+", event, rest))
         end = match.end() + len(behind)
     return "".join([*parts, program[end:]])
+
+
+def add_in_products(program):
+    """The lowered program without launches that add a product to a gradient."""
+    lines, previous = [], ""
+    for line in program.split("\n"):
+        launched = re.match(r' *ascend\.launch "(\w+)"', line)
+        if launched and launched[1] == "aclnnInplaceAdd" and "Matmul" in previous:
+            continue
+        previous = launched[1] if launched else previous
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def balance(program):
@@ -73,5 +90,5 @@ def balance(program):
 
 
 def as_megatron(program):
-    """The lowered program with Megatron's waits."""
-    return reduce_last(balance(program))
+    """The lowered program with Megatron's launches and waits."""
+    return add_in_products(reduce_last(balance(program)))
