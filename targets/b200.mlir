@@ -1,6 +1,6 @@
-// NVIDIA B200: nodes of 8 GPUs joined by NVLink, InfiniBand between nodes, with
-// Megatron's kernels: fused norms, activations, optimizer and losses, nothing of
-// the communication hidden.
+// NVIDIA B200: nodes of 8 GPUs joined by NVLink, InfiniBand between nodes. With
+// Megatron's kernels: fused norms, activations, optimizer and losses; nothing of
+// the communication is hidden.
 //
 // Fitted to measured steps of 8 GPUs: peak_share, half and latency of matmul,
 // attention and grouped_matmul, the latency of router and permutation, the
