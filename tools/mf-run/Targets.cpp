@@ -73,9 +73,12 @@ std::optional<target::Target> loadTarget(const Options &options,
     return std::nullopt;
   mlir::FailureOr<target::Target> target =
       parseTarget(sources, context, messages);
-  if (failed(target) || !applySettings(options, *target, messages))
+  if (failed(target))
     return std::nullopt;
-  return *target;
+  target::Target changed = std::move(*target);
+  if (!applySettings(options, changed, messages))
+    return std::nullopt;
+  return changed;
 }
 
 //===----------------------------------------------------------------------===//

@@ -99,7 +99,7 @@ class LanePainter {
     const text = String(task.microBatch);
     const room = context.measureText(text).width;
     const from = Math.max(left, 0), to = Math.min(right, this.width);
-    if (to - from < room + 5) return;
+    if (to - from < room + 2) return;
     context.fillStyle = palette["--label"];
     context.fillText(text, (from + to - room) / 2, lane.top + lane.height / 2);
   }
