@@ -10,6 +10,9 @@ namespace mf::tools {
 Error checkStepFiles(const Options &options, const program::Mesh &mesh) {
   if (!options.traceRanks.empty() && options.trace.empty())
     return llvm::createStringError("--trace-ranks needs --trace");
+  if (!options.profile.empty())
+    if (Error error = timeline::checkProfileFolder(options.profile))
+      return error;
   return timeline::checkTraceRanks(
       mesh, std::vector<int64_t>(options.traceRanks.begin(),
                                  options.traceRanks.end()));
