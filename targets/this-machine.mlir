@@ -1,7 +1,6 @@
-// The machine that mf-run executes steps on: its ranks are threads, its devices
-// memory of the process, and kernels mf's own. Numbers are about those of two
-// cores of a server, for one rank; calibrate them to a profile of this very
-// machine:
+// The machine that mf-run executes steps on. Ranks are threads, devices memory of
+// the process, and kernels mf's own. Numbers are about those of two cores of a
+// server, for one rank; calibrate them to a profile of this very machine:
 //
 //   mf-run step.mlir --steps 3 --data FILE --profile FOLDER
 //   mf-run --calibrate=FOLDER --target=this-machine -o here.mlir

@@ -87,7 +87,7 @@ model:
 
 EXPERTS = dict(
     gated_linear_unit=True, routed_scaling_factor=1.0, norm_topk_prob=False, moe_grouped_gemm=True,
-    moe_permute_fusion=True, moe_token_dispatcher_type="alltoall", router_dense_type="float32",
+    moe_permute_fusion=True, moe_token_dispatcher_type="alltoall", router_dense_type="bfloat16",
 )  # fmt: skip
 
 

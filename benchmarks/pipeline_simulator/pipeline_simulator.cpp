@@ -9,11 +9,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "benchmarks/ProcessorTime.h"
 #include "mf/Schedule/Policy.h"
 #include "mf/Sim/PipelineModel.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 using namespace mf;
@@ -27,13 +27,6 @@ struct Shape {
   int64_t stages, chunks, microBatches;
 };
 
-template <typename Function> double getSeconds(Function function) {
-  auto start = std::chrono::steady_clock::now();
-  function();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-      .count();
-}
-
 sim::PipelineCosts makeCosts(const schedule::Schedule &schedule) {
   sim::PipelineCosts costs;
   for (int64_t chunk = 0; chunk < schedule.pipeline.getNumChunks(); ++chunk)
@@ -46,7 +39,7 @@ void print(const Shape &shape) {
   llvm::ExitOnError check("error: ");
   const schedule::Policy &policy = *check(schedule::findPolicy(shape.schedule));
   schedule::Schedule schedule;
-  double building = getSeconds([&] {
+  double building = benchmarks::getProcessorSeconds([&] {
     schedule = check(buildSchedule(
         policy, policy.place(shape.stages, shape.chunks, shape.microBatches)));
   });
@@ -65,7 +58,7 @@ void print(const Shape &shape) {
     double best = std::numeric_limits<double>::infinity();
     bool deadlocks = false;
     for (int run = 0; run < 7 && !deadlocks; ++run)
-      best = std::min(best, getSeconds([&] {
+      best = std::min(best, benchmarks::getProcessorSeconds([&] {
                         auto timeline = simulatePipeline(schedule, costs);
                         deadlocks = !timeline;
                         llvm::consumeError(timeline.takeError());
@@ -95,7 +88,7 @@ void printBesidePeer(const Peer &peer) {
   const schedule::Policy &policy = *check(schedule::findPolicy(shape.schedule));
   double best = std::numeric_limits<double>::infinity();
   for (int run = 0; run < 7; ++run)
-    best = std::min(best, getSeconds([&] {
+    best = std::min(best, benchmarks::getProcessorSeconds([&] {
                       schedule::Schedule schedule = check(buildSchedule(
                           policy, policy.place(shape.stages, shape.chunks,
                                                shape.microBatches)));

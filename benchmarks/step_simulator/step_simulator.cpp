@@ -9,12 +9,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "StepLines.h"
+#include "BenchmarkStep.h"
+#include "benchmarks/ProcessorTime.h"
 #include "mf/Schedule/Policy.h"
 #include "mf/Sim/CriticalPath.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
-#include <ctime>
 #include <limits>
 #include <optional>
 #include <sys/resource.h>
@@ -25,19 +25,6 @@ using llvm::formatv;
 using llvm::outs;
 
 namespace {
-
-/// Of a core: what else the machine does is left out.
-template <typename Function> double getSeconds(Function function) {
-  auto getTime = [] {
-    timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) +
-           1e-9 * static_cast<double>(time.tv_nsec);
-  };
-  double start = getTime();
-  function();
-  return getTime() - start;
-}
 
 double getMegabytes() {
   rusage usage;
@@ -62,12 +49,12 @@ Result measure(const schedule::Schedule &schedule, const StepShape &shape,
   llvm::ExitOnError check("error: ");
   Result result;
   for (int run = 0; run < 3; ++run) {
-    std::optional<StepLines> lines;
+    std::optional<BenchmarkStep> lines;
     double building =
-        getSeconds([&] { lines.emplace(schedule, shape, hasMarks); });
+        getProcessorSeconds([&] { lines.emplace(schedule, shape, hasMarks); });
     sim::Timeline timeline;
-    double simulating =
-        getSeconds([&] { timeline = check(sim::simulate(lines->get())); });
+    double simulating = getProcessorSeconds(
+        [&] { timeline = check(sim::simulate(lines->get())); });
     result.building = std::min(result.building, building);
     result.simulating = std::min(result.simulating, simulating);
     result.items = lines->getNumItems();

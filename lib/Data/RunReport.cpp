@@ -17,7 +17,8 @@ class ReportPrinter {
 public:
   explicit ReportPrinter(raw_ostream &stream) : out(stream, /*IndentSize=*/2) {}
 
-  void print(const RunReport &report) {
+  void print(const RunReport &report,
+             function_ref<void(json::OStream &)> addMembers) {
     out.object([&] {
       out.attribute("program", json::fixUTF8(report.program));
       out.attribute("seed", report.seed);
@@ -29,6 +30,8 @@ public:
         for (const RankMeasurement &rank : report.ranks)
           print(rank);
       });
+      if (addMembers)
+        addMembers(out);
     });
   }
 
@@ -107,16 +110,18 @@ private:
 
 } // namespace
 
-std::string toJson(const RunReport &report) {
+std::string toJson(const RunReport &report,
+                   function_ref<void(json::OStream &)> addMembers) {
   std::string text;
   raw_string_ostream stream(text);
-  ReportPrinter(stream).print(report);
+  ReportPrinter(stream).print(report, addMembers);
   text += '\n';
   return text;
 }
 
-Error writeReport(StringRef path, const RunReport &report) {
-  return writeFileAtomically(path, toJson(report));
+Error writeReport(StringRef path, const RunReport &report,
+                  function_ref<void(json::OStream &)> addMembers) {
+  return writeFileAtomically(path, toJson(report, addMembers));
 }
 
 } // namespace mf

@@ -1,13 +1,16 @@
 //===- Trainer.cpp - The steps of a training run --------------------------===//
 
 #include "mf/Runner/Trainer.h"
+#include "ExecutedStep.h"
 #include "ProcessReports.h"
+#include "RecordGather.h"
 #include "StepFacts.h"
 #include "TrainingRun.h"
 #include "mf/Data/Checkpoint.h"
 #include "mf/Data/LossMonitor.h"
 #include "mf/Runner/LearningRate.h"
 #include "mf/Runner/MemoryReport.h"
+#include "mf/Timeline/Writers.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
@@ -68,6 +71,8 @@ llvm::Error TrainingRun::runStep(int64_t step) {
     input.learningRate = schedule->getLearningRate(updates);
   input.stepNumber = updates + 1;
   input.lossScale = scaler.getScale();
+  if (recordsStep(step))
+    recordNextStep();
   auto dump = [&] { return dumpGradients(step); };
   auto output = dumpsGradients(step) ? runner->runStep(input, dump)
                                      : runner->runStep(input);
@@ -82,9 +87,15 @@ llvm::Error TrainingRun::runStep(int64_t step) {
   if (options.debugMemory)
     if (llvm::Error error = runner->checkMemory())
       return error;
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
-          .count();
+  const auto end = std::chrono::steady_clock::now();
+  const double seconds = std::chrono::duration<double>(end - begin).count();
+  if (recordsStep(step)) {
+    record.step = {begin, end};
+    record.ranks = runner->takeRecord();
+    if (processes)
+      if (llvm::Error error = gatherRecords(*processes, record))
+        return error;
+  }
   StepMeasurement measurement;
   measurement.step = step;
   measurement.loss = output->loss;
@@ -160,8 +171,43 @@ llvm::Error TrainingRun::writeResults() {
   if (!options.saveParamsPath.empty())
     if (llvm::Error error = state->saveParameters(options.saveParamsPath))
       return error;
-  if (options.reportPath.empty())
+  if (llvm::Error error = readTimeline())
+    return error;
+  if (timeline && options.recordsStep && useTimeline)
+    if (llvm::Error error = useTimeline(*timeline))
+      return error;
+  return options.reportPath.empty() ? llvm::Error::success() : writeReport();
+}
+
+/// One rank of each stage, which stands for all of them; of several processes
+/// all ranks, since a process does not know when those of others have come.
+void TrainingRun::recordNextStep() {
+  if (processes)
+    return runner->recordNextStep(runner->getLocalRanks());
+  std::vector<int64_t> ranks;
+  for (const StageProgram &stage : program.stages)
+    ranks.push_back(stage.stage * program.mesh.getRanksPerStage());
+  runner->recordNextStep(ranks);
+}
+
+llvm::Error TrainingRun::readTimeline() {
+  if (record.ranks.empty() || !isWriter())
     return llvm::Error::success();
+  if (processes)
+    alignExchanges(program, record);
+  llvm::erase_if(record.ranks, [&](const RankRecord &rank) {
+    return rank.rank % program.mesh.getRanksPerStage() != 0;
+  });
+  auto read = readExecution(program, record, options.programPath);
+  if (!read)
+    return read.takeError();
+  timeline = std::move(*read);
+  timeline->target = options.targetName;
+  timeline->peakFlopsPerSecond = options.peakFlopsPerSecond;
+  return llvm::Error::success();
+}
+
+llvm::Error TrainingRun::writeReport() {
   report.program = options.programPath;
   report.seed = options.seed;
   for (const int64_t rank : runner->getLocalRanks())
@@ -171,7 +217,11 @@ llvm::Error TrainingRun::writeResults() {
       return error;
   if (!isWriter())
     return llvm::Error::success();
-  return writeReport(options.reportPath, report);
+  return mf::writeReport(options.reportPath, report,
+                         [&](llvm::json::OStream &json) {
+                           if (timeline)
+                             timeline::writeReportMembers(*timeline, json);
+                         });
 }
 
 llvm::Error TrainingRun::run() {
@@ -200,8 +250,10 @@ llvm::Error TrainingRun::run() {
 llvm::Error train(const Program &program, const TrainingOptions &options,
                   llvm::raw_ostream &out, bool isTerminal,
                   llvm::function_ref<void(llvm::StringRef)> note,
-                  ProcessGroup *processes) {
-  return TrainingRun(program, options, out, isTerminal, note, processes).run();
+                  ProcessGroup *processes, TimelineUser useTimeline) {
+  return TrainingRun(program, options, out, isTerminal, note, processes,
+                     useTimeline)
+      .run();
 }
 
 } // namespace mf::runner

@@ -19,9 +19,10 @@ public:
   TrainingRun(const program::Program &program, const TrainingOptions &options,
               llvm::raw_ostream &out, bool isTerminal,
               llvm::function_ref<void(llvm::StringRef)> note,
-              ProcessGroup *processes)
+              ProcessGroup *processes, TimelineUser useTimeline)
       : program(program), options(options), out(out), isTerminal(isTerminal),
-        note(note), processes(processes), scaler(program.lossScale) {}
+        note(note), processes(processes), useTimeline(useTimeline),
+        scaler(program.lossScale) {}
 
   llvm::Error run();
 
@@ -38,7 +39,16 @@ private:
   llvm::Error saveCheckpoint(int64_t step);
   void printStep(const StepMeasurement &step) const;
   llvm::Error writeResults();
+  llvm::Error writeReport();
   RankMeasurement measureRank(int64_t rank) const;
+
+  bool recordsStep(int64_t step) const {
+    return step == options.steps &&
+           (options.recordsStep || !options.reportPath.empty()) &&
+           (!processes || processes->isOneMachine());
+  }
+  void recordNextStep();
+  llvm::Error readTimeline();
 
   /// Whether this process writes files.
   bool isWriter() const { return !processes || processes->isFirst(); }
@@ -55,6 +65,7 @@ private:
   llvm::function_ref<void(llvm::StringRef)> note;
   /// Null for one process.
   ProcessGroup *processes;
+  TimelineUser useTimeline;
 
   std::optional<BatchReader> reader;
   std::optional<mf::LrSchedule> schedule;
@@ -68,6 +79,9 @@ private:
   LossScaler scaler;
   std::vector<int32_t> tokens, labels;
   RunReport report;
+  StepRecord record;
+  /// Of the last step, once it is over.
+  std::optional<timeline::StepTimeline> timeline;
   /// FLOPs of all ranks in a step.
   double flopsPerStep = 0;
 };

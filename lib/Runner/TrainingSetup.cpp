@@ -24,6 +24,10 @@ static llvm::Error checkWritable(llvm::StringRef path) {
 }
 
 llvm::Error TrainingRun::checkOutputs() const {
+  if (processes && options.recordsStep && !processes->isOneMachine())
+    return llvm::createStringError(
+        "--trace, --profile, --html and --compare expect all processes on one "
+        "machine: the clocks of several do not agree");
   if (!isWriter())
     return llvm::Error::success();
   for (const std::string &path :

@@ -90,9 +90,14 @@ uint64_t RunFinder::getNumber(LineId line, int32_t begin, int32_t end) const {
 }
 
 int64_t RunFinder::getPeriod(LineId line) const {
-  for (int64_t size : windowSizes)
+  auto marks = static_cast<int64_t>(lines.lines[line].marks.size());
+  for (int64_t size : windowSizes) {
     if (int64_t period = getPeriod(line, size))
       return period;
+    // The window does not get larger.
+    if (size * windowShare >= marks)
+      break;
+  }
   return 0;
 }
 

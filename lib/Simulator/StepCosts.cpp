@@ -11,11 +11,37 @@ namespace mf::simulator {
 
 using namespace program;
 
+/// The smaller and the larger of an exchange of rows' input and output: the
+/// rows of a rank itself, and what it has room for from others.
+static std::pair<int64_t, int64_t> getRowBytes(const Instruction &instruction) {
+  return std::minmax(instruction.accesses.front().operand.bytes,
+                     instruction.accesses.back().operand.bytes);
+}
+
+/// Of the rows that ranks have room for, the share that there are if experts
+/// are chosen evenly.
+static double getFilledRows(const Program &program) {
+  double share = 1;
+  for (const StageProgram &stage : program.stages)
+    for (const Routine &routine : stage.routines)
+      for (const Instruction &instruction : routine.body.instructions) {
+        if (instruction.work != Work::Exchange ||
+            routine.body.getExchange(instruction)->kind !=
+                CollectiveKind::AllToAllV)
+          continue;
+        const auto [own, room] = getRowBytes(instruction);
+        if (room > 0)
+          share = std::min(share, static_cast<double>(own) /
+                                      static_cast<double>(room));
+      }
+  return share;
+}
+
 int64_t getTransferBytes(const InstructionList &list,
                          const Instruction &instruction) {
   const Exchange &exchange = *list.getExchange(instruction);
   if (exchange.kind == CollectiveKind::AllToAllV)
-    return instruction.accesses.front().operand.bytes;
+    return getRowBytes(instruction).first;
   int64_t bytes = 0;
   for (const MemoryAccess &access : instruction.accesses)
     bytes = std::max(bytes, access.operand.bytes);
@@ -57,6 +83,7 @@ Error StepCosts::updateKernels(const Program &program,
                                const target::Target &target) {
   target::Compilation compilation;
   compilation.graphKernelFusion = program.graphKernelFusion;
+  compilation.filledRows = getFilledRows(program);
   kernels.clear();
   for (const LaunchedKernel &kernel : program.kernels) {
     Expected<target::KernelCost> cost = target::getKernelCost(
@@ -128,6 +155,8 @@ void StepCosts::updateTransfers(const Program &program,
 }
 
 double StepCosts::getCopySeconds(StreamKind stream, int64_t bytes) const {
+  if (!copiesTakeTime)
+    return 0;
   const auto size = static_cast<double>(bytes);
   switch (stream) {
   case StreamKind::HostToDevice:
@@ -161,6 +190,21 @@ Expected<StepCosts> StepCosts::create(const Program &program,
   costs.collectTransfers(program);
   if (Error error = costs.update(program, target))
     return error;
+  return costs;
+}
+
+StepCosts StepCosts::createOfFlops(const Program &program, double flopsPerUnit,
+                                   double messageTime) {
+  StepCosts costs;
+  costs.copiesTakeTime = false;
+  for (const LaunchedKernel &kernel : program.kernels)
+    costs.kernels.push_back(static_cast<double>(kernel.flops) / flopsPerUnit);
+  costs.collectTransfers(program);
+  for (const auto &[key, number] : costs.transferNumbers) {
+    const Channel &channel = program.channels[key.channel];
+    if (channel.isTransfer && channel.fromStage != channel.toStage)
+      costs.transfers[number].seconds = messageTime;
+  }
   return costs;
 }
 

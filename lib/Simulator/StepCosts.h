@@ -19,6 +19,11 @@ public:
   static llvm::Expected<StepCosts> create(const program::Program &program,
                                           const target::Target &target);
 
+  /// Kernels take their FLOPs, messages between stages a time of their own;
+  /// nothing else takes any.
+  static StepCosts createOfFlops(const program::Program &program,
+                                 double flopsPerUnit, double messageTime);
+
   /// The same with a target whose numbers differ; which group of ranks is the
   /// slowest stays.
   llvm::Error update(const program::Program &program,
@@ -74,11 +79,12 @@ private:
   std::vector<std::vector<int64_t>> slowestGroups;
   target::HostLink host;
   double memoryBytesPerSecond = 0;
+  bool copiesTakeTime = true;
 };
 
 /// Bytes that an exchange is about: those of a message; of a collective those
-/// of the largest tensor. An exchange of rows counts what a rank sends, as if
-/// rows were spread evenly.
+/// of the largest tensor. An exchange of rows counts the rows of a rank itself,
+/// as if they were spread evenly, and not what there is room for.
 int64_t getTransferBytes(const program::InstructionList &list,
                          const program::Instruction &instruction);
 

@@ -2,16 +2,15 @@
 
 #include "StepLines.h"
 #include "mf/Program/Description.h"
+#include "mf/Program/LocatedError.h"
 #include <array>
 
 namespace mf::simulator {
 
 using namespace program;
 
-/// About a picosecond: steps of up to two hours are exact.
-static constexpr double tick = 0x1p-40;
-
-StepLines::StepLines(const Program &program, const StepCosts &costs)
+StepLines::StepLines(const Program &program, const StepCosts &costs,
+                     double tick)
     : program(program), costs(costs), lines(tick),
       groups(program.channels.size()),
       numExchanges(program.stages.size(),
@@ -54,6 +53,7 @@ void StepLines::addItem(size_t stage, const Emitted &emitted) {
   case OpKind::Kernels:
   case OpKind::Copy:
   case OpKind::Held:
+  case OpKind::Call:
     lines.addWork(line, emitted.op->seconds);
     return;
   case OpKind::Exchange:
@@ -65,8 +65,6 @@ void StepLines::addItem(size_t stage, const Emitted &emitted) {
   case OpKind::CallRecord:
     lines.addRecord(line, event());
     return;
-  case OpKind::Call:
-    llvm_unreachable("its routine is put on lines instead");
   }
 }
 
@@ -142,6 +140,22 @@ void StepLines::addExchange(size_t stage, sim::LineId line,
   if (ofChannel.size() <= number)
     ofChannel.push_back(addGroup(stage, channel, cost));
   lines.addRendezvous(line, ofChannel[number]);
+}
+
+llvm::Expected<sim::Timeline> StepLines::simulate() const {
+  llvm::Expected<sim::Timeline> times = sim::simulate(
+      lines, [&](sim::ItemId item) { return describeItem(item); });
+  if (times)
+    return times;
+  return llvm::handleErrors(
+      times.takeError(),
+      [&](const sim::DeadlockError &deadlock) -> llvm::Error {
+        std::string text;
+        llvm::raw_string_ostream os(text);
+        deadlock.log(os);
+        return llvm::make_error<LocatedError>(
+            getLocation(deadlock.getItems().front()), text);
+      });
 }
 
 std::pair<size_t, Emitted> StepLines::find(sim::ItemId item) const {

@@ -29,7 +29,12 @@ struct Emitted {
 
 class StepLines {
 public:
-  StepLines(const program::Program &program, const StepCosts &costs);
+  /// Times are multiples of `tick`, a power of two; as they are if it is 0.
+  StepLines(const program::Program &program, const StepCosts &costs,
+            double tick);
+
+  /// A LocatedError if lines wait for each other.
+  llvm::Expected<sim::Timeline> simulate() const;
 
   const sim::Lines &getLines() const { return lines; }
   sim::LineId getLine(size_t stage, uint32_t stream) const {
@@ -78,11 +83,9 @@ void StepLines::walk(size_t number, Visitor visit) const {
   const program::StageProgram &stage = program.stages[number];
   uint64_t firstEvent = stage.step.numEvents;
   for (const Op &op : ops[number].step.ops) {
-    Emitted outer{&op, &stage.step, nullptr, op.first, op.stream, op.operand};
-    if (op.kind != OpKind::Call) {
-      visit(outer);
+    visit(Emitted{&op, &stage.step, nullptr, op.first, op.stream, op.operand});
+    if (op.kind != OpKind::Call)
       continue;
-    }
     const program::Call &call = stage.step.calls[op.operand];
     Emitted inner{
         nullptr, &stage.routines[call.routine].body, &call, op.first, 0, 0};

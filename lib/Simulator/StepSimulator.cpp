@@ -4,9 +4,8 @@
 #include "CriticalWork.h"
 #include "StepLines.h"
 #include "StepSpans.h"
-#include "mf/Program/Liveness.h"
-#include "mf/Program/LocatedError.h"
 #include "mf/Simulator/MemoryCurve.h"
+#include "mf/Simulator/ProgramFacts.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
@@ -19,13 +18,13 @@ using namespace program;
 using timeline::StageTimeline;
 using timeline::StepTimeline;
 
+/// About a picosecond: steps of up to two hours are exact.
+static constexpr double tick = 0x1p-40;
+
 namespace {
 
-/// What an instruction list does, whenever it is run.
-struct ListWork {
-  int64_t cubeFlops = 0;
-  std::map<std::string, double> secondsByKind;
-};
+/// Seconds of what an instruction list does, whenever it is run, by kind.
+using ListWork = std::map<std::string, double>;
 
 class StepSimulator {
 public:
@@ -36,14 +35,13 @@ public:
   Expected<StepTimeline> run();
 
 private:
-  Expected<sim::Timeline> runLines(const StepLines &lines) const;
   Error readStage(size_t number, const StepCosts &costs, SpanReader &spans);
   void readMemory(const StageProgram &stage, const SpanReader &spans,
                   StageTimeline &result) const;
   ListWork sumList(size_t stage, const InstructionList &list,
                    const StepCosts &costs) const;
   void readWork(size_t number, const StepCosts &costs,
-                llvm::ArrayRef<StepTask> tasks, StageTimeline &result) const;
+                StageTimeline &result) const;
   void nameNetworks(const StepCosts &costs, ActivityTable &activities) const;
   void addFacts();
 
@@ -59,15 +57,8 @@ private:
 void StepSimulator::readMemory(const StageProgram &stage,
                                const SpanReader &spans,
                                StageTimeline &result) const {
-  result.peakBytes = stage.arenaBytes;
-  result.hostBytes = stage.hostBytes;
+  addStageFacts(program, stage, result);
   result.limitBytes = stage.hbmLimitBytes.value_or(target.memory.bytes);
-  const MemoryUse peak = findPeak(computeLifetimes(stage), Space::Device);
-  for (size_t i = 0; i < numCategories; ++i)
-    result.bytesByCategory[getName(static_cast<program::Category>(i)).str()] =
-        peak.byCategory[i];
-  // Between buffers, and behind those that end before the peak of another time.
-  result.bytesByCategory["fragmentation"] = stage.arenaBytes - peak.bytes;
   if (!options.withSpans)
     return;
   // Finer than can be seen.
@@ -86,50 +77,35 @@ ListWork StepSimulator::sumList(size_t stage, const InstructionList &list,
   ListWork work;
   for (const Instruction &instruction : list.instructions) {
     if (instruction.work == Work::Kernel) {
-      const LaunchedKernel &kernel = program.kernels[instruction.index];
-      if (kernel.signature->engine == Engine::Cube)
-        work.cubeFlops += kernel.flops;
-      work.secondsByKind[kernel.signature->kind.str()] +=
+      work[program.kernels[instruction.index].signature->kind.str()] +=
           costs.getKernelSeconds(instruction.index);
     } else if (const Exchange *exchange = list.getExchange(instruction)) {
       const target::TransferCost &cost =
           costs.getTransfer(costs.getTransferNumber(stage, list, instruction));
-      work.secondsByKind[getExchangeKind(program, *exchange)] +=
-          cost.latency + cost.seconds;
+      work[getExchangeKind(program, *exchange)] += cost.latency + cost.seconds;
     } else if (instruction.work == Work::Copy) {
       const StreamKind stream =
           program.stages[stage].streams[instruction.stream].kind;
-      work.secondsByKind[getCopyKind(stream).str()] += costs.getCopySeconds(
+      work[getCopyKind(stream).str()] += costs.getCopySeconds(
           stream, instruction.accesses.front().operand.bytes);
     }
   }
   return work;
 }
 
-/// FLOPs, and seconds by kind.
 void StepSimulator::readWork(size_t number, const StepCosts &costs,
-                             llvm::ArrayRef<StepTask> tasks,
                              StageTimeline &timeline) const {
   const StageProgram &stage = program.stages[number];
   std::vector<ListWork> routines;
   for (const Routine &routine : stage.routines)
     routines.push_back(sumList(number, routine.body, costs));
-  timeline.secondsByKind = sumList(number, stage.step, costs).secondsByKind;
+  timeline.secondsByKind = sumList(number, stage.step, costs);
   std::vector<int64_t> runs(routines.size(), 0);
   for (const Call &call : stage.step.calls)
     ++runs[call.routine];
-  for (auto [work, count] : llvm::zip_equal(routines, runs)) {
-    timeline.hardwareFlops += count * work.cubeFlops;
-    for (const auto &[kind, seconds] : work.secondsByKind)
+  for (auto [work, count] : llvm::zip_equal(routines, runs))
+    for (const auto &[kind, seconds] : work)
       timeline.secondsByKind[kind] += static_cast<double>(count) * seconds;
-  }
-  for (const StepTask &task : tasks)
-    if (task.phase == schedule::Phase::Forward)
-      timeline.modelFlops +=
-          3 *
-          routines[stage.step.getCall(stage.step.instructions[task.position])
-                       ->routine]
-              .cubeFlops;
 }
 
 Error StepSimulator::readStage(size_t number, const StepCosts &costs,
@@ -146,69 +122,18 @@ Error StepSimulator::readStage(size_t number, const StepCosts &costs,
     if (!stream.spans.empty())
       timeline.end = std::max(timeline.end, stream.spans.back().end);
   readMemory(stage, spans, timeline);
-  readWork(number, costs, *tasks, timeline);
+  readWork(number, costs, timeline);
   return Error::success();
-}
-
-/// Chunks are numbered in the order in which their first forwards start.
-static void numberChunks(StepTimeline &result) {
-  struct FirstForward {
-    double start;
-    size_t stage;
-    int32_t layout;
-    bool operator<(const FirstForward &other) const {
-      return std::tie(start, stage, layout) <
-             std::tie(other.start, other.stage, other.layout);
-    }
-  };
-  std::map<std::pair<size_t, int32_t>, double> first;
-  for (auto [stage, timeline] : llvm::enumerate(result.stages))
-    for (const timeline::TaskSpan &task : timeline.tasks) {
-      auto [known, isNew] = first.try_emplace({stage, task.chunk}, task.start);
-      if (!isNew)
-        known->second = std::min(known->second, task.start);
-    }
-  std::vector<FirstForward> forwards;
-  for (const auto &[chunk, start] : first)
-    forwards.push_back({start, chunk.first, chunk.second});
-  llvm::sort(forwards);
-  std::map<std::pair<size_t, int32_t>, int32_t> numbers;
-  for (const FirstForward &forward : forwards)
-    numbers[{forward.stage, forward.layout}] =
-        static_cast<int32_t>(numbers.size());
-  for (auto [stage, timeline] : llvm::enumerate(result.stages))
-    for (timeline::TaskSpan &task : timeline.tasks)
-      task.chunk = numbers.at({stage, task.chunk});
 }
 
 void StepSimulator::addFacts() {
   result.isSimulated = true;
   result.target = target.name;
-  result.numRanks = program.getNumRanks();
-  result.microBatches = program.microBatches;
-  result.tokens =
-      program.microBatches * program.microBatchSize * program.sequenceLength;
   result.peakFlopsPerSecond = target.getPeak(Engine::Cube, DType::BF16);
   for (const StageTimeline &stage : result.stages)
     result.seconds = std::max(result.seconds, stage.end);
   result.seconds += target.stepLatency;
-  numberChunks(result);
-}
-
-Expected<sim::Timeline> StepSimulator::runLines(const StepLines &lines) const {
-  Expected<sim::Timeline> times =
-      sim::simulate(lines.getLines(),
-                    [&](sim::ItemId item) { return lines.describeItem(item); });
-  if (times)
-    return times;
-  return llvm::handleErrors(
-      times.takeError(), [&](const sim::DeadlockError &deadlock) -> Error {
-        std::string text;
-        llvm::raw_string_ostream os(text);
-        deadlock.log(os);
-        return llvm::make_error<LocatedError>(
-            lines.getLocation(deadlock.getItems().front()), text);
-      });
+  addStepFacts(program, result);
 }
 
 /// Says of exchanges which networks carry them.
@@ -240,8 +165,8 @@ Expected<StepTimeline> StepSimulator::run() {
   Expected<StepCosts> costs = StepCosts::create(program, target);
   if (!costs)
     return costs.takeError();
-  const StepLines lines(program, *costs);
-  Expected<sim::Timeline> times = runLines(lines);
+  const StepLines lines(program, *costs, tick);
+  Expected<sim::Timeline> times = lines.simulate();
   if (!times)
     return times.takeError();
   ActivityTable activities(program);

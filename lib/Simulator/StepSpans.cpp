@@ -77,12 +77,14 @@ void SpanReader::addMessage(size_t stage, const Emitted &emitted,
 }
 
 /// A task is from its first kernel to its last: before, it may wait for what it
-/// reads.
-void SpanReader::addToTask(double start, double end, StageTimeline &result) {
+/// reads. One without kernels is where its call is.
+void SpanReader::addToTask(double start, double end, bool isCall,
+                           StageTimeline &result) {
   timeline::TaskSpan &span = result.tasks[task];
-  if (span.end == 0)
+  if (isCall || !hasKernel)
     span.start = start;
-  span.end = std::max(span.end, end);
+  hasKernel = !isCall && (hasKernel || end > start);
+  span.end = std::max(span.start, end);
 }
 
 void SpanReader::addItem(size_t stage, const Emitted &emitted, sim::ItemId item,
@@ -104,7 +106,11 @@ void SpanReader::addItem(size_t stage, const Emitted &emitted, sim::ItemId item,
     else
       add(activities.find(stage, routine, op.first));
     if (task >= 0 && emitted.stream == result.computeStream)
-      addToTask(start, end, result);
+      addToTask(start, end, /*isCall=*/false, result);
+    return;
+  case OpKind::Call:
+    if (task >= 0)
+      addToTask(start, end, /*isCall=*/true, result);
     return;
   case OpKind::Copy:
     return add(activities.find(stage, routine, op.first));
@@ -119,7 +125,6 @@ void SpanReader::addItem(size_t stage, const Emitted &emitted, sim::ItemId item,
   case OpKind::Wait:
   case OpKind::Record:
   case OpKind::CallRecord:
-  case OpKind::Call:
     return;
   }
 }

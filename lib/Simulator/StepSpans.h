@@ -36,7 +36,8 @@ private:
                   std::vector<timeline::Span> &spans);
   void noteStart(const Emitted &emitted, uint32_t instruction, double time);
   void addMessage(size_t stage, const Emitted &emitted, uint32_t span);
-  void addToTask(double start, double end, timeline::StageTimeline &result);
+  void addToTask(double start, double end, bool isCall,
+                 timeline::StageTimeline &result);
 
   const program::Program &program;
   const StepLines &lines;
@@ -48,6 +49,8 @@ private:
   std::vector<double> groupStarts;
   /// Of the stage that is being read: the task, whose call is at `position`.
   int32_t task = -1;
+  /// Whether a kernel of it that takes time has been.
+  bool hasKernel = false;
   /// Of that stage: of each call, the start of each instruction.
   llvm::DenseMap<uint32_t, std::vector<double>> starts;
   /// By channel: where messages are sent and received, in order.

@@ -33,8 +33,8 @@ static DType getWorkType(const KernelSpec &spec) {
 
 /// The share of the peak that is left at a measure. Empty operands count as one
 /// element: they do no work that a share of 0 would divide.
-static double getShare(const Saturation &saturation, int64_t measure) {
-  const auto amount = static_cast<double>(std::max<int64_t>(measure, 1));
+static double getShare(const Saturation &saturation, double measure) {
+  const double amount = std::max(measure, 1.0);
   double share = amount / (amount + saturation.half);
   if (saturation.full > 0)
     share *=
@@ -42,10 +42,26 @@ static double getShare(const Saturation &saturation, int64_t measure) {
   return share;
 }
 
+/// The share of a kernel's rows that there are.
+static double getFilledRows(const KernelSignature &signature,
+                            const Compilation &compilation) {
+  const bool takesCounts =
+      any_of(signature.inputs, [](const OperandSignature &input) {
+        return input.name == "counts";
+      });
+  return takesCounts ? compilation.filledRows : 1;
+}
+
+/// Whether a measure grows with the number of rows.
+static bool isOfRows(StringRef measure) {
+  return is_contained({"rows", "flops", "model_flops"}, measure);
+}
+
 static Expected<double> getComputeSeconds(const Target &target,
                                           const KernelRate &rate,
                                           const KernelSignature &signature,
-                                          const KernelSpec &spec) {
+                                          const KernelSpec &spec,
+                                          const Compilation &compilation) {
   if (rate.peakShare == 0)
     return 0;
   const DType type = getWorkType(spec);
@@ -55,6 +71,7 @@ static Expected<double> getComputeSeconds(const Target &target,
         "target '" + target.name + "' has no rate of its " +
         getName(signature.engine) + " engine for " + getName(type) +
         ", nor for f32, which " + describe(signature) + " needs");
+  const double filled = getFilledRows(signature, compilation);
   double share = rate.peakShare;
   for (const Saturation &saturation : rate.saturations) {
     const std::optional<int64_t> measure =
@@ -67,9 +84,12 @@ static Expected<double> getComputeSeconds(const Target &target,
           "' depend on '" + saturation.measure + "', which " +
           describe(signature) + " does not have; it has " + join(names, ", "));
     }
-    share *= getShare(saturation, *measure);
+    share *=
+        getShare(saturation, static_cast<double>(*measure) *
+                                 (isOfRows(saturation.measure) ? filled : 1));
   }
-  return static_cast<double>(signature.getFlops(spec)) / (peak * share);
+  return filled * static_cast<double>(signature.getFlops(spec)) /
+         (peak * share);
 }
 
 /// Products of matrices stream through the cube's own buffers; what the vector
@@ -107,7 +127,8 @@ Expected<KernelCost> getKernelCost(const Target &target,
                              "' has no rate for kind '" + signature.kind +
                              "', which kernel '" + signature.name +
                              "' is of; add one to its kernels");
-  Expected<double> compute = getComputeSeconds(target, *rate, signature, spec);
+  Expected<double> compute =
+      getComputeSeconds(target, *rate, signature, spec, compilation);
   if (!compute)
     return compute.takeError();
   const double memory =

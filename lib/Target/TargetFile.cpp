@@ -104,7 +104,7 @@ mlir::FailureOr<Target> parseTarget(const SourceMgr &sources,
   context.loadDialect<ascend::AscendDialect, mlir::DLTIDialect>();
   const MemoryBuffer &file = *sources.getMemoryBuffer(sources.getMainFileID());
   const std::string text = blankComments(file.getBuffer());
-  if (auto bracket = findUnbalancedBracket(text)) {
+  if (auto bracket = findWrongBracket(text)) {
     mlir::emitError(getPlace(context, file, bracket->offset))
         << bracket->message;
     return mlir::failure();

@@ -38,12 +38,13 @@ std::string blankComments(StringRef text) {
   return result;
 }
 
-std::optional<UnbalancedBracket> findUnbalancedBracket(StringRef text) {
+std::optional<WrongBracket> findWrongBracket(StringRef text) {
   constexpr StringLiteral opening = "<{([", closing = ">})]";
+  constexpr size_t deepest = 100;
   SmallVector<size_t> open;
   auto makeError = [&](size_t offset, const Twine &what) {
-    return UnbalancedBracket{offset,
-                             ("'" + Twine(text[offset]) + "' " + what).str()};
+    return WrongBracket{offset,
+                        ("'" + Twine(text[offset]) + "' " + what).str()};
   };
   for (size_t offset = 0; offset < text.size(); ++offset) {
     const char c = text[offset];
@@ -53,6 +54,9 @@ std::optional<UnbalancedBracket> findUnbalancedBracket(StringRef text) {
       ++offset;
     } else if (opening.contains(c)) {
       open.push_back(offset);
+      if (open.size() > deepest + 1)
+        return makeError(offset, "is inside of more than " + Twine(deepest) +
+                                     " others");
     } else if (const size_t kind = closing.find(c); kind != StringRef::npos) {
       if (open.empty())
         return makeError(offset, "closes nothing");

@@ -18,16 +18,17 @@ namespace mf::target {
 /// The text with blanks for its comments: all else stays in its place.
 std::string blankComments(llvm::StringRef text);
 
-/// A bracket that is not closed, or closes nothing.
-struct UnbalancedBracket {
+/// A bracket that has no partner, or is too deep for MLIR's recursive parser.
+struct WrongBracket {
   size_t offset = 0;
   /// "'{' is not closed".
   std::string message;
 };
 
-/// The first in a text without comments that is closed by another kind or
-/// closes nothing; else the innermost that the text ends in.
-std::optional<UnbalancedBracket> findUnbalancedBracket(llvm::StringRef text);
+/// The first in a text without comments that is closed by another kind, closes
+/// nothing or is inside of more than 100 others; else the innermost that the
+/// text ends in.
+std::optional<WrongBracket> findWrongBracket(llvm::StringRef text);
 
 } // namespace mf::target
 

@@ -8,7 +8,9 @@
 #include "mf/Timeline/Writers.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 using namespace llvm;
 
@@ -20,8 +22,8 @@ namespace {
 constexpr size_t mostBlocks = 250000;
 /// For each stage.
 constexpr size_t mostMemoryPoints = 4000;
-/// Of the step: shorter gaps are not seen where they are drawn.
-constexpr double shortestGap = 1.0 / 4000;
+/// Of all stages; the longest of them.
+constexpr size_t mostGaps = 40000;
 /// Ticks of a step, at least.
 constexpr double fewestTicks = 1e8;
 
@@ -41,11 +43,34 @@ private:
   std::vector<StringRef> list;
 };
 
+/// The gaps of each stage, without the shortest if there are more than `limit`
+/// (or as many as are equally long).
+std::vector<std::vector<Gap>> findLongestGaps(const StepTimeline &timeline,
+                                              size_t limit) {
+  std::vector<std::vector<Gap>> gaps;
+  std::vector<double> lengths;
+  for (const StageTimeline &stage : timeline.stages) {
+    gaps.push_back(findGaps(timeline, stage));
+    for (const Gap &gap : gaps.back())
+      lengths.push_back(gap.end - gap.start);
+  }
+  if (lengths.size() <= limit)
+    return gaps;
+  auto shortest = lengths.begin() + limit;
+  std::nth_element(lengths.begin(), shortest, lengths.end(),
+                   std::greater<double>());
+  for (std::vector<Gap> &stage : gaps)
+    erase_if(stage,
+             [&](const Gap &gap) { return gap.end - gap.start <= *shortest; });
+  return gaps;
+}
+
 class DataPrinter {
 public:
   DataPrinter(const StepTimeline &timeline, json::OStream &json)
       : timeline(timeline), json(json),
-        resolution(findResolution(timeline, mostBlocks)) {
+        resolution(findResolution(timeline, mostBlocks)),
+        gaps(findLongestGaps(timeline, mostGaps)) {
     if (timeline.seconds > 0)
       tick =
           std::pow(10, std::floor(std::log10(timeline.seconds / fewestTicks)));
@@ -55,9 +80,9 @@ public:
 
 private:
   void printWords();
-  void printStage(const StageTimeline &stage);
+  void printStage(const StageTimeline &stage, ArrayRef<Gap> stageGaps);
   void printTasks(const StageTimeline &stage);
-  void printGaps(const StageTimeline &stage);
+  void printGaps(ArrayRef<Gap> stageGaps);
   void printMemory(const StageTimeline &stage);
   void printStream(const StreamTimeline &stream);
   void printActivities();
@@ -70,6 +95,7 @@ private:
   const StepTimeline &timeline;
   json::OStream &json;
   const double resolution;
+  const std::vector<std::vector<Gap>> gaps;
   double tick = 1;
   /// Those of blocks, by their numbers in the timeline.
   MapVector<uint32_t, unsigned> activities;
@@ -84,8 +110,8 @@ void DataPrinter::print() {
     addNumber(json, "resolution", resolution);
     json.attribute("spans", countSpans());
     json.attributeArray("stages", [&] {
-      for (const StageTimeline &stage : timeline.stages)
-        json.object([&] { printStage(stage); });
+      for (size_t i = 0; i < timeline.stages.size(); ++i)
+        json.object([&] { printStage(timeline.stages[i], gaps[i]); });
     });
     printActivities();
   });
@@ -106,9 +132,10 @@ void DataPrinter::printWords() {
   });
 }
 
-void DataPrinter::printStage(const StageTimeline &stage) {
+void DataPrinter::printStage(const StageTimeline &stage,
+                             ArrayRef<Gap> stageGaps) {
   json.attributeArray("tasks", [&] { printTasks(stage); });
-  json.attributeArray("gaps", [&] { printGaps(stage); });
+  json.attributeArray("gaps", [&] { printGaps(stageGaps); });
   json.attributeArray("memory", [&] { printMemory(stage); });
   json.attributeArray("streams", [&] {
     for (const StreamTimeline &stream : stage.streams)
@@ -129,11 +156,9 @@ void DataPrinter::printTasks(const StageTimeline &stage) {
   }
 }
 
-void DataPrinter::printGaps(const StageTimeline &stage) {
+void DataPrinter::printGaps(ArrayRef<Gap> stageGaps) {
   int64_t last = 0;
-  for (const Gap &gap : findGaps(timeline, stage)) {
-    if (gap.end - gap.start < shortestGap * timeline.seconds)
-      continue;
+  for (const Gap &gap : stageGaps) {
     json.value(static_cast<int>(gap.cause));
     json.value(getTicks(gap.start) - last);
     json.value(getTicks(gap.end) - getTicks(gap.start));

@@ -22,8 +22,8 @@
 // Categories, engines and causes are numbers of their enumerations. Where there
 // is a gap it is the time since the end of the one before; `time`
 // is since the point before, `task` less that of the block before. Names, kinds
-// and cells are numbers in `names`, phases letters (F, B, I, W). Gaps are those
-// of Gaps.h that are long enough to be seen.
+// and cells are numbers in `names`, phases letters (F, B, I, W). Gaps are the
+// longest of Gaps.h.
 //
 //===----------------------------------------------------------------------===//
 

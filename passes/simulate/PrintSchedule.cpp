@@ -3,8 +3,8 @@
 #include "mf/Program/Decoder.h"
 #include "mf/Program/Liveness.h"
 #include "mf/Program/LocatedError.h"
-#include "mf/Program/StepSimulation.h"
 #include "mf/Sim/PipelinePrint.h"
+#include "mf/Simulator/TaskSimulation.h"
 #include "passes/Passes.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -15,6 +15,8 @@ namespace mf::passes {
 
 using namespace mlir;
 using namespace mf::program;
+using mf::simulator::SimulatedTasks;
+using mf::simulator::TaskCosts;
 
 namespace {
 
@@ -27,7 +29,7 @@ int64_t getActivationPeak(const StageProgram &stage) {
   return findPeak(lifetimes, Space::Device).bytes;
 }
 
-void printNumbers(const Program &program, const SimulatedStep &step,
+void printNumbers(const Program &program, const SimulatedTasks &step,
                   raw_ostream &os) {
   const mf::sim::Bubbles &bubbles = step.timeline.bubbles;
   os << llvm::formatv("end {0:f2} of {1:f0} FLOPs\n", step.timeline.end,
@@ -50,10 +52,11 @@ struct PrintSchedulePass
     FailureOr<DecodedProgram> decoded = decodeProgram(getOperation());
     if (failed(decoded))
       return signalPassFailure();
-    StepCosts costs;
+    TaskCosts costs;
     costs.flopsPerUnit = flopsPerUnit;
     costs.transferTime = transferTime;
-    llvm::Expected<SimulatedStep> step = simulateStep(decoded->program, costs);
+    llvm::Expected<SimulatedTasks> step =
+        simulateTasks(decoded->program, costs);
     if (step) {
       if (timeline)
         mf::sim::printTimeline(step->pipeline, step->timeline, llvm::errs());

@@ -34,6 +34,10 @@ llvm::StringRef Options::check() const {
     return "expected a file: mf-run step.mlir";
   if (runs && !simulate && !set.empty())
     return "--set is about --simulate";
+  if (simulate && runsSteps())
+    return "--simulate executes nothing: it takes no data, parameters, "
+           "checkpoints, gradients, steps, threads or rates of copies (the "
+           "target has these)";
   if (steps < 1)
     return "--steps must be at least 1";
   if (threads < 0 || threads > 4096)
@@ -49,6 +53,17 @@ llvm::StringRef Options::check() const {
       return "--d2h-gbps and --h2d-gbps must be rates up to 1000000, in 10^9 "
              "bytes per second";
   return {};
+}
+
+bool Options::runsSteps() const {
+  for (const cl::Option *option : std::initializer_list<const cl::Option *>{
+           &steps, &data, &seed, &threads, &initParams, &saveParams,
+           &dumpGradients, &dumpGradientsEveryStep, &checkpointDir,
+           &checkpointEvery, &keepCheckpoints, &resume, &debugMemory, &d2hGbps,
+           &h2dGbps})
+    if (option->getNumOccurrences() > 0)
+      return true;
+  return false;
 }
 
 int64_t Options::getHbmBytes() const {
@@ -77,6 +92,7 @@ runner::TrainingOptions Options::getTrainingOptions() const {
   options.checkpointEvery = checkpointEvery;
   options.keepCheckpoints = keepCheckpoints;
   options.resume = resume;
+  options.recordsStep = writesStep();
   return options;
 }
 
@@ -98,7 +114,8 @@ std::vector<runner::Fact> Options::getFacts() const {
   addGiven(resume, resume);
   addGiven(debugMemory, debugMemory);
   for (const auto *path : {&data, &initParams, &saveParams, &dumpGradients,
-                           &dumpGradientsEveryStep, &checkpointDir, &report})
+                           &dumpGradientsEveryStep, &checkpointDir, &report,
+                           &trace, &profile, &html, &compare})
     addGiven(*path, !path->empty());
   return facts;
 }

@@ -16,8 +16,8 @@ namespace cl = llvm::cl;
 struct Options {
   cl::OptionCategory category{"mf-run options"};
 
-  cl::opt<std::string> input{cl::Positional,
-                             cl::desc("<step.mlir>"), cl::cat(category)};
+  cl::opt<std::string> input{cl::Positional, cl::desc("<step.mlir>"),
+                             cl::cat(category)};
 
   // What to run.
   cl::opt<int64_t> steps{
@@ -152,8 +152,17 @@ struct Options {
   /// Says what is wrong with the values; empty if they are fine.
   llvm::StringRef check() const;
 
+  /// Whether something is given that only an execution does.
+  bool runsSteps() const;
+
   /// Device memory that a rank may have; 0 if it is for the program to say.
   int64_t getHbmBytes() const;
+
+  /// Whether a step in time is to be written, besides a report.
+  bool writesStep() const {
+    return !trace.empty() || !profile.empty() || !html.empty() ||
+           !compare.empty();
+  }
 
   runner::TrainingOptions getTrainingOptions() const;
 

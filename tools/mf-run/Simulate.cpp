@@ -21,14 +21,10 @@ Error simulateStep(const Options &options, const program::Program &program,
   if (!timeline)
     return timeline.takeError();
   timeline->program = options.input;
-  if (Error error = writeStepFiles(options, *timeline, program.mesh))
-    return error;
   if (!options.report.empty())
     if (Error error = timeline::writeReport(options.report, *timeline))
       return error;
-  if (!options.quiet)
-    timeline::printTable(*timeline, os);
-  return compareStep(options, *timeline, os);
+  return writeStep(options, *timeline, program.mesh, os);
 }
 
 } // namespace mf::tools

@@ -1,6 +1,7 @@
 //===- StepOutputs.cpp - What mf-run writes of a step in time -------------===//
 
 #include "StepOutputs.h"
+#include "mf/Data/AtomicFile.h"
 #include "mf/Timeline/Writers.h"
 
 using llvm::Error;
@@ -10,6 +11,11 @@ namespace mf::tools {
 Error checkStepFiles(const Options &options, const program::Mesh &mesh) {
   if (!options.traceRanks.empty() && options.trace.empty())
     return llvm::createStringError("--trace-ranks needs --trace");
+  // Before a step runs, not behind it.
+  for (const auto *path : {&options.trace, &options.html})
+    if (!path->empty())
+      if (auto file = AtomicFile::create(*path); !file)
+        return file.takeError();
   if (!options.profile.empty())
     if (Error error = timeline::checkProfileFolder(options.profile))
       return error;
@@ -41,6 +47,15 @@ Error compareStep(const Options &options,
   if (options.compare.empty())
     return Error::success();
   return timeline::compareWithReport(timeline, options.compare, os);
+}
+
+Error writeStep(const Options &options, const timeline::StepTimeline &timeline,
+                const program::Mesh &mesh, llvm::raw_ostream &os) {
+  if (Error error = writeStepFiles(options, timeline, mesh))
+    return error;
+  if (!options.quiet)
+    timeline::printTable(timeline, os);
+  return compareStep(options, timeline, os);
 }
 
 } // namespace mf::tools

@@ -18,7 +18,12 @@ llvm::Error compareStep(const Options &options,
                         const timeline::StepTimeline &timeline,
                         llvm::raw_ostream &os);
 
-/// Says what is wrong with --trace-ranks before a step runs.
+/// All that is asked for, and the table.
+llvm::Error writeStep(const Options &options,
+                      const timeline::StepTimeline &timeline,
+                      const program::Mesh &mesh, llvm::raw_ostream &os);
+
+/// Says what is wrong with --trace-ranks, or with paths, before a step runs.
 llvm::Error checkStepFiles(const Options &options, const program::Mesh &mesh);
 
 } // namespace mf::tools

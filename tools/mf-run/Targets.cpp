@@ -22,28 +22,29 @@ static Error applySetting(target::Target &target, StringRef setting) {
   return setParameter(target, path.trim(), number);
 }
 
-/// Parses the target in `sources` and applies --set.
-static std::optional<target::Target> parseTarget(const Options &options,
-                                                 SourceMgr &sources,
-                                                 mlir::MLIRContext &context,
-                                                 Messages &messages) {
+/// Parses the target in `sources`.
+static mlir::FailureOr<target::Target> parseTarget(SourceMgr &sources,
+                                                   mlir::MLIRContext &context,
+                                                   Messages &messages) {
   mlir::SourceMgrDiagnosticHandler handler(sources, &context,
                                            messages.getErrors());
-  mlir::FailureOr<target::Target> target =
-      target::parseTarget(sources, context);
-  if (failed(target))
-    return std::nullopt;
+  return target::parseTarget(sources, context);
+}
+
+/// Changes a target as --set says; false behind an error.
+static bool applySettings(const Options &options, target::Target &target,
+                          Messages &messages) {
   for (const std::string &setting : options.set)
-    if (Error error = applySetting(*target, setting)) {
+    if (Error error = applySetting(target, setting)) {
       messages.fail("--set " + setting + ": " + toString(std::move(error)));
-      return std::nullopt;
+      return false;
     }
   // One number may contradict another.
-  if (Error error = target::check(*target)) {
+  if (Error error = target::check(target)) {
     messages.fail("--set: " + toString(std::move(error)));
-    return std::nullopt;
+    return false;
   }
-  return *target;
+  return true;
 }
 
 /// Makes the file of --target the main file of `sources`; false behind an
@@ -70,7 +71,14 @@ std::optional<target::Target> loadTarget(const Options &options,
   SourceMgr sources;
   if (!openTarget(options, sources, messages))
     return std::nullopt;
-  return parseTarget(options, sources, context, messages);
+  mlir::FailureOr<target::Target> target =
+      parseTarget(sources, context, messages);
+  if (failed(target))
+    return std::nullopt;
+  target::Target changed = std::move(*target);
+  if (!applySettings(options, changed, messages))
+    return std::nullopt;
+  return changed;
 }
 
 //===----------------------------------------------------------------------===//
@@ -99,8 +107,7 @@ int listTargets() {
 
 int listParameters(const Options &options, Messages &messages) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  std::optional<target::Target> target =
-      loadTarget(options, context, messages);
+  std::optional<target::Target> target = loadTarget(options, context, messages);
   if (!target)
     return 1;
   for (const target::Parameter &parameter : target::getParameters(*target))
@@ -114,18 +121,18 @@ int printTarget(const Options &options, Messages &messages) {
   if (!openTarget(options, sources, messages))
     return 1;
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  std::optional<target::Target> target =
-      parseTarget(options, sources, context, messages);
-  if (!target)
+  mlir::FailureOr<target::Target> target =
+      parseTarget(sources, context, messages);
+  if (failed(target))
     return 1;
-  std::string text;
-  if (options.set.empty()) {
-    text = sources.getMemoryBuffer(sources.getMainFileID())->getBuffer().str();
-  } else {
-    raw_string_ostream os(text);
-    target::printTarget(*target, context,
-                        options.target + " with " + join(options.set, ", "),
-                        os);
+  std::string text =
+      sources.getMemoryBuffer(sources.getMainFileID())->getBuffer().str();
+  if (!options.set.empty()) {
+    const target::Target before = *target;
+    if (!applySettings(options, *target, messages))
+      return 1;
+    text = "// " + options.target + " with " + join(options.set, ", ") + "\n" +
+           target::editTarget(text, before, *target, context);
   }
   if (options.output == "-") {
     outs() << text;

@@ -22,8 +22,8 @@ int listTargets();
 /// Returns what main returns.
 int listParameters(const Options &options, Messages &messages);
 
-/// --print-target: the file of --target, with its comments unless --set changes
-/// it. Returns what main returns.
+/// --print-target: the file of --target, with its comments and the numbers of
+/// --set. Returns what main returns.
 int printTarget(const Options &options, Messages &messages);
 
 } // namespace mf::tools

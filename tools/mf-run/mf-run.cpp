@@ -7,9 +7,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Calibrate.h"
 #include "Options.h"
 #include "Processes.h"
 #include "Simulate.h"
+#include "StepOutputs.h"
 #include "Targets.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
@@ -84,7 +86,7 @@ private:
   int runFile();
   int decode(mlir::ModuleOp module);
   Error agreeOnFile(Error opened, StringRef digest) const;
-  int runProgram();
+  int runProgram(mlir::MLIRContext &context);
   int interpret();
   int simulate(mlir::MLIRContext &context);
 
@@ -114,6 +116,10 @@ int Run::interpret() {
   if (!options.hbm.empty() || options.verify == cl::BOU_TRUE)
     return messages.fail(
         "--hbm and --verify are about lowered programs, but this is a model");
+  if (options.writesStep())
+    return messages.fail("--trace, --profile, --html and --compare are about "
+                         "lowered programs, but this is a model: lower it "
+                         "with mf-opt --recompute-config=FILE");
   if (processes)
     return messages.fail("a model that is not lowered is interpreted by one "
                          "process: run it without mpirun");
@@ -125,7 +131,20 @@ int Run::interpret() {
       [&](StringRef text) { messages.fail(text); }));
 }
 
-int Run::runProgram() {
+int Run::runProgram(mlir::MLIRContext &context) {
+  mf::runner::TrainingOptions training = options.getTrainingOptions();
+  if (!options.target.empty()) {
+    std::optional<mf::target::Target> target =
+        mf::tools::loadTarget(options, context, messages);
+    if (!target)
+      return 1;
+    training.targetName = target->name;
+    training.peakFlopsPerSecond =
+        target->getPeak(mf::Engine::Cube, mf::DType::BF16);
+  }
+  const Mesh &mesh = decoded.program.mesh;
+  if (Error error = mf::tools::checkStepFiles(options, mesh))
+    return messages.fail(toString(std::move(error)));
   if (Error error = verifyBeforeRun(decoded.program, options.verify))
     return failAt(std::move(error), decoded, messages);
   if (Error error =
@@ -133,9 +152,11 @@ int Run::runProgram() {
     return failAt(std::move(error), decoded, messages);
   const bool prints = !processes || processes->isFirst();
   if (Error error = mf::runner::train(
-          decoded.program, options.getTrainingOptions(),
-          prints ? outs() : nulls(), isTerminal(),
-          [&](StringRef text) { note(text); }, processes))
+          decoded.program, training, prints ? outs() : nulls(), isTerminal(),
+          [&](StringRef text) { note(text); }, processes,
+          [&](const mf::timeline::StepTimeline &timeline) {
+            return mf::tools::writeStep(options, timeline, mesh, outs());
+          }))
     return failAt(std::move(error), decoded, messages);
   return 0;
 }
@@ -201,6 +222,8 @@ int Run::runFile() {
     return mf::tools::listParameters(options, messages);
   if (options.printTarget)
     return mf::tools::printTarget(options, messages);
+  if (!options.calibrate.empty())
+    return mf::tools::calibrateTarget(options, messages);
   std::string message, digest;
   std::unique_ptr<MemoryBuffer> buffer =
       mlir::openInputFile(options.input, &message);
@@ -213,7 +236,8 @@ int Run::runFile() {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   int code = 1;
   if (isOpen) {
-    digest = getDigest(buffer->getBuffer());
+    if (processes)
+      digest = getDigest(buffer->getBuffer());
     sources.AddNewSourceBuffer(std::move(buffer), SMLoc());
     module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
     code = module ? decode(*module) : 1;
@@ -229,7 +253,7 @@ int Run::runFile() {
     return code;
   if (options.simulate)
     return simulate(context);
-  return model ? interpret() : runProgram();
+  return model ? interpret() : runProgram(context);
 }
 
 int main(int argc, char **argv) {

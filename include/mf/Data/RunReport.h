@@ -18,13 +18,16 @@
 //        "stall_seconds": {"compute": ..., "h2d": ...},
 //        "operator_stall_seconds":
 //            {"layers.0.feed_forward.mul.grad, waiting for h2d": ..., ...}}
-//     ]
+//     ],
+//     "step_seconds": ..., "stages": [...], ...
 //   }
 //
-// Members are always in this order and all there, but for `drop_rates`, which
-// only steps of experts with MoEDropRateCallback have; those of the inner
-// objects are sorted by name. fp32 values are written with the digits that read
-// back to the same bits; numbers that are not finite are null.
+// Behind `ranks` is the last step in time, as that of a simulation is written
+// (mf/Timeline/Writers.h). Members are always in this order and all there, but
+// for `drop_rates`, which only steps of experts with MoEDropRateCallback have;
+// those of the inner objects are sorted by name. fp32 values are written with
+// the digits that read back to the same bits; numbers that are not finite are
+// null.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,8 +35,10 @@
 #define MF_DATA_RUNREPORT_H
 
 #include "mf/Data/DropRates.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -87,10 +92,15 @@ struct RunReport {
 };
 
 /// The report as JSON text with a line end.
-std::string toJson(const RunReport &report);
+std::string
+toJson(const RunReport &report,
+       llvm::function_ref<void(llvm::json::OStream &)> addMembers = nullptr);
 
-/// Writes it in one step (AtomicFile.h).
-llvm::Error writeReport(llvm::StringRef path, const RunReport &report);
+/// Writes it in one step (AtomicFile.h). `addMembers` writes more members
+/// behind its own.
+llvm::Error writeReport(
+    llvm::StringRef path, const RunReport &report,
+    llvm::function_ref<void(llvm::json::OStream &)> addMembers = nullptr);
 
 } // namespace mf
 

@@ -34,6 +34,10 @@ public:
   ~ProcessGroup();
 
   int64_t getNumProcesses() const { return transport->getNumProcesses(); }
+  /// Whether all of them are on this machine.
+  bool isOneMachine() const {
+    return transport->getNumProcessesHere() == getNumProcesses();
+  }
   /// Whether this is the one that prints lines and writes files.
   bool isFirst() const { return transport->getProcess() == 0; }
 

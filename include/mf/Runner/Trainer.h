@@ -9,6 +9,7 @@
 #define MF_RUNNER_TRAINER_H
 
 #include "mf/Program/Program.h"
+#include "mf/Timeline/StepTimeline.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
@@ -50,19 +51,31 @@ struct TrainingOptions {
   int64_t keepCheckpoints = 5;
   /// Goes on from the newest checkpoint, if there is one.
   bool resume = false;
+
+  /// Records when what ran in the last step, also for a report.
+  bool recordsStep = false;
+  /// The target whose peak utilisations are of; empty if there is none.
+  std::string targetName;
+  double peakFlopsPerSecond = 0;
 };
+
+/// What is done with the last step in time.
+using TimelineUser =
+    llvm::function_ref<llvm::Error(const timeline::StepTimeline &)>;
 
 /// Trains `program`, which has been verified. Loss-monitor lines go to `out`,
 /// each whole; with `isTerminal`, a line of progress follows each. `note` is
 /// called with remarks for the user. Everything that can be checked before the
 /// first step is. Fails with a LocatedError where a part of the program is to
 /// blame. With `processes`, in which ranks are placed, all of them call it for
-/// the same program; only the first one has something to print.
+/// the same program; only the first one has something to print. `useTimeline`
+/// is called, in the first process, if the options record the last step.
 llvm::Error train(const program::Program &program,
                   const TrainingOptions &options, llvm::raw_ostream &out,
                   bool isTerminal,
                   llvm::function_ref<void(llvm::StringRef)> note,
-                  ProcessGroup *processes = nullptr);
+                  ProcessGroup *processes = nullptr,
+                  TimelineUser useTimeline = nullptr);
 
 } // namespace mf::runner
 

@@ -16,10 +16,14 @@ struct KernelCost {
   Limit limit = Limit::Latency;
 };
 
-/// How programs were compiled for the device.
+/// What a kernel's time depends on besides its specification.
 struct Compilation {
   /// jit_level O1: vector operators are fused, kernel by kernel.
   bool graphKernelFusion = false;
+  /// Where the number of rows is data, that is for kernels that take `counts`:
+  /// how many there are of those that there is room for. Their FLOPs and rows
+  /// count so much less.
+  double filledRows = 1;
 };
 
 /// The time of one launch: the longer of

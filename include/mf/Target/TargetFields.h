@@ -93,7 +93,7 @@ llvm::StringRef getNearest(llvm::StringRef name,
 /// Something that is wrong with a target, and where.
 class TargetError : public llvm::ErrorInfo<TargetError> {
 public:
-  static char ID;
+  static char ID; // NOLINT(readability-identifier-naming): LLVM wants it
 
   TargetError(std::string path, std::string message)
       : path(std::move(path)), message(std::move(message)) {}

@@ -37,6 +37,12 @@ mlir::FailureOr<Target> readTarget(llvm::StringRef nameOrPath,
 void printTarget(const Target &target, mlir::MLIRContext &context,
                  llvm::StringRef comment, llvm::raw_ostream &os);
 
+/// The file `text`, which holds the target `from`, with the numbers of `to`,
+/// which differs from it in numbers alone. Comments and all else stay as they
+/// are where that is possible; otherwise the target is printed anew.
+std::string editTarget(llvm::StringRef text, const Target &from,
+                       const Target &to, mlir::MLIRContext &context);
+
 } // namespace mf::target
 
 #endif // MF_TARGET_TARGETFILE_H

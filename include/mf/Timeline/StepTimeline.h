@@ -131,8 +131,9 @@ struct StageTimeline {
   std::map<std::string, int64_t> bytesByCategory;
   /// Seconds of streams' work by Activity::kind, over the step.
   std::map<std::string, double> secondsByKind;
-  /// Floating-point operations of the cube in the step, and those of them that
-  /// the model needs: three times those of forwards.
+  /// Floating-point operations that the cube does in the step, and those that
+  /// published utilizations count: three times those of forwards, causal
+  /// attention in full.
   int64_t hardwareFlops = 0;
   int64_t modelFlops = 0;
   double end = 0;

@@ -9,8 +9,8 @@
 #ifndef MF_MEMORY_EXACTPACKING_H
 #define MF_MEMORY_EXACTPACKING_H
 
+#include "StepPlaces.h"
 #include "StepSections.h"
-#include "StepTimeline.h"
 #include "lib/Memory/packing/Packing.h"
 #include "mf/Memory/StepPlan.h"
 
@@ -19,7 +19,7 @@ namespace mf::memory {
 /// What a step is packed from.
 struct LaidOutStep {
   const StepProblem &problem;
-  const StepTimeline &timeline;
+  const StepPlaces &timeline;
   const StepSections &sections;
 };
 

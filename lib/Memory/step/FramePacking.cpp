@@ -217,9 +217,8 @@ RoutineLayout packRoutine(const StepProblem &problem, const Routine &routine,
   return places;
 }
 
-RoutineLayout packByEnd(const StepProblem &problem,
-                        const StepTimeline &timeline, const StepPlan &plan,
-                        int64_t index) {
+RoutineLayout packByEnd(const StepProblem &problem, const StepPlaces &timeline,
+                        const StepPlan &plan, int64_t index) {
   const Routine &routine = problem.routines[index];
   int64_t frame = timeline.getFrame(index);
   int64_t frameSize = frame >= 0 ? plan.frames[frame].size : 0;

@@ -8,7 +8,7 @@
 #ifndef MF_MEMORY_FRAMEPACKING_H
 #define MF_MEMORY_FRAMEPACKING_H
 
-#include "StepTimeline.h"
+#include "StepPlaces.h"
 #include "mf/Memory/StepPlan.h"
 
 namespace mf::memory {
@@ -46,9 +46,8 @@ RoutineLayout packRoutine(const StepProblem &problem, const Routine &routine,
 
 /// Another layout of a routine of `plan`, in which what is alive last is lowest
 /// in scratch. As it was if scratch would become larger.
-RoutineLayout packByEnd(const StepProblem &problem,
-                        const StepTimeline &timeline, const StepPlan &plan,
-                        int64_t routine);
+RoutineLayout packByEnd(const StepProblem &problem, const StepPlaces &timeline,
+                        const StepPlan &plan, int64_t routine);
 
 } // namespace mf::memory
 

@@ -20,7 +20,7 @@ std::string describe(PhaseMoment moment) {
 class LayoutVerifier {
 public:
   LayoutVerifier(const StepProblem &problem, const StepPlan &plan,
-                 const StepTimeline &timeline)
+                 const StepPlaces &timeline)
       : problem(problem), plan(plan), timeline(timeline) {}
 
   Error verify() {
@@ -46,7 +46,7 @@ private:
 
   const StepProblem &problem;
   const StepPlan &plan;
-  const StepTimeline &timeline;
+  const StepPlaces &timeline;
 };
 
 Error LayoutVerifier::verifyShapes() {
@@ -209,7 +209,7 @@ Error LayoutVerifier::verifyBetweenPhases(size_t index) {
 } // namespace
 
 Error verifyLayouts(const StepProblem &problem, const StepPlan &plan,
-                    const StepTimeline &timeline) {
+                    const StepPlaces &timeline) {
   return LayoutVerifier(problem, plan, timeline).verify();
 }
 

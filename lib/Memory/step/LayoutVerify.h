@@ -7,7 +7,7 @@
 #ifndef MF_MEMORY_LAYOUTVERIFY_H
 #define MF_MEMORY_LAYOUTVERIFY_H
 
-#include "StepTimeline.h"
+#include "StepPlaces.h"
 #include "mf/Memory/StepPlan.h"
 
 namespace mf::memory {
@@ -16,7 +16,7 @@ namespace mf::memory {
 /// two buffers of a frame or of the scratch of a routine share an address while
 /// both are alive.
 llvm::Error verifyLayouts(const StepProblem &problem, const StepPlan &plan,
-                          const StepTimeline &timeline);
+                          const StepPlaces &timeline);
 
 } // namespace mf::memory
 

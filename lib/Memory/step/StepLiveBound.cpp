@@ -1,6 +1,6 @@
 //===- StepLiveBound.cpp - Bytes alive in a training step -----------------===//
 
-#include "StepTimeline.h"
+#include "StepPlaces.h"
 #include "lib/Memory/packing/StableSort.h"
 #include <algorithm>
 
@@ -102,7 +102,7 @@ private:
   }
 
   const StepProblem &problem;
-  StepTimeline timeline;
+  StepPlaces timeline;
   std::vector<BufferEvent> events;
   std::vector<RoutineProfile> profiles;
   /// By frame and phase: bytes alive from that phase to the next one.
@@ -129,7 +129,7 @@ std::vector<LiveBuffer> StepProblem::liveAt(StepMoment moment) const {
   if (moment.task < 0 || moment.task >= static_cast<int64_t>(tasks.size()))
     return live;
 
-  StepTimeline timeline(*this);
+  StepPlaces timeline(*this);
   const Task &task = tasks[moment.task];
   const Routine &routine = routines[task.routine];
   int64_t owner = timeline.getFrame(task.routine) >= 0 ? task.instance : -1;

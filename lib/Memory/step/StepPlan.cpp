@@ -97,7 +97,7 @@ private:
 
   const StepProblem &problem;
   const StepPlanOptions &options;
-  StepTimeline timeline;
+  StepPlaces timeline;
   StepSections sections;
   StepPlan plan;
   /// Bytes by which the arena may stay above the bound.

@@ -1,6 +1,6 @@
 //===- StepPrint.cpp - Text form of a step's memory plan ------------------===//
 
-#include "StepTimeline.h"
+#include "StepPlaces.h"
 #include "mf/Memory/StepPlan.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -8,7 +8,7 @@
 namespace mf::memory {
 
 void StepPlan::print(const StepProblem &problem, llvm::raw_ostream &os) const {
-  StepTimeline timeline(problem);
+  StepPlaces timeline(problem);
   os << llvm::formatv("arena {0} bytes, bound {1} bytes at instruction {2} of "
                       "task {3}, gap {4:f3} %\n",
                       arenaSize, bound.bytes, bound.moment.instruction,

@@ -6,7 +6,7 @@
 namespace mf::memory {
 
 StepSections::StepSections(const StepProblem &problem,
-                           const StepTimeline &timeline,
+                           const StepPlaces &timeline,
                            llvm::ArrayRef<ResidualFrameLayout> frames)
     : cuts(problem.tasks.size(), {0}) {
   auto cut = [&](StepMoment moment) {

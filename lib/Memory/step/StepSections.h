@@ -10,14 +10,14 @@
 #ifndef MF_MEMORY_STEPSECTIONS_H
 #define MF_MEMORY_STEPSECTIONS_H
 
-#include "StepTimeline.h"
+#include "StepPlaces.h"
 #include "llvm/ADT/ArrayRef.h"
 
 namespace mf::memory {
 
 class StepSections {
 public:
-  StepSections(const StepProblem &problem, const StepTimeline &timeline,
+  StepSections(const StepProblem &problem, const StepPlaces &timeline,
                llvm::ArrayRef<ResidualFrameLayout> frames);
 
   int32_t getNumSections() const { return firsts.back(); }

@@ -6,7 +6,7 @@
 
 namespace mf::memory {
 
-StepShapes::StepShapes(const StepProblem &problem, const StepTimeline &timeline,
+StepShapes::StepShapes(const StepProblem &problem, const StepPlaces &timeline,
                        const StepSections &sections, const StepPlan &layouts)
     : problem(problem), timeline(timeline), sections(sections),
       layouts(layouts) {

@@ -9,8 +9,8 @@
 #ifndef MF_MEMORY_STEPSHAPES_H
 #define MF_MEMORY_STEPSHAPES_H
 
+#include "StepPlaces.h"
 #include "StepSections.h"
-#include "StepTimeline.h"
 #include "lib/Memory/packing/ShapePacking.h"
 #include "mf/Memory/StepPlan.h"
 #include <deque>
@@ -22,7 +22,7 @@ namespace mf::memory {
 /// scratch of each task, then task buffers.
 class StepShapes {
 public:
-  StepShapes(const StepProblem &problem, const StepTimeline &timeline,
+  StepShapes(const StepProblem &problem, const StepPlaces &timeline,
              const StepSections &sections, const StepPlan &layouts);
   // The shapes point into it.
   StepShapes(const StepShapes &) = delete;
@@ -51,7 +51,7 @@ private:
   template <typename Visit> void forEachSection(int64_t task, Visit visit);
 
   const StepProblem &problem;
-  const StepTimeline &timeline;
+  const StepPlaces &timeline;
   const StepSections &sections;
   const StepPlan &layouts;
   ShapeProblem shapes;

@@ -2,7 +2,7 @@
 
 #include "LayoutVerify.h"
 #include "StepBlocks.h"
-#include "StepTimeline.h"
+#include "StepPlaces.h"
 #include "lib/Memory/packing/StableSort.h"
 #include "mf/Memory/StepPlan.h"
 #include "llvm/ADT/STLExtras.h"
@@ -58,7 +58,7 @@ private:
 
   const StepProblem &problem;
   const StepPlan &plan;
-  StepTimeline timeline;
+  StepPlaces timeline;
 };
 
 Error StepVerifier::verifyBases() {

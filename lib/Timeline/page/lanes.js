@@ -18,6 +18,7 @@ function makeLanes(step, expanded) {
     top += height + 4;
     if (!expanded.has(number)) return;
     for (const stream of stage.streams) {
+      if (stream.blocks.count === 0) continue;
       lanes.push({stage, number, stream, top, height: streamHeight});
       top += streamHeight + 2;
     }
@@ -40,11 +41,11 @@ class LanePainter {
   }
 
   // Draws a part of a lane, at least as wide as can be seen.
-  fill(lane, start, end, color, top = 0, height = lane.height) {
+  fill(lane, start, end, color, top = 0, height = lane.height, least = 0.5) {
     const left = Math.max(0, this.toX(start)), right = Math.min(this.width, this.toX(end));
     if (right <= 0 || left >= this.width) return;
     this.context.fillStyle = color;
-    this.context.fillRect(left, lane.top + top, Math.max(right - left, 0.5), height);
+    this.context.fillRect(left, lane.top + top, Math.max(right - left, least), height);
   }
 
   drawAxis(height) {
@@ -69,16 +70,17 @@ class LanePainter {
     this.fill(lane, 0, this.step.seconds, palette["--work"]);
     const shown = gaps.filter(gap => gap.end > view.start && gap.start < view.end);
     for (const gap of shown) {
+      if (this.toX(gap.end) - this.toX(gap.start) < 0.5) continue;
       this.fill(lane, gap.start, gap.end, palette["--background"]);
       this.fill(lane, gap.start, gap.end,
         gap.cause === 2 ? this.hatch : palette[gapCauses[gap.cause].color]);
     }
     for (const task of tasks) this.drawTask(lane, task);
-    // What holds up tasks is at their foot.
+    // What holds up tasks is at their foot; what is narrower than a pixel makes a pale one.
     for (const gap of shown)
       if (gap.cause !== 2)
         this.fill(lane, gap.start, gap.end, palette[gapCauses[gap.cause].color],
-          lane.height - 5, 5);
+          lane.height - 5, 5, 0);
   }
 
   drawTask(lane, task) {
@@ -97,7 +99,7 @@ class LanePainter {
     const text = String(task.microBatch);
     const room = context.measureText(text).width;
     const from = Math.max(left, 0), to = Math.min(right, this.width);
-    if (to - from < room + 5) return;
+    if (to - from < room + 2) return;
     context.fillStyle = palette["--label"];
     context.fillText(text, (from + to - room) / 2, lane.top + lane.height / 2);
   }

@@ -51,7 +51,7 @@ function addPathColors(parts) {
   for (const part of parts) part.hue = pathHues.find(([words]) => words.test(part.words))[1];
   for (const part of parts) {
     const sort = parts.filter(other => other.hue === part.hue);
-    const shade = 38 + 26 * sort.indexOf(part) / Math.max(4, sort.length - 1);
+    const shade = (part.hue.startsWith("12 ") ? 46 : 38) + 24 * sort.indexOf(part) / Math.max(4, sort.length - 1);
     part.color = `hsl(${part.hue} ${shade}%)`;
   }
   return parts;

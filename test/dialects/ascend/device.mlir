@@ -24,7 +24,7 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<"NPU" = #a
   // Seconds.
   step_latency = 18e-3,
   networks = {
-    hccs = <bytes_per_second = 28000000000, size = 8, wiring = mesh, of = npu>,
+    hccs = <bytes_per_second = 28000000000, size = 8 : ui4, wiring = mesh, of = npu>,
     roce = <of = hccs, wiring = switch, bytes_per_second = 2.5E+10, hidden = 1,>,
   },
   kernels = {

@@ -69,7 +69,7 @@ def check_document(document, report):
     expect("error of the page's scripts", data.get("error"), None)
     expect("stages", int(data["stages"]), len(report["stages"]))
     expect("step", float(data["step-seconds"]), report["step_seconds"])
-    expect("tasks drawn", data["tasks-drawn"], data["tasks"])
+    expect("tasks drawn", data["first"], data["tasks"])
     units = {"s": 1, "ms": 1e-3, "µs": 1e-6, "GiB": 2**30, "MiB": 2**20, "KiB": 2**10}
     groups, _, *rows = document.rows
     time_unit = units[re.fullmatch(r"time, (\S+) and % of the step", groups[1])[1]]
@@ -106,6 +106,7 @@ const point = (type, x, y) => plot.querySelector("canvas").dispatchEvent(new Poi
   type, {bubbles: true, pointerId: 1, clientX: plot.getBoundingClientRect().left + x,
     clientY: plot.getBoundingClientRect().top + y}));
 const readTasks = name => { root.dataset[name] = root.dataset.tasksDrawn; };
+readTasks("first");
 try {
   plot.setPointerCapture = () => {};
   const tooltip = document.getElementById("tooltip");
@@ -129,14 +130,17 @@ try {
 </script>"""
 
 
-def check_actions(chromium, page, report):
+def use_page(chromium, page):
+    """What the page is after the actions."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "page.html")
         with open(path, "w") as file:
             text = open(page).read().replace("<head>", "<head>" + FRAMES)
             file.write(text.replace("</body>", ACTIONS + "</body>"))
-        data = Document(run_chromium(chromium, path, "--dump-dom")).data
-    expect("error of actions", data.get("error"), None)
+        return Document(run_chromium(chromium, path, "--dump-dom"))
+
+
+def check_actions(data, report):
     if not re.match(r"stage 0: (forward|backward|input gradient|weight gradient) of micro-batch \d+", data["tooltip"]):
         sys.exit("error: the tooltip says '%s'" % data["tooltip"])
     if not int(data["expanded"]) > int(data["folded"]) >= (len(report["stages"]) > 1):
@@ -195,15 +199,16 @@ def check_picture(path):
 
 def main():
     chromium, page, report, *picture = sys.argv[1:]
-    document = Document(run_chromium(chromium, page, "--dump-dom"))
-    check_document(document, json.load(open(report)))
-    check_actions(chromium, page, json.load(open(report)))
+    document = use_page(chromium, page)
+    report = json.load(open(report))
+    check_document(document, report)
+    check_actions(document.data, report)
     with tempfile.TemporaryDirectory() as folder:
         path = picture[0] if picture else os.path.join(folder, "page.png")
-        run_chromium(chromium, page, "--window-size=1200,1400", "--screenshot=" + path)
+        run_chromium(chromium, page, "--window-size=1000,900", "--screenshot=" + path)
         check_picture(path)
     data = document.data
-    print("the page shows %s stages and %s tasks" % (data["stages"], data["tasks-drawn"]))
+    print("the page shows %s stages and %s tasks" % (data["stages"], data["first"]))
 
 
 if __name__ == "__main__":

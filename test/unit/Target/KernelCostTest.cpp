@@ -45,8 +45,10 @@ TensorShape wide(std::initializer_list<int64_t> dims) {
 llvm::Expected<KernelCost> tryCost(const Target &target, const KernelSpec &spec,
                                    bool isFused = false) {
   EXPECT_FALSE(static_cast<bool>(checkAgainstSignature(spec)));
+  Compilation compilation;
+  compilation.graphKernelFusion = isFused;
   return getKernelCost(target, *findKernelSignature(spec.name), spec,
-                       {isFused});
+                       compilation);
 }
 
 KernelCost getCost(const Target &target, const KernelSpec &spec,
@@ -174,6 +176,37 @@ TEST(KernelCostTest, OperationsCountWhereAKindHasAShareOfThePeak) {
   EXPECT_EQ(cost.limit, Limit::Compute);
   // The vector engine has no rate for bf16: that of f32.
   EXPECT_NEAR(cost.seconds, 4096 * 4096 / 8e8 + 4e-6, 1e-9);
+}
+
+/// Half of the rows that there is room for: half the FLOPs, and the share of
+/// the peak that half the rows of an expert reach.
+TEST(KernelCostTest, ExpertsCountTheRowsThatThereAre) {
+  Target target = makeTarget();
+  target.kernels.push_back(
+      {"grouped_matmul", 0.36, 1, 0, 4e-6, {{"rows", 210, 0, 1}}});
+  auto grouped = [](int64_t rows) {
+    return KernelSpec{"aclnnGroupedMatmul",
+                      {narrow({1, 1, rows, 7168}), narrow({1, 32, 7168, 4096}),
+                       wide({1, 1, 32})},
+                      {narrow({1, 1, rows, 4096})},
+                      {}};
+  };
+  auto cost = [&](const KernelSpec &spec, double filledRows) {
+    Compilation compilation;
+    compilation.filledRows = filledRows;
+    llvm::Expected<KernelCost> result = getKernelCost(
+        target, *findKernelSignature(spec.name), spec, compilation);
+    EXPECT_TRUE(static_cast<bool>(result));
+    return result->seconds;
+  };
+  // 481 GFLOP for 256 rows of each expert, at 0.36 * 256 / 466 of the peak.
+  EXPECT_NEAR(cost(grouped(8192), 1),
+              2.0 * 8192 * 7168 * 4096 / (294.9e12 * 0.36 * 256 / 466) + 4e-6,
+              1e-9);
+  EXPECT_NEAR(cost(grouped(16384), 0.5), cost(grouped(8192), 1), 1e-12);
+  // Products without counts have all their rows.
+  const KernelSpec product = matmul(narrow({512, 512}), narrow({512, 512}));
+  EXPECT_EQ(cost(product, 0.5), cost(product, 1));
 }
 
 TEST(KernelCostTest, ErrorsNameKernelKindAndTarget) {

@@ -166,6 +166,8 @@ TEST_F(TargetFileTest, BracketsAreFoundWhereTheyAre) {
             "loc(\"file\":2:3): '(' is not closed before '}'\n");
   EXPECT_EQ(getError("module {}\n ]"),
             "loc(\"file\":2:2): ']' closes nothing\n");
+  EXPECT_EQ(getError(std::string(100000, '[') + std::string(100000, ']')),
+            "loc(\"file\":1:102): '[' is inside of more than 100 others\n");
 }
 
 TEST_F(TargetFileTest, TruncatedFilesAreErrors) {
@@ -214,6 +216,35 @@ TEST_F(TargetFileTest, MutatedFilesAreReadOrRefused) {
   }
   // Edits of comments and digits, mostly.
   EXPECT_GT(accepted, 100u);
+}
+
+TEST_F(TargetFileTest, NumbersChangeInPlace) {
+  std::mt19937 random(2);
+  for (llvm::StringRef name : getShippedTargets()) {
+    const std::string text = getShippedText(name);
+    mlir::FailureOr<Target> from = readTarget(name, context);
+    ASSERT_TRUE(mlir::succeeded(from));
+    EXPECT_EQ(editTarget(text, *from, *from, context), text);
+    for (size_t round = 0; round < 20; ++round) {
+      Target to = *from;
+      std::vector<Parameter> parameters = getParameters(to);
+      for (size_t change = 0; change <= round; ++change)
+        *parameters[random() % parameters.size()].value =
+            (random() % 1000 + 1) / 1024.0;
+      // A gain of the cache alone is wrong.
+      if (llvm::errorToBool(check(to)))
+        continue;
+      const std::string edited = editTarget(text, *from, to, context);
+      mlir::FailureOr<Target> read = parse(edited);
+      ASSERT_TRUE(mlir::succeeded(read)) << errors;
+      EXPECT_EQ(describe(*read), describe(to));
+      // The same lines, and their comments.
+      EXPECT_EQ(llvm::StringRef(edited).count('\n'),
+                llvm::StringRef(text).count('\n'));
+      EXPECT_EQ(llvm::StringRef(edited).count("//"),
+                llvm::StringRef(text).count("//"));
+    }
+  }
 }
 
 TEST_F(TargetFileTest, QueriesFindEveryNumber) {

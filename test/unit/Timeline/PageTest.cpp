@@ -150,6 +150,11 @@ TEST(PageTest, ManySpansAreJoinedButTasksAreAllThere) {
     }
   }
   EXPECT_EQ(spans, data.getInteger("spans"));
+  size_t gaps = 0;
+  for (const json::Value &stage : *data.getArray("stages"))
+    gaps += stage.getAsObject()->getArray("gaps")->size() / 3;
+  EXPECT_LE(gaps, 40000U);
+  EXPECT_GT(gaps, 1000U);
   EXPECT_LE(blocks, 250000U);
   EXPECT_GT(blocks, 100000U);
 }

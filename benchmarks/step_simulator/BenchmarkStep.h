@@ -1,7 +1,8 @@
-//===- StepLines.h - A step of many kernels as lines ----------*- C++ -*-===//
+//===- BenchmarkStep.h - A step of many kernels as lines ------*- C++ -*-===//
+//-*-===//
 
-#ifndef MF_BENCHMARKS_STEPLINES_H
-#define MF_BENCHMARKS_STEPLINES_H
+#ifndef MF_BENCHMARKS_BENCHMARKSTEP_H
+#define MF_BENCHMARKS_BENCHMARKSTEP_H
 
 #include "mf/Schedule/Schedule.h"
 #include "mf/Sim/Lines.h"
@@ -18,10 +19,10 @@ struct StepShape {
 /// What runs a schedule: each stage has lines that compute, run collectives,
 /// and send and receive in both directions. They wait for one another by
 /// events. Messages are transfers over the ports of both stages.
-class StepLines {
+class BenchmarkStep {
 public:
-  StepLines(const schedule::Schedule &schedule, const StepShape &shape,
-            bool hasMarks);
+  BenchmarkStep(const schedule::Schedule &schedule, const StepShape &shape,
+                bool hasMarks);
 
   const sim::Lines &get() const { return lines; }
   int64_t getNumItems() const;
@@ -59,4 +60,4 @@ private:
 
 } // namespace mf::benchmarks
 
-#endif // MF_BENCHMARKS_STEPLINES_H
+#endif // MF_BENCHMARKS_BENCHMARKSTEP_H

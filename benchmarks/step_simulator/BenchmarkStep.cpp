@@ -1,6 +1,7 @@
-//===- StepLines.cpp - A step of many kernels as lines --------------------===//
+//===- BenchmarkStep.cpp - A step of many kernels as lines ----------------===//
+//--------------------===//
 
-#include "StepLines.h"
+#include "BenchmarkStep.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace mf::benchmarks {
@@ -17,8 +18,8 @@ constexpr double messageSeconds = 900e-6, latency = 10e-6;
 
 } // namespace
 
-StepLines::StepLines(const schedule::Schedule &schedule, const StepShape &shape,
-                     bool hasMarks)
+BenchmarkStep::BenchmarkStep(const schedule::Schedule &schedule,
+                             const StepShape &shape, bool hasMarks)
     : pipeline(schedule.pipeline), kernels(shape.kernels), lines(tick),
       transfers(2 * pipeline.getNumChunks() * pipeline.microBatches, -1) {
   for (int64_t stage = 0; stage < pipeline.stages; ++stage) {
@@ -36,14 +37,14 @@ StepLines::StepLines(const schedule::Schedule &schedule, const StepShape &shape,
   }
 }
 
-int64_t StepLines::getNumItems() const {
+int64_t BenchmarkStep::getNumItems() const {
   int64_t items = 0;
   for (sim::LineId line = 0; line < lines.getNumLines(); ++line)
     items += lines.getNumItems(line);
   return items;
 }
 
-void StepLines::addKernels(int64_t stage, double factor) {
+void BenchmarkStep::addKernels(int64_t stage, double factor) {
   sim::LineId compute = getLine(stage, Compute);
   sim::LineId collective = getLine(stage, Collective);
   for (int64_t kernel = 0; kernel < kernels; ++kernel) {
@@ -60,7 +61,7 @@ void StepLines::addKernels(int64_t stage, double factor) {
   }
 }
 
-sim::GroupId StepLines::getTransfer(const Task &producer, int32_t step) {
+sim::GroupId BenchmarkStep::getTransfer(const Task &producer, int32_t step) {
   int64_t message =
       ((step < 0 ? pipeline.getNumChunks() : 0) + producer.chunk) *
           pipeline.microBatches +
@@ -75,7 +76,7 @@ sim::GroupId StepLines::getTransfer(const Task &producer, int32_t step) {
   return transfer;
 }
 
-void StepLines::addTask(int64_t stage, const Task &task) {
+void BenchmarkStep::addTask(int64_t stage, const Task &task) {
   bool isForward = task.phase == Phase::Forward;
   int32_t step = isForward ? 1 : -1;
   sim::LineId compute = getLine(stage, Compute);

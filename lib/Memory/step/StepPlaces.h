@@ -1,11 +1,11 @@
-//===- StepTimeline.h - Where things live in a training step --*- C++ -*-===//
+//===- StepPlaces.h - Where things live in a training step ---*- C++ -*-===//
 //
 // Facts about a well-formed StepProblem that bound, planner and verifier share.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_MEMORY_STEPTIMELINE_H
-#define MF_MEMORY_STEPTIMELINE_H
+#ifndef MF_MEMORY_STEPPLACES_H
+#define MF_MEMORY_STEPPLACES_H
 
 #include "mf/Memory/StepPlan.h"
 #include <optional>
@@ -23,9 +23,9 @@ struct FrameInstance {
 StepMoment getMoment(const StepProblem &problem, const FrameInstance &instance,
                      PhaseMoment moment);
 
-class StepTimeline {
+class StepPlaces {
 public:
-  explicit StepTimeline(const StepProblem &problem);
+  explicit StepPlaces(const StepProblem &problem);
 
   /// The frame whose phase the routine is, or -1; and which phase.
   int64_t getFrame(int64_t routine) const { return phaseOf[routine].first; }
@@ -55,9 +55,9 @@ int64_t getBytesAfterPhase(const StepProblem &problem,
 /// Bytes alive at each instruction of a routine: its temporaries, and the
 /// residuals of its own frame's instance.
 std::vector<int64_t> getRoutineProfile(const StepProblem &problem,
-                                       const StepTimeline &timeline,
+                                       const StepPlaces &timeline,
                                        int64_t routine);
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_STEPTIMELINE_H
+#endif // MF_MEMORY_STEPPLACES_H

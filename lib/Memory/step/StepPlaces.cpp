@@ -1,6 +1,6 @@
-//===- StepTimeline.cpp - Where things live in a training step ------------===//
+//===- StepPlaces.cpp - Where things live in a training step ------------===//
 
-#include "StepTimeline.h"
+#include "StepPlaces.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <map>
@@ -8,7 +8,7 @@
 
 namespace mf::memory {
 
-StepTimeline::StepTimeline(const StepProblem &problem)
+StepPlaces::StepPlaces(const StepProblem &problem)
     : phaseOf(problem.routines.size(), {-1, -1}) {
   for (const auto &[index, frame] : llvm::enumerate(problem.frames))
     for (const auto &[phase, routine] : llvm::enumerate(frame.phases))
@@ -60,7 +60,7 @@ int64_t getBytesAfterPhase(const StepProblem &problem,
 }
 
 std::vector<int64_t> getRoutineProfile(const StepProblem &problem,
-                                       const StepTimeline &timeline,
+                                       const StepPlaces &timeline,
                                        int64_t routineIndex) {
   const Routine &routine = problem.routines[routineIndex];
   std::vector<int64_t> profile(routine.length + 1, 0);

@@ -1,6 +1,6 @@
-//===- StepSimulationTest.cpp - A lowered step in time --------------------===//
+//===- TaskSimulationTest.cpp - A lowered step without a target ----------===//
 
-#include "mf/Program/StepSimulation.h"
+#include "mf/Simulator/TaskSimulation.h"
 #include "MeshPrograms.h"
 #include "ParsedProgram.h"
 #include "gmock/gmock.h"
@@ -8,6 +8,7 @@
 #include <limits>
 
 using namespace mf::program;
+using namespace mf::simulator;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -61,18 +62,18 @@ std::string call(const std::string &routine, int microBatch) {
          " : !ascend.frame<@layout> micro_batch " + number + " : () -> ()\n";
 }
 
-std::string getNames(const SimulatedStep &step) {
+std::string getNames(const SimulatedTasks &step) {
   std::string names;
   for (const mf::sim::Block &block : step.timeline.stages.front())
     names += step.pipeline.getName(block.task) + " ";
   return names;
 }
 
-TEST(StepSimulationTest, FindsTasksFromTheUsesOfFrames) {
+TEST(TaskSimulationTest, FindsTasksFromTheUsesOfFrames) {
   ParsedProgram parsed(
       makeStage(call("a", 0) + call("a", 1) + call("b", 0) + call("b", 1), 2));
   ASSERT_TRUE(parsed.decoded) << parsed.messages;
-  auto whole = cantFail(simulateStep(parsed.get(), {}));
+  auto whole = cantFail(simulateTasks(parsed.get(), {}));
   EXPECT_EQ(getNames(whole), "F0 F1 B0 B1 ");
   EXPECT_EQ(whole.flopsPerUnit, 16);
   EXPECT_EQ(whole.timeline.end, 6);
@@ -80,28 +81,28 @@ TEST(StepSimulationTest, FindsTasksFromTheUsesOfFrames) {
 
   ParsedProgram split(makeStage(call("a", 0) + call("b", 0) + call("c", 0)));
   ASSERT_TRUE(split.decoded) << split.messages;
-  StepCosts costs;
+  TaskCosts costs;
   costs.flopsPerUnit = 8;
-  auto halves = cantFail(simulateStep(split.get(), costs));
+  auto halves = cantFail(simulateTasks(split.get(), costs));
   EXPECT_EQ(getNames(halves), "F0 I0 W0 ");
   EXPECT_THAT(halves.busy, ElementsAre(12));
   EXPECT_EQ(halves.timeline.stages.front().back().start, 6);
   EXPECT_EQ(halves.timeline.end, 12);
 }
 
-TEST(StepSimulationTest, SaysWhatItCannotSimulate) {
+TEST(TaskSimulationTest, SaysWhatItCannotSimulate) {
   ParsedProgram parsed(
       makeStage(call("a", 0) + call("a", 0) + call("a", 0) + call("a", 0)));
   ASSERT_TRUE(parsed.decoded) << parsed.messages;
-  EXPECT_THAT(toString(simulateStep(parsed.get(), {}).takeError()),
+  EXPECT_THAT(toString(simulateTasks(parsed.get(), {}).takeError()),
               HasSubstr("is used by 4 calls"));
-  StepCosts costs;
+  TaskCosts costs;
   costs.transferTime = -1;
-  EXPECT_EQ(toString(simulateStep(parsed.get(), costs).takeError()),
+  EXPECT_EQ(toString(simulateTasks(parsed.get(), costs).takeError()),
             "transfer time is -1.00, expected a finite number from 0");
   costs = {};
   costs.flopsPerUnit = std::numeric_limits<double>::infinity();
-  EXPECT_THAT(toString(simulateStep(parsed.get(), costs).takeError()),
+  EXPECT_THAT(toString(simulateTasks(parsed.get(), costs).takeError()),
               HasSubstr("FLOPs per unit is"));
 }
 
@@ -111,10 +112,10 @@ std::string simulateExchange(llvm::ArrayRef<std::string> steps) {
   EXPECT_TRUE(parsed.decoded) << parsed.messages;
   if (!parsed.decoded)
     return "does not decode";
-  return toString(simulateStep(parsed.get(), {}).takeError());
+  return toString(simulateTasks(parsed.get(), {}).takeError());
 }
 
-TEST(StepSimulationTest, FindsStreamsThatWaitForEachOther) {
+TEST(TaskSimulationTest, FindsStreamsThatWaitForEachOther) {
   const std::string sendTo1 = transfer("send %g to <pp = 1>", "x", "a");
   const std::string receiveFrom1 =
       transfer("receive %m from <pp = 1>", "y", "a");
@@ -130,7 +131,7 @@ TEST(StepSimulationTest, FindsStreamsThatWaitForEachOther) {
                 "(channel 'y', stream 'a') waits for stage 0: receive"));
 }
 
-TEST(StepSimulationTest, CollectivesMeet) {
+TEST(TaskSimulationTest, CollectivesMeet) {
   const std::string reduce =
       collective("all_reduce %g to %g over <pp>", "r", "a");
   EXPECT_EQ(simulateExchange({reduce, reduce}), "");

@@ -33,7 +33,7 @@ int64_t toNs(const std::string &microseconds) {
   return std::llround(std::stod(microseconds) * 1000);
 }
 
-class ProfileTest : public testing::Test {
+class ProfileFolderTest : public testing::Test {
 protected:
   void SetUp() override {
     ASSERT_EQ(getMessage(writeProfile(folder.path("p"), timeline)), "");
@@ -57,7 +57,7 @@ protected:
 
 /// Which the tests of --calibrate read, too. MF_WRITE_PROFILE_SAMPLE=FOLDER
 /// writes it anew.
-TEST_F(ProfileTest, TheSampleIsWhatIsWritten) {
+TEST_F(ProfileFolderTest, TheSampleIsWhatIsWritten) {
   if (const char *sample = std::getenv("MF_WRITE_PROFILE_SAMPLE")) {
     ASSERT_EQ(getMessage(writeProfile(sample, timeline)), "");
   }
@@ -71,7 +71,7 @@ TEST_F(ProfileTest, TheSampleIsWhatIsWritten) {
     }
 }
 
-TEST_F(ProfileTest, TheStepAddsUp) {
+TEST_F(ProfileFolderTest, TheStepAddsUp) {
   const TableRow first = readStep(0);
   EXPECT_EQ(first.at("Device_id"), "0");
   EXPECT_EQ(first.at("Step"), "1");
@@ -99,7 +99,7 @@ TEST_F(ProfileTest, TheStepAddsUp) {
   }
 }
 
-TEST_F(ProfileTest, TheStepIsThatOfTheSummary) {
+TEST_F(ProfileFolderTest, TheStepIsThatOfTheSummary) {
   for (const StageTimeline &stage : timeline.stages) {
     const StageSummary summary = summarizeStage(timeline, stage);
     const TableRow step = readStep(stage.rank);
@@ -114,7 +114,7 @@ TEST_F(ProfileTest, TheStepIsThatOfTheSummary) {
   }
 }
 
-TEST_F(ProfileTest, KernelsAddUp) {
+TEST_F(ProfileFolderTest, KernelsAddUp) {
   for (const StageTimeline &stage : timeline.stages) {
     int64_t computing = 0, receiving = 0, all = 0;
     for (const TableRow &row : read(stage.rank, "kernel_details.csv")) {
@@ -146,7 +146,7 @@ TEST_F(ProfileTest, KernelsAddUp) {
   }
 }
 
-TEST_F(ProfileTest, AKernelHasItsOperands) {
+TEST_F(ProfileFolderTest, AKernelHasItsOperands) {
   const TableRow row = read(0, "kernel_details.csv").front();
   EXPECT_EQ(row.at("Name"), "layers.0.feed_forward.w1/aclnnMatmul");
   EXPECT_EQ(row.at("Type"), "aclnnMatmul");
@@ -160,7 +160,7 @@ TEST_F(ProfileTest, AKernelHasItsOperands) {
   EXPECT_EQ(row.at("Output Data Types"), "DT_BF16");
 }
 
-TEST_F(ProfileTest, CoresAreThoseOfEnginesAndKinds) {
+TEST_F(ProfileFolderTest, CoresAreThoseOfEnginesAndKinds) {
   std::map<std::string, std::string> cores;
   for (const TableRow &row : read(0, "kernel_details.csv"))
     cores[row.at("Type")] = row.at("Accelerator Core");
@@ -176,7 +176,7 @@ TEST_F(ProfileTest, CoresAreThoseOfEnginesAndKinds) {
   EXPECT_EQ(cores, expected);
 }
 
-TEST_F(ProfileTest, MemoryIsThatOfTheStep) {
+TEST_F(ProfileFolderTest, MemoryIsThatOfTheStep) {
   for (const StageTimeline &stage : timeline.stages) {
     double highest = 0;
     double last = -1;
@@ -193,7 +193,7 @@ TEST_F(ProfileTest, MemoryIsThatOfTheStep) {
   }
 }
 
-TEST_F(ProfileTest, AllocationsAreRisesOfTheLevel) {
+TEST_F(ProfileFolderTest, AllocationsAreRisesOfTheLevel) {
   const std::vector<TableRow> rows = read(0, "operator_memory.csv");
   ASSERT_EQ(rows.size(), 3U);
   // 16 MiB stand through the step.
@@ -211,7 +211,7 @@ TEST_F(ProfileTest, AllocationsAreRisesOfTheLevel) {
   EXPECT_EQ(rows[2].at("Duration(us)"), "20.000");
 }
 
-TEST_F(ProfileTest, CommunicationHasTimesAndRates) {
+TEST_F(ProfileFolderTest, CommunicationHasTimesAndRates) {
   const llvm::json::Value value = readJson(0, "communication.json");
   ASSERT_TRUE(value.getAsObject());
   const llvm::json::Object *step = value.getAsObject()->getObject("step1");
@@ -238,7 +238,7 @@ TEST_F(ProfileTest, CommunicationHasTimesAndRates) {
   EXPECT_EQ(step->getObject("p2p")->size(), 4U);
 }
 
-TEST_F(ProfileTest, MetadataHasTheRanksOfGroups) {
+TEST_F(ProfileFolderTest, MetadataHasTheRanksOfGroups) {
   const llvm::json::Value value = parseWritten(readWritten(folder.path(
       "p/rank0000_00000000000000_ascend_ms/profiler_metadata.json")));
   const llvm::json::Object *groups =
@@ -258,7 +258,7 @@ TEST_F(ProfileTest, MetadataHasTheRanksOfGroups) {
   EXPECT_EQ(groups->size(), 3U);
 }
 
-TEST_F(ProfileTest, GroupsOfTheSameAxesAreToldApart) {
+TEST_F(ProfileFolderTest, GroupsOfTheSameAxesAreToldApart) {
   StepTimeline twice = timeline;
   Activity other = twice.activities[5];
   other.name = "all_reduce";
@@ -283,7 +283,7 @@ TEST_F(ProfileTest, GroupsOfTheSameAxesAreToldApart) {
                                  "hcom_allReduce__dp_mp_1_1"));
 }
 
-TEST_F(ProfileTest, TheTraceShowsWhatOverlaps) {
+TEST_F(ProfileFolderTest, TheTraceShowsWhatOverlaps) {
   const llvm::json::Value value = readJson(0, "trace_view.json");
   ASSERT_TRUE(value.getAsArray());
   std::map<int64_t, std::string> processes;
@@ -314,7 +314,7 @@ TEST_F(ProfileTest, TheTraceShowsWhatOverlaps) {
     EXPECT_NEAR(lengths[column], std::stod(step.at(column)), 1e-6) << column;
 }
 
-TEST_F(ProfileTest, AnEmptyFolderIsFilledAndNoOtherIs) {
+TEST_F(ProfileFolderTest, AnEmptyFolderIsFilledAndNoOtherIs) {
   ASSERT_FALSE(llvm::sys::fs::create_directory(folder.path("empty")));
   EXPECT_EQ(getMessage(writeProfile(folder.path("empty") + "/", timeline)), "");
   EXPECT_THAT(getMessage(writeProfile(folder.path("p"), timeline)),
@@ -329,7 +329,7 @@ TEST_F(ProfileTest, AnEmptyFolderIsFilledAndNoOtherIs) {
   EXPECT_THAT(folder.list(), ElementsAre("empty", "p"));
 }
 
-TEST_F(ProfileTest, WhatIsWrongIsNotWritten) {
+TEST_F(ProfileFolderTest, WhatIsWrongIsNotWritten) {
   StepTimeline wrong = timeline;
   wrong.stages[1].streams[0].spans[3].start =
       std::numeric_limits<double>::quiet_NaN();
@@ -339,7 +339,7 @@ TEST_F(ProfileTest, WhatIsWrongIsNotWritten) {
   EXPECT_THAT(folder.list(), ElementsAre("p"));
 }
 
-TEST_F(ProfileTest, NamesMayHaveCommasAndQuotes) {
+TEST_F(ProfileFolderTest, NamesMayHaveCommasAndQuotes) {
   StepTimeline strange = timeline;
   strange.activities[0].name = "mat,\"mul\"\x01\xff";
   ASSERT_EQ(getMessage(writeProfile(folder.path("q"), strange)), "");
@@ -350,7 +350,7 @@ TEST_F(ProfileTest, NamesMayHaveCommasAndQuotes) {
       parseWritten(readWritten(output + "trace_view.json")).getAsArray());
 }
 
-TEST_F(ProfileTest, AStepOfNothingIsAllFree) {
+TEST_F(ProfileFolderTest, AStepOfNothingIsAllFree) {
   StepTimeline empty;
   empty.stages.resize(1);
   empty.seconds = 1e-3;

@@ -1,0 +1,19 @@
+//===- ExecutedStep.h - A recorded step as a timeline ----------*- C++ -*-===//
+
+#ifndef MF_LIB_RUNNER_EXECUTEDSTEP_H
+#define MF_LIB_RUNNER_EXECUTEDSTEP_H
+
+#include "mf/Runner/StepRecord.h"
+#include "mf/Timeline/StepTimeline.h"
+
+namespace mf::runner {
+
+/// What the first rank of each stage did, in the form of simulated steps. The
+/// record has all of these ranks. `path` is the program's file.
+llvm::Expected<timeline::StepTimeline>
+readExecution(const program::Program &program, const StepRecord &record,
+              llvm::StringRef path);
+
+} // namespace mf::runner
+
+#endif // MF_LIB_RUNNER_EXECUTEDSTEP_H

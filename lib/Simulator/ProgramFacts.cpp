@@ -1,0 +1,126 @@
+//===- ProgramFacts.cpp - What a timeline says of its program -------------===//
+
+#include "mf/Simulator/ProgramFacts.h"
+#include "mf/Program/Liveness.h"
+#include "mf/Program/StepTasks.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+
+namespace mf::simulator {
+
+using llvm::Expected;
+using namespace program;
+using timeline::StageTimeline;
+using timeline::StepTimeline;
+
+namespace {
+
+/// Of the cube: what it does, and what published utilizations count.
+struct Flops {
+  int64_t hardware = 0;
+  int64_t model = 0;
+};
+
+} // namespace
+
+static Flops countFlops(const Program &program, const InstructionList &list) {
+  Flops flops;
+  for (const Instruction &instruction : list.instructions) {
+    if (instruction.work != Work::Kernel)
+      continue;
+    const LaunchedKernel &kernel = program.kernels[instruction.index];
+    if (kernel.signature->engine != Engine::Cube)
+      continue;
+    flops.hardware += kernel.flops;
+    flops.model +=
+        kernel.signature->getMeasure(kernel.spec, "model_flops").value_or(0);
+  }
+  return flops;
+}
+
+static void addFlops(const Program &program, const StageProgram &stage,
+                     StageTimeline &timeline) {
+  std::vector<Flops> ofRoutine;
+  for (const Routine &routine : stage.routines)
+    ofRoutine.push_back(countFlops(program, routine.body));
+  timeline.hardwareFlops = countFlops(program, stage.step).hardware;
+  for (const Call &call : stage.step.calls)
+    timeline.hardwareFlops += ofRoutine[call.routine].hardware;
+  timeline.modelFlops = 0;
+  Expected<std::vector<StepTask>> tasks = findTasks(stage);
+  if (!tasks) {
+    llvm::consumeError(tasks.takeError());
+    return;
+  }
+  for (const StepTask &task : *tasks)
+    if (task.phase == schedule::Phase::Forward)
+      timeline.modelFlops +=
+          3 *
+          ofRoutine[stage.step.getCall(stage.step.instructions[task.position])
+                        ->routine]
+              .model;
+}
+
+void addStageFacts(const Program &program, const StageProgram &stage,
+                   StageTimeline &timeline) {
+  timeline.peakBytes = stage.arenaBytes;
+  timeline.hostBytes = stage.hostBytes;
+  timeline.limitBytes = stage.hbmLimitBytes.value_or(0);
+  const MemoryUse peak = findPeak(computeLifetimes(stage), Space::Device);
+  for (size_t i = 0; i < numCategories; ++i)
+    timeline.bytesByCategory[getName(static_cast<program::Category>(i)).str()] =
+        peak.byCategory[i];
+  // Between buffers, and where only the peak of another time is.
+  timeline.bytesByCategory["fragmentation"] = stage.arenaBytes - peak.bytes;
+  addFlops(program, stage, timeline);
+}
+
+/// Of all micro-batches and ranks: what the host gives to the stage that reads
+/// tokens.
+static int64_t countTokens(const Program &program) {
+  for (const StageProgram &stage : program.stages) {
+    int64_t tokens = 0;
+    for (const Static &buffer : stage.statics) {
+      if (buffer.role != Role::Tokens || buffer.space != Space::Host)
+        continue;
+      TensorShape whole = buffer.shape;
+      if (buffer.slice)
+        whole.dims = buffer.slice->dims;
+      tokens += whole.getNumElements();
+    }
+    if (tokens > 0)
+      return tokens;
+  }
+  return program.microBatches * program.microBatchSize * program.sequenceLength;
+}
+
+/// Chunks in the order in which their first forwards start.
+static void numberChunks(StepTimeline &timeline) {
+  using Chunk = std::pair<size_t, int32_t>;
+  std::map<Chunk, double> starts;
+  for (auto [number, stage] : llvm::enumerate(timeline.stages))
+    for (const timeline::TaskSpan &task : stage.tasks) {
+      auto [known, isNew] =
+          starts.try_emplace({number, task.chunk}, task.start);
+      known->second = std::min(known->second, task.start);
+    }
+  std::vector<std::pair<double, Chunk>> order;
+  for (const auto &[chunk, start] : starts)
+    order.emplace_back(start, chunk);
+  llvm::sort(order);
+  std::map<Chunk, int32_t> numbers;
+  for (const auto &[start, chunk] : order)
+    numbers[chunk] = static_cast<int32_t>(numbers.size());
+  for (auto [number, stage] : llvm::enumerate(timeline.stages))
+    for (timeline::TaskSpan &task : stage.tasks)
+      task.chunk = numbers.at({number, task.chunk});
+}
+
+void addStepFacts(const Program &program, StepTimeline &timeline) {
+  timeline.numRanks = program.getNumRanks();
+  timeline.microBatches = program.microBatches;
+  timeline.tokens = countTokens(program);
+  numberChunks(timeline);
+}
+
+} // namespace mf::simulator
