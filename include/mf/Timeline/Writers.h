@@ -80,7 +80,8 @@ llvm::Error writeTrace(llvm::StringRef path, const StepTimeline &timeline,
 llvm::Error checkProfileFolder(llvm::StringRef folder);
 
 /// Files in the layout of MindSpore Profiler's ASCEND_PROFILER_OUTPUT, for each
-/// stage's rank in a folder of its own. `folder` must not be there, or be empty.
+/// stage's rank in a folder of its own. `folder` must not be there, or be
+/// empty.
 llvm::Error writeProfile(llvm::StringRef folder, const StepTimeline &timeline);
 
 /// One self-contained HTML page.
