@@ -1,6 +1,7 @@
 //===- Calibration.cpp - Targets fitted to profiles -----------------------===//
 
 #include "mf/Calibration/Calibration.h"
+#include "StepLatency.h"
 #include "TargetModel.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -28,7 +29,7 @@ private:
   void addNumbers(const TargetModel &before, const FitResult &fit,
                   TargetModel &after);
   void addKinds(const TargetModel &before, const TargetModel &after);
-  void fitStepLatency();
+  void addStepLatency();
 
   const Target &start;
   const Profile &profile;
@@ -197,38 +198,17 @@ void Calibrator::addKinds(const TargetModel &before, const TargetModel &after) {
   calibration.kinds = std::move(kinds);
 }
 
-/// What no rank's device does in a step, on the rank that waits least for
-/// others: the least over ranks of the median over steps.
-void Calibrator::fitStepLatency() {
-  std::map<uint32_t, std::vector<double>> free;
-  std::map<uint32_t, int64_t> first;
-  for (const ProfiledStep &step : profile.steps)
-    first.try_emplace(step.folder, step.step);
-  std::map<uint32_t, size_t> counts;
-  for (const ProfiledStep &step : profile.steps)
-    ++counts[step.folder];
-  constexpr size_t enough = 3;
-  for (const ProfiledStep &step : profile.steps)
-    if (counts[step.folder] < enough || step.step != first[step.folder])
-      free[step.folder].push_back(step.free);
+void Calibrator::addStepLatency() {
   CalibratedNumber &number = calibration.numbers.emplace_back();
   number.path = "step_latency";
   number.before = number.after = start.stepLatency;
-  for (auto &[folder, times] : free) {
-    llvm::sort(times);
-    const double median = times[times.size() / 2];
-    number.rows += static_cast<int64_t>(times.size());
-    if (number.state == FitState::Fitted && median >= number.after)
-      continue;
-    number.state = FitState::Fitted;
-    number.after = median;
-    const double spread = times.back() - times.front();
-    number.relativeError =
-        median > 0 && times.size() > 1
-            ? spread / 2 / median / std::sqrt(static_cast<double>(times.size()))
-            : 0;
-  }
-  calibration.target.stepLatency = number.after;
+  const std::optional<StepLatency> found = findStepLatency(profile);
+  if (!found)
+    return;
+  number.state = FitState::Fitted;
+  number.after = calibration.target.stepLatency = found->seconds;
+  number.relativeError = found->relativeError;
+  number.rows = found->steps;
 }
 
 llvm::Expected<Calibration> Calibrator::run() {
@@ -241,7 +221,7 @@ llvm::Expected<Calibration> Calibrator::run() {
   addNumbers(before, fit, after);
   addKinds(before, after);
   calibration.target = after.getTarget();
-  fitStepLatency();
+  addStepLatency();
   if (Error error = target::check(calibration.target))
     return std::move(error);
   calibration.unknownTypes = observations.unknownTypes;

@@ -58,7 +58,7 @@ private:
   ProfileTable table;
   llvm::StringMap<size_t> &known;
   Profile &profile;
-  int step = -1, type = -1, core = -1, duration = -1;
+  int step = -1, type = -1, core = -1, start = -1, duration = -1;
   OperandColumns inputs, outputs;
 };
 
@@ -69,6 +69,7 @@ Error KernelRows::findColumns() {
       {"Step ID", false, &step},
       {"Type", true, &type},
       {"Accelerator Core", false, &core},
+      {"Start Time(us)", false, &start},
       {"Duration(us)", true, &duration},
       {"Input Shapes", true, &inputs.shapes},
       {"Input Data Types", true, &inputs.types},
@@ -167,6 +168,12 @@ Error KernelRows::readRow() {
   ProfiledTime time;
   time.seconds = *microseconds * secondsPerMicrosecond;
   time.folder = folder;
+  if (start >= 0) {
+    Expected<double> begin = table.getNumber(start);
+    if (!begin)
+      return begin.takeError();
+    time.start = *begin * secondsPerMicrosecond;
+  }
   const StringRef stepText = table.getText(step);
   if (!stepText.empty() && stepText.getAsInteger(10, time.step))
     return table.fail(step, "the step is " + quoteCell(stepText) +

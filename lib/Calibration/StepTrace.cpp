@@ -14,11 +14,12 @@ Error readStepTrace(StringRef path, StringRef text, uint32_t folder,
   ProfileTable table(path, text);
   if (Error error = table.open())
     return error;
-  int step = -1, free = -1, bubble = -1;
+  int step = -1, computing = -1, exposed = -1, free = -1;
   const std::tuple<StringRef, bool, int *> columns[] = {
       {"Step", false, &step},
-      {"Free", true, &free},
-      {"Bubble", false, &bubble}};
+      {"Computing", false, &computing},
+      {"Communication(Not Overlapped)", false, &exposed},
+      {"Free", true, &free}};
   for (const auto &[name, isRequired, column] : columns) {
     Expected<int> found = table.findColumn(name, isRequired);
     if (!found)
@@ -38,15 +39,19 @@ Error readStepTrace(StringRef path, StringRef text, uint32_t folder,
     if (!stepText.empty() && stepText.getAsInteger(10, traced.step))
       return table.fail(step, "the step is " + quoteCell(stepText) +
                                   ", expected a whole number");
-    for (auto [column, seconds] :
-         {std::pair(free, &traced.free), std::pair(bubble, &traced.bubble)}) {
+    double length = 0;
+    for (int column : {computing, exposed, free}) {
       if (column < 0)
         continue;
       Expected<double> microseconds = table.getNumber(column);
       if (!microseconds)
         return microseconds.takeError();
-      *seconds = *microseconds * secondsPerMicrosecond;
+      // The last one is what is free.
+      traced.free = *microseconds * secondsPerMicrosecond;
+      length += traced.free;
     }
+    if (computing >= 0 && exposed >= 0)
+      traced.length = length;
     profile.steps.push_back(traced);
   }
 }

@@ -1,6 +1,7 @@
 //===- Calibrate.cpp - Targets fitted to profiles -------------------------===//
 
 #include "Calibrate.h"
+#include "Targets.h"
 #include "mf/Calibration/Calibration.h"
 #include "mf/Data/AtomicFile.h"
 #include "mf/Target/TargetFile.h"
@@ -10,21 +11,21 @@ using namespace llvm;
 
 namespace mf::tools {
 
-Error calibrateTarget(const CalibrateOptions &options,
-                      mlir::MLIRContext &context) {
+static Error calibrateTo(const target::Target &start, const Options &options,
+                         mlir::MLIRContext &context) {
   Expected<calibration::Profile> profile =
-      calibration::readProfile(options.folder);
+      calibration::readProfile(options.calibrate);
   if (!profile)
     return profile.takeError();
   Expected<calibration::Calibration> fitted =
-      calibration::calibrate(options.start, *profile);
+      calibration::calibrate(start, *profile);
   if (!fitted)
     return fitted.takeError();
   std::string text;
   raw_string_ostream os(text);
   target::printTarget(fitted->target, context,
-                      calibration::describeCalibration(*fitted, options.folder,
-                                                       options.startName),
+                      calibration::describeCalibration(
+                          *fitted, options.calibrate, options.target),
                       os);
   const bool toOutput = options.output == "-";
   if (toOutput)
@@ -34,6 +35,17 @@ Error calibrateTarget(const CalibrateOptions &options,
   if (!options.quiet)
     calibration::printCalibration(*fitted, toOutput ? errs() : outs());
   return Error::success();
+}
+
+int calibrateTarget(const Options &options, Messages &messages) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  const std::optional<target::Target> start =
+      loadTarget(options, context, messages);
+  if (!start)
+    return 1;
+  if (Error error = calibrateTo(*start, options, context))
+    return messages.fail(toString(std::move(error)));
+  return 0;
 }
 
 } // namespace mf::tools

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Calibrate.h"
 #include "Options.h"
 #include "Processes.h"
 #include "Simulate.h"
@@ -221,6 +222,8 @@ int Run::runFile() {
     return mf::tools::listParameters(options, messages);
   if (options.printTarget)
     return mf::tools::printTarget(options, messages);
+  if (!options.calibrate.empty())
+    return mf::tools::calibrateTarget(options, messages);
   std::string message, digest;
   std::unique_ptr<MemoryBuffer> buffer =
       mlir::openInputFile(options.input, &message);

@@ -14,6 +14,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ struct ProfiledOperand {
 /// How long one row took.
 struct ProfiledTime {
   double seconds = 0;
+  /// On the clock of the device's host; none if there is no such column.
+  std::optional<double> start;
   /// The row's Step ID, or 0.
   int64_t step = 0;
   /// Of Profile::folders.
@@ -52,9 +55,10 @@ struct ProfiledLaunch {
 struct ProfiledStep {
   int64_t step = 0;
   uint32_t folder = 0;
+  /// Nothing is under way on the device.
   double free = 0;
-  /// In receives; 0 if there is no such column.
-  double bubble = 0;
+  /// From the begin of the step to its end; none if columns are missing.
+  std::optional<double> length;
 };
 
 /// A collective or message of communication.json.

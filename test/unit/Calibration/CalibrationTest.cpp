@@ -130,7 +130,7 @@ TEST(CalibrationTest, WhatIsNotDeterminedStaysAndIsSaid) {
   EXPECT_NE(text.find("not seen in this profile, kept: "), std::string::npos);
 }
 
-TEST(CalibrationTest, FitsTheLatencyOfStepsToTheBusiestRank) {
+TEST(CalibrationTest, TakesWhatTheBusiestRankHasFreeForTheLatencyOfSteps) {
   std::mt19937 random(4);
   Profile profile = getSampleProfile(getSampleDevice(), 1, {}, random);
   // The first step of each rank is slow, the second rank waits for the first.
@@ -144,7 +144,26 @@ TEST(CalibrationTest, FitsTheLatencyOfStepsToTheBusiestRank) {
   const Calibration calibration =
       llvm::cantFail(calibrate(getSampleDevice(), profile));
   EXPECT_DOUBLE_EQ(calibration.target.stepLatency, 0.03);
-  EXPECT_EQ(find(calibration, "step_latency").rows, 8);
+  EXPECT_EQ(find(calibration, "step_latency").rows, 4);
+}
+
+TEST(CalibrationTest, WaitingForOtherRanksIsNoLatencyOfSteps) {
+  std::mt19937 random(4);
+  Profile profile = getSampleProfile(getSampleDevice(), 1, {}, random);
+  for (ProfiledLaunch &launch : profile.launches)
+    launch.times.clear();
+  // Of 100 ms, one rank is busy from 5 to 45, the other from 40 to 80.
+  for (uint32_t folder : {0U, 1U}) {
+    profile.launches[0].times.push_back({0.04, 5 + 0.035 * folder, 1, folder});
+    ProfiledStep &row = profile.steps.emplace_back();
+    row.step = 1;
+    row.folder = folder;
+    row.free = 0.06;
+    row.length = 0.1;
+  }
+  const Calibration calibration =
+      llvm::cantFail(calibrate(getSampleDevice(), profile));
+  EXPECT_NEAR(calibration.target.stepLatency, 0.025, 1e-9);
 }
 
 TEST(CalibrationTest, LeavesTheFirstOfSeveralStepsOut) {
@@ -171,7 +190,7 @@ TEST(CalibrationTest, CountsWhatItCannotUse) {
   auto add = [&](llvm::StringRef type, int rows) {
     ProfiledLaunch &launch = profile.launches.emplace_back();
     launch.type = type.str();
-    launch.times.assign(rows, {1e-3, 1, 0});
+    launch.times.assign(rows, {1e-3, {}, 1, 0});
   };
   add("DropOutDoMaskV9", 7);
   // A product without operands, and a kind that the target has no rate for.

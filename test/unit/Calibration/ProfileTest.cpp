@@ -48,6 +48,7 @@ TEST(ProfileTest, ReadsKernels) {
   EXPECT_EQ(launch.inputs[1].type, DType::BF16);
   ASSERT_EQ(launch.times.size(), 2U);
   EXPECT_DOUBLE_EQ(launch.times[1].seconds, 20.25e-6);
+  EXPECT_DOUBLE_EQ(launch.times[1].start.value_or(0), 10.5e-6);
   EXPECT_EQ(launch.times[1].step, 1);
 }
 
@@ -90,7 +91,8 @@ TEST(ProfileTest, ReadsStepsAndTransfers) {
   folder.write("w_ascend_ms/ASCEND_PROFILER_OUTPUT/kernel_details.csv",
                (header + row).str());
   folder.write("w_ascend_ms/ASCEND_PROFILER_OUTPUT/step_trace_time.csv",
-               "Device_id,Step,Computing,Free,Bubble\n0,,100,20,5\n");
+               "Device_id,Step,Computing,Free,Communication(Not Overlapped)\n"
+               "0,,100,20,5\n");
   folder.write("w_ascend_ms/ASCEND_PROFILER_OUTPUT/communication.json",
                transfers);
   folder.write("w_ascend_ms/profiler_metadata.json",
@@ -99,7 +101,7 @@ TEST(ProfileTest, ReadsStepsAndTransfers) {
   const Profile profile = read(folder);
   ASSERT_EQ(profile.steps.size(), 1U);
   EXPECT_DOUBLE_EQ(profile.steps[0].free, 20e-6);
-  EXPECT_DOUBLE_EQ(profile.steps[0].bubble, 5e-6);
+  EXPECT_DOUBLE_EQ(profile.steps[0].length.value_or(0), 125e-6);
   ASSERT_EQ(profile.transfers.size(), 1U);
   const ProfiledTransfer &transfer = profile.transfers[0];
   EXPECT_EQ(transfer.name, "hcom_allReduce__1_0_1");

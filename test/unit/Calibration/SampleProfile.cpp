@@ -113,7 +113,7 @@ void Sampler::launch(const Target &device, llvm::StringRef type,
   for (const TensorShape &shape : outputs)
     launch.outputs.push_back({shape.dims, shape.type});
   for (int i = 0; i < rows; ++i)
-    launch.times.push_back({disturb(seconds), 1 + i % 2, 0});
+    launch.times.push_back({disturb(seconds), {}, 1 + i % 2, 0});
   profile.rows += rows;
 }
 

@@ -1,0 +1,90 @@
+//===- StepLatency.cpp - What a step takes besides its work ---------------===//
+
+#include "StepLatency.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <cmath>
+
+namespace mf::calibration {
+
+/// Begins and ends.
+using Spans = std::vector<std::pair<double, double>>;
+
+/// When devices do something, by step; none if a row does not say when it
+/// starts.
+static std::optional<std::map<int64_t, Spans>>
+getBusySpans(const Profile &profile) {
+  std::map<int64_t, Spans> spans;
+  for (const ProfiledLaunch &launch : profile.launches)
+    for (const ProfiledTime &time : launch.times) {
+      if (!time.start)
+        return std::nullopt;
+      spans[time.step].emplace_back(*time.start, *time.start + time.seconds);
+    }
+  return spans;
+}
+
+static double getUnionLength(Spans spans) {
+  llvm::sort(spans);
+  double length = 0, end = -1;
+  for (const auto &[from, to] : spans) {
+    length += std::max(0.0, to - std::max(from, end));
+    end = std::max(end, to);
+  }
+  return length;
+}
+
+/// The time of each step in which no device does anything; empty if the files
+/// do not say.
+static std::map<int64_t, double> getIdleTimes(const Profile &profile) {
+  const auto spans = getBusySpans(profile);
+  if (!spans)
+    return {};
+  std::map<int64_t, double> idle;
+  for (const ProfiledStep &step : profile.steps) {
+    const auto found = spans->find(step.step);
+    if (!step.length || found == spans->end())
+      return {};
+    idle[step.step] = std::max(idle[step.step], *step.length);
+  }
+  for (auto &[step, seconds] : idle)
+    seconds = std::max(0.0, seconds - getUnionLength(spans->at(step)));
+  return idle;
+}
+
+static StepLatency summarize(const std::map<int64_t, double> &seconds) {
+  constexpr size_t enough = 3;
+  std::vector<double> times;
+  for (const auto &[step, time] : seconds)
+    times.push_back(time);
+  if (times.size() >= enough)
+    times.erase(times.begin());
+  llvm::sort(times);
+  StepLatency latency;
+  latency.seconds = times[times.size() / 2];
+  latency.steps = static_cast<int64_t>(times.size());
+  const double spread = (times.back() - times.front()) / 2;
+  if (latency.seconds > 0)
+    latency.relativeError =
+        spread / latency.seconds / std::sqrt(static_cast<double>(times.size()));
+  return latency;
+}
+
+std::optional<StepLatency> findStepLatency(const Profile &profile) {
+  if (profile.steps.empty())
+    return std::nullopt;
+  if (const auto idle = getIdleTimes(profile); !idle.empty())
+    return summarize(idle);
+  std::map<uint32_t, std::map<int64_t, double>> free;
+  for (const ProfiledStep &step : profile.steps)
+    free[step.folder][step.step] = step.free;
+  std::optional<StepLatency> least;
+  for (const auto &[folder, times] : free) {
+    const StepLatency latency = summarize(times);
+    if (!least || latency.seconds < least->seconds)
+      least = latency;
+  }
+  return least;
+}
+
+} // namespace mf::calibration

@@ -1,0 +1,26 @@
+//===- StepLatency.h - What a step takes besides its work -----*- C++ -*-===//
+
+#ifndef MF_LIB_CALIBRATION_STEPLATENCY_H
+#define MF_LIB_CALIBRATION_STEPLATENCY_H
+
+#include "mf/Calibration/Profile.h"
+
+namespace mf::calibration {
+
+struct StepLatency {
+  double seconds = 0;
+  /// Its standard error, relative to it; 0 for a single step.
+  double relativeError = 0;
+  /// From which it comes.
+  int64_t steps = 0;
+};
+
+/// The part of a step in which no rank's device does anything, as the median
+/// over steps: a rank that waits for another is not held up by its host. Of
+/// three steps or more the first is left out. Without start times, what the
+/// rank has free that has the least. None if there is no step_trace_time.csv.
+std::optional<StepLatency> findStepLatency(const Profile &profile);
+
+} // namespace mf::calibration
+
+#endif // MF_LIB_CALIBRATION_STEPLATENCY_H
