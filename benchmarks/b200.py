@@ -92,7 +92,7 @@ def print_means(form, errors, theirs):
     print(form % ("largest", "", max(map(abs, errors)), max(map(abs, theirs))))
 
 
-def get_kinds(report, number=6):
+def get_kinds(report, number=4):
     """Where the time of the busiest stage goes, in percent of the step."""
     stage = max(report["stages"], key=lambda stage: stage["busy_seconds"])
     kinds = dict(stage["seconds_by_kind"], bubble=stage["bubble_seconds"])

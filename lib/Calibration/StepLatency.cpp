@@ -4,11 +4,21 @@
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace mf::calibration {
 
-/// Begins and ends.
-using Spans = std::vector<std::pair<double, double>>;
+namespace {
+
+/// When a device does something.
+struct BusySpan {
+  double start = 0;
+  double end = 0;
+  bool isCommunication = false;
+};
+using Spans = std::vector<BusySpan>;
+
+} // namespace
 
 /// When devices do something, by step; none if a row does not say when it
 /// starts.
@@ -19,17 +29,28 @@ getBusySpans(const Profile &profile) {
     for (const ProfiledTime &time : launch.times) {
       if (!time.start)
         return std::nullopt;
-      spans[time.step].emplace_back(*time.start, *time.start + time.seconds);
+      spans[time.step].push_back({*time.start, *time.start + time.seconds,
+                                  launch.core == "COMMUNICATION"});
     }
   return spans;
 }
 
-static double getUnionLength(Spans spans) {
-  llvm::sort(spans);
-  double length = 0, end = -1;
-  for (const auto &[from, to] : spans) {
-    length += std::max(0.0, to - std::max(from, end));
-    end = std::max(end, to);
+/// The time in which a device does something, or is held up behind
+/// communication: that is the networks' (`hidden`), not the host's.
+static double getBusyLength(Spans spans) {
+  llvm::sort(spans, [](const BusySpan &a, const BusySpan &b) {
+    return std::tie(a.start, a.end, a.isCommunication) <
+           std::tie(b.start, b.end, b.isCommunication);
+  });
+  double length = 0;
+  BusySpan last = spans.front();
+  last.end = last.start;
+  for (const BusySpan &span : spans) {
+    const bool isHeld = last.isCommunication && span.start > last.end;
+    const double from = isHeld ? last.end : std::max(span.start, last.end);
+    length += std::max(0.0, span.end - from);
+    if (span.end >= last.end)
+      last = span;
   }
   return length;
 }
@@ -48,7 +69,7 @@ static std::map<int64_t, double> getIdleTimes(const Profile &profile) {
     idle[step.step] = std::max(idle[step.step], *step.length);
   }
   for (auto &[step, seconds] : idle)
-    seconds = std::max(0.0, seconds - getUnionLength(spans->at(step)));
+    seconds = std::max(0.0, seconds - getBusyLength(spans->at(step)));
   return idle;
 }
 

@@ -164,6 +164,17 @@ TEST(CalibrationTest, WaitingForOtherRanksIsNoLatencyOfSteps) {
   const Calibration calibration =
       llvm::cantFail(calibrate(getSampleDevice(), profile));
   EXPECT_NEAR(calibration.target.stepLatency, 0.025, 1e-9);
+
+  // 5 ms more behind a collective that ends at 82 ms; what follows is the
+  // host's.
+  ProfiledLaunch &collective = profile.launches.emplace_back();
+  collective.type = "hcom_allReduce_";
+  collective.core = "COMMUNICATION";
+  collective.times = {{0.002, 5.08, 1, 1}};
+  profile.launches[0].times.push_back({0.003, 5.087, 1, 0});
+  EXPECT_NEAR(
+      llvm::cantFail(calibrate(getSampleDevice(), profile)).target.stepLatency,
+      0.015, 1e-9);
 }
 
 TEST(CalibrationTest, LeavesTheFirstOfSeveralStepsOut) {
