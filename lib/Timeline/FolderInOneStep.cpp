@@ -42,7 +42,11 @@ Error failWithErrno(StringRef name, StringRef action) {
 class TemporaryFolder {
 public:
   explicit TemporaryFolder(StringRef name) : name(name) {}
-  ~TemporaryFolder() { fs::remove_directories(name); }
+  ~TemporaryFolder() {
+    // What cannot be removed stays; the error that led here is reported.
+    const std::error_code ignored = fs::remove_directories(name);
+    (void)ignored;
+  }
   TemporaryFolder(const TemporaryFolder &) = delete;
   TemporaryFolder &operator=(const TemporaryFolder &) = delete;
 
