@@ -146,6 +146,8 @@ void Calibrator::addNumbers(const TargetModel &before, const FitResult &fit,
     number.before = before.getNumber(index);
     number.state = fitted.state;
     number.relativeError = fitted.deviation;
+    number.isOpenAbove = fitted.isOpenAbove;
+    number.isOpenBelow = fitted.isOpenBelow;
     // The exponential of a logarithm is off by a last bit.
     if (fitted.state == FitState::Undetermined ||
         fitted.state == FitState::Unused)

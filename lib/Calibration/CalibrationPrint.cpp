@@ -54,16 +54,24 @@ static void printKinds(const Calibration &calibration, raw_ostream &os) {
   printColumns(rows, os);
 }
 
+/// "2.3 %", or that the number is only a bound.
+static std::string formatError(const CalibratedNumber &number) {
+  if (number.state == FitState::AtBound)
+    return "at its end";
+  if (number.isOpenAbove && !number.isOpenBelow)
+    return "or more";
+  if (number.isOpenBelow && !number.isOpenAbove)
+    return "or less";
+  return formatShare(number.relativeError);
+}
+
 static void printNumbers(const Calibration &calibration, raw_ostream &os) {
   std::vector<std::vector<std::string>> rows = {
       {"number", "before", "after", "+-", "rows"}};
   for (const CalibratedNumber &number : calibration.numbers)
     if (number.state == FitState::Fitted || number.state == FitState::AtBound)
       rows.push_back({number.path, formatNumber(number.before),
-                      formatNumber(number.after),
-                      number.state == FitState::AtBound
-                          ? "at its end"
-                          : formatShare(number.relativeError),
+                      formatNumber(number.after), formatError(number),
                       std::to_string(number.rows)});
   printColumns(rows, os);
   rows = {};

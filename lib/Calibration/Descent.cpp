@@ -84,6 +84,21 @@ double Descent::getCostOf(const FitParameter &parameter, size_t index) const {
   return cost + offset * offset / 2;
 }
 
+double Descent::getLossOfMove(size_t parameter, double change) {
+  const double from = values[parameter];
+  auto getFit = [&] {
+    double cost = 0;
+    for (uint32_t i : parameters[parameter].observations)
+      cost += observations[i].weight * getLoss(getResidual(i) / spreads[i]);
+    return cost;
+  };
+  const double before = getFit();
+  move(parameter, from + change);
+  const double after = getFit();
+  move(parameter, from);
+  return after - before;
+}
+
 double Descent::getCost() const {
   double cost = 0;
   for (size_t i = 0; i < observations.size(); ++i)

@@ -30,6 +30,8 @@ public:
   void setSpreads(std::vector<double> spreads);
 
   double getCost() const;
+  /// By how much times fit worse if a number is changed alone.
+  double getLossOfMove(size_t parameter, double change);
   /// Moves each number in turn to the best of places far around it: times are
   /// the larger of several terms, and on the wrong one there is no slope.
   void scan();

@@ -100,12 +100,16 @@ std::vector<double> LogFit::estimateSpreads() const {
 /// none. Several that only together say something are left to their beliefs, so
 /// those that are all but unknown go at once, others one by one.
 bool LogFit::fixUndetermined(llvm::ArrayRef<double> deviations) {
-  constexpr double unknown = 0.97, hardlyKnown = 0.8;
+  constexpr double unknown = 0.97, hardlyKnown = 0.8, farAway = 2;
   bool hasFixed = false;
   size_t worst = parameters.size();
   double worstRatio = hardlyKnown;
   for (const auto &[index, parameter] : llvm::enumerate(parameters)) {
-    if (!descent.isActive(index))
+    // What times have pushed far away is known not to be where it was, even if
+    // they do not tell how much farther it could be.
+    if (!descent.isActive(index) ||
+        std::abs(descent.getValue(index) - parameter.start) >
+            farAway * parameter.belief)
       continue;
     const double ratio = deviations[index] / parameter.belief;
     if (ratio > unknown) {
@@ -151,6 +155,14 @@ FitResult LogFit::run() {
                    : !descent.isActive(index)     ? FitState::Undetermined
                    : descent.isAtBound(index)     ? FitState::AtBound
                                                   : FitState::Fitted;
+    if (fitted.state == FitState::Fitted) {
+      // What a change of one standard error costs.
+      constexpr double little = 0.5;
+      fitted.isOpenAbove =
+          descent.getLossOfMove(index, parameter.belief / 2) < little;
+      fitted.isOpenBelow =
+          descent.getLossOfMove(index, -parameter.belief / 2) < little;
+    }
     result.parameters.push_back(fitted);
   }
   for (size_t i = 0; i < observations.size(); ++i)

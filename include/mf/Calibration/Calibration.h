@@ -19,6 +19,10 @@ struct CalibratedNumber {
   /// The standard error of `after`, relative to it.
   double relativeError = 0;
   FitState state = FitState::Unused;
+  /// It is only a bound: the profile has nothing against larger or smaller
+  /// ones.
+  bool isOpenAbove = false;
+  bool isOpenBelow = false;
   /// Rows that may depend on it.
   int64_t rows = 0;
 };

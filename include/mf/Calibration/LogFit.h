@@ -65,6 +65,10 @@ struct FittedParameter {
   /// Its standard error.
   double deviation = 0;
   FitState state = FitState::Unused;
+  /// Times would be much the same if it were larger, or smaller, by half of a
+  /// standard deviation of what was believed: it is only a bound.
+  bool isOpenAbove = false;
+  bool isOpenBelow = false;
 };
 
 struct FitResult {

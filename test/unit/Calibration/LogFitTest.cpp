@@ -135,6 +135,20 @@ TEST(LogFitTest, WhatIsNotDeterminedStays) {
   }
 }
 
+TEST(LogFitTest, TellsBoundsFromValues) {
+  // All are limited by bytes, so the rate of work is so high or higher.
+  Launches model({{1, 1}, {2, 2}, {5, 5}});
+  const auto observations = measure(model, {10, 1, 1e-6});
+  const auto parameters = getParameters(model, {0.5, 1, 1e-6});
+  const FitResult result = fitLogarithms(model, parameters, observations);
+  const FittedParameter &rate = result.parameters[0];
+  EXPECT_EQ(rate.state, FitState::Fitted);
+  EXPECT_NEAR(rate.logValue, 0, 0.02);
+  EXPECT_TRUE(rate.isOpenAbove);
+  EXPECT_FALSE(rate.isOpenBelow);
+  EXPECT_FALSE(result.parameters[1].isOpenAbove);
+}
+
 TEST(LogFitTest, KeepsToItsBounds) {
   Launches model({{1e3, 1e-3}, {2e3, 1e-3}});
   const auto observations = measure(model, {3, 1, 1e-6});
