@@ -92,7 +92,7 @@ def print_means(form, errors, theirs):
     print(form % ("largest", "", max(map(abs, errors)), max(map(abs, theirs))))
 
 
-def get_kinds(report, number=6):
+def get_kinds(report, number=4):
     """Where the time of the busiest stage goes, in percent of the step."""
     stage = max(report["stages"], key=lambda stage: stage["busy_seconds"])
     kinds = dict(stage["seconds_by_kind"], bubble=stage["bubble_seconds"])
@@ -135,6 +135,11 @@ def print_held_out(fit, rows, times):
         everything += list(fit.run_near(fitted, logs)[1][held])
     form = "%-44s mean of absolute errors %5.2f %%, largest %5.2f %%"
     print(form % ("%d random halves of the layouts" % (2 * times), *fitting.get_sizes(everything)))
+    everything = []
+    for held in groups.values():
+        fitted = [index for index in range(len(rows)) if index not in held]
+        everything += list(fit.run_near(fitted, logs)[1][held])
+    print(form % ("all layouts but one", *fitting.get_sizes(everything)))
     for model in sorted({row["model"] for row in rows}):
         held = [index for index, row in enumerate(rows) if row["model"] == model]
         fitted = [index for index in range(len(rows)) if index not in held]

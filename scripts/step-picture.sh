@@ -17,6 +17,6 @@ mf-translate --import-mindformers "$yaml" -o "$work/model.mlir"
 mf-opt --quiet --recompute-config="$yaml" "$work/model.mlir" -o "$work/$name.mlir"
 mf-run --simulate --target=atlas-800t-a2 "$work/$name.mlir" --html "$work/page.html"
 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --force-device-scale-factor=1.5 \
-  --virtual-time-budget=10000 --window-size=1400,1000 --user-data-dir="$work/profile" \
+  --virtual-time-budget=10000 --window-size=1400,1085 --user-data-dir="$work/profile" \
   --screenshot="$picture" "file://$work/page.html" 2>"$work/log" || { cat "$work/log" >&2; exit 1; }
 echo "wrote $picture"

@@ -139,13 +139,12 @@ class Stage:
 
     def __init__(self, text):
         self.statics = re.findall(r"ascend\.static @(\S+) (\w+)(?: of \"([^\"]*)\")? : (\S+, \w+>)", text)
-        self.layouts = {
-            match[1]: [count_bytes(entry) for entry in re.findall(r"ascend\.buffer(<[^>]*>)", match[2].split("] [")[0])]
-            for match in re.finditer(r"ascend\.frame_layout @(\S+) \[(.*)", text)
-        }
-        self.cells = {
-            match[1]: re.findall(r'"([^"]*)"', match[2]) for match in re.finditer(r"ascend\.frame_layout @(\S+) \[(.*)", text)
-        }
+        # By layout of a frame, the bytes of its slots, and the cells that they are of.
+        self.layouts, self.cells = {}, {}
+        for name, slots in re.findall(r"ascend\.frame_layout @(\S+) \[(.*)", text):
+            types = re.findall(r"ascend\.buffer(<[^>]*>)", slots.split("] [")[0])
+            self.layouts[name] = [count_bytes(entry) for entry in types]
+            self.cells[name] = re.findall(r'"([^"]*)"', slots)
         self.returned = {}
         self.routines = {}
         for match in re.finditer(r"ascend\.routine @(\S+?)\(.*\n((?:      .*\n)*)", text):

@@ -92,6 +92,9 @@ EXPERTS = dict(
 
 
 def get_sizes(row):
+    """The model's part of the YAML."""
+    if row["model"] not in MODELS:
+        raise ValueError("no sizes of model %r of row %r; add them to MODELS" % (row["model"], row["case"]))
     sizes = dict(MODELS[row["model"]])
     # Megatron pads the table to a multiple of 128 rows for each tensor-parallel rank.
     multiple = 128 * row["tp"]
@@ -135,7 +138,8 @@ def replace_once(pattern, build, text):
 def convert_table(model):
     """Rows of the table in bf16: Megatron's parameters are, MindSpore's are converted behind the gather."""
     pattern = (
-        r"(%\w+) = mf\.embedding (%\w+), (%\w+) (\{.*\}) : \(tensor<([0-9x]+)xf32>, (\S+)\) -> tensor<([0-9x]+)xf32>"
+        r"(%\w+) = mf\.embedding (%\w+), (%\w+) (\{.*\}) : "
+        r"\(tensor<([0-9x]+)xf32>, (\S+)\) -> tensor<([0-9x]+)xf32>"
         r"\s+(%\w+) = mf\.cast \1 .*"
     )
 
@@ -151,7 +155,10 @@ def convert_table(model):
 
 def fuse_cross_entropy(model):
     """The loss of bf16 logits ("cef"): no copy of them in fp32."""
-    pattern = r"(%\w+) = mf\.cast (%\w+) \{name = \"cast\"\} : .*xf32>\s+(%\w+) = mf\.reshape \1 (.*\n(?:.*\n)*.*mf\.cross_entropy \3, .*)"
+    pattern = (
+        r'(%\w+) = mf\.cast (%\w+) \{name = "cast"\} : .*xf32>'
+        r"\s+(%\w+) = mf\.reshape \1 (.*\n(?:.*\n)*.*mf\.cross_entropy \3, .*)"
+    )
 
     def build(match):
         _, logits, reshaped, rest = match.groups()

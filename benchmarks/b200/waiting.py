@@ -13,8 +13,8 @@ does.
 import re
 
 LAUNCH = re.compile(
-    r'( *)ascend\.launch "mfFlashAttentionPart(Grad)?"\(([^)]*)\) -> \(([^)]*)\)(.*)\{causal = true, (.*)\}( cell "[^"]*")? : '
-    r"\((.*)\) -> \((.*)\)"
+    r'( *)ascend\.launch "mfFlashAttentionPart(Grad)?"\(([^)]*)\) -> \(([^)]*)\)(.*)\{causal = true, (.*)\}( cell "[^"]*")?'
+    r" : \((.*)\) -> \((.*)\)"
 )
 ROWS = re.compile(r"<(\d+x\d+)x(\d+)x(\d+x\w+), (\w+)>")
 
@@ -77,7 +77,8 @@ def balance(program):
         for values, types, places in ((inputs, input_types, (1, 2)), (outputs, output_types, (1, 2) if grad else ())):
             for place in places:
                 half = halve(types[place])
-                views.append("%s%%half%d = ascend.view %s : %s to %s" % (indent, count, values[place], get_kind(types[place]), get_kind(half)))
+                view = "%s%%half%d = ascend.view %s : %s to %s"
+                views.append(view % (indent, count, values[place], get_kind(types[place]), get_kind(half)))
                 values[place], types[place] = "%%half%d" % count, half
                 count += 1
         launch = '%sascend.launch "aclnnFlashAttentionScore%s"(%s) -> (%s)%s{causal = false, %s}%s : (%s) -> (%s)' % (

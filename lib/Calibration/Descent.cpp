@@ -136,9 +136,12 @@ std::pair<double, double> Descent::findBest(size_t index) {
   for (int i = -steps; i <= steps; ++i)
     attempt(from + i * width);
   // Else the number whose place is nearest to one of these would win.
-  for (double side = width / 2; side > smallest; side /= 2)
+  double side = width / 2;
+  while (side > smallest) {
     for (double to : {best + side, best - side})
       attempt(to);
+    side /= 2;
+  }
   move(index, from);
   return {best, cost - bestCost};
 }

@@ -10,7 +10,6 @@
 using llvm::Error;
 using llvm::Expected;
 using llvm::StringRef;
-using llvm::Twine;
 namespace fs = llvm::sys::fs;
 
 namespace mf::calibration {

@@ -25,12 +25,15 @@ private:
   void addWork(const Instruction &instruction, uint32_t index);
   void addKernel(const Instruction &instruction, uint32_t index);
   void addExchange(const Instruction &instruction, uint32_t index);
+  void addHeld();
 
   const StageProgram &stage;
   size_t number;
   const StepCosts &costs;
   const InstructionList &list;
   ListOps result;
+  /// What exchanges keep of the compute stream, not added yet.
+  std::vector<Op> held;
   /// The last operation of each stream.
   std::vector<size_t> lastOfStream;
 };
@@ -38,6 +41,11 @@ private:
 } // namespace
 
 Op &ListReader::add(OpKind kind, uint32_t stream, uint32_t instruction) {
+  // What is held up is what computes, or waits, next. Events that are recorded
+  // before are not: what they stand for is done.
+  if (stream == stage.computeStream &&
+      (kind == OpKind::Kernels || kind == OpKind::Wait))
+    addHeld();
   lastOfStream[stream] = result.ops.size();
   Op &op = result.ops.emplace_back();
   op.kind = kind;
@@ -49,7 +57,9 @@ Op &ListReader::add(OpKind kind, uint32_t stream, uint32_t instruction) {
 void ListReader::addKernel(const Instruction &instruction, uint32_t index) {
   const double seconds = costs.getKernelSeconds(instruction.index);
   const size_t before = lastOfStream[instruction.stream];
-  if (before != none && result.ops[before].kind == OpKind::Kernels) {
+  const bool isHeld =
+      instruction.stream == stage.computeStream && !held.empty();
+  if (!isHeld && before != none && result.ops[before].kind == OpKind::Kernels) {
     result.ops[before].last = index;
     result.ops[before].seconds += seconds;
     return;
@@ -63,9 +73,20 @@ void ListReader::addExchange(const Instruction &instruction, uint32_t index) {
   const target::TransferCost &cost = costs.getTransfer(transfer);
   if (cost.hidden >= 1 || instruction.stream == stage.computeStream)
     return;
-  Op &held = add(OpKind::Held, stage.computeStream, index);
-  held.operand = transfer;
-  held.seconds = (1 - cost.hidden) * (cost.latency + cost.seconds);
+  Op &op = held.emplace_back();
+  op.kind = OpKind::Held;
+  op.stream = stage.computeStream;
+  op.first = op.last = index;
+  op.operand = transfer;
+  op.seconds = (1 - cost.hidden) * (cost.latency + cost.seconds);
+}
+
+void ListReader::addHeld() {
+  if (held.empty())
+    return;
+  lastOfStream[stage.computeStream] = result.ops.size() + held.size() - 1;
+  result.ops.insert(result.ops.end(), held.begin(), held.end());
+  held.clear();
 }
 
 void ListReader::addWork(const Instruction &instruction, uint32_t index) {
@@ -102,6 +123,7 @@ ListOps ListReader::read(const std::vector<bool> &recordedBehind) {
     if (i < recordedBehind.size() && recordedBehind[i])
       add(OpKind::CallRecord, stage.computeStream, i);
   }
+  addHeld();
   return std::move(result);
 }
 

@@ -42,7 +42,11 @@ Error failWithErrno(StringRef name, StringRef action) {
 class TemporaryFolder {
 public:
   explicit TemporaryFolder(StringRef name) : name(name) {}
-  ~TemporaryFolder() { fs::remove_directories(name); }
+  ~TemporaryFolder() {
+    // What cannot be removed stays; the error that led here is reported.
+    const std::error_code ignored = fs::remove_directories(name);
+    (void)ignored;
+  }
   TemporaryFolder(const TemporaryFolder &) = delete;
   TemporaryFolder &operator=(const TemporaryFolder &) = delete;
 
@@ -53,25 +57,31 @@ private:
 } // namespace
 
 Error createFolders(StringRef name) {
-  if (std::error_code code = fs::create_directories(name))
+  if (std::error_code code = fs::create_directories(name, true, fs::all_all))
     return fail(name, "create", code);
+  return Error::success();
+}
+
+Error checkNewFolder(StringRef name) {
+  fs::file_status status;
+  if (fs::status(name, status))
+    return Error::success();
+  if (status.type() != fs::file_type::directory_file)
+    return fail(name, "cannot write: exists and is not a folder");
+  std::error_code code;
+  if (fs::directory_iterator(name, code) != fs::directory_iterator())
+    return fail(name, "cannot write: there are files in it; expected a new or "
+                      "an empty folder");
   return Error::success();
 }
 
 Error writeFolderInOneStep(StringRef name,
                            llvm::function_ref<Error(StringRef)> write) {
+  if (Error error = checkNewFolder(name))
+    return error;
   SmallString<128> folder(name);
   while (folder.size() > 1 && path::is_separator(folder.back()))
     folder.pop_back();
-  fs::file_status status;
-  if (!fs::status(folder, status)) {
-    std::error_code code;
-    if (status.type() != fs::file_type::directory_file)
-      return fail(name, "cannot write: exists and is not a folder");
-    if (fs::directory_iterator(folder, code) != fs::directory_iterator())
-      return fail(name, "cannot write: there are files in it; expected a new "
-                        "or an empty folder");
-  }
   StringRef parent = path::parent_path(folder);
   SmallString<128> temporary(parent);
   path::append(temporary, "." + path::filename(folder) + ".tmp-" +

@@ -10,9 +10,12 @@
 
 namespace mf::timeline {
 
+/// An error if there is something at `path` other than an empty folder.
+llvm::Error checkNewFolder(llvm::StringRef path);
+
 /// Calls `write` with a hidden folder beside `path`, and gives it this name if
-/// there was no error; else removes it. Fails if there is something at `path`
-/// other than an empty folder.
+/// there was no error; else removes it. Fails where checkNewFolder
+/// does.
 llvm::Error
 writeFolderInOneStep(llvm::StringRef path,
                      llvm::function_ref<llvm::Error(llvm::StringRef)> write);

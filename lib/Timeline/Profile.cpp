@@ -114,6 +114,8 @@ std::string RankProfile::nameGroup(const Activity &activity) {
   }
 }
 
+Error checkProfileFolder(StringRef folder) { return checkNewFolder(folder); }
+
 Error writeProfile(StringRef folder, const StepTimeline &timeline) {
   if (Error error = checkTimes(timeline))
     return error;

@@ -85,9 +85,9 @@ std::vector<std::vector<uint32_t>> makeLanes(llvm::ArrayRef<TaskSpan> tasks) {
 }
 
 llvm::StringRef getSpanName(const Activity &activity) {
-  return activity.category == Category::Kernel || activity.kind.empty()
-             ? activity.name
-             : activity.kind;
+  const bool isNamed = activity.category == Category::Kernel ||
+                       activity.category == Category::Held;
+  return isNamed || activity.kind.empty() ? activity.name : activity.kind;
 }
 
 std::string getShapes(const Activity &activity) {

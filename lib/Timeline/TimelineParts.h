@@ -30,8 +30,8 @@ std::vector<uint32_t> getStreamOrder(const StageTimeline &stage);
 /// overlaps on one thread of a trace is not shown right. Mostly one lane.
 std::vector<std::vector<uint32_t>> makeLanes(llvm::ArrayRef<TaskSpan> tasks);
 
-/// A kernel by its name; all else by its kind, which says more ("all_gather
-/// over mp").
+/// A kernel by its name, and what holds the device up ("held by all_gather");
+/// all else by its kind, which says more ("all_gather over mp").
 llvm::StringRef getSpanName(const Activity &activity);
 
 /// `bf16[1024,4096] f32[4096] -> bf16[1024]`; empty if there are no operands.

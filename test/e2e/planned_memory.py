@@ -4,8 +4,8 @@ usage: planned_memory.py [--seed N] [--count N] BIN_FOLDER WORK_FOLDER TEST_FOLD
 
 Executes a step of every program written by hand that test/run executes, of the examples, and of drawn models and
 layouts (layout_draws.py), with guarded memory that notes how far it is used. For each stage the simulation's peak_bytes
-and host_bytes must be the sizes of every rank's arenas and what its kernels and copies used of them, and the peak that
-the executed step reports.
+and host_bytes must be the sizes of every rank's arenas, what its kernels and copies used of them where mf-opt planned
+them, and the peak that the executed step reports.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import sys
 
 import numpy
 import training
-from layout_draws import SEQUENCE_LENGTH, Draw
+from layout_draws import Draw
 
 TARGET = "this-machine"
 
@@ -27,15 +27,21 @@ class Checks:
     def __init__(self, tools):
         self.tools, self.programs, self.ranks, self.problems = tools, 0, 0, []
         self.data = tools.path("data.npy")
-        numpy.save(self.data, numpy.random.RandomState(7).randint(0, 64, (64, SEQUENCE_LENGTH + 1), dtype=numpy.int32))
+        numpy.save(self.data, numpy.random.RandomState(7).randint(0, 9, 50000, dtype=numpy.int32))
 
     def simulate(self, step):
         report = self.tools.path("simulated.json")
         self.tools.run("mf-run", "--simulate", step, "--target=" + TARGET, "--quiet", "--report", report)
         return json.load(open(report))
 
-    def check(self, what, step):
-        executed = self.tools.train(step, self.data, 1, extra=["--debug-memory"])
+    def execute(self, step, extra):
+        report = self.tools.path("executed.json")
+        data = ["--data", self.data] if re.search(r"\btokens\b", open(step).read()) else []
+        self.tools.run("mf-run", step, *data, "--debug-memory", "--quiet", "--report", report, *extra)
+        return json.load(open(report))
+
+    def check(self, what, step, is_planned=True, extra=()):
+        executed = self.execute(step, extra)
         simulated = self.simulate(step)
         self.programs += 1
         if len(executed["ranks"]) != simulated["num_ranks"]:
@@ -44,7 +50,9 @@ class Checks:
             self.ranks += 1
             stage = simulated["stages"][rank["stage"]]
             own = executed["stages"][rank["stage"]]
-            expected = (rank["planned_bytes"], rank["used_bytes"], rank["host_bytes"], own["peak_bytes"])
+            # Arenas that are written by hand may have more than is used.
+            used = rank["used_bytes"] if is_planned else max(rank["used_bytes"], rank["planned_bytes"])
+            expected = (rank["planned_bytes"], used, rank["host_bytes"], own["peak_bytes"])
             actual = (stage["peak_bytes"], stage["peak_bytes"], stage["host_bytes"], stage["peak_bytes"])
             if expected != actual:
                 self.problems.append(
@@ -72,7 +80,8 @@ def main():
     checks = Checks(tools)
     written = list(find_programs(arguments.test_folder))
     for path in written:
-        checks.check(os.path.basename(path), path)
+        # One of them has lost an instruction on purpose.
+        checks.check(os.path.basename(path), path, is_planned=False, extra=["--verify=false"])
     for name in ("llama_tiny", "llama_ranks", "two_layers", "two_layers_swap", "two_ranks"):
         path, step = os.path.join(arguments.examples_folder, name), tools.path(name + ".step.mlir")
         model = re.sub("_swap$", "", path) + ".mlir"

@@ -16,6 +16,9 @@ Error checkStepFiles(const Options &options, const program::Mesh &mesh) {
     if (!path->empty())
       if (auto file = AtomicFile::create(*path); !file)
         return file.takeError();
+  if (!options.profile.empty())
+    if (Error error = timeline::checkProfileFolder(options.profile))
+      return error;
   return timeline::checkTraceRanks(
       mesh, std::vector<int64_t>(options.traceRanks.begin(),
                                  options.traceRanks.end()));

@@ -75,8 +75,13 @@ llvm::Error writeTrace(llvm::StringRef path, const StepTimeline &timeline,
                        const program::Mesh &mesh,
                        llvm::ArrayRef<int64_t> ranks);
 
+/// Whether writeProfile can write there, as far as can be told: to be asked
+/// before a step is run.
+llvm::Error checkProfileFolder(llvm::StringRef folder);
+
 /// Files in the layout of MindSpore Profiler's ASCEND_PROFILER_OUTPUT, for each
-/// stage's rank in a folder of its own. `folder` must not be there, or be empty.
+/// stage's rank in a folder of its own. `folder` must not be there, or be
+/// empty.
 llvm::Error writeProfile(llvm::StringRef folder, const StepTimeline &timeline);
 
 /// One self-contained HTML page.

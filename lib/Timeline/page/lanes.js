@@ -78,9 +78,12 @@ class LanePainter {
     for (const task of tasks) this.drawTask(lane, task);
     // What holds up tasks is at their foot; what is narrower than a pixel makes a pale one.
     for (const gap of shown)
-      if (gap.cause !== 2)
-        this.fill(lane, gap.start, gap.end, palette[gapCauses[gap.cause].color],
-          lane.height - 5, 5, 0);
+      this.fill(lane, gap.start, gap.end,
+        gap.cause === 2 ? palette["--background"] : palette[gapCauses[gap.cause].color],
+        lane.height - 5, 5, 0);
+    for (const gap of shown)
+      if (gap.cause === 2)
+        this.fill(lane, gap.start, gap.end, this.hatch, lane.height - 5, 5, 0);
   }
 
   drawTask(lane, task) {

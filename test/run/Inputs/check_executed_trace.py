@@ -2,8 +2,8 @@
 
 usage: check_executed_trace.py TRACE REPORT
 
-Spans of a thread must be in order, apart and inside the step; each message's arrow must go from a send to a receive of
-another process that begins and ends at the same time; memory must reach, but not exceed, the arena.
+Spans of a thread must be in order, apart and inside the step, and a receive begin with the send of its message. Prints
+what there is of spans and arrows.
 """
 
 import collections
@@ -29,6 +29,11 @@ def main():
                     names[thread], span["name"], span["ts"], span["dur"], last, end))
             last = span["ts"] + span["dur"]
     print("%d threads with spans" % len(spans))
+    sent, received = ([span for ofThread in spans.values() for span in ofThread if span["name"] == name]
+                      for name in ("send", "receive"))
+    for send, receive in zip(sent, received):
+        if abs(send["ts"] - receive["ts"]) > 2e-3:
+            print("sent from %s, but received from %s" % (send["ts"], receive["ts"]))
     counts = collections.Counter(span["name"] for ofThread in spans.values() for span in ofThread)
     print(", ".join("%s %d" % item for item in sorted(counts.items())))
     arrows = collections.Counter(event["ph"] for event in events if event["ph"] in "sf")

@@ -94,7 +94,7 @@ def check_memory(folder, rank, peak, end):
     allocations = read_table(folder, "operator_memory.csv")
     reached = max(decimal.Decimal(row["Allocation Total Allocated(MB)"]) for row in allocations) * MEGABYTE
     check(highest == reached, "allocations reach", reached)
-    return int(highest)
+    return round(highest)
 
 
 def check_communication(folder, rows):
@@ -127,7 +127,8 @@ def check_rank(folder, rank, stage, seconds):
     highest = check_memory(folder, rank, stage["peak_bytes"], end)
     transfers = check_communication(folder, rows)
     read_json(folder, "trace_view.json")
-    print("rank %d: %d rows, %d transfers, at most %d bytes of %d" % (rank, len(rows), transfers, highest, stage["peak_bytes"]))
+    counts = rank, len(rows), transfers, highest, stage["peak_bytes"]
+    print("rank %d: %d rows, %d transfers, at most %d bytes of %d" % counts)
 
 
 def main():

@@ -17,7 +17,7 @@ class ComparisonTest : public testing::Test {
 protected:
   const std::string path = testing::TempDir() + "mf_comparison_test.json";
 
-  void TearDown() override { llvm::sys::fs::remove(path); }
+  void TearDown() override { EXPECT_FALSE(llvm::sys::fs::remove(path)); }
 
   void write(const std::string &text) {
     std::error_code code;

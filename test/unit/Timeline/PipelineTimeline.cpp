@@ -88,8 +88,9 @@ bool PipelineMaker::runNext(int number) {
     start = std::max(start, sent + messageSeconds);
   }
   const int count = kernels * (1 + phase);
+  const int collectives = count / layer;
   const double end =
-      start + count * kernelSeconds + count / layer * collectiveSeconds;
+      start + count * kernelSeconds + collectives * collectiveSeconds;
   runKernels(stage, start, count, stage.tasks.size());
   stage.tasks.push_back({phase == 0 ? Phase::Forward : Phase::Backward, 0,
                          microBatch, start, end});

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 using namespace mf::timeline;
-using mf::program::StreamKind;
 
 namespace {
 

@@ -187,6 +187,10 @@ TEST_F(TraceTest, AKernelSaysWhatItIs) {
   // 2,147,483,648 in 20.125 us.
   EXPECT_EQ(kernel.args.getNumber("TFLOP/s"), 106.7);
 
+  const Event held = getSlices(events, 0, "compute")[2];
+  EXPECT_EQ(held.name, "held by all_gather");
+  EXPECT_EQ(held.args.getString("kind"), "all_gather over mp");
+
   const Event collective = getSlices(events, 0, "collective.mp")[0];
   EXPECT_EQ(collective.name, "all_gather over mp");
   EXPECT_EQ(collective.args.getString("networks"), "hccs");

@@ -1,0 +1,120 @@
+//===- AscendProductKernels.td - Matrix products and attention -*- tablegen -*-===//
+//
+// Part of AscendKernels.td.
+//
+//===----------------------------------------------------------------------===//
+
+include "dialects/ascend/AscendKernelBase.td"
+
+//===----------------------------------------------------------------------===//
+// Matrix products and attention
+//===----------------------------------------------------------------------===//
+
+def Matmul : Kernel<"aclnnMatmul", "makeMatmul"> {
+  let summary = "matrix product over the last two dimensions";
+  let parts = "getMatmulParts(spec)";
+  let description = [{`transpose_a` and `transpose_b` say that an operand is
+    stored with its last two dimensions swapped: strides of aclnn's tensors. A
+    matrix `mat2` is shared by all of self's leading dimensions.
+    `contract_batch` sums over those as well, as for views that join them with
+    the rows.}];
+  let inputs = (ins In:$self, In:$mat2);
+  let outputs = (outs Out:$out);
+  let attributes = (attrs OptionalBool:$transpose_a, OptionalBool:$transpose_b,
+                          OptionalBool:$contract_batch);
+  let engine = Cube;
+  let kind = "matmul";
+  let flops = "getMatmulFlops(spec)";
+  let measures = [Measure<"batch", "getMatmulSize(spec).batch">,
+                  Measure<"rows", "getMatmulSize(spec).rows">,
+                  Measure<"inner", "getMatmulSize(spec).inner">,
+                  Measure<"columns", "getMatmulSize(spec).columns">];
+  let profiled = ["MatMul", "MatMulV2", "MatMulV3", "BatchMatMul",
+                  "BatchMatMulV2", "BatchMatMulV3"];
+  let fromProfile = "takeProfiledMatmul(spec)";
+}
+
+// FLOPs of causal attention are those of the keys that are seen, about half if
+// there are as many queries as keys: `causal` needs no share of a target's rate.
+// Model FLOPs count all pairs of a query and a key. Products are those over the
+// head size of keys, and over that of values.
+class AttentionKernel<string kernelName, string kernelFactory, string products,
+                      string modelProducts>
+    : Kernel<kernelName, kernelFactory> {
+  let engine = Cube;
+  let flops = "getAttentionFlops(spec, " # products # ")";
+  let modelFlops = "getFullAttentionFlops(spec, " # modelProducts # ")";
+  let measures = [Measure<"keys", "getRowsOfMatrix(spec.inputs[1])">,
+                  Measure<"queries", "getRowsOfMatrix(spec.inputs[0])">,
+                  Measure<"head_size", "getColumns(spec.inputs[0])">,
+                  Measure<"query_rows", "getQueryRows(spec)">];
+}
+
+class AttentionScoreKernel<string kernelName>
+    : AttentionKernel<kernelName, "makeFlashAttention", "1, 1", "1, 1"> {
+  let kind = "attention";
+}
+
+// Two products for each of the two forward, and the scores once more, which no
+// model FLOPs are.
+class AttentionGradKernel<string kernelName>
+    : AttentionKernel<kernelName, "makeFlashAttentionGrad", "3, 2", "2, 2"> {
+  let kind = "attention_grad";
+}
+
+def FlashAttentionScore : AttentionScoreKernel<"aclnnFlashAttentionScore"> {
+  let summary = "softmax(scale * query key^T) value, in tiles";
+  let parts = "getAttentionParts(spec, false)";
+  let description = [{Operands are [batch, heads, sequence, dim] (BNSD); softmax
+    maxima and sums are [batch, heads, sequence], which aclnn has eight times
+    over in a last dimension. `slopes` of ALiBi are pse of V2's pseType 2.
+    `causal` is a sparse mode that sees the keys up to the query's own.}];
+  let inputs = (ins In:$query, In:$key, In:$value, OptionalIn:$slopes);
+  let outputs = (outs Out:$softmaxMax, Out:$softmaxSum, Out:$attentionOut);
+  let attributes = (attrs Double:$scale, OptionalBool:$causal);
+  let profiled = ["FlashAttentionScore"];
+  let fromProfile = "takeProfiledAttention(spec)";
+}
+
+def FlashAttentionScoreGrad
+    : AttentionGradKernel<"aclnnFlashAttentionScoreGrad"> {
+  let summary = "gradients of aclnnFlashAttentionScore";
+  let parts = "getAttentionGradParts(spec, false)";
+  let description = [{`slopes` are aclnn's pseShift, which stands behind dy
+    there.}];
+  let inputs = (ins In:$query, In:$key, In:$value, In:$dy, In:$softmaxMax,
+                    In:$softmaxSum, In:$attentionIn, OptionalIn:$slopes);
+  let outputs = (outs Out:$dq, Out:$dk, Out:$dv);
+  let attributes = (attrs Double:$scale, OptionalBool:$causal);
+  let profiled = ["FlashAttentionScoreGrad"];
+  let fromProfile = "takeProfiledAttentionGrad(spec)";
+}
+
+def FlashAttentionPart : AttentionScoreKernel<"mfFlashAttentionPart"> {
+  let summary = "aclnnFlashAttentionScore of part of the query rows";
+  let parts = "getAttentionParts(spec, true)";
+  let description = [{Query row i stands at position `firstQuery` + i, which
+    decides the keys that it sees and its distances from them; the part lies
+    inside the keys. Ranks of context parallel training run it with one program:
+    on the device it is a sparse mode that reads its diagonal from memory. FLOPs
+    of a causal part are those of the last one, which sees the most keys and
+    which the other ranks wait for.}];
+  let inputs = (ins In:$query, In:$key, In:$value, In:$firstQuery,
+                    OptionalIn:$slopes);
+  let outputs = (outs Out:$softmaxMax, Out:$softmaxSum, Out:$attentionOut);
+  let attributes = (attrs Double:$scale, OptionalBool:$causal);
+  let fromProfile = "takeProfiledAttention(spec)";
+}
+
+def FlashAttentionPartGrad
+    : AttentionGradKernel<"mfFlashAttentionPartGrad"> {
+  let summary = "gradients of mfFlashAttentionPart";
+  let parts = "getAttentionGradParts(spec, true)";
+  let description = [{`dk` and `dv` are what these query rows add to them.}];
+  let inputs = (ins In:$query, In:$key, In:$value, In:$dy, In:$softmaxMax,
+                    In:$softmaxSum, In:$attentionIn, In:$firstQuery,
+                    OptionalIn:$slopes);
+  let outputs = (outs Out:$dq, Out:$dk, Out:$dv);
+  let attributes = (attrs Double:$scale, OptionalBool:$causal);
+  let fromProfile = "takeProfiledAttentionGrad(spec)";
+}

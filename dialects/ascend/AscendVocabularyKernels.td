@@ -1,0 +1,197 @@
+//===- AscendVocabularyKernels.td - Embedding and loss -----*- tablegen -*-===//
+//
+// Part of AscendKernels.td.
+//
+//===----------------------------------------------------------------------===//
+
+include "dialects/ascend/AscendKernelBase.td"
+
+//===----------------------------------------------------------------------===//
+// Embedding and loss
+//===----------------------------------------------------------------------===//
+
+def Embedding : Kernel<"aclnnEmbedding", "makeEmbedding"> {
+  let summary = "rows of a table by index";
+  let parts = "Vd, * -> *d";
+  let description = "An index outside of the table reads zeros.";
+  let inputs = (ins In:$weight, In:$indices);
+  let outputs = (outs Out:$out);
+  let kind = "embedding";
+  let bytes = "spec.inputs[1].getBytes() + 2 * spec.outputs[0].getBytes()";
+  let profiled = ["GatherV2", "GatherV3"];
+}
+
+def EmbeddingDenseBackward
+    : Kernel<"aclnnEmbeddingDenseBackward", "makeEmbeddingBackward"> {
+  let summary = "gradient of aclnnEmbedding with respect to its table";
+  let parts = "+*d, * -> Vd";
+  let description = [{aclnn's numWeights follows from out; no padding index, no
+    scaling by frequency.}];
+  let inputs = (ins In:$grad, In:$indices);
+  let outputs = (outs Out:$out);
+  let kind = "embedding";
+  let profiled = ["EmbeddingDenseGrad", "EmbeddingDenseGradV2"];
+}
+
+def CrossEntropyLoss : Kernel<"aclnnCrossEntropyLoss", "makeCrossEntropyLoss"> {
+  let summary = "mean negative log-likelihood of labels";
+  let parts = "RC, R -> ., R, .";
+  let description = [{Keeps the logarithm of each row's sum of exponentials
+    (`lseForZloss`) instead of aclnn's logProb, a matrix, and the number of rows
+    that count; loss = sum / (count + 1e-8), as MindSpore Transformers
+    divides.}];
+  let inputs = (ins In:$input, In:$target);
+  let outputs = (outs Out:$loss, Out:$logSumExp, Out:$count);
+  let attributes = (attrs OptionalInt:$ignore_index);
+  let kind = "loss";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
+  let profiled = ["CrossEntropyLoss"];
+}
+
+def CrossEntropyLossGrad
+    : Kernel<"aclnnCrossEntropyLossGrad", "makeCrossEntropyLossGrad"> {
+  let summary = "gradient of aclnnCrossEntropyLoss with respect to its input";
+  let parts = "+., rC, r, r, . -> rC";
+  let description = "From the input and what the loss kept; see there.";
+  let inputs = (ins In:$gradLoss, In:$input, In:$target, In:$logSumExp,
+                    In:$count);
+  let outputs = (outs Out:$out);
+  let attributes = (attrs OptionalInt:$ignore_index);
+  let kind = "loss_grad";
+  let measures = [Measure<"rows", "getRows(spec.inputs[1])">,
+                  Measure<"columns", "getColumns(spec.inputs[1])">];
+  let profiled = ["CrossEntropyLossGrad"];
+}
+
+//===----------------------------------------------------------------------===//
+// Embedding and loss of a vocabulary that ranks share out
+//
+// A rank's rows of the table, or columns of the logits, begin with number
+// `firstRow` of the vocabulary, a tensor, since all ranks run one program.
+//===----------------------------------------------------------------------===//
+
+def EmbeddingPart : Kernel<"mfEmbeddingPart", "makeEmbedding"> {
+  let summary = "aclnnEmbedding of a rank's rows of the table";
+  let parts = "vd, *, @v -> *d";
+  let description = [{An index of another rank's rows, or of none, reads
+    zeros.}];
+  let inputs = (ins In:$weight, In:$indices, In:$firstRow);
+  let outputs = (outs Out:$out);
+  let kind = "embedding";
+  let bytes = [{spec.inputs[1].getBytes() + spec.inputs[2].getBytes() +
+                2 * spec.outputs[0].getBytes()}];
+}
+
+def EmbeddingPartBackward
+    : Kernel<"mfEmbeddingPartBackward", "makeEmbeddingBackward"> {
+  let summary = "gradient of mfEmbeddingPart with respect to its rows";
+  let parts = "+*d, *, @v -> vd";
+  let inputs = (ins In:$grad, In:$indices, In:$firstRow);
+  let outputs = (outs Out:$out);
+  let kind = "embedding";
+}
+
+def RowMax : Kernel<"mfRowMax", "makeRowMax"> {
+  let summary = "the largest logit of each row";
+  let parts = "*c -> >*";
+  let description = "aclnnAmax of the last dimension, in fp32.";
+  let inputs = (ins In:$logits);
+  let outputs = (outs Out:$rowMax);
+  let kind = "reduction";
+  let flops = "spec.inputs[0].getNumElements()";
+}
+
+def RowExponentialSum
+    : Kernel<"mfRowExponentialSum", "makeRowExponentialSum"> {
+  let summary = "the sum of exp(logit - rowMax) of each row";
+  let parts = "*c, * -> *";
+  let inputs = (ins In:$logits, In:$rowMax);
+  let outputs = (outs Out:$sum);
+  let kind = "loss";
+  let flops = "3 * spec.inputs[0].getNumElements()";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
+}
+
+def PickLogit : Kernel<"mfPickLogit", "makePickLogit"> {
+  let summary = "the logit of each row's label, or 0 if another rank has it";
+  let parts = "*c, *, @c -> *";
+  let inputs = (ins In:$logits, In:$target, In:$firstRow);
+  let outputs = (outs Out:$picked);
+  let kind = "loss";
+  let bytes = [{spec.inputs[1].getBytes() + spec.inputs[2].getBytes() +
+                2 * spec.outputs[0].getBytes()}];
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
+}
+
+def CrossEntropyRows : Kernel<"mfCrossEntropyRows", "makeCrossEntropyRows"> {
+  let summary = "the loss of a rank's rows, not yet divided by their number";
+  let parts = "*, *, *, * -> S, *";
+  let description = [{From each row's maximum, its sum of exponentials and its
+    label's logit, of all ranks. `sums` are the sum of the rows that count and
+    their number; `classes` is the whole vocabulary.}];
+  let inputs = (ins In:$target, In:$rowMax, In:$sum, In:$picked);
+  let outputs = (outs Out:$sums, Out:$logSumExp);
+  let attributes = (attrs OptionalInt:$ignore_index, Int:$classes);
+  let kind = "loss";
+  let flops = "4 * spec.outputs[1].getNumElements()";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
+}
+
+def CrossEntropySum : Kernel<"mfCrossEntropySum", "makeCrossEntropySum"> {
+  let summary = "aclnnCrossEntropyLoss, not yet divided by the number of rows";
+  let parts = "*C, * -> S, *";
+  let description = [{`sums` are the sum of the rows that count and their
+    number.}];
+  let inputs = (ins In:$input, In:$target);
+  let outputs = (outs Out:$sums, Out:$logSumExp);
+  let attributes = (attrs OptionalInt:$ignore_index);
+  let kind = "loss";
+  let flops = "4 * spec.inputs[0].getNumElements()";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
+}
+
+def CountLabels : Kernel<"mfCountLabels", "makeCountLabels"> {
+  let summary = "the number of rows that count";
+  let parts = "* -> +S";
+  let description = [{Written over that of `sums`, which counted a piece's rows;
+    the labels are of the whole sequence.}];
+  let inputs = (ins In:$target);
+  let outputs = (outs Updated:$sums);
+  let attributes = (attrs OptionalInt:$ignore_index, Int:$classes);
+  let kind = "loss";
+  let flops = "spec.inputs[0].getNumElements()";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
+}
+
+def MeanLoss : Kernel<"mfMeanLoss", "makeMeanLoss"> {
+  let summary = "loss = sum / (count + 1e-8)";
+  let parts = "S -> ., .";
+  let description = "From `sums` of the kernels above.";
+  let inputs = (ins In:$sums);
+  let outputs = (outs Out:$loss, Out:$count);
+  let kind = "loss";
+  let flops = "2";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
+}
+
+def CrossEntropyPartGrad
+    : Kernel<"mfCrossEntropyPartGrad", "makeCrossEntropyLossGrad"> {
+  let summary = "aclnnCrossEntropyLossGrad of a rank's columns of the logits";
+  let parts = "+., *c, *, *, ., @c -> *c";
+  let description = [{What the loss kept is of all ranks; `classes` is the whole
+    vocabulary.}];
+  let inputs = (ins In:$gradLoss, In:$input, In:$target, In:$logSumExp,
+                    In:$count, In:$firstRow);
+  let outputs = (outs Out:$out);
+  let attributes = (attrs OptionalInt:$ignore_index, Int:$classes);
+  let kind = "loss_grad";
+  let measures = [Measure<"rows", "getRows(spec.inputs[1])">,
+                  Measure<"columns", "getColumns(spec.inputs[1])">];
+}

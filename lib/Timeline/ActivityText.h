@@ -1,0 +1,29 @@
+//===- ActivityText.h - What a trace says of an activity ------*- C++ -*-===//
+
+#ifndef MF_LIB_TIMELINE_ACTIVITYTEXT_H
+#define MF_LIB_TIMELINE_ACTIVITYTEXT_H
+
+#include "Clock.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace mf::timeline {
+
+/// What is the same for all spans of an activity, as JSON: it is made once.
+struct ActivityText {
+  std::string name;
+  /// Members of an object that tell where the activity belongs.
+  std::string brief;
+  /// Members that tell what it takes and makes.
+  std::string details;
+};
+
+ActivityText makeText(const Activity &activity);
+
+/// A member with the rate that a span reaches: of FLOPs on the cube, else of
+/// bytes. Empty if there is none. It is kept in `storage`.
+llvm::StringRef makeRate(const Activity &activity, Nanoseconds duration,
+                         llvm::SmallVectorImpl<char> &storage);
+
+} // namespace mf::timeline
+
+#endif // MF_LIB_TIMELINE_ACTIVITYTEXT_H
