@@ -79,6 +79,7 @@ private:
   bool waitsRepeat() const;
   bool waitRepeats(LineId line, int32_t index) const;
   bool othersStay() const;
+  int32_t limitByWaits(int32_t most) const;
   int32_t limitByRendezvous(int32_t most) const;
   int32_t limitByCosts(GroupId group, int32_t step, int32_t most) const;
   int32_t limitByOthers(int32_t most) const;
@@ -198,7 +199,7 @@ int32_t SteadyState::prove(int32_t most) {
   if (most < 1 || last + (most + 1) * period > mostTicks * lines.getTick() ||
       !othersStay() || !waitsRepeat())
     return 0;
-  return limitByOthers(limitByRendezvous(most));
+  return limitByOthers(limitByRendezvous(limitByWaits(most)));
 }
 
 /// Lines without runs may wait, for what lines with runs do later than they
@@ -247,6 +248,25 @@ bool SteadyState::waitRepeats(LineId line, int32_t index) const {
          record.index - before.index == runs[record.line].items &&
          before.index >= runs[record.line].first &&
          record.index + items[record.line] >= begins[record.line];
+}
+
+/// What a line waits for in the end is still to be recorded, by its run: behind
+/// that, another line may have recorded it before.
+int32_t SteadyState::limitByWaits(int32_t most) const {
+  for (LineId line = 0; line < numLines; ++line) {
+    ItemId next{line, getPosition(line)};
+    if (!repeats(line) || !simulation.waits(line) ||
+        lines.getKind(next) != ItemKind::Wait)
+      continue;
+    ItemId before = simulation.getRecord(lines.getOperand(next) -
+                                         getStep(line, next.index));
+    if (!repeats(before.line))
+      return 0;
+    const Run &run = runs[before.line];
+    int32_t behind = run.getEnd() - 1 - (before.index + run.items);
+    most = std::min(most, behind / items[before.line]);
+  }
+  return most;
 }
 
 bool SteadyState::costsTheSame(GroupId one, GroupId other) const {

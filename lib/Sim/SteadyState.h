@@ -5,14 +5,14 @@
 // lines are marked (Lines::markPeriod) and taken only if it is proven:
 //
 // - The lines' items repeat: see Periods.h.
-// - Simulated period by period (Simulation::run with limits), at two such
-// limits
-//   all lines stand at the same place of their periods, their clocks differ by
-//   one and the same time, transfers under way are as far, and lines that have
-//   not moved come too late to matter.
+// - Simulated period by period (Simulation::run with limits), at two of these
+//   limits all lines stand at the same place of their periods, their clocks
+//   differ by one and the same time, transfers under way are as far, and lines
+//   that have not moved came too early to matter.
 // - What waits of the last period waited for was recorded at one place of the
 //   periods, and over all periods that those behind can wait for, what is
 //   recorded is later by that time; or it has long happened.
+// - In the end, too, what lines wait for is still to come.
 //
 // How lines go on is a function of just that, and of differences of times only,
 // which a tick makes exact. So the next period ends in that state again.

@@ -160,6 +160,29 @@ TEST(PeriodsTest, SeveralPhases) {
             countItems(plan) * 3 / 4);
 }
 
+/// The event that follows those of a run is recorded by another line, before
+/// the run comes to its end.
+TEST(PeriodsTest, AnotherLineRecordsWhatFollows) {
+  constexpr int periods = 50;
+  Plan plan;
+  plan.numLines = 3;
+  plan.numEvents = periods + 1;
+  auto add = [&](int32_t line, ItemKind kind, int32_t event, double duration) {
+    plan.history.push_back({line, kind, event, duration});
+  };
+  add(2, ItemKind::Record, periods, 0);
+  for (int32_t period = 0; period < periods; ++period) {
+    for (int32_t line : {0, 1})
+      plan.history.push_back({line, ItemKind::Work, 0, 0, true});
+    add(0, ItemKind::Record, period, 0);
+    add(0, ItemKind::Work, 0, 0.7);
+    add(1, ItemKind::Work, 0, 0.5);
+    add(1, ItemKind::Wait, period + 1, 0);
+  }
+  EXPECT_GT(compare(plan, getPlainNumbers(plan), "follows").value_or(0),
+            countItems(plan) / 2);
+}
+
 //===----------------------------------------------------------------------===//
 // Random lines
 //===----------------------------------------------------------------------===//
