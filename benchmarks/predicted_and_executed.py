@@ -136,6 +136,9 @@ class Fit:
         for kind in kinds:
             prefix = "kernels.%s." % kind
             found = self.solve([kind], works, counts) if prefix + "passes" in self.numbers else None
+            if prefix + "element_bytes.power" in self.numbers:
+                self.fit_by_type(kind, prefix, works)
+                continue
             if found is not None:
                 self.numbers[prefix + "passes"] *= found[0]
                 self.numbers[prefix + "peak_share"] = min(1.0, self.numbers[prefix + "peak_share"] / found[0])
@@ -148,6 +151,24 @@ class Fit:
             rest.append(sample.step_seconds - self.machine.simulate(sample.step, self.get_settings())["step_seconds"])
         self.numbers["step_latency"] = max(0.0, sorted(rest)[0])
         return self.get_settings()
+
+    def fit_by_type(self, kind, prefix, works):
+        """A share of the peak for fp32, and what is left of it for 16 bits."""
+        shares = {}
+        for element in ("float32", "bfloat16"):
+            pairs = [(work[kind], sample.seconds[kind]) for sample, work in zip(self.samples, works)
+                     if sample.row.element == element and sample.row.name != "small" and kind in work]  # fmt: skip
+            if pairs:
+                shares[element] = sum(work for work, _ in pairs) / sum(took for _, took in pairs)
+        if not shares:
+            return
+        # The model works with one number more where both types are there.
+        whole = shares.get("float32", shares.get("bfloat16"))
+        self.numbers[prefix + "peak_share"] *= whole
+        if len(shares) == 2:
+            self.numbers[prefix + "element_bytes.power"] += max(
+                -self.numbers[prefix + "element_bytes.power"], numpy.log2(whole / shares["bfloat16"]))  # fmt: skip
+        self.numbers[prefix + "latency"] = 0.0
 
     def fit_types(self):
         """One rate of matrix products for each type, which the other kinds on the same engine start from."""

@@ -20,8 +20,11 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<"NPU" = #a
   kernels = {
     matmul = <peak_share = 0.5, latency = 5e-6, flops = <half = 1.0e7>>,
     grouped_matmul = <peak_share = 0.4, latency = 5e-6, flops = <half = 1.0e7>>,
-    attention = <peak_share = 0.15, latency = 5e-6>,
-    attention_grad = <peak_share = 0.15, latency = 5e-6>,
+    // bf16 is converted first.
+    attention = <peak_share = 0.15, latency = 5e-6,
+                 element_bytes = <full = 4, power = 1>>,
+    attention_grad = <peak_share = 0.15, latency = 5e-6,
+                      element_bytes = <full = 4, power = 1>>,
     norm = <latency = 5e-6>,
     norm_grad = <latency = 5e-6>,
     rotary = <latency = 5e-6>,

@@ -83,7 +83,7 @@ def KernelKinds {
 // A number that the rate of a kernel may depend on, by name: a C++ expression
 // over `const KernelSpec &spec` that may call lib/Signatures/KernelFormulas.h,
 // an integer that is above 0 unless an operand is empty. All kernels have
-// `flops`, `model_flops`, `bytes` and `largest_operand_bytes`.
+// `flops`, `model_flops`, `bytes`, `largest_operand_bytes` and `element_bytes`.
 class Measure<string measureName, string measureFormula> {
   string name = measureName;
   string formula = measureFormula;

@@ -142,6 +142,15 @@ int64_t getLargestOperandBytes(const KernelSpec &spec) {
   return largest;
 }
 
+int64_t getElementBytes(const KernelSpec &spec) {
+  const TensorShape *largest = nullptr;
+  for (const TensorShape &shape :
+       spec.inputs.empty() ? spec.outputs : spec.inputs)
+    if (!largest || shape.getBytes() > largest->getBytes())
+      largest = &shape;
+  return mf::getBytes(largest ? largest->type : DType::F32);
+}
+
 int64_t getBytes(llvm::ArrayRef<TensorShape> shapes) {
   int64_t bytes = 0;
   for (const TensorShape &shape : shapes)

@@ -62,6 +62,9 @@ int64_t getPermutedRunBytes(const KernelSpec &spec);
 /// Of inputs and outputs.
 int64_t getLargestOperandBytes(const KernelSpec &spec);
 
+/// Of an element of the largest input, or output where there is none.
+int64_t getElementBytes(const KernelSpec &spec);
+
 int64_t getBytes(llvm::ArrayRef<TensorShape> shapes);
 
 /// All operands once, those outputs twice whose bit is set in `readOutputs`:

@@ -14,7 +14,7 @@ static constexpr size_t maximumInputs = 32;
 
 /// Those that the emitter adds to each kernel's own.
 static constexpr llvm::StringLiteral commonMeasures[] = {
-    "flops", "model_flops", "bytes", "largest_operand_bytes"};
+    "flops", "model_flops", "bytes", "largest_operand_bytes", "element_bytes"};
 
 std::vector<llvm::StringRef> readKinds(const llvm::RecordKeeper &records) {
   const llvm::Record *kinds = records.getDef("KernelKinds");

@@ -60,7 +60,8 @@ static void emitMeasures(raw_ostream &os, const KernelRecord &kernel) {
                       "    {{\"model_flops\", {0}{1}},\n"
                       "    {{\"bytes\", {0}Bytes},\n"
                       "    {{\"largest_operand_bytes\", "
-                      "mf::getLargestOperandBytes},\n",
+                      "mf::getLargestOperandBytes},\n"
+                      "    {{\"element_bytes\", mf::getElementBytes},\n",
                       kernel.name,
                       kernel.modelFlops.empty() ? "Flops" : "ModelFlops");
   for (const MeasureRecord &measure : kernel.measures)

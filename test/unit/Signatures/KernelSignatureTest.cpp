@@ -216,6 +216,7 @@ TEST(KernelSignatureTest, MeasuresAreWhatShapesSay) {
   EXPECT_EQ(measure(attention, "head_size"), 4);
   EXPECT_EQ(measure(attention, "query_rows"), 8 * 16);
   EXPECT_EQ(measure(attention, "largest_operand_bytes"), 2 * 8 * 16 * 4 * 4);
+  EXPECT_EQ(measure(attention, "element_bytes"), 4);
   EXPECT_EQ(measure(attention, "columns"), -1);
   auto expectSize = [](const KernelSpec &spec, int64_t batch, int64_t m,
                        int64_t k, int64_t n) {
