@@ -46,7 +46,7 @@ std::vector<uint32_t> getAll(size_t count) {
 }
 
 std::vector<FitParameter> getParameters(const Launches &model,
-                                        std::vector<double> starts) {
+                                        const std::vector<double> &starts) {
   std::vector<FitParameter> parameters;
   for (double start : starts) {
     FitParameter parameter;

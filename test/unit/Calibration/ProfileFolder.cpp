@@ -15,12 +15,15 @@ ProfileFolder::ProfileFolder() {
   EXPECT_FALSE(code) << code.message();
 }
 
-ProfileFolder::~ProfileFolder() { llvm::sys::fs::remove_directories(path); }
+ProfileFolder::~ProfileFolder() {
+  EXPECT_FALSE(llvm::sys::fs::remove_directories(path));
+}
 
 void ProfileFolder::write(const llvm::Twine &name, llvm::StringRef text) const {
   llvm::SmallString<128> file(path);
   llvm::sys::path::append(file, name);
-  llvm::sys::fs::create_directories(llvm::sys::path::parent_path(file));
+  EXPECT_FALSE(
+      llvm::sys::fs::create_directories(llvm::sys::path::parent_path(file)));
   std::error_code code;
   llvm::raw_fd_ostream os(file, code);
   ASSERT_FALSE(code) << code.message();
