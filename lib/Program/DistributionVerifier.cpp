@@ -7,9 +7,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mf/Program/Description.h"
 #include "Distribution.h"
 #include "DistributionTable.h"
+#include "mf/Program/Description.h"
 #include "mf/Program/Verifier.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

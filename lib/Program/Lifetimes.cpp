@@ -1,7 +1,7 @@
 //===- Lifetimes.cpp - The buffer instances of a planned step -------------===//
 
-#include "mf/Program/StepWalker.h"
 #include "mf/Program/Liveness.h"
+#include "mf/Program/StepWalker.h"
 #include <algorithm>
 #include <map>
 

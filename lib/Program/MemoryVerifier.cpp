@@ -1,9 +1,9 @@
 //===- MemoryVerifier.cpp - Every access ordered and in its place ---------===//
 
-#include "mf/Program/Description.h"
 #include "MemoryMap.h"
-#include "mf/Program/StepWalker.h"
 #include "StreamClocks.h"
+#include "mf/Program/Description.h"
+#include "mf/Program/StepWalker.h"
 #include "mf/Program/Verifier.h"
 #include "llvm/ADT/STLExtras.h"
 #include <memory>

@@ -172,8 +172,8 @@ int Run::simulate(mlir::MLIRContext &context) {
       mf::tools::loadTarget(options, context, messages);
   if (!target)
     return 1;
-  if (Error error = mf::tools::simulateStep(options, decoded.program, *target,
-                                            outs()))
+  if (Error error =
+          mf::tools::simulateStep(options, decoded.program, *target, outs()))
     return failAt(std::move(error), decoded, messages);
   return 0;
 }

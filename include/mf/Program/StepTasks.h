@@ -20,8 +20,8 @@ struct StepTask {
 };
 
 /// The tasks of a stage in order: the calls that have frames. The first call of
-/// a frame is a forward; then comes a backward, or an input gradient and a weight
-/// gradient. A LocatedError if a frame has more calls.
+/// a frame is a forward; then comes a backward, or an input gradient and a
+/// weight gradient. A LocatedError if a frame has more calls.
 llvm::Expected<std::vector<StepTask>> findTasks(const StageProgram &stage);
 
 } // namespace mf::program

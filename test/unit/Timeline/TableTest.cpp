@@ -68,11 +68,14 @@ TEST(TableTest, ShowsDigitsThatCount) {
 
 TEST(TableTest, SaysWorkInWords) {
   StepTimeline timeline = makeExample();
-  timeline.criticalPath = {
-      {"attention_grad", 2},         {"all_gather over mp", 1.5},
-      {"reduce_scatter over mp", 1}, {"reduce_scatter over dp_0, dp_1, cp", 1.25},
-      {"all_to_all_v over mp", 1.2}, {"grouped_matmul", 1.1},
-      {"all_reduce over tp_1", 1},   {"d2h", 0.95}};
+  timeline.criticalPath = {{"attention_grad", 2},
+                           {"all_gather over mp", 1.5},
+                           {"reduce_scatter over mp", 1},
+                           {"reduce_scatter over dp_0, dp_1, cp", 1.25},
+                           {"all_to_all_v over mp", 1.2},
+                           {"grouped_matmul", 1.1},
+                           {"all_reduce over tp_1", 1},
+                           {"d2h", 0.95}};
   EXPECT_THAT(
       print(timeline),
       HasSubstr("the step is limited by tensor-parallel communication (25 %), "
