@@ -30,7 +30,7 @@ class TraceTest : public testing::Test {
 protected:
   /// Writes a trace and reads its events back.
   std::vector<Event> write(const StepTimeline &timeline,
-                           std::vector<int64_t> ranks = {}) {
+                           const std::vector<int64_t> &ranks = {}) {
     EXPECT_EQ(getError(timeline, ranks, "trace.json"), "");
     text = readWritten(folder.path("trace.json"));
     const llvm::json::Value value = parseWritten(text);
@@ -56,7 +56,7 @@ protected:
   }
 
   std::string getError(const StepTimeline &timeline,
-                       std::vector<int64_t> ranks = {},
+                       const std::vector<int64_t> &ranks = {},
                        const char *name = "wrong.json") {
     return llvm::toString(writeTrace(folder.path(name), timeline, mesh, ranks));
   }
