@@ -210,6 +210,11 @@ const Trial trials[] = {
 
     {contextSection, "max_device_memory", "58GB", "59GB",
      "context: {max_device_memory: %}"},
+    {contextSection, "enable_graph_kernel", "False", "True",
+     "context: {enable_graph_kernel: %}"},
+    {contextSection, "jit_level", "O0", "O1", "context: {jit_level: %}"},
+    {jitConfigSection, "jit_level", "O2", "O1",
+     "context: {jit_config: {jit_level: %}}"},
     {contextSection, "memory_optimize_level", "O0", "O1",
      "swap_config: {swap: True}\ncontext: {memory_optimize_level: %}"},
 
