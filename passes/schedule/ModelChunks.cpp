@@ -10,8 +10,9 @@ using mf::passes::ModelChunks;
 
 SmallVector<int64_t> ChunkFunctions::getHiddenArguments() {
   SmallVector<int64_t> hidden;
-  auto numArguments = static_cast<int64_t>(forward.getNumArguments());
-  for (int64_t index = 0; index < numArguments - forward.getPast(); ++index)
+  const int64_t visible = static_cast<int64_t>(forward.getNumArguments()) -
+                          static_cast<int64_t>(forward.getPast());
+  for (int64_t index = 0; index < visible; ++index)
     if (llvm::none_of(
             forward.getInputIndices().getAsRange<IntegerAttr>(),
             [&](IntegerAttr input) { return input.getInt() == index; }))

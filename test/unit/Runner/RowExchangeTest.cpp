@@ -173,7 +173,8 @@ TEST(RowExchangeTest, SendsWhatCountsSay) {
     for (size_t experts : {1, 4})
       for (DType type : {DType::F32, DType::BF16, DType::F16})
         for (double fill : {0.0, -1.5}) {
-          Members members = makeMembers(count, experts, ++seed, seed % 2 == 0);
+          ++seed;
+          Members members = makeMembers(count, experts, seed, seed % 2 == 0);
           members.type = type;
           members.fill = fill;
           for (int64_t processes : {1, 2, 3, 6})
