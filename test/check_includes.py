@@ -2,8 +2,8 @@
 
 usage: check_includes.py SOURCE_FOLDER
 
-What may depend on what is read from the CMakeLists.txt of lib, dialects, passes
-and tools: a file may include headers of its own library and of those that this
+What may depend on what is read from the CMakeLists.txt of lib, dialects, passes,
+planner and tools: a file may include headers of its own library and of those that this
 one links, directly or not. A header belongs to the library that has the source
 of the same name, or else to the first one of its folder; one of a folder
 without a library may include what is of its level or below. Beyond that:
@@ -25,7 +25,7 @@ BRIDGES = {"Import", "Decode", "Interpreter", "TargetFile"}
 TABLES = {"Signatures", "TargetTable", "Tensor"}
 
 # From the lowest; lib is below all of them, but for the bridges.
-LEVELS = ["dialects", "passes", "tools"]
+LEVELS = ["dialects", "passes", "planner", "tools"]
 
 TARGET = re.compile(r"^(mf_add_library|mf_add_tool|add_library)\((.*?)\)", re.DOTALL | re.MULTILINE)
 LINKS = re.compile(r"^target_link_libraries\((\S+)(.*?)\)", re.DOTALL | re.MULTILINE)

@@ -13,7 +13,7 @@ import os
 import re
 import sys
 
-FOLDERS = ("benchmarks", "cmake", "dialects", "include", "lib", "passes", "test", "tools")
+FOLDERS = ("benchmarks", "cmake", "dialects", "include", "lib", "passes", "planner", "test", "tools")
 PASCAL_CASE = r"(?:[A-Z][a-z0-9]*)+"
 TEST = re.compile(r"^\s*(?:TEST|TEST_F|TEST_P|TYPED_TEST)\(\s*(\w+),\s*(\w+)\s*\)", re.MULTILINE)
 
