@@ -24,7 +24,8 @@ GameResult playPathGame(OptionChain &chain, StepGraph &graph,
     double time = static_cast<double>(graph.getMakespan(whole));
     double softness =
         std::max(1.0, firstSoftness * time /
-                          (1 + sharpening * static_cast<double>(round)));
+                          (1 + sharpening * (options.inertia +
+                                               static_cast<double>(round))));
     PathCut cut = graph.getSoftCut(result.average, softness);
     OptionList answer;
     double bound = chain.getLeast(cut, &answer);

@@ -47,16 +47,20 @@ void TreeSearch::applyCuts(OptionChain &chain, double &bound) {
 
 void TreeSearch::expand(Node node) {
   constexpr int64_t rootRounds = 200, rounds = 40;
-  constexpr double inertia = 4;
+  static double inertia = getenv("INERTIA")?atof(getenv("INERTIA")):20; static int rr=getenv("ROUNDS")?atoi(getenv("ROUNDS")):40;
   ++numNodes;
   bool isRoot = node.decisions.empty();
   OptionChain chain = makeChain(node);
+  double parentBound = node.bound; int lastStage = node.decisions.empty() ? -1 : node.decisions.back().stage, lastF = lastStage<0 ? -1 : node.decisions.back().feature; double lastT=lastStage<0?0:node.decisions.back().threshold; int am=lastStage<0?0:node.decisions.back().isAtMost;
+  double viaCut = 0, viaGame=0;
+  if (!node.cut.counts.empty())
+    node.bound = std::max(node.bound, viaCut = chain.eliminate(node.cut, incumbent.getLimit()));
   applyCuts(chain, node.bound);
   if (chain.isEmpty() || node.bound >= incumbent.getLimit())
     return;
   GameResult game = playPathGame(
       chain, graph, problem, incumbent, node.average,
-      {isRoot ? rootRounds : rounds, isRoot ? 0 : inertia});
+      {isRoot ? rootRounds : rr, isRoot ? 0 : inertia});
   node.bound = std::max(node.bound, game.bound);
   if (chain.isEmpty() || node.bound >= incumbent.getLimit())
     return;
@@ -87,6 +91,10 @@ void TreeSearch::expand(Node node) {
   if (!decision)
     return;
   node.average = std::move(game.average);
+  viaGame = game.bound;
+  if (getenv("DBG")) { std::vector<int64_t> av(node.average.begin(), node.average.end());
+    fprintf(stderr, "node %ld depth %zu stage %d feature %d %s %.4g: parent %.5f viacut %.5f game %.5f now %.5f primal %.5f opts %ld\n", (long)numNodes, node.decisions.size(), lastStage, lastF, am?"<=":">", lastT, parentBound/incumbent.getTicks(), viaCut/incumbent.getTicks(), viaGame/incumbent.getTicks(), node.bound/incumbent.getTicks(), double(graph.getMakespan(av))/incumbent.getTicks(), (long)chain.getNumOptions()); }
+  if (game.bound >= viaCut) node.cut = std::move(game.cut);
   for (bool isAtMost : {true, false}) {
     Node child = node;
     child.number = 2 * numNodes + (isAtMost ? 0 : 1);

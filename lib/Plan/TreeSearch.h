@@ -28,6 +28,7 @@ private:
     int64_t number = 0;
     std::vector<Decision> decisions;
     std::vector<double> average;
+    PathCut cut;
 
     bool operator<(const Node &other) const {
       return bound != other.bound ? bound < other.bound
