@@ -1,0 +1,38 @@
+//===- StepCompiler.h - From a YAML to a decoded step ----------*- C++ -*-===//
+//
+// The whole compiler as a function: what mf-translate, mf-opt and the decoder
+// of mf-run make of a training YAML, in memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_PLANNER_STEPCOMPILER_H
+#define MF_PLANNER_STEPCOMPILER_H
+
+#include "mf/Program/Program.h"
+#include "llvm/Support/Error.h"
+#include <optional>
+#include <string>
+
+namespace mf::planner {
+
+/// What is the same for all YAMLs that are compiled.
+struct CompilerInput {
+  /// The name of the YAML's file, for messages.
+  std::string fileName;
+  /// The text of a model in the mf dialect; none imports the YAML's own.
+  std::optional<std::string> model;
+  /// As mf-opt's --schedule; empty takes the YAML's.
+  std::string schedule;
+  /// As mf-translate's --pretrained-config; may be empty.
+  std::string pretrainedConfig;
+};
+
+/// Compiles one training step. It may need any amount of memory: no limit is
+/// checked. The error has all that the compiler reports as errors. May be
+/// called from several threads.
+llvm::Expected<program::Program> compileStep(const CompilerInput &input,
+                                             llvm::StringRef yaml);
+
+} // namespace mf::planner
+
+#endif // MF_PLANNER_STEPCOMPILER_H
