@@ -10,6 +10,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/pipeline/Pipeline.h"
+#include "planner/Errors.h"
 
 using namespace mf;
 using namespace mf::planner;
@@ -52,17 +53,6 @@ private:
 
 } // namespace
 
-/// The first error of a list.
-static Error toError(const DiagnosticList &diagnostics) {
-  for (const Diagnostic &diagnostic : diagnostics.getAll())
-    if (diagnostic.severity == Severity::Error)
-      return llvm::createStringError((diagnostic.location.isKnown()
-                                          ? diagnostic.location.str() + ": "
-                                          : std::string()) +
-                                     diagnostic.message);
-  return llvm::createStringError("the YAML cannot be read");
-}
-
 /// The model that the YAML describes.
 static Expected<OwningOpRef<mlir::ModuleOp>>
 importModel(const CompilerInput &input, llvm::StringRef yaml,
@@ -81,6 +71,32 @@ importModel(const CompilerInput &input, llvm::StringRef yaml,
   return buildModel(&context, *spec);
 }
 
+/// What a layer computes, but for names: its operators with their types.
+static std::string describe(ir::LayerOp layer) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (mlir::Operation &op : layer.getBody().getOps()) {
+    os << op.getName() << '(';
+    llvm::interleaveComma(op.getOperandTypes(), os);
+    os << ")->";
+    llvm::interleaveComma(op.getResultTypes(), os);
+    os << ';';
+  }
+  return text;
+}
+
+static std::vector<ModelLayer> readLayers(mlir::ModuleOp module) {
+  std::vector<ModelLayer> layers;
+  llvm::StringMap<size_t> kinds;
+  module.walk([&](ir::LayerOp layer) {
+    if (layer.isNumbered())
+      layers.push_back(
+          {layer.getCell().str(),
+           kinds.try_emplace(describe(layer), kinds.size()).first->second});
+  });
+  return layers;
+}
+
 static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
                       llvm::StringRef yaml) {
   passes::TrainingStepOptions options;
@@ -93,8 +109,8 @@ static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
   passes::buildTrainingStepPipeline(manager, options);
 }
 
-Expected<program::Program> planner::compileStep(const CompilerInput &input,
-                                                llvm::StringRef yaml) {
+Expected<CompiledStep> planner::compileStep(const CompilerInput &input,
+                                            llvm::StringRef yaml) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context
       .loadDialect<ir::MfDialect, ascend::AscendDialect, mlir::DLTIDialect>();
@@ -112,6 +128,8 @@ Expected<program::Program> planner::compileStep(const CompilerInput &input,
   }
   if (!module)
     return errors.take();
+  CompiledStep step;
+  step.layers = readLayers(*module);
   mlir::PassManager manager(&context);
   // Each pass has its tests; here it is time that counts.
   manager.enableVerifier(false);
@@ -122,5 +140,6 @@ Expected<program::Program> planner::compileStep(const CompilerInput &input,
       program::decodeProgram(*module);
   if (failed(decoded))
     return errors.take();
-  return std::move(decoded->program);
+  step.program = std::move(decoded->program);
+  return step;
 }

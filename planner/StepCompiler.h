@@ -12,6 +12,7 @@
 #include "llvm/Support/Error.h"
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace mf::planner {
 
@@ -27,11 +28,25 @@ struct CompilerInput {
   std::string pretrainedConfig;
 };
 
+/// A layer that counts among those that stages are made of.
+struct ModelLayer {
+  /// What operators' places are relative to: `layers.3`.
+  std::string name;
+  /// Layers of one kind have the same operators, with the same types.
+  size_t kind = 0;
+};
+
+struct CompiledStep {
+  program::Program program;
+  /// In order.
+  std::vector<ModelLayer> layers;
+};
+
 /// Compiles one training step. It may need any amount of memory: no limit is
 /// checked. The error has all that the compiler reports as errors. May be
 /// called from several threads.
-llvm::Expected<program::Program> compileStep(const CompilerInput &input,
-                                             llvm::StringRef yaml);
+llvm::Expected<CompiledStep> compileStep(const CompilerInput &input,
+                                         llvm::StringRef yaml);
 
 } // namespace mf::planner
 

@@ -40,6 +40,22 @@ static int64_t getStaticBytes(const program::StageProgram &stage) {
   return bytes;
 }
 
+/// How long any stream works behind `begin`.
+static double sumWork(const timeline::StageTimeline &stage, double begin) {
+  std::vector<std::pair<double, double>> spans;
+  for (const timeline::StreamTimeline &stream : stage.streams)
+    for (const timeline::Span &span : stream.spans)
+      if (span.end > begin)
+        spans.emplace_back(std::max(span.start, begin), span.end);
+  std::sort(spans.begin(), spans.end());
+  double work = 0, reached = begin;
+  for (const auto &[start, end] : spans) {
+    work += std::max(0.0, end - std::max(start, reached));
+    reached = std::max(reached, end);
+  }
+  return work;
+}
+
 static ChunkMeasure makeChunk(int64_t stage, const ShortestTasks &tasks,
                               int64_t frameBytes) {
   ChunkMeasure chunk;
@@ -86,7 +102,7 @@ Expected<StepMeasure> planner::measureStep(const program::Program &program,
     own.peakBytes = stage.peakBytes;
     own.hostBytes = stage.hostBytes;
     own.staticBytes = getStaticBytes(code);
-    own.updateTime = stage.end - last;
+    own.updateTime = sumWork(stage, last);
     measure.stages.push_back(own);
   }
   return measure;

@@ -27,7 +27,7 @@ struct StageMeasure {
   int64_t hostBytes = 0;
   /// Buffers that live through the step.
   int64_t staticBytes = 0;
-  /// From the end of the last task to the end of the stage: reductions and the
+  /// What it does behind its last task, without waits: reductions and the
   /// update of parameters.
   double updateTime = 0;
 };
