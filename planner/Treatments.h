@@ -16,6 +16,11 @@ struct LayerTreatment {
   std::string name;
   /// The whole layer is recomputed.
   bool isFull = false;
+  /// All that the layer keeps goes to host memory, and back so many kernels
+  /// before it is read; 0 if nothing does.
+  int64_t prefetch = 0;
+  /// By kind of layer: the seconds of these copies.
+  std::vector<double> copyOut, copyIn;
   /// By kind of layer: the operators that are recomputed, and those whose
   /// communication is.
   std::vector<std::set<std::string>> operators, communication;
