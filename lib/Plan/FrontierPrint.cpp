@@ -64,15 +64,13 @@ void mf::plan::printFrontier(const Problem &problem,
     header.push_back(problem.kinds.front().treatments[treatment].name);
   TextTable table(header);
   for (const FrontierPoint &point : points) {
-    std::vector<std::string> row = {
-        formatRounded(point.limit * units.memoryScale)};
+    std::vector<std::string> row = {units.countMemory(point.limit)};
     if (hasPlan(point)) {
       const SolveResult &result = *point.result;
-      row.push_back(formatRounded(result.time * units.timeScale));
+      row.push_back(units.countTime(result.time));
       row.push_back(describeGap(result));
       row.push_back(std::to_string(point.tightestStage));
-      row.push_back(
-          formatRounded(getLeftMemory(problem, point) * units.memoryScale));
+      row.push_back(units.countMemory(getLeftMemory(problem, point)));
       const auto layers = countTreatments(problem, *result.plan);
       for (const size_t treatment : used)
         row.push_back(std::to_string(layers[treatment]));

@@ -22,9 +22,12 @@ PlotAxis::PlotAxis(const std::vector<double> &values, int most) {
         std::minmax_element(values.begin(), values.end());
     low = *least, high = *largest;
   }
-  // A single value gets room around it.
+  // What crosses a round number takes three ticks.
+  most = std::max(most, 3);
+  // A single value, or what rounding makes of it, gets room around it.
+  const double size = std::max(std::abs(low), std::abs(high));
   const double range =
-      high > low ? high - low : std::max(std::abs(high) / 2, 1e-9);
+      high - low > 1e-9 * size ? high - low : std::max(size / 2, 1e-9);
   double step = roundUp(range / (most - 1));
   // Rounding both ends outwards may take a tick more.
   while (std::ceil(high / step) - std::floor(low / step) > most - 1)

@@ -11,8 +11,8 @@ namespace mf::plan {
 /// as 1, 2 or 5 times a power of ten.
 class PlotAxis {
 public:
-  /// Covers all of `values`, of which there may be none, with at most `most`
-  /// ticks, but no fewer than two.
+  /// Covers all of `values`, of which there may be none, with at least two and
+  /// at most `most` ticks, which may be three or more.
   PlotAxis(const std::vector<double> &values, int most);
 
   const std::vector<double> &getTicks() const { return ticks; }

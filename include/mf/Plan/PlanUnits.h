@@ -15,8 +15,12 @@ struct PlanUnits {
   /// By what numbers of the problem are multiplied.
   double timeScale = 1, memoryScale = 1;
 
+  /// "1.25 s"; "1.25" if the unit is not known.
   std::string showTime(double value) const;
   std::string showMemory(double value) const;
+  /// Without the unit, for a column or axis that has it.
+  std::string countTime(double value) const;
+  std::string countMemory(double value) const;
   /// "limit, GiB"; "limit" if the unit is not known.
   std::string nameTime(const std::string &what) const;
   std::string nameMemory(const std::string &what) const;
