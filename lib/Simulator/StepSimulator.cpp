@@ -183,12 +183,10 @@ Expected<StepTimeline> StepSimulator::run() {
   result.criticalPath = work.getShares(program, *costs);
   if (target.stepLatency > 0)
     result.criticalPath.push_back({"host", target.stepLatency});
-  if (options.withSensitivity) {
-    auto sensitivity = computeSensitivity(program, target, work, *costs);
-    if (!sensitivity)
-      return sensitivity.takeError();
-    result.sensitivity = std::move(*sensitivity);
-  }
+  auto sensitivity = computeSensitivity(program, target, work, *costs);
+  if (!sensitivity)
+    return sensitivity.takeError();
+  result.sensitivity = std::move(*sensitivity);
   return std::move(result);
 }
 
