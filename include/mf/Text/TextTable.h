@@ -1,13 +1,13 @@
 //===- TextTable.h - Aligned columns of text ------------------*- C++ -*-===//
 
-#ifndef MF_LIB_TIMELINE_TEXTTABLE_H
-#define MF_LIB_TIMELINE_TEXTTABLE_H
+#ifndef MF_TEXT_TEXTTABLE_H
+#define MF_TEXT_TEXTTABLE_H
 
 #include "llvm/Support/raw_ostream.h"
 #include <string>
 #include <vector>
 
-namespace mf::timeline {
+namespace mf {
 
 /// Lines of cells, the first of each to the left and the others to the right of
 /// their columns.
@@ -31,9 +31,13 @@ private:
 /// least `fewest`.
 int getDecimals(double value, int fewest);
 
+/// Six digits that count, and never an exponent: "1132.66", "0.25",
+/// "59055800320".
+std::string formatRounded(double value);
+
 /// `value` with that many digits behind the point.
 std::string formatFixed(double value, int decimals);
 
-} // namespace mf::timeline
+} // namespace mf
 
-#endif // MF_LIB_TIMELINE_TEXTTABLE_H
+#endif // MF_TEXT_TEXTTABLE_H
