@@ -225,33 +225,67 @@ static std::vector<double> getKnownPeaks(const PlanContext &context,
   return plan::evaluate(problem, toPlan(context, observation.assignment)).peaks;
 }
 
-/// First what inner stages of one part say, then what is left for extras.
+namespace {
+
+/// What a stage needs beside what adds up, and what it is made of.
+struct TransientRow {
+  Composition composition;
+  double rest = 0;
+};
+
+} // namespace
+
+static std::vector<TransientRow>
+findTransients(const PlanContext &context, const plan::Problem &problem,
+               llvm::ArrayRef<Observation> observations) {
+  std::vector<TransientRow> rows;
+  for (const Observation &observation : observations) {
+    const std::vector<double> known =
+        getKnownPeaks(context, problem, observation);
+    std::vector<Composition> stages =
+        composeStages(context, observation.assignment);
+    for (size_t stage = 0; stage < stages.size(); ++stage)
+      rows.push_back(
+          {std::move(stages[stage]),
+           getRest(observation.measure.stages[stage], known[stage])});
+  }
+  return rows;
+}
+
+/// Inner stages of one kind and treatment say what that needs. Of what others
+/// need more than their known parts, the unknown ones are the reason, or else
+/// the extras.
 static TransientCosts fitTransient(const PlanContext &context,
                                    const plan::Problem &problem,
                                    llvm::ArrayRef<Observation> observations) {
+  const std::vector<TransientRow> rows =
+      findTransients(context, problem, observations);
   TransientCosts costs;
+  for (const TransientRow &row : rows)
+    if (row.composition.extras.empty() && row.composition.layers.size() == 1) {
+      double &cost = costs.ofLayers[row.composition.layers.begin()->first];
+      cost = std::max(cost, row.rest);
+    }
+  const std::map<std::pair<size_t, size_t>, double> known = costs.ofLayers;
   for (const bool hasExtras : {false, true})
-    for (const Observation &observation : observations) {
-      const std::vector<double> known =
-          getKnownPeaks(context, problem, observation);
-      const std::vector<Composition> stages =
-          composeStages(context, observation.assignment);
-      for (size_t stage = 0; stage < stages.size(); ++stage) {
-        if (stages[stage].extras.empty() == hasExtras)
-          continue;
-        const double rest =
-            getRest(observation.measure.stages[stage], known[stage]);
-        double explained = 0;
-        for (const auto &entry : stages[stage].layers) {
-          auto [found, isNew] = costs.ofLayers.try_emplace(entry.first, 0);
-          if (isNew || (!hasExtras && stages[stage].layers.size() == 1))
-            found->second = std::max(found->second, rest);
+    for (const TransientRow &row : rows) {
+      if (row.composition.extras.empty() == hasExtras)
+        continue;
+      double explained = 0;
+      for (const auto &entry : row.composition.layers)
+        if (auto found = known.find(entry.first); found != known.end())
           explained = std::max(explained, found->second);
-        }
-        for (const size_t extra : stages[stage].extras)
-          if (rest > explained)
-            costs.ofExtras[extra] = std::max(costs.ofExtras[extra], rest);
+      bool hasUnknown = false;
+      for (const auto &entry : row.composition.layers) {
+        if (known.count(entry.first) > 0)
+          continue;
+        hasUnknown = true;
+        double &cost = costs.ofLayers[entry.first];
+        cost = std::max(cost, row.rest > explained ? row.rest : 0);
       }
+      for (const size_t extra : row.composition.extras)
+        if (!hasUnknown && row.rest > explained)
+          costs.ofExtras[extra] = std::max(costs.ofExtras[extra], row.rest);
     }
   return costs;
 }
@@ -301,6 +335,8 @@ static plan::LayerKind makeKind(const PlanContext &context,
     treatment.weightGradient =
         std::min(treatment.backward, costs.weightGradient.get(run.kind, index));
     treatment.activationMemory = costs.frame.get(run.kind, index);
+    treatment.copyOut = context.treatments[index].copyOut[run.kind];
+    treatment.copyIn = context.treatments[index].copyIn[run.kind];
     kind.treatments.push_back(std::move(treatment));
   }
   return kind;

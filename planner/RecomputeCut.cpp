@@ -74,24 +74,10 @@ RecomputeChoice planner::chooseRecompute(const LayerGraph &graph,
   return choice;
 }
 
-std::vector<RecomputeChoice> planner::findChoices(const LayerGraph &graph,
-                                                  size_t count) {
-  // From a price at which nothing is worth repeating to one at which all is:
-  // 1 s buys a TiB, and a byte.
-  constexpr int steps = 120;
-  const double lowest = std::ldexp(1.0, -50), highest = std::ldexp(1.0, -20);
-  RecomputeChoice last = chooseRecompute(graph, lowest / 1024);
-  std::vector<RecomputeChoice> choices;
-  for (int step = 0; step <= steps; ++step) {
-    RecomputeChoice choice = chooseRecompute(
-        graph, lowest * std::pow(highest / lowest, double(step) / steps));
-    if (choice.keptBytes >= last.keptBytes)
-      continue;
-    last = choice;
-    choices.push_back(std::move(choice));
-  }
-  // The most even spread: drop the one whose neighbours are nearest.
-  while (choices.size() > count) {
+/// The most even spread over kept bytes: of more than `count` choices, those go
+/// first whose neighbours are nearest. The first and the last stay.
+static void spread(std::vector<RecomputeChoice> &choices, size_t count) {
+  while (choices.size() > std::max<size_t>(count, 2)) {
     size_t nearest = 1;
     int64_t least = std::numeric_limits<int64_t>::max();
     for (size_t index = 1; index + 1 < choices.size(); ++index) {
@@ -104,5 +90,31 @@ std::vector<RecomputeChoice> planner::findChoices(const LayerGraph &graph,
     }
     choices.erase(choices.begin() + static_cast<std::ptrdiff_t>(nearest));
   }
+}
+
+std::vector<RecomputeChoice> planner::findChoices(const LayerGraph &graph,
+                                                  size_t count) {
+  // From a price at which nothing is worth repeating to one at which all is:
+  // 1 s buys a PiB, and a MiB.
+  constexpr int steps = 120;
+  const double lowest = std::ldexp(1.0, -50), highest = std::ldexp(1.0, -20);
+  const RecomputeChoice none = chooseRecompute(graph, lowest / 1024);
+  const RecomputeChoice all = chooseRecompute(graph, highest * 1024);
+  // What differs less than that from its neighbour is no choice of its own.
+  const int64_t step = (none.keptBytes - all.keptBytes) / 50;
+  std::vector<RecomputeChoice> choices;
+  for (int index = 0; count > 0 && index <= steps; ++index) {
+    const double price =
+        lowest * std::pow(highest / lowest, double(index) / steps);
+    RecomputeChoice choice = chooseRecompute(graph, price);
+    const int64_t last =
+        choices.empty() ? none.keptBytes : choices.back().keptBytes;
+    // Where little is left to give, full recompute is as good.
+    if (choice.keptBytes >= last - step ||
+        choice.keptBytes <= all.keptBytes + step)
+      continue;
+    choices.push_back(std::move(choice));
+  }
+  spread(choices, count);
   return choices;
 }

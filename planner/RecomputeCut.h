@@ -55,9 +55,9 @@ struct RecomputeChoice {
 /// The choice of least seconds + secondsPerByte * kept bytes.
 RecomputeChoice chooseRecompute(const LayerGraph &graph, double secondsPerByte);
 
-/// Choices for rising prices of memory, each a superset of that before it, that
-/// differ in bytes: at most `count`, spread over the range of kept bytes. The
-/// first one repeats something.
+/// Choices for rising prices of memory, each a superset of that before it: at
+/// most `count` (two, if that is 1), spread over the range between what is kept
+/// if nothing and if everything is repeated. Neither of these is among them.
 std::vector<RecomputeChoice> findChoices(const LayerGraph &graph, size_t count);
 
 } // namespace mf::planner

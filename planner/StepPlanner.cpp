@@ -58,6 +58,10 @@ private:
   Error searchPlan();
   Error tryAssignment(const Assignment &assignment, const plan::Plan &plan);
   Error makeNothingFits() const;
+  CopyRates getCopyRates() const {
+    return {request.target.host.toHostBytesPerSecond,
+            request.target.host.toDeviceBytesPerSecond};
+  }
   bool fits(const StepMeasure &measure) const;
   bool isMeasured(const Assignment &assignment) const;
 };
@@ -134,11 +138,7 @@ Error Planning::measureProbes() {
                                  context.layers, context.treatments),
                     request.keep);
   };
-  LayerTreatment none;
-  none.name = "none";
-  none.operators.resize(context.layers.size());
-  none.communication.resize(context.layers.size());
-  context.treatments = {none};
+  context.treatments = {makeNoTreatment(context.layers.size())};
   report("compiling without recompute");
   Assignment assignment;
   assignment.layersOfChunk = givenLayers;
@@ -151,9 +151,9 @@ Error Planning::measureProbes() {
       buildLayerGraphs(kept->step, request.target);
   if (!graphs)
     return graphs.takeError();
-  context.treatments =
-      makeTreatments(*graphs, context.layers,
-                     request.keep.selectRecompute ? 0 : numSelections);
+  context.treatments = makeTreatments(
+      *graphs, context.layers, request.keep.selectRecompute ? 0 : numSelections,
+      request.keep.swap ? CopyRates() : getCopyRates());
   const std::vector<Assignment> probes =
       makeProbes(context, givenLayers, request.keep.offset);
   report(llvm::formatv("compiling {0} ways to treat layers", probes.size()));

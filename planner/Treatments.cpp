@@ -3,6 +3,7 @@
 #include "planner/Treatments.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 using namespace mf;
@@ -17,44 +18,75 @@ static size_t findMainKind(llvm::ArrayRef<ModelLayer> layers, size_t numKinds) {
                              counts.begin());
 }
 
-static LayerTreatment
-makeTreatment(llvm::StringRef name, llvm::ArrayRef<LayerGraph> graphs,
-              llvm::function_ref<RecomputeChoice(const LayerGraph &)> choose) {
-  LayerTreatment treatment;
+LayerTreatment planner::makeNoTreatment(size_t numKinds) {
+  LayerTreatment none;
+  none.name = "none";
+  none.operators.resize(numKinds);
+  none.communication.resize(numKinds);
+  none.copyOut.resize(numKinds);
+  none.copyIn.resize(numKinds);
+  return none;
+}
+
+/// Swap of layers with a distance in which all of a layer can come back.
+static LayerTreatment makeSwap(llvm::ArrayRef<LayerGraph> graphs,
+                               size_t mainKind, const CopyRates &rates) {
+  LayerTreatment swap = makeNoTreatment(graphs.size());
+  swap.name = "swap";
+  for (size_t kind = 0; kind < graphs.size(); ++kind) {
+    double bytes = 0, seconds = 0;
+    for (const LayerGraph::Value &value : graphs[kind].values)
+      if (value.isNeeded && !value.isFree)
+        bytes += static_cast<double>(value.bytes);
+    for (const LayerGraph::Operator &op : graphs[kind].operators)
+      seconds += op.seconds;
+    swap.copyOut[kind] = bytes / rates.out;
+    swap.copyIn[kind] = bytes / rates.in;
+    if (kind == mainKind && seconds > 0)
+      swap.prefetch = static_cast<int64_t>(
+          std::ceil(swap.copyIn[kind] / seconds *
+                    static_cast<double>(graphs[kind].operators.size())));
+  }
+  swap.prefetch = std::max<int64_t>(swap.prefetch, 1);
+  return swap;
+}
+
+static LayerTreatment makeSelection(llvm::StringRef name,
+                                    llvm::ArrayRef<LayerGraph> graphs,
+                                    double secondsPerByte) {
+  LayerTreatment treatment = makeNoTreatment(graphs.size());
   treatment.name = name.str();
-  for (const LayerGraph &graph : graphs) {
-    const RecomputeChoice choice = choose(graph);
-    std::set<std::string> operators, communication;
-    for (size_t index = 0; index < graph.operators.size(); ++index)
+  for (size_t kind = 0; kind < graphs.size(); ++kind) {
+    const RecomputeChoice choice =
+        chooseRecompute(graphs[kind], secondsPerByte);
+    for (size_t index = 0; index < choice.isRepeated.size(); ++index) {
+      const LayerGraph::Operator &op = graphs[kind].operators[index];
       if (choice.isRepeated[index])
-        (graph.operators[index].isCommunication ? communication : operators)
-            .insert(graph.operators[index].name);
-    treatment.operators.push_back(std::move(operators));
-    treatment.communication.push_back(std::move(communication));
+        (op.isCommunication ? treatment.communication
+                            : treatment.operators)[kind]
+            .insert(op.name);
+    }
   }
   return treatment;
 }
 
 std::vector<LayerTreatment>
 planner::makeTreatments(llvm::ArrayRef<LayerGraph> graphs,
-                        llvm::ArrayRef<ModelLayer> layers, size_t count) {
+                        llvm::ArrayRef<ModelLayer> layers, size_t count,
+                        const CopyRates &rates) {
+  const size_t mainKind = findMainKind(layers, graphs.size());
   const std::vector<RecomputeChoice> choices =
-      findChoices(graphs[findMainKind(layers, graphs.size())], count);
+      findChoices(graphs[mainKind], count);
   std::vector<LayerTreatment> treatments;
-  auto chooseNothing = [](const LayerGraph &graph) {
-    RecomputeChoice choice;
-    choice.isRepeated.resize(graph.operators.size());
-    return choice;
-  };
-  treatments.push_back(makeTreatment("full", graphs, chooseNothing));
+  if (rates.out > 0 && rates.in > 0)
+    treatments.push_back(makeSwap(graphs, mainKind, rates));
+  treatments.push_back(makeNoTreatment(graphs.size()));
+  treatments.back().name = "full";
   treatments.back().isFull = true;
   for (size_t index = choices.size(); index-- > 0;)
-    treatments.push_back(makeTreatment(
-        "select " + std::to_string(index + 1), graphs,
-        [&](const LayerGraph &graph) {
-          return chooseRecompute(graph, choices[index].secondsPerByte);
-        }));
-  treatments.push_back(makeTreatment("none", graphs, chooseNothing));
+    treatments.push_back(makeSelection("select " + std::to_string(index + 1),
+                                       graphs, choices[index].secondsPerByte));
+  treatments.push_back(makeNoTreatment(graphs.size()));
   return treatments;
 }
 

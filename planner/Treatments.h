@@ -16,16 +16,32 @@ struct LayerTreatment {
   std::string name;
   /// The whole layer is recomputed.
   bool isFull = false;
+  /// All that the layer keeps goes to host memory, and back so many kernels
+  /// before it is read; 0 if nothing does.
+  int64_t prefetch = 0;
+  /// By kind of layer: the seconds of these copies.
+  std::vector<double> copyOut, copyIn;
   /// By kind of layer: the operators that are recomputed, and those whose
   /// communication is.
   std::vector<std::set<std::string>> operators, communication;
 };
 
-/// From full recompute by ever fewer operators (at most `count` such sets) to
-/// none: the sets that minimum cuts of the layers give.
+/// Rates of copies, in bytes per second; no swap if one is 0.
+struct CopyRates {
+  double out = 0;
+  double in = 0;
+};
+
+/// Swap first, whose copies have most time at the begin of a chunk; then from
+/// full recompute by ever fewer operators (at most `count` such sets, which
+/// minimum cuts of the layers give) to none.
 std::vector<LayerTreatment> makeTreatments(llvm::ArrayRef<LayerGraph> graphs,
                                            llvm::ArrayRef<ModelLayer> layers,
-                                           size_t count);
+                                           size_t count,
+                                           const CopyRates &rates);
+
+/// Nothing is recomputed or swapped.
+LayerTreatment makeNoTreatment(size_t numKinds);
 
 /// Which layers each chunk has, and how each layer is treated.
 struct Assignment {

@@ -3,7 +3,6 @@
 #include "Calibrate.h"
 #include "Targets.h"
 #include "mf/Calibration/Calibration.h"
-#include "mf/Data/AtomicFile.h"
 #include "mf/Target/TargetFile.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -27,13 +26,11 @@ static Error calibrateTo(const target::Target &start, const Options &options,
                       calibration::describeCalibration(
                           *fitted, options.calibrate, options.target),
                       os);
-  const bool toOutput = options.output == "-";
-  if (toOutput)
-    outs() << text;
-  else if (Error error = writeFileAtomically(options.output, text))
+  if (Error error = writeTarget(options, text))
     return error;
   if (!options.quiet)
-    calibration::printCalibration(*fitted, toOutput ? errs() : outs());
+    calibration::printCalibration(*fitted,
+                                  options.output == "-" ? errs() : outs());
   return Error::success();
 }
 

@@ -32,6 +32,13 @@ std::optional<target::Target> loadTarget(const Options &options,
   return changed;
 }
 
+Error writeTarget(const Options &options, StringRef text) {
+  if (options.output != "-")
+    return writeFileAtomically(options.output, text);
+  outs() << text;
+  return Error::success();
+}
+
 //===----------------------------------------------------------------------===//
 // --list-targets, --print-target
 //===----------------------------------------------------------------------===//
@@ -85,11 +92,7 @@ int printTarget(const Options &options, Messages &messages) {
     text = "// " + options.target + " with " + join(options.set, ", ") + "\n" +
            target::editTarget(text, before, *target, context);
   }
-  if (options.output == "-") {
-    outs() << text;
-    return 0;
-  }
-  if (Error error = writeFileAtomically(options.output, text))
+  if (Error error = writeTarget(options, text))
     return messages.fail(toString(std::move(error)));
   return 0;
 }

@@ -15,6 +15,9 @@ std::optional<target::Target> loadTarget(const Options &options,
                                          mlir::MLIRContext &context,
                                          Messages &messages);
 
+/// Writes the file of a target to -o, in one step, or to standard output.
+llvm::Error writeTarget(const Options &options, llvm::StringRef text);
+
 /// --list-targets: a line for each target that comes with mf-run.
 int listTargets();
 
