@@ -47,6 +47,12 @@ llvm::ArrayRef<llvm::StringRef> getPipelineSchedulers() {
   return names;
 }
 
+bool needsInterleave(llvm::StringRef scheduler) {
+  return llvm::any_of(schedulers, [&](const Scheduler &known) {
+    return known.name == scheduler && known.needsInterleave;
+  });
+}
+
 llvm::StringRef getScheduleName(const ParallelConfig &config) {
   // One stage accumulates gradients, one micro-batch after the other.
   if (config.pipelineStage == 1)

@@ -17,6 +17,9 @@ namespace mf {
 /// list them.
 llvm::ArrayRef<llvm::StringRef> getPipelineSchedulers();
 
+/// Whether a pipeline_scheduler works with pipeline_interleave: True only.
+bool needsInterleave(llvm::StringRef scheduler);
+
 /// What the Schedule library (mf/Schedule/Policy.h) calls the order that the
 /// YAML asks for.
 llvm::StringRef getScheduleName(const ParallelConfig &config);
