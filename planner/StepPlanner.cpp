@@ -125,8 +125,8 @@ static MemorySettings dropKept(MemorySettings settings,
     settings.selectRecompute.reset();
   if (keep.selectCommRecompute)
     settings.selectCommRecompute.reset();
-  if (!keep.swap)
-    settings.swap.emplace();
+  if (keep.swap)
+    settings.swap.reset();
   return settings;
 }
 

@@ -3,6 +3,7 @@
 #include "SettingKeys.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include <set>
 
 using namespace llvm;
 
@@ -323,6 +324,13 @@ public:
       diagnostics.append(problems);
   }
 
+  /// Of layers that are swapped as a whole, nothing is recomputed.
+  void leaveOut(ArrayRef<SwapItem> swap) {
+    for (const SwapItem &item : swap)
+      if (item.operatorName.empty())
+        swapped.insert(item.layers.begin(), item.layers.end());
+  }
+
   void setRecompute(const StageTable &table) {
     if (isSame(current.recompute, table, "recompute") &&
         canStay(config.recompute.recompute))
@@ -377,15 +385,17 @@ private:
 
   bool isSame(const std::optional<StageTable> &given, const StageTable &table,
               StringRef key) {
-    return stages && given &&
+    return stages && given && swapped.empty() &&
            *given == normalizeTable(*stages, table, key, diagnostics);
   }
 
   SettingValue getLayers(const StageTable &table, StringRef key) {
     if (!isSwapOn || !stages)
       return getTableValue(table);
-    return SettingValue::fromInts(
-        getCoveredLayers(*stages, table, key, diagnostics));
+    std::vector<int64_t> covered =
+        getCoveredLayers(*stages, table, key, diagnostics);
+    erase_if(covered, [&](int64_t layer) { return swapped.count(layer) > 0; });
+    return SettingValue::fromInts(covered);
   }
 
   const TrainingConfig &config;
@@ -393,6 +403,7 @@ private:
   DiagnosticList &diagnostics;
   std::optional<StageMap> stages;
   MemorySettings current;
+  std::set<int64_t> swapped;
   SettingValue keys;
 };
 
@@ -406,6 +417,8 @@ SettingValue getRecomputeKeys(const MemorySettings &settings,
       !settings.selectCommRecompute)
     return {};
   RecomputeKeys keys(config, isSwapOn, names, diagnostics);
+  if (settings.swap)
+    keys.leaveOut(*settings.swap);
   const MemorySettings &current = keys.getCurrent();
   if (settings.recompute)
     keys.setRecompute(*settings.recompute);

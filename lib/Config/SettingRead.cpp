@@ -121,7 +121,7 @@ StageTable getOffsets(const StageMap &stages) {
   for (int64_t layer = 0; layer < stages.getNumLayers(); ++layer) {
     const LayerPlace &place = stages.getPlace(layer);
     ++table[static_cast<size_t>(place.chunk)]
-           [static_cast<size_t>(place.stage - stages.getStartStage())];
+           [static_cast<size_t>(place.position)];
   }
   return table;
 }

@@ -42,7 +42,8 @@ struct SwapItem {
 /// What is to be written; what has no value stays as it is in the file.
 ///
 /// Tables count layers by stage, whether swap is on or not: with swap on they
-/// are written as the layer indices that MindSpore Transformers wants then, and
+/// are written as the layer indices that MindSpore Transformers wants then,
+/// without the layers that `swap` swaps as a whole, and
 /// where swap is switched on or off, recompute settings without a value are
 /// rewritten so that they mean what they meant.
 struct MemorySettings {
