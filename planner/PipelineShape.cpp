@@ -72,6 +72,7 @@ Expected<PipelineShape> planner::readShape(const CompilerInput &input,
   shape.stages = options.pipelineStages;
   shape.interleave = options.interleave;
   shape.microBatches = batch.getPasses();
+  shape.batchSize = batch.batchSize;
   shape.pieces = config.parallel.seqSplitNum;
   shape.memoryLimit = config.context.maxDeviceMemory;
   if (Error error = dealLayers(config, numLayers, shape))
