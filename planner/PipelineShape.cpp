@@ -68,6 +68,7 @@ Expected<PipelineShape> planner::readShape(const CompilerInput &input,
   shape.schedule = input.schedule.empty()
                        ? getScheduleName(config.parallel).str()
                        : input.schedule;
+  shape.schedule = getScheduleName(shape.schedule, options.interleave).str();
   shape.stages = options.pipelineStages;
   shape.interleave = options.interleave;
   shape.microBatches = batch.getPasses();

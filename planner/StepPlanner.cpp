@@ -2,6 +2,7 @@
 
 #include "planner/StepPlanner.h"
 #include "mf/Config/MemorySize.h"
+#include "mf/Plan/NoPlanError.h"
 #include "planner/CostFit.h"
 #include "planner/LayerGraphs.h"
 #include "planner/PipelineShape.h"
@@ -124,8 +125,8 @@ static MemorySettings dropKept(MemorySettings settings,
     settings.selectRecompute.reset();
   if (keep.selectCommRecompute)
     settings.selectCommRecompute.reset();
-  if (!keep.swap)
-    settings.swap.emplace();
+  if (keep.swap)
+    settings.swap.reset();
   return settings;
 }
 
@@ -193,7 +194,7 @@ Error Planning::tryAssignment(const Assignment &assignment,
   if (fits(*measure) &&
       (isFirst || measure->seconds < answer.best.measure.seconds)) {
     answer.best = {std::move(compiled->settings), std::move(compiled->yaml),
-                   std::move(*measure)};
+                   std::move(*measure), plan};
     answer.isGiven = false;
   }
   return Error::success();
@@ -221,7 +222,7 @@ Error Planning::makeNothingFits() const {
     }
   }
   (void)nearest;
-  return llvm::createStringError(
+  return llvm::make_error<plan::NoPlanError>(
       llvm::formatv("no settings fit into {0}: stage {1} misses {2} in the "
                     "nearest; more stages, more sharding or smaller "
                     "micro-batches are needed",
@@ -246,7 +247,7 @@ Error Planning::searchPlan() {
         consumeError(result.takeError());
         return Error::success();
       }
-      return result.takeError();
+      return llvm::make_error<plan::NoPlanError>(toString(result.takeError()));
     }
     answer.result = std::move(*result);
     const Assignment assignment = toAssignment(context, *answer.result.plan);

@@ -50,6 +50,8 @@ struct CompiledPlan {
   /// The user's YAML with them.
   std::string yaml;
   StepMeasure measure;
+  /// Of StepPlan::problem; empty if these are the settings of the YAML.
+  plan::Plan plan;
 };
 
 struct StepPlan {
@@ -70,8 +72,8 @@ struct StepPlan {
   int64_t compiledSteps = 0;
 };
 
-/// An error if the YAML does not compile, or if nothing fits: then it names the
-/// stage that misses most, and how many bytes.
+/// An error if the YAML does not compile, or a plan::NoPlanError if nothing
+/// fits: it names the stage that misses most, and how many bytes.
 llvm::Expected<StepPlan> planStep(const PlanRequest &request);
 
 } // namespace mf::planner

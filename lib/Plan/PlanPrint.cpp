@@ -39,36 +39,6 @@ std::string joinChunks(llvm::ArrayRef<int32_t> chunks, Function getNumber) {
   return text;
 }
 
-void printTable(const Problem &problem, const Plan &plan,
-                const Evaluation &evaluation, const PlanUnits &units,
-                raw_ostream &os) {
-  std::vector<std::string> header = {"stage", "layers"};
-  for (const Treatment &treatment : problem.kinds.front().treatments)
-    header.push_back(treatment.name);
-  header.insert(header.end(),
-                {units.nameMemory("peak"), units.nameMemory("limit"),
-                 units.nameMemory("room"), units.nameTime("busy")});
-  TextTable table(header);
-  const auto chunks = problem.schedule.pipeline.getChunksOfStages();
-  for (auto [stage, ofStage] : llvm::enumerate(chunks)) {
-    std::vector<std::string> row = {llvm::utostr(stage)};
-    row.push_back(joinChunks(ofStage, [&](int32_t chunk) {
-      return plan.chunks[chunk].getNumLayers();
-    }));
-    for (size_t i = 0; i < problem.getNumTreatments(); ++i)
-      row.push_back(joinChunks(ofStage, [&](int32_t chunk) {
-        return plan.chunks[chunk].getTreated(i);
-      }));
-    const double peak = evaluation.peaks[stage];
-    const double limit = problem.stages[stage].limit;
-    for (double memory : {peak, limit, limit - peak})
-      row.push_back(units.countMemory(memory));
-    row.push_back(units.countTime(evaluation.busy[stage]));
-    table.addRow(std::move(row));
-  }
-  table.print(os);
-}
-
 //===----------------------------------------------------------------------===//
 // Critical path
 //===----------------------------------------------------------------------===//
@@ -182,6 +152,36 @@ void printGap(const SolveResult &result, const PlanUnits &units,
 
 } // namespace
 
+void printPlanTable(const Problem &problem, const Plan &plan,
+                    const Evaluation &evaluation, const PlanUnits &units,
+                    raw_ostream &os) {
+  std::vector<std::string> header = {"stage", "layers"};
+  for (const Treatment &treatment : problem.kinds.front().treatments)
+    header.push_back(treatment.name);
+  header.insert(header.end(),
+                {units.nameMemory("peak"), units.nameMemory("limit"),
+                 units.nameMemory("room"), units.nameTime("busy")});
+  TextTable table(header);
+  const auto chunks = problem.schedule.pipeline.getChunksOfStages();
+  for (auto [stage, ofStage] : llvm::enumerate(chunks)) {
+    std::vector<std::string> row = {llvm::utostr(stage)};
+    row.push_back(joinChunks(ofStage, [&](int32_t chunk) {
+      return plan.chunks[chunk].getNumLayers();
+    }));
+    for (size_t i = 0; i < problem.getNumTreatments(); ++i)
+      row.push_back(joinChunks(ofStage, [&](int32_t chunk) {
+        return plan.chunks[chunk].getTreated(i);
+      }));
+    const double peak = evaluation.peaks[stage];
+    const double limit = problem.stages[stage].limit;
+    for (double memory : {peak, limit, limit - peak})
+      row.push_back(units.countMemory(memory));
+    row.push_back(units.countTime(evaluation.busy[stage]));
+    table.addRow(std::move(row));
+  }
+  table.print(os);
+}
+
 void printResult(const Problem &problem, const SolveResult &result,
                  raw_ostream &os, const PlanUnits &units) {
   const Pipeline &pipeline = problem.schedule.pipeline;
@@ -194,7 +194,7 @@ void printResult(const Problem &problem, const SolveResult &result,
     return printGap(result, units, os);
   }
   const Evaluation evaluation = evaluate(problem, *result.plan);
-  printTable(problem, *result.plan, evaluation, units, os);
+  printPlanTable(problem, *result.plan, evaluation, units, os);
   os << "step " << units.showTime(result.time) << "\n";
   printGap(result, units, os);
   printPath(problem, evaluation, units, os);

@@ -67,8 +67,8 @@ Error PlanOptions::checkInput() const {
     return Error::success();
   for (const cl::Option &option :
        std::initializer_list<std::reference_wrapper<const cl::Option>>{
-           model, target, set, hbm, keep, interleave, microBatches, schedules,
-           devices, output})
+           model, pretrainedConfig, target, set, hbm, keep, interleave,
+           microBatches, schedules, devices, output})
     if (isGiven(option))
       return createStringError((option.ArgStr.size() > 1 ? "--" : "-") +
                                option.ArgStr +
@@ -94,6 +94,8 @@ Error PlanOptions::checkTraining() const {
     return createStringError("--hbm: expected a size such as 54GB, 59.5GB or a "
                              "number of bytes, found '" +
                              hbm + "'");
+  if (isGiven(devices))
+    return createStringError("--devices: layouts cannot be chosen yet");
   if (Error error = checkCounts(interleave, "interleave", mostChunks))
     return error;
   if (Error error =
@@ -119,9 +121,9 @@ Error PlanOptions::checkOutputs() const {
   if (printsJson() && printsYaml())
     return createStringError("-o=- and --json both take standard output: give "
                              "one of them a file");
-  if (isGiven(problemOut) && !frontier.empty() && problem.empty())
-    return createStringError("--problem-out is about one problem, but "
-                             "--frontier of a YAML solves many");
+  if (!frontier.empty() && isGiven(hbm))
+    return createStringError("--hbm is one limit, --frontier has several: give "
+                             "either");
   return Error::success();
 }
 

@@ -34,6 +34,10 @@ struct PlanOptions {
   cl::opt<std::string> model{
       "model", cl::value_desc("file"), cl::cat(category),
       cl::desc("Plan this model (default: the one that the YAML describes)")};
+  cl::opt<std::string> pretrainedConfig{
+      "pretrained-config", cl::value_desc("file"), cl::cat(category),
+      cl::desc("Hugging Face config.json that completes model_config, as the "
+               "one in the YAML's pretrained_model_dir does")};
   cl::opt<std::string> target{
       "target", cl::value_desc("name or file"), cl::cat(category),
       cl::desc("What the step runs on: a target that comes with mf (mf-run "

@@ -7,17 +7,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "Interrupt.h"
-#include "NoPlanError.h"
+#include "Outputs.h"
 #include "PlanOptions.h"
 #include "PlanProblem.h"
 #include "PlanTraining.h"
+#include "mf/Plan/NoPlanError.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace mf::tools;
 using llvm::Error;
-
-char NoPlanError::ID = 0;
 
 namespace {
 
@@ -28,6 +27,9 @@ enum ExitCode { Success = 0, Failure = 1, NoPlan = 2 };
 
 static Error run(const PlanOptions &options) {
   if (Error error = options.check())
+    return error;
+  if (Error error = checkOutputPaths(
+          {options.output, options.json, options.plot, options.problemOut}))
     return error;
   const std::atomic<bool> &stop = catchInterrupt();
   return options.problem.empty() ? planTraining(options, stop)
@@ -41,7 +43,7 @@ int main(int argc, char **argv) {
   Error error = run(options);
   if (!error)
     return Success;
-  const ExitCode code = error.isA<NoPlanError>() ? NoPlan : Failure;
+  const ExitCode code = error.isA<mf::plan::NoPlanError>() ? NoPlan : Failure;
   llvm::WithColor::error() << llvm::toString(std::move(error)) << "\n";
   return code;
 }

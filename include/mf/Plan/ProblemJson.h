@@ -25,6 +25,12 @@ llvm::json::Value writeResult(const Problem &problem,
 void printResult(const Problem &problem, const SolveResult &result,
                  llvm::raw_ostream &os, const PlanUnits &units = {});
 
+/// The table of printResult: a row per stage, with its layers, how they are
+/// treated, and what `evaluation` says of its memory and time.
+void printPlanTable(const Problem &problem, const Plan &plan,
+                    const Evaluation &evaluation, const PlanUnits &units,
+                    llvm::raw_ostream &os);
+
 } // namespace mf::plan
 
 #endif // MF_PLAN_PROBLEMJSON_H
