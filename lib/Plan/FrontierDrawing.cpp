@@ -18,9 +18,9 @@ using llvm::formatv;
 namespace {
 
 // Places in the drawing.
-constexpr double left = 80, right = 620, width = 700, height = 460;
+constexpr double left = 80, right = 620, width = 660, height = 460;
 constexpr double curveTop = 40, curveBottom = 260;
-constexpr double barsTop = 300, barsBottom = 390;
+constexpr double barsTop = 320, barsBottom = 400;
 
 constexpr llvm::StringLiteral curveColor = "#1f5fa8", boundColor = "#b5332c";
 /// Of treatments, in their order; they start anew where there are more.
@@ -58,7 +58,7 @@ private:
   const Problem &problem;
   /// Those that have a plan.
   std::vector<FrontierPoint> solved;
-  /// The largest limit that has none.
+  /// The largest limit that has none: below it there is none.
   std::optional<double> unsolved;
   const PlanUnits &units;
   PlotAxis limits, times;
@@ -122,13 +122,14 @@ void Drawing::addAxes() {
                 "stroke=\"#888\"/>\n",
                 left, curveTop, curveBottom, right);
   addText(left, curveTop - 14, "middle", units.nameTime("step"));
-  addText(right + 8, curveBottom + 18, "start", units.nameMemory("limit"));
+  addText((left + right) / 2, curveBottom + 36, "middle",
+          units.nameMemory("limit"));
 }
 
 void Drawing::addStretchWithoutPlan() {
   if (!unsolved)
     return;
-  const double end = solved.empty() ? right : getX(solved.front().limit);
+  const double end = solved.empty() ? right : getX(*unsolved);
   os << formatv("<rect x=\"{0:f1}\" y=\"{1:f1}\" width=\"{2:f1}\" "
                 "height=\"{3:f1}\" fill=\"#eee\"/>\n",
                 left, curveTop, end - left, curveBottom - curveTop);
@@ -166,9 +167,11 @@ void Drawing::addPoints() {
 
 void Drawing::addBars() {
   const double layers = std::max<double>(1, problem.getNumLayers());
-  const double barWidth = std::min(
-      30.0, 0.7 * (right - left) /
-                std::max<double>(1, static_cast<double>(solved.size())));
+  // As wide as the distance between limits allows.
+  double barWidth = 30;
+  for (size_t i = 1; i < solved.size(); ++i)
+    barWidth = std::min(
+        barWidth, 0.7 * (getX(solved[i].limit) - getX(solved[i - 1].limit)));
   for (const FrontierPoint &point : solved) {
     double bottom = barsBottom;
     const auto counts = countTreatments(problem, *point.result->plan);

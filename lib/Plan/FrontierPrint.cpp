@@ -18,16 +18,23 @@ std::vector<int64_t> mf::plan::countTreatments(const Problem &problem,
   return layers;
 }
 
-/// Memory that a stage has left, with the limits of a point.
-static double getLeftMemory(const Problem &problem,
-                            const FrontierPoint &point) {
+/// The problem of a point: stages whose limit is lower keep their distance.
+static Problem setLimit(const Problem &problem, double limit) {
   double largest = 0;
   for (const StageMemory &stage : problem.stages)
     largest = std::max(largest, stage.limit);
+  Problem limited = problem;
+  for (StageMemory &stage : limited.stages)
+    stage.limit += limit - largest;
+  return limited;
+}
+
+/// Memory that the tightest stage has left.
+static double getLeftMemory(const Problem &problem,
+                            const FrontierPoint &point) {
   const Evaluation evaluation = evaluate(problem, *point.result->plan);
-  const double limit =
-      problem.stages[point.tightestStage].limit - largest + point.limit;
-  return limit - evaluation.peaks[point.tightestStage];
+  return setLimit(problem, point.limit).stages[point.tightestStage].limit -
+         evaluation.peaks[point.tightestStage];
 }
 
 static bool hasPlan(const FrontierPoint &point) {
@@ -92,7 +99,8 @@ mf::plan::writeFrontier(const Problem &problem,
     if (hasPlan(point)) {
       object["tightest_stage"] = point.tightestStage;
       object["left"] = getLeftMemory(problem, point);
-      object["result"] = writeResult(problem, *point.result);
+      object["result"] =
+          writeResult(setLimit(problem, point.limit), *point.result);
     }
     array.push_back(std::move(object));
   }

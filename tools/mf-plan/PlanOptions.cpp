@@ -94,16 +94,16 @@ Error PlanOptions::checkTraining() const {
     return createStringError("--hbm: expected a size such as 54GB, 59.5GB or a "
                              "number of bytes, found '" +
                              hbm + "'");
-  if (isGiven(devices))
-    return createStringError("--devices: layouts cannot be chosen yet");
   if (Error error = checkCounts(interleave, "interleave", mostChunks))
     return error;
   if (Error error =
           checkCounts(microBatches, "micro-batches", mostMicroBatches))
     return error;
-  if (isGiven(devices))
+  if (isGiven(devices)) {
     if (Error error = checkCounts(+devices, "devices", mostDevices))
       return error;
+    return createStringError("--devices: layouts cannot be chosen yet");
+  }
   for (const std::string &name : schedules)
     if (auto policy = schedule::findPolicy(name); !policy)
       return createStringError("--schedules: " +

@@ -100,8 +100,9 @@ struct PlanOptions {
                "chosen")};
   cl::opt<std::string> frontier{
       "frontier", cl::value_desc("low:high[:step]"), cl::cat(category),
-      cl::desc("Plan for each of these limits on memory, as 40GB:60GB:2GB, and "
-               "print what more memory buys (default step: a tenth)")};
+      cl::desc(
+          "Plan for each of these limits on memory, as 40GB:60GB:2GB, and "
+          "print what more memory buys (default step: a tenth of the range)")};
   cl::opt<std::string> plot{"plot", cl::value_desc("file.svg"),
                             cl::cat(category), cl::desc("Draw the --frontier")};
   cl::opt<std::string> json{
