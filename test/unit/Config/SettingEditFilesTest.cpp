@@ -5,14 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mf/Config/SettingEdit.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "SettingDraw.h"
+#include "YamlMutations.h"
 #include "gtest/gtest.h"
-#include <algorithm>
 #include <map>
-#include <random>
 
 using namespace mf;
 
@@ -26,23 +22,14 @@ struct File {
 
 std::vector<File> readFiles() {
   std::vector<File> files;
-  for (const char *folder :
-       {"/mindformers/yamls", "/mindformers/throughput_yamls"}) {
-    std::error_code code;
-    for (llvm::sys::fs::directory_iterator
-             at(MF_TEST_DATA + std::string(folder), code),
-         end;
-         at != end && !code; at.increment(code))
-      files.push_back({at->path(), "", NameFamily::Classic});
-  }
-  // Folders list their files in no fixed order.
-  std::sort(files.begin(), files.end(),
-            [](const File &a, const File &b) { return a.path < b.path; });
-  for (File &file : files) {
-    auto buffer = llvm::MemoryBuffer::getFile(file.path);
-    file.text = buffer ? (*buffer)->getBuffer().str() : "";
-    if (llvm::StringRef(file.path).contains("qwen3"))
-      file.names = NameFamily::Mcore;
+  for (const std::string &path : findYamlFiles()) {
+    auto buffer = llvm::MemoryBuffer::getFile(path);
+    if (!llvm::StringRef(path).contains("mindformers") || !buffer)
+      continue;
+    files.push_back({path, (*buffer)->getBuffer().str(),
+                     llvm::StringRef(path).contains("qwen3")
+                         ? NameFamily::Mcore
+                         : NameFamily::Classic});
   }
   return files;
 }
@@ -60,115 +47,6 @@ MemorySettings read(llvm::StringRef text, NameFamily names) {
     return *settings;
   ADD_FAILURE() << llvm::toString(settings.takeError());
   return {};
-}
-
-class Draw {
-public:
-  explicit Draw(unsigned seed) : random(seed) {}
-
-  int64_t from(int64_t smallest, int64_t largest) {
-    return smallest +
-           static_cast<int64_t>(random() %
-                                static_cast<uint64_t>(largest - smallest + 1));
-  }
-  bool coin() { return from(0, 1) == 1; }
-
-  /// Of a file with so many layers.
-  MemorySettings draw(int64_t layers);
-
-private:
-  StageTable drawOffset(int64_t layers, int64_t stages, int64_t chunks);
-  StageTable drawCounts(const StageTable &offset, int64_t average);
-  std::vector<OperatorCounts> drawOperators(const StageTable &offset,
-                                            int64_t average);
-  std::vector<SwapItem> drawSwap(int64_t layers);
-
-  std::mt19937 random;
-};
-
-StageTable Draw::drawOffset(int64_t layers, int64_t stages, int64_t chunks) {
-  StageTable table(static_cast<size_t>(chunks),
-                   std::vector<int64_t>(static_cast<size_t>(stages)));
-  auto place = [&]() -> int64_t & {
-    return table[static_cast<size_t>(from(0, chunks - 1))]
-                [static_cast<size_t>(from(0, stages - 1))];
-  };
-  for (int64_t left = layers % (stages * chunks); left > 0; --left)
-    ++place();
-  for (int64_t moves = from(0, 2); moves > 0; --moves) {
-    int64_t &giver = place();
-    if (giver < 0)
-      continue;
-    --giver;
-    ++place();
-  }
-  return table;
-}
-
-StageTable Draw::drawCounts(const StageTable &offset, int64_t average) {
-  StageTable table = offset;
-  const bool isNone = from(0, 4) == 0;
-  for (std::vector<int64_t> &row : table)
-    for (int64_t &count : row)
-      count = isNone ? 0 : from(0, average + count);
-  return table;
-}
-
-std::vector<OperatorCounts> Draw::drawOperators(const StageTable &offset,
-                                                int64_t average) {
-  std::vector<OperatorCounts> operators;
-  for (const char *pattern :
-       {"feed_forward\\.mul", "feed_forward\\.w1\\.activation\\.silu",
-        "feed_forward\\.w2\\.reshape", ".*\\.norm", "it's"})
-    if (coin())
-      operators.push_back({pattern, drawCounts(offset, average)});
-  return operators;
-}
-
-std::vector<SwapItem> Draw::drawSwap(int64_t layers) {
-  std::vector<SwapItem> items;
-  for (const char *name : {"", "attention\\.flash_attention", "add"})
-    for (int64_t prefetch = 1; prefetch <= 2; ++prefetch) {
-      SwapItem item = {name, prefetch, {}};
-      for (int64_t layer = prefetch - 1; layer < layers; layer += 2)
-        if (coin())
-          item.layers.push_back(layer);
-      if (!item.layers.empty() && coin())
-        items.push_back(std::move(item));
-    }
-  return items;
-}
-
-MemorySettings Draw::draw(int64_t layers) {
-  MemorySettings settings;
-  const int64_t stages = from(1, std::min<int64_t>(layers, 5));
-  const int64_t chunks =
-      from(1, std::max<int64_t>(std::min<int64_t>(layers / stages, 3), 1));
-  const int64_t average = layers / (stages * chunks);
-  settings.stages = stages;
-  settings.interleave = chunks;
-  settings.offset = drawOffset(layers, stages, chunks);
-  settings.scheduler = coin() ? "1f1b" : "seqpipe";
-  settings.recompute = drawCounts(*settings.offset, average);
-  settings.selectRecompute = drawOperators(*settings.offset, average);
-  settings.selectCommRecompute = drawOperators(*settings.offset, average);
-  settings.swap = from(0, 2) == 0 ? drawSwap(layers) : std::vector<SwapItem>();
-  if (coin())
-    settings.microBatches = from(1, 64);
-  if (coin())
-    settings.batchSize = from(1, 4);
-  if (coin())
-    settings.lessMemoryInterleave = coin();
-  for (auto number :
-       {&MemorySettings::dataParallel, &MemorySettings::modelParallel,
-        &MemorySettings::contextParallel, &MemorySettings::expertParallel})
-    if (coin())
-      settings.*number = from(1, 16);
-  if (coin())
-    settings.sequenceParallel = coin();
-  if (coin())
-    settings.optimizerSharding = coin();
-  return settings;
 }
 
 /// What readSettings says of the operators: none for no layers, in an order of
@@ -301,7 +179,7 @@ TEST(SettingEditFiles, WritingWhatIsThereChangesNothing) {
 }
 
 TEST(SettingEditFiles, WritesDrawnSettings) {
-  Draw draw(1);
+  SettingDraw draw(1);
   for (const File &file : readFiles()) {
     const MemorySettings before = read(file.text, file.names);
     DiagnosticList ignored;
@@ -314,11 +192,7 @@ TEST(SettingEditFiles, WritesDrawnSettings) {
       const MemorySettings asked =
           draw.draw(options.numLayers + options.mtpLayers);
       auto edited = applySettings(file.text, "a.yaml", asked, file.names);
-      if (!edited) {
-        // The one thing that these files cannot have.
-        EXPECT_EQ(llvm::toString(edited.takeError()), "");
-        return;
-      }
+      ASSERT_TRUE(bool(edited)) << llvm::toString(edited.takeError());
       expectSettings(asked, before, read(*edited, file.names));
       std::map<std::string, std::string> now;
       flatten(parse(*edited).root, "", now);
@@ -337,6 +211,46 @@ TEST(SettingEditFiles, WritesDrawnSettings) {
       }
     }
   }
+}
+
+/// Whatever a text is, its settings are written or an error says why not.
+TEST(SettingEditFiles, BrokenFilesAreEditedOrRejected) {
+  const std::vector<std::string> texts = readYamlTexts();
+  SettingDraw draw(2);
+  YamlMutator mutator(20251122);
+  size_t rejected = 0;
+  size_t edited = 0;
+  for (int round = 0; round < 20; ++round)
+    for (const std::string &original : texts) {
+      std::string text = original;
+      for (size_t i = 0, count = 1 + mutator.below(4); i < count; ++i)
+        mutator.mutate(text, texts);
+      SCOPED_TRACE(text);
+      DiagnosticList diagnostics;
+      const TrainingConfig config =
+          parseTrainingConfig(text, "a.yaml", diagnostics);
+      auto before = readSettings(config);
+      const StageMapOptions options = getStageMapOptions(config, diagnostics);
+      const int64_t layers = options.numLayers + options.mtpLayers;
+      const MemorySettings asked =
+          draw.draw(layers >= 1 && layers <= 256 ? layers : 8);
+      auto result = applySettings(text, "a.yaml", asked);
+      if (!result || !before) {
+        ++rejected;
+        if (!result)
+          EXPECT_EQ(llvm::toString(result.takeError()).find("a.yaml"), 0u);
+        if (!before)
+          llvm::consumeError(before.takeError());
+        continue;
+      }
+      ++edited;
+      expectSettings(asked, *before, read(*result, NameFamily::Classic));
+      if (HasFailure())
+        return;
+    }
+  // The mutations are neither too weak nor too strong to tell something.
+  EXPECT_GT(rejected, 100u);
+  EXPECT_GT(edited, 100u);
 }
 
 } // namespace
