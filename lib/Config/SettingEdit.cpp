@@ -23,6 +23,7 @@ public:
 
 private:
   void findKeys(MemorySettings settings);
+  TrainingConfig readEdited(StringRef edited);
   TrainingConfig readWithKeys();
   void keepRecompute(MemorySettings &settings, bool isSwapOn);
   std::string edit();
@@ -79,6 +80,17 @@ void SettingEditor::findKeys(MemorySettings settings) {
   keys.merge(getRecomputeKeys(settings, config, isSwapOn, names, diagnostics));
 }
 
+/// Reads a text with other settings, whose errors are those of the settings.
+TrainingConfig SettingEditor::readEdited(StringRef edited) {
+  DiagnosticList problems;
+  TrainingConfig config = parseTrainingConfig(edited, fileName, problems);
+  for (const Diagnostic &problem : problems.getAll())
+    if (problem.severity == Severity::Error)
+      diagnostics.error(problem.location,
+                        "with the new settings: " + problem.message);
+  return config;
+}
+
 /// The configuration with the keys so far.
 TrainingConfig SettingEditor::readWithKeys() {
   if (diagnostics.hasErrors() || keys.entries.empty())
@@ -87,12 +99,7 @@ TrainingConfig SettingEditor::readWithKeys() {
   editor.editDocument(*span, before.root, keys);
   if (diagnostics.hasErrors())
     return before;
-  DiagnosticList problems;
-  TrainingConfig config =
-      parseTrainingConfig(editor.apply(), fileName, problems);
-  if (problems.hasErrors())
-    diagnostics.append(problems);
-  return config;
+  return readEdited(editor.apply());
 }
 
 /// With swap on, lists of recompute settings name layers, and count them with
@@ -168,10 +175,9 @@ Location SettingEditor::findAlias(StringRef path) const {
 /// Reads the edited text: it says what it is to say, and nothing else changed.
 void SettingEditor::check(const std::string &edited,
                           const ValueEditor &editor) {
-  DiagnosticList problems;
-  const TrainingConfig after = parseTrainingConfig(edited, fileName, problems);
-  if (problems.hasErrors())
-    return diagnostics.append(problems);
+  const TrainingConfig after = readEdited(edited);
+  if (diagnostics.hasErrors())
+    return;
   for (const StringRef path : getSettingPaths()) {
     const SettingValue *wanted = findPath(keys, path);
     const Node old = findPath(before.root, path);

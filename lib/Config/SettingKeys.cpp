@@ -2,37 +2,10 @@
 
 #include "SettingKeys.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSet.h"
-#include <set>
 
 using namespace llvm;
 
 namespace mf {
-
-static constexpr StringLiteral recomputePath = "recompute_config.recompute",
-                               selectPath = "recompute_config.select_recompute",
-                               commPath =
-                                   "recompute_config.select_comm_recompute",
-                               offsetPath = "model.model_config.offset",
-                               interleavePath =
-                                   "model.model_config.pp_interleave_num",
-                               switchPath = "parallel.pipeline_config."
-                                            "pipeline_interleave",
-                               schedulerPath = "parallel.pipeline_config."
-                                               "pipeline_scheduler",
-                               swapPath = "swap_config.swap",
-                               layerSwapPath = "swap_config.layer_swap",
-                               opSwapPath = "swap_config.op_swap",
-                               shardingPath =
-                                   "parallel.enable_parallel_optimizer",
-                               sequencePath =
-                                   "parallel_config.use_seq_parallel";
-
-/// Settings that are one number.
-struct NumberKey {
-  StringLiteral path;
-  std::optional<int64_t> MemorySettings::*setting;
-};
 
 static constexpr NumberKey numberKeys[] = {
     {"parallel_config.data_parallel", &MemorySettings::dataParallel},
@@ -43,6 +16,8 @@ static constexpr NumberKey numberKeys[] = {
     {"parallel_config.micro_batch_num", &MemorySettings::microBatches},
     {"runner_config.batch_size", &MemorySettings::batchSize},
 };
+
+ArrayRef<NumberKey> getNumberKeys() { return numberKeys; }
 
 ArrayRef<StringRef> getSettingPaths() {
   static const std::vector<StringRef> paths = [] {
@@ -55,90 +30,6 @@ ArrayRef<StringRef> getSettingPaths() {
     return paths;
   }();
   return paths;
-}
-
-//===----------------------------------------------------------------------===//
-// What no YAML can have
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-class SettingChecker {
-public:
-  SettingChecker(StringRef fileName, DiagnosticList &diagnostics)
-      : fileName(fileName), diagnostics(diagnostics) {}
-
-  void checkTable(const std::optional<StageTable> &table, const Twine &name,
-                  bool allowNegative) {
-    if (!table)
-      return;
-    for (const std::vector<int64_t> &row : *table)
-      if (row.empty() || row.size() != table->front().size())
-        return reject("a table of " + name +
-                      " with as many values in each row");
-    if (table->empty())
-      return reject("at least one row of " + name);
-    for (const std::vector<int64_t> &row : *table)
-      for (const int64_t count : row)
-        if (!allowNegative && count < 0)
-          return reject("layers of " + name + " from 0 on, but got " +
-                        Twine(count));
-  }
-
-  void checkOperators(const std::optional<std::vector<OperatorCounts>> &list,
-                      const Twine &name) {
-    if (!list)
-      return;
-    StringSet<> seen;
-    for (const OperatorCounts &operators : *list) {
-      checkText(operators.pattern, name);
-      checkTable(operators.layers, name + " " + quote(operators.pattern),
-                 false);
-      if (!seen.insert(operators.pattern).second)
-        reject("each pattern of " + name + " once, but got " +
-               quote(operators.pattern) + " twice");
-    }
-  }
-
-  void checkText(StringRef text, const Twine &name) {
-    if (text.empty() || escapeControls(text) != text)
-      reject("a pattern of " + name + " without control characters, but got " +
-             quote(text));
-  }
-
-  void checkAtLeastOne(std::optional<int64_t> number, const Twine &name) {
-    if (number && *number < 1)
-      reject(name + " of at least 1, but got " + Twine(*number));
-  }
-
-private:
-  void reject(const Twine &expected) {
-    diagnostics.error({fileName.str(), 0, 0}, "settings: expected " + expected);
-  }
-
-  StringRef fileName;
-  DiagnosticList &diagnostics;
-};
-
-} // namespace
-
-void checkSettings(const MemorySettings &settings, StringRef fileName,
-                   DiagnosticList &diagnostics) {
-  SettingChecker checker(fileName, diagnostics);
-  checker.checkTable(settings.offset, "offset", /*allowNegative=*/true);
-  checker.checkTable(settings.recompute, "recompute", /*allowNegative=*/false);
-  checker.checkOperators(settings.selectRecompute, "select_recompute");
-  checker.checkOperators(settings.selectCommRecompute, "select_comm_recompute");
-  for (const NumberKey &key : numberKeys)
-    checker.checkAtLeastOne(settings.*key.setting, key.path.rsplit('.').second);
-  checker.checkAtLeastOne(settings.interleave, "pp_interleave_num");
-  if (!settings.swap)
-    return;
-  for (const SwapItem &item : *settings.swap) {
-    checker.checkAtLeastOne(item.backwardPrefetch, "backward_prefetch");
-    if (!item.operatorName.empty())
-      checker.checkText(item.operatorName, "op_swap");
-  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -209,16 +100,16 @@ SettingValue getScheduleKeys(const MemorySettings &settings,
                              parallel.contextParallel, parallel.expertParallel,
                              parallel.pipelineStage,   parallel.microBatchNum,
                              config.runner.batchSize};
-  for (const auto &[key, value] : zip_equal(numberKeys, current))
+  for (const auto &[key, value] : zip_equal(getNumberKeys(), current))
     setNumber(key.path, settings.*key.setting, value);
   setBool(sequencePath, settings.sequenceParallel, parallel.useSeqParallel);
   setBool(shardingPath, settings.optimizerSharding,
           parallel.enableParallelOptimizer);
   const StringRef scheduler = getScheduler(settings, config, diagnostics);
-  if (scheduler != parallel.pipelineScheduler)
-    keys.set(schedulerPath, SettingValue::fromName(scheduler));
   if (settings.interleave || scheduler != parallel.pipelineScheduler)
     setInterleave(settings, scheduler, config, keys);
+  if (scheduler != parallel.pipelineScheduler)
+    keys.set(schedulerPath, SettingValue::fromName(scheduler));
   return keys;
 }
 
@@ -226,7 +117,7 @@ SettingValue getScheduleKeys(const MemorySettings &settings,
 // Offset and swap
 //===----------------------------------------------------------------------===//
 
-static SettingValue getTableValue(const StageTable &table) {
+SettingValue getTableValue(const StageTable &table) {
   if (table.size() == 1)
     return SettingValue::fromInts(table.front());
   SettingValue rows = SettingValue::makeList();
@@ -303,134 +194,6 @@ SettingValue getSwapKeys(ArrayRef<SwapItem> asked,
   if (!operators.elements.empty() || config.swap.opSwap)
     keys.set(opSwapPath, operators);
   return keys;
-}
-
-//===----------------------------------------------------------------------===//
-// Recompute
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-class RecomputeKeys {
-public:
-  RecomputeKeys(const TrainingConfig &config, bool isSwapOn,
-                std::optional<NameFamily> names, DiagnosticList &diagnostics)
-      : config(config), isSwapOn(isSwapOn), diagnostics(diagnostics) {
-    DiagnosticList problems;
-    stages = makeStageMap(config, problems);
-    if (stages)
-      current = readSettings(config, *stages, names);
-    else if (isSwapOn)
-      diagnostics.append(problems);
-  }
-
-  /// Of layers that are swapped as a whole, nothing is recomputed.
-  void leaveOut(ArrayRef<SwapItem> swap) {
-    for (const SwapItem &item : swap)
-      if (item.operatorName.empty())
-        swapped.insert(item.layers.begin(), item.layers.end());
-  }
-
-  void setRecompute(const StageTable &table) {
-    if (isSame(current.recompute, table, "recompute") &&
-        canStay(config.recompute.recompute))
-      return;
-    keys.set(recomputePath, hasNoLayers(table) ? SettingValue::fromBool(false)
-                                               : getLayers(table, "recompute"));
-  }
-
-  void setOperators(StringRef path, ArrayRef<OperatorCounts> list,
-                    const std::optional<std::vector<OperatorCounts>> &given,
-                    const LayerSetting &setting) {
-    const StringRef key = path.rsplit('.').second;
-    SettingValue map = SettingValue::makeMap();
-    bool isGiven = given && canStay(setting);
-    for (const OperatorCounts &operators : list) {
-      if (hasNoLayers(operators.layers))
-        continue;
-      const auto *same = !given ? nullptr : findPattern(*given, operators);
-      isGiven &= same && isSame(same->layers, operators.layers, key);
-      map.entries.emplace_back(operators.pattern,
-                               getLayers(operators.layers, key));
-    }
-    if (isGiven && given->size() == map.entries.size())
-      return;
-    keys.set(path, map.entries.empty() ? SettingValue::fromBool(false) : map);
-  }
-
-  const MemorySettings &getCurrent() const { return current; }
-  SettingValue take() { return std::move(keys); }
-
-private:
-  static const OperatorCounts *findPattern(ArrayRef<OperatorCounts> list,
-                                           const OperatorCounts &operators) {
-    const auto *found = find_if(list, [&](const OperatorCounts &other) {
-      return other.pattern == operators.pattern;
-    });
-    return found == list.end() ? nullptr : found;
-  }
-
-  /// Whether the form is one for swap, on or off as it is to be. MindSpore
-  /// Transformers refuses bools of patterns with swap on.
-  bool canStay(const LayerSetting &setting) const {
-    if (setting.kind == LayerSetting::Kind::Selection &&
-        setting.selection.kind == LayerSelection::Kind::Bool)
-      return true;
-    const bool hasBools =
-        any_of(setting.patterns, [](const LayerSetting::Pattern &pattern) {
-          return pattern.layers.kind == LayerSelection::Kind::Bool;
-        });
-    return isSwapOn == config.swap.swap && !(isSwapOn && hasBools);
-  }
-
-  bool isSame(const std::optional<StageTable> &given, const StageTable &table,
-              StringRef key) {
-    return stages && given && swapped.empty() &&
-           *given == normalizeTable(*stages, table, key, diagnostics);
-  }
-
-  SettingValue getLayers(const StageTable &table, StringRef key) {
-    if (!isSwapOn || !stages)
-      return getTableValue(table);
-    std::vector<int64_t> covered =
-        getCoveredLayers(*stages, table, key, diagnostics);
-    erase_if(covered, [&](int64_t layer) { return swapped.count(layer) > 0; });
-    return SettingValue::fromInts(covered);
-  }
-
-  const TrainingConfig &config;
-  bool isSwapOn;
-  DiagnosticList &diagnostics;
-  std::optional<StageMap> stages;
-  MemorySettings current;
-  std::set<int64_t> swapped;
-  SettingValue keys;
-};
-
-} // namespace
-
-SettingValue getRecomputeKeys(const MemorySettings &settings,
-                              const TrainingConfig &config, bool isSwapOn,
-                              std::optional<NameFamily> names,
-                              DiagnosticList &diagnostics) {
-  if (!settings.recompute && !settings.selectRecompute &&
-      !settings.selectCommRecompute)
-    return {};
-  RecomputeKeys keys(config, isSwapOn, names, diagnostics);
-  if (settings.swap)
-    keys.leaveOut(*settings.swap);
-  const MemorySettings &current = keys.getCurrent();
-  if (settings.recompute)
-    keys.setRecompute(*settings.recompute);
-  if (settings.selectRecompute)
-    keys.setOperators(selectPath, *settings.selectRecompute,
-                      current.selectRecompute,
-                      config.recompute.selectRecompute);
-  if (settings.selectCommRecompute)
-    keys.setOperators(commPath, *settings.selectCommRecompute,
-                      current.selectCommRecompute,
-                      config.recompute.selectCommRecompute);
-  return keys.take();
 }
 
 } // namespace mf
