@@ -54,7 +54,8 @@ planner::makeProbes(const PlanContext &context,
 }
 
 Expected<CompiledAssignment>
-AssignmentCompiler::compile(const Assignment &assignment) const {
+AssignmentCompiler::compile(const Assignment &assignment,
+                            PlanEffort effort) const {
   CompiledAssignment compiled;
   compiled.settings = makeSettings(assignment);
   Expected<std::string> edited =
@@ -62,7 +63,7 @@ AssignmentCompiler::compile(const Assignment &assignment) const {
   if (!edited)
     return edited.takeError();
   compiled.yaml = std::move(*edited);
-  Expected<CompiledStep> step = compileStep(input, compiled.yaml);
+  Expected<CompiledStep> step = compileStep(input, compiled.yaml, effort);
   if (!step)
     return step.takeError();
   compiled.step = std::move(*step);
@@ -77,11 +78,11 @@ AssignmentCompiler::measure(llvm::ArrayRef<Assignment> assignments) const {
   auto work = [&] {
     for (size_t index = next++; index < assignments.size(); index = next++) {
       auto measureOne = [&]() -> Error {
-        Expected<CompiledAssignment> compiled = compile(assignments[index]);
+        Expected<CompiledAssignment> compiled =
+            compile(assignments[index], PlanEffort::Quick);
         if (!compiled)
           return compiled.takeError();
-        Expected<StepMeasure> measure =
-            measureStep(compiled->step.program, target);
+        Expected<StepMeasure> measure = measureStep(compiled->step, target);
         if (!measure)
           return measure.takeError();
         observations[index] = {assignments[index], std::move(*measure)};

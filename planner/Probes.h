@@ -33,10 +33,10 @@ public:
   /// The settings of an assignment, but for what is kept.
   std::function<MemorySettings(const Assignment &)> makeSettings;
 
-  llvm::Expected<CompiledAssignment>
-  compile(const Assignment &assignment) const;
+  llvm::Expected<CompiledAssignment> compile(const Assignment &assignment,
+                                             PlanEffort effort) const;
 
-  /// Compiled and measured; in the order of the assignments.
+  /// Compiled quickly and measured; in the order of the assignments.
   llvm::Expected<std::vector<Observation>>
   measure(llvm::ArrayRef<Assignment> assignments) const;
 

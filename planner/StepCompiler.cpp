@@ -98,7 +98,7 @@ static std::vector<ModelLayer> readLayers(mlir::ModuleOp module) {
 }
 
 static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
-                      llvm::StringRef yaml) {
+                      llvm::StringRef yaml, PlanEffort effort) {
   passes::TrainingStepOptions options;
   options.config = input.fileName;
   options.configText = yaml.str();
@@ -106,12 +106,23 @@ static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
   // Nobody has that much: whether it fits is asked of the result.
   options.hbm = "1000000GB";
   options.quiet = true;
+  if (effort == PlanEffort::Quick) {
+    options.planEffort.acceptableGap = 0.05;
+    options.planEffort.packingWork = 100'000;
+    options.planEffort.searchWork = 0;
+    options.planEffort.shapeWork = 500'000;
+  }
   passes::buildTrainingStepPipeline(manager, options);
 }
 
 Expected<CompiledStep> planner::compileStep(const CompilerInput &input,
-                                            llvm::StringRef yaml) {
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+                                            llvm::StringRef yaml,
+                                            PlanEffort effort) {
+  // Stages are planned side by side; quick compiles run side by side as a
+  // whole.
+  mlir::MLIRContext context(effort == PlanEffort::Full
+                                ? mlir::MLIRContext::Threading::ENABLED
+                                : mlir::MLIRContext::Threading::DISABLED);
   context
       .loadDialect<ir::MfDialect, ascend::AscendDialect, mlir::DLTIDialect>();
   context.printOpOnDiagnostic(false);
@@ -129,11 +140,12 @@ Expected<CompiledStep> planner::compileStep(const CompilerInput &input,
   if (!module)
     return errors.take();
   CompiledStep step;
+  step.effort = effort;
   step.layers = readLayers(*module);
   mlir::PassManager manager(&context);
   // Each pass has its tests; here it is time that counts.
   manager.enableVerifier(false);
-  addPasses(manager, input, yaml);
+  addPasses(manager, input, yaml, effort);
   if (failed(manager.run(*module)))
     return errors.take();
   mlir::FailureOr<program::DecodedProgram> decoded =

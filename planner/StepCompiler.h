@@ -36,17 +36,27 @@ struct ModelLayer {
   size_t kind = 0;
 };
 
+/// How much trouble is taken over the sizes of arenas.
+enum class PlanEffort : uint8_t {
+  /// Within some per cent of the least.
+  Quick,
+  /// As mf-opt.
+  Full
+};
+
 struct CompiledStep {
   program::Program program;
   /// In order.
   std::vector<ModelLayer> layers;
+  PlanEffort effort = PlanEffort::Full;
 };
 
 /// Compiles one training step. It may need any amount of memory: no limit is
 /// checked. The error has all that the compiler reports as errors. May be
 /// called from several threads.
 llvm::Expected<CompiledStep> compileStep(const CompilerInput &input,
-                                         llvm::StringRef yaml);
+                                         llvm::StringRef yaml,
+                                         PlanEffort effort);
 
 } // namespace mf::planner
 

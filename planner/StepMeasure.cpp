@@ -68,8 +68,9 @@ static ChunkMeasure makeChunk(int64_t stage, const ShortestTasks &tasks,
   return chunk;
 }
 
-Expected<StepMeasure> planner::measureStep(const program::Program &program,
+Expected<StepMeasure> planner::measureStep(const CompiledStep &step,
                                            const target::Target &target) {
+  const program::Program &program = step.program;
   simulator::SimulationOptions options;
   options.withSpans = false;
   Expected<timeline::StepTimeline> timeline =
@@ -78,6 +79,7 @@ Expected<StepMeasure> planner::measureStep(const program::Program &program,
     return timeline.takeError();
   StepMeasure measure;
   measure.seconds = timeline->seconds;
+  measure.isExact = step.effort == PlanEffort::Full;
   for (const timeline::StageTimeline &stage : timeline->stages) {
     const program::StageProgram &code =
         program.stages[static_cast<size_t>(stage.stage)];
@@ -100,6 +102,7 @@ Expected<StepMeasure> planner::measureStep(const program::Program &program,
     }
     StageMeasure own;
     own.peakBytes = stage.peakBytes;
+    own.liveBytes = code.maxLiveBytes.value_or(stage.peakBytes);
     own.hostBytes = stage.hostBytes;
     own.staticBytes = getStaticBytes(code);
     own.updateTime = sumWork(stage, last);

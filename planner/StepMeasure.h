@@ -3,10 +3,8 @@
 #ifndef MF_PLANNER_STEPMEASURE_H
 #define MF_PLANNER_STEPMEASURE_H
 
-#include "mf/Program/Program.h"
 #include "mf/Target/Target.h"
-#include "llvm/Support/Error.h"
-#include <vector>
+#include "planner/StepCompiler.h"
 
 namespace mf::planner {
 
@@ -24,6 +22,8 @@ struct ChunkMeasure {
 struct StageMeasure {
   /// Size of the arena.
   int64_t peakBytes = 0;
+  /// The most bytes alive at once, which no arena is smaller than.
+  int64_t liveBytes = 0;
   int64_t hostBytes = 0;
   /// Buffers that live through the step.
   int64_t staticBytes = 0;
@@ -35,13 +35,15 @@ struct StageMeasure {
 struct StepMeasure {
   /// Of the step, simulated.
   double seconds = 0;
+  /// Arenas are those of mf-opt, not of a quick plan.
+  bool isExact = false;
   /// In the order of execution.
   std::vector<ChunkMeasure> chunks;
   std::vector<StageMeasure> stages;
 };
 
 /// Simulates a step on a target.
-llvm::Expected<StepMeasure> measureStep(const program::Program &program,
+llvm::Expected<StepMeasure> measureStep(const CompiledStep &step,
                                         const target::Target &target);
 
 } // namespace mf::planner

@@ -42,10 +42,11 @@ private:
 /// Compiles the YAML as it is.
 Error Planning::readGiven() {
   clock.report("compiling the given settings");
-  Expected<CompiledStep> step = compileStep(request.input, request.yaml);
+  Expected<CompiledStep> step =
+      compileStep(request.input, request.yaml, PlanEffort::Full);
   if (!step)
     return step.takeError();
-  Expected<StepMeasure> measure = measureStep(step->program, request.target);
+  Expected<StepMeasure> measure = measureStep(*step, request.target);
   if (!measure)
     return measure.takeError();
   layers = std::move(step->layers);

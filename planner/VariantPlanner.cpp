@@ -77,7 +77,8 @@ Error VariantPlanner::learn() {
   Assignment nothing;
   nothing.layersOfChunk = shape.layers;
   nothing.treatments.assign(context.layers.size(), 0);
-  Expected<CompiledAssignment> kept = compiler.compile(nothing);
+  Expected<CompiledAssignment> kept =
+      compiler.compile(nothing, PlanEffort::Quick);
   if (!kept)
     return kept.takeError();
   ++compiledSteps;
@@ -164,6 +165,12 @@ bool VariantPlanner::fits(const StepMeasure &measure) const {
   });
 }
 
+bool VariantPlanner::mayFit(const StepMeasure &measure) const {
+  return llvm::all_of(measure.stages, [&](const StageMeasure &stage) {
+    return stage.liveBytes <= context.limitBytes;
+  });
+}
+
 bool VariantPlanner::isMeasured(const Assignment &assignment) const {
   return llvm::any_of(observations, [&](const Observation &observation) {
     return observation.assignment == assignment;
@@ -186,27 +193,58 @@ void VariantPlanner::forbid(const plan::Plan &plan,
   }
 }
 
-Error VariantPlanner::tryPlan(const plan::Plan &plan,
-                              const Assignment &assignment) {
-  Expected<CompiledAssignment> compiled = compiler.compile(assignment);
+Error VariantPlanner::compilePlan(const plan::Plan &plan,
+                                  const Assignment &assignment,
+                                  PlanEffort effort) {
+  Expected<CompiledAssignment> compiled = compiler.compile(assignment, effort);
   if (!compiled)
     return compiled.takeError();
   ++compiledSteps;
-  Expected<StepMeasure> measure =
-      measureStep(compiled->step.program, request.target);
+  Expected<StepMeasure> measure = measureStep(compiled->step, request.target);
   if (!measure)
     return measure.takeError();
   observations.push_back({assignment, *measure});
-  forbid(plan, *measure);
-  clock.report(llvm::formatv("compiled a plan of {0:f3} s{1}", measure->seconds,
-                             fits(*measure) ? "" : ", which does not fit")
-                   .str());
-  if (!fits(*measure) || (best && measure->seconds >= best->measure.seconds))
-    return Error::success();
-  modelSeconds = result.time;
-  best = CompiledPlan{std::move(compiled->settings), std::move(compiled->yaml),
-                      std::move(*measure), plan};
+  current = CompiledPlan{std::move(compiled->settings),
+                         std::move(compiled->yaml), std::move(*measure), plan};
   return Error::success();
+}
+
+/// A quick plan that does not fit says nothing, unless it cannot fit.
+Error VariantPlanner::tryPlan(const plan::Plan &plan,
+                              const Assignment &assignment) {
+  if (Error error = compilePlan(plan, assignment, PlanEffort::Quick))
+    return error;
+  if (!fits(current.measure) && mayFit(current.measure))
+    if (Error error = compilePlan(plan, assignment, PlanEffort::Full))
+      return error;
+  const bool doesFit = fits(current.measure);
+  clock.report(llvm::formatv("compiled a plan of {0:f3} s{1}",
+                             current.measure.seconds,
+                             doesFit ? "" : ", which does not fit")
+                   .str());
+  if (!doesFit)
+    forbid(plan, current.measure);
+  else if (!best || current.measure.seconds < best->measure.seconds) {
+    modelSeconds = result.time;
+    best = std::move(current);
+  }
+  return Error::success();
+}
+
+/// Plans the memory of the best as mf-opt does. False if it does not fit so.
+Expected<bool> VariantPlanner::confirmBest() {
+  if (!best || best->measure.isExact)
+    return true;
+  if (Error error =
+          compilePlan(best->plan, toAssignment(best->plan), PlanEffort::Full))
+    return error;
+  if (fits(current.measure)) {
+    best = std::move(current);
+    return true;
+  }
+  forbid(best->plan, current.measure);
+  best.reset();
+  return false;
 }
 
 /// That nothing fits is what getBest() says.
@@ -214,30 +252,45 @@ static Error skipNoPlan(Error error) {
   return llvm::handleErrors(std::move(error), [](const plan::NoPlanError &) {});
 }
 
+/// Solves with what is known so far; true if there is a plan that was not
+/// compiled yet.
+Expected<bool> VariantPlanner::solveNext(double cutoff) {
+  Expected<plan::Problem> made = buildProblem();
+  if (!made)
+    return made.takeError();
+  problem = std::move(*made);
+  plan::SolveOptions options;
+  options.timeLimit = std::max(1.0, clock.getSecondsLeft() / 3);
+  options.stop = request.stop;
+  options.cutoff = cutoff;
+  clock.report("solving");
+  Expected<plan::SolveResult> solved = plan::solve(problem, options);
+  if (!solved) {
+    if (Error error = skipNoPlan(solved.takeError()))
+      return error;
+    return false;
+  }
+  result = std::move(*solved);
+  return result.plan && !isMeasured(toAssignment(*result.plan));
+}
+
 Error VariantPlanner::search(double cutoff) {
   for (int round = 0; round < mostRounds && !clock.isOver(); ++round) {
-    Expected<plan::Problem> made = buildProblem();
-    if (!made)
-      return made.takeError();
-    problem = std::move(*made);
-    plan::SolveOptions options;
-    options.timeLimit = std::max(1.0, clock.getSecondsLeft() / 2);
-    options.stop = request.stop;
-    options.cutoff = cutoff;
-    clock.report("solving");
-    Expected<plan::SolveResult> solved = plan::solve(problem, options);
-    if (!solved)
-      return skipNoPlan(solved.takeError());
-    result = std::move(*solved);
-    if (!result.plan)
+    Expected<bool> isNew = solveNext(cutoff);
+    if (!isNew)
+      return isNew.takeError();
+    if (*isNew) {
+      if (Error error = tryPlan(*result.plan, toAssignment(*result.plan)))
+        return error;
+      continue;
+    }
+    Expected<bool> isConfirmed = confirmBest();
+    if (!isConfirmed)
+      return isConfirmed.takeError();
+    if (*isConfirmed)
       return Error::success();
-    const Assignment assignment = toAssignment(*result.plan);
-    if (isMeasured(assignment))
-      return Error::success();
-    if (Error error = tryPlan(*result.plan, assignment))
-      return error;
   }
-  return Error::success();
+  return confirmBest().takeError();
 }
 
 double VariantPlanner::getBoundSeconds() const {

@@ -83,6 +83,8 @@ private:
   std::vector<Observation> observations;
   /// Choices of stages that were compiled and do not fit.
   std::vector<plan::ForbiddenStage> forbidden;
+  /// Compiled last.
+  CompiledPlan current;
   std::optional<CompiledPlan> best;
   plan::Problem problem;
   plan::SolveResult result;
@@ -95,7 +97,13 @@ private:
   llvm::Expected<plan::Problem> buildProblem();
   llvm::Error tryPlan(const plan::Plan &plan, const Assignment &assignment);
   void forbid(const plan::Plan &plan, const StepMeasure &measure);
+  llvm::Error compilePlan(const plan::Plan &plan, const Assignment &assignment,
+                          PlanEffort effort);
+  llvm::Expected<bool> confirmBest();
+  llvm::Expected<bool> solveNext(double cutoff);
   bool fits(const StepMeasure &measure) const;
+  /// Whether a better plan of the arenas could fit.
+  bool mayFit(const StepMeasure &measure) const;
   bool isMeasured(const Assignment &assignment) const;
 };
 

@@ -4,6 +4,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/config/ReadConfig.h"
+#include "passes/plan-memory/PlanMemory.h"
 
 using namespace mlir;
 
@@ -85,7 +86,8 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   manager.addPass(createLowerToAscend(lower));
   PlanMemoryOptions plan;
   plan.hbm = options.hbm;
-  manager.addNestedPass<ascend::ProgramOp>(createPlanMemory(plan));
+  manager.addNestedPass<ascend::ProgramOp>(
+      createPlanMemory(plan, options.planEffort));
   if (options.stageReportHandler)
     manager.addPass(createPrintMemory(options.stageReportHandler));
 }

@@ -3,6 +3,7 @@
 #ifndef MF_PASSES_PIPELINE_PIPELINE_H
 #define MF_PASSES_PIPELINE_PIPELINE_H
 
+#include "mf/Memory/StepPlan.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 #include "passes/Passes.h"
@@ -46,6 +47,8 @@ struct TrainingStepOptions
                          llvm::cl::init(false)};
   /// What stands in the file `config`; none reads it.
   std::optional<std::string> configText;
+  /// How much trouble is taken over the sizes of arenas.
+  memory::StepPlanOptions planEffort;
   /// Called with what each layer got; no text stands for it.
   LayerReportHandler layerReportHandler;
   /// Called with what each stage keeps and exchanges (ascend-print-memory).

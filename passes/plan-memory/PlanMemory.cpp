@@ -5,6 +5,7 @@
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/plan-memory/ApplyPlan.h"
+#include "passes/plan-memory/PlanMemory.h"
 #include <map>
 
 namespace mf::passes {
@@ -23,6 +24,9 @@ constexpr size_t numSavingsShown = 5;
 
 struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
   using PlanMemoryBase::PlanMemoryBase;
+  PlanMemoryPass(const mf::passes::PlanMemoryOptions &options,
+                 const memory::StepPlanOptions &effort)
+      : PlanMemoryBase(options), effort(effort) {}
 
   void runOnOperation() override {
     ascend::ProgramOp program = getOperation();
@@ -38,7 +42,8 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
       reportBrokenSlot(program, *broken);
       return signalPassFailure();
     }
-    llvm::Expected<memory::StepPlan> plan = memory::planStep(stage.getDevice());
+    llvm::Expected<memory::StepPlan> plan =
+        memory::planStep(stage.getDevice(), effort);
     if (!plan) {
       program.emitOpError("cannot be planned: ")
           << llvm::toString(plan.takeError());
@@ -67,6 +72,8 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
 
 private:
   /// A frame is one piece of host memory.
+  memory::StepPlanOptions effort;
+
   static memory::StepPlanOptions getHostOptions() {
     memory::StepPlanOptions options;
     options.splitFrames = false;
@@ -159,3 +166,9 @@ private:
 };
 
 } // namespace
+
+std::unique_ptr<Pass>
+mf::passes::createPlanMemory(const PlanMemoryOptions &options,
+                             const memory::StepPlanOptions &effort) {
+  return std::make_unique<PlanMemoryPass>(options, effort);
+}
