@@ -68,9 +68,11 @@ Expected<PipelineShape> planner::readShape(const CompilerInput &input,
   shape.schedule = input.schedule.empty()
                        ? getScheduleName(config.parallel).str()
                        : input.schedule;
+  shape.schedule = getScheduleName(shape.schedule, options.interleave).str();
   shape.stages = options.pipelineStages;
   shape.interleave = options.interleave;
   shape.microBatches = batch.getPasses();
+  shape.batchSize = batch.batchSize;
   shape.pieces = config.parallel.seqSplitNum;
   shape.memoryLimit = config.context.maxDeviceMemory;
   if (Error error = dealLayers(config, numLayers, shape))

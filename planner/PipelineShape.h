@@ -15,6 +15,8 @@ struct PipelineShape {
   /// Chunks per stage.
   int64_t interleave = 1;
   int64_t microBatches = 1;
+  /// Samples of a micro-batch on one data-parallel rank.
+  int64_t batchSize = 1;
   int64_t pieces = 1;
   /// max_device_memory; 0 if there is none.
   int64_t memoryLimit = 0;

@@ -4,7 +4,7 @@
 #define MF_PLANNER_PROBES_H
 
 #include "mf/Target/Target.h"
-#include "planner/CostFit.h"
+#include "planner/Composition.h"
 
 namespace mf::planner {
 

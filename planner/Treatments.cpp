@@ -199,5 +199,9 @@ planner::makeSettings(const Assignment &assignment, int64_t stages,
       tables.make([&](size_t layer) { return getTreatment(layer).isFull; });
   settings.selectRecompute = makeAll(&LayerTreatment::operators);
   settings.selectCommRecompute = makeAll(&LayerTreatment::communication);
+  settings.swap.emplace();
+  for (size_t layer = 0; layer < layers.size(); ++layer)
+    if (const int64_t prefetch = getTreatment(layer).prefetch)
+      settings.swap->push_back({"", prefetch, {static_cast<int64_t>(layer)}});
   return settings;
 }

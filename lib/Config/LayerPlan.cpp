@@ -138,7 +138,7 @@ void Planner::planSwap() {
     entry.prefetch = config.defaultPrefetch;
     entry.allLayers = true;
     entry.location = config.location;
-    plan.opSwap = {{".*\\.flash_attention", {entry}, entry.location}};
+    plan.opSwap = {{getDefaultSwapPattern().str(), {entry}, entry.location}};
   } else if (config.prefetchLocation.isKnown()) {
     diagnostics.warning(config.prefetchLocation,
                         "'default_prefetch' has no effect: it is for the "

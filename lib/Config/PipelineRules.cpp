@@ -47,11 +47,29 @@ llvm::ArrayRef<llvm::StringRef> getPipelineSchedulers() {
   return names;
 }
 
+bool needsInterleave(llvm::StringRef scheduler) {
+  return llvm::any_of(schedulers, [&](const Scheduler &known) {
+    return known.name == scheduler && known.needsInterleave;
+  });
+}
+
 llvm::StringRef getScheduleName(const ParallelConfig &config) {
   // One stage accumulates gradients, one micro-batch after the other.
   if (config.pipelineStage == 1)
     return config.seqSplitNum > 1 ? "seq1f1b" : schedulers[0].schedule;
   return getScheduler(config).schedule;
+}
+
+llvm::StringRef getScheduleName(llvm::StringRef schedule, int64_t interleave) {
+  const bool isInterleaved = interleave > 1;
+  if (schedule == "1f1b" && isInterleaved)
+    return "interleaved";
+  // Of sequence pieces, those of one chunk are ordered alike by all.
+  if (schedule == "seq1f1b" && isInterleaved)
+    return "seq1f1b-interleaved";
+  if (schedule.starts_with("seq1f1b-") && !isInterleaved)
+    return "seq1f1b";
+  return schedule;
 }
 
 llvm::StringRef getSchedulerOf(llvm::StringRef schedule) {

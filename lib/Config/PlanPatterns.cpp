@@ -26,6 +26,8 @@ llvm::ArrayRef<llvm::StringRef> getDefaultCommPatterns() {
   return patterns;
 }
 
+llvm::StringRef getDefaultSwapPattern() { return ".*\\.flash_attention"; }
+
 const CellPattern::Result &ActivePattern::matchIn(const CellTree &tree) {
   auto found = results.find(&tree);
   if (found == results.end())

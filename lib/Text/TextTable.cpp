@@ -10,6 +10,8 @@
 namespace mf {
 
 void TextTable::print(llvm::raw_ostream &os) const {
+  if (empty())
+    return;
   std::vector<size_t> widths(rows.front().size(), 0);
   for (const std::vector<std::string> &row : rows)
     for (size_t i = 0; i < row.size(); ++i)

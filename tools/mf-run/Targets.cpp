@@ -2,37 +2,45 @@
 
 #include "Targets.h"
 #include "mf/Data/AtomicFile.h"
+#include "mf/Target/TargetFields.h"
 #include "mf/Target/TargetFile.h"
 #include "tools/targets/TargetOptions.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 
 namespace mf::tools {
 
-std::optional<target::Target> loadTarget(const Options &options,
-                                         mlir::MLIRContext &context,
-                                         Messages &messages) {
+std::optional<LoadedTarget> loadTarget(const Options &options,
+                                       mlir::MLIRContext &context,
+                                       Messages &messages) {
   SourceMgr sources;
   if (Error error = openTargetOption(options.target, sources)) {
     messages.fail(toString(std::move(error)));
     return std::nullopt;
   }
-  mlir::FailureOr<target::Target> target =
+  mlir::FailureOr<target::Target> written =
       parseTargetOption(sources, context, messages.getErrors());
-  if (failed(target))
+  if (failed(written))
     return std::nullopt;
-  target::Target changed = std::move(*target);
-  if (Error error = applySetOptions(changed, options.set)) {
+  LoadedTarget loaded;
+  loaded.text =
+      sources.getMemoryBuffer(sources.getMainFileID())->getBuffer().str();
+  loaded.written = *written;
+  loaded.changed = std::move(*written);
+  if (Error error = applySetOptions(loaded.changed, options.set)) {
     messages.fail(toString(std::move(error)));
     return std::nullopt;
   }
-  return changed;
+  return loaded;
 }
 
-Error writeTarget(const Options &options, StringRef text) {
+Error writeTarget(const Options &options, const LoadedTarget &loaded,
+                  const target::Target &target, StringRef comment,
+                  mlir::MLIRContext &context) {
+  const std::string text =
+      target::editTarget(loaded.text, loaded.written, target, context, comment);
   if (options.output != "-")
     return writeFileAtomically(options.output, text);
   outs() << text;
@@ -65,34 +73,27 @@ int listTargets() {
 
 int listParameters(const Options &options, Messages &messages) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  std::optional<target::Target> target = loadTarget(options, context, messages);
-  if (!target)
+  std::optional<LoadedTarget> loaded = loadTarget(options, context, messages);
+  if (!loaded)
     return 1;
-  for (const target::Parameter &parameter : target::getParameters(*target))
-    outs() << parameter.path << ' ' << format("%.15g", *parameter.value)
+  for (const target::Parameter &parameter :
+       target::getParameters(loaded->changed))
+    outs() << parameter.path << ' ' << target::formatNumber(*parameter.value)
            << '\n';
   return 0;
 }
 
 int printTarget(const Options &options, Messages &messages) {
-  SourceMgr sources;
-  if (Error error = openTargetOption(options.target, sources))
-    return messages.fail(toString(std::move(error)));
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  mlir::FailureOr<target::Target> target =
-      parseTargetOption(sources, context, messages.getErrors());
-  if (failed(target))
+  const std::optional<LoadedTarget> loaded =
+      loadTarget(options, context, messages);
+  if (!loaded)
     return 1;
-  std::string text =
-      sources.getMemoryBuffer(sources.getMainFileID())->getBuffer().str();
-  if (!options.set.empty()) {
-    const target::Target before = *target;
-    if (Error error = applySetOptions(*target, options.set))
-      return messages.fail(toString(std::move(error)));
-    text = "// " + options.target + " with " + join(options.set, ", ") + "\n" +
-           target::editTarget(text, before, *target, context);
-  }
-  if (Error error = writeTarget(options, text))
+  const std::string comment =
+      options.set.empty() ? ""
+                          : options.target + " with " + join(options.set, ", ");
+  if (Error error =
+          writeTarget(options, *loaded, loaded->changed, comment, context))
     return messages.fail(toString(std::move(error)));
   return 0;
 }

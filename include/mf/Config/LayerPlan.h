@@ -29,6 +29,8 @@ enum class NameFamily : uint8_t {
 llvm::ArrayRef<llvm::StringRef> getDefaultSelectPatterns(NameFamily family);
 /// The same for select_comm_recompute.
 llvm::ArrayRef<llvm::StringRef> getDefaultCommPatterns();
+/// What is swapped where swap_config names neither layers nor operators.
+llvm::StringRef getDefaultSwapPattern();
 
 /// A layer selection in the terms of one stage map. With swap off a matrix of
 /// layers per mini stage, counted from its first layer; with swap on all

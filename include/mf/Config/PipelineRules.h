@@ -17,9 +17,16 @@ namespace mf {
 /// list them.
 llvm::ArrayRef<llvm::StringRef> getPipelineSchedulers();
 
+/// Whether a pipeline_scheduler works with pipeline_interleave: True only.
+bool needsInterleave(llvm::StringRef scheduler);
+
 /// What the Schedule library (mf/Schedule/Policy.h) calls the order that the
 /// YAML asks for.
 llvm::StringRef getScheduleName(const ParallelConfig &config);
+
+/// What it is called with so many chunks per stage: of the YAML's names some
+/// stand for an order of one chunk per stage and for one of several.
+llvm::StringRef getScheduleName(llvm::StringRef schedule, int64_t interleave);
 
 /// The pipeline_scheduler that asks for a schedule of the Schedule library; the
 /// default for one that no YAML can ask for.

@@ -9,11 +9,8 @@
 #ifndef MF_CONFIG_SETTINGEDIT_H
 #define MF_CONFIG_SETTINGEDIT_H
 
+#include "mf/Config/LayerPlan.h"
 #include "llvm/Support/Error.h"
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
 namespace mf {
 
@@ -36,23 +33,40 @@ struct SwapItem {
   std::string operatorName;
   int64_t backwardPrefetch = 1;
   std::vector<int64_t> layers;
+  bool operator==(const SwapItem &other) const {
+    return operatorName == other.operatorName &&
+           backwardPrefetch == other.backwardPrefetch && layers == other.layers;
+  }
 };
 
 /// What is to be written; what has no value stays as it is in the file.
+///
+/// Tables count layers by stage, whether swap is on or not: with swap on they
+/// are written as the layer indices that MindSpore Transformers wants then,
+/// without the layers that `swap` swaps as a whole, and
+/// where swap is switched on or off, recompute settings without a value are
+/// rewritten so that they mean what they meant.
 struct MemorySettings {
   std::optional<StageTable> offset;
   /// Full recompute. All zeros are written as False.
   std::optional<StageTable> recompute;
+  /// Each pattern once. Patterns for no layers are not written; none at all is
+  /// written as False.
   std::optional<std::vector<OperatorCounts>> selectRecompute;
   std::optional<std::vector<OperatorCounts>> selectCommRecompute;
-  /// swap_config; none switches swap off.
+  /// swap_config; none switches swap off. Items of one name and prefetch become
+  /// one; of several items that name a layer the first counts.
   std::optional<std::vector<SwapItem>> swap;
+  /// Chunks per stage. More than one switches pipeline_interleave on, one
+  /// switches it off unless the scheduler needs it.
   std::optional<int64_t> interleave;
   std::optional<int64_t> microBatches;
   std::optional<int64_t> batchSize;
-  /// pipeline_config.pipeline_scheduler, as "1f1b".
+  /// pipeline_config.pipeline_scheduler, as "1f1b"; switches
+  /// pipeline_interleave on if it needs that.
   std::optional<std::string> scheduler;
-  /// The memory variant of the interleaved schedule.
+  /// The memory variant of the interleaved schedule, which has no key of its
+  /// own: pipeline_scheduler seqsmartvpp.
   std::optional<bool> lessMemoryInterleave;
   std::optional<int64_t> stages, dataParallel, modelParallel, contextParallel,
       expertParallel;
@@ -61,12 +75,38 @@ struct MemorySettings {
 
 /// The text with these settings. Keys are looked for where the reader of
 /// training YAMLs (TrainingConfig.h) looks for them; missing ones are added to
-/// their section, missing sections to the end. The result, read again, has the
-/// settings. An error if the text cannot be read, or if a value stands where it
-/// cannot be replaced (in an alias or a merge), with file:line:column.
-llvm::Expected<std::string> applySettings(llvm::StringRef yaml,
-                                          llvm::StringRef fileName,
-                                          const MemorySettings &settings);
+/// their section, missing sections to the end. A value that says what is asked
+/// for already, if in other words, stays. `names` is how the model names its
+/// operators, without which select_recompute settings that name none are taken
+/// to say something else.
+///
+/// Where a value has an anchor, its aliases follow. A key that a merge brings
+/// into a section is overridden in the section. The result has been read again:
+/// it has the settings, and all else is as before.
+///
+/// Errors, with file:line:column: the text cannot be read, before or with the
+/// settings; a value or its section is an alias; settings that no YAML can have
+/// (tables without values, a pattern given twice, swap and recompute where
+/// model_config does not say how many layers there are).
+llvm::Expected<std::string>
+applySettings(llvm::StringRef yaml, llvm::StringRef fileName,
+              const MemorySettings &settings,
+              std::optional<NameFamily> names = std::nullopt);
+
+/// What a YAML says now: all fields have values, tables a row for each chunk
+/// and a column for each stage. Without a value are `recompute`,
+/// `selectRecompute` and `selectCommRecompute` where no table can say it: with
+/// swap on, layers that are not the first ones of their mini stages; and
+/// selections without names if `names` is not given.
+MemorySettings readSettings(const TrainingConfig &config,
+                            const StageMap &stages,
+                            std::optional<NameFamily> names = std::nullopt);
+
+/// The same where model_config says how many layers there are; an error if it
+/// does not, or if no stage map can be made.
+llvm::Expected<MemorySettings>
+readSettings(const TrainingConfig &config,
+             std::optional<NameFamily> names = std::nullopt);
 
 } // namespace mf
 

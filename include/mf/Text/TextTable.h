@@ -13,14 +13,16 @@ namespace mf {
 /// their columns.
 class TextTable {
 public:
+  TextTable() = default;
   explicit TextTable(std::vector<std::string> header)
       : rows({std::move(header)}) {}
 
-  /// Of as many cells as the header.
+  /// Of as many cells as the header, or the first row.
   void addRow(std::vector<std::string> cells) {
     rows.push_back(std::move(cells));
   }
 
+  bool empty() const { return rows.empty(); }
   void print(llvm::raw_ostream &os) const;
 
 private:

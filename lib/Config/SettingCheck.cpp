@@ -1,0 +1,90 @@
+//===- SettingCheck.cpp - Settings that no YAML can have ------------------===//
+
+#include "SettingKeys.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace llvm;
+
+namespace mf {
+
+namespace {
+
+class SettingChecker {
+public:
+  SettingChecker(StringRef fileName, DiagnosticList &diagnostics)
+      : fileName(fileName), diagnostics(diagnostics) {}
+
+  void checkTable(const std::optional<StageTable> &table, const Twine &name,
+                  bool allowNegative) {
+    if (!table)
+      return;
+    for (const std::vector<int64_t> &row : *table)
+      if (row.empty() || row.size() != table->front().size())
+        return reject("a table of " + name +
+                      " with as many values in each row");
+    if (table->empty())
+      return reject("at least one row of " + name);
+    for (const std::vector<int64_t> &row : *table)
+      for (const int64_t count : row)
+        if (!allowNegative && count < 0)
+          return reject("layers of " + name + " from 0 on, but got " +
+                        Twine(count));
+  }
+
+  void checkOperators(const std::optional<std::vector<OperatorCounts>> &list,
+                      const Twine &name) {
+    if (!list)
+      return;
+    StringSet<> seen;
+    for (const OperatorCounts &operators : *list) {
+      checkText(operators.pattern, name);
+      checkTable(operators.layers, name + " " + quote(operators.pattern),
+                 false);
+      if (!seen.insert(operators.pattern).second)
+        reject("each pattern of " + name + " once, but got " +
+               quote(operators.pattern) + " twice");
+    }
+  }
+
+  void checkText(StringRef text, const Twine &name) {
+    if (text.empty() || escapeControls(text) != text)
+      reject("a pattern of " + name + " without control characters, but got " +
+             quote(text));
+  }
+
+  void checkAtLeastOne(std::optional<int64_t> number, const Twine &name) {
+    if (number && *number < 1)
+      reject(name + " of at least 1, but got " + Twine(*number));
+  }
+
+private:
+  void reject(const Twine &expected) {
+    diagnostics.error({fileName.str(), 0, 0}, "settings: expected " + expected);
+  }
+
+  StringRef fileName;
+  DiagnosticList &diagnostics;
+};
+
+} // namespace
+
+void checkSettings(const MemorySettings &settings, StringRef fileName,
+                   DiagnosticList &diagnostics) {
+  SettingChecker checker(fileName, diagnostics);
+  checker.checkTable(settings.offset, "offset", /*allowNegative=*/true);
+  checker.checkTable(settings.recompute, "recompute", /*allowNegative=*/false);
+  checker.checkOperators(settings.selectRecompute, "select_recompute");
+  checker.checkOperators(settings.selectCommRecompute, "select_comm_recompute");
+  for (const NumberKey &key : getNumberKeys())
+    checker.checkAtLeastOne(settings.*key.setting, key.path.rsplit('.').second);
+  checker.checkAtLeastOne(settings.interleave, "pp_interleave_num");
+  if (!settings.swap)
+    return;
+  for (const SwapItem &item : *settings.swap) {
+    checker.checkAtLeastOne(item.backwardPrefetch, "backward_prefetch");
+    if (!item.operatorName.empty())
+      checker.checkText(item.operatorName, "op_swap");
+  }
+}
+
+} // namespace mf

@@ -1,0 +1,199 @@
+//===- SettingKeys.cpp - Which keys say a setting -------------------------===//
+
+#include "SettingKeys.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace mf {
+
+static constexpr NumberKey numberKeys[] = {
+    {"parallel_config.data_parallel", &MemorySettings::dataParallel},
+    {"parallel_config.model_parallel", &MemorySettings::modelParallel},
+    {"parallel_config.context_parallel", &MemorySettings::contextParallel},
+    {"parallel_config.expert_parallel", &MemorySettings::expertParallel},
+    {"parallel_config.pipeline_stage", &MemorySettings::stages},
+    {"parallel_config.micro_batch_num", &MemorySettings::microBatches},
+    {"runner_config.batch_size", &MemorySettings::batchSize},
+};
+
+ArrayRef<NumberKey> getNumberKeys() { return numberKeys; }
+
+ArrayRef<StringRef> getSettingPaths() {
+  static const std::vector<StringRef> paths = [] {
+    std::vector<StringRef> paths = {
+        recomputePath,  selectPath, commPath,      offsetPath,
+        interleavePath, switchPath, schedulerPath, swapPath,
+        layerSwapPath,  opSwapPath, shardingPath,  sequencePath};
+    for (const NumberKey &key : numberKeys)
+      paths.push_back(key.path);
+    return paths;
+  }();
+  return paths;
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes and schedule
+//===----------------------------------------------------------------------===//
+
+static StringRef getScheduler(const MemorySettings &settings,
+                              const TrainingConfig &config,
+                              DiagnosticList &diagnostics) {
+  const ParallelConfig &parallel = config.parallel;
+  const StringRef scheduler = settings.scheduler
+                                  ? StringRef(*settings.scheduler)
+                                  : StringRef(parallel.pipelineScheduler);
+  if (!settings.lessMemoryInterleave)
+    return scheduler;
+  constexpr StringLiteral lessMemory = "seqsmartvpp";
+  const bool isWanted = *settings.lessMemoryInterleave;
+  const bool canHave = scheduler != "gpipe" && scheduler != "zero_bubble_v";
+  const bool isContradiction =
+      isWanted ? !canHave : settings.scheduler && scheduler == lessMemory;
+  if (isContradiction)
+    diagnostics.error(
+        parallel.parallelNode["pipeline_config"]["pipeline_scheduler"]
+            .getLocation(),
+        "settings: pipeline_scheduler " + quote(scheduler) +
+            (isWanted ? " has no memory variant; expected 1f1b, seqpipe, "
+                        "seqvpp or seqsmartvpp"
+                      : " is the memory variant, which is not asked for"));
+  if (isWanted)
+    return lessMemory;
+  if (scheduler != lessMemory)
+    return scheduler;
+  return parallel.seqSplitNum > 1 ? "seqvpp" : "1f1b";
+}
+
+/// Chunks count only where pipeline_interleave is on.
+static void setInterleave(const MemorySettings &settings, StringRef scheduler,
+                          const TrainingConfig &config, SettingValue &keys) {
+  const bool isOn = config.parallel.pipelineInterleave;
+  const int64_t given =
+      config.model.config["pp_interleave_num"].getInt().value_or(1);
+  const int64_t wanted = settings.interleave.value_or(isOn ? given : 1);
+  const bool needsSwitch = wanted > 1 || needsInterleave(scheduler);
+  if (needsSwitch && !isOn)
+    keys.set(switchPath, SettingValue::fromBool(true));
+  if (!needsSwitch && isOn && given > 1)
+    keys.set(switchPath, SettingValue::fromBool(false));
+  // What has no effect may stay where nothing changes.
+  if (given != wanted && (isOn || needsSwitch))
+    keys.set(interleavePath, SettingValue::fromInt(wanted));
+}
+
+SettingValue getScheduleKeys(const MemorySettings &settings,
+                             const TrainingConfig &config,
+                             DiagnosticList &diagnostics) {
+  SettingValue keys;
+  const ParallelConfig &parallel = config.parallel;
+  auto setNumber = [&](StringRef path, std::optional<int64_t> wanted,
+                       int64_t current) {
+    if (wanted && *wanted != current)
+      keys.set(path, SettingValue::fromInt(*wanted));
+  };
+  auto setBool = [&](StringRef path, std::optional<bool> wanted, bool current) {
+    if (wanted && *wanted != current)
+      keys.set(path, SettingValue::fromBool(*wanted));
+  };
+  const int64_t current[] = {parallel.dataParallel,    parallel.modelParallel,
+                             parallel.contextParallel, parallel.expertParallel,
+                             parallel.pipelineStage,   parallel.microBatchNum,
+                             config.runner.batchSize};
+  for (const auto &[key, value] : zip_equal(getNumberKeys(), current))
+    setNumber(key.path, settings.*key.setting, value);
+  setBool(sequencePath, settings.sequenceParallel, parallel.useSeqParallel);
+  setBool(shardingPath, settings.optimizerSharding,
+          parallel.enableParallelOptimizer);
+  const StringRef scheduler = getScheduler(settings, config, diagnostics);
+  if (settings.interleave || scheduler != parallel.pipelineScheduler)
+    setInterleave(settings, scheduler, config, keys);
+  if (scheduler != parallel.pipelineScheduler)
+    keys.set(schedulerPath, SettingValue::fromName(scheduler));
+  return keys;
+}
+
+//===----------------------------------------------------------------------===//
+// Offset and swap
+//===----------------------------------------------------------------------===//
+
+SettingValue getTableValue(const StageTable &table) {
+  if (table.size() == 1)
+    return SettingValue::fromInts(table.front());
+  SettingValue rows = SettingValue::makeList();
+  for (const std::vector<int64_t> &row : table)
+    rows.elements.push_back(SettingValue::fromInts(row));
+  return rows;
+}
+
+/// Whether the layers stand where they are asked to already.
+static bool hasOffset(const StageTable &offset, const TrainingConfig &config,
+                      DiagnosticList &diagnostics) {
+  DiagnosticList ignored;
+  StageMapOptions options = getStageMapOptions(config, ignored);
+  if (options.numLayers + options.mtpLayers == 0)
+    return false;
+  const std::optional<StageMap> wanted =
+      makeStageMap(config, diagnostics, &offset);
+  const std::optional<StageMap> current = makeStageMap(config, ignored);
+  return wanted && current && getOffsets(*wanted) == getOffsets(*current);
+}
+
+static SettingValue getSwapItems(ArrayRef<SwapItem> items, bool hasName) {
+  SettingValue list = SettingValue::makeList();
+  for (const SwapItem &item : items) {
+    if (item.operatorName.empty() == hasName)
+      continue;
+    SettingValue map = SettingValue::makeMap();
+    if (hasName)
+      map.entries.emplace_back("op_name",
+                               SettingValue::fromPattern(item.operatorName));
+    map.entries.emplace_back("backward_prefetch",
+                             SettingValue::fromInt(item.backwardPrefetch));
+    map.entries.emplace_back("layers", SettingValue::fromInts(item.layers));
+    list.elements.push_back(std::move(map));
+  }
+  return list;
+}
+
+static bool hasSwap(ArrayRef<SwapItem> items, const TrainingConfig &config) {
+  DiagnosticList ignored;
+  const std::optional<StageMap> stages = makeStageMap(config, ignored);
+  if (!stages)
+    return false;
+  // Layers are read before operators.
+  std::vector<SwapItem> wanted;
+  for (const bool isNamed : {false, true})
+    copy_if(items, std::back_inserter(wanted), [&](const SwapItem &item) {
+      return item.operatorName.empty() != isNamed;
+    });
+  return *readSettings(config, *stages).swap == wanted;
+}
+
+SettingValue getOffsetKeys(const StageTable &offset,
+                           const TrainingConfig &config,
+                           DiagnosticList &diagnostics) {
+  SettingValue keys;
+  if (!hasOffset(offset, config, diagnostics))
+    keys.set(offsetPath, getTableValue(offset));
+  return keys;
+}
+
+SettingValue getSwapKeys(ArrayRef<SwapItem> asked,
+                         const TrainingConfig &config) {
+  SettingValue keys;
+  const std::vector<SwapItem> items = groupByPrefetch(asked);
+  if (config.swap.swap != !items.empty())
+    keys.set(swapPath, SettingValue::fromBool(!items.empty()));
+  if (items.empty() || hasSwap(items, config))
+    return keys;
+  const SettingValue layers = getSwapItems(items, /*hasName=*/false);
+  const SettingValue operators = getSwapItems(items, /*hasName=*/true);
+  if (!layers.elements.empty() || config.swap.layerSwap)
+    keys.set(layerSwapPath, layers);
+  if (!operators.elements.empty() || config.swap.opSwap)
+    keys.set(opSwapPath, operators);
+  return keys;
+}
+
+} // namespace mf

@@ -1,0 +1,74 @@
+//===- SettingKeys.h - Which keys say a setting -----------------*- C++ -*-===//
+
+#ifndef MF_LIB_CONFIG_SETTINGKEYS_H
+#define MF_LIB_CONFIG_SETTINGKEYS_H
+
+#include "SettingValue.h"
+#include "StageSettings.h"
+
+namespace mf {
+
+/// Paths of keys.
+inline constexpr llvm::StringLiteral recomputePath =
+    "recompute_config.recompute";
+inline constexpr llvm::StringLiteral selectPath =
+    "recompute_config.select_recompute";
+inline constexpr llvm::StringLiteral commPath =
+    "recompute_config.select_comm_recompute";
+inline constexpr llvm::StringLiteral offsetPath = "model.model_config.offset";
+inline constexpr llvm::StringLiteral interleavePath =
+    "model.model_config.pp_interleave_num";
+inline constexpr llvm::StringLiteral switchPath =
+    "parallel.pipeline_config.pipeline_interleave";
+inline constexpr llvm::StringLiteral schedulerPath =
+    "parallel.pipeline_config.pipeline_scheduler";
+inline constexpr llvm::StringLiteral swapPath = "swap_config.swap";
+inline constexpr llvm::StringLiteral layerSwapPath = "swap_config.layer_swap";
+inline constexpr llvm::StringLiteral opSwapPath = "swap_config.op_swap";
+inline constexpr llvm::StringLiteral shardingPath =
+    "parallel.enable_parallel_optimizer";
+inline constexpr llvm::StringLiteral sequencePath =
+    "parallel_config.use_seq_parallel";
+
+/// Settings that are one number.
+struct NumberKey {
+  llvm::StringLiteral path;
+  std::optional<int64_t> MemorySettings::*setting;
+};
+llvm::ArrayRef<NumberKey> getNumberKeys();
+
+/// One row as a list, several as a list of lists.
+SettingValue getTableValue(const StageTable &table);
+
+/// All paths of keys that a setting is written to.
+llvm::ArrayRef<llvm::StringRef> getSettingPaths();
+
+/// Adds an error for each setting that no YAML can have.
+void checkSettings(const MemorySettings &settings, llvm::StringRef fileName,
+                   DiagnosticList &diagnostics);
+
+/// The keys that make `config` have the sizes and the schedule asked for.
+SettingValue getScheduleKeys(const MemorySettings &settings,
+                             const TrainingConfig &config,
+                             DiagnosticList &diagnostics);
+
+/// The key that makes the layers stand as asked for, in a config whose sizes
+/// and schedule are as they are to be.
+SettingValue getOffsetKeys(const StageTable &offset,
+                           const TrainingConfig &config,
+                           DiagnosticList &diagnostics);
+
+/// Those for swap.
+SettingValue getSwapKeys(llvm::ArrayRef<SwapItem> items,
+                         const TrainingConfig &config);
+
+/// Those for what is recomputed, in a config that has all else; but `isSwapOn`
+/// says whether swap is to be on.
+SettingValue getRecomputeKeys(const MemorySettings &settings,
+                              const TrainingConfig &config, bool isSwapOn,
+                              std::optional<NameFamily> names,
+                              DiagnosticList &diagnostics);
+
+} // namespace mf
+
+#endif // MF_LIB_CONFIG_SETTINGKEYS_H

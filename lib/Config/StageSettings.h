@@ -1,0 +1,43 @@
+//===- StageSettings.h - Settings by stage and by layer ---------*- C++ -*-===//
+
+#ifndef MF_LIB_CONFIG_STAGESETTINGS_H
+#define MF_LIB_CONFIG_STAGESETTINGS_H
+
+#include "mf/Config/PipelineRules.h"
+#include "mf/Config/SettingEdit.h"
+
+namespace mf {
+
+/// The stage map of a YAML whose model_config says how many layers there are;
+/// an error otherwise.
+/// `offset`, if given, stands for the YAML's.
+std::optional<StageMap> makeStageMap(const TrainingConfig &config,
+                                     DiagnosticList &diagnostics,
+                                     const StageTable *offset = nullptr);
+
+/// How many layers more than the average each mini stage has.
+StageTable getOffsets(const StageMap &stages);
+
+/// What a recompute table of `key` comes to: no more than the layers there are,
+/// a row for each chunk. Errors are about its shape.
+StageTable normalizeTable(const StageMap &stages, const StageTable &table,
+                          llvm::StringRef key, DiagnosticList &diagnostics);
+
+/// The layers that it covers, in rising order.
+std::vector<int64_t> getCoveredLayers(const StageMap &stages,
+                                      const StageTable &table,
+                                      llvm::StringRef key,
+                                      DiagnosticList &diagnostics);
+
+bool hasNoLayers(const StageTable &table);
+
+/// The same swaps with one item for each name and prefetch, and each layer of a
+/// name in the first item that has it.
+std::vector<SwapItem> groupByPrefetch(llvm::ArrayRef<SwapItem> items);
+
+/// The errors as one, `file:line:column: error: text` each on its line.
+llvm::Error makeSettingError(const DiagnosticList &diagnostics);
+
+} // namespace mf
+
+#endif // MF_LIB_CONFIG_STAGESETTINGS_H

@@ -1,0 +1,100 @@
+//===- ValueEditor.h - Other values in a YAML's text ------------*- C++ -*-===//
+
+#ifndef MF_LIB_CONFIG_VALUEEDITOR_H
+#define MF_LIB_CONFIG_VALUEEDITOR_H
+
+#include "SettingValue.h"
+#include "YamlSpans.h"
+#include <set>
+#include <tuple>
+
+namespace mf {
+
+/// Makes a text say other values with as few bytes changed as can be. Values of
+/// the same shape are replaced one by one, so that layout and comments stay.
+class ValueEditor {
+public:
+  /// A text that replaces that between two offsets.
+  struct Replacement {
+    size_t begin = 0, end = 0;
+    std::string text;
+  };
+  /// A node of the document before, by line, column and kind.
+  using NodePlace = std::tuple<unsigned, unsigned, NodeKind>;
+
+  ValueEditor(llvm::StringRef text, DiagnosticList &diagnostics);
+
+  /// Collects what makes the document, whose spans and tree are given, say
+  /// `wanted`. What stands in an alias is an error.
+  void editDocument(const SpanNode &span, const Node &node,
+                    const SettingValue &wanted);
+
+  /// The text with all of it done.
+  std::string apply() const;
+
+  bool isReplaced(const Node &node) const { return has(replaced, node); }
+  /// Whether the map gets this key; a merge may have brought it before.
+  bool isAdded(const Node &map, llvm::StringRef key) const {
+    return added.count({getPlace(map), key.str()}) != 0;
+  }
+
+private:
+  /// Where a value stands.
+  struct Place {
+    /// The keys to it, for messages.
+    std::string path;
+    /// Of the map that has it, and nothing for an element of a list.
+    const SpanNode *map = nullptr;
+    const SpanEntry *entry = nullptr;
+    bool isInFlow = false;
+  };
+
+  void edit(const SpanNode &span, const Node &node, const SettingValue &wanted,
+            const Place &place);
+  void editList(const SpanNode &span, const Node &node,
+                const SettingValue &wanted, const Place &place);
+  void editBlockList(const SpanNode &span, const Node &node,
+                     const SettingValue &wanted, const Place &place);
+  void editMap(const SpanNode &span, const Node &node,
+               const SettingValue &wanted, const Place &place);
+  bool canKeepMap(const SpanNode &span, const Node &node,
+                  const SettingValue &wanted) const;
+  void addEntries(const SpanNode &map, const SpanEntry *last,
+                  const SettingValue &missing);
+  void replace(const SpanNode &span, const Node &node,
+               const SettingValue &wanted, const Place &place);
+  void replaceInline(const SpanNode &span, const SettingValue &wanted,
+                     const Place &place);
+  void replaceByLines(const SpanNode &span, const SettingValue &wanted,
+                      const Place &place);
+  void removeLines(size_t begin, size_t end);
+  void addToEnd(const SettingValue &missing, size_t indent);
+  void add(size_t begin, size_t end, std::string text) {
+    replacements.push_back({begin, end, std::move(text)});
+  }
+
+  llvm::StringRef getLineEndAt(size_t offset) const;
+  size_t getColumn(size_t offset) const {
+    return offset - getLineStart(text, offset);
+  }
+  bool startsLine(const SpanNode &span) const;
+  FlowStyle getFlowStyle(const SpanNode &span) const;
+  std::string printInStyle(const SpanNode &span,
+                           const SettingValue &wanted) const;
+  static NodePlace getPlace(const Node &node);
+  static bool has(const std::set<NodePlace> &places, const Node &node) {
+    return places.count(getPlace(node)) != 0;
+  }
+
+  llvm::StringRef text;
+  DiagnosticList &diagnostics;
+  /// By how much sections of this file are indented.
+  size_t step = 2;
+  std::vector<Replacement> replacements;
+  std::set<NodePlace> replaced;
+  std::set<std::pair<NodePlace, std::string>> added;
+};
+
+} // namespace mf
+
+#endif // MF_LIB_CONFIG_VALUEEDITOR_H

@@ -1,0 +1,66 @@
+//===- YamlSpans.h - Where the values of a YAML stand -----------*- C++ -*-===//
+
+#ifndef MF_LIB_CONFIG_YAMLSPANS_H
+#define MF_LIB_CONFIG_YAMLSPANS_H
+
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mf {
+
+struct SpanEntry;
+
+/// A value as it stands in a text, by byte offsets. Aliases are not followed.
+struct SpanNode {
+  enum class Kind : uint8_t { Null, Scalar, List, Map, Alias };
+
+  Kind kind = Kind::Null;
+  /// A list or map in brackets.
+  bool isFlow = false;
+  /// Where an anchor or a tag starts, or the value itself.
+  size_t begin = 0;
+  /// Behind the last anchor or tag; `begin` without one.
+  size_t propertiesEnd = 0;
+  /// Where the value itself starts and ends. Of an empty value both are where
+  /// it could stand.
+  size_t content = 0, end = 0;
+  /// Of yaml-cpp's mark, as Node has them.
+  unsigned line = 0, column = 0;
+  /// Of a scalar, without quotes.
+  std::string text;
+  std::vector<SpanNode> elements;
+  std::vector<SpanEntry> entries;
+
+  bool isCollection() const { return kind == Kind::List || kind == Kind::Map; }
+  bool isBlock() const { return isCollection() && !isFlow; }
+  bool hasText() const { return end > content; }
+  /// The entry that counts: the last one of this key; none if there is none.
+  const SpanEntry *find(llvm::StringRef key) const;
+};
+
+struct SpanEntry {
+  SpanNode key;
+  SpanNode value;
+  /// Behind the colon, or nothing where a flow map leaves it out.
+  std::optional<size_t> colonEnd;
+};
+
+/// The first offset from `offset` on that is no blank, line end or comment.
+size_t skipBlanksAndComments(llvm::StringRef text, size_t offset);
+/// The start of the line that has `offset`, and its end before the line end.
+size_t getLineStart(llvm::StringRef text, size_t offset);
+size_t getLineEnd(llvm::StringRef text, size_t offset);
+/// Behind the line end of the line that has `offset`.
+size_t getNextLine(llvm::StringRef text, size_t offset);
+
+/// The spans of the document in `text`, which parseYaml has read without
+/// errors; of an empty one a Null at the end. Nothing if an end cannot be
+/// found.
+std::optional<SpanNode> findYamlSpans(llvm::StringRef text);
+
+} // namespace mf
+
+#endif // MF_LIB_CONFIG_YAMLSPANS_H

@@ -1,0 +1,256 @@
+//===- SettingEditFilesTest.cpp - Real YAMLs with drawn settings ----------===//
+//
+// Each YAML of test/data gets settings drawn with a fixed seed. What is read
+// from the result must be what was asked for, and all else as before.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SettingDraw.h"
+#include "YamlMutations.h"
+#include "gtest/gtest.h"
+#include <map>
+
+using namespace mf;
+
+namespace {
+
+struct File {
+  std::string path;
+  std::string text;
+  NameFamily names = NameFamily::Classic;
+};
+
+std::vector<File> readFiles() {
+  std::vector<File> files;
+  for (const std::string &path : findYamlFiles()) {
+    auto buffer = llvm::MemoryBuffer::getFile(path);
+    if (!llvm::StringRef(path).contains("mindformers") || !buffer)
+      continue;
+    files.push_back({path, (*buffer)->getBuffer().str(),
+                     llvm::StringRef(path).contains("qwen3")
+                         ? NameFamily::Mcore
+                         : NameFamily::Classic});
+  }
+  return files;
+}
+
+TrainingConfig parse(llvm::StringRef text) {
+  DiagnosticList diagnostics;
+  TrainingConfig config = parseTrainingConfig(text, "a.yaml", diagnostics);
+  EXPECT_FALSE(diagnostics.hasErrors()) << diagnostics.str();
+  return config;
+}
+
+MemorySettings read(llvm::StringRef text, NameFamily names) {
+  auto settings = readSettings(parse(text), names);
+  if (settings)
+    return *settings;
+  ADD_FAILURE() << llvm::toString(settings.takeError());
+  return {};
+}
+
+/// What readSettings says of the operators: none for no layers, in an order of
+/// its own.
+std::map<std::string, StageTable>
+normalize(const std::optional<std::vector<OperatorCounts>> &list) {
+  std::map<std::string, StageTable> operators;
+  for (const OperatorCounts &one :
+       list.value_or(std::vector<OperatorCounts>())) {
+    bool isEmpty = true;
+    for (const std::vector<int64_t> &row : one.layers)
+      for (const int64_t count : row)
+        isEmpty &= count == 0;
+    if (!isEmpty)
+      operators[one.pattern] = one.layers;
+  }
+  return operators;
+}
+
+/// Holds `now` to what was asked for and, where nothing was, to `before`.
+void expectSettings(const MemorySettings &asked, const MemorySettings &before,
+                    const MemorySettings &now) {
+  EXPECT_EQ(now.offset, asked.offset);
+  EXPECT_EQ(now.recompute, asked.recompute);
+  EXPECT_EQ(normalize(now.selectRecompute), normalize(asked.selectRecompute));
+  EXPECT_EQ(normalize(now.selectCommRecompute),
+            normalize(asked.selectCommRecompute));
+  EXPECT_EQ(now.swap, asked.swap);
+  EXPECT_EQ(now.interleave, asked.interleave);
+  const bool isLessMemory = asked.lessMemoryInterleave.value_or(false);
+  EXPECT_EQ(*now.scheduler,
+            isLessMemory ? "seqsmartvpp" : asked.scheduler.value());
+  EXPECT_EQ(now.lessMemoryInterleave, isLessMemory);
+  for (auto number :
+       {&MemorySettings::microBatches, &MemorySettings::batchSize,
+        &MemorySettings::dataParallel, &MemorySettings::modelParallel,
+        &MemorySettings::contextParallel, &MemorySettings::expertParallel})
+    EXPECT_EQ(now.*number, asked.*number ? asked.*number : before.*number);
+  for (auto flag :
+       {&MemorySettings::sequenceParallel, &MemorySettings::optimizerSharding})
+    EXPECT_EQ(now.*flag, asked.*flag ? asked.*flag : before.*flag);
+}
+
+/// All scalars by their path, without those that settings are written to or
+/// that are aliases of them in the files.
+void flatten(const Node &node, const std::string &path,
+             std::map<std::string, std::string> &scalars) {
+  static const std::vector<llvm::StringRef> settings = {
+      ".recompute_config.recompute",
+      ".recompute_config.select_recompute",
+      ".recompute_config.select_comm_recompute",
+      ".swap_config",
+      ".model.model_config.offset",
+      ".model.model_config.pp_interleave_num",
+      ".parallel.pipeline_config",
+      ".parallel.enable_parallel_optimizer",
+      ".parallel.dataset_strategy",
+      ".parallel_config.use_seq_parallel",
+      ".parallel_config.data_parallel",
+      ".parallel_config.model_parallel",
+      ".parallel_config.context_parallel",
+      ".parallel_config.expert_parallel",
+      ".parallel_config.pipeline_stage",
+      ".parallel_config.micro_batch_num",
+      ".runner_config.batch_size"};
+  if (llvm::is_contained(settings, path) ||
+      llvm::StringRef(path).ends_with("micro_batch_num"))
+    return;
+  if (!node.isMap() && !node.isList())
+    scalars[path] = node.repr(SIZE_MAX);
+  for (const Node::Entry &entry : node.getEntries())
+    flatten(entry.value, path + "." + entry.key.getText().str(), scalars);
+  for (size_t at = 0; at < node.getElements().size(); ++at)
+    flatten(node.getElements()[at], path + "." + std::to_string(at), scalars);
+}
+
+/// The lines of `before` that are not in `after`, by a longest common
+/// subsequence.
+std::vector<llvm::StringRef> getLostLines(llvm::StringRef before,
+                                          llvm::StringRef after) {
+  llvm::SmallVector<llvm::StringRef> old, now;
+  before.split(old, '\n');
+  after.split(now, '\n');
+  std::vector<std::vector<unsigned>> common(
+      old.size() + 1, std::vector<unsigned>(now.size() + 1));
+  for (size_t i = old.size(); i-- > 0;)
+    for (size_t j = now.size(); j-- > 0;)
+      common[i][j] = old[i] == now[j]
+                         ? common[i + 1][j + 1] + 1
+                         : std::max(common[i + 1][j], common[i][j + 1]);
+  std::vector<llvm::StringRef> lost;
+  for (size_t i = 0, j = 0; i < old.size();) {
+    if (j < now.size() && old[i] == now[j]) {
+      ++i;
+      ++j;
+    } else if (j < now.size() && common[i][j + 1] >= common[i + 1][j]) {
+      ++j;
+    } else {
+      lost.push_back(old[i++]);
+    }
+  }
+  return lost;
+}
+
+bool saysASetting(llvm::StringRef line) {
+  line = line.trim();
+  // Patterns of select_recompute.
+  if (line.starts_with("'") || line.empty())
+    return true;
+  static const std::vector<llvm::StringRef> keys = {
+      "recompute",        "select_recompute",  "select_comm_recompute",
+      "offset",           "pp_interleave_num", "pipeline_interleave",
+      "batch_size",       "pipeline_stage",    "pipeline_scheduler",
+      "data_parallel",    "model_parallel",    "enable_parallel_optimizer",
+      "context_parallel", "expert_parallel",   "use_seq_parallel",
+      "micro_batch_num"};
+  return llvm::is_contained(keys, line.split(':').first);
+}
+
+TEST(SettingEditFiles, WritingWhatIsThereChangesNothing) {
+  const std::vector<File> files = readFiles();
+  ASSERT_GT(files.size(), 30u);
+  for (const File &file : files) {
+    SCOPED_TRACE(file.path);
+    auto edited = applySettings(file.text, "a.yaml",
+                                read(file.text, file.names), file.names);
+    ASSERT_TRUE(bool(edited)) << llvm::toString(edited.takeError());
+    EXPECT_EQ(*edited, file.text);
+  }
+}
+
+TEST(SettingEditFiles, WritesDrawnSettings) {
+  SettingDraw draw(1);
+  for (const File &file : readFiles()) {
+    const MemorySettings before = read(file.text, file.names);
+    DiagnosticList ignored;
+    const StageMapOptions options =
+        getStageMapOptions(parse(file.text), ignored);
+    std::map<std::string, std::string> scalars;
+    flatten(parse(file.text).root, "", scalars);
+    for (int round = 0; round < 10; ++round) {
+      SCOPED_TRACE(file.path + " round " + std::to_string(round));
+      const MemorySettings asked =
+          draw.draw(options.numLayers + options.mtpLayers);
+      auto edited = applySettings(file.text, "a.yaml", asked, file.names);
+      ASSERT_TRUE(bool(edited)) << llvm::toString(edited.takeError());
+      expectSettings(asked, before, read(*edited, file.names));
+      std::map<std::string, std::string> now;
+      flatten(parse(*edited).root, "", now);
+      EXPECT_EQ(now, scalars);
+      for (const llvm::StringRef line : getLostLines(file.text, *edited))
+        EXPECT_TRUE(saysASetting(line)) << line.str();
+      // And from there to other ones.
+      const MemorySettings next =
+          draw.draw(options.numLayers + options.mtpLayers);
+      auto again = applySettings(*edited, "a.yaml", next, file.names);
+      ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError()) << *edited;
+      expectSettings(next, read(*edited, file.names), read(*again, file.names));
+      if (HasFailure()) {
+        ADD_FAILURE() << *edited << "\n=======\n" << *again;
+        return;
+      }
+    }
+  }
+}
+
+/// Whatever a text is, its settings are written or an error says why not.
+TEST(SettingEditFiles, BrokenFilesAreEditedOrRejected) {
+  const std::vector<std::string> texts = readYamlTexts();
+  SettingDraw draw(2);
+  YamlMutator mutator(20251122);
+  size_t rejected = 0;
+  size_t edited = 0;
+  for (int round = 0; round < 20; ++round)
+    for (const std::string &original : texts) {
+      std::string text = original;
+      for (size_t i = 0, count = 1 + mutator.below(4); i < count; ++i)
+        mutator.mutate(text, texts);
+      SCOPED_TRACE(text);
+      DiagnosticList diagnostics;
+      const TrainingConfig config =
+          parseTrainingConfig(text, "a.yaml", diagnostics);
+      auto before = readSettings(config);
+      const StageMapOptions options = getStageMapOptions(config, diagnostics);
+      const int64_t layers = options.numLayers + options.mtpLayers;
+      const MemorySettings asked =
+          draw.draw(layers >= 1 && layers <= 256 ? layers : 8);
+      auto result = applySettings(text, "a.yaml", asked);
+      if (!result || !before) {
+        ++rejected;
+        if (!result)
+          EXPECT_EQ(llvm::toString(result.takeError()).find("a.yaml"), 0u);
+        if (!before)
+          llvm::consumeError(before.takeError());
+        continue;
+      }
+      ++edited;
+      expectSettings(asked, *before, read(*result, NameFamily::Classic));
+      if (HasFailure())
+        return;
+    }
+  // The mutations are neither too weak nor too strong to tell something.
+  EXPECT_GT(rejected, 100u);
+  EXPECT_GT(edited, 100u);
+}
+
+} // namespace
