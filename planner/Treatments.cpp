@@ -199,6 +199,7 @@ planner::makeSettings(const Assignment &assignment, int64_t stages,
       tables.make([&](size_t layer) { return getTreatment(layer).isFull; });
   settings.selectRecompute = makeAll(&LayerTreatment::operators);
   settings.selectCommRecompute = makeAll(&LayerTreatment::communication);
+  settings.leavesOutSwapped = true;
   settings.swap.emplace();
   for (size_t layer = 0; layer < layers.size(); ++layer)
     if (const int64_t prefetch = getTreatment(layer).prefetch)

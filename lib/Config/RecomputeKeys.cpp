@@ -116,7 +116,7 @@ SettingValue getRecomputeKeys(const MemorySettings &settings,
       !settings.selectCommRecompute)
     return {};
   RecomputeKeys keys(config, isSwapOn, names, diagnostics);
-  if (settings.swap)
+  if (settings.swap && settings.leavesOutSwapped)
     keys.leaveOut(*settings.swap);
   const MemorySettings &current = keys.getCurrent();
   if (settings.recompute)

@@ -6,8 +6,9 @@
 
 namespace mf::plan {
 
-ChunkChoices::ChunkChoices(const TickProblem &problem)
-    : problem(problem), excludedBy(problem.get().getNumTreatments(), 0),
+ChunkChoices::ChunkChoices(const TickProblem &problem, Aim aim)
+    : problem(problem), aim(aim),
+      excludedBy(problem.get().getNumTreatments(), 0),
       forbiddenGroups(problem.getNumChunks(), -1) {
   for (const LayerKind &kind : problem.get().kinds)
     for (const Treatment &treatment : kind.treatments)
@@ -32,8 +33,7 @@ ChunkChoices::ChunkChoices(const TickProblem &problem)
 /// Whether each number of one is at most that of the other.
 static bool isCovered(const ChunkPlan &one, const ChunkPlan &other) {
   for (size_t kind = 0; kind < one.counts.size(); ++kind)
-    for (size_t treatment = 0; treatment < one.counts[kind].size();
-         ++treatment)
+    for (size_t treatment = 0; treatment < one.counts[kind].size(); ++treatment)
       if (one.counts[kind][treatment] > other.counts[kind][treatment])
         return false;
   return true;
@@ -48,10 +48,13 @@ bool ChunkChoices::mayBecomeForbidden(int64_t forbiddenGroup,
                       });
 }
 
-static bool isNoWorse(const TickCosts &one, const TickCosts &other) {
-  return one.times[0] <= other.times[0] && one.times[1] <= other.times[1] &&
-         one.times[2] <= other.times[2] && one.activation <= other.activation &&
-         one.transient <= other.transient;
+bool ChunkChoices::isNoWorse(const TickCosts &one,
+                             const TickCosts &other) const {
+  if (one.activation > other.activation || one.transient > other.transient)
+    return false;
+  return aim == Aim::Memory ||
+         (one.times[0] <= other.times[0] && one.times[1] <= other.times[1] &&
+          one.times[2] <= other.times[2]);
 }
 
 /// Tells whether one may stand for the other whatever layers follow.
@@ -62,8 +65,7 @@ bool ChunkChoices::isBetter(const Part &one, const Part &other) const {
   if (problem.get().treatmentsInOrder &&
       one.lastTreatment > other.lastTreatment)
     return false;
-  for (auto [treatment, fixed] :
-       llvm::enumerate(problem.get().fixedTreatments))
+  for (auto [treatment, fixed] : llvm::enumerate(problem.get().fixedTreatments))
     if (!fixed.empty() &&
         one.plan.getTreated(treatment) != other.plan.getTreated(treatment))
       return false;
@@ -97,10 +99,13 @@ template <typename Choice, typename Better>
 static void keepBest(std::vector<Choice> &choices, Better isBetter) {
   llvm::sort(choices, isOrdered<Choice>);
   std::vector<Choice> best;
-  for (Choice &choice : choices)
-    if (llvm::none_of(best,
-                      [&](auto &other) { return isBetter(other, choice); }))
-      best.push_back(std::move(choice));
+  for (Choice &choice : choices) {
+    if (llvm::any_of(best,
+                     [&](auto &other) { return isBetter(other, choice); }))
+      continue;
+    llvm::erase_if(best, [&](auto &other) { return isBetter(choice, other); });
+    best.push_back(std::move(choice));
+  }
   choices = std::move(best);
 }
 
@@ -114,8 +119,8 @@ ChunkChoices::getParts(int64_t forbiddenGroup, const Layers &layers) {
 }
 
 /// Adds a layer to each of the parts without it.
-std::vector<ChunkChoices::Part>
-ChunkChoices::makeParts(int64_t forbiddenGroup, const Layers &layers) {
+std::vector<ChunkChoices::Part> ChunkChoices::makeParts(int64_t forbiddenGroup,
+                                                        const Layers &layers) {
   size_t numTreatments = problem.get().getNumTreatments();
   Part empty;
   empty.plan.counts.assign(layers.size(),
@@ -157,9 +162,8 @@ ChunkChoices::makeParts(int64_t forbiddenGroup, const Layers &layers) {
 
 bool ChunkChoices::isAllowed(int64_t chunk, const Part &part) const {
   for (auto [treatment, fixed] : llvm::enumerate(problem.get().fixedTreatments))
-    if (!fixed.empty() &&
-        part.plan.getTreated(treatment) !=
-            std::min(fixed[chunk], part.plan.getNumLayers()))
+    if (!fixed.empty() && part.plan.getTreated(treatment) !=
+                              std::min(fixed[chunk], part.plan.getNumLayers()))
       return false;
   TickCosts costs = problem.getExtra(chunk);
   costs.add(part.costs);

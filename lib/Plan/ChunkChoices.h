@@ -1,4 +1,5 @@
-//===- ChunkChoices.h - How the layers of a chunk may be treated -*- C++ -*-===//
+//===- ChunkChoices.h - How the layers of a chunk may be treated -*- C++
+//-*-===//
 
 #ifndef MF_LIB_PLAN_CHUNKCHOICES_H
 #define MF_LIB_PLAN_CHUNKCHOICES_H
@@ -17,10 +18,12 @@ struct ChunkChoice {
 
 /// Makes the ways to treat the layers of a chunk that the rules allow and of
 /// which none is as good as another in every task, in activations and in
-/// transient memory.
+/// transient memory; or in memory alone.
 class ChunkChoices {
 public:
-  explicit ChunkChoices(const TickProblem &problem);
+  /// What choices are good at.
+  enum class Aim : uint8_t { Times, Memory };
+  explicit ChunkChoices(const TickProblem &problem, Aim aim = Aim::Times);
 
   /// By the numbers of layers of each kind. The best choices of a chunk that
   /// appear in a forbidden stage keep nothing else out. Stays where it is.
@@ -45,7 +48,10 @@ private:
   bool mayBecomeForbidden(int64_t forbiddenGroup, const ChunkPlan &plan) const;
   bool isAllowed(int64_t chunk, const Part &part) const;
 
+  bool isNoWorse(const TickCosts &one, const TickCosts &other) const;
+
   const TickProblem &problem;
+  Aim aim;
   bool hasCopies = false;
   /// By treatment: those that exclude it, as bits; 0 if none.
   std::vector<uint64_t> excludedBy;

@@ -13,8 +13,8 @@ std::vector<int64_t> getDurations(llvm::ArrayRef<StageOptions> stages,
                                   const TickProblem &problem) {
   std::vector<int64_t> durations(problem.getNumDurations(), 0);
   for (auto [stage, option] : llvm::zip_equal(stages, options))
-    for (auto [number, duration] : llvm::zip_equal(
-             stage.durationNumbers, stage.getDurations(option)))
+    for (auto [number, duration] :
+         llvm::zip_equal(stage.durationNumbers, stage.getDurations(option)))
       durations[number] = static_cast<int64_t>(duration);
   return durations;
 }
@@ -24,8 +24,8 @@ Plan getPlan(llvm::ArrayRef<StageOptions> stages, const OptionList &options,
   Plan plan;
   plan.chunks.resize(problem.getNumChunks());
   for (auto [stage, option] : llvm::zip_equal(stages, options))
-    for (auto [chunk, choice] : llvm::zip_equal(
-             problem.getChunks(stage.stage), stage.getChoices(option)))
+    for (auto [chunk, choice] : llvm::zip_equal(problem.getChunks(stage.stage),
+                                                stage.getChoices(option)))
       plan.chunks[chunk] = choice->plan;
   return plan;
 }
@@ -33,7 +33,7 @@ Plan getPlan(llvm::ArrayRef<StageOptions> stages, const OptionList &options,
 Incumbent::Incumbent(const TickProblem &problem, StepGraph &graph,
                      const SolveOptions &options)
     : problem(problem), graph(graph), options(options), begin(Clock::now()),
-      ticks(std::numeric_limits<int64_t>::max() / 4) {
+      ticks(unlimited) {
   if (options.cutoff > 0) {
     ticks = problem.getTicksBelow(options.cutoff);
     if (problem.getTime(ticks) < options.cutoff)
@@ -52,15 +52,10 @@ int64_t Incumbent::offer(llvm::ArrayRef<StageOptions> stages,
 }
 
 void Incumbent::offer(const Plan &offered) {
-  std::vector<int64_t> durations(problem.getNumDurations(), 0);
-  for (auto [chunk, ofChunk] : llvm::enumerate(offered.chunks)) {
-    TickCosts costs = problem.getCosts(chunk, ofChunk);
-    for (int64_t phase = 0; phase < problem.getNumPhases(); ++phase)
-      durations[problem.getDuration(chunk, phase)] = costs.times[phase];
-    int64_t stage = problem.get().schedule.pipeline.stageOfChunk[chunk];
-    durations[problem.getUpdate(stage)] += costs.update;
-  }
-  int64_t time = graph.getMakespan(durations);
+  std::vector<TickCosts> costs;
+  for (auto [chunk, ofChunk] : llvm::enumerate(offered.chunks))
+    costs.push_back(problem.getCosts(chunk, ofChunk));
+  int64_t time = graph.getMakespan(problem.getDurations(costs));
   if (time >= ticks)
     return;
   ticks = time;
@@ -82,10 +77,10 @@ void Incumbent::report(double boundTicks) {
   if (!options.progress || seconds < lastReport + interval)
     return;
   lastReport = seconds;
-  options.progress({seconds,
-                    plan ? problem.getTime(ticks)
-                         : std::numeric_limits<double>::infinity(),
-                    problem.getTime(static_cast<int64_t>(boundTicks))});
+  options.progress(
+      {seconds,
+       plan ? problem.getTime(ticks) : std::numeric_limits<double>::infinity(),
+       problem.getTime(static_cast<int64_t>(boundTicks))});
 }
 
 } // namespace mf::plan

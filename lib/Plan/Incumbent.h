@@ -6,6 +6,7 @@
 #include "OptionChain.h"
 #include "mf/Plan/Solver.h"
 #include <chrono>
+#include <limits>
 
 namespace mf::plan {
 
@@ -32,6 +33,8 @@ public:
   int64_t getTicks() const { return ticks; }
   /// Plans with a bound from here on are of no interest: ticks are whole.
   double getLimit() const { return static_cast<double>(ticks) - 0.5; }
+  /// There is neither a plan nor a cutoff.
+  bool isUnlimited() const { return ticks == unlimited; }
   bool hasPlan() const { return plan.has_value(); }
 
   double getSeconds() const;
@@ -41,6 +44,8 @@ public:
   void report(double boundTicks);
 
 private:
+  static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max() / 4;
+
   const TickProblem &problem;
   StepGraph &graph;
   const SolveOptions &options;

@@ -2,9 +2,33 @@
 
 #include "KindLayouts.h"
 #include "llvm/ADT/STLExtras.h"
-#include <numeric>
+#include <algorithm>
 
 namespace mf::plan {
+
+std::vector<LayerRange> getAllRanges(const TickProblem &problem) {
+  const Problem &given = problem.get();
+  int64_t chunks = problem.getNumChunks(), least = given.minLayersPerChunk;
+  int64_t most = given.getNumLayers() - (chunks - 1) * least;
+  if (given.maxLayersPerChunk > 0)
+    most = std::min(most, given.maxLayersPerChunk);
+  std::vector<LayerRange> ranges(chunks, {least, most});
+  for (auto [range, fixed] : llvm::zip(ranges, given.fixedLayers))
+    range = {fixed, fixed};
+  return ranges;
+}
+
+std::vector<LayerRange> getMeanRanges(const TickProblem &problem,
+                                      int64_t width) {
+  std::vector<LayerRange> ranges = getAllRanges(problem);
+  if (!problem.get().fixedLayers.empty())
+    return ranges;
+  int64_t mean = problem.get().getNumLayers() / problem.getNumChunks();
+  for (LayerRange &range : ranges)
+    range = {std::max(range.least, mean - width),
+             std::min(range.most, mean + 1 + width)};
+  return ranges;
+}
 
 KindLayouts::KindLayouts(const TickProblem &problem,
                          std::vector<LayerRange> ranges)

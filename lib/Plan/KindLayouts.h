@@ -16,7 +16,17 @@ namespace mf::plan {
 /// Numbers of layers, both included.
 struct LayerRange {
   int64_t least = 0, most = 0;
+
+  bool operator==(const LayerRange &other) const {
+    return least == other.least && most == other.most;
+  }
 };
+
+/// By chunk: all numbers of layers that can be.
+std::vector<LayerRange> getAllRanges(const TickProblem &problem);
+/// Of these, those at most `width` from the mean.
+std::vector<LayerRange> getMeanRanges(const TickProblem &problem,
+                                      int64_t width);
 
 class KindLayouts {
 public:

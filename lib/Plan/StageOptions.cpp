@@ -176,8 +176,8 @@ void Combiner::addChunk(size_t position, double boundSoFar) {
       continue;
     size_t known = combinations.size();
     chosen.push_back(&choice);
-    addChunk(position + 1, boundSoFar + getBoundPart(problem, bound, position,
-                                                     choice.costs));
+    addChunk(position + 1,
+             boundSoFar + getBoundPart(problem, bound, position, choice.costs));
     chosen.pop_back();
     if (combinations.size() > known)
       added.push_back(&choice);
@@ -189,10 +189,10 @@ std::vector<Combiner::Combination> Combiner::run() {
     return {};
   addChunk(0, bound.rest);
   // Those that are no worse than another in any duration go first.
-  llvm::sort(combinations, [](const Combination &one,
-                                     const Combination &other) {
-    return one.durations < other.durations;
-  });
+  llvm::sort(combinations,
+             [](const Combination &one, const Combination &other) {
+               return one.durations < other.durations;
+             });
   std::vector<Combination> best;
   for (Combination &combination : combinations) {
     auto isNoWorse = [&](const Combination &other) {
@@ -320,6 +320,57 @@ StageOptions OptionMaker::make(int64_t stage, const OptionBound &bound) {
   partial.bound = bound.rest;
   addCompositions(options, bound, partial);
   return options;
+}
+
+/// The least durations of all tasks and updates.
+static std::vector<int64_t> getLeastDurations(const TickProblem &problem,
+                                              const KindLayouts &layouts) {
+  TickCosts least;
+  least.times.fill(std::numeric_limits<int64_t>::max());
+  for (size_t kind = 0; kind < problem.getNumKinds(); ++kind)
+    for (size_t treatment = 0; treatment < problem.get().getNumTreatments();
+         ++treatment)
+      for (size_t phase = 0; phase < least.times.size(); ++phase)
+        least.times[phase] = std::min(
+            least.times[phase], problem.getLayer(kind, treatment).times[phase]);
+  std::vector<TickCosts> chunks;
+  for (int64_t chunk = 0; chunk < problem.getNumChunks(); ++chunk) {
+    chunks.push_back(problem.getExtra(chunk));
+    for (size_t phase = 0; phase < least.times.size(); ++phase)
+      chunks.back().times[phase] +=
+          layouts.getRange(chunk).least * least.times[phase];
+  }
+  return problem.getDurations(chunks);
+}
+
+std::vector<OptionBound> getStageBounds(const TickProblem &problem,
+                                        StepGraph &graph,
+                                        const KindLayouts &layouts,
+                                        double limit) {
+  std::vector<int64_t> least = getLeastDurations(problem, layouts);
+  // As large as all others together, so that the longest path stays there.
+  int64_t large = graph.getMakespan(least) + 1;
+  std::vector<OptionBound> bounds;
+  for (int64_t stage = 0; stage < problem.getNumStages(); ++stage) {
+    std::vector<int32_t> numbers = getDurationNumbers(problem, stage);
+    std::vector<int64_t> durations = least;
+    for (int32_t number : numbers)
+      durations[number] += large;
+    PathCut cut = graph.getCriticalCut(durations);
+    OptionBound &bound = bounds.emplace_back();
+    bound.limit = limit;
+    bound.rest = cut.transfers;
+    for (int32_t number : numbers) {
+      bound.counts.push_back(cut.counts[number]);
+      least[number] = -least[number] - 1;
+    }
+    for (auto [number, duration] : llvm::enumerate(least))
+      if (duration >= 0)
+        bound.rest += cut.counts[number] * static_cast<double>(duration);
+    for (int32_t number : numbers)
+      least[number] = -least[number] - 1;
+  }
+  return bounds;
 }
 
 } // namespace mf::plan

@@ -11,6 +11,7 @@
 
 #include "ChunkChoices.h"
 #include "KindLayouts.h"
+#include "StepGraph.h"
 
 namespace mf::plan {
 
@@ -57,6 +58,13 @@ struct OptionBound {
   std::vector<double> counts;
   double limit = 0;
 };
+
+/// By stage: a path through all its tasks, with the least that the others can
+/// take.
+std::vector<OptionBound> getStageBounds(const TickProblem &problem,
+                                        StepGraph &graph,
+                                        const KindLayouts &layouts,
+                                        double limit);
 
 /// Enumerates the options of stages.
 class OptionMaker {

@@ -50,8 +50,7 @@ void TickProblem::setScales() {
     }
     layerTime += count * time;
     otherTime += count * kind.updateTime;
-    memory +=
-        count * (kind.parameterMemory + held * activation) + transient;
+    memory += count * (kind.parameterMemory + held * activation) + transient;
   }
   for (const ChunkExtra &extra : problem.extras) {
     layerTime += extra.forward + extra.backward;
@@ -140,8 +139,8 @@ void TickProblem::setLimits() {
 }
 
 void TickProblem::setInFlight() {
-  Phase last = problem.schedule.splitsBackward ? Phase::WeightGradient
-                                               : Phase::Backward;
+  Phase last =
+      problem.schedule.splitsBackward ? Phase::WeightGradient : Phase::Backward;
   auto covers = [](llvm::ArrayRef<int64_t> one, llvm::ArrayRef<int64_t> other) {
     for (size_t chunk = 0; chunk < one.size(); ++chunk)
       if (one[chunk] < other[chunk])
@@ -176,14 +175,25 @@ TickCosts TickProblem::getCosts(int64_t chunk, const ChunkPlan &plan) const {
       if (count == 0)
         continue;
       TickCosts layer = layers[kind][treatment];
-      for (int64_t *cost :
-           {&layer.times[0], &layer.times[1], &layer.times[2],
-            &layer.activation, &layer.parameters, &layer.copyOut,
-            &layer.copyIn, &layer.update})
+      for (int64_t *cost : {&layer.times[0], &layer.times[1], &layer.times[2],
+                            &layer.activation, &layer.parameters,
+                            &layer.copyOut, &layer.copyIn, &layer.update})
         *cost *= count;
       costs.add(layer);
     }
   return costs;
+}
+
+std::vector<int64_t>
+TickProblem::getDurations(llvm::ArrayRef<TickCosts> chunks) const {
+  std::vector<int64_t> durations(getNumDurations(), 0);
+  for (auto [chunk, costs] : llvm::enumerate(chunks)) {
+    for (int64_t phase = 0; phase < getNumPhases(); ++phase)
+      durations[getDuration(chunk, phase)] = costs.times[phase];
+    durations[getUpdate(problem.schedule.pipeline.stageOfChunk[chunk])] +=
+        costs.update;
+  }
+  return durations;
 }
 
 int64_t TickProblem::getPeak(int64_t stage,

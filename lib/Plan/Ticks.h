@@ -60,6 +60,11 @@ public:
   const TickCosts &getExtra(int64_t chunk) const { return extras[chunk]; }
   int64_t getTransfer() const { return transfer; }
   int64_t getLimit(int64_t stage) const { return limits[stage]; }
+  /// Lets every stage have more than its limit.
+  void addSlack(int64_t memory) {
+    for (int64_t &limit : limits)
+      limit += memory;
+  }
   int64_t getConstant(int64_t stage) const { return constants[stage]; }
   /// Numbers of activations of each chunk of a stage that it may hold at once:
   /// those to which no other is as large in all chunks.
@@ -70,6 +75,8 @@ public:
   /// The costs of some layers and what the chunk has beside them. Transient
   /// memory is the largest.
   TickCosts getCosts(int64_t chunk, const ChunkPlan &plan) const;
+  /// The durations of a plan whose chunks cost that.
+  std::vector<int64_t> getDurations(llvm::ArrayRef<TickCosts> chunks) const;
   /// Of the chunks of a stage.
   int64_t getPeak(int64_t stage, llvm::ArrayRef<TickCosts> chunks) const;
 

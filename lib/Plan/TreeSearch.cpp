@@ -47,20 +47,20 @@ void TreeSearch::applyCuts(OptionChain &chain, double &bound) {
 
 void TreeSearch::expand(Node node) {
   constexpr int64_t rootRounds = 200, rounds = 40;
-  static double inertia = getenv("INERTIA")?atof(getenv("INERTIA")):20; static int rr=getenv("ROUNDS")?atoi(getenv("ROUNDS")):40;
+  constexpr double inertia = 20;
   ++numNodes;
   bool isRoot = node.decisions.empty();
   OptionChain chain = makeChain(node);
-  double parentBound = node.bound; int lastStage = node.decisions.empty() ? -1 : node.decisions.back().stage, lastF = lastStage<0 ? -1 : node.decisions.back().feature; double lastT=lastStage<0?0:node.decisions.back().threshold; int am=lastStage<0?0:node.decisions.back().isAtMost;
-  double viaCut = 0, viaGame=0;
+  double viaCut = 0;
   if (!node.cut.counts.empty())
-    node.bound = std::max(node.bound, viaCut = chain.eliminate(node.cut, incumbent.getLimit()));
+    node.bound = std::max(
+        node.bound, viaCut = chain.eliminate(node.cut, incumbent.getLimit()));
   applyCuts(chain, node.bound);
   if (chain.isEmpty() || node.bound >= incumbent.getLimit())
     return;
-  GameResult game = playPathGame(
-      chain, graph, problem, incumbent, node.average,
-      {isRoot ? rootRounds : rr, isRoot ? 0 : inertia});
+  GameResult game =
+      playPathGame(chain, graph, problem, incumbent, node.average,
+                   {isRoot ? rootRounds : rounds, isRoot ? 0 : inertia});
   node.bound = std::max(node.bound, game.bound);
   if (chain.isEmpty() || node.bound >= incumbent.getLimit())
     return;
@@ -91,10 +91,8 @@ void TreeSearch::expand(Node node) {
   if (!decision)
     return;
   node.average = std::move(game.average);
-  viaGame = game.bound;
-  if (getenv("DBG")) { std::vector<int64_t> av(node.average.begin(), node.average.end());
-    fprintf(stderr, "node %ld depth %zu stage %d feature %d %s %.4g: parent %.5f viacut %.5f game %.5f now %.5f primal %.5f opts %ld\n", (long)numNodes, node.decisions.size(), lastStage, lastF, am?"<=":">", lastT, parentBound/incumbent.getTicks(), viaCut/incumbent.getTicks(), viaGame/incumbent.getTicks(), node.bound/incumbent.getTicks(), double(graph.getMakespan(av))/incumbent.getTicks(), (long)chain.getNumOptions()); }
-  if (game.bound >= viaCut) node.cut = std::move(game.cut);
+  if (game.bound >= viaCut)
+    node.cut = std::move(game.cut);
   for (bool isAtMost : {true, false}) {
     Node child = node;
     child.number = 2 * numNodes + (isAtMost ? 0 : 1);
@@ -104,9 +102,7 @@ void TreeSearch::expand(Node node) {
   }
 }
 
-double TreeSearch::run() {
-  if (root.isEmpty())
-    return incumbent.getLimit();
+TreeSearch::Node TreeSearch::makeRoot() {
   Node first;
   PathCut all;
   all.counts.assign(problem.getNumDurations(), 1);
@@ -115,18 +111,30 @@ double TreeSearch::run() {
   std::vector<int64_t> durations =
       getDurations(root.getStages(), answer, problem);
   first.average.assign(durations.begin(), durations.end());
-  open.insert(std::move(first));
+  return first;
+}
+
+void TreeSearch::runRoot() {
+  if (!root.isEmpty())
+    expand(makeRoot());
+}
+
+double TreeSearch::run() {
+  if (root.isEmpty())
+    return incumbent.getLimit();
+  open.insert(makeRoot());
   while (!open.empty()) {
     double bound = open.begin()->bound;
     if (bound >= incumbent.getLimit() || incumbent.isOver())
       break;
     incumbent.report(bound);
     Node node = std::move(open.extract(open.begin()).value());
-    Node copy = node;
+    double known = node.bound;
+    std::vector<Decision> decisions = node.decisions;
     expand(std::move(node));
     // What was broken off is not searched.
     if (incumbent.isOver())
-      open.insert(std::move(copy));
+      open.insert({known, -1, std::move(decisions), {}, {}});
   }
   return open.empty() ? incumbent.getLimit() : open.begin()->bound;
 }

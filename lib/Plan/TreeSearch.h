@@ -18,6 +18,8 @@ public:
   /// Until the end, or until the incumbent says that the search is over.
   /// Returns the bound in ticks: no plan of the root takes less.
   double run();
+  /// Looks for good plans, without cutting in two.
+  void runRoot();
   int64_t getNumNodes() const { return numNodes; }
   int64_t getOptionsLeft() const { return optionsLeft; }
 
@@ -31,10 +33,10 @@ private:
     PathCut cut;
 
     bool operator<(const Node &other) const {
-      return bound != other.bound ? bound < other.bound
-                                  : number < other.number;
+      return bound != other.bound ? bound < other.bound : number < other.number;
     }
   };
+  Node makeRoot();
   OptionChain makeChain(const Node &node) const;
   void expand(Node node);
   void applyCuts(OptionChain &chain, double &bound);

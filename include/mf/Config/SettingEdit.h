@@ -42,8 +42,7 @@ struct SwapItem {
 /// What is to be written; what has no value stays as it is in the file.
 ///
 /// Tables count layers by stage, whether swap is on or not: with swap on they
-/// are written as the layer indices that MindSpore Transformers wants then,
-/// without the layers that `swap` swaps as a whole, and
+/// are written as the layer indices that MindSpore Transformers wants then, and
 /// where swap is switched on or off, recompute settings without a value are
 /// rewritten so that they mean what they meant.
 struct MemorySettings {
@@ -57,6 +56,9 @@ struct MemorySettings {
   /// swap_config; none switches swap off. Items of one name and prefetch become
   /// one; of several items that name a layer the first counts.
   std::optional<std::vector<SwapItem>> swap;
+  /// The tables count layers that `swap` swaps as a whole, but nothing of them
+  /// is recomputed.
+  bool leavesOutSwapped = false;
   /// Chunks per stage. More than one switches pipeline_interleave on, one
   /// switches it off unless the scheduler needs it.
   std::optional<int64_t> interleave;
