@@ -7,6 +7,7 @@
 #include "mf/Plan/NoPlanError.h"
 #include "mf/Plan/ProblemJson.h"
 #include "mf/Plan/RefusalPrint.h"
+#include "mf/Text/TextTable.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/WithColor.h"
 
@@ -62,8 +63,8 @@ void Findings::addProblem(const Problem &problem) {
 void Findings::noteEarlyEnd() const {
   const std::string reason =
       stop ? "the search was interrupted"
-           : formatv("--time-limit={0} ended the search", +options.timeLimit)
-                 .str();
+           : "--time-limit=" + formatRounded(options.timeLimit) +
+                 " ended the search";
   llvm::WithColor::note() << reason << ": this is the best plan so far\n";
 }
 
