@@ -1,6 +1,7 @@
 //===- LayerCosts.cpp - Costs of layers from compiled steps ---------------===//
 
 #include "planner/LayerCosts.h"
+#include "planner/TreatmentHull.h"
 #include <algorithm>
 
 using namespace mf;
@@ -53,6 +54,20 @@ static plan::ChunkExtra makeExtra(const AdditiveCosts &costs, size_t extra,
   return made;
 }
 
+/// What recompute does to forward is noise: all but copies take what they take.
+static double getForward(const PlanContext &context, const AdditiveCost &cost,
+                         size_t kind, size_t treatment) {
+  if (context.treatments[treatment].prefetch > 0)
+    return cost.get(kind, treatment);
+  double sum = 0, count = 0;
+  for (size_t index = 0; index < context.treatments.size(); ++index)
+    if (context.treatments[index].prefetch == 0) {
+      sum += cost.get(kind, index);
+      ++count;
+    }
+  return sum / count;
+}
+
 static plan::LayerKind makeKind(const PlanContext &context,
                                 const AdditiveCosts &costs,
                                 const LayerRun &run) {
@@ -64,7 +79,7 @@ static plan::LayerKind makeKind(const PlanContext &context,
   for (size_t index = 0; index < context.treatments.size(); ++index) {
     plan::Treatment treatment;
     treatment.name = context.treatments[index].name;
-    treatment.forward = costs.forward.get(run.kind, index);
+    treatment.forward = getForward(context, costs.forward, run.kind, index);
     treatment.backward = costs.backward.get(run.kind, index);
     treatment.weightGradient =
         std::min(treatment.backward, costs.weightGradient.get(run.kind, index));
@@ -107,6 +122,7 @@ plan::Problem planner::makeProblem(const PlanContext &context,
             found->second;
   for (const size_t extra : {0, 1})
     problem.extras[extra].transientMemory = costs.transient.ofExtras[extra];
+  restrictMixtures(context, problem);
   return problem;
 }
 

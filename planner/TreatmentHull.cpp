@@ -1,0 +1,74 @@
+//===- TreatmentHull.cpp - Which treatments are worth mixing --------------===//
+
+#include "planner/TreatmentHull.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <numeric>
+
+using namespace mf;
+using namespace mf::planner;
+
+std::vector<size_t> planner::findHull(llvm::ArrayRef<double> memory,
+                                      llvm::ArrayRef<double> time) {
+  std::vector<size_t> order(memory.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](size_t one, size_t other) {
+    return std::tuple(time[one], memory[one], one) <
+           std::tuple(time[other], memory[other], other);
+  });
+  std::vector<size_t> hull;
+  for (const size_t next : order) {
+    if (!hull.empty() && memory[next] >= memory[hull.back()])
+      continue;
+    // The last one is above the line from the one before it to the next.
+    while (hull.size() > 1) {
+      const size_t last = hull.back(), before = hull[hull.size() - 2];
+      const double share =
+          (memory[before] - memory[last]) / (memory[before] - memory[next]);
+      if (time[last] < time[before] + share * (time[next] - time[before]))
+        break;
+      hull.pop_back();
+    }
+    hull.push_back(next);
+  }
+  return hull;
+}
+
+/// The kind with most layers.
+static const plan::LayerKind &findMainKind(const plan::Problem &problem) {
+  return *std::max_element(
+      problem.kinds.begin(), problem.kinds.end(),
+      [](const plan::LayerKind &one, const plan::LayerKind &other) {
+        return one.count < other.count;
+      });
+}
+
+void planner::restrictMixtures(const PlanContext &context,
+                               plan::Problem &problem) {
+  const std::vector<plan::Treatment> &treatments =
+      findMainKind(problem).treatments;
+  std::vector<size_t> numbers;
+  std::vector<double> memory, time;
+  for (size_t index = 0; index < treatments.size(); ++index)
+    if (context.treatments[index].prefetch == 0) {
+      numbers.push_back(index);
+      memory.push_back(treatments[index].activationMemory);
+      time.push_back(treatments[index].forward + treatments[index].backward);
+    }
+  std::vector<size_t> hull;
+  for (const size_t index : findHull(memory, time))
+    hull.push_back(numbers[index]);
+  const std::vector<int64_t> never(
+      problem.schedule.pipeline.stageOfChunk.size());
+  problem.fixedTreatments.resize(treatments.size());
+  for (const size_t number : numbers)
+    if (!llvm::is_contained(hull, number))
+      problem.fixedTreatments[number] = never;
+  for (size_t one = 0; one < hull.size(); ++one)
+    for (size_t other = one + 2; other < hull.size(); ++other)
+      problem.exclusive.emplace_back(std::min(hull[one], hull[other]),
+                                     std::max(hull[one], hull[other]));
+  const auto numChunks = static_cast<int64_t>(never.size());
+  problem.maxLayersPerChunk =
+      2 * ((problem.getNumLayers() + numChunks - 1) / numChunks);
+}
