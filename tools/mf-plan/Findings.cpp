@@ -32,7 +32,7 @@ void Findings::addExplanation(const Problem &problem, const Plan &plan,
   json["refusals"] = writeRefusals(problem, plan, refusals);
 }
 
-Error Findings::addFrontier(const Problem &problem) {
+Error Findings::addFrontier(const Problem &problem, double rest) {
   Expected<LimitRange> range = LimitRange::parse(options.frontier);
   if (!range)
     return range.takeError();
@@ -46,6 +46,11 @@ Error Findings::addFrontier(const Problem &problem) {
       solveFrontier(problem, range->list(), solving);
   if (!points)
     return llvm::make_error<NoPlanError>(toString(points.takeError()));
+  for (FrontierPoint &point : *points)
+    if (point.result) {
+      point.result->time += rest;
+      point.result->bound += rest;
+    }
   printFrontier(problem, *points, units, os);
   if (llvm::outs().is_displayed()) {
     os << '\n';
