@@ -33,9 +33,9 @@ PlotAxis::PlotAxis(const std::vector<double> &values, int most) {
   while (std::ceil(high / step) - std::floor(low / step) > most - 1)
     step = roundUp(step * 1.5);
   const double first = std::floor(low / step);
-  const double last = std::max(std::ceil(high / step), first + 1);
-  for (double tick = first; tick <= last; ++tick)
-    ticks.push_back(tick * step);
+  const double steps = std::max(std::ceil(high / step) - first, 1.0);
+  for (int i = 0; i <= static_cast<int>(steps); ++i)
+    ticks.push_back((first + i) * step);
 }
 
 } // namespace mf::plan

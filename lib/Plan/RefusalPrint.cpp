@@ -82,7 +82,7 @@ void mf::plan::printRefusals(const Problem &problem, const Plan &plan,
       continue;
     }
     const llvm::ArrayRef<int32_t> chunks = chunksOfStages[stage];
-    os << formatv("{0} would save {1} of a micro-batch, {2}\n",
+    os << formatv("{0} would save {1} per micro-batch, {2}\n",
                   describe(problem, getChanges(chunks, plan, *refusal),
                            chunks.size() > 1),
                   units.showTime(refusal->saved),

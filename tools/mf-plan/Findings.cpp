@@ -7,6 +7,7 @@
 #include "mf/Plan/NoPlanError.h"
 #include "mf/Plan/ProblemJson.h"
 #include "mf/Plan/RefusalPrint.h"
+#include "mf/Text/TextTable.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/WithColor.h"
 
@@ -31,7 +32,7 @@ void Findings::addExplanation(const Problem &problem, const Plan &plan,
   json["refusals"] = writeRefusals(problem, plan, refusals);
 }
 
-Error Findings::addFrontier(const Problem &problem) {
+Error Findings::addFrontier(const Problem &problem, double rest) {
   Expected<LimitRange> range = LimitRange::parse(options.frontier);
   if (!range)
     return range.takeError();
@@ -45,6 +46,11 @@ Error Findings::addFrontier(const Problem &problem) {
       solveFrontier(problem, range->list(), solving);
   if (!points)
     return llvm::make_error<NoPlanError>(toString(points.takeError()));
+  for (FrontierPoint &point : *points)
+    if (point.result) {
+      point.result->time += rest;
+      point.result->bound += rest;
+    }
   printFrontier(problem, *points, units, os);
   if (llvm::outs().is_displayed()) {
     os << '\n';
@@ -62,8 +68,8 @@ void Findings::addProblem(const Problem &problem) {
 void Findings::noteEarlyEnd() const {
   const std::string reason =
       stop ? "the search was interrupted"
-           : formatv("--time-limit={0} ended the search", +options.timeLimit)
-                 .str();
+           : "--time-limit=" + formatRounded(options.timeLimit) +
+                 " ended the search";
   llvm::WithColor::note() << reason << ": this is the best plan so far\n";
 }
 

@@ -29,8 +29,9 @@ public:
   /// What --explain asks for.
   void addExplanation(const plan::Problem &problem, const plan::Plan &plan,
                       double time);
-  /// What --frontier and --plot ask for: searches.
-  llvm::Error addFrontier(const plan::Problem &problem);
+  /// What --frontier and --plot ask for: searches. `rest` is what a step takes
+  /// beside the problem's.
+  llvm::Error addFrontier(const plan::Problem &problem, double rest = 0);
   /// What --problem-out asks for.
   void addProblem(const plan::Problem &problem);
   /// What -o asks for.

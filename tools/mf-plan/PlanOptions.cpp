@@ -7,6 +7,7 @@
 #include "tools/help/HideInherited.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <cmath>
 
 using llvm::createStringError;
 using llvm::Error;
@@ -47,7 +48,7 @@ Error PlanOptions::check() const {
   if (Error error = checkOutputs())
     return error;
   constexpr double mostSeconds = 1e6;
-  if (!(timeLimit > 0 && timeLimit <= mostSeconds))
+  if (!std::isfinite(timeLimit) || timeLimit <= 0 || timeLimit > mostSeconds)
     return createStringError(
         formatv("--time-limit is {0}, expected seconds from above 0 to {1:f0}",
                 +timeLimit, mostSeconds));

@@ -99,30 +99,42 @@ static Expected<PlanRequest> makeRequest(const PlanOptions &options) {
   return request;
 }
 
+/// What compiled steps take beside the tasks of the problem.
+static double getRestSeconds(const StepPlan &found) {
+  if (found.best.plan.chunks.empty())
+    return std::max(0.0, found.boundSeconds - found.result.bound);
+  return found.best.measure.seconds -
+         plan::evaluate(found.problem, found.best.plan).time;
+}
+
 Error planTraining(const PlanOptions &options, const std::atomic<bool> &stop) {
   Expected<PlanRequest> request = makeRequest(options);
   if (!request)
     return request.takeError();
   request->stop = &stop;
   Expected<StepPlan> found = [&] {
-    ProgressLine line(getTrainingUnits());
+    ProgressLine line({});
     request->progress = [&](StringRef text) { line.show(text); };
     return planStep(*request);
   }();
   if (!found)
     return found.takeError();
-  Findings findings(options, stop, getTrainingUnits());
+  const plan::PlanUnits units =
+      getTrainingUnits(found->best.measure.seconds, found->limitBytes);
+  Findings findings(options, stop, units);
   findings.addProblem(found->problem);
   if (!options.frontier.empty()) {
-    if (Error error = findings.addFrontier(found->problem))
+    if (Error error =
+            findings.addFrontier(found->problem, getRestSeconds(*found)))
       return error;
     return findings.write();
   }
-  printTrainingPlan(*found, findings.getText());
+  printTrainingPlan(*found, units, findings.getText());
   findings.getJson() = writeTrainingPlan(*found);
   if (!found->best.plan.chunks.empty())
-    findings.addExplanation(found->problem, found->best.plan,
-                            found->best.measure.seconds);
+    findings.addExplanation(
+        found->problem, found->best.plan,
+        plan::evaluate(found->problem, found->best.plan).time);
   if (stop)
     findings.noteEarlyEnd();
   findings.addYaml(found->best.yaml);

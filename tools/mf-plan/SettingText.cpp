@@ -1,6 +1,7 @@
 //===- SettingText.cpp - Memory settings to read --------------------------===//
 
 #include "SettingText.h"
+#include "llvm/ADT/STLExtras.h"
 
 using llvm::json::Array;
 using llvm::json::Object;
@@ -77,8 +78,20 @@ Object writeSettings(const MemorySettings &settings) {
 }
 
 void printSettings(const MemorySettings &settings, llvm::raw_ostream &os) {
-  for (const auto &[name, value] : listSettings(settings))
-    os << "  " << name << ": " << value << '\n';
+  for (const auto &[name, value] : listSettings(settings)) {
+    const Object *patterns = value.getAsObject();
+    if (!patterns || patterns->empty()) {
+      os << "  " << name << ": " << value << '\n';
+      continue;
+    }
+    os << "  " << name << ":\n";
+    std::vector<llvm::StringRef> sorted;
+    for (const auto &entry : *patterns)
+      sorted.push_back(entry.first);
+    llvm::sort(sorted);
+    for (const llvm::StringRef pattern : sorted)
+      os << "    " << pattern << ": " << *patterns->get(pattern) << '\n';
+  }
 }
 
 } // namespace mf::tools

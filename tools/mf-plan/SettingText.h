@@ -11,7 +11,8 @@ namespace mf::tools {
 /// The settings that have a value, by the names of the YAML's keys.
 llvm::json::Object writeSettings(const MemorySettings &settings);
 
-/// The same as lines: `recompute: [3,2,0,0]`.
+/// The same as lines: `recompute: [3,2,0,0]`, and one for each pattern of
+/// operators.
 void printSettings(const MemorySettings &settings, llvm::raw_ostream &os);
 
 } // namespace mf::tools

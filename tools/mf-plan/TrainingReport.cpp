@@ -6,6 +6,7 @@
 #include "mf/Text/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <cmath>
 
 using namespace mf::planner;
 using llvm::formatv;
@@ -14,7 +15,19 @@ using llvm::json::Object;
 
 namespace mf::tools {
 
-plan::PlanUnits getTrainingUnits() { return {"s", "GiB", 1, 1.0 / (1 << 30)}; }
+plan::PlanUnits getTrainingUnits(double seconds, int64_t limitBytes) {
+  constexpr int64_t gib = 1 << 30, mib = 1 << 20;
+  plan::PlanUnits units{"s", "GiB", 1, 1.0 / gib};
+  if (seconds < 1) {
+    units.time = "ms";
+    units.timeScale = 1e3;
+  }
+  if (limitBytes < gib) {
+    units.memory = "MiB";
+    units.memoryScale = 1.0 / mib;
+  }
+  return units;
+}
 
 /// The stage that needs most.
 static size_t findFullest(const StepMeasure &measure) {
@@ -51,31 +64,49 @@ static plan::Evaluation toEvaluation(const StepPlan &found) {
   return evaluation;
 }
 
-void printTrainingPlan(const StepPlan &found, llvm::raw_ostream &os) {
-  const plan::PlanUnits units = getTrainingUnits();
-  TextTable table(
-      {"at most " + units.showMemory(static_cast<double>(found.limitBytes)),
-       units.nameTime("step"), "fullest stage", units.nameMemory("peak"),
-       units.nameMemory("room")});
+/// What planning is good for, in a line.
+static void printGain(const StepPlan &found, llvm::raw_ostream &os) {
+  if (found.isGiven) {
+    os << "no settings that were found make the step shorter\n";
+    return;
+  }
+  const double ratio = found.best.measure.seconds / found.given.seconds;
+  os << (found.givenFits
+             ? ""
+             : "what is given does not fit into the memory of a device; ")
+     << formatv("the planned step is {0:f2} % {1}\n", 100 * std::abs(1 - ratio),
+                ratio > 1 ? "longer" : "shorter");
+}
+
+void printTrainingPlan(const StepPlan &found, const plan::PlanUnits &units,
+                       llvm::raw_ostream &os) {
+  const schedule::Pipeline &pipeline = found.problem.schedule.pipeline;
+  os << formatv(
+      "{0} layers on {1} stages, {2} micro-batches, schedule {3}, {4} "
+      "per device\n",
+      found.problem.getNumLayers(), pipeline.stages, pipeline.microBatches,
+      found.problem.schedule.name,
+      units.showMemory(static_cast<double>(found.limitBytes)));
+  TextTable table({"settings", units.nameTime("step"), "fullest stage",
+                   units.nameMemory("peak"), units.nameMemory("room")});
   table.addRow(makeRow("given", found.given, found.limitBytes, units));
   if (!found.isGiven)
     table.addRow(
         makeRow("planned", found.best.measure, found.limitBytes, units));
   table.print(os);
-  if (found.isGiven) {
-    os << "no settings that were found make the step shorter\n";
-  } else {
-    os << '\n';
-    if (!found.best.plan.chunks.empty())
-      printPlanTable(found.problem, found.best.plan, toEvaluation(found), units,
-                     os);
-    os << "\nsettings:\n";
-    printSettings(found.best.settings, os);
-  }
+  printGain(found, os);
   if (found.boundSeconds > 0)
-    os << formatv("no settings make it shorter than {0}\n",
-                  units.showTime(found.boundSeconds));
-  os << formatv("{0} steps were compiled\n", found.compiledSteps);
+    os << formatv("no plan of these layers is shorter than {0}; {1} steps were "
+                  "compiled\n",
+                  units.showTime(found.boundSeconds), found.compiledSteps);
+  if (found.isGiven)
+    return;
+  os << '\n';
+  if (!found.best.plan.chunks.empty())
+    printPlanTable(found.problem, found.best.plan, toEvaluation(found), units,
+                   os);
+  os << "\nsettings:\n";
+  printSettings(found.best.settings, os);
 }
 
 static Object writeMeasure(const StepMeasure &measure) {

@@ -9,12 +9,14 @@
 
 namespace mf::tools {
 
-/// Of what the planner finds, which is in seconds and bytes.
-plan::PlanUnits getTrainingUnits();
+/// In which seconds and bytes are shown where a step and the limit on memory
+/// are such.
+plan::PlanUnits getTrainingUnits(double seconds, int64_t limitBytes);
 
 /// The given and the planned step, the stages of the latter, and the settings
 /// that make it.
-void printTrainingPlan(const planner::StepPlan &found, llvm::raw_ostream &os);
+void printTrainingPlan(const planner::StepPlan &found,
+                       const plan::PlanUnits &units, llvm::raw_ostream &os);
 
 /// The same and more as JSON, in seconds and bytes.
 llvm::json::Object writeTrainingPlan(const planner::StepPlan &found);

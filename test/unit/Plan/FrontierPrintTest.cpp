@@ -92,10 +92,23 @@ TEST(FrontierPrintTest, ShowsUnitsWhereTheyAreKnown) {
 }
 
 TEST(FrontierPrintTest, PlotsStepsDownwards) {
-  EXPECT_EQ(
-      plot({makePoint(40, 2, 50, 50), makePoint(60, 1, 40, 40)}),
-      "step\n"
-      "50 +*------------------------------------------------------------\n");
+  EXPECT_EQ(plot({makePoint(40, 2, 50, 50), makePoint(60, 1, 40, 40)}),
+            "step\n"
+            "50 +*----------------------------------------------------------\n"
+            "   |\n"
+            "   |\n"
+            "   |\n"
+            "   |\n"
+            "   |\n"
+            "45 +\n"
+            "   |\n"
+            "   |\n"
+            "   |\n"
+            "   |\n"
+            "40 +                                                           *\n"
+            "   +------------------------------------------------------------\n"
+            "    40             45             50            55            60  "
+            "limit\n");
 }
 
 TEST(FrontierPrintTest, PlotsNothingOfOnePoint) {

@@ -28,7 +28,8 @@ TEST(PlotAxisTest, KeepsToTheNumberOfTicksAndCoversAll) {
   for (const double scale : {1e-6, 1.0, 3.7, 1e9})
     for (int most = 3; most < 12; ++most) {
       const Numbers values = {1.3 * scale, 4.9 * scale, 9.99 * scale};
-      const Numbers &ticks = PlotAxis(values, most).getTicks();
+      const PlotAxis axis(values, most);
+      const Numbers &ticks = axis.getTicks();
       EXPECT_LE(ticks.size(), static_cast<size_t>(most));
       EXPECT_LE(ticks.front(), values.front() * (1 + 1e-12));
       EXPECT_GE(ticks.back(), values.back() * (1 - 1e-12));

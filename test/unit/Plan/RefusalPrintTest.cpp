@@ -43,9 +43,9 @@ TEST(RefusalPrintTest, SaysOfEveryStageWhy) {
   noGain.stage = 1, noGain.chunks = {after};
   noGain.saved = 1.5, noGain.time = 48;
   EXPECT_EQ(print(makeProblem(1), {memory, noGain}),
-            "stage 0: moe keep 1 -> 2, moe full 3 -> 2 would save 1.5 of a "
+            "stage 0: moe keep 1 -> 2, moe full 3 -> 2 would save 1.5 per "
             "micro-batch, but needs 12 more than the limit of 100\n"
-            "stage 1: moe keep 1 -> 2, moe full 3 -> 2 would save 1.5 of a "
+            "stage 1: moe keep 1 -> 2, moe full 3 -> 2 would save 1.5 per "
             "micro-batch, and fits, but the step still takes 48\n"
             "stage 2: no treatment of its layers is faster\n");
 }
@@ -57,7 +57,7 @@ TEST(RefusalPrintTest, NamesChunksWhereAStageHasSeveral) {
   EXPECT_EQ(print(makeProblem(2), {refusal}),
             "stage 0: no treatment of its layers is faster\n"
             "stage 1: chunk 4 moe keep 1 -> 2, chunk 4 moe full 3 -> 2 would "
-            "save 1 of a micro-batch, and fits, but the step then takes 50\n"
+            "save 1 per micro-batch, and fits, but the step then takes 50\n"
             "stage 2: no treatment of its layers is faster\n");
 }
 
