@@ -174,10 +174,8 @@ Error KernelRows::readRow() {
       return begin.takeError();
     time.start = *begin * secondsPerMicrosecond;
   }
-  const StringRef stepText = table.getText(step);
-  if (!stepText.empty() && stepText.getAsInteger(10, time.step))
-    return table.fail(step, "the step is " + quoteCell(stepText) +
-                                ", expected a whole number");
+  if (Error error = table.readStep(step, time.step))
+    return error;
   profile.launches[*launch].times.push_back(time);
   ++profile.rows;
   return Error::success();

@@ -64,4 +64,12 @@ Expected<double> ProfileTable::getNumber(int column) const {
   return number;
 }
 
+Error ProfileTable::readStep(int column, int64_t &step) const {
+  const StringRef text = getText(column);
+  if (!text.empty() && text.getAsInteger(10, step))
+    return fail(column,
+                "the step is " + quoteCell(text) + ", expected a whole number");
+  return Error::success();
+}
+
 } // namespace mf::calibration

@@ -30,6 +30,8 @@ public:
   llvm::StringRef getText(int column) const;
   /// A number that is finite and not negative.
   llvm::Expected<double> getNumber(int column) const;
+  /// The number of a step; leaves `step` as it is if the cell is empty.
+  llvm::Error readStep(int column, int64_t &step) const;
   /// An error at a cell of the row.
   llvm::Error fail(int column, const llvm::Twine &message) const;
   size_t getLine() const { return csv.getLine(); }

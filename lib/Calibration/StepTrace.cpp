@@ -35,10 +35,8 @@ Error readStepTrace(StringRef path, StringRef text, uint32_t folder,
     ProfiledStep traced;
     traced.folder = folder;
     // The profiler leaves it out where it was asked for no steps.
-    const StringRef stepText = table.getText(step);
-    if (!stepText.empty() && stepText.getAsInteger(10, traced.step))
-      return table.fail(step, "the step is " + quoteCell(stepText) +
-                                  ", expected a whole number");
+    if (Error error = table.readStep(step, traced.step))
+      return error;
     double length = 0;
     for (int column : {computing, exposed, free}) {
       if (column < 0)

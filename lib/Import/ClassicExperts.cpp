@@ -131,6 +131,8 @@ void ClassicReader::readDropless() {
         "'enable_deredundency' in moe_config is not modelled; tokens go to "
         "each of their experts on their own");
   reader.markRead({"npu_nums_per_device"});
+  // Where operators are fused it is said that there are none.
+  reader.markRead({"use_fused_ops_topkrouter"});
   constexpr llvm::StringLiteral why = "with use_gmm";
   ignore("topk_method", "'greedy'", why);
   for (llvm::StringLiteral key :
@@ -141,11 +143,9 @@ void ClassicReader::readDropless() {
   ignore("capacity_factor", "1.1", why);
   ignore("z_loss_factor", "0.0", why);
   ignore("routing_policy", "'TopkRouterV1'", why);
-  for (llvm::StringLiteral key :
-       {llvm::StringLiteral("enable_sdrop"),
-        llvm::StringLiteral("use_fused_ops_topkrouter"),
-        llvm::StringLiteral("comp_comm_parallel"),
-        llvm::StringLiteral("callback_moe_droprate")})
+  for (llvm::StringLiteral key : {llvm::StringLiteral("enable_sdrop"),
+                                  llvm::StringLiteral("comp_comm_parallel"),
+                                  llvm::StringLiteral("callback_moe_droprate")})
     ignore(key, "False", why);
   ignore("comp_comm_parallel_degree", "2", why);
   ignore("max_router_load", "131072", why);
@@ -182,7 +182,8 @@ void ClassicReader::readCapacity() {
   constexpr llvm::StringLiteral why = "without use_gmm";
   if (!rules.readsDropless)
     ignore("use_gmm", "False", "on TeleChat's layers");
-  ignore("use_fused_ops_permute", "False", why);
+  // Where operators are fused it is said that there are none.
+  reader.markRead({"use_fused_ops_permute"});
   ignore("enable_gmm_safe_tokens", "False", why);
   ignore("enable_deredundency", "False", why);
   ignore("npu_nums_per_device", "1", why);

@@ -2,8 +2,7 @@
 
 #include "mf/Interpreter/Training.h"
 #include "mf/Data/BatchReader.h"
-#include "mf/Data/LossMonitor.h"
-#include "mf/Data/RunReport.h"
+#include "mf/Data/StepPrint.h"
 #include "mf/Interpreter/Interpreter.h"
 #include "mf/Program/Attributes.h"
 #include "mf/Runner/LearningRate.h"
@@ -204,23 +203,12 @@ llvm::Error Training::openData() {
 void Training::printStep(const StepMeasurement &step) {
   if (options.quiet)
     return;
-  StepReport line;
-  line.step = step.step;
-  line.stepsPerEpoch = options.steps;
-  line.loss = step.loss;
-  line.stepMilliseconds = step.seconds * 1e3;
-  line.learningRate = step.learningRate;
-  line.lossScale = step.lossScale;
-  line.globalNorm = step.globalNorm;
-  line.overflow = step.overflow;
-  out << formatStepLine(line) << '\n';
-  for (const std::string &text : formatDropRates(step.dropRates))
-    out << text << '\n';
+  StepPrintOptions printing;
+  printing.steps = options.steps;
   if (isTerminal)
-    out << formatProgressLine(line, interpreter->getMicroBatches() *
-                                        model.getMicroBatchSize())
-        << '\n';
-  out.flush();
+    printing.sequencesPerStep =
+        interpreter->getMicroBatches() * model.getMicroBatchSize();
+  mf::printStep(step, printing, out);
 }
 
 static llvm::Error write(llvm::StringRef path,

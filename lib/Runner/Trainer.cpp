@@ -7,7 +7,7 @@
 #include "StepFacts.h"
 #include "TrainingRun.h"
 #include "mf/Data/Checkpoint.h"
-#include "mf/Data/LossMonitor.h"
+#include "mf/Data/StepPrint.h"
 #include "mf/Runner/LearningRate.h"
 #include "mf/Runner/MemoryReport.h"
 #include "mf/Timeline/Writers.h"
@@ -23,26 +23,14 @@ namespace mf::runner {
 void TrainingRun::printStep(const StepMeasurement &step) const {
   if (options.quiet)
     return;
-  StepReport line;
-  line.step = step.step;
-  line.stepsPerEpoch = options.steps;
-  line.loss = step.loss;
-  line.stepMilliseconds = step.seconds * 1e3;
-  line.learningRate = step.learningRate;
-  line.lossScale = step.lossScale;
-  line.globalNorm = step.globalNorm;
-  line.overflow = step.overflow;
+  StepPrintOptions printing;
+  printing.steps = options.steps;
   if (flopsPerStep > 0)
-    line.teraflopsPerRank = flopsPerStep / step.seconds / 1e12 /
-                            static_cast<double>(program.getNumRanks());
-  out << formatStepLine(line) << '\n';
-  for (const std::string &text : formatDropRates(step.dropRates))
-    out << text << '\n';
+    printing.teraflopsPerRank = flopsPerStep / step.seconds / 1e12 /
+                                static_cast<double>(program.getNumRanks());
   if (isTerminal)
-    out << formatProgressLine(line,
-                              program.microBatches * countBatchRows(program))
-        << '\n';
-  out.flush();
+    printing.sequencesPerStep = program.microBatches * countBatchRows(program);
+  mf::printStep(step, printing, out);
 }
 
 llvm::Error TrainingRun::dumpGradients(int64_t step) {

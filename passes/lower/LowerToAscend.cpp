@@ -2,6 +2,7 @@
 
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
+#include "passes/config/TrainingCheck.h"
 #include "passes/lower/LowerFunctions.h"
 #include "passes/lower/StepBuilder.h"
 #include "passes/schedule/VerifySchedules.h"
@@ -91,11 +92,8 @@ struct LowerToAscendPass
   void runOnOperation() override {
     for (ir::ModelOp model :
          llvm::make_early_inc_range(getOperation().getOps<ir::ModelOp>())) {
-      if (!model.getTraining()) {
-        model.emitOpError("has no training configuration; run mf-read-config "
-                          "first");
+      if (failed(mf::passes::checkTraining(model)))
         return signalPassFailure();
-      }
       int64_t stages = model.getTrainingAttr().getParallel().getStages();
       FailureOr<ModelChunks> chunks = readChunks(model);
       if (failed(setMesh(getOperation(), model, stages)) || failed(chunks) ||

@@ -3,6 +3,7 @@
 #include "mf/Signatures/KernelSignature.h"
 #include "passes/Passes.h"
 #include "passes/config/ConfigAttributes.h"
+#include "passes/config/TrainingCheck.h"
 #include "passes/mark/LayerCommunication.h"
 #include "passes/mark/LayerReport.h"
 #include "passes/mark/SliceActivation.h"
@@ -216,11 +217,8 @@ struct MarkMemoryPass : mf::passes::impl::MarkMemoryBase<MarkMemoryPass> {
 
   void runOnOperation() override {
     ModelOp model = getOperation();
-    if (!model.getTraining()) {
-      model.emitOpError("has no training configuration; run mf-read-config "
-                        "first");
+    if (failed(mf::passes::checkTraining(model)))
       return signalPassFailure();
-    }
     LayerPlanner planner(model);
     std::optional<LayerPlan> plan = planner.plan();
     if (!plan)

@@ -3,6 +3,7 @@
 #include "mf/Data/DropRates.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
+#include "passes/config/TrainingCheck.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mf::passes {
@@ -347,11 +348,8 @@ struct InsertOptimizerPass
     : mf::passes::impl::InsertOptimizerBase<InsertOptimizerPass> {
   void runOnOperation() override {
     ModelOp model = getOperation();
-    if (!model.getTraining()) {
-      model.emitOpError("has no training configuration; run mf-read-config "
-                        "first");
+    if (failed(mf::passes::checkTraining(model)))
       return signalPassFailure();
-    }
     ParameterMap map;
     if (failed(map.build(model)))
       return signalPassFailure();

@@ -2,6 +2,7 @@
 
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
+#include "passes/config/TrainingCheck.h"
 #include "passes/optimizer/ParameterReads.h"
 #include "passes/optimizer/ReductionPlan.h"
 #include "llvm/ADT/MapVector.h"
@@ -65,12 +66,9 @@ struct ReduceInBackwardPass
 
   void runOnOperation() override {
     ModelOp model = getOperation();
-    TrainingAttr training = model.getTrainingAttr();
-    if (!training) {
-      model.emitOpError("has no training configuration; run mf-read-config "
-                        "first");
+    if (failed(mf::passes::checkTraining(model)))
       return signalPassFailure();
-    }
+    TrainingAttr training = model.getTrainingAttr();
     SmallVector<ParamOp> params;
     std::vector<ReducedParameter> parameters;
     for (auto param : model.getBody().getOps<ParamOp>())

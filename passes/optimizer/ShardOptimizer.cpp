@@ -2,6 +2,7 @@
 
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
+#include "passes/config/TrainingCheck.h"
 #include "passes/optimizer/ParameterReads.h"
 #include "passes/optimizer/StoragePlan.h"
 #include "llvm/ADT/MapVector.h"
@@ -281,12 +282,9 @@ struct ShardOptimizerPass
 
   void runOnOperation() override {
     ModelOp model = getOperation();
-    TrainingAttr training = model.getTrainingAttr();
-    if (!training) {
-      model.emitOpError("has no training configuration; run mf-read-config "
-                        "first");
+    if (failed(mf::passes::checkTraining(model)))
       return signalPassFailure();
-    }
+    TrainingAttr training = model.getTrainingAttr();
     ParallelAttr parallel = training.getParallel();
     bool gathersAgain = training.getRecompute().getParallelOptimizerComm() &&
                         mayGatherAgain(training);

@@ -3,6 +3,7 @@
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/config/ConfigAttributes.h"
+#include "passes/config/TrainingCheck.h"
 
 namespace mf::passes {
 #define GEN_PASS_DEF_PARTITION
@@ -58,11 +59,8 @@ void warnAboutEmptyMiniStages(ModelOp model, const StageMap &map) {
 struct PartitionPass : mf::passes::impl::PartitionBase<PartitionPass> {
   void runOnOperation() override {
     ModelOp model = getOperation();
-    if (!model.getTraining()) {
-      model.emitOpError("has no training configuration; run mf-read-config "
-                        "first");
+    if (failed(mf::passes::checkTraining(model)))
       return signalPassFailure();
-    }
     DiagnosticList diagnostics;
     std::optional<StageMap> map =
         mf::passes::createStageMap(model, diagnostics);

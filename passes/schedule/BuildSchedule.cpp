@@ -4,6 +4,7 @@
 #include "mf/Schedule/Policy.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
+#include "passes/config/TrainingCheck.h"
 #include "passes/schedule/ScheduleBuilder.h"
 
 namespace mf::passes {
@@ -75,11 +76,8 @@ struct BuildSchedulePass
 
   void runOnOperation() override {
     ModelOp model = getOperation();
-    if (!model.getTrainingAttr()) {
-      model.emitOpError("has no training configuration; run mf-read-config "
-                        "first");
+    if (failed(mf::passes::checkTraining(model)))
       return signalPassFailure();
-    }
     FailureOr<ModelChunks> chunks = mf::passes::readChunks(model);
     if (failed(chunks) || failed(checkStages(model, *chunks)))
       return signalPassFailure();

@@ -336,8 +336,6 @@ TEST(ExpertSpecTest, KeysWithoutEffectAreWarnings) {
        "'use_gmm' in moe_config has no effect on TeleChat's layers"},
       {"routing_policy: TopkRouterV2, shared_expert_num: 1",
        "'shared_expert_num' in moe_config has no effect on TeleChat's layers"},
-      {"routing_policy: TopkRouterV2, use_fused_ops_permute: True",
-       "'use_fused_ops_permute' in moe_config has no effect without use_gmm"},
       {"routing_policy: TopkRouterV2, enable_gmm_safe_tokens: True",
        "'enable_gmm_safe_tokens' in moe_config has no effect without use_gmm"},
       {"routing_policy: TopkRouterV2, n_group: 4",
@@ -372,6 +370,16 @@ TEST(ExpertSpecTest, KeysWithoutEffectAreWarnings) {
     EXPECT_THAT(messages, HasSubstr(test.message)) << test.keys;
     EXPECT_THAT(messages, testing::Not(HasSubstr("error"))) << messages;
   }
+}
+
+/// Where operators are fused it is said that there are none.
+TEST(ExpertSpecTest, FusionsWithoutEffectAreNoWarningsOfTheModel) {
+  EXPECT_THAT(
+      getMessages("routing_policy: TopkRouterV2, use_fused_ops_permute: True"),
+      testing::Not(HasSubstr("use_fused_ops_permute")));
+  EXPECT_THAT(getMessages("use_gmm: True, use_fused_ops_topkrouter: True", "",
+                          "LlamaForCausalLM"),
+              testing::Not(HasSubstr("use_fused_ops_topkrouter")));
 }
 
 TEST(ExpertSpecTest, BadOverridesAreErrors) {

@@ -1,0 +1,27 @@
+//===- StepPrint.h - What a training run prints of a step -----*- C++ -*-===//
+
+#ifndef MF_DATA_STEPPRINT_H
+#define MF_DATA_STEPPRINT_H
+
+#include "mf/Data/RunReport.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mf {
+
+/// What a run knows beside what it measures.
+struct StepPrintOptions {
+  int64_t steps = 1;
+  /// As in StepReport.
+  std::optional<double> teraflopsPerRank;
+  /// None if no progress is printed.
+  std::optional<int64_t> sequencesPerStep;
+};
+
+/// Prints a step as MFLossMonitor does (mf/Data/LossMonitor.h), with the rows
+/// that experts drop between its two lines.
+void printStep(const StepMeasurement &step, const StepPrintOptions &options,
+               llvm::raw_ostream &os);
+
+} // namespace mf
+
+#endif // MF_DATA_STEPPRINT_H
