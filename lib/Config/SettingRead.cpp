@@ -79,9 +79,11 @@ static std::optional<StageTable> getTable(const StageMap &stages,
 
 /// One row is a list per stage, as a list of the YAML is.
 static NormalizedLayers normalize(const StageMap &stages,
-                                  const StageTable &table, StringRef key,
+                                  const StageTable &table, StringRef what,
+                                  const Location &location,
                                   DiagnosticList &diagnostics) {
   LayerSelection selection;
+  selection.location = location;
   for (const std::vector<int64_t> &row : table) {
     LayerCountRow counts;
     for (const int64_t count : row)
@@ -94,19 +96,20 @@ static NormalizedLayers normalize(const StageMap &stages,
     selection.counts = selection.table.front().counts;
   }
   return LayerNormalizer(stages, /*isSwapOn=*/false, diagnostics)
-      .normalize(selection, key);
+      .normalize(selection, what);
 }
 
 StageTable normalizeTable(const StageMap &stages, const StageTable &table,
-                          StringRef key, DiagnosticList &diagnostics) {
-  return orderByStage(stages,
-                      normalize(stages, table, key, diagnostics).matrix);
+                          StringRef what, const Location &location,
+                          DiagnosticList &diagnostics) {
+  return orderByStage(
+      stages, normalize(stages, table, what, location, diagnostics).matrix);
 }
 
 std::vector<int64_t> getCoveredLayers(const StageMap &stages,
-                                      const StageTable &table, StringRef key,
-                                      DiagnosticList &diagnostics) {
-  const NormalizedLayers layers = normalize(stages, table, key, diagnostics);
+                                      const StageTable &table) {
+  DiagnosticList ignored;
+  const NormalizedLayers layers = normalize(stages, table, "", {}, ignored);
   std::vector<int64_t> covered;
   for (int64_t layer = 0; layer < stages.getNumLayers(); ++layer)
     if (layers.covers(stages, layer))
