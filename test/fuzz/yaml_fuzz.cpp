@@ -4,7 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "EditSettings.h"
 #include "ReadEverything.h"
+#include "llvm/Support/ErrorHandling.h"
 #include <cstddef>
 #include <cstdint>
 
@@ -12,5 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const mf::CellTree tree = mf::makeFuzzTree();
   llvm::StringRef text(reinterpret_cast<const char *>(data), size);
   mf::readEverything(text, tree);
+  mf::editSettings(text, [](llvm::StringRef complaint) {
+    llvm::report_fatal_error(complaint.str().c_str());
+  });
   return 0;
 }

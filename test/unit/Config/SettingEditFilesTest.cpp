@@ -166,7 +166,7 @@ bool saysASetting(llvm::StringRef line) {
   return llvm::is_contained(keys, line.split(':').first);
 }
 
-TEST(SettingEditFiles, WritingWhatIsThereChangesNothing) {
+TEST(SettingEditFilesTest, WritingWhatIsThereChangesNothing) {
   const std::vector<File> files = readFiles();
   ASSERT_GT(files.size(), 30u);
   for (const File &file : files) {
@@ -178,7 +178,7 @@ TEST(SettingEditFiles, WritingWhatIsThereChangesNothing) {
   }
 }
 
-TEST(SettingEditFiles, WritesDrawnSettings) {
+TEST(SettingEditFilesTest, WritesDrawnSettings) {
   SettingDraw draw(1);
   for (const File &file : readFiles()) {
     const MemorySettings before = read(file.text, file.names);
@@ -214,7 +214,7 @@ TEST(SettingEditFiles, WritesDrawnSettings) {
 }
 
 /// Whatever a text is, its settings are written or an error says why not.
-TEST(SettingEditFiles, BrokenFilesAreEditedOrRejected) {
+TEST(SettingEditFilesTest, BrokenFilesAreEditedOrRejected) {
   const std::vector<std::string> texts = readYamlTexts();
   SettingDraw draw(2);
   YamlMutator mutator(20251122);

@@ -38,7 +38,7 @@ MemorySettings withStages(int64_t stages) {
   return settings;
 }
 
-TEST(SettingEdit, ReplacesElementsOfAList) {
+TEST(SettingEditTest, ReplacesElementsOfAList) {
   EXPECT_EQ(edit("recompute_config:\n"
                  "  recompute: [3,2, 0,  0] # by hand\n"
                  "  mp_comm_recompute: False\n",
@@ -48,13 +48,13 @@ TEST(SettingEdit, ReplacesElementsOfAList) {
             "  mp_comm_recompute: False\n");
 }
 
-TEST(SettingEdit, ReplacesAListOfAnotherSizeInItsStyle) {
+TEST(SettingEditTest, ReplacesAListOfAnotherSizeInItsStyle) {
   EXPECT_EQ(edit("recompute_config: {recompute: [ 3,2 ]}\n",
                  withRecompute({{3, 1, 1, 0}})),
             "recompute_config: {recompute: [ 3,1,1,0 ]}\n");
 }
 
-TEST(SettingEdit, KeepsListsOverLines) {
+TEST(SettingEditTest, KeepsListsOverLines) {
   EXPECT_EQ(edit("recompute_config:\n"
                  "  recompute: [  # rows\n"
                  "    [3, 2],  # first\n"
@@ -68,7 +68,7 @@ TEST(SettingEdit, KeepsListsOverLines) {
             "  ]\n");
 }
 
-TEST(SettingEdit, KeepsBlockLists) {
+TEST(SettingEditTest, KeepsBlockLists) {
   const llvm::StringRef yaml = "recompute_config:\n"
                                "  recompute: # why\n"
                                "  - 3 # three\n"
@@ -102,7 +102,7 @@ TEST(SettingEdit, KeepsBlockLists) {
                                                  "parallel: {}\n");
 }
 
-TEST(SettingEdit, AddsMissingKeysAndSections) {
+TEST(SettingEditTest, AddsMissingKeysAndSections) {
   MemorySettings settings = withRecompute({{1, 0}});
   settings.interleave = 2;
   settings.stages = 2;
@@ -131,7 +131,7 @@ TEST(SettingEdit, AddsMissingKeysAndSections) {
             "        pipeline_interleave: True");
 }
 
-TEST(SettingEdit, KeepsLineEnds) {
+TEST(SettingEditTest, KeepsLineEnds) {
   MemorySettings settings = withRecompute({{1, 0}});
   settings.batchSize = 2;
   settings.stages = 2;
@@ -143,7 +143,7 @@ TEST(SettingEdit, KeepsLineEnds) {
             "runner_config:\r\n  batch_size: 2\r\n");
 }
 
-TEST(SettingEdit, WritesPatternsAsLines) {
+TEST(SettingEditTest, WritesPatternsAsLines) {
   EXPECT_EQ(edit("recompute_config:\n"
                  "  select_recompute: [8,4] # operators\n"
                  "  mp_comm_recompute: False\n",
@@ -157,7 +157,7 @@ TEST(SettingEdit, WritesPatternsAsLines) {
             "  mp_comm_recompute: False\n");
 }
 
-TEST(SettingEdit, ChangesPatternsOneByOne) {
+TEST(SettingEditTest, ChangesPatternsOneByOne) {
   const llvm::StringRef yaml = "recompute_config:\n"
                                "  select_recompute:\n"
                                "    'a\\.b': True # all\n"
@@ -180,7 +180,7 @@ TEST(SettingEdit, ChangesPatternsOneByOne) {
             "  mp_comm_recompute: False\n");
 }
 
-TEST(SettingEdit, KeepsSettingsWithoutNames) {
+TEST(SettingEditTest, KeepsSettingsWithoutNames) {
   const llvm::StringRef yaml = "parallel_config: {pipeline_stage: 2}\n"
                                "model: {model_config: {num_layers: 8}}\n"
                                "recompute_config:\n"
@@ -210,7 +210,7 @@ TEST(SettingEdit, KeepsSettingsWithoutNames) {
             "    'feed_forward\\.w1\\.activation\\.silu': [4, 1]\n");
 }
 
-TEST(SettingEdit, RefusesSettingsThatNoYamlCanHave) {
+TEST(SettingEditTest, RefusesSettingsThatNoYamlCanHave) {
   const llvm::StringRef yaml =
       "parallel_config: {pipeline_stage: 2, seq_split_num: 2}\n"
       "model: {model_config: {num_layers: 9, offset: [1, 0]}}\n";
@@ -248,7 +248,7 @@ TEST(SettingEdit, RefusesSettingsThatNoYamlCanHave) {
             "a.yaml:1:1: error: invalid YAML: end of sequence flow not found");
 }
 
-TEST(SettingEdit, SwitchesSwapOn) {
+TEST(SettingEditTest, SwitchesSwapOn) {
   const llvm::StringRef yaml = "parallel_config: {pipeline_stage: 2}\n"
                                "model: {model_config: {num_layers: 8}}\n"
                                "recompute_config:\n"
@@ -294,7 +294,7 @@ TEST(SettingEdit, SwitchesSwapOn) {
             "swap_config: {swap: False}\n");
 }
 
-TEST(SettingEdit, SwitchesSwapOff) {
+TEST(SettingEditTest, SwitchesSwapOff) {
   EXPECT_EQ(edit("parallel_config: {pipeline_stage: 2}\n"
                  "model: {model_config: {num_layers: 8}}\n"
                  "recompute_config:\n"
@@ -320,7 +320,7 @@ TEST(SettingEdit, SwitchesSwapOff) {
             "swap_config: {swap: False, layer_swap: []}\n");
 }
 
-TEST(SettingEdit, SaysWhatToDoAboutAliases) {
+TEST(SettingEditTest, SaysWhatToDoAboutAliases) {
   EXPECT_EQ(edit("runner_config: {batch_size: &n 2}\n"
                  "parallel_config:\n"
                  "  pipeline_stage: *n\n",
@@ -351,7 +351,7 @@ TEST(SettingEdit, SaysWhatToDoAboutAliases) {
             "parallel_config: {pipeline_stage: *n}\n");
 }
 
-TEST(SettingEdit, LetsAliasesOfAValueFollow) {
+TEST(SettingEditTest, LetsAliasesOfAValueFollow) {
   EXPECT_EQ(edit("parallel_config:\n"
                  "  pipeline_stage: &n 2\n"
                  "callbacks:\n"
@@ -363,7 +363,7 @@ TEST(SettingEdit, LetsAliasesOfAValueFollow) {
             "  - x: *n\n");
 }
 
-TEST(SettingEdit, OverridesMerges) {
+TEST(SettingEditTest, OverridesMerges) {
   EXPECT_EQ(edit("a: &p {pipeline_stage: 2}\n"
                  "parallel_config:\n"
                  "  <<: *p\n",
@@ -374,7 +374,7 @@ TEST(SettingEdit, OverridesMerges) {
             "  pipeline_stage: 4\n");
 }
 
-TEST(SettingEdit, FindsValuesInEveryLayout) {
+TEST(SettingEditTest, FindsValuesInEveryLayout) {
   struct Case {
     const char *before, *after;
   };
@@ -429,7 +429,7 @@ TEST(SettingEdit, FindsValuesInEveryLayout) {
     EXPECT_EQ(edit(one.before, withStages(4)), one.after) << one.before;
 }
 
-TEST(SettingEdit, KeepsQuotes) {
+TEST(SettingEditTest, KeepsQuotes) {
   MemorySettings settings;
   settings.scheduler = "gpipe";
   EXPECT_EQ(edit("parallel: {pipeline_config: {pipeline_scheduler: '1f1b'}}\n",
@@ -441,7 +441,7 @@ TEST(SettingEdit, KeepsQuotes) {
       "parallel: {pipeline_config: {pipeline_scheduler: \"gpipe\"}}\n");
 }
 
-TEST(SettingEdit, SwitchesInterleaving) {
+TEST(SettingEditTest, SwitchesInterleaving) {
   const llvm::StringRef chunks = "parallel:\n"
                                  "  pipeline_config:\n"
                                  "    pipeline_interleave: True\n"

@@ -26,7 +26,7 @@ MemorySettings read(llvm::StringRef yaml,
   return {};
 }
 
-TEST(SettingRead, GivesDefaults) {
+TEST(SettingReadTest, GivesDefaults) {
   const MemorySettings settings =
       read("model: {model_config: {num_layers: 3}}\n");
   EXPECT_EQ(settings.offset, StageTable({{0}}));
@@ -48,7 +48,7 @@ TEST(SettingRead, GivesDefaults) {
   EXPECT_EQ(settings.optimizerSharding, false);
 }
 
-TEST(SettingRead, GivesTablesByChunkAndStage) {
+TEST(SettingReadTest, GivesTablesByChunkAndStage) {
   const MemorySettings settings =
       read("parallel_config: {pipeline_stage: 2}\n"
            "parallel: {pipeline_config: {pipeline_interleave: True}}\n"
@@ -70,7 +70,7 @@ TEST(SettingRead, GivesTablesByChunkAndStage) {
   EXPECT_EQ(settings.selectCommRecompute, comm);
 }
 
-TEST(SettingRead, GivesColumnsByStageWhereChunksGoBack) {
+TEST(SettingReadTest, GivesColumnsByStageWhereChunksGoBack) {
   const llvm::StringRef yaml =
       "parallel_config: {pipeline_stage: 2, micro_batch_num: 4}\n"
       "parallel:\n"
@@ -98,14 +98,14 @@ TEST(SettingRead, GivesColumnsByStageWhereChunksGoBack) {
 }
 
 /// A single number counts for each stage, as long as there are layers.
-TEST(SettingRead, GivesOffsetsOfLayersThatThereAre) {
+TEST(SettingReadTest, GivesOffsetsOfLayersThatThereAre) {
   EXPECT_EQ(read("parallel_config: {pipeline_stage: 4}\n"
                  "model: {model_config: {num_layers: 5, offset: 1}}\n")
                 .offset,
             StageTable({{1, 1, 0, -1}}));
 }
 
-TEST(SettingRead, NamesOperatorsOfSettingsWithoutNames) {
+TEST(SettingReadTest, NamesOperatorsOfSettingsWithoutNames) {
   const llvm::StringRef yaml = "model: {model_config: {num_layers: 3}}\n"
                                "recompute_config: {select_recompute: [2]}\n";
   EXPECT_FALSE(read(yaml).selectRecompute);
@@ -116,7 +116,7 @@ TEST(SettingRead, NamesOperatorsOfSettingsWithoutNames) {
   EXPECT_EQ(read(yaml, NameFamily::Mcore).selectRecompute->size(), 4u);
 }
 
-TEST(SettingRead, GivesSwaps) {
+TEST(SettingReadTest, GivesSwaps) {
   const std::vector<SwapItem> policy = {{".*\\.flash_attention", 3, {0, 1, 2}}};
   EXPECT_EQ(read("model: {model_config: {num_layers: 3}}\n"
                  "swap_config: {swap: True, default_prefetch: 3}\n")
@@ -137,7 +137,7 @@ TEST(SettingRead, GivesSwaps) {
             items);
 }
 
-TEST(SettingRead, GivesNoTableOfScatteredLayers) {
+TEST(SettingReadTest, GivesNoTableOfScatteredLayers) {
   const MemorySettings settings =
       read("parallel_config: {pipeline_stage: 2}\n"
            "model: {model_config: {num_layers: 6}}\n"
@@ -149,7 +149,7 @@ TEST(SettingRead, GivesNoTableOfScatteredLayers) {
   EXPECT_FALSE(settings.selectRecompute);
 }
 
-TEST(SettingRead, NeedsLayers) {
+TEST(SettingReadTest, NeedsLayers) {
   auto settings = tryToRead("model:\n"
                             "  model_config:\n"
                             "    pp_interleave_num: 2\n");
