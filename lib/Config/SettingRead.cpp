@@ -29,7 +29,8 @@ std::optional<StageMap> makeStageMap(const TrainingConfig &config,
   }
   // The second chunk of a V goes back.
   if (getScheduleName(config.parallel) == "zero-bubble-v" &&
-      options.interleave == 2 && options.stageNum == 0) {
+      options.interleave == 2 && options.stageNum == 0 &&
+      options.pipelineStages <= options.numLayers + options.mtpLayers) {
     for (int64_t stage = 0; stage < options.pipelineStages; ++stage)
       options.visits.push_back(stage);
     for (int64_t stage = options.pipelineStages; stage > 0; --stage)
@@ -293,7 +294,6 @@ Expected<MemorySettings> readSettings(const TrainingConfig &config,
 }
 
 Error makeSettingError(const DiagnosticList &diagnostics) {
-  DiagnosticList errors;
   std::string text;
   for (const Diagnostic &diagnostic : diagnostics.getAll())
     if (diagnostic.severity == Severity::Error)

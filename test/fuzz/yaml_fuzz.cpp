@@ -1,4 +1,5 @@
-//===- yaml_fuzz.cpp - libFuzzer target over the YAML readers -------------===//
+//===- yaml_fuzz.cpp - libFuzzer target over YAML texts
+//--------------------===//
 //
 // Built with -DMF_FUZZ=ON, run by scripts/fuzz-yaml.sh.
 //
