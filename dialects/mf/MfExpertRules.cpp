@@ -1,22 +1,10 @@
 //===- MfExpertRules.cpp - Routers and experts on parts of tensors --------===//
 
 #include "dialects/mf/MfOps.h"
+#include "dialects/mf/ShapeFactors.h"
 
 using namespace mlir;
 using namespace mf::ir;
-
-static ArrayRef<int64_t> getShape(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
-/// One factor per dimension.
-static FactorDims addFactors(ShardingRule &rule, FactorKind kind,
-                             ArrayRef<int64_t> shape) {
-  FactorDims dims;
-  for (int64_t size : shape)
-    dims.push_back({rule.addFactor(kind, size)});
-  return dims;
-}
 
 static FactorDims with(FactorDims dims,
                        std::initializer_list<unsigned> factors) {

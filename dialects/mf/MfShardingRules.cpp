@@ -1,23 +1,11 @@
 //===- MfShardingRules.cpp - The rules of operators of a model ------------===//
 
 #include "dialects/mf/MfOps.h"
+#include "dialects/mf/ShapeFactors.h"
 #include <numeric>
 
 using namespace mlir;
 using namespace mf::ir;
-
-static ArrayRef<int64_t> getShape(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
-/// One factor per dimension.
-static FactorDims addFactors(ShardingRule &rule, FactorKind kind,
-                             ArrayRef<int64_t> shape) {
-  FactorDims dims;
-  for (int64_t size : shape)
-    dims.push_back({rule.addFactor(kind, size)});
-  return dims;
-}
 
 static FactorDims take(const FactorDims &dims, size_t first, size_t count) {
   return FactorDims(dims.begin() + first, dims.begin() + first + count);

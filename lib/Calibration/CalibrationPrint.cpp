@@ -1,6 +1,7 @@
 //===- CalibrationPrint.cpp - How well a target fits ----------------------===//
 
 #include "mf/Calibration/Calibration.h"
+#include "mf/Text/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -10,24 +11,6 @@ using llvm::StringRef;
 
 namespace mf::calibration {
 
-/// Columns as wide as what is in them; the first to the left, the others to the
-/// right.
-static void printColumns(const std::vector<std::vector<std::string>> &rows,
-                         raw_ostream &os) {
-  std::vector<size_t> widths;
-  for (const std::vector<std::string> &row : rows)
-    for (const auto &[index, cell] : llvm::enumerate(row)) {
-      widths.resize(std::max(widths.size(), index + 1));
-      widths[index] = std::max(widths[index], cell.size());
-    }
-  for (const std::vector<std::string> &row : rows) {
-    std::string line = row[0] + std::string(widths[0] - row[0].size(), ' ');
-    for (size_t i = 1; i < row.size(); ++i)
-      line += "  " + std::string(widths[i] - row[i].size(), ' ') + row[i];
-    os << StringRef(line).rtrim() << '\n';
-  }
-}
-
 static std::string formatNumber(double number) {
   std::string text;
   llvm::raw_string_ostream(text) << llvm::format("%.4g", number);
@@ -36,22 +19,19 @@ static std::string formatNumber(double number) {
 
 /// "2.3 %".
 static std::string formatShare(double share) {
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::format("%.1f %%", share * 100);
-  return text;
+  return formatFixed(share * 100, 1) + " %";
 }
 
 static void printKinds(const Calibration &calibration, raw_ostream &os) {
-  std::vector<std::vector<std::string>> rows = {{"kind", "rows", "shapes",
-                                                 "outliers", "ms", "before",
-                                                 "90 %", "after", "90 %"}};
+  TextTable table({"kind", "rows", "shapes", "outliers", "ms", "before", "90 %",
+                   "after", "90 %"});
   for (const CalibratedKind &kind : calibration.kinds)
-    rows.push_back(
+    table.addRow(
         {kind.kind, std::to_string(kind.rows), std::to_string(kind.shapes),
          std::to_string(kind.outliers), formatNumber(kind.seconds * 1e3),
          formatShare(kind.before.median), formatShare(kind.before.most),
          formatShare(kind.after.median), formatShare(kind.after.most)});
-  printColumns(rows, os);
+  table.print(os);
 }
 
 /// "2.3 %", or that the number is only a bound.
@@ -66,22 +46,21 @@ static std::string formatError(const CalibratedNumber &number) {
 }
 
 static void printNumbers(const Calibration &calibration, raw_ostream &os) {
-  std::vector<std::vector<std::string>> rows = {
-      {"number", "before", "after", "+-", "rows"}};
+  TextTable table({"number", "before", "after", "+-", "rows"});
   for (const CalibratedNumber &number : calibration.numbers)
     if (number.state == FitState::Fitted || number.state == FitState::AtBound)
-      rows.push_back({number.path, formatNumber(number.before),
-                      formatNumber(number.after), formatError(number),
-                      std::to_string(number.rows)});
-  printColumns(rows, os);
-  rows = {};
+      table.addRow({number.path, formatNumber(number.before),
+                    formatNumber(number.after), formatError(number),
+                    std::to_string(number.rows)});
+  table.print(os);
+  TextTable kept;
   for (const CalibratedNumber &number : calibration.numbers)
     if (number.state == FitState::Undetermined)
-      rows.push_back({number.path, formatNumber(number.before)});
-  if (rows.empty())
+      kept.addRow({number.path, formatNumber(number.before)});
+  if (kept.empty())
     return;
   os << "\nnot determined by this profile, kept:\n";
-  printColumns(rows, os);
+  kept.print(os);
 }
 
 /// What was not seen at all, by what it belongs to.

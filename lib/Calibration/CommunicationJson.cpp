@@ -1,6 +1,7 @@
 //===- CommunicationJson.cpp - communication.json and groups --------------===//
 
 #include "ProfileTable.h"
+#include "lib/Data/StrictJson.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 #include <cmath>
@@ -13,31 +14,13 @@ namespace json = llvm::json;
 
 namespace mf::calibration {
 
-/// The parser recurses: a file of brackets would overflow the stack.
-static bool isTooDeep(StringRef text) {
-  constexpr int maximumDepth = 64;
-  int depth = 0;
-  bool isInString = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (isInString && text[i] == '\\')
-      ++i;
-    else if (text[i] == '"')
-      isInString = !isInString;
-    else if (!isInString && (text[i] == '{' || text[i] == '['))
-      depth += 1;
-    else if (!isInString && (text[i] == '}' || text[i] == ']'))
-      depth -= 1;
-    if (depth > maximumDepth)
-      return true;
-  }
-  return false;
-}
-
 static Expected<json::Object> parseObject(StringRef path, StringRef text) {
   auto fail = [&](const Twine &message) {
     return llvm::createStringError(path + ": " + message);
   };
-  if (isTooDeep(text))
+  // The parser recurses: a file of brackets would overflow the stack.
+  constexpr unsigned maximumDepth = 64;
+  if (getNestingDepth(text) > maximumDepth)
     return fail("expected JSON that is less deeply nested");
   Expected<json::Value> value = json::parse(text);
   if (!value)

@@ -21,7 +21,7 @@ private:
   FusionSwitch readSwitch(const Node &section,
                           llvm::ArrayRef<llvm::StringLiteral> keys,
                           bool missing = false);
-  FusionSwitch readMcoreSwiGlu();
+  void readActivation(FusionSwitch &swiglu);
 
   const Node &model, &moe;
   const int64_t numExperts;
@@ -54,37 +54,34 @@ FusionSwitch FusionReader::readSwitch(const Node &section,
 }
 
 /// The training graph also asks by the name of the activation.
-FusionSwitch FusionReader::readMcoreSwiGlu() {
-  FusionSwitch result =
-      readSwitch(model, {"use_fused_swiglu", "bias_swiglu_fusion"});
+void FusionReader::readActivation(FusionSwitch &swiglu) {
   Node activation = model["hidden_act"];
   llvm::StringRef name = activation.getText();
   if (name == "fusedswiglu") {
-    result.isOn = true;
-    result.key = "hidden_act";
-    result.location = activation.getLocation();
-  } else if (result.isOn && activation && name != "swiglu") {
-    diagnostics.warning(result.location,
-                        quote(result.key) +
+    swiglu.isOn = true;
+    swiglu.key = "hidden_act";
+    swiglu.location = activation.getLocation();
+  } else if (swiglu.isOn && activation && name != "swiglu") {
+    diagnostics.warning(swiglu.location,
+                        quote(swiglu.key) +
                             " is done, but MindSpore Transformers wants "
                             "hidden_act swiglu with it, not " +
                             activation.repr(60));
   }
-  return result;
 }
 
 FusionConfig FusionReader::read() {
   FusionConfig fusions;
   fusions.rotary = readSwitch(model, {"use_fused_rope", "apply_rope_fusion"});
+  fusions.swiglu =
+      readSwitch(model, {"use_fused_swiglu", "bias_swiglu_fusion"});
   if (isMcore) {
-    fusions.swiglu = readMcoreSwiGlu();
+    readActivation(fusions.swiglu);
     fusions.groupMatmuls =
         readSwitch(model, {"moe_grouped_gemm", "use_gmm"}, /*missing=*/true);
     fusions.permuteTokens = readSwitch(model, {"moe_permute_fusion"});
     return fusions;
   }
-  fusions.swiglu =
-      readSwitch(model, {"use_fused_swiglu", "bias_swiglu_fusion"});
   // A dense model may have the section all the same.
   if (numExperts <= 1)
     return fusions;

@@ -60,6 +60,18 @@ llvm::StringRef getScheduleName(const ParallelConfig &config) {
   return getScheduler(config).schedule;
 }
 
+llvm::StringRef getScheduleName(llvm::StringRef schedule, int64_t interleave) {
+  const bool isInterleaved = interleave > 1;
+  if (schedule == "1f1b" && isInterleaved)
+    return "interleaved";
+  // Of sequence pieces, those of one chunk are ordered alike by all.
+  if (schedule == "seq1f1b" && isInterleaved)
+    return "seq1f1b-interleaved";
+  if (schedule.starts_with("seq1f1b-") && !isInterleaved)
+    return "seq1f1b";
+  return schedule;
+}
+
 llvm::StringRef getSchedulerOf(llvm::StringRef schedule) {
   for (const Scheduler &scheduler : schedulers)
     if (scheduler.schedule == schedule)

@@ -2,6 +2,7 @@
 
 #include "SettingKeys.h"
 #include "llvm/ADT/STLExtras.h"
+#include <set>
 
 using namespace llvm;
 
@@ -22,13 +23,21 @@ public:
       diagnostics.append(problems);
   }
 
+  /// Of layers that are swapped as a whole, nothing is recomputed.
+  void leaveOut(ArrayRef<SwapItem> swap) {
+    for (const SwapItem &item : swap)
+      if (item.operatorName.empty())
+        swapped.insert(item.layers.begin(), item.layers.end());
+  }
+
   void setRecompute(const StageTable &table) {
     const StageTable normal = normalize(table, "recompute");
-    if (stages && current.recompute == normal &&
+    if (stages && current.recompute == normal && swapped.empty() &&
         canStay(config.recompute.recompute))
       return;
-    keys.set(recomputePath, hasNoLayers(table) ? SettingValue::fromBool(false)
-                                               : getLayers(table));
+    const SettingValue layers = getLayers(table);
+    const bool isNone = hasNoLayers(table) || layers.elements.empty();
+    keys.set(recomputePath, isNone ? SettingValue::fromBool(false) : layers);
   }
 
   /// `given` is what `setting` comes to, and `defaults` are the patterns of
@@ -45,16 +54,18 @@ public:
       wanted.push_back({operators.pattern,
                         normalize(operators.layers,
                                   key.str() + " " + quote(operators.pattern))});
-      map.entries.emplace_back(operators.pattern, getLayers(operators.layers));
+      SettingValue layers = getLayers(operators.layers);
+      if (!layers.elements.empty())
+        map.entries.emplace_back(operators.pattern, std::move(layers));
     }
     const bool isGiven =
-        stages && given && given->size() == wanted.size() &&
+        stages && given && swapped.empty() && given->size() == wanted.size() &&
         llvm::all_of(*given, [&](const OperatorCounts &operators) {
           return is_contained(wanted, operators);
         });
     if (isGiven && canStay(setting))
       return;
-    if (wanted.empty())
+    if (map.entries.empty())
       return keys.set(path, SettingValue::fromBool(false));
     if (isListOfCounts(setting) && areDefaults(wanted, defaults))
       return keys.set(path, map.entries.front().second);
@@ -103,9 +114,11 @@ private:
   }
 
   SettingValue getLayers(const StageTable &table) {
-    return isSwapOn && stages
-               ? SettingValue::fromInts(getCoveredLayers(*stages, table))
-               : getTableValue(table);
+    if (!isSwapOn || !stages)
+      return getTableValue(table);
+    std::vector<int64_t> covered = getCoveredLayers(*stages, table);
+    erase_if(covered, [&](int64_t layer) { return swapped.count(layer) > 0; });
+    return SettingValue::fromInts(covered);
   }
 
   const TrainingConfig &config;
@@ -113,6 +126,7 @@ private:
   DiagnosticList &diagnostics;
   std::optional<StageMap> stages;
   MemorySettings current;
+  std::set<int64_t> swapped;
   SettingValue keys;
 };
 
@@ -126,6 +140,8 @@ SettingValue getRecomputeKeys(const MemorySettings &settings,
       !settings.selectCommRecompute)
     return {};
   RecomputeKeys keys(config, isSwapOn, names, diagnostics);
+  if (settings.swap && settings.leavesOutSwapped)
+    keys.leaveOut(*settings.swap);
   const MemorySettings &current = keys.getCurrent();
   if (settings.recompute)
     keys.setRecompute(*settings.recompute);

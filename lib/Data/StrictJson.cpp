@@ -101,6 +101,12 @@ size_t countMembers(const json::Value &value) {
 
 } // namespace
 
+unsigned getNestingDepth(StringRef text) {
+  Scanner scanner(text);
+  scanner.scan();
+  return scanner.getMaximumDepth();
+}
+
 Expected<json::Value> parseStrictJson(StringRef text, unsigned maximumDepth) {
   Scanner scanner(text);
   scanner.scan();

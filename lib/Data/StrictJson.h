@@ -9,6 +9,9 @@
 
 namespace mf {
 
+/// How deep the objects and arrays of JSON text are inside each other.
+unsigned getNestingDepth(llvm::StringRef text);
+
 /// Parses `text` as llvm::json::parse does and refuses two more things: nesting
 /// deeper than `maximumDepth` (the parser recurses, so that a file of brackets
 /// would overflow the stack) and objects that have a member twice (the parser

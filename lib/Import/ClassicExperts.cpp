@@ -326,7 +326,7 @@ void ClassicReader::readTypes() {
 
 void ClassicReader::reportRest() {
   if (rules.isDeepSeek)
-    experts.fusions.swiglu = model.readBool({"use_fused_swiglu"}, false);
+    experts.fusions.swiglu = spec.fusions.swiglu.isOn;
   ignore("ep_extend_tp", "True", "on any layer");
   warnWithoutEffect(model, "router_dense_type", "'float32'",
                     "there: write it in moe_config");

@@ -62,7 +62,6 @@ static void readLatentAttention(SpecReader &reader, ModelSpec &spec) {
   readRotary(reader, spec, {"theta"}, latent.rotarySize, "YARN");
   latent.scale = readSharpness(reader) /
                  std::sqrt(static_cast<double>(latent.getKeySize()));
-  spec.rotary.namesFused = reader.readBool({"use_fused_rope"}, false);
   checkLatentHeads(reader, spec, {"num_heads"});
 }
 

@@ -214,7 +214,7 @@ static bool holds(When when, const ModelSpec &spec) {
   case When::QueryNorm:
     return latent.hasNorms && latent.queryRank;
   case When::FusedRotary:
-    return spec.rotary.namesFused;
+    return spec.fusions.rotary.isOn;
   }
   llvm_unreachable("unknown condition");
 }

@@ -4,6 +4,7 @@
 #include "mf/Program/StepWalker.h"
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace mf::program {
 
@@ -56,8 +57,8 @@ namespace {
 /// Puts the places of a plan to compact lifetimes.
 class InstanceList {
 public:
-  explicit InstanceList(const StageProgram &stage)
-      : stage(stage), liveness(computeLiveness(stage)), table(stage) {}
+  InstanceList(const StageProgram &stage, const StepLiveness &liveness)
+      : stage(stage), liveness(liveness), table(stage) {}
 
   std::vector<Lifetime> run() {
     for (uint32_t i = 0; i < stage.statics.size(); ++i) {
@@ -158,7 +159,7 @@ private:
   }
 
   const StageProgram &stage;
-  const StepLiveness liveness;
+  const StepLiveness &liveness;
   const InstanceTable table;
   std::vector<Lifetime> lifetimes;
   std::map<uint64_t, Lifetime> slots;
@@ -166,41 +167,47 @@ private:
 
 } // namespace
 
+std::vector<Lifetime> computeLifetimes(const StageProgram &stage,
+                                       const StepLiveness &liveness) {
+  return InstanceList(stage, liveness).run();
+}
+
 std::vector<Lifetime> computeLifetimes(const StageProgram &stage) {
-  return InstanceList(stage).run();
+  return computeLifetimes(stage, computeLiveness(stage));
+}
+
+std::vector<int64_t> computeBytesAlive(const std::vector<Lifetime> &lifetimes,
+                                       Space space) {
+  int64_t last = 0;
+  for (const Lifetime &lifetime : lifetimes)
+    last = std::max(last, lifetime.end);
+  // What ends goes before what begins at the same time.
+  std::vector<int64_t> changes(last + 1, 0);
+  for (const Lifetime &lifetime : lifetimes) {
+    if (lifetime.space != space)
+      continue;
+    if (lifetime.kind == BufferKind::Static) {
+      changes.front() += lifetime.bytes;
+      continue;
+    }
+    changes[lifetime.begin] += lifetime.bytes;
+    changes[lifetime.end] -= lifetime.bytes;
+  }
+  std::partial_sum(changes.begin(), changes.end(), changes.begin());
+  return changes;
 }
 
 MemoryUse findPeak(const std::vector<Lifetime> &lifetimes, Space space) {
-  auto isOf = [&](const Lifetime &lifetime) {
-    return lifetime.space == space && lifetime.kind != BufferKind::Static;
-  };
-  int64_t last = 0;
-  for (const Lifetime &lifetime : lifetimes)
-    if (isOf(lifetime))
-      last = std::max(last, lifetime.end);
-  // What ends goes before what begins at the same time.
-  std::vector<int64_t> changes(last + 1, 0);
-  for (const Lifetime &lifetime : lifetimes)
-    if (isOf(lifetime)) {
-      changes[lifetime.begin] += lifetime.bytes;
-      changes[lifetime.end] -= lifetime.bytes;
-    }
+  const std::vector<int64_t> alive = computeBytesAlive(lifetimes, space);
+  const auto most = std::max_element(alive.begin(), alive.end());
   MemoryUse peak;
-  int64_t bytes = 0, most = 0;
-  for (int64_t time = 0; time <= last; ++time) {
-    bytes += changes[time];
-    if (bytes > most) {
-      most = bytes;
-      peak.time = time;
-    }
-  }
+  peak.bytes = *most;
+  peak.time = most - alive.begin();
   for (const Lifetime &lifetime : lifetimes)
     if (lifetime.space == space &&
-        (!isOf(lifetime) ||
-         (lifetime.begin <= peak.time && peak.time < lifetime.end))) {
-      peak.bytes += lifetime.bytes;
+        (lifetime.kind == BufferKind::Static ||
+         (lifetime.begin <= peak.time && peak.time < lifetime.end)))
       peak.byCategory[static_cast<size_t>(lifetime.category)] += lifetime.bytes;
-    }
   return peak;
 }
 

@@ -1,12 +1,10 @@
 //===- ExecutedStep.cpp - A recorded step as a timeline -------------------===//
 
 #include "ExecutedStep.h"
-#include "mf/Program/StepTasks.h"
 #include "mf/Simulator/Activities.h"
 #include "mf/Simulator/MemoryCurve.h"
 #include "mf/Simulator/ProgramFacts.h"
 #include "llvm/ADT/STLExtras.h"
-#include <array>
 #include <map>
 
 using llvm::Error;
@@ -24,7 +22,8 @@ namespace {
 class ExecutionReader {
 public:
   ExecutionReader(const Program &program, const StepRecord &record)
-      : program(program), record(record), activities(program) {}
+      : program(program), record(record), activities(program),
+        messages(program) {}
 
   Expected<StepTimeline> run(llvm::StringRef path);
 
@@ -37,7 +36,6 @@ private:
   void addToTask(const Span &span);
   void addMessage(const RecordedWork &work, timeline::SpanId place);
   void addMemory(const RankRecord &rank);
-  void addFlows();
   void addSeconds();
 
   const InstructionList &getList(const RecordedWork &work) const;
@@ -46,14 +44,13 @@ private:
   const Program &program;
   const StepRecord &record;
   simulator::ActivityTable activities;
+  simulator::MessageTable messages;
   StepTimeline result;
   /// Of the stage that is being read: the program, what becomes of it, and by
   /// position in the step the task that the call there is.
   const StageProgram *stage = nullptr;
   StageTimeline *timeline = nullptr;
   std::map<uint32_t, int32_t> taskOfCall;
-  /// By channel between stages, where messages are sent and received, in order.
-  std::map<uint32_t, std::array<std::vector<timeline::SpanId>, 2>> messages;
 };
 
 } // namespace
@@ -74,13 +71,9 @@ ExecutionReader::getList(const RecordedWork &work) const {
 void ExecutionReader::addMessage(const RecordedWork &work,
                                  timeline::SpanId place) {
   const InstructionList &list = getList(work);
-  const Exchange *exchange = list.getExchange(
-      list.instructions[work.instruction.value_or(work.position)]);
-  if (!exchange)
-    return;
-  const Channel &channel = program.channels[exchange->channel];
-  if (channel.isTransfer && channel.fromStage != channel.toStage)
-    messages[exchange->channel][exchange->isSend ? 0 : 1].push_back(place);
+  if (const Exchange *exchange = list.getExchange(
+          list.instructions[work.instruction.value_or(work.position)]))
+    messages.add(*exchange, place);
 }
 
 void ExecutionReader::addToTask(const Span &span) {
@@ -143,15 +136,13 @@ Error ExecutionReader::addStage(const RankRecord &rank) {
   timeline->rank = rank.rank;
   timeline->computeStream = stage->computeStream;
   taskOfCall.clear();
-  for (const StepTask &task : *tasks) {
-    taskOfCall[task.position] = static_cast<int32_t>(timeline->tasks.size());
-    timeline->tasks.push_back({task.phase, static_cast<int32_t>(task.layout),
-                               static_cast<int32_t>(task.microBatch), 0, 0});
-  }
+  for (auto [number, task] : llvm::enumerate(*tasks))
+    taskOfCall[task.position] = static_cast<int32_t>(number);
+  simulator::addTasks(*tasks, *timeline);
   for (auto [number, works] : llvm::enumerate(rank.streams))
     addStream(static_cast<uint32_t>(number), works);
   addMemory(rank);
-  simulator::addStageFacts(program, *stage, *timeline);
+  simulator::addStageFacts(program, *stage, *tasks, *timeline);
   return Error::success();
 }
 
@@ -163,17 +154,11 @@ void ExecutionReader::addSeconds() {
             span.end - span.start;
 }
 
-void ExecutionReader::addFlows() {
-  for (const auto &[channel, ends] : messages)
-    for (auto [from, to] : llvm::zip_equal(ends[0], ends[1]))
-      result.flows.push_back({from, to});
-}
-
 Expected<StepTimeline> ExecutionReader::run(llvm::StringRef path) {
   for (const RankRecord &rank : record.ranks)
     if (Error error = addStage(rank))
       return error;
-  addFlows();
+  result.flows = messages.getFlows();
   result.activities = activities.take();
   addSeconds();
   result.program = path.str();

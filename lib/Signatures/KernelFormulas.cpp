@@ -2,6 +2,7 @@
 
 #include "KernelFormulas.h"
 #include "mf/Signatures/KernelBlocks.h"
+#include "mf/Signatures/WorkType.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 #include <utility>
@@ -143,12 +144,7 @@ int64_t getLargestOperandBytes(const KernelSpec &spec) {
 }
 
 int64_t getElementBytes(const KernelSpec &spec) {
-  const TensorShape *largest = nullptr;
-  for (const TensorShape &shape :
-       spec.inputs.empty() ? spec.outputs : spec.inputs)
-    if (!largest || shape.getBytes() > largest->getBytes())
-      largest = &shape;
-  return mf::getBytes(largest ? largest->type : DType::F32);
+  return mf::getBytes(getWorkType(spec));
 }
 
 int64_t getBytes(llvm::ArrayRef<TensorShape> shapes) {

@@ -62,7 +62,7 @@ int64_t getPermutedRunBytes(const KernelSpec &spec);
 /// Of inputs and outputs.
 int64_t getLargestOperandBytes(const KernelSpec &spec);
 
-/// Of an element of the largest input, or output where there is none.
+/// Of an element of the type that the kernel works in.
 int64_t getElementBytes(const KernelSpec &spec);
 
 int64_t getBytes(llvm::ArrayRef<TensorShape> shapes);

@@ -2,6 +2,7 @@
 
 #include "mf/Simulator/MemoryCurve.h"
 #include "mf/Program/Liveness.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
 namespace mf::simulator {
@@ -38,26 +39,16 @@ std::vector<timeline::MemoryPoint> computeMemoryCurve(const StageProgram &stage,
                                                       double resolution) {
   const StepLiveness liveness = computeLiveness(stage);
   const std::vector<double> times = getMomentTimes(stage, liveness, getStart);
-  int64_t bytes = 0;
-  std::vector<int64_t> changes(times.size(), 0);
-  for (const Lifetime &lifetime : computeLifetimes(stage)) {
-    if (lifetime.space != Space::Device)
-      continue;
-    if (lifetime.kind == BufferKind::Static) {
-      bytes += lifetime.bytes;
-      continue;
-    }
-    changes[lifetime.begin] += lifetime.bytes;
-    changes[std::min<size_t>(lifetime.end, times.size() - 1)] -= lifetime.bytes;
-  }
-  std::vector<timeline::MemoryPoint> curve = {{0, bytes}};
-  for (size_t moment = 0; moment < times.size(); ++moment) {
-    bytes += changes[moment];
-    if (times[moment] - curve.back().time > resolution)
-      curve.push_back({times[moment], bytes});
+  std::vector<int64_t> alive =
+      computeBytesAlive(computeLifetimes(stage, liveness), Space::Device);
+  // At the end only statics are left; without any, nothing is.
+  alive.resize(times.size(), 0);
+  std::vector<timeline::MemoryPoint> curve = {{0, alive.back()}};
+  for (auto [time, bytes] : llvm::zip_equal(times, alive))
+    if (time - curve.back().time > resolution)
+      curve.push_back({time, bytes});
     else
       curve.back().bytes = std::max(curve.back().bytes, bytes);
-  }
   return curve;
 }
 

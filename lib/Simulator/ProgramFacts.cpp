@@ -2,13 +2,11 @@
 
 #include "mf/Simulator/ProgramFacts.h"
 #include "mf/Program/Liveness.h"
-#include "mf/Program/StepTasks.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
 namespace mf::simulator {
 
-using llvm::Expected;
 using namespace program;
 using timeline::StageTimeline;
 using timeline::StepTimeline;
@@ -39,7 +37,7 @@ static Flops countFlops(const Program &program, const InstructionList &list) {
 }
 
 static void addFlops(const Program &program, const StageProgram &stage,
-                     StageTimeline &timeline) {
+                     llvm::ArrayRef<StepTask> tasks, StageTimeline &timeline) {
   std::vector<Flops> ofRoutine;
   for (const Routine &routine : stage.routines)
     ofRoutine.push_back(countFlops(program, routine.body));
@@ -47,12 +45,7 @@ static void addFlops(const Program &program, const StageProgram &stage,
   for (const Call &call : stage.step.calls)
     timeline.hardwareFlops += ofRoutine[call.routine].hardware;
   timeline.modelFlops = 0;
-  Expected<std::vector<StepTask>> tasks = findTasks(stage);
-  if (!tasks) {
-    llvm::consumeError(tasks.takeError());
-    return;
-  }
-  for (const StepTask &task : *tasks)
+  for (const StepTask &task : tasks)
     if (task.phase == schedule::Phase::Forward)
       timeline.modelFlops +=
           3 *
@@ -61,8 +54,14 @@ static void addFlops(const Program &program, const StageProgram &stage,
               .model;
 }
 
+void addTasks(llvm::ArrayRef<StepTask> tasks, StageTimeline &timeline) {
+  for (const StepTask &task : tasks)
+    timeline.tasks.push_back({task.phase, static_cast<int32_t>(task.layout),
+                              static_cast<int32_t>(task.microBatch), 0, 0});
+}
+
 void addStageFacts(const Program &program, const StageProgram &stage,
-                   StageTimeline &timeline) {
+                   llvm::ArrayRef<StepTask> tasks, StageTimeline &timeline) {
   timeline.peakBytes = stage.arenaBytes;
   timeline.hostBytes = stage.hostBytes;
   timeline.limitBytes = stage.hbmLimitBytes.value_or(0);
@@ -72,7 +71,21 @@ void addStageFacts(const Program &program, const StageProgram &stage,
         peak.byCategory[i];
   // Between buffers, and where only the peak of another time is.
   timeline.bytesByCategory["fragmentation"] = stage.arenaBytes - peak.bytes;
-  addFlops(program, stage, timeline);
+  addFlops(program, stage, tasks, timeline);
+}
+
+void MessageTable::add(const Exchange &exchange, timeline::SpanId span) {
+  const Channel &channel = program.channels[exchange.channel];
+  if (channel.isTransfer && channel.fromStage != channel.toStage)
+    spans[exchange.channel][exchange.isSend ? 0 : 1].push_back(span);
+}
+
+std::vector<timeline::Flow> MessageTable::getFlows() const {
+  std::vector<timeline::Flow> flows;
+  for (const auto &[channel, sides] : spans)
+    for (auto [from, to] : llvm::zip(sides[0], sides[1]))
+      flows.push_back({from, to});
+  return flows;
 }
 
 /// Of all micro-batches and ranks: what the host gives to the stage that reads

@@ -75,8 +75,8 @@ void StepLines::addLinks(size_t stage) {
   constexpr sim::LinkId noLink = -1;
   std::vector<uint32_t> streamOfNetwork;
   std::vector<bool> isShared;
-  auto look = [&](const ListOps &list) {
-    for (const Op &op : list.ops) {
+  auto look = [&](const std::vector<Op> &list) {
+    for (const Op &op : list) {
       if (op.kind != OpKind::Exchange)
         continue;
       for (uint32_t network : costs.getTransfer(op.operand).networks) {
@@ -92,7 +92,7 @@ void StepLines::addLinks(size_t stage) {
     }
   };
   look(ops[stage].step);
-  for (const ListOps &routine : ops[stage].routines)
+  for (const std::vector<Op> &routine : ops[stage].routines)
     look(routine);
   std::vector<std::array<sim::LinkId, 2>> &ofStage = links.emplace_back();
   for (bool shared : isShared)

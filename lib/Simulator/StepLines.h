@@ -82,7 +82,7 @@ template <typename Visitor>
 void StepLines::walk(size_t number, Visitor visit) const {
   const program::StageProgram &stage = program.stages[number];
   uint64_t firstEvent = stage.step.numEvents;
-  for (const Op &op : ops[number].step.ops) {
+  for (const Op &op : ops[number].step) {
     visit(Emitted{&op, &stage.step, nullptr, op.first, op.stream, op.operand});
     if (op.kind != OpKind::Call)
       continue;
@@ -90,7 +90,7 @@ void StepLines::walk(size_t number, Visitor visit) const {
     Emitted inner{
         nullptr, &stage.routines[call.routine].body, &call, op.first, 0, 0};
     auto record = call.records.begin();
-    for (const Op &body : ops[number].routines[call.routine].ops) {
+    for (const Op &body : ops[number].routines[call.routine]) {
       inner.op = &body;
       inner.stream = body.stream;
       if (body.kind == OpKind::CallRecord) {

@@ -16,7 +16,7 @@ public:
         lastOfStream(stage.streams.size(), none) {}
 
   /// `recordedBehind` are instructions behind which a call may record events.
-  ListOps read(const std::vector<bool> &recordedBehind);
+  std::vector<Op> read(const std::vector<bool> &recordedBehind);
 
 private:
   static constexpr size_t none = ~size_t{0};
@@ -31,7 +31,7 @@ private:
   size_t number;
   const StepCosts &costs;
   const InstructionList &list;
-  ListOps result;
+  std::vector<Op> ops;
   /// What exchanges keep of the compute stream, not added yet.
   std::vector<Op> held;
   /// The last operation of each stream.
@@ -46,8 +46,8 @@ Op &ListReader::add(OpKind kind, uint32_t stream, uint32_t instruction) {
   if (stream == stage.computeStream &&
       (kind == OpKind::Kernels || kind == OpKind::Wait))
     addHeld();
-  lastOfStream[stream] = result.ops.size();
-  Op &op = result.ops.emplace_back();
+  lastOfStream[stream] = ops.size();
+  Op &op = ops.emplace_back();
   op.kind = kind;
   op.stream = stream;
   op.first = op.last = instruction;
@@ -59,9 +59,9 @@ void ListReader::addKernel(const Instruction &instruction, uint32_t index) {
   const size_t before = lastOfStream[instruction.stream];
   const bool isHeld =
       instruction.stream == stage.computeStream && !held.empty();
-  if (!isHeld && before != none && result.ops[before].kind == OpKind::Kernels) {
-    result.ops[before].last = index;
-    result.ops[before].seconds += seconds;
+  if (!isHeld && before != none && ops[before].kind == OpKind::Kernels) {
+    ops[before].last = index;
+    ops[before].seconds += seconds;
     return;
   }
   add(OpKind::Kernels, instruction.stream, index).seconds = seconds;
@@ -84,8 +84,8 @@ void ListReader::addExchange(const Instruction &instruction, uint32_t index) {
 void ListReader::addHeld() {
   if (held.empty())
     return;
-  lastOfStream[stage.computeStream] = result.ops.size() + held.size() - 1;
-  result.ops.insert(result.ops.end(), held.begin(), held.end());
+  lastOfStream[stage.computeStream] = ops.size() + held.size() - 1;
+  ops.insert(ops.end(), held.begin(), held.end());
   held.clear();
 }
 
@@ -108,7 +108,7 @@ void ListReader::addWork(const Instruction &instruction, uint32_t index) {
   }
 }
 
-ListOps ListReader::read(const std::vector<bool> &recordedBehind) {
+std::vector<Op> ListReader::read(const std::vector<bool> &recordedBehind) {
   for (uint32_t i = 0; i < list.instructions.size(); ++i) {
     const Instruction &instruction = list.instructions[i];
     for (const AwaitedEvent &awaited : instruction.awaited) {
@@ -124,7 +124,7 @@ ListOps ListReader::read(const std::vector<bool> &recordedBehind) {
       add(OpKind::CallRecord, stage.computeStream, i);
   }
   addHeld();
-  return std::move(result);
+  return std::move(ops);
 }
 
 StageOps makeStageOps(const Program &program, size_t number,

@@ -10,7 +10,6 @@
 #define MF_LIB_SIMULATOR_STEPOPS_H
 
 #include "StepCosts.h"
-#include "llvm/ADT/DenseSet.h"
 
 namespace mf::simulator {
 
@@ -53,14 +52,10 @@ struct Op {
   }
 };
 
-struct ListOps {
-  std::vector<Op> ops;
-};
-
 /// The operations of a stage's step and routines.
 struct StageOps {
-  ListOps step;
-  std::vector<ListOps> routines;
+  std::vector<Op> step;
+  std::vector<std::vector<Op>> routines;
 };
 
 StageOps makeStageOps(const program::Program &program, size_t stage,

@@ -53,11 +53,9 @@ private:
 
 } // namespace
 
-/// Peak and what it is made of are the plan's, whatever the times are.
 void StepSimulator::readMemory(const StageProgram &stage,
                                const SpanReader &spans,
                                StageTimeline &result) const {
-  addStageFacts(program, stage, result);
   result.limitBytes = stage.hbmLimitBytes.value_or(target.memory.bytes);
   if (!options.withSpans)
     return;
@@ -121,6 +119,8 @@ Error StepSimulator::readStage(size_t number, const StepCosts &costs,
   for (const timeline::StreamTimeline &stream : timeline.streams)
     if (!stream.spans.empty())
       timeline.end = std::max(timeline.end, stream.spans.back().end);
+  // Peak and what it is made of are the plan's, whatever the times are.
+  addStageFacts(program, stage, *tasks, timeline);
   readMemory(stage, spans, timeline);
   readWork(number, costs, timeline);
   return Error::success();
@@ -177,18 +177,16 @@ Expected<StepTimeline> StepSimulator::run() {
     if (Error error = readStage(stage, *costs, spans))
       return error;
   addFacts();
-  result.flows = spans.takeFlows();
+  result.flows = spans.getFlows();
   result.activities = activities.take();
   const CriticalWork work(program, lines, *times, *costs);
   result.criticalPath = work.getShares(program, *costs);
   if (target.stepLatency > 0)
     result.criticalPath.push_back({"host", target.stepLatency});
-  if (options.withSensitivity) {
-    auto sensitivity = computeSensitivity(program, target, work, *costs);
-    if (!sensitivity)
-      return sensitivity.takeError();
-    result.sensitivity = std::move(*sensitivity);
-  }
+  auto sensitivity = computeSensitivity(program, target, work, *costs);
+  if (!sensitivity)
+    return sensitivity.takeError();
+  result.sensitivity = std::move(*sensitivity);
   return std::move(result);
 }
 

@@ -29,7 +29,7 @@ SpanReader::SpanReader(const Program &program, const StepLines &lines,
                        const ActivityTable &activities, bool spanOfEachKernel)
     : program(program), lines(lines), times(times), costs(costs),
       activities(activities), spanOfEachKernel(spanOfEachKernel),
-      groupStarts(getGroupStarts(lines.getLines(), times)) {}
+      groupStarts(getGroupStarts(lines.getLines(), times)), messages(program) {}
 
 static std::optional<uint32_t> getRoutine(const Emitted &emitted) {
   return emitted.call ? std::optional(emitted.call->routine) : std::nullopt;
@@ -64,16 +64,6 @@ llvm::ArrayRef<double> SpanReader::getStarts(uint32_t position) const {
   auto found = starts.find(position);
   return found == starts.end() ? llvm::ArrayRef<double>()
                                : llvm::ArrayRef(found->second);
-}
-
-void SpanReader::addMessage(size_t stage, const Emitted &emitted,
-                            uint32_t span) {
-  const Exchange &exchange =
-      *emitted.list->getExchange(emitted.list->instructions[emitted.op->first]);
-  const Channel &channel = program.channels[exchange.channel];
-  if (channel.isTransfer && channel.fromStage != channel.toStage)
-    messages[exchange.channel][exchange.isSend ? 0 : 1].push_back(
-        {static_cast<uint32_t>(stage), emitted.stream, span});
 }
 
 /// A task is from its first kernel to its last: before, it may wait for what it
@@ -121,7 +111,11 @@ void SpanReader::addItem(size_t stage, const Emitted &emitted, sim::ItemId item,
         all.getKind(item) == sim::ItemKind::Rendezvous)
       start = groupStarts[all.getOperand(item)];
     add(activities.find(stage, routine, op.first));
-    return addMessage(stage, emitted, static_cast<uint32_t>(spans.size() - 1));
+    messages.add(
+        *emitted.list->getExchange(emitted.list->instructions[op.first]),
+        {static_cast<uint32_t>(stage), emitted.stream,
+         static_cast<uint32_t>(spans.size() - 1)});
+    return;
   case OpKind::Wait:
   case OpKind::Record:
   case OpKind::CallRecord:
@@ -136,9 +130,7 @@ void SpanReader::read(size_t number, llvm::ArrayRef<StepTask> tasks,
   result.computeStream = stage.computeStream;
   for (const Stream &stream : stage.streams)
     result.streams.push_back({stream.name, stream.kind, {}});
-  for (const StepTask &found : tasks)
-    result.tasks.push_back({found.phase, static_cast<int32_t>(found.layout),
-                            static_cast<int32_t>(found.microBatch), 0, 0});
+  addTasks(tasks, result);
   std::vector<int32_t> next(stage.streams.size(), 0);
   size_t following = 0;
   lines.walk(number, [&](const Emitted &emitted) {
@@ -153,14 +145,6 @@ void SpanReader::read(size_t number, llvm::ArrayRef<StepTask> tasks,
                               next[emitted.stream]++};
     addItem(number, emitted, item, result);
   });
-}
-
-std::vector<timeline::Flow> SpanReader::takeFlows() {
-  std::vector<timeline::Flow> flows;
-  for (const auto &[channel, sides] : messages)
-    for (auto [from, to] : llvm::zip(sides[0], sides[1]))
-      flows.push_back({from, to});
-  return flows;
 }
 
 } // namespace mf::simulator

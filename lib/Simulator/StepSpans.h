@@ -4,8 +4,8 @@
 #define MF_LIB_SIMULATOR_STEPSPANS_H
 
 #include "StepLines.h"
-#include "mf/Program/StepTasks.h"
 #include "mf/Simulator/Activities.h"
+#include "mf/Simulator/ProgramFacts.h"
 #include "mf/Timeline/StepTimeline.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -27,7 +27,7 @@ public:
   llvm::ArrayRef<double> getStarts(uint32_t position) const;
 
   /// The messages between the stages that have been read.
-  std::vector<timeline::Flow> takeFlows();
+  std::vector<timeline::Flow> getFlows() const { return messages.getFlows(); }
 
 private:
   void addItem(size_t stage, const Emitted &emitted, sim::ItemId item,
@@ -35,7 +35,6 @@ private:
   void addKernels(size_t stage, const Emitted &emitted, sim::ItemId item,
                   std::vector<timeline::Span> &spans);
   void noteStart(const Emitted &emitted, uint32_t instruction, double time);
-  void addMessage(size_t stage, const Emitted &emitted, uint32_t span);
   void addToTask(double start, double end, bool isCall,
                  timeline::StageTimeline &result);
 
@@ -53,8 +52,7 @@ private:
   bool hasKernel = false;
   /// Of that stage: of each call, the start of each instruction.
   llvm::DenseMap<uint32_t, std::vector<double>> starts;
-  /// By channel: where messages are sent and received, in order.
-  std::map<uint32_t, std::array<std::vector<timeline::SpanId>, 2>> messages;
+  MessageTable messages;
 };
 
 } // namespace mf::simulator

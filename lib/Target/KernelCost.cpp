@@ -1,6 +1,7 @@
 //===- KernelCost.cpp - What a launch takes -------------------------------===//
 
 #include "mf/Target/KernelCost.h"
+#include "mf/Signatures/WorkType.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
@@ -14,21 +15,6 @@ namespace mf::target {
 static std::string describe(const KernelSignature &signature) {
   return ("kernel '" + signature.name + "' of kind '" + signature.kind + "'")
       .str();
-}
-
-/// The element type that the engine works in: that of the largest input, or of
-/// the largest output of a kernel that reads nothing. What products are added
-/// up in does not count.
-static DType getWorkType(const KernelSpec &spec) {
-  const ArrayRef<TensorShape> operands =
-      spec.inputs.empty() ? ArrayRef(spec.outputs) : ArrayRef(spec.inputs);
-  if (operands.empty())
-    return DType::F32;
-  return max_element(operands,
-                     [](const TensorShape &a, const TensorShape &b) {
-                       return a.getBytes() < b.getBytes();
-                     })
-      ->type;
 }
 
 /// The share of the peak that is left at a measure. Empty operands count as one

@@ -61,7 +61,7 @@ findReplacements(StringRef text, const Target &from, const Target &to) {
 }
 
 std::string editTarget(StringRef text, const Target &from, const Target &to,
-                       mlir::MLIRContext &context) {
+                       mlir::MLIRContext &context, StringRef comment) {
   if (auto replacements = findReplacements(text, from, to)) {
     std::string edited = text.str();
     // From the back, so that the offsets before stay.
@@ -77,11 +77,11 @@ std::string editTarget(StringRef text, const Target &from, const Target &to,
     sources.AddNewSourceBuffer(MemoryBuffer::getMemBufferCopy(edited), SMLoc());
     mlir::FailureOr<Target> read = parseTarget(sources, context);
     if (succeeded(read) && getNumbers(*read) == getNumbers(to))
-      return edited;
+      return makeComment(comment) + edited;
   }
   std::string printed;
   raw_string_ostream os(printed);
-  printTarget(to, context, "", os);
+  printTarget(to, context, comment, os);
   return printed;
 }
 

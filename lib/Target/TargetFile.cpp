@@ -143,11 +143,7 @@ mlir::FailureOr<Target> readTarget(StringRef nameOrPath,
 void printTarget(const Target &target, mlir::MLIRContext &context,
                  StringRef comment, raw_ostream &os) {
   context.loadDialect<ascend::AscendDialect, mlir::DLTIDialect>();
-  SmallVector<StringRef> lines;
-  comment.rtrim('\n').split(lines, '\n');
-  if (!comment.empty())
-    for (StringRef line : lines)
-      os << (line.empty() ? "//" : "// ") << line << '\n';
+  os << makeComment(comment);
   mlir::OpBuilder builder(&context);
   mlir::OwningOpRef<mlir::ModuleOp> module =
       mlir::ModuleOp::create(builder.getUnknownLoc());

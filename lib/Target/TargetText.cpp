@@ -9,6 +9,17 @@ using namespace llvm;
 
 namespace mf::target {
 
+std::string makeComment(StringRef text) {
+  if (text.empty())
+    return "";
+  SmallVector<StringRef> lines;
+  text.rtrim('\n').split(lines, '\n');
+  std::string comment;
+  for (StringRef line : lines)
+    comment += ((line.empty() ? "//" : "// ") + line + "\n").str();
+  return comment;
+}
+
 /// The offset behind the string that begins at `offset`; strings end with their
 /// line at the latest.
 static size_t skipString(StringRef text, size_t offset) {

@@ -15,6 +15,9 @@
 
 namespace mf::target {
 
+/// Each line of a text as a `//` line; nothing for no text.
+std::string makeComment(llvm::StringRef text);
+
 /// The text with blanks for its comments: all else stays in its place.
 std::string blankComments(llvm::StringRef text);
 

@@ -1,8 +1,8 @@
 //===- Comparison.cpp - Where two steps in time differ --------------------===//
 
 #include "ReportReader.h"
-#include "TextTable.h"
 #include "lib/Data/FileError.h"
+#include "mf/Text/TextTable.h"
 #include "mf/Timeline/Writers.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>

@@ -16,15 +16,15 @@ namespace {
 /// Where nothing is under way on the device, by the end of each such time. Only
 /// a receive that begins then can have been waited for: all else of the device
 /// that its stream might wait for is over.
-std::vector<Interval> getIdleTimes(const StageTimeline &stage) {
-  std::vector<Interval> busy;
+std::vector<Interval<Nanoseconds>> getIdleTimes(const StageTimeline &stage) {
+  std::vector<Interval<Nanoseconds>> busy;
   for (const StreamTimeline &stream : stage.streams)
     for (const Span &span : stream.spans)
       busy.push_back({toNanoseconds(span.start), toNanoseconds(span.end)});
-  const Intervals united(std::move(busy));
-  std::vector<Interval> idle;
+  const Intervals<Nanoseconds> united(std::move(busy));
+  std::vector<Interval<Nanoseconds>> idle;
   Nanoseconds last = 0;
-  for (const Interval &interval : united.get()) {
+  for (const Interval<Nanoseconds> &interval : united.get()) {
     if (interval.start > last)
       idle.push_back({last, interval.start});
     last = interval.end;
@@ -32,13 +32,14 @@ std::vector<Interval> getIdleTimes(const StageTimeline &stage) {
   return idle;
 }
 
-Intervals collect(llvm::ArrayRef<DeviceTask> tasks,
-                  llvm::function_ref<bool(const DeviceTask &)> isIncluded) {
-  std::vector<Interval> intervals;
+Intervals<Nanoseconds>
+collect(llvm::ArrayRef<DeviceTask> tasks,
+        llvm::function_ref<bool(const DeviceTask &)> isIncluded) {
+  std::vector<Interval<Nanoseconds>> intervals;
   for (const DeviceTask &task : tasks)
     if (isIncluded(task))
       intervals.push_back({task.start, task.end});
-  return Intervals(std::move(intervals));
+  return Intervals<Nanoseconds>(std::move(intervals));
 }
 
 } // namespace
@@ -67,11 +68,12 @@ bool DeviceTask::isCopy() const {
 DeviceTasks::DeviceTasks(const StepTimeline &timeline,
                          const StageTimeline &stage)
     : step(toNanoseconds(timeline.seconds)) {
-  const std::vector<Interval> idle = getIdleTimes(stage);
+  const std::vector<Interval<Nanoseconds>> idle = getIdleTimes(stage);
   auto getWaitBegin = [&](Nanoseconds start) {
-    const auto *found = llvm::lower_bound(
-        llvm::ArrayRef(idle), start,
-        [](const Interval &left, Nanoseconds time) { return left.end < time; });
+    const auto *found =
+        llvm::lower_bound(llvm::ArrayRef(idle), start,
+                          [](const Interval<Nanoseconds> &left,
+                             Nanoseconds time) { return left.end < time; });
     return found != idle.data() + idle.size() && found->end == start
                ? found->start
                : start;
@@ -107,7 +109,9 @@ DeviceTasks::DeviceTasks(const StepTimeline &timeline,
     return task.activity->category == Category::Receive;
   });
   exposedCommunication = communication.subtract(computing);
-  free = Intervals({{0, step}}).subtract(computing).subtract(communication);
+  free = Intervals<Nanoseconds>({{0, step}})
+             .subtract(computing)
+             .subtract(communication);
 }
 
 StringRef getAcceleratorCore(const Activity &activity) {

@@ -12,6 +12,7 @@
 #ifndef MF_LIB_TIMELINE_DEVICETASKS_H
 #define MF_LIB_TIMELINE_DEVICETASKS_H
 
+#include "Clock.h"
 #include "Intervals.h"
 #include "TimelineParts.h"
 
@@ -42,14 +43,14 @@ struct DeviceTasks {
   std::vector<DeviceTask> tasks;
   /// From the begin of the step to its end; a rank may be done before.
   Nanoseconds step = 0;
-  Intervals computing;
+  Intervals<Nanoseconds> computing;
   /// Collectives, sends and receives.
-  Intervals communication;
-  Intervals exposedCommunication;
+  Intervals<Nanoseconds> communication;
+  Intervals<Nanoseconds> exposedCommunication;
   /// Neither is going on.
-  Intervals free;
+  Intervals<Nanoseconds> free;
   /// In which a receive is going on.
-  Intervals receiving;
+  Intervals<Nanoseconds> receiving;
 };
 
 /// "AI_CORE", "AI_VECTOR_CORE", "MIX_AIC" or "COMMUNICATION", by the engine and

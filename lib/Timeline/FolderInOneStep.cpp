@@ -1,13 +1,12 @@
 //===- FolderInOneStep.cpp - Folders that appear whole or not at all ------===//
 
 #include "FolderInOneStep.h"
+#include "lib/Data/FileError.h"
 #include "mf/Data/AtomicFile.h"
 #include "llvm/ADT/SmallString.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
-#include <cerrno>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,21 +21,6 @@ namespace path = llvm::sys::path;
 namespace mf::timeline {
 
 namespace {
-
-Error fail(StringRef name, const Twine &message) {
-  return llvm::createStringError(name + ": " + message);
-}
-
-Error fail(StringRef name, StringRef action, std::error_code code) {
-  std::string reason = code.message();
-  if (!reason.empty())
-    reason.front() = llvm::toLower(reason.front());
-  return fail(name, "cannot " + action + ": " + reason);
-}
-
-Error failWithErrno(StringRef name, StringRef action) {
-  return fail(name, action, {errno, std::generic_category()});
-}
 
 /// Removes a folder that did not get its name.
 class TemporaryFolder {
@@ -58,7 +42,7 @@ private:
 
 Error createFolders(StringRef name) {
   if (std::error_code code = fs::create_directories(name, true, fs::all_all))
-    return fail(name, "create", code);
+    return fileError(name, "create", code);
   return Error::success();
 }
 
@@ -67,11 +51,12 @@ Error checkNewFolder(StringRef name) {
   if (fs::status(name, status))
     return Error::success();
   if (status.type() != fs::file_type::directory_file)
-    return fail(name, "cannot write: exists and is not a folder");
+    return fileError(name, "cannot write: exists and is not a folder");
   std::error_code code;
   if (fs::directory_iterator(name, code) != fs::directory_iterator())
-    return fail(name, "cannot write: there are files in it; expected a new or "
-                      "an empty folder");
+    return fileError(name,
+                     "cannot write: there are files in it; expected a new or "
+                     "an empty folder");
   return Error::success();
 }
 
@@ -87,12 +72,12 @@ Error writeFolderInOneStep(StringRef name,
   path::append(temporary, "." + path::filename(folder) + ".tmp-" +
                               Twine(llvm::sys::Process::getProcessId()));
   if (::mkdir(temporary.c_str(), 0777) != 0)
-    return failWithErrno(name, "create");
+    return errnoError(name, "create");
   const TemporaryFolder guard(temporary);
   if (Error error = write(temporary))
     return error;
   if (::rename(temporary.c_str(), folder.c_str()) != 0)
-    return failWithErrno(name, "rename to its final name");
+    return errnoError(name, "rename to its final name");
   return syncDirectory(parent.empty() ? "." : parent);
 }
 

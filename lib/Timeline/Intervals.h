@@ -3,31 +3,81 @@
 #ifndef MF_LIB_TIMELINE_INTERVALS_H
 #define MF_LIB_TIMELINE_INTERVALS_H
 
-#include "Clock.h"
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
 
 namespace mf::timeline {
 
-struct Interval {
-  Nanoseconds start = 0;
-  Nanoseconds end = 0;
+template <typename Time> struct Interval {
+  Time start = 0;
+  Time end = 0;
 };
 
-/// Intervals that neither overlap nor touch, in the order of time.
-class Intervals {
+/// Intervals that neither overlap nor touch, in the order of time. All takes
+/// time linear in their number, but for ordering those that are not.
+template <typename Time> class Intervals {
 public:
   Intervals() = default;
-  /// The times that are in any of them.
-  explicit Intervals(std::vector<Interval> unordered);
+  /// The times that are in any of them; empty and reversed ones have none.
+  explicit Intervals(std::vector<Interval<Time>> unordered) {
+    if (!std::is_sorted(unordered.begin(), unordered.end(), startsBefore))
+      std::sort(unordered.begin(), unordered.end(), startsBefore);
+    for (const Interval<Time> &interval : unordered) {
+      if (interval.start >= interval.end)
+        continue;
+      if (!intervals.empty() && interval.start <= intervals.back().end)
+        intervals.back().end = std::max(intervals.back().end, interval.end);
+      else
+        intervals.push_back(interval);
+    }
+  }
 
-  Nanoseconds getLength() const;
-  const std::vector<Interval> &get() const { return intervals; }
+  Time getLength() const {
+    Time length = 0;
+    for (const Interval<Time> &interval : intervals)
+      length += interval.end - interval.start;
+    return length;
+  }
 
-  /// The times in either, and those of these that are not in `other`.
-  Intervals unite(const Intervals &other) const;
-  Intervals subtract(const Intervals &other) const;
+  const std::vector<Interval<Time>> &get() const { return intervals; }
+
+  /// The times in either.
+  Intervals unite(const Intervals &other) const {
+    std::vector<Interval<Time>> all;
+    all.reserve(intervals.size() + other.intervals.size());
+    std::merge(intervals.begin(), intervals.end(), other.intervals.begin(),
+               other.intervals.end(), std::back_inserter(all), startsBefore);
+    return Intervals(std::move(all));
+  }
+
+  /// Those of these times that are not in `other`.
+  Intervals subtract(const Intervals &other) const {
+    std::vector<Interval<Time>> rest;
+    auto next = other.intervals.begin();
+    for (const Interval<Time> &interval : intervals) {
+      Time start = interval.start;
+      while (next != other.intervals.end() && next->end <= start)
+        ++next;
+      // The last one that cuts this interval may cut the following one, too.
+      for (auto cut = next;
+           cut != other.intervals.end() && cut->start < interval.end; ++cut) {
+        rest.push_back({start, cut->start});
+        start = std::max(start, cut->end);
+      }
+      rest.push_back({start, interval.end});
+    }
+    return Intervals(std::move(rest));
+  }
 
 private:
-  std::vector<Interval> intervals;
+  static bool startsBefore(const Interval<Time> &left,
+                           const Interval<Time> &right) {
+    return left.start < right.start;
+  }
+
+  std::vector<Interval<Time>> intervals;
 };
 
 } // namespace mf::timeline

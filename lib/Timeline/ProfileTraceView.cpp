@@ -128,7 +128,7 @@ void TraceViewPrinter::addMemory() {
 void TraceViewPrinter::addOverlap() {
   nameProcess(OverlapAnalysis, "Overlap Analysis", "NPU");
   const DeviceTasks &device = profile.device;
-  const std::pair<StringRef, const Intervals *> threads[] = {
+  const std::pair<StringRef, const Intervals<Nanoseconds> *> threads[] = {
       {"Computing", &device.computing},
       {"Communication", &device.communication},
       {"Communication(Not Overlapped)", &device.exposedCommunication},
@@ -137,7 +137,7 @@ void TraceViewPrinter::addOverlap() {
   for (const auto &[name, intervals] : threads) {
     events.nameThread({OverlapAnalysis, thread}, name, thread);
     const std::string quoted = quoteJson(name);
-    for (const Interval &interval : intervals->get())
+    for (const Interval<Nanoseconds> &interval : intervals->get())
       events.addSlice({OverlapAnalysis, thread}, interval.start, interval.end,
                       quoted, {});
     ++thread;

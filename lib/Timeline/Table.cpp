@@ -1,7 +1,7 @@
 //===- Table.cpp - A step in time as lines of text ------------------------===//
 
-#include "TextTable.h"
 #include "Wording.h"
+#include "mf/Text/TextTable.h"
 #include "mf/Timeline/Writers.h"
 #include <algorithm>
 

@@ -1,5 +1,6 @@
 //===- ReadConfig.cpp - A training YAML into a typed attribute ------------===//
 
+#include "passes/config/ReadConfig.h"
 #include "mf/Config/PipelineRules.h"
 #include "mf/Config/RowBlocks.h"
 #include "mf/Schedule/Policy.h"
@@ -100,6 +101,9 @@ void resolveCallbacks(ModuleOp module, TrainingConfig &config,
 
 struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
   using ReadConfigBase::ReadConfigBase;
+  ReadConfigPass(const mf::passes::ReadConfigOptions &options,
+                 std::optional<std::string> text)
+      : ReadConfigBase(options), text(std::move(text)) {}
 
   void runOnOperation() override {
     MLIRContext *context = &getContext();
@@ -120,7 +124,8 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
         return signalPassFailure();
       }
     DiagnosticList diagnostics;
-    TrainingConfig config = parseTrainingConfigFile(file, diagnostics);
+    TrainingConfig config = text ? parseTrainingConfig(*text, file, diagnostics)
+                                 : parseTrainingConfigFile(file, diagnostics);
     if (diagnostics.hasErrors())
       return fail(diagnostics);
     // Then all that a YAML must keep to is that of this schedule.
@@ -167,6 +172,9 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
   }
 
 private:
+  /// In place of the file's.
+  std::optional<std::string> text;
+
   /// Whether ranks have copies of anything: as the YAML says, or as a mesh that
   /// the module has already.
   bool hasReplicas(const RankLayout &ranks) {
@@ -194,3 +202,9 @@ private:
 };
 
 } // namespace
+
+std::unique_ptr<Pass>
+mf::passes::createReadConfig(const ReadConfigOptions &options,
+                             std::string text) {
+  return std::make_unique<ReadConfigPass>(options, std::move(text));
+}

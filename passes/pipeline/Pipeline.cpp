@@ -3,6 +3,7 @@
 #include "passes/pipeline/Pipeline.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/config/ReadConfig.h"
 
 using namespace mlir;
 
@@ -33,7 +34,9 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   readConfig.file = options.config;
   readConfig.gradientAccumulationSteps = options.gradientAccumulationSteps;
   readConfig.schedule = options.schedule;
-  manager.addPass(createReadConfig(readConfig));
+  manager.addPass(options.configText
+                      ? createReadConfig(readConfig, *options.configText)
+                      : createReadConfig(readConfig));
 
   OpPassManager &model = manager.nest<ir::ModelOp>();
   addFusions(model, options);

@@ -6,6 +6,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 #include "passes/Passes.h"
+#include <optional>
+#include <string>
 
 namespace mf::passes {
 
@@ -42,6 +44,8 @@ struct TrainingStepOptions
   Option<bool> printPlan{*this, "print-plan",
                          llvm::cl::desc("print the plan of each pass"),
                          llvm::cl::init(false)};
+  /// What stands in the file `config`; none reads it.
+  std::optional<std::string> configText;
   /// Called with what each layer got; no text stands for it.
   LayerReportHandler layerReportHandler;
   /// Called with what each stage keeps and exchanges (ascend-print-memory).

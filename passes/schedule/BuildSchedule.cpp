@@ -1,5 +1,6 @@
 //===- BuildSchedule.cpp - One schedule per stage -------------------------===//
 
+#include "mf/Config/PipelineRules.h"
 #include "mf/Schedule/Policy.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
@@ -17,21 +18,6 @@ using mf::passes::ModelChunks;
 using mf::schedule::Policy;
 
 namespace {
-
-/// The name of the policy that a model asks for.
-StringRef getPolicyName(ParallelAttr parallel) {
-  // Of the YAML, 1f1b is the order of one chunk per stage and of several.
-  StringRef name = parallel.getScheduler();
-  bool isInterleaved = parallel.getInterleave() > 1;
-  if (name == "1f1b" && isInterleaved)
-    return "interleaved";
-  // Of sequence pieces, those of one chunk are ordered alike by all.
-  if (name == "seq1f1b" && isInterleaved)
-    return "seq1f1b-interleaved";
-  if (name.starts_with("seq1f1b-") && !isInterleaved)
-    return "seq1f1b";
-  return name;
-}
 
 /// That every stage has as many chunks as it is to have.
 LogicalResult checkStages(ModelOp model, const ModelChunks &chunks) {
@@ -52,7 +38,9 @@ LogicalResult checkStages(ModelOp model, const ModelChunks &chunks) {
 
 FailureOr<schedule::Schedule> buildSchedule(ModelOp model,
                                             const ModelChunks &chunks) {
-  StringRef name = getPolicyName(model.getTrainingAttr().getParallel());
+  ParallelAttr parallel = model.getTrainingAttr().getParallel();
+  StringRef name =
+      getScheduleName(parallel.getScheduler(), parallel.getInterleave());
   llvm::Expected<const Policy *> policy = schedule::findPolicy(name);
   if (!policy) {
     model.emitOpError("cannot be scheduled: ")

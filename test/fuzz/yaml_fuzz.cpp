@@ -1,5 +1,4 @@
-//===- yaml_fuzz.cpp - libFuzzer target over YAML texts
-//--------------------===//
+//===- yaml_fuzz.cpp - libFuzzer target over YAML texts -------------------===//
 //
 // Built with -DMF_FUZZ=ON, run by scripts/fuzz-yaml.sh.
 //

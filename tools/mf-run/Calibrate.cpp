@@ -3,43 +3,36 @@
 #include "Calibrate.h"
 #include "Targets.h"
 #include "mf/Calibration/Calibration.h"
-#include "mf/Data/AtomicFile.h"
-#include "mf/Target/TargetFile.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 
 namespace mf::tools {
 
-static Error calibrateTo(const target::Target &start, const Options &options,
+static Error calibrateTo(const LoadedTarget &start, const Options &options,
                          mlir::MLIRContext &context) {
   Expected<calibration::Profile> profile =
       calibration::readProfile(options.calibrate);
   if (!profile)
     return profile.takeError();
   Expected<calibration::Calibration> fitted =
-      calibration::calibrate(start, *profile);
+      calibration::calibrate(start.changed, *profile);
   if (!fitted)
     return fitted.takeError();
-  std::string text;
-  raw_string_ostream os(text);
-  target::printTarget(fitted->target, context,
-                      calibration::describeCalibration(
-                          *fitted, options.calibrate, options.target),
-                      os);
-  const bool toOutput = options.output == "-";
-  if (toOutput)
-    outs() << text;
-  else if (Error error = writeFileAtomically(options.output, text))
+  const std::string comment = calibration::describeCalibration(
+      *fitted, options.calibrate, options.target);
+  if (Error error =
+          writeTarget(options, start, fitted->target, comment, context))
     return error;
   if (!options.quiet)
-    calibration::printCalibration(*fitted, toOutput ? errs() : outs());
+    calibration::printCalibration(*fitted,
+                                  options.output == "-" ? errs() : outs());
   return Error::success();
 }
 
 int calibrateTarget(const Options &options, Messages &messages) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  const std::optional<target::Target> start =
+  const std::optional<LoadedTarget> start =
       loadTarget(options, context, messages);
   if (!start)
     return 1;

@@ -2,83 +2,49 @@
 
 #include "Targets.h"
 #include "mf/Data/AtomicFile.h"
+#include "mf/Target/TargetFields.h"
 #include "mf/Target/TargetFile.h"
-#include "mlir/IR/Diagnostics.h"
+#include "tools/targets/TargetOptions.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 
 namespace mf::tools {
 
-/// Changes one number, as `path=number` says.
-static Error applySetting(target::Target &target, StringRef setting) {
-  const auto [path, text] = setting.split('=');
-  double number = 0;
-  if (path.trim().empty() || text.trim().getAsDouble(number))
-    return createStringError(
-        "expected path=number, as networks.hccs.collective_share=0.5");
-  return setParameter(target, path.trim(), number);
-}
-
-/// Parses the target in `sources`.
-static mlir::FailureOr<target::Target> parseTarget(SourceMgr &sources,
-                                                   mlir::MLIRContext &context,
-                                                   Messages &messages) {
-  mlir::SourceMgrDiagnosticHandler handler(sources, &context,
-                                           messages.getErrors());
-  return target::parseTarget(sources, context);
-}
-
-/// Changes a target as --set says; false behind an error.
-static bool applySettings(const Options &options, target::Target &target,
-                          Messages &messages) {
-  for (const std::string &setting : options.set)
-    if (Error error = applySetting(target, setting)) {
-      messages.fail("--set " + setting + ": " + toString(std::move(error)));
-      return false;
-    }
-  // One number may contradict another.
-  if (Error error = target::check(target)) {
-    messages.fail("--set: " + toString(std::move(error)));
-    return false;
-  }
-  return true;
-}
-
-/// Makes the file of --target the main file of `sources`; false behind an
-/// error.
-static bool openTarget(const Options &options, SourceMgr &sources,
-                       Messages &messages) {
-  if (options.target.empty()) {
-    messages.fail("expected --target=NAME or FILE; --list-targets prints the "
-                  "names");
-    return false;
-  }
-  auto buffer = target::openTarget(options.target);
-  if (!buffer) {
-    messages.fail("--target: " + toString(buffer.takeError()));
-    return false;
-  }
-  sources.AddNewSourceBuffer(std::move(*buffer), SMLoc());
-  return true;
-}
-
-std::optional<target::Target> loadTarget(const Options &options,
-                                         mlir::MLIRContext &context,
-                                         Messages &messages) {
+std::optional<LoadedTarget> loadTarget(const Options &options,
+                                       mlir::MLIRContext &context,
+                                       Messages &messages) {
   SourceMgr sources;
-  if (!openTarget(options, sources, messages))
+  if (Error error = openTargetOption(options.target, sources)) {
+    messages.fail(toString(std::move(error)));
     return std::nullopt;
-  mlir::FailureOr<target::Target> target =
-      parseTarget(sources, context, messages);
-  if (failed(target))
+  }
+  mlir::FailureOr<target::Target> written =
+      parseTargetOption(sources, context, messages.getErrors());
+  if (failed(written))
     return std::nullopt;
-  target::Target changed = std::move(*target);
-  if (!applySettings(options, changed, messages))
+  LoadedTarget loaded;
+  loaded.text =
+      sources.getMemoryBuffer(sources.getMainFileID())->getBuffer().str();
+  loaded.written = *written;
+  loaded.changed = std::move(*written);
+  if (Error error = applySetOptions(loaded.changed, options.set)) {
+    messages.fail(toString(std::move(error)));
     return std::nullopt;
-  return changed;
+  }
+  return loaded;
+}
+
+Error writeTarget(const Options &options, const LoadedTarget &loaded,
+                  const target::Target &target, StringRef comment,
+                  mlir::MLIRContext &context) {
+  const std::string text =
+      target::editTarget(loaded.text, loaded.written, target, context, comment);
+  if (options.output != "-")
+    return writeFileAtomically(options.output, text);
+  outs() << text;
+  return Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -107,38 +73,27 @@ int listTargets() {
 
 int listParameters(const Options &options, Messages &messages) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  std::optional<target::Target> target = loadTarget(options, context, messages);
-  if (!target)
+  std::optional<LoadedTarget> loaded = loadTarget(options, context, messages);
+  if (!loaded)
     return 1;
-  for (const target::Parameter &parameter : target::getParameters(*target))
-    outs() << parameter.path << ' ' << format("%.15g", *parameter.value)
+  for (const target::Parameter &parameter :
+       target::getParameters(loaded->changed))
+    outs() << parameter.path << ' ' << target::formatNumber(*parameter.value)
            << '\n';
   return 0;
 }
 
 int printTarget(const Options &options, Messages &messages) {
-  SourceMgr sources;
-  if (!openTarget(options, sources, messages))
-    return 1;
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  mlir::FailureOr<target::Target> target =
-      parseTarget(sources, context, messages);
-  if (failed(target))
+  const std::optional<LoadedTarget> loaded =
+      loadTarget(options, context, messages);
+  if (!loaded)
     return 1;
-  std::string text =
-      sources.getMemoryBuffer(sources.getMainFileID())->getBuffer().str();
-  if (!options.set.empty()) {
-    const target::Target before = *target;
-    if (!applySettings(options, *target, messages))
-      return 1;
-    text = "// " + options.target + " with " + join(options.set, ", ") + "\n" +
-           target::editTarget(text, before, *target, context);
-  }
-  if (options.output == "-") {
-    outs() << text;
-    return 0;
-  }
-  if (Error error = writeFileAtomically(options.output, text))
+  const std::string comment =
+      options.set.empty() ? ""
+                          : options.target + " with " + join(options.set, ", ");
+  if (Error error =
+          writeTarget(options, *loaded, loaded->changed, comment, context))
     return messages.fail(toString(std::move(error)));
   return 0;
 }

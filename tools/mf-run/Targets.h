@@ -10,10 +10,26 @@
 
 namespace mf::tools {
 
+/// The target of --target.
+struct LoadedTarget {
+  /// Its file, and what this says.
+  std::string text;
+  target::Target written;
+  /// With the numbers of --set.
+  target::Target changed;
+};
+
 /// Reads --target and changes it as --set says; none behind an error.
-std::optional<target::Target> loadTarget(const Options &options,
-                                         mlir::MLIRContext &context,
-                                         Messages &messages);
+std::optional<LoadedTarget> loadTarget(const Options &options,
+                                       mlir::MLIRContext &context,
+                                       Messages &messages);
+
+/// Writes the file of a target to -o, in one step, or to standard output. It is
+/// that of --target, with the numbers of `target` and `comment` as `//` lines
+/// at its top.
+llvm::Error writeTarget(const Options &options, const LoadedTarget &loaded,
+                        const target::Target &target, llvm::StringRef comment,
+                        mlir::MLIRContext &context);
 
 /// --list-targets: a line for each target that comes with mf-run.
 int listTargets();

@@ -134,13 +134,13 @@ int Run::interpret() {
 int Run::runProgram(mlir::MLIRContext &context) {
   mf::runner::TrainingOptions training = options.getTrainingOptions();
   if (!options.target.empty()) {
-    std::optional<mf::target::Target> target =
+    const std::optional<mf::tools::LoadedTarget> loaded =
         mf::tools::loadTarget(options, context, messages);
-    if (!target)
+    if (!loaded)
       return 1;
-    training.targetName = target->name;
+    training.targetName = loaded->changed.name;
     training.peakFlopsPerSecond =
-        target->getPeak(mf::Engine::Cube, mf::DType::BF16);
+        loaded->changed.getPeak(mf::Engine::Cube, mf::DType::BF16);
   }
   const Mesh &mesh = decoded.program.mesh;
   if (Error error = mf::tools::checkStepFiles(options, mesh))
@@ -168,12 +168,12 @@ int Run::simulate(mlir::MLIRContext &context) {
   if (processes)
     return messages.fail("one process simulates all ranks: run --simulate "
                          "without mpirun");
-  std::optional<mf::target::Target> target =
+  const std::optional<mf::tools::LoadedTarget> loaded =
       mf::tools::loadTarget(options, context, messages);
-  if (!target)
+  if (!loaded)
     return 1;
-  if (Error error =
-          mf::tools::simulateStep(options, decoded.program, *target, outs()))
+  if (Error error = mf::tools::simulateStep(options, decoded.program,
+                                            loaded->changed, outs()))
     return failAt(std::move(error), decoded, messages);
   return 0;
 }

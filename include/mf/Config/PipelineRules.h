@@ -24,6 +24,10 @@ bool needsInterleave(llvm::StringRef scheduler);
 /// YAML asks for.
 llvm::StringRef getScheduleName(const ParallelConfig &config);
 
+/// What it is called with so many chunks per stage: of the YAML's names some
+/// stand for an order of one chunk per stage and for one of several.
+llvm::StringRef getScheduleName(llvm::StringRef schedule, int64_t interleave);
+
 /// The pipeline_scheduler that asks for a schedule of the Schedule library; the
 /// default for one that no YAML can ask for.
 llvm::StringRef getSchedulerOf(llvm::StringRef schedule);

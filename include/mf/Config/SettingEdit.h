@@ -56,6 +56,9 @@ struct MemorySettings {
   /// swap_config; none switches swap off. Items of one name and prefetch become
   /// one; of several items that name a layer the first counts.
   std::optional<std::vector<SwapItem>> swap;
+  /// The tables count layers that `swap` swaps as a whole, but nothing of them
+  /// is recomputed.
+  bool leavesOutSwapped = false;
   /// Chunks per stage. More than one switches pipeline_interleave on, one
   /// switches it off unless the scheduler needs it.
   std::optional<int64_t> interleave;

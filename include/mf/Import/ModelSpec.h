@@ -76,8 +76,6 @@ struct RotarySpec {
   /// Neighbours are moved to the two halves of a head before these rotate
   /// (latent attention of the mcore graph).
   bool movesPairs = false;
-  /// The Cell registers what use_fused_rope replaces its operators with.
-  bool namesFused = false;
 };
 
 struct ModelSpec {

@@ -3,6 +3,7 @@
 #ifndef MF_PLAN_PROBLEMJSON_H
 #define MF_PLAN_PROBLEMJSON_H
 
+#include "mf/Plan/PlanUnits.h"
 #include "mf/Plan/Solver.h"
 #include "llvm/Support/JSON.h"
 
@@ -22,7 +23,13 @@ llvm::json::Value writeResult(const Problem &problem,
 /// The same as text: a table with a row per stage, the step, bound and gap, and
 /// the critical path in words.
 void printResult(const Problem &problem, const SolveResult &result,
-                 llvm::raw_ostream &os);
+                 llvm::raw_ostream &os, const PlanUnits &units = {});
+
+/// The table of printResult: a row per stage, with its layers, how they are
+/// treated, and what `evaluation` says of its memory and time.
+void printPlanTable(const Problem &problem, const Plan &plan,
+                    const Evaluation &evaluation, const PlanUnits &units,
+                    llvm::raw_ostream &os);
 
 } // namespace mf::plan
 

@@ -141,8 +141,16 @@ struct Lifetime {
   bool onlyCompute = true;
 };
 
-/// The lifetimes of all instances that the step uses, statics first.
+/// The lifetimes of all instances that the step uses, statics first. `liveness`
+/// is the stage's.
+std::vector<Lifetime> computeLifetimes(const StageProgram &stage,
+                                       const StepLiveness &liveness);
 std::vector<Lifetime> computeLifetimes(const StageProgram &stage);
+
+/// By time, up to the last end of a lifetime: the bytes of `space` that are
+/// alive, buffers counted without padding. Statics count always.
+std::vector<int64_t> computeBytesAlive(const std::vector<Lifetime> &lifetimes,
+                                       Space space);
 
 /// Bytes in use at one time.
 struct MemoryUse {
@@ -152,8 +160,7 @@ struct MemoryUse {
   int64_t time = 0;
 };
 
-/// The most bytes of `space` alive at one time, buffers counted without
-/// padding. Statics count always.
+/// The most bytes of `space` alive at one time, as computeBytesAlive counts.
 MemoryUse findPeak(const std::vector<Lifetime> &lifetimes, Space space);
 
 /// The end of the furthest byte of `space` that the step uses: what an arena

@@ -8,15 +8,39 @@
 #ifndef MF_SIMULATOR_PROGRAMFACTS_H
 #define MF_SIMULATOR_PROGRAMFACTS_H
 
-#include "mf/Program/Program.h"
+#include "mf/Program/StepTasks.h"
 #include "mf/Timeline/StepTimeline.h"
+#include <array>
 
 namespace mf::simulator {
 
-/// Sizes of memory, what it holds at the peak, and FLOPs.
+/// The tasks of a stage, without times yet, and with their layout as the chunk.
+void addTasks(llvm::ArrayRef<program::StepTask> tasks,
+              timeline::StageTimeline &timeline);
+
+/// Sizes of memory, what it holds at the peak, and FLOPs. `tasks` are the
+/// stage's.
 void addStageFacts(const program::Program &program,
                    const program::StageProgram &stage,
+                   llvm::ArrayRef<program::StepTask> tasks,
                    timeline::StageTimeline &timeline);
+
+/// Pairs where messages are sent with where they are received.
+class MessageTable {
+public:
+  explicit MessageTable(const program::Program &program) : program(program) {}
+
+  /// Notes the span of an exchange, unless it is not between stages. What a
+  /// channel carries comes in order.
+  void add(const program::Exchange &exchange, timeline::SpanId span);
+
+  std::vector<timeline::Flow> getFlows() const;
+
+private:
+  const program::Program &program;
+  /// By channel: where messages are sent and received, in order.
+  std::map<uint32_t, std::array<std::vector<timeline::SpanId>, 2>> spans;
+};
 
 /// Ranks, micro-batches and tokens; numbers the chunks of tasks, which are
 /// layouts so far, in the order in which their first forwards start.

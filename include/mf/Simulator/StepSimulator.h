@@ -19,8 +19,6 @@ struct SimulationOptions {
   /// Whether each instruction has a span of its own; else kernels that follow
   /// one another on a stream share one, with the activity of the first.
   bool withSpans = true;
-  /// Whether to compute StepTimeline::sensitivity.
-  bool withSensitivity = true;
 };
 
 /// Simulates one rank of each stage. A LocatedError if streams wait for each

@@ -38,10 +38,12 @@ void printTarget(const Target &target, mlir::MLIRContext &context,
                  llvm::StringRef comment, llvm::raw_ostream &os);
 
 /// The file `text`, which holds the target `from`, with the numbers of `to`,
-/// which differs from it in numbers alone. Comments and all else stay as they
-/// are where that is possible; otherwise the target is printed anew.
+/// which differs from it in numbers alone; `comment` becomes `//` lines at its
+/// top. Comments and all else stay as they are where that is possible;
+/// otherwise the target is printed anew.
 std::string editTarget(llvm::StringRef text, const Target &from,
-                       const Target &to, mlir::MLIRContext &context);
+                       const Target &to, mlir::MLIRContext &context,
+                       llvm::StringRef comment = "");
 
 } // namespace mf::target
 

@@ -187,7 +187,7 @@ TEST(SettingEditFilesTest, WritesDrawnSettings) {
         getStageMapOptions(parse(file.text), ignored);
     std::map<std::string, std::string> scalars;
     flatten(parse(file.text).root, "", scalars);
-    for (int round = 0; round < 10; ++round) {
+    for (int round = 0; round < 4; ++round) {
       SCOPED_TRACE(file.path + " round " + std::to_string(round));
       const MemorySettings asked =
           draw.draw(options.numLayers + options.mtpLayers);
@@ -220,7 +220,7 @@ TEST(SettingEditFilesTest, BrokenFilesAreEditedOrRejected) {
   YamlMutator mutator(20251122);
   size_t rejected = 0;
   size_t edited = 0;
-  for (int round = 0; round < 20; ++round)
+  for (int round = 0; round < 10; ++round)
     for (const std::string &original : texts) {
       std::string text = original;
       for (size_t i = 0, count = 1 + mutator.below(4); i < count; ++i)

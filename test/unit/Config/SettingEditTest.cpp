@@ -294,6 +294,37 @@ TEST(SettingEditTest, SwitchesSwapOn) {
             "swap_config: {swap: False}\n");
 }
 
+TEST(SettingEditTest, LeavesSwappedLayersOut) {
+  const llvm::StringRef yaml = "parallel_config: {pipeline_stage: 2}\n"
+                               "model: {model_config: {num_layers: 8}}\n"
+                               "recompute_config:\n"
+                               "  recompute: [2, 1]\n"
+                               "  select_recompute: {'a': [4, 1]}\n";
+  MemorySettings settings = withSwap({{"", 1, {0, 4}}});
+  settings.leavesOutSwapped = true;
+  EXPECT_EQ(edit(yaml, settings), "parallel_config: {pipeline_stage: 2}\n"
+                                  "model: {model_config: {num_layers: 8}}\n"
+                                  "recompute_config:\n"
+                                  "  recompute: [1]\n"
+                                  "  select_recompute: {'a': [1, 2, 3]}\n"
+                                  "swap_config:\n"
+                                  "  swap: True\n"
+                                  "  layer_swap:\n"
+                                  "    - backward_prefetch: 1\n"
+                                  "      layers: [0, 4]\n");
+  settings.swap->front().layers = {0, 1, 2, 3, 4};
+  EXPECT_EQ(edit(yaml, settings), "parallel_config: {pipeline_stage: 2}\n"
+                                  "model: {model_config: {num_layers: 8}}\n"
+                                  "recompute_config:\n"
+                                  "  recompute: False\n"
+                                  "  select_recompute: False\n"
+                                  "swap_config:\n"
+                                  "  swap: True\n"
+                                  "  layer_swap:\n"
+                                  "    - backward_prefetch: 1\n"
+                                  "      layers: [0, 1, 2, 3, 4]\n");
+}
+
 TEST(SettingEditTest, SwitchesSwapOff) {
   EXPECT_EQ(edit("parallel_config: {pipeline_stage: 2}\n"
                  "model: {model_config: {num_layers: 8}}\n"

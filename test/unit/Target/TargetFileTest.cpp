@@ -243,6 +243,8 @@ TEST_F(TargetFileTest, NumbersChangeInPlace) {
                 llvm::StringRef(text).count('\n'));
       EXPECT_EQ(llvm::StringRef(edited).count("//"),
                 llvm::StringRef(text).count("//"));
+      EXPECT_EQ(editTarget(text, *from, to, context, "Two\n\nlines.\n"),
+                "// Two\n//\n// lines.\n" + edited);
     }
   }
 }

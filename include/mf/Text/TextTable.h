@@ -1,26 +1,28 @@
 //===- TextTable.h - Aligned columns of text ------------------*- C++ -*-===//
 
-#ifndef MF_LIB_TIMELINE_TEXTTABLE_H
-#define MF_LIB_TIMELINE_TEXTTABLE_H
+#ifndef MF_TEXT_TEXTTABLE_H
+#define MF_TEXT_TEXTTABLE_H
 
 #include "llvm/Support/raw_ostream.h"
 #include <string>
 #include <vector>
 
-namespace mf::timeline {
+namespace mf {
 
 /// Lines of cells, the first of each to the left and the others to the right of
 /// their columns.
 class TextTable {
 public:
+  TextTable() = default;
   explicit TextTable(std::vector<std::string> header)
       : rows({std::move(header)}) {}
 
-  /// Of as many cells as the header.
+  /// Of as many cells as the header, or the first row.
   void addRow(std::vector<std::string> cells) {
     rows.push_back(std::move(cells));
   }
 
+  bool empty() const { return rows.empty(); }
   void print(llvm::raw_ostream &os) const;
 
 private:
@@ -31,9 +33,13 @@ private:
 /// least `fewest`.
 int getDecimals(double value, int fewest);
 
+/// Six digits that count, and never an exponent: "1132.66", "0.25",
+/// "59055800320".
+std::string formatRounded(double value);
+
 /// `value` with that many digits behind the point.
 std::string formatFixed(double value, int decimals);
 
-} // namespace mf::timeline
+} // namespace mf
 
-#endif // MF_LIB_TIMELINE_TEXTTABLE_H
+#endif // MF_TEXT_TEXTTABLE_H

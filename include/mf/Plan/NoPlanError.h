@@ -1,0 +1,23 @@
+//===- NoPlanError.h - There is no plan, or none was found ----*- C++ -*-===//
+
+#ifndef MF_PLAN_NOPLANERROR_H
+#define MF_PLAN_NOPLANERROR_H
+
+#include "llvm/Support/Error.h"
+
+namespace mf::plan {
+
+/// The input is fine, but nothing fits, or the search ended before it found
+/// something that does. Tools have an exit code for it.
+class NoPlanError : public llvm::ErrorInfo<NoPlanError, llvm::StringError> {
+public:
+  // NOLINTNEXTLINE(readability-identifier-naming): as LLVM asks for
+  static char ID;
+
+  explicit NoPlanError(const llvm::Twine &message)
+      : ErrorInfo(message, llvm::inconvertibleErrorCode()) {}
+};
+
+} // namespace mf::plan
+
+#endif // MF_PLAN_NOPLANERROR_H

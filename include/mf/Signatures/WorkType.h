@@ -1,0 +1,17 @@
+//===- WorkType.h - What element type a kernel works in -------*- C++ -*-===//
+
+#ifndef MF_SIGNATURES_WORKTYPE_H
+#define MF_SIGNATURES_WORKTYPE_H
+
+#include "mf/Signatures/KernelSpec.h"
+
+namespace mf {
+
+/// The element type of the largest input, or of the largest output of a kernel
+/// that reads nothing; the first of those of one size. What products are added
+/// up in does not count. F32 without any operands.
+DType getWorkType(const KernelSpec &spec);
+
+} // namespace mf
+
+#endif // MF_SIGNATURES_WORKTYPE_H

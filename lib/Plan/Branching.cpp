@@ -1,0 +1,138 @@
+//===- Branching.cpp - How a set of plans is cut in two -------------------===//
+
+#include "Branching.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+namespace mf::plan {
+
+static size_t getNumLayerFeatures(const StageOptions &options) {
+  const Composition &first = options.compositions.front();
+  return 1 + first.layers.size() + first.layers.size() * first.totals.size();
+}
+
+size_t getNumFeatures(const StageOptions &options) {
+  return getNumLayerFeatures(options) + options.numDurations + 1;
+}
+
+double getFeature(const StageOptions &options, int32_t option, size_t feature) {
+  const Composition &composition =
+      options.compositions[options.compositionOf[option]];
+  if (feature == 0)
+    return static_cast<double>(composition.getNumLayers());
+  --feature;
+  size_t chunks = composition.layers.size();
+  if (feature < chunks)
+    return static_cast<double>(
+        std::accumulate(composition.layers[feature].begin(),
+                        composition.layers[feature].end(), int64_t(0)));
+  feature -= chunks;
+  size_t kinds = composition.totals.size();
+  if (feature < chunks * kinds)
+    return static_cast<double>(
+        composition.layers[feature / kinds][feature % kinds]);
+  feature -= chunks * kinds;
+  if (feature < options.numDurations)
+    return options.getDurations(option)[feature];
+  return option;
+}
+
+bool Decision::allows(const StageOptions &options, int32_t option) const {
+  return (getFeature(options, option, feature) <= threshold) == isAtMost;
+}
+
+namespace {
+
+/// What a stage does in a mixture.
+struct StageMixture {
+  std::vector<std::pair<int32_t, double>> shares;
+
+  StageMixture(const GameResult &game, size_t stage) {
+    std::map<int32_t, double> sums;
+    double total = 0;
+    for (const PlanSample &sample : game.samples) {
+      sums[sample.options[stage]] += sample.share;
+      total += sample.share;
+    }
+    for (auto [option, share] : sums)
+      shares.emplace_back(option, share / total);
+  }
+};
+
+/// How far apart both halves are, times the share of the smaller one.
+double getDistance(const StageOptions &options, const StageMixture &mixture,
+                   const GameResult &game, const Decision &decision) {
+  std::vector<double> low(options.numDurations, 0), high = low;
+  double lowShare = 0;
+  for (auto [option, share] : mixture.shares) {
+    bool isLow = decision.allows(options, option);
+    lowShare += isLow ? share : 0;
+    for (auto [number, duration] :
+         llvm::enumerate(options.getDurations(option)))
+      (isLow ? low : high)[number] += share * duration;
+  }
+  double highShare = 1 - lowShare;
+  constexpr double least = 1e-6;
+  if (lowShare < least || highShare < least)
+    return 0;
+  double distance = 0;
+  for (size_t number = 0; number < low.size(); ++number)
+    distance += game.cut.counts[options.durationNumbers[number]] *
+                std::abs(low[number] / lowShare - high[number] / highShare);
+  return distance * std::min(lowShare, highShare);
+}
+
+/// Where the mixture has no say: a stage with several options, cut by the first
+/// number in which they differ.
+std::optional<Decision> chooseAny(const OptionChain &chain) {
+  for (auto [index, options] : llvm::enumerate(chain.getStages())) {
+    llvm::ArrayRef<int32_t> active = chain.getOptions(index);
+    if (active.size() < 2)
+      continue;
+    for (size_t feature = 0; feature < getNumFeatures(options); ++feature) {
+      double least = getFeature(options, active.front(), feature), most = least;
+      for (int32_t option : active) {
+        least = std::min(least, getFeature(options, option, feature));
+        most = std::max(most, getFeature(options, option, feature));
+      }
+      if (least < most)
+        return Decision{index, feature, std::floor((least + most) / 2)};
+    }
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<Decision> chooseDecision(const OptionChain &chain,
+                                       const GameResult &game) {
+  std::optional<Decision> best;
+  double bestScore = 0;
+  if (!game.samples.empty() && !game.cut.counts.empty())
+    for (auto [index, options] : llvm::enumerate(chain.getStages())) {
+      StageMixture mixture(game, index);
+      if (mixture.shares.size() < 2)
+        continue;
+      size_t numLayerFeatures = getNumLayerFeatures(options);
+      for (size_t feature = 0; feature + 1 < getNumFeatures(options);
+           ++feature) {
+        double mean = 0;
+        for (auto [option, share] : mixture.shares)
+          mean += share * getFeature(options, option, feature);
+        Decision decision{index, feature, std::floor(mean)};
+        // The numbers of layers tie stages together.
+        double weight = feature == 0 ? 4 : feature < numLayerFeatures ? 2 : 1;
+        double score = weight * getDistance(options, mixture, game, decision);
+        if (score > bestScore) {
+          bestScore = score;
+          best = decision;
+        }
+      }
+    }
+  return best ? best : chooseAny(chain);
+}
+
+} // namespace mf::plan

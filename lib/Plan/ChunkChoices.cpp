@@ -1,0 +1,196 @@
+//===- ChunkChoices.cpp - How the layers of a chunk may be treated --------===//
+
+#include "ChunkChoices.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+
+namespace mf::plan {
+
+ChunkChoices::ChunkChoices(const TickProblem &problem, Aim aim)
+    : problem(problem), aim(aim),
+      excludedBy(problem.get().getNumTreatments(), 0),
+      forbiddenGroups(problem.getNumChunks(), -1) {
+  for (const LayerKind &kind : problem.get().kinds)
+    for (const Treatment &treatment : kind.treatments)
+      hasCopies |= treatment.copyOut > 0 || treatment.copyIn > 0;
+  for (auto [one, other] : problem.get().exclusive) {
+    excludedBy[one] |= uint64_t(1) << other;
+    excludedBy[other] |= uint64_t(1) << one;
+  }
+  for (const ForbiddenStage &forbidden : problem.get().forbidden) {
+    llvm::ArrayRef<int32_t> chunks = problem.getChunks(forbidden.stage);
+    for (auto [chunk, plan] : llvm::zip_equal(chunks, forbidden.chunks)) {
+      int64_t &group = forbiddenGroups[chunk];
+      if (group < 0) {
+        group = forbiddenPlans.size();
+        forbiddenPlans.emplace_back();
+      }
+      forbiddenPlans[group].push_back(plan);
+    }
+  }
+}
+
+/// Whether each number of one is at most that of the other.
+static bool isCovered(const ChunkPlan &one, const ChunkPlan &other) {
+  for (size_t kind = 0; kind < one.counts.size(); ++kind)
+    for (size_t treatment = 0; treatment < one.counts[kind].size(); ++treatment)
+      if (one.counts[kind][treatment] > other.counts[kind][treatment])
+        return false;
+  return true;
+}
+
+bool ChunkChoices::mayBecomeForbidden(int64_t forbiddenGroup,
+                                      const ChunkPlan &plan) const {
+  return forbiddenGroup >= 0 &&
+         llvm::any_of(forbiddenPlans[forbiddenGroup],
+                      [&](const ChunkPlan &forbidden) {
+                        return isCovered(plan, forbidden);
+                      });
+}
+
+bool ChunkChoices::isNoWorse(const TickCosts &one,
+                             const TickCosts &other) const {
+  if (one.activation > other.activation || one.transient > other.transient)
+    return false;
+  return aim == Aim::Memory ||
+         (one.times[0] <= other.times[0] && one.times[1] <= other.times[1] &&
+          one.times[2] <= other.times[2]);
+}
+
+/// Tells whether one may stand for the other whatever layers follow.
+bool ChunkChoices::isBetter(const Part &one, const Part &other) const {
+  if (!isNoWorse(one.costs, other.costs) ||
+      (one.exclusive & ~other.exclusive) != 0)
+    return false;
+  if (problem.get().treatmentsInOrder &&
+      one.lastTreatment > other.lastTreatment)
+    return false;
+  for (auto [treatment, fixed] : llvm::enumerate(problem.get().fixedTreatments))
+    if (!fixed.empty() &&
+        one.plan.getTreated(treatment) != other.plan.getTreated(treatment))
+      return false;
+  if (!hasCopies)
+    return true;
+  // A longer task hides more of its copies.
+  auto getOut = [](const TickCosts &costs) {
+    return costs.copyOut - costs.times[0];
+  };
+  auto getIn = [](const TickCosts &costs) {
+    return costs.copyIn - costs.times[1] - costs.times[2];
+  };
+  return getOut(one.costs) <= getOut(other.costs) &&
+         getIn(one.costs) <= getIn(other.costs);
+}
+
+/// The least first, and of equals the one with more layers of early treatments.
+template <typename Choice>
+static bool isOrdered(const Choice &one, const Choice &other) {
+  if (one.costs.times != other.costs.times)
+    return one.costs.times < other.costs.times;
+  if (one.costs.activation != other.costs.activation)
+    return one.costs.activation < other.costs.activation;
+  if (one.costs.transient != other.costs.transient)
+    return one.costs.transient < other.costs.transient;
+  return one.plan.counts > other.plan.counts;
+}
+
+/// Removes what another stands for.
+template <typename Choice, typename Better>
+static void keepBest(std::vector<Choice> &choices, Better isBetter) {
+  llvm::sort(choices, isOrdered<Choice>);
+  std::vector<Choice> best;
+  for (Choice &choice : choices) {
+    if (llvm::any_of(best,
+                     [&](auto &other) { return isBetter(other, choice); }))
+      continue;
+    llvm::erase_if(best, [&](auto &other) { return isBetter(choice, other); });
+    best.push_back(std::move(choice));
+  }
+  choices = std::move(best);
+}
+
+const std::vector<ChunkChoices::Part> &
+ChunkChoices::getParts(int64_t forbiddenGroup, const Layers &layers) {
+  auto known = parts.find({forbiddenGroup, layers});
+  if (known != parts.end())
+    return known->second;
+  std::vector<Part> made = makeParts(forbiddenGroup, layers);
+  return parts[{forbiddenGroup, layers}] = std::move(made);
+}
+
+/// Adds a layer to each of the parts without it.
+std::vector<ChunkChoices::Part> ChunkChoices::makeParts(int64_t forbiddenGroup,
+                                                        const Layers &layers) {
+  size_t numTreatments = problem.get().getNumTreatments();
+  Part empty;
+  empty.plan.counts.assign(layers.size(),
+                           std::vector<int64_t>(numTreatments, 0));
+  auto last = std::find_if(layers.rbegin(), layers.rend(),
+                           [](int64_t count) { return count > 0; });
+  if (last == layers.rend())
+    return {empty};
+  size_t kind = layers.rend() - last - 1;
+  Layers before = layers;
+  --before[kind];
+  std::vector<Part> made;
+  for (const Part &part : getParts(forbiddenGroup, before))
+    for (size_t treatment = 0; treatment < numTreatments; ++treatment) {
+      if (problem.get().treatmentsInOrder && treatment < part.lastTreatment)
+        continue;
+      if ((part.exclusive & excludedBy[treatment]) != 0)
+        continue;
+      Part &next = made.emplace_back(part);
+      ++next.plan.counts[kind][treatment];
+      next.costs.add(problem.getLayer(kind, treatment));
+      next.lastTreatment = std::max(part.lastTreatment, treatment);
+      if (excludedBy[treatment] != 0)
+        next.exclusive |= uint64_t(1) << treatment;
+    }
+  // Layers may be added in any order; those of the same numbers are the same.
+  llvm::sort(made, isOrdered<Part>);
+  made.erase(llvm::unique(made,
+                          [](const Part &one, const Part &other) {
+                            return one.plan == other.plan;
+                          }),
+             made.end());
+  keepBest(made, [&](const Part &one, const Part &other) {
+    return isBetter(one, other) &&
+           !mayBecomeForbidden(forbiddenGroup, one.plan);
+  });
+  return made;
+}
+
+bool ChunkChoices::isAllowed(int64_t chunk, const Part &part) const {
+  for (auto [treatment, fixed] : llvm::enumerate(problem.get().fixedTreatments))
+    if (!fixed.empty() && part.plan.getTreated(treatment) !=
+                              std::min(fixed[chunk], part.plan.getNumLayers()))
+      return false;
+  TickCosts costs = problem.getExtra(chunk);
+  costs.add(part.costs);
+  return costs.copyOut <= costs.times[0] &&
+         costs.copyIn <= costs.times[1] + costs.times[2];
+}
+
+const std::vector<ChunkChoice> &
+ChunkChoices::get(int64_t chunk, llvm::ArrayRef<int64_t> layers) {
+  auto known = choices.find({chunk, layers.vec()});
+  if (known != choices.end())
+    return known->second;
+  std::vector<ChunkChoice> allowed;
+  int64_t group = forbiddenGroups[chunk];
+  for (const Part &part : getParts(group, layers.vec())) {
+    if (!isAllowed(chunk, part))
+      continue;
+    ChunkChoice &choice = allowed.emplace_back();
+    choice.plan = part.plan;
+    choice.costs = problem.getExtra(chunk);
+    choice.costs.add(part.costs);
+  }
+  keepBest(allowed, [&](const ChunkChoice &one, const ChunkChoice &other) {
+    return isNoWorse(one.costs, other.costs) &&
+           !(group >= 0 && llvm::is_contained(forbiddenPlans[group], one.plan));
+  });
+  return choices[{chunk, layers.vec()}] = std::move(allowed);
+}
+
+} // namespace mf::plan

@@ -1,0 +1,89 @@
+//===- Makespan.cpp - What a plan comes to --------------------------------===//
+
+#include "StepGraph.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace mf::plan {
+
+using schedule::Phase;
+
+namespace {
+
+/// The phases of a chunk's tasks, by their numbers in a TickProblem.
+Phase getPhase(const TickProblem &problem, int64_t number) {
+  if (problem.getNumPhases() == 2)
+    return number == 0 ? Phase::Forward : Phase::Backward;
+  constexpr std::array<Phase, 3> phases = {Phase::Forward, Phase::InputGradient,
+                                           Phase::WeightGradient};
+  return phases[number];
+}
+
+/// The path, with tasks that follow one another on a stage added up by what
+/// they are.
+std::vector<PathStep> summarize(const TickProblem &problem,
+                                llvm::ArrayRef<StepGraph::PathTask> path,
+                                llvm::ArrayRef<int64_t> durations) {
+  std::vector<PathStep> steps;
+  int64_t stage = -1;
+  size_t begin = 0;
+  for (const StepGraph::PathTask &task : path) {
+    if (task.stage != stage)
+      begin = steps.size();
+    stage = task.stage;
+    bool isUpdate = task.duration == problem.getUpdate(stage);
+    if (isUpdate && durations[task.duration] == 0)
+      continue;
+    PathStep step;
+    step.chunk = -1;
+    if (!isUpdate) {
+      step.chunk = task.duration / problem.getNumPhases();
+      step.phase = getPhase(problem, task.duration % problem.getNumPhases());
+    }
+    auto isSame = [&](const PathStep &other) {
+      return other.chunk == step.chunk && other.phase == step.phase;
+    };
+    auto known = std::find_if(steps.begin() + begin, steps.end(), isSame);
+    if (known == steps.end())
+      known = steps.insert(known, step);
+    ++known->count;
+    known->time += problem.getTime(durations[task.duration]);
+  }
+  return steps;
+}
+
+} // namespace
+
+Evaluation evaluate(const Problem &problem, const Plan &plan) {
+  TickProblem ticks(problem);
+  StepGraph graph(ticks);
+  std::vector<TickCosts> costs;
+  for (auto [chunk, ofChunk] : llvm::enumerate(plan.chunks))
+    costs.push_back(ticks.getCosts(chunk, ofChunk));
+  std::vector<int64_t> durations = ticks.getDurations(costs);
+
+  Evaluation evaluation;
+  evaluation.time = ticks.getTime(graph.getMakespan(durations));
+  const int64_t runs = problem.schedule.pipeline.microBatches;
+  const int64_t pieces = problem.schedule.pipeline.pieces;
+  for (const TickCosts &ofChunk : costs) {
+    evaluation.forward.push_back(ticks.getTime(pieces * ofChunk.times[0]));
+    evaluation.backward.push_back(
+        ticks.getTime(pieces * (ofChunk.times[1] + ofChunk.times[2])));
+  }
+  for (int64_t stage = 0; stage < ticks.getNumStages(); ++stage) {
+    std::vector<TickCosts> ofStage;
+    int64_t busy = durations[ticks.getUpdate(stage)];
+    for (int32_t chunk : ticks.getChunks(stage)) {
+      ofStage.push_back(costs[chunk]);
+      for (int64_t time : costs[chunk].times)
+        busy += runs * pieces * time;
+    }
+    evaluation.peaks.push_back(ticks.getMemory(ticks.getPeak(stage, ofStage)));
+    evaluation.busy.push_back(ticks.getTime(busy));
+  }
+  evaluation.criticalPath =
+      summarize(ticks, graph.getCriticalPath(durations), durations);
+  return evaluation;
+}
+
+} // namespace mf::plan

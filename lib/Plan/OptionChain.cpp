@@ -1,0 +1,260 @@
+//===- OptionChain.cpp - All plans as paths from stage to stage -----------===//
+
+#include "OptionChain.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+
+namespace mf::plan {
+
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+OptionChain::OptionChain(llvm::ArrayRef<StageOptions> stages,
+                         const TickProblem &problem, const KindLayouts &layouts)
+    : stages(stages), arcs(stages.size()) {
+  for (const StageOptions &stage : stages) {
+    active.emplace_back(stage.size());
+    std::iota(active.back().begin(), active.back().end(), 0);
+  }
+  addNodes(problem, layouts);
+  clean();
+}
+
+/// Forwards from the start of every layout.
+void OptionChain::addNodes(const TickProblem &problem,
+                           const KindLayouts &layouts) {
+  using Left = std::vector<int64_t>;
+  std::vector<std::pair<size_t, Left>> nodes;
+  Left all;
+  for (const LayerKind &kind : problem.get().kinds)
+    all.push_back(kind.count);
+  for (size_t layout = 0; layout < layouts.size(); ++layout)
+    nodes.emplace_back(layout, all);
+  numNodes.push_back(nodes.size());
+  for (const StageOptions &stage : stages) {
+    llvm::ArrayRef<int32_t> chunks = problem.getChunks(stage.stage);
+    // By layout: the compositions that it allows.
+    std::vector<std::vector<int32_t>> allowed(layouts.size());
+    for (size_t layout = 0; layout < layouts.size(); ++layout)
+      for (auto [index, composition] : llvm::enumerate(stage.compositions)) {
+        bool isAllowed = true;
+        for (auto [chunk, layers] : llvm::zip_equal(chunks, composition.layers))
+          isAllowed &= layouts.allows(layout, chunk, layers);
+        if (isAllowed)
+          allowed[layout].push_back(index);
+      }
+    std::map<std::pair<size_t, Left>, int32_t> numbers;
+    std::vector<std::pair<size_t, Left>> next;
+    for (auto [from, node] : llvm::enumerate(nodes)) {
+      const auto &[layout, left] = node;
+      for (int32_t index : allowed[layout]) {
+        Left rest = left;
+        bool isEnough = true;
+        for (auto [kind, count] :
+             llvm::enumerate(stage.compositions[index].totals)) {
+          rest[kind] -= count;
+          isEnough &= rest[kind] >= 0;
+        }
+        // Behind the last stage there is nothing left.
+        bool isLast = stage.stage + 1 == problem.getNumStages();
+        if (!isEnough ||
+            (isLast && llvm::any_of(rest, [](int64_t one) { return one > 0; })))
+          continue;
+        auto [number, isNew] =
+            numbers.try_emplace({layout, rest}, next.size());
+        if (isNew)
+          next.emplace_back(layout, rest);
+        arcs[stage.stage].push_back(
+            {static_cast<int32_t>(from), number->second, index});
+      }
+    }
+    nodes = std::move(next);
+    numNodes.push_back(nodes.size());
+  }
+}
+
+int64_t OptionChain::getNumOptions() const {
+  int64_t total = 0;
+  for (llvm::ArrayRef<int32_t> options : active)
+    total += options.size();
+  return total;
+}
+
+int64_t OptionChain::getNumArcs() const {
+  int64_t total = 0;
+  for (llvm::ArrayRef<ChainArc> ofStage : arcs)
+    total += ofStage.size();
+  return total;
+}
+
+void OptionChain::filter(size_t stage, llvm::function_ref<bool(int32_t)> keep) {
+  llvm::erase_if(active[stage], [&](int32_t option) { return !keep(option); });
+}
+
+void OptionChain::clean() {
+  if (numNodes.empty())
+    return;
+  std::vector<std::vector<bool>> hasOption, hasArc(stages.size());
+  for (auto [stage, options] : llvm::zip_equal(stages, active)) {
+    hasOption.emplace_back(stage.compositions.size(), false);
+    for (int32_t option : options)
+      hasOption.back()[stage.compositionOf[option]] = true;
+  }
+  std::vector<bool> isReached(numNodes.front(), true);
+  for (size_t stage = 0; stage < stages.size(); ++stage) {
+    std::vector<bool> next(numNodes[stage + 1], false);
+    llvm::erase_if(arcs[stage], [&](const ChainArc &arc) {
+      return !isReached[arc.from] || !hasOption[stage][arc.composition];
+    });
+    for (const ChainArc &arc : arcs[stage])
+      next[arc.to] = true;
+    isReached = std::move(next);
+  }
+  for (size_t stage = stages.size(); stage-- > 0;) {
+    std::vector<bool> before(numNodes[stage], false);
+    hasArc[stage].assign(stages[stage].compositions.size(), false);
+    llvm::erase_if(arcs[stage],
+                   [&](const ChainArc &arc) { return !isReached[arc.to]; });
+    for (const ChainArc &arc : arcs[stage]) {
+      before[arc.from] = true;
+      hasArc[stage][arc.composition] = true;
+    }
+    isReached = std::move(before);
+    llvm::erase_if(active[stage], [&](int32_t option) {
+      return !hasArc[stage][stages[stage].compositionOf[option]];
+    });
+  }
+  if (arcs.front().empty()) {
+    numNodes.clear();
+    for (auto [options, ofStage] : llvm::zip_equal(active, arcs)) {
+      options.clear();
+      ofStage.clear();
+    }
+  }
+}
+
+void OptionChain::price(const PathCut &cut, const Attraction &attraction) {
+  optionCosts.resize(stages.size());
+  compositionCosts.resize(stages.size());
+  bestOptions.resize(stages.size());
+  std::vector<double> counts;
+  for (auto [index, stage] : llvm::enumerate(stages)) {
+    counts.clear();
+    for (int32_t number : stage.durationNumbers)
+      counts.push_back(cut.counts[number]);
+    std::vector<double> &ofOptions = optionCosts[index];
+    std::vector<double> &ofCompositions = compositionCosts[index];
+    ofOptions.resize(active[index].size());
+    ofCompositions.assign(stage.compositions.size(), infinity);
+    bestOptions[index].assign(stage.compositions.size(), -1);
+    for (auto [position, option] : llvm::enumerate(active[index])) {
+      const double *durations =
+          stage.durations.data() + option * stage.numDurations;
+      double cost = 0;
+      for (size_t number = 0; number < counts.size(); ++number)
+        cost += counts[number] * durations[number];
+      if (attraction.weight > 0)
+        for (size_t number = 0; number < counts.size(); ++number) {
+          double distance = durations[number] -
+                            attraction.center[stage.durationNumbers[number]];
+          cost += attraction.weight * distance * distance;
+        }
+      ofOptions[position] = cost;
+      int32_t composition = stage.compositionOf[option];
+      if (cost < ofCompositions[composition]) {
+        ofCompositions[composition] = cost;
+        bestOptions[index][composition] = option;
+      }
+    }
+  }
+}
+
+void OptionChain::runForward() {
+  forward.resize(numNodes.size());
+  bestArcs.resize(numNodes.size());
+  forward[0].assign(numNodes[0], 0);
+  for (size_t stage = 0; stage < stages.size(); ++stage) {
+    forward[stage + 1].assign(numNodes[stage + 1], infinity);
+    bestArcs[stage + 1].assign(numNodes[stage + 1], -1);
+    const std::vector<double> &before = forward[stage];
+    std::vector<double> &behind = forward[stage + 1];
+    for (auto [index, arc] : llvm::enumerate(arcs[stage])) {
+      double value = before[arc.from] + compositionCosts[stage][arc.composition];
+      if (value < behind[arc.to]) {
+        behind[arc.to] = value;
+        bestArcs[stage + 1][arc.to] = index;
+      }
+    }
+  }
+}
+
+void OptionChain::runBackward() {
+  backward.resize(numNodes.size());
+  backward.back().assign(numNodes.back(), 0);
+  for (size_t stage = stages.size(); stage-- > 0;) {
+    backward[stage].assign(numNodes[stage], infinity);
+    for (const ChainArc &arc : arcs[stage])
+      backward[stage][arc.from] =
+          std::min(backward[stage][arc.from],
+                   compositionCosts[stage][arc.composition] +
+                       backward[stage + 1][arc.to]);
+  }
+}
+
+double OptionChain::findLeast(OptionList *best) {
+  runForward();
+  auto end = llvm::min_element(forward.back());
+  if (best != nullptr) {
+    best->assign(stages.size(), -1);
+    int32_t node = end - forward.back().begin();
+    for (size_t stage = stages.size(); stage-- > 0;) {
+      const ChainArc &arc = arcs[stage][bestArcs[stage + 1][node]];
+      (*best)[stage] = bestOptions[stage][arc.composition];
+      node = arc.from;
+    }
+  }
+  return *end;
+}
+
+double OptionChain::getLeast(const PathCut &cut, OptionList *best) {
+  if (isEmpty())
+    return infinity;
+  price(cut, {});
+  return findLeast(best) + cut.transfers;
+}
+
+OptionList OptionChain::getNearest(const PathCut &cut,
+                                   const Attraction &attraction) {
+  OptionList best;
+  price(cut, attraction);
+  findLeast(&best);
+  return best;
+}
+
+double OptionChain::eliminate(const PathCut &cut, double limit) {
+  double least = getLeast(cut);
+  if (isEmpty())
+    return least;
+  runBackward();
+  limit -= cut.transfers;
+  for (size_t stage = 0; stage < stages.size(); ++stage) {
+    // By composition: the least that all other stages take.
+    std::vector<double> others(stages[stage].compositions.size(), infinity);
+    llvm::erase_if(arcs[stage], [&](const ChainArc &arc) {
+      double rest = forward[stage][arc.from] + backward[stage + 1][arc.to];
+      others[arc.composition] = std::min(others[arc.composition], rest);
+      return rest + compositionCosts[stage][arc.composition] >= limit;
+    });
+    size_t position = 0;
+    llvm::erase_if(active[stage], [&](int32_t option) {
+      double cost = optionCosts[stage][position++];
+      return others[stages[stage].compositionOf[option]] + cost >= limit;
+    });
+  }
+  clean();
+  return least;
+}
+
+} // namespace mf::plan

@@ -1,0 +1,41 @@
+//===- PlotAxis.cpp - An axis of a plot with round numbers ----------------===//
+
+#include "PlotAxis.h"
+#include <algorithm>
+#include <cmath>
+
+namespace mf::plan {
+
+/// The first of 1, 2, 5, 10, ... times a power of ten that is no less.
+static double roundUp(double step) {
+  const double power = std::pow(10, std::floor(std::log10(step)));
+  for (const double factor : {1.0, 2.0, 5.0})
+    if (factor * power >= step)
+      return factor * power;
+  return 10 * power;
+}
+
+PlotAxis::PlotAxis(const std::vector<double> &values, int most) {
+  double low = 0, high = 1;
+  if (!values.empty()) {
+    const auto [least, largest] =
+        std::minmax_element(values.begin(), values.end());
+    low = *least, high = *largest;
+  }
+  // What crosses a round number takes three ticks.
+  most = std::max(most, 3);
+  // A single value, or what rounding makes of it, gets room around it.
+  const double size = std::max(std::abs(low), std::abs(high));
+  const double range =
+      high - low > 1e-9 * size ? high - low : std::max(size / 2, 1e-9);
+  double step = roundUp(range / (most - 1));
+  // Rounding both ends outwards may take a tick more.
+  while (std::ceil(high / step) - std::floor(low / step) > most - 1)
+    step = roundUp(step * 1.5);
+  const double first = std::floor(low / step);
+  const double last = std::max(std::ceil(high / step), first + 1);
+  for (double tick = first; tick <= last; ++tick)
+    ticks.push_back(tick * step);
+}
+
+} // namespace mf::plan

@@ -1,0 +1,99 @@
+//===- ProblemJsonObject.h - Members of JSON objects ----------*- C++ -*-===//
+
+#ifndef MF_LIB_PLAN_PROBLEMJSONOBJECT_H
+#define MF_LIB_PLAN_PROBLEMJSONOBJECT_H
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/JSON.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mf::plan {
+
+/// What is wrong with a file: the first thing that was found.
+class Complaint {
+public:
+  /// `place` is a path such as `layers[1].forward`; the whole file if empty.
+  void add(const llvm::Twine &place, const llvm::Twine &problem);
+  bool isThere() const { return !text.empty(); }
+  const std::string &getText() const { return text; }
+
+private:
+  std::string text;
+};
+
+/// A value and its path in the file.
+struct JsonPlace {
+  const llvm::json::Value *value = nullptr;
+  std::string path;
+
+  /// As messages show it: `"text"`, `[...]`, `{...}`, `1.5`.
+  std::string describe() const;
+};
+
+/// Numbers that a value may have.
+struct NumberRange {
+  double least = 0;
+  double most = 1e300;
+};
+
+/// Readers of one value: it, or nothing and a complaint.
+std::optional<double> readNumber(const JsonPlace &place, NumberRange range,
+                                 Complaint &complaint);
+std::optional<int64_t> readInteger(const JsonPlace &place, int64_t least,
+                                   int64_t most, Complaint &complaint);
+std::optional<std::string> readText(const JsonPlace &place,
+                                    Complaint &complaint);
+/// The elements of a list; nothing and a complaint that names what was
+/// `expected` if it is none.
+std::optional<std::vector<JsonPlace>> readList(const JsonPlace &place,
+                                               const llvm::Twine &expected,
+                                               Complaint &complaint);
+
+/// Reads an object by the names of its members. Members that nobody asked for
+/// are a complaint in the end. Where something is wrong, the default is read.
+class JsonObject {
+public:
+  JsonObject(JsonPlace place, Complaint &complaint);
+
+  /// A member that may be missing.
+  std::optional<JsonPlace> find(llvm::StringRef name);
+  /// A member that must be there, with a complaint that says what it is.
+  std::optional<JsonPlace> demand(llvm::StringRef name,
+                                  const llvm::Twine &expected);
+
+  double getNumber(llvm::StringRef name, double otherwise,
+                   NumberRange range = {});
+  std::optional<double> findNumber(llvm::StringRef name,
+                                   NumberRange range = {});
+  double demandNumber(llvm::StringRef name, NumberRange range = {});
+  int64_t getInteger(llvm::StringRef name, int64_t otherwise, int64_t least,
+                     int64_t most);
+  int64_t demandInteger(llvm::StringRef name, int64_t least, int64_t most);
+  std::string getText(llvm::StringRef name, llvm::StringRef otherwise);
+  bool getFlag(llvm::StringRef name, bool otherwise);
+
+  /// At most one of two members may be there.
+  void exclude(llvm::StringRef first, llvm::StringRef second);
+  /// Complains of a member by its name.
+  void complain(llvm::StringRef name, const llvm::Twine &problem);
+  /// Complains of members that nobody asked for.
+  void finish();
+
+  const std::string &getPath() const { return place.path; }
+  std::string getPath(llvm::StringRef name) const;
+  /// Of all members, in the order of the alphabet.
+  std::vector<llvm::StringRef> getNames() const;
+
+private:
+  JsonPlace place;
+  const llvm::json::Object *object = nullptr;
+  Complaint &complaint;
+  std::vector<std::string> known;
+};
+
+} // namespace mf::plan
+
+#endif // MF_LIB_PLAN_PROBLEMJSONOBJECT_H

@@ -1,0 +1,376 @@
+//===- StageOptions.cpp - What a stage may do -----------------------------===//
+
+#include "StageOptions.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace mf::plan {
+
+int64_t Composition::getNumLayers() const {
+  return std::accumulate(totals.begin(), totals.end(), int64_t(0));
+}
+
+std::vector<int32_t> getDurationNumbers(const TickProblem &problem,
+                                        int64_t stage) {
+  std::vector<int32_t> numbers;
+  for (int32_t chunk : problem.getChunks(stage))
+    for (int64_t phase = 0; phase < problem.getNumPhases(); ++phase)
+      numbers.push_back(problem.getDuration(chunk, phase));
+  numbers.push_back(problem.getUpdate(stage));
+  return numbers;
+}
+
+/// The layers of the first chunks of a stage, and what may be done with them.
+struct OptionMaker::Partial {
+  std::vector<std::vector<int64_t>> layers;
+  std::vector<const std::vector<ChunkChoice> *> choices;
+  /// The least that the bound comes to so far.
+  double bound = 0;
+};
+
+namespace {
+
+/// What a choice adds to a bound.
+double getBoundPart(const TickProblem &problem, const OptionBound &bound,
+                    size_t position, const TickCosts &costs) {
+  double part = bound.counts.back() * static_cast<double>(costs.update);
+  size_t numPhases = problem.getNumPhases();
+  for (size_t phase = 0; phase < numPhases; ++phase)
+    part += bound.counts[position * numPhases + phase] *
+            static_cast<double>(costs.times[phase]);
+  return part;
+}
+
+/// The numbers of layers by kind of a chunk, in lexicographic order.
+void addSplits(const TickProblem &problem, size_t kind, int64_t left,
+               std::vector<int64_t> &split,
+               std::vector<std::vector<int64_t>> &splits) {
+  if (kind == problem.getNumKinds()) {
+    if (left == 0)
+      splits.push_back(split);
+    return;
+  }
+  int64_t most = std::min(left, problem.get().kinds[kind].count);
+  for (int64_t count = 0; count <= most; ++count) {
+    split[kind] = count;
+    addSplits(problem, kind + 1, left - count, split, splits);
+  }
+  split[kind] = 0;
+}
+
+bool isNoLonger(const TickCosts &one, const TickCosts &other) {
+  return one.times[0] <= other.times[0] && one.times[1] <= other.times[1] &&
+         one.times[2] <= other.times[2];
+}
+
+/// Enumerates the combinations of choices with given layers that fit.
+class Combiner {
+public:
+  Combiner(const TickProblem &problem, int64_t stage, const OptionBound &bound,
+           llvm::ArrayRef<const std::vector<ChunkChoice> *> choices);
+
+  struct Combination {
+    std::vector<double> durations;
+    std::vector<const ChunkChoice *> choices;
+  };
+  std::vector<Combination> run();
+
+private:
+  void addChunk(size_t position, double boundSoFar);
+  bool fits(size_t position) const;
+  void addCombination();
+  bool isForbidden() const;
+
+  const TickProblem &problem;
+  int64_t stage;
+  const OptionBound &bound;
+  llvm::ArrayRef<const std::vector<ChunkChoice> *> choices;
+  /// By position: the least that chunks from there on add.
+  std::vector<double> leastBound;
+  std::vector<int64_t> leastActivation;
+  std::vector<const ChunkChoice *> chosen;
+  std::vector<Combination> combinations;
+};
+
+Combiner::Combiner(const TickProblem &problem, int64_t stage,
+                   const OptionBound &bound,
+                   llvm::ArrayRef<const std::vector<ChunkChoice> *> choices)
+    : problem(problem), stage(stage), bound(bound), choices(choices),
+      leastBound(choices.size() + 1, 0) {
+  for (size_t position = choices.size(); position-- > 0;) {
+    double least = std::numeric_limits<double>::infinity();
+    int64_t activation = std::numeric_limits<int64_t>::max();
+    for (const ChunkChoice &choice : *choices[position]) {
+      least =
+          std::min(least, getBoundPart(problem, bound, position, choice.costs));
+      activation = std::min(activation, choice.costs.activation);
+    }
+    leastBound[position] = leastBound[position + 1] + least;
+    leastActivation.insert(leastActivation.begin(), activation);
+  }
+}
+
+/// With the least activations of the chunks that are not chosen yet.
+bool Combiner::fits(size_t position) const {
+  int64_t base = problem.getConstant(stage), transient = 0, most = 0;
+  for (auto [index, ofChunk] : llvm::enumerate(choices)) {
+    base += ofChunk->front().costs.parameters;
+    if (index < position)
+      transient = std::max(transient, chosen[index]->costs.transient);
+  }
+  for (llvm::ArrayRef<int64_t> held : problem.getInFlight(stage)) {
+    int64_t activations = 0;
+    for (size_t index = 0; index < held.size(); ++index)
+      activations +=
+          held[index] * (index < position ? chosen[index]->costs.activation
+                                          : leastActivation[index]);
+    most = std::max(most, activations);
+  }
+  return base + most + transient <= problem.getLimit(stage);
+}
+
+bool Combiner::isForbidden() const {
+  return llvm::any_of(
+      problem.get().forbidden, [&](const ForbiddenStage &forbidden) {
+        if (forbidden.stage != stage)
+          return false;
+        for (auto [choice, plan] : llvm::zip_equal(chosen, forbidden.chunks))
+          if (!(choice->plan == plan))
+            return false;
+        return true;
+      });
+}
+
+void Combiner::addCombination() {
+  if (isForbidden())
+    return;
+  Combination &combination = combinations.emplace_back();
+  combination.choices = chosen;
+  int64_t update = 0;
+  for (const ChunkChoice *choice : chosen) {
+    for (int64_t phase = 0; phase < problem.getNumPhases(); ++phase)
+      combination.durations.push_back(
+          static_cast<double>(choice->costs.times[phase]));
+    update += choice->costs.update;
+  }
+  combination.durations.push_back(static_cast<double>(update));
+}
+
+void Combiner::addChunk(size_t position, double boundSoFar) {
+  if (!fits(position) || boundSoFar + leastBound[position] >= bound.limit)
+    return;
+  if (position == choices.size()) {
+    addCombination();
+    return;
+  }
+  // The choices of a chunk are in the order of their times: of those of the
+  // last chunk that fit, most are no better than the first.
+  bool isLast = position + 1 == choices.size();
+  std::vector<const ChunkChoice *> added;
+  for (const ChunkChoice &choice : *choices[position]) {
+    if (isLast && llvm::any_of(added, [&](const ChunkChoice *other) {
+          return isNoLonger(other->costs, choice.costs);
+        }))
+      continue;
+    size_t known = combinations.size();
+    chosen.push_back(&choice);
+    addChunk(position + 1,
+             boundSoFar + getBoundPart(problem, bound, position, choice.costs));
+    chosen.pop_back();
+    if (combinations.size() > known)
+      added.push_back(&choice);
+  }
+}
+
+std::vector<Combiner::Combination> Combiner::run() {
+  if (llvm::any_of(choices, [](auto *ofChunk) { return ofChunk->empty(); }))
+    return {};
+  addChunk(0, bound.rest);
+  // Those that are no worse than another in any duration go first.
+  llvm::sort(combinations,
+             [](const Combination &one, const Combination &other) {
+               return one.durations < other.durations;
+             });
+  std::vector<Combination> best;
+  for (Combination &combination : combinations) {
+    auto isNoWorse = [&](const Combination &other) {
+      for (size_t index = 0; index < combination.durations.size(); ++index)
+        if (other.durations[index] > combination.durations[index])
+          return false;
+      return true;
+    };
+    if (llvm::none_of(best, isNoWorse))
+      best.push_back(std::move(combination));
+  }
+  return best;
+}
+
+} // namespace
+
+void OptionMaker::addOptions(StageOptions &options, const OptionBound &bound,
+                             const Partial &partial) {
+  std::vector<Combiner::Combination> combinations =
+      Combiner(problem, options.stage, bound, partial.choices).run();
+  if (combinations.empty())
+    return;
+  Composition composition;
+  composition.layers = partial.layers;
+  composition.totals.assign(problem.getNumKinds(), 0);
+  for (llvm::ArrayRef<int64_t> layers : partial.layers)
+    for (auto [kind, count] : llvm::enumerate(layers))
+      composition.totals[kind] += count;
+  composition.begin = options.size();
+  for (const Combiner::Combination &combination : combinations) {
+    llvm::append_range(options.durations, combination.durations);
+    llvm::append_range(options.choices, combination.choices);
+    options.compositionOf.push_back(options.compositions.size());
+  }
+  composition.end = options.size();
+  options.compositions.push_back(std::move(composition));
+}
+
+/// Tells whether the first chunks of a stage fit with their least activations,
+/// and adds their least to the bound.
+static bool canFit(const TickProblem &problem, int64_t stage,
+                   llvm::ArrayRef<const std::vector<ChunkChoice> *> choices) {
+  int64_t base = problem.getConstant(stage), most = 0;
+  std::vector<int64_t> least;
+  for (const std::vector<ChunkChoice> *ofChunk : choices) {
+    base += ofChunk->front().costs.parameters;
+    int64_t &activation = least.emplace_back(ofChunk->front().costs.activation);
+    for (const ChunkChoice &choice : *ofChunk)
+      activation = std::min(activation, choice.costs.activation);
+  }
+  for (llvm::ArrayRef<int64_t> held : problem.getInFlight(stage)) {
+    int64_t activations = 0;
+    for (size_t index = 0; index < least.size(); ++index)
+      activations += held[index] * least[index];
+    most = std::max(most, activations);
+  }
+  return base + most <= problem.getLimit(stage);
+}
+
+/// Adds a chunk with these layers, and those behind it; false if these layers
+/// are too many already.
+bool OptionMaker::addChunk(StageOptions &options, const OptionBound &bound,
+                           const std::vector<int64_t> &layers,
+                           Partial &partial) {
+  size_t position = partial.layers.size();
+  int64_t chunk = problem.getChunks(options.stage)[position];
+  const std::vector<ChunkChoice> &ofChunk = choices.get(chunk, layers);
+  // Copies may be hidden behind more layers.
+  if (ofChunk.empty())
+    return true;
+  double least = std::numeric_limits<double>::infinity();
+  for (const ChunkChoice &choice : ofChunk)
+    least =
+        std::min(least, getBoundPart(problem, bound, position, choice.costs));
+  partial.choices.push_back(&ofChunk);
+  bool canBe = partial.bound + least < bound.limit &&
+               canFit(problem, options.stage, partial.choices);
+  if (canBe) {
+    partial.layers.push_back(layers);
+    partial.bound += least;
+    addCompositions(options, bound, partial);
+    partial.bound -= least;
+    partial.layers.pop_back();
+  }
+  partial.choices.pop_back();
+  return canBe;
+}
+
+void OptionMaker::addCompositions(StageOptions &options,
+                                  const OptionBound &bound, Partial &partial) {
+  llvm::ArrayRef<int32_t> chunks = problem.getChunks(options.stage);
+  size_t position = partial.layers.size();
+  if (position == chunks.size()) {
+    addOptions(options, bound, partial);
+    return;
+  }
+  int64_t chunk = chunks[position];
+  auto numKinds = static_cast<int64_t>(problem.getNumKinds());
+  const LayerRange &range = layouts.getRange(chunk);
+  for (int64_t count = range.least; count <= range.most; ++count) {
+    std::vector<std::vector<int64_t>> splits;
+    std::vector<int64_t> split(problem.getNumKinds(), 0);
+    addSplits(problem, 0, count, split, splits);
+    bool isPossible = false, isTooMuch = true;
+    for (const std::vector<int64_t> &layers : splits) {
+      if (!layouts.allows(chunk, layers))
+        continue;
+      isPossible = true;
+      if (addChunk(options, bound, layers, partial))
+        isTooMuch = false;
+    }
+    // More layers take more time and memory: with one layer less, of a kind
+    // that has several, they are among those that were too many.
+    if (isPossible && isTooMuch && count >= numKinds)
+      break;
+  }
+}
+
+StageOptions OptionMaker::make(int64_t stage, const OptionBound &bound) {
+  StageOptions options;
+  options.stage = stage;
+  options.durationNumbers = getDurationNumbers(problem, stage);
+  options.numDurations = options.durationNumbers.size();
+  Partial partial;
+  partial.bound = bound.rest;
+  addCompositions(options, bound, partial);
+  return options;
+}
+
+/// The least durations of all tasks and updates.
+static std::vector<int64_t> getLeastDurations(const TickProblem &problem,
+                                              const KindLayouts &layouts) {
+  TickCosts least;
+  least.times.fill(std::numeric_limits<int64_t>::max());
+  for (size_t kind = 0; kind < problem.getNumKinds(); ++kind)
+    for (size_t treatment = 0; treatment < problem.get().getNumTreatments();
+         ++treatment)
+      for (size_t phase = 0; phase < least.times.size(); ++phase)
+        least.times[phase] = std::min(
+            least.times[phase], problem.getLayer(kind, treatment).times[phase]);
+  std::vector<TickCosts> chunks;
+  for (int64_t chunk = 0; chunk < problem.getNumChunks(); ++chunk) {
+    chunks.push_back(problem.getExtra(chunk));
+    for (size_t phase = 0; phase < least.times.size(); ++phase)
+      chunks.back().times[phase] +=
+          layouts.getRange(chunk).least * least.times[phase];
+  }
+  return problem.getDurations(chunks);
+}
+
+std::vector<OptionBound> getStageBounds(const TickProblem &problem,
+                                        StepGraph &graph,
+                                        const KindLayouts &layouts,
+                                        double limit) {
+  std::vector<int64_t> least = getLeastDurations(problem, layouts);
+  // As large as all others together, so that the longest path stays there.
+  int64_t large = graph.getMakespan(least) + 1;
+  std::vector<OptionBound> bounds;
+  for (int64_t stage = 0; stage < problem.getNumStages(); ++stage) {
+    std::vector<int32_t> numbers = getDurationNumbers(problem, stage);
+    std::vector<int64_t> durations = least;
+    for (int32_t number : numbers)
+      durations[number] += large;
+    PathCut cut = graph.getCriticalCut(durations);
+    OptionBound &bound = bounds.emplace_back();
+    bound.limit = limit;
+    bound.rest = cut.transfers;
+    for (int32_t number : numbers) {
+      bound.counts.push_back(cut.counts[number]);
+      least[number] = -least[number] - 1;
+    }
+    for (auto [number, duration] : llvm::enumerate(least))
+      if (duration >= 0)
+        bound.rest += cut.counts[number] * static_cast<double>(duration);
+    for (int32_t number : numbers)
+      least[number] = -least[number] - 1;
+  }
+  return bounds;
+}
+
+} // namespace mf::plan

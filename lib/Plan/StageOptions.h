@@ -1,0 +1,100 @@
+//===- StageOptions.h - What a stage may do -------------------*- C++ -*-===//
+//
+// An option of a stage is a choice for each of its chunks that fits into the
+// stage's memory, and than which no other with the same layers is as good in
+// every task.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_PLAN_STAGEOPTIONS_H
+#define MF_LIB_PLAN_STAGEOPTIONS_H
+
+#include "ChunkChoices.h"
+#include "KindLayouts.h"
+#include "StepGraph.h"
+
+namespace mf::plan {
+
+/// Options with the same layers.
+struct Composition {
+  /// By chunk of the stage and kind.
+  std::vector<std::vector<int64_t>> layers;
+  /// By kind.
+  std::vector<int64_t> totals;
+  int32_t begin = 0, end = 0;
+
+  int64_t getNumLayers() const;
+};
+
+/// The options of a stage.
+struct StageOptions {
+  int64_t stage = 0;
+  std::vector<Composition> compositions;
+  /// Of the durations of a stage: those of the tasks of its chunks, one after
+  /// the other, and that of its update.
+  size_t numDurations = 0;
+  /// Where the stage's durations are among all.
+  std::vector<int32_t> durationNumbers;
+  /// Option by option; whole numbers.
+  std::vector<double> durations;
+  std::vector<int32_t> compositionOf;
+  /// Option by option and chunk by chunk.
+  std::vector<const ChunkChoice *> choices;
+
+  int32_t size() const { return static_cast<int32_t>(compositionOf.size()); }
+  llvm::ArrayRef<double> getDurations(int32_t option) const {
+    return llvm::ArrayRef(durations).slice(option * numDurations, numDurations);
+  }
+  llvm::ArrayRef<const ChunkChoice *> getChoices(int32_t option) const {
+    size_t chunks = choices.size() / compositionOf.size();
+    return llvm::ArrayRef(choices).slice(option * chunks, chunks);
+  }
+};
+
+/// A bound that options must stay below: `rest` and as often as `counts` says
+/// each duration of the stage.
+struct OptionBound {
+  double rest = 0;
+  std::vector<double> counts;
+  double limit = 0;
+};
+
+/// By stage: a path through all its tasks, with the least that the others can
+/// take.
+std::vector<OptionBound> getStageBounds(const TickProblem &problem,
+                                        StepGraph &graph,
+                                        const KindLayouts &layouts,
+                                        double limit);
+
+/// Enumerates the options of stages.
+class OptionMaker {
+public:
+  /// With numbers of layers of the chunks in the given ranges.
+  OptionMaker(const TickProblem &problem, ChunkChoices &choices,
+              const KindLayouts &layouts)
+      : problem(problem), choices(choices), layouts(layouts) {}
+
+  /// All options of a stage that stay below the bound.
+  StageOptions make(int64_t stage, const OptionBound &bound);
+
+private:
+  struct Partial;
+  void addCompositions(StageOptions &options, const OptionBound &bound,
+                       Partial &partial);
+  bool addChunk(StageOptions &options, const OptionBound &bound,
+                const std::vector<int64_t> &layers, Partial &partial);
+  void addOptions(StageOptions &options, const OptionBound &bound,
+                  const Partial &partial);
+
+  const TickProblem &problem;
+  ChunkChoices &choices;
+  const KindLayouts &layouts;
+};
+
+/// The durations of a stage, in the order of its options.
+std::vector<int32_t> getDurationNumbers(const TickProblem &problem,
+                                        int64_t stage);
+
+} // namespace mf::plan
+
+#endif // MF_LIB_PLAN_STAGEOPTIONS_H

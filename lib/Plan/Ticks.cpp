@@ -1,0 +1,215 @@
+//===- Ticks.cpp - A problem in whole numbers -----------------------------===//
+
+#include "Ticks.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <cmath>
+
+namespace mf::plan {
+
+using schedule::Phase;
+using schedule::Task;
+
+/// Sums of that many ticks, times small factors, are exact in doubles, and
+/// rounding errors of bounds stay far below a tick.
+static constexpr double maxTimeTicks = 1e12;
+static constexpr double maxMemoryTicks = 1e15;
+
+void TickCosts::add(const TickCosts &other) {
+  for (size_t phase = 0; phase < times.size(); ++phase)
+    times[phase] += other.times[phase];
+  activation += other.activation;
+  transient = std::max(transient, other.transient);
+  parameters += other.parameters;
+  copyOut += other.copyOut;
+  copyIn += other.copyIn;
+  update += other.update;
+}
+
+/// The largest power of ten that keeps a total within bounds.
+static double getScale(double total, double bound) {
+  if (!(total > 0))
+    return 1;
+  double exponent = std::floor(std::log10(bound / total));
+  return std::pow(10.0, std::clamp(exponent, -300.0, 300.0));
+}
+
+void TickProblem::setScales() {
+  double layerTime = 0, otherTime = 0, memory = 0;
+  auto runs = static_cast<double>(problem.schedule.pipeline.microBatches);
+  auto numChunks = static_cast<double>(getNumChunks());
+  double held = runs * numChunks;
+  for (const LayerKind &kind : problem.kinds) {
+    auto count = static_cast<double>(kind.count);
+    double time = 0, activation = 0, transient = 0;
+    for (const Treatment &treatment : kind.treatments) {
+      time = std::max({time, treatment.forward + treatment.backward,
+                       treatment.copyOut, treatment.copyIn});
+      activation = std::max(activation, treatment.activationMemory);
+      transient = std::max(transient, treatment.transientMemory);
+    }
+    layerTime += count * time;
+    otherTime += count * kind.updateTime;
+    memory += count * (kind.parameterMemory + held * activation) + transient;
+  }
+  for (const ChunkExtra &extra : problem.extras) {
+    layerTime += extra.forward + extra.backward;
+    otherTime += extra.updateTime;
+    memory += extra.parameterMemory + held * extra.activationMemory +
+              extra.transientMemory;
+  }
+  otherTime += 2 * runs * numChunks * problem.transferTime;
+  for (const StageMemory &stage : problem.stages)
+    memory = std::max({memory, std::abs(stage.constant)});
+  auto pieces = static_cast<double>(problem.schedule.pipeline.pieces);
+  // A tick is a share of a piece, so that pieces of whole ticks add up to whole
+  // micro-batches.
+  ticksPerTime =
+      getScale(pieces * (runs * layerTime + otherTime), maxTimeTicks) * pieces;
+  ticksPerMemory = getScale(pieces * memory, maxMemoryTicks) * pieces;
+}
+
+static int64_t roundTicks(double ticks) {
+  constexpr double most = 4e18;
+  return std::llround(std::clamp(ticks, -most, most));
+}
+
+int64_t TickProblem::toTime(double time) const {
+  return roundTicks(time * ticksPerTime);
+}
+
+int64_t TickProblem::toMemory(double memory) const {
+  return roundTicks(memory * ticksPerMemory);
+}
+
+int64_t TickProblem::getTicksBelow(double time) const {
+  int64_t ticks = toTime(time);
+  while (getTime(ticks) > time)
+    --ticks;
+  return ticks;
+}
+
+TickProblem::TickProblem(const Problem &problem)
+    : problem(problem),
+      chunksOfStages(problem.schedule.pipeline.getChunksOfStages()),
+      extras(problem.schedule.pipeline.getNumChunks()) {
+  setScales();
+  auto pieces = static_cast<double>(problem.schedule.pipeline.pieces);
+  bool isSplit = problem.schedule.splitsBackward;
+  // Tasks and activations are pieces, of which each has its share.
+  auto convert = [&](auto &cost) {
+    TickCosts ticks;
+    int64_t weight = isSplit ? toTime(cost.weightGradient / pieces) : 0;
+    ticks.times = {toTime(cost.forward / pieces),
+                   toTime(cost.backward / pieces) - weight, weight};
+    ticks.activation = toMemory(cost.activationMemory / pieces);
+    ticks.transient = toMemory(cost.transientMemory);
+    return ticks;
+  };
+  for (const LayerKind &kind : problem.kinds) {
+    std::vector<TickCosts> &ofKind = layers.emplace_back();
+    for (const Treatment &treatment : kind.treatments) {
+      TickCosts &ticks = ofKind.emplace_back(convert(treatment));
+      ticks.parameters = toMemory(kind.parameterMemory);
+      ticks.update = toTime(kind.updateTime);
+      ticks.copyOut = toTime(treatment.copyOut / pieces);
+      ticks.copyIn = toTime(treatment.copyIn / pieces);
+    }
+  }
+  for (const ChunkExtra &extra : problem.extras) {
+    TickCosts ticks = convert(extra);
+    ticks.parameters = toMemory(extra.parameterMemory);
+    ticks.update = toTime(extra.updateTime);
+    extras[extra.chunk].add(ticks);
+  }
+  transfer = toTime(problem.transferTime);
+  setLimits();
+  setInFlight();
+}
+
+void TickProblem::setLimits() {
+  for (const StageMemory &stage : problem.stages) {
+    int64_t limit = toMemory(stage.limit);
+    // Not more than was asked for, if the limit is between two ticks.
+    if (getMemory(limit) > stage.limit)
+      --limit;
+    limits.push_back(limit);
+    constants.push_back(toMemory(stage.constant));
+  }
+}
+
+void TickProblem::setInFlight() {
+  Phase last =
+      problem.schedule.splitsBackward ? Phase::WeightGradient : Phase::Backward;
+  auto covers = [](llvm::ArrayRef<int64_t> one, llvm::ArrayRef<int64_t> other) {
+    for (size_t chunk = 0; chunk < one.size(); ++chunk)
+      if (one[chunk] < other[chunk])
+        return false;
+    return true;
+  };
+  for (int64_t stage = 0; stage < getNumStages(); ++stage) {
+    llvm::ArrayRef<int32_t> chunks = chunksOfStages[stage];
+    std::vector<int64_t> held(chunks.size(), 0);
+    std::vector<std::vector<int64_t>> &most = inFlight.emplace_back();
+    for (const Task &task : problem.schedule.stages[stage]) {
+      size_t chunk = llvm::find(chunks, task.chunk) - chunks.begin();
+      if (task.phase == last)
+        --held[chunk];
+      if (task.phase != Phase::Forward)
+        continue;
+      ++held[chunk];
+      if (llvm::any_of(most, [&](auto &other) { return covers(other, held); }))
+        continue;
+      llvm::erase_if(most, [&](auto &other) { return covers(held, other); });
+      most.push_back(held);
+    }
+  }
+}
+
+TickCosts TickProblem::getCosts(int64_t chunk, const ChunkPlan &plan) const {
+  TickCosts costs = extras[chunk];
+  for (size_t kind = 0; kind < plan.counts.size(); ++kind)
+    for (size_t treatment = 0; treatment < plan.counts[kind].size();
+         ++treatment) {
+      int64_t count = plan.counts[kind][treatment];
+      if (count == 0)
+        continue;
+      TickCosts layer = layers[kind][treatment];
+      for (int64_t *cost : {&layer.times[0], &layer.times[1], &layer.times[2],
+                            &layer.activation, &layer.parameters,
+                            &layer.copyOut, &layer.copyIn, &layer.update})
+        *cost *= count;
+      costs.add(layer);
+    }
+  return costs;
+}
+
+std::vector<int64_t>
+TickProblem::getDurations(llvm::ArrayRef<TickCosts> chunks) const {
+  std::vector<int64_t> durations(getNumDurations(), 0);
+  for (auto [chunk, costs] : llvm::enumerate(chunks)) {
+    for (int64_t phase = 0; phase < getNumPhases(); ++phase)
+      durations[getDuration(chunk, phase)] = costs.times[phase];
+    durations[getUpdate(problem.schedule.pipeline.stageOfChunk[chunk])] +=
+        costs.update;
+  }
+  return durations;
+}
+
+int64_t TickProblem::getPeak(int64_t stage,
+                             llvm::ArrayRef<TickCosts> chunks) const {
+  int64_t base = constants[stage], transient = 0, most = 0;
+  for (const TickCosts &chunk : chunks) {
+    base += chunk.parameters;
+    transient = std::max(transient, chunk.transient);
+  }
+  for (llvm::ArrayRef<int64_t> held : inFlight[stage]) {
+    int64_t activations = 0;
+    for (size_t chunk = 0; chunk < held.size(); ++chunk)
+      activations += held[chunk] * chunks[chunk].activation;
+    most = std::max(most, activations);
+  }
+  return base + most + transient;
+}
+
+} // namespace mf::plan

@@ -1,0 +1,248 @@
+//===- StageDistributions.cpp - What a stage's buffers hold ---------------===//
+
+#include "StageDistributions.h"
+#include "mf/Program/Description.h"
+#include "mf/Program/LocatedError.h"
+#include "llvm/ADT/STLExtras.h"
+
+using llvm::Error;
+
+namespace mf::program {
+
+static size_t countBuffers(const InstructionList &list, BufferKind kind) {
+  size_t count = 0;
+  for (const Buffer &buffer : list.buffers)
+    if (buffer.kind == kind)
+      count = std::max<size_t>(count, buffer.index + 1);
+  return count;
+}
+
+StageDistributions::StageDistributions(const Program &program,
+                                       const StageProgram &stage,
+                                       DistributionTable &table,
+                                       TransferQueues &queues)
+    : program(program), stage(stage), table(table), queues(queues),
+      messages(countBuffers(stage.step, BufferKind::Message)),
+      shared(stage.routines.size()), made(stage.routines.size()) {
+  for (const Static &buffer : stage.statics)
+    statics.push_back(table.getStatic(buffer));
+  for (const Frame &frame : stage.frames)
+    frames.emplace_back(stage.layouts[frame.layout].slots.size());
+  for (auto [routine, ofRoutine] : llvm::zip_equal(stage.routines, shared))
+    for (auto [number, buffer] : llvm::enumerate(routine.body.buffers))
+      if (buffer.kind != BufferKind::Temporary)
+        ofRoutine.push_back(number);
+}
+
+StageDistributions::BufferRange
+StageDistributions::resolve(Frameset &frameset, const Operand &operand) {
+  const Buffer &buffer = frameset.list->buffers[operand.buffer];
+  switch (buffer.kind) {
+  case BufferKind::Static:
+    return {&statics[buffer.index], operand.offset, operand.bytes};
+  case BufferKind::Message:
+    return {&messages[buffer.index], operand.offset, operand.bytes};
+  case BufferKind::Slot: {
+    const uint32_t frame =
+        frameset.call ? frameset.call->frame.value_or(0) : buffer.frame;
+    return {&frames[frame][buffer.index], operand.offset, operand.bytes};
+  }
+  case BufferKind::Temporary:
+    return {&frameset.temporaries[buffer.index], operand.offset, operand.bytes};
+  case BufferKind::Argument:
+    break;
+  }
+  BufferRange argument = frameset.arguments[buffer.index];
+  argument.offset += operand.offset;
+  argument.bytes = operand.bytes;
+  return argument;
+}
+
+uint32_t StageDistributions::read(const BufferRange &range) {
+  return table.read(*range.content, range.offset, range.bytes);
+}
+
+Content StageDistributions::extract(const BufferRange &range) const {
+  return table.extract(*range.content, range.offset, range.bytes);
+}
+
+//===----------------------------------------------------------------------===//
+// Instructions
+//===----------------------------------------------------------------------===//
+
+Error StageDistributions::fail(Frameset &frameset, const Place &place,
+                               const DistributionError &reason) {
+  const Operand &operand = place.instruction.accesses[reason.operand].operand;
+  const Buffer &buffer = frameset.list->buffers[operand.buffer];
+  const Axis &axis = program.mesh.getAxes()[reason.axis];
+  const Distribution held = table.get(read(resolve(frameset, operand)));
+  return llvm::make_error<LocatedError>(
+      place.instruction.location,
+      describe(program, stage, place.position, place.number) + " takes " +
+          (buffer.name.empty() ? "operand " + std::to_string(reason.operand)
+                               : buffer.name) +
+          ", which over '" + axis.name + "' is " +
+          describe(held.axes[reason.axis].holding).str() + ": " +
+          reason.reason);
+}
+
+Error StageDistributions::runKernel(Frameset &frameset, const Place &place) {
+  const Instruction &instruction = place.instruction;
+  const LaunchedKernel &kernel = program.kernels[instruction.index];
+  const size_t numOperands =
+      kernel.spec.inputs.size() + kernel.spec.outputs.size();
+  std::vector<uint32_t> operands;
+  for (const MemoryAccess &access :
+       llvm::ArrayRef(instruction.accesses).take_front(numOperands))
+    operands.push_back(access.access == Access::Out
+                           ? DistributionTable::zero
+                           : read(resolve(frameset, access.operand)));
+  llvm::Expected<const DistributionTable::Outcome *> outcome =
+      table.apply(instruction.index, operands);
+  if (!outcome)
+    return llvm::make_error<LocatedError>(instruction.location,
+                                          llvm::toString(outcome.takeError()));
+  if ((*outcome)->error)
+    return fail(frameset, place, *(*outcome)->error);
+  for (auto [output, distribution] : llvm::enumerate((*outcome)->outputs)) {
+    const size_t number = kernel.spec.inputs.size() + output;
+    const BufferRange range =
+        resolve(frameset, instruction.accesses[number].operand);
+    table.write(*range.content, range.offset, range.bytes, distribution);
+  }
+  return Error::success();
+}
+
+void StageDistributions::runTransfer(const Exchange &exchange,
+                                     const BufferRange &range) {
+  std::deque<Content> &queue = queues[exchange.channel];
+  if (exchange.isSend) {
+    queue.push_back(extract(range));
+  } else if (!queue.empty()) {
+    table.insert(*range.content, range.offset, queue.front());
+    queue.pop_front();
+  }
+}
+
+Error StageDistributions::runExchange(Frameset &frameset, const Place &place) {
+  const Instruction &instruction = place.instruction;
+  const Exchange &exchange = frameset.list->exchanges[instruction.index];
+  const Channel &channel = program.channels[exchange.channel];
+  const BufferRange first = resolve(frameset, instruction.accesses[0].operand);
+  if (channel.isTransfer) {
+    runTransfer(exchange, first);
+    return Error::success();
+  }
+  const BufferRange last =
+      resolve(frameset, instruction.accesses.back().operand);
+  CollectiveOperands operands;
+  operands.inputElements = first.bytes / getBytes(exchange.type);
+  operands.outputElements = last.bytes / getBytes(exchange.type);
+  for (const MemoryAccess &access :
+       llvm::ArrayRef(instruction.accesses).drop_back())
+    operands.inputs.push_back(
+        &table.get(read(resolve(frameset, access.operand))));
+  Distribution output;
+  if (std::optional<DistributionError> reason = applyCollective(
+          exchange, channel.group, program.mesh, operands, output))
+    return fail(frameset, place, *reason);
+  table.write(*last.content, last.offset, last.bytes,
+              table.add(std::move(output)));
+  return Error::success();
+}
+
+void StageDistributions::runCopy(Frameset &frameset,
+                                 const Instruction &instruction) {
+  const BufferRange source = resolve(frameset, instruction.accesses[0].operand);
+  const BufferRange target = resolve(frameset, instruction.accesses[1].operand);
+  table.insert(*target.content, target.offset, extract(source));
+}
+
+Error StageDistributions::runInstruction(Frameset &frameset,
+                                         const Place &place) {
+  switch (place.instruction.work) {
+  case Work::None:
+  case Work::Call:
+    break;
+  case Work::Kernel:
+    return runKernel(frameset, place);
+  case Work::Exchange:
+    return runExchange(frameset, place);
+  case Work::Copy:
+    runCopy(frameset, place.instruction);
+    break;
+  }
+  return Error::success();
+}
+
+Error StageDistributions::run(uint32_t position) {
+  const Instruction &instruction = stage.step.instructions[position];
+  if (const Call *call = stage.step.getCall(instruction))
+    return runCall(position, *call);
+  Frameset step;
+  step.list = &stage.step;
+  return runInstruction(step, {instruction, position, callItself});
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+/// What a call of a routine reads and writes beyond its temporaries.
+std::vector<StageDistributions::BufferRange>
+StageDistributions::findShared(Frameset &frameset, uint32_t routine) {
+  std::vector<BufferRange> ranges;
+  for (uint32_t buffer : shared[routine])
+    ranges.push_back(
+        resolve(frameset, {buffer, 0, frameset.list->buffers[buffer].bytes}));
+  return ranges;
+}
+
+/// The ranges one behind the other, and the other way round.
+Content StageDistributions::collect(llvm::ArrayRef<BufferRange> ranges) {
+  Content all;
+  int64_t offset = 0;
+  for (const BufferRange &range : ranges) {
+    table.insert(all, offset, extract(range));
+    offset += range.bytes;
+  }
+  return all;
+}
+
+void StageDistributions::spread(const Content &all,
+                                llvm::ArrayRef<BufferRange> ranges) {
+  int64_t offset = 0;
+  for (const BufferRange &range : ranges) {
+    table.insert(*range.content, range.offset,
+                 table.extract(all, offset, range.bytes));
+    offset += range.bytes;
+  }
+}
+
+/// What a routine makes of the same distributions it makes again.
+Error StageDistributions::runCall(uint32_t position, const Call &call) {
+  Frameset frameset;
+  frameset.list = &stage.routines[call.routine].body;
+  frameset.call = &call;
+  Frameset step;
+  step.list = &stage.step;
+  for (const Operand &argument : call.arguments)
+    frameset.arguments.push_back(resolve(step, argument));
+  const std::vector<BufferRange> ranges = findShared(frameset, call.routine);
+  auto [found, isNew] = made[call.routine].try_emplace(collect(ranges));
+  if (!isNew) {
+    spread(found->second, ranges);
+    return Error::success();
+  }
+  frameset.temporaries.resize(
+      countBuffers(*frameset.list, BufferKind::Temporary));
+  for (auto [number, instruction] :
+       llvm::enumerate(frameset.list->instructions))
+    if (Error error = runInstruction(
+            frameset, {instruction, position, static_cast<uint32_t>(number)}))
+      return error;
+  found->second = collect(ranges);
+  return Error::success();
+}
+
+} // namespace mf::program

@@ -1,0 +1,86 @@
+//===- StageDistributions.h - What a stage's buffers hold ------*- C++ -*-===//
+//
+// The instructions of a stage, run on distributions instead of numbers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_PROGRAM_STAGEDISTRIBUTIONS_H
+#define MF_LIB_PROGRAM_STAGEDISTRIBUTIONS_H
+
+#include "DistributionTable.h"
+#include <deque>
+
+namespace mf::program {
+
+/// Of each channel of the program that is a transfer, what was sent and is not
+/// received yet.
+using TransferQueues = std::vector<std::deque<Content>>;
+
+/// All ranks of a stage at once. The table and the queues are those of all
+/// stages.
+class StageDistributions {
+public:
+  StageDistributions(const Program &program, const StageProgram &stage,
+                     DistributionTable &table, TransferQueues &queues);
+
+  /// Runs the instruction of the step at `position`, a call with all that it
+  /// does. A receive needs a message in its queue to do something. A
+  /// LocatedError if ranks together do not compute what one would.
+  llvm::Error run(uint32_t position);
+
+  const Content &getStatic(uint32_t number) const { return statics[number]; }
+
+private:
+  /// Bytes of a buffer of the step or of a call.
+  struct BufferRange {
+    Content *content = nullptr;
+    int64_t offset = 0;
+    int64_t bytes = 0;
+  };
+  /// What a list's buffers stand for.
+  struct Frameset {
+    const InstructionList *list = nullptr;
+    const Call *call = nullptr;
+    std::vector<BufferRange> arguments;
+    std::vector<Content> temporaries;
+  };
+  /// An instruction that is run, and its place: that of the call in the step,
+  /// and in its routine.
+  struct Place {
+    const Instruction &instruction;
+    uint32_t position = 0;
+    uint32_t number = 0;
+  };
+
+  BufferRange resolve(Frameset &frameset, const Operand &operand);
+  uint32_t read(const BufferRange &range);
+  Content extract(const BufferRange &range) const;
+
+  llvm::Error runInstruction(Frameset &frameset, const Place &place);
+  llvm::Error runKernel(Frameset &frameset, const Place &place);
+  llvm::Error runExchange(Frameset &frameset, const Place &place);
+  void runTransfer(const Exchange &exchange, const BufferRange &range);
+  void runCopy(Frameset &frameset, const Instruction &instruction);
+  llvm::Error fail(Frameset &frameset, const Place &place,
+                   const DistributionError &reason);
+
+  llvm::Error runCall(uint32_t position, const Call &call);
+  std::vector<BufferRange> findShared(Frameset &frameset, uint32_t routine);
+  Content collect(llvm::ArrayRef<BufferRange> ranges);
+  void spread(const Content &all, llvm::ArrayRef<BufferRange> ranges);
+
+  const Program &program;
+  const StageProgram &stage;
+  DistributionTable &table;
+  TransferQueues &queues;
+  std::vector<Content> statics, messages;
+  std::vector<std::vector<Content>> frames;
+  /// By routine: the buffers that are not its own alone, and what it made of
+  /// what is in them.
+  std::vector<std::vector<uint32_t>> shared;
+  std::vector<std::map<Content, Content>> made;
+};
+
+} // namespace mf::program
+
+#endif // MF_LIB_PROGRAM_STAGEDISTRIBUTIONS_H

@@ -1,0 +1,16 @@
+//===- ReadConfig.h - A training YAML that is in memory --------*- C++ -*-===//
+
+#ifndef MF_PASSES_CONFIG_READCONFIG_H
+#define MF_PASSES_CONFIG_READCONFIG_H
+
+#include "passes/Passes.h"
+
+namespace mf::passes {
+
+/// mf-read-config that takes `text` for what is in `options.file`.
+std::unique_ptr<mlir::Pass> createReadConfig(const ReadConfigOptions &options,
+                                             std::string text);
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_CONFIG_READCONFIG_H

@@ -1,0 +1,210 @@
+//===- LayerCosts.cpp - Costs of layers from compiled steps ---------------===//
+
+#include "planner/LayerCosts.h"
+#include <algorithm>
+
+using namespace mf;
+using namespace mf::planner;
+
+static AdditiveCosts fitAdditive(const PlanContext &context,
+                                 llvm::ArrayRef<Observation> observations) {
+  AdditiveCosts costs(context.getNumKinds(), context.treatments.size());
+  for (const Observation &observation : observations) {
+    const std::vector<Composition> chunks =
+        composeChunks(context, observation.assignment);
+    for (size_t chunk = 0; chunk < chunks.size(); ++chunk) {
+      const ChunkMeasure &measure = observation.measure.chunks[chunk];
+      costs.forward.add(chunks[chunk], measure.forward);
+      costs.backward.add(chunks[chunk], measure.backward);
+      costs.weightGradient.add(chunks[chunk], measure.weightGradient);
+      costs.frame.add(chunks[chunk], static_cast<double>(measure.frameBytes));
+    }
+    const std::vector<Composition> stages =
+        composeStages(context, observation.assignment);
+    for (size_t stage = 0; stage < stages.size(); ++stage) {
+      const StageMeasure &measure = observation.measure.stages[stage];
+      const Composition bare = stages[stage].dropTreatments();
+      costs.parameters.add(bare, static_cast<double>(measure.staticBytes));
+      costs.update.add(bare, measure.updateTime);
+    }
+  }
+  for (AdditiveCost *cost :
+       {&costs.forward, &costs.backward, &costs.weightGradient, &costs.frame,
+        &costs.parameters, &costs.update})
+    cost->solve();
+  return costs;
+}
+
+//===----------------------------------------------------------------------===//
+// Problems
+//===----------------------------------------------------------------------===//
+
+static plan::ChunkExtra makeExtra(const AdditiveCosts &costs, size_t extra,
+                                  size_t chunk) {
+  plan::ChunkExtra made;
+  made.chunk = static_cast<int64_t>(chunk);
+  made.forward = costs.forward.getExtra(extra);
+  made.backward = costs.backward.getExtra(extra);
+  made.weightGradient =
+      std::min(made.backward, costs.weightGradient.getExtra(extra));
+  made.parameterMemory = costs.parameters.getExtra(extra);
+  made.activationMemory = costs.frame.getExtra(extra);
+  made.updateTime = costs.update.getExtra(extra);
+  return made;
+}
+
+static plan::LayerKind makeKind(const PlanContext &context,
+                                const AdditiveCosts &costs,
+                                const LayerRun &run) {
+  plan::LayerKind kind;
+  kind.name = "kind " + std::to_string(run.kind);
+  kind.count = run.count;
+  kind.parameterMemory = costs.parameters.get(run.kind, 0);
+  kind.updateTime = costs.update.get(run.kind, 0);
+  for (size_t index = 0; index < context.treatments.size(); ++index) {
+    plan::Treatment treatment;
+    treatment.name = context.treatments[index].name;
+    treatment.forward = costs.forward.get(run.kind, index);
+    treatment.backward = costs.backward.get(run.kind, index);
+    treatment.weightGradient =
+        std::min(treatment.backward, costs.weightGradient.get(run.kind, index));
+    treatment.activationMemory = costs.frame.get(run.kind, index);
+    treatment.copyOut = context.treatments[index].copyOut[run.kind];
+    treatment.copyIn = context.treatments[index].copyIn[run.kind];
+    kind.treatments.push_back(std::move(treatment));
+  }
+  return kind;
+}
+
+/// Without what is transient.
+static plan::Problem makeProblem(const PlanContext &context,
+                                 const AdditiveCosts &costs) {
+  plan::Problem problem;
+  problem.name = "step";
+  problem.schedule = context.schedule;
+  problem.treatmentsInOrder = true;
+  for (const LayerRun &run : findRuns(context.layers))
+    problem.kinds.push_back(makeKind(context, costs, run));
+  const size_t numChunks = context.schedule.pipeline.stageOfChunk.size();
+  problem.extras = {makeExtra(costs, 0, 0), makeExtra(costs, 1, numChunks - 1)};
+  problem.stages.resize(static_cast<size_t>(context.schedule.pipeline.stages));
+  for (plan::StageMemory &stage : problem.stages)
+    stage.limit = static_cast<double>(context.limitBytes);
+  return problem;
+}
+
+plan::Problem planner::makeProblem(const PlanContext &context,
+                                   const LayerCosts &costs) {
+  plan::Problem problem = ::makeProblem(context, costs.additive);
+  const std::vector<LayerRun> runs = findRuns(context.layers);
+  for (size_t index = 0; index < runs.size(); ++index)
+    for (size_t treatment = 0; treatment < context.treatments.size();
+         ++treatment)
+      if (auto found =
+              costs.transient.ofLayers.find({runs[index].kind, treatment});
+          found != costs.transient.ofLayers.end())
+        problem.kinds[index].treatments[treatment].transientMemory =
+            found->second;
+  for (const size_t extra : {0, 1})
+    problem.extras[extra].transientMemory = costs.transient.ofExtras[extra];
+  return problem;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory that does not add up
+//===----------------------------------------------------------------------===//
+
+/// What the peak of a stage is beyond `known`.
+static double getRest(const StageMeasure &stage, double known) {
+  return static_cast<double>(stage.peakBytes) - known;
+}
+
+/// Peaks of a problem whose transients are not known yet, by stage.
+static std::vector<double> getKnownPeaks(const PlanContext &context,
+                                         const plan::Problem &problem,
+                                         const Observation &observation) {
+  return plan::evaluate(problem, toPlan(context, observation.assignment)).peaks;
+}
+
+namespace {
+
+/// What a stage needs beside what adds up, and what it is made of.
+struct TransientRow {
+  Composition composition;
+  double rest = 0;
+};
+
+} // namespace
+
+static std::vector<TransientRow>
+findTransients(const PlanContext &context, const plan::Problem &problem,
+               llvm::ArrayRef<Observation> observations) {
+  std::vector<TransientRow> rows;
+  for (const Observation &observation : observations) {
+    const std::vector<double> known =
+        getKnownPeaks(context, problem, observation);
+    std::vector<Composition> stages =
+        composeStages(context, observation.assignment);
+    for (size_t stage = 0; stage < stages.size(); ++stage)
+      rows.push_back(
+          {std::move(stages[stage]),
+           getRest(observation.measure.stages[stage], known[stage])});
+  }
+  return rows;
+}
+
+/// Inner stages of one kind and treatment say what that needs. Of what others
+/// need more than their known parts, the unknown ones are the reason, or else
+/// the extras.
+static TransientCosts fitTransient(const PlanContext &context,
+                                   const plan::Problem &problem,
+                                   llvm::ArrayRef<Observation> observations) {
+  const std::vector<TransientRow> rows =
+      findTransients(context, problem, observations);
+  TransientCosts costs;
+  for (const TransientRow &row : rows)
+    if (row.composition.extras.empty() && row.composition.layers.size() == 1) {
+      double &cost = costs.ofLayers[row.composition.layers.begin()->first];
+      cost = std::max(cost, row.rest);
+    }
+  const std::map<std::pair<size_t, size_t>, double> known = costs.ofLayers;
+  for (const bool hasExtras : {false, true})
+    for (const TransientRow &row : rows) {
+      if (row.composition.extras.empty() == hasExtras)
+        continue;
+      double explained = 0;
+      for (const auto &entry : row.composition.layers)
+        if (auto found = known.find(entry.first); found != known.end())
+          explained = std::max(explained, found->second);
+      bool hasUnknown = false;
+      for (const auto &entry : row.composition.layers) {
+        if (known.count(entry.first) > 0)
+          continue;
+        hasUnknown = true;
+        double &cost = costs.ofLayers[entry.first];
+        cost = std::max(cost, row.rest > explained ? row.rest : 0);
+      }
+      for (const size_t extra : row.composition.extras)
+        if (!hasUnknown && row.rest > explained)
+          costs.ofExtras[extra] = std::max(costs.ofExtras[extra], row.rest);
+    }
+  return costs;
+}
+
+void planner::correctPeaks(const PlanContext &context,
+                           const Observation &observation,
+                           plan::Problem &problem) {
+  const std::vector<double> peaks =
+      getKnownPeaks(context, problem, observation);
+  for (size_t stage = 0; stage < peaks.size(); ++stage)
+    problem.stages[stage].constant +=
+        getRest(observation.measure.stages[stage], peaks[stage]);
+}
+
+LayerCosts planner::fitCosts(const PlanContext &context,
+                             llvm::ArrayRef<Observation> observations) {
+  AdditiveCosts additive = fitAdditive(context, observations);
+  TransientCosts transient =
+      fitTransient(context, ::makeProblem(context, additive), observations);
+  return {std::move(additive), std::move(transient)};
+}

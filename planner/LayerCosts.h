@@ -1,0 +1,55 @@
+//===- LayerCosts.h - Costs of layers from compiled steps ------*- C++ -*-===//
+//
+// What a layer costs under each treatment is read off compiled steps: what
+// chunks of different layers take and keep, as sums over their layers. Exact
+// where chunks are what the model of Problem.h says; what is left is a
+// correction of the stage.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_PLANNER_LAYERCOSTS_H
+#define MF_PLANNER_LAYERCOSTS_H
+
+#include "planner/AdditiveCost.h"
+
+namespace mf::planner {
+
+/// All costs that add up over layers.
+struct AdditiveCosts {
+  AdditiveCost forward, backward, weightGradient, frame, parameters, update;
+
+  AdditiveCosts(size_t kinds, size_t treatments)
+      : forward(kinds, treatments), backward(kinds, treatments),
+        weightGradient(kinds, treatments), frame(kinds, treatments),
+        parameters(kinds, 1), update(kinds, 1) {}
+};
+
+/// What stages need beside what adds up: as much as the one of their parts that
+/// needs most.
+struct TransientCosts {
+  std::map<std::pair<size_t, size_t>, double> ofLayers;
+  std::vector<double> ofExtras = {0, 0};
+};
+
+/// Seconds and bytes.
+struct LayerCosts {
+  AdditiveCosts additive;
+  TransientCosts transient;
+};
+
+/// The costs that explain the observations best; there must be some.
+LayerCosts fitCosts(const PlanContext &context,
+                    llvm::ArrayRef<Observation> observations);
+
+/// The problem of a context whose layers cost that. The schedule may be another
+/// than that of the observations.
+plan::Problem makeProblem(const PlanContext &context, const LayerCosts &costs);
+
+/// Corrects what stages need beside layers, so that peaks are right for the
+/// observation.
+void correctPeaks(const PlanContext &context, const Observation &observation,
+                  plan::Problem &problem);
+
+} // namespace mf::planner
+
+#endif // MF_PLANNER_LAYERCOSTS_H

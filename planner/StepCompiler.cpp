@@ -1,0 +1,145 @@
+//===- StepCompiler.cpp - From a YAML to a decoded step -------------------===//
+
+#include "planner/StepCompiler.h"
+#include "dialects/ascend/AscendDialect.h"
+#include "dialects/mf/MfOps.h"
+#include "mf/Import/ModelBuilder.h"
+#include "mf/Program/Decoder.h"
+#include "mlir/Dialect/DLTI/DLTI.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/pipeline/Pipeline.h"
+#include "planner/Errors.h"
+
+using namespace mf;
+using namespace mf::planner;
+using llvm::Error;
+using llvm::Expected;
+using mlir::OwningOpRef;
+
+namespace {
+
+/// Gathers what a context reports as errors, with their places.
+class ErrorCollector {
+public:
+  explicit ErrorCollector(mlir::MLIRContext &context)
+      : handler(&context, [this](mlir::Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+            add(diagnostic);
+          return mlir::success();
+        }) {}
+
+  Error take() {
+    return llvm::createStringError(text.empty() ? "the step does not compile"
+                                                : text);
+  }
+
+private:
+  std::string text;
+  mlir::ScopedDiagnosticHandler handler;
+
+  void add(const mlir::Diagnostic &diagnostic) {
+    llvm::raw_string_ostream os(text);
+    if (!text.empty())
+      os << '\n';
+    if (auto place =
+            mlir::dyn_cast<mlir::FileLineColLoc>(diagnostic.getLocation()))
+      os << place.getFilename().getValue() << ':' << place.getLine() << ':'
+         << place.getColumn() << ": ";
+    os << diagnostic;
+  }
+};
+
+} // namespace
+
+/// The model that the YAML describes.
+static Expected<OwningOpRef<mlir::ModuleOp>>
+importModel(const CompilerInput &input, llvm::StringRef yaml,
+            mlir::MLIRContext &context) {
+  DiagnosticList diagnostics;
+  TrainingConfig config =
+      parseTrainingConfig(yaml, input.fileName, diagnostics);
+  if (!diagnostics.hasErrors() && !input.pretrainedConfig.empty())
+    addPretrainedConfig(parseYamlFile(input.pretrainedConfig, diagnostics),
+                        config, diagnostics);
+  if (diagnostics.hasErrors())
+    return toError(diagnostics);
+  const std::optional<ModelSpec> spec = readModelSpec(config, {}, diagnostics);
+  if (!spec)
+    return toError(diagnostics);
+  return buildModel(&context, *spec);
+}
+
+/// What a layer computes, but for names: its operators with their types.
+static std::string describe(ir::LayerOp layer) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (mlir::Operation &op : layer.getBody().getOps()) {
+    os << op.getName() << '(';
+    llvm::interleaveComma(op.getOperandTypes(), os);
+    os << ")->";
+    llvm::interleaveComma(op.getResultTypes(), os);
+    os << ';';
+  }
+  return text;
+}
+
+static std::vector<ModelLayer> readLayers(mlir::ModuleOp module) {
+  std::vector<ModelLayer> layers;
+  llvm::StringMap<size_t> kinds;
+  module.walk([&](ir::LayerOp layer) {
+    if (layer.isNumbered())
+      layers.push_back(
+          {layer.getCell().str(),
+           kinds.try_emplace(describe(layer), kinds.size()).first->second});
+  });
+  return layers;
+}
+
+static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
+                      llvm::StringRef yaml) {
+  passes::TrainingStepOptions options;
+  options.config = input.fileName;
+  options.configText = yaml.str();
+  options.schedule = input.schedule;
+  // Nobody has that much: whether it fits is asked of the result.
+  options.hbm = "1000000GB";
+  options.quiet = true;
+  passes::buildTrainingStepPipeline(manager, options);
+}
+
+Expected<CompiledStep> planner::compileStep(const CompilerInput &input,
+                                            llvm::StringRef yaml) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context
+      .loadDialect<ir::MfDialect, ascend::AscendDialect, mlir::DLTIDialect>();
+  context.printOpOnDiagnostic(false);
+  ErrorCollector errors(context);
+  OwningOpRef<mlir::ModuleOp> module;
+  if (input.model) {
+    module = mlir::parseSourceString<mlir::ModuleOp>(*input.model, &context);
+  } else {
+    Expected<OwningOpRef<mlir::ModuleOp>> imported =
+        importModel(input, yaml, context);
+    if (!imported)
+      return imported.takeError();
+    module = std::move(*imported);
+  }
+  if (!module)
+    return errors.take();
+  CompiledStep step;
+  step.layers = readLayers(*module);
+  mlir::PassManager manager(&context);
+  // Each pass has its tests; here it is time that counts.
+  manager.enableVerifier(false);
+  addPasses(manager, input, yaml);
+  if (failed(manager.run(*module)))
+    return errors.take();
+  mlir::FailureOr<program::DecodedProgram> decoded =
+      program::decodeProgram(*module);
+  if (failed(decoded))
+    return errors.take();
+  step.program = std::move(decoded->program);
+  return step;
+}

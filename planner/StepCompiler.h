@@ -1,0 +1,53 @@
+//===- StepCompiler.h - From a YAML to a decoded step ----------*- C++ -*-===//
+//
+// The whole compiler as a function: what mf-translate, mf-opt and the decoder
+// of mf-run make of a training YAML, in memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_PLANNER_STEPCOMPILER_H
+#define MF_PLANNER_STEPCOMPILER_H
+
+#include "mf/Program/Program.h"
+#include "llvm/Support/Error.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mf::planner {
+
+/// What is the same for all YAMLs that are compiled.
+struct CompilerInput {
+  /// The name of the YAML's file, for messages.
+  std::string fileName;
+  /// The text of a model in the mf dialect; none imports the YAML's own.
+  std::optional<std::string> model;
+  /// As mf-opt's --schedule; empty takes the YAML's.
+  std::string schedule;
+  /// As mf-translate's --pretrained-config; may be empty.
+  std::string pretrainedConfig;
+};
+
+/// A layer that counts among those that stages are made of.
+struct ModelLayer {
+  /// What operators' places are relative to: `layers.3`.
+  std::string name;
+  /// Layers of one kind have the same operators, with the same types.
+  size_t kind = 0;
+};
+
+struct CompiledStep {
+  program::Program program;
+  /// In order.
+  std::vector<ModelLayer> layers;
+};
+
+/// Compiles one training step. It may need any amount of memory: no limit is
+/// checked. The error has all that the compiler reports as errors. May be
+/// called from several threads.
+llvm::Expected<CompiledStep> compileStep(const CompilerInput &input,
+                                         llvm::StringRef yaml);
+
+} // namespace mf::planner
+
+#endif // MF_PLANNER_STEPCOMPILER_H

@@ -1,0 +1,217 @@
+//===- StepPlanner.cpp - The memory settings of a training YAML -----------===//
+
+#include "planner/StepPlanner.h"
+#include "mf/Plan/NoPlanError.h"
+#include "planner/VariantPlanner.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <memory>
+
+using namespace mf;
+using namespace mf::planner;
+using llvm::Error;
+using llvm::Expected;
+
+namespace {
+
+/// Pipelines whose micro-batches have the same size share what was learned of
+/// layers.
+class Planning {
+public:
+  explicit Planning(const PlanRequest &request)
+      : request(request), clock(request) {}
+
+  Expected<StepPlan> run();
+
+private:
+  const PlanRequest &request;
+  PlanClock clock;
+  StepPlan answer;
+  std::vector<ModelLayer> layers;
+  std::vector<std::unique_ptr<VariantPlanner>> variants;
+
+  Error readGiven();
+  Error addOwnVariant();
+  Error addVariants();
+  Expected<bool> addVariant(const MemorySettings &settings);
+  Error search();
+  void take(const VariantPlanner &variant);
+};
+
+} // namespace
+
+/// Compiles the YAML as it is.
+Error Planning::readGiven() {
+  clock.report("compiling the given settings");
+  Expected<CompiledStep> step = compileStep(request.input, request.yaml);
+  if (!step)
+    return step.takeError();
+  Expected<StepMeasure> measure = measureStep(step->program, request.target);
+  if (!measure)
+    return measure.takeError();
+  layers = std::move(step->layers);
+  Expected<PipelineShape> shape =
+      readShape(request.input, request.yaml, layers.size());
+  if (!shape)
+    return shape.takeError();
+  answer.limitBytes = request.limitBytes.value_or(shape->memoryLimit);
+  answer.given = std::move(*measure);
+  answer.givenFits =
+      llvm::all_of(answer.given.stages, [&](const StageMeasure &stage) {
+        return stage.peakBytes <= answer.limitBytes;
+      });
+  answer.compiledSteps = 1;
+  answer.isGiven = true;
+  answer.best.yaml = request.yaml;
+  answer.best.measure = answer.given;
+  return Error::success();
+}
+
+Error Planning::addOwnVariant() {
+  variants.push_back(std::make_unique<VariantPlanner>(
+      request, clock, request.yaml, layers, answer.limitBytes));
+  if (Error error = variants.front()->prepare())
+    return error;
+  return variants.front()->learn();
+}
+
+/// Layers dealt evenly: what remains goes to the chunks before the last.
+static StageTable dealEvenly(int64_t numLayers, int64_t stages,
+                             int64_t interleave) {
+  StageTable table(static_cast<size_t>(interleave),
+                   std::vector<int64_t>(static_cast<size_t>(stages)));
+  int64_t left = numLayers % (stages * interleave);
+  for (int64_t chunk = stages * interleave - 2; left > 0; --chunk, --left)
+    ++table[static_cast<size_t>(chunk / stages)]
+           [static_cast<size_t>(chunk % stages)];
+  return table;
+}
+
+/// True if the pipeline is one that can be.
+Expected<bool> Planning::addVariant(const MemorySettings &settings) {
+  Expected<std::string> yaml =
+      applySettings(request.yaml, request.input.fileName, settings);
+  if (!yaml)
+    return yaml.takeError();
+  auto variant = std::make_unique<VariantPlanner>(
+      request, clock, std::move(*yaml), layers, answer.limitBytes);
+  if (Error error = variant->prepare()) {
+    clock.report("skipped: " + toString(std::move(error)));
+    return false;
+  }
+  const int64_t batchSize = variant->getShape().batchSize;
+  for (const std::unique_ptr<VariantPlanner> &other : variants)
+    if (other->getShape().batchSize == batchSize) {
+      variant->borrow(*other);
+      variants.push_back(std::move(variant));
+      return true;
+    }
+  if (Error error = variant->learn())
+    return error;
+  variants.push_back(std::move(variant));
+  return true;
+}
+
+/// A list without what is there already.
+template <typename Value>
+static std::vector<Value> prepend(Value first, const std::vector<Value> &rest) {
+  std::vector<Value> all = {first};
+  for (const Value &value : rest)
+    if (!llvm::is_contained(all, value))
+      all.push_back(value);
+  return all;
+}
+
+/// All that may be tried beside the YAML's own, at the same global batch.
+Error Planning::addVariants() {
+  const PipelineShape own = variants.front()->getShape();
+  const int64_t samples = own.batchSize * own.microBatches;
+  for (const std::string &scheduler : prepend(std::string(), request.schedules))
+    for (const int64_t interleave :
+         prepend(own.interleave, request.interleaves))
+      for (const int64_t microBatches :
+           prepend(own.microBatches, request.microBatches)) {
+        const bool isOwn = scheduler.empty() && interleave == own.interleave &&
+                           microBatches == own.microBatches;
+        if (isOwn || clock.isOver())
+          continue;
+        if (samples % microBatches != 0) {
+          clock.report(llvm::formatv("skipped: {0} samples are no {1} "
+                                     "micro-batches of the same size",
+                                     samples, microBatches)
+                           .str());
+          continue;
+        }
+        MemorySettings settings;
+        if (!scheduler.empty())
+          settings.scheduler = scheduler;
+        settings.interleave = interleave;
+        settings.microBatches = microBatches;
+        settings.batchSize = samples / microBatches;
+        if (interleave != own.interleave) {
+          settings.offset = dealEvenly(static_cast<int64_t>(layers.size()),
+                                       own.stages, interleave);
+          settings.recompute = {{0}};
+          settings.selectRecompute.emplace();
+          settings.selectCommRecompute.emplace();
+        }
+        Expected<bool> added = addVariant(settings);
+        if (!added)
+          return added.takeError();
+      }
+  return Error::success();
+}
+
+/// Takes over a variant's plan if it is the shortest so far.
+void Planning::take(const VariantPlanner &variant) {
+  const std::optional<CompiledPlan> &best = variant.getBest();
+  const bool isFirst = answer.isGiven && !answer.givenFits;
+  if (!best ||
+      (!isFirst && best->measure.seconds >= answer.best.measure.seconds))
+    return;
+  answer.best = *best;
+  answer.isGiven = false;
+  answer.problem = variant.getProblem();
+  answer.result = variant.getResult();
+}
+
+Error Planning::search() {
+  double cutoff = 0;
+  for (const std::unique_ptr<VariantPlanner> &variant : variants) {
+    if (Error error = variant->search(cutoff))
+      return error;
+    if (answer.problem.kinds.empty()) {
+      answer.problem = variant->getProblem();
+      answer.result = variant->getResult();
+    }
+    take(*variant);
+    if (variant->getBest() &&
+        (cutoff == 0 || variant->getModelSeconds() < cutoff))
+      cutoff = variant->getModelSeconds();
+    if (const double bound = variant->getBoundSeconds(); bound > 0)
+      answer.boundSeconds = answer.boundSeconds == 0
+                                ? bound
+                                : std::min(answer.boundSeconds, bound);
+    answer.compiledSteps += variant->getCompiledSteps();
+  }
+  answer.boundSeconds =
+      std::min(answer.boundSeconds, answer.best.measure.seconds);
+  if (answer.isGiven && !answer.givenFits)
+    return variants.front()->makeNoPlanError();
+  return Error::success();
+}
+
+Expected<StepPlan> Planning::run() {
+  if (Error error = readGiven())
+    return error;
+  if (Error error = addOwnVariant())
+    return error;
+  if (Error error = addVariants())
+    return error;
+  if (Error error = search())
+    return error;
+  return std::move(answer);
+}
+
+Expected<StepPlan> planner::planStep(const PlanRequest &request) {
+  return Planning(request).run();
+}

@@ -1,0 +1,68 @@
+//===- Treatments.h - Ways to treat layers, and their YAML -----*- C++ -*-===//
+
+#ifndef MF_PLANNER_TREATMENTS_H
+#define MF_PLANNER_TREATMENTS_H
+
+#include "mf/Config/SettingEdit.h"
+#include "planner/RecomputeCut.h"
+#include "planner/StepCompiler.h"
+#include <set>
+
+namespace mf::planner {
+
+/// One way to treat a layer that the YAML can say.
+struct LayerTreatment {
+  /// `full`, `select 2`, `none`.
+  std::string name;
+  /// The whole layer is recomputed.
+  bool isFull = false;
+  /// All that the layer keeps goes to host memory, and back so many kernels
+  /// before it is read; 0 if nothing does.
+  int64_t prefetch = 0;
+  /// By kind of layer: the seconds of these copies.
+  std::vector<double> copyOut, copyIn;
+  /// By kind of layer: the operators that are recomputed, and those whose
+  /// communication is.
+  std::vector<std::set<std::string>> operators, communication;
+};
+
+/// Rates of copies, in bytes per second; no swap if one is 0.
+struct CopyRates {
+  double out = 0;
+  double in = 0;
+};
+
+/// Swap first, whose copies have most time at the begin of a chunk; then from
+/// full recompute by ever fewer operators (at most `count` such sets, which
+/// minimum cuts of the layers give) to none.
+std::vector<LayerTreatment> makeTreatments(llvm::ArrayRef<LayerGraph> graphs,
+                                           llvm::ArrayRef<ModelLayer> layers,
+                                           size_t count,
+                                           const CopyRates &rates);
+
+/// Nothing is recomputed or swapped.
+LayerTreatment makeNoTreatment(size_t numKinds);
+
+/// Which layers each chunk has, and how each layer is treated.
+struct Assignment {
+  /// By chunk, in the order of execution.
+  std::vector<int64_t> layersOfChunk;
+  /// By layer; numbers of treatments do not fall within a chunk.
+  std::vector<size_t> treatments;
+
+  bool operator==(const Assignment &other) const {
+    return layersOfChunk == other.layersOfChunk &&
+           treatments == other.treatments;
+  }
+};
+
+/// What the YAML has to say for an assignment, on a pipeline with so many
+/// stages. Operators of the first layers of a chunk are recomputed up to the
+/// last layer that wants it.
+MemorySettings makeSettings(const Assignment &assignment, int64_t stages,
+                            llvm::ArrayRef<ModelLayer> layers,
+                            llvm::ArrayRef<LayerTreatment> treatments);
+
+} // namespace mf::planner
+
+#endif // MF_PLANNER_TREATMENTS_H

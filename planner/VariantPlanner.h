@@ -1,0 +1,104 @@
+//===- VariantPlanner.h - Plans for one pipeline ---------------*- C++ -*-===//
+//
+// Plans the memory settings for one schedule, number of chunks and size of
+// micro-batches: learns costs, then solves and compiles in turn.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_PLANNER_VARIANTPLANNER_H
+#define MF_PLANNER_VARIANTPLANNER_H
+
+#include "planner/LayerCosts.h"
+#include "planner/PipelineShape.h"
+#include "planner/Probes.h"
+#include "planner/StepPlanner.h"
+#include <chrono>
+
+namespace mf::planner {
+
+/// The time that planning has, and who wants to know how it goes.
+class PlanClock {
+public:
+  explicit PlanClock(const PlanRequest &request) : request(request) {}
+
+  double getSecondsLeft() const {
+    return request.timeLimit -
+           std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+  bool isOver() const {
+    return (request.stop && *request.stop) || getSecondsLeft() <= 0;
+  }
+  void report(const llvm::Twine &text) const {
+    if (request.progress)
+      request.progress(text.str());
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  const PlanRequest &request;
+  Clock::time_point begin = Clock::now();
+};
+
+class VariantPlanner {
+public:
+  /// `yaml` asks for the pipeline, with any settings.
+  VariantPlanner(const PlanRequest &request, const PlanClock &clock,
+                 std::string yaml, std::vector<ModelLayer> layers,
+                 int64_t limitBytes);
+
+  /// Reads the pipeline.
+  llvm::Error prepare();
+
+  /// Learns costs from compiled steps.
+  llvm::Error learn();
+  /// Takes them from a pipeline with micro-batches of the same size.
+  void borrow(const VariantPlanner &other);
+
+  /// Solves and compiles until the plan stays the same. Plans that the model
+  /// expects to take `cutoff` or more are not compiled.
+  llvm::Error search(double cutoff);
+
+  const PipelineShape &getShape() const { return shape; }
+  /// The shortest that fits; nothing if none does.
+  const std::optional<CompiledPlan> &getBest() const { return best; }
+  const plan::Problem &getProblem() const { return problem; }
+  const plan::SolveResult &getResult() const { return result; }
+  /// What the model says of the best plan.
+  double getModelSeconds() const { return modelSeconds; }
+  /// No settings give a shorter step; 0 if nothing was solved.
+  double getBoundSeconds() const;
+  int64_t getCompiledSteps() const { return compiledSteps; }
+  /// Why there is no plan.
+  llvm::Error makeNoPlanError() const;
+
+private:
+  const PlanRequest &request;
+  const PlanClock &clock;
+  std::string yaml;
+  AssignmentCompiler compiler;
+  PipelineShape shape;
+  PlanContext context;
+  std::optional<LayerCosts> costs;
+  bool areCostsOwn = false;
+  std::vector<Observation> observations;
+  /// Choices of stages that were compiled and do not fit.
+  std::vector<plan::ForbiddenStage> forbidden;
+  std::optional<CompiledPlan> best;
+  plan::Problem problem;
+  plan::SolveResult result;
+  double modelSeconds = 0;
+  /// What the simulated step takes beside the model's.
+  double restSeconds = 0;
+  int64_t compiledSteps = 0;
+
+  llvm::Error fixKept(plan::Problem &made) const;
+  llvm::Expected<plan::Problem> buildProblem();
+  llvm::Error tryPlan(const plan::Plan &plan, const Assignment &assignment);
+  void forbid(const plan::Plan &plan, const StepMeasure &measure);
+  bool fits(const StepMeasure &measure) const;
+  bool isMeasured(const Assignment &assignment) const;
+};
+
+} // namespace mf::planner
+
+#endif // MF_PLANNER_VARIANTPLANNER_H

@@ -1,0 +1,203 @@
+//===- PlanVerifyTest.cpp - The rules that plans keep ---------------------===//
+
+#include "PlanTesting.h"
+#include <gtest/gtest.h>
+
+using namespace mf::plan;
+
+namespace {
+
+std::string verify(const Problem &problem, const Plan &plan) {
+  EXPECT_EQ(getMessage(problem.check()), "");
+  return getMessage(plan.verify(problem));
+}
+
+TEST(PlanVerifyTest, APlanThatIsAllowed) {
+  EXPECT_EQ(verify(makeSmallProblem(), makeSmallPlan()), "");
+}
+
+TEST(PlanVerifyTest, EveryLayerOnceAndInOrder) {
+  const Problem problem = makeSmallProblem();
+  Plan plan = makeSmallPlan();
+  plan.chunks[1].counts[1][0] = 2;
+  EXPECT_EQ(verify(problem, plan),
+            "the chunks have 4 layers of kind 'experts', expected 3");
+  plan = makeSmallPlan();
+  std::swap(plan.chunks[0], plan.chunks[1]);
+  EXPECT_EQ(verify(problem, plan),
+            "chunk 1 has layers of kind 'dense' behind layers of kind "
+            "'experts', expected the kinds in their order");
+  plan = makeSmallPlan();
+  plan.chunks[1].counts[1][0] = -1;
+  EXPECT_EQ(verify(problem, plan), "chunk 1 has -1 layers of a kind, expected "
+                                   "no fewer than 0");
+  plan.chunks.pop_back();
+  EXPECT_EQ(verify(problem, plan), "the plan has 1 chunks, expected 2");
+}
+
+TEST(PlanVerifyTest, NumbersOfLayers) {
+  Problem problem = makeSmallProblem();
+  problem.fixedLayers = {3, 1};
+  EXPECT_EQ(verify(problem, makeSmallPlan()),
+            "chunk 0 has 2 layers, expected the given 3");
+  problem = makeSmallProblem();
+  problem.maxLayersPerChunk = 2;
+  const Plan uneven = {{{{{1, 0}, {2, 0}}}, {{{0, 0}, {1, 0}}}}};
+  EXPECT_EQ(verify(problem, uneven), "chunk 0 has 3 layers, expected at most "
+                                     "2");
+  problem.maxLayersPerChunk = 0;
+  problem.minLayersPerChunk = 2;
+  EXPECT_EQ(verify(problem, uneven), "chunk 1 has 1 layers, expected at least "
+                                     "2");
+}
+
+TEST(PlanVerifyTest, GivenTreatmentsAreCutToTheLayers) {
+  Problem problem = makeSmallProblem();
+  problem.fixedTreatments = {{}, {0, 1}};
+  EXPECT_EQ(verify(problem, makeSmallPlan()), "");
+  problem.fixedTreatments = {{}, {1, 1}};
+  EXPECT_EQ(verify(problem, makeSmallPlan()),
+            "chunk 0 has 0 layers of treatment 'recompute', expected the "
+            "given 1");
+  problem.fixedTreatments = {{}, {0, 5}};
+  EXPECT_EQ(verify(problem, makeSmallPlan()),
+            "chunk 1 has 1 layers of treatment 'recompute', expected the "
+            "given 2");
+}
+
+TEST(PlanVerifyTest, ExclusiveTreatments) {
+  Problem problem = makeSmallProblem();
+  problem.exclusive = {{0, 1}};
+  EXPECT_EQ(verify(problem, makeSmallPlan()),
+            "chunk 1 has layers of treatment 'none' and of treatment "
+            "'recompute', expected one of them only");
+}
+
+TEST(PlanVerifyTest, OrderOfTreatments) {
+  Problem problem = makeSmallProblem();
+  Plan plan = makeSmallPlan();
+  plan.chunks[0].counts = {{0, 1}, {1, 0}};
+  EXPECT_EQ(verify(problem, plan), "");
+  problem.treatmentsInOrder = true;
+  EXPECT_EQ(verify(problem, makeSmallPlan()), "");
+  EXPECT_EQ(verify(problem, plan),
+            "chunk 0 has a layer of treatment 'none' behind one of treatment "
+            "'recompute', expected the treatments in their order");
+}
+
+TEST(PlanVerifyTest, CopiesFitIntoTheirTasks) {
+  Problem problem = makeSmallProblem();
+  Treatment &treatment = problem.kinds[1].treatments[1];
+  treatment.copyOut = 4;
+  treatment.copyIn = 10;
+  EXPECT_EQ(verify(problem, makeSmallPlan()), "");
+  treatment.copyOut = 4.5;
+  EXPECT_EQ(verify(problem, makeSmallPlan()),
+            "copies to the host of chunk 1 take 4.5, expected no more than "
+            "the 4 of its forward");
+  problem.extras.push_back({});
+  problem.extras.back().chunk = 1;
+  problem.extras.back().forward = 0.5;
+  treatment.copyIn = 11;
+  EXPECT_EQ(verify(problem, makeSmallPlan()),
+            "copies from the host of chunk 1 take 11, expected no more than "
+            "the 10 of its backward");
+}
+
+TEST(PlanVerifyTest, ForbiddenChunks) {
+  Problem problem = makeSmallProblem();
+  const Plan plan = makeSmallPlan();
+  problem.forbidden = {{0, {plan.chunks[1]}}};
+  EXPECT_EQ(verify(problem, plan), "");
+  problem.forbidden.push_back({1, {plan.chunks[1]}});
+  EXPECT_EQ(verify(problem, plan),
+            "the chunks of stage 1 are forbidden, expected others");
+}
+
+TEST(PlanVerifyTest, MemoryOfOneForwardOneBackward) {
+  // Stage 0 holds two micro-batches of 16 and parameters of 30; stage 1 one of
+  // 9 and 40.
+  Problem problem = makeSmallProblem();
+  problem.stages = {{62, 0}, {49, 0}};
+  EXPECT_EQ(verify(problem, makeSmallPlan()), "");
+  problem.stages[0].limit = 61.75;
+  EXPECT_EQ(verify(problem, makeSmallPlan()),
+            "stage 0 needs memory of 62, 0.25 more than its limit of 61.75");
+  problem.stages[0].constant = -0.25;
+  EXPECT_EQ(verify(problem, makeSmallPlan()), "");
+  problem.stages[1].constant = 1;
+  EXPECT_EQ(verify(problem, makeSmallPlan()),
+            "stage 1 needs memory of 50, 1 more than its limit of 49");
+}
+
+TEST(PlanVerifyTest, MemoryOfExtrasAndTransients) {
+  Problem problem = makeSmallProblem();
+  problem.stages = {{62, 0}, {49, 0}};
+  problem.kinds[0].treatments[0].transientMemory = 5;
+  problem.kinds[1].treatments[0].transientMemory = 7;
+  problem.kinds[1].treatments[1].transientMemory = 9;
+  problem.extras.push_back({});
+  problem.extras.back().parameterMemory = 100;
+  problem.extras.back().activationMemory = 10;
+  problem.extras.back().transientMemory = 6;
+  // The largest transient counts once, activations twice.
+  problem.stages[0].limit = 62 + 100 + 2 * 10 + 7;
+  problem.stages[1].limit = 49 + 9;
+  EXPECT_EQ(verify(problem, makeSmallPlan()), "");
+  problem.stages[0].limit -= 1;
+  EXPECT_EQ(verify(problem, makeSmallPlan()).substr(0, 28),
+            "stage 0 needs memory of 189,");
+}
+
+/// The most that a stage holds with activations of 1 for each layer and nothing
+/// else: bisected by limits.
+int64_t findPeak(Problem problem, const Plan &plan, int64_t stage) {
+  for (int64_t limit = 0;; ++limit) {
+    problem.stages[stage].limit = static_cast<double>(limit);
+    if (getMessage(plan.verify(problem)).empty())
+      return limit;
+  }
+}
+
+Problem makeUnitProblem(mf::schedule::Schedule schedule) {
+  Problem problem;
+  LayerKind kind;
+  kind.name = "layer";
+  kind.count = schedule.pipeline.getNumChunks();
+  Treatment none;
+  none.name = "none";
+  none.forward = none.backward = none.activationMemory = 1;
+  kind.treatments = {none};
+  problem.kinds = {kind};
+  problem.stages.resize(schedule.pipeline.stages, {1e6, 0});
+  problem.schedule = std::move(schedule);
+  return problem;
+}
+
+TEST(PlanVerifyTest, MemoryIsWhatTheScheduleHoldsInFlight) {
+  const std::tuple<const char *, int64_t, int64_t> cases[] = {
+      {"gpipe", 1, 5},          {"1f1b", 1, 6},
+      {"interleaved", 2, 8},    {"interleaved-low-memory", 3, 9},
+      {"zero-bubble-h1", 1, 8}, {"zero-bubble-v", 2, 8}};
+  for (auto [name, chunks, microBatches] : cases) {
+    const Problem problem =
+        makeUnitProblem(makeSchedule(name, 4, chunks, microBatches));
+    const Plan plan = {std::vector<ChunkPlan>(4 * chunks, {{{1}}})};
+    ASSERT_EQ(getMessage(problem.check()), "");
+    for (int64_t stage = 0; stage < 4; ++stage)
+      EXPECT_EQ(findPeak(problem, plan, stage),
+                problem.schedule.getMaxInFlight(stage))
+          << name << " stage " << stage;
+  }
+}
+
+TEST(PlanVerifyTest, PiecesHoldTheirShare) {
+  Problem problem = makeUnitProblem(makeSchedule("seq1f1b", 2, 1, 4, 4));
+  problem.kinds[0].treatments[0].activationMemory = 4;
+  const Plan plan = {std::vector<ChunkPlan>(2, {{{1}}})};
+  for (int64_t stage = 0; stage < 2; ++stage)
+    EXPECT_EQ(findPeak(problem, plan, stage),
+              problem.schedule.getMaxInFlight(stage));
+}
+
+} // namespace

@@ -1,0 +1,82 @@
+//===- Findings.cpp - What is printed and written of a search -------------===//
+
+#include "Findings.h"
+#include "LimitRange.h"
+#include "ProgressLine.h"
+#include "mf/Plan/FrontierPrint.h"
+#include "mf/Plan/NoPlanError.h"
+#include "mf/Plan/ProblemJson.h"
+#include "mf/Plan/RefusalPrint.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace mf::plan;
+using llvm::Error;
+using llvm::Expected;
+using llvm::formatv;
+
+namespace mf::tools {
+
+static std::string printJson(const llvm::json::Value &json) {
+  return formatv("{0:2}\n", json);
+}
+
+void Findings::addExplanation(const Problem &problem, const Plan &plan,
+                              double time) {
+  if (!options.explain)
+    return;
+  const std::vector<Refusal> refusals = mf::plan::explain(problem, plan);
+  os << "\nwhy no stage is faster:\n";
+  printRefusals(problem, plan, time, refusals, units, os);
+  json["refusals"] = writeRefusals(problem, plan, refusals);
+}
+
+Error Findings::addFrontier(const Problem &problem) {
+  Expected<LimitRange> range = LimitRange::parse(options.frontier);
+  if (!range)
+    return range.takeError();
+  ProgressLine line(units);
+  auto show = [&](const SolveProgress &progress) { line.show(progress); };
+  SolveOptions solving;
+  solving.timeLimit = options.timeLimit;
+  solving.stop = &stop;
+  solving.progress = show;
+  Expected<std::vector<FrontierPoint>> points =
+      solveFrontier(problem, range->list(), solving);
+  if (!points)
+    return llvm::make_error<NoPlanError>(toString(points.takeError()));
+  printFrontier(problem, *points, units, os);
+  if (llvm::outs().is_displayed()) {
+    os << '\n';
+    plotFrontier(*points, units, os);
+  }
+  json["frontier"] = writeFrontier(problem, *points);
+  outputs.add(options.plot, drawFrontier(problem, *points, units));
+  return Error::success();
+}
+
+void Findings::addProblem(const Problem &problem) {
+  outputs.add(options.problemOut, printJson(writeProblem(problem)));
+}
+
+void Findings::noteEarlyEnd() const {
+  const std::string reason =
+      stop ? "the search was interrupted"
+           : formatv("--time-limit={0} ended the search", +options.timeLimit)
+                 .str();
+  llvm::WithColor::note() << reason << ": this is the best plan so far\n";
+}
+
+Error Findings::write() {
+  if (options.printsYaml())
+    llvm::errs() << text;
+  else if (!options.printsJson())
+    outputs.add("-", text);
+  if (options.printsJson())
+    outputs.add("-", printJson(std::move(json)));
+  else
+    outputs.add(options.json, printJson(std::move(json)));
+  return outputs.write();
+}
+
+} // namespace mf::tools

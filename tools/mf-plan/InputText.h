@@ -1,0 +1,20 @@
+//===- InputText.h - Files that are read whole -----------------*- C++ -*-===//
+
+#ifndef MF_TOOLS_MF_PLAN_INPUTTEXT_H
+#define MF_TOOLS_MF_PLAN_INPUTTEXT_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <string>
+
+namespace mf::tools {
+
+/// The text of a file, or of standard input for "-".
+llvm::Expected<std::string> readInput(llvm::StringRef path);
+
+/// The file in messages.
+llvm::StringRef nameInput(llvm::StringRef path);
+
+} // namespace mf::tools
+
+#endif // MF_TOOLS_MF_PLAN_INPUTTEXT_H

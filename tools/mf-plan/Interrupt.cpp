@@ -1,0 +1,18 @@
+//===- Interrupt.cpp - ^C ends a search, not the program ------------------===//
+
+#include "Interrupt.h"
+#include "llvm/Support/Signals.h"
+
+namespace mf::tools {
+
+static std::atomic<bool> interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free,
+              "a signal handler may not wait");
+
+const std::atomic<bool> &catchInterrupt() {
+  // LLVM calls it once, and takes its handlers away before it does.
+  llvm::sys::SetInterruptFunction([] { interrupted = true; });
+  return interrupted;
+}
+
+} // namespace mf::tools

@@ -1,0 +1,16 @@
+//===- Interrupt.h - ^C ends a search, not the program ---------*- C++ -*-===//
+
+#ifndef MF_TOOLS_MF_PLAN_INTERRUPT_H
+#define MF_TOOLS_MF_PLAN_INTERRUPT_H
+
+#include <atomic>
+
+namespace mf::tools {
+
+/// From now on the first ^C (or SIGTERM) sets a flag, which searches look at;
+/// the second one ends the program.
+const std::atomic<bool> &catchInterrupt();
+
+} // namespace mf::tools
+
+#endif // MF_TOOLS_MF_PLAN_INTERRUPT_H

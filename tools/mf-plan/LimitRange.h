@@ -1,0 +1,24 @@
+//===- LimitRange.h - The limits of --frontier -----------------*- C++ -*-===//
+
+#ifndef MF_TOOLS_MF_PLAN_LIMITRANGE_H
+#define MF_TOOLS_MF_PLAN_LIMITRANGE_H
+
+#include "llvm/Support/Error.h"
+#include <vector>
+
+namespace mf::tools {
+
+/// Limits on memory from a lowest to a highest.
+struct LimitRange {
+  double low = 0, high = 0, step = 0;
+
+  /// Of `40GB:60GB`, `40GB:60GB:2GB`, or numbers in the unit of a problem.
+  static llvm::Expected<LimitRange> parse(llvm::StringRef text);
+
+  /// Ascending; the highest is the last, also where no step ends there.
+  std::vector<double> list() const;
+};
+
+} // namespace mf::tools
+
+#endif // MF_TOOLS_MF_PLAN_LIMITRANGE_H

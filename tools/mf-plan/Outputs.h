@@ -1,0 +1,33 @@
+//===- Outputs.h - Files that are written in the end -----------*- C++ -*-===//
+
+#ifndef MF_TOOLS_MF_PLAN_OUTPUTS_H
+#define MF_TOOLS_MF_PLAN_OUTPUTS_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <string>
+#include <vector>
+
+namespace mf::tools {
+
+/// Tells whether these files can be written, and are different ones: before a
+/// long search, not after it. Empty paths and "-" can.
+llvm::Error checkOutputPaths(llvm::ArrayRef<std::string> paths);
+
+/// Text that goes to files when all of it is there, each whole or not at all.
+class Outputs {
+public:
+  /// Nothing for an empty path; standard output for "-".
+  void add(llvm::StringRef path, std::string text);
+  llvm::Error write() const;
+
+private:
+  struct File {
+    std::string path, text;
+  };
+  std::vector<File> files;
+};
+
+} // namespace mf::tools
+
+#endif // MF_TOOLS_MF_PLAN_OUTPUTS_H

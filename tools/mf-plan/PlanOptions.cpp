@@ -1,0 +1,130 @@
+//===- PlanOptions.cpp - The command line of mf-plan ----------------------===//
+
+#include "PlanOptions.h"
+#include "LimitRange.h"
+#include "mf/Config/MemorySize.h"
+#include "mf/Schedule/Policy.h"
+#include "tools/help/HideInherited.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using llvm::createStringError;
+using llvm::Error;
+using llvm::formatv;
+
+namespace mf::tools {
+
+static const char overview[] =
+    "mf-plan: finds the memory settings with which a training step is shortest "
+    "and fits\n\n"
+    "Chooses the layers of each stage and which of them are kept, recomputed "
+    "or swapped.\n"
+    "Of a training YAML each step is compiled as mf-opt does and timed on "
+    "--target.\n";
+
+static const char extraHelp[] =
+    "\nEXIT CODE:\n\n"
+    "  0 there is a plan; 1 the input is wrong; 2 no plan fits, or none was "
+    "found in time\n\n"
+    "EXAMPLES:\n\n"
+    "  mf-plan train.yaml --target=atlas-800t-a2 --hbm=55GB -o planned.yaml\n"
+    "  mf-plan train.yaml --target=atlas-800t-a2 --keep=swap --interleave=1,2\n"
+    "  mf-plan train.yaml --target=atlas-800t-a2 --frontier=40GB:60GB "
+    "--plot=frontier.svg\n"
+    "  mf-plan --problem=problem.json --explain\n";
+
+void PlanOptions::parse(int argc, char **argv) {
+  hideInheritedOptions({&category});
+  cl::extrahelp help(extraHelp);
+  cl::ParseCommandLineOptions(argc, argv, overview);
+}
+
+Error PlanOptions::check() const {
+  if (Error error = checkInput())
+    return error;
+  if (Error error = checkTraining())
+    return error;
+  if (Error error = checkOutputs())
+    return error;
+  constexpr double mostSeconds = 1e6;
+  if (!(timeLimit > 0 && timeLimit <= mostSeconds))
+    return createStringError(
+        formatv("--time-limit is {0}, expected seconds from above 0 to {1:f0}",
+                +timeLimit, mostSeconds));
+  if (frontier.empty())
+    return Error::success();
+  return LimitRange::parse(frontier).takeError();
+}
+
+Error PlanOptions::checkInput() const {
+  if (input.empty() && problem.empty())
+    return createStringError(
+        "expected a training YAML, or --problem=FILE.json");
+  if (!input.empty() && !problem.empty())
+    return createStringError("expected either the training YAML '" + input +
+                             "' or --problem='" + problem + "', found both");
+  if (problem.empty())
+    return Error::success();
+  for (const cl::Option &option :
+       std::initializer_list<std::reference_wrapper<const cl::Option>>{
+           model, pretrainedConfig, target, set, hbm, keep, interleave,
+           microBatches, schedules, devices, output})
+    if (isGiven(option))
+      return createStringError((option.ArgStr.size() > 1 ? "--" : "-") +
+                               option.ArgStr +
+                               " is about a training YAML, but --problem has "
+                               "costs, limits and a schedule of its own");
+  return Error::success();
+}
+
+static Error checkCounts(llvm::ArrayRef<int64_t> counts, llvm::StringRef name,
+                         int64_t most) {
+  for (const int64_t count : counts)
+    if (count < 1 || count > most)
+      return createStringError(formatv("--{0} has {1}, expected numbers from 1 "
+                                       "to {2}",
+                                       name, count, most));
+  return Error::success();
+}
+
+Error PlanOptions::checkTraining() const {
+  constexpr int64_t mostChunks = 1 << 10, mostMicroBatches = 1 << 20,
+                    mostDevices = 1 << 20;
+  if (!hbm.empty() && !parseMemorySize(hbm))
+    return createStringError("--hbm: expected a size such as 54GB, 59.5GB or a "
+                             "number of bytes, found '" +
+                             hbm + "'");
+  if (Error error = checkCounts(interleave, "interleave", mostChunks))
+    return error;
+  if (Error error =
+          checkCounts(microBatches, "micro-batches", mostMicroBatches))
+    return error;
+  if (isGiven(devices)) {
+    if (Error error = checkCounts(+devices, "devices", mostDevices))
+      return error;
+    return createStringError("--devices: layouts cannot be chosen yet");
+  }
+  for (const std::string &name : schedules)
+    if (auto policy = schedule::findPolicy(name); !policy)
+      return createStringError("--schedules: " +
+                               llvm::toString(policy.takeError()));
+  return Error::success();
+}
+
+Error PlanOptions::checkOutputs() const {
+  if (isGiven(plot) && frontier.empty())
+    return createStringError("--plot draws a --frontier=LOW:HIGH");
+  if (!frontier.empty() && (explain || isGiven(output)))
+    return createStringError(
+        "--explain and -o are about one plan, but --frontier makes many: give "
+        "the limit that you choose with --hbm");
+  if (printsJson() && printsYaml())
+    return createStringError("-o=- and --json both take standard output: give "
+                             "one of them a file");
+  if (!frontier.empty() && isGiven(hbm))
+    return createStringError("--hbm is one limit, --frontier has several: give "
+                             "either");
+  return Error::success();
+}
+
+} // namespace mf::tools

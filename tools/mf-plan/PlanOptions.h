@@ -1,0 +1,142 @@
+//===- PlanOptions.h - The command line of mf-plan -------------*- C++ -*-===//
+
+#ifndef MF_TOOLS_MF_PLAN_PLANOPTIONS_H
+#define MF_TOOLS_MF_PLAN_PLANOPTIONS_H
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Error.h"
+
+namespace mf::tools {
+
+namespace cl = llvm::cl;
+
+/// Memory settings of a training YAML.
+enum class Setting {
+  Offset,
+  Recompute,
+  SelectRecompute,
+  SelectCommRecompute,
+  Swap
+};
+
+/// The options as llvm::cl parses them. One object, made in main.
+struct PlanOptions {
+  cl::OptionCategory category{"mf-plan options"};
+
+  cl::opt<std::string> input{cl::Positional, cl::desc("[<train.yaml>]"),
+                             cl::cat(category)};
+
+  // What is planned.
+  cl::opt<std::string> problem{
+      "problem", cl::value_desc("file"), cl::cat(category),
+      cl::desc("Solve an abstract problem, in JSON, instead of planning a "
+               "YAML; - is standard input")};
+  cl::opt<std::string> model{
+      "model", cl::value_desc("file"), cl::cat(category),
+      cl::desc("Plan this model (default: the one that the YAML describes)")};
+  cl::opt<std::string> pretrainedConfig{
+      "pretrained-config", cl::value_desc("file"), cl::cat(category),
+      cl::desc("Hugging Face config.json that completes model_config, as the "
+               "one in the YAML's pretrained_model_dir does")};
+  cl::opt<std::string> target{
+      "target", cl::value_desc("name or file"), cl::cat(category),
+      cl::desc("What the step runs on: a target that comes with mf (mf-run "
+               "--list-targets), or the file of one")};
+  cl::list<std::string> set{
+      "set", cl::value_desc("path=number"), cl::cat(category),
+      cl::desc("Change a number of the target, as "
+               "networks.hccs.collective_share=0.5; may be repeated")};
+  cl::opt<std::string> hbm{
+      "hbm", cl::value_desc("size"), cl::cat(category),
+      cl::desc("Device memory per rank, as 54GB (default: max_device_memory of "
+               "the YAML)")};
+
+  // What may change.
+  cl::list<Setting> keep{
+      "keep",
+      cl::CommaSeparated,
+      cl::value_desc("settings"),
+      cl::cat(category),
+      cl::desc("What stays as the YAML has it:"),
+      cl::values(clEnumValN(Setting::Offset, "offset", "layers of each stage"),
+                 clEnumValN(Setting::Recompute, "recompute", "full recompute"),
+                 clEnumValN(Setting::SelectRecompute, "select_recompute",
+                            "operators that are recomputed"),
+                 clEnumValN(Setting::SelectCommRecompute,
+                            "select_comm_recompute",
+                            "communication that is recomputed"),
+                 clEnumValN(Setting::Swap, "swap", "swap_config"))};
+  cl::list<int64_t> interleave{
+      "interleave", cl::CommaSeparated, cl::value_desc("counts"),
+      cl::cat(category),
+      cl::desc("Numbers of chunks on a stage to try beside the YAML's, as "
+               "1,2,3")};
+  cl::list<int64_t> microBatches{
+      "micro-batches", cl::CommaSeparated, cl::value_desc("counts"),
+      cl::cat(category),
+      cl::desc("Numbers of micro-batches to try beside the YAML's")};
+  cl::list<std::string> schedules{
+      "schedules", cl::CommaSeparated, cl::value_desc("names"),
+      cl::cat(category),
+      cl::desc("Schedules to try beside the YAML's (mf-schedule --help lists "
+               "them)")};
+  cl::opt<int64_t> devices{
+      "devices", cl::value_desc("count"), cl::cat(category),
+      cl::desc("Choose the layout of so many devices too: stages, data, "
+               "tensor and expert parallel")};
+  cl::opt<double> timeLimit{
+      "time-limit", cl::value_desc("seconds"), cl::init(60), cl::cat(category),
+      cl::desc("End the search with the best plan so far (default: 60), as ^C "
+               "does")};
+
+  // What is written.
+  cl::opt<std::string> output{
+      "o", cl::value_desc("file"), cl::cat(category),
+      cl::desc("Write the YAML with the plan; - is standard output, and what "
+               "is printed then goes to standard error")};
+  cl::opt<bool> explain{
+      "explain", cl::cat(category),
+      cl::desc("Print for each stage why its next better option is not "
+               "chosen")};
+  cl::opt<std::string> frontier{
+      "frontier", cl::value_desc("low:high[:step]"), cl::cat(category),
+      cl::desc(
+          "Plan for each of these limits on memory, as 40GB:60GB:2GB, and "
+          "print what more memory buys (default step: a tenth of the range)")};
+  cl::opt<std::string> plot{"plot", cl::value_desc("file.svg"),
+                            cl::cat(category), cl::desc("Draw the --frontier")};
+  cl::opt<std::string> json{
+      "json", cl::ValueOptional, cl::value_desc("file"), cl::cat(category),
+      cl::desc("Write what is found as JSON, to standard output instead of "
+               "text if no file is given")};
+  cl::opt<std::string> problemOut{
+      "problem-out", cl::value_desc("file"), cl::cat(category),
+      cl::desc("Write the abstract problem that is solved, for --problem")};
+
+  /// Parses the command line; ends the program where it is malformed.
+  void parse(int argc, char **argv);
+
+  /// What is wrong with the values.
+  llvm::Error check() const;
+
+  /// Whether JSON takes the place of text on standard output.
+  bool printsJson() const { return isGiven(json) && isStandardOutput(json); }
+  /// Whether the planned YAML goes to standard output.
+  bool printsYaml() const { return output == "-"; }
+
+  static bool isGiven(const cl::Option &option) {
+    return option.getNumOccurrences() > 0;
+  }
+
+private:
+  static bool isStandardOutput(llvm::StringRef path) {
+    return path.empty() || path == "-";
+  }
+  llvm::Error checkInput() const;
+  llvm::Error checkTraining() const;
+  llvm::Error checkOutputs() const;
+};
+
+} // namespace mf::tools
+
+#endif // MF_TOOLS_MF_PLAN_PLANOPTIONS_H

@@ -1,0 +1,18 @@
+//===- PlanProblem.h - mf-plan --problem -----------------------*- C++ -*-===//
+
+#ifndef MF_TOOLS_MF_PLAN_PLANPROBLEM_H
+#define MF_TOOLS_MF_PLAN_PLANPROBLEM_H
+
+#include "PlanOptions.h"
+#include <atomic>
+
+namespace mf::tools {
+
+/// Reads the abstract problem of --problem, solves it, and prints and writes
+/// what is asked for. The search ends early when `stop` is set.
+llvm::Error planProblem(const PlanOptions &options,
+                        const std::atomic<bool> &stop);
+
+} // namespace mf::tools
+
+#endif // MF_TOOLS_MF_PLAN_PLANPROBLEM_H

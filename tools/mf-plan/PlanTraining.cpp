@@ -1,0 +1,132 @@
+//===- PlanTraining.cpp - mf-plan train.yaml ------------------------------===//
+
+#include "PlanTraining.h"
+#include "Findings.h"
+#include "InputText.h"
+#include "LimitRange.h"
+#include "ProgressLine.h"
+#include "TrainingReport.h"
+#include "mf/Config/MemorySize.h"
+#include "tools/targets/TargetOptions.h"
+
+using namespace mf::planner;
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+
+namespace mf::tools {
+
+static Expected<target::Target> readTarget(const PlanOptions &options) {
+  llvm::SourceMgr sources;
+  if (Error error = openTargetOption(options.target, sources))
+    return error;
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  std::string errors;
+  llvm::raw_string_ostream os(errors);
+  mlir::FailureOr<target::Target> parsed =
+      parseTargetOption(sources, context, os);
+  if (failed(parsed))
+    return llvm::createStringError("--target: " + StringRef(errors).rtrim());
+  target::Target target = std::move(*parsed);
+  if (Error error = applySetOptions(target, options.set))
+    return error;
+  return target;
+}
+
+static KeptSettings getKept(const PlanOptions &options) {
+  KeptSettings kept;
+  for (const Setting setting : options.keep)
+    switch (setting) {
+    case Setting::Offset:
+      kept.offset = true;
+      break;
+    case Setting::Recompute:
+      kept.recompute = true;
+      break;
+    case Setting::SelectRecompute:
+      kept.selectRecompute = true;
+      break;
+    case Setting::SelectCommRecompute:
+      kept.selectCommRecompute = true;
+      break;
+    case Setting::Swap:
+      kept.swap = true;
+      break;
+    }
+  return kept;
+}
+
+/// Of --frontier the highest limit: what does not fit there fits nowhere.
+static Expected<std::optional<int64_t>> getLimit(const PlanOptions &options) {
+  if (!options.hbm.empty())
+    return parseMemorySize(options.hbm);
+  if (options.frontier.empty())
+    return std::optional<int64_t>();
+  Expected<LimitRange> range = LimitRange::parse(options.frontier);
+  if (!range)
+    return range.takeError();
+  return std::optional<int64_t>(static_cast<int64_t>(range->high));
+}
+
+static Expected<PlanRequest> makeRequest(const PlanOptions &options) {
+  PlanRequest request;
+  request.input.fileName = nameInput(options.input).str();
+  request.input.pretrainedConfig = options.pretrainedConfig;
+  Expected<std::string> yaml = readInput(options.input);
+  if (!yaml)
+    return yaml.takeError();
+  request.yaml = std::move(*yaml);
+  if (!options.model.empty()) {
+    Expected<std::string> model = readInput(options.model);
+    if (!model)
+      return model.takeError();
+    request.input.model = std::move(*model);
+  }
+  Expected<target::Target> target = readTarget(options);
+  if (!target)
+    return target.takeError();
+  request.target = std::move(*target);
+  Expected<std::optional<int64_t>> limit = getLimit(options);
+  if (!limit)
+    return limit.takeError();
+  request.limitBytes = *limit;
+  request.keep = getKept(options);
+  request.interleaves = {options.interleave.begin(), options.interleave.end()};
+  request.microBatches = {options.microBatches.begin(),
+                          options.microBatches.end()};
+  request.schedules = {options.schedules.begin(), options.schedules.end()};
+  request.timeLimit = options.timeLimit;
+  return request;
+}
+
+Error planTraining(const PlanOptions &options, const std::atomic<bool> &stop) {
+  Expected<PlanRequest> request = makeRequest(options);
+  if (!request)
+    return request.takeError();
+  request->stop = &stop;
+  Expected<StepPlan> found = [&] {
+    ProgressLine line(getTrainingUnits());
+    request->progress = [&](StringRef text) { line.show(text); };
+    return planStep(*request);
+  }();
+  if (!found)
+    return found.takeError();
+  Findings findings(options, stop, getTrainingUnits());
+  findings.addProblem(found->problem);
+  if (!options.frontier.empty()) {
+    if (Error error = findings.addFrontier(found->problem))
+      return error;
+    return findings.write();
+  }
+  printTrainingPlan(*found, findings.getText());
+  findings.getJson() = writeTrainingPlan(*found);
+  if (!found->best.plan.chunks.empty())
+    findings.addExplanation(found->problem, found->best.plan,
+                            found->best.measure.seconds);
+  if (stop)
+    findings.noteEarlyEnd();
+  findings.addYaml(found->best.yaml);
+  return findings.write();
+}
+
+} // namespace mf::tools

@@ -1,0 +1,35 @@
+//===- ProgressLine.h - How far a search has come --------------*- C++ -*-===//
+
+#ifndef MF_TOOLS_MF_PLAN_PROGRESSLINE_H
+#define MF_TOOLS_MF_PLAN_PROGRESSLINE_H
+
+#include "mf/Plan/PlanUnits.h"
+#include "mf/Plan/Solver.h"
+#include <chrono>
+
+namespace mf::tools {
+
+/// One line on standard error that is written over and over, if that is a
+/// terminal. It is gone when the object is.
+class ProgressLine {
+public:
+  explicit ProgressLine(plan::PlanUnits units);
+  ProgressLine(const ProgressLine &) = delete;
+  ProgressLine &operator=(const ProgressLine &) = delete;
+  ~ProgressLine() { clear(); }
+
+  void show(const plan::SolveProgress &progress);
+  /// Anything else, at the same place.
+  void show(llvm::StringRef text);
+  void clear();
+
+private:
+  plan::PlanUnits units;
+  bool isTerminal;
+  bool isShown = false;
+  std::chrono::steady_clock::time_point last;
+};
+
+} // namespace mf::tools
+
+#endif // MF_TOOLS_MF_PLAN_PROGRESSLINE_H

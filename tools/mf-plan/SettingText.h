@@ -1,0 +1,19 @@
+//===- SettingText.h - Memory settings to read -----------------*- C++ -*-===//
+
+#ifndef MF_TOOLS_MF_PLAN_SETTINGTEXT_H
+#define MF_TOOLS_MF_PLAN_SETTINGTEXT_H
+
+#include "mf/Config/SettingEdit.h"
+#include "llvm/Support/JSON.h"
+
+namespace mf::tools {
+
+/// The settings that have a value, by the names of the YAML's keys.
+llvm::json::Object writeSettings(const MemorySettings &settings);
+
+/// The same as lines: `recompute: [3,2,0,0]`.
+void printSettings(const MemorySettings &settings, llvm::raw_ostream &os);
+
+} // namespace mf::tools
+
+#endif // MF_TOOLS_MF_PLAN_SETTINGTEXT_H

@@ -1,0 +1,49 @@
+//===- mf-plan.cpp - Plans offset, recompute and swap ---------------------===//
+//
+// `mf-plan train.yaml --target=atlas-800t-a2 -o planned.yaml` finds the memory
+// settings with which a training step is shortest and fits; `mf-plan
+// --problem=FILE` solves such a problem without a model.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Interrupt.h"
+#include "Outputs.h"
+#include "PlanOptions.h"
+#include "PlanProblem.h"
+#include "PlanTraining.h"
+#include "mf/Plan/NoPlanError.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace mf::tools;
+using llvm::Error;
+
+namespace {
+
+/// What the tool returns to the shell.
+enum ExitCode { Success = 0, Failure = 1, NoPlan = 2 };
+
+} // namespace
+
+static Error run(const PlanOptions &options) {
+  if (Error error = options.check())
+    return error;
+  if (Error error = checkOutputPaths(
+          {options.output, options.json, options.plot, options.problemOut}))
+    return error;
+  const std::atomic<bool> &stop = catchInterrupt();
+  return options.problem.empty() ? planTraining(options, stop)
+                                 : planProblem(options, stop);
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  PlanOptions options;
+  options.parse(argc, argv);
+  Error error = run(options);
+  if (!error)
+    return Success;
+  const ExitCode code = error.isA<mf::plan::NoPlanError>() ? NoPlan : Failure;
+  llvm::WithColor::error() << llvm::toString(std::move(error)) << "\n";
+  return code;
+}

@@ -1,0 +1,50 @@
+//===- TargetOptions.cpp - What --target and --set say --------------------===//
+
+#include "tools/targets/TargetOptions.h"
+#include "mf/Target/TargetFile.h"
+#include "mlir/IR/Diagnostics.h"
+
+using namespace llvm;
+
+namespace mf::tools {
+
+Error openTargetOption(StringRef target, SourceMgr &sources) {
+  if (target.empty())
+    return createStringError("expected --target=NAME or FILE; mf-run "
+                             "--list-targets prints the names");
+  auto buffer = target::openTarget(target);
+  if (!buffer)
+    return createStringError("--target: " + toString(buffer.takeError()));
+  sources.AddNewSourceBuffer(std::move(*buffer), SMLoc());
+  return Error::success();
+}
+
+mlir::FailureOr<target::Target> parseTargetOption(SourceMgr &sources,
+                                                  mlir::MLIRContext &context,
+                                                  raw_ostream &errors) {
+  mlir::SourceMgrDiagnosticHandler handler(sources, &context, errors);
+  return target::parseTarget(sources, context);
+}
+
+/// Changes one number.
+static Error applySetOption(target::Target &target, StringRef setting) {
+  const auto [path, text] = setting.split('=');
+  double number = 0;
+  if (path.trim().empty() || text.trim().getAsDouble(number))
+    return createStringError(
+        "expected path=number, as networks.hccs.collective_share=0.5");
+  return setParameter(target, path.trim(), number);
+}
+
+Error applySetOptions(target::Target &target, ArrayRef<std::string> settings) {
+  for (const std::string &setting : settings)
+    if (Error error = applySetOption(target, setting))
+      return createStringError("--set " + setting + ": " +
+                               toString(std::move(error)));
+  // One number may contradict another.
+  if (Error error = target::check(target))
+    return createStringError("--set: " + toString(std::move(error)));
+  return Error::success();
+}
+
+} // namespace mf::tools

@@ -1,0 +1,27 @@
+//===- TargetOptions.h - What --target and --set say -----------*- C++ -*-===//
+
+#ifndef MF_TOOLS_TARGETS_TARGETOPTIONS_H
+#define MF_TOOLS_TARGETS_TARGETOPTIONS_H
+
+#include "mf/Target/Target.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Support/LLVM.h"
+#include "llvm/Support/SourceMgr.h"
+
+namespace mf::tools {
+
+/// Makes the file of --target, a name or a path, the main file of `sources`.
+llvm::Error openTargetOption(llvm::StringRef target, llvm::SourceMgr &sources);
+
+/// Parses the main file of `sources`; what is wrong with it goes to `errors`.
+mlir::FailureOr<target::Target> parseTargetOption(llvm::SourceMgr &sources,
+                                                  mlir::MLIRContext &context,
+                                                  llvm::raw_ostream &errors);
+
+/// Changes numbers of a target, each as `path=number` of --set says.
+llvm::Error applySetOptions(target::Target &target,
+                            llvm::ArrayRef<std::string> settings);
+
+} // namespace mf::tools
+
+#endif // MF_TOOLS_TARGETS_TARGETOPTIONS_H
