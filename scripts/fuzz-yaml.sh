@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fuzz the YAML readers with ASan and UBSan.
+# Fuzz the YAML readers and the writer of settings with ASan and UBSan.
 #
 #   scripts/fuzz-yaml.sh [RUNS] [SECONDS]
 #

@@ -31,42 +31,65 @@ public:
   }
 
   void setRecompute(const StageTable &table) {
-    if (isSame(current.recompute, table, "recompute") &&
+    const StageTable normal = normalize(table, "recompute");
+    if (stages && current.recompute == normal && swapped.empty() &&
         canStay(config.recompute.recompute))
       return;
-    keys.set(recomputePath, hasNoLayers(table) ? SettingValue::fromBool(false)
-                                               : getLayers(table, "recompute"));
+    const SettingValue layers = getLayers(table);
+    const bool isNone = hasNoLayers(table) || layers.elements.empty();
+    keys.set(recomputePath, isNone ? SettingValue::fromBool(false) : layers);
   }
 
+  /// `given` is what `setting` comes to, and `defaults` are the patterns of
+  /// settings without names.
   void setOperators(StringRef path, ArrayRef<OperatorCounts> list,
                     const std::optional<std::vector<OperatorCounts>> &given,
-                    const LayerSetting &setting) {
+                    const LayerSetting &setting, ArrayRef<StringRef> defaults) {
     const StringRef key = path.rsplit('.').second;
     SettingValue map = SettingValue::makeMap();
-    bool isGiven = given && canStay(setting);
+    std::vector<OperatorCounts> wanted;
     for (const OperatorCounts &operators : list) {
       if (hasNoLayers(operators.layers))
         continue;
-      const auto *same = !given ? nullptr : findPattern(*given, operators);
-      isGiven &= same && isSame(same->layers, operators.layers, key);
-      map.entries.emplace_back(operators.pattern,
-                               getLayers(operators.layers, key));
+      wanted.push_back({operators.pattern,
+                        normalize(operators.layers,
+                                  key.str() + " " + quote(operators.pattern))});
+      SettingValue layers = getLayers(operators.layers);
+      if (!layers.elements.empty())
+        map.entries.emplace_back(operators.pattern, std::move(layers));
     }
-    if (isGiven && given->size() == map.entries.size())
+    const bool isGiven =
+        stages && given && swapped.empty() && given->size() == wanted.size() &&
+        llvm::all_of(*given, [&](const OperatorCounts &operators) {
+          return is_contained(wanted, operators);
+        });
+    if (isGiven && canStay(setting))
       return;
-    keys.set(path, map.entries.empty() ? SettingValue::fromBool(false) : map);
+    if (map.entries.empty())
+      return keys.set(path, SettingValue::fromBool(false));
+    if (isListOfCounts(setting) && areDefaults(wanted, defaults))
+      return keys.set(path, map.entries.front().second);
+    keys.set(path, map);
   }
 
   const MemorySettings &getCurrent() const { return current; }
   SettingValue take() { return std::move(keys); }
 
 private:
-  static const OperatorCounts *findPattern(ArrayRef<OperatorCounts> list,
-                                           const OperatorCounts &operators) {
-    const auto *found = find_if(list, [&](const OperatorCounts &other) {
-      return other.pattern == operators.pattern;
-    });
-    return found == list.end() ? nullptr : found;
+  static bool isListOfCounts(const LayerSetting &setting) {
+    return setting.kind == LayerSetting::Kind::Selection &&
+           (setting.selection.kind == LayerSelection::Kind::Counts ||
+            setting.selection.kind == LayerSelection::Kind::Table);
+  }
+
+  /// Whether a setting without names says it, too.
+  static bool areDefaults(ArrayRef<OperatorCounts> wanted,
+                          ArrayRef<StringRef> defaults) {
+    return wanted.size() == defaults.size() &&
+           llvm::all_of(wanted, [&](const OperatorCounts &operators) {
+             return is_contained(defaults, operators.pattern) &&
+                    operators.layers == wanted.front().layers;
+           });
   }
 
   /// Whether the form is one for swap, on or off as it is to be. MindSpore
@@ -82,17 +105,18 @@ private:
     return isSwapOn == config.swap.swap && !(isSwapOn && hasBools);
   }
 
-  bool isSame(const std::optional<StageTable> &given, const StageTable &table,
-              StringRef key) {
-    return stages && given && swapped.empty() &&
-           *given == normalizeTable(*stages, table, key, diagnostics);
+  /// What the layers there are make of a table, whose shape must be theirs.
+  StageTable normalize(const StageTable &table, const Twine &what) {
+    const Location file = {config.root.getLocation().file, 0, 0};
+    return stages ? normalizeTable(*stages, table, ("the new " + what).str(),
+                                   file, diagnostics)
+                  : table;
   }
 
-  SettingValue getLayers(const StageTable &table, StringRef key) {
+  SettingValue getLayers(const StageTable &table) {
     if (!isSwapOn || !stages)
       return getTableValue(table);
-    std::vector<int64_t> covered =
-        getCoveredLayers(*stages, table, key, diagnostics);
+    std::vector<int64_t> covered = getCoveredLayers(*stages, table);
     erase_if(covered, [&](int64_t layer) { return swapped.count(layer) > 0; });
     return SettingValue::fromInts(covered);
   }
@@ -123,12 +147,13 @@ SettingValue getRecomputeKeys(const MemorySettings &settings,
     keys.setRecompute(*settings.recompute);
   if (settings.selectRecompute)
     keys.setOperators(selectPath, *settings.selectRecompute,
-                      current.selectRecompute,
-                      config.recompute.selectRecompute);
+                      current.selectRecompute, config.recompute.selectRecompute,
+                      names ? getDefaultSelectPatterns(*names)
+                            : ArrayRef<StringRef>());
   if (settings.selectCommRecompute)
-    keys.setOperators(commPath, *settings.selectCommRecompute,
-                      current.selectCommRecompute,
-                      config.recompute.selectCommRecompute);
+    keys.setOperators(
+        commPath, *settings.selectCommRecompute, current.selectCommRecompute,
+        config.recompute.selectCommRecompute, getDefaultCommPatterns());
   return keys.take();
 }
 

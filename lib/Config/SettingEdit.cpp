@@ -25,7 +25,8 @@ private:
   void findKeys(MemorySettings settings);
   TrainingConfig readEdited(StringRef edited);
   TrainingConfig readWithKeys();
-  void keepRecompute(MemorySettings &settings, bool isSwapOn);
+  void keepRecompute(const TrainingConfig &config, bool isSwapOn,
+                     MemorySettings &settings);
   std::string edit();
   Location findAlias(StringRef path) const;
   void check(const std::string &edited, const ValueEditor &editor);
@@ -76,7 +77,7 @@ void SettingEditor::findKeys(MemorySettings settings) {
     isSwapOn = !settings.swap->empty();
   }
   if (isSwapOn != config.swap.swap)
-    keepRecompute(settings, isSwapOn);
+    keepRecompute(config, isSwapOn, settings);
   keys.merge(getRecomputeKeys(settings, config, isSwapOn, names, diagnostics));
 }
 
@@ -103,13 +104,14 @@ TrainingConfig SettingEditor::readWithKeys() {
 }
 
 /// With swap on, lists of recompute settings name layers, and count them with
-/// swap off.
-void SettingEditor::keepRecompute(MemorySettings &settings, bool isSwapOn) {
+/// swap off. What `config` says is to be said in the other way.
+void SettingEditor::keepRecompute(const TrainingConfig &config, bool isSwapOn,
+                                  MemorySettings &settings) {
   DiagnosticList problems;
-  const std::optional<StageMap> stages = makeStageMap(before, problems);
+  const std::optional<StageMap> stages = makeStageMap(config, problems);
   MemorySettings old;
   if (stages)
-    old = readSettings(before, *stages, names);
+    old = readSettings(config, *stages, names);
   auto keep = [&](auto &wanted, const auto &current,
                   const LayerSetting &setting) {
     const bool isBool = setting.kind == LayerSetting::Kind::Selection &&
@@ -125,7 +127,7 @@ void SettingEditor::keepRecompute(MemorySettings &settings, bool isSwapOn) {
                                       : "count layers with swap off") +
                             "; expected a new value among the settings");
   };
-  const RecomputeConfig &recompute = before.recompute;
+  const RecomputeConfig &recompute = config.recompute;
   keep(settings.recompute, old.recompute, recompute.recompute);
   keep(settings.selectRecompute, old.selectRecompute,
        recompute.selectRecompute);

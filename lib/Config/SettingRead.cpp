@@ -29,7 +29,8 @@ std::optional<StageMap> makeStageMap(const TrainingConfig &config,
   }
   // The second chunk of a V goes back.
   if (getScheduleName(config.parallel) == "zero-bubble-v" &&
-      options.interleave == 2 && options.stageNum == 0) {
+      options.interleave == 2 && options.stageNum == 0 &&
+      options.pipelineStages <= options.numLayers + options.mtpLayers) {
     for (int64_t stage = 0; stage < options.pipelineStages; ++stage)
       options.visits.push_back(stage);
     for (int64_t stage = options.pipelineStages; stage > 0; --stage)
@@ -79,9 +80,11 @@ static std::optional<StageTable> getTable(const StageMap &stages,
 
 /// One row is a list per stage, as a list of the YAML is.
 static NormalizedLayers normalize(const StageMap &stages,
-                                  const StageTable &table, StringRef key,
+                                  const StageTable &table, StringRef what,
+                                  const Location &location,
                                   DiagnosticList &diagnostics) {
   LayerSelection selection;
+  selection.location = location;
   for (const std::vector<int64_t> &row : table) {
     LayerCountRow counts;
     for (const int64_t count : row)
@@ -94,19 +97,20 @@ static NormalizedLayers normalize(const StageMap &stages,
     selection.counts = selection.table.front().counts;
   }
   return LayerNormalizer(stages, /*isSwapOn=*/false, diagnostics)
-      .normalize(selection, key);
+      .normalize(selection, what);
 }
 
 StageTable normalizeTable(const StageMap &stages, const StageTable &table,
-                          StringRef key, DiagnosticList &diagnostics) {
-  return orderByStage(stages,
-                      normalize(stages, table, key, diagnostics).matrix);
+                          StringRef what, const Location &location,
+                          DiagnosticList &diagnostics) {
+  return orderByStage(
+      stages, normalize(stages, table, what, location, diagnostics).matrix);
 }
 
 std::vector<int64_t> getCoveredLayers(const StageMap &stages,
-                                      const StageTable &table, StringRef key,
-                                      DiagnosticList &diagnostics) {
-  const NormalizedLayers layers = normalize(stages, table, key, diagnostics);
+                                      const StageTable &table) {
+  DiagnosticList ignored;
+  const NormalizedLayers layers = normalize(stages, table, "", {}, ignored);
   std::vector<int64_t> covered;
   for (int64_t layer = 0; layer < stages.getNumLayers(); ++layer)
     if (layers.covers(stages, layer))
@@ -121,7 +125,7 @@ StageTable getOffsets(const StageMap &stages) {
   for (int64_t layer = 0; layer < stages.getNumLayers(); ++layer) {
     const LayerPlace &place = stages.getPlace(layer);
     ++table[static_cast<size_t>(place.chunk)]
-           [static_cast<size_t>(place.position)];
+           [static_cast<size_t>(place.stage - stages.getStartStage())];
   }
   return table;
 }
@@ -290,7 +294,6 @@ Expected<MemorySettings> readSettings(const TrainingConfig &config,
 }
 
 Error makeSettingError(const DiagnosticList &diagnostics) {
-  DiagnosticList errors;
   std::string text;
   for (const Diagnostic &diagnostic : diagnostics.getAll())
     if (diagnostic.severity == Severity::Error)

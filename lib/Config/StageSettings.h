@@ -18,16 +18,16 @@ std::optional<StageMap> makeStageMap(const TrainingConfig &config,
 /// How many layers more than the average each mini stage has.
 StageTable getOffsets(const StageMap &stages);
 
-/// What a recompute table of `key` comes to: no more than the layers there are,
-/// a row for each chunk. Errors are about its shape.
+/// What a recompute table comes to: no more than the layers there are, a row
+/// for each chunk. An error at `location` if it has the wrong shape, which
+/// calls it `what`.
 StageTable normalizeTable(const StageMap &stages, const StageTable &table,
-                          llvm::StringRef key, DiagnosticList &diagnostics);
+                          llvm::StringRef what, const Location &location,
+                          DiagnosticList &diagnostics);
 
-/// The layers that it covers, in rising order.
+/// The layers that a table of the right shape covers, in rising order.
 std::vector<int64_t> getCoveredLayers(const StageMap &stages,
-                                      const StageTable &table,
-                                      llvm::StringRef key,
-                                      DiagnosticList &diagnostics);
+                                      const StageTable &table);
 
 bool hasNoLayers(const StageTable &table);
 

@@ -124,12 +124,12 @@ void ValueEditor::editList(const SpanNode &span, const Node &node,
     edit(span.elements[at], node.getElements()[at], wanted.elements[at],
          inside);
   if (!isSameSize)
-    editBlockList(span, node, wanted, place);
+    resizeBlockList(span, wanted);
 }
 
 /// Adds or takes away lines at the end.
-void ValueEditor::editBlockList(const SpanNode &span, const Node &,
-                                const SettingValue &wanted, const Place &) {
+void ValueEditor::resizeBlockList(const SpanNode &span,
+                                  const SettingValue &wanted) {
   const size_t size = span.elements.size();
   if (wanted.elements.size() < size) {
     const SpanNode &last = span.elements[wanted.elements.size() - 1];

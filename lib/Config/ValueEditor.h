@@ -53,8 +53,7 @@ private:
             const Place &place);
   void editList(const SpanNode &span, const Node &node,
                 const SettingValue &wanted, const Place &place);
-  void editBlockList(const SpanNode &span, const Node &node,
-                     const SettingValue &wanted, const Place &place);
+  void resizeBlockList(const SpanNode &span, const SettingValue &wanted);
   void editMap(const SpanNode &span, const Node &node,
                const SettingValue &wanted, const Place &place);
   bool canKeepMap(const SpanNode &span, const Node &node,

@@ -1,4 +1,4 @@
-//===- YamlReader.cpp - The one user of yaml-cpp --------------------------===//
+//===- YamlReader.cpp - A YAML text as a tree -----------------------------===//
 //
 // Builds the tree from yaml-cpp's events, so that every node keeps its mark,
 // aliases share storage instead of being copied, and the limits hold while

@@ -240,10 +240,10 @@ private:
       node.end = node.entries.back().value.end;
     const char bracket = node.isFlow ? text[node.content] : '\0';
     if (bracket == '[' || bracket == '{') {
-      size_t at = std::max(node.end, node.content + 1);
-      do
-        at = skipBlanksAndComments(text, at);
-      while (at < text.size() && text[at] == ',' && ++at);
+      size_t at =
+          skipBlanksAndComments(text, std::max(node.end, node.content + 1));
+      while (at < text.size() && text[at] == ',')
+        at = skipBlanksAndComments(text, at + 1);
       hasFailed |=
           at >= text.size() || text[at] != (bracket == '[' ? ']' : '}');
       node.end = at + 1;

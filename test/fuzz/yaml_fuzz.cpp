@@ -1,10 +1,12 @@
-//===- yaml_fuzz.cpp - libFuzzer target over the YAML readers -------------===//
+//===- yaml_fuzz.cpp - libFuzzer target over YAML texts -------------------===//
 //
 // Built with -DMF_FUZZ=ON, run by scripts/fuzz-yaml.sh.
 //
 //===----------------------------------------------------------------------===//
 
+#include "EditSettings.h"
 #include "ReadEverything.h"
+#include "llvm/Support/ErrorHandling.h"
 #include <cstddef>
 #include <cstdint>
 
@@ -12,5 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const mf::CellTree tree = mf::makeFuzzTree();
   llvm::StringRef text(reinterpret_cast<const char *>(data), size);
   mf::readEverything(text, tree);
+  mf::editSettings(text, [](llvm::StringRef complaint) {
+    llvm::report_fatal_error(complaint.str().c_str());
+  });
   return 0;
 }

@@ -166,7 +166,7 @@ bool saysASetting(llvm::StringRef line) {
   return llvm::is_contained(keys, line.split(':').first);
 }
 
-TEST(SettingEditFiles, WritingWhatIsThereChangesNothing) {
+TEST(SettingEditFilesTest, WritingWhatIsThereChangesNothing) {
   const std::vector<File> files = readFiles();
   ASSERT_GT(files.size(), 30u);
   for (const File &file : files) {
@@ -178,7 +178,7 @@ TEST(SettingEditFiles, WritingWhatIsThereChangesNothing) {
   }
 }
 
-TEST(SettingEditFiles, WritesDrawnSettings) {
+TEST(SettingEditFilesTest, WritesDrawnSettings) {
   SettingDraw draw(1);
   for (const File &file : readFiles()) {
     const MemorySettings before = read(file.text, file.names);
@@ -187,7 +187,7 @@ TEST(SettingEditFiles, WritesDrawnSettings) {
         getStageMapOptions(parse(file.text), ignored);
     std::map<std::string, std::string> scalars;
     flatten(parse(file.text).root, "", scalars);
-    for (int round = 0; round < 10; ++round) {
+    for (int round = 0; round < 4; ++round) {
       SCOPED_TRACE(file.path + " round " + std::to_string(round));
       const MemorySettings asked =
           draw.draw(options.numLayers + options.mtpLayers);
@@ -214,13 +214,13 @@ TEST(SettingEditFiles, WritesDrawnSettings) {
 }
 
 /// Whatever a text is, its settings are written or an error says why not.
-TEST(SettingEditFiles, BrokenFilesAreEditedOrRejected) {
+TEST(SettingEditFilesTest, BrokenFilesAreEditedOrRejected) {
   const std::vector<std::string> texts = readYamlTexts();
   SettingDraw draw(2);
   YamlMutator mutator(20251122);
   size_t rejected = 0;
   size_t edited = 0;
-  for (int round = 0; round < 20; ++round)
+  for (int round = 0; round < 10; ++round)
     for (const std::string &original : texts) {
       std::string text = original;
       for (size_t i = 0, count = 1 + mutator.below(4); i < count; ++i)
@@ -249,8 +249,8 @@ TEST(SettingEditFiles, BrokenFilesAreEditedOrRejected) {
         return;
     }
   // The mutations are neither too weak nor too strong to tell something.
-  EXPECT_GT(rejected, 100u);
-  EXPECT_GT(edited, 100u);
+  EXPECT_GT(rejected, 50u);
+  EXPECT_GT(edited, 50u);
 }
 
 } // namespace

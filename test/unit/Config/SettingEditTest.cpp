@@ -32,7 +32,13 @@ MemorySettings withSwap(std::vector<SwapItem> items) {
   return settings;
 }
 
-TEST(SettingEdit, ReplacesElementsOfAList) {
+MemorySettings withStages(int64_t stages) {
+  MemorySettings settings;
+  settings.stages = stages;
+  return settings;
+}
+
+TEST(SettingEditTest, ReplacesElementsOfAList) {
   EXPECT_EQ(edit("recompute_config:\n"
                  "  recompute: [3,2, 0,  0] # by hand\n"
                  "  mp_comm_recompute: False\n",
@@ -42,13 +48,13 @@ TEST(SettingEdit, ReplacesElementsOfAList) {
             "  mp_comm_recompute: False\n");
 }
 
-TEST(SettingEdit, ReplacesAListOfAnotherSizeInItsStyle) {
+TEST(SettingEditTest, ReplacesAListOfAnotherSizeInItsStyle) {
   EXPECT_EQ(edit("recompute_config: {recompute: [ 3,2 ]}\n",
                  withRecompute({{3, 1, 1, 0}})),
             "recompute_config: {recompute: [ 3,1,1,0 ]}\n");
 }
 
-TEST(SettingEdit, KeepsListsOverLines) {
+TEST(SettingEditTest, KeepsListsOverLines) {
   EXPECT_EQ(edit("recompute_config:\n"
                  "  recompute: [  # rows\n"
                  "    [3, 2],  # first\n"
@@ -62,7 +68,7 @@ TEST(SettingEdit, KeepsListsOverLines) {
             "  ]\n");
 }
 
-TEST(SettingEdit, KeepsBlockLists) {
+TEST(SettingEditTest, KeepsBlockLists) {
   const llvm::StringRef yaml = "recompute_config:\n"
                                "  recompute: # why\n"
                                "  - 3 # three\n"
@@ -96,7 +102,7 @@ TEST(SettingEdit, KeepsBlockLists) {
                                                  "parallel: {}\n");
 }
 
-TEST(SettingEdit, AddsMissingKeysAndSections) {
+TEST(SettingEditTest, AddsMissingKeysAndSections) {
   MemorySettings settings = withRecompute({{1, 0}});
   settings.interleave = 2;
   settings.stages = 2;
@@ -125,7 +131,7 @@ TEST(SettingEdit, AddsMissingKeysAndSections) {
             "        pipeline_interleave: True");
 }
 
-TEST(SettingEdit, KeepsLineEnds) {
+TEST(SettingEditTest, KeepsLineEnds) {
   MemorySettings settings = withRecompute({{1, 0}});
   settings.batchSize = 2;
   settings.stages = 2;
@@ -137,7 +143,7 @@ TEST(SettingEdit, KeepsLineEnds) {
             "runner_config:\r\n  batch_size: 2\r\n");
 }
 
-TEST(SettingEdit, WritesPatternsAsLines) {
+TEST(SettingEditTest, WritesPatternsAsLines) {
   EXPECT_EQ(edit("recompute_config:\n"
                  "  select_recompute: [8,4] # operators\n"
                  "  mp_comm_recompute: False\n",
@@ -151,7 +157,7 @@ TEST(SettingEdit, WritesPatternsAsLines) {
             "  mp_comm_recompute: False\n");
 }
 
-TEST(SettingEdit, ChangesPatternsOneByOne) {
+TEST(SettingEditTest, ChangesPatternsOneByOne) {
   const llvm::StringRef yaml = "recompute_config:\n"
                                "  select_recompute:\n"
                                "    'a\\.b': True # all\n"
@@ -174,7 +180,75 @@ TEST(SettingEdit, ChangesPatternsOneByOne) {
             "  mp_comm_recompute: False\n");
 }
 
-TEST(SettingEdit, SwitchesSwapOn) {
+TEST(SettingEditTest, KeepsSettingsWithoutNames) {
+  const llvm::StringRef yaml = "parallel_config: {pipeline_stage: 2}\n"
+                               "model: {model_config: {num_layers: 8}}\n"
+                               "recompute_config:\n"
+                               "  recompute: True\n"
+                               "  select_recompute: [8,4]\n";
+  MemorySettings settings =
+      withSelect({{"feed_forward\\.mul", {{4, 4}}},
+                  {"feed_forward\\.w1\\.activation\\.silu", {{4, 4}}}});
+  settings.recompute = {{4, 4}};
+  EXPECT_EQ(edit(yaml, settings, NameFamily::Classic), yaml);
+  for (OperatorCounts &operators : *settings.selectRecompute)
+    operators.layers = {{4, 1}};
+  EXPECT_EQ(edit(yaml, settings, NameFamily::Classic),
+            "parallel_config: {pipeline_stage: 2}\n"
+            "model: {model_config: {num_layers: 8}}\n"
+            "recompute_config:\n"
+            "  recompute: True\n"
+            "  select_recompute: [4,1]\n");
+  // Other models mean other operators by it.
+  EXPECT_EQ(edit(yaml, settings, NameFamily::Mcore),
+            "parallel_config: {pipeline_stage: 2}\n"
+            "model: {model_config: {num_layers: 8}}\n"
+            "recompute_config:\n"
+            "  recompute: True\n"
+            "  select_recompute:\n"
+            "    'feed_forward\\.mul': [4, 1]\n"
+            "    'feed_forward\\.w1\\.activation\\.silu': [4, 1]\n");
+}
+
+TEST(SettingEditTest, RefusesSettingsThatNoYamlCanHave) {
+  const llvm::StringRef yaml =
+      "parallel_config: {pipeline_stage: 2, seq_split_num: 2}\n"
+      "model: {model_config: {num_layers: 9, offset: [1, 0]}}\n";
+  EXPECT_EQ(edit(yaml, withRecompute({})),
+            "a.yaml: error: settings: expected at least one row of recompute");
+  EXPECT_EQ(edit(yaml, withRecompute({{1, 2}, {1}})),
+            "a.yaml: error: settings: expected a table of recompute with as "
+            "many values in each row");
+  EXPECT_EQ(edit(yaml, withRecompute({{1, -2}})),
+            "a.yaml: error: settings: expected layers of recompute from 0 on, "
+            "but got -2");
+  EXPECT_EQ(edit(yaml, withRecompute({{1, 2, 3}})),
+            "a.yaml: error: expected at most one value per pipeline stage (2) "
+            "for the new recompute, but got 3, [1, 2, 3]");
+  EXPECT_EQ(edit(yaml, withSelect({{"a", {{1, 2}}}, {"a", {{1, 2}}}})),
+            "a.yaml: error: settings: expected each pattern of "
+            "select_recompute once, but got 'a' twice");
+  EXPECT_EQ(edit(yaml, withSelect({{"a\nb", {{1, 2}}}})),
+            "a.yaml: error: settings: expected a pattern of select_recompute "
+            "without control characters, but got 'a\\nb'");
+  EXPECT_EQ(edit(yaml, withStages(0)),
+            "a.yaml: error: settings: expected pipeline_stage of at least 1, "
+            "but got 0");
+  EXPECT_EQ(edit(yaml, withRecompute({{1, 0}})),
+            "a.yaml:4:14: error: with the new settings: full recompute does "
+            "not work with seq_split_num > 1; set recompute to False, or "
+            "seq_split_num to 1");
+  MemorySettings settings;
+  settings.offset = {{1, 1}};
+  EXPECT_EQ(edit(yaml, settings),
+            "a.yaml:2:47: error: expected the values of 'offset' [1, 1] to add "
+            "up to 1, what remains of 9 layers over 2 mini stages "
+            "(pipeline_stage 2 * pp_interleave_num 1), but they add up to 2");
+  EXPECT_EQ(edit("a: [", withStages(2)),
+            "a.yaml:1:1: error: invalid YAML: end of sequence flow not found");
+}
+
+TEST(SettingEditTest, SwitchesSwapOn) {
   const llvm::StringRef yaml = "parallel_config: {pipeline_stage: 2}\n"
                                "model: {model_config: {num_layers: 8}}\n"
                                "recompute_config:\n"
@@ -220,7 +294,38 @@ TEST(SettingEdit, SwitchesSwapOn) {
             "swap_config: {swap: False}\n");
 }
 
-TEST(SettingEdit, SwitchesSwapOff) {
+TEST(SettingEditTest, LeavesSwappedLayersOut) {
+  const llvm::StringRef yaml = "parallel_config: {pipeline_stage: 2}\n"
+                               "model: {model_config: {num_layers: 8}}\n"
+                               "recompute_config:\n"
+                               "  recompute: [2, 1]\n"
+                               "  select_recompute: {'a': [4, 1]}\n";
+  MemorySettings settings = withSwap({{"", 1, {0, 4}}});
+  settings.leavesOutSwapped = true;
+  EXPECT_EQ(edit(yaml, settings), "parallel_config: {pipeline_stage: 2}\n"
+                                  "model: {model_config: {num_layers: 8}}\n"
+                                  "recompute_config:\n"
+                                  "  recompute: [1]\n"
+                                  "  select_recompute: {'a': [1, 2, 3]}\n"
+                                  "swap_config:\n"
+                                  "  swap: True\n"
+                                  "  layer_swap:\n"
+                                  "    - backward_prefetch: 1\n"
+                                  "      layers: [0, 4]\n");
+  settings.swap->front().layers = {0, 1, 2, 3, 4};
+  EXPECT_EQ(edit(yaml, settings), "parallel_config: {pipeline_stage: 2}\n"
+                                  "model: {model_config: {num_layers: 8}}\n"
+                                  "recompute_config:\n"
+                                  "  recompute: False\n"
+                                  "  select_recompute: False\n"
+                                  "swap_config:\n"
+                                  "  swap: True\n"
+                                  "  layer_swap:\n"
+                                  "    - backward_prefetch: 1\n"
+                                  "      layers: [0, 1, 2, 3, 4]\n");
+}
+
+TEST(SettingEditTest, SwitchesSwapOff) {
   EXPECT_EQ(edit("parallel_config: {pipeline_stage: 2}\n"
                  "model: {model_config: {num_layers: 8}}\n"
                  "recompute_config:\n"
@@ -246,13 +351,7 @@ TEST(SettingEdit, SwitchesSwapOff) {
             "swap_config: {swap: False, layer_swap: []}\n");
 }
 
-MemorySettings withStages(int64_t stages) {
-  MemorySettings settings;
-  settings.stages = stages;
-  return settings;
-}
-
-TEST(SettingEdit, SaysWhatToDoAboutAliases) {
+TEST(SettingEditTest, SaysWhatToDoAboutAliases) {
   EXPECT_EQ(edit("runner_config: {batch_size: &n 2}\n"
                  "parallel_config:\n"
                  "  pipeline_stage: *n\n",
@@ -283,7 +382,7 @@ TEST(SettingEdit, SaysWhatToDoAboutAliases) {
             "parallel_config: {pipeline_stage: *n}\n");
 }
 
-TEST(SettingEdit, LetsAliasesOfAValueFollow) {
+TEST(SettingEditTest, LetsAliasesOfAValueFollow) {
   EXPECT_EQ(edit("parallel_config:\n"
                  "  pipeline_stage: &n 2\n"
                  "callbacks:\n"
@@ -295,7 +394,7 @@ TEST(SettingEdit, LetsAliasesOfAValueFollow) {
             "  - x: *n\n");
 }
 
-TEST(SettingEdit, OverridesMerges) {
+TEST(SettingEditTest, OverridesMerges) {
   EXPECT_EQ(edit("a: &p {pipeline_stage: 2}\n"
                  "parallel_config:\n"
                  "  <<: *p\n",
@@ -304,6 +403,112 @@ TEST(SettingEdit, OverridesMerges) {
             "parallel_config:\n"
             "  <<: *p\n"
             "  pipeline_stage: 4\n");
+}
+
+TEST(SettingEditTest, FindsValuesInEveryLayout) {
+  struct Case {
+    const char *before, *after;
+  };
+  const Case cases[] = {
+      {"", "parallel_config:\n  pipeline_stage: 4\n"},
+      {"# nothing", "# nothing\nparallel_config:\n  pipeline_stage: 4"},
+      {"---\na: 1\n...\n",
+       "---\na: 1\nparallel_config:\n  pipeline_stage: 4\n...\n"},
+      {"--- # c\nparallel_config:\n  pipeline_stage: 2\n",
+       "--- # c\nparallel_config:\n  pipeline_stage: 4\n"},
+      {"\xef\xbb\xbfparallel_config:\n  pipeline_stage: 2\n",
+       "\xef\xbb\xbfparallel_config:\n  pipeline_stage: 4\n"},
+      {"{a: 1}", "{a: 1, parallel_config: {pipeline_stage: 4}}"},
+      {"{}", "{parallel_config: {pipeline_stage: 4}}"},
+      {"{parallel_config}", "{parallel_config: {pipeline_stage: 4}}"},
+      {"{parallel_config: , a: b}",
+       "{parallel_config: {pipeline_stage: 4} , a: b}"},
+      {"parallel_config: {data_parallel: 1,\n  model_parallel: 2, # c\n}\n",
+       "parallel_config: {data_parallel: 1,\n  model_parallel: 2, "
+       "pipeline_stage: 4, # c\n}\n"},
+      {"parallel_config: ~ # c\n",
+       "parallel_config: # c\n  pipeline_stage: 4\n"},
+      {"parallel_config: {}\n", "parallel_config: {pipeline_stage: 4}\n"},
+      {"parallel_config: &p # c\nb: *p\n",
+       "parallel_config: &p # c\n  pipeline_stage: 4\nb: *p\n"},
+      {"  parallel_config:\n     data_parallel: 1\n  a: 1",
+       "  parallel_config:\n     data_parallel: 1\n     pipeline_stage: 4\n"
+       "  a: 1"},
+      {"\"parallel_config\":\t\n  'pipeline_stage':\t2\t# two\n",
+       "\"parallel_config\":\t\n  'pipeline_stage':\t4\t# two\n"},
+      {"? parallel_config\n: pipeline_stage: 2\n",
+       "? parallel_config\n: pipeline_stage: 4\n"},
+      {"parallel_config:\n  pipeline_stage: !!int \"2\" # c\n",
+       "parallel_config:\n  pipeline_stage: !!int 4 # c\n"},
+      {"parallel_config:\n  # first\n\n  pipeline_stage:\n    2\na: |\n  b\n\n",
+       "parallel_config:\n  # first\n\n  pipeline_stage:\n    4\na: |\n  "
+       "b\n\n"},
+      {"parallel_config:\n  pipeline_stage: 1\n  pipeline_stage: 2\n",
+       "parallel_config:\n  pipeline_stage: 1\n  pipeline_stage: 4\n"},
+      {"parallel_config: {pipeline_stage: 2}\nparallel_config: {}\n",
+       "parallel_config: {pipeline_stage: 2}\n"
+       "parallel_config: {pipeline_stage: 4}\n"},
+      {"parallel_config:\n  context_parallel_algo: \"ulysses\\\n    _cp\"\na: "
+       "1",
+       "parallel_config:\n  context_parallel_algo: \"ulysses\\\n    _cp\"\n"
+       "  pipeline_stage: 4\na: 1"},
+      {"parallel_config:\n  context_parallel_algo: >-\n    ulysses_cp\n\na: 1",
+       "parallel_config:\n  context_parallel_algo: >-\n    ulysses_cp\n"
+       "  pipeline_stage: 4\n\na: 1"},
+  };
+  for (const Case &one : cases)
+    EXPECT_EQ(edit(one.before, withStages(4)), one.after) << one.before;
+}
+
+TEST(SettingEditTest, KeepsQuotes) {
+  MemorySettings settings;
+  settings.scheduler = "gpipe";
+  EXPECT_EQ(edit("parallel: {pipeline_config: {pipeline_scheduler: '1f1b'}}\n",
+                 settings),
+            "parallel: {pipeline_config: {pipeline_scheduler: 'gpipe'}}\n");
+  EXPECT_EQ(
+      edit("parallel: {pipeline_config: {pipeline_scheduler: \"1f1b\"}}\n",
+           settings),
+      "parallel: {pipeline_config: {pipeline_scheduler: \"gpipe\"}}\n");
+}
+
+TEST(SettingEditTest, SwitchesInterleaving) {
+  const llvm::StringRef chunks = "parallel:\n"
+                                 "  pipeline_config:\n"
+                                 "    pipeline_interleave: True\n"
+                                 "    pipeline_scheduler: seqsmartvpp\n"
+                                 "model:\n"
+                                 "  model_config:\n"
+                                 "    pp_interleave_num: 2\n";
+  MemorySettings settings;
+  settings.lessMemoryInterleave = false;
+  EXPECT_EQ(edit(chunks, settings), "parallel:\n"
+                                    "  pipeline_config:\n"
+                                    "    pipeline_interleave: True\n"
+                                    "    pipeline_scheduler: 1f1b\n"
+                                    "model:\n"
+                                    "  model_config:\n"
+                                    "    pp_interleave_num: 2\n");
+  settings.interleave = 1;
+  EXPECT_EQ(edit(chunks, settings), "parallel:\n"
+                                    "  pipeline_config:\n"
+                                    "    pipeline_interleave: False\n"
+                                    "    pipeline_scheduler: 1f1b\n"
+                                    "model:\n"
+                                    "  model_config:\n"
+                                    "    pp_interleave_num: 1\n");
+  settings.lessMemoryInterleave = true;
+  EXPECT_EQ(edit(chunks, settings), "parallel:\n"
+                                    "  pipeline_config:\n"
+                                    "    pipeline_interleave: True\n"
+                                    "    pipeline_scheduler: seqsmartvpp\n"
+                                    "model:\n"
+                                    "  model_config:\n"
+                                    "    pp_interleave_num: 1\n");
+  settings.scheduler = "gpipe";
+  EXPECT_EQ(edit(chunks, settings),
+            "a.yaml:4:25: error: settings: pipeline_scheduler 'gpipe' has no "
+            "memory variant; expected 1f1b, seqpipe, seqvpp or seqsmartvpp");
 }
 
 } // namespace
