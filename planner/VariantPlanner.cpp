@@ -19,6 +19,8 @@ static constexpr size_t numSelections = 5;
 static constexpr int mostRounds = 8;
 /// Seconds.
 static constexpr double longestSolve = 10;
+/// Costs are not better known than that.
+static constexpr double smallGap = 0.0005;
 
 /// What of the settings of an assignment may be written.
 static MemorySettings dropKept(MemorySettings settings,
@@ -265,7 +267,13 @@ Expected<bool> VariantPlanner::solveNext(double cutoff) {
   // What is left behind that is less than what the costs have wrong.
   options.timeLimit =
       std::min(longestSolve, std::max(1.0, clock.getSecondsLeft() / 3));
-  options.stop = request.stop;
+  std::atomic<bool> isEnough = false;
+  options.stop = &isEnough;
+  auto watch = [&](const plan::SolveProgress &progress) {
+    isEnough = clock.isOver() ||
+               progress.time - progress.bound < smallGap * progress.time;
+  };
+  options.progress = watch;
   options.cutoff = cutoff;
   clock.report("solving");
   Expected<plan::SolveResult> solved = plan::solve(problem, options);
