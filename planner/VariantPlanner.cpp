@@ -17,6 +17,8 @@ using llvm::Expected;
 static constexpr size_t numSelections = 5;
 /// So many plans are compiled at most to mend what the costs have wrong.
 static constexpr int mostRounds = 8;
+/// Seconds.
+static constexpr double longestSolve = 10;
 
 /// What of the settings of an assignment may be written.
 static MemorySettings dropKept(MemorySettings settings,
@@ -260,7 +262,9 @@ Expected<bool> VariantPlanner::solveNext(double cutoff) {
     return made.takeError();
   problem = std::move(*made);
   plan::SolveOptions options;
-  options.timeLimit = std::max(1.0, clock.getSecondsLeft() / 3);
+  // What is left behind that is less than what the costs have wrong.
+  options.timeLimit =
+      std::min(longestSolve, std::max(1.0, clock.getSecondsLeft() / 3));
   options.stop = request.stop;
   options.cutoff = cutoff;
   clock.report("solving");
