@@ -47,8 +47,8 @@ VariantPlanner::VariantPlanner(const PlanRequest &request,
   context.layers = std::move(layers);
   context.limitBytes = limitBytes;
   compiler.makeSettings = [this](const Assignment &assignment) {
-    return dropKept(makeSettings(assignment, shape.stages, context.layers,
-                                 context.treatments),
+    return dropKept(makeSettings(assignment, context.schedule.pipeline,
+                                 context.layers, context.treatments),
                     this->request.keep);
   };
 }
@@ -136,9 +136,8 @@ Error VariantPlanner::fixKept(plan::Problem &made) const {
   made.fixedTreatments.resize(context.treatments.size());
   for (size_t index = 0; index < context.treatments.size(); ++index)
     if (context.treatments[index].isFull)
-      for (const std::vector<int64_t> &row : *settings->recompute)
-        made.fixedTreatments[index].insert(made.fixedTreatments[index].end(),
-                                           row.begin(), row.end());
+      made.fixedTreatments[index] =
+          fromTable(*settings->recompute, context.schedule.pipeline);
   return Error::success();
 }
 
