@@ -264,8 +264,9 @@ Expected<bool> VariantPlanner::solveNext(double cutoff) {
   problem = std::move(*made);
   plan::SolveOptions options;
   // What is left behind that is less than what the costs have wrong.
-  options.timeLimit =
-      std::min(longestSolve, std::max(1.0, clock.getSecondsLeft() / 3));
+  const double left = clock.getSecondsLeft();
+  options.timeLimit = best ? std::min(longestSolve, std::max(1.0, left / 3))
+                           : std::max(1.0, left / 2);
   std::atomic<bool> isEnough = false;
   options.stop = &isEnough;
   auto watch = [&](const plan::SolveProgress &progress) {
