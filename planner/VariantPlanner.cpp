@@ -107,6 +107,7 @@ Error VariantPlanner::learn() {
   observations = std::move(*measured);
   compiledSteps += static_cast<int64_t>(probes.size());
   areCostsOwn = true;
+  costs = fitCosts(context, observations);
   return Error::success();
 }
 
