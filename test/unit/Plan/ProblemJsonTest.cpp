@@ -221,7 +221,7 @@ TEST(ProblemJsonTest, ErrorsSayThePlaceAndWhatIsExpected) {
        "p.json: at schedule: schedule 'interleaved' takes two or more"},
       {makeText("", R"([{"count": "4", "forward": 1}])"),
        "p.json: at layers[0].count: found \"4\", expected a whole number from "
-       "0 to 1048576"},
+       "0 to 4096"},
       {makeText("", R"([{"count": 4, "forward": 1, "block_mem_pr": 1}])"),
        "p.json: at layers[0].block_mem_pr: 'block_mem_pr' is not known here; "
        "did "
