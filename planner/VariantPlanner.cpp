@@ -104,13 +104,15 @@ Error VariantPlanner::learn() {
     return measured.takeError();
   observations = std::move(*measured);
   compiledSteps += static_cast<int64_t>(probes.size());
+  numProbes = observations.size();
   areCostsOwn = true;
   return Error::success();
 }
 
 void VariantPlanner::borrow(const VariantPlanner &other) {
   context.treatments = other.context.treatments;
-  costs = other.costs;
+  // Nothing was solved with them yet.
+  costs = fitCosts(other.context, other.observations);
 }
 
 /// Takes over what the user keeps.
@@ -133,10 +135,12 @@ Error VariantPlanner::fixKept(plan::Problem &made) const {
         "first ones of their stages");
   made.fixedTreatments.resize(context.treatments.size());
   for (size_t index = 0; index < context.treatments.size(); ++index)
-    if (context.treatments[index].isFull)
+    if (context.treatments[index].isFull) {
+      made.fixedTreatments[index].clear();
       for (const std::vector<int64_t> &row : *settings->recompute)
         made.fixedTreatments[index].insert(made.fixedTreatments[index].end(),
                                            row.begin(), row.end());
+    }
   return Error::success();
 }
 
@@ -173,8 +177,9 @@ bool VariantPlanner::mayFit(const StepMeasure &measure) const {
   });
 }
 
-bool VariantPlanner::isMeasured(const Assignment &assignment) const {
-  return llvm::any_of(observations, [&](const Observation &observation) {
+bool VariantPlanner::isTried(const Assignment &assignment) const {
+  const auto plans = llvm::ArrayRef(observations).drop_front(numProbes);
+  return llvm::any_of(plans, [&](const Observation &observation) {
     return observation.assignment == assignment;
   });
 }
@@ -275,7 +280,7 @@ Expected<bool> VariantPlanner::solveNext(double cutoff) {
     return false;
   }
   result = std::move(*solved);
-  return result.plan && !isMeasured(toAssignment(*result.plan));
+  return result.plan && !isTried(toAssignment(*result.plan));
 }
 
 Error VariantPlanner::search(double cutoff) {
