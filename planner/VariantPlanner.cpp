@@ -19,6 +19,8 @@ static constexpr size_t numSelections = 5;
 static constexpr int mostRounds = 8;
 /// Seconds.
 static constexpr double longestSolve = 10;
+/// Costs are not better known than that.
+static constexpr double smallGap = 0.0005;
 
 /// What of the settings of an assignment may be written.
 static MemorySettings dropKept(MemorySettings settings,
@@ -45,8 +47,8 @@ VariantPlanner::VariantPlanner(const PlanRequest &request,
   context.layers = std::move(layers);
   context.limitBytes = limitBytes;
   compiler.makeSettings = [this](const Assignment &assignment) {
-    return dropKept(makeSettings(assignment, shape.stages, context.layers,
-                                 context.treatments),
+    return dropKept(makeSettings(assignment, context.schedule.pipeline,
+                                 context.layers, context.treatments),
                     this->request.keep);
   };
 }
@@ -106,13 +108,13 @@ Error VariantPlanner::learn() {
   compiledSteps += static_cast<int64_t>(probes.size());
   numProbes = observations.size();
   areCostsOwn = true;
+  costs = fitCosts(context, observations);
   return Error::success();
 }
 
 void VariantPlanner::borrow(const VariantPlanner &other) {
   context.treatments = other.context.treatments;
-  // Nothing was solved with them yet.
-  costs = fitCosts(other.context, other.observations);
+  costs = other.costs;
 }
 
 /// Takes over what the user keeps.
@@ -135,12 +137,9 @@ Error VariantPlanner::fixKept(plan::Problem &made) const {
         "first ones of their stages");
   made.fixedTreatments.resize(context.treatments.size());
   for (size_t index = 0; index < context.treatments.size(); ++index)
-    if (context.treatments[index].isFull) {
-      made.fixedTreatments[index].clear();
-      for (const std::vector<int64_t> &row : *settings->recompute)
-        made.fixedTreatments[index].insert(made.fixedTreatments[index].end(),
-                                           row.begin(), row.end());
-    }
+    if (context.treatments[index].isFull)
+      made.fixedTreatments[index] =
+          fromTable(*settings->recompute, context.schedule.pipeline);
   return Error::success();
 }
 
@@ -268,9 +267,16 @@ Expected<bool> VariantPlanner::solveNext(double cutoff) {
   problem = std::move(*made);
   plan::SolveOptions options;
   // What is left behind that is less than what the costs have wrong.
-  options.timeLimit =
-      std::min(longestSolve, std::max(1.0, clock.getSecondsLeft() / 3));
-  options.stop = request.stop;
+  const double left = clock.getSecondsLeft();
+  options.timeLimit = best ? std::min(longestSolve, std::max(1.0, left / 3))
+                           : std::max(1.0, left / 2);
+  std::atomic<bool> isEnough = false;
+  options.stop = &isEnough;
+  auto watch = [&](const plan::SolveProgress &progress) {
+    isEnough = clock.isOver() ||
+               progress.time - progress.bound < smallGap * progress.time;
+  };
+  options.progress = watch;
   options.cutoff = cutoff;
   clock.report("solving");
   Expected<plan::SolveResult> solved = plan::solve(problem, options);
