@@ -84,8 +84,7 @@ double PathGame::searchShare(llvm::ArrayRef<int64_t> durations,
   double bestValue = std::numeric_limits<double>::infinity(), bestShare = 0;
   for (double factor : {0.5, 1.0, 2.0}) {
     double share = std::min(1.0, lastShare * factor);
-    double value =
-        graph.getSoftMakespan(getMoved(durations, share), softness);
+    double value = graph.getSoftMakespan(getMoved(durations, share), softness);
     if (value >= bestValue)
       continue;
     bestValue = value;

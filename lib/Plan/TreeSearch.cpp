@@ -57,8 +57,8 @@ void TreeSearch::applyCuts(OptionChain &chain, Node &node) {
     }
 }
 
-/// For each stage, a path that stays on it as long as it can: the longest one of
-/// a good plan if that stage were slower.
+/// For each stage, a path that stays on it as long as it can: the longest one
+/// of a good plan if that stage were slower.
 void TreeSearch::addStageCuts(OptionChain &chain,
                               llvm::ArrayRef<double> durations) {
   constexpr double factors[] = {1.03, 1.3};
@@ -75,7 +75,9 @@ void TreeSearch::addStageCuts(OptionChain &chain,
     known = chain.getNumArcs() + chain.getNumOptions();
     for (const PathCut &cut : stageCuts)
       chain.eliminate(cut, incumbent.getLimit());
-    if (getenv("DBG")) fprintf(stderr, "stage cuts: %ld options %ld arcs\n", (long)chain.getNumOptions(), (long)chain.getNumArcs());
+    if (getenv("DBG"))
+      fprintf(stderr, "stage cuts: %ld options %ld arcs\n",
+              (long)chain.getNumOptions(), (long)chain.getNumArcs());
   }
 }
 
@@ -115,8 +117,9 @@ void TreeSearch::expand(Node node) {
     searchLocally(chain, isRoot ? 200 : 60);
   if (isDone(chain, node))
     return;
-  GameResult game =
-      playPathGame(chain, graph, problem, incumbent, {std::move(node.samples), node.cut}, isRoot ? rootRounds : rounds);
+  GameResult game = playPathGame(chain, graph, problem, incumbent,
+                                 {std::move(node.samples), node.cut},
+                                 isRoot ? rootRounds : rounds);
   if (game.bound > node.bound)
     node.cut = std::move(game.cut);
   node.bound = std::max(node.bound, game.bound);
@@ -150,11 +153,13 @@ void TreeSearch::expand(Node node) {
 void TreeSearch::searchLocally(OptionChain &chain, int64_t rounds) {
   constexpr int64_t roundOffs = 20;
   constexpr double near = 1.02;
-  GameResult game = playPathGame(chain, graph, problem, incumbent, GameStart(), rounds,
-                                 StepRule::Shrinking);
+  GameResult game = playPathGame(chain, graph, problem, incumbent, GameStart(),
+                                 rounds, StepRule::Shrinking);
   LocalSearch local(chain, graph, problem, incumbent);
   local.roundOff(game.average, roundOffs);
-  if (getenv("DBG")) fprintf(stderr, "%.2f rounded %.4f\n", incumbent.getSeconds(), problem.getTime(local.getBest().ticks));
+  if (getenv("DBG"))
+    fprintf(stderr, "%.2f rounded %.4f\n", incumbent.getSeconds(),
+            problem.getTime(local.getBest().ticks));
   if (static_cast<double>(local.getBest().ticks) <
       near * static_cast<double>(incumbent.getTicks()))
     local.changeParts();
@@ -163,24 +168,29 @@ void TreeSearch::searchLocally(OptionChain &chain, int64_t rounds) {
         getDurations(chain.getStages(), local.getBest().options, problem);
     addStageCuts(chain, std::vector<double>(whole.begin(), whole.end()));
   }
-  if (getenv("DBG")) fprintf(stderr, "%.2f changed %.4f\n", incumbent.getSeconds(), problem.getTime(local.getBest().ticks));
+  if (getenv("DBG"))
+    fprintf(stderr, "%.2f changed %.4f\n", incumbent.getSeconds(),
+            problem.getTime(local.getBest().ticks));
 }
 
 /// True if no plan of the set is left.
-bool TreeSearch::searchDeep(OptionChain &chain, int64_t mostChoices, const Node &node) {
+bool TreeSearch::searchDeep(OptionChain &chain, int64_t mostChoices,
+                            const Node &node) {
   std::vector<PathCut> all = stageCuts;
   llvm::append_range(all, cuts);
   if (!node.cut.counts.empty())
     all.push_back(node.cut);
   DepthSearch search(chain, graph, problem, incumbent, all);
   bool isDone = search.run(mostChoices);
-  if (getenv("DBG")) fprintf(stderr, "deep %d choices %ld\n", isDone, (long)search.getNumChoices());
-  for (PathCut &cut : search.takeCuts()) addCut(std::move(cut));
+  if (getenv("DBG"))
+    fprintf(stderr, "deep %d choices %ld\n", isDone,
+            (long)search.getNumChoices());
+  for (PathCut &cut : search.takeCuts())
+    addCut(std::move(cut));
   return isDone;
 }
 
-void TreeSearch::branch(OptionChain &chain, const GameResult &game,
-                        Node node) {
+void TreeSearch::branch(OptionChain &chain, const GameResult &game, Node node) {
   GameResult g2 = game;
   if (g2.cut.counts.empty())
     g2.cut = node.cut;

@@ -37,7 +37,8 @@ private:
       return bound != other.bound ? bound < other.bound : number < other.number;
     }
   };
-  static bool isIn(const OptionChain &chain, const Decision &decision, const PlanSample &sample);
+  static bool isIn(const OptionChain &chain, const Decision &decision,
+                   const PlanSample &sample);
   OptionChain makeChain(const Node &node) const;
   void expand(Node node);
   bool isDone(const OptionChain &chain, const Node &node) const;
