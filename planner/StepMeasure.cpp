@@ -3,6 +3,7 @@
 #include "planner/StepMeasure.h"
 #include "mf/Program/StepTasks.h"
 #include "mf/Simulator/StepSimulator.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -68,6 +69,21 @@ static ChunkMeasure makeChunk(int64_t stage, const ShortestTasks &tasks,
   return chunk;
 }
 
+bool StepMeasure::fits(int64_t limitBytes) const {
+  return llvm::all_of(stages, [&](const StageMeasure &stage) {
+    return stage.peakBytes <= limitBytes;
+  });
+}
+
+size_t StepMeasure::findFullest() const {
+  return static_cast<size_t>(
+      llvm::max_element(stages,
+                        [](const StageMeasure &a, const StageMeasure &b) {
+                          return a.peakBytes < b.peakBytes;
+                        }) -
+      stages.begin());
+}
+
 Expected<StepMeasure> planner::measureStep(const CompiledStep &step,
                                            const target::Target &target) {
   const program::Program &program = step.program;
@@ -80,6 +96,12 @@ Expected<StepMeasure> planner::measureStep(const CompiledStep &step,
   StepMeasure measure;
   measure.seconds = timeline->seconds;
   measure.isExact = step.effort == PlanEffort::Full;
+  measure.criticalPath = timeline->criticalPath;
+  measure.tokens = timeline->tokens;
+  measure.numRanks = timeline->numRanks;
+  const double ranksPerStage =
+      static_cast<double>(timeline->numRanks) /
+      static_cast<double>(std::max<size_t>(1, timeline->stages.size()));
   for (const timeline::StageTimeline &stage : timeline->stages) {
     const program::StageProgram &code =
         program.stages[static_cast<size_t>(stage.stage)];
@@ -100,6 +122,7 @@ Expected<StepMeasure> planner::measureStep(const CompiledStep &step,
       measure.chunks[static_cast<size_t>(chunk)] =
           makeChunk(stage.stage, entry, code.layouts[entry.layout].bytes);
     }
+    measure.flops += ranksPerStage * static_cast<double>(stage.hardwareFlops);
     StageMeasure own;
     own.peakBytes = stage.peakBytes;
     own.liveBytes = code.maxLiveBytes.value_or(stage.peakBytes);

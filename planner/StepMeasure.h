@@ -4,6 +4,7 @@
 #define MF_PLANNER_STEPMEASURE_H
 
 #include "mf/Target/Target.h"
+#include "mf/Timeline/StepTimeline.h"
 #include "planner/StepCompiler.h"
 
 namespace mf::planner {
@@ -40,6 +41,22 @@ struct StepMeasure {
   /// In the order of execution.
   std::vector<ChunkMeasure> chunks;
   std::vector<StageMeasure> stages;
+  /// What the step's time is made of, largest first.
+  std::vector<timeline::CriticalShare> criticalPath;
+  /// Tokens of all ranks.
+  int64_t tokens = 0;
+  int64_t numRanks = 1;
+  /// Floating-point operations of all ranks' cubes.
+  double flops = 0;
+
+  /// Whether every stage's arena has at most so many bytes.
+  bool fits(int64_t limitBytes) const;
+  /// The stage with the largest arena.
+  size_t findFullest() const;
+  double getTokensPerSecondPerNpu() const {
+    return static_cast<double>(tokens) / seconds /
+           static_cast<double>(numRanks);
+  }
 };
 
 /// Simulates a step on a target.

@@ -4,7 +4,6 @@
 #include "mf/Config/MemorySize.h"
 #include "mf/Plan/NoPlanError.h"
 #include "planner/Errors.h"
-#include "planner/LayerGraphs.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <limits>
 
@@ -75,25 +74,48 @@ Error VariantPlanner::prepare() {
 // Costs
 //===----------------------------------------------------------------------===//
 
-Error VariantPlanner::learn() {
+/// Nothing is recomputed or swapped: the last treatment is none.
+static Assignment makeUntreated(const PipelineShape &shape,
+                                const PlanContext &context) {
+  Assignment assignment;
+  assignment.layersOfChunk = shape.layers;
+  assignment.treatments.assign(context.layers.size(),
+                               context.treatments.size() - 1);
+  return assignment;
+}
+
+/// What layers are made of is known then.
+Expected<CompiledAssignment> VariantPlanner::compileUntreated() {
   context.treatments = {makeNoTreatment(context.getNumKinds())};
   clock.report("compiling without recompute");
-  Assignment nothing;
-  nothing.layersOfChunk = shape.layers;
-  nothing.treatments.assign(context.layers.size(), 0);
-  Expected<CompiledAssignment> kept =
-      compiler.compile(nothing, PlanEffort::Quick);
-  if (!kept)
-    return kept.takeError();
+  Expected<CompiledAssignment> compiled =
+      compiler.compile(makeUntreated(shape, context), PlanEffort::Quick);
+  if (!compiled)
+    return compiled.takeError();
   ++compiledSteps;
-  Expected<std::vector<LayerGraph>> graphs =
-      buildLayerGraphs(kept->step, request.target);
-  if (!graphs)
-    return graphs.takeError();
+  Expected<std::vector<LayerGraph>> built =
+      buildLayerGraphs(compiled->step, request.target);
+  if (!built)
+    return built.takeError();
+  graphs = std::move(*built);
+  return compiled;
+}
+
+Expected<StepMeasure> VariantPlanner::measureUntreated() {
+  Expected<CompiledAssignment> compiled = compileUntreated();
+  if (!compiled)
+    return compiled.takeError();
+  return measureStep(compiled->step, request.target);
+}
+
+Error VariantPlanner::learn() {
+  if (graphs.empty())
+    if (Error error = compileUntreated().takeError())
+      return error;
   const target::HostLink &host = request.target.host;
   const KeptSettings &keep = request.keep;
   context.treatments = makeTreatments(
-      *graphs, context.layers, keep.selectRecompute ? 0 : numSelections,
+      graphs, context.layers, keep.selectRecompute ? 0 : numSelections,
       keep.swap
           ? CopyRates()
           : CopyRates{host.toHostBytesPerSecond, host.toDeviceBytesPerSecond});
@@ -115,6 +137,10 @@ Error VariantPlanner::learn() {
 void VariantPlanner::borrow(const VariantPlanner &other) {
   context.treatments = other.context.treatments;
   costs = other.costs;
+}
+
+void VariantPlanner::observeUntreated(const StepMeasure &measure) {
+  observations.push_back({makeUntreated(shape, context), measure});
 }
 
 /// Takes over what the user keeps.
@@ -165,9 +191,7 @@ Expected<plan::Problem> VariantPlanner::buildProblem() {
 //===----------------------------------------------------------------------===//
 
 bool VariantPlanner::fits(const StepMeasure &measure) const {
-  return llvm::all_of(measure.stages, [&](const StageMeasure &stage) {
-    return stage.peakBytes <= context.limitBytes;
-  });
+  return measure.fits(context.limitBytes);
 }
 
 bool VariantPlanner::mayFit(const StepMeasure &measure) const {
@@ -258,9 +282,8 @@ static Error skipNoPlan(Error error) {
   return llvm::handleErrors(std::move(error), [](const plan::NoPlanError &) {});
 }
 
-/// Solves with what is known so far; true if there is a plan that was not
-/// compiled yet.
-Expected<bool> VariantPlanner::solveNext(double cutoff) {
+/// Solves with what is known so far.
+Expected<plan::SolveResult> VariantPlanner::solveProblem(double cutoff) {
   Expected<plan::Problem> made = buildProblem();
   if (!made)
     return made.takeError();
@@ -279,7 +302,20 @@ Expected<bool> VariantPlanner::solveNext(double cutoff) {
   options.progress = watch;
   options.cutoff = cutoff;
   clock.report("solving");
-  Expected<plan::SolveResult> solved = plan::solve(problem, options);
+  return plan::solve(problem, options);
+}
+
+Expected<double> VariantPlanner::estimate() {
+  Expected<plan::SolveResult> solved = solveProblem(0);
+  if (!solved)
+    return solved.takeError();
+  result = std::move(*solved);
+  return result.time + restSeconds;
+}
+
+/// True if there is a plan that was not compiled yet.
+Expected<bool> VariantPlanner::solveNext(double cutoff) {
+  Expected<plan::SolveResult> solved = solveProblem(cutoff);
   if (!solved) {
     if (Error error = skipNoPlan(solved.takeError()))
       return error;

@@ -9,6 +9,7 @@
 #define MF_PLANNER_VARIANTPLANNER_H
 
 #include "planner/LayerCosts.h"
+#include "planner/LayerGraphs.h"
 #include "planner/PipelineShape.h"
 #include "planner/Probes.h"
 #include "planner/StepPlanner.h"
@@ -25,6 +26,8 @@ public:
     return request.timeLimit -
            std::chrono::duration<double>(Clock::now() - begin).count();
   }
+  /// The time begins anew.
+  void restart() { begin = Clock::now(); }
   bool isOver() const {
     return (request.stop && *request.stop) || getSecondsLeft() <= 0;
   }
@@ -49,10 +52,18 @@ public:
   /// Reads the pipeline.
   llvm::Error prepare();
 
+  /// Compiles the step with nothing recomputed or swapped.
+  llvm::Expected<StepMeasure> measureUntreated();
   /// Learns costs from compiled steps.
   llvm::Error learn();
   /// Takes them from a pipeline with micro-batches of the same size.
   void borrow(const VariantPlanner &other);
+  /// Takes note of what costs should explain: the step with nothing recomputed
+  /// or swapped. After learning or borrowing.
+  void observeUntreated(const StepMeasure &measure);
+  /// What the costs promise, in seconds, without compiling anything; a
+  /// NoPlanError if nothing fits.
+  llvm::Expected<double> estimate();
 
   /// Solves and compiles until the plan stays the same. Plans that the model
   /// expects to take `cutoff` or more are not compiled.
@@ -78,6 +89,8 @@ private:
   AssignmentCompiler compiler;
   PipelineShape shape;
   PlanContext context;
+  /// Of the step with nothing recomputed; empty if it was not compiled.
+  std::vector<LayerGraph> graphs;
   std::optional<LayerCosts> costs;
   bool areCostsOwn = false;
   /// First those to learn from, then plans.
@@ -95,6 +108,8 @@ private:
   double restSeconds = 0;
   int64_t compiledSteps = 0;
 
+  llvm::Expected<CompiledAssignment> compileUntreated();
+  llvm::Expected<plan::SolveResult> solveProblem(double cutoff);
   llvm::Error fixKept(plan::Problem &made) const;
   llvm::Expected<plan::Problem> buildProblem();
   llvm::Error tryPlan(const plan::Plan &plan, const Assignment &assignment);

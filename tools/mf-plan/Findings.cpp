@@ -39,7 +39,7 @@ Error Findings::addFrontier(const Problem &problem, double rest) {
   ProgressLine line(units);
   auto show = [&](const SolveProgress &progress) { line.show(progress); };
   SolveOptions solving;
-  solving.timeLimit = options.timeLimit;
+  solving.timeLimit = options.getTimeLimit();
   solving.stop = &stop;
   solving.progress = show;
   Expected<std::vector<FrontierPoint>> points =
@@ -68,7 +68,7 @@ void Findings::addProblem(const Problem &problem) {
 void Findings::noteEarlyEnd() const {
   const std::string reason =
       stop ? "the search was interrupted"
-           : "--time-limit=" + formatRounded(options.timeLimit) +
+           : "--time-limit=" + formatRounded(options.getTimeLimit()) +
                  " ended the search";
   llvm::WithColor::note() << reason << ": this is the best plan so far\n";
 }

@@ -68,7 +68,7 @@ static Expected<std::optional<int64_t>> getLimit(const PlanOptions &options) {
   return std::optional<int64_t>(static_cast<int64_t>(range->high));
 }
 
-static Expected<PlanRequest> makeRequest(const PlanOptions &options) {
+Expected<PlanRequest> makeRequest(const PlanOptions &options) {
   PlanRequest request;
   request.input.fileName = nameInput(options.input).str();
   request.input.pretrainedConfig = options.pretrainedConfig;
@@ -96,7 +96,7 @@ static Expected<PlanRequest> makeRequest(const PlanOptions &options) {
   request.microBatches = {options.microBatches.begin(),
                           options.microBatches.end()};
   request.schedules = {options.schedules.begin(), options.schedules.end()};
-  request.timeLimit = options.timeLimit;
+  request.timeLimit = options.getTimeLimit();
   return request;
 }
 
