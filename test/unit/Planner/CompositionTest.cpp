@@ -34,8 +34,7 @@ TEST_F(CompositionTest, CountsLayersOfChunksAndStages) {
 
   const std::vector<Composition> stages = composeStages(context, assignment);
   ASSERT_EQ(stages.size(), 2U);
-  EXPECT_EQ(stages[0].layers,
-            (Layers{{{0, 1}, 1}, {{0, 3}, 1}, {{1, 2}, 1}}));
+  EXPECT_EQ(stages[0].layers, (Layers{{{0, 1}, 1}, {{0, 3}, 1}, {{1, 2}, 1}}));
   EXPECT_EQ(stages[1].layers,
             (Layers{{{0, 1}, 1}, {{1, 1}, 1}, {{1, 2}, 1}, {{1, 3}, 2}}));
   EXPECT_EQ(stages[1].dropTreatments().layers,
@@ -46,8 +45,8 @@ TEST_F(CompositionTest, CountsLayersOfChunksAndStages) {
 TEST_F(CompositionTest, PlansAndAssignmentsSayTheSame) {
   const plan::Plan plan = toPlan(context, assignment);
   ASSERT_EQ(plan.chunks.size(), 4U);
-  EXPECT_EQ(plan.chunks[1].counts, (std::vector<std::vector<int64_t>>{
-                                       {0, 1, 0, 0}, {0, 1, 0, 0}}));
+  EXPECT_EQ(plan.chunks[1].counts,
+            (std::vector<std::vector<int64_t>>{{0, 1, 0, 0}, {0, 1, 0, 0}}));
   EXPECT_EQ(toAssignment(plan), assignment);
 }
 

@@ -28,8 +28,8 @@ double mixTwo(const Points &points, size_t one, size_t other, double memory) {
   if (points.memory[one] > memory && points.memory[other] <= memory) {
     const double share = (points.memory[one] - memory) /
                          (points.memory[one] - points.memory[other]);
-    least = std::min(least, points.time[one] +
-                                share * (points.time[other] - points.time[one]));
+    least = std::min(least, points.time[one] + share * (points.time[other] -
+                                                        points.time[one]));
   }
   return least;
 }
