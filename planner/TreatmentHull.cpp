@@ -43,6 +43,21 @@ static const plan::LayerKind &findMainKind(const plan::Problem &problem) {
       });
 }
 
+/// Stages of several chunks have combinations of these: there a chunk has one
+/// layer more or less than the average, and else up to twice as many.
+static void restrictLayers(plan::Problem &problem) {
+  const schedule::Pipeline &pipeline = problem.schedule.pipeline;
+  const int64_t numChunks = pipeline.getNumChunks();
+  const int64_t layers = problem.getNumLayers();
+  const int64_t most = (layers + numChunks - 1) / numChunks;
+  if (numChunks == pipeline.stages) {
+    problem.maxLayersPerChunk = 2 * most;
+    return;
+  }
+  problem.maxLayersPerChunk = most + 1;
+  problem.minLayersPerChunk = std::max<int64_t>(1, layers / numChunks - 1);
+}
+
 void planner::restrictMixtures(const PlanContext &context,
                                plan::Problem &problem) {
   const std::vector<plan::Treatment> &treatments =
@@ -68,7 +83,5 @@ void planner::restrictMixtures(const PlanContext &context,
     for (size_t other = one + 2; other < hull.size(); ++other)
       problem.exclusive.emplace_back(std::min(hull[one], hull[other]),
                                      std::max(hull[one], hull[other]));
-  const auto numChunks = static_cast<int64_t>(never.size());
-  problem.maxLayersPerChunk =
-      2 * ((problem.getNumLayers() + numChunks - 1) / numChunks);
+  restrictLayers(problem);
 }

@@ -16,8 +16,8 @@ std::vector<size_t> findHull(llvm::ArrayRef<double> memory,
 
 /// Lets a chunk mix two neighbours of the hull, and swap with them, and nothing
 /// else: of layers that are alike, more different treatments gain next to
-/// nothing, and are more to read in a YAML. Chunks have at most twice the
-/// average of layers.
+/// nothing, and are more to read in a YAML. Nor do chunks have more than twice
+/// the average of layers; where stages have several, one more or less.
 void restrictMixtures(const PlanContext &context, plan::Problem &problem);
 
 } // namespace mf::planner

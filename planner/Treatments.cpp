@@ -94,50 +94,51 @@ planner::makeTreatments(llvm::ArrayRef<LayerGraph> graphs,
 // Settings
 //===----------------------------------------------------------------------===//
 
-namespace {
+StageTable planner::toTable(llvm::ArrayRef<int64_t> byChunk,
+                            const schedule::Pipeline &pipeline) {
+  const auto stages = static_cast<size_t>(pipeline.stages);
+  StageTable table(byChunk.size() / stages, std::vector<int64_t>(stages));
+  for (size_t chunk = 0; chunk < byChunk.size(); ++chunk)
+    table[chunk / stages][static_cast<size_t>(pipeline.stageOfChunk[chunk])] =
+        byChunk[chunk];
+  return table;
+}
 
-/// Makes tables by chunk row and position out of questions about layers.
-class TableMaker {
-public:
-  TableMaker(const Assignment &assignment, int64_t stages)
-      : assignment(assignment), stages(static_cast<size_t>(stages)) {}
+std::vector<int64_t> planner::fromTable(const StageTable &table,
+                                        const schedule::Pipeline &pipeline) {
+  const auto stages = static_cast<size_t>(pipeline.stages);
+  std::vector<int64_t> byChunk;
+  for (size_t chunk = 0; chunk < pipeline.stageOfChunk.size(); ++chunk)
+    byChunk.push_back(table[chunk / stages]
+                           [static_cast<size_t>(pipeline.stageOfChunk[chunk])]);
+  return byChunk;
+}
 
-  /// For each chunk the number of its first layers up to the last one that
-  /// `isCovered`.
-  StageTable make(llvm::function_ref<bool(size_t)> isCovered) const {
-    StageTable table;
-    size_t layer = 0;
-    for (size_t chunk = 0; chunk < assignment.layersOfChunk.size(); ++chunk) {
-      if (chunk % stages == 0)
-        table.emplace_back();
-      int64_t covered = 0;
-      for (int64_t index = 0; index < assignment.layersOfChunk[chunk];
-           ++index, ++layer)
-        if (isCovered(layer))
-          covered = index + 1;
-      table.back().push_back(covered);
-    }
-    return table;
+/// For each chunk the number of its first layers up to the last one that
+/// `isCovered`.
+static std::vector<int64_t>
+countCovered(const Assignment &assignment,
+             llvm::function_ref<bool(size_t)> isCovered) {
+  std::vector<int64_t> counts;
+  size_t layer = 0;
+  for (const int64_t layers : assignment.layersOfChunk) {
+    counts.push_back(0);
+    for (int64_t index = 0; index < layers; ++index, ++layer)
+      if (isCovered(layer))
+        counts.back() = index + 1;
   }
+  return counts;
+}
 
-private:
-  const Assignment &assignment;
-  size_t stages;
-};
-
-} // namespace
-
-static StageTable makeOffset(const Assignment &assignment, int64_t stages,
+static StageTable makeOffset(const Assignment &assignment,
+                             const schedule::Pipeline &pipeline,
                              size_t numLayers) {
   const auto base =
       static_cast<int64_t>(numLayers / assignment.layersOfChunk.size());
-  StageTable table;
-  for (size_t chunk = 0; chunk < assignment.layersOfChunk.size(); ++chunk) {
-    if (chunk % static_cast<size_t>(stages) == 0)
-      table.emplace_back();
-    table.back().push_back(assignment.layersOfChunk[chunk] - base);
-  }
-  return table;
+  std::vector<int64_t> offsets;
+  for (const int64_t layers : assignment.layersOfChunk)
+    offsets.push_back(layers - base);
+  return toTable(offsets, pipeline);
 }
 
 /// A pattern for one or several operators of the same Cell: `a\.b\.(c|d)`.
@@ -171,11 +172,14 @@ makeCounts(const std::map<std::string, StageTable> &tables) {
 }
 
 MemorySettings
-planner::makeSettings(const Assignment &assignment, int64_t stages,
+planner::makeSettings(const Assignment &assignment,
+                      const schedule::Pipeline &pipeline,
                       llvm::ArrayRef<ModelLayer> layers,
                       llvm::ArrayRef<LayerTreatment> treatments) {
   using Sets = std::vector<std::set<std::string>> LayerTreatment::*;
-  const TableMaker tables(assignment, stages);
+  auto makeTable = [&](llvm::function_ref<bool(size_t)> isCovered) {
+    return toTable(countCovered(assignment, isCovered), pipeline);
+  };
   auto getTreatment = [&](size_t layer) -> const LayerTreatment & {
     return treatments[assignment.treatments[layer]];
   };
@@ -188,15 +192,15 @@ planner::makeSettings(const Assignment &assignment, int64_t stages,
     }
     std::map<std::string, StageTable> byName;
     for (const std::string &name : names)
-      byName[name] = tables.make([&](size_t layer) {
+      byName[name] = makeTable([&](size_t layer) {
         return (getTreatment(layer).*sets)[layers[layer].kind].count(name) > 0;
       });
     return makeCounts(byName);
   };
   MemorySettings settings;
-  settings.offset = makeOffset(assignment, stages, layers.size());
+  settings.offset = makeOffset(assignment, pipeline, layers.size());
   settings.recompute =
-      tables.make([&](size_t layer) { return getTreatment(layer).isFull; });
+      makeTable([&](size_t layer) { return getTreatment(layer).isFull; });
   settings.selectRecompute = makeAll(&LayerTreatment::operators);
   settings.selectCommRecompute = makeAll(&LayerTreatment::communication);
   settings.leavesOutSwapped = true;

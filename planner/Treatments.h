@@ -4,6 +4,7 @@
 #define MF_PLANNER_TREATMENTS_H
 
 #include "mf/Config/SettingEdit.h"
+#include "mf/Schedule/Schedule.h"
 #include "planner/RecomputeCut.h"
 #include "planner/StepCompiler.h"
 #include <set>
@@ -43,6 +44,13 @@ std::vector<LayerTreatment> makeTreatments(llvm::ArrayRef<LayerGraph> graphs,
 /// Nothing is recomputed or swapped.
 LayerTreatment makeNoTreatment(size_t numKinds);
 
+/// Numbers by chunk as a table of the YAML, with a column for each stage, and
+/// back.
+StageTable toTable(llvm::ArrayRef<int64_t> byChunk,
+                   const schedule::Pipeline &pipeline);
+std::vector<int64_t> fromTable(const StageTable &table,
+                               const schedule::Pipeline &pipeline);
+
 /// Which layers each chunk has, and how each layer is treated.
 struct Assignment {
   /// By chunk, in the order of execution.
@@ -56,10 +64,10 @@ struct Assignment {
   }
 };
 
-/// What the YAML has to say for an assignment, on a pipeline with so many
-/// stages. Operators of the first layers of a chunk are recomputed up to the
-/// last layer that wants it.
-MemorySettings makeSettings(const Assignment &assignment, int64_t stages,
+/// What the YAML has to say for an assignment on a pipeline. Operators of the
+/// first layers of a chunk are recomputed up to the last layer that wants it.
+MemorySettings makeSettings(const Assignment &assignment,
+                            const schedule::Pipeline &pipeline,
                             llvm::ArrayRef<ModelLayer> layers,
                             llvm::ArrayRef<LayerTreatment> treatments);
 

@@ -17,6 +17,10 @@ using llvm::Expected;
 static constexpr size_t numSelections = 5;
 /// So many plans are compiled at most to mend what the costs have wrong.
 static constexpr int mostRounds = 8;
+/// Seconds.
+static constexpr double longestSolve = 10;
+/// Costs are not better known than that.
+static constexpr double smallGap = 0.0005;
 
 /// What of the settings of an assignment may be written.
 static MemorySettings dropKept(MemorySettings settings,
@@ -43,8 +47,8 @@ VariantPlanner::VariantPlanner(const PlanRequest &request,
   context.layers = std::move(layers);
   context.limitBytes = limitBytes;
   compiler.makeSettings = [this](const Assignment &assignment) {
-    return dropKept(makeSettings(assignment, shape.stages, context.layers,
-                                 context.treatments),
+    return dropKept(makeSettings(assignment, context.schedule.pipeline,
+                                 context.layers, context.treatments),
                     this->request.keep);
   };
 }
@@ -132,9 +136,8 @@ Error VariantPlanner::fixKept(plan::Problem &made) const {
   made.fixedTreatments.resize(context.treatments.size());
   for (size_t index = 0; index < context.treatments.size(); ++index)
     if (context.treatments[index].isFull)
-      for (const std::vector<int64_t> &row : *settings->recompute)
-        made.fixedTreatments[index].insert(made.fixedTreatments[index].end(),
-                                           row.begin(), row.end());
+      made.fixedTreatments[index] =
+          fromTable(*settings->recompute, context.schedule.pipeline);
   return Error::success();
 }
 
@@ -260,8 +263,16 @@ Expected<bool> VariantPlanner::solveNext(double cutoff) {
     return made.takeError();
   problem = std::move(*made);
   plan::SolveOptions options;
-  options.timeLimit = std::max(1.0, clock.getSecondsLeft() / 3);
-  options.stop = request.stop;
+  // What is left behind that is less than what the costs have wrong.
+  options.timeLimit =
+      std::min(longestSolve, std::max(1.0, clock.getSecondsLeft() / 3));
+  std::atomic<bool> isEnough = false;
+  options.stop = &isEnough;
+  auto watch = [&](const plan::SolveProgress &progress) {
+    isEnough = clock.isOver() ||
+               progress.time - progress.bound < smallGap * progress.time;
+  };
+  options.progress = watch;
   options.cutoff = cutoff;
   clock.report("solving");
   Expected<plan::SolveResult> solved = plan::solve(problem, options);

@@ -55,7 +55,7 @@ def has_python_module(module):
     return subprocess.run([config.python, "-c", check % module]).returncode == 0
 
 
-for module in ("torch", "numpy"):
+for module in ("torch", "numpy", "scipy"):
     if has_python_module(module):
         config.available_features.add(module)
 if config.mf_sanitize:

@@ -7,7 +7,9 @@
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <array>
+#include <cstdlib>
 #include <map>
+#include <set>
 
 using llvm::raw_ostream;
 using llvm::Twine;
@@ -20,6 +22,8 @@ using schedule::Pipeline;
 
 /// Parts of a path beyond that are not read.
 constexpr size_t mostVisits = 16;
+/// Of a part.
+constexpr size_t mostTasks = 4;
 
 std::string count(int64_t number, llvm::StringRef what) {
   const char *plural = what.ends_with("ch") ? "es" : "s";
@@ -70,20 +74,35 @@ std::string getTaskName(schedule::Phase phase) {
   return names[static_cast<size_t>(phase)];
 }
 
-/// `12 forwards and 11 backwards`, of which chunk where a stage has several.
+/// `a, b and c`.
+std::string enumerate(std::vector<std::string> parts) {
+  const std::string last = parts.back();
+  parts.pop_back();
+  return parts.empty() ? last : llvm::join(parts, ", ") + " and " + last;
+}
+
+/// `12 forwards and 11 backwards`, of which chunk where a stage has several; of
+/// how many where they would be a long list.
 std::string describeTasks(const Pipeline &pipeline, const Visit &visit) {
+  const bool namesChunks = visit.counts.size() <= mostTasks;
+  std::map<schedule::Phase, int64_t> sums;
+  std::set<int32_t> chunks;
   std::vector<std::string> parts;
   for (const auto &[task, number] : visit.counts) {
     std::string part = count(number, getTaskName(task.second));
     if (pipeline.getNumChunks() > pipeline.stages)
       part += (" of chunk " + Twine(task.first)).str();
     parts.push_back(part);
+    sums[task.second] += number;
+    chunks.insert(task.first);
   }
-  std::string text = parts.back();
-  parts.pop_back();
-  if (!parts.empty())
-    text = llvm::join(parts, ", ") + " and " + text;
-  return text;
+  if (namesChunks)
+    return enumerate(parts);
+  parts.clear();
+  for (auto [phase, number] : sums)
+    parts.push_back(count(number, getTaskName(phase)));
+  return enumerate(parts) + " of " +
+         count(static_cast<int64_t>(chunks.size()), "chunk");
 }
 
 /// A visit, or one task of the same phase on each of several stages.
@@ -92,22 +111,40 @@ struct Passage {
   size_t visits = 0;
 };
 
+/// How many of the visits are one task of the same phase each, on stages that
+/// follow one another.
+size_t getWaveLength(llvm::ArrayRef<Visit> visits) {
+  const schedule::Phase phase = visits.front().counts.begin()->first.second;
+  size_t length = 0;
+  while (length < visits.size()) {
+    const Visit &visit = visits[length];
+    const bool isOneTask = visit.counts.size() == 1 &&
+                           visit.counts.begin()->first.second == phase &&
+                           visit.counts.begin()->second == 1;
+    const int64_t direction =
+        length > 1 ? visits[1].stage - visits[0].stage : 0;
+    const bool follows =
+        length == 0 ||
+        (length == 1 && std::abs(visit.stage - visits[0].stage) == 1) ||
+        (length > 1 && visit.stage == visits[length - 1].stage + direction);
+    if (!isOneTask || !follows)
+      break;
+    ++length;
+  }
+  return length;
+}
+
 Passage describePassage(const Pipeline &pipeline,
                         llvm::ArrayRef<Visit> visits) {
-  auto isWave = [&](const Visit &visit) {
-    return visit.counts.size() == 1 && visit.counts.begin()->second == 1 &&
-           visit.counts.begin()->first.second ==
-               visits.front().counts.begin()->first.second;
-  };
-  const size_t length = visits.take_while(isWave).size();
+  const Visit &first = visits.front();
+  const size_t length = getWaveLength(visits);
   if (length < 3)
-    return {describeTasks(pipeline, visits.front()) + " on stage " +
-                llvm::itostr(visits.front().stage),
+    return {describeTasks(pipeline, first) + " on stage " +
+                llvm::itostr(first.stage),
             1};
-  const Visit &first = visits.front(), &last = visits[length - 1];
   return {"a " + getTaskName(first.counts.begin()->first.second) +
               " on each stage from " + llvm::itostr(first.stage) + " to " +
-              llvm::itostr(last.stage),
+              llvm::itostr(visits[length - 1].stage),
           length};
 }
 

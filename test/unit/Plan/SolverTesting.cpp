@@ -1,4 +1,5 @@
-//===- SolverTesting.cpp - Problems that tests of plans share ---------------===//
+//===- SolverTesting.cpp - Problems that tests of plans share
+//---------------===//
 
 #include "SolverTesting.h"
 #include "mf/Schedule/Policy.h"
@@ -7,22 +8,21 @@ namespace mf::plan {
 
 schedule::Schedule buildSchedule(llvm::StringRef policy, int64_t stages,
                                  int64_t chunksPerStage, int64_t microBatches) {
-  const schedule::Policy *found =
-      llvm::cantFail(schedule::findPolicy(policy));
+  const schedule::Policy *found = llvm::cantFail(schedule::findPolicy(policy));
   return llvm::cantFail(schedule::buildSchedule(
       *found, found->place(stages, chunksPerStage, microBatches)));
 }
 
 // Source: hyper-parallel, fast-tuner, unit_tests/pipeline_alg_test.py, and the
 // YAMLs of toolkits, branch tool_0625.
-const TunerCase tunerT1 = {16,   1,   64,  .397, 1.839, 1.5,   1,     479,
-                           765,  30,  30,  866,  10691, 51913, 52914, 46621};
-const TunerCase tunerT2 = {6,   1,   120, .71,  1.627, 1.493, .246,  494,
-                           673, 46,  158, 1010, 2644,  53101, 55065, 48876};
-const TunerCase tunerT4 = {8,    2,   240, .71,  1.627, 1.493, .246,  988,
-                           1346, 92,  316, 1109, 3670,  49678, 52629, 42891};
-const TunerCase tunerT6 = {8,    4,   240, .71,  1.627, 1.493, .246,  988,
-                           1346, 92,  316, 1109, 3670,  49858, 52632, 42894};
+const TunerCase tunerT1 = {16,  1,  64, .397, 1.839, 1.5,   1,     479,
+                           765, 30, 30, 866,  10691, 51913, 52914, 46621};
+const TunerCase tunerT2 = {6,   1,  120, .71,  1.627, 1.493, .246,  494,
+                           673, 46, 158, 1010, 2644,  53101, 55065, 48876};
+const TunerCase tunerT4 = {8,    2,  240, .71,  1.627, 1.493, .246,  988,
+                           1346, 92, 316, 1109, 3670,  49678, 52629, 42891};
+const TunerCase tunerT6 = {8,    4,  240, .71,  1.627, 1.493, .246,  988,
+                           1346, 92, 316, 1109, 3670,  49858, 52632, 42894};
 
 Problem makeTunerProblem(const TunerCase &tuner) {
   Problem problem;
@@ -48,12 +48,11 @@ Problem makeTunerProblem(const TunerCase &tuner) {
     kind.treatments = {keep, full};
     return kind;
   };
-  problem.kinds = {makeKind("dense", 3, tuner.denseForward, tuner.denseForward,
-                            tuner.denseParameters, tuner.keptDense,
-                            tuner.recomputedDense),
-                   makeKind("expert", 59, 1, tuner.recompute,
-                            tuner.expertParameters, tuner.keptExpert,
-                            tuner.recomputedExpert)};
+  problem.kinds = {
+      makeKind("dense", 3, tuner.denseForward, tuner.denseForward,
+               tuner.denseParameters, tuner.keptDense, tuner.recomputedDense),
+      makeKind("expert", 59, 1, tuner.recompute, tuner.expertParameters,
+               tuner.keptExpert, tuner.recomputedExpert)};
   ChunkExtra head;
   head.chunk = tuner.stages * tuner.chunksPerStage - 1;
   head.forward = tuner.head;
