@@ -16,8 +16,10 @@ struct TreatmentsTest : testing::Test {
 
   MemorySettings makeSettings(const Assignment &assignment, int64_t stages,
                               const std::vector<size_t> &kinds) const {
-    return planner::makeSettings(assignment, stages,
-                                 makeContext(kinds, 1).layers, treatments);
+    const auto chunks = static_cast<int64_t>(assignment.layersOfChunk.size());
+    const PlanContext context = makeContext(kinds, stages, chunks / stages);
+    return planner::makeSettings(assignment, context.schedule.pipeline,
+                                 context.layers, treatments);
   }
 };
 
