@@ -106,7 +106,9 @@ Error VariantPlanner::learn() {
     return measured.takeError();
   observations = std::move(*measured);
   compiledSteps += static_cast<int64_t>(probes.size());
+  numProbes = observations.size();
   areCostsOwn = true;
+  costs = fitCosts(context, observations);
   return Error::success();
 }
 
@@ -174,8 +176,9 @@ bool VariantPlanner::mayFit(const StepMeasure &measure) const {
   });
 }
 
-bool VariantPlanner::isMeasured(const Assignment &assignment) const {
-  return llvm::any_of(observations, [&](const Observation &observation) {
+bool VariantPlanner::isTried(const Assignment &assignment) const {
+  const auto plans = llvm::ArrayRef(observations).drop_front(numProbes);
+  return llvm::any_of(plans, [&](const Observation &observation) {
     return observation.assignment == assignment;
   });
 }
@@ -264,8 +267,9 @@ Expected<bool> VariantPlanner::solveNext(double cutoff) {
   problem = std::move(*made);
   plan::SolveOptions options;
   // What is left behind that is less than what the costs have wrong.
-  options.timeLimit =
-      std::min(longestSolve, std::max(1.0, clock.getSecondsLeft() / 3));
+  const double left = clock.getSecondsLeft();
+  options.timeLimit = best ? std::min(longestSolve, std::max(1.0, left / 3))
+                           : std::max(1.0, left / 2);
   std::atomic<bool> isEnough = false;
   options.stop = &isEnough;
   auto watch = [&](const plan::SolveProgress &progress) {
@@ -282,7 +286,7 @@ Expected<bool> VariantPlanner::solveNext(double cutoff) {
     return false;
   }
   result = std::move(*solved);
-  return result.plan && !isMeasured(toAssignment(*result.plan));
+  return result.plan && !isTried(toAssignment(*result.plan));
 }
 
 /// Of what was compiled to learn from, the shortest that fits: costs may take

@@ -1,54 +1,108 @@
 //===- LocalSearch.cpp - Better plans near good ones ----------------------===//
 
 #include "LocalSearch.h"
+#include "DepthSearch.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
-#include <limits>
+#include <numeric>
 
 namespace mf::plan {
 
-LocalResult searchNearby(OptionChain &chain, StepGraph &graph,
-                         const TickProblem &problem, Incumbent &incumbent,
-                         llvm::ArrayRef<double> center, int64_t rounds) {
+void LocalSearch::offer(OptionList options) {
+  int64_t ticks = incumbent.offer(chain.getStages(), options);
+  if (ticks < best.ticks)
+    best = {std::move(options), ticks};
+}
+
+std::vector<double> LocalSearch::getBestDurations() const {
+  std::vector<int64_t> whole =
+      getDurations(chain.getStages(), best.options, problem);
+  return {whole.begin(), whole.end()};
+}
+
+/// True if that led to a better plan.
+bool LocalSearch::tryAround(llvm::ArrayRef<double> center) {
   // By how much a duration may move for what it saves, and how soft the path
   // is that says what it saves: of the time of the step.
   constexpr double reaches[] = {.02, .05, .1, .2, .4, .8, 1.6, 3.2};
   constexpr double softnesses[] = {1e-4, 1e-3, 5e-3, 2e-2};
-  LocalResult best;
-  best.ticks = std::numeric_limits<int64_t>::max();
-  double mean = 0;
-  for (double duration : center)
-    mean += duration / static_cast<double>(center.size());
-  if (chain.isEmpty() || mean <= 0)
-    return best;
-  auto runs = static_cast<double>(
-      problem.get().schedule.pipeline.microBatches);
-  std::vector<double> around = center.vec();
-  for (int64_t round = 0; round < rounds; ++round) {
-    std::vector<int64_t> whole(around.begin(), around.end());
-    double time = static_cast<double>(graph.getMakespan(whole));
-    bool isBetter = false;
-    for (double softness : softnesses) {
-      if (incumbent.isOver())
-        return best;
-      PathCut cut = graph.getSoftCut(around, std::max(1.0, softness * time));
-      for (double reach : reaches) {
-        OptionList options =
-            chain.getNearest(cut, {around, runs / (reach * mean)});
-        int64_t ticks = incumbent.offer(chain.getStages(), options);
-        if (ticks >= best.ticks)
-          continue;
-        best = {options, ticks};
-        isBetter = true;
-      }
-    }
-    if (!isBetter)
-      break;
-    std::vector<int64_t> durations =
-        getDurations(chain.getStages(), best.options, problem);
-    around.assign(durations.begin(), durations.end());
+  double mean = std::accumulate(center.begin(), center.end(), 0.0) /
+                static_cast<double>(center.size());
+  auto runs =
+      static_cast<double>(problem.get().schedule.pipeline.microBatches);
+  if (mean <= 0)
+    return false;
+  int64_t known = best.ticks;
+  std::vector<int64_t> whole(center.begin(), center.end());
+  auto time = static_cast<double>(graph.getMakespan(whole));
+  for (double softness : softnesses) {
+    if (incumbent.isOver())
+      return false;
+    PathCut cut = graph.getSoftCut(center, std::max(1.0, softness * time));
+    for (double reach : reaches)
+      offer(chain.getNearest(cut, {center, runs / (reach * mean)}));
   }
-  return best;
+  return best.ticks < known;
+}
+
+void LocalSearch::roundOff(llvm::ArrayRef<double> center, int64_t rounds) {
+  // On the way from the best plan to the center.
+  constexpr double ways[] = {0, .15, .3, .5, .75};
+  if (chain.isEmpty())
+    return;
+  tryAround(center);
+  bool goesOn = best.ticks < std::numeric_limits<int64_t>::max();
+  for (int64_t round = 0; goesOn && round < rounds; ++round) {
+    goesOn = false;
+    for (double way : ways) {
+      std::vector<double> between = getBestDurations();
+      for (size_t number = 0; number < between.size(); ++number)
+        between[number] += way * (center[number] - between[number]);
+      goesOn |= tryAround(between);
+      if (goesOn)
+        break;
+    }
+  }
+}
+
+/// All plans that differ in the stages of a part only.
+bool LocalSearch::tryPart(llvm::ArrayRef<size_t> part) {
+  constexpr int64_t mostChoices = 100;
+  OptionChain near = chain;
+  for (size_t stage = 0; stage < best.options.size(); ++stage)
+    if (!llvm::is_contained(part, stage))
+      near.keepOnly(stage, best.options[stage]);
+  near.clean();
+  std::vector<int64_t> durations =
+      getDurations(chain.getStages(), best.options, problem);
+  PathCut cut = graph.getCriticalCut(durations);
+  near.eliminate(cut, static_cast<double>(best.ticks) - 0.5);
+  if (near.isEmpty())
+    return false;
+  DepthSearch search(near, graph, problem, incumbent, {cut});
+  std::optional<LocalPlan> better = search.findBetter(best.ticks, mostChoices);
+  if (!better)
+    return false;
+  best = std::move(*better);
+  return true;
+}
+
+void LocalSearch::changeParts() {
+  size_t stages = chain.getStages().size();
+  if (best.options.empty())
+    return;
+  bool goesOn = true;
+  while (goesOn) {
+    goesOn = false;
+    for (size_t distance = 1; distance < stages; ++distance)
+      for (size_t stage = 0; stage + distance < stages; ++stage) {
+        if (incumbent.isOver() || chain.isEmpty())
+          return;
+        goesOn |= tryPart({stage, stage + distance});
+      }
+    for (size_t stage = 0; stage + 2 < stages && !incumbent.isOver(); ++stage)
+      goesOn |= tryPart({stage, stage + 1, stage + 2});
+  }
 }
 
 } // namespace mf::plan

@@ -7,16 +7,39 @@
 
 namespace mf::plan {
 
-/// Looks for whole plans near durations that no plan need have, and from the
-/// best of them for better ones nearby, along their longest paths. Offers all
-/// that it sees. Returns the best, with its ticks.
-struct LocalResult {
+/// A plan and what it takes.
+struct LocalPlan {
   OptionList options;
-  int64_t ticks = 0;
+  int64_t ticks = std::numeric_limits<int64_t>::max();
 };
-LocalResult searchNearby(OptionChain &chain, StepGraph &graph,
-                         const TickProblem &problem, Incumbent &incumbent,
-                         llvm::ArrayRef<double> center, int64_t rounds);
+
+/// Looks for better plans where good ones are. Offers all that it sees.
+class LocalSearch {
+public:
+  LocalSearch(OptionChain &chain, StepGraph &graph, const TickProblem &problem,
+              Incumbent &incumbent)
+      : chain(chain), graph(graph), problem(problem), incumbent(incumbent) {}
+
+  /// Whole plans near durations that no plan need have, and from the best of
+  /// them on along its longest paths.
+  void roundOff(llvm::ArrayRef<double> center, int64_t rounds);
+  /// The best plans that differ from the best so far in a few stages.
+  void changeParts();
+
+  const LocalPlan &getBest() const { return best; }
+
+private:
+  void offer(OptionList options);
+  bool tryAround(llvm::ArrayRef<double> center);
+  bool tryPart(llvm::ArrayRef<size_t> part);
+  std::vector<double> getBestDurations() const;
+
+  OptionChain &chain;
+  StepGraph &graph;
+  const TickProblem &problem;
+  Incumbent &incumbent;
+  LocalPlan best;
+};
 
 } // namespace mf::plan
 

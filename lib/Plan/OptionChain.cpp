@@ -233,6 +233,31 @@ OptionList OptionChain::getNearest(const PathCut &cut,
   return best;
 }
 
+ChainPrices OptionChain::getPrices(const PathCut &cut) {
+  price(cut, {});
+  runBackward();
+  return {optionCosts, backward};
+}
+
+void OptionChain::forEachOption(
+    size_t stage, int32_t node,
+    llvm::function_ref<void(int32_t option, size_t position, int32_t to)> visit)
+    const {
+  llvm::ArrayRef<int32_t> options = active[stage];
+  const std::vector<int32_t> &compositionOf = stages[stage].compositionOf;
+  auto first = llvm::partition_point(
+      arcs[stage], [&](const ChainArc &arc) { return arc.from < node; });
+  for (; first != arcs[stage].end() && first->from == node; ++first) {
+    auto option = llvm::partition_point(options, [&](int32_t other) {
+      return compositionOf[other] < first->composition;
+    });
+    for (; option != options.end() &&
+           compositionOf[*option] == first->composition;
+         ++option)
+      visit(*option, option - options.begin(), first->to);
+  }
+}
+
 double OptionChain::eliminate(const PathCut &cut, double limit) {
   double least = getLeast(cut);
   if (isEmpty())

@@ -31,6 +31,14 @@ struct Attraction {
 /// An option for each stage.
 using OptionList = std::vector<int32_t>;
 
+/// The values of a cut.
+struct ChainPrices {
+  /// By stage and position among the options that are looked at.
+  std::vector<std::vector<double>> options;
+  /// By stage and node before it: the least of the stages from there on.
+  std::vector<std::vector<double>> rest;
+};
+
 /// The plans that are still looked at: some of the options of each stage, and
 /// how these fit together. Refers to the options.
 class OptionChain {
@@ -50,6 +58,8 @@ public:
 
   /// Keeps the options of a stage that `keep` is true for.
   void filter(size_t stage, llvm::function_ref<bool(int32_t)> keep);
+  /// Leaves a stage one option.
+  void keepOnly(size_t stage, int32_t option) { active[stage] = {option}; }
   /// Removes what leads nowhere: arcs without options, options without arcs.
   void clean();
 
@@ -64,6 +74,16 @@ public:
   /// Removes arcs and options with which a cut is at least `limit`. Returns the
   /// least value of the cut.
   double eliminate(const PathCut &cut, double limit);
+
+  ChainPrices getPrices(const PathCut &cut);
+  /// The nodes before the first stage.
+  int32_t getNumStarts() const { return isEmpty() ? 0 : numNodes.front(); }
+  /// All options of a stage behind a node, with their positions among
+  /// getOptions() and the nodes behind them.
+  void forEachOption(
+      size_t stage, int32_t node,
+      llvm::function_ref<void(int32_t option, size_t position, int32_t to)>
+          visit) const;
 
 private:
   void addNodes(const TickProblem &problem, const KindLayouts &layouts);

@@ -6,57 +6,182 @@
 
 namespace mf::plan {
 
-GameResult playPathGame(OptionChain &chain, StepGraph &graph,
-                        const TickProblem &problem, Incumbent &incumbent,
-                        std::vector<double> average,
-                        const GameOptions &options) {
-  /// Of the step's time: how soft the maximum is at first, and by how much it
-  /// sharpens.
-  constexpr double firstSoftness = 3e-3, sharpening = 0.1;
-  constexpr int64_t eliminateEvery = 8;
+namespace {
+
+/// Of the mixture; what has less is left out.
+constexpr double leastShare = 1e-3;
+
+class PathGame {
+public:
+  PathGame(OptionChain &chain, StepGraph &graph, const TickProblem &problem,
+           Incumbent &incumbent, GameStart start, StepRule rule)
+      : chain(chain), graph(graph), problem(problem), incumbent(incumbent),
+        rule(rule) {
+    result.samples = std::move(start.samples);
+    result.cut = std::move(start.cut);
+  }
+
+  GameResult run(int64_t rounds);
+
+private:
+  void setAverage();
+  void playRound(int64_t round);
+  void mixIn(const PathCut &cut);
+  std::vector<double> getMoved(llvm::ArrayRef<int64_t> durations,
+                               double share) const;
+  double searchShare(llvm::ArrayRef<int64_t> durations, double softness);
+  void moveTowards(OptionList answer, int64_t round, double softness);
+  bool isDone() const {
+    return chain.isEmpty() || result.bound >= incumbent.getLimit() ||
+           incumbent.isOver();
+  }
+
+  OptionChain &chain;
+  StepGraph &graph;
+  const TickProblem &problem;
+  Incumbent &incumbent;
+  StepRule rule;
   GameResult result;
-  result.average = std::move(average);
+  /// The bound with which options were removed last.
   double eliminated = 0;
-  for (int64_t round = 0; round < options.rounds; ++round) {
-    if (chain.isEmpty() || incumbent.isOver())
-      break;
-    std::vector<int64_t> whole(result.average.begin(), result.average.end());
-    double time = static_cast<double>(graph.getMakespan(whole));
-    double softness =
-        std::max(1.0, firstSoftness * time /
-                          (1 + sharpening * (options.inertia +
-                                               static_cast<double>(round))));
-    PathCut cut = graph.getSoftCut(result.average, softness);
-    OptionList answer;
-    double bound = chain.getLeast(cut, &answer);
-    if (bound > result.bound) {
-      result.bound = bound;
-      result.cut = std::move(cut);
-    }
-    if (result.bound >= incumbent.getLimit())
-      break;
-    int64_t known = incumbent.getTicks();
-    incumbent.offer(chain.getStages(), answer);
-    double share = 2 / (static_cast<double>(round) + 2 + options.inertia);
+  double lastShare = 0.5, mixShare = 0.3;
+};
+
+/// From the samples, or from the plan of least work.
+void PathGame::setAverage() {
+  if (result.samples.empty()) {
+    PathCut all;
+    all.counts.assign(problem.getNumDurations(), 1);
+    result.samples.push_back({{}, 1});
+    chain.getLeast(all, &result.samples.back().options);
+  }
+  double total = 0;
+  for (const PlanSample &sample : result.samples)
+    total += sample.share;
+  result.average.assign(problem.getNumDurations(), 0);
+  for (PlanSample &sample : result.samples) {
+    sample.share /= total;
     std::vector<int64_t> durations =
-        getDurations(chain.getStages(), answer, problem);
+        getDurations(chain.getStages(), sample.options, problem);
     for (size_t number = 0; number < durations.size(); ++number)
       result.average[number] +=
-          share * (static_cast<double>(durations[number]) -
-                   result.average[number]);
-    for (PlanSample &sample : result.samples)
-      sample.share *= 1 - share;
-    result.samples.push_back({std::move(answer), share});
-    if (incumbent.getTicks() < known ||
-        (round % eliminateEvery == eliminateEvery - 1 &&
-         result.bound > eliminated)) {
-      eliminated = result.bound;
-      chain.eliminate(result.cut, incumbent.getLimit());
-    }
+          sample.share * static_cast<double>(durations[number]);
   }
+}
+
+std::vector<double> PathGame::getMoved(llvm::ArrayRef<int64_t> durations,
+                                       double share) const {
+  std::vector<double> moved = result.average;
+  for (size_t number = 0; number < moved.size(); ++number)
+    moved[number] +=
+        share * (static_cast<double>(durations[number]) - moved[number]);
+  return moved;
+}
+
+/// The share, around the last one, after which the soft maximum is least.
+double PathGame::searchShare(llvm::ArrayRef<int64_t> durations,
+                             double softness) {
+  double bestValue = std::numeric_limits<double>::infinity(), bestShare = 0;
+  for (double factor : {0.5, 1.0, 2.0}) {
+    double share = std::min(1.0, lastShare * factor);
+    double value =
+        graph.getSoftMakespan(getMoved(durations, share), softness);
+    if (value >= bestValue)
+      continue;
+    bestValue = value;
+    bestShare = share;
+  }
+  lastShare = std::max(bestShare, leastShare);
+  return bestShare;
+}
+
+void PathGame::moveTowards(OptionList answer, int64_t round, double softness) {
+  std::vector<int64_t> durations =
+      getDurations(chain.getStages(), answer, problem);
+  double share = rule == StepRule::Searched
+                     ? searchShare(durations, softness)
+                     : 2 / (static_cast<double>(round) + 2);
+  result.average = getMoved(durations, share);
+  for (PlanSample &sample : result.samples)
+    sample.share *= 1 - share;
+  llvm::erase_if(result.samples, [](const PlanSample &sample) {
+    return sample.share < leastShare;
+  });
+  result.samples.push_back({std::move(answer), share});
+}
+
+/// Moves the best cut towards another one, if that makes it better.
+void PathGame::mixIn(const PathCut &cut) {
+  constexpr double least = 0.01, most = 0.6;
+  if (result.cut.counts.empty())
+    return;
+  PathCut mixed = result.cut;
+  for (size_t number = 0; number < mixed.counts.size(); ++number)
+    mixed.counts[number] +=
+        mixShare * (cut.counts[number] - mixed.counts[number]);
+  mixed.transfers += mixShare * (cut.transfers - mixed.transfers);
+  double bound = chain.getLeast(mixed);
+  bool isBetter = bound > result.bound;
+  mixShare = std::clamp(mixShare * (isBetter ? 1.5 : 0.7), least, most);
+  if (!isBetter)
+    return;
+  result.bound = bound;
+  result.cut = std::move(mixed);
+}
+
+void PathGame::playRound(int64_t round) {
+  // Of the step's time: how soft the maximum is at first, and how fast it
+  // sharpens.
+  const double firstSoftness = rule == StepRule::Searched ? 5e-3 : 3e-3;
+  const double sharpening = rule == StepRule::Searched ? 0.5 : 0.1;
+  constexpr int64_t eliminateEvery = 8;
+  std::vector<int64_t> whole(result.average.begin(), result.average.end());
+  auto time = static_cast<double>(graph.getMakespan(whole));
+  double softness =
+      std::max(1.0, firstSoftness * time /
+                        (1 + sharpening * static_cast<double>(round)));
+  PathCut cut = graph.getSoftCut(result.average, softness);
+  OptionList answer;
+  double bound = chain.getLeast(cut, &answer);
+  if (rule == StepRule::Searched)
+    mixIn(cut);
+  if (bound > result.bound) {
+    result.bound = bound;
+    result.cut = std::move(cut);
+  }
+  if (isDone())
+    return;
+  int64_t known = incumbent.getTicks();
+  incumbent.offer(chain.getStages(), answer);
+  moveTowards(std::move(answer), round, softness);
+  if (incumbent.getTicks() < known ||
+      (round % eliminateEvery == eliminateEvery - 1 &&
+       result.bound > eliminated)) {
+    eliminated = result.bound;
+    chain.eliminate(result.cut, incumbent.getLimit());
+  }
+}
+
+GameResult PathGame::run(int64_t rounds) {
+  if (!chain.isEmpty()) {
+    setAverage();
+    if (!result.cut.counts.empty())
+      result.bound = chain.getLeast(result.cut);
+  }
+  for (int64_t round = 0; round < rounds && !isDone(); ++round)
+    playRound(round);
   if (chain.isEmpty())
     result.bound = std::max(result.bound, incumbent.getLimit());
-  return result;
+  return std::move(result);
+}
+
+} // namespace
+
+GameResult playPathGame(OptionChain &chain, StepGraph &graph,
+                        const TickProblem &problem, Incumbent &incumbent,
+                        GameStart start, int64_t rounds, StepRule rule) {
+  return PathGame(chain, graph, problem, incumbent, std::move(start), rule)
+      .run(rounds);
 }
 
 } // namespace mf::plan

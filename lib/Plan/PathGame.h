@@ -1,11 +1,11 @@
 //===- PathGame.h - The best mixture of paths -----------------*- C++ -*-===//
 //
 // The best bound that path cuts can give is the value of a game: one side mixes
-// paths, the other answers with the plan that is shortest on them. Both mix
-// step by step: the plan's side takes an average of its answers (Frank and
-// Wolfe), and the path's side all paths of that average, the longer the more,
-// by a soft maximum that sharpens. Every mixture of paths is a cut and bounds
-// all plans; every answer is a plan.
+// paths, the other answers with the plan that is shortest on them. The plan's
+// side moves a mixture of its answers towards each new one (Frank and Wolfe),
+// and the path's side answers with the slope of a soft maximum of all paths at
+// the mean of that mixture, which sharpens round by round. Every answer of the
+// one side is a cut and bounds all plans, every answer of the other is a plan.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,27 +22,36 @@ struct PlanSample {
   double share = 0;
 };
 
-struct GameOptions {
-  int64_t rounds = 0;
-  /// How many rounds the average counts for that it starts with.
-  double inertia = 0;
+/// What is known from another game; either may be empty.
+struct GameStart {
+  std::vector<PlanSample> samples;
+  PathCut cut;
 };
 
 struct GameResult {
   double bound = 0;
   /// The cut of that bound.
   PathCut cut;
-  /// Of the mixture of plans, by duration.
+  /// The mean of the mixture, by duration.
   std::vector<double> average;
   std::vector<PlanSample> samples;
 };
 
-/// Plays on the plans of a chain, removes options that cannot be in a better
-/// plan, and offers all plans that it sees.
+/// How far the mixture moves towards an answer.
+enum class StepRule : uint8_t {
+  /// As far as the soft maximum falls: the bounds are good soon.
+  Searched,
+  /// Less from round to round: the mean is amid all good plans, from where whole
+  /// plans are near.
+  Shrinking
+};
+
+/// Plays on the plans of a chain, from a mixture of some of these. Removes options that cannot be in a better plan, and offers all plans
+/// that it sees.
 GameResult playPathGame(OptionChain &chain, StepGraph &graph,
                         const TickProblem &problem, Incumbent &incumbent,
-                        std::vector<double> average,
-                        const GameOptions &options);
+                        GameStart start, int64_t rounds,
+                        StepRule rule = StepRule::Searched);
 
 } // namespace mf::plan
 

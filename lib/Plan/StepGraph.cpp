@@ -132,12 +132,11 @@ PathCut StepGraph::getCriticalCut(llvm::ArrayRef<int64_t> durations) {
   return cut;
 }
 
-PathCut StepGraph::getSoftCut(llvm::ArrayRef<double> durations,
-                              double softness) {
+double StepGraph::getSoftMakespan(llvm::ArrayRef<double> durations,
+                                  double softness) {
   // What lacks more than that many times the softness has no share.
   constexpr double cutoff = 36;
   softEnds.resize(nodes.size());
-  // Of the way along the stage among both ways to a task.
   shares.resize(nodes.size());
   const auto transfer = static_cast<double>(problem.getTransfer());
   auto merge = [&](double one, double other, double &share) {
@@ -163,22 +162,27 @@ PathCut StepGraph::getSoftCut(llvm::ArrayRef<double> durations,
                     shares[index]);
     softEnds[index] = start + durations[node.duration];
   }
-  // Backwards, in place: the share of all paths that goes through a task.
-  PathCut cut{std::vector<double>(durations.size(), 0)};
-  std::vector<double> flow(nodes.size(), 0);
   double longest = 0, total = 0;
-  auto getEnd = [&](size_t stage) {
-    return softEnds[lastNodes[stage]] + durations[problem.getUpdate(stage)];
-  };
   for (size_t stage = 0; stage < lastNodes.size(); ++stage)
-    longest = std::max(longest, getEnd(stage));
+    longest = std::max(longest, getSoftEnd(stage, durations));
   for (size_t stage = 0; stage < lastNodes.size(); ++stage)
-    total += std::exp((getEnd(stage) - longest) / softness);
+    total += std::exp((getSoftEnd(stage, durations) - longest) / softness);
+  return longest + softness * std::log(total);
+}
+
+PathCut StepGraph::getSoftCut(llvm::ArrayRef<double> durations,
+                              double softness) {
+  double longest = getSoftMakespan(durations, softness);
+  // Backwards: the share of all paths that goes through a task.
+  PathCut cut{std::vector<double>(durations.size(), 0)};
+  flow.assign(nodes.size(), 0);
   for (size_t stage = 0; stage < lastNodes.size(); ++stage) {
-    double share = std::exp((getEnd(stage) - longest) / softness) / total;
+    double share =
+        std::exp((getSoftEnd(stage, durations) - longest) / softness);
     flow[lastNodes[stage]] += share;
     cut.counts[problem.getUpdate(stage)] += share;
   }
+  const auto transfer = static_cast<double>(problem.getTransfer());
   for (size_t index = nodes.size(); index-- > 0;) {
     if (flow[index] == 0)
       continue;

@@ -40,6 +40,8 @@ public:
   /// A share of every path that falls exponentially with what it lacks to the
   /// longest one: to 1/e if it lacks as much as `softness`.
   PathCut getSoftCut(llvm::ArrayRef<double> durations, double softness);
+  /// The soft maximum of the times of all paths, of which that is the slope.
+  double getSoftMakespan(llvm::ArrayRef<double> durations, double softness);
 
 private:
   struct Node {
@@ -49,13 +51,18 @@ private:
     int32_t duration = 0, stage = 0;
   };
   int64_t run(llvm::ArrayRef<int64_t> durations);
+  double getSoftEnd(size_t stage, llvm::ArrayRef<double> durations) const {
+    return softEnds[lastNodes[stage]] + durations[problem.getUpdate(stage)];
+  }
 
   const TickProblem &problem;
   std::vector<Node> nodes;
   /// By stage.
   std::vector<int32_t> lastNodes;
   std::vector<int64_t> ends;
-  std::vector<double> softEnds, shares;
+  /// Of the soft maximum: when tasks end, the share of the way along the stage
+  /// among both ways to a task, and that of all paths that goes through it.
+  std::vector<double> softEnds, shares, flow;
 };
 
 } // namespace mf::plan

@@ -29,17 +29,24 @@ private:
     double bound = 0;
     int64_t number = 0;
     std::vector<Decision> decisions;
-    std::vector<double> average;
+    /// Of the mixture of the set that this is a part of.
+    std::vector<PlanSample> samples;
     PathCut cut;
 
     bool operator<(const Node &other) const {
       return bound != other.bound ? bound < other.bound : number < other.number;
     }
   };
-  Node makeRoot();
+  static bool isIn(const OptionChain &chain, const Decision &decision, const PlanSample &sample);
   OptionChain makeChain(const Node &node) const;
   void expand(Node node);
-  void applyCuts(OptionChain &chain, double &bound);
+  bool isDone(const OptionChain &chain, const Node &node) const;
+  void applyCuts(OptionChain &chain, Node &node);
+  void addStageCuts(OptionChain &chain, llvm::ArrayRef<double> durations);
+  void addCriticalCuts(OptionChain &chain, const GameResult &game, Node &node);
+  void searchLocally(OptionChain &chain, int64_t rounds);
+  bool searchDeep(OptionChain &chain, int64_t mostChoices, const Node &node);
+  void branch(OptionChain &chain, const GameResult &game, Node node);
   void addCut(PathCut cut);
 
   OptionChain root;
@@ -48,7 +55,7 @@ private:
   Incumbent &incumbent;
   std::set<Node> open;
   /// Critical paths of good plans.
-  std::vector<PathCut> cuts;
+  std::vector<PathCut> cuts, stageCuts;
   int64_t numNodes = 0, optionsLeft = 0;
 };
 

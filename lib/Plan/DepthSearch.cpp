@@ -1,0 +1,157 @@
+//===- DepthSearch.cpp - Depth first, stage by stage ----------------------===//
+
+#include "DepthSearch.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <limits>
+
+namespace mf::plan {
+
+DepthSearch::DepthSearch(OptionChain &chain, StepGraph &graph,
+                         const TickProblem &problem, Incumbent &incumbent,
+                         llvm::ArrayRef<PathCut> cuts)
+    : chain(chain), graph(graph), problem(problem), incumbent(incumbent),
+      durations(problem.getNumDurations(), 0) {
+  for (auto [index, stage] : llvm::enumerate(chain.getStages())) {
+    std::vector<double> &ofStage = least.emplace_back(
+        stage.numDurations, std::numeric_limits<double>::infinity());
+    for (int32_t option : chain.getOptions(index))
+      for (auto [duration, known] :
+           llvm::zip_equal(stage.getDurations(option), ofStage))
+        known = std::min(known, duration);
+    setDurations(index, ofStage);
+  }
+  for (const PathCut &cut : cuts)
+    addCut(cut, 0);
+}
+
+void DepthSearch::setDurations(size_t depth, llvm::ArrayRef<double> ofStage) {
+  for (auto [number, duration] : llvm::zip_equal(
+           chain.getStages()[depth].durationNumbers, ofStage))
+    durations[number] = static_cast<int64_t>(duration);
+}
+
+double DepthSearch::getSpent(const PathCut &cut, size_t depth) const {
+  double spent = 0;
+  for (int32_t number : chain.getStages()[depth].durationNumbers)
+    spent += cut.counts[number] * static_cast<double>(durations[number]);
+  return spent;
+}
+
+/// In the place of the one that has been of least use.
+void DepthSearch::addCut(PathCut cut, size_t depth) {
+  constexpr size_t most = 16;
+  PricedCut priced;
+  priced.prices = chain.getPrices(cut);
+  priced.spent.assign(chain.getStages().size() + 1, 0);
+  priced.spent[0] = cut.transfers;
+  for (size_t stage = 0; stage < depth; ++stage)
+    priced.spent[stage + 1] = priced.spent[stage] + getSpent(cut, stage);
+  priced.cut = std::move(cut);
+  if (cuts.size() < most) {
+    cuts.push_back(std::move(priced));
+    return;
+  }
+  auto worst = std::min_element(
+      cuts.begin(), cuts.end(), [](const PricedCut &one, const auto &other) {
+        return one.uses < other.uses;
+      });
+  *worst = std::move(priced);
+}
+
+/// By the step with the least durations of the stages to come, and by the least
+/// that these can be together on its longest path.
+bool DepthSearch::isRefused(size_t depth, int32_t node) {
+  if (static_cast<double>(graph.getMakespan(durations)) >= limit)
+    return true;
+  PathCut cut = graph.getCriticalCut(durations);
+  addCut(std::move(cut), depth);
+  return false;
+}
+
+std::vector<DepthSearch::Choice> DepthSearch::getChoices(size_t depth,
+                                                         int32_t node) {
+  std::vector<Choice> choices;
+  chain.forEachOption(
+      depth, node, [&](int32_t option, size_t position, int32_t to) {
+        Choice choice{0, option, to};
+        for (PricedCut &cut : cuts) {
+          choice.bound = std::max(choice.bound,
+                                  cut.spent[depth] +
+                                      cut.prices.options[depth][position] +
+                                      cut.prices.rest[depth + 1][to]);
+          if (choice.bound < limit)
+            continue;
+          ++cut.uses;
+          return;
+        }
+        choices.push_back(choice);
+      });
+  llvm::sort(choices, [](const Choice &one, const Choice &other) {
+    return one.bound != other.bound ? one.bound < other.bound
+                                    : one.option < other.option;
+  });
+  return choices;
+}
+
+void DepthSearch::search(size_t depth, int32_t node) {
+  if (depth == chain.getStages().size()) {
+    int64_t ticks = incumbent.offer(chain.getStages(), chosen);
+    if (static_cast<double>(ticks) < limit) {
+      found = LocalPlan{chosen, ticks};
+      limit = static_cast<double>(ticks) - 0.5;
+    }
+    return;
+  }
+  for (const Choice &choice : getChoices(depth, node)) {
+    if (choice.bound >= limit)
+      break;
+    if (++numChoices > mostChoices || incumbent.isOver())
+      isBroken = true;
+    if (isBroken)
+      break;
+    setDurations(depth, chain.getStages()[depth].getDurations(choice.option));
+    chosen.push_back(choice.option);
+    bool isIn = true;
+    for (PricedCut &cut : cuts) {
+      cut.spent[depth + 1] = cut.spent[depth] + getSpent(cut.cut, depth);
+      if (isIn && cut.spent[depth + 1] + cut.prices.rest[depth + 1][choice.to] >=
+                      limit) {
+        isIn = false;
+        ++cut.uses;
+      }
+    }
+    if (isIn && !isRefused(depth + 1, choice.to))
+      search(depth + 1, choice.to);
+    chosen.pop_back();
+  }
+  setDurations(depth, least[depth]);
+}
+
+void DepthSearch::searchAll(int64_t most) {
+  mostChoices = most;
+  for (int32_t node = 0; node < chain.getNumStarts() && !isBroken; ++node)
+    search(0, node);
+}
+
+bool DepthSearch::run(int64_t most) {
+  limit = incumbent.getLimit();
+  searchAll(most);
+  return !isBroken;
+}
+
+std::optional<LocalPlan> DepthSearch::findBetter(int64_t ticks, int64_t most) {
+  limit = static_cast<double>(ticks) - 0.5;
+  searchAll(most);
+  return std::move(found);
+}
+
+std::vector<PathCut> DepthSearch::takeCuts() {
+  std::vector<PathCut> taken;
+  for (PricedCut &cut : cuts)
+    if (cut.uses > 0)
+      taken.push_back(std::move(cut.cut));
+  return taken;
+}
+
+} // namespace mf::plan

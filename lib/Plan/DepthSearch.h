@@ -1,0 +1,72 @@
+//===- DepthSearch.h - Depth first, stage by stage ------------*- C++ -*-===//
+//
+// Chooses an option for one stage after the other. Bounds what is left by cuts
+// and by the step with the least durations of the stages to come, whose longest
+// path is a cut of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_PLAN_DEPTHSEARCH_H
+#define MF_LIB_PLAN_DEPTHSEARCH_H
+
+#include "LocalSearch.h"
+
+namespace mf::plan {
+
+class DepthSearch {
+public:
+  /// Of the plans of a chain that is not empty.
+  DepthSearch(OptionChain &chain, StepGraph &graph, const TickProblem &problem,
+              Incumbent &incumbent, llvm::ArrayRef<PathCut> cuts);
+
+  /// True if all plans are searched; false if that takes more choices, or if
+  /// the search is over.
+  bool run(int64_t mostChoices);
+  /// The best plan of less than so many ticks that is found with so many
+  /// choices.
+  std::optional<LocalPlan> findBetter(int64_t ticks, int64_t mostChoices);
+  int64_t getNumChoices() const { return numChoices; }
+  /// Cuts that served to refuse choices.
+  std::vector<PathCut> takeCuts();
+
+private:
+  struct PricedCut {
+    PathCut cut;
+    ChainPrices prices;
+    int64_t uses = 0;
+    /// Of the options chosen so far, by stage.
+    std::vector<double> spent;
+  };
+  /// An option of the next stage.
+  struct Choice {
+    double bound = 0;
+    int32_t option = 0, to = 0;
+  };
+  void searchAll(int64_t mostChoices);
+  void addCut(PathCut cut, size_t depth);
+  double getSpent(const PathCut &cut, size_t depth) const;
+  void search(size_t depth, int32_t node);
+  std::vector<Choice> getChoices(size_t depth, int32_t node);
+  bool isRefused(size_t depth, int32_t node);
+  void setDurations(size_t depth, llvm::ArrayRef<double> durations);
+
+  OptionChain &chain;
+  StepGraph &graph;
+  const TickProblem &problem;
+  Incumbent &incumbent;
+  std::vector<PricedCut> cuts;
+  /// By stage: the least of each duration.
+  std::vector<std::vector<double>> least;
+  /// Chosen, and least of what is not.
+  std::vector<int64_t> durations;
+  OptionList chosen;
+  /// What is sought: plans of fewer ticks.
+  double limit = 0;
+  std::optional<LocalPlan> found;
+  int64_t numChoices = 0, mostChoices = 0;
+  bool isBroken = false;
+};
+
+} // namespace mf::plan
+
+#endif // MF_LIB_PLAN_DEPTHSEARCH_H
