@@ -38,15 +38,21 @@ planner::makeProbes(const PlanContext &context,
     if (!keepsLayers && probe % 3 != 0)
       assignment.layersOfChunk = varyLayers(layersOfChunk, probe % 3 == 1);
     // A stage has one treatment, so that its peak is due to that one. More than
-    // a layer of each chunk is not swapped: copies would hold one another up.
+    // a layer of each kind in a chunk is not swapped: copies would hold one
+    // another up.
     for (size_t chunk = 0; chunk < layersOfChunk.size(); ++chunk) {
       const size_t treatment =
           (static_cast<size_t>(pipeline.stageOfChunk[chunk]) + probe) %
           numTreatments;
       const bool swaps = context.treatments[treatment].prefetch > 0;
-      for (int64_t index = 0; index < assignment.layersOfChunk[chunk]; ++index)
-        assignment.treatments.push_back(swaps && index > 0 ? numTreatments - 1
-                                                           : treatment);
+      std::set<size_t> kinds;
+      for (int64_t index = 0; index < assignment.layersOfChunk[chunk];
+           ++index) {
+        const size_t layer = assignment.treatments.size();
+        const bool isFirst = kinds.insert(context.layers[layer].kind).second;
+        assignment.treatments.push_back(swaps && !isFirst ? numTreatments - 1
+                                                          : treatment);
+      }
     }
     probes.push_back(std::move(assignment));
   }

@@ -325,6 +325,30 @@ Expected<bool> VariantPlanner::solveNext(double cutoff) {
   return result.plan && !isTried(toAssignment(*result.plan));
 }
 
+/// Of what was compiled to learn from, the shortest that fits: costs may take
+/// for too large what is not.
+Error VariantPlanner::takeObserved() {
+  std::vector<Observation> fitting;
+  for (const Observation &observation : observations)
+    if (mayFit(observation.measure))
+      fitting.push_back(observation);
+  llvm::stable_sort(fitting, [](const Observation &a, const Observation &b) {
+    return a.measure.seconds < b.measure.seconds;
+  });
+  for (const Observation &observation : fitting) {
+    if (best || clock.isOver())
+      break;
+    if (Error error = compilePlan(toPlan(context, observation.assignment),
+                                  observation.assignment, PlanEffort::Full))
+      return error;
+    if (!fits(current.measure))
+      continue;
+    modelSeconds = current.measure.seconds;
+    best = std::move(current);
+  }
+  return Error::success();
+}
+
 Error VariantPlanner::search(double cutoff) {
   for (int round = 0; round < mostRounds && !clock.isOver(); ++round) {
     Expected<bool> isNew = solveNext(cutoff);
@@ -338,10 +362,19 @@ Error VariantPlanner::search(double cutoff) {
     Expected<bool> isConfirmed = confirmBest();
     if (!isConfirmed)
       return isConfirmed.takeError();
-    if (*isConfirmed)
+    if (!*isConfirmed)
+      continue;
+    if (best)
+      return Error::success();
+    if (Error error = takeObserved())
+      return error;
+    // Its memory corrects what costs have wrong: there may be a better one.
+    if (!best)
       return Error::success();
   }
-  return confirmBest().takeError();
+  if (Error error = confirmBest().takeError())
+    return error;
+  return best ? Error::success() : takeObserved();
 }
 
 double VariantPlanner::getBoundSeconds() const {

@@ -117,6 +117,7 @@ private:
   llvm::Error compilePlan(const plan::Plan &plan, const Assignment &assignment,
                           PlanEffort effort);
   llvm::Expected<bool> confirmBest();
+  llvm::Error takeObserved();
   llvm::Expected<bool> solveNext(double cutoff);
   bool fits(const StepMeasure &measure) const;
   /// Whether a better plan of the arenas could fit.

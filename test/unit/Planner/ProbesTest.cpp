@@ -1,0 +1,82 @@
+//===- ProbesTest.cpp - Steps that are compiled to learn costs ------------===//
+
+#include "planner/Probes.h"
+#include "PlannerTesting.h"
+#include <gtest/gtest.h>
+#include <numeric>
+
+using namespace mf;
+using namespace mf::planner;
+
+namespace {
+
+/// The kinds and treatments that occur together in any of the probes, each of
+/// which must deal out all layers.
+std::set<std::pair<size_t, size_t>>
+findPairs(const PlanContext &context, const std::vector<Assignment> &probes) {
+  std::set<std::pair<size_t, size_t>> pairs;
+  for (const Assignment &probe : probes) {
+    EXPECT_EQ(std::accumulate(probe.layersOfChunk.begin(),
+                              probe.layersOfChunk.end(), int64_t(0)),
+              static_cast<int64_t>(context.layers.size()));
+    EXPECT_EQ(probe.treatments.size(), context.layers.size());
+    for (size_t layer = 0; layer < context.layers.size(); ++layer)
+      pairs.insert({context.layers[layer].kind, probe.treatments[layer]});
+  }
+  return pairs;
+}
+
+} // namespace
+
+TEST(Probes, EveryKindGetsEveryTreatment) {
+  const struct {
+    std::vector<size_t> kinds;
+    int64_t stages, chunksPerStage;
+    std::vector<int64_t> layersOfChunk;
+  } cases[] = {
+      {{0, 0, 0, 0, 0, 0}, 2, 1, {3, 3}},
+      {{0, 1, 1, 1}, 4, 1, {1, 1, 1, 1}},
+      {{0, 0, 1, 1, 1, 1, 1, 1}, 2, 2, {2, 2, 2, 2}},
+      // Both kinds within one chunk.
+      {{0, 0, 1, 1}, 1, 1, {4}},
+      {{0, 0, 0, 0, 0, 1}, 2, 1, {3, 3}},
+  };
+  for (const auto &each : cases) {
+    PlanContext context =
+        makeContext(each.kinds, each.stages, each.chunksPerStage);
+    context.treatments = makeFourTreatments(context.getNumKinds());
+    for (const bool keepsLayers : {false, true}) {
+      const std::vector<Assignment> probes =
+          makeProbes(context, each.layersOfChunk, keepsLayers);
+      EXPECT_EQ(probes.size(), context.treatments.size());
+      EXPECT_EQ(findPairs(context, probes).size(),
+                context.getNumKinds() * context.treatments.size())
+          << each.kinds.size() << " layers on " << each.stages << " stages";
+    }
+  }
+}
+
+TEST(Probes, ChunksHaveDifferentNumbersOfLayers) {
+  PlanContext context = makeContext(std::vector<size_t>(9, 0), 3);
+  context.treatments = makeFourTreatments(1);
+  std::set<int64_t> numbers;
+  for (const Assignment &probe : makeProbes(context, {3, 3, 3}, false)) {
+    EXPECT_GE(*std::min_element(probe.layersOfChunk.begin(),
+                                probe.layersOfChunk.end()),
+              1);
+    numbers.insert(probe.layersOfChunk.begin(), probe.layersOfChunk.end());
+  }
+  EXPECT_EQ(numbers, (std::set<int64_t>{2, 3, 4}));
+  for (const Assignment &probe : makeProbes(context, {4, 3, 2}, true))
+    EXPECT_EQ(probe.layersOfChunk, (std::vector<int64_t>{4, 3, 2}));
+}
+
+TEST(Probes, SwapIsNotHeldUpByItself) {
+  PlanContext context = makeContext(std::vector<size_t>(8, 0), 2);
+  context.treatments = makeFourTreatments(1);
+  for (const Assignment &probe : makeProbes(context, {4, 4}, true))
+    for (const int64_t chunk : {0, 1})
+      EXPECT_LE(std::count(probe.treatments.begin() + 4 * chunk,
+                           probe.treatments.begin() + 4 * chunk + 4, 0),
+                1);
+}

@@ -1,0 +1,114 @@
+//===- TreatmentsTest.cpp - Ways to treat layers, and their YAML ----------===//
+
+#include "planner/Treatments.h"
+#include "PlannerTesting.h"
+#include <gtest/gtest.h>
+
+using namespace mf;
+using namespace mf::planner;
+
+namespace {
+
+constexpr size_t swapped = 0, full = 1, selected = 2, none = 3;
+
+struct TreatmentsTest : testing::Test {
+  std::vector<LayerTreatment> treatments = makeFourTreatments(2);
+
+  MemorySettings makeSettings(const Assignment &assignment, int64_t stages,
+                              const std::vector<size_t> &kinds) const {
+    const auto chunks = static_cast<int64_t>(assignment.layersOfChunk.size());
+    const PlanContext context = makeContext(kinds, stages, chunks / stages);
+    return planner::makeSettings(assignment, context.schedule.pipeline,
+                                 context.layers, treatments);
+  }
+};
+
+constexpr int64_t mib = 1 << 20;
+
+/// Operators of 1, 2 and 3 ms in a row; backward needs what each reads and
+/// writes.
+LayerGraph makeGraph(int64_t bytes) {
+  LayerGraph graph;
+  graph.values.push_back({bytes, {}, true, false});
+  for (size_t op = 0; op < 3; ++op) {
+    graph.operators.push_back(
+        {"op" + std::to_string(op), op == 2, 1e-3 * double(1 + op), {op}});
+    graph.values.push_back({bytes, {op}, true, false});
+  }
+  return graph;
+}
+
+} // namespace
+
+TEST_F(TreatmentsTest, TablesCountFirstLayersOfChunks) {
+  const Assignment assignment = {
+      {3, 1, 2, 2}, {full, selected, none, full, full, full, selected, none}};
+  const MemorySettings settings =
+      makeSettings(assignment, 2, std::vector<size_t>(8, 0));
+  EXPECT_EQ(settings.offset, (StageTable{{1, -1}, {0, 0}}));
+  EXPECT_EQ(settings.recompute, (StageTable{{1, 1}, {2, 0}}));
+  // Up to the last layer that wants it: what comes before it is recomputed
+  // anyway.
+  const StageTable counts = {{2, 0}, {0, 1}};
+  EXPECT_EQ(settings.selectRecompute,
+            (std::vector<OperatorCounts>{
+                {"ffn_norm", counts}, {"feed_forward\\.(mul|silu)", counts}}));
+  EXPECT_EQ(settings.selectCommRecompute,
+            (std::vector<OperatorCounts>{{"attention\\.wo\\.matmul", counts}}));
+  EXPECT_TRUE(settings.leavesOutSwapped);
+  EXPECT_EQ(settings.swap, (std::vector<SwapItem>{}));
+}
+
+TEST_F(TreatmentsTest, KindsHaveOperatorsOfTheirOwn) {
+  treatments[selected].operators[1] = {"ffn_norm"};
+  treatments[selected].communication[1].clear();
+  const MemorySettings settings = makeSettings(
+      {{2, 2}, {selected, selected, selected, none}}, 2, {0, 1, 1, 1});
+  EXPECT_EQ(
+      settings.selectRecompute,
+      (std::vector<OperatorCounts>{{"ffn_norm", {{2, 1}}},
+                                   {"feed_forward\\.(mul|silu)", {{1, 0}}}}));
+  EXPECT_EQ(
+      settings.selectCommRecompute,
+      (std::vector<OperatorCounts>{{"attention\\.wo\\.matmul", {{1, 0}}}}));
+}
+
+TEST_F(TreatmentsTest, SwappedLayersAreNamedOneByOne) {
+  const MemorySettings settings =
+      makeSettings({{3, 2}, {swapped, swapped, selected, swapped, none}}, 2,
+                   std::vector<size_t>(5, 0));
+  EXPECT_EQ(settings.swap,
+            (std::vector<SwapItem>{{"", 3, {0}}, {"", 3, {1}}, {"", 3, {3}}}));
+  EXPECT_EQ(settings.selectRecompute->back().layers, (StageTable{{3, 0}}));
+  EXPECT_EQ(settings.recompute, (StageTable{{0, 0}}));
+}
+
+TEST_F(TreatmentsTest, GoFromSwapOverEverLessRecomputeToNone) {
+  const std::vector<ModelLayer> layers = makeContext({0, 0, 1}, 1).layers;
+  const std::vector<LayerTreatment> made =
+      makeTreatments({makeGraph(6 * mib), makeGraph(12 * mib)}, layers, 3,
+                     CopyRates{2e3 * mib, 4e3 * mib});
+  ASSERT_GE(made.size(), 4U);
+  // Four values of 6 MiB, at 2 MiB/ms and at 4 MiB/ms.
+  EXPECT_DOUBLE_EQ(made.front().copyOut[0], 12e-3);
+  EXPECT_DOUBLE_EQ(made.front().copyIn[0], 6e-3);
+  EXPECT_DOUBLE_EQ(made.front().copyIn[1], 12e-3);
+  // That is what three operators take.
+  EXPECT_EQ(made.front().prefetch, 3);
+  EXPECT_TRUE(made[1].isFull);
+  EXPECT_EQ(made.back().name, "none");
+  size_t before = 4;
+  for (size_t index = 2; index + 1 < made.size(); ++index) {
+    const size_t repeated =
+        made[index].operators[0].size() + made[index].communication[0].size();
+    EXPECT_LT(repeated, before);
+    EXPECT_GT(repeated, 0U);
+    EXPECT_EQ(made[index].operators[0].count("op2"), 0U);
+    before = repeated;
+  }
+  // Without a link there is no swap.
+  EXPECT_TRUE(
+      makeTreatments({makeGraph(6 * mib), makeGraph(12 * mib)}, layers, 3, {})
+          .front()
+          .isFull);
+}
