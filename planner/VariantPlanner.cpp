@@ -101,6 +101,7 @@ Error VariantPlanner::learn() {
   if (!measured)
     return measured.takeError();
   observations = std::move(*measured);
+  numProbes = observations.size();
   compiledSteps += static_cast<int64_t>(probes.size());
   areCostsOwn = true;
   return Error::success();
@@ -171,10 +172,11 @@ bool VariantPlanner::mayFit(const StepMeasure &measure) const {
   });
 }
 
-bool VariantPlanner::isMeasured(const Assignment &assignment) const {
-  return llvm::any_of(observations, [&](const Observation &observation) {
-    return observation.assignment == assignment;
-  });
+bool VariantPlanner::isTried(const Assignment &assignment) const {
+  return llvm::any_of(llvm::drop_begin(observations, numProbes),
+                      [&](const Observation &observation) {
+                        return observation.assignment == assignment;
+                      });
 }
 
 /// What does not fit is not chosen again.
@@ -271,7 +273,7 @@ Expected<bool> VariantPlanner::solveNext(double cutoff) {
     return false;
   }
   result = std::move(*solved);
-  return result.plan && !isMeasured(toAssignment(*result.plan));
+  return result.plan && !isTried(toAssignment(*result.plan));
 }
 
 Error VariantPlanner::search(double cutoff) {
@@ -318,10 +320,16 @@ Error VariantPlanner::makeNoPlanError() const {
       nearest = at;
     }
   }
-  return llvm::make_error<plan::NoPlanError>(
-      "no settings fit into " + describeMemorySize(context.limitBytes) +
-      ": stage " + llvm::Twine(nearest) +
-      " of the nearest that was compiled misses " + describeMemorySize(least) +
-      "; give it more stages, ranks that share more, or smaller "
-      "micro-batches");
+  std::string text = "no settings fit into ";
+  if (clock.isOver())
+    text = "the search ended before settings were found that fit into ";
+  text += describeMemorySize(context.limitBytes);
+  // What was compiled to learn costs may fit.
+  if (least > 0)
+    text += ": stage " + std::to_string(nearest) +
+            " of the nearest that was compiled misses " +
+            describeMemorySize(least) +
+            "; give it more stages, ranks that share more, or smaller "
+            "micro-batches";
+  return llvm::make_error<plan::NoPlanError>(text);
 }

@@ -81,6 +81,8 @@ private:
   std::optional<LayerCosts> costs;
   bool areCostsOwn = false;
   std::vector<Observation> observations;
+  /// So many of them were compiled to learn costs, not as plans.
+  size_t numProbes = 0;
   /// Choices of stages that were compiled and do not fit.
   std::vector<plan::ForbiddenStage> forbidden;
   /// Compiled last.
@@ -104,7 +106,8 @@ private:
   bool fits(const StepMeasure &measure) const;
   /// Whether a better plan of the arenas could fit.
   bool mayFit(const StepMeasure &measure) const;
-  bool isMeasured(const Assignment &assignment) const;
+  /// Whether it was compiled as a plan.
+  bool isTried(const Assignment &assignment) const;
 };
 
 } // namespace mf::planner
