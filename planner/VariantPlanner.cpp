@@ -127,8 +127,8 @@ Error VariantPlanner::learn() {
   if (!measured)
     return measured.takeError();
   observations = std::move(*measured);
-  compiledSteps += static_cast<int64_t>(probes.size());
   numProbes = observations.size();
+  compiledSteps += static_cast<int64_t>(probes.size());
   areCostsOwn = true;
   costs = fitCosts(context, observations);
   return Error::success();
@@ -402,10 +402,16 @@ Error VariantPlanner::makeNoPlanError() const {
       nearest = at;
     }
   }
-  return llvm::make_error<plan::NoPlanError>(
-      "no settings fit into " + describeMemorySize(context.limitBytes) +
-      ": stage " + llvm::Twine(nearest) +
-      " of the nearest that was compiled misses " + describeMemorySize(least) +
-      "; give it more stages, ranks that share more, or smaller "
-      "micro-batches");
+  std::string text = "no settings fit into ";
+  if (clock.isOver())
+    text = "the search ended before settings were found that fit into ";
+  text += describeMemorySize(context.limitBytes);
+  // What was compiled to learn costs may fit.
+  if (least > 0)
+    text += ": stage " + std::to_string(nearest) +
+            " of the nearest that was compiled misses " +
+            describeMemorySize(least) +
+            "; give it more stages, ranks that share more, or smaller "
+            "micro-batches";
+  return llvm::make_error<plan::NoPlanError>(text);
 }

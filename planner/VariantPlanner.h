@@ -95,6 +95,7 @@ private:
   bool areCostsOwn = false;
   /// First those to learn from, then plans.
   std::vector<Observation> observations;
+  /// So many of them were compiled to learn costs, not as plans.
   size_t numProbes = 0;
   /// Choices of stages that were compiled and do not fit.
   std::vector<plan::ForbiddenStage> forbidden;

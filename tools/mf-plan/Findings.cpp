@@ -2,12 +2,12 @@
 
 #include "Findings.h"
 #include "LimitRange.h"
-#include "ProgressLine.h"
 #include "mf/Plan/FrontierPrint.h"
 #include "mf/Plan/NoPlanError.h"
 #include "mf/Plan/ProblemJson.h"
 #include "mf/Plan/RefusalPrint.h"
 #include "mf/Text/TextTable.h"
+#include "tools/terminal/ProgressLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/WithColor.h"
 

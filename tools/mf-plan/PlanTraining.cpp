@@ -4,10 +4,10 @@
 #include "Findings.h"
 #include "InputText.h"
 #include "LimitRange.h"
-#include "ProgressLine.h"
 #include "TrainingReport.h"
 #include "mf/Config/MemorySize.h"
 #include "tools/targets/TargetOptions.h"
+#include "tools/terminal/ProgressLine.h"
 
 using namespace mf::planner;
 using llvm::Error;
@@ -17,18 +17,10 @@ using llvm::StringRef;
 namespace mf::tools {
 
 static Expected<target::Target> readTarget(const PlanOptions &options) {
-  llvm::SourceMgr sources;
-  if (Error error = openTargetOption(options.target, sources))
-    return error;
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  std::string errors;
-  llvm::raw_string_ostream os(errors);
-  mlir::FailureOr<target::Target> parsed =
-      parseTargetOption(sources, context, os);
-  if (failed(parsed))
-    return llvm::createStringError("--target: " + StringRef(errors).rtrim());
-  target::Target target = std::move(*parsed);
-  if (Error error = applySetOptions(target, options.set))
+  Expected<target::Target> target = readTargetOption(options.target);
+  if (!target)
+    return target.takeError();
+  if (Error error = applySetOptions(*target, options.set))
     return error;
   return target;
 }

@@ -6,13 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Interrupt.h"
 #include "Outputs.h"
 #include "PlanLayouts.h"
 #include "PlanOptions.h"
 #include "PlanProblem.h"
 #include "PlanTraining.h"
 #include "mf/Plan/NoPlanError.h"
+#include "tools/terminal/Interrupt.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
 
