@@ -2,6 +2,7 @@
 
 #include "mf/Plan/Problem.h"
 #include "NumberText.h"
+#include "ProblemLimits.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 #include <cmath>
@@ -38,9 +39,6 @@ int64_t Problem::getNumLayers() const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-
-/// More layers are hardly meant, and sums of them would not be exact.
-constexpr int64_t mostLayers = 1 << 20;
 
 struct NamedCost {
   const char *name;
@@ -155,8 +153,9 @@ Error checkNumbersOfLayers(const Problem &problem) {
                              Twine(most) +
                              " layers, expected numbers from 0 of which the "
                              "second is 0 (no limit) or no smaller");
-  if (layers < 1)
-    return createStringError("there are no layers, expected at least one");
+  if (layers < 1 || layers > mostLayers)
+    return createStringError("there are " + Twine(layers) +
+                             " layers, expected 1 to " + Twine(mostLayers));
   if (least > layers / chunks)
     return createStringError(Twine(layers) + " layers are too few for " +
                              Twine(chunks) + " chunks of at least " +

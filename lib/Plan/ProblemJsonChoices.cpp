@@ -1,6 +1,7 @@
 //===- ProblemJsonChoices.cpp - Limits and choices in files ---------------===//
 
 #include "ProblemJsonParts.h"
+#include "ProblemLimits.h"
 #include "lib/Data/NearestName.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -12,8 +13,6 @@ using llvm::Twine;
 namespace mf::plan {
 
 namespace {
-
-constexpr int64_t mostLayers = 1 << 20;
 
 //===----------------------------------------------------------------------===//
 // Memory

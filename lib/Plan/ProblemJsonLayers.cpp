@@ -1,15 +1,13 @@
 //===- ProblemJsonLayers.cpp - Layers in the files of problems ------------===//
 
 #include "ProblemJsonParts.h"
+#include "ProblemLimits.h"
 #include "llvm/ADT/STLExtras.h"
-
-using llvm::Twine;
 
 namespace mf::plan {
 
 namespace {
 
-constexpr int64_t mostLayers = 1 << 20;
 /// A backward without given time.
 constexpr double usualBackwardRatio = 2;
 /// What a weight gradient takes of a backward that is split.

@@ -221,7 +221,7 @@ TEST(ProblemJsonTest, ErrorsSayThePlaceAndWhatIsExpected) {
        "p.json: at schedule: schedule 'interleaved' takes two or more"},
       {makeText("", R"([{"count": "4", "forward": 1}])"),
        "p.json: at layers[0].count: found \"4\", expected a whole number from "
-       "0 to 1048576"},
+       "0 to 4096"},
       {makeText("", R"([{"count": 4, "forward": 1, "block_mem_pr": 1}])"),
        "p.json: at layers[0].block_mem_pr: 'block_mem_pr' is not known here; "
        "did "
@@ -283,6 +283,37 @@ TEST(ProblemJsonTest, TooMuchIsRefused) {
             std::string::npos);
   EXPECT_NE(readFails(std::string(100000, '[')).find("nested"),
             std::string::npos);
+}
+
+// Whatever is wrong is said; what still reads is well-formed.
+TEST(ProblemJsonTest, DamagedFilesAreRefusedOrRead) {
+  const std::string whole = makeText(
+      R"(, "pp_interleave_num": 2, "comm_time": 0.5, "head": {"forward": 1},
+         "keep": {"offset": [[0, 0], [0, 0]], "full": 1},
+         "exclusive": [["none", "full"]], "constant_mem": [1, 2],
+         "forbidden": [{"stage": 0, "chunks": [{}, {"layer": {"full": 1}}]}])",
+      R"([{"count": 4, "forward": 1, "treatments":
+           [{"name": "none"}, {"name": "full", "recompute_ratio": 1}]}])");
+  EXPECT_EQ(readFails(whole), "");
+  int64_t refused = 0, wellFormed = 0;
+  for (size_t i = 0; i < whole.size(); ++i) {
+    for (const char *piece : {"", "-", "9", "e", "\"", "[", "}", "null,"}) {
+      std::string damaged = whole;
+      damaged.replace(i, 1, piece);
+      llvm::Expected<Problem> problem = readProblem(damaged, "p.json");
+      if (problem) {
+        EXPECT_EQ(getMessage(problem->check()), "") << damaged;
+        ++wellFormed;
+        continue;
+      }
+      const std::string message = toString(problem.takeError());
+      EXPECT_EQ(message.substr(0, 8), "p.json: ") << damaged;
+      EXPECT_GT(message.size(), 20U) << damaged;
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 1000);
+  EXPECT_GT(wellFormed, 10);
 }
 
 TEST(ProblemJsonTest, ShippedProblemsRead) {

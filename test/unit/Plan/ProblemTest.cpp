@@ -72,6 +72,9 @@ TEST(ProblemTest, SizesAgree) {
 
 TEST(ProblemTest, EnoughLayersForTheChunks) {
   Problem problem = makeSmallProblem();
+  problem.kinds[0].count = problem.kinds[1].count = 4000;
+  EXPECT_EQ(check(problem), "there are 8000 layers, expected 1 to 4096");
+  problem = makeSmallProblem();
   problem.minLayersPerChunk = 3;
   EXPECT_EQ(check(problem), "4 layers are too few for 2 chunks of at least 3, "
                             "expected at least 6");

@@ -40,6 +40,7 @@ TEST(PublishedProblemsTest, FastTuner) {
   expectOptimum("fast-tuner-t1.json", 1132.6622, 5e-5);
   expectOptimum("fast-tuner-t2.json", 3603.3977, 5e-5);
   expectOptimum("fast-tuner-t4.json", 5661.5587, 5e-5);
+  expectOptimum("fast-tuner-t6.json", 5567.3332, 5e-5);
 }
 
 TEST(PublishedProblemsTest, PipelineBalance) {
