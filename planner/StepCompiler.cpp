@@ -129,7 +129,8 @@ Expected<CompiledStep> planner::compileStep(const CompilerInput &input,
   ErrorCollector errors(context);
   OwningOpRef<mlir::ModuleOp> module;
   if (input.model) {
-    module = mlir::parseSourceString<mlir::ModuleOp>(*input.model, &context);
+    module = mlir::parseSourceString<mlir::ModuleOp>(*input.model, &context,
+                                                     input.modelName);
   } else {
     Expected<OwningOpRef<mlir::ModuleOp>> imported =
         importModel(input, yaml, context);

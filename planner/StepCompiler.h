@@ -22,6 +22,8 @@ struct CompilerInput {
   std::string fileName;
   /// The text of a model in the mf dialect; none imports the YAML's own.
   std::optional<std::string> model;
+  /// The name of its file, for messages.
+  std::string modelName;
   /// As mf-opt's --schedule; empty takes the YAML's.
   std::string schedule;
   /// As mf-translate's --pretrained-config; may be empty.

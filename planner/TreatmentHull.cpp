@@ -3,6 +3,7 @@
 #include "planner/TreatmentHull.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 using namespace mf;
@@ -34,6 +35,29 @@ std::vector<size_t> planner::findHull(llvm::ArrayRef<double> memory,
   return hull;
 }
 
+/// Drops points of a hull until `most` are left: first those whose neighbours
+/// do nearly as well.
+static void thin(std::vector<size_t> &hull, llvm::ArrayRef<double> memory,
+                 llvm::ArrayRef<double> time, size_t most) {
+  while (hull.size() > most) {
+    size_t least = 1;
+    double leastLoss = std::numeric_limits<double>::infinity();
+    for (size_t index = 1; index + 1 < hull.size(); ++index) {
+      const size_t before = hull[index - 1], at = hull[index],
+                   next = hull[index + 1];
+      const double share =
+          (memory[before] - memory[at]) / (memory[before] - memory[next]);
+      const double loss =
+          time[before] + share * (time[next] - time[before]) - time[at];
+      if (loss < leastLoss) {
+        leastLoss = loss;
+        least = index;
+      }
+    }
+    hull.erase(hull.begin() + static_cast<std::ptrdiff_t>(least));
+  }
+}
+
 /// The kind with most layers.
 static const plan::LayerKind &findMainKind(const plan::Problem &problem) {
   return *std::max_element(
@@ -51,7 +75,7 @@ static void restrictLayers(plan::Problem &problem) {
   const int64_t layers = problem.getNumLayers();
   const int64_t most = (layers + numChunks - 1) / numChunks;
   if (numChunks == pipeline.stages) {
-    problem.maxLayersPerChunk = 2 * most;
+    problem.maxLayersPerChunk = pipeline.stages == 1 ? layers : 2 * most;
     return;
   }
   problem.maxLayersPerChunk = most + 1;
@@ -70,8 +94,13 @@ void planner::restrictMixtures(const PlanContext &context,
       memory.push_back(treatments[index].activationMemory);
       time.push_back(treatments[index].forward + treatments[index].backward);
     }
+  // Chunks of many layers have many mixtures.
+  const int64_t layersOfChunk =
+      problem.getNumLayers() / problem.schedule.pipeline.getNumChunks();
+  std::vector<size_t> points = findHull(memory, time);
+  thin(points, memory, time, layersOfChunk > 12 ? 4 : points.size());
   std::vector<size_t> hull;
-  for (const size_t index : findHull(memory, time))
+  for (const size_t index : points)
     hull.push_back(numbers[index]);
   const std::vector<int64_t> never(
       problem.schedule.pipeline.stageOfChunk.size());

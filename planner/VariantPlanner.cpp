@@ -106,6 +106,7 @@ Error VariantPlanner::learn() {
     return measured.takeError();
   observations = std::move(*measured);
   compiledSteps += static_cast<int64_t>(probes.size());
+  numProbes = observations.size();
   areCostsOwn = true;
   costs = fitCosts(context, observations);
   return Error::success();
@@ -175,8 +176,9 @@ bool VariantPlanner::mayFit(const StepMeasure &measure) const {
   });
 }
 
-bool VariantPlanner::isMeasured(const Assignment &assignment) const {
-  return llvm::any_of(observations, [&](const Observation &observation) {
+bool VariantPlanner::isTried(const Assignment &assignment) const {
+  const auto plans = llvm::ArrayRef(observations).drop_front(numProbes);
+  return llvm::any_of(plans, [&](const Observation &observation) {
     return observation.assignment == assignment;
   });
 }
@@ -284,7 +286,7 @@ Expected<bool> VariantPlanner::solveNext(double cutoff) {
     return false;
   }
   result = std::move(*solved);
-  return result.plan && !isMeasured(toAssignment(*result.plan));
+  return result.plan && !isTried(toAssignment(*result.plan));
 }
 
 Error VariantPlanner::search(double cutoff) {

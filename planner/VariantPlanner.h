@@ -80,7 +80,9 @@ private:
   PlanContext context;
   std::optional<LayerCosts> costs;
   bool areCostsOwn = false;
+  /// First those to learn from, then plans.
   std::vector<Observation> observations;
+  size_t numProbes = 0;
   /// Choices of stages that were compiled and do not fit.
   std::vector<plan::ForbiddenStage> forbidden;
   /// Compiled last.
@@ -104,7 +106,8 @@ private:
   bool fits(const StepMeasure &measure) const;
   /// Whether a better plan of the arenas could fit.
   bool mayFit(const StepMeasure &measure) const;
-  bool isMeasured(const Assignment &assignment) const;
+  /// Whether it was compiled as a plan, not only to learn from it.
+  bool isTried(const Assignment &assignment) const;
 };
 
 } // namespace mf::planner

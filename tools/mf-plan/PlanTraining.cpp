@@ -81,6 +81,7 @@ static Expected<PlanRequest> makeRequest(const PlanOptions &options) {
     if (!model)
       return model.takeError();
     request.input.model = std::move(*model);
+    request.input.modelName = nameInput(options.model).str();
   }
   Expected<target::Target> target = readTarget(options);
   if (!target)

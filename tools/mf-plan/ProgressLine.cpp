@@ -15,17 +15,16 @@ ProgressLine::ProgressLine(plan::PlanUnits units)
 
 void ProgressLine::show(const plan::SolveProgress &progress) {
   std::string text = formatv("{0:f0} s", progress.seconds);
-  if (std::isfinite(progress.time)) {
-    const double gap =
-        progress.time > 0 ? 1 - progress.bound / progress.time : 0;
-    text += formatv(", best {0}, no plan below {1} (gap {2:f2} %), ^C ends "
-                    "with the best",
-                    units.showTime(progress.time),
-                    units.showTime(progress.bound), gap * 100);
-  } else {
-    text += ", no plan yet";
+  if (!std::isfinite(progress.time)) {
+    show(text + ", no plan yet");
+    return;
   }
-  show(text);
+  text += ", best " + units.showTime(progress.time);
+  if (progress.bound > 0)
+    text += formatv(", no plan below {0} (gap {1:f2} %)",
+                    units.showTime(progress.bound),
+                    100 * (1 - progress.bound / progress.time));
+  show(text + ", ^C ends with the best");
 }
 
 void ProgressLine::show(llvm::StringRef text) {
