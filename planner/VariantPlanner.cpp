@@ -328,18 +328,17 @@ Expected<bool> VariantPlanner::solveNext(double cutoff) {
 /// Of what was compiled to learn from, the shortest that fits: costs may take
 /// for too large what is not.
 Error VariantPlanner::takeObserved() {
-  std::vector<Observation> fitting;
-  for (const Observation &observation : observations)
+  std::vector<std::pair<double, size_t>> fitting;
+  for (const auto &[index, observation] : llvm::enumerate(observations))
     if (mayFit(observation.measure))
-      fitting.push_back(observation);
-  llvm::stable_sort(fitting, [](const Observation &a, const Observation &b) {
-    return a.measure.seconds < b.measure.seconds;
-  });
-  for (const Observation &observation : fitting) {
+      fitting.emplace_back(observation.measure.seconds, index);
+  llvm::sort(fitting);
+  for (const auto &[seconds, index] : fitting) {
     if (best || clock.isOver())
       break;
-    if (Error error = compilePlan(toPlan(context, observation.assignment),
-                                  observation.assignment, PlanEffort::Full))
+    const Assignment assignment = observations[index].assignment;
+    if (Error error = compilePlan(toPlan(context, assignment), assignment,
+                                  PlanEffort::Full))
       return error;
     if (!fits(current.measure))
       continue;

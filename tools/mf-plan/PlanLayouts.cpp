@@ -4,8 +4,8 @@
 #include "Findings.h"
 #include "LayoutReport.h"
 #include "PlanTraining.h"
-#include "ProgressLine.h"
 #include "TrainingReport.h"
+#include "tools/terminal/ProgressLine.h"
 
 using namespace mf::planner;
 using llvm::Error;
