@@ -57,6 +57,20 @@ static double sumWork(const timeline::StageTimeline &stage, double begin) {
   return work;
 }
 
+/// The average time of a message, from when both sides are there.
+static double getTransferTime(const timeline::StepTimeline &timeline) {
+  double seconds = 0, count = 0;
+  for (const timeline::StageTimeline &stage : timeline.stages)
+    for (const timeline::StreamTimeline &stream : stage.streams)
+      for (const timeline::Span &span : stream.spans)
+        if (timeline.activities[span.activity].category ==
+            timeline::Category::Send) {
+          seconds += span.end - span.start;
+          ++count;
+        }
+  return count > 0 ? seconds / count : 0;
+}
+
 static ChunkMeasure makeChunk(int64_t stage, const ShortestTasks &tasks,
                               int64_t frameBytes) {
   ChunkMeasure chunk;
@@ -95,6 +109,7 @@ Expected<StepMeasure> planner::measureStep(const CompiledStep &step,
     return timeline.takeError();
   StepMeasure measure;
   measure.seconds = timeline->seconds;
+  measure.transferTime = getTransferTime(*timeline);
   measure.isExact = step.effort == PlanEffort::Full;
   measure.criticalPath = timeline->criticalPath;
   measure.tokens = timeline->tokens;

@@ -36,6 +36,8 @@ struct StageMeasure {
 struct StepMeasure {
   /// Of the step, simulated.
   double seconds = 0;
+  /// Of a message between stages, on average; 0 if there is none.
+  double transferTime = 0;
   /// Arenas are those of mf-opt, not of a quick plan.
   bool isExact = false;
   /// In the order of execution.

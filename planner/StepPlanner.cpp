@@ -180,6 +180,7 @@ Error Planning::search() {
                                 : std::min(answer.boundSeconds, bound);
     answer.compiledSteps += variant->getCompiledSteps();
   }
+  answer.isCutShort = clock.isOver();
   answer.boundSeconds =
       std::min(answer.boundSeconds, answer.best.measure.seconds);
   if (answer.isGiven && !answer.givenFits)

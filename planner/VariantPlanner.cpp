@@ -67,7 +67,7 @@ Error VariantPlanner::prepare() {
   if (!schedule)
     return schedule.takeError();
   context.schedule = std::move(*schedule);
-  return Error::success();
+  return request.keep.recompute ? readKept() : Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -119,8 +119,10 @@ Error VariantPlanner::learn() {
       keep.swap
           ? CopyRates()
           : CopyRates{host.toHostBytesPerSecond, host.toDeviceBytesPerSecond});
-  const std::vector<Assignment> probes =
+  std::vector<Assignment> probes =
       makeProbes(context, shape.layers, keep.offset);
+  for (Assignment &probe : probes)
+    probe = keepRecomputed(std::move(probe));
   clock.report(
       llvm::formatv("compiling {0} ways to treat layers", probes.size()).str());
   Expected<std::vector<Observation>> measured = compiler.measure(probes);
@@ -144,11 +146,19 @@ void VariantPlanner::observeUntreated(const StepMeasure &measure) {
 }
 
 /// Takes over what the user keeps.
-Error VariantPlanner::fixKept(plan::Problem &made) const {
+void VariantPlanner::fixKept(plan::Problem &made) const {
   if (request.keep.offset)
     made.fixedLayers = shape.layers;
   if (!request.keep.recompute)
-    return Error::success();
+    return;
+  made.fixedTreatments.resize(context.treatments.size());
+  for (size_t index = 0; index < context.treatments.size(); ++index)
+    if (context.treatments[index].isFull)
+      made.fixedTreatments[index] = keptRecompute;
+}
+
+/// The layers of each chunk that the YAML recomputes.
+Error VariantPlanner::readKept() {
   DiagnosticList diagnostics;
   const TrainingConfig config =
       parseTrainingConfig(yaml, request.input.fileName, diagnostics);
@@ -161,12 +171,27 @@ Error VariantPlanner::fixKept(plan::Problem &made) const {
     return llvm::createStringError(
         "--keep=recompute: the layers that the YAML recomputes are not the "
         "first ones of their stages");
-  made.fixedTreatments.resize(context.treatments.size());
-  for (size_t index = 0; index < context.treatments.size(); ++index)
-    if (context.treatments[index].isFull)
-      made.fixedTreatments[index] =
-          fromTable(*settings->recompute, context.schedule.pipeline);
+  keptRecompute = fromTable(*settings->recompute, context.schedule.pipeline);
   return Error::success();
+}
+
+Assignment VariantPlanner::keepRecomputed(Assignment assignment) const {
+  size_t layer = 0;
+  for (size_t chunk = 0; chunk < keptRecompute.size(); ++chunk)
+    for (int64_t index = 0; index < assignment.layersOfChunk[chunk];
+         ++index, ++layer) {
+      size_t &treatment = assignment.treatments[layer];
+      if (index < keptRecompute[chunk])
+        treatment =
+            static_cast<size_t>(llvm::find_if(context.treatments,
+                                              [](const LayerTreatment &one) {
+                                                return one.isFull;
+                                              }) -
+                                context.treatments.begin());
+      else if (context.treatments[treatment].isFull)
+        treatment = context.treatments.size() - 1;
+    }
+  return assignment;
 }
 
 Expected<plan::Problem> VariantPlanner::buildProblem() {
@@ -181,8 +206,7 @@ Expected<plan::Problem> VariantPlanner::buildProblem() {
                   plan::evaluate(made, toPlan(context, last.assignment)).time;
   }
   made.forbidden = forbidden;
-  if (Error error = fixKept(made))
-    return error;
+  fixKept(made);
   return made;
 }
 
@@ -349,6 +373,10 @@ Error VariantPlanner::takeObserved() {
 }
 
 Error VariantPlanner::search(double cutoff) {
+  Expected<plan::Problem> made = buildProblem();
+  if (!made)
+    return made.takeError();
+  problem = std::move(*made);
   for (int round = 0; round < mostRounds && !clock.isOver(); ++round) {
     Expected<bool> isNew = solveNext(cutoff);
     if (!isNew)

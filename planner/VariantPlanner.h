@@ -95,6 +95,8 @@ private:
   bool areCostsOwn = false;
   /// First those to learn from, then plans.
   std::vector<Observation> observations;
+  /// By chunk: the layers that the YAML recomputes, if they are kept.
+  std::vector<int64_t> keptRecompute;
   /// So many of them were compiled to learn costs, not as plans.
   size_t numProbes = 0;
   /// Choices of stages that were compiled and do not fit.
@@ -111,7 +113,11 @@ private:
 
   llvm::Expected<CompiledAssignment> compileUntreated();
   llvm::Expected<plan::SolveResult> solveProblem(double cutoff);
-  llvm::Error fixKept(plan::Problem &made) const;
+  /// With the layers fully recomputed that the user's YAML recomputes so, if
+  /// they are kept.
+  Assignment keepRecomputed(Assignment assignment) const;
+  llvm::Error readKept();
+  void fixKept(plan::Problem &made) const;
   llvm::Expected<plan::Problem> buildProblem();
   llvm::Error tryPlan(const plan::Plan &plan, const Assignment &assignment);
   void forbid(const plan::Plan &plan, const StepMeasure &measure);

@@ -128,7 +128,7 @@ Error planTraining(const PlanOptions &options, const std::atomic<bool> &stop) {
     findings.addExplanation(
         found->problem, found->best.plan,
         plan::evaluate(found->problem, found->best.plan).time);
-  if (stop)
+  if (found->isCutShort)
     findings.noteEarlyEnd();
   findings.addYaml(found->best.yaml);
   return findings.write();
