@@ -32,8 +32,6 @@ PUBLISHED = {
     "sapp-llama-40gb": 2169.3,
     "sapp-llama-62gb": 1940.6,
     "sapp-llama-v3-56gb": 1436.8,
-    "sapp-pp4-50gb": 1205,
-    "sapp-pp4-58gb": 630,
 }
 
 

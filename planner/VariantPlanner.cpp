@@ -411,6 +411,10 @@ double VariantPlanner::getBoundSeconds() const {
 }
 
 Error VariantPlanner::makeNoPlanError() const {
+  if (clock.isOver())
+    return llvm::make_error<plan::NoPlanError>(
+        "the search ended before it compiled a plan that fits; give it more "
+        "time");
   int64_t least = std::numeric_limits<int64_t>::max();
   size_t nearest = 0;
   for (const Observation &observation : observations) {
