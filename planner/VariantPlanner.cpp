@@ -5,6 +5,7 @@
 #include "mf/Plan/NoPlanError.h"
 #include "planner/Errors.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <cmath>
 #include <limits>
 
 using namespace mf;
@@ -16,8 +17,10 @@ using llvm::Expected;
 static constexpr size_t numSelections = 5;
 /// So many plans are compiled at most to mend what the costs have wrong.
 static constexpr int mostRounds = 8;
-/// Seconds.
-static constexpr double longestSolve = 10;
+/// Seconds after which a round of solving ends with the plan it has.
+static constexpr double longestSolve = 6;
+/// Of the limit, for each plan too many that did not fit.
+static constexpr double roomOfMisfits = 0.002;
 /// Costs are not better known than that.
 static constexpr double smallGap = 0.0005;
 
@@ -206,6 +209,10 @@ Expected<plan::Problem> VariantPlanner::buildProblem() {
                   plan::evaluate(made, toPlan(context, last.assignment)).time;
   }
   made.forbidden = forbidden;
+  // What is wrong with peaks is not the same for all plans: if corrections do
+  // not help, leave room for it.
+  for (plan::StageMemory &stage : made.stages)
+    stage.limit *= 1 - roomOfMisfits * std::max(0, misfits - 2);
   fixKept(made);
   return made;
 }
@@ -245,6 +252,7 @@ void VariantPlanner::forbid(const plan::Plan &plan,
         entry.chunks.push_back(plan.chunks[chunk]);
     forbidden.push_back(std::move(entry));
   }
+  ++misfits;
 }
 
 Error VariantPlanner::compilePlan(const plan::Plan &plan,
@@ -314,14 +322,14 @@ Expected<plan::SolveResult> VariantPlanner::solveProblem(double cutoff) {
   problem = std::move(*made);
   plan::SolveOptions options;
   // What is left behind that is less than what the costs have wrong.
-  const double left = clock.getSecondsLeft();
-  options.timeLimit = best ? std::min(longestSolve, std::max(1.0, left / 3))
-                           : std::max(1.0, left / 2);
+  options.timeLimit = std::max(1.0, clock.getSecondsLeft() / 2);
   std::atomic<bool> isEnough = false;
   options.stop = &isEnough;
   auto watch = [&](const plan::SolveProgress &progress) {
-    isEnough = clock.isOver() ||
-               progress.time - progress.bound < smallGap * progress.time;
+    const bool hasPlan = std::isfinite(progress.time);
+    isEnough =
+        clock.isOver() || (hasPlan && progress.seconds > longestSolve) ||
+        (hasPlan && progress.time - progress.bound < smallGap * progress.time);
   };
   options.progress = watch;
   options.cutoff = cutoff;
@@ -346,6 +354,9 @@ Expected<bool> VariantPlanner::solveNext(double cutoff) {
     return false;
   }
   result = std::move(*solved);
+  // A round that ended early knows no bound.
+  if (result.plan && result.bound > result.time / 2)
+    boundSeconds = result.bound + restSeconds;
   return result.plan && !isTried(toAssignment(*result.plan));
 }
 
@@ -402,12 +413,6 @@ Error VariantPlanner::search(double cutoff) {
   if (Error error = confirmBest().takeError())
     return error;
   return best ? Error::success() : takeObserved();
-}
-
-double VariantPlanner::getBoundSeconds() const {
-  if (!result.plan)
-    return 0;
-  return result.bound + restSeconds;
 }
 
 Error VariantPlanner::makeNoPlanError() const {

@@ -77,7 +77,7 @@ public:
   /// What the model says of the best plan.
   double getModelSeconds() const { return modelSeconds; }
   /// No settings give a shorter step; 0 if nothing was solved.
-  double getBoundSeconds() const;
+  double getBoundSeconds() const { return boundSeconds; }
   int64_t getCompiledSteps() const { return compiledSteps; }
   /// Why there is no plan.
   llvm::Error makeNoPlanError() const;
@@ -101,12 +101,15 @@ private:
   size_t numProbes = 0;
   /// Choices of stages that were compiled and do not fit.
   std::vector<plan::ForbiddenStage> forbidden;
+  /// Plans that did not fit.
+  int misfits = 0;
   /// Compiled last.
   CompiledPlan current;
   std::optional<CompiledPlan> best;
   plan::Problem problem;
   plan::SolveResult result;
   double modelSeconds = 0;
+  double boundSeconds = 0;
   /// What the simulated step takes beside the model's.
   double restSeconds = 0;
   int64_t compiledSteps = 0;
