@@ -5,6 +5,8 @@
 #include "LocalSearch.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <array>
+#include <limits>
 
 namespace mf::plan {
 
@@ -167,6 +169,73 @@ GameResult TreeSearch::tighten(OptionChain &chain, Node &node) {
   return game;
 }
 
+/// Tells whether no better plan is in a half of a set.
+bool TreeSearch::isRefused(const OptionChain &chain, const Node &node,
+                           const Decision &decision) {
+  constexpr int64_t rounds = 25;
+  OptionChain half = chain;
+  const StageOptions &options = chain.getStages()[decision.stage];
+  half.filter(decision.stage,
+              [&](int32_t option) { return decision.allows(options, option); });
+  half.clean();
+  Node child;
+  child.decisions = {decision};
+  child.cut = node.cut;
+  child.samples = node.samples;
+  applyCuts(half, child);
+  if (isDone(half, child))
+    return true;
+  repair(half, child);
+  GameResult game = playPathGame(half, graph, problem, incumbent,
+                                 {std::move(child.samples), child.cut}, rounds);
+  return half.isEmpty() || game.bound >= incumbent.getLimit();
+}
+
+/// Removes the largest and the least numbers of layers of stages and chunks
+/// that no better plan can have.
+bool TreeSearch::probe(OptionChain &chain, const Node &node) {
+  bool isChanged = false;
+  for (size_t index = 0; index < chain.getStages().size(); ++index) {
+    const StageOptions &options = chain.getStages()[index];
+    size_t chunks = options.compositions.front().layers.size();
+    for (size_t feature = 0; feature <= chunks; ++feature)
+      for (bool isAtMost : {false, true})
+        while (!chain.isEmpty() && !incumbent.isOver()) {
+          double least = std::numeric_limits<double>::infinity(), most = 0;
+          for (int32_t option : chain.getOptions(index)) {
+            double value = getFeature(options, option, feature);
+            least = std::min(least, value);
+            most = std::max(most, value);
+          }
+          Decision decision{index, feature, isAtMost ? least : most - 1,
+                            isAtMost};
+          if (least == most || !isRefused(chain, node, decision))
+            break;
+          decision.isAtMost = !isAtMost;
+          chain.filter(index, [&](int32_t option) {
+            return decision.allows(options, option);
+          });
+          chain.clean();
+          isChanged = true;
+        }
+  }
+  return isChanged;
+}
+
+/// What goes for all sets is worth more work.
+void TreeSearch::tightenRoot(OptionChain &chain, GameResult &game, Node &node) {
+  constexpr int64_t mostPasses = 3;
+  for (int64_t pass = 0; pass < mostPasses; ++pass) {
+    node.samples = game.samples;
+    bool isChanged = probe(chain, node);
+    if (!isChanged || isDone(chain, node) || incumbent.isOver())
+      return;
+    game = play(chain, node);
+    if (isDone(chain, node))
+      return;
+  }
+}
+
 void TreeSearch::expand(Node node) {
   constexpr int64_t rootChoices = 2000, choices = 50, fewOptions = 4000;
   ++numNodes;
@@ -181,6 +250,11 @@ void TreeSearch::expand(Node node) {
   if ((node.isRoot() || chain.getNumOptions() < fewOptions) &&
       searchDeep(chain, node, node.isRoot() ? rootChoices : choices))
     return;
+  if (node.isRoot() && incumbent.hasPlan() && !isSketch) {
+    tightenRoot(chain, game, node);
+    if (isDone(chain, node))
+      return;
+  }
   if (node.isRoot()) {
     root = chain;
     optionsLeft = chain.getNumOptions();
@@ -246,6 +320,7 @@ void TreeSearch::branch(OptionChain &chain, GameResult game, Node node) {
 }
 
 void TreeSearch::runRoot() {
+  isSketch = true;
   if (!root.isEmpty())
     expand({});
 }

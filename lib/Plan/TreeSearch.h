@@ -38,8 +38,6 @@ private:
       return bound != other.bound ? bound < other.bound : number < other.number;
     }
   };
-  static bool isIn(const OptionChain &chain, const Decision &decision,
-                   const PlanSample &sample);
   OptionChain makeChain(const Node &node) const;
   void expand(Node node);
   bool isDone(const OptionChain &chain, const Node &node) const;
@@ -51,6 +49,10 @@ private:
   void searchLocally(OptionChain &chain, bool isRoot);
   bool searchDeep(OptionChain &chain, const Node &node, int64_t mostChoices);
   GameResult play(OptionChain &chain, Node &node);
+  bool isRefused(const OptionChain &chain, const Node &node,
+                 const Decision &decision);
+  bool probe(OptionChain &chain, const Node &node);
+  void tightenRoot(OptionChain &chain, GameResult &game, Node &node);
   GameResult tighten(OptionChain &chain, Node &node);
   void branch(OptionChain &chain, GameResult game, Node node);
   void addCut(PathCut cut);
@@ -65,6 +67,8 @@ private:
   /// A good plan of the root, if one was found.
   OptionList rootPlan;
   DecisionHistory history;
+  /// Only good plans are sought.
+  bool isSketch = false;
   int64_t numNodes = 0, optionsLeft = 0;
 };
 
