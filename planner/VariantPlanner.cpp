@@ -196,12 +196,6 @@ bool VariantPlanner::mayFit(const StepMeasure &measure) const {
   });
 }
 
-bool VariantPlanner::isMeasured(const Assignment &assignment) const {
-  return llvm::any_of(observations, [&](const Observation &observation) {
-    return observation.assignment == assignment;
-  });
-}
-
 /// What does not fit is not chosen again.
 void VariantPlanner::forbid(const plan::Plan &plan,
                             const StepMeasure &measure) {
@@ -229,6 +223,7 @@ Error VariantPlanner::compilePlan(const plan::Plan &plan,
   if (!measure)
     return measure.takeError();
   observations.push_back({assignment, *measure});
+  tried.push_back(assignment);
   current = CompiledPlan{std::move(compiled->settings),
                          std::move(compiled->yaml), std::move(*measure), plan};
   return Error::success();
@@ -308,7 +303,7 @@ Expected<bool> VariantPlanner::solveNext(double cutoff) {
     return false;
   }
   result = std::move(*solved);
-  return result.plan && !isMeasured(toAssignment(*result.plan));
+  return result.plan && !llvm::is_contained(tried, toAssignment(*result.plan));
 }
 
 Error VariantPlanner::search(double cutoff) {

@@ -94,6 +94,8 @@ private:
   std::optional<LayerCosts> costs;
   bool areCostsOwn = false;
   std::vector<Observation> observations;
+  /// Plans that were compiled.
+  std::vector<Assignment> tried;
   /// Choices of stages that were compiled and do not fit.
   std::vector<plan::ForbiddenStage> forbidden;
   /// Compiled last.
@@ -119,7 +121,6 @@ private:
   bool fits(const StepMeasure &measure) const;
   /// Whether a better plan of the arenas could fit.
   bool mayFit(const StepMeasure &measure) const;
-  bool isMeasured(const Assignment &assignment) const;
 };
 
 } // namespace mf::planner
