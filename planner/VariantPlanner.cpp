@@ -132,7 +132,6 @@ Error VariantPlanner::learn() {
   if (!measured)
     return measured.takeError();
   observations = std::move(*measured);
-  numProbes = observations.size();
   compiledSteps += static_cast<int64_t>(probes.size());
   areCostsOwn = true;
   costs = fitCosts(context, observations);
@@ -231,13 +230,6 @@ bool VariantPlanner::mayFit(const StepMeasure &measure) const {
   });
 }
 
-bool VariantPlanner::isTried(const Assignment &assignment) const {
-  const auto plans = llvm::ArrayRef(observations).drop_front(numProbes);
-  return llvm::any_of(plans, [&](const Observation &observation) {
-    return observation.assignment == assignment;
-  });
-}
-
 /// What does not fit is not chosen again.
 void VariantPlanner::forbid(const plan::Plan &plan,
                             const StepMeasure &measure) {
@@ -266,6 +258,7 @@ Error VariantPlanner::compilePlan(const plan::Plan &plan,
   if (!measure)
     return measure.takeError();
   observations.push_back({assignment, *measure});
+  tried.push_back(assignment);
   current = CompiledPlan{std::move(compiled->settings),
                          std::move(compiled->yaml), std::move(*measure), plan};
   return Error::success();
@@ -357,7 +350,7 @@ Expected<bool> VariantPlanner::solveNext(double cutoff) {
   // A round that ended early knows no bound.
   if (result.plan && result.bound > result.time / 2)
     boundSeconds = result.bound + restSeconds;
-  return result.plan && !isTried(toAssignment(*result.plan));
+  return result.plan && !llvm::is_contained(tried, toAssignment(*result.plan));
 }
 
 /// Of what was compiled to learn from, the shortest that fits: costs may take

@@ -97,8 +97,8 @@ private:
   std::vector<Observation> observations;
   /// By chunk: the layers that the YAML recomputes, if they are kept.
   std::vector<int64_t> keptRecompute;
-  /// So many of them were compiled to learn costs, not as plans.
-  size_t numProbes = 0;
+  /// Plans that were compiled.
+  std::vector<Assignment> tried;
   /// Choices of stages that were compiled and do not fit.
   std::vector<plan::ForbiddenStage> forbidden;
   /// Plans that did not fit.
@@ -132,8 +132,6 @@ private:
   bool fits(const StepMeasure &measure) const;
   /// Whether a better plan of the arenas could fit.
   bool mayFit(const StepMeasure &measure) const;
-  /// Whether it was compiled as a plan, not only to learn from it.
-  bool isTried(const Assignment &assignment) const;
 };
 
 } // namespace mf::planner
