@@ -116,7 +116,7 @@ static void await(const AdviceSearch &search, double seconds,
   }
 }
 
-void printAdvice(PlanRequest request, StringRef target, double seconds) {
+void printAdvice(const PlanRequest &request, StringRef target, double seconds) {
   const std::atomic<bool> &stop = catchInterrupt();
   AdviceSearch search(request, seconds, stop);
   await(search, seconds, stop);

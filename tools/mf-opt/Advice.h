@@ -13,7 +13,7 @@ namespace mf::tools {
 ///
 /// Takes `seconds` at most; ^C ends it. Where a compile does not end in time it
 /// ends the program, with a failure: nothing may be left to write.
-void printAdvice(planner::PlanRequest request, llvm::StringRef target,
+void printAdvice(const planner::PlanRequest &request, llvm::StringRef target,
                  double seconds);
 
 } // namespace mf::tools

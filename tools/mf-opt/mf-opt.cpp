@@ -199,7 +199,7 @@ static void printAdvice(StringRef model, const TrainingStep &step) {
   request.yaml = *step.config;
   request.target = std::move(*read);
   request.limitBytes = step.exceededBytes;
-  mf::tools::printAdvice(std::move(request), target, adviseTimeLimit);
+  mf::tools::printAdvice(request, target, adviseTimeLimit);
 }
 
 static LogicalResult run(StringRef inputName, StringRef outputName,
