@@ -5,6 +5,7 @@
 #include "mf/Plan/NoPlanError.h"
 #include "planner/Errors.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -21,6 +22,10 @@ static constexpr int mostRounds = 8;
 static constexpr double longestSolve = 6;
 /// Of the limit, for each plan too many that did not fit.
 static constexpr double roomOfMisfits = 0.002;
+/// So many plans are compiled at most that the model expects to take up to
+/// that much longer than its best.
+static constexpr int mostExplored = 4;
+static constexpr double expectedError = 0.02;
 /// Costs are not better known than that.
 static constexpr double smallGap = 0.0005;
 
@@ -230,20 +235,22 @@ bool VariantPlanner::mayFit(const StepMeasure &measure) const {
   });
 }
 
+void VariantPlanner::forbidStage(const plan::Plan &plan, size_t stage) {
+  const schedule::Pipeline &pipeline = context.schedule.pipeline;
+  plan::ForbiddenStage entry;
+  entry.stage = static_cast<int64_t>(stage);
+  for (size_t chunk = 0; chunk < plan.chunks.size(); ++chunk)
+    if (pipeline.stageOfChunk[chunk] == entry.stage)
+      entry.chunks.push_back(plan.chunks[chunk]);
+  forbidden.push_back(std::move(entry));
+}
+
 /// What does not fit is not chosen again.
 void VariantPlanner::forbid(const plan::Plan &plan,
                             const StepMeasure &measure) {
-  const schedule::Pipeline &pipeline = context.schedule.pipeline;
-  for (size_t stage = 0; stage < measure.stages.size(); ++stage) {
-    if (measure.stages[stage].peakBytes <= context.limitBytes)
-      continue;
-    plan::ForbiddenStage entry;
-    entry.stage = static_cast<int64_t>(stage);
-    for (size_t chunk = 0; chunk < plan.chunks.size(); ++chunk)
-      if (pipeline.stageOfChunk[chunk] == entry.stage)
-        entry.chunks.push_back(plan.chunks[chunk]);
-    forbidden.push_back(std::move(entry));
-  }
+  for (size_t stage = 0; stage < measure.stages.size(); ++stage)
+    if (measure.stages[stage].peakBytes > context.limitBytes)
+      forbidStage(plan, stage);
   ++misfits;
 }
 
@@ -348,7 +355,7 @@ Expected<bool> VariantPlanner::solveNext(double cutoff) {
   }
   result = std::move(*solved);
   // A round that ended early knows no bound.
-  if (result.plan && result.bound > result.time / 2)
+  if (result.plan && explored == 0 && result.bound > result.time / 2)
     boundSeconds = result.bound + restSeconds;
   return result.plan && !llvm::is_contained(tried, toAssignment(*result.plan));
 }
@@ -376,12 +383,32 @@ Error VariantPlanner::takeObserved() {
   return Error::success();
 }
 
-Error VariantPlanner::search(double cutoff) {
-  Expected<plan::Problem> made = buildProblem();
-  if (!made)
-    return made.takeError();
-  problem = std::move(*made);
-  for (int round = 0; round < mostRounds && !clock.isOver(); ++round) {
+/// Forbids what the last plan does on the stage that works longest, unless the
+/// model expects too much time of what is left by now.
+bool VariantPlanner::leaveLast() {
+  if (!result.plan || explored == mostExplored ||
+      clock.getSecondsLeft() < request.timeLimit / 2)
+    return false;
+  if (explored == 0) {
+    settledProblem = problem;
+    settledResult = result;
+  } else if (result.time > (1 + expectedError) * settledResult.time) {
+    return false;
+  }
+  ++explored;
+  const plan::Evaluation evaluation = plan::evaluate(problem, *result.plan);
+  forbidStage(*result.plan,
+              static_cast<size_t>(std::max_element(evaluation.busy.begin(),
+                                                   evaluation.busy.end()) -
+                                  evaluation.busy.begin()));
+  return true;
+}
+
+/// Solves and compiles until the plan stays the same, and then some that the
+/// model expects to be nearly as short: it is not quite right about time.
+Error VariantPlanner::searchRounds(double cutoff) {
+  for (int round = 0; round < mostRounds + explored && !clock.isOver();
+       ++round) {
     Expected<bool> isNew = solveNext(cutoff);
     if (!isNew)
       return isNew.takeError();
@@ -395,13 +422,29 @@ Error VariantPlanner::search(double cutoff) {
       return isConfirmed.takeError();
     if (!*isConfirmed)
       continue;
-    if (best)
+    if (best && !leaveLast())
       return Error::success();
+    if (best)
+      continue;
     if (Error error = takeObserved())
       return error;
     // Its memory corrects what costs have wrong: there may be a better one.
     if (!best)
       return Error::success();
+  }
+  return Error::success();
+}
+
+Error VariantPlanner::search(double cutoff) {
+  Expected<plan::Problem> made = buildProblem();
+  if (!made)
+    return made.takeError();
+  problem = std::move(*made);
+  if (Error error = searchRounds(cutoff))
+    return error;
+  if (explored > 0) {
+    problem = std::move(settledProblem);
+    result = std::move(settledResult);
   }
   if (Error error = confirmBest().takeError())
     return error;

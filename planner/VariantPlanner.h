@@ -103,6 +103,10 @@ private:
   std::vector<plan::ForbiddenStage> forbidden;
   /// Plans that did not fit.
   int misfits = 0;
+  /// Plans tried beside the model's best, and what was solved before them.
+  int explored = 0;
+  plan::Problem settledProblem;
+  plan::SolveResult settledResult;
   /// Compiled last.
   CompiledPlan current;
   std::optional<CompiledPlan> best;
@@ -123,6 +127,9 @@ private:
   void fixKept(plan::Problem &made) const;
   llvm::Expected<plan::Problem> buildProblem();
   llvm::Error tryPlan(const plan::Plan &plan, const Assignment &assignment);
+  void forbidStage(const plan::Plan &plan, size_t stage);
+  bool leaveLast();
+  llvm::Error searchRounds(double cutoff);
   void forbid(const plan::Plan &plan, const StepMeasure &measure);
   llvm::Error compilePlan(const plan::Plan &plan, const Assignment &assignment,
                           PlanEffort effort);
