@@ -302,6 +302,10 @@ double VariantPlanner::getBoundSeconds() const {
 }
 
 Error VariantPlanner::makeNoPlanError() const {
+  if (clock.isOver())
+    return llvm::make_error<plan::NoPlanError>(
+        "the search ended before it compiled a plan that fits; give it more "
+        "time");
   int64_t least = std::numeric_limits<int64_t>::max();
   size_t nearest = 0;
   for (const Observation &observation : observations) {
@@ -320,10 +324,8 @@ Error VariantPlanner::makeNoPlanError() const {
       nearest = at;
     }
   }
-  std::string text = "no settings fit into ";
-  if (clock.isOver())
-    text = "the search ended before settings were found that fit into ";
-  text += describeMemorySize(context.limitBytes);
+  std::string text =
+      "no settings fit into " + describeMemorySize(context.limitBytes);
   // What was compiled to learn costs may fit.
   if (least > 0)
     text += ": stage " + std::to_string(nearest) +
