@@ -474,10 +474,8 @@ Error VariantPlanner::makeNoPlanError() const {
       nearest = at;
     }
   }
-  std::string text = "no settings fit into ";
-  if (clock.isOver())
-    text = "the search ended before settings were found that fit into ";
-  text += describeMemorySize(context.limitBytes);
+  std::string text =
+      "no settings fit into " + describeMemorySize(context.limitBytes);
   // What was compiled to learn costs may fit.
   if (least > 0)
     text += ": stage " + std::to_string(nearest) +
