@@ -6,6 +6,7 @@
 #include "planner/Errors.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -25,6 +26,9 @@ static constexpr double roomOfMisfits = 0.002;
 /// So many plans are compiled at most that the model expects to take up to
 /// that much longer than its best.
 static constexpr int mostExplored = 4;
+/// Of the limit: plans for less memory are dealt differently.
+static constexpr std::array<double, mostExplored + 1> exploredLimits = {
+    1, 1, 0.85, 0.75, 0.65};
 static constexpr double expectedError = 0.02;
 /// Costs are not better known than that.
 static constexpr double smallGap = 0.0005;
@@ -137,6 +141,7 @@ Error VariantPlanner::learn() {
   if (!measured)
     return measured.takeError();
   observations = std::move(*measured);
+  numProbes = observations.size();
   compiledSteps += static_cast<int64_t>(probes.size());
   areCostsOwn = true;
   costs = fitCosts(context, observations);
@@ -150,6 +155,7 @@ void VariantPlanner::borrow(const VariantPlanner &other) {
 
 void VariantPlanner::observeUntreated(const StepMeasure &measure) {
   observations.push_back({makeUntreated(shape, context), measure});
+  ++numProbes;
 }
 
 /// Takes over what the user keeps.
@@ -208,7 +214,7 @@ Expected<plan::Problem> VariantPlanner::buildProblem() {
   restSeconds = 0;
   if (!observations.empty()) {
     const Observation &last = observations.back();
-    correctPeaks(context, last, made);
+    correctPeaks(context, observations, numProbes, made);
     restSeconds = last.measure.seconds -
                   plan::evaluate(made, toPlan(context, last.assignment)).time;
   }
@@ -216,7 +222,8 @@ Expected<plan::Problem> VariantPlanner::buildProblem() {
   // What is wrong with peaks is not the same for all plans: if corrections do
   // not help, leave room for it.
   for (plan::StageMemory &stage : made.stages)
-    stage.limit *= 1 - roomOfMisfits * std::max(0, misfits - 2);
+    stage.limit *= (1 - roomOfMisfits * std::max(0, misfits - 2)) *
+                   exploredLimits[static_cast<size_t>(explored)];
   fixKept(made);
   return made;
 }
@@ -392,8 +399,9 @@ bool VariantPlanner::leaveLast() {
   if (explored == 0) {
     settledProblem = problem;
     settledResult = result;
-  } else if (result.time > (1 + expectedError) * settledResult.time) {
-    return false;
+  } else if (exploredLimits[static_cast<size_t>(explored)] == 1 &&
+             result.time > (1 + expectedError) * settledResult.time) {
+    explored = 1;
   }
   ++explored;
   const plan::Evaluation evaluation = plan::evaluate(problem, *result.plan);

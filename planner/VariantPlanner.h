@@ -95,6 +95,8 @@ private:
   bool areCostsOwn = false;
   /// First those to learn from, then plans.
   std::vector<Observation> observations;
+  /// So many of them were compiled to learn from.
+  size_t numProbes = 0;
   /// By chunk: the layers that the YAML recomputes, if they are kept.
   std::vector<int64_t> keptRecompute;
   /// Plans that were compiled.
