@@ -70,6 +70,21 @@ static LayerTreatment makeSelection(llvm::StringRef name,
   return treatment;
 }
 
+/// Whether a layer's copies could be hidden behind its forward and backward,
+/// which takes about twice as long. If they cannot, they hold up whatever comes
+/// next, and by how much depends on all of it.
+static bool isLinkFast(const LayerGraph &graph, const CopyRates &rates) {
+  if (rates.out <= 0 || rates.in <= 0)
+    return false;
+  double bytes = 0, seconds = 0;
+  for (const LayerGraph::Value &value : graph.values)
+    if (value.isNeeded && !value.isFree)
+      bytes += static_cast<double>(value.bytes);
+  for (const LayerGraph::Operator &op : graph.operators)
+    seconds += op.seconds;
+  return bytes / std::min(rates.out, rates.in) < 3 * seconds;
+}
+
 std::vector<LayerTreatment>
 planner::makeTreatments(llvm::ArrayRef<LayerGraph> graphs,
                         llvm::ArrayRef<ModelLayer> layers, size_t count,
@@ -78,7 +93,7 @@ planner::makeTreatments(llvm::ArrayRef<LayerGraph> graphs,
   const std::vector<RecomputeChoice> choices =
       findChoices(graphs[mainKind], count);
   std::vector<LayerTreatment> treatments;
-  if (rates.out > 0 && rates.in > 0)
+  if (isLinkFast(graphs[mainKind], rates))
     treatments.push_back(makeSwap(graphs, mainKind, rates));
   treatments.push_back(makeNoTreatment(graphs.size()));
   treatments.back().name = "full";

@@ -27,7 +27,8 @@ struct LayerTreatment {
   std::vector<std::set<std::string>> operators, communication;
 };
 
-/// Rates of copies, in bytes per second; no swap if one is 0.
+/// Rates of copies, in bytes per second; no swap if one is 0, or if layers
+/// compute faster than that.
 struct CopyRates {
   double out = 0;
   double in = 0;
