@@ -67,6 +67,7 @@ static void readModel(const TrainingConfig &config, const ModelSpec &spec,
   }
   facts.parameters = getParameterCount(spec).value_or(0);
   facts.parameterBytes = getBytes(spec.paramType);
+  // Those of the smallest type; swapped ones are not on the device.
   facts.stateBytes = config.optimizer.swap ? 0 : 2 * facts.parameterBytes;
 }
 
