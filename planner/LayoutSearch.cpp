@@ -118,9 +118,9 @@ Error LayoutSearch::readGiven() {
 /// Lists by stage make no sense once there are other stages.
 Error LayoutSearch::dropLists() {
   MemorySettings settings;
-  settings.recompute = StageTable(
-      static_cast<size_t>(facts.interleave),
-      std::vector<int64_t>(static_cast<size_t>(facts.given.stages)));
+  settings.recompute =
+      StageTable(static_cast<size_t>(facts.interleave),
+                 std::vector<int64_t>(static_cast<size_t>(facts.given.stages)));
   settings.selectRecompute.emplace();
   settings.selectCommRecompute.emplace();
   if (!request.keep.swap)
@@ -190,19 +190,24 @@ void LayoutSearch::sortOpen() {
   });
 }
 
-/// Those that promise most, unless they would learn the same.
+/// Those that promise most, unless they would learn the same. One of them is
+/// ready to be planned, if there is one: plans are what others are measured by.
 std::vector<LayoutPlanner *> LayoutSearch::chooseNext() const {
   std::vector<LayoutPlanner *> chosen;
-  for (LayoutPlanner *planner : open) {
-    if (chosen.size() == mostAtOnce || getKey(*planner) >= getCutoff())
-      break;
+  auto choose = [&](LayoutPlanner *planner) {
     const bool isApart = llvm::none_of(chosen, [&](const LayoutPlanner *other) {
-      return &other->getClass() == &planner->getClass() &&
-             (other->teachesClass() || planner->teachesClass());
+      return other == planner ||
+             (&other->getClass() == &planner->getClass() &&
+              (other->teachesClass() || planner->teachesClass()));
     });
-    if (isApart)
+    if (isApart && chosen.size() < mostAtOnce && getKey(*planner) < getCutoff())
       chosen.push_back(planner);
-  }
+  };
+  for (LayoutPlanner *planner : open)
+    if (chosen.empty() && planner->getEstimate())
+      choose(planner);
+  for (LayoutPlanner *planner : open)
+    choose(planner);
   return chosen;
 }
 
