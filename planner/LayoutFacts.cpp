@@ -24,7 +24,14 @@ double LayoutFacts::getLeastBytes(const Layout &layout) const {
                                   layout.expertParallel);
   const double sharded = count / static_cast<double>(layout.getNumRanks());
   const auto bytes = static_cast<double>(parameterBytes + stateBytes);
-  return (layout.optimizerSharding ? sharded : own) * bytes;
+  const bool accumulates = layout.stages > 1 || layout.passes > 1;
+  const auto gradient = static_cast<double>(accumulates ? gradientBytes : 0);
+  if (!layout.optimizerSharding)
+    return own * (bytes + gradient);
+  const auto gathered = static_cast<double>(
+      accumulates && layout.getReplicas() > 1 ? gatheredBytes : 0);
+  return sharded * bytes + (shardsGradients ? sharded : own) * gradient +
+         std::max(0.0, own - sharded) * gathered;
 }
 
 double LayoutFacts::getLeastSeconds(const Layout &layout, double flops) const {
@@ -67,7 +74,16 @@ static void readModel(const TrainingConfig &config, const ModelSpec &spec,
   }
   facts.parameters = getParameterCount(spec).value_or(0);
   facts.parameterBytes = getBytes(spec.paramType);
-  facts.stateBytes = config.optimizer.swap ? 0 : 2 * facts.parameterBytes;
+  // States are fp32 with most optimizers; swapped ones are not on the device.
+  const bool isSingle = config.optimizer.kind != OptimizerKind::AdamWeightDecay;
+  facts.stateBytes = 2 * (isSingle ? 4 : facts.parameterBytes);
+  if (config.optimizer.swap)
+    facts.stateBytes = 0;
+  facts.gradientBytes = facts.parameterBytes;
+  facts.shardsGradients = config.parallel.optimizerLevel > 1;
+  if (config.parallel.optimizerLevel < 3)
+    facts.gatheredBytes =
+        std::min(facts.parameterBytes, getBytes(spec.computeType));
 }
 
 static Layout readGiven(const TrainingConfig &config,

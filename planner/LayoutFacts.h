@@ -24,6 +24,11 @@ struct LayoutFacts {
   int64_t parameters = 0;
   int64_t parameterBytes = 2;
   int64_t stateBytes = 0;
+  /// Bytes of each parameter that stay through a step of several passes: its
+  /// gradient's sum, and what is gathered where the optimizer is sharded.
+  int64_t gradientBytes = 0, gatheredBytes = 0;
+  /// Sums of gradients are sharded as the optimizer is.
+  bool shardsGradients = false;
   /// Of a device's cube.
   double peakFlopsPerSecond = 0;
 

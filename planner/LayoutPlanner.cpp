@@ -103,7 +103,12 @@ Error LayoutPlanner::estimateStep() {
   variant->observeUntreated(*untreated);
   Expected<double> seconds = variant->estimate();
   if (!seconds)
-    return seconds.takeError();
+    return llvm::handleErrors(
+        seconds.takeError(), [](const plan::NoPlanError &) -> Error {
+          return llvm::make_error<plan::NoPlanError>(
+              "what layers and micro-batches need does not fit, however layers "
+              "are dealt, recomputed or swapped");
+        });
   estimate = *seconds;
   return Error::success();
 }

@@ -60,6 +60,7 @@ private:
 
   std::string describeProgress() const;
   Error readGiven();
+  Error dropLists();
   Error list(const LayoutSetting &setting);
   bool isGiven(const LayoutPlanner &planner) const;
   double getKey(const LayoutPlanner &planner) const;
@@ -111,6 +112,24 @@ Error LayoutSearch::readGiven() {
   given.measure = std::move(*measure);
   given.fits = given.measure.fits(answer.limitBytes);
   answer.given = std::move(given);
+  return Error::success();
+}
+
+/// Lists by stage make no sense once there are other stages.
+Error LayoutSearch::dropLists() {
+  MemorySettings settings;
+  settings.recompute =
+      StageTable(static_cast<size_t>(facts.interleave),
+                 std::vector<int64_t>(static_cast<size_t>(facts.given.stages)));
+  settings.selectRecompute.emplace();
+  settings.selectCommRecompute.emplace();
+  if (!request.keep.swap)
+    settings.swap.emplace();
+  Expected<std::string> yaml =
+      applySettings(request.yaml, request.input.fileName, settings);
+  if (!yaml)
+    return yaml.takeError();
+  request.yaml = std::move(*yaml);
   return Error::success();
 }
 
@@ -171,19 +190,24 @@ void LayoutSearch::sortOpen() {
   });
 }
 
-/// Those that promise most, unless they would learn the same.
+/// Those that promise most, unless they would learn the same. One of them is
+/// ready to be planned, if there is one: plans are what others are measured by.
 std::vector<LayoutPlanner *> LayoutSearch::chooseNext() const {
   std::vector<LayoutPlanner *> chosen;
-  for (LayoutPlanner *planner : open) {
-    if (chosen.size() == mostAtOnce || getKey(*planner) >= getCutoff())
-      break;
+  auto choose = [&](LayoutPlanner *planner) {
     const bool isApart = llvm::none_of(chosen, [&](const LayoutPlanner *other) {
-      return &other->getClass() == &planner->getClass() &&
-             (other->teachesClass() || planner->teachesClass());
+      return other == planner ||
+             (&other->getClass() == &planner->getClass() &&
+              (other->teachesClass() || planner->teachesClass()));
     });
-    if (isApart)
+    if (isApart && chosen.size() < mostAtOnce && getKey(*planner) < getCutoff())
       chosen.push_back(planner);
-  }
+  };
+  for (LayoutPlanner *planner : open)
+    if (chosen.empty() && planner->getEstimate())
+      choose(planner);
+  for (LayoutPlanner *planner : open)
+    choose(planner);
   return chosen;
 }
 
@@ -306,6 +330,8 @@ Expected<LayoutSearchResult> LayoutSearch::run() {
     return read.takeError();
   facts = std::move(*read);
   if (Error error = readGiven())
+    return error;
+  if (Error error = dropLists())
     return error;
   const LayoutSetting setting{request, facts, layers, answer.limitBytes};
   if (Error error = list(setting))

@@ -5,6 +5,7 @@
 #include "TrainingReport.h"
 #include "mf/Plan/ProblemJson.h"
 #include "mf/Text/TextTable.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mf::planner;
@@ -22,9 +23,12 @@ namespace mf::tools {
 static std::string describeTime(const StepMeasure &measure) {
   if (measure.criticalPath.empty())
     return "";
-  const timeline::CriticalShare &largest = measure.criticalPath.front();
-  return formatv("{0} {1:f0} %", largest.kind,
-                 100 * largest.seconds / measure.seconds);
+  const auto largest = llvm::max_element(
+      measure.criticalPath, [](const auto &a, const auto &b) {
+        return a.seconds < b.seconds;
+      });
+  return formatv("{0} {1:f0} %", largest->kind,
+                 100 * largest->seconds / measure.seconds);
 }
 
 /// What would have to be more, or faster.
@@ -71,7 +75,8 @@ static void printSkipped(const LayoutSearchResult &found,
     os << "no " << skipped.layouts.front().describe();
     if (others > 0)
       os << formatv(" and {0} more", others);
-    os << ": " << skipped.reason << '\n';
+    // The compiler may have said more.
+    os << ": " << llvm::StringRef(skipped.reason).split('\n').first << '\n';
   }
 }
 

@@ -197,6 +197,12 @@ TEST(LayoutTest, Bounds) {
   EXPECT_EQ(facts.getLeastBytes(layout), 4000);
   layout.optimizerSharding = true;
   EXPECT_EQ(facts.getLeastBytes(layout), 1000);
+  // What is summed and gathered is there all step.
+  facts.gradientBytes = 2;
+  facts.gatheredBytes = 1;
+  EXPECT_EQ(facts.getLeastBytes(layout), 1000 + 800 + 300);
+  facts.shardsGradients = true;
+  EXPECT_EQ(facts.getLeastBytes(layout), 1000 + 200 + 300);
   // 1 s of work on each device, of which a fourth is filled and drained.
   EXPECT_DOUBLE_EQ(facts.getLeastSeconds(layout, 800), 1.25);
   EXPECT_DOUBLE_EQ(facts.getEvenSeconds(layout, 2), 5);
