@@ -34,12 +34,12 @@ def make_model(hidden, layers, heads, inner, sequence, vocabulary):
     )  # fmt: skip
 
 
-MODEL = make_model(256, LAYERS, 4, 688, 256, 4096)
+MODEL = make_model(192, LAYERS, 3, 512, 128, 2048)
 # What the target is calibrated to: others, around it.
 OTHERS = {
-    "small": (make_model(192, 4, 3, 512, 192, 3072), {}),
-    "large": (make_model(320, 4, 5, 864, 320, 5120), {}),
-    "recomputed": (make_model(288, 4, 4, 768, 224, 3584), {"recompute": {"recompute": "True"}}),
+    "small": (make_model(128, 6, 2, 352, 96, 1536), {}),
+    "large": (make_model(256, 6, 4, 688, 160, 2560), {}),
+    "recomputed": (make_model(160, 8, 2, 448, 144, 2304), {"recompute": {"recompute": "True"}}),
 }
 
 
