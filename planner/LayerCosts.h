@@ -35,6 +35,7 @@ struct TransientCosts {
 struct LayerCosts {
   AdditiveCosts additive;
   TransientCosts transient;
+  double transferTime = 0;
 };
 
 /// The costs that explain the observations best; there must be some.

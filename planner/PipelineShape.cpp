@@ -60,7 +60,10 @@ Expected<PipelineShape> planner::readShape(const CompilerInput &input,
     return toError(diagnostics);
   if (!input.schedule.empty())
     config.parallel.pipelineScheduler = getSchedulerOf(input.schedule).str();
-  const EffectiveBatch batch = resolveBatch(config, std::nullopt, diagnostics);
+  std::optional<int64_t> accumulation;
+  if (input.gradientAccumulationSteps > 0)
+    accumulation = input.gradientAccumulationSteps;
+  const EffectiveBatch batch = resolveBatch(config, accumulation, diagnostics);
   const StageMapOptions options = getStageMapOptions(config, diagnostics);
   if (diagnostics.hasErrors())
     return toError(diagnostics);

@@ -26,6 +26,8 @@ struct CompilerInput {
   std::string modelName;
   /// As mf-opt's --schedule; empty takes the YAML's.
   std::string schedule;
+  /// As mf-opt's --gradient_accumulation_steps; 0 takes the YAML's.
+  int64_t gradientAccumulationSteps = 0;
   /// As mf-translate's --pretrained-config; may be empty.
   std::string pretrainedConfig;
 };

@@ -3,6 +3,7 @@
 #include "planner/StepMeasure.h"
 #include "mf/Program/StepTasks.h"
 #include "mf/Simulator/StepSimulator.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -56,6 +57,20 @@ static double sumWork(const timeline::StageTimeline &stage, double begin) {
   return work;
 }
 
+/// The average time of a message, from when both sides are there.
+static double getTransferTime(const timeline::StepTimeline &timeline) {
+  double seconds = 0, count = 0;
+  for (const timeline::StageTimeline &stage : timeline.stages)
+    for (const timeline::StreamTimeline &stream : stage.streams)
+      for (const timeline::Span &span : stream.spans)
+        if (timeline.activities[span.activity].category ==
+            timeline::Category::Send) {
+          seconds += span.end - span.start;
+          ++count;
+        }
+  return count > 0 ? seconds / count : 0;
+}
+
 static ChunkMeasure makeChunk(int64_t stage, const ShortestTasks &tasks,
                               int64_t frameBytes) {
   ChunkMeasure chunk;
@@ -66,6 +81,21 @@ static ChunkMeasure makeChunk(int64_t stage, const ShortestTasks &tasks,
   chunk.weightGradient = isSplit ? tasks.weight : 0;
   chunk.backward = isSplit ? tasks.input + tasks.weight : tasks.backward;
   return chunk;
+}
+
+bool StepMeasure::fits(int64_t limitBytes) const {
+  return llvm::all_of(stages, [&](const StageMeasure &stage) {
+    return stage.peakBytes <= limitBytes;
+  });
+}
+
+size_t StepMeasure::findFullest() const {
+  return static_cast<size_t>(
+      llvm::max_element(stages,
+                        [](const StageMeasure &a, const StageMeasure &b) {
+                          return a.peakBytes < b.peakBytes;
+                        }) -
+      stages.begin());
 }
 
 Expected<StepMeasure> planner::measureStep(const CompiledStep &step,
@@ -79,7 +109,14 @@ Expected<StepMeasure> planner::measureStep(const CompiledStep &step,
     return timeline.takeError();
   StepMeasure measure;
   measure.seconds = timeline->seconds;
+  measure.transferTime = getTransferTime(*timeline);
   measure.isExact = step.effort == PlanEffort::Full;
+  measure.criticalPath = timeline->criticalPath;
+  measure.tokens = timeline->tokens;
+  measure.numRanks = timeline->numRanks;
+  const double ranksPerStage =
+      static_cast<double>(timeline->numRanks) /
+      static_cast<double>(std::max<size_t>(1, timeline->stages.size()));
   for (const timeline::StageTimeline &stage : timeline->stages) {
     const program::StageProgram &code =
         program.stages[static_cast<size_t>(stage.stage)];
@@ -100,6 +137,7 @@ Expected<StepMeasure> planner::measureStep(const CompiledStep &step,
       measure.chunks[static_cast<size_t>(chunk)] =
           makeChunk(stage.stage, entry, code.layouts[entry.layout].bytes);
     }
+    measure.flops += ranksPerStage * static_cast<double>(stage.hardwareFlops);
     StageMeasure own;
     own.peakBytes = stage.peakBytes;
     own.liveBytes = code.maxLiveBytes.value_or(stage.peakBytes);

@@ -4,6 +4,7 @@
 #define MF_PLANNER_STEPMEASURE_H
 
 #include "mf/Target/Target.h"
+#include "mf/Timeline/StepTimeline.h"
 #include "planner/StepCompiler.h"
 
 namespace mf::planner {
@@ -35,11 +36,29 @@ struct StageMeasure {
 struct StepMeasure {
   /// Of the step, simulated.
   double seconds = 0;
+  /// Of a message between stages, on average; 0 if there is none.
+  double transferTime = 0;
   /// Arenas are those of mf-opt, not of a quick plan.
   bool isExact = false;
   /// In the order of execution.
   std::vector<ChunkMeasure> chunks;
   std::vector<StageMeasure> stages;
+  /// What the step's time is made of, largest first.
+  std::vector<timeline::CriticalShare> criticalPath;
+  /// Tokens of all ranks.
+  int64_t tokens = 0;
+  int64_t numRanks = 1;
+  /// Floating-point operations of all ranks' cubes.
+  double flops = 0;
+
+  /// Whether every stage's arena has at most so many bytes.
+  bool fits(int64_t limitBytes) const;
+  /// The stage with the largest arena.
+  size_t findFullest() const;
+  double getTokensPerSecondPerNpu() const {
+    return static_cast<double>(tokens) / seconds /
+           static_cast<double>(numRanks);
+  }
 };
 
 /// Simulates a step on a target.

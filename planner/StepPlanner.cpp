@@ -2,6 +2,7 @@
 
 #include "planner/StepPlanner.h"
 #include "mf/Plan/NoPlanError.h"
+#include "planner/Layout.h"
 #include "planner/VariantPlanner.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <memory>
@@ -56,10 +57,7 @@ Error Planning::readGiven() {
     return shape.takeError();
   answer.limitBytes = request.limitBytes.value_or(shape->memoryLimit);
   answer.given = std::move(*measure);
-  answer.givenFits =
-      llvm::all_of(answer.given.stages, [&](const StageMeasure &stage) {
-        return stage.peakBytes <= answer.limitBytes;
-      });
+  answer.givenFits = answer.given.fits(answer.limitBytes);
   answer.compiledSteps = 1;
   answer.isGiven = true;
   answer.best.yaml = request.yaml;
@@ -73,18 +71,6 @@ Error Planning::addOwnVariant() {
   if (Error error = variants.front()->prepare())
     return error;
   return variants.front()->learn();
-}
-
-/// Layers dealt evenly: what remains goes to the chunks before the last.
-static StageTable dealEvenly(int64_t numLayers, int64_t stages,
-                             int64_t interleave) {
-  StageTable table(static_cast<size_t>(interleave),
-                   std::vector<int64_t>(static_cast<size_t>(stages)));
-  int64_t left = numLayers % (stages * interleave);
-  for (int64_t chunk = stages * interleave - 2; left > 0; --chunk, --left)
-    ++table[static_cast<size_t>(chunk / stages)]
-           [static_cast<size_t>(chunk % stages)];
-  return table;
 }
 
 /// True if the pipeline is one that can be.
@@ -149,8 +135,8 @@ Error Planning::addVariants() {
         settings.microBatches = microBatches;
         settings.batchSize = samples / microBatches;
         if (interleave != own.interleave) {
-          settings.offset = dealEvenly(static_cast<int64_t>(layers.size()),
-                                       own.stages, interleave);
+          settings.offset = dealLayersEvenly(
+              static_cast<int64_t>(layers.size()), own.stages, interleave);
           settings.recompute = {{0}};
           settings.selectRecompute.emplace();
           settings.selectCommRecompute.emplace();
@@ -194,6 +180,7 @@ Error Planning::search() {
                                 : std::min(answer.boundSeconds, bound);
     answer.compiledSteps += variant->getCompiledSteps();
   }
+  answer.isCutShort = clock.isOver();
   answer.boundSeconds =
       std::min(answer.boundSeconds, answer.best.measure.seconds);
   if (answer.isGiven && !answer.givenFits)

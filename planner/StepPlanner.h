@@ -70,6 +70,8 @@ struct StepPlan {
   /// No settings of this problem give a shorter step, in seconds.
   double boundSeconds = 0;
   int64_t compiledSteps = 0;
+  /// The time limit, or whoever stopped it, ended the search.
+  bool isCutShort = false;
 };
 
 /// An error if the YAML does not compile, or a plan::NoPlanError if nothing

@@ -4,8 +4,8 @@
 #include "mf/Config/MemorySize.h"
 #include "mf/Plan/NoPlanError.h"
 #include "planner/Errors.h"
-#include "planner/LayerGraphs.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <cmath>
 #include <limits>
 
 using namespace mf;
@@ -17,8 +17,10 @@ using llvm::Expected;
 static constexpr size_t numSelections = 5;
 /// So many plans are compiled at most to mend what the costs have wrong.
 static constexpr int mostRounds = 8;
-/// Seconds.
-static constexpr double longestSolve = 10;
+/// Seconds after which a round of solving ends with the plan it has.
+static constexpr double longestSolve = 6;
+/// Of the limit, for each plan too many that did not fit.
+static constexpr double roomOfMisfits = 0.002;
 /// Costs are not better known than that.
 static constexpr double smallGap = 0.0005;
 
@@ -68,37 +70,62 @@ Error VariantPlanner::prepare() {
   if (!schedule)
     return schedule.takeError();
   context.schedule = std::move(*schedule);
-  return Error::success();
+  return request.keep.recompute ? readKept() : Error::success();
 }
 
 //===----------------------------------------------------------------------===//
 // Costs
 //===----------------------------------------------------------------------===//
 
-Error VariantPlanner::learn() {
+/// Nothing is recomputed or swapped: the last treatment is none.
+static Assignment makeUntreated(const PipelineShape &shape,
+                                const PlanContext &context) {
+  Assignment assignment;
+  assignment.layersOfChunk = shape.layers;
+  assignment.treatments.assign(context.layers.size(),
+                               context.treatments.size() - 1);
+  return assignment;
+}
+
+/// What layers are made of is known then.
+Expected<CompiledAssignment> VariantPlanner::compileUntreated() {
   context.treatments = {makeNoTreatment(context.getNumKinds())};
   clock.report("compiling without recompute");
-  Assignment nothing;
-  nothing.layersOfChunk = shape.layers;
-  nothing.treatments.assign(context.layers.size(), 0);
-  Expected<CompiledAssignment> kept =
-      compiler.compile(nothing, PlanEffort::Quick);
-  if (!kept)
-    return kept.takeError();
+  Expected<CompiledAssignment> compiled =
+      compiler.compile(makeUntreated(shape, context), PlanEffort::Quick);
+  if (!compiled)
+    return compiled.takeError();
   ++compiledSteps;
-  Expected<std::vector<LayerGraph>> graphs =
-      buildLayerGraphs(kept->step, request.target);
-  if (!graphs)
-    return graphs.takeError();
+  Expected<std::vector<LayerGraph>> built =
+      buildLayerGraphs(compiled->step, request.target);
+  if (!built)
+    return built.takeError();
+  graphs = std::move(*built);
+  return compiled;
+}
+
+Expected<StepMeasure> VariantPlanner::measureUntreated() {
+  Expected<CompiledAssignment> compiled = compileUntreated();
+  if (!compiled)
+    return compiled.takeError();
+  return measureStep(compiled->step, request.target);
+}
+
+Error VariantPlanner::learn() {
+  if (graphs.empty())
+    if (Error error = compileUntreated().takeError())
+      return error;
   const target::HostLink &host = request.target.host;
   const KeptSettings &keep = request.keep;
   context.treatments = makeTreatments(
-      *graphs, context.layers, keep.selectRecompute ? 0 : numSelections,
+      graphs, context.layers, keep.selectRecompute ? 0 : numSelections,
       keep.swap
           ? CopyRates()
           : CopyRates{host.toHostBytesPerSecond, host.toDeviceBytesPerSecond});
-  const std::vector<Assignment> probes =
+  std::vector<Assignment> probes =
       makeProbes(context, shape.layers, keep.offset);
+  for (Assignment &probe : probes)
+    probe = keepRecomputed(std::move(probe));
   clock.report(
       llvm::formatv("compiling {0} ways to treat layers", probes.size()).str());
   Expected<std::vector<Observation>> measured = compiler.measure(probes);
@@ -106,7 +133,6 @@ Error VariantPlanner::learn() {
     return measured.takeError();
   observations = std::move(*measured);
   compiledSteps += static_cast<int64_t>(probes.size());
-  numProbes = observations.size();
   areCostsOwn = true;
   costs = fitCosts(context, observations);
   return Error::success();
@@ -117,12 +143,24 @@ void VariantPlanner::borrow(const VariantPlanner &other) {
   costs = other.costs;
 }
 
+void VariantPlanner::observeUntreated(const StepMeasure &measure) {
+  observations.push_back({makeUntreated(shape, context), measure});
+}
+
 /// Takes over what the user keeps.
-Error VariantPlanner::fixKept(plan::Problem &made) const {
+void VariantPlanner::fixKept(plan::Problem &made) const {
   if (request.keep.offset)
     made.fixedLayers = shape.layers;
   if (!request.keep.recompute)
-    return Error::success();
+    return;
+  made.fixedTreatments.resize(context.treatments.size());
+  for (size_t index = 0; index < context.treatments.size(); ++index)
+    if (context.treatments[index].isFull)
+      made.fixedTreatments[index] = keptRecompute;
+}
+
+/// The layers of each chunk that the YAML recomputes.
+Error VariantPlanner::readKept() {
   DiagnosticList diagnostics;
   const TrainingConfig config =
       parseTrainingConfig(yaml, request.input.fileName, diagnostics);
@@ -135,12 +173,27 @@ Error VariantPlanner::fixKept(plan::Problem &made) const {
     return llvm::createStringError(
         "--keep=recompute: the layers that the YAML recomputes are not the "
         "first ones of their stages");
-  made.fixedTreatments.resize(context.treatments.size());
-  for (size_t index = 0; index < context.treatments.size(); ++index)
-    if (context.treatments[index].isFull)
-      made.fixedTreatments[index] =
-          fromTable(*settings->recompute, context.schedule.pipeline);
+  keptRecompute = fromTable(*settings->recompute, context.schedule.pipeline);
   return Error::success();
+}
+
+Assignment VariantPlanner::keepRecomputed(Assignment assignment) const {
+  size_t layer = 0;
+  for (size_t chunk = 0; chunk < keptRecompute.size(); ++chunk)
+    for (int64_t index = 0; index < assignment.layersOfChunk[chunk];
+         ++index, ++layer) {
+      size_t &treatment = assignment.treatments[layer];
+      if (index < keptRecompute[chunk])
+        treatment =
+            static_cast<size_t>(llvm::find_if(context.treatments,
+                                              [](const LayerTreatment &one) {
+                                                return one.isFull;
+                                              }) -
+                                context.treatments.begin());
+      else if (context.treatments[treatment].isFull)
+        treatment = context.treatments.size() - 1;
+    }
+  return assignment;
 }
 
 Expected<plan::Problem> VariantPlanner::buildProblem() {
@@ -155,8 +208,11 @@ Expected<plan::Problem> VariantPlanner::buildProblem() {
                   plan::evaluate(made, toPlan(context, last.assignment)).time;
   }
   made.forbidden = forbidden;
-  if (Error error = fixKept(made))
-    return error;
+  // What is wrong with peaks is not the same for all plans: if corrections do
+  // not help, leave room for it.
+  for (plan::StageMemory &stage : made.stages)
+    stage.limit *= 1 - roomOfMisfits * std::max(0, misfits - 2);
+  fixKept(made);
   return made;
 }
 
@@ -165,21 +221,12 @@ Expected<plan::Problem> VariantPlanner::buildProblem() {
 //===----------------------------------------------------------------------===//
 
 bool VariantPlanner::fits(const StepMeasure &measure) const {
-  return llvm::all_of(measure.stages, [&](const StageMeasure &stage) {
-    return stage.peakBytes <= context.limitBytes;
-  });
+  return measure.fits(context.limitBytes);
 }
 
 bool VariantPlanner::mayFit(const StepMeasure &measure) const {
   return llvm::all_of(measure.stages, [&](const StageMeasure &stage) {
     return stage.liveBytes <= context.limitBytes;
-  });
-}
-
-bool VariantPlanner::isTried(const Assignment &assignment) const {
-  const auto plans = llvm::ArrayRef(observations).drop_front(numProbes);
-  return llvm::any_of(plans, [&](const Observation &observation) {
-    return observation.assignment == assignment;
   });
 }
 
@@ -197,6 +244,7 @@ void VariantPlanner::forbid(const plan::Plan &plan,
         entry.chunks.push_back(plan.chunks[chunk]);
     forbidden.push_back(std::move(entry));
   }
+  ++misfits;
 }
 
 Error VariantPlanner::compilePlan(const plan::Plan &plan,
@@ -210,6 +258,7 @@ Error VariantPlanner::compilePlan(const plan::Plan &plan,
   if (!measure)
     return measure.takeError();
   observations.push_back({assignment, *measure});
+  tried.push_back(assignment);
   current = CompiledPlan{std::move(compiled->settings),
                          std::move(compiled->yaml), std::move(*measure), plan};
   return Error::success();
@@ -258,52 +307,66 @@ static Error skipNoPlan(Error error) {
   return llvm::handleErrors(std::move(error), [](const plan::NoPlanError &) {});
 }
 
-/// Solves with what is known so far; true if there is a plan that was not
-/// compiled yet.
-Expected<bool> VariantPlanner::solveNext(double cutoff) {
+/// Solves with what is known so far.
+Expected<plan::SolveResult> VariantPlanner::solveProblem(double cutoff) {
   Expected<plan::Problem> made = buildProblem();
   if (!made)
     return made.takeError();
   problem = std::move(*made);
   plan::SolveOptions options;
   // What is left behind that is less than what the costs have wrong.
-  const double left = clock.getSecondsLeft();
-  options.timeLimit = best ? std::min(longestSolve, std::max(1.0, left / 3))
-                           : std::max(1.0, left / 2);
+  options.timeLimit = std::max(1.0, clock.getSecondsLeft() / 2);
   std::atomic<bool> isEnough = false;
   options.stop = &isEnough;
   auto watch = [&](const plan::SolveProgress &progress) {
-    isEnough = clock.isOver() ||
-               progress.time - progress.bound < smallGap * progress.time;
+    const bool hasPlan = std::isfinite(progress.time);
+    isEnough =
+        clock.isOver() || (hasPlan && progress.seconds > longestSolve) ||
+        (hasPlan && progress.time - progress.bound < smallGap * progress.time);
   };
   options.progress = watch;
   options.cutoff = cutoff;
   clock.report("solving");
-  Expected<plan::SolveResult> solved = plan::solve(problem, options);
+  return plan::solve(problem, options);
+}
+
+Expected<double> VariantPlanner::estimate() {
+  Expected<plan::SolveResult> solved = solveProblem(0);
+  if (!solved)
+    return solved.takeError();
+  result = std::move(*solved);
+  return result.time + restSeconds;
+}
+
+/// True if there is a plan that was not compiled yet.
+Expected<bool> VariantPlanner::solveNext(double cutoff) {
+  Expected<plan::SolveResult> solved = solveProblem(cutoff);
   if (!solved) {
     if (Error error = skipNoPlan(solved.takeError()))
       return error;
     return false;
   }
   result = std::move(*solved);
-  return result.plan && !isTried(toAssignment(*result.plan));
+  // A round that ended early knows no bound.
+  if (result.plan && result.bound > result.time / 2)
+    boundSeconds = result.bound + restSeconds;
+  return result.plan && !llvm::is_contained(tried, toAssignment(*result.plan));
 }
 
 /// Of what was compiled to learn from, the shortest that fits: costs may take
 /// for too large what is not.
 Error VariantPlanner::takeObserved() {
-  std::vector<Observation> fitting;
-  for (const Observation &observation : observations)
+  std::vector<std::pair<double, size_t>> fitting;
+  for (const auto &[index, observation] : llvm::enumerate(observations))
     if (mayFit(observation.measure))
-      fitting.push_back(observation);
-  llvm::stable_sort(fitting, [](const Observation &a, const Observation &b) {
-    return a.measure.seconds < b.measure.seconds;
-  });
-  for (const Observation &observation : fitting) {
+      fitting.emplace_back(observation.measure.seconds, index);
+  llvm::sort(fitting);
+  for (const auto &[seconds, index] : fitting) {
     if (best || clock.isOver())
       break;
-    if (Error error = compilePlan(toPlan(context, observation.assignment),
-                                  observation.assignment, PlanEffort::Full))
+    const Assignment assignment = observations[index].assignment;
+    if (Error error = compilePlan(toPlan(context, assignment), assignment,
+                                  PlanEffort::Full))
       return error;
     if (!fits(current.measure))
       continue;
@@ -314,6 +377,10 @@ Error VariantPlanner::takeObserved() {
 }
 
 Error VariantPlanner::search(double cutoff) {
+  Expected<plan::Problem> made = buildProblem();
+  if (!made)
+    return made.takeError();
+  problem = std::move(*made);
   for (int round = 0; round < mostRounds && !clock.isOver(); ++round) {
     Expected<bool> isNew = solveNext(cutoff);
     if (!isNew)
@@ -341,13 +408,11 @@ Error VariantPlanner::search(double cutoff) {
   return best ? Error::success() : takeObserved();
 }
 
-double VariantPlanner::getBoundSeconds() const {
-  if (!result.plan)
-    return 0;
-  return result.bound + restSeconds;
-}
-
 Error VariantPlanner::makeNoPlanError() const {
+  if (clock.isOver())
+    return llvm::make_error<plan::NoPlanError>(
+        "the search ended before it compiled a plan that fits; give it more "
+        "time");
   int64_t least = std::numeric_limits<int64_t>::max();
   size_t nearest = 0;
   for (const Observation &observation : observations) {
@@ -366,10 +431,16 @@ Error VariantPlanner::makeNoPlanError() const {
       nearest = at;
     }
   }
-  return llvm::make_error<plan::NoPlanError>(
-      "no settings fit into " + describeMemorySize(context.limitBytes) +
-      ": stage " + llvm::Twine(nearest) +
-      " of the nearest that was compiled misses " + describeMemorySize(least) +
-      "; give it more stages, ranks that share more, or smaller "
-      "micro-batches");
+  std::string text = "no settings fit into ";
+  if (clock.isOver())
+    text = "the search ended before settings were found that fit into ";
+  text += describeMemorySize(context.limitBytes);
+  // What was compiled to learn costs may fit.
+  if (least > 0)
+    text += ": stage " + std::to_string(nearest) +
+            " of the nearest that was compiled misses " +
+            describeMemorySize(least) +
+            "; give it more stages, ranks that share more, or smaller "
+            "micro-batches";
+  return llvm::make_error<plan::NoPlanError>(text);
 }

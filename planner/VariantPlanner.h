@@ -9,6 +9,7 @@
 #define MF_PLANNER_VARIANTPLANNER_H
 
 #include "planner/LayerCosts.h"
+#include "planner/LayerGraphs.h"
 #include "planner/PipelineShape.h"
 #include "planner/Probes.h"
 #include "planner/StepPlanner.h"
@@ -25,6 +26,8 @@ public:
     return request.timeLimit -
            std::chrono::duration<double>(Clock::now() - begin).count();
   }
+  /// The time begins anew.
+  void restart() { begin = Clock::now(); }
   bool isOver() const {
     return (request.stop && *request.stop) || getSecondsLeft() <= 0;
   }
@@ -49,10 +52,18 @@ public:
   /// Reads the pipeline.
   llvm::Error prepare();
 
+  /// Compiles the step with nothing recomputed or swapped.
+  llvm::Expected<StepMeasure> measureUntreated();
   /// Learns costs from compiled steps.
   llvm::Error learn();
   /// Takes them from a pipeline with micro-batches of the same size.
   void borrow(const VariantPlanner &other);
+  /// Takes note of what costs should explain: the step with nothing recomputed
+  /// or swapped. After learning or borrowing.
+  void observeUntreated(const StepMeasure &measure);
+  /// What the costs promise, in seconds, without compiling anything; a
+  /// NoPlanError if nothing fits.
+  llvm::Expected<double> estimate();
 
   /// Solves and compiles until the plan stays the same. Plans that the model
   /// expects to take `cutoff` or more are not compiled.
@@ -66,7 +77,7 @@ public:
   /// What the model says of the best plan.
   double getModelSeconds() const { return modelSeconds; }
   /// No settings give a shorter step; 0 if nothing was solved.
-  double getBoundSeconds() const;
+  double getBoundSeconds() const { return boundSeconds; }
   int64_t getCompiledSteps() const { return compiledSteps; }
   /// Why there is no plan.
   llvm::Error makeNoPlanError() const;
@@ -78,24 +89,38 @@ private:
   AssignmentCompiler compiler;
   PipelineShape shape;
   PlanContext context;
+  /// Of the step with nothing recomputed; empty if it was not compiled.
+  std::vector<LayerGraph> graphs;
   std::optional<LayerCosts> costs;
   bool areCostsOwn = false;
   /// First those to learn from, then plans.
   std::vector<Observation> observations;
-  size_t numProbes = 0;
+  /// By chunk: the layers that the YAML recomputes, if they are kept.
+  std::vector<int64_t> keptRecompute;
+  /// Plans that were compiled.
+  std::vector<Assignment> tried;
   /// Choices of stages that were compiled and do not fit.
   std::vector<plan::ForbiddenStage> forbidden;
+  /// Plans that did not fit.
+  int misfits = 0;
   /// Compiled last.
   CompiledPlan current;
   std::optional<CompiledPlan> best;
   plan::Problem problem;
   plan::SolveResult result;
   double modelSeconds = 0;
+  double boundSeconds = 0;
   /// What the simulated step takes beside the model's.
   double restSeconds = 0;
   int64_t compiledSteps = 0;
 
-  llvm::Error fixKept(plan::Problem &made) const;
+  llvm::Expected<CompiledAssignment> compileUntreated();
+  llvm::Expected<plan::SolveResult> solveProblem(double cutoff);
+  /// With the layers fully recomputed that the user's YAML recomputes so, if
+  /// they are kept.
+  Assignment keepRecomputed(Assignment assignment) const;
+  llvm::Error readKept();
+  void fixKept(plan::Problem &made) const;
   llvm::Expected<plan::Problem> buildProblem();
   llvm::Error tryPlan(const plan::Plan &plan, const Assignment &assignment);
   void forbid(const plan::Plan &plan, const StepMeasure &measure);
@@ -107,8 +132,6 @@ private:
   bool fits(const StepMeasure &measure) const;
   /// Whether a better plan of the arenas could fit.
   bool mayFit(const StepMeasure &measure) const;
-  /// Whether it was compiled as a plan, not only to learn from it.
-  bool isTried(const Assignment &assignment) const;
 };
 
 } // namespace mf::planner

@@ -15,6 +15,8 @@ static constexpr NumberKey numberKeys[] = {
     {"parallel_config.pipeline_stage", &MemorySettings::stages},
     {"parallel_config.micro_batch_num", &MemorySettings::microBatches},
     {"runner_config.batch_size", &MemorySettings::batchSize},
+    {"runner_config.gradient_accumulation_steps",
+     &MemorySettings::gradientAccumulation},
 };
 
 ArrayRef<NumberKey> getNumberKeys() { return numberKeys; }
@@ -96,10 +98,11 @@ SettingValue getScheduleKeys(const MemorySettings &settings,
     if (wanted && *wanted != current)
       keys.set(path, SettingValue::fromBool(*wanted));
   };
-  const int64_t current[] = {parallel.dataParallel,    parallel.modelParallel,
-                             parallel.contextParallel, parallel.expertParallel,
-                             parallel.pipelineStage,   parallel.microBatchNum,
-                             config.runner.batchSize};
+  const int64_t current[] = {
+      parallel.dataParallel,    parallel.modelParallel,
+      parallel.contextParallel, parallel.expertParallel,
+      parallel.pipelineStage,   parallel.microBatchNum,
+      config.runner.batchSize,  config.runner.gradientAccumulationSteps};
   for (const auto &[key, value] : zip_equal(getNumberKeys(), current))
     setNumber(key.path, settings.*key.setting, value);
   setBool(sequencePath, settings.sequenceParallel, parallel.useSeqParallel);

@@ -253,6 +253,7 @@ static void readSizes(const TrainingConfig &config, MemorySettings &settings) {
   const ParallelConfig &parallel = config.parallel;
   settings.microBatches = parallel.microBatchNum;
   settings.batchSize = config.runner.batchSize;
+  settings.gradientAccumulation = config.runner.gradientAccumulationSteps;
   settings.scheduler = parallel.pipelineScheduler;
   settings.lessMemoryInterleave = parallel.pipelineScheduler == "seqsmartvpp";
   settings.stages = parallel.pipelineStage;

@@ -14,6 +14,10 @@ static size_t getNumLayerFeatures(const StageOptions &options) {
   return 1 + first.layers.size() + first.layers.size() * first.totals.size();
 }
 
+bool isLayerFeature(const StageOptions &options, size_t feature) {
+  return feature < getNumLayerFeatures(options);
+}
+
 size_t getNumFeatures(const StageOptions &options) {
   return getNumLayerFeatures(options) + options.numDurations + 1;
 }
@@ -42,6 +46,31 @@ double getFeature(const StageOptions &options, int32_t option, size_t feature) {
 
 bool Decision::allows(const StageOptions &options, int32_t option) const {
   return (getFeature(options, option, feature) <= threshold) == isAtMost;
+}
+
+DecisionHistory::Sort DecisionHistory::getSort(const Decision &decision,
+                                               bool isLayers) {
+  return {decision.feature,
+          isLayers ? static_cast<int64_t>(decision.threshold) : -1,
+          decision.isAtMost};
+}
+
+void DecisionHistory::add(const Decision &decision, bool isLayers,
+                          double gain) {
+  Gains &known = gains[getSort(decision, isLayers)];
+  known.sum += gain;
+  ++known.count;
+}
+
+double DecisionHistory::getGain(const Decision &decision, bool isLayers) const {
+  constexpr double hopeOfMany = 0.03, hopeOfOthers = 0.002, least = 1e-4;
+  auto known = gains.find(getSort(decision, isLayers));
+  if (known == gains.end()) {
+    bool isMany = isLayers && decision.feature > 0 && !decision.isAtMost &&
+                  decision.threshold >= meanLayers;
+    return isMany ? hopeOfMany : hopeOfOthers;
+  }
+  return least + known->second.sum / static_cast<double>(known->second.count);
 }
 
 namespace {
@@ -107,31 +136,54 @@ std::optional<Decision> chooseAny(const OptionChain &chain) {
 
 } // namespace
 
+/// The thresholds that cut the mixture: all numbers of layers, or the mean.
+static std::vector<double> getThresholds(const StageOptions &options,
+                                         const StageMixture &mixture,
+                                         size_t feature) {
+  double mean = 0, least = std::numeric_limits<double>::infinity(), most = 0;
+  for (auto [option, share] : mixture.shares) {
+    double value = getFeature(options, option, feature);
+    mean += share * value;
+    least = std::min(least, value);
+    most = std::max(most, value);
+  }
+  if (!isLayerFeature(options, feature))
+    return {std::floor(mean)};
+  std::vector<double> thresholds;
+  for (double threshold = least; threshold < most; ++threshold)
+    thresholds.push_back(threshold);
+  return thresholds;
+}
+
 std::optional<Decision> chooseDecision(const OptionChain &chain,
-                                       const GameResult &game) {
+                                       const GameResult &game,
+                                       const DecisionHistory &history) {
   std::optional<Decision> best;
   double bestScore = 0;
-  if (!game.samples.empty() && !game.cut.counts.empty())
-    for (auto [index, options] : llvm::enumerate(chain.getStages())) {
-      StageMixture mixture(game, index);
-      if (mixture.shares.size() < 2)
+  for (auto [index, options] : llvm::enumerate(chain.getStages())) {
+    StageMixture mixture(game, index);
+    if (mixture.shares.size() < 2)
+      continue;
+    for (size_t feature = 0; feature + 1 < getNumFeatures(options); ++feature) {
+      bool isLayers = isLayerFeature(options, feature);
+      // Of one kind, they are those of the chunk.
+      size_t chunks = options.compositions.front().layers.size();
+      if (isLayers && feature > chunks &&
+          options.compositions.front().totals.size() == 1)
         continue;
-      size_t numLayerFeatures = getNumLayerFeatures(options);
-      for (size_t feature = 0; feature + 1 < getNumFeatures(options);
-           ++feature) {
-        double mean = 0;
-        for (auto [option, share] : mixture.shares)
-          mean += share * getFeature(options, option, feature);
-        Decision decision{index, feature, std::floor(mean)};
-        // The numbers of layers tie stages together.
-        double weight = feature == 0 ? 4 : feature < numLayerFeatures ? 2 : 1;
-        double score = weight * getDistance(options, mixture, game, decision);
-        if (score > bestScore) {
-          bestScore = score;
-          best = decision;
-        }
+      for (double threshold : getThresholds(options, mixture, feature)) {
+        Decision low{index, feature, threshold, true}, high = low;
+        high.isAtMost = false;
+        double score = getDistance(options, mixture, game, low) *
+                       history.getGain(low, isLayers) *
+                       history.getGain(high, isLayers);
+        if (score <= bestScore)
+          continue;
+        bestScore = score;
+        best = low;
       }
     }
+  }
   return best ? best : chooseAny(chain);
 }
 

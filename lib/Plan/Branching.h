@@ -4,6 +4,8 @@
 #define MF_LIB_PLAN_BRANCHING_H
 
 #include "PathGame.h"
+#include <map>
+#include <tuple>
 
 namespace mf::plan {
 
@@ -23,10 +25,39 @@ struct Decision {
 double getFeature(const StageOptions &options, int32_t option, size_t feature);
 size_t getNumFeatures(const StageOptions &options);
 
+/// By how much bounds have risen behind decisions of one sort, so far.
+class DecisionHistory {
+public:
+  /// Of chunks with so many layers in the mean.
+  explicit DecisionHistory(double meanLayers) : meanLayers(meanLayers) {}
+
+  /// As a share of the bound that is sought.
+  void add(const Decision &decision, bool isLayers, double gain);
+  /// The mean. Without any, chunks with more layers than most are expected to
+  /// be worth most.
+  double getGain(const Decision &decision, bool isLayers) const;
+
+private:
+  struct Gains {
+    double sum = 0;
+    int64_t count = 0;
+  };
+  /// Stages are much alike: by feature, threshold and half.
+  using Sort = std::tuple<size_t, int64_t, bool>;
+  static Sort getSort(const Decision &decision, bool isLayers);
+  double meanLayers;
+  std::map<Sort, Gains> gains;
+};
+
+/// Whether a feature is a number of layers.
+bool isLayerFeature(const StageOptions &options, size_t feature);
+
 /// The decision in which the plans of a mixture differ most, measured along its
-/// cut; nothing if each stage has one option.
+/// cut, and with which bounds have risen most; nothing if each stage has one
+/// option.
 std::optional<Decision> chooseDecision(const OptionChain &chain,
-                                       const GameResult &game);
+                                       const GameResult &game,
+                                       const DecisionHistory &history);
 
 } // namespace mf::plan
 

@@ -6,13 +6,23 @@
 
 namespace mf::plan {
 
-ChunkChoices::ChunkChoices(const TickProblem &problem, Aim aim)
-    : problem(problem), aim(aim),
+/// Comparing each with each takes too long for more.
+static constexpr size_t mostCompared = 3000;
+
+ChunkChoices::ChunkChoices(const TickProblem &problem, Aim aim,
+                           std::function<bool()> isOver)
+    : problem(problem), aim(aim), isOver(std::move(isOver)),
+      isOrderKept(problem.get().treatmentsInOrder && problem.getNumKinds() > 1),
+      isPossible(problem.get().getNumTreatments(), true),
       excludedBy(problem.get().getNumTreatments(), 0),
       forbiddenGroups(problem.getNumChunks(), -1) {
   for (const LayerKind &kind : problem.get().kinds)
     for (const Treatment &treatment : kind.treatments)
       hasCopies |= treatment.copyOut > 0 || treatment.copyIn > 0;
+  for (auto [treatment, fixed] : llvm::enumerate(problem.get().fixedTreatments))
+    isPossible[treatment] =
+        fixed.empty() ||
+        llvm::any_of(fixed, [](int64_t count) { return count > 0; });
   for (auto [one, other] : problem.get().exclusive) {
     excludedBy[one] |= uint64_t(1) << other;
     excludedBy[other] |= uint64_t(1) << one;
@@ -62,8 +72,7 @@ bool ChunkChoices::isBetter(const Part &one, const Part &other) const {
   if (!isNoWorse(one.costs, other.costs) ||
       (one.exclusive & ~other.exclusive) != 0)
     return false;
-  if (problem.get().treatmentsInOrder &&
-      one.lastTreatment > other.lastTreatment)
+  if (isOrderKept && one.lastTreatment > other.lastTreatment)
     return false;
   for (auto [treatment, fixed] : llvm::enumerate(problem.get().fixedTreatments))
     if (!fixed.empty() &&
@@ -109,6 +118,43 @@ static void keepBest(std::vector<Choice> &choices, Better isBetter) {
   choices = std::move(best);
 }
 
+/// Of parts that differ in backward and activations alone, drops those that
+/// another is no worse than. Takes no longer than sorting.
+void ChunkChoices::dropWorse(int64_t forbiddenGroup,
+                             std::vector<Part> &made) const {
+  using Key = std::vector<int64_t>;
+  auto getKey = [&](const Part &part) {
+    Key key = {part.costs.times[0],
+               part.costs.times[2],
+               part.costs.transient,
+               part.costs.copyOut,
+               part.costs.copyIn,
+               static_cast<int64_t>(part.exclusive),
+               isOrderKept ? static_cast<int64_t>(part.lastTreatment) : 0};
+    for (auto [treatment, fixed] :
+         llvm::enumerate(problem.get().fixedTreatments))
+      if (!fixed.empty())
+        key.push_back(part.plan.getTreated(treatment));
+    return key;
+  };
+  // They come in the order of their times.
+  std::map<Key, int64_t> leastActivations;
+  llvm::erase_if(made, [&](const Part &part) {
+    auto [least, isFirst] =
+        leastActivations.try_emplace(getKey(part), part.costs.activation);
+    if (!isFirst && least->second <= part.costs.activation)
+      return true;
+    if (mayBecomeForbidden(forbiddenGroup, part.plan)) {
+      // It stands for no other.
+      if (isFirst)
+        leastActivations.erase(least);
+      return false;
+    }
+    least->second = part.costs.activation;
+    return false;
+  });
+}
+
 const std::vector<ChunkChoices::Part> &
 ChunkChoices::getParts(int64_t forbiddenGroup, const Layers &layers) {
   auto known = parts.find({forbiddenGroup, layers});
@@ -133,9 +179,14 @@ std::vector<ChunkChoices::Part> ChunkChoices::makeParts(int64_t forbiddenGroup,
   Layers before = layers;
   --before[kind];
   std::vector<Part> made;
-  for (const Part &part : getParts(forbiddenGroup, before))
+  const std::vector<Part> &shorter = getParts(forbiddenGroup, before);
+  cutShort |= isOver && isOver();
+  if (cutShort)
+    return {};
+  for (const Part &part : shorter)
     for (size_t treatment = 0; treatment < numTreatments; ++treatment) {
-      if (problem.get().treatmentsInOrder && treatment < part.lastTreatment)
+      if (!isPossible[treatment] ||
+          (isOrderKept && treatment < part.lastTreatment))
         continue;
       if ((part.exclusive & excludedBy[treatment]) != 0)
         continue;
@@ -153,6 +204,9 @@ std::vector<ChunkChoices::Part> ChunkChoices::makeParts(int64_t forbiddenGroup,
                             return one.plan == other.plan;
                           }),
              made.end());
+  dropWorse(forbiddenGroup, made);
+  if (made.size() > mostCompared)
+    return made;
   keepBest(made, [&](const Part &one, const Part &other) {
     return isBetter(one, other) &&
            !mayBecomeForbidden(forbiddenGroup, one.plan);
@@ -186,6 +240,8 @@ ChunkChoices::get(int64_t chunk, llvm::ArrayRef<int64_t> layers) {
     choice.costs = problem.getExtra(chunk);
     choice.costs.add(part.costs);
   }
+  if (allowed.size() > mostCompared)
+    cutShort |= isOver && isOver();
   keepBest(allowed, [&](const ChunkChoice &one, const ChunkChoice &other) {
     return isNoWorse(one.costs, other.costs) &&
            !(group >= 0 && llvm::is_contained(forbiddenPlans[group], one.plan));

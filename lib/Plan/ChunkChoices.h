@@ -5,6 +5,7 @@
 #define MF_LIB_PLAN_CHUNKCHOICES_H
 
 #include "Ticks.h"
+#include <functional>
 #include <map>
 
 namespace mf::plan {
@@ -23,7 +24,12 @@ class ChunkChoices {
 public:
   /// What choices are good at.
   enum class Aim : uint8_t { Times, Memory };
-  explicit ChunkChoices(const TickProblem &problem, Aim aim = Aim::Times);
+  /// `isOver` tells whether to stop; it may be empty.
+  explicit ChunkChoices(const TickProblem &problem, Aim aim = Aim::Times,
+                        std::function<bool()> isOver = {});
+
+  /// Whether it was stopped: then choices are missing.
+  bool isCutShort() const { return cutShort; }
 
   /// By the numbers of layers of each kind. The best choices of a chunk that
   /// appear in a forbidden stage keep nothing else out. Stays where it is.
@@ -50,9 +56,18 @@ private:
 
   bool isNoWorse(const TickCosts &one, const TickCosts &other) const;
 
+  void dropWorse(int64_t forbiddenGroup, std::vector<Part> &made) const;
+
   const TickProblem &problem;
   Aim aim;
+  std::function<bool()> isOver;
+  bool cutShort = false;
+  /// Whether the order of treatments says which layers have them. Of layers of
+  /// one kind it does not matter.
+  bool isOrderKept = false;
   bool hasCopies = false;
+  /// By treatment: whether some chunk may have it.
+  std::vector<bool> isPossible;
   /// By treatment: those that exclude it, as bits; 0 if none.
   std::vector<uint64_t> excludedBy;
   /// By chunk: a number for each chunk with forbidden plans, -1 for others.

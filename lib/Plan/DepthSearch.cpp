@@ -26,8 +26,8 @@ DepthSearch::DepthSearch(OptionChain &chain, StepGraph &graph,
 }
 
 void DepthSearch::setDurations(size_t depth, llvm::ArrayRef<double> ofStage) {
-  for (auto [number, duration] : llvm::zip_equal(
-           chain.getStages()[depth].durationNumbers, ofStage))
+  for (auto [number, duration] :
+       llvm::zip_equal(chain.getStages()[depth].durationNumbers, ofStage))
     durations[number] = static_cast<int64_t>(duration);
 }
 
@@ -52,10 +52,10 @@ void DepthSearch::addCut(PathCut cut, size_t depth) {
     cuts.push_back(std::move(priced));
     return;
   }
-  auto worst = std::min_element(
-      cuts.begin(), cuts.end(), [](const PricedCut &one, const auto &other) {
-        return one.uses < other.uses;
-      });
+  auto worst = std::min_element(cuts.begin(), cuts.end(),
+                                [](const PricedCut &one, const auto &other) {
+                                  return one.uses < other.uses;
+                                });
   *worst = std::move(priced);
 }
 
@@ -76,10 +76,10 @@ std::vector<DepthSearch::Choice> DepthSearch::getChoices(size_t depth,
       depth, node, [&](int32_t option, size_t position, int32_t to) {
         Choice choice{0, option, to};
         for (PricedCut &cut : cuts) {
-          choice.bound = std::max(choice.bound,
-                                  cut.spent[depth] +
-                                      cut.prices.options[depth][position] +
-                                      cut.prices.rest[depth + 1][to]);
+          choice.bound =
+              std::max(choice.bound, cut.spent[depth] +
+                                         cut.prices.options[depth][position] +
+                                         cut.prices.rest[depth + 1][to]);
           if (choice.bound < limit)
             continue;
           ++cut.uses;
@@ -115,8 +115,9 @@ void DepthSearch::search(size_t depth, int32_t node) {
     bool isIn = true;
     for (PricedCut &cut : cuts) {
       cut.spent[depth + 1] = cut.spent[depth] + getSpent(cut.cut, depth);
-      if (isIn && cut.spent[depth + 1] + cut.prices.rest[depth + 1][choice.to] >=
-                      limit) {
+      if (isIn &&
+          cut.spent[depth + 1] + cut.prices.rest[depth + 1][choice.to] >=
+              limit) {
         isIn = false;
         ++cut.uses;
       }

@@ -28,8 +28,7 @@ bool LocalSearch::tryAround(llvm::ArrayRef<double> center) {
   constexpr double softnesses[] = {1e-4, 1e-3, 5e-3, 2e-2};
   double mean = std::accumulate(center.begin(), center.end(), 0.0) /
                 static_cast<double>(center.size());
-  auto runs =
-      static_cast<double>(problem.get().schedule.pipeline.microBatches);
+  auto runs = static_cast<double>(problem.get().schedule.pipeline.microBatches);
   if (mean <= 0)
     return false;
   int64_t known = best.ticks;

@@ -62,8 +62,7 @@ void OptionChain::addNodes(const TickProblem &problem,
         if (!isEnough ||
             (isLast && llvm::any_of(rest, [](int64_t one) { return one > 0; })))
           continue;
-        auto [number, isNew] =
-            numbers.try_emplace({layout, rest}, next.size());
+        auto [number, isNew] = numbers.try_emplace({layout, rest}, next.size());
         if (isNew)
           next.emplace_back(layout, rest);
         arcs[stage.stage].push_back(
@@ -181,7 +180,8 @@ void OptionChain::runForward() {
     const std::vector<double> &before = forward[stage];
     std::vector<double> &behind = forward[stage + 1];
     for (auto [index, arc] : llvm::enumerate(arcs[stage])) {
-      double value = before[arc.from] + compositionCosts[stage][arc.composition];
+      double value =
+          before[arc.from] + compositionCosts[stage][arc.composition];
       if (value < behind[arc.to]) {
         behind[arc.to] = value;
         bestArcs[stage + 1][arc.to] = index;
@@ -196,10 +196,9 @@ void OptionChain::runBackward() {
   for (size_t stage = stages.size(); stage-- > 0;) {
     backward[stage].assign(numNodes[stage], infinity);
     for (const ChainArc &arc : arcs[stage])
-      backward[stage][arc.from] =
-          std::min(backward[stage][arc.from],
-                   compositionCosts[stage][arc.composition] +
-                       backward[stage + 1][arc.to]);
+      backward[stage][arc.from] = std::min(
+          backward[stage][arc.from], compositionCosts[stage][arc.composition] +
+                                         backward[stage + 1][arc.to]);
   }
 }
 

@@ -3,6 +3,7 @@
 #include "PathGame.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <numeric>
 
 namespace mf::plan {
 
@@ -10,6 +11,15 @@ namespace {
 
 /// Of the mixture; what has less is left out.
 constexpr double leastShare = 1e-3;
+
+PathCut mix(const PathCut &one, const PathCut &other, double share) {
+  PathCut mixed = one;
+  for (size_t number = 0; number < mixed.counts.size(); ++number)
+    mixed.counts[number] +=
+        share * (other.counts[number] - mixed.counts[number]);
+  mixed.transfers += share * (other.transfers - mixed.transfers);
+  return mixed;
+}
 
 class PathGame {
 public:
@@ -27,10 +37,15 @@ private:
   void setAverage();
   void playRound(int64_t round);
   void mixIn(const PathCut &cut);
-  std::vector<double> getMoved(llvm::ArrayRef<int64_t> durations,
+  std::vector<double> getMoved(llvm::ArrayRef<double> direction,
                                double share) const;
-  double searchShare(llvm::ArrayRef<int64_t> durations, double softness);
-  void moveTowards(OptionList answer, int64_t round, double softness);
+  double searchShare(llvm::ArrayRef<double> direction, double softness);
+  void add(OptionList answer, int64_t round, double softness);
+  std::vector<double> getWholeDurations(const OptionList &options) const {
+    std::vector<int64_t> whole =
+        getDurations(chain.getStages(), options, problem);
+    return {whole.begin(), whole.end()};
+  }
   bool isDone() const {
     return chain.isEmpty() || result.bound >= incumbent.getLimit() ||
            incumbent.isOver();
@@ -61,31 +76,27 @@ void PathGame::setAverage() {
   result.average.assign(problem.getNumDurations(), 0);
   for (PlanSample &sample : result.samples) {
     sample.share /= total;
-    std::vector<int64_t> durations =
-        getDurations(chain.getStages(), sample.options, problem);
+    std::vector<double> durations = getWholeDurations(sample.options);
     for (size_t number = 0; number < durations.size(); ++number)
-      result.average[number] +=
-          sample.share * static_cast<double>(durations[number]);
+      result.average[number] += sample.share * durations[number];
   }
 }
 
-std::vector<double> PathGame::getMoved(llvm::ArrayRef<int64_t> durations,
+std::vector<double> PathGame::getMoved(llvm::ArrayRef<double> direction,
                                        double share) const {
   std::vector<double> moved = result.average;
   for (size_t number = 0; number < moved.size(); ++number)
-    moved[number] +=
-        share * (static_cast<double>(durations[number]) - moved[number]);
+    moved[number] += share * direction[number];
   return moved;
 }
 
 /// The share, around the last one, after which the soft maximum is least.
-double PathGame::searchShare(llvm::ArrayRef<int64_t> durations,
+double PathGame::searchShare(llvm::ArrayRef<double> direction,
                              double softness) {
   double bestValue = std::numeric_limits<double>::infinity(), bestShare = 0;
   for (double factor : {0.5, 1.0, 2.0}) {
     double share = std::min(1.0, lastShare * factor);
-    double value =
-        graph.getSoftMakespan(getMoved(durations, share), softness);
+    double value = graph.getSoftMakespan(getMoved(direction, share), softness);
     if (value >= bestValue)
       continue;
     bestValue = value;
@@ -95,18 +106,20 @@ double PathGame::searchShare(llvm::ArrayRef<int64_t> durations,
   return bestShare;
 }
 
-void PathGame::moveTowards(OptionList answer, int64_t round, double softness) {
-  std::vector<int64_t> durations =
-      getDurations(chain.getStages(), answer, problem);
+/// From all samples: as far as the soft maximum falls, or by less from round to
+/// round.
+void PathGame::add(OptionList answer, int64_t round, double softness) {
+  std::vector<double> direction = getWholeDurations(answer);
+  for (size_t number = 0; number < direction.size(); ++number)
+    direction[number] -= result.average[number];
   double share = rule == StepRule::Searched
-                     ? searchShare(durations, softness)
+                     ? searchShare(direction, softness)
                      : 2 / (static_cast<double>(round) + 2);
-  result.average = getMoved(durations, share);
+  result.average = getMoved(direction, share);
+  if (rule == StepRule::Shrinking)
+    return;
   for (PlanSample &sample : result.samples)
     sample.share *= 1 - share;
-  llvm::erase_if(result.samples, [](const PlanSample &sample) {
-    return sample.share < leastShare;
-  });
   result.samples.push_back({std::move(answer), share});
 }
 
@@ -115,11 +128,7 @@ void PathGame::mixIn(const PathCut &cut) {
   constexpr double least = 0.01, most = 0.6;
   if (result.cut.counts.empty())
     return;
-  PathCut mixed = result.cut;
-  for (size_t number = 0; number < mixed.counts.size(); ++number)
-    mixed.counts[number] +=
-        mixShare * (cut.counts[number] - mixed.counts[number]);
-  mixed.transfers += mixShare * (cut.transfers - mixed.transfers);
+  PathCut mixed = mix(result.cut, cut, mixShare);
   double bound = chain.getLeast(mixed);
   bool isBetter = bound > result.bound;
   mixShare = std::clamp(mixShare * (isBetter ? 1.5 : 0.7), least, most);
@@ -147,13 +156,13 @@ void PathGame::playRound(int64_t round) {
     mixIn(cut);
   if (bound > result.bound) {
     result.bound = bound;
-    result.cut = std::move(cut);
+    result.cut = cut;
   }
   if (isDone())
     return;
   int64_t known = incumbent.getTicks();
   incumbent.offer(chain.getStages(), answer);
-  moveTowards(std::move(answer), round, softness);
+  add(std::move(answer), round, softness);
   if (incumbent.getTicks() < known ||
       (round % eliminateEvery == eliminateEvery - 1 &&
        result.bound > eliminated)) {

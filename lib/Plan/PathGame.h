@@ -41,13 +41,14 @@ struct GameResult {
 enum class StepRule : uint8_t {
   /// As far as the soft maximum falls: the bounds are good soon.
   Searched,
-  /// Less from round to round: the mean is amid all good plans, from where whole
+  /// Less from round to round: the mean is amid all good plans, from where
+  /// whole
   /// plans are near.
   Shrinking
 };
 
-/// Plays on the plans of a chain, from a mixture of some of these. Removes options that cannot be in a better plan, and offers all plans
-/// that it sees.
+/// Plays on the plans of a chain, from a mixture of some of these. Removes
+/// options that cannot be in a better plan, and offers all plans that it sees.
 GameResult playPathGame(OptionChain &chain, StepGraph &graph,
                         const TickProblem &problem, Incumbent &incumbent,
                         GameStart start, int64_t rounds,

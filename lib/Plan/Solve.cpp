@@ -15,7 +15,9 @@ namespace {
 class Solver {
 public:
   Solver(const Problem &problem, const SolveOptions &options)
-      : problem(problem), graph(this->problem), choices(this->problem),
+      : problem(problem), graph(this->problem),
+        choices(this->problem, ChunkChoices::Aim::Times,
+                [this] { return incumbent.isOver(); }),
         incumbent(this->problem, graph, options) {}
 
   llvm::Expected<SolveResult> run(llvm::ArrayRef<Plan> incumbents);
@@ -58,6 +60,8 @@ void Solver::findFirst() {
     if (ranges == all)
       return;
     std::unique_ptr<Plans> plans = makePlans(std::move(ranges));
+    if (choices.isCutShort())
+      return;
     OptionChain chain(plans->stages, problem, plans->layouts);
     if (chain.isEmpty())
       continue;
@@ -90,6 +94,11 @@ llvm::Expected<SolveResult> Solver::run(llvm::ArrayRef<Plan> incumbents) {
   if (!incumbent.hasPlan())
     findFirst();
   std::unique_ptr<Plans> plans = makePlans(getAllRanges(problem));
+  // Of plans that are not all known nothing can be said.
+  if (choices.isCutShort()) {
+    finish(0);
+    return result;
+  }
   OptionChain chain(plans->stages, problem, plans->layouts);
   result.options = chain.getNumOptions();
   if (chain.isEmpty() && incumbent.isUnlimited())

@@ -292,7 +292,8 @@ void OptionMaker::addCompositions(StageOptions &options,
   int64_t chunk = chunks[position];
   auto numKinds = static_cast<int64_t>(problem.getNumKinds());
   const LayerRange &range = layouts.getRange(chunk);
-  for (int64_t count = range.least; count <= range.most; ++count) {
+  for (int64_t count = range.least;
+       count <= range.most && !choices.isCutShort(); ++count) {
     std::vector<std::vector<int64_t>> splits;
     std::vector<int64_t> split(problem.getNumKinds(), 0);
     addSplits(problem, 0, count, split, splits);

@@ -1,4 +1,5 @@
-//===- StepGraph.h - The tasks of a step, and how long they take -*- C++ -*-===//
+//===- StepGraph.h - The tasks of a step, and how long they take -*- C++
+//-*-===//
 //
 // The tasks of a schedule in one topological order. With a duration for every
 // phase of every chunk it says when the step ends, and why.

@@ -5,15 +5,17 @@
 #include "LocalSearch.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
+#include <array>
+#include <limits>
 
 namespace mf::plan {
 
 TreeSearch::TreeSearch(OptionChain root, StepGraph &graph,
                        const TickProblem &problem, Incumbent &incumbent)
     : root(std::move(root)), graph(graph), problem(problem),
-      incumbent(incumbent) {}
+      incumbent(incumbent),
+      history(static_cast<double>(problem.get().getNumLayers()) /
+              static_cast<double>(problem.getNumChunks())) {}
 
 OptionChain TreeSearch::makeChain(const Node &node) const {
   OptionChain chain = root;
@@ -49,25 +51,29 @@ void TreeSearch::applyCuts(OptionChain &chain, Node &node) {
   double limit = incumbent.getLimit();
   if (!node.cut.counts.empty())
     node.bound = std::max(node.bound, chain.eliminate(node.cut, limit));
-  for (llvm::ArrayRef<PathCut> list : {stageCuts, cuts})
-    for (const PathCut &cut : list) {
-      if (isDone(chain, node))
+  // The more options, the longer each cut takes.
+  constexpr int64_t mostPrices = 100000, leastCuts = 4;
+  int64_t left = std::max(leastCuts, mostPrices / (chain.getNumOptions() + 1));
+  for (llvm::ArrayRef<PathCut> list : {cuts, stageCuts})
+    for (const PathCut &cut : llvm::reverse(list)) {
+      if (isDone(chain, node) || left-- == 0)
         return;
       node.bound = std::max(node.bound, chain.eliminate(cut, limit));
     }
 }
 
-/// For each stage, a path that stays on it as long as it can: the longest one of
-/// a good plan if that stage were slower.
+/// For each stage, a path that stays on it as long as it can: the longest one
+/// of a good plan if that stage were slower.
 void TreeSearch::addStageCuts(OptionChain &chain,
-                              llvm::ArrayRef<double> durations) {
-  constexpr double factors[] = {1.03, 1.3};
+                              llvm::ArrayRef<int64_t> durations) {
+  constexpr std::array<double, 2> factors = {1.03, 1.3};
   stageCuts.clear();
   for (double factor : factors)
     for (const StageOptions &stage : chain.getStages()) {
       std::vector<int64_t> slower(durations.begin(), durations.end());
       for (int32_t number : stage.durationNumbers)
-        slower[number] = static_cast<int64_t>(factor * durations[number]);
+        slower[number] = static_cast<int64_t>(
+            factor * static_cast<double>(durations[number]));
       stageCuts.push_back(graph.getCriticalCut(slower));
     }
   int64_t known = -1;
@@ -75,7 +81,6 @@ void TreeSearch::addStageCuts(OptionChain &chain,
     known = chain.getNumArcs() + chain.getNumOptions();
     for (const PathCut &cut : stageCuts)
       chain.eliminate(cut, incumbent.getLimit());
-    if (getenv("DBG")) fprintf(stderr, "stage cuts: %ld options %ld arcs\n", (long)chain.getNumOptions(), (long)chain.getNumArcs());
   }
 }
 
@@ -98,101 +103,209 @@ void TreeSearch::addCriticalCuts(OptionChain &chain, const GameResult &game,
   }
 }
 
-void TreeSearch::expand(Node node) {
-  constexpr int64_t rootRounds = 100;
-  static int64_t rounds = getenv("ROUNDS") ? atoi(getenv("ROUNDS")) : 30;
-  static int64_t choices = getenv("CH") ? atoi(getenv("CH")) : 200;
-  static int64_t rootChoices = getenv("RCH") ? atoi(getenv("RCH")) : 2000;
-  ++numNodes;
-  bool isRoot = node.decisions.empty();
-  double b0 = node.bound;
-  OptionChain chain = makeChain(node);
-  applyCuts(chain, node);
-  double b1 = node.bound;
-  if (isDone(chain, node))
+/// Moves the samples that are not in the set to the nearest plans that are.
+void TreeSearch::repair(OptionChain &chain, Node &node) {
+  if (node.decisions.empty())
     return;
-  if (isRoot || numNodes % 16 == 0)
-    searchLocally(chain, isRoot ? 200 : 60);
-  if (isDone(chain, node))
-    return;
-  GameResult game =
-      playPathGame(chain, graph, problem, incumbent, {std::move(node.samples), node.cut}, isRoot ? rootRounds : rounds);
-  if (game.bound > node.bound)
-    node.cut = std::move(game.cut);
-  node.bound = std::max(node.bound, game.bound);
-  if (getenv("DBG")) {
-    std::vector<int64_t> av(game.average.begin(), game.average.end());
-    Decision d = node.decisions.empty() ? Decision() : node.decisions.back();
-    fprintf(stderr,
-            "node %ld depth %zu stage %zu feature %zu %s %.4g: parent %.5f "
-            "viacut %.5f game %.5f primal %.5f opts %ld\n",
-            (long)numNodes, node.decisions.size(), d.stage, d.feature,
-            d.isAtMost ? "<=" : ">", d.threshold, b0 / incumbent.getTicks(),
-            b1 / incumbent.getTicks(), game.bound / incumbent.getTicks(),
-            double(graph.getMakespan(av)) / incumbent.getTicks(),
-            (long)chain.getNumOptions());
+  const Decision &last = node.decisions.back();
+  const StageOptions &options = chain.getStages()[last.stage];
+  PathCut nothing;
+  nothing.counts.assign(problem.getNumDurations(), 0);
+  for (PlanSample &sample : node.samples) {
+    if (last.allows(options, sample.options[last.stage]))
+      continue;
+    std::vector<int64_t> whole =
+        getDurations(chain.getStages(), sample.options, problem);
+    std::vector<double> center(whole.begin(), whole.end());
+    sample.options = chain.getNearest(nothing, {center, 1});
   }
+}
+
+/// Learns what the decision was worth that led to a set.
+void TreeSearch::learn(const Node &node, double boundBefore) {
+  if (node.decisions.empty())
+    return;
+  const Decision &last = node.decisions.back();
+  double gain = std::min(node.bound, incumbent.getLimit()) - boundBefore;
+  history.add(last, isLayerFeature(root.getStages()[last.stage], last.feature),
+              std::max(0.0, gain) / incumbent.getLimit());
+}
+
+/// The best bound of games on a set.
+GameResult TreeSearch::play(OptionChain &chain, Node &node) {
+  constexpr int64_t rootRounds = 100, rounds = 40;
+  GameResult game = playPathGame(chain, graph, problem, incumbent,
+                                 {std::move(node.samples), node.cut},
+                                 node.isRoot() ? rootRounds : rounds);
+  if (node.isRoot() && !rootPlan.empty() && !chain.isEmpty()) {
+    // All sets inherit this bound: once more, from another side.
+    GameResult again = playPathGame(chain, graph, problem, incumbent,
+                                    {{{rootPlan, 1}}, game.cut}, rootRounds);
+    if (again.bound > game.bound)
+      game = std::move(again);
+  }
+  if (game.bound > node.bound)
+    node.cut = game.cut;
+  node.bound = std::max(node.bound, game.bound);
+  return game;
+}
+
+/// Raises the bound of a set and removes options from it.
+GameResult TreeSearch::tighten(OptionChain &chain, Node &node) {
+  // Good plans are sought less and less often.
+  constexpr int64_t firstSearch = 64;
+  applyCuts(chain, node);
+  if (isDone(chain, node))
+    return {};
+  repair(chain, node);
+  if (node.isRoot() ||
+      (numNodes >= firstSearch && (numNodes & (numNodes - 1)) == 0))
+    searchLocally(chain, node.isRoot());
+  if (isDone(chain, node))
+    return {};
+  GameResult game = play(chain, node);
+  if (!isDone(chain, node))
+    addCriticalCuts(chain, game, node);
+  return game;
+}
+
+/// Tells whether no better plan is in a half of a set.
+bool TreeSearch::isRefused(const OptionChain &chain, const Node &node,
+                           const Decision &decision) {
+  constexpr int64_t rounds = 25;
+  OptionChain half = chain;
+  const StageOptions &options = chain.getStages()[decision.stage];
+  half.filter(decision.stage,
+              [&](int32_t option) { return decision.allows(options, option); });
+  half.clean();
+  Node child;
+  child.decisions = {decision};
+  child.cut = node.cut;
+  child.samples = node.samples;
+  applyCuts(half, child);
+  if (isDone(half, child))
+    return true;
+  repair(half, child);
+  GameResult game = playPathGame(half, graph, problem, incumbent,
+                                 {std::move(child.samples), child.cut}, rounds);
+  return half.isEmpty() || game.bound >= incumbent.getLimit();
+}
+
+/// Removes the largest and the least numbers of layers of stages and chunks
+/// that no better plan can have.
+bool TreeSearch::probe(OptionChain &chain, const Node &node) {
+  bool isChanged = false;
+  for (size_t index = 0; index < chain.getStages().size(); ++index) {
+    const StageOptions &options = chain.getStages()[index];
+    size_t chunks = options.compositions.front().layers.size();
+    for (size_t feature = 0; feature <= chunks; ++feature)
+      for (bool isAtMost : {false, true})
+        while (!chain.isEmpty() && !incumbent.isOver()) {
+          double least = std::numeric_limits<double>::infinity(), most = 0;
+          for (int32_t option : chain.getOptions(index)) {
+            double value = getFeature(options, option, feature);
+            least = std::min(least, value);
+            most = std::max(most, value);
+          }
+          Decision decision{index, feature, isAtMost ? least : most - 1,
+                            isAtMost};
+          if (least == most || !isRefused(chain, node, decision))
+            break;
+          decision.isAtMost = !isAtMost;
+          chain.filter(index, [&](int32_t option) {
+            return decision.allows(options, option);
+          });
+          chain.clean();
+          isChanged = true;
+        }
+  }
+  return isChanged;
+}
+
+/// What goes for all sets is worth more work.
+void TreeSearch::tightenRoot(OptionChain &chain, GameResult &game, Node &node) {
+  constexpr int64_t mostPasses = 3;
+  for (int64_t pass = 0; pass < mostPasses; ++pass) {
+    node.samples = game.samples;
+    bool isChanged = probe(chain, node);
+    if (!isChanged || isDone(chain, node) || incumbent.isOver())
+      return;
+    game = play(chain, node);
+    if (isDone(chain, node))
+      return;
+  }
+}
+
+void TreeSearch::expand(Node node) {
+  constexpr int64_t rootChoices = 2000, choices = 50, fewOptions = 4000;
+  ++numNodes;
+  double boundBefore = node.bound;
+  OptionChain chain = makeChain(node);
+  GameResult game = tighten(chain, node);
+  if (chain.isEmpty())
+    node.bound = incumbent.getLimit();
+  learn(node, boundBefore);
   if (isDone(chain, node))
     return;
-  addCriticalCuts(chain, game, node);
-  if (isDone(chain, node))
+  if ((node.isRoot() || chain.getNumOptions() < fewOptions) &&
+      searchDeep(chain, node, node.isRoot() ? rootChoices : choices))
     return;
-  if (searchDeep(chain, isRoot ? rootChoices : choices, node))
-    return;
-  if (isRoot) {
+  if (node.isRoot() && incumbent.hasPlan() && !isSketch) {
+    tightenRoot(chain, game, node);
+    if (isDone(chain, node))
+      return;
+  }
+  if (node.isRoot()) {
     root = chain;
     optionsLeft = chain.getNumOptions();
   }
-  branch(chain, game, std::move(node));
+  branch(chain, std::move(game), std::move(node));
 }
 
 /// For good plans.
-void TreeSearch::searchLocally(OptionChain &chain, int64_t rounds) {
-  constexpr int64_t roundOffs = 20;
+void TreeSearch::searchLocally(OptionChain &chain, bool isRoot) {
+  const int64_t rounds = isRoot ? 200 : 60, roundOffs = isRoot ? 20 : 5;
   constexpr double near = 1.02;
-  GameResult game = playPathGame(chain, graph, problem, incumbent, GameStart(), rounds,
-                                 StepRule::Shrinking);
+  GameResult game = playPathGame(chain, graph, problem, incumbent, GameStart(),
+                                 rounds, StepRule::Shrinking);
   LocalSearch local(chain, graph, problem, incumbent);
   local.roundOff(game.average, roundOffs);
-  if (getenv("DBG")) fprintf(stderr, "%.2f rounded %.4f\n", incumbent.getSeconds(), problem.getTime(local.getBest().ticks));
   if (static_cast<double>(local.getBest().ticks) <
       near * static_cast<double>(incumbent.getTicks()))
     local.changeParts();
-  if (numNodes == 1 && !chain.isEmpty() && !local.getBest().options.empty()) {
-    std::vector<int64_t> whole =
-        getDurations(chain.getStages(), local.getBest().options, problem);
-    addStageCuts(chain, std::vector<double>(whole.begin(), whole.end()));
-  }
-  if (getenv("DBG")) fprintf(stderr, "%.2f changed %.4f\n", incumbent.getSeconds(), problem.getTime(local.getBest().ticks));
+  if (!isRoot || chain.isEmpty() || local.getBest().options.empty())
+    return;
+  rootPlan = local.getBest().options;
+  addStageCuts(chain, getDurations(chain.getStages(), rootPlan, problem));
 }
 
 /// True if no plan of the set is left.
-bool TreeSearch::searchDeep(OptionChain &chain, int64_t mostChoices, const Node &node) {
-  std::vector<PathCut> all = stageCuts;
-  llvm::append_range(all, cuts);
+bool TreeSearch::searchDeep(OptionChain &chain, const Node &node,
+                            int64_t mostChoices) {
+  constexpr size_t recent = 4;
+  std::vector<PathCut> all =
+      llvm::ArrayRef(cuts).take_back(std::min(cuts.size(), recent)).vec();
+  llvm::append_range(all, stageCuts);
   if (!node.cut.counts.empty())
     all.push_back(node.cut);
   DepthSearch search(chain, graph, problem, incumbent, all);
-  bool isDone = search.run(mostChoices);
-  if (getenv("DBG")) fprintf(stderr, "deep %d choices %ld\n", isDone, (long)search.getNumChoices());
-  for (PathCut &cut : search.takeCuts()) addCut(std::move(cut));
-  return isDone;
+  bool isComplete = search.run(mostChoices);
+  for (PathCut &cut : search.takeCuts())
+    addCut(std::move(cut));
+  return isComplete;
 }
 
-void TreeSearch::branch(OptionChain &chain, const GameResult &game,
-                        Node node) {
-  GameResult g2 = game;
-  if (g2.cut.counts.empty())
-    g2.cut = node.cut;
-  std::optional<Decision> decision = chooseDecision(chain, g2);
+void TreeSearch::branch(OptionChain &chain, GameResult game, Node node) {
+  if (game.cut.counts.empty())
+    game.cut = node.cut;
+  std::optional<Decision> decision = chooseDecision(chain, game, history);
   if (!decision) {
     // One plan is left.
     OptionList answer;
-    chain.getLeast(node.cut, &answer);
+    chain.getLeast(game.cut, &answer);
     incumbent.offer(chain.getStages(), answer);
     return;
   }
-  const StageOptions &options = chain.getStages()[decision->stage];
   for (bool isAtMost : {true, false}) {
     decision->isAtMost = isAtMost;
     Node child;
@@ -201,14 +314,13 @@ void TreeSearch::branch(OptionChain &chain, const GameResult &game,
     child.decisions = node.decisions;
     child.decisions.push_back(*decision);
     child.cut = node.cut;
-    for (const PlanSample &sample : game.samples)
-      if (decision->allows(options, sample.options[decision->stage]))
-        child.samples.push_back(sample);
+    child.samples = game.samples;
     open.insert(std::move(child));
   }
 }
 
 void TreeSearch::runRoot() {
+  isSketch = true;
   if (!root.isEmpty())
     expand({});
 }

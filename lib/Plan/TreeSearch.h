@@ -33,20 +33,28 @@ private:
     std::vector<PlanSample> samples;
     PathCut cut;
 
+    bool isRoot() const { return decisions.empty(); }
     bool operator<(const Node &other) const {
       return bound != other.bound ? bound < other.bound : number < other.number;
     }
   };
-  static bool isIn(const OptionChain &chain, const Decision &decision, const PlanSample &sample);
   OptionChain makeChain(const Node &node) const;
   void expand(Node node);
   bool isDone(const OptionChain &chain, const Node &node) const;
   void applyCuts(OptionChain &chain, Node &node);
-  void addStageCuts(OptionChain &chain, llvm::ArrayRef<double> durations);
+  void addStageCuts(OptionChain &chain, llvm::ArrayRef<int64_t> durations);
   void addCriticalCuts(OptionChain &chain, const GameResult &game, Node &node);
-  void searchLocally(OptionChain &chain, int64_t rounds);
-  bool searchDeep(OptionChain &chain, int64_t mostChoices, const Node &node);
-  void branch(OptionChain &chain, const GameResult &game, Node node);
+  void repair(OptionChain &chain, Node &node);
+  void learn(const Node &node, double boundBefore);
+  void searchLocally(OptionChain &chain, bool isRoot);
+  bool searchDeep(OptionChain &chain, const Node &node, int64_t mostChoices);
+  GameResult play(OptionChain &chain, Node &node);
+  bool isRefused(const OptionChain &chain, const Node &node,
+                 const Decision &decision);
+  bool probe(OptionChain &chain, const Node &node);
+  void tightenRoot(OptionChain &chain, GameResult &game, Node &node);
+  GameResult tighten(OptionChain &chain, Node &node);
+  void branch(OptionChain &chain, GameResult game, Node node);
   void addCut(PathCut cut);
 
   OptionChain root;
@@ -56,6 +64,11 @@ private:
   std::set<Node> open;
   /// Critical paths of good plans.
   std::vector<PathCut> cuts, stageCuts;
+  /// A good plan of the root, if one was found.
+  OptionList rootPlan;
+  DecisionHistory history;
+  /// Only good plans are sought.
+  bool isSketch = false;
   int64_t numNodes = 0, optionsLeft = 0;
 };
 

@@ -4,7 +4,6 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/config/ReadConfig.h"
-#include "passes/plan-memory/PlanMemory.h"
 
 using namespace mlir;
 
@@ -87,7 +86,7 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   PlanMemoryOptions plan;
   plan.hbm = options.hbm;
   manager.addNestedPass<ascend::ProgramOp>(
-      createPlanMemory(plan, options.planEffort));
+      createPlanMemory(plan, options.planEffort, options.memoryLimitHandler));
   if (options.stageReportHandler)
     manager.addPass(createPrintMemory(options.stageReportHandler));
 }

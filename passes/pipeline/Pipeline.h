@@ -7,6 +7,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 #include "passes/Passes.h"
+#include "passes/plan-memory/PlanMemory.h"
 #include <optional>
 #include <string>
 
@@ -53,6 +54,8 @@ struct TrainingStepOptions
   LayerReportHandler layerReportHandler;
   /// Called with what each stage keeps and exchanges (ascend-print-memory).
   LayerReportHandler stageReportHandler;
+  /// Called where a stage does not fit, beside the error.
+  MemoryLimitHandler memoryLimitHandler;
 };
 
 /// From a model and a YAML to one planned `ascend` program per stage: all

@@ -1,11 +1,11 @@
 //===- PlanMemory.cpp - Offsets in one arena ------------------------------===//
 
+#include "passes/plan-memory/PlanMemory.h"
 #include "mf/Config/MemorySize.h"
 #include "mf/Memory/PeakAdvice.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/plan-memory/ApplyPlan.h"
-#include "passes/plan-memory/PlanMemory.h"
 #include <map>
 
 namespace mf::passes {
@@ -25,8 +25,9 @@ constexpr size_t numSavingsShown = 5;
 struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
   using PlanMemoryBase::PlanMemoryBase;
   PlanMemoryPass(const mf::passes::PlanMemoryOptions &options,
-                 const memory::StepPlanOptions &effort)
-      : PlanMemoryBase(options), effort(effort) {}
+                 const memory::StepPlanOptions &effort,
+                 mf::passes::MemoryLimitHandler handler)
+      : PlanMemoryBase(options), effort(effort), handler(std::move(handler)) {}
 
   void runOnOperation() override {
     ascend::ProgramOp program = getOperation();
@@ -66,6 +67,8 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
         << remark::metric("pinned host bytes", host->arenaSize);
     if (*limit > 0 && plan->arenaSize > *limit) {
       reportTooLarge(program, stage, *plan, *limit);
+      if (handler)
+        handler(*limit);
       return signalPassFailure();
     }
   }
@@ -73,6 +76,7 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
 private:
   /// A frame is one piece of host memory.
   memory::StepPlanOptions effort;
+  mf::passes::MemoryLimitHandler handler;
 
   static memory::StepPlanOptions getHostOptions() {
     memory::StepPlanOptions options;
@@ -131,7 +135,7 @@ private:
           << "what lives through the whole step (parameters, gradients, "
              "optimizer state) needs "
           << describeMemorySize(advice.persistentBytes)
-          << ": recompute and swap cannot help, more stages may";
+          << ": recompute and swap cannot help, fewer layers on the stage may";
       return;
     }
     for (const memory::LayerSavings &run :
@@ -155,13 +159,14 @@ private:
                         llvm::StringRef certainty,
                         const memory::AdviceResult &result) {
     Diagnostic &note = error.attachNote();
+    note << "by estimate, " << remedy << " of ";
     if (result.numLayers)
-      note << remedy << " of " << *result.numLayers
-           << (*result.numLayers == 1 ? " layer " : " layers ") << certainty
-           << " be enough: about " << describeMemorySize(result.bytes);
+      note << *result.numLayers
+           << (*result.numLayers == 1 ? " layer" : " layers")
+           << " of this stage " << certainty << " be enough: about ";
     else
-      note << remedy << " of all layers would not be enough: about "
-           << describeMemorySize(result.bytes);
+      note << "all layers of this stage would not be enough: about ";
+    note << describeMemorySize(result.bytes);
   }
 };
 
@@ -169,6 +174,7 @@ private:
 
 std::unique_ptr<Pass>
 mf::passes::createPlanMemory(const PlanMemoryOptions &options,
-                             const memory::StepPlanOptions &effort) {
-  return std::make_unique<PlanMemoryPass>(options, effort);
+                             const memory::StepPlanOptions &effort,
+                             MemoryLimitHandler handler) {
+  return std::make_unique<PlanMemoryPass>(options, effort, std::move(handler));
 }

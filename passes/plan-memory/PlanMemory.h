@@ -8,10 +8,17 @@
 
 namespace mf::passes {
 
-/// mf-plan-memory that takes as much trouble over arenas as `effort` says.
+/// Takes the bytes of device memory that a stage may have, but which are not
+/// enough for it. May be called from the threads of a pass manager.
+using MemoryLimitHandler = std::function<void(int64_t limitBytes)>;
+
+/// ascend-plan-memory that takes as much trouble over arenas as `effort` says,
+/// and hands on the limit of a stage that does not fit; there may be no
+/// handler.
 std::unique_ptr<mlir::Pass>
 createPlanMemory(const PlanMemoryOptions &options,
-                 const memory::StepPlanOptions &effort);
+                 const memory::StepPlanOptions &effort,
+                 MemoryLimitHandler handler);
 
 } // namespace mf::passes
 

@@ -130,7 +130,8 @@ class Program:
     def add_row(self, terms, lower=-numpy.inf, upper=numpy.inf):
         self.rows.append((dict(terms), lower, upper))
 
-    def minimize(self, variable):
+    def run(self, variable, **options):
+        """What HiGHS says of the least value of a variable."""
         data, row_numbers, columns = [], [], []
         for number, (terms, _, _) in enumerate(self.rows):
             for column, factor in terms.items():
@@ -141,11 +142,14 @@ class Program:
         matrix = scipy.sparse.csr_matrix((data, (row_numbers, columns)), shape=(len(self.rows), size))
         objective = numpy.zeros(size)
         objective[variable] = 1
-        result = scipy.optimize.milp(
+        return scipy.optimize.milp(
             objective, integrality=self.integrality, bounds=scipy.optimize.Bounds(0, self.upper_bounds),
             constraints=scipy.optimize.LinearConstraint(
                 matrix, [lower for _, lower, _ in self.rows], [upper for _, _, upper in self.rows]),
-            options={"mip_rel_gap": 0})  # fmt: skip
+            options=options)  # fmt: skip
+
+    def minimize(self, variable):
+        result = self.run(variable, mip_rel_gap=0)
         assert result.status in (0, 2), result.message
         return result.fun if result.status == 0 else None
 
@@ -173,13 +177,17 @@ class Formulation:
         self.counts = [[[self.program.add_variable(kind["count"], True) for _ in self.names]
                         for kind in self.kinds] for _ in self.chunks]  # fmt: skip
 
-    def solve(self):
+    def build(self):
+        """The variable of the step."""
         self.add_numbers_of_layers()
         self.add_order_of_kinds()
         self.add_rules_on_treatments()
         self.add_copies()
         self.add_memory()
-        return self.program.minimize(self.add_step())
+        return self.add_step()
+
+    def solve(self):
+        return self.program.minimize(self.build())
 
     def get_layers(self, chunk, kind):
         return {variable: 1 for variable in self.counts[chunk][kind]}

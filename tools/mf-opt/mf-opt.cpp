@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Advice.h"
 #include "LayerReportWriter.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
@@ -16,10 +17,14 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/pipeline/Pipeline.h"
 #include "tools/help/HideInherited.h"
+#include "tools/targets/TargetOptions.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/WithColor.h"
+#include <atomic>
+#include <cmath>
 
 using namespace llvm;
 
@@ -51,7 +56,38 @@ static cl::opt<bool>
     printPlan("mf-print-plan", cl::cat(category),
               cl::desc("Print the plan of each pass on standard error"));
 
+static cl::opt<bool> advise(
+    "advise", cl::init(true), cl::cat(category),
+    cl::desc("Where a step does not fit, look for the settings with which it "
+             "does (default: true)"));
+static cl::opt<std::string> target(
+    "target", cl::value_desc("name or file"), cl::cat(category),
+    cl::init("atlas-800t-a2"),
+    cl::desc("What --advise times steps on (default: atlas-800t-a2; mf-run "
+             "--list-targets prints the names)"));
+static cl::opt<double>
+    adviseTimeLimit("advise-time-limit", cl::value_desc("seconds"),
+                    cl::cat(category), cl::init(20),
+                    cl::desc("End --advise by then (default: 20), as ^C does"));
+
+namespace {
+
+/// What goes in, and what is kept of it for advice.
+struct TrainingStep {
+  /// The text of the YAML; none if it cannot be read, which a pass says.
+  std::optional<std::string> config;
+  /// What a stage that does not fit has; 0 if all fit.
+  std::atomic<int64_t> exceededBytes = 0;
+
+  std::string getName() const {
+    return recomputeConfig == "-" ? "<stdin>" : recomputeConfig.getValue();
+  }
+};
+
+} // namespace
+
 static LogicalResult addTrainingStep(mlir::PassManager &manager,
+                                     TrainingStep &step,
                                      mf::LayerReportWriter *report) {
   // An error names the operator; the program around it would bury the message.
   manager.getContext()->printOpOnDiagnostic(false);
@@ -59,12 +95,16 @@ static LogicalResult addTrainingStep(mlir::PassManager &manager,
   if (printPlan || report)
     manager.getContext()->disableMultithreading();
   mf::passes::TrainingStepOptions options;
-  options.config = recomputeConfig;
+  options.config = step.config ? step.getName() : recomputeConfig.getValue();
+  options.configText = step.config;
   options.gradientAccumulationSteps = gradientAccumulationSteps;
   options.schedule = schedule;
   options.hbm = hbm;
   options.quiet = quiet || report;
   options.printPlan = printPlan;
+  options.memoryLimitHandler = [&step](int64_t bytes) {
+    step.exceededBytes = bytes;
+  };
   if (report) {
     report->countWarnings(*manager.getContext());
     options.layerReportHandler = [report](json::Object object) {
@@ -87,40 +127,53 @@ static bool printInLocalScope() {
   return true;
 }
 
-static LogicalResult run(StringRef inputName, StringRef outputName,
-                         mlir::DialectRegistry &registry) {
-  auto config = mlir::MlirOptMainConfig::createFromCLOptions();
-  mf::LayerReportWriter report;
-  bool wantsReport = reportFile.getNumOccurrences() > 0;
-  if (wantsReport && recomputeConfig.empty()) {
-    errs() << "error: --json needs --recompute-config\n";
-    return failure();
+static LogicalResult fail(const Twine &message) {
+  errs() << "error: " << message << "\n";
+  return failure();
+}
+
+static LogicalResult checkOptions() {
+  if (recomputeConfig.empty()) {
+    for (const cl::Option *option :
+         std::initializer_list<const cl::Option *>{&reportFile, &target})
+      if (option->getNumOccurrences() > 0)
+        return fail("--" + option->ArgStr + " needs --recompute-config");
+    return success();
   }
+  if (gradientAccumulationSteps.getNumOccurrences() > 0 &&
+      gradientAccumulationSteps < 1)
+    return fail("gradient_accumulation_steps must be at least 1");
+  constexpr double mostSeconds = 1e6;
+  if (!std::isfinite(adviseTimeLimit) || adviseTimeLimit <= 0 ||
+      adviseTimeLimit > mostSeconds)
+    return fail("--advise-time-limit: expected seconds from above 0 to "
+                "1000000; --advise=false looks for nothing");
+  // The default is read where it is needed.
+  if (target.getNumOccurrences() > 0)
+    if (Error error = mf::tools::readTargetOption(target).takeError())
+      return fail(toString(std::move(error)));
+  return success();
+}
+
+/// Writes what comes of the input, or nothing.
+static LogicalResult compile(std::unique_ptr<MemoryBuffer> input,
+                             StringRef outputName, TrainingStep &step,
+                             mlir::MlirOptMainConfig config,
+                             mlir::DialectRegistry &registry) {
+  mf::LayerReportWriter report;
+  const bool wantsReport = reportFile.getNumOccurrences() > 0;
   if (wantsReport && failed(report.open(reportFile)))
     return failure();
-  if (!recomputeConfig.empty()) {
-    if (gradientAccumulationSteps.getNumOccurrences() > 0 &&
-        gradientAccumulationSteps < 1) {
-      errs() << "error: gradient_accumulation_steps must be at least 1\n";
-      return failure();
-    }
+  if (!recomputeConfig.empty())
     config.setPassPipelineSetupFn([&](mlir::PassManager &manager) {
-      return addTrainingStep(manager, wantsReport ? &report : nullptr);
+      return addTrainingStep(manager, step, wantsReport ? &report : nullptr);
     });
-  }
   std::string error;
-  std::unique_ptr<MemoryBuffer> input = mlir::openInputFile(inputName, &error);
-  if (!input) {
-    errs() << "error: " << error << "\n";
-    return failure();
-  }
   std::unique_ptr<ToolOutputFile> output =
       mlir::openOutputFile(outputName, &error);
-  if (!output) {
-    errs() << "error: " << error << "\n";
-    return failure();
-  }
-  bool isLocal = !recomputeConfig.empty() && printInLocalScope();
+  if (!output)
+    return fail(error);
+  const bool isLocal = !recomputeConfig.empty() && printInLocalScope();
   if (failed(
           mlir::MlirOptMain(output->os(), std::move(input), registry, config)))
     return failure();
@@ -129,6 +182,51 @@ static LogicalResult run(StringRef inputName, StringRef outputName,
     output->os() << '\n';
   output->keep();
   return success();
+}
+
+/// Says with which settings the step fits.
+static void printAdvice(StringRef model, const TrainingStep &step) {
+  Expected<mf::target::Target> read = mf::tools::readTargetOption(target);
+  if (!read) {
+    errs() << "error: " << toString(read.takeError()) << "\n";
+    return;
+  }
+  mf::planner::PlanRequest request;
+  request.input.fileName = step.getName();
+  request.input.model = model.str();
+  request.input.schedule = schedule;
+  request.input.gradientAccumulationSteps = gradientAccumulationSteps;
+  request.yaml = *step.config;
+  request.target = std::move(*read);
+  request.limitBytes = step.exceededBytes;
+  mf::tools::printAdvice(request, target, adviseTimeLimit);
+}
+
+static LogicalResult run(StringRef inputName, StringRef outputName,
+                         mlir::DialectRegistry &registry) {
+  if (failed(checkOptions()))
+    return failure();
+  std::string error;
+  std::unique_ptr<MemoryBuffer> input = mlir::openInputFile(inputName, &error);
+  if (!input)
+    return fail(error);
+  TrainingStep step;
+  // Read once: it may be a pipe, and advice needs it again.
+  if (!recomputeConfig.empty())
+    if (auto text = MemoryBuffer::getFileOrSTDIN(recomputeConfig,
+                                                 /*IsText=*/true))
+      step.config = (*text)->getBuffer().str();
+  const auto config = mlir::MlirOptMainConfig::createFromCLOptions();
+  if (succeeded(
+          compile(MemoryBuffer::getMemBuffer(input->getMemBufferRef(),
+                                             /*RequiresNullTerminator=*/false),
+                  outputName, step, config, registry)))
+    return success();
+  // Where errors are expected, or of one model of several, it says too much.
+  if (advise && step.exceededBytes > 0 && step.config &&
+      !config.shouldVerifyDiagnostics() && config.inputSplitMarker().empty())
+    printAdvice(input->getBuffer(), step);
+  return failure();
 }
 
 int main(int argc, char **argv) {

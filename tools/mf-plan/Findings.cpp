@@ -2,12 +2,12 @@
 
 #include "Findings.h"
 #include "LimitRange.h"
-#include "ProgressLine.h"
 #include "mf/Plan/FrontierPrint.h"
 #include "mf/Plan/NoPlanError.h"
 #include "mf/Plan/ProblemJson.h"
 #include "mf/Plan/RefusalPrint.h"
 #include "mf/Text/TextTable.h"
+#include "tools/terminal/ProgressLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/WithColor.h"
 
@@ -39,7 +39,7 @@ Error Findings::addFrontier(const Problem &problem, double rest) {
   ProgressLine line(units);
   auto show = [&](const SolveProgress &progress) { line.show(progress); };
   SolveOptions solving;
-  solving.timeLimit = options.timeLimit;
+  solving.timeLimit = options.getTimeLimit();
   solving.stop = &stop;
   solving.progress = show;
   Expected<std::vector<FrontierPoint>> points =
@@ -68,7 +68,7 @@ void Findings::addProblem(const Problem &problem) {
 void Findings::noteEarlyEnd() const {
   const std::string reason =
       stop ? "the search was interrupted"
-           : "--time-limit=" + formatRounded(options.timeLimit) +
+           : "--time-limit=" + formatRounded(options.getTimeLimit()) +
                  " ended the search";
   llvm::WithColor::note() << reason << ": this is the best plan so far\n";
 }

@@ -30,6 +30,7 @@ static const char extraHelp[] =
     "EXAMPLES:\n\n"
     "  mf-plan train.yaml --target=atlas-800t-a2 --hbm=55GB -o planned.yaml\n"
     "  mf-plan train.yaml --target=atlas-800t-a2 --keep=swap --interleave=1,2\n"
+    "  mf-plan train.yaml --target=atlas-800t-a2 --devices=64 -o planned.yaml\n"
     "  mf-plan train.yaml --target=atlas-800t-a2 --frontier=40GB:60GB "
     "--plot=frontier.svg\n"
     "  mf-plan --problem=problem.json --explain\n";
@@ -103,12 +104,35 @@ Error PlanOptions::checkTraining() const {
   if (isGiven(devices)) {
     if (Error error = checkCounts(+devices, "devices", mostDevices))
       return error;
-    return createStringError("--devices: layouts cannot be chosen yet");
+    if (Error error = checkLayouts())
+      return error;
   }
   for (const std::string &name : schedules)
     if (auto policy = schedule::findPolicy(name); !policy)
       return createStringError("--schedules: " +
                                llvm::toString(policy.takeError()));
+  return Error::success();
+}
+
+/// What makes no sense while layouts are chosen.
+Error PlanOptions::checkLayouts() const {
+  for (const Setting setting : keep)
+    if (setting != Setting::Swap)
+      return createStringError(
+          "--keep has a setting that counts layers by stage, but --devices "
+          "chooses the stages; expected --keep=swap, or no --devices");
+  if (isGiven(model))
+    return createStringError(
+        "--model is made for one layout, but --devices tries many: leave it "
+        "out, the YAML describes the model");
+  for (const cl::Option &option :
+       std::initializer_list<std::reference_wrapper<const cl::Option>>{
+           interleave, microBatches, schedules, frontier})
+    if (isGiven(option))
+      return createStringError(
+          "--" + option.ArgStr +
+          " is about one layout, but --devices tries many: give it for the "
+          "YAML that --devices writes with -o");
   return Error::success();
 }
 

@@ -82,12 +82,13 @@ struct PlanOptions {
                "them)")};
   cl::opt<int64_t> devices{
       "devices", cl::value_desc("count"), cl::cat(category),
-      cl::desc("Choose the layout of so many devices too: stages, data, "
-               "tensor and expert parallel")};
+      cl::desc("Choose the layout of so many devices too: data, model, context "
+               "and expert parallel, stages, and what is shared out; the "
+               "samples of a step stay as many")};
   cl::opt<double> timeLimit{
       "time-limit", cl::value_desc("seconds"), cl::init(60), cl::cat(category),
-      cl::desc("End the search with the best plan so far (default: 60), as ^C "
-               "does")};
+      cl::desc("End the search with the best plan so far (default: 60, with "
+               "--devices 280), as ^C does")};
 
   // What is written.
   cl::opt<std::string> output{
@@ -119,6 +120,11 @@ struct PlanOptions {
   /// What is wrong with the values.
   llvm::Error check() const;
 
+  /// In seconds.
+  double getTimeLimit() const {
+    constexpr double ofLayouts = 280;
+    return isGiven(devices) && !isGiven(timeLimit) ? ofLayouts : timeLimit;
+  }
   /// Whether JSON takes the place of text on standard output.
   bool printsJson() const { return isGiven(json) && isStandardOutput(json); }
   /// Whether the planned YAML goes to standard output.
@@ -134,6 +140,7 @@ private:
   }
   llvm::Error checkInput() const;
   llvm::Error checkTraining() const;
+  llvm::Error checkLayouts() const;
   llvm::Error checkOutputs() const;
 };
 

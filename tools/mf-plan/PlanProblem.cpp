@@ -3,9 +3,9 @@
 #include "PlanProblem.h"
 #include "Findings.h"
 #include "InputText.h"
-#include "ProgressLine.h"
 #include "mf/Plan/NoPlanError.h"
 #include "mf/Plan/ProblemJson.h"
+#include "tools/terminal/ProgressLine.h"
 
 using namespace mf::plan;
 using llvm::Error;

@@ -4,10 +4,10 @@
 #include "Findings.h"
 #include "InputText.h"
 #include "LimitRange.h"
-#include "ProgressLine.h"
 #include "TrainingReport.h"
 #include "mf/Config/MemorySize.h"
 #include "tools/targets/TargetOptions.h"
+#include "tools/terminal/ProgressLine.h"
 
 using namespace mf::planner;
 using llvm::Error;
@@ -17,18 +17,10 @@ using llvm::StringRef;
 namespace mf::tools {
 
 static Expected<target::Target> readTarget(const PlanOptions &options) {
-  llvm::SourceMgr sources;
-  if (Error error = openTargetOption(options.target, sources))
-    return error;
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  std::string errors;
-  llvm::raw_string_ostream os(errors);
-  mlir::FailureOr<target::Target> parsed =
-      parseTargetOption(sources, context, os);
-  if (failed(parsed))
-    return llvm::createStringError("--target: " + StringRef(errors).rtrim());
-  target::Target target = std::move(*parsed);
-  if (Error error = applySetOptions(target, options.set))
+  Expected<target::Target> target = readTargetOption(options.target);
+  if (!target)
+    return target.takeError();
+  if (Error error = applySetOptions(*target, options.set))
     return error;
   return target;
 }
@@ -68,7 +60,7 @@ static Expected<std::optional<int64_t>> getLimit(const PlanOptions &options) {
   return std::optional<int64_t>(static_cast<int64_t>(range->high));
 }
 
-static Expected<PlanRequest> makeRequest(const PlanOptions &options) {
+Expected<PlanRequest> makeRequest(const PlanOptions &options) {
   PlanRequest request;
   request.input.fileName = nameInput(options.input).str();
   request.input.pretrainedConfig = options.pretrainedConfig;
@@ -96,7 +88,7 @@ static Expected<PlanRequest> makeRequest(const PlanOptions &options) {
   request.microBatches = {options.microBatches.begin(),
                           options.microBatches.end()};
   request.schedules = {options.schedules.begin(), options.schedules.end()};
-  request.timeLimit = options.timeLimit;
+  request.timeLimit = options.getTimeLimit();
   return request;
 }
 
@@ -136,7 +128,7 @@ Error planTraining(const PlanOptions &options, const std::atomic<bool> &stop) {
     findings.addExplanation(
         found->problem, found->best.plan,
         plan::evaluate(found->problem, found->best.plan).time);
-  if (stop)
+  if (found->isCutShort)
     findings.noteEarlyEnd();
   findings.addYaml(found->best.yaml);
   return findings.write();

@@ -4,9 +4,14 @@
 #define MF_TOOLS_MF_PLAN_PLANTRAINING_H
 
 #include "PlanOptions.h"
+#include "planner/StepPlanner.h"
 #include <atomic>
 
 namespace mf::tools {
+
+/// What the options ask of the planner; nobody may stop it, nor is told how it
+/// goes.
+llvm::Expected<planner::PlanRequest> makeRequest(const PlanOptions &options);
 
 /// Plans the training YAML, and prints and writes what is asked for. The search
 /// ends early when `stop` is set.

@@ -57,6 +57,7 @@ static NamedValues listSettings(const MemorySettings &settings) {
   add("pipeline_stage", settings.stages);
   add("micro_batch_num", settings.microBatches);
   add("batch_size", settings.batchSize);
+  add("gradient_accumulation_steps", settings.gradientAccumulation);
   add("use_seq_parallel", settings.sequenceParallel);
   add("enable_parallel_optimizer", settings.optimizerSharding);
   add("pipeline_scheduler", settings.scheduler);

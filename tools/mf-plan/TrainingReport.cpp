@@ -29,20 +29,11 @@ plan::PlanUnits getTrainingUnits(double seconds, int64_t limitBytes) {
   return units;
 }
 
-/// The stage that needs most.
-static size_t findFullest(const StepMeasure &measure) {
-  return llvm::max_element(measure.stages,
-                           [](const StageMeasure &a, const StageMeasure &b) {
-                             return a.peakBytes < b.peakBytes;
-                           }) -
-         measure.stages.begin();
-}
-
 static std::vector<std::string> makeRow(llvm::StringRef name,
                                         const StepMeasure &measure,
                                         int64_t limit,
                                         const plan::PlanUnits &units) {
-  const size_t stage = findFullest(measure);
+  const size_t stage = measure.findFullest();
   const int64_t peak = measure.stages[stage].peakBytes;
   return {name.str(), units.countTime(measure.seconds), std::to_string(stage),
           units.countMemory(static_cast<double>(peak)),

@@ -6,12 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Interrupt.h"
 #include "Outputs.h"
+#include "PlanLayouts.h"
 #include "PlanOptions.h"
 #include "PlanProblem.h"
 #include "PlanTraining.h"
 #include "mf/Plan/NoPlanError.h"
+#include "tools/terminal/Interrupt.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
 
@@ -32,8 +33,10 @@ static Error run(const PlanOptions &options) {
           {options.output, options.json, options.plot, options.problemOut}))
     return error;
   const std::atomic<bool> &stop = catchInterrupt();
-  return options.problem.empty() ? planTraining(options, stop)
-                                 : planProblem(options, stop);
+  if (!options.problem.empty())
+    return planProblem(options, stop);
+  return PlanOptions::isGiven(options.devices) ? planLayouts(options, stop)
+                                               : planTraining(options, stop);
 }
 
 int main(int argc, char **argv) {

@@ -26,6 +26,20 @@ mlir::FailureOr<target::Target> parseTargetOption(SourceMgr &sources,
   return target::parseTarget(sources, context);
 }
 
+Expected<target::Target> readTargetOption(StringRef target) {
+  SourceMgr sources;
+  if (Error error = openTargetOption(target, sources))
+    return error;
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  std::string errors;
+  raw_string_ostream os(errors);
+  mlir::FailureOr<target::Target> parsed =
+      parseTargetOption(sources, context, os);
+  if (failed(parsed))
+    return createStringError("--target: " + StringRef(errors).rtrim());
+  return std::move(*parsed);
+}
+
 /// Changes one number.
 static Error applySetOption(target::Target &target, StringRef setting) {
   const auto [path, text] = setting.split('=');

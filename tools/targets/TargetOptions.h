@@ -18,6 +18,10 @@ mlir::FailureOr<target::Target> parseTargetOption(llvm::SourceMgr &sources,
                                                   mlir::MLIRContext &context,
                                                   llvm::raw_ostream &errors);
 
+/// The target of --target; the error says what is wrong with the option or the
+/// file.
+llvm::Expected<target::Target> readTargetOption(llvm::StringRef target);
+
 /// Changes numbers of a target, each as `path=number` of --set says.
 llvm::Error applySetOptions(target::Target &target,
                             llvm::ArrayRef<std::string> settings);

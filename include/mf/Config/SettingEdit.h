@@ -64,6 +64,8 @@ struct MemorySettings {
   std::optional<int64_t> interleave;
   std::optional<int64_t> microBatches;
   std::optional<int64_t> batchSize;
+  /// runner_config.gradient_accumulation_steps, which counts without stages.
+  std::optional<int64_t> gradientAccumulation;
   /// pipeline_config.pipeline_scheduler, as "1f1b"; switches
   /// pipeline_interleave on if it needs that.
   std::optional<std::string> scheduler;

@@ -12,8 +12,8 @@
 // expected-note @below {{live: 1024 bytes, residual layers.0.attention_norm}}
 // expected-note @below {{live: 512 bytes, gradient gradient.w}}
 // expected-note @below {{of the peak, layer 0 would save 1024 bytes by recompute, up to 1024 bytes by swap}}
-// expected-note @below {{recompute of all layers would not be enough: about 4608 bytes}}
-// expected-note @below {{swap of all layers would not be enough: about 4608 bytes}}
+// expected-note @below {{by estimate, recompute of all layers of this stage would not be enough: about 4608 bytes}}
+// expected-note @below {{by estimate, swap of all layers of this stage would not be enough: about 4608 bytes}}
 ascend.program @stage1 stage 1 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64, hbm_limit_bytes = 4096 : i64} {

@@ -9,7 +9,7 @@
 // BELOW: error: stage 0 needs 2048 bytes of device memory, but 2047 bytes are allowed
 // SIZE: error: 'ascend.program' op got hbm=much; expected a size such as 54GB, 59.5GB or bytes
 // OWN: error: stage 0 needs 2048 bytes of device memory, but 1024 bytes are allowed
-// OWN: note: what lives through the whole step (parameters, gradients, optimizer state) needs 2048 bytes: recompute and swap cannot help, more stages may
+// OWN: note: what lives through the whole step (parameters, gradients, optimizer state) needs 2048 bytes: recompute and swap cannot help, fewer layers on the stage may
 ascend.program @stage0 stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64, hbm_limit_bytes = 1024 : i64} {

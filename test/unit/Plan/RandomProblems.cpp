@@ -191,10 +191,10 @@ void Drawer::drawRules(Problem &problem) {
   if (problem.fixedLayers.empty() && happens(20))
     problem.maxLayersPerChunk =
         (problem.getNumLayers() + chunks - 1) / chunks + drawNumber(0, 1);
-  problem.treatmentsInOrder = happens(30);
+  problem.treatmentsInOrder = happens(45);
   for (int64_t first = 0; first < treatments; ++first)
     for (int64_t second = 0; second < first; ++second)
-      if (happens(10))
+      if (happens(25))
         problem.exclusive.emplace_back(first, second);
 }
 

@@ -1,7 +1,7 @@
 //===- ProgressLine.h - How far a search has come --------------*- C++ -*-===//
 
-#ifndef MF_TOOLS_MF_PLAN_PROGRESSLINE_H
-#define MF_TOOLS_MF_PLAN_PROGRESSLINE_H
+#ifndef MF_TOOLS_TERMINAL_PROGRESSLINE_H
+#define MF_TOOLS_TERMINAL_PROGRESSLINE_H
 
 #include "mf/Plan/PlanUnits.h"
 #include "mf/Plan/Solver.h"
@@ -32,4 +32,4 @@ private:
 
 } // namespace mf::tools
 
-#endif // MF_TOOLS_MF_PLAN_PROGRESSLINE_H
+#endif // MF_TOOLS_TERMINAL_PROGRESSLINE_H

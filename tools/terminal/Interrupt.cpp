@@ -1,6 +1,6 @@
 //===- Interrupt.cpp - ^C ends a search, not the program ------------------===//
 
-#include "Interrupt.h"
+#include "tools/terminal/Interrupt.h"
 #include "llvm/Support/Signals.h"
 
 namespace mf::tools {

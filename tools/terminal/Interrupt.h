@@ -1,7 +1,7 @@
 //===- Interrupt.h - ^C ends a search, not the program ---------*- C++ -*-===//
 
-#ifndef MF_TOOLS_MF_PLAN_INTERRUPT_H
-#define MF_TOOLS_MF_PLAN_INTERRUPT_H
+#ifndef MF_TOOLS_TERMINAL_INTERRUPT_H
+#define MF_TOOLS_TERMINAL_INTERRUPT_H
 
 #include <atomic>
 
@@ -13,4 +13,4 @@ const std::atomic<bool> &catchInterrupt();
 
 } // namespace mf::tools
 
-#endif // MF_TOOLS_MF_PLAN_INTERRUPT_H
+#endif // MF_TOOLS_TERMINAL_INTERRUPT_H

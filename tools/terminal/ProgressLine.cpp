@@ -1,6 +1,6 @@
 //===- ProgressLine.cpp - How far a search has come -----------------------===//
 
-#include "ProgressLine.h"
+#include "tools/terminal/ProgressLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>

@@ -1,0 +1,47 @@
+//===- LayoutFacts.h - What bounds layouts before compiling ----*- C++ -*-===//
+//
+// What the YAML, its model and the target say of all layouts: which ones are
+// legal, the least memory that parameters need, and the least time that the
+// work takes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_PLANNER_LAYOUTFACTS_H
+#define MF_PLANNER_LAYOUTFACTS_H
+
+#include "planner/Layout.h"
+#include "planner/StepPlanner.h"
+
+namespace mf::planner {
+
+struct LayoutFacts {
+  LayoutRules rules;
+  /// That of the YAML, whatever number of devices it has.
+  Layout given;
+  /// Chunks per stage.
+  int64_t interleave = 1;
+  /// Trained parameters, and bytes of each of them and of its optimizer state.
+  int64_t parameters = 0;
+  int64_t parameterBytes = 2;
+  int64_t stateBytes = 0;
+  /// Of a device's cube.
+  double peakFlopsPerSecond = 0;
+
+  /// The fullest stage has no less than that: its own part of what all stages
+  /// have.
+  double getLeastBytes(const Layout &layout) const;
+  /// A step takes no less, of so many floating-point operations of all ranks.
+  double getLeastSeconds(const Layout &layout, double flops) const;
+  /// The step whose stages all work for `seconds` in each pass, summed over the
+  /// stages: fill and drain, and no waiting besides.
+  double getEvenSeconds(const Layout &layout, double seconds) const;
+};
+
+/// Reads the YAML of a request for `devices` devices. Errors: the YAML is not
+/// for several devices, or what it says of the model or of ranks cannot be.
+llvm::Expected<LayoutFacts> readLayoutFacts(const PlanRequest &request,
+                                            int64_t devices);
+
+} // namespace mf::planner
+
+#endif // MF_PLANNER_LAYOUTFACTS_H

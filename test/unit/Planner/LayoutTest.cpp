@@ -1,0 +1,205 @@
+//===- LayoutTest.cpp - Which layouts of ranks there are ------------------===//
+
+#include "mf/Config/TrainingConfig.h"
+#include "planner/LayoutFacts.h"
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <set>
+
+using namespace mf;
+using namespace mf::planner;
+
+namespace {
+
+LayoutRules makeRules(int64_t devices) {
+  LayoutRules rules;
+  rules.devices = devices;
+  rules.samples = 16;
+  rules.layers = 4;
+  rules.heads = 8;
+  rules.keyValueHeads = 4;
+  rules.sequenceLength = 128;
+  rules.allowsContext = true;
+  rules.nodeRanks = 8;
+  rules.optimizerSharding = true;
+  return rules;
+}
+
+std::vector<std::string> describe(const std::vector<Layout> &layouts) {
+  std::vector<std::string> names;
+  for (const Layout &layout : layouts)
+    names.push_back(layout.describe());
+  return names;
+}
+
+} // namespace
+
+TEST(LayoutTest, OfTwoDevices) {
+  LayoutRules rules = makeRules(2);
+  EXPECT_EQ(describe(listLayouts(rules)),
+            std::vector<std::string>({"dp2", "dp2 opt", "dp1 cp2",
+                                      "dp1 cp2 opt", "dp1 mp2 opt",
+                                      "dp1 mp2 sp opt", "dp1 pp2 opt"}));
+  // Where nothing can be sharded the YAML's own word stays.
+  rules.optimizerSharding = false;
+  rules.allowsContext = false;
+  EXPECT_EQ(describe(listLayouts(rules)),
+            std::vector<std::string>(
+                {"dp2", "dp2 opt", "dp1 mp2", "dp1 mp2 sp", "dp1 pp2"}));
+}
+
+TEST(LayoutTest, EachOnceInOrderWithAllSamples) {
+  for (const int64_t devices : {1, 4, 6, 8, 16, 32, 64}) {
+    LayoutRules rules = makeRules(devices);
+    rules.experts = devices > 8 ? 8 : 1;
+    const std::vector<Layout> layouts = listLayouts(rules);
+    EXPECT_TRUE(std::is_sorted(layouts.begin(), layouts.end()));
+    EXPECT_EQ(std::set<Layout>(layouts.begin(), layouts.end()).size(),
+              layouts.size());
+    for (const Layout &layout : layouts) {
+      SCOPED_TRACE(layout.describe());
+      EXPECT_EQ(layout.getNumRanks(), devices);
+      EXPECT_EQ(layout.dataParallel * layout.passes * layout.batchSize,
+                rules.samples);
+      EXPECT_GE(layout.passes, layout.stages);
+      EXPECT_LE(layout.stages, rules.layers);
+      EXPECT_EQ(rules.keyValueHeads % layout.modelParallel, 0);
+      EXPECT_EQ(rules.nodeRanks % layout.modelParallel, 0);
+      EXPECT_EQ(rules.experts % layout.expertParallel, 0);
+      EXPECT_EQ(layout.getReplicas() * layout.modelParallel %
+                    layout.expertParallel,
+                0);
+      EXPECT_TRUE(layout.modelParallel > 1 || !layout.sequenceParallel);
+    }
+  }
+}
+
+TEST(LayoutTest, ModelParallelStaysInNode) {
+  LayoutRules rules = makeRules(16);
+  rules.heads = rules.keyValueHeads = 16;
+  for (const Layout &layout : listLayouts(rules))
+    EXPECT_LE(layout.modelParallel, 8);
+  rules.nodeRanks = 0;
+  const std::vector<Layout> layouts = listLayouts(rules);
+  EXPECT_TRUE(
+      std::any_of(layouts.begin(), layouts.end(), [](const Layout &layout) {
+        return layout.modelParallel == 16;
+      }));
+}
+
+TEST(LayoutTest, ExpertsWantRowsSharedOut) {
+  LayoutRules rules = makeRules(4);
+  rules.experts = 2;
+  for (const Layout &layout : listLayouts(rules))
+    EXPECT_EQ(layout.sequenceParallel, layout.modelParallel > 1);
+  // Ranks that cut experts do not share them out.
+  rules.cutsExperts = true;
+  for (const Layout &layout : listLayouts(rules))
+    EXPECT_EQ(layout.getReplicas() % layout.expertParallel, 0);
+}
+
+TEST(LayoutTest, NothingIsLegal) {
+  // 17 divides neither heads, samples nor rows, and there are fewer layers.
+  EXPECT_TRUE(listLayouts(makeRules(17)).empty());
+}
+
+TEST(LayoutTest, BatchGetsSmallerOnlyWhereItMust) {
+  LayoutRules rules = makeRules(8);
+  rules.samples = 24;
+  rules.batchSize = 4;
+  Layout layout;
+  layout.dataParallel = 2;
+  ASSERT_TRUE(dealSamples(rules, layout));
+  EXPECT_EQ(layout.batchSize, 4);
+  EXPECT_EQ(layout.passes, 3);
+  // Four stages need four micro-batches.
+  layout.stages = 4;
+  ASSERT_TRUE(dealSamples(rules, layout));
+  EXPECT_EQ(layout.batchSize, 3);
+  EXPECT_EQ(layout.passes, 4);
+  layout.stages = 13;
+  EXPECT_FALSE(dealSamples(rules, layout));
+  layout = Layout();
+  layout.dataParallel = 5;
+  EXPECT_FALSE(dealSamples(rules, layout));
+}
+
+TEST(LayoutTest, LayersAreDealtBeforeTheLastChunk) {
+  EXPECT_EQ(dealLayersEvenly(10, 4, 1), StageTable({{0, 1, 1, 0}}));
+  EXPECT_EQ(dealLayersEvenly(8, 2, 2), StageTable({{0, 0}, {0, 0}}));
+  EXPECT_EQ(dealLayersEvenly(11, 2, 2), StageTable({{1, 1}, {1, 0}}));
+}
+
+TEST(LayoutTest, SettingsCountMicroBatchesOrAccumulation) {
+  Layout layout;
+  layout.dataParallel = 2;
+  layout.passes = 8;
+  MemorySettings settings = makeLayoutSettings(layout, 4, 2, false);
+  EXPECT_EQ(settings.gradientAccumulation, 8);
+  EXPECT_EQ(settings.microBatches, 1);
+  EXPECT_EQ(settings.interleave, 1);
+  EXPECT_FALSE(settings.sequenceParallel);
+  EXPECT_TRUE(settings.swap);
+  layout.stages = 2;
+  layout.modelParallel = 2;
+  settings = makeLayoutSettings(layout, 4, 2, true);
+  EXPECT_EQ(settings.gradientAccumulation, 1);
+  EXPECT_EQ(settings.microBatches, 8);
+  EXPECT_EQ(settings.interleave, 2);
+  EXPECT_EQ(settings.offset, StageTable({{0, 0}, {0, 0}}));
+  EXPECT_EQ(settings.recompute, StageTable({{0, 0}, {0, 0}}));
+  EXPECT_EQ(settings.sequenceParallel, false);
+  EXPECT_FALSE(settings.swap);
+  // There are no layers for two chunks.
+  EXPECT_EQ(makeLayoutSettings(layout, 3, 2, true).interleave, 1);
+}
+
+TEST(LayoutTest, SettingsAreWrittenIntoTheYaml) {
+  Layout layout;
+  layout.dataParallel = 4;
+  layout.passes = 3;
+  const char yaml[] = "runner_config:\n"
+                      "  batch_size: 1\n"
+                      "  gradient_accumulation_steps: 1 # one\n"
+                      "parallel_config:\n"
+                      "  data_parallel: 2\n"
+                      "  pipeline_stage: 2\n"
+                      "  micro_batch_num: 6\n"
+                      "model:\n"
+                      "  model_config:\n"
+                      "    num_layers: 4\n"
+                      "    offset: [1, -1]\n";
+  llvm::Expected<std::string> edited = applySettings(
+      yaml, "train.yaml", makeLayoutSettings(layout, 4, 1, false));
+  ASSERT_TRUE(static_cast<bool>(edited)) << toString(edited.takeError());
+  DiagnosticList diagnostics;
+  const TrainingConfig config =
+      parseTrainingConfig(*edited, "train.yaml", diagnostics);
+  EXPECT_EQ(config.parallel.dataParallel, 4);
+  EXPECT_EQ(config.parallel.pipelineStage, 1);
+  EXPECT_EQ(config.parallel.microBatchNum, 1);
+  EXPECT_EQ(config.runner.gradientAccumulationSteps, 3);
+  EXPECT_NE(edited->find("gradient_accumulation_steps: 3 # one"),
+            std::string::npos);
+}
+
+TEST(LayoutTest, Bounds) {
+  LayoutFacts facts;
+  facts.rules = makeRules(8);
+  facts.parameters = 800;
+  facts.parameterBytes = 2;
+  facts.stateBytes = 8;
+  facts.peakFlopsPerSecond = 100;
+  Layout layout;
+  layout.stages = 2;
+  layout.dataParallel = 4;
+  layout.passes = 4;
+  EXPECT_EQ(facts.getLeastBytes(layout), 4000);
+  layout.optimizerSharding = true;
+  EXPECT_EQ(facts.getLeastBytes(layout), 1000);
+  // 1 s of work on each device, of which a fourth is filled and drained.
+  EXPECT_DOUBLE_EQ(facts.getLeastSeconds(layout, 800), 1.25);
+  EXPECT_DOUBLE_EQ(facts.getEvenSeconds(layout, 2), 5);
+  facts.interleave = 2;
+  EXPECT_DOUBLE_EQ(facts.getEvenSeconds(layout, 2), 4.5);
+}

@@ -1,0 +1,74 @@
+//===- AdviceSearch.cpp - Settings with which a step fits -----------------===//
+
+#include "AdviceSearch.h"
+#include "mf/Config/SettingEdit.h"
+#include "mf/Config/TrainingConfig.h"
+#include "mf/Plan/NoPlanError.h"
+#include <chrono>
+
+using namespace mf::planner;
+using llvm::Error;
+using llvm::Expected;
+
+namespace mf::tools {
+
+/// Swap is written as indices of layers. A YAML of some sections only need not
+/// say how many there are.
+static bool canSwap(const PlanRequest &request) {
+  DiagnosticList diagnostics;
+  const TrainingConfig config =
+      parseTrainingConfig(request.yaml, request.input.fileName, diagnostics);
+  if (diagnostics.hasErrors())
+    return false;
+  Expected<MemorySettings> settings = readSettings(config);
+  if (settings)
+    return true;
+  llvm::consumeError(settings.takeError());
+  return false;
+}
+
+/// The smallest change first: layers stay where they are, and nothing is
+/// swapped that was not.
+static Expected<StepPlan> search(PlanRequest request, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
+  request.timeLimit = seconds;
+  request.keep = KeptSettings();
+  request.keep.offset = request.keep.swap = true;
+  Expected<StepPlan> found = planStep(request);
+  if (found)
+    return found;
+  Error error = found.takeError();
+  request.timeLimit -=
+      std::chrono::duration<double>(Clock::now() - begin).count();
+  if (!error.isA<plan::NoPlanError>() || request.timeLimit <= 0 ||
+      *request.stop)
+    return error;
+  consumeError(std::move(error));
+  request.keep.offset = false;
+  request.keep.swap = !canSwap(request);
+  return planStep(request);
+}
+
+AdviceSearch::AdviceSearch(PlanRequest request, double seconds,
+                           const std::atomic<bool> &stop) {
+  // The rest is for the compile that is going on when they are over.
+  constexpr double searchedShare = 0.75;
+  request.stop = &stop;
+  std::packaged_task<Result()> task(
+      [request = std::move(request), seconds]() mutable {
+        return std::make_shared<Expected<StepPlan>>(
+            search(std::move(request), searchedShare * seconds));
+      });
+  result = task.get_future();
+  thread = std::thread(std::move(task));
+}
+
+bool AdviceSearch::wait(int milliseconds) const {
+  return result.wait_for(std::chrono::milliseconds(milliseconds)) ==
+         std::future_status::ready;
+}
+
+Expected<StepPlan> AdviceSearch::take() { return std::move(*result.get()); }
+
+} // namespace mf::tools

@@ -1,0 +1,43 @@
+//===- AdviceSearch.h - Settings with which a step fits --------*- C++ -*-===//
+
+#ifndef MF_TOOLS_MFOPT_ADVICESEARCH_H
+#define MF_TOOLS_MFOPT_ADVICESEARCH_H
+
+#include "planner/StepPlanner.h"
+#include <atomic>
+#include <future>
+#include <thread>
+
+namespace mf::tools {
+
+/// Searches in a thread of its own, as no compile can be interrupted.
+class AdviceSearch {
+public:
+  /// Begins. The search ends by itself some time before `seconds` are over,
+  /// unless a compile takes long, and soon after `stop` is set. What the
+  /// request says of kept settings and time does not count.
+  AdviceSearch(planner::PlanRequest request, double seconds,
+               const std::atomic<bool> &stop);
+  AdviceSearch(const AdviceSearch &) = delete;
+  AdviceSearch &operator=(const AdviceSearch &) = delete;
+  /// Waits for the end.
+  ~AdviceSearch() { thread.join(); }
+
+  /// Waits for at most so many milliseconds. True if there is a result.
+  bool wait(int milliseconds) const;
+
+  /// Takes the result, once there is one. Of plans whose step fits the shortest
+  /// that was found with other recompute settings alone; if there is none, of
+  /// all. A plan::NoPlanError if nothing fits.
+  llvm::Expected<planner::StepPlan> take();
+
+private:
+  // Errors of LLVM are no value for a future.
+  using Result = std::shared_ptr<llvm::Expected<planner::StepPlan>>;
+  std::future<Result> result;
+  std::thread thread;
+};
+
+} // namespace mf::tools
+
+#endif // MF_TOOLS_MFOPT_ADVICESEARCH_H

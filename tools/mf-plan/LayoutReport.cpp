@@ -1,0 +1,179 @@
+//===- LayoutReport.cpp - What mf-plan says of layouts --------------------===//
+
+#include "LayoutReport.h"
+#include "SettingText.h"
+#include "TrainingReport.h"
+#include "mf/Plan/ProblemJson.h"
+#include "mf/Text/TextTable.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mf::planner;
+using llvm::formatv;
+using llvm::json::Array;
+using llvm::json::Object;
+
+namespace mf::tools {
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+/// What most of the step's time is spent on.
+static std::string describeTime(const StepMeasure &measure) {
+  if (measure.criticalPath.empty())
+    return "";
+  const timeline::CriticalShare &largest = measure.criticalPath.front();
+  return formatv("{0} {1:f0} %", largest.kind,
+                 100 * largest.seconds / measure.seconds);
+}
+
+/// What would have to be more, or faster.
+static std::string describeLimit(const PlannedLayout &planned) {
+  if (planned.isLimitedByMemory())
+    return formatv("memory of stage {0}, {1}", planned.getFullestStage(),
+                   describeTime(planned.measure));
+  return describeTime(planned.measure);
+}
+
+/// `4 x 2` for 4 micro-batches of 2 samples.
+static std::string describePasses(const Layout &layout) {
+  return formatv("{0} x {1}", layout.passes, layout.batchSize);
+}
+
+static void addRow(const std::string &name, const Layout &layout,
+                   const StepMeasure &measure, const std::string &limit,
+                   const plan::PlanUnits &units, TextTable &table) {
+  const size_t stage = measure.findFullest();
+  const auto peak = static_cast<double>(measure.stages[stage].peakBytes);
+  table.addRow({name, layout.describe(), describePasses(layout),
+                units.countTime(measure.seconds),
+                formatv("{0:f1}", measure.getTokensPerSecondPerNpu()),
+                std::to_string(stage), units.countMemory(peak), limit});
+}
+
+static void addGiven(const GivenLayout &given, const plan::PlanUnits &units,
+                     TextTable &table) {
+  addRow("given", given.layout, given.measure,
+         given.fits ? describeTime(given.measure) : "does not fit", units,
+         table);
+  if (!given.planned || given.rank <= numBestLayouts)
+    return;
+  const std::string rank =
+      std::to_string(given.rank) + (given.isRankLeast ? " or more" : "");
+  addRow(rank, given.layout, given.planned->measure,
+         describeLimit(*given.planned), units, table);
+}
+
+static void printSkipped(const LayoutSearchResult &found,
+                         llvm::raw_ostream &os) {
+  for (const SkippedLayouts &skipped : found.skipped) {
+    const size_t others = skipped.layouts.size() - 1;
+    os << "no " << skipped.layouts.front().describe();
+    if (others > 0)
+      os << formatv(" and {0} more", others);
+    os << ": " << skipped.reason << '\n';
+  }
+}
+
+void printLayouts(const LayoutSearchResult &found, const plan::PlanUnits &units,
+                  llvm::raw_ostream &os) {
+  const PlannedLayout &best = found.best.front();
+  os << formatv("{0} layouts of {1} devices, {2} samples a step, {3} per "
+                "device\n",
+                found.numLegal, best.layout.getNumRanks(), found.samples,
+                units.showMemory(static_cast<double>(found.limitBytes)));
+  TextTable table({"rank", "layout", "passes", units.nameTime("step"),
+                   "tokens/s/NPU", "fullest stage", units.nameMemory("peak"),
+                   "limited by"});
+  for (size_t index = 0; index < found.best.size(); ++index) {
+    const PlannedLayout &planned = found.best[index];
+    addRow(std::to_string(index + 1), planned.layout, planned.measure,
+           describeLimit(planned), units, table);
+  }
+  if (found.given)
+    addGiven(*found.given, units, table);
+  table.print(os);
+  if (found.given && found.given->rank > 0 &&
+      found.given->rank <= numBestLayouts)
+    os << formatv("the given layout, with the best settings, is rank {0}\n",
+                  found.given->rank);
+  printSkipped(found, os);
+  os << formatv("{0} layouts were planned, {1} promise less; {2} steps were "
+                "compiled\n",
+                found.numPlanned, found.numOutpaced, found.compiledSteps);
+  os << "\nsettings:\n";
+  printSettings(best.settings, os);
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+static Object writeLayout(const Layout &layout) {
+  return Object{{"name", layout.describe()},
+                {"data_parallel", layout.dataParallel},
+                {"model_parallel", layout.modelParallel},
+                {"context_parallel", layout.contextParallel},
+                {"expert_parallel", layout.expertParallel},
+                {"pipeline_stage", layout.stages},
+                {"use_seq_parallel", layout.sequenceParallel},
+                {"enable_parallel_optimizer", layout.optimizerSharding},
+                {"passes", layout.passes},
+                {"batch_size", layout.batchSize}};
+}
+
+static Object writeStep(const Layout &layout, const StepMeasure &measure) {
+  Object object = writeLayout(layout);
+  const size_t stage = measure.findFullest();
+  Array path;
+  for (const timeline::CriticalShare &share : measure.criticalPath)
+    path.push_back(Object{{"kind", share.kind}, {"seconds", share.seconds}});
+  object["seconds"] = measure.seconds;
+  object["tokens_per_second_per_npu"] = measure.getTokensPerSecondPerNpu();
+  object["fullest_stage"] = static_cast<int64_t>(stage);
+  object["peak_bytes"] = measure.stages[stage].peakBytes;
+  object["critical_path"] = std::move(path);
+  return object;
+}
+
+static Object writePlanned(const PlannedLayout &planned) {
+  Object object = writeStep(planned.layout, planned.measure);
+  object["is_limited_by_memory"] = planned.isLimitedByMemory();
+  object["settings"] = writeSettings(planned.settings);
+  return object;
+}
+
+Object writeLayouts(const LayoutSearchResult &found) {
+  Array best, skipped;
+  for (const PlannedLayout &planned : found.best)
+    best.push_back(writePlanned(planned));
+  for (const SkippedLayouts &group : found.skipped) {
+    Array layouts;
+    for (const Layout &layout : group.layouts)
+      layouts.push_back(writeLayout(layout));
+    skipped.push_back(
+        Object{{"reason", group.reason}, {"layouts", std::move(layouts)}});
+  }
+  Object object{{"limit_bytes", found.limitBytes},
+                {"samples", found.samples},
+                {"layouts", std::move(best)},
+                {"skipped", std::move(skipped)},
+                {"legal_layouts", static_cast<int64_t>(found.numLegal)},
+                {"planned_layouts", static_cast<int64_t>(found.numPlanned)},
+                {"outpaced_layouts", static_cast<int64_t>(found.numOutpaced)},
+                {"compiled_steps", found.compiledSteps},
+                {"is_complete", found.isComplete}};
+  if (!found.given)
+    return object;
+  Object given = writeStep(found.given->layout, found.given->measure);
+  given["fits"] = found.given->fits;
+  if (found.given->planned) {
+    given["planned"] = writePlanned(*found.given->planned);
+    given["rank"] = static_cast<int64_t>(found.given->rank);
+    given["is_rank_least"] = found.given->isRankLeast;
+  }
+  object["given"] = std::move(given);
+  return object;
+}
+
+} // namespace mf::tools

@@ -1,0 +1,22 @@
+//===- LayoutReport.h - What mf-plan says of layouts -----------*- C++ -*-===//
+
+#ifndef MF_TOOLS_MF_PLAN_LAYOUTREPORT_H
+#define MF_TOOLS_MF_PLAN_LAYOUTREPORT_H
+
+#include "mf/Plan/PlanUnits.h"
+#include "planner/LayoutSearch.h"
+#include "llvm/Support/JSON.h"
+
+namespace mf::tools {
+
+/// The best layouts, the given one, why others cannot be, and the settings of
+/// the best. There must be one.
+void printLayouts(const planner::LayoutSearchResult &found,
+                  const plan::PlanUnits &units, llvm::raw_ostream &os);
+
+/// The same and more as JSON, in seconds and bytes.
+llvm::json::Object writeLayouts(const planner::LayoutSearchResult &found);
+
+} // namespace mf::tools
+
+#endif // MF_TOOLS_MF_PLAN_LAYOUTREPORT_H

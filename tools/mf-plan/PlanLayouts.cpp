@@ -1,0 +1,44 @@
+//===- PlanLayouts.cpp - mf-plan train.yaml --devices=64 ------------------===//
+
+#include "PlanLayouts.h"
+#include "Findings.h"
+#include "LayoutReport.h"
+#include "PlanTraining.h"
+#include "TrainingReport.h"
+#include "tools/terminal/ProgressLine.h"
+
+using namespace mf::planner;
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+
+namespace mf::tools {
+
+Error planLayouts(const PlanOptions &options, const std::atomic<bool> &stop) {
+  Expected<PlanRequest> request = makeRequest(options);
+  if (!request)
+    return request.takeError();
+  request->stop = &stop;
+  Expected<LayoutSearchResult> found = [&] {
+    ProgressLine line({});
+    request->progress = [&](StringRef text) { line.show(text); };
+    return searchLayouts(*request, options.devices);
+  }();
+  if (!found)
+    return found.takeError();
+  const PlannedLayout &best = found->best.front();
+  const plan::PlanUnits units =
+      getTrainingUnits(best.measure.seconds, found->limitBytes);
+  Findings findings(options, stop, units);
+  findings.addProblem(best.problem);
+  printLayouts(*found, units, findings.getText());
+  findings.getJson() = writeLayouts(*found);
+  findings.addExplanation(best.problem, best.plan,
+                          plan::evaluate(best.problem, best.plan).time);
+  if (!found->isComplete)
+    findings.noteEarlyEnd();
+  findings.addYaml(best.yaml);
+  return findings.write();
+}
+
+} // namespace mf::tools

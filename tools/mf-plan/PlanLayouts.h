@@ -1,0 +1,18 @@
+//===- PlanLayouts.h - mf-plan train.yaml --devices=64 ---------*- C++ -*-===//
+
+#ifndef MF_TOOLS_MF_PLAN_PLANLAYOUTS_H
+#define MF_TOOLS_MF_PLAN_PLANLAYOUTS_H
+
+#include "PlanOptions.h"
+#include <atomic>
+
+namespace mf::tools {
+
+/// Chooses the layout of --devices too, and prints and writes what is asked
+/// for. The search ends early when `stop` is set.
+llvm::Error planLayouts(const PlanOptions &options,
+                        const std::atomic<bool> &stop);
+
+} // namespace mf::tools
+
+#endif // MF_TOOLS_MF_PLAN_PLANLAYOUTS_H
