@@ -215,14 +215,43 @@ static TransientCosts fitTransient(const PlanContext &context,
   return costs;
 }
 
+/// Whether layers of a stage are swapped, by stage.
+static std::vector<bool> findSwapping(const PlanContext &context,
+                                      const Assignment &assignment) {
+  std::vector<bool> swapping;
+  for (const Composition &stage : composeStages(context, assignment)) {
+    swapping.push_back(false);
+    for (const auto &entry : stage.layers)
+      if (context.treatments[entry.first.second].prefetch > 0)
+        swapping.back() = true;
+  }
+  return swapping;
+}
+
 void planner::correctPeaks(const PlanContext &context,
-                           const Observation &observation,
-                           plan::Problem &problem) {
-  const std::vector<double> peaks =
-      getKnownPeaks(context, problem, observation);
-  for (size_t stage = 0; stage < peaks.size(); ++stage)
-    problem.stages[stage].constant +=
-        getRest(observation.measure, stage, peaks[stage]);
+                           llvm::ArrayRef<Observation> observations,
+                           size_t numProbes, plan::Problem &problem) {
+  std::vector<std::vector<double>> rests(problem.stages.size());
+  for (size_t index = 0; index < observations.size(); ++index) {
+    const Observation &observation = observations[index];
+    const std::vector<double> peaks =
+        getKnownPeaks(context, problem, observation);
+    const std::vector<bool> isSwapping =
+        findSwapping(context, observation.assignment);
+    for (size_t stage = 0; stage < peaks.size(); ++stage) {
+      const bool isProbe = index < numProbes;
+      if (isProbe && isSwapping[stage])
+        continue;
+      if (!isProbe)
+        rests[stage].clear();
+      rests[stage].push_back(getRest(observation.measure, stage, peaks[stage]));
+    }
+  }
+  for (size_t stage = 0; stage < rests.size(); ++stage) {
+    llvm::sort(rests[stage]);
+    if (!rests[stage].empty())
+      problem.stages[stage].constant += rests[stage][rests[stage].size() / 2];
+  }
 }
 
 LayerCosts planner::fitCosts(const PlanContext &context,

@@ -47,8 +47,11 @@ LayerCosts fitCosts(const PlanContext &context,
 plan::Problem makeProblem(const PlanContext &context, const LayerCosts &costs);
 
 /// Corrects what stages need beside layers, so that peaks are right for the
-/// observation.
-void correctPeaks(const PlanContext &context, const Observation &observation,
+/// last observation behind the first `numProbes`; or else in the middle of
+/// those. What copies do to peaks is not the same for others, and left out
+/// there.
+void correctPeaks(const PlanContext &context,
+                  llvm::ArrayRef<Observation> observations, size_t numProbes,
                   plan::Problem &problem);
 
 } // namespace mf::planner

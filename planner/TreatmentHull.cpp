@@ -82,6 +82,12 @@ static void restrictLayers(plan::Problem &problem) {
   problem.minLayersPerChunk = std::max<int64_t>(1, layers / numChunks - 1);
 }
 
+/// Whether a layer takes less time than its copies. Then they hold up whatever
+/// comes next, and by how much depends on all of it.
+static bool isLinkTooSlow(const plan::Treatment &swap) {
+  return std::max(swap.copyOut, swap.copyIn) > swap.forward + swap.backward;
+}
+
 void planner::restrictMixtures(const PlanContext &context,
                                plan::Problem &problem) {
   const std::vector<plan::Treatment> &treatments =
@@ -105,9 +111,10 @@ void planner::restrictMixtures(const PlanContext &context,
   const std::vector<int64_t> never(
       problem.schedule.pipeline.stageOfChunk.size());
   problem.fixedTreatments.resize(treatments.size());
-  for (const size_t number : numbers)
-    if (!llvm::is_contained(hull, number))
-      problem.fixedTreatments[number] = never;
+  for (size_t index = 0; index < treatments.size(); ++index)
+    if (llvm::is_contained(numbers, index) ? !llvm::is_contained(hull, index)
+                                           : isLinkTooSlow(treatments[index]))
+      problem.fixedTreatments[index] = never;
   for (size_t one = 0; one < hull.size(); ++one)
     for (size_t other = one + 2; other < hull.size(); ++other)
       problem.exclusive.emplace_back(std::min(hull[one], hull[other]),

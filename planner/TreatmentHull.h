@@ -14,7 +14,8 @@ namespace mf::planner {
 std::vector<size_t> findHull(llvm::ArrayRef<double> memory,
                              llvm::ArrayRef<double> time);
 
-/// Lets a chunk mix two neighbours of the hull, and swap with them, and nothing
+/// Leaves out swap where the host's link is slower than layers compute. Lets a
+/// chunk mix two neighbours of the hull, and swap with them, and nothing
 /// else: of layers that are alike, more different treatments gain next to
 /// nothing, and are more to read in a YAML. Nor do chunks have more than twice
 /// the average of layers; where stages have several, one more or less.

@@ -5,6 +5,8 @@
 #include "mf/Plan/NoPlanError.h"
 #include "planner/Errors.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -21,6 +23,13 @@ static constexpr int mostRounds = 8;
 static constexpr double longestSolve = 6;
 /// Of the limit, for each plan too many that did not fit.
 static constexpr double roomOfMisfits = 0.002;
+/// So many plans are compiled at most that the model expects to take up to
+/// that much longer than its best.
+static constexpr int mostExplored = 4;
+/// Of the limit: plans for less memory are dealt differently.
+static constexpr std::array<double, mostExplored + 1> exploredLimits = {
+    1, 1, 0.85, 0.75, 0.65};
+static constexpr double expectedError = 0.02;
 /// Costs are not better known than that.
 static constexpr double smallGap = 0.0005;
 
@@ -132,6 +141,7 @@ Error VariantPlanner::learn() {
   if (!measured)
     return measured.takeError();
   observations = std::move(*measured);
+  numProbes = observations.size();
   compiledSteps += static_cast<int64_t>(probes.size());
   areCostsOwn = true;
   costs = fitCosts(context, observations);
@@ -145,6 +155,7 @@ void VariantPlanner::borrow(const VariantPlanner &other) {
 
 void VariantPlanner::observeUntreated(const StepMeasure &measure) {
   observations.push_back({makeUntreated(shape, context), measure});
+  ++numProbes;
 }
 
 /// Takes over what the user keeps.
@@ -203,7 +214,7 @@ Expected<plan::Problem> VariantPlanner::buildProblem() {
   restSeconds = 0;
   if (!observations.empty()) {
     const Observation &last = observations.back();
-    correctPeaks(context, last, made);
+    correctPeaks(context, observations, numProbes, made);
     restSeconds = last.measure.seconds -
                   plan::evaluate(made, toPlan(context, last.assignment)).time;
   }
@@ -211,7 +222,8 @@ Expected<plan::Problem> VariantPlanner::buildProblem() {
   // What is wrong with peaks is not the same for all plans: if corrections do
   // not help, leave room for it.
   for (plan::StageMemory &stage : made.stages)
-    stage.limit *= 1 - roomOfMisfits * std::max(0, misfits - 2);
+    stage.limit *= (1 - roomOfMisfits * std::max(0, misfits - 2)) *
+                   exploredLimits[static_cast<size_t>(explored)];
   fixKept(made);
   return made;
 }
@@ -230,20 +242,22 @@ bool VariantPlanner::mayFit(const StepMeasure &measure) const {
   });
 }
 
+void VariantPlanner::forbidStage(const plan::Plan &plan, size_t stage) {
+  const schedule::Pipeline &pipeline = context.schedule.pipeline;
+  plan::ForbiddenStage entry;
+  entry.stage = static_cast<int64_t>(stage);
+  for (size_t chunk = 0; chunk < plan.chunks.size(); ++chunk)
+    if (pipeline.stageOfChunk[chunk] == entry.stage)
+      entry.chunks.push_back(plan.chunks[chunk]);
+  forbidden.push_back(std::move(entry));
+}
+
 /// What does not fit is not chosen again.
 void VariantPlanner::forbid(const plan::Plan &plan,
                             const StepMeasure &measure) {
-  const schedule::Pipeline &pipeline = context.schedule.pipeline;
-  for (size_t stage = 0; stage < measure.stages.size(); ++stage) {
-    if (measure.stages[stage].peakBytes <= context.limitBytes)
-      continue;
-    plan::ForbiddenStage entry;
-    entry.stage = static_cast<int64_t>(stage);
-    for (size_t chunk = 0; chunk < plan.chunks.size(); ++chunk)
-      if (pipeline.stageOfChunk[chunk] == entry.stage)
-        entry.chunks.push_back(plan.chunks[chunk]);
-    forbidden.push_back(std::move(entry));
-  }
+  for (size_t stage = 0; stage < measure.stages.size(); ++stage)
+    if (measure.stages[stage].peakBytes > context.limitBytes)
+      forbidStage(plan, stage);
   ++misfits;
 }
 
@@ -348,7 +362,7 @@ Expected<bool> VariantPlanner::solveNext(double cutoff) {
   }
   result = std::move(*solved);
   // A round that ended early knows no bound.
-  if (result.plan && result.bound > result.time / 2)
+  if (result.plan && explored == 0 && result.bound > result.time / 2)
     boundSeconds = result.bound + restSeconds;
   return result.plan && !llvm::is_contained(tried, toAssignment(*result.plan));
 }
@@ -376,12 +390,33 @@ Error VariantPlanner::takeObserved() {
   return Error::success();
 }
 
-Error VariantPlanner::search(double cutoff) {
-  Expected<plan::Problem> made = buildProblem();
-  if (!made)
-    return made.takeError();
-  problem = std::move(*made);
-  for (int round = 0; round < mostRounds && !clock.isOver(); ++round) {
+/// Forbids what the last plan does on the stage that works longest, unless the
+/// model expects too much time of what is left by now.
+bool VariantPlanner::leaveLast() {
+  if (!result.plan || explored == mostExplored ||
+      clock.getSecondsLeft() < request.timeLimit / 2)
+    return false;
+  if (explored == 0) {
+    settledProblem = problem;
+    settledResult = result;
+  } else if (exploredLimits[static_cast<size_t>(explored)] == 1 &&
+             result.time > (1 + expectedError) * settledResult.time) {
+    explored = 1;
+  }
+  ++explored;
+  const plan::Evaluation evaluation = plan::evaluate(problem, *result.plan);
+  forbidStage(*result.plan,
+              static_cast<size_t>(std::max_element(evaluation.busy.begin(),
+                                                   evaluation.busy.end()) -
+                                  evaluation.busy.begin()));
+  return true;
+}
+
+/// Solves and compiles until the plan stays the same, and then some that the
+/// model expects to be nearly as short: it is not quite right about time.
+Error VariantPlanner::searchRounds(double cutoff) {
+  for (int round = 0; round < mostRounds + explored && !clock.isOver();
+       ++round) {
     Expected<bool> isNew = solveNext(cutoff);
     if (!isNew)
       return isNew.takeError();
@@ -395,13 +430,29 @@ Error VariantPlanner::search(double cutoff) {
       return isConfirmed.takeError();
     if (!*isConfirmed)
       continue;
-    if (best)
+    if (best && !leaveLast())
       return Error::success();
+    if (best)
+      continue;
     if (Error error = takeObserved())
       return error;
     // Its memory corrects what costs have wrong: there may be a better one.
     if (!best)
       return Error::success();
+  }
+  return Error::success();
+}
+
+Error VariantPlanner::search(double cutoff) {
+  Expected<plan::Problem> made = buildProblem();
+  if (!made)
+    return made.takeError();
+  problem = std::move(*made);
+  if (Error error = searchRounds(cutoff))
+    return error;
+  if (explored > 0) {
+    problem = std::move(settledProblem);
+    result = std::move(settledResult);
   }
   if (Error error = confirmBest().takeError())
     return error;
@@ -431,10 +482,8 @@ Error VariantPlanner::makeNoPlanError() const {
       nearest = at;
     }
   }
-  std::string text = "no settings fit into ";
-  if (clock.isOver())
-    text = "the search ended before settings were found that fit into ";
-  text += describeMemorySize(context.limitBytes);
+  std::string text =
+      "no settings fit into " + describeMemorySize(context.limitBytes);
   // What was compiled to learn costs may fit.
   if (least > 0)
     text += ": stage " + std::to_string(nearest) +

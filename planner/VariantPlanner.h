@@ -95,6 +95,8 @@ private:
   bool areCostsOwn = false;
   /// First those to learn from, then plans.
   std::vector<Observation> observations;
+  /// So many of them were compiled to learn from.
+  size_t numProbes = 0;
   /// By chunk: the layers that the YAML recomputes, if they are kept.
   std::vector<int64_t> keptRecompute;
   /// Plans that were compiled.
@@ -103,6 +105,10 @@ private:
   std::vector<plan::ForbiddenStage> forbidden;
   /// Plans that did not fit.
   int misfits = 0;
+  /// Plans tried beside the model's best, and what was solved before them.
+  int explored = 0;
+  plan::Problem settledProblem;
+  plan::SolveResult settledResult;
   /// Compiled last.
   CompiledPlan current;
   std::optional<CompiledPlan> best;
@@ -123,6 +129,9 @@ private:
   void fixKept(plan::Problem &made) const;
   llvm::Expected<plan::Problem> buildProblem();
   llvm::Error tryPlan(const plan::Plan &plan, const Assignment &assignment);
+  void forbidStage(const plan::Plan &plan, size_t stage);
+  bool leaveLast();
+  llvm::Error searchRounds(double cutoff);
   void forbid(const plan::Plan &plan, const StepMeasure &measure);
   llvm::Error compilePlan(const plan::Plan &plan, const Assignment &assignment,
                           PlanEffort effort);

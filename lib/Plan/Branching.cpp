@@ -150,8 +150,9 @@ static std::vector<double> getThresholds(const StageOptions &options,
   if (!isLayerFeature(options, feature))
     return {std::floor(mean)};
   std::vector<double> thresholds;
-  for (double threshold = least; threshold < most; ++threshold)
-    thresholds.push_back(threshold);
+  for (auto layers = static_cast<int64_t>(least);
+       layers < static_cast<int64_t>(most); ++layers)
+    thresholds.push_back(static_cast<double>(layers));
   return thresholds;
 }
 

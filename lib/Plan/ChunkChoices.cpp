@@ -244,7 +244,7 @@ ChunkChoices::get(int64_t chunk, llvm::ArrayRef<int64_t> layers) {
     cutShort |= isOver && isOver();
   keepBest(allowed, [&](const ChunkChoice &one, const ChunkChoice &other) {
     return isNoWorse(one.costs, other.costs) &&
-           !(group >= 0 && llvm::is_contained(forbiddenPlans[group], one.plan));
+           (group < 0 || !llvm::is_contained(forbiddenPlans[group], one.plan));
   });
   return choices[{chunk, layers.vec()}] = std::move(allowed);
 }

@@ -10,7 +10,7 @@ namespace mf::plan {
 DepthSearch::DepthSearch(OptionChain &chain, StepGraph &graph,
                          const TickProblem &problem, Incumbent &incumbent,
                          llvm::ArrayRef<PathCut> cuts)
-    : chain(chain), graph(graph), problem(problem), incumbent(incumbent),
+    : chain(chain), graph(graph), incumbent(incumbent),
       durations(problem.getNumDurations(), 0) {
   for (auto [index, stage] : llvm::enumerate(chain.getStages())) {
     std::vector<double> &ofStage = least.emplace_back(

@@ -52,7 +52,6 @@ private:
 
   OptionChain &chain;
   StepGraph &graph;
-  const TickProblem &problem;
   Incumbent &incumbent;
   std::vector<PricedCut> cuts;
   /// By stage: the least of each duration.

@@ -46,8 +46,9 @@ solveFrontier(const Problem &problem, llvm::ArrayRef<double> limits,
     points.push_back({limit, std::nullopt, -1});
   std::vector<size_t> order(limits.size());
   std::iota(order.begin(), order.end(), 0);
-  llvm::stable_sort(order, [&](size_t one, size_t other) {
-    return limits[one] < limits[other];
+  llvm::sort(order, [&](size_t one, size_t other) {
+    return limits[one] != limits[other] ? limits[one] < limits[other]
+                                        : one < other;
   });
   // What fits into less fits into more.
   SolveOptions each = options;

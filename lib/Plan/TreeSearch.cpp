@@ -259,7 +259,7 @@ void TreeSearch::expand(Node node) {
     root = chain;
     optionsLeft = chain.getNumOptions();
   }
-  branch(chain, std::move(game), std::move(node));
+  branch(chain, std::move(game), node);
 }
 
 /// For good plans.
@@ -295,7 +295,7 @@ bool TreeSearch::searchDeep(OptionChain &chain, const Node &node,
   return isComplete;
 }
 
-void TreeSearch::branch(OptionChain &chain, GameResult game, Node node) {
+void TreeSearch::branch(OptionChain &chain, GameResult game, const Node &node) {
   if (game.cut.counts.empty())
     game.cut = node.cut;
   std::optional<Decision> decision = chooseDecision(chain, game, history);

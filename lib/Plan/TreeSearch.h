@@ -54,7 +54,7 @@ private:
   bool probe(OptionChain &chain, const Node &node);
   void tightenRoot(OptionChain &chain, GameResult &game, Node &node);
   GameResult tighten(OptionChain &chain, Node &node);
-  void branch(OptionChain &chain, GameResult game, Node node);
+  void branch(OptionChain &chain, GameResult game, const Node &node);
   void addCut(PathCut cut);
 
   OptionChain root;

@@ -4,8 +4,7 @@
 // other is better than, path cuts (a critical path of any plan bounds the time
 // of all plans from below), a dynamic program over the stages that finds the
 // least value of cuts, elimination of options that cannot be in a better plan,
-// and a depth-first search over what is left. Deterministic unless the time
-// ends.
+// and branch and bound over what is left. Deterministic unless the time ends.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,9 +62,9 @@ llvm::Expected<SolveResult> solve(const Problem &problem,
 /// Why a stage has no better option.
 struct Refusal {
   int64_t stage = 0;
-  /// The chunks of the stage with the option that would be next: the one that
-  /// lowers the time of the stage least beyond the chosen one's, with the same
-  /// numbers of layers.
+  /// The chunks of the stage with the option that would be next: of those that
+  /// treat one chunk in another way, with the same numbers of layers, the one
+  /// that lowers the time of the stage least.
   std::vector<ChunkPlan> chunks;
   /// Time of the stage's tasks of a micro-batch that it would save.
   double saved = 0;

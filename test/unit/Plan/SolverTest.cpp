@@ -2,14 +2,17 @@
 
 #include "PlanTesting.h"
 #include "SolverTesting.h"
+#include <array>
 #include <gtest/gtest.h>
+#include <limits>
 
 using namespace mf::plan;
 
 namespace {
 
-SolveResult solveOrFail(const Problem &problem,
-                        const SolveOptions &options = {}) {
+SolveResult solveOrFail(const Problem &problem, SolveOptions options = {}) {
+  // Takes a second, but other tests may run beside it.
+  options.timeLimit = 600;
   llvm::Expected<SolveResult> result = solve(problem, options);
   if (result)
     return std::move(*result);
@@ -39,6 +42,68 @@ TEST(SolverTest, ProvesTheOptimumOf6Stages) {
 
 TEST(SolverTest, ProvesTheOptimumOf2ChunksPerStage) {
   expectOptimum(tunerT4, 5661.5587);
+}
+
+TEST(SolverTest, ProvesTheOptimumOf4ChunksPerStage) {
+  expectOptimum(tunerT6, 5567.3332);
+}
+
+TEST(SolverTest, NothingBeatsACutoffAtTheOptimum) {
+  SolveOptions options;
+  options.cutoff = 1132.6622;
+  SolveResult result = solveOrFail(makeTunerProblem(tunerT1), options);
+  EXPECT_TRUE(result.isProven);
+  EXPECT_FALSE(result.plan.has_value());
+  options.cutoff = 1132.67;
+  result = solveOrFail(makeTunerProblem(tunerT1), options);
+  EXPECT_TRUE(result.plan.has_value());
+}
+
+TEST(SolverTest, TheSamePlanEachTime) {
+  Problem problem = makeTunerProblem(tunerT4);
+  EXPECT_EQ(solveOrFail(problem).plan, solveOrFail(problem).plan);
+}
+
+// Experts' parameters alone take more than there is.
+TEST(SolverTest, NamesTheStageThatMissesMost) {
+  Problem problem = makeTunerProblem(tunerT2);
+  problem.stages[3].limit = 2000;
+  llvm::Expected<SolveResult> result = solve(problem);
+  ASSERT_FALSE(static_cast<bool>(result));
+  std::string message = toString(result.takeError());
+  EXPECT_NE(message.find("misses most on stage 3, which needs"),
+            std::string::npos)
+      << message;
+}
+
+TEST(SolverTest, RefusalsMissMemoryOrSaveNothing) {
+  Problem problem = makeTunerProblem(tunerT1);
+  SolveResult result = solveOrFail(problem);
+  ASSERT_TRUE(result.plan.has_value());
+  std::vector<Refusal> refusals = explain(problem, *result.plan);
+  EXPECT_FALSE(refusals.empty());
+  for (const Refusal &refusal : refusals) {
+    EXPECT_GT(refusal.saved, 0);
+    if (refusal.missingMemory == 0)
+      EXPECT_GE(refusal.time, result.time);
+  }
+}
+
+TEST(SolverTest, MoreMemoryNeverTakesLonger) {
+  Problem problem = makeTunerProblem(tunerT2);
+  const std::array<double, 4> limits = {30000, 50000, 55065, 70000};
+  llvm::Expected<std::vector<FrontierPoint>> points =
+      solveFrontier(problem, limits);
+  ASSERT_TRUE(static_cast<bool>(points)) << toString(points.takeError());
+  double before = std::numeric_limits<double>::infinity();
+  for (const FrontierPoint &point : *points) {
+    if (!point.result)
+      continue;
+    EXPECT_LE(point.result->time, before);
+    EXPECT_GE(point.tightestStage, 0);
+    before = point.result->time;
+  }
+  EXPECT_NEAR((*points)[2].result->time, 3603.3977, 5e-5);
 }
 
 /// Numbers of layers, and how many of the dense and the expert layers are

@@ -14,7 +14,7 @@ static Composition compose(std::map<std::pair<size_t, size_t>, int64_t> layers,
   return composition;
 }
 
-TEST(AdditiveCost, FindsTheCostsThatSumsAreMadeOf) {
+TEST(AdditiveCostTest, FindsTheCostsThatSumsAreMadeOf) {
   constexpr size_t kinds = 2, treatments = 3;
   const double costs[kinds][treatments] = {{5, 7.25, 0}, {0.5, 11, 3}};
   const double extras[] = {40, 8.5};
@@ -52,7 +52,7 @@ TEST(AdditiveCost, FindsTheCostsThatSumsAreMadeOf) {
   EXPECT_NEAR(fitted.predict(other), sum, 1e-9);
 }
 
-TEST(AdditiveCost, SharesOutWhatIsNeverSeenApart) {
+TEST(AdditiveCostTest, SharesOutWhatIsNeverSeenApart) {
   AdditiveCost fitted(2, 1);
   fitted.add(compose({{{0, 0}, 2}, {{1, 0}, 2}}), 12);
   fitted.solve();
@@ -61,7 +61,7 @@ TEST(AdditiveCost, SharesOutWhatIsNeverSeenApart) {
   EXPECT_NEAR(fitted.getExtra(0), 0, 1e-9);
 }
 
-TEST(AdditiveCost, IsNotNegative) {
+TEST(AdditiveCostTest, IsNotNegative) {
   AdditiveCost fitted(1, 2);
   fitted.add(compose({{{0, 0}, 1}}), 5);
   fitted.add(compose({{{0, 0}, 1}, {{0, 1}, 1}}), 3);

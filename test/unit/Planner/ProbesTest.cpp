@@ -28,7 +28,7 @@ findPairs(const PlanContext &context, const std::vector<Assignment> &probes) {
 
 } // namespace
 
-TEST(Probes, EveryKindGetsEveryTreatment) {
+TEST(ProbesTest, EveryKindGetsEveryTreatment) {
   const struct {
     std::vector<size_t> kinds;
     int64_t stages, chunksPerStage;
@@ -56,7 +56,7 @@ TEST(Probes, EveryKindGetsEveryTreatment) {
   }
 }
 
-TEST(Probes, ChunksHaveDifferentNumbersOfLayers) {
+TEST(ProbesTest, ChunksHaveDifferentNumbersOfLayers) {
   PlanContext context = makeContext(std::vector<size_t>(9, 0), 3);
   context.treatments = makeFourTreatments(1);
   std::set<int64_t> numbers;
@@ -71,7 +71,7 @@ TEST(Probes, ChunksHaveDifferentNumbersOfLayers) {
     EXPECT_EQ(probe.layersOfChunk, (std::vector<int64_t>{4, 3, 2}));
 }
 
-TEST(Probes, SwapIsNotHeldUpByItself) {
+TEST(ProbesTest, SwapIsNotHeldUpByItself) {
   PlanContext context = makeContext(std::vector<size_t>(8, 0), 2);
   context.treatments = makeFourTreatments(1);
   for (const Assignment &probe : makeProbes(context, {4, 4}, true))

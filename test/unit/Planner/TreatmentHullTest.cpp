@@ -46,7 +46,7 @@ Points drawPoints(std::mt19937 &random) {
 
 } // namespace
 
-TEST(TreatmentHull, LeavesOutWhatIsOnOrAboveALine) {
+TEST(TreatmentHullTest, LeavesOutWhatIsOnOrAboveALine) {
   // By number: the fastest, one on the line to the smallest, one above it, the
   // smallest, and one that is as fast and larger.
   EXPECT_EQ(findHull({8, 4, 6, 0, 9}, {0, 2, 3, 4, 0}),
@@ -55,7 +55,7 @@ TEST(TreatmentHull, LeavesOutWhatIsOnOrAboveALine) {
   EXPECT_EQ(findHull({5, 5}, {1, 1}), (std::vector<size_t>{0}));
 }
 
-TEST(TreatmentHull, NeighboursMixAsWellAsAnyTwo) {
+TEST(TreatmentHullTest, NeighboursMixAsWellAsAnyTwo) {
   std::mt19937 random(1);
   for (int draw = 0; draw < 500; ++draw) {
     const Points points = drawPoints(random);
@@ -83,7 +83,7 @@ TEST(TreatmentHull, NeighboursMixAsWellAsAnyTwo) {
   }
 }
 
-TEST(TreatmentHull, ChunksMixNeighboursAndSwap) {
+TEST(TreatmentHullTest, ChunksMixNeighboursAndSwap) {
   PlanContext context = makeContext({0, 0, 0, 0, 0}, 2);
   context.treatments = makeFourTreatments(1);
   context.treatments.insert(context.treatments.begin() + 3,
