@@ -29,17 +29,17 @@ PIPELINE = {"stages": STAGES, "micro_batches": 4, "batch_size": 2}
 
 def make_model(hidden, layers, heads, inner, sequence, vocabulary):
     return dict(
-        training.MODEL, hidden_size=hidden, num_layers=layers, num_heads=heads, n_kv_heads=heads, intermediate_size=inner,
-        seq_length=sequence, vocab_size=vocabulary,
+        training.MODEL, hidden_size=hidden, num_layers=layers, num_heads=heads, n_kv_heads=heads,
+        intermediate_size=inner, seq_length=sequence, vocab_size=vocabulary,
     )  # fmt: skip
 
 
-MODEL = make_model(256, LAYERS, 4, 688, 256, 4096)
+MODEL = make_model(192, LAYERS, 3, 512, 128, 2048)
 # What the target is calibrated to: others, around it.
 OTHERS = {
-    "small": (make_model(192, 4, 3, 512, 192, 3072), {}),
-    "large": (make_model(320, 4, 5, 864, 320, 5120), {}),
-    "recomputed": (make_model(288, 4, 4, 768, 224, 3584), {"recompute": {"recompute": "True"}}),
+    "small": (make_model(128, 6, 2, 352, 96, 1536), {}),
+    "large": (make_model(256, 6, 4, 688, 160, 2560), {}),
+    "recomputed": (make_model(160, 8, 2, 448, 144, 2304), {"recompute": {"recompute": "True"}}),
 }
 
 
@@ -49,27 +49,28 @@ class Benchmark:
         self.pace = ["--d2h-gbps=%g" % arguments.gbps]
         self.link = ["host.%s_bytes_per_second=%g" % (way, arguments.gbps * 1e9) for way in ("to_host", "to_device")]
 
-    def execute(self, step, profile=None):
-        """Seconds of all steps but the first of each run, shortest first; profiles go to folders that begin so."""
-        seconds = []
+    def execute(self, step, *options):
+        """Seconds of all steps but the first of a run."""
+        steps = self.arguments.steps + 1
+        report = self.tools.train(step, TEXT, steps, threads=STAGES, extra=[*self.pace, *options])
+        return [entry["seconds"] for entry in report["steps"][1:]]
+
+    def profile(self, step, folder, name):
+        """Profiles in `folder`, one for each rank and run."""
         for repeat in range(self.arguments.repeats):
-            written = "%s-%d" % (profile, repeat)
-            options = ["--profile", written] if profile else []
-            report = self.tools.train(step, TEXT, self.arguments.steps + 1, threads=STAGES, extra=[*self.pace, *options])
-            seconds += [entry["seconds"] for entry in report["steps"][1:]]
-            if profile:
-                # Calibration wants the folders of all ranks in one.
-                for rank in sorted(os.listdir(written)):
-                    os.rename(os.path.join(written, rank), "%s-%s" % (written, rank))
-                os.rmdir(written)
-        return sorted(seconds)
+            written = os.path.join(folder, "%s-%d" % (name, repeat))
+            self.execute(step, "--profile", written)
+            # Calibration wants the folders of all ranks in one.
+            for rank in sorted(os.listdir(written)):
+                os.rename(os.path.join(written, rank), "%s-%s" % (written, rank))
+            os.rmdir(written)
 
     def calibrate(self):
         profiles, target = self.tools.path("profiles"), self.tools.path("mine.mlir")
         os.makedirs(profiles)
         for name, (model, options) in OTHERS.items():
             step = self.tools.lower(name, model, **options, **PIPELINE)[1]
-            self.execute(step, os.path.join(profiles, name))
+            self.profile(step, profiles, name)
         self.tools.run("mf-run", "--calibrate=" + profiles, "--target=this-machine", "-o", target)
         return planning.Planner(self.tools, target, self.link)
 
@@ -93,12 +94,17 @@ class Benchmark:
         report = planner.simulate(step)
         return step, report["step_seconds"], max(stage["peak_bytes"] for stage in report["stages"])
 
-    def print_row(self, name, step, predicted, peak, limit):
-        seconds = self.execute(step)
-        median = seconds[len(seconds) // 2]
-        print("%-24s%10.1f%6s%14.1f%12.1f%12.1f%10.2f%10.2f" % (
-            name, peak / 2**20, "yes" if peak <= limit else "no", 1e3 * predicted, 1e3 * median, 1e3 * seconds[0],
-            median / predicted, seconds[0] / predicted), flush=True)  # fmt: skip
+    def print_rows(self, rows, limit):
+        """Rows are executed in turns, so that other work on the machine holds up all of them."""
+        executed = [[] for _ in rows]
+        for _ in range(self.arguments.repeats):
+            for seconds, (_, step, _, _) in zip(executed, rows):
+                seconds += self.execute(step)
+        for seconds, (name, _, predicted, peak) in zip(executed, rows):
+            median, fastest = sorted(seconds)[len(seconds) // 2], min(seconds)
+            print("%-24s%10.1f%6s%14.1f%12.1f%12.1f%10.2f%10.2f" % (
+                name, peak / 2**20, "yes" if peak <= limit else "no", 1e3 * predicted, 1e3 * median, 1e3 * fastest,
+                median / predicted, fastest / predicted), flush=True)  # fmt: skip
 
     def run(self):
         planner = self.calibrate()
@@ -112,12 +118,11 @@ class Benchmark:
         print("limit %.1f MiB, link %g GB/s; times in ms" % (limit / 2**20, self.arguments.gbps))
         print("%-24s%10s%6s%14s%12s%12s%10s%10s" % ("settings", "peak MiB", "fits", "predicted", "median", "fastest",
                                                     "median/p", "fastest/p"))  # fmt: skip
-        self.print_row("none", *none, limit)
-        self.print_row("full recompute", *full, limit)
+        rows = [("none", *none), ("full recompute", *full)]
         if fitting:
             best = min(fitting, key=lambda name: uniform[name][1])
-            self.print_row(best, *uniform[best], limit)
-        self.print_row("plan", *planned, limit)
+            rows.append((best, *uniform[best]))
+        self.print_rows([*rows, ("plan", *planned)], limit)
         print("planned settings: %s" % plan.planned["settings"])
 
 

@@ -2,9 +2,9 @@
 
 usage: plans.py [BIN_FOLDER] [--models NAME,...] [--time-limit SECONDS]
 
-The step as the YAML has it and as it is planned, within the max_device_memory of the YAML; what planning gains, and what is
-left between the planned step and the printed bound; the fullest stage of the plan; how long planning took, and how many
-steps it compiled. `-` where a limit of time ended it before there was a bound.
+The step as the YAML has it and as it is planned, within the max_device_memory of the YAML; what planning gains, and
+what is left between the planned step and the printed bound; the fullest stage of the plan; how long planning took, and
+how many steps it compiled. `-` where a limit of time ended it before there was a bound.
 """
 
 import argparse

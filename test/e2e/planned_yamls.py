@@ -4,8 +4,8 @@ usage: planned_yamls.py BIN_FOLDER WORK_FOLDER YAML_FOLDER
 
 A planned YAML compiles with mf-opt within the limit; the arena of each stage is what mf-plan says, to the byte, and the
 simulated step to the last bit. It is not slower than what was given and fits. The same is planned every time. A lower
-limit gives no step that is shorter by more than 1 %, which is what costs may have wrong, and no limit a peak above it. What nothing fits into is an error that says where and how
-much is missing, and writes nothing. Settings that are kept stay as they are.
+limit gives no step that is shorter by more than what costs have wrong, and no limit a peak above it. What nothing fits
+into is an error that says where and how much is missing, and writes nothing. Settings that are kept stay as they are.
 """
 
 import os
@@ -19,8 +19,8 @@ TARGET = "atlas-800t-a2"
 # Sizes at which a device computes and does not only launch. Its link to the host is slow, so that recompute is worth
 # something.
 SIZES = {
-    "num_layers": 8, "hidden_size": 1024, "num_heads": 8, "n_kv_heads": 4, "intermediate_size": 2816, "seq_length": 2048,
-    "vocab_size": 8192,
+    "num_layers": 8, "hidden_size": 1024, "num_heads": 8, "n_kv_heads": 4, "intermediate_size": 2816,
+    "seq_length": 2048, "vocab_size": 8192,
 }  # fmt: skip
 SLOW_LINK = ["host.to_host_bytes_per_second=1e9", "host.to_device_bytes_per_second=1e9"]
 MIB = 1 << 20
@@ -66,8 +66,8 @@ class Checks:
         training.write_yaml(path, dict(training.MODEL, **SIZES), **options)
         return path
 
-    def check_limits(self, name, **options):
-        """From what nothing fits into to what everything does."""
+    def check_limits(self, name, slack, **options):
+        """From what everything fits into to what nothing does; costs may have a part `slack` of a step wrong."""
         planner = planning.Planner(self.tools, TARGET, SLOW_LINK)
         yaml = self.write(name, **options)
         most = max(planner.plan(name, yaml, "64GB").peaks)
@@ -83,8 +83,8 @@ class Checks:
             plan = planner.plan(label, yaml, limit)
             self.check_plan(label, planner, plan)
             self.expect(
-                last is None or plan.seconds >= 0.99 * last.seconds, "%s: %r s, with more memory %r s", label, plan.seconds,
-                last and last.seconds,
+                last is None or plan.seconds >= (1 - slack) * last.seconds, "%s: %r s, with more memory %r s", label,
+                plan.seconds, last and last.seconds,
             )  # fmt: skip
             last = plan
         self.expect(last is None, "%s: fits into a fifth of what it needs with nothing recomputed", name)
@@ -137,8 +137,9 @@ class Checks:
 def main():
     bin_folder, work_folder, yaml_folder = sys.argv[1:]
     checks = Checks(training.Tools(bin_folder, work_folder), yaml_folder)
-    checks.check_limits("stages", stages=2, micro_batches=8)
-    checks.check_limits("chunks", stages=2, micro_batches=8, interleave=2, recompute={"recompute": "True"})
+    checks.check_limits("stages", 0.01, stages=2, micro_batches=8)
+    # With several chunks on a stage it matters when messages travel, which costs of layers do not say.
+    checks.check_limits("chunks", 0.1, stages=2, micro_batches=8, interleave=2, recompute={"recompute": "True"})
     checks.check_same_bytes("twice", stages=4, micro_batches=8)
     checks.check_kept()
     checks.check_file("finetune_qwen2_5_14b_8k", "57.5GB")

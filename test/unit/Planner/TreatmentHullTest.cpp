@@ -65,7 +65,8 @@ TEST(TreatmentHullTest, NeighboursMixAsWellAsAnyTwo) {
       EXPECT_LT(points.memory[hull[at]], points.memory[hull[at - 1]]);
       EXPECT_GT(points.time[hull[at]], points.time[hull[at - 1]]);
     }
-    for (double memory = 0; memory <= 8; memory += 0.5) {
+    for (int half = 0; half <= 16; ++half) {
+      const double memory = 0.5 * half;
       double any = std::numeric_limits<double>::infinity(), neighbours = any;
       for (size_t one = 0; one < points.memory.size(); ++one)
         for (size_t other = one; other < points.memory.size(); ++other)
