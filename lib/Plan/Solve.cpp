@@ -113,10 +113,45 @@ llvm::Expected<SolveResult> Solver::run(llvm::ArrayRef<Plan> incumbents) {
 
 } // namespace
 
+/// Whether no plan takes any time.
+static bool takesNoTime(const Problem &problem) {
+  auto isTimed = [](const auto &part) {
+    return part.forward > 0 || part.backward > 0;
+  };
+  for (const LayerKind &kind : problem.kinds)
+    if (kind.updateTime > 0 || llvm::any_of(kind.treatments, isTimed))
+      return false;
+  return problem.transferTime == 0 &&
+         llvm::none_of(problem.extras, [&](const ChunkExtra &extra) {
+           return isTimed(extra) || extra.updateTime > 0;
+         });
+}
+
+/// Then every plan that fits is the shortest. Paths, by which plans are
+/// compared, need some time: each layer takes 1, and copies still fit nowhere.
+static llvm::Expected<SolveResult> solveUntimed(Problem problem,
+                                                const SolveOptions &options) {
+  const auto tooLong = static_cast<double>(problem.getNumLayers() + 1);
+  for (LayerKind &kind : problem.kinds)
+    for (Treatment &treatment : kind.treatments) {
+      treatment.forward = 1;
+      if (treatment.copyOut > 0 || treatment.copyIn > 0)
+        treatment.copyOut = tooLong;
+    }
+  llvm::Expected<SolveResult> result = solve(problem, options);
+  if (result && result->plan) {
+    result->time = result->bound = 0;
+    result->isProven = true;
+  }
+  return result;
+}
+
 llvm::Expected<SolveResult> solve(const Problem &problem,
                                   const SolveOptions &options) {
   if (llvm::Error error = problem.check())
     return error;
+  if (takesNoTime(problem))
+    return solveUntimed(problem, options);
   return Solver(problem, options).run(options.incumbents);
 }
 

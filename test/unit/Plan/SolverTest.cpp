@@ -139,4 +139,22 @@ TEST(SolverTest, ThePublishedPlanIsOptimal) {
   EXPECT_NEAR(evaluate(problem, plan).time, 1132.6622, 5e-5);
 }
 
+TEST(SolverTest, TakesWhatFitsIfNothingTakesTime) {
+  Problem problem = makeSmallProblem();
+  for (LayerKind &kind : problem.kinds) {
+    kind.updateTime = 0;
+    for (Treatment &treatment : kind.treatments)
+      treatment.forward = treatment.backward = treatment.weightGradient = 0;
+  }
+  for (ChunkExtra &extra : problem.extras)
+    extra.forward = extra.backward = extra.weightGradient = extra.updateTime =
+        0;
+  problem.transferTime = 0;
+  const SolveResult result = solveOrFail(problem);
+  ASSERT_TRUE(result.plan.has_value());
+  EXPECT_EQ(getMessage(result.plan->verify(problem)), "");
+  EXPECT_TRUE(result.isProven);
+  EXPECT_EQ(result.time, 0);
+}
+
 } // namespace
