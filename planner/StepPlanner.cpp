@@ -101,7 +101,8 @@ Expected<bool> Planning::addVariant(const MemorySettings &settings) {
 /// A list without what is there already.
 template <typename Value>
 static std::vector<Value> prepend(Value first, const std::vector<Value> &rest) {
-  std::vector<Value> all = {first};
+  std::vector<Value> all;
+  all.push_back(std::move(first));
   for (const Value &value : rest)
     if (!llvm::is_contained(all, value))
       all.push_back(value);
