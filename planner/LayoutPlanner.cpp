@@ -51,7 +51,7 @@ Error LayoutPlanner::prepare() {
   const double least = setting.facts.getLeastBytes(layout);
   if (least > static_cast<double>(setting.limitBytes))
     return makeTooLargeError(least, setting.limitBytes,
-                             "parameters and optimizer states");
+                             "parameters, gradients and optimizer states");
   Expected<std::string> yaml = applySettings(
       setting.request.yaml, request.input.fileName,
       makeLayoutSettings(layout, setting.facts.rules.layers,
