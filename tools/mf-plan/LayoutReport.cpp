@@ -23,8 +23,8 @@ namespace mf::tools {
 static std::string describeTime(const StepMeasure &measure) {
   if (measure.criticalPath.empty())
     return "";
-  const auto largest = llvm::max_element(
-      measure.criticalPath, [](const auto &a, const auto &b) {
+  const auto largest =
+      llvm::max_element(measure.criticalPath, [](const auto &a, const auto &b) {
         return a.seconds < b.seconds;
       });
   return formatv("{0} {1:f0} %", largest->kind,

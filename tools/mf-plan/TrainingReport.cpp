@@ -87,9 +87,10 @@ void printTrainingPlan(const StepPlan &found, const plan::PlanUnits &units,
   table.print(os);
   printGain(found, os);
   if (found.boundSeconds > 0)
-    os << formatv("no plan of these layers is shorter than {0}; {1} steps were "
-                  "compiled\n",
-                  units.showTime(found.boundSeconds), found.compiledSteps);
+    os << formatv(
+        "by the costs of layers no plan is shorter than {0}; {1} steps "
+        "were compiled\n",
+        units.showTime(found.boundSeconds), found.compiledSteps);
   if (found.isGiven)
     return;
   os << '\n';

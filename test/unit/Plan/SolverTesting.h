@@ -1,4 +1,5 @@
-//===- SolverTesting.h - Problems that tests of the solver share -*- C++ -*-===//
+//===- SolverTesting.h - Problems that tests of the solver share -*- C++
+//-*-===//
 
 #ifndef MF_TEST_UNIT_PLAN_SOLVERTESTING_H
 #define MF_TEST_UNIT_PLAN_SOLVERTESTING_H
