@@ -328,7 +328,7 @@ Expected<LayoutSearchResult> LayoutSearch::run() {
   Expected<LayoutFacts> read = readLayoutFacts(request, devices);
   if (!read)
     return read.takeError();
-  facts = std::move(*read);
+  facts = *read;
   if (Error error = readGiven())
     return error;
   if (Error error = dropLists())
