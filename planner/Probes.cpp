@@ -83,6 +83,8 @@ AssignmentCompiler::measure(llvm::ArrayRef<Assignment> assignments) const {
   std::atomic<size_t> next = 0;
   auto work = [&] {
     for (size_t index = next++; index < assignments.size(); index = next++) {
+      if (isOver && isOver())
+        return;
       auto measureOne = [&]() -> Error {
         Expected<CompiledAssignment> compiled =
             compile(assignments[index], PlanEffort::Quick);
@@ -109,5 +111,8 @@ AssignmentCompiler::measure(llvm::ArrayRef<Assignment> assignments) const {
   for (const std::string &error : errors)
     if (!error.empty())
       return llvm::createStringError(error);
+  llvm::erase_if(observations, [](const Observation &observation) {
+    return observation.assignment.treatments.empty();
+  });
   return observations;
 }

@@ -36,7 +36,11 @@ public:
   llvm::Expected<CompiledAssignment> compile(const Assignment &assignment,
                                              PlanEffort effort) const;
 
-  /// Compiled quickly and measured; in the order of the assignments.
+  /// Tells whether to stop; may be empty.
+  std::function<bool()> isOver;
+
+  /// Compiled quickly and measured; in the order of the assignments, without
+  /// those that were not begun when it was time to stop.
   llvm::Expected<std::vector<Observation>>
   measure(llvm::ArrayRef<Assignment> assignments) const;
 

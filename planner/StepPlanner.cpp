@@ -32,6 +32,7 @@ private:
 
   Error readGiven();
   Error addOwnVariant();
+  Error keepGiven(Error error);
   Error addVariants();
   Expected<bool> addVariant(const MemorySettings &settings);
   Error search();
@@ -189,11 +190,24 @@ Error Planning::search() {
   return Error::success();
 }
 
+/// If the time ended before there was a plan, the given one is the best so far.
+Error Planning::keepGiven(Error error) {
+  return llvm::handleErrors(
+      std::move(error), [&](std::unique_ptr<plan::NoPlanError> none) -> Error {
+        if (!answer.givenFits)
+          return Error(std::move(none));
+        answer.isCutShort = true;
+        return Error::success();
+      });
+}
+
 Expected<StepPlan> Planning::run() {
   if (Error error = readGiven())
     return error;
-  if (Error error = addOwnVariant())
+  if (Error error = keepGiven(addOwnVariant()))
     return error;
+  if (answer.isCutShort)
+    return std::move(answer);
   if (Error error = addVariants())
     return error;
   if (Error error = search())

@@ -1,6 +1,7 @@
 //===- VariantPlanner.cpp - Plans for one pipeline ------------------------===//
 
 #include "planner/VariantPlanner.h"
+#include "mf/Plan/NoPlanError.h"
 #include "planner/Errors.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -36,6 +37,7 @@ VariantPlanner::VariantPlanner(const PlanRequest &request,
       compiler(request.input, this->yaml, request.target) {
   context.layers = std::move(layers);
   context.limitBytes = limitBytes;
+  compiler.isOver = [this] { return this->clock.isOver(); };
   compiler.makeSettings = [this](const Assignment &assignment) {
     return dropKept(makeSettings(assignment, context.schedule.pipeline,
                                  context.layers, context.treatments),
@@ -119,6 +121,10 @@ Error VariantPlanner::learn() {
   Expected<std::vector<Observation>> measured = compiler.measure(probes);
   if (!measured)
     return measured.takeError();
+  if (measured->empty())
+    return llvm::make_error<plan::NoPlanError>(
+        "no plan was found before the search ended; a longer --time-limit may "
+        "help");
   observations = std::move(*measured);
   numProbes = observations.size();
   compiledSteps += static_cast<int64_t>(probes.size());

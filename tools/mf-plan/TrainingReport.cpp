@@ -72,12 +72,17 @@ static void printGain(const StepPlan &found, llvm::raw_ostream &os) {
 void printTrainingPlan(const StepPlan &found, const plan::PlanUnits &units,
                        llvm::raw_ostream &os) {
   const schedule::Pipeline &pipeline = found.problem.schedule.pipeline;
-  os << formatv(
-      "{0} layers on {1} stages, {2} micro-batches, schedule {3}, {4} "
-      "per device\n",
-      found.problem.getNumLayers(), pipeline.stages, pipeline.microBatches,
-      found.problem.schedule.name,
-      units.showMemory(static_cast<double>(found.limitBytes)));
+  // There is no problem if the time ended before layers were known.
+  if (found.problem.kinds.empty())
+    os << formatv("{0} per device\n",
+                  units.showMemory(static_cast<double>(found.limitBytes)));
+  else
+    os << formatv(
+        "{0} layers on {1} stages, {2} micro-batches, schedule {3}, {4} "
+        "per device\n",
+        found.problem.getNumLayers(), pipeline.stages, pipeline.microBatches,
+        found.problem.schedule.name,
+        units.showMemory(static_cast<double>(found.limitBytes)));
   TextTable table({"settings", units.nameTime("step"), "fullest stage",
                    units.nameMemory("peak"), units.nameMemory("room")});
   table.addRow(makeRow("given", found.given, found.limitBytes, units));
