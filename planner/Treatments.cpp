@@ -28,18 +28,24 @@ LayerTreatment planner::makeNoTreatment(size_t numKinds) {
   return none;
 }
 
+/// The bytes that backward needs of a layer, and the seconds of its forward.
+static std::pair<double, double> sumLayer(const LayerGraph &graph) {
+  double bytes = 0, seconds = 0;
+  for (const LayerGraph::Value &value : graph.values)
+    if (value.isNeeded && !value.isFree)
+      bytes += static_cast<double>(value.bytes);
+  for (const LayerGraph::Operator &op : graph.operators)
+    seconds += op.seconds;
+  return {bytes, seconds};
+}
+
 /// Swap of layers with a distance in which all of a layer can come back.
 static LayerTreatment makeSwap(llvm::ArrayRef<LayerGraph> graphs,
                                size_t mainKind, const CopyRates &rates) {
   LayerTreatment swap = makeNoTreatment(graphs.size());
   swap.name = "swap";
   for (size_t kind = 0; kind < graphs.size(); ++kind) {
-    double bytes = 0, seconds = 0;
-    for (const LayerGraph::Value &value : graphs[kind].values)
-      if (value.isNeeded && !value.isFree)
-        bytes += static_cast<double>(value.bytes);
-    for (const LayerGraph::Operator &op : graphs[kind].operators)
-      seconds += op.seconds;
+    const auto [bytes, seconds] = sumLayer(graphs[kind]);
     swap.copyOut[kind] = bytes / rates.out;
     swap.copyIn[kind] = bytes / rates.in;
     if (kind == mainKind && seconds > 0)
@@ -76,12 +82,7 @@ static LayerTreatment makeSelection(llvm::StringRef name,
 static bool isLinkFast(const LayerGraph &graph, const CopyRates &rates) {
   if (rates.out <= 0 || rates.in <= 0)
     return false;
-  double bytes = 0, seconds = 0;
-  for (const LayerGraph::Value &value : graph.values)
-    if (value.isNeeded && !value.isFree)
-      bytes += static_cast<double>(value.bytes);
-  for (const LayerGraph::Operator &op : graph.operators)
-    seconds += op.seconds;
+  const auto [bytes, seconds] = sumLayer(graph);
   return bytes / std::min(rates.out, rates.in) < 3 * seconds;
 }
 
