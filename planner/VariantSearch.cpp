@@ -20,13 +20,11 @@ static constexpr int mostRounds = 8;
 static constexpr double longestSolve = 6;
 /// Of the limit, for each plan too many that did not fit.
 static constexpr double roomOfMisfits = 0.002;
-/// So many plans are compiled at most that the model expects to take up to
-/// that much longer than its best.
+/// So many plans are compiled at most beside the model's best.
 static constexpr int mostExplored = 4;
 /// Of the limit: plans for less memory are dealt differently.
 static constexpr std::array<double, mostExplored + 1> exploredLimits = {
     1, 1, 0.85, 0.75, 0.65};
-static constexpr double expectedError = 0.02;
 /// Costs are not better known than that.
 static constexpr double smallGap = 0.0005;
 
@@ -209,8 +207,8 @@ Error VariantPlanner::takeObserved() {
   return Error::success();
 }
 
-/// Forbids what the last plan does on the stage that works longest, unless the
-/// model expects too much time of what is left by now.
+/// Forbids what the last plan does on the stage that works longest. False if
+/// enough plans, or time, went into that.
 bool VariantPlanner::leaveLast() {
   if (!result.plan || explored == mostExplored ||
       clock.getSecondsLeft() < request.timeLimit / 2)
@@ -218,9 +216,6 @@ bool VariantPlanner::leaveLast() {
   if (explored == 0) {
     settledProblem = problem;
     settledResult = result;
-  } else if (exploredLimits[static_cast<size_t>(explored)] == 1 &&
-             result.time > (1 + expectedError) * settledResult.time) {
-    explored = 1;
   }
   ++explored;
   const plan::Evaluation evaluation = plan::evaluate(problem, *result.plan);
@@ -263,15 +258,18 @@ Error VariantPlanner::searchRounds(double cutoff) {
 }
 
 Error VariantPlanner::search(double cutoff) {
-  Expected<plan::Problem> made = buildProblem();
-  if (!made)
-    return made.takeError();
-  problem = std::move(*made);
   if (Error error = searchRounds(cutoff))
     return error;
   if (explored > 0) {
     problem = std::move(settledProblem);
     result = std::move(settledResult);
+  }
+  if (problem.kinds.empty()) {
+    // There was no time for a round.
+    Expected<plan::Problem> made = buildProblem();
+    if (!made)
+      return made.takeError();
+    problem = std::move(*made);
   }
   if (Error error = confirmBest().takeError())
     return error;
