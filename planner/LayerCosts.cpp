@@ -148,7 +148,7 @@ static double getRest(const StepMeasure &measure, size_t stage, double known) {
 static std::vector<double> getKnownPeaks(const PlanContext &context,
                                          const plan::Problem &problem,
                                          const Observation &observation) {
-  return plan::evaluate(problem, toPlan(context, observation.assignment)).peaks;
+  return plan::evaluatePeaks(problem, toPlan(context, observation.assignment));
 }
 
 namespace {

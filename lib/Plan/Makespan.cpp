@@ -51,14 +51,37 @@ std::vector<PathStep> summarize(const TickProblem &problem,
   return steps;
 }
 
+std::vector<TickCosts> getCosts(const TickProblem &ticks, const Plan &plan) {
+  std::vector<TickCosts> costs;
+  for (auto [chunk, ofChunk] : llvm::enumerate(plan.chunks))
+    costs.push_back(ticks.getCosts(chunk, ofChunk));
+  return costs;
+}
+
+/// By stage.
+std::vector<double> getPeaks(const TickProblem &ticks,
+                             llvm::ArrayRef<TickCosts> costs) {
+  std::vector<double> peaks;
+  for (int64_t stage = 0; stage < ticks.getNumStages(); ++stage) {
+    std::vector<TickCosts> ofStage;
+    for (int32_t chunk : ticks.getChunks(stage))
+      ofStage.push_back(costs[chunk]);
+    peaks.push_back(ticks.getMemory(ticks.getPeak(stage, ofStage)));
+  }
+  return peaks;
+}
+
 } // namespace
+
+std::vector<double> evaluatePeaks(const Problem &problem, const Plan &plan) {
+  TickProblem ticks(problem);
+  return getPeaks(ticks, getCosts(ticks, plan));
+}
 
 Evaluation evaluate(const Problem &problem, const Plan &plan) {
   TickProblem ticks(problem);
   StepGraph graph(ticks);
-  std::vector<TickCosts> costs;
-  for (auto [chunk, ofChunk] : llvm::enumerate(plan.chunks))
-    costs.push_back(ticks.getCosts(chunk, ofChunk));
+  std::vector<TickCosts> costs = getCosts(ticks, plan);
   std::vector<int64_t> durations = ticks.getDurations(costs);
 
   Evaluation evaluation;
@@ -70,15 +93,12 @@ Evaluation evaluate(const Problem &problem, const Plan &plan) {
     evaluation.backward.push_back(
         ticks.getTime(pieces * (ofChunk.times[1] + ofChunk.times[2])));
   }
+  evaluation.peaks = getPeaks(ticks, costs);
   for (int64_t stage = 0; stage < ticks.getNumStages(); ++stage) {
-    std::vector<TickCosts> ofStage;
     int64_t busy = durations[ticks.getUpdate(stage)];
-    for (int32_t chunk : ticks.getChunks(stage)) {
-      ofStage.push_back(costs[chunk]);
+    for (int32_t chunk : ticks.getChunks(stage))
       for (int64_t time : costs[chunk].times)
         busy += runs * pieces * time;
-    }
-    evaluation.peaks.push_back(ticks.getMemory(ticks.getPeak(stage, ofStage)));
     evaluation.busy.push_back(ticks.getTime(busy));
   }
   evaluation.criticalPath =

@@ -171,6 +171,9 @@ struct Evaluation {
 /// need not fit into the memory.
 Evaluation evaluate(const Problem &problem, const Plan &plan);
 
+/// Evaluation::peaks alone, without running the schedule.
+std::vector<double> evaluatePeaks(const Problem &problem, const Plan &plan);
+
 } // namespace mf::plan
 
 #endif // MF_PLAN_PROBLEM_H

@@ -157,4 +157,10 @@ TEST(SolverTest, TakesWhatFitsIfNothingTakesTime) {
   EXPECT_EQ(result.time, 0);
 }
 
+TEST(SolverTest, PeaksNeedNoSchedule) {
+  const Problem problem = makeSmallProblem();
+  const Plan plan = makeSmallPlan();
+  EXPECT_EQ(evaluatePeaks(problem, plan), evaluate(problem, plan).peaks);
+}
+
 } // namespace
