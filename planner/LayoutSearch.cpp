@@ -2,6 +2,7 @@
 
 #include "planner/LayoutSearch.h"
 #include "mf/Plan/NoPlanError.h"
+#include "planner/GivenStep.h"
 #include "planner/LayoutPlanner.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <limits>
@@ -87,24 +88,18 @@ static constexpr size_t mostAtOnce = 2;
 
 /// Compiles the YAML as it is: in full if it is for as many devices.
 Error LayoutSearch::readGiven() {
-  clock.report("compiling the given settings");
   const bool isOwn = facts.given.getNumRanks() == devices;
-  Expected<CompiledStep> step =
-      compileStep(request.input, request.yaml,
-                  isOwn ? PlanEffort::Full : PlanEffort::Quick);
-  if (!step)
-    return step.takeError();
-  layers = std::move(step->layers);
+  Expected<GivenStep> read =
+      compileGiven(request, isOwn ? PlanEffort::Full : PlanEffort::Quick);
+  if (!read)
+    return read.takeError();
+  layers = std::move(read->step.layers);
   facts.rules.layers = static_cast<int64_t>(layers.size());
-  Expected<PipelineShape> shape =
-      readShape(request.input, request.yaml, layers.size());
-  if (!shape)
-    return shape.takeError();
-  answer.limitBytes = request.limitBytes.value_or(shape->memoryLimit);
+  answer.limitBytes = read->limitBytes;
   answer.compiledSteps = 1;
   if (!isOwn)
     return Error::success();
-  Expected<StepMeasure> measure = measureStep(*step, request.target);
+  Expected<StepMeasure> measure = measureStep(read->step, request.target);
   if (!measure)
     return measure.takeError();
   GivenLayout given;

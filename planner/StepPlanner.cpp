@@ -2,6 +2,7 @@
 
 #include "planner/StepPlanner.h"
 #include "mf/Plan/NoPlanError.h"
+#include "planner/GivenStep.h"
 #include "planner/Layout.h"
 #include "planner/VariantPlanner.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -43,20 +44,14 @@ private:
 
 /// Compiles the YAML as it is.
 Error Planning::readGiven() {
-  clock.report("compiling the given settings");
-  Expected<CompiledStep> step =
-      compileStep(request.input, request.yaml, PlanEffort::Full);
-  if (!step)
-    return step.takeError();
-  Expected<StepMeasure> measure = measureStep(*step, request.target);
+  Expected<GivenStep> given = compileGiven(request, PlanEffort::Full);
+  if (!given)
+    return given.takeError();
+  Expected<StepMeasure> measure = measureStep(given->step, request.target);
   if (!measure)
     return measure.takeError();
-  layers = std::move(step->layers);
-  Expected<PipelineShape> shape =
-      readShape(request.input, request.yaml, layers.size());
-  if (!shape)
-    return shape.takeError();
-  answer.limitBytes = request.limitBytes.value_or(shape->memoryLimit);
+  layers = std::move(given->step.layers);
+  answer.limitBytes = given->limitBytes;
   answer.given = std::move(*measure);
   answer.givenFits = answer.given.fits(answer.limitBytes);
   answer.compiledSteps = 1;
