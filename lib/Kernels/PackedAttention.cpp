@@ -1,0 +1,244 @@
+//===- PackedAttention.cpp - Attention on a matrix unit -------------------===//
+//
+// A tile of work is some positions of the queries of all heads that share a key
+// head. It goes through the keys block by block: keys and values are packed
+// once for all of the tile's queries, whose state (Dao et al., 2022) stays in
+// the second cache, and 32 rows of scores at a time go through the first one.
+// Keys that none of 32 queries sees are left out by 32.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PackedAttention.h"
+#include "BlockPacking.h"
+#include "PackedAttentionLoops.h"
+#include "Scratch.h"
+
+namespace mf {
+namespace {
+
+class PackedAttentionKernel : public Kernel {
+public:
+  PackedAttentionKernel(const AttentionShape &shape, MatrixUnit unit)
+      : shape(shape), unit(unit), dimCells(getLineCells(shape.type, shape.dim)),
+        width(roundUpTo(shape.valueDim, 32)),
+        keyCells(softmaxKeys / getCellElements(shape.type)),
+        positions(choosePositions()) {
+    const int64_t rows = shape.getGroup() * positions;
+    places.q = plan.add(rows * dimCells);
+    places.result = plan.add(rows * width);
+    places.max = plan.add(rows);
+    places.sums = plan.add(rows * 16);
+    places.k = plan.add(softmaxKeys * dimCells);
+    places.v = plan.add(keyCells * width);
+    places.scores = plan.add(softmaxRows * softmaxKeys);
+    places.probabilities = plan.add(softmaxRows * keyCells);
+    places.sum = plan.add(softmaxRows);
+  }
+
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    const QueryRows rows(shape, operands.inputs, 3);
+    const int64_t firstTile = rows.first / positions;
+    const int64_t tiles =
+        (rows.first + rows.count - 1) / positions + 1 - firstTile;
+    pool.parallelFor(shape.batch * shape.keyHeads * tiles, [&](int64_t tile) {
+      // Later queries see more keys: begin with those.
+      const int64_t first = (firstTile + tiles - 1 - tile % tiles) * positions;
+      runTile(operands, rows, tile / tiles, first);
+    });
+  }
+
+private:
+  /// Where everything is in scratch memory.
+  struct Places {
+    int64_t q, result, max, sums, k, v, scores, probabilities, sum;
+  };
+
+  /// A tile's memory and what it works on.
+  struct Tile {
+    Cell *memory;
+    const KernelOperands &operands;
+    const QueryRows &queries;
+    int64_t keyHead;
+    int64_t firstQuery, queryCount;
+
+    Cell *cells(int64_t place) const { return memory + place; }
+    float *floats(int64_t place) const {
+      return reinterpret_cast<float *>(memory + place);
+    }
+  };
+
+  /// Enough rows to make packing worth it and enough tiles for the threads of
+  /// any machine; fixed by the shape.
+  int64_t choosePositions() const {
+    constexpr int64_t mostRows = 512, enoughTiles = 32;
+    int64_t positions = mostRows;
+    const int64_t heads = shape.batch * shape.keyHeads;
+    while (
+        positions > 2 * softmaxRows &&
+        (positions * shape.getGroup() > mostRows ||
+         heads * ((shape.queries + positions - 1) / positions) < enoughTiles))
+      positions /= 2;
+    return std::min(positions, roundUpTo(shape.queries, softmaxRows));
+  }
+
+  /// The keys that the query at `position` sees.
+  int64_t countSeen(int64_t position) const {
+    if (!shape.causal)
+      return shape.keys;
+    return std::min(position + 1 + shape.keys - shape.queries, shape.keys);
+  }
+
+  void runTile(const KernelOperands &operands, const QueryRows &queries,
+               int64_t keyHead, int64_t first) const {
+    const Tile tile = {
+        static_cast<Cell *>(getScratch(ScratchUse::Tile, plan.getBytes())),
+        operands,
+        queries,
+        keyHead,
+        first,
+        std::min(positions, shape.queries - first)};
+    const MatrixUnitUse use(unit);
+    forEachBlock(tile,
+                 [&](const AttentionBlock &block, int64_t head, int64_t row) {
+                   packQueries(tile, block, head, row);
+                 });
+    const int64_t seen = countSeen(first + tile.queryCount - 1);
+    for (int64_t key = 0; key < seen; key += softmaxKeys) {
+      const int64_t count = std::min(softmaxKeys, seen - key);
+      packKeys(tile, key, count);
+      forEachBlock(tile, [&](AttentionBlock block, int64_t head, int64_t row) {
+        block.firstKey = key;
+        block.keys = std::min(
+            count, countSeen(block.firstQuery + block.queries - 1) - key);
+        if (block.keys > 0)
+          attend(tile, block, head, row);
+      });
+    }
+    forEachBlock(tile,
+                 [&](const AttentionBlock &block, int64_t head, int64_t row) {
+                   storeResult(tile, block, head, row);
+                 });
+  }
+
+  /// Calls `step(block, head, row)` for the tile's blocks of query rows, where
+  /// `row` is the first one's place in the state.
+  template <typename Step>
+  void forEachBlock(const Tile &tile, const Step &step) const {
+    for (int64_t i = 0; i < shape.getGroup(); ++i)
+      for (int64_t query = 0; query < tile.queryCount; query += softmaxRows) {
+        const AttentionBlock block = {
+            tile.firstQuery + query,
+            std::min(softmaxRows, tile.queryCount - query), 0, 0};
+        if (block.firstQuery < tile.queries.first + tile.queries.count &&
+            block.firstQuery + block.queries > tile.queries.first)
+          step(block, tile.keyHead * shape.getGroup() + i,
+               i * positions + query);
+      }
+  }
+
+  void packQueries(const Tile &tile, const AttentionBlock &block, int64_t head,
+                   int64_t row) const {
+    const auto [inBlock, own, size] = tile.queries.getOwn(block, head);
+    const RowBlock rows = {
+        shape.type, at(tile.operands.inputs[0], shape.type, own * shape.dim),
+        inBlock, inBlock + size, shape.dim};
+    packRows(rows, tile.cells(places.q) + row * dimCells,
+             roundUpTo(block.queries, 16), dimCells);
+  }
+
+  void packKeys(const Tile &tile, int64_t key, int64_t count) const {
+    const int64_t row = tile.keyHead * shape.keys + key;
+    const int64_t rows = roundUpTo(count, 32);
+    packPanelsOfRows({shape.type,
+                      at(tile.operands.inputs[1], shape.type, row * shape.dim),
+                      0, count, shape.dim},
+                     tile.cells(places.k), rows, dimCells * panelColumns);
+    packPanels({shape.type,
+                at(tile.operands.inputs[2], shape.type, row * shape.valueDim),
+                0, count, shape.valueDim},
+               tile.cells(places.v), rows, keyCells * panelColumns);
+  }
+
+  /// Brings the state of a block of query rows up to date by a block of keys.
+  void attend(const Tile &tile, const AttentionBlock &block, int64_t head,
+              int64_t row) const {
+    const int64_t rows = roundUpTo(block.queries, 16);
+    const int64_t columns = roundUpTo(block.keys, 32);
+    const bool isFirst = block.firstKey == 0;
+    float *scores = tile.floats(places.scores);
+    Cell *probabilities = tile.cells(places.probabilities);
+    runBlockProduct(unit, shape.type,
+                    {tile.cells(places.q) + row * dimCells, dimCells,
+                     tile.cells(places.k), dimCells * panelColumns, scores,
+                     softmaxKeys, rows, columns, dimCells, false});
+    // The last query has the position of the last key.
+    const int64_t distance =
+        block.firstKey - block.firstQuery - (shape.keys - shape.queries);
+    ScoreBlock softmax{
+        scores,      rows,
+        block.keys,  softmaxKeys,
+        block.keys,  0,
+        shape.scale, getSlope(tile.operands.inputs, 3, shape, head),
+        distance};
+    if (shape.causal) {
+      softmax.visible = 1 - distance;
+      softmax.visibleStep = 1;
+    }
+    float *result = tile.floats(places.result) + row * width;
+    runPackedSoftmax(shape.type, softmax, probabilities, keyCells,
+                     {tile.floats(places.max) + row,
+                      tile.floats(places.sums) + row * 16, result, width},
+                     isFirst);
+    runBlockProduct(unit, shape.type,
+                    {probabilities, keyCells, tile.cells(places.v),
+                     keyCells * panelColumns, result, width, rows, width,
+                     columns / getCellElements(shape.type), !isFirst});
+  }
+
+  void storeResult(const Tile &tile, const AttentionBlock &block, int64_t head,
+                   int64_t row) const {
+    const auto [inBlock, own, size] = tile.queries.getOwn(block, head);
+    float *sum = tile.floats(places.sum);
+    const int64_t from = row + inBlock;
+    addUpSums(tile.floats(places.sums) + from * 16, sum, size);
+    std::copy_n(tile.floats(places.max) + from, size,
+                static_cast<float *>(tile.operands.outputs[0]) + own);
+    std::copy_n(sum, size,
+                static_cast<float *>(tile.operands.outputs[1]) + own);
+    const float *result = tile.floats(places.result) + from * width;
+    void *out = at(tile.operands.outputs[2], shape.type, own * shape.valueDim);
+    if (width == shape.valueDim) {
+      runDivideRows(shape.type, result, sum, out, size, width);
+      return;
+    }
+    for (int64_t i = 0; i < size; ++i)
+      runDivideRows(shape.type, result + i * width, sum + i,
+                    at(out, shape.type, i * shape.valueDim), 1, shape.valueDim);
+  }
+
+  AttentionShape shape;
+  MatrixUnit unit;
+  /// Cells of a row of queries or keys.
+  int64_t dimCells;
+  /// Columns of the result, with zeros behind those of the values.
+  int64_t width;
+  /// Cells of a row of probabilities.
+  int64_t keyCells;
+  /// Queries of each head in a tile, a multiple of `softmaxRows`.
+  int64_t positions;
+  ScratchPlan plan;
+  Places places;
+};
+
+} // namespace
+
+MatrixUnit getAttentionUnit(DType type) {
+  return type == DType::F16 ? MatrixUnit::None : getMatrixUnit();
+}
+
+std::unique_ptr<Kernel> makePackedAttention(const AttentionShape &shape,
+                                            MatrixUnit unit) {
+  return std::make_unique<PackedAttentionKernel>(shape, unit);
+}
+
+} // namespace mf

@@ -1,0 +1,74 @@
+//===- PackedAttentionLoops.h - Softmax of packed blocks ------*- C++ -*-===//
+//
+// The loops between the products of attention on a matrix unit. They read f32
+// scores and write operands of BlockProduct.h. In f32 the exponential is exact to
+// 1 ulp; in bf16, where it is rounded anyway, to some.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_KERNELS_PACKEDATTENTIONLOOPS_H
+#define MF_LIB_KERNELS_PACKEDATTENTIONLOOPS_H
+
+#include "AttentionLoops.h"
+#include "BlockProduct.h"
+
+namespace mf {
+
+/// Query rows that are done together: their scores with `softmaxKeys` keys stay
+/// in the first cache.
+constexpr int64_t softmaxRows = 32;
+constexpr int64_t softmaxKeys = 256;
+
+/// What the online softmax carries from block to block of keys: for each row
+/// the maximum, 16 sums that make its sum, and `width` sums of the result.
+struct SoftmaxRows {
+  float *max;
+  float *sums;
+  float *result;
+  int64_t width;
+};
+
+/// One step of the online softmax for up to `softmaxRows` rows, a multiple of
+/// 16: `probabilities` get exp(scale * score - max) as rows of cells, `stride`
+/// apart, with zeros up to the next multiple of 32 columns. With the first
+/// block of keys the state is begun, and `result` left alone.
+void runPackedSoftmax(DType type, const ScoreBlock &block, Cell *probabilities,
+                      int64_t stride, const SoftmaxRows &state, bool isFirst);
+
+/// The sum of each row, of its 16 sums.
+void addUpSums(const float *sums, float *sum, int64_t rows);
+
+/// The transposed scores s of keys (rows, a multiple of 2) and queries (columns
+/// that are a multiple of 32), and the gradients of their softmax.
+struct PackedGradBlock {
+  const float *scores, *gradients;
+  int64_t stride;
+  int64_t rows, columns;
+  /// Rows that stand for keys; the others get zeros.
+  int64_t keys;
+  /// Of each query; see runPackedSoftmaxGrad.
+  const float *max, *norm, *delta;
+  float scale, slope;
+  /// The position of the first row's key minus that of the first column's
+  /// query. With `causal` keys behind a query are not seen.
+  int64_t distance;
+  bool causal;
+};
+
+/// Where the results go: rows of cells, `stride` apart, and, of the second
+/// result, a panel for each 16 queries, `panelStride` apart.
+struct PackedGradResults {
+  Cell *probabilities, *gradients;
+  int64_t stride;
+  Cell *panels;
+  int64_t panelStride;
+};
+
+/// p = norm * exp(scale * s + bias - max) and ds = scale * p * (dp - delta) by
+/// keys and queries, and ds by queries and keys.
+void runPackedSoftmaxGrad(DType type, const PackedGradBlock &block,
+                          const PackedGradResults &results);
+
+} // namespace mf
+
+#endif // MF_LIB_KERNELS_PACKEDATTENTIONLOOPS_H
