@@ -10,6 +10,19 @@ namespace {
 
 MF_BEGIN_AVX512
 
+HWY_INLINE const char *getLine(const RowBlock &x, int64_t row, int64_t cell) {
+  return static_cast<const char *>(
+      at(x.data, x.type,
+         (row - x.begin) * x.stride + cell * getCellElements(x.type)));
+}
+
+/// Whether `rows` rows of a line of cells are all there.
+HWY_INLINE bool hasSquare(const RowBlock &x, int64_t row, int64_t rows,
+                          int64_t cell) {
+  return row >= x.begin && row + rows <= x.end &&
+         (cell + lineCells) * getCellElements(x.type) <= x.columns;
+}
+
 /// 64 bytes of a row from cell `cell` on; what lies behind its end or in a row
 /// that does not exist is zero.
 HWY_INLINE __m512i loadLine(const RowBlock &x, int64_t row, int64_t cell) {
@@ -19,8 +32,7 @@ HWY_INLINE __m512i loadLine(const RowBlock &x, int64_t row, int64_t cell) {
   const int64_t left = x.columns - cell * elements;
   if (left <= 0)
     return _mm512_setzero_si512();
-  const void *from =
-      at(x.data, x.type, (row - x.begin) * x.columns + cell * elements);
+  const char *from = getLine(x, row, cell);
   if (left >= lineCells * elements)
     return _mm512_loadu_si512(from);
   if (elements == 2)
@@ -77,14 +89,63 @@ HWY_INLINE Pairs interleave(__m512i even, __m512i odd) {
           _mm512_permutex2var_epi64(low, seconds, high)};
 }
 
+/// 16 rows of x of 16 cells each.
+HWY_INLINE void readLines(const RowBlock &x, int64_t row, int64_t cell,
+                          Square &lines) {
+  if (hasSquare(x, row, 16, cell)) {
+    const char *from = getLine(x, row, cell);
+    const int64_t step = x.stride * getBytes(x.type);
+#pragma unroll
+    for (int64_t i = 0; i < 16; ++i)
+      lines[i] = _mm512_loadu_si512(from + i * step);
+    return;
+  }
+#pragma unroll
+  for (int64_t i = 0; i < 16; ++i)
+    lines[i] = loadLine(x, row + i, cell);
+}
+
+/// 32 rows of x as 16 rows of pairs, of 16 columns each: those from `column` on
+/// in `first`, the next 16 in `second`.
+HWY_INLINE void readPairs(const RowBlock &x, int64_t row, int64_t column,
+                          Square &first, Square &second) {
+  const int64_t cell = column / 2;
+  if (hasSquare(x, row, 32, cell)) {
+    const char *from = getLine(x, row, cell);
+    const int64_t step = x.stride * getBytes(x.type);
+#pragma unroll
+    for (int64_t i = 0; i < 16; ++i) {
+      const Pairs pairs =
+          interleave(_mm512_loadu_si512(from + 2 * i * step),
+                     _mm512_loadu_si512(from + (2 * i + 1) * step));
+      first[i] = pairs.first;
+      second[i] = pairs.second;
+    }
+    return;
+  }
+#pragma unroll
+  for (int64_t i = 0; i < 16; ++i) {
+    const Pairs pairs = interleave(loadLine(x, row + 2 * i, cell),
+                                   loadLine(x, row + 2 * i + 1, cell));
+    first[i] = pairs.first;
+    second[i] = pairs.second;
+  }
+}
+
+HWY_INLINE void store(const Square &lines, Cell *to, int64_t stride) {
+#pragma unroll
+  for (int64_t i = 0; i < 16; ++i)
+    _mm512_storeu_si512(to + i * stride, lines[i]);
+}
+
 void packPairPanels(const RowBlock &x, Cell *b, int64_t rows, int64_t stride) {
-  for (int64_t row = 0; row < rows; row += 2, b += panelColumns)
+  for (int64_t row = 0; row < rows; row += 32, b += 16 * panelColumns)
     for (int64_t column = 0; column < x.columns; column += 32) {
-      const Pairs pairs = interleave(loadLine(x, row, column / 2),
-                                     loadLine(x, row + 1, column / 2));
+      Square first, second;
+      readPairs(x, row, column, first, second);
       Cell *panel = b + column / panelColumns * stride;
-      _mm512_storeu_si512(panel, pairs.first);
-      _mm512_storeu_si512(panel + stride, pairs.second);
+      store(first, panel, panelColumns);
+      store(second, panel + stride, panelColumns);
     }
 }
 
@@ -99,42 +160,27 @@ void packSinglePanels(const RowBlock &x, Cell *b, int64_t rows,
 
 /// 16 rows of 16 pairs each are 32 columns of 32 rows.
 void packRowsOfPairs(const RowBlock &x, Cell *a, int64_t rows, int64_t stride) {
-  for (int64_t column = 0; column < x.columns; column += 32)
-    for (int64_t row = 0; row < rows; row += 32) {
+  for (int64_t row = 0; row < rows; row += 32)
+    for (int64_t column = 0; column < x.columns; column += 32) {
       Square first, second;
-#pragma unroll
-      for (int64_t i = 0; i < 16; ++i) {
-        const Pairs pairs =
-            interleave(loadLine(x, row + 2 * i, column / 2),
-                       loadLine(x, row + 2 * i + 1, column / 2));
-        first[i] = pairs.first;
-        second[i] = pairs.second;
-      }
+      readPairs(x, row, column, first, second);
       transpose(first);
       transpose(second);
       Cell *to = a + column * stride + row / 2;
-#pragma unroll
-      for (int64_t i = 0; i < 16; ++i) {
-        _mm512_storeu_si512(to + i * stride, first[i]);
-        _mm512_storeu_si512(to + (i + 16) * stride, second[i]);
-      }
+      store(first, to, stride);
+      store(second, to + 16 * stride, stride);
     }
 }
 
 void packRowsOfSingles(const RowBlock &x, Cell *a, int64_t rows,
                        int64_t stride) {
   const int64_t columns = roundUpTo(x.columns, 32);
-  for (int64_t column = 0; column < columns; column += 16)
-    for (int64_t row = 0; row < rows; row += 16) {
+  for (int64_t row = 0; row < rows; row += 16)
+    for (int64_t column = 0; column < columns; column += 16) {
       Square lines;
-#pragma unroll
-      for (int64_t i = 0; i < 16; ++i)
-        lines[i] = loadLine(x, row + i, column);
+      readLines(x, row, column, lines);
       transpose(lines);
-      Cell *to = a + column * stride + row;
-#pragma unroll
-      for (int64_t i = 0; i < 16; ++i)
-        _mm512_storeu_si512(to + i * stride, lines[i]);
+      store(lines, a + column * stride + row, stride);
     }
 }
 
@@ -146,9 +192,12 @@ int64_t getRowCells(const RowBlock &x) {
 
 void packLines(const RowBlock &x, Cell *a, int64_t rows, int64_t stride) {
   const int64_t cells = getRowCells(x);
-  for (int64_t row = 0; row < rows; ++row, a += stride)
-    for (int64_t cell = 0; cell < cells; cell += lineCells)
-      _mm512_storeu_si512(a + cell, loadLine(x, row, cell));
+  for (int64_t row = 0; row < rows; row += 16, a += 16 * stride)
+    for (int64_t cell = 0; cell < cells; cell += lineCells) {
+      Square lines;
+      readLines(x, row, cell, lines);
+      store(lines, a + cell, stride);
+    }
 }
 
 void packTransposedLines(const RowBlock &x, Cell *b, int64_t rows,
@@ -157,13 +206,9 @@ void packTransposedLines(const RowBlock &x, Cell *b, int64_t rows,
   for (int64_t row = 0; row < rows; row += 16, b += stride)
     for (int64_t cell = 0; cell < cells; cell += 16) {
       Square lines;
-#pragma unroll
-      for (int64_t i = 0; i < 16; ++i)
-        lines[i] = loadLine(x, row + i, cell);
+      readLines(x, row, cell, lines);
       transpose(lines);
-#pragma unroll
-      for (int64_t i = 0; i < 16; ++i)
-        _mm512_storeu_si512(b + (cell + i) * panelColumns, lines[i]);
+      store(lines, b + cell * panelColumns, panelColumns);
     }
 }
 
