@@ -8,7 +8,7 @@
 #define HWY_TARGET_INCLUDE "lib/Kernels/NormLoops.cpp"
 #include "hwy/foreach_target.h" // IWYU pragma: keep
 
-#include "Simd-inl.h"
+#include "VectorPairs-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mf {
@@ -20,18 +20,19 @@ void rmsNormOfType(const void *xs, const float *gamma, void *ys, float *rstd,
   const T *x = static_cast<const T *>(xs);
   T *y = static_cast<T *>(ys);
   for (int64_t row = 0; row < rows; ++row, x += columns, y += columns) {
-    auto squares = hn::Zero(floats);
-    forEachVector(columns, [&](int64_t i, auto part) HWY_ATTR {
-      auto value = part.get(x + i);
-      squares = hn::MulAdd(value, value, squares);
-    });
+    auto squares = foldVectors<T>(
+        columns, hn::Zero(floats),
+        [](FloatVector sum, FloatVector value)
+            HWY_ATTR { return hn::MulAdd(value, value, sum); },
+        JoinSums(), x);
     float mean = sumOfLanes(squares) / static_cast<float>(columns);
     rstd[row] = 1.0f / std::sqrt(mean + epsilon);
     auto scale = hn::Set(floats, rstd[row]);
-    forEachVector(columns, [&](int64_t i, auto part) HWY_ATTR {
-      auto normal = hn::Mul(part.get(x + i), scale);
-      part.put(hn::Mul(normal, part.get(gamma + i)), y + i);
-    });
+    mapVectors<T>(
+        columns,
+        [&](FloatVector value, FloatVector factor)
+            HWY_ATTR { return hn::Mul(hn::Mul(value, scale), factor); },
+        y, x, gamma);
   }
 }
 
