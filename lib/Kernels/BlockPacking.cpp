@@ -15,17 +15,22 @@ MF_BEGIN_AVX512
 HWY_INLINE __m512i loadLine(const RowBlock &x, int64_t row, int64_t cell) {
   if (row < x.begin || row >= x.end)
     return _mm512_setzero_si512();
-  const int64_t elements = getCellElements(x.type);
+  const int64_t elements = getCellElements(x.cellType);
   const int64_t left = x.columns - cell * elements;
   if (left <= 0)
     return _mm512_setzero_si512();
   const void *from =
       at(x.data, x.type, (row - x.begin) * x.columns + cell * elements);
-  if (left >= lineCells * elements)
-    return _mm512_loadu_si512(from);
-  if (elements == 2)
-    return _mm512_maskz_loadu_epi16((uint32_t{1} << left) - 1, from);
-  return _mm512_maskz_loadu_epi32((uint32_t{1} << left) - 1, from);
+  const auto first =
+      static_cast<uint32_t>((uint64_t{1} << std::min<int64_t>(left, 32)) - 1);
+  if (x.cellType == DType::BF16)
+    return _mm512_maskz_loadu_epi16(first, from);
+  if (x.type == DType::F32)
+    return _mm512_maskz_loadu_epi32(first, from);
+  const __m256i halves = _mm256_maskz_loadu_epi16(first, from);
+  if (x.type == DType::F16)
+    return _mm512_castps_si512(_mm512_cvtph_ps(halves));
+  return _mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16);
 }
 
 using Square = std::array<__m512i, 16>;
@@ -140,8 +145,8 @@ void packRowsOfSingles(const RowBlock &x, Cell *a, int64_t rows,
 
 /// The cells of a row of x, rounded up to whole lines.
 int64_t getRowCells(const RowBlock &x) {
-  return roundUpTo(x.columns, lineCells * getCellElements(x.type)) /
-         getCellElements(x.type);
+  return roundUpTo(x.columns, lineCells * getCellElements(x.cellType)) /
+         getCellElements(x.cellType);
 }
 
 void packLines(const RowBlock &x, Cell *a, int64_t rows, int64_t stride) {
@@ -177,14 +182,14 @@ void packRows(const RowBlock &x, Cell *a, int64_t rows, int64_t stride) {
 
 void packRowsOfColumns(const RowBlock &x, Cell *a, int64_t rows,
                        int64_t stride) {
-  if (x.type == DType::F32)
+  if (x.cellType == DType::F32)
     packRowsOfSingles(x, a, rows, stride);
   else
     packRowsOfPairs(x, a, rows, stride);
 }
 
 void packPanels(const RowBlock &x, Cell *b, int64_t rows, int64_t stride) {
-  if (x.type == DType::F32)
+  if (x.cellType == DType::F32)
     packSinglePanels(x, b, rows, stride);
   else
     packPairPanels(x, b, rows, stride);

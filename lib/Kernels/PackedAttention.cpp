@@ -19,9 +19,10 @@ namespace {
 class PackedAttentionKernel : public Kernel {
 public:
   PackedAttentionKernel(const AttentionShape &shape, MatrixUnit unit)
-      : shape(shape), unit(unit), dimCells(getLineCells(shape.type, shape.dim)),
+      : shape(shape), unit(unit), cellType(getCellType(shape.type, unit)),
+        dimCells(getLineCells(cellType, shape.dim)),
         width(roundUpTo(shape.valueDim, 32)),
-        keyCells(softmaxKeys / getCellElements(shape.type)),
+        keyCells(softmaxKeys / getCellElements(cellType)),
         positions(choosePositions()) {
     const int64_t rows = shape.getGroup() * positions;
     places.q = plan.add(rows * dimCells);
@@ -31,7 +32,6 @@ public:
     places.k = plan.add(softmaxKeys * dimCells);
     places.v = plan.add(keyCells * width);
     places.scores = plan.add(softmaxRows * softmaxKeys);
-    places.probabilities = plan.add(softmaxRows * keyCells);
     places.sum = plan.add(softmaxRows);
   }
 
@@ -50,7 +50,7 @@ public:
 private:
   /// Where everything is in scratch memory.
   struct Places {
-    int64_t q, result, max, sums, k, v, scores, probabilities, sum;
+    int64_t q, result, max, sums, k, v, scores, sum;
   };
 
   /// A tile's memory and what it works on.
@@ -140,8 +140,12 @@ private:
                    int64_t row) const {
     const auto [inBlock, own, size] = tile.queries.getOwn(block, head);
     const RowBlock rows = {
-        shape.type, at(tile.operands.inputs[0], shape.type, own * shape.dim),
-        inBlock, inBlock + size, shape.dim};
+        shape.type,
+        cellType,
+        at(tile.operands.inputs[0], shape.type, own * shape.dim),
+        inBlock,
+        inBlock + size,
+        shape.dim};
     packRows(rows, tile.cells(places.q) + row * dimCells,
              roundUpTo(block.queries, 16), dimCells);
   }
@@ -149,11 +153,11 @@ private:
   void packKeys(const Tile &tile, int64_t key, int64_t count) const {
     const int64_t row = tile.keyHead * shape.keys + key;
     const int64_t rows = roundUpTo(count, 32);
-    packPanelsOfRows({shape.type,
+    packPanelsOfRows({shape.type, cellType,
                       at(tile.operands.inputs[1], shape.type, row * shape.dim),
                       0, count, shape.dim},
                      tile.cells(places.k), rows, dimCells * panelColumns);
-    packPanels({shape.type,
+    packPanels({shape.type, cellType,
                 at(tile.operands.inputs[2], shape.type, row * shape.valueDim),
                 0, count, shape.valueDim},
                tile.cells(places.v), rows, keyCells * panelColumns);
@@ -166,8 +170,7 @@ private:
     const int64_t columns = roundUpTo(block.keys, 32);
     const bool isFirst = block.firstKey == 0;
     float *scores = tile.floats(places.scores);
-    Cell *probabilities = tile.cells(places.probabilities);
-    runBlockProduct(unit, shape.type,
+    runBlockProduct(cellType,
                     {tile.cells(places.q) + row * dimCells, dimCells,
                      tile.cells(places.k), dimCells * panelColumns, scores,
                      softmaxKeys, rows, columns, dimCells, false});
@@ -185,14 +188,14 @@ private:
       softmax.visibleStep = 1;
     }
     float *result = tile.floats(places.result) + row * width;
-    runPackedSoftmax(shape.type, softmax, probabilities, keyCells,
+    runPackedSoftmax(cellType, softmax,
                      {tile.floats(places.max) + row,
                       tile.floats(places.sums) + row * 16, result, width},
                      isFirst);
-    runBlockProduct(unit, shape.type,
-                    {probabilities, keyCells, tile.cells(places.v),
-                     keyCells * panelColumns, result, width, rows, width,
-                     columns / getCellElements(shape.type), !isFirst});
+    runBlockProduct(cellType, {tile.cells(places.scores), softmaxKeys,
+                               tile.cells(places.v), keyCells * panelColumns,
+                               result, width, rows, width,
+                               columns / getCellElements(cellType), !isFirst});
   }
 
   void storeResult(const Tile &tile, const AttentionBlock &block, int64_t head,
@@ -218,11 +221,12 @@ private:
 
   AttentionShape shape;
   MatrixUnit unit;
+  DType cellType;
   /// Cells of a row of queries or keys.
   int64_t dimCells;
   /// Columns of the result, with zeros behind those of the values.
   int64_t width;
-  /// Cells of a row of probabilities.
+  /// Cells of a block's keys, which are summed over.
   int64_t keyCells;
   /// Queries of each head in a tile, a multiple of `softmaxRows`.
   int64_t positions;
@@ -231,10 +235,6 @@ private:
 };
 
 } // namespace
-
-MatrixUnit getAttentionUnit(DType type) {
-  return type == DType::F16 ? MatrixUnit::None : getMatrixUnit();
-}
 
 std::unique_ptr<Kernel> makePackedAttention(const AttentionShape &shape,
                                             MatrixUnit unit) {

@@ -133,9 +133,10 @@ HWY_INLINE float findMax(const float *scores, int64_t count) {
 
 /// The exponentials of a row; returns their sums.
 template <typename Element>
-HWY_INLINE __m512 exponentiate(const float *scores, int64_t visible,
-                               int64_t columns, float scale, float shift,
-                               Cell *to) {
+HWY_INLINE __m512 exponentiate(float *scores, int64_t visible, int64_t columns,
+                               float scale, float shift) {
+  // Cells are written behind the scores that are read.
+  Cell *to = reinterpret_cast<Cell *>(scores);
   using Function = Exponential<Element>;
   const __m512 factor = _mm512_set1_ps(scale);
   const __m512 shifts = _mm512_set1_ps(shift);
@@ -193,8 +194,7 @@ HWY_INLINE void multiplyRow(float *row, int64_t width, float factor) {
 }
 
 template <typename Element>
-void softmax(const ScoreBlock &block, Cell *probabilities, int64_t stride,
-             const SoftmaxRows &state, bool isFirst) {
+void softmax(const ScoreBlock &block, const SoftmaxRows &state, bool isFirst) {
   float scale = block.scale;
   // Only a positive factor can be taken out of the maximum.
   const bool inPlace = block.slope != 0 || !(scale > 0);
@@ -218,7 +218,7 @@ void softmax(const ScoreBlock &block, Cell *probabilities, int64_t stride,
     constexpr float unit = Exponential<Element>::unit;
     const __m512 added = exponentiate<Element>(
         block.scores + row * block.stride, countVisible(block, row), columns,
-        scale * unit, max[row] * unit, probabilities + row * stride);
+        scale * unit, max[row] * unit);
     float *sums = state.sums + row * 16;
     if (isFirst) {
       _mm512_storeu_ps(sums, added);
@@ -388,21 +388,21 @@ MF_END_AVX512
 
 } // namespace
 
-void runPackedSoftmax(DType type, const ScoreBlock &block, Cell *probabilities,
-                      int64_t stride, const SoftmaxRows &state, bool isFirst) {
-  if (type == DType::F32)
-    softmax<float>(block, probabilities, stride, state, isFirst);
+void runPackedSoftmax(DType cellType, const ScoreBlock &block,
+                      const SoftmaxRows &state, bool isFirst) {
+  if (cellType == DType::F32)
+    softmax<float>(block, state, isFirst);
   else
-    softmax<BFloat16>(block, probabilities, stride, state, isFirst);
+    softmax<BFloat16>(block, state, isFirst);
 }
 
 void addUpSums(const float *sums, float *sum, int64_t rows) {
   addUp(sums, sum, rows);
 }
 
-void runPackedSoftmaxGrad(DType type, const PackedGradBlock &block,
+void runPackedSoftmaxGrad(DType cellType, const PackedGradBlock &block,
                           const PackedGradResults &results) {
-  if (type == DType::F32)
+  if (cellType == DType::F32)
     block.slope == 0 ? softmaxGrad<float, false>(block, results)
                      : softmaxGrad<float, true>(block, results);
   else

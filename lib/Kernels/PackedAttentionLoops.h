@@ -1,8 +1,8 @@
 //===- PackedAttentionLoops.h - Softmax of packed blocks ------*- C++ -*-===//
 //
 // The loops between the products of attention on a matrix unit. They read f32
-// scores and write operands of BlockProduct.h. In f32 the exponential is exact to
-// 1 ulp; in bf16, where it is rounded anyway, to some.
+// scores and write operands of BlockProduct.h. In f32 the exponential is exact
+// to 1 ulp; in bf16, where it is rounded anyway, to some.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,8 +32,8 @@ struct SoftmaxRows {
 /// 16: `probabilities` get exp(scale * score - max) as rows of cells, `stride`
 /// apart, with zeros up to the next multiple of 32 columns. With the first
 /// block of keys the state is begun, and `result` left alone.
-void runPackedSoftmax(DType type, const ScoreBlock &block, Cell *probabilities,
-                      int64_t stride, const SoftmaxRows &state, bool isFirst);
+void runPackedSoftmax(DType cellType, const ScoreBlock &block,
+                      const SoftmaxRows &state, bool isFirst);
 
 /// The sum of each row, of its 16 sums.
 void addUpSums(const float *sums, float *sum, int64_t rows);
@@ -66,7 +66,7 @@ struct PackedGradResults {
 
 /// p = norm * exp(scale * s + bias - max) and ds = scale * p * (dp - delta) by
 /// keys and queries, and ds by queries and keys.
-void runPackedSoftmaxGrad(DType type, const PackedGradBlock &block,
+void runPackedSoftmaxGrad(DType cellType, const PackedGradBlock &block,
                           const PackedGradResults &results);
 
 } // namespace mf
