@@ -2,36 +2,57 @@
 
 #include "BlockPacking.h"
 #include "Avx512-inl.h"
-#include "Tiles.h"
+#include "ElementTypes.h"
+#include <algorithm>
 #include <array>
+#include <type_traits>
 
 namespace mf {
 namespace {
 
 MF_BEGIN_AVX512
 
-/// 64 bytes of a row from cell `cell` on; what lies behind its end or in a row
-/// that does not exist is zero.
-HWY_INLINE __m512i loadLine(const RowBlock &x, int64_t row, int64_t cell) {
-  if (row < x.begin || row >= x.end)
-    return _mm512_setzero_si512();
-  const int64_t elements = getCellElements(x.cellType);
-  const int64_t left = x.columns - cell * elements;
-  if (left <= 0)
-    return _mm512_setzero_si512();
-  const void *from =
-      at(x.data, x.type, (row - x.begin) * x.columns + cell * elements);
-  const auto first =
-      static_cast<uint32_t>((uint64_t{1} << std::min<int64_t>(left, 32)) - 1);
-  if (x.cellType == DType::BF16)
-    return _mm512_maskz_loadu_epi16(first, from);
-  if (x.type == DType::F32)
-    return _mm512_maskz_loadu_epi32(first, from);
-  const __m256i halves = _mm256_maskz_loadu_epi16(first, from);
-  if (x.type == DType::F16)
-    return _mm512_castps_si512(_mm512_cvtph_ps(halves));
-  return _mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16);
-}
+/// The lines of cells that rows of `Source` make; f32 cells if they are not of
+/// the same type.
+template <typename Source, bool MakesSingles> struct Lines {
+  static constexpr int64_t elements =
+      MakesSingles || sizeof(Source) == sizeof(Cell) ? 1 : 2;
+
+  explicit Lines(const RowBlock &x)
+      : data(static_cast<const Source *>(x.data)), begin(x.begin), end(x.end),
+        columns(x.columns) {}
+
+  /// 64 bytes of a row from cell `cell` on; what lies behind its end or in a
+  /// row that does not exist is zero.
+  HWY_INLINE __m512i load(int64_t row, int64_t cell) const {
+    const int64_t left = columns - cell * elements;
+    if (row < begin || row >= end || left <= 0)
+      return _mm512_setzero_si512();
+    const Source *from = data + (row - begin) * columns + cell * elements;
+    const auto first =
+        static_cast<uint32_t>((uint64_t{1} << std::min<int64_t>(left, 32)) - 1);
+    if constexpr (elements == 2)
+      return _mm512_maskz_loadu_epi16(first, from);
+    else if constexpr (!MakesSingles)
+      return _mm512_maskz_loadu_epi32(first, from);
+    else if constexpr (std::is_same_v<Source, Float16>)
+      return _mm512_castps_si512(
+          _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(first, from)));
+    else
+      return _mm512_slli_epi32(
+          _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(first, from)), 16);
+  }
+
+  /// The cells of a row, rounded up to whole lines.
+  int64_t getRowCells() const {
+    return roundUpTo(columns, lineCells * elements) / elements;
+  }
+
+  const Source *data;
+  int64_t begin, end, columns;
+};
+
+using PairLines = Lines<BFloat16, false>;
 
 using Square = std::array<__m512i, 16>;
 
@@ -82,36 +103,36 @@ HWY_INLINE Pairs interleave(__m512i even, __m512i odd) {
           _mm512_permutex2var_epi64(low, seconds, high)};
 }
 
-void packPairPanels(const RowBlock &x, Cell *b, int64_t rows, int64_t stride) {
+void packPairPanels(const PairLines &x, Cell *b, int64_t rows, int64_t stride) {
   for (int64_t row = 0; row < rows; row += 2, b += panelColumns)
     for (int64_t column = 0; column < x.columns; column += 32) {
-      const Pairs pairs = interleave(loadLine(x, row, column / 2),
-                                     loadLine(x, row + 1, column / 2));
+      const Pairs pairs =
+          interleave(x.load(row, column / 2), x.load(row + 1, column / 2));
       Cell *panel = b + column / panelColumns * stride;
       _mm512_storeu_si512(panel, pairs.first);
       _mm512_storeu_si512(panel + stride, pairs.second);
     }
 }
 
-void packSinglePanels(const RowBlock &x, Cell *b, int64_t rows,
-                      int64_t stride) {
+template <typename X>
+void packSinglePanels(const X &x, Cell *b, int64_t rows, int64_t stride) {
   const int64_t columns = roundUpTo(x.columns, 32);
   for (int64_t row = 0; row < rows; ++row, b += panelColumns)
     for (int64_t column = 0; column < columns; column += panelColumns)
       _mm512_storeu_si512(b + column / panelColumns * stride,
-                          loadLine(x, row, column));
+                          x.load(row, column));
 }
 
 /// 16 rows of 16 pairs each are 32 columns of 32 rows.
-void packRowsOfPairs(const RowBlock &x, Cell *a, int64_t rows, int64_t stride) {
+void packRowsOfPairs(const PairLines &x, Cell *a, int64_t rows,
+                     int64_t stride) {
   for (int64_t column = 0; column < x.columns; column += 32)
     for (int64_t row = 0; row < rows; row += 32) {
       Square first, second;
 #pragma unroll
       for (int64_t i = 0; i < 16; ++i) {
-        const Pairs pairs =
-            interleave(loadLine(x, row + 2 * i, column / 2),
-                       loadLine(x, row + 2 * i + 1, column / 2));
+        const Pairs pairs = interleave(x.load(row + 2 * i, column / 2),
+                                       x.load(row + 2 * i + 1, column / 2));
         first[i] = pairs.first;
         second[i] = pairs.second;
       }
@@ -126,15 +147,15 @@ void packRowsOfPairs(const RowBlock &x, Cell *a, int64_t rows, int64_t stride) {
     }
 }
 
-void packRowsOfSingles(const RowBlock &x, Cell *a, int64_t rows,
-                       int64_t stride) {
+template <typename X>
+void packRowsOfSingles(const X &x, Cell *a, int64_t rows, int64_t stride) {
   const int64_t columns = roundUpTo(x.columns, 32);
   for (int64_t column = 0; column < columns; column += 16)
     for (int64_t row = 0; row < rows; row += 16) {
       Square lines;
 #pragma unroll
       for (int64_t i = 0; i < 16; ++i)
-        lines[i] = loadLine(x, row + i, column);
+        lines[i] = x.load(row + i, column);
       transpose(lines);
       Cell *to = a + column * stride + row;
 #pragma unroll
@@ -143,28 +164,23 @@ void packRowsOfSingles(const RowBlock &x, Cell *a, int64_t rows,
     }
 }
 
-/// The cells of a row of x, rounded up to whole lines.
-int64_t getRowCells(const RowBlock &x) {
-  return roundUpTo(x.columns, lineCells * getCellElements(x.cellType)) /
-         getCellElements(x.cellType);
-}
-
-void packLines(const RowBlock &x, Cell *a, int64_t rows, int64_t stride) {
-  const int64_t cells = getRowCells(x);
+template <typename X>
+void packLines(const X &x, Cell *a, int64_t rows, int64_t stride) {
+  const int64_t cells = x.getRowCells();
   for (int64_t row = 0; row < rows; ++row, a += stride)
     for (int64_t cell = 0; cell < cells; cell += lineCells)
-      _mm512_storeu_si512(a + cell, loadLine(x, row, cell));
+      _mm512_storeu_si512(a + cell, x.load(row, cell));
 }
 
-void packTransposedLines(const RowBlock &x, Cell *b, int64_t rows,
-                         int64_t stride) {
-  const int64_t cells = getRowCells(x);
+template <typename X>
+void packTransposedLines(const X &x, Cell *b, int64_t rows, int64_t stride) {
+  const int64_t cells = x.getRowCells();
   for (int64_t row = 0; row < rows; row += 16, b += stride)
     for (int64_t cell = 0; cell < cells; cell += 16) {
       Square lines;
 #pragma unroll
       for (int64_t i = 0; i < 16; ++i)
-        lines[i] = loadLine(x, row + i, cell);
+        lines[i] = x.load(row + i, cell);
       transpose(lines);
 #pragma unroll
       for (int64_t i = 0; i < 16; ++i)
@@ -174,30 +190,47 @@ void packTransposedLines(const RowBlock &x, Cell *b, int64_t rows,
 
 MF_END_AVX512
 
+/// Calls `pack` with the lines of x.
+template <typename Pack> void withLines(const RowBlock &x, const Pack &pack) {
+  if (x.type == DType::F32)
+    pack(Lines<float, false>(x));
+  else if (x.type == DType::F16)
+    pack(Lines<Float16, true>(x));
+  else if (x.cellType == DType::F32)
+    pack(Lines<BFloat16, true>(x));
+  else
+    pack(PairLines(x));
+}
+
 } // namespace
 
 void packRows(const RowBlock &x, Cell *a, int64_t rows, int64_t stride) {
-  packLines(x, a, rows, stride);
-}
-
-void packRowsOfColumns(const RowBlock &x, Cell *a, int64_t rows,
-                       int64_t stride) {
-  if (x.cellType == DType::F32)
-    packRowsOfSingles(x, a, rows, stride);
-  else
-    packRowsOfPairs(x, a, rows, stride);
-}
-
-void packPanels(const RowBlock &x, Cell *b, int64_t rows, int64_t stride) {
-  if (x.cellType == DType::F32)
-    packSinglePanels(x, b, rows, stride);
-  else
-    packPairPanels(x, b, rows, stride);
+  withLines(x, [&](auto lines) { packLines(lines, a, rows, stride); });
 }
 
 void packPanelsOfRows(const RowBlock &x, Cell *b, int64_t rows,
                       int64_t stride) {
-  packTransposedLines(x, b, rows, stride);
+  withLines(x,
+            [&](auto lines) { packTransposedLines(lines, b, rows, stride); });
+}
+
+void packRowsOfColumns(const RowBlock &x, Cell *a, int64_t rows,
+                       int64_t stride) {
+  withLines(x, [&](auto lines) {
+    if constexpr (decltype(lines)::elements == 2)
+      packRowsOfPairs(lines, a, rows, stride);
+    else
+      packRowsOfSingles(lines, a, rows, stride);
+  });
+}
+
+void packPanels(const RowBlock &x, Cell *b, int64_t rows, int64_t stride) {
+  withLines(x, [&](auto lines) {
+    if constexpr (decltype(lines)::elements == 2)
+      packPairPanels(lines, b, rows, stride);
+    else
+      packSinglePanels(lines, b, rows, stride);
+  });
 }
 
 } // namespace mf

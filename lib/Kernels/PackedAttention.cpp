@@ -67,6 +67,11 @@ private:
     }
   };
 
+  /// How far keys have been asked for before they are packed.
+  struct KeysAhead {
+    int64_t end = 0;
+  };
+
   /// Enough rows to make packing worth it and enough tiles for the threads of
   /// any machine; fixed by the shape.
   int64_t choosePositions() const {
@@ -98,26 +103,29 @@ private:
         first,
         std::min(positions, shape.queries - first)};
     const MatrixUnitUse use(unit);
-    forEachBlock(tile,
-                 [&](const AttentionBlock &block, int64_t head, int64_t row) {
-                   packQueries(tile, block, head, row);
-                 });
     const int64_t seen = countSeen(first + tile.queryCount - 1);
+    KeysAhead ahead;
     for (int64_t key = 0; key < seen; key += softmaxKeys) {
-      const int64_t count = std::min(softmaxKeys, seen - key);
-      packKeys(tile, key, count);
+      int64_t packed = key;
       forEachBlock(tile, [&](AttentionBlock block, int64_t head, int64_t row) {
+        const int64_t blockSeen =
+            countSeen(block.firstQuery + block.queries - 1);
         block.firstKey = key;
-        block.keys = std::min(
-            count, countSeen(block.firstQuery + block.queries - 1) - key);
-        if (block.keys > 0)
-          attend(tile, block, head, row);
+        block.keys = std::min(softmaxKeys, blockSeen - key);
+        if (block.keys <= 0)
+          return;
+        packed = packKeys(tile, key, packed, key + block.keys);
+        if (key == 0)
+          packQueries(tile, block, head, row);
+        prefetchKeys(tile, packed, seen, ahead);
+        const bool isLast = key + block.keys == blockSeen;
+        if (isLast)
+          prefetchResult(tile, block, head);
+        attend(tile, block, head, row);
+        if (isLast)
+          storeResult(tile, block, head, row);
       });
     }
-    forEachBlock(tile,
-                 [&](const AttentionBlock &block, int64_t head, int64_t row) {
-                   storeResult(tile, block, head, row);
-                 });
   }
 
   /// Calls `step(block, head, row)` for the tile's blocks of query rows, where
@@ -148,19 +156,64 @@ private:
         shape.dim};
     packRows(rows, tile.cells(places.q) + row * dimCells,
              roundUpTo(block.queries, 16), dimCells);
+    // The next block of the head, if there is one, but nothing behind the rows.
+    const int64_t behind =
+        std::min(softmaxRows, tile.queries.first + tile.queries.count -
+                                  (block.firstQuery + block.queries));
+    prefetch(tile.operands.inputs[0], (own + size) * shape.dim,
+             std::max<int64_t>(behind, 0) * shape.dim);
   }
 
-  void packKeys(const Tile &tile, int64_t key, int64_t count) const {
-    const int64_t row = tile.keyHead * shape.keys + key;
+  /// Packs what is missing of the keys [packed, end) of the block that begins
+  /// with key `first`, as many as are computed together. Returns the new end.
+  int64_t packKeys(const Tile &tile, int64_t first, int64_t packed,
+                   int64_t end) const {
+    end = std::min(first + roundUpTo(end - first, 32), shape.keys);
+    if (packed >= end)
+      return packed;
+    const int64_t row = tile.keyHead * shape.keys + packed;
+    const int64_t place = packed - first, count = end - packed;
     const int64_t rows = roundUpTo(count, 32);
     packPanelsOfRows({shape.type, cellType,
                       at(tile.operands.inputs[1], shape.type, row * shape.dim),
                       0, count, shape.dim},
-                     tile.cells(places.k), rows, dimCells * panelColumns);
+                     tile.cells(places.k) + place * dimCells, rows,
+                     dimCells * panelColumns);
     packPanels({shape.type, cellType,
                 at(tile.operands.inputs[2], shape.type, row * shape.valueDim),
                 0, count, shape.valueDim},
-               tile.cells(places.v), rows, keyCells * panelColumns);
+               tile.cells(places.v) +
+                   place / getCellElements(cellType) * panelColumns,
+               rows, keyCells * panelColumns);
+    return end;
+  }
+
+  /// Asks for some keys behind those that are packed, up to a block of them:
+  /// they come from far away while products are computed.
+  void prefetchKeys(const Tile &tile, int64_t packed, int64_t seen,
+                    KeysAhead &ahead) const {
+    const int64_t begin = std::max(ahead.end, packed);
+    ahead.end = std::min({begin + 32, packed + softmaxKeys, seen});
+    const int64_t row = tile.keyHead * shape.keys + begin;
+    prefetch(tile.operands.inputs[1], row * shape.dim,
+             (ahead.end - begin) * shape.dim);
+    prefetch(tile.operands.inputs[2], row * shape.valueDim,
+             (ahead.end - begin) * shape.valueDim);
+  }
+
+  /// Rows that are stored next come nearer, too.
+  void prefetchResult(const Tile &tile, const AttentionBlock &block,
+                      int64_t head) const {
+    const auto [inBlock, own, size] = tile.queries.getOwn(block, head);
+    prefetch(tile.operands.outputs[2], own * shape.valueDim,
+             size * shape.valueDim);
+  }
+
+  void prefetch(const void *tensor, int64_t first, int64_t count) const {
+    const auto *from = static_cast<const char *>(at(tensor, shape.type, first));
+    const int64_t bytes = count * getBytes(shape.type);
+    for (int64_t i = 0; i < bytes; i += 64)
+      __builtin_prefetch(from + i, 0, 2);
   }
 
   /// Brings the state of a block of query rows up to date by a block of keys.
