@@ -86,13 +86,6 @@ private:
     return std::min(positions, roundUpTo(shape.queries, softmaxRows));
   }
 
-  /// The keys that the query at `position` sees.
-  int64_t countSeen(int64_t position) const {
-    if (!shape.causal)
-      return shape.keys;
-    return std::min(position + 1 + shape.keys - shape.queries, shape.keys);
-  }
-
   void runTile(const KernelOperands &operands, const QueryRows &queries,
                int64_t keyHead, int64_t first) const {
     const Tile tile = {
@@ -103,13 +96,13 @@ private:
         first,
         std::min(positions, shape.queries - first)};
     const MatrixUnitUse use(unit);
-    const int64_t seen = countSeen(first + tile.queryCount - 1);
+    const int64_t seen = countSeenKeys(shape, first + tile.queryCount - 1);
     KeysAhead ahead;
     for (int64_t key = 0; key < seen; key += softmaxKeys) {
       int64_t packed = key;
       forEachBlock(tile, [&](AttentionBlock block, int64_t head, int64_t row) {
         const int64_t blockSeen =
-            countSeen(block.firstQuery + block.queries - 1);
+            countSeenKeys(shape, block.firstQuery + block.queries - 1);
         block.firstKey = key;
         block.keys = std::min(softmaxKeys, blockSeen - key);
         if (block.keys <= 0)
@@ -160,8 +153,9 @@ private:
     const int64_t behind =
         std::min(softmaxRows, tile.queries.first + tile.queries.count -
                                   (block.firstQuery + block.queries));
-    prefetch(tile.operands.inputs[0], (own + size) * shape.dim,
-             std::max<int64_t>(behind, 0) * shape.dim);
+    prefetchElements(shape.type, tile.operands.inputs[0],
+                     (own + size) * shape.dim,
+                     std::max<int64_t>(behind, 0) * shape.dim);
   }
 
   /// Packs what is missing of the keys [packed, end) of the block that begins
@@ -195,25 +189,18 @@ private:
     const int64_t begin = std::max(ahead.end, packed);
     ahead.end = std::min({begin + 32, packed + softmaxKeys, seen});
     const int64_t row = tile.keyHead * shape.keys + begin;
-    prefetch(tile.operands.inputs[1], row * shape.dim,
-             (ahead.end - begin) * shape.dim);
-    prefetch(tile.operands.inputs[2], row * shape.valueDim,
-             (ahead.end - begin) * shape.valueDim);
+    prefetchElements(shape.type, tile.operands.inputs[1], row * shape.dim,
+                     (ahead.end - begin) * shape.dim);
+    prefetchElements(shape.type, tile.operands.inputs[2], row * shape.valueDim,
+                     (ahead.end - begin) * shape.valueDim);
   }
 
   /// Rows that are stored next come nearer, too.
   void prefetchResult(const Tile &tile, const AttentionBlock &block,
                       int64_t head) const {
     const auto [inBlock, own, size] = tile.queries.getOwn(block, head);
-    prefetch(tile.operands.outputs[2], own * shape.valueDim,
-             size * shape.valueDim);
-  }
-
-  void prefetch(const void *tensor, int64_t first, int64_t count) const {
-    const auto *from = static_cast<const char *>(at(tensor, shape.type, first));
-    const int64_t bytes = count * getBytes(shape.type);
-    for (int64_t i = 0; i < bytes; i += 64)
-      __builtin_prefetch(from + i, 0, 2);
+    prefetchElements(shape.type, tile.operands.outputs[2], own * shape.valueDim,
+                     size * shape.valueDim);
   }
 
   /// Brings the state of a block of query rows up to date by a block of keys.

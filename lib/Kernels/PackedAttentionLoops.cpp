@@ -349,12 +349,15 @@ HWY_INLINE Seen getSeen(const PackedGradBlock &block, int64_t row,
 /// The loop over the keys for 32 queries from column `column` on, which see all
 /// of them if `SeesAll`.
 template <typename Element, bool HasSlope, bool SeesAll>
-void softmaxGradOfColumns(const PackedGradBlock &block,
-                          const PackedGradResults &results, int64_t column) {
+void softmaxGradOfColumns(const PackedGradBlock &block, Cell *panels,
+                          int64_t panelStride, int64_t column) {
   constexpr int64_t elements = cellElements<Element>;
   constexpr Seen all = {0xffff, 0xffff};
   const QueryColumns queries(block, column, Exponential<Element>::unit);
-  Cell *panels = results.panels + column / panelColumns * results.panelStride;
+  panels += column / panelColumns * panelStride;
+  // Cells are written behind the numbers that are read.
+  Cell *p = reinterpret_cast<Cell *>(block.scores) + column / elements;
+  Cell *ds = reinterpret_cast<Cell *>(block.gradients) + column / elements;
   for (int64_t row = 0; row < block.rows; row += 2) {
     const KeyAndQueries even =
         getRow<Element, HasSlope>(block, row, column, queries,
@@ -362,25 +365,28 @@ void softmaxGradOfColumns(const PackedGradBlock &block,
     const KeyAndQueries odd = getRow<Element, HasSlope>(
         block, row + 1, column, queries,
         SeesAll ? all : getSeen(block, row + 1, column));
-    const int64_t place = row * results.stride + column / elements;
-    putColumns<Element>(even.p, results.probabilities + place);
-    putColumns<Element>(odd.p, results.probabilities + place + results.stride);
-    putColumns<Element>(even.ds, results.gradients + place);
-    putColumns<Element>(odd.ds, results.gradients + place + results.stride);
-    putPanels<Element>(even.ds, odd.ds, panels + row / elements * panelColumns,
-                       results.panelStride);
+    putColumns<Element>(even.p, p);
+    putColumns<Element>(odd.p, p + block.stride);
+    putColumns<Element>(even.ds, ds);
+    putColumns<Element>(odd.ds, ds + block.stride);
+    putPanels<Element>(even.ds, odd.ds, panels, panelStride);
+    p += 2 * block.stride;
+    ds += 2 * block.stride;
+    panels += 2 / elements * panelColumns;
   }
 }
 
 template <typename Element, bool HasSlope>
-void softmaxGrad(const PackedGradBlock &block,
-                 const PackedGradResults &results) {
+void softmaxGrad(const PackedGradBlock &block, Cell *panels,
+                 int64_t panelStride) {
   for (int64_t column = 0; column < block.columns; column += 32) {
     const int64_t lastDistance = block.distance + block.rows - 1 - column;
     if (block.rows <= block.keys && (!block.causal || lastDistance <= 0))
-      softmaxGradOfColumns<Element, HasSlope, true>(block, results, column);
+      softmaxGradOfColumns<Element, HasSlope, true>(block, panels, panelStride,
+                                                    column);
     else
-      softmaxGradOfColumns<Element, HasSlope, false>(block, results, column);
+      softmaxGradOfColumns<Element, HasSlope, false>(block, panels, panelStride,
+                                                     column);
   }
 }
 
@@ -401,13 +407,13 @@ void addUpSums(const float *sums, float *sum, int64_t rows) {
 }
 
 void runPackedSoftmaxGrad(DType cellType, const PackedGradBlock &block,
-                          const PackedGradResults &results) {
+                          Cell *panels, int64_t panelStride) {
   if (cellType == DType::F32)
-    block.slope == 0 ? softmaxGrad<float, false>(block, results)
-                     : softmaxGrad<float, true>(block, results);
+    block.slope == 0 ? softmaxGrad<float, false>(block, panels, panelStride)
+                     : softmaxGrad<float, true>(block, panels, panelStride);
   else
-    block.slope == 0 ? softmaxGrad<BFloat16, false>(block, results)
-                     : softmaxGrad<BFloat16, true>(block, results);
+    block.slope == 0 ? softmaxGrad<BFloat16, false>(block, panels, panelStride)
+                     : softmaxGrad<BFloat16, true>(block, panels, panelStride);
 }
 
 } // namespace mf
