@@ -10,6 +10,7 @@
 
 #include "PackedAttention.h"
 #include "BlockPacking.h"
+#include "MemoryAhead.h"
 #include "PackedAttentionLoops.h"
 #include "Scratch.h"
 
@@ -67,11 +68,6 @@ private:
     }
   };
 
-  /// How far keys have been asked for before they are packed.
-  struct KeysAhead {
-    int64_t end = 0;
-  };
-
   /// Enough rows to make packing worth it and enough tiles for the threads of
   /// any machine; fixed by the shape.
   int64_t choosePositions() const {
@@ -97,7 +93,7 @@ private:
         std::min(positions, shape.queries - first)};
     const MatrixUnitUse use(unit);
     const int64_t seen = countSeenKeys(shape, first + tile.queryCount - 1);
-    KeysAhead ahead;
+    int64_t asked = 0;
     for (int64_t key = 0; key < seen; key += softmaxKeys) {
       int64_t packed = key;
       forEachBlock(tile, [&](AttentionBlock block, int64_t head, int64_t row) {
@@ -108,13 +104,15 @@ private:
         if (block.keys <= 0)
           return;
         packed = packKeys(tile, key, packed, key + block.keys);
-        if (key == 0)
-          packQueries(tile, block, head, row);
-        prefetchKeys(tile, packed, seen, ahead);
         const bool isLast = key + block.keys == blockSeen;
+        MemoryAhead ahead;
+        if (key == 0)
+          packQueries(tile, block, head, row, ahead);
+        asked = askForKeys(tile, std::max(asked, packed),
+                           std::min(packed + softmaxKeys, seen), ahead);
         if (isLast)
-          prefetchResult(tile, block, head);
-        attend(tile, block, head, row);
+          askForResult(tile, block, head, ahead);
+        attend(tile, block, head, row, ahead);
         if (isLast)
           storeResult(tile, block, head, row);
       });
@@ -138,7 +136,7 @@ private:
   }
 
   void packQueries(const Tile &tile, const AttentionBlock &block, int64_t head,
-                   int64_t row) const {
+                   int64_t row, MemoryAhead &ahead) const {
     const auto [inBlock, own, size] = tile.queries.getOwn(block, head);
     const RowBlock rows = {
         shape.type,
@@ -153,9 +151,8 @@ private:
     const int64_t behind =
         std::min(softmaxRows, tile.queries.first + tile.queries.count -
                                   (block.firstQuery + block.queries));
-    prefetchElements(shape.type, tile.operands.inputs[0],
-                     (own + size) * shape.dim,
-                     std::max<int64_t>(behind, 0) * shape.dim);
+    ahead.add(shape.type, tile.operands.inputs[0], (own + size) * shape.dim,
+              behind * shape.dim);
   }
 
   /// Packs what is missing of the keys [packed, end) of the block that begins
@@ -182,30 +179,30 @@ private:
     return end;
   }
 
-  /// Asks for some keys behind those that are packed, up to a block of them:
-  /// they come from far away while products are computed.
-  void prefetchKeys(const Tile &tile, int64_t packed, int64_t seen,
-                    KeysAhead &ahead) const {
-    const int64_t begin = std::max(ahead.end, packed);
-    ahead.end = std::min({begin + 32, packed + softmaxKeys, seen});
+  /// Asks for some of the keys [begin, end); returns where the others begin.
+  int64_t askForKeys(const Tile &tile, int64_t begin, int64_t end,
+                     MemoryAhead &ahead) const {
     const int64_t row = tile.keyHead * shape.keys + begin;
-    prefetchElements(shape.type, tile.operands.inputs[1], row * shape.dim,
-                     (ahead.end - begin) * shape.dim);
-    prefetchElements(shape.type, tile.operands.inputs[2], row * shape.valueDim,
-                     (ahead.end - begin) * shape.valueDim);
+    const int64_t count = std::min<int64_t>(32, end - begin);
+    if (count <= 0)
+      return begin;
+    ahead.add(shape.type, tile.operands.inputs[1], row * shape.dim,
+              count * shape.dim);
+    ahead.add(shape.type, tile.operands.inputs[2], row * shape.valueDim,
+              count * shape.valueDim);
+    return begin + count;
   }
 
-  /// Rows that are stored next come nearer, too.
-  void prefetchResult(const Tile &tile, const AttentionBlock &block,
-                      int64_t head) const {
+  void askForResult(const Tile &tile, const AttentionBlock &block, int64_t head,
+                    MemoryAhead &ahead) const {
     const auto [inBlock, own, size] = tile.queries.getOwn(block, head);
-    prefetchElements(shape.type, tile.operands.outputs[2], own * shape.valueDim,
-                     size * shape.valueDim);
+    ahead.add(shape.type, tile.operands.outputs[2], own * shape.valueDim,
+              size * shape.valueDim);
   }
 
   /// Brings the state of a block of query rows up to date by a block of keys.
   void attend(const Tile &tile, const AttentionBlock &block, int64_t head,
-              int64_t row) const {
+              int64_t row, MemoryAhead &ahead) const {
     const int64_t rows = roundUpTo(block.queries, 16);
     const int64_t columns = roundUpTo(block.keys, 32);
     const bool isFirst = block.firstKey == 0;
@@ -231,7 +228,7 @@ private:
     runPackedSoftmax(cellType, softmax,
                      {tile.floats(places.max) + row,
                       tile.floats(places.sums) + row * 16, result, width},
-                     isFirst);
+                     isFirst, ahead);
     runBlockProduct(cellType, {tile.cells(places.scores), softmaxKeys,
                                tile.cells(places.v), keyCells * panelColumns,
                                result, width, rows, width,

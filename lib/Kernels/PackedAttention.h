@@ -49,16 +49,6 @@ inline int64_t countSeenKeys(const AttentionShape &shape, int64_t position) {
   return std::min(position + 1 + shape.keys - shape.queries, shape.keys);
 }
 
-/// Asks for elements that are needed soon: they come from far away while
-/// products are computed.
-inline void prefetchElements(DType type, const void *tensor, int64_t first,
-                             int64_t count) {
-  const auto *from = static_cast<const char *>(at(tensor, type, first));
-  const int64_t bytes = count * getBytes(type);
-  for (int64_t i = 0; i < bytes; i += 64)
-    __builtin_prefetch(from + i, 0, 2);
-}
-
 } // namespace mf
 
 #endif // MF_LIB_KERNELS_PACKEDATTENTION_H

@@ -14,6 +14,7 @@
 
 #include "BlockPacking.h"
 #include "ElementwiseLoops.h"
+#include "MemoryAhead.h"
 #include "PackedAttention.h"
 #include "PackedAttentionLoops.h"
 #include "Scratch.h"
@@ -162,6 +163,7 @@ private:
   /// What the keys [first, first + count) have to do with all queries.
   void sweepBlock(const Sweep &work, int64_t first, int64_t count) const {
     packKeys(work, first, count);
+    MemoryAhead ahead;
     forEachQueryBlock(work, [&](AttentionBlock block, int64_t head, float *dq) {
       const int64_t lastQuery = block.firstQuery + block.queries - 1;
       block.firstKey = first;
@@ -169,8 +171,9 @@ private:
       if (block.keys <= 0)
         return;
       packQueries(work, block, head);
+      askForNext(work, block, head, ahead);
       for (int64_t key = 0; key < block.keys; key += sliceKeys)
-        addSlice(work, block, head, key);
+        addSlice(work, block, head, key, ahead);
       if (work.wantsQueries)
         addQueries(work, block, dq);
     });
@@ -181,6 +184,32 @@ private:
               count, shape.dim);
     storeRows(work.floats(places.dv), valueWidth, work.operands.outputs[2], row,
               count, shape.valueDim);
+  }
+
+  /// What comes behind a block of queries: the next one of the head, or the
+  /// next block of keys.
+  void askForNext(const Sweep &work, const AttentionBlock &block, int64_t head,
+                  MemoryAhead &ahead) const {
+    const auto ask = [&](const void *tensor, int64_t columns, int64_t row,
+                         int64_t rows) {
+      ahead.add(shape.type, tensor, row * columns, rows * columns);
+    };
+    const llvm::ArrayRef<void *> inputs = work.operands.inputs;
+    const auto [inBlock, row, size] = work.queries.getOwn(block, head);
+    const int64_t left = work.queries.first + work.queries.count -
+                         (block.firstQuery + inBlock + size);
+    if (left > 0) {
+      const int64_t rows = std::min(left, blockQueries);
+      ask(inputs[0], shape.dim, row + size, rows);
+      ask(inputs[3], shape.valueDim, row + size, rows);
+      ask(inputs[6], shape.valueDim, row + size, rows);
+      return;
+    }
+    const int64_t key = work.keyHead * shape.keys + block.firstKey;
+    const int64_t next = block.firstKey + blockKeys;
+    const int64_t rows = std::min(shape.keys - next, blockKeys);
+    ask(inputs[1], shape.dim, key + blockKeys, rows);
+    ask(inputs[2], shape.valueDim, key + blockKeys, rows);
   }
 
   RowBlock getRows(const void *tensor, int64_t row, int64_t begin, int64_t size,
@@ -248,7 +277,7 @@ private:
   /// p and ds of `sliceKeys` keys, from the block's key `key` on, and what they
   /// add to dk and dv.
   void addSlice(const Sweep &work, const AttentionBlock &block, int64_t head,
-                int64_t key) const {
+                int64_t key, MemoryAhead &ahead) const {
     const int64_t distance =
         getDistance(block.firstQuery, block.firstKey + key);
     // The first of the 32 queries of which some see a key.
@@ -276,7 +305,7 @@ private:
          distance - column, shape.causal},
         work.cells(places.ds) + column * (blockKeys / elements) +
             key / elements * panelColumns,
-        blockKeys / elements * panelColumns);
+        blockKeys / elements * panelColumns, ahead);
     if (!work.wantsKeys)
       return;
     addKeys(work, places.scores, places.dout, column, columns,

@@ -194,7 +194,8 @@ HWY_INLINE void multiplyRow(float *row, int64_t width, float factor) {
 }
 
 template <typename Element>
-void softmax(const ScoreBlock &block, const SoftmaxRows &state, bool isFirst) {
+void softmax(const ScoreBlock &block, const SoftmaxRows &state, bool isFirst,
+             MemoryAhead &ahead) {
   float scale = block.scale;
   // Only a positive factor can be taken out of the maximum.
   const bool inPlace = block.slope != 0 || !(scale > 0);
@@ -214,7 +215,9 @@ void softmax(const ScoreBlock &block, const SoftmaxRows &state, bool isFirst) {
     getCorrections<Element>(state.max, max, block.rows, corrections);
   std::copy_n(max.begin(), block.rows, state.max);
   const int64_t columns = roundUpTo(block.columns, 32);
+  const int64_t lines = (ahead.getWaiting() + block.rows - 1) / block.rows;
   for (int64_t row = 0; row < block.rows; ++row) {
+    ahead.fetch(lines);
     constexpr float unit = Exponential<Element>::unit;
     const __m512 added = exponentiate<Element>(
         block.scores + row * block.stride, countVisible(block, row), columns,
@@ -350,15 +353,18 @@ HWY_INLINE Seen getSeen(const PackedGradBlock &block, int64_t row,
 /// of them if `SeesAll`.
 template <typename Element, bool HasSlope, bool SeesAll>
 void softmaxGradOfColumns(const PackedGradBlock &block, Cell *panels,
-                          int64_t panelStride, int64_t column) {
+                          int64_t panelStride, int64_t column,
+                          MemoryAhead &ahead) {
   constexpr int64_t elements = cellElements<Element>;
   constexpr Seen all = {0xffff, 0xffff};
+  constexpr int64_t linesPerStep = 3;
   const QueryColumns queries(block, column, Exponential<Element>::unit);
   panels += column / panelColumns * panelStride;
   // Cells are written behind the numbers that are read.
   Cell *p = reinterpret_cast<Cell *>(block.scores) + column / elements;
   Cell *ds = reinterpret_cast<Cell *>(block.gradients) + column / elements;
   for (int64_t row = 0; row < block.rows; row += 2) {
+    ahead.fetch(linesPerStep);
     const KeyAndQueries even =
         getRow<Element, HasSlope>(block, row, column, queries,
                                   SeesAll ? all : getSeen(block, row, column));
@@ -378,15 +384,15 @@ void softmaxGradOfColumns(const PackedGradBlock &block, Cell *panels,
 
 template <typename Element, bool HasSlope>
 void softmaxGrad(const PackedGradBlock &block, Cell *panels,
-                 int64_t panelStride) {
+                 int64_t panelStride, MemoryAhead &ahead) {
   for (int64_t column = 0; column < block.columns; column += 32) {
     const int64_t lastDistance = block.distance + block.rows - 1 - column;
     if (block.rows <= block.keys && (!block.causal || lastDistance <= 0))
       softmaxGradOfColumns<Element, HasSlope, true>(block, panels, panelStride,
-                                                    column);
+                                                    column, ahead);
     else
       softmaxGradOfColumns<Element, HasSlope, false>(block, panels, panelStride,
-                                                     column);
+                                                     column, ahead);
   }
 }
 
@@ -395,11 +401,12 @@ MF_END_AVX512
 } // namespace
 
 void runPackedSoftmax(DType cellType, const ScoreBlock &block,
-                      const SoftmaxRows &state, bool isFirst) {
+                      const SoftmaxRows &state, bool isFirst,
+                      MemoryAhead &ahead) {
   if (cellType == DType::F32)
-    softmax<float>(block, state, isFirst);
+    softmax<float>(block, state, isFirst, ahead);
   else
-    softmax<BFloat16>(block, state, isFirst);
+    softmax<BFloat16>(block, state, isFirst, ahead);
 }
 
 void addUpSums(const float *sums, float *sum, int64_t rows) {
@@ -407,13 +414,16 @@ void addUpSums(const float *sums, float *sum, int64_t rows) {
 }
 
 void runPackedSoftmaxGrad(DType cellType, const PackedGradBlock &block,
-                          Cell *panels, int64_t panelStride) {
+                          Cell *panels, int64_t panelStride,
+                          MemoryAhead &ahead) {
   if (cellType == DType::F32)
-    block.slope == 0 ? softmaxGrad<float, false>(block, panels, panelStride)
-                     : softmaxGrad<float, true>(block, panels, panelStride);
+    block.slope == 0
+        ? softmaxGrad<float, false>(block, panels, panelStride, ahead)
+        : softmaxGrad<float, true>(block, panels, panelStride, ahead);
   else
-    block.slope == 0 ? softmaxGrad<BFloat16, false>(block, panels, panelStride)
-                     : softmaxGrad<BFloat16, true>(block, panels, panelStride);
+    block.slope == 0
+        ? softmaxGrad<BFloat16, false>(block, panels, panelStride, ahead)
+        : softmaxGrad<BFloat16, true>(block, panels, panelStride, ahead);
 }
 
 } // namespace mf

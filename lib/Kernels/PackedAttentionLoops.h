@@ -11,6 +11,7 @@
 
 #include "AttentionLoops.h"
 #include "BlockProduct.h"
+#include "MemoryAhead.h"
 
 namespace mf {
 
@@ -33,7 +34,8 @@ struct SoftmaxRows {
 /// apart, with zeros up to the next multiple of 32 columns. With the first
 /// block of keys the state is begun, and `result` left alone.
 void runPackedSoftmax(DType cellType, const ScoreBlock &block,
-                      const SoftmaxRows &state, bool isFirst);
+                      const SoftmaxRows &state, bool isFirst,
+                      MemoryAhead &ahead);
 
 /// The sum of each row, of its 16 sums.
 void addUpSums(const float *sums, float *sum, int64_t rows);
@@ -60,7 +62,8 @@ struct PackedGradBlock {
 /// those of the numbers did. `panels` get ds as pairs of keys, a panel for each
 /// 16 queries, `panelStride` cells apart.
 void runPackedSoftmaxGrad(DType cellType, const PackedGradBlock &block,
-                          Cell *panels, int64_t panelStride);
+                          Cell *panels, int64_t panelStride,
+                          MemoryAhead &ahead);
 
 } // namespace mf
 
