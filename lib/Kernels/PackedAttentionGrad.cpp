@@ -139,11 +139,6 @@ private:
     const MatrixUnitUse use(unit);
     for (int64_t i = work.keyBlocks.begin; i < work.keyBlocks.end; ++i)
       sweepBlock(work, keyTiles[i].begin, keyTiles[i].size);
-    if (work.wantsQueries)
-      forEachQueryBlock(
-          work, [&](const AttentionBlock &block, int64_t head, float *dq) {
-            storeQueries(work, block, head, dq);
-          });
   }
 
   /// Calls `step(block, head, dq)` for all blocks of queries of the heads that
@@ -165,17 +160,21 @@ private:
     packKeys(work, first, count);
     MemoryAhead ahead;
     forEachQueryBlock(work, [&](AttentionBlock block, int64_t head, float *dq) {
-      const int64_t lastQuery = block.firstQuery + block.queries - 1;
+      const int64_t seen =
+          countSeenKeys(shape, block.firstQuery + block.queries - 1);
       block.firstKey = first;
-      block.keys = std::min(count, countSeenKeys(shape, lastQuery) - first);
+      block.keys = std::min(count, seen - first);
       if (block.keys <= 0)
         return;
       packQueries(work, block, head);
       askForNext(work, block, head, ahead);
       for (int64_t key = 0; key < block.keys; key += sliceKeys)
         addSlice(work, block, head, key, ahead);
-      if (work.wantsQueries)
-        addQueries(work, block, dq);
+      if (!work.wantsQueries)
+        return;
+      addQueries(work, block, dq);
+      if (first + block.keys == seen)
+        storeQueries(work, block, head, dq);
     });
     if (!work.wantsKeys)
       return;
@@ -186,8 +185,8 @@ private:
               count, shape.valueDim);
   }
 
-  /// What comes behind a block of queries: the next one of the head, or the
-  /// next block of keys.
+  /// Asks for what comes behind a block of queries: the next one of the head,
+  /// or the results of the block of keys and the next one.
   void askForNext(const Sweep &work, const AttentionBlock &block, int64_t head,
                   MemoryAhead &ahead) const {
     const auto ask = [&](const void *tensor, int64_t columns, int64_t row,
@@ -195,6 +194,7 @@ private:
       ahead.add(shape.type, tensor, row * columns, rows * columns);
     };
     const llvm::ArrayRef<void *> inputs = work.operands.inputs;
+    const llvm::ArrayRef<void *> outputs = work.operands.outputs;
     const auto [inBlock, row, size] = work.queries.getOwn(block, head);
     const int64_t left = work.queries.first + work.queries.count -
                          (block.firstQuery + inBlock + size);
@@ -203,13 +203,18 @@ private:
       ask(inputs[0], shape.dim, row + size, rows);
       ask(inputs[3], shape.valueDim, row + size, rows);
       ask(inputs[6], shape.valueDim, row + size, rows);
-      return;
+    } else {
+      const int64_t key = work.keyHead * shape.keys + block.firstKey;
+      const int64_t behind = shape.keys - block.firstKey - blockKeys;
+      ask(inputs[1], shape.dim, key + blockKeys, std::min(behind, blockKeys));
+      ask(inputs[2], shape.valueDim, key + blockKeys,
+          std::min(behind, blockKeys));
+      ask(outputs[1], shape.dim, key, block.keys);
+      ask(outputs[2], shape.valueDim, key, block.keys);
     }
-    const int64_t key = work.keyHead * shape.keys + block.firstKey;
-    const int64_t next = block.firstKey + blockKeys;
-    const int64_t rows = std::min(shape.keys - next, blockKeys);
-    ask(inputs[1], shape.dim, key + blockKeys, rows);
-    ask(inputs[2], shape.valueDim, key + blockKeys, rows);
+    if (block.firstKey + block.keys >=
+        countSeenKeys(shape, block.firstQuery + block.queries - 1))
+      ask(outputs[0], shape.dim, row, size);
   }
 
   RowBlock getRows(const void *tensor, int64_t row, int64_t begin, int64_t size,

@@ -357,7 +357,7 @@ void softmaxGradOfColumns(const PackedGradBlock &block, Cell *panels,
                           MemoryAhead &ahead) {
   constexpr int64_t elements = cellElements<Element>;
   constexpr Seen all = {0xffff, 0xffff};
-  constexpr int64_t linesPerStep = 3;
+  constexpr int64_t linesPerStep = 4;
   const QueryColumns queries(block, column, Exponential<Element>::unit);
   panels += column / panelColumns * panelStride;
   // Cells are written behind the numbers that are read.
