@@ -117,49 +117,66 @@ void addPositions(const ScoreBlock &block, int64_t row) {
   }
 }
 
-HWY_INLINE float findMax(const float *scores, int64_t count) {
+/// The columns of a row. `whole` of them, a multiple of 32, are seen by every
+/// row of the block: so all rows take the same way through the loops, which the
+/// processor foresees.
+struct RowColumns {
+  int64_t whole, visible;
+};
+
+HWY_INLINE float findMax(const float *scores, int64_t columns,
+                         const RowColumns &row) {
   const __m512 least = _mm512_set1_ps(-std::numeric_limits<float>::infinity());
   __m512 max = least, other = least;
   int64_t i = 0;
-  for (; i + 32 <= count; i += 32) {
+  for (; i < row.whole; i += 32) {
     max = _mm512_max_ps(max, _mm512_loadu_ps(scores + i));
     other = _mm512_max_ps(other, _mm512_loadu_ps(scores + i + 16));
   }
-  for (; i < count; i += 16)
-    max = _mm512_mask_max_ps(max, firstLanes(count - i), max,
+  for (; i < columns; i += 32) {
+    max = _mm512_mask_max_ps(max, firstLanes(row.visible - i), max,
                              _mm512_loadu_ps(scores + i));
+    other = _mm512_mask_max_ps(other, firstLanes(row.visible - i - 16), other,
+                               _mm512_loadu_ps(scores + i + 16));
+  }
   return _mm512_reduce_max_ps(_mm512_max_ps(max, other));
+}
+
+/// exp(scale * score - shift) of 16 scores.
+template <typename Element>
+HWY_INLINE __m512 getExponentials(const float *scores, __m512 scale,
+                                  __m512 shift) {
+  return Exponential<Element>::get(
+      _mm512_fmsub_ps(_mm512_loadu_ps(scores), scale, shift));
 }
 
 /// The exponentials of a row; returns their sums.
 template <typename Element>
-HWY_INLINE __m512 exponentiate(float *scores, int64_t visible, int64_t columns,
-                               float scale, float shift) {
+HWY_INLINE __m512 exponentiate(float *scores, int64_t columns,
+                               const RowColumns &row, float scale,
+                               float shift) {
   // Cells are written behind the scores that are read.
   Cell *to = reinterpret_cast<Cell *>(scores);
-  using Function = Exponential<Element>;
   const __m512 factor = _mm512_set1_ps(scale);
   const __m512 shifts = _mm512_set1_ps(shift);
   __m512 sums = _mm512_setzero_ps(), others = sums;
   int64_t i = 0;
-  for (; i + 32 <= visible; i += 32) {
-    const Columns e = {Function::get(_mm512_fmsub_ps(
-                           _mm512_loadu_ps(scores + i), factor, shifts)),
-                       Function::get(_mm512_fmsub_ps(
-                           _mm512_loadu_ps(scores + i + 16), factor, shifts))};
+  for (; i < row.whole; i += 32) {
+    const Columns e = {
+        getExponentials<Element>(scores + i, factor, shifts),
+        getExponentials<Element>(scores + i + 16, factor, shifts)};
     sums = _mm512_add_ps(sums, e.first);
     others = _mm512_add_ps(others, e.second);
     putColumns<Element>(e, to + i / cellElements<Element>);
   }
   for (; i < columns; i += 32) {
     const Columns e = {
-        _mm512_maskz_mov_ps(firstLanes(visible - i),
-                            Function::get(_mm512_fmsub_ps(
-                                _mm512_loadu_ps(scores + i), factor, shifts))),
         _mm512_maskz_mov_ps(
-            firstLanes(visible - i - 16),
-            Function::get(_mm512_fmsub_ps(_mm512_loadu_ps(scores + i + 16),
-                                          factor, shifts)))};
+            firstLanes(row.visible - i),
+            getExponentials<Element>(scores + i, factor, shifts)),
+        _mm512_maskz_mov_ps(
+            firstLanes(row.visible - i - 16),
+            getExponentials<Element>(scores + i + 16, factor, shifts))};
     sums = _mm512_add_ps(sums, e.first);
     others = _mm512_add_ps(others, e.second);
     putColumns<Element>(e, to + i / cellElements<Element>);
@@ -201,12 +218,15 @@ void softmax(const ScoreBlock &block, const SoftmaxRows &state, bool isFirst,
   const bool inPlace = block.slope != 0 || !(scale > 0);
   if (inPlace)
     scale = 1;
+  const int64_t columns = roundUpTo(block.columns, 32);
+  // The first row sees the least.
+  const int64_t whole = countVisible(block, 0) / 32 * 32;
   PerRow max, corrections;
   for (int64_t row = 0; row < block.rows; ++row) {
     if (inPlace)
       addPositions(block, row);
-    const float score =
-        findMax(block.scores + row * block.stride, countVisible(block, row));
+    const float score = findMax(block.scores + row * block.stride, columns,
+                                {whole, countVisible(block, row)});
     max[row] = scale * score;
     if (!isFirst)
       max[row] = std::max(state.max[row], max[row]);
@@ -214,14 +234,13 @@ void softmax(const ScoreBlock &block, const SoftmaxRows &state, bool isFirst,
   if (!isFirst)
     getCorrections<Element>(state.max, max, block.rows, corrections);
   std::copy_n(max.begin(), block.rows, state.max);
-  const int64_t columns = roundUpTo(block.columns, 32);
   const int64_t lines = (ahead.getWaiting() + block.rows - 1) / block.rows;
   for (int64_t row = 0; row < block.rows; ++row) {
     ahead.fetch(lines);
     constexpr float unit = Exponential<Element>::unit;
     const __m512 added = exponentiate<Element>(
-        block.scores + row * block.stride, countVisible(block, row), columns,
-        scale * unit, max[row] * unit);
+        block.scores + row * block.stride, columns,
+        {whole, countVisible(block, row)}, scale * unit, max[row] * unit);
     float *sums = state.sums + row * 16;
     if (isFirst) {
       _mm512_storeu_ps(sums, added);
