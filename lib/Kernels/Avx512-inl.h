@@ -1,7 +1,8 @@
-//===- Avx512-inl.h - Code for AVX-512 with bf16 --------------*- C++ -*-===//
+//===- Avx512-inl.h - Code for AVX-512 ------------------------*- C++ -*-===//
 //
 // What stands between MF_BEGIN_AVX512 and MF_END_AVX512 is compiled for
-// processors with MatrixUnit::Avx512Bf16, and is only to be called on those.
+// processors with MatrixUnit::Avx512, and is only to be called on those. What
+// makes bf16 is only for those with MatrixUnit::Amx.
 //
 //===----------------------------------------------------------------------===//
 

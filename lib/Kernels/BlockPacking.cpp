@@ -2,43 +2,74 @@
 
 #include "BlockPacking.h"
 #include "Avx512-inl.h"
-#include "Tiles.h"
+#include "ElementTypes.h"
+#include <algorithm>
 #include <array>
+#include <type_traits>
 
 namespace mf {
 namespace {
 
 MF_BEGIN_AVX512
 
-HWY_INLINE const char *getLine(const RowBlock &x, int64_t row, int64_t cell) {
-  return static_cast<const char *>(
-      at(x.data, x.type,
-         (row - x.begin) * x.stride + cell * getCellElements(x.type)));
-}
+/// The lines of cells that rows of `Source` make; f32 cells if they are not of
+/// the same type.
+template <typename Source, bool MakesSingles> struct Lines {
+  static constexpr int64_t elements =
+      MakesSingles || sizeof(Source) == sizeof(Cell) ? 1 : 2;
 
-/// Whether `rows` rows of a line of cells are all there.
-HWY_INLINE bool hasSquare(const RowBlock &x, int64_t row, int64_t rows,
-                          int64_t cell) {
-  return row >= x.begin && row + rows <= x.end &&
-         (cell + lineCells) * getCellElements(x.type) <= x.columns;
-}
+  explicit Lines(const RowBlock &x)
+      : data(static_cast<const Source *>(x.data)), begin(x.begin), end(x.end),
+        columns(x.columns), stride(x.stride) {}
 
-/// 64 bytes of a row from cell `cell` on; what lies behind its end or in a row
-/// that does not exist is zero.
-HWY_INLINE __m512i loadLine(const RowBlock &x, int64_t row, int64_t cell) {
-  if (row < x.begin || row >= x.end)
-    return _mm512_setzero_si512();
-  const int64_t elements = getCellElements(x.type);
-  const int64_t left = x.columns - cell * elements;
-  if (left <= 0)
-    return _mm512_setzero_si512();
-  const char *from = getLine(x, row, cell);
-  if (left >= lineCells * elements)
-    return _mm512_loadu_si512(from);
-  if (elements == 2)
-    return _mm512_maskz_loadu_epi16((uint32_t{1} << left) - 1, from);
-  return _mm512_maskz_loadu_epi32((uint32_t{1} << left) - 1, from);
-}
+  /// 64 bytes of a row from cell `cell` on; what lies behind its end or in a
+  /// row that does not exist is zero.
+  HWY_INLINE __m512i load(int64_t row, int64_t cell) const {
+    const int64_t left = columns - cell * elements;
+    if (row < begin || row >= end || left <= 0)
+      return _mm512_setzero_si512();
+    return loadPart(data + (row - begin) * stride + cell * elements,
+                    static_cast<uint32_t>(
+                        (uint64_t{1} << std::min<int64_t>(left, 32)) - 1));
+  }
+
+  /// `Count` lines below one another.
+  template <int Count>
+  HWY_INLINE void loadBelow(int64_t row, int64_t cell,
+                            std::array<__m512i, Count> &lines) const {
+    const bool areWhole = row >= begin && row + Count <= end &&
+                          (cell + lineCells) * elements <= columns;
+    const Source *from = data + (row - begin) * stride + cell * elements;
+#pragma unroll
+    for (int i = 0; i < Count; ++i)
+      lines[i] = areWhole ? loadPart(from + i * stride, ~uint32_t{0})
+                          : load(row + i, cell);
+  }
+
+  /// The elements of a line that are in `first`.
+  static HWY_INLINE __m512i loadPart(const Source *from, uint32_t first) {
+    if constexpr (elements == 2)
+      return _mm512_maskz_loadu_epi16(first, from);
+    else if constexpr (!MakesSingles)
+      return _mm512_maskz_loadu_epi32(first, from);
+    else if constexpr (std::is_same_v<Source, Float16>)
+      return _mm512_castps_si512(
+          _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(first, from)));
+    else
+      return _mm512_slli_epi32(
+          _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(first, from)), 16);
+  }
+
+  /// The cells of a row, rounded up to whole lines.
+  int64_t getRowCells() const {
+    return roundUpTo(columns, lineCells * elements) / elements;
+  }
+
+  const Source *data;
+  int64_t begin, end, columns, stride;
+};
+
+using PairLines = Lines<BFloat16, false>;
 
 using Square = std::array<__m512i, 16>;
 
@@ -89,56 +120,27 @@ HWY_INLINE Pairs interleave(__m512i even, __m512i odd) {
           _mm512_permutex2var_epi64(low, seconds, high)};
 }
 
-/// 16 rows of x of 16 cells each.
-HWY_INLINE void readLines(const RowBlock &x, int64_t row, int64_t cell,
-                          Square &lines) {
-  if (hasSquare(x, row, 16, cell)) {
-    const char *from = getLine(x, row, cell);
-    const int64_t step = x.stride * getBytes(x.type);
-#pragma unroll
-    for (int64_t i = 0; i < 16; ++i)
-      lines[i] = _mm512_loadu_si512(from + i * step);
-    return;
-  }
-#pragma unroll
-  for (int64_t i = 0; i < 16; ++i)
-    lines[i] = loadLine(x, row + i, cell);
-}
-
-/// 32 rows of x as 16 rows of pairs, of 16 columns each: those from `column` on
-/// in `first`, the next 16 in `second`.
-HWY_INLINE void readPairs(const RowBlock &x, int64_t row, int64_t column,
-                          Square &first, Square &second) {
-  const int64_t cell = column / 2;
-  if (hasSquare(x, row, 32, cell)) {
-    const char *from = getLine(x, row, cell);
-    const int64_t step = x.stride * getBytes(x.type);
-#pragma unroll
-    for (int64_t i = 0; i < 16; ++i) {
-      const Pairs pairs =
-          interleave(_mm512_loadu_si512(from + 2 * i * step),
-                     _mm512_loadu_si512(from + (2 * i + 1) * step));
-      first[i] = pairs.first;
-      second[i] = pairs.second;
-    }
-    return;
-  }
-#pragma unroll
-  for (int64_t i = 0; i < 16; ++i) {
-    const Pairs pairs = interleave(loadLine(x, row + 2 * i, cell),
-                                   loadLine(x, row + 2 * i + 1, cell));
-    first[i] = pairs.first;
-    second[i] = pairs.second;
-  }
-}
-
 HWY_INLINE void store(const Square &lines, Cell *to, int64_t stride) {
 #pragma unroll
   for (int64_t i = 0; i < 16; ++i)
     _mm512_storeu_si512(to + i * stride, lines[i]);
 }
 
-void packPairPanels(const RowBlock &x, Cell *b, int64_t rows, int64_t stride) {
+/// 32 rows as 16 rows of pairs of 16 columns each: those from `column` on in
+/// `first`, the next 16 in `second`.
+HWY_INLINE void readPairs(const PairLines &x, int64_t row, int64_t column,
+                          Square &first, Square &second) {
+  std::array<__m512i, 32> lines;
+  x.loadBelow<32>(row, column / 2, lines);
+#pragma unroll
+  for (int64_t i = 0; i < 16; ++i) {
+    const Pairs pairs = interleave(lines[2 * i], lines[2 * i + 1]);
+    first[i] = pairs.first;
+    second[i] = pairs.second;
+  }
+}
+
+void packPairPanels(const PairLines &x, Cell *b, int64_t rows, int64_t stride) {
   for (int64_t row = 0; row < rows; row += 32, b += 16 * panelColumns)
     for (int64_t column = 0; column < x.columns; column += 32) {
       Square first, second;
@@ -149,17 +151,18 @@ void packPairPanels(const RowBlock &x, Cell *b, int64_t rows, int64_t stride) {
     }
 }
 
-void packSinglePanels(const RowBlock &x, Cell *b, int64_t rows,
-                      int64_t stride) {
+template <typename X>
+void packSinglePanels(const X &x, Cell *b, int64_t rows, int64_t stride) {
   const int64_t columns = roundUpTo(x.columns, 32);
   for (int64_t row = 0; row < rows; ++row, b += panelColumns)
     for (int64_t column = 0; column < columns; column += panelColumns)
       _mm512_storeu_si512(b + column / panelColumns * stride,
-                          loadLine(x, row, column));
+                          x.load(row, column));
 }
 
 /// 16 rows of 16 pairs each are 32 columns of 32 rows.
-void packRowsOfPairs(const RowBlock &x, Cell *a, int64_t rows, int64_t stride) {
+void packRowsOfPairs(const PairLines &x, Cell *a, int64_t rows,
+                     int64_t stride) {
   for (int64_t row = 0; row < rows; row += 32)
     for (int64_t column = 0; column < x.columns; column += 32) {
       Square first, second;
@@ -172,41 +175,36 @@ void packRowsOfPairs(const RowBlock &x, Cell *a, int64_t rows, int64_t stride) {
     }
 }
 
-void packRowsOfSingles(const RowBlock &x, Cell *a, int64_t rows,
-                       int64_t stride) {
+template <typename X>
+void packRowsOfSingles(const X &x, Cell *a, int64_t rows, int64_t stride) {
   const int64_t columns = roundUpTo(x.columns, 32);
   for (int64_t row = 0; row < rows; row += 16)
     for (int64_t column = 0; column < columns; column += 16) {
       Square lines;
-      readLines(x, row, column, lines);
+      x.template loadBelow<16>(row, column, lines);
       transpose(lines);
       store(lines, a + column * stride + row, stride);
     }
 }
 
-/// The cells of a row of x, rounded up to whole lines.
-int64_t getRowCells(const RowBlock &x) {
-  return roundUpTo(x.columns, lineCells * getCellElements(x.type)) /
-         getCellElements(x.type);
-}
-
-void packLines(const RowBlock &x, Cell *a, int64_t rows, int64_t stride) {
-  const int64_t cells = getRowCells(x);
+template <typename X>
+void packLines(const X &x, Cell *a, int64_t rows, int64_t stride) {
+  const int64_t cells = x.getRowCells();
   for (int64_t row = 0; row < rows; row += 16, a += 16 * stride)
     for (int64_t cell = 0; cell < cells; cell += lineCells) {
       Square lines;
-      readLines(x, row, cell, lines);
+      x.template loadBelow<16>(row, cell, lines);
       store(lines, a + cell, stride);
     }
 }
 
-void packTransposedLines(const RowBlock &x, Cell *b, int64_t rows,
-                         int64_t stride) {
-  const int64_t cells = getRowCells(x);
+template <typename X>
+void packTransposedLines(const X &x, Cell *b, int64_t rows, int64_t stride) {
+  const int64_t cells = x.getRowCells();
   for (int64_t row = 0; row < rows; row += 16, b += stride)
     for (int64_t cell = 0; cell < cells; cell += 16) {
       Square lines;
-      readLines(x, row, cell, lines);
+      x.template loadBelow<16>(row, cell, lines);
       transpose(lines);
       store(lines, b + cell * panelColumns, panelColumns);
     }
@@ -214,30 +212,47 @@ void packTransposedLines(const RowBlock &x, Cell *b, int64_t rows,
 
 MF_END_AVX512
 
+/// Calls `pack` with the lines of x.
+template <typename Pack> void withLines(const RowBlock &x, const Pack &pack) {
+  if (x.type == DType::F32)
+    pack(Lines<float, false>(x));
+  else if (x.type == DType::F16)
+    pack(Lines<Float16, true>(x));
+  else if (x.cellType == DType::F32)
+    pack(Lines<BFloat16, true>(x));
+  else
+    pack(PairLines(x));
+}
+
 } // namespace
 
 void packRows(const RowBlock &x, Cell *a, int64_t rows, int64_t stride) {
-  packLines(x, a, rows, stride);
-}
-
-void packRowsOfColumns(const RowBlock &x, Cell *a, int64_t rows,
-                       int64_t stride) {
-  if (x.type == DType::F32)
-    packRowsOfSingles(x, a, rows, stride);
-  else
-    packRowsOfPairs(x, a, rows, stride);
-}
-
-void packPanels(const RowBlock &x, Cell *b, int64_t rows, int64_t stride) {
-  if (x.type == DType::F32)
-    packSinglePanels(x, b, rows, stride);
-  else
-    packPairPanels(x, b, rows, stride);
+  withLines(x, [&](auto lines) { packLines(lines, a, rows, stride); });
 }
 
 void packPanelsOfRows(const RowBlock &x, Cell *b, int64_t rows,
                       int64_t stride) {
-  packTransposedLines(x, b, rows, stride);
+  withLines(x,
+            [&](auto lines) { packTransposedLines(lines, b, rows, stride); });
+}
+
+void packRowsOfColumns(const RowBlock &x, Cell *a, int64_t rows,
+                       int64_t stride) {
+  withLines(x, [&](auto lines) {
+    if constexpr (decltype(lines)::elements == 2)
+      packRowsOfPairs(lines, a, rows, stride);
+    else
+      packRowsOfSingles(lines, a, rows, stride);
+  });
+}
+
+void packPanels(const RowBlock &x, Cell *b, int64_t rows, int64_t stride) {
+  withLines(x, [&](auto lines) {
+    if constexpr (decltype(lines)::elements == 2)
+      packPairPanels(lines, b, rows, stride);
+    else
+      packSinglePanels(lines, b, rows, stride);
+  });
 }
 
 } // namespace mf

@@ -1,7 +1,7 @@
 //===- BlockPacking.h - Rows of a tensor as operands of blocks -*- C++ -*-===//
 //
-// What BlockProduct.h multiplies, made of f32 or bf16 rows x of a tensor. The
-// processor has MatrixUnit::Avx512Bf16.
+// What BlockProduct.h multiplies, made of rows x of a tensor. The cells are of
+// the tensor's type or f32. The processor has MatrixUnit::Avx512.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +16,8 @@ namespace mf {
 /// the block exist, from `data` on; all others are zeros.
 struct RowBlock {
   DType type;
+  /// f32, or bf16 if `type` is.
+  DType cellType;
   const void *data;
   int64_t begin, end;
   int64_t columns;

@@ -17,7 +17,6 @@
 #ifndef MF_LIB_KERNELS_BLOCKPRODUCT_H
 #define MF_LIB_KERNELS_BLOCKPRODUCT_H
 
-#include "MatrixUnit.h"
 #include "mf/Tensor/DType.h"
 #include <cstdint>
 
@@ -30,7 +29,7 @@ constexpr int64_t panelColumns = 16;
 /// The bytes of one row of a tile of AMX, and of a vector.
 constexpr int64_t lineCells = 16;
 
-/// Elements in a cell.
+/// Elements in a cell of `type`, f32 or bf16.
 inline int64_t getCellElements(DType type) {
   return type == DType::F32 ? 1 : 2;
 }
@@ -52,11 +51,12 @@ struct BlockProduct {
   bool accumulate;
 };
 
-/// The product of f32 or bf16 on `unit`, which is not None. The thread is in a
-/// MatrixUnitUse of it. f32 is computed by AVX-512 on every unit.
-void runBlockProduct(MatrixUnit unit, DType type, const BlockProduct &product);
+/// The product of cells of `type`, f32 on any unit that is not None, or bf16 on
+/// AMX in a MatrixUnitUse.
+void runBlockProduct(DType type, const BlockProduct &product);
 
-/// The one of bf16 by AMX, a part of the above.
+/// The parts of the above.
+void runBlockProductOnVectors(const BlockProduct &product);
 void runBlockProductOnTiles(const BlockProduct &product);
 
 } // namespace mf

@@ -115,7 +115,7 @@ KernelOrError makeFlashAttention(const KernelSpec &spec) {
   }
   if (llvm::Error error = checker.takeError())
     return error;
-  const MatrixUnit unit = getAttentionUnit(shape.type);
+  const MatrixUnit unit = getMatrixUnit();
   if (unit != MatrixUnit::None)
     return makePackedAttention(shape, unit);
   auto kernel = std::make_unique<FlashAttentionKernel>(shape);

@@ -20,9 +20,11 @@ bool askForTiles() {
 MatrixUnit findUnit() {
   switch (dnnl::get_effective_cpu_isa()) {
   case dnnl::cpu_isa::avx512_core_amx:
-    return askForTiles() ? MatrixUnit::Amx : MatrixUnit::Avx512Bf16;
+    return askForTiles() ? MatrixUnit::Amx : MatrixUnit::Avx512;
+  case dnnl::cpu_isa::avx512_core:
+  case dnnl::cpu_isa::avx512_core_vnni:
   case dnnl::cpu_isa::avx512_core_bf16:
-    return MatrixUnit::Avx512Bf16;
+    return MatrixUnit::Avx512;
   default:
     return MatrixUnit::None;
   }

@@ -13,9 +13,10 @@ namespace mf {
 /// From the least able: each has what those before it have.
 enum class MatrixUnit {
   None,
-  /// AVX-512 with its dot products of bf16 pairs.
-  Avx512Bf16,
-  /// Tiles of 16 rows of 64 bytes.
+  /// AVX-512's products of f32. Its dot products of bf16 pairs take four times
+  /// as long, and so are no unit: bf16 is better made f32.
+  Avx512,
+  /// Tiles of 16 rows of 64 bytes, for bf16.
   Amx
 };
 

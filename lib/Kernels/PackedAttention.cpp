@@ -10,6 +10,7 @@
 
 #include "PackedAttention.h"
 #include "BlockPacking.h"
+#include "MemoryAhead.h"
 #include "PackedAttentionLoops.h"
 #include "Scratch.h"
 
@@ -19,9 +20,10 @@ namespace {
 class PackedAttentionKernel : public Kernel {
 public:
   PackedAttentionKernel(const AttentionShape &shape, MatrixUnit unit)
-      : shape(shape), unit(unit), dimCells(getLineCells(shape.type, shape.dim)),
+      : shape(shape), unit(unit), cellType(getCellType(shape.type, unit)),
+        dimCells(getLineCells(cellType, shape.dim)),
         width(roundUpTo(shape.valueDim, 32)),
-        keyCells(softmaxKeys / getCellElements(shape.type)),
+        keyCells(softmaxKeys / getCellElements(cellType)),
         positions(choosePositions()) {
     const int64_t rows = shape.getGroup() * positions;
     places.q = plan.add(rows * dimCells);
@@ -31,7 +33,6 @@ public:
     places.k = plan.add(softmaxKeys * dimCells);
     places.v = plan.add(keyCells * width);
     places.scores = plan.add(softmaxRows * softmaxKeys);
-    places.probabilities = plan.add(softmaxRows * keyCells);
     places.sum = plan.add(softmaxRows);
   }
 
@@ -50,7 +51,7 @@ public:
 private:
   /// Where everything is in scratch memory.
   struct Places {
-    int64_t q, result, max, sums, k, v, scores, probabilities, sum;
+    int64_t q, result, max, sums, k, v, scores, sum;
   };
 
   /// A tile's memory and what it works on.
@@ -81,13 +82,6 @@ private:
     return std::min(positions, roundUpTo(shape.queries, softmaxRows));
   }
 
-  /// The keys that the query at `position` sees.
-  int64_t countSeen(int64_t position) const {
-    if (!shape.causal)
-      return shape.keys;
-    return std::min(position + 1 + shape.keys - shape.queries, shape.keys);
-  }
-
   void runTile(const KernelOperands &operands, const QueryRows &queries,
                int64_t keyHead, int64_t first) const {
     const Tile tile = {
@@ -98,26 +92,31 @@ private:
         first,
         std::min(positions, shape.queries - first)};
     const MatrixUnitUse use(unit);
-    forEachBlock(tile,
-                 [&](const AttentionBlock &block, int64_t head, int64_t row) {
-                   packQueries(tile, block, head, row);
-                 });
-    const int64_t seen = countSeen(first + tile.queryCount - 1);
+    const int64_t seen = countSeenKeys(shape, first + tile.queryCount - 1);
+    int64_t asked = 0;
     for (int64_t key = 0; key < seen; key += softmaxKeys) {
-      const int64_t count = std::min(softmaxKeys, seen - key);
-      packKeys(tile, key, count);
+      int64_t packed = key;
       forEachBlock(tile, [&](AttentionBlock block, int64_t head, int64_t row) {
+        const int64_t blockSeen =
+            countSeenKeys(shape, block.firstQuery + block.queries - 1);
         block.firstKey = key;
-        block.keys = std::min(
-            count, countSeen(block.firstQuery + block.queries - 1) - key);
-        if (block.keys > 0)
-          attend(tile, block, head, row);
+        block.keys = std::min(softmaxKeys, blockSeen - key);
+        if (block.keys <= 0)
+          return;
+        packed = packKeys(tile, key, packed, key + block.keys);
+        const bool isLast = key + block.keys == blockSeen;
+        MemoryAhead ahead;
+        if (key == 0)
+          packQueries(tile, block, head, row, ahead);
+        asked = askForKeys(tile, std::max(asked, packed),
+                           std::min(packed + softmaxKeys, seen), ahead);
+        if (isLast)
+          askForResult(tile, block, head, ahead);
+        attend(tile, block, head, row, ahead);
+        if (isLast)
+          storeResult(tile, block, head, row);
       });
     }
-    forEachBlock(tile,
-                 [&](const AttentionBlock &block, int64_t head, int64_t row) {
-                   storeResult(tile, block, head, row);
-                 });
   }
 
   /// Calls `step(block, head, row)` for the tile's blocks of query rows, where
@@ -137,37 +136,78 @@ private:
   }
 
   void packQueries(const Tile &tile, const AttentionBlock &block, int64_t head,
-                   int64_t row) const {
+                   int64_t row, MemoryAhead &ahead) const {
     const auto [inBlock, own, size] = tile.queries.getOwn(block, head);
     const RowBlock rows = {
-        shape.type, at(tile.operands.inputs[0], shape.type, own * shape.dim),
-        inBlock, inBlock + size, shape.dim};
+        shape.type,
+        cellType,
+        at(tile.operands.inputs[0], shape.type, own * shape.dim),
+        inBlock,
+        inBlock + size,
+        shape.dim};
     packRows(rows, tile.cells(places.q) + row * dimCells,
              roundUpTo(block.queries, 16), dimCells);
+    // The next block of the head, if there is one, but nothing behind the rows.
+    const int64_t behind =
+        std::min(softmaxRows, tile.queries.first + tile.queries.count -
+                                  (block.firstQuery + block.queries));
+    ahead.add(shape.type, tile.operands.inputs[0], (own + size) * shape.dim,
+              behind * shape.dim);
   }
 
-  void packKeys(const Tile &tile, int64_t key, int64_t count) const {
-    const int64_t row = tile.keyHead * shape.keys + key;
+  /// Packs what is missing of the keys [packed, end) of the block that begins
+  /// with key `first`, as many as are computed together. Returns the new end.
+  int64_t packKeys(const Tile &tile, int64_t first, int64_t packed,
+                   int64_t end) const {
+    end = std::min(first + roundUpTo(end - first, 32), shape.keys);
+    if (packed >= end)
+      return packed;
+    const int64_t row = tile.keyHead * shape.keys + packed;
+    const int64_t place = packed - first, count = end - packed;
     const int64_t rows = roundUpTo(count, 32);
-    packPanelsOfRows({shape.type,
+    packPanelsOfRows({shape.type, cellType,
                       at(tile.operands.inputs[1], shape.type, row * shape.dim),
                       0, count, shape.dim},
-                     tile.cells(places.k), rows, dimCells * panelColumns);
-    packPanels({shape.type,
+                     tile.cells(places.k) + place * dimCells, rows,
+                     dimCells * panelColumns);
+    packPanels({shape.type, cellType,
                 at(tile.operands.inputs[2], shape.type, row * shape.valueDim),
                 0, count, shape.valueDim},
-               tile.cells(places.v), rows, keyCells * panelColumns);
+               tile.cells(places.v) +
+                   place / getCellElements(cellType) * panelColumns,
+               rows, keyCells * panelColumns);
+    return end;
+  }
+
+  /// Asks for some of the keys [begin, end); returns where the others begin.
+  int64_t askForKeys(const Tile &tile, int64_t begin, int64_t end,
+                     MemoryAhead &ahead) const {
+    const int64_t row = tile.keyHead * shape.keys + begin;
+    const int64_t count = std::min<int64_t>(32, end - begin);
+    if (count <= 0)
+      return begin;
+    ahead.add(shape.type, tile.operands.inputs[1], row * shape.dim,
+              count * shape.dim);
+    ahead.add(shape.type, tile.operands.inputs[2], row * shape.valueDim,
+              count * shape.valueDim);
+    return begin + count;
+  }
+
+  void askForResult(const Tile &tile, const AttentionBlock &block, int64_t head,
+                    MemoryAhead &ahead) const {
+    const auto [inBlock, own, size] = tile.queries.getOwn(block, head);
+    ahead.add(shape.type, tile.operands.outputs[2], own * shape.valueDim,
+              size * shape.valueDim);
   }
 
   /// Brings the state of a block of query rows up to date by a block of keys.
   void attend(const Tile &tile, const AttentionBlock &block, int64_t head,
-              int64_t row) const {
+              int64_t row, MemoryAhead &ahead) const {
     const int64_t rows = roundUpTo(block.queries, 16);
     const int64_t columns = roundUpTo(block.keys, 32);
     const bool isFirst = block.firstKey == 0;
     float *scores = tile.floats(places.scores);
-    Cell *probabilities = tile.cells(places.probabilities);
-    runBlockProduct(unit, shape.type,
+    runBlockProduct(cellType,
                     {tile.cells(places.q) + row * dimCells, dimCells,
                      tile.cells(places.k), dimCells * panelColumns, scores,
                      softmaxKeys, rows, columns, dimCells, false});
@@ -185,14 +225,14 @@ private:
       softmax.visibleStep = 1;
     }
     float *result = tile.floats(places.result) + row * width;
-    runPackedSoftmax(shape.type, softmax, probabilities, keyCells,
+    runPackedSoftmax(cellType, softmax,
                      {tile.floats(places.max) + row,
                       tile.floats(places.sums) + row * 16, result, width},
-                     isFirst);
-    runBlockProduct(unit, shape.type,
-                    {probabilities, keyCells, tile.cells(places.v),
-                     keyCells * panelColumns, result, width, rows, width,
-                     columns / getCellElements(shape.type), !isFirst});
+                     isFirst, ahead);
+    runBlockProduct(cellType, {tile.cells(places.scores), softmaxKeys,
+                               tile.cells(places.v), keyCells * panelColumns,
+                               result, width, rows, width,
+                               columns / getCellElements(cellType), !isFirst});
   }
 
   void storeResult(const Tile &tile, const AttentionBlock &block, int64_t head,
@@ -218,11 +258,12 @@ private:
 
   AttentionShape shape;
   MatrixUnit unit;
+  DType cellType;
   /// Cells of a row of queries or keys.
   int64_t dimCells;
   /// Columns of the result, with zeros behind those of the values.
   int64_t width;
-  /// Cells of a row of probabilities.
+  /// Cells of a block's keys, which are summed over.
   int64_t keyCells;
   /// Queries of each head in a tile, a multiple of `softmaxRows`.
   int64_t positions;
@@ -231,10 +272,6 @@ private:
 };
 
 } // namespace
-
-MatrixUnit getAttentionUnit(DType type) {
-  return type == DType::F16 ? MatrixUnit::None : getMatrixUnit();
-}
 
 std::unique_ptr<Kernel> makePackedAttention(const AttentionShape &shape,
                                             MatrixUnit unit) {

@@ -5,12 +5,15 @@
 
 #include "AttentionShape.h"
 #include "BlockProduct.h"
+#include "MatrixUnit.h"
 
 namespace mf {
 
-/// The unit that attention of `type` is to run on: None where there is none or
-/// it does not know the type.
-MatrixUnit getAttentionUnit(DType type);
+/// What the unit multiplies for tensors of `type`.
+inline DType getCellType(DType type, MatrixUnit unit) {
+  const bool onTiles = type == DType::BF16 && unit == MatrixUnit::Amx;
+  return onTiles ? DType::BF16 : DType::F32;
+}
 
 /// The kernels for a unit that is not None.
 std::unique_ptr<Kernel> makePackedAttention(const AttentionShape &shape,
@@ -34,9 +37,16 @@ private:
 };
 
 /// Columns that are summed over, as cells of whole lines.
-inline int64_t getLineCells(DType type, int64_t columns) {
-  const int64_t elements = getCellElements(type);
+inline int64_t getLineCells(DType cellType, int64_t columns) {
+  const int64_t elements = getCellElements(cellType);
   return roundUpTo(columns, lineCells * elements) / elements;
+}
+
+/// The keys that the query at `position` sees.
+inline int64_t countSeenKeys(const AttentionShape &shape, int64_t position) {
+  if (!shape.causal)
+    return shape.keys;
+  return std::min(position + 1 + shape.keys - shape.queries, shape.keys);
 }
 
 } // namespace mf

@@ -117,48 +117,66 @@ void addPositions(const ScoreBlock &block, int64_t row) {
   }
 }
 
-HWY_INLINE float findMax(const float *scores, int64_t count) {
+/// The columns of a row. `whole` of them, a multiple of 32, are seen by every
+/// row of the block: so all rows take the same way through the loops, which the
+/// processor foresees.
+struct RowColumns {
+  int64_t whole, visible;
+};
+
+HWY_INLINE float findMax(const float *scores, int64_t columns,
+                         const RowColumns &row) {
   const __m512 least = _mm512_set1_ps(-std::numeric_limits<float>::infinity());
   __m512 max = least, other = least;
   int64_t i = 0;
-  for (; i + 32 <= count; i += 32) {
+  for (; i < row.whole; i += 32) {
     max = _mm512_max_ps(max, _mm512_loadu_ps(scores + i));
     other = _mm512_max_ps(other, _mm512_loadu_ps(scores + i + 16));
   }
-  for (; i < count; i += 16)
-    max = _mm512_mask_max_ps(max, firstLanes(count - i), max,
+  for (; i < columns; i += 32) {
+    max = _mm512_mask_max_ps(max, firstLanes(row.visible - i), max,
                              _mm512_loadu_ps(scores + i));
+    other = _mm512_mask_max_ps(other, firstLanes(row.visible - i - 16), other,
+                               _mm512_loadu_ps(scores + i + 16));
+  }
   return _mm512_reduce_max_ps(_mm512_max_ps(max, other));
+}
+
+/// exp(scale * score - shift) of 16 scores.
+template <typename Element>
+HWY_INLINE __m512 getExponentials(const float *scores, __m512 scale,
+                                  __m512 shift) {
+  return Exponential<Element>::get(
+      _mm512_fmsub_ps(_mm512_loadu_ps(scores), scale, shift));
 }
 
 /// The exponentials of a row; returns their sums.
 template <typename Element>
-HWY_INLINE __m512 exponentiate(const float *scores, int64_t visible,
-                               int64_t columns, float scale, float shift,
-                               Cell *to) {
-  using Function = Exponential<Element>;
+HWY_INLINE __m512 exponentiate(float *scores, int64_t columns,
+                               const RowColumns &row, float scale,
+                               float shift) {
+  // Cells are written behind the scores that are read.
+  Cell *to = reinterpret_cast<Cell *>(scores);
   const __m512 factor = _mm512_set1_ps(scale);
   const __m512 shifts = _mm512_set1_ps(shift);
   __m512 sums = _mm512_setzero_ps(), others = sums;
   int64_t i = 0;
-  for (; i + 32 <= visible; i += 32) {
-    const Columns e = {Function::get(_mm512_fmsub_ps(
-                           _mm512_loadu_ps(scores + i), factor, shifts)),
-                       Function::get(_mm512_fmsub_ps(
-                           _mm512_loadu_ps(scores + i + 16), factor, shifts))};
+  for (; i < row.whole; i += 32) {
+    const Columns e = {
+        getExponentials<Element>(scores + i, factor, shifts),
+        getExponentials<Element>(scores + i + 16, factor, shifts)};
     sums = _mm512_add_ps(sums, e.first);
     others = _mm512_add_ps(others, e.second);
     putColumns<Element>(e, to + i / cellElements<Element>);
   }
   for (; i < columns; i += 32) {
     const Columns e = {
-        _mm512_maskz_mov_ps(firstLanes(visible - i),
-                            Function::get(_mm512_fmsub_ps(
-                                _mm512_loadu_ps(scores + i), factor, shifts))),
         _mm512_maskz_mov_ps(
-            firstLanes(visible - i - 16),
-            Function::get(_mm512_fmsub_ps(_mm512_loadu_ps(scores + i + 16),
-                                          factor, shifts)))};
+            firstLanes(row.visible - i),
+            getExponentials<Element>(scores + i, factor, shifts)),
+        _mm512_maskz_mov_ps(
+            firstLanes(row.visible - i - 16),
+            getExponentials<Element>(scores + i + 16, factor, shifts))};
     sums = _mm512_add_ps(sums, e.first);
     others = _mm512_add_ps(others, e.second);
     putColumns<Element>(e, to + i / cellElements<Element>);
@@ -193,19 +211,22 @@ HWY_INLINE void multiplyRow(float *row, int64_t width, float factor) {
 }
 
 template <typename Element>
-void softmax(const ScoreBlock &block, Cell *probabilities, int64_t stride,
-             const SoftmaxRows &state, bool isFirst) {
+void softmax(const ScoreBlock &block, const SoftmaxRows &state, bool isFirst,
+             MemoryAhead &ahead) {
   float scale = block.scale;
   // Only a positive factor can be taken out of the maximum.
   const bool inPlace = block.slope != 0 || !(scale > 0);
   if (inPlace)
     scale = 1;
+  const int64_t columns = roundUpTo(block.columns, 32);
+  // The first row sees the least.
+  const int64_t whole = countVisible(block, 0) / 32 * 32;
   PerRow max, corrections;
   for (int64_t row = 0; row < block.rows; ++row) {
     if (inPlace)
       addPositions(block, row);
-    const float score =
-        findMax(block.scores + row * block.stride, countVisible(block, row));
+    const float score = findMax(block.scores + row * block.stride, columns,
+                                {whole, countVisible(block, row)});
     max[row] = scale * score;
     if (!isFirst)
       max[row] = std::max(state.max[row], max[row]);
@@ -213,12 +234,13 @@ void softmax(const ScoreBlock &block, Cell *probabilities, int64_t stride,
   if (!isFirst)
     getCorrections<Element>(state.max, max, block.rows, corrections);
   std::copy_n(max.begin(), block.rows, state.max);
-  const int64_t columns = roundUpTo(block.columns, 32);
+  const int64_t lines = (ahead.getWaiting() + block.rows - 1) / block.rows;
   for (int64_t row = 0; row < block.rows; ++row) {
+    ahead.fetch(lines);
     constexpr float unit = Exponential<Element>::unit;
     const __m512 added = exponentiate<Element>(
-        block.scores + row * block.stride, countVisible(block, row), columns,
-        scale * unit, max[row] * unit, probabilities + row * stride);
+        block.scores + row * block.stride, columns,
+        {whole, countVisible(block, row)}, scale * unit, max[row] * unit);
     float *sums = state.sums + row * 16;
     if (isFirst) {
       _mm512_storeu_ps(sums, added);
@@ -349,38 +371,47 @@ HWY_INLINE Seen getSeen(const PackedGradBlock &block, int64_t row,
 /// The loop over the keys for 32 queries from column `column` on, which see all
 /// of them if `SeesAll`.
 template <typename Element, bool HasSlope, bool SeesAll>
-void softmaxGradOfColumns(const PackedGradBlock &block,
-                          const PackedGradResults &results, int64_t column) {
+void softmaxGradOfColumns(const PackedGradBlock &block, Cell *panels,
+                          int64_t panelStride, int64_t column,
+                          MemoryAhead &ahead) {
   constexpr int64_t elements = cellElements<Element>;
   constexpr Seen all = {0xffff, 0xffff};
+  constexpr int64_t linesPerStep = 4;
   const QueryColumns queries(block, column, Exponential<Element>::unit);
-  Cell *panels = results.panels + column / panelColumns * results.panelStride;
+  panels += column / panelColumns * panelStride;
+  // Cells are written behind the numbers that are read.
+  Cell *p = reinterpret_cast<Cell *>(block.scores) + column / elements;
+  Cell *ds = reinterpret_cast<Cell *>(block.gradients) + column / elements;
   for (int64_t row = 0; row < block.rows; row += 2) {
+    ahead.fetch(linesPerStep);
     const KeyAndQueries even =
         getRow<Element, HasSlope>(block, row, column, queries,
                                   SeesAll ? all : getSeen(block, row, column));
     const KeyAndQueries odd = getRow<Element, HasSlope>(
         block, row + 1, column, queries,
         SeesAll ? all : getSeen(block, row + 1, column));
-    const int64_t place = row * results.stride + column / elements;
-    putColumns<Element>(even.p, results.probabilities + place);
-    putColumns<Element>(odd.p, results.probabilities + place + results.stride);
-    putColumns<Element>(even.ds, results.gradients + place);
-    putColumns<Element>(odd.ds, results.gradients + place + results.stride);
-    putPanels<Element>(even.ds, odd.ds, panels + row / elements * panelColumns,
-                       results.panelStride);
+    putColumns<Element>(even.p, p);
+    putColumns<Element>(odd.p, p + block.stride);
+    putColumns<Element>(even.ds, ds);
+    putColumns<Element>(odd.ds, ds + block.stride);
+    putPanels<Element>(even.ds, odd.ds, panels, panelStride);
+    p += 2 * block.stride;
+    ds += 2 * block.stride;
+    panels += 2 / elements * panelColumns;
   }
 }
 
 template <typename Element, bool HasSlope>
-void softmaxGrad(const PackedGradBlock &block,
-                 const PackedGradResults &results) {
+void softmaxGrad(const PackedGradBlock &block, Cell *panels,
+                 int64_t panelStride, MemoryAhead &ahead) {
   for (int64_t column = 0; column < block.columns; column += 32) {
     const int64_t lastDistance = block.distance + block.rows - 1 - column;
     if (block.rows <= block.keys && (!block.causal || lastDistance <= 0))
-      softmaxGradOfColumns<Element, HasSlope, true>(block, results, column);
+      softmaxGradOfColumns<Element, HasSlope, true>(block, panels, panelStride,
+                                                    column, ahead);
     else
-      softmaxGradOfColumns<Element, HasSlope, false>(block, results, column);
+      softmaxGradOfColumns<Element, HasSlope, false>(block, panels, panelStride,
+                                                     column, ahead);
   }
 }
 
@@ -388,26 +419,30 @@ MF_END_AVX512
 
 } // namespace
 
-void runPackedSoftmax(DType type, const ScoreBlock &block, Cell *probabilities,
-                      int64_t stride, const SoftmaxRows &state, bool isFirst) {
-  if (type == DType::F32)
-    softmax<float>(block, probabilities, stride, state, isFirst);
+void runPackedSoftmax(DType cellType, const ScoreBlock &block,
+                      const SoftmaxRows &state, bool isFirst,
+                      MemoryAhead &ahead) {
+  if (cellType == DType::F32)
+    softmax<float>(block, state, isFirst, ahead);
   else
-    softmax<BFloat16>(block, probabilities, stride, state, isFirst);
+    softmax<BFloat16>(block, state, isFirst, ahead);
 }
 
 void addUpSums(const float *sums, float *sum, int64_t rows) {
   addUp(sums, sum, rows);
 }
 
-void runPackedSoftmaxGrad(DType type, const PackedGradBlock &block,
-                          const PackedGradResults &results) {
-  if (type == DType::F32)
-    block.slope == 0 ? softmaxGrad<float, false>(block, results)
-                     : softmaxGrad<float, true>(block, results);
+void runPackedSoftmaxGrad(DType cellType, const PackedGradBlock &block,
+                          Cell *panels, int64_t panelStride,
+                          MemoryAhead &ahead) {
+  if (cellType == DType::F32)
+    block.slope == 0
+        ? softmaxGrad<float, false>(block, panels, panelStride, ahead)
+        : softmaxGrad<float, true>(block, panels, panelStride, ahead);
   else
-    block.slope == 0 ? softmaxGrad<BFloat16, false>(block, results)
-                     : softmaxGrad<BFloat16, true>(block, results);
+    block.slope == 0
+        ? softmaxGrad<BFloat16, false>(block, panels, panelStride, ahead)
+        : softmaxGrad<BFloat16, true>(block, panels, panelStride, ahead);
 }
 
 } // namespace mf

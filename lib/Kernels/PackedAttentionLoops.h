@@ -1,8 +1,8 @@
 //===- PackedAttentionLoops.h - Softmax of packed blocks ------*- C++ -*-===//
 //
 // The loops between the products of attention on a matrix unit. They read f32
-// scores and write operands of BlockProduct.h. In f32 the exponential is exact to
-// 1 ulp; in bf16, where it is rounded anyway, to some.
+// scores and write operands of BlockProduct.h. In f32 the exponential is exact
+// to 1 ulp; in bf16, where it is rounded anyway, to some.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +11,7 @@
 
 #include "AttentionLoops.h"
 #include "BlockProduct.h"
+#include "MemoryAhead.h"
 
 namespace mf {
 
@@ -32,42 +33,37 @@ struct SoftmaxRows {
 /// 16: `probabilities` get exp(scale * score - max) as rows of cells, `stride`
 /// apart, with zeros up to the next multiple of 32 columns. With the first
 /// block of keys the state is begun, and `result` left alone.
-void runPackedSoftmax(DType type, const ScoreBlock &block, Cell *probabilities,
-                      int64_t stride, const SoftmaxRows &state, bool isFirst);
+void runPackedSoftmax(DType cellType, const ScoreBlock &block,
+                      const SoftmaxRows &state, bool isFirst,
+                      MemoryAhead &ahead);
 
 /// The sum of each row, of its 16 sums.
 void addUpSums(const float *sums, float *sum, int64_t rows);
 
-/// The transposed scores s of keys (rows, a multiple of 2) and queries (columns
-/// that are a multiple of 32), and the gradients of their softmax.
+/// The transposed scores s of keys (rows, a multiple of 2) and queries
+/// (columns, a multiple of 32), and the gradients dp of their softmax.
 struct PackedGradBlock {
-  const float *scores, *gradients;
+  float *scores, *gradients;
   int64_t stride;
   int64_t rows, columns;
-  /// Rows that stand for keys; the others get zeros.
+  /// The rows that stand for keys, if fewer; the others get zeros.
   int64_t keys;
-  /// Of each query; see runPackedSoftmaxGrad.
+  /// Of each query.
   const float *max, *norm, *delta;
   float scale, slope;
-  /// The position of the first row's key minus that of the first column's
-  /// query. With `causal` keys behind a query are not seen.
+  /// From the position of the first column's query to that of the first row's
+  /// key. With `causal` keys behind a query are not seen.
   int64_t distance;
   bool causal;
 };
 
-/// Where the results go: rows of cells, `stride` apart, and, of the second
-/// result, a panel for each 16 queries, `panelStride` apart.
-struct PackedGradResults {
-  Cell *probabilities, *gradients;
-  int64_t stride;
-  Cell *panels;
-  int64_t panelStride;
-};
-
-/// p = norm * exp(scale * s + bias - max) and ds = scale * p * (dp - delta) by
-/// keys and queries, and ds by queries and keys.
-void runPackedSoftmaxGrad(DType type, const PackedGradBlock &block,
-                          const PackedGradResults &results);
+/// Scores become p = norm * exp(scale * s + slope * distance - max), and their
+/// gradients ds = scale * p * (dp - delta): rows of cells that begin where
+/// those of the numbers did. `panels` get ds as pairs of keys, a panel for each
+/// 16 queries, `panelStride` cells apart.
+void runPackedSoftmaxGrad(DType cellType, const PackedGradBlock &block,
+                          Cell *panels, int64_t panelStride,
+                          MemoryAhead &ahead);
 
 } // namespace mf
 

@@ -3,6 +3,7 @@
 #include "PackedProduct.h"
 #include "BlockPacking.h"
 #include "ElementwiseLoops.h"
+#include "MatrixUnit.h"
 #include "Scratch.h"
 #include "Tiles.h"
 #include "llvm/Support/MathExtras.h"
@@ -41,6 +42,7 @@ struct OperandPart {
   OperandPart(const void *elements, int64_t stride, bool alongDepth,
               int64_t count, int64_t depth)
       : rows{DType::BF16,
+             DType::BF16,
              elements,
              0,
              alongDepth ? count : depth,
@@ -150,7 +152,7 @@ private:
   /// What step `step` along the depth adds to `square` rows of sums.
   void multiplyRows(const Work &work, int64_t row, int64_t columns,
                     int64_t step) const {
-    runBlockProduct(MatrixUnit::Amx, DType::BF16,
+    runBlockProduct(DType::BF16,
                     {work.left + row % packedRows * work.leftStride,
                      work.leftStride, work.right, work.rightStride,
                      work.sums + row * work.sumStride, work.sumStride, square,

@@ -41,7 +41,7 @@ TEST(PackedProductTest, NoneOfOtherTypesOrWithoutAmx) {
   spec = getSpec(64, 64, 64);
   spec.operandType = DType::F32;
   EXPECT_EQ(getPackedProduct(spec), nullptr);
-  const MatrixUnitLimit limit(MatrixUnit::Avx512Bf16);
+  const MatrixUnitLimit limit(MatrixUnit::Avx512);
   EXPECT_EQ(getPackedProduct(getSpec(64, 64, 64)), nullptr);
 }
 
