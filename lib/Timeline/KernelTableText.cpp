@@ -81,6 +81,8 @@ void printKernels(llvm::ArrayRef<KernelWork> kernels, const BoundRates &rates,
     kinds.add(kind.kind, kind);
   kinds.add("all", all);
   kinds.print(os);
+  if (kernels.empty())
+    return;
   os << "\n";
   WorkTable shapes("kernels by name and shapes", all.seconds);
   std::vector<KernelWork> others;
