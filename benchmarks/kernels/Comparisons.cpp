@@ -44,7 +44,6 @@ public:
     const TensorShape counts = {DType::F32, {1, 1, experts}};
     const std::string size =
         llvm::formatv(" {0}x{1}, {2}", in, out, load.name).str();
-    const double flops = 2.0 * rows * in * out;
     auto compare = [&](const char *what, const char *loop, const char *grouped,
                        llvm::SmallVector<TensorShape, 4> inputs,
                        const TensorShape &output,
@@ -54,7 +53,7 @@ public:
           {"loop" + (what + size), {{loop, inputs, {output}, attributes}}},
           {"grouped" + (what + size),
            {{grouped, inputs, {output}, attributes}}},
-          load.counts, flops);
+          load.counts);
     };
     compare("", "mfExpertMatmul", "aclnnGroupedMatmul", {x, weight}, dy, {});
     compare(" dx", "mfExpertMatmul", "aclnnGroupedMatmul", {dy, weight}, x,
