@@ -285,9 +285,10 @@ ChainPlan planChains(ChainGraph graph) {
 //===----------------------------------------------------------------------===//
 
 std::string PlannedChain::getKind() const {
-  auto names = llvm::map_range(
-      getStepSpecs(spec), [](const KernelSpec &step) { return step.name; });
-  return llvm::join(names, ", ");
+  const std::vector<KernelSpec> steps = getStepSpecs(spec);
+  return llvm::join(
+      llvm::map_range(steps, [](const KernelSpec &step) { return step.name; }),
+      ", ");
 }
 
 void addKinds(std::vector<ChainKind> &kinds, llvm::ArrayRef<ChainKind> more) {
