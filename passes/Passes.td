@@ -748,6 +748,42 @@ def LowerToAscend : Pass<"mf-lower-to-ascend", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mf::ir::MfDialect", "::mf::ascend::AscendDialect"];
 }
 
+def FuseElementwise : Pass<"ascend-fuse-elementwise", "::mf::ascend::ProgramOp"> {
+  let summary = "Run chains of elementwise kernels as one";
+  let description = [{
+    Launches that make each row of one result of the same rows of their operands,
+    and whose results nothing reads but launches of the same chain, become one
+    `mfChain`: it runs step by step on a few rows at a time, so what is between
+    lies in on-chip memory and needs no buffer. Which kernels may be steps is said
+    by their records (AscendKernels.td). Each step rounds to its own type: the
+    bits stay the same.
+
+    A value that is kept for backward, read by something else, or seen by another
+    stream stays. Chains pass no event, no wait and no launch that uses the same
+    memory, and no moment of a routine has more bytes alive than before. On a
+    target a chain takes the sum of its steps, as MindSpore fuses by itself
+    (`graph_kernel_fusion`).
+
+    ```mlir
+    %a = ascend.alloc : <1x4x8xf32, hbm>
+    ascend.launch "aclnnSilu"(%h) -> (%a) {} cell "layers.0.feed_forward.w1.activation.silu" : ...
+    %g = ascend.alloc : <1x4x8xf32, hbm>
+    ascend.launch "aclnnMul"(%a, %h) -> (%g) {} cell "layers.0.feed_forward.mul" : ...
+    ascend.launch "aclnnAdd"(%x, %g) -> (%arg1) {} cell "layers.0.add" : ...
+    // becomes
+    ascend.launch "mfChain"(%h, %x) -> (%arg1) {steps = #ascend.steps<
+        aclnnSilu(in0) : tensor<1x4x8xf32>,
+        aclnnMul(t0, in0) : tensor<1x4x8xf32>,
+        aclnnAdd(in1, t1) : tensor<1x4x8xf32>>} cell "layers.0.add" : ...
+    ```
+  }];
+  let options = [
+    Option<"printPlan", "print-plan", "bool", /*default=*/"false",
+           "print how many chains of which kernels there are on standard error">
+  ];
+  let dependentDialects = ["::mf::ascend::AscendDialect"];
+}
+
 def PlanMemory : Pass<"ascend-plan-memory", "::mf::ascend::ProgramOp"> {
   let summary = "Give every buffer of a program an offset in one arena";
   let description = [{

@@ -27,6 +27,8 @@ class UnaryKernel<string kernelName> : Kernel<kernelName, "makeUnary"> {
   let inputs = (ins In:$self);
   let outputs = (outs OutOrSameAs<["self"]>:$out);
   let kind = "elementwise";
+  let step = "StepKind::Elements";
+  let stepFactory = "makeUnaryStep";
 }
 
 // `value` is a host scalar, of another name in each operator of aclnn.
@@ -39,6 +41,8 @@ class BinaryKernel<string kernelName> : Kernel<kernelName, "makeBinary"> {
   let inputs = (ins In:$self, In:$other);
   let outputs = (outs OutOrSameAs<["self", "other"]>:$out);
   let kind = "elementwise";
+  let step = "StepKind::Elements";
+  let stepFactory = "makeBinaryStep";
 }
 
 class ActivationBackwardKernel<string kernelName>
@@ -47,6 +51,8 @@ class ActivationBackwardKernel<string kernelName>
   let inputs = (ins In:$gradOutput, In:$self);
   let outputs = (outs OutOrSameAs<["gradOutput", "self"]>:$gradInput);
   let kind = "activation_grad";
+  let step = "StepKind::Elements";
+  let stepFactory = "makeActivationBackwardStep";
 }
 
 def Add : BinaryKernel<"aclnnAdd"> {
@@ -118,6 +124,8 @@ def Cast : Kernel<"aclnnCast", "makeCast"> {
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
   let kind = "cast";
+  let step = "StepKind::Elements";
+  let stepFactory = "makeCastStep";
   let profiled = ["Cast"];
 }
 
@@ -133,6 +141,8 @@ def Cat : Kernel<"aclnnCat", "makeCat"> {
   let outputs = (outs Out:$out);
   let attributes = (attrs Int:$axis);
   let kind = "copy";
+  let step = "getConcatenatedStep(spec)";
+  let stepFactory = "makeCatStep";
   let profiled = ["ConcatD"];
 }
 
@@ -145,6 +155,8 @@ def ConstantPadNd : Kernel<"aclnnConstantPadNd", "makePad"> {
   let outputs = (outs Out:$out);
   let attributes = (attrs Ints:$low, Ints:$high, OptionalInt:$value);
   let kind = "copy";
+  let step = "getResizedStep(spec)";
+  let stepFactory = "makePadStep";
   let profiled = ["Pad", "PadD", "PadV3"];
 }
 
@@ -209,9 +221,30 @@ def Slice : Kernel<"aclnnSliceV2", "makeSlice"> {
   let outputs = (outs Out:$out);
   let attributes = (attrs Ints:$starts, Ints:$sizes);
   let kind = "copy";
+  let step = "getResizedStep(spec)";
+  let stepFactory = "makeSliceStep";
   let bytes = "2 * spec.outputs[0].getBytes()";
   let profiled = ["Slice", "SliceD", "StridedSlice", "StridedSliceD",
                   "StridedSliceV3"];
+}
+
+//===----------------------------------------------------------------------===//
+// Chains
+//===----------------------------------------------------------------------===//
+
+def Chain : Kernel<"mfChain", "makeChain"> {
+  let summary = "kernels that nothing else reads between, as one";
+  let description = [{Each element type and each rounding is that of the steps,
+    so the bits are those of one kernel after another; what is between lies in
+    on-chip memory. `bytes` are those of the inputs and of the result, the time
+    on a target is the sum over the steps (costs.md). Ranks hold what they would
+    after one step after another; the line of parts says less.}];
+  let parts = "getChainParts(spec)";
+  let inputs = (ins VariadicIn:$inputs);
+  let outputs = (outs OutOrSameAs<["inputs"]>:$out);
+  let attributes = (attrs Steps:$steps);
+  let kind = "elementwise";
+  let flops = "getChainFlops(spec)";
 }
 
 //===----------------------------------------------------------------------===//

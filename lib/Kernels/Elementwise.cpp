@@ -1,5 +1,6 @@
 //===- Elementwise.cpp - Elementwise kernels and broadcasting -------------===//
 
+#include "ChainSteps.h"
 #include "ElementTypes.h"
 #include "ElementwiseLoops.h"
 #include "Factories.h"
@@ -157,6 +158,44 @@ private:
   int64_t count;
 };
 
+UnaryOp getUnaryOp(const KernelSpec &spec) {
+  return llvm::StringSwitch<UnaryOp>(spec.name)
+      .Case("aclnnNeg", UnaryOp::Neg)
+      .Case("aclnnSqrt", UnaryOp::Sqrt)
+      .Case("aclnnReciprocal", UnaryOp::Reciprocal)
+      .Case("aclnnSilu", UnaryOp::Silu)
+      .Case("aclnnGelu", UnaryOp::Gelu)
+      .Case("aclnnSigmoid", UnaryOp::Sigmoid)
+      .Case("aclnnExp", UnaryOp::Exp)
+      .Case("aclnnLog", UnaryOp::Log)
+      .Case("aclnnAdds", UnaryOp::AddScalar)
+      .Case("aclnnMuls", UnaryOp::MulScalar)
+      .Case("aclnnClampMin", UnaryOp::ClampMin)
+      .Case("aclnnClampMax", UnaryOp::ClampMax)
+      .Case("aclnnGtScalar", UnaryOp::GreaterThan)
+      .Case("aclnnGeScalar", UnaryOp::GreaterEqual)
+      .Case("aclnnLtScalar", UnaryOp::LessThan)
+      .Case("aclnnNeScalar", UnaryOp::NotEqual)
+      .Case("aclnnRemainderTensorScalar", UnaryOp::Remainder)
+      .Case("aclnnFloorDivides", UnaryOp::FloorDivide);
+}
+
+BinaryOp getBinaryOp(const KernelSpec &spec) {
+  return llvm::StringSwitch<BinaryOp>(spec.name)
+      .Case("aclnnAdd", BinaryOp::Add)
+      .Case("aclnnSub", BinaryOp::Sub)
+      .Case("aclnnMul", BinaryOp::Mul)
+      .Case("aclnnDiv", BinaryOp::Div)
+      .Case("aclnnGeTensor", BinaryOp::GreaterEqual);
+}
+
+BinaryOp getActivationBackwardOp(const KernelSpec &spec) {
+  return llvm::StringSwitch<BinaryOp>(spec.name)
+      .Case("aclnnSiluBackward", BinaryOp::SiluBackward)
+      .Case("aclnnGeluBackward", BinaryOp::GeluBackward)
+      .Case("aclnnSigmoidBackward", BinaryOp::SigmoidBackward);
+}
+
 /// As it is in f32.
 void requireDivisor(SpecChecker &checker, double value) {
   const auto divisor = static_cast<float>(value);
@@ -169,25 +208,7 @@ void requireDivisor(SpecChecker &checker, double value) {
 } // namespace
 
 KernelOrError makeUnary(const KernelSpec &spec) {
-  UnaryOp op = llvm::StringSwitch<UnaryOp>(spec.name)
-                   .Case("aclnnNeg", UnaryOp::Neg)
-                   .Case("aclnnSqrt", UnaryOp::Sqrt)
-                   .Case("aclnnReciprocal", UnaryOp::Reciprocal)
-                   .Case("aclnnSilu", UnaryOp::Silu)
-                   .Case("aclnnGelu", UnaryOp::Gelu)
-                   .Case("aclnnSigmoid", UnaryOp::Sigmoid)
-                   .Case("aclnnExp", UnaryOp::Exp)
-                   .Case("aclnnLog", UnaryOp::Log)
-                   .Case("aclnnAdds", UnaryOp::AddScalar)
-                   .Case("aclnnMuls", UnaryOp::MulScalar)
-                   .Case("aclnnClampMin", UnaryOp::ClampMin)
-                   .Case("aclnnClampMax", UnaryOp::ClampMax)
-                   .Case("aclnnGtScalar", UnaryOp::GreaterThan)
-                   .Case("aclnnGeScalar", UnaryOp::GreaterEqual)
-                   .Case("aclnnLtScalar", UnaryOp::LessThan)
-                   .Case("aclnnNeScalar", UnaryOp::NotEqual)
-                   .Case("aclnnRemainderTensorScalar", UnaryOp::Remainder)
-                   .Case("aclnnFloorDivides", UnaryOp::FloorDivide);
+  const UnaryOp op = getUnaryOp(spec);
   SpecChecker checker(spec);
   double scalar = 0;
   if (checker.requireTensors()) {
@@ -204,12 +225,7 @@ KernelOrError makeUnary(const KernelSpec &spec) {
 }
 
 KernelOrError makeBinary(const KernelSpec &spec) {
-  BinaryOp op = llvm::StringSwitch<BinaryOp>(spec.name)
-                    .Case("aclnnAdd", BinaryOp::Add)
-                    .Case("aclnnSub", BinaryOp::Sub)
-                    .Case("aclnnMul", BinaryOp::Mul)
-                    .Case("aclnnDiv", BinaryOp::Div)
-                    .Case("aclnnGeTensor", BinaryOp::GreaterEqual);
+  const BinaryOp op = getBinaryOp(spec);
   SpecChecker checker(spec);
   std::optional<llvm::SmallVector<BroadcastLoop, 4>> loops;
   if (checker.requireTensors()) {
@@ -229,10 +245,7 @@ KernelOrError makeBinary(const KernelSpec &spec) {
 }
 
 KernelOrError makeActivationBackward(const KernelSpec &spec) {
-  BinaryOp op = llvm::StringSwitch<BinaryOp>(spec.name)
-                    .Case("aclnnSiluBackward", BinaryOp::SiluBackward)
-                    .Case("aclnnGeluBackward", BinaryOp::GeluBackward)
-                    .Case("aclnnSigmoidBackward", BinaryOp::SigmoidBackward);
+  const BinaryOp op = getActivationBackwardOp(spec);
   SpecChecker checker(spec);
   if (checker.requireTensors()) {
     checker.requireFloatInput(0);
@@ -253,6 +266,46 @@ KernelOrError makeCast(const KernelSpec &spec) {
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<CastKernel>(spec.inputs[0].type, spec.outputs[0]);
+}
+
+//===----------------------------------------------------------------------===//
+// Steps of chains
+//===----------------------------------------------------------------------===//
+
+StepFunction makeUnaryStep(const KernelSpec &spec) {
+  const UnaryOp op = getUnaryOp(spec);
+  const TensorShape &x = spec.inputs[0];
+  const double scalar =
+      takesScalar(op) ? std::get<double>(spec.attributes.at("value")) : 0;
+  return [op, type = x.type, columns = getRowSize(x),
+          scalar = static_cast<float>(scalar)](
+             llvm::ArrayRef<const void *> inputs, void *output, int64_t rows) {
+    runUnaryLoop(op, type, inputs[0], output, rows * columns, scalar);
+  };
+}
+
+static StepFunction makeBinaryStep(BinaryOp op, const TensorShape &z) {
+  return [op, type = z.type, columns = getRowSize(z)](
+             llvm::ArrayRef<const void *> inputs, void *output, int64_t rows) {
+    runBinaryLoop(op, Advance::Both, type, inputs[0], inputs[1], output,
+                  rows * columns);
+  };
+}
+
+StepFunction makeBinaryStep(const KernelSpec &spec) {
+  return makeBinaryStep(getBinaryOp(spec), spec.outputs[0]);
+}
+
+StepFunction makeActivationBackwardStep(const KernelSpec &spec) {
+  return makeBinaryStep(getActivationBackwardOp(spec), spec.outputs[0]);
+}
+
+StepFunction makeCastStep(const KernelSpec &spec) {
+  const TensorShape &to = spec.outputs[0];
+  return [from = spec.inputs[0].type, to = to.type, columns = getRowSize(to)](
+             llvm::ArrayRef<const void *> inputs, void *output, int64_t rows) {
+    runCastLoop(from, to, inputs[0], output, rows * columns);
+  };
 }
 
 } // namespace mf

@@ -83,6 +83,12 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   LowerToAscendOptions lower;
   lower.fuseAccumulation = options.fuseAccumulation;
   manager.addPass(createLowerToAscend(lower));
+  if (options.fuseElementwise) {
+    FuseElementwiseOptions elementwise;
+    elementwise.printPlan = options.printPlan;
+    manager.addNestedPass<ascend::ProgramOp>(
+        createFuseElementwise(elementwise));
+  }
   PlanMemoryOptions plan;
   plan.hbm = options.hbm;
   manager.addNestedPass<ascend::ProgramOp>(

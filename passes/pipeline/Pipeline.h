@@ -40,6 +40,11 @@ struct TrainingStepOptions
       llvm::cl::desc("add gradients to accumulators of another type without a "
                      "converted copy (mf-lower-to-ascend)"),
       llvm::cl::init(false)};
+  Option<bool> fuseElementwise{
+      *this, "fuse-elementwise",
+      llvm::cl::desc("run chains of elementwise kernels as one "
+                     "(ascend-fuse-elementwise)"),
+      llvm::cl::init(true)};
   Option<bool> quiet{*this, "quiet",
                      llvm::cl::desc("no INFO lines about each layer"),
                      llvm::cl::init(true)};

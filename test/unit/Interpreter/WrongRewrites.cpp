@@ -328,6 +328,28 @@ bool doesNotAddAGradient(ModuleOp module) {
   return true;
 }
 
+bool takesAnotherStep(ModuleOp module) {
+  for (auto launch : findAll<ascend::LaunchOp>(module))
+    for (NamedAttribute named : launch.getKernelAttributes())
+      if (auto steps = dyn_cast<ascend::StepsAttr>(named.getValue())) {
+        SmallVector<StringAttr> kernels(steps.getKernels());
+        auto *found = llvm::find(
+            kernels, StringAttr::get(module.getContext(), "aclnnMul"));
+        if (found == kernels.end())
+          continue;
+        *found = StringAttr::get(module.getContext(), "aclnnAdd");
+        const NamedAttribute changed(
+            named.getName(),
+            ascend::StepsAttr::get(module.getContext(), kernels,
+                                   steps.getOperands(), steps.getAttributes(),
+                                   steps.getTypes()));
+        launch.setKernelAttributesAttr(
+            DictionaryAttr::get(module.getContext(), changed));
+        return true;
+      }
+  return false;
+}
+
 bool givesTwoParametersOnePlace(ModuleOp module) {
   auto statics = findAll<ascend::StaticOp>(module);
   for (ascend::StaticOp a : statics)
@@ -443,6 +465,8 @@ const WrongRewrite list[] = {
      keepsTheLastStepsGradients, "gradient 'embedding.weight'"},
     {"mf-lower-to-ascend", "DoesNotAddAGradient", stagesYaml,
      doesNotAddAGradient, "gradient 'embedding.weight'"},
+    {"ascend-fuse-elementwise", "TakesAnotherStep", stagesYaml,
+     takesAnotherStep, "loss of step"},
     {"ascend-plan-memory", "GivesTwoParametersOnePlace", stagesYaml,
      givesTwoParametersOnePlace, "loss of step"},
     {"ascend-plan-memory", "GivesAllTemporariesOnePlace", stagesYaml,
