@@ -666,6 +666,35 @@ def InsertOptimizer : Pass<"mf-insert-optimizer", "::mf::ir::ModelOp"> {
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
 
+def FoldGradientScales : Pass<"mf-fold-gradient-scales", "::mf::ir::ModelOp"> {
+  let summary = "Multiply gradients where they are read";
+  let description = [{
+    Each `mf.scale_gradients` reads and writes every gradient of its stage. Where
+    all that use these gradients behind it are readers that can multiply
+    (`GradientReaderOpInterface`), its factor becomes theirs and the operator
+    goes: the step reads gradients once for the norm and once to update, and
+    writes them no more. Readers round each product to the gradient's type, so
+    no bit changes. Gradients in memory stay as backward left them.
+
+    ```mlir
+    mf.scale_gradients [@w] by %inverse : tensor<f32>
+    %own = mf.gradient_norms [@w] at [0] : tensor<1xf32>
+    ...
+    mf.scale_gradients [@w] by %factor : tensor<f32>
+    mf.adamw @w, %lr, %step, %overflow {...} : ...
+    // becomes
+    %own = mf.gradient_norms [@w] at [0] times %inverse : tensor<f32> : tensor<1xf32>
+    ...
+    mf.adamw @w, %lr, %step, %overflow times %inverse, %factor : tensor<f32>, tensor<f32> {...} : ...
+    ```
+  }];
+  let options = [
+    Option<"printPlan", "print-plan", "bool", /*default=*/"false",
+           "print on standard error where gradients are multiplied">
+  ];
+  let dependentDialects = ["::mf::ir::MfDialect"];
+}
+
 def BuildSchedule : Pass<"mf-build-schedule", "::mf::ir::ModelOp"> {
   let summary = "Order each stage's forward and backward runs";
   let description = [{

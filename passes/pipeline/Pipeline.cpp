@@ -76,6 +76,11 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   model.addNestedPass<ir::ChunkOp>(createInsertSwap(swap));
   model.addPass(createSplitChunks());
   model.addPass(createInsertOptimizer());
+  if (options.foldGradientScales) {
+    FoldGradientScalesOptions fold;
+    fold.printPlan = options.printPlan;
+    model.addPass(createFoldGradientScales(fold));
+  }
   BuildScheduleOptions schedule;
   schedule.printPlan = options.printPlan;
   model.addPass(createBuildSchedule(schedule));

@@ -35,6 +35,11 @@ struct TrainingStepOptions
       *this, "cast-once",
       llvm::cl::desc("convert parameters once per step (mf-shard-optimizer)"),
       llvm::cl::init(false)};
+  Option<bool> foldGradientScales{
+      *this, "fold-gradient-scales",
+      llvm::cl::desc("multiply gradients where they are read, rather than in "
+                     "place (mf-fold-gradient-scales)"),
+      llvm::cl::init(true)};
   Option<bool> fuseAccumulation{
       *this, "fuse-accumulation",
       llvm::cl::desc("add gradients to accumulators of another type without a "

@@ -247,6 +247,17 @@ bool doesNotDivideByTheLossScale(ModuleOp module) {
   return true;
 }
 
+bool dropsAFactor(ModuleOp module) {
+  findAll<ir::AdamWOp>(module)[1].getFactorsMutable().erase(0);
+  return true;
+}
+
+bool takesTheNormOfScaledGradients(ModuleOp module) {
+  auto norms = findAll<ir::GradientNormsOp>(module)[0];
+  norms.getFactorsMutable().clear();
+  return true;
+}
+
 bool clipsByTheNormOfOneStage(ModuleOp module) {
   return replaceWithOperand(findAll<ir::AllReduceOp>(module)[0], 0);
 }
@@ -421,6 +432,10 @@ const WrongRewrite list[] = {
      doesNotDivideByTheLossScale, "AdamW"},
     {"mf-insert-optimizer", "ClipsByTheNormOfOneStage", stagesYaml,
      clipsByTheNormOfOneStage, "waits for the other members of 'pp'"},
+    {"mf-fold-gradient-scales", "DropsAFactor", stagesYaml, dropsAFactor,
+     "AdamW"},
+    {"mf-fold-gradient-scales", "TakesTheNormOfScaledGradients", stagesYaml,
+     takesTheNormOfScaledGradients, "AdamW"},
     {"mf-build-schedule", "WeighsALossWrongly", stagesYaml, weighsALossWrongly,
      "gradient 'embedding.weight'"},
     {"mf-build-schedule", "SwapsMicroBatchesOfTwoLoads", stagesYaml,
