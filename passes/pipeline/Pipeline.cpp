@@ -59,7 +59,6 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   model.addPass(createLocalize());
   ShardOptimizerOptions shardOptimizer;
   shardOptimizer.printPlan = options.printPlan;
-  shardOptimizer.castOnce = options.castOnce;
   model.addPass(createShardOptimizer(shardOptimizer));
   ReduceInBackwardOptions reduce;
   reduce.printPlan = options.printPlan;
@@ -88,6 +87,11 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   LowerToAscendOptions lower;
   lower.fuseAccumulation = options.fuseAccumulation;
   manager.addPass(createLowerToAscend(lower));
+  CastOnceOptions cast;
+  cast.apply = options.castOnce;
+  cast.hbm = options.hbm;
+  cast.printPlan = options.printPlan;
+  manager.addNestedPass<ascend::ProgramOp>(createCastOnce(cast));
   PlanMemoryOptions plan;
   plan.hbm = options.hbm;
   manager.addNestedPass<ascend::ProgramOp>(

@@ -33,7 +33,8 @@ struct TrainingStepOptions
           "device memory per rank, as 54GB; empty takes the YAML's")};
   Option<bool> castOnce{
       *this, "cast-once",
-      llvm::cl::desc("convert parameters once per step (mf-shard-optimizer)"),
+      llvm::cl::desc("convert parameters once per step, as far as device "
+                     "memory allows (ascend-cast-once)"),
       llvm::cl::init(false)};
   Option<bool> foldGradientScales{
       *this, "fold-gradient-scales",

@@ -339,6 +339,18 @@ bool doesNotAddAGradient(ModuleOp module) {
   return true;
 }
 
+bool convertsAnotherParameter(ModuleOp module) {
+  SmallVector<ascend::LaunchOp> casts;
+  for (auto launch : findAll<ascend::LaunchOp>(module))
+    if (launch.getKernel() == "aclnnCast" &&
+        launch->getParentOfType<ascend::RoutineOp>().getSymName() == "begin")
+      casts.push_back(launch);
+  if (casts.size() < 2)
+    return false;
+  casts[1]->setOperand(0, casts[0]->getOperand(0));
+  return true;
+}
+
 bool givesTwoParametersOnePlace(ModuleOp module) {
   auto statics = findAll<ascend::StaticOp>(module);
   for (ascend::StaticOp a : statics)
@@ -433,9 +445,9 @@ const WrongRewrite list[] = {
     {"mf-insert-optimizer", "ClipsByTheNormOfOneStage", stagesYaml,
      clipsByTheNormOfOneStage, "waits for the other members of 'pp'"},
     {"mf-fold-gradient-scales", "DropsAFactor", stagesYaml, dropsAFactor,
-     "AdamW"},
+     "parameter 'layers.0.norm.weight'"},
     {"mf-fold-gradient-scales", "TakesTheNormOfScaledGradients", stagesYaml,
-     takesTheNormOfScaledGradients, "AdamW"},
+     takesTheNormOfScaledGradients, "loss of step 2"},
     {"mf-build-schedule", "WeighsALossWrongly", stagesYaml, weighsALossWrongly,
      "gradient 'embedding.weight'"},
     {"mf-build-schedule", "SwapsMicroBatchesOfTwoLoads", stagesYaml,
@@ -458,6 +470,8 @@ const WrongRewrite list[] = {
      keepsTheLastStepsGradients, "gradient 'embedding.weight'"},
     {"mf-lower-to-ascend", "DoesNotAddAGradient", stagesYaml,
      doesNotAddAGradient, "gradient 'embedding.weight'"},
+    {"ascend-cast-once", "ConvertsAnotherParameter", castsYaml,
+     convertsAnotherParameter, "loss of step 1"},
     {"ascend-plan-memory", "GivesTwoParametersOnePlace", stagesYaml,
      givesTwoParametersOnePlace, "loss of step"},
     {"ascend-plan-memory", "GivesAllTemporariesOnePlace", stagesYaml,
