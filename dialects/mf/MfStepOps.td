@@ -270,7 +270,7 @@ def Mf_GradientNormsOp : Mf_StateOp<"gradient_norms", [
     `factors`.
 
     ```mlir
-    %n = mf.gradient_norms [@w1, @w2] at [3, 4] times %f : tensor<f32> : tensor<6xf32>
+    %n = mf.gradient_norms [@w] at [2] times %f, %g : tensor<f32>, tensor<f32> : tensor<3xf32>
     ```
   }];
   let arguments = (ins FlatSymbolRefArrayAttr:$parameters,

@@ -204,9 +204,12 @@ static void readCopy(ascend::LaunchOp launch, ascend::StaticOp copy) {
   OpBuilder builder(temporary);
   auto global = ascend::GlobalOp::create(builder, launch.getLoc(),
                                          copy.getType(), copy.getSymName());
+  Operation *parameter = launch.getInputs().front().getDefiningOp();
   launch.erase();
   temporary->replaceAllUsesWith(ValueRange(global));
   temporary->erase();
+  if (parameter->use_empty())
+    parameter->erase();
 }
 
 void mf::passes::convertOnce(ascend::ProgramOp program,
