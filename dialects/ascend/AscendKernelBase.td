@@ -29,6 +29,8 @@ class Operand<string kernelAccess, bit optional = false, bit variadic = false,
 def In : Operand<"In">;
 def OptionalIn : Operand<"In", true>;
 def VariadicIn : Operand<"In", false, true>;
+// None, or several.
+def OptionalVariadicIn : Operand<"In", true, true>;
 
 // Overwritten whole, whatever it held; it shares no memory with an input...
 def Out : Operand<"Out">;

@@ -395,9 +395,11 @@ def ForeachMulScalar : Kernel<"aclnnForeachMulScalar", "makeMulScalar"> {
 
 def ForeachNorm : Kernel<"aclnnForeachNorm", "makeNorm"> {
   let summary = "Euclidean norm";
-  let parts = "* -> ~.";
-  let description = "Of a list of one tensor, in fp32; aclnn's scalar is 2.";
-  let inputs = (ins In:$x);
+  let parts = "*, . -> ~.";
+  let description = [{Of a list of one tensor, in fp32; aclnn's scalar is 2.
+    `factors`, ours, are numbers that each element is multiplied by first, by one
+    after the other, each product rounded to the type of x.}];
+  let inputs = (ins In:$x, OptionalVariadicIn:$factors);
   let outputs = (outs Out:$out);
   let kind = "reduction";
   let flops = "2 * spec.inputs[0].getNumElements()";
@@ -417,12 +419,14 @@ def NonFiniteCheck : Kernel<"mfNonFiniteCheck", "makeNonFiniteCheck"> {
 
 def ApplyAdamWV2 : Kernel<"aclnnApplyAdamWV2", "makeAdamW"> {
   let summary = "one AdamW step of one parameter";
-  let parts = "*, ., ., . -> *, *, *";
+  let parts = "*, ., ., ., . -> *, *, *";
   let description = [{The learning rate is a tensor, so that it can change from
     step to step; aclnn's is a number. Without `bias_correction` the step is
     MindSpore's AdamWeightDecay, which aclnn has not. Where `overflow`, ours, is
-    given and not 0 nothing changes. No amsgrad, no maximize.}];
-  let inputs = (ins In:$grad, In:$step, In:$lr, OptionalIn:$overflow);
+    given and not 0 nothing changes. `factors`, ours, are those of
+    aclnnForeachNorm, for `grad`. No amsgrad, no maximize.}];
+  let inputs = (ins In:$grad, In:$step, In:$lr, OptionalIn:$overflow,
+                    OptionalVariadicIn:$factors);
   let outputs = (outs Updated:$var, Updated:$m, Updated:$v);
   let attributes = (attrs Double:$beta1, Double:$beta2, Double:$eps,
                           Double:$weight_decay, OptionalBool:$bias_correction);

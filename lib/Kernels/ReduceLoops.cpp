@@ -19,9 +19,12 @@ struct Identity {
   HWY_INLINE FloatVector operator()(FloatVector x) const { return x; }
 };
 
-struct Square {
+template <typename T> struct SquareOfProduct {
+  llvm::ArrayRef<float> factors;
+
   HWY_INLINE FloatVector operator()(FloatVector x) const {
-    return hn::Mul(x, x);
+    auto product = multiplied<T>(x, factors);
+    return hn::Mul(product, product);
   }
 };
 
@@ -142,10 +145,12 @@ float sum(DType type, const void *x, int64_t count) {
   });
 }
 
-float sumOfSquares(DType type, const void *x, int64_t count) {
+float sumOfSquares(DType type, const void *x, int64_t count,
+                   llvm::ArrayRef<float> factors) {
   return dispatchFloat(type, [&](auto *element) HWY_ATTR {
     using T = std::remove_pointer_t<decltype(element)>;
-    return sumOfType(static_cast<const T *>(x), count, Square());
+    return sumOfType(static_cast<const T *>(x), count,
+                     SquareOfProduct<T>{factors});
   });
 }
 
@@ -182,8 +187,9 @@ float runSumLoop(DType type, const void *x, int64_t count) {
   return HWY_DYNAMIC_DISPATCH(sum)(type, x, count);
 }
 
-float runSumOfSquaresLoop(DType type, const void *x, int64_t count) {
-  return HWY_DYNAMIC_DISPATCH(sumOfSquares)(type, x, count);
+float runSumOfSquaresLoop(DType type, const void *x, int64_t count,
+                          llvm::ArrayRef<float> factors) {
+  return HWY_DYNAMIC_DISPATCH(sumOfSquares)(type, x, count, factors);
 }
 
 bool runNonFiniteLoop(DType type, const void *x, int64_t count) {

@@ -24,8 +24,10 @@ void runCumsumLoop(DType type, const void *x, void *y, int64_t length,
 /// The sum in f32; `count` should not exceed `elementsPerSum` by much.
 float runSumLoop(DType type, const void *x, int64_t count);
 
-/// The sum of squares, likewise.
-float runSumOfSquaresLoop(DType type, const void *x, int64_t count);
+/// The sum of squares, likewise, of x times one factor after another, each
+/// product rounded to `type`.
+float runSumOfSquaresLoop(DType type, const void *x, int64_t count,
+                          llvm::ArrayRef<float> factors);
 
 /// Whether an element is infinite or NaN.
 bool runNonFiniteLoop(DType type, const void *x, int64_t count);

@@ -17,7 +17,9 @@
 #include "ElementTypes.h"
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
+#include "llvm/ADT/ArrayRef.h"
 #include <cstring>
+#include <type_traits>
 
 HWY_BEFORE_NAMESPACE();
 namespace mf {
@@ -204,6 +206,24 @@ template <typename T> HWY_INLINE FloatVector broadcast(T element) {
   for (T &lane : lanes)
     lane = element;
   return load(lanes);
+}
+
+/// What remains of `value` where it is stored as a T.
+template <typename T> HWY_INLINE FloatVector rounded(FloatVector value) {
+  if constexpr (std::is_same_v<T, float>)
+    return value;
+  else
+    return widen(narrow(value, T()), T());
+}
+
+/// `value`, an element of type T, times one factor after another, each product
+/// rounded to T: the same bits as products that are stored in between.
+template <typename T>
+HWY_INLINE FloatVector multiplied(FloatVector value,
+                                  llvm::ArrayRef<float> factors) {
+  for (float factor : factors)
+    value = rounded<T>(hn::Mul(value, hn::Set(floats, factor)));
+  return value;
 }
 
 //===----------------------------------------------------------------------===//

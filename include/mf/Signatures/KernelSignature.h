@@ -69,7 +69,8 @@ struct OperandSignature {
   Access access;
   /// Only what is last can be left out.
   bool isOptional;
-  /// Stands for any number of operands from 1 on; only the last one.
+  /// Stands for any number of operands, from 1 on unless it is optional too;
+  /// only the last one.
   bool isVariadic;
   /// Of an output: bit i is set if it may be the very memory of input i: the
   /// same bytes from the first to the last. All memory else is apart. The

@@ -247,6 +247,17 @@ bool doesNotDivideByTheLossScale(ModuleOp module) {
   return true;
 }
 
+bool dropsAFactor(ModuleOp module) {
+  findAll<ir::AdamWOp>(module)[1].getFactorsMutable().erase(0);
+  return true;
+}
+
+bool takesTheNormOfScaledGradients(ModuleOp module) {
+  auto norms = findAll<ir::GradientNormsOp>(module)[0];
+  norms.getFactorsMutable().clear();
+  return true;
+}
+
 bool clipsByTheNormOfOneStage(ModuleOp module) {
   return replaceWithOperand(findAll<ir::AllReduceOp>(module)[0], 0);
 }
@@ -350,6 +361,18 @@ bool takesAnotherStep(ModuleOp module) {
   return false;
 }
 
+bool convertsAnotherParameter(ModuleOp module) {
+  SmallVector<ascend::LaunchOp> casts;
+  for (auto launch : findAll<ascend::LaunchOp>(module))
+    if (launch.getKernel() == "aclnnCast" &&
+        launch->getParentOfType<ascend::RoutineOp>().getSymName() == "begin")
+      casts.push_back(launch);
+  if (casts.size() < 2)
+    return false;
+  casts[1]->setOperand(0, casts[0]->getOperand(0));
+  return true;
+}
+
 bool givesTwoParametersOnePlace(ModuleOp module) {
   auto statics = findAll<ascend::StaticOp>(module);
   for (ascend::StaticOp a : statics)
@@ -443,6 +466,10 @@ const WrongRewrite list[] = {
      doesNotDivideByTheLossScale, "AdamW"},
     {"mf-insert-optimizer", "ClipsByTheNormOfOneStage", stagesYaml,
      clipsByTheNormOfOneStage, "waits for the other members of 'pp'"},
+    {"mf-fold-gradient-scales", "DropsAFactor", stagesYaml, dropsAFactor,
+     "parameter 'layers.0.norm.weight'"},
+    {"mf-fold-gradient-scales", "TakesTheNormOfScaledGradients", stagesYaml,
+     takesTheNormOfScaledGradients, "loss of step 2"},
     {"mf-build-schedule", "WeighsALossWrongly", stagesYaml, weighsALossWrongly,
      "gradient 'embedding.weight'"},
     {"mf-build-schedule", "SwapsMicroBatchesOfTwoLoads", stagesYaml,
@@ -467,6 +494,8 @@ const WrongRewrite list[] = {
      doesNotAddAGradient, "gradient 'embedding.weight'"},
     {"ascend-fuse-elementwise", "TakesAnotherStep", stagesYaml,
      takesAnotherStep, "loss of step"},
+    {"ascend-cast-once", "ConvertsAnotherParameter", castsYaml,
+     convertsAnotherParameter, "loss of step 1"},
     {"ascend-plan-memory", "GivesTwoParametersOnePlace", stagesYaml,
      givesTwoParametersOnePlace, "loss of step"},
     {"ascend-plan-memory", "GivesAllTemporariesOnePlace", stagesYaml,

@@ -282,6 +282,7 @@ void addUpdates(std::vector<KernelSpec> &specs) {
   specs.push_back({"aclnnInplaceAdd", {narrow({70000})}, {x}, {}});
   specs.push_back({"aclnnForeachMulScalar", {scalar}, {x}, {}});
   specs.push_back({"aclnnForeachNorm", {x}, {scalar}, {}});
+  specs.push_back({"aclnnForeachNorm", {x, scalar, scalar}, {scalar}, {}});
   specs.push_back({"mfNonFiniteCheck", {x}, {scalar}, {}});
   const AttributeMap attributes = {
       {"beta1", 0.9}, {"beta2", 0.95}, {"eps", 1e-8}, {"weight_decay", 0.1}};
@@ -289,6 +290,10 @@ void addUpdates(std::vector<KernelSpec> &specs) {
       {"aclnnApplyAdamWV2", {x, scalar, scalar}, {x, x, x}, attributes});
   specs.push_back({"aclnnApplyAdamWV2",
                    {x, scalar, scalar, scalar},
+                   {x, x, x},
+                   attributes});
+  specs.push_back({"aclnnApplyAdamWV2",
+                   {x, scalar, scalar, scalar, scalar, scalar},
                    {x, x, x},
                    attributes});
 }
