@@ -5,7 +5,7 @@
 #include "ElementwiseLoops.h"
 #include "Factories.h"
 #include "SpecChecker.h"
-#include "Tiles.h"
+#include "StreamedOutput.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -24,8 +24,12 @@ public:
     Tiles tiles(count, elementsPerTile);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
-      runUnaryLoop(op, type, at(operands.inputs[0], type, begin),
-                   at(operands.outputs[0], type, begin), size, scalar);
+      const void *x = at(operands.inputs[0], type, begin);
+      writeOutput(isStreamed(count * getBytes(type)), type,
+                  at(operands.outputs[0], type, begin), size,
+                  [&](int64_t first, int64_t part, void *y) {
+                    runUnaryLoop(op, type, at(x, type, first), y, part, scalar);
+                  });
     });
   }
 
@@ -45,8 +49,12 @@ public:
     Tiles tiles(count, elementsPerTile);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
-      runCastLoop(from, to, at(operands.inputs[0], from, begin),
-                  at(operands.outputs[0], to, begin), size);
+      const void *x = at(operands.inputs[0], from, begin);
+      writeOutput(isStreamed(count * getBytes(to)), to,
+                  at(operands.outputs[0], to, begin), size,
+                  [&](int64_t first, int64_t part, void *y) {
+                    runCastLoop(from, to, at(x, from, first), y, part);
+                  });
     });
   }
 
@@ -105,29 +113,36 @@ public:
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
     Tiles tiles(count, elementsPerTile);
+    void *z = operands.outputs[0];
+    // In place, the output is in the caches as soon as the input is read.
+    const bool streamed = isStreamed(count * getBytes(type)) &&
+                          z != operands.inputs[0] && z != operands.inputs[1];
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
-      runRange(operands.inputs[0], operands.inputs[1], operands.outputs[0],
-               begin, size);
+      writeOutput(streamed, type, at(z, type, begin), size,
+                  [&, begin = begin](int64_t first, int64_t part, void *to) {
+                    runRange(operands.inputs[0], operands.inputs[1], to,
+                             begin + first, part);
+                  });
     });
   }
 
 private:
-  /// The elements [begin, begin + size) of z, one run of the inner loop at a
-  /// time.
+  /// The elements [begin, begin + size) of the result, to `z`, one run of the
+  /// inner loop at a time.
   void runRange(const void *x, const void *y, void *z, int64_t begin,
                 int64_t size) const {
     Advance advance = !inner.secondMoves  ? Advance::OnlyFirst
                       : !inner.firstMoves ? Advance::OnlySecond
                                           : Advance::Both;
-    for (int64_t end = begin + size; begin < end;) {
+    for (int64_t start = begin, end = begin + size; begin < end;) {
       int64_t row = begin / inner.size, column = begin % inner.size;
       int64_t run = std::min(inner.size - column, end - begin);
       auto [first, second] = getRowOffsets(row);
       runBinaryLoop(op, advance, type,
                     at(x, type, first + (inner.firstMoves ? column : 0)),
                     at(y, type, second + (inner.secondMoves ? column : 0)),
-                    at(z, type, begin), run);
+                    at(z, type, begin - start), run);
       begin += run;
     }
   }

@@ -46,21 +46,26 @@ void rmsNormGradOfType(const void *dys, const void *xs, const float *rstd,
   for (int64_t row = 0; row < rows; ++row) {
     // With n = x * rstd and g = dy * gamma: dx = rstd (g - n mean(g n)).
     auto scale = hn::Set(floats, rstd[row]);
-    auto products = hn::Zero(floats);
-    forEachVector(columns, [&](int64_t i, auto part) HWY_ATTR {
-      auto normal = hn::Mul(part.get(x + i), scale);
-      auto gradient = part.get(dy + i);
-      auto slope = hn::Mul(gradient, normal);
-      products = hn::MulAdd(slope, part.get(gamma + i), products);
-      part.put(hn::Add(part.get(gammaGradient + i), slope), gammaGradient + i);
-    });
+    auto products = foldVectors<T>(
+        columns, hn::Zero(floats),
+        [&](FloatVector sum, FloatVector value, FloatVector gradient,
+            FloatVector factor) HWY_ATTR {
+          auto slope = hn::Mul(gradient, hn::Mul(value, scale));
+          return hn::MulAdd(slope, factor, sum);
+        },
+        JoinSums(), x, dy, gamma);
     auto mean =
         hn::Set(floats, sumOfLanes(products) / static_cast<float>(columns));
-    forEachVector(columns, [&](int64_t i, auto part) HWY_ATTR {
-      auto normal = hn::Mul(part.get(x + i), scale);
-      auto g = hn::Mul(part.get(dy + i), part.get(gamma + i));
-      part.put(hn::Mul(scale, hn::NegMulAdd(normal, mean, g)), dx + i);
-    });
+    mapVectorsToTwo<T>(
+        columns,
+        [&](FloatVector value, FloatVector gradient, FloatVector factor,
+            FloatVector sum) HWY_ATTR {
+          auto normal = hn::Mul(value, scale);
+          auto g = hn::Mul(gradient, factor);
+          return TwoResults{hn::Mul(scale, hn::NegMulAdd(normal, mean, g)),
+                            hn::Add(sum, hn::Mul(gradient, normal))};
+        },
+        dx, gammaGradient, x, dy, gamma, gammaGradient);
     dy += columns;
     x += columns;
     dx += columns;

@@ -16,6 +16,10 @@ namespace mf {
 /// sums[i] += x[i]
 void runAccumulateLoop(DType type, const void *x, float *sums, int64_t count);
 
+/// The same for `rows` rows of x that are `stride` elements apart, in order.
+void runAccumulateRowsLoop(DType type, const void *x, int64_t stride,
+                           int64_t rows, float *sums, int64_t count);
+
 /// y[i] = x[0] + ... + x[i] for i below `length`, `width` times side by side;
 /// steps are `stride` elements apart. `y` may be `x`.
 void runCumsumLoop(DType type, const void *x, void *y, int64_t length,

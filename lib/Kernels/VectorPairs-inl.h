@@ -110,6 +110,18 @@ template <> struct PairsOf<BFloat16> {
 // Loops
 //===----------------------------------------------------------------------===//
 
+/// Asks for what a loop that is at `at` with a pair of vectors reads or writes
+/// a little later, which need not exist. The processor would ask by itself, but
+/// not so early that a loop with much to calculate never waits.
+template <bool isWritten, typename T> HWY_INLINE void fetchAhead(const T *at) {
+  constexpr int64_t distance = 1024, line = 64;
+  constexpr int intoFirstLevel = 3;
+  const char *address = reinterpret_cast<const char *>(at) + distance;
+  const int64_t bytes = 2 * getLanes() * static_cast<int64_t>(sizeof(T));
+  for (int64_t i = 0; i < bytes; i += line)
+    __builtin_prefetch(address + i, isWritten, intoFirstLevel);
+}
+
 /// Where instructions for it are lacking, pairs would only lengthen the build.
 constexpr bool goesInPairs = HWY_TARGET <= HWY_AVX3;
 
@@ -124,8 +136,11 @@ HWY_INLINE void mapVectors(int64_t count, const Function &function, To *to,
   };
   int64_t i = 0;
   if constexpr (goesInPairs) {
-    for (; i + 2 * lanes <= count; i += 2 * lanes)
+    for (; i + 2 * lanes <= count; i += 2 * lanes) {
+      (fetchAhead<false>(from + i), ...);
+      fetchAhead<true>(to + i);
       Pairs::store(ofPairs(Pairs::load(from + i)...), to + i);
+    }
   } else {
     for (; i + lanes <= count; i += lanes)
       store(function(load(from + i)...), to + i);
@@ -142,9 +157,11 @@ struct TwoResults {
 };
 
 /// first[i], second[i] = function(from[i]...), in f32.
-template <typename Order, typename Function, typename To, typename... From>
+template <typename Order, typename Function, typename First, typename Second,
+          typename... From>
 HWY_INLINE void mapVectorsToTwo(int64_t count, const Function &function,
-                                To *first, To *second, const From *...from) {
+                                First *first, Second *second,
+                                const From *...from) {
   using Pairs = PairsOf<Order>;
   const int64_t lanes = getLanes();
   auto ofPairs = [&](int64_t i, auto... pairs) HWY_ATTR {
@@ -155,8 +172,12 @@ HWY_INLINE void mapVectorsToTwo(int64_t count, const Function &function,
   };
   int64_t i = 0;
   if constexpr (goesInPairs)
-    for (; i + 2 * lanes <= count; i += 2 * lanes)
+    for (; i + 2 * lanes <= count; i += 2 * lanes) {
+      (fetchAhead<false>(from + i), ...);
+      fetchAhead<true>(first + i);
+      fetchAhead<true>(second + i);
       ofPairs(i, Pairs::load(from + i)...);
+    }
   for (; i < count; i += lanes) {
     const int64_t rest = std::min(lanes, count - i);
     const TwoResults results = function(loadTail(from + i, rest)...);
@@ -180,6 +201,8 @@ HWY_INLINE FloatVector foldVectors(int64_t count, FloatVector start,
   };
   int64_t i = 0;
   for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    (fetchAhead<false>(from + i), ...);
+    (fetchAhead<false>(from + i + 2 * lanes), ...);
     addPairs(a, Pairs::load(from + i)...);
     addPairs(b, Pairs::load(from + i + 2 * lanes)...);
   }
