@@ -18,6 +18,7 @@
 #define MF_LIB_KERNELS_BLOCKPRODUCT_H
 
 #include "mf/Tensor/DType.h"
+#include "llvm/ADT/SmallVector.h"
 #include <cstdint>
 
 namespace mf {
@@ -58,6 +59,28 @@ void runBlockProduct(DType type, const BlockProduct &product);
 /// The parts of the above.
 void runBlockProductOnVectors(const BlockProduct &product);
 void runBlockProductOnTiles(const BlockProduct &product);
+
+/// Products that are computed in the background of loops on vectors, which AMX
+/// does not need: the loops call `step` between their own steps. Rows and
+/// columns are multiples of 32. f32 is computed when it is added.
+class ProductQueue {
+public:
+  explicit ProductQueue(DType cellType) : cellType(cellType) {}
+
+  /// Adds a product behind the others, which may read what those write.
+  void add(const BlockProduct &product);
+  /// How many steps are left.
+  int64_t getSteps() const { return steps; }
+  /// Computes the next `count` steps, if there are as many.
+  void step(int64_t count);
+
+private:
+  DType cellType;
+  llvm::SmallVector<BlockProduct, 4> products;
+  /// The next step's place in the first product.
+  int64_t first = 0, row = 0, panel = 0, cell = 0;
+  int64_t steps = 0;
+};
 
 } // namespace mf
 

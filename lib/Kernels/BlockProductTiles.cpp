@@ -2,6 +2,7 @@
 
 #include "BlockProduct.h"
 #include "hwy/base.h"
+#include <algorithm>
 #include <immintrin.h>
 
 namespace mf {
@@ -11,19 +12,20 @@ HWY_PUSH_ATTRIBUTES("amx-tile,amx-bf16")
 
 constexpr int64_t lineBytes = lineCells * sizeof(Cell);
 
-/// Up to two by two tiles of c in the registers 0 to 3, of a in 4 and 5, and of
-/// b in 6 and 7.
-template <bool TwoRows, bool TwoColumns>
-void multiply(const BlockProduct &product, int64_t row, int64_t panel) {
-  const int64_t aBytes = product.aStride * static_cast<int64_t>(sizeof(Cell));
-  const int64_t cBytes = product.cStride * static_cast<int64_t>(sizeof(float));
-  const Cell *a = product.a + row * product.aStride;
-  const Cell *below = a + 16 * product.aStride;
-  const Cell *b = product.b + panel * product.bStride;
-  const Cell *beside = b + product.bStride;
-  float *c = product.c + row * product.cStride + panel * panelColumns;
-  float *cBelow = c + 16 * product.cStride;
-  if (product.accumulate) {
+/// Up to two by two tiles of c, which are in the registers 0 to 3, of a in 4
+/// and 5, and of b in 6 and 7.
+template <bool TwoRows, bool TwoColumns> class TileRegisters {
+public:
+  HWY_INLINE TileRegisters(const BlockProduct &product, int64_t row,
+                           int64_t panel)
+      : aBytes(product.aStride * static_cast<int64_t>(sizeof(Cell))),
+        cBytes(product.cStride * static_cast<int64_t>(sizeof(float))),
+        a(product.a + row * product.aStride), below(a + 16 * product.aStride),
+        b(product.b + panel * product.bStride), beside(b + product.bStride),
+        c(product.c + row * product.cStride + panel * panelColumns),
+        cBelow(c + 16 * product.cStride) {}
+
+  HWY_INLINE void load() const {
     _tile_loadd(0, c, cBytes);
     if (TwoColumns)
       _tile_loadd(1, c + panelColumns, cBytes);
@@ -31,34 +33,71 @@ void multiply(const BlockProduct &product, int64_t row, int64_t panel) {
       _tile_loadd(2, cBelow, cBytes);
     if (TwoRows && TwoColumns)
       _tile_loadd(3, cBelow + panelColumns, cBytes);
-  } else {
+  }
+
+  static HWY_INLINE void clear() {
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
   }
-  for (int64_t k = 0; k < product.cells; k += lineCells) {
-    _tile_loadd(6, b + k * panelColumns, lineBytes);
-    _tile_loadd(4, a + k, aBytes);
+
+  /// Adds what a line of cells makes.
+  HWY_INLINE void add(int64_t cell) const {
+    _tile_loadd(6, b + cell * panelColumns, lineBytes);
+    _tile_loadd(4, a + cell, aBytes);
     _tile_dpbf16ps(0, 4, 6);
     if (TwoColumns) {
-      _tile_loadd(7, beside + k * panelColumns, lineBytes);
+      _tile_loadd(7, beside + cell * panelColumns, lineBytes);
       _tile_dpbf16ps(1, 4, 7);
     }
     if (TwoRows) {
-      _tile_loadd(5, below + k, aBytes);
+      _tile_loadd(5, below + cell, aBytes);
       _tile_dpbf16ps(2, 5, 6);
     }
     if (TwoRows && TwoColumns)
       _tile_dpbf16ps(3, 5, 7);
   }
-  _tile_stored(0, c, cBytes);
-  if (TwoColumns)
-    _tile_stored(1, c + panelColumns, cBytes);
-  if (TwoRows)
-    _tile_stored(2, cBelow, cBytes);
-  if (TwoRows && TwoColumns)
-    _tile_stored(3, cBelow + panelColumns, cBytes);
+
+  HWY_INLINE void store() const {
+    _tile_stored(0, c, cBytes);
+    if (TwoColumns)
+      _tile_stored(1, c + panelColumns, cBytes);
+    if (TwoRows)
+      _tile_stored(2, cBelow, cBytes);
+    if (TwoRows && TwoColumns)
+      _tile_stored(3, cBelow + panelColumns, cBytes);
+  }
+
+private:
+  int64_t aBytes, cBytes;
+  const Cell *a, *below, *b, *beside;
+  float *c, *cBelow;
+};
+
+template <bool TwoRows, bool TwoColumns>
+void multiply(const BlockProduct &product, int64_t row, int64_t panel) {
+  const TileRegisters<TwoRows, TwoColumns> tiles(product, row, panel);
+  if (product.accumulate)
+    tiles.load();
+  else
+    tiles.clear();
+  for (int64_t cell = 0; cell < product.cells; cell += lineCells)
+    tiles.add(cell);
+  tiles.store();
+}
+
+/// One step of a product: the sums stay in their registers between the steps.
+void multiplyLine(const BlockProduct &product, int64_t row, int64_t panel,
+                  int64_t cell) {
+  const TileRegisters<true, true> tiles(product, row, panel);
+  if (cell == 0 && product.accumulate)
+    tiles.load();
+  else if (cell == 0)
+    tiles.clear();
+  tiles.add(cell);
+  if (cell + lineCells == product.cells)
+    tiles.store();
 }
 
 template <bool TwoColumns>
@@ -81,6 +120,40 @@ void runBlockProductOnTiles(const BlockProduct &product) {
     multiplyPanels<true>(product, panel);
   if (panel < panels)
     multiplyPanels<false>(product, panel);
+}
+
+void ProductQueue::add(const BlockProduct &product) {
+  if (cellType == DType::F32)
+    return runBlockProductOnVectors(product);
+  products.push_back(product);
+  steps +=
+      product.rows / 32 * (product.columns / 32) * (product.cells / lineCells);
+}
+
+void ProductQueue::step(int64_t count) {
+  count = std::min(count, steps);
+  steps -= count;
+  for (; count > 0; --count) {
+    const BlockProduct &product = products[first];
+    multiplyLine(product, row, panel, cell);
+    cell += lineCells;
+    if (cell < product.cells)
+      continue;
+    cell = 0;
+    row += 32;
+    if (row < product.rows)
+      continue;
+    row = 0;
+    panel += 2;
+    if (panel * panelColumns < product.columns)
+      continue;
+    panel = 0;
+    ++first;
+  }
+  if (steps > 0)
+    return;
+  products.clear();
+  first = 0;
 }
 
 } // namespace mf

@@ -18,6 +18,7 @@
 #include "PackedAttention.h"
 #include "PackedAttentionLoops.h"
 #include "Scratch.h"
+#include <array>
 #include <limits>
 
 namespace mf {
@@ -59,8 +60,10 @@ public:
     places.max = plan.add(blockQueries);
     places.norm = plan.add(blockQueries);
     places.delta = plan.add(blockQueries);
-    places.scores = plan.add(sliceKeys * blockQueries);
-    places.slopes = plan.add(sliceKeys * blockQueries);
+    for (SlicePlaces &slice : places.slices) {
+      slice.scores = plan.add(sliceKeys * blockQueries);
+      slice.slopes = plan.add(sliceKeys * blockQueries);
+    }
     places.ds = plan.add(blockKeys / elements * blockQueries);
     places.dqRows = plan.add(blockQueries * dimWidth);
     places.dq = plan.add(oneSweep ? blockSums * queryTiles.count : blockSums);
@@ -108,12 +111,17 @@ private:
   static constexpr int64_t mostSums = int64_t{1} << 21;
   static constexpr int64_t fewKeyHeads = 8;
 
+  /// Scores of a slice of keys, and gradients of their softmax.
+  struct SlicePlaces {
+    int64_t scores, slopes;
+  };
+
   /// Where everything is in scratch memory: of a block of keys, of a block of
-  /// queries, of a slice of keys, and the sums of dq.
+  /// queries, of two slices of keys, and the sums of dq.
   struct Places {
     int64_t kRows, vRows, kColumns, dk, dv;
     int64_t qColumns, doutColumns, q, dout, max, norm, delta;
-    int64_t scores, slopes;
+    std::array<SlicePlaces, 2> slices;
     int64_t ds, dqRows, dq;
   };
 
@@ -168,8 +176,7 @@ private:
         return;
       packQueries(work, block, head);
       askForNext(work, block, head, ahead);
-      for (int64_t key = 0; key < block.keys; key += sliceKeys)
-        addSlice(work, block, head, key, ahead);
+      addSlices(work, block, head, ahead);
       if (!work.wantsQueries)
         return;
       addQueries(work, block, dq);
@@ -279,55 +286,87 @@ private:
     return key - query - (shape.keys - shape.queries);
   }
 
-  /// p and ds of `sliceKeys` keys, from the block's key `key` on, and what they
-  /// add to dk and dv.
-  void addSlice(const Sweep &work, const AttentionBlock &block, int64_t head,
-                int64_t key, MemoryAhead &ahead) const {
-    const int64_t distance =
-        getDistance(block.firstQuery, block.firstKey + key);
-    // The first of the 32 queries of which some see a key.
-    const int64_t column =
-        shape.causal ? std::max<int64_t>(distance, 0) / 32 * 32 : 0;
-    const int64_t columns = roundUpTo(block.queries, 32) - column;
-    float *scores = work.floats(places.scores);
-    float *slopes = work.floats(places.slopes);
-    runBlockProduct(cellType,
-                    {work.cells(places.kRows) + key * dimCells, dimCells,
-                     work.cells(places.qColumns) + column * dimCells,
-                     dimCells * panelColumns, scores, blockQueries, sliceKeys,
-                     columns, dimCells, false});
-    runBlockProduct(cellType,
-                    {work.cells(places.vRows) + key * valueCells, valueCells,
-                     work.cells(places.doutColumns) + column * valueCells,
-                     valueCells * panelColumns, slopes, blockQueries, sliceKeys,
-                     columns, valueCells, false});
-    runPackedSoftmaxGrad(
-        cellType,
-        {scores, slopes, blockQueries, sliceKeys, columns,
-         shape.keys - block.firstKey - key, work.floats(places.max) + column,
-         work.floats(places.norm) + column, work.floats(places.delta) + column,
-         shape.scale, getSlope(work.operands.inputs, 7, shape, head),
-         distance - column, shape.causal},
-        work.cells(places.ds) + column * (blockKeys / elements) +
-            key / elements * panelColumns,
-        blockKeys / elements * panelColumns, ahead);
-    if (!work.wantsKeys)
-      return;
-    addKeys(work, places.scores, places.dout, column, columns,
-            work.floats(places.dv) + key * valueWidth, valueWidth);
-    addKeys(work, places.slopes, places.q, column, columns,
-            work.floats(places.dk) + key * dimWidth, dimWidth);
+  /// Some keys of a block and the queries that see any of them.
+  struct Slice {
+    SlicePlaces places;
+    /// The first key, and its distance from the first query of the block.
+    int64_t key, distance;
+    /// The queries: whole columns of 32.
+    int64_t column, columns;
+  };
+
+  Slice getSlice(const AttentionBlock &block, int64_t key) const {
+    Slice slice;
+    slice.places = places.slices[key / sliceKeys % 2];
+    slice.key = key;
+    slice.distance = getDistance(block.firstQuery, block.firstKey + key);
+    slice.column =
+        shape.causal ? std::max<int64_t>(slice.distance, 0) / 32 * 32 : 0;
+    slice.columns = roundUpTo(block.queries, 32) - slice.column;
+    return slice;
   }
 
-  /// Adds what the slice at `rows` and the queries' rows at `panels` make,
-  /// which are those from `column` on, to rows of dk or dv.
-  void addKeys(const Sweep &work, int64_t rows, int64_t panels, int64_t column,
-               int64_t columns, float *sums, int64_t width) const {
-    runBlockProduct(cellType,
-                    {work.cells(rows), blockQueries,
-                     work.cells(panels) + column / elements * panelColumns,
-                     blockQueries / elements * panelColumns, sums, width,
-                     sliceKeys, width, columns / elements, true});
+  /// p and ds of all keys of a block, slice by slice, and what they add to dk
+  /// and dv. The products of the slices before and behind are computed while
+  /// the softmax of one is.
+  void addSlices(const Sweep &work, const AttentionBlock &block, int64_t head,
+                 MemoryAhead &ahead) const {
+    ProductQueue products(cellType);
+    addScores(work, getSlice(block, 0), products);
+    products.step(products.getSteps());
+    const float slope = getSlope(work.operands.inputs, 7, shape, head);
+    for (int64_t key = 0; key < block.keys; key += sliceKeys) {
+      if (work.wantsKeys && key > 0)
+        addKeys(work, getSlice(block, key - sliceKeys), products);
+      if (key + sliceKeys < block.keys)
+        addScores(work, getSlice(block, key + sliceKeys), products);
+      const Slice slice = getSlice(block, key);
+      runPackedSoftmaxGrad(
+          cellType,
+          {work.floats(slice.places.scores), work.floats(slice.places.slopes),
+           blockQueries, sliceKeys, slice.columns,
+           shape.keys - block.firstKey - key,
+           work.floats(places.max) + slice.column,
+           work.floats(places.norm) + slice.column,
+           work.floats(places.delta) + slice.column, shape.scale, slope,
+           slice.distance - slice.column, shape.causal},
+          work.cells(places.ds) + slice.column * (blockKeys / elements) +
+              key / elements * panelColumns,
+          blockKeys / elements * panelColumns, ahead, products);
+    }
+    if (!work.wantsKeys)
+      return;
+    addKeys(work, getSlice(block, (block.keys - 1) / sliceKeys * sliceKeys),
+            products);
+    products.step(products.getSteps());
+  }
+
+  /// s = q k^T and dp = dout v^T, transposed.
+  void addScores(const Sweep &work, const Slice &slice,
+                 ProductQueue &products) const {
+    products.add({work.cells(places.kRows) + slice.key * dimCells, dimCells,
+                  work.cells(places.qColumns) + slice.column * dimCells,
+                  dimCells * panelColumns, work.floats(slice.places.scores),
+                  blockQueries, sliceKeys, slice.columns, dimCells, false});
+    products.add({work.cells(places.vRows) + slice.key * valueCells, valueCells,
+                  work.cells(places.doutColumns) + slice.column * valueCells,
+                  valueCells * panelColumns, work.floats(slice.places.slopes),
+                  blockQueries, sliceKeys, slice.columns, valueCells, false});
+  }
+
+  /// dv += p^T dout and dk += ds^T q
+  void addKeys(const Sweep &work, const Slice &slice,
+               ProductQueue &products) const {
+    const int64_t panel = slice.column / elements * panelColumns;
+    const int64_t stride = blockQueries / elements * panelColumns;
+    products.add({work.cells(slice.places.scores), blockQueries,
+                  work.cells(places.dout) + panel, stride,
+                  work.floats(places.dv) + slice.key * valueWidth, valueWidth,
+                  sliceKeys, valueWidth, slice.columns / elements, true});
+    products.add({work.cells(slice.places.slopes), blockQueries,
+                  work.cells(places.q) + panel, stride,
+                  work.floats(places.dk) + slice.key * dimWidth, dimWidth,
+                  sliceKeys, dimWidth, slice.columns / elements, true});
   }
 
   /// Adds ds k, transposed, to the sums of a block of queries; of each 32 of

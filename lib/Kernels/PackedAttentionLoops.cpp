@@ -373,7 +373,8 @@ HWY_INLINE Seen getSeen(const PackedGradBlock &block, int64_t row,
 template <typename Element, bool HasSlope, bool SeesAll>
 void softmaxGradOfColumns(const PackedGradBlock &block, Cell *panels,
                           int64_t panelStride, int64_t column,
-                          MemoryAhead &ahead) {
+                          MemoryAhead &ahead, ProductQueue &products,
+                          int64_t productSteps) {
   constexpr int64_t elements = cellElements<Element>;
   constexpr Seen all = {0xffff, 0xffff};
   constexpr int64_t linesPerStep = 4;
@@ -384,6 +385,7 @@ void softmaxGradOfColumns(const PackedGradBlock &block, Cell *panels,
   Cell *ds = reinterpret_cast<Cell *>(block.gradients) + column / elements;
   for (int64_t row = 0; row < block.rows; row += 2) {
     ahead.fetch(linesPerStep);
+    products.step(productSteps);
     const KeyAndQueries even =
         getRow<Element, HasSlope>(block, row, column, queries,
                                   SeesAll ? all : getSeen(block, row, column));
@@ -403,16 +405,20 @@ void softmaxGradOfColumns(const PackedGradBlock &block, Cell *panels,
 
 template <typename Element, bool HasSlope>
 void softmaxGrad(const PackedGradBlock &block, Cell *panels,
-                 int64_t panelStride, MemoryAhead &ahead) {
+                 int64_t panelStride, MemoryAhead &ahead,
+                 ProductQueue &products) {
+  const int64_t pairs = block.rows / 2 * (block.columns / 32);
+  const int64_t steps = (products.getSteps() + pairs - 1) / pairs;
   for (int64_t column = 0; column < block.columns; column += 32) {
     const int64_t lastDistance = block.distance + block.rows - 1 - column;
     if (block.rows <= block.keys && (!block.causal || lastDistance <= 0))
-      softmaxGradOfColumns<Element, HasSlope, true>(block, panels, panelStride,
-                                                    column, ahead);
+      softmaxGradOfColumns<Element, HasSlope, true>(
+          block, panels, panelStride, column, ahead, products, steps);
     else
-      softmaxGradOfColumns<Element, HasSlope, false>(block, panels, panelStride,
-                                                     column, ahead);
+      softmaxGradOfColumns<Element, HasSlope, false>(
+          block, panels, panelStride, column, ahead, products, steps);
   }
+  products.step(products.getSteps());
 }
 
 MF_END_AVX512
@@ -433,16 +439,17 @@ void addUpSums(const float *sums, float *sum, int64_t rows) {
 }
 
 void runPackedSoftmaxGrad(DType cellType, const PackedGradBlock &block,
-                          Cell *panels, int64_t panelStride,
-                          MemoryAhead &ahead) {
+                          Cell *panels, int64_t panelStride, MemoryAhead &ahead,
+                          ProductQueue &products) {
   if (cellType == DType::F32)
     block.slope == 0
-        ? softmaxGrad<float, false>(block, panels, panelStride, ahead)
-        : softmaxGrad<float, true>(block, panels, panelStride, ahead);
+        ? softmaxGrad<float, false>(block, panels, panelStride, ahead, products)
+        : softmaxGrad<float, true>(block, panels, panelStride, ahead, products);
   else
-    block.slope == 0
-        ? softmaxGrad<BFloat16, false>(block, panels, panelStride, ahead)
-        : softmaxGrad<BFloat16, true>(block, panels, panelStride, ahead);
+    block.slope == 0 ? softmaxGrad<BFloat16, false>(block, panels, panelStride,
+                                                    ahead, products)
+                     : softmaxGrad<BFloat16, true>(block, panels, panelStride,
+                                                   ahead, products);
 }
 
 } // namespace mf

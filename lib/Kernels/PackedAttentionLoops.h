@@ -62,8 +62,8 @@ struct PackedGradBlock {
 /// those of the numbers did. `panels` get ds as pairs of keys, a panel for each
 /// 16 queries, `panelStride` cells apart.
 void runPackedSoftmaxGrad(DType cellType, const PackedGradBlock &block,
-                          Cell *panels, int64_t panelStride,
-                          MemoryAhead &ahead);
+                          Cell *panels, int64_t panelStride, MemoryAhead &ahead,
+                          ProductQueue &products);
 
 } // namespace mf
 
