@@ -42,7 +42,7 @@ template <typename T> HWY_INLINE void prefetch(const T *from, int64_t count) {
 template <typename T>
 HWY_INLINE float getExponentialSum(const T *x, int64_t columns, float max,
                                    const T *next) {
-  constexpr int64_t block = 512;
+  constexpr int64_t block = 256;
   const auto shift = hn::Set(floats, max);
   auto sum = hn::Zero(floats);
   for (int64_t begin = 0; begin < columns; begin += block) {

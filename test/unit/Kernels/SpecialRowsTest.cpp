@@ -38,7 +38,7 @@ constexpr int64_t places[] = {0, 17, 511, 1023, 1700, columns - 1};
 
 TEST(SpecialRowsTest, NaNAndInfinityStayInTheirRow) {
   for (DType type : floatTypes)
-    for (const double value : {NAN, INFINITY})
+    for (const float value : {NAN, INFINITY})
       for (const int64_t place : places) {
         const Tensor x = makeRows(type, place, value);
         const std::vector<Tensor> loss = runLoss(x);
@@ -56,7 +56,7 @@ TEST(SpecialRowsTest, NaNAndInfinityStayInTheirRow) {
 
 TEST(SpecialRowsTest, MaskedColumnsAddNothing) {
   for (DType type : floatTypes)
-    for (const double value : {-INFINITY, -6e4})
+    for (const double value : {-6e4, static_cast<double>(-INFINITY)})
       for (const int64_t place : places) {
         const Tensor x = makeRows(type, place, value);
         EXPECT_NEAR(runLoss(x)[1].get(4), getLogSumExp(x, 4), 1e-5);
