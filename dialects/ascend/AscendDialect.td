@@ -166,9 +166,10 @@ def Ascend_StepsAttr : Ascend_Attr<"Steps", "steps"> {
     type of what it makes.
 
     ```mlir
-    #ascend.steps<aclnnMul(in0, in1) : tensor<4x8xf32>,
-                  aclnnMuls(t0) {value = 5.000000e-01 : f64} : tensor<4x8xf32>,
-                  aclnnCast(t1) : tensor<4x8xbf16>>
+    ascend.launch "mfChain"(%x, %y) -> (%z) {steps = #ascend.steps<
+        aclnnMul(in0, in1) : tensor<4x8xf32>,
+        aclnnMuls(t0) {value = 5.000000e-01 : f64} : tensor<4x8xf32>,
+        aclnnCast(t1) : tensor<4x8xbf16>>} cell "layer.mul" : ...
     ```
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$kernels,

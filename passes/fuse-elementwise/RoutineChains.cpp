@@ -18,8 +18,30 @@ static Value getRoot(Value value) {
   return value;
 }
 
-/// Buffers that may be the same have one number: all arguments, what is of one
-/// slot or one static.
+/// Whether each call passes a message of the step that it passes as no other
+/// argument.
+static bool isOwnMessage(BlockArgument argument,
+                         ArrayRef<ascend::CallOp> calls) {
+  return llvm::all_of(calls, [&](ascend::CallOp call) {
+    auto roots = llvm::map_to_vector(call.getArguments(), getRoot);
+    const Value own = roots[argument.getArgNumber()];
+    return own.getDefiningOp<ascend::MessageOp>() &&
+           llvm::count(roots, own) == 1;
+  });
+}
+
+/// Whether it may be the memory of other buffers of the routine.
+bool RoutineChains::isUnclear(Value value) {
+  auto argument = dyn_cast<BlockArgument>(getRoot(value));
+  if (!argument)
+    return false;
+  auto [found, isNew] = unclear.try_emplace(argument, false);
+  if (isNew)
+    found->second = !isOwnMessage(argument, calls);
+  return found->second;
+}
+
+/// What is of one slot or one static has one number.
 int64_t RoutineChains::getBuffer(Value root) {
   auto add = [&] {
     graph.buffers.emplace_back();
@@ -35,11 +57,7 @@ int64_t RoutineChains::getBuffer(Value root) {
     return find(globals, static_cast<Attribute>(global.getBufferAttr()));
   if (auto slot = root.getDefiningOp<ascend::SlotOp>())
     return find(slots, static_cast<Attribute>(slot.getIndexAttr()));
-  if (root.getDefiningOp())
-    return find(allocs, root);
-  if (arguments < 0)
-    arguments = add();
-  return arguments;
+  return find(others, root);
 }
 
 int64_t RoutineChains::getValue(Value value) {
@@ -115,8 +133,13 @@ RoutineChains::RoutineChains(ascend::RoutineOp routine,
   for (Operation &op : routine.getBody().front()) {
     if (auto launch = dyn_cast<ascend::LaunchOp>(op)) {
       addLaunch(launch);
+      // Nothing passes a launch whose memory may be any.
+      const bool isAlone = llvm::any_of(
+          op.getOperands(), [&](Value value) { return isUnclear(value); });
+      segment += isAlone;
       graph.launches.back().segment = segment;
-      segment += static_cast<int64_t>(records.count(launches.size()));
+      segment +=
+          isAlone ? 1 : static_cast<int64_t>(records.count(launches.size()));
     } else if (isa<ascend::InstructionOpInterface>(op)) {
       ++segment;
     }
@@ -169,7 +192,8 @@ void RoutineChains::build(const PlannedChain &chain) {
   ascend::LaunchOp::create(
       builder, root.getLoc(), builder.getStringAttr(chain.spec.name), inputs,
       output, Value(), builder.getDictionaryAttr(named), root.getCellAttr());
-  for (int64_t launch : chain.launches) {
+  // Readers before what they read.
+  for (int64_t launch : llvm::reverse(chain.launches)) {
     const Value result = launches[launch].getOutputs().front();
     launches[launch].erase();
     if (launch != chain.launches.back())

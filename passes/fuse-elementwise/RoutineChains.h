@@ -25,6 +25,7 @@ private:
   void addLaunch(ascend::LaunchOp launch);
   int64_t getValue(mlir::Value value);
   int64_t getBuffer(mlir::Value root);
+  bool isUnclear(mlir::Value value);
   void describeBuffers();
   void build(const PlannedChain &chain);
   void recount(const ChainPlan &plan);
@@ -37,8 +38,8 @@ private:
   std::vector<mlir::Value> values, roots;
   llvm::DenseMap<mlir::Value, int64_t> valueNumbers;
   llvm::DenseMap<mlir::Attribute, int64_t> globals, slots;
-  llvm::DenseMap<mlir::Value, int64_t> allocs;
-  int64_t arguments = -1;
+  llvm::DenseMap<mlir::Value, int64_t> others;
+  llvm::DenseMap<mlir::Value, bool> unclear;
 };
 
 } // namespace mf::passes

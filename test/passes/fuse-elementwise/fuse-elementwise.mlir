@@ -4,8 +4,8 @@
 // RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-fuse-elementwise{print-plan}))' %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
 // RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-fuse-elementwise,ascend-fuse-elementwise))' %s | FileCheck %s
 
-// REMARK: Function=program | Remark="aclnnSilu, aclnnMul, aclnnAdd run as one kernel", chains=1, launches joined=3, buffer bytes gone=256, bytes not moved=640
-// REMARK: Remark="aclnnNeg, aclnnMuls run as one kernel", chains=1, launches joined=2, buffer bytes gone=128, bytes not moved=256
+// REMARK: Function=program | Remark="aclnnSilu, aclnnMul, aclnnAdd run as one kernel", buffer bytes gone=256, bytes not moved=640, chains=1, launches joined=3
+// REMARK: Remark="aclnnNeg, aclnnMuls run as one kernel", buffer bytes gone=128, bytes not moved=256, chains=1, launches joined=2
 // PLAN: stage 0: chains
 // PLAN-NEXT: 1 x aclnnSilu, aclnnMul, aclnnAdd: 3 launches, 256 bytes of buffers less, 640 bytes moved less
 
@@ -34,7 +34,7 @@ ascend.program @program stage 0 attributes {
     ascend.launch "aclnnAdd"(%x, %b) -> (%y) {} cell "add" : (!ascend.buffer<4x8xf32, hbm>, !ascend.buffer<4x8xf32, hbm>) -> !ascend.buffer<4x8xf32, hbm>
   }
 
-  // A result with another reader, part of a buffer, a kept value and what a view shows stay.
+  // A result with another reader, one outside of the routine and what a view shows stay.
   // CHECK-LABEL: ascend.routine @keeps(
   // CHECK: "aclnnNeg"
   // CHECK: "aclnnSilu"
