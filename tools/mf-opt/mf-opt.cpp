@@ -45,6 +45,9 @@ static cl::opt<std::string>
     hbm("hbm", cl::value_desc("size"), cl::cat(category),
         cl::desc("Device memory per rank, as 54GB; a step that does not fit "
                  "is an error (default: max_device_memory of the YAML)"));
+static cl::opt<bool> fuseElementwise(
+    "fuse-elementwise", cl::init(true), cl::cat(category),
+    cl::desc("Run chains of elementwise kernels as one (default: true)"));
 static cl::opt<bool> quiet("quiet", cl::cat(category),
                            cl::desc("No INFO lines about what layers got"));
 static cl::opt<std::string> reportFile(
@@ -100,6 +103,7 @@ static LogicalResult addTrainingStep(mlir::PassManager &manager,
   options.gradientAccumulationSteps = gradientAccumulationSteps;
   options.schedule = schedule;
   options.hbm = hbm;
+  options.fuseElementwise = fuseElementwise;
   options.quiet = quiet || report;
   options.printPlan = printPlan;
   options.memoryLimitHandler = [&step](int64_t bytes) {
