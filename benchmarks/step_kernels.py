@@ -1,9 +1,11 @@
 """Prints the kernels of real steps beside their lower bounds, those first that take the most above them.
 
 usage: step_kernels.py [BIN_FOLDER] [--models llama,gqa,experts] [--types f32,bf16] [--steps N] [--rows N] [--layers N]
+                       [--by shapes|name|kind]
 
 The steps are those of training_step.py and expert_step.py; times, bounds and rates are those that mf-run --kernel-table
-reports of the last step. Kernels of one name with the same types and shapes are one line. A line is marked with * where
+reports of the last step. Kernels of one name with the same types and shapes are one line; with --by those of one name or kind, as the
+optimizer's that run on parameters of many shapes. A line is marked with * where
 its kernels take more than 1 % of the step with less than 70 % of their bound.
 """
 
@@ -33,6 +35,16 @@ def make_model(name, element_type, layers):
     return training_step.LlamaStep(element_type, **changes)
 
 
+def sum_by(member, kernels):
+    """Lines of kernels that agree in the member, in the order of what they take above their bounds."""
+    sums = {}
+    for kernel in kernels:
+        line = sums.setdefault(kernel[member], {"label": kernel[member], "calls": 0, "seconds": 0, "bound_seconds": 0})
+        for number in ("calls", "seconds", "bound_seconds"):
+            line[number] += kernel[number]
+    return sorted(sums.values(), key=lambda line: line["bound_seconds"] - line["seconds"])
+
+
 def is_far_from_bound(kernel, step):
     return (
         kernel["seconds"] > LEAST_OF_STEP * step and kernel["bound_seconds"] < LEAST_OF_BOUND * kernel["seconds"]
@@ -40,6 +52,8 @@ def is_far_from_bound(kernel, step):
 
 
 def describe(kernel):
+    if "label" in kernel:
+        return kernel["label"]
     return "%s %s -> %s" % (kernel["name"], " ".join(kernel["inputs"]), " ".join(kernel["outputs"]))
 
 
@@ -52,8 +66,8 @@ def make_row(kernel, step):
     )  # fmt: skip
 
 
-def print_kernels(model, report, rows):
-    """The first `rows` of the report's, which are in order, and those that are marked."""
+def print_kernels(model, report, rows, by):
+    """The first `rows`, and all that are marked; the report's are in order."""
     step, rates, kernels = report["step_seconds"], report["rates"], report["kernels"]
     of_products = ["%.0f GFLOP/s in %s" % (rate / 1e9, name) for name, rate in rates["flops_per_second"].items()]
     print("%s, %s: step of %.3f s, kernels %.3f s, bounds %.3f s at %s, %.1f GB/s (%s)" % (
@@ -61,6 +75,8 @@ def print_kernels(model, report, rows):
         sum(k["bound_seconds"] for k in kernels), ", ".join(of_products), rates["bytes_per_second"] / 1e9,
         rates["source"],
     ))  # fmt: skip
+    if by != "shapes":
+        kernels = sum_by(by, kernels)
     print(ROW % HEADER)
     for place, kernel in enumerate(kernels):
         if place < rows or is_far_from_bound(kernel, step):
@@ -75,6 +91,7 @@ def main():
     parser.add_argument("--types", default="f32,bf16")
     parser.add_argument("--steps", type=int, default=2, help="the last one is shown")
     parser.add_argument("--rows", type=int, default=20)
+    parser.add_argument("--by", choices=("shapes", "name", "kind"), default="shapes", help="what makes one line")
     parser.add_argument("--layers", type=int, help="fewer than the models have, for a quick look")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -86,7 +103,7 @@ def main():
                     model.lower(tools), step_table.TEXT, arguments.steps, threads=step_table.THREADS,
                     extra=["--kernel-table"],
                 )  # fmt: skip
-                print_kernels(model, report, arguments.rows)
+                print_kernels(model, report, arguments.rows, arguments.by)
 
 
 if __name__ == "__main__":

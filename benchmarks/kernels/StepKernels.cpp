@@ -65,22 +65,33 @@ private:
     }
   }
 
-  void addAttention() {
-    TensorShape q = shape({batch, heads, sequence, dim});
-    TensorShape statistic = wide({batch, heads, sequence});
+  /// Causal attention and its gradient; `keyHeads` are shared by `queryHeads`.
+  void attention(const std::string &what, int64_t samples, int64_t queryHeads,
+                 int64_t keyHeads, int64_t length, int64_t width, int calls) {
+    TensorShape q = shape({samples, queryHeads, length, width});
+    TensorShape k = shape({samples, keyHeads, length, width});
+    TensorShape statistic = wide({samples, queryHeads, length});
     AttributeMap attributes = {{"scale", 0.125}, {"causal", true}};
-    add("flash attention",
+    add("flash attention" + what,
         {"aclnnFlashAttentionScore",
-         {q, q, q},
+         {q, k, k},
          {statistic, statistic, q},
          attributes},
-        layers);
-    add("flash attention grad",
+        calls);
+    add("flash attention grad" + what,
         {"aclnnFlashAttentionScoreGrad",
-         {q, q, q, q, statistic, statistic, q},
-         {q, q, q},
+         {q, k, k, q, statistic, statistic, q},
+         {q, k, k},
          attributes},
-        layers);
+        calls);
+  }
+
+  void addAttention() {
+    TensorShape q = shape({batch, heads, sequence, dim});
+    attention("", batch, heads, heads, sequence, dim, layers);
+    attention(" of 4096", 1, heads, heads, 4096, dim, 0);
+    attention(" of dim 128", batch, heads / 2, heads / 2, sequence, 128, 0);
+    attention(" of groups", 1, 32, 8, 1024, 128, 0);
     using Ints = std::vector<int64_t>;
     add("permute heads",
         {"aclnnPermute",
