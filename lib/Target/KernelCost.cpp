@@ -2,6 +2,7 @@
 
 #include "mf/Target/KernelCost.h"
 #include "mf/Signatures/KernelChain.h"
+#include "mf/Signatures/KernelFactors.h"
 #include "mf/Signatures/WorkType.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -125,6 +126,13 @@ static Expected<KernelCost> getStepCost(const Target &target,
   cost.seconds = busy + rate->latency;
   if (busy > rate->latency)
     cost.limit = *compute >= memory ? Limit::Compute : Limit::Memory;
+  for (const KernelSpec &product : getProductsOfFactors(signature, spec)) {
+    Expected<KernelCost> more = getKernelCost(
+        target, *findKernelSignature(product.name), product, compilation);
+    if (!more)
+      return more.takeError();
+    cost.seconds += more->seconds;
+  }
   return cost;
 }
 

@@ -50,15 +50,22 @@ static ascend::GlobalOp getConverted(ascend::LaunchOp launch) {
   return launch.getInputs().front().getDefiningOp<ascend::GlobalOp>();
 }
 
-/// Whether nothing else writes the temporary that `launch` fills.
-static bool isOnlyWriter(ascend::LaunchOp launch) {
-  return llvm::all_of(
-      launch.getOutputs().front().getUsers(), [&](Operation *user) {
-        auto reader = dyn_cast<ascend::LaunchOp>(user);
-        return user == launch ||
-               (reader && !llvm::is_contained(reader.getOutputs(),
-                                              launch.getOutputs().front()));
-      });
+/// Whether nothing but `writer` writes `buffer`, or a view of it.
+static bool isOnlyWriter(ascend::LaunchOp writer, Value buffer) {
+  return llvm::all_of(buffer.getUsers(), [&](Operation *user) {
+    if (user == writer)
+      return true;
+    if (auto view = dyn_cast<ascend::ViewOp>(user))
+      return isOnlyWriter(writer, view.getResult());
+    auto reader = dyn_cast<ascend::InstructionOpInterface>(user);
+    if (!reader)
+      return false;
+    SmallVector<ascend::BufferAccess> accesses;
+    reader.getAccesses(accesses);
+    return llvm::all_of(accesses, [&](const ascend::BufferAccess &access) {
+      return access.buffer != buffer || access.access == Access::In;
+    });
+  });
 }
 
 std::vector<ParameterCasts>
@@ -75,7 +82,7 @@ mf::passes::findParameterCasts(ascend::ProgramOp program) {
       continue;
     for (auto launch : routine.getBody().getOps<ascend::LaunchOp>()) {
       ascend::GlobalOp global = getConverted(launch);
-      if (!global || !isOnlyWriter(launch))
+      if (!global || !isOnlyWriter(launch, launch.getOutputs().front()))
         continue;
       auto parameter = symbols.lookup<ascend::StaticOp>(global.getBuffer());
       auto type =

@@ -55,10 +55,17 @@ ascend.program @step stage 0 attributes {
     %often = ascend.global @often : !ascend.buffer<256xf32, hbm>
     %a = ascend.alloc : !ascend.buffer<256xbf16, hbm>
     // CHECK-NOT: "aclnnCast"
+    // CHECK: %[[A:.*]] = ascend.global @cast.often
     // CHECK: ascend.launch "aclnnNeg"
     ascend.launch "aclnnCast" (%often) -> (%a) {} cell "b.cast" : (!ascend.buffer<256xf32, hbm>) -> !ascend.buffer<256xbf16, hbm>
+    // A view of it is read, too.
+    // CHECK: %[[VIEW:.*]] = ascend.view %[[A]]
+    // CHECK: ascend.launch "aclnnNeg"(%[[VIEW]])
     %b = ascend.alloc : !ascend.buffer<256xbf16, hbm>
     ascend.launch "aclnnNeg" (%a) -> (%b) {} : (!ascend.buffer<256xbf16, hbm>) -> !ascend.buffer<256xbf16, hbm>
+    %view = ascend.view %a : <256xbf16, hbm> to <16x16xbf16, hbm>
+    %c = ascend.alloc : !ascend.buffer<16x16xbf16, hbm>
+    ascend.launch "aclnnNeg" (%view) -> (%c) {} : (!ascend.buffer<16x16xbf16, hbm>) -> !ascend.buffer<16x16xbf16, hbm>
   }
   // What is updated, or converted once, stays.
   // CHECK: ascend.routine @update()
