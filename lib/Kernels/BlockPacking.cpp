@@ -20,7 +20,7 @@ template <typename Source, bool MakesSingles> struct Lines {
 
   explicit Lines(const RowBlock &x)
       : data(static_cast<const Source *>(x.data)), begin(x.begin), end(x.end),
-        columns(x.columns) {}
+        columns(x.columns), stride(x.stride) {}
 
   /// 64 bytes of a row from cell `cell` on; what lies behind its end or in a
   /// row that does not exist is zero.
@@ -28,9 +28,26 @@ template <typename Source, bool MakesSingles> struct Lines {
     const int64_t left = columns - cell * elements;
     if (row < begin || row >= end || left <= 0)
       return _mm512_setzero_si512();
-    const Source *from = data + (row - begin) * columns + cell * elements;
-    const auto first =
-        static_cast<uint32_t>((uint64_t{1} << std::min<int64_t>(left, 32)) - 1);
+    return loadPart(data + (row - begin) * stride + cell * elements,
+                    static_cast<uint32_t>(
+                        (uint64_t{1} << std::min<int64_t>(left, 32)) - 1));
+  }
+
+  /// `Count` lines below one another.
+  template <int Count>
+  HWY_INLINE void loadBelow(int64_t row, int64_t cell,
+                            std::array<__m512i, Count> &lines) const {
+    const bool areWhole = row >= begin && row + Count <= end &&
+                          (cell + lineCells) * elements <= columns;
+    const Source *from = data + (row - begin) * stride + cell * elements;
+#pragma unroll
+    for (int i = 0; i < Count; ++i)
+      lines[i] = areWhole ? loadPart(from + i * stride, ~uint32_t{0})
+                          : load(row + i, cell);
+  }
+
+  /// The elements of a line that are in `first`.
+  static HWY_INLINE __m512i loadPart(const Source *from, uint32_t first) {
     if constexpr (elements == 2)
       return _mm512_maskz_loadu_epi16(first, from);
     else if constexpr (!MakesSingles)
@@ -49,7 +66,7 @@ template <typename Source, bool MakesSingles> struct Lines {
   }
 
   const Source *data;
-  int64_t begin, end, columns;
+  int64_t begin, end, columns, stride;
 };
 
 using PairLines = Lines<BFloat16, false>;
@@ -103,14 +120,34 @@ HWY_INLINE Pairs interleave(__m512i even, __m512i odd) {
           _mm512_permutex2var_epi64(low, seconds, high)};
 }
 
+HWY_INLINE void store(const Square &lines, Cell *to, int64_t stride) {
+#pragma unroll
+  for (int64_t i = 0; i < 16; ++i)
+    _mm512_storeu_si512(to + i * stride, lines[i]);
+}
+
+/// 32 rows as 16 rows of pairs of 16 columns each: those from `column` on in
+/// `first`, the next 16 in `second`.
+HWY_INLINE void readPairs(const PairLines &x, int64_t row, int64_t column,
+                          Square &first, Square &second) {
+  std::array<__m512i, 32> lines;
+  x.loadBelow<32>(row, column / 2, lines);
+#pragma unroll
+  for (int64_t i = 0; i < 16; ++i) {
+    const Pairs pairs = interleave(lines[2 * i], lines[2 * i + 1]);
+    first[i] = pairs.first;
+    second[i] = pairs.second;
+  }
+}
+
 void packPairPanels(const PairLines &x, Cell *b, int64_t rows, int64_t stride) {
-  for (int64_t row = 0; row < rows; row += 2, b += panelColumns)
+  for (int64_t row = 0; row < rows; row += 32, b += 16 * panelColumns)
     for (int64_t column = 0; column < x.columns; column += 32) {
-      const Pairs pairs =
-          interleave(x.load(row, column / 2), x.load(row + 1, column / 2));
+      Square first, second;
+      readPairs(x, row, column, first, second);
       Cell *panel = b + column / panelColumns * stride;
-      _mm512_storeu_si512(panel, pairs.first);
-      _mm512_storeu_si512(panel + stride, pairs.second);
+      store(first, panel, panelColumns);
+      store(second, panel + stride, panelColumns);
     }
 }
 
@@ -126,50 +163,39 @@ void packSinglePanels(const X &x, Cell *b, int64_t rows, int64_t stride) {
 /// 16 rows of 16 pairs each are 32 columns of 32 rows.
 void packRowsOfPairs(const PairLines &x, Cell *a, int64_t rows,
                      int64_t stride) {
-  for (int64_t column = 0; column < x.columns; column += 32)
-    for (int64_t row = 0; row < rows; row += 32) {
+  for (int64_t row = 0; row < rows; row += 32)
+    for (int64_t column = 0; column < x.columns; column += 32) {
       Square first, second;
-#pragma unroll
-      for (int64_t i = 0; i < 16; ++i) {
-        const Pairs pairs = interleave(x.load(row + 2 * i, column / 2),
-                                       x.load(row + 2 * i + 1, column / 2));
-        first[i] = pairs.first;
-        second[i] = pairs.second;
-      }
+      readPairs(x, row, column, first, second);
       transpose(first);
       transpose(second);
       Cell *to = a + column * stride + row / 2;
-#pragma unroll
-      for (int64_t i = 0; i < 16; ++i) {
-        _mm512_storeu_si512(to + i * stride, first[i]);
-        _mm512_storeu_si512(to + (i + 16) * stride, second[i]);
-      }
+      store(first, to, stride);
+      store(second, to + 16 * stride, stride);
     }
 }
 
 template <typename X>
 void packRowsOfSingles(const X &x, Cell *a, int64_t rows, int64_t stride) {
   const int64_t columns = roundUpTo(x.columns, 32);
-  for (int64_t column = 0; column < columns; column += 16)
-    for (int64_t row = 0; row < rows; row += 16) {
+  for (int64_t row = 0; row < rows; row += 16)
+    for (int64_t column = 0; column < columns; column += 16) {
       Square lines;
-#pragma unroll
-      for (int64_t i = 0; i < 16; ++i)
-        lines[i] = x.load(row + i, column);
+      x.template loadBelow<16>(row, column, lines);
       transpose(lines);
-      Cell *to = a + column * stride + row;
-#pragma unroll
-      for (int64_t i = 0; i < 16; ++i)
-        _mm512_storeu_si512(to + i * stride, lines[i]);
+      store(lines, a + column * stride + row, stride);
     }
 }
 
 template <typename X>
 void packLines(const X &x, Cell *a, int64_t rows, int64_t stride) {
   const int64_t cells = x.getRowCells();
-  for (int64_t row = 0; row < rows; ++row, a += stride)
-    for (int64_t cell = 0; cell < cells; cell += lineCells)
-      _mm512_storeu_si512(a + cell, x.load(row, cell));
+  for (int64_t row = 0; row < rows; row += 16, a += 16 * stride)
+    for (int64_t cell = 0; cell < cells; cell += lineCells) {
+      Square lines;
+      x.template loadBelow<16>(row, cell, lines);
+      store(lines, a + cell, stride);
+    }
 }
 
 template <typename X>
@@ -178,13 +204,9 @@ void packTransposedLines(const X &x, Cell *b, int64_t rows, int64_t stride) {
   for (int64_t row = 0; row < rows; row += 16, b += stride)
     for (int64_t cell = 0; cell < cells; cell += 16) {
       Square lines;
-#pragma unroll
-      for (int64_t i = 0; i < 16; ++i)
-        lines[i] = x.load(row + i, cell);
+      x.template loadBelow<16>(row, cell, lines);
       transpose(lines);
-#pragma unroll
-      for (int64_t i = 0; i < 16; ++i)
-        _mm512_storeu_si512(b + (cell + i) * panelColumns, lines[i]);
+      store(lines, b + cell * panelColumns, panelColumns);
     }
 }
 

@@ -12,8 +12,8 @@
 
 namespace mf {
 
-/// A block of rows of `columns` elements each, one behind the other. Only the
-/// rows [begin, end) of the block exist, from `data` on; all others are zeros.
+/// A block of rows of `columns` elements each. Only the rows [begin, end) of
+/// the block exist, from `data` on; all others are zeros.
 struct RowBlock {
   DType type;
   /// f32, or bf16 if `type` is.
@@ -21,6 +21,8 @@ struct RowBlock {
   const void *data;
   int64_t begin, end;
   int64_t columns;
+  /// Elements from a row to the next.
+  int64_t stride = columns;
 };
 
 /// a = x: `rows` rows, a multiple of 16, `stride` cells apart.

@@ -96,7 +96,10 @@ void ProgressVerifier::collect(const StageProgram &stage, uint32_t end) {
         const uint32_t position = scope.call ? scope.callPosition : number;
         if (position >= end)
           return false;
-        Item item;
+        const Exchange *exchange = scope.list->getExchange(instruction);
+        if (!exchange && !instruction.recorded && instruction.awaited.empty())
+          return true;
+        Item &item = state.streams[instruction.stream].items.emplace_back();
         item.position = position;
         item.instruction = scope.call ? number : callItself;
         for (const AwaitedEvent &awaited : instruction.awaited)
@@ -106,9 +109,7 @@ void ProgressVerifier::collect(const StageProgram &stage, uint32_t end) {
           if (*item.recorded >= state.isRecorded.size())
             state.isRecorded.resize(*item.recorded + 1, false);
         }
-        item.exchange = scope.list->getExchange(instruction);
-        if (item.exchange || item.recorded || !item.awaited.empty())
-          state.streams[instruction.stream].items.push_back(std::move(item));
+        item.exchange = exchange;
         return true;
       });
   stages.push_back(std::move(state));

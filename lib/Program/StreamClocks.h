@@ -24,16 +24,16 @@ public:
   /// For one list on its own: events that a call would pass are never awaited.
   StreamClocks(const StageProgram &program, const InstructionList &list)
       : numStreams(program.streams.size()), clocks(numStreams * numStreams, 0),
-        stepEvents(list.numEvents) {}
+        stepEvents(list.numEvents * numStreams, 0) {}
 
   /// Lets the instruction's stream wait for what the instruction waits for, and
   /// puts it on its stream; its position there counts from 1.
   uint64_t begin(const Scope &scope, const Instruction &instruction) {
     for (const AwaitedEvent &awaited : instruction.awaited)
       if (!awaited.isArgument)
-        join(instruction.stream, getEvents(scope)[awaited.event]);
+        join(instruction.stream, getEvents(scope), awaited.event);
       else if (scope.call)
-        join(instruction.stream, stepEvents[scope.call->events[awaited.event]]);
+        join(instruction.stream, stepEvents, scope.call->events[awaited.event]);
     return ++at(instruction.stream, instruction.stream);
   }
 
@@ -41,16 +41,17 @@ public:
   void end(const Scope &scope, const Instruction &instruction) {
     if (!instruction.recorded)
       return;
-    std::vector<Clock> &events = getEvents(scope);
-    if (events.size() <= *instruction.recorded)
-      events.resize(*instruction.recorded + 1);
-    const uint64_t *clock = &clocks[instruction.stream * numStreams];
-    events[*instruction.recorded].assign(clock, clock + numStreams);
+    Clocks &events = getEvents(scope);
+    const size_t begin = size_t{*instruction.recorded} * numStreams;
+    if (events.size() < begin + numStreams)
+      events.resize(begin + numStreams, 0);
+    std::copy_n(clocks.begin() + instruction.stream * numStreams, numStreams,
+                events.begin() + begin);
   }
 
   /// Lets a stream wait for an event of the step.
   void wait(uint32_t stream, uint32_t stepEvent) {
-    join(stream, stepEvents[stepEvent]);
+    join(stream, stepEvents, stepEvent);
   }
 
   /// Puts a stream's latest instruction at `position`.
@@ -70,27 +71,34 @@ public:
   }
 
 private:
-  using Clock = std::vector<uint64_t>;
+  /// One clock behind another, `numStreams` numbers each: a step has too many
+  /// events for a vector each.
+  using Clocks = std::vector<uint64_t>;
 
   uint64_t &at(uint32_t stream, uint32_t other) {
     return clocks[stream * numStreams + other];
   }
-  void join(uint32_t stream, const Clock &event) {
-    for (uint32_t i = 0; i < event.size(); ++i)
-      at(stream, i) = std::max(at(stream, i), event[i]);
+  /// An event that nothing has recorded is the beginning of time.
+  void join(uint32_t stream, const Clocks &events, uint32_t event) {
+    const size_t begin = size_t{event} * numStreams;
+    if (begin >= events.size())
+      return;
+    for (size_t i = 0; i < numStreams; ++i)
+      at(stream, i) = std::max(at(stream, i), events[begin + i]);
   }
 
   // A routine records each event before it waits for it, so calls may share
   // one table.
-  std::vector<Clock> &getEvents(const Scope &scope) {
+  Clocks &getEvents(const Scope &scope) {
     return scope.call ? routineEvents : stepEvents;
   }
 
-  uint32_t numStreams;
-  /// Row s is the clock of stream s.
-  std::vector<uint64_t> clocks;
-  std::vector<Clock> stepEvents;
-  std::vector<Clock> routineEvents;
+  size_t numStreams;
+  /// Number s is the clock of stream s.
+  Clocks clocks;
+  /// By number of the event.
+  Clocks stepEvents;
+  Clocks routineEvents;
 };
 
 } // namespace mf::program

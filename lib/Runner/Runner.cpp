@@ -187,6 +187,8 @@ llvm::MutableArrayRef<uint8_t> Runner::getStatic(int64_t rank,
   return state->get(rank).getStatic(number);
 }
 
+ThreadPool &Runner::getPool(int64_t rank) { return state->get(rank).getPool(); }
+
 void Runner::parallelFor(int64_t tiles,
                          llvm::function_ref<void(int64_t)> body) {
   std::atomic<int64_t> next{0};

@@ -37,7 +37,7 @@ struct Scope {
   uint64_t firstTemporary = 0;
   /// Number of the list's first event through the expanded step.
   uint64_t firstEvent = 0;
-  std::vector<MemoryRange> arguments;
+  llvm::SmallVector<MemoryRange, 8> arguments;
 };
 
 /// Numbers of the buffer instances of a stage's step.

@@ -105,9 +105,12 @@ void ChannelChecker::addUse(const StageProgram &stage, const Use &use) {
 void ChannelChecker::addUses(const StageProgram &stage,
                              const InstructionList &list) {
   for (const Instruction &instruction : list.instructions) {
-    if (const Call *call = list.getCall(instruction))
-      addUses(stage, stage.routines[call->routine].body);
-    else if (const Exchange *exchange = list.getExchange(instruction))
+    if (const Call *call = list.getCall(instruction)) {
+      const InstructionList &body = stage.routines[call->routine].body;
+      if (!body.exchanges.empty())
+        addUses(stage, body);
+    }
+    if (const Exchange *exchange = list.getExchange(instruction))
       addUse(stage, {&instruction, exchange,
                      instruction.accesses.front().operand.bytes});
   }

@@ -61,6 +61,21 @@ ListDecoder::decodePeer(Operation *op, const ascend::Exchange &exchange) const {
   return channel;
 }
 
+FailureOr<uint32_t> ListDecoder::getTransfer(Operation *op,
+                                             const ascend::Exchange &exchange) {
+  // Equal attributes are one object. A step has many messages and few channels.
+  const std::tuple key(exchange.peer.getAsOpaquePointer(),
+                       exchange.channel.getAsOpaquePointer(),
+                       static_cast<unsigned>(exchange.isSend));
+  if (auto known = transfers.find(key); known != transfers.end())
+    return known->second;
+  FailureOr<Channel> channel = decodePeer(op, exchange);
+  if (failed(channel))
+    return failure();
+  channel->name = exchange.channel.str();
+  return transfers[key] = state.getChannel(std::move(*channel));
+}
+
 FailureOr<Channel> ListDecoder::decodeGroup(Operation *op,
                                             ascend::GroupAttr group) const {
   const Mesh &mesh = state.result.program.mesh;
@@ -147,11 +162,6 @@ LogicalResult ListDecoder::checkSizes(Operation *op, const Exchange &exchange,
 LogicalResult ListDecoder::decodeExchange(ascend::InstructionOpInterface op,
                                           const ascend::Exchange &exchange,
                                           Instruction &instruction) {
-  FailureOr<Channel> channel = exchange.group ? decodeGroup(op, exchange.group)
-                                              : decodePeer(op, exchange);
-  if (failed(channel))
-    return failure();
-  channel->name = exchange.channel.str();
   Exchange result;
   result.isSend = exchange.isSend;
   result.kind = static_cast<CollectiveKind>(exchange.kind);
@@ -163,23 +173,34 @@ LogicalResult ListDecoder::decodeExchange(ascend::InstructionOpInterface op,
   if (failed(type))
     return failure();
   result.type = type->shape.type;
+  instruction.index = list.exchanges.size();
+  if (exchange.peer) {
+    FailureOr<uint32_t> channel = getTransfer(op, exchange);
+    if (failed(channel))
+      return failure();
+    result.channel = *channel;
+    list.exchanges.push_back(std::move(result));
+    return success();
+  }
+  FailureOr<Channel> channel = decodeGroup(op, exchange.group);
+  if (failed(channel))
+    return failure();
+  channel->name = exchange.channel.str();
   if (result.kind == CollectiveKind::AllToAllV) {
     const int64_t members =
         state.result.program.mesh.getNumMembers(channel->group);
     if (failed(decodeRows(op, exchange, members, instruction, result.rows,
                           result.type)))
       return failure();
-  } else if (exchange.group &&
-             failed(checkSizes(op, result, *channel, instruction))) {
+  } else if (failed(checkSizes(op, result, *channel, instruction))) {
     return failure();
   }
   // What is reduced or sent to all in place is one buffer.
-  if (exchange.group && (result.kind == CollectiveKind::AllReduce ||
-                         result.kind == CollectiveKind::Broadcast))
+  if (result.kind == CollectiveKind::AllReduce ||
+      result.kind == CollectiveKind::Broadcast)
     instruction.accesses.back().sharedAccesses = 1;
   result.channel = state.getChannel(std::move(*channel));
-  instruction.index = list.exchanges.size();
-  list.exchanges.push_back(result);
+  list.exchanges.push_back(std::move(result));
   return success();
 }
 

@@ -44,6 +44,8 @@ LogicalResult ListDecoder::decodeArguments(ascend::CallOp op,
 LogicalResult ListDecoder::decodeRecords(ascend::CallOp op,
                                          const Routine &callee, Call &call) {
   ArrayRef<int64_t> records = op.getRecords().value_or(ArrayRef<int64_t>());
+  if (records.empty())
+    return success();
   int64_t numLaunches = 0;
   uint32_t number = 0;
   for (const Instruction &instruction : callee.body.instructions) {

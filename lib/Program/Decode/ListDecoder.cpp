@@ -11,6 +11,7 @@ FailureOr<InstructionList> ListDecoder::decode(Region &body) {
   if (body.empty())
     return std::move(list);
   Block &block = body.front();
+  reserve(block);
   if (failed(decodeArguments(block)))
     return failure();
   for (Operation &op : block)
@@ -18,6 +19,17 @@ FailureOr<InstructionList> ListDecoder::decode(Region &body) {
       return failure();
   nameTemporaries();
   return std::move(list);
+}
+
+void ListDecoder::reserve(Block &block) {
+  size_t numBuffers = block.getNumArguments(), numInstructions = 0;
+  for (Operation &op : block) {
+    numBuffers += isa<ascend::AllocOp, ascend::GlobalOp, ascend::SlotOp,
+                      ascend::MessageOp>(op);
+    numInstructions += isa<ascend::CallOp, ascend::InstructionOpInterface>(op);
+  }
+  list.buffers.reserve(numBuffers);
+  list.instructions.reserve(numInstructions);
 }
 
 LogicalResult ListDecoder::decodeOperation(Operation *op) {
@@ -59,7 +71,8 @@ LogicalResult ListDecoder::decodeArguments(Block &block) {
 
 void ListDecoder::defineBuffer(Value value, Buffer buffer) {
   auto [entry, isNew] = buffers.try_emplace(
-      {buffer.kind, buffer.index, buffer.frame}, list.buffers.size());
+      {static_cast<uint32_t>(buffer.kind), buffer.index, buffer.frame},
+      list.buffers.size());
   operands[value] = {entry->second, 0, buffer.bytes};
   if (!isNew)
     return;

@@ -29,6 +29,8 @@ private:
   mlir::LogicalResult decode(ascend::CallOp op);
   mlir::LogicalResult decode(ascend::InstructionOpInterface op);
 
+  /// Makes room for what a block decodes to: steps are long.
+  void reserve(mlir::Block &block);
   mlir::LogicalResult decodeArguments(mlir::Block &block);
   mlir::LogicalResult decodeArguments(ascend::CallOp op, const Routine &callee,
                                       Call &call);
@@ -45,6 +47,9 @@ private:
   mlir::LogicalResult decodeExchange(ascend::InstructionOpInterface op,
                                      const ascend::Exchange &exchange,
                                      Instruction &instruction);
+  /// The channel of a send or receive.
+  mlir::FailureOr<uint32_t> getTransfer(mlir::Operation *op,
+                                        const ascend::Exchange &exchange);
   mlir::FailureOr<Channel> decodePeer(mlir::Operation *op,
                                       const ascend::Exchange &exchange) const;
   mlir::FailureOr<Channel> decodeGroup(mlir::Operation *op,
@@ -81,7 +86,10 @@ private:
   llvm::DenseMap<mlir::Value, uint32_t> events;
   llvm::DenseMap<mlir::Value, uint32_t> frames;
   /// By kind, index and frame.
-  std::map<std::tuple<BufferKind, uint32_t, uint32_t>, uint32_t> buffers;
+  llvm::DenseMap<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> buffers;
+  /// The channels of transfers, by peer, name and side.
+  llvm::DenseMap<std::tuple<const void *, const void *, unsigned>, uint32_t>
+      transfers;
 };
 
 } // namespace mf::program

@@ -254,4 +254,29 @@ TEST(KernelCostTest, MoreWorkIsNeverFaster) {
   }
 }
 
+/// Whether steps run as one on the device is what it was compiled with.
+TEST(KernelCostTest, AChainTakesTheSumOfItsSteps) {
+  const TensorShape x = wide({4, 512, 768});
+  const AttributeMap slice = {{"starts", std::vector<int64_t>{0, 0, 0}},
+                              {"sizes", std::vector<int64_t>{4, 512, 384}}};
+  const TensorShape half = wide({4, 512, 384});
+  const KernelSpec chain = {
+      "mfChain",
+      {x, x},
+      {half},
+      {{"steps",
+        std::vector<KernelStep>{{"aclnnMul", {0, 1}, x, {}},
+                                {"aclnnSliceV2", {~0}, half, slice}}}}};
+  for (bool isFused : {false, true}) {
+    const double mul =
+        getCost(makeTarget(), {"aclnnMul", {x, x}, {x}, {}}, isFused).seconds;
+    const double copy =
+        getCost(makeTarget(), {"aclnnSliceV2", {x}, {half}, slice}, isFused)
+            .seconds;
+    const KernelCost cost = getCost(makeTarget(), chain, isFused);
+    EXPECT_DOUBLE_EQ(cost.seconds, mul + copy);
+    EXPECT_EQ(cost.limit, Limit::Memory);
+  }
+}
+
 } // namespace
