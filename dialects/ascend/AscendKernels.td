@@ -245,6 +245,8 @@ def Chain : Kernel<"mfChain", "makeChain"> {
   let attributes = (attrs Steps:$steps);
   let kind = "elementwise";
   let flops = "getChainFlops(spec)";
+  // Which steps, no profiler shows.
+  let fromProfile = "false";
 }
 
 //===----------------------------------------------------------------------===//

@@ -21,6 +21,9 @@ struct ChainBuffer {
   /// It is free for others behind its last use in the routine, and before its
   /// first if that is a write.
   bool isFreed = false;
+  /// It is alive behind the routine: of what is freed, before its first use
+  /// alone.
+  bool isKept = false;
 };
 
 /// What a launch names: a buffer, or a view of it.

@@ -90,7 +90,8 @@ void WindowBytes::findOutside(const Window &window) {
         outside.try_emplace(buffer);
   for (auto &[buffer, sides] : outside) {
     sides.before = *uses[buffer].begin() < first;
-    sides.behind = *uses[buffer].rbegin() > last;
+    sides.behind =
+        graph.buffers[buffer].isKept || *uses[buffer].rbegin() > last;
   }
 }
 

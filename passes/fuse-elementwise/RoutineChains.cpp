@@ -115,10 +115,13 @@ void RoutineChains::describeBuffers() {
     const Value root = roots[number];
     buffer.bytes = cast<ascend::BufferType>(root.getType()).getBytes();
     buffer.isTemporary = isTemporary(root);
-    // A residual that is not made here is read here for the last time.
-    buffer.isFreed = root.getDefiningOp<ascend::AllocOp>() ||
-                     (root.getDefiningOp<ascend::SlotOp>() &&
-                      !written.count(static_cast<int64_t>(number)));
+    // A residual that is not made here is read here for the last time; one that
+    // is, or what a caller gets, lives on.
+    const bool isMade = written.count(static_cast<int64_t>(number)) > 0;
+    const bool isSlot = root.getDefiningOp<ascend::SlotOp>() != nullptr;
+    buffer.isKept = isMade && (isSlot || isa<BlockArgument>(root));
+    buffer.isFreed =
+        root.getDefiningOp<ascend::AllocOp>() || isSlot || buffer.isKept;
   }
 }
 
