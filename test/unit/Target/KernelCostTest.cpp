@@ -175,7 +175,13 @@ TEST(KernelCostTest, FactorsTakeAsLongAsProducts) {
   const TensorShape x = wide({4096, 4096}), scalar = wide({});
   const KernelSpec product = {"aclnnForeachMulScalar", {scalar}, {x}, {}};
   auto update = [&](llvm::SmallVector<TensorShape, 4> inputs) {
-    return seconds({"aclnnApplyAdamWV2", std::move(inputs), {x, x, x}, {}});
+    return seconds({"aclnnApplyAdamWV2",
+                    std::move(inputs),
+                    {x, x, x},
+                    {{"beta1", 0.9},
+                     {"beta2", 0.95},
+                     {"eps", 1e-8},
+                     {"weight_decay", 0.1}}});
   };
   const double plain = update({x, scalar, scalar, scalar});
   // Beside the scalars, which the update reads too.
