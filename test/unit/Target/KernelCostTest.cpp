@@ -31,6 +31,8 @@ Target makeTarget() {
                     {"attention_grad", 0.41 * 0.85, 1, 0, 4e-6, attention},
                     {"norm", 0, 5, 3.75, 4e-6, {}},
                     {"elementwise", 0, 1, 0.75, 4e-6, {}},
+                    {"optimizer", 0, 1, 0, 4e-6, {}},
+                    {"reduction", 0, 1, 0, 4e-6, {}},
                     {"copy", 0, 1, 0, 4e-6, {}}};
   return target;
 }
@@ -167,6 +169,27 @@ TEST(KernelCostTest, FusionSavesPasses) {
   EXPECT_EQ(seconds(zero, true), seconds(zero));
   EXPECT_NEAR(seconds(zero),
               4 * mib / (1.1e12 * (1 + 0.8 / (1 + 1.0 / 256))) + 4e-6, 1e-12);
+}
+
+TEST(KernelCostTest, FactorsTakeAsLongAsProducts) {
+  const TensorShape x = wide({4096, 4096}), scalar = wide({});
+  const KernelSpec product = {"aclnnForeachMulScalar", {scalar}, {x}, {}};
+  auto update = [&](llvm::SmallVector<TensorShape, 4> inputs) {
+    return seconds({"aclnnApplyAdamWV2",
+                    std::move(inputs),
+                    {x, x, x},
+                    {{"beta1", 0.9},
+                     {"beta2", 0.95},
+                     {"eps", 1e-8},
+                     {"weight_decay", 0.1}}});
+  };
+  const double plain = update({x, scalar, scalar, scalar});
+  // Beside the scalars, which the update reads too.
+  EXPECT_NEAR(update({x, scalar, scalar, scalar, scalar, scalar}),
+              plain + 2 * seconds(product), 1e-9);
+  // What is multiplied for the norm is multiplied once.
+  EXPECT_NEAR(seconds({"aclnnForeachNorm", {x, scalar}, {scalar}, {}}),
+              seconds({"aclnnForeachNorm", {x}, {scalar}, {}}), 1e-9);
 }
 
 TEST(KernelCostTest, OperationsCountWhereAKindHasAShareOfThePeak) {
