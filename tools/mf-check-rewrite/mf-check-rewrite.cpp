@@ -37,6 +37,9 @@ static cl::opt<double> tolerance(
     "tolerance", cl::value_desc("x"), cl::init(0), cl::cat(category),
     cl::desc("Relative difference that is allowed, for rewrites that change "
              "the order of sums (default: none, the same bits)"));
+static cl::opt<bool>
+    castOnce("cast-once", cl::cat(category),
+             cl::desc("Convert parameters once per step, as mf-opt does"));
 
 static int fail(const Twine &message) {
   WithColor::error(errs(), "mf-check-rewrite") << message << '\n';
@@ -63,6 +66,7 @@ static int checkPasses(mlir::ModuleOp module) {
   mlir::PassManager manager(module.getContext());
   mf::passes::TrainingStepOptions options;
   options.config = config;
+  options.castOnce = castOnce;
   mf::passes::buildTrainingStepPipeline(manager, options);
   mlir::FailureOr<std::vector<Snapshot>> snapshots =
       runWithSnapshots(manager, module);

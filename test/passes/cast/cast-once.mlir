@@ -6,7 +6,6 @@
 // Parameters and a gradient take 3584 bytes, a conversion and what is computed of it 1024 more. There is room for one copy of 512, or for none.
 // RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-cast-once{hbm=5300 print-plan=true}))' --remarks-filter-passed=cast %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=ROOM
 // RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-cast-once{hbm=5000}))' --remarks-filter-missed=cast %s 2>&1 | FileCheck %s --check-prefix=NONE
-// RUN: not mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-cast-once{hbm=much}))' %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=SIZE
 
 // CHECK-LABEL: ascend.program @step
 // CHECK: ascend.static @twice parameter of "twice" : !ascend.buffer<256xf32, hbm>
@@ -23,7 +22,6 @@
 // ROOM-NEXT: once: 1 conversion
 // ROOM: conversions saved=3, parameters=1, parameters without room=1
 // NONE: stage 0 has no memory left for converted parameters
-// SIZE: error: {{.*}}got hbm=much; expected a size such as 54GB, 59.5GB or bytes
 ascend.program @step stage 0 attributes {
     micro_batches = 2 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64,
     vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {

@@ -143,7 +143,7 @@ TEST(AdamWTest, FactorsAreProductsThatAreNotWritten) {
     }
 }
 
-TEST(ForeachNormTest, FactorsAreProductsThatAreNotWritten) {
+TEST(GradientFactorsTest, NormsReadProductsThatAreNotWritten) {
   for (DType type : floatTypes)
     for (int64_t count : {int64_t{5}, int64_t{200003}}) {
       Tensor gradient = randomTensor(type, {count}, 1);
@@ -155,7 +155,7 @@ TEST(ForeachNormTest, FactorsAreProductsThatAreNotWritten) {
     }
 }
 
-TEST(ForeachNormTest, AnInfiniteProductIsSeen) {
+TEST(GradientFactorsTest, AnInfiniteProductIsSeen) {
   Tensor gradient = randomTensor(DType::F16, {100}, 1);
   gradient.set(99, 60000);
   Tensor norm(DType::F32, {});
