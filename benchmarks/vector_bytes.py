@@ -115,7 +115,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             model, step = os.path.join(folder, "model.mlir"), os.path.join(folder, "step.mlir")
             translate = [os.path.join(bin_folder, "mf-translate"), "--import-mindformers", path, "-o", model]
-            lower = [os.path.join(bin_folder, "mf-opt"), "--quiet", "--recompute-config=" + path, model, "-o", step]
+            lower = [os.path.join(bin_folder, "mf-opt"), "--quiet", "--fuse-elementwise=false", "--recompute-config=" + path, model, "-o", step]
             if any(subprocess.run(command, capture_output=True).returncode for command in (translate, lower)):
                 continue
             launched, moved = count_launched(bin_folder, target, step, folder)

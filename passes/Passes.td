@@ -572,11 +572,6 @@ def ShardOptimizer : Pass<"mf-shard-optimizer", "::mf::ir::ModelOp"> {
     gradient is the reduce-scatter. On level 3 a layer gathers in forward, and
     again in backward.
 
-    With `cast-once` a parameter that is not shared out, but that all readers
-    convert, is converted by the step's begin as well: `gathered` over no axes.
-    That costs the memory of the converted copy, and saves a conversion in each
-    forward and backward. It changes no bit.
-
     ```mlir
     mf.param @w : tensor<16x8xf32> init <zeros> layout <[[mp], []], reduced = [dp]>
     ...
@@ -591,10 +586,7 @@ def ShardOptimizer : Pass<"mf-shard-optimizer", "::mf::ir::ModelOp"> {
   }];
   let options = [
     Option<"printPlan", "print-plan", "bool", /*default=*/"false",
-           "print on standard error which parameters are shared out, or why not">,
-    Option<"castOnce", "cast-once", "bool", /*default=*/"false",
-           "with several micro-batches, convert parameters that each rank stores "
-           "whole once per step, too, in the type that all their readers want">
+           "print on standard error which parameters are shared out, or why not">
   ];
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
@@ -663,6 +655,32 @@ def InsertOptimizer : Pass<"mf-insert-optimizer", "::mf::ir::ModelOp"> {
     }
     ```
   }];
+  let dependentDialects = ["::mf::ir::MfDialect"];
+}
+
+def FoldGradientScales : Pass<"mf-fold-gradient-scales", "::mf::ir::ModelOp"> {
+  let summary = "Multiply gradients where they are read";
+  let description = [{
+    Each `mf.scale_gradients` reads and writes every gradient of its stage. Where
+    all that use these gradients behind it are readers that can multiply
+    (`GradientReaderOpInterface`), its factor becomes theirs and the operator
+    goes: the step reads gradients once for the norm and once to update, and
+    writes them no more. Readers round each product to the gradient's type, so
+    no bit changes. Gradients in memory stay as backward left them.
+
+    ```mlir
+    %factor = mf.clamp_max %quotient {...} : ...
+    mf.scale_gradients [@layers.1.norm.weight, ...] by %factor : tensor<f32>
+    mf.adamw @layers.1.norm.weight, %lr, %step, %overflow {...} : ...
+    // becomes
+    %factor = mf.clamp_max %quotient {...} : ...
+    mf.adamw @layers.1.norm.weight, %lr, %step, %overflow times %factor : tensor<f32> {...} : ...
+    ```
+  }];
+  let options = [
+    Option<"printPlan", "print-plan", "bool", /*default=*/"false",
+           "print on standard error where gradients are multiplied">
+  ];
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
 
@@ -746,6 +764,93 @@ def LowerToAscend : Pass<"mf-lower-to-ascend", "::mlir::ModuleOp"> {
            "in, without a copy of it in the accumulator's">
   ];
   let dependentDialects = ["::mf::ir::MfDialect", "::mf::ascend::AscendDialect"];
+}
+
+def FuseElementwise : Pass<"ascend-fuse-elementwise", "::mf::ascend::ProgramOp"> {
+  let summary = "Run chains of elementwise kernels as one";
+  let description = [{
+    Launches that make each row of one result of the same rows of their operands,
+    and whose results nothing reads but launches of the same chain, become one
+    `mfChain`: it runs step by step on a few rows at a time, so what is between
+    lies in on-chip memory and needs no buffer. Which kernels may be steps is said
+    by their records (AscendKernels.td). Each step rounds to its own type: the
+    bits stay the same.
+
+    A value that is kept for backward, read by something else, or seen by another
+    stream stays. Chains pass no event, no wait and no launch that uses the same
+    memory, and no moment of a routine has more bytes alive than before. On a
+    target a chain takes the sum of its steps, as MindSpore fuses by itself
+    (`graph_kernel_fusion`).
+
+    ```mlir
+    %a = ascend.alloc : <1x4x8xf32, hbm>
+    ascend.launch "aclnnSilu"(%h) -> (%a) {} cell "layers.0.feed_forward.w1.activation.silu" : ...
+    %g = ascend.alloc : <1x4x8xf32, hbm>
+    ascend.launch "aclnnMul"(%a, %h) -> (%g) {} cell "layers.0.feed_forward.mul" : ...
+    ascend.launch "aclnnAdd"(%x, %g) -> (%arg1) {} cell "layers.0.add" : ...
+    // becomes
+    ascend.launch "mfChain"(%h, %x) -> (%arg1) {steps = #ascend.steps<
+        aclnnSilu(in0) : tensor<1x4x8xf32>,
+        aclnnMul(t0, in0) : tensor<1x4x8xf32>,
+        aclnnAdd(in1, t1) : tensor<1x4x8xf32>>} cell "layers.0.add" : ...
+    ```
+  }];
+  let options = [
+    Option<"printPlan", "print-plan", "bool", /*default=*/"false",
+           "print how many chains of which kernels there are on standard error">
+  ];
+  let dependentDialects = ["::mf::ascend::AscendDialect"];
+}
+
+def CastOnce : Pass<"ascend-cast-once", "::mf::ascend::ProgramOp"> {
+  let summary = "Convert parameters once per step where memory allows";
+  let description = [{
+    Where parameters are stored in another type than layers compute in, each
+    forward, recomputation and backward of each micro-batch converts them again.
+    This converts a parameter in the step's begin instead, to a copy that lives
+    up to its last reader in the step: the same bits for the memory of the copy.
+    Copies are made in the order of bytes that are not moved per byte that is
+    kept, as long as the stage's peak and all copies are within its limit of
+    device memory. Says, as a remark, how many parameters are copied, how many
+    conversions a step that saves, and the bytes that are kept; with `apply` =
+    false it says what it would save, and changes nothing.
+
+    ```mlir
+    ascend.static @layers.0.w1.weight parameter of "layers.0.w1.weight" : ...
+    ...
+    ascend.routine @chunk0.forward(...) ... {
+      ...
+      %w1 = ascend.global @layers.0.w1.weight : <8x8xf32, hbm>
+      ...
+      %c = ascend.alloc : <8x8xbf16, hbm>
+      ascend.launch "aclnnCast"(%w1) -> (%c) {} cell "layers.0.feed_forward.w1.cast" : ...
+      ...
+      ascend.launch "aclnnMatmul"(%x, %c) -> ...
+    // becomes
+    ascend.static @layers.0.w1.weight parameter of "layers.0.w1.weight" : ...
+    ascend.static @cast.layers.0.w1.weight gathered of "layers.0.w1.weight" : !ascend.buffer<8x8xbf16, hbm>
+    ...
+    ascend.routine @chunk0.forward(...) ... {
+      ...
+      %c = ascend.global @cast.layers.0.w1.weight : <8x8xbf16, hbm>
+      ...
+      ascend.launch "aclnnMatmul"(%x, %c) -> ...
+      ...
+    ascend.routine @begin() {
+      ...
+      ascend.launch "aclnnCast"(%w1) -> (%begun) {} cell "layers.0.feed_forward.w1.cast" : ...
+    ```
+  }];
+  let options = [
+    Option<"apply", "apply", "bool", /*default=*/"true",
+           "make the copies, rather than say what they would save">,
+    Option<"hbm", "hbm", "std::string", /*default=*/"",
+           "device memory per rank, as 54GB; empty takes the program's "
+           "hbm_limit_bytes, and no limit without it">,
+    Option<"printPlan", "print-plan", "bool", /*default=*/"false",
+           "print on standard error which parameters are copied, or why not">
+  ];
+  let dependentDialects = ["::mf::ascend::AscendDialect"];
 }
 
 def PlanMemory : Pass<"ascend-plan-memory", "::mf::ascend::ProgramOp"> {

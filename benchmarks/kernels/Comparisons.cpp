@@ -1,6 +1,7 @@
 //===- Comparisons.cpp - Ways to the same result --------------------------===//
 
 #include "Comparisons.h"
+#include "mf/Signatures/KernelChain.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <numeric>
@@ -44,7 +45,6 @@ public:
     const TensorShape counts = {DType::F32, {1, 1, experts}};
     const std::string size =
         llvm::formatv(" {0}x{1}, {2}", in, out, load.name).str();
-    const double flops = 2.0 * rows * in * out;
     auto compare = [&](const char *what, const char *loop, const char *grouped,
                        llvm::SmallVector<TensorShape, 4> inputs,
                        const TensorShape &output,
@@ -54,7 +54,7 @@ public:
           {"loop" + (what + size), {{loop, inputs, {output}, attributes}}},
           {"grouped" + (what + size),
            {{grouped, inputs, {output}, attributes}}},
-          load.counts, flops);
+          load.counts);
     };
     compare("", "mfExpertMatmul", "aclnnGroupedMatmul", {x, weight}, dy, {});
     compare(" dx", "mfExpertMatmul", "aclnnGroupedMatmul", {dy, weight}, x,
@@ -106,7 +106,66 @@ public:
         {"fused swiglu grad", {{"aclnnSwiGluGrad", {x, both}, {both}, {}}}});
   }
 
+  /// Chains as bf16 models have them, beside the same steps as one kernel.
+  void compareChains() {
+    const TensorShape x = shape({2048, 2048});
+    compareSteps("silu, mul", {x, x},
+                 {{"aclnnSilu", {0}, x, {}}, {"aclnnMul", {~0, 1}, x, {}}});
+    compareSteps(
+        "mul, silu grad", {x, x, x},
+        {{"aclnnMul", {0, 1}, x, {}}, {"aclnnSiluBackward", {~0, 2}, x, {}}});
+    compareSteps("mul, mul, silu grad", {x, x, x, x},
+                 {{"aclnnMul", {0, 1}, x, {}},
+                  {"aclnnMul", {~0, 2}, x, {}},
+                  {"aclnnSiluBackward", {~1, 3}, x, {}}});
+    compareSteps("add, add", {x, x, x},
+                 {{"aclnnAdd", {0, 1}, x, {}}, {"aclnnAdd", {~0, 2}, x, {}}});
+    const TensorShape q = shape({4, 12, 512, 64});
+    const TensorShape wide = {DType::F32, q.dims},
+                      table = {DType::F32, {512, 64}};
+    TensorShape half = wide;
+    half.dims.back() = 32;
+    auto slice = [&](int64_t first) -> AttributeMap {
+      return {{"starts", Ints{0, 0, 0, first}},
+              {"sizes", Ints{4, 12, 512, 32}}};
+    };
+    auto pad = [&](int64_t low) -> AttributeMap {
+      return {{"low", Ints{0, 0, 0, low}}, {"high", Ints{0, 0, 0, 32 - low}}};
+    };
+    compareSteps("rotary in fp32", {q, table, table},
+                 {{"aclnnCast", {0}, wide, {}},
+                  {"aclnnSliceV2", {~0}, half, slice(0)},
+                  {"aclnnSliceV2", {~0}, half, slice(32)},
+                  {"aclnnNeg", {~2}, half, {}},
+                  {"aclnnCat", {~3, ~1}, wide, {{"axis", int64_t{3}}}},
+                  {"aclnnMul", {~0, 1}, wide, {}},
+                  {"aclnnMul", {~4, 2}, wide, {}},
+                  {"aclnnAdd", {~5, ~6}, wide, {}},
+                  {"aclnnCast", {~7}, q, {}}});
+    compareSteps("rotary in fp32, grad", {q, table, table},
+                 {{"aclnnCast", {0}, wide, {}},
+                  {"aclnnMul", {~0, 1}, wide, {}},
+                  {"aclnnMul", {~0, 2}, wide, {}},
+                  {"aclnnSliceV2", {~1}, half, slice(0)},
+                  {"aclnnSliceV2", {~1}, half, slice(32)},
+                  {"aclnnNeg", {~3}, half, {}},
+                  {"aclnnConstantPadNd", {~5}, wide, pad(32)},
+                  {"aclnnAdd", {~2, ~6}, wide, {}},
+                  {"aclnnConstantPadNd", {~4}, wide, pad(0)},
+                  {"aclnnAdd", {~7, ~8}, wide, {}},
+                  {"aclnnCast", {~9}, q, {}}});
+  }
+
 private:
+  void compareSteps(const char *title, llvm::SmallVector<TensorShape, 4> inputs,
+                    const std::vector<KernelStep> &steps) {
+    KernelSpec chain = {
+        "mfChain", std::move(inputs), {steps.back().result}, {}};
+    chain.attributes = {{"steps", steps}};
+    benchmark.compare({title, getStepSpecs(chain)},
+                      {(llvm::Twine("chain of ") + title).str(), {chain}});
+  }
+
   TensorShape shape(std::initializer_list<int64_t> dims) const {
     return {type, dims};
   }
@@ -126,6 +185,7 @@ void compareKernels(Benchmark &benchmark, DType type) {
   }
   comparisons.compareRotary();
   comparisons.compareSwiGlu();
+  comparisons.compareChains();
   llvm::outs() << "\n";
 }
 

@@ -1,6 +1,8 @@
 //===- KernelBenchmark.cpp - The time of one kernel -----------------------===//
 
 #include "KernelBenchmark.h"
+#include "Ceiling.h"
+#include "mf/Kernels/MachineRates.h"
 #include "mf/Signatures/KernelSignature.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -9,13 +11,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
-#include <oneapi/dnnl/dnnl.hpp>
 #include <random>
-#include <unordered_map>
-
-// NOLINTNEXTLINE(readability-identifier-naming)
-extern "C" void omp_set_num_threads(int);
 
 namespace mf {
 
@@ -74,84 +70,29 @@ public:
 
   void *getInput(size_t index) const { return from[index]; }
   void *getOutput(size_t index) const { return to[index]; }
-  double getBytes() const { return bytes; }
 
 private:
   void add(const TensorShape &shape, std::vector<void *> &places) {
     memories.push_back(std::make_unique<Memory>(shape));
     places.push_back(memories.back()->data());
-    bytes += static_cast<double>(shape.getBytes());
   }
 
   std::unique_ptr<Kernel> kernel;
   std::vector<std::unique_ptr<Memory>> memories;
   std::vector<void *> from, to;
   std::vector<char> workspace;
-  double bytes = 0;
 };
 
-/// oneDNN with its own threads on the same matrices: the ceiling.
-class Ceiling {
-public:
-  Ceiling(const KernelSpec &spec, int threads)
-      : threads(threads), engine(dnnl::engine::kind::cpu, 0), stream(engine) {
-    omp_set_num_threads(threads);
-    auto flag = [&](const char *name) {
-      auto found = spec.attributes.find(name);
-      return found != spec.attributes.end() && std::get<bool>(found->second);
-    };
-    bool transposeA = flag("transpose_a"), transposeB = flag("transpose_b");
-    auto type = spec.inputs[0].type == DType::F32
-                    ? dnnl::memory::data_type::f32
-                    : dnnl::memory::data_type::bf16;
-    auto matrix = [&](const TensorShape &shape, bool transpose) {
-      int64_t rows = shape.dims[0], columns = shape.dims[1];
-      return transpose
-                 ? dnnl::memory::desc({columns, rows}, type, {1, columns})
-                 : dnnl::memory::desc({rows, columns}, type, {columns, 1});
-    };
-    descriptions[0] = matrix(spec.inputs[0], transposeA);
-    descriptions[1] = matrix(spec.inputs[1], transposeB);
-    descriptions[2] = matrix(spec.outputs[0], false);
-    product = dnnl::matmul(dnnl::matmul::primitive_desc(
-        dnnl::matmul::desc(descriptions[0], descriptions[1], descriptions[2]),
-        engine));
-    omp_set_num_threads(1);
-  }
+bool isProduct(const KernelSpec &spec) { return spec.name == "aclnnMatmul"; }
 
-  void run(void *a, void *b, void *c) {
-    omp_set_num_threads(threads);
-    product.execute(stream, {{DNNL_ARG_SRC, {descriptions[0], engine, a}},
-                             {DNNL_ARG_WEIGHTS, {descriptions[1], engine, b}},
-                             {DNNL_ARG_DST, {descriptions[2], engine, c}}});
-    stream.wait();
-    omp_set_num_threads(1);
-  }
+/// Whether FLOPs are what counts.
+bool isOnCube(const KernelSpec &spec) {
+  return findKernelSignature(spec.name)->engine == Engine::Cube;
+}
 
-private:
-  int threads;
-  dnnl::engine engine;
-  dnnl::stream stream;
-  dnnl::memory::desc descriptions[3];
-  dnnl::matmul product;
-};
+constexpr double percent = 100, giga = 1e9, milli = 1e-3;
 
 } // namespace
-
-double Settings::getTime() const {
-  timespec now;
-  clock_gettime(processorTime ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC,
-                &now);
-  double time =
-      static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-  return processorTime ? time / threads : time;
-}
-
-double Settings::timeOnce(llvm::function_ref<void()> work) const {
-  double begin = getTime();
-  work();
-  return getTime() - begin;
-}
 
 bool Benchmark::isChosen(llvm::StringRef title,
                          llvm::ArrayRef<KernelSpec> kernels) const {
@@ -161,14 +102,59 @@ bool Benchmark::isChosen(llvm::StringRef title,
          });
 }
 
-void Benchmark::run(llvm::StringRef what, const KernelSpec &spec, int calls,
-                    double flops) {
-  if (!isChosen(what, spec))
-    return;
-  Launch launch(spec);
-  std::unique_ptr<Ceiling> ceiling;
-  if (spec.name == "aclnnMatmul")
-    ceiling = std::make_unique<Ceiling>(spec, settings.threads);
+void Benchmark::measureRates(const std::vector<StepKernel> &kernels,
+                             DType type) {
+  rates.bytes = measureStreamingRate(pool, [&] { return settings.getTime(); });
+  // The products take seconds: only for what is bound by them.
+  rates.flops = 0;
+  if (llvm::any_of(kernels, [&](const StepKernel &kernel) {
+        return isOnCube(kernel.spec) && isChosen(kernel.title, kernel.spec);
+      })) {
+    std::vector<StepProduct> products;
+    for (const StepKernel &kernel : kernels)
+      if (isProduct(kernel.spec))
+        products.push_back(getProduct(kernel.spec, kernel.calls));
+    rates.flops = measureCeiling(products, type, settings);
+  }
+  std::string text;
+  if (rates.flops > 0)
+    text = llvm::formatv("{0:F0} GFLOP/s of oneDNN called directly on the "
+                         "step's products, ",
+                         rates.flops / giga)
+               .str();
+  llvm::outs() << llvm::formatv(
+      "{0}: bounds at {1}{2:F1} GB/s of c = a + b, on {3} thread{4}\n",
+      getName(type), text, rates.bytes / giga, settings.threads,
+      settings.threads == 1 ? "" : "s");
+}
+
+Benchmark::Line Benchmark::makeLine(const std::string &title,
+                                    llvm::ArrayRef<KernelSpec> kernels) const {
+  Line line;
+  line.title = title;
+  for (const KernelSpec &spec : kernels) {
+    const KernelSignature &signature = *findKernelSignature(spec.name);
+    const auto flops = static_cast<double>(signature.getFlops(spec)),
+               bytes = static_cast<double>(signature.getBytes(spec));
+    if (isOnCube(spec))
+      line.flops += flops;
+    line.bytes += bytes;
+    line.bound += std::max(bytes / rates.bytes,
+                           rates.flops > 0 ? flops / rates.flops : 0);
+  }
+  // Products whose rate is not known have no bound.
+  if (line.flops > 0 && rates.flops == 0)
+    line.bound = 0;
+  return line;
+}
+
+Benchmark::Line Benchmark::timeKernel(const StepKernel &kernel) {
+  Launch launch(kernel.spec);
+  std::unique_ptr<OneDnnProduct> ceiling;
+  if (isProduct(kernel.spec))
+    ceiling = std::make_unique<OneDnnProduct>(
+        getProduct(kernel.spec, kernel.calls), kernel.spec.inputs[0].type,
+        settings.threads);
 
   // In turns, so that a busy machine disturbs both alike.
   double best = INFINITY, bestCeiling = INFINITY, spent = 0;
@@ -182,28 +168,45 @@ void Benchmark::run(llvm::StringRef what, const KernelSpec &spec, int calls,
                      launch.getOutput(0));
       }));
   }
-  total += calls * best;
-  std::string share;
+  Line line = makeLine(kernel.title, kernel.spec);
+  line.calls = kernel.calls;
+  line.seconds = best;
   if (ceiling)
-    share = llvm::formatv("{0:F0} % of oneDNN's {1:F0}",
-                          100 * bestCeiling / best, flops / bestCeiling / 1e9)
-                .str();
-  print(what, calls, best, flops, launch.getBytes(), share);
+    line.remark = llvm::formatv("{0:F0} % of oneDNN's {1:F0}",
+                                percent * bestCeiling / best,
+                                line.flops / bestCeiling / giga)
+                      .str();
+  return line;
+}
+
+void Benchmark::runStep(const std::vector<StepKernel> &kernels, DType type) {
+  measureRates(kernels, type);
+  std::vector<Line> lines;
+  double stepSeconds = 0;
+  for (const StepKernel &kernel : kernels)
+    if (isChosen(kernel.title, kernel.spec)) {
+      lines.push_back(timeKernel(kernel));
+      stepSeconds += lines.back().calls * lines.back().seconds;
+    }
+  for (const Line &line : lines)
+    print(line, stepSeconds);
+  llvm::outs() << llvm::formatv("{0}: {1:F3} s of kernels in a step\n",
+                                getName(type), stepSeconds);
+  printSlowest(lines, stepSeconds);
+  llvm::outs() << "\n";
 }
 
 void Benchmark::compare(const Chain &plain, const Chain &fused,
-                        llvm::ArrayRef<float> counts, double flops) {
+                        llvm::ArrayRef<float> counts) {
   if (!isChosen(plain.title, plain.kernels) &&
       !isChosen(fused.title, fused.kernels))
     return;
   const Chain *chains[] = {&plain, &fused};
   std::vector<std::unique_ptr<Launch>> launches[2];
-  double best[] = {INFINITY, INFINITY}, bytes[] = {0, 0}, spent = 0;
+  double best[] = {INFINITY, INFINITY}, spent = 0;
   for (size_t way : {0, 1})
-    for (const KernelSpec &spec : chains[way]->kernels) {
+    for (const KernelSpec &spec : chains[way]->kernels)
       launches[way].push_back(std::make_unique<Launch>(spec, counts));
-      bytes[way] += launches[way].back()->getBytes();
-    }
   for (int round = 0; round < 3 || spent < 2 * settings.seconds; ++round)
     for (size_t way : {0, 1}) {
       const double seconds = settings.timeOnce([&] {
@@ -213,26 +216,58 @@ void Benchmark::compare(const Chain &plain, const Chain &fused,
       best[way] = std::min(best[way], seconds);
       spent += seconds;
     }
-  print(plain.title, 0, best[0], flops, bytes[0], "");
-  print(fused.title, 0, best[1], flops, bytes[1],
-        llvm::formatv("{0:F2} times as fast", best[0] / best[1]).str());
+  for (size_t way : {0, 1}) {
+    Line line = makeLine(chains[way]->title, chains[way]->kernels);
+    line.seconds = best[way];
+    if (way == 1)
+      line.remark =
+          llvm::formatv("{0:F2} times as fast", best[0] / best[1]).str();
+    print(line, 0);
+  }
 }
 
-void Benchmark::printTotal(llvm::StringRef title) {
-  llvm::outs() << llvm::formatv("{0}: {1:F3} s of kernels in a step\n\n", title,
-                                total);
-  total = 0;
+/// "83 % of the bound", or nothing if that is not known.
+static std::string describeShare(double bound, double seconds) {
+  if (bound == 0)
+    return "";
+  return llvm::formatv("{0,3:F0} % of the bound", percent * bound / seconds)
+      .str();
 }
 
-void Benchmark::print(llvm::StringRef title, int calls, double best,
-                      double flops, double bytes, llvm::StringRef remark) {
-  std::string rate =
-      flops > 0 ? llvm::formatv("{0:F0} GFLOP/s", flops / best / 1e9).str()
-                : llvm::formatv("{0:F1} GB/s", bytes / best / 1e9).str();
-  llvm::outs() << llvm::formatv("{0,-40} {1,9:F3} ms x {2,4} = {3,8:F1} ms"
-                                "  {4,14}  {5}\n",
-                                title, best * 1e3, calls, calls * best * 1e3,
-                                rate, remark);
+void Benchmark::print(const Line &line, double stepSeconds) {
+  const std::string rate =
+      line.flops > 0
+          ? llvm::formatv("{0:F0} GFLOP/s", line.flops / line.seconds / giga)
+                .str()
+          : llvm::formatv("{0:F1} GB/s", line.bytes / line.seconds / giga)
+                .str();
+  const double seconds = line.calls * line.seconds;
+  llvm::outs() << llvm::formatv(
+      "{0,-40} {1,9:F3} ms x {2,4} = {3,8:F1} ms {4,5:F1} %  {5,14}  {6}  "
+      "{7}\n",
+      line.title, line.seconds / milli, line.calls, seconds / milli,
+      stepSeconds > 0 ? percent * seconds / stepSeconds : 0, rate,
+      describeShare(line.bound, line.seconds), line.remark);
+}
+
+void Benchmark::printSlowest(const std::vector<Line> &lines,
+                             double stepSeconds) {
+  constexpr double leastOfStep = 0.01, leastOfBound = 0.7;
+  llvm::outs() << "more than 1 % of the step with less than 70 % of the "
+                  "bound:";
+  bool isEmpty = true;
+  for (const Line &line : lines) {
+    const double seconds = line.calls * line.seconds;
+    if (seconds <= leastOfStep * stepSeconds ||
+        line.bound >= leastOfBound * line.seconds)
+      continue;
+    isEmpty = false;
+    llvm::outs() << llvm::formatv("\n  {0,-38} {1,8:F1} ms {2,5:F1} %  {3}",
+                                  line.title, seconds / milli,
+                                  percent * seconds / stepSeconds,
+                                  describeShare(line.bound, line.seconds));
+  }
+  llvm::outs() << (isEmpty ? " none\n" : "\n");
 }
 
 } // namespace mf

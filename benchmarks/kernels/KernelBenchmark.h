@@ -3,25 +3,20 @@
 #ifndef MF_BENCHMARKS_KERNELS_KERNELBENCHMARK_H
 #define MF_BENCHMARKS_KERNELS_KERNELBENCHMARK_H
 
+#include "Settings.h"
 #include "mf/Kernels/Kernel.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include <string>
 #include <vector>
 
 namespace mf {
 
-/// What the command line asks for.
-struct Settings {
-  int threads = 2;
-  /// Spent on each kernel.
-  double seconds = 0.3;
-  /// Part of a kernel's name or title.
-  std::string filter;
-  bool processorTime = false;
-
-  double getTime() const;
-  double timeOnce(llvm::function_ref<void()> work) const;
+/// A kernel, and how often a step runs it: 0 if it is no part of the step that
+/// is added up.
+struct StepKernel {
+  std::string title;
+  KernelSpec spec;
+  int calls = 0;
 };
 
 /// Kernels that compute something together, one after another.
@@ -30,33 +25,53 @@ struct Chain {
   std::vector<KernelSpec> kernels;
 };
 
-/// Times kernels one by one, prints a line for each and adds up a step.
+/// What lower bounds are counted with, per second.
+struct Rates {
+  /// oneDNN's over all products of the step; 0 if no product matters.
+  double flops = 0;
+  /// Read and written, of a plain `c = a + b`.
+  double bytes = 0;
+};
+
+/// Times kernels one by one and prints a line for each, with the share of its
+/// lower bound in its time: the larger of its FLOPs and its bytes at the rates,
+/// each operand moved once and those that are read and written twice.
 class Benchmark {
 public:
   explicit Benchmark(const Settings &settings)
       : settings(settings), pool(settings.threads) {}
 
-  /// `calls` in a step; `flops` 0 if bandwidth is what counts.
-  void run(llvm::StringRef what, const KernelSpec &spec, int calls,
-           double flops = 0);
+  /// The kernels of a step in elements of `type`, their sum, and those that
+  /// take more than 1 % of it with less than 70 % of their bound. Rates are
+  /// measured before, also for the chains that are compared then.
+  void runStep(const std::vector<StepKernel> &kernels, DType type);
 
   /// A line for each of two ways to the same result, which are timed in turns;
   /// the second with how many times as fast as the first it is. `counts` are
   /// what inputs of that name hold. No part of a step.
   void compare(const Chain &plain, const Chain &fused,
-               llvm::ArrayRef<float> counts = {}, double flops = 0);
-
-  void printTotal(llvm::StringRef title);
+               llvm::ArrayRef<float> counts = {});
 
 private:
+  /// What a line says.
+  struct Line {
+    std::string title, remark;
+    int calls = 0;
+    double seconds = 0, flops = 0, bytes = 0, bound = 0;
+  };
+
   bool isChosen(llvm::StringRef title,
                 llvm::ArrayRef<KernelSpec> kernels) const;
-  void print(llvm::StringRef title, int calls, double best, double flops,
-             double bytes, llvm::StringRef remark);
+  void measureRates(const std::vector<StepKernel> &kernels, DType type);
+  Line makeLine(const std::string &title,
+                llvm::ArrayRef<KernelSpec> kernels) const;
+  Line timeKernel(const StepKernel &kernel);
+  static void print(const Line &line, double stepSeconds);
+  static void printSlowest(const std::vector<Line> &lines, double stepSeconds);
 
   Settings settings;
   ThreadPool pool;
-  double total = 0;
+  Rates rates;
 };
 
 } // namespace mf

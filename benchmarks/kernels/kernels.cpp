@@ -1,240 +1,121 @@
 //===- kernels.cpp - Speed of the kernels at a model's shapes -------------===//
 //
-// Every kernel of a training step of a 134M Llama (12 layers, hidden 768, ffn
-// 2048, vocabulary 32000, batch 4, sequence 512, 12 heads), in fp32 and bf16:
-// the best of several runs, its GFLOP/s or GB/s, and for matrix products the
-// share of what oneDNN reaches in the same run when it is called directly for
-// the whole product with as many threads. The last line is the sum over a step.
-// Behind it, ways to the same result: the products of experts grouped against
-// one after another, and fused kernels against the chain that they stand for.
+// Every kernel of a training step of a 134M Llama (StepKernels.h), in fp32 and
+// bf16: the best of several runs, its share of the step, its GFLOP/s or GB/s,
+// its lower bound's share of its time, and for matrix products the share of
+// what oneDNN reaches in the same run when it is called directly for the whole
+// product with as many threads. The last lines are the sum over a step and what
+// is far above its bound. Behind it, ways to the same result: the products of
+// experts grouped against one after another, and fused kernels against the
+// chain that they stand for.
 //
 // Usage: mf-benchmark-kernels [--threads=2] [--seconds=0.3] [--only=TEXT]
-//        [--processor-time]
+//        [--types=f32,bf16] [--processor-time]
+//        [--ceiling [--product=M,N,K,TT,CALLS]...]
 // --seconds is the time spent on each kernel, --only picks kernels by name.
 // --processor-time counts what this process used of the processors, divided by
 // the threads, instead of the time on the wall: for busy machines.
+// --ceiling times oneDNN alone and prints a line for each type: its rate over
+// all products of the step, or over those that are given (Ceiling.h).
 //
 //===----------------------------------------------------------------------===//
 
+#include "Ceiling.h"
 #include "Comparisons.h"
-#include "KernelBenchmark.h"
+#include "StepKernels.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mf;
 
 namespace {
 
-constexpr int64_t layers = 12, batch = 4, sequence = 512, hidden = 768,
-                  ffn = 2048, vocabulary = 32000, heads = 12, dim = 64,
-                  rows = batch * sequence;
+/// The command line.
+struct Arguments {
+  Settings settings;
+  std::vector<DType> types = {DType::F32, DType::BF16};
+  bool isCeiling = false;
+  std::vector<StepProduct> products;
 
-/// The shapes of one type.
-class Step {
-public:
-  Step(Benchmark &benchmark, DType type) : benchmark(benchmark), type(type) {}
-
-  void run() {
-    llvm::outs() << getName(type) << "\n";
-    runMatmuls();
-    runAttention();
-    runLayerVectors();
-    runHead();
-    runUpdate();
-    benchmark.printTotal(getName(type));
-  }
+  /// Takes one argument; false if it cannot be understood.
+  bool take(llvm::StringRef argument);
 
 private:
-  TensorShape shape(std::initializer_list<int64_t> dims) const {
-    return {type, dims};
-  }
-  static TensorShape wide(std::initializer_list<int64_t> dims) {
-    return {DType::F32, dims};
-  }
-
-  void matmul(llvm::StringRef what, int64_t m, int64_t n, int64_t k,
-              bool transposeA, bool transposeB, int calls) {
-    KernelSpec spec;
-    spec.name = "aclnnMatmul";
-    spec.inputs = {transposeA ? shape({k, m}) : shape({m, k}),
-                   transposeB ? shape({n, k}) : shape({k, n})};
-    spec.outputs = {shape({m, n})};
-    spec.attributes = {{"transpose_a", transposeA},
-                       {"transpose_b", transposeB}};
-    benchmark.run(what, spec, calls, 2.0 * m * n * k);
-  }
-
-  void runMatmuls() {
-    // y = x w^T, dx = dy w, dw = dy^T x with w stored [out, in].
-    struct Linear {
-      const char *name;
-      int64_t in, out;
-      int count;
-    };
-    for (const Linear &linear : {Linear{"qkvo", hidden, hidden, 4 * layers},
-                                 Linear{"ffn up", hidden, ffn, 2 * layers},
-                                 Linear{"ffn down", ffn, hidden, layers},
-                                 Linear{"head", hidden, vocabulary, 1}}) {
-      std::string name = linear.name;
-      matmul("matmul " + name, rows, linear.out, linear.in, false, true,
-             linear.count);
-      matmul("matmul " + name + " dx", rows, linear.in, linear.out, false,
-             false, linear.count);
-      matmul("matmul " + name + " dw", linear.out, linear.in, rows, true, false,
-             linear.count);
-    }
-  }
-
-  void runAttention() {
-    TensorShape q = shape({batch, heads, sequence, dim});
-    TensorShape statistic = wide({batch, heads, sequence});
-    AttributeMap attributes = {{"scale", 0.125}, {"causal", true}};
-    // As counted for causal attention: half of all scores.
-    double product = 2.0 * batch * heads * sequence * sequence * dim / 2;
-    benchmark.run("flash attention",
-                  {"aclnnFlashAttentionScore",
-                   {q, q, q},
-                   {statistic, statistic, q},
-                   attributes},
-                  layers, 2 * product);
-    benchmark.run("flash attention grad",
-                  {"aclnnFlashAttentionScoreGrad",
-                   {q, q, q, q, statistic, statistic, q},
-                   {q, q, q},
-                   attributes},
-                  layers, 5 * product);
-    using Ints = std::vector<int64_t>;
-    benchmark.run("permute heads",
-                  {"aclnnPermute",
-                   {shape({batch, sequence, heads, dim})},
-                   {q},
-                   {{"perm", Ints{0, 2, 1, 3}}}},
-                  8 * layers);
-    TensorShape half = shape({batch, heads, sequence, dim / 2});
-    TensorShape table = shape({sequence, dim});
-    benchmark.run("rotary",
-                  {"aclnnRotaryPositionEmbedding", {q, table, table}, {q}, {}},
-                  0);
-    benchmark.run("rotary slice",
-                  {"aclnnSliceV2",
-                   {q},
-                   {half},
-                   {{"starts", Ints{0, 0, 0, dim / 2}},
-                    {"sizes", Ints{batch, heads, sequence, dim / 2}}}},
-                  8 * layers);
-    benchmark.run("rotary neg", {"aclnnNeg", {half}, {half}, {}}, 4 * layers);
-    benchmark.run("rotary cat",
-                  {"aclnnCat", {half, half}, {q}, {{"axis", int64_t{3}}}},
-                  4 * layers);
-    benchmark.run("rotary mul", {"aclnnMul", {q, table}, {q}, {}}, 8 * layers);
-    benchmark.run("rotary add", {"aclnnAdd", {q, q}, {q}, {}}, 4 * layers);
-  }
-
-  void runLayerVectors() {
-    TensorShape x = shape({rows, hidden}), wideX = shape({rows, ffn});
-    TensorShape gamma = shape({hidden}), rstd = wide({rows});
-    benchmark.run("rms norm",
-                  {"aclnnRmsNorm", {x, gamma}, {x, rstd}, {{"epsilon", 1e-5}}},
-                  2 * layers + 1);
-    benchmark.run("rms norm grad",
-                  {"aclnnRmsNormGrad", {x, x, rstd, gamma}, {x, gamma}, {}},
-                  2 * layers + 1);
-    benchmark.run("residual add", {"aclnnAdd", {x, x}, {x}, {}}, 8 * layers);
-    benchmark.run("silu", {"aclnnSilu", {wideX}, {wideX}, {}}, layers);
-    benchmark.run("silu grad",
-                  {"aclnnSiluBackward", {wideX, wideX}, {wideX}, {}}, layers);
-    benchmark.run("gate mul", {"aclnnMul", {wideX, wideX}, {wideX}, {}},
-                  3 * layers);
-    benchmark.run("bias add", {"aclnnAdd", {x, gamma}, {x}, {}}, 0);
-    benchmark.run(
-        "bias grad",
-        {"aclnnReduceSum", {x}, {gamma}, {{"axes", std::vector<int64_t>{0}}}},
-        0);
-    TensorShape packed = shape({rows, 2 * ffn});
-    benchmark.run("swiglu", {"aclnnSwiGlu", {packed}, {wideX}, {}}, 0);
-    benchmark.run("swiglu grad",
-                  {"aclnnSwiGluGrad", {wideX, packed}, {packed}, {}}, 0);
-    TensorShape scores = shape({batch, heads, sequence, sequence});
-    benchmark.run("softmax of scores", {"aclnnSoftmax", {scores}, {scores}, {}},
-                  0);
-    if (type != DType::F32)
-      benchmark.run(
-          "cast weight to",
-          {"aclnnCast", {wide({hidden, ffn})}, {shape({hidden, ffn})}, {}}, 0);
-  }
-
-  void runHead() {
-    TensorShape logits = shape({rows, vocabulary}), scalar = wide({});
-    TensorShape labels{DType::I32, {rows}}, x = shape({rows, hidden});
-    TensorShape table = shape({vocabulary, hidden});
-    benchmark.run("cross entropy",
-                  {"aclnnCrossEntropyLoss",
-                   {logits, labels},
-                   {scalar, wide({rows}), scalar},
-                   {}},
-                  1);
-    benchmark.run("cross entropy grad",
-                  {"aclnnCrossEntropyLossGrad",
-                   {scalar, logits, labels, wide({rows}), scalar},
-                   {logits},
-                   {}},
-                  1);
-    benchmark.run("embedding", {"aclnnEmbedding", {table, labels}, {x}, {}}, 1);
-    benchmark.run("embedding grad",
-                  {"aclnnEmbeddingDenseBackward", {x, labels}, {table}, {}}, 1);
-  }
-
-  void runUpdate() {
-    // All parameters as one tensor of the hidden width.
-    const int64_t parameters =
-        2 * vocabulary + layers * (4 * hidden + 3 * ffn + 2);
-    TensorShape gradient = shape({parameters, hidden}), scalar = wide({});
-    TensorShape state = wide({parameters, hidden});
-    benchmark.run("gradient norm",
-                  {"aclnnForeachNorm", {gradient}, {scalar}, {}}, 1);
-    benchmark.run("gradient scale",
-                  {"aclnnForeachMulScalar", {scalar}, {gradient}, {}}, 1);
-    benchmark.run("gradient accumulate",
-                  {"aclnnInplaceAdd", {gradient}, {gradient}, {}}, 0);
-    benchmark.run("adamw",
-                  {"aclnnApplyAdamWV2",
-                   {gradient, scalar, scalar},
-                   {gradient, state, state},
-                   {{"beta1", 0.9},
-                    {"beta2", 0.95},
-                    {"eps", 1e-8},
-                    {"weight_decay", 0.1},
-                    {"bias_correction", false}}},
-                  1);
-  }
-
-  Benchmark &benchmark;
-  DType type;
+  bool takeTypes(llvm::StringRef names);
+  bool takeProduct(llvm::StringRef text);
 };
 
 } // namespace
 
+bool Arguments::takeTypes(llvm::StringRef names) {
+  types.clear();
+  llvm::SmallVector<llvm::StringRef> parts;
+  names.split(parts, ',');
+  for (llvm::StringRef name : parts) {
+    const std::optional<DType> type = parseDType(name);
+    if (type != DType::F32 && type != DType::BF16)
+      return false;
+    types.push_back(*type);
+  }
+  return true;
+}
+
+bool Arguments::takeProduct(llvm::StringRef text) {
+  const std::optional<StepProduct> product = parseProduct(text);
+  if (product)
+    products.push_back(*product);
+  return product.has_value();
+}
+
+bool Arguments::take(llvm::StringRef argument) {
+  if (argument == "--processor-time")
+    return settings.processorTime = true;
+  if (argument == "--ceiling")
+    return isCeiling = true;
+  const auto [name, value] = argument.split('=');
+  if (name == "--threads")
+    return !value.getAsInteger(10, settings.threads) && settings.threads >= 1;
+  if (name == "--seconds")
+    return !value.getAsDouble(settings.seconds);
+  if (name == "--types")
+    return takeTypes(value);
+  if (name == "--product")
+    return takeProduct(value);
+  settings.filter = value.str();
+  return name == "--only";
+}
+
+/// Those of the step, if none are given.
+static std::vector<StepProduct> getProducts(const Arguments &arguments,
+                                            DType type) {
+  std::vector<StepProduct> products = arguments.products;
+  if (products.empty())
+    for (const StepKernel &kernel : listStepKernels(type))
+      if (kernel.spec.name == "aclnnMatmul")
+        products.push_back(getProduct(kernel.spec, kernel.calls));
+  return products;
+}
+
 int main(int argc, char **argv) {
-  Settings settings;
-  for (llvm::StringRef argument : llvm::ArrayRef(argv, argc).drop_front()) {
-    llvm::StringRef value = argument;
-    bool understood = argument == "--processor-time";
-    settings.processorTime |= understood;
-    if (value.consume_front("--threads="))
-      understood = !value.getAsInteger(10, settings.threads);
-    else if (value.consume_front("--seconds="))
-      understood = !value.getAsDouble(settings.seconds);
-    else if (value.consume_front("--only=")) {
-      settings.filter = value.str();
-      understood = true;
-    }
-    if (!understood || settings.threads < 1) {
+  Arguments arguments;
+  for (llvm::StringRef argument : llvm::ArrayRef(argv, argc).drop_front())
+    if (!arguments.take(argument)) {
       llvm::errs() << "cannot understand the argument '" << argument << "'\n";
       return 1;
     }
+  if (arguments.isCeiling) {
+    for (DType type : arguments.types)
+      llvm::outs() << llvm::formatv("{0} ceiling: {1:F1} GFLOP/s\n",
+                                    getName(type),
+                                    measureCeiling(getProducts(arguments, type),
+                                                   type, arguments.settings) /
+                                        1e9);
+    return 0;
   }
-  Benchmark benchmark(settings);
-  for (DType type : {DType::F32, DType::BF16}) {
-    Step(benchmark, type).run();
+  Benchmark benchmark(arguments.settings);
+  for (DType type : arguments.types) {
+    benchmark.runStep(listStepKernels(type), type);
     compareKernels(benchmark, type);
   }
   return 0;

@@ -158,6 +158,33 @@ def Ascend_SliceAttr : Ascend_Attr<"Slice", "slice"> {
   let genVerifyDecl = 1;
 }
 
+def Ascend_StepsAttr : Ascend_Attr<"Steps", "steps"> {
+  let summary = "kernels that one launch runs one after another";
+  let description = [{
+    Of `mfChain`: step by step the kernel, what it reads (`in0` is the launch's
+    first input, `t0` the result of the first step), its attributes and the
+    type of what it makes.
+
+    ```mlir
+    ascend.launch "mfChain"(%x, %y) -> (%z) {steps = #ascend.steps<
+        aclnnMul(in0, in1) : tensor<4x8xf32>,
+        aclnnMuls(t0) {value = 5.000000e-01 : f64} : tensor<4x8xf32>,
+        aclnnCast(t1) : tensor<4x8xbf16>>} cell "layer.mul" : ...
+    ```
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$kernels,
+                        ArrayRefParameter<"::mlir::DenseI64ArrayAttr">:$operands,
+                        ArrayRefParameter<"::mlir::DictionaryAttr">:$attributes,
+                        ArrayRefParameter<"::mlir::RankedTensorType">:$types);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// What a kernel's specification has of it, or none if there are types or
+    /// attributes that no kernel has.
+    ::std::optional<::std::vector<::mf::KernelStep>> getSteps() const;
+  }];
+}
+
 class Ascend_Type<string className, string typeMnemonic>
     : TypeDef<Ascend_Dialect, className> {
   let mnemonic = typeMnemonic;

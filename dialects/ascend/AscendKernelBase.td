@@ -29,6 +29,8 @@ class Operand<string kernelAccess, bit optional = false, bit variadic = false,
 def In : Operand<"In">;
 def OptionalIn : Operand<"In", true>;
 def VariadicIn : Operand<"In", false, true>;
+// None, or several.
+def OptionalVariadicIn : Operand<"In", true, true>;
 
 // Overwritten whole, whatever it held; it shares no memory with an input...
 def Out : Operand<"Out">;
@@ -54,6 +56,7 @@ def Bool : KernelAttribute<"Bool">;
 def Int : KernelAttribute<"Int">;
 def Double : KernelAttribute<"Double">;
 def Ints : KernelAttribute<"Ints">;
+def Steps : KernelAttribute<"Steps">;
 def OptionalBool : KernelAttribute<"Bool", true>;
 def OptionalInt : KernelAttribute<"Int", true>;
 
@@ -135,6 +138,14 @@ class Kernel<string kernelName, string kernelFactory> {
   string workspace = "";
   // Besides those that all kernels have.
   list<Measure> measures = [];
+
+  // How it may be a step of a chain of kernels that runs as one: a C++
+  // expression over `const KernelSpec &spec` of type mf::StepKind, which may
+  // call lib/Signatures/StepFormulas.h; never without one. `stepFactory` is then
+  // the function that makes a StepFunction (lib/Kernels/ChainSteps.h) from a
+  // KernelSpec that `factory` accepts.
+  string step = "";
+  string stepFactory = "";
 
   // What profilers of devices call it in their column Type: no two kernels the
   // same.

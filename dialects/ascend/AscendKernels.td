@@ -27,6 +27,8 @@ class UnaryKernel<string kernelName> : Kernel<kernelName, "makeUnary"> {
   let inputs = (ins In:$self);
   let outputs = (outs OutOrSameAs<["self"]>:$out);
   let kind = "elementwise";
+  let step = "StepKind::Elements";
+  let stepFactory = "makeUnaryStep";
 }
 
 // `value` is a host scalar, of another name in each operator of aclnn.
@@ -39,6 +41,8 @@ class BinaryKernel<string kernelName> : Kernel<kernelName, "makeBinary"> {
   let inputs = (ins In:$self, In:$other);
   let outputs = (outs OutOrSameAs<["self", "other"]>:$out);
   let kind = "elementwise";
+  let step = "StepKind::Elements";
+  let stepFactory = "makeBinaryStep";
 }
 
 class ActivationBackwardKernel<string kernelName>
@@ -47,6 +51,8 @@ class ActivationBackwardKernel<string kernelName>
   let inputs = (ins In:$gradOutput, In:$self);
   let outputs = (outs OutOrSameAs<["gradOutput", "self"]>:$gradInput);
   let kind = "activation_grad";
+  let step = "StepKind::Elements";
+  let stepFactory = "makeActivationBackwardStep";
 }
 
 def Add : BinaryKernel<"aclnnAdd"> {
@@ -118,6 +124,8 @@ def Cast : Kernel<"aclnnCast", "makeCast"> {
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
   let kind = "cast";
+  let step = "StepKind::Elements";
+  let stepFactory = "makeCastStep";
   let profiled = ["Cast"];
 }
 
@@ -133,6 +141,8 @@ def Cat : Kernel<"aclnnCat", "makeCat"> {
   let outputs = (outs Out:$out);
   let attributes = (attrs Int:$axis);
   let kind = "copy";
+  let step = "getConcatenatedStep(spec)";
+  let stepFactory = "makeCatStep";
   let profiled = ["ConcatD"];
 }
 
@@ -145,6 +155,8 @@ def ConstantPadNd : Kernel<"aclnnConstantPadNd", "makePad"> {
   let outputs = (outs Out:$out);
   let attributes = (attrs Ints:$low, Ints:$high, OptionalInt:$value);
   let kind = "copy";
+  let step = "getResizedStep(spec)";
+  let stepFactory = "makePadStep";
   let profiled = ["Pad", "PadD", "PadV3"];
 }
 
@@ -209,9 +221,32 @@ def Slice : Kernel<"aclnnSliceV2", "makeSlice"> {
   let outputs = (outs Out:$out);
   let attributes = (attrs Ints:$starts, Ints:$sizes);
   let kind = "copy";
+  let step = "getResizedStep(spec)";
+  let stepFactory = "makeSliceStep";
   let bytes = "2 * spec.outputs[0].getBytes()";
   let profiled = ["Slice", "SliceD", "StridedSlice", "StridedSliceD",
                   "StridedSliceV3"];
+}
+
+//===----------------------------------------------------------------------===//
+// Chains
+//===----------------------------------------------------------------------===//
+
+def Chain : Kernel<"mfChain", "makeChain"> {
+  let summary = "kernels that nothing else reads between, as one";
+  let description = [{Each element type and each rounding is that of the steps,
+    so the bits are those of one kernel after another; what is between lies in
+    on-chip memory. `bytes` are those of the inputs and of the result, the time
+    on a target is the sum over the steps (costs.md). Ranks hold what they would
+    after one step after another; the line of parts says less.}];
+  let parts = "getChainParts(spec)";
+  let inputs = (ins VariadicIn:$inputs);
+  let outputs = (outs OutOrSameAs<["inputs"]>:$out);
+  let attributes = (attrs Steps:$steps);
+  let kind = "elementwise";
+  let flops = "getChainFlops(spec)";
+  // Which steps, no profiler shows.
+  let fromProfile = "false";
 }
 
 //===----------------------------------------------------------------------===//
@@ -362,9 +397,11 @@ def ForeachMulScalar : Kernel<"aclnnForeachMulScalar", "makeMulScalar"> {
 
 def ForeachNorm : Kernel<"aclnnForeachNorm", "makeNorm"> {
   let summary = "Euclidean norm";
-  let parts = "* -> ~.";
-  let description = "Of a list of one tensor, in fp32; aclnn's scalar is 2.";
-  let inputs = (ins In:$x);
+  let parts = "*, . -> ~.";
+  let description = [{Of a list of one tensor, in fp32; aclnn's scalar is 2.
+    `factors`, ours, are numbers that each element is multiplied by first, by one
+    after the other, each product rounded to the type of x.}];
+  let inputs = (ins In:$x, OptionalVariadicIn:$factors);
   let outputs = (outs Out:$out);
   let kind = "reduction";
   let flops = "2 * spec.inputs[0].getNumElements()";
@@ -384,12 +421,14 @@ def NonFiniteCheck : Kernel<"mfNonFiniteCheck", "makeNonFiniteCheck"> {
 
 def ApplyAdamWV2 : Kernel<"aclnnApplyAdamWV2", "makeAdamW"> {
   let summary = "one AdamW step of one parameter";
-  let parts = "*, ., ., . -> *, *, *";
+  let parts = "*, ., ., ., . -> *, *, *";
   let description = [{The learning rate is a tensor, so that it can change from
     step to step; aclnn's is a number. Without `bias_correction` the step is
     MindSpore's AdamWeightDecay, which aclnn has not. Where `overflow`, ours, is
-    given and not 0 nothing changes. No amsgrad, no maximize.}];
-  let inputs = (ins In:$grad, In:$step, In:$lr, OptionalIn:$overflow);
+    given and not 0 nothing changes. `factors`, ours, are those of
+    aclnnForeachNorm, for `grad`. No amsgrad, no maximize.}];
+  let inputs = (ins In:$grad, In:$step, In:$lr, OptionalIn:$overflow,
+                    OptionalVariadicIn:$factors);
   let outputs = (outs Updated:$var, Updated:$m, Updated:$v);
   let attributes = (attrs Double:$beta1, Double:$beta2, Double:$eps,
                           Double:$weight_decay, OptionalBool:$bias_correction);

@@ -2,6 +2,7 @@
 
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/ascend/KernelSpecs.h"
+#include "mf/Signatures/KernelChain.h"
 
 using namespace mlir;
 using namespace mf;
@@ -14,20 +15,42 @@ std::optional<KernelSpec> LaunchOp::getKernelSpec() {
       tensors.push_back(cast<BufferType>(buffer.getType()).getTensor());
     return tensors;
   };
-  return mf::getKernelSpec(getKernel(), getTensors(getInputs()),
-                           getTensors(getOutputs()), getKernelAttributes());
+  auto isSteps = [](NamedAttribute named) {
+    return isa<StepsAttr>(named.getValue());
+  };
+  DictionaryAttr plain = getKernelAttributes();
+  const bool hasSteps = llvm::any_of(plain, isSteps);
+  if (hasSteps)
+    plain = DictionaryAttr::get(
+        getContext(), llvm::filter_to_vector(plain, [&](NamedAttribute named) {
+          return !isSteps(named);
+        }));
+  std::optional<KernelSpec> spec = mf::getKernelSpec(
+      getKernel(), getTensors(getInputs()), getTensors(getOutputs()), plain);
+  if (!spec || !hasSteps)
+    return spec;
+  for (NamedAttribute named : getKernelAttributes())
+    if (auto given = dyn_cast<StepsAttr>(named.getValue())) {
+      std::optional<std::vector<KernelStep>> steps = given.getSteps();
+      if (!steps)
+        return std::nullopt;
+      spec->attributes.emplace(named.getName().str(), std::move(*steps));
+    }
+  return spec;
 }
 
 static LogicalResult verifyAttributes(LaunchOp op,
                                       const KernelSignature &signature) {
   SmallVector<GivenAttribute> attributes;
   for (NamedAttribute named : op.getKernelAttributes()) {
-    std::optional<AttributeKind> kind = getAttributeKind(named.getValue());
+    std::optional<AttributeKind> kind =
+        isa<StepsAttr>(named.getValue()) ? AttributeKind::Steps
+                                         : getAttributeKind(named.getValue());
     if (!kind)
       return op.emitOpError("kernel attribute '")
              << named.getName().getValue()
-             << "': expected a boolean, an integer, a float or a list of "
-                "integers, but got "
+             << "': expected a boolean, an integer, a float, a list of "
+                "integers or steps, but got "
              << named.getValue();
     attributes.push_back({named.getName().getValue(), *kind});
   }
@@ -83,6 +106,23 @@ static LogicalResult verifyWorkspace(LaunchOp op,
   return success();
 }
 
+/// What steps say of each other, of inputs and of the output.
+static LogicalResult verifySteps(LaunchOp op,
+                                 const KernelSignature &signature) {
+  if (llvm::none_of(signature.attributes, [](const AttributeSignature &known) {
+        return known.kind == AttributeKind::Steps;
+      }))
+    return success();
+  std::optional<KernelSpec> spec = op.getKernelSpec();
+  if (!spec)
+    return op.emitOpError() << signature.name
+                            << ": has elements or attributes of steps that no "
+                               "kernel computes with";
+  if (llvm::Error error = checkChain(*spec))
+    return op.emitOpError() << llvm::toString(std::move(error));
+  return success();
+}
+
 int64_t LaunchOp::getWorkspaceBytes() {
   const KernelSignature *signature = findKernelSignature(getKernel());
   if (!signature || !signature->mayNeedWorkspace())
@@ -98,6 +138,7 @@ LogicalResult LaunchOp::verify() {
            << getKernel() << "'; did you mean '"
            << getNearestKernelName(getKernel()) << "'?";
   if (failed(verifyAttributes(*this, *signature)) ||
+      failed(verifySteps(*this, *signature)) ||
       failed(verifySharing(*this, *signature)))
     return failure();
   return verifyWorkspace(*this, *signature);

@@ -92,6 +92,10 @@ class ComputeOpInterface;
 /// Emits one launch of the operator's kernel.
 void emitKernel(ComputeOpInterface op, LaunchEmitter &emitter);
 
+/// Checks that what a GradientReaderOpInterface multiplies gradients by are
+/// scalars in fp32.
+mlir::LogicalResult verifyFactors(mlir::Operation *op);
+
 } // namespace mf::ir
 
 #include "dialects/mf/MfInterfaces.h.inc"

@@ -197,8 +197,25 @@ def Mf_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<"Emits the operator's kernels.",
-      "void", "emitLaunches", (ins "::mf::ir::LaunchEmitter &":$emitter)>
+      "void", "emitLaunches", (ins "::mf::ir::LaunchEmitter &":$emitter)>,
+    InterfaceMethod<"The parameters whose gradients it reads or writes.",
+      "::llvm::SmallVector<::llvm::StringRef>", "getUsedGradients">
   ];
+}
+
+def Mf_GradientReaderOpInterface : OpInterface<"GradientReaderOpInterface"> {
+  let cppNamespace = "::mf::ir";
+  let description = [{
+    An operator of an update that reads gradients, and can do so times factors:
+    scalars by which each element is multiplied, by one after the other, each
+    product rounded to the gradient's type. That is what it would read behind an
+    `mf.scale_gradients` by each of them.
+  }];
+  let methods = [
+    InterfaceMethod<"The factors, in their order.",
+      "::mlir::MutableOperandRange", "getFactorsMutable">
+  ];
+  let verify = [{ return verifyFactors($_op); }];
 }
 
 #endif // MF_INTERFACES_TD

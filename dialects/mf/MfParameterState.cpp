@@ -237,6 +237,10 @@ ReduceGradientOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return error;
 }
 
+SmallVector<StringRef> ReduceGradientOp::getUsedGradients() {
+  return {getParam()};
+}
+
 void ReduceGradientOp::emitLaunches(LaunchEmitter &emitter) {
   auto param =
       SymbolTable::lookupNearestSymbolFrom<ParamOp>(*this, getParamAttr());

@@ -259,18 +259,28 @@ def Mf_ReduceGradientOp : Mf_StateOp<"reduce_gradient", [
 }
 
 def Mf_GradientNormsOp : Mf_StateOp<"gradient_norms", [
+    Mf_GradientReaderOpInterface,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the norm of each gradient, at its place among all parameters";
   let description = [{
     Result element `positions[i]` is the norm of the gradient of
     `parameters[i]`, all others are 0. Places do not depend on the stages, so
     summing the vector over stages, and then over its elements, gives the same
-    bits for any number of stages.
+    bits for any number of stages. Norms are those of the gradients times
+    `factors`.
+
+    ```mlir
+    %n = mf.gradient_norms [@w] at [2] times %f, %g : tensor<f32>, tensor<f32> : tensor<3xf32>
+    ```
   }];
   let arguments = (ins FlatSymbolRefArrayAttr:$parameters,
-                       I64ArrayAttr:$positions);
+                       I64ArrayAttr:$positions,
+                       Variadic<Mf_FloatTensor>:$factors);
   let results = (outs Mf_FloatTensor:$result);
-  let assemblyFormat = "$parameters `at` $positions attr-dict `:` type($result)";
+  let assemblyFormat = [{
+    $parameters `at` $positions (`times` $factors^ `:` type($factors))?
+    attr-dict `:` type($result)
+  }];
   let hasVerifier = 1;
 }
 
@@ -283,22 +293,25 @@ def Mf_ScaleGradientsOp : Mf_StateOp<"scale_gradients", [
 }
 
 def Mf_AdamWOp : Mf_StateOp<"adamw", [
+    Mf_GradientReaderOpInterface,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "one AdamW step of one parameter, in place";
   let description = [{
     m = beta1 m + (1-beta1) g, v = beta2 v + (1-beta2) g^2; without
     `bias_correction` the step is lr (m / (sqrt(v) + eps) + weight_decay w), as
     MindSpore's AdamWeightDecay; with it that of Loshchilov and Hutter, 2019.
-    Where `overflow` is not 0 nothing changes.
+    g is the gradient times `factors`. Where `overflow` is not 0 nothing changes.
   }];
   let arguments = (ins FlatSymbolRefAttr:$param, Mf_FloatTensor:$learning_rate,
                        Mf_FloatTensor:$step, Mf_FloatTensor:$overflow,
+                       Variadic<Mf_FloatTensor>:$factors,
                        F64Attr:$beta1, F64Attr:$beta2,
                        F64Attr:$eps, F64Attr:$weight_decay,
                        BoolAttr:$bias_correction);
   let assemblyFormat = [{
-    $param `,` $learning_rate `,` $step `,` $overflow attr-dict `:`
-    type($learning_rate) `,` type($step) `,` type($overflow)
+    $param `,` $learning_rate `,` $step `,` $overflow (`times` $factors^ `:`
+    type($factors))? attr-dict `:` type($learning_rate) `,` type($step) `,`
+    type($overflow)
   }];
 }
 

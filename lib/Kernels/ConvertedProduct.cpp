@@ -7,6 +7,7 @@
 
 #include "ElementwiseLoops.h"
 #include "OneDnn.h"
+#include "PackedProduct.h"
 #include "Scratch.h"
 #include "Tiles.h"
 #include <cstring>
@@ -99,6 +100,8 @@ private:
 } // namespace
 
 std::shared_ptr<const Product> getProduct(const ProductSpec &spec) {
+  if (std::shared_ptr<const Product> product = getPackedProduct(spec))
+    return product;
   if (std::shared_ptr<const Product> product = getOneDnnProduct(spec))
     return product;
   if (spec.operandType == DType::F32)

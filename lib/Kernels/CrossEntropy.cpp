@@ -10,7 +10,7 @@
 #include "Factories.h"
 #include "LossShape.h"
 #include "RowLoops.h"
-#include "Tiles.h"
+#include "StreamedOutput.h"
 #include <cstring>
 
 namespace mf {
@@ -52,7 +52,9 @@ LossSum sumLosses(const LossShape &shape, const KernelOperands &operands,
                   float *logSumExp, ThreadPool &pool) {
   const void *logits = operands.inputs[0];
   const auto *labels = static_cast<const int32_t *>(operands.inputs[1]);
-  Tiles tiles = tileRows(shape.rows, shape.columns);
+  // Of long rows a few, too: the next one is fetched while one is summed up.
+  const int64_t fewRows = std::clamp<int64_t>(shape.rows / 16, 1, 4);
+  Tiles tiles(shape.rows, std::max(fewRows, elementsPerTile / shape.columns));
   pool.parallelFor(tiles.count, [&](int64_t tile) {
     auto [begin, size] = tiles[tile];
     runLogSumExpRows(shape.type, at(logits, shape.type, begin * shape.columns),
@@ -121,22 +123,29 @@ public:
         operands.inputs.size() > 5
             ? *static_cast<const int32_t *>(operands.inputs[5])
             : 0;
+    const bool streamed =
+        isStreamed(shape.rows * shape.columns * getBytes(shape.type)) &&
+        operands.outputs[0] != operands.inputs[1];
     Tiles tiles = tileRows(shape.rows, shape.columns);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
       for (int64_t row = begin; row < begin + size; ++row) {
         const int64_t first = row * shape.columns;
+        const void *logits = at(operands.inputs[1], shape.type, first);
         void *gradient = at(operands.outputs[0], shape.type, first);
         if (!shape.counts(labels[row])) {
           std::memset(gradient, 0, shape.columns * getBytes(shape.type));
           continue;
         }
-        const int64_t column = labels[row] - firstColumn;
-        const bool isHere = column >= 0 && column < shape.columns;
-        runCrossEntropyGradRow(shape.type,
-                               at(operands.inputs[1], shape.type, first),
-                               isHere ? column : -1, logSumExp[row], factor,
-                               gradient, shape.columns);
+        const int64_t label = labels[row] - firstColumn;
+        writeOutput(streamed, shape.type, gradient, shape.columns,
+                    [&](int64_t from, int64_t count, void *to) {
+                      const bool isHere = label >= from && label < from + count;
+                      runCrossEntropyGradRow(shape.type,
+                                             at(logits, shape.type, from),
+                                             isHere ? label - from : -1,
+                                             logSumExp[row], factor, to, count);
+                    });
       }
     });
   }

@@ -1,10 +1,11 @@
 //===- Elementwise.cpp - Elementwise kernels and broadcasting -------------===//
 
+#include "ChainSteps.h"
 #include "ElementTypes.h"
 #include "ElementwiseLoops.h"
 #include "Factories.h"
 #include "SpecChecker.h"
-#include "Tiles.h"
+#include "StreamedOutput.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -23,8 +24,12 @@ public:
     Tiles tiles(count, elementsPerTile);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
-      runUnaryLoop(op, type, at(operands.inputs[0], type, begin),
-                   at(operands.outputs[0], type, begin), size, scalar);
+      const void *x = at(operands.inputs[0], type, begin);
+      writeOutput(isStreamed(count * getBytes(type)), type,
+                  at(operands.outputs[0], type, begin), size,
+                  [&](int64_t first, int64_t part, void *y) {
+                    runUnaryLoop(op, type, at(x, type, first), y, part, scalar);
+                  });
     });
   }
 
@@ -44,8 +49,12 @@ public:
     Tiles tiles(count, elementsPerTile);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
-      runCastLoop(from, to, at(operands.inputs[0], from, begin),
-                  at(operands.outputs[0], to, begin), size);
+      const void *x = at(operands.inputs[0], from, begin);
+      writeOutput(isStreamed(count * getBytes(to)), to,
+                  at(operands.outputs[0], to, begin), size,
+                  [&](int64_t first, int64_t part, void *y) {
+                    runCastLoop(from, to, at(x, from, first), y, part);
+                  });
     });
   }
 
@@ -104,29 +113,36 @@ public:
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
     Tiles tiles(count, elementsPerTile);
+    void *z = operands.outputs[0];
+    // In place, the output is in the caches as soon as the input is read.
+    const bool streamed = isStreamed(count * getBytes(type)) &&
+                          z != operands.inputs[0] && z != operands.inputs[1];
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
-      runRange(operands.inputs[0], operands.inputs[1], operands.outputs[0],
-               begin, size);
+      writeOutput(streamed, type, at(z, type, begin), size,
+                  [&, begin = begin](int64_t first, int64_t part, void *to) {
+                    runRange(operands.inputs[0], operands.inputs[1], to,
+                             begin + first, part);
+                  });
     });
   }
 
 private:
-  /// The elements [begin, begin + size) of z, one run of the inner loop at a
-  /// time.
+  /// The elements [begin, begin + size) of the result, to `z`, one run of the
+  /// inner loop at a time.
   void runRange(const void *x, const void *y, void *z, int64_t begin,
                 int64_t size) const {
     Advance advance = !inner.secondMoves  ? Advance::OnlyFirst
                       : !inner.firstMoves ? Advance::OnlySecond
                                           : Advance::Both;
-    for (int64_t end = begin + size; begin < end;) {
+    for (int64_t start = begin, end = begin + size; begin < end;) {
       int64_t row = begin / inner.size, column = begin % inner.size;
       int64_t run = std::min(inner.size - column, end - begin);
       auto [first, second] = getRowOffsets(row);
       runBinaryLoop(op, advance, type,
                     at(x, type, first + (inner.firstMoves ? column : 0)),
                     at(y, type, second + (inner.secondMoves ? column : 0)),
-                    at(z, type, begin), run);
+                    at(z, type, begin - start), run);
       begin += run;
     }
   }
@@ -157,6 +173,44 @@ private:
   int64_t count;
 };
 
+UnaryOp getUnaryOp(const KernelSpec &spec) {
+  return llvm::StringSwitch<UnaryOp>(spec.name)
+      .Case("aclnnNeg", UnaryOp::Neg)
+      .Case("aclnnSqrt", UnaryOp::Sqrt)
+      .Case("aclnnReciprocal", UnaryOp::Reciprocal)
+      .Case("aclnnSilu", UnaryOp::Silu)
+      .Case("aclnnGelu", UnaryOp::Gelu)
+      .Case("aclnnSigmoid", UnaryOp::Sigmoid)
+      .Case("aclnnExp", UnaryOp::Exp)
+      .Case("aclnnLog", UnaryOp::Log)
+      .Case("aclnnAdds", UnaryOp::AddScalar)
+      .Case("aclnnMuls", UnaryOp::MulScalar)
+      .Case("aclnnClampMin", UnaryOp::ClampMin)
+      .Case("aclnnClampMax", UnaryOp::ClampMax)
+      .Case("aclnnGtScalar", UnaryOp::GreaterThan)
+      .Case("aclnnGeScalar", UnaryOp::GreaterEqual)
+      .Case("aclnnLtScalar", UnaryOp::LessThan)
+      .Case("aclnnNeScalar", UnaryOp::NotEqual)
+      .Case("aclnnRemainderTensorScalar", UnaryOp::Remainder)
+      .Case("aclnnFloorDivides", UnaryOp::FloorDivide);
+}
+
+BinaryOp getBinaryOp(const KernelSpec &spec) {
+  return llvm::StringSwitch<BinaryOp>(spec.name)
+      .Case("aclnnAdd", BinaryOp::Add)
+      .Case("aclnnSub", BinaryOp::Sub)
+      .Case("aclnnMul", BinaryOp::Mul)
+      .Case("aclnnDiv", BinaryOp::Div)
+      .Case("aclnnGeTensor", BinaryOp::GreaterEqual);
+}
+
+BinaryOp getActivationBackwardOp(const KernelSpec &spec) {
+  return llvm::StringSwitch<BinaryOp>(spec.name)
+      .Case("aclnnSiluBackward", BinaryOp::SiluBackward)
+      .Case("aclnnGeluBackward", BinaryOp::GeluBackward)
+      .Case("aclnnSigmoidBackward", BinaryOp::SigmoidBackward);
+}
+
 /// As it is in f32.
 void requireDivisor(SpecChecker &checker, double value) {
   const auto divisor = static_cast<float>(value);
@@ -169,25 +223,7 @@ void requireDivisor(SpecChecker &checker, double value) {
 } // namespace
 
 KernelOrError makeUnary(const KernelSpec &spec) {
-  UnaryOp op = llvm::StringSwitch<UnaryOp>(spec.name)
-                   .Case("aclnnNeg", UnaryOp::Neg)
-                   .Case("aclnnSqrt", UnaryOp::Sqrt)
-                   .Case("aclnnReciprocal", UnaryOp::Reciprocal)
-                   .Case("aclnnSilu", UnaryOp::Silu)
-                   .Case("aclnnGelu", UnaryOp::Gelu)
-                   .Case("aclnnSigmoid", UnaryOp::Sigmoid)
-                   .Case("aclnnExp", UnaryOp::Exp)
-                   .Case("aclnnLog", UnaryOp::Log)
-                   .Case("aclnnAdds", UnaryOp::AddScalar)
-                   .Case("aclnnMuls", UnaryOp::MulScalar)
-                   .Case("aclnnClampMin", UnaryOp::ClampMin)
-                   .Case("aclnnClampMax", UnaryOp::ClampMax)
-                   .Case("aclnnGtScalar", UnaryOp::GreaterThan)
-                   .Case("aclnnGeScalar", UnaryOp::GreaterEqual)
-                   .Case("aclnnLtScalar", UnaryOp::LessThan)
-                   .Case("aclnnNeScalar", UnaryOp::NotEqual)
-                   .Case("aclnnRemainderTensorScalar", UnaryOp::Remainder)
-                   .Case("aclnnFloorDivides", UnaryOp::FloorDivide);
+  const UnaryOp op = getUnaryOp(spec);
   SpecChecker checker(spec);
   double scalar = 0;
   if (checker.requireTensors()) {
@@ -204,12 +240,7 @@ KernelOrError makeUnary(const KernelSpec &spec) {
 }
 
 KernelOrError makeBinary(const KernelSpec &spec) {
-  BinaryOp op = llvm::StringSwitch<BinaryOp>(spec.name)
-                    .Case("aclnnAdd", BinaryOp::Add)
-                    .Case("aclnnSub", BinaryOp::Sub)
-                    .Case("aclnnMul", BinaryOp::Mul)
-                    .Case("aclnnDiv", BinaryOp::Div)
-                    .Case("aclnnGeTensor", BinaryOp::GreaterEqual);
+  const BinaryOp op = getBinaryOp(spec);
   SpecChecker checker(spec);
   std::optional<llvm::SmallVector<BroadcastLoop, 4>> loops;
   if (checker.requireTensors()) {
@@ -229,10 +260,7 @@ KernelOrError makeBinary(const KernelSpec &spec) {
 }
 
 KernelOrError makeActivationBackward(const KernelSpec &spec) {
-  BinaryOp op = llvm::StringSwitch<BinaryOp>(spec.name)
-                    .Case("aclnnSiluBackward", BinaryOp::SiluBackward)
-                    .Case("aclnnGeluBackward", BinaryOp::GeluBackward)
-                    .Case("aclnnSigmoidBackward", BinaryOp::SigmoidBackward);
+  const BinaryOp op = getActivationBackwardOp(spec);
   SpecChecker checker(spec);
   if (checker.requireTensors()) {
     checker.requireFloatInput(0);
@@ -253,6 +281,46 @@ KernelOrError makeCast(const KernelSpec &spec) {
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<CastKernel>(spec.inputs[0].type, spec.outputs[0]);
+}
+
+//===----------------------------------------------------------------------===//
+// Steps of chains
+//===----------------------------------------------------------------------===//
+
+StepFunction makeUnaryStep(const KernelSpec &spec) {
+  const UnaryOp op = getUnaryOp(spec);
+  const TensorShape &x = spec.inputs[0];
+  const double scalar =
+      takesScalar(op) ? std::get<double>(spec.attributes.at("value")) : 0;
+  return [op, type = x.type, columns = getRowSize(x),
+          scalar = static_cast<float>(scalar)](
+             llvm::ArrayRef<const void *> inputs, void *output, int64_t rows) {
+    runUnaryLoop(op, type, inputs[0], output, rows * columns, scalar);
+  };
+}
+
+static StepFunction makeBinaryStep(BinaryOp op, const TensorShape &z) {
+  return [op, type = z.type, columns = getRowSize(z)](
+             llvm::ArrayRef<const void *> inputs, void *output, int64_t rows) {
+    runBinaryLoop(op, Advance::Both, type, inputs[0], inputs[1], output,
+                  rows * columns);
+  };
+}
+
+StepFunction makeBinaryStep(const KernelSpec &spec) {
+  return makeBinaryStep(getBinaryOp(spec), spec.outputs[0]);
+}
+
+StepFunction makeActivationBackwardStep(const KernelSpec &spec) {
+  return makeBinaryStep(getActivationBackwardOp(spec), spec.outputs[0]);
+}
+
+StepFunction makeCastStep(const KernelSpec &spec) {
+  const TensorShape &to = spec.outputs[0];
+  return [from = spec.inputs[0].type, to = to.type, columns = getRowSize(to)](
+             llvm::ArrayRef<const void *> inputs, void *output, int64_t rows) {
+    runCastLoop(from, to, inputs[0], output, rows * columns);
+  };
 }
 
 } // namespace mf

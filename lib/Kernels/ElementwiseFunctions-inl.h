@@ -41,7 +41,7 @@ struct Reciprocal {
 
 struct Silu {
   HWY_INLINE FloatVector operator()(FloatVector x) const {
-    return hn::Mul(x, sigmoid(x));
+    return hn::Mul(x, sigmoidOfNumber(x));
   }
 };
 
@@ -55,7 +55,7 @@ HWY_INLINE FloatVector geluArgument(FloatVector x) {
 
 struct Gelu {
   HWY_INLINE FloatVector operator()(FloatVector x) const {
-    return hn::Mul(x, sigmoid(geluArgument(x)));
+    return hn::Mul(x, sigmoidOfNumber(geluArgument(x)));
   }
 };
 
@@ -244,7 +244,7 @@ struct GreaterEqualOf {
 struct SiluBackward {
   HWY_INLINE FloatVector operator()(FloatVector dy, FloatVector x) const {
     auto one = hn::Set(floats, 1.0f);
-    auto s = sigmoid(x);
+    auto s = sigmoidOfNumber(x);
     auto slope = hn::Mul(s, hn::MulAdd(x, hn::Sub(one, s), one));
     return hn::Mul(dy, slope);
   }
@@ -253,7 +253,7 @@ struct SiluBackward {
 struct GeluBackward {
   HWY_INLINE FloatVector operator()(FloatVector dy, FloatVector x) const {
     auto one = hn::Set(floats, 1.0f);
-    auto s = sigmoid(geluArgument(x));
+    auto s = sigmoidOfNumber(geluArgument(x));
     auto inner =
         hn::MulAdd(hn::Mul(x, x), hn::Set(floats, 3 * 0.0713548162726f),
                    hn::Set(floats, 1.59576912161f));

@@ -12,22 +12,17 @@
 #include "hwy/foreach_target.h" // IWYU pragma: keep
 
 #include "ElementwiseFunctions-inl.h"
+#include "VectorPairs-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mf {
 namespace HWY_NAMESPACE {
 
 template <typename T, typename Function>
-HWY_INLINE void mapUnary(const void *xs, void *ys, int64_t count,
+HWY_INLINE void mapUnary(const void *x, void *y, int64_t count,
                          Function function) {
-  const T *x = static_cast<const T *>(xs);
-  T *y = static_cast<T *>(ys);
-  const int64_t lanes = getLanes();
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes)
-    store(function(load(x + i)), y + i);
-  if (i < count)
-    storeTail(function(loadTail(x + i, count - i)), y + i, count - i);
+  mapVectors<T>(count, function, static_cast<T *>(y),
+                static_cast<const T *>(x));
 }
 
 template <typename T, typename Function>
@@ -36,29 +31,17 @@ HWY_INLINE void mapBinary(Advance advance, const void *xs, const void *ys,
   const T *x = static_cast<const T *>(xs);
   const T *y = static_cast<const T *>(ys);
   T *z = static_cast<T *>(zs);
-  const int64_t lanes = getLanes();
-  int64_t i = 0;
-  if (advance == Advance::OnlyFirst) {
-    auto fixed = broadcast(*y);
-    for (; i + lanes <= count; i += lanes)
-      store(function(load(x + i), fixed), z + i);
-    if (i < count)
-      storeTail(function(loadTail(x + i, count - i), fixed), z + i, count - i);
-    return;
-  }
-  if (advance == Advance::OnlySecond) {
-    auto fixed = broadcast(*x);
-    for (; i + lanes <= count; i += lanes)
-      store(function(fixed, load(y + i)), z + i);
-    if (i < count)
-      storeTail(function(fixed, loadTail(y + i, count - i)), z + i, count - i);
-    return;
-  }
-  for (; i + lanes <= count; i += lanes)
-    store(function(load(x + i), load(y + i)), z + i);
-  if (i < count)
-    storeTail(function(loadTail(x + i, count - i), loadTail(y + i, count - i)),
-              z + i, count - i);
+  if (advance == Advance::Both)
+    return mapVectors<T>(count, function, z, x, y);
+  const auto fixed = broadcast(advance == Advance::OnlyFirst ? *y : *x);
+  if (advance == Advance::OnlyFirst)
+    mapVectors<T>(
+        count, [&](FloatVector a) HWY_ATTR { return function(a, fixed); }, z,
+        x);
+  else
+    mapVectors<T>(
+        count, [&](FloatVector b) HWY_ATTR { return function(fixed, b); }, z,
+        y);
 }
 
 template <typename T>
@@ -128,16 +111,18 @@ void binaryOfType(BinaryOp op, Advance advance, const void *x, const void *y,
   }
 }
 
+/// The order in which elements of two types are converted: that of bf16 where
+/// the other one is f32.
 template <typename From, typename To>
-void castFloats(const void *xs, void *ys, int64_t count) {
-  const From *x = static_cast<const From *>(xs);
-  To *y = static_cast<To *>(ys);
-  const int64_t lanes = getLanes();
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes)
-    store(load(x + i), y + i);
-  if (i < count)
-    storeTail(loadTail(x + i, count - i), y + i, count - i);
+using OrderOfCast = std::conditional_t<
+    std::is_same_v<From, float>, To,
+    std::conditional_t<std::is_same_v<To, float>, From, float>>;
+
+template <typename From, typename To>
+void castFloats(const void *x, void *y, int64_t count) {
+  mapVectors<OrderOfCast<From, To>>(
+      count, [](FloatVector value) HWY_ATTR { return value; },
+      static_cast<To *>(y), static_cast<const From *>(x));
 }
 
 void unaryLoop(UnaryOp op, DType type, const void *x, void *y, int64_t count,

@@ -12,7 +12,8 @@
 #include "ReduceLoops.h"
 #include "Scratch.h"
 #include "SpecChecker.h"
-#include "Tiles.h"
+#include "StreamedOutput.h"
+#include "llvm/ADT/STLExtras.h"
 #include <cstring>
 
 namespace mf {
@@ -57,42 +58,94 @@ private:
   TableShape shape;
 };
 
-/// A tile is a range of the table's rows. It goes through all indices and adds
-/// the gradients of its rows in their order, in f32.
+/// A tile is a range of the table's rows. It looks for their indices among all
+/// of them and adds the gradients of each row in their order, in f32. Rows that
+/// have none, most of a large table's, are only filled with zeros.
 class EmbeddingBackwardKernel : public Kernel {
 public:
   explicit EmbeddingBackwardKernel(const TableShape &shape)
-      : shape(shape), tiles(shape.vocabulary,
-                            std::max<int64_t>(1, sumsPerTile / shape.width)) {}
+      : shape(shape), rowBytes(shape.width * getBytes(shape.type)),
+        streamed(isStreamed(shape.vocabulary * rowBytes)),
+        tiles(shape.vocabulary,
+              std::max<int64_t>(1, elementsOfTile / shape.width)) {}
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const int32_t *indices = static_cast<const int32_t *>(operands.inputs[1]);
-    const int64_t firstRow = getFirstRow(operands);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
-      void *rows = at(operands.outputs[0], shape.type, begin * shape.width);
-      float *sums = static_cast<float *>(
-          shape.type == DType::F32
-              ? rows
-              : getScratch(ScratchUse::Tile,
-                           size * shape.width * sizeof(float)));
-      std::memset(sums, 0, size * shape.width * sizeof(float));
-      for (int64_t i = 0; i < shape.indices; ++i) {
-        const int64_t row = indices[i] - firstRow - begin;
-        if (row >= 0 && row < size)
-          runAccumulateLoop(shape.type,
-                            at(operands.inputs[0], shape.type, i * shape.width),
-                            sums + row * shape.width, shape.width);
+      const llvm::ArrayRef<Use> uses = findUses(operands, begin, size);
+      char *next = static_cast<char *>(operands.outputs[0]) + begin * rowBytes;
+      char *const end = next + size * rowBytes;
+      for (const Use *use = uses.begin(); use != uses.end();) {
+        const Use *last = std::find_if(
+            use, uses.end(), [&](const Use &u) { return u.row != use->row; });
+        char *row =
+            static_cast<char *>(operands.outputs[0]) + use->row * rowBytes;
+        fillZero(next, row);
+        addGradients(operands.inputs[0], {use, last}, row);
+        next = row + rowBytes;
+        use = last;
       }
-      if (shape.type != DType::F32)
-        runCastLoop(DType::F32, shape.type, sums, rows, size * shape.width);
+      fillZero(next, end);
+      if (streamed)
+        finishStreaming();
     });
   }
 
 private:
-  static constexpr int64_t sumsPerTile = 131072;
+  static constexpr int64_t elementsOfTile = 524288;
+
+  /// An index that is that of a row, and where it stands.
+  struct Use {
+    int64_t row, place;
+  };
+
+  /// The indices of the rows [begin, begin + size): in the order of the rows,
+  /// those of a row in their own.
+  llvm::ArrayRef<Use> findUses(const KernelOperands &operands, int64_t begin,
+                               int64_t size) const {
+    const int32_t *indices = static_cast<const int32_t *>(operands.inputs[1]);
+    const int64_t firstRow = getFirstRow(operands) + begin;
+    auto isHere = [&](int32_t index) {
+      return index >= firstRow && index < firstRow + size;
+    };
+    const llvm::ArrayRef all(indices, shape.indices);
+    auto *uses = static_cast<Use *>(getScratch(
+        ScratchUse::Tile, llvm::count_if(all, isHere) * sizeof(Use)));
+    int64_t count = 0;
+    for (int64_t i = 0; i < shape.indices; ++i)
+      if (isHere(indices[i]))
+        uses[count++] = {begin + indices[i] - firstRow, i};
+    std::sort(uses, uses + count, [](const Use &a, const Use &b) {
+      return std::pair(a.row, a.place) < std::pair(b.row, b.place);
+    });
+    return {uses, static_cast<size_t>(count)};
+  }
+
+  void addGradients(const void *gradients, llvm::ArrayRef<Use> uses,
+                    void *row) const {
+    auto *sums = static_cast<float *>(
+        shape.type == DType::F32
+            ? row
+            : getScratch(ScratchUse::Sums, shape.width * sizeof(float)));
+    std::memset(sums, 0, shape.width * sizeof(float));
+    for (const Use &use : uses)
+      runAccumulateLoop(shape.type,
+                        at(gradients, shape.type, use.place * shape.width),
+                        sums, shape.width);
+    if (shape.type != DType::F32)
+      runCastLoop(DType::F32, shape.type, sums, row, shape.width);
+  }
+
+  void fillZero(char *begin, const char *end) const {
+    if (streamed)
+      streamZeros(begin, end - begin);
+    else
+      std::memset(begin, 0, end - begin);
+  }
 
   TableShape shape;
+  int64_t rowBytes;
+  bool streamed;
   Tiles tiles;
 };
 

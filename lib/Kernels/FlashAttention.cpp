@@ -7,6 +7,7 @@
 
 #include "AttentionShape.h"
 #include "Factories.h"
+#include "PackedAttention.h"
 #include "Scratch.h"
 #include "SpecChecker.h"
 #include <limits>
@@ -114,6 +115,9 @@ KernelOrError makeFlashAttention(const KernelSpec &spec) {
   }
   if (llvm::Error error = checker.takeError())
     return error;
+  const MatrixUnit unit = getMatrixUnit();
+  if (unit != MatrixUnit::None)
+    return makePackedAttention(shape, unit);
   auto kernel = std::make_unique<FlashAttentionKernel>(shape);
   if (!kernel->prepare())
     return llvm::createStringError(spec.name +

@@ -14,6 +14,7 @@
 #include "AttentionShape.h"
 #include "ElementwiseLoops.h"
 #include "Factories.h"
+#include "PackedAttention.h"
 #include "Scratch.h"
 #include "SpecChecker.h"
 #include <cstring>
@@ -309,6 +310,9 @@ KernelOrError makeFlashAttentionGrad(const KernelSpec &spec) {
   }
   if (llvm::Error error = checker.takeError())
     return error;
+  const MatrixUnit unit = getMatrixUnit();
+  if (unit != MatrixUnit::None)
+    return makePackedAttentionGrad(shape, unit);
   auto kernel = std::make_unique<FlashAttentionGradKernel>(shape);
   if (!kernel->prepare())
     return llvm::createStringError(spec.name +

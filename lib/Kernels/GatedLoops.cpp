@@ -7,7 +7,7 @@
 #define HWY_TARGET_INCLUDE "lib/Kernels/GatedLoops.cpp"
 #include "hwy/foreach_target.h" // IWYU pragma: keep
 
-#include "Simd-inl.h"
+#include "VectorPairs-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mf {
@@ -18,11 +18,12 @@ void swiGluOfType(const void *xs, void *ys, int64_t rows, int64_t columns) {
   const T *x = static_cast<const T *>(xs);
   T *y = static_cast<T *>(ys);
   for (int64_t row = 0; row < rows; ++row, x += 2 * columns, y += columns)
-    forEachVector(columns, [&](int64_t i, auto part) HWY_ATTR {
-      auto gate = part.get(x + i);
-      auto silu = hn::Mul(gate, sigmoid(gate));
-      part.put(hn::Mul(silu, part.get(x + columns + i)), y + i);
-    });
+    mapVectors<T>(
+        columns,
+        [](FloatVector gate, FloatVector up) HWY_ATTR {
+          return hn::Mul(hn::Mul(gate, sigmoidOfNumber(gate)), up);
+        },
+        y, x, x + columns);
 }
 
 template <typename T>
@@ -31,17 +32,17 @@ void swiGluGradOfType(const void *dys, const void *xs, void *dxs, int64_t rows,
   const T *dy = static_cast<const T *>(dys);
   const T *x = static_cast<const T *>(xs);
   T *dx = static_cast<T *>(dxs);
-  auto one = hn::Set(floats, 1.0f);
+  auto gradients = [](FloatVector gradient, FloatVector gate,
+                      FloatVector up) HWY_ATTR {
+    const auto one = hn::Set(floats, 1.0f);
+    auto s = sigmoidOfNumber(gate);
+    auto slope = hn::Mul(s, hn::MulAdd(gate, hn::Sub(one, s), one));
+    return TwoResults{hn::Mul(hn::Mul(gradient, up), slope),
+                      hn::Mul(gradient, hn::Mul(gate, s))};
+  };
   for (int64_t row = 0; row < rows; ++row) {
-    forEachVector(columns, [&](int64_t i, auto part) HWY_ATTR {
-      auto gate = part.get(x + i);
-      auto gradient = part.get(dy + i);
-      auto s = sigmoid(gate);
-      auto slope = hn::Mul(s, hn::MulAdd(gate, hn::Sub(one, s), one));
-      auto up = part.get(x + columns + i);
-      part.put(hn::Mul(hn::Mul(gradient, up), slope), dx + i);
-      part.put(hn::Mul(gradient, hn::Mul(gate, s)), dx + columns + i);
-    });
+    mapVectorsToTwo<T>(columns, gradients, dx, dx + columns, dy, x,
+                       x + columns);
     dy += columns;
     x += 2 * columns;
     dx += 2 * columns;
@@ -58,19 +59,18 @@ void rotaryOfType(const void *xs, const void *cosines, const void *sines,
   const int64_t half = columns / 2;
   // Each product is rounded, as separate operators round it: the bits are those
   // of the operators that this one stands for.
+  auto turn = [&](FloatVector a, FloatVector b, FloatVector cosA,
+                  FloatVector cosB, FloatVector sinA,
+                  FloatVector sinB) HWY_ATTR {
+    if (backward)
+      return TwoResults{hn::Add(hn::Mul(a, cosA), hn::Mul(b, sinB)),
+                        hn::Sub(hn::Mul(b, cosB), hn::Mul(a, sinA))};
+    return TwoResults{hn::Sub(hn::Mul(a, cosA), hn::Mul(b, sinA)),
+                      hn::Add(hn::Mul(b, cosB), hn::Mul(a, sinB))};
+  };
   for (int64_t row = 0; row < rows; ++row) {
-    forEachVector(half, [&](int64_t i, auto part) HWY_ATTR {
-      auto a = part.get(x + i), b = part.get(x + half + i);
-      auto cosA = part.get(cos + i), cosB = part.get(cos + half + i);
-      auto sinA = part.get(sin + i), sinB = part.get(sin + half + i);
-      if (backward) {
-        part.put(hn::Add(hn::Mul(a, cosA), hn::Mul(b, sinB)), y + i);
-        part.put(hn::Sub(hn::Mul(b, cosB), hn::Mul(a, sinA)), y + half + i);
-      } else {
-        part.put(hn::Sub(hn::Mul(a, cosA), hn::Mul(b, sinA)), y + i);
-        part.put(hn::Add(hn::Mul(b, cosB), hn::Mul(a, sinB)), y + half + i);
-      }
-    });
+    mapVectorsToTwo<T>(half, turn, y, y + half, x, x + half, cos, cos + half,
+                       sin, sin + half);
     x += columns;
     cos += columns;
     sin += columns;

@@ -3,8 +3,8 @@
 #include "ElementwiseLoops.h"
 #include "Factories.h"
 #include "SpecChecker.h"
+#include "StreamedOutput.h"
 #include "StridedCopy.h"
-#include "Tiles.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cstdint>
 #include <cstring>
@@ -95,7 +95,13 @@ void fillZero(void *memory, int64_t bytes, ThreadPool &pool) {
   Tiles tiles(bytes, int64_t{1} << 18);
   pool.parallelFor(tiles.count, [&](int64_t tile) {
     auto [begin, size] = tiles[tile];
-    std::memset(static_cast<char *>(memory) + begin, 0, size);
+    char *target = static_cast<char *>(memory) + begin;
+    if (!isStreamed(bytes)) {
+      std::memset(target, 0, size);
+      return;
+    }
+    streamZeros(target, size);
+    finishStreaming();
   });
 }
 

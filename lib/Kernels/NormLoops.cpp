@@ -8,7 +8,7 @@
 #define HWY_TARGET_INCLUDE "lib/Kernels/NormLoops.cpp"
 #include "hwy/foreach_target.h" // IWYU pragma: keep
 
-#include "Simd-inl.h"
+#include "VectorPairs-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mf {
@@ -20,18 +20,19 @@ void rmsNormOfType(const void *xs, const float *gamma, void *ys, float *rstd,
   const T *x = static_cast<const T *>(xs);
   T *y = static_cast<T *>(ys);
   for (int64_t row = 0; row < rows; ++row, x += columns, y += columns) {
-    auto squares = hn::Zero(floats);
-    forEachVector(columns, [&](int64_t i, auto part) HWY_ATTR {
-      auto value = part.get(x + i);
-      squares = hn::MulAdd(value, value, squares);
-    });
+    auto squares = foldVectors<T>(
+        columns, hn::Zero(floats),
+        [](FloatVector sum, FloatVector value)
+            HWY_ATTR { return hn::MulAdd(value, value, sum); },
+        JoinSums(), x);
     float mean = sumOfLanes(squares) / static_cast<float>(columns);
     rstd[row] = 1.0f / std::sqrt(mean + epsilon);
     auto scale = hn::Set(floats, rstd[row]);
-    forEachVector(columns, [&](int64_t i, auto part) HWY_ATTR {
-      auto normal = hn::Mul(part.get(x + i), scale);
-      part.put(hn::Mul(normal, part.get(gamma + i)), y + i);
-    });
+    mapVectors<T>(
+        columns,
+        [&](FloatVector value, FloatVector factor)
+            HWY_ATTR { return hn::Mul(hn::Mul(value, scale), factor); },
+        y, x, gamma);
   }
 }
 
@@ -45,21 +46,26 @@ void rmsNormGradOfType(const void *dys, const void *xs, const float *rstd,
   for (int64_t row = 0; row < rows; ++row) {
     // With n = x * rstd and g = dy * gamma: dx = rstd (g - n mean(g n)).
     auto scale = hn::Set(floats, rstd[row]);
-    auto products = hn::Zero(floats);
-    forEachVector(columns, [&](int64_t i, auto part) HWY_ATTR {
-      auto normal = hn::Mul(part.get(x + i), scale);
-      auto gradient = part.get(dy + i);
-      auto slope = hn::Mul(gradient, normal);
-      products = hn::MulAdd(slope, part.get(gamma + i), products);
-      part.put(hn::Add(part.get(gammaGradient + i), slope), gammaGradient + i);
-    });
+    auto products = foldVectors<T>(
+        columns, hn::Zero(floats),
+        [&](FloatVector sum, FloatVector value, FloatVector gradient,
+            FloatVector factor) HWY_ATTR {
+          auto slope = hn::Mul(gradient, hn::Mul(value, scale));
+          return hn::MulAdd(slope, factor, sum);
+        },
+        JoinSums(), x, dy, gamma);
     auto mean =
         hn::Set(floats, sumOfLanes(products) / static_cast<float>(columns));
-    forEachVector(columns, [&](int64_t i, auto part) HWY_ATTR {
-      auto normal = hn::Mul(part.get(x + i), scale);
-      auto g = hn::Mul(part.get(dy + i), part.get(gamma + i));
-      part.put(hn::Mul(scale, hn::NegMulAdd(normal, mean, g)), dx + i);
-    });
+    mapVectorsToTwo<T>(
+        columns,
+        [&](FloatVector value, FloatVector gradient, FloatVector factor,
+            FloatVector sum) HWY_ATTR {
+          auto normal = hn::Mul(value, scale);
+          auto g = hn::Mul(gradient, factor);
+          return TwoResults{hn::Mul(scale, hn::NegMulAdd(normal, mean, g)),
+                            hn::Add(sum, hn::Mul(gradient, normal))};
+        },
+        dx, gammaGradient, x, dy, gamma, gammaGradient);
     dy += columns;
     x += columns;
     dx += columns;

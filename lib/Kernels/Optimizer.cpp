@@ -52,6 +52,20 @@ private:
   Tiles tiles;
 };
 
+/// What a kernel multiplies gradients by: its inputs from `first` on.
+class Factors {
+public:
+  Factors(const KernelOperands &operands, size_t first) {
+    for (size_t i = first; i < operands.inputs.size(); ++i)
+      values.push_back(*static_cast<const float *>(operands.inputs[i]));
+  }
+
+  operator llvm::ArrayRef<float>() const { return values; }
+
+private:
+  llvm::SmallVector<float, 2> values;
+};
+
 /// The sum of squares of fixed blocks in f32, then of the blocks in order.
 class NormKernel : public Kernel {
 public:
@@ -60,13 +74,14 @@ public:
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
     float *sums = static_cast<float *>(operands.workspace);
+    const Factors factors(operands, /*first=*/1);
     pool.parallelFor(blocks.count, [&](int64_t block) {
       auto [begin, size] = blocks[block];
       float sum = 0;
       for (int64_t i = 0; i < size; i += elementsPerSum)
         sum +=
             runSumOfSquaresLoop(type, at(operands.inputs[0], type, begin + i),
-                                std::min(elementsPerSum, size - i));
+                                std::min(elementsPerSum, size - i), factors);
       sums[block] = sum;
     });
     double total = 0;
@@ -128,11 +143,12 @@ public:
     AdamWCoefficients coefficients =
         getCoefficients(*static_cast<const float *>(operands.inputs[2]),
                         *static_cast<const float *>(operands.inputs[1]));
+    const Factors factors(operands, /*first=*/4);
     float *m = static_cast<float *>(operands.outputs[1]);
     float *v = static_cast<float *>(operands.outputs[2]);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
-      runAdamWLoop(coefficients, gradientType, weightType,
+      runAdamWLoop(coefficients, factors, gradientType, weightType,
                    at(operands.inputs[0], gradientType, begin),
                    at(operands.outputs[0], weightType, begin), m + begin,
                    v + begin, size);
@@ -162,6 +178,12 @@ private:
 };
 
 TensorShape getScalar() { return {DType::F32, {}}; }
+
+void requireScalars(SpecChecker &checker, const KernelSpec &spec,
+                    size_t first) {
+  for (size_t i = first; i < spec.inputs.size(); ++i)
+    checker.requireInput(i, getScalar());
+}
 
 } // namespace
 
@@ -197,6 +219,7 @@ KernelOrError makeNorm(const KernelSpec &spec) {
   SpecChecker checker(spec);
   if (checker.requireTensors()) {
     checker.requireFloatInput(0);
+    requireScalars(checker, spec, /*first=*/1);
     checker.requireOutput(0, getScalar());
   }
   if (llvm::Error error = checker.takeError())
@@ -230,11 +253,8 @@ KernelOrError makeAdamW(const KernelSpec &spec) {
                                               getName(weight.type) +
                                               ", expected f32, bf16 or f16");
     checker.requireInput(0, {spec.inputs[0].type, weight.dims});
-    checker.requireInput(1, getScalar());
-    checker.requireInput(2, getScalar());
-    // A flag: not zero leaves all as it is.
-    if (spec.inputs.size() > 3)
-      checker.requireInput(3, getScalar());
+    // The fourth is a flag: not zero leaves all as it is.
+    requireScalars(checker, spec, /*first=*/1);
     checker.requireOutput(1, {DType::F32, weight.dims});
     checker.requireOutput(2, {DType::F32, weight.dims});
   }

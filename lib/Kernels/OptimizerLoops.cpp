@@ -8,14 +8,26 @@
 #include "hwy/foreach_target.h" // IWYU pragma: keep
 
 #include "Simd-inl.h"
+#include "hwy/cache_control.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mf {
 namespace HWY_NAMESPACE {
 
+/// Elements between what is computed and what is fetched: a page ends every
+/// 1024, where the processor's own prefetching stops, and several arrays at
+/// once are more than it follows well. Reading past the end is harmless.
+constexpr int64_t fetchedAhead = 512;
+
+template <typename... Elements>
+HWY_INLINE void fetchAhead(int64_t i, const Elements *...arrays) {
+  (hwy::Prefetch(arrays + i + fetchedAhead), ...);
+}
+
 template <typename Gradient, typename Weight>
-void adamWOfTypes(const AdamWCoefficients &coefficients, const Gradient *g,
-                  Weight *w, float *m, float *v, int64_t count) {
+void adamWOfTypes(const AdamWCoefficients &coefficients,
+                  llvm::ArrayRef<float> factors, const Gradient *g, Weight *w,
+                  float *m, float *v, int64_t count) {
   const auto beta1 = hn::Set(floats, coefficients.beta1);
   const auto rest1 = hn::Set(floats, coefficients.oneMinusBeta1);
   const auto beta2 = hn::Set(floats, coefficients.beta2);
@@ -25,7 +37,8 @@ void adamWOfTypes(const AdamWCoefficients &coefficients, const Gradient *g,
   const auto rootScale = hn::Set(floats, coefficients.rootScale);
   const auto eps = hn::Set(floats, coefficients.eps);
   forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {
-    auto gradient = part.get(g + i);
+    fetchAhead(i, g, w, m, v);
+    auto gradient = multiplied<Gradient>(part.get(g + i), factors);
     auto first = hn::MulAdd(beta1, part.get(m + i), hn::Mul(rest1, gradient));
     auto second = hn::MulAdd(beta2, part.get(v + i),
                              hn::Mul(rest2, hn::Mul(gradient, gradient)));
@@ -44,14 +57,15 @@ void addToOfTypes(const From *x, To *y, int64_t count) {
   });
 }
 
-void adamW(const AdamWCoefficients &coefficients, DType gradientType,
-           DType weightType, const void *gradient, void *weight, float *m,
-           float *v, int64_t count) {
+void adamW(const AdamWCoefficients &coefficients, llvm::ArrayRef<float> factors,
+           DType gradientType, DType weightType, const void *gradient,
+           void *weight, float *m, float *v, int64_t count) {
   dispatchFloat(gradientType, [&](auto *g) HWY_ATTR {
     using Gradient = std::remove_pointer_t<decltype(g)>;
     dispatchFloat(weightType, [&](auto *w) HWY_ATTR {
       using Weight = std::remove_pointer_t<decltype(w)>;
-      adamWOfTypes(coefficients, static_cast<const Gradient *>(gradient),
+      adamWOfTypes(coefficients, factors,
+                   static_cast<const Gradient *>(gradient),
                    static_cast<Weight *>(weight), m, v, count);
     });
   });
@@ -78,11 +92,13 @@ namespace mf {
 HWY_EXPORT(adamW);
 HWY_EXPORT(addTo);
 
-void runAdamWLoop(const AdamWCoefficients &coefficients, DType gradientType,
+void runAdamWLoop(const AdamWCoefficients &coefficients,
+                  llvm::ArrayRef<float> factors, DType gradientType,
                   DType weightType, const void *gradient, void *weight,
                   float *m, float *v, int64_t count) {
   HWY_DYNAMIC_DISPATCH(adamW)
-  (coefficients, gradientType, weightType, gradient, weight, m, v, count);
+  (coefficients, factors, gradientType, weightType, gradient, weight, m, v,
+   count);
 }
 
 void runAddToLoop(DType xType, DType yType, const void *x, void *y,

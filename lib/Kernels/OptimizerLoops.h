@@ -4,6 +4,7 @@
 #define MF_LIB_KERNELS_OPTIMIZERLOOPS_H
 
 #include "mf/Tensor/DType.h"
+#include "llvm/ADT/ArrayRef.h"
 #include <cstdint>
 
 namespace mf {
@@ -16,7 +17,10 @@ struct AdamWCoefficients {
   float decay, stepSize, rootScale, eps;
 };
 
-void runAdamWLoop(const AdamWCoefficients &coefficients, DType gradientType,
+/// The gradient is multiplied by each of `factors`, each product rounded to its
+/// type.
+void runAdamWLoop(const AdamWCoefficients &coefficients,
+                  llvm::ArrayRef<float> factors, DType gradientType,
                   DType weightType, const void *gradient, void *weight,
                   float *m, float *v, int64_t count);
 

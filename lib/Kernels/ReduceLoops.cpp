@@ -9,7 +9,7 @@
 #define HWY_TARGET_INCLUDE "lib/Kernels/ReduceLoops.cpp"
 #include "hwy/foreach_target.h" // IWYU pragma: keep
 
-#include "Simd-inl.h"
+#include "VectorPairs-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mf {
@@ -19,9 +19,12 @@ struct Identity {
   HWY_INLINE FloatVector operator()(FloatVector x) const { return x; }
 };
 
-struct Square {
+template <typename T> struct SquareOfProduct {
+  llvm::ArrayRef<float> factors;
+
   HWY_INLINE FloatVector operator()(FloatVector x) const {
-    return hn::Mul(x, x);
+    auto product = multiplied<T>(x, factors);
+    return hn::Mul(product, product);
   }
 };
 
@@ -44,11 +47,41 @@ HWY_INLINE float sumOfType(const T *x, int64_t count, Function function) {
   return sumOfLanes(hn::Add(hn::Add(a, b), hn::Add(c, d)));
 }
 
+HWY_INLINE FloatPair addPairs(FloatPair a, FloatPair b) {
+  return {hn::Add(a.first, b.first), hn::Add(a.second, b.second)};
+}
+
 template <typename T>
-void accumulateOfType(const void *xs, float *sums, int64_t count) {
+void accumulateRowsOfType(const void *xs, int64_t stride, int64_t rows,
+                          float *sums, int64_t count) {
+  using Pairs = PairsOf<T>;
   const T *x = static_cast<const T *>(xs);
-  forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {
-    part.put(hn::Add(part.get(sums + i), part.get(x + i)), sums + i);
+  const int64_t lanes = getLanes();
+  int64_t i = 0;
+  if constexpr (goesInPairs)
+    // Eight vectors of sums stay in registers.
+    for (; i + 8 * lanes <= count; i += 8 * lanes) {
+      float *to = sums + i;
+      FloatPair a = Pairs::load(to), b = Pairs::load(to + 2 * lanes);
+      FloatPair c = Pairs::load(to + 4 * lanes),
+                d = Pairs::load(to + 6 * lanes);
+      for (int64_t row = 0; row < rows; ++row) {
+        const T *from = x + row * stride + i;
+        a = addPairs(a, Pairs::load(from));
+        b = addPairs(b, Pairs::load(from + 2 * lanes));
+        c = addPairs(c, Pairs::load(from + 4 * lanes));
+        d = addPairs(d, Pairs::load(from + 6 * lanes));
+      }
+      Pairs::store(a, to);
+      Pairs::store(b, to + 2 * lanes);
+      Pairs::store(c, to + 4 * lanes);
+      Pairs::store(d, to + 6 * lanes);
+    }
+  forEachVector(count - i, [&](int64_t j, auto part) HWY_ATTR {
+    auto sum = part.get(sums + i + j);
+    for (int64_t row = 0; row < rows; ++row)
+      sum = hn::Add(sum, part.get(x + row * stride + i + j));
+    part.put(sum, sums + i + j);
   });
 }
 
@@ -121,9 +154,11 @@ template <typename T> bool nonFiniteOfType(const void *xs, int64_t count) {
   return found;
 }
 
-void accumulate(DType type, const void *x, float *sums, int64_t count) {
+void accumulateRows(DType type, const void *x, int64_t stride, int64_t rows,
+                    float *sums, int64_t count) {
   dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    accumulateOfType<std::remove_pointer_t<decltype(element)>>(x, sums, count);
+    using T = std::remove_pointer_t<decltype(element)>;
+    accumulateRowsOfType<T>(x, stride, rows, sums, count);
   });
 }
 
@@ -142,10 +177,12 @@ float sum(DType type, const void *x, int64_t count) {
   });
 }
 
-float sumOfSquares(DType type, const void *x, int64_t count) {
+float sumOfSquares(DType type, const void *x, int64_t count,
+                   llvm::ArrayRef<float> factors) {
   return dispatchFloat(type, [&](auto *element) HWY_ATTR {
     using T = std::remove_pointer_t<decltype(element)>;
-    return sumOfType(static_cast<const T *>(x), count, Square());
+    return sumOfType(static_cast<const T *>(x), count,
+                     SquareOfProduct<T>{factors});
   });
 }
 
@@ -163,14 +200,19 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mf {
 
-HWY_EXPORT(accumulate);
+HWY_EXPORT(accumulateRows);
 HWY_EXPORT(cumsum);
 HWY_EXPORT(sum);
 HWY_EXPORT(sumOfSquares);
 HWY_EXPORT(nonFinite);
 
 void runAccumulateLoop(DType type, const void *x, float *sums, int64_t count) {
-  HWY_DYNAMIC_DISPATCH(accumulate)(type, x, sums, count);
+  runAccumulateRowsLoop(type, x, count, 1, sums, count);
+}
+
+void runAccumulateRowsLoop(DType type, const void *x, int64_t stride,
+                           int64_t rows, float *sums, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(accumulateRows)(type, x, stride, rows, sums, count);
 }
 
 void runCumsumLoop(DType type, const void *x, void *y, int64_t length,
@@ -182,8 +224,9 @@ float runSumLoop(DType type, const void *x, int64_t count) {
   return HWY_DYNAMIC_DISPATCH(sum)(type, x, count);
 }
 
-float runSumOfSquaresLoop(DType type, const void *x, int64_t count) {
-  return HWY_DYNAMIC_DISPATCH(sumOfSquares)(type, x, count);
+float runSumOfSquaresLoop(DType type, const void *x, int64_t count,
+                          llvm::ArrayRef<float> factors) {
+  return HWY_DYNAMIC_DISPATCH(sumOfSquares)(type, x, count, factors);
 }
 
 bool runNonFiniteLoop(DType type, const void *x, int64_t count) {

@@ -83,13 +83,20 @@ private:
     }
     int64_t base = getOffset(cut.kept, group / cut.strips) +
                    group % cut.strips * cut.strip;
+    // Units that follow one another at a fixed distance.
+    const StridedLoop row =
+        cut.reduced.empty() ? StridedLoop{1, 0} : cut.reduced.back();
     float *recent = getSums(ScratchUse::Sums, size);
     for (int64_t unit = begin; unit < begin + count; unit += unitsPerSum) {
       std::memset(recent, 0, size * sizeof(float));
       int64_t end = std::min(begin + count, unit + unitsPerSum);
-      for (int64_t i = unit; i < end; ++i)
-        runAccumulateLoop(type, at(x, type, base + getOffset(cut.reduced, i)),
-                          recent, size);
+      for (int64_t i = unit; i < end;) {
+        const int64_t rows = std::min(row.size - i % row.size, end - i);
+        runAccumulateRowsLoop(type,
+                              at(x, type, base + getOffset(cut.reduced, i)),
+                              row.stride, rows, recent, size);
+        i += rows;
+      }
       runAccumulateLoop(DType::F32, recent, sums, size);
     }
   }

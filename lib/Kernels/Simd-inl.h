@@ -17,7 +17,9 @@
 #include "ElementTypes.h"
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
+#include "llvm/ADT/ArrayRef.h"
 #include <cstring>
+#include <type_traits>
 
 HWY_BEFORE_NAMESPACE();
 namespace mf {
@@ -51,14 +53,18 @@ HWY_INLINE FloatVector widen(HalfBitsVector bits, BFloat16) {
   return hn::BitCast(floats, hn::ShiftLeft<16>(hn::PromoteTo(floatBits, bits)));
 }
 
-HWY_INLINE HalfBitsVector narrow(FloatVector value, BFloat16) {
+/// Rounded bits in the upper half of each lane, anything in the lower one.
+HWY_INLINE hn::Vec<BitsTag> roundUpperHalf(FloatVector value) {
   auto bits = hn::BitCast(floatBits, value);
   auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(floatBits, 1u));
   auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(floatBits, 0x7fffu)));
   auto quiet = hn::Or(bits, hn::Set(floatBits, 0x400000u));
   auto isNaN = hn::RebindMask(floatBits, hn::IsNaN(value));
-  auto upper = hn::ShiftRight<16>(hn::IfThenElse(isNaN, quiet, rounded));
-  return hn::TruncateTo(halfBits, upper);
+  return hn::IfThenElse(isNaN, quiet, rounded);
+}
+
+HWY_INLINE HalfBitsVector narrow(FloatVector value, BFloat16) {
+  return hn::TruncateTo(halfBits, hn::ShiftRight<16>(roundUpperHalf(value)));
 }
 
 #if HWY_TARGET <= HWY_AVX2
@@ -202,6 +208,24 @@ template <typename T> HWY_INLINE FloatVector broadcast(T element) {
   return load(lanes);
 }
 
+/// What remains of `value` where it is stored as a T.
+template <typename T> HWY_INLINE FloatVector rounded(FloatVector value) {
+  if constexpr (std::is_same_v<T, float>)
+    return value;
+  else
+    return widen(narrow(value, T()), T());
+}
+
+/// `value`, an element of type T, times one factor after another, each product
+/// rounded to T: the same bits as products that are stored in between.
+template <typename T>
+HWY_INLINE FloatVector multiplied(FloatVector value,
+                                  llvm::ArrayRef<float> factors) {
+  for (float factor : factors)
+    value = rounded<T>(hn::Mul(value, hn::Set(floats, factor)));
+  return value;
+}
+
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
@@ -259,33 +283,82 @@ HWY_INLINE float maxOfLanes(FloatVector value) {
 // Functions
 //===----------------------------------------------------------------------===//
 
+#if HWY_TARGET <= HWY_AVX3
+
+/// 2^(i / 16)
+alignas(64) constexpr float powersOfTwo[] = {
+    0x1p0f,        0x1.0b5586p0f, 0x1.172b84p0f, 0x1.2387a6p0f,
+    0x1.306fep0f,  0x1.3dea64p0f, 0x1.4bfdaep0f, 0x1.5ab07ep0f,
+    0x1.6a09e6p0f, 0x1.7a1148p0f, 0x1.8ace54p0f, 0x1.9c4918p0f,
+    0x1.ae89fap0f, 0x1.c199bep0f, 0x1.d5818ep0f, 0x1.ea4afap0f};
+
+/// Beyond these e^x is 0 and infinity.
+constexpr float leastExponent = -105, mostExponent = 89;
+
+/// e^x for x that is not far beyond those, or NaN: e^x = 2^n e^r, n in
+/// sixteenths and |r| <= log(2) / 32, where four terms of the series do.
+HWY_INLINE FloatVector boundedExponential(FloatVector x) {
+  // The sum is so large that its last place is a sixteenth.
+  const auto large = hn::Set(floats, 0x1.8p19f);
+  auto rounded = hn::MulAdd(x, hn::Set(floats, 1.44269504f), large);
+  auto n = hn::Sub(rounded, large);
+  auto r = hn::NegMulAdd(n, hn::Set(floats, 0.693145751953125f), x);
+  r = hn::NegMulAdd(n, hn::Set(floats, 1.42860676533e-6f), r);
+  auto rest =
+      hn::MulAdd(r, hn::Set(floats, 1.66666667e-1f), hn::Set(floats, 0.5f));
+  rest = hn::MulAdd(rest, hn::Mul(r, r), r);
+  const FloatVector power{_mm512_permutexvar_ps(
+      _mm512_castps_si512(rounded.raw), _mm512_load_ps(powersOfTwo))};
+  // Takes the largest integer that is no more than n.
+  return FloatVector{
+      _mm512_scalef_ps(hn::MulAdd(power, rest, power).raw, n.raw)};
+}
+
 /// e^x to about 1 ulp; 0 and infinity where it leaves the range; NaN for NaN.
 HWY_INLINE FloatVector exponential(FloatVector x) {
-#if HWY_TARGET <= HWY_AVX3
-  // e^x = 2^n e^r with |r| <= log(2) / 2, and Cephes' polynomial for e^r. The
-  // operands of Min and Max are in the order in which x86 hands on a NaN.
-  auto bounded =
-      hn::Min(hn::Set(floats, 89.0f), hn::Max(hn::Set(floats, -105.0f), x));
-  auto n = hn::Round(hn::Mul(bounded, hn::Set(floats, 1.44269504f)));
-  auto r = hn::NegMulAdd(n, hn::Set(floats, 0.693359375f), bounded);
-  r = hn::NegMulAdd(n, hn::Set(floats, -2.12194440e-4f), r);
-  auto p = hn::MulAdd(r, hn::Set(floats, 1.9875691500e-4f),
-                      hn::Set(floats, 1.3981999507e-3f));
-  p = hn::MulAdd(p, r, hn::Set(floats, 8.3334519073e-3f));
-  p = hn::MulAdd(p, r, hn::Set(floats, 4.1665795894e-2f));
-  p = hn::MulAdd(p, r, hn::Set(floats, 1.6666665459e-1f));
-  p = hn::MulAdd(p, r, hn::Set(floats, 5.0000001201e-1f));
-  p = hn::Add(hn::MulAdd(p, hn::Mul(r, r), r), hn::Set(floats, 1.0f));
-  return FloatVector{_mm512_scalef_ps(p.raw, n.raw)};
+  // The operands of Min and Max are in the order in which x86 hands on a NaN.
+  return boundedExponential(
+      hn::Min(hn::Set(floats, mostExponent),
+              hn::Max(hn::Set(floats, leastExponent), x)));
+}
+
+/// The same for x that is not above 0, or not by much.
+HWY_INLINE FloatVector exponentialBelowOne(FloatVector x) {
+  return boundedExponential(hn::Max(hn::Set(floats, leastExponent), x));
+}
+
+/// 1 / (1 + e^-x), and some number for NaN: for functions that x is a factor of
+/// as well.
+HWY_INLINE FloatVector sigmoidOfNumber(FloatVector x) {
+  // Limits the magnitude and leaves the sign, in one instruction.
+  constexpr int leastMagnitude = 2;
+  const FloatVector bounded{
+      _mm512_range_ps(x.raw, _mm512_set1_ps(-leastExponent), leastMagnitude)};
+  const auto one = hn::Set(floats, 1.0f);
+  return hn::Div(one, hn::Add(one, boundedExponential(hn::Neg(bounded))));
+}
+
 #else
+
+HWY_INLINE FloatVector exponential(FloatVector x) {
   auto bounded = hn::Min(x, hn::Set(floats, 100.0f));
   return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(floats, bounded));
-#endif
 }
+
+HWY_INLINE FloatVector exponentialBelowOne(FloatVector x) {
+  return exponential(x);
+}
+
+HWY_INLINE FloatVector sigmoidOfNumber(FloatVector x) {
+  const auto one = hn::Set(floats, 1.0f);
+  return hn::Div(one, hn::Add(one, exponential(hn::Neg(x))));
+}
+
+#endif
 
 /// 1 / (1 + e^-x)
 HWY_INLINE FloatVector sigmoid(FloatVector x) {
-  auto one = hn::Set(floats, 1.0f);
+  const auto one = hn::Set(floats, 1.0f);
   return hn::Div(one, hn::Add(one, exponential(hn::Neg(x))));
 }
 

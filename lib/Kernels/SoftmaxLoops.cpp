@@ -2,6 +2,8 @@
 
 #include "HighwayTargets.h"
 #include "RowLoops.h"
+#include "Scratch.h"
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -9,7 +11,7 @@
 #define HWY_TARGET_INCLUDE "lib/Kernels/SoftmaxLoops.cpp"
 #include "hwy/foreach_target.h" // IWYU pragma: keep
 
-#include "Simd-inl.h"
+#include "VectorPairs-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mf {
@@ -17,23 +19,44 @@ namespace HWY_NAMESPACE {
 
 constexpr float lowest = -std::numeric_limits<float>::infinity();
 
+struct JoinMaxima {
+  HWY_INLINE FloatVector operator()(FloatVector a, FloatVector b) const {
+    return hn::Max(a, b);
+  }
+};
+
 template <typename T> HWY_INLINE float getRowMax(const T *x, int64_t columns) {
-  auto largest = hn::Set(floats, lowest);
-  forEachVector(columns, [&](int64_t i, auto part) HWY_ATTR {
-    largest = hn::Max(largest, part.only(part.get(x + i), lowest));
-  });
-  return maxOfLanes(largest);
+  return maxOfLanes(foldVectors<T>(columns, hn::Set(floats, lowest),
+                                   JoinMaxima(), JoinMaxima(), x));
 }
 
-/// sum(exp(x - max))
+/// Asks for elements that are soon to be read; they need not exist.
+template <typename T> HWY_INLINE void prefetch(const T *from, int64_t count) {
+  constexpr int intoSecondLevel = 2;
+  for (int64_t i = 0; i < count; i += 64 / static_cast<int64_t>(sizeof(T)))
+    __builtin_prefetch(from + i, /*rw=*/0, intoSecondLevel);
+}
+
+/// sum(exp(x - max)). Meanwhile the row at `next` is fetched, if that is not
+/// null: here the processor calculates more than it reads.
 template <typename T>
-HWY_INLINE float getExponentialSum(const T *x, int64_t columns, float max) {
-  auto shift = hn::Set(floats, max);
+HWY_INLINE float getExponentialSum(const T *x, int64_t columns, float max,
+                                   const T *next) {
+  constexpr int64_t block = 256;
+  const auto shift = hn::Set(floats, max);
   auto sum = hn::Zero(floats);
-  forEachVector(columns, [&](int64_t i, auto part) HWY_ATTR {
-    auto e = exponential(hn::Sub(part.get(x + i), shift));
-    sum = hn::Add(sum, part.only(e, 0));
-  });
+  for (int64_t begin = 0; begin < columns; begin += block) {
+    const int64_t count = std::min(block, columns - begin);
+    if (next)
+      prefetch(next + begin, count);
+    auto added = foldVectors<T>(
+        count, hn::Zero(floats),
+        [&](FloatVector before, FloatVector value) HWY_ATTR {
+          return hn::Add(before, exponentialBelowOne(hn::Sub(value, shift)));
+        },
+        JoinSums(), x + begin);
+    sum = hn::Add(sum, added);
+  }
   return sumOfLanes(sum);
 }
 
@@ -41,14 +64,21 @@ template <typename T>
 void softmaxOfType(const void *xs, void *ys, int64_t rows, int64_t columns) {
   const T *x = static_cast<const T *>(xs);
   T *y = static_cast<T *>(ys);
+  auto *exponentials = static_cast<float *>(
+      getScratch(ScratchUse::Tile, columns * sizeof(float)));
   for (int64_t row = 0; row < rows; ++row, x += columns, y += columns) {
-    float max = getRowMax(x, columns);
-    auto shift = hn::Set(floats, max);
-    auto scale = hn::Set(floats, 1.0f / getExponentialSum(x, columns, max));
-    forEachVector(columns, [&](int64_t i, auto part) HWY_ATTR {
-      auto e = exponential(hn::Sub(part.get(x + i), shift));
-      part.put(hn::Mul(e, scale), y + i);
-    });
+    const auto shift = hn::Set(floats, getRowMax(x, columns));
+    mapVectors<T>(
+        columns,
+        [&](FloatVector value)
+            HWY_ATTR { return exponentialBelowOne(hn::Sub(value, shift)); },
+        exponentials, x);
+    const auto sum = foldVectors<float>(columns, hn::Zero(floats), JoinSums(),
+                                        JoinSums(), exponentials);
+    const auto scale = hn::Set(floats, 1.0f / sumOfLanes(sum));
+    mapVectors<T>(
+        columns, [&](FloatVector e) HWY_ATTR { return hn::Mul(e, scale); }, y,
+        exponentials);
   }
 }
 
@@ -59,15 +89,17 @@ void softmaxBackwardOfType(const void *dys, const void *ys, void *dxs,
   const T *y = static_cast<const T *>(ys);
   T *dx = static_cast<T *>(dxs);
   for (int64_t row = 0; row < rows; ++row) {
-    auto products = hn::Zero(floats);
-    forEachVector(columns, [&](int64_t i, auto part) HWY_ATTR {
-      products = hn::MulAdd(part.get(dy + i), part.get(y + i), products);
-    });
-    auto sum = hn::Set(floats, sumOfLanes(products));
-    forEachVector(columns, [&](int64_t i, auto part) HWY_ATTR {
-      auto difference = hn::Sub(part.get(dy + i), sum);
-      part.put(hn::Mul(difference, part.get(y + i)), dx + i);
-    });
+    const auto products = foldVectors<T>(
+        columns, hn::Zero(floats),
+        [](FloatVector sum, FloatVector gradient, FloatVector value)
+            HWY_ATTR { return hn::MulAdd(gradient, value, sum); },
+        JoinSums(), dy, y);
+    const auto sum = hn::Set(floats, sumOfLanes(products));
+    mapVectors<T>(
+        columns,
+        [&](FloatVector gradient, FloatVector value)
+            HWY_ATTR { return hn::Mul(hn::Sub(gradient, sum), value); },
+        dx, dy, y);
     dy += columns;
     y += columns;
     dx += columns;
@@ -79,8 +111,9 @@ void logSumExpOfType(const void *xs, float *logSumExp, int64_t rows,
                      int64_t columns) {
   const T *x = static_cast<const T *>(xs);
   for (int64_t row = 0; row < rows; ++row, x += columns) {
-    float max = getRowMax(x, columns);
-    logSumExp[row] = max + std::log(getExponentialSum(x, columns, max));
+    const float max = getRowMax(x, columns);
+    const T *next = row + 1 < rows ? x + columns : nullptr;
+    logSumExp[row] = max + std::log(getExponentialSum(x, columns, max, next));
   }
 }
 
@@ -96,7 +129,8 @@ void exponentialSumOfType(const void *xs, const float *max, float *sum,
                           int64_t rows, int64_t columns) {
   const T *x = static_cast<const T *>(xs);
   for (int64_t row = 0; row < rows; ++row)
-    sum[row] = getExponentialSum(x + row * columns, columns, max[row]);
+    sum[row] = getExponentialSum<T>(x + row * columns, columns, max[row],
+                                    /*next=*/nullptr);
 }
 
 template <typename T>
@@ -106,10 +140,12 @@ void crossEntropyGradOfType(const void *xs, int64_t label, float logSumExp,
   T *dx = static_cast<T *>(dxs);
   auto shift = hn::Set(floats, logSumExp);
   auto scale = hn::Set(floats, factor);
-  forEachVector(columns, [&](int64_t i, auto part) HWY_ATTR {
-    auto e = exponential(hn::Sub(part.get(x + i), shift));
-    part.put(hn::Mul(e, scale), dx + i);
-  });
+  mapVectors<T>(
+      columns,
+      [&](FloatVector value) HWY_ATTR {
+        return hn::Mul(exponential(hn::Sub(value, shift)), scale);
+      },
+      dx, x);
   if (label < 0)
     return;
   // The label's column has its one taken off before rounding.

@@ -1,7 +1,9 @@
 //===- DistributionTable.cpp - Distributions by number --------------------===//
 
 #include "DistributionTable.h"
+#include "mf/Signatures/KernelChain.h"
 #include "llvm/ADT/STLExtras.h"
+#include <numeric>
 
 namespace mf::program {
 
@@ -125,6 +127,72 @@ void DistributionTable::insert(Content &content, int64_t offset,
 // Kernels
 //===----------------------------------------------------------------------===//
 
+static llvm::Expected<KernelDistribution>
+getDistribution(const LaunchedKernel &kernel) {
+  llvm::Expected<KernelParts> parts =
+      parseParts(kernel.signature->getParts(kernel.spec), kernel.spec);
+  if (!parts)
+    return llvm::createStringError(kernel.spec.name + ": " +
+                                   llvm::toString(parts.takeError()));
+  return KernelDistribution(kernel, std::move(*parts));
+}
+
+llvm::Error DistributionTable::addSteps(const LaunchedKernel &kernel,
+                                        Steps &steps) {
+  auto add = [&](const LaunchedKernel &step,
+                 std::vector<int64_t> operands) -> llvm::Error {
+    llvm::Expected<KernelDistribution> distribution = getDistribution(step);
+    if (!distribution)
+      return distribution.takeError();
+    steps.push_back({std::move(*distribution), std::move(operands)});
+    return llvm::Error::success();
+  };
+  const std::vector<KernelSpec> specs = getStepSpecs(kernel.spec);
+  if (specs.empty()) {
+    std::vector<int64_t> operands(kernel.spec.inputs.size() +
+                                  kernel.spec.outputs.size());
+    std::iota(operands.begin(), operands.end(), 0);
+    return add(kernel, std::move(operands));
+  }
+  const auto &given =
+      std::get<std::vector<KernelStep>>(kernel.spec.attributes.at("steps"));
+  for (auto [number, spec] : llvm::enumerate(specs)) {
+    LaunchedKernel step;
+    step.spec = spec;
+    step.signature = findKernelSignature(spec.name);
+    std::vector<int64_t> operands = given[number].operands;
+    // What its result's memory held, of which it reads nothing.
+    operands.push_back(static_cast<int64_t>(kernel.spec.inputs.size()));
+    if (llvm::Error error = add(step, std::move(operands)))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+std::optional<DistributionError>
+DistributionTable::run(const Steps &steps, llvm::ArrayRef<uint32_t> operands,
+                       std::vector<Distribution> &outputs) {
+  std::vector<Distribution> results;
+  results.reserve(steps.size());
+  for (const Step &step : steps) {
+    llvm::SmallVector<const Distribution *, 8> given;
+    for (int64_t operand : step.operands)
+      given.push_back(operand < 0 ? &results[~operand]
+                                  : &get(operands[operand]));
+    if (std::optional<DistributionError> error =
+            step.distribution.apply(given, program.mesh.getAxes(), outputs)) {
+      // Of what a step made, the first that it was made of.
+      int64_t operand = step.operands[error->operand];
+      while (operand < 0)
+        operand = steps[~operand].operands.front();
+      error->operand = operand;
+      return error;
+    }
+    results.push_back(outputs.front());
+  }
+  return std::nullopt;
+}
+
 llvm::Expected<const DistributionTable::Outcome *>
 DistributionTable::apply(uint32_t kernel, llvm::ArrayRef<uint32_t> operands) {
   std::vector<uint32_t> key = {kernel};
@@ -132,25 +200,12 @@ DistributionTable::apply(uint32_t kernel, llvm::ArrayRef<uint32_t> operands) {
   auto [known, isNew] = outcomes.try_emplace(std::move(key));
   if (!isNew)
     return &known->second;
-  const LaunchedKernel &launched = program.kernels[kernel];
-  auto found = kernels.find(kernel);
-  if (found == kernels.end()) {
-    llvm::Expected<KernelParts> parts =
-        parseParts(launched.signature->getParts(launched.spec), launched.spec);
-    if (!parts)
-      return llvm::createStringError(launched.spec.name + ": " +
-                                     llvm::toString(parts.takeError()));
-    found = kernels
-                .try_emplace(kernel,
-                             KernelDistribution(launched, std::move(*parts)))
-                .first;
-  }
-  llvm::SmallVector<const Distribution *, 8> given;
-  for (uint32_t operand : operands)
-    given.push_back(&get(operand));
+  Steps &steps = kernels[kernel];
+  if (steps.empty())
+    if (llvm::Error error = addSteps(program.kernels[kernel], steps))
+      return std::move(error);
   std::vector<Distribution> outputs;
-  known->second.error =
-      found->second.apply(given, program.mesh.getAxes(), outputs);
+  known->second.error = run(steps, operands, outputs);
   if (!known->second.error)
     for (Distribution &output : outputs)
       known->second.outputs.push_back(add(std::move(output)));

@@ -61,11 +61,23 @@ public:
                                         llvm::ArrayRef<uint32_t> operands);
 
 private:
+  /// What a launch does, step by step: one, but for a chain of kernels.
+  struct Step {
+    KernelDistribution distribution;
+    /// Of the launch, or ~i for what step i made.
+    std::vector<int64_t> operands;
+  };
+  using Steps = std::vector<Step>;
+  static llvm::Error addSteps(const LaunchedKernel &kernel, Steps &steps);
+  std::optional<DistributionError> run(const Steps &steps,
+                                       llvm::ArrayRef<uint32_t> operands,
+                                       std::vector<Distribution> &outputs);
+
   const Program &program;
   std::map<Distribution, uint32_t> numbers;
   /// Keys of `numbers`, which stay where they are.
   std::vector<const Distribution *> numbered;
-  std::map<uint32_t, KernelDistribution> kernels;
+  std::map<uint32_t, Steps> kernels;
   std::map<std::vector<uint32_t>, Outcome> outcomes;
 };
 

@@ -196,6 +196,8 @@ llvm::MutableArrayRef<uint8_t> Runner::getStatic(int64_t rank,
   return state->get(rank).getStatic(number);
 }
 
+ThreadPool &Runner::getPool(int64_t rank) { return state->get(rank).getPool(); }
+
 void Runner::parallelFor(int64_t tiles,
                          llvm::function_ref<void(int64_t)> body) {
   state->pool.parallelFor(tiles, body);

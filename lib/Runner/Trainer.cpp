@@ -2,6 +2,7 @@
 
 #include "mf/Runner/Trainer.h"
 #include "ExecutedStep.h"
+#include "MeasuredRates.h"
 #include "ProcessReports.h"
 #include "RecordGather.h"
 #include "StepFacts.h"
@@ -192,6 +193,9 @@ llvm::Error TrainingRun::readTimeline() {
   timeline = std::move(*read);
   timeline->target = options.targetName;
   timeline->peakFlopsPerSecond = options.peakFlopsPerSecond;
+  if (options.measuresRates)
+    timeline->rates = measureRates(
+        *timeline, runner->getPool(runner->getLocalRanks().front()));
   return llvm::Error::success();
 }
 

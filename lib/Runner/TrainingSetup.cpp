@@ -26,8 +26,8 @@ static llvm::Error checkWritable(llvm::StringRef path) {
 llvm::Error TrainingRun::checkOutputs() const {
   if (processes && options.recordsStep && !processes->isOneMachine())
     return llvm::createStringError(
-        "--trace, --profile, --html and --compare expect all processes on one "
-        "machine: the clocks of several do not agree");
+        "--trace, --profile, --html, --compare and --kernel-table expect all "
+        "processes on one machine: the clocks of several do not agree");
   if (!isWriter())
     return llvm::Error::success();
   for (const std::string &path :

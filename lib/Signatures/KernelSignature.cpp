@@ -4,6 +4,8 @@
 #include "KernelFormulas.h"
 #include "PartFormulas.h"
 #include "ProfiledOperands.h"
+#include "StepFormulas.h"
+#include "mf/Signatures/KernelChain.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -58,6 +60,8 @@ llvm::StringRef getDescription(AttributeKind kind) {
     return "a floating-point number";
   case AttributeKind::Ints:
     return "a list of integers";
+  case AttributeKind::Steps:
+    return "a list of steps";
   }
   llvm_unreachable("covered switch");
 }

@@ -126,6 +126,16 @@ std::string getExpertMatmulParts(const KernelSpec &spec) {
          ", gpL -> gpTi";
 }
 
+std::string getChainParts(const KernelSpec &spec) {
+  auto getOperand = [](const TensorShape &shape) {
+    return shape.dims.empty() ? "." : "*K";
+  };
+  std::string line;
+  for (const TensorShape &input : spec.inputs)
+    line += std::string(line.empty() ? "" : ", ") + getOperand(input);
+  return line + " -> " + getOperand(spec.outputs[0]);
+}
+
 std::string getTokenExchangeParts(const KernelSpec &spec) {
   const bool isLinear = std::get<double>(spec.attributes.at("fill")) == 0;
   return std::string(isLinear ? "+" : "") + "gPTc, gPPL, gPPL -> gPSc";

@@ -1,6 +1,8 @@
 //===- KernelCost.cpp - What a launch takes -------------------------------===//
 
 #include "mf/Target/KernelCost.h"
+#include "mf/Signatures/KernelChain.h"
+#include "mf/Signatures/KernelFactors.h"
 #include "mf/Signatures/WorkType.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -103,10 +105,10 @@ static double getMemorySeconds(const Target &target, const KernelRate &rate,
          getMemoryRate(target.memory, signature, spec);
 }
 
-Expected<KernelCost> getKernelCost(const Target &target,
-                                   const KernelSignature &signature,
-                                   const KernelSpec &spec,
-                                   const Compilation &compilation) {
+static Expected<KernelCost> getStepCost(const Target &target,
+                                        const KernelSignature &signature,
+                                        const KernelSpec &spec,
+                                        const Compilation &compilation) {
   const KernelRate *rate = target.findKernelRate(signature.kind);
   if (!rate)
     return createStringError("target '" + target.name +
@@ -124,7 +126,37 @@ Expected<KernelCost> getKernelCost(const Target &target,
   cost.seconds = busy + rate->latency;
   if (busy > rate->latency)
     cost.limit = *compute >= memory ? Limit::Compute : Limit::Memory;
+  for (const KernelSpec &product : getProductsOfFactors(signature, spec)) {
+    Expected<KernelCost> more = getKernelCost(
+        target, *findKernelSignature(product.name), product, compilation);
+    if (!more)
+      return more.takeError();
+    cost.seconds += more->seconds;
+  }
   return cost;
+}
+
+Expected<KernelCost> getKernelCost(const Target &target,
+                                   const KernelSignature &signature,
+                                   const KernelSpec &spec,
+                                   const Compilation &compilation) {
+  const std::vector<KernelSpec> steps = getStepSpecs(spec);
+  if (steps.empty())
+    return getStepCost(target, signature, spec, compilation);
+  KernelCost sum;
+  double longest = 0;
+  for (const KernelSpec &step : steps) {
+    Expected<KernelCost> cost =
+        getStepCost(target, *findKernelSignature(step.name), step, compilation);
+    if (!cost)
+      return cost.takeError();
+    sum.seconds += cost->seconds;
+    if (cost->seconds > longest) {
+      longest = cost->seconds;
+      sum.limit = cost->limit;
+    }
+  }
+  return sum;
 }
 
 } // namespace mf::target

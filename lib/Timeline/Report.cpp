@@ -1,7 +1,9 @@
 //===- Report.cpp - A step in time as JSON --------------------------------===//
 
 #include "Numbers.h"
+#include "TimelineParts.h"
 #include "mf/Data/AtomicFile.h"
+#include "mf/Timeline/KernelTable.h"
 #include "mf/Timeline/Writers.h"
 
 using namespace llvm;
@@ -38,6 +40,8 @@ public:
         });
     });
     addNumbers("sensitivity", timeline.sensitivity);
+    if (timeline.rates)
+      printKernels(*timeline.rates);
   }
 
 private:
@@ -45,6 +49,40 @@ private:
     json.attributeObject(name, [&] {
       for (const auto &[key, value] : values)
         addNumber(json, key, value);
+    });
+  }
+
+  void printKernels(const BoundRates &rates) {
+    json.attributeObject("rates", [&] {
+      json.attribute("source", json::fixUTF8(rates.source));
+      json.attributeObject("flops_per_second", [&] {
+        for (const auto &[type, rate] : rates.flopsPerSecond)
+          addNumber(json, getName(type), rate);
+      });
+      addNumber(json, "bytes_per_second", rates.bytesPerSecond);
+    });
+    json.attributeArray("kernels", [&] {
+      for (const KernelWork &kernel : listKernels(timeline, rates))
+        json.object([&] { print(kernel); });
+    });
+  }
+
+  void print(const KernelWork &kernel) {
+    json.attribute("kind", json::fixUTF8(kernel.kind));
+    json.attribute("name", json::fixUTF8(kernel.name));
+    addShapes("inputs", kernel.inputs);
+    addShapes("outputs", kernel.outputs);
+    json.attribute("calls", kernel.calls);
+    addNumber(json, "seconds", kernel.seconds);
+    json.attribute("flops", kernel.flops);
+    json.attribute("bytes", kernel.bytes);
+    addNumber(json, "bound_seconds", kernel.bound);
+  }
+
+  void addShapes(StringRef name, ArrayRef<TensorShape> shapes) {
+    json.attributeArray(name, [&] {
+      for (const TensorShape &shape : shapes)
+        json.value(getShape(shape));
     });
   }
 

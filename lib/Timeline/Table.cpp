@@ -2,6 +2,7 @@
 
 #include "Wording.h"
 #include "mf/Text/TextTable.h"
+#include "mf/Timeline/KernelTable.h"
 #include "mf/Timeline/Writers.h"
 #include <algorithm>
 
@@ -107,6 +108,10 @@ void printTable(const StepTimeline &timeline, llvm::raw_ostream &os) {
   printTimes(timeline, summary, os);
   os << "\n";
   printStep(timeline, summary, os);
+  if (timeline.rates) {
+    os << "\n";
+    printKernels(listKernels(timeline, *timeline.rates), *timeline.rates, os);
+  }
 }
 
 } // namespace mf::timeline

@@ -26,12 +26,7 @@ int getPlace(program::StreamKind kind) {
 
 void printShapes(llvm::raw_ostream &os, llvm::ArrayRef<TensorShape> shapes) {
   llvm::interleave(
-      shapes, os,
-      [&](const TensorShape &shape) {
-        os << getName(shape.type) << '[';
-        llvm::interleave(shape.dims, os, ",");
-        os << ']';
-      },
+      shapes, os, [&](const TensorShape &shape) { os << getShape(shape); },
       " ");
 }
 
@@ -88,6 +83,15 @@ llvm::StringRef getSpanName(const Activity &activity) {
   const bool isNamed = activity.category == Category::Kernel ||
                        activity.category == Category::Held;
   return isNamed || activity.kind.empty() ? activity.name : activity.kind;
+}
+
+std::string getShape(const TensorShape &shape) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << getName(shape.type) << '[';
+  llvm::interleave(shape.dims, os, ",");
+  os << ']';
+  return text;
 }
 
 std::string getShapes(const Activity &activity) {

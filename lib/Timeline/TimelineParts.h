@@ -34,6 +34,9 @@ std::vector<std::vector<uint32_t>> makeLanes(llvm::ArrayRef<TaskSpan> tasks);
 /// all else by its kind, which says more ("all_gather over mp").
 llvm::StringRef getSpanName(const Activity &activity);
 
+/// `bf16[1024,4096]`.
+std::string getShape(const TensorShape &shape);
+
 /// `bf16[1024,4096] f32[4096] -> bf16[1024]`; empty if there are no operands.
 std::string getShapes(const Activity &activity);
 

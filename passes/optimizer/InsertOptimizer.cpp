@@ -183,7 +183,8 @@ Value UpdateBuilder::buildSquares(ArrayRef<ParamOp> summands) {
       {static_cast<int64_t>(map.positions.size())}, builder.getF32Type());
   Value norms =
       GradientNormsOp::create(builder, loc, type, builder.getArrayAttr(names),
-                              builder.getI64ArrayAttr(positions));
+                              builder.getI64ArrayAttr(positions),
+                              /*factors=*/ValueRange());
   return MulOp::create(builder, loc, norms, norms);
 }
 
@@ -245,8 +246,9 @@ void UpdateBuilder::update(Value learningRate, Value step, Value overflow) {
     bool decays = param.getTensorType().getRank() > 1;
     AdamWOp::create(builder, param.getLoc(),
                     FlatSymbolRefAttr::get(param.getSymNameAttr()),
-                    learningRate, step, overflow, number(optimizer.getBeta1()),
-                    number(optimizer.getBeta2()), number(optimizer.getEps()),
+                    learningRate, step, overflow, /*factors=*/ValueRange(),
+                    number(optimizer.getBeta1()), number(optimizer.getBeta2()),
+                    number(optimizer.getEps()),
                     decays ? number(optimizer.getWeightDecay())
                            : builder.getF64FloatAttr(0.0),
                     builder.getBoolAttr(optimizer.getBiasCorrection()));

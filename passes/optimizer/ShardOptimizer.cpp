@@ -27,10 +27,10 @@ struct TiedGroup {
 class OptimizerSharder {
 public:
   OptimizerSharder(ModelOp model, ParallelAttr parallel, bool gathersAgain,
-                   bool castsOnce, bool printPlan)
+                   bool printPlan)
       : model(model), settings(parallel.getOptimizerShard()),
         hasOneBackward(parallel.hasOneBackward()), gathersAgain(gathersAgain),
-        castsOnce(castsOnce), printPlan(printPlan), mesh(MeshAttr::find(model)),
+        printPlan(printPlan), mesh(MeshAttr::find(model)),
         builder(model.getContext()) {}
 
   void run();
@@ -42,7 +42,6 @@ private:
   Type getGatheredElement(TiedGroup &group);
   bool isGatheredAgain(TiedGroup &group);
   void gatherOnce(TiedGroup &group);
-  void castWhole(TiedGroup &group);
   void gatherInLayer(GetParamOp read, ParamOp param, bool isAgain);
   Value gather(Value value, ArrayAttr axes, bool isReplicated, StringRef name,
                bool isAgain);
@@ -55,8 +54,6 @@ private:
   bool hasOneBackward;
   /// Recomputed layers gather in backward again, on any level.
   bool gathersAgain;
-  /// What no ranks share out is converted once per step.
-  bool castsOnce;
   bool printPlan;
   MeshSizes mesh;
   OpBuilder builder;
@@ -142,16 +139,6 @@ void OptimizerSharder::gatherOnce(TiedGroup &group) {
       user->erase();
     }
   }
-}
-
-/// A copy over no axes, where readers want another type.
-void OptimizerSharder::castWhole(TiedGroup &group) {
-  Type own = group.params.front().getTensorType().getElementType();
-  bool isUpdatedByGradient = llvm::none_of(
-      group.params, [](ParamOp member) { return member.getUpdateRule(); });
-  if (isUpdatedByGradient && !hasOneBackward &&
-      getGatheredElement(group) != own)
-    gatherOnce(group);
 }
 
 Value OptimizerSharder::gather(Value value, ArrayAttr axes, bool isReplicated,
@@ -268,8 +255,6 @@ void OptimizerSharder::run() {
   for (auto [entry, decision] : llvm::zip_equal(groups, decisions)) {
     if (!decision.axes.empty())
       share(entry.second, decision);
-    else if (castsOnce)
-      castWhole(entry.second);
     emitRemark(entry.second, decision);
   }
 }
@@ -289,8 +274,7 @@ struct ShardOptimizerPass
     bool gathersAgain = training.getRecompute().getParallelOptimizerComm() &&
                         mayGatherAgain(training);
     if (parallel.getOptimizerShard())
-      OptimizerSharder(model, parallel, gathersAgain, castOnce, printPlan)
-          .run();
+      OptimizerSharder(model, parallel, gathersAgain, printPlan).run();
   }
 
 private:

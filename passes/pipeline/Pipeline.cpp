@@ -59,7 +59,6 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   model.addPass(createLocalize());
   ShardOptimizerOptions shardOptimizer;
   shardOptimizer.printPlan = options.printPlan;
-  shardOptimizer.castOnce = options.castOnce;
   model.addPass(createShardOptimizer(shardOptimizer));
   ReduceInBackwardOptions reduce;
   reduce.printPlan = options.printPlan;
@@ -76,6 +75,11 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   model.addNestedPass<ir::ChunkOp>(createInsertSwap(swap));
   model.addPass(createSplitChunks());
   model.addPass(createInsertOptimizer());
+  if (options.foldGradientScales) {
+    FoldGradientScalesOptions fold;
+    fold.printPlan = options.printPlan;
+    model.addPass(createFoldGradientScales(fold));
+  }
   BuildScheduleOptions schedule;
   schedule.printPlan = options.printPlan;
   model.addPass(createBuildSchedule(schedule));
@@ -83,6 +87,17 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   LowerToAscendOptions lower;
   lower.fuseAccumulation = options.fuseAccumulation;
   manager.addPass(createLowerToAscend(lower));
+  CastOnceOptions cast;
+  cast.apply = options.castOnce;
+  cast.hbm = options.hbm;
+  cast.printPlan = options.printPlan;
+  manager.addNestedPass<ascend::ProgramOp>(createCastOnce(cast));
+  if (options.fuseElementwise) {
+    FuseElementwiseOptions elementwise;
+    elementwise.printPlan = options.printPlan;
+    manager.addNestedPass<ascend::ProgramOp>(
+        createFuseElementwise(elementwise));
+  }
   PlanMemoryOptions plan;
   plan.hbm = options.hbm;
   manager.addNestedPass<ascend::ProgramOp>(

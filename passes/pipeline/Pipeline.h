@@ -33,13 +33,24 @@ struct TrainingStepOptions
           "device memory per rank, as 54GB; empty takes the YAML's")};
   Option<bool> castOnce{
       *this, "cast-once",
-      llvm::cl::desc("convert parameters once per step (mf-shard-optimizer)"),
+      llvm::cl::desc("convert parameters once per step, as far as device "
+                     "memory allows (ascend-cast-once)"),
       llvm::cl::init(false)};
+  Option<bool> foldGradientScales{
+      *this, "fold-gradient-scales",
+      llvm::cl::desc("multiply gradients where they are read, rather than in "
+                     "place (mf-fold-gradient-scales)"),
+      llvm::cl::init(true)};
   Option<bool> fuseAccumulation{
       *this, "fuse-accumulation",
       llvm::cl::desc("add gradients to accumulators of another type without a "
                      "converted copy (mf-lower-to-ascend)"),
       llvm::cl::init(false)};
+  Option<bool> fuseElementwise{
+      *this, "fuse-elementwise",
+      llvm::cl::desc("run chains of elementwise kernels as one "
+                     "(ascend-fuse-elementwise)"),
+      llvm::cl::init(true)};
   Option<bool> quiet{*this, "quiet",
                      llvm::cl::desc("no INFO lines about each layer"),
                      llvm::cl::init(true)};

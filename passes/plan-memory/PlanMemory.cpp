@@ -6,6 +6,7 @@
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/plan-memory/ApplyPlan.h"
+#include "passes/plan-memory/MemoryLimit.h"
 #include <map>
 
 namespace mf::passes {
@@ -31,7 +32,7 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
 
   void runOnOperation() override {
     ascend::ProgramOp program = getOperation();
-    FailureOr<int64_t> limit = getLimit(program);
+    FailureOr<int64_t> limit = mf::passes::getMemoryLimit(program, hbm);
     if (failed(limit))
       return signalPassFailure();
     FailureOr<program::UnplannedStage> decoded =
@@ -82,18 +83,6 @@ private:
     memory::StepPlanOptions options;
     options.splitFrames = false;
     return options;
-  }
-
-  FailureOr<int64_t> getLimit(ascend::ProgramOp program) {
-    if (hbm.empty())
-      return program.getHbmLimitBytes().value_or(0);
-    std::optional<int64_t> bytes = parseMemorySize(hbm);
-    if (!bytes) {
-      program.emitOpError("got hbm=")
-          << hbm << "; expected a size such as 54GB, 59.5GB or bytes";
-      return failure();
-    }
-    return *bytes;
   }
 
   static void reportBrokenSlot(ascend::ProgramOp program,

@@ -6,7 +6,7 @@ Every ```mlir block of a description in passes/Passes.td and dialects/*/*.td mus
 be an excerpt of what the tools print.
 
 A pass is run in the training step of examples/two_layers.mlir as each of
-examples/two_layers*.yaml says. A block is IR behind the pass, or IR before it,
+examples/two_layers*.yaml says, and in that of the same model with products in bf16. A block is IR behind the pass, or IR before it,
 `// becomes`, IR behind it; `// or ...` begins another IR behind it. The fusions
 and the sharding passes also run on models of test/passes/*/Inputs. A pass that
 is no part of the step runs on the program that the step ends with: comments
@@ -90,6 +90,9 @@ class Checker:
         for config in sorted(glob.glob(os.path.join(ROOT, "examples", "two_layers*.yaml"))):
             step = "builtin.module(mf-training-step{config=%s})" % config
             self.programs.append(self.run_pipeline(step, os.path.join("examples", "two_layers.mlir")))
+        # Where parameters are converted.
+        self.run_pipeline("builtin.module(mf-training-step{config=%s cast-once=true})"
+                          % os.path.join(ROOT, "examples/two_layers.yaml"), "test/passes/cast/Inputs/two_layers_bf16.mlir")
         for passes, model in SHARDED:
             self.run_pipeline("builtin.module(mf.model(%s))" % passes, model)
 

@@ -65,7 +65,7 @@ def run(tools, data, draw, fused):
         step, data, STEPS, extra=["--dump-gradients", gradients, "--save-params", parameters, "--debug-memory"]
     )
     bits = (report["losses"], safetensors.load_bytes(gradients), safetensors.load_bytes(parameters))
-    kernels = set(re.findall(r'ascend\.launch "(\w+)"', open(step).read()))
+    kernels = set(re.findall(r"\b(?:aclnn|mf)[A-Z]\w+", open(step).read()))
     return bits, kernels, max(rank["planned_bytes"] for rank in report["ranks"])
 
 

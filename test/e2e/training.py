@@ -160,16 +160,16 @@ class Tools:
             )
         return result.stdout
 
-    def lower(self, name, model, schedule=None, importing=(), **options):
+    def lower(self, name, model, schedule=None, importing=(), lowering=(), **options):
         """YAML to lowered step, in the order of `schedule` instead of the YAML's if
-        given, with options `importing` of the importer; returns (model file, step
-        file)."""
+        given, with options `importing` of the importer and `lowering` of mf-opt;
+        returns (model file, step file)."""
         yaml, mlir, step = (self.path(name + e) for e in (".yaml", ".mlir", ".step.mlir"))
         write_yaml(yaml, model, **options)
         self.run("mf-translate", "--import-mindformers", *importing, yaml, "-o", mlir)
         order = ["--schedule=" + schedule] if schedule else []
         self.run(
-            "mf-opt", "--quiet", *order, "--recompute-config=" + yaml, mlir, "-o", step
+            "mf-opt", "--quiet", *order, *lowering, "--recompute-config=" + yaml, mlir, "-o", step
         )
         return mlir, step
 

@@ -45,6 +45,17 @@ static cl::opt<std::string>
     hbm("hbm", cl::value_desc("size"), cl::cat(category),
         cl::desc("Device memory per rank, as 54GB; a step that does not fit "
                  "is an error (default: max_device_memory of the YAML)"));
+static cl::opt<bool> fuseElementwise(
+    "fuse-elementwise", cl::init(true), cl::cat(category),
+    cl::desc("Run chains of elementwise kernels as one (default: true)"));
+static cl::opt<bool> castOnce(
+    "cast-once", cl::cat(category),
+    cl::desc("Convert parameters once per step, as far as device memory "
+             "allows"));
+static cl::opt<bool> foldGradientScales(
+    "fold-gradient-scales", cl::init(true), cl::cat(category),
+    cl::desc("Multiply gradients where they are read, rather than in place "
+             "(default: true)"));
 static cl::opt<bool> quiet("quiet", cl::cat(category),
                            cl::desc("No INFO lines about what layers got"));
 static cl::opt<std::string> reportFile(
@@ -100,6 +111,9 @@ static LogicalResult addTrainingStep(mlir::PassManager &manager,
   options.gradientAccumulationSteps = gradientAccumulationSteps;
   options.schedule = schedule;
   options.hbm = hbm;
+  options.fuseElementwise = fuseElementwise;
+  options.castOnce = castOnce;
+  options.foldGradientScales = foldGradientScales;
   options.quiet = quiet || report;
   options.printPlan = printPlan;
   options.memoryLimitHandler = [&step](int64_t bytes) {
@@ -134,8 +148,8 @@ static LogicalResult fail(const Twine &message) {
 
 static LogicalResult checkOptions() {
   if (recomputeConfig.empty()) {
-    for (const cl::Option *option :
-         std::initializer_list<const cl::Option *>{&reportFile, &target})
+    for (const cl::Option *option : std::initializer_list<const cl::Option *>{
+             &castOnce, &foldGradientScales, &reportFile, &target})
       if (option->getNumOccurrences() > 0)
         return fail("--" + option->ArgStr + " needs --recompute-config");
     return success();

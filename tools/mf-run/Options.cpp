@@ -93,6 +93,7 @@ runner::TrainingOptions Options::getTrainingOptions() const {
   options.keepCheckpoints = keepCheckpoints;
   options.resume = resume;
   options.recordsStep = writesStep();
+  options.measuresRates = kernelTable;
   return options;
 }
 
@@ -113,6 +114,7 @@ std::vector<runner::Fact> Options::getFacts() const {
   };
   addGiven(resume, resume);
   addGiven(debugMemory, debugMemory);
+  addGiven(kernelTable, kernelTable);
   for (const auto *path : {&data, &initParams, &saveParams, &dumpGradients,
                            &dumpGradientsEveryStep, &checkpointDir, &report,
                            &trace, &profile, &html, &compare})

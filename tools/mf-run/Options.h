@@ -137,6 +137,12 @@ struct Options {
       "compare", cl::value_desc("report"), cl::cat(category),
       cl::desc("Print where the step differs from that of a report")};
 
+  cl::opt<bool> kernelTable{
+      "kernel-table", cl::cat(category),
+      cl::desc("Print the kernels of the step beside their lower bounds, and "
+               "add them to --report. Rates are those of --target with "
+               "--simulate, else measured in under a second")};
+
   // Output.
   cl::opt<std::string> report{
       "report", cl::value_desc("file"), cl::cat(category),
@@ -160,7 +166,7 @@ struct Options {
   /// Whether a step in time is to be written, besides a report.
   bool writesStep() const {
     return !trace.empty() || !profile.empty() || !html.empty() ||
-           !compare.empty();
+           !compare.empty() || kernelTable;
   }
 
   runner::TrainingOptions getTrainingOptions() const;

@@ -9,18 +9,32 @@ using llvm::Error;
 
 namespace mf::tools {
 
+/// What kernels could do at the peaks of the target.
+static timeline::BoundRates getRates(const target::Target &target) {
+  timeline::BoundRates rates;
+  for (const target::ComputeEngine &engine : target.engines)
+    if (engine.engine == Engine::Cube)
+      for (const target::Peak &peak : engine.peaks)
+        rates.flopsPerSecond[peak.type] = peak.flopsPerSecond;
+  rates.bytesPerSecond = target.memory.bytesPerSecond;
+  rates.source = "peaks of " + target.name;
+  return rates;
+}
+
 Error simulateStep(const Options &options, const program::Program &program,
                    const target::Target &target, llvm::raw_ostream &os) {
   if (Error error = checkStepFiles(options, program.mesh))
     return error;
   simulator::SimulationOptions simulation;
   simulation.withSpans = !options.trace.empty() || !options.profile.empty() ||
-                         !options.html.empty();
+                         !options.html.empty() || options.kernelTable;
   llvm::Expected<timeline::StepTimeline> timeline =
       simulator::simulate(program, target, simulation);
   if (!timeline)
     return timeline.takeError();
   timeline->program = options.input;
+  if (options.kernelTable)
+    timeline->rates = getRates(target);
   if (!options.report.empty())
     if (Error error = timeline::writeReport(options.report, *timeline))
       return error;

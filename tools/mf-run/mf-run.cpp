@@ -117,9 +117,10 @@ int Run::interpret() {
     return messages.fail(
         "--hbm and --verify are about lowered programs, but this is a model");
   if (options.writesStep())
-    return messages.fail("--trace, --profile, --html and --compare are about "
-                         "lowered programs, but this is a model: lower it "
-                         "with mf-opt --recompute-config=FILE");
+    return messages.fail(
+        "--trace, --profile, --html, --compare and --kernel-table are about "
+        "lowered programs, but this is a model: lower it with mf-opt "
+        "--recompute-config=FILE");
   if (processes)
     return messages.fail("a model that is not lowered is interpreted by one "
                          "process: run it without mpirun");

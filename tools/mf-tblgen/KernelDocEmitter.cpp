@@ -16,9 +16,11 @@ static std::string describe(const KernelRecord &kernel,
   std::vector<std::string> texts;
   for (const OperandRecord &operand : operands) {
     std::vector<std::string> notes;
-    if (operand.isOptional)
+    if (operand.isOptional && operand.isVariadic)
+      notes.push_back("any number");
+    else if (operand.isOptional)
       notes.push_back("optional");
-    if (operand.isVariadic)
+    else if (operand.isVariadic)
       notes.push_back("one or more");
     if (operand.access != "In" && operand.access != "Out")
       notes.push_back(operand.access.lower());

@@ -209,6 +209,10 @@ KernelRecord KernelReader::read() {
   kernel.parts = readText("parts");
   kernel.bytes = record.getValueAsString("bytes").trim();
   kernel.workspace = record.getValueAsString("workspace").trim();
+  kernel.step = record.getValueAsString("step").trim();
+  kernel.stepFactory = record.getValueAsString("stepFactory").trim();
+  if (kernel.step.empty() != kernel.stepFactory.empty())
+    fail("expected both 'step' and 'stepFactory' or neither");
   kernel.profiled = record.getValueAsListOfStrings("profiled");
   kernel.fromProfile = record.getValueAsString("fromProfile").trim();
   return kernel;

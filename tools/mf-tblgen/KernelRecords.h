@@ -41,6 +41,9 @@ struct KernelRecord {
   /// One of readKinds().
   llvm::StringRef kind;
   llvm::StringRef flops, modelFlops, bytes, workspace, parts;
+  /// How it may be a step of a chain, and the function that makes it one; both
+  /// or neither.
+  llvm::StringRef step, stepFactory;
   std::vector<MeasureRecord> measures;
   /// What profilers call it.
   std::vector<llvm::StringRef> profiled;

@@ -121,6 +121,11 @@ static void emitPieces(raw_ostream &os, const KernelRecord &kernel) {
     emitFormula(os, kernel, "Bytes", kernel.bytes);
   if (!kernel.workspace.empty())
     emitFormula(os, kernel, "Workspace", kernel.workspace);
+  if (!kernel.step.empty())
+    os << "mf::StepKind " << kernel.name
+       << "Step([[maybe_unused]] const mf::KernelSpec &spec) {\n  using "
+          "namespace mf;\n  return "
+       << kernel.step << ";\n}\n";
   emitMeasures(os, kernel);
   emitProfiled(os, kernel);
   emitLine(os, kernel);
@@ -133,7 +138,7 @@ static void emitSignature(raw_ostream &os, const KernelRecord &kernel) {
   };
   os << llvm::formatv(
       "    {{\"{0}\", {1}, {2}, {3}, mf::Engine::{4}, \"{6}\", {0}Flops, "
-      "{0}Bytes, {5}, {0}Line, {0}Measures, {7}, {8}},\n",
+      "{0}Bytes, {5}, {9}, {0}Line, {0}Measures, {7}, {8}},\n",
       kernel.name, listName(kernel.inputs.empty(), "Inputs"),
       listName(kernel.outputs.empty(), "Outputs"),
       listName(kernel.attributes.empty(), "Attributes"), kernel.engine,
@@ -141,7 +146,8 @@ static void emitSignature(raw_ostream &os, const KernelRecord &kernel) {
                                : (kernel.name + "Workspace").str(),
       kernel.kind, listName(kernel.profiled.empty(), "Profiled"),
       kernel.fromProfile.empty() ? "nullptr"
-                                 : (kernel.name + "FromProfile").str());
+                                 : (kernel.name + "FromProfile").str(),
+      kernel.step.empty() ? "nullptr" : (kernel.name + "Step").str());
 }
 
 static void emitSignatures(const llvm::RecordKeeper &records, raw_ostream &os) {
@@ -159,19 +165,31 @@ static void emitSignatures(const llvm::RecordKeeper &records, raw_ostream &os) {
   os << "};\n\n} // namespace\n";
 }
 
-/// Declarations of all factories, and the factories in the signatures' order.
+/// Declarations of all factories, and the factories in the signatures' order,
+/// those of steps with nothing for kernels that are none.
 static void emitFactories(const llvm::RecordKeeper &records, raw_ostream &os) {
   llvm::emitSourceFileHeader("Factories of kernels", os, records);
   const std::vector<KernelRecord> kernels = readKernels(records);
-  std::set<llvm::StringRef> names;
-  for (const KernelRecord &kernel : kernels)
+  std::set<llvm::StringRef> names, stepNames;
+  for (const KernelRecord &kernel : kernels) {
     names.insert(kernel.factory);
+    if (!kernel.stepFactory.empty())
+      stepNames.insert(kernel.stepFactory);
+  }
   os << "#ifdef GET_FACTORY_DECLARATIONS\n#undef GET_FACTORY_DECLARATIONS\n";
   for (llvm::StringRef name : names)
     os << "KernelOrError " << name << "(const KernelSpec &spec);\n";
+  os << "#endif\n\n#ifdef GET_STEP_FACTORY_DECLARATIONS\n"
+        "#undef GET_STEP_FACTORY_DECLARATIONS\n";
+  for (llvm::StringRef name : stepNames)
+    os << "StepFunction " << name << "(const KernelSpec &spec);\n";
   os << "#endif\n\n#ifdef GET_FACTORIES\n#undef GET_FACTORIES\n";
   for (const KernelRecord &kernel : kernels)
     os << kernel.factory << ", // " << kernel.name << "\n";
+  os << "#endif\n\n#ifdef GET_STEP_FACTORIES\n#undef GET_STEP_FACTORIES\n";
+  for (const KernelRecord &kernel : kernels)
+    os << (kernel.stepFactory.empty() ? "nullptr" : kernel.stepFactory)
+       << ", // " << kernel.name << "\n";
   os << "#endif\n";
 }
 

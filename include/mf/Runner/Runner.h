@@ -12,6 +12,7 @@
 
 #include "mf/Data/DropRates.h"
 #include "mf/Device/Stream.h"
+#include "mf/Kernels/ThreadPool.h"
 #include "mf/Program/Program.h"
 #include "mf/Runner/Communicator.h"
 #include "mf/Runner/StepRecord.h"
@@ -111,6 +112,9 @@ public:
   /// The bytes of static `number` of a rank's stage. Not to be used during a
   /// step.
   llvm::MutableArrayRef<uint8_t> getStatic(int64_t rank, uint32_t number);
+
+  /// The threads of a rank's compute stream. Not to be used during a step.
+  ThreadPool &getPool(int64_t rank);
 
   /// Runs `body(tile)` for tiles [0, tiles) on the threads of these ranks.
   void parallelFor(int64_t tiles, llvm::function_ref<void(int64_t)> body);

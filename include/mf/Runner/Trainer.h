@@ -54,6 +54,9 @@ struct TrainingOptions {
 
   /// Records when what ran in the last step, also for a report.
   bool recordsStep = false;
+  /// Measures, behind the last step, what its kernels' lower bounds are counted
+  /// with (StepTimeline::rates): it must be recorded.
+  bool measuresRates = false;
   /// The target whose peak utilisations are of; empty if there is none.
   std::string targetName;
   double peakFlopsPerSecond = 0;

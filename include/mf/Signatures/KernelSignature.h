@@ -43,11 +43,24 @@ llvm::StringRef getName(Access access);
 llvm::StringRef getName(Engine engine);
 
 /// The alternatives of AttributeValue, in their order.
-enum class AttributeKind : uint8_t { Bool, Int, Double, Ints };
+enum class AttributeKind : uint8_t { Bool, Int, Double, Ints, Steps };
 
 AttributeKind getKind(const AttributeValue &value);
-/// "a bool", "an integer", "a floating-point number", "a list of integers".
+/// "a bool", "an integer", "a floating-point number", "a list of integers",
+/// "a list of steps".
 llvm::StringRef getDescription(AttributeKind kind);
+
+/// How a kernel may be a step of a chain (KernelChain.h).
+enum class StepKind : uint8_t {
+  /// It may not.
+  None,
+  /// Each element of its output is made of the same element of its operands,
+  /// which are repeated over dimensions that they lack or have one of.
+  Elements,
+  /// Each row of its output, which is its last dimension, is made of the same
+  /// row of its operands, which may be longer or shorter.
+  Rows
+};
 
 /// One input or output. Inputs are all `In`, outputs never: what a kernel works
 /// on in place is an output alone.
@@ -56,7 +69,8 @@ struct OperandSignature {
   Access access;
   /// Only what is last can be left out.
   bool isOptional;
-  /// Stands for any number of operands from 1 on; only the last one.
+  /// Stands for any number of operands, from 1 on unless it is optional too;
+  /// only the last one.
   bool isVariadic;
   /// Of an output: bit i is set if it may be the very memory of input i: the
   /// same bytes from the first to the last. All memory else is apart. The
@@ -97,6 +111,8 @@ struct KernelSignature {
   /// Device memory that the kernel needs while it runs; 0 if none. Follows from
   /// the specification alone.
   int64_t (*getWorkspaceBytes)(const KernelSpec &);
+  /// Null if it is never a step of a chain.
+  StepKind (*getStepKind)(const KernelSpec &);
   /// The line that says what the kernel makes of parts (KernelParts.h).
   std::string (*getParts)(const KernelSpec &);
   /// "flops", "model_flops", "bytes", "largest_operand_bytes", and the kernel's

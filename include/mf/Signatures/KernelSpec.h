@@ -13,11 +13,23 @@
 
 namespace mf {
 
-using AttributeValue =
-    std::variant<bool, int64_t, double, std::vector<int64_t>>;
+struct KernelStep;
+
+using AttributeValue = std::variant<bool, int64_t, double, std::vector<int64_t>,
+                                    std::vector<KernelStep>>;
 
 /// Attributes by name, in the order of their names.
 using AttributeMap = std::map<std::string, AttributeValue>;
+
+/// One kernel of several that run as one (KernelChain.h).
+struct KernelStep {
+  /// The name of its signature.
+  std::string kernel;
+  /// What it reads: i is input i of the chain, ~i the result of step i.
+  std::vector<int64_t> operands;
+  TensorShape result;
+  AttributeMap attributes;
+};
 
 /// All that decides what a kernel computes.
 struct KernelSpec {

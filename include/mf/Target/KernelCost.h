@@ -32,9 +32,12 @@ struct Compilation {
 /// the element type of the largest input; without a share of it operations take
 /// no time. The rate is the memory's, for the vector engine with its gain for
 /// what stays in the cache. Passes are those of fused kernels where the program
-/// was compiled so and the kind has them. An error if the target has no rate
-/// for the kernel's kind or engine, or makes it depend on a measure that the
-/// kernel does not have; it names the kernel, its kind and the target.
+/// was compiled so and the kind has them. A chain takes the sum of its steps:
+/// whether the device fuses them is the program's compilation. What multiplies
+/// gradients by factors takes as long as with a launch for each product, as
+/// devices have it. An error if the target has no rate for the kernel's kind or
+/// engine, or makes it depend on a measure that the kernel does not have; it
+/// names the kernel, its kind and the target.
 llvm::Expected<KernelCost> getKernelCost(const Target &target,
                                          const KernelSignature &signature,
                                          const KernelSpec &spec,

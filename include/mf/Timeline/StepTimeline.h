@@ -12,6 +12,7 @@
 #include "mf/Program/Program.h"
 #include "mf/Schedule/Schedule.h"
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -146,6 +147,16 @@ struct CriticalShare {
   double seconds = 0;
 };
 
+/// What lower bounds of kernels are counted with, per second.
+struct BoundRates {
+  /// Of large products of matrices, by the type of their elements.
+  std::map<DType, double> flopsPerSecond;
+  /// Read and written together, where memory streams.
+  double bytesPerSecond = 0;
+  /// Where they come from: "measured on 2 threads", "target atlas-800t-a2".
+  std::string source;
+};
+
 struct StepTimeline {
   /// The file of the program.
   std::string program;
@@ -169,6 +180,9 @@ struct StepTimeline {
   /// By the path of a number of the target: how the step's time changes with
   /// its logarithm, in seconds. Empty for executions.
   std::map<std::string, double> sensitivity;
+  /// None if kernels are not to be shown beside their lower bounds
+  /// (KernelTable.h).
+  std::optional<BoundRates> rates;
 };
 
 //===----------------------------------------------------------------------===//

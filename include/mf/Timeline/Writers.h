@@ -26,12 +26,24 @@
 //       ...
 //     ],
 //     "critical_path": [{"kind": "matmul", "seconds": ...}, ...],
-//     "sensitivity": {"engines.cube.bf16": ..., ...}
+//     "sensitivity": {"engines.cube.bf16": ..., ...},
+//     "rates": {"source": "measured on 2 threads",
+//               "flops_per_second": {"bf16": ..., "f32": ...},
+//               "bytes_per_second": ...},
+//     "kernels": [
+//       {"kind": "matmul", "name": "aclnnMatmul",
+//        "inputs": ["bf16[2048,768]", ...], "outputs": [...], "calls": 96,
+//        "seconds": ..., "flops": ..., "bytes": ..., "bound_seconds": ...},
+//       ...
+//     ]
 //   }
 //
-// Members are always in this order and all there; those of the inner objects
-// are sorted by name. Utilizations are of the peak, and 0 if that is not known;
-// `source` is "simulated" or "executed", and of the latter `target` may be "",
+// Members are always in this order and all there, but for `rates` and
+// `kernels`, which a timeline with rates has (KernelTable.h); those of the
+// inner objects are sorted by name. Numbers of a kernel are sums over its calls
+// on all stages; kernels are in the order of what they take above their bounds.
+// Utilizations are of the peak, and 0 if that is not known; `source` is
+// "simulated" or "executed", and of the latter `target` may be "",
 // `critical_path` and `sensitivity` are empty. `limit_bytes` is 0 where there
 // is none. The four times of a stage add up to `step_seconds`
 // (StageSummary), its bytes to `peak_bytes`. `sensitivity` is as in

@@ -192,6 +192,18 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
   mf.param @w : tensor<4xf32> init <ones>
   mf.update @u (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    %norms = mf.gradient_norms [@w] at [0] : tensor<2xf32>
+    // expected-error @below {{expected a factor of type 'tensor<f32>', but got 'tensor<2xf32>'}}
+    %again = mf.gradient_norms [@w] at [0] times %norms : tensor<2xf32> : tensor<2xf32>
+    mf.return
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<4xf32> init <ones>
+  mf.update @u (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
     // expected-error @below {{expected a vector in fp32, but got 'tensor<1x1xf32>'}}
     %norms = mf.gradient_norms [@w] at [0] : tensor<1x1xf32>
     mf.return

@@ -168,3 +168,28 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 2, micro_batch_size =
   }
 }
 }
+
+// -----
+
+// The steps of a chain one after another: a summand stays one where it is scaled, and goes into nothing that is not
+// linear.
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
+  ascend.stream @compute compute
+  ascend.static @x constant : !ascend.buffer<4x2xf32, hbm> slice <[4, 4] over [[], [mp]]> at 0
+  ascend.static @w parameter of "w" : !ascend.buffer<2x4xf32, hbm> slice <[4, 4] over [[mp], []]> at 64
+  ascend.routine @layer() {
+    %x = ascend.global @x : !ascend.buffer<4x2xf32, hbm>
+    %w = ascend.global @w : !ascend.buffer<2x4xf32, hbm>
+    %y = ascend.alloc in scratch at 0 : !ascend.buffer<4x4xf32, hbm>
+    ascend.launch "aclnnMatmul"(%x, %w) -> (%y) {} cell "w" : (!ascend.buffer<4x2xf32, hbm>, !ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
+    %z = ascend.alloc in scratch at 64 : !ascend.buffer<4x4xf32, hbm>
+    ascend.launch "mfChain"(%y) -> (%z) {steps = #ascend.steps<aclnnMuls(in0) {value = 2.0 : f64} : tensor<4x4xf32>, aclnnNeg(t0) : tensor<4x4xf32>>} cell "neg" : (!ascend.buffer<4x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
+    // expected-error@+1 {{mfChain ('silu', task 'layer', stream 'compute') takes result of 'neg', which over 'mp' is a summand of a sum: the kernel is not linear in it: expected an all_reduce or reduce_scatter over it before}}
+    ascend.launch "mfChain"(%z) -> (%y) {steps = #ascend.steps<aclnnNeg(in0) : tensor<4x4xf32>, aclnnSilu(t0) : tensor<4x4xf32>>} cell "silu" : (!ascend.buffer<4x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
+  }
+  ascend.step {
+    ascend.call @layer() scratch at 256 : () -> ()
+  }
+}
+}

@@ -63,6 +63,7 @@ struct LoweredSteps : QuietContext {
     mlir::PassManager manager(&context);
     passes::TrainingStepOptions options;
     options.config = path.str().str();
+    options.castOnce = true;
     if (isSharded || hasCuts)
       cutMatrices(*module);
     if (isSharded) {

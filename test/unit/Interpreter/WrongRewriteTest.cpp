@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 
 using namespace mlir;
+using mf::tools::castsYaml;
 using mf::tools::copiesYaml;
 using mf::tools::fusedYaml;
 using mf::tools::LoweredSteps;
@@ -32,7 +33,11 @@ LoweredSteps &getSteps(llvm::StringRef yaml) {
       summands(summandsYaml, /*isSharded=*/true),
       copies(copiesYaml, /*isSharded=*/false, /*hasCuts=*/true),
       fused(fusedYaml, /*isSharded=*/false, /*hasCuts=*/false,
-            MF_TEST_DATA "/../passes/fuse/Inputs/experts.mlir");
+            MF_TEST_DATA "/../passes/fuse/Inputs/experts.mlir"),
+      casts(castsYaml, /*isSharded=*/false, /*hasCuts=*/false,
+            MF_TEST_DATA "/../passes/cast/Inputs/two_layers_bf16.mlir");
+  if (yaml == castsYaml)
+    return casts;
   if (yaml == fusedYaml)
     return fused;
   if (yaml == summandsYaml)

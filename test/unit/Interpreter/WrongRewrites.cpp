@@ -247,6 +247,17 @@ bool doesNotDivideByTheLossScale(ModuleOp module) {
   return true;
 }
 
+bool dropsAFactor(ModuleOp module) {
+  findAll<ir::AdamWOp>(module)[1].getFactorsMutable().erase(0);
+  return true;
+}
+
+bool takesTheNormOfScaledGradients(ModuleOp module) {
+  auto norms = findAll<ir::GradientNormsOp>(module)[0];
+  norms.getFactorsMutable().clear();
+  return true;
+}
+
 bool clipsByTheNormOfOneStage(ModuleOp module) {
   return replaceWithOperand(findAll<ir::AllReduceOp>(module)[0], 0);
 }
@@ -325,6 +336,40 @@ bool keepsTheLastStepsGradients(ModuleOp module) {
 
 bool doesNotAddAGradient(ModuleOp module) {
   findLaunch(module, "aclnnInplaceAdd").erase();
+  return true;
+}
+
+bool takesAnotherStep(ModuleOp module) {
+  for (auto launch : findAll<ascend::LaunchOp>(module))
+    for (NamedAttribute named : launch.getKernelAttributes())
+      if (auto steps = dyn_cast<ascend::StepsAttr>(named.getValue())) {
+        SmallVector<StringAttr> kernels(steps.getKernels());
+        auto *found = llvm::find(
+            kernels, StringAttr::get(module.getContext(), "aclnnMul"));
+        if (found == kernels.end())
+          continue;
+        *found = StringAttr::get(module.getContext(), "aclnnAdd");
+        const NamedAttribute changed(
+            named.getName(),
+            ascend::StepsAttr::get(module.getContext(), kernels,
+                                   steps.getOperands(), steps.getAttributes(),
+                                   steps.getTypes()));
+        launch.setKernelAttributesAttr(
+            DictionaryAttr::get(module.getContext(), changed));
+        return true;
+      }
+  return false;
+}
+
+bool convertsAnotherParameter(ModuleOp module) {
+  SmallVector<ascend::LaunchOp> casts;
+  for (auto launch : findAll<ascend::LaunchOp>(module))
+    if (launch.getKernel() == "aclnnCast" &&
+        launch->getParentOfType<ascend::RoutineOp>().getSymName() == "begin")
+      casts.push_back(launch);
+  if (casts.size() < 2)
+    return false;
+  casts[1]->setOperand(0, casts[0]->getOperand(0));
   return true;
 }
 
@@ -421,6 +466,10 @@ const WrongRewrite list[] = {
      doesNotDivideByTheLossScale, "AdamW"},
     {"mf-insert-optimizer", "ClipsByTheNormOfOneStage", stagesYaml,
      clipsByTheNormOfOneStage, "waits for the other members of 'pp'"},
+    {"mf-fold-gradient-scales", "DropsAFactor", stagesYaml, dropsAFactor,
+     "parameter 'layers.0.norm.weight'"},
+    {"mf-fold-gradient-scales", "TakesTheNormOfScaledGradients", stagesYaml,
+     takesTheNormOfScaledGradients, "loss of step 2"},
     {"mf-build-schedule", "WeighsALossWrongly", stagesYaml, weighsALossWrongly,
      "gradient 'embedding.weight'"},
     {"mf-build-schedule", "SwapsMicroBatchesOfTwoLoads", stagesYaml,
@@ -443,6 +492,10 @@ const WrongRewrite list[] = {
      keepsTheLastStepsGradients, "gradient 'embedding.weight'"},
     {"mf-lower-to-ascend", "DoesNotAddAGradient", stagesYaml,
      doesNotAddAGradient, "gradient 'embedding.weight'"},
+    {"ascend-fuse-elementwise", "TakesAnotherStep", stagesYaml,
+     takesAnotherStep, "loss of step"},
+    {"ascend-cast-once", "ConvertsAnotherParameter", castsYaml,
+     convertsAnotherParameter, "loss of step 1"},
     {"ascend-plan-memory", "GivesTwoParametersOnePlace", stagesYaml,
      givesTwoParametersOnePlace, "loss of step"},
     {"ascend-plan-memory", "GivesAllTemporariesOnePlace", stagesYaml,

@@ -60,6 +60,11 @@ moe_config:
   {expert_num: 3, use_gmm: True, use_fused_ops_permute: True, use_fused_ops_topkrouter: True}
 )";
 
+/// For a model that computes in bf16, with parameters in fp32.
+inline constexpr llvm::StringLiteral castsYaml = R"(
+runner_config: {gradient_accumulation_steps: 2}
+)";
+
 /// One way to break the IR that a pass leaves.
 struct WrongRewrite {
   const char *pass;

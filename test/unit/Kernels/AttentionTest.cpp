@@ -1,9 +1,11 @@
 //===- AttentionTest.cpp - Flash attention and its gradients --------------===//
 
 #include "KernelTesting.h"
+#include "lib/Kernels/MatrixUnit.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <cmath>
+#include <limits>
 
 using namespace mf;
 using namespace mf::testing;
@@ -12,6 +14,35 @@ using ::testing::HasSubstr;
 namespace {
 
 using Values = std::vector<double>;
+
+/// The test on a matrix unit, and without any.
+class AttentionTest : public ::testing::TestWithParam<MatrixUnit> {
+protected:
+  void SetUp() override {
+    if (getMatrixUnit() != GetParam())
+      GTEST_SKIP() << "this processor has no such unit";
+  }
+
+private:
+  MatrixUnitLimit limit{GetParam()};
+};
+
+std::string getUnitName(const ::testing::TestParamInfo<MatrixUnit> &info) {
+  switch (info.param) {
+  case MatrixUnit::None:
+    return "None";
+  case MatrixUnit::Avx512:
+    return "Avx512";
+  case MatrixUnit::Amx:
+    return "Amx";
+  }
+  return "";
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryUnit, AttentionTest,
+                         ::testing::Values(MatrixUnit::None, MatrixUnit::Avx512,
+                                           MatrixUnit::Amx),
+                         getUnitName);
 
 struct Attention {
   int64_t batch, heads, keyHeads, queries, keys, dim, valueDim;
@@ -98,9 +129,12 @@ const Attention forwardCases[] = {
     {1, 3, 1, 65, 1030, 64, 64, false},
     {2, 3, 1, 130, 600, 16, 16, true, 0.3, {0.25, 0.01, 0}},
     {1, 2, 2, 70, 1030, 16, 8, false, 0.3, {-0.002, 0.004}},
+    {1, 6, 2, 300, 301, 80, 33, true},
+    {2, 2, 1, 40, 70, 7, 65, false, -0.5},
+    {1, 1, 1, 33, 33, 16, 16, true, 0},
 };
 
-TEST(AttentionTest, MatchesSoftmaxOfAllScores) {
+TEST_P(AttentionTest, MatchesSoftmaxOfAllScores) {
   for (DType type : floatTypes)
     for (const Attention &a : forwardCases) {
       Tensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
@@ -115,7 +149,7 @@ TEST(AttentionTest, MatchesSoftmaxOfAllScores) {
     }
 }
 
-TEST(AttentionTest, LargeScoresDoNotOverflow) {
+TEST_P(AttentionTest, LargeScoresDoNotOverflow) {
   Attention a{1, 1, 1, 700, 700, 8, 8, true};
   a.scale = 100;
   Tensor q = a.makeQuery(DType::F32, 1), k = a.makeKey(DType::F32, 2),
@@ -125,6 +159,48 @@ TEST(AttentionTest, LargeScoresDoNotOverflow) {
                 a.makeOutputs(DType::F32), a.getAttributes());
   Result expected = attend(a, q.toVector(), k.toVector(), v.toVector());
   expectNear(y[2], expected.out, 1, 1e-3);
+}
+
+/// Rows of query head 0 that are all NaN.
+std::vector<bool> findNaNRows(const Tensor &out, int64_t rows, int64_t width) {
+  std::vector<bool> result;
+  for (int64_t i = 0; i < rows; ++i)
+    result.push_back(std::isnan(out.get(i * width)));
+  return result;
+}
+
+TEST_P(AttentionTest, NaNReachesTheRowsThatSeeIt) {
+  const Attention a{1, 1, 1, 150, 150, 16, 16, true};
+  for (DType type : floatTypes)
+    for (double bad : {std::numeric_limits<double>::quiet_NaN(),
+                       std::numeric_limits<double>::infinity()}) {
+      Tensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
+             v = a.makeValue(type, 3);
+      auto run = [&] {
+        return runKernel("aclnnFlashAttentionScore", {q, k, v},
+                         a.makeOutputs(type), a.getAttributes())[2];
+      };
+      const Tensor good = run();
+      auto check = [&](const std::vector<bool> &expected) {
+        const Tensor out = run();
+        EXPECT_EQ(findNaNRows(out, a.queries, a.valueDim), expected);
+        for (int64_t i = 0; i < out.size(); ++i)
+          if (!expected[i / a.valueDim])
+            EXPECT_EQ(out.get(i), good.get(i)) << "row " << i / a.valueDim;
+      };
+      std::vector<bool> expected(a.queries, false);
+      expected[70] = true;
+      const double before = q.get(70 * a.dim + 3);
+      q.set(70 * a.dim + 3, bad);
+      // Infinite scores of both signs, of which one is the maximum.
+      check(expected);
+      q.set(70 * a.dim + 3, before);
+      if (!std::isnan(bad))
+        continue;
+      k.set(40 * a.dim + 5, bad);
+      std::fill(expected.begin() + 40, expected.end(), true);
+      check(expected);
+    }
 }
 
 /// The gradients in double, by the same formulas as the chain rule gives.
@@ -182,7 +258,7 @@ std::vector<Tensor> runGradient(const Attention &a, const Tensor &q,
                    a.getAttributes());
 }
 
-TEST(AttentionTest, ReferenceGradientsMatchFiniteDifferences) {
+TEST(AttentionReferenceTest, MatchesFiniteDifferences) {
   Attention a{1, 2, 1, 3, 5, 4, 3, true, 0.3, {0.5, 0.1}};
   Values q = a.makeQuery(DType::F32, 1).toVector();
   Values k = a.makeKey(DType::F32, 2).toVector();
@@ -204,8 +280,8 @@ TEST(AttentionTest, ReferenceGradientsMatchFiniteDifferences) {
                       v, dout));
 }
 
-TEST(AttentionTest, GradientsMatchTheReferenceInOneSweepAndInTwo) {
-  // Eight key heads and more are done in one sweep where the sums fit.
+TEST_P(AttentionTest, GradientsMatchTheReferenceInOneSweepAndInTwo) {
+  // Eight key heads and more are done in one sweep where its sums fit.
   const Attention cases[] = {
       {1, 1, 1, 1, 1, 1, 1, true},
       {2, 4, 4, 70, 70, 8, 12, true},
@@ -213,6 +289,8 @@ TEST(AttentionTest, GradientsMatchTheReferenceInOneSweepAndInTwo) {
       {1, 2, 1, 130, 600, 16, 16, false},
       {1, 1, 1, 1100, 1100, 16, 16, true},
       {4, 2, 2, 65, 530, 32, 32, true},
+      {2, 8, 4, 290, 300, 33, 80, true},
+      {1, 6, 2, 150, 150, 65, 7, true, -0.5},
       {1, 8, 8, 20, 1100, 128, 120, false},
       {2, 4, 2, 70, 600, 16, 16, true, 0.3, {0.25, 0.01, 0, 1}},
       {1, 8, 8, 70, 70, 8, 8, true, 0.3, {.5, .3, .2, .1, .05, .03, .02, .01}},
@@ -232,8 +310,8 @@ TEST(AttentionTest, GradientsMatchTheReferenceInOneSweepAndInTwo) {
     }
 }
 
-TEST(AttentionTest, LongNarrowSequencesTakeTwoSweeps) {
-  // The sums of dk and dv would need 1.5 MiB for each key head.
+TEST_P(AttentionTest, LongNarrowSequencesTakeTwoSweeps) {
+  // Without a unit the sums of dk and dv would need 1.5 MiB for each key head.
   Attention a{1, 8, 8, 64, 1600, 120, 120, false};
   Tensor q = a.makeQuery(DType::BF16, 1), k = a.makeKey(DType::BF16, 2),
          v = a.makeValue(DType::BF16, 3);
@@ -246,7 +324,7 @@ TEST(AttentionTest, LongNarrowSequencesTakeTwoSweeps) {
   expectNear(gradients[2], expected.dv, 0.2);
 }
 
-TEST(AttentionTest, BadSpecsAreRefused) {
+TEST(AttentionSpecTest, BadSpecsAreRefused) {
   Attention a{1, 4, 2, 8, 8, 4, 4, true};
   Tensor q = a.makeQuery(DType::F32, 1), k = a.makeKey(DType::F32, 2),
          v = a.makeValue(DType::F32, 3);
@@ -308,7 +386,7 @@ std::vector<std::pair<int64_t, int64_t>> getParts(int64_t rows) {
   return parts;
 }
 
-TEST(AttentionTest, PartsOfTheQueriesHaveTheBitsOfTheWhole) {
+TEST_P(AttentionTest, PartsOfTheQueriesHaveTheBitsOfTheWhole) {
   for (DType type : floatTypes)
     for (const Attention &a : wholeCases) {
       Tensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
@@ -334,7 +412,7 @@ TEST(AttentionTest, PartsOfTheQueriesHaveTheBitsOfTheWhole) {
 }
 
 /// Query rows have the bits of the whole; keys and values get a sum over parts.
-TEST(AttentionTest, GradientsOfPartsAddUpToThoseOfTheWhole) {
+TEST_P(AttentionTest, GradientsOfPartsAddUpToThoseOfTheWhole) {
   for (DType type : floatTypes)
     for (const Attention &a : wholeCases) {
       Tensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
@@ -373,7 +451,7 @@ TEST(AttentionTest, GradientsOfPartsAddUpToThoseOfTheWhole) {
     }
 }
 
-TEST(AttentionTest, APartLiesInsideOfTheKeys) {
+TEST_P(AttentionTest, APartLiesInsideOfTheKeys) {
   const Attention a{1, 1, 1, 6, 8, 4, 4, false};
   Tensor q = a.makeQuery(DType::F32, 1), k = a.makeKey(DType::F32, 2);
   Tensor position(DType::I32, {1});

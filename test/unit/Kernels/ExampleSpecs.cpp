@@ -39,6 +39,40 @@ void addElementwise(std::vector<KernelSpec> &specs) {
   specs.push_back({"aclnnCast", {wide({40000})}, {narrow({40000})}, {}});
 }
 
+/// A chain with rows that become longer and shorter, and one that may work in
+/// place.
+void addChains(std::vector<KernelSpec> &specs) {
+  const TensorShape x = narrow({3, 40, 6}), whole = wide({3, 40, 6}),
+                    half = wide({3, 40, 3});
+  const Ints sizes = {3, 40, 3};
+  specs.push_back(
+      {"mfChain",
+       {x, wide({40, 6})},
+       {x},
+       {{"steps", std::vector<KernelStep>{
+                      {"aclnnCast", {0}, whole, {}},
+                      {"aclnnSliceV2",
+                       {~0},
+                       half,
+                       {{"starts", Ints{0, 0, 3}}, {"sizes", sizes}}},
+                      {"aclnnSliceV2",
+                       {~0},
+                       half,
+                       {{"starts", Ints{0, 0, 0}}, {"sizes", sizes}}},
+                      {"aclnnNeg", {~1}, half, {}},
+                      {"aclnnCat", {~3, ~2}, whole, {{"axis", int64_t{2}}}},
+                      {"aclnnMul", {~4, 1}, whole, {}},
+                      {"aclnnAdd", {~5, ~0}, whole, {}},
+                      {"aclnnCast", {~6}, x, {}}}}}});
+  const TensorShape y = wide({9, 4001});
+  specs.push_back(
+      {"mfChain",
+       {y, y},
+       {y},
+       {{"steps", std::vector<KernelStep>{{"aclnnSilu", {0}, y, {}},
+                                          {"aclnnMul", {~0, 1}, y, {}}}}}});
+}
+
 void addMovement(std::vector<KernelSpec> &specs) {
   const TensorShape x = wide({4, 5, 6});
   const int64_t axis = 1;
@@ -248,6 +282,7 @@ void addUpdates(std::vector<KernelSpec> &specs) {
   specs.push_back({"aclnnInplaceAdd", {narrow({70000})}, {x}, {}});
   specs.push_back({"aclnnForeachMulScalar", {scalar}, {x}, {}});
   specs.push_back({"aclnnForeachNorm", {x}, {scalar}, {}});
+  specs.push_back({"aclnnForeachNorm", {x, scalar, scalar}, {scalar}, {}});
   specs.push_back({"mfNonFiniteCheck", {x}, {scalar}, {}});
   const AttributeMap attributes = {
       {"beta1", 0.9}, {"beta2", 0.95}, {"eps", 1e-8}, {"weight_decay", 0.1}};
@@ -255,6 +290,10 @@ void addUpdates(std::vector<KernelSpec> &specs) {
       {"aclnnApplyAdamWV2", {x, scalar, scalar}, {x, x, x}, attributes});
   specs.push_back({"aclnnApplyAdamWV2",
                    {x, scalar, scalar, scalar},
+                   {x, x, x},
+                   attributes});
+  specs.push_back({"aclnnApplyAdamWV2",
+                   {x, scalar, scalar, scalar, scalar, scalar},
                    {x, x, x},
                    attributes});
 }
@@ -302,6 +341,7 @@ void addExperts(std::vector<KernelSpec> &specs) {
 std::vector<KernelSpec> getExampleSpecs() {
   std::vector<KernelSpec> specs;
   addElementwise(specs);
+  addChains(specs);
   addMovement(specs);
   addProducts(specs);
   addRows(specs);

@@ -111,6 +111,58 @@ TEST(AdamWTest, ARaisedFlagLeavesEverythingAsItIs) {
   EXPECT_FALSE(update(0) == before);
 }
 
+/// What aclnnForeachMulScalar writes, one factor after another.
+Tensor scale(Tensor gradient, std::initializer_list<double> factors) {
+  for (double factor : factors)
+    gradient =
+        runKernel("aclnnForeachMulScalar", {scalar(factor)}, {gradient})[0];
+  return gradient;
+}
+
+// Factors that round, and that leave whole vectors and a tail.
+TEST(AdamWTest, FactorsAreProductsThatAreNotWritten) {
+  const AttributeMap attributes = AdamW().getAttributes();
+  for (DType type : floatTypes)
+    for (DType weightType : floatTypes) {
+      Tensor gradient = randomTensor(type, {40007}, 1);
+      std::vector<Tensor> state = {randomTensor(weightType, {40007}, 2),
+                                   randomTensor(DType::F32, {40007}, 3),
+                                   randomTensor(DType::F32, {40007}, 4, 0, 1)};
+      EXPECT_TRUE(runKernel("aclnnApplyAdamWV2",
+                            {gradient, scalar(1), scalar(0.01), scalar(0),
+                             scalar(0.3), scalar(0.7)},
+                            state, attributes) ==
+                  runKernel("aclnnApplyAdamWV2",
+                            {scale(gradient, {0.3, 0.7}), scalar(1),
+                             scalar(0.01), scalar(0)},
+                            state, attributes));
+      EXPECT_TRUE(
+          runKernel("aclnnApplyAdamWV2",
+                    {gradient, scalar(1), scalar(0.01), scalar(1), scalar(0.3)},
+                    state, attributes) == state);
+    }
+}
+
+TEST(ForeachNormTest, FactorsAreProductsThatAreNotWritten) {
+  for (DType type : floatTypes)
+    for (int64_t count : {int64_t{5}, int64_t{200003}}) {
+      Tensor gradient = randomTensor(type, {count}, 1);
+      Tensor norm(DType::F32, {});
+      EXPECT_TRUE(
+          runKernel("aclnnForeachNorm", {gradient, scalar(0.3), scalar(0.7)},
+                    {norm}) ==
+          runKernel("aclnnForeachNorm", {scale(gradient, {0.3, 0.7})}, {norm}));
+    }
+}
+
+TEST(ForeachNormTest, AnInfiniteProductIsSeen) {
+  Tensor gradient = randomTensor(DType::F16, {100}, 1);
+  gradient.set(99, 60000);
+  Tensor norm(DType::F32, {});
+  EXPECT_TRUE(std::isinf(
+      runKernel("aclnnForeachNorm", {gradient, scalar(2)}, {norm})[0].get(0)));
+}
+
 TEST(OptimizerTest, BadSpecsAreRefused) {
   Tensor x(DType::F32, {5}), y(DType::F32, {6}), i(DType::I32, {5});
   AttributeMap attributes = AdamW().getAttributes();
@@ -126,6 +178,12 @@ TEST(OptimizerTest, BadSpecsAreRefused) {
   EXPECT_THAT(getRefusal("aclnnApplyAdamWV2", {x, scalar(1), scalar(1)},
                          {x, Tensor(DType::BF16, {5}), x}, attributes),
               HasSubstr("output 1 is 5xbf16, expected 5xf32"));
+  EXPECT_THAT(getRefusal("aclnnApplyAdamWV2",
+                         {x, scalar(1), scalar(1), scalar(0), y}, {x, x, x},
+                         attributes),
+              HasSubstr("input 4 is 6xf32, expected f32"));
+  EXPECT_THAT(getRefusal("aclnnForeachNorm", {x, y}, {scalar(0)}),
+              HasSubstr("input 1 is 6xf32, expected f32"));
   attributes.erase("beta2");
   EXPECT_THAT(getRefusal("aclnnApplyAdamWV2", {x, scalar(1), scalar(1)},
                          {x, x, x}, attributes),

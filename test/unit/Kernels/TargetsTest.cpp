@@ -56,6 +56,77 @@ TEST_P(TargetsTest, ConversionsRoundToNearestEven) {
   }
 }
 
+/// Nearest even, NaN quiet with its upper bits kept.
+uint16_t roundToBFloat16(uint32_t bits) {
+  if ((bits & 0x7fffffff) > 0x7f800000)
+    return static_cast<uint16_t>(bits >> 16 | 0x40);
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/// Every upper half with many lower ones, once in order and once in disorder,
+/// where most vectors have a NaN and numbers beside it.
+TEST_P(TargetsTest, BFloat16IsRoundedBitForBit) {
+  constexpr int64_t count = 65536;
+  const KernelSpec spec{
+      "aclnnCast", {{DType::F32, {count}}}, {{DType::BF16, {count}}}, {}};
+  const std::unique_ptr<Kernel> kernel = llvm::cantFail(makeKernel(spec));
+  ThreadPool pool(1);
+  std::vector<uint32_t> x(count);
+  std::vector<uint16_t> y(count);
+  void *inputs[] = {x.data()}, *outputs[] = {y.data()};
+  for (const uint32_t step : {1U, 40503U})
+    for (uint32_t lower = 0; lower <= 0xffff; lower += lower < 4 ? 1 : 4093) {
+      for (const uint32_t offset : {0U, 0x8000U, 0xffffU}) {
+        for (uint32_t i = 0; i < count; ++i)
+          x[i] = i * step << 16 | ((lower + offset) & 0xffff);
+        kernel->run({inputs, outputs}, pool);
+        for (uint32_t i = 0; i < count; ++i)
+          ASSERT_EQ(y[i], roundToBFloat16(x[i])) << std::hex << x[i];
+      }
+    }
+}
+
+/// In units of the last place, where results are normal numbers.
+TEST_P(TargetsTest, ExponentialsAreAUnitOrTwoFromTheExactOnes) {
+  constexpr int64_t count = 1 << 20;
+  Tensor x(DType::F32, {count});
+  for (int64_t i = 0; i < count; ++i)
+    x.set(i, -87.3 + 176.0 / count * static_cast<double>(i));
+  const Tensor y = runKernel("aclnnExp", {x}, {x})[0];
+  double worst = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double exact = std::exp(x.get(i));
+    const double unit = std::ldexp(1, std::ilogb(exact) - 23);
+    if (exact < 0x1.fffffep127)
+      worst = std::max(worst, std::abs(y.get(i) - exact) / unit);
+    else
+      ASSERT_EQ(y.get(i), INFINITY) << x.get(i);
+  }
+  EXPECT_LT(worst, GetParam() == HWY_AVX3 ? 1.1 : 2);
+}
+
+TEST_P(TargetsTest, ActivationsTakeAnyNumber) {
+  const double values[] = {INFINITY, NAN, 1e30, -1e30, 90, -90, 0, 1e-42, -60};
+  Tensor x(DType::F32, {9});
+  for (int i = 0; i < 9; ++i)
+    x.set(i, values[i]);
+  const Tensor silu = runKernel("aclnnSilu", {x}, {x})[0];
+  const Tensor sigmoid = runKernel("aclnnSigmoid", {x}, {x})[0];
+  for (int i = 0; i < 9; ++i) {
+    const double exact = 1 / (1 + std::exp(-x.get(i)));
+    if (std::isnan(values[i])) {
+      EXPECT_TRUE(std::isnan(silu.get(i)) && std::isnan(sigmoid.get(i)));
+      continue;
+    }
+    EXPECT_NEAR(sigmoid.get(i), exact, 1e-6 * exact + 1e-37);
+    const double product = x.get(i) * exact;
+    if (std::isinf(product))
+      EXPECT_EQ(silu.get(i), product);
+    else
+      EXPECT_NEAR(silu.get(i), product, 1e-6 * std::abs(product) + 1e-35);
+  }
+}
+
 TEST_P(TargetsTest, SoftmaxAndActivationsAgreeWithDouble) {
   for (DType type : floatTypes) {
     Tensor x = randomTensor(type, {9, 101}, 1, -8, 8);

@@ -158,4 +158,10 @@ TEST(ProfiledKernelsTest, AnyShapesAreReadOrUnclear) {
       }
 }
 
+/// Its steps are not shown.
+TEST(ProfiledKernelsTest, AChainIsUnclear) {
+  EXPECT_NE(findProfiledKernel("mfChain"), nullptr);
+  EXPECT_EQ(getFlops("mfChain", {f32({4, 8})}, {f32({4, 8})}), std::nullopt);
+}
+
 } // namespace

@@ -31,6 +31,8 @@ Target makeTarget() {
                     {"attention_grad", 0.41 * 0.85, 1, 0, 4e-6, attention},
                     {"norm", 0, 5, 3.75, 4e-6, {}},
                     {"elementwise", 0, 1, 0.75, 4e-6, {}},
+                    {"optimizer", 0, 1, 0, 4e-6, {}},
+                    {"reduction", 0, 1, 0, 4e-6, {}},
                     {"copy", 0, 1, 0, 4e-6, {}}};
   return target;
 }
@@ -169,6 +171,27 @@ TEST(KernelCostTest, FusionSavesPasses) {
               4 * mib / (1.1e12 * (1 + 0.8 / (1 + 1.0 / 256))) + 4e-6, 1e-12);
 }
 
+TEST(KernelCostTest, FactorsTakeAsLongAsProducts) {
+  const TensorShape x = wide({4096, 4096}), scalar = wide({});
+  const KernelSpec product = {"aclnnForeachMulScalar", {scalar}, {x}, {}};
+  auto update = [&](llvm::SmallVector<TensorShape, 4> inputs) {
+    return seconds({"aclnnApplyAdamWV2",
+                    std::move(inputs),
+                    {x, x, x},
+                    {{"beta1", 0.9},
+                     {"beta2", 0.95},
+                     {"eps", 1e-8},
+                     {"weight_decay", 0.1}}});
+  };
+  const double plain = update({x, scalar, scalar, scalar});
+  // Beside the scalars, which the update reads too.
+  EXPECT_NEAR(update({x, scalar, scalar, scalar, scalar, scalar}),
+              plain + 2 * seconds(product), 1e-9);
+  // What is multiplied for the norm is multiplied once.
+  EXPECT_NEAR(seconds({"aclnnForeachNorm", {x, scalar}, {scalar}, {}}),
+              seconds({"aclnnForeachNorm", {x}, {scalar}, {}}), 1e-9);
+}
+
 TEST(KernelCostTest, OperationsCountWhereAKindHasAShareOfThePeak) {
   Target target = makeTarget();
   target.kernels[3].peakShare = 1e-4;
@@ -251,6 +274,31 @@ TEST(KernelCostTest, MoreWorkIsNeverFaster) {
     EXPECT_LE(seconds(attention(m, 128)), seconds(attention(m + more, 128)));
     EXPECT_LE(seconds(attention(m, 64)), seconds(attention(m, 64, true, 40)));
     EXPECT_LE(seconds(norm(m, k), true), seconds(norm(m, k)));
+  }
+}
+
+/// Whether steps run as one on the device is what it was compiled with.
+TEST(KernelCostTest, AChainTakesTheSumOfItsSteps) {
+  const TensorShape x = wide({4, 512, 768});
+  const AttributeMap slice = {{"starts", std::vector<int64_t>{0, 0, 0}},
+                              {"sizes", std::vector<int64_t>{4, 512, 384}}};
+  const TensorShape half = wide({4, 512, 384});
+  const KernelSpec chain = {
+      "mfChain",
+      {x, x},
+      {half},
+      {{"steps",
+        std::vector<KernelStep>{{"aclnnMul", {0, 1}, x, {}},
+                                {"aclnnSliceV2", {~0}, half, slice}}}}};
+  for (bool isFused : {false, true}) {
+    const double mul =
+        getCost(makeTarget(), {"aclnnMul", {x, x}, {x}, {}}, isFused).seconds;
+    const double copy =
+        getCost(makeTarget(), {"aclnnSliceV2", {x}, {half}, slice}, isFused)
+            .seconds;
+    const KernelCost cost = getCost(makeTarget(), chain, isFused);
+    EXPECT_DOUBLE_EQ(cost.seconds, mul + copy);
+    EXPECT_EQ(cost.limit, Limit::Memory);
   }
 }
 

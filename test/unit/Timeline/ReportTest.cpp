@@ -103,6 +103,29 @@ TEST(ReportTest, MembersAreInOrder) {
   }
 }
 
+TEST(ReportTest, HasKernelsBesideTheirBoundsIfThereAreRates) {
+  StepTimeline timeline = makeExample();
+  EXPECT_EQ(readBack(timeline).get("kernels"), nullptr);
+  timeline.rates = {{{mf::DType::BF16, 1000}}, 100, "made by hand"};
+  const json::Object report = readBack(timeline);
+  const json::Object &rates = *report.getObject("rates");
+  EXPECT_EQ(rates.getString("source"), "made by hand");
+  EXPECT_EQ(rates.getObject("flops_per_second")->getNumber("bf16"), 1000);
+  EXPECT_EQ(rates.getNumber("bytes_per_second"), 100);
+  const json::Array &kernels = *report.getArray("kernels");
+  ASSERT_EQ(kernels.size(), 2U);
+  const json::Object &product = *kernels[0].getAsObject();
+  EXPECT_EQ(product.getString("kind"), "matmul");
+  EXPECT_EQ(product.getString("name"), "aclnnMatmul");
+  EXPECT_EQ(product.getArray("inputs")->front().getAsString(), "bf16[4,8]");
+  EXPECT_EQ(product.getArray("outputs")->front().getAsString(), "bf16[4,2]");
+  EXPECT_EQ(product.getInteger("calls"), 3);
+  EXPECT_EQ(product.getNumber("seconds"), 5);
+  EXPECT_EQ(product.getInteger("flops"), 3000);
+  EXPECT_EQ(product.getInteger("bytes"), 0);
+  EXPECT_EQ(product.getNumber("bound_seconds"), 3);
+}
+
 TEST(ReportTest, AFolderThatIsNotThereIsAnError) {
   llvm::Error error = writeReport("/nowhere/report.json", makeExample());
   ASSERT_TRUE(bool(error));

@@ -1,0 +1,58 @@
+//===- Ceiling.h - oneDNN called directly on products ----------*- C++ -*-===//
+//
+// With its own threads, on whole products: the rate that the products of a step
+// cannot be expected to exceed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_BENCHMARKS_KERNELS_CEILING_H
+#define MF_BENCHMARKS_KERNELS_CEILING_H
+
+#include "Settings.h"
+#include "mf/Signatures/KernelSpec.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace mf {
+
+/// c[m,n] = a[m,k] b[k,n], and how often a step has it. A transposed operand
+/// lies in memory with its dimensions exchanged.
+struct StepProduct {
+  int64_t m = 0, n = 0, k = 0;
+  bool transposeA = false, transposeB = false;
+  int calls = 1;
+
+  double getFlops() const;
+};
+
+/// That of an aclnnMatmul of two matrices.
+StepProduct getProduct(const KernelSpec &spec, int calls);
+
+/// Reads "m,n,k,TT,calls", where TT says of a and of b whether they are
+/// transposed: "nt" is the product of a with b transposed.
+std::optional<StepProduct> parseProduct(llvm::StringRef text);
+
+class OneDnnProduct {
+public:
+  OneDnnProduct(const StepProduct &product, DType type, int threads);
+  ~OneDnnProduct();
+
+  void run(void *a, void *b, void *c);
+
+private:
+  struct Primitive;
+  std::unique_ptr<Primitive> primitive;
+  int threads;
+};
+
+/// FLOPs per second over all products of a step, each of them as often as the
+/// step has it and at its fastest run.
+double measureCeiling(llvm::ArrayRef<StepProduct> products, DType type,
+                      const Settings &settings);
+
+} // namespace mf
+
+#endif // MF_BENCHMARKS_KERNELS_CEILING_H

@@ -1,0 +1,116 @@
+//===- AscendSteps.cpp - Kernels that one launch runs ---------------------===//
+
+#include "dialects/ascend/AscendDialect.h"
+#include "dialects/ascend/KernelSpecs.h"
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+using namespace mf;
+using namespace mf::ascend;
+
+std::optional<std::vector<KernelStep>> StepsAttr::getSteps() const {
+  std::vector<KernelStep> steps;
+  for (auto [kernel, operands, attributes, type] : llvm::zip_equal(
+           getKernels(), getOperands(), getAttributes(), getTypes())) {
+    std::optional<AttributeMap> map = getAttributeMap(attributes);
+    std::optional<TensorShape> result = getTensorShape(type);
+    if (!map || !result)
+      return std::nullopt;
+    steps.push_back({kernel.str(), operands.asArrayRef().vec(),
+                     std::move(*result), std::move(*map)});
+  }
+  return steps;
+}
+
+//===----------------------------------------------------------------------===//
+// Syntax
+//===----------------------------------------------------------------------===//
+
+/// "in3" is 3, "t3" is ~3.
+static ParseResult parseOperand(AsmParser &parser,
+                                SmallVectorImpl<int64_t> &operands) {
+  StringRef name;
+  SMLoc location = parser.getCurrentLocation();
+  if (parser.parseKeyword(&name))
+    return failure();
+  StringRef number = name;
+  const bool isInput = number.consume_front("in");
+  int64_t index = 0;
+  if ((!isInput && !number.consume_front("t")) ||
+      number.getAsInteger(10, index) || index < 0)
+    return parser.emitError(location,
+                            "expected an input of the launch, as in0, "
+                            "or the result of a step, as t0");
+  operands.push_back(isInput ? index : ~index);
+  return success();
+}
+
+Attribute StepsAttr::parse(AsmParser &parser, Type) {
+  SmallVector<StringAttr> kernels;
+  SmallVector<DenseI64ArrayAttr> operands;
+  SmallVector<DictionaryAttr> attributes;
+  SmallVector<RankedTensorType> types;
+  SMLoc location = parser.getCurrentLocation();
+  auto parseStep = [&]() -> ParseResult {
+    StringRef kernel;
+    SmallVector<int64_t> read;
+    NamedAttrList named;
+    if (parser.parseKeyword(&kernel) ||
+        parser.parseCommaSeparatedList(
+            AsmParser::Delimiter::Paren,
+            [&] { return parseOperand(parser, read); }) ||
+        parser.parseOptionalAttrDict(named) || parser.parseColon() ||
+        parser.parseType(types.emplace_back()))
+      return failure();
+    kernels.push_back(StringAttr::get(parser.getContext(), kernel));
+    operands.push_back(DenseI64ArrayAttr::get(parser.getContext(), read));
+    attributes.push_back(named.getDictionary(parser.getContext()));
+    return success();
+  };
+  if (parser.parseLess() || parser.parseCommaSeparatedList(parseStep) ||
+      parser.parseGreater())
+    return {};
+  auto report = [&] { return parser.emitError(location); };
+  function_ref<InFlightDiagnostic()> emitError = report;
+  return StepsAttr::getChecked(
+      emitError, parser.getContext(), ArrayRef<StringAttr>(kernels),
+      ArrayRef<DenseI64ArrayAttr>(operands),
+      ArrayRef<DictionaryAttr>(attributes), ArrayRef<RankedTensorType>(types));
+}
+
+void StepsAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  llvm::interleaveComma(
+      llvm::zip_equal(getKernels(), getOperands(), getAttributes(), getTypes()),
+      printer, [&](const auto &step) {
+        const auto &[kernel, operands, attributes, type] = step;
+        printer << kernel.getValue() << '(';
+        llvm::interleaveComma(operands.asArrayRef(), printer,
+                              [&](int64_t operand) {
+                                if (operand < 0)
+                                  printer << 't' << ~operand;
+                                else
+                                  printer << "in" << operand;
+                              });
+        printer << ')';
+        if (!attributes.empty())
+          printer << ' ' << Attribute(attributes);
+        printer << " : " << type;
+      });
+  printer << '>';
+}
+
+LogicalResult StepsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                ArrayRef<StringAttr> kernels,
+                                ArrayRef<DenseI64ArrayAttr> operands,
+                                ArrayRef<DictionaryAttr> attributes,
+                                ArrayRef<RankedTensorType> types) {
+  if (operands.size() != kernels.size() ||
+      attributes.size() != kernels.size() || types.size() != kernels.size())
+    return emitError() << "expected as many operands, attributes and types as "
+                          "kernels";
+  for (RankedTensorType type : types)
+    if (!type.hasStaticShape())
+      return emitError() << "expected steps of static shape, but got " << type;
+  return success();
+}

@@ -1,0 +1,284 @@
+//===- MfUpdateOps.cpp - Updates and their operators on state -------------===//
+
+#include "dialects/mf/MfOps.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mf::ir;
+
+LogicalResult UpdateOp::verify() {
+  auto scalar = RankedTensorType::get({}, Float32Type::get(getContext()));
+  ArrayRef<Type> arguments = getArgumentTypes();
+  if (arguments.size() < 2 || arguments.size() > 3 ||
+      !llvm::all_equal(arguments) || arguments.front() != scalar)
+    return emitOpError("expected two or three fp32 scalars, the learning rate, "
+                       "the step number and the loss scale, but takes (")
+           << arguments << ")";
+  return success();
+}
+
+static LogicalResult verifyParameter(Operation *op,
+                                     SymbolTableCollection &symbols,
+                                     FlatSymbolRefAttr name) {
+  if (symbols.lookupNearestSymbolFrom<ParamOp>(op, name))
+    return success();
+  return op->emitOpError("expected a parameter, but got '")
+         << name.getValue() << "'";
+}
+
+static LogicalResult verifyParameters(Operation *op,
+                                      SymbolTableCollection &symbols,
+                                      ArrayAttr names) {
+  for (auto name : names.getAsRange<FlatSymbolRefAttr>())
+    if (failed(verifyParameter(op, symbols, name)))
+      return failure();
+  return success();
+}
+
+LogicalResult ReduceTiedOp::verify() {
+  if (getTied().empty() || getStages().size() != getTied().size() + 1)
+    return emitOpError("expected the owner's stage and one for each tied "
+                       "parameter, but got ")
+           << getStages().size() << " for " << getTied().size();
+  auto update = (*this)->getParentOfType<UpdateOp>();
+  if (!llvm::is_contained(getStages(), static_cast<int64_t>(update.getStage())))
+    return emitOpError("is in the update of stage ")
+           << update.getStage() << ", which holds none of its parameters";
+  return success();
+}
+
+LogicalResult ReduceTiedOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (failed(verifyParameter(*this, symbols, getOwnerAttr())) ||
+      failed(verifyParameters(*this, symbols, getTied())))
+    return failure();
+  for (auto name : getTied().getAsRange<FlatSymbolRefAttr>())
+    if (symbols.lookupNearestSymbolFrom<ParamOp>(*this, name).getTied() !=
+        getOwner())
+      return emitOpError("expected '")
+             << name.getValue() << "' to be tied to '" << getOwner() << "'";
+  return success();
+}
+
+SmallVector<StringRef> ReduceTiedOp::getParametersOn(int64_t stage) {
+  SmallVector<StringRef> names;
+  if (getStages().front() == stage)
+    names.push_back(getOwner());
+  for (auto [name, place] : llvm::zip(getTied().getAsRange<FlatSymbolRefAttr>(),
+                                      getStages().drop_front()))
+    if (place == stage)
+      names.push_back(name.getValue());
+  return names;
+}
+
+SmallVector<StringRef> ReduceTiedOp::getUsedGradients() {
+  return getParametersOn(
+      static_cast<int64_t>((*this)->getParentOfType<UpdateOp>().getStage()));
+}
+
+void ReduceTiedOp::emitLaunches(LaunchEmitter &emitter) {
+  auto stage =
+      static_cast<int64_t>((*this)->getParentOfType<UpdateOp>().getStage());
+  SmallVector<StringRef> names = getParametersOn(stage);
+  auto getGradient = [&](StringRef name) {
+    return emitter.getState(State::Gradient, name);
+  };
+  EmittedBuffer sum = getGradient(names.front());
+  for (StringRef name : ArrayRef(names).drop_front())
+    emitter.launch("aclnnInplaceAdd", getGradient(name), sum);
+  llvm::SmallSetVector<int64_t, 4> holders(getStages().begin(),
+                                           getStages().end());
+  if (holders.size() == 1)
+    return;
+  EmittedCollective collective;
+  collective.input = collective.output = sum;
+  collective.axes = {"pp"};
+  llvm::append_range(collective.stages, holders);
+  collective.channel = ("tied." + getOwner()).str();
+  emitter.communicate(collective);
+  // Without the owner each has memory of its own.
+  if (stage != getStages().front())
+    for (StringRef name : ArrayRef(names).drop_front())
+      emitter.launch("aclnnInplaceCopy", sum, getGradient(name));
+}
+
+/// The parameters of a list of them.
+static SmallVector<StringRef> getNames(ArrayAttr parameters) {
+  return llvm::map_to_vector(
+      parameters.getAsRange<FlatSymbolRefAttr>(),
+      [](FlatSymbolRefAttr name) { return name.getValue(); });
+}
+
+LogicalResult mf::ir::verifyFactors(Operation *op) {
+  auto scalar = RankedTensorType::get({}, Float32Type::get(op->getContext()));
+  for (OpOperand &factor :
+       cast<GradientReaderOpInterface>(op).getFactorsMutable())
+    if (factor.get().getType() != scalar)
+      return op->emitOpError("expected a factor of type ")
+             << scalar << ", but got " << factor.get().getType();
+  return success();
+}
+
+LogicalResult GradientNormsOp::verify() {
+  auto type = cast<RankedTensorType>(getType());
+  if (type.getRank() != 1 || !type.getElementType().isF32())
+    return emitOpError("expected a vector in fp32, but got ") << type;
+  int64_t size = type.getDimSize(0);
+  if (getPositions().size() != getParameters().size() ||
+      llvm::any_of(getPositions().getAsRange<IntegerAttr>(),
+                   [&](IntegerAttr position) {
+                     return position.getInt() < 0 || position.getInt() >= size;
+                   }))
+    return emitOpError("expected one position below ")
+           << size << " for each of its " << getParameters().size()
+           << " parameters";
+  return success();
+}
+
+LogicalResult
+GradientNormsOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyParameters(*this, symbols, getParameters());
+}
+
+SmallVector<StringRef> GradientNormsOp::getUsedGradients() {
+  return getNames(getParameters());
+}
+
+/// A gradient and the factors that it is read times.
+static SmallVector<EmittedBuffer>
+getRead(LaunchEmitter &emitter, StringRef parameter, ValueRange factors) {
+  SmallVector<EmittedBuffer> read = {
+      emitter.getState(State::Gradient, parameter)};
+  for (Value factor : factors)
+    read.push_back(emitter.getBuffer(factor));
+  return read;
+}
+
+void GradientNormsOp::emitLaunches(LaunchEmitter &emitter) {
+  EmittedBuffer norms = emitter.createBuffer(getResult());
+  emitter.launch("aclnnInplaceZero", {}, norms);
+  auto scalar = RankedTensorType::get({}, Float32Type::get(getContext()));
+  for (auto [parameter, position] :
+       llvm::zip(getParameters().getAsRange<FlatSymbolRefAttr>(),
+                 getPositions().getAsRange<IntegerAttr>()))
+    emitter.launch(
+        "aclnnForeachNorm",
+        getRead(emitter, parameter.getValue(), getFactors()),
+        emitter.getPart(norms, position.getInt() * sizeof(float), scalar));
+}
+
+LogicalResult
+ScaleGradientsOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyParameters(*this, symbols, getParameters());
+}
+
+SmallVector<StringRef> ScaleGradientsOp::getUsedGradients() {
+  return getNames(getParameters());
+}
+
+void ScaleGradientsOp::emitLaunches(LaunchEmitter &emitter) {
+  for (auto parameter : getParameters().getAsRange<FlatSymbolRefAttr>())
+    emitter.launch("aclnnForeachMulScalar", emitter.getBuffer(getFactor()),
+                   emitter.getState(State::Gradient, parameter.getValue()));
+}
+
+LogicalResult AdamWOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyParameter(*this, symbols, getParamAttr());
+}
+
+SmallVector<StringRef> AdamWOp::getUsedGradients() { return {getParam()}; }
+
+void AdamWOp::emitLaunches(LaunchEmitter &emitter) {
+  SmallVector<EmittedBuffer> inputs =
+      getRead(emitter, getParam(), getFactors());
+  inputs.insert(inputs.begin() + 1, {emitter.getBuffer(getStep()),
+                                     emitter.getBuffer(getLearningRate()),
+                                     emitter.getBuffer(getOverflow())});
+  NamedAttrList attributes;
+  attributes.set("beta1", getBeta1Attr());
+  attributes.set("beta2", getBeta2Attr());
+  attributes.set("eps", getEpsAttr());
+  attributes.set("weight_decay", getWeightDecayAttr());
+  attributes.set("bias_correction", getBiasCorrectionAttr());
+  emitter.launch("aclnnApplyAdamWV2", inputs,
+                 {emitter.getState(State::Parameter, getParam()),
+                  emitter.getState(State::FirstMoment, getParam()),
+                  emitter.getState(State::SecondMoment, getParam())},
+                 attributes.getDictionary(getContext()));
+}
+
+SmallVector<StringRef> NonFiniteOp::getUsedGradients() { return {}; }
+
+void NonFiniteOp::emitLaunches(LaunchEmitter &emitter) {
+  EmittedBuffer flag = emitter.createBuffer(getResult());
+  emitter.launch("aclnnInplaceZero", {}, flag);
+  emitter.launch("mfNonFiniteCheck", emitter.getBuffer(getInput()), flag);
+}
+
+//===----------------------------------------------------------------------===//
+// Statistics and reports
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyStatistic(Operation *op,
+                                     SymbolTableCollection &symbols,
+                                     FlatSymbolRefAttr name, UpdateRule rule) {
+  if (failed(verifyParameter(op, symbols, name)))
+    return failure();
+  auto param = symbols.lookupNearestSymbolFrom<ParamOp>(op, name);
+  if (param.getUpdateRule() == rule)
+    return success();
+  return op->emitOpError("expected a parameter with update_rule = "
+                         "#mf.update_rule<")
+         << stringifyUpdateRule(rule) << ">, but '" << name.getValue()
+         << "' has " << (param.getUpdateRule() ? "another" : "none");
+}
+
+LogicalResult
+BalanceExpertsOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyStatistic(*this, symbols, getParamAttr(), UpdateRule::Balance);
+}
+
+SmallVector<StringRef> BalanceExpertsOp::getUsedGradients() {
+  return {getParam()};
+}
+
+void BalanceExpertsOp::emitLaunches(LaunchEmitter &emitter) {
+  Builder builder(getContext());
+  NamedAttrList attributes;
+  attributes.set("rate", getRateAttr());
+  attributes.set("target", getTargetAttr());
+  emitter.launch("mfUpdateExpertBias",
+                 emitter.getState(State::Gradient, getParam()),
+                 emitter.getState(State::Parameter, getParam()),
+                 attributes.getDictionary(getContext()));
+}
+
+LogicalResult
+RecordStatisticOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (failed(
+          verifyStatistic(*this, symbols, getParamAttr(), UpdateRule::Record)))
+    return failure();
+  auto param = symbols.lookupNearestSymbolFrom<ParamOp>(*this, getParamAttr());
+  if (param.getStoredType() == getType())
+    return success();
+  return emitOpError("expected a result of type ")
+         << param.getStoredType() << ", but got " << getType();
+}
+
+SmallVector<StringRef> RecordStatisticOp::getUsedGradients() {
+  return {getParam()};
+}
+
+void RecordStatisticOp::emitLaunches(LaunchEmitter &emitter) {
+  EmittedBuffer value = emitter.getState(State::Gradient, getParam());
+  emitter.launch("aclnnInplaceCopy", value,
+                 emitter.getState(State::Parameter, getParam()));
+  emitter.launch("aclnnInplaceCopy", value, emitter.createBuffer(getResult()));
+}
+
+SmallVector<StringRef> ReportOp::getUsedGradients() { return {}; }
+
+void ReportOp::emitLaunches(LaunchEmitter &emitter) {
+  auto type = cast<RankedTensorType>(getValue().getType());
+  emitter.launch("aclnnInplaceCopy", emitter.getBuffer(getValue()),
+                 emitter.getReport(getQuantity(), type));
+}

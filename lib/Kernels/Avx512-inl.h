@@ -1,0 +1,20 @@
+//===- Avx512-inl.h - Code for AVX-512 ------------------------*- C++ -*-===//
+//
+// What stands between MF_BEGIN_AVX512 and MF_END_AVX512 is compiled for
+// processors with MatrixUnit::Avx512, and is only to be called on those. What
+// makes bf16 is only for those with MatrixUnit::Amx.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_KERNELS_AVX512_INL_H
+#define MF_LIB_KERNELS_AVX512_INL_H
+
+#include "hwy/base.h"
+#include <immintrin.h>
+
+#define MF_BEGIN_AVX512                                                        \
+  HWY_PUSH_ATTRIBUTES("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,"    \
+                      "fma")
+#define MF_END_AVX512 HWY_POP_ATTRIBUTES
+
+#endif // MF_LIB_KERNELS_AVX512_INL_H

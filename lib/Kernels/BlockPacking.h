@@ -1,0 +1,46 @@
+//===- BlockPacking.h - Rows of a tensor as operands of blocks -*- C++ -*-===//
+//
+// What BlockProduct.h multiplies, made of rows x of a tensor. The cells are of
+// the tensor's type or f32. The processor has MatrixUnit::Avx512.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_KERNELS_BLOCKPACKING_H
+#define MF_LIB_KERNELS_BLOCKPACKING_H
+
+#include "BlockProduct.h"
+
+namespace mf {
+
+/// A block of rows of `columns` elements each. Only the rows [begin, end) of
+/// the block exist, from `data` on; all others are zeros.
+struct RowBlock {
+  DType type;
+  /// f32, or bf16 if `type` is.
+  DType cellType;
+  const void *data;
+  int64_t begin, end;
+  int64_t columns;
+  /// Elements from a row to the next.
+  int64_t stride = columns;
+};
+
+/// a = x: `rows` rows, a multiple of 16, `stride` cells apart.
+void packRows(const RowBlock &x, Cell *a, int64_t rows, int64_t stride);
+
+/// a = x^T with `rows` rows of x, a multiple of 32: as many rows as x has
+/// columns, rounded up to a multiple of 32, `stride` cells apart.
+void packRowsOfColumns(const RowBlock &x, Cell *a, int64_t rows,
+                       int64_t stride);
+
+/// b = x with `rows` rows of x, a multiple of 32: a panel for each 16 columns,
+/// `stride` cells apart, up to a multiple of 32 columns.
+void packPanels(const RowBlock &x, Cell *b, int64_t rows, int64_t stride);
+
+/// b = x^T with `rows` rows of x, a multiple of 16: a panel for each 16 rows,
+/// `stride` cells apart.
+void packPanelsOfRows(const RowBlock &x, Cell *b, int64_t rows, int64_t stride);
+
+} // namespace mf
+
+#endif // MF_LIB_KERNELS_BLOCKPACKING_H

@@ -1,0 +1,71 @@
+//===- MatrixUnit.cpp - What multiplies blocks of matrices ----------------===//
+
+#include "MatrixUnit.h"
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace mf {
+namespace {
+
+/// Linux lets a process use the registers of AMX only after it has asked.
+bool askForTiles() {
+  constexpr long requestPermission = 0x1023, tileData = 18;
+  return syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+}
+
+MatrixUnit findUnit() {
+  switch (dnnl::get_effective_cpu_isa()) {
+  case dnnl::cpu_isa::avx512_core_amx:
+    return askForTiles() ? MatrixUnit::Amx : MatrixUnit::Avx512;
+  case dnnl::cpu_isa::avx512_core:
+  case dnnl::cpu_isa::avx512_core_vnni:
+  case dnnl::cpu_isa::avx512_core_bf16:
+    return MatrixUnit::Avx512;
+  default:
+    return MatrixUnit::None;
+  }
+}
+
+MatrixUnit limit = MatrixUnit::Amx;
+
+/// What LDTILECFG reads.
+struct alignas(64) TileShapes {
+  uint8_t palette = 1, startRow = 0;
+  std::array<uint8_t, 14> reserved{};
+  std::array<uint16_t, 16> rowBytes{};
+  std::array<uint8_t, 16> rows{};
+
+  TileShapes() {
+    std::fill_n(rowBytes.begin(), 8, uint16_t{64});
+    std::fill_n(rows.begin(), 8, uint8_t{16});
+  }
+};
+static_assert(sizeof(TileShapes) == 64);
+
+} // namespace
+
+MatrixUnit getMatrixUnit() {
+  static const MatrixUnit unit = findUnit();
+  return std::min(unit, limit);
+}
+
+MatrixUnitLimit::MatrixUnitLimit(MatrixUnit most) { limit = most; }
+MatrixUnitLimit::~MatrixUnitLimit() { limit = MatrixUnit::Amx; }
+
+// Assembly, because the intrinsic may lose the stores to what it reads.
+MatrixUnitUse::MatrixUnitUse(MatrixUnit unit) : unit(unit) {
+  static const TileShapes shapes;
+  if (unit == MatrixUnit::Amx)
+    asm volatile("ldtilecfg %0" ::"m"(shapes));
+}
+
+MatrixUnitUse::~MatrixUnitUse() {
+  if (unit == MatrixUnit::Amx)
+    asm volatile("tilerelease");
+}
+
+} // namespace mf

@@ -1,0 +1,439 @@
+//===- PackedAttentionGrad.cpp - Gradients of attention on a matrix unit --===//
+//
+// The formulas are those of FlashAttentionGrad.cpp, on transposed scores: a row
+// is a key, a column a query. So p^T and ds^T come out as the left operands of
+//   dv += p^T dout  and  dk += ds^T q,
+// and ds, in pairs of keys, as the right one of  dq^T += k^T ds.
+// A sweep goes through blocks of keys and, for each, through the query heads
+// that share them and their blocks of queries. It adds up dk and dv of one
+// block, and dq of all, in scratch memory. Where these sums are too many, or
+// key heads too few to occupy the threads, there are two sweeps: one whose
+// tiles are blocks of keys, for dk and dv, and one of blocks of queries for dq.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BlockPacking.h"
+#include "ElementwiseLoops.h"
+#include "MemoryAhead.h"
+#include "PackedAttention.h"
+#include "PackedAttentionLoops.h"
+#include "Scratch.h"
+#include <array>
+#include <limits>
+
+namespace mf {
+namespace {
+
+/// Queries and keys of a block, and keys that are done together.
+constexpr int64_t blockQueries = 128;
+constexpr int64_t blockKeys = 256;
+constexpr int64_t sliceKeys = 32;
+
+/// From block `begin` to before block `end`.
+struct BlockRange {
+  int64_t begin, end;
+};
+
+class PackedAttentionGradKernel : public Kernel {
+public:
+  PackedAttentionGradKernel(const AttentionShape &shape, MatrixUnit unit)
+      : shape(shape), unit(unit), cellType(getCellType(shape.type, unit)),
+        elements(getCellElements(cellType)),
+        dimCells(getLineCells(cellType, shape.dim)),
+        valueCells(getLineCells(cellType, shape.valueDim)),
+        dimWidth(roundUpTo(shape.dim, 32)),
+        valueWidth(roundUpTo(shape.valueDim, 32)),
+        queryTiles(shape.queries, blockQueries),
+        keyTiles(shape.keys, blockKeys) {
+    const int64_t blockSums = shape.getGroup() * dimWidth * blockQueries;
+    oneSweep = blockSums * queryTiles.count <= mostSums &&
+               shape.batch * shape.keyHeads >= fewKeyHeads;
+    places.kRows = plan.add(blockKeys * dimCells);
+    places.vRows = plan.add(blockKeys * valueCells);
+    places.kColumns = plan.add(dimWidth * blockKeys / elements);
+    places.dk = plan.add(blockKeys * dimWidth);
+    places.dv = plan.add(blockKeys * valueWidth);
+    places.qColumns = plan.add(blockQueries * dimCells);
+    places.doutColumns = plan.add(blockQueries * valueCells);
+    places.q = plan.add(blockQueries / elements * dimWidth);
+    places.dout = plan.add(blockQueries / elements * valueWidth);
+    places.max = plan.add(blockQueries);
+    places.norm = plan.add(blockQueries);
+    places.delta = plan.add(blockQueries);
+    for (SlicePlaces &slice : places.slices) {
+      slice.scores = plan.add(sliceKeys * blockQueries);
+      slice.slopes = plan.add(sliceKeys * blockQueries);
+    }
+    places.ds = plan.add(blockKeys / elements * blockQueries);
+    places.dqRows = plan.add(blockQueries * dimWidth);
+    places.dq = plan.add(oneSweep ? blockSums * queryTiles.count : blockSums);
+  }
+
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    const QueryRows queries(shape, operands.inputs, 7);
+    const int64_t keyHeads = shape.batch * shape.keyHeads;
+    const BlockRange allKeys = {0, keyTiles.count};
+    const BlockRange allQueries = {
+        queries.first / blockQueries,
+        (queries.first + queries.count - 1) / blockQueries + 1};
+    if (oneSweep) {
+      pool.parallelFor(keyHeads, [&](int64_t keyHead) {
+        sweep({operands, queries, keyHead, allKeys, allQueries, true, true});
+      });
+      return;
+    }
+    pool.parallelFor(keyHeads * keyTiles.count, [&](int64_t tile) {
+      const int64_t block = tile % keyTiles.count;
+      sweep({operands,
+             queries,
+             tile / keyTiles.count,
+             {block, block + 1},
+             allQueries,
+             true,
+             false});
+    });
+    const int64_t queryBlocks = allQueries.end - allQueries.begin;
+    pool.parallelFor(keyHeads * queryBlocks, [&](int64_t tile) {
+      // Later queries see more keys: begin with those.
+      const int64_t block = allQueries.end - 1 - tile % queryBlocks;
+      sweep({operands,
+             queries,
+             tile / queryBlocks,
+             allKeys,
+             {block, block + 1},
+             false,
+             true});
+    });
+  }
+
+private:
+  /// The most f32 sums of dq that a thread keeps.
+  static constexpr int64_t mostSums = int64_t{1} << 21;
+  static constexpr int64_t fewKeyHeads = 8;
+
+  /// Scores of a slice of keys, and gradients of their softmax.
+  struct SlicePlaces {
+    int64_t scores, slopes;
+  };
+
+  /// Where everything is in scratch memory: of a block of keys, of a block of
+  /// queries, of two slices of keys, and the sums of dq.
+  struct Places {
+    int64_t kRows, vRows, kColumns, dk, dv;
+    int64_t qColumns, doutColumns, q, dout, max, norm, delta;
+    std::array<SlicePlaces, 2> slices;
+    int64_t ds, dqRows, dq;
+  };
+
+  /// The blocks of a key head that are gone through, and what is wanted of
+  /// them.
+  struct Sweep {
+    const KernelOperands &operands;
+    const QueryRows &queries;
+    int64_t keyHead;
+    BlockRange keyBlocks, queryBlocks;
+    bool wantsKeys, wantsQueries;
+    Cell *memory = nullptr;
+
+    Cell *cells(int64_t place) const { return memory + place; }
+    float *floats(int64_t place) const {
+      return reinterpret_cast<float *>(memory + place);
+    }
+  };
+
+  void sweep(Sweep work) const {
+    work.memory =
+        static_cast<Cell *>(getScratch(ScratchUse::Tile, plan.getBytes()));
+    const MatrixUnitUse use(unit);
+    for (int64_t i = work.keyBlocks.begin; i < work.keyBlocks.end; ++i)
+      sweepBlock(work, keyTiles[i].begin, keyTiles[i].size);
+  }
+
+  /// Calls `step(block, head, dq)` for all blocks of queries of the heads that
+  /// share the key head; `dq` are the sums of the block.
+  template <typename Step>
+  void forEachQueryBlock(const Sweep &work, const Step &step) const {
+    float *dq = work.floats(places.dq);
+    for (int64_t i = 0; i < shape.getGroup(); ++i)
+      for (int64_t j = work.queryBlocks.begin; j < work.queryBlocks.end; ++j) {
+        const auto [begin, size] = queryTiles[j];
+        step(AttentionBlock{begin, size, 0, 0},
+             work.keyHead * shape.getGroup() + i, dq);
+        dq += dimWidth * blockQueries;
+      }
+  }
+
+  /// What the keys [first, first + count) have to do with all queries.
+  void sweepBlock(const Sweep &work, int64_t first, int64_t count) const {
+    packKeys(work, first, count);
+    MemoryAhead ahead;
+    forEachQueryBlock(work, [&](AttentionBlock block, int64_t head, float *dq) {
+      const int64_t seen =
+          countSeenKeys(shape, block.firstQuery + block.queries - 1);
+      block.firstKey = first;
+      block.keys = std::min(count, seen - first);
+      if (block.keys <= 0)
+        return;
+      packQueries(work, block, head);
+      askForNext(work, block, head, ahead);
+      addSlices(work, block, head, ahead);
+      if (!work.wantsQueries)
+        return;
+      addQueries(work, block, dq);
+      if (first + block.keys == seen)
+        storeQueries(work, block, head, dq);
+    });
+    if (!work.wantsKeys)
+      return;
+    const int64_t row = work.keyHead * shape.keys + first;
+    storeRows(work.floats(places.dk), dimWidth, work.operands.outputs[1], row,
+              count, shape.dim);
+    storeRows(work.floats(places.dv), valueWidth, work.operands.outputs[2], row,
+              count, shape.valueDim);
+  }
+
+  /// Asks for what comes behind a block of queries: the next one of the head,
+  /// or the results of the block of keys and the next one.
+  void askForNext(const Sweep &work, const AttentionBlock &block, int64_t head,
+                  MemoryAhead &ahead) const {
+    const auto ask = [&](const void *tensor, int64_t columns, int64_t row,
+                         int64_t rows) {
+      ahead.add(shape.type, tensor, row * columns, rows * columns);
+    };
+    const llvm::ArrayRef<void *> inputs = work.operands.inputs;
+    const llvm::ArrayRef<void *> outputs = work.operands.outputs;
+    const auto [inBlock, row, size] = work.queries.getOwn(block, head);
+    const int64_t left = work.queries.first + work.queries.count -
+                         (block.firstQuery + inBlock + size);
+    if (left > 0) {
+      const int64_t rows = std::min(left, blockQueries);
+      ask(inputs[0], shape.dim, row + size, rows);
+      ask(inputs[3], shape.valueDim, row + size, rows);
+      ask(inputs[6], shape.valueDim, row + size, rows);
+    } else {
+      const int64_t key = work.keyHead * shape.keys + block.firstKey;
+      const int64_t behind = shape.keys - block.firstKey - blockKeys;
+      ask(inputs[1], shape.dim, key + blockKeys, std::min(behind, blockKeys));
+      ask(inputs[2], shape.valueDim, key + blockKeys,
+          std::min(behind, blockKeys));
+      ask(outputs[1], shape.dim, key, block.keys);
+      ask(outputs[2], shape.valueDim, key, block.keys);
+    }
+    if (block.firstKey + block.keys >=
+        countSeenKeys(shape, block.firstQuery + block.queries - 1))
+      ask(outputs[0], shape.dim, row, size);
+  }
+
+  RowBlock getRows(const void *tensor, int64_t row, int64_t begin, int64_t size,
+                   int64_t columns) const {
+    return {shape.type, cellType,     at(tensor, shape.type, row * columns),
+            begin,      begin + size, columns};
+  }
+
+  void packKeys(const Sweep &work, int64_t first, int64_t count) const {
+    const int64_t row = work.keyHead * shape.keys + first;
+    const int64_t rows = roundUpTo(count, sliceKeys);
+    const RowBlock k =
+        getRows(work.operands.inputs[1], row, 0, count, shape.dim);
+    packRows(k, work.cells(places.kRows), rows, dimCells);
+    packRows(getRows(work.operands.inputs[2], row, 0, count, shape.valueDim),
+             work.cells(places.vRows), rows, valueCells);
+    if (work.wantsQueries)
+      packRowsOfColumns(k, work.cells(places.kColumns), rows,
+                        blockKeys / elements);
+    if (!work.wantsKeys)
+      return;
+    std::fill_n(work.floats(places.dk), rows * dimWidth, 0.0f);
+    std::fill_n(work.floats(places.dv), rows * valueWidth, 0.0f);
+  }
+
+  void packQueries(const Sweep &work, const AttentionBlock &block,
+                   int64_t head) const {
+    const auto [inBlock, row, size] = work.queries.getOwn(block, head);
+    const int64_t rows = roundUpTo(block.queries, 32);
+    const llvm::ArrayRef<void *> inputs = work.operands.inputs;
+    const RowBlock q = getRows(inputs[0], row, inBlock, size, shape.dim);
+    const RowBlock dout =
+        getRows(inputs[3], row, inBlock, size, shape.valueDim);
+    packPanelsOfRows(q, work.cells(places.qColumns), rows,
+                     dimCells * panelColumns);
+    packPanelsOfRows(dout, work.cells(places.doutColumns), rows,
+                     valueCells * panelColumns);
+    if (work.wantsKeys) {
+      packPanels(q, work.cells(places.q), rows,
+                 blockQueries / elements * panelColumns);
+      packPanels(dout, work.cells(places.dout), rows,
+                 blockQueries / elements * panelColumns);
+    }
+    // Queries that are not here have p = 0.
+    float *max = work.floats(places.max), *norm = work.floats(places.norm),
+          *delta = work.floats(places.delta);
+    std::fill_n(max, rows, std::numeric_limits<float>::infinity());
+    std::fill_n(norm, rows, 0.0f);
+    std::fill_n(delta, rows, 0.0f);
+    const float *sum = static_cast<const float *>(inputs[5]) + row;
+    std::copy_n(static_cast<const float *>(inputs[4]) + row, size,
+                max + inBlock);
+    for (int64_t i = 0; i < size; ++i)
+      norm[inBlock + i] = 1.0f / sum[i];
+    runRowProducts(shape.type, at(inputs[6], shape.type, row * shape.valueDim),
+                   dout.data, delta + inBlock, size, shape.valueDim);
+  }
+
+  /// From the position of the query `query` to that of the key `key`.
+  int64_t getDistance(int64_t query, int64_t key) const {
+    // The last query has the position of the last key.
+    return key - query - (shape.keys - shape.queries);
+  }
+
+  /// Some keys of a block and the queries that see any of them.
+  struct Slice {
+    SlicePlaces places;
+    /// The first key, and its distance from the first query of the block.
+    int64_t key, distance;
+    /// The queries: whole columns of 32.
+    int64_t column, columns;
+  };
+
+  Slice getSlice(const AttentionBlock &block, int64_t key) const {
+    Slice slice;
+    slice.places = places.slices[key / sliceKeys % 2];
+    slice.key = key;
+    slice.distance = getDistance(block.firstQuery, block.firstKey + key);
+    slice.column =
+        shape.causal ? std::max<int64_t>(slice.distance, 0) / 32 * 32 : 0;
+    slice.columns = roundUpTo(block.queries, 32) - slice.column;
+    return slice;
+  }
+
+  /// p and ds of all keys of a block, slice by slice, and what they add to dk
+  /// and dv. The products of the slices before and behind are computed while
+  /// the softmax of one is.
+  void addSlices(const Sweep &work, const AttentionBlock &block, int64_t head,
+                 MemoryAhead &ahead) const {
+    ProductQueue products(cellType);
+    addScores(work, getSlice(block, 0), products);
+    products.step(products.getSteps());
+    const float slope = getSlope(work.operands.inputs, 7, shape, head);
+    for (int64_t key = 0; key < block.keys; key += sliceKeys) {
+      if (work.wantsKeys && key > 0)
+        addKeys(work, getSlice(block, key - sliceKeys), products);
+      if (key + sliceKeys < block.keys)
+        addScores(work, getSlice(block, key + sliceKeys), products);
+      const Slice slice = getSlice(block, key);
+      runPackedSoftmaxGrad(
+          cellType,
+          {work.floats(slice.places.scores), work.floats(slice.places.slopes),
+           blockQueries, sliceKeys, slice.columns,
+           shape.keys - block.firstKey - key,
+           work.floats(places.max) + slice.column,
+           work.floats(places.norm) + slice.column,
+           work.floats(places.delta) + slice.column, shape.scale, slope,
+           slice.distance - slice.column, shape.causal},
+          work.cells(places.ds) + slice.column * (blockKeys / elements) +
+              key / elements * panelColumns,
+          blockKeys / elements * panelColumns, ahead, products);
+    }
+    if (!work.wantsKeys)
+      return;
+    addKeys(work, getSlice(block, (block.keys - 1) / sliceKeys * sliceKeys),
+            products);
+    products.step(products.getSteps());
+  }
+
+  /// s = q k^T and dp = dout v^T, transposed.
+  void addScores(const Sweep &work, const Slice &slice,
+                 ProductQueue &products) const {
+    products.add({work.cells(places.kRows) + slice.key * dimCells, dimCells,
+                  work.cells(places.qColumns) + slice.column * dimCells,
+                  dimCells * panelColumns, work.floats(slice.places.scores),
+                  blockQueries, sliceKeys, slice.columns, dimCells, false});
+    products.add({work.cells(places.vRows) + slice.key * valueCells, valueCells,
+                  work.cells(places.doutColumns) + slice.column * valueCells,
+                  valueCells * panelColumns, work.floats(slice.places.slopes),
+                  blockQueries, sliceKeys, slice.columns, valueCells, false});
+  }
+
+  /// dv += p^T dout and dk += ds^T q
+  void addKeys(const Sweep &work, const Slice &slice,
+               ProductQueue &products) const {
+    const int64_t panel = slice.column / elements * panelColumns;
+    const int64_t stride = blockQueries / elements * panelColumns;
+    products.add({work.cells(slice.places.scores), blockQueries,
+                  work.cells(places.dout) + panel, stride,
+                  work.floats(places.dv) + slice.key * valueWidth, valueWidth,
+                  sliceKeys, valueWidth, slice.columns / elements, true});
+    products.add({work.cells(slice.places.slopes), blockQueries,
+                  work.cells(places.q) + panel, stride,
+                  work.floats(places.dk) + slice.key * dimWidth, dimWidth,
+                  sliceKeys, dimWidth, slice.columns / elements, true});
+  }
+
+  /// Adds ds k, transposed, to the sums of a block of queries; of each 32 of
+  /// them with the keys that they see.
+  void addQueries(const Sweep &work, const AttentionBlock &block,
+                  float *dq) const {
+    const auto countKeys = [&](int64_t column) {
+      const int64_t seen =
+          countSeenKeys(shape, block.firstQuery + column + 31) - block.firstKey;
+      return roundUpTo(std::clamp<int64_t>(seen, 0, block.keys), 32);
+    };
+    const int64_t columns = roundUpTo(block.queries, 32);
+    for (int64_t column = 0; column < columns;) {
+      const int64_t begin = column, keys = countKeys(begin);
+      while (column < columns && countKeys(column) == keys)
+        column += 32;
+      if (keys > 0)
+        runBlockProduct(cellType,
+                        {work.cells(places.kColumns), blockKeys / elements,
+                         work.cells(places.ds) + begin * (blockKeys / elements),
+                         blockKeys / elements * panelColumns, dq + begin,
+                         blockQueries, dimWidth, column - begin,
+                         keys / elements, block.firstKey != 0});
+    }
+  }
+
+  void storeQueries(const Sweep &work, const AttentionBlock &block,
+                    int64_t head, const float *dq) const {
+    const auto [inBlock, row, size] = work.queries.getOwn(block, head);
+    packRowsOfColumns({DType::F32, DType::F32, dq, 0, dimWidth, blockQueries},
+                      work.cells(places.dqRows), dimWidth, dimWidth);
+    storeRows(work.floats(places.dqRows) + inBlock * dimWidth, dimWidth,
+              work.operands.outputs[0], row, size, shape.dim);
+  }
+
+  /// Rounds rows of sums, `width` apart, to rows of `columns` elements.
+  void storeRows(const float *sums, int64_t width, void *tensor, int64_t row,
+                 int64_t rows, int64_t columns) const {
+    if (width == columns) {
+      runCastLoop(DType::F32, shape.type, sums,
+                  at(tensor, shape.type, row * columns), rows * columns);
+      return;
+    }
+    for (int64_t i = 0; i < rows; ++i)
+      runCastLoop(DType::F32, shape.type, sums + i * width,
+                  at(tensor, shape.type, (row + i) * columns), columns);
+  }
+
+  AttentionShape shape;
+  MatrixUnit unit;
+  DType cellType;
+  int64_t elements;
+  /// Cells of a row of queries or keys, and of one of values.
+  int64_t dimCells, valueCells;
+  /// Columns of the sums, with zeros behind those of the tensors.
+  int64_t dimWidth, valueWidth;
+  Tiles queryTiles, keyTiles;
+  bool oneSweep;
+  ScratchPlan plan;
+  Places places;
+};
+
+} // namespace
+
+std::unique_ptr<Kernel> makePackedAttentionGrad(const AttentionShape &shape,
+                                                MatrixUnit unit) {
+  return std::make_unique<PackedAttentionGradKernel>(shape, unit);
+}
+
+} // namespace mf

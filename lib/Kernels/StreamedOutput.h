@@ -1,0 +1,45 @@
+//===- StreamedOutput.h - Large outputs go past the caches ----*- C++ -*-===//
+//
+// A store to memory that is in no cache reads it first. An output so large that
+// its begin has left the caches when its end is written saves that.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_KERNELS_STREAMEDOUTPUT_H
+#define MF_LIB_KERNELS_STREAMEDOUTPUT_H
+
+#include "Tiles.h"
+
+namespace mf {
+
+/// Whether an output of so many bytes is better written past the caches.
+inline bool isStreamed(int64_t bytes) { return bytes > (int64_t{32} << 20); }
+
+/// Copies `bytes` to memory that need not be aligned, past the caches.
+void streamCopy(const void *from, void *to, int64_t bytes);
+/// Writes zeros, likewise.
+void streamZeros(void *to, int64_t bytes);
+/// To be called behind those, before others are told of what they wrote.
+void finishStreaming();
+
+/// Calls `compute(begin, size, to)` to write the elements [begin, begin + size)
+/// of `count` elements at `target`: all at once, or if `streamed` in pieces to
+/// a small buffer.
+template <typename Compute>
+void writeOutput(bool streamed, DType type, void *target, int64_t count,
+                 const Compute &compute) {
+  if (!streamed)
+    return compute(int64_t{0}, count, target);
+  constexpr int64_t elements = 1024;
+  alignas(64) char buffer[elements * sizeof(int64_t)];
+  for (int64_t begin = 0; begin < count; begin += elements) {
+    const int64_t size = std::min(elements, count - begin);
+    compute(begin, size, static_cast<void *>(buffer));
+    streamCopy(buffer, at(target, type, begin), size * getBytes(type));
+  }
+  finishStreaming();
+}
+
+} // namespace mf
+
+#endif // MF_LIB_KERNELS_STREAMEDOUTPUT_H

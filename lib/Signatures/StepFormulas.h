@@ -1,0 +1,22 @@
+//===- StepFormulas.h - What may be a step of a chain ---------*- C++ -*-===//
+//
+// The functions that expressions for `step` in AscendKernels.td call.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_SIGNATURES_STEPFORMULAS_H
+#define MF_LIB_SIGNATURES_STEPFORMULAS_H
+
+#include "mf/Signatures/KernelSignature.h"
+
+namespace mf {
+
+/// Of one operand, whose last dimension alone changes its size; what is around
+/// it is zero.
+StepKind getResizedStep(const KernelSpec &spec);
+/// Along the last dimension.
+StepKind getConcatenatedStep(const KernelSpec &spec);
+
+} // namespace mf
+
+#endif // MF_LIB_SIGNATURES_STEPFORMULAS_H

@@ -1,0 +1,326 @@
+//===- ChainPlan.cpp - Which kernels of a routine run as one --------------===//
+
+#include "passes/fuse-elementwise/ChainPlan.h"
+#include "mf/Signatures/KernelChain.h"
+#include "passes/fuse-elementwise/LiveBytes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include <set>
+
+namespace mf::passes {
+
+namespace {
+
+/// Steps of a chain, and launches from its first to its last: beyond that the
+/// trouble grows and nothing is gained.
+constexpr size_t maximumSteps = 32;
+constexpr int64_t maximumDistance = 256;
+
+using Members = std::set<int64_t>;
+
+class ChainPlanner {
+public:
+  explicit ChainPlanner(ChainGraph given)
+      : graph(std::move(given)), producers(graph.values.size(), -1),
+        readers(graph.values.size()), uses(graph.buffers.size()) {
+    for (size_t number = 0; number < graph.launches.size(); ++number)
+      addUses(static_cast<int64_t>(number));
+  }
+
+  ChainPlan plan();
+
+private:
+  bool isFree(int64_t launch) const {
+    return graph.launches[launch].step.has_value();
+  }
+  const ChainBuffer &getBuffer(int64_t value) const {
+    return graph.buffers[graph.values[value].buffer];
+  }
+  /// Whether a launch may be joined with those of which one reads its result.
+  bool mayJoin(int64_t launch, const Members &members) const;
+  std::optional<PlannedChain> grow(int64_t root);
+  std::optional<PlannedChain> growStepByStep(int64_t root);
+  void addProducers(int64_t launch, Members &candidates) const;
+  /// The chain of these launches, if there can be one.
+  std::optional<PlannedChain> tryChain(const Members &members) const;
+  PlannedChain makeChain(const Members &members) const;
+  bool mayStandAt(int64_t position, const Members &members) const;
+  bool conflict(int64_t launch, int64_t other) const;
+  bool touches(const ChainLaunch &launch, int64_t buffer,
+               bool onlyWrites) const;
+  void addUses(int64_t launch);
+  void removeUses(int64_t launch);
+  void apply(const PlannedChain &chain);
+
+  ChainGraph graph;
+  /// Of each value: the launch that makes it, -1 if none does; and who reads.
+  std::vector<int64_t> producers;
+  std::vector<llvm::SmallVector<int64_t, 2>> readers;
+  BufferUses uses;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Which launches
+//===----------------------------------------------------------------------===//
+
+void ChainPlanner::addProducers(int64_t launch, Members &candidates) const {
+  for (int64_t value : graph.launches[launch].inputs)
+    if (producers[value] >= 0 && producers[value] < launch)
+      candidates.insert(producers[value]);
+}
+
+bool ChainPlanner::mayJoin(int64_t launch, const Members &members) const {
+  const int64_t root = *members.rbegin();
+  const ChainLaunch &own = graph.launches[launch];
+  if (!isFree(launch) || own.segment != graph.launches[root].segment ||
+      root - launch > maximumDistance || members.size() >= maximumSteps)
+    return false;
+  const int64_t result = own.outputs.front();
+  return getBuffer(result).isTemporary &&
+         llvm::all_of(readers[result], [&](int64_t reader) {
+           return members.count(reader) > 0;
+         });
+}
+
+/// All that may be, at once.
+std::optional<PlannedChain> ChainPlanner::grow(int64_t root) {
+  Members members = {root}, candidates;
+  addProducers(root, candidates);
+  auto hasRows = [&](int64_t launch) {
+    const TensorShape &a = graph.launches[launch].step->outputs[0];
+    const TensorShape &b = graph.launches[root].step->outputs[0];
+    return a.dims.size() == b.dims.size() &&
+           (a.dims.empty() || llvm::ArrayRef(a.dims).drop_back() ==
+                                  llvm::ArrayRef(b.dims).drop_back());
+  };
+  while (!candidates.empty()) {
+    const int64_t launch = *candidates.rbegin();
+    candidates.erase(launch);
+    if (!mayJoin(launch, members) || !hasRows(launch))
+      continue;
+    members.insert(launch);
+    addProducers(launch, candidates);
+  }
+  if (members.size() < 2)
+    return std::nullopt;
+  if (std::optional<PlannedChain> chain = tryChain(members))
+    return chain;
+  return growStepByStep(root);
+}
+
+/// One after another, where not all can be.
+std::optional<PlannedChain> ChainPlanner::growStepByStep(int64_t root) {
+  Members members = {root}, candidates;
+  std::optional<PlannedChain> best;
+  addProducers(root, candidates);
+  while (!candidates.empty()) {
+    const int64_t launch = *candidates.rbegin();
+    candidates.erase(launch);
+    if (!mayJoin(launch, members))
+      continue;
+    members.insert(launch);
+    std::optional<PlannedChain> chain = tryChain(members);
+    if (!chain) {
+      members.erase(launch);
+      continue;
+    }
+    best = std::move(chain);
+    addProducers(launch, candidates);
+  }
+  return best;
+}
+
+//===----------------------------------------------------------------------===//
+// Whether they can be one
+//===----------------------------------------------------------------------===//
+
+PlannedChain ChainPlanner::makeChain(const Members &members) const {
+  PlannedChain chain;
+  chain.launches.assign(members.begin(), members.end());
+  chain.spec.name = "mfChain";
+  std::vector<KernelStep> steps;
+  int64_t bytes = 0;
+  for (int64_t launch : members) {
+    const ChainLaunch &own = graph.launches[launch];
+    KernelStep step = {
+        own.step->name, {}, own.step->outputs[0], own.step->attributes};
+    for (auto [value, shape] : llvm::zip_equal(own.inputs, own.step->inputs)) {
+      const auto *maker = llvm::find(chain.launches, producers[value]);
+      if (maker != chain.launches.end() && *maker < launch) {
+        step.operands.push_back(~(maker - chain.launches.begin()));
+        continue;
+      }
+      const auto *input = llvm::find(chain.inputs, value);
+      step.operands.push_back(input - chain.inputs.begin());
+      if (input != chain.inputs.end())
+        continue;
+      chain.inputs.push_back(value);
+      chain.spec.inputs.push_back(shape);
+    }
+    bytes += findKernelSignature(own.step->name)->getBytes(*own.step);
+    steps.push_back(std::move(step));
+    if (launch != *members.rbegin())
+      chain.bytesGone += getBuffer(own.outputs.front()).bytes;
+  }
+  chain.spec.outputs = graph.launches[*members.rbegin()].step->outputs;
+  chain.spec.attributes = {{"steps", std::move(steps)}};
+  chain.bytesUnmoved =
+      bytes - findKernelSignature(chain.spec.name)->getBytes(chain.spec);
+  return chain;
+}
+
+bool ChainPlanner::touches(const ChainLaunch &launch, int64_t buffer,
+                           bool onlyWrites) const {
+  auto isIn = [&](int64_t value) {
+    return graph.values[value].buffer == buffer;
+  };
+  return llvm::any_of(launch.outputs, isIn) ||
+         (!onlyWrites && llvm::any_of(launch.inputs, isIn));
+}
+
+/// Whether the order of two launches counts.
+bool ChainPlanner::conflict(int64_t launch, int64_t other) const {
+  const ChainLaunch &a = graph.launches[launch], &b = graph.launches[other];
+  auto isTouched = [&](llvm::ArrayRef<int64_t> values, bool onlyWrites) {
+    return llvm::any_of(values, [&](int64_t value) {
+      return touches(b, graph.values[value].buffer, onlyWrites);
+    });
+  };
+  return isTouched(a.inputs, /*onlyWrites=*/true) ||
+         isTouched(a.outputs, /*onlyWrites=*/false);
+}
+
+bool ChainPlanner::mayStandAt(int64_t position, const Members &members) const {
+  return llvm::all_of(members, [&](int64_t launch) {
+    const auto [first, last] = std::minmax(launch, position);
+    for (int64_t passed = first + 1; passed < last; ++passed)
+      if (!members.count(passed) && conflict(launch, passed))
+        return false;
+    return true;
+  });
+}
+
+std::optional<PlannedChain>
+ChainPlanner::tryChain(const Members &members) const {
+  PlannedChain chain = makeChain(members);
+  const int64_t output = graph.launches[*members.rbegin()].outputs.front();
+  // Another part of what it writes.
+  for (int64_t input : chain.inputs)
+    if (input != output &&
+        graph.values[input].buffer == graph.values[output].buffer)
+      return std::nullopt;
+  if (llvm::Error error = checkChain(chain.spec)) {
+    llvm::consumeError(std::move(error));
+    return std::nullopt;
+  }
+  for (int64_t position : llvm::reverse(members)) {
+    chain.position = position;
+    if (mayStandAt(position, members) && !needsMore(graph, uses, chain))
+      return chain;
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// All chains of a routine
+//===----------------------------------------------------------------------===//
+
+void ChainPlanner::addUses(int64_t launch) {
+  const ChainLaunch &own = graph.launches[launch];
+  for (int64_t value : own.inputs) {
+    readers[value].push_back(launch);
+    uses[graph.values[value].buffer].insert(launch);
+  }
+  for (int64_t value : own.outputs) {
+    producers[value] = launch;
+    uses[graph.values[value].buffer].insert(launch);
+  }
+}
+
+void ChainPlanner::removeUses(int64_t launch) {
+  const ChainLaunch &own = graph.launches[launch];
+  for (int64_t value : own.inputs)
+    llvm::erase(readers[value], launch);
+  for (const auto &values : {own.inputs, own.outputs})
+    for (int64_t value : values)
+      uses[graph.values[value].buffer].erase(launch);
+}
+
+/// The chain stands where it is to stand; its launches do nothing any more.
+void ChainPlanner::apply(const PlannedChain &chain) {
+  const int64_t output = graph.launches[chain.launches.back()].outputs.front();
+  for (int64_t launch : chain.launches) {
+    removeUses(launch);
+    graph.launches[launch] = ChainLaunch();
+  }
+  ChainLaunch &own = graph.launches[chain.position];
+  own.inputs.assign(chain.inputs.begin(), chain.inputs.end());
+  own.outputs = {output};
+  addUses(chain.position);
+}
+
+ChainPlan ChainPlanner::plan() {
+  ChainPlan plan;
+  for (auto root = static_cast<int64_t>(graph.launches.size()); root-- > 0;) {
+    if (!isFree(root))
+      continue;
+    std::optional<PlannedChain> chain = grow(root);
+    if (!chain)
+      continue;
+    apply(*chain);
+    plan.chains.push_back(std::move(*chain));
+  }
+  std::reverse(plan.chains.begin(), plan.chains.end());
+  return plan;
+}
+
+ChainPlan planChains(ChainGraph graph) {
+  return ChainPlanner(std::move(graph)).plan();
+}
+
+//===----------------------------------------------------------------------===//
+// Kinds
+//===----------------------------------------------------------------------===//
+
+std::string PlannedChain::getKind() const {
+  const std::vector<KernelSpec> steps = getStepSpecs(spec);
+  return llvm::join(
+      llvm::map_range(steps, [](const KernelSpec &step) { return step.name; }),
+      ", ");
+}
+
+void addKinds(std::vector<ChainKind> &kinds, llvm::ArrayRef<ChainKind> more) {
+  for (const ChainKind &kind : more) {
+    auto found = llvm::find_if(kinds, [&](const ChainKind &known) {
+      return known.kernels == kind.kernels;
+    });
+    if (found == kinds.end()) {
+      kinds.push_back(kind);
+      continue;
+    }
+    found->chains += kind.chains;
+    found->launches += kind.launches;
+    found->bytesGone += kind.bytesGone;
+    found->bytesUnmoved += kind.bytesUnmoved;
+  }
+}
+
+std::vector<ChainKind> ChainPlan::getKinds() const {
+  std::vector<ChainKind> kinds;
+  for (const PlannedChain &chain : chains)
+    addKinds(kinds, ChainKind{chain.getKind(), 1,
+                              static_cast<int64_t>(chain.launches.size()),
+                              chain.bytesGone, chain.bytesUnmoved});
+  return kinds;
+}
+
+void printKinds(llvm::ArrayRef<ChainKind> kinds, llvm::raw_ostream &os) {
+  for (const ChainKind &kind : kinds)
+    os << "  " << kind.chains << " x " << kind.kernels << ": " << kind.launches
+       << " launches, " << kind.bytesGone << " bytes of buffers less, "
+       << kind.bytesUnmoved << " bytes moved less\n";
+}
+
+} // namespace mf::passes

@@ -1,0 +1,229 @@
+//===- RoutineChains.cpp - The chains of one routine ----------------------===//
+
+#include "passes/fuse-elementwise/RoutineChains.h"
+#include "llvm/ADT/SetVector.h"
+#include <set>
+
+using namespace mlir;
+
+namespace mf::passes {
+
+//===----------------------------------------------------------------------===//
+// What the plan sees
+//===----------------------------------------------------------------------===//
+
+static Value getRoot(Value value) {
+  while (auto view = value.getDefiningOp<ascend::ViewOp>())
+    value = view.getSource();
+  return value;
+}
+
+/// Whether each call passes a message of the step that it passes as no other
+/// argument.
+static bool isOwnMessage(BlockArgument argument,
+                         ArrayRef<ascend::CallOp> calls) {
+  return llvm::all_of(calls, [&](ascend::CallOp call) {
+    auto roots = llvm::map_to_vector(call.getArguments(), getRoot);
+    const Value own = roots[argument.getArgNumber()];
+    return own.getDefiningOp<ascend::MessageOp>() &&
+           llvm::count(roots, own) == 1;
+  });
+}
+
+/// Whether it may be the memory of other buffers of the routine.
+bool RoutineChains::isUnclear(Value value) {
+  auto argument = dyn_cast<BlockArgument>(getRoot(value));
+  if (!argument)
+    return false;
+  auto [found, isNew] = unclear.try_emplace(argument, false);
+  if (isNew)
+    found->second = !isOwnMessage(argument, calls);
+  return found->second;
+}
+
+/// What is of one slot or one static has one number.
+int64_t RoutineChains::getBuffer(Value root) {
+  auto add = [&] {
+    graph.buffers.emplace_back();
+    roots.push_back(root);
+    return static_cast<int64_t>(graph.buffers.size()) - 1;
+  };
+  auto find = [&](auto &known, const auto &key) {
+    auto found = known.find(key);
+    return found != known.end() ? found->second
+                                : known.try_emplace(key, add()).first->second;
+  };
+  if (auto global = root.getDefiningOp<ascend::GlobalOp>())
+    return find(globals, static_cast<Attribute>(global.getBufferAttr()));
+  if (auto slot = root.getDefiningOp<ascend::SlotOp>())
+    return find(slots, static_cast<Attribute>(slot.getIndexAttr()));
+  return find(others, root);
+}
+
+int64_t RoutineChains::getValue(Value value) {
+  auto [found, isNew] = valueNumbers.try_emplace(value, values.size());
+  if (isNew) {
+    values.push_back(value);
+    graph.values.push_back({getBuffer(getRoot(value))});
+  }
+  return found->second;
+}
+
+/// What the launch computes, if its kernel may be a step.
+static std::optional<KernelSpec> getStep(ascend::LaunchOp launch) {
+  const KernelSignature *signature = findKernelSignature(launch.getKernel());
+  if (!signature || !signature->getStepKind)
+    return std::nullopt;
+  std::optional<KernelSpec> spec = launch.getKernelSpec();
+  if (!spec || signature->getStepKind(*spec) == StepKind::None)
+    return std::nullopt;
+  return spec;
+}
+
+void RoutineChains::addLaunch(ascend::LaunchOp launch) {
+  ChainLaunch &added = graph.launches.emplace_back();
+  added.step = getStep(launch);
+  for (Value input : launch.getInputs())
+    added.inputs.push_back(getValue(input));
+  for (Value output : launch.getOutputs())
+    added.outputs.push_back(getValue(output));
+  if (Value workspace = launch.getWorkspace())
+    added.outputs.push_back(getValue(workspace));
+  launches.push_back(launch);
+}
+
+/// Whether one launch writes it and all that is left are inputs of launches.
+static bool isTemporary(Value root) {
+  if (!root.getDefiningOp<ascend::AllocOp>())
+    return false;
+  int64_t writers = 0;
+  for (OpOperand &use : root.getUses()) {
+    auto launch = dyn_cast<ascend::LaunchOp>(use.getOwner());
+    if (!launch)
+      return false;
+    writers += !llvm::is_contained(launch.getInputs(), use.get());
+  }
+  return writers == 1;
+}
+
+void RoutineChains::describeBuffers() {
+  std::set<int64_t> written;
+  for (const ChainLaunch &launch : graph.launches)
+    for (int64_t value : launch.outputs)
+      written.insert(graph.values[value].buffer);
+  for (auto [number, buffer] : llvm::enumerate(graph.buffers)) {
+    const Value root = roots[number];
+    buffer.bytes = cast<ascend::BufferType>(root.getType()).getBytes();
+    buffer.isTemporary = isTemporary(root);
+    // A residual that is not made here is read here for the last time; one that
+    // is, or what a caller gets, lives on.
+    const bool isMade = written.count(static_cast<int64_t>(number)) > 0;
+    const bool isSlot = root.getDefiningOp<ascend::SlotOp>() != nullptr;
+    buffer.isKept = isMade && (isSlot || isa<BlockArgument>(root));
+    buffer.isFreed =
+        root.getDefiningOp<ascend::AllocOp>() || isSlot || buffer.isKept;
+  }
+}
+
+RoutineChains::RoutineChains(ascend::RoutineOp routine,
+                             ArrayRef<ascend::CallOp> calls)
+    : routine(routine), calls(calls) {
+  std::set<int64_t> records;
+  for (ascend::CallOp call : calls)
+    if (auto counts = call.getRecords())
+      records.insert(counts->begin(), counts->end());
+  int64_t segment = 0;
+  for (Operation &op : routine.getBody().front()) {
+    if (auto launch = dyn_cast<ascend::LaunchOp>(op)) {
+      addLaunch(launch);
+      // Nothing passes a launch whose memory may be any.
+      const bool isAlone = llvm::any_of(
+          op.getOperands(), [&](Value value) { return isUnclear(value); });
+      segment += isAlone;
+      graph.launches.back().segment = segment;
+      segment +=
+          isAlone ? 1 : static_cast<int64_t>(records.count(launches.size()));
+    } else if (isa<ascend::InstructionOpInterface>(op)) {
+      ++segment;
+    }
+  }
+  describeBuffers();
+}
+
+//===----------------------------------------------------------------------===//
+// What becomes of it
+//===----------------------------------------------------------------------===//
+
+/// Moves what makes a buffer's value in front of `op`.
+static void makeBefore(Value value, Operation *op) {
+  Operation *maker = value.getDefiningOp();
+  if (!maker || maker->isBeforeInBlock(op))
+    return;
+  for (Value source : maker->getOperands())
+    makeBefore(source, op);
+  maker->moveBefore(op);
+}
+
+void RoutineChains::build(const PlannedChain &chain) {
+  ascend::LaunchOp place = launches[chain.position];
+  ascend::LaunchOp root = launches[chain.launches.back()];
+  auto inputs = llvm::map_to_vector(
+      chain.inputs, [&](int64_t value) { return values[value]; });
+  for (Value input : inputs)
+    makeBefore(input, place);
+  const Value output = root.getOutputs().front();
+  makeBefore(output, place);
+  MLIRContext *context = routine.getContext();
+  SmallVector<StringAttr> kernels;
+  SmallVector<DenseI64ArrayAttr> operands;
+  SmallVector<DictionaryAttr> attributes;
+  SmallVector<RankedTensorType> types;
+  const auto &steps =
+      std::get<std::vector<KernelStep>>(chain.spec.attributes.at("steps"));
+  for (auto [launch, step] : llvm::zip_equal(chain.launches, steps)) {
+    ascend::LaunchOp op = launches[launch];
+    kernels.push_back(op.getKernelAttr());
+    operands.push_back(DenseI64ArrayAttr::get(context, step.operands));
+    attributes.push_back(op.getKernelAttributes());
+    types.push_back(cast<ascend::BufferType>(op.getOutputs().front().getType())
+                        .getTensor());
+  }
+  OpBuilder builder(place);
+  const NamedAttribute named(
+      StringAttr::get(context, "steps"),
+      ascend::StepsAttr::get(context, kernels, operands, attributes, types));
+  ascend::LaunchOp::create(
+      builder, root.getLoc(), builder.getStringAttr(chain.spec.name), inputs,
+      output, Value(), builder.getDictionaryAttr(named), root.getCellAttr());
+  // Readers before what they read.
+  for (int64_t launch : llvm::reverse(chain.launches)) {
+    const Value result = launches[launch].getOutputs().front();
+    launches[launch].erase();
+    if (launch != chain.launches.back())
+      result.getDefiningOp()->erase();
+  }
+}
+
+void RoutineChains::recount(const ChainPlan &plan) {
+  for (ascend::CallOp call : calls) {
+    if (!call.getRecords())
+      continue;
+    SmallVector<int64_t> records(*call.getRecords());
+    for (int64_t &record : records) {
+      int64_t gone = 0;
+      for (const PlannedChain &chain : plan.chains)
+        if (chain.launches.back() < record)
+          gone += static_cast<int64_t>(chain.launches.size()) - 1;
+      record -= gone;
+    }
+    call.setRecords(records);
+  }
+}
+
+void RoutineChains::apply(const ChainPlan &plan) {
+  for (const PlannedChain &chain : plan.chains)
+    build(chain);
+  recount(plan);
+}
+
+} // namespace mf::passes

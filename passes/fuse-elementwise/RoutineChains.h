@@ -1,0 +1,47 @@
+//===- RoutineChains.h - The chains of one routine ------------*- C++ -*-===//
+
+#ifndef MF_PASSES_FUSEELEMENTWISE_ROUTINECHAINS_H
+#define MF_PASSES_FUSEELEMENTWISE_ROUTINECHAINS_H
+
+#include "dialects/ascend/AscendDialect.h"
+#include "passes/fuse-elementwise/ChainPlan.h"
+
+namespace mf::passes {
+
+/// A routine as its plan sees it, and what becomes of it.
+class RoutineChains {
+public:
+  /// `calls` are those of the routine.
+  RoutineChains(ascend::RoutineOp routine,
+                llvm::ArrayRef<ascend::CallOp> calls);
+
+  const ChainGraph &getGraph() const { return graph; }
+
+  /// Replaces the launches of each chain by one, which belongs to the operator
+  /// of its result, and counts launches anew where calls record events.
+  void apply(const ChainPlan &plan);
+
+private:
+  void addLaunch(ascend::LaunchOp launch);
+  int64_t getValue(mlir::Value value);
+  int64_t getBuffer(mlir::Value root);
+  bool isUnclear(mlir::Value value);
+  void describeBuffers();
+  void build(const PlannedChain &chain);
+  void recount(const ChainPlan &plan);
+
+  ascend::RoutineOp routine;
+  llvm::SmallVector<ascend::CallOp> calls;
+  ChainGraph graph;
+  std::vector<ascend::LaunchOp> launches;
+  /// Values, and the buffers that they are or are parts of, by number.
+  std::vector<mlir::Value> values, roots;
+  llvm::DenseMap<mlir::Value, int64_t> valueNumbers;
+  llvm::DenseMap<mlir::Attribute, int64_t> globals, slots;
+  llvm::DenseMap<mlir::Value, int64_t> others;
+  llvm::DenseMap<mlir::Value, bool> unclear;
+};
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_FUSEELEMENTWISE_ROUTINECHAINS_H
