@@ -6,9 +6,10 @@ usage: ranks.py [BIN_FOLDER] [--steps N] [--tiny] [--ranks 1,2,4]
 The global batch is the same everywhere: 4 rows of 512 tokens, or 32 with
 --tiny, a model of which a step takes milliseconds. Data parallel ranks share
 out the rows, tensor parallel ones heads, feed-forward columns and the
-vocabulary of the head. mf runs its ranks as threads of one process and, as
+vocabulary of the head, pipeline stages the layers, with each row as a
+micro-batch; these are beside one rank with the same micro-batches. mf runs its ranks as threads of one process and, as
 PyTorch, as processes. PyTorch runs DistributedDataParallel and, for tensor
-parallel, the layers of Megatron-LM (Shoeybi et al., 2019), both over gloo. The
+parallel, the layers of Megatron-LM (Shoeybi et al., 2019), both over gloo, and no stages. The
 median step counts, in seconds.
 """
 
@@ -223,10 +224,11 @@ def time_torch(kind, ranks, steps, is_tiny):
 
 
 def lower(tools, config, kind, ranks):
-    dp, mp = (ranks, 1) if kind == "samples" else (1, ranks)
+    dp, mp, pp = (ranks if kind == name else 1 for name in ("samples", "tensors", "stages"))
+    micro_batches = ROWS if kind == "stages" else 1
     yaml, model, step = (tools.path("%s%d%s" % (kind, ranks, end)) for end in (".yaml", ".model.mlir", ".mlir"))
-    training.write_yaml(yaml, config, batch_size=ROWS // dp)
-    training.write_layout(yaml, open(yaml).read(), {}, dp, 1, mp, 1, 1, "vocab_emb_dp: %s" % (mp == 1))
+    training.write_yaml(yaml, config, batch_size=ROWS // dp // micro_batches)
+    training.write_layout(yaml, open(yaml).read(), {}, dp, 1, mp, pp, micro_batches, "vocab_emb_dp: %s" % (mp == 1))
     tools.run("mf-translate", "--import-mindformers", yaml, "-o", model)
     tools.run("mf-opt", "--quiet", "--recompute-config=" + yaml, model, "-o", step)
     return step
@@ -260,17 +262,18 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         tools = training.Tools(arguments.bin_folder, folder)
         for ranks in map(int, arguments.ranks.split(",")):
-            for kind in ("samples", "tensors") if ranks > 1 else ("samples",):
+            for kind in ("samples", "tensors", "stages") if ranks > 1 else ("samples", "stages"):
                 step = lower(tools, config, kind, ranks)
                 threads, first = time_mf(tools, step, arguments.steps, 1)
                 processes, second = time_mf(tools, step, arguments.steps, ranks) if ranks > 1 else (threads, first)
                 assert first == second, (first, second)
-                theirs, third = time_torch(kind, ranks, arguments.steps, arguments.tiny)
+                theirs, third = (0, []) if kind == "stages" else time_torch(kind, ranks, arguments.steps, arguments.tiny)
                 for name, values in (("mf", first), ("torch", third)):
                     expected = losses.setdefault(name, values)
                     assert all(abs(a - b) < 1e-3 * abs(a) for a, b in zip(expected, values)), (name, expected, values)
-                print(row % ("-" if ranks == 1 else kind, ranks, "%.4f" % threads, "%.4f" % processes if ranks > 1 else "-",
-                             "%.4f" % theirs, "%.2f" % (theirs / min(threads, processes))), flush=True)  # fmt: skip
+                print(row % ("-" if ranks == 1 and kind == "samples" else kind, ranks, "%.4f" % threads,
+                             "%.4f" % processes if ranks > 1 else "-", "%.4f" % theirs if theirs else "-",
+                             "%.2f" % (theirs / min(threads, processes)) if theirs else "-"), flush=True)  # fmt: skip
 
 
 if __name__ == "__main__":

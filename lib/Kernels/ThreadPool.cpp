@@ -1,6 +1,7 @@
-//===- ThreadPool.cpp - The threads of one compute stream -----------------===//
+//===- ThreadPool.cpp - The threads of compute streams --------------------===//
 
 #include "mf/Kernels/ThreadPool.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -10,17 +11,22 @@
 #include <vector>
 
 namespace mf {
-namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Threads of all pools of this process, callers included. With more of them
+//===----------------------------------------------------------------------===//
+// Spinning
+//===----------------------------------------------------------------------===//
+
+/// Threads of all teams of this process that compute or spin. With more of them
 /// than processors, a spinning thread would only keep a working one waiting.
-std::atomic<int> threadsOfAllPools{0};
+static std::atomic<int> busyThreads{0};
 
-thread_local bool insideParallelFor = false;
+static thread_local bool insideParallelFor = false;
+/// How many Computing objects this thread has made.
+static thread_local int computingDepth = 0;
 
-void relax() {
+static void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #else
@@ -28,161 +34,250 @@ void relax() {
 #endif
 }
 
-std::chrono::microseconds getSpinTime() {
+static bool isCrowded() {
   static const int processors =
-      std::max(1u, std::thread::hardware_concurrency());
-  bool crowded = threadsOfAllPools.load(std::memory_order_relaxed) > processors;
-  return std::chrono::microseconds(crowded ? 0 : 30);
+      static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return busyThreads.load(std::memory_order_relaxed) > processors;
 }
 
-/// Waits a short while for `ready`; says whether it became true.
-template <typename Predicate> bool spinUntil(Predicate ready) {
+/// Waits a short while for `ready`; says whether it became true. The caller is
+/// one of the busy threads.
+template <typename Predicate> static bool spinUntil(Predicate ready) {
+  constexpr std::chrono::microseconds spinTime(30);
   if (ready())
     return true;
-  Clock::time_point end = Clock::now() + getSpinTime();
+  const Clock::time_point end = Clock::now() + spinTime;
   do {
     for (int i = 0; i < 32; ++i) {
       if (ready())
         return true;
       relax();
     }
-  } while (Clock::now() < end);
+  } while (!isCrowded() && Clock::now() < end);
   return false;
 }
 
-} // namespace
+//===----------------------------------------------------------------------===//
+// Jobs and teams
+//===----------------------------------------------------------------------===//
 
-/// A call of parallelFor is a job. `ticket` packs its number, how many workers
-/// are on it and whether more may join, so that a worker joins with one
-/// compare-and-swap and the caller never waits for a worker that slept through
-/// the whole job.
+/// A call of parallelFor.
 struct ThreadPool::State {
-  static constexpr uint64_t open = 1;
-  static constexpr uint64_t oneWorker = 2;
-  static constexpr uint64_t workerMask = 0xfffe;
-  static constexpr int jobShift = 16;
-
-  std::vector<std::thread> workers;
+  /// One call at a time.
   std::mutex callers;
 
+  // What a helper finds when it joins, under the team's mutex.
   const llvm::function_ref<void(int64_t)> *body = nullptr;
   int64_t tiles = 0;
+
   std::atomic<int64_t> nextTile{0};
-  std::atomic<uint64_t> ticket{0};
-  std::atomic<bool> stopping{false};
+  /// Written under the team's mutex.
+  std::atomic<int> helpers{0};
+  std::condition_variable helpersLeft;
 
-  std::mutex mutex;
-  std::condition_variable jobPosted;
-  std::condition_variable workersLeft;
-  std::atomic<int> sleepers{0};
-  std::atomic<bool> callerSleeps{false};
-
-  void runTiles() {
+  /// Runs tiles until there are no more, or `mayGoOn` is false before one.
+  template <typename Predicate> void runTiles(Predicate mayGoOn) {
     insideParallelFor = true;
-    for (int64_t tile; (tile = nextTile.fetch_add(1)) < tiles;)
+    while (mayGoOn()) {
+      const int64_t tile = nextTile.fetch_add(1);
+      if (tile >= tiles)
+        break;
       (*body)(tile);
+    }
     insideParallelFor = false;
   }
 
-  bool hasNews(uint64_t lastJob) const {
-    uint64_t now = ticket.load();
-    return stopping.load() || ((now & open) && (now >> jobShift) != lastJob);
+  bool hasTiles() const { return nextTile.load() < tiles; }
+};
+
+struct ThreadTeam::State {
+  using Job = ThreadPool::State;
+
+  int numThreads = 1;
+  std::vector<std::thread> helpers;
+
+  std::mutex mutex;
+  std::condition_variable helpWanted;
+  /// Those that a helper may join, in the order in which they were posted.
+  std::vector<Job *> jobs;
+  bool stopping = false;
+
+  /// How many there are of `jobs`, and helpers that sleep: written under the
+  /// mutex.
+  std::atomic<int> numJobs{0};
+  std::atomic<int> sleepers{0};
+  /// Callers and helpers that compute.
+  std::atomic<int> computing{0};
+
+  /// Whether there is something to do for one helper more.
+  bool canHelp() const {
+    return numJobs.load() > 0 && computing.load() < numThreads;
   }
 
-  bool join(uint64_t &lastJob) {
-    uint64_t seen = ticket.load();
-    while ((seen & open) && (seen >> jobShift) != lastJob)
-      if (ticket.compare_exchange_weak(seen, seen + oneWorker)) {
-        lastJob = seen >> jobShift;
-        return true;
-      }
-    return false;
+  void startComputing() {
+    computing.fetch_add(1);
+    busyThreads.fetch_add(1);
   }
 
-  void leave() {
-    uint64_t before = ticket.fetch_sub(oneWorker);
-    if ((before & workerMask) == oneWorker && callerSleeps.load()) {
-      std::lock_guard<std::mutex> lock(mutex);
-      workersLeft.notify_one();
-    }
-  }
-
-  void work() {
-    uint64_t lastJob = 0;
-    while (!stopping.load()) {
-      if (!spinUntil([&] { return hasNews(lastJob); })) {
-        std::unique_lock<std::mutex> lock(mutex);
-        sleepers.fetch_add(1);
-        jobPosted.wait(lock, [&] { return hasNews(lastJob); });
-        sleepers.fetch_sub(1);
-      }
-      if (!join(lastJob))
-        continue;
-      runTiles();
-      leave();
-    }
-  }
-
-  void post(int64_t count, const llvm::function_ref<void(int64_t)> &function) {
-    body = &function;
-    tiles = count;
-    nextTile.store(0);
-    uint64_t job = (ticket.load() >> jobShift) + 1;
-    ticket.store((job << jobShift) | open);
-    if (sleepers.load() == 0)
+  void stopComputing() {
+    busyThreads.fetch_sub(1);
+    computing.fetch_sub(1);
+    // A helper counts itself before its last look at `computing`, so either it
+    // sees the thread that is free now or is seen here.
+    if (sleepers.load() == 0 || !canHelp())
       return;
     std::lock_guard<std::mutex> lock(mutex);
-    if (count == 2)
-      jobPosted.notify_one();
-    else
-      jobPosted.notify_all();
+    helpWanted.notify_one();
   }
 
-  void waitForWorkers() {
-    ticket.fetch_and(~open);
-    auto left = [&] { return (ticket.load() & workerMask) == 0; };
-    if (spinUntil(left))
+  /// Under the mutex: no one joins a job any more.
+  void close(Job &job) {
+    auto found = llvm::find(jobs, &job);
+    if (found == jobs.end())
       return;
+    jobs.erase(found);
+    numJobs.fetch_sub(1);
+  }
+
+  void post(Job &job) {
+    std::lock_guard<std::mutex> lock(mutex);
+    jobs.push_back(&job);
+    numJobs.fetch_add(1);
+    const int64_t wanted =
+        std::min<int64_t>(job.tiles - 1, numThreads - computing.load());
+    if (sleepers.load() == 0 || wanted < 1)
+      return;
+    if (wanted == 1)
+      helpWanted.notify_one();
+    else
+      helpWanted.notify_all();
+  }
+
+  /// Waits for those who have joined, and never for one who slept through it.
+  void finish(Job &job) {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      close(job);
+    }
+    auto left = [&] { return job.helpers.load() == 0; };
+    if (spinUntil(left)) {
+      // The last one may still be on its way out of the mutex.
+      std::lock_guard<std::mutex> lock(mutex);
+      return;
+    }
     std::unique_lock<std::mutex> lock(mutex);
-    callerSleeps.store(true);
-    workersLeft.wait(lock, left);
-    callerSleeps.store(false);
+    job.helpersLeft.wait(lock, left);
+  }
+
+  /// Under the mutex: the oldest job that has tiles, joined; null if there is
+  /// none or no thread to spare.
+  Job *join() {
+    while (!jobs.empty() && !jobs.front()->hasTiles())
+      close(*jobs.front());
+    if (jobs.empty() || computing.load() >= numThreads)
+      return nullptr;
+    Job *job = jobs.front();
+    job->helpers.fetch_add(1);
+    startComputing();
+    return job;
+  }
+
+  void leave(Job &job) {
+    busyThreads.fetch_sub(1);
+    computing.fetch_sub(1);
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!job.hasTiles())
+      close(job);
+    if (job.helpers.fetch_sub(1) == 1)
+      job.helpersLeft.notify_one();
+  }
+
+  /// Until there may be a job, or the team ends; false then.
+  bool waitForJob() {
+    busyThreads.fetch_add(1);
+    if (!isCrowded())
+      spinUntil([&] { return canHelp(); });
+    busyThreads.fetch_sub(1);
+    std::unique_lock<std::mutex> lock(mutex);
+    sleepers.fetch_add(1);
+    helpWanted.wait(lock, [&] { return canHelp() || stopping; });
+    sleepers.fetch_sub(1);
+    return !stopping;
+  }
+
+  void help() {
+    while (waitForJob()) {
+      Job *job;
+      {
+        std::lock_guard<std::mutex> lock(mutex);
+        job = join();
+      }
+      if (!job)
+        continue;
+      job->runTiles([&] { return computing.load() <= numThreads; });
+      leave(*job);
+    }
   }
 };
 
-ThreadPool::ThreadPool(int threads) : state(std::make_unique<State>()) {
-  threads = std::min(std::max(threads, 1), 1024);
-  threadsOfAllPools.fetch_add(threads);
-  for (int i = 1; i < threads; ++i)
-    state->workers.emplace_back([s = state.get()] { s->work(); });
+ThreadTeam::ThreadTeam(int threads) : state(std::make_unique<State>()) {
+  constexpr int mostThreads = 1024;
+  state->numThreads = std::clamp(threads, 1, mostThreads);
+  for (int i = 1; i < state->numThreads; ++i)
+    state->helpers.emplace_back([s = state.get()] { s->help(); });
 }
 
-ThreadPool::~ThreadPool() {
+ThreadTeam::~ThreadTeam() {
   {
     std::lock_guard<std::mutex> lock(state->mutex);
-    state->stopping.store(true);
+    state->stopping = true;
   }
-  state->jobPosted.notify_all();
-  for (std::thread &worker : state->workers)
-    worker.join();
-  threadsOfAllPools.fetch_sub(getNumThreads());
+  state->helpWanted.notify_all();
+  for (std::thread &helper : state->helpers)
+    helper.join();
 }
 
-int ThreadPool::getNumThreads() const {
-  return static_cast<int>(state->workers.size()) + 1;
+int ThreadTeam::getNumThreads() const { return state->numThreads; }
+
+//===----------------------------------------------------------------------===//
+// Pools
+//===----------------------------------------------------------------------===//
+
+ThreadPool::ThreadPool(int threads)
+    : ThreadPool(std::make_shared<ThreadTeam>(threads)) {}
+
+ThreadPool::ThreadPool(std::shared_ptr<ThreadTeam> team)
+    : team(std::move(team)), state(std::make_unique<State>()) {}
+
+ThreadPool::~ThreadPool() = default;
+
+int ThreadPool::getNumThreads() const { return team->getNumThreads(); }
+
+ThreadPool::Computing::Computing(ThreadPool &pool) : pool(pool) {
+  if (computingDepth++ == 0)
+    pool.team->state->startComputing();
+}
+
+ThreadPool::Computing::~Computing() {
+  if (--computingDepth == 0)
+    pool.team->state->stopComputing();
 }
 
 void ThreadPool::parallelFor(int64_t tiles,
                              llvm::function_ref<void(int64_t)> body) {
-  if (insideParallelFor || tiles <= 1 || state->workers.empty()) {
+  if (insideParallelFor || tiles <= 1 || getNumThreads() == 1) {
     for (int64_t tile = 0; tile < tiles; ++tile)
       body(tile);
     return;
   }
   std::lock_guard<std::mutex> oneJobAtATime(state->callers);
-  state->post(tiles, body);
-  state->runTiles();
-  state->waitForWorkers();
+  const Computing computing(*this);
+  state->body = &body;
+  state->tiles = tiles;
+  state->nextTile.store(0);
+  team->state->post(*state);
+  state->runTiles([] { return true; });
+  team->state->finish(*state);
 }
 
 } // namespace mf

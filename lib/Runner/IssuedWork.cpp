@@ -81,6 +81,7 @@ public:
     }
     rank.getStream(item.stream)
         .launch([this, &rank, captured = std::move(captured), record] {
+          const ThreadPool::Computing computing(rank.getPool());
           if (record)
             runRecorded(rank, captured, record);
           else

@@ -7,10 +7,9 @@ using namespace mf::program;
 
 namespace mf::runner {
 
-llvm::Expected<std::unique_ptr<RankExecutor>>
-RankExecutor::create(int64_t rank, const PreparedStage &prepared,
-                     Communicator &communicator, int threads,
-                     const RunnerOptions &options) {
+llvm::Expected<std::unique_ptr<RankExecutor>> RankExecutor::create(
+    int64_t rank, const PreparedStage &prepared, Communicator &communicator,
+    std::shared_ptr<ThreadTeam> threads, const RunnerOptions &options) {
   const StageProgram &stage = *prepared.stage;
   Device::Options deviceOptions;
   deviceOptions.hbmBytes = stage.arenaBytes;
@@ -23,7 +22,7 @@ RankExecutor::create(int64_t rank, const PreparedStage &prepared,
   if (!device)
     return device.takeError();
   std::unique_ptr<RankExecutor> executor(
-      new RankExecutor(rank, prepared, communicator, threads));
+      new RankExecutor(rank, prepared, communicator, std::move(threads)));
   executor->device = std::move(*device);
   for (const program::Stream &stream : stage.streams)
     executor->streams.push_back(&executor->device->createStream(stream.name));

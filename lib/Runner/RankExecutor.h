@@ -20,7 +20,8 @@ public:
   /// The communicator and the lists must outlive it.
   static llvm::Expected<std::unique_ptr<RankExecutor>>
   create(int64_t rank, const PreparedStage &prepared,
-         Communicator &communicator, int threads, const RunnerOptions &options);
+         Communicator &communicator, std::shared_ptr<ThreadTeam> threads,
+         const RunnerOptions &options);
 
   int64_t getRank() const { return rank; }
   const program::StageProgram &getStage() const { return *prepared.stage; }
@@ -62,9 +63,9 @@ public:
 
 private:
   RankExecutor(int64_t rank, const PreparedStage &prepared,
-               Communicator &communicator, int threads)
+               Communicator &communicator, std::shared_ptr<ThreadTeam> threads)
       : rank(rank), prepared(prepared), communicator(communicator),
-        stalls(*prepared.stage), pool(threads) {}
+        stalls(*prepared.stage), pool(std::move(threads)) {}
 
   void forgetEvents();
   void issueStep(size_t begin, size_t end);

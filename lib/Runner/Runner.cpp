@@ -18,7 +18,12 @@ class Runner::State {
 public:
   State(const Program &program, const RunnerOptions &options)
       : program(program), options(options), localRanks(options.localRanks),
-        communicator(options.communicator), stages(program.stages.size()) {}
+        communicator(options.communicator), stages(program.stages.size()),
+        threads(std::make_shared<ThreadTeam>(
+            options.threads > 0
+                ? options.threads
+                : static_cast<int>(std::thread::hardware_concurrency()))),
+        pool(threads) {}
 
   llvm::Error chooseRanks();
   llvm::Error makeKernels();
@@ -45,13 +50,17 @@ public:
   std::shared_ptr<Communicator> communicator;
   /// By stage; null for one that has no rank here.
   std::vector<std::unique_ptr<PreparedStage>> stages;
+  /// All threads of these ranks, and what gives them work between steps.
+  std::shared_ptr<ThreadTeam> threads;
+  ThreadPool pool;
   /// As localRanks.
   std::vector<std::unique_ptr<RankExecutor>> ranks;
   /// Those that are recorded.
   std::vector<int64_t> recordedRanks;
 
 private:
-  llvm::Error makeRank(int64_t rank, int threads);
+  llvm::Error makeRank(int64_t rank,
+                       const std::shared_ptr<ThreadTeam> &threads);
   void failRank(int64_t rank, const std::string &reason);
 };
 
@@ -88,22 +97,22 @@ llvm::Error Runner::State::makeKernels() {
 }
 
 llvm::Error Runner::State::makeRanks() {
+  const auto all = static_cast<size_t>(pool.getNumThreads());
   const size_t numRanks = localRanks.size();
-  const size_t threads =
-      options.threads > 0
-          ? options.threads
-          : std::max<size_t>(1, std::thread::hardware_concurrency());
   for (auto [index, rank] : llvm::enumerate(localRanks)) {
-    const size_t share =
-        threads / numRanks + (index < threads % numRanks ? 1 : 0);
-    if (llvm::Error error =
-            makeRank(rank, static_cast<int>(std::max<size_t>(1, share))))
+    const size_t share = all / numRanks + (index < all % numRanks ? 1 : 0);
+    if (llvm::Error error = makeRank(
+            rank, options.dividesThreads
+                      ? std::make_shared<ThreadTeam>(static_cast<int>(share))
+                      : threads))
       return error;
   }
   return llvm::Error::success();
 }
 
-llvm::Error Runner::State::makeRank(int64_t rank, int threads) {
+llvm::Error
+Runner::State::makeRank(int64_t rank,
+                        const std::shared_ptr<ThreadTeam> &threads) {
   const StageProgram &stage = program.getStageOf(rank);
   std::unique_ptr<PreparedStage> &prepared = stages[stage.stage];
   if (!prepared)
@@ -191,19 +200,7 @@ ThreadPool &Runner::getPool(int64_t rank) { return state->get(rank).getPool(); }
 
 void Runner::parallelFor(int64_t tiles,
                          llvm::function_ref<void(int64_t)> body) {
-  std::atomic<int64_t> next{0};
-  auto work = [&](ThreadPool &pool) {
-    pool.parallelFor(pool.getNumThreads(), [&](int64_t) {
-      for (int64_t tile = next++; tile < tiles; tile = next++)
-        body(tile);
-    });
-  };
-  std::vector<std::thread> threads;
-  for (size_t i = 1; i < state->ranks.size(); ++i)
-    threads.emplace_back([&, i] { work(state->ranks[i]->getPool()); });
-  work(state->ranks.front()->getPool());
-  for (std::thread &thread : threads)
-    thread.join();
+  state->pool.parallelFor(tiles, body);
 }
 
 llvm::Expected<StepOutput>

@@ -96,6 +96,7 @@ llvm::Error TrainingRun::openSchedule() {
 llvm::Error TrainingRun::start() {
   RunnerOptions runnerOptions;
   runnerOptions.threads = options.threads;
+  runnerOptions.dividesThreads = options.recordsStep;
   if (processes) {
     runnerOptions.threads = processes->getThreads(options.threads);
     runnerOptions.localRanks = processes->getLocalRanks();

@@ -32,9 +32,8 @@ struct Options {
       cl::desc("Seed of the initial parameters (default: 0)")};
   cl::opt<int> threads{
       "threads", cl::value_desc("n"), cl::init(0), cl::cat(category),
-      cl::desc("Threads that compute, divided over the ranks; results "
-               "do not depend on it (default: as many as the machine "
-               "has)")};
+      cl::desc("Threads that compute, shared by the ranks; results do "
+               "not depend on it (default: as many as the machine has)")};
 
   // Parameters and gradients.
   cl::opt<std::string> initParams{

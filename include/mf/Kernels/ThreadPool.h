@@ -1,9 +1,12 @@
-//===- ThreadPool.h - The threads of one compute stream -------*- C++ -*-===//
+//===- ThreadPool.h - The threads of compute streams ----------*- C++ -*-===//
 //
 // A device's compute stream runs one kernel at a time and cuts it into tiles.
 // The pool hands tiles to its threads as they become free. Which thread runs
 // which tile is left open, so a kernel whose results must not depend on the
 // number of threads fixes its tiles from the shapes alone.
+//
+// The ranks of a process share one team: threads of a rank that waits take
+// tiles of those that compute.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,27 +19,62 @@
 
 namespace mf {
 
-/// A fixed set of threads. Several pools may live in one process (one for each
-/// rank); their threads then spin less before they sleep.
+/// Threads that help the pools which share them. Of callers and helpers
+/// together, no more compute than the team has threads: where a caller comes
+/// back to work, a helper leaves behind its tile. Only callers can be more.
+class ThreadTeam {
+public:
+  /// `threads` counts a thread that calls: 1 starts none. Values below 1 are
+  /// taken as 1.
+  explicit ThreadTeam(int threads);
+  ~ThreadTeam();
+  ThreadTeam(const ThreadTeam &) = delete;
+  ThreadTeam &operator=(const ThreadTeam &) = delete;
+
+  int getNumThreads() const;
+
+private:
+  friend class ThreadPool;
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+/// Where one compute stream gives out its tiles.
 class ThreadPool {
 public:
-  /// `threads` counts the thread that calls `parallelFor`: 1 starts none.
-  /// Values below 1 are taken as 1.
+  /// With a team of its own.
   explicit ThreadPool(int threads);
+  explicit ThreadPool(std::shared_ptr<ThreadTeam> team);
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;
   ThreadPool &operator=(const ThreadPool &) = delete;
 
+  /// Those of the team.
   int getNumThreads() const;
 
-  /// Calls `body(tile)` once for every tile in [0, tiles), on the pool's
+  /// Calls `body(tile)` once for every tile in [0, tiles), on the team's
   /// threads and the caller's, and returns when all are done. `body` must not
   /// throw. Calls from several threads run one after the other; a call from
   /// inside `body` runs its tiles in order on the calling thread.
   void parallelFor(int64_t tiles, llvm::function_ref<void(int64_t)> body);
 
+  /// While there is one, the thread that made it computes, in parallelFor or
+  /// between two calls of it: the team has a thread less to give to others.
+  class Computing {
+  public:
+    explicit Computing(ThreadPool &pool);
+    ~Computing();
+    Computing(const Computing &) = delete;
+    Computing &operator=(const Computing &) = delete;
+
+  private:
+    ThreadPool &pool;
+  };
+
 private:
+  friend class ThreadTeam;
   struct State;
+  std::shared_ptr<ThreadTeam> team;
   std::unique_ptr<State> state;
 };
 

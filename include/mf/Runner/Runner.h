@@ -32,9 +32,13 @@ struct RunnerOptions {
   std::vector<int64_t> localRanks;
   /// Reaches all ranks of the program. Without, all ranks live here.
   std::shared_ptr<Communicator> communicator;
-  /// Threads that compute, divided over the ranks that live here; each has at
-  /// least one. 0 takes as many as the machine has.
+  /// Threads that compute, shared by the ranks that live here: a rank that
+  /// waits lends its own. 0 takes as many as the machine has.
   int threads = 0;
+  /// Divides them over the ranks instead, each at least one: how long a kernel
+  /// takes does not depend on what other ranks do, which is what a description
+  /// of one device is fitted to.
+  bool dividesThreads = false;
   /// Guards the ends of the memories, fills them with NaNs before the first
   /// step and what is free with NaNs again, and notes how far they are used.
   bool debugMemory = false;

@@ -87,4 +87,73 @@ TEST(ThreadPoolTest, ManyShortJobsFromSeveralPoolsAndCallers) {
   EXPECT_EQ(total, int64_t{callers} * (jobs + jobs / 10) * 4);
 }
 
+/// Calls with two tiles that wait for each other: two threads must run them.
+void meet(ThreadPool &pool) {
+  std::atomic<int> arrived{0};
+  pool.parallelFor(2, [&](int64_t) {
+    ++arrived;
+    while (arrived < 2)
+      std::this_thread::yield();
+  });
+}
+
+TEST(ThreadTeamTest, HelpsEachOfItsPools) {
+  auto team = std::make_shared<ThreadTeam>(2);
+  ThreadPool first(team), second(team);
+  for (int i = 0; i < 50; ++i) {
+    meet(first);
+    meet(second);
+  }
+}
+
+TEST(ThreadTeamTest, HelpsOneThatComputesOnceTheOtherWaits) {
+  auto team = std::make_shared<ThreadTeam>(2);
+  ThreadPool first(team), second(team);
+  std::atomic<bool> started{false};
+  std::thread other([&] {
+    const ThreadPool::Computing computing(first);
+    started = true;
+    // From here on the team has no thread to give until `computing` ends.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  });
+  while (!started)
+    std::this_thread::yield();
+  meet(second);
+  other.join();
+}
+
+TEST(ThreadTeamTest, ComputesOnNoMoreThreadsThanItHas) {
+  auto team = std::make_shared<ThreadTeam>(2);
+  ThreadPool first(team), second(team);
+  const ThreadPool::Computing computing(first);
+  std::thread([&] {
+    const std::thread::id self = std::this_thread::get_id();
+    second.parallelFor(
+        1000, [&](int64_t) { EXPECT_EQ(std::this_thread::get_id(), self); });
+  }).join();
+}
+
+TEST(ThreadTeamTest, RunsEveryTileOnceForAnyNumberOfPools) {
+  for (int threads : {1, 2, 3, 5}) {
+    auto team = std::make_shared<ThreadTeam>(threads);
+    std::vector<std::thread> callers;
+    std::atomic<int64_t> total{0};
+    constexpr int pools = 4, jobs = 500, tiles = 6;
+    for (int caller = 0; caller < pools; ++caller)
+      callers.emplace_back([&, caller] {
+        ThreadPool pool(team);
+        for (int i = 0; i < jobs; ++i) {
+          const ThreadPool::Computing computing(pool);
+          pool.parallelFor(tiles, [&](int64_t) { ++total; });
+          pool.parallelFor(tiles, [&](int64_t) { ++total; });
+          if ((i + caller) % 50 == 0)
+            std::this_thread::sleep_for(std::chrono::microseconds(100));
+        }
+      });
+    for (std::thread &caller : callers)
+      caller.join();
+    EXPECT_EQ(total, int64_t{pools} * jobs * tiles * 2);
+  }
+}
+
 } // namespace
