@@ -1,6 +1,7 @@
 //===- OneDnn.h - Single-threaded matrix products by oneDNN ---*- C++ -*-===//
 //
-// The only place that knows oneDNN. It is called on one thread at a time for
+// The only place that multiplies by oneDNN (MatrixUnit.cpp asks it for the
+// instructions that may be used). It is called on one thread at a time for
 // one tile of a result; the parallelism is ours. oneDNN accumulates in f32 in
 // an order that depends on the shape and strides of the product only.
 //
@@ -44,7 +45,8 @@ public:
 /// oneDNN has none for these types on this processor.
 std::shared_ptr<const Product> getOneDnnProduct(const ProductSpec &spec);
 
-/// The product in any floating-point types: oneDNN's where it has one, else
+/// The product in any floating-point types: packed panels for bf16 on AMX
+/// (PackedProduct.h), oneDNN's where it has one, else
 /// blocks converted to f32 and multiplied in f32. `accumulate` needs an f32
 /// result. Null only if oneDNN fails to make an f32 product.
 std::shared_ptr<const Product> getProduct(const ProductSpec &spec);
