@@ -109,9 +109,19 @@ struct ThreadTeam::State {
   /// Callers and helpers that compute.
   std::atomic<int> computing{0};
 
+  /// When a caller last stopped while others computed, in ticks of the clock.
+  std::atomic<Clock::rep> lastStop{0};
+
   /// Whether there is something to do for one helper more.
   bool canHelp() const {
     return numJobs.load() > 0 && computing.load() < numThreads;
+  }
+
+  /// From when on a helper may take the place of a caller that stopped: most
+  /// come back at once, and would find their processor taken.
+  Clock::time_point getEndOfGrace() const {
+    constexpr std::chrono::microseconds grace(100);
+    return Clock::time_point(Clock::duration(lastStop.load())) + grace;
   }
 
   void startComputing() {
@@ -121,7 +131,8 @@ struct ThreadTeam::State {
 
   void stopComputing() {
     busyThreads.fetch_sub(1);
-    computing.fetch_sub(1);
+    if (computing.fetch_sub(1) > 1)
+      lastStop.store(Clock::now().time_since_epoch().count());
     // A helper counts itself before its last look at `computing`, so either it
     // sees the thread that is free now or is seen here.
     if (sleepers.load() == 0 || !canHelp())
@@ -201,6 +212,8 @@ struct ThreadTeam::State {
     std::unique_lock<std::mutex> lock(mutex);
     sleepers.fetch_add(1);
     helpWanted.wait(lock, [&] { return canHelp() || stopping; });
+    while (!stopping && Clock::now() < getEndOfGrace())
+      helpWanted.wait_until(lock, getEndOfGrace());
     sleepers.fetch_sub(1);
     return !stopping;
   }
