@@ -36,6 +36,28 @@ struct AttentionBlock {
   int64_t firstQuery, queries, firstKey, keys;
 };
 
+/// From the position of query `query` to that of key `key`: the last query has
+/// the position of the last key.
+inline int64_t getDistance(const AttentionShape &shape, int64_t query,
+                           int64_t key) {
+  return key - query - (shape.keys - shape.queries);
+}
+
+/// The block's scores, whose rows are `stride` apart, and which of them count.
+/// `slope` is that of the head, 0 without ALiBi.
+inline ScoreBlock getScores(const AttentionShape &shape,
+                            const AttentionBlock &block, float *scores,
+                            int64_t stride, float slope) {
+  const int64_t distance = getDistance(shape, block.firstQuery, block.firstKey);
+  ScoreBlock result{scores, block.queries, block.keys, stride,  block.keys,
+                    0,      shape.scale,   slope,      distance};
+  if (shape.causal) {
+    result.visible = 1 - distance;
+    result.visibleStep = 1;
+  }
+  return result;
+}
+
 /// The fixed cut into blocks. A block of keys ends where the last query of the
 /// block of queries sees no more: masked blocks do not exist.
 class AttentionBlocks {
@@ -64,20 +86,9 @@ public:
     return {firstQuery, queries, firstKey, keys};
   }
 
-  /// `slope` of the head, 0 without ALiBi.
   ScoreBlock getScores(const AttentionBlock &block, float *scores,
                        float slope) const {
-    // The last query has the position of the last key.
-    const int64_t distance =
-        block.firstKey - block.firstQuery - (shape.keys - shape.queries);
-    ScoreBlock result{scores,      block.queries, block.keys,
-                      scoreStride, block.keys,    0,
-                      shape.scale, slope,         distance};
-    if (shape.causal) {
-      result.visible = 1 - distance;
-      result.visibleStep = 1;
-    }
-    return result;
+    return mf::getScores(shape, block, scores, scoreStride, slope);
   }
 
 private:

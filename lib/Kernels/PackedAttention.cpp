@@ -211,19 +211,10 @@ private:
                     {tile.cells(places.q) + row * dimCells, dimCells,
                      tile.cells(places.k), dimCells * panelColumns, scores,
                      softmaxKeys, rows, columns, dimCells, false});
-    // The last query has the position of the last key.
-    const int64_t distance =
-        block.firstKey - block.firstQuery - (shape.keys - shape.queries);
-    ScoreBlock softmax{
-        scores,      rows,
-        block.keys,  softmaxKeys,
-        block.keys,  0,
-        shape.scale, getSlope(tile.operands.inputs, 3, shape, head),
-        distance};
-    if (shape.causal) {
-      softmax.visible = 1 - distance;
-      softmax.visibleStep = 1;
-    }
+    ScoreBlock softmax =
+        getScores(shape, block, scores, softmaxKeys,
+                  getSlope(tile.operands.inputs, 3, shape, head));
+    softmax.rows = rows;
     float *result = tile.floats(places.result) + row * width;
     runPackedSoftmax(cellType, softmax,
                      {tile.floats(places.max) + row,

@@ -280,12 +280,6 @@ private:
                    dout.data, delta + inBlock, size, shape.valueDim);
   }
 
-  /// From the position of the query `query` to that of the key `key`.
-  int64_t getDistance(int64_t query, int64_t key) const {
-    // The last query has the position of the last key.
-    return key - query - (shape.keys - shape.queries);
-  }
-
   /// Some keys of a block and the queries that see any of them.
   struct Slice {
     SlicePlaces places;
@@ -299,7 +293,7 @@ private:
     Slice slice;
     slice.places = places.slices[key / sliceKeys % 2];
     slice.key = key;
-    slice.distance = getDistance(block.firstQuery, block.firstKey + key);
+    slice.distance = getDistance(shape, block.firstQuery, block.firstKey + key);
     slice.column =
         shape.causal ? std::max<int64_t>(slice.distance, 0) / 32 * 32 : 0;
     slice.columns = roundUpTo(block.queries, 32) - slice.column;
