@@ -63,12 +63,12 @@ static double getBound(const Activity &activity, const BoundRates &rates) {
                   divide(getMovedBytes(activity), rates.bytesPerSecond));
 }
 
-static void add(KernelWork &sum, const KernelWork &work) {
-  sum.calls += work.calls;
-  sum.seconds += work.seconds;
-  sum.flops += work.flops;
-  sum.bytes += work.bytes;
-  sum.bound += work.bound;
+void KernelWork::add(const KernelWork &work) {
+  calls += work.calls;
+  seconds += work.seconds;
+  flops += work.flops;
+  bytes += work.bytes;
+  bound += work.bound;
 }
 
 /// The values of a map, largest excess first, and in its order where that is
@@ -103,7 +103,7 @@ std::vector<KernelWork> listKernels(const StepTimeline &timeline,
     more.flops = use.calls * activity.flops;
     more.bytes = use.calls * getMovedBytes(activity);
     more.bound = static_cast<double>(use.calls) * getBound(activity, rates);
-    add(work, more);
+    work.add(more);
   }
   return sort(std::move(works));
 }
@@ -113,7 +113,7 @@ std::vector<KernelWork> sumByKind(llvm::ArrayRef<KernelWork> kernels) {
   for (const KernelWork &kernel : kernels) {
     KernelWork &work = works[kernel.kind];
     work.kind = kernel.kind;
-    add(work, kernel);
+    work.add(kernel);
   }
   return sort(std::move(works));
 }

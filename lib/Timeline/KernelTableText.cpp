@@ -51,14 +51,11 @@ private:
   int decimals;
 };
 
-/// Of several kernels. The kind is that of the last.
+/// Of several kernels.
 KernelWork sum(llvm::ArrayRef<KernelWork> kernels) {
   KernelWork total;
-  for (const KernelWork &kernel : kernels) {
-    total.calls += kernel.calls;
-    total.seconds += kernel.seconds;
-    total.bound += kernel.bound;
-  }
+  for (const KernelWork &kernel : kernels)
+    total.add(kernel);
   return total;
 }
 

@@ -33,6 +33,9 @@ struct KernelWork {
   /// at the rates.
   double bound = 0;
 
+  /// Adds the calls of another, and what they take and are bound by.
+  void add(const KernelWork &work);
+
   double getExcess() const { return seconds - bound; }
   /// Of the time; 0 if there is none.
   double getBoundShare() const { return seconds > 0 ? bound / seconds : 0; }
