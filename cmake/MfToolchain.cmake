@@ -8,8 +8,9 @@ include(AddLLVM)
 include(AddMLIR)
 
 include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
-include_directories(${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}
-                    ${PROJECT_BINARY_DIR})
+include_directories(${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
+# What tablegen writes is not ours to warn about.
+include_directories(SYSTEM ${PROJECT_BINARY_DIR})
 separate_arguments(MF_LLVM_DEFINITIONS UNIX_COMMAND "${LLVM_DEFINITIONS}")
 add_definitions(${MF_LLVM_DEFINITIONS})
 # Pass::Statistic has another layout without NDEBUG than in Debian's libMLIR,
@@ -24,8 +25,11 @@ if(MF_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
 endif()
 
+# Position independent in the same way for libraries and programs, which share precompiled headers.
+add_compile_options(-fPIC)
+
 # An alternative that a switch forgets is an error.
-add_compile_options(-Wall -Wextra -Wno-unused-parameter -Werror=switch -fno-math-errno)
+add_compile_options(-Wall -Wextra -Wno-unused-parameter -Wreserved-identifier -Werror=switch -fno-math-errno)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   # A precompiled header shared through ccache must not carry time stamps.
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-instantiate-templates>)

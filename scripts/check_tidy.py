@@ -3,9 +3,11 @@
 
 usage: check_tidy.py BUILD_FOLDER [PART_OF_PATH]...
 
-Fails if there is a finding. A file that had none is not checked again until it,
-a header of ours that it includes, its command or .clang-tidy changes. With
-parts of paths, only files that contain one of them are checked.
+Files that a build compiles in a group are checked in that group, with the
+precompiled headers of the build: what they include is read once. Fails if there is a
+finding. A group that had none is not checked again until a file of it, a header
+of ours that it includes, its command or .clang-tidy changes. With parts of
+paths, only groups with a file whose path contains one of them are checked.
 """
 
 import concurrent.futures
@@ -24,6 +26,13 @@ def is_ours(path, build):
     return path.startswith(SOURCE + os.sep) and not path.startswith(build + os.sep)
 
 
+def read_sources(file):
+    """The sources of a unit: those that a group's file includes, or the file itself."""
+    if "Unity" not in file.split(os.sep):
+        return [file]
+    return re.findall(r'^#include "(.*)"$', open(file).read(), re.MULTILINE)
+
+
 def read_dependencies(build):
     """Object file -> the files of ours that it was compiled from."""
     text = subprocess.run(
@@ -37,11 +46,14 @@ def read_dependencies(build):
     return dependencies
 
 
-def hash_inputs(entry, dependencies):
+def hash_inputs(entry, dependencies, build):
     """Changes if and only if what clang-tidy would see may have changed."""
     files = [entry["file"], os.path.join(SOURCE, ".clang-tidy")]
     output = re.search(r" -o (\S+) ", entry["command"]).group(1)
     files += dependencies.get(output, [])
+    # An object depends on precompiled headers, and these on what they were made of.
+    for headers in re.findall(r"\S+\.pch\b", entry["command"]):
+        files += dependencies.get(os.path.relpath(headers, build), [])
     digest = hashlib.sha256(entry["command"].encode())
     for file in files:
         digest.update(open(file, "rb").read())
@@ -50,11 +62,8 @@ def hash_inputs(entry, dependencies):
 
 def check(file, build):
     """clang-tidy's findings as text, empty if there are none."""
-    # As system headers, what tablegen generates is neither matched nor reported;
-    # that saves a third of the time.
-    generated = ["--extra-arg-before=-isystem", "--extra-arg-before=" + build]
     result = subprocess.run(
-        [CLANG_TIDY, "-p", build, "--quiet", *generated, file],
+        [CLANG_TIDY, "-p", build, "--quiet", file],
         capture_output=True,
         text=True,
     )
@@ -66,15 +75,20 @@ def check(file, build):
 def main():
     build, parts = os.path.abspath(sys.argv[1]), sys.argv[2:]
     entries = json.load(open(os.path.join(build, "compile_commands.json")))
-    entries = [e for e in entries if is_ours(e["file"], build)]
+    sources = {
+        e["file"]: [f for f in read_sources(e["file"]) if is_ours(f, build)] for e in entries
+    }
+    entries = [e for e in entries if sources[e["file"]]]
     if parts:
-        entries = [e for e in entries if any(part in e["file"] for part in parts)]
+        entries = [
+            e for e in entries if any(part in f for part in parts for f in sources[e["file"]])
+        ]
     if not entries:
         sys.exit("error: no file to check")
     dependencies = read_dependencies(build)
     cache = os.path.join(build, "clang-tidy")
     os.makedirs(cache, exist_ok=True)
-    marks = {e["file"]: os.path.join(cache, hash_inputs(e, dependencies)) for e in entries}
+    marks = {e["file"]: os.path.join(cache, hash_inputs(e, dependencies, build)) for e in entries}
     todo = sorted(file for file, mark in marks.items() if not os.path.exists(mark))
 
     failed = 0
@@ -85,7 +99,10 @@ def main():
                 print(findings)
             else:
                 open(marks[file], "w").close()
-    print("%d files, %d checked, %d with findings" % (len(marks), len(todo), failed))
+    print(
+        "%d files in %d units, %d units checked, %d with findings"
+        % (sum(len(sources[file]) for file in marks), len(marks), len(todo), failed)
+    )
     sys.exit(failed > 0)
 
 

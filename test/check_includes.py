@@ -12,7 +12,8 @@ without a library may include what is of its level or below. Beyond that:
   lib/CMakeLists.txt; the bridges from IR to lib's values link dialects too;
 - dialects link the plain tables of lib only, passes no tools;
 - no library depends on itself;
-- what is not built with MLIR includes nothing of MLIR's.
+- what is not built with MLIR includes nothing of MLIR's;
+- no file includes a source.
 """
 
 import functools
@@ -46,13 +47,13 @@ class Target:
         self.name, self.folder, self.is_library = name, folder, is_library
         keyword, self.sources, self.links = "", set(), set()
         for word in words:
-            if word in ("SOURCES", "LINK", "DEPENDS"):
+            if word in ("SOURCES", "ALONE", "LINK", "DEPENDS"):
                 keyword = word
             elif keyword == "LINK":
                 self.add_link(word)
             elif word.endswith(".cpp"):
                 self.sources.add(word)
-        self.mlir = "MLIR" in words
+        self.mlir = "MLIR" in words or "DIALECTS" in words
         self.level = folder.split(os.sep)[0]
 
     def add_link(self, word):
@@ -158,6 +159,8 @@ class Project:
         for include in INCLUDE.findall(self.read(path)):
             if re.match(r"mlir(-c)?/", include) and target and not target.mlir:
                 self.report(path, "includes %s, but %s is built without MLIR" % (include, target.name))
+            if include.endswith(".cpp"):
+                self.report(path, "includes %s, which is compiled by itself" % include)
             file = self.resolve(path, include)
             if not file:
                 continue

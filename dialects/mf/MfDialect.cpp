@@ -109,6 +109,10 @@ bool mf::ir::hasAddressableSize(Type type) {
   });
 }
 
+RankedTensorType mf::ir::getGlobalType(Value tensor) {
+  return cast<RankedTensorType>(tensor.getType()).dropEncoding();
+}
+
 int64_t mf::ir::getTensorBytes(Type type) {
   if (auto host = dyn_cast<HostType>(type))
     type = host.getTensor();

@@ -60,6 +60,9 @@ int64_t getKernelFlops(mlir::Operation *op, llvm::StringRef kernel,
 /// memory, without padding.
 int64_t getTensorBytes(mlir::Type type);
 
+/// The type of a tensor as if no mesh cut it: its shape without a layout.
+mlir::RankedTensorType getGlobalType(mlir::Value tensor);
+
 /// The type of a rank's part; null if a dimension does not divide.
 mlir::RankedTensorType getLocalType(mlir::Type type, LayoutAttr layout,
                                     const MeshSizes &mesh);

@@ -7,13 +7,9 @@ using namespace mlir;
 using namespace mf;
 using namespace mf::ir;
 
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType()).dropEncoding();
-}
-
 static LogicalResult verifyType(Operation *op, Value value,
                                 RankedTensorType expected) {
-  if (getTensor(value) == expected)
+  if (getGlobalType(value) == expected)
     return success();
   return op->emitOpError("expected a result of type ")
          << expected << ", but got " << value.getType();
@@ -33,13 +29,14 @@ static RankedTensorType getGatheredType(RankedTensorType input,
 
 void GatherRowsOp::build(OpBuilder &builder, OperationState &state, Value input,
                          Value indices) {
-  build(builder, state, getGatheredType(getTensor(input), getTensor(indices)),
-        input, indices, nullptr, nullptr, nullptr);
+  build(builder, state,
+        getGatheredType(getGlobalType(input), getGlobalType(indices)), input,
+        indices, nullptr, nullptr, nullptr);
 }
 
 /// Indices must have the leading dimensions of the rows that they name.
 static LogicalResult verifyPlaces(Operation *op, Value rows, Value places) {
-  RankedTensorType input = getTensor(rows), indices = getTensor(places);
+  RankedTensorType input = getGlobalType(rows), indices = getGlobalType(places);
   if (input.getRank() >= 2 && indices.getRank() == input.getRank() - 1 &&
       indices.getShape().drop_back() == input.getShape().drop_back(2))
     return success();
@@ -53,7 +50,7 @@ LogicalResult GatherRowsOp::verify() {
     return failure();
   return verifyType(
       *this, getResult(),
-      getGatheredType(getTensor(getInput()), getTensor(getIndices())));
+      getGatheredType(getGlobalType(getInput()), getGlobalType(getIndices())));
 }
 
 void GatherRowsOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
@@ -66,9 +63,10 @@ void GatherRowsOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 
 void TokenPermuteOp::build(OpBuilder &builder, OperationState &state,
                            Value tokens, Value keys) {
-  RankedTensorType type = getTensor(tokens);
+  RankedTensorType type = getGlobalType(tokens);
   build(builder, state, type,
-        RankedTensorType::get(getTensor(keys).getShape(), builder.getI32Type()),
+        RankedTensorType::get(getGlobalType(keys).getShape(),
+                              builder.getI32Type()),
         tokens, keys, nullptr, nullptr, nullptr);
 }
 
@@ -77,7 +75,7 @@ static LogicalResult verifyPermutation(Operation *op, Value rows,
                                        Value places) {
   if (failed(verifyPlaces(op, rows, places)))
     return failure();
-  RankedTensorType input = getTensor(rows), indices = getTensor(places);
+  RankedTensorType input = getGlobalType(rows), indices = getGlobalType(places);
   if (input.getDimSize(input.getRank() - 2) == indices.getShape().back())
     return success();
   return op->emitOpError("expected one place for each row, but got ")
@@ -88,7 +86,7 @@ LogicalResult TokenPermuteOp::verify() {
   if (failed(verifyPermutation(*this, getTokens(), getKeys())))
     return failure();
   return verifyType(*this, getPlaces(),
-                    RankedTensorType::get(getTensor(getKeys()).getShape(),
+                    RankedTensorType::get(getGlobalType(getKeys()).getShape(),
                                           IntegerType::get(getContext(), 32)));
 }
 
@@ -122,15 +120,15 @@ void TokenUnpermuteOp::buildGradient(OpBuilder &builder,
 /// n], whose last two dimensions may be stored the other way round.
 static RankedTensorType getProductType(Value input, Value weight,
                                        bool transposed) {
-  RankedTensorType type = getTensor(input);
+  RankedTensorType type = getGlobalType(input);
   SmallVector<int64_t> shape(type.getShape());
-  shape.back() = getTensor(weight).getDimSize(transposed ? 2 : 3);
+  shape.back() = getGlobalType(weight).getDimSize(transposed ? 2 : 3);
   return RankedTensorType::get(shape, type.getElementType());
 }
 
 /// Checks [groups, ranks, rows, width] and [groups, ranks, experts].
 static LogicalResult verifyRows(Operation *op, Value input, Value counts) {
-  RankedTensorType rows = getTensor(input), numbers = getTensor(counts);
+  RankedTensorType rows = getGlobalType(input), numbers = getGlobalType(counts);
   if (rows.getRank() == 4 && numbers.getRank() == 3 &&
       numbers.getElementType().isF32() &&
       rows.getShape().take_front(2) == numbers.getShape().take_front(2))
@@ -143,9 +141,9 @@ static LogicalResult verifyRows(Operation *op, Value input, Value counts) {
 template <typename Op> static LogicalResult verifyProduct(Op op) {
   if (failed(verifyRows(op, op.getInput(), op.getCounts())))
     return failure();
-  RankedTensorType input = getTensor(op.getInput());
-  RankedTensorType weight = getTensor(op.getWeight());
-  RankedTensorType counts = getTensor(op.getCounts());
+  RankedTensorType input = getGlobalType(op.getInput());
+  RankedTensorType weight = getGlobalType(op.getWeight());
+  RankedTensorType counts = getGlobalType(op.getCounts());
   bool fits =
       weight.getRank() == 4 &&
       weight.getElementType() == input.getElementType() &&
@@ -165,9 +163,9 @@ template <typename Op> static LogicalResult verifyWeightGradient(Op op) {
   if (failed(verifyRows(op, op.getInput(), op.getCounts())) ||
       failed(verifyRows(op, op.getOutputGradient(), op.getCounts())))
     return failure();
-  RankedTensorType input = getTensor(op.getInput());
-  RankedTensorType gradient = getTensor(op.getOutputGradient());
-  RankedTensorType counts = getTensor(op.getCounts());
+  RankedTensorType input = getGlobalType(op.getInput());
+  RankedTensorType gradient = getGlobalType(op.getOutputGradient());
+  RankedTensorType counts = getGlobalType(op.getCounts());
   if (input.getDimSize(2) != gradient.getDimSize(2) ||
       input.getElementType() != gradient.getElementType())
     return op.emitOpError("expected as many rows of one element type, but got ")
@@ -247,7 +245,7 @@ LogicalResult GroupedMatmulWeightGradOp::verify() {
 void ExchangeTokensOp::build(OpBuilder &builder, OperationState &state,
                              Value input, Value send, Value receive,
                              int64_t room, double fill) {
-  RankedTensorType type = getTensor(input);
+  RankedTensorType type = getGlobalType(input);
   SmallVector<int64_t> shape(type.getShape());
   shape[2] = room;
   build(builder, state, RankedTensorType::get(shape, type.getElementType()),
@@ -271,19 +269,20 @@ DictionaryAttr ExchangeTokensOp::getKernelAttributes() {
 }
 
 int64_t ExchangeTokensOp::getRoom() {
-  return getTensor(getResult()).getDimSize(2);
+  return getGlobalType(getResult()).getDimSize(2);
 }
 
 /// Ranks send what they have; on the way back most of that is room.
 int64_t ExchangeTokensOp::getMeanRows() {
-  return std::min(getTensor(getInput()).getDimSize(2), getRoom());
+  return std::min(getGlobalType(getInput()).getDimSize(2), getRoom());
 }
 
 LogicalResult ExchangeTokensOp::verify() {
-  RankedTensorType input = getTensor(getInput()), send = getTensor(getSend());
-  RankedTensorType result = getTensor(getResult());
+  RankedTensorType input = getGlobalType(getInput()),
+                   send = getGlobalType(getSend());
+  RankedTensorType result = getGlobalType(getResult());
   if (input.getRank() != 4 || send.getRank() != 4 ||
-      !send.getElementType().isF32() || getTensor(getReceive()) != send ||
+      !send.getElementType().isF32() || getGlobalType(getReceive()) != send ||
       send.getShape().take_front(2) != input.getShape().take_front(2))
     return emitOpError("expected rows [groups, ranks, rows, width] and counts "
                        "[groups, ranks, ranks, experts] in f32, but got ")

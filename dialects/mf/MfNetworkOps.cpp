@@ -5,10 +5,6 @@
 using namespace mlir;
 using namespace mf::ir;
 
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType()).dropEncoding();
-}
-
 //===----------------------------------------------------------------------===//
 // MatmulOp
 //===----------------------------------------------------------------------===//
@@ -20,8 +16,8 @@ struct MatmulShape {
   int64_t m, n, k, rhsK;
 
   MatmulShape(Value lhs, Value rhs, bool transposeA, bool transposeB) {
-    ArrayRef<int64_t> a = getTensor(lhs).getShape();
-    ArrayRef<int64_t> b = getTensor(rhs).getShape();
+    ArrayRef<int64_t> a = getGlobalType(lhs).getShape();
+    ArrayRef<int64_t> b = getGlobalType(rhs).getShape();
     batch.assign(a.begin(), a.end() - 2);
     m = a[a.size() - (transposeA ? 1 : 2)];
     k = a[a.size() - (transposeA ? 2 : 1)];
@@ -45,13 +41,13 @@ void MatmulOp::build(OpBuilder &builder, OperationState &state, Value lhs,
   MatmulShape shape(lhs, rhs, transposeA, transposeB);
   build(builder, state,
         RankedTensorType::get(shape.getResult(contractBatch),
-                              getTensor(lhs).getElementType()),
+                              getGlobalType(lhs).getElementType()),
         lhs, rhs, transposeA, transposeB, contractBatch, nullptr, nullptr,
         nullptr);
 }
 
 LogicalResult MatmulOp::verify() {
-  RankedTensorType lhs = getTensor(getLhs()), rhs = getTensor(getRhs());
+  RankedTensorType lhs = getGlobalType(getLhs()), rhs = getGlobalType(getRhs());
   if (lhs.getRank() < 2 || rhs.getRank() < 2 ||
       lhs.getElementType() != rhs.getElementType())
     return emitOpError("expected matrices of one element type, but got ")
@@ -70,7 +66,7 @@ LogicalResult MatmulOp::verify() {
                                      << shape.rhsK << " on the right";
   auto expected = RankedTensorType::get(shape.getResult(getContractBatch()),
                                         lhs.getElementType());
-  if (getTensor(getResult()) != expected)
+  if (getGlobalType(getResult()) != expected)
     return emitOpError("expected a result of type ")
            << expected << ", but got " << getType();
   return success();
@@ -91,7 +87,8 @@ void MatmulOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                                                  rhs, false, !transposeB);
   if (!needed[1])
     return;
-  bool shared = getTensor(rhs).getRank() == 2 && getTensor(lhs).getRank() > 2;
+  bool shared =
+      getGlobalType(rhs).getRank() == 2 && getGlobalType(lhs).getRank() > 2;
   operandGradients[1] = transposeB
                             ? MatmulOp::create(builder, getLoc(), gradient, lhs,
                                                true, transposeA, shared)
@@ -111,18 +108,20 @@ static RankedTensorType getRowType(RankedTensorType type) {
 
 void RmsNormOp::build(OpBuilder &builder, OperationState &state, Value input,
                       Value gamma, double epsilon) {
-  build(builder, state, input.getType(), getRowType(getTensor(input)), input,
-        gamma, builder.getF64FloatAttr(epsilon), nullptr, nullptr, nullptr);
+  build(builder, state, input.getType(), getRowType(getGlobalType(input)),
+        input, gamma, builder.getF64FloatAttr(epsilon), nullptr, nullptr,
+        nullptr);
 }
 
 LogicalResult RmsNormOp::verify() {
-  RankedTensorType input = getTensor(getInput()), gamma = getTensor(getGamma());
+  RankedTensorType input = getGlobalType(getInput()),
+                   gamma = getGlobalType(getGamma());
   if (input.getRank() < 1 || gamma.getRank() != 1 ||
       gamma.getDimSize(0) != input.getShape().back())
     return emitOpError("expected gamma to be the last dimension of the input, "
                        "but got ")
            << gamma << " for " << input;
-  if (getTensor(getRstd()) != getRowType(input))
+  if (getGlobalType(getRstd()) != getRowType(input))
     return emitOpError("expected rstd of type ")
            << getRowType(input) << ", but got " << getRstd().getType();
   return success();
@@ -153,9 +152,9 @@ void SoftmaxOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 void FlashAttentionOp::build(OpBuilder &builder, OperationState &state,
                              Value query, Value key, Value value, double scale,
                              bool causal, Value slopes, Value firstQuery) {
-  RankedTensorType type = getTensor(query);
+  RankedTensorType type = getGlobalType(query);
   SmallVector<int64_t> shape(type.getShape());
-  shape.back() = getTensor(value).getShape().back();
+  shape.back() = getGlobalType(value).getShape().back();
   RankedTensorType rows = getRowType(type);
   build(builder, state, rows, rows,
         RankedTensorType::get(shape, type.getElementType()), query, key, value,
@@ -174,8 +173,9 @@ bool FlashAttentionOp::isView() { return false; }
 bool FlashAttentionGradOp::isView() { return false; }
 
 LogicalResult FlashAttentionOp::verify() {
-  RankedTensorType query = getTensor(getQuery()), key = getTensor(getKey()),
-                   value = getTensor(getValue());
+  RankedTensorType query = getGlobalType(getQuery()),
+                   key = getGlobalType(getKey()),
+                   value = getGlobalType(getValue());
   if (query.getRank() != 4 || key.getRank() != 4 || value.getRank() != 4)
     return emitOpError("expected [batch, heads, sequence, head dimension] "
                        "operands, but got ")
@@ -193,7 +193,7 @@ LogicalResult FlashAttentionOp::verify() {
   if (Value slopes = getSlopes()) {
     auto expected = RankedTensorType::get({query.getDimSize(1)},
                                           Float32Type::get(getContext()));
-    if (getTensor(slopes) != expected)
+    if (getGlobalType(slopes) != expected)
       return emitOpError("expected slopes of type ")
              << expected << ", one per query head, but got "
              << slopes.getType();
@@ -206,14 +206,14 @@ LogicalResult FlashAttentionOp::verify() {
              << key.getDimSize(2) << " positions of the keys, but got "
              << query.getDimSize(2) << " query rows";
   }
-  if (getTensor(getSoftmaxMax()) != getRowType(query) ||
-      getTensor(getSoftmaxSum()) != getRowType(query))
+  if (getGlobalType(getSoftmaxMax()) != getRowType(query) ||
+      getGlobalType(getSoftmaxSum()) != getRowType(query))
     return emitOpError("expected softmax_max and softmax_sum of type ")
            << getRowType(query);
   SmallVector<int64_t> shape(query.getShape());
   shape.back() = value.getDimSize(3);
   auto expected = RankedTensorType::get(shape, query.getElementType());
-  if (getTensor(getResult()) != expected)
+  if (getGlobalType(getResult()) != expected)
     return emitOpError("expected a result of type ")
            << expected << ", but got " << getResult().getType();
   return success();
@@ -239,8 +239,8 @@ void FlashAttentionOp::buildGradient(OpBuilder &builder,
 //===----------------------------------------------------------------------===//
 
 LogicalResult RotaryPositionEmbeddingOp::verify() {
-  RankedTensorType input = getTensor(getInput()),
-                   table = getTensor(getCosine());
+  RankedTensorType input = getGlobalType(getInput()),
+                   table = getGlobalType(getCosine());
   if (table.getElementType() != input.getElementType() &&
       !table.getElementType().isF32())
     return emitOpError("expected tables of ")
@@ -276,17 +276,17 @@ static RankedTensorType getGatedType(RankedTensorType input) {
 }
 
 void SwiGluOp::build(OpBuilder &builder, OperationState &state, Value input) {
-  build(builder, state, getGatedType(getTensor(input)), input, nullptr, nullptr,
-        nullptr);
+  build(builder, state, getGatedType(getGlobalType(input)), input, nullptr,
+        nullptr, nullptr);
 }
 
 LogicalResult SwiGluOp::verify() {
-  RankedTensorType input = getTensor(getInput());
+  RankedTensorType input = getGlobalType(getInput());
   if (input.getRank() < 2 || input.getDimSize(input.getRank() - 2) != 2)
     return emitOpError("expected gate and up projection as the two rows of the "
                        "last two dimensions, but got ")
            << input;
-  if (getTensor(getResult()) != getGatedType(input))
+  if (getGlobalType(getResult()) != getGatedType(input))
     return emitOpError("expected a result of type ")
            << getGatedType(input) << ", but got " << getType();
   return success();

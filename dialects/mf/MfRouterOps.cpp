@@ -5,10 +5,6 @@
 using namespace mlir;
 using namespace mf::ir;
 
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType()).dropEncoding();
-}
-
 /// `type` with another last dimension.
 static RankedTensorType withLast(RankedTensorType type, int64_t size) {
   SmallVector<int64_t> shape(type.getShape());
@@ -23,14 +19,14 @@ static RankedTensorType getIndexType(RankedTensorType type) {
 
 static LogicalResult verifyType(Operation *op, Value value,
                                 RankedTensorType expected) {
-  if (getTensor(value) == expected)
+  if (getGlobalType(value) == expected)
     return success();
   return op->emitOpError("expected a result of type ")
          << expected << ", but got " << value.getType();
 }
 
 static LogicalResult verifyRow(Operation *op, Value value) {
-  if (getTensor(value).getRank() > 0)
+  if (getGlobalType(value).getRank() > 0)
     return success();
   return op->emitOpError("expected at least one dimension, but got ")
          << value.getType();
@@ -42,7 +38,7 @@ static LogicalResult verifyRow(Operation *op, Value value) {
 
 void TopKOp::build(OpBuilder &builder, OperationState &state, Value input,
                    int64_t k) {
-  RankedTensorType values = withLast(getTensor(input), k);
+  RankedTensorType values = withLast(getGlobalType(input), k);
   build(builder, state, values, getIndexType(values), input,
         builder.getI64IntegerAttr(k), nullptr, nullptr, nullptr);
 }
@@ -50,7 +46,7 @@ void TopKOp::build(OpBuilder &builder, OperationState &state, Value input,
 LogicalResult TopKOp::verify() {
   if (failed(verifyRow(*this, getInput())))
     return failure();
-  RankedTensorType input = getTensor(getInput());
+  RankedTensorType input = getGlobalType(getInput());
   auto k = static_cast<int64_t>(getK());
   if (k < 1 || k > input.getShape().back())
     return emitOpError("expected k from 1 to ")
@@ -71,16 +67,17 @@ void TopKOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 
 void GatherElementsOp::build(OpBuilder &builder, OperationState &state,
                              Value input, Value indices) {
-  build(builder, state,
-        withLast(getTensor(input), getTensor(indices).getShape().back()), input,
-        indices, nullptr, nullptr, nullptr);
+  build(
+      builder, state,
+      withLast(getGlobalType(input), getGlobalType(indices).getShape().back()),
+      input, indices, nullptr, nullptr, nullptr);
 }
 
 LogicalResult GatherElementsOp::verify() {
   if (failed(verifyRow(*this, getInput())))
     return failure();
-  RankedTensorType input = getTensor(getInput());
-  RankedTensorType indices = getTensor(getIndices());
+  RankedTensorType input = getGlobalType(getInput());
+  RankedTensorType indices = getGlobalType(getIndices());
   if (indices.getRank() != input.getRank() ||
       indices.getShape().drop_back() != input.getShape().drop_back())
     return emitOpError("expected indices that differ from the input only in "
@@ -101,16 +98,16 @@ void GatherElementsOp::buildGradient(OpBuilder &builder,
 
 void OneHotOp::build(OpBuilder &builder, OperationState &state, Value indices,
                      int64_t depth) {
-  SmallVector<int64_t> shape(getTensor(indices).getShape());
+  SmallVector<int64_t> shape(getGlobalType(indices).getShape());
   shape.push_back(depth);
   build(builder, state, RankedTensorType::get(shape, builder.getF32Type()),
         indices, nullptr, nullptr, nullptr);
 }
 
 LogicalResult OneHotOp::verify() {
-  RankedTensorType result = getTensor(getResult());
+  RankedTensorType result = getGlobalType(getResult());
   if (result.getRank() < 1 ||
-      result.getShape().drop_back() != getTensor(getIndices()).getShape())
+      result.getShape().drop_back() != getGlobalType(getIndices()).getShape())
     return emitOpError("expected the dimensions of the indices and one more, "
                        "but got ")
            << result << " for " << getIndices().getType();
@@ -123,14 +120,14 @@ LogicalResult OneHotOp::verify() {
 
 LogicalResult CumsumOp::verify() {
   auto axis = static_cast<int64_t>(getAxis());
-  int64_t rank = getTensor(getInput()).getRank();
+  int64_t rank = getGlobalType(getInput()).getRank();
   if (axis >= 0 && axis < rank)
     return success();
   return emitOpError("expected an axis below ") << rank << ", but got " << axis;
 }
 
 void SortOp::build(OpBuilder &builder, OperationState &state, Value keys) {
-  RankedTensorType type = getTensor(keys);
+  RankedTensorType type = getGlobalType(keys);
   build(builder, state, type, getIndexType(type), keys, nullptr, nullptr,
         nullptr);
 }
@@ -138,15 +135,15 @@ void SortOp::build(OpBuilder &builder, OperationState &state, Value keys) {
 LogicalResult SortOp::verify() {
   if (failed(verifyRow(*this, getKeys())))
     return failure();
-  RankedTensorType type = getTensor(getKeys());
+  RankedTensorType type = getGlobalType(getKeys());
   if (failed(verifyType(*this, getValues(), type)))
     return failure();
   return verifyType(*this, getIndices(), getIndexType(type));
 }
 
 LogicalResult TopKRouterOp::verify() {
-  RankedTensorType experts = getTensor(getExperts());
-  RankedTensorType dispatch = getTensor(getDispatch());
+  RankedTensorType experts = getGlobalType(getExperts());
+  RankedTensorType dispatch = getGlobalType(getDispatch());
   if (experts.getRank() != 3 || dispatch.getRank() != 3 ||
       dispatch.getDimSize(0) != experts.getDimSize(0))
     return emitOpError("expected experts [rows, tokens, k] and dispatch [rows, "
@@ -160,7 +157,7 @@ LogicalResult TopKRouterOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult TrackLoadOp::verify() {
-  RankedTensorType bias = getTensor(getBias());
+  RankedTensorType bias = getGlobalType(getBias());
   if (bias.getRank() != 1 || !bias.getElementType().isF32())
     return emitOpError("expected a bias of one dimension in f32, but got ")
            << bias;
@@ -176,9 +173,9 @@ void TrackLoadOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
   if (!needed[1])
     return;
   Value places = OneHotOp::create(builder, getLoc(), getExperts(),
-                                  getTensor(getBias()).getDimSize(0));
-  auto axes =
-      llvm::to_vector(llvm::seq<int64_t>(0, getTensor(getExperts()).getRank()));
+                                  getGlobalType(getBias()).getDimSize(0));
+  auto axes = llvm::to_vector(
+      llvm::seq<int64_t>(0, getGlobalType(getExperts()).getRank()));
   Value sum = ReduceSumOp::create(builder, getLoc(), places, axes);
   double share = 1.0 / static_cast<double>(getChoices());
   operandGradients[1] = ScaleOp::create(builder, getLoc(), sum.getType(), sum,
@@ -187,9 +184,9 @@ void TrackLoadOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 }
 
 LogicalResult RecordOp::verify() {
-  RankedTensorType input = getTensor(getInput());
-  RankedTensorType value = getTensor(getValue());
-  if (getTensor(getStatistic()) != value)
+  RankedTensorType input = getGlobalType(getInput());
+  RankedTensorType value = getGlobalType(getValue());
+  if (getGlobalType(getStatistic()) != value)
     return emitOpError("expected a statistic of the value's type, but got ")
            << getStatistic().getType() << " for " << value;
   if (input.getRank() < 1 || value.getRank() < 1 ||

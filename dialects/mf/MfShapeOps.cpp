@@ -5,16 +5,12 @@
 using namespace mlir;
 using namespace mf::ir;
 
-static RankedTensorType getTensor(Value value) {
-  return cast<RankedTensorType>(value.getType()).dropEncoding();
-}
-
 /// The verifiers' common ending: the result must have `shape` and the input's
 /// element type.
 static LogicalResult verifyResult(Operation *op, ArrayRef<int64_t> shape) {
   auto expected = RankedTensorType::get(
-      shape, getTensor(op->getOperand(0)).getElementType());
-  if (getTensor(op->getResult(0)) != expected)
+      shape, getGlobalType(op->getOperand(0)).getElementType());
+  if (getGlobalType(op->getResult(0)) != expected)
     return op->emitOpError("expected a result of type ")
            << expected << ", but got " << op->getResult(0).getType();
   return success();
@@ -23,7 +19,7 @@ static LogicalResult verifyResult(Operation *op, ArrayRef<int64_t> shape) {
 /// An attribute with one entry per dimension of the input.
 static LogicalResult verifyRank(Operation *op, ArrayRef<int64_t> entries,
                                 StringRef what) {
-  int64_t rank = getTensor(op->getOperand(0)).getRank();
+  int64_t rank = getGlobalType(op->getOperand(0)).getRank();
   if (static_cast<int64_t>(entries.size()) != rank)
     return op->emitOpError("expected ")
            << rank << " " << what << ", one per dimension, but got "
@@ -36,7 +32,8 @@ static LogicalResult verifyRank(Operation *op, ArrayRef<int64_t> entries,
 //===----------------------------------------------------------------------===//
 
 LogicalResult ReshapeOp::verify() {
-  RankedTensorType from = getTensor(getInput()), to = getTensor(getResult());
+  RankedTensorType from = getGlobalType(getInput()),
+                   to = getGlobalType(getResult());
   if (from.getElementType() != to.getElementType() ||
       from.getNumElements() != to.getNumElements())
     return emitOpError("expected as many elements of the same type, but got ")
@@ -65,10 +62,10 @@ void TransposeOp::build(OpBuilder &builder, OperationState &state, Value input,
                         ArrayRef<int64_t> perm) {
   SmallVector<int64_t> shape;
   for (int64_t dimension : perm)
-    shape.push_back(getTensor(input).getDimSize(dimension));
+    shape.push_back(getGlobalType(input).getDimSize(dimension));
   build(builder, state,
-        RankedTensorType::get(shape, getTensor(input).getElementType()), input,
-        perm, nullptr, nullptr, nullptr);
+        RankedTensorType::get(shape, getGlobalType(input).getElementType()),
+        input, perm, nullptr, nullptr, nullptr);
 }
 
 LogicalResult TransposeOp::verify() {
@@ -81,7 +78,7 @@ LogicalResult TransposeOp::verify() {
         seen[dimension])
       return emitOpError("expected perm to name each dimension once");
     seen[dimension] = true;
-    shape.push_back(getTensor(getInput()).getDimSize(dimension));
+    shape.push_back(getGlobalType(getInput()).getDimSize(dimension));
   }
   return verifyResult(*this, shape);
 }
@@ -103,8 +100,8 @@ void TransposeOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 void SliceOp::build(OpBuilder &builder, OperationState &state, Value input,
                     ArrayRef<int64_t> starts, ArrayRef<int64_t> sizes) {
   build(builder, state,
-        RankedTensorType::get(sizes, getTensor(input).getElementType()), input,
-        starts, sizes, nullptr, nullptr, nullptr);
+        RankedTensorType::get(sizes, getGlobalType(input).getElementType()),
+        input, starts, sizes, nullptr, nullptr, nullptr);
 }
 
 LogicalResult SliceOp::verify() {
@@ -113,7 +110,7 @@ LogicalResult SliceOp::verify() {
     return failure();
   for (auto [axis, start] : llvm::enumerate(getStarts())) {
     int64_t size = getSizes()[axis];
-    int64_t extent = getTensor(getInput()).getDimSize(axis);
+    int64_t extent = getGlobalType(getInput()).getDimSize(axis);
     if (start < 0 || size < 0 || start > extent || size > extent - start)
       return emitOpError("reads ")
              << size << " elements from " << start << " of dimension " << axis
@@ -127,7 +124,7 @@ void SliceOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                             MutableArrayRef<Value> operandGradients) {
   SmallVector<int64_t> high;
   for (auto [axis, start] : llvm::enumerate(getStarts()))
-    high.push_back(getTensor(getInput()).getDimSize(axis) - start -
+    high.push_back(getGlobalType(getInput()).getDimSize(axis) - start -
                    getSizes()[axis]);
   operandGradients[0] = PadOp::create(
       builder, getLoc(), resultGradients.front(), getStarts(), high);
@@ -137,12 +134,12 @@ void PadOp::build(OpBuilder &builder, OperationState &state, Value input,
                   ArrayRef<int64_t> low, ArrayRef<int64_t> high,
                   int64_t value) {
   SmallVector<int64_t> shape;
-  for (auto [axis, extent] : llvm::enumerate(getTensor(input).getShape()))
+  for (auto [axis, extent] : llvm::enumerate(getGlobalType(input).getShape()))
     shape.push_back(low[axis] + extent + high[axis]);
   build(builder, state,
-        RankedTensorType::get(shape, getTensor(input).getElementType()), input,
-        low, high, value ? builder.getI64IntegerAttr(value) : nullptr, nullptr,
-        nullptr, nullptr);
+        RankedTensorType::get(shape, getGlobalType(input).getElementType()),
+        input, low, high, value ? builder.getI64IntegerAttr(value) : nullptr,
+        nullptr, nullptr, nullptr);
 }
 
 LogicalResult PadOp::verify() {
@@ -151,7 +148,7 @@ LogicalResult PadOp::verify() {
     return failure();
   SmallVector<int64_t> shape;
   for (auto [axis, extent] :
-       llvm::enumerate(getTensor(getInput()).getShape())) {
+       llvm::enumerate(getGlobalType(getInput()).getShape())) {
     if (getLow()[axis] < 0 || getHigh()[axis] < 0)
       return emitOpError("expected no negative padding");
     shape.push_back(getLow()[axis] + extent + getHigh()[axis]);
@@ -164,7 +161,7 @@ void PadOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                           MutableArrayRef<Value> operandGradients) {
   operandGradients[0] =
       SliceOp::create(builder, getLoc(), resultGradients.front(), getLow(),
-                      getTensor(getInput()).getShape());
+                      getGlobalType(getInput()).getShape());
 }
 
 //===----------------------------------------------------------------------===//
@@ -173,20 +170,20 @@ void PadOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 
 void ConcatOp::build(OpBuilder &builder, OperationState &state,
                      ValueRange inputs, int64_t axis) {
-  SmallVector<int64_t> shape(getTensor(inputs.front()).getShape());
+  SmallVector<int64_t> shape(getGlobalType(inputs.front()).getShape());
   shape[axis] = 0;
   for (Value input : inputs)
-    shape[axis] += getTensor(input).getDimSize(axis);
-  build(
-      builder, state,
-      RankedTensorType::get(shape, getTensor(inputs.front()).getElementType()),
-      inputs, builder.getI64IntegerAttr(axis), nullptr, nullptr, nullptr);
+    shape[axis] += getGlobalType(input).getDimSize(axis);
+  build(builder, state,
+        RankedTensorType::get(shape,
+                              getGlobalType(inputs.front()).getElementType()),
+        inputs, builder.getI64IntegerAttr(axis), nullptr, nullptr, nullptr);
 }
 
 LogicalResult ConcatOp::verify() {
   if (getInputs().empty())
     return emitOpError("expected at least one input");
-  RankedTensorType first = getTensor(getInputs().front());
+  RankedTensorType first = getGlobalType(getInputs().front());
   int64_t axis = getAxis();
   if (axis < 0 || axis >= first.getRank())
     return emitOpError("expected an axis below ")
@@ -194,7 +191,7 @@ LogicalResult ConcatOp::verify() {
   SmallVector<int64_t> shape(first.getShape());
   shape[axis] = 0;
   for (Value input : getInputs()) {
-    RankedTensorType type = getTensor(input);
+    RankedTensorType type = getGlobalType(input);
     if (type.getRank() != first.getRank() ||
         type.getElementType() != first.getElementType())
       return emitOpError("expected inputs of one rank and element type, but "
@@ -212,13 +209,13 @@ LogicalResult ConcatOp::verify() {
 void ConcatOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                              ArrayRef<bool> needed,
                              MutableArrayRef<Value> operandGradients) {
-  SmallVector<int64_t> starts(getTensor(getResult()).getRank(), 0);
+  SmallVector<int64_t> starts(getGlobalType(getResult()).getRank(), 0);
   for (auto [index, input] : llvm::enumerate(getInputs())) {
     if (needed[index])
       operandGradients[index] =
           SliceOp::create(builder, getLoc(), resultGradients.front(), starts,
-                          getTensor(input).getShape());
-    starts[getAxis()] += getTensor(input).getDimSize(getAxis());
+                          getGlobalType(input).getShape());
+    starts[getAxis()] += getGlobalType(input).getDimSize(getAxis());
   }
 }
 
@@ -231,20 +228,20 @@ SmallVector<int64_t> SplitOp::getOffsets() {
   int64_t offset = 0;
   for (Value part : getParts()) {
     offsets.push_back(offset);
-    offset += getTensor(part).getDimSize(getAxis());
+    offset += getGlobalType(part).getDimSize(getAxis());
   }
   return offsets;
 }
 
 LogicalResult SplitOp::verify() {
-  RankedTensorType input = getTensor(getInput());
+  RankedTensorType input = getGlobalType(getInput());
   int64_t axis = getAxis();
   if (axis < 0 || axis >= input.getRank())
     return emitOpError("expected an axis below ")
            << input.getRank() << ", but got " << axis;
   int64_t sum = 0;
   for (Value part : getParts()) {
-    RankedTensorType type = getTensor(part);
+    RankedTensorType type = getGlobalType(part);
     SmallVector<int64_t> shape(input.getShape());
     if (type.getRank() == input.getRank())
       shape[axis] = type.getDimSize(axis);
@@ -267,13 +264,13 @@ bool SplitOp::isDifferentiable(unsigned result) { return true; }
 void SplitOp::emitInstructions(LaunchEmitter &emitter) {
   EmittedBuffer input = emitter.getBuffer(getInput());
   Builder builder(getContext());
-  SmallVector<int64_t> starts(getTensor(getInput()).getRank(), 0);
+  SmallVector<int64_t> starts(getGlobalType(getInput()).getRank(), 0);
   for (auto [part, offset] : llvm::zip_equal(getParts(), getOffsets())) {
     starts[getAxis()] = offset;
     NamedAttrList attributes;
     attributes.set("starts", builder.getDenseI64ArrayAttr(starts));
-    attributes.set("sizes",
-                   builder.getDenseI64ArrayAttr(getTensor(part).getShape()));
+    attributes.set(
+        "sizes", builder.getDenseI64ArrayAttr(getGlobalType(part).getShape()));
     emitter.launch("aclnnSliceV2", input, emitter.createBuffer(part),
                    attributes.getDictionary(getContext()));
   }
@@ -282,7 +279,7 @@ void SplitOp::emitInstructions(LaunchEmitter &emitter) {
 void SplitOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                             ArrayRef<bool> needed,
                             MutableArrayRef<Value> operandGradients) {
-  RankedTensorType input = getTensor(getInput());
+  RankedTensorType input = getGlobalType(getInput());
   SmallVector<int64_t> low(input.getRank(), 0), high(low);
   SmallVector<int64_t> offsets = getOffsets();
   const int64_t extent = input.getDimSize(getAxis());
@@ -294,7 +291,7 @@ void SplitOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
       continue;
     const bool isLast = llvm::none_of(resultGradients.drop_front(index + 1),
                                       [](Value v) { return bool(v); });
-    const int64_t size = getTensor(gradient).getDimSize(getAxis());
+    const int64_t size = getGlobalType(gradient).getDimSize(getAxis());
     low[getAxis()] = offsets[index] - covered;
     high[getAxis()] = isLast ? extent - offsets[index] - size : 0;
     covered = offsets[index] + size;
@@ -315,16 +312,16 @@ void SplitOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 
 void RepeatOp::build(OpBuilder &builder, OperationState &state, Value input,
                      int64_t axis, int64_t repeats) {
-  SmallVector<int64_t> shape(getTensor(input).getShape());
+  SmallVector<int64_t> shape(getGlobalType(input).getShape());
   shape[axis] *= repeats;
   build(builder, state,
-        RankedTensorType::get(shape, getTensor(input).getElementType()), input,
-        builder.getI64IntegerAttr(axis), builder.getI64IntegerAttr(repeats),
-        nullptr, nullptr, nullptr);
+        RankedTensorType::get(shape, getGlobalType(input).getElementType()),
+        input, builder.getI64IntegerAttr(axis),
+        builder.getI64IntegerAttr(repeats), nullptr, nullptr, nullptr);
 }
 
 LogicalResult RepeatOp::verify() {
-  RankedTensorType input = getTensor(getInput());
+  RankedTensorType input = getGlobalType(getInput());
   int64_t axis = getAxis();
   if (axis < 0 || axis >= input.getRank() || (int64_t)getRepeats() < 1)
     return emitOpError("expected an axis below ")
@@ -337,7 +334,7 @@ LogicalResult RepeatOp::verify() {
 void RepeatOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                              ArrayRef<bool> needed,
                              MutableArrayRef<Value> operandGradients) {
-  RankedTensorType input = getTensor(getInput());
+  RankedTensorType input = getGlobalType(getInput());
   int64_t axis = getAxis();
   SmallVector<int64_t> shape(input.getShape());
   shape.insert(shape.begin() + axis + 1, getRepeats());
@@ -359,15 +356,15 @@ static SmallVector<int64_t> getReducedShape(ArrayRef<int64_t> shape,
 
 void ReduceSumOp::build(OpBuilder &builder, OperationState &state, Value input,
                         ArrayRef<int64_t> axes) {
-  build(
-      builder, state,
-      RankedTensorType::get(getReducedShape(getTensor(input).getShape(), axes),
-                            getTensor(input).getElementType()),
-      input, axes, nullptr, nullptr, nullptr);
+  build(builder, state,
+        RankedTensorType::get(
+            getReducedShape(getGlobalType(input).getShape(), axes),
+            getGlobalType(input).getElementType()),
+        input, axes, nullptr, nullptr, nullptr);
 }
 
 LogicalResult ReduceSumOp::verify() {
-  RankedTensorType input = getTensor(getInput());
+  RankedTensorType input = getGlobalType(getInput());
   for (int64_t axis : getAxes())
     if (axis < 0 || axis >= input.getRank())
       return emitOpError("expected axes below ")
@@ -379,7 +376,7 @@ LogicalResult ReduceSumOp::verify() {
 void ReduceSumOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                                 ArrayRef<bool> needed,
                                 MutableArrayRef<Value> operandGradients) {
-  RankedTensorType input = getTensor(getInput());
+  RankedTensorType input = getGlobalType(getInput());
   SmallVector<int64_t> shape(input.getShape());
   for (int64_t axis : getAxes())
     shape[axis] = 1;

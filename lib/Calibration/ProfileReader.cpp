@@ -17,7 +17,7 @@ namespace mf::calibration {
 static constexpr llvm::StringLiteral outputName = "ASCEND_PROFILER_OUTPUT";
 static constexpr llvm::StringLiteral kernelsName = "kernel_details.csv";
 
-static std::string join(StringRef folder, StringRef name) {
+static std::string joinPath(StringRef folder, StringRef name) {
   llvm::SmallString<128> path(folder);
   llvm::sys::path::append(path, name);
   return path.str().str();
@@ -44,16 +44,17 @@ static Expected<std::vector<std::string>> findOutputs(StringRef folder) {
   if (!fs::is_directory(folder))
     return llvm::createStringError(
         folder + ": expected the folder of a profile, but this is a file");
-  if (fs::exists(join(folder, kernelsName)))
+  if (fs::exists(joinPath(folder, kernelsName)))
     return std::vector<std::string>{folder.str()};
-  if (std::string inside = join(folder, outputName); fs::is_directory(inside))
+  if (std::string inside = joinPath(folder, outputName);
+      fs::is_directory(inside))
     return std::vector<std::string>{inside};
   Expected<std::vector<std::string>> subfolders = getSubfolders(folder);
   if (!subfolders)
     return subfolders.takeError();
   std::vector<std::string> outputs;
   for (const std::string &subfolder : *subfolders)
-    if (std::string inside = join(subfolder, outputName);
+    if (std::string inside = joinPath(subfolder, outputName);
         fs::is_directory(inside))
       outputs.push_back(inside);
   if (outputs.empty())
@@ -88,17 +89,18 @@ static Error readFolder(uint32_t number, llvm::StringMap<size_t> &known,
       return buffer.takeError();
     return *buffer ? parse(path, (*buffer)->getBuffer()) : Error::success();
   };
-  if (Error error = read(
-          join(folder, kernelsName), true, [&](StringRef path, StringRef text) {
-            return readKernelDetails(path, text, number, known, profile);
-          }))
+  if (Error error = read(joinPath(folder, kernelsName), true,
+                         [&](StringRef path, StringRef text) {
+                           return readKernelDetails(path, text, number, known,
+                                                    profile);
+                         }))
     return error;
-  if (Error error = read(join(folder, "step_trace_time.csv"), false,
+  if (Error error = read(joinPath(folder, "step_trace_time.csv"), false,
                          [&](StringRef path, StringRef text) {
                            return readStepTrace(path, text, number, profile);
                          }))
     return error;
-  if (Error error = read(join(folder, "communication.json"), false,
+  if (Error error = read(joinPath(folder, "communication.json"), false,
                          [&](StringRef path, StringRef text) {
                            return readCommunication(path, text, number,
                                                     profile);
@@ -106,7 +108,7 @@ static Error readFolder(uint32_t number, llvm::StringMap<size_t> &known,
     return error;
   // Beside the folder.
   return read(
-      join(llvm::sys::path::parent_path(folder), "profiler_metadata.json"),
+      joinPath(llvm::sys::path::parent_path(folder), "profiler_metadata.json"),
       false, [&](StringRef path, StringRef text) {
         return readMetadata(path, text, number, profile);
       });
@@ -124,7 +126,7 @@ Expected<Profile> readProfile(StringRef folder) {
       return std::move(error);
   if (profile.rows == 0)
     return llvm::createStringError(
-        join(profile.folders.front(), kernelsName) +
+        joinPath(profile.folders.front(), kernelsName) +
         ": no rows: expected the kernels of at least one step");
   return profile;
 }

@@ -23,7 +23,7 @@ using Part = ParameterPart;
 /// them.
 constexpr uint8_t onlyHeads = 0b001;
 
-constexpr ParameterPattern patterns[] = {
+constexpr ParameterPattern densePatterns[] = {
     // The Llama classes of MindSpore Transformers.
     {llama, "model.tok_embeddings.embedding_weight", {Part::Embedding}},
     {llama, "model.layers.#.attention_norm.weight", {Part::AttentionNorm}},
@@ -198,6 +198,6 @@ constexpr ParameterPattern patterns[] = {
 
 } // namespace
 
-ArrayRef<ParameterPattern> getDensePatterns() { return patterns; }
+ArrayRef<ParameterPattern> getDensePatterns() { return densePatterns; }
 
 } // namespace mf

@@ -32,7 +32,7 @@ constexpr uint32_t hfExperts =
     in(NameScheme::HuggingFace) | hfQwen2Moe | hfDeepSeek;
 constexpr uint32_t shared = sharedExperts | groupedSharedExperts;
 
-constexpr ParameterPattern patterns[] = {
+constexpr ParameterPattern expertPatterns[] = {
     // Experts of a fixed capacity.
     {experts, "model.layers.#.feed_forward.router.dense.weight", Part::Router},
     {experts, "model.layers.#.feed_forward.router.router.topk_bias",
@@ -135,6 +135,6 @@ constexpr ParameterPattern patterns[] = {
 
 } // namespace
 
-ArrayRef<ParameterPattern> getExpertPatterns() { return patterns; }
+ArrayRef<ParameterPattern> getExpertPatterns() { return expertPatterns; }
 
 } // namespace mf

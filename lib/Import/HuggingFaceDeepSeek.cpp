@@ -66,7 +66,7 @@ static void readRotary(SpecReader &reader, ModelSpec &spec) {
   latent.scale *= sharpness * sharpness;
 }
 
-static void readNextTokens(SpecReader &reader, ModelSpec &spec) {
+static void readNextTokenLayers(SpecReader &reader, ModelSpec &spec) {
   SpecReader::Keys key = {"num_nextn_predict_layers"};
   NextTokenSpec &next = spec.nextTokens;
   next.followsNorm = true;
@@ -95,7 +95,7 @@ void readHuggingFaceDeepSeek2(SpecReader &reader, ModelSpec &spec) {
 void readHuggingFaceDeepSeek3(SpecReader &reader, ModelSpec &spec) {
   readLatentModel(reader, spec);
   readDeepSeek3Experts(reader, spec);
-  readNextTokens(reader, spec);
+  readNextTokenLayers(reader, spec);
 }
 
 } // namespace mf

@@ -24,7 +24,7 @@ static void readHeads(SpecReader &reader, ModelSpec &spec) {
   }
 }
 
-static void readTypes(SpecReader &reader, ModelSpec &spec) {
+static void readTorchTypes(SpecReader &reader, ModelSpec &spec) {
   spec.computeType = reader.readType({"torch_dtype", "dtype"}, DType::F32);
   spec.residualType = spec.computeType;
   spec.paramType = DType::F32;
@@ -143,7 +143,7 @@ static void readCommon(SpecReader &reader, bool hasHeads, ModelSpec &spec) {
   spec.initializerRange = reader.readPositive({"initializer_range"}, 0.02);
   spec.tiesWordEmbeddings = reader.readBool({"tie_word_embeddings"}, false);
   spec.usesFlashAttention = true;
-  readTypes(reader, spec);
+  readTorchTypes(reader, spec);
   std::string activation = reader.readString({"hidden_act"}, "silu");
   if (activation != "silu")
     reader.diagnostics.error(reader.locate({"hidden_act"}),

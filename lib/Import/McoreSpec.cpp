@@ -42,7 +42,7 @@ static void readActivation(SpecReader &reader, ModelSpec &spec) {
                                  quote(activation));
 }
 
-static void readTypes(SpecReader &reader, ModelSpec &spec) {
+static void readMcoreTypes(SpecReader &reader, ModelSpec &spec) {
   spec.computeType = reader.readType({"compute_dtype"}, DType::BF16);
   spec.paramType =
       reader.readType({"params_dtype", "param_init_type"}, DType::F32);
@@ -76,7 +76,7 @@ static void readMcore(SpecReader &reader, const McoreDefaults &defaults,
       reader.readBool({"tie_word_embeddings"}, false) ||
       !reader.readBool({"untie_embeddings_and_output_weights"}, true);
   readActivation(reader, spec);
-  readTypes(reader, spec);
+  readMcoreTypes(reader, spec);
   checkHeadParts(reader, spec.numHeads, spec.ranks.getHeadParts(),
                  {"num_attention_heads", "num_heads"});
   // vocab_emb_dp says nothing here.

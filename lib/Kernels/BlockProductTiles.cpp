@@ -76,7 +76,7 @@ private:
 };
 
 template <bool TwoRows, bool TwoColumns>
-void multiply(const BlockProduct &product, int64_t row, int64_t panel) {
+void multiplyTiles(const BlockProduct &product, int64_t row, int64_t panel) {
   const TileRegisters<TwoRows, TwoColumns> tiles(product, row, panel);
   if (product.accumulate)
     tiles.load();
@@ -104,9 +104,9 @@ template <bool TwoColumns>
 void multiplyPanels(const BlockProduct &product, int64_t panel) {
   int64_t row = 0;
   for (; row + 32 <= product.rows; row += 32)
-    multiply<true, TwoColumns>(product, row, panel);
+    multiplyTiles<true, TwoColumns>(product, row, panel);
   if (row < product.rows)
-    multiply<false, TwoColumns>(product, row, panel);
+    multiplyTiles<false, TwoColumns>(product, row, panel);
 }
 
 HWY_POP_ATTRIBUTES

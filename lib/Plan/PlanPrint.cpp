@@ -23,7 +23,7 @@ using schedule::Pipeline;
 /// Parts of a path beyond that are not read.
 constexpr size_t mostVisits = 16;
 /// Of a part.
-constexpr size_t mostTasks = 4;
+constexpr size_t mostNamedChunks = 4;
 
 std::string count(int64_t number, llvm::StringRef what) {
   const char *plural = what.ends_with("ch") ? "es" : "s";
@@ -84,7 +84,7 @@ std::string enumerate(std::vector<std::string> parts) {
 /// `12 forwards and 11 backwards`, of which chunk where a stage has several; of
 /// how many where they would be a long list.
 std::string describeTasks(const Pipeline &pipeline, const Visit &visit) {
-  const bool namesChunks = visit.counts.size() <= mostTasks;
+  const bool namesChunks = visit.counts.size() <= mostNamedChunks;
   std::map<schedule::Phase, int64_t> sums;
   std::set<int32_t> chunks;
   std::vector<std::string> parts;

@@ -66,8 +66,8 @@ private:
 
 } // namespace
 
-llvm::Expected<LrSchedule> makeLrSchedule(const program::LrSchedule &schedule,
-                                          int64_t totalSteps) {
+llvm::Expected<mf::LrSchedule>
+makeLrSchedule(const program::LrSchedule &schedule, int64_t totalSteps) {
   ScheduleReader reader(schedule);
   LrScheduleOptions options;
   options.type = schedule.type;
@@ -92,7 +92,7 @@ llvm::Expected<LrSchedule> makeLrSchedule(const program::LrSchedule &schedule,
     return error;
   if (!options.totalSteps || *options.totalSteps < 0)
     options.totalSteps = totalSteps;
-  return LrSchedule::create(options);
+  return mf::LrSchedule::create(options);
 }
 
 } // namespace mf::runner

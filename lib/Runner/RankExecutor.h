@@ -26,7 +26,7 @@ public:
   int64_t getRank() const { return rank; }
   const program::StageProgram &getStage() const { return *prepared.stage; }
   Device &getDevice() const { return *device; }
-  Stream &getStream(uint32_t number) const { return *streams[number]; }
+  mf::Stream &getStream(uint32_t number) const { return *streams[number]; }
   ThreadPool &getPool() { return pool; }
   Communicator &getCommunicator() const { return communicator; }
 
@@ -80,7 +80,7 @@ private:
   std::optional<StepRecorder> recorder;
   ThreadPool pool;
   std::unique_ptr<Device> device;
-  std::vector<Stream *> streams;
+  std::vector<mf::Stream *> streams;
   std::deque<Event> stepEvents;
   std::shared_ptr<BaseTable> stepBases;
 };

@@ -10,6 +10,11 @@
 
 namespace mf::passes {
 
+/// The shape of a ranked tensor.
+inline llvm::ArrayRef<int64_t> getShape(mlir::Value tensor) {
+  return mlir::cast<mlir::RankedTensorType>(tensor.getType()).getShape();
+}
+
 /// Operators that match.
 struct FusionCandidate {
   FusionSite site;

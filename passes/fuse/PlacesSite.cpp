@@ -1,16 +1,13 @@
 //===- PlacesSite.cpp - Where choices get places in experts ---------------===//
 
 #include "passes/fuse/PlacesSite.h"
+#include "passes/fuse/Fusion.h"
 
 using namespace mlir;
 using namespace mf::ir;
 
 namespace mf::passes {
 namespace {
-
-ArrayRef<int64_t> getShape(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
 
 /// The operator of a kind that reads `value`; none if there are several. Every
 /// operator on the way is counted once.

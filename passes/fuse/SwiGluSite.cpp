@@ -8,10 +8,6 @@ using namespace mf::ir;
 
 namespace mf::passes {
 
-static ArrayRef<int64_t> getShape(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 //===----------------------------------------------------------------------===//
 // Matching
 //===----------------------------------------------------------------------===//

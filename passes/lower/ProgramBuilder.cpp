@@ -16,7 +16,7 @@ static DictionaryAttr getLrSchedule(ir::LrScheduleAttr schedule) {
   return attributes.getDictionary(schedule.getContext());
 }
 
-static DictionaryAttr getLossScale(ir::TrainingAttr training) {
+static DictionaryAttr getLossScaleSettings(ir::TrainingAttr training) {
   if (!training.scalesLoss())
     return {};
   Builder builder(training.getContext());
@@ -48,7 +48,7 @@ ProgramBuilder::ProgramBuilder(ir::ModelOp model, SymbolTable &modelSymbols,
       number(microBatches), model.getMicroBatchSizeAttr(),
       model.getSequenceLengthAttr(), model.getVocabSizeAttr(),
       model.getPadTokenIdAttr(), model.getIgnoreIndexAttr(),
-      getLrSchedule(training.getLrSchedule()), getLossScale(training),
+      getLrSchedule(training.getLrSchedule()), getLossScaleSettings(training),
       training.getMaxDeviceMemory() > 0 ? number(training.getMaxDeviceMemory())
                                         : IntegerAttr(),
       IntegerAttr(), IntegerAttr(), IntegerAttr(),

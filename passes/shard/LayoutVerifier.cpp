@@ -15,7 +15,7 @@ static RankedTensorType getTensor(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-static Layout getLayout(Value value) {
+Layout getLayout(Value value) {
   RankedTensorType type = getTensor(value);
   return Layout(LayoutAttr::find(type), type.getRank());
 }

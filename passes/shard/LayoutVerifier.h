@@ -4,6 +4,7 @@
 #define MF_PASSES_SHARD_LAYOUTVERIFIER_H
 
 #include "dialects/mf/MfOps.h"
+#include "passes/shard/LayoutPlan.h"
 
 namespace mf::passes {
 
@@ -13,6 +14,9 @@ namespace mf::passes {
 /// reduced, and collectives do what their types say. A layer without layouts
 /// has nothing to check.
 mlir::LogicalResult verifyLayouts(ir::LayerOp layer);
+
+/// The layout that the type of a tensor carries.
+Layout getLayout(mlir::Value value);
 
 /// Whether a layout is anywhere in the layer.
 bool hasLayouts(ir::LayerOp layer);

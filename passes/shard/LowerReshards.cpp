@@ -40,11 +40,6 @@ static Operation *createStep(OpBuilder &builder, ReshardOp reshard,
   llvm_unreachable("unknown kind");
 }
 
-static Layout getLayout(Value value) {
-  return Layout(LayoutAttr::find(value.getType()),
-                cast<RankedTensorType>(value.getType()).getRank());
-}
-
 /// Groups have one order of their axes.
 static Axes sortAsMesh(ArrayRef<StringRef> axes, MeshAttr mesh) {
   Axes sorted;

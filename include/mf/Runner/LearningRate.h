@@ -13,8 +13,8 @@ namespace mf::runner {
 /// `totalSteps` stands for a total_steps that is absent or negative: the steps
 /// of the whole run. Fails on values of another type than the key's and on
 /// schedules that do not exist.
-llvm::Expected<LrSchedule> makeLrSchedule(const program::LrSchedule &schedule,
-                                          int64_t totalSteps);
+llvm::Expected<mf::LrSchedule>
+makeLrSchedule(const program::LrSchedule &schedule, int64_t totalSteps);
 
 } // namespace mf::runner
 

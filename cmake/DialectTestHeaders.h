@@ -1,0 +1,4 @@
+// GoogleTest on top of our dialects, precompiled.
+#include "DialectHeaders.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"

@@ -1,1 +1,0 @@
-//===- MlirHeaders.cpp - The library that owns the precompiled headers ----===//

@@ -1,0 +1,4 @@
+// GoogleTest on top of what most libraries read, precompiled.
+#include "BaseHeaders.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
