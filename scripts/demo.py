@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-STEPS = 60
+STEPS = 20
 TEXT = "/usr/share/common-licenses/GPL-3"
 VARIANTS = [
     ("none", "recompute: False"),
