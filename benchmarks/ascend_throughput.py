@@ -3,7 +3,7 @@
 
     benchmarks/ascend_throughput.py [ROWS.json] [--bin=build/bin]
 
-ROWS.json has rows as data/ascend_throughput.json; the YAML of a row is its
+ROWS.json has rows as test/data/mindformers/ascend_throughput.json; the YAML of a row is its
 yaml.file beside it. Each YAML is lowered as it is and simulated on the target of
 the row's hardware label. Prints each row's error with where its time goes, then
 what is left on rows that were not fitted: the few numbers below are fitted to one
@@ -27,8 +27,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TARGETS = {"Atlas 800T A2": "atlas-800t-a2", "Atlas 900 A2 PoDc": "atlas-900-a2-podc"}
 # What is fitted, in log space: name -> (paths that change together, what is known
 # of it without the rows that are fitted: the value at a path, and the width of the
-# prior around that value). The values are those of spec/ascend-performance.md,
-# section 5. A cube's rate belongs to one label and is that of products.
+# prior around that value). The values are those of docs/sources.md
+# (Ascend values). A cube's rate belongs to one label and is that of products.
 PARAMETERS = {
     "cube 800T A2": ("engines.cube.*", 294.9e12 * 0.85, "engines.cube.bf16 kernels.matmul.peak_share", 0.10),
     "cube PoDc": ("engines.cube.*", 338e12 * 0.85, "engines.cube.bf16 kernels.matmul.peak_share", 0.10),

@@ -2,9 +2,9 @@
 
 usage: vector_bytes.py BIN_FOLDER TARGET ROWS.json YAML_FOLDER [ID...]
 
-For each row of data/ascend_throughput.json without pipeline stages, recomputation
+For each row like those of test/data/mindformers/ascend_throughput.json without pipeline stages, recomputation
 and tensor parallel ranks whose YAML lowers: GB of a step on rank 0, by what the
-operators are for, as spec/ascend-performance.md (section 4) counts MindSpore
+operators are for, as docs/sources.md (vector bytes) counts MindSpore
 Transformers', as the program's kernels count theirs, and those times the
 target's passes. IDs are parts of rows' ids.
 """

@@ -9,7 +9,7 @@ has a prior around where it starts.
 import numpy
 
 # Where a number starts, and how far, as a share, it may be from there: one standard deviation. Starts are those of
-# spec/ascend-performance.md, section 6; where it has none, one pass over the operands, or what Megatron's kernels leave
+# docs/sources.md (B200); where it has none, one pass over the operands, or what Megatron's kernels leave
 # of it. Numbers that are not here stay.
 PRIORS = {
     "memory.bytes_per_second": (5.7e12, 0.05),

@@ -45,8 +45,8 @@ private:
 // Fits at capacity
 //===----------------------------------------------------------------------===//
 
-/// MiniMalloc's time on a 2-core machine (spec/peers.md), seconds; published
-/// there, not measured in this run.
+/// MiniMalloc's time on a 2-core machine (docs/sources.md, peers), in seconds;
+/// not measured in this run.
 llvm::StringRef getPublishedSeconds(llvm::StringRef instance) {
   return llvm::StringSwitch<llvm::StringRef>(instance)
       .Case("A", "7.5-9.9")

@@ -1,7 +1,7 @@
 //===- KernelCostTest.cpp - What launches take ----------------------------===//
 //
-// Against numbers worked by hand from spec/ascend-performance.md, sections 4
-// and 5: 800T A2, 294.9 TFLOPS.
+// Against numbers worked by hand from the Ascend values of docs/sources.md:
+// 800T A2, 294.9 TFLOPS.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 //===- TopologyTest.cpp - What collectives and messages take --------------===//
 //
-// Against numbers worked by hand from spec/ascend-performance.md, sections 3 to
-// 5: 13.4 GB/s of a HCCS link's 28, 18 GB/s of RoCE's 25.
+// Against numbers worked by hand from the Ascend values of
+// docs/sources.md: 13.4 GB/s of a HCCS link's 28, 18 GB/s of RoCE's 25.
 //
 //===----------------------------------------------------------------------===//
 
