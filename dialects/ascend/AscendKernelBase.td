@@ -128,12 +128,12 @@ class Kernel<string kernelName, string kernelFactory> {
 
   // C++ expressions over `const KernelSpec &spec` that may call
   // lib/Signatures/KernelFormulas.h. `flops` are those that the device does:
-  // causal attention counts the keys that are seen. `modelFlops` are those that
-  // published utilisations count, attention in full and nothing twice; without
-  // it they are the same. Without `bytes` each operand is moved once, twice if it is read and
+  // causal attention counts the keys that are seen. `fullFlops` count attention
+  // as published utilisations do, each query with all keys; without it they are
+  // the same. Without `bytes` each operand is moved once, twice if it is read and
   // written; without `workspace` there is none.
   string flops = "getLargestOutput(spec)";
-  string modelFlops = "";
+  string fullFlops = "";
   string bytes = "";
   string workspace = "";
   // Besides those that all kernels have.

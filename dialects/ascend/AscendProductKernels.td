@@ -36,14 +36,13 @@ def Matmul : Kernel<"aclnnMatmul", "makeMatmul"> {
 
 // FLOPs of causal attention are those of the keys that are seen, about half if
 // there are as many queries as keys: `causal` needs no share of a target's rate.
-// Model FLOPs count all pairs of a query and a key. Products are those over the
+// Full FLOPs count all pairs of a query and a key. Products are those over the
 // head size of keys, and over that of values.
-class AttentionKernel<string kernelName, string kernelFactory, string products,
-                      string modelProducts>
+class AttentionKernel<string kernelName, string kernelFactory, string products>
     : Kernel<kernelName, kernelFactory> {
   let engine = Cube;
   let flops = "getAttentionFlops(spec, " # products # ")";
-  let modelFlops = "getFullAttentionFlops(spec, " # modelProducts # ")";
+  let fullFlops = "getFullAttentionFlops(spec, " # products # ")";
   let measures = [Measure<"keys", "getRowsOfMatrix(spec.inputs[1])">,
                   Measure<"queries", "getRowsOfMatrix(spec.inputs[0])">,
                   Measure<"head_size", "getColumns(spec.inputs[0])">,
@@ -51,14 +50,13 @@ class AttentionKernel<string kernelName, string kernelFactory, string products,
 }
 
 class AttentionScoreKernel<string kernelName>
-    : AttentionKernel<kernelName, "makeFlashAttention", "1, 1", "1, 1"> {
+    : AttentionKernel<kernelName, "makeFlashAttention", "1, 1"> {
   let kind = "attention";
 }
 
-// Two products for each of the two forward, and the scores once more, which no
-// model FLOPs are.
+// Two products for each of the two forward, and the scores once more.
 class AttentionGradKernel<string kernelName>
-    : AttentionKernel<kernelName, "makeFlashAttentionGrad", "3, 2", "2, 2"> {
+    : AttentionKernel<kernelName, "makeFlashAttentionGrad", "3, 2"> {
   let kind = "attention_grad";
 }
 

@@ -11,47 +11,36 @@ using namespace program;
 using timeline::StageTimeline;
 using timeline::StepTimeline;
 
-namespace {
-
-/// Of the cube: what it does, and what published utilizations count.
-struct Flops {
-  int64_t hardware = 0;
-  int64_t model = 0;
-};
-
-} // namespace
-
-static Flops countFlops(const Program &program, const InstructionList &list) {
-  Flops flops;
+/// Of the cube, attention in full: what published utilizations count.
+static int64_t countFlops(const Program &program, const InstructionList &list) {
+  int64_t flops = 0;
   for (const Instruction &instruction : list.instructions) {
     if (instruction.work != Work::Kernel)
       continue;
     const LaunchedKernel &kernel = program.kernels[instruction.index];
     if (kernel.signature->engine != Engine::Cube)
       continue;
-    flops.hardware += kernel.flops;
-    flops.model +=
-        kernel.signature->getMeasure(kernel.spec, "model_flops").value_or(0);
+    flops +=
+        kernel.signature->getMeasure(kernel.spec, "full_flops").value_or(0);
   }
   return flops;
 }
 
 static void addFlops(const Program &program, const StageProgram &stage,
                      llvm::ArrayRef<StepTask> tasks, StageTimeline &timeline) {
-  std::vector<Flops> ofRoutine;
+  std::vector<int64_t> ofRoutine;
   for (const Routine &routine : stage.routines)
     ofRoutine.push_back(countFlops(program, routine.body));
-  timeline.hardwareFlops = countFlops(program, stage.step).hardware;
+  timeline.hardwareFlops = countFlops(program, stage.step);
   for (const Call &call : stage.step.calls)
-    timeline.hardwareFlops += ofRoutine[call.routine].hardware;
+    timeline.hardwareFlops += ofRoutine[call.routine];
   timeline.modelFlops = 0;
   for (const StepTask &task : tasks)
     if (task.phase == schedule::Phase::Forward)
       timeline.modelFlops +=
           3 *
           ofRoutine[stage.step.getCall(stage.step.instructions[task.position])
-                        ->routine]
-              .model;
+                        ->routine];
 }
 
 void addTasks(llvm::ArrayRef<StepTask> tasks, StageTimeline &timeline) {

@@ -42,7 +42,7 @@ static double getFilledRows(const KernelSignature &signature,
 
 /// Whether a measure grows with the number of rows.
 static bool isOfRows(StringRef measure) {
-  return is_contained({"rows", "flops", "model_flops"}, measure);
+  return is_contained({"rows", "flops", "full_flops"}, measure);
 }
 
 static Expected<double> getComputeSeconds(const Target &target,

@@ -92,7 +92,8 @@ void printStep(const StepTimeline &timeline, const StepSummary &summary,
     os << "model FLOPs utilization: "
        << formatShare(summary.modelFlopsUtilization)
        << ", hardware FLOPs utilization: "
-       << formatShare(summary.hardwareFlopsUtilization) << "\n";
+       << formatShare(summary.hardwareFlopsUtilization)
+       << " with what is computed again; causal attention in full\n";
   if (std::string limits = describeLimits(timeline); !limits.empty())
     os << limits << "\n";
   for (const Gain &gain : getGains(timeline))

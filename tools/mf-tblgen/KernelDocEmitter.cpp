@@ -72,7 +72,7 @@ static void emitPage(const llvm::RecordKeeper &records, raw_ostream &os) {
         "where a rank's part of v begins, `&b`\nwhich part above b it takes of "
         "its own. A formula makes the line of the attributes.\n\n"
         "A target says how fast kernels of a *kind* run, which may depend on "
-        "their *measures*;\n`flops`, `model_flops`, `bytes`, "
+        "their *measures*;\n`flops`, `full_flops`, `bytes`, "
         "`largest_operand_bytes` and `element_bytes` (of the largest input) "
         "all "
         "have.\n\n"

@@ -14,7 +14,7 @@ static constexpr size_t maximumInputs = 32;
 
 /// Those that the emitter adds to each kernel's own.
 static constexpr llvm::StringLiteral commonMeasures[] = {
-    "flops", "model_flops", "bytes", "largest_operand_bytes", "element_bytes"};
+    "flops", "full_flops", "bytes", "largest_operand_bytes", "element_bytes"};
 
 std::vector<llvm::StringRef> readKinds(const llvm::RecordKeeper &records) {
   const llvm::Record *kinds = records.getDef("KernelKinds");
@@ -205,7 +205,7 @@ KernelRecord KernelReader::read() {
   kernel.kind = readKind();
   kernel.measures = readMeasures();
   kernel.flops = readText("flops");
-  kernel.modelFlops = record.getValueAsString("modelFlops").trim();
+  kernel.fullFlops = record.getValueAsString("fullFlops").trim();
   kernel.parts = readText("parts");
   kernel.bytes = record.getValueAsString("bytes").trim();
   kernel.workspace = record.getValueAsString("workspace").trim();

@@ -40,7 +40,7 @@ struct KernelRecord {
   llvm::StringRef engine;
   /// One of readKinds().
   llvm::StringRef kind;
-  llvm::StringRef flops, modelFlops, bytes, workspace, parts;
+  llvm::StringRef flops, fullFlops, bytes, workspace, parts;
   /// How it may be a step of a chain, and the function that makes it one; both
   /// or neither.
   llvm::StringRef step, stepFactory;

@@ -57,13 +57,13 @@ static void emitMeasures(raw_ostream &os, const KernelRecord &kernel) {
     emitFormula(os, kernel, "_" + measure.name.str(), measure.formula);
   os << llvm::formatv("constexpr mf::MeasureSignature {0}Measures[] = {{\n"
                       "    {{\"flops\", {0}Flops},\n"
-                      "    {{\"model_flops\", {0}{1}},\n"
+                      "    {{\"full_flops\", {0}{1}},\n"
                       "    {{\"bytes\", {0}Bytes},\n"
                       "    {{\"largest_operand_bytes\", "
                       "mf::getLargestOperandBytes},\n"
                       "    {{\"element_bytes\", mf::getElementBytes},\n",
                       kernel.name,
-                      kernel.modelFlops.empty() ? "Flops" : "ModelFlops");
+                      kernel.fullFlops.empty() ? "Flops" : "FullFlops");
   for (const MeasureRecord &measure : kernel.measures)
     os << llvm::formatv("    {{\"{1}\", {0}_{1}},\n", kernel.name,
                         measure.name);
@@ -111,8 +111,8 @@ static void emitPieces(raw_ostream &os, const KernelRecord &kernel) {
   emitOperands(os, kernel, kernel.outputs, "Outputs");
   emitAttributes(os, kernel);
   emitFormula(os, kernel, "Flops", kernel.flops);
-  if (!kernel.modelFlops.empty())
-    emitFormula(os, kernel, "ModelFlops", kernel.modelFlops);
+  if (!kernel.fullFlops.empty())
+    emitFormula(os, kernel, "FullFlops", kernel.fullFlops);
   if (kernel.bytes.empty())
     emitFormula(os, kernel, "Bytes",
                 "getMovedBytes(spec, " + llvm::Twine(getReadOutputs(kernel)) +

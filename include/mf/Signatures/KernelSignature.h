@@ -103,8 +103,8 @@ struct KernelSignature {
   llvm::StringRef kind;
   /// Floating-point operations that the device does, a multiply-add counted as
   /// two: causal attention counts the keys that are seen. The measure
-  /// "model_flops" counts what published utilisations do: attention in full,
-  /// and not its scores that the gradient computes once more.
+  /// "full_flops" counts attention as published utilisations do: each query
+  /// with all keys, seen or not. For other kernels it is the same.
   int64_t (*getFlops)(const KernelSpec &);
   /// Bytes read and written in device memory, each operand once.
   int64_t (*getBytes)(const KernelSpec &);
@@ -115,7 +115,7 @@ struct KernelSignature {
   StepKind (*getStepKind)(const KernelSpec &);
   /// The line that says what the kernel makes of parts (KernelParts.h).
   std::string (*getParts)(const KernelSpec &);
-  /// "flops", "model_flops", "bytes", "largest_operand_bytes", and the kernel's
+  /// "flops", "full_flops", "bytes", "largest_operand_bytes", and the kernel's
   /// own.
   llvm::ArrayRef<MeasureSignature> measures;
 

@@ -132,9 +132,9 @@ struct StageTimeline {
   std::map<std::string, int64_t> bytesByCategory;
   /// Seconds of streams' work by Activity::kind, over the step.
   std::map<std::string, double> secondsByKind;
-  /// Floating-point operations that the cube does in the step, and those that
-  /// published utilizations count: three times those of forwards, causal
-  /// attention in full.
+  /// Floating-point operations that the cube does in the step, recomputed ones
+  /// too, and those of the model: three times those of forwards. Both count
+  /// causal attention in full, as published utilizations do.
   int64_t hardwareFlops = 0;
   int64_t modelFlops = 0;
   double end = 0;

@@ -129,7 +129,7 @@ TEST(SignatureTest, MeasuresArePositive) {
       EXPECT_GT(measure.get(spec), 0) << spec.name << " " << measure.name.str();
       EXPECT_EQ(signature.getMeasure(spec, measure.name), measure.get(spec));
     }
-    for (const char *name : {"flops", "model_flops", "bytes",
+    for (const char *name : {"flops", "full_flops", "bytes",
                              "largest_operand_bytes", "element_bytes"})
       EXPECT_TRUE(signature.getMeasure(spec, name)) << spec.name << " " << name;
     EXPECT_EQ(signature.getMeasure(spec, "flops"), signature.getFlops(spec));

@@ -175,10 +175,10 @@ TEST(KernelSignatureTest, CausalAttentionCountsTheKeysThatAreSeen) {
   EXPECT_EQ(flops(score(true, q)), forward);
   EXPECT_EQ(flops(score(false, q)), 2 * forward);
   EXPECT_EQ(flops(grad), forward * 5 / 2);
-  // Published utilisations count all pairs, and backward twice forward.
-  EXPECT_EQ(measure(score(true, q), "model_flops"), 2 * forward);
-  EXPECT_EQ(measure(score(false, q), "model_flops"), 2 * forward);
-  EXPECT_EQ(measure(grad, "model_flops"), 4 * forward);
+  // Published utilisations count all pairs of a query and a key.
+  EXPECT_EQ(measure(score(true, q), "full_flops"), 2 * forward);
+  EXPECT_EQ(measure(score(false, q), "full_flops"), 2 * forward);
+  EXPECT_EQ(measure(grad, "full_flops"), 5 * forward);
   // The second half of the rows sees three quarters of the keys.
   const TensorShape half = shape({b, n, s / 2, d}, DType::BF16);
   EXPECT_EQ(flops(score(true, half)), forward * 3 / 4);

@@ -242,7 +242,7 @@ TEST(KernelCostTest, ErrorsNameKernelKindAndTarget) {
   EXPECT_EQ(getMessage(target, norm(4, 16)),
             "target 'a2' has the rate of kind 'norm' depend on 'keys', which "
             "kernel 'aclnnRmsNorm' of kind 'norm' does not have; it has flops, "
-            "model_flops, bytes, largest_operand_bytes, element_bytes, rows, "
+            "full_flops, bytes, largest_operand_bytes, element_bytes, rows, "
             "columns");
   target.engines[0].peaks = {{DType::F16, 1e12}};
   EXPECT_EQ(getMessage(target, matmul(narrow({4, 4}), narrow({4, 4}))),
