@@ -119,10 +119,24 @@ static void checkStep(const TrainingConfig &config, Requests &requests) {
                    (threshold ? threshold.repr(60) : std::string("1.0")));
   requests.add(config.optimizer.swap, config.optimizer.node, "swap",
                "the optimizer's state stays on the device", "optimizer.");
+}
+
+/// There is always a schedule: MindSpore Transformers has a default for the
+/// whole section.
+static void checkLearningRate(const TrainingConfig &config,
+                              DiagnosticList &diagnostics) {
   Node rate = config.optimizer.node["learning_rate"];
-  requests.add(config.optimizer.learningRate != config.lrSchedule.learningRate,
-               config.optimizer.node, "learning_rate",
-               "the rate is that of lr_schedule", "optimizer.");
+  if (!rate || config.optimizer.learningRate == config.lrSchedule.learningRate)
+    return;
+  const bool hasSchedule = !config.lrSchedule.node.getEntries().empty();
+  diagnostics.warning(
+      rate.getLocation(),
+      "optimizer.learning_rate " + rate.repr(60) + " has no effect: " +
+          (hasSchedule ? "where lr_schedule is given, its learning_rate is "
+                         "the rate; change that"
+                       : "without lr_schedule the rate is that of its "
+                         "defaults, 5e-05; add lr_schedule with the "
+                         "learning_rate that is meant"));
 }
 
 void passes::checkNotLowered(const TrainingConfig &config,
@@ -132,4 +146,5 @@ void passes::checkNotLowered(const TrainingConfig &config,
   checkRanks(config.parallel, ranks, hasExperts, requests, diagnostics);
   checkPipeline(config, ranks, rowBlocks, hasExperts, diagnostics);
   checkStep(config, requests);
+  checkLearningRate(config, diagnostics);
 }

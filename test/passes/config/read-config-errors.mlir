@@ -18,6 +18,7 @@
 // RUN: not mf-opt --mf-read-config=file=%t/degree.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=DEGREE
 // RUN: not mf-opt --mf-read-config=file=%t/level.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=LEVEL
 // RUN: mf-opt --mf-read-config=file=%t/devices.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=DEVICES
+// RUN: mf-opt --mf-read-config=file=%t/has-rate.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=HAS-RATE
 // RUN: mf-opt --mf-read-config=file=%t/alone.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ALONE
 // RUN: not mf-opt --mf-read-config=file=%t/strategy.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=STRATEGY
 // RUN: not mf-opt --mf-read-config=file=%t/no-strategy.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=NO-STRATEGY
@@ -169,7 +170,7 @@ lr_schedule:
 # STEP-DAG: step.yaml:[[#@LINE+22]]:33: warning: use_skip_data_by_global_norm is not lowered; no step is skipped for a norm above 5.0
 # STEP-DAG: step.yaml:[[#@LINE+22]]:15: warning: local_norm is not lowered; only the global norm is printed
 # STEP-DAG: step.yaml:[[#@LINE+6]]:9: warning: optimizer.swap is not lowered; the optimizer's state stays on the device
-# STEP-DAG: step.yaml:[[#@LINE+6]]:18: warning: optimizer.learning_rate 0.001 is not lowered; the rate is that of lr_schedule
+# STEP-DAG: step.yaml:[[#@LINE+6]]:18: warning: optimizer.learning_rate 0.001 has no effect: without lr_schedule the rate is that of its defaults, 5e-05; add lr_schedule with the learning_rate that is meant
 # STEP-DAG: step.yaml:[[#@LINE+9]]:18: warning: parallel_mode 0 is lowered as semi-auto parallel with data_parallel 8: the loss is the mean over the tokens of all replicas, not the mean of the replicas' means
 # STEP-NOT: scale_sense
 optimizer:
@@ -220,6 +221,14 @@ parallel_config:
   data_parallel: 4
 parallel:
   device_num: 8
+
+//--- has-rate.yaml
+# HAS-RATE: has-rate.yaml:[[#@LINE+2]]:18: warning: optimizer.learning_rate 0.001 has no effect: where lr_schedule is given, its learning_rate is the rate; change that
+optimizer:
+  learning_rate: 0.001
+lr_schedule:
+  type: cosine
+  learning_rate: 1.e-5
 
 //--- alone.yaml
 # ALONE: alone.yaml:[[#@LINE+1]]:15: warning: use_parallel False trains on one device, not on the 4 of parallel_config; set it to True if the launcher does
