@@ -1,6 +1,7 @@
 //===- TrainingConfig.cpp - A training YAML as typed values ---------------===//
 
 #include "mf/Config/TrainingConfig.h"
+#include "AutoLayout.h"
 #include "CallbackReader.h"
 #include "SectionReader.h"
 #include "StepOptionReader.h"
@@ -350,6 +351,7 @@ TrainingConfig readTrainingConfig(const Node &root,
     config.moe.expertModelParallel = moe.readInt("expert_model_parallel", 1);
   config.callbacks = readCallbacks(root, diagnostics);
   readTopLevel(root, config, diagnostics);
+  resolveAutoLayout(config, diagnostics);
   checkSections(config, diagnostics);
   return config;
 }

@@ -18,6 +18,9 @@
 // RUN: not mf-opt --mf-read-config=file=%t/degree.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=DEGREE
 // RUN: not mf-opt --mf-read-config=file=%t/level.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=LEVEL
 // RUN: mf-opt --mf-read-config=file=%t/devices.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=DEVICES
+// RUN: mf-opt --mf-read-config=file=%t/auto.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=AUTO
+// RUN: mf-opt --mf-read-config=file=%t/auto-none.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=AUTO-NONE
+// RUN: not mf-opt --mf-read-config=file=%t/auto-odd.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=AUTO-ODD
 // RUN: mf-opt --mf-read-config=file=%t/has-rate.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=HAS-RATE
 // RUN: mf-opt --mf-read-config=file=%t/alone.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ALONE
 // RUN: not mf-opt --mf-read-config=file=%t/strategy.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=STRATEGY
@@ -221,6 +224,36 @@ parallel_config:
   data_parallel: 4
 parallel:
   device_num: 8
+
+//--- auto.yaml
+# MindSpore's search for a layout is not repeated.
+# AUTO: auto.yaml:[[#@LINE+5]]:18: warning: parallel_mode 2 is auto parallel: MindSpore searches a layout for each operator, which is not modelled; the step is that of parallel_mode 1 with data_parallel 2, model_parallel 1, pipeline_stage 1{{$}}
+# AUTO: mf.mesh = #mf.mesh<pp = 1, dp = 2>
+parallel_config:
+  data_parallel: 2
+parallel:
+  parallel_mode: 2
+runner_config:
+  batch_size: 4
+
+//--- auto-none.yaml
+# Files without data_parallel give the rows of all ranks.
+# AUTO-NONE: auto-none.yaml:[[#@LINE+5]]:18: warning: parallel_mode 'auto_parallel' is auto parallel: {{.*}}; parallel_config has none either, so the step is that of parallel_mode 1 with data_parallel 8, model_parallel 1, pipeline_stage 1 and batch_size 48, that of a stage, as 6 of each replica; set parallel_mode to 1, data_parallel and model_parallel, and batch_size to the rows of one replica{{$}}
+# AUTO-NONE: mf.mesh = #mf.mesh<pp = 1, dp = 8>
+parallel_config:
+  mem_coeff: 0.25
+parallel: {
+  parallel_mode: auto_parallel}
+runner_config:
+  batch_size: 48
+
+//--- auto-odd.yaml
+# AUTO-ODD: auto-odd.yaml:[[#@LINE+2]]:15: error: batch_size 6 is that of a stage with parallel_mode 2 and no data_parallel, and does not divide over 4 ranks; set parallel_mode to 1, data_parallel and model_parallel, and batch_size to the rows of one replica
+runner_config:
+  batch_size: 6
+parallel:
+  parallel_mode: 2
+  device_num: 4
 
 //--- has-rate.yaml
 # HAS-RATE: has-rate.yaml:[[#@LINE+2]]:18: warning: optimizer.learning_rate 0.001 has no effect: where lr_schedule is given, its learning_rate is the rate; change that
