@@ -3,6 +3,7 @@
 #include "Exchange.h"
 #include "mf/Data/ElementConversion.h"
 #include "mf/Signatures/RowCounts.h"
+#include "mf/Tensor/Maximum.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -60,7 +61,7 @@ static llvm::Expected<Tensor> reduce(llvm::ArrayRef<Tensor> parts,
          llvm::zip(total.getElements<float>(), values.getElements<float>()))
       element = number == 0                   ? value
                 : reduction == Reduction::Sum ? element + value
-                                              : std::max(element, value);
+                                              : getMaximum(element, value);
   }
   if (llvm::Error error = convertElements(DType::F32, total.getBytes(),
                                           shape.type, result.getBytes()))

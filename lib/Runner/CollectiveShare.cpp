@@ -3,8 +3,8 @@
 #include "CollectiveShare.h"
 #include "RowShare.h"
 #include "mf/Data/ElementConversion.h"
+#include "mf/Tensor/Maximum.h"
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <type_traits>
 
@@ -48,13 +48,8 @@ static void add(Element *sum, const Element *part, int64_t elements) {
 template <typename Element>
 static void keepLarger(Element *largest, const Element *part,
                        int64_t elements) {
-  for (int64_t i = 0; i < elements; ++i) {
-    bool isLarger = part[i] > largest[i];
-    if constexpr (std::is_floating_point_v<Element>)
-      isLarger |= std::isnan(part[i]);
-    if (isLarger)
-      largest[i] = part[i];
-  }
+  for (int64_t i = 0; i < elements; ++i)
+    largest[i] = getMaximum(largest[i], part[i]);
 }
 
 /// Combines in `Element`, whose type is `wideType`.

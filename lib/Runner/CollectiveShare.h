@@ -16,7 +16,7 @@ namespace mf::runner {
 
 /// Combines `parts`, each of `elements` elements, element by element in their
 /// order. Floating-point values are summed in fp32 and rounded once; integers
-/// wrap around; a maximum with a NaN is a NaN. `output` may be one of the
+/// wrap around; a maximum is that of Maximum.h. `output` may be one of the
 /// parts.
 void reduceParts(llvm::ArrayRef<const std::byte *> parts, std::byte *output,
                  int64_t elements, DType type, Reduction reduction);

@@ -2,9 +2,12 @@
 
 #include "lib/Interpreter/Exchange.h"
 #include "LoweredSteps.h"
+#include "lib/Runner/CollectiveShare.h"
 #include "mf/Data/ElementConversion.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace mf::interpreter;
@@ -185,6 +188,54 @@ TEST_F(ExchangeTest, SumsOfBfloat16AreInFp32) {
     return success();
   })));
   EXPECT_THAT(sums, testing::Each(0x4381));
+}
+
+TEST_F(ExchangeTest, MaximaAreThoseOfTheRunner) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const float nan = std::nanf("");
+  const std::pair<std::vector<float>, float> cases[] = {
+      {{1, 3, 2}, 3},
+      {{nan, 1, 2}, nan},
+      {{1, nan, infinity}, nan},
+      {{1, 2, nan}, nan},
+      {{-0.0F, 0.0F, -0.0F}, 0.0F},
+      {{0.0F, -0.0F, -1}, 0.0F},
+      {{-0.0F, -1, -0.0F}, -0.0F},
+      {{1, infinity, -infinity}, infinity},
+      {{-infinity, -infinity, -infinity}, -infinity},
+      {{-infinity, -1, -2}, -1}};
+  for (DType type : {DType::F32, DType::BF16, DType::F16})
+    for (const auto &[values, expected] : cases) {
+      auto make = [&](float value) {
+        Tensor tensor(TensorShape{type, {1}});
+        llvm::cantFail(mf::convertElements(
+            DType::F32, {reinterpret_cast<const uint8_t *>(&value), 4}, type,
+            tensor.getBytes()));
+        return tensor;
+      };
+      std::vector<Tensor> inputs, outputs;
+      std::vector<const std::byte *> parts;
+      for (float value : values) {
+        inputs.push_back(make(value));
+        outputs.push_back(make(0));
+        parts.push_back(reinterpret_cast<const std::byte *>(
+            inputs.back().getBytes().data()));
+      }
+      EXPECT_TRUE(succeeded(turns.run(3, [&](size_t rank) {
+        return communicate(CollectiveKind::AllReduce, rank, {0, 1, 2},
+                           inputs[rank], outputs[rank], Reduction::Max);
+      })));
+      const Tensor ofRunner = make(0);
+      mf::runner::reduceParts(
+          parts, reinterpret_cast<std::byte *>(ofRunner.getBytes().data()), 1,
+          type, Reduction::Max);
+      for (const Tensor &output : outputs) {
+        EXPECT_EQ(output.getBytes(), make(expected).getBytes())
+            << testing::PrintToString(values);
+        EXPECT_EQ(output.getBytes(), ofRunner.getBytes())
+            << testing::PrintToString(values);
+      }
+    }
 }
 
 TEST_F(ExchangeTest, EachKindGivesEachMemberItsPart) {
