@@ -28,7 +28,7 @@ public:
         name));
     directory = std::string(name);
   }
-  ~TemporaryDirectory() { llvm::sys::fs::remove_directories(directory); }
+  ~TemporaryDirectory() { (void)llvm::sys::fs::remove_directories(directory); }
   TemporaryDirectory(const TemporaryDirectory &) = delete;
   TemporaryDirectory &operator=(const TemporaryDirectory &) = delete;
 

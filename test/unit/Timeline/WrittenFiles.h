@@ -25,7 +25,7 @@ public:
                                              : "mf-timeline-test",
         name));
   }
-  ~ScratchFolder() { llvm::sys::fs::remove_directories(name); }
+  ~ScratchFolder() { (void)llvm::sys::fs::remove_directories(name); }
   ScratchFolder(const ScratchFolder &) = delete;
   ScratchFolder &operator=(const ScratchFolder &) = delete;
 
