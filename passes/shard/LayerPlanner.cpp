@@ -11,7 +11,6 @@ using namespace llvm;
 namespace mf::passes {
 
 using ir::Axes;
-using ir::FactorDims;
 using ir::FactorKind;
 using ir::Layout;
 

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <limits>
 
-using llvm::StringRef;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
