@@ -168,8 +168,7 @@ struct Quotient {
     // A correctly rounded quotient is never below an integer that the exact one
     // reaches. It may be one above; the remainder then has the wrong sign.
     quotient = hn::Floor(hn::Div(x, divisor));
-    isExact = HWY_NATIVE_FMA &&
-              hn::AllTrue(floats,
+    isExact = hn::AllTrue(floats,
                           hn::Lt(hn::Abs(quotient), hn::Set(floats, 0x1p23f)));
     remainder = hn::NegMulAdd(quotient, divisor, x);
     auto isBeyond =

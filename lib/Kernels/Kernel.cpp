@@ -2,6 +2,7 @@
 
 #include "mf/Kernels/Kernel.h"
 #include "Factories.h"
+#include "mf/Kernels/InstructionSet.h"
 #include "mf/Signatures/KernelSignature.h"
 
 namespace mf {
@@ -16,6 +17,8 @@ static constexpr KernelOrError (*factories[])(const KernelSpec &) = {
 
 llvm::Expected<std::unique_ptr<Kernel>> makeKernel(const KernelSpec &spec) {
   if (llvm::Error error = checkAgainstSignature(spec))
+    return error;
+  if (llvm::Error error = prepareInstructionSet())
     return error;
   const KernelSignature *signature = findKernelSignature(spec.name);
   return factories[signature - getKernelSignatures().begin()](spec);

@@ -48,10 +48,12 @@ static_assert(sizeof(TileShapes) == 64);
 
 } // namespace
 
-MatrixUnit getMatrixUnit() {
+MatrixUnit getUnlimitedMatrixUnit() {
   static const MatrixUnit unit = findUnit();
-  return std::min(unit, limit);
+  return unit;
 }
+
+MatrixUnit getMatrixUnit() { return std::min(getUnlimitedMatrixUnit(), limit); }
 
 MatrixUnitLimit::MatrixUnitLimit(MatrixUnit most) { limit = most; }
 MatrixUnitLimit::~MatrixUnitLimit() { limit = MatrixUnit::Amx; }

@@ -23,6 +23,9 @@ enum class MatrixUnit {
 /// The best unit that this process may use.
 MatrixUnit getMatrixUnit();
 
+/// The same whatever tests say.
+MatrixUnit getUnlimitedMatrixUnit();
+
 /// For tests: bounds what getMatrixUnit() says as long as it lives. Not while
 /// another thread makes kernels.
 class MatrixUnitLimit {

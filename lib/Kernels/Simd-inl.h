@@ -67,8 +67,6 @@ HWY_INLINE HalfBitsVector narrow(FloatVector value, BFloat16) {
   return hn::TruncateTo(halfBits, hn::ShiftRight<16>(roundUpperHalf(value)));
 }
 
-#if HWY_TARGET <= HWY_AVX2
-
 HWY_INLINE FloatVector widen(HalfBitsVector bits, Float16) {
   const hn::Rebind<hwy::float16_t, FloatTag> halves;
   return hn::PromoteTo(floats, hn::BitCast(halves, bits));
@@ -78,53 +76,6 @@ HWY_INLINE HalfBitsVector narrow(FloatVector value, Float16) {
   const hn::Rebind<hwy::float16_t, FloatTag> halves;
   return hn::BitCast(halfBits, hn::DemoteTo(halves, value));
 }
-
-#else
-
-HWY_INLINE FloatVector widen(HalfBitsVector half, Float16) {
-  // The exponent is moved into place and re-biased by a multiplication, which
-  // also normalises subnormals; infinities and NaNs get their exponent back.
-  auto bits = hn::PromoteTo(floatBits, half);
-  auto magnitude = hn::And(bits, hn::Set(floatBits, 0x7fffu));
-  auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(floatBits, 0x8000u)));
-  auto scaled = hn::Mul(hn::BitCast(floats, hn::ShiftLeft<13>(magnitude)),
-                        hn::Set(floats, 0x1p112f));
-  auto special =
-      hn::IfThenElseZero(hn::Ge(magnitude, hn::Set(floatBits, 0x7c00u)),
-                         hn::Set(floatBits, 0x7f800000u));
-  return hn::BitCast(
-      floats, hn::Or(hn::Or(hn::BitCast(floatBits, scaled), special), sign));
-}
-
-HWY_INLINE HalfBitsVector narrow(FloatVector value, Float16) {
-  auto bits = hn::BitCast(floatBits, value);
-  auto sign = hn::And(bits, hn::Set(floatBits, 0x80000000u));
-  auto magnitude = hn::Xor(bits, sign);
-  // Normal: re-bias the exponent, add half a unit (to even) and shift; a carry
-  // out of the largest half becomes infinity by itself.
-  auto odd = hn::And(hn::ShiftRight<13>(magnitude), hn::Set(floatBits, 1u));
-  auto normal = hn::ShiftRight<13>(
-      hn::Add(magnitude, hn::Add(odd, hn::Set(floatBits, 0xc8000fffu))));
-  // Subnormal: adding one half lets the adder round at the right bit.
-  auto subnormal =
-      hn::Sub(hn::BitCast(floatBits, hn::Add(hn::BitCast(floats, magnitude),
-                                             hn::Set(floats, 0.5f))),
-              hn::Set(floatBits, 0x3f000000u));
-  auto infinite = hn::Set(floatBits, 0x7c00u);
-  auto nan =
-      hn::Or(hn::Set(floatBits, 0x7e00u), hn::And(hn::ShiftRight<13>(magnitude),
-                                                  hn::Set(floatBits, 0x3ffu)));
-  auto half = hn::IfThenElse(hn::Lt(magnitude, hn::Set(floatBits, 0x38800000u)),
-                             subnormal, normal);
-  half = hn::IfThenElse(hn::Ge(magnitude, hn::Set(floatBits, 0x47800000u)),
-                        infinite, half);
-  half = hn::IfThenElse(hn::Gt(magnitude, hn::Set(floatBits, 0x7f800000u)), nan,
-                        half);
-  half = hn::Or(half, hn::ShiftRight<16>(sign));
-  return hn::TruncateTo(halfBits, half);
-}
-
-#endif
 
 //===----------------------------------------------------------------------===//
 // Whole vectors

@@ -1,15 +1,18 @@
 //===- TargetsTest.cpp - The same results on every instruction set --------===//
 //
-// The loops are compiled for AVX-512, AVX2 and plain x86-64. Here the better
-// ones are hidden, so that each is tested on any machine that has it.
+// The loops are compiled for AVX-512 and AVX2. Here the better one is hidden,
+// so that each is tested on any machine that has it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "hwy/targets.h"
 #include "KernelTesting.h"
+#include "lib/Kernels/MatrixUnit.h"
+#include "mf/Kernels/InstructionSet.h"
 #include "gtest/gtest.h"
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 using namespace mf;
@@ -21,7 +24,7 @@ class TargetsTest : public ::testing::TestWithParam<int64_t> {
 protected:
   void SetUp() override {
     hwy::SetSupportedTargetsForTest(0);
-    if (GetParam() != HWY_EMU128 && (hwy::SupportedTargets() & GetParam()) == 0)
+    if ((hwy::SupportedTargets() & GetParam()) == 0)
       GTEST_SKIP() << "this processor has no " << hwy::TargetName(GetParam());
     hwy::SetSupportedTargetsForTest(GetParam());
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
@@ -210,8 +213,55 @@ TEST_P(TargetsTest, LogarithmsAndExponentialsTakeAnyNumber) {
   expectNear(runKernel("aclnnExp", {x}, {x})[0], exponentials, 1e-3);
 }
 
-INSTANTIATE_TEST_SUITE_P(, TargetsTest,
-                         ::testing::Values(HWY_EMU128, HWY_AVX2, HWY_AVX3),
+/// In a process of its own, whose first kernel it is. Without the refusal, that
+/// would end by an instruction that the processor does not know.
+TEST(InstructionSetTest, ProcessorsWithoutAvx2AreRefused) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  auto makeOnOldProcessor = [] {
+    hwy::SetSupportedTargetsForTest(HWY_SSE4);
+    const TensorShape shape = {DType::F32, {4}};
+    llvm::Expected<std::unique_ptr<Kernel>> kernel =
+        makeKernel({"aclnnNeg", {shape}, {shape}, {}});
+    llvm::errs() << llvm::toString(kernel.takeError());
+    std::exit(0);
+  };
+  EXPECT_EXIT(makeOnOldProcessor(), ::testing::ExitedWithCode(0),
+              "^this processor has no AVX2 .with FMA, F16C and BMI2., which "
+              "all kernels need: run on ");
+}
+
+/// What a step uses in a process that starts with each limit of oneDNN's.
+TEST(InstructionSetTest, OneDnnsLimitIsThatOfLoopsAndProducts) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  struct Limit {
+    const char *name, *says;
+    MatrixUnit needed;
+  };
+  constexpr const char *variable = "ONEDNN_MAX_CPU_ISA";
+  const Limit limits[] = {{"AVX2", "AVX2", MatrixUnit::None},
+                          {"AVX512_CORE_BF16", "AVX-512", MatrixUnit::Avx512},
+                          {"ALL", "AVX-512 and AMX", MatrixUnit::Amx}};
+  const MatrixUnit best = getMatrixUnit();
+  const char *old = std::getenv(variable);
+  const std::string restored = old ? old : "ALL";
+  for (const Limit &limit : limits) {
+    if (limit.needed > best)
+      continue;
+    auto sayWhatIsUsed = [&limit] {
+      llvm::cantFail(prepareInstructionSet());
+      const bool loopsUseAvx512 = (hwy::SupportedTargets() & HWY_AVX3) != 0;
+      llvm::errs() << getInstructionSetName();
+      std::exit(loopsUseAvx512 == (limit.needed != MatrixUnit::None) ? 0 : 1);
+    };
+    setenv(variable, limit.name, 1);
+    EXPECT_EXIT(sayWhatIsUsed(), ::testing::ExitedWithCode(0),
+                std::string("^") + limit.says + "$")
+        << limit.name;
+  }
+  setenv(variable, restored.c_str(), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(, TargetsTest, ::testing::Values(HWY_AVX2, HWY_AVX3),
                          [](const auto &info) {
                            return std::string(hwy::TargetName(info.param));
                          });
