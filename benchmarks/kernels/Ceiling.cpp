@@ -2,6 +2,7 @@
 
 #include "Ceiling.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <cmath>
 #include <oneapi/dnnl/dnnl.hpp>
@@ -91,8 +92,28 @@ void OneDnnProduct::run(void *a, void *b, void *c) {
   omp_set_num_threads(1);
 }
 
+DType getCeilingType(DType type) {
+  try {
+    OneDnnProduct probe({64, 64, 64}, type, 1);
+    return type;
+  } catch (const dnnl::error &) {
+    return DType::F32;
+  }
+}
+
+std::string describeCeilingType(DType type) {
+  const DType used = getCeilingType(type);
+  if (used == type)
+    return "";
+  return llvm::formatv(
+             " in {0}, as oneDNN has no product of {1} on this processor",
+             getName(used), getName(type))
+      .str();
+}
+
 double measureCeiling(llvm::ArrayRef<StepProduct> products, DType type,
                       const Settings &settings) {
+  type = getCeilingType(type);
   double flops = 0, seconds = 0;
   for (const StepProduct &product : products) {
     OneDnnProduct oneDnn(product, type, settings.threads);

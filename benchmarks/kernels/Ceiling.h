@@ -14,6 +14,7 @@
 #include "llvm/ADT/StringRef.h"
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace mf {
@@ -35,6 +36,7 @@ StepProduct getProduct(const KernelSpec &spec, int calls);
 /// transposed: "nt" is the product of a with b transposed.
 std::optional<StepProduct> parseProduct(llvm::StringRef text);
 
+/// Of a type that oneDNN has products of (getCeilingType).
 class OneDnnProduct {
 public:
   OneDnnProduct(const StepProduct &product, DType type, int threads);
@@ -48,10 +50,18 @@ private:
   int threads;
 };
 
+/// The type in which oneDNN multiplies matrices of `type` on this processor:
+/// f32 in place of bf16 where it has no product of bf16, as without AVX-512.
+DType getCeilingType(DType type);
+
 /// FLOPs per second over all products of a step, each of them as often as the
-/// step has it and at its fastest run.
+/// step has it and at its fastest run, in getCeilingType(type).
 double measureCeiling(llvm::ArrayRef<StepProduct> products, DType type,
                       const Settings &settings);
+
+/// " in f32, as oneDNN has no product of bf16 on this processor", or nothing
+/// where the ceiling is of the type itself.
+std::string describeCeilingType(DType type);
 
 } // namespace mf
 

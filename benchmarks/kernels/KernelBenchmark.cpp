@@ -2,6 +2,7 @@
 
 #include "KernelBenchmark.h"
 #include "Ceiling.h"
+#include "mf/Kernels/InstructionSet.h"
 #include "mf/Kernels/MachineRates.h"
 #include "mf/Signatures/KernelSignature.h"
 #include "llvm/ADT/STLExtras.h"
@@ -119,13 +120,13 @@ void Benchmark::measureRates(const std::vector<StepKernel> &kernels,
   std::string text;
   if (rates.flops > 0)
     text = llvm::formatv("{0:F0} GFLOP/s of oneDNN called directly on the "
-                         "step's products, ",
-                         rates.flops / giga)
+                         "step's products{1}, ",
+                         rates.flops / giga, describeCeilingType(type))
                .str();
   llvm::outs() << llvm::formatv(
-      "{0}: bounds at {1}{2:F1} GB/s of c = a + b, on {3} thread{4}\n",
+      "{0}: bounds at {1}{2:F1} GB/s of c = a + b, on {3} thread{4} with {5}\n",
       getName(type), text, rates.bytes / giga, settings.threads,
-      settings.threads == 1 ? "" : "s");
+      settings.threads == 1 ? "" : "s", getInstructionSetName());
 }
 
 Benchmark::Line Benchmark::makeLine(const std::string &title,
@@ -151,10 +152,11 @@ Benchmark::Line Benchmark::makeLine(const std::string &title,
 Benchmark::Line Benchmark::timeKernel(const StepKernel &kernel) {
   Launch launch(kernel.spec);
   std::unique_ptr<OneDnnProduct> ceiling;
-  if (isProduct(kernel.spec))
+  // Without a product of the type, oneDNN's would need other matrices.
+  const DType type = kernel.spec.inputs[0].type;
+  if (isProduct(kernel.spec) && getCeilingType(type) == type)
     ceiling = std::make_unique<OneDnnProduct>(
-        getProduct(kernel.spec, kernel.calls), kernel.spec.inputs[0].type,
-        settings.threads);
+        getProduct(kernel.spec, kernel.calls), type, settings.threads);
 
   // In turns, so that a busy machine disturbs both alike.
   double best = INFINITY, bestCeiling = INFINITY, spent = 0;

@@ -106,11 +106,12 @@ int main(int argc, char **argv) {
     }
   if (arguments.isCeiling) {
     for (DType type : arguments.types)
-      llvm::outs() << llvm::formatv("{0} ceiling: {1:F1} GFLOP/s\n",
+      llvm::outs() << llvm::formatv("{0} ceiling: {1:F1} GFLOP/s{2}\n",
                                     getName(type),
                                     measureCeiling(getProducts(arguments, type),
                                                    type, arguments.settings) /
-                                        1e9);
+                                        1e9,
+                                    describeCeilingType(type));
     return 0;
   }
   Benchmark benchmark(arguments.settings);
