@@ -1,6 +1,7 @@
 //===- MeasuredRates.cpp - What a rank's threads can do -------------------===//
 
 #include "MeasuredRates.h"
+#include "mf/Kernels/InstructionSet.h"
 #include "mf/Kernels/MachineRates.h"
 #include "mf/Timeline/KernelTable.h"
 #include <chrono>
@@ -30,7 +31,8 @@ timeline::BoundRates measureRates(const timeline::StepTimeline &timeline,
   rates.bytesPerSecond = measureStreamingRate(pool, clock);
   const int threads = pool.getNumThreads();
   rates.source = "measured on " + std::to_string(threads) + " thread" +
-                 (threads == 1 ? "" : "s");
+                 (threads == 1 ? "" : "s") + " with " +
+                 getInstructionSetName().str();
   return rates;
 }
 

@@ -27,7 +27,7 @@
 //     ],
 //     "critical_path": [{"kind": "matmul", "seconds": ...}, ...],
 //     "sensitivity": {"engines.cube.bf16": ..., ...},
-//     "rates": {"source": "measured on 2 threads",
+//     "rates": {"source": "measured on 2 threads with AVX2",
 //               "flops_per_second": {"bf16": ..., "f32": ...},
 //               "bytes_per_second": ...},
 //     "kernels": [
