@@ -161,7 +161,7 @@ def main():
     if arguments.torch:
         return step_table.time_torch(ExpertStep(**json.loads(arguments.torch)), arguments.steps)
     models = [ExpertStep(name, arguments.experts, arguments.layers) for name in arguments.types.split(",")]
-    step_table.print_rows(arguments, models, both_ways=arguments.isa)
+    step_table.print_rows(arguments, models, every_way=arguments.isa)
 
 
 if __name__ == "__main__":

@@ -22,29 +22,34 @@ import training  # noqa: E402
 THREADS = 2
 TEXT = "/usr/share/common-licenses/GPL-3"
 LIMIT = "ONEDNN_MAX_CPU_ISA"
-# Without AMX: what oneDNN may use at most.
-WITHOUT_AMX = "AVX512_CORE_BF16"
+# What a processor must have, and what oneDNN and mf are limited to in a row that does without it.
+LESSER = (("amx_bf16", "AVX512_CORE_BF16"), ("avx512bw", "AVX2"))
+# PyTorch's own loops and the BLAS of the system have other limits.
+OTHER_LIMITS = {"AVX2": {"ATEN_CPU_CAPABILITY": "avx2", "OPENBLAS_CORETYPE": "Haswell"}}
 
 ROW = "%-32s%-6s%-18s%11s%14s%10s%12s%12s%14s%15s"
 HEADER = ("step", "type", "instructions", "mf s/step", "torch s/step", "torch/mf",
           "mf GFLOP/s", "of ceiling", "mf arena MiB", "torch RSS MiB")  # fmt: skip
 
 
-def has_amx():
+def list_instructions():
+    """All that the processor has, and the lesser sets that rows are limited to."""
     with open("/proc/cpuinfo") as file:
-        return "amx_bf16" in file.read()
+        flags = file.read()
+    return ["all"] + [limit for flag, limit in LESSER if flag in flags]
 
 
 @contextlib.contextmanager
 def limited_to(instructions):
     """Programs that are started within may use these instructions at most; "all" is without limit."""
-    before = os.environ.pop(LIMIT, None)
+    before = dict(os.environ)
+    os.environ.pop(LIMIT, None)
     if instructions != "all":
         os.environ[LIMIT] = instructions
+    os.environ.update(OTHER_LIMITS.get(instructions, {}))
     yield
-    os.environ.pop(LIMIT, None)
-    if before is not None:
-        os.environ[LIMIT] = before
+    os.environ.clear()
+    os.environ.update(before)
 
 
 def median(values):
@@ -120,9 +125,9 @@ def make_row(tools, model, instructions, steps, with_torch):
     )  # fmt: skip
 
 
-def print_rows(arguments, models, both_ways):
-    """A row for each model; with `both_ways` two where the machine has AMX, one with and one without it."""
-    ways = ["all", WITHOUT_AMX] if both_ways and has_amx() else [os.environ.get(LIMIT, "all")]
+def print_rows(arguments, models, every_way):
+    """A row for each model; with `every_way` one more for each lesser set of instructions."""
+    ways = list_instructions() if every_way else [os.environ.get(LIMIT, "all")]
     print(ROW % HEADER, flush=True)
     with tempfile.TemporaryDirectory() as folder:
         tools = training.Tools(arguments.bin_folder, folder)
@@ -136,6 +141,6 @@ def add_options(parser):
     parser.add_argument("bin_folder", nargs="?", default=os.path.join(ROOT, "build", "bin"))
     parser.add_argument("--steps", type=int, default=3, help="steps behind the first, which does not count")
     parser.add_argument("--types", default="f32,bf16")
-    parser.add_argument("--isa", action="store_true", help="with and without AMX, by oneDNN's " + LIMIT)
+    parser.add_argument("--isa", action="store_true", help="with and without AMX and AVX-512, by " + LIMIT)
     parser.add_argument("--no-torch", action="store_true", help="mf and its ceiling alone")
     parser.add_argument("--torch", help="for the script itself: runs PyTorch's step")

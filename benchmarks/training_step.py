@@ -8,9 +8,9 @@ feed-forward 2048, vocabulary 32000, batch 4, sequence 512; AdamW, clipping by g
 other. The table shows the median step, the ratio, the GFLOP/s of the matrix products and their share of what oneDNN
 reaches on two threads on the same matrices in the same minute (it needs mf-benchmark-kernels).
 
---isa shows each step twice where the machine has AMX: with all instructions, and with ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16,
-for mf, PyTorch and the ceiling alike. PyTorch 1.13 multiplies matrices in fp32 by the BLAS of the system, which knows no
-such limit, and in bf16 by oneDNN.
+--isa shows each step with all instructions, with ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16 where the machine has AMX, and with
+ONEDNN_MAX_CPU_ISA=AVX2 where it has AVX-512, for mf, PyTorch and the ceiling alike. PyTorch 1.13 multiplies matrices in bf16
+by oneDNN and in fp32 by the BLAS of the system, which has a limit of its own (OPENBLAS_CORETYPE=Haswell for AVX2).
 --all prints all rows: this step, with 4 heads of keys and values, with sequence 4096 and batch 1, and expert_step.py's.
 """
 
@@ -121,7 +121,7 @@ def list_all(types):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     step_table.add_options(parser)
-    parser.add_argument("--all", action="store_true", help="all steps, with and without AMX")
+    parser.add_argument("--all", action="store_true", help="all steps, each as --isa shows it")
     parser.add_argument("--batch", type=int, help="4, or 1 for sequences above 2048")
     parser.add_argument("--sequence", type=int, default=512)
     parser.add_argument("--kv-heads", type=int, default=12)
@@ -135,7 +135,7 @@ def main():
         LlamaStep(element_type, batch, arguments.sequence, arguments.kv_heads, arguments.layers)
         for element_type in types
     ]  # fmt: skip
-    step_table.print_rows(arguments, models, both_ways=arguments.isa or arguments.all)
+    step_table.print_rows(arguments, models, every_way=arguments.isa or arguments.all)
 
 
 if __name__ == "__main__":
