@@ -11,12 +11,12 @@ using ::testing::HasSubstr;
 
 namespace {
 
-struct Problem {
+struct MatmulProblem {
   int64_t batch, m, n, k;
   bool transposeA, transposeB;
 };
 
-std::vector<double> multiply(const Problem &p, const Tensor &a,
+std::vector<double> multiply(const MatmulProblem &p, const Tensor &a,
                              const Tensor &b) {
   std::vector<double> x = a.toVector(), y = b.toVector();
   std::vector<double> c(p.batch * p.m * p.n);
@@ -38,18 +38,18 @@ std::vector<int64_t> dimsOf(bool transposed, int64_t rows, int64_t columns) {
                     : std::vector<int64_t>{rows, columns};
 }
 
-AttributeMap attributesOf(const Problem &p) {
+AttributeMap attributesOf(const MatmulProblem &p) {
   return {{"transpose_a", p.transposeA}, {"transpose_b", p.transposeB}};
 }
 
 TEST(MatmulTest, MatchesTheReferenceInEveryTypeAndTransposition) {
-  const Problem problems[] = {
+  const MatmulProblem problems[] = {
       {1, 1, 1, 1, false, false},      {1, 1, 64, 5, false, false},
       {1, 7, 1, 33, false, false},     {1, 5, 3, 17, false, false},
       {1, 64, 48, 32, false, false},   {1, 130, 67, 259, false, false},
       {1, 300, 200, 520, false, false}};
   for (DType type : floatTypes)
-    for (Problem p : problems)
+    for (MatmulProblem p : problems)
       for (bool transposeA : {false, true})
         for (bool transposeB : {false, true})
           for (DType result : {type, DType::F32}) {
@@ -66,7 +66,7 @@ TEST(MatmulTest, MatchesTheReferenceInEveryTypeAndTransposition) {
 
 TEST(MatmulTest, SeveralTilesInEveryDirection) {
   for (DType type : floatTypes) {
-    Problem p{1, 700, 2600, 96, false, true};
+    MatmulProblem p{1, 700, 2600, 96, false, true};
     Tensor a = randomTensor(type, {p.m, p.k}, 1);
     Tensor b = randomTensor(type, {p.n, p.k}, 2);
     Tensor c = runKernel("aclnnMatmul", {a, b}, {Tensor(type, {p.m, p.n})},
@@ -77,7 +77,7 @@ TEST(MatmulTest, SeveralTilesInEveryDirection) {
 
 TEST(MatmulTest, ALongContractionStaysAccurate) {
   for (DType type : floatTypes) {
-    Problem p{1, 64, 40, 9000, true, false};
+    MatmulProblem p{1, 64, 40, 9000, true, false};
     Tensor a = randomTensor(type, {p.k, p.m}, 1);
     Tensor b = randomTensor(type, {p.k, p.n}, 2);
     Tensor c = runKernel("aclnnMatmul", {a, b},
@@ -87,12 +87,12 @@ TEST(MatmulTest, ALongContractionStaysAccurate) {
 }
 
 TEST(MatmulTest, BatchesOfEqualLeadingDimensions) {
-  const Problem problems[] = {{6, 33, 17, 9, false, false},
-                              {6, 64, 64, 64, false, true},
-                              {6, 128, 200, 150, true, false},
-                              {6, 3, 4, 5, true, true}};
+  const MatmulProblem problems[] = {{6, 33, 17, 9, false, false},
+                                    {6, 64, 64, 64, false, true},
+                                    {6, 128, 200, 150, true, false},
+                                    {6, 3, 4, 5, true, true}};
   for (DType type : floatTypes)
-    for (const Problem &p : problems) {
+    for (const MatmulProblem &p : problems) {
       std::vector<int64_t> aDims = dimsOf(p.transposeA, p.m, p.k);
       std::vector<int64_t> bDims = dimsOf(p.transposeB, p.k, p.n);
       Tensor a = randomTensor(type, {2, 3, aDims[0], aDims[1]}, 1);
@@ -106,7 +106,7 @@ TEST(MatmulTest, BatchesOfEqualLeadingDimensions) {
 
 TEST(MatmulTest, AMatrixAsTheSecondOperandFlattensTheFirst) {
   for (DType type : floatTypes) {
-    Problem p{1, 2 * 3 * 50, 40, 30, false, true};
+    MatmulProblem p{1, 2 * 3 * 50, 40, 30, false, true};
     Tensor a = randomTensor(type, {2, 3, 50, 30}, 1);
     Tensor b = randomTensor(type, {40, 30}, 2);
     Tensor c = runKernel("aclnnMatmul", {a, b}, {Tensor(type, {2, 3, 50, 40})},
@@ -117,7 +117,7 @@ TEST(MatmulTest, AMatrixAsTheSecondOperandFlattensTheFirst) {
 
 TEST(MatmulTest, ContractBatchSumsOverLeadingDimensions) {
   for (DType type : floatTypes) {
-    Problem p{1, 70, 90, 3 * 100, true, false};
+    MatmulProblem p{1, 70, 90, 3 * 100, true, false};
     Tensor a = randomTensor(type, {3, 100, 70}, 1);
     Tensor b = randomTensor(type, {3, 100, 90}, 2);
     AttributeMap attributes = {{"transpose_a", true}, {"contract_batch", true}};
