@@ -1,13 +1,13 @@
 """What each choice about communication keeps, and which collectives it repeats.
 
-usage: kept_communication.py [BIN_FOLDER]
+usage: kept_communication.py [BIN_FOLDER [OPTIONS...]]
 
 Lowers Llama2 70B (test/data/mindformers/yamls/finetune_llama2_70b_bf16_32p.yaml,
 three layers on one stage, fine_grain_interleave 1) with other recompute_config
 sections, first as the file lays it out, then without use_seq_parallel and with
 micro-batches of four rows. Of a layer in the middle of a stage it prints what
 one micro-batch keeps from forward to backward, and the collectives of both. All
-is read from the programs.
+is read from the programs. OPTIONS are some of the rows, all without.
 """
 
 import collections
@@ -82,7 +82,7 @@ def main():
         llama = Llama70B(bin_folder, folder)
         for name, layout in LAYOUTS:
             print(row % (name, "kept MiB", "forward", "backward"))
-            for option in OPTIONS:
+            for option in sys.argv[2:] or OPTIONS:
                 kept, program = llama.lower(layout, option)
                 print(row % (option, "%.2f" % (kept / 2**20), count(program, "forward"), count(program, "backward")))
 

@@ -1,6 +1,6 @@
 """Bubble and memory of every schedule on 8 stages, from the programs.
 
-usage: schedules.py [BIN_FOLDER [MICRO_BATCHES...]]
+usage: schedules.py [--only=SCHEDULE,...] [BIN_FOLDER [MICRO_BATCHES...]]
 
 Lowers a small Llama of 16 layers, the same number in every chunk, under every
 schedule; under those for pieces of the sequence in 4 of them. "program" is the bubble of the lowered step, simulated by
@@ -10,9 +10,11 @@ two forwards, and "formula" the published one for many micro-batches. "residuals
 is the most that a stage holds of its micro-batches' activations, from the program
 and in those of 1F1B; "model" the same from the schedule alone. "live" is the
 most memory in use on a stage in MiB, with parameters and the optimizer's state, and
-"arena" the largest that is planned for it.
+"arena" the largest that is planned for it. With --only there are rows for these schedules,
+which must have 1f1b among them, as others are shown in its residuals.
 """
 
+import argparse
 import json
 import os
 import re
@@ -87,7 +89,7 @@ def simulate_program(llama, schedule, chunks, micro_batches):
     return float(bubble), *largest
 
 
-def print_table(llama, micro_batches):
+def print_table(llama, micro_batches, only):
     def simulate(schedule, pieces):
         command = [os.path.join(llama.bin, "mf-schedule"), "--schedule=" + schedule, "--json",
                    "--stages=%d" % STAGES, "--micro-batches=%d" % micro_batches,
@@ -95,7 +97,7 @@ def print_table(llama, micro_batches):
         printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         return json.loads(printed)
 
-    models = {model["schedule"]: model for model in simulate("all", 1)}
+    models = {model["schedule"]: model for model in simulate("all", 1) if not only or model["schedule"] in only}
     for name in models:
         if count_pieces(name) > 1:
             models[name] = simulate(name, count_pieces(name))
@@ -122,11 +124,16 @@ def print_table(llama, micro_batches):
 
 
 def main():
-    with TinyLlama(sys.argv[1:2]) as llama:
-        for index, micro_batches in enumerate(map(int, sys.argv[2:] or ["16", "32"])):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", type=lambda names: names.split(","))
+    parser.add_argument("bin_folder", nargs="?")
+    parser.add_argument("micro_batches", nargs="*", type=int)
+    options = parser.parse_args()
+    with TinyLlama([options.bin_folder] if options.bin_folder else []) as llama:
+        for index, micro_batches in enumerate(options.micro_batches or [16, 32]):
             if index:
                 print()
-            print_table(llama, micro_batches)
+            print_table(llama, micro_batches, options.only)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ packages=(
   # gradients and step times are compared with.
   libgtest-dev libgmock-dev libbenchmark-dev nlohmann-json3-dev python3 python3-numpy python3-torch
   libopenblas0-pthread
+  # lit's limit for each test.
+  python3-psutil
   # Plans are compared with what its mixed-integer solver finds.
   python3-scipy
   # The engine over several processes; without, everything else builds and runs.

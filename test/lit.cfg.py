@@ -7,16 +7,22 @@
 import os
 import shutil
 import subprocess
+import sys
 
-import lit.formats
-import lit.util
+# lit's processes find the format there, too.
+sys.path.insert(0, os.path.dirname(__file__))
+import each_test
 
 config.name = "mf"
-config.test_format = lit.formats.ShTest(execute_external=False)
+config.test_format = each_test.EachTest(config.mf_source_root)
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["Inputs", "data", "unit", "lit.cfg.py"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.mf_build_root, "test")
+
+# For hangs: a hundred times what the slowest test takes. --timeout says otherwise.
+if lit_config.maxIndividualTestTime == 0:
+    lit_config.maxIndividualTestTime = 1200
 
 # Ours first, then MLIR's: FileCheck, not, split-file, mlir-opt.
 config.environment["PATH"] = os.pathsep.join(
@@ -70,7 +76,7 @@ if chromium:
 # Several processes, as many as a test says, also as root in a container.
 if config.mf_mpirun and os.access(config.mf_mpirun, os.X_OK):
     config.available_features.add("mpi")
-    config.substitutions.append(("%mpirun", "timeout 120 " + config.mf_mpirun + " -q"))
+    config.substitutions.append(("%mpirun", "timeout 1200 " + config.mf_mpirun + " -q"))
     config.environment.update(
         OMPI_ALLOW_RUN_AS_ROOT="1",
         OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",

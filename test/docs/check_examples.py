@@ -1,19 +1,23 @@
 """Runs the commands shown in Markdown pages and compares what they print.
 
-usage: check_examples.py [--update] BIN_FOLDER PAGE...
+usage: check_examples.py [--update] [--nightly] BIN_FOLDER PAGE...
 
 A fenced block right below a line `<!-- prints: COMMAND -->` must hold exactly
 what COMMAND prints, run by bash in the source folder with the tools on PATH.
-With --update the blocks are written instead.
+What takes long is below `<!-- prints (nightly): COMMAND -->`; it is only
+checked with --nightly, and then alone. With --update the blocks are written
+instead.
 """
 
+import argparse
 import difflib
 import os
 import re
 import subprocess
 import sys
 
-BLOCK = re.compile(r"(<!-- prints: (.*?) -->\n```\w*\n)(.*?)(```\n)", re.DOTALL)
+MARK, NIGHTLY_MARK = "<!-- prints: ", "<!-- prints (nightly): "
+BLOCK = r"(%s(.*?) -->\n```\w*\n)(.*?)(```\n)"
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
@@ -28,20 +32,36 @@ def output_of(command, folder):
     return result.stdout
 
 
+def read_blocks(page, text, mark):
+    """The blocks of a page, none of whose marks may be without one."""
+    blocks = re.findall(BLOCK % re.escape(mark), text, re.DOTALL)
+    if len(blocks) != text.count(mark):
+        sys.exit("error: %s: %d of %d marks '%s' have no block right below" % (page, text.count(mark) - len(blocks), text.count(mark), mark))
+    return blocks
+
+
 def main():
-    update = sys.argv[1] == "--update"
-    folder, *pages = sys.argv[2 if update else 1 :]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--update", action="store_true")
+    parser.add_argument("--nightly", action="store_true")
+    parser.add_argument("bin_folder")
+    parser.add_argument("page", nargs="+")
+    options = parser.parse_args()
+    mark = NIGHTLY_MARK if options.nightly else MARK
     failed = found = 0
-    for page in pages:
-        text = open(page).read()
-        blocks = BLOCK.findall(text)
+    for page in options.page:
+        with open(page) as file:
+            text = file.read()
+        blocks = read_blocks(page, text, mark)
         found += len(blocks)
-        if update:
-            text = BLOCK.sub(lambda m: m[1] + output_of(m[2], folder) + m[4], text)
-            open(page, "w").write(text)
+        if options.update:
+            for begin, command, old, end in blocks:
+                text = text.replace(begin + old + end, begin + output_of(command, options.bin_folder) + end)
+            with open(page, "w") as file:
+                file.write(text)
             continue
         for _, command, expected, _ in blocks:
-            actual = output_of(command, folder)
+            actual = output_of(command, options.bin_folder)
             if actual == expected:
                 continue
             failed += 1
@@ -51,8 +71,7 @@ def main():
                     expected.splitlines(True), actual.splitlines(True), "page", "printed"
                 )
             )
-    if found == 0:
-        sys.exit("error: no page has a block that a command prints")
+    print("%d blocks, %d differ" % (found, failed))
     if failed:
         sys.exit("error: %d blocks differ; --update writes them anew" % failed)
 
