@@ -1,6 +1,6 @@
 """Checks that chains of kernels have the bits of their steps.
 
-usage: chains_never_change_bits.py BIN_FOLDER WORK_FOLDER
+usage: chains_never_change_bits.py [--part=K/N] BIN_FOLDER WORK_FOLDER
 
 Trains small models for two steps, lowered with --fuse-elementwise=false and with
 chains: losses, gradients and parameters must be the same bytes. With chains there
@@ -8,9 +8,11 @@ must be fewer launches, some of them of several kernels, the plan must need no m
 memory, and the program must prove.
 """
 
+import itertools
 import re
 import sys
 
+import parts
 import safetensors
 import training
 
@@ -68,19 +70,20 @@ def compare(apart, joined):
 
 
 def main():
+    part = parts.pop_part()
     tools = training.Tools(sys.argv[1], sys.argv[2])
     data = tools.path("text.txt")
     training.start_drawing(data, 1)
     count = failures = 0
-    for name, (model, experts) in MODELS.items():
-        for options in OPTIONS:
-            count += 1
-            apart = run(tools, data, model, experts, options, ["--fuse-elementwise=false"])
-            joined = run(tools, data, model, experts, options, [])
-            found = compare(apart, joined)
-            if found:
-                failures += 1
-                print("%s, %s: %s" % (name, options, found))
+    for name, options in part.select(itertools.product(MODELS, OPTIONS)):
+        model, experts = MODELS[name]
+        count += 1
+        apart = run(tools, data, model, experts, options, ["--fuse-elementwise=false"])
+        joined = run(tools, data, model, experts, options, [])
+        found = compare(apart, joined)
+        if found:
+            failures += 1
+            print("%s, %s: %s" % (name, options, found))
     print("%d steps with chains, %d different" % (count, failures))
     sys.exit(1 if failures else 0)
 

@@ -1,6 +1,6 @@
 """Breaks each collective of lowered steps, which must then be refused.
 
-usage: collective_mutations.py BIN_FOLDER LLAMA_YAML WORK_FOLDER
+usage: collective_mutations.py [--part=K/N] BIN_FOLDER LLAMA_YAML WORK_FOLDER
 
 Lowers a small Llama in several layouts and, for each collective of each stage,
 leaves it out, puts it over other axes of as many ranks, takes the largest
@@ -21,6 +21,7 @@ import re
 import subprocess
 import sys
 
+import parts
 import training
 
 MODEL = {
@@ -34,6 +35,8 @@ LAYOUTS = {
     "contexts": (1, 2, 2, 1, "context_parallel_algo: ulysses_cp", "enable_parallel_optimizer: True, parallel_optimizer_config: {optimizer_level: level2, parallel_optimizer_threshold: 0}"),
     "all": (2, 2, 2, 2, "use_seq_parallel: True, vocab_emb_dp: False", "enable_parallel_optimizer: True, parallel_optimizer_config: {optimizer_level: level3, parallel_optimizer_threshold: 0}"),
 }  # fmt: skip
+# Kinds and rules that refuse at least one of them.
+WANTED = [("left out", "axis"), ("left out", "memory"), ("over other axes", "axis")]
 COLLECTIVE = re.compile(r"(\s*)(%\d+) = ascend\.collective (\w+) (\S+) to (\S+)(?: counts \S+ \S+)? over <([^>]*)>(.*)")
 RULES = {
     "axis": "which over '",
@@ -128,7 +131,8 @@ class Step:
 
 
 class Checks:
-    def __init__(self, bin_folder, yaml, work):
+    def __init__(self, part, bin_folder, yaml, work):
+        self.part = part
         self.bin, self.work = bin_folder, work
         self.yaml = open(yaml).read()
         with open(self.path("data.txt"), "wb") as file:
@@ -193,7 +197,7 @@ class Checks:
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             futures = [
                 pool.submit(self.check, name, number, kind, lines, place, expected)
-                for number, (kind, place, lines) in enumerate(mutations)
+                for number, (kind, place, lines) in self.part.select(enumerate(mutations))
             ]
         for future in futures:
             kind, outcome = future.result()
@@ -202,11 +206,17 @@ class Checks:
 
 
 def main():
-    checks = Checks(*sys.argv[1:4])
+    part = parts.pop_part()
+    checks = Checks(part, *sys.argv[1:4])
     for name, layout in LAYOUTS.items():
         checks.check_layout(name, layout)
     for (kind, outcome), count in sorted(checks.counts.items(), key=str):
         print("%s: %d %s" % (kind, count, outcome if outcome in ("same bits", None) else "refused by " + outcome))
+    if part.is_whole():
+        for case in WANTED:
+            if not checks.counts[case]:
+                checks.problems += 1
+                print("%s: none refused by %s" % case)
     print("%d mutations, %d problems" % (sum(checks.counts.values()), checks.problems))
     sys.exit(1 if checks.problems else 0)
 

@@ -1,6 +1,6 @@
 """Checks that fused operators have the bits of those that they stand for.
 
-usage: fusions_never_change_bits.py BIN_FOLDER WORK_FOLDER
+usage: fusions_never_change_bits.py [--part=K/N] BIN_FOLDER WORK_FOLDER
 
 Trains a small model of each family for two steps in fp32 without fusions on one
 stage. Then with use_fused_rope and use_fused_swiglu, as the model is and with
@@ -12,6 +12,7 @@ the plan must need less memory.
 import re
 import sys
 
+import parts
 import safetensors
 import training
 from layout_draws import Draw
@@ -84,11 +85,12 @@ def compare(tools, data, name, draw, plain, wanted):
 
 
 def main():
+    part = parts.pop_part()
     tools = training.Tools(sys.argv[1], sys.argv[2])
     data = tools.path("text.txt")
     training.start_drawing(data, 1)
     count = failures = 0
-    for name, (changes, wanted) in FAMILIES.items():
+    for name, (changes, wanted) in part.select(FAMILIES.items()):
         draw = Draw().change(layers=2, **changes)
         plain = run(tools, data, draw, fused=False)
         cases = [(draw.change(**options), plain) for options in OPTIONS]

@@ -1,6 +1,6 @@
 """Compares losses and gradients of DeepSeek without experts with PyTorch's.
 
-usage: latent_attention_matches_torch.py BIN_FOLDER WORK_FOLDER [CASE...]
+usage: latent_attention_matches_torch.py [--part=K/N] BIN_FOLDER WORK_FOLDER [CASE...]
 
 Both layouts of parameters of the mcore graph and the legacy one, with and without flash
 attention and YaRN, with layers that predict later tokens; on one stage, on two, and on
@@ -11,6 +11,7 @@ import os
 import sys
 
 import numpy
+import parts
 import safetensors
 import torch
 import torch_deepseek
@@ -238,11 +239,12 @@ def compare(name, tools, data):
 
 
 def main():
+    part = parts.pop_part()
     tools = training.Tools(sys.argv[1], sys.argv[2])
     torch.set_num_threads(2)
     data = tools.path("text.txt")
     training.start_drawing(data, 1)
-    failed = [n for n in sys.argv[3:] or CASES if not compare(n, tools, data)]
+    failed = [n for n in part.select(sys.argv[3:] or CASES) if not compare(n, tools, data)]
     if failed:
         sys.exit("error: beyond the tolerance: " + ", ".join(failed))
 

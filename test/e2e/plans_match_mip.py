@@ -1,6 +1,6 @@
 """Checks that plans take as long as a mixed-integer program says.
 
-usage: plans_match_mip.py BIN_FOLDER WORK_FOLDER [SEED [COUNT]]
+usage: plans_match_mip.py [--part=K/N] BIN_FOLDER WORK_FOLDER [SEED [COUNT]]
 
 Draws problems of planning and solves each with mf-plan and, from the same file, as a
 mixed-integer program by HiGHS: whole numbers of layers by chunk, kind and treatment,
@@ -17,6 +17,7 @@ import subprocess
 import sys
 
 import numpy
+import parts
 import scipy.optimize
 import scipy.sparse
 
@@ -339,11 +340,13 @@ def run_planner(bin_folder, path):
 
 
 def main():
+    part = parts.pop_part()
     bin_folder, work_folder = sys.argv[1:3]
     seed = int(os.environ.get("MF_SEED", sys.argv[3] if len(sys.argv) > 3 else "1"))
     count = int(sys.argv[4]) if len(sys.argv) > 4 else 50
     feasible, wrong = 0, 0
-    for number in range(count):
+    numbers = part.select(range(count))
+    for number in numbers:
         problem = draw_problem(random.Random("%d/%d" % (seed, number)))
         path = os.path.join(work_folder, "problem-%d.json" % number)
         with open(path, "w") as file:
@@ -356,7 +359,10 @@ def main():
         if not same:
             wrong += 1
             print("seed %d, %s: the program says %s, mf-plan %s" % (seed, path, expected, found))
-    print("%d problems, %d with a plan, %d wrong" % (count, feasible, wrong))
+    if part.is_whole() and count >= 50 and not 0.6 <= feasible / count < 1:
+        wrong += 1
+        print("expected that most problems, but not all, have a plan")
+    print("%d problems, %d with a plan, %d wrong" % (len(numbers), feasible, wrong))
     sys.exit(wrong > 0)
 
 

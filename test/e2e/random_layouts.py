@@ -1,6 +1,6 @@
 """Checks that randomly drawn layouts of ranks change a step by rounding alone.
 
-usage: random_layouts.py [--seed N] [--count N] [--first N] [--mpirun COMMAND] [--many] BIN_FOLDER WORK_FOLDER
+usage: random_layouts.py [--part=K/N] [--seed N] [--count N] [--first N] [--mpirun COMMAND] [--many] BIN_FOLDER WORK_FOLDER
 
 Each draw is a model (Llama, Qwen, GLM, TeleChat, Baichuan or mcore's Qwen3), a layout of up
 to 16 ranks for it and a schedule, some in pieces of the sequence, written as a YAML, imported from it and lowered.
@@ -19,6 +19,7 @@ import shlex
 import sys
 
 import numpy
+import parts
 import safetensors
 import training
 from layout_draws import MANY_RANKS, SEQUENCE_LENGTH, Draw
@@ -194,6 +195,7 @@ class Checks:
 
 
 def main():
+    part = parts.pop_part()
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=8)
@@ -208,7 +210,8 @@ def main():
     checks = Checks(training.Tools(arguments.bin, arguments.work), shlex.split(arguments.mpirun))
     problems = 0
     numbers = list(range(arguments.first, arguments.first + arguments.count))
-    for number in numbers + ["many"] * arguments.many:
+    selected = part.select(numbers + ["many"] * arguments.many)
+    for number in selected:
         # Each draw on its own, so that --first can name it.
         generator = random.Random("%d %s" % (arguments.seed, number))
         draw = MANY_RANKS if number == "many" else Draw.choose(generator)
@@ -223,7 +226,7 @@ def main():
             print("    " + problem)
         sys.stdout.flush()
     print("%d layouts, %d problems, %d runs; worst relative difference %.2g, of updates %.2g, in bf16 %.2g times one rank's"
-          % (len(numbers) + arguments.many, problems, checks.runs, checks.worst, checks.worst_update, checks.worst_bf16))  # fmt: skip
+          % (len(selected), problems, checks.runs, checks.worst, checks.worst_update, checks.worst_bf16))  # fmt: skip
     sys.exit(1 if problems else 0)
 
 

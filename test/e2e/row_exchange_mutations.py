@@ -1,16 +1,17 @@
 """Breaks a step that sends rows to experts of other ranks and back.
 
-usage: row_exchange_mutations.py BIN_FOLDER WORK_FOLDER
+usage: row_exchange_mutations.py [--seed=N] [--count=N] BIN_FOLDER WORK_FOLDER
 
 Rows go where counts say (all_to_all_v), are doubled there, come back and change their sign. Each
 collective is left out, put behind the one that follows, put over another axis,
 or given the counts the wrong way round; each wait and each event is left out.
 The verifier must refuse the step, a run of it must end with what is wrong with
 the counts, or it must change no bit. Then counts themselves are changed at
-random: a run ends with an error or gives what the counts say. Prints how often
+random, --count times: a run ends with an error or gives what the counts say. Prints how often
 what happened.
 """
 
+import argparse
 import collections
 import os
 import random
@@ -90,7 +91,7 @@ class Checks:
 
     def tool(self, name, *arguments):
         return subprocess.run(
-            [os.path.join(self.bin, name), *arguments], capture_output=True, text=True, timeout=120
+            [os.path.join(self.bin, name), *arguments], capture_output=True, text=True, timeout=600
         )
 
     def run(self, step, send):
@@ -184,7 +185,7 @@ class Checks:
         named = re.search(r"error: rank %d .*all_to_all_v of 'dispatch': expected " % rank, error)
         self.note("counts", "refused", None if named and not isFine else "%s: %s" % (send, error))
 
-    def check(self):
+    def check(self, seed, count):
         planned = self.plan(STEP)
         assert planned.returncode == 0, planned.stderr
         verified = self.tool("mf-opt", "--ascend-verify-program", self.path("planned.mlir"), "-o", os.devnull)
@@ -196,13 +197,19 @@ class Checks:
         for kind, text in self.get_mutations(planned):
             assert text != planned, kind
             self.check_step(kind, text)
-        for number in range(40):
+        for number in range(seed, seed + count):
             self.check_counts(self.path("planned.mlir"), number)
 
 
 def main():
-    checks = Checks(*sys.argv[1:3])
-    checks.check()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=40)
+    parser.add_argument("bin_folder")
+    parser.add_argument("work_folder")
+    options = parser.parse_args()
+    checks = Checks(options.bin_folder, options.work_folder)
+    checks.check(options.seed, options.count)
     for (kind, outcome), count in sorted(checks.counts.items()):
         print("%s: %d %s" % (kind, count, outcome))
     print("%d mutations, %d problems" % (sum(checks.counts.values()), checks.problems))

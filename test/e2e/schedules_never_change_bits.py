@@ -1,6 +1,6 @@
 """Checks that schedules never change a bit of loss or gradients.
 
-usage: schedules_never_change_bits.py BIN_FOLDER WORK_FOLDER [SEED [COUNT]]
+usage: schedules_never_change_bits.py [--part=K/N] BIN_FOLDER WORK_FOLDER [SEED [COUNT]]
 
 Trains one model for two steps on one stage, then on several stages under every
 schedule, with fixed and with randomly drawn stages, chunks, micro-batches,
@@ -13,6 +13,7 @@ import concurrent.futures
 import os
 import sys
 
+import parts
 import safetensors
 import training
 
@@ -123,13 +124,14 @@ def check(bin_folder, work_folder, data, group):
 
 
 def main():
+    part = parts.pop_part()
     bin_folder, work_folder = sys.argv[1:3]
     seed = int(os.environ.get("MF_SEED", sys.argv[3] if len(sys.argv) > 3 else 0))
     count = int(sys.argv[4]) if len(sys.argv) > 4 else 12
     data = os.path.join(work_folder, "text.txt")
     generator = training.start_drawing(data, seed)
 
-    cases = list(fixed_cases()) + [draw(generator) for _ in range(count)]
+    cases = part.select([*fixed_cases(), *(draw(generator) for _ in range(count))])
     groups = {}
     for options in cases:
         key = options["layers"], options["micro_batches"], options["scale_sense"]

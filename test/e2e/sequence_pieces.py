@@ -1,6 +1,6 @@
 """Checks that micro-batches in pieces of their sequence train as whole ones do.
 
-usage: sequence_pieces.py BIN_FOLDER DATA WORK_FOLDER
+usage: sequence_pieces.py [--part=K/N] BIN_FOLDER DATA WORK_FOLDER
 
 Lowers a small Llama with seq_split_num of 2, 4 and 8, on one rank and on several,
 with one chunk per stage and more. Losses and gradients must agree with those of
@@ -12,6 +12,7 @@ import os
 import sys
 
 import numpy
+import parts
 import safetensors
 import training
 
@@ -78,10 +79,11 @@ CASES = [
 
 
 def main():
+    part = parts.pop_part()
     runs = Runs(*sys.argv[1:])
     problems = 0
     whole = {}
-    for name, parallel, options in CASES:
+    for name, parallel, options in part.select(CASES):
         shape = options.get("micro_batches", 4), options.get("batch_size", 2)
         if shape not in whole:
             whole[shape] = runs.run(micro_batches=shape[0], batch_size=shape[1])
@@ -96,6 +98,7 @@ def main():
             problems += 1
             print("error: recompute and swap change bits")
     print("%d runs, %d problems" % (runs.count, problems))
+    sys.exit(problems > 0)
 
 
 if __name__ == "__main__":
