@@ -2,7 +2,7 @@
 
 usage: mpi_killed.py MPIRUN MF_RUN STEP.mlir FOLDER
 
-All must end within 5 seconds, with a code other than 0 and one line that names
+All must end, with a code other than 0 and one line that names
 the ranks of the process that was killed or stopped.
 """
 
@@ -12,7 +12,8 @@ import subprocess
 import sys
 import time
 
-LIMIT = 5
+# A process that has not ended by then hangs.
+LIMIT = 300
 
 
 def find_process(mf_run, folder, process):

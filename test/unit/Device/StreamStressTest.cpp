@@ -4,6 +4,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <chrono>
+#include <ctime>
 #include <random>
 #include <thread>
 #include <vector>
@@ -133,17 +134,16 @@ TEST(StreamStressTest, LaunchesAreCheap) {
   Stream &stream = device->createStream("compute");
   constexpr int launches = 100000;
   int64_t count = 0;
-  auto begin = std::chrono::steady_clock::now();
+  // The time of processors, of which a busy machine needs no more.
+  const std::clock_t begin = std::clock();
   for (int i = 0; i < launches; ++i)
     stream.launch([&count] { ++count; });
   EXPECT_EQ(textOf(stream.synchronize()), "");
-  std::chrono::duration<double, std::micro> elapsed =
-      std::chrono::steady_clock::now() - begin;
+  const double elapsed = 1e6 * double(std::clock() - begin) / CLOCKS_PER_SEC;
   EXPECT_EQ(count, launches);
-  RecordProperty("microseconds_per_launch",
-                 std::to_string(elapsed.count() / launches));
-  // The aim is under 2 us; the bound is loose for busy and sanitized runs.
-  EXPECT_LT(elapsed.count() / launches, 50);
+  RecordProperty("microseconds_per_launch", std::to_string(elapsed / launches));
+  // The aim is under 2 us; the bound is loose for slow and sanitized runs.
+  EXPECT_LT(elapsed / launches, 50);
 }
 
 } // namespace
