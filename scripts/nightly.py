@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Runs the long campaigns, of which the tests have a small part, and prints a table of them.
+
+usage: nightly.py [--build FOLDER] [--seed N] [--scale X] [--jobs N] [--only NAME,...] [--list]
+
+A campaign is a script of test/ or a GoogleTest with a seed and a number of cases. --seed is added to the seeds, so that
+another night draws other cases; --scale multiplies the numbers of cases. Below 1, campaigns with fixed cases run a part of
+those, too. Prints a line for each campaign, with the command that runs it alone if it failed, and its output into
+nightly.log; returns 1 if one failed. The fuzzer of YAML (scripts/fuzz-yaml.sh) needs a build of its own.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+E2E = "test/e2e/%s.py"
+
+
+class Campaign:
+    """A command with {bin} and {work}, and with {seed} and {count} if it draws cases. One with {part} runs a part of its
+    cases, fixed and drawn, where the scale is below 1."""
+
+    def __init__(self, name, command, cases, seed=0, **environment):
+        self.name, self.command, self.cases, self.seed, self.environment = name, command, cases, seed, environment
+
+    def has_count(self):
+        return "{count}" in self.command or any("{count}" in value for value in self.environment.values())
+
+
+def script(name, arguments):
+    return "{python} %s %s" % (E2E % name, arguments)
+
+
+def unit(program, tests):
+    return "{bin}/%s --gtest_filter=%s" % (program, tests)
+
+
+CAMPAIGNS = [
+    # Values of layouts, options and schedules: more draws than the tests have.
+    Campaign("random-layouts", script("random_layouts", "{part} --seed {seed} --count {count} --many {bin} {work}"), 300, 2),
+    Campaign("ranks-match-one-rank", script("ranks_match_one_rank", "{part} {bin} examples/llama_tiny.yaml {work} {seed} {count}"), 60, 1),
+    Campaign("options-never-change-bits", script("options_never_change_bits", "{part} {bin} {work} {seed} {count}"), 300, 1),
+    Campaign("schedules-never-change-bits", script("schedules_never_change_bits", "{part} {bin} {work} {seed} {count}"), 200, 1),
+    Campaign("random-orders", script("random_orders", "{part} {bin} {work} {seed} {count}"), 300, 1),
+    Campaign("planned-memory", script("planned_memory", "--seed {seed} --count {count} {bin} {work} test examples"), 200, 1),
+    Campaign("plans-match-mip", script("plans_match_mip", "{part} {bin} {work} {seed} {count}"), 500, 1),
+    # All of what the tests have parts of.
+    Campaign("sequence-pieces", script("sequence_pieces", "{part} {bin} README.md {work}"), 12),
+    Campaign("chains-never-change-bits", script("chains_never_change_bits", "{part} {bin} {work}"), 20),
+    Campaign("tables-of-the-docs", "{python} test/docs/check_examples.py --nightly {bin} docs/memory.md docs/schedules.md", 3),
+    # Programs that are broken on purpose, and their verifiers.
+    Campaign("collective-mutations", script("collective_mutations", "{part} {bin} examples/llama_tiny.yaml {work}"), 300),
+    Campaign("row-exchange-mutations", script("row_exchange_mutations", "--seed={seed} --count={count} {bin} {work}"), 2000),
+    Campaign("drawn-settings", "{python} test/tools/mf-opt/Inputs/draw_settings.py {work} {seed} {count}", 3000, 20251120),
+    Campaign("killed-runs", "{python} test/run/Inputs/killed.py {work}/killed {bin}/mf-run {bin}/mf-opt examples {seed} {count}", 20, 3),
+    Campaign("yaml-mutations", unit("mfConfigTest", "MutationTest.MutatedFiles*"), 100000, 20251120, MF_SEED="{seed}", MF_COUNT="{count}"),
+    Campaign("killed-writers", unit("mfDataTest", "CheckpointKillTest.AtRandomMoments"), 4000, 11, MF_SEED="{seed}", MF_COUNT="{count}"),
+    # The planner beside trying all plans.
+    Campaign("planner-oracle", unit("mfPlanTest", "OracleTest.*"), 20000, 0, MF_SEED="{seed}", MF_COUNT="{count}"),
+]  # fmt: skip
+
+
+class Result:
+    def __init__(self, campaign, seed, cases, code, seconds, text, command):
+        self.campaign, self.seed, self.cases, self.code = campaign, seed, cases, code
+        self.seconds, self.text, self.command = seconds, text, command
+
+    def get_failures(self):
+        """The number that the campaign says, or one if it ended without saying it."""
+        found = re.findall(r"(\d+) (?:problems|different|differ|wrong)\b", self.text)
+        return max(int(found[-1]) if found else 0, self.code != 0)
+
+    def __str__(self):
+        return "%-30s%12s%10s%10d%10.0f" % (self.campaign.name, self.seed, self.cases, self.get_failures(), self.seconds)
+
+
+class Nightly:
+    def __init__(self, options):
+        self.options = options
+        self.bin = os.path.join(os.path.abspath(options.build), "bin")
+        self.work = os.path.join(os.path.abspath(options.build), "nightly")
+
+    def run(self, campaign):
+        work = os.path.join(self.work, campaign.name)
+        shutil.rmtree(work, ignore_errors=True)
+        os.makedirs(work)
+        scale, part = self.options.scale, ""
+        is_drawn, has_parts = campaign.has_count(), "{part}" in campaign.command
+        cases = max(1, round(campaign.cases * scale)) if is_drawn or has_parts and scale < 1 else campaign.cases
+        count = cases
+        if has_parts and scale < 1:
+            part, count = "--part=0/%d" % round(1 / scale), campaign.cases
+        seed = campaign.seed + self.options.seed if is_drawn else "-"
+        values = dict(python=sys.executable, bin=self.bin, work=work, seed=seed, count=count, part=part)
+        command = campaign.command.format(**values)
+        changes = {name: value.format(**values) for name, value in campaign.environment.items()}
+        begin = time.monotonic()
+        done = subprocess.run(
+            shlex.split(command), cwd=ROOT, env=dict(os.environ, **changes), stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+        shown = " ".join(["%s=%s" % item for item in changes.items()] + [command])
+        return Result(campaign, seed, cases, done.returncode, time.monotonic() - begin, done.stdout, shown)
+
+    def run_all(self, campaigns):
+        os.makedirs(self.work, exist_ok=True)
+        print("%-30s%12s%10s%10s%10s" % ("campaign", "seed", "cases", "failures", "seconds"))
+        failures, begin = 0, time.monotonic()
+        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool, open(os.path.join(self.work, "nightly.log"), "w") as log:
+            for result in pool.map(self.run, campaigns):
+                print(result, flush=True)
+                log.write("== %s\n%s\n" % (result.command, result.text))
+                if result.get_failures():
+                    failures += 1
+                    print("    failed: %s\n    %s" % (result.command, "\n    ".join(result.text.splitlines()[-10:])), flush=True)
+        print("%d campaigns, %d failed, %.0f s (seed %d, scale %g)"
+              % (len(campaigns), failures, time.monotonic() - begin, self.options.seed, self.options.scale))  # fmt: skip
+        return failures
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
+    parser.add_argument("--seed", type=int, default=0, help="added to the seeds of all campaigns")
+    parser.add_argument("--scale", type=float, default=1.0, help="times the numbers of cases")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="campaigns at once")
+    parser.add_argument("--only", type=lambda names: names.split(","), help="names of campaigns")
+    parser.add_argument("--list", action="store_true", help="print the campaigns and their cases")
+    options = parser.parse_args()
+    campaigns = [campaign for campaign in CAMPAIGNS if not options.only or campaign.name in options.only]
+    unknown = set(options.only or []) - {campaign.name for campaign in CAMPAIGNS}
+    if unknown:
+        sys.exit("error: no campaign is called %s; --list prints all" % ", ".join(sorted(unknown)))
+    if options.list:
+        for campaign in campaigns:
+            print("%-30s%10d" % (campaign.name, campaign.cases))
+        return 0
+    return 1 if Nightly(options).run_all(campaigns) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
