@@ -101,9 +101,10 @@ class Nightly:
         values = dict(python=sys.executable, bin=self.bin, work=work, seed=seed, count=count, part=part)
         command = campaign.command.format(**values)
         changes = {name: value.format(**values) for name, value in campaign.environment.items()}
+        path = self.bin + os.pathsep + os.environ["PATH"]
         begin = time.monotonic()
         done = subprocess.run(
-            shlex.split(command), cwd=ROOT, env=dict(os.environ, **changes), stdout=subprocess.PIPE,
+            shlex.split(command), cwd=ROOT, env=dict(os.environ, PATH=path, **changes), stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
         shown = " ".join(["%s=%s" % item for item in changes.items()] + [command])
