@@ -1,13 +1,14 @@
 """Compares loss and gradients of models with experts with PyTorch's, over
 several steps.
 
-usage: experts_match_torch.py BIN_FOLDER WORK_FOLDER [CASE...]
+usage: experts_match_torch.py [--part=K/N] BIN_FOLDER WORK_FOLDER [CASE...]
 """
 
 import os
 import sys
 
 import numpy
+import parts
 import safetensors
 import torch
 import torch_llama
@@ -334,6 +335,7 @@ def compare(name, tools, data):
 
 
 def main():
+    part = parts.pop_part()
     tools = training.Tools(sys.argv[1], sys.argv[2])
     torch.set_num_threads(2)
     data = tools.path("text.txt")
@@ -341,7 +343,7 @@ def main():
     words = [bytes(random.randint(97, 123, random.randint(2, 9)).tolist()) for _ in range(200)]
     with open(data, "wb") as file:
         file.write(b" ".join(words[i] for i in random.randint(0, 200, 4000)))
-    names = sys.argv[3:] or list(CASES)
+    names = part.select(sys.argv[3:] or CASES)
     failed = [name for name in names if not compare(name, tools, data)]
     if failed:
         sys.exit("error: beyond the tolerance: " + ", ".join(failed))

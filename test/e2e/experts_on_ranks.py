@@ -1,6 +1,6 @@
 """Checks that ranks which share experts out compute what one rank does.
 
-usage: experts_on_ranks.py BIN_FOLDER WORK_FOLDER
+usage: experts_on_ranks.py [--part=K/N] BIN_FOLDER WORK_FOLDER
 
 Runs models with experts, with a capacity and without, on one rank and on several of data,
 context, model and expert parallel. Loss, norm and gradients must agree to a relative 1e-5;
@@ -23,6 +23,7 @@ import sys
 
 import expert_models
 import numpy
+import parts
 import safetensors
 import training
 
@@ -217,9 +218,11 @@ CASES = [
 
 
 def main():
+    part = parts.pop_part()
     runs = Runs(*sys.argv[1:3])
     problems = 0
-    for case in CASES:
+    cases = part.select(CASES)
+    for case in cases:
         try:
             found = list(runs.check(case))
         except (RuntimeError, subprocess.TimeoutExpired) as error:
@@ -227,7 +230,7 @@ def main():
         for problem in found:
             print("%s: %s" % (case, problem))
         problems += len(found)
-    print("%d layouts, %d runs, %d problems" % (len(CASES), runs.count, problems))
+    print("%d layouts, %d runs, %d problems" % (len(cases), runs.count, problems))
     return problems != 0
 
 

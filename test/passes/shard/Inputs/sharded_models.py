@@ -1,6 +1,6 @@
 """Compares small models on several ranks with the same on one.
 
-usage: sharded_models.py BIN_FOLDER WORK_FOLDER
+usage: sharded_models.py [--part=K/N] BIN_FOLDER WORK_FOLDER
 
 Writes a YAML per family and layout, imports it and reads it, and runs what each
 sharding pass and autodiff make of it against the model of one rank: losses and
@@ -13,6 +13,9 @@ import os
 import re
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "..", "e2e"))
+import parts
 
 ROWS = 4  # of a micro-batch, over all replicas
 
@@ -182,10 +185,11 @@ class Models:
 
 
 def main():
+    part = parts.pop_part()
     models = Models(*sys.argv[1:])
     shard = "mf-partition,mf-interleave-rows,mf-propagate-layouts,mf-lower-reshards,mf-localize"
     problems = 0
-    for family, layout, expected in LAYOUTS:
+    for family, layout, expected in part.select(LAYOUTS):
         whole = models.make_whole(family, layout.get("interleave", 1))
         models.make("input", family, layout)
         models.lower("input", shard, "forward.mlir")
@@ -204,7 +208,7 @@ def main():
         if said != ["same losses", "same losses, gradients"] or (expected and counts != tuple(expected)):
             problems += 1
             print(family, layout, said, counts)
-    print("%d layouts, %d problems" % (len(LAYOUTS), problems))
+    print("%d layouts, %d problems" % (len(part.select(LAYOUTS)), problems))
 
 
 if __name__ == "__main__":
