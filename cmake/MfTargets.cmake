@@ -10,7 +10,7 @@
 function(mf_set_optimization target headers)
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
     if(headers STREQUAL "Hot")
-      target_compile_options(${target} PRIVATE -O2)
+      target_compile_options(${target} PRIVATE -O3)
     else()
       target_compile_options(${target} PRIVATE -O1)
     endif()
@@ -19,7 +19,7 @@ endfunction()
 
 find_package(GTest REQUIRED)
 
-# A set serves one level of optimization: -O2 where time is spent in our own loops, -O1
+# A set serves one level of optimization: -O3 where time is spent in our own loops, -O1
 # elsewhere, as passes and readers spend theirs in libMLIR and compile in half the time.
 foreach(set IN ITEMS Base Hot Mlir Dialects Test DialectTest)
   string(REPLACE "Hot" "Base" header ${set})

@@ -51,7 +51,7 @@ def read_records(path):
 
 
 def get_target(output):
-    """lib/Data/CMakeFiles/mfData.dir/a.cpp.o -> mfData."""
+    """The target of an object: the folder NAME.dir that CMake put it into."""
     for part in output.split("/"):
         if part.endswith(".dir"):
             return part[: -len(".dir")]
