@@ -217,6 +217,9 @@ def main():
             if not checks.counts[case]:
                 checks.problems += 1
                 print("%s: none refused by %s" % case)
+        if sum(checks.counts.values()) < 100:
+            checks.problems += 1
+            print("fewer than 100 mutations were tried")
     print("%d mutations, %d problems" % (sum(checks.counts.values()), checks.problems))
     sys.exit(1 if checks.problems else 0)
 
