@@ -192,7 +192,7 @@ std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,
   resolveExpertSizes(TrainingConfig(), overrides, spec, diagnostics);
   checkWindow(reader, spec);
   if (diagnostics.getErrorCount() == errors)
-    checkLimits(spec, root.getLocation(), diagnostics);
+    checkLimits(reader, spec);
   if (diagnostics.getErrorCount() != errors)
     return std::nullopt;
   return spec;

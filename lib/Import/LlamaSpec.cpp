@@ -62,6 +62,16 @@ static int64_t divideHidden(SpecReader &reader, const ModelSpec &spec) {
   return 2;
 }
 
+/// Factors of ffn_dim_multiplier are about 1. From here on it is a width: so
+/// TeleChat's layers of release 1.1 read it.
+static constexpr double leastWidth = 64.0;
+
+/// Whether ffn_dim_multiplier is the width of the feed forward.
+static bool isMultiplierWidth(SpecReader &reader) {
+  return reader.readOptionalPositive({"ffn_dim_multiplier"}).value_or(1.0) >=
+         leastWidth;
+}
+
 static void readFeedForwardSize(SpecReader &reader, ModelSpec &spec) {
   int64_t multipleOf = reader.readSize({"multiple_of"}, 256);
   std::optional<double> multiplier =
@@ -69,6 +79,11 @@ static void readFeedForwardSize(SpecReader &reader, ModelSpec &spec) {
   if (std::optional<int64_t> size =
           reader.readOptionalSize({"intermediate_size"})) {
     spec.feedForwardSize = *size;
+    return;
+  }
+  if (spec.family == ModelFamily::Telechat && isMultiplierWidth(reader)) {
+    spec.feedForwardSize =
+        reader.readSize({"ffn_dim_multiplier"}, std::nullopt);
     return;
   }
   std::optional<int64_t> size =
@@ -166,9 +181,22 @@ void readQwen(SpecReader &reader, ModelSpec &spec) {
   checkLlamaHeads(reader, spec);
 }
 
+/// Whether the head is the embedding's table: of the 7B model in all releases,
+/// and in release 1.1 of all but the 12B model.
+static bool isTelechatHeadTied(SpecReader &reader) {
+  const std::string name =
+      reader.readString({"net_name"}, reader.readString({"model_name"}, ""));
+  if (name == "telechat_7b")
+    return true;
+  const bool isFirstRelease = !reader.readOptionalSize({"intermediate_size"}) &&
+                              isMultiplierWidth(reader);
+  return isFirstRelease && name != "telechat_12b";
+}
+
 void readTelechat(SpecReader &reader, ModelSpec &spec) {
   spec.family = ModelFamily::Telechat;
   readLlamaLike(reader, spec);
+  spec.tiesWordEmbeddings |= isTelechatHeadTied(reader);
   readRotary(reader, spec, {"theta"}, spec.headSize);
   spec.projections = ProjectionLayout::KeyValue;
   spec.attentionOutputBias = true;

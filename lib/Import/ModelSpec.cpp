@@ -290,7 +290,7 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   if (diagnostics.getErrorCount() == errors)
     resolveExpertSizes(config, overrides, spec, diagnostics);
   if (diagnostics.getErrorCount() == errors)
-    checkLimits(spec, reader.getNode().getLocation(), diagnostics);
+    checkLimits(reader, spec);
   if (diagnostics.getErrorCount() != errors)
     return std::nullopt;
   return spec;

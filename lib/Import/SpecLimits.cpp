@@ -157,15 +157,36 @@ static void addExpertTensors(const ModelSpec &spec, CheckedSum &elements) {
                 2 * experts.sharedWidth});
 }
 
-void checkLimits(const ModelSpec &spec, const Location &place,
-                 DiagnosticList &diagnostics) {
-  constexpr int64_t largestNumLayers = 10000;
-  if (spec.numLayers > largestNumLayers) {
-    diagnostics.error(place,
-                      "expected at most " + llvm::Twine(largestNumLayers) +
-                          " layers, but got " + llvm::Twine(spec.numLayers));
+/// Sizes that no model has, far above those that any has. Without an error
+/// here they would be errors of memory, which name no key.
+static bool checkSizes(const SpecReader &reader, const ModelSpec &spec) {
+  // Feed forwards are 2 to 10 times as wide as what they read, but models for
+  // tests may be narrow.
+  const int64_t widest = std::max<int64_t>(64 * spec.hiddenSize, 1 << 16);
+  const size_t errors = reader.diagnostics.getErrorCount();
+  auto check = [&](SpecReader::Keys keys, llvm::StringRef unit, int64_t size,
+                   int64_t largest) {
+    if (size > largest)
+      reader.diagnostics.error(reader.locate(keys),
+                               "expected at most " + llvm::Twine(largest) +
+                                   " " + unit + ", but got " +
+                                   llvm::Twine(size));
+  };
+  check({"num_layers", "num_hidden_layers"}, "layers", spec.numLayers, 10000);
+  check({"hidden_size"}, "elements per token", spec.hiddenSize, 1 << 20);
+  check({"vocab_size"}, "tokens in a vocabulary", spec.vocabSize, 1 << 25);
+  check({"seq_length", "max_position_embeddings"}, "tokens in a sequence",
+        spec.sequenceLength, 1 << 28);
+  const std::string width = "elements in a feed forward with hidden_size " +
+                            std::to_string(spec.hiddenSize);
+  check({"intermediate_size", "ffn_hidden_size", "ffn_dim_multiplier"}, width,
+        spec.feedForwardSize, widest);
+  return reader.diagnostics.getErrorCount() == errors;
+}
+
+void checkLimits(const SpecReader &reader, const ModelSpec &spec) {
+  if (!checkSizes(reader, spec))
     return;
-  }
   // 64 bytes per element leave room for an optimizer's states and for sums
   // over all tensors.
   constexpr int64_t room = 64;
@@ -187,7 +208,8 @@ void checkLimits(const ModelSpec &spec, const Location &place,
   if (spec.experts)
     addExpertTensors(spec, bytes);
   if (!bytes.get())
-    diagnostics.error(place, "the model is too large: the size of its tensors "
+    reader.diagnostics.error(reader.getNode().getLocation(),
+                             "the model is too large: the size of its tensors "
                              "in bytes overflows 64 bits");
 }
 

@@ -3,6 +3,7 @@
 #ifndef MF_LIB_IMPORT_SPECLIMITS_H
 #define MF_LIB_IMPORT_SPECLIMITS_H
 
+#include "SpecReader.h"
 #include "mf/Import/ModelSpec.h"
 
 namespace mf {
@@ -20,9 +21,8 @@ void applyOverrides(const ModelOverrides &overrides, ModelSpec &spec,
                     DiagnosticList &diagnostics);
 
 /// Errors for a model whose tensors' sizes in bytes would not fit 64 bits, or
-/// that has more layers than anyone can mean.
-void checkLimits(const ModelSpec &spec, const Location &place,
-                 DiagnosticList &diagnostics);
+/// one of whose sizes is larger than anyone can mean, at its key.
+void checkLimits(const SpecReader &reader, const ModelSpec &spec);
 
 } // namespace mf
 
