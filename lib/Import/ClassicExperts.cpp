@@ -26,6 +26,7 @@ public:
       readDropless();
     else
       readCapacity();
+    resolveGates();
     readBias();
     readLosses();
     readTypes();
@@ -46,6 +47,7 @@ private:
   void readWidths();
   void readDropless();
   void readCapacity();
+  void resolveGates();
   void readGroups();
   void readBias();
   void readLosses();
@@ -187,6 +189,17 @@ void ClassicReader::readCapacity() {
   ignore("enable_gmm_safe_tokens", "False", why);
   ignore("enable_deredundency", "False", why);
   ignore("npu_nums_per_device", "1", why);
+}
+
+/// Up to release 1.4 routers with places do one of two things with gates.
+void ClassicReader::resolveGates() {
+  RouterSpec &router = experts.router;
+  if (!rules.normalizesOrScales || !experts.capacity || !router.normalizes)
+    return;
+  router.normalizesKept = !experts.fusions.router;
+  router.scale = 1.0;
+  ignore("routed_scaling_factor", "1.0",
+         "with norm_topk_prob before release 1.5");
 }
 
 void ClassicReader::readGroups() {

@@ -206,6 +206,8 @@ Value addCapacityExperts(CellBuilder &cells, const ExpertNames &names,
                                      places.dispatch)
                .getResult();
   }
+  if (experts.router.normalizesKept)
+    gates = divideBySum(cells, names.router, gates);
   sent = cells.reshape(sent, {rows, num, capacity, hidden}, "reshape");
   sent = cells.transpose(sent, {1, 0, 2, 3}, "transpose_mp1");
   sent = cells.reshape(sent, {num, rows * capacity, hidden}, "reshape");

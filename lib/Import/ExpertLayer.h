@@ -48,6 +48,10 @@ mlir::Value addRouterLoss(CellBuilder &cells, const RouterNames &names,
 mlir::Value addShares(CellBuilder &cells, const RouterNames &names,
                       mlir::Value chosen);
 
+/// `values` divided by their sums over the last dimension.
+mlir::Value divideBySum(CellBuilder &cells, const RouterNames &names,
+                        mlir::Value values);
+
 /// Tokens through experts with a capacity and back: [rows, tokens, hidden].
 mlir::Value addCapacityExperts(CellBuilder &cells, const ExpertNames &names,
                                mlir::Value tokens, const Choice &choice);

@@ -103,13 +103,14 @@ static std::optional<ExpertRules> getRules(ModelFamily family,
   }
 }
 
-void readExperts(const TrainingConfig &config, SpecReader &model,
-                 ModelSpec &spec) {
+void readExperts(const TrainingConfig &config, std::optional<Release> release,
+                 SpecReader &model, ModelSpec &spec) {
   if (spec.family == ModelFamily::Mcore) {
     spec.experts = readMcoreExperts(config, spec, model);
     return;
   }
   if (std::optional<ExpertRules> rules = getRules(spec.family, model)) {
+    rules->normalizesOrScales = release && *release < Release{1, 5};
     spec.experts = readClassicExperts(config, *rules, spec, model);
     return;
   }

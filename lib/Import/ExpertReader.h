@@ -14,6 +14,10 @@ struct ExpertRules {
   bool isDeepSeek = false;
   /// use_gmm and shared_expert_num (not TeleChat).
   bool readsDropless = true;
+  /// Gates are either divided by their sum or multiplied with
+  /// routed_scaling_factor, and divided by that of the choices that found a
+  /// place unless one operator finds the places. (Before release 1.5.)
+  bool normalizesOrScales = false;
   /// Auxiliary and z losses are added to the loss (not Llama).
   bool addsLosses = true;
   /// Standard deviation of the router's initial weight, and of experts without
@@ -35,8 +39,8 @@ std::optional<ExpertSpec> readMcoreExperts(const TrainingConfig &config,
 
 /// The experts of `spec`'s family, or errors if it has none but the YAML asks
 /// for them.
-void readExperts(const TrainingConfig &config, SpecReader &model,
-                 ModelSpec &spec);
+void readExperts(const TrainingConfig &config, std::optional<Release> release,
+                 SpecReader &model, ModelSpec &spec);
 
 /// Rows, places and ranks, once the batch is known.
 void resolveExpertSizes(const TrainingConfig &config,

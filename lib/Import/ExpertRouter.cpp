@@ -24,8 +24,6 @@ private:
   Value findGroups(Value groupScores);
   void choose(Value scores);
   Value normalize(Value gates);
-  /// Divided by their sums over the last dimension.
-  Value divideBySum(Value values);
   Value getLossScores(Value scores);
   void addStatistics(Value shares);
 
@@ -126,25 +124,28 @@ void RouterBuilder::choose(Value scores) {
             .getResult();
 }
 
-Value RouterBuilder::divideBySum(Value values) {
+Value divideBySum(CellBuilder &cells, const RouterNames &names, Value values) {
   SmallVector<int64_t> shape(getShape(values));
   int64_t last = static_cast<int64_t>(shape.size()) - 1;
   shape.back() = 1;
   Value sum = cells.reduceSum(values, {last}, names.sum);
   sum = cells.reshape(sum, shape, names.sum);
-  sum = cells.addScalar(sum, router.epsilon, names.addEpsilon);
+  sum = cells.addScalar(sum, cells.spec.experts->router.epsilon,
+                        names.addEpsilon);
   return cells.create<DivOp>(names.divide, values, sum).getResult();
 }
 
 Value RouterBuilder::normalize(Value gates) {
-  if (router.normalizes)
-    gates = divideBySum(gates);
+  if (router.normalizes && !router.normalizesKept)
+    gates = divideBySum(cells, names, gates);
   return router.scale == 1.0 ? gates
                              : cells.scale(gates, router.scale, names.scale);
 }
 
 Value RouterBuilder::getLossScores(Value scores) {
-  return router.score == RouterScore::Sigmoid ? divideBySum(scores) : scores;
+  return router.score == RouterScore::Sigmoid
+             ? divideBySum(cells, names, scores)
+             : scores;
 }
 
 /// Hands what the step's end wants to know to the parameters that keep it.

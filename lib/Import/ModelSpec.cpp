@@ -146,6 +146,17 @@ static const Architecture *readArchitecture(const TrainingConfig &config,
   return nullptr;
 }
 
+std::optional<Release> parseRelease(llvm::StringRef text) {
+  Release release;
+  text.consume_front("r");
+  if (text.consumeInteger(10, release.major) || !text.consume_front(".") ||
+      text.consumeInteger(10, release.minor))
+    return std::nullopt;
+  if (!text.empty() && text.front() != '.' && text.front() != '-')
+    return std::nullopt;
+  return release;
+}
+
 //===----------------------------------------------------------------------===//
 // The rest
 //===----------------------------------------------------------------------===//
@@ -271,7 +282,7 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   spec.fusions = readFusionNames(config, architecture->isMcore, diagnostics);
   if (!architecture->isMcore)
     rejectExperts(config.model.config, "in moe_config", diagnostics);
-  readExperts(config, reader, spec);
+  readExperts(config, overrides.release, reader, spec);
   if (!spec.latent)
     rejectLatentAttention(config.model.config, diagnostics);
   placeTiedHead(reader, spec);

@@ -109,10 +109,12 @@ QWEN3_LOSS = dict(
 class Case:
     """`experts` are keys of moe_config, `settings` those of torch_moe's layers;
     `model` changes keys of model_config. With `skew` one expert is what most
-    tokens want, with `alone` what all do."""
+    tokens want, with `alone` what all do. `release` is that of the layers."""
 
-    def __init__(self, experts, settings, model=None, skew=0.0, alone=False, **options):
-        self.experts, self.options = experts, options
+    def __init__(
+        self, experts, settings, model=None, skew=0.0, alone=False, release=None, **options
+    ):
+        self.experts, self.options, self.release = experts, options, release
         self.skew, self.alone = skew, alone
         self.settings = dict({"experts": 8, "chosen": 3}, **settings)
         self.model = dict(model or {})
@@ -175,6 +177,17 @@ CASES = {
     "mixtral-fused": llama(
         dict(MIXTRAL, use_fused_ops_topkrouter=True), MIXTRAL_SETTINGS, skew=2.0
     ),
+    "mixtral-1.4": llama(
+        dict(MIXTRAL, routed_scaling_factor=3.0),
+        dict(MIXTRAL_SETTINGS, normalizes_kept=True),
+        skew=2.0, release="1.4",
+    ),
+    "mixtral-1.4-fused": llama(
+        dict(MIXTRAL, routed_scaling_factor=3.0, use_fused_ops_topkrouter=True),
+        MIXTRAL_SETTINGS,
+        skew=2.0, release="1.4",
+    ),
+    "deepseek2-1.4": telechat(DEEPSEEK2, DEEPSEEK2_SETTINGS, release="1.4"),
     "mixtral-grouped": llama(dict(MIXTRAL, use_gmm=True), {"chosen": 2, "kind": "grouped"}),
     "grouped-one-expert": llama(
         dict(MIXTRAL, use_gmm=True, num_experts_chosen=1),
@@ -273,9 +286,12 @@ def get_model(case):
     return case.model if case.is_mcore() else dict(training.MODEL, num_layers=2, **case.model)
 
 
-def get_rows(case):
-    """Options of the importer that give routers the case's rows."""
-    return ["--router-rows=%d" % case.settings["rows"]] if "rows" in case.settings else []
+def get_importing(case):
+    """Options of the importer for the case's rows and release."""
+    options = ["--router-rows=%d" % case.settings["rows"]] if "rows" in case.settings else []
+    if case.release:
+        options.append("--mindformers-release=" + case.release)
+    return options
 
 
 def get_config(case, model):
@@ -298,7 +314,7 @@ def compare(name, tools, data):
     mlir, step = tools.lower(
         name,
         model,
-        importing=get_rows(case),
+        importing=get_importing(case),
         micro_batches=MICRO_BATCHES,
         batch_size=BATCH,
         experts=case.experts,

@@ -23,6 +23,8 @@ SETTINGS = {
     "groups": None,
     "kept_groups": None,
     "normalizes": True,
+    # Gates are divided by the sum of those that found a place.
+    "normalizes_kept": False,
     "scale": 1.0,
     "has_bias": False,
     "update_rate": 0.0,
@@ -69,7 +71,10 @@ class Router:
         # With a bias it only decides; without, groups that are left out give 0.
         gates = (biased if self.bias is None else scores).gather(-1, indices)
         if settings["chosen"] > 1 and settings["normalizes"]:
-            gates = gates / (gates.sum(-1, keepdim=True) + epsilon)
+            counted = gates
+            if settings["normalizes_kept"]:
+                counted = gates * ~find_dropped(indices, settings)
+            gates = gates / (counted.sum(-1, keepdim=True) + epsilon)
         return indices, gates * settings["scale"], self.get_losses(logits, shares, indices)
 
     def choose(self, scores):

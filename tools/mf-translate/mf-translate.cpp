@@ -39,6 +39,12 @@ struct ImportOptions {
                      "of those without a capacity, as it sends (2; at least "
                      "1024 tokens, at most all)"),
       llvm::cl::value_desc("F"), llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> release{
+      "mindformers-release",
+      llvm::cl::desc("Import the layers of this release of MindSpore "
+                     "Transformers, such as 1.4, where releases differ (the "
+                     "newest)"),
+      llvm::cl::value_desc("release"), llvm::cl::cat(category)};
   llvm::cl::opt<std::string> pretrainedConfig{
       "pretrained-config",
       llvm::cl::desc("Hugging Face config.json that completes model_config, "
@@ -53,7 +59,8 @@ static ImportOptions &getOptions() {
   return options;
 }
 
-static mf::ModelOverrides getOverrides() {
+/// Errors for a release that is none go to `diagnostics`.
+static mf::ModelOverrides getOverrides(mf::DiagnosticList &diagnostics) {
   auto get = [](const llvm::cl::opt<int64_t> &option) {
     return option.getNumOccurrences() ? std::optional<int64_t>(option)
                                       : std::nullopt;
@@ -65,6 +72,13 @@ static mf::ModelOverrides getOverrides() {
   overrides.routerRows = get(options.routerRows);
   if (options.expertRoom.getNumOccurrences())
     overrides.expertRoom = options.expertRoom;
+  if (options.release.getNumOccurrences()) {
+    overrides.release = mf::parseRelease(options.release);
+    if (!overrides.release)
+      diagnostics.error({}, "expected a release such as 1.4 or 1.5.0 for "
+                            "--mindformers-release, but got " +
+                                mf::quote(options.release));
+  }
   return overrides;
 }
 
@@ -135,9 +149,10 @@ static SpecResult readMindFormers(const llvm::MemoryBuffer &buffer,
   if (const std::string &path = getOptions().pretrainedConfig; !path.empty())
     mf::addPretrainedConfig(mf::parseYamlFile(path, diagnostics), config,
                             diagnostics);
+  const mf::ModelOverrides overrides = getOverrides(diagnostics);
   SpecResult spec;
   if (!diagnostics.hasErrors())
-    spec = mf::readModelSpec(config, getOverrides(), diagnostics);
+    spec = mf::readModelSpec(config, overrides, diagnostics);
   report(diagnostics, file, /*errorsOnly=*/false, context);
   return spec;
 }
@@ -148,9 +163,10 @@ static SpecResult readHuggingFace(const llvm::MemoryBuffer &buffer,
   mf::DiagnosticList diagnostics;
   // JSON is YAML, and read so it knows the lines of its values.
   mf::Node root = mf::parseYaml(buffer.getBuffer(), file, diagnostics);
+  const mf::ModelOverrides overrides = getOverrides(diagnostics);
   SpecResult spec;
   if (!diagnostics.hasErrors())
-    spec = mf::readHuggingFaceSpec(root, getOverrides(), diagnostics);
+    spec = mf::readHuggingFaceSpec(root, overrides, diagnostics);
   report(diagnostics, file, /*errorsOnly=*/false, context);
   return spec;
 }

@@ -157,6 +157,21 @@ struct ModelSpec {
   }
 };
 
+/// A release of MindSpore Transformers.
+struct Release {
+  unsigned major = 0, minor = 0;
+};
+inline bool operator==(const Release &lhs, const Release &rhs) {
+  return lhs.major == rhs.major && lhs.minor == rhs.minor;
+}
+/// Whether `lhs` is older.
+inline bool operator<(const Release &lhs, const Release &rhs) {
+  return lhs.major != rhs.major ? lhs.major < rhs.major : lhs.minor < rhs.minor;
+}
+
+/// Of `1.4`, `1.4.0`, `r1.4.0-beta2`; none if it is something else.
+std::optional<Release> parseRelease(llvm::StringRef text);
+
 /// Replaces sizes for experiments; what is not set stays.
 struct ModelOverrides {
   std::optional<int64_t> numLayers;
@@ -169,6 +184,8 @@ struct ModelOverrides {
   /// Rows of tokens that a rank has room for behind an exchange among ranks
   /// with different experts, by those it sends.
   std::optional<double> expertRoom = std::nullopt;
+  /// Whose layers the model has, where releases differ; the newest if not set.
+  std::optional<Release> release = std::nullopt;
 };
 
 /// Width of LlamaFeedForward without intermediate_size: two thirds of 4 *

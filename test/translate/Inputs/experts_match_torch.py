@@ -23,7 +23,7 @@ def import_model(case, name, translate, folder):
     training.write_yaml(
         yaml, keys, micro_batches=1, batch_size=2, experts=case.experts, **case.options
     )
-    command = [translate, "--import-mindformers", *experts.get_rows(case), yaml]
+    command = [translate, "--import-mindformers", *experts.get_importing(case), yaml]
     return keys, subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
 
 

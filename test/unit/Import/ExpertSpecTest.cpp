@@ -172,6 +172,46 @@ TEST(ExpertSpecTest, RowsOfOtherRanksAreEmulated) {
   EXPECT_EQ(experts.dropless->room, 3.5);
 }
 
+TEST(ExpertSpecTest, GatesFollowTheRelease) {
+  auto readRouter = [](llvm::StringRef keys,
+                       std::optional<Release> release = std::nullopt) {
+    ModelOverrides overrides;
+    overrides.release = release;
+    return read(("routed_scaling_factor: 2.5, " + keys).str(), "",
+                "LlamaForCausalLM", overrides)
+        .router;
+  };
+  for (std::optional<Release> release :
+       {std::optional<Release>(), std::optional(Release{1, 5})}) {
+    RouterSpec newest = readRouter("", release);
+    EXPECT_TRUE(newest.normalizes);
+    EXPECT_FALSE(newest.normalizesKept);
+    EXPECT_EQ(newest.scale, 2.5);
+  }
+  const Release old = {1, 4};
+  EXPECT_TRUE(readRouter("", old).normalizesKept);
+  EXPECT_EQ(readRouter("", old).scale, 1.0);
+  RouterSpec fused = readRouter("use_fused_ops_topkrouter: True", old);
+  EXPECT_TRUE(fused.normalizes);
+  EXPECT_FALSE(fused.normalizesKept);
+  EXPECT_EQ(fused.scale, 1.0);
+  RouterSpec scaled = readRouter("norm_topk_prob: False", old);
+  EXPECT_FALSE(scaled.normalizes);
+  EXPECT_EQ(scaled.scale, 2.5);
+  EXPECT_EQ(readRouter("num_experts_chosen: 1", old).scale, 2.5);
+  // Experts without places came later.
+  EXPECT_EQ(readRouter("use_gmm: True", old).scale, 2.5);
+}
+
+TEST(ExpertSpecTest, ReleasesAreRead) {
+  EXPECT_EQ(parseRelease("1.4"), (Release{1, 4}));
+  EXPECT_EQ(parseRelease("r1.4.0-beta2"), (Release{1, 4}));
+  EXPECT_EQ(parseRelease("1.10.1"), (Release{1, 10}));
+  EXPECT_LT((Release{1, 4}), (Release{1, 10}));
+  for (const char *text : {"", "1", "dev", "1.x", "1.4b"})
+    EXPECT_EQ(parseRelease(text), std::nullopt) << text;
+}
+
 TEST(ExpertSpecTest, GroupsOfExperts) {
   ExpertSpec experts = read("topk_method: noaux_tc, n_group: 4, topk_group: 2");
   ASSERT_TRUE(experts.router.groups.has_value());
