@@ -92,7 +92,7 @@ private:
     bool hasBias = spec.queryKeyValueBias;
     switch (spec.projections) {
     case ProjectionLayout::QueryKeyValue:
-      addLinear("w_qkv", hasBias);
+      addLinear(spec.family == ModelFamily::InternLm2 ? "w" : "w_qkv", hasBias);
       break;
     case ProjectionLayout::KeyValue:
       addLinear("wq", hasBias);
@@ -359,6 +359,7 @@ private:
 std::vector<std::string> getCellNames(const ModelSpec &spec, bool hasExperts) {
   switch (spec.family) {
   case ModelFamily::Llama:
+  case ModelFamily::InternLm2:
   case ModelFamily::Qwen:
   case ModelFamily::Telechat:
   case ModelFamily::DeepSeek:

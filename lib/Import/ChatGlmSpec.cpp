@@ -1,5 +1,6 @@
 //===- ChatGlmSpec.cpp - ChatGLM2Config -----------------------------------===//
 
+#include "ExpertReader.h"
 #include "FamilyReaders.h"
 
 namespace mf {
@@ -46,6 +47,9 @@ static void checkRanks(SpecReader &reader, const ModelSpec &spec) {
 }
 
 void readChatGlm(SpecReader &reader, ModelSpec &spec) {
+  warnWithoutEffect(reader, "no_recompute_layers", "[]",
+                    "since release 1.2: recompute_config alone says what is "
+                    "recomputed");
   spec.family = ModelFamily::ChatGlm;
   spec.sequenceLength = reader.readSize({"seq_length"}, 2048);
   spec.vocabSize = reader.readSize({"padded_vocab_size", "vocab_size"}, 65024);

@@ -76,6 +76,12 @@ static FamilyNames getDeepSeekNames() {
   return names;
 }
 
+static FamilyNames getInternLm2Names() {
+  FamilyNames names = getLlamaNames();
+  names.attention.queryKeyValue = "w";
+  return names;
+}
+
 static FamilyNames getQwenNames() {
   FamilyNames names = getLlamaNames();
   names.embeddingWeight = "transformer.wte.embedding_weight";
@@ -220,6 +226,7 @@ static FamilyNames getMcoreNames() {
 
 const FamilyNames &getFamilyNames(ModelFamily family) {
   static const FamilyNames llama = getLlamaNames();
+  static const FamilyNames internLm2 = getInternLm2Names();
   static const FamilyNames qwen = getQwenNames();
   static const FamilyNames deepSeek = getDeepSeekNames();
   static const FamilyNames chatGlm = getChatGlmNames();
@@ -228,6 +235,8 @@ const FamilyNames &getFamilyNames(ModelFamily family) {
   case ModelFamily::Llama:
   case ModelFamily::Telechat:
     return llama;
+  case ModelFamily::InternLm2:
+    return internLm2;
   case ModelFamily::Qwen:
     return qwen;
   case ModelFamily::ChatGlm:

@@ -25,6 +25,8 @@ void readBaichuan7B(SpecReader &reader, ModelSpec &spec);
 void readBaichuan13B(SpecReader &reader, ModelSpec &spec);
 /// InternLMConfig.
 void readInternLm(SpecReader &reader, ModelSpec &spec);
+/// InternLM2Config.
+void readInternLm2(SpecReader &reader, ModelSpec &spec);
 /// QwenConfig (Qwen 1).
 void readQwen(SpecReader &reader, ModelSpec &spec);
 /// TelechatConfig.
@@ -39,6 +41,8 @@ void readQwen3(SpecReader &reader, ModelSpec &spec);
 void readMcoreDeepSeek(SpecReader &reader, ModelSpec &spec);
 /// TeleChat3Config of the mcore training graph.
 void readTelechat3(SpecReader &reader, ModelSpec &spec);
+/// TeleChat3MoeConfig of the mcore training graph.
+void readTelechat3Moe(SpecReader &reader, ModelSpec &spec);
 
 /// Heads divide what they share, and rotate in pairs. `heads` and
 /// `keyValueHeads` are the keys to blame.
@@ -58,7 +62,8 @@ void checkLatentHeads(SpecReader &reader, const ModelSpec &spec,
 /// theta, extend_method and scaling_factor as FreqsMgr uses them; `size`
 /// dimensions of a head rotate.
 void readRotary(SpecReader &reader, ModelSpec &spec, SpecReader::Keys base,
-                int64_t size, llvm::StringRef defaultMethod = "None");
+                int64_t size, llvm::StringRef defaultMethod = "None",
+                double defaultBase = 10000.0);
 
 /// YaRN (Peng et al., 2023): waves that turn less than `betaSlow` times within
 /// `length` positions are stretched by `factor`, those that turn more than

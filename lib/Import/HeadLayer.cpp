@@ -96,10 +96,11 @@ Value HeadBuilder::addWeight() {
     traits.tiedTo = names.embeddingWeight;
     traits.parallelOptimizer = spec.parallelOptimizerTable;
   }
+  const DType type = spec.tiesWordEmbeddings
+                         ? spec.embeddingType
+                         : spec.headType.value_or(spec.paramType);
   Value weight = cells.addParameter("weight", {spec.vocabSize, spec.hiddenSize},
-                                    spec.tiesWordEmbeddings ? spec.embeddingType
-                                                            : spec.paramType,
-                                    cells.getWeightInit(), traits);
+                                    type, cells.getWeightInit(), traits);
   return spec.normalizesHead ? normalizeRows(weight) : weight;
 }
 

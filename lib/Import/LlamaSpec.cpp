@@ -1,5 +1,6 @@
 //===- LlamaSpec.cpp - LlamaConfig and the classes derived from it --------===//
 
+#include "ExpertReader.h"
 #include "FamilyReaders.h"
 
 namespace mf {
@@ -72,13 +73,18 @@ static bool isMultiplierWidth(SpecReader &reader) {
          leastWidth;
 }
 
-static void readFeedForwardSize(SpecReader &reader, ModelSpec &spec) {
+static void readFeedForwardSize(SpecReader &reader, ModelSpec &spec,
+                                std::optional<int64_t> missing) {
   int64_t multipleOf = reader.readSize({"multiple_of"}, 256);
   std::optional<double> multiplier =
       reader.readOptionalPositive({"ffn_dim_multiplier"});
   if (std::optional<int64_t> size =
           reader.readOptionalSize({"intermediate_size"})) {
     spec.feedForwardSize = *size;
+    return;
+  }
+  if (missing) {
+    spec.feedForwardSize = *missing;
     return;
   }
   if (spec.family == ModelFamily::Telechat && isMultiplierWidth(reader)) {
@@ -106,17 +112,29 @@ static void readLlamaTypes(SpecReader &reader, ModelSpec &spec) {
       reader.readType({"residual_dtype", "res_dtype"}, spec.computeType);
 }
 
+namespace {
+/// Defaults in which the config classes differ.
+struct LlamaDefaults {
+  int64_t vocabSize = 32000;
+  std::optional<int64_t> numKeyValueHeads; ///< as many as heads
+  std::optional<int64_t> feedForwardSize;  ///< follows from hidden_size
+  int64_t padTokenId = 0;
+};
+} // namespace
+
 /// What LlamaConfig and its relatives have in common.
-static void readLlamaLike(SpecReader &reader, ModelSpec &spec) {
+static void readLlamaLike(SpecReader &reader, ModelSpec &spec,
+                          const LlamaDefaults &defaults = {}) {
   spec.sequenceLength = reader.readSize({"seq_length"}, 2048);
-  spec.vocabSize = reader.readSize({"vocab_size"}, 32000);
+  spec.vocabSize = reader.readSize({"vocab_size"}, defaults.vocabSize);
   spec.hiddenSize = reader.readSize({"hidden_size"}, 4096);
   spec.numLayers = reader.readSize({"num_layers"}, 32);
   spec.numHeads = reader.readSize({"num_heads"}, 32);
-  spec.numKeyValueHeads = reader.readSize({"n_kv_heads"}, spec.numHeads);
+  spec.numKeyValueHeads = reader.readSize(
+      {"n_kv_heads"}, defaults.numKeyValueHeads.value_or(spec.numHeads));
   spec.headSize = divideHidden(reader, spec);
-  readFeedForwardSize(reader, spec);
-  spec.padTokenId = reader.readInt({"pad_token_id"}, 0);
+  readFeedForwardSize(reader, spec, defaults.feedForwardSize);
+  spec.padTokenId = reader.readInt({"pad_token_id"}, defaults.padTokenId);
   spec.ignoreTokenId = reader.readInt({"ignore_token_id"}, -100);
   spec.normEpsilon = reader.readPositive({"rms_norm_eps"}, 1e-5);
   spec.tiesWordEmbeddings = reader.readBool({"tie_word_embeddings"}, false);
@@ -170,6 +188,38 @@ void readInternLm(SpecReader &reader, ModelSpec &spec) {
   spec.attentionOutputBias = hasBias;
 }
 
+/// What InternLM2Config sets otherwise than LlamaConfig.
+static LlamaDefaults getInternLm2Defaults() {
+  LlamaDefaults defaults;
+  defaults.vocabSize = 92544;
+  defaults.numKeyValueHeads = 8;
+  defaults.feedForwardSize = 14336;
+  defaults.padTokenId = 2;
+  return defaults;
+}
+
+void readInternLm2(SpecReader &reader, ModelSpec &spec) {
+  spec.family = ModelFamily::InternLm2;
+  readLlamaLike(reader, spec, getInternLm2Defaults());
+  if (reader.readBool({"qkv_concat"}, true))
+    spec.projections = ProjectionLayout::QueryKeyValue;
+  readRotary(reader, spec, {"theta"}, spec.headSize, "None", 1e6);
+  warnWithoutEffect(reader, "has_bias", "False",
+                    "here: InternLM2's attention has no biases");
+  spec.initializerRange =
+      reader.readPositive({"initializer_range", "init_method_std"}, 0.01);
+  // Whatever param_init_type says.
+  spec.headType = DType::F16;
+  // The head's vocabulary is shared out over the replicas too.
+  if (spec.headCut != VocabularyCut::None)
+    spec.headCut = VocabularyCut::All;
+  checkLlamaHeads(reader, spec);
+  if (spec.ranks.contextParallel > 1)
+    reader.diagnostics.error(reader.getNode().getLocation(),
+                             "expected context_parallel 1: InternLM2's "
+                             "attention does not share out a sequence");
+}
+
 void readQwen(SpecReader &reader, ModelSpec &spec) {
   spec.family = ModelFamily::Qwen;
   readLlamaLike(reader, spec);
@@ -193,14 +243,29 @@ static bool isTelechatHeadTied(SpecReader &reader) {
   return isFirstRelease && name != "telechat_12b";
 }
 
+/// embedding_size is for all models but TeleChat3's of 36B parameters, which
+/// have a value there all the same.
+static void readEmbeddingSize(SpecReader &reader) {
+  std::optional<int64_t> size = reader.readOptionalSize({"embedding_size"});
+  if (size && reader.readString({"net_name"}, "") != "telechat3_36b")
+    reader.diagnostics.warning(
+        reader.locate({"embedding_size"}),
+        "a table of " + llvm::Twine(*size) +
+            " elements per token ('embedding_size'), which two linear layers "
+            "map to hidden_size and back, is not modelled; the table has "
+            "hidden_size");
+}
+
 void readTelechat(SpecReader &reader, ModelSpec &spec) {
   spec.family = ModelFamily::Telechat;
   readLlamaLike(reader, spec);
   spec.tiesWordEmbeddings |= isTelechatHeadTied(reader);
   readRotary(reader, spec, {"theta"}, spec.headSize);
   spec.projections = ProjectionLayout::KeyValue;
-  spec.attentionOutputBias = true;
+  spec.attentionOutputBias =
+      reader.readBool({"out_proj_has_bias", "wo_has_bias"}, true);
   spec.feedForwardOutputBias = true;
+  readEmbeddingSize(reader);
   spec.initializerRange = reader.readPositive({"sigma"}, 0.0048);
   checkLlamaHeads(reader, spec);
 }

@@ -63,7 +63,10 @@ private:
 void McoreReader::readChoice() {
   constexpr llvm::StringLiteral key = "moe_router_topk";
   RouterSpec &router = experts.router;
-  router.numChosen = reader.readSize({key, "num_experts_per_tok"}, 2);
+  const bool isTelechat =
+      reader.getNode()["model_type"].getText() == "telechat3_moe";
+  router.numChosen =
+      reader.readSize({key, "num_experts_per_tok"}, isTelechat ? 8 : 2);
   if (router.numChosen > experts.numExperts)
     error({key, "num_experts_per_tok"},
           "expected at most the " + llvm::Twine(experts.numExperts) +

@@ -226,6 +226,13 @@ void readMcoreDeepSeek(SpecReader &reader, ModelSpec &spec) {
   readNextTokens(reader, spec);
 }
 
+void readTelechat3Moe(SpecReader &reader, ModelSpec &spec) {
+  readMcore(reader, McoreDefaults(), spec);
+  reader.markRead({"multi_latent_attention"});
+  readLatentAttention(reader, spec, /*hasNorms=*/true, /*padsValues=*/false);
+  readNextTokens(reader, spec);
+}
+
 void readTelechat3(SpecReader &reader, ModelSpec &spec) {
   readMcore(reader, McoreDefaults(), spec);
   // This class is of a version that pads no values.

@@ -14,6 +14,8 @@ llvm::StringRef getName(ModelFamily family) {
   switch (family) {
   case ModelFamily::Llama:
     return "llama";
+  case ModelFamily::InternLm2:
+    return "internlm2";
   case ModelFamily::Qwen:
     return "qwen";
   case ModelFamily::Telechat:
@@ -49,6 +51,7 @@ static constexpr Architecture architectures[] = {
     {"Baichuan7BV2ForCausalLM", readBaichuan7B},
     {"Baichuan13BV2ForCausalLM", readBaichuan13B},
     {"InternLMForCausalLM", readInternLm},
+    {"InternLM2ForCausalLM", readInternLm2},
     {"QwenForCausalLM", readQwen},
     {"TelechatForCausalLM", readTelechat},
     {"ChatGLM2ForConditionalGeneration", readChatGlm},
@@ -64,9 +67,12 @@ static constexpr Architecture architectures[] = {
     {"deepseek_v3", readMcoreDeepSeek, /*isMcore=*/true},
     {"TeleChat3ForCausalLM", readTelechat3, /*isMcore=*/true},
     {"telechat3", readTelechat3, /*isMcore=*/true},
+    {"TeleChat3MoeForCausalLM", readTelechat3Moe, /*isMcore=*/true},
+    {"telechat3_moe", readTelechat3Moe, /*isMcore=*/true},
     // Configuration classes, where model_config.type is all that is there.
     {"LlamaConfig", readLlama},
     {"InternLMConfig", readInternLm},
+    {"InternLM2Config", readInternLm2},
     {"QwenConfig", readQwen},
     {"TelechatConfig", readTelechat},
     {"ChatGLM2Config", readChatGlm},

@@ -117,9 +117,10 @@ static void warnNotModelled(SpecReader &reader, const Location &place,
 }
 
 void readRotary(SpecReader &reader, ModelSpec &spec, SpecReader::Keys base,
-                int64_t size, llvm::StringRef defaultMethod) {
+                int64_t size, llvm::StringRef defaultMethod,
+                double defaultBase) {
   spec.rotary.size = size;
-  spec.rotary.base = reader.readPositive(base, 10000.0);
+  spec.rotary.base = reader.readPositive(base, defaultBase);
   std::string method = reader.readString({"extend_method"}, defaultMethod);
   const Location place = reader.locate({"extend_method"});
   if (method == "None") {

@@ -10,6 +10,7 @@
 #include "passes/config/ExpertAxes.h"
 #include "passes/config/NotLowered.h"
 #include "passes/config/RankMesh.h"
+#include "llvm/ADT/StringSwitch.h"
 
 namespace mf::passes {
 #define GEN_PASS_DEF_READCONFIG
@@ -21,13 +22,26 @@ using namespace mf;
 
 namespace {
 
+/// How an optimizer that cannot be lowered differs from AdamW.
+const char *describeOptimizer(llvm::StringRef type) {
+  return llvm::StringSwitch<const char *>(type.lower())
+      .Case("pmaadamw", ": it keeps and applies a running mean of each "
+                        "parameter, one more state than AdamW")
+      .Case("came", ": its second moments are rows and columns of factors, not "
+                    "one number per element as AdamW's")
+      .Case("muon", ": it orthogonalises the momentum of matrices")
+      .Default("");
+}
+
 /// What this compiler cannot lower, although MindSpore Transformers can.
 void checkLowerable(const TrainingConfig &config, DiagnosticList &diagnostics) {
   if (config.optimizer.kind == OptimizerKind::Unsupported)
     diagnostics.error(config.optimizer.node["type"].getLocation(),
                       "optimizer '" + config.optimizer.type +
-                          "' is not supported; expected AdamW, "
-                          "FP32StateAdamWeightDecay or AdamWeightDecay");
+                          "' is not supported" +
+                          describeOptimizer(config.optimizer.type) +
+                          "; expected AdamW, FP32StateAdamWeightDecay or "
+                          "AdamWeightDecay");
   if (config.lrSchedule.kind == LrScheduleKind::Unsupported)
     diagnostics.error(config.lrSchedule.node["type"].getLocation(),
                       "learning rate schedule '" + config.lrSchedule.type +

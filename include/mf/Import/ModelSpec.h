@@ -27,18 +27,20 @@ namespace mf {
 /// Layer classes of MindSpore Transformers: they decide the names of Cells and
 /// parameters and what a layer computes.
 enum class ModelFamily : uint8_t {
-  Llama,    ///< LLamaDecodeLayer: Llama, CodeLlama, Yi, Qwen 1.5 to 2.5,
-            ///< Baichuan2, InternLM
-  Qwen,     ///< QwenDecodeLayer: Qwen 1; Llama's with its own top-level names
-  Telechat, ///< TelechatDecodeLayer: TeleChat, TeleChat2
-  ChatGlm,  ///< ChatGLM2Block: GLM 2 to 4
-  DeepSeek, ///< DeepSeekV2DecodeLayer: DeepSeek-V2 and V3
-  Mcore     ///< TransformerLayer of the mcore training graph: Qwen3,
-            ///< DeepSeek-V3, TeleChat3
+  Llama,     ///< LLamaDecodeLayer: Llama, CodeLlama, Yi, Qwen 1.5 to 2.5,
+             ///< Baichuan2, InternLM
+  InternLm2, ///< InternLM2DecodeLayer; Llama's with one weight for query, key
+             ///< and value alone
+  Qwen,      ///< QwenDecodeLayer: Qwen 1; Llama's with its own top-level names
+  Telechat,  ///< TelechatDecodeLayer: TeleChat, TeleChat2
+  ChatGlm,   ///< ChatGLM2Block: GLM 2 to 4
+  DeepSeek,  ///< DeepSeekV2DecodeLayer: DeepSeek-V2 and V3
+  Mcore      ///< TransformerLayer of the mcore training graph: Qwen3,
+             ///< DeepSeek-V3, TeleChat3
 };
 
-/// `llama`, `qwen`, `telechat`, `chatglm`, `deepseek`, `mcore`: the `family` of
-/// mf.model.
+/// `llama`, `internlm2`, `qwen`, `telechat`, `chatglm`, `deepseek`, `mcore`:
+/// the `family` of mf.model.
 llvm::StringRef getName(ModelFamily family);
 
 /// How the query, key and value weights are stored.
@@ -129,6 +131,8 @@ struct ModelSpec {
   DType computeType = DType::F16;
   DType paramType = DType::F16;
   DType embeddingType = DType::F16;
+  /// Of the head's own weight, if it is not paramType.
+  std::optional<DType> headType;
   DType normType = DType::F32;
   DType softmaxType = DType::F32;
   DType rotaryType = DType::F32;

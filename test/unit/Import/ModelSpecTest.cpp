@@ -4,6 +4,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <cmath>
 
 using namespace mf;
 
@@ -320,6 +321,78 @@ TEST(ModelSpecTest, DropoutIsAWarningUnlessItIsZero) {
             "train.yaml:5:5: warning: 'emb_dropout_prob' in model_config "
             "changes the training step, but is not modelled; it is ignored\n");
   EXPECT_EQ(getMessages("emb_dropout_prob: 0."), "");
+}
+
+TEST(ModelSpecTest, TelechatTablesAndBiasesFollowTheirKeys) {
+  const char *arch = "TelechatForCausalLM";
+  EXPECT_TRUE(readModelConfig("", arch).attentionOutputBias);
+  for (const char *key : {"out_proj_has_bias: False", "wo_has_bias: False"})
+    EXPECT_FALSE(readModelConfig(key, arch).attentionOutputBias) << key;
+  EXPECT_EQ(getMessages("out_proj_has_bias: False\nembedding_size: 1\n"
+                        "net_name: telechat3_36b",
+                        arch),
+            "");
+  EXPECT_EQ(getMessages("embedding_size: 512", arch),
+            "train.yaml:5:21: warning: a table of 512 elements per token "
+            "('embedding_size'), which two linear layers map to hidden_size "
+            "and back, is not modelled; the table has hidden_size\n");
+  EXPECT_EQ(getMessages("eod_reset: True", arch),
+            "train.yaml:5:5: warning: 'eod_reset' in model_config keeps "
+            "attention within the document that a token is in, but is not "
+            "modelled; it is ignored\n");
+}
+
+TEST(ModelSpecTest, InternLm2IsLlamaWithOneWeightForAttention) {
+  const char *arch = "InternLM2ForCausalLM";
+  ModelSpec spec = readModelConfig("", arch);
+  EXPECT_EQ(spec.family, ModelFamily::InternLm2);
+  EXPECT_EQ(getParameterCount(spec), 7737708544);
+  EXPECT_EQ(spec.projections, ProjectionLayout::QueryKeyValue);
+  EXPECT_FALSE(spec.concatenatesFeedForward);
+  EXPECT_EQ(spec.rotary.base, 1e6);
+  EXPECT_EQ(spec.padTokenId, 2);
+  EXPECT_EQ(spec.headCut, VocabularyCut::None);
+  ModelSpec cut =
+      readModelConfig("", arch, "parallel_config: {vocab_emb_dp: False}\n");
+  EXPECT_EQ(cut.headCut, VocabularyCut::All);
+  EXPECT_EQ(cut.tableCut, VocabularyCut::ContextAndModel);
+  EXPECT_EQ(readModelConfig("param_init_type: float32", arch).headType,
+            DType::F16);
+  EXPECT_EQ(readModelConfig("qkv_concat: False", arch).projections,
+            ProjectionLayout::Separate);
+  EXPECT_EQ(getMessages("has_bias: True", arch),
+            "train.yaml:5:15: warning: 'has_bias' in model_config has no "
+            "effect here: InternLM2's attention has no biases\n");
+}
+
+TEST(ModelSpecTest, RecomputeKeysOfGlmLayersHaveNoEffect) {
+  const char *arch = "ChatGLM2ForConditionalGeneration";
+  EXPECT_EQ(getMessages("no_recompute_layers: []", arch), "");
+  EXPECT_EQ(getMessages("no_recompute_layers: [20]", arch),
+            "train.yaml:5:26: warning: 'no_recompute_layers' in model_config "
+            "has no effect since release 1.2: recompute_config alone says what "
+            "is recomputed\n");
+}
+
+TEST(ModelSpecTest, Telechat3MoeIsTheMcoreGraphWithLatentAttention) {
+  std::optional<ModelSpec> spec;
+  {
+    DiagnosticList reading, diagnostics;
+    TrainingConfig config = parseTrainingConfig(
+        "model:\n  model_config:\n    model_type: telechat3_moe\n"
+        "    architectures: [TeleChat3MoeForCausalLM]\n"
+        "    num_experts: 192\n    mla_qkv_concat: False\n"
+        "    rotary_scaling_factor: 1\n    routed_scaling_factor: 2.8\n",
+        "train.yaml", reading);
+    spec = readModelSpec(config, {}, diagnostics);
+    EXPECT_TRUE(spec.has_value()) << diagnostics.str();
+    EXPECT_EQ(diagnostics.str(), "");
+  }
+  ASSERT_TRUE(spec && spec->latent && spec->experts);
+  EXPECT_EQ(spec->family, ModelFamily::Mcore);
+  EXPECT_EQ(spec->latent->layout, LatentLayout::QueryApart);
+  EXPECT_DOUBLE_EQ(spec->latent->scale, 1.0 / std::sqrt(192.0));
+  EXPECT_EQ(spec->experts->router.numChosen, 8);
 }
 
 TEST(ModelSpecTest, BadOverridesAreErrors) {
