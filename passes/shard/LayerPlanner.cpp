@@ -117,6 +117,7 @@ bool LayerPlanner::chooseFactors(const ShardedOperator &op, FactorAxes &axes) {
   }
   putTogetherRows(op, axes);
   exchangeWhole(op, axes);
+  gatherInterleaved(op, axes);
   if (auto wanted = wantedFactors.find(now.value_or(0));
       now && wanted != wantedFactors.end())
     axes = wanted->second;

@@ -57,6 +57,7 @@ private:
   void putTogetherRows(const ShardedOperator &op, FactorAxes &axes);
   bool isThereWhole(unsigned value, size_t dim) const;
   void exchangeWhole(const ShardedOperator &op, FactorAxes &axes);
+  void gatherInterleaved(const ShardedOperator &op, FactorAxes &axes);
   bool chooseFrom(const ShardedOperator &op, size_t operand, FactorAxes &axes,
                   std::vector<bool> &isDecided);
   bool exchangeFactors(const ShardedOperator &op, FactorAxes &axes);

@@ -44,12 +44,12 @@ bool LayerPlanner::isInterleaved(const ShardedOperator &op, unsigned factor,
   });
 }
 
-/// Whether the layer gives rows, and no loss, for which their order is nothing.
+/// Whether the layer gives rows, beside losses of its own or not. Where it
+/// gives a loss alone their order is nothing.
 bool LayerPlanner::handsOnRows() const {
   return layer.position == LayerPosition::Body &&
-         none_of(layer.results, [&](unsigned result) {
-           return layer.values[result].shape.empty();
-         });
+         any_of(layer.results,
+                [&](unsigned result) { return isStream(result); });
 }
 
 /// Whether a result has both factors in one dimension.
@@ -106,14 +106,20 @@ void LayerPlanner::exchangeWhole(const ShardedOperator &op, FactorAxes &axes) {
   /// Cuts a dimension in front of `dim` by the axis.
   auto move = [&](const FactorDims &dims, size_t dim, StringRef axis) {
     for (ArrayRef<unsigned> factors : ArrayRef(dims).take_front(dim)) {
-      unsigned to = factors.front();
-      int64_t parts =
-          model.mesh.getNumParts(axes[to]) * model.mesh.getSize(axis);
-      if (factors.size() != 1 || op.rule.factors[to].size % parts != 0 ||
-          op.rule.factors[to].kind != FactorKind::Pass ||
-          (areTogether(op, to, dims[dim].front()) && !handsOnRows()))
+      // Parts of an inner factor are blocks only within single elements.
+      const unsigned *to = find_if(factors, [&](unsigned factor) {
+        return model.mesh.getNumParts(axes[factor]) !=
+               op.rule.factors[factor].size;
+      });
+      if (to == factors.end())
         continue;
-      axes[to].push_back(axis);
+      int64_t parts =
+          model.mesh.getNumParts(axes[*to]) * model.mesh.getSize(axis);
+      if (op.rule.factors[*to].size % parts != 0 ||
+          op.rule.factors[*to].kind != FactorKind::Pass ||
+          (areTogether(op, *to, dims[dim].front()) && !handsOnRows()))
+        continue;
+      axes[*to].push_back(axis);
       return true;
     }
     return false;
@@ -142,6 +148,19 @@ void LayerPlanner::exchangeWhole(const ShardedOperator &op, FactorAxes &axes) {
       }
     }
   }
+}
+
+/// Parts that are still within each element of an outer dimension, as there are
+/// too few elements to exchange parts for, are put together.
+void LayerPlanner::gatherInterleaved(const ShardedOperator &op,
+                                     FactorAxes &axes) {
+  if (!regroupsRows(op) || !handsOnRows())
+    return;
+  for (unsigned factor = 0; factor < axes.size(); ++factor)
+    if (isInterleaved(op, factor, axes)) {
+      regrouped.append(axes[factor]);
+      axes[factor].clear();
+    }
 }
 
 /// Rows that all ranks have put together are shared out among them again.

@@ -1,0 +1,192 @@
+"""Checks that randomly drawn layouts of models with experts change a step by rounding alone.
+
+usage: expert_layouts.py [--seed N] [--count N] [--first N] [--verbose] BIN_FOLDER WORK_FOLDER
+
+Each draw is a model of a family with classic layers (experts with a capacity or without, shared ones, losses of routers)
+and a layout of data, context, model, expert and pipeline parallel ranks, with sequence parallel and without and with up to
+six sequences for a replica, imported from a YAML and lowered. Against one rank whose routers see the same rows of tokens, loss and all gradients must agree to a
+relative 2e-5. Within the layout recompute, swap and threads change no bit, and each rank needs the memory that was planned.
+"""
+
+import argparse
+import copy
+import os
+import random
+import sys
+
+import numpy
+import safetensors
+import training
+
+BOUND = 2e-5
+LENGTH = 24
+MODEL = dict(
+    training.MODEL, hidden_size=16, num_layers=2, num_heads=4, n_kv_heads=4, intermediate_size=24, seq_length=LENGTH, vocab_size=128,
+    initializer_range=0.1,
+)  # fmt: skip
+LATENT = dict(
+    q_lora_rank=8, kv_lora_rank=8, qk_rope_head_dim=4, v_head_dim=4, qk_nope_head_dim=4,
+    first_k_dense_replace=1, return_extra_loss=True, extend_method='"None"',
+)  # fmt: skip
+FAMILIES = {
+    "llama": ("LlamaConfig", "LlamaForCausalLM", {}),
+    "deepseek": ("DeepseekV2Config", "DeepseekV2ForCausalLM", LATENT),
+}
+VARIATIONS = [
+    ("recompute", dict(recompute={"recompute": "True"})),
+    ("swap", dict(swap={"layer_swap": "[{backward_prefetch: 1, layers: True}]"})),
+    ("one thread", dict(threads=1)),
+]
+
+
+class Draw:
+    family = "llama"
+    dp = cp = mp = ep = pp = rows = micro_batches = 1
+    has_sequence_parallel, dropless, drops_by_token, whole, shared, losses = True, False, False, False, 0, False
+    recompute, swap, threads, factor, router_rows, place_multiple = None, None, 2, 1.5, None, 1
+
+    def change(self, **changes):
+        result = copy.copy(self)
+        result.__dict__.update(changes)
+        return result
+
+    def __str__(self):
+        return ", ".join("%s = %s" % item for item in sorted(self.__dict__.items()))
+
+    @staticmethod
+    def choose(generator):
+        choose = generator.choice
+        draw = Draw().change(
+            family=choose(["llama", "deepseek"]), dp=choose([1, 2, 2, 4]), mp=choose([1, 2, 2, 4]), pp=choose([1, 1, 1, 2]),
+            dropless=choose([False, False, True]), drops_by_token=choose([False, True]), shared=choose([0, 1]),
+            rows=choose([1, 2, 2, 3, 4, 6]), losses=choose([False, True]), whole=choose([False, False, True]),
+            factor=choose([0.8, 1.5]), has_sequence_parallel=choose([True, True, True]),
+        )  # fmt: skip
+        if draw.dropless:
+            draw = draw.change(has_sequence_parallel=True)
+        # Without a capacity experts go with no context parallel.
+        cp = 1 if draw.dropless else choose([1, 1, 2])
+        if cp * draw.dp * draw.mp == 1:
+            draw = draw.change(dp=2)
+        draw = draw.change(cp=cp, micro_batches=draw.pp * choose([1, 2]))
+        has_all = draw.has_sequence_parallel and (draw.dropless or draw.whole)
+        ranks = draw.dp * cp * (draw.mp if has_all else 1)
+        return draw.change(ep=choose([n for n in (1, 2, 4) if ranks % n == 0]))
+
+    def get_row_ranks(self):
+        return self.dp * self.cp * (self.mp if self.has_sequence_parallel else 1)
+
+    def get_one_rank(self):
+        return self.change(
+            dp=1, cp=1, mp=1, ep=1, pp=1, rows=self.rows * self.dp, recompute=None, swap=None, threads=2,
+            router_rows=self.get_row_ranks(), place_multiple=1 if self.has_sequence_parallel else self.mp,
+        )  # fmt: skip
+
+    def get_options(self):
+        config_class, network, keys = FAMILIES[self.family]
+        experts = {
+            "expert_num": 8, "num_experts_chosen": 2, "routing_policy": "TopkRouterV2", "use_gmm": self.dropless,
+            "capacity_factor": self.factor, "enable_sdrop": self.drops_by_token, "shared_expert_num": self.shared,
+            "moe_intermediate_size": 24,
+        }  # fmt: skip
+        if self.place_multiple > 1:
+            experts.update(comp_comm_parallel=True, comp_comm_parallel_degree=self.place_multiple)
+        if self.losses:
+            experts.update(aux_loss_types='["expert"]', aux_loss_factors="[0.01]")
+        if self.whole and not self.dropless:
+            experts["expert_model_parallel"] = 1
+        ranks = {
+            "data_parallel": self.dp, "model_parallel": self.mp, "context_parallel": self.cp, "expert_parallel": self.ep,
+            "use_seq_parallel": self.has_sequence_parallel, "vocab_emb_dp": True,
+        }  # fmt: skip
+        return dict(
+            model=dict(MODEL, **keys), model_type=config_class, arch=network, stages=self.pp, batch_size=self.rows,
+            micro_batches=self.micro_batches, ranks=ranks, experts=experts, recompute=self.recompute, swap=self.swap,
+            importing=["--expert-room=8"] * self.dropless + ["--router-rows=%s" % self.router_rows] * bool(self.router_rows),
+        )  # fmt: skip
+
+
+class Result:
+    def __init__(self, report, gradients, parameters):
+        self.losses = [(step["loss"], step["global_norm"]) for step in report["steps"]]
+        self.gradients = safetensors.load(gradients)
+        self.bytes = [safetensors.load_bytes(path) for path in (gradients, parameters)]
+
+    def has_same_bits(self, other):
+        return self.losses == other.losses and self.bytes == other.bytes
+
+
+def get_distance(expected, actual):
+    """Of the first step's loss and norm and of gradients, relative to the largest element of each."""
+    distances = [abs(a - e) / abs(e) for e, a in zip(expected.losses[0], actual.losses[0], strict=True)]
+    if expected.gradients.keys() != actual.gradients.keys():
+        return float("inf")
+    for name, value in expected.gradients.items():
+        difference = numpy.abs(actual.gradients[name].astype(numpy.float64) - value).max()
+        distances.append(float(difference / max(numpy.abs(value).max(), 1e-30)))
+    # What is not a number is not close to anything.
+    return max(d if d == d else float("inf") for d in distances)
+
+
+class Checks:
+    def __init__(self, tools):
+        self.tools, self.worst = tools, 0.0
+        training.start_drawing(tools.path("data.txt"), 3)
+
+    def run(self, draw):
+        tools = self.tools
+        model, step = tools.lower("draw", **draw.get_options())
+        initial = tools.path("initial.safetensors")
+        values = training.random_parameters(tools.parameters(model))
+        safetensors.save(initial, {name: value * (4 if value.ndim > 1 else 1) for name, value in values.items()})
+        files = [tools.path(name) for name in ("gradients.safetensors", "parameters.safetensors")]
+        report = tools.train(step, tools.path("data.txt"), 1, initial, threads=draw.threads,
+                             extra=["--dump-gradients", files[0], "--save-params", files[1], "--debug-memory"])  # fmt: skip
+        for rank in report["ranks"]:
+            if rank["peak_bytes"] != rank["planned_bytes"]:
+                raise RuntimeError("rank %(rank)s: peak %(peak_bytes)s, planned %(planned_bytes)s" % rank)
+        return Result(report, *files)
+
+    def check(self, draw, generator):
+        actual = self.run(draw)
+        distance = get_distance(self.run(draw.get_one_rank()), actual)
+        self.worst = max(self.worst, distance)
+        if not distance < BOUND:
+            yield "%.3g off from one rank" % distance
+        what, changes = generator.choice(VARIATIONS)
+        if not self.run(draw.change(**changes)).has_same_bits(actual):
+            yield "other bits with " + what
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=8)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("bin")
+    parser.add_argument("work")
+    arguments = parser.parse_args()
+    os.makedirs(arguments.work, exist_ok=True)
+    checks = Checks(training.Tools(arguments.bin, arguments.work))
+    problems = 0
+    for number in range(arguments.first, arguments.first + arguments.count):
+        # Each draw on its own, so that --first can name it.
+        generator = random.Random("%d %s" % (arguments.seed, number))
+        draw = Draw.choose(generator)
+        try:
+            found = list(checks.check(draw, generator))
+        except RuntimeError as error:
+            found = [str(error)[-1500:]]
+        problems += bool(found)
+        if found or arguments.verbose:
+            print("draw %s of seed %d: %s" % (number, arguments.seed, draw))
+        for problem in found:
+            print("    " + problem)
+        sys.stdout.flush()
+    print("%d layouts, %d problems; worst relative difference %.2g" % (arguments.count, problems, checks.worst))
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
