@@ -98,7 +98,10 @@ void checkExpertParallel(const TrainingConfig &config, const RankLayout &ranks,
   const ParallelConfig &parallel = config.parallel;
   const bool hasSequenceParallel =
       ranks.modelParallel == 1 || ranks.sequenceParallel;
-  if (Node key = parallel.node["use_seq_parallel"]; !hasSequenceParallel)
+  // Experts with a capacity then see tokens that all ranks of mp have alike.
+  const bool hasCapacity = isLegacy && !config.moe.useGmm;
+  if (Node key = parallel.node["use_seq_parallel"];
+      !hasSequenceParallel && !hasCapacity)
     diagnostics.error(
         (key ? key : parallel.node["model_parallel"]).getLocation(),
         "a model with experts needs use_seq_parallel True with "
@@ -121,14 +124,14 @@ void checkExpertParallel(const TrainingConfig &config, const RankLayout &ranks,
     return fail("expected a divisor of the model's " + llvm::Twine(numExperts) +
                 " experts for 'expert_parallel', but got " +
                 llvm::Twine(ranks.expertParallel));
-  const int64_t sharing =
-      ranks.dataParallel * ranks.contextParallel * ranks.modelParallel / cut;
+  const int64_t sharing = ranks.dataParallel * ranks.contextParallel *
+                          (hasSequenceParallel ? ranks.modelParallel / cut : 1);
   if (sharing % ranks.expertParallel == 0)
     return;
   std::string keys = "data_parallel " + std::to_string(ranks.dataParallel);
   if (ranks.contextParallel > 1)
     keys += " times context_parallel " + std::to_string(ranks.contextParallel);
-  if (ranks.modelParallel > cut)
+  if (hasSequenceParallel && ranks.modelParallel > cut)
     keys += " times model_parallel " + std::to_string(ranks.modelParallel);
   fail("expected a divisor of " + keys + " for 'expert_parallel', but got " +
        llvm::Twine(ranks.expertParallel));

@@ -7,6 +7,7 @@
 
 #include "ExpertReader.h"
 #include "llvm/ADT/STLExtras.h"
+#include <numeric>
 
 namespace mf {
 namespace {
@@ -179,6 +180,9 @@ void ClassicReader::readCapacity() {
           "expected 1 or model_parallel " + llvm::Twine(parts) +
               " for 'expert_model_parallel', but got " + llvm::Twine(wanted));
   capacity.cutsExperts = wanted == parts;
+  // What an expert makes of its places is then shared out among ranks of mp.
+  if (parts > 1 && !spec.ranks.sequenceParallel)
+    capacity.multiple = std::lcm(capacity.multiple, parts);
   readGroups();
 
   constexpr llvm::StringLiteral why = "without use_gmm";
@@ -344,12 +348,20 @@ void ClassicReader::reportRest() {
   ignore("ep_extend_tp", "True", "on any layer");
   warnWithoutEffect(model, "router_dense_type", "'float32'",
                     "there: write it in moe_config");
-  if (config.parallel.modelParallel > 1 && config.parallel.isSemiOrAuto() &&
-      !config.parallel.useSeqParallel)
+  if (spec.ranks.modelParallel == 1 || spec.ranks.sequenceParallel)
+    return;
+  Location place = config.parallel.node["model_parallel"].getLocation();
+  if (experts.dropless)
     reader.diagnostics.error(
-        config.parallel.node["model_parallel"].getLocation(),
-        "expected use_seq_parallel True for experts with model_parallel above "
-        "1");
+        place, "expected use_seq_parallel True for experts with use_gmm and "
+               "model_parallel above 1");
+  else
+    reader.diagnostics.warning(
+        place,
+        "experts with model_parallel above 1 and without use_seq_parallel: "
+        "MindSpore Transformers refuses them from release 1.6.0 on; here each "
+        "model-parallel rank routes all tokens of its replica, as releases "
+        "before do");
 }
 
 } // namespace

@@ -51,11 +51,13 @@ void SizeResolver::checkPieces() {
                       "pieces of a sequence are not supported with them");
 }
 
-/// Each data-, context- and model-parallel rank has one row.
+/// Each data-, context- and, if it cuts the sequence, model-parallel rank has
+/// one row.
 void SizeResolver::resolveRows() {
   const RankLayout &ranks = spec.ranks;
-  int64_t own =
-      ranks.dataParallel * ranks.contextParallel * ranks.modelParallel;
+  int64_t own = ranks.dataParallel * ranks.contextParallel;
+  if (ranks.sequenceParallel)
+    own *= ranks.modelParallel;
   experts.numRows = own;
   if (std::optional<int64_t> rows = overrides.routerRows) {
     if (*rows < 1 || *rows > INT32_MAX || *rows % own != 0)
@@ -105,10 +107,10 @@ void SizeResolver::resolveParts() {
   int64_t parts =
       config.parallel.isSemiOrAuto() ? config.parallel.expertParallel : 1;
   int64_t ranks = experts.numRows;
-  const bool isAmongDataParallel = experts.capacity &&
-                                   experts.capacity->cutsExperts &&
-                                   !overrides.routerRows;
-  if (isAmongDataParallel)
+  const bool isAmongDataParallel =
+      experts.capacity && !overrides.routerRows &&
+      (experts.capacity->cutsExperts || !spec.ranks.sequenceParallel);
+  if (isAmongDataParallel && spec.ranks.sequenceParallel)
     ranks /= spec.ranks.modelParallel;
   if (experts.numExperts % parts != 0)
     diagnostics.error(

@@ -16,7 +16,7 @@
 // RUN: not mf-opt --mf-read-config=file=%t/factors.yaml %t/dropless.mlir 2>&1 | FileCheck %s --check-prefix=FACTORS
 // RUN: not mf-opt --mf-read-config=file=%t/experts.yaml %t/dropless.mlir 2>&1 | FileCheck %s --check-prefix=EXPERTS
 // RUN: not mf-opt --mf-read-config=file=%t/ranks.yaml %t/capacity.mlir 2>&1 | FileCheck %s --check-prefix=RANKS
-// RUN: not mf-opt --mf-read-config=file=%t/rows.yaml %t/capacity.mlir 2>&1 | FileCheck %s --check-prefix=ROWS
+// RUN: not mf-opt --mf-read-config=file=%t/rows.yaml %t/dropless.mlir 2>&1 | FileCheck %s --check-prefix=ROWS
 // RUN: not mf-opt --mf-read-config=file=%t/tensors.yaml %t/capacity.mlir 2>&1 | FileCheck %s --check-prefix=TENSORS
 // RUN: not mf-opt --mf-read-config=file=%t/pipe.yaml %t/dropless.mlir 2>&1 | FileCheck %s --check-prefix=PIPE
 
@@ -147,6 +147,7 @@ parallel_config: {data_parallel: 2, model_parallel: 2, expert_parallel: 4, use_s
 //--- rows.yaml
 # ROWS: rows.yaml:[[#@LINE+1]]:53: error: a model with experts needs use_seq_parallel True with model_parallel 2
 parallel_config: {data_parallel: 2, model_parallel: 2, expert_parallel: 2}
+moe_config: {use_gmm: True}
 
 //--- tensors.yaml
 # TENSORS: tensors.yaml:[[#@LINE+2]]:37: error: expected 1 or model_parallel 4 for 'expert_model_parallel', but got 2

@@ -323,10 +323,15 @@ TEST(ExpertSpecTest, ErrorsNameKeyAndLine) {
        "but got 3"},
       {"routing_policy: TopkRouterV2, topk_method: noaux_tc",
        "expected 'n_group' in moe_config, which has no default"},
-      {"routing_policy: TopkRouterV2",
+      {"use_gmm: True",
        "train.yaml:8:35: error: expected use_seq_parallel True for experts "
-       "with model_parallel above 1",
-       "parallel_config: {model_parallel: 4}\n"},
+       "with use_gmm and model_parallel above 1",
+       "parallel_config: {model_parallel: 4}\n", "LlamaForCausalLM"},
+      // Ranks of mp have no rows of their own then.
+      {"routing_policy: TopkRouterV2, expert_model_parallel: 1",
+       "expected 'expert_parallel' to divide the 2 ranks",
+       "parallel_config: {data_parallel: 2, model_parallel: 4, "
+       "expert_parallel: 4}\n"},
       {"routing_policy: TopkRouterV2",
        "expected 'expert_parallel' to divide the 2 ranks of data and context "
        "parallel that share experts out, but got 4",
