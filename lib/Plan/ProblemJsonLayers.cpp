@@ -45,8 +45,10 @@ TaskTimes LayerReader::readTimes(JsonObject &object, double forward) const {
   TaskTimes times;
   times.forward = forward;
   object.exclude("backward", "backward_ratio");
-  const double ratio = object.getNumber("backward_ratio", usualBackwardRatio);
-  times.backward = object.getNumber("backward", forward * ratio);
+  const double ratio =
+      object.getNumber("backward_ratio", usualBackwardRatio, ratioRange);
+  times.backward = object.getNumber(
+      "backward", object.getProduct("backward_ratio", ratio, forward));
   object.exclude("weight_gradient", "weight_gradient_ratio");
   const double share = object.getNumber(
       "weight_gradient_ratio", splits ? usualWeightGradientRatio : 0, {0, 1});
@@ -60,9 +62,10 @@ void LayerReader::readBackward(JsonObject &object, const Treatment &usual,
   object.exclude("backward", "recompute_time");
   object.exclude("backward", "recompute_ratio");
   object.exclude("recompute_time", "recompute_ratio");
-  const double ratio = object.getNumber("recompute_ratio", 0);
-  const double recompute =
-      object.getNumber("recompute_time", usual.forward * ratio);
+  const double ratio = object.getNumber("recompute_ratio", 0, ratioRange);
+  const double recompute = object.getNumber(
+      "recompute_time",
+      object.getProduct("recompute_ratio", ratio, usual.forward));
   treatment.backward = object.getNumber("backward", usual.backward + recompute);
   treatment.weightGradient =
       object.getNumber("weight_gradient", usual.weightGradient);

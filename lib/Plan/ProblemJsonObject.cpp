@@ -37,11 +37,10 @@ std::string JsonPlace::describe() const {
 
 namespace {
 
-std::string describeRange(double least, double most) {
-  if (least <= -NumberRange().most)
-    return "(any)";
+/// The upper end goes without saying unless a number is beyond it.
+std::string describeRange(double least, double most, bool isBeyond = false) {
   std::string text = "from " + toText(least);
-  if (most < NumberRange().most)
+  if (isBeyond || most < NumberRange().most)
     text += " to " + toText(most);
   return text;
 }
@@ -54,9 +53,10 @@ std::optional<double> readNumber(const JsonPlace &place, NumberRange range,
   if (number && std::isfinite(*number) && *number >= range.least &&
       *number <= range.most)
     return number;
-  complaint.add(place.path, "found " + place.describe() +
-                                ", expected a number " +
-                                describeRange(range.least, range.most));
+  complaint.add(place.path,
+                "found " + place.describe() + ", expected a number " +
+                    describeRange(range.least, range.most,
+                                  number && std::abs(*number) > range.most));
   return std::nullopt;
 }
 
@@ -156,6 +156,15 @@ double JsonObject::demandNumber(StringRef name, NumberRange range) {
       demand(name, "a number " + describeRange(range.least, range.most));
   return member ? readNumber(*member, range, complaint).value_or(range.least)
                 : range.least;
+}
+
+double JsonObject::getProduct(StringRef name, double ratio, double number) {
+  const double product = ratio * number;
+  if (product <= NumberRange().most)
+    return product;
+  complain(name, "makes " + toText(product) + " of " + toText(number) +
+                     ", expected at most " + toText(NumberRange().most));
+  return 0;
 }
 
 int64_t JsonObject::getInteger(StringRef name, int64_t otherwise, int64_t least,

@@ -36,8 +36,13 @@ struct JsonPlace {
 /// Numbers that a value may have.
 struct NumberRange {
   double least = 0;
-  double most = 1e300;
+  /// Sums over all tasks of all layers stay far from the ends of doubles and,
+  /// beside each other, within what ticks tell apart.
+  double most = 1e18;
 };
+
+/// By what one number may be multiplied to make another.
+constexpr NumberRange ratioRange = {0, 1e6};
 
 /// Readers of one value: it, or nothing and a complaint.
 std::optional<double> readNumber(const JsonPlace &place, NumberRange range,
@@ -71,6 +76,9 @@ public:
   double demandNumber(llvm::StringRef name, NumberRange range = {});
   int64_t getInteger(llvm::StringRef name, int64_t otherwise, int64_t least,
                      int64_t most);
+  /// The product of a number and the ratio that is called `name`; 0, and a
+  /// complaint of `name`, if it is out of range.
+  double getProduct(llvm::StringRef name, double ratio, double number);
   int64_t demandInteger(llvm::StringRef name, int64_t least, int64_t most);
   std::string getText(llvm::StringRef name, llvm::StringRef otherwise);
   bool getFlag(llvm::StringRef name, bool otherwise);

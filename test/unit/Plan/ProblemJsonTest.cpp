@@ -214,6 +214,22 @@ TEST(ProblemJsonTest, ErrorsSayThePlaceAndWhatIsExpected) {
        "'comm_time'?"},
       {makeText(R"(, "comm_time": -1)"),
        "p.json: at comm_time: found -1, expected a number from 0"},
+      {makeText(R"(, "comm_time": 1e19)"),
+       "p.json: at comm_time: found 1e+19, expected a number from 0 to 1e+18"},
+      {makeText(R"(, "constant_mem": -1e300)"),
+       "p.json: at constant_mem: found -1e+300, expected a number from -1e+18 "
+       "to 1e+18"},
+      {makeText("", R"([{"count": 4, "forward": 1, "treatments":
+           [{"name": "full", "recompute_ratio": 18446744073709551616}]}])"),
+       "p.json: at layers[0].treatments[0].recompute_ratio: found "
+       "1.844674407e+19, expected a number from 0 to 1000000"},
+      {makeText("", R"([{"count": 4, "forward": 1e15, "treatments":
+           [{"name": "full", "recompute_ratio": 1e5}]}])"),
+       "p.json: at layers[0].treatments[0].recompute_ratio: makes 1e+20 of "
+       "1e+15, expected at most 1e+18"},
+      {makeText("", R"([{"count": 4, "forward": 1e18}])"),
+       "p.json: at layers[0].backward_ratio: makes 2e+18 of 1e+18, expected at "
+       "most 1e+18"},
       {makeText(R"(, "schedule": "interleavd")"),
        "p.json: at schedule: there is no schedule 'interleavd'; did you mean "
        "'interleaved'?"},
