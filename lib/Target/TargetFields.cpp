@@ -82,6 +82,12 @@ Error checkRange(const Field &field, double number) {
   if (std::holds_alternative<int64_t *>(field.value) &&
       (number > maximum || number != std::floor(number)))
     return fail("an integer of at most 2^53");
+  if (number > field.most)
+    return fail("at most " + formatNumber(field.most));
+  const bool isAboveZero =
+      field.range == Range::Positive || field.range == Range::PositiveShare;
+  if (isAboveZero && number < leastPositive)
+    return fail("at least " + formatNumber(leastPositive));
   return Error::success();
 }
 
@@ -156,37 +162,39 @@ Fields getFields(HostLink &host) {
            Range::Positive, false},
           {"to_device_bytes_per_second", &host.toDeviceBytesPerSecond,
            Range::Positive, false},
-          {"latency", &host.latency, Range::NotNegative, true}};
+          {"latency", &host.latency, Range::NotNegative, true, mostLatency}};
 }
 
 Fields getFields(Saturation &saturation) {
+  constexpr double mostPower = 16;
   return {{"half", &saturation.half, Range::NotNegative, true},
           {"full", &saturation.full, Range::NotNegative, true},
-          {"power", &saturation.power, Range::NotNegative, true}};
+          {"power", &saturation.power, Range::NotNegative, true, mostPower}};
 }
 
 Fields getFields(KernelRate &rate) {
   return {{"peak_share", &rate.peakShare, Range::Share, true},
           {"passes", &rate.passes, Range::Positive, true},
           {"fused_passes", &rate.fusedPasses, Range::NotNegative, true},
-          {"latency", &rate.latency, Range::NotNegative, true}};
+          {"latency", &rate.latency, Range::NotNegative, true, mostLatency}};
 }
 
 Fields getFields(Network &network) {
-  return {
-      {"size", &network.size, Range::NotNegative, true},
-      {"bytes_per_second", &network.bytesPerSecond, Range::Positive, false},
-      {"collective_share", &network.collectiveShare, Range::PositiveShare,
-       true},
-      {"message_share", &network.messageShare, Range::PositiveShare, true},
-      {"collective_latency", &network.collectiveLatency, Range::NotNegative,
-       true},
-      {"message_latency", &network.messageLatency, Range::NotNegative, true},
-      {"hidden", &network.hidden, Range::Share, true}};
+  return {{"size", &network.size, Range::NotNegative, true},
+          {"bytes_per_second", &network.bytesPerSecond, Range::Positive, false},
+          {"collective_share", &network.collectiveShare, Range::PositiveShare,
+           true},
+          {"message_share", &network.messageShare, Range::PositiveShare, true},
+          {"collective_latency", &network.collectiveLatency, Range::NotNegative,
+           true, mostLatency},
+          {"message_latency", &network.messageLatency, Range::NotNegative, true,
+           mostLatency},
+          {"hidden", &network.hidden, Range::Share, true}};
 }
 
 Fields getFields(Target &target) {
-  return {{"step_latency", &target.stepLatency, Range::NotNegative, true}};
+  return {{"step_latency", &target.stepLatency, Range::NotNegative, true,
+           mostLatency}};
 }
 
 void forEachField(Target &target,

@@ -31,6 +31,9 @@ llvm::StringRef getDescription(Range range);
 /// Whether a number is in the range and finite.
 bool contains(Range range, double number);
 
+/// The ends of ranges: within them the times of a step stay finite.
+constexpr double mostNumber = 1e18, mostLatency = 3600, leastPositive = 1e-9;
+
 /// A number of an entry of a target.
 struct Field {
   /// "bytes_per_second".
@@ -39,6 +42,7 @@ struct Field {
   Range range = Range::Positive;
   /// Whether it may be left out; it then keeps the value of a new entry.
   bool isOptional = false;
+  double most = mostNumber;
 
   double getNumber() const;
 };

@@ -93,6 +93,14 @@ TEST(TargetTest, WrongPathsAndNumbersAreErrors) {
             "kernels.attention.keys.power");
   EXPECT_EQ(set(target, "memory.bytes_per_second", -1),
             "memory.bytes_per_second: expected a number above 0, but got -1");
+  EXPECT_EQ(set(target, "memory.bytes_per_second", 1e-300),
+            "memory.bytes_per_second: expected at least 1.0e-09, but got "
+            "1.0e-300");
+  EXPECT_EQ(set(target, "memory.bytes_per_second", 1e300),
+            "memory.bytes_per_second: expected at most 1.0e+18, but got "
+            "1.0e+300");
+  EXPECT_EQ(set(target, "step_latency", 1e10),
+            "step_latency: expected at most 3600, but got 1.0e+10");
   EXPECT_EQ(
       set(target, "step_latency", std::numeric_limits<double>::infinity()),
       "step_latency: expected a number of at least 0, but got inf");
