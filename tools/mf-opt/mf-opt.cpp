@@ -16,6 +16,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/pipeline/Pipeline.h"
+#include "tools/bytecode/GuardedParse.h"
 #include "tools/help/HideInherited.h"
 #include "tools/targets/TargetOptions.h"
 #include "llvm/Support/CommandLine.h"
@@ -224,6 +225,7 @@ static LogicalResult run(StringRef inputName, StringRef outputName,
   std::unique_ptr<MemoryBuffer> input = mlir::openInputFile(inputName, &error);
   if (!input)
     return fail(error);
+  mf::tools::refuseAbortingBytecode(input->getMemBufferRef(), registry);
   TrainingStep step;
   // Read once: it may be a pipe, and advice needs it again.
   if (!recomputeConfig.empty())

@@ -21,8 +21,8 @@
 #include "mf/Program/Verifier.h"
 #include "mf/Runner/MemoryReport.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
+#include "tools/bytecode/GuardedParse.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -240,7 +240,7 @@ int Run::runFile() {
     if (processes)
       digest = getDigest(buffer->getBuffer());
     sources.AddNewSourceBuffer(std::move(buffer), SMLoc());
-    module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
+    module = mf::tools::parseGuarded(sources, context);
     code = module ? decode(*module) : 1;
   }
   // Only now, when the ranks of processes are known. If they have different
