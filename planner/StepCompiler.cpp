@@ -104,6 +104,7 @@ static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
   options.configText = yaml.str();
   options.schedule = input.schedule;
   options.gradientAccumulationSteps = input.gradientAccumulationSteps;
+  options.setLowering(input.lowering);
   // Nobody has that much: whether it fits is asked of the result.
   options.hbm = "1000000GB";
   options.quiet = true;

@@ -9,6 +9,7 @@
 #define MF_PLANNER_STEPCOMPILER_H
 
 #include "mf/Program/Program.h"
+#include "passes/pipeline/Pipeline.h"
 #include "llvm/Support/Error.h"
 #include <optional>
 #include <string>
@@ -28,6 +29,8 @@ struct CompilerInput {
   std::string schedule;
   /// As mf-opt's --gradient_accumulation_steps; 0 takes the YAML's.
   int64_t gradientAccumulationSteps = 0;
+  /// As mf-opt's options of these names.
+  passes::LoweringOptions lowering;
   /// As mf-translate's --pretrained-config; may be empty.
   std::string pretrainedConfig;
 };

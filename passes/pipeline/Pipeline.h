@@ -13,6 +13,15 @@
 
 namespace mf::passes {
 
+/// How a step is lowered, whoever compiles it: whatever is proposed for a step
+/// must be compiled as the step itself.
+struct LoweringOptions {
+  bool castOnce = false;
+  bool foldGradientScales = true;
+  bool fuseAccumulation = false;
+  bool fuseElementwise = true;
+};
+
 /// Options of `mf-training-step`.
 struct TrainingStepOptions
     : public mlir::PassPipelineOptions<TrainingStepOptions> {
@@ -57,6 +66,13 @@ struct TrainingStepOptions
   Option<bool> printPlan{*this, "print-plan",
                          llvm::cl::desc("print the plan of each pass"),
                          llvm::cl::init(false)};
+  void setLowering(const LoweringOptions &lowering) {
+    castOnce = lowering.castOnce;
+    foldGradientScales = lowering.foldGradientScales;
+    fuseAccumulation = lowering.fuseAccumulation;
+    fuseElementwise = lowering.fuseElementwise;
+  }
+
   /// What stands in the file `config`; none reads it.
   std::optional<std::string> configText;
   /// How much trouble is taken over the sizes of arenas.

@@ -57,6 +57,10 @@ static cl::opt<bool> foldGradientScales(
     "fold-gradient-scales", cl::init(true), cl::cat(category),
     cl::desc("Multiply gradients where they are read, rather than in place "
              "(default: true)"));
+static cl::opt<bool> fuseAccumulation(
+    "fuse-accumulation", cl::cat(category),
+    cl::desc("Add gradients to accumulators of another type without a "
+             "converted copy"));
 static cl::opt<bool> quiet("quiet", cl::cat(category),
                            cl::desc("No INFO lines about what layers got"));
 static cl::opt<std::string> reportFile(
@@ -98,6 +102,11 @@ struct TrainingStep {
 
 } // namespace
 
+/// Of the step and of what is advised for it.
+static mf::passes::LoweringOptions getLowering() {
+  return {castOnce, foldGradientScales, fuseAccumulation, fuseElementwise};
+}
+
 static LogicalResult addTrainingStep(mlir::PassManager &manager,
                                      TrainingStep &step,
                                      mf::LayerReportWriter *report) {
@@ -112,9 +121,7 @@ static LogicalResult addTrainingStep(mlir::PassManager &manager,
   options.gradientAccumulationSteps = gradientAccumulationSteps;
   options.schedule = schedule;
   options.hbm = hbm;
-  options.fuseElementwise = fuseElementwise;
-  options.castOnce = castOnce;
-  options.foldGradientScales = foldGradientScales;
+  options.setLowering(getLowering());
   options.quiet = quiet || report;
   options.printPlan = printPlan;
   options.memoryLimitHandler = [&step](int64_t bytes) {
@@ -150,7 +157,8 @@ static LogicalResult fail(const Twine &message) {
 static LogicalResult checkOptions() {
   if (recomputeConfig.empty()) {
     for (const cl::Option *option : std::initializer_list<const cl::Option *>{
-             &castOnce, &foldGradientScales, &reportFile, &target})
+             &castOnce, &foldGradientScales, &fuseAccumulation, &reportFile,
+             &target})
       if (option->getNumOccurrences() > 0)
         return fail("--" + option->ArgStr + " needs --recompute-config");
     return success();
@@ -211,6 +219,7 @@ static void printAdvice(StringRef model, const TrainingStep &step) {
   request.input.model = model.str();
   request.input.schedule = schedule;
   request.input.gradientAccumulationSteps = gradientAccumulationSteps;
+  request.input.lowering = getLowering();
   request.yaml = *step.config;
   request.target = std::move(*read);
   request.limitBytes = step.exceededBytes;
