@@ -27,8 +27,10 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
   using PlanMemoryBase::PlanMemoryBase;
   PlanMemoryPass(const mf::passes::PlanMemoryOptions &options,
                  const memory::StepPlanOptions &effort,
-                 mf::passes::MemoryLimitHandler handler)
-      : PlanMemoryBase(options), effort(effort), handler(std::move(handler)) {}
+                 mf::passes::MemoryLimitHandler handler,
+                 mf::passes::MemoryPlanner planner)
+      : PlanMemoryBase(options), effort(effort), handler(std::move(handler)),
+        planner(std::move(planner)) {}
 
   void runOnOperation() override {
     ascend::ProgramOp program = getOperation();
@@ -44,20 +46,14 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
       reportBrokenSlot(program, *broken);
       return signalPassFailure();
     }
-    llvm::Expected<memory::StepPlan> plan =
-        memory::planStep(stage.getDevice(), effort);
-    if (!plan) {
-      program.emitOpError("cannot be planned: ")
-          << llvm::toString(plan.takeError());
+    std::optional<memory::StepPlan> plan =
+        planLegally(stage.getDevice(), effort, "device memory");
+    if (!plan)
       return signalPassFailure();
-    }
-    llvm::Expected<memory::StepPlan> host =
-        memory::planStep(stage.getHost(), getHostOptions());
-    if (!host) {
-      program.emitOpError("cannot be planned in host memory: ")
-          << llvm::toString(host.takeError());
+    std::optional<memory::StepPlan> host =
+        planLegally(stage.getHost(), getHostOptions(), "host memory");
+    if (!host)
       return signalPassFailure();
-    }
     mf::passes::applyPlan(program, stage, *plan, *host);
     remark::analysis(program.getLoc(), remark::RemarkOpts::name("MemoryPlan")
                                            .category("memory")
@@ -75,10 +71,31 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
   }
 
 private:
-  /// A frame is one piece of host memory.
   memory::StepPlanOptions effort;
   mf::passes::MemoryLimitHandler handler;
+  mf::passes::MemoryPlanner planner = memory::planStep;
 
+  /// A plan that is proven to be one of this problem, or none and an error:
+  /// offsets that overlap would only show as wrong numbers.
+  std::optional<memory::StepPlan>
+  planLegally(const memory::StepProblem &problem,
+              const memory::StepPlanOptions &options, llvm::StringRef space) {
+    llvm::Expected<memory::StepPlan> plan = planner(problem, options);
+    if (!plan) {
+      getOperation().emitOpError("cannot be planned in ")
+          << space << ": " << llvm::toString(plan.takeError());
+      return std::nullopt;
+    }
+    if (llvm::Error error = plan->verify(problem)) {
+      getOperation().emitOpError("got an illegal plan of ")
+          << space << ", which is a mistake of the planner: "
+          << llvm::toString(std::move(error));
+      return std::nullopt;
+    }
+    return std::move(*plan);
+  }
+
+  /// A frame is one piece of host memory.
   static memory::StepPlanOptions getHostOptions() {
     memory::StepPlanOptions options;
     options.splitFrames = false;
@@ -161,9 +178,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Pass>
-mf::passes::createPlanMemory(const PlanMemoryOptions &options,
-                             const memory::StepPlanOptions &effort,
-                             MemoryLimitHandler handler) {
-  return std::make_unique<PlanMemoryPass>(options, effort, std::move(handler));
+std::unique_ptr<Pass> mf::passes::createPlanMemory(
+    const PlanMemoryOptions &options, const memory::StepPlanOptions &effort,
+    MemoryLimitHandler handler, MemoryPlanner planner) {
+  return std::make_unique<PlanMemoryPass>(options, effort, std::move(handler),
+                                          std::move(planner));
 }

@@ -12,13 +12,16 @@ namespace mf::passes {
 /// enough for it. May be called from the threads of a pass manager.
 using MemoryLimitHandler = std::function<void(int64_t limitBytes)>;
 
+/// Plans one memory of a stage, as memory::planStep does.
+using MemoryPlanner = std::function<llvm::Expected<memory::StepPlan>(
+    const memory::StepProblem &problem, const memory::StepPlanOptions &effort)>;
+
 /// ascend-plan-memory that takes as much trouble over arenas as `effort` says,
 /// and hands on the limit of a stage that does not fit; there may be no
-/// handler.
-std::unique_ptr<mlir::Pass>
-createPlanMemory(const PlanMemoryOptions &options,
-                 const memory::StepPlanOptions &effort,
-                 MemoryLimitHandler handler);
+/// handler. What `planner` plans is proven legal before it is used.
+std::unique_ptr<mlir::Pass> createPlanMemory(
+    const PlanMemoryOptions &options, const memory::StepPlanOptions &effort,
+    MemoryLimitHandler handler, MemoryPlanner planner = memory::planStep);
 
 } // namespace mf::passes
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/plan-memory/PlanMemory.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfDialect.h"
 #include "mf/Program/Decoder.h"
@@ -168,6 +169,44 @@ TEST(PlanMemoryTest, EveryPlanOfAnOrderedRoutineIsProven) {
   }
   // Plans do reuse memory.
   EXPECT_GT(numShared, 30);
+}
+
+/// Puts a second static where the first one lies.
+static llvm::Expected<memory::StepPlan>
+planOnTopOfEachOther(const memory::StepProblem &problem,
+                     const memory::StepPlanOptions &effort) {
+  llvm::Expected<memory::StepPlan> plan = memory::planStep(problem, effort);
+  if (plan)
+    for (int64_t &offset : plan->persistentOffsets)
+      offset = plan->persistentOffsets.front();
+  return plan;
+}
+
+TEST(PlanMemoryTest, RefusesAnIllegalPlan) {
+  mlir::MLIRContext context;
+  context.loadDialect<ascend::AscendDialect, ir::MfDialect>();
+  const std::string text =
+      (stage + "ascend.static @v parameter of \"v\" : " + type +
+       "\nascend.step {\n}\n}\n")
+          .str();
+  std::string errors;
+  mlir::ScopedDiagnosticHandler handler(
+      &context, [&](mlir::Diagnostic &diagnostic) {
+        llvm::raw_string_ostream(errors) << diagnostic << '\n';
+        return mlir::success();
+      });
+  auto run = [&](passes::MemoryPlanner planner) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    mlir::PassManager manager(&context);
+    manager.addNestedPass<ascend::ProgramOp>(passes::createPlanMemory(
+        {}, {}, /*handler=*/nullptr, std::move(planner)));
+    return module ? manager.run(*module) : mlir::failure();
+  };
+  EXPECT_TRUE(succeeded(run(memory::planStep))) << errors;
+  EXPECT_TRUE(failed(run(planOnTopOfEachOther)));
+  EXPECT_NE(errors.find("got an illegal plan of device memory"),
+            std::string::npos)
+      << errors;
 }
 
 } // namespace
