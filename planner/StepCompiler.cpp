@@ -6,7 +6,10 @@
 #include "mf/Import/ModelBuilder.h"
 #include "mf/Program/Decoder.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/OperationSupport.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/pipeline/Pipeline.h"
@@ -71,28 +74,49 @@ importModel(const CompilerInput &input, llvm::StringRef yaml,
   return buildModel(&context, *spec);
 }
 
-/// What a layer computes, but for names: its operators with their types.
-static std::string describe(ir::LayerOp layer) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  for (mlir::Operation &op : layer.getBody().getOps()) {
-    os << op.getName() << '(';
-    llvm::interleaveComma(op.getOperandTypes(), os);
-    os << ")->";
-    llvm::interleaveComma(op.getResultTypes(), os);
-    os << ';';
-  }
-  return text;
+/// A copy of a layer without what layers of one kind have of their own: its
+/// name, and the names and first values of its parameters, which are numbered
+/// in the order of their uses.
+static OwningOpRef<ir::LayerOp> copyWithoutNames(ir::LayerOp layer) {
+  OwningOpRef<ir::LayerOp> copy(layer.clone());
+  copy->setSymName("");
+  mlir::Builder builder(layer.getContext());
+  llvm::SmallVector<mlir::Attribute> params;
+  mlir::AttrTypeReplacer replacer;
+  replacer.addReplacement(
+      [&](mlir::SymbolRefAttr name) -> std::optional<mlir::Attribute> {
+        auto param = mlir::SymbolTable::lookupNearestSymbolFrom<ir::ParamOp>(
+            layer, name);
+        if (!param)
+          return std::nullopt;
+        mlir::NamedAttrList facts(param->getAttrDictionary());
+        facts.erase(param.getSymNameAttrName());
+        facts.erase(param.getInitAttrName());
+        params.push_back(facts.getDictionary(layer.getContext()));
+        return mlir::FlatSymbolRefAttr::get(
+            layer.getContext(), "param" + llvm::Twine(params.size()).str());
+      });
+  replacer.recursivelyReplaceElementsIn(*copy, /*replaceAttrs=*/true);
+  copy->getOperation()->setAttr("mf.params", builder.getArrayAttr(params));
+  return copy;
 }
 
-static std::vector<ModelLayer> readLayers(mlir::ModuleOp module) {
+std::vector<ModelLayer> planner::findLayers(mlir::ModuleOp module) {
   std::vector<ModelLayer> layers;
-  llvm::StringMap<size_t> kinds;
+  // One layer of each kind.
+  std::vector<OwningOpRef<ir::LayerOp>> kinds;
   module.walk([&](ir::LayerOp layer) {
-    if (layer.isNumbered())
-      layers.push_back(
-          {layer.getCell().str(),
-           kinds.try_emplace(describe(layer), kinds.size()).first->second});
+    if (!layer.isNumbered())
+      return;
+    OwningOpRef<ir::LayerOp> copy = copyWithoutNames(layer);
+    auto found = llvm::find_if(kinds, [&](OwningOpRef<ir::LayerOp> &other) {
+      return mlir::OperationEquivalence::isEquivalentTo(
+          *other, *copy, mlir::OperationEquivalence::IgnoreLocations);
+    });
+    layers.push_back(
+        {layer.getCell().str(), static_cast<size_t>(found - kinds.begin())});
+    if (found == kinds.end())
+      kinds.push_back(std::move(copy));
   });
   return layers;
 }
@@ -144,7 +168,7 @@ Expected<CompiledStep> planner::compileStep(const CompilerInput &input,
     return errors.take();
   CompiledStep step;
   step.effort = effort;
-  step.layers = readLayers(*module);
+  step.layers = findLayers(*module);
   mlir::PassManager manager(&context);
   // Each pass has its tests; here it is time that counts.
   manager.enableVerifier(false);

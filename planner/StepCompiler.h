@@ -9,6 +9,7 @@
 #define MF_PLANNER_STEPCOMPILER_H
 
 #include "mf/Program/Program.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "passes/pipeline/Pipeline.h"
 #include "llvm/Support/Error.h"
 #include <optional>
@@ -39,9 +40,13 @@ struct CompilerInput {
 struct ModelLayer {
   /// What operators' places are relative to: `layers.3`.
   std::string name;
-  /// Layers of one kind have the same operators, with the same types.
+  /// Layers of one kind have the same operators, with the same types and
+  /// attributes, on the same values; only names may differ.
   size_t kind = 0;
 };
+
+/// The layers of a model, in order.
+std::vector<ModelLayer> findLayers(mlir::ModuleOp module);
 
 /// How much trouble is taken over the sizes of arenas.
 enum class PlanEffort : uint8_t {
