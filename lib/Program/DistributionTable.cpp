@@ -108,6 +108,16 @@ void DistributionTable::insert(Content &content, int64_t offset,
     return;
   const int64_t begin = offset + part.front().begin;
   const int64_t end = offset + part.back().end;
+  // Most buffers are written as a whole, and keep their memory here.
+  if (content.empty() ||
+      (begin <= content.front().begin && end >= content.back().end)) {
+    content.assign(part.begin(), part.end());
+    for (ContentPiece &piece : content) {
+      piece.begin += offset;
+      piece.end += offset;
+    }
+    return;
+  }
   Content result;
   for (const ContentPiece &piece : content)
     if (piece.begin < begin)

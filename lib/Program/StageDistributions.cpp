@@ -198,12 +198,19 @@ StageDistributions::findShared(Frameset &frameset, uint32_t routine) {
   return ranges;
 }
 
-/// The ranges one behind the other, and the other way round.
+/// The ranges one behind the other, and the other way round. Routines have
+/// hundreds of them: pieces are put behind each other, never inserted.
 Content StageDistributions::collect(llvm::ArrayRef<BufferRange> ranges) {
   Content all;
   int64_t offset = 0;
   for (const BufferRange &range : ranges) {
-    table.insert(all, offset, extract(range));
+    for (const ContentPiece &piece : *range.content) {
+      const int64_t begin = std::max(piece.begin, range.offset);
+      const int64_t end = std::min(piece.end, range.offset + range.bytes);
+      if (begin < end)
+        all.push_back({offset + begin - range.offset,
+                       offset + end - range.offset, piece.distribution});
+    }
     offset += range.bytes;
   }
   return all;
@@ -211,10 +218,17 @@ Content StageDistributions::collect(llvm::ArrayRef<BufferRange> ranges) {
 
 void StageDistributions::spread(const Content &all,
                                 llvm::ArrayRef<BufferRange> ranges) {
+  const auto *piece = all.data();
+  const auto *const end = piece + all.size();
   int64_t offset = 0;
+  Content part;
   for (const BufferRange &range : ranges) {
-    table.insert(*range.content, range.offset,
-                 table.extract(all, offset, range.bytes));
+    part.clear();
+    // collect() cut the pieces at the ends of ranges.
+    for (; piece != end && piece->begin < offset + range.bytes; ++piece)
+      part.push_back(
+          {piece->begin - offset, piece->end - offset, piece->distribution});
+    table.insert(*range.content, range.offset, part);
     offset += range.bytes;
   }
 }
