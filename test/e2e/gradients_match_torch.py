@@ -115,7 +115,7 @@ def compare(name, tools, data):
 def main():
     part = parts.pop_part()
     tools = training.Tools(sys.argv[1], sys.argv[2])
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)
     data = tools.path("text.txt")
     random = numpy.random.RandomState(1)
     words = [bytes(random.randint(97, 123, random.randint(2, 9)).tolist()) for _ in range(200)]

@@ -241,7 +241,7 @@ def compare(name, tools, data):
 def main():
     part = parts.pop_part()
     tools = training.Tools(sys.argv[1], sys.argv[2])
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)
     data = tools.path("text.txt")
     training.start_drawing(data, 1)
     failed = [n for n in part.select(sys.argv[3:] or CASES) if not compare(n, tools, data)]
