@@ -153,7 +153,8 @@ struct BoundRates {
   std::map<DType, double> flopsPerSecond;
   /// Read and written together, where memory streams.
   double bytesPerSecond = 0;
-  /// Where they come from: "measured on 2 threads with AVX2", "target atlas-800t-a2".
+  /// Where they come from: "measured on 2 threads with AVX2", "target
+  /// atlas-800t-a2".
   std::string source;
 };
 
