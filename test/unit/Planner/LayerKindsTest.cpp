@@ -12,7 +12,7 @@ using namespace mf;
 
 namespace {
 
-constexpr llvm::StringLiteral body = R"(
+constexpr char body[] = R"(
   %0 = mf.get_param @weight{0} : tensor<8xf32>
   %1, %rstd = mf.rms_norm %x, %0 {{epsilon = 1.0e-05 : f64, name = "norm"}
       : (tensor<1x4x8xf32>, tensor<8xf32>) -> (tensor<1x4x8xf32>, tensor<1x4xf32>)
@@ -24,7 +24,7 @@ constexpr llvm::StringLiteral body = R"(
 std::vector<size_t> findKinds(llvm::StringRef before, llvm::StringRef after) {
   std::string text = "mf.model @m {\n";
   for (int i = 0; i < 2; ++i) {
-    std::string layer = llvm::formatv(body.data(), i).str();
+    std::string layer = llvm::formatv(body, i).str();
     if (i == 1 && !before.empty()) {
       const size_t place = layer.find(before);
       EXPECT_NE(place, std::string::npos);
