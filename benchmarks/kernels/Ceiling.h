@@ -36,7 +36,7 @@ StepProduct getProduct(const KernelSpec &spec, int calls);
 /// transposed: "nt" is the product of a with b transposed.
 std::optional<StepProduct> parseProduct(llvm::StringRef text);
 
-/// Of a type that oneDNN has products of (getCeilingType).
+/// A product in oneDNN, which must have the type (getCeilingType).
 class OneDnnProduct {
 public:
   OneDnnProduct(const StepProduct &product, DType type, int threads);

@@ -180,7 +180,7 @@ void ClassicReader::readCapacity() {
           "expected 1 or model_parallel " + llvm::Twine(parts) +
               " for 'expert_model_parallel', but got " + llvm::Twine(wanted));
   capacity.cutsExperts = wanted == parts;
-  // What an expert makes of its places is then shared out among ranks of mp.
+  // Ranks of mp then share out the output of an expert, place by place.
   if (parts > 1 && !spec.ranks.sequenceParallel)
     capacity.multiple = std::lcm(capacity.multiple, parts);
   readGroups();

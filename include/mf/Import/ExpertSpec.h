@@ -54,7 +54,7 @@ struct RouterSpec {
   std::optional<RoutingGroups> groups;
   /// The gates of a token are divided by their sum.
   bool normalizes = false;
-  /// That sum is of the gates that found a place: the gates of a token whose
+  /// The sum counts only gates that found a place: the gates of a token whose
   /// other choices are dropped grow.
   bool normalizesKept = false;
   /// Added to sums that are divided by.

@@ -131,7 +131,7 @@ struct ModelSpec {
   DType computeType = DType::F16;
   DType paramType = DType::F16;
   DType embeddingType = DType::F16;
-  /// Of the head's own weight, if it is not paramType.
+  /// The type of the head's own weight, if it is not paramType.
   std::optional<DType> headType;
   DType normType = DType::F32;
   DType softmaxType = DType::F32;
@@ -173,7 +173,7 @@ inline bool operator<(const Release &lhs, const Release &rhs) {
   return lhs.major != rhs.major ? lhs.major < rhs.major : lhs.minor < rhs.minor;
 }
 
-/// Of `1.4`, `1.4.0`, `r1.4.0-beta2`; none if it is something else.
+/// Reads `1.4`, `1.4.0` or `r1.4.0-beta2`; none if the text is no release.
 std::optional<Release> parseRelease(llvm::StringRef text);
 
 /// Replaces sizes for experiments; what is not set stays.

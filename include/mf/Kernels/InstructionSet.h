@@ -20,8 +20,8 @@ namespace mf {
 /// it first; only the first call costs anything.
 llvm::Error prepareInstructionSet();
 
-/// What the kernels of this process use: "AVX2", "AVX-512" or "AVX-512 and
-/// AMX".
+/// Names the instructions that the kernels of this process use: "AVX2",
+/// "AVX-512" or "AVX-512 and AMX".
 llvm::StringRef getInstructionSetName();
 
 } // namespace mf

@@ -1,7 +1,7 @@
 //===- Maximum.h - The larger of two elements ------------------*- C++ -*-===//
 //
-// What a maximum over ranks is, for all that compute one: it must not depend
-// on who computes it, nor on the order of the ranks.
+// The one maximum over ranks: the runner and the interpreter both call it, so
+// that it depends neither on them nor on the order of the ranks.
 //
 //===----------------------------------------------------------------------===//
 
