@@ -92,12 +92,14 @@ def time_torch(model, steps):
 
 
 def run_torch(model, steps):
-    """Seconds of each step but the first, and MiB, of a process of its own; none if it fails, as it does where memory is
-    short."""
+    """Runs PyTorch in a process of its own: seconds of each step but the first, and MiB. Gives no times if PyTorch fails, as it does
+    where memory is short and with bf16 on AVX2."""
     command = [sys.executable, model.script, "--torch", json.dumps(model.fields), "--steps", str(steps)]
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode != 0:
-        print("PyTorch failed (%d) on '%s':\n%s" % (result.returncode, model.name, result.stderr), file=sys.stderr)
+        # The last line of a traceback is the error; the rest says where in PyTorch it was noticed.
+        reason = (result.stderr.strip().splitlines() or ["no message"])[-1]
+        print("no row of PyTorch for '%s' in %s: %s" % (model.name, model.element_type, reason), file=sys.stderr)
         return [], 0
     times = [float(t) for t in re.findall(r"step (\S+)", result.stdout)][1:]
     return times, int(re.search(r"peak_mib (\d+)", result.stdout)[1])
