@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Builds, optimized, into build/: the targets given, or everything.
+# Builds, optimized, into build/: the targets given, or everything. Where CI is set a warning is an error.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 if [[ ! -f build/build.ninja ]]; then
   cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release \
-    -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 >/dev/null
+    -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 \
+    -DCMAKE_COMPILE_WARNING_AS_ERROR="${CI:-OFF}" >/dev/null
 fi
 cmake --build build --parallel "$(nproc)" --target "${@:-all}"

@@ -24,7 +24,12 @@ void StepBuilder::placeReduction(ir::ReduceGradientOp op) {
         launches = std::max(launches.value_or(0), place.launches);
     if (!launches)
       continue;
-    reductions[index].push_back({*launches, op});
+    // Those behind one launch stay in the order of the update.
+    std::vector<StepReduction> &list = reductions[index];
+    auto next = llvm::find_if(list, [&](const StepReduction &other) {
+      return other.launches > *launches;
+    });
+    list.insert(next, {*launches, op});
     return;
   }
 }
@@ -38,10 +43,6 @@ void StepBuilder::placeReductions() {
       if (findPlainReduction(program, op))
         placeReduction(op);
   }
-  for (std::vector<StepReduction> &list : reductions)
-    llvm::stable_sort(list, [](const StepReduction &a, const StepReduction &b) {
-      return a.launches < b.launches;
-    });
 }
 
 SmallVector<int64_t> StepBuilder::getRecords(size_t index) const {

@@ -51,16 +51,15 @@ static std::string getAxes(ascend::GroupAttr group, ir::MeshAttr mesh) {
   for (StringAttr axis : group.getAxes())
     axes.push_back(axis.getValue());
   auto getPlace = [&](StringRef name) {
-    return mesh ? llvm::find_if(mesh.getAxes(),
-                                [&](StringAttr axis) {
-                                  return axis.getValue() == name;
-                                }) -
-                      mesh.getAxes().begin()
-                : 0;
+    return llvm::find_if(mesh.getAxes(), [&](StringAttr axis) {
+      return axis.getValue() == name;
+    });
   };
-  llvm::stable_sort(axes, [&](StringRef a, StringRef b) {
-    return getPlace(a) < getPlace(b);
-  });
+  // No two axes have one place.
+  if (mesh)
+    llvm::sort(axes, [&](StringRef a, StringRef b) {
+      return getPlace(a) < getPlace(b);
+    });
   return llvm::join(axes, ", ");
 }
 

@@ -30,7 +30,7 @@ struct PieceCut {
 struct PieceValue {
   llvm::SmallVector<int64_t> shape;
   /// Of a piece; none for what pieces have whole.
-  std::optional<PieceCut> cut;
+  std::optional<PieceCut> cut = std::nullopt;
   /// The pieces' values add up to that of the whole: a loss.
   bool isSummand = false;
   /// Made of tokens or labels alone, of which each piece has the whole

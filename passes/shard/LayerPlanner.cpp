@@ -110,7 +110,9 @@ bool LayerPlanner::chooseFactors(const ShardedOperator &op, FactorAxes &axes) {
       if (sources[operand] == source)
         operands.push_back(number);
     // Where one lies as the stream does, others become parts of it.
-    std::stable_partition(operands.begin(), operands.end(), liesAsStream);
+    llvm::sort(operands, [&](size_t a, size_t b) {
+      return std::pair(!liesAsStream(a), a) < std::pair(!liesAsStream(b), b);
+    });
     for (size_t operand : operands)
       if (!chooseFrom(op, operand, axes, isDecided))
         return false;

@@ -123,10 +123,11 @@ bool ModelPlanner::planOnce(bool &isSettled) {
     }
     const PlannedLayer &planned = plan.layers.back();
     hidden.clear();
-    auto addTo = [&](std::vector<Layout> &given, ArrayRef<unsigned> results,
-                     ArrayRef<unsigned> values) {
+    auto addTo = [&, &known = layer.values](std::vector<Layout> &given,
+                                            ArrayRef<unsigned> results,
+                                            ArrayRef<unsigned> values) {
       for (auto [result, value] : zip_equal(results, values))
-        if (!layer.values[value].shape.empty())
+        if (!known[value].shape.empty())
           given.push_back(planned.layouts[result]);
     };
     ArrayRef<unsigned> results = planned.results, values = layer.results;
