@@ -2,6 +2,7 @@
 
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
+#include "passes/PrintedPlan.h"
 #include "passes/cast/CastPlan.h"
 #include "passes/cast/ParameterCasts.h"
 #include "passes/plan-memory/MemoryLimit.h"
@@ -22,8 +23,9 @@ namespace {
 /// for all: plans come this close to the bytes that are alive.
 constexpr double usableShare = 0.99;
 
-struct CastOncePass : mf::passes::impl::CastOnceBase<CastOncePass> {
-  using CastOnceBase::CastOnceBase;
+struct CastOncePass
+    : mf::passes::PrintingPass<mf::passes::impl::CastOnceBase<CastOncePass>> {
+  using PrintingPass::PrintingPass;
 
   void runOnOperation() override {
     ascend::ProgramOp program = getOperation();
@@ -38,7 +40,7 @@ struct CastOncePass : mf::passes::impl::CastOnceBase<CastOncePass> {
       return signalPassFailure();
     const CastPlan plan = planCasts(parameters, room);
     if (printPlan)
-      printCasts(parameters, plan, llvm::errs());
+      printCasts(parameters, plan, PrintedPlan(program).os());
     emitRemark(program, plan);
     if (!apply)
       return;

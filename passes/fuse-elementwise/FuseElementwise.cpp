@@ -2,6 +2,7 @@
 
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
+#include "passes/PrintedPlan.h"
 #include "passes/fuse-elementwise/RoutineChains.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -17,8 +18,9 @@ using namespace mf::passes;
 namespace {
 
 struct FuseElementwisePass
-    : mf::passes::impl::FuseElementwiseBase<FuseElementwisePass> {
-  using FuseElementwiseBase::FuseElementwiseBase;
+    : mf::passes::PrintingPass<
+          mf::passes::impl::FuseElementwiseBase<FuseElementwisePass>> {
+  using PrintingPass::PrintingPass;
 
   void runOnOperation() override {
     ascend::ProgramOp program = getOperation();
@@ -35,11 +37,9 @@ struct FuseElementwisePass
     for (const ChainKind &kind : kinds)
       emitRemark(program, kind);
     if (printPlan && !kinds.empty()) {
-      std::string text;
-      llvm::raw_string_ostream stream(text);
-      stream << "stage " << program.getStage() << ": chains\n";
-      printKinds(kinds, stream);
-      llvm::errs() << text;
+      PrintedPlan text(program);
+      text.os() << "stage " << program.getStage() << ": chains\n";
+      printKinds(kinds, text.os());
     }
   }
 

@@ -1,6 +1,7 @@
 //===- FuseRotary.cpp - Rotary embedding as one operator ------------------===//
 
 #include "passes/Passes.h"
+#include "passes/PrintedPlan.h"
 #include "passes/fuse/Fusion.h"
 
 namespace mf::passes {
@@ -113,8 +114,9 @@ FusionCandidate getCandidate(AddOp sum, Rotation rotation) {
   return candidate;
 }
 
-struct FuseRotaryPass : mf::passes::impl::FuseRotaryBase<FuseRotaryPass> {
-  using FuseRotaryBase::FuseRotaryBase;
+struct FuseRotaryPass : mf::passes::PrintingPass<
+                            mf::passes::impl::FuseRotaryBase<FuseRotaryPass>> {
+  using PrintingPass::PrintingPass;
 
   void runOnOperation() override {
     ModelOp model = getOperation();

@@ -1,6 +1,7 @@
 //===- FuseSwiGlu.cpp - SiLU and its product as one operator --------------===//
 
 #include "passes/Passes.h"
+#include "passes/PrintedPlan.h"
 #include "passes/fuse/Fusion.h"
 #include "passes/fuse/SwiGluSite.h"
 
@@ -31,8 +32,9 @@ bool isOfExperts(const SwiGluSite &site) {
                       value.getDefiningOp());
 }
 
-struct FuseSwiGluPass : mf::passes::impl::FuseSwiGluBase<FuseSwiGluPass> {
-  using FuseSwiGluBase::FuseSwiGluBase;
+struct FuseSwiGluPass : mf::passes::PrintingPass<
+                            mf::passes::impl::FuseSwiGluBase<FuseSwiGluPass>> {
+  using PrintingPass::PrintingPass;
 
   void runOnOperation() override {
     ModelOp model = getOperation();

@@ -1,6 +1,7 @@
 //===- FuseTokenPermute.cpp - Sorting tokens by expert as one operator ----===//
 
 #include "passes/Passes.h"
+#include "passes/PrintedPlan.h"
 #include "passes/fuse/Fusion.h"
 
 namespace mf::passes {
@@ -107,8 +108,9 @@ FusionCandidate getCandidate(Permutation found) {
 }
 
 struct FuseTokenPermutePass
-    : mf::passes::impl::FuseTokenPermuteBase<FuseTokenPermutePass> {
-  using FuseTokenPermuteBase::FuseTokenPermuteBase;
+    : mf::passes::PrintingPass<
+          mf::passes::impl::FuseTokenPermuteBase<FuseTokenPermutePass>> {
+  using PrintingPass::PrintingPass;
 
   void runOnOperation() override {
     ModelOp model = getOperation();

@@ -1,6 +1,7 @@
 //===- FuseTopKRouter.cpp - Places of tokens as one operator --------------===//
 
 #include "passes/Passes.h"
+#include "passes/PrintedPlan.h"
 #include "passes/fuse/Fusion.h"
 #include "passes/fuse/PlacesSite.h"
 
@@ -61,8 +62,9 @@ FusionCandidate getCandidate(PlacesSite site) {
 }
 
 struct FuseTopKRouterPass
-    : mf::passes::impl::FuseTopKRouterBase<FuseTopKRouterPass> {
-  using FuseTopKRouterBase::FuseTopKRouterBase;
+    : mf::passes::PrintingPass<
+          mf::passes::impl::FuseTopKRouterBase<FuseTopKRouterPass>> {
+  using PrintingPass::PrintingPass;
 
   void runOnOperation() override {
     ModelOp model = getOperation();

@@ -3,6 +3,7 @@
 #include "passes/fuse/Fusion.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/PrintedPlan.h"
 
 using namespace mlir;
 using namespace mf;
@@ -93,7 +94,7 @@ void Fusion::run(FusionSwitch FusionConfig::*which) {
     sites.push_back(candidate.site);
   FusionPlan plan = planFusion(std::move(sites), asked.isOn);
   if (printPlan)
-    plan.print(what, llvm::errs());
+    plan.print(what, PrintedPlan(model).os());
   warn(asked, plan);
   apply(plan);
   if (plan.getNumFused() == 0)

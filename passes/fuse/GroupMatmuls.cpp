@@ -1,6 +1,7 @@
 //===- GroupMatmuls.cpp - The products of all experts as one kernel -------===//
 
 #include "passes/Passes.h"
+#include "passes/PrintedPlan.h"
 #include "passes/fuse/Fusion.h"
 
 namespace mf::passes {
@@ -31,8 +32,10 @@ FusionCandidate getCandidate(ExpertMatmulOp products) {
   return candidate;
 }
 
-struct GroupMatmulsPass : mf::passes::impl::GroupMatmulsBase<GroupMatmulsPass> {
-  using GroupMatmulsBase::GroupMatmulsBase;
+struct GroupMatmulsPass
+    : mf::passes::PrintingPass<
+          mf::passes::impl::GroupMatmulsBase<GroupMatmulsPass>> {
+  using PrintingPass::PrintingPass;
 
   void runOnOperation() override {
     ModelOp model = getOperation();

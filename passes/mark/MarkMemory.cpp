@@ -2,6 +2,7 @@
 
 #include "mf/Signatures/KernelSignature.h"
 #include "passes/Passes.h"
+#include "passes/PrintedPlan.h"
 #include "passes/config/ConfigAttributes.h"
 #include "passes/config/TrainingCheck.h"
 #include "passes/mark/LayerCommunication.h"
@@ -209,11 +210,12 @@ void markSwap(LayerOp layer, const LayerEffects &effects,
   }
 }
 
-struct MarkMemoryPass : mf::passes::impl::MarkMemoryBase<MarkMemoryPass> {
-  using MarkMemoryBase::MarkMemoryBase;
+struct MarkMemoryPass : mf::passes::PrintingPass<
+                            mf::passes::impl::MarkMemoryBase<MarkMemoryPass>> {
+  using PrintingPass::PrintingPass;
   MarkMemoryPass(const mf::passes::MarkMemoryOptions &options,
                  mf::passes::LayerReportHandler handler)
-      : MarkMemoryBase(options), handler(std::move(handler)) {}
+      : PrintingPass(options), handler(std::move(handler)) {}
 
   void runOnOperation() override {
     ModelOp model = getOperation();
@@ -224,8 +226,9 @@ struct MarkMemoryPass : mf::passes::impl::MarkMemoryBase<MarkMemoryPass> {
     if (!plan)
       return signalPassFailure();
     if (!quiet) {
-      plan->printLog(llvm::errs());
-      plan->printTable(llvm::errs());
+      mf::passes::PrintedPlan text(model);
+      plan->printLog(text.os());
+      plan->printTable(text.os());
     }
     ArrayRef<LayerOp> layers = planner.getLayers();
     // What is said of the first piece holds for all.

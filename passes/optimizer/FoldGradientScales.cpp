@@ -2,6 +2,7 @@
 
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
+#include "passes/PrintedPlan.h"
 #include "passes/optimizer/ScalePlan.h"
 
 namespace mf::passes {
@@ -63,7 +64,7 @@ static void foldIn(ModelOp model, UpdateOp update, bool printPlan) {
   }
   std::vector<ScaleDecision> decisions = planScales(users);
   if (printPlan)
-    printScales(users, decisions, llvm::errs());
+    printScales(users, decisions, mf::passes::PrintedPlan(update).os());
   int64_t folded = 0, bytes = 0;
   for (const ScaleDecision &decision : decisions) {
     auto scale =
@@ -90,8 +91,9 @@ static void foldIn(ModelOp model, UpdateOp update, bool printPlan) {
 namespace {
 
 struct FoldGradientScalesPass
-    : mf::passes::impl::FoldGradientScalesBase<FoldGradientScalesPass> {
-  using FoldGradientScalesBase::FoldGradientScalesBase;
+    : mf::passes::PrintingPass<
+          mf::passes::impl::FoldGradientScalesBase<FoldGradientScalesPass>> {
+  using PrintingPass::PrintingPass;
 
   void runOnOperation() override {
     ModelOp model = getOperation();

@@ -2,6 +2,7 @@
 
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
+#include "passes/PrintedPlan.h"
 #include "passes/config/TrainingCheck.h"
 #include "passes/optimizer/ParameterReads.h"
 #include "passes/optimizer/ReductionPlan.h"
@@ -61,8 +62,9 @@ static void emitRemarks(ModelOp model, ArrayRef<ReducedParameter> parameters,
 namespace {
 
 struct ReduceInBackwardPass
-    : mf::passes::impl::ReduceInBackwardBase<ReduceInBackwardPass> {
-  using ReduceInBackwardBase::ReduceInBackwardBase;
+    : mf::passes::PrintingPass<
+          mf::passes::impl::ReduceInBackwardBase<ReduceInBackwardPass>> {
+  using PrintingPass::PrintingPass;
 
   void runOnOperation() override {
     ModelOp model = getOperation();
@@ -82,7 +84,7 @@ struct ReduceInBackwardPass
                            parallel.getSequencePieces(),
                        parameters);
     if (printPlan)
-      printReductions(parameters, places, llvm::errs());
+      printReductions(parameters, places, mf::passes::PrintedPlan(model).os());
     emitRemarks(model, parameters, places);
     for (auto [param, place] : llvm::zip_equal(params, places))
       if (place == ReductionPlace::Backward)

@@ -2,6 +2,7 @@
 
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
+#include "passes/PrintedPlan.h"
 #include "passes/config/TrainingCheck.h"
 #include "passes/optimizer/ParameterReads.h"
 #include "passes/optimizer/StoragePlan.h"
@@ -250,7 +251,7 @@ void OptimizerSharder::run() {
       mesh, {settings.getThreshold(), settings.getWeightShardSize()},
       parameters);
   if (printPlan)
-    printStorage(parameters, decisions, llvm::errs());
+    printStorage(parameters, decisions, mf::passes::PrintedPlan(model).os());
   warn(parameters, decisions);
   for (auto [entry, decision] : llvm::zip_equal(groups, decisions)) {
     if (!decision.axes.empty())
@@ -262,8 +263,9 @@ void OptimizerSharder::run() {
 namespace {
 
 struct ShardOptimizerPass
-    : mf::passes::impl::ShardOptimizerBase<ShardOptimizerPass> {
-  using ShardOptimizerBase::ShardOptimizerBase;
+    : mf::passes::PrintingPass<
+          mf::passes::impl::ShardOptimizerBase<ShardOptimizerPass>> {
+  using PrintingPass::PrintingPass;
 
   void runOnOperation() override {
     ModelOp model = getOperation();

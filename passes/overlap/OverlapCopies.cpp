@@ -2,6 +2,7 @@
 
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
+#include "passes/PrintedPlan.h"
 #include "passes/overlap/OverlapPlan.h"
 
 namespace mf::passes {
@@ -47,8 +48,9 @@ HalfGraph::HalfGraph(Block::iterator begin, Block::iterator end) {
 }
 
 struct OverlapCopiesPass
-    : mf::passes::impl::OverlapCopiesBase<OverlapCopiesPass> {
-  using OverlapCopiesBase::OverlapCopiesBase;
+    : mf::passes::PrintingPass<
+          mf::passes::impl::OverlapCopiesBase<OverlapCopiesPass>> {
+  using PrintingPass::PrintingPass;
 
   void runOnOperation() override {
     ChunkOp chunk = getOperation();
@@ -71,8 +73,9 @@ private:
     HalfGraph graph(range.begin(), range.end());
     OverlapPlan plan = mf::passes::planOverlap(graph.operators);
     if (printPlan) {
-      llvm::errs() << chunk.getSymName() << " " << half << "\n";
-      plan.print(graph.operators, llvm::errs());
+      mf::passes::PrintedPlan text(chunk);
+      text.os() << chunk.getSymName() << " " << half << "\n";
+      plan.print(graph.operators, text.os());
     }
     for (int64_t index : plan.order)
       graph.operations[index]->moveBefore(end);

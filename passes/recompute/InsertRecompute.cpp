@@ -4,6 +4,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
+#include "passes/PrintedPlan.h"
 #include "passes/recompute/RecomputePlan.h"
 #include "passes/split/FreeValues.h"
 #include "llvm/ADT/MapVector.h"
@@ -197,15 +198,16 @@ void emitRemarks(ChunkOp chunk, const ForwardGraph &graph,
 }
 
 struct InsertRecomputePass
-    : mf::passes::impl::InsertRecomputeBase<InsertRecomputePass> {
-  using InsertRecomputeBase::InsertRecomputeBase;
+    : mf::passes::PrintingPass<
+          mf::passes::impl::InsertRecomputeBase<InsertRecomputePass>> {
+  using PrintingPass::PrintingPass;
 
   void runOnOperation() override {
     ChunkOp chunk = getOperation();
     ForwardGraph graph(chunk);
     RecomputePlan plan = mf::passes::planRecompute(graph.operators);
     if (printPlan)
-      plan.print(graph.operators, llvm::errs());
+      plan.print(graph.operators, mf::passes::PrintedPlan(chunk).os());
     emitRemarks(chunk, graph, plan);
     CloneInserter(chunk, graph, plan).run();
     for (Operation *op : graph.operations)

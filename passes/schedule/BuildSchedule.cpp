@@ -4,6 +4,7 @@
 #include "mf/Schedule/Policy.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
+#include "passes/PrintedPlan.h"
 #include "passes/config/TrainingCheck.h"
 #include "passes/schedule/ScheduleBuilder.h"
 
@@ -71,8 +72,9 @@ FailureOr<schedule::Schedule> buildSchedule(ModelOp model,
 }
 
 struct BuildSchedulePass
-    : mf::passes::impl::BuildScheduleBase<BuildSchedulePass> {
-  using BuildScheduleBase::BuildScheduleBase;
+    : mf::passes::PrintingPass<
+          mf::passes::impl::BuildScheduleBase<BuildSchedulePass>> {
+  using PrintingPass::PrintingPass;
 
   void runOnOperation() override {
     ModelOp model = getOperation();
@@ -92,7 +94,7 @@ struct BuildSchedulePass
       return signalPassFailure();
     }
     if (printPlan)
-      schedule->print(llvm::errs());
+      schedule->print(mf::passes::PrintedPlan(model).os());
     build(*chunks, *schedule, transfers);
     emitRemarks(*chunks, *schedule);
   }

@@ -5,6 +5,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
+#include "passes/PrintedPlan.h"
 
 namespace mf::passes {
 #define GEN_PASS_DEF_SPLITSEQUENCE
@@ -349,8 +350,9 @@ static void emitRemark(const SplitLayer &source, int64_t pieces) {
 namespace {
 
 struct SplitSequencePass
-    : mf::passes::impl::SplitSequenceBase<SplitSequencePass> {
-  using SplitSequenceBase::SplitSequenceBase;
+    : mf::passes::PrintingPass<
+          mf::passes::impl::SplitSequenceBase<SplitSequencePass>> {
+  using PrintingPass::PrintingPass;
 
   void runOnOperation() override {
     ModelOp model = getOperation();
@@ -371,8 +373,9 @@ struct SplitSequencePass
         return signalPassFailure();
       hidden = layers.back().getHiddenCuts();
       if (printPlan) {
-        llvm::errs() << layer.getSymName() << "\n";
-        layers.back().plan.print(layers.back().layer, llvm::errs());
+        mf::passes::PrintedPlan text(layer);
+        text.os() << layer.getSymName() << "\n";
+        layers.back().plan.print(layers.back().layer, text.os());
       }
     }
     OpBuilder builder(&getContext());

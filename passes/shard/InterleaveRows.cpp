@@ -5,6 +5,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
+#include "passes/PrintedPlan.h"
 
 namespace mf::passes {
 #define GEN_PASS_DEF_INTERLEAVEROWS
@@ -298,8 +299,9 @@ void LayerCutter::run() {
 namespace {
 
 struct InterleaveRowsPass
-    : mf::passes::impl::InterleaveRowsBase<InterleaveRowsPass> {
-  using InterleaveRowsBase::InterleaveRowsBase;
+    : mf::passes::PrintingPass<
+          mf::passes::impl::InterleaveRowsBase<InterleaveRowsPass>> {
+  using PrintingPass::PrintingPass;
 
   void runOnOperation() override {
     ModelOp model = getOperation();
@@ -316,7 +318,7 @@ struct InterleaveRowsPass
       return signalPassFailure();
     }
     if (printPlan)
-      plan->print(known.model, llvm::errs());
+      plan->print(known.model, mf::passes::PrintedPlan(model).os());
     for (auto [layer, planned] : llvm::zip_equal(known.layers, plan->layers))
       if (!planned.rows.empty())
         LayerCutter(*plan, planned, layer).run();

@@ -5,6 +5,7 @@
 #include "ReshardStep.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
+#include "passes/PrintedPlan.h"
 
 namespace mf::passes {
 #define GEN_PASS_DEF_PROPAGATELAYOUTS
@@ -152,8 +153,9 @@ static bool isSharded(ModelOp model) {
 namespace {
 
 struct PropagateLayoutsPass
-    : mf::passes::impl::PropagateLayoutsBase<PropagateLayoutsPass> {
-  using PropagateLayoutsBase::PropagateLayoutsBase;
+    : mf::passes::PrintingPass<
+          mf::passes::impl::PropagateLayoutsBase<PropagateLayoutsPass>> {
+  using PrintingPass::PrintingPass;
 
   void runOnOperation() override {
     ModelOp model = getOperation();
@@ -170,7 +172,7 @@ struct PropagateLayoutsPass
     for (const std::string &warning : plan->warnings)
       model.emitWarning(warning);
     if (printPlan)
-      plan->print(known.model, llvm::errs());
+      plan->print(known.model, mf::passes::PrintedPlan(model).os());
     for (auto [layer, planned] : llvm::zip_equal(known.layers, plan->layers))
       LayerWriter(model, layer, planned).write();
     for (const ModelLayers::Layer &layer : known.layers)

@@ -3,6 +3,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
+#include "passes/PrintedPlan.h"
 #include "passes/split/FreeValues.h"
 #include "passes/swap/SwapPlan.h"
 
@@ -160,15 +161,17 @@ void ChunkSwapper::insert(const SwapPlan &plan) {
 
 namespace {
 
-struct InsertSwapPass : mf::passes::impl::InsertSwapBase<InsertSwapPass> {
-  using InsertSwapBase::InsertSwapBase;
+struct InsertSwapPass : mf::passes::PrintingPass<
+                            mf::passes::impl::InsertSwapBase<InsertSwapPass>> {
+  using PrintingPass::PrintingPass;
 
   void runOnOperation() override {
     ChunkSwapper swapper(getOperation());
     swapper.collect();
     SwapPlan plan = mf::passes::planSwap(swapper.candidates);
     if (printPlan && !swapper.candidates.empty())
-      plan.print(swapper.candidates, llvm::errs());
+      plan.print(swapper.candidates,
+                 mf::passes::PrintedPlan(getOperation()).os());
     swapper.emitRemarks(plan);
     swapper.insert(plan);
   }

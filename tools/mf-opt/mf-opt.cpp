@@ -112,8 +112,8 @@ static LogicalResult addTrainingStep(mlir::PassManager &manager,
                                      mf::LayerReportWriter *report) {
   // An error names the operator; the program around it would bury the message.
   manager.getContext()->printOpOnDiagnostic(false);
-  // Plans of chunks are printed in their order, and reports of models.
-  if (printPlan || report)
+  // Reports of models are written in their order.
+  if (report)
     manager.getContext()->disableMultithreading();
   mf::passes::TrainingStepOptions options;
   options.config = step.config ? step.getName() : recomputeConfig.getValue();

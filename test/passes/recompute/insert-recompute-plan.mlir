@@ -1,5 +1,5 @@
 // The plan as text, and as one remark for each layer with what it costs and saves.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-recompute{print-plan=true})))' %s --mlir-disable-threading -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-recompute{print-plan=true})))' %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
 // RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-recompute)))' --remarks-filter-passed=recompute %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // PLAN: recompute plan: 3 operators run again, 48 bytes not kept, 24 flops more

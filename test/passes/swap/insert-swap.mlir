@@ -1,6 +1,6 @@
 // What leaves the device between forward and backward, and where it comes back.
 // RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-swap)))' %s | FileCheck %s
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-swap{print-plan=true})))' --mlir-disable-threading %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-swap{print-plan=true})))' %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
 // RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-swap)))' --remark-format=emitRemark --remarks-filter=swap %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // PLAN: swap plan: 1 of 1 values swapped, 16 bytes; 0 bytes kept

@@ -1,0 +1,84 @@
+//===- PrintedPlan.h - Plans in the order of operations --------*- C++ -*-===//
+//
+// Passes run on threads, one operation each. What they print is a diagnostic
+// with a mark: MLIR puts the diagnostics of threads into the order of the
+// operations, and whoever started the pass prints those with the mark as plain
+// text.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_PASSES_PRINTEDPLAN_H
+#define MF_PASSES_PRINTEDPLAN_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/Support/raw_ostream.h"
+#include <memory>
+
+namespace mf::passes {
+
+/// Collects text about an operation, and prints it at once on standard error
+/// when it goes out of scope. The pass must be a PrintingPass.
+class PrintedPlan {
+public:
+  explicit PrintedPlan(mlir::Operation *op) : op(op) {}
+  PrintedPlan(const PrintedPlan &) = delete;
+  PrintedPlan &operator=(const PrintedPlan &) = delete;
+  ~PrintedPlan() {
+    if (text.empty())
+      return;
+    // Not of the operation itself, which would be printed below it.
+    mlir::InFlightDiagnostic remark = mlir::emitRemark(op->getLoc());
+    remark << llvm::Twine(text);
+    remark.getUnderlyingDiagnostic()->getMetadata().emplace_back(
+        mlir::StringAttr::get(op->getContext(), mark));
+  }
+
+  llvm::raw_ostream &os() { return stream; }
+
+  /// Prints what is text of a plan; fails for any other diagnostic.
+  static mlir::LogicalResult print(mlir::Diagnostic &diagnostic) {
+    if (!llvm::any_of(diagnostic.getMetadata(), isMark))
+      return mlir::failure();
+    llvm::errs() << diagnostic.str();
+    return mlir::success();
+  }
+
+private:
+  static constexpr llvm::StringLiteral mark = "mf.plan-text";
+
+  mlir::Operation *op;
+  std::string text;
+  llvm::raw_string_ostream stream{text};
+
+  static bool isMark(const mlir::DiagnosticArgument &argument) {
+    using Kind = mlir::DiagnosticArgument::DiagnosticArgumentKind;
+    if (argument.getKind() != Kind::Attribute)
+      return false;
+    auto name = mlir::dyn_cast<mlir::StringAttr>(argument.getAsAttribute());
+    return name && name.getValue() == mark;
+  }
+};
+
+/// A pass, derived from what tablegen makes of it, that may use PrintedPlan.
+template <typename Base> class PrintingPass : public Base {
+public:
+  using Base::Base;
+
+  /// Called before threads start; the passes on these are copies of this one.
+  mlir::LogicalResult initialize(mlir::MLIRContext *context) override {
+    printer = std::make_shared<mlir::ScopedDiagnosticHandler>(
+        context, [](mlir::Diagnostic &diagnostic) {
+          return PrintedPlan::print(diagnostic);
+        });
+    return mlir::success();
+  }
+
+private:
+  std::shared_ptr<mlir::ScopedDiagnosticHandler> printer;
+};
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_PRINTEDPLAN_H
