@@ -257,6 +257,13 @@ bool StageMap::visitsAlike() const {
   return true;
 }
 
+bool StageMap::placesAlike(const StageMap &other) const {
+  return llvm::equal(places, other.places,
+                     [](const LayerPlace &a, const LayerPlace &b) {
+                       return a.stage == b.stage && a.chunk == b.chunk;
+                     });
+}
+
 std::vector<std::vector<int64_t>> StageMap::getAccumulated() const {
   std::vector<std::vector<int64_t>> accumulated = layersPerStage;
   int64_t sum = 0;

@@ -273,6 +273,13 @@ mlir::FailureOr<StageMap> passes::readStageMap(ModelOp model) {
     if (layer.isNumbered() && placement.getPiece() == 0)
       places.push_back({stage, chunk});
   }
-  return StageMap::fromPlaces(std::move(places), parallel.getStages(),
-                              parallel.getInterleave());
+  StageMap placed = StageMap::fromPlaces(
+      std::move(places), parallel.getStages(), parallel.getInterleave());
+  // An offset may ask for more layers than there are. MindSpore Transformers
+  // deals recompute counts by what the offset asks for, which placements do not
+  // show.
+  DiagnosticList ignored;
+  std::optional<StageMap> asked = createStageMap(model, ignored);
+  return asked && asked->placesAlike(placed) ? std::move(*asked)
+                                             : std::move(placed);
 }

@@ -106,6 +106,8 @@ public:
   }
   /// Whether all chunks visit the stages in the same order.
   bool visitsAlike() const;
+  /// Whether both maps have the same layers on the same stages and chunks.
+  bool placesAlike(const StageMap &other) const;
 
   const LayerPlace &getPlace(int64_t layer) const {
     return places[static_cast<size_t>(layer)];
