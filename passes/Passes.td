@@ -845,8 +845,8 @@ def CastOnce : Pass<"ascend-cast-once", "::mf::ascend::ProgramOp"> {
     Option<"apply", "apply", "bool", /*default=*/"true",
            "make the copies, rather than say what they would save">,
     Option<"hbm", "hbm", "std::string", /*default=*/"",
-           "device memory per rank, as 54GB; empty takes the program's "
-           "hbm_limit_bytes, and no limit without it">,
+           "device memory per rank, as 54GB, or none for no limit; empty takes "
+           "the program's hbm_limit_bytes, and no limit without it">,
     Option<"printPlan", "print-plan", "bool", /*default=*/"false",
            "print on standard error which parameters are copied, or why not">
   ];
@@ -877,7 +877,8 @@ def PlanMemory : Pass<"ascend-plan-memory", "::mf::ascend::ProgramOp"> {
   }];
   let options = [
     Option<"hbm", "hbm", "std::string", /*default=*/"",
-           "device memory per rank, as `54GB` or bytes; empty takes the YAML's">
+           "device memory per rank, as `54GB` or bytes, or `none` for no limit; "
+           "empty takes the YAML's">
   ];
   let dependentDialects = ["::mf::ascend::AscendDialect"];
 }

@@ -13,6 +13,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/pipeline/Pipeline.h"
+#include "passes/plan-memory/MemoryLimit.h"
 #include "planner/Errors.h"
 
 using namespace mf;
@@ -129,8 +130,8 @@ static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
   options.schedule = input.schedule;
   options.gradientAccumulationSteps = input.gradientAccumulationSteps;
   options.setLowering(input.lowering);
-  // Nobody has that much: whether it fits is asked of the result.
-  options.hbm = "1000000GB";
+  // Whether it fits is asked of the result.
+  options.hbm = passes::noMemoryLimit.str();
   options.quiet = true;
   if (effort == PlanEffort::Quick) {
     options.planEffort.acceptableGap = 0.05;
@@ -141,14 +142,10 @@ static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
   passes::buildTrainingStepPipeline(manager, options);
 }
 
-Expected<CompiledStep> planner::compileStep(const CompilerInput &input,
-                                            llvm::StringRef yaml,
-                                            PlanEffort effort) {
-  // Stages are planned side by side; quick compiles run side by side as a
-  // whole.
-  mlir::MLIRContext context(effort == PlanEffort::Full
-                                ? mlir::MLIRContext::Threading::ENABLED
-                                : mlir::MLIRContext::Threading::DISABLED);
+Expected<LoweredStep> planner::lowerStep(const CompilerInput &input,
+                                         llvm::StringRef yaml,
+                                         PlanEffort effort,
+                                         mlir::MLIRContext &context) {
   context
       .loadDialect<ir::MfDialect, ascend::AscendDialect, mlir::DLTIDialect>();
   context.printOpOnDiagnostic(false);
@@ -166,8 +163,7 @@ Expected<CompiledStep> planner::compileStep(const CompilerInput &input,
   }
   if (!module)
     return errors.take();
-  CompiledStep step;
-  step.effort = effort;
+  LoweredStep step;
   step.layers = findLayers(*module);
   mlir::PassManager manager(&context);
   // Each pass has its tests; here it is time that counts.
@@ -175,10 +171,29 @@ Expected<CompiledStep> planner::compileStep(const CompilerInput &input,
   addPasses(manager, input, yaml, effort);
   if (failed(manager.run(*module)))
     return errors.take();
+  step.module = std::move(module);
+  return step;
+}
+
+Expected<CompiledStep> planner::compileStep(const CompilerInput &input,
+                                            llvm::StringRef yaml,
+                                            PlanEffort effort) {
+  // Stages are planned side by side; quick compiles run side by side as a
+  // whole.
+  mlir::MLIRContext context(effort == PlanEffort::Full
+                                ? mlir::MLIRContext::Threading::ENABLED
+                                : mlir::MLIRContext::Threading::DISABLED);
+  Expected<LoweredStep> lowered = lowerStep(input, yaml, effort, context);
+  if (!lowered)
+    return lowered.takeError();
+  ErrorCollector errors(context);
   mlir::FailureOr<program::DecodedProgram> decoded =
-      program::decodeProgram(*module);
+      program::decodeProgram(*lowered->module);
   if (failed(decoded))
     return errors.take();
+  CompiledStep step;
+  step.effort = effort;
+  step.layers = std::move(lowered->layers);
   step.program = std::move(decoded->program);
   return step;
 }

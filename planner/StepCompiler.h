@@ -10,6 +10,7 @@
 
 #include "mf/Program/Program.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "passes/pipeline/Pipeline.h"
 #include "llvm/Support/Error.h"
 #include <optional>
@@ -56,6 +57,20 @@ enum class PlanEffort : uint8_t {
   Full
 };
 
+/// A step in the ascend dialect, of which mf-opt writes the same text for the
+/// same options.
+struct LoweredStep {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// Those of its model, in order.
+  std::vector<ModelLayer> layers;
+};
+
+/// Compiles one training step without a limit of memory. The error has all
+/// that the compiler reports as errors.
+llvm::Expected<LoweredStep> lowerStep(const CompilerInput &input,
+                                      llvm::StringRef yaml, PlanEffort effort,
+                                      mlir::MLIRContext &context);
+
 struct CompiledStep {
   program::Program program;
   /// In order.
@@ -63,9 +78,7 @@ struct CompiledStep {
   PlanEffort effort = PlanEffort::Full;
 };
 
-/// Compiles one training step. It may need any amount of memory: no limit is
-/// checked. The error has all that the compiler reports as errors. May be
-/// called from several threads.
+/// The same, decoded. May be called from several threads.
 llvm::Expected<CompiledStep> compileStep(const CompilerInput &input,
                                          llvm::StringRef yaml,
                                          PlanEffort effort);

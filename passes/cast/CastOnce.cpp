@@ -65,10 +65,10 @@ private:
   /// What the stage's limit leaves above its peak; none without a limit.
   LogicalResult getRoom(ascend::ProgramOp program,
                         std::optional<int64_t> &room) {
-    FailureOr<int64_t> limit = getMemoryLimit(program, hbm);
+    FailureOr<std::optional<int64_t>> limit = getMemoryLimit(program, hbm);
     if (failed(limit))
       return failure();
-    if (*limit == 0)
+    if (!*limit)
       return success();
     FailureOr<program::UnplannedStage> decoded =
         program::decodeUnplanned(program);
@@ -83,7 +83,7 @@ private:
       return success();
     }
     const auto usable =
-        static_cast<int64_t>(static_cast<double>(*limit) * usableShare);
+        static_cast<int64_t>(static_cast<double>(**limit) * usableShare);
     room = std::max<int64_t>(usable - stage.getDevice().maxLive().bytes, 0);
     return success();
   }

@@ -39,7 +39,8 @@ struct TrainingStepOptions
   Option<std::string> hbm{
       *this, "hbm",
       llvm::cl::desc(
-          "device memory per rank, as 54GB; empty takes the YAML's")};
+          "device memory per rank, as 54GB, or none for no limit; empty takes "
+          "the YAML's")};
   Option<bool> castOnce{
       *this, "cast-once",
       llvm::cl::desc("convert parameters once per step, as far as device "

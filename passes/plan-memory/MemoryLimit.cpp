@@ -5,13 +5,20 @@
 
 using namespace mlir;
 
-FailureOr<int64_t> mf::passes::getMemoryLimit(ascend::ProgramOp program,
-                                              llvm::StringRef hbm) {
-  if (hbm.empty())
-    return program.getHbmLimitBytes().value_or(0);
+FailureOr<std::optional<int64_t>>
+mf::passes::getMemoryLimit(ascend::ProgramOp program, llvm::StringRef hbm) {
+  if (hbm == noMemoryLimit)
+    return std::optional<int64_t>();
+  if (hbm.empty()) {
+    std::optional<int64_t> limit;
+    if (auto bytes = program.getHbmLimitBytes(); bytes && *bytes > 0)
+      limit = static_cast<int64_t>(*bytes);
+    return limit;
+  }
   if (std::optional<int64_t> bytes = parseMemorySize(hbm))
-    return *bytes;
+    return bytes;
   program.emitOpError("got hbm=")
-      << hbm << "; expected a size such as 54GB, 59.5GB or bytes";
+      << hbm << "; expected a size such as 54GB, 59.5GB or bytes, or "
+      << noMemoryLimit;
   return failure();
 }

@@ -4,14 +4,18 @@
 #define MF_PASSES_PLAN_MEMORY_MEMORYLIMIT_H
 
 #include "dialects/ascend/AscendDialect.h"
+#include <optional>
 
 namespace mf::passes {
 
-/// Bytes of device memory of a rank: `hbm`, a size as 54GB, or the program's
-/// hbm_limit_bytes if that is empty; 0 for no limit. An error on `program` if
-/// `hbm` is no size.
-mlir::FailureOr<int64_t> getMemoryLimit(ascend::ProgramOp program,
-                                        llvm::StringRef hbm);
+/// What an option `hbm` says where memory has no limit, whatever the program's.
+inline constexpr llvm::StringLiteral noMemoryLimit = "none";
+
+/// Bytes of device memory of a rank: `hbm`, a size as 54GB or noMemoryLimit, or
+/// the program's hbm_limit_bytes if that is empty; none for no limit. An error
+/// on `program` if `hbm` is neither.
+mlir::FailureOr<std::optional<int64_t>>
+getMemoryLimit(ascend::ProgramOp program, llvm::StringRef hbm);
 
 } // namespace mf::passes
 

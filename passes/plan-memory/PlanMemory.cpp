@@ -34,7 +34,8 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
 
   void runOnOperation() override {
     ascend::ProgramOp program = getOperation();
-    FailureOr<int64_t> limit = mf::passes::getMemoryLimit(program, hbm);
+    FailureOr<std::optional<int64_t>> limit =
+        mf::passes::getMemoryLimit(program, hbm);
     if (failed(limit))
       return signalPassFailure();
     FailureOr<program::UnplannedStage> decoded =
@@ -62,10 +63,10 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
         << remark::metric("arena bytes", plan->arenaSize)
         << remark::metric("max-live bytes", plan->bound.bytes)
         << remark::metric("pinned host bytes", host->arenaSize);
-    if (*limit > 0 && plan->arenaSize > *limit) {
-      reportTooLarge(program, stage, *plan, *limit);
+    if (*limit && plan->arenaSize > **limit) {
+      reportTooLarge(program, stage, *plan, **limit);
       if (handler)
-        handler(*limit);
+        handler(**limit);
       return signalPassFailure();
     }
   }

@@ -234,7 +234,7 @@ class Campaign:
         model = work / "model.mlir"
         return [
             self.tool("mf-translate", "--import-mindformers", path, "-o", model),
-            self.tool("mf-opt", "--quiet", "--advise=false", "--hbm=1000000GB",
+            self.tool("mf-opt", "--quiet", "--advise=false", "--hbm=none",
                       f"--recompute-config={path}", model,
                       "-o", work / "step.mlir"),
         ]  # fmt: skip

@@ -18,6 +18,7 @@
 #include "passes/pipeline/Pipeline.h"
 #include "tools/bytecode/GuardedParse.h"
 #include "tools/help/HideInherited.h"
+#include "tools/lowering/LoweringFlags.h"
 #include "tools/targets/TargetOptions.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -42,25 +43,13 @@ static cl::opt<std::string> schedule(
     "schedule", cl::value_desc("name"), cl::cat(category),
     cl::desc("Order of the stages' runs, by a name that mf-schedule --help "
              "lists (default: pipeline_scheduler of the YAML)"));
-static cl::opt<std::string>
-    hbm("hbm", cl::value_desc("size"), cl::cat(category),
-        cl::desc("Device memory per rank, as 54GB; a step that does not fit "
-                 "is an error (default: max_device_memory of the YAML)"));
-static cl::opt<bool> fuseElementwise(
-    "fuse-elementwise", cl::init(true), cl::cat(category),
-    cl::desc("Run chains of elementwise kernels as one (default: true)"));
-static cl::opt<bool> castOnce(
-    "cast-once", cl::cat(category),
-    cl::desc("Convert parameters once per step, as far as device memory "
-             "allows"));
-static cl::opt<bool> foldGradientScales(
-    "fold-gradient-scales", cl::init(true), cl::cat(category),
-    cl::desc("Multiply gradients where they are read, rather than in place "
-             "(default: true)"));
-static cl::opt<bool> fuseAccumulation(
-    "fuse-accumulation", cl::cat(category),
-    cl::desc("Add gradients to accumulators of another type without a "
-             "converted copy"));
+static cl::opt<std::string> hbm(
+    "hbm", cl::value_desc("size"), cl::cat(category),
+    cl::desc("Device memory per rank, as 54GB, or none for no limit; a step "
+             "that does not fit is an error (default: max_device_memory "
+             "of the YAML)"));
+/// Of the step and of what is advised for it.
+static mf::tools::LoweringFlags lowering(category);
 static cl::opt<bool> quiet("quiet", cl::cat(category),
                            cl::desc("No INFO lines about what layers got"));
 static cl::opt<std::string> reportFile(
@@ -102,11 +91,6 @@ struct TrainingStep {
 
 } // namespace
 
-/// Of the step and of what is advised for it.
-static mf::passes::LoweringOptions getLowering() {
-  return {castOnce, foldGradientScales, fuseAccumulation, fuseElementwise};
-}
-
 static LogicalResult addTrainingStep(mlir::PassManager &manager,
                                      TrainingStep &step,
                                      mf::LayerReportWriter *report) {
@@ -121,7 +105,7 @@ static LogicalResult addTrainingStep(mlir::PassManager &manager,
   options.gradientAccumulationSteps = gradientAccumulationSteps;
   options.schedule = schedule;
   options.hbm = hbm;
-  options.setLowering(getLowering());
+  options.setLowering(lowering.getOptions());
   options.quiet = quiet || report;
   options.printPlan = printPlan;
   options.memoryLimitHandler = [&step](int64_t bytes) {
@@ -156,9 +140,9 @@ static LogicalResult fail(const Twine &message) {
 
 static LogicalResult checkOptions() {
   if (recomputeConfig.empty()) {
-    for (const cl::Option *option : std::initializer_list<const cl::Option *>{
-             &castOnce, &foldGradientScales, &fuseAccumulation, &reportFile,
-             &target})
+    SmallVector<const cl::Option *> options{&reportFile, &target};
+    append_range(options, lowering.list());
+    for (const cl::Option *option : options)
       if (option->getNumOccurrences() > 0)
         return fail("--" + option->ArgStr + " needs --recompute-config");
     return success();
@@ -219,7 +203,7 @@ static void printAdvice(StringRef model, const TrainingStep &step) {
   request.input.model = model.str();
   request.input.schedule = schedule;
   request.input.gradientAccumulationSteps = gradientAccumulationSteps;
-  request.input.lowering = getLowering();
+  request.input.lowering = lowering.getOptions();
   request.yaml = *step.config;
   request.target = std::move(*read);
   request.limitBytes = step.exceededBytes;

@@ -69,8 +69,10 @@ Error PlanOptions::checkInput() const {
     return Error::success();
   for (const cl::Option &option :
        std::initializer_list<std::reference_wrapper<const cl::Option>>{
-           model, pretrainedConfig, target, set, hbm, keep, interleave,
-           microBatches, schedules, devices, output})
+           model, pretrainedConfig, target, set, hbm, lowering.fuseElementwise,
+           lowering.castOnce, lowering.foldGradientScales,
+           lowering.fuseAccumulation, keep, interleave, microBatches, schedules,
+           devices, output})
     if (isGiven(option))
       return createStringError((option.ArgStr.size() > 1 ? "--" : "-") +
                                option.ArgStr +

@@ -3,6 +3,7 @@
 #ifndef MF_TOOLS_MF_PLAN_PLANOPTIONS_H
 #define MF_TOOLS_MF_PLAN_PLANOPTIONS_H
 
+#include "tools/lowering/LoweringFlags.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Error.h"
 
@@ -50,6 +51,9 @@ struct PlanOptions {
       "hbm", cl::value_desc("size"), cl::cat(category),
       cl::desc("Device memory per rank, as 54GB (default: max_device_memory of "
                "the YAML)")};
+
+  /// As mf-opt has them.
+  LoweringFlags lowering{category};
 
   // What may change.
   cl::list<Setting> keep{

@@ -64,6 +64,7 @@ Expected<PlanRequest> makeRequest(const PlanOptions &options) {
   PlanRequest request;
   request.input.fileName = nameInput(options.input).str();
   request.input.pretrainedConfig = options.pretrainedConfig;
+  request.input.lowering = options.lowering.getOptions();
   Expected<std::string> yaml = readInput(options.input);
   if (!yaml)
     return yaml.takeError();

@@ -1,0 +1,49 @@
+//===- LoweringFlags.h - How a step is lowered, as options -----*- C++ -*-===//
+
+#ifndef MF_TOOLS_LOWERING_LOWERINGFLAGS_H
+#define MF_TOOLS_LOWERING_LOWERINGFLAGS_H
+
+#include "passes/pipeline/Pipeline.h"
+#include "llvm/Support/CommandLine.h"
+#include <array>
+
+namespace mf::tools {
+
+/// The options of all tools that lower a training step. One object for a
+/// program, made before it parses its command line.
+struct LoweringFlags {
+  explicit LoweringFlags(llvm::cl::OptionCategory &category)
+      : fuseElementwise(
+            "fuse-elementwise", llvm::cl::init(true), llvm::cl::cat(category),
+            llvm::cl::desc(
+                "Run chains of elementwise kernels as one (default: true)")),
+        castOnce("cast-once", llvm::cl::cat(category),
+                 llvm::cl::desc("Convert parameters once per step, as far as "
+                                "device memory allows")),
+        foldGradientScales(
+            "fold-gradient-scales", llvm::cl::init(true),
+            llvm::cl::cat(category),
+            llvm::cl::desc("Multiply gradients where they are read, rather "
+                           "than in place (default: true)")),
+        fuseAccumulation(
+            "fuse-accumulation", llvm::cl::cat(category),
+            llvm::cl::desc("Add gradients to accumulators of another type "
+                           "without a converted copy")) {}
+
+  llvm::cl::opt<bool> fuseElementwise, castOnce, foldGradientScales,
+      fuseAccumulation;
+
+  passes::LoweringOptions getOptions() const {
+    return {castOnce, foldGradientScales, fuseAccumulation, fuseElementwise};
+  }
+
+  /// Each of them, to look whether it is given.
+  std::array<const llvm::cl::Option *, 4> list() const {
+    return {&fuseElementwise, &castOnce, &foldGradientScales,
+            &fuseAccumulation};
+  }
+};
+
+} // namespace mf::tools
+
+#endif // MF_TOOLS_LOWERING_LOWERINGFLAGS_H
