@@ -3,8 +3,9 @@
 #include "ProfileTable.h"
 #include "lib/Data/StrictJson.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
-#include <cmath>
 
 using llvm::Error;
 using llvm::Expected;
@@ -55,8 +56,9 @@ private:
   Error fail(const Twine &message) const {
     return llvm::createStringError(path + ": " + message);
   }
+  /// A member of `owner` from 0 to `most`.
   Expected<double> getNumber(const json::Object &object, StringRef owner,
-                             StringRef name) const;
+                             StringRef name, double most) const;
   Error readTransfer(StringRef key, const json::Object &transfer, int64_t step);
 
   StringRef path;
@@ -67,26 +69,30 @@ private:
 } // namespace
 
 Expected<double> CommunicationReader::getNumber(const json::Object &object,
-                                                StringRef owner,
-                                                StringRef name) const {
+                                                StringRef owner, StringRef name,
+                                                double most) const {
   const std::optional<double> number = object.getNumber(name);
-  if (!number || !std::isfinite(*number) || *number < 0)
-    return fail("'" + owner + "': expected '" + name +
-                "', a number that is not negative");
+  if (!number || !(*number >= 0 && *number <= most))
+    return fail(llvm::formatv("'{0}': expected '{1}', a number from 0 to {2}",
+                              owner, name, llvm::format("%g", most))
+                    .str());
   return *number;
 }
 
 Error CommunicationReader::readTransfer(StringRef key,
                                         const json::Object &transfer,
                                         int64_t step) {
-  constexpr double secondsPerMillisecond = 1e-3, bytesPerMegabyte = 1e6;
+  constexpr double secondsPerMillisecond = 1e-3, bytesPerMegabyte = 1e6,
+                   mostMegabytes = 1e9;
   const json::Object *times = transfer.getObject("Communication Time Info");
   if (!times)
     return fail("'" + key + "': expected an object 'Communication Time Info'");
-  Expected<double> elapsed = getNumber(*times, key, "Elapse Time(ms)");
+  Expected<double> elapsed =
+      getNumber(*times, key, "Elapse Time(ms)", mostOfProfile);
   if (!elapsed)
     return elapsed.takeError();
-  Expected<double> wait = getNumber(*times, key, "Wait Time(ms)");
+  Expected<double> wait =
+      getNumber(*times, key, "Wait Time(ms)", mostOfProfile);
   if (!wait)
     return wait.takeError();
   ProfiledTransfer row;
@@ -100,7 +106,8 @@ Error CommunicationReader::readTransfer(StringRef key,
       const json::Object *info = value->getAsObject();
       if (!info)
         return fail("'" + key + "': expected an object '" + link + "'");
-      Expected<double> size = getNumber(*info, key, "Transit Size(MB)");
+      Expected<double> size =
+          getNumber(*info, key, "Transit Size(MB)", mostMegabytes);
       if (!size)
         return size.takeError();
       if (*size > 0)
@@ -166,10 +173,10 @@ Error readMetadata(StringRef path, StringRef text, uint32_t folder,
     members.clear();
     for (const json::Value &rank : *ranks) {
       const std::optional<int64_t> number = rank.getAsInteger();
-      if (!number || *number < 0)
+      if (!number || *number < 0 || *number > INT32_MAX)
         return llvm::createStringError(path + ": group '" + name +
-                                       "': expected ranks, whole numbers that "
-                                       "are not negative");
+                                       "': expected ranks, whole numbers from "
+                                       "0 to 2147483647");
       members.push_back(*number);
     }
   }

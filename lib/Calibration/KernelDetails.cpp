@@ -2,6 +2,7 @@
 
 #include "ProfileTable.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using llvm::Error;
 using llvm::Expected;
@@ -89,6 +90,7 @@ Error KernelRows::readDims(int column, StringRef text,
                            llvm::SmallVectorImpl<int64_t> &dims) const {
   llvm::SmallVector<StringRef, 4> parts;
   text.split(parts, ',', -1, /*KeepEmpty=*/false);
+  uint64_t elements = 1;
   for (StringRef part : parts) {
     int64_t dim = 0;
     if (part.trim().getAsInteger(10, dim) || dim < 0)
@@ -96,7 +98,14 @@ Error KernelRows::readDims(int column, StringRef text,
                                     ", expected whole numbers that are not "
                                     "negative, divided by commas");
     dims.push_back(dim);
+    elements = llvm::SaturatingMultiply(elements, static_cast<uint64_t>(dim));
   }
+  // Bytes and operations are counted in 64 bits.
+  constexpr unsigned mostBits = 48;
+  if (elements > uint64_t{1} << mostBits)
+    return table.fail(column, "the shape is " + quoteCell(text) +
+                                  ", expected at most 2^" +
+                                  llvm::Twine(mostBits) + " elements");
   return Error::success();
 }
 

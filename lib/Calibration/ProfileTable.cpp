@@ -2,7 +2,6 @@
 
 #include "ProfileTable.h"
 #include "llvm/ADT/STLExtras.h"
-#include <cmath>
 
 using llvm::Error;
 using llvm::Expected;
@@ -58,9 +57,10 @@ Error ProfileTable::fail(int column, const Twine &message) const {
 Expected<double> ProfileTable::getNumber(int column) const {
   const StringRef text = getText(column);
   double number = 0;
-  if (text.getAsDouble(number) || !std::isfinite(number) || number < 0)
+  // Nothing is within a range that is no number.
+  if (text.getAsDouble(number) || !(number >= 0 && number <= mostOfProfile))
     return fail(column, header[column] + " is " + quoteCell(text) +
-                            ", expected a number that is not negative");
+                            ", expected a number from 0 to 1e18");
   return number;
 }
 

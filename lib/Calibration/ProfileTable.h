@@ -9,6 +9,10 @@
 
 namespace mf::calibration {
 
+/// The largest number that a profile may have, far above any time in
+/// microseconds: sums of what a file has room for stay finite.
+constexpr double mostOfProfile = 1e18;
+
 /// Rows of a file whose columns are found by name.
 class ProfileTable {
 public:
@@ -28,7 +32,7 @@ public:
 
   /// A cell of the row; empty if the column is -1.
   llvm::StringRef getText(int column) const;
-  /// A number that is finite and not negative.
+  /// A number from 0 to mostOfProfile.
   llvm::Expected<double> getNumber(int column) const;
   /// The number of a step; leaves `step` as it is if the cell is empty.
   llvm::Error readStep(int column, int64_t &step) const;

@@ -4,7 +4,6 @@
 #include "lib/Data/FileError.h"
 #include "lib/Data/StrictJson.h"
 #include "llvm/ADT/StringExtras.h"
-#include <cmath>
 
 using namespace llvm;
 
@@ -59,11 +58,12 @@ private:
     stage.times.exposedCommunication =
         readNumber(*object, place, "exposed_communication_seconds");
     stage.times.stall = readNumber(*object, place, "stall_seconds");
-    if (std::optional<int64_t> bytes = object->getInteger("peak_bytes"))
+    const std::optional<int64_t> bytes = object->getInteger("peak_bytes");
+    if (bytes && *bytes >= 0)
       stage.peakBytes = *bytes;
     else
       failMember(place + ".peak_bytes", object->get("peak_bytes"),
-                 "an integer");
+                 "an integer from 0");
     const json::Object *kinds = object->getObject("seconds_by_kind");
     if (!kinds) {
       failMember(place + ".seconds_by_kind", object->get("seconds_by_kind"),
@@ -79,10 +79,12 @@ private:
   double readNumber(const json::Object &object, const std::string &place,
                     StringRef name) {
     const std::optional<double> number = object.getNumber(name);
-    if (number && std::isfinite(*number) && *number >= 0)
+    // Nothing is within a range that is no number. Sums and differences of
+    // what a file has room for stay finite.
+    if (number && *number >= 0 && *number <= 1e18)
       return *number;
     failMember(place.empty() ? name.str() : place + "." + name.str(),
-               object.get(name), "a number that is not negative");
+               object.get(name), "a number from 0 to 1e18");
     return 0;
   }
 

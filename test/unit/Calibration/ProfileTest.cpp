@@ -139,11 +139,20 @@ TEST(ProfileTest, BrokenKernelsAreErrorsWithPlaces) {
       {(header + row.take_front(66)).str(),
        "kernel_details.csv:2:64: this double quote is not closed"},
       {(header + "1,0,n,Add,AI_CORE,1,-3,4,FLOAT,4,FLOAT\n").str(),
-       "kernel_details.csv:2:21: Duration(us) is '-3', expected a number that "
-       "is not negative"},
+       "kernel_details.csv:2:21: Duration(us) is '-3', expected a number from "
+       "0 to 1e18"},
       {(header + "1,0,n,Add,AI_CORE,1,nan,4,FLOAT,4,FLOAT\n").str(),
-       "kernel_details.csv:2:21: Duration(us) is 'nan', expected a number that "
-       "is not negative"},
+       "kernel_details.csv:2:21: Duration(us) is 'nan', expected a number from "
+       "0 to 1e18"},
+      {(header + "1,0,n,Add,AI_CORE,1,1e300,4,FLOAT,4,FLOAT\n").str(),
+       "kernel_details.csv:2:21: Duration(us) is '1e300', expected a number "
+       "from 0 to 1e18"},
+      {(header + "1,0,n,Add,AI_CORE,1,3,\"4294967296,4294967296\",FLOAT,4,FLOAT"
+                 "\n")
+           .str(),
+       "kernel_details.csv:2:23: the shape is '4294967296,4294967296', "
+       "expected "
+       "at most 2^48 elements"},
       {(header + "1,0,n,Add,AI_CORE,1,3,4;-2,FLOAT;FLOAT,4,FLOAT\n").str(),
        "kernel_details.csv:2:23: the shape is '-2', expected whole numbers "
        "that are not negative, divided by commas"},
@@ -175,8 +184,8 @@ TEST(ProfileTest, EveryCutOfAFileIsReadOrAnError) {
 TEST(ProfileTest, OtherBrokenFilesAreErrors) {
   const std::tuple<const char *, std::string, const char *> cases[] = {
       {"step_trace_time.csv", "Step,Free\n1,-1\n",
-       "step_trace_time.csv:2:3: Free is '-1', expected a number that is not "
-       "negative"},
+       "step_trace_time.csv:2:3: Free is '-1', expected a number from 0 to "
+       "1e18"},
       {"step_trace_time.csv", "Step\n1\n",
        "step_trace_time.csv:1:1: expected a column 'Free' in the header"},
       {"communication.json", "[1]",
@@ -189,8 +198,14 @@ TEST(ProfileTest, OtherBrokenFilesAreErrors) {
       {"communication.json",
        "{\"step1\": {\"p2p\": {\"a@b\": {\"Communication Time Info\": "
        "{\"Elapse Time(ms)\": \"x\"}}}}}",
-       "communication.json: 'a@b': expected 'Elapse Time(ms)', a number that "
-       "is not negative"}};
+       "communication.json: 'a@b': expected 'Elapse Time(ms)', a number from "
+       "0 to 1e+18"},
+      {"communication.json",
+       "{\"step1\": {\"p2p\": {\"a@b\": {\"Communication Time Info\": "
+       "{\"Elapse Time(ms)\": 1, \"Wait Time(ms)\": 0}, \"Communication "
+       "Bandwidth Info\": {\"HCCS\": {\"Transit Size(MB)\": 1e300}}}}}}",
+       "communication.json: 'a@b': expected 'Transit Size(MB)', a number from "
+       "0 to 1e+09"}};
   for (const auto &[name, text, message] : cases) {
     ProfileFolder folder;
     folder.write("kernel_details.csv", (header + row).str());

@@ -107,9 +107,26 @@ TEST_F(ComparisonTest, MalformedReportsAreErrorsWithAPlace) {
   write("{\"program\": \"step.mlir\", \"steps\": [], \"ranks\": []}");
   EXPECT_EQ(compare(makeExample()),
             "error: " + path +
-                ": 'step_seconds' is missing, expected a number that is not "
-                "negative, as in the report of a step in time (mf-run "
+                ": 'step_seconds' is missing, expected a number from 0 to "
+                "1e18, as in the report of a step in time (mf-run "
                 "--report)");
+}
+
+TEST_F(ComparisonTest, NumbersOutOfRangeAreNamed) {
+  for (const char *member : {"step_seconds", "stall_seconds",
+                             "exposed_communication_seconds", "peak_bytes"})
+    for (const char *number : {"-1", "1e19", "1e308"}) {
+      std::string text;
+      llvm::raw_string_ostream stream(text);
+      llvm::json::OStream json(stream);
+      json.object([&] { writeReportMembers(makeExample(), json); });
+      const size_t place = text.find(':', text.find(member)) + 1;
+      text.replace(place, text.find_first_of(",}", place) - place, number);
+      write(text);
+      EXPECT_THAT(compare(makeExample()),
+                  HasSubstr(std::string(member) + "' is something else, "
+                                                  "expected a"));
+    }
 }
 
 /// Every number that is compared, missing or of another type, is named.
