@@ -12,14 +12,18 @@ exit code is 1 if something crashed or hung.
 
 import argparse
 import concurrent.futures
+import math
 import os
 import random
 import re
 import resource
 import shutil
+import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -126,11 +130,39 @@ class Mutator:
         return data
 
 
+class ForkServer:
+    """A tool that has started once, and runs in copies: see ForkServer.cpp."""
+
+    def __init__(self, library, tool):
+        self.process = subprocess.Popen(
+            [tool], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+            env=dict(os.environ, LD_PRELOAD=str(library)),
+        )  # fmt: skip
+
+    def run(self, command, seconds, errors):
+        """The exit code of subprocess, and the end of the file `errors`."""
+        words = [str(MEMORY_BYTES), str(math.ceil(seconds)), str(errors), *command]
+        request = b"".join(os.fsencode(word) + b"\0" for word in words)
+        self.process.stdin.write(struct.pack("=I", len(request)) + request)
+        (status,) = struct.unpack("=i", self.process.stdout.read(4))
+        code = os.waitstatus_to_exitcode(status)
+        if code == -signal.SIGALRM:
+            raise subprocess.TimeoutExpired(command, seconds)
+        return code, errors.read_bytes() if code not in (0, 1) else b""
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
 class Campaign:
     """What is damaged, and what reads it."""
 
     def __init__(self, tools, folder, limit):
         self.tools, self.folder, self.limit = Path(tools), Path(folder), limit
+        self.library = self.tools.parent / "lib" / "libmfForkServer.so"
+        # Each thread has tools of its own.
+        self.thread, self.servers = threading.local(), []
         self.kinds = {
             "problem": self.problem,
             "target": self.target,
@@ -244,30 +276,43 @@ class Campaign:
         work = self.folder / f"{kind}-{number}"
         work.mkdir()
         commands = self.kinds[kind](random.Random(f"{seed}:{number}"), work)
-        problem = next(filter(None, map(self.execute, commands)), None)
+        executed = (self.execute(command, work) for command in commands)
+        problem = next(filter(None, executed), None)
         if problem is None or problem == "refused":
             shutil.rmtree(work)
             return None
         return f"{kind} {number}: {problem}"
 
-    def execute(self, command):
+    def start(self, command, errors):
+        """The exit code of a command and what it said."""
+        if self.library.exists():
+            servers = self.thread.__dict__
+            tool = command[0]
+            if tool not in servers:
+                servers[tool] = ForkServer(self.library, tool)
+                self.servers.append(servers[tool])
+            return servers[tool].run(command, self.limit, errors)
+        memory = (MEMORY_BYTES, MEMORY_BYTES)
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, timeout=self.limit,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, memory),
+        )  # fmt: skip
+        return done.returncode, done.stderr
+
+    def execute(self, command, work):
         """None if it succeeds."""
         # What a tool gets of memory ends it as a lack of memory would.
-        memory = (MEMORY_BYTES, MEMORY_BYTES)
         try:
-            done = subprocess.run(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE, timeout=self.limit,
-                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, memory),
-            )  # fmt: skip
+            code, said = self.start(command, work / "stderr")
         except subprocess.TimeoutExpired:
             return f"hang of more than {self.limit} s: {' '.join(command)}"
         # A shell's code for a signal is that of a tool's own child.
-        if done.returncode < 0 or done.returncode > 128:
-            said = done.stderr.decode(errors="replace").strip().splitlines()
-            told = "\n  ".join(said[:12])
-            return f"crash ({done.returncode}): {' '.join(command)}\n  {told}"
-        return "refused" if done.returncode else None
+        if code < 0 or code > 128:
+            lines = said.decode(errors="replace").strip().splitlines()
+            told = "\n  ".join(lines[:12])
+            return f"crash ({code}): {' '.join(command)}\n  {told}"
+        return "refused" if code else None
 
 
 def main():
@@ -298,6 +343,8 @@ def main():
             if problem:
                 found["crash" if ": crash" in problem else "hang"] += 1
                 print(problem, flush=True)
+    for server in campaign.servers:
+        server.close()
     if not options.keep:
         shutil.rmtree(folder)
     print(f"{len(numbers)} mutations, {found['crash']} crashes, {found['hang']} hangs")
