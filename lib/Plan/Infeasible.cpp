@@ -19,9 +19,22 @@ struct Attempt {
   int64_t peak = 0;
 };
 
+/// What attempts may still try, so that an explanation ends, and is the same on
+/// every machine: some seconds.
+class TryBudget {
+public:
+  bool isSpent() const { return left < 0; }
+  int64_t getLeft() const { return left; }
+  void setLeft(int64_t tries) { left = tries; }
+
+private:
+  int64_t left = 20'000'000;
+};
+
 /// A plan that needs no more than so much beyond the limits.
 std::optional<Attempt> tryWith(const TickProblem &problem, int64_t slack,
-                               const std::vector<LayerRange> &ranges) {
+                               const std::vector<LayerRange> &ranges,
+                               TryBudget &budget) {
   TickProblem relaxed = problem;
   relaxed.addSlack(slack);
   ChunkChoices choices(relaxed, ChunkChoices::Aim::Memory);
@@ -34,7 +47,8 @@ std::optional<Attempt> tryWith(const TickProblem &problem, int64_t slack,
     bound.limit = 1;
     stages.push_back(maker.make(stage, bound));
   }
-  OptionChain chain(stages, relaxed, layouts);
+  OptionChain chain(stages, relaxed, layouts, budget.getLeft());
+  budget.setLeft(chain.getTriesLeft());
   if (chain.isEmpty())
     return std::nullopt;
   PathCut cut;
@@ -57,11 +71,13 @@ std::optional<Attempt> tryWith(const TickProblem &problem, int64_t slack,
 
 /// The attempt that misses least, to a thousandth.
 Attempt improve(const TickProblem &problem, Attempt best,
-                const std::vector<LayerRange> &ranges) {
+                const std::vector<LayerRange> &ranges, TryBudget &budget) {
   int64_t refused = 0;
   while (best.missing - refused > best.missing / 1000 + 1) {
     int64_t slack = refused + (best.missing - refused) / 2;
-    std::optional<Attempt> better = tryWith(problem, slack, ranges);
+    std::optional<Attempt> better = tryWith(problem, slack, ranges, budget);
+    if (budget.isSpent())
+      break;
     if (better)
       best = *better;
     else
@@ -76,16 +92,22 @@ llvm::Error explainInfeasible(const TickProblem &problem) {
   constexpr int64_t unlimited = int64_t(1) << 61;
   std::vector<LayerRange> all = getAllRanges(problem);
   std::optional<Attempt> best;
-  for (int64_t width = 1;; width *= 2) {
+  TryBudget budget;
+  for (int64_t width = 1; !budget.isSpent(); width *= 2) {
     std::vector<LayerRange> ranges = getMeanRanges(problem, width);
     int64_t known = best ? best->missing : unlimited;
     std::optional<Attempt> attempt =
-        tryWith(problem, best ? known - 1 : unlimited, ranges);
+        tryWith(problem, best ? known - 1 : unlimited, ranges, budget);
     if (attempt && attempt->missing > 0)
-      best = improve(problem, *attempt, ranges);
+      best = improve(problem, *attempt, ranges, budget);
     else if (best || ranges == all)
       break;
   }
+  if (!best && budget.isSpent())
+    return llvm::make_error<NoPlanError>(
+        "no plan fits, and there are too many to find the one that misses "
+        "least; expected higher limits, more stages or treatments that keep "
+        "less");
   if (!best)
     return llvm::make_error<NoPlanError>(
         "no numbers of layers and treatments follow all rules of the problem; "

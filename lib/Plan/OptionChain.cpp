@@ -12,13 +12,16 @@ namespace mf::plan {
 static constexpr double infinity = std::numeric_limits<double>::infinity();
 
 OptionChain::OptionChain(llvm::ArrayRef<StageOptions> stages,
-                         const TickProblem &problem, const KindLayouts &layouts)
-    : stages(stages), arcs(stages.size()) {
+                         const TickProblem &problem, const KindLayouts &layouts,
+                         int64_t mostTries)
+    : stages(stages), arcs(stages.size()), triesLeft(mostTries) {
   for (const StageOptions &stage : stages) {
     active.emplace_back(stage.size());
     std::iota(active.back().begin(), active.back().end(), 0);
   }
   addNodes(problem, layouts);
+  if (isCutShort())
+    arcs.front().clear();
   clean();
 }
 
@@ -49,6 +52,9 @@ void OptionChain::addNodes(const TickProblem &problem,
     std::vector<std::pair<size_t, Left>> next;
     for (auto [from, node] : llvm::enumerate(nodes)) {
       const auto &[layout, left] = node;
+      triesLeft -= static_cast<int64_t>(allowed[layout].size());
+      if (isCutShort())
+        break;
       for (int32_t index : allowed[layout]) {
         Left rest = left;
         bool isEnough = true;

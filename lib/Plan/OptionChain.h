@@ -13,6 +13,7 @@
 
 #include "StageOptions.h"
 #include "StepGraph.h"
+#include <limits>
 
 namespace mf::plan {
 
@@ -43,9 +44,15 @@ struct ChainPrices {
 /// how these fit together. Refers to the options.
 class OptionChain {
 public:
-  /// All plans of the options.
+  /// All plans of the options; none if it takes more tries to find how they
+  /// fit together.
   OptionChain(llvm::ArrayRef<StageOptions> stages, const TickProblem &problem,
-              const KindLayouts &layouts);
+              const KindLayouts &layouts,
+              int64_t mostTries = std::numeric_limits<int64_t>::max());
+
+  /// Whether there were not enough tries.
+  bool isCutShort() const { return triesLeft < 0; }
+  int64_t getTriesLeft() const { return triesLeft; }
 
   bool isEmpty() const { return numNodes.empty(); }
   llvm::ArrayRef<StageOptions> getStages() const { return stages; }
@@ -96,6 +103,7 @@ private:
   std::vector<std::vector<int32_t>> active;
   /// By stage, in the order of `from`.
   std::vector<std::vector<ChainArc>> arcs;
+  int64_t triesLeft;
   /// By stage: before it; one more behind the last.
   std::vector<size_t> numNodes;
 
