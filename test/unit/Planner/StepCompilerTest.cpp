@@ -46,7 +46,9 @@ protected:
     ASSERT_FALSE(error);
     run(MF_TRANSLATE, {"--import-mindformers", yaml, "-o", model});
   }
-  void TearDown() override { llvm::sys::fs::remove_directories(folder); }
+  void TearDown() override {
+    EXPECT_FALSE(llvm::sys::fs::remove_directories(folder));
+  }
 
   std::string getPath(llvm::StringRef name) const {
     llvm::SmallString<128> path(folder);
