@@ -72,7 +72,7 @@ Expected<double> CommunicationReader::getNumber(const json::Object &object,
                                                 StringRef owner, StringRef name,
                                                 double most) const {
   const std::optional<double> number = object.getNumber(name);
-  if (!number || !(*number >= 0 && *number <= most))
+  if (!number || !isWithin(*number, most))
     return fail(llvm::formatv("'{0}': expected '{1}', a number from 0 to {2}",
                               owner, name, llvm::format("%g", most))
                     .str());

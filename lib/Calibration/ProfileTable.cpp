@@ -57,8 +57,7 @@ Error ProfileTable::fail(int column, const Twine &message) const {
 Expected<double> ProfileTable::getNumber(int column) const {
   const StringRef text = getText(column);
   double number = 0;
-  // Nothing is within a range that is no number.
-  if (text.getAsDouble(number) || !(number >= 0 && number <= mostOfProfile))
+  if (text.getAsDouble(number) || !isWithin(number, mostOfProfile))
     return fail(column, header[column] + " is " + quoteCell(text) +
                             ", expected a number from 0 to 1e18");
   return number;

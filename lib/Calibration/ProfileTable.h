@@ -13,6 +13,11 @@ namespace mf::calibration {
 /// microseconds: sums of what a file has room for stay finite.
 constexpr double mostOfProfile = 1e18;
 
+/// Whether a number is one from 0 to `most`; NaN is not.
+inline bool isWithin(double number, double most) {
+  return number >= 0 && number <= most;
+}
+
 /// Rows of a file whose columns are found by name.
 class ProfileTable {
 public:
