@@ -35,8 +35,11 @@ void AscendDialect::initialize() {
 }
 
 int64_t BufferType::getBytes() const {
-  return getTensor().getNumElements() *
-         llvm::divideCeil(getTensor().getElementTypeBitWidth(), 8);
+  RankedTensorType tensor = getTensor();
+  if (tensor.getElementType().isInteger(1))
+    return mf::getBytes(DType::I1, tensor.getNumElements());
+  return tensor.getNumElements() *
+         llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
 }
 
 Type BufferType::parse(AsmParser &parser) {

@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 include "dialects/ascend/AscendKernelBase.td"
+include "dialects/ascend/AscendDropoutKernels.td"
 include "dialects/ascend/AscendExpertKernels.td"
 
 //===----------------------------------------------------------------------===//

@@ -19,6 +19,8 @@ static std::optional<DType> getElementType(Type type) {
     return DType::I32;
   if (type.isInteger(64))
     return DType::I64;
+  if (type.isInteger(1))
+    return DType::I1;
   return std::nullopt;
 }
 

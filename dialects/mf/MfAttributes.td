@@ -421,7 +421,8 @@ def Mf_InputKind : Mf_Enum<"InputKind", "what a step input holds", [
   I32EnumAttrCase<"Tokens", 0, "tokens">,
   I32EnumAttrCase<"Labels", 1, "labels">,
   I32EnumAttrCase<"LearningRate", 2, "learning_rate">,
-  I32EnumAttrCase<"StepNumber", 3, "step_number">
+  I32EnumAttrCase<"StepNumber", 3, "step_number">,
+  I32EnumAttrCase<"Draw", 4, "draw">
 ]>;
 def Mf_InputKindAttr : EnumAttr<Mf_Dialect, Mf_InputKind, "input_kind"> {
   let assemblyFormat = "$value";

@@ -117,8 +117,20 @@ int64_t mf::ir::getTensorBytes(Type type) {
   if (auto host = dyn_cast<HostType>(type))
     type = host.getTensor();
   auto tensor = cast<RankedTensorType>(type);
+  if (tensor.getElementType().isInteger(1))
+    return getBytes(DType::I1, tensor.getNumElements());
   return tensor.getNumElements() *
          llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+}
+
+RankedTensorType mf::ir::getDrawType(MLIRContext *context) {
+  return RankedTensorType::get({3}, IntegerType::get(context, 64));
+}
+
+InputKind mf::ir::getStepInputKind(LayerKind kind, Type type) {
+  if (cast<RankedTensorType>(type).getElementType().isInteger(64))
+    return InputKind::Draw;
+  return kind == LayerKind::Embedding ? InputKind::Tokens : InputKind::Labels;
 }
 
 int64_t mf::ir::getMicroBatchOfInput(ArrayAttr inputs, size_t number,

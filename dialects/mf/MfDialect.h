@@ -74,6 +74,14 @@ bool hasAddressableSize(mlir::Type type);
 /// True if `type` is a tensor of floating-point numbers.
 bool isFloatTensor(mlir::Type type);
 
+/// The type of a draw: the seed, the number of the step's update, counted from
+/// 1, and that of the micro-batch in the step.
+mlir::RankedTensorType getDrawType(mlir::MLIRContext *context);
+
+/// What a layer's argument that no other layer gives holds: a draw, or the
+/// tokens of an embedding, the labels of another layer.
+InputKind getStepInputKind(LayerKind kind, mlir::Type type);
+
 /// Of the step inputs `inputs` of a run, which of the step's micro-batches
 /// input `number` is: of several of one kind, that of each copy of the model in
 /// turn.

@@ -258,10 +258,18 @@ std::string mf::ir::getPieceSuffix(int64_t piece) {
   return piece == 0 ? "" : ".piece" + std::to_string(piece);
 }
 
+/// Whether it is the type of a draw, which may have a layout.
+static bool isDraw(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.dropEncoding() == getDrawType(type.getContext());
+}
+
 LogicalResult LayerOp::verify() {
   ArrayRef<Type> arguments = getArgumentTypes();
   // Hidden inputs come first; only one step input follows them, or stands
-  // alone.
+  // alone, and at the end there may be a draw.
+  if (!arguments.empty() && isDraw(arguments.back()))
+    arguments = arguments.drop_back();
   size_t numHidden = arguments.take_while(isFloatTensor).size();
   size_t numSteps = arguments.size() - numHidden;
   bool isBody = getKind() == LayerKind::Body;
@@ -271,7 +279,7 @@ LogicalResult LayerOp::verify() {
            << (isBody ? "one or more floating-point arguments"
                       : "floating-point arguments and at most one step input "
                         "behind them")
-           << ", but takes (" << arguments << ")";
+           << ", but takes (" << getArgumentTypes() << ")";
   if (getResultTypes().empty() ||
       !llvm::all_of(getResultTypes(), isFloatTensor))
     return emitOpError("expected one or more floating-point results, but "

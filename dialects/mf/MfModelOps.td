@@ -234,6 +234,9 @@ def Mf_LayerOp : Mf_FunctionOp<"layer",
     to the step's loss and not handed to the next layer. `placement` is the
     layer's stage and chunk, once partitioned.
 
+    The last argument may be a draw, tensor<3xi64>: the seed, the number of the
+    step's update and that of the micro-batch, on which random bits depend.
+
     An `embedding` behind other layers takes their results before its tokens. A
     layer that `joins_next` stands before a body layer, on its stage and with
     its settings: what prepares the input of a layer that predicts a later

@@ -1,6 +1,7 @@
 //===- MfOps.td - All operations of the mf dialect -------------*- tablegen -*-===//
 
 include "dialects/mf/MfCollectiveOps.td"
+include "dialects/mf/MfDropoutOps.td"
 include "dialects/mf/MfElementwiseOps.td"
 include "dialects/mf/MfExpertOps.td"
 include "dialects/mf/MfModelOps.td"

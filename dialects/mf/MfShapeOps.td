@@ -14,8 +14,8 @@ def Mf_ReshapeOp : Mf_ComputeOp<"reshape", "",
 }
 
 def Mf_BarrierOp : Mf_ComputeOp<"barrier", "",
-    (ins Mf_AnyTensor:$input, Variadic<Mf_AnyTensor>:$after), (ins),
-    (outs Mf_AnyTensor:$result), [AllTypesMatch<["input", "result"]>]> {
+    (ins Mf_KeptTensor:$input, Variadic<Mf_AnyTensor>:$after), (ins),
+    (outs Mf_KeptTensor:$result), [AllTypesMatch<["input", "result"]>]> {
   let summary = "the same value, not before others are known; a view";
   let description = [{
     What recomputation reads. A clone of a forward operator on the barrier's

@@ -28,8 +28,9 @@ static LogicalResult verifyRuns(Operation *op, StringRef name, int64_t runs) {
 }
 
 LogicalResult LoadOp::verify() {
-  if (getInput() != InputKind::Tokens && getInput() != InputKind::Labels)
-    return emitOpError("expected tokens or labels, but got ")
+  if (!llvm::is_contained(
+          {InputKind::Tokens, InputKind::Labels, InputKind::Draw}, getInput()))
+    return emitOpError("expected tokens, labels or a draw, but got ")
            << stringifyInputKind(getInput());
   return verifyRuns(*this, "ahead", getAhead());
 }

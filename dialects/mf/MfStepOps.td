@@ -35,7 +35,7 @@ class Mf_TaskOp<string mnemonic, list<Trait> traits = []>
     : Mf_Op<mnemonic, !listconcat([HasParent<"ScheduleOp">], traits)>;
 
 def Mf_LoadOp : Mf_TaskOp<"load"> {
-  let summary = "the tokens or labels of one micro-batch, from the host";
+  let summary = "the tokens, labels or draw of one micro-batch, from the host";
   let description = [{
     The copy starts `ahead` runs (one, unless said) before the run that
     reads it, as soon as the one before that has ended. Where a run has several
@@ -44,7 +44,7 @@ def Mf_LoadOp : Mf_TaskOp<"load"> {
   }];
   let arguments = (ins Mf_InputKindAttr:$input, I64Attr:$micro_batch,
                        DefaultValuedAttr<I64Attr, "1">:$ahead);
-  let results = (outs Mf_IndexTensor:$result);
+  let results = (outs Mf_LoadedTensor:$result);
   let assemblyFormat = [{
     `` $input `micro_batch` $micro_batch (`ahead` $ahead^)? attr-dict `:`
     type($result)
@@ -66,7 +66,7 @@ def Mf_RunForwardOp : Mf_TaskOp<"run_forward", [
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$forward, I64Attr:$micro_batch,
-                       Variadic<Mf_AnyTensor>:$inputs);
+                       Variadic<Mf_PassedTensor>:$inputs);
   let results = (outs Variadic<Mf_FloatTensor>:$outputs, Mf_FrameType:$frame);
   let assemblyFormat = [{
     $forward `micro_batch` $micro_batch `(` $inputs `)` attr-dict `:`
@@ -104,7 +104,7 @@ def Mf_RunBackwardOp : Mf_TaskOp<"run_backward", [
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$backward, I64Attr:$micro_batch,
-                       Mf_FrameType:$frame, Variadic<Mf_AnyTensor>:$arguments);
+                       Mf_FrameType:$frame, Variadic<Mf_PassedTensor>:$arguments);
   let results = (outs Variadic<Mf_FloatTensor>:$input_gradients);
   let assemblyFormat = [{
     $backward `micro_batch` $micro_batch `frame` $frame `(` $arguments `)`
@@ -127,7 +127,7 @@ def Mf_RunBackwardWeightsOp : Mf_TaskOp<"run_backward_weights", [
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$weights, I64Attr:$micro_batch,
-                       Mf_FrameType:$frame, Variadic<Mf_AnyTensor>:$arguments);
+                       Mf_FrameType:$frame, Variadic<Mf_PassedTensor>:$arguments);
   let assemblyFormat = [{
     $weights `micro_batch` $micro_batch `frame` $frame `(` $arguments `)`
     attr-dict `:` functional-type(operands, results)

@@ -24,7 +24,7 @@ class Mf_SwapOp<string mnemonic, dag operands, dag outputs>
   let extraClassDefinition = swapDefs;
 }
 
-def Mf_OffloadOp : Mf_SwapOp<"offload", (ins Mf_AnyTensor:$tensor),
+def Mf_OffloadOp : Mf_SwapOp<"offload", (ins Mf_KeptTensor:$tensor),
                              (outs Mf_HostType:$host)> {
   let summary = "the copy of an activation in host memory";
   let description = [{
@@ -41,7 +41,7 @@ def Mf_OffloadOp : Mf_SwapOp<"offload", (ins Mf_AnyTensor:$tensor),
 }
 
 def Mf_PrefetchOp : Mf_SwapOp<"prefetch", (ins Mf_HostType:$host),
-                              (outs Mf_AnyTensor:$tensor)> {
+                              (outs Mf_KeptTensor:$tensor)> {
   let summary = "an activation that comes back from host memory";
   let description = [{
     Stands before the first reader. The copy starts `distance` kernels earlier,

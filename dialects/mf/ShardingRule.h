@@ -95,6 +95,9 @@ struct ShardingRule {
   /// Rows that need of the second, a whole factor of as many elements, only
   /// those up to their own: causal attention.
   std::optional<std::pair<unsigned, unsigned>> prefix;
+  /// What is made of an element depends on where it stands among all, which
+  /// ranks and pieces of the sequence know, but not blocks of rows.
+  bool dependsOnPlace = false;
 
   unsigned addFactor(FactorKind kind, int64_t size) {
     factors.push_back({kind, size});
@@ -119,6 +122,8 @@ public:
   /// Operand `number` for the whole sequence: a step input, or what is made of
   /// that and of tables alone. Null for any other.
   virtual mlir::Value getWhole(unsigned number) = 0;
+  /// The number of the piece.
+  virtual int64_t getPiece() const = 0;
 };
 
 /// What an operator may ask for while it becomes that of a rank.

@@ -1,7 +1,7 @@
 //===- BatchReader.cpp - Training batches from a token source -------------===//
 
 #include "mf/Data/BatchReader.h"
-#include "mf/Data/Philox.h"
+#include "mf/Tensor/Philox.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"

@@ -2,7 +2,7 @@
 
 #include "mf/Data/Initializer.h"
 #include "mf/Data/ElementConversion.h"
-#include "mf/Data/Philox.h"
+#include "mf/Tensor/Philox.h"
 #include "llvm/ADT/Twine.h"
 #include <algorithm>
 #include <cmath>
@@ -127,14 +127,7 @@ Initializer Initializer::truncatedNormal(double sigma, double mean,
   return result;
 }
 
-uint64_t hashParameterName(StringRef name) {
-  uint64_t hash = 0xCBF29CE484222325;
-  for (char c : name) {
-    hash ^= static_cast<uint8_t>(c);
-    hash *= 0x100000001B3;
-  }
-  return hash;
-}
+uint64_t hashParameterName(StringRef name) { return hashDrawnName(name); }
 
 double inverseNormal(double probability) {
   static constexpr double a[] = {

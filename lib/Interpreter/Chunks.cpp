@@ -75,10 +75,7 @@ LayerChunk::runForward(Rank &rank, int64_t microBatch,
           "cannot be run: it takes the result of a layer before it, but there "
           "is none");
     FailureOr<Tensor> input = rank.getInput(
-        layer,
-        layer.getKind() == ir::LayerKind::Embedding ? ir::InputKind::Tokens
-                                                    : ir::InputKind::Labels,
-        microBatch, type);
+        layer, ir::getStepInputKind(layer.getKind(), type), microBatch, type);
     if (failed(input))
       return failure();
     arguments.push_back(*input);

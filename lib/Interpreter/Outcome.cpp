@@ -46,6 +46,7 @@ FailureOr<Outcome> runSteps(Engine &engine, int64_t steps, uint64_t seed,
     input.learningRate = comparedLearningRate;
     input.stepNumber = step;
     input.lossScale = lossScale;
+    input.seed = seed;
     FailureOr<runner::StepOutput> output = engine.runStep(input);
     if (failed(output))
       return failure();

@@ -222,8 +222,15 @@ FailureOr<Tensor> Rank::getInput(Operation *op, ir::InputKind kind,
   FailureOr<TensorShape> shape = getTensorShape(op, type);
   if (failed(shape))
     return failure();
+  if (kind == ir::InputKind::Draw) {
+    Tensor draw(*shape);
+    llvm::copy(runner::getDraw(world.input, microBatch),
+               draw.getElements<int64_t>().begin());
+    return draw;
+  }
   if (kind != ir::InputKind::Tokens && kind != ir::InputKind::Labels)
-    return op->emitOpError("cannot be run: expected tokens or labels, but got ")
+    return op->emitOpError(
+               "cannot be run: expected tokens, labels or a draw, but got ")
            << ir::stringifyInputKind(kind);
   llvm::ArrayRef<int32_t> all =
       kind == ir::InputKind::Tokens ? world.input.tokens : world.input.labels;

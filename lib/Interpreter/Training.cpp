@@ -240,6 +240,7 @@ llvm::Error Training::runStep(int64_t step) {
     input.learningRate = schedule->getLearningRate(updates);
   input.stepNumber = updates + 1;
   input.lossScale = scaler.getScale();
+  input.seed = options.seed;
   FailureOr<runner::StepOutput> output = interpreter->runStep(input);
   if (failed(output)) {
     hasFailed = true;

@@ -36,6 +36,7 @@ auto dispatchFloat(DType type, Function &&function) {
     return function(static_cast<Float16 *>(nullptr));
   case DType::I32:
   case DType::I64:
+  case DType::I1:
     break;
   }
   llvm_unreachable("not a floating-point type");

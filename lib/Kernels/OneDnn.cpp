@@ -50,6 +50,7 @@ dnnl::memory::data_type toOneDnn(DType type) {
   case DType::I32:
     return dnnl::memory::data_type::s32;
   case DType::I64:
+  case DType::I1:
     break;
   }
   llvm_unreachable("oneDNN has no such type");

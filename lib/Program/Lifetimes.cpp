@@ -47,6 +47,7 @@ static Category getCategory(Role role) {
   case Role::StepNumber:
   case Role::Report:
   case Role::LossScale:
+  case Role::Draw:
     return Category::Input;
   }
   return Category::Parameter;

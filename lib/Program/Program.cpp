@@ -45,6 +45,8 @@ llvm::StringRef getName(Role role) {
     return "accumulated";
   case Role::Gathered:
     return "gathered";
+  case Role::Draw:
+    return "draw";
   }
   return "";
 }

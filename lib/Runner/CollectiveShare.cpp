@@ -85,6 +85,8 @@ void reduceParts(llvm::ArrayRef<const std::byte *> parts, std::byte *output,
     return reduceAs<int32_t>(type, parts, output, elements, type, reduction);
   case DType::I64:
     return reduceAs<int64_t>(type, parts, output, elements, type, reduction);
+  case DType::I1:
+    llvm_unreachable("masks are not reduced");
   }
 }
 

@@ -61,6 +61,21 @@ static void writeScalar(llvm::MutableArrayRef<uint8_t> bytes, float value) {
     std::memcpy(bytes.data() + i, &value, sizeof(float));
 }
 
+/// One draw for each micro-batch, in their order.
+static llvm::Error writeDraws(const Static &draws,
+                              llvm::MutableArrayRef<uint8_t> bytes,
+                              const StepInput &input) {
+  constexpr size_t drawBytes = sizeof(getDraw(input, 0));
+  if (draws.shape.type != DType::I64 || bytes.size() % drawBytes != 0)
+    return llvm::make_error<LocatedError>(
+        draws.location, "expected draws as three i64 for each micro-batch");
+  for (size_t at = 0; at < bytes.size(); at += drawBytes) {
+    const auto draw = getDraw(input, static_cast<int64_t>(at / drawBytes));
+    std::memcpy(bytes.data() + at, draw.data(), drawBytes);
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error writeInput(const Program &program, RankExecutor &rank,
                        const StepInput &input) {
   if (llvm::Error error = writeElements(program.mesh, rank, Role::Tokens,
@@ -79,6 +94,9 @@ llvm::Error writeInput(const Program &program, RankExecutor &rank,
       writeScalar(rank.getStatic(i), static_cast<float>(input.stepNumber));
     else if (statics[i].role == Role::LossScale)
       writeScalar(rank.getStatic(i), input.lossScale);
+    else if (statics[i].role == Role::Draw)
+      if (llvm::Error error = writeDraws(statics[i], rank.getStatic(i), input))
+        return error;
   }
   return llvm::Error::success();
 }

@@ -60,6 +60,7 @@ llvm::Error TrainingRun::runStep(int64_t step) {
     input.learningRate = schedule->getLearningRate(updates);
   input.stepNumber = updates + 1;
   input.lossScale = scaler.getScale();
+  input.seed = options.seed;
   if (recordsStep(step))
     recordNextStep();
   auto dump = [&] { return dumpGradients(step); };

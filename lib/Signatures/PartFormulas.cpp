@@ -126,6 +126,19 @@ std::string getExpertMatmulParts(const KernelSpec &spec) {
          ", gpL -> gpTi";
 }
 
+std::string getDropoutMaskParts(const KernelSpec &spec) {
+  std::string input = "Z",
+              output = getLetters(spec.outputs[0].dims.size(), 'A');
+  for (int64_t dim : getIntegers(spec, "cut_dims")) {
+    // Kernels refuse one that does not exist.
+    if (dim < 0 || dim >= static_cast<int64_t>(output.size()))
+      continue;
+    output[dim] = static_cast<char>('a' + dim);
+    input += std::string(", @") + output[dim];
+  }
+  return input + " -> " + orScalar(output);
+}
+
 std::string getChainParts(const KernelSpec &spec) {
   auto getOperand = [](const TensorShape &shape) {
     return shape.dims.empty() ? "." : "*K";

@@ -35,6 +35,8 @@ std::string getAttentionGradParts(const KernelSpec &spec, bool hasFirstQuery);
 std::string getExpertMatmulParts(const KernelSpec &spec);
 /// Group by group. Linear if what is behind the tokens is 0.
 std::string getTokenExchangeParts(const KernelSpec &spec);
+/// The mask's dimensions `cut_dims` may be cut.
+std::string getDropoutMaskParts(const KernelSpec &spec);
 /// Rows whole, and nothing partial: what holds for any chain.
 std::string getChainParts(const KernelSpec &spec);
 

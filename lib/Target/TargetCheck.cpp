@@ -51,7 +51,7 @@ Error checkEntry(const ComputeEngine &engine) {
                     "type, as in f32 = 7.5e13");
   SmallVector<DType, 3> types;
   for (const Peak &peak : engine.peaks) {
-    if (peak.type == DType::I32 || peak.type == DType::I64)
+    if (!is_contained({DType::F32, DType::BF16, DType::F16}, peak.type))
       return fail(getName(peak.type), "expected an element type of f32, bf16 "
                                       "and f16");
     if (is_contained(types, peak.type))

@@ -16,8 +16,17 @@ int64_t getBytes(DType type) {
     return 2;
   case DType::I64:
     return 8;
+  case DType::I1:
+    return 1;
   }
   llvm_unreachable("unknown element type");
+}
+
+int64_t getBytes(DType type, int64_t elements) {
+  constexpr int64_t bitsOfUnit = 128;
+  return type == DType::I1
+             ? (elements + bitsOfUnit - 1) / bitsOfUnit * (bitsOfUnit / 8)
+             : elements * getBytes(type);
 }
 
 llvm::StringRef getName(DType type) {
@@ -32,6 +41,8 @@ llvm::StringRef getName(DType type) {
     return "i32";
   case DType::I64:
     return "i64";
+  case DType::I1:
+    return "i1";
   }
   llvm_unreachable("unknown element type");
 }
@@ -43,6 +54,7 @@ std::optional<DType> parseDType(llvm::StringRef name) {
       .Case("f16", DType::F16)
       .Case("i32", DType::I32)
       .Case("i64", DType::I64)
+      .Case("i1", DType::I1)
       .Default(std::nullopt);
 }
 
@@ -54,7 +66,7 @@ int64_t TensorShape::getNumElements() const {
 }
 
 int64_t TensorShape::getBytes() const {
-  return getNumElements() * mf::getBytes(type);
+  return mf::getBytes(type, getNumElements());
 }
 
 } // namespace mf

@@ -26,6 +26,8 @@ StringRef getTypeName(DType type) {
     return "INT32";
   case DType::I64:
     return "INT64";
+  case DType::I1:
+    return "UINT8";
   }
   llvm_unreachable("covers all types");
 }

@@ -102,8 +102,7 @@ Value ChunkBuilder::addInput(LayerOp layer, size_t copy, unsigned argument) {
   if (isFloatTensor(type))
     return hiddenInputs.emplace_back(
         block->insertArgument(place, type, layer.getLoc()));
-  InputKind kind = layer.getKind() == LayerKind::Embedding ? InputKind::Tokens
-                                                           : InputKind::Labels;
+  InputKind kind = getStepInputKind(layer.getKind(), type);
   for (auto [known, value] : stepInputs[copy])
     if (known == kind && value.getType() == type)
       return value;

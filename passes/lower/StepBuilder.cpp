@@ -189,6 +189,18 @@ static ascend::SliceAttr getInputSlice(ir::ModelOp model, int64_t microBatches,
       model.getContext(), ArrayRef<int64_t>{microBatches, rows, length}, axes);
 }
 
+/// What the host buffer of a micro-batch's input holds.
+static Role getRole(ir::InputKind kind) {
+  switch (kind) {
+  case ir::InputKind::Tokens:
+    return Role::Tokens;
+  case ir::InputKind::Draw:
+    return Role::Draw;
+  default:
+    return Role::Labels;
+  }
+}
+
 /// The host buffer of a step input with one entry per micro-batch, and the
 /// part of one micro-batch.
 Value StepBuilder::emitLoad(ir::LoadOp load, ValueRange after) {
@@ -197,8 +209,7 @@ Value StepBuilder::emitLoad(ir::LoadOp load, ValueRange after) {
   auto tensor = cast<RankedTensorType>(load.getType());
   SmallVector<int64_t> shape = {program.getMicroBatches()};
   llvm::append_range(shape, tensor.getShape());
-  Role role =
-      load.getInput() == ir::InputKind::Tokens ? Role::Tokens : Role::Labels;
+  Role role = getRole(load.getInput());
   Value host = getGlobal(program.getStatic(
       ("host." + ascend::stringifyRole(role)).str(),
       program.getBufferType(

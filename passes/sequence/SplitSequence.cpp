@@ -46,6 +46,7 @@ public:
 
   void build();
   Value getWhole(unsigned number) override;
+  int64_t getPiece() const override { return piece; }
 
 private:
   void createLayer();

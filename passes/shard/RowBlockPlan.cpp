@@ -115,6 +115,8 @@ void LayerRows::readWeights() {
 /// those that it computes.
 std::optional<RowFactor> LayerRows::findCut(const ShardedOperator &op) const {
   std::optional<RowFactor> rows;
+  if (op.rule.dependsOnPlace)
+    return std::nullopt;
   for (auto [operand, dims] : zip_equal(op.operands, op.rule.operands)) {
     if (!planned.rows[operand])
       continue;

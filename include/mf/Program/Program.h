@@ -54,7 +54,9 @@ enum class Role : uint8_t {
   /// sum.
   Accumulated,
   /// A parameter that ranks share out, put together for the step.
-  Gathered
+  Gathered,
+  /// Of each micro-batch, what random bits depend on: seed, step and number.
+  Draw
 };
 
 /// The dialect's spelling: "first_moment".

@@ -19,6 +19,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -58,7 +59,15 @@ struct StepInput {
   /// The number of this update; counts from 1.
   int64_t stepNumber = 1;
   float lossScale = 1;
+  /// Of random bits.
+  uint64_t seed = 0;
 };
+
+/// What the random bits of a micro-batch depend on besides their operator.
+inline std::array<int64_t, 3> getDraw(const StepInput &input,
+                                      int64_t microBatch) {
+  return {static_cast<int64_t>(input.seed), input.stepNumber, microBatch};
+}
 
 /// All elements that ranks report of each quantity in a step: by stage, those
 /// of a stage in the order of its ranks.

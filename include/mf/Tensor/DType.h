@@ -16,11 +16,17 @@
 
 namespace mf {
 
-/// An element type. Names (`getName`) are MLIR's: f32, bf16, f16, i32, i64.
-enum class DType : uint8_t { F32, BF16, F16, I32, I64 };
+/// An element type. Names (`getName`) are MLIR's: f32, bf16, f16, i32, i64, i1.
+/// The last is a bit of a mask.
+enum class DType : uint8_t { F32, BF16, F16, I32, I64, I1 };
 
-/// Size of one element in bytes.
+/// Size of one element in bytes; a bit on its own takes one.
 int64_t getBytes(DType type);
+
+/// Bytes of `elements` elements that lie behind each other. Bits lie as
+/// aclnnDropoutGenMask packs them: eight in a byte, the lowest one first, in
+/// units of 128.
+int64_t getBytes(DType type, int64_t elements);
 
 /// MLIR's spelling of the type.
 llvm::StringRef getName(DType type);

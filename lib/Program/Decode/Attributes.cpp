@@ -17,8 +17,8 @@ FailureOr<BufferShape> decodeType(Operation *op, Type type) {
     return op->emitError("expected a buffer, but got ") << type;
   std::optional<TensorShape> shape = getTensorShape(buffer.getTensor());
   if (!shape)
-    return op->emitError("expected elements of f32, bf16, f16, i32 or i64, but "
-                         "got ")
+    return op->emitError("expected elements of f32, bf16, f16, i32, i64 or i1, "
+                         "but got ")
            << type;
   BufferShape result;
   result.shape = std::move(*shape);
@@ -31,8 +31,7 @@ FailureOr<BufferShape> decodeType(Operation *op, Type type) {
         result.bytes > maximumBytes)
       return op->emitError("the buffer ") << type << " is too large";
   }
-  if (isEmpty)
-    result.bytes = 0;
+  result.bytes = isEmpty ? 0 : result.shape.getBytes();
   result.space =
       buffer.getSpace() == ascend::Space::Hbm ? Space::Device : Space::Host;
   return result;

@@ -41,9 +41,9 @@ ascend.launch "mfChain"(%x) -> (%y) {steps = #ascend.steps<aclnnNeg(in0) : tenso
 
 // -----
 
-%x = "test.buffer"() : () -> !ascend.buffer<4x8xi1, hbm>
+%x = "test.buffer"() : () -> !ascend.buffer<4x8xi8, hbm>
 // expected-error @below {{mfChain: has elements or attributes of steps that no kernel computes with}}
-ascend.launch "mfChain"(%x) -> (%x) {steps = #ascend.steps<aclnnNeg(in0) : tensor<4x8xi1>>} : (!ascend.buffer<4x8xi1, hbm>) -> !ascend.buffer<4x8xi1, hbm>
+ascend.launch "mfChain"(%x) -> (%x) {steps = #ascend.steps<aclnnNeg(in0) : tensor<4x8xi8>>} : (!ascend.buffer<4x8xi8, hbm>) -> !ascend.buffer<4x8xi8, hbm>
 
 // -----
 

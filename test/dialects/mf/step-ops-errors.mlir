@@ -128,7 +128,7 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
   mf.schedule stage 0 {
-    // expected-error @below {{expected tokens or labels, but got learning_rate}}
+    // expected-error @below {{expected tokens, labels or a draw, but got learning_rate}}
     %x = mf.load learning_rate micro_batch 0 : tensor<8xi32>
   }
 }

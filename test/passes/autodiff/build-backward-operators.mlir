@@ -292,3 +292,22 @@ mf.model @gradient_of_a_grouped_product attributes {micro_batch_size = 1 : i64, 
     mf.return %y : tensor<2x1x6x8xf32>
   }
 }
+
+// The mask is kept and the gradient is dropped where the value was; no gradient
+// flows to what the mask has its shape from.
+// CHECK-LABEL: mf.model @gradient_of_dropout
+// CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<2x4xf32>, %[[D:.*]]: tensor<3xi64>)
+// CHECK-SAME: input_indices = [1], inputs = [#mf<input_kind draw>]
+// CHECK-NEXT: %[[M:.*]] = mf.dropout_mask %[[X]], %[[D]]
+// CHECK-NEXT: %[[Y:.*]] = mf.dropout %[[X]], %[[M]] {name = "layer.dropout", rate = 2.500000e-01 : f64}
+// CHECK-NEXT: %[[G:.*]] = mf.cut %[[Y]] : tensor<2x4xf32>
+// CHECK-NEXT: %[[GX:.*]] = mf.dropout %[[G]], %[[M]] {name = "layer.dropout.grad", rate = 2.500000e-01 : f64}
+// CHECK-NEXT: mf.return %[[GX]]
+mf.model @gradient_of_dropout attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.layer @layer body (%x: tensor<2x4xf32>, %draw: tensor<3xi64>) -> tensor<2x4xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %m = mf.dropout_mask %x, %draw {cut_dims = array<i64>, name = "dropout", rate = 2.5e-01 : f64, shape = array<i64: 2, 4>, source = "layer.dropout", starts = array<i64: 0, 0>} : (tensor<2x4xf32>, tensor<3xi64>) -> tensor<2x4xi1>
+    %y = mf.dropout %x, %m {name = "dropout", rate = 2.5e-01 : f64} : (tensor<2x4xf32>, tensor<2x4xi1>) -> tensor<2x4xf32>
+    mf.return %y : tensor<2x4xf32>
+  }
+}

@@ -3,7 +3,7 @@
 #include "mf/Data/Initializer.h"
 #include "TestFiles.h"
 #include "mf/Data/ElementConversion.h"
-#include "mf/Data/Philox.h"
+#include "mf/Tensor/Philox.h"
 #include "gmock/gmock.h"
 #include <cmath>
 #include <cstring>

@@ -336,6 +336,28 @@ void addExperts(std::vector<KernelSpec> &specs) {
   }
 }
 
+void addDropout(std::vector<KernelSpec> &specs) {
+  const auto bits = [](std::initializer_list<int64_t> dims) {
+    return TensorShape{DType::I1, dims};
+  };
+  const TensorShape draw = {DType::I64, {3}};
+  for (const Ints &cuts : {Ints{}, Ints{0, 2}}) {
+    KernelSpec spec{"aclnnDropoutGenMask", {draw}, {bits({4, 6, 70})}, {}};
+    spec.inputs.resize(1 + cuts.size(), indices({1}));
+    spec.attributes = {{"rate", 0.3},
+                       {"key", int64_t{-7}},
+                       {"shape", Ints{4, 8, 70}},
+                       {"starts", Ints{0, 2, 0}},
+                       {"cut_dims", cuts}};
+    specs.push_back(std::move(spec));
+  }
+  for (const TensorShape &x : {wide({9, 401}), narrow({35})})
+    specs.push_back({"aclnnDropoutDoMask",
+                     {x, {DType::I1, x.dims}},
+                     {x},
+                     {{"rate", 0.25}}});
+}
+
 } // namespace
 
 std::vector<KernelSpec> getExampleSpecs() {
@@ -351,6 +373,7 @@ std::vector<KernelSpec> getExampleSpecs() {
   addRouters(specs);
   addUpdates(specs);
   addExperts(specs);
+  addDropout(specs);
   return specs;
 }
 

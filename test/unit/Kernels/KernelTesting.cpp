@@ -44,6 +44,7 @@ double getTolerance(DType type) {
     return 1.0 / 1024;
   case DType::I32:
   case DType::I64:
+  case DType::I1:
     return 0;
   }
   return 0;
@@ -70,6 +71,8 @@ double Tensor::get(int64_t index) const {
     return read(int32_t());
   case DType::I64:
     return static_cast<double>(read(int64_t()));
+  case DType::I1:
+    return bytes[index / 8] >> (index % 8) & 1;
   case DType::BF16:
   case DType::F16:
     return fromBits(shape.type, read(uint16_t()));
@@ -87,6 +90,12 @@ void Tensor::set(int64_t index, double value) {
     return write(static_cast<int32_t>(value));
   case DType::I64:
     return write(static_cast<int64_t>(value));
+  case DType::I1: {
+    unsigned char &byte = bytes[index / 8];
+    const auto bit = static_cast<unsigned char>(1U << (index % 8));
+    byte = value > 0 ? byte | bit : byte & ~bit;
+    return;
+  }
   case DType::BF16:
   case DType::F16:
     return write(toBits(shape.type, value));

@@ -47,6 +47,14 @@ Tensor takePart(const Tensor &whole, size_t dim, int64_t part, int64_t parts) {
   std::vector<int64_t> dims(whole.shape.dims.begin(), whole.shape.dims.end());
   dims[dim] /= parts;
   Tensor result(whole.shape.type, dims);
+  if (whole.shape.type == DType::I1) {
+    int64_t below = 1;
+    for (size_t i = dim; i < dims.size(); ++i)
+      below *= dims[i];
+    for (int64_t i = 0; i < result.size(); ++i)
+      result.set(i, whole.get((i / below * parts + part) * below + i % below));
+    return result;
+  }
   size_t row = getBytes(whole.shape.type);
   for (size_t i = dim; i < dims.size(); ++i)
     row *= dims[i];

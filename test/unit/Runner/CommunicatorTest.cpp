@@ -190,6 +190,8 @@ double load(DType type, const Bytes &bytes, int64_t i) {
     std::memcpy(&value, &bytes[i * 8], 8);
     return static_cast<double>(value);
   }
+  case DType::I1:
+    break;
   }
   return 0;
 }
@@ -219,6 +221,8 @@ void store(DType type, double value, Bytes &bytes, int64_t i) {
     std::memcpy(&bytes[i * 8], &element, 8);
     break;
   }
+  case DType::I1:
+    break;
   }
 }
 

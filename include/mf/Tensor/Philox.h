@@ -7,9 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_DATA_PHILOX_H
-#define MF_DATA_PHILOX_H
+#ifndef MF_TENSOR_PHILOX_H
+#define MF_TENSOR_PHILOX_H
 
+#include "llvm/ADT/StringRef.h"
 #include <array>
 #include <cstdint>
 
@@ -31,6 +32,17 @@ inline std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter,
   return counter;
 }
 
+/// A number for what is drawn, which keys its bits: FNV-1a of its name, 64
+/// bits.
+inline uint64_t hashDrawnName(llvm::StringRef name) {
+  uint64_t hash = 0xCBF29CE484222325;
+  for (char c : name) {
+    hash ^= static_cast<uint8_t>(c);
+    hash *= 0x100000001B3;
+  }
+  return hash;
+}
+
 } // namespace mf
 
-#endif // MF_DATA_PHILOX_H
+#endif // MF_TENSOR_PHILOX_H

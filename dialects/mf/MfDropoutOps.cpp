@@ -1,0 +1,164 @@
+//===- MfDropoutOps.cpp - Elements that are dropped at random -------------===//
+
+#include "dialects/mf/MfOps.h"
+#include "dialects/mf/ShapeFactors.h"
+#include "mf/Signatures/KernelSignature.h"
+#include "mf/Tensor/Philox.h"
+
+using namespace mlir;
+using namespace mf;
+using namespace mf::ir;
+
+static constexpr StringLiteral maskKernel = "aclnnDropoutGenMask";
+
+/// Checks that a mask has a bit for each element, and the rate.
+template <typename Op> static LogicalResult verifyDropout(Op op) {
+  if (getShape(op.getMask()) != getShape(op.getInput()))
+    return op.emitOpError("expected a mask of the shape of ")
+           << op.getInput().getType() << ", but got " << op.getMask().getType();
+  double rate = op.getRate().convertToDouble();
+  if (!(rate > 0 && rate < 1))
+    return op.emitOpError("expected a rate above 0 and below 1, but got ")
+           << rate;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// DropoutMaskOp
+//===----------------------------------------------------------------------===//
+
+void DropoutMaskOp::build(OpBuilder &builder, OperationState &state,
+                          Value input, Value draw, double rate,
+                          StringRef source) {
+  ArrayRef<int64_t> shape = ir::getShape(input);
+  SmallVector<int64_t> starts(shape.size(), 0);
+  build(builder, state, RankedTensorType::get(shape, builder.getI1Type()),
+        input, draw, ValueRange(), llvm::APFloat(rate), source, shape, starts,
+        ArrayRef<int64_t>(), nullptr, nullptr, nullptr);
+}
+
+LogicalResult DropoutMaskOp::verify() {
+  ArrayRef<int64_t> own = ir::getShape(getMask());
+  if (failed(verifyDropout(*this)))
+    return failure();
+  if (cast<RankedTensorType>(getDraw().getType()).dropEncoding() !=
+      getDrawType(getContext()))
+    return emitOpError("expected a draw of type ")
+           << getDrawType(getContext()) << ", but got " << getDraw().getType();
+  if (getShape().size() != own.size() || getStarts().size() != own.size())
+    return emitOpError("expected a size of the whole and a start for each of ")
+           << own.size() << " dimensions";
+  for (auto [start, size, whole] :
+       llvm::zip_equal(getStarts(), own, getShape()))
+    if (start < 0 || start > whole - size)
+      return emitOpError("expected ") << size << " elements from " << start
+                                      << " on to be part of " << whole;
+  if (getFirsts().size() != getCutDims().size())
+    return emitOpError("expected as many first indices as cut dimensions");
+  int64_t last = -1;
+  for (auto [first, dim] : llvm::zip_equal(getFirsts(), getCutDims())) {
+    if (dim <= last || dim >= static_cast<int64_t>(own.size()))
+      return emitOpError("expected cut dimensions in ascending order below ")
+             << own.size();
+    last = dim;
+    if (failed(verifyPosition(*this, first)))
+      return failure();
+  }
+  return success();
+}
+
+bool DropoutMaskOp::isView() { return false; }
+bool DropoutMaskOp::mayRecompute() { return false; }
+Engine DropoutMaskOp::getEngine() { return getKernelEngine(maskKernel); }
+
+/// As the kernel's record counts them.
+int64_t DropoutMaskOp::getFlops() {
+  KernelSpec spec;
+  spec.name = maskKernel.str();
+  spec.outputs = {{DType::I1, llvm::to_vector<4>(ir::getShape(getMask()))}};
+  return findKernelSignature(maskKernel)->getFlops(spec);
+}
+
+DictionaryAttr DropoutMaskOp::getKernelAttributes() {
+  Builder builder(getContext());
+  NamedAttrList attributes;
+  attributes.set("rate", getRateAttr());
+  attributes.set("key", builder.getI64IntegerAttr(
+                            static_cast<int64_t>(hashDrawnName(getSource()))));
+  attributes.set("shape", getShapeAttr());
+  attributes.set("starts", getStartsAttr());
+  attributes.set("cut_dims", getCutDimsAttr());
+  return attributes.getDictionary(getContext());
+}
+
+/// The input is not among what is launched, so that its memory is free.
+void DropoutMaskOp::emitInstructions(LaunchEmitter &emitter) {
+  SmallVector<EmittedBuffer> inputs = {emitter.getBuffer(getDraw())};
+  for (Value first : getFirsts())
+    inputs.push_back(emitter.getBuffer(first));
+  emitter.launch(maskKernel, inputs, emitter.createBuffer(getMask()),
+                 getKernelAttributes());
+}
+
+ShardingRule DropoutMaskOp::getShardingRule() {
+  ShardingRule rule;
+  rule.dependsOnPlace = true;
+  FactorDims all = addFactors(rule, FactorKind::Pass, ir::getShape(getInput()));
+  rule.operands = {all, {{rule.addFactor(FactorKind::Whole, 3)}}};
+  for (size_t i = 0; i < getFirsts().size(); ++i)
+    rule.operands.push_back({{rule.addFactor(FactorKind::Whole, 1)}});
+  rule.results = {all};
+  return rule;
+}
+
+void DropoutMaskOp::localize(ArrayRef<Layout> operands,
+                             ArrayRef<Layout> results, LocalTables &tables) {
+  SmallVector<int64_t> dims;
+  for (auto [dim, axes] : llvm::enumerate(operands[0].cuts)) {
+    if (axes.empty())
+      continue;
+    dims.push_back(static_cast<int64_t>(dim));
+    getFirstsMutable().append(
+        tables.getFirstIndex(*this, axes, ir::getShape(getMask())[dim]));
+  }
+  if (!dims.empty())
+    setCutDims(dims);
+}
+
+/// A piece of the sequence is one of several parts of the same size.
+void DropoutMaskOp::takePiece(WholeOperands &whole) {
+  SmallVector<int64_t> starts;
+  for (auto [size, all] : llvm::zip_equal(ir::getShape(getMask()), getShape()))
+    starts.push_back(size == all ? 0 : whole.getPiece() * size);
+  setStarts(starts);
+}
+
+//===----------------------------------------------------------------------===//
+// DropoutOp
+//===----------------------------------------------------------------------===//
+
+void DropoutOp::build(OpBuilder &builder, OperationState &state, Value input,
+                      Value mask, double rate) {
+  build(builder, state, input.getType(), input, mask, llvm::APFloat(rate),
+        nullptr, nullptr, nullptr);
+}
+
+LogicalResult DropoutOp::verify() { return verifyDropout(*this); }
+
+void DropoutOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                              ArrayRef<bool> needed,
+                              MutableArrayRef<Value> operandGradients) {
+  operandGradients[0] =
+      DropoutOp::create(builder, getLoc(), resultGradients.front(), getMask(),
+                        getRate().convertToDouble());
+}
+
+/// A sum over ranks is made before, as MindSpore's layers have it.
+ShardingRule DropoutOp::getShardingRule() {
+  ShardingRule rule;
+  rule.dependsOnPlace = true;
+  FactorDims all = addFactors(rule, FactorKind::Pass, getShape(getInput()));
+  rule.operands = {all, all};
+  rule.results = {all};
+  return rule;
+}

@@ -1,0 +1,59 @@
+//===- MfDropoutOps.td - Elements that are dropped at random ---*- tablegen -*-===//
+
+#ifndef MF_DROPOUT_OPS_TD
+#define MF_DROPOUT_OPS_TD
+
+include "dialects/mf/MfOpBase.td"
+
+def Mf_DropoutMaskOp : Mf_ComputeOp<"dropout_mask", "",
+    (ins Mf_FloatTensor:$input, Mf_DrawTensor:$draw,
+         Variadic<Mf_IndexTensor>:$firsts),
+    (ins F64Attr:$rate, StrAttr:$source, DenseI64ArrayAttr:$shape,
+         DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$cut_dims),
+    (outs Mf_MaskTensor:$mask),
+    [Mf_ShardableWith<["localize", "takePiece"]>, Mf_PiecewiseConstant],
+    ["isView", "mayRecompute", "getKernelAttributes", "getEngine", "getFlops",
+     "emitInstructions"]> {
+  let summary = "random bits, 0 with probability `rate`: elements to drop";
+  let description = [{
+    A bit is a function of the seed, the step's update and the micro-batch,
+    which `draw` has, of `source`, a name that no other operator of the model
+    has, and of the number of its element in the whole tensor, whose sizes are
+    `shape`. So it is the same on any layout, in any order and however often it
+    is computed. Of `input` only the shape matters.
+
+    The part that there is begins at `starts`, and in the dimensions `cut_dims`
+    at as much more as `firsts` say, one number each, which a rank reads from a
+    table.
+
+    The mask is kept for backward: it is never computed again, as on Ascend.
+
+    ```mlir
+    %mask = mf.dropout_mask %x, %draw, %first {cut_dims = array<i64: 1>, name = "dropout", rate = 1.000000e-01 : f64, shape = array<i64: 1, 8, 16>, source = "layers.0.dropout", starts = array<i64: 0, 0, 0>}
+        : (tensor<1x4x16xf32>, tensor<3xi64>, tensor<1xi32>) -> tensor<1x4x16xi1>
+    ```
+  }];
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$draw,
+                                 "double":$rate, "::llvm::StringRef":$source)>];
+}
+
+def Mf_DropoutOp : Mf_ComputeOp<"dropout", "aclnnDropoutDoMask",
+    (ins Mf_FloatTensor:$input, Mf_MaskTensor:$mask), (ins F64Attr:$rate),
+    (outs Mf_FloatTensor:$result),
+    [Mf_Differentiable, Mf_Shardable, AllTypesMatch<["input", "result"]>]> {
+  let summary = "input / (1 - rate) where the mask is 1, else 0";
+  let description = [{
+    The gradient is the same of the result's gradient (Srivastava et al., 2014).
+
+    ```mlir
+    %y = mf.dropout %x, %mask {name = "dropout", rate = 1.000000e-01 : f64}
+        : (tensor<1x4x16xf32>, tensor<1x4x16xi1>) -> tensor<1x4x16xf32>
+    ```
+  }];
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$mask,
+                                 "double":$rate)>];
+}
+
+#endif // MF_DROPOUT_OPS_TD
