@@ -76,8 +76,8 @@ importModel(const CompilerInput &input, llvm::StringRef yaml,
 }
 
 /// A copy of a layer without what layers of one kind have of their own: its
-/// name, and the names and first values of its parameters, which are numbered
-/// in the order of their uses.
+/// name, the names and first values of its parameters, which are numbered in
+/// the order of their uses, and what its random bits are drawn for.
 static OwningOpRef<ir::LayerOp> copyWithoutNames(ir::LayerOp layer) {
   OwningOpRef<ir::LayerOp> copy(layer.clone());
   copy->setSymName("");
@@ -98,6 +98,7 @@ static OwningOpRef<ir::LayerOp> copyWithoutNames(ir::LayerOp layer) {
             layer.getContext(), "param" + llvm::Twine(params.size()).str());
       });
   replacer.recursivelyReplaceElementsIn(*copy, /*replaceAttrs=*/true);
+  copy->walk([](ir::DropoutMaskOp mask) { mask.setSource(""); });
   copy->getOperation()->setAttr("mf.params", builder.getArrayAttr(params));
   return copy;
 }

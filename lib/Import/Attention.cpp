@@ -210,6 +210,7 @@ Value addScores(CellBuilder &cells, AttentionHeads heads, double scale) {
       cells.create<SoftmaxOp>(names.softmax, scores.getType(), scores)
           .getResult();
   weights = cells.cast(weights, spec.computeType, names.castOut);
+  weights = cells.drop(weights, spec.dropout.attention, names.dropout);
   return cells.create<MatmulOp>(names.weightedSum, weights, heads.value)
       .getResult();
 }
@@ -240,6 +241,8 @@ Value addAttention(CellBuilder &cells, Value input) {
   LinearTraits traits;
   traits.hasBias = spec.attentionOutputBias;
   traits.cutsInputs = true;
+  if (!cells.names.linearDropout.empty())
+    traits.dropout = spec.dropout.hidden;
   return cells.addLinear(result, spec.hiddenSize, traits);
 }
 

@@ -58,6 +58,8 @@ Value addFeedForward(CellBuilder &cells, Value input,
   LinearTraits traits;
   traits.hasBias = spec.feedForwardOutputBias;
   traits.cutsInputs = true;
+  if (!cells.names.linearDropout.empty())
+    traits.dropout = spec.dropout.hidden;
   return addLinear(names.down, product, spec.hiddenSize, traits);
 }
 
@@ -69,15 +71,22 @@ SmallVector<Value, 2> addBodyLayer(CellBuilder &cells, Value hidden,
     CellBuilder::Cell norm(cells, name);
     return cells.addNorm(value);
   };
+  auto drop = [&](Value value) {
+    return names.residualDropout.empty()
+               ? value
+               : cells.drop(value, cells.spec.dropout.hidden,
+                            names.residualDropout);
+  };
   Value input = addNorm(names.inputNorm, hidden);
   Value attention = cells.spec.latent ? addLatentAttention(cells, input)
                                       : addAttention(cells, input);
+  attention = drop(attention);
   attention = cells.cast(attention, residual, names.attention.castResult);
   hidden = cells.add(hidden, attention, "add");
   input = addNorm(names.postAttentionNorm, hidden);
   if (hasExperts) {
     ExpertResult result = addExperts(cells, input);
-    Value output = cells.cast(result.hidden, residual,
+    Value output = cells.cast(drop(result.hidden), residual,
                               getExpertNames(cells.spec).castResult);
     SmallVector<Value, 2> results = {cells.add(hidden, output, "add")};
     if (result.loss)
@@ -88,7 +97,7 @@ SmallVector<Value, 2> addBodyLayer(CellBuilder &cells, Value hidden,
   traits.cell = names.feedForward.cell;
   traits.size = cells.spec.feedForwardSize;
   Value output = addFeedForward(cells, input, traits);
-  output = cells.cast(output, residual, names.feedForward.castResult);
+  output = cells.cast(drop(output), residual, names.feedForward.castResult);
   return {cells.add(hidden, output, "add")};
 }
 

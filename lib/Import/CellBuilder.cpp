@@ -265,6 +265,28 @@ Value CellBuilder::compare(Value value, Comparison comparison, double scalar,
       .getResult();
 }
 
+Value CellBuilder::getDraw() {
+  if (draw)
+    return draw;
+  Type type = getDrawType(builder.getContext());
+  draw = layer.getBody().addArgument(type, loc);
+  layer.setFunctionType(builder.getFunctionType(
+      layer.getBody().getArgumentTypes(), layer.getResultTypes()));
+  return draw;
+}
+
+Value CellBuilder::drop(Value value, double rate, StringRef leaf) {
+  if (rate == 0)
+    return value;
+  std::string source = prefix + leaf.str();
+  if (!parameterPrefix.empty())
+    source = parameterPrefix + "." + source;
+  if (unsigned number = numDropouts[source]++)
+    source += ":" + std::to_string(number);
+  Value mask = create<DropoutMaskOp>(leaf, value, getDraw(), rate, source);
+  return create<DropoutOp>(leaf, value, mask, rate).getResult();
+}
+
 //===----------------------------------------------------------------------===//
 // Shared Cells
 //===----------------------------------------------------------------------===//
@@ -282,6 +304,9 @@ Value CellBuilder::addLinear(Value input, int64_t outSize,
   weight = cast(weight, spec.computeType, "cast");
   Value result =
       create<MatmulOp>("matmul", input, weight, false, true).getResult();
+  const bool dropsFirst = spec.dropout.precedesBias || !traits.hasBias;
+  if (dropsFirst)
+    result = drop(result, traits.dropout, names.linearDropout);
   if (!traits.hasBias)
     return result;
   if (!traits.cutsInputs)
@@ -290,7 +315,9 @@ Value CellBuilder::addLinear(Value input, int64_t outSize,
   Value bias = addParameter("bias", {outSize}, spec.paramType,
                             getInit(InitKind::Zeros), biasTraits);
   bias = cast(bias, spec.computeType, "cast");
-  return add(result, bias, names.biasAdd);
+  result = add(result, bias, names.biasAdd);
+  return dropsFirst ? result
+                    : drop(result, traits.dropout, names.linearDropout);
 }
 
 Value CellBuilder::addNorm(Value input) {

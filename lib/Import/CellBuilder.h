@@ -7,6 +7,7 @@
 #include "dialects/mf/MfOps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace mf {
 
@@ -46,6 +47,8 @@ struct LinearTraits {
   llvm::SmallVector<llvm::StringRef, 2> axes = {"mp"};
   bool cutsInputs = false;
   bool parallelOptimizer = true;
+  /// The share of the result that is dropped at random.
+  double dropout = 0.0;
 };
 
 /// Builds the operators and parameters of one mf.layer. A Cell that is open
@@ -143,6 +146,9 @@ public:
   mlir::Value compare(mlir::Value value, mf::ir::Comparison comparison,
                       double scalar, llvm::StringRef leaf);
   mlir::Value castToIndex(mlir::Value value, llvm::StringRef leaf);
+  /// Drops a share of the elements at random; the value itself if that is 0. A
+  /// Cell may do so several times: each time draws bits of its own.
+  mlir::Value drop(mlir::Value value, double rate, llvm::StringRef leaf);
 
   /// Creates an operator of the open Cell.
   template <typename OpT, typename... Args>
@@ -166,6 +172,8 @@ public:
   const FamilyNames &names;
 
 private:
+  /// What random bits depend on, the layer's last argument from here on.
+  mlir::Value getDraw();
   mlir::Type getType(llvm::ArrayRef<int64_t> shape, DType type);
   mlir::Value castTo(mlir::Value value, mlir::Type type, llvm::StringRef leaf);
 
@@ -175,6 +183,9 @@ private:
   std::string parameterPrefix;
   std::string prefix; ///< of the open Cell, with a dot at its end
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> casts;
+  mlir::Value draw;
+  /// By the name of a dropout, how many there are.
+  llvm::StringMap<unsigned> numDropouts;
 };
 
 /// The dimensions of a tensor value.

@@ -72,6 +72,8 @@ void readChatGlm(SpecReader &reader, ModelSpec &spec) {
   spec.usesFlashAttention = reader.readBool({"use_flash_attention"}, false);
   spec.tiesWordEmbeddings = reader.readBool({"tie_word_embeddings"}, false);
   spec.initializerRange = reader.readPositive({"initializer_range"}, 0.02);
+  spec.dropout.hidden = reader.readShare({"hidden_dropout"});
+  readAttentionDropout(reader, spec, {"attention_dropout"});
   rejectVariants(reader);
 
   // Half of each head rotates, as neighbouring pairs; rope_ratio stretches

@@ -82,6 +82,14 @@ static FamilyNames getInternLm2Names() {
   return names;
 }
 
+static FamilyNames getTelechatNames() {
+  FamilyNames names = getLlamaNames();
+  names.linearDropout = "dropout.dropout";
+  names.embeddingDropout = "tok_embeddings.dropout.dropout";
+  names.attention.scores.dropout = "attention_dropout.dropout";
+  return names;
+}
+
 static FamilyNames getQwenNames() {
   FamilyNames names = getLlamaNames();
   names.embeddingWeight = "transformer.wte.embedding_weight";
@@ -93,6 +101,7 @@ static FamilyNames getQwenNames() {
 
 static FamilyNames getChatGlmNames() {
   FamilyNames names;
+  names.residualDropout = "dropout.dropout";
   names.embeddingWeight = "transformer.embedding.embedding_weight";
   names.layers = "transformer.encoder.layers";
   names.finalNorm = "transformer.encoder.final_layernorm";
@@ -133,7 +142,8 @@ static FamilyNames getChatGlmNames() {
                       "core_attention.softmax.softmax",
                       "core_attention.cast",
                       "core_attention.batch_matmul",
-                      ""};
+                      "",
+                      "core_attention.attention_dropout.dropout"};
   attention.mergeTranspose = "merger_head_transpose";
   attention.mergeReshape = "reshape";
   attention.output = "dense";
@@ -156,6 +166,7 @@ static FamilyNames getChatGlmNames() {
 
 static FamilyNames getMcoreNames() {
   FamilyNames names;
+  names.residualDropout = "hidden_states_dropout.dropout";
   names.embeddingWeight = "embedding.word_embeddings.weight";
   names.layers = "decoder.layers";
   names.finalNorm = "decoder.final_layernorm";
@@ -226,6 +237,7 @@ static FamilyNames getMcoreNames() {
 
 const FamilyNames &getFamilyNames(ModelFamily family) {
   static const FamilyNames llama = getLlamaNames();
+  static const FamilyNames telechat = getTelechatNames();
   static const FamilyNames internLm2 = getInternLm2Names();
   static const FamilyNames qwen = getQwenNames();
   static const FamilyNames deepSeek = getDeepSeekNames();
@@ -233,8 +245,9 @@ const FamilyNames &getFamilyNames(ModelFamily family) {
   static const FamilyNames mcore = getMcoreNames();
   switch (family) {
   case ModelFamily::Llama:
-  case ModelFamily::Telechat:
     return llama;
+  case ModelFamily::Telechat:
+    return telechat;
   case ModelFamily::InternLm2:
     return internLm2;
   case ModelFamily::Qwen:

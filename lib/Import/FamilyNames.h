@@ -29,6 +29,7 @@ struct ScoreNames {
   llvm::StringRef repeat, product, scale, mask, castIn, softmax, castOut,
       weightedSum;
   llvm::StringRef alibi; ///< empty for families without
+  llvm::StringRef dropout = {};
 };
 
 struct AttentionNames {
@@ -80,6 +81,10 @@ struct FamilyNames {
   /// The cast back from the norm's type; the cast into it is `cast`.
   llvm::StringRef normCastOut;
   llvm::StringRef biasAdd;
+  /// Of what is dropped: results of the output projections of attention and
+  /// feed forward, relative to these, or else to the layer where the residual
+  /// stream gets them; the embedding's result. Empty for families without.
+  llvm::StringRef linearDropout, residualDropout, embeddingDropout;
   AttentionNames attention;
   FeedForwardNames feedForward;
   NextTokenNames nextTokens;

@@ -44,6 +44,11 @@ void readTelechat3(SpecReader &reader, ModelSpec &spec);
 /// TeleChat3MoeConfig of the mcore training graph.
 void readTelechat3Moe(SpecReader &reader, ModelSpec &spec);
 
+/// The share of the probabilities of attention that is dropped. Flash attention
+/// drops within its kernel, which is not modelled.
+void readAttentionDropout(SpecReader &reader, ModelSpec &spec,
+                          SpecReader::Keys keys);
+
 /// Heads divide what they share, and rotate in pairs. `heads` and
 /// `keyValueHeads` are the keys to blame.
 void checkHeads(SpecReader &reader, const ModelSpec &spec,

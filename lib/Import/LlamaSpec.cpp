@@ -48,6 +48,19 @@ void checkHeadParts(SpecReader &reader, int64_t heads, int64_t parts,
             llvm::Twine(heads));
 }
 
+void readAttentionDropout(SpecReader &reader, ModelSpec &spec,
+                          SpecReader::Keys keys) {
+  double rate = reader.readShare(keys);
+  if (!spec.usesFlashAttention)
+    spec.dropout.attention = rate;
+  else if (rate != 0)
+    reader.diagnostics.warning(
+        reader.locate(keys),
+        quote(*keys.begin()) + " in " + reader.getName() +
+            " changes the training step, but dropout within flash attention is "
+            "not modelled; it is ignored");
+}
+
 /// hidden_size / num_heads, which must come out even.
 static int64_t divideHidden(SpecReader &reader, const ModelSpec &spec) {
   if (spec.hiddenSize % spec.numHeads == 0)
@@ -231,15 +244,37 @@ void readQwen(SpecReader &reader, ModelSpec &spec) {
   checkLlamaHeads(reader, spec);
 }
 
+/// Whether the keys are those of TeleChat's layers of release 1.1.
+static bool isFirstTelechat(SpecReader &reader) {
+  return !reader.readOptionalSize({"intermediate_size"}) &&
+         isMultiplierWidth(reader);
+}
+
+/// The first release drops before the bias, and nothing of the embedding or
+/// within flash attention.
+static void readTelechatDropout(SpecReader &reader, ModelSpec &spec,
+                                bool isFirstRelease) {
+  spec.dropout.hidden = reader.readShare({"hidden_dropout_prob"});
+  spec.dropout.precedesBias = isFirstRelease;
+  if (isFirstRelease)
+    warnWithoutEffect(reader, "embed_dropout_prob", "0",
+                      "on the layers of release 1.1");
+  else
+    spec.dropout.embedding = reader.readShare({"embed_dropout_prob"});
+  if (isFirstRelease && spec.usesFlashAttention)
+    warnWithoutEffect(reader, "attention_dropout_prob", "0",
+                      "on the flash attention of release 1.1");
+  else
+    readAttentionDropout(reader, spec, {"attention_dropout_prob"});
+}
+
 /// Whether the head is the embedding's table: of the 7B model in all releases,
 /// and in release 1.1 of all but the 12B model.
-static bool isTelechatHeadTied(SpecReader &reader) {
+static bool isTelechatHeadTied(SpecReader &reader, bool isFirstRelease) {
   const std::string name =
       reader.readString({"net_name"}, reader.readString({"model_name"}, ""));
   if (name == "telechat_7b")
     return true;
-  const bool isFirstRelease = !reader.readOptionalSize({"intermediate_size"}) &&
-                              isMultiplierWidth(reader);
   return isFirstRelease && name != "telechat_12b";
 }
 
@@ -259,7 +294,9 @@ static void readEmbeddingSize(SpecReader &reader) {
 void readTelechat(SpecReader &reader, ModelSpec &spec) {
   spec.family = ModelFamily::Telechat;
   readLlamaLike(reader, spec);
-  spec.tiesWordEmbeddings |= isTelechatHeadTied(reader);
+  const bool isFirstRelease = isFirstTelechat(reader);
+  spec.tiesWordEmbeddings |= isTelechatHeadTied(reader, isFirstRelease);
+  readTelechatDropout(reader, spec, isFirstRelease);
   readRotary(reader, spec, {"theta"}, spec.headSize);
   spec.projections = ProjectionLayout::KeyValue;
   spec.attentionOutputBias =

@@ -146,6 +146,7 @@ private:
                                  ValueRange{table, cells.getArgument(0)})
             .getResult();
     result = cells.cast(result, spec.residualType, "cast");
+    result = cells.drop(result, spec.dropout.embedding, names.embeddingDropout);
     cells.returnValues(result);
   }
 

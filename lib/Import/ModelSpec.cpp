@@ -289,6 +289,12 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   if (!architecture->isMcore)
     rejectExperts(config.model.config, "in moe_config", diagnostics);
   readExperts(config, overrides.release, reader, spec);
+  if (spec.family == ModelFamily::Telechat && spec.experts &&
+      spec.dropout.hidden != 0)
+    diagnostics.warning(reader.locate({"hidden_dropout_prob"}),
+                        "dropout of what routed experts give "
+                        "('hidden_dropout_prob') is not modelled; the other "
+                        "layers have it");
   if (!spec.latent)
     rejectLatentAttention(config.model.config, diagnostics);
   placeTiedHead(reader, spec);

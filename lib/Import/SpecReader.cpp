@@ -142,6 +142,17 @@ double SpecReader::readPositive(Keys keys, double missing) {
   return readOptionalPositive(keys).value_or(missing);
 }
 
+double SpecReader::readShare(Keys keys) {
+  Node value = find(keys);
+  if (!value)
+    return 0;
+  std::optional<double> number = getNumber(value);
+  if (number && *number >= 0 && *number < 1)
+    return *number;
+  rejectValue(keys, value, "a number from 0 to below 1");
+  return 0;
+}
+
 std::string SpecReader::readString(Keys keys, llvm::StringRef missing) {
   Node value = find(keys);
   if (!value)

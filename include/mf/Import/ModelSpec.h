@@ -80,6 +80,16 @@ struct RotarySpec {
   bool movesPairs = false;
 };
 
+/// The shares of elements that a training step drops at random.
+struct DropoutSpec {
+  /// Of the embedding's result, of what attention and feed forward give to the
+  /// residual stream, and of the probabilities of attention that is not flash
+  /// attention.
+  double embedding = 0.0, hidden = 0.0, attention = 0.0;
+  /// Before the bias of the linear layer whose result is dropped.
+  bool precedesBias = false;
+};
+
 struct ModelSpec {
   /// A symbol name, from trainer.model_name or the family.
   std::string name;
@@ -124,6 +134,7 @@ struct ModelSpec {
   /// that of queries and keys and rotary.size a part of it.
   std::optional<LatentAttentionSpec> latent;
   NextTokenSpec nextTokens;
+  DropoutSpec dropout;
   double normEpsilon = 1e-5;
   /// Standard deviation of the initial weights.
   double initializerRange = 0.01;

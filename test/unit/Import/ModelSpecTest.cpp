@@ -323,6 +323,58 @@ TEST(ModelSpecTest, DropoutIsAWarningUnlessItIsZero) {
   EXPECT_EQ(getMessages("emb_dropout_prob: 0."), "");
 }
 
+TEST(ModelSpecTest, DropoutHasTheKeysOfItsClass) {
+  const char *telechat = "TelechatForCausalLM";
+  const DropoutSpec newer =
+      readModelConfig("hidden_dropout_prob: 0.1\nattention_dropout_prob: 0.2\n"
+                      "embed_dropout_prob: 3.e-1",
+                      telechat)
+          .dropout;
+  EXPECT_EQ(newer.hidden, 0.1);
+  EXPECT_EQ(newer.attention, 0.2);
+  EXPECT_EQ(newer.embedding, 0.3);
+  EXPECT_FALSE(newer.precedesBias);
+  const DropoutSpec glm =
+      readModelConfig("hidden_dropout: 0.1\nattention_dropout: 0.2",
+                      "ChatGLM2ForConditionalGeneration")
+          .dropout;
+  EXPECT_EQ(glm.hidden, 0.1);
+  EXPECT_EQ(glm.attention, 0.2);
+  EXPECT_EQ(
+      readModelConfig("hidden_dropout: 0.1", "Qwen3ForCausalLM").dropout.hidden,
+      0.1);
+}
+
+TEST(ModelSpecTest, RatesOfDropoutAreSharesBelowOne) {
+  for (const char *rate : {"1.0", "-0.1", "1e300", "much"})
+    EXPECT_NE(getMessages((llvm::Twine("hidden_dropout_prob: ") + rate).str(),
+                          "TelechatForCausalLM")
+                  .find("expected a number from 0 to below 1 for "
+                        "'hidden_dropout_prob', but got "),
+              std::string::npos)
+        << rate;
+}
+
+TEST(ModelSpecTest, FlashAttentionDropsNothing) {
+  const char *telechat = "TelechatForCausalLM";
+  EXPECT_EQ(getMessages("use_flash_attention: True\n"
+                        "attention_dropout_prob: 0.1",
+                        telechat),
+            "train.yaml:6:29: warning: 'attention_dropout_prob' in "
+            "model_config changes the training step, but dropout within flash "
+            "attention is not modelled; it is ignored\n");
+  // Release 1.1 ignores it itself.
+  EXPECT_EQ(getMessages("use_flash_attention: True\n"
+                        "ffn_dim_multiplier: 128\nattention_dropout_prob: 0.1\n"
+                        "embed_dropout_prob: 0.1\nhidden_dropout_prob: 0.1",
+                        telechat),
+            "train.yaml:8:25: warning: 'embed_dropout_prob' in model_config "
+            "has no effect on the layers of release 1.1\n"
+            "train.yaml:7:29: warning: 'attention_dropout_prob' in "
+            "model_config has no effect on the flash attention of release "
+            "1.1\n");
+}
+
 TEST(ModelSpecTest, TelechatTablesAndBiasesFollowTheirKeys) {
   const char *arch = "TelechatForCausalLM";
   EXPECT_TRUE(readModelConfig("", arch).attentionOutputBias);
