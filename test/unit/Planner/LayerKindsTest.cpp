@@ -16,6 +16,11 @@ constexpr char body[] = R"(
   %0 = mf.get_param @weight{0} : tensor<8xf32>
   %1, %rstd = mf.rms_norm %x, %0 {{epsilon = 1.0e-05 : f64, name = "norm"}
       : (tensor<1x4x8xf32>, tensor<8xf32>) -> (tensor<1x4x8xf32>, tensor<1x4xf32>)
+  %draw = mf.get_param @weight{0} : tensor<3xi64>
+  %mask = mf.dropout_mask %1, %draw {{cut_dims = array<i64>, name = "drop",
+      rate = 1.0e-01 : f64, shape = array<i64: 1, 4, 8>,
+      source = "layers.{0}.drop", starts = array<i64: 0, 0, 0>}
+      : (tensor<1x4x8xf32>, tensor<3xi64>) -> tensor<1x4x8xi1>
   %2 = mf.add %x, %1 {{name = "residual"}
       : (tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
 )";
@@ -50,11 +55,12 @@ std::vector<size_t> findKinds(llvm::StringRef before, llvm::StringRef after) {
 
 using Kinds = std::vector<size_t>;
 
-TEST(LayerKindsTest, NamesOfLayersAndParametersDoNotCount) {
+TEST(LayerKindsTest, NamesOfLayersParametersAndDrawnBitsDoNotCount) {
   EXPECT_EQ(findKinds("", ""), Kinds({0, 0}));
 }
 
 TEST(LayerKindsTest, AttributesCount) {
+  EXPECT_EQ(findKinds("1.0e-01", "2.0e-01"), Kinds({0, 1}));
   EXPECT_EQ(findKinds("1.0e-05", "1.0e-06"), Kinds({0, 1}));
 }
 
