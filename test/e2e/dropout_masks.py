@@ -2,10 +2,11 @@
 
 usage: dropout_masks.py [--part=K/N] BIN_FOLDER WORK_FOLDER
 
-Three models: TeleChat without flash attention, which drops the embedding's result, probabilities and what is added to the
-residual stream, TeleChat with flash attention and GLM without. For each, losses and gradients of two steps of one rank
-are compared with PyTorch's, to which the masks are given as docs/dropout.md defines them. Layouts of ranks, some with
-layers in blocks of rows, must agree with one rank to a relative 2e-5. Recompute, swap, stages, schedules, threads and pieces of the sequence may change no bit.
+Four models: TeleChat without flash attention, which drops the embedding's result, probabilities and what is added to the
+residual stream, TeleChat with flash attention, GLM without, and a DeepSeek-V3 of the mcore graph that predicts two tokens.
+Of all but the last, losses and gradients of two steps of one rank are compared with PyTorch's, to which the masks are given
+as docs/dropout.md defines them. Layouts of ranks, some with layers in blocks of rows, and pieces of the sequence must agree
+with one rank to a relative 2e-5. Recompute, swap, stages, schedules and threads may change no bit.
 """
 
 import math
@@ -40,6 +41,16 @@ MODELS = {
             "layernorm_compute_type": '"float32"', "rotary_dtype": '"float32"', "pad_token_id": -1,
         },
         "ChatGLM2Config", "ChatGLM2ForConditionalGeneration",
+    ),
+    "mcore": (
+        {
+            "hidden_size": 32, "num_hidden_layers": 3, "intermediate_size": 48, "seq_length": 16, "vocab_size": 256,
+            "num_attention_heads": 4, "q_lora_rank": 24, "kv_lora_rank": 16, "qk_nope_head_dim": 12, "qk_rope_head_dim": 8,
+            "v_head_dim": 12, "mla_qkv_concat": True, "mtp_num_layers": 1, "mtp_loss_scaling_factor": 0.2,
+            "hidden_dropout": 0.1, "use_flash_attention": True, "compute_dtype": "float32", "params_dtype": "float32",
+            "rotary_dtype": "float32", "pad_token_id": -1,
+        },
+        "DeepseekV3Config", "deepseek_v3",
     ),
 }  # fmt: skip
 
@@ -316,6 +327,10 @@ class Checker:
         self.expect("pieces", max(loss, gradient) <= LAYOUT, "loss %.1e gradient %.1e" % (loss, gradient))
 
     def check(self):
+        if self.kind == "mcore":
+            self.compare_layouts(LAYOUTS)
+            self.compare_options()
+            return self.problems
         self.compare_torch()
         self.compare_layouts(LAYOUTS)
         self.compare_blocks()
