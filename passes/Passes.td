@@ -928,7 +928,9 @@ def VerifyProgram : Pass<"ascend-verify-program", "::mlir::ModuleOp"> {
     for every buffer, along every axis, whether ranks hold the same, parts or
     summands. Summands go into nothing that is not linear, operands are cut
     alike, only summands are summed up over ranks, and every static ends as it is
-    declared. All ranks of a stage are looked at once.
+    declared; of reports each rank may have a part. What shapes leave open, as
+    where a rank has one row, is followed both ways. All ranks of a stage are
+    looked at once. A remark says what was proven.
 
     ```mlir
     %done = ascend.collective all_reduce %own to %all over <pp> channel "pp"

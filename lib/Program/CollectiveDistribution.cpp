@@ -6,8 +6,9 @@
 namespace mf::program {
 
 /// What an axis of the group must hold before, or why it may not.
-static std::optional<std::string> check(const Exchange &exchange,
-                                        Holding holding, bool isStages) {
+static std::optional<std::string>
+check(const Exchange &exchange, const AxisHolding &held, bool isStages) {
+  const Holding holding = held.holding;
   if (holding == Holding::Zero)
     return std::nullopt;
   switch (exchange.kind) {
@@ -22,7 +23,7 @@ static std::optional<std::string> check(const Exchange &exchange,
       return std::nullopt;
     [[fallthrough]];
   case CollectiveKind::ReduceScatter:
-    if (holding == Holding::Summand)
+    if (held.isSummand())
       return std::nullopt;
     return "expected a summand: the sum would be of something else";
   case CollectiveKind::AllGather:
@@ -107,7 +108,7 @@ applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
       continue;
     const AxisHolding &holding = input.axes[number];
     if (std::optional<std::string> reason =
-            check(exchange, holding.holding, axis.name == stageAxis))
+            check(exchange, holding, axis.name == stageAxis))
       return DistributionError{number, 0, std::move(*reason)};
     isUnknown |= holding.holding == Holding::Part && holding.places.empty();
     step.gathered.append(holding.places);
@@ -119,7 +120,10 @@ applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
     const AxisHolding &holding = input.axes[number];
     const bool isSilent =
         axis.size == 1 || (holding.holding == Holding::Zero && !gathers);
-    if (isMember(axis) && !isSilent)
+    // A parameter that some stages share is still their own.
+    const bool isOfStages =
+        axis.name == stageAxis && holding.holding == Holding::Part;
+    if (isMember(axis) && !isSilent && !isOfStages)
       output.axes.push_back(step.getMember());
     else if (gathers && isUnknown && holding.holding == Holding::Part)
       output.axes.push_back({Holding::Part, {}});

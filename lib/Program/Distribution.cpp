@@ -38,23 +38,17 @@ static llvm::SmallVector<int64_t, 2> intersect(llvm::ArrayRef<int64_t> a,
   return places;
 }
 
-/// One of these places or of those.
-static void addPlaces(llvm::SmallVectorImpl<int64_t> &places,
-                      llvm::ArrayRef<int64_t> more) {
-  llvm::append_range(places, more);
-  llvm::sort(places);
-  places.erase(llvm::unique(places), places.end());
-}
-
 AxisHolding merge(const AxisHolding &a, const AxisHolding &b) {
   if (a.holding == Holding::Zero || a == b)
     return b;
   if (b.holding == Holding::Zero)
     return a;
   if (a.holding != b.holding)
-    return {Holding::Mixed, {}};
+    return a.isSummand() && b.isSummand() ? AxisHolding{Holding::Summand, {}}
+                                          : AxisHolding{Holding::Mixed, {}};
   AxisHolding both = a;
   both.places = intersect(a.places, b.places);
+  both.maySum = a.maySum && b.maySum;
   if (both.places.empty() && !(a.places.empty() && b.places.empty()))
     return {Holding::Mixed, {}};
   return both;
@@ -161,10 +155,58 @@ KernelDistribution::apply(llvm::ArrayRef<const Distribution *> given,
   return std::nullopt;
 }
 
+/// What is made of parts if it is also that of summands.
+static bool joinReadings(AxisHolding &ofParts, const AxisHolding &ofSummands) {
+  if (ofParts.holding == Holding::Part &&
+      ofSummands.holding == Holding::Summand) {
+    ofParts.maySum = true;
+    return true;
+  }
+  return ofParts == ofSummands;
+}
+
+/// What may be one or the other is taken for a part in all operands, and for a
+/// summand in all.
 std::optional<DistributionError>
 KernelDistribution::applyAxis(llvm::ArrayRef<const AxisHolding *> holdings,
                               bool isStages,
                               std::vector<AxisHolding> &outputs) const {
+  auto isOpen = [](const AxisHolding *holding) { return holding->maySum; };
+  if (llvm::none_of(holdings, isOpen))
+    return applyKnown(holdings, isStages, outputs);
+  std::vector<AxisHolding> parts, ofSummands;
+  for (const AxisHolding *holding : holdings) {
+    parts.push_back(*holding);
+    parts.back().maySum = false;
+  }
+  const AxisHolding summand = {Holding::Summand, {}};
+  llvm::SmallVector<const AxisHolding *, 8> asParts, asSummands;
+  for (auto [holding, part] : llvm::zip_equal(holdings, parts)) {
+    asParts.push_back(&part);
+    asSummands.push_back(holding->maySum ? &summand : holding);
+  }
+  std::optional<DistributionError> error =
+      applyKnown(asParts, isStages, outputs);
+  if (applyKnown(asSummands, isStages, ofSummands))
+    return error;
+  if (error) {
+    outputs = std::move(ofSummands);
+    return std::nullopt;
+  }
+  for (auto [output, other] : llvm::zip_equal(outputs, ofSummands))
+    if (!joinReadings(output, other))
+      return DistributionError{
+          0,
+          static_cast<size_t>(llvm::find_if(holdings, isOpen) -
+                              holdings.begin()),
+          "where it is cut cannot be told"};
+  return std::nullopt;
+}
+
+std::optional<DistributionError>
+KernelDistribution::applyKnown(llvm::ArrayRef<const AxisHolding *> holdings,
+                               bool isStages,
+                               std::vector<AxisHolding> &outputs) const {
   size_t numRead = 0, numZero = 0;
   std::optional<size_t> first[static_cast<size_t>(Holding::Mixed) + 1];
   for (auto [number, operand] : llvm::enumerate(operands)) {
@@ -330,115 +372,6 @@ void KernelDistribution::applyStageParts(
                     : Holding::Candidate,
                 {}};
   }
-}
-
-std::optional<KernelDistribution::Cut>
-KernelDistribution::getCut(const Dim &dim, int64_t place, bool isLoose) const {
-  if (place == dim.place)
-    return Cut{dim.dim, 0, false};
-  const int64_t lowest = isLoose && isPermutation ? dim.below : dim.below + 1;
-  if (dim.below > 0 && place >= lowest && place < dim.place &&
-      place % dim.below == 0 && dim.place % place == 0)
-    return Cut{dim.dim, place / dim.below, false};
-  return std::nullopt;
-}
-
-std::optional<KernelDistribution::Cut>
-KernelDistribution::findCut(llvm::ArrayRef<const AxisHolding *> holdings,
-                            const PartDim &dim) const {
-  // None yet, or those on which all operands so far agree.
-  std::optional<llvm::SmallVector<Cut, 2>> cuts;
-  for (auto [number, operand] : llvm::enumerate(operands)) {
-    const AxisHolding &holding = *holdings[number];
-    if (!operand.isRead || holding.holding == Holding::Zero)
-      continue;
-    const bool isPart = holding.holding == Holding::Part;
-    const Dim *found = find(operand, dim);
-    if (operand.part.firstIndexOf != 0) {
-      if (isPart != (operand.part.firstIndexOf == dim.letter && !dim.isLeading))
-        return std::nullopt;
-      continue;
-    }
-    if (isPart != (found != nullptr))
-      return std::nullopt;
-    if (!isPart || holding.places.empty())
-      continue;
-    llvm::SmallVector<Cut, 2> both;
-    for (int64_t place : holding.places)
-      if (std::optional<Cut> cut = getCut(*found, place, holding.isLoose);
-          cut && (!cuts || llvm::is_contained(*cuts, *cut)))
-        both.push_back(*cut);
-    if (both.empty())
-      return std::nullopt;
-    cuts = std::move(both);
-  }
-  return cuts ? cuts->front() : Cut{dim, 0, true};
-}
-
-AxisHolding KernelDistribution::getOutput(const Operand &output,
-                                          const Cut &cut) const {
-  if (const Dim *found = find(output, cut.dim)) {
-    if (cut.isUnknown)
-      return {Holding::Part, {}};
-    return {Holding::Part,
-            {cut.elements == 0 ? found->place : cut.elements * found->below}};
-  }
-  // What is left of a dimension of which each rank takes a part of its own.
-  for (const Operand &operand : operands)
-    if (operand.part.ownPartAbove != 0)
-      return {Holding::Part,
-              {find(output, {operand.part.ownPartAbove, false})->place}};
-  switch (output.part.reduction) {
-  case PartReduction::Sum:
-    return {Holding::Summand, {}};
-  case PartReduction::Largest:
-    return {Holding::Candidate, {}};
-  case PartReduction::Norm:
-    return {Holding::PartNorm, {}};
-  }
-  llvm_unreachable("covered switch");
-}
-
-std::optional<DistributionError>
-KernelDistribution::applyParts(llvm::ArrayRef<const AxisHolding *> holdings,
-                               std::vector<AxisHolding> &outputs) const {
-  bool isFirst = true;
-  for (const PartDim &dim : dims) {
-    std::optional<Cut> cut = findCut(holdings, dim);
-    if (!cut)
-      continue;
-    for (auto [result, output] :
-         llvm::zip_equal(outputs, llvm::drop_begin(operands, numInputs))) {
-      AxisHolding next = getOutput(output, *cut);
-      if (isFirst)
-        result = std::move(next);
-      else if (result.holding != next.holding)
-        return DistributionError{0, 0, "where it is cut cannot be told"};
-      else if (result.places.empty() || next.places.empty())
-        result.places.clear();
-      else
-        addPlaces(result.places, next.places);
-    }
-    isFirst = false;
-  }
-  if (!isFirst) {
-    for (auto [number, result] : llvm::enumerate(outputs)) {
-      const Operand &output = operands[numInputs + number];
-      if (result.holding == Holding::Summand && output.isRead &&
-          output.part.linearity == PartLinearity::Together &&
-          holdings[numInputs + number]->holding == Holding::Same)
-        return DistributionError{0, numInputs + number,
-                                 "expected a summand like what is added to it"};
-    }
-    return std::nullopt;
-  }
-  size_t part = 0;
-  while (!operands[part].isRead || holdings[part]->holding != Holding::Part)
-    ++part;
-  return DistributionError{
-      0, part,
-      "expected the whole, or operands that are cut alike in a dimension that "
-      "may be"};
 }
 
 } // namespace mf::program

@@ -6,6 +6,11 @@
 // digit above `place` elements of the local tensor in memory order, which views
 // in other shapes do not change.
 //
+// A dimension of one element ends at the place where the one behind it ends:
+// where the latter is summed up, what is cut there is a part if the former is
+// cut, else a summand. The shapes do not say which, so both are followed, and
+// what follows has to agree with one.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_LIB_PROGRAM_DISTRIBUTION_H
@@ -44,15 +49,19 @@ struct AxisHolding {
   /// The cut is of a dimension that may have one element by now, so that it may
   /// stand before or behind what a permutation moves to its place.
   bool isLoose = false;
+  /// A part that may as well be a summand.
+  bool maySum = false;
 
+  bool isSummand() const { return holding == Holding::Summand || maySum; }
   bool operator==(const AxisHolding &other) const {
     return holding == other.holding && places == other.places &&
-           isLoose == other.isLoose;
+           isLoose == other.isLoose && maySum == other.maySum;
   }
   bool operator<(const AxisHolding &other) const {
-    if (holding != other.holding || isLoose != other.isLoose)
-      return std::tie(holding, isLoose) <
-             std::tie(other.holding, other.isLoose);
+    const auto rest = std::tie(holding, isLoose, maySum);
+    const auto otherRest = std::tie(other.holding, other.isLoose, other.maySum);
+    if (rest != otherRest)
+      return rest < otherRest;
     return std::lexicographical_compare(
         places.begin(), places.end(), other.places.begin(), other.places.end());
   }
@@ -105,6 +114,10 @@ private:
     /// Elements of the dimensions behind it, and those with its own.
     int64_t below = 0;
     int64_t place = 0;
+
+    /// Whether what has it may be repeated along it, as far as a rank's shape
+    /// tells.
+    bool mayRepeat() const { return dim.isLeading && place == below; }
   };
   /// Where a dimension is cut: above all of it, or above some elements of it,
   /// as where two dimensions were joined and the second is cut.
@@ -131,6 +144,10 @@ private:
   std::optional<DistributionError>
   applyAxis(llvm::ArrayRef<const AxisHolding *> holdings, bool isStages,
             std::vector<AxisHolding> &outputs) const;
+  /// Where no operand may be one or the other.
+  std::optional<DistributionError>
+  applyKnown(llvm::ArrayRef<const AxisHolding *> holdings, bool isStages,
+             std::vector<AxisHolding> &outputs) const;
   /// Whether the kernel adds to summands, or writes over elements of them, what
   /// it makes of parts.
   bool addsPartsToSummands(llvm::ArrayRef<const AxisHolding *> holdings) const;

@@ -182,8 +182,11 @@ Error DistributionVerifier::finishStatic(const StageRun &run, uint32_t number) {
     const Axis &meshAxis = program.mesh.getAxes()[axis];
     if (meshAxis.name == stageAxis || agrees(is, should))
       continue;
-    if (buffer.role == Role::Accumulated && is.holding == Holding::Summand &&
+    if (buffer.role == Role::Accumulated && is.isSummand() &&
         should.holding == Holding::Same)
+      continue;
+    // The host reads those of all ranks.
+    if (buffer.role == Role::Report && is.holding == Holding::Part)
       continue;
     return llvm::make_error<LocatedError>(
         buffer.location,

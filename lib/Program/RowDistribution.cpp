@@ -84,6 +84,7 @@ std::optional<DistributionError> RowStep::applyPart(const RowOperands &operands,
   const bool haveOwn = haveOwnCounts(operands);
   output = operands.input;
   output.places.clear();
+  output.maySum = false;
   for (const int64_t place : operands.input.places) {
     if (place == stagePlace || (!haveOwn && place <= rowElements))
       output.places.push_back(place);

@@ -55,7 +55,8 @@ llvm::Error verifyProgress(const Program &program,
 /// side
 ///   or taken a part of is a part or the whole;
 /// - every static is as it is declared at the end of the step: a parameter that
-///   ranks have in common stays the same on all of them.
+///   ranks have in common stays the same on all of them. Of reports, which the
+///   host reads from all ranks, each may have a part.
 ///
 /// The ranks of a stage are run at once, whatever their number. For programs of
 /// which verifyMemory and verifyProgress hold.

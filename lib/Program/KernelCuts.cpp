@@ -1,0 +1,145 @@
+//===- KernelCuts.cpp - Where what kernels make of parts is cut -----------===//
+
+#include "Distribution.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/ErrorHandling.h"
+
+namespace mf::program {
+
+/// One of these places or of those.
+static void addPlaces(llvm::SmallVectorImpl<int64_t> &places,
+                      llvm::ArrayRef<int64_t> more) {
+  llvm::append_range(places, more);
+  llvm::sort(places);
+  places.erase(llvm::unique(places), places.end());
+}
+
+std::optional<KernelDistribution::Cut>
+KernelDistribution::getCut(const Dim &dim, int64_t place, bool isLoose) const {
+  if (place == dim.place)
+    return Cut{dim.dim, 0, false};
+  const int64_t lowest = isLoose && isPermutation ? dim.below : dim.below + 1;
+  if (dim.below > 0 && place >= lowest && place < dim.place &&
+      place % dim.below == 0 && dim.place % place == 0)
+    return Cut{dim.dim, place / dim.below, false};
+  return std::nullopt;
+}
+
+std::optional<KernelDistribution::Cut>
+KernelDistribution::findCut(llvm::ArrayRef<const AxisHolding *> holdings,
+                            const PartDim &dim) const {
+  // None yet, or those on which all operands so far agree.
+  std::optional<llvm::SmallVector<Cut, 2>> cuts;
+  for (auto [number, operand] : llvm::enumerate(operands)) {
+    const AxisHolding &holding = *holdings[number];
+    if (!operand.isRead || holding.holding == Holding::Zero)
+      continue;
+    const bool isPart = holding.holding == Holding::Part;
+    const Dim *found = find(operand, dim);
+    if (operand.part.firstIndexOf != 0) {
+      if (isPart != (operand.part.firstIndexOf == dim.letter && !dim.isLeading))
+        return std::nullopt;
+      continue;
+    }
+    // Each rank has one element of it, and this operand one for all ranks.
+    if (!isPart && found && found->mayRepeat())
+      continue;
+    if (isPart != (found != nullptr))
+      return std::nullopt;
+    if (!isPart || holding.places.empty())
+      continue;
+    llvm::SmallVector<Cut, 2> both;
+    for (int64_t place : holding.places)
+      if (std::optional<Cut> cut = getCut(*found, place, holding.isLoose);
+          cut && (!cuts || llvm::is_contained(*cuts, *cut)))
+        both.push_back(*cut);
+    if (both.empty())
+      return std::nullopt;
+    cuts = std::move(both);
+  }
+  return cuts ? cuts->front() : Cut{dim, 0, true};
+}
+
+AxisHolding KernelDistribution::getOutput(const Operand &output,
+                                          const Cut &cut) const {
+  if (const Dim *found = find(output, cut.dim)) {
+    if (cut.isUnknown)
+      return {Holding::Part, {}};
+    return {Holding::Part,
+            {cut.elements == 0 ? found->place : cut.elements * found->below}};
+  }
+  // What is left of a dimension of which each rank takes a part of its own.
+  for (const Operand &operand : operands)
+    if (operand.part.ownPartAbove != 0)
+      return {Holding::Part,
+              {find(output, {operand.part.ownPartAbove, false})->place}};
+  switch (output.part.reduction) {
+  case PartReduction::Sum:
+    return {Holding::Summand, {}};
+  case PartReduction::Largest:
+    return {Holding::Candidate, {}};
+  case PartReduction::Norm:
+    return {Holding::PartNorm, {}};
+  }
+  llvm_unreachable("covered switch");
+}
+
+/// Of what may be made of a cut in one dimension or in another. False if it
+/// cannot be followed.
+static bool addCut(AxisHolding &known, const AxisHolding &next) {
+  if (known.holding != next.holding) {
+    if (!known.isSummand() && !next.isSummand())
+      return false;
+    if (known.holding != Holding::Part && next.holding != Holding::Part)
+      return false;
+    if (next.holding == Holding::Part)
+      known = next;
+    known.maySum = true;
+    return true;
+  }
+  if (known.places.empty() || next.places.empty())
+    known.places.clear();
+  else
+    addPlaces(known.places, next.places);
+  return true;
+}
+
+std::optional<DistributionError>
+KernelDistribution::applyParts(llvm::ArrayRef<const AxisHolding *> holdings,
+                               std::vector<AxisHolding> &outputs) const {
+  bool isFirst = true;
+  for (const PartDim &dim : dims) {
+    std::optional<Cut> cut = findCut(holdings, dim);
+    if (!cut)
+      continue;
+    for (auto [result, output] :
+         llvm::zip_equal(outputs, llvm::drop_begin(operands, numInputs))) {
+      AxisHolding next = getOutput(output, *cut);
+      if (isFirst)
+        result = std::move(next);
+      else if (!addCut(result, next))
+        return DistributionError{0, 0, "where it is cut cannot be told"};
+    }
+    isFirst = false;
+  }
+  if (!isFirst) {
+    for (auto [number, result] : llvm::enumerate(outputs)) {
+      const Operand &output = operands[numInputs + number];
+      if (result.holding == Holding::Summand && output.isRead &&
+          output.part.linearity == PartLinearity::Together &&
+          holdings[numInputs + number]->holding == Holding::Same)
+        return DistributionError{0, numInputs + number,
+                                 "expected a summand like what is added to it"};
+    }
+    return std::nullopt;
+  }
+  size_t part = 0;
+  while (!operands[part].isRead || holdings[part]->holding != Holding::Part)
+    ++part;
+  return DistributionError{
+      0, part,
+      "expected the whole, or operands that are cut alike in a dimension that "
+      "may be"};
+}
+
+} // namespace mf::program

@@ -1,0 +1,122 @@
+// Where each rank has one row, rows and what a row consists of end at the same place in memory: what is made of parts
+// by summing up within rows may be a part or a summand, and what follows has to agree with one of them.
+// RUN: mf-opt --ascend-verify-program --split-input-file --verify-diagnostics %s
+
+// Rows are cut: the square of a row's sum is a part, and only the sum over rows is one over ranks.
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
+  ascend.stream @compute compute
+  ascend.stream @dp communication
+  ascend.static @x constant : !ascend.buffer<1x4x8xf32, hbm> slice <[2, 4, 8] over [[dp], [], []]> at 0
+  ascend.static @g gradient of "w" : !ascend.buffer<f32, hbm> at 128
+  ascend.routine @layer() {
+    %x = ascend.global @x : !ascend.buffer<1x4x8xf32, hbm>
+    %g = ascend.global @g : !ascend.buffer<f32, hbm>
+    %s = ascend.alloc in scratch at 0 : !ascend.buffer<1x8xf32, hbm>
+    ascend.launch "aclnnReduceSum"(%x) -> (%s) {axes = array<i64: 1>} cell "rows" : (!ascend.buffer<1x4x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
+    %q = ascend.alloc in scratch at 64 : !ascend.buffer<1x8xf32, hbm>
+    ascend.launch "aclnnMul"(%s, %s) -> (%q) {} cell "square" : (!ascend.buffer<1x8xf32, hbm>, !ascend.buffer<1x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
+    ascend.launch "aclnnReduceSum"(%q) -> (%g) {axes = array<i64: 0, 1>} cell "sum" : (!ascend.buffer<1x8xf32, hbm>) -> !ascend.buffer<f32, hbm>
+    %ready = ascend.record @compute
+    %done = ascend.collective all_reduce %g to %g over <dp> channel "dp" cell "sum" on @dp after %ready : !ascend.buffer<f32, hbm> to !ascend.buffer<f32, hbm> -> !ascend.event
+    ascend.wait @compute for %done
+  }
+  ascend.step {
+    ascend.call @layer() scratch at 256 : () -> ()
+  }
+}
+}
+
+// -----
+
+// What a row consists of is cut: the sum over ranks comes first.
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
+  ascend.stream @compute compute
+  ascend.stream @dp communication
+  ascend.static @x constant : !ascend.buffer<1x4x8xf32, hbm> slice <[1, 8, 8] over [[], [dp], []]> at 0
+  ascend.static @g gradient of "w" : !ascend.buffer<f32, hbm> at 128
+  ascend.routine @layer() {
+    %x = ascend.global @x : !ascend.buffer<1x4x8xf32, hbm>
+    %g = ascend.global @g : !ascend.buffer<f32, hbm>
+    %s = ascend.alloc in scratch at 0 : !ascend.buffer<1x8xf32, hbm>
+    ascend.launch "aclnnReduceSum"(%x) -> (%s) {axes = array<i64: 1>} cell "rows" : (!ascend.buffer<1x4x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
+    %ready = ascend.record @compute
+    %done = ascend.collective all_reduce %s to %s over <dp> channel "dp" cell "rows" on @dp after %ready : !ascend.buffer<1x8xf32, hbm> to !ascend.buffer<1x8xf32, hbm> -> !ascend.event
+    ascend.wait @compute for %done
+    %q = ascend.alloc in scratch at 64 : !ascend.buffer<1x8xf32, hbm>
+    ascend.launch "aclnnMul"(%s, %s) -> (%q) {} cell "square" : (!ascend.buffer<1x8xf32, hbm>, !ascend.buffer<1x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
+    ascend.launch "aclnnReduceSum"(%q) -> (%g) {axes = array<i64: 0, 1>} cell "sum" : (!ascend.buffer<1x8xf32, hbm>) -> !ascend.buffer<f32, hbm>
+  }
+  ascend.step {
+    ascend.call @layer() scratch at 256 : () -> ()
+  }
+}
+}
+
+// -----
+
+// A part, since it was squared, and a summand at once.
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
+  ascend.stream @compute compute
+  ascend.stream @dp communication
+  ascend.static @x constant : !ascend.buffer<1x4x8xf32, hbm> slice <[2, 4, 8] over [[dp], [], []]> at 0
+  ascend.static @g gradient of "w" : !ascend.buffer<1x8xf32, hbm> at 128
+  ascend.routine @layer() {
+    %x = ascend.global @x : !ascend.buffer<1x4x8xf32, hbm>
+    %g = ascend.global @g : !ascend.buffer<1x8xf32, hbm>
+    %s = ascend.alloc in scratch at 0 : !ascend.buffer<1x8xf32, hbm>
+    ascend.launch "aclnnReduceSum"(%x) -> (%s) {axes = array<i64: 1>} cell "rows" : (!ascend.buffer<1x4x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
+    ascend.launch "aclnnMul"(%s, %s) -> (%g) {} cell "square" : (!ascend.buffer<1x8xf32, hbm>, !ascend.buffer<1x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
+    %ready = ascend.record @compute
+    // expected-error@+1 {{all_reduce ('square', channel 'dp', task 'layer', stream 'dp') takes gradient 'w', which over 'dp' is a part of a whole: expected a summand: the sum would be of something else}}
+    %done = ascend.collective all_reduce %g to %g over <dp> channel "dp" cell "square" on @dp after %ready : !ascend.buffer<1x8xf32, hbm> to !ascend.buffer<1x8xf32, hbm> -> !ascend.event
+    ascend.wait @compute for %done
+  }
+  ascend.step {
+    ascend.call @layer() scratch at 256 : () -> ()
+  }
+}
+}
+
+// -----
+
+// What may be a summand is one at the end: its sum is missing.
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
+  ascend.stream @compute compute
+  ascend.static @x constant : !ascend.buffer<1x4x8xf32, hbm> slice <[1, 8, 8] over [[], [dp], []]> at 0
+  // expected-error@+1 {{gradient 'w' is declared the same on all ranks over 'dp', but the step leaves in it a part of a whole}}
+  ascend.static @g gradient of "w" : !ascend.buffer<1x8xf32, hbm> at 128
+  ascend.routine @layer() {
+    %x = ascend.global @x : !ascend.buffer<1x4x8xf32, hbm>
+    %g = ascend.global @g : !ascend.buffer<1x8xf32, hbm>
+    ascend.launch "aclnnReduceSum"(%x) -> (%g) {axes = array<i64: 1>} cell "rows" : (!ascend.buffer<1x4x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
+  }
+  ascend.step {
+    ascend.call @layer() scratch at 256 : () -> ()
+  }
+}
+}
+
+// -----
+
+// One number for all ranks beside one row of each: it is repeated for all rows.
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
+  ascend.stream @compute compute
+  ascend.static @x constant : !ascend.buffer<1x8xf32, hbm> slice <[2, 8] over [[dp], []]> at 0
+  ascend.static @y constant : !ascend.buffer<1x8xf32, hbm> at 64
+  ascend.static @g gradient of "w" : !ascend.buffer<1x8xf32, hbm> slice <[2, 8] over [[dp], []]> at 128
+  ascend.routine @layer() {
+    %x = ascend.global @x : !ascend.buffer<1x8xf32, hbm>
+    %y = ascend.global @y : !ascend.buffer<1x8xf32, hbm>
+    %g = ascend.global @g : !ascend.buffer<1x8xf32, hbm>
+    ascend.launch "aclnnMul"(%y, %x) -> (%g) {} cell "scale" : (!ascend.buffer<1x8xf32, hbm>, !ascend.buffer<1x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
+  }
+  ascend.step {
+    ascend.call @layer() scratch at 256 : () -> ()
+  }
+}
+}
