@@ -1,17 +1,37 @@
 //===- MemoryMap.cpp - Whose bytes are where ------------------------------===//
 
 #include "MemoryMap.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mf::program {
 
+MemoryMap::Known &MemoryMap::getKnown(int64_t begin) {
+  // Buffers lie at multiples of a power of two: the upper bits of a product
+  // depend on all bits of the address.
+  constexpr uint64_t factor = 0x9E3779B97F4A7C15;
+  constexpr unsigned shift = 64 - llvm::ConstantLog2<numKnown>();
+  return known[static_cast<uint64_t>(begin) * factor >> shift];
+}
+
 MemoryMap::Map::iterator MemoryMap::find(int64_t address) {
+  Known &last = getKnown(address);
+  if (last.begin == address)
+    return last.segment;
   auto next = segments.upper_bound(address);
-  if (next != segments.begin()) {
-    auto before = std::prev(next);
-    if (before->second.end > address)
-      return before;
-  }
-  return next;
+  if (next == segments.begin())
+    return next;
+  auto before = std::prev(next);
+  if (before->second.end <= address)
+    return next;
+  if (before->first == address)
+    last = {address, before};
+  return before;
+}
+
+void MemoryMap::forget(int64_t begin) {
+  Known &last = getKnown(begin);
+  if (last.begin == begin)
+    last.begin = -1;
 }
 
 MemoryMap::Map::iterator MemoryMap::split(Map::iterator segment,
@@ -41,6 +61,8 @@ bool MemoryMap::read(int64_t begin, int64_t end, const Use &use,
     if (segment->second.end > end)
       split(segment, end);
     addRead(segment->second, use);
+    if (segment->second.end == end)
+      break;
   }
   return true;
 }
@@ -49,9 +71,12 @@ bool MemoryMap::write(int64_t begin, int64_t end, uint64_t instance,
                       const Use &use, Visitor visit) {
   auto first = find(begin);
   for (auto segment = first; segment != segments.end() && segment->first < end;
-       ++segment)
+       ++segment) {
     if (!visit(segment->first, segment->second))
       return false;
+    if (segment->second.end >= end)
+      break;
+  }
   if (first == segments.end() || first->first >= end) {
     segments.emplace_hint(first, begin, Segment{end, instance, use, {}});
     return true;
@@ -59,13 +84,17 @@ bool MemoryMap::write(int64_t begin, int64_t end, uint64_t instance,
   if (first->first < begin)
     first = split(first, begin);
   // `first` begins inside the range: it becomes the new segment.
-  auto segment = first;
+  if (first->second.end > end)
+    split(first, end);
+  auto segment = first->second.end < end ? std::next(first) : segments.end();
   while (segment != segments.end() && segment->first < end) {
     if (segment->second.end > end)
       split(segment, end);
-    segment = segment == first ? std::next(segment) : segments.erase(segment);
+    forget(segment->first);
+    segment = segments.erase(segment);
   }
   if (first->first != begin) {
+    forget(first->first);
     auto node = segments.extract(first);
     node.key() = begin;
     first = segments.insert(std::move(node)).position;

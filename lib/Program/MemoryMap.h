@@ -7,6 +7,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
 #include <map>
+#include <vector>
 
 namespace mf::program {
 
@@ -21,7 +22,7 @@ struct Use {
   /// Place in the routine.
   uint32_t instruction = 0;
   /// Place on its stream, from 1.
-  uint64_t streamPosition = 0;
+  uint32_t streamPosition = 0;
 };
 
 /// Bytes with one history: the last write, the buffer instance it was for, and
@@ -34,7 +35,9 @@ struct Segment {
 };
 
 /// The written parts of one memory as disjoint segments by address. Writes
-/// merge what they cover, so the map stays as coarse as the buffers are.
+/// merge what they cover, so the map stays as coarse as the buffers are. Most
+/// uses begin and end where a segment does: those are found without a search,
+/// and their neighbours are not looked at.
 class MemoryMap {
 public:
   using Visitor = llvm::function_ref<bool(int64_t begin, const Segment &)>;
@@ -51,12 +54,24 @@ public:
 private:
   using Map = std::map<int64_t, Segment>;
 
+  /// Where a segment that began at an address was found last; it is forgotten
+  /// before the segment goes.
+  struct Known {
+    int64_t begin = -1;
+    Map::iterator segment;
+  };
+  static constexpr size_t numKnown = 4096;
+
   /// The first segment that ends behind `address`.
   Map::iterator find(int64_t address);
+  Known &getKnown(int64_t begin);
+  /// Nothing begins there any more.
+  void forget(int64_t begin);
   /// Cuts a segment in two so that one begins at `address`, which is inside.
   Map::iterator split(Map::iterator segment, int64_t address);
 
   Map segments;
+  std::vector<Known> known = std::vector<Known>(numKnown);
 };
 
 } // namespace mf::program
