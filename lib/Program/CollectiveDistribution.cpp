@@ -52,16 +52,30 @@ struct CollectiveStep {
   int64_t outputElements;
   /// Where the input's shares are cut: where its first dimension stood.
   int64_t sharePlace;
+  /// Where they are cut if it stood there before.
+  int64_t ownPlace;
+  /// A share has one element of the first dimension.
+  bool hasOneElement;
   /// Where the group's axes cut the input.
   llvm::SmallVector<int64_t, 2> gathered;
+  /// One of them does so in one of several places.
+  bool isOpen = false;
 
   /// Of an axis of the group.
   AxisHolding getMember() const {
-    if (kind == CollectiveKind::ReduceScatter)
-      return {Holding::Part, {sharePlace}};
-    if (kind == CollectiveKind::AllToAll)
-      return {Holding::Part, {sharePlace}, /*isLoose=*/true};
-    return {Holding::Same, {}};
+    if (kind != CollectiveKind::ReduceScatter &&
+        kind != CollectiveKind::AllToAll)
+      return {Holding::Same, {}};
+    AxisHolding share = {Holding::Part, {sharePlace}};
+    share.isLoose = kind == CollectiveKind::AllToAll;
+    // The model may have put the dimension first, and not this collective.
+    if (ownPlace != sharePlace)
+      share.places.push_back(ownPlace);
+    // One element of it may as well stand before what is put side by side.
+    if (share.isLoose && hasOneElement)
+      share.places.push_back(outputElements);
+    llvm::sort(share.places);
+    return share;
   }
 
   /// Of another axis: what is cut outside of what is put side by side is then
@@ -70,9 +84,14 @@ struct CollectiveStep {
   AxisHolding getOther(AxisHolding holding) const {
     if (holding.holding != Holding::Part)
       return holding;
-    for (int64_t &place : holding.places) {
+    for (size_t i = 0, size = holding.places.size(); i < size; ++i) {
+      int64_t &place = holding.places[i];
       if (llvm::is_contained(gathered, place)) {
+        // Where the group may cut in several places, it may be inside of them.
+        const int64_t inside = place;
         place = outputElements;
+        if (isOpen)
+          holding.places.push_back(inside);
       } else if (place == inputElements &&
                  (kind == CollectiveKind::ReduceScatter ||
                   kind == CollectiveKind::AllToAll)) {
@@ -96,9 +115,14 @@ applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
   const Distribution &input = *operands.inputs.front();
   const int64_t inputElements = operands.inputElements;
   const int64_t members = mesh.getNumMembers(group);
-  CollectiveStep step = {
-      exchange.kind, inputElements, operands.outputElements, 0, {}};
-  step.sharePlace = input.firstPlace.value_or(inputElements / members);
+  CollectiveStep step = {exchange.kind,
+                         inputElements,
+                         operands.outputElements,
+                         /*sharePlace=*/0,
+                         inputElements / members,
+                         operands.firstElements == members,
+                         /*gathered=*/{}};
+  step.sharePlace = input.firstPlace.value_or(step.ownPlace);
   auto isMember = [&](const Axis &axis) {
     return llvm::is_contained(group.axes, axis.name);
   };
@@ -112,6 +136,7 @@ applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
       return DistributionError{number, 0, std::move(*reason)};
     isUnknown |= holding.holding == Holding::Part && holding.places.empty();
     step.gathered.append(holding.places);
+    step.isOpen |= holding.places.size() > 1;
   }
   const bool gathers = exchange.kind == CollectiveKind::AllGather ||
                        exchange.kind == CollectiveKind::AllToAll;

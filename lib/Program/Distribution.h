@@ -165,9 +165,10 @@ private:
               std::vector<AxisHolding> &outputs) const;
   void applyStageParts(std::vector<AxisHolding> &outputs) const;
   std::optional<Cut> getCut(const Dim &dim, int64_t place, bool isLoose) const;
-  /// How all operands that have the dimension are cut there, if no other is.
-  std::optional<Cut> findCut(llvm::ArrayRef<const AxisHolding *> holdings,
-                             const PartDim &dim) const;
+  /// How all operands that have the dimension may be cut there, if no other is.
+  llvm::SmallVector<Cut, 2>
+  findCuts(llvm::ArrayRef<const AxisHolding *> holdings,
+           const PartDim &dim) const;
   AxisHolding getOutput(const Operand &output, const Cut &cut) const;
 
   /// Inputs and then outputs.
@@ -186,6 +187,8 @@ struct CollectiveOperands {
   llvm::SmallVector<const Distribution *, 3> inputs;
   int64_t inputElements = 0;
   int64_t outputElements = 0;
+  /// Of the input's first dimension; 0 if it is part of a buffer.
+  int64_t firstElements = 0;
 };
 
 /// What a collective makes of its operands on the members of a group of axes.

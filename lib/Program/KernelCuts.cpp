@@ -25,9 +25,9 @@ KernelDistribution::getCut(const Dim &dim, int64_t place, bool isLoose) const {
   return std::nullopt;
 }
 
-std::optional<KernelDistribution::Cut>
-KernelDistribution::findCut(llvm::ArrayRef<const AxisHolding *> holdings,
-                            const PartDim &dim) const {
+llvm::SmallVector<KernelDistribution::Cut, 2>
+KernelDistribution::findCuts(llvm::ArrayRef<const AxisHolding *> holdings,
+                             const PartDim &dim) const {
   // None yet, or those on which all operands so far agree.
   std::optional<llvm::SmallVector<Cut, 2>> cuts;
   for (auto [number, operand] : llvm::enumerate(operands)) {
@@ -38,14 +38,14 @@ KernelDistribution::findCut(llvm::ArrayRef<const AxisHolding *> holdings,
     const Dim *found = find(operand, dim);
     if (operand.part.firstIndexOf != 0) {
       if (isPart != (operand.part.firstIndexOf == dim.letter && !dim.isLeading))
-        return std::nullopt;
+        return {};
       continue;
     }
     // Each rank has one element of it, and this operand one for all ranks.
     if (!isPart && found && found->mayRepeat())
       continue;
     if (isPart != (found != nullptr))
-      return std::nullopt;
+      return {};
     if (!isPart || holding.places.empty())
       continue;
     llvm::SmallVector<Cut, 2> both;
@@ -54,10 +54,10 @@ KernelDistribution::findCut(llvm::ArrayRef<const AxisHolding *> holdings,
           cut && (!cuts || llvm::is_contained(*cuts, *cut)))
         both.push_back(*cut);
     if (both.empty())
-      return std::nullopt;
+      return {};
     cuts = std::move(both);
   }
-  return cuts ? cuts->front() : Cut{dim, 0, true};
+  return cuts ? std::move(*cuts) : llvm::SmallVector<Cut, 2>{{dim, 0, true}};
 }
 
 AxisHolding KernelDistribution::getOutput(const Operand &output,
@@ -109,18 +109,17 @@ KernelDistribution::applyParts(llvm::ArrayRef<const AxisHolding *> holdings,
                                std::vector<AxisHolding> &outputs) const {
   bool isFirst = true;
   for (const PartDim &dim : dims) {
-    std::optional<Cut> cut = findCut(holdings, dim);
-    if (!cut)
-      continue;
-    for (auto [result, output] :
-         llvm::zip_equal(outputs, llvm::drop_begin(operands, numInputs))) {
-      AxisHolding next = getOutput(output, *cut);
-      if (isFirst)
-        result = std::move(next);
-      else if (!addCut(result, next))
-        return DistributionError{0, 0, "where it is cut cannot be told"};
+    for (const Cut &cut : findCuts(holdings, dim)) {
+      for (auto [result, output] :
+           llvm::zip_equal(outputs, llvm::drop_begin(operands, numInputs))) {
+        AxisHolding next = getOutput(output, cut);
+        if (isFirst)
+          result = std::move(next);
+        else if (!addCut(result, next))
+          return DistributionError{0, 0, "where it is cut cannot be told"};
+      }
+      isFirst = false;
     }
-    isFirst = false;
   }
   if (!isFirst) {
     for (auto [number, result] : llvm::enumerate(outputs)) {

@@ -138,6 +138,10 @@ Error StageDistributions::runExchange(Frameset &frameset, const Place &place) {
   CollectiveOperands operands;
   operands.inputElements = first.bytes / getBytes(exchange.type);
   operands.outputElements = last.bytes / getBytes(exchange.type);
+  const Operand &input = instruction.accesses[0].operand;
+  const Buffer &buffer = frameset.list->buffers[input.buffer];
+  if (input.bytes == buffer.bytes && !buffer.shape.dims.empty())
+    operands.firstElements = buffer.shape.dims.front();
   for (const MemoryAccess &access :
        llvm::ArrayRef(instruction.accesses).drop_back())
     operands.inputs.push_back(
