@@ -1,4 +1,6 @@
-// Two layers whose two ranks gather rows from each other and scatter sums.
+// Two layers whose two ranks gather rows from each other and scatter sums. Both
+// have the same rows, which tells what collectives do from what one rank would
+// compute: mf-opt and mf-run refuse it without --verify=false.
 // docs/adding.md follows the all-gather.
 module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
 mf.model @two_ranks attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {

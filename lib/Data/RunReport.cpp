@@ -22,6 +22,8 @@ public:
     out.object([&] {
       out.attribute("program", json::fixUTF8(report.program));
       out.attribute("seed", report.seed);
+      if (!report.verification.empty())
+        out.attribute("verification", report.verification);
       out.attributeArray("steps", [&] {
         for (const StepMeasurement &step : report.steps)
           print(step);

@@ -203,6 +203,7 @@ llvm::Error TrainingRun::readTimeline() {
 llvm::Error TrainingRun::writeReport() {
   report.program = options.programPath;
   report.seed = options.seed;
+  report.verification = options.verification;
   for (const int64_t rank : runner->getLocalRanks())
     report.ranks.push_back(measureRank(rank));
   if (processes)

@@ -102,6 +102,8 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   plan.hbm = options.hbm;
   manager.addNestedPass<ascend::ProgramOp>(
       createPlanMemory(plan, options.planEffort, options.memoryLimitHandler));
+  if (options.verify)
+    manager.addPass(createVerifyProgram());
   if (options.stageReportHandler)
     manager.addPass(createPrintMemory(options.stageReportHandler));
 }

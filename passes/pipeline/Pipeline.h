@@ -67,6 +67,10 @@ struct TrainingStepOptions
   Option<bool> printPlan{*this, "print-plan",
                          llvm::cl::desc("print the plan of each pass"),
                          llvm::cl::init(false)};
+  Option<bool> verify{
+      *this, "verify",
+      llvm::cl::desc("prove what comes out (ascend-verify-program)"),
+      llvm::cl::init(true)};
   void setLowering(const LoweringOptions &lowering) {
     castOnce = lowering.castOnce;
     foldGradientScales = lowering.foldGradientScales;

@@ -2,6 +2,8 @@
 
 #include "mf/Program/Decoder.h"
 #include "mf/Program/Verifier.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/IR/Threading.h"
 #include "passes/Passes.h"
 
 namespace mf::passes {
@@ -25,14 +27,40 @@ struct VerifyProgramPass
       return signalPassFailure();
     // Each stage's first error, whether the ranks wait for each other, and of
     // programs without such errors whether they belong together.
-    for (const StageProgram &stage : decoded->program.stages)
-      report(verifyMemory(decoded->program, stage), *decoded);
+    for (llvm::Error &error : verifyStages(decoded->program))
+      report(std::move(error), *decoded);
     report(verifyProgress(decoded->program), *decoded);
     if (ranks && !hasFailed)
       report(verifyDistribution(decoded->program), *decoded);
+    if (!hasFailed)
+      remarkProof(decoded->program);
   }
 
 private:
+  /// Stages have memories of their own.
+  std::vector<llvm::Error> verifyStages(const Program &program) {
+    std::vector<std::optional<llvm::Error>> errors(program.stages.size());
+    parallelFor(&getContext(), 0, errors.size(), [&](size_t stage) {
+      errors[stage].emplace(verifyMemory(program, program.stages[stage]));
+    });
+    std::vector<llvm::Error> found;
+    for (std::optional<llvm::Error> &error : errors)
+      found.push_back(std::move(*error));
+    return found;
+  }
+
+  void remarkProof(const Program &program) {
+    int64_t instructions = 0;
+    for (const StageProgram &stage : program.stages)
+      instructions += countInstructions(stage);
+    remark::analysis(getOperation().getLoc(),
+                     remark::RemarkOpts::name("Proof").category("verify"))
+        << remark::add(ranks ? "memory, order, progress and ranks are proven"
+                             : "memory, order and progress are proven")
+        << remark::metric("stages", program.stages.size())
+        << remark::metric("instructions", instructions);
+  }
+
   void report(llvm::Error error, const DecodedProgram &decoded) {
     llvm::handleAllErrors(std::move(error), [&](const LocatedError &located) {
       InFlightDiagnostic diagnostic =

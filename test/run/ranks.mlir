@@ -1,5 +1,5 @@
-// Two stages of two ranks each: stage 0 gathers halves of w, stage 1 sums what
-// it receives. Each rank of stage 1 reports the sum; its mean is the loss.
+// Two stages of two ranks each: stage 0 gathers halves of w, the ranks of stage 1
+// take the largest of what they receive. Each reports it; its mean is the loss.
 // RUN: mf-run %s --steps 2 --report %t.json | FileCheck %s
 // RUN: mf-run %s --steps 2 --debug-memory --threads 5 --save-params %t.safetensors | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REPORT --input-file=%t.json
@@ -21,7 +21,7 @@ module attributes {mf.mesh = #mf.mesh<pp = 2, mp = 2>} {
     ascend.stream @compute compute
     ascend.stream @mp communication
     ascend.stream @pp communication
-    ascend.static @w parameter of "w" : !ascend.buffer<2xf32, hbm> slice <[4] over [[mp]]> at 0 {init = #mf.init<ones>}
+    ascend.static @w parameter of "w" : !ascend.buffer<2xf32, hbm> slice <[4] over [[mp]]> at 0 {init = #mf.init<constant, value = 2.0>}
     ascend.step {
       %w = ascend.global @w : !ascend.buffer<2xf32, hbm>
       %whole = ascend.message at 64 : !ascend.buffer<4xf32, hbm>
@@ -39,8 +39,8 @@ module attributes {mf.mesh = #mf.mesh<pp = 2, mp = 2>} {
       %loss = ascend.global @loss : !ascend.buffer<4xf32, host>
       %x = ascend.message at 0 : !ascend.buffer<4xf32, hbm>
       %came = ascend.receive %x from <pp = 0> channel "hidden" on @pp : !ascend.buffer<4xf32, hbm> -> !ascend.event
-      %summed = ascend.collective all_reduce %x to %x over <mp> channel "sum" on @mp after %came : !ascend.buffer<4xf32, hbm> to !ascend.buffer<4xf32, hbm> -> !ascend.event
-      ascend.copy %x to %loss on @d2h after %summed : !ascend.buffer<4xf32, hbm> to !ascend.buffer<4xf32, host>
+      %largest = ascend.collective all_reduce %x to %x over <mp> channel "largest" on @mp after %came {reduction = #ascend<reduction max>} : !ascend.buffer<4xf32, hbm> to !ascend.buffer<4xf32, hbm> -> !ascend.event
+      ascend.copy %x to %loss on @d2h after %largest : !ascend.buffer<4xf32, hbm> to !ascend.buffer<4xf32, host>
     }
   }
 }

@@ -48,8 +48,14 @@ static cl::opt<std::string> hbm(
     cl::desc("Device memory per rank, as 54GB, or none for no limit; a step "
              "that does not fit is an error (default: max_device_memory "
              "of the YAML)"));
-/// Of the step and of what is advised for it.
+/// The options of lowering, for the step and for what is advised for it.
 static mf::tools::LoweringFlags lowering(category);
+static cl::opt<bool>
+    verify("verify", cl::init(true), cl::cat(category),
+           cl::desc("Prove that the step has no races, that its ranks do not "
+                    "wait for each other for ever and that together they "
+                    "compute what one would (default: true); --json says "
+                    "whether it was done"));
 static cl::opt<bool> quiet("quiet", cl::cat(category),
                            cl::desc("No INFO lines about what layers got"));
 static cl::opt<std::string> reportFile(
@@ -108,6 +114,7 @@ static LogicalResult addTrainingStep(mlir::PassManager &manager,
   options.setLowering(lowering.getOptions());
   options.quiet = quiet || report;
   options.printPlan = printPlan;
+  options.verify = verify;
   options.memoryLimitHandler = [&step](int64_t bytes) {
     step.exceededBytes = bytes;
   };
@@ -116,7 +123,10 @@ static LogicalResult addTrainingStep(mlir::PassManager &manager,
     options.layerReportHandler = [report](json::Object object) {
       report->write(std::move(object));
     };
-    options.stageReportHandler = options.layerReportHandler;
+    options.stageReportHandler = [report](json::Object object) {
+      object["verification"] = verify ? "proven" : "off";
+      report->write(std::move(object));
+    };
   }
   mf::passes::buildTrainingStepPipeline(manager, options);
   return success();
@@ -140,7 +150,7 @@ static LogicalResult fail(const Twine &message) {
 
 static LogicalResult checkOptions() {
   if (recomputeConfig.empty()) {
-    SmallVector<const cl::Option *> options{&reportFile, &target};
+    SmallVector<const cl::Option *> options{&reportFile, &target, &verify};
     append_range(options, lowering.list());
     for (const cl::Option *option : options)
       if (option->getNumOccurrences() > 0)

@@ -74,11 +74,11 @@ struct Options {
       "debug-memory", cl::cat(category),
       cl::desc("Guard the ends of the arenas, fill free memory with NaNs, and "
                "measure the bytes touched")};
-  cl::opt<cl::boolOrDefault> verify{
-      "verify", cl::cat(category),
+  cl::opt<bool> verify{
+      "verify", cl::init(true), cl::cat(category),
       cl::desc("Prove before the run that each access is ordered after what it "
-               "depends on (default: for programs of up to 10,000,000 "
-               "instructions)")};
+               "depends on, and that ranks together compute what one would "
+               "(default: true); --report says whether it was done")};
 
   // The link to the host.
   cl::opt<double> d2hGbps{

@@ -36,9 +36,6 @@ using mf::runner::ProcessGroup;
 using mf::tools::Messages;
 using mf::tools::Options;
 
-/// Programs larger than this are verified on demand: it takes seconds.
-static constexpr uint64_t maximumVerifiedByDefault = 10000000;
-
 /// Reports an error, at the operations it points to if there are any.
 static int failAt(Error error, const DecodedProgram &decoded,
                   Messages &messages) {
@@ -55,20 +52,13 @@ static int failAt(Error error, const DecodedProgram &decoded,
   return 1;
 }
 
-static Error verifyBeforeRun(const Program &program, cl::boolOrDefault verify) {
-  uint64_t instructions = 0;
-  for (const StageProgram &stage : program.stages)
-    instructions += countInstructions(stage);
-  if (verify == cl::BOU_TRUE ||
-      (verify == cl::BOU_UNSET && instructions <= maximumVerifiedByDefault)) {
-    if (Error error = verifyProgram(program))
-      return error;
-    // What one writes by hand may mean more than what ranks share out.
-    return verify == cl::BOU_TRUE ? verifyDistribution(program)
-                                  : Error::success();
-  }
-  // A program that hangs is refused in any case.
-  return verifyProgress(program);
+/// A program that hangs is refused in any case.
+static Error verifyBeforeRun(const Program &program, bool verify) {
+  if (!verify)
+    return verifyProgress(program);
+  if (Error error = verifyProgram(program))
+    return error;
+  return verifyDistribution(program);
 }
 
 namespace {
@@ -113,7 +103,7 @@ static bool isTerminal() {
 }
 
 int Run::interpret() {
-  if (!options.hbm.empty() || options.verify == cl::BOU_TRUE)
+  if (!options.hbm.empty() || options.verify.getNumOccurrences() > 0)
     return messages.fail(
         "--hbm and --verify are about lowered programs, but this is a model");
   if (options.writesStep())

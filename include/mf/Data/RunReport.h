@@ -5,6 +5,7 @@
 //   {
 //     "program": "step.mlir",
 //     "seed": 1,
+//     "verification": "proven",
 //     "steps": [
 //       {"step": 1, "loss": 10.653, "seconds": 0.25, "learning_rate": 1e-05,
 //        "global_norm": 1.5, "loss_scale": 1.0, "overflow": false,
@@ -24,10 +25,10 @@
 //
 // Behind `ranks` is the last step in time, as that of a simulation is written
 // (mf/Timeline/Writers.h). Members are always in this order and all there, but
-// for `drop_rates`, which only steps of experts with MoEDropRateCallback have;
-// those of the inner objects are sorted by name. fp32 values are written with
-// the digits that read back to the same bits; numbers that are not finite are
-// null.
+// for `verification`, which a model has not, and `drop_rates`, which only steps
+// of experts with MoEDropRateCallback have; those of the inner objects are
+// sorted by name. fp32 values are written with the digits that read back to the
+// same bits; numbers that are not finite are null.
 //
 //===----------------------------------------------------------------------===//
 
@@ -87,6 +88,8 @@ struct RankMeasurement {
 struct RunReport {
   std::string program;
   uint64_t seed = 0;
+  /// Whether the program was proven before it ran; empty for a model.
+  std::string verification;
   std::vector<StepMeasurement> steps;
   std::vector<RankMeasurement> ranks;
 };

@@ -34,6 +34,8 @@ struct TrainingOptions {
 
   /// The program's file, for the report.
   std::string programPath;
+  /// What became of its proof, for the report.
+  std::string verification;
   std::string dataPath;
   std::string initParamsPath;
 
