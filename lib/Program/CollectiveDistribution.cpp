@@ -84,21 +84,22 @@ struct CollectiveStep {
   AxisHolding getOther(AxisHolding holding) const {
     if (holding.holding != Holding::Part)
       return holding;
-    for (size_t i = 0, size = holding.places.size(); i < size; ++i) {
-      int64_t &place = holding.places[i];
-      if (llvm::is_contained(gathered, place)) {
-        // Where the group may cut in several places, it may be inside of them.
-        const int64_t inside = place;
-        place = outputElements;
-        if (isOpen)
-          holding.places.push_back(inside);
-      } else if (place == inputElements &&
-                 (kind == CollectiveKind::ReduceScatter ||
-                  kind == CollectiveKind::AllToAll)) {
-        place = sharePlace;
+    const bool shares = kind == CollectiveKind::ReduceScatter ||
+                        kind == CollectiveKind::AllToAll;
+    llvm::SmallVector<int64_t, 2> places;
+    for (int64_t place : holding.places) {
+      const bool isGathered = llvm::is_contained(gathered, place);
+      if (isGathered)
+        places.push_back(outputElements);
+      // Where the group may cut in several places, it may be inside of them.
+      if (isGathered && !isOpen)
+        continue;
+      const bool isShared = shares && place == inputElements;
+      if (isShared)
         holding.isLoose = kind == CollectiveKind::AllToAll;
-      }
+      places.push_back(isShared ? sharePlace : place);
     }
+    holding.places = std::move(places);
     llvm::sort(holding.places);
     holding.places.erase(llvm::unique(holding.places), holding.places.end());
     return holding;
