@@ -1,11 +1,12 @@
 """Checks that randomly drawn layouts of models with experts change a step by rounding alone.
 
-usage: expert_layouts.py [--seed N] [--count N] [--first N] [--verbose] BIN_FOLDER WORK_FOLDER
+usage: expert_layouts.py [--seed N] [--count N] [--first N] [--family NAME] [--verbose] BIN_FOLDER WORK_FOLDER
 
 Each draw is a model of a family with classic layers (experts with a capacity or without, shared ones, losses of routers)
 and a layout of data, context, model, expert and pipeline parallel ranks, with sequence parallel and without and with up to
-six sequences for a replica, imported from a YAML and lowered. Against one rank whose routers see the same rows of tokens, loss and all gradients must agree to a
-relative 2e-5. Within the layout recompute, swap and threads change no bit, and each rank needs the memory that was planned.
+six sequences for a replica, imported from a YAML and lowered. --family telechat draws TeleChat's, whose ranks of model
+parallel have experts of their own or parts of each (ep_extend_tp). Against one rank whose routers see the same rows of
+tokens, loss and all gradients must agree to a relative 2e-5. Within the layout recompute, swap and threads change no bit, and each rank needs the memory that was planned.
 """
 
 import argparse
@@ -14,8 +15,7 @@ import os
 import random
 import sys
 
-import numpy
-import safetensors
+import step_results
 import training
 
 BOUND = 2e-5
@@ -31,6 +31,7 @@ LATENT = dict(
 FAMILIES = {
     "llama": ("LlamaConfig", "LlamaForCausalLM", {}),
     "deepseek": ("DeepseekV2Config", "DeepseekV2ForCausalLM", LATENT),
+    "telechat": ("TelechatConfig", "TelechatForCausalLM", {}),
 }
 VARIATIONS = [
     ("recompute", dict(recompute={"recompute": "True"})),
@@ -54,14 +55,16 @@ class Draw:
         return ", ".join("%s = %s" % item for item in sorted(self.__dict__.items()))
 
     @staticmethod
-    def choose(generator):
+    def choose(generator, families):
         choose = generator.choice
         draw = Draw().change(
-            family=choose(["llama", "deepseek"]), dp=choose([1, 2, 2, 4]), mp=choose([1, 2, 2, 4]), pp=choose([1, 1, 1, 2]),
+            family=choose(families), dp=choose([1, 2, 2, 4]), mp=choose([1, 2, 2, 4]), pp=choose([1, 1, 1, 2]),
             dropless=choose([False, False, True]), drops_by_token=choose([False, True]), shared=choose([0, 1]),
             rows=choose([1, 2, 2, 3, 4, 6]), losses=choose([False, True]), whole=choose([False, False, True]),
             factor=choose([0.8, 1.5]), has_sequence_parallel=choose([True, True, False]),
         )  # fmt: skip
+        if draw.family == "telechat":
+            draw = draw.change(dropless=False, shared=0)
         if draw.dropless:
             draw = draw.change(has_sequence_parallel=True)
         # Without a capacity experts go with no context parallel.
@@ -69,6 +72,10 @@ class Draw:
         if cp * draw.dp * draw.mp == 1:
             draw = draw.change(dp=2)
         draw = draw.change(cp=cp, micro_batches=draw.pp * choose([1, 2]))
+        if draw.family == "telechat":
+            # Whole experts are shared out over model-parallel ranks, too.
+            whole = draw.mp if draw.whole and draw.has_sequence_parallel else 1
+            return draw.change(ep=choose([n for n in (1, 2, 4) if draw.dp * cp % n == 0 and 8 % (n * whole) == 0]))
         has_all = draw.has_sequence_parallel and (draw.dropless or draw.whole)
         ranks = draw.dp * cp * (draw.mp if has_all else 1)
         return draw.change(ep=choose([n for n in (1, 2, 4) if ranks % n == 0]))
@@ -93,7 +100,9 @@ class Draw:
             experts.update(comp_comm_parallel=True, comp_comm_parallel_degree=self.place_multiple)
         if self.losses:
             experts.update(aux_loss_types='["expert"]', aux_loss_factors="[0.01]")
-        if self.whole and not self.dropless:
+        if self.family == "telechat":
+            experts["ep_extend_tp"] = self.whole
+        elif self.whole and not self.dropless:
             experts["expert_model_parallel"] = 1
         ranks = {
             "data_parallel": self.dp, "model_parallel": self.mp, "context_parallel": self.cp, "expert_parallel": self.ep,
@@ -106,28 +115,6 @@ class Draw:
         )  # fmt: skip
 
 
-class Result:
-    def __init__(self, report, gradients, parameters):
-        self.losses = [(step["loss"], step["global_norm"]) for step in report["steps"]]
-        self.gradients = safetensors.load(gradients)
-        self.bytes = [safetensors.load_bytes(path) for path in (gradients, parameters)]
-
-    def has_same_bits(self, other):
-        return self.losses == other.losses and self.bytes == other.bytes
-
-
-def get_distance(expected, actual):
-    """Of the first step's loss and norm and of gradients, relative to the largest element of each."""
-    distances = [abs(a - e) / abs(e) for e, a in zip(expected.losses[0], actual.losses[0], strict=True)]
-    if expected.gradients.keys() != actual.gradients.keys():
-        return float("inf")
-    for name, value in expected.gradients.items():
-        difference = numpy.abs(actual.gradients[name].astype(numpy.float64) - value).max()
-        distances.append(float(difference / max(numpy.abs(value).max(), 1e-30)))
-    # What is not a number is not close to anything.
-    return max(d if d == d else float("inf") for d in distances)
-
-
 class Checks:
     def __init__(self, tools):
         self.tools, self.worst = tools, 0.0
@@ -136,20 +123,13 @@ class Checks:
     def run(self, draw):
         tools = self.tools
         model, step = tools.lower("draw", **draw.get_options())
-        initial = tools.path("initial.safetensors")
-        values = training.random_parameters(tools.parameters(model))
-        safetensors.save(initial, {name: value * (4 if value.ndim > 1 else 1) for name, value in values.items()})
-        files = [tools.path(name) for name in ("gradients.safetensors", "parameters.safetensors")]
-        report = tools.train(step, tools.path("data.txt"), 1, initial, threads=draw.threads,
-                             extra=["--dump-gradients", files[0], "--save-params", files[1], "--debug-memory"])  # fmt: skip
-        for rank in report["ranks"]:
-            if rank["peak_bytes"] != rank["planned_bytes"]:
-                raise RuntimeError("rank %(rank)s: peak %(peak_bytes)s, planned %(planned_bytes)s" % rank)
-        return Result(report, *files)
+        return step_results.run(
+            tools, step, tools.path("data.txt"), 1, step_results.initialize(tools, model), threads=draw.threads
+        )
 
     def check(self, draw, generator):
         actual = self.run(draw)
-        distance = get_distance(self.run(draw.get_one_rank()), actual)
+        distance = step_results.get_distance(self.run(draw.get_one_rank()), actual)
         self.worst = max(self.worst, distance)
         if not distance < BOUND:
             yield "%.3g off from one rank" % distance
@@ -163,6 +143,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=8)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--family", choices=FAMILIES)
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("bin")
     parser.add_argument("work")
@@ -170,10 +151,11 @@ def main():
     os.makedirs(arguments.work, exist_ok=True)
     checks = Checks(training.Tools(arguments.bin, arguments.work))
     problems = 0
+    families = [arguments.family] if arguments.family else ["llama", "deepseek"]
     for number in range(arguments.first, arguments.first + arguments.count):
         # Each draw on its own, so that --first can name it.
         generator = random.Random("%d %s" % (arguments.seed, number))
-        draw = Draw.choose(generator)
+        draw = Draw.choose(generator, families)
         try:
             found = list(checks.check(draw, generator))
         except RuntimeError as error:

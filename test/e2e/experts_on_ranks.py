@@ -22,9 +22,8 @@ import subprocess
 import sys
 
 import expert_models
-import numpy
 import parts
-import safetensors
+import step_results
 import training
 
 BOUND = 1e-5
@@ -78,16 +77,6 @@ class Case:
         )  # fmt: skip
 
 
-class Result:
-    def __init__(self, report, gradients, parameters):
-        self.losses = [(step["loss"], step["global_norm"]) for step in report["steps"]]
-        self.gradients = safetensors.load(gradients)
-        self.bytes = [safetensors.load_bytes(path) for path in (gradients, parameters)]
-
-    def has_same_bits(self, other):
-        return self.losses == other.losses and self.bytes == other.bytes
-
-
 def expect(case):
     """(kind, bytes) to count, of a micro-batch and layer, where each rank has a row and whole sequences."""
     m = case.get_model()
@@ -106,18 +95,6 @@ def expect(case):
         expected["all_gather", case.mp * places] += 2
         expected["reduce_scatter", case.mp * places] += 2
     return expected
-
-
-def get_distance(expected, actual):
-    """Of losses, norms and gradients, relative to the largest element of each."""
-    distances = [abs(a - e) / abs(e) for step in zip(expected.losses, actual.losses) for e, a in zip(*step)]
-    if expected.gradients.keys() != actual.gradients.keys():
-        return float("inf")
-    for name, value in expected.gradients.items():
-        difference = numpy.abs(actual.gradients[name].astype(numpy.float64) - value).max()
-        distances.append(float(difference / max(numpy.abs(value).max(), 1e-30)))
-    # What is not a number is not close to anything.
-    return max(d if d == d else float("inf") for d in distances)
 
 
 class Runs:
@@ -154,16 +131,8 @@ class Runs:
         self.count += 1
         tools = self.tools
         model, step = self.lower(case)
-        initial = tools.path("initial.safetensors")
-        values = training.random_parameters(tools.parameters(model))
-        safetensors.save(initial, {name: value * (4 if value.ndim > 1 else 1) for name, value in values.items()})
-        files = [tools.path(name) for name in ("gradients.safetensors", "parameters.safetensors")]
-        report = tools.train(step, tools.path("data.txt"), 2, initial, threads=case.threads,
-                             extra=["--dump-gradients", files[0], "--save-params", files[1], "--debug-memory"])  # fmt: skip
-        for rank in report["ranks"]:
-            if rank["peak_bytes"] != rank["planned_bytes"]:
-                raise RuntimeError("rank %(rank)s: peak %(peak_bytes)s, planned %(planned_bytes)s" % rank)
-        return Result(report, *files)
+        initial = step_results.initialize(tools, model)
+        return step_results.run(tools, step, tools.path("data.txt"), 2, initial, threads=case.threads)
 
     def get_whole(self, case):
         key = (str(case.sizes), case.micro, case.copies)
@@ -176,7 +145,7 @@ class Runs:
         has_rows = case.sizes["rows"] == case.dp * case.cp * case.mp and case.sizes["batch"] == case.dp
         if has_rows and case.pp * case.blocks * case.copies == 1 and not case.level:
             yield from self.check_exchanges(case)
-        distance = get_distance(self.get_whole(case), actual)
+        distance = step_results.get_distance(self.get_whole(case), actual)
         print("%.3g off: %s" % (distance, case))
         if not distance < BOUND:
             yield "%.3g off from one rank" % distance

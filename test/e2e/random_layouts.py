@@ -20,7 +20,7 @@ import sys
 
 import numpy
 import parts
-import safetensors
+import step_results
 import training
 from layout_draws import MANY_RANKS, SEQUENCE_LENGTH, Draw
 
@@ -30,18 +30,6 @@ FP32_BOUND, UPDATE_BOUND = 1e-5, 1e-6
 # How much further from fp32 several ranks may be in bf16 than one: they round
 # other sums, and as many.
 BF16_FACTOR = 3
-
-
-class Result:
-    def __init__(self, report, gradients, parameters):
-        self.losses = self.printed = [(step["loss"], step["global_norm"]) for step in report["steps"]]
-        self.gradients = safetensors.load(gradients)
-        self.dumped = dict(self.gradients)
-        self.parameters = safetensors.load(parameters)
-        self.bytes = [safetensors.load_bytes(path) for path in (gradients, parameters)]
-
-    def has_same_bits(self, other):
-        return self.printed == other.printed and self.bytes == other.bytes
 
 
 def get_worst(expected, actual):
@@ -104,16 +92,6 @@ class Checks:
         shape = (ROWS, SEQUENCE_LENGTH + 1)
         self.data = numpy.random.RandomState(7).randint(0, 200, shape, dtype=numpy.int32)
 
-    def initialize(self, mlir, key):
-        """Weights so large that attention is not the same for all tokens."""
-        path = self.tools.path("initial.safetensors")
-        values = training.random_parameters(self.tools.parameters(mlir))
-        for name, value in values.items():
-            if value.ndim > 1:
-                values[name] = value * 4
-        safetensors.save(path, values)
-        return path
-
     def run(self, draw, processes=1, rows=None):
         """One step of the data's rows, or of its `rows`."""
         self.runs += 1
@@ -121,19 +99,13 @@ class Checks:
         numpy.save(data, self.data if rows is None else self.data[rows])
         options = draw.get_options()
         mlir, step = self.tools.lower("case", options.pop("model"), **options)
-        files = [self.tools.path(name) for name in ("gradients.safetensors", "parameters.safetensors")]
-        tools = self.tools
         launcher = [] if processes == 1 else self.mpirun + ["-n", str(processes)]
-        report = tools.train(
-            step, data, 1, self.initialize(mlir, draw), threads=draw.threads, launcher=launcher,
-            extra=["--dump-gradients", files[0], "--save-params", files[1], "--debug-memory"],
-        )  # fmt: skip
-        for rank in report["ranks"]:
-            if rank["peak_bytes"] != rank["planned_bytes"]:
-                raise RuntimeError("rank %(rank)s: peak %(peak_bytes)s, planned %(planned_bytes)s" % rank)
-        if len(report["ranks"]) != draw.get_ranks():
-            raise RuntimeError("%d ranks instead of %d" % (len(report["ranks"]), draw.get_ranks()))
-        return Result(report, *files)
+        initial = step_results.initialize(self.tools, mlir)
+        result = step_results.run(self.tools, step, data, 1, initial, threads=draw.threads, launcher=launcher)
+        result.dumped = dict(result.gradients)
+        if result.ranks != draw.get_ranks():
+            raise RuntimeError("%d ranks instead of %d" % (result.ranks, draw.get_ranks()))
+        return result
 
     def get_whole(self, draw):
         one, rows = draw.get_one_rank(), draw.get_rows(ROWS)

@@ -1,0 +1,50 @@
+"""What a training step gave, and how far it is from another's."""
+
+import numpy
+import safetensors
+import training
+
+
+class Result:
+    """Of a run of mf-run: (loss, norm) of each step, gradients of the last, parameters behind it."""
+
+    def __init__(self, report, gradients, parameters):
+        self.losses = self.printed = [(step["loss"], step["global_norm"]) for step in report["steps"]]
+        self.gradients, self.parameters = (safetensors.load(path) for path in (gradients, parameters))
+        self.bytes = [safetensors.load_bytes(path) for path in (gradients, parameters)]
+        self.ranks = len(report["ranks"])
+
+    def has_same_bits(self, other):
+        return self.printed == other.printed and self.bytes == other.bytes
+
+
+def initialize(tools, model):
+    """A file of weights so large that attention and routing are not the same for all tokens."""
+    path = tools.path("initial.safetensors")
+    values = training.random_parameters(tools.parameters(model))
+    safetensors.save(path, {name: value * (4 if value.ndim > 1 else 1) for name, value in values.items()})
+    return path
+
+
+def run(tools, step, data, steps, initial, threads=2, launcher=()):
+    """The result of a step file, of which each rank must need the memory that was planned."""
+    files = [tools.path(name) for name in ("gradients.safetensors", "parameters.safetensors")]
+    report = tools.train(step, data, steps, initial, threads=threads, launcher=launcher,
+                         extra=["--dump-gradients", files[0], "--save-params", files[1], "--debug-memory"])  # fmt: skip
+    for rank in report["ranks"]:
+        if rank["peak_bytes"] != rank["planned_bytes"]:
+            raise RuntimeError("rank %(rank)s: peak %(peak_bytes)s, planned %(planned_bytes)s" % rank)
+    return Result(report, *files)
+
+
+def get_distance(expected, actual):
+    """Of losses, norms and gradients, relative to the largest element of each."""
+    steps = zip(expected.losses, actual.losses, strict=True)
+    distances = [abs(a - e) / abs(e) for step in steps for e, a in zip(*step, strict=True)]
+    if expected.gradients.keys() != actual.gradients.keys():
+        return float("inf")
+    for name, value in expected.gradients.items():
+        difference = numpy.abs(actual.gradients[name].astype(numpy.float64) - value).max()
+        distances.append(float(difference / max(numpy.abs(value).max(), 1e-30)))
+    # What is not a number is not close to anything.
+    return max(d if d == d else float("inf") for d in distances)
