@@ -49,6 +49,7 @@ private:
   void readDropless();
   void readCapacity();
   void resolveGates();
+  void readExtension(CapacitySpec &capacity);
   void readGroups();
   void readBias();
   void readLosses();
@@ -180,6 +181,7 @@ void ClassicReader::readCapacity() {
           "expected 1 or model_parallel " + llvm::Twine(parts) +
               " for 'expert_model_parallel', but got " + llvm::Twine(wanted));
   capacity.cutsExperts = wanted == parts;
+  readExtension(capacity);
   // Ranks of mp then share out the output of an expert, place by place.
   if (parts > 1 && !spec.ranks.sequenceParallel)
     capacity.multiple = std::lcm(capacity.multiple, parts);
@@ -193,6 +195,22 @@ void ClassicReader::readCapacity() {
   ignore("enable_gmm_safe_tokens", "False", why);
   ignore("enable_deredundency", "False", why);
   ignore("npu_nums_per_device", "1", why);
+}
+
+/// TeleChat builds its experts for data_parallel * model_parallel ranks of
+/// which none is model parallel.
+void ClassicReader::readExtension(CapacitySpec &capacity) {
+  const bool hasRows = spec.ranks.sequenceParallel;
+  if (rules.readsDropless || !hasRows || spec.ranks.modelParallel == 1) {
+    ignore("ep_extend_tp", "True",
+           rules.readsDropless ? "on any layer but TeleChat's"
+                               : "without model_parallel above 1 and "
+                                 "use_seq_parallel");
+    return;
+  }
+  capacity.sharesWhole = reader.readBool({"ep_extend_tp"}, true);
+  if (capacity.sharesWhole)
+    capacity.cutsExperts = false;
 }
 
 /// Up to release 1.4 routers with places do one of two things with gates.
@@ -345,7 +363,8 @@ void ClassicReader::readTypes() {
 void ClassicReader::reportRest() {
   if (rules.isDeepSeek)
     experts.fusions.swiglu = spec.fusions.swiglu.isOn;
-  ignore("ep_extend_tp", "True", "on any layer");
+  if (experts.dropless)
+    ignore("ep_extend_tp", "True", "with use_gmm");
   warnWithoutEffect(model, "router_dense_type", "'float32'",
                     "there: write it in moe_config");
   if (spec.ranks.modelParallel == 1 || spec.ranks.sequenceParallel)

@@ -132,6 +132,16 @@ Places PlaceBuilder::build(Value chosen) {
 // Experts
 //===----------------------------------------------------------------------===//
 
+/// The axes of ranks that share whole experts out.
+static SmallVector<StringRef, 2> getExpertAxes(const ExpertSpec &experts) {
+  SmallVector<StringRef, 2> axes;
+  if (experts.numParts > 1)
+    axes.push_back("ep");
+  if (experts.capacity->sharesWhole)
+    axes.push_back("mp");
+  return axes;
+}
+
 /// Tokens [experts, places of all rows, in] times the weights of their experts,
 /// stored [experts, out, in]. Model-parallel ranks share out outputs, or with
 /// `cutsInputs` inputs.
@@ -142,8 +152,7 @@ static Value addExpertLinear(CellBuilder &cells, StringRef name, Value tokens,
   CellBuilder::Cell cell(cells, name);
   ParameterTraits traits;
   traits.cuts.resize(3);
-  if (experts.numParts > 1)
-    traits.cuts[0] = {"ep"};
+  traits.cuts[0] = getExpertAxes(experts);
   if (experts.capacity->cutsExperts)
     traits.cuts[cutsInputs ? 2 : 1] = {"mp"};
   Value weight = cells.addParameter(
@@ -155,9 +164,15 @@ static Value addExpertLinear(CellBuilder &cells, StringRef name, Value tokens,
       cells.create<MatmulOp>("matmul", tokens, weight, false, true).getResult();
   if (!cutsInputs || !experts.capacity->hasBias)
     return result;
-  // Small, and whole on every rank: each takes what its experts need.
+  // Where ranks sum an expert's outputs up, places are back at their rows when
+  // the bias is added, and those have places of all experts. Else it is added
+  // where the expert is.
   ParameterTraits biasTraits;
   biasTraits.parallelOptimizer = false;
+  if (!experts.capacity->cutsExperts) {
+    biasTraits.cuts.resize(4);
+    biasTraits.cuts[1] = traits.cuts[0];
+  }
   Value bias = cells.addParameter("bias", {1, experts.numExperts, 1, outSize},
                                   spec.paramType,
                                   cells.getInit(InitKind::Zeros), biasTraits);

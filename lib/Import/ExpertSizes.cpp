@@ -109,9 +109,13 @@ void SizeResolver::resolveParts() {
   int64_t ranks = experts.numRows;
   const bool isAmongDataParallel =
       experts.capacity && !overrides.routerRows &&
-      (experts.capacity->cutsExperts || !spec.ranks.sequenceParallel);
+      (experts.capacity->cutsExperts || experts.capacity->sharesWhole ||
+       !spec.ranks.sequenceParallel);
   if (isAmongDataParallel && spec.ranks.sequenceParallel)
     ranks /= spec.ranks.modelParallel;
+  int64_t tensorParts = experts.capacity && experts.capacity->sharesWhole
+                            ? spec.ranks.modelParallel
+                            : 1;
   if (experts.numExperts % parts != 0)
     diagnostics.error(
         locate("expert_parallel"),
@@ -124,6 +128,14 @@ void SizeResolver::resolveParts() {
             (isAmongDataParallel ? " ranks of data and context parallel"
                                  : " ranks of a stage") +
             " that share experts out, but got " + llvm::Twine(parts));
+  else if (experts.numExperts / parts % tensorParts != 0)
+    diagnostics.error(locate("expert_parallel"),
+                      "expected 'expert_parallel' " + llvm::Twine(parts) +
+                          " times model_parallel " + llvm::Twine(tensorParts) +
+                          " to divide the " + llvm::Twine(experts.numExperts) +
+                          " experts, which ranks of both share out whole; "
+                          "moe_config.ep_extend_tp False cuts each expert over "
+                          "model_parallel instead");
   else
     experts.numParts = parts;
 }

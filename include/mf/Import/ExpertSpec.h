@@ -89,6 +89,9 @@ struct CapacitySpec {
   bool hasBias = false;
   /// Model-parallel ranks share each expert out.
   bool cutsExperts = true;
+  /// Model-parallel ranks share whole experts out, beside the parts that they
+  /// are of (ep_extend_tp).
+  bool sharesWhole = false;
   /// n, places of an expert in each row.
   int64_t places = 0;
 };

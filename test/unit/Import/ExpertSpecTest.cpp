@@ -98,6 +98,9 @@ TEST(ExpertSpecTest, TelechatAddsItsLoss) {
   EXPECT_EQ(experts.numRows, 512);
   EXPECT_EQ(experts.rowLength, 2048);
   EXPECT_EQ(experts.capacity->places, 615);
+  EXPECT_TRUE(experts.capacity->sharesWhole);
+  EXPECT_FALSE(experts.capacity->cutsExperts);
+  EXPECT_EQ(experts.numParts, 2);
   ASSERT_EQ(experts.router.losses.size(), 1u);
   EXPECT_EQ(experts.router.losses[0].factor, 0.01);
   EXPECT_EQ(experts.router.losses[0].numGroups, 16);
@@ -133,6 +136,20 @@ static std::string getMessages(llvm::StringRef keys,
   readModelConfig("seq_length: 1024\nuse_flash_attention: True", diagnostics,
                   arch, {}, getSections(keys) + sections.str());
   return diagnostics.str();
+}
+
+TEST(ExpertSpecTest, TelechatSharesWholeExpertsUnlessToldOtherwise) {
+  constexpr llvm::StringLiteral ranks =
+      "parallel_config: {model_parallel: 4, use_seq_parallel: True}\n";
+  EXPECT_TRUE(read("capacity_factor: 1.0", ranks).capacity->sharesWhole);
+  CapacitySpec cut = *read("ep_extend_tp: False", ranks).capacity;
+  EXPECT_FALSE(cut.sharesWhole);
+  EXPECT_TRUE(cut.cutsExperts);
+  EXPECT_FALSE(read("ep_extend_tp: True", ranks, "LlamaForCausalLM")
+                   .capacity->sharesWhole);
+  EXPECT_FALSE(
+      read("ep_extend_tp: True", "parallel_config: {model_parallel: 4}\n")
+          .capacity->sharesWhole);
 }
 
 TEST(ExpertSpecTest, PlacesAreRoundedUp) {
@@ -311,6 +328,12 @@ TEST(ExpertSpecTest, ErrorsNameKeyAndLine) {
       {"routing_policy: TopkRouterV2, expert_model_parallel: 2",
        "expected 1 or model_parallel 4 for 'expert_model_parallel', but got 2",
        "parallel_config: {model_parallel: 4, use_seq_parallel: True}\n"},
+      {"routing_policy: TopkRouterV2",
+       "expected 'expert_parallel' 4 times model_parallel 4 to divide the 8 "
+       "experts, which ranks of both share out whole; moe_config.ep_extend_tp "
+       "False cuts each expert over model_parallel instead",
+       "parallel_config: {data_parallel: 4, expert_parallel: 4, "
+       "model_parallel: 4, use_seq_parallel: True}\n"},
       {"routing_policy: TopkRouterV2, aux_loss_types: [token], "
        "aux_loss_factors: [0.1]",
        "train.yaml:7:99: error: expected expert, device or comm in "
@@ -383,6 +406,12 @@ TEST(ExpertSpecTest, KeysWithoutEffectAreWarnings) {
        "'shared_expert_num' in moe_config has no effect on TeleChat's layers"},
       {"routing_policy: TopkRouterV2, enable_gmm_safe_tokens: True",
        "'enable_gmm_safe_tokens' in moe_config has no effect without use_gmm"},
+      {"routing_policy: TopkRouterV2, ep_extend_tp: False",
+       "'ep_extend_tp' in moe_config has no effect without model_parallel "
+       "above 1 and use_seq_parallel"},
+      {"routing_policy: TopkRouterV2, ep_extend_tp: False",
+       "'ep_extend_tp' in moe_config has no effect on any layer but TeleChat's",
+       "", "LlamaForCausalLM"},
       {"routing_policy: TopkRouterV2, n_group: 4",
        "'n_group' in moe_config has no effect with topk_method greedy"},
       {"routing_policy: TopkRouterV2, first_k_dense_replace: 3",
