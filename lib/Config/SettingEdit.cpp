@@ -20,8 +20,11 @@ public:
         before(parseTrainingConfig(text, fileName, diagnostics)) {}
 
   Expected<std::string> apply(const MemorySettings &settings);
+  Expected<std::string> apply(ArrayRef<KeyChange> changes);
 
 private:
+  void findSpans();
+  Expected<std::string> finish();
   void findKeys(MemorySettings settings);
   TrainingConfig readEdited(StringRef edited);
   TrainingConfig readWithKeys();
@@ -43,22 +46,45 @@ private:
 
 } // namespace
 
-Expected<std::string> SettingEditor::apply(const MemorySettings &settings) {
-  if (!diagnostics.hasErrors())
-    checkSettings(settings, fileName, diagnostics);
+void SettingEditor::findSpans() {
   span = findYamlSpans(text);
   if (!span && !diagnostics.hasErrors())
     diagnostics.error({fileName.str(), 0, 0},
                       "cannot tell where the values of this YAML end; expected "
                       "UTF-8 text in the usual layout");
-  if (!diagnostics.hasErrors())
-    findKeys(settings);
+}
+
+Expected<std::string> SettingEditor::finish() {
   std::string edited;
   if (!diagnostics.hasErrors())
     edited = edit();
   if (diagnostics.hasErrors())
     return makeSettingError(diagnostics);
   return edited;
+}
+
+Expected<std::string> SettingEditor::apply(const MemorySettings &settings) {
+  if (!diagnostics.hasErrors())
+    checkSettings(settings, fileName, diagnostics);
+  findSpans();
+  if (!diagnostics.hasErrors())
+    findKeys(settings);
+  return finish();
+}
+
+Expected<std::string> SettingEditor::apply(ArrayRef<KeyChange> changes) {
+  findSpans();
+  for (const KeyChange &change : changes) {
+    SettingValue value;
+    if (const bool *isOn = std::get_if<bool>(&change.value))
+      value = SettingValue::fromBool(*isOn);
+    else if (const int64_t *number = std::get_if<int64_t>(&change.value))
+      value = SettingValue::fromInt(*number);
+    else
+      value = SettingValue::fromName(std::get<std::string>(change.value));
+    keys.set(change.path, std::move(value));
+  }
+  return finish();
 }
 
 /// What some keys mean depends on others, which are settled first.
@@ -230,6 +256,11 @@ Expected<std::string> applySettings(StringRef yaml, StringRef fileName,
                                     const MemorySettings &settings,
                                     std::optional<NameFamily> names) {
   return SettingEditor(yaml, fileName, names).apply(settings);
+}
+
+Expected<std::string> applyKeyChanges(StringRef yaml, StringRef fileName,
+                                      ArrayRef<KeyChange> changes) {
+  return SettingEditor(yaml, fileName, std::nullopt).apply(changes);
 }
 
 } // namespace mf

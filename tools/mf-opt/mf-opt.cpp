@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Advice.h"
+#include "ChoicePrint.h"
 #include "LayerReportWriter.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
@@ -66,6 +67,10 @@ static cl::opt<std::string> reportFile(
 static cl::opt<bool>
     printPlan("mf-print-plan", cl::cat(category),
               cl::desc("Print the plan of each pass on standard error"));
+static cl::opt<bool> printChoices(
+    "print-choices", cl::cat(category),
+    cl::desc("Print what MindSpore's choices cost: the step is compiled with "
+             "each made otherwise"));
 
 static cl::opt<bool> advise(
     "advise", cl::init(true), cl::cat(category),
@@ -150,7 +155,8 @@ static LogicalResult fail(const Twine &message) {
 
 static LogicalResult checkOptions() {
   if (recomputeConfig.empty()) {
-    SmallVector<const cl::Option *> options{&reportFile, &target, &verify};
+    SmallVector<const cl::Option *> options{&reportFile, &target, &printChoices,
+                                            &verify};
     append_range(options, lowering.list());
     for (const cl::Option *option : options)
       if (option->getNumOccurrences() > 0)
@@ -201,6 +207,17 @@ static LogicalResult compile(std::unique_ptr<MemoryBuffer> input,
   return success();
 }
 
+static mf::planner::CompilerInput getCompilerInput(StringRef model,
+                                                   const TrainingStep &step) {
+  mf::planner::CompilerInput input;
+  input.fileName = step.getName();
+  input.model = model.str();
+  input.schedule = schedule;
+  input.gradientAccumulationSteps = gradientAccumulationSteps;
+  input.lowering = lowering.getOptions();
+  return input;
+}
+
 /// Says with which settings the step fits.
 static void printAdvice(StringRef model, const TrainingStep &step) {
   Expected<mf::target::Target> read = mf::tools::readTargetOption(target);
@@ -209,11 +226,7 @@ static void printAdvice(StringRef model, const TrainingStep &step) {
     return;
   }
   mf::planner::PlanRequest request;
-  request.input.fileName = step.getName();
-  request.input.model = model.str();
-  request.input.schedule = schedule;
-  request.input.gradientAccumulationSteps = gradientAccumulationSteps;
-  request.input.lowering = lowering.getOptions();
+  request.input = getCompilerInput(model, step);
   request.yaml = *step.config;
   request.target = std::move(*read);
   request.limitBytes = step.exceededBytes;
@@ -236,16 +249,21 @@ static LogicalResult run(StringRef inputName, StringRef outputName,
                                                  /*IsText=*/true))
       step.config = (*text)->getBuffer().str();
   const auto config = mlir::MlirOptMainConfig::createFromCLOptions();
-  if (succeeded(
-          compile(MemoryBuffer::getMemBuffer(input->getMemBufferRef(),
-                                             /*RequiresNullTerminator=*/false),
-                  outputName, step, config, registry)))
-    return success();
+  const LogicalResult result =
+      compile(MemoryBuffer::getMemBuffer(input->getMemBufferRef(),
+                                         /*RequiresNullTerminator=*/false),
+              outputName, step, config, registry);
   // Where errors are expected, or of one model of several, it says too much.
-  if (advise && step.exceededBytes > 0 && step.config &&
-      !config.shouldVerifyDiagnostics() && config.inputSplitMarker().empty())
+  if (!step.config || config.shouldVerifyDiagnostics() ||
+      !config.inputSplitMarker().empty())
+    return result;
+  const bool isTooLarge = failed(result) && step.exceededBytes > 0;
+  if (printChoices && (succeeded(result) || isTooLarge))
+    mf::tools::printChoices(getCompilerInput(input->getBuffer(), step),
+                            *step.config);
+  if (advise && isTooLarge)
     printAdvice(input->getBuffer(), step);
-  return failure();
+  return result;
 }
 
 int main(int argc, char **argv) {

@@ -11,6 +11,7 @@
 
 #include "mf/Config/LayerPlan.h"
 #include "llvm/Support/Error.h"
+#include <variant>
 
 namespace mf {
 
@@ -96,6 +97,19 @@ llvm::Expected<std::string>
 applySettings(llvm::StringRef yaml, llvm::StringRef fileName,
               const MemorySettings &settings,
               std::optional<NameFamily> names = std::nullopt);
+
+/// A key by its path, as recompute_config.mp_comm_recompute, and what it is to
+/// say: a bool, an int or a name.
+struct KeyChange {
+  std::string path;
+  std::variant<bool, int64_t, std::string> value;
+};
+
+/// The text with other values of keys, written as applySettings does; what it
+/// says of errors holds here too.
+llvm::Expected<std::string> applyKeyChanges(llvm::StringRef yaml,
+                                            llvm::StringRef fileName,
+                                            llvm::ArrayRef<KeyChange> changes);
 
 /// What a YAML says now: all fields have values, tables a row for each chunk
 /// and a column for each stage. Without a value are `recompute`,

@@ -472,6 +472,29 @@ TEST(SettingEditTest, KeepsQuotes) {
       "parallel: {pipeline_config: {pipeline_scheduler: \"gpipe\"}}\n");
 }
 
+TEST(SettingEditTest, ChangesKeysByTheirPaths) {
+  auto change = [](llvm::StringRef yaml, std::vector<KeyChange> changes) {
+    auto edited = applyKeyChanges(yaml, "a.yaml", changes);
+    return edited ? *edited : llvm::toString(edited.takeError());
+  };
+  EXPECT_EQ(change("recompute_config:\n  mp_comm_recompute: False # why\n",
+                   {{"recompute_config.mp_comm_recompute", true}}),
+            "recompute_config:\n  mp_comm_recompute: True # why\n");
+  EXPECT_EQ(change("parallel: {parallel_optimizer_config: "
+                   "{parallel_optimizer_threshold: 64}}\n",
+                   {{"parallel.parallel_optimizer_config."
+                     "parallel_optimizer_threshold",
+                     int64_t(0)},
+                    {"parallel.parallel_optimizer_config.optimizer_level",
+                     std::string("level3")}}),
+            "parallel: {parallel_optimizer_config: "
+            "{parallel_optimizer_threshold: 0, optimizer_level: level3}}\n");
+  EXPECT_EQ(change("recompute_config: [\n",
+                   {{"recompute_config.mp_comm_recompute", true}})
+                .substr(0, 7),
+            "a.yaml:");
+}
+
 TEST(SettingEditTest, SwitchesInterleaving) {
   const llvm::StringRef chunks = "parallel:\n"
                                  "  pipeline_config:\n"

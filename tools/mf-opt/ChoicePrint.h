@@ -1,0 +1,16 @@
+//===- ChoicePrint.h - Prints what choices cost ----------------*- C++ -*-===//
+
+#ifndef MF_TOOLS_MFOPT_CHOICEPRINT_H
+#define MF_TOOLS_MFOPT_CHOICEPRINT_H
+
+#include "planner/ChoiceCosts.h"
+
+namespace mf::tools {
+
+/// Compiles a step with each of MindSpore's choices made otherwise, and prints
+/// what they cost as a table on standard error; or why it cannot.
+void printChoices(const planner::CompilerInput &input, llvm::StringRef yaml);
+
+} // namespace mf::tools
+
+#endif // MF_TOOLS_MFOPT_CHOICEPRINT_H
