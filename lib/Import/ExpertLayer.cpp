@@ -30,6 +30,14 @@ static SmallVector<SmallVector<int64_t>> getRowShapes(const ModelSpec &spec) {
     if (shapes.back() != shape)
       shapes.emplace_back(shape);
   };
+  if (experts.numPieces > 1) {
+    // A replica has one sequence.
+    add({replicas, experts.numPieces,
+         experts.numRows / replicas / experts.numPieces, experts.rowLength,
+         hidden});
+    add({experts.numRows, experts.rowLength, hidden});
+    return shapes;
+  }
   add({replicas, samples / replicas * length, hidden});
   if (experts.numRows != replicas) {
     add({replicas, experts.numRows / replicas, experts.rowLength, hidden});

@@ -151,7 +151,9 @@ Value RouterBuilder::getLossScores(Value scores) {
 /// Hands what the step's end wants to know to the parameters that keep it.
 void RouterBuilder::addStatistics(Value shares) {
   if (bias && router.bias->isUpdated) {
-    int64_t choices = experts.numRows * experts.getNumChoices();
+    // Each piece of a sequence counts as much as a whole one.
+    int64_t choices =
+        experts.numRows / experts.numPieces * experts.getNumChoices();
     choice.gates =
         cells
             .create<TrackLoadOp>(names.addBias, choice.gates.getType(),

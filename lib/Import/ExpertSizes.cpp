@@ -45,10 +45,26 @@ private:
 };
 
 void SizeResolver::checkPieces() {
-  if (config.parallel.seqSplitNum > 1)
+  const int64_t pieces = config.parallel.seqSplitNum;
+  if (pieces <= 1)
+    return;
+  experts.numPieces = pieces;
+  const RouterSpec &router = experts.router;
+  const bool hasLosses = !router.losses.empty() || router.zLossFactor != 0.0;
+  if (experts.dropless)
     diagnostics.error(locate("seq_split_num"),
-                      "expected seq_split_num 1 for a model with experts: "
-                      "pieces of a sequence are not supported with them");
+                      "expected seq_split_num 1 for experts with use_gmm");
+  else if (hasLosses)
+    diagnostics.error(locate("seq_split_num"),
+                      "expected seq_split_num 1 for experts whose router adds "
+                      "to the loss, which is not supported in pieces of a "
+                      "sequence; return_extra_loss False leaves it out");
+  else if (spec.microBatchSize != spec.ranks.dataParallel)
+    diagnostics.error(locate("seq_split_num"),
+                      "expected a batch_size of 1 for experts in pieces of a "
+                      "sequence");
+  // Nobody keeps the shares of pieces.
+  experts.router.recordsLoad = false;
 }
 
 /// Each data-, context- and, if it cuts the sequence, model-parallel rank has
@@ -68,6 +84,7 @@ void SizeResolver::resolveRows() {
     else
       experts.numRows = *rows;
   }
+  experts.numRows *= experts.numPieces;
   int64_t tokens = 0;
   if (__builtin_mul_overflow(spec.microBatchSize, spec.sequenceLength,
                              &tokens) ||
@@ -106,7 +123,7 @@ bool SizeResolver::checkCounts() {
 void SizeResolver::resolveParts() {
   int64_t parts =
       config.parallel.isSemiOrAuto() ? config.parallel.expertParallel : 1;
-  int64_t ranks = experts.numRows;
+  int64_t ranks = experts.numRows / experts.numPieces;
   const bool isAmongDataParallel =
       experts.capacity && !overrides.routerRows &&
       (experts.capacity->cutsExperts || experts.capacity->sharesWhole ||

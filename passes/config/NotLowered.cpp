@@ -97,11 +97,11 @@ static void checkPipeline(const TrainingConfig &config, const RankLayout &ranks,
   excludeWithPieces("micro_batch_interleave_num",
                     parallel.microBatchInterleaveNum);
   excludeWithPieces("fine_grain_interleave", rowBlocks);
-  if (hasExperts)
+  if ((hasExperts || config.moe.expertNum > 1) &&
+      config.moe.node["use_gmm"].getBool().value_or(false))
     diagnostics.error(parallel.node["seq_split_num"].getLocation(),
                       "seq_split_num " + llvm::Twine(parallel.seqSplitNum) +
-                          " is not lowered for a model with experts, whose "
-                          "rows of tokens it would cut; set it to 1");
+                          " with use_gmm is not lowered; set it to 1");
 }
 
 /// Options of the step around the model that have no counterpart in it.

@@ -1,12 +1,12 @@
 """Checks that randomly drawn layouts of models with experts change a step by rounding alone.
 
-usage: expert_layouts.py [--seed N] [--count N] [--first N] [--family NAME] [--verbose] BIN_FOLDER WORK_FOLDER
+usage: expert_layouts.py [--seed N] [--count N] [--first N] [--family NAME] [--pieces] [--verbose] BIN_FOLDER WORK_FOLDER
 
 Each draw is a model of a family with classic layers (experts with a capacity or without, shared ones, losses of routers)
 and a layout of data, context, model, expert and pipeline parallel ranks, with sequence parallel and without and with up to
 six sequences for a replica, imported from a YAML and lowered. --family telechat draws TeleChat's, whose ranks of model
 parallel have experts of their own or parts of each (ep_extend_tp). Against one rank whose routers see the same rows of
-tokens, loss and all gradients must agree to a relative 2e-5. Within the layout recompute, swap and threads change no bit, and each rank needs the memory that was planned.
+tokens (with --pieces, which cuts sequences into pieces, one for each of them), loss and all gradients must agree to a relative 2e-5. Within the layout recompute, swap and threads change no bit, and each rank needs the memory that was planned.
 """
 
 import argparse
@@ -42,6 +42,7 @@ VARIATIONS = [
 
 class Draw:
     family = "llama"
+    pieces = 1
     dp = cp = mp = ep = pp = rows = micro_batches = 1
     has_sequence_parallel, dropless, drops_by_token, whole, shared, losses = True, False, False, False, 0, False
     recompute, swap, threads, factor, router_rows, place_multiple = None, None, 2, 1.5, None, 1
@@ -80,12 +81,19 @@ class Draw:
         ranks = draw.dp * cp * (draw.mp if has_all else 1)
         return draw.change(ep=choose([n for n in (1, 2, 4) if ranks % n == 0]))
 
+    def cut(self, generator):
+        """In pieces of the sequence, where a replica has one and all that goes with them."""
+        draw = self.change(dropless=False, losses=False, cp=1, rows=1, dp=max(self.dp, 2))
+        parts = draw.mp if draw.has_sequence_parallel else 1
+        ep = generator.choice([n for n in (1, 2) if draw.dp % n == 0])
+        return draw.change(ep=ep, pieces=generator.choice([n for n in (2, 3, 4) if LENGTH % (n * parts) == 0]))
+
     def get_row_ranks(self):
-        return self.dp * self.cp * (self.mp if self.has_sequence_parallel else 1)
+        return self.pieces * self.dp * self.cp * (self.mp if self.has_sequence_parallel else 1)
 
     def get_one_rank(self):
         return self.change(
-            dp=1, cp=1, mp=1, ep=1, pp=1, rows=self.rows * self.dp, recompute=None, swap=None, threads=2,
+            dp=1, cp=1, mp=1, ep=1, pp=1, pieces=1, rows=self.rows * self.dp, recompute=None, swap=None, threads=2,
             router_rows=self.get_row_ranks(), place_multiple=1 if self.has_sequence_parallel else self.mp,
         )  # fmt: skip
 
@@ -106,10 +114,10 @@ class Draw:
             experts["expert_model_parallel"] = 1
         ranks = {
             "data_parallel": self.dp, "model_parallel": self.mp, "context_parallel": self.cp, "expert_parallel": self.ep,
-            "use_seq_parallel": self.has_sequence_parallel, "vocab_emb_dp": True,
+            "use_seq_parallel": self.has_sequence_parallel, "vocab_emb_dp": True, "seq_split_num": self.pieces,
         }  # fmt: skip
         return dict(
-            model=dict(MODEL, **keys), model_type=config_class, arch=network, stages=self.pp, batch_size=self.rows,
+            model=dict(MODEL, **keys), model_type=config_class, arch=network, stages=self.pp, scheduler="seqpipe" if self.pieces > 1 else "1f1b", batch_size=self.rows,
             micro_batches=self.micro_batches, ranks=ranks, experts=experts, recompute=self.recompute, swap=self.swap,
             importing=["--expert-room=8"] * self.dropless + ["--router-rows=%s" % self.router_rows] * bool(self.router_rows),
         )  # fmt: skip
@@ -133,7 +141,8 @@ class Checks:
         self.worst = max(self.worst, distance)
         if not distance < BOUND:
             yield "%.3g off from one rank" % distance
-        what, changes = generator.choice(VARIATIONS)
+        # Full recompute does not go with pieces.
+        what, changes = generator.choice(VARIATIONS[1:] if draw.pieces > 1 else VARIATIONS)
         if not self.run(draw.change(**changes)).has_same_bits(actual):
             yield "other bits with " + what
 
@@ -144,6 +153,7 @@ def main():
     parser.add_argument("--count", type=int, default=8)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--family", choices=FAMILIES)
+    parser.add_argument("--pieces", action="store_true")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("bin")
     parser.add_argument("work")
@@ -156,6 +166,8 @@ def main():
         # Each draw on its own, so that --first can name it.
         generator = random.Random("%d %s" % (arguments.seed, number))
         draw = Draw.choose(generator, families)
+        if arguments.pieces:
+            draw = draw.cut(generator)
         try:
             found = list(checks.check(draw, generator))
         except RuntimeError as error:

@@ -138,6 +138,9 @@ struct ExpertSpec {
   int64_t numParts = 1;
   /// R and N: tokens go through a router row by row, N in each.
   int64_t numRows = 1;
+  /// Pieces of a sequence (seq_split_num), each of which has rows of its own
+  /// among these: a sequence has those of its first piece first.
+  int64_t numPieces = 1;
   int64_t rowLength = 0;
 
   bool hasLayer(int64_t index) const {

@@ -155,7 +155,7 @@ parallel_config: {data_parallel: 2, model_parallel: 4, use_seq_parallel: True}
 moe_config: {expert_model_parallel: 2}
 
 //--- pipe.yaml
-# PIPE: pipe.yaml:[[#@LINE+1]]:73: error: seq_split_num 2 is not lowered for a model with experts, whose rows of tokens it would cut; set it to 1
+# PIPE: pipe.yaml:[[#@LINE+1]]:73: error: seq_split_num 2 with use_gmm is not lowered; set it to 1
 parallel_config: {pipeline_stage: 2, micro_batch_num: 2, seq_split_num: 2}
 parallel: {pipeline_config: {pipeline_interleave: True, pipeline_scheduler: seqpipe}}
 moe_config: {use_gmm: True}

@@ -152,6 +152,21 @@ TEST(ExpertSpecTest, TelechatSharesWholeExpertsUnlessToldOtherwise) {
           .capacity->sharesWhole);
 }
 
+TEST(ExpertSpecTest, PiecesOfASequenceHaveRowsAndPlacesOfTheirOwn) {
+  ExpertSpec experts =
+      read("capacity_factor: 1.0, callback_moe_droprate: True, "
+           "aux_loss_types: [expert], aux_loss_factors: [0.1]",
+           "parallel_config: {data_parallel: 2, expert_parallel: 2, "
+           "pipeline_stage: 2, micro_batch_num: 2, seq_split_num: 4}\n",
+           "LlamaForCausalLM");
+  EXPECT_EQ(experts.numPieces, 4);
+  EXPECT_EQ(experts.numRows, 8);
+  EXPECT_EQ(experts.rowLength, 256);
+  EXPECT_EQ(experts.capacity->places, 64);
+  EXPECT_EQ(experts.numParts, 2);
+  EXPECT_FALSE(experts.router.recordsLoad);
+}
+
 TEST(ExpertSpecTest, PlacesAreRoundedUp) {
   auto getPlaces = [](llvm::StringRef keys) {
     return read(keys).capacity->places;
@@ -367,10 +382,20 @@ TEST(ExpertSpecTest, ErrorsNameKeyAndLine) {
        "expected context_parallel 1 with use_gmm: its rows are of data and "
        "model parallel ranks alone",
        "parallel_config: {context_parallel: 2}\n", "LlamaForCausalLM"},
-      {"use_gmm: True", "expected seq_split_num 1 for a model with experts",
+      {"use_gmm: True", "expected seq_split_num 1 for experts with use_gmm",
        "parallel_config: {pipeline_stage: 2, micro_batch_num: 2, "
        "seq_split_num: 2}\n",
        "LlamaForCausalLM"},
+      {"routing_policy: TopkRouterV2, aux_loss_types: [expert], "
+       "aux_loss_factors: [0.1]",
+       "expected seq_split_num 1 for experts whose router adds to the loss",
+       "parallel_config: {pipeline_stage: 2, micro_batch_num: 2, "
+       "seq_split_num: 2}\n"},
+      {"routing_policy: TopkRouterV2",
+       "expected a batch_size of 1 for experts in pieces of a sequence",
+       "runner_config: {batch_size: 2}\n"
+       "parallel_config: {pipeline_stage: 2, micro_batch_num: 2, "
+       "seq_split_num: 2}\n"},
       {"shared_expert_num: -1, routing_policy: TopkRouterV2",
        "expected a number of at least 0 for 'shared_expert_num'", "",
        "LlamaForCausalLM"},
