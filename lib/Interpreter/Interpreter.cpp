@@ -177,7 +177,7 @@ FailureOr<runner::StepOutput>
 Interpreter::State::runStep(const runner::StepInput &input) {
   world.input = input;
   world.exchange.clear();
-  if (failed(world.turns.run(
+  if (failed(world.scheduler.run(
           ranks.size(), [&](size_t rank) { return runRank(ranks[rank]); })) ||
       failed(world.exchange.checkAllReceived()))
     return failure();

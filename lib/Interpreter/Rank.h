@@ -3,8 +3,8 @@
 #ifndef MF_LIB_INTERPRETER_RANK_H
 #define MF_LIB_INTERPRETER_RANK_H
 
-#include "Exchange.h"
 #include "KernelRunner.h"
+#include "TensorExchange.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Interpreter/Interpreter.h"
 #include "mf/Program/Mesh.h"
@@ -16,14 +16,14 @@ namespace mf::interpreter {
 struct World {
   World(ir::ModelOp model, const InterpreterOptions &options, int threads)
       : model(model), symbols(model), options(options), kernels(threads),
-        exchange(turns) {}
+        exchange(scheduler) {}
 
   ir::ModelOp model;
   mlir::SymbolTable symbols;
   InterpreterOptions options;
   KernelRunner kernels;
-  Turns turns;
-  Exchange exchange;
+  RankScheduler scheduler;
+  TensorExchange exchange;
   program::Mesh mesh;
   int64_t microBatches = 1;
   /// Runs of each chunk in a step, each of as many micro-batches as it has

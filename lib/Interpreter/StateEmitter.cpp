@@ -114,15 +114,16 @@ void StateEmitter::communicate(const ir::EmittedCollective &collective) {
   for (StringRef axis : collective.axes)
     group.axes.push_back(axis.str());
   group.stages.assign(collective.stages.begin(), collective.stages.end());
-  Exchange::Contribution own;
+  TensorExchange::Member own;
   own.input = get(collective.input);
+  own.output = get(collective.output);
   if (collective.kind == CollectiveKind::AllToAllV) {
     own.send = get(collective.send);
     own.receive = get(collective.receive);
   }
   result = world.exchange.communicate(
       op, rank.getNumber(), world.mesh.getMembers(group, rank.getNumber()),
-      collective, own, get(collective.output));
+      collective, own);
 }
 
 } // namespace

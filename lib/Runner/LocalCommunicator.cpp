@@ -1,7 +1,6 @@
 //===- LocalCommunicator.cpp - Ranks that are threads of one process ------===//
 
-#include "Meeting.h"
-#include "RowShare.h"
+#include "GroupBarrier.h"
 #include "mf/Runner/Communicator.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cstring>
@@ -9,6 +8,7 @@
 #include <mutex>
 
 using namespace mf::program;
+using namespace mf::ranks;
 
 namespace mf::runner {
 
@@ -31,78 +31,81 @@ public:
   void abort() override;
 
 private:
-  Meeting &find(uint32_t channel, int64_t rank, bool isSend);
+  GroupBarrier &find(uint32_t channel, int64_t rank, bool isSend);
   llvm::Error checkMembers(uint32_t channel, const Exchange &exchange,
-                           Meeting &meeting, size_t place);
+                           GroupBarrier &barrier, size_t place);
 
   const Mesh mesh;
   const std::vector<Channel> channels;
   std::atomic<bool> aborted{false};
   std::mutex mutex;
   /// By channel and members; made when first used.
-  std::map<std::pair<uint32_t, std::vector<int64_t>>, std::unique_ptr<Meeting>>
-      meetings;
+  std::map<std::pair<uint32_t, std::vector<int64_t>>,
+           std::unique_ptr<GroupBarrier>>
+      barriers;
 };
 
 } // namespace
 
-Meeting &LocalCommunicator::find(uint32_t channel, int64_t rank, bool isSend) {
+GroupBarrier &LocalCommunicator::find(uint32_t channel, int64_t rank,
+                                      bool isSend) {
   std::pair<uint32_t, std::vector<int64_t>> key{
       channel, channels[channel].getMembers(mesh, rank, isSend)};
   std::lock_guard<std::mutex> lock(mutex);
-  std::unique_ptr<Meeting> &meeting = meetings[key];
-  if (!meeting)
-    meeting = std::make_unique<Meeting>(std::move(key.second));
-  return *meeting;
+  std::unique_ptr<GroupBarrier> &barrier = barriers[key];
+  if (!barrier)
+    barrier = std::make_unique<GroupBarrier>(std::move(key.second));
+  return *barrier;
 }
 
 llvm::Error LocalCommunicator::send(uint32_t channel, int64_t rank,
                                     const std::byte *from, int64_t bytes,
                                     WorkTimes *times) {
-  Meeting &meeting = find(channel, rank, /*isSend=*/true);
-  std::unique_lock<std::mutex> lock(meeting.mutex);
-  meeting.contributions.front().input = from;
-  meeting.contributions.front().inputBytes = bytes;
-  meeting.numArrived = 1;
-  meeting.changed.notify_all();
-  if (!meeting.waitForGeneration(lock, aborted))
+  GroupBarrier &barrier = find(channel, rank, /*isSend=*/true);
+  std::unique_lock<std::mutex> lock(barrier.mutex);
+  barrier.contributions.front().input = from;
+  barrier.contributions.front().inputBytes = bytes;
+  barrier.numArrived = 1;
+  barrier.changed.notify_all();
+  if (!barrier.waitForGeneration(lock, aborted))
     return makeAborted(channels[channel]);
   if (times)
-    *times = meeting.times;
+    *times = barrier.times;
   return llvm::Error::success();
 }
 
 llvm::Error LocalCommunicator::receive(uint32_t channel, int64_t rank,
                                        std::byte *to, int64_t bytes,
                                        WorkTimes *times) {
-  Meeting &meeting = find(channel, rank, /*isSend=*/false);
-  std::unique_lock<std::mutex> lock(meeting.mutex);
-  meeting.changed.wait(
-      lock, [&] { return meeting.numArrived == 1 || aborted.load(); });
+  GroupBarrier &barrier = find(channel, rank, /*isSend=*/false);
+  std::unique_lock<std::mutex> lock(barrier.mutex);
+  barrier.changed.wait(
+      lock, [&] { return barrier.numArrived == 1 || aborted.load(); });
   if (aborted.load())
     return makeAborted(channels[channel]);
-  const Contribution &sent = meeting.contributions.front();
+  const Contribution &sent = barrier.contributions.front();
   if (sent.inputBytes != bytes)
     return makeError(channels[channel], ": expected " + llvm::Twine(bytes) +
                                             " bytes, but got " +
                                             llvm::Twine(sent.inputBytes));
-  meeting.times.start = std::chrono::steady_clock::now();
+  barrier.times.start = std::chrono::steady_clock::now();
   if (bytes > 0)
     std::memcpy(to, sent.input, bytes);
-  meeting.times.end = std::chrono::steady_clock::now();
+  barrier.times.end = std::chrono::steady_clock::now();
   if (times)
-    *times = meeting.times;
-  meeting.numArrived = 0;
-  ++meeting.generation;
-  meeting.changed.notify_all();
+    *times = barrier.times;
+  barrier.numArrived = 0;
+  ++barrier.generation;
+  barrier.changed.notify_all();
   return llvm::Error::success();
 }
 
 llvm::Error LocalCommunicator::checkMembers(uint32_t channel,
                                             const Exchange &exchange,
-                                            Meeting &meeting, size_t place) {
-  const int64_t inputBytes = meeting.contributions[place].inputBytes;
-  for (auto [member, other] : llvm::zip(meeting.members, meeting.contributions))
+                                            GroupBarrier &barrier,
+                                            size_t place) {
+  const int64_t inputBytes = barrier.contributions[place].inputBytes;
+  for (auto [member, other] : llvm::zip(barrier.members, barrier.contributions))
     if (other.inputBytes != inputBytes)
       return makeError(channels[channel],
                        ": expected " + llvm::Twine(inputBytes) +
@@ -111,42 +114,43 @@ llvm::Error LocalCommunicator::checkMembers(uint32_t channel,
   if (exchange.kind != CollectiveKind::AllToAllV)
     return llvm::Error::success();
   std::vector<RowCounts> counts;
-  for (const Contribution &member : meeting.contributions)
-    counts.push_back(getCounts(exchange, member, meeting.members.size()));
-  return checkRows(channels[channel], exchange, counts, place, meeting.members,
-                   meeting.contributions[place], meeting, aborted);
+  for (const Contribution &member : barrier.contributions)
+    counts.push_back(getCounts(exchange, member, barrier.members.size()));
+  return barrier.checkRows(channels[channel], exchange, counts, place,
+                           barrier.members, barrier.contributions[place],
+                           aborted);
 }
 
 llvm::Error LocalCommunicator::collective(uint32_t channel, int64_t rank,
                                           const Exchange &exchange,
                                           const Contribution &own,
                                           WorkTimes *times) {
-  Meeting &meeting = find(channel, rank, /*isSend=*/true);
-  const size_t place = meeting.getPlace(rank);
-  std::unique_lock<std::mutex> lock(meeting.mutex);
-  meeting.contributions[place] = own;
-  if (!meeting.waitForAll(lock, aborted))
+  GroupBarrier &barrier = find(channel, rank, /*isSend=*/true);
+  const size_t place = barrier.getPlace(rank);
+  std::unique_lock<std::mutex> lock(barrier.mutex);
+  barrier.contributions[place] = own;
+  if (!barrier.waitForAll(lock, aborted))
     return makeAborted(channels[channel]);
   if (times)
-    times->start = meeting.times.start;
+    times->start = barrier.times.start;
   lock.unlock();
   // Until all have come again, nobody changes the contributions.
-  if (llvm::Error error = checkMembers(channel, exchange, meeting, place))
+  if (llvm::Error error = checkMembers(channel, exchange, barrier, place))
     return error;
-  computeShare(exchange, meeting.contributions, place);
+  computeShare(exchange, barrier.contributions, place);
   lock.lock();
-  if (!meeting.waitForAll(lock, aborted))
+  if (!barrier.waitForAll(lock, aborted))
     return makeAborted(channels[channel]);
   if (times)
-    times->end = meeting.times.start;
+    times->end = barrier.times.start;
   return llvm::Error::success();
 }
 
 void LocalCommunicator::abort() {
   aborted.store(true);
   std::lock_guard<std::mutex> lock(mutex);
-  for (auto &[key, meeting] : meetings)
-    meeting->release();
+  for (auto &[key, barrier] : barriers)
+    barrier->release();
 }
 
 std::unique_ptr<Communicator>

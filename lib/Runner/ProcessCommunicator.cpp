@@ -1,12 +1,12 @@
 //===- ProcessCommunicator.cpp - Ranks in several processes ---------------===//
 
 #include "ProcessCommunicator.h"
-#include "ProcessVisit.h"
-#include "RowShare.h"
+#include "SpreadGroup.h"
 #include <cstring>
 #include <map>
 
 using namespace mf::program;
+using namespace mf::ranks;
 
 namespace mf::runner {
 
@@ -61,11 +61,11 @@ private:
 
   SpreadGroup &find(uint32_t channel, std::vector<int64_t> members);
   bool meet(SpreadGroup &group);
-  llvm::Error checkSizes(const Visit &visit) const;
-  llvm::Error combine(const Visit &visit);
-  llvm::Error takeRows(const Visit &visit);
-  llvm::Expected<std::vector<float>> gatherCounts(const Visit &visit);
-  llvm::Error spread(const Visit &visit);
+  llvm::Error checkSizes(const MemberPart &part) const;
+  llvm::Error combine(const MemberPart &part);
+  llvm::Error takeRows(const MemberPart &part);
+  llvm::Expected<std::vector<float>> gatherCounts(const MemberPart &part);
+  llvm::Error spread(const MemberPart &part);
   llvm::Error move(uint32_t channel, llvm::MutableArrayRef<Message> messages,
                    llvm::ArrayRef<int64_t> senders);
 
@@ -157,22 +157,22 @@ SpreadGroup &ProcessCommunicator::find(uint32_t channel,
     group->receivers.push_back(place);
   }
   group->members = std::move(members);
-  group->meeting.emplace(std::move(ranksHere));
+  group->barrier.emplace(std::move(ranksHere));
   return *group;
 }
 
 bool ProcessCommunicator::meet(SpreadGroup &group) {
-  std::unique_lock<std::mutex> lock(group.meeting->mutex);
-  return group.meeting->waitForAll(lock, aborted);
+  std::unique_lock<std::mutex> lock(group.barrier->mutex);
+  return group.barrier->waitForAll(lock, aborted);
 }
 
 /// Of the members that live here; of the others the messages tell.
-llvm::Error ProcessCommunicator::checkSizes(const Visit &visit) const {
-  const Meeting &meeting = *visit.group.meeting;
-  for (auto [rank, other] : llvm::zip(meeting.members, meeting.contributions))
-    if (other.inputBytes != visit.own.inputBytes)
-      return makeError(channels[visit.channel],
-                       ": expected " + llvm::Twine(visit.own.inputBytes) +
+llvm::Error ProcessCommunicator::checkSizes(const MemberPart &part) const {
+  const GroupBarrier &barrier = *part.group.barrier;
+  for (auto [rank, other] : llvm::zip(barrier.members, barrier.contributions))
+    if (other.inputBytes != part.own.inputBytes)
+      return makeError(channels[part.channel],
+                       ": expected " + llvm::Twine(part.own.inputBytes) +
                            " bytes, but rank " + llvm::Twine(rank) + " has " +
                            llvm::Twine(other.inputBytes));
   return llvm::Error::success();
@@ -180,78 +180,78 @@ llvm::Error ProcessCommunicator::checkSizes(const Visit &visit) const {
 
 /// Sends every other process what its members combine of this member's input,
 /// and combines this one's share.
-llvm::Error ProcessCommunicator::combine(const Visit &visit) {
-  const std::vector<int64_t> &members = visit.group.members;
-  const int64_t rank = members[visit.place];
-  const ByteRange own = visit.getShareOf(visit.place);
+llvm::Error ProcessCommunicator::combine(const MemberPart &part) {
+  const std::vector<int64_t> &members = part.group.members;
+  const int64_t rank = members[part.place];
+  const ByteRange own = part.getShareOf(part.place);
   std::byte *const result =
-      visit.own.output +
-      (visit.exchange.kind == CollectiveKind::AllReduce ? own.begin : 0);
+      part.own.output +
+      (part.exchange.kind == CollectiveKind::AllReduce ? own.begin : 0);
   // Parts of an all_to_all arrive where they belong.
-  const bool isMoved = visit.exchange.kind == CollectiveKind::AllToAll;
+  const bool isMoved = part.exchange.kind == CollectiveKind::AllToAll;
   const std::unique_ptr<std::byte[]> room(
       isMoved ? nullptr
-              : new std::byte[visit.group.elsewhere.size() * own.bytes]);
+              : new std::byte[part.group.elsewhere.size() * own.bytes]);
   llvm::SmallVector<const std::byte *, 16> parts(members.size());
   llvm::SmallVector<Message, 16> messages;
   llvm::SmallVector<int64_t, 16> senders;
-  for (auto [number, place] : llvm::enumerate(visit.group.elsewhere)) {
+  for (auto [number, place] : llvm::enumerate(part.group.elsewhere)) {
     std::byte *to =
         isMoved ? result + place * own.bytes : room.get() + number * own.bytes;
     parts[place] = to;
     messages.push_back(
-        makeReceive(visit.channel, members[place], rank, to, own.bytes));
+        makeReceive(part.channel, members[place], rank, to, own.bytes));
     senders.push_back(members[place]);
-    const ByteRange theirs = visit.getShareOf(place);
-    messages.push_back(makeSend(visit.channel, rank, members[place],
-                                visit.own.input + theirs.begin, theirs.bytes));
+    const ByteRange theirs = part.getShareOf(place);
+    messages.push_back(makeSend(part.channel, rank, members[place],
+                                part.own.input + theirs.begin, theirs.bytes));
   }
   for (auto [place, contribution] :
-       llvm::zip(visit.group.here, visit.group.meeting->contributions))
+       llvm::zip(part.group.here, part.group.barrier->contributions))
     parts[place] = contribution.input + own.begin;
-  if (llvm::Error error = move(visit.channel, messages, senders))
+  if (llvm::Error error = move(part.channel, messages, senders))
     return error;
-  combineShare(visit.exchange, parts, own.bytes, result);
+  combineShare(part.exchange, parts, own.bytes, result);
   return llvm::Error::success();
 }
 
 /// Brings every member all blocks: once to each process, where the other
 /// members copy them.
-llvm::Error ProcessCommunicator::spread(const Visit &visit) {
-  SpreadGroup &group = visit.group;
+llvm::Error ProcessCommunicator::spread(const MemberPart &part) {
+  SpreadGroup &group = part.group;
   const std::vector<int64_t> &members = group.members;
-  const int64_t rank = members[visit.place];
-  llvm::ArrayRef<Contribution> contributions = group.meeting->contributions;
+  const int64_t rank = members[part.place];
+  llvm::ArrayRef<Contribution> contributions = group.barrier->contributions;
   llvm::SmallVector<Message, 16> messages;
   llvm::SmallVector<int64_t, 16> senders;
-  if (visit.hasBlock(visit.place))
+  if (part.hasBlock(part.place))
     for (const size_t receiver : group.receivers)
-      messages.push_back(makeSend(visit.channel, rank, members[receiver],
-                                  visit.getBlockData(visit.place, visit.own),
-                                  visit.getBlock(visit.place).bytes));
-  if (visit.isReceiver())
+      messages.push_back(makeSend(part.channel, rank, members[receiver],
+                                  part.getBlockData(part.place, part.own),
+                                  part.getBlock(part.place).bytes));
+  if (part.isReceiver())
     for (const size_t place : group.elsewhere)
-      if (visit.hasBlock(place)) {
-        const ByteRange block = visit.getBlock(place);
-        messages.push_back(makeReceive(visit.channel, members[place], rank,
-                                       visit.own.output + block.begin,
+      if (part.hasBlock(place)) {
+        const ByteRange block = part.getBlock(place);
+        messages.push_back(makeReceive(part.channel, members[place], rank,
+                                       part.own.output + block.begin,
                                        block.bytes));
         senders.push_back(members[place]);
       }
-  if (llvm::Error error = move(visit.channel, messages, senders))
+  if (llvm::Error error = move(part.channel, messages, senders))
     return error;
   auto copy = [&](const std::byte *from, ByteRange to) {
-    if (visit.own.output + to.begin != from && to.bytes > 0)
-      std::memcpy(visit.own.output + to.begin, from, to.bytes);
+    if (part.own.output + to.begin != from && to.bytes > 0)
+      std::memcpy(part.own.output + to.begin, from, to.bytes);
   };
-  if (visit.isReceiver())
+  if (part.isReceiver())
     for (auto [place, contribution] : llvm::zip(group.here, contributions))
-      if (visit.hasBlock(place))
-        copy(visit.getBlockData(place, contribution), visit.getBlock(place));
+      if (part.hasBlock(place))
+        copy(part.getBlockData(place, contribution), part.getBlock(place));
   if (!meet(group))
-    return makeAborted(channels[visit.channel]);
-  if (!visit.isReceiver())
-    copy(contributions.front().output, {0, visit.own.outputBytes});
+    return makeAborted(channels[part.channel]);
+  if (!part.isReceiver())
+    copy(contributions.front().output, {0, part.own.outputBytes});
   return llvm::Error::success();
 }
 
@@ -259,10 +259,10 @@ llvm::Error ProcessCommunicator::spread(const Visit &visit) {
 /// order of the group. They are small, and who has them all finds the same
 /// errors as the others.
 llvm::Expected<std::vector<float>>
-ProcessCommunicator::gatherCounts(const Visit &visit) {
-  const std::vector<int64_t> &members = visit.group.members;
-  const int64_t rank = members[visit.place];
-  const size_t count = visit.exchange.rows.experts * members.size();
+ProcessCommunicator::gatherCounts(const MemberPart &part) {
+  const std::vector<int64_t> &members = part.group.members;
+  const int64_t rank = members[part.place];
+  const size_t count = part.exchange.rows.experts * members.size();
   std::vector<float> all(2 * count * members.size());
   auto write = [&](size_t place, const Contribution &contribution) {
     float *to = &all[2 * count * place];
@@ -270,7 +270,7 @@ ProcessCommunicator::gatherCounts(const Visit &visit) {
     std::copy_n(contribution.receive, count, to + count);
   };
   for (auto [place, contribution] :
-       llvm::zip(visit.group.here, visit.group.meeting->contributions))
+       llvm::zip(part.group.here, part.group.barrier->contributions))
     write(place, contribution);
   llvm::SmallVector<Message, 16> messages;
   llvm::SmallVector<int64_t, 16> senders;
@@ -278,24 +278,24 @@ ProcessCommunicator::gatherCounts(const Visit &visit) {
   auto getCounts = [&](size_t place) {
     return reinterpret_cast<std::byte *>(&all[2 * count * place]);
   };
-  for (const size_t place : visit.group.elsewhere) {
-    messages.push_back(makeReceive(visit.channel, members[place], rank,
+  for (const size_t place : part.group.elsewhere) {
+    messages.push_back(makeReceive(part.channel, members[place], rank,
                                    getCounts(place), bytes));
     senders.push_back(members[place]);
-    messages.push_back(makeSend(visit.channel, rank, members[place],
-                                getCounts(visit.place), bytes));
+    messages.push_back(makeSend(part.channel, rank, members[place],
+                                getCounts(part.place), bytes));
   }
-  if (llvm::Error error = move(visit.channel, messages, senders))
+  if (llvm::Error error = move(part.channel, messages, senders))
     return error;
   return all;
 }
 
 /// Sends every member the rows for its experts and receives those for this
 /// one's where they belong.
-llvm::Error ProcessCommunicator::takeRows(const Visit &visit) {
-  SpreadGroup &group = visit.group;
-  const Exchange &exchange = visit.exchange;
-  llvm::Expected<std::vector<float>> gathered = gatherCounts(visit);
+llvm::Error ProcessCommunicator::takeRows(const MemberPart &part) {
+  SpreadGroup &group = part.group;
+  const Exchange &exchange = part.exchange;
+  llvm::Expected<std::vector<float>> gathered = gatherCounts(part);
   if (!gathered)
     return gathered.takeError();
   const size_t count = gathered->size() / group.members.size() / 2;
@@ -303,38 +303,36 @@ llvm::Error ProcessCommunicator::takeRows(const Visit &visit) {
   for (llvm::ArrayRef<float> rest = *gathered; !rest.empty();
        rest = rest.drop_front(2 * count))
     counts.push_back({rest.take_front(count), rest.slice(count, count)});
-  if (llvm::Error error =
-          checkRows(channels[visit.channel], exchange, counts, visit.place,
-                    group.members, visit.own, *group.meeting, aborted))
+  if (llvm::Error error = group.barrier->checkRows(
+          channels[part.channel], exchange, counts, part.place, group.members,
+          part.own, aborted))
     return error;
-  const int64_t rank = group.members[visit.place];
+  const int64_t rank = group.members[part.place];
   llvm::SmallVector<Message, 16> messages;
   llvm::SmallVector<int64_t, 16> senders;
   for (const size_t place : group.elsewhere) {
-    const ByteRange mine = getRowsFrom(exchange, counts[visit.place], place);
+    const ByteRange mine = getRowsFrom(exchange, counts[part.place], place);
     if (mine.bytes > 0) {
-      messages.push_back(makeReceive(visit.channel, group.members[place], rank,
-                                     visit.own.output + mine.begin,
-                                     mine.bytes));
+      messages.push_back(makeReceive(part.channel, group.members[place], rank,
+                                     part.own.output + mine.begin, mine.bytes));
       senders.push_back(group.members[place]);
     }
-    const ByteRange theirs = getRowsFor(exchange, counts[visit.place], place);
+    const ByteRange theirs = getRowsFor(exchange, counts[part.place], place);
     if (theirs.bytes > 0)
-      messages.push_back(makeSend(visit.channel, rank, group.members[place],
-                                  visit.own.input + theirs.begin,
-                                  theirs.bytes));
+      messages.push_back(makeSend(part.channel, rank, group.members[place],
+                                  part.own.input + theirs.begin, theirs.bytes));
   }
-  if (llvm::Error error = move(visit.channel, messages, senders))
+  if (llvm::Error error = move(part.channel, messages, senders))
     return error;
   for (auto [place, contribution] :
-       llvm::zip(group.here, group.meeting->contributions)) {
-    const ByteRange from = getRowsFor(exchange, counts[place], visit.place);
-    const ByteRange to = getRowsFrom(exchange, counts[visit.place], place);
+       llvm::zip(group.here, group.barrier->contributions)) {
+    const ByteRange from = getRowsFor(exchange, counts[place], part.place);
+    const ByteRange to = getRowsFrom(exchange, counts[part.place], place);
     if (to.bytes > 0)
-      std::memcpy(visit.own.output + to.begin, contribution.input + from.begin,
+      std::memcpy(part.own.output + to.begin, contribution.input + from.begin,
                   to.bytes);
   }
-  fillRest(exchange, counts[visit.place], visit.own);
+  fillRest(exchange, counts[part.place], part.own);
   return llvm::Error::success();
 }
 
@@ -348,18 +346,18 @@ llvm::Error ProcessCommunicator::collective(uint32_t channel, int64_t rank,
   SpreadGroup &group = find(channel, std::move(members));
   const auto place = static_cast<size_t>(llvm::find(group.members, rank) -
                                          group.members.begin());
-  const Visit visit{group, place, channel, exchange, own};
+  const MemberPart part{group, place, channel, exchange, own};
   {
-    std::lock_guard<std::mutex> lock(group.meeting->mutex);
-    group.meeting->contributions[group.meeting->getPlace(rank)] = own;
+    std::lock_guard<std::mutex> lock(group.barrier->mutex);
+    group.barrier->contributions[group.barrier->getPlace(rank)] = own;
   }
   if (!meet(group))
     return makeAborted(channels[channel]);
-  if (llvm::Error error = checkSizes(visit))
+  if (llvm::Error error = checkSizes(part))
     return error;
   const bool takesRows = exchange.kind == CollectiveKind::AllToAllV;
   if (takesRows || combinesShares(exchange.kind)) {
-    if (llvm::Error error = takesRows ? takeRows(visit) : combine(visit))
+    if (llvm::Error error = takesRows ? takeRows(part) : combine(part))
       return error;
     // Behind this nobody reads inputs any more.
     if (!meet(group))
@@ -368,7 +366,7 @@ llvm::Error ProcessCommunicator::collective(uint32_t channel, int64_t rank,
   if (takesRows || exchange.kind == CollectiveKind::ReduceScatter ||
       exchange.kind == CollectiveKind::AllToAll)
     return llvm::Error::success();
-  if (llvm::Error error = spread(visit))
+  if (llvm::Error error = spread(part))
     return error;
   // Nor outputs.
   if (!meet(group))
@@ -382,7 +380,7 @@ void ProcessCommunicator::abort() {
   transport.interrupt();
   std::lock_guard<std::mutex> lock(mutex);
   for (auto &[key, group] : groups)
-    group->meeting->release();
+    group->barrier->release();
 }
 
 llvm::Expected<std::unique_ptr<Communicator>>

@@ -3,7 +3,7 @@
 // What a runner needs of HCCL. A channel of the program stands for all groups
 // of its kind; a rank's own is found by its coordinates. Implementations move
 // bytes only: what is combined, and in which order, is said once
-// (lib/Runner/CollectiveShare.h), so that all of them give the same bits.
+// (mf/Ranks/CollectiveShare.h), so that all of them give the same bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,23 +12,13 @@
 
 #include "mf/Device/Stream.h"
 #include "mf/Program/Program.h"
+#include "mf/Ranks/CollectiveShare.h"
 #include "llvm/Support/Error.h"
-#include <cstddef>
 #include <memory>
 
 namespace mf::runner {
 
-/// What a member brings to a collective. Input and output are the same memory,
-/// which all_reduce and broadcast allow, or do not overlap.
-struct Contribution {
-  const std::byte *input = nullptr;
-  std::byte *output = nullptr;
-  int64_t inputBytes = 0;
-  int64_t outputBytes = 0;
-  /// Of an all_to_all_v: its counts, as many of each as the group has experts.
-  const float *send = nullptr;
-  const float *receive = nullptr;
-};
+using ranks::Contribution;
 
 /// The channels of a program as its ranks use them. `channel` is of
 /// Program::channels, `rank` the one that calls. All functions may be called by

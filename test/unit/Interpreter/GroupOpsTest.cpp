@@ -115,7 +115,7 @@ public:
     World world(model, {}, 1);
     world.mesh = mf::program::Mesh({{"pp", 1}, {"mp", ranks}});
     std::vector<Tensors> results(ranks);
-    EXPECT_TRUE(succeeded(world.turns.run(ranks, [&](size_t number) {
+    EXPECT_TRUE(succeeded(world.scheduler.run(ranks, [&](size_t number) {
       Rank rank(world, static_cast<int64_t>(number), 0, {});
       return runFunction(rank, function, inputs[number], &results[number]);
     }))) << quiet.messages;

@@ -1,16 +1,16 @@
 //===- CollectiveShare.cpp - What a collective computes -------------------===//
 
-#include "CollectiveShare.h"
-#include "RowShare.h"
+#include "mf/Ranks/CollectiveShare.h"
 #include "mf/Data/ElementConversion.h"
-#include "mf/Tensor/Maximum.h"
+#include "mf/Ranks/RowShare.h"
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <type_traits>
 
 using namespace mf::program;
 
-namespace mf::runner {
+namespace mf::ranks {
 
 //===----------------------------------------------------------------------===//
 // Reductions
@@ -43,6 +43,16 @@ static void add(Element *sum, const Element *part, int64_t elements) {
       sum[i] += part[i];
     }
   }
+}
+
+template <typename Element> static Element getMaximum(Element a, Element b) {
+  if constexpr (std::is_floating_point_v<Element>) {
+    if (std::isnan(a) || std::isnan(b))
+      return std::isnan(a) ? a : b;
+    if (a == b)
+      return std::signbit(a) ? b : a;
+  }
+  return b > a ? b : a;
 }
 
 template <typename Element>
@@ -194,4 +204,4 @@ void computeShare(const Exchange &exchange,
   }
 }
 
-} // namespace mf::runner
+} // namespace mf::ranks

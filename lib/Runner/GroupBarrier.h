@@ -1,10 +1,11 @@
-//===- Meeting.h - Where threads of a group meet ---------------*- C++ -*-===//
+//===- GroupBarrier.h - Where threads of a group meet -----------*- C++ -*-===//
 
-#ifndef MF_LIB_RUNNER_MEETING_H
-#define MF_LIB_RUNNER_MEETING_H
+#ifndef MF_LIB_RUNNER_GROUPBARRIER_H
+#define MF_LIB_RUNNER_GROUPBARRIER_H
 
-#include "CollectiveShare.h"
 #include "mf/Program/Program.h"
+#include "mf/Ranks/RowShare.h"
+#include "mf/Runner/Communicator.h"
 #include "llvm/ADT/STLExtras.h"
 #include <atomic>
 #include <condition_variable>
@@ -22,8 +23,8 @@ inline llvm::Error makeAborted(const program::Channel &channel) {
 }
 
 /// The ranks of one group on a channel that are threads of this process.
-struct Meeting {
-  explicit Meeting(std::vector<int64_t> members)
+struct GroupBarrier {
+  explicit GroupBarrier(std::vector<int64_t> members)
       : members(std::move(members)), contributions(this->members.size()) {}
 
   const std::vector<int64_t> members;
@@ -69,6 +70,24 @@ struct Meeting {
     changed.wait(lock, [&] { return aborted.load(); });
   }
 
+  /// Checks the counts of all members of an all_to_all_v, which messages call
+  /// `ranks`. Where they cannot be, the member that they are about, if it is
+  /// the one at `place`, fails; any other waits until the run is aborted.
+  llvm::Error checkRows(const program::Channel &channel,
+                        const program::Exchange &exchange,
+                        llvm::ArrayRef<RowCounts> counts, size_t place,
+                        llvm::ArrayRef<int64_t> ranks, const Contribution &own,
+                        const std::atomic<bool> &aborted) {
+    std::optional<RowCountError> error =
+        ranks::findRowCountError(exchange, channel.name, counts, ranks, own);
+    if (!error)
+      return llvm::Error::success();
+    if (error->member == place)
+      return llvm::createStringError(error->reason);
+    waitForAbort(aborted);
+    return makeAborted(channel);
+  }
+
   /// Releases everyone who waits, once `aborted` is set.
   void release() {
     // Taking the lock orders the store before the waiters' next look.
@@ -79,4 +98,4 @@ struct Meeting {
 
 } // namespace mf::runner
 
-#endif // MF_LIB_RUNNER_MEETING_H
+#endif // MF_LIB_RUNNER_GROUPBARRIER_H

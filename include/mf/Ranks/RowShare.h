@@ -1,27 +1,25 @@
 //===- RowShare.h - Rows that counts send to their experts -----*- C++ -*-===//
 
-#ifndef MF_LIB_RUNNER_ROWSHARE_H
-#define MF_LIB_RUNNER_ROWSHARE_H
+#ifndef MF_RANKS_ROWSHARE_H
+#define MF_RANKS_ROWSHARE_H
 
-#include "CollectiveShare.h"
-#include "Meeting.h"
+#include "mf/Ranks/CollectiveShare.h"
 #include "mf/Signatures/RowCounts.h"
-#include <atomic>
 
-namespace mf::runner {
+namespace mf::ranks {
 
 /// The counts that a member of a group of `numMembers` brings.
 RowCounts getCounts(const program::Exchange &exchange,
                     const Contribution &member, size_t numMembers);
 
-/// Checks the counts of all members. Where they cannot be, the member that they
-/// are about, if it is the one at `place`, fails; any other waits until the run
-/// is aborted.
-llvm::Error checkRows(const program::Channel &channel,
-                      const program::Exchange &exchange,
-                      llvm::ArrayRef<RowCounts> counts, size_t place,
-                      llvm::ArrayRef<int64_t> ranks, const Contribution &own,
-                      Meeting &meeting, const std::atomic<bool> &aborted);
+/// What is wrong with the counts of all members, which messages call `ranks`;
+/// none if the rows can be exchanged. The reason begins with the operator or,
+/// if that has no name, the channel. Inputs and outputs are as large as those
+/// of `own`.
+std::optional<RowCountError>
+findRowCountError(const program::Exchange &exchange, llvm::StringRef channel,
+                  llvm::ArrayRef<RowCounts> counts,
+                  llvm::ArrayRef<int64_t> ranks, const Contribution &own);
 
 /// What a member sends to the one at `place`, in bytes of its input.
 ByteRange getRowsFor(const program::Exchange &exchange, const RowCounts &counts,
@@ -39,6 +37,6 @@ void fillRest(const program::Exchange &exchange, const RowCounts &counts,
 void takeRows(const program::Exchange &exchange,
               llvm::ArrayRef<Contribution> members, size_t place);
 
-} // namespace mf::runner
+} // namespace mf::ranks
 
-#endif // MF_LIB_RUNNER_ROWSHARE_H
+#endif // MF_RANKS_ROWSHARE_H

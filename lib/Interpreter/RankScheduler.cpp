@@ -1,6 +1,6 @@
-//===- Turns.cpp - Ranks that run one at a time ---------------------------===//
+//===- RankScheduler.cpp - Ranks that run one at a time -------------------===//
 
-#include "Turns.h"
+#include "RankScheduler.h"
 #include "mlir/IR/Diagnostics.h"
 #include <thread>
 
@@ -8,7 +8,7 @@ using namespace mlir;
 
 namespace mf::interpreter {
 
-void Turns::reportDeadlock() const {
+void RankScheduler::reportDeadlock() const {
   std::optional<InFlightDiagnostic> error;
   for (const auto &[number, rank] : llvm::enumerate(ranks)) {
     if (rank.isDone)
@@ -22,7 +22,7 @@ void Turns::reportDeadlock() const {
   }
 }
 
-void Turns::passTurn() {
+void RankScheduler::passTurn() {
   for (size_t i = 1; i <= ranks.size(); ++i) {
     const size_t next = (current + i) % ranks.size();
     if (!canRun(ranks[next]))
@@ -40,8 +40,8 @@ void Turns::passTurn() {
   changed.notify_all();
 }
 
-LogicalResult Turns::waitUntil(Operation *op, std::string what,
-                               llvm::function_ref<bool()> isReady) {
+LogicalResult RankScheduler::waitUntil(Operation *op, std::string what,
+                                       llvm::function_ref<bool()> isReady) {
   if (isReady())
     return success();
   std::unique_lock<std::mutex> lock(mutex);
@@ -56,8 +56,9 @@ LogicalResult Turns::waitUntil(Operation *op, std::string what,
   return failure(hasFailed);
 }
 
-LogicalResult Turns::run(size_t numRanks,
-                         llvm::function_ref<LogicalResult(size_t)> body) {
+LogicalResult
+RankScheduler::run(size_t numRanks,
+                   llvm::function_ref<LogicalResult(size_t)> body) {
   ranks.assign(numRanks, {});
   current = 0;
   hasFailed = false;

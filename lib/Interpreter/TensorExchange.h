@@ -1,9 +1,9 @@
-//===- Exchange.h - Messages and collectives between ranks -----*- C++ -*-===//
+//===- TensorExchange.h - Messages and collectives --------------*- C++ -*-===//
 
-#ifndef MF_LIB_INTERPRETER_EXCHANGE_H
-#define MF_LIB_INTERPRETER_EXCHANGE_H
+#ifndef MF_LIB_INTERPRETER_TENSOREXCHANGE_H
+#define MF_LIB_INTERPRETER_TENSOREXCHANGE_H
 
-#include "Turns.h"
+#include "RankScheduler.h"
 #include "dialects/mf/MfDialect.h"
 #include "mf/Interpreter/Tensor.h"
 #include <deque>
@@ -26,9 +26,9 @@ struct Route {
 
 /// Everything that ranks pass to each other. A rank that has to wait gives up
 /// its turn. Errors are reported at the operation that sends or receives.
-class Exchange {
+class TensorExchange {
 public:
-  explicit Exchange(Turns &turns) : turns(turns) {}
+  explicit TensorExchange(RankScheduler &scheduler) : scheduler(scheduler) {}
 
   /// Forgets what the last step left.
   void clear();
@@ -42,19 +42,14 @@ public:
   mlir::FailureOr<Tensor> receive(mlir::Operation *op, const Route &route,
                                   int64_t microBatch, const TensorShape &shape);
 
-  /// What a rank brings to a collective.
-  struct Contribution {
-    Tensor input;
-    /// Of an all_to_all_v.
+  /// What a rank brings to a collective, and what it gets. Input and output may
+  /// be one tensor where the kind allows it.
+  struct Member {
+    Tensor input, output;
+    /// The counts of an all_to_all_v.
     Tensor send, receive;
 
-    Contribution clone() const {
-      auto copy = [](const Tensor &tensor) {
-        return tensor ? tensor.clone() : Tensor();
-      };
-      return {copy(input), copy(send), copy(receive)};
-    }
-    bool hasShapesOf(const Contribution &other) const {
+    bool hasShapesOf(const Member &other) const {
       return input.getShape() == other.input.getShape() &&
              send.getShape() == other.send.getShape() &&
              receive.getShape() == other.receive.getShape();
@@ -62,13 +57,12 @@ public:
   };
 
   /// One rank's part in a collective of `members`, in their order. All of them
-  /// must call it with one channel, kind and list. Input and output may be one
-  /// tensor where the kind allows it.
+  /// must call it with one channel, kind and list. The last one to come
+  /// computes the outputs of all.
   mlir::LogicalResult communicate(mlir::Operation *op, int64_t rank,
                                   llvm::ArrayRef<int64_t> members,
                                   const ir::EmittedCollective &collective,
-                                  const Contribution &own,
-                                  const Tensor &output);
+                                  const Member &own);
 
   /// Reports messages that nobody received.
   mlir::LogicalResult checkAllReceived() const;
@@ -81,12 +75,18 @@ private:
   };
   struct Collective {
     CollectiveKind kind = CollectiveKind::AllReduce;
-    std::vector<int64_t> members;
-    std::map<int64_t, Contribution> arrived;
+    std::vector<int64_t> ranks;
+    /// Those that have come, by rank.
+    std::map<int64_t, Member> members;
+    /// How often all had come.
     int64_t numDone = 0;
   };
 
-  Turns &turns;
+  static mlir::LogicalResult compute(mlir::Operation *op,
+                                     const ir::EmittedCollective &collective,
+                                     const Collective &arrived);
+
+  RankScheduler &scheduler;
   std::map<Route, std::deque<Message>> messages;
   /// By channel and lowest member.
   std::map<std::pair<std::string, int64_t>, Collective> collectives;
@@ -94,4 +94,4 @@ private:
 
 } // namespace mf::interpreter
 
-#endif // MF_LIB_INTERPRETER_EXCHANGE_H
+#endif // MF_LIB_INTERPRETER_TENSOREXCHANGE_H

@@ -1,9 +1,9 @@
-//===- ProcessVisit.h - A collective over several processes ----*- C++ -*-===//
+//===- SpreadGroup.h - A collective over several processes ------*- C++ -*-===//
 
-#ifndef MF_LIB_RUNNER_PROCESSVISIT_H
-#define MF_LIB_RUNNER_PROCESSVISIT_H
+#ifndef MF_LIB_RUNNER_SPREADGROUP_H
+#define MF_LIB_RUNNER_SPREADGROUP_H
 
-#include "Meeting.h"
+#include "GroupBarrier.h"
 #include <optional>
 
 namespace mf::runner {
@@ -17,11 +17,11 @@ struct SpreadGroup {
   std::vector<size_t> elsewhere;
   /// Of `elsewhere`, the first in each process.
   std::vector<size_t> receivers;
-  std::optional<Meeting> meeting;
+  std::optional<GroupBarrier> barrier;
 };
 
 /// One member's part in one collective.
-struct Visit {
+struct MemberPart {
   SpreadGroup &group;
   size_t place;
   uint32_t channel;
@@ -30,15 +30,15 @@ struct Visit {
 
   size_t getNumMembers() const { return group.members.size(); }
   bool isReceiver() const { return place == group.here.front(); }
-  ByteRange getShareOf(size_t member) const {
-    return getShare(exchange, own.inputBytes, getNumMembers(), member);
+  ranks::ByteRange getShareOf(size_t member) const {
+    return ranks::getShare(exchange, own.inputBytes, getNumMembers(), member);
   }
   /// Of what all members want: what `member` has of it. Empty but for the first
   /// one's in a broadcast.
   bool hasBlock(size_t member) const {
     return exchange.kind != CollectiveKind::Broadcast || member == 0;
   }
-  ByteRange getBlock(size_t member) const {
+  ranks::ByteRange getBlock(size_t member) const {
     if (exchange.kind == CollectiveKind::AllReduce)
       return getShareOf(member);
     if (exchange.kind == CollectiveKind::AllGather)
@@ -56,4 +56,4 @@ struct Visit {
 
 } // namespace mf::runner
 
-#endif // MF_LIB_RUNNER_PROCESSVISIT_H
+#endif // MF_LIB_RUNNER_SPREADGROUP_H

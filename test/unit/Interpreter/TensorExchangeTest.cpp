@@ -1,9 +1,9 @@
-//===- ExchangeTest.cpp - Ranks that wait for each other ------------------===//
+//===- TensorExchangeTest.cpp - Ranks that wait for each other ------------===//
 
-#include "lib/Interpreter/Exchange.h"
+#include "lib/Interpreter/TensorExchange.h"
 #include "LoweredSteps.h"
-#include "lib/Runner/CollectiveShare.h"
 #include "mf/Data/ElementConversion.h"
+#include "mf/Ranks/CollectiveShare.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <cmath>
@@ -20,12 +20,12 @@ using testing::HasSubstr;
 namespace {
 
 /// Ranks of a module that stands for all operations.
-struct ExchangeTest : testing::Test {
+struct TensorExchangeTest : testing::Test {
   mf::tools::QuietContext quiet;
   OwningOpRef<ModuleOp> module =
       ModuleOp::create(UnknownLoc::get(&quiet.context));
-  Turns turns;
-  Exchange exchange{turns};
+  RankScheduler scheduler;
+  TensorExchange exchange{scheduler};
   const TensorShape scalar{DType::F32, {}};
 
   LogicalResult communicate(CollectiveKind kind, size_t rank,
@@ -37,7 +37,7 @@ struct ExchangeTest : testing::Test {
     collective.reduction = reduction;
     collective.channel = "all";
     return exchange.communicate(*module, static_cast<int64_t>(rank), members,
-                                collective, {input, {}, {}}, output);
+                                collective, {input, output, {}, {}});
   }
 
   /// One member of three, with two experts each, in an all_to_all_v of rows of
@@ -62,11 +62,11 @@ struct ExchangeTest : testing::Test {
     for (int i = 0; i < 8; ++i)
       rows.push_back(static_cast<float>(10 * rank + i));
     const Tensor result(TensorShape{type, {1, 5, 2}});
-    if (failed(exchange.communicate(
-            *module, static_cast<int64_t>(rank), {0, 1, 2}, collective,
-            {make(rows, type, {1, 4, 2}), make(send, DType::F32, {3, 2}),
-             make(receive, DType::F32, {3, 2})},
-            result)))
+    if (failed(exchange.communicate(*module, static_cast<int64_t>(rank),
+                                    {0, 1, 2}, collective,
+                                    {make(rows, type, {1, 4, 2}), result,
+                                     make(send, DType::F32, {3, 2}),
+                                     make(receive, DType::F32, {3, 2})})))
       return failure();
     output.resize(10);
     llvm::cantFail(
@@ -76,13 +76,13 @@ struct ExchangeTest : testing::Test {
   }
 };
 
-TEST_F(ExchangeTest, OnlyOneRankRunsAtATime) {
+TEST_F(TensorExchangeTest, OnlyOneRankRunsAtATime) {
   std::vector<int> order;
   bool isOpen = false;
-  EXPECT_TRUE(succeeded(turns.run(3, [&](size_t rank) {
+  EXPECT_TRUE(succeeded(scheduler.run(3, [&](size_t rank) {
     order.push_back(static_cast<int>(rank));
     if (rank == 0 &&
-        failed(turns.waitUntil(*module, "a door", [&] { return isOpen; })))
+        failed(scheduler.waitUntil(*module, "a door", [&] { return isOpen; })))
       return failure();
     isOpen |= rank == 1;
     order.push_back(static_cast<int>(rank) + 10);
@@ -91,9 +91,9 @@ TEST_F(ExchangeTest, OnlyOneRankRunsAtATime) {
   EXPECT_THAT(order, testing::ElementsAre(0, 1, 11, 2, 12, 10));
 }
 
-TEST_F(ExchangeTest, MessagesOfARouteArriveInOrder) {
+TEST_F(TensorExchangeTest, MessagesOfARouteArriveInOrder) {
   std::vector<float> got;
-  EXPECT_TRUE(succeeded(turns.run(2, [&](size_t rank) {
+  EXPECT_TRUE(succeeded(scheduler.run(2, [&](size_t rank) {
     const Route route{1, 0, "forward"};
     for (int64_t i = 0; i < 3; ++i) {
       if (rank == 1) {
@@ -111,7 +111,7 @@ TEST_F(ExchangeTest, MessagesOfARouteArriveInOrder) {
   EXPECT_TRUE(succeeded(exchange.checkAllReceived()));
 }
 
-TEST_F(ExchangeTest, AMessageDoesNotChangeWithWhatWasSent) {
+TEST_F(TensorExchangeTest, AMessageDoesNotChangeWithWhatWasSent) {
   const Route route{0, 0, "loop"};
   Tensor value = makeScalar(1);
   exchange.send(*module, route, 0, value);
@@ -121,8 +121,8 @@ TEST_F(ExchangeTest, AMessageDoesNotChangeWithWhatWasSent) {
   EXPECT_EQ(got->getElements<float>()[0], 1);
 }
 
-TEST_F(ExchangeTest, WaitingInACircleIsReportedForEachRank) {
-  EXPECT_TRUE(failed(turns.run(3, [&](size_t rank) {
+TEST_F(TensorExchangeTest, WaitingInACircleIsReportedForEachRank) {
+  EXPECT_TRUE(failed(scheduler.run(3, [&](size_t rank) {
     if (rank == 2)
       return success();
     auto self = static_cast<int64_t>(rank);
@@ -137,8 +137,8 @@ TEST_F(ExchangeTest, WaitingInACircleIsReportedForEachRank) {
                         "'forward', micro-batch 6"));
 }
 
-TEST_F(ExchangeTest, ARankThatFailsEndsThoseThatWaitForIt) {
-  EXPECT_TRUE(failed(turns.run(2, [&](size_t rank) -> LogicalResult {
+TEST_F(TensorExchangeTest, ARankThatFailsEndsThoseThatWaitForIt) {
+  EXPECT_TRUE(failed(scheduler.run(2, [&](size_t rank) -> LogicalResult {
     if (rank == 1)
       return failure();
     return exchange.receive(*module, {1, 0, "forward"}, 0, scalar);
@@ -146,21 +146,21 @@ TEST_F(ExchangeTest, ARankThatFailsEndsThoseThatWaitForIt) {
   EXPECT_EQ(quiet.messages, "");
 }
 
-TEST_F(ExchangeTest, AMessageThatNobodyReceivesIsReported) {
+TEST_F(TensorExchangeTest, AMessageThatNobodyReceivesIsReported) {
   exchange.send(*module, {0, 1, "forward"}, 0, makeScalar(1));
   EXPECT_TRUE(failed(exchange.checkAllReceived()));
   EXPECT_THAT(quiet.messages, HasSubstr("sends a message to 1 on channel "
                                         "'forward' that nobody receives"));
 }
 
-TEST_F(ExchangeTest, SumsAreInTheOrderOfTheGroup) {
+TEST_F(TensorExchangeTest, SumsAreInTheOrderOfTheGroup) {
   // In fp32 (1e8 + 1) - 1e8 = 0, but (1e8 - 1e8) + 1 = 1.
   const float values[] = {1e8F, 1, -1e8F};
   const std::pair<std::vector<int64_t>, float> groups[] = {{{0, 1, 2}, 0.0F},
                                                            {{0, 2, 1}, 1.0F}};
   for (const auto &group : groups) {
     std::vector<float> sums;
-    EXPECT_TRUE(succeeded(turns.run(3, [&](size_t rank) {
+    EXPECT_TRUE(succeeded(scheduler.run(3, [&](size_t rank) {
       for (int i = 0; i < 2; ++i) {
         Tensor value = makeScalar(values[rank]);
         if (failed(communicate(CollectiveKind::AllReduce, rank, group.first,
@@ -174,11 +174,11 @@ TEST_F(ExchangeTest, SumsAreInTheOrderOfTheGroup) {
   }
 }
 
-TEST_F(ExchangeTest, SumsOfBfloat16AreInFp32) {
+TEST_F(TensorExchangeTest, SumsOfBfloat16AreInFp32) {
   // 256 + 1 is 256 in bf16, so that only a sum in fp32 gets to 258.
   const uint16_t ofRank[] = {0x4380, 0x3f80, 0x3f80};
   std::vector<uint16_t> sums;
-  EXPECT_TRUE(succeeded(turns.run(3, [&](size_t rank) {
+  EXPECT_TRUE(succeeded(scheduler.run(3, [&](size_t rank) {
     Tensor value(TensorShape{DType::BF16, {1}});
     value.getElements<uint16_t>()[0] = ofRank[rank];
     if (failed(communicate(CollectiveKind::AllReduce, rank, {0, 1, 2}, value,
@@ -190,7 +190,7 @@ TEST_F(ExchangeTest, SumsOfBfloat16AreInFp32) {
   EXPECT_THAT(sums, testing::Each(0x4381));
 }
 
-TEST_F(ExchangeTest, MaximaAreThoseOfTheRunner) {
+TEST_F(TensorExchangeTest, MaximaAreThoseOfTheRunner) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   const float nan = std::nanf("");
   const std::pair<std::vector<float>, float> cases[] = {
@@ -221,12 +221,12 @@ TEST_F(ExchangeTest, MaximaAreThoseOfTheRunner) {
         parts.push_back(reinterpret_cast<const std::byte *>(
             inputs.back().getBytes().data()));
       }
-      EXPECT_TRUE(succeeded(turns.run(3, [&](size_t rank) {
+      EXPECT_TRUE(succeeded(scheduler.run(3, [&](size_t rank) {
         return communicate(CollectiveKind::AllReduce, rank, {0, 1, 2},
                            inputs[rank], outputs[rank], Reduction::Max);
       })));
       const Tensor ofRunner = make(0);
-      mf::runner::reduceParts(
+      mf::ranks::reduceParts(
           parts, reinterpret_cast<std::byte *>(ofRunner.getBytes().data()), 1,
           type, Reduction::Max);
       for (const Tensor &output : outputs) {
@@ -238,7 +238,7 @@ TEST_F(ExchangeTest, MaximaAreThoseOfTheRunner) {
     }
 }
 
-TEST_F(ExchangeTest, EachKindGivesEachMemberItsPart) {
+TEST_F(TensorExchangeTest, EachKindGivesEachMemberItsPart) {
   using Kind = CollectiveKind;
   // Rank r has {10 r + 1, 10 r + 2}.
   struct Case {
@@ -256,7 +256,7 @@ TEST_F(ExchangeTest, EachKindGivesEachMemberItsPart) {
       {Kind::Broadcast, Reduction::Sum, 2, {1, 2, 1, 2}}};
   for (const Case &one : cases) {
     std::vector<std::vector<float>> results(2);
-    EXPECT_TRUE(succeeded(turns.run(2, [&](size_t rank) {
+    EXPECT_TRUE(succeeded(scheduler.run(2, [&](size_t rank) {
       Tensor input(TensorShape{DType::F32, {2}});
       Tensor output(TensorShape{DType::F32, {one.size}});
       input.getElements<float>()[0] = 10.0F * static_cast<float>(rank) + 1;
@@ -274,7 +274,7 @@ TEST_F(ExchangeTest, EachKindGivesEachMemberItsPart) {
   }
 }
 
-TEST_F(ExchangeTest, RowsGoWhereCountsSay) {
+TEST_F(TensorExchangeTest, RowsGoWhereCountsSay) {
   const std::vector<float> send[] = {
       {1, 0, 0, 2, 1, 0}, {0, 1, 1, 1, 0, 0}, {0, 0, 0, 0, 3, 1}};
   const std::vector<float> receive[] = {
@@ -284,7 +284,7 @@ TEST_F(ExchangeTest, RowsGoWhereCountsSay) {
       {2, 3, 4, 5, 12, 13, 14, 15, -1, -1},
       {6, 7, 20, 21, 22, 23, 24, 25, 26, 27}};
   for (DType type : {DType::F32, DType::BF16, DType::F16})
-    EXPECT_TRUE(succeeded(turns.run(3, [&](size_t rank) {
+    EXPECT_TRUE(succeeded(scheduler.run(3, [&](size_t rank) {
       for (int repetition = 0; repetition < 2; ++repetition) {
         std::vector<float> output;
         if (failed(exchangeRows(rank, send[rank], receive[rank], type, output)))
@@ -296,7 +296,7 @@ TEST_F(ExchangeTest, RowsGoWhereCountsSay) {
   EXPECT_EQ(quiet.messages, "");
 }
 
-TEST_F(ExchangeTest, RowsThatCannotBeExchangedAreErrorsOfTheirRank) {
+TEST_F(TensorExchangeTest, RowsThatCannotBeExchangedAreErrorsOfTheirRank) {
   auto getMessages = [&](size_t member, size_t place, float count,
                          bool isReceived) {
     std::vector<float> send[3], receive[3];
@@ -309,7 +309,7 @@ TEST_F(ExchangeTest, RowsThatCannotBeExchangedAreErrorsOfTheirRank) {
     (isReceived ? receive : send)[member][place] = count;
     quiet.messages.clear();
     exchange.clear();
-    EXPECT_TRUE(failed(turns.run(3, [&](size_t rank) {
+    EXPECT_TRUE(failed(scheduler.run(3, [&](size_t rank) {
       std::vector<float> output;
       return exchangeRows(rank, send[rank], receive[rank], DType::F32, output);
     })));
@@ -330,8 +330,8 @@ TEST_F(ExchangeTest, RowsThatCannotBeExchangedAreErrorsOfTheirRank) {
                         "is room for 5; import with a larger --expert-room"));
 }
 
-TEST_F(ExchangeTest, MembersMustAgreeOnTheGroup) {
-  EXPECT_TRUE(failed(turns.run(2, [&](size_t rank) -> LogicalResult {
+TEST_F(TensorExchangeTest, MembersMustAgreeOnTheGroup) {
+  EXPECT_TRUE(failed(scheduler.run(2, [&](size_t rank) -> LogicalResult {
     std::vector<int64_t> members = {0, 1};
     if (rank == 1)
       members = {1, 0};

@@ -1,4 +1,4 @@
-//===- Turns.h - Ranks that run one at a time ------------------*- C++ -*-===//
+//===- RankScheduler.h - Ranks that run one at a time -----------*- C++ -*-===//
 //
 // Every rank is straight-line code on a thread of its own, but only the rank
 // whose turn it is runs: it goes on until it must wait for another rank. No two
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_INTERPRETER_TURNS_H
-#define MF_LIB_INTERPRETER_TURNS_H
+#ifndef MF_LIB_INTERPRETER_RANKSCHEDULER_H
+#define MF_LIB_INTERPRETER_RANKSCHEDULER_H
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -18,7 +18,7 @@
 
 namespace mf::interpreter {
 
-class Turns {
+class RankScheduler {
 public:
   /// Calls `body(rank)` for ranks [0, ranks) in turns, beginning with rank 0.
   /// Fails if one fails; the others end where they next wait. If all that are
@@ -58,4 +58,4 @@ private:
 
 } // namespace mf::interpreter
 
-#endif // MF_LIB_INTERPRETER_TURNS_H
+#endif // MF_LIB_INTERPRETER_RANKSCHEDULER_H

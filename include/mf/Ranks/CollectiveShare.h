@@ -1,23 +1,37 @@
 //===- CollectiveShare.h - What a collective computes ----------*- C++ -*-===//
 //
-// Collectives apart from how bytes travel. A reduction takes the parts in the
+// Collectives apart from how bytes travel, for the runner's streams as for the
+// interpreter's tensors. A reduction takes the parts in the
 // order of the group, whoever comes first and whoever computes it, so
 // all_reduce and reduce_scatter of the same parts give the same bits.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_RUNNER_COLLECTIVESHARE_H
-#define MF_LIB_RUNNER_COLLECTIVESHARE_H
+#ifndef MF_RANKS_COLLECTIVESHARE_H
+#define MF_RANKS_COLLECTIVESHARE_H
 
-#include "mf/Runner/Communicator.h"
+#include "mf/Program/Instruction.h"
 #include "llvm/ADT/ArrayRef.h"
+#include <cstddef>
 
-namespace mf::runner {
+namespace mf::ranks {
+
+/// What a member brings to a collective. Input and output are the same memory,
+/// which all_reduce and broadcast allow, or do not overlap.
+struct Contribution {
+  const std::byte *input = nullptr;
+  std::byte *output = nullptr;
+  int64_t inputBytes = 0;
+  int64_t outputBytes = 0;
+  /// The counts of an all_to_all_v, as many of each as the group has experts.
+  const float *send = nullptr;
+  const float *receive = nullptr;
+};
 
 /// Combines `parts`, each of `elements` elements, element by element in their
 /// order. Floating-point values are summed in fp32 and rounded once; integers
-/// wrap around; a maximum is that of Maximum.h. `output` may be one of the
-/// parts.
+/// wrap around; a maximum is as IEEE 754-2019 has `maximum`: a NaN if either is
+/// one, and +0 is larger than -0. `output` may be one of the parts.
 void reduceParts(llvm::ArrayRef<const std::byte *> parts, std::byte *output,
                  int64_t elements, DType type, Reduction reduction);
 
@@ -49,6 +63,6 @@ void combineShare(const program::Exchange &exchange,
 void computeShare(const program::Exchange &exchange,
                   llvm::ArrayRef<Contribution> members, size_t place);
 
-} // namespace mf::runner
+} // namespace mf::ranks
 
-#endif // MF_LIB_RUNNER_COLLECTIVESHARE_H
+#endif // MF_RANKS_COLLECTIVESHARE_H

@@ -1,13 +1,13 @@
 //===- RowShare.cpp - Rows that counts send to their experts --------------===//
 
-#include "RowShare.h"
+#include "mf/Ranks/RowShare.h"
 #include "mf/Data/ElementConversion.h"
 #include <algorithm>
 #include <cstring>
 
 using namespace mf::program;
 
-namespace mf::runner {
+namespace mf::ranks {
 
 RowCounts getCounts(const Exchange &exchange, const Contribution &member,
                     size_t numMembers) {
@@ -16,21 +16,18 @@ RowCounts getCounts(const Exchange &exchange, const Contribution &member,
           llvm::ArrayRef(member.receive, size)};
 }
 
-llvm::Error checkRows(const Channel &channel, const Exchange &exchange,
-                      llvm::ArrayRef<RowCounts> counts, size_t place,
-                      llvm::ArrayRef<int64_t> ranks, const Contribution &own,
-                      Meeting &meeting, const std::atomic<bool> &aborted) {
+std::optional<RowCountError> findRowCountError(const Exchange &exchange,
+                                               llvm::StringRef channel,
+                                               llvm::ArrayRef<RowCounts> counts,
+                                               llvm::ArrayRef<int64_t> ranks,
+                                               const Contribution &own) {
   const int64_t rowBytes = exchange.rows.rowBytes;
   std::optional<RowCountError> error = checkRowCounts(
       counts, ranks, own.inputBytes / rowBytes, own.outputBytes / rowBytes);
-  if (!error)
-    return llvm::Error::success();
-  if (error->member == place)
-    return llvm::createStringError(
-        describeRowExchange(exchange.rows.cell, channel.name) + ": " +
-        error->reason);
-  meeting.waitForAbort(aborted);
-  return makeAborted(channel);
+  if (error)
+    error->reason =
+        describeRowExchange(exchange.rows.cell, channel) + ": " + error->reason;
+  return error;
 }
 
 /// Of the counts for member `place`, or of it.
@@ -85,4 +82,4 @@ void takeRows(const Exchange &exchange, llvm::ArrayRef<Contribution> members,
   fillRest(exchange, ownCounts, own);
 }
 
-} // namespace mf::runner
+} // namespace mf::ranks
