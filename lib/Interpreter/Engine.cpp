@@ -1,7 +1,6 @@
 //===- Engine.cpp - Steps of a module at any level ------------------------===//
 
 #include "mf/Interpreter/Engine.h"
-#include "Parts.h"
 #include "mf/Program/Decoder.h"
 #include "mf/Program/LocatedError.h"
 #include "mf/Program/Verifier.h"
@@ -11,6 +10,11 @@
 using namespace mlir;
 
 namespace mf::interpreter {
+
+static llvm::Expected<TensorValues>
+getValues(llvm::Expected<ranks::WholeTensors> tensors) {
+  return tensors ? tensors->get() : tensors.takeError();
+}
 
 namespace {
 
@@ -47,21 +51,19 @@ public:
   runStep(const runner::StepInput &input) override {
     return interpreter->runStep(input);
   }
-  TensorValues getGradients() const override {
-    return copy(interpreter->getGradients());
+  llvm::Expected<TensorValues> getGradients() const override {
+    return getValues(interpreter->collectGradients());
   }
-  TensorValues getParameters() const override {
-    return copy(interpreter->getParameters());
+  llvm::Expected<TensorValues> getParameters() const override {
+    return getValues(interpreter->collectParameters());
+  }
+  LogicalResult report(llvm::Error error) const override {
+    return error
+               ? ir::ModelOp(model).emitError(llvm::toString(std::move(error)))
+               : success();
   }
 
 private:
-  static TensorValues copy(const std::vector<NamedTensor> &tensors) {
-    TensorValues values;
-    for (const NamedTensor &tensor : tensors)
-      values[tensor.name] = {tensor.shape, tensor.bytes.vec()};
-    return values;
-  }
-
   ir::ModelOp model;
   std::unique_ptr<Interpreter> interpreter;
 };
@@ -91,20 +93,19 @@ public:
   bool hasUpdate() const override { return has(program::Role::FirstMoment); }
   FailureOr<runner::StepOutput>
   runStep(const runner::StepInput &input) override;
-  TensorValues getGradients() const override { return gradients; }
-  TensorValues getParameters() const override {
-    return copyStatics(program::Role::Parameter);
+  llvm::Expected<TensorValues> getGradients() const override {
+    return gradients;
   }
+  llvm::Expected<TensorValues> getParameters() const override {
+    return getValues(runner::ModelState(*runner).collectParameters());
+  }
+  LogicalResult report(llvm::Error error) const override;
 
 private:
   bool has(program::Role role) const;
-  LogicalResult report(llvm::Error error);
   llvm::Error startRunner(const InterpreterOptions &options);
-  Part getPart(int64_t rank, const program::Static &buffer) const;
   llvm::Error changeParameter(const InterpreterOptions &options, int64_t rank,
                               size_t number, const program::Static &buffer);
-  /// Statics of a role by the parameter that they belong to.
-  TensorValues copyStatics(program::Role role) const;
 
   program::DecodedProgram decoded;
   std::unique_ptr<runner::Runner> runner;
@@ -121,7 +122,7 @@ bool ProgramEngine::has(program::Role role) const {
   return false;
 }
 
-LogicalResult ProgramEngine::report(llvm::Error error) {
+LogicalResult ProgramEngine::report(llvm::Error error) const {
   if (!error)
     return success();
   llvm::handleAllErrors(
@@ -136,24 +137,15 @@ LogicalResult ProgramEngine::report(llvm::Error error) {
   return failure();
 }
 
-Part ProgramEngine::getPart(int64_t rank, const program::Static &buffer) const {
-  if (!buffer.slice)
-    return {decoded.program.mesh, rank, buffer.shape, {}};
-  return {decoded.program.mesh, rank,
-          TensorShape{buffer.shape.type, buffer.slice->dims},
-          buffer.slice->axes};
-}
-
 /// A change is one of the whole parameter, of which the rank takes its part.
 llvm::Error ProgramEngine::changeParameter(const InterpreterOptions &options,
                                            int64_t rank, size_t number,
                                            const program::Static &buffer) {
   const std::string &name = buffer.tied.empty() ? buffer.of : buffer.tied;
   llvm::MutableArrayRef<uint8_t> bytes = runner->getStatic(rank, number);
-  const Part part = getPart(rank, buffer);
-  if (part.isWhole())
+  if (!buffer.slice)
     return options.changeParameter(name, buffer.shape, bytes);
-  const Tensor whole(part.getWholeShape());
+  const Tensor whole(ranks::getWholeShape(buffer));
   if (llvm::Error error =
           runner::fillInitialValue(*buffer.init, options.seed, name,
                                    whole.getShape(), 0, whole.getBytes()))
@@ -161,7 +153,8 @@ llvm::Error ProgramEngine::changeParameter(const InterpreterOptions &options,
   if (llvm::Error error =
           options.changeParameter(name, whole.getShape(), whole.getBytes()))
     return error;
-  part.take(whole.getBytes(), bytes);
+  ranks::SliceRuns(decoded.program.mesh, buffer, rank)
+      .take(whole.getBytes(), bytes, getBytes(buffer.shape.type));
   return llvm::Error::success();
 }
 
@@ -193,28 +186,16 @@ LogicalResult ProgramEngine::start(const InterpreterOptions &options) {
 
 FailureOr<runner::StepOutput>
 ProgramEngine::runStep(const runner::StepInput &input) {
-  auto output = runner->runStep(input, [this] {
-    gradients = copyStatics(program::Role::Gradient);
+  auto output = runner->runStep(input, [this]() -> llvm::Error {
+    auto values = getValues(runner::ModelState(*runner).collectGradients());
+    if (!values)
+      return values.takeError();
+    gradients = std::move(*values);
     return llvm::Error::success();
   });
   if (!output)
     return report(output.takeError());
   return *output;
-}
-
-TensorValues ProgramEngine::copyStatics(program::Role role) const {
-  WholeTensors wholes;
-  for (int64_t rank = 0; rank < decoded.program.getNumRanks(); ++rank)
-    for (const auto &[number, buffer] :
-         llvm::enumerate(decoded.program.getStageOf(rank).statics))
-      if (buffer.role == role && buffer.tied.empty())
-        wholes.add(buffer.of, getPart(rank, buffer),
-                   runner->getStatic(rank, number));
-  TensorValues values;
-  for (const auto &[name, tensor] : wholes.get())
-    values[name] = {tensor.getShape(),
-                    llvm::ArrayRef<uint8_t>(tensor.getBytes()).vec()};
-  return values;
 }
 
 FailureOr<std::unique_ptr<Engine>>

@@ -2,7 +2,6 @@
 
 #include "mf/Interpreter/Interpreter.h"
 #include "Chunks.h"
-#include "Parts.h"
 #include "ScheduleRun.h"
 #include "mf/Program/Attributes.h"
 #include <thread>
@@ -31,12 +30,6 @@ public:
   SmallVector<ir::UpdateOp> updates;
   std::vector<Rank> ranks;
   bool hasBackward = false;
-  /// What was asked for last.
-  WholeTensors gradients, parameters;
-
-  /// What `tensor` is of a parameter, or of its gradient.
-  Part getPart(const Rank &rank, ir::ParamOp param, ir::LayoutAttr layout,
-               const Tensor &tensor) const;
 
 private:
   LogicalResult collectSchedules();
@@ -226,58 +219,21 @@ Interpreter::runStep(const runner::StepInput &input) {
   return state->runStep(input);
 }
 
-Part Interpreter::State::getPart(const Rank &rank, ir::ParamOp param,
-                                 ir::LayoutAttr layout,
-                                 const Tensor &tensor) const {
-  TensorShape whole = tensor.getShape();
-  llvm::ArrayRef<int64_t> dims = param.getTensorType().getShape();
-  whole.dims.assign(dims.begin(), dims.end());
-  return Part(world.mesh, rank.getNumber(), layout, whole);
-}
-
-static std::vector<NamedTensor> getTensors(const WholeTensors &wholes) {
-  std::vector<NamedTensor> tensors;
-  for (const auto &[name, tensor] : wholes.get())
-    tensors.push_back({name, tensor.getShape(), tensor.getBytes()});
-  return tensors;
-}
-
-/// What a rank has of a gradient before the update. Backward may have summed
-/// it over ranks already.
-static ir::LayoutAttr getGradientLayout(ir::ParamOp param) {
-  ir::LayoutAttr layout = param.getAccumulatedLayout();
-  if (!layout || !param.getReducedInBackward())
-    return layout;
-  return ir::LayoutAttr::get(layout.getContext(), layout.getCuts(),
-                             layout.getPartial(),
-                             ArrayAttr::get(layout.getContext(), {}));
-}
-
 /// A gradient that nothing has reduced is a sum over the ranks.
-std::vector<NamedTensor> Interpreter::getGradients() const {
-  state->gradients = {};
+llvm::Expected<ranks::WholeTensors> Interpreter::collectGradients() const {
+  ranks::WholeTensors gradients(state->world.mesh);
   for (const Rank &rank : state->ranks)
-    rank.forEachGradient([&](llvm::StringRef name, const Tensor &tensor) {
-      auto param = state->world.symbols.lookup<ir::ParamOp>(name);
-      state->gradients.addSummand(
-          param.getSymName().str(),
-          state->getPart(rank, param, getGradientLayout(param), tensor),
-          tensor.getBytes());
-    });
-  return getTensors(state->gradients);
+    if (llvm::Error error = rank.addGradients(gradients))
+      return error;
+  return gradients;
 }
 
-std::vector<NamedTensor> Interpreter::getParameters() const {
-  state->parameters = {};
+llvm::Expected<ranks::WholeTensors> Interpreter::collectParameters() const {
+  ranks::WholeTensors parameters(state->world.mesh);
   for (const Rank &rank : state->ranks)
-    rank.forEachParameter([&](ir::ParamOp param, const Tensor &tensor) {
-      if (!param.getTied())
-        state->parameters.add(
-            param.getSymName().str(),
-            state->getPart(rank, param, param.getStoredLayout(), tensor),
-            tensor.getBytes());
-    });
-  return getTensors(state->parameters);
+    if (llvm::Error error = rank.addParameters(parameters))
+      return error;
+  return parameters;
 }
 
 } // namespace mf::interpreter

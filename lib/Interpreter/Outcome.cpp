@@ -53,8 +53,14 @@ FailureOr<Outcome> runSteps(Engine &engine, int64_t steps, uint64_t seed,
     outcome.losses.push_back(output->loss.value_or(std::nanf("")));
     outcome.globalNorms.push_back(output->globalNorm);
   }
-  outcome.gradients = engine.getGradients();
-  outcome.parameters = engine.getParameters();
+  llvm::Expected<TensorValues> gradients = engine.getGradients();
+  if (!gradients)
+    return engine.report(gradients.takeError());
+  llvm::Expected<TensorValues> parameters = engine.getParameters();
+  if (!parameters)
+    return engine.report(parameters.takeError());
+  outcome.gradients = std::move(*gradients);
+  outcome.parameters = std::move(*parameters);
   return outcome;
 }
 

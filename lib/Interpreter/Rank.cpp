@@ -2,7 +2,6 @@
 
 #include "Rank.h"
 #include "Functions.h"
-#include "Parts.h"
 #include "mf/Program/Attributes.h"
 #include "mf/Runner/InitialValues.h"
 
@@ -19,8 +18,8 @@ LogicalResult Rank::initialize(Operation *user, ir::ParamOp param,
   FailureOr<TensorShape> shape = getTensorShape(param, param.getType());
   if (failed(shape))
     return failure();
-  const Part own(world.mesh, number, param.getStoredLayout(), *shape);
-  const Tensor value = own.isWhole() ? part : Tensor(*shape);
+  const bool isWhole = part.getShape() == *shape;
+  const Tensor value = isWhole ? part : Tensor(*shape);
   FailureOr<program::InitialValue> init =
       program::decodeInitialValue(param, param.getInit());
   if (failed(init))
@@ -34,8 +33,11 @@ LogicalResult Rank::initialize(Operation *user, ir::ParamOp param,
   if (error)
     return param.emitOpError("has no initial value: ")
            << llvm::toString(std::move(error));
-  if (!own.isWhole())
-    own.take(value.getBytes(), part.getBytes());
+  if (isWhole)
+    return success();
+  const ranks::RankTensor own = getPart(param, param.getStoredLayout(), part);
+  ranks::SliceRuns(world.mesh, own.shape, own.slice, number)
+      .take(value.getBytes(), part.getBytes(), getBytes(shape->type));
   return success();
 }
 
@@ -94,19 +96,64 @@ FailureOr<Tensor> Rank::getState(Operation *user, ir::State wanted,
   return value;
 }
 
-void Rank::forEachParameter(
-    llvm::function_ref<void(ir::ParamOp, const Tensor &)> action) const {
-  for (const auto &[key, tensor] : states)
-    if (key.first == ir::State::Parameter)
-      if (auto param = world.symbols.lookup<ir::ParamOp>(key.second);
-          !param.getFrozen())
-        action(param, tensor);
+static std::vector<std::string> getNames(ArrayAttr axes) {
+  std::vector<std::string> names;
+  for (auto axis : axes.getAsRange<StringAttr>())
+    names.push_back(axis.str());
+  return names;
 }
 
-void Rank::forEachGradient(
-    llvm::function_ref<void(llvm::StringRef, const Tensor &)> action) const {
-  for (const auto &[name, tensor] : keptGradients)
-    action(name, tensor);
+ranks::RankTensor Rank::getPart(ir::ParamOp param, ir::LayoutAttr layout,
+                                const Tensor &tensor) const {
+  ranks::RankTensor part;
+  part.rank = number;
+  part.shape = tensor.getShape();
+  part.read = [tensor] { return llvm::ArrayRef<uint8_t>(tensor.getBytes()); };
+  if (!layout)
+    return part;
+  part.slice.emplace();
+  llvm::append_range(part.slice->dims, param.getTensorType().getShape());
+  for (auto axes : layout.getCuts().getAsRange<ArrayAttr>())
+    part.slice->axes.push_back(getNames(axes));
+  part.summand = world.mesh.getPart(number, getNames(layout.getReduced()));
+  return part;
+}
+
+/// What a rank has of a gradient before the update. Backward may have summed
+/// it over ranks already.
+static ir::LayoutAttr getGradientLayout(ir::ParamOp param) {
+  ir::LayoutAttr layout = param.getAccumulatedLayout();
+  if (!layout || !param.getReducedInBackward())
+    return layout;
+  return ir::LayoutAttr::get(layout.getContext(), layout.getCuts(),
+                             layout.getPartial(),
+                             ArrayAttr::get(layout.getContext(), {}));
+}
+
+llvm::Error Rank::addParameters(ranks::WholeTensors &tensors) const {
+  for (const auto &[key, tensor] : states) {
+    if (key.first != ir::State::Parameter)
+      continue;
+    auto param = world.symbols.lookup<ir::ParamOp>(key.second);
+    if (param.getFrozen() || param.getTied())
+      continue;
+    ranks::RankTensor part = getPart(param, param.getStoredLayout(), tensor);
+    // Only gradients are summands; ranks with the same part hold the same.
+    part.summand = 0;
+    if (llvm::Error error = tensors.add(key.second, std::move(part)))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Rank::addGradients(ranks::WholeTensors &tensors) const {
+  for (const auto &[name, tensor] : keptGradients) {
+    auto param = world.symbols.lookup<ir::ParamOp>(name);
+    if (llvm::Error error =
+            tensors.add(name, getPart(param, getGradientLayout(param), tensor)))
+      return error;
+  }
+  return llvm::Error::success();
 }
 
 //===----------------------------------------------------------------------===//

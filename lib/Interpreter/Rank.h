@@ -8,6 +8,7 @@
 #include "dialects/mf/MfOps.h"
 #include "mf/Interpreter/Interpreter.h"
 #include "mf/Program/Mesh.h"
+#include "mf/Ranks/WholeTensors.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace mf::interpreter {
@@ -83,12 +84,10 @@ public:
   mlir::FailureOr<Tensor> getLossGradient(mlir::Operation *op, double value,
                                           bool isScaled, mlir::Type type);
 
-  /// Calls `action(name, tensor)` for each parameter that is not a table, and
-  /// for each gradient that was kept.
-  void forEachParameter(
-      llvm::function_ref<void(ir::ParamOp, const Tensor &)> action) const;
-  void forEachGradient(
-      llvm::function_ref<void(llvm::StringRef, const Tensor &)> action) const;
+  /// Adds what the rank has of the parameters that are neither tables nor tied,
+  /// and of the gradients that were kept.
+  llvm::Error addParameters(ranks::WholeTensors &tensors) const;
+  llvm::Error addGradients(ranks::WholeTensors &tensors) const;
 
 private:
   mlir::LogicalResult initialize(mlir::Operation *user, ir::ParamOp param,
@@ -96,6 +95,9 @@ private:
   /// Which part of a sequence that is cut into `parts` the rank has.
   int64_t getSequencePart(int64_t parts) const;
   void keepGradients();
+  /// What `tensor` is of the parameter, or of its gradient.
+  ranks::RankTensor getPart(ir::ParamOp param, ir::LayoutAttr layout,
+                            const Tensor &tensor) const;
 
   World &world;
   int64_t number, stage;

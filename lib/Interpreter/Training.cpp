@@ -2,6 +2,7 @@
 
 #include "mf/Interpreter/Training.h"
 #include "mf/Data/BatchReader.h"
+#include "mf/Data/Safetensors.h"
 #include "mf/Data/StepPrint.h"
 #include "mf/Interpreter/Interpreter.h"
 #include "mf/Program/Attributes.h"
@@ -212,8 +213,8 @@ void Training::printStep(const StepMeasurement &step) {
 }
 
 static llvm::Error write(llvm::StringRef path,
-                         const std::vector<NamedTensor> &tensors) {
-  return writeSafetensors(path, tensors, {{"format", "mf"}});
+                         llvm::Expected<ranks::WholeTensors> tensors) {
+  return tensors ? tensors->write(path) : tensors.takeError();
 }
 
 llvm::Error Training::dumpGradients(int64_t step) const {
@@ -221,11 +222,11 @@ llvm::Error Training::dumpGradients(int64_t step) const {
     llvm::SmallString<128> path(options.dumpGradientsFolder);
     llvm::sys::path::append(
         path, llvm::formatv("step_{0,0+6}.safetensors", step).str());
-    if (llvm::Error error = write(path, interpreter->getGradients()))
+    if (llvm::Error error = write(path, interpreter->collectGradients()))
       return error;
   }
   if (!options.dumpGradientsPath.empty() && step == options.steps)
-    return write(options.dumpGradientsPath, interpreter->getGradients());
+    return write(options.dumpGradientsPath, interpreter->collectGradients());
   return llvm::Error::success();
 }
 
@@ -286,7 +287,7 @@ llvm::Error Training::run() {
   }
   if (!options.saveParamsPath.empty())
     if (llvm::Error error =
-            write(options.saveParamsPath, interpreter->getParameters()))
+            write(options.saveParamsPath, interpreter->collectParameters()))
       return error;
   if (options.reportPath.empty())
     return llvm::Error::success();

@@ -1,8 +1,8 @@
 //===- HostStatics.cpp - What the host tells and asks ranks ---------------===//
 
 #include "HostStatics.h"
-#include "SliceRuns.h"
 #include "mf/Program/LocatedError.h"
+#include "mf/Ranks/SliceRuns.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cstring>
@@ -29,7 +29,7 @@ static llvm::Error writeElements(const Mesh &mesh, RankExecutor &rank,
       continue;
     isUsed = true;
     const auto count =
-        static_cast<size_t>(getWholeShape(statics[i]).getNumElements());
+        static_cast<size_t>(ranks::getWholeShape(statics[i]).getNumElements());
     if (getBytes(statics[i].shape.type) != sizeof(int32_t))
       return llvm::make_error<LocatedError>(
           statics[i].location, llvm::Twine("expected ") + what + " as i32");
@@ -39,12 +39,10 @@ static llvm::Error writeElements(const Mesh &mesh, RankExecutor &rank,
           llvm::formatv("expected no more than {0} {1} in a step",
                         values.size(), what));
     const llvm::ArrayRef<int32_t> whole = values.slice(position, count);
-    llvm::MutableArrayRef<uint8_t> bytes = rank.getStatic(i);
-    SliceRuns(mesh, statics[i], rank.getRank())
-        .forEach([&](int64_t from, int64_t to, int64_t elements) {
-          std::memcpy(bytes.data() + to * sizeof(int32_t), whole.data() + from,
-                      elements * sizeof(int32_t));
-        });
+    ranks::SliceRuns(mesh, statics[i], rank.getRank())
+        .take({reinterpret_cast<const uint8_t *>(whole.data()),
+               count * sizeof(int32_t)},
+              rank.getStatic(i), sizeof(int32_t));
     position += count;
   }
   if (isUsed && position != values.size())

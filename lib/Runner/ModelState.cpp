@@ -3,8 +3,6 @@
 #include "mf/Runner/ModelState.h"
 #include "CheckpointParts.h"
 #include "GatheredStatics.h"
-#include "SliceRuns.h"
-#include "WholeTensors.h"
 #include "mf/Data/ElementConversion.h"
 #include "mf/Data/Safetensors.h"
 #include "mf/Data/SafetensorsWriter.h"
@@ -17,6 +15,7 @@
 #include <set>
 
 using namespace mf::program;
+using namespace mf::ranks;
 
 namespace mf::runner {
 
@@ -184,34 +183,56 @@ std::vector<int64_t> ModelState::getSavedRanks() const {
   return {ranks.begin(), ranks.end()};
 }
 
-llvm::Error ModelState::saveWhole(
-    llvm::StringRef path,
+llvm::Expected<WholeTensors> ModelState::collect(
     llvm::function_ref<std::string(const Static &)> getName) const {
-  WholeTensors tensors(runner, processes);
+  auto gathered = std::make_shared<GatheredStatics>(runner, processes);
+  WholeTensors tensors(runner.getProgram().mesh, gathered->isWriter());
   for (const int64_t rank : getSavedRanks()) {
     const std::vector<Static> &statics = getStatics(runner, rank);
-    for (uint32_t i = 0; i < statics.size(); ++i)
-      if (const std::string name = getName(statics[i]); !name.empty())
-        if (llvm::Error error = tensors.add(name, rank, i))
-          return error;
+    for (uint32_t i = 0; i < statics.size(); ++i) {
+      const std::string name = getName(statics[i]);
+      if (name.empty())
+        continue;
+      RankTensor part;
+      part.rank = rank;
+      part.shape = statics[i].shape;
+      part.slice = statics[i].slice;
+      part.location = statics[i].location;
+      part.read = [gathered, rank, i] { return gathered->get(rank, i); };
+      if (llvm::Error error = tensors.add(name, std::move(part)))
+        return error;
+    }
   }
-  return tensors.write(path);
+  return tensors;
 }
 
-llvm::Error ModelState::saveParameters(llvm::StringRef path) const {
-  return saveWhole(path, [&](const Static &buffer) {
+llvm::Expected<WholeTensors> ModelState::collectParameters() const {
+  return collect([&](const Static &buffer) {
     return buffer.role == Role::Parameter && buffer.tied.empty()
                ? getOwner(buffer)
                : std::string();
   });
 }
 
-llvm::Error ModelState::saveGradients(llvm::StringRef path) const {
-  return saveWhole(path, [](const Static &buffer) {
+llvm::Expected<WholeTensors> ModelState::collectGradients() const {
+  return collect([](const Static &buffer) {
     if (buffer.role != Role::Gradient)
       return std::string();
     return buffer.of.empty() ? buffer.name : buffer.of;
   });
+}
+
+static llvm::Error save(llvm::StringRef path,
+                        llvm::Expected<WholeTensors> tensors) {
+  return tensors ? tensors->write(path) : tensors.takeError();
+}
+
+llvm::Error ModelState::saveParameters(llvm::StringRef path) const {
+  return save(path, collectParameters());
+}
+
+llvm::Error ModelState::saveGradients(llvm::StringRef path) const {
+  return save(path, collectGradients());
 }
 
 //===----------------------------------------------------------------------===//

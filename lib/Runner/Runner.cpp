@@ -2,8 +2,8 @@
 
 #include "mf/Runner/Runner.h"
 #include "HostStatics.h"
-#include "StepFacts.h"
 #include "mf/Program/LocatedError.h"
+#include "mf/Ranks/SliceRuns.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include <cstring>
@@ -11,6 +11,7 @@
 #include <thread>
 
 using namespace mf::program;
+using mf::ranks::describeRank;
 
 namespace mf::runner {
 

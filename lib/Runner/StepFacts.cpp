@@ -1,15 +1,11 @@
 //===- StepFacts.cpp - What a program says about its step -----------------===//
 
 #include "StepFacts.h"
+#include "mf/Ranks/SliceRuns.h"
 
 using namespace mf::program;
 
 namespace mf::runner {
-
-std::string describeRank(const Mesh &mesh, int64_t rank) {
-  return "rank " + std::to_string(rank) + " (stage " +
-         std::to_string(mesh.getStage(rank)) + ")";
-}
 
 bool usesHostStatic(const Program &program, Role role) {
   for (const StageProgram &stage : program.stages)
@@ -24,7 +20,7 @@ int64_t countBatchRows(const Program &program) {
     int64_t elements = 0;
     for (const Static &buffer : stage.statics)
       if (buffer.role == Role::Tokens && buffer.space == Space::Host)
-        elements += getWholeShape(buffer).getNumElements();
+        elements += ranks::getWholeShape(buffer).getNumElements();
     if (elements > 0)
       return elements / std::max<int64_t>(1, program.microBatches *
                                                  program.sequenceLength);

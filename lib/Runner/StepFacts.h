@@ -3,12 +3,9 @@
 #ifndef MF_LIB_RUNNER_STEPFACTS_H
 #define MF_LIB_RUNNER_STEPFACTS_H
 
-#include "SliceRuns.h"
+#include "mf/Program/Program.h"
 
 namespace mf::runner {
-
-/// What messages call a rank: "rank 3 (stage 1)".
-std::string describeRank(const program::Mesh &mesh, int64_t rank);
 
 /// Whether the host writes (or reads) a static of this role.
 bool usesHostStatic(const program::Program &program, program::Role role);

@@ -10,7 +10,6 @@
 
 #include "mf/Interpreter/Interpreter.h"
 #include "mlir/IR/BuiltinOps.h"
-#include <map>
 
 namespace mf::interpreter {
 
@@ -25,12 +24,8 @@ struct DataSizes {
   int64_t ignoreIndex = -100;
 };
 
-/// A tensor's value on its own.
-struct TensorValue {
-  TensorShape shape;
-  std::vector<uint8_t> bytes;
-};
-using TensorValues = std::map<std::string, TensorValue>;
+using ranks::TensorValue;
+using ranks::TensorValues;
 
 /// Runs steps of one module, which must not change meanwhile.
 class Engine {
@@ -49,9 +44,12 @@ public:
   virtual mlir::FailureOr<runner::StepOutput>
   runStep(const runner::StepInput &input) = 0;
   /// Of the last step, as backward left them.
-  virtual TensorValues getGradients() const = 0;
+  virtual llvm::Expected<TensorValues> getGradients() const = 0;
   /// Trained parameters, of tied ones the owner.
-  virtual TensorValues getParameters() const = 0;
+  virtual llvm::Expected<TensorValues> getParameters() const = 0;
+
+  /// Reports an error, if it is one, where it belongs in the module.
+  virtual mlir::LogicalResult report(llvm::Error error) const = 0;
 };
 
 } // namespace mf::interpreter

@@ -19,7 +19,7 @@
 #define MF_INTERPRETER_INTERPRETER_H
 
 #include "dialects/mf/MfOps.h"
-#include "mf/Data/SafetensorsWriter.h"
+#include "mf/Ranks/WholeTensors.h"
 #include "mf/Runner/Runner.h"
 #include <functional>
 
@@ -61,9 +61,9 @@ public:
   /// divided by the loss scale; of tied parameters, each one's own. Of those
   /// that ranks share out in fp32 the whole, summed over the axes on which the
   /// parameter is reduced.
-  std::vector<NamedTensor> getGradients() const;
+  llvm::Expected<ranks::WholeTensors> collectGradients() const;
   /// The trained parameters that the steps so far read; of tied ones the owner.
-  std::vector<NamedTensor> getParameters() const;
+  llvm::Expected<ranks::WholeTensors> collectParameters() const;
 
 private:
   class State;

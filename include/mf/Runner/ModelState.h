@@ -8,6 +8,7 @@
 #ifndef MF_RUNNER_MODELSTATE_H
 #define MF_RUNNER_MODELSTATE_H
 
+#include "mf/Ranks/WholeTensors.h"
 #include "mf/Runner/Runner.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -46,9 +47,11 @@ public:
   llvm::Error loadParameters(llvm::StringRef path,
                              std::vector<std::string> &notes);
 
+  /// The parameters, and the gradients as they are, which are read from the
+  /// runner when they are used.
+  llvm::Expected<ranks::WholeTensors> collectParameters() const;
+  llvm::Expected<ranks::WholeTensors> collectGradients() const;
   llvm::Error saveParameters(llvm::StringRef path) const;
-
-  /// The gradients as they are; of tied parameters, the first one's.
   llvm::Error saveGradients(llvm::StringRef path) const;
 
   /// Parameters and moments of one rank, slices as they are: what a checkpoint
@@ -62,9 +65,8 @@ public:
   llvm::Error loadRanks(llvm::ArrayRef<std::string> paths);
 
 private:
-  /// Saves the statics to which `getName` gives a name.
-  llvm::Error saveWhole(
-      llvm::StringRef path,
+  /// The statics to which `getName` gives a name.
+  llvm::Expected<ranks::WholeTensors> collect(
       llvm::function_ref<std::string(const program::Static &)> getName) const;
 
   /// The name that the parameter's first value, and its tensor in a file, has:

@@ -7,7 +7,6 @@
 
 using namespace mlir;
 using namespace mf::interpreter;
-using mf::NamedTensor;
 using testing::HasSubstr;
 
 namespace ir = mf::ir;
@@ -181,9 +180,11 @@ TEST_F(InterpreterTest, OverflowLeavesParametersAsTheyAre) {
     FailureOr<mf::runner::StepOutput> output = (*interpreter)->runStep(input);
     ASSERT_TRUE(succeeded(output)) << steps.messages;
     EXPECT_TRUE(output->overflow);
-    for (const NamedTensor &tensor : (*interpreter)->getParameters())
-      if (tensor.name == "layers.0.norm.weight")
-        EXPECT_EQ(*reinterpret_cast<const float *>(tensor.bytes.data()), 1);
+    const mf::ranks::TensorValues parameters = llvm::cantFail(
+        llvm::cantFail((*interpreter)->collectParameters()).get());
+    EXPECT_EQ(*reinterpret_cast<const float *>(
+                  parameters.at("layers.0.norm.weight").bytes.data()),
+              1);
     return;
   }
   FAIL() << steps.messages;

@@ -1,12 +1,12 @@
 //===- SliceRunsTest.cpp - Where a rank's slice lies in the whole ---------===//
 
-#include "lib/Runner/SliceRuns.h"
+#include "mf/Ranks/SliceRuns.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 using namespace mf;
 using namespace mf::program;
-using namespace mf::runner;
+using namespace mf::ranks;
 using ::testing::ElementsAre;
 
 namespace {

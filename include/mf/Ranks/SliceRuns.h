@@ -1,22 +1,35 @@
 //===- SliceRuns.h - Where a rank's slice lies in the whole ----*- C++ -*-===//
 
-#ifndef MF_LIB_RUNNER_SLICERUNS_H
-#define MF_LIB_RUNNER_SLICERUNS_H
+#ifndef MF_RANKS_SLICERUNS_H
+#define MF_RANKS_SLICERUNS_H
 
 #include "mf/Program/Program.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
-namespace mf::runner {
+namespace mf::ranks {
 
-/// The shape of the tensor that a static holds a slice, or the whole, of.
-TensorShape getWholeShape(const program::Static &buffer);
+/// What messages call a rank: "rank 3 (stage 1)".
+std::string describeRank(const program::Mesh &mesh, int64_t rank);
 
-/// The elements of a static as runs of neighbouring elements of the whole
-/// tensor, for one rank. Takes no memory, however many runs there are.
+/// The shape of the tensor of which a rank holds a slice of `shape`, or all of
+/// it if there is no slice.
+TensorShape getWholeShape(const TensorShape &shape,
+                          const std::optional<program::Slice> &slice);
+inline TensorShape getWholeShape(const program::Static &buffer) {
+  return getWholeShape(buffer.shape, buffer.slice);
+}
+
+/// The elements that a rank holds of a tensor as runs of neighbouring elements
+/// of the whole. Takes no memory, however many runs there are.
 class SliceRuns {
 public:
+  /// The rank holds a tensor of `shape`, which is the slice or, without one,
+  /// the whole.
+  SliceRuns(const program::Mesh &mesh, const TensorShape &shape,
+            const std::optional<program::Slice> &slice, int64_t rank);
   SliceRuns(const program::Mesh &mesh, const program::Static &buffer,
-            int64_t rank);
+            int64_t rank)
+      : SliceRuns(mesh, buffer.shape, buffer.slice, rank) {}
 
   int64_t getNumRuns() const { return numRuns; }
   /// All runs have as many elements.
@@ -41,6 +54,12 @@ public:
     forEach(0, numRuns * runElements, visit);
   }
 
+  /// Copies the slice out of the bytes of the whole tensor, or into them.
+  void take(llvm::ArrayRef<uint8_t> whole, llvm::MutableArrayRef<uint8_t> slice,
+            int64_t elementBytes) const;
+  void put(llvm::ArrayRef<uint8_t> slice, llvm::MutableArrayRef<uint8_t> whole,
+           int64_t elementBytes) const;
+
 private:
   /// A dimension outside of the runs.
   struct Dimension {
@@ -54,6 +73,6 @@ private:
   int64_t offset = 0;
 };
 
-} // namespace mf::runner
+} // namespace mf::ranks
 
-#endif // MF_LIB_RUNNER_SLICERUNS_H
+#endif // MF_RANKS_SLICERUNS_H
