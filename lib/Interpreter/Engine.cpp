@@ -4,7 +4,6 @@
 #include "mf/Program/Decoder.h"
 #include "mf/Program/LocatedError.h"
 #include "mf/Program/Verifier.h"
-#include "mf/Runner/InitialValues.h"
 #include "mf/Runner/ModelState.h"
 
 using namespace mlir;
@@ -47,8 +46,7 @@ public:
   }
   bool hasBackward() const override { return interpreter->hasBackward(); }
   bool hasUpdate() const override { return interpreter->hasUpdate(); }
-  FailureOr<runner::StepOutput>
-  runStep(const runner::StepInput &input) override {
+  FailureOr<ranks::StepOutput> runStep(const ranks::StepInput &input) override {
     return interpreter->runStep(input);
   }
   llvm::Expected<TensorValues> getGradients() const override {
@@ -91,8 +89,7 @@ public:
   }
   bool hasBackward() const override { return has(program::Role::Gradient); }
   bool hasUpdate() const override { return has(program::Role::FirstMoment); }
-  FailureOr<runner::StepOutput>
-  runStep(const runner::StepInput &input) override;
+  FailureOr<ranks::StepOutput> runStep(const ranks::StepInput &input) override;
   llvm::Expected<TensorValues> getGradients() const override {
     return gradients;
   }
@@ -104,8 +101,6 @@ public:
 private:
   bool has(program::Role role) const;
   llvm::Error startRunner(const InterpreterOptions &options);
-  llvm::Error changeParameter(const InterpreterOptions &options, int64_t rank,
-                              size_t number, const program::Static &buffer);
 
   program::DecodedProgram decoded;
   std::unique_ptr<runner::Runner> runner;
@@ -137,27 +132,6 @@ LogicalResult ProgramEngine::report(llvm::Error error) const {
   return failure();
 }
 
-/// A change is one of the whole parameter, of which the rank takes its part.
-llvm::Error ProgramEngine::changeParameter(const InterpreterOptions &options,
-                                           int64_t rank, size_t number,
-                                           const program::Static &buffer) {
-  const std::string &name = buffer.tied.empty() ? buffer.of : buffer.tied;
-  llvm::MutableArrayRef<uint8_t> bytes = runner->getStatic(rank, number);
-  if (!buffer.slice)
-    return options.changeParameter(name, buffer.shape, bytes);
-  const Tensor whole(ranks::getWholeShape(buffer));
-  if (llvm::Error error =
-          runner::fillInitialValue(*buffer.init, options.seed, name,
-                                   whole.getShape(), 0, whole.getBytes()))
-    return error;
-  if (llvm::Error error =
-          options.changeParameter(name, whole.getShape(), whole.getBytes()))
-    return error;
-  ranks::SliceRuns(decoded.program.mesh, buffer, rank)
-      .take(whole.getBytes(), bytes, getBytes(buffer.shape.type));
-  return llvm::Error::success();
-}
-
 llvm::Error ProgramEngine::startRunner(const InterpreterOptions &options) {
   if (llvm::Error error = program::verifyProgress(decoded.program))
     return error;
@@ -167,25 +141,20 @@ llvm::Error ProgramEngine::startRunner(const InterpreterOptions &options) {
   if (!created)
     return created.takeError();
   runner = std::move(*created);
-  if (llvm::Error error = runner::ModelState(*runner).initialize(options.seed))
+  runner::ModelState state(*runner);
+  if (llvm::Error error = state.initialize(options.seed))
     return error;
-  if (!options.changeParameter)
-    return llvm::Error::success();
-  for (int64_t rank = 0; rank < decoded.program.getNumRanks(); ++rank)
-    for (const auto &[number, buffer] :
-         llvm::enumerate(decoded.program.getStageOf(rank).statics))
-      if (buffer.role == program::Role::Parameter)
-        if (llvm::Error error = changeParameter(options, rank, number, buffer))
-          return error;
-  return llvm::Error::success();
+  return options.changeParameter
+             ? state.changeParameters(options.seed, options.changeParameter)
+             : llvm::Error::success();
 }
 
 LogicalResult ProgramEngine::start(const InterpreterOptions &options) {
   return report(startRunner(options));
 }
 
-FailureOr<runner::StepOutput>
-ProgramEngine::runStep(const runner::StepInput &input) {
+FailureOr<ranks::StepOutput>
+ProgramEngine::runStep(const ranks::StepInput &input) {
   auto output = runner->runStep(input, [this]() -> llvm::Error {
     auto values = getValues(runner::ModelState(*runner).collectGradients());
     if (!values)

@@ -19,7 +19,7 @@ public:
                   : static_cast<int>(std::thread::hardware_concurrency())) {}
 
   LogicalResult prepare();
-  FailureOr<runner::StepOutput> runStep(const runner::StepInput &input);
+  FailureOr<ranks::StepOutput> runStep(const ranks::StepInput &input);
   LogicalResult runRank(Rank &rank);
 
   World world;
@@ -33,8 +33,6 @@ public:
 
 private:
   LogicalResult collectSchedules();
-  std::optional<float> readReport(llvm::StringRef quantity) const;
-  std::optional<float> readLoss() const;
 };
 
 /// Orders schedules by stage; there must be one for each.
@@ -133,59 +131,20 @@ LogicalResult Interpreter::State::runRank(Rank &rank) {
   return rank.endStep();
 }
 
-/// The mean over the ranks that report it.
-std::optional<float>
-Interpreter::State::readReport(llvm::StringRef quantity) const {
-  double sum = 0;
-  int64_t count = 0;
-  for (const Rank &rank : ranks)
-    if (std::optional<float> value = rank.readReport(quantity)) {
-      sum += *value;
-      ++count;
-    }
-  if (count == 0)
-    return std::nullopt;
-  return static_cast<float>(sum / static_cast<double>(count));
-}
-
-/// The sum over the stages, each of which reports the losses of its chunks, of
-/// the mean over a stage's ranks.
-std::optional<float> Interpreter::State::readLoss() const {
-  std::map<int64_t, std::pair<double, int64_t>> stages;
-  for (const Rank &rank : ranks)
-    if (std::optional<float> value = rank.readReport("loss")) {
-      auto &[sum, count] = stages[rank.getStage()];
-      sum += *value;
-      ++count;
-    }
-  if (stages.empty())
-    return std::nullopt;
-  double loss = 0;
-  for (const auto &[stage, entry] : stages)
-    loss += entry.first / static_cast<double>(entry.second);
-  return static_cast<float>(loss);
-}
-
-FailureOr<runner::StepOutput>
-Interpreter::State::runStep(const runner::StepInput &input) {
+FailureOr<ranks::StepOutput>
+Interpreter::State::runStep(const ranks::StepInput &input) {
   world.input = input;
   world.exchange.clear();
   if (failed(world.scheduler.run(
           ranks.size(), [&](size_t rank) { return runRank(ranks[rank]); })) ||
       failed(world.exchange.checkAllReceived()))
     return failure();
-  runner::StepOutput output;
-  output.loss = readLoss();
-  output.globalNorm = readReport("global_norm");
-  output.overflow = readReport("overflow").value_or(0) != 0;
-  std::map<std::string, std::vector<float>> dropRates;
+  ranks::StepReports reports;
   for (const Rank &rank : ranks)
     rank.forEachReport([&](const std::string &quantity, const Tensor &value) {
-      if (isDropRate(quantity))
-        llvm::append_range(dropRates[quantity], value.getElements<float>());
+      reports.add(rank.getStage(), quantity, value.getElements<float>());
     });
-  output.dropRates = collectDropRates(dropRates);
-  return output;
+  return ranks::StepOutput(reports);
 }
 
 Interpreter::Interpreter(std::unique_ptr<State> state)
@@ -214,8 +173,8 @@ bool Interpreter::hasUpdate() const {
   });
 }
 
-FailureOr<runner::StepOutput>
-Interpreter::runStep(const runner::StepInput &input) {
+FailureOr<ranks::StepOutput>
+Interpreter::runStep(const ranks::StepInput &input) {
   return state->runStep(input);
 }
 

@@ -40,14 +40,14 @@ FailureOr<Outcome> runSteps(Engine &engine, int64_t steps, uint64_t seed,
   Outcome outcome;
   for (int64_t step = 1; step <= steps; ++step) {
     const RandomBatch batch = drawBatch(engine.getDataSizes(), random);
-    runner::StepInput input;
+    ranks::StepInput input;
     input.tokens = batch.tokens;
     input.labels = batch.labels;
     input.learningRate = comparedLearningRate;
     input.stepNumber = step;
     input.lossScale = lossScale;
     input.seed = seed;
-    FailureOr<runner::StepOutput> output = engine.runStep(input);
+    FailureOr<ranks::StepOutput> output = engine.runStep(input);
     if (failed(output))
       return failure();
     outcome.losses.push_back(output->loss.value_or(std::nanf("")));

@@ -3,7 +3,6 @@
 #include "Rank.h"
 #include "Functions.h"
 #include "mf/Program/Attributes.h"
-#include "mf/Runner/InitialValues.h"
 
 using namespace mlir;
 
@@ -18,26 +17,25 @@ LogicalResult Rank::initialize(Operation *user, ir::ParamOp param,
   FailureOr<TensorShape> shape = getTensorShape(param, param.getType());
   if (failed(shape))
     return failure();
-  const bool isWhole = part.getShape() == *shape;
-  const Tensor value = isWhole ? part : Tensor(*shape);
   FailureOr<program::InitialValue> init =
       program::decodeInitialValue(param, param.getInit());
   if (failed(init))
     return failure();
   llvm::StringRef name = param.getTied().value_or(param.getSymName());
-  llvm::Error error = runner::fillInitialValue(
-      *init, world.options.seed, name, value.getShape(), 0, value.getBytes());
-  if (!error && !param.getFrozen() && world.options.changeParameter)
-    error =
-        world.options.changeParameter(name, value.getShape(), value.getBytes());
+  const ranks::RankTensor own = getPart(param, param.getStoredLayout(), part);
+  const ranks::SliceRuns runs(world.mesh, own.shape, own.slice, number);
+  const uint64_t seed = world.options.seed;
+  const ranks::TensorChange &change = world.options.changeParameter;
+  llvm::Error error =
+      change && !param.getFrozen()
+          ? ranks::fillChangedSlice(*init, seed, name, *shape, runs, change,
+                                    part.getBytes())
+          : ranks::fillInitialSlice(*init, seed, name, *shape, runs, 0,
+                                    own.shape.getNumElements(),
+                                    part.getBytes());
   if (error)
     return param.emitOpError("has no initial value: ")
            << llvm::toString(std::move(error));
-  if (isWhole)
-    return success();
-  const ranks::RankTensor own = getPart(param, param.getStoredLayout(), part);
-  ranks::SliceRuns(world.mesh, own.shape, own.slice, number)
-      .take(value.getBytes(), part.getBytes(), getBytes(shape->type));
   return success();
 }
 
@@ -217,13 +215,6 @@ void Rank::forEachReport(
     action(quantity, value);
 }
 
-std::optional<float> Rank::readReport(llvm::StringRef quantity) const {
-  auto found = reports.find(quantity.str());
-  if (found == reports.end())
-    return std::nullopt;
-  return found->second.getElements<float>()[0];
-}
-
 void Rank::keepGradients() {
   if (hasKeptGradients)
     return;
@@ -235,7 +226,7 @@ void Rank::keepGradients() {
 
 LogicalResult Rank::runUpdate(ir::UpdateOp update) {
   keepGradients();
-  const runner::StepInput &input = world.input;
+  const ranks::StepInput &input = world.input;
   SmallVector<Tensor> arguments = {
       makeScalar(input.learningRate),
       makeScalar(static_cast<float>(input.stepNumber)),
@@ -271,7 +262,7 @@ FailureOr<Tensor> Rank::getInput(Operation *op, ir::InputKind kind,
     return failure();
   if (kind == ir::InputKind::Draw) {
     Tensor draw(*shape);
-    llvm::copy(runner::getDraw(world.input, microBatch),
+    llvm::copy(ranks::getDraw(world.input, microBatch),
                draw.getElements<int64_t>().begin());
     return draw;
   }
@@ -344,8 +335,8 @@ FailureOr<Tensor> Rank::getLossGradient(Operation *op, double value,
   program::InitialValue constant;
   constant.kind = program::InitialValue::Kind::Constant;
   constant.value = value;
-  if (llvm::Error error = runner::fillInitialValue(constant, 0, "", *shape, 0,
-                                                   gradient.getBytes()))
+  if (llvm::Error error = ranks::fillInitialValue(constant, 0, "", *shape, 0,
+                                                  gradient.getBytes()))
     return op->emitOpError("cannot be run: ")
            << llvm::toString(std::move(error));
   return gradient;

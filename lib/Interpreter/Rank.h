@@ -31,7 +31,7 @@ struct World {
   /// copies of the model.
   int64_t runs = 1;
   /// Of the step that runs.
-  runner::StepInput input;
+  ranks::StepInput input;
 };
 
 /// Tensors of values of the IR.
@@ -71,7 +71,6 @@ public:
   void forEachReport(
       llvm::function_ref<void(const std::string &, const Tensor &)> action)
       const;
-  std::optional<float> readReport(llvm::StringRef quantity) const;
   /// Keeps the gradients as they are, then runs what updates the parameters.
   mlir::LogicalResult runUpdate(ir::UpdateOp update);
   /// Makes the mean of the losses, and keeps the gradients if no update did.

@@ -6,8 +6,8 @@
 #include "mf/Data/StepPrint.h"
 #include "mf/Interpreter/Interpreter.h"
 #include "mf/Program/Attributes.h"
-#include "mf/Runner/LearningRate.h"
-#include "mf/Runner/LossScaler.h"
+#include "mf/Ranks/LearningRate.h"
+#include "mf/Ranks/LossScaler.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -54,7 +54,7 @@ private:
   std::unique_ptr<Interpreter> interpreter;
   std::optional<BatchReader> reader;
   std::optional<mf::LrSchedule> schedule;
-  runner::LossScaler scaler;
+  ranks::LossScaler scaler;
   /// Steps so far that changed the parameters.
   int64_t updates = 0;
   std::vector<int32_t> tokens, labels;
@@ -108,7 +108,7 @@ llvm::Error Training::openSchedule() {
     hasFailed = true;
     return llvm::Error::success();
   }
-  auto made = runner::makeLrSchedule(*decoded, options.steps);
+  auto made = ranks::makeLrSchedule(*decoded, options.steps);
   if (!made)
     return made.takeError();
   schedule = *made;
@@ -234,7 +234,7 @@ llvm::Error Training::runStep(int64_t step) {
   const auto begin = std::chrono::steady_clock::now();
   if (llvm::Error error = reader->next(tokens, labels))
     return error;
-  runner::StepInput input;
+  ranks::StepInput input;
   input.tokens = tokens;
   input.labels = labels;
   if (schedule)
@@ -242,7 +242,7 @@ llvm::Error Training::runStep(int64_t step) {
   input.stepNumber = updates + 1;
   input.lossScale = scaler.getScale();
   input.seed = options.seed;
-  FailureOr<runner::StepOutput> output = interpreter->runStep(input);
+  FailureOr<ranks::StepOutput> output = interpreter->runStep(input);
   if (failed(output)) {
     hasFailed = true;
     return llvm::Error::success();

@@ -3,12 +3,11 @@
 #include "HostStatics.h"
 #include "mf/Program/LocatedError.h"
 #include "mf/Ranks/SliceRuns.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cstring>
-#include <map>
 
 using namespace mf::program;
+using namespace mf::ranks;
 
 namespace mf::runner {
 
@@ -39,7 +38,7 @@ static llvm::Error writeElements(const Mesh &mesh, RankExecutor &rank,
           llvm::formatv("expected no more than {0} {1} in a step",
                         values.size(), what));
     const llvm::ArrayRef<int32_t> whole = values.slice(position, count);
-    ranks::SliceRuns(mesh, statics[i], rank.getRank())
+    SliceRuns(mesh, statics[i], rank.getRank())
         .take({reinterpret_cast<const uint8_t *>(whole.data()),
                count * sizeof(int32_t)},
               rank.getStatic(i), sizeof(int32_t));
@@ -103,78 +102,23 @@ llvm::Error writeInput(const Program &program, RankExecutor &rank,
 // Reports
 //===----------------------------------------------------------------------===//
 
-/// Hands on what ranks report, in their order.
-static void forEachReport(
-    llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks,
-    llvm::function_ref<void(const RankExecutor &, const std::string &quantity,
-                            llvm::ArrayRef<float> values)>
-        action) {
+StepReports readReports(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks) {
+  StepReports reports;
   std::vector<float> values;
   for (const std::unique_ptr<RankExecutor> &rank : ranks) {
-    const std::vector<Static> &statics = rank->getStage().statics;
-    for (uint32_t i = 0; i < statics.size(); ++i) {
-      if (statics[i].role != Role::Report || statics[i].space != Space::Host ||
-          statics[i].shape.type != DType::F32)
+    const StageProgram &stage = rank->getStage();
+    for (uint32_t i = 0; i < stage.statics.size(); ++i) {
+      const Static &buffer = stage.statics[i];
+      if (buffer.role != Role::Report || buffer.space != Space::Host ||
+          buffer.shape.type != DType::F32)
         continue;
       llvm::MutableArrayRef<uint8_t> bytes = rank->getStatic(i);
       values.resize(bytes.size() / sizeof(float));
       std::memcpy(values.data(), bytes.data(), bytes.size());
-      action(*rank, statics[i].of, values);
+      reports.add(stage.stage, buffer.of, values);
     }
   }
-}
-
-static double getMean(llvm::ArrayRef<float> values) {
-  double sum = 0;
-  for (float value : values)
-    sum += value;
-  return sum / static_cast<double>(values.size());
-}
-
-StepReports readReports(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks) {
-  StepReports reports;
-  std::map<std::string, StepReports::ByStage *> byQuantity = {
-      {"loss", &reports.losses},
-      {"global_norm", &reports.globalNorms},
-      {"overflow", &reports.overflows}};
-  forEachReport(ranks, [&](const RankExecutor &rank,
-                           const std::string &quantity,
-                           llvm::ArrayRef<float> values) {
-    if (auto known = byQuantity.find(quantity); known != byQuantity.end())
-      llvm::append_range((*known->second)[rank.getStage().stage], values);
-    else if (isDropRate(quantity))
-      llvm::append_range(reports.dropRates[quantity], values);
-  });
   return reports;
-}
-
-/// The sum over the stages, each of which reports the losses of its chunks, of
-/// the mean over the ranks of a stage.
-static std::optional<float> getLoss(const StepReports::ByStage &reports) {
-  if (reports.empty())
-    return std::nullopt;
-  double loss = 0;
-  for (const auto &[stage, values] : reports)
-    loss += getMean(values);
-  return static_cast<float>(loss);
-}
-
-/// The mean over all ranks.
-static std::optional<float> getGlobalNorm(const StepReports::ByStage &reports) {
-  std::vector<float> norms;
-  for (const auto &[stage, values] : reports)
-    llvm::append_range(norms, values);
-  if (norms.empty())
-    return std::nullopt;
-  return static_cast<float>(getMean(norms));
-}
-
-StepOutput::StepOutput(const StepReports &reports)
-    : loss(getLoss(reports.losses)),
-      globalNorm(getGlobalNorm(reports.globalNorms)),
-      dropRates(collectDropRates(reports.dropRates)) {
-  for (const auto &[stage, values] : reports.overflows)
-    overflow |= llvm::any_of(values, [](float value) { return value != 0; });
 }
 
 } // namespace mf::runner

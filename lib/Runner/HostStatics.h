@@ -10,10 +10,11 @@ namespace mf::runner {
 /// Writes `input` to the statics in host memory of the rank that are for it.
 /// Fails with a LocatedError if they do not hold the step's tokens or labels.
 llvm::Error writeInput(const program::Program &program, RankExecutor &rank,
-                       const StepInput &input);
+                       const ranks::StepInput &input);
 
 /// What the ranks report. They must be of one program.
-StepReports readReports(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks);
+ranks::StepReports
+readReports(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks);
 
 } // namespace mf::runner
 

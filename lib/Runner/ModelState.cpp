@@ -7,7 +7,6 @@
 #include "mf/Data/Safetensors.h"
 #include "mf/Data/SafetensorsWriter.h"
 #include "mf/Program/LocatedError.h"
-#include "mf/Runner/InitialValues.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include <cstring>
@@ -54,20 +53,24 @@ struct Tile {
 static llvm::Error fillTile(Runner &runner, const Tile &tile, uint64_t seed,
                             llvm::StringRef owner) {
   const Static &buffer = getStatics(runner, tile.rank)[tile.number];
-  const TensorShape whole = getWholeShape(buffer);
-  const int64_t elementBytes = getBytes(buffer.shape.type);
-  llvm::MutableArrayRef<uint8_t> bytes =
-      runner.getStatic(tile.rank, tile.number);
-  llvm::Error result = llvm::Error::success();
-  SliceRuns(runner.getProgram().mesh, buffer, tile.rank)
-      .forEach(tile.begin, tile.end,
-               [&](int64_t first, int64_t local, int64_t count) {
-                 if (!result)
-                   result = fillInitialValue(
-                       *buffer.init, seed, owner, whole, first,
-                       bytes.slice(local * elementBytes, count * elementBytes));
-               });
-  return result;
+  return fillInitialSlice(
+      *buffer.init, seed, owner, getWholeShape(buffer),
+      SliceRuns(runner.getProgram().mesh, buffer, tile.rank), tile.begin,
+      tile.end, runner.getStatic(tile.rank, tile.number));
+}
+
+llvm::Error ModelState::changeParameters(uint64_t seed,
+                                         const TensorChange &change) {
+  for (const int64_t rank : runner.getLocalRanks())
+    for (const auto &[number, buffer] :
+         llvm::enumerate(getStatics(runner, rank)))
+      if (buffer.role == Role::Parameter)
+        if (llvm::Error error = fillChangedSlice(
+                *buffer.init, seed, getOwner(buffer), getWholeShape(buffer),
+                SliceRuns(runner.getProgram().mesh, buffer, rank), change,
+                runner.getStatic(rank, number)))
+          return error;
+  return llvm::Error::success();
 }
 
 llvm::Error ModelState::initialize(uint64_t seed) {

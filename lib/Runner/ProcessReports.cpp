@@ -3,6 +3,8 @@
 #include "ProcessReports.h"
 #include <cstring>
 
+using namespace mf::ranks;
+
 namespace mf::runner {
 
 namespace {

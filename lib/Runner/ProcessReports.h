@@ -11,7 +11,7 @@ namespace mf::runner {
 
 /// Makes `reports`, of the ranks of this process, those of all ranks, in all
 /// processes.
-llvm::Error gatherReports(ProcessGroup &processes, StepReports &reports);
+llvm::Error gatherReports(ProcessGroup &processes, ranks::StepReports &reports);
 
 /// The same for what the ranks measured.
 llvm::Error gatherMeasurements(ProcessGroup &processes,

@@ -11,7 +11,7 @@
 #include <thread>
 
 using namespace mf::program;
-using mf::ranks::describeRank;
+using namespace mf::ranks;
 
 namespace mf::runner {
 

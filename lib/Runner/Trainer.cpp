@@ -9,7 +9,7 @@
 #include "TrainingRun.h"
 #include "mf/Data/Checkpoint.h"
 #include "mf/Data/StepPrint.h"
-#include "mf/Runner/LearningRate.h"
+#include "mf/Ranks/LearningRate.h"
 #include "mf/Runner/MemoryReport.h"
 #include "mf/Timeline/Writers.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -18,6 +18,7 @@
 #include <cmath>
 
 using namespace mf::program;
+using namespace mf::ranks;
 
 namespace mf::runner {
 

@@ -6,7 +6,7 @@
 #include "mf/Data/BatchReader.h"
 #include "mf/Data/LrSchedule.h"
 #include "mf/Data/RunReport.h"
-#include "mf/Runner/LossScaler.h"
+#include "mf/Ranks/LossScaler.h"
 #include "mf/Runner/ModelState.h"
 #include "mf/Runner/ProcessGroup.h"
 #include "mf/Runner/Trainer.h"
@@ -76,7 +76,7 @@ private:
   /// Steps so far that changed the parameters. The optimizer and the learning
   /// rate count these, as MindSpore's global_step does.
   int64_t updates = 0;
-  LossScaler scaler;
+  ranks::LossScaler scaler;
   std::vector<int32_t> tokens, labels;
   RunReport report;
   StepRecord record;

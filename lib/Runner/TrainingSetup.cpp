@@ -6,11 +6,12 @@
 #include "mf/Data/Checkpoint.h"
 #include "mf/Program/LocatedError.h"
 #include "mf/Program/Verifier.h"
-#include "mf/Runner/LearningRate.h"
+#include "mf/Ranks/LearningRate.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mf::program;
+using namespace mf::ranks;
 
 namespace mf::runner {
 

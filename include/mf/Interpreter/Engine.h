@@ -41,8 +41,8 @@ public:
   virtual float getLossScale() const = 0;
   virtual bool hasBackward() const = 0;
   virtual bool hasUpdate() const = 0;
-  virtual mlir::FailureOr<runner::StepOutput>
-  runStep(const runner::StepInput &input) = 0;
+  virtual mlir::FailureOr<ranks::StepOutput>
+  runStep(const ranks::StepInput &input) = 0;
   /// Of the last step, as backward left them.
   virtual llvm::Expected<TensorValues> getGradients() const = 0;
   /// Trained parameters, of tied ones the owner.

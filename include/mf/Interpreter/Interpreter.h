@@ -19,9 +19,9 @@
 #define MF_INTERPRETER_INTERPRETER_H
 
 #include "dialects/mf/MfOps.h"
+#include "mf/Ranks/InitialValues.h"
+#include "mf/Ranks/StepValues.h"
 #include "mf/Ranks/WholeTensors.h"
-#include "mf/Runner/Runner.h"
-#include <functional>
 
 namespace mf::interpreter {
 
@@ -34,11 +34,8 @@ struct InterpreterOptions {
   /// Micro-batches of a step, where the model has no training configuration
   /// that says so.
   int64_t microBatches = 1;
-  /// Called with the initial value of each trained parameter, which it may
-  /// change, and the parameter's name; a tied one has its owner's.
-  std::function<llvm::Error(llvm::StringRef name, const TensorShape &shape,
-                            llvm::MutableArrayRef<uint8_t> bytes)>
-      changeParameter;
+  /// Called for each trained parameter.
+  ranks::TensorChange changeParameter;
 };
 
 /// Runs steps of one model, which must not change meanwhile. What cannot be run
@@ -55,7 +52,7 @@ public:
   /// Whether it changes parameters.
   bool hasUpdate() const;
 
-  mlir::FailureOr<runner::StepOutput> runStep(const runner::StepInput &input);
+  mlir::FailureOr<ranks::StepOutput> runStep(const ranks::StepInput &input);
 
   /// The gradients of the last step as backward left them, neither clipped nor
   /// divided by the loss scale; of tied parameters, each one's own. Of those

@@ -8,6 +8,7 @@
 #ifndef MF_RUNNER_MODELSTATE_H
 #define MF_RUNNER_MODELSTATE_H
 
+#include "mf/Ranks/InitialValues.h"
 #include "mf/Ranks/WholeTensors.h"
 #include "mf/Runner/Runner.h"
 #include "llvm/ADT/StringRef.h"
@@ -40,6 +41,9 @@ public:
   /// like the whole; tied ones are equal. Gradients, moments and the rest are
   /// zero. Fails on a parameter or table that has no initial value.
   llvm::Error initialize(uint64_t seed);
+  /// Lets `change` change the first values of parameters.
+  llvm::Error changeParameters(uint64_t seed,
+                               const ranks::TensorChange &change);
 
   /// Reads all parameters from a safetensors file, index or directory;
   /// floating-point types convert. Fails on a tensor that is missing or of

@@ -10,19 +10,16 @@
 #ifndef MF_RUNNER_RUNNER_H
 #define MF_RUNNER_RUNNER_H
 
-#include "mf/Data/DropRates.h"
 #include "mf/Device/Stream.h"
 #include "mf/Kernels/ThreadPool.h"
 #include "mf/Program/Program.h"
+#include "mf/Ranks/StepValues.h"
 #include "mf/Runner/Communicator.h"
 #include "mf/Runner/StepRecord.h"
-#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
-#include <array>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,54 +44,6 @@ struct RunnerOptions {
   /// machine does.
   double deviceToHostRate = 0;
   double hostToDeviceRate = 0;
-};
-
-/// What the host copies to the program before a step.
-struct StepInput {
-  /// Of all micro-batches and all ranks: [micro-batch][sequence][token]. A rank
-  /// whose static is a slice of them takes its own.
-  llvm::ArrayRef<int32_t> tokens;
-  llvm::ArrayRef<int32_t> labels;
-  float learningRate = 0;
-  /// The number of this update; counts from 1.
-  int64_t stepNumber = 1;
-  float lossScale = 1;
-  /// Of random bits.
-  uint64_t seed = 0;
-};
-
-/// What the random bits of a micro-batch depend on besides their operator.
-inline std::array<int64_t, 3> getDraw(const StepInput &input,
-                                      int64_t microBatch) {
-  return {static_cast<int64_t>(input.seed), input.stepNumber, microBatch};
-}
-
-/// All elements that ranks report of each quantity in a step: by stage, those
-/// of a stage in the order of its ranks.
-struct StepReports {
-  using ByStage = std::map<int64_t, std::vector<float>>;
-  ByStage losses;
-  ByStage globalNorms;
-  ByStage overflows;
-  /// Drop rates of experts, by quantity; a layer is on one stage.
-  std::map<std::string, std::vector<float>> dropRates;
-};
-
-/// What it reads back after the step.
-struct StepOutput {
-  StepOutput() = default;
-  explicit StepOutput(const StepReports &reports);
-
-  /// The sum over the stages, each of which reports the losses of its chunks,
-  /// of the mean over the elements that its ranks report. None if the program
-  /// reports no loss.
-  std::optional<float> loss;
-  /// Mean over the ranks, which all have the norm of all gradients.
-  std::optional<float> globalNorm;
-  /// On some rank a gradient was not finite, so the optimizer changed nothing.
-  bool overflow = false;
-  /// Of the layers whose experts the program reports.
-  std::vector<DropRates> dropRates;
 };
 
 struct StreamUse {
@@ -134,12 +83,12 @@ public:
   /// where there is none. After a failure of any rank all ranks stop, and no
   /// further step can be run; the error is the first failure. The output is of
   /// the ranks that live here.
-  llvm::Expected<StepOutput>
-  runStep(const StepInput &input,
+  llvm::Expected<ranks::StepOutput>
+  runStep(const ranks::StepInput &input,
           llvm::function_ref<llvm::Error()> beforeUpdate = nullptr);
 
   /// What the ranks that live here reported in the last step.
-  StepReports getReports() const;
+  ranks::StepReports getReports() const;
 
   /// Records the next step of some of the ranks that live here, ascending: when
   /// each instruction ran.

@@ -60,10 +60,10 @@ struct InterpreterTest : testing::Test {
     FailureOr<std::unique_ptr<Interpreter>> interpreter = create(text, options);
     if (failed(interpreter))
       return std::nullopt;
-    mf::runner::StepInput input;
+    mf::ranks::StepInput input;
     input.tokens = tokens;
     input.labels = labels;
-    FailureOr<mf::runner::StepOutput> output = (*interpreter)->runStep(input);
+    FailureOr<mf::ranks::StepOutput> output = (*interpreter)->runStep(input);
     return succeeded(output) ? output->loss : std::nullopt;
   }
 };
@@ -173,11 +173,11 @@ TEST_F(InterpreterTest, OverflowLeavesParametersAsTheyAre) {
     };
     auto interpreter = Interpreter::create(model, options);
     ASSERT_TRUE(succeeded(interpreter));
-    mf::runner::StepInput input;
+    mf::ranks::StepInput input;
     const std::vector<int32_t> tokens = {1, 2, 3, 4};
     input.tokens = input.labels = tokens;
     input.learningRate = 1;
-    FailureOr<mf::runner::StepOutput> output = (*interpreter)->runStep(input);
+    FailureOr<mf::ranks::StepOutput> output = (*interpreter)->runStep(input);
     ASSERT_TRUE(succeeded(output)) << steps.messages;
     EXPECT_TRUE(output->overflow);
     const mf::ranks::TensorValues parameters = llvm::cantFail(

@@ -9,6 +9,7 @@
 
 using namespace mf;
 using namespace mf::program;
+using namespace mf::ranks;
 using namespace mf::runner;
 using ::testing::ElementsAre;
 

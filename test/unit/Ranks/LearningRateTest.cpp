@@ -1,11 +1,11 @@
 //===- LearningRateTest.cpp - The schedule of a program -------------------===//
 
-#include "mf/Runner/LearningRate.h"
+#include "mf/Ranks/LearningRate.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 using namespace mf;
-using namespace mf::runner;
+using namespace mf::ranks;
 
 namespace {
 

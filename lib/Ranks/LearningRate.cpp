@@ -1,9 +1,9 @@
 //===- LearningRate.cpp - The schedule of a program -----------------------===//
 
-#include "mf/Runner/LearningRate.h"
+#include "mf/Ranks/LearningRate.h"
 #include <cmath>
 
-namespace mf::runner {
+namespace mf::ranks {
 
 namespace {
 
@@ -95,4 +95,4 @@ makeLrSchedule(const program::LrSchedule &schedule, int64_t totalSteps) {
   return mf::LrSchedule::create(options);
 }
 
-} // namespace mf::runner
+} // namespace mf::ranks

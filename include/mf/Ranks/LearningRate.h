@@ -1,13 +1,13 @@
 //===- LearningRate.h - The schedule of a program -------------*- C++ -*-===//
 
-#ifndef MF_RUNNER_LEARNINGRATE_H
-#define MF_RUNNER_LEARNINGRATE_H
+#ifndef MF_RANKS_LEARNINGRATE_H
+#define MF_RANKS_LEARNINGRATE_H
 
 #include "mf/Data/LrSchedule.h"
 #include "mf/Program/Program.h"
 #include "llvm/Support/Error.h"
 
-namespace mf::runner {
+namespace mf::ranks {
 
 /// The learning rate by step that a program's `lr_schedule` describes.
 /// `totalSteps` stands for a total_steps that is absent or negative: the steps
@@ -16,6 +16,6 @@ namespace mf::runner {
 llvm::Expected<mf::LrSchedule>
 makeLrSchedule(const program::LrSchedule &schedule, int64_t totalSteps);
 
-} // namespace mf::runner
+} // namespace mf::ranks
 
-#endif // MF_RUNNER_LEARNINGRATE_H
+#endif // MF_RANKS_LEARNINGRATE_H

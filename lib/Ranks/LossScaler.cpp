@@ -1,10 +1,10 @@
 //===- LossScaler.cpp - The loss scale over the steps ---------------------===//
 
-#include "mf/Runner/LossScaler.h"
+#include "mf/Ranks/LossScaler.h"
 #include <algorithm>
 #include <cmath>
 
-namespace mf::runner {
+namespace mf::ranks {
 
 void LossScaler::restore(float savedScale, int64_t savedCleanSteps) {
   if (!rule.isDynamic())
@@ -29,4 +29,4 @@ void LossScaler::update(bool overflow) {
     scale *= factor;
 }
 
-} // namespace mf::runner
+} // namespace mf::ranks

@@ -1,6 +1,6 @@
 //===- InitialValues.cpp - First values of statics ------------------------===//
 
-#include "mf/Runner/InitialValues.h"
+#include "mf/Ranks/InitialValues.h"
 #include "mf/Data/ElementConversion.h"
 #include "mf/Data/Initializer.h"
 #include <cmath>
@@ -9,7 +9,7 @@
 
 using namespace mf::program;
 
-namespace mf::runner {
+namespace mf::ranks {
 
 /// Element (row, column) of a table of rotary embeddings: the cosine or sine of
 /// row * scale / base^(2i/d), or row * scale * the i-th frequency, where i runs
@@ -156,4 +156,32 @@ llvm::Error fillInitialValue(const InitialValue &value, uint64_t seed,
   }
 }
 
-} // namespace mf::runner
+llvm::Error fillInitialSlice(const InitialValue &value, uint64_t seed,
+                             llvm::StringRef name, const TensorShape &whole,
+                             const SliceRuns &runs, int64_t begin, int64_t end,
+                             llvm::MutableArrayRef<uint8_t> bytes) {
+  const int64_t elementBytes = getBytes(whole.type);
+  llvm::Error result = llvm::Error::success();
+  runs.forEach(begin, end, [&](int64_t first, int64_t local, int64_t count) {
+    if (!result)
+      result = fillInitialValue(
+          value, seed, name, whole, first,
+          bytes.slice(local * elementBytes, count * elementBytes));
+  });
+  return result;
+}
+
+llvm::Error fillChangedSlice(const InitialValue &value, uint64_t seed,
+                             llvm::StringRef name, const TensorShape &whole,
+                             const SliceRuns &runs, const TensorChange &change,
+                             llvm::MutableArrayRef<uint8_t> bytes) {
+  std::vector<uint8_t> all(whole.getBytes());
+  if (llvm::Error error = fillInitialValue(value, seed, name, whole, 0, all))
+    return error;
+  if (llvm::Error error = change(name, whole, all))
+    return error;
+  runs.take(all, bytes, getBytes(whole.type));
+  return llvm::Error::success();
+}
+
+} // namespace mf::ranks

@@ -1,10 +1,10 @@
 //===- LossScalerTest.cpp - The loss scale over the steps -----------------===//
 
-#include "mf/Runner/LossScaler.h"
+#include "mf/Ranks/LossScaler.h"
 #include <gtest/gtest.h>
 
 using namespace mf;
-using namespace mf::runner;
+using namespace mf::ranks;
 
 namespace {
 

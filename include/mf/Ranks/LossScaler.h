@@ -1,11 +1,11 @@
 //===- LossScaler.h - The loss scale over the steps -----------*- C++ -*-===//
 
-#ifndef MF_RUNNER_LOSSSCALER_H
-#define MF_RUNNER_LOSSSCALER_H
+#ifndef MF_RANKS_LOSSSCALER_H
+#define MF_RANKS_LOSSSCALER_H
 
 #include "mf/Program/Program.h"
 
-namespace mf::runner {
+namespace mf::ranks {
 
 /// The scale of each step as MindSpore's loss scale cells compute it: fixed, or
 /// following overflows (program::LossScale). All arithmetic is in fp32.
@@ -32,6 +32,6 @@ private:
   int64_t cleanSteps = 0;
 };
 
-} // namespace mf::runner
+} // namespace mf::ranks
 
-#endif // MF_RUNNER_LOSSSCALER_H
+#endif // MF_RANKS_LOSSSCALER_H
