@@ -1,7 +1,7 @@
 //===- Comparison.cpp - Whether a rewrite computes the same ---------------===//
 
 #include "mf/Interpreter/Comparison.h"
-#include "Outcome.h"
+#include "ComparedSteps.h"
 #include "mf/Data/LossMonitor.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/bit.h"
@@ -36,33 +36,34 @@ public:
   Comparison run();
 
 private:
-  std::unique_ptr<Engine> createEngine(ModuleOp module, llvm::StringRef which);
+  std::unique_ptr<ModuleEngine> createEngine(ModuleOp module,
+                                             llvm::StringRef which);
   bool createEngines();
   void compareSteps();
   void compareLosses(llvm::ArrayRef<float> expected,
                      llvm::ArrayRef<float> actual);
-  void compareTensors(llvm::StringRef what, const TensorValues &expected,
-                      const TensorValues &actual);
+  void compareTensors(llvm::StringRef what, const ranks::TensorValues &expected,
+                      const ranks::TensorValues &actual);
   /// True if the values are as near as was asked for.
-  bool isNear(const TensorValue &expected, const TensorValue &actual,
-              double &difference) const;
+  bool isNear(const ranks::TensorValue &expected,
+              const ranks::TensorValue &actual, double &difference) const;
   void differ(const llvm::Twine &what) {
     comparison.differences.push_back(what.str());
   }
 
   ModuleOp beforeModule, afterModule;
   const ComparisonOptions &options;
-  InterpreterOptions engineOptions;
-  std::unique_ptr<Engine> before, after;
+  ranks::TrainingOptions engineOptions;
+  std::unique_ptr<ModuleEngine> before, after;
   Comparison comparison;
 };
 
 } // namespace
 
-std::unique_ptr<Engine> Comparer::createEngine(ModuleOp module,
-                                               llvm::StringRef which) {
-  FailureOr<std::unique_ptr<Engine>> engine =
-      Engine::create(module, engineOptions);
+std::unique_ptr<ModuleEngine> Comparer::createEngine(ModuleOp module,
+                                                     llvm::StringRef which) {
+  FailureOr<std::unique_ptr<ModuleEngine>> engine =
+      ModuleEngine::create(module, engineOptions);
   if (succeeded(engine))
     return std::move(*engine);
   differ("the module " + which + " cannot be run");
@@ -74,13 +75,13 @@ bool Comparer::createEngines() {
   after = createEngine(afterModule, "after");
   if (!after)
     return false;
-  engineOptions.microBatches = after->getDataSizes().microBatches;
+  engineOptions.microBatches = after->getFacts().batch.microBatches;
   before = createEngine(beforeModule, "before");
   if (!before)
     return false;
   if (after->knowsMicroBatches() || !before->knowsMicroBatches())
     return true;
-  engineOptions.microBatches = before->getDataSizes().microBatches;
+  engineOptions.microBatches = before->getFacts().batch.microBatches;
   after = createEngine(afterModule, "after");
   return after != nullptr;
 }
@@ -103,7 +104,8 @@ void Comparer::compareLosses(llvm::ArrayRef<float> expected,
   comparison.same.push_back("losses");
 }
 
-bool Comparer::isNear(const TensorValue &expected, const TensorValue &actual,
+bool Comparer::isNear(const ranks::TensorValue &expected,
+                      const ranks::TensorValue &actual,
                       double &difference) const {
   if (expected.bytes == actual.bytes)
     return true;
@@ -116,8 +118,8 @@ bool Comparer::isNear(const TensorValue &expected, const TensorValue &actual,
 }
 
 void Comparer::compareTensors(llvm::StringRef what,
-                              const TensorValues &expected,
-                              const TensorValues &actual) {
+                              const ranks::TensorValues &expected,
+                              const ranks::TensorValues &actual) {
   const size_t numBefore = comparison.differences.size();
   for (const auto &[name, value] : expected)
     if (actual.count(name) == 0)
@@ -139,23 +141,28 @@ void Comparer::compareTensors(llvm::StringRef what,
 
 /// What only one of the two computes is compared by its own rules.
 void Comparer::compareSteps() {
-  const bool bothUpdate = before->hasUpdate() && after->hasUpdate();
-  const bool sameLevel = before->hasUpdate() == after->hasUpdate();
+  const bool bothUpdate =
+      before->getFacts().hasUpdate && after->getFacts().hasUpdate;
+  const bool sameLevel =
+      before->getFacts().hasUpdate == after->getFacts().hasUpdate;
   const int64_t steps = sameLevel ? options.steps : 1;
-  const float scale =
-      after->hasBackward() ? after->getLossScale() : before->getLossScale();
-  FailureOr<Outcome> expected = runSteps(*before, steps, options.seed, scale);
-  FailureOr<Outcome> actual = runSteps(*after, steps, options.seed, scale);
+  const float scale = after->getFacts().hasBackward
+                          ? after->getFacts().lossScale.value
+                          : before->getFacts().lossScale.value;
+  FailureOr<ComparedSteps> expected =
+      runSteps(*before, steps, options.seed, scale);
+  FailureOr<ComparedSteps> actual =
+      runSteps(*after, steps, options.seed, scale);
   if (failed(expected) || failed(actual))
     return differ(llvm::Twine("the module ") +
                   (failed(expected) ? "before" : "after") + " cannot be run");
   compareLosses(expected->losses, actual->losses);
 
-  if (before->hasBackward() && after->hasBackward())
+  if (before->getFacts().hasBackward && after->getFacts().hasBackward)
     compareTensors("gradient", expected->gradients, actual->gradients);
-  else if (before->hasBackward())
+  else if (before->getFacts().hasBackward)
     differ("gradients are gone");
-  else if (after->hasBackward())
+  else if (after->getFacts().hasBackward)
     compareWithDifferences(beforeModule, afterModule, engineOptions,
                            comparison);
 
@@ -163,9 +170,9 @@ void Comparer::compareSteps() {
     compareTensors("parameter", expected->parameters, actual->parameters);
     if (expected->globalNorms != actual->globalNorms)
       differ("the global norm of a step");
-  } else if (before->hasUpdate()) {
+  } else if (before->getFacts().hasUpdate) {
     differ("the update is gone");
-  } else if (after->hasUpdate() && before->hasBackward()) {
+  } else if (after->getFacts().hasUpdate && before->getFacts().hasBackward) {
     auto models = beforeModule.getOps<ir::ModelOp>();
     if (models.empty() || !(*models.begin()).getTrainingAttr())
       return differ("an update where nothing says which");

@@ -1,6 +1,6 @@
 //===- GradientCheck.cpp - Gradients against finite differences -----------===//
 
-#include "Outcome.h"
+#include "ComparedSteps.h"
 #include "mf/Data/ElementConversion.h"
 #include "mf/Data/Initializer.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -51,15 +51,16 @@ static llvm::Error spread(uint64_t seed, const Move *move, llvm::StringRef name,
 }
 
 /// One step with parameters that are spread, and moved if `move` is given.
-static FailureOr<Outcome> runMoved(ModuleOp module, InterpreterOptions options,
-                                   const Move *move) {
+static FailureOr<ComparedSteps>
+runMoved(ModuleOp module, ranks::TrainingOptions options, const Move *move) {
   const uint64_t seed = options.seed;
   options.changeParameter = [seed, move](llvm::StringRef name,
                                          const TensorShape &shape,
                                          llvm::MutableArrayRef<uint8_t> bytes) {
     return spread(seed, move, name, shape, bytes);
   };
-  FailureOr<std::unique_ptr<Engine>> engine = Engine::create(module, options);
+  FailureOr<std::unique_ptr<ModuleEngine>> engine =
+      ModuleEngine::create(module, options);
   if (failed(engine))
     return failure();
   return runSteps(**engine, /*steps=*/1, seed, /*lossScale=*/1);
@@ -67,7 +68,7 @@ static FailureOr<Outcome> runMoved(ModuleOp module, InterpreterOptions options,
 
 /// Gradients by owner: that of a tied parameter is added to its owner's.
 static std::map<std::string, std::vector<double>>
-sumByOwner(ModuleOp module, const TensorValues &gradients) {
+sumByOwner(ModuleOp module, const ranks::TensorValues &gradients) {
   std::map<std::string, std::string> owners;
   module.walk([&](ir::ParamOp param) {
     if (param.getTied())
@@ -141,14 +142,14 @@ static std::set<std::string> getStatistics(ModuleOp module) {
 }
 
 void compareWithDifferences(ModuleOp before, ModuleOp after,
-                            const InterpreterOptions &base,
+                            const ranks::TrainingOptions &base,
                             Comparison &comparison) {
   if (roundsValues(before)) {
     comparison.skipped.emplace_back(
         "gradients, as a loss in bf16 or fp16 is too coarse for differences");
     return;
   }
-  FailureOr<Outcome> outcome = runMoved(after, base, nullptr);
+  FailureOr<ComparedSteps> outcome = runMoved(after, base, nullptr);
   if (failed(outcome)) {
     comparison.differences.push_back("the rewritten module cannot be run");
     return;
@@ -163,9 +164,9 @@ void compareWithDifferences(ModuleOp before, ModuleOp after,
     const double norm = getNorm(gradient);
     Move move = chooseMove(name, gradient, norm, random);
     const double length = move.length;
-    FailureOr<Outcome> ahead = runMoved(before, base, &move);
+    FailureOr<ComparedSteps> ahead = runMoved(before, base, &move);
     move.length = -length;
-    FailureOr<Outcome> behind = runMoved(before, base, &move);
+    FailureOr<ComparedSteps> behind = runMoved(before, base, &move);
     if (failed(ahead) || failed(behind)) {
       comparison.differences.push_back("the module before cannot be run");
       return;

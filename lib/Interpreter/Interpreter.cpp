@@ -3,6 +3,7 @@
 #include "mf/Interpreter/Interpreter.h"
 #include "Chunks.h"
 #include "ScheduleRun.h"
+#include "mf/Data/Safetensors.h"
 #include "mf/Program/Attributes.h"
 #include <thread>
 
@@ -12,15 +13,15 @@ namespace mf::interpreter {
 
 class Interpreter::State {
 public:
-  State(ir::ModelOp model, const InterpreterOptions &options)
+  State(ir::ModelOp model, const ranks::TrainingOptions &options)
       : world(model, options,
               options.threads > 0
                   ? options.threads
                   : static_cast<int>(std::thread::hardware_concurrency())) {}
 
   LogicalResult prepare();
-  FailureOr<ranks::StepOutput> runStep(const ranks::StepInput &input);
-  LogicalResult runRank(Rank &rank);
+  LogicalResult runStep(const ranks::StepInput &input);
+  ranks::StepOutput getOutput() const;
 
   World world;
   /// Either a schedule for each stage, or chunks; of each rank its own, as
@@ -29,10 +30,14 @@ public:
   std::vector<std::vector<std::unique_ptr<Chunk>>> chunksOfRanks;
   SmallVector<ir::UpdateOp> updates;
   std::vector<Rank> ranks;
-  bool hasBackward = false;
+  ranks::TrainingFacts facts;
+  /// The file of first values, if there is one.
+  std::optional<SafetensorsCheckpoint> parameters;
 
 private:
   LogicalResult collectSchedules();
+  LogicalResult collectFacts(bool hasBackward);
+  LogicalResult runRank(Rank &rank);
 };
 
 /// Orders schedules by stage; there must be one for each.
@@ -69,6 +74,57 @@ static FailureOr<program::Mesh> decodeMesh(ir::ModelOp model,
   return program::Mesh(std::move(axes));
 }
 
+static program::LossScale getLossScale(ir::TrainingAttr training) {
+  program::LossScale scale;
+  scale.value = static_cast<float>(training.getLossScale().convertToDouble());
+  if (ir::LossScaleUpdateAttr update = training.getLossScaleUpdate()) {
+    scale.factor = update.getFactor();
+    scale.window = update.getWindow();
+  }
+  return scale;
+}
+
+LogicalResult Interpreter::State::collectFacts(bool hasBackward) {
+  ir::ModelOp model = world.model;
+  facts.kind = "model";
+  facts.hasBackward = hasBackward;
+  facts.hasUpdate =
+      schedules.empty()
+          ? !updates.empty()
+          : llvm::any_of(schedules, [](ir::ScheduleOp schedule) {
+              return !schedule.getBody().getOps<ir::RunUpdateOp>().empty();
+            });
+  BatchOptions &batch = facts.batch;
+  batch.sequenceLength = model.getSequenceLength();
+  batch.batchSize = model.getMicroBatchSize();
+  batch.microBatches = world.microBatches;
+  batch.vocabularySize = model.getVocabSize();
+  batch.ignoreIndex = static_cast<int32_t>(model.getIgnoreIndex());
+  if (static_cast<int64_t>(model.getPadTokenId()) >= 0)
+    batch.padTokenId = model.getPadTokenId();
+  auto module = model->getParentOfType<ModuleOp>();
+  if (auto mesh = ir::MeshAttr::find(model); module && mesh) {
+    FailureOr<program::Mesh> decoded =
+        program::decodeMesh(module, mesh.getSize(program::stageAxis));
+    if (failed(decoded) ||
+        failed(program::decodeSampleOrder(module, batch.sampleOrder)))
+      return failure();
+    batch.replicas = decoded->getNumParts(decoded->getFactors("dp"));
+  }
+  ir::TrainingAttr training = model.getTrainingAttr();
+  if (!training)
+    return success();
+  facts.lossScale = getLossScale(training);
+  NamedAttrList attributes(training.getLrSchedule().getParameters());
+  attributes.set("type", training.getLrSchedule().getType());
+  FailureOr<program::LrSchedule> schedule = program::decodeLrSchedule(
+      model, attributes.getDictionary(model.getContext()));
+  if (failed(schedule))
+    return failure();
+  facts.lrSchedule = *schedule;
+  return success();
+}
+
 LogicalResult Interpreter::State::prepare() {
   ir::ModelOp model = world.model;
   ir::TrainingAttr training = model.getTrainingAttr();
@@ -85,8 +141,10 @@ LogicalResult Interpreter::State::prepare() {
     return failure();
   llvm::ArrayRef<std::unique_ptr<Chunk>> chunks = *collected;
   llvm::append_range(updates, model.getBody().getOps<ir::UpdateOp>());
-  hasBackward = llvm::all_of(
-      chunks, [](const auto &chunk) { return bool(chunk->getGradients()); });
+  if (failed(collectFacts(llvm::all_of(chunks, [](const auto &chunk) {
+        return bool(chunk->getGradients());
+      }))))
+    return failure();
 
   auto numStages = static_cast<int64_t>(schedules.size());
   const auto most =
@@ -131,14 +189,16 @@ LogicalResult Interpreter::State::runRank(Rank &rank) {
   return rank.endStep();
 }
 
-FailureOr<ranks::StepOutput>
-Interpreter::State::runStep(const ranks::StepInput &input) {
+LogicalResult Interpreter::State::runStep(const ranks::StepInput &input) {
   world.input = input;
   world.exchange.clear();
-  if (failed(world.scheduler.run(
-          ranks.size(), [&](size_t rank) { return runRank(ranks[rank]); })) ||
-      failed(world.exchange.checkAllReceived()))
-    return failure();
+  return success(
+      succeeded(world.scheduler.run(
+          ranks.size(), [&](size_t rank) { return runRank(ranks[rank]); })) &&
+      succeeded(world.exchange.checkAllReceived()));
+}
+
+ranks::StepOutput Interpreter::State::getOutput() const {
   ranks::StepReports reports;
   for (const Rank &rank : ranks)
     rank.forEachReport([&](const std::string &quantity, const Tensor &value) {
@@ -152,30 +212,70 @@ Interpreter::Interpreter(std::unique_ptr<State> state)
 Interpreter::~Interpreter() = default;
 
 FailureOr<std::unique_ptr<Interpreter>>
-Interpreter::create(ir::ModelOp model, const InterpreterOptions &options) {
+Interpreter::create(ir::ModelOp model, const ranks::TrainingOptions &options) {
   auto state = std::make_unique<State>(model, options);
   if (failed(state->prepare()))
     return failure();
   return std::unique_ptr<Interpreter>(new Interpreter(std::move(state)));
 }
 
-int64_t Interpreter::getMicroBatches() const {
-  return state->world.microBatches;
+ranks::TrainingFacts Interpreter::getFacts() const { return state->facts; }
+
+llvm::Error Interpreter::check() {
+  const ranks::TrainingOptions &options = state->world.options;
+  const char *wrong = nullptr;
+  if (!options.checkpointFolder.empty())
+    wrong = "--checkpoint-dir";
+  else if (options.debugMemory)
+    wrong = "--debug-memory";
+  else if (options.deviceToHostRate > 0 || options.hostToDeviceRate > 0)
+    wrong = "--d2h-gbps and --h2d-gbps";
+  if (wrong)
+    return llvm::createStringError(
+        llvm::Twine(wrong) +
+        ": a model has no memory and no streams; lower it with mf-opt "
+        "--recompute-config=FILE");
+  const bool dumpsGradients = !options.dumpGradientsPath.empty() ||
+                              !options.dumpGradientsFolder.empty();
+  if (dumpsGradients && !state->facts.hasBackward)
+    return llvm::createStringError("--dump-gradients: the model has no "
+                                   "backward yet; run mf-build-backward "
+                                   "or lower it");
+  return llvm::Error::success();
 }
 
-bool Interpreter::hasBackward() const { return state->hasBackward; }
-
-bool Interpreter::hasUpdate() const {
-  if (state->schedules.empty())
-    return !state->updates.empty();
-  return llvm::any_of(state->schedules, [](ir::ScheduleOp schedule) {
-    return !schedule.getBody().getOps<ir::RunUpdateOp>().empty();
-  });
+llvm::Error Interpreter::start(ranks::NoteUser note) {
+  ranks::TrainingOptions &options = state->world.options;
+  if (options.initParamsPath.empty())
+    return llvm::Error::success();
+  auto file = SafetensorsCheckpoint::open(options.initParamsPath);
+  if (!file)
+    return file.takeError();
+  state->parameters.emplace(std::move(*file));
+  for (const std::string &name : state->parameters->getNames())
+    if (!state->world.symbols.lookup<ir::ParamOp>(name))
+      note(options.initParamsPath + ": tensor '" + name +
+           "' is no parameter of the model");
+  options.changeParameter =
+      [this](llvm::StringRef name, const TensorShape &shape,
+             llvm::MutableArrayRef<uint8_t> bytes) -> llvm::Error {
+    auto tensor = state->parameters->find(name);
+    return tensor ? readTensor(name, *tensor, shape, bytes)
+                  : tensor.takeError();
+  };
+  return llvm::Error::success();
 }
 
-FailureOr<ranks::StepOutput>
-Interpreter::runStep(const ranks::StepInput &input) {
-  return state->runStep(input);
+llvm::Expected<ranks::StepOutput>
+Interpreter::runStep(const ranks::StepInput &input,
+                     llvm::function_ref<llvm::Error()> useGradients) {
+  if (failed(state->runStep(input)))
+    return llvm::make_error<ranks::ReportedError>();
+  // The ranks keep their gradients.
+  if (useGradients)
+    if (llvm::Error error = useGradients())
+      return error;
+  return state->getOutput();
 }
 
 /// A gradient that nothing has reduced is a sum over the ranks.

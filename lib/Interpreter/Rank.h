@@ -6,22 +6,21 @@
 #include "KernelRunner.h"
 #include "TensorExchange.h"
 #include "dialects/mf/MfOps.h"
-#include "mf/Interpreter/Interpreter.h"
 #include "mf/Program/Mesh.h"
-#include "mf/Ranks/WholeTensors.h"
+#include "mf/Ranks/Training.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace mf::interpreter {
 
 /// What all ranks share.
 struct World {
-  World(ir::ModelOp model, const InterpreterOptions &options, int threads)
+  World(ir::ModelOp model, const ranks::TrainingOptions &options, int threads)
       : model(model), symbols(model), options(options), kernels(threads),
         exchange(scheduler) {}
 
   ir::ModelOp model;
   mlir::SymbolTable symbols;
-  InterpreterOptions options;
+  ranks::TrainingOptions options;
   KernelRunner kernels;
   RankScheduler scheduler;
   TensorExchange exchange;

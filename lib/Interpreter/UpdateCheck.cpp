@@ -1,6 +1,6 @@
 //===- UpdateCheck.cpp - Updates against AdamW in plain doubles -----------===//
 
-#include "Outcome.h"
+#include "ComparedSteps.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace mf::interpreter {
 
 /// The gradients of all parameters that are not tied, unscaled.
 static std::map<std::string, std::vector<double>>
-sumGradients(ir::ModelOp model, const TensorValues &gradients,
+sumGradients(ir::ModelOp model, const ranks::TensorValues &gradients,
              float lossScale) {
   std::map<std::string, std::vector<double>> sums;
   for (auto param : model.getBody().getOps<ir::ParamOp>()) {
@@ -58,8 +58,8 @@ static double update(ir::OptimizerAttr optimizer, bool decays, double value,
   return value - rate * (step + decay * value);
 }
 
-void compareWithAdamW(ir::ModelOp model, const Outcome &before,
-                      const TensorValues &updated, float lossScale,
+void compareWithAdamW(ir::ModelOp model, const ComparedSteps &before,
+                      const ranks::TensorValues &updated, float lossScale,
                       Comparison &comparison) {
   ir::TrainingAttr training = model.getTrainingAttr();
   const auto gradients = sumGradients(model, before.gradients, lossScale);

@@ -212,9 +212,9 @@ llvm::Error ProcessGroup::agree(llvm::Error own) {
   return llvm::createStringError(first);
 }
 
-llvm::Error ProcessGroup::expectSame(llvm::ArrayRef<Fact> facts) {
+llvm::Error ProcessGroup::expectSame(llvm::ArrayRef<ranks::Fact> facts) {
   std::vector<std::string> words = {std::to_string(ranksPerProcess)};
-  for (const Fact &fact : facts)
+  for (const ranks::Fact &fact : facts)
     words.push_back(fact.second);
   auto gathered = gatherAll(llvm::join(words, llvm::StringRef("\0", 1)));
   if (!gathered)

@@ -7,6 +7,14 @@ using namespace mf::program;
 
 namespace mf::runner {
 
+bool hasStatic(const Program &program, Role role) {
+  for (const StageProgram &stage : program.stages)
+    for (const Static &buffer : stage.statics)
+      if (buffer.role == role)
+        return true;
+  return false;
+}
+
 bool usesHostStatic(const Program &program, Role role) {
   for (const StageProgram &stage : program.stages)
     for (const Static &buffer : stage.statics)

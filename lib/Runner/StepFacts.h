@@ -7,6 +7,9 @@
 
 namespace mf::runner {
 
+/// Whether a stage has a static of this role.
+bool hasStatic(const program::Program &program, program::Role role);
+
 /// Whether the host writes (or reads) a static of this role.
 bool usesHostStatic(const program::Program &program, program::Role role);
 

@@ -70,8 +70,8 @@ int64_t Options::getHbmBytes() const {
   return hbm.empty() ? 0 : parseMemorySize(hbm).value_or(0);
 }
 
-runner::TrainingOptions Options::getTrainingOptions() const {
-  runner::TrainingOptions options;
+ranks::TrainingOptions Options::getTrainingOptions() const {
+  ranks::TrainingOptions options;
   options.steps = steps;
   options.seed = seed;
   options.threads = threads;
@@ -98,8 +98,8 @@ runner::TrainingOptions Options::getTrainingOptions() const {
   return options;
 }
 
-std::vector<runner::Fact> Options::getFacts() const {
-  std::vector<runner::Fact> facts = {
+std::vector<ranks::Fact> Options::getFacts() const {
+  std::vector<ranks::Fact> facts = {
       {"--steps", std::to_string(steps)},
       {"--seed", std::to_string(seed)},
       {"--threads", std::to_string(threads)},

@@ -3,8 +3,7 @@
 #ifndef MF_TOOLS_MF_RUN_OPTIONS_H
 #define MF_TOOLS_MF_RUN_OPTIONS_H
 
-#include "mf/Runner/ProcessGroup.h"
-#include "mf/Runner/Trainer.h"
+#include "mf/Ranks/Training.h"
 #include "llvm/Support/CommandLine.h"
 
 namespace mf::tools {
@@ -169,12 +168,12 @@ struct Options {
            !compare.empty() || kernelTable;
   }
 
-  runner::TrainingOptions getTrainingOptions() const;
+  ranks::TrainingOptions getTrainingOptions() const;
 
   /// What all processes of a run must have been given alike: values of
   /// options, but of those that name files of a machine only whether they are
   /// there.
-  std::vector<runner::Fact> getFacts() const;
+  std::vector<ranks::Fact> getFacts() const;
 };
 
 /// Takes LLVM's own options of names that mf-run uses off the command line. To

@@ -15,11 +15,12 @@
 #include "Targets.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
-#include "mf/Interpreter/Training.h"
+#include "mf/Interpreter/Interpreter.h"
 #include "mf/Program/Decoder.h"
 #include "mf/Program/LocatedError.h"
 #include "mf/Program/Verifier.h"
 #include "mf/Runner/MemoryReport.h"
+#include "mf/Runner/ProgramEngine.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Support/FileUtilities.h"
 #include "tools/bytecode/GuardedParse.h"
@@ -31,7 +32,7 @@
 
 using namespace llvm;
 using namespace mf::program;
-using mf::runner::Fact;
+using mf::ranks::Fact;
 using mf::runner::ProcessGroup;
 using mf::tools::Messages;
 using mf::tools::Options;
@@ -40,7 +41,7 @@ using mf::tools::Options;
 static int failAt(Error error, const DecodedProgram &decoded,
                   Messages &messages) {
   handleAllErrors(
-      std::move(error),
+      std::move(error), [](const mf::ranks::ReportedError &) {},
       [&](const LocatedError &located) {
         mlir::InFlightDiagnostic diagnostic =
             mlir::emitError(decoded.locations[located.getLocation()])
@@ -78,6 +79,8 @@ private:
   Error agreeOnFile(Error opened, StringRef digest) const;
   int runProgram(mlir::MLIRContext &context);
   int interpret();
+  int train(mf::ranks::RankEngine &engine,
+            const mf::ranks::TrainingOptions &training);
   int simulate(mlir::MLIRContext &context);
 
   /// Prints remarks for the user, unless they want none.
@@ -116,14 +119,23 @@ int Run::interpret() {
                          "process: run it without mpirun");
   // An error names the operator; the model around it would bury the message.
   model.getContext()->printOpOnDiagnostic(false);
-  return failed(mf::interpreter::train(
-      model, options.getTrainingOptions(), outs(), isTerminal(),
-      [&](StringRef text) { note(text); },
-      [&](StringRef text) { messages.fail(text); }));
+  const mf::ranks::TrainingOptions training = options.getTrainingOptions();
+  mlir::FailureOr<std::unique_ptr<mf::interpreter::Interpreter>> interpreter =
+      mf::interpreter::Interpreter::create(model, training);
+  return failed(interpreter) ? 1 : train(**interpreter, training);
+}
+
+int Run::train(mf::ranks::RankEngine &engine,
+               const mf::ranks::TrainingOptions &training) {
+  if (Error error = mf::ranks::train(
+          engine, training, engine.isWriter() ? outs() : nulls(), isTerminal(),
+          [&](StringRef text) { note(text); }))
+    return failAt(std::move(error), decoded, messages);
+  return 0;
 }
 
 int Run::runProgram(mlir::MLIRContext &context) {
-  mf::runner::TrainingOptions training = options.getTrainingOptions();
+  mf::ranks::TrainingOptions training = options.getTrainingOptions();
   if (!options.target.empty()) {
     const std::optional<mf::tools::LoadedTarget> loaded =
         mf::tools::loadTarget(options, context, messages);
@@ -141,15 +153,12 @@ int Run::runProgram(mlir::MLIRContext &context) {
   if (Error error =
           mf::runner::checkMemoryLimit(decoded.program, options.getHbmBytes()))
     return failAt(std::move(error), decoded, messages);
-  const bool prints = !processes || processes->isFirst();
-  if (Error error = mf::runner::train(
-          decoded.program, training, prints ? outs() : nulls(), isTerminal(),
-          [&](StringRef text) { note(text); }, processes,
-          [&](const mf::timeline::StepTimeline &timeline) {
-            return mf::tools::writeStep(options, timeline, mesh, outs());
-          }))
-    return failAt(std::move(error), decoded, messages);
-  return 0;
+  mf::runner::ProgramEngine engine(
+      decoded.program, training, processes,
+      [&](const mf::timeline::StepTimeline &timeline) {
+        return mf::tools::writeStep(options, timeline, mesh, outs());
+      });
+  return train(engine, training);
 }
 
 int Run::simulate(mlir::MLIRContext &context) {

@@ -11,7 +11,10 @@
 #ifndef MF_INTERPRETER_COMPARISON_H
 #define MF_INTERPRETER_COMPARISON_H
 
-#include "mf/Interpreter/Engine.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/raw_ostream.h"
+#include <string>
+#include <vector>
 
 namespace mf::interpreter {
 

@@ -19,48 +19,31 @@
 #define MF_INTERPRETER_INTERPRETER_H
 
 #include "dialects/mf/MfOps.h"
-#include "mf/Ranks/InitialValues.h"
-#include "mf/Ranks/StepValues.h"
-#include "mf/Ranks/WholeTensors.h"
+#include "mf/Ranks/Training.h"
 
 namespace mf::interpreter {
 
-struct InterpreterOptions {
-  /// Threads of a kernel; 0 takes as many as the machine has. Results do not
-  /// depend on it.
-  int threads = 0;
-  /// Of the initial values, which are those of a lowered program.
-  uint64_t seed = 0;
-  /// Micro-batches of a step, where the model has no training configuration
-  /// that says so.
-  int64_t microBatches = 1;
-  /// Called for each trained parameter.
-  ranks::TensorChange changeParameter;
-};
-
 /// Runs steps of one model, which must not change meanwhile. What cannot be run
-/// is reported at its operation.
-class Interpreter {
+/// is reported at its operation. A training run does with it what it does with
+/// a program; what only a lowered program has (memory, streams, checkpoints of
+/// ranks) is refused.
+class Interpreter : public ranks::RankEngine {
 public:
   static mlir::FailureOr<std::unique_ptr<Interpreter>>
-  create(ir::ModelOp model, const InterpreterOptions &options);
-  ~Interpreter();
+  create(ir::ModelOp model, const ranks::TrainingOptions &options);
+  ~Interpreter() override;
 
-  int64_t getMicroBatches() const;
-  /// Whether a step computes gradients.
-  bool hasBackward() const;
-  /// Whether it changes parameters.
-  bool hasUpdate() const;
-
-  mlir::FailureOr<ranks::StepOutput> runStep(const ranks::StepInput &input);
-
-  /// The gradients of the last step as backward left them, neither clipped nor
-  /// divided by the loss scale; of tied parameters, each one's own. Of those
-  /// that ranks share out in fp32 the whole, summed over the axes on which the
-  /// parameter is reduced.
-  llvm::Expected<ranks::WholeTensors> collectGradients() const;
-  /// The trained parameters that the steps so far read; of tied ones the owner.
-  llvm::Expected<ranks::WholeTensors> collectParameters() const;
+  ranks::TrainingFacts getFacts() const override;
+  llvm::Error check() override;
+  llvm::Error start(ranks::NoteUser note) override;
+  llvm::Expected<ranks::StepOutput>
+  runStep(const ranks::StepInput &input,
+          llvm::function_ref<llvm::Error()> useGradients) override;
+  /// The gradients that ranks share out in fp32 are summed over the axes on
+  /// which the parameter is reduced.
+  llvm::Expected<ranks::WholeTensors> collectGradients() const override;
+  /// The parameters that the steps so far read.
+  llvm::Expected<ranks::WholeTensors> collectParameters() const override;
 
 private:
   class State;

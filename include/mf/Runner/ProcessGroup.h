@@ -10,20 +10,16 @@
 #define MF_RUNNER_PROCESSGROUP_H
 
 #include "mf/Program/Program.h"
+#include "mf/Ranks/RankEngine.h"
 #include "mf/Runner/Communicator.h"
 #include "mf/Transport/Transport.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace mf::runner {
-
-/// Something that must be the same in all processes: what it is called, and
-/// its value as text.
-using Fact = std::pair<std::string, std::string>;
 
 /// All functions but those for reports are called by all processes in the same
 /// order, each by one thread.
@@ -69,7 +65,7 @@ public:
 
   /// Fails in all processes if one has another value than the first process.
   /// The error names the ranks that do. All have facts of the same names.
-  llvm::Error expectSame(llvm::ArrayRef<Fact> facts);
+  llvm::Error expectSame(llvm::ArrayRef<ranks::Fact> facts);
 
   /// Brings bytes from another process to the first one, which receives.
   llvm::Error sendToFirst(llvm::ArrayRef<uint8_t> bytes);

@@ -44,7 +44,7 @@ struct InterpreterTest : testing::Test {
   OwningOpRef<ModuleOp> module;
 
   FailureOr<std::unique_ptr<Interpreter>>
-  create(llvm::StringRef text, const InterpreterOptions &options = {}) {
+  create(llvm::StringRef text, const mf::ranks::TrainingOptions &options = {}) {
     quiet.context.allowUnregisteredDialects();
     module = parseSourceString<ModuleOp>(text, &quiet.context);
     if (!module)
@@ -56,15 +56,19 @@ struct InterpreterTest : testing::Test {
   std::optional<float> run(llvm::StringRef text,
                            llvm::ArrayRef<int32_t> tokens = {0, 1},
                            llvm::ArrayRef<int32_t> labels = {1, 0},
-                           const InterpreterOptions &options = {}) {
+                           const mf::ranks::TrainingOptions &options = {}) {
     FailureOr<std::unique_ptr<Interpreter>> interpreter = create(text, options);
     if (failed(interpreter))
       return std::nullopt;
     mf::ranks::StepInput input;
     input.tokens = tokens;
     input.labels = labels;
-    FailureOr<mf::ranks::StepOutput> output = (*interpreter)->runStep(input);
-    return succeeded(output) ? output->loss : std::nullopt;
+    llvm::Expected<mf::ranks::StepOutput> output =
+        (*interpreter)->runStep(input, nullptr);
+    if (output)
+      return output->loss;
+    llvm::consumeError(output.takeError());
+    return std::nullopt;
   }
 };
 
@@ -75,7 +79,7 @@ TEST_F(InterpreterTest, LayersComputeTheLoss) {
 }
 
 TEST_F(InterpreterTest, TheLossIsTheMeanOverMicroBatches) {
-  InterpreterOptions options;
+  mf::ranks::TrainingOptions options;
   options.microBatches = 2;
   options.changeParameter = [](llvm::StringRef, const mf::TensorShape &,
                                llvm::MutableArrayRef<uint8_t> bytes) {
@@ -144,7 +148,7 @@ TEST_F(InterpreterTest, ATiedParameterHasItsOwnersValue) {
     %logits = mf.reshape %y : (tensor<1x2x2xf32>) -> tensor<2x2xf32>)",
       "mf.param @tied : tensor<2x2xf32> init <normal, value = 1.0> tied to "
       "@table");
-  InterpreterOptions options;
+  mf::ranks::TrainingOptions options;
   std::set<std::string> names;
   options.changeParameter = [&](llvm::StringRef name, const mf::TensorShape &,
                                 llvm::MutableArrayRef<uint8_t>) {
@@ -163,7 +167,7 @@ TEST_F(InterpreterTest, OverflowLeavesParametersAsTheyAre) {
       continue;
     ModuleOp lowered = *snapshot.module;
     ir::ModelOp model = *lowered.getOps<ir::ModelOp>().begin();
-    InterpreterOptions options;
+    mf::ranks::TrainingOptions options;
     options.changeParameter = [](llvm::StringRef name, const mf::TensorShape &,
                                  llvm::MutableArrayRef<uint8_t> bytes) {
       const float infinite = std::numeric_limits<float>::infinity();
@@ -177,8 +181,9 @@ TEST_F(InterpreterTest, OverflowLeavesParametersAsTheyAre) {
     const std::vector<int32_t> tokens = {1, 2, 3, 4};
     input.tokens = input.labels = tokens;
     input.learningRate = 1;
-    FailureOr<mf::ranks::StepOutput> output = (*interpreter)->runStep(input);
-    ASSERT_TRUE(succeeded(output)) << steps.messages;
+    llvm::Expected<mf::ranks::StepOutput> output =
+        (*interpreter)->runStep(input, nullptr);
+    ASSERT_TRUE(static_cast<bool>(output)) << steps.messages;
     EXPECT_TRUE(output->overflow);
     const mf::ranks::TensorValues parameters = llvm::cantFail(
         llvm::cantFail((*interpreter)->collectParameters()).get());

@@ -1,23 +1,18 @@
-//===- Trainer.h - A training run -----------------------------*- C++ -*-===//
+//===- Training.h - A training run ----------------------------*- C++ -*-===//
 //
 // Batches in, loss-monitor lines, checkpoints, safetensors files and a report
-// out: what mf-run does once it has a program.
+// out: what mf-run does once something runs the steps.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_RUNNER_TRAINER_H
-#define MF_RUNNER_TRAINER_H
+#ifndef MF_RANKS_TRAINING_H
+#define MF_RANKS_TRAINING_H
 
-#include "mf/Program/Program.h"
-#include "mf/Timeline/StepTimeline.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
-#include "llvm/Support/Error.h"
+#include "mf/Ranks/InitialValues.h"
+#include "mf/Ranks/RankEngine.h"
 #include "llvm/Support/raw_ostream.h"
-#include <string>
 
-namespace mf::runner {
-
-class ProcessGroup;
+namespace mf::ranks {
 
 /// Empty paths mean that there is no such file.
 struct TrainingOptions {
@@ -62,26 +57,23 @@ struct TrainingOptions {
   /// The target whose peak utilisations are of; empty if there is none.
   std::string targetName;
   double peakFlopsPerSecond = 0;
+
+  // What comparisons of modules ask for.
+  /// Micro-batches of a step, where a model has no training configuration that
+  /// says so.
+  int64_t microBatches = 1;
+  /// Called for each trained parameter.
+  TensorChange changeParameter;
 };
 
-/// What is done with the last step in time.
-using TimelineUser =
-    llvm::function_ref<llvm::Error(const timeline::StepTimeline &)>;
+/// Trains what `engine` runs, which has been verified. Loss-monitor lines go to
+/// `out`, each whole; with `isTerminal`, a line of progress follows each.
+/// `note` is called with remarks for the user. Everything that can be checked
+/// before the first step is. If the engine's ranks are in several processes,
+/// all of them call it; only the first one has something to print.
+llvm::Error train(RankEngine &engine, const TrainingOptions &options,
+                  llvm::raw_ostream &out, bool isTerminal, NoteUser note);
 
-/// Trains `program`, which has been verified. Loss-monitor lines go to `out`,
-/// each whole; with `isTerminal`, a line of progress follows each. `note` is
-/// called with remarks for the user. Everything that can be checked before the
-/// first step is. Fails with a LocatedError where a part of the program is to
-/// blame. With `processes`, in which ranks are placed, all of them call it for
-/// the same program; only the first one has something to print. `useTimeline`
-/// is called, in the first process, if the options record the last step.
-llvm::Error train(const program::Program &program,
-                  const TrainingOptions &options, llvm::raw_ostream &out,
-                  bool isTerminal,
-                  llvm::function_ref<void(llvm::StringRef)> note,
-                  ProcessGroup *processes = nullptr,
-                  TimelineUser useTimeline = nullptr);
+} // namespace mf::ranks
 
-} // namespace mf::runner
-
-#endif // MF_RUNNER_TRAINER_H
+#endif // MF_RANKS_TRAINING_H

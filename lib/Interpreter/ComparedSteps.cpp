@@ -1,6 +1,6 @@
-//===- Outcome.cpp - What some steps of a module give ---------------------===//
+//===- ComparedSteps.cpp - What some steps of a module give ---------------===//
 
-#include "Outcome.h"
+#include "ComparedSteps.h"
 #include "mf/Data/ElementConversion.h"
 #include <cmath>
 #include <random>
@@ -19,27 +19,27 @@ struct RandomBatch {
 } // namespace
 
 /// Every fifth label does not count, nor do those of padding.
-static RandomBatch drawBatch(const DataSizes &sizes, std::mt19937_64 &random) {
+static RandomBatch drawBatch(const BatchOptions &sizes,
+                             std::mt19937_64 &random) {
   const int64_t count =
-      sizes.microBatches * sizes.microBatchSize * sizes.sequenceLength;
-  const auto ignored = static_cast<int32_t>(sizes.ignoreIndex);
+      sizes.microBatches * sizes.batchSize * sizes.sequenceLength;
   RandomBatch batch;
   for (int64_t i = 0; i < count; ++i) {
-    const auto token = static_cast<int32_t>(random() % sizes.vocabSize);
-    const auto label = static_cast<int32_t>(random() % sizes.vocabSize);
+    const auto token = static_cast<int32_t>(random() % sizes.vocabularySize);
+    const auto label = static_cast<int32_t>(random() % sizes.vocabularySize);
     batch.tokens.push_back(token);
-    batch.labels.push_back(i % 5 == 4 || token == sizes.padTokenId ? ignored
-                                                                   : label);
+    batch.labels.push_back(
+        i % 5 == 4 || token == sizes.padTokenId ? sizes.ignoreIndex : label);
   }
   return batch;
 }
 
-FailureOr<Outcome> runSteps(Engine &engine, int64_t steps, uint64_t seed,
-                            float lossScale) {
+FailureOr<ComparedSteps> runSteps(ModuleEngine &engine, int64_t steps,
+                                  uint64_t seed, float lossScale) {
   std::mt19937_64 random(seed);
-  Outcome outcome;
+  ComparedSteps outcome;
   for (int64_t step = 1; step <= steps; ++step) {
-    const RandomBatch batch = drawBatch(engine.getDataSizes(), random);
+    const RandomBatch batch = drawBatch(engine.getFacts().batch, random);
     ranks::StepInput input;
     input.tokens = batch.tokens;
     input.labels = batch.labels;
@@ -53,18 +53,15 @@ FailureOr<Outcome> runSteps(Engine &engine, int64_t steps, uint64_t seed,
     outcome.losses.push_back(output->loss.value_or(std::nanf("")));
     outcome.globalNorms.push_back(output->globalNorm);
   }
-  llvm::Expected<TensorValues> gradients = engine.getGradients();
-  if (!gradients)
-    return engine.report(gradients.takeError());
-  llvm::Expected<TensorValues> parameters = engine.getParameters();
-  if (!parameters)
-    return engine.report(parameters.takeError());
-  outcome.gradients = std::move(*gradients);
+  FailureOr<ranks::TensorValues> parameters = engine.getParameters();
+  if (failed(parameters))
+    return failure();
+  outcome.gradients = engine.getGradients();
   outcome.parameters = std::move(*parameters);
   return outcome;
 }
 
-std::vector<double> getNumbers(const TensorValue &value) {
+std::vector<double> getNumbers(const ranks::TensorValue &value) {
   std::vector<float> floats(value.shape.getNumElements());
   llvm::cantFail(convertElements(value.shape.type, value.bytes, DType::F32,
                                  {reinterpret_cast<uint8_t *>(floats.data()),
