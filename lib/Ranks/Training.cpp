@@ -192,21 +192,16 @@ void TrainingRun::printStep(const StepMeasurement &step) const {
   mf::printStep(step, printing, out);
 }
 
-static llvm::Error write(llvm::StringRef path,
-                         llvm::Expected<WholeTensors> tensors) {
-  return tensors ? tensors->write(path) : tensors.takeError();
-}
-
 llvm::Error TrainingRun::dumpGradients(int64_t step) {
   if (!options.dumpGradientsFolder.empty()) {
     llvm::SmallString<128> path(options.dumpGradientsFolder);
     llvm::sys::path::append(
         path, llvm::formatv("step_{0,0+6}.safetensors", step).str());
-    if (llvm::Error error = write(path, engine.collectGradients()))
+    if (llvm::Error error = writeTensors(path, engine.collectGradients()))
       return error;
   }
   if (!options.dumpGradientsPath.empty() && step == options.steps)
-    return write(options.dumpGradientsPath, engine.collectGradients());
+    return writeTensors(options.dumpGradientsPath, engine.collectGradients());
   return llvm::Error::success();
 }
 
@@ -307,7 +302,7 @@ llvm::Error TrainingRun::writeReport() {
 llvm::Error TrainingRun::writeResults() {
   if (!options.saveParamsPath.empty())
     if (llvm::Error error =
-            write(options.saveParamsPath, engine.collectParameters()))
+            writeTensors(options.saveParamsPath, engine.collectParameters()))
       return error;
   if (llvm::Error error = engine.useRecord())
     return error;

@@ -126,4 +126,9 @@ llvm::Expected<TensorValues> WholeTensors::get() const {
   return values;
 }
 
+llvm::Error writeTensors(llvm::StringRef path,
+                         llvm::Expected<WholeTensors> tensors) {
+  return tensors ? tensors->write(path) : tensors.takeError();
+}
+
 } // namespace mf::ranks

@@ -225,19 +225,6 @@ llvm::Expected<WholeTensors> ModelState::collectGradients() const {
   });
 }
 
-static llvm::Error save(llvm::StringRef path,
-                        llvm::Expected<WholeTensors> tensors) {
-  return tensors ? tensors->write(path) : tensors.takeError();
-}
-
-llvm::Error ModelState::saveParameters(llvm::StringRef path) const {
-  return save(path, collectParameters());
-}
-
-llvm::Error ModelState::saveGradients(llvm::StringRef path) const {
-  return save(path, collectGradients());
-}
-
 //===----------------------------------------------------------------------===//
 // Checkpoints
 //===----------------------------------------------------------------------===//

@@ -77,6 +77,10 @@ private:
   std::map<std::string, Tensor> tensors;
 };
 
+/// Writes `tensors`, if they could be collected.
+llvm::Error writeTensors(llvm::StringRef path,
+                         llvm::Expected<WholeTensors> tensors);
+
 } // namespace mf::ranks
 
 #endif // MF_RANKS_WHOLETENSORS_H

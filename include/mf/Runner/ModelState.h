@@ -55,8 +55,6 @@ public:
   /// runner when they are used.
   llvm::Expected<ranks::WholeTensors> collectParameters() const;
   llvm::Expected<ranks::WholeTensors> collectGradients() const;
-  llvm::Error saveParameters(llvm::StringRef path) const;
-  llvm::Error saveGradients(llvm::StringRef path) const;
 
   /// Parameters and moments of one rank, slices as they are: what a checkpoint
   /// holds.

@@ -1,10 +1,8 @@
 //===- ModelStateTest.cpp - Parameters, moments, gradients ----------------===//
 
-#include "mf/Runner/ModelState.h"
-#include "mf/Data/ElementConversion.h"
+#include "RunnerTesting.h"
 #include "mf/Data/Safetensors.h"
 #include "mf/Program/LocatedError.h"
-#include "test/unit/Program/ParsedProgram.h"
 #include "llvm/Support/FileSystem.h"
 #include <cmath>
 #include <cstring>
@@ -25,12 +23,9 @@ std::string makeProgram(const std::vector<std::string> &statics,
   std::string text;
   for (size_t stage = 0; stage < statics.size(); ++stage)
     text += "ascend.program @stage" + std::to_string(stage) + " stage " +
-            std::to_string(stage) +
-            " attributes {micro_batches = 1, micro_batch_size = 1, "
-            "sequence_length = 4, vocab_size = 16, pad_token_id = -1, "
-            "ignore_index = -100, arena_bytes = 1048576, host_bytes = 0" +
-            more.str() + "} {\nascend.stream @compute compute\n" +
-            statics[stage] + "\nascend.step {}\n}\n";
+            std::to_string(stage) + makeHeader(1, 4, 1048576, 0, more) +
+            "ascend.stream @compute compute\n" + statics[stage] +
+            "\nascend.step {}\n}\n";
   return text;
 }
 
@@ -43,32 +38,7 @@ std::string makeStatic(llvm::StringRef name, llvm::StringRef role,
       .str();
 }
 
-/// A program, its runner and its state.
-struct Model {
-  ParsedProgram parsed;
-  std::unique_ptr<Runner> runner;
-  std::optional<ModelState> state;
-
-  explicit Model(const std::string &text) : parsed(text) {
-    EXPECT_TRUE(parsed.decoded) << parsed.messages;
-    auto created = Runner::create(parsed.get(), {});
-    if (!created) {
-      ADD_FAILURE() << llvm::toString(created.takeError());
-      return;
-    }
-    runner = std::move(*created);
-    state.emplace(*runner);
-  }
-
-  std::vector<float> get(int64_t rank, uint32_t number) {
-    const Static &buffer = parsed.get().getStageOf(rank).statics[number];
-    std::vector<float> values(buffer.shape.getNumElements());
-    EXPECT_FALSE(static_cast<bool>(convertElements(
-        buffer.shape.type, runner->getStatic(rank, number), DType::F32,
-        {reinterpret_cast<uint8_t *>(values.data()), values.size() * 4})));
-    return values;
-  }
-};
+using Model = ProgramWithState;
 
 std::string initialize(Model &model, uint64_t seed = 0) {
   return llvm::toString(model.state->initialize(seed));
@@ -173,7 +143,8 @@ TEST(ModelStateTest, StartsTiedParametersEqual) {
   llvm::SmallString<128> path;
   ASSERT_FALSE(
       llvm::sys::fs::createTemporaryFile("state", "safetensors", path));
-  ASSERT_FALSE(static_cast<bool>(model.state->saveParameters(path)));
+  ASSERT_FALSE(static_cast<bool>(
+      ranks::writeTensors(path, model.state->collectParameters())));
   const std::vector<float> saved = model.get(0, 0);
   ASSERT_EQ(initialize(model, 1), "");
   EXPECT_NE(model.get(0, 0), saved);

@@ -1,9 +1,7 @@
 //===- RanksTest.cpp - Several ranks of a stage ---------------------------===//
 
+#include "RunnerTesting.h"
 #include "mf/Program/Verifier.h"
-#include "mf/Runner/Runner.h"
-#include "test/unit/Program/ParsedProgram.h"
-#include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <thread>
@@ -16,34 +14,7 @@ using ::testing::ElementsAre;
 
 namespace {
 
-constexpr llvm::StringLiteral header =
-    " attributes {micro_batches = 1, micro_batch_size = 2, sequence_length = "
-    "2, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = "
-    "1024, host_bytes = 256} {\n";
-
-std::vector<float> getFloats(Runner &runner, int64_t rank, uint32_t number) {
-  llvm::MutableArrayRef<uint8_t> bytes = runner.getStatic(rank, number);
-  std::vector<float> values(bytes.size() / sizeof(float));
-  std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
-}
-
-void setFloats(Runner &runner, int64_t rank, uint32_t number,
-               const std::vector<float> &values) {
-  llvm::MutableArrayRef<uint8_t> bytes = runner.getStatic(rank, number);
-  ASSERT_EQ(bytes.size(), values.size() * sizeof(float));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-}
-
-std::unique_ptr<Runner> makeRunner(const Program &program,
-                                   const RunnerOptions &options = {}) {
-  auto runner = Runner::create(program, options);
-  if (!runner) {
-    ADD_FAILURE() << llvm::toString(runner.takeError());
-    return nullptr;
-  }
-  return std::move(*runner);
-}
+const std::string header = makeHeader(2, 2, 1024, 256);
 
 /// Stage 0 gathers in the middle of a layer what its ranks have halves of;
 /// stage 1 scales it, each rank by its own factors, sums and scatters. At the
@@ -51,7 +22,7 @@ std::unique_ptr<Runner> makeRunner(const Program &program,
 const std::string twoByTwo =
     "module attributes {mf.mesh = #mf.mesh<pp = 2, mp = 2>} {\n"
     "ascend.program @stage0 stage 0" +
-    header.str() + R"(
+    header + R"(
 ascend.stream @compute compute
 ascend.stream @mp communication
 ascend.stream @pp communication
@@ -79,7 +50,7 @@ ascend.step {
 }
 }
 ascend.program @stage1 stage 1)" +
-    header.str() + R"(
+    header + R"(
 ascend.stream @compute compute
 ascend.stream @mp communication
 ascend.stream @pp communication
@@ -231,7 +202,7 @@ std::string makeStage(int64_t stage, int64_t stages, int64_t ranks) {
       "!ascend.buffer<" + std::to_string(ranks) + "xf32, hbm>";
   std::string text =
       "ascend.program @stage" + std::to_string(stage) + " stage " +
-      std::to_string(stage) + header.str() + R"(
+      std::to_string(stage) + header + R"(
 ascend.stream @compute compute
 ascend.stream @group communication
 ascend.stream @in communication
@@ -289,7 +260,7 @@ TEST(RanksTest, GivesEachRankItsRowsOfTheBatch) {
   std::string text =
       "module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {\n"
       "ascend.program @stage0 stage 0" +
-      header.str() +
+      header +
       "ascend.stream @compute compute\n"
       "ascend.static @tokens tokens : !ascend.buffer<2x2x2xi32, host> slice "
       "<[2, 4, 2] over [[], [dp], []]> at 0\n"

@@ -1,9 +1,7 @@
 //===- RunnerTest.cpp - Execution of programs on emulated devices ---------===//
 
-#include "mf/Runner/Runner.h"
+#include "RunnerTesting.h"
 #include "mf/Program/LocatedError.h"
-#include "test/unit/Program/ParsedProgram.h"
-#include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,38 +13,10 @@ using ::testing::ElementsAre;
 
 namespace {
 
-constexpr llvm::StringLiteral header =
-    " attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = "
-    "4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = "
-    "4096, host_bytes = 256} {\n";
-
-std::vector<float> getFloats(Runner &runner, int64_t rank, uint32_t number) {
-  llvm::MutableArrayRef<uint8_t> bytes = runner.getStatic(rank, number);
-  std::vector<float> values(bytes.size() / sizeof(float));
-  std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
-}
-
-void setFloats(Runner &runner, int64_t rank, uint32_t number,
-               const std::vector<float> &values) {
-  llvm::MutableArrayRef<uint8_t> bytes = runner.getStatic(rank, number);
-  ASSERT_EQ(bytes.size(), values.size() * sizeof(float));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-}
-
-std::unique_ptr<Runner> makeRunner(const Program &program,
-                                   const RunnerOptions &options = {}) {
-  auto runner = Runner::create(program, options);
-  if (!runner) {
-    ADD_FAILURE() << llvm::toString(runner.takeError());
-    return nullptr;
-  }
-  return std::move(*runner);
-}
+const std::string header = makeHeader(1, 4, 4096, 256);
 
 /// w += lr * (w + w), with lr from the host, and w's first value to the host.
-const std::string oneRank =
-    "ascend.program @stage0 stage 0" + header.str() + R"(
+const std::string oneRank = "ascend.program @stage0 stage 0" + header + R"(
 ascend.stream @compute compute
 ascend.stream @h2d h2d
 ascend.stream @d2h d2h
@@ -173,7 +143,7 @@ TEST(RunnerTest, DebugsMemory) {
 }
 
 /// Rank 0 sends w to rank 1, which sends back the double; then both sum it.
-const std::string twoRanks = "ascend.program @stage0 stage 0" + header.str() +
+const std::string twoRanks = "ascend.program @stage0 stage 0" + header +
                              R"(
 ascend.stream @compute compute
 ascend.stream @forward communication
@@ -190,7 +160,7 @@ ascend.step {
 }
 }
 ascend.program @stage1 stage 1)" +
-                             header.str() +
+                             header +
                              R"(
 ascend.stream @compute compute
 ascend.stream @link communication

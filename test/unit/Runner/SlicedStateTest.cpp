@@ -1,9 +1,8 @@
 //===- SlicedStateTest.cpp - Whole tensors on many ranks ------------------===//
 
+#include "RunnerTesting.h"
 #include "mf/Data/Safetensors.h"
 #include "mf/Program/LocatedError.h"
-#include "mf/Runner/ModelState.h"
-#include "test/unit/Program/ParsedProgram.h"
 #include "llvm/Support/FileSystem.h"
 #include <cstring>
 #include <gmock/gmock.h>
@@ -22,11 +21,9 @@ constexpr llvm::StringLiteral normal =
 /// A program of one stage on `mesh` with `statics`.
 std::string makeProgram(llvm::StringRef mesh, const std::string &statics) {
   return "module attributes {mf.mesh = #mf.mesh<pp = 1, " + mesh.str() +
-         ">} {\nascend.program @stage0 stage 0 attributes {micro_batches = 1, "
-         "micro_batch_size = 1, sequence_length = 4, vocab_size = 16, "
-         "pad_token_id = -1, ignore_index = -100, arena_bytes = 4194304, "
-         "host_bytes = 0} {\nascend.stream @compute compute\n" +
-         statics + "ascend.step {}\n}\n}\n";
+         ">} {\nascend.program @stage0 stage 0" + makeHeader(1, 4, 4194304, 0) +
+         "ascend.stream @compute compute\n" + statics +
+         "ascend.step {}\n}\n}\n";
 }
 
 /// "w" of 300 x 256 in fp32, and "b" of 48 in bf16, cut or not.
@@ -58,20 +55,8 @@ const std::string eightRanks =
                 makeStatics("75x256xf32", "<[300, 256] over [[mp, cp], []]>",
                             "6xbf16", "<[48] over [[cp, dp, mp]]>"));
 
-struct Model {
-  ParsedProgram parsed;
-  std::unique_ptr<Runner> runner;
-  std::optional<ModelState> state;
-
-  explicit Model(const std::string &text) : parsed(text) {
-    EXPECT_TRUE(parsed.decoded) << parsed.messages;
-    auto created = Runner::create(parsed.get(), {});
-    if (!created) {
-      ADD_FAILURE() << llvm::toString(created.takeError());
-      return;
-    }
-    runner = std::move(*created);
-    state.emplace(*runner);
+struct Model : ProgramWithState {
+  explicit Model(const std::string &text) : ProgramWithState(text) {
     EXPECT_EQ(llvm::toString(state->initialize(5)), "");
   }
 };
@@ -95,7 +80,9 @@ struct TemporaryFile {
 /// The bytes of the file of all parameters.
 std::string save(Model &model) {
   const TemporaryFile file;
-  EXPECT_EQ(llvm::toString(model.state->saveParameters(file.path)), "");
+  EXPECT_EQ(llvm::toString(ranks::writeTensors(
+                file.path, model.state->collectParameters())),
+            "");
   return file.read();
 }
 
@@ -140,12 +127,16 @@ TEST(SlicedStateTest, LoadsOnAnotherMesh) {
     for (uint8_t &byte : six.runner->getStatic(rank, 0))
       byte = static_cast<uint8_t>(byte ^ 1);
   const TemporaryFile first, second;
-  ASSERT_EQ(llvm::toString(six.state->saveParameters(first.path)), "");
+  ASSERT_EQ(llvm::toString(ranks::writeTensors(first.path,
+                                               six.state->collectParameters())),
+            "");
   EXPECT_NE(first.read(), save(one));
   std::vector<std::string> notes;
   ASSERT_EQ(llvm::toString(eight.state->loadParameters(first.path, notes)), "");
   EXPECT_EQ(save(eight), first.read());
-  ASSERT_EQ(llvm::toString(eight.state->saveParameters(second.path)), "");
+  ASSERT_EQ(llvm::toString(ranks::writeTensors(
+                second.path, eight.state->collectParameters())),
+            "");
   ASSERT_EQ(llvm::toString(one.state->loadParameters(second.path, notes)), "");
   EXPECT_EQ(save(one), first.read());
   EXPECT_TRUE(notes.empty());
@@ -156,7 +147,9 @@ TEST(SlicedStateTest, ChecksFilesAgainstTheWhole) {
   Model small(
       makeProgram("dp = 1", makeStatics("100x128xf32", "", "48xbf16", "")));
   const TemporaryFile file;
-  ASSERT_EQ(llvm::toString(small.state->saveParameters(file.path)), "");
+  ASSERT_EQ(llvm::toString(ranks::writeTensors(
+                file.path, small.state->collectParameters())),
+            "");
   std::vector<std::string> notes;
   EXPECT_THAT(llvm::toString(six.state->loadParameters(file.path, notes)),
               HasSubstr("'w'"));
@@ -175,7 +168,9 @@ TEST(SlicedStateTest, SavesGradientsOfTheFirstHolderOfEachPart) {
       std::memcpy(bytes.data() + at, &value, 4);
   }
   const TemporaryFile file;
-  ASSERT_EQ(llvm::toString(model.state->saveGradients(file.path)), "");
+  ASSERT_EQ(llvm::toString(ranks::writeTensors(
+                file.path, model.state->collectGradients())),
+            "");
   auto opened = SafetensorsFile::open(file.path);
   ASSERT_TRUE(static_cast<bool>(opened));
   auto tensor = opened->find("w");
@@ -194,7 +189,8 @@ TEST(SlicedStateTest, RefusesOneTensorOfTwoShapes) {
       "ascend.static @b gradient of \"w\" : !ascend.buffer<8xf32, hbm> at "
       "64\n"));
   const TemporaryFile file;
-  EXPECT_EQ(llvm::toString(model.state->saveGradients(file.path)),
+  EXPECT_EQ(llvm::toString(ranks::writeTensors(
+                file.path, model.state->collectGradients())),
             "'w' is 8xf32 here, but 4xf32 on rank 0 (stage 0)");
 }
 
@@ -249,8 +245,9 @@ TEST(SlicedStateTest, SaysWhatLivesElsewhere) {
   ModelState state(**runner);
   EXPECT_EQ(llvm::toString(state.initialize(5)), "");
   const TemporaryFile file;
-  EXPECT_EQ(llvm::toString(state.saveParameters(file.path)),
-            "tensor 'b': the ranks that live here hold 32 of its 48 elements");
+  EXPECT_EQ(
+      llvm::toString(ranks::writeTensors(file.path, state.collectParameters())),
+      "tensor 'b': the ranks that live here hold 32 of its 48 elements");
 }
 
 } // namespace
