@@ -140,11 +140,6 @@ int64_t BatchReader::getBatchElements() const {
   return options.microBatches * options.batchSize * options.sequenceLength;
 }
 
-int64_t BatchReader::getStepsPerEpoch() const {
-  return std::max<int64_t>(1, sequencesPerEpoch /
-                                  (options.microBatches * options.batchSize));
-}
-
 Error BatchReader::setPosition(int64_t sequences) {
   if (sequences < 0)
     return createStringError(inconvertibleErrorCode(),

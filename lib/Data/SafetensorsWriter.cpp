@@ -141,20 +141,4 @@ Error SafetensorsWriter::commit() {
   return whole.commit();
 }
 
-Error writeSafetensors(StringRef path, ArrayRef<NamedTensor> tensors,
-                       const std::map<std::string, std::string> &metadata) {
-  SafetensorsWriter writer;
-  for (const auto &[key, value] : metadata)
-    writer.setMetadata(key, value);
-  for (const NamedTensor &tensor : tensors)
-    if (Error error = writer.declare(tensor.name, tensor.shape))
-      return error;
-  if (Error error = writer.open(path))
-    return error;
-  for (const NamedTensor &tensor : tensors)
-    if (Error error = writer.write(tensor.name, tensor.bytes))
-      return error;
-  return writer.commit();
-}
-
 } // namespace mf

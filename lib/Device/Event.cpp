@@ -37,26 +37,4 @@ llvm::Error Event::synchronize() const {
   return llvm::Error::success();
 }
 
-llvm::Expected<double> Event::getElapsedSeconds(const Event &begin,
-                                                const Event &end) {
-  auto getTime =
-      [](const Event &event) -> llvm::Expected<EventRecord::Clock::time_point> {
-    std::shared_ptr<EventRecord> current = event.getRecord();
-    if (current) {
-      std::lock_guard<std::mutex> lock(current->mutex);
-      if (current->complete)
-        return current->time;
-    }
-    return llvm::createStringError(
-        "both events must be complete before the time between them is known");
-  };
-  llvm::Expected<EventRecord::Clock::time_point> from = getTime(begin);
-  if (!from)
-    return from.takeError();
-  llvm::Expected<EventRecord::Clock::time_point> to = getTime(end);
-  if (!to)
-    return to.takeError();
-  return std::chrono::duration<double>(*to - *from).count();
-}
-
 } // namespace mf

@@ -22,7 +22,7 @@ static std::vector<const Buffer *> findBuffers(const InstructionList &list,
 InstanceTable::InstanceTable(const StageProgram &program) : program(program) {
   firstMessage = program.statics.size();
   messages = findBuffers(program.step, BufferKind::Message);
-  numInstances = firstMessage + messages.size();
+  uint64_t numInstances = firstMessage + messages.size();
   for (const Frame &frame : program.frames) {
     frameSlots.push_back(numInstances);
     numInstances += program.layouts[frame.layout].slots.size();

@@ -16,7 +16,6 @@ class TaskNumbers {
 public:
   TaskNumbers(const Pipeline &pipeline, bool splitsBackward);
 
-  llvm::ArrayRef<Phase> getPhases() const { return phases; }
   int64_t size() const {
     return phases.size() * chunks * microBatches * pieces;
   }

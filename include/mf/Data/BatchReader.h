@@ -74,9 +74,6 @@ public:
   /// Different sequences in the data: the length of an epoch.
   int64_t getSequencesPerEpoch() const { return sequencesPerEpoch; }
 
-  /// Whole steps in an epoch, at least one.
-  int64_t getStepsPerEpoch() const;
-
   /// Sequences handed out so far, over all epochs: the whole state. Setting it
   /// on a reader with the same data and options continues exactly there.
   int64_t getPosition() const { return position; }

@@ -69,18 +69,6 @@ private:
   uint64_t dataBegin = 0;
 };
 
-/// A tensor to write: name, shape, bytes.
-struct NamedTensor {
-  std::string name;
-  TensorShape shape;
-  llvm::ArrayRef<uint8_t> bytes;
-};
-
-/// Writes all of `tensors` to `path` in one step.
-llvm::Error
-writeSafetensors(llvm::StringRef path, llvm::ArrayRef<NamedTensor> tensors,
-                 const std::map<std::string, std::string> &metadata = {});
-
 } // namespace mf
 
 #endif // MF_DATA_SAFETENSORSWRITER_H

@@ -4,7 +4,6 @@
 #define MF_DEVICE_EVENT_H
 
 #include "llvm/Support/Error.h"
-#include <chrono>
 #include <memory>
 #include <mutex>
 
@@ -32,11 +31,6 @@ public:
   /// Blocks the host until the work captured last is done. Fails if nothing was
   /// captured or if the stream failed before.
   llvm::Error synchronize() const;
-
-  /// Seconds from the completion of `begin` to that of `end`. Fails unless
-  /// both are complete.
-  static llvm::Expected<double> getElapsedSeconds(const Event &begin,
-                                                  const Event &end);
 
 private:
   friend class Stream;

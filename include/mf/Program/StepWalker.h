@@ -49,7 +49,6 @@ public:
   uint64_t getMessage(uint32_t number) const { return firstMessage + number; }
   uint64_t getFirstSlot(uint32_t frame) const { return frameSlots[frame]; }
   uint64_t getFirstTemporary(uint32_t callPosition) const;
-  uint64_t getNumInstances() const { return numInstances; }
 
   /// Where an instance is declared.
   struct Origin {
@@ -75,7 +74,6 @@ private:
   const StageProgram &program;
   uint64_t firstMessage = 0;
   uint64_t firstTemporary = 0;
-  uint64_t numInstances = 0;
   std::vector<uint64_t> frameSlots;
   /// The messages of the step, and the temporaries of each routine, by index.
   std::vector<const Buffer *> messages;

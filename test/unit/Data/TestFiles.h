@@ -3,6 +3,7 @@
 #ifndef MF_TEST_UNIT_DATA_TESTFILES_H
 #define MF_TEST_UNIT_DATA_TESTFILES_H
 
+#include "mf/Data/SafetensorsWriter.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Error.h"
@@ -123,6 +124,31 @@ void forEachMutation(llvm::StringRef whole, unsigned count, Check check) {
     }
     check(llvm::StringRef(mutated));
   }
+}
+
+/// A tensor to write: name, shape, bytes.
+struct NamedTensor {
+  std::string name;
+  TensorShape shape;
+  llvm::ArrayRef<uint8_t> bytes;
+};
+
+/// Writes all of `tensors` to `path` in one step.
+inline llvm::Error
+writeSafetensors(llvm::StringRef path, llvm::ArrayRef<NamedTensor> tensors,
+                 const std::map<std::string, std::string> &metadata = {}) {
+  SafetensorsWriter writer;
+  for (const auto &[key, value] : metadata)
+    writer.setMetadata(key, value);
+  for (const NamedTensor &tensor : tensors)
+    if (llvm::Error error = writer.declare(tensor.name, tensor.shape))
+      return error;
+  if (llvm::Error error = writer.open(path))
+    return error;
+  for (const NamedTensor &tensor : tensors)
+    if (llvm::Error error = writer.write(tensor.name, tensor.bytes))
+      return error;
+  return writer.commit();
 }
 
 } // namespace mf

@@ -92,9 +92,8 @@ TEST(StreamTest, MeasuresStallsInTotalAndPerWait) {
   std::unique_ptr<Device> device = make();
   Stream &producer = device->createStream("producer");
   Stream &consumer = device->createStream("consumer");
-  Event begin, end;
+  Event end;
   double stall = 0, noStall = 0;
-  producer.record(begin);
   producer.launch(
       [] { std::this_thread::sleep_for(std::chrono::milliseconds(30)); });
   producer.record(end);
@@ -105,9 +104,6 @@ TEST(StreamTest, MeasuresStallsInTotalAndPerWait) {
   EXPECT_EQ(noStall, 0);
   EXPECT_DOUBLE_EQ(consumer.getStatistics().stallSeconds, stall);
   EXPECT_GE(producer.getStatistics().busySeconds, 0.03);
-  llvm::Expected<double> elapsed = Event::getElapsedSeconds(begin, end);
-  ASSERT_TRUE(static_cast<bool>(elapsed));
-  EXPECT_GE(*elapsed, 0.03);
 }
 
 TEST(StreamTest, AnEventThatWasNeverRecordedIsAnError) {
@@ -116,8 +112,6 @@ TEST(StreamTest, AnEventThatWasNeverRecordedIsAnError) {
   Event event;
   EXPECT_FALSE(event.isComplete());
   EXPECT_THAT(textOf(event.synchronize()), HasSubstr("never recorded"));
-  EXPECT_THAT(textOf(Event::getElapsedSeconds(event, event).takeError()),
-              HasSubstr("complete"));
   stream.wait(event);
   EXPECT_THAT(textOf(stream.synchronize()),
               HasSubstr("stream 'compute': waits for an event that was never "
