@@ -272,51 +272,41 @@ FailureOr<Tensor> Rank::getInput(Operation *op, ir::InputKind kind,
            << ir::stringifyInputKind(kind);
   llvm::ArrayRef<int32_t> all =
       kind == ir::InputKind::Tokens ? world.input.tokens : world.input.labels;
-  const auto total = static_cast<int64_t>(all.size());
-  const int64_t rows = static_cast<int64_t>(world.model.getMicroBatchSize());
-  const int64_t length = static_cast<int64_t>(world.model.getSequenceLength());
-  // Rows are cut over dp, and what is shorter than the sequence over the axes
-  // of context parallel training.
-  const int64_t count = shape->getNumElements();
-  int64_t parts = 1, sequenceParts = 1;
-  if (shape->dims.size() == 2 && count > 0 && count < rows * length &&
-      rows % shape->dims[0] == 0 && length % shape->dims[1] == 0) {
-    parts = rows / shape->dims[0];
-    sequenceParts = length / shape->dims[1];
-  }
+  const std::optional<program::Slice> slice = getInputSlice(*shape);
+  const int64_t count = ranks::getWholeShape(*shape, slice).getNumElements();
   if (shape->type != DType::I32 ||
-      count * parts * sequenceParts * world.microBatches != total ||
+      count * world.microBatches != static_cast<int64_t>(all.size()) ||
       microBatch < 0 || microBatch >= world.microBatches)
     return op->emitOpError("cannot be run: wants micro-batch ")
-           << microBatch << " of " << count << " "
+           << microBatch << " of " << shape->getNumElements() << " "
            << ir::stringifyInputKind(kind) << ", but a step has " << all.size()
            << " in " << world.microBatches << " micro-batches";
   Tensor input(*shape);
-  const int64_t width = count / (shape->dims.empty() ? 1 : shape->dims[0]);
-  const int64_t firstRow =
-      parts > 1 ? world.mesh.getPart(number, world.mesh.getFactors("dp")) *
-                      shape->dims[0]
-                : 0;
-  const int64_t firstColumn = getSequencePart(sequenceParts) * width;
-  llvm::ArrayRef<int32_t> batch =
-      all.slice(microBatch * count * parts * sequenceParts,
-                count * parts * sequenceParts);
-  for (int64_t row = 0; row < count / width; ++row)
-    llvm::copy(
-        batch.slice((firstRow + row) * width * sequenceParts + firstColumn,
-                    width),
-        input.getElements<int32_t>().begin() + row * width);
+  const llvm::ArrayRef<int32_t> batch = all.slice(microBatch * count, count);
+  ranks::SliceRuns(world.mesh, *shape, slice, number)
+      .take({reinterpret_cast<const uint8_t *>(batch.data()),
+             batch.size() * sizeof(int32_t)},
+            input.getBytes(), sizeof(int32_t));
   return input;
 }
 
-int64_t Rank::getSequencePart(int64_t parts) const {
-  // Over cp and, where that is not all, mp.
-  std::vector<std::string> axes;
+std::optional<program::Slice>
+Rank::getInputSlice(const TensorShape &shape) const {
+  const auto rows = static_cast<int64_t>(world.model.getMicroBatchSize());
+  const auto length = static_cast<int64_t>(world.model.getSequenceLength());
+  const int64_t count = shape.getNumElements();
+  if (shape.dims.size() != 2 || count == 0 || count >= rows * length ||
+      rows % shape.dims[0] != 0 || length % shape.dims[1] != 0)
+    return std::nullopt;
+  // Rows are cut over dp, the sequence over cp and, where that is not all, mp.
+  std::vector<std::string> rowAxes, sequenceAxes;
+  if (shape.dims[0] < rows)
+    rowAxes = world.mesh.getFactors("dp");
   for (llvm::StringRef name : {"cp", "mp"})
     for (const std::string &axis : world.mesh.getFactors(name))
-      if (world.mesh.getNumParts(axes) < parts)
-        axes.push_back(axis);
-  return world.mesh.getPart(number, axes);
+      if (world.mesh.getNumParts(sequenceAxes) < length / shape.dims[1])
+        sequenceAxes.push_back(axis);
+  return program::Slice{{rows, length}, {rowAxes, sequenceAxes}};
 }
 
 FailureOr<Tensor> Rank::getLossGradient(Operation *op, double value,

@@ -90,8 +90,9 @@ public:
 private:
   mlir::LogicalResult initialize(mlir::Operation *user, ir::ParamOp param,
                                  const Tensor &part);
-  /// Which part of a sequence that is cut into `parts` the rank has.
-  int64_t getSequencePart(int64_t parts) const;
+  /// The slice of a micro-batch's rows and sequences that a tensor of `shape`
+  /// holds; none if it is not cut.
+  std::optional<program::Slice> getInputSlice(const TensorShape &shape) const;
   void keepGradients();
   /// What `tensor` is of the parameter, or of its gradient.
   ranks::RankTensor getPart(ir::ParamOp param, ir::LayoutAttr layout,
