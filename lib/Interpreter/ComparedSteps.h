@@ -15,7 +15,7 @@ constexpr float comparedLearningRate = 0.01F;
 struct ComparedSteps {
   std::vector<float> losses;
   std::vector<std::optional<float>> globalNorms;
-  /// Of the last step.
+  /// The gradients of the last step.
   ranks::TensorValues gradients;
   ranks::TensorValues parameters;
 };

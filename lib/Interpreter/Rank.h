@@ -29,7 +29,7 @@ struct World {
   /// Runs of each chunk in a step, each of as many micro-batches as it has
   /// copies of the model.
   int64_t runs = 1;
-  /// Of the step that runs.
+  /// The input of the step that runs.
   ranks::StepInput input;
 };
 

@@ -76,7 +76,7 @@ private:
   struct Collective {
     CollectiveKind kind = CollectiveKind::AllReduce;
     std::vector<int64_t> ranks;
-    /// Those that have come, by rank.
+    /// The members that have come, by rank.
     std::map<int64_t, Member> members;
     /// How often all had come.
     int64_t numDone = 0;
@@ -88,7 +88,7 @@ private:
 
   RankScheduler &scheduler;
   std::map<Route, std::deque<Message>> messages;
-  /// By channel and lowest member.
+  /// Collectives by channel and lowest member.
   std::map<std::pair<std::string, int64_t>, Collective> collectives;
 };
 

@@ -30,7 +30,7 @@ struct GroupBarrier {
   const std::vector<int64_t> members;
   std::mutex mutex;
   std::condition_variable changed;
-  /// Of a transfer, the first is what is sent.
+  /// The first contribution to a transfer is what is sent.
   std::vector<Contribution> contributions;
   size_t numArrived = 0;
   /// Counts how often all had come, or messages that were taken.

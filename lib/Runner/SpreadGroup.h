@@ -15,7 +15,7 @@ struct SpreadGroup {
   std::vector<size_t> here;
   /// Places of those that do not.
   std::vector<size_t> elsewhere;
-  /// Of `elsewhere`, the first in each process.
+  /// The first place of `elsewhere` in each process.
   std::vector<size_t> receivers;
   std::optional<GroupBarrier> barrier;
 };
@@ -33,8 +33,8 @@ struct MemberPart {
   ranks::ByteRange getShareOf(size_t member) const {
     return ranks::getShare(exchange, own.inputBytes, getNumMembers(), member);
   }
-  /// Of what all members want: what `member` has of it. Empty but for the first
-  /// one's in a broadcast.
+  /// Whether `member` has a block of what all members want; in a broadcast only
+  /// the first one has.
   bool hasBlock(size_t member) const {
     return exchange.kind != CollectiveKind::Broadcast || member == 0;
   }

@@ -82,7 +82,6 @@ ranks::TrainingOptions Options::getTrainingOptions() const {
       (h2dGbps.getNumOccurrences() > 0 ? h2dGbps : d2hGbps) * bytesPerGb;
   options.quiet = quiet;
   options.programPath = input;
-  options.verification = verify ? "proven" : "off";
   options.dataPath = data;
   options.initParamsPath = initParams;
   options.saveParamsPath = saveParams;

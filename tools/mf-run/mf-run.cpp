@@ -136,6 +136,7 @@ int Run::train(mf::ranks::RankEngine &engine,
 
 int Run::runProgram(mlir::MLIRContext &context) {
   mf::ranks::TrainingOptions training = options.getTrainingOptions();
+  training.verification = options.verify ? "proven" : "off";
   if (!options.target.empty()) {
     const std::optional<mf::tools::LoadedTarget> loaded =
         mf::tools::loadTarget(options, context, messages);

@@ -20,7 +20,7 @@ namespace mf::interpreter {
 
 struct ComparisonOptions {
   int64_t steps = 2;
-  /// Of initial values and data.
+  /// The seed of initial values and data.
   uint64_t seed = 1;
   int threads = 0;
   /// 0 asks for the same bits; else the largest difference's norm relative to

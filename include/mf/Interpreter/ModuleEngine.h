@@ -21,7 +21,7 @@ public:
   bool knowsMicroBatches() const { return isTrained; }
 
   mlir::FailureOr<ranks::StepOutput> runStep(const ranks::StepInput &input);
-  /// Of the last step, as backward left them.
+  /// The gradients of the last step, as backward left them.
   const ranks::TensorValues &getGradients() const { return gradients; }
   mlir::FailureOr<ranks::TensorValues> getParameters() const;
 
@@ -33,7 +33,7 @@ private:
 
   mlir::ModuleOp module;
   const ranks::TrainingOptions options;
-  /// None if the module is a model.
+  /// There is no program if the module is a model.
   std::optional<program::DecodedProgram> decoded;
   std::unique_ptr<ranks::RankEngine> engine;
   ranks::TrainingFacts facts;

@@ -14,7 +14,7 @@ public:
   explicit LossScaler(const program::LossScale &rule)
       : rule(rule), scale(rule.value) {}
 
-  /// Of the next step.
+  /// The scale of the next step.
   float getScale() const { return scale; }
   /// Steps without overflow since the scale last changed.
   int64_t getCleanSteps() const { return cleanSteps; }

@@ -37,7 +37,8 @@ public:
   /// Where in the whole tensor run `run` begins.
   int64_t getWholeElement(int64_t run) const;
 
-  /// Of slices of one kind, each begins elsewhere.
+  /// The element of the whole where the slice begins, which tells slices of
+  /// one kind apart.
   int64_t getFirstElement() const { return numRuns ? getWholeElement(0) : 0; }
 
   /// Calls `visit(whole, local, count)` for each run, or part of one, of the
@@ -47,7 +48,7 @@ public:
   forEach(int64_t begin, int64_t end,
           llvm::function_ref<void(int64_t whole, int64_t local, int64_t count)>
               visit) const;
-  /// For all elements.
+  /// The same for all elements.
   void
   forEach(llvm::function_ref<void(int64_t whole, int64_t local, int64_t count)>
               visit) const {

@@ -16,8 +16,9 @@ namespace mf::ranks {
 
 /// What the host gives the ranks before a step.
 struct StepInput {
-  /// Of all micro-batches and all ranks: [micro-batch][sequence][token]. A rank
-  /// that has a slice of them takes its own.
+  /// Elements of all micro-batches and all ranks:
+  /// [micro-batch][sequence][token]. A rank that has a slice of them takes its
+  /// own.
   llvm::ArrayRef<int32_t> tokens;
   llvm::ArrayRef<int32_t> labels;
   float learningRate = 0;
@@ -35,8 +36,8 @@ inline std::array<int64_t, 3> getDraw(const StepInput &input,
   return {static_cast<int64_t>(input.seed), input.stepNumber, microBatch};
 }
 
-/// All elements that ranks report of each quantity in a step: by stage, those
-/// of a stage in the order of its ranks.
+/// All elements that ranks report of each quantity in a step, by stage; a stage
+/// has them in the order of its ranks.
 struct StepReports {
   using ByStage = std::map<int64_t, std::vector<float>>;
   ByStage losses;

@@ -21,7 +21,7 @@ struct TrainingOptions {
   uint64_t seed = 0;
   int threads = 0;
   bool debugMemory = false;
-  /// Of the link to the host, in bytes per second; 0 is without limit.
+  /// Rates of the link to the host in bytes per second; 0 is without limit.
   double deviceToHostRate = 0;
   double hostToDeviceRate = 0;
   /// No loss-monitor lines and no notes.
@@ -29,13 +29,14 @@ struct TrainingOptions {
 
   /// The program's file, for the report.
   std::string programPath;
-  /// What became of its proof, for the report.
+  /// Whether the program was proven, for the report: "proven", "off", or empty
+  /// for a model, which is not a program.
   std::string verification;
   std::string dataPath;
   std::string initParamsPath;
 
   std::string saveParamsPath;
-  /// Of the last step.
+  /// A file for the gradients of the last step.
   std::string dumpGradientsPath;
   /// A folder that gets `step_000001.safetensors` and so on.
   std::string dumpGradientsFolder;

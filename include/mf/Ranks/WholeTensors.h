@@ -16,7 +16,7 @@ namespace mf::ranks {
 struct RankTensor {
   int64_t rank = 0;
   TensorShape shape;
-  /// None if the rank holds the whole.
+  /// There is no slice if the rank holds the whole.
   std::optional<program::Slice> slice;
   /// Ranks that hold other summands of the same elements have other numbers.
   int64_t summand = 0;
@@ -59,7 +59,7 @@ private:
   using Summands = std::vector<RankTensor>;
   struct Tensor {
     TensorShape shape;
-    /// By the element of the whole where they begin.
+    /// The parts by the element of the whole where they begin.
     std::map<int64_t, Summands> parts;
   };
   using BytesUser =
