@@ -4,8 +4,8 @@
 
 namespace mf {
 
-/// What MindSpore Transformers' documentation of auto parallel has for each of
-/// its models, and what the comments of its files name.
+/// Numbers from MindSpore Transformers' documentation of auto parallel for each
+/// of its models, with the names from the comments of its files.
 static constexpr int64_t ranksOfStage = 8;
 
 static int64_t countReplicas(const ParallelConfig &parallel) {

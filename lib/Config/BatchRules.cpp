@@ -33,7 +33,8 @@ static int64_t resolveAccumulation(const TrainingConfig &config,
     return 1;
   }
   if (config.parallel.pipelineStage > 1) {
-    // What the command line asks for has no place but that of its reason.
+    // A value of the command line has no place in the YAML, so that the message
+    // points at the reason.
     if (override)
       place = locate(config.parallel.node, "pipeline_stage");
     diagnostics.warning(

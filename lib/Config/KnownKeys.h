@@ -8,8 +8,8 @@
 
 namespace mf {
 
-/// What becomes of a key. The unit test KnownKeysTest tries every key of every
-/// section and holds each to its use.
+/// How a key is used. The unit test KnownKeysTest tries every key of every
+/// section and compares the effect with this use.
 enum class KeyUse : uint8_t {
   Used,        ///< another value gives another program, or a message
   Section,     ///< a map whose keys have a table of their own

@@ -7,7 +7,7 @@ namespace mf {
 
 namespace {
 
-/// What there is to know about one pipeline_scheduler.
+/// The properties of one pipeline_scheduler.
 struct Scheduler {
   llvm::StringLiteral name;
   /// In the Schedule library.
@@ -64,7 +64,8 @@ llvm::StringRef getScheduleName(llvm::StringRef schedule, int64_t interleave) {
   const bool isInterleaved = interleave > 1;
   if (schedule == "1f1b" && isInterleaved)
     return "interleaved";
-  // Of sequence pieces, those of one chunk are ordered alike by all.
+  // With one chunk per stage, all policies for sequence pieces give the same
+  // order.
   if (schedule == "seq1f1b" && isInterleaved)
     return "seq1f1b-interleaved";
   if (schedule.starts_with("seq1f1b-") && !isInterleaved)
@@ -103,7 +104,7 @@ public:
   const TrainingConfig &config;
   DiagnosticList &diagnostics;
   Node pipeline;
-  /// What messages call the schedule.
+  /// The schedule's name in messages.
   std::string asked;
 };
 

@@ -43,8 +43,8 @@ void dropExcluded(std::vector<ActivePattern> &selected,
                   const std::vector<ActivePattern> &excluded,
                   std::vector<std::string> &logLines);
 
-/// What is wrong with a pattern, or idle about it: no regular expression,
-/// breaking off at Python's names, matching nothing in its layers.
+/// Reports patterns that are invalid or have no effect: no regular expression,
+/// broken off at Python's names, or matching nothing in their layers.
 void checkPatterns(std::vector<ActivePattern> &patterns, const StageMap &stages,
                    llvm::ArrayRef<PlannedLayer> planned, bool allowWildcard,
                    DiagnosticList &diagnostics);

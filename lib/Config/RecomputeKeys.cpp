@@ -23,7 +23,7 @@ public:
       diagnostics.append(problems);
   }
 
-  /// Of layers that are swapped as a whole, nothing is recomputed.
+  /// Layers that are swapped as a whole are not recomputed at all.
   void leaveOut(ArrayRef<SwapItem> swap) {
     for (const SwapItem &item : swap)
       if (item.operatorName.empty())
@@ -105,7 +105,8 @@ private:
     return isSwapOn == config.swap.swap && !(isSwapOn && hasBools);
   }
 
-  /// What the layers there are make of a table, whose shape must be theirs.
+  /// Normalizes a table to the layers of the model; it is an error if its shape
+  /// is not the stage map's.
   StageTable normalize(const StageTable &table, const Twine &what) {
     const Location file = {config.root.getLocation().file, 0, 0};
     return stages ? normalizeTable(*stages, table, ("the new " + what).str(),

@@ -13,7 +13,8 @@ static SettingValue toScalar(const Node &node) {
     return SettingValue::fromName("null");
   SettingValue scalar = SettingValue::fromName(node.getText());
   scalar.isString = node.isString();
-  // What stands for itself as a key does so as a value.
+  // A text that can be written as a key without quotes can be written so as a
+  // value.
   scalar.isQuoted = scalar.isString && printKey(scalar.text) != scalar.text;
   return scalar;
 }

@@ -129,8 +129,8 @@ TrainingConfig SettingEditor::readWithKeys() {
   return readEdited(editor.apply());
 }
 
-/// With swap on, lists of recompute settings name layers, and count them with
-/// swap off. What `config` says is to be said in the other way.
+/// With swap on, lists of recompute settings name layers; with swap off they
+/// count them. Rewrites the settings of `config` in the other way.
 void SettingEditor::keepRecompute(const TrainingConfig &config, bool isSwapOn,
                                   MemorySettings &settings) {
   DiagnosticList problems;

@@ -79,7 +79,7 @@ static void setInterleave(const MemorySettings &settings, StringRef scheduler,
     keys.set(switchPath, SettingValue::fromBool(true));
   if (!needsSwitch && isOn && given > 1)
     keys.set(switchPath, SettingValue::fromBool(false));
-  // What has no effect may stay where nothing changes.
+  // A key that has no effect may stay as it is if nothing changes.
   if (given != wanted && (isOn || needsSwitch))
     keys.set(interleavePath, SettingValue::fromInt(wanted));
 }

@@ -58,12 +58,12 @@ SettingValue getOffsetKeys(const StageTable &offset,
                            const TrainingConfig &config,
                            DiagnosticList &diagnostics);
 
-/// Those for swap.
+/// The keys for swap.
 SettingValue getSwapKeys(llvm::ArrayRef<SwapItem> items,
                          const TrainingConfig &config);
 
-/// Those for what is recomputed, in a config that has all else; but `isSwapOn`
-/// says whether swap is to be on.
+/// The keys for recompute, in a config whose other keys are final; only
+/// `isSwapOn` says whether swap is to be on.
 SettingValue getRecomputeKeys(const MemorySettings &settings,
                               const TrainingConfig &config, bool isSwapOn,
                               std::optional<NameFamily> names,

@@ -153,7 +153,7 @@ private:
 
   const TrainingConfig &config;
   const StageMap &stages;
-  /// What is wrong with settings is said where a plan is made.
+  /// Wrong settings are reported where a plan is made.
   DiagnosticList ignored;
   LayerNormalizer normalizer;
 };
@@ -180,7 +180,7 @@ SettingReader::readOperators(const LayerSetting &setting,
   return operators;
 }
 
-/// Of several entries that cover a layer the first counts.
+/// The first of several entries that cover a layer counts.
 void SettingReader::addItems(StringRef name, ArrayRef<SwapEntry> entries,
                              std::vector<SwapItem> &items) const {
   std::vector<bool> isTaken(static_cast<size_t>(stages.getNumLayers()));

@@ -18,7 +18,7 @@ struct SettingValue {
   using Entry = std::pair<std::string, SettingValue>;
 
   Kind kind = Kind::Section;
-  /// Of a scalar, without quotes.
+  /// A scalar's text, without quotes.
   std::string text;
   bool isString = false;
   /// A string that is written with quotes where none has been.

@@ -18,9 +18,9 @@ std::optional<StageMap> makeStageMap(const TrainingConfig &config,
 /// How many layers more than the average each mini stage has.
 StageTable getOffsets(const StageMap &stages);
 
-/// What a recompute table comes to: no more than the layers there are, a row
-/// for each chunk. An error at `location` if it has the wrong shape, which
-/// calls it `what`.
+/// Limits a recompute table to the layers that exist, with a row for each
+/// chunk. It is an error at `location` if the table, called `what`, has the
+/// wrong shape.
 StageTable normalizeTable(const StageMap &stages, const StageTable &table,
                           llvm::StringRef what, const Location &location,
                           DiagnosticList &diagnostics);

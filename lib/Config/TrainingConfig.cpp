@@ -304,7 +304,7 @@ static void rejectNamesWithSwap(const RecomputeConfig &recompute,
   }
 }
 
-/// What sections ask of each other.
+/// Checks the conditions between sections.
 static void checkSections(const TrainingConfig &config,
                           DiagnosticList &diagnostics) {
   if (config.parallel.seqSplitNum > 1 && config.recompute.recompute.isTruthy())

@@ -217,7 +217,7 @@ void ValueEditor::addEntries(const SpanNode &map, const SpanEntry *last,
 /// Adds sections at the end of the document.
 void ValueEditor::addToEnd(const SettingValue &missing, size_t indent) {
   size_t end = text.size();
-  // What ends a document starts a line.
+  // The mark that ends a document starts a line.
   for (size_t line = 0; line < text.size(); line = getNextLine(text, line))
     if (text.substr(line).starts_with("...") &&
         StringRef(" \t\r\n").contains(line + 3 < text.size() ? text[line + 3]

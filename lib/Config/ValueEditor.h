@@ -24,8 +24,8 @@ public:
 
   ValueEditor(llvm::StringRef text, DiagnosticList &diagnostics);
 
-  /// Collects what makes the document, whose spans and tree are given, say
-  /// `wanted`. What stands in an alias is an error.
+  /// Collects the edits that make the document, whose spans and tree are given,
+  /// say `wanted`. It is an error to change text that stands in an alias.
   void editDocument(const SpanNode &span, const Node &node,
                     const SettingValue &wanted);
 
@@ -43,7 +43,7 @@ private:
   struct Place {
     /// The keys to it, for messages.
     std::string path;
-    /// Of the map that has it, and nothing for an element of a list.
+    /// The map that contains the value; null for an element of a list.
     const SpanNode *map = nullptr;
     const SpanEntry *entry = nullptr;
     bool isInFlow = false;

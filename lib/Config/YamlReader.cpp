@@ -184,8 +184,9 @@ private:
     size_t merged = 0;
   };
 
-  /// As PyYAML flattens a mapping: what `<<` brings comes first, and the
-  /// map's own keys override it. Of several merged maps the first wins.
+  /// Flattens a mapping as PyYAML does: keys that `<<` brings come first, and
+  /// the map's own keys override them. If several maps are merged, the first
+  /// that has a key wins.
   void buildMap(Frame &frame) {
     MapEntries map;
     for (size_t i = 0; i + 1 < frame.flat.size(); i += 2) {

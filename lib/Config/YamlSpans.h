@@ -24,12 +24,12 @@ struct SpanNode {
   size_t begin = 0;
   /// Behind the last anchor or tag; `begin` without one.
   size_t propertiesEnd = 0;
-  /// Where the value itself starts and ends. Of an empty value both are where
+  /// Where the value itself starts and ends. For an empty value both are where
   /// it could stand.
   size_t content = 0, end = 0;
-  /// Of yaml-cpp's mark, as Node has them.
+  /// The position by yaml-cpp's mark, as Node has it.
   unsigned line = 0, column = 0;
-  /// Of a scalar, without quotes.
+  /// The text of a scalar, without quotes.
   std::string text;
   std::vector<SpanNode> elements;
   std::vector<SpanEntry> entries;

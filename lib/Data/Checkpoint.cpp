@@ -101,8 +101,7 @@ Expected<std::vector<std::string>> listDirectory(StringRef directory) {
   return names;
 }
 
-/// Removes a hidden folder. What cannot be removed now the next run tries
-/// again.
+/// Removes a hidden folder. If that fails now, the next run tries again.
 void removeLeftover(StringRef path) {
   const std::error_code ignored = sys::fs::remove_directories(path);
   (void)ignored;

@@ -24,7 +24,7 @@ template <size_t n> double evaluate(const double (&coefficients)[n], double x) {
 
 double normalProbability(double x) { return 0.5 * std::erfc(-x / M_SQRT2); }
 
-/// What a distribution makes of a probability.
+/// Maps a uniform random number to a value of the initializer's distribution.
 class Sampler {
 public:
   explicit Sampler(const Initializer &initializer) : initializer(initializer) {

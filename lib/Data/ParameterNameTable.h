@@ -59,7 +59,7 @@ struct ParameterPattern {
   std::string getName(const ParameterName &where,
                       const ParameterLayout &layout) const;
 
-  /// What the name of `where`'s layer and expert stands for.
+  /// The parameter that the name stands for in `where`'s layer and expert.
   ParameterName describe(const ParameterName &where) const;
 };
 

@@ -39,7 +39,7 @@ mlir::Value addFeedForward(CellBuilder &cells, mlir::Value input,
 
 /// The attention Cell on a normalised input, in the compute type.
 mlir::Value addAttention(CellBuilder &cells, mlir::Value input);
-/// That of a model with latent attention.
+/// Adds the attention of a model with latent attention.
 mlir::Value addLatentAttention(CellBuilder &cells, mlir::Value input);
 
 /// Rotary embedding of [batch, heads, sequence, head size], in the open
@@ -47,7 +47,7 @@ mlir::Value addLatentAttention(CellBuilder &cells, mlir::Value input);
 mlir::Value addRotary(CellBuilder &cells, mlir::Value heads,
                       const RotaryNames &names);
 
-/// What attention works on, each [batch, heads, sequence, head size].
+/// The inputs of attention, each [batch, heads, sequence, head size].
 struct AttentionHeads {
   mlir::Value query, key, value;
 };

@@ -18,7 +18,7 @@ mlir::FloatType getFloatType(mlir::MLIRContext *context, DType type);
 /// one that all ranks have whole.
 using Cuts = llvm::SmallVector<llvm::SmallVector<llvm::StringRef, 2>, 2>;
 
-/// What a parameter is beside its shape.
+/// The properties of a parameter besides its shape.
 struct ParameterTraits {
   bool frozen = false;
   /// Its value is this other parameter's.
@@ -172,7 +172,8 @@ public:
   const FamilyNames &names;
 
 private:
-  /// What random bits depend on, the layer's last argument from here on.
+  /// The values that random bits depend on, the layer's last argument from here
+  /// on.
   mlir::Value getDraw();
   mlir::Type getType(llvm::ArrayRef<int64_t> shape, DType type);
   mlir::Value castTo(mlir::Value value, mlir::Type type, llvm::StringRef leaf);

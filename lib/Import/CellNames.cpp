@@ -372,8 +372,8 @@ std::vector<std::string> getCellNames(const ModelSpec &spec, bool hasExperts) {
   llvm_unreachable("unknown family");
 }
 
-/// What joins hidden states and embeddings: a layer of its own, or the outer
-/// Cell of the layer behind it.
+/// The Cell that joins hidden states and embeddings: a layer of its own, or the
+/// outer Cell of the layer behind it.
 std::vector<std::string> getNextTokenCellNames(const ModelSpec &spec) {
   TreeWriter tree;
   if (!spec.nextTokens.followsNorm) {

@@ -5,7 +5,7 @@
 
 namespace mf {
 
-/// What ChatGLM2Block can also do and no GLM 2, 3 or 4 asks for.
+/// Rejects options of ChatGLM2Block that no GLM 2, 3 or 4 uses.
 static void rejectVariants(SpecReader &reader) {
   struct Variant {
     llvm::StringLiteral key;

@@ -12,8 +12,8 @@
 
 namespace mf {
 
-/// What a feed forward makes of the residual stream; `loss` is a scalar in
-/// fp32, or null.
+/// The results of a feed forward with experts for the residual stream; `loss`
+/// is a scalar in fp32, or null.
 struct ExpertResult {
   mlir::Value hidden, loss;
 };
@@ -25,7 +25,7 @@ bool hasExpertLoss(const ModelSpec &spec);
 /// [batch, sequence, hidden], in the compute type.
 ExpertResult addExperts(CellBuilder &cells, mlir::Value input);
 
-/// What a token goes to.
+/// The experts that a token goes to.
 struct Choice {
   mlir::Value gates;   ///< [rows, tokens, k], the router's type
   mlir::Value experts; ///< [rows, tokens, k], ints

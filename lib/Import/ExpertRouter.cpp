@@ -61,7 +61,8 @@ Value RouterBuilder::addScores(Value products) {
       .getResult();
 }
 
-/// What decides beside the scores: a statistic, which no gradient changes.
+/// The bias affects the choice beside the scores: it is a statistic, which no
+/// gradient changes.
 Value RouterBuilder::addBias(Value scores) {
   if (!router.bias)
     return scores;

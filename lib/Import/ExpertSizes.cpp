@@ -202,7 +202,8 @@ void SizeResolver::resolvePlaces() {
 void SizeResolver::checkNumbers() {
   constexpr int64_t largest = int64_t(1) << 24;
   const int64_t choices = experts.getNumChoices();
-  // Of all ranks that may send to one. Counts are checked: no overflow.
+  // Counts the rows of all ranks that may send to one. The sizes were checked:
+  // no overflow.
   int64_t numbers =
       (choices + experts.numExperts) * std::min(experts.numParts, largest);
   if (experts.capacity)

@@ -19,7 +19,7 @@ struct RotaryNames {
   llvm::StringRef cast;
   llvm::StringRef slice, negate, concat;
   llvm::StringRef multiply, add;
-  /// Of the form that rotates neighbouring pairs.
+  /// Names of the form that rotates neighbouring pairs.
   llvm::StringRef reshape, subtract, stack;
 };
 
@@ -81,9 +81,10 @@ struct FamilyNames {
   /// The cast back from the norm's type; the cast into it is `cast`.
   llvm::StringRef normCastOut;
   llvm::StringRef biasAdd;
-  /// Of what is dropped: results of the output projections of attention and
-  /// feed forward, relative to these, or else to the layer where the residual
-  /// stream gets them; the embedding's result. Empty for families without.
+  /// Names of the dropout operators: for results of the output projections of
+  /// attention and feed forward, relative to these; for the layer, where the
+  /// residual stream gets these results; and for the embedding's result. Empty
+  /// for families without.
   llvm::StringRef linearDropout, residualDropout, embeddingDropout;
   AttentionNames attention;
   FeedForwardNames feedForward;

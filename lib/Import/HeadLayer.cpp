@@ -112,8 +112,8 @@ Value HeadBuilder::addLogits(Value hidden, Value weight) {
   return cells.cast(logits, DType::F32, "cast");
 }
 
-/// Of the model, and of each depth. DeepSeek's head runs once, on the tokens
-/// of all one after another.
+/// Logits of the model, and of each depth. DeepSeek's head runs once, on the
+/// tokens of all depths one after another.
 SmallVector<Value> HeadBuilder::addAllLogits(Value weight) {
   SmallVector<Value> hidden;
   for (int64_t index = depth; index >= 0; --index)

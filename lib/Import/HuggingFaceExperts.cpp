@@ -118,7 +118,7 @@ void readGroups(SpecReader &reader, int64_t numSummed, ExpertSpec &experts) {
     experts.router.groups = groups;
 }
 
-/// What V2 and V3 have in common; none if all layers are dense.
+/// Reads the keys that V2 and V3 share; none if all layers are dense.
 ExpertSpec *readDeepSeekExperts(SpecReader &reader, ModelSpec &spec,
                                 llvm::StringRef score) {
   if (!reader.find({"n_routed_experts"}))

@@ -122,7 +122,7 @@ static void readRopeTheta(SpecReader &reader, ModelSpec &spec) {
   spec.rotary.base = theta;
 }
 
-/// What the models have in common.
+/// Reads the keys that all models share.
 static void readCommon(SpecReader &reader, bool hasHeads, ModelSpec &spec) {
   constexpr int64_t longestDefault = 4096;
   spec.vocabSize = reader.readSize({"vocab_size"}, std::nullopt);

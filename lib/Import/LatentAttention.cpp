@@ -14,8 +14,8 @@ using namespace mf::ir;
 namespace mf {
 namespace {
 
-/// What is projected from the layer's input, [batch, sequence, width]; without
-/// a latent of queries the queries.
+/// The values that are projected from the layer's input, [batch, sequence,
+/// width]; without a latent for queries, `query` has the queries themselves.
 struct Latents {
   Value query, keyValue, rotaryKey;
 };

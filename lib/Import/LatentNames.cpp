@@ -44,7 +44,7 @@ static LatentNames getSeparateNames() {
   return names;
 }
 
-/// What the two classes of the mcore graph have in common.
+/// Names that the two classes of the mcore graph share.
 static LatentNames getMcoreNames() {
   LatentNames names;
   names.cell = "self_attention";
@@ -157,7 +157,8 @@ static constexpr CellRow separateRows[] = {
     {"flash_attention", "flash_attention", When::Flash},
 };
 
-/// What the two classes of the mcore graph register before their projections.
+/// The Cells that the two classes of the mcore graph register before their
+/// projections.
 static constexpr CellRow mcoreRows[] = {
     {"", "shape reshape bs_transpose tnd_transpose tile value_concat dim_slice "
          "cast split tile_kv pe_concat pe_tnd_concat"},

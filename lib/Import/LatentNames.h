@@ -47,7 +47,7 @@ struct LatentNames {
 
 const LatentNames &getLatentNames(LatentLayout layout);
 
-/// What the attention Cell registers, relative to the layer, in order.
+/// Names that the attention Cell registers, relative to the layer, in order.
 std::vector<std::string> getLatentCellNames(const ModelSpec &spec);
 
 } // namespace mf

@@ -135,7 +135,7 @@ struct LlamaDefaults {
 };
 } // namespace
 
-/// What LlamaConfig and its relatives have in common.
+/// Reads the keys that LlamaConfig and its relatives share.
 static void readLlamaLike(SpecReader &reader, ModelSpec &spec,
                           const LlamaDefaults &defaults = {}) {
   spec.sequenceLength = reader.readSize({"seq_length"}, 2048);
@@ -201,7 +201,7 @@ void readInternLm(SpecReader &reader, ModelSpec &spec) {
   spec.attentionOutputBias = hasBias;
 }
 
-/// What InternLM2Config sets otherwise than LlamaConfig.
+/// The defaults of InternLM2Config where they differ from LlamaConfig.
 static LlamaDefaults getInternLm2Defaults() {
   LlamaDefaults defaults;
   defaults.vocabSize = 92544;

@@ -57,7 +57,7 @@ static void readMcoreTypes(SpecReader &reader, ModelSpec &spec) {
                           : spec.computeType;
 }
 
-/// What the classes have in common but attention.
+/// Reads the keys that the classes share, except those of attention.
 static void readMcore(SpecReader &reader, const McoreDefaults &defaults,
                       ModelSpec &spec) {
   spec.family = ModelFamily::Mcore;
@@ -112,8 +112,8 @@ void readQwen3(SpecReader &reader, ModelSpec &spec) {
 // Latent attention
 //===----------------------------------------------------------------------===//
 
-/// What says how far rotation reaches, in the section itself or in
-/// rope_scaling, which is unpacked into it.
+/// Reads the reach of rotation, from the section itself or from rope_scaling,
+/// which is unpacked into it.
 static YarnSpec readYarn(SpecReader &reader, const ModelSpec &spec,
                          bool &isYarn) {
   YarnSpec yarn;

@@ -8,7 +8,7 @@ namespace mf {
 /// Keys that cannot change the model of a training step: inference, bookkeeping
 /// and what other passes read from the same YAML.
 static constexpr llvm::StringLiteral irrelevantKeys[] = {
-    // What names the model.
+    // Names of the model.
     "architectures",
     "arch",
     "auto_map",
@@ -132,7 +132,7 @@ namespace {
 struct NotModelledKey {
   llvm::StringLiteral name;
   llvm::StringLiteral neutral; ///< as Python prints them, separated by `|`
-  /// What another value does to the step.
+  /// The effect that another value has on the step.
   llvm::StringLiteral effect = "changes the training step";
 };
 } // namespace

@@ -223,8 +223,8 @@ static void placeTiedHead(const SpecReader &reader, ModelSpec &spec) {
             llvm::Twine(own) + " and does not compile this");
 }
 
-/// What attention asks where a sequence is shared out among ranks, or runs in
-/// pieces.
+/// Checks that attention can run where a sequence is shared out among ranks, or
+/// runs in pieces.
 static void checkRanks(const TrainingConfig &config, const ModelSpec &spec,
                        DiagnosticList &diagnostics) {
   if (spec.ranks.contextParallel > 1 && !spec.usesFlashAttention)

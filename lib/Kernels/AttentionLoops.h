@@ -14,10 +14,10 @@
 
 namespace mf {
 
-/// A block of scores and which of them count: row r sees the columns below
-/// `visible` + r * `visibleStep`, as far as there are any. The others are taken
-/// as minus infinity. What the softmax is taken of is `scale` * score + `slope`
-/// * (`distance` + column - row).
+/// A block of scores and a limit to which of them count: row r sees the columns
+/// below `visible` + r * `visibleStep`, as far as they exist. The others are
+/// taken as minus infinity. The softmax is taken of `scale` * score + `slope` *
+/// (`distance` + column - row).
 struct ScoreBlock {
   float *scores;
   int64_t rows, columns, stride;

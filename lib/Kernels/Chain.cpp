@@ -23,7 +23,7 @@ namespace {
 /// not count, so few that several blocks fit a first-level cache.
 constexpr int64_t elementsPerBlock = 2048;
 
-/// What a step makes, or an input as steps see it that repeat it.
+/// The result of a step, or an input as it is seen by steps that repeat it.
 struct Block {
   int64_t rowBytes = 0;
   /// Where in a thread's scratch memory, in slots.
@@ -47,7 +47,7 @@ struct Step {
 
 class ChainKernel : public Kernel {
 public:
-  /// Of a chain that was checked.
+  /// Expects a chain that was checked.
   explicit ChainKernel(const KernelSpec &chain);
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {

@@ -52,7 +52,8 @@ LossSum sumLosses(const LossShape &shape, const KernelOperands &operands,
                   float *logSumExp, ThreadPool &pool) {
   const void *logits = operands.inputs[0];
   const auto *labels = static_cast<const int32_t *>(operands.inputs[1]);
-  // Of long rows a few, too: the next one is fetched while one is summed up.
+  // Long rows get a few per tile, too: the next one is fetched while one is
+  // summed up.
   const int64_t fewRows = std::clamp<int64_t>(shape.rows / 16, 1, 4);
   Tiles tiles(shape.rows, std::max(fewRows, elementsPerTile / shape.columns));
   pool.parallelFor(tiles.count, [&](int64_t tile) {

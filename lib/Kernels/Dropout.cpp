@@ -21,7 +21,7 @@ constexpr int64_t bitsOfUnit = 128;
 
 struct MaskShape {
   std::vector<int64_t> sizes, whole, starts, cutDims;
-  /// What is left of an element's word above this is a 1.
+  /// An element is kept, a 1 in the mask, if its word is at least this.
   uint32_t threshold;
   uint64_t key;
 };

@@ -131,8 +131,8 @@ private:
   uint32_t one = 0;
 };
 
-/// That `rows` [.., columns] and `indices` [.., choices] differ in the last
-/// dimension alone.
+/// Requires that `rows` [.., columns] and `indices` [.., choices] differ in the
+/// last dimension alone.
 void requireIndexed(SpecChecker &checker, const TensorShape &rows,
                     const llvm::Twine &role, const TensorShape &indices) {
   if (checker.hasFailed())

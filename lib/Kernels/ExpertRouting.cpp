@@ -85,7 +85,7 @@ public:
   }
 
 private:
-  /// That of 0 is 0, that of NaN is NaN.
+  /// Returns 0 for 0 and NaN for NaN.
   static float getSign(float x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 
   Tiles tiles;

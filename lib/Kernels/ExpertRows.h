@@ -39,8 +39,8 @@ struct ExpertRows {
   int64_t begin, size;
 };
 
-/// The rows of all experts of a launch. What the counts ask beyond the rows
-/// that a rank has is not there.
+/// The rows of all experts of a launch. Counts that go beyond the rows of a
+/// rank are cut.
 class ExpertRowTable {
 public:
   ExpertRowTable(const ExpertShape &shape, const float *counts);

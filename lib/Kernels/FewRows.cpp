@@ -22,7 +22,7 @@ namespace HWY_NAMESPACE {
 /// the second-level one.
 constexpr int64_t blockDepth = 64;
 
-/// Of a block of registers: 24 sums, 6 of b and one of a.
+/// The shape of a block in registers: 24 sums, 6 vectors of b and one of a.
 constexpr int64_t blockRows = 4, blockVectors = 6;
 
 /// Fetches what is read later into the second-level cache, line after line as

@@ -123,8 +123,8 @@ private:
   static constexpr int64_t rows = AttentionBlocks::queriesPerBlock;
   static constexpr int64_t scoreCount = rows * AttentionBlocks::scoreStride;
 
-  /// What is computed of one block of queries, in scratch memory, and rows of
-  /// the block that are not all in the inputs.
+  /// Scratch memory with the results for one block of queries, and with copies
+  /// of the block's rows where they are not all in the inputs.
   struct Work {
     float *scores, *slopes, *delta, *dq;
     float *q, *dout, *out, *max, *sum;

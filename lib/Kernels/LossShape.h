@@ -13,7 +13,7 @@ namespace mf {
 struct LossShape {
   DType type = DType::F32;
   int64_t rows = 0, columns = 0;
-  /// Of all ranks that share the columns out.
+  /// The number of classes of all ranks that share the columns out.
   int64_t classes = 0;
   int64_t ignoreIndex = -100;
 
@@ -30,7 +30,8 @@ inline float divideByCount(float sum, float count) {
 
 /// Checks that inputs `index` and `index` + 1 are logits and labels, and reads
 /// their shape and `ignore_index`, -100 if absent as in PyTorch and MindSpore.
-/// With `classes` the logits are part of so many. Of use if nothing has failed.
+/// With `classes` the logits are a part of that many columns. The result is
+/// valid only if the checker has not failed.
 LossShape readLossShape(const KernelSpec &spec, size_t index,
                         SpecChecker &checker);
 

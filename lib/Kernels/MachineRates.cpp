@@ -10,8 +10,8 @@
 
 namespace mf {
 
-/// Of as many runs as fit into a time, and three at least: the first one finds
-/// neither its memory mapped nor its code loaded.
+/// The best of as many runs as fit into a time, and of three at least: the
+/// first one finds neither its memory mapped nor its code loaded.
 static double timeBest(Clock clock, llvm::function_ref<void()> work) {
   constexpr int fewestRuns = 3;
   constexpr double enough = 0.1;

@@ -32,7 +32,7 @@ MatrixUnit findUnit() {
 
 MatrixUnit limit = MatrixUnit::Amx;
 
-/// What LDTILECFG reads.
+/// The operand of LDTILECFG.
 struct alignas(64) TileShapes {
   uint8_t palette = 1, startRow = 0;
   std::array<uint8_t, 14> reserved{};

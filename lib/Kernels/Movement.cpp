@@ -152,7 +152,7 @@ private:
   DType type;
   int64_t bytes, offset;
   StridedCopy copy;
-  /// What surrounds the tensor, if it is not zero.
+  /// The element that surrounds the tensor, if it is not zero.
   std::vector<std::byte> element;
 };
 

@@ -52,7 +52,7 @@ private:
   Tiles tiles;
 };
 
-/// What a kernel multiplies gradients by: its inputs from `first` on.
+/// The factors on gradients: a kernel's inputs from `first` on.
 class Factors {
 public:
   Factors(const KernelOperands &operands, size_t first) {

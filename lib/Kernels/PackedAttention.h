@@ -9,7 +9,7 @@
 
 namespace mf {
 
-/// What the unit multiplies for tensors of `type`.
+/// The type in which the unit multiplies tensors of `type`.
 inline DType getCellType(DType type, MatrixUnit unit) {
   const bool onTiles = type == DType::BF16 && unit == MatrixUnit::Amx;
   return onTiles ? DType::BF16 : DType::F32;

@@ -163,7 +163,8 @@ private:
       }
   }
 
-  /// What the keys [first, first + count) have to do with all queries.
+  /// Adds the contribution of the keys [first, first + count) to the gradients
+  /// of all queries.
   void sweepBlock(const Sweep &work, int64_t first, int64_t count) const {
     packKeys(work, first, count);
     MemoryAhead ahead;

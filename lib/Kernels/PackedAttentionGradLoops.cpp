@@ -13,13 +13,13 @@ struct Seen {
   __mmask16 first, second;
 };
 
-/// What a key and 32 queries make.
+/// The probabilities and their gradients for one key and 32 queries.
 struct KeyAndQueries {
   Columns p, ds;
 };
 
-/// What there is of 32 queries from column `column` on, multiplied by what
-/// scores and gradients are multiplied by.
+/// The statistics of 32 queries from column `column` on, multiplied by the
+/// factors of scores and gradients.
 struct QueryColumns {
   Columns max, norm, delta;
 

@@ -101,7 +101,8 @@ HWY_INLINE __m512 exponentiate(float *scores, int64_t columns,
 
 using PerRow = std::array<float, softmaxRows>;
 
-/// What the sums so far are multiplied by: 1 where the maximum is as it was.
+/// The factors by which the sums so far are corrected: 1 where the maximum is
+/// as it was.
 template <typename Element>
 void getCorrections(const float *old, const PerRow &max, int64_t rows,
                     PerRow &corrections) {

@@ -20,8 +20,9 @@ namespace mf {
 constexpr int64_t softmaxRows = 32;
 constexpr int64_t softmaxKeys = 256;
 
-/// What the online softmax carries from block to block of keys: for each row
-/// the maximum, 16 sums that make its sum, and `width` sums of the result.
+/// The state that the online softmax carries from block to block of keys: for
+/// each row the maximum, 16 sums that make its sum, and `width` sums of the
+/// result.
 struct SoftmaxRows {
   float *max;
   float *sums;
@@ -48,7 +49,7 @@ struct PackedGradBlock {
   int64_t rows, columns;
   /// The rows that stand for keys, if fewer; the others get zeros.
   int64_t keys;
-  /// Of each query.
+  /// One value for each query.
   const float *max, *norm, *delta;
   float scale, slope;
   /// From the position of the first column's query to that of the first row's

@@ -149,7 +149,7 @@ private:
     }
   }
 
-  /// What step `step` along the depth adds to `square` rows of sums.
+  /// Adds the products of step `step` along the depth to `square` rows of sums.
   void multiplyRows(const Work &work, int64_t row, int64_t columns,
                     int64_t step) const {
     runBlockProduct(DType::BF16,

@@ -13,8 +13,8 @@
 
 namespace mf {
 
-/// What a buffer is for: one buffer of each kind may be in use at a time on a
-/// thread.
+/// The purpose of a buffer: one buffer of each kind may be in use at a time on
+/// a thread.
 enum class ScratchUse {
   /// Private to the tile being computed.
   Tile,

@@ -159,7 +159,7 @@ template <typename T> HWY_INLINE FloatVector broadcast(T element) {
   return load(lanes);
 }
 
-/// What remains of `value` where it is stored as a T.
+/// The part of `value` that remains where it is stored as a T.
 template <typename T> HWY_INLINE FloatVector rounded(FloatVector value) {
   if constexpr (std::is_same_v<T, float>)
     return value;

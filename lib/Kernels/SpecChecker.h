@@ -29,8 +29,8 @@ public:
   /// Fails with `what` unless `condition` holds.
   void require(bool condition, const llvm::Twine &what);
 
-  /// That each tensor has 1 or more elements whose bytes can be counted. Says
-  /// whether it is so.
+  /// Requires that each tensor has 1 or more elements whose bytes can be
+  /// counted. Returns false if not.
   bool requireTensors();
 
   void requireFloatInput(size_t index);

@@ -66,7 +66,7 @@ struct ThreadPool::State {
   /// One call at a time.
   std::mutex callers;
 
-  // What a helper finds when it joins, under the team's mutex.
+  // The work that a helper finds when it joins, under the team's mutex.
   const llvm::function_ref<void(int64_t)> *body = nullptr;
   int64_t tiles = 0;
 
@@ -98,7 +98,7 @@ struct ThreadTeam::State {
 
   std::mutex mutex;
   std::condition_variable helpWanted;
-  /// Those that a helper may join, in the order in which they were posted.
+  /// Jobs that a helper may join, in the order in which they were posted.
   std::vector<Job *> jobs;
   bool stopping = false;
 

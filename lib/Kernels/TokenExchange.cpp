@@ -19,7 +19,7 @@ namespace {
 struct ExchangeShape {
   DType type = DType::F32;
   int64_t groups = 1, ranks = 1, experts = 1;
-  /// Of a source and of a destination.
+  /// Rows of a source and of a destination.
   int64_t rowsFrom = 1, rowsTo = 1;
   int64_t width = 1;
 };
@@ -29,7 +29,7 @@ struct Delivery {
   int64_t from, to, size;
 };
 
-/// What the destinations of all groups get.
+/// The rows that the destinations of all groups get.
 class Deliveries {
 public:
   Deliveries(const ExchangeShape &shape, const float *send,

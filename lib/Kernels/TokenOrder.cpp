@@ -51,7 +51,7 @@ private:
   void sort(const float *indices, int32_t *order) const {
     std::iota(order, order + shape.rows, 0);
     const ByExpert byExpert(indices);
-    // What ranks have sent is in order for the most part.
+    // Rows that ranks have sent are in order for the most part.
     if (!std::is_sorted(order, order + shape.rows, byExpert))
       std::sort(order, order + shape.rows, byExpert);
   }

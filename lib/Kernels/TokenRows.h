@@ -14,7 +14,7 @@ struct RowShape {
   DType type = DType::F32;
   int64_t batches = 1, rows = 1, places = 1, width = 1;
 
-  /// Of `numRows` rows of each batch.
+  /// Cuts `numRows` rows of each batch into tiles.
   Tiles tileAll(int64_t numRows) const {
     return tileRows(batches * numRows, width);
   }

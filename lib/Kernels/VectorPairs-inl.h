@@ -45,7 +45,7 @@ template <typename Order> struct PairsOf {
 
 #if HWY_TARGET <= HWY_AVX3
 
-/// What bf16 elements become of two vectors that have a NaN.
+/// Rounds two vectors that have a NaN to bf16.
 HWY_NOINLINE inline __m512i roundWithNaN(FloatPair pair) {
   const __m512i even = _mm512_srli_epi32(roundUpperHalf(pair.first).raw, 16);
   return _mm512_mask_blend_epi16(0xaaaaaaaa, even,

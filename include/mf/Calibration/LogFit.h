@@ -25,7 +25,7 @@ struct FitParameter {
   double belief = 0.7;
   double lower = -1e3;
   double upper = 1e3;
-  /// Those that may depend on it.
+  /// Indices of the observations that may depend on this parameter.
   std::vector<uint32_t> observations;
 };
 
@@ -40,7 +40,7 @@ struct FitObservation {
   uint32_t set = 0;
 };
 
-/// What is fitted.
+/// The model whose parameters are fitted.
 class FitModel {
 public:
   virtual ~FitModel() = default;
@@ -53,8 +53,8 @@ enum class FitState : uint8_t {
   Fitted,
   /// Against the end of its range.
   AtBound,
-  /// What is known of it behind the fit is what was believed before; it keeps
-  /// its start.
+  /// The observations say no more about it than the prior belief did; it keeps
+  /// its start value.
   Undetermined,
   /// Nothing depends on it.
   Unused

@@ -44,7 +44,7 @@ struct Observation {
   /// "all_gather", "message".
   std::string kind;
   std::variant<ObservedLaunch, ObservedTransfer> what;
-  /// Those of all its rows.
+  /// Logarithms of the seconds that each of its rows took.
   std::vector<double> logSeconds;
   Location location;
 };

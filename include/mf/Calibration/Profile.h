@@ -34,7 +34,7 @@ struct ProfiledTime {
   std::optional<double> start;
   /// The row's Step ID, or 0.
   int64_t step = 0;
-  /// Of Profile::folders.
+  /// Index into Profile::folders.
   uint32_t folder = 0;
 };
 
@@ -65,13 +65,13 @@ struct ProfiledStep {
 struct ProfiledTransfer {
   /// "hcom_allReduce__623_0_1".
   std::string name;
-  /// What is behind the @ of its key.
+  /// The part of its key behind the @.
   std::string group;
   int64_t step = 0;
   uint32_t folder = 0;
   /// From its begin on the device to its end, without the wait for others.
   double seconds = 0;
-  /// What it sent, by the kind of link: "HCCS", "RDMA".
+  /// Bytes that it sent, by the kind of link: "HCCS", "RDMA".
   std::map<std::string, double> bytesByLink;
 };
 

@@ -24,8 +24,9 @@ public:
     std::string path; ///< full dotted name; empty for the layer itself
     std::string name; ///< last component
     bool isCell = false;
-    /// What the model's own code asks before any setting of the user: always
-    /// (true) or never (false) recompute this; a cell's holds for all in it.
+    /// Whether the model's own code recomputes this always (true) or never
+    /// (false), before any setting of the user; a cell's value holds for
+    /// everything in it.
     std::optional<bool> presetRecompute;
     /// Cells and operators below, in insertion order.
     std::vector<size_t> children;

@@ -29,7 +29,8 @@ enum class NameFamily : uint8_t {
 llvm::ArrayRef<llvm::StringRef> getDefaultSelectPatterns(NameFamily family);
 /// The same for select_comm_recompute.
 llvm::ArrayRef<llvm::StringRef> getDefaultCommPatterns();
-/// What is swapped where swap_config names neither layers nor operators.
+/// The operators that are swapped where swap_config names neither layers nor
+/// operators.
 llvm::StringRef getDefaultSwapPattern();
 
 /// A layer selection in the terms of one stage map. With swap off a matrix of
@@ -79,14 +80,14 @@ struct SwapTarget : LayerTarget {
   int64_t prefetch = 1;
 };
 
-/// What becomes of the collectives next to an operator.
+/// Whether the collectives next to an operator are repeated in backward.
 enum class CommunicationChoice : uint8_t {
   Repeat,  ///< named by select_comm_recompute, or in a recomputed cell
   Keep,    ///< in a recomputed cell, but mp_comm_recompute is False
   Exclude, ///< named by select_comm_recompute_exclude
 };
 
-/// What one layer gets.
+/// The memory settings that apply to one layer.
 struct LayerEffects {
   int64_t layer = 0;
   int64_t stage = 0;
@@ -95,7 +96,7 @@ struct LayerEffects {
   bool fullRecompute = false;
   /// Whether recomputed cells repeat their communication, too.
   bool mpCommRecompute = true;
-  /// Of the recomputed layer's input each rank that has it keeps a part.
+  /// Each rank that has the recomputed layer's input keeps only a part of it.
   bool sliceActivation = false;
   /// In the order applied; for an operator the last one counts. Full
   /// recompute is the first, with the layer itself as its target.
@@ -114,8 +115,8 @@ struct LayerEffects {
   bool isRecomputed(llvm::StringRef path) const;
   /// The user's mark on the communication of the operator, if there is one.
   std::optional<bool> getCommRecompute(llvm::StringRef path) const;
-  /// What this, or the recomputed cells around the operator, say of the
-  /// collectives next to it.
+  /// The choice for the collectives next to an operator, by its own settings or
+  /// those of the recomputed cells around it; none if they say nothing.
   std::optional<CommunicationChoice>
   getCommunicationChoice(llvm::StringRef path) const;
   /// The prefetch of the operator's swap, or nothing. A recomputed operator is
@@ -126,7 +127,7 @@ struct LayerEffects {
   const RecomputeTarget *getCommunicationSetting(llvm::StringRef path) const;
   const SwapTarget *getSwapSetting(llvm::StringRef path) const;
 
-  /// What the layer gets, on one line, without its number and place.
+  /// The settings of the layer on one line, without its number and place.
   std::string describe() const;
 };
 
@@ -149,7 +150,7 @@ struct LayerPlan {
   std::vector<SwapConfig::OperatorSwap> opSwap;
   bool mpCommRecompute = true;
   bool parallelOptimizerCommRecompute = false;
-  /// What is logged before the layers, without the level.
+  /// The lines that are logged before the layers, without the level.
   std::vector<std::string> initLines;
   std::vector<LayerEffects> layers;
 

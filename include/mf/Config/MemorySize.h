@@ -22,7 +22,7 @@ std::optional<int64_t> parseMemorySize(llvm::StringRef text);
 /// unit where that would be 0.00.
 std::string describeMemorySize(int64_t bytes);
 
-/// What memory is spent on, largest first and then by name.
+/// The categories that memory is spent on, largest first and then by name.
 std::vector<std::pair<std::string, int64_t>>
 sortBySize(const std::map<std::string, int64_t> &bytesByCategory);
 

@@ -32,7 +32,7 @@ enum class NodeKind : uint8_t {
   Map,
 };
 
-/// What to call a value of this kind in a message: `a list`, `an int`, ...
+/// The name of a value of this kind in a message: `a list`, `an int`, ...
 llvm::StringRef describe(NodeKind kind);
 
 class Node;

@@ -20,12 +20,13 @@ llvm::ArrayRef<llvm::StringRef> getPipelineSchedulers();
 /// Whether a pipeline_scheduler works with pipeline_interleave: True only.
 bool needsInterleave(llvm::StringRef scheduler);
 
-/// What the Schedule library (mf/Schedule/Policy.h) calls the order that the
-/// YAML asks for.
+/// The name in the Schedule library (mf/Schedule/Policy.h) of the order that
+/// the YAML asks for.
 llvm::StringRef getScheduleName(const ParallelConfig &config);
 
-/// What it is called with so many chunks per stage: of the YAML's names some
-/// stand for an order of one chunk per stage and for one of several.
+/// The name of that order with `interleave` chunks per stage: some names of the
+/// YAML stand for one order with a single chunk per stage and for another with
+/// several.
 llvm::StringRef getScheduleName(llvm::StringRef schedule, int64_t interleave);
 
 /// The pipeline_scheduler that asks for a schedule of the Schedule library; the

@@ -19,8 +19,8 @@ struct RankLayout {
   int64_t dataParallel = 1;
   int64_t contextParallel = 1;
   int64_t modelParallel = 1;
-  /// Of context_parallel, ranks that exchange rows of a sequence for heads:
-  /// all with ulysses_cp, none (1) with colossalai_cp.
+  /// How many of the context_parallel ranks exchange rows of a sequence for
+  /// heads: all with ulysses_cp, none (1) with colossalai_cp.
   int64_t headParallel = 1;
   /// Ranks of a stage that share out the experts of a layer; they are of dp, cp
   /// and mp, no further ones.
@@ -49,11 +49,11 @@ RankLayout resolveRanks(const TrainingConfig &config,
 int64_t getExpertModelParallel(const TrainingConfig &config,
                                const RankLayout &ranks, bool isLegacy);
 
-/// What a model with `numExperts` experts asks of `ranks`; `isLegacy` tells
-/// MindSpore Transformers' layer classes from its mcore training graph. Errors:
-/// experts or ranks that do not divide by expert_parallel, model_parallel
-/// without use_seq_parallel, and another expert_model_parallel than the legacy
-/// classes know.
+/// Checks that a model with `numExperts` experts can run on `ranks`; `isLegacy`
+/// tells MindSpore Transformers' layer classes from its mcore training graph.
+/// It is an error if experts or ranks do not divide by expert_parallel, if
+/// model_parallel comes without use_seq_parallel, or if expert_model_parallel
+/// has a value that the legacy classes do not know.
 void checkExpertParallel(const TrainingConfig &config, const RankLayout &ranks,
                          int64_t numExperts, bool isLegacy,
                          DiagnosticList &diagnostics);

@@ -7,11 +7,11 @@
 
 namespace mf {
 
-/// What one YAML says otherwise than another, as lines of YAML: sections with
-/// the keys whose values differ, each with all of its new value; swap_config as
-/// a whole. Keys that are gone are not told, but where they leave swap_config.
-/// Every line has `indent` blanks in front and a line end; none if there is
-/// no difference.
+/// Prints how one YAML differs from another, as lines of YAML: sections with
+/// the keys whose values differ, each with all of its new value; swap_config is
+/// printed as a whole. Removed keys are left out, except those of swap_config.
+/// Every line has `indent` blanks in front and a line end; the result is empty
+/// if there is no difference.
 std::string printSettingChanges(const Node &before, const Node &after,
                                 size_t indent = 0);
 

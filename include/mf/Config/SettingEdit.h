@@ -40,7 +40,7 @@ struct SwapItem {
   }
 };
 
-/// What is to be written; what has no value stays as it is in the file.
+/// The settings to write; a field without a value stays as it is in the file.
 ///
 /// Tables count layers by stage, whether swap is on or not: with swap on they
 /// are written as the layer indices that MindSpore Transformers wants then, and

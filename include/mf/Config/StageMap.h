@@ -36,7 +36,7 @@ struct StageOffset {
 std::optional<StageOffset> readStageOffset(const Node &node,
                                            DiagnosticList &diagnostics);
 
-/// What a stage map is computed from.
+/// The numbers that a stage map is computed from.
 struct StageMapOptions {
   /// Layers of the model, without those for multi-token prediction.
   int64_t numLayers = 0;
@@ -56,7 +56,7 @@ struct StageMapOptions {
   /// (mf/Schedule/Policy.h). Empty: each chunk from the first stage to the
   /// last.
   std::vector<int64_t> visits;
-  /// Of pipeline_stage, for messages about what nobody wrote.
+  /// Where pipeline_stage is written, for messages about keys that are not.
   Location location;
 };
 
@@ -137,7 +137,7 @@ private:
   int64_t numChunks = 1;
   /// By chunk and position.
   std::vector<int64_t> visits = {0};
-  /// What `offset` adds to the first mini stage.
+  /// The number of layers that `offset` adds to the first mini stage.
   int64_t firstOffset = 0;
   std::vector<std::vector<int64_t>> layersPerStage;
   std::vector<LayerPlace> places;

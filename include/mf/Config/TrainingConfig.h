@@ -91,7 +91,7 @@ struct ParallelConfig {
   bool gradientAccumulationShard = false;
   /// 1 to 3, as `level1`; follows gradient_accumulation_shard if not given.
   int64_t optimizerLevel = 1;
-  /// What the launcher is said to start; 0 if not given.
+  /// The number of devices that the launcher is said to start; 0 if not given.
   int64_t deviceNum = 0;
   bool pipelineInterleave = false;
   std::string pipelineScheduler = "1f1b";
@@ -176,9 +176,9 @@ enum class LrScheduleKind : uint8_t {
   Unsupported
 };
 
-/// lr_schedule. Steps are optimizer steps; `totalSteps` -1 is the length of
-/// the training run. What the YAML leaves out is absent here: each schedule
-/// has defaults of its own (mf/Data/LrSchedule.h).
+/// The section lr_schedule. Steps are optimizer steps; `totalSteps` -1 is the
+/// length of the training run. Keys that the YAML leaves out have no value
+/// here, since each schedule has defaults of its own (mf/Data/LrSchedule.h).
 struct LrScheduleConfig {
   std::string type = "CosineWithWarmUpLR";
   LrScheduleKind kind = LrScheduleKind::Cosine;
@@ -194,7 +194,7 @@ struct LrScheduleConfig {
   std::optional<double> decayRatio;
   std::optional<int64_t> decayStartSteps;
   std::optional<double> decayStartRatio;
-  /// Of the two annealing schedules.
+  /// For the two annealing schedules only.
   std::optional<int64_t> tMax;
   std::optional<int64_t> t0;
   std::optional<int64_t> tMult;
@@ -219,8 +219,8 @@ struct ContextConfig {
   Node node;
 };
 
-/// What of the model is about training: the rest of model_config is read by
-/// the importer.
+/// The part of the model's section that concerns training: the importer reads
+/// the rest of model_config.
 struct ModelSection {
   /// The network's class, as `LlamaForCausalLM`; empty if not given.
   std::string arch;
@@ -258,7 +258,7 @@ struct BalanceCallback {
 struct DropRateCallback {
   int64_t expertNum = 1;
   double capacityFactor = 1;
-  /// Those of multi-token prediction among them.
+  /// The number of layers, including those of multi-token prediction.
   int64_t numLayers = 1;
   Node node;
 };

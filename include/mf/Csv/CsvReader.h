@@ -35,7 +35,7 @@ public:
   /// text stands behind them.
   llvm::Expected<bool> readRow(llvm::SmallVectorImpl<CsvCell> &cells);
 
-  /// That of the row read last, from 1; 0 before the first.
+  /// The line of the row read last, from 1; 0 before the first.
   size_t getLine() const { return line; }
 
   /// An error at a column of the row read last.
@@ -57,7 +57,8 @@ private:
   llvm::StringSaver saver{allocator};
 };
 
-/// What a message shows of a cell, which may be long or binary, in quotes.
+/// Puts a cell into quotes for a message, shortened and escaped because it may
+/// be long or binary.
 std::string quoteCell(llvm::StringRef text);
 
 } // namespace mf

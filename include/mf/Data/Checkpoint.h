@@ -30,11 +30,12 @@
 
 namespace mf {
 
-/// What a run needs besides the tensors to go on exactly where it was.
+/// The state that a run needs besides the tensors to go on exactly where it
+/// was.
 struct CheckpointState {
   /// Steps done.
   int64_t step = 0;
-  /// Those of them that changed the parameters: without those that overflowed.
+  /// Steps that changed the parameters, that is, without those that overflowed.
   int64_t updates = 0;
   /// BatchReader::getPosition.
   int64_t dataPosition = 0;
@@ -96,7 +97,7 @@ private:
   std::unique_ptr<Folder> folder;
 };
 
-/// What a directory of checkpoints holds.
+/// The checkpoints that were found in a directory.
 struct CheckpointSearch {
   /// Whole checkpoints, oldest first.
   std::vector<Checkpoint> checkpoints;

@@ -15,11 +15,13 @@
 
 namespace mf {
 
-/// Of one layer in a step's last micro-batch, by row of the router.
+/// The drop rates of one layer in a step's last micro-batch, by row of the
+/// router.
 struct DropRates {
   int64_t layer = 0;
-  /// What the callback computes: the sum over experts of what of their share
-  /// of the choices is above capacity_factor / expert_num.
+  /// The value that the callback computes: the sum over experts of the amount
+  /// by which an expert's share of the choices exceeds capacity_factor /
+  /// expert_num.
   std::vector<float> logged;
   /// The share of choices that their expert had no room for; empty where
   /// experts have room for all.

@@ -21,7 +21,7 @@
 
 namespace mf {
 
-/// What is printed about one step.
+/// The values that are printed about one step.
 struct StepReport {
   int64_t epoch = 1;
   int64_t numEpochs = 1;

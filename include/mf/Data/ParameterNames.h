@@ -69,7 +69,7 @@ llvm::StringRef getName(NameScheme scheme);
 /// Every scheme, in the order above.
 llvm::ArrayRef<NameScheme> getAllNameSchemes();
 
-/// What a parameter is in the model, whatever it is called.
+/// The function of a parameter in the model, whatever it is called.
 enum class ParameterPart : uint8_t {
   Embedding,
   AttentionNorm,
@@ -155,7 +155,7 @@ struct ParameterName {
 
 /// Sizes of latent attention, per head where heads have it.
 struct LatentSizes {
-  /// Of the latent query; 0 if queries come from the hidden state.
+  /// The size of the latent query; 0 if queries come from the hidden state.
   int64_t querySize = 0;
   int64_t keyValueSize = 0;
   int64_t nopeSize = 0;
@@ -163,7 +163,7 @@ struct LatentSizes {
   int64_t valueSize = 0;
 };
 
-/// What the names alone do not say.
+/// Facts about the model that the names of its parameters do not reveal.
 struct ParameterLayout {
   int64_t numHeads = 0;
   int64_t numKeyValueHeads = 0;
@@ -183,10 +183,10 @@ struct ParameterLayout {
   RowOrder targetOrder = RowOrder::Contiguous;
 };
 
-/// What `name` is, or none if no scheme has such a name. Some names mean one
-/// thing in latent and another in other attention, and layers that predict more
-/// tokens are told by the number of layers: `layout` says which. Mcore names
-/// may start with "model.".
+/// The parameter that `name` stands for, or none if no scheme has such a name.
+/// Some names mean one thing in latent and another in other attention, and
+/// layers that predict more tokens are told by the number of layers: `layout`
+/// decides. Mcore names may start with "model.".
 std::optional<ParameterName>
 parseParameterName(llvm::StringRef name, const ParameterLayout &layout = {});
 

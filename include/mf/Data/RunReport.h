@@ -60,7 +60,8 @@ struct StepMeasurement {
   std::optional<float> globalNorm;
   float lossScale = 1;
   bool overflow = false;
-  /// Of layers whose experts the training run logs; none by default.
+  /// Drop rates of the layers whose experts the training run logs; none by
+  /// default.
   std::vector<DropRates> dropRates;
 };
 
@@ -77,11 +78,11 @@ struct RankMeasurement {
   /// Size of pinned host memory as planned, and what of it was ever used.
   int64_t hostBytes = 0;
   int64_t hostUsedBytes = 0;
-  /// What the bytes at the peak were for.
+  /// Bytes at the peak, by the category of memory.
   std::map<std::string, int64_t> bytesAtPeak;
   /// Time that streams spent waiting for others, by stream.
   std::map<std::string, double> stallSeconds;
-  /// That of the compute stream, by the operator that had to wait.
+  /// The part of it on the compute stream, by the operator that had to wait.
   std::map<std::string, double> operatorStallSeconds;
 };
 

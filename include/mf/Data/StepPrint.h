@@ -8,7 +8,7 @@
 
 namespace mf {
 
-/// What a run knows beside what it measures.
+/// Facts about a run that it does not measure itself.
 struct StepPrintOptions {
   int64_t steps = 1;
   /// As in StepReport.

@@ -36,7 +36,7 @@ public:
   static llvm::Expected<std::unique_ptr<TokenSource>>
   open(llvm::StringRef path);
 
-  /// What is read and how, for messages: "corpus.npy (2-D array of int32)".
+  /// The file and its format, for messages: "corpus.npy (2-D array of int32)".
   llvm::StringRef getDescription() const { return description; }
 
   /// Number of tokens.

@@ -18,7 +18,8 @@ class Device;
 
 enum class CopyKind { HostToDevice, DeviceToHost, DeviceToDevice };
 
-/// What a stream did so far, in seconds of wall time.
+/// Counts of the work that a stream did so far, with times in seconds of wall
+/// time.
 struct StreamStatistics {
   /// Launches and copies that ran.
   int64_t launches = 0, copies = 0;

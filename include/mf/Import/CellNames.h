@@ -16,8 +16,8 @@ namespace mf {
 /// Dotted names of all primitives of one layer of the model, with experts or
 /// with a dense feed forward, and of Cells that have none, in the order of
 /// registration: a Cell's own primitives before those of the Cells in it, Cells
-/// in the order their constructor makes them. That is the order in which a
-/// pattern finds them.
+/// in the order their constructor makes them. A pattern finds them in that
+/// order.
 std::vector<std::string> getCellNames(const ModelSpec &spec,
                                       bool hasExperts = false);
 

@@ -16,7 +16,7 @@
 
 namespace mf {
 
-/// What makes scores of a router's products.
+/// The function that turns a router's products into scores.
 enum class RouterScore : uint8_t { Softmax, Sigmoid };
 
 /// Tokens choose among the experts of a few groups.

@@ -42,10 +42,10 @@ struct LatentAttentionSpec {
   /// The rotating part of a key is copied to all heads before it rotates, not
   /// after.
   bool rotatesCopies = false;
-  /// Of the scores.
+  /// The factor on attention scores.
   double scale = 1.0;
 
-  /// Of a query's or key's head.
+  /// The size of a query's or key's head.
   int64_t getKeySize() const { return plainSize + rotarySize; }
 };
 

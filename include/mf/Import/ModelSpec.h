@@ -65,13 +65,12 @@ struct RotarySpec {
   int64_t size = 0;
   /// Base of the geometric series of wave lengths.
   double base = 10000.0;
-  /// What a position is multiplied with: 1 / scaling_factor for position
-  /// interpolation.
+  /// The factor on positions: 1 / scaling_factor for position interpolation.
   double positionScale = 1.0;
   /// In place of the series of `base`, if not empty: one per pair of
   /// dimensions.
   std::vector<double> frequencies;
-  /// What cosine and sine are multiplied with (YaRN).
+  /// The factor on cosine and sine (YaRN).
   double amplitude = 1.0;
   /// Neighbours rotate together (ChatGLM), not the two halves of a head.
   bool rotatesPairs = false;
@@ -82,9 +81,10 @@ struct RotarySpec {
 
 /// The shares of elements that a training step drops at random.
 struct DropoutSpec {
-  /// Of the embedding's result, of what attention and feed forward give to the
-  /// residual stream, and of the probabilities of attention that is not flash
-  /// attention.
+  /// Probabilities of dropping an element: `embedding` for the embedding's
+  /// result, `hidden` for the results that attention and feed forward give to
+  /// the residual stream, and the last for the probabilities of attention that
+  /// is not flash attention.
   double embedding = 0.0, hidden = 0.0, attention = 0.0;
   /// Before the bias of the linear layer whose result is dropped.
   bool precedesBias = false;
@@ -149,8 +149,8 @@ struct ModelSpec {
   DType rotaryType = DType::F32;
   DType residualType = DType::F16;
 
-  /// What becomes one kernel: the model is unfused all the same, but Cells
-  /// register other names.
+  /// The operators that are fused into one kernel. The model is built unfused
+  /// all the same, but Cells register other names.
   FusionConfig fusions;
 
   /// The ranks that the model is for: what its sizes must divide into.
@@ -161,7 +161,7 @@ struct ModelSpec {
   bool parallelOptimizerTable = false;
 
   int64_t getQuerySize() const { return numHeads * headSize; }
-  /// What attention hands to its output projection.
+  /// The size of the rows that attention hands to its output projection.
   int64_t getAttendedSize() const {
     return numHeads * (latent ? latent->valueSize : headSize);
   }
@@ -191,7 +191,7 @@ std::optional<Release> parseRelease(llvm::StringRef text);
 struct ModelOverrides {
   std::optional<int64_t> numLayers;
   std::optional<int64_t> sequenceLength;
-  /// Of one data-parallel rank.
+  /// The batch size of one data-parallel rank.
   std::optional<int64_t> batchSize;
   /// Rows of tokens that routers see, of all ranks: as many as there are
   /// data-, context- and model-parallel ranks in the run to be reproduced.

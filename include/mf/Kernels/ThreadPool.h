@@ -19,9 +19,10 @@
 
 namespace mf {
 
-/// Threads that help the pools which share them. Of callers and helpers
-/// together, no more compute than the team has threads: where a caller comes
-/// back to work, a helper leaves behind its tile. Only callers can be more.
+/// Threads that help the pools which share them. Callers and helpers together
+/// never compute with more threads than the team has: where a caller comes back
+/// to work, a helper leaves after its tile. Only callers by themselves can
+/// exceed the team.
 class ThreadTeam {
 public:
   /// `threads` counts a thread that calls: 1 starts none. Values below 1 are
@@ -49,7 +50,7 @@ public:
   ThreadPool(const ThreadPool &) = delete;
   ThreadPool &operator=(const ThreadPool &) = delete;
 
-  /// Those of the team.
+  /// The number of threads of the team.
   int getNumThreads() const;
 
   /// Calls `body(tile)` once for every tile in [0, tiles), on the team's

@@ -36,7 +36,7 @@ struct CapacitySearchOptions {
   int64_t work = 4'000'000'000;
 };
 
-/// What a search found.
+/// The result of a search.
 struct CapacitySearchResult {
   enum class Status {
     /// `offsets` solve the problem within the capacity.

@@ -52,12 +52,13 @@ struct PeakAdvice {
   /// Bytes that live through the whole step: parameters, gradients, optimizer
   /// state. Where they exceed the limit, activations cannot help.
   int64_t persistentBytes = 0;
-  /// Those that save most first.
+  /// Layers, with those that save most first.
   std::vector<LayerSavings> savings;
   AdviceResult recompute, swap;
 };
 
-/// What lowers the peak of a well-formed problem to at most `limit` bytes.
+/// Proposes treatments that lower the peak of a well-formed problem to at most
+/// `limit` bytes.
 PeakAdvice adviseOnPeak(const StepProblem &problem, int64_t limit);
 
 } // namespace mf::memory

@@ -62,9 +62,10 @@ struct Residual {
   std::optional<int64_t> layer = std::nullopt;
 };
 
-/// What routines of a chunk keep for one another. `phases` are the indices of
-/// the routines that share it, in the order in which a micro-batch runs them:
-/// two for forward and backward, three if the weight gradients are apart.
+/// The memory in which the routines of a chunk keep values for one another.
+/// `phases` are the indices of the routines that share it, in the order in
+/// which a micro-batch runs them: two for forward and backward, three if the
+/// weight gradients are apart.
 struct ResidualFrame {
   std::string name;
   std::vector<int64_t> phases;
@@ -149,8 +150,8 @@ struct StepProblem {
   /// well-formed problem.
   StepLiveBound maxLive() const;
 
-  /// What is alive at `moment`, largest first; the sizes of the moment of
-  /// maxLive() sum up to its bytes.
+  /// The buffers that are live at `moment`, largest first; at the moment of
+  /// maxLive(), their sizes sum up to its bytes.
   std::vector<LiveBuffer> liveAt(StepMoment moment) const;
 
   /// `size` rounded up to the alignment.

@@ -29,7 +29,7 @@ std::string drawFrontier(const Problem &problem,
                          llvm::ArrayRef<FrontierPoint> points,
                          const PlanUnits &units);
 
-/// Of all chunks, how many layers are treated in each way.
+/// The number of layers of all chunks together that get each treatment.
 std::vector<int64_t> countTreatments(const Problem &problem, const Plan &plan);
 
 } // namespace mf::plan

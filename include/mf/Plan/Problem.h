@@ -23,7 +23,7 @@
 
 namespace mf::plan {
 
-/// What a layer costs if it is treated in one way, for a micro-batch.
+/// The cost of one layer under one treatment, for a micro-batch.
 struct Treatment {
   std::string name;
   double forward = 0;
@@ -38,8 +38,8 @@ struct Treatment {
   /// Held beside that while a layer of the stage is worked on. The largest of a
   /// stage counts, once.
   double transientMemory = 0;
-  /// What copies between device and host take. Those of a chunk must fit into
-  /// its forward, and into its backward.
+  /// Times of the copies between device and host. The copies of a chunk must
+  /// fit into its forward, and into its backward.
   double copyOut = 0;
   double copyIn = 0;
 };
@@ -48,15 +48,16 @@ struct Treatment {
 struct LayerKind {
   std::string name;
   int64_t count = 0;
-  /// Of a layer, through the whole step: parameters, gradients, state.
+  /// Memory of a layer that lasts through the whole step: parameters,
+  /// gradients, state.
   double parameterMemory = 0;
-  /// Of a layer, after the last task of its stage.
+  /// Time to update a layer, after the last task of its stage.
   double updateTime = 0;
   /// All kinds have the same treatments, in the same order.
   std::vector<Treatment> treatments;
 };
 
-/// What a chunk has beside its layers: the embedding, the head.
+/// Costs of a chunk beside its layers: the embedding, the head.
 struct ChunkExtra {
   /// In the order of execution.
   int64_t chunk = 0;
@@ -69,7 +70,7 @@ struct ChunkExtra {
   double updateTime = 0;
 };
 
-/// What memory a stage has.
+/// The memory of a stage.
 struct StageMemory {
   double limit = 0;
   /// Beside layers and extras; may be negative (a correction).
@@ -81,7 +82,7 @@ struct ChunkPlan {
   std::vector<std::vector<int64_t>> counts;
 
   int64_t getNumLayers() const;
-  /// Of all kinds.
+  /// The number of layers of all kinds that get this treatment.
   int64_t getTreated(size_t treatment) const;
   bool operator==(const ChunkPlan &other) const {
     return counts == other.counts;
@@ -155,7 +156,7 @@ struct PathStep {
   double time = 0;
 };
 
-/// What a plan comes to.
+/// Time and memory of a plan.
 struct Evaluation {
   /// From the first task to the last, updates included.
   double time = 0;

@@ -20,7 +20,7 @@ namespace mf::plan {
 /// How far a search has come.
 struct SolveProgress {
   double seconds = 0;
-  /// Of the best plan so far; infinite if there is none yet.
+  /// Time of the best plan so far; infinite if there is none yet.
   double time = 0;
   double bound = 0;
 };
@@ -42,7 +42,7 @@ struct SolveOptions {
 struct SolveResult {
   /// Nothing if no plan is better than the cutoff.
   std::optional<Plan> plan;
-  /// Of the plan; infinite if there is none.
+  /// Time of the plan; infinite if there is none.
   double time = 0;
   /// No plan takes less. Equal to `time` if the plan is proven.
   double bound = 0;
@@ -68,13 +68,14 @@ struct Refusal {
   std::vector<ChunkPlan> chunks;
   /// Time of the stage's tasks of a micro-batch that it would save.
   double saved = 0;
-  /// What it needs beyond the limit; nothing if it fits.
+  /// The memory that the option needs beyond the limit; none if it fits.
   double missingMemory = 0;
   /// If it fits: the time of the step with it (no shorter, as it is proven).
   double time = 0;
 };
 
-/// Of every stage that has an option which saves time of its own.
+/// Explains the choice for every stage that has an option which saves time of
+/// its own.
 std::vector<Refusal> explain(const Problem &problem, const Plan &plan);
 
 struct FrontierPoint {

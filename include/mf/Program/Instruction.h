@@ -26,9 +26,9 @@ namespace mf::program {
 /// Device memory (the arena) or pinned host memory.
 enum class Space : uint8_t { Device, Host };
 
-/// What an offset counts from: the rank's arena, its host memory, or, inside a
-/// routine, a part of the frame in the arena, the frame in host memory, scratch
-/// memory of the call or one of its arguments.
+/// The region that an offset counts from: the rank's arena, its host memory,
+/// or, inside a routine, a part of the frame in the arena, the frame in host
+/// memory, scratch memory of the call or one of its arguments.
 enum class Base : uint8_t { Device, Host, HostFrame, Scratch, Argument, Frame };
 
 struct Address {
@@ -47,13 +47,13 @@ struct Buffer {
   /// Number of the static, slot or argument; temporaries and messages are
   /// counted through their list.
   uint32_t index = 0;
-  /// Of a slot in the step: index into StageProgram::frames.
+  /// The frame of a slot in the step: an index into StageProgram::frames.
   uint32_t frame = 0;
   TensorShape shape;
   int64_t bytes = 0;
   Space space = Space::Device;
   Address address;
-  /// What errors and reports call it.
+  /// The name of the buffer in errors and reports.
   std::string name;
   /// An entry of the table of locations.
   uint32_t location = 0;
@@ -80,8 +80,8 @@ struct MemoryAccess {
   uint32_t sharedAccesses = 0;
 };
 
-/// What an instruction gives its stream to do, behind what it waits for and
-/// before what it records.
+/// The work that an instruction gives its stream, behind its waits and before
+/// its records.
 enum class Work : uint8_t { None, Kernel, Copy, Exchange, Call };
 
 /// An event of the list, or the number of one that the call passes.
@@ -94,7 +94,8 @@ struct AwaitedEvent {
 /// and simulation ask of it.
 struct Instruction {
   Work work = Work::None;
-  /// Of the kernel, copy, exchange or call; waits and records are on it too.
+  /// The stream of the kernel, copy, exchange or call; waits and records are on
+  /// it too.
   uint32_t stream = 0;
   /// By `work`: of Program::kernels, InstructionList::exchanges or
   /// InstructionList::calls.
@@ -104,20 +105,21 @@ struct Instruction {
   /// Events are numbered through their list; each is recorded once.
   llvm::SmallVector<AwaitedEvent, 1> awaited;
   std::optional<uint32_t> recorded;
-  /// Of a kernel: inputs, outputs and then the workspace; of a copy: source and
-  /// target; of an exchange what it reads and then what it writes.
+  /// The accesses of a kernel are its inputs, outputs and then the workspace;
+  /// of a copy its source and target; of an exchange the buffers that it reads
+  /// and then those that it writes.
   llvm::SmallVector<MemoryAccess, 3> accesses;
   /// The operator of the model that it belongs to; may be empty.
   std::string cell;
 };
 
-/// What an all_to_all_v is about.
+/// The rows and counts that an all_to_all_v exchanges.
 struct RowExchange {
   /// Bytes of a row.
   int64_t rowBytes = 0;
   /// How many experts a member has counts for.
   int64_t experts = 0;
-  /// What the output holds behind the rows that arrive.
+  /// The value of the output's rows behind those that arrive.
   double fill = 0;
   /// The operator of the model, for errors that only a run shows.
   std::string cell;
@@ -125,15 +127,15 @@ struct RowExchange {
 
 /// One rank's side of a transfer or part in a collective.
 struct Exchange {
-  /// Of Program::channels.
+  /// Index into Program::channels.
   uint32_t channel = 0;
-  /// Of a transfer.
+  /// Whether a transfer sends; unused in other exchanges.
   bool isSend = false;
-  /// Of a collective.
+  /// The next three fields describe a collective.
   CollectiveKind kind = CollectiveKind::AllReduce;
   Reduction reduction = Reduction::Sum;
   DType type = DType::F32;
-  /// Of an all_to_all_v, which reads its input, the rows that it sends by
+  /// Set for an all_to_all_v, which reads its input, the rows that it sends by
   /// expert and those that it receives.
   RowExchange rows;
 };
@@ -160,7 +162,7 @@ struct Call {
   std::vector<CallRecord> records;
 };
 
-/// What the host issues, in order.
+/// The instructions that the host issues, in order.
 struct InstructionList {
   std::vector<Buffer> buffers;
   std::vector<Instruction> instructions;

@@ -46,7 +46,7 @@ struct RoutineLiveness {
   std::vector<MomentRange> temporaries;
   std::vector<MomentRange> arguments;
   std::vector<MomentRange> slots;
-  /// Those that are of the step, by number.
+  /// Statics of the step that the routine uses, by number.
   std::map<uint32_t, MomentRange> statics;
 
   /// A call of it takes at least one moment.
@@ -71,7 +71,7 @@ struct MessageRange {
   bool isUsed = false;
   CallMoment begin;
   CallMoment end;
-  /// Of its last use by a call.
+  /// Place of its last use by a call.
   uint32_t lastPosition = 0;
   uint32_t lastInstruction = 0;
   /// A call uses it, only calls do, and in them only the compute stream.
@@ -107,7 +107,7 @@ StepLiveness computeLiveness(const StageProgram &stage);
 // Instances
 //===----------------------------------------------------------------------===//
 
-/// What memory is spent on; the dialect's categories.
+/// Purposes of memory; the dialect's categories.
 enum class Category : uint8_t {
   Parameter,
   Gradient,

@@ -11,8 +11,8 @@
 
 namespace mf::program {
 
-/// What is wrong, and where: `location` indexes the table of locations that
-/// came with decoding (DecodedProgram::locations).
+/// An error with its place: `location` indexes the table of locations that came
+/// with decoding (DecodedProgram::locations).
 class LocatedError : public llvm::ErrorInfo<LocatedError> {
 public:
   struct Note {

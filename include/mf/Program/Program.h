@@ -36,7 +36,7 @@ struct Stream {
   StreamKind kind = StreamKind::Compute;
 };
 
-/// What a static buffer holds.
+/// The contents of a static buffer.
 enum class Role : uint8_t {
   Parameter,
   Table,
@@ -50,12 +50,13 @@ enum class Role : uint8_t {
   StepNumber,
   Report,
   LossScale,
-  /// What gradients of micro-batches are added to, before ranks share out their
-  /// sum.
+  /// The sum of the gradients of a rank's micro-batches, before ranks share out
+  /// the sum over ranks.
   Accumulated,
   /// A parameter that ranks share out, put together for the step.
   Gathered,
-  /// Of each micro-batch, what random bits depend on: seed, step and number.
+  /// For each micro-batch the values that random bits depend on: seed, step and
+  /// number.
   Draw
 };
 
@@ -130,7 +131,7 @@ struct Slot {
   /// From the begin of the part.
   int64_t offset = 0;
   Space space = Space::Device;
-  /// Of the frame in the arena; 0 in host memory.
+  /// The part of the frame in the arena; 0 in host memory.
   uint32_t part = 0;
 };
 
@@ -183,8 +184,8 @@ struct Routine {
   InstructionList body;
 };
 
-/// What all ranks of one pipeline stage run in a step. Sizes and offsets are
-/// bytes.
+/// The program that all ranks of one pipeline stage run in a step. Sizes and
+/// offsets are bytes.
 struct StageProgram {
   std::string name;
   int64_t stage = 0;
@@ -212,10 +213,10 @@ struct Channel {
   std::string name;
   /// A transfer has a sender and a receiver, a collective a group.
   bool isTransfer = false;
-  /// Of a collective.
+  /// The group of a collective; the fields below are for transfers.
   Group group;
-  /// Of a transfer: from stage to stage, or within a stage `step` further along
-  /// `axis`, around it.
+  /// A transfer goes from stage to stage, or within a stage `step` further
+  /// along `axis`, around it.
   int64_t fromStage = 0;
   int64_t toStage = 0;
   std::string axis;
@@ -235,7 +236,7 @@ struct LaunchedKernel {
   /// Floating-point operations of a launch, and bytes that it reads and writes.
   int64_t flops = 0;
   int64_t bytes = 0;
-  /// Of the first launch.
+  /// The place of the first launch.
   uint32_t location = 0;
 };
 
@@ -249,7 +250,8 @@ struct LrSchedule {
   std::map<std::string, ScheduleValue> parameters;
 };
 
-/// What losses are multiplied with before backward.
+/// The factor on losses before backward, by which gradients of low precision
+/// keep their small values.
 struct LossScale {
   /// In the first step.
   float value = 1;
@@ -282,7 +284,7 @@ struct Program {
   bool graphKernelFusion = false;
 
   int64_t getNumRanks() const { return mesh.getNumRanks(); }
-  /// What a rank runs.
+  /// The program that a rank runs.
   const StageProgram &getStageOf(int64_t rank) const {
     return stages[mesh.getStage(rank)];
   }

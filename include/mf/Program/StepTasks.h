@@ -11,9 +11,9 @@ namespace mf::program {
 
 /// A call of the step that runs a phase of a chunk for a micro-batch.
 struct StepTask {
-  /// Of the call in the step.
+  /// Position of the call in the step.
   uint32_t position = 0;
-  /// Of StageProgram::layouts; stands for the chunk.
+  /// Index into StageProgram::layouts; stands for the chunk.
   uint32_t layout = 0;
   int64_t microBatch = 0;
   schedule::Phase phase = schedule::Phase::Forward;

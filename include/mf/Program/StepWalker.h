@@ -55,7 +55,7 @@ public:
     BufferKind kind = BufferKind::Static;
     /// Static, message, slot or temporary.
     uint32_t index = 0;
-    /// Of a slot.
+    /// The frame of a slot.
     uint32_t frame = 0;
     /// Position in the step of a temporary's call.
     uint32_t callPosition = 0;
@@ -65,7 +65,7 @@ public:
   /// The whole memory of an instance.
   MemoryRange getMemory(uint64_t instance) const;
 
-  /// What errors call an instance.
+  /// The name of an instance in errors.
   std::string getName(uint64_t instance) const;
 
 private:
@@ -78,7 +78,8 @@ private:
   /// The messages of the step, and the temporaries of each routine, by index.
   std::vector<const Buffer *> messages;
   std::vector<std::vector<const Buffer *>> temporaries;
-  /// Of each position of the step that is a call.
+  /// For each position of the step that is a call: the position, and the first
+  /// instance of the temporaries.
   std::vector<std::pair<uint32_t, uint64_t>> callTemporaries;
 };
 

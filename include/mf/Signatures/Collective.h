@@ -31,9 +31,9 @@ llvm::StringRef getName(CollectiveKind kind);
 /// In their order.
 llvm::ArrayRef<CollectiveKind> getCollectiveKinds();
 
-/// What a member of a group of so many sends of a collective's bytes, those of
-/// its largest tensor, if nothing is sent more often than it must be: (n-1)/n,
-/// for all_reduce twice that, for broadcast 1.
+/// The share of a collective's bytes (those of its largest tensor) that one of
+/// `members` ranks sends if nothing is sent more often than it must be:
+/// (n-1)/n, for all_reduce twice that, for broadcast 1.
 double getSentShare(CollectiveKind kind, int64_t members);
 
 } // namespace mf

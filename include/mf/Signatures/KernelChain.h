@@ -16,19 +16,19 @@
 
 namespace mf {
 
-/// What the step is, by itself. Its operands must be there: inputs of the chain
-/// and results of steps before it.
+/// The kernel that does one step of a chain by itself. Its operands must be
+/// there: inputs of the chain and results of steps before it.
 KernelSpec getStepSpec(const KernelSpec &chain, size_t step);
 
 /// All steps of a chain; none if the kernel is no chain, or one whose steps
 /// read what is not there.
 std::vector<KernelSpec> getStepSpecs(const KernelSpec &spec);
 
-/// Checks what a chain is of kernels that agree with their signatures: that
-/// each step may be one and reads what is there, that all shapes fit, that
-/// nothing is made or taken in vain, and that an input that may lie where the
-/// output does has its rows there, too. Messages name steps as t0, t1 and
-/// inputs as in0, in1. What a step computes of its shapes is for its kernel to
+/// Checks that a chain is valid, given kernels that agree with their
+/// signatures: each step may be part of a chain and reads values that exist,
+/// all shapes fit, no result or input is unused, and an input that may lie
+/// where the output does has its rows there, too. Messages name steps as t0, t1
+/// and inputs as in0, in1. The shapes of a single step are for its kernel to
 /// check.
 llvm::Error checkChain(const KernelSpec &chain);
 

@@ -14,7 +14,7 @@
 
 namespace mf {
 
-/// What a kernel makes of partial sums in an operand.
+/// How a kernel treats an operand that holds partial sums.
 enum class PartLinearity : uint8_t {
   /// It must have the sum.
   None,
@@ -24,7 +24,8 @@ enum class PartLinearity : uint8_t {
   Alone
 };
 
-/// What a part of a dimension that an output lacks makes of the output.
+/// How to combine the results of ranks that each saw a part of a dimension
+/// which the output lacks.
 enum class PartReduction : uint8_t { Sum, Largest, Norm };
 
 /// A dimension that operands share. Where one is cut by ranks, all that have it
@@ -43,10 +44,10 @@ struct PartDim {
 };
 
 struct PartOperand {
-  /// Of each dimension of the operand.
+  /// One entry for each dimension of the operand.
   llvm::SmallVector<PartDim, 4> dims;
   PartLinearity linearity = PartLinearity::None;
-  /// Of an output.
+  /// Set for outputs only.
   PartReduction reduction = PartReduction::Sum;
   /// The letter of the dimension in which the operand says where a rank's part
   /// begins; 0 if it is another operand.

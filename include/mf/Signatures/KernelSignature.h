@@ -18,7 +18,7 @@
 
 namespace mf {
 
-/// What a kernel does with the memory of an operand.
+/// How a kernel accesses the memory of an operand.
 enum class Access : uint8_t {
   /// Reads it.
   In,
@@ -72,8 +72,8 @@ struct OperandSignature {
   /// Stands for any number of operands, from 1 on unless it is optional too;
   /// only the last one.
   bool isVariadic;
-  /// Of an output: bit i is set if it may be the very memory of input i: the
-  /// same bytes from the first to the last. All memory else is apart. The
+  /// For an output: bit i is set if it may be the very memory of input i, the
+  /// same bytes from the first to the last. All other memory is disjoint. The
   /// operands of a variadic input all have its number.
   uint32_t sharedInputs;
 };
@@ -99,7 +99,7 @@ struct KernelSignature {
   llvm::ArrayRef<OperandSignature> inputs, outputs;
   llvm::ArrayRef<AttributeSignature> attributes;
   Engine engine;
-  /// What a target has rates for: one of getKernelKinds().
+  /// The kind by which a target gives rates: one of getKernelKinds().
   llvm::StringRef kind;
   /// Floating-point operations that the device does, a multiply-add counted as
   /// two: causal attention counts the keys that are seen. The measure
@@ -119,7 +119,7 @@ struct KernelSignature {
   /// own.
   llvm::ArrayRef<MeasureSignature> measures;
 
-  /// What profilers of devices call it (ProfiledKernels.h).
+  /// The names that profilers of devices give it (ProfiledKernels.h).
   llvm::ArrayRef<llvm::StringRef> profiled;
   /// Makes the kernel's operands of those that a profiler showed; false if they
   /// do not say what was launched. Null if they are the kernel's in its order.
@@ -149,7 +149,7 @@ const KernelSignature *findKernelSignature(llvm::StringRef name);
 /// All kernels, sorted by name.
 llvm::ArrayRef<KernelSignature> getKernelSignatures();
 
-/// What kernels can be: "matmul", "norm", "optimizer"; in the order of
+/// The kinds of kernels, such as "matmul", "norm", "optimizer", in the order of
 /// AscendKernelBase.td.
 llvm::ArrayRef<llvm::StringRef> getKernelKinds();
 
@@ -159,9 +159,8 @@ llvm::StringRef getNearestKernelName(llvm::StringRef name);
 /// An attribute that is given, and its type.
 using GivenAttribute = std::pair<llvm::StringRef, AttributeKind>;
 
-/// What is wrong with the number of inputs, of outputs or the attributes
-/// (missing, unknown, of another type), or success. The message does not name
-/// the kernel.
+/// Checks the number of inputs and outputs and the attributes (missing,
+/// unknown, of another type). The message does not name the kernel.
 llvm::Error checkAgainstSignature(const KernelSignature &signature,
                                   size_t numInputs, size_t numOutputs,
                                   llvm::ArrayRef<GivenAttribute> attributes);

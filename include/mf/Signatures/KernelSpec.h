@@ -25,7 +25,8 @@ using AttributeMap = std::map<std::string, AttributeValue>;
 struct KernelStep {
   /// The name of its signature.
   std::string kernel;
-  /// What it reads: i is input i of the chain, ~i the result of step i.
+  /// The values that the step reads: i is input i of the chain, ~i the result
+  /// of step i.
   std::vector<int64_t> operands;
   TensorShape result;
   AttributeMap attributes;

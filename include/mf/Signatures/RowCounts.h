@@ -37,8 +37,8 @@ struct RowCountError {
 /// Checks that all counts are whole numbers from 0 on, that none of the inputs,
 /// of `rows` rows each, has fewer rows than it sends, that senders and
 /// receivers agree, and that all outputs have room, of `room` rows each, for
-/// what arrives. `ranks` are what messages call the members. Of several without
-/// room, the error is about the one at which most rows arrive.
+/// the rows that arrive. `ranks` are the names of the members in messages. If
+/// several have no room, the error is about the one at which most rows arrive.
 std::optional<RowCountError> checkRowCounts(llvm::ArrayRef<RowCounts> members,
                                             llvm::ArrayRef<int64_t> ranks,
                                             int64_t rows, int64_t room);
@@ -46,8 +46,8 @@ std::optional<RowCountError> checkRowCounts(llvm::ArrayRef<RowCounts> members,
 /// The sum of counts that were checked.
 int64_t sumRows(llvm::ArrayRef<float> counts);
 
-/// What messages say before the reason: the exchange by the operator that it
-/// belongs to, or by its channel if that has no name.
+/// The start of messages about an exchange, before the reason: the operator
+/// that it belongs to, or its channel if that has no name.
 std::string describeRowExchange(llvm::StringRef cell, llvm::StringRef channel);
 
 } // namespace mf

@@ -8,8 +8,8 @@
 namespace mf {
 
 /// The element type of the largest input, or of the largest output of a kernel
-/// that reads nothing; the first of those of one size. What products are added
-/// up in does not count. F32 without any operands.
+/// that reads nothing; the first of them if several are largest. The type in
+/// which products are summed does not count. F32 without any operands.
 DType getWorkType(const KernelSpec &spec);
 
 } // namespace mf

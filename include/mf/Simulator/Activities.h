@@ -10,18 +10,19 @@
 
 namespace mf::simulator {
 
-/// The activities of a program's instructions, each list's in order. What holds
-/// up a device stands behind the exchange that does.
+/// The activities of a program's instructions, each list's in order. The
+/// activity in which an exchange holds up a device follows the exchange's own.
 class ActivityTable {
 public:
   explicit ActivityTable(const program::Program &program);
 
-  /// Of an instruction of a routine, or of the step if `routine` is none.
+  /// The activity of an instruction of a routine, or of the step if `routine`
+  /// is none.
   uint32_t find(size_t stage, std::optional<uint32_t> routine,
                 uint32_t instruction) const {
     return first[stage][routine ? *routine + 1 : 0] + 2 * instruction;
   }
-  /// Of the compute stream, while that exchange holds it up.
+  /// The activity of the compute stream while that exchange holds it up.
   uint32_t findHeld(size_t stage, std::optional<uint32_t> routine,
                     uint32_t instruction) const {
     return find(stage, routine, instruction) + 1;

@@ -30,8 +30,8 @@ class MessageTable {
 public:
   explicit MessageTable(const program::Program &program) : program(program) {}
 
-  /// Notes the span of an exchange, unless it is not between stages. What a
-  /// channel carries comes in order.
+  /// Notes the span of an exchange if it is between stages. The messages of a
+  /// channel come in order.
   void add(const program::Exchange &exchange, timeline::SpanId span);
 
   std::vector<timeline::Flow> getFlows() const;

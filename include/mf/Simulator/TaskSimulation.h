@@ -15,12 +15,12 @@
 
 namespace mf::simulator {
 
-/// What instructions take. Copies, and collectives, take no time of their own.
+/// Times of instructions. Copies, and collectives, take no time of their own.
 struct TaskCosts {
   /// Floating-point operations that a kernel does in a unit of time; if 0,
   /// those of the longest forward.
   double flopsPerUnit = 0;
-  /// Of a message between stages, in units.
+  /// Time of a message between stages, in units.
   double transferTime = 0;
 
   /// Tells whether both are finite and not negative.

@@ -7,16 +7,17 @@
 
 namespace mf::target {
 
-/// What takes the most of a launch's time.
+/// The part of a launch's time that is longest.
 enum class Limit : uint8_t { Compute, Memory, Latency };
 
 struct KernelCost {
-  /// Of the launch from its start to its end on the device.
+  /// Time of the launch from its start to its end on the device.
   double seconds = 0;
   Limit limit = Limit::Latency;
 };
 
-/// What a kernel's time depends on besides its specification.
+/// The compiler's choices that a kernel's time depends on, besides its
+/// specification.
 struct Compilation {
   /// jit_level O1: vector operators are fused, kernel by kernel.
   bool graphKernelFusion = false;
@@ -31,12 +32,14 @@ struct Compilation {
 /// and the kind's latency on top. The peak is that of the kernel's engine for
 /// the element type of the largest input; without a share of it operations take
 /// no time. The rate is the memory's, for the vector engine with its gain for
-/// what stays in the cache. Passes are those of fused kernels where the program
-/// was compiled so and the kind has them. A chain takes the sum of its steps:
-/// whether the device fuses them is the program's compilation. What multiplies
-/// gradients by factors takes as long as with a launch for each product, as
-/// devices have it. An error if the target has no rate for the kernel's kind or
-/// engine, or makes it depend on a measure that the kernel does not have; it
+/// data that stay in the cache. Passes are those of fused kernels where the
+/// program was compiled so and the kind has them. A chain takes the sum of its
+/// steps: whether the device fuses them is the program's compilation. A kernel
+/// that multiplies gradients by factors takes as long as with a launch for each
+/// product, as devices have it.
+///
+/// It is an error if the target has no rate for the kernel's kind or engine, or
+/// makes it depend on a measure that the kernel does not have; the message
 /// names the kernel, its kind and the target.
 llvm::Expected<KernelCost> getKernelCost(const Target &target,
                                          const KernelSignature &signature,

@@ -38,11 +38,11 @@ struct ComputeEngine {
 /// Device memory.
 struct Memory {
   int64_t bytes = 0;
-  /// What streams through from and to memory.
+  /// The rate of data that stream from and to memory.
   double bytesPerSecond = 0;
-  /// Of data that stay in the cache: the rate for a kernel of the vector engine
-  /// whose largest operand has A bytes is `bytesPerSecond * (1 + cacheGain / (1
-  /// + (A/cacheBytes)^2))`.
+  /// The gain for data that stay in the cache: the rate for a kernel of the
+  /// vector engine whose largest operand has A bytes is `bytesPerSecond * (1 +
+  /// cacheGain / (1 + (A/cacheBytes)^2))`.
   double cacheGain = 0;
   double cacheBytes = 0;
 };
@@ -62,8 +62,8 @@ struct Saturation {
 struct KernelRate {
   /// As kernel signatures name it: "matmul", "attention".
   std::string kind;
-  /// Of the peak of the kernel's engine. 0: operations take no time, only bytes
-  /// count.
+  /// The share of the peak of the kernel's engine that it reaches. 0:
+  /// operations take no time, only bytes count.
   double peakShare = 0;
   /// How often the operands are moved, compared with once each. Above 1 where
   /// the device's software makes several operators of it.
@@ -87,17 +87,19 @@ enum class Wiring : uint8_t {
 /// are placed in order: the first `size` members are the first group.
 struct Network {
   std::string name;
-  /// What it joins: "npu", or the name of another network for its groups.
+  /// The members that the network joins: "npu", or the name of another network
+  /// for its groups.
   std::string of;
   /// Members of a group; 0 for any number.
   int64_t size = 0;
   Wiring wiring = Wiring::Switch;
   /// Each way: of each link of a mesh, of each device's port into a switch.
   double bytesPerSecond = 0;
-  /// What collectives and messages between two ranks reach of it.
+  /// The shares of the rate that collectives and messages between two ranks
+  /// reach.
   double collectiveShare = 1;
   double messageShare = 1;
-  /// Of a collective and of a message, added to what its bytes take.
+  /// Time of a collective and of a message, added to the time of its bytes.
   double collectiveLatency = 0;
   double messageLatency = 0;
   /// The share of the time of a collective or message in which the device can
@@ -122,12 +124,12 @@ struct Target {
   std::vector<KernelRate> kernels;
   /// From the innermost on: each joins groups of the one before.
   std::vector<Network> networks;
-  /// What a step takes on the host, besides what devices do.
+  /// Time of a step on the host, besides the time of devices.
   double stepLatency = 0;
 
   /// Null if there is none.
   const KernelRate *findKernelRate(llvm::StringRef kind) const;
-  /// That of the type, or of f32; 0 if there is neither.
+  /// The peak of the type, or of f32; 0 if there is neither.
   double getPeak(Engine engine, DType type) const;
 };
 
@@ -148,8 +150,8 @@ std::vector<Parameter> getParameters(Target &target);
 /// names the nearest path.
 llvm::Error setParameter(Target &target, llvm::StringRef path, double value);
 
-/// What is wrong with the numbers (negative, not finite, a network of itself,
-/// no cube, ...): the same as the verifier of #ascend.device says.
+/// Checks the numbers (negative, not finite, a network of itself, no cube, ...)
+/// with the errors of the verifier of #ascend.device.
 llvm::Error check(const Target &target);
 
 } // namespace mf::target

@@ -15,7 +15,7 @@
 
 namespace mf::target {
 
-/// What a number may be, besides finite.
+/// The values that a number may have; all are finite.
 enum class Range : uint8_t {
   /// Above 0.
   Positive,
@@ -49,15 +49,15 @@ struct Field {
 
 using Fields = llvm::SmallVector<Field, 8>;
 
-/// All numbers of an entry, in the order in which files are printed. Of an
-/// engine, those of the element types that it has.
+/// All numbers of an entry, in the order in which files are printed. For an
+/// engine they are the numbers of the element types that it has.
 Fields getFields(ComputeEngine &engine);
 Fields getFields(Memory &memory);
 Fields getFields(HostLink &host);
 Fields getFields(Saturation &saturation);
 Fields getFields(KernelRate &rate);
 Fields getFields(Network &network);
-/// Those of the target itself.
+/// The numbers of the target itself.
 Fields getFields(Target &target);
 
 /// Calls `handle` for all numbers, in the order of the description, with their
@@ -72,8 +72,8 @@ llvm::Error checkRange(const Field &field, double number);
 /// Writes a number that checkRange accepts.
 void assign(const Field &field, double number);
 
-/// What is wrong with one entry; paths count from it. What it is called is not
-/// checked, nor what a network joins.
+/// Checks one entry; paths in errors count from it. Its name is not checked,
+/// nor the members that a network joins.
 llvm::Error checkEntry(const ComputeEngine &engine);
 llvm::Error checkEntry(const Memory &memory);
 llvm::Error checkEntry(const HostLink &host);
@@ -85,9 +85,9 @@ llvm::Error checkEntry(const Network &network);
 /// numbers: "500", "1.1e+12", "4.0e-06".
 std::string formatNumber(double number);
 
-/// What rates can depend on: the measures of all kernels, sorted.
+/// The measures that rates can depend on: those of all kernels, sorted.
 llvm::ArrayRef<llvm::StringRef> getMeasureNames();
-/// Those of a kind: the measures that all its kernels have, sorted.
+/// The measures that all kernels of a kind have, sorted.
 llvm::SmallVector<llvm::StringRef> getMeasureNames(llvm::StringRef kind);
 
 /// The name with the smallest edit distance; empty if there are none.
@@ -102,7 +102,8 @@ public:
   TargetError(std::string path, std::string message)
       : path(std::move(path)), message(std::move(message)) {}
 
-  /// Of the number or entry, as parameters have it; empty for the whole.
+  /// The path of the number or entry, as parameters have it; empty for the
+  /// whole.
   llvm::StringRef getPath() const { return path; }
   /// Without the path.
   llvm::StringRef getMessage() const { return message; }

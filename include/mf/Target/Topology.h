@@ -10,7 +10,7 @@
 
 namespace mf::target {
 
-/// What a collective or a message takes when nothing else uses its links.
+/// The time of a collective or a message when nothing else uses its links.
 struct TransferCost {
   /// Before bytes move.
   double latency = 0;

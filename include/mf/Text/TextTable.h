@@ -17,7 +17,8 @@ public:
   explicit TextTable(std::vector<std::string> header)
       : rows({std::move(header)}) {}
 
-  /// Of as many cells as the header, or the first row.
+  /// Appends a row, which must have as many cells as the header, or the first
+  /// row.
   void addRow(std::vector<std::string> cells) {
     rows.push_back(std::move(cells));
   }

@@ -37,7 +37,7 @@ struct KernelWork {
   void add(const KernelWork &work);
 
   double getExcess() const { return seconds - bound; }
-  /// Of the time; 0 if there is none.
+  /// The lower bound's share of the time; 0 if no time was taken.
   double getBoundShare() const { return seconds > 0 ? bound / seconds : 0; }
 };
 

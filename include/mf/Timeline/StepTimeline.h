@@ -18,7 +18,7 @@
 
 namespace mf::timeline {
 
-/// What a stream does in a span.
+/// The work of a stream in a span.
 enum class Category : uint8_t {
   Kernel,
   Collective,
@@ -31,7 +31,7 @@ enum class Category : uint8_t {
   Held
 };
 
-/// What spans stand for. Spans that are alike share one.
+/// The work that spans stand for. Spans that are alike share one.
 struct Activity {
   Category category = Category::Kernel;
   /// The kernel ("aclnnMatmul"), or "all_gather", "send", "copy".
@@ -45,14 +45,14 @@ struct Activity {
   int64_t flops = 0;
   /// Read and written by a kernel; of the message, copy or collective.
   int64_t bytes = 0;
-  /// Of a kernel.
+  /// The operands of a kernel.
   std::vector<TensorShape> inputs, outputs;
-  /// Of a message or collective: the networks of the target whose links carry
-  /// it ("hccs", "roce"); empty if they are not known.
+  /// The networks of the target whose links carry a message or collective
+  /// ("hccs", "roce"); empty if they are not known.
   std::vector<std::string> networks;
-  /// Of a collective or message: the ranks that take part in what the shown
-  /// rank does; empty if they are not known. Rates of links can only be fitted
-  /// to profiles that say them.
+  /// The ranks that take part in the shown rank's collective or message; empty
+  /// if they are not known. Rates of links can only be fitted to profiles that
+  /// give them.
   std::vector<int64_t> ranks;
 };
 
@@ -61,9 +61,9 @@ struct Activity {
 struct Span {
   double start = 0;
   double end = 0;
-  /// Of StepTimeline::activities.
+  /// Index into StepTimeline::activities.
   uint32_t activity = 0;
-  /// Of StageTimeline::tasks, or -1.
+  /// Index into StageTimeline::tasks, or -1.
   int32_t task = -1;
 };
 
@@ -114,7 +114,8 @@ struct StageSummary {
   double stall = 0;
 };
 
-/// What the rank that stands for a stage does. All of the stage do the same.
+/// The work of the rank that stands for a stage. All ranks of the stage do the
+/// same.
 struct StageTimeline {
   int64_t stage = 0;
   /// The rank that is shown.
@@ -147,9 +148,9 @@ struct CriticalShare {
   double seconds = 0;
 };
 
-/// What lower bounds of kernels are counted with, per second.
+/// Rates per second that lower bounds of kernels are computed with.
 struct BoundRates {
-  /// Of large products of matrices, by the type of their elements.
+  /// The rate of large products of matrices, by the type of their elements.
   std::map<DType, double> flopsPerSecond;
   /// Read and written together, where memory streams.
   double bytesPerSecond = 0;
@@ -167,15 +168,15 @@ struct StepTimeline {
   std::vector<Activity> activities;
   std::vector<StageTimeline> stages;
   std::vector<Flow> flows;
-  /// Of the whole step.
+  /// Time of the whole step.
   double seconds = 0;
   int64_t numRanks = 1;
   int64_t microBatches = 0;
   /// Tokens of all ranks.
   int64_t tokens = 0;
-  /// Of a device's cube, in bf16; 0 if it is not known.
+  /// The peak of a device's cube, in bf16; 0 if it is not known.
   double peakFlopsPerSecond = 0;
-  /// What the step's time is made of, largest first; adds up to `seconds`.
+  /// The parts of the step's time, largest first, which add up to `seconds`.
   /// Empty for executions.
   std::vector<CriticalShare> criticalPath;
   /// By the path of a number of the target: how the step's time changes with
@@ -193,7 +194,7 @@ struct StepTimeline {
 struct StepSummary {
   std::vector<StageSummary> stages;
   double tokensPerSecondPerNpu = 0;
-  /// Of the peak; 0 if it is not known.
+  /// Shares of the peak; 0 if it is not known.
   double modelFlopsUtilization = 0;
   double hardwareFlopsUtilization = 0;
 };

@@ -76,8 +76,8 @@ llvm::Error compareWithReport(const StepTimeline &timeline,
                               llvm::StringRef reportPath,
                               llvm::raw_ostream &os);
 
-/// What is wrong with ranks to be shown in a trace (not of the mesh, or given
-/// twice), or success: to be asked before a step is run.
+/// Checks that ranks to be shown in a trace are of the mesh and given once; to
+/// be called before a step is run.
 llvm::Error checkTraceRanks(const program::Mesh &mesh,
                             llvm::ArrayRef<int64_t> ranks);
 

@@ -34,7 +34,8 @@ struct Message {
   bool isSend = false;
   int64_t process = 0;
   int64_t tag = 0;
-  /// What is sent is only read.
+  /// The bytes to send or the place for received ones; sent bytes are only
+  /// read.
   std::byte *data = nullptr;
   int64_t bytes = 0;
   /// Set for what is received: the bytes that the sender sent. If they are not

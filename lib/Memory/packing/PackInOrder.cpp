@@ -119,7 +119,7 @@ public:
         });
   }
 
-  /// Those kept in order of address.
+  /// Fixed items in order of address.
   llvm::ArrayRef<FixedItem> getByAddress() const { return items; }
   /// End of the highest one.
   int64_t getPeak() const { return peak; }

@@ -18,9 +18,9 @@ namespace mf::memory {
 enum class GroupLayout {
   /// As tightly as heuristics get them.
   Tight,
-  /// Those that end last lowest, so that room comes free from the top down.
+  /// Items that end last are lowest, so that room comes free from the top down.
   LastLowest,
-  /// Those that end last highest.
+  /// Items that end last are highest.
   LastHighest
 };
 

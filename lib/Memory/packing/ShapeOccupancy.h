@@ -65,7 +65,7 @@ public:
       hasMoved = false;
       forEachTaken(
           budget, [&](const AddressRange &wanted, const Ranges &taken) {
-            // Those that begin below the end of what is wanted, highest first.
+            // Ranges that begin below the end of the wanted one, highest first.
             auto other =
                 llvm::lower_bound(taken, offset + wanted.end,
                                   [](const AddressRange &range, int64_t end) {
@@ -141,7 +141,7 @@ private:
     ranges.erase(first + 1, last);
   }
 
-  /// What is taken while a piece of the item is there.
+  /// The ranges that are taken while a piece of the item is live.
   struct TakenRanges {
     llvm::ArrayRef<AddressRange> wanted;
     const Ranges *taken;

@@ -10,7 +10,7 @@ namespace mf::memory {
 /// Which kinds of items come first; frames do, unless any kind may.
 enum class KindOrder { Any, FramesFirst, ScratchFirst, ScratchLast };
 
-/// What decides among items of a kind.
+/// The measure by which items of a kind are ordered.
 enum class ShapeMeasure {
   Contention,
   Size,

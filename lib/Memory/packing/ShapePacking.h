@@ -15,8 +15,8 @@
 
 namespace mf::memory {
 
-/// What an item takes in sections [begin, end): disjoint ranges, ascending,
-/// that count from the item's offset. They belong to whoever made the problem.
+/// The memory of an item in sections [begin, end): disjoint ranges, ascending,
+/// that count from the item's offset. The maker of the problem owns them.
 struct ShapePiece {
   int32_t begin = 0;
   int32_t end = 0;
@@ -25,7 +25,7 @@ struct ShapePiece {
 
 /// Pieces in the order of time, without overlap.
 struct ShapeItem {
-  /// What it is of a step; decides when it is taken.
+  /// The item's role in a step, which decides when it is placed.
   enum class Kind { Frame, Scratch, Buffer };
   Kind kind = Kind::Buffer;
   std::vector<ShapePiece> pieces;

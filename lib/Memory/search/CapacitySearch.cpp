@@ -10,7 +10,7 @@ namespace mf::memory {
 
 namespace {
 
-/// What makes a buffer urgent.
+/// The measure of a buffer's urgency.
 enum class PriorityRule { Size, Length, Area, Contention };
 
 struct RunRules {

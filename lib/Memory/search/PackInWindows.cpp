@@ -46,7 +46,7 @@ private:
   std::vector<size_t> order;
   /// Items in the order of `order` before this one are placed for good.
   size_t numPlaced = 0;
-  /// Of those, the ones before this one have ended.
+  /// Items in that range before this one have ended.
   size_t numEnded = 0;
 };
 

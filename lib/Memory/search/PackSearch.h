@@ -9,7 +9,7 @@
 
 namespace mf::memory {
 
-/// What a search found; `offsets` mean something if it is a fit.
+/// The result of a search; `offsets` are valid only if it is a fit.
 struct SearchResult {
   CapacitySearchResult::Status status = CapacitySearchResult::Status::Unknown;
   std::vector<int64_t> offsets;

@@ -133,7 +133,8 @@ SearchTree::Step SearchTree::openSplit(const Stretch &stretch, const View &view,
   Level &level = pushLevel(stretch, view);
   level.isSplit = true;
   level.parts = parts;
-  // What is most likely to fail goes first, but not before what is in view.
+  // The part that is most likely to fail goes first, but not before the parts
+  // in view.
   std::vector<int64_t> slacks;
   for (const Stretch &part : parts) {
     int64_t slack = problem.capacity;
@@ -262,7 +263,7 @@ void SearchTree::openChoices(const Stretch &stretch, const View &view,
             });
   for (const Candidate &candidate : candidates) {
     const SearchBuffer &buffer = problem.buffers[candidate.buffer];
-    // Of buffers that are alike one is enough.
+    // One of several buffers that are alike is enough.
     bool isRepeated = llvm::any_of(level.choices, [&](const Choice &choice) {
       const SearchBuffer &other = problem.buffers[choice.buffer];
       return other.begin == buffer.begin && other.end == buffer.end &&

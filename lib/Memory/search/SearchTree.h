@@ -7,7 +7,7 @@
 
 namespace mf::memory {
 
-/// States known to have no solution. Of two that fall into one slot the later
+/// States known to have no solution. If two fall into one slot, the later one
 /// stays.
 class FailedStates {
 public:
@@ -98,7 +98,7 @@ private:
     size_t next = 0;
     bool emptyTried = false;
   };
-  /// What is to be done next.
+  /// The next action of the search.
   enum class Step { Enter, Solved, Failed };
 
   Step enter(const Stretch &stretch);

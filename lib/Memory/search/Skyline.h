@@ -98,7 +98,7 @@ public:
   int64_t getWork() const { return work; }
 
 private:
-  /// What a section was before a change, or a buffer (as -1 - index) that was
+  /// The former state of a section, or (as -1 - index) a buffer that was
   /// placed.
   struct Change {
     int32_t section;

@@ -16,7 +16,7 @@
 
 namespace mf::memory {
 
-/// What a step is packed from.
+/// The parts of a step from which it is packed.
 struct LaidOutStep {
   const StepProblem &problem;
   const StepPlaces &timeline;

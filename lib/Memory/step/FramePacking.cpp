@@ -83,7 +83,7 @@ PackProblem getPhaseItems(const StepProblem &problem,
   return items;
 }
 
-/// What is above the frame is scratch.
+/// Temporaries above the frame are in scratch.
 RoutineLayout getPlaces(const PackProblem &items, const PackResult &result,
                         size_t numTemporaries, int64_t frameSize) {
   RoutineLayout places;
@@ -113,7 +113,7 @@ RoutineLayout packPhase(const StepProblem &problem, const ResidualFrame &frame,
                    layout.size);
 }
 
-/// What is minimized: the largest scratch, then their sum.
+/// The cost to minimize: the largest scratch, then the sum of all.
 std::pair<int64_t, int64_t> getCost(const ChunkLayout &layout) {
   std::pair<int64_t, int64_t> cost = {0, 0};
   for (const RoutineLayout &phase : layout.phases) {

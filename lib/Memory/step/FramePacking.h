@@ -27,10 +27,11 @@ struct PackEffort {
   int64_t acceptableExcess = 0;
 };
 
-/// Layout in which the frame holds the residuals and nothing more, so that many
-/// instances can be alive at little cost; temporaries go to holes or scratch.
-/// Minimizes the largest scratch of all phases. Of three phases, what comes and
-/// goes in the second does so in `numSteps` steps; 0: the frame is one part.
+/// Makes a layout in which the frame holds the residuals and nothing more, so
+/// that many instances can be live at little cost; temporaries go to holes or
+/// scratch. Minimizes the largest scratch of all phases. With three phases,
+/// residuals that come or go in the second do so in `numSteps` steps; 0: the
+/// frame is one part.
 ChunkLayout packSeparately(const StepProblem &problem,
                            const ResidualFrame &frame, int64_t numSteps,
                            const PackEffort &effort);

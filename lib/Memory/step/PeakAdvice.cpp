@@ -79,8 +79,8 @@ void Adviser::collectLayers() {
   }
 }
 
-/// The output is born last and, since what follows reads it, dies first. That
-/// of the chunk's last residuals belongs to no one behind it.
+/// The output is born last and, since the next layer reads it, dies first. The
+/// output of the chunk's last residuals is read by no later layer.
 void Adviser::findOutput(Layer &layer) {
   const std::vector<Residual> &residuals =
       problem.frames[layer.frame].residuals;

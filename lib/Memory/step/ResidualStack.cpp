@@ -61,7 +61,7 @@ std::vector<ResidualGroup> cutEvenly(const ResidualFrame &frame,
 
 /// Cuts a list of residuals, in the order in which they come or go, where
 /// layers end: layers are alike, and parts of few different sizes are easy to
-/// pack. What belongs to no layer is taken with what comes or goes before it.
+/// pack. Residuals that belong to no layer go with the ones before them.
 std::vector<ResidualGroup> cutByLayer(const ResidualFrame &frame,
                                       const ResidualGroup &residuals,
                                       int64_t numSteps) {

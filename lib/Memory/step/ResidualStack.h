@@ -21,7 +21,7 @@ enum class StackOrder { Birth, Death, Life };
 FramePart getWholeFrame(const StepProblem &problem, const ResidualFrame &frame,
                         int64_t size);
 
-/// Stacks the residuals, part by part. Those that do not live through all
+/// Stacks the residuals, part by part. Residuals that do not live through all
 /// phases come or go in `numSteps` steps; 0: the frame is one part.
 ResidualFrameLayout stackResiduals(const StepProblem &problem,
                                    const ResidualFrame &frame, StackOrder order,

@@ -93,7 +93,8 @@ private:
         outside += events[nextEvent].bytes;
       update(task, i, profile.bytes[i]);
     }
-    // What begins or ends after the last instruction is left to the next task.
+    // A buffer that begins or ends after the last instruction is left to the
+    // next task.
   }
 
   void update(int64_t task, int64_t instruction, int64_t inside) {

@@ -26,7 +26,7 @@ StepShapes::Ranges StepShapes::keep(std::vector<AddressRange> ranges) {
   return pool.emplace_back(std::move(ranges));
 }
 
-/// What the ranges of a frame take of each of its parts, from the part's begin.
+/// Splits the ranges of a frame by its parts, counting from each part's begin.
 std::vector<StepShapes::Ranges>
 StepShapes::splitByPart(int64_t frame,
                         const std::vector<AddressRange> &ranges) {
@@ -78,7 +78,7 @@ const StepShapes::RoutinePart &StepShapes::getPart(int64_t index, int64_t begin,
   return entry->second;
 }
 
-/// What is alive of a frame after a phase and before the next one.
+/// The ranges of a frame that are live after a phase and before the next one.
 const std::vector<StepShapes::Ranges> &
 StepShapes::getBetweenPhases(int64_t index, int64_t phase) {
   auto [entry, isNew] = between.try_emplace({index, phase});

@@ -32,8 +32,8 @@ public:
 
 private:
   using Ranges = llvm::ArrayRef<AddressRange>;
-  /// What instructions [begin, end) of a routine take: of each part of its
-  /// frame, and of scratch.
+  /// The ranges that instructions [begin, end) of a routine use: in each part
+  /// of its frame, and in scratch.
   struct RoutinePart {
     std::vector<Ranges> frame;
     Ranges scratch;

@@ -21,7 +21,7 @@ struct Region {
   Block block;
   /// The number of the frame instance or of the task.
   size_t index = 0;
-  /// Of the frame.
+  /// The part of the frame.
   size_t part = 0;
 
   bool mayShareAddress(const Region &other) const {
@@ -139,7 +139,7 @@ std::vector<Region> StepVerifier::getRegions() {
   return regions;
 }
 
-/// What a task has in scratch or in a part of its frame.
+/// Adds the temporaries that a task has in scratch or in a part of its frame.
 void StepVerifier::addTemporaries(int64_t task, std::optional<size_t> part,
                                   std::vector<Block> &blocks) {
   int64_t routine = problem.tasks[task].routine;
