@@ -55,7 +55,8 @@ static double getSeconds(const Observation &observation) {
   return seconds;
 }
 
-/// Of what the target has no rate for nothing can be fitted.
+/// Drops observations for which the target has no rate, since nothing can be
+/// fitted to them.
 void Calibrator::dropWithoutRate() {
   std::optional<target::Topology> topology;
   if (const int64_t ranks = countRanks(observations.all); ranks > 0) {
@@ -77,7 +78,7 @@ void Calibrator::dropWithoutRate() {
   });
 }
 
-/// What was seen instead, most rows first: "MatMulV9 (12 rows)".
+/// The rows that were seen instead, most frequent first: "MatMulV9 (12 rows)".
 static std::string describeRows(const std::map<std::string, int64_t> &rows) {
   constexpr size_t shown = 5;
   std::vector<std::pair<int64_t, StringRef>> order;

@@ -63,7 +63,8 @@ static void printNumbers(const Calibration &calibration, raw_ostream &os) {
   kept.print(os);
 }
 
-/// What was not seen at all, by what it belongs to.
+/// Lists the numbers that no observation depends on, by the entry that they
+/// belong to.
 static void printUnused(const Calibration &calibration, raw_ostream &os) {
   std::vector<std::string> owners;
   for (const CalibratedNumber &number : calibration.numbers) {

@@ -147,7 +147,8 @@ std::pair<double, double> Descent::findBest(size_t index) {
 }
 
 void Descent::scan() {
-  // What explains the most goes first, so that others need not.
+  // The parameter that explains the most goes first, so that others need not
+  // move.
   std::vector<std::pair<double, size_t>> order;
   for (size_t index = 0; index < parameters.size(); ++index)
     if (active[index])

@@ -60,8 +60,8 @@ private:
   llvm::ArrayRef<FitParameter> parameters;
   llvm::ArrayRef<FitObservation> observations;
   std::vector<bool> active;
-  /// Those that little depends on first: what all have in common is left for
-  /// the others.
+  /// Parameters that few observations depend on come first: effects that all
+  /// observations share are left for the others.
   std::vector<size_t> scanOrder;
   std::vector<double> values, predictions, spreads;
   double beliefScale = 1;

@@ -83,7 +83,7 @@ std::vector<double> LogFit::estimateSpreads() const {
       continue;
     const auto middle = all.begin() + static_cast<ptrdiff_t>(all.size() / 2);
     std::nth_element(all.begin(), middle, all.end());
-    // What is left although there are enough numbers is misfit all the same.
+    // If there are enough numbers, the remaining error is misfit all the same.
     const size_t size = all.size(), free = size > own ? size - own : size;
     misfits[set] = std::clamp(
         deviationOverMedian * *middle *
@@ -105,8 +105,8 @@ bool LogFit::fixUndetermined(llvm::ArrayRef<double> deviations) {
   size_t worst = parameters.size();
   double worstRatio = hardlyKnown;
   for (const auto &[index, parameter] : llvm::enumerate(parameters)) {
-    // What times have pushed far away is known not to be where it was, even if
-    // they do not tell how much farther it could be.
+    // A parameter that times have pushed far away is known not to be where it
+    // was, even if they do not tell how much farther it could be.
     if (!descent.isActive(index) ||
         std::abs(descent.getValue(index) - parameter.start) >
             farAway * parameter.belief)
@@ -136,7 +136,7 @@ FitResult LogFit::run() {
     descent.minimize();
     deviations = descent.getDeviations();
   } while (fixUndetermined(deviations));
-  // What was fixed may have left others on the wrong term.
+  // Parameters that were fixed may have left others on the wrong term.
   constexpr int lastRounds = 3;
   for (int round = 0; round < lastRounds; ++round) {
     descent.scan();
@@ -156,7 +156,7 @@ FitResult LogFit::run() {
                    : descent.isAtBound(index)     ? FitState::AtBound
                                                   : FitState::Fitted;
     if (fitted.state == FitState::Fitted) {
-      // What a change of one standard error costs.
+      // The increase of the loss that one standard error causes.
       constexpr double little = 0.5;
       fitted.isOpenAbove =
           descent.getLossOfMove(index, parameter.belief / 2) < little;

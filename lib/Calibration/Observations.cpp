@@ -75,7 +75,8 @@ private:
   const Profile &profile;
   /// By folder, the step that is left out.
   std::map<uint32_t, int64_t> firstSteps;
-  /// Of Observations::all, by what makes transfers alike.
+  /// Indices into Observations::all, by the properties that make transfers
+  /// alike.
   std::map<std::tuple<std::string, int64_t, std::vector<int64_t>>, size_t>
       transfers;
   Observations observations;
@@ -166,7 +167,8 @@ Observer::getTransfer(const ProfiledTransfer &transfer) const {
   observed.collective = findCollective(operation);
   if (!observed.collective) {
     const bool isMessage = operation == "send" || operation == "receive";
-    // Of more ranks it does not say which two.
+    // With more than two ranks, the profile does not say which two exchange the
+    // message.
     if (!isMessage || observed.ranks.size() != 2)
       return std::nullopt;
   }

@@ -15,11 +15,11 @@ struct StepLatency {
   int64_t steps = 0;
 };
 
-/// The part of a step in which no rank's device does anything, but for what
-/// follows a communication, as the median over steps: a rank that waits for
-/// another or for a network is not held up by its host. Of three steps or more
-/// the first is left out. Without start times, what the
-/// rank has free that has the least. None if there is no step_trace_time.csv.
+/// The part of a step in which no rank's device is busy, other than the part
+/// after a communication, as the median over steps: a rank that waits for
+/// another or for a network is not held up by its host. With three steps or
+/// more the first is left out. Without start times, it is the free time of the
+/// rank that has the least. None if there is no step_trace_time.csv.
 std::optional<StepLatency> findStepLatency(const Profile &profile);
 
 } // namespace mf::calibration

@@ -52,8 +52,8 @@ static constexpr Belief beliefs[] = {
 /// says that operands are moved once it means so, and the rate takes what all
 /// such kinds have in common.
 static constexpr double beliefInOnePass = 0.1;
-/// Of an element type beside that which shares of the peak are known of: only
-/// the peak times the share shows in times.
+/// The belief in the peak of a further element type: shares are relative to an
+/// engine's first peak, and times show only the product of peak and share.
 static constexpr double beliefInPeak = 0.1;
 
 /// None if the number is not fitted.

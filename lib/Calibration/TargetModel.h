@@ -47,8 +47,9 @@ private:
 /// Ranks of the largest group, or 0.
 int64_t countRanks(llvm::ArrayRef<Observation> observations);
 
-/// What a target predicts. An error if it has no rate for the kernel's kind or
-/// does not join the ranks; `topology` may be null if there are no transfers.
+/// The time that a target predicts. It is an error if the target has no rate
+/// for the kernel's kind or does not join the ranks; `topology` may be null if
+/// there are no transfers.
 llvm::Expected<double> predictSeconds(const target::Target &target,
                                       const target::Topology *topology,
                                       const Observation &observation);

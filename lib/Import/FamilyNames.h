@@ -1,8 +1,8 @@
 //===- FamilyNames.h - Names of Cells and parameters per family -*- C++ -*-===//
 //
-// What MindSpore Transformers' layer classes call their Cells and primitives.
-// The layers compute the same; users' patterns and checkpoints see the names.
-//
+// The names that MindSpore Transformers' layer classes give their Cells and
+// primitives. The layers compute the same; users' patterns and checkpoints see
+// the names.
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_LIB_IMPORT_FAMILYNAMES_H

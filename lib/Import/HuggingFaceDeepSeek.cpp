@@ -1,10 +1,9 @@
 //===- HuggingFaceDeepSeek.cpp - config.json of DeepSeek-V2 and V3 --------===//
 //
-// As a model of the mcore training graph, whose weights mean what these files'
-// do: neighbours rotate, and the layers that predict more tokens take the
-// hidden state behind the last norm. What differs from that graph is as in the
-// published classes: the tables' amplitude and the scale of scores.
-//
+// These models are read as models of the mcore training graph, whose weights
+// have the same meaning: neighbours rotate, and the layers that predict more
+// tokens take the hidden state behind the last norm. Two things follow the
+// published classes instead: the tables' amplitude and the scale of scores.
 //===----------------------------------------------------------------------===//
 
 #include "FamilyReaders.h"

@@ -1,9 +1,8 @@
 //===- LatentNames.h - Names of latent attention ----------------*- C++ -*-===//
 //
-// What MindSpore Transformers' classes of latent attention call their Cells and
-// primitives, as tables: which weights are stored together is which names there
-// are.
-//
+// The names that MindSpore Transformers' classes of latent attention give their
+// Cells and primitives, as tables: the names decide which weights are stored
+// together.
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_LIB_IMPORT_LATENTNAMES_H

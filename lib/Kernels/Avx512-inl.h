@@ -1,9 +1,8 @@
 //===- Avx512-inl.h - Code for AVX-512 ------------------------*- C++ -*-===//
 //
-// What stands between MF_BEGIN_AVX512 and MF_END_AVX512 is compiled for
-// processors with MatrixUnit::Avx512, and is only to be called on those. What
-// makes bf16 is only for those with MatrixUnit::Amx.
-//
+// Code between MF_BEGIN_AVX512 and MF_END_AVX512 is compiled for processors
+// with MatrixUnit::Avx512, and may only be called on those. Functions that make
+// bf16 need MatrixUnit::Amx.
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_LIB_KERNELS_AVX512_INL_H

@@ -1,8 +1,7 @@
 //===- BlockPacking.h - Rows of a tensor as operands of blocks -*- C++ -*-===//
 //
-// What BlockProduct.h multiplies, made of rows x of a tensor. The cells are of
-// the tensor's type or f32. The processor has MatrixUnit::Avx512.
-//
+// Packs the operands of BlockProduct.h from rows x of a tensor. The cells are
+// of the tensor's type or f32. The processor has MatrixUnit::Avx512.
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_LIB_KERNELS_BLOCKPACKING_H

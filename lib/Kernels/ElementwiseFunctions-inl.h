@@ -1,8 +1,7 @@
 //===- ElementwiseFunctions-inl.h - Functions of f32 vectors --*- C++ -*-===//
 //
-// What elementwise kernels do with a vector. Included once for each instruction
-// set, as Simd-inl.h is.
-//
+// The functions that elementwise kernels apply to a vector. Included once for
+// each instruction set, as Simd-inl.h is.
 //===----------------------------------------------------------------------===//
 
 #if defined(MF_LIB_KERNELS_ELEMENTWISEFUNCTIONS_INL_H) ==                      \

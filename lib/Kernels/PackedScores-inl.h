@@ -1,8 +1,7 @@
 //===- PackedScores-inl.h - Vectors of f32 scores -------------*- C++ -*-===//
 //
-// What the loops of attention on packed blocks have in common, and what f32 and
-// bf16 have their own ways of. For processors with AVX-512 (Avx512-inl.h).
-//
+// Code that the loops of attention on packed blocks share, and the parts that
+// differ between f32 and bf16. For processors with AVX-512 (Avx512-inl.h).
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_LIB_KERNELS_PACKEDSCORES_INL_H

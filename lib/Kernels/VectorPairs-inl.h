@@ -5,9 +5,8 @@
 // A vector of bf16 elements is two of f32, and the cheapest two to take apart
 // and to put together are the elements at even and those at odd places. So the
 // loops here, which do not care which element is in which lane, go two vectors
-// at a time, in the order of their narrowest type. What becomes of an element
-// is the same in every lane.
-//
+// at a time, in the order of their narrowest type. The result for an element
+// does not depend on its lane.
 //===----------------------------------------------------------------------===//
 
 #if defined(MF_LIB_KERNELS_VECTORPAIRS_INL_H) == defined(HWY_TARGET_TOGGLE)

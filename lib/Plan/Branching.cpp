@@ -75,7 +75,7 @@ double DecisionHistory::getGain(const Decision &decision, bool isLayers) const {
 
 namespace {
 
-/// What a stage does in a mixture.
+/// A stage's options in a mixture of plans, with their shares.
 struct StageMixture {
   std::vector<std::pair<int32_t, double>> shares;
 
@@ -167,7 +167,8 @@ std::optional<Decision> chooseDecision(const OptionChain &chain,
       continue;
     for (size_t feature = 0; feature + 1 < getNumFeatures(options); ++feature) {
       bool isLayers = isLayerFeature(options, feature);
-      // Of one kind, they are those of the chunk.
+      // With a single kind of layers, the numbers of this kind are those of the
+      // chunk, which come first.
       size_t chunks = options.compositions.front().layers.size();
       if (isLayers && feature > chunks &&
           options.compositions.front().totals.size() == 1)

@@ -28,7 +28,7 @@ size_t getNumFeatures(const StageOptions &options);
 /// By how much bounds have risen behind decisions of one sort, so far.
 class DecisionHistory {
 public:
-  /// Of chunks with so many layers in the mean.
+  /// Starts a history for chunks with this mean number of layers.
   explicit DecisionHistory(double meanLayers) : meanLayers(meanLayers) {}
 
   /// As a share of the bound that is sought.

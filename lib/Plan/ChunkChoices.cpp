@@ -118,7 +118,7 @@ static void keepBest(std::vector<Choice> &choices, Better isBetter) {
   choices = std::move(best);
 }
 
-/// Of parts that differ in backward and activations alone, drops those that
+/// Among parts that differ in backward and activations alone, drops those that
 /// another is no worse than. Takes no longer than sorting.
 void ChunkChoices::dropWorse(int64_t forbiddenGroup,
                              std::vector<Part> &made) const {

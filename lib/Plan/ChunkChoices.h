@@ -22,7 +22,7 @@ struct ChunkChoice {
 /// transient memory; or in memory alone.
 class ChunkChoices {
 public:
-  /// What choices are good at.
+  /// The quality by which choices are kept.
   enum class Aim : uint8_t { Times, Memory };
   /// `isOver` tells whether to stop; it may be empty.
   explicit ChunkChoices(const TickProblem &problem, Aim aim = Aim::Times,
@@ -62,8 +62,8 @@ private:
   Aim aim;
   std::function<bool()> isOver;
   bool cutShort = false;
-  /// Whether the order of treatments says which layers have them. Of layers of
-  /// one kind it does not matter.
+  /// Whether the order of treatments says which layers have them. This does not
+  /// matter if all layers are of one kind.
   bool isOrderKept = false;
   bool hasCopies = false;
   /// By treatment: whether some chunk may have it.

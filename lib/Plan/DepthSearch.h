@@ -15,7 +15,7 @@ namespace mf::plan {
 
 class DepthSearch {
 public:
-  /// Of the plans of a chain that is not empty.
+  /// Searches the plans of a chain that is not empty.
   DepthSearch(OptionChain &chain, StepGraph &graph, const TickProblem &problem,
               Incumbent &incumbent, llvm::ArrayRef<PathCut> cuts);
 
@@ -34,7 +34,7 @@ private:
     PathCut cut;
     ChainPrices prices;
     int64_t uses = 0;
-    /// Of the options chosen so far, by stage.
+    /// Costs of the options chosen so far, by stage.
     std::vector<double> spent;
   };
   /// An option of the next stage.
@@ -59,7 +59,7 @@ private:
   /// Chosen, and least of what is not.
   std::vector<int64_t> durations;
   OptionList chosen;
-  /// What is sought: plans of fewer ticks.
+  /// The search looks for plans of fewer ticks than this.
   double limit = 0;
   std::optional<LocalPlan> found;
   int64_t numChoices = 0, mostChoices = 0;

@@ -50,7 +50,7 @@ solveFrontier(const Problem &problem, llvm::ArrayRef<double> limits,
     return limits[one] != limits[other] ? limits[one] < limits[other]
                                         : one < other;
   });
-  // What fits into less fits into more.
+  // A plan for a small memory limit also fits a larger one.
   SolveOptions each = options;
   double left = options.timeLimit;
   for (auto [done, index] : llvm::enumerate(order)) {

@@ -23,7 +23,7 @@ constexpr double curveTop = 40, curveBottom = 260;
 constexpr double barsTop = 320, barsBottom = 400;
 
 constexpr llvm::StringLiteral curveColor = "#1f5fa8", boundColor = "#b5332c";
-/// Of treatments, in their order; they start anew where there are more.
+/// Colours of treatments, in their order; they start anew if there are more.
 constexpr std::array<llvm::StringLiteral, 8> barColors = {
     "#9db8d9", "#b5332c", "#e0a458", "#5b8c5a",
     "#7a5195", "#8c6d46", "#4f9da6", "#888888"};
@@ -48,7 +48,7 @@ private:
                llvm::StringRef text);
   void addAxes();
   void addStretchWithoutPlan();
-  /// Of `getTime` of each result.
+  /// Draws a curve of `getTime` of each result.
   void addSteps(llvm::function_ref<double(const SolveResult &)> getTime,
                 llvm::StringRef style);
   void addPoints();
@@ -56,7 +56,7 @@ private:
   void addLegend();
 
   const Problem &problem;
-  /// Those that have a plan.
+  /// The points of the frontier that have a plan.
   std::vector<FrontierPoint> solved;
   /// The largest limit that has none: below it there is none.
   std::optional<double> unsolved;

@@ -17,7 +17,8 @@ std::vector<int64_t> getDurations(llvm::ArrayRef<StageOptions> stages,
 Plan getPlan(llvm::ArrayRef<StageOptions> stages, const OptionList &options,
              const TickProblem &problem);
 
-/// What a search has found, and when it has to end.
+/// The best plan that a search has found, and the conditions that end the
+/// search.
 class Incumbent {
 public:
   Incumbent(const TickProblem &problem, StepGraph &graph,

@@ -12,15 +12,15 @@ namespace mf::plan {
 
 namespace {
 
-/// What a plan misses.
+/// The memory that a plan lacks.
 struct Attempt {
   int64_t stage = 0, missing = 0;
-  /// What the stage needs.
+  /// The memory that the stage needs.
   int64_t peak = 0;
 };
 
-/// What attempts may still try, so that an explanation ends, and is the same on
-/// every machine: some seconds.
+/// Limits the work of attempts to some seconds, counted such that an
+/// explanation ends, and is the same on every machine.
 class TryBudget {
 public:
   bool isSpent() const { return left < 0; }

@@ -7,9 +7,9 @@
 
 namespace mf::plan {
 
-/// Of a problem that no plan solves: the stage that misses most memory if the
-/// layers are dealt and treated such that this is least, or which rule leaves
-/// no plan.
+/// Explains why no plan solves the problem: names the stage that lacks most
+/// memory if the layers are dealt and treated such that this is least, or the
+/// rule that leaves no plan.
 llvm::Error explainInfeasible(const TickProblem &problem);
 
 } // namespace mf::plan

@@ -24,7 +24,7 @@ struct LayerRange {
 
 /// By chunk: all numbers of layers that can be.
 std::vector<LayerRange> getAllRanges(const TickProblem &problem);
-/// Of these, those at most `width` from the mean.
+/// The ranges restricted to numbers at most `width` from the mean.
 std::vector<LayerRange> getMeanRanges(const TickProblem &problem,
                                       int64_t width);
 
@@ -48,7 +48,7 @@ private:
   void addLayouts(Layout &layout);
 
   std::vector<LayerRange> ranges;
-  /// Of kinds that have layers.
+  /// Kinds that have layers.
   std::vector<size_t> kinds;
   std::vector<int64_t> counts;
   std::vector<Layout> layouts;

@@ -10,8 +10,8 @@
 
 namespace mf::plan {
 
-/// Ten digits: what sums of decimal fractions have behind them is not shown. Of
-/// whole numbers, as bytes are, all.
+/// Prints ten digits, which hides the rounding errors of sums of decimal
+/// fractions; whole numbers, such as bytes, are printed in full.
 inline std::string toText(double number) {
   constexpr double mostWhole = 1e15;
   const bool isWhole =

@@ -107,7 +107,8 @@ private:
   /// By stage: before it; one more behind the last.
   std::vector<size_t> numNodes;
 
-  /// Of the last cut: by stage and active option, by stage and composition.
+  /// Costs under the last cut: by stage and active option, by stage and
+  /// composition.
   std::vector<std::vector<double>> optionCosts, compositionCosts;
   std::vector<std::vector<int32_t>> bestOptions;
   /// By stage and node: the least up to it, from it on, and the best arc to it.

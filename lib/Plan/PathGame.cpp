@@ -9,7 +9,7 @@ namespace mf::plan {
 
 namespace {
 
-/// Of the mixture; what has less is left out.
+/// The least share of a plan in the mixture; plans with less are left out.
 constexpr double leastShare = 1e-3;
 
 PathCut mix(const PathCut &one, const PathCut &other, double share) {
@@ -139,8 +139,8 @@ void PathGame::mixIn(const PathCut &cut) {
 }
 
 void PathGame::playRound(int64_t round) {
-  // Of the step's time: how soft the maximum is at first, and how fast it
-  // sharpens.
+  // Fractions of the step's time: how soft the maximum is at first, and how
+  // fast it sharpens.
   const double firstSoftness = rule == StepRule::Searched ? 5e-3 : 3e-3;
   const double sharpening = rule == StepRule::Searched ? 0.5 : 0.1;
   constexpr int64_t eliminateEvery = 8;

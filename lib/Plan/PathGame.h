@@ -22,7 +22,7 @@ struct PlanSample {
   double share = 0;
 };
 
-/// What is known from another game; either may be empty.
+/// Results of another game to start from; either may be empty.
 struct GameStart {
   std::vector<PlanSample> samples;
   PathCut cut;

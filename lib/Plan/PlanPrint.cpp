@@ -22,7 +22,7 @@ using schedule::Pipeline;
 
 /// Parts of a path beyond that are not read.
 constexpr size_t mostVisits = 16;
-/// Of a part.
+/// With more chunks than this, the chunks of a part are not named.
 constexpr size_t mostNamedChunks = 4;
 
 std::string count(int64_t number, llvm::StringRef what) {

@@ -22,7 +22,7 @@ PlotAxis::PlotAxis(const std::vector<double> &values, int most) {
         std::minmax_element(values.begin(), values.end());
     low = *least, high = *largest;
   }
-  // What crosses a round number takes three ticks.
+  // An axis that crosses a round number needs three ticks.
   most = std::max(most, 3);
   // A single value, or what rounding makes of it, gets room around it.
   const double size = std::max(std::abs(low), std::abs(high));

@@ -69,7 +69,7 @@ bool readSchedule(JsonObject &top, schedule::Schedule &schedule,
   return false;
 }
 
-/// What is said for readers only.
+/// Reads members that are for readers only.
 void readRemarks(JsonObject &top, Complaint &complaint) {
   top.getText("source", "");
   top.getText("note", "");

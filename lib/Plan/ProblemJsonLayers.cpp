@@ -10,7 +10,7 @@ namespace {
 
 /// A backward without given time.
 constexpr double usualBackwardRatio = 2;
-/// What a weight gradient takes of a backward that is split.
+/// The share of the weight gradient in a backward that is split.
 constexpr double usualWeightGradientRatio = 0.5;
 
 struct TaskTimes {
@@ -25,7 +25,7 @@ public:
 
   void readKinds(const JsonPlace &place);
   void readExtras(const JsonPlace &place);
-  /// Of a chunk, or of the one that the object names.
+  /// Reads the extra costs of a chunk, or of the one that the object names.
   void readExtra(const JsonPlace &place, std::optional<int64_t> chunk);
 
 private:

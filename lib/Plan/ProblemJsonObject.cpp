@@ -127,7 +127,7 @@ std::optional<JsonPlace> JsonObject::find(StringRef name) {
 std::optional<JsonPlace> JsonObject::demand(StringRef name,
                                             const Twine &expected) {
   std::optional<JsonPlace> member = find(name);
-  // Of a misspelt name the spelling is the better complaint.
+  // If a name is misspelt, the spelling is the better complaint.
   if (!member && object) {
     std::string others;
     for (StringRef other : getNames())

@@ -12,7 +12,7 @@
 
 namespace mf::plan {
 
-/// What is wrong with a file: the first thing that was found.
+/// The first error that was found in a file.
 class Complaint {
 public:
   /// `place` is a path such as `layers[1].forward`; the whole file if empty.
@@ -92,7 +92,7 @@ public:
 
   const std::string &getPath() const { return place.path; }
   std::string getPath(llvm::StringRef name) const;
-  /// Of all members, in the order of the alphabet.
+  /// Names of all members, in alphabetical order.
   std::vector<llvm::StringRef> getNames() const;
 
 private:

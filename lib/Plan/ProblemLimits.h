@@ -1,4 +1,4 @@
-//===- ProblemLimits.h - Sizes beyond which nothing is meant --*- C++ -*-===//
+//===- ProblemLimits.h - The largest problems that are accepted -*- C++ -*-===//
 
 #ifndef MF_LIB_PLAN_PROBLEMLIMITS_H
 #define MF_LIB_PLAN_PROBLEMLIMITS_H
@@ -7,7 +7,8 @@
 
 namespace mf::plan {
 
-/// Of a model. More are hardly meant.
+/// The largest number of layers in a model; a larger one is most likely a
+/// mistake.
 constexpr int64_t mostLayers = 1 << 12;
 
 } // namespace mf::plan

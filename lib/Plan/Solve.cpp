@@ -94,7 +94,7 @@ llvm::Expected<SolveResult> Solver::run(llvm::ArrayRef<Plan> incumbents) {
   if (!incumbent.hasPlan())
     findFirst();
   std::unique_ptr<Plans> plans = makePlans(getAllRanges(problem));
-  // Of plans that are not all known nothing can be said.
+  // If not all plans are known, no bound can be given.
   if (choices.isCutShort()) {
     finish(0);
     return result;

@@ -32,7 +32,7 @@ struct OptionMaker::Partial {
 
 namespace {
 
-/// What a choice adds to a bound.
+/// The amount that a choice adds to a bound.
 double getBoundPart(const TickProblem &problem, const OptionBound &bound,
                     size_t position, const TickCosts &costs) {
   double part = bound.counts.back() * static_cast<double>(costs.update);
@@ -188,7 +188,7 @@ std::vector<Combiner::Combination> Combiner::run() {
   if (llvm::any_of(choices, [](auto *ofChunk) { return ofChunk->empty(); }))
     return {};
   addChunk(0, bound.rest);
-  // Those that are no worse than another in any duration go first.
+  // Combinations that are no worse than another in any duration go first.
   llvm::sort(combinations,
              [](const Combination &one, const Combination &other) {
                return one.durations < other.durations;

@@ -30,8 +30,8 @@ struct Composition {
 struct StageOptions {
   int64_t stage = 0;
   std::vector<Composition> compositions;
-  /// Of the durations of a stage: those of the tasks of its chunks, one after
-  /// the other, and that of its update.
+  /// The number of durations of a stage: one for each task of its chunks, one
+  /// after the other, and one for its update.
   size_t numDurations = 0;
   /// Where the stage's durations are among all.
   std::vector<int32_t> durationNumbers;

@@ -13,7 +13,7 @@
 
 namespace mf::plan {
 
-/// What layers, or a chunk beside its layers, cost.
+/// The costs of layers, or of a chunk beside its layers.
 struct TickCosts {
   /// Forward, backward (or its input gradient), weight gradient.
   std::array<int64_t, 3> times = {};
@@ -77,7 +77,7 @@ public:
   TickCosts getCosts(int64_t chunk, const ChunkPlan &plan) const;
   /// The durations of a plan whose chunks cost that.
   std::vector<int64_t> getDurations(llvm::ArrayRef<TickCosts> chunks) const;
-  /// Of the chunks of a stage.
+  /// The peak of a stage with these costs of its chunks.
   int64_t getPeak(int64_t stage, llvm::ArrayRef<TickCosts> chunks) const;
 
   double getTime(int64_t ticks) const {

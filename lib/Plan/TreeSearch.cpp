@@ -222,7 +222,7 @@ bool TreeSearch::probe(OptionChain &chain, const Node &node) {
   return isChanged;
 }
 
-/// What goes for all sets is worth more work.
+/// Bounds that hold for all sets are worth more work.
 void TreeSearch::tightenRoot(OptionChain &chain, GameResult &game, Node &node) {
   constexpr int64_t mostPasses = 3;
   for (int64_t pass = 0; pass < mostPasses; ++pass) {
@@ -343,7 +343,7 @@ double TreeSearch::run() {
     again.number = node.number;
     again.decisions = node.decisions;
     expand(std::move(node));
-    // What was broken off is not searched.
+    // A set whose search was broken off counts as not searched.
     if (incumbent.isOver())
       open.insert(std::move(again));
   }

@@ -29,7 +29,7 @@ private:
     double bound = 0;
     int64_t number = 0;
     std::vector<Decision> decisions;
-    /// Of the mixture of the set that this is a part of.
+    /// Samples of the mixture of the set that this is a part of.
     std::vector<PlanSample> samples;
     PathCut cut;
 

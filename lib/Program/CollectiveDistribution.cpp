@@ -61,7 +61,7 @@ struct CollectiveStep {
   /// One of them does so in one of several places.
   bool isOpen = false;
 
-  /// Of an axis of the group.
+  /// The output's holding along an axis of the group.
   AxisHolding getMember() const {
     if (kind != CollectiveKind::ReduceScatter &&
         kind != CollectiveKind::AllToAll)
@@ -78,9 +78,9 @@ struct CollectiveStep {
     return share;
   }
 
-  /// Of another axis: what is cut outside of what is put side by side is then
-  /// cut above the first dimension, and what was cut above shares, where these
-  /// are.
+  /// The output's holding along another axis: a dimension that is cut outside
+  /// of the one that is concatenated is then cut above the first dimension, and
+  /// one that was cut above the shares is cut where these are.
   AxisHolding getOther(AxisHolding holding) const {
     if (holding.holding != Holding::Part)
       return holding;

@@ -100,7 +100,7 @@ void KernelDistribution::addOperand(const TensorShape &shape, PartOperand part,
   operands.push_back(std::move(operand));
 }
 
-/// What an operand repeats for all of a dimension it does not have.
+/// Drops dimensions that an operand does not have: it is repeated along them.
 void KernelDistribution::dropBroadcast(const KernelSpec &spec) {
   auto getExtent = [&](size_t number, size_t fromLast) {
     const TensorShape &shape = number < numInputs
@@ -306,7 +306,7 @@ bool KernelDistribution::addsPartsToSummands(
   return hasParts;
 }
 
-/// What would be made of the inputs alone is to be a summand, too.
+/// If the inputs would give a summand, the output must be a summand, too.
 std::optional<DistributionError>
 KernelDistribution::addParts(llvm::ArrayRef<const AxisHolding *> holdings,
                              std::vector<AxisHolding> &outputs) const {

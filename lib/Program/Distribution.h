@@ -1,8 +1,8 @@
 //===- Distribution.h - How the ranks of a stage hold a value --*- C++ -*-===//
 //
-// All ranks of a stage run one program on memory of their own. Of each axis of
-// the mesh a distribution says how what the ranks along it hold belongs
-// together. Where a value is cut is said in elements: the part of a rank is the
+// All ranks of a stage run one program on memory of their own. For each axis of
+// the mesh a distribution says how the contents of the ranks along it belong
+// together. The place of a cut is given in elements: the part of a rank is the
 // digit above `place` elements of the local tensor in memory order, which views
 // in other shapes do not change.
 //
@@ -43,7 +43,7 @@ llvm::StringRef describe(Holding holding);
 
 struct AxisHolding {
   Holding holding = Holding::Same;
-  /// Of a part: the places where it may be cut, ascending; any if there is
+  /// For a part: the places where it may be cut, ascending; any if there is
   /// none.
   llvm::SmallVector<int64_t, 2> places;
   /// The cut is of a dimension that may have one element by now, so that it may
@@ -82,16 +82,17 @@ struct Distribution {
   }
 };
 
-/// What a stage's own parameters are cut above: they are parts of the model.
+/// The place of the cut between stages' own parameters: they are parts of the
+/// model.
 inline constexpr int64_t stagePlace = -1;
 
-/// What of a value's elements lies in one distribution and what in another.
+/// Merges the holdings of two sets of a value's elements.
 AxisHolding merge(const AxisHolding &a, const AxisHolding &b);
 
 /// Why an instruction does not compute what its ranks together should.
 struct DistributionError {
   size_t axis = 0;
-  /// Of the operands that were given.
+  /// Index of the operand among those that were given.
   size_t operand = 0;
   std::string reason;
 };
@@ -181,8 +182,8 @@ private:
   std::optional<int64_t> firstPlace;
 };
 
-/// What a collective reads, in the order of its accesses, and the elements of
-/// its input and output.
+/// The inputs of a collective, in the order of its accesses, and the elements
+/// of its input and output.
 struct CollectiveOperands {
   llvm::SmallVector<const Distribution *, 3> inputs;
   int64_t inputElements = 0;
@@ -191,12 +192,13 @@ struct CollectiveOperands {
   int64_t firstElements = 0;
 };
 
-/// What a collective makes of its operands on the members of a group of axes.
+/// Computes the distribution of a collective's output on the members of a group
+/// of axes.
 std::optional<DistributionError>
 applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
                 const CollectiveOperands &operands, Distribution &output);
 
-/// Of an all_to_all_v.
+/// The same for an all_to_all_v.
 std::optional<DistributionError>
 applyRowExchange(const Exchange &exchange, const Group &group, const Mesh &mesh,
                  const CollectiveOperands &operands, Distribution &output);

@@ -22,7 +22,7 @@ uint32_t DistributionTable::add(Distribution distribution) {
   return found->second;
 }
 
-/// What belongs to a parameter is a stage's own.
+/// Whether a static belongs to a parameter, which is a stage's own.
 static bool isOfStage(Role role) {
   switch (role) {
   case Role::Parameter:
@@ -171,7 +171,8 @@ llvm::Error DistributionTable::addSteps(const LaunchedKernel &kernel,
     step.spec = spec;
     step.signature = findKernelSignature(spec.name);
     std::vector<int64_t> operands = given[number].operands;
-    // What its result's memory held, of which it reads nothing.
+    // The last operand is the former contents of the result's memory, which the
+    // step does not read.
     operands.push_back(static_cast<int64_t>(kernel.spec.inputs.size()));
     if (llvm::Error error = add(step, std::move(operands)))
       return error;
@@ -191,7 +192,8 @@ DistributionTable::run(const Steps &steps, llvm::ArrayRef<uint32_t> operands,
                                   : &get(operands[operand]));
     if (std::optional<DistributionError> error =
             step.distribution.apply(given, program.mesh.getAxes(), outputs)) {
-      // Of what a step made, the first that it was made of.
+      // For the result of a step, names the first operand that it was computed
+      // from.
       int64_t operand = step.operands[error->operand];
       while (operand < 0)
         operand = steps[~operand].operands.front();

@@ -26,7 +26,7 @@ struct ContentPiece {
   }
 };
 
-/// What lies in a buffer, in pieces in the order of their bytes; nothing was
+/// The contents of a buffer, as pieces in the order of their bytes; nothing was
 /// written elsewhere.
 using Content = std::vector<ContentPiece>;
 
@@ -55,16 +55,17 @@ public:
     std::vector<uint32_t> outputs;
     std::optional<DistributionError> error;
   };
-  /// What a kernel of the program makes of distributions of its inputs and
-  /// outputs. Fails where the kernel's signature does not say.
+  /// The distributions of a kernel's outputs, given those of its inputs and of
+  /// the former contents of its outputs. Fails where the kernel's signature
+  /// does not say.
   llvm::Expected<const Outcome *> apply(uint32_t kernel,
                                         llvm::ArrayRef<uint32_t> operands);
 
 private:
-  /// What a launch does, step by step: one, but for a chain of kernels.
+  /// A step of a launch: the launch itself, but for a chain of kernels.
   struct Step {
     KernelDistribution distribution;
-    /// Of the launch, or ~i for what step i made.
+    /// Operands of the launch, or ~i for the result of step i.
     std::vector<int64_t> operands;
   };
   using Steps = std::vector<Step>;

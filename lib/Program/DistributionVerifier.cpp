@@ -115,8 +115,8 @@ Expected<bool> DistributionVerifier::advance(StageRun &run, StreamRun &stream) {
   while (stream.next < stream.positions.size()) {
     const uint32_t position = stream.positions[stream.next];
     const Instruction &instruction = step.instructions[position];
-    // What was issued before a call is done before what the call does on the
-    // same stream.
+    // Work that was issued before a call is done before the call's own work on
+    // the same stream.
     const std::set<uint32_t> &streams = run.worksOn[position];
     auto isNext = [&](uint32_t number) {
       const StreamRun &other = run.streams[number];
@@ -169,7 +169,8 @@ static bool agrees(const AxisHolding &held, const AxisHolding &declared) {
          });
 }
 
-/// What gradients are added up in holds summands, but for axes that cut it.
+/// A buffer in which gradients are added up holds summands, but for axes that
+/// cut it.
 Error DistributionVerifier::finishStatic(const StageRun &run, uint32_t number) {
   const Static &buffer = run.stage.statics[number];
   const Content declared = table.getStatic(buffer);

@@ -182,7 +182,8 @@ std::vector<int64_t> computeBytesAlive(const std::vector<Lifetime> &lifetimes,
   int64_t last = 0;
   for (const Lifetime &lifetime : lifetimes)
     last = std::max(last, lifetime.end);
-  // What ends goes before what begins at the same time.
+  // Lifetimes that end are subtracted before those that begin at the same time
+  // are added.
   std::vector<int64_t> changes(last + 1, 0);
   for (const Lifetime &lifetime : lifetimes) {
     if (lifetime.space != space)

@@ -83,7 +83,7 @@ public:
   RoutineLiveness run() {
     for (uint32_t i = 0; i < routine.body.instructions.size(); ++i)
       visit(i);
-    // What nothing waits for is needed to the end.
+    // Memory whose use nothing waits for is needed to the end.
     const auto end = static_cast<int64_t>(result.instructions.size());
     pending.forEach(
         [&](MomentRange *range) { range->end = std::max(range->end, end); });
@@ -222,9 +222,10 @@ void StepAnalysis::collectCalls() {
   result.starts.push_back(time);
 }
 
-/// When something that another stream is given now may start: beside the last
-/// moment of the compute stream that is known to be over. What a later one
-/// waits for before it starts may still be going on.
+/// The earliest moment at which work that another stream is given now may
+/// start: beside the last moment of the compute stream that is known to be
+/// over. A later wait of the stream does not count, since it may still be going
+/// on.
 CallMoment StepAnalysis::getStart(uint32_t stream) const {
   const auto over =
       static_cast<int64_t>(clocks.getClock(stream, stage.computeStream));
@@ -294,7 +295,7 @@ void StepAnalysis::visitCall(const Call &call, const Instruction &instruction,
   clocks.setPosition(compute, start + routine.getLength());
   for (const uint32_t event : call.events)
     clocks.wait(compute, event);
-  // What the routine itself waits for lives on to its use there.
+  // A message that the routine itself waits for is live up to its use there.
   pending.eraseKnown(clocks, compute, [&](MessageRange *message) {
     const auto isPassed = [&](const Operand &argument) {
       return find(argument) == message;

@@ -56,7 +56,7 @@ private:
   /// The instruction being visited.
   Use current;
   const Instruction *instruction = nullptr;
-  /// What its accesses are.
+  /// The ranges of its accesses.
   llvm::SmallVector<MemoryRange, 8> ranges;
   std::unique_ptr<LocatedError> error;
 };
@@ -114,7 +114,7 @@ bool MemoryVerifier::visit(const Scope &scope, const Instruction &visited,
   return true;
 }
 
-/// What an instruction reads, it reads before it writes.
+/// An instruction reads its inputs before it writes.
 bool MemoryVerifier::checkAccesses() {
   for (auto [access, range] : llvm::zip(instruction->accesses, ranges))
     if (readsMemory(access.access) && range.bytes > 0 &&

@@ -7,7 +7,7 @@ namespace mf::program {
 
 namespace {
 
-/// What ranks along one axis hold of what an all_to_all_v reads.
+/// The holdings of an all_to_all_v's inputs along one axis.
 struct RowOperands {
   const AxisHolding &input;
   const AxisHolding &send;
@@ -24,7 +24,7 @@ public:
         inputElements(operands.inputElements),
         outputElements(operands.outputElements) {}
 
-  /// Of an axis of the group, and of another.
+  /// The first is for an axis of the group, the second for another.
   std::optional<DistributionError> applyMember(const RowOperands &operands,
                                                AxisHolding &output) const;
   std::optional<DistributionError> applyOther(const RowOperands &operands,

@@ -192,7 +192,7 @@ Error StageDistributions::run(uint32_t position) {
 // Calls
 //===----------------------------------------------------------------------===//
 
-/// What a call of a routine reads and writes beyond its temporaries.
+/// The memory that a call of a routine reads and writes beyond its temporaries.
 std::vector<StageDistributions::BufferRange>
 StageDistributions::findShared(Frameset &frameset, uint32_t routine) {
   std::vector<BufferRange> ranges;
@@ -237,7 +237,8 @@ void StageDistributions::spread(const Content &all,
   }
 }
 
-/// What a routine makes of the same distributions it makes again.
+/// A routine that is called again with the same distributions has the same
+/// results, which are taken from the first call.
 Error StageDistributions::runCall(uint32_t position, const Call &call) {
   Frameset frameset;
   frameset.list = &stage.routines[call.routine].body;

@@ -12,8 +12,8 @@
 
 namespace mf::program {
 
-/// Of each channel of the program that is a transfer, what was sent and is not
-/// received yet.
+/// For each channel of the program that is a transfer, the contents that were
+/// sent and not received yet.
 using TransferQueues = std::vector<std::deque<Content>>;
 
 /// All ranks of a stage at once. The table and the queues are those of all
@@ -37,7 +37,7 @@ private:
     int64_t offset = 0;
     int64_t bytes = 0;
   };
-  /// What a list's buffers stand for.
+  /// The buffers that a list's operands stand for.
   struct Frameset {
     const InstructionList *list = nullptr;
     const Call *call = nullptr;

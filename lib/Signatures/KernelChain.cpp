@@ -16,7 +16,8 @@ static llvm::ArrayRef<KernelStep> getSteps(const KernelSpec &spec) {
   return steps ? llvm::ArrayRef(*steps) : llvm::ArrayRef<KernelStep>();
 }
 
-/// Of what stands before step `step`, or null.
+/// The shape of an operand of step `step`, or null if no earlier step or input
+/// has its number.
 static const TensorShape *findOperand(const KernelSpec &chain,
                                       llvm::ArrayRef<KernelStep> steps,
                                       size_t step, int64_t operand) {
@@ -124,7 +125,7 @@ static llvm::Error checkStep(const KernelSpec &chain,
   return llvm::Error::success();
 }
 
-/// That nothing is made or taken in vain.
+/// Checks that every input and result is read.
 static llvm::Error checkReaders(const KernelSpec &chain,
                                 llvm::ArrayRef<KernelStep> steps) {
   auto isRead = [&](int64_t operand) {

@@ -31,7 +31,7 @@ struct MatmulSize {
 };
 MatmulSize getMatmulSize(const KernelSpec &spec);
 
-/// Of `keyProducts` matrix products over the size of a query's head and
+/// FLOPs of `keyProducts` matrix products over the size of a query's head and
 /// `valueProducts` over that of a value's, between the queries and the keys
 /// that they see: if causal, query i of q sees the first k - q + i + 1 of k
 /// keys, which is counted as k - q / 2 for each.
@@ -47,7 +47,7 @@ int64_t getQueryRows(const KernelSpec &spec);
 /// gradient with respect to the weight.
 int64_t getExpertMatmulFlops(const KernelSpec &spec);
 
-/// Of the weight of experts, [ranks, experts, in, out].
+/// The number of experts of a weight, [ranks, experts, in, out].
 int64_t getExperts(const TensorShape &weight);
 /// Rows of all experts by their number, rounded up.
 int64_t getMeanExpertRows(const TensorShape &x, const TensorShape &weight);
@@ -59,10 +59,10 @@ int64_t getRows(const TensorShape &shape);
 int64_t getRowsOfMatrix(const TensorShape &shape);
 /// Bytes that stay side by side when dimensions are permuted.
 int64_t getPermutedRunBytes(const KernelSpec &spec);
-/// Of inputs and outputs.
+/// Bytes of the largest input or output.
 int64_t getLargestOperandBytes(const KernelSpec &spec);
 
-/// Of an element of the type that the kernel works in.
+/// Bytes of an element of the type that the kernel works in.
 int64_t getElementBytes(const KernelSpec &spec);
 
 int64_t getBytes(llvm::ArrayRef<TensorShape> shapes);

@@ -1,7 +1,7 @@
 //===- PartFormulas.h - Lines that depend on attributes --------*- C++ -*-===//
 //
-// What kernels make of parts (AscendKernelBase.td), where attributes decide it.
-//
+// How kernels treat parts of tensors (AscendKernelBase.td), where attributes
+// decide it.
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_LIB_SIGNATURES_PARTFORMULAS_H

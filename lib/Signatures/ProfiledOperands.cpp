@@ -76,7 +76,7 @@ bool takeProfiledGroupedMatmul(KernelSpec &spec) {
   const int64_t inner = getColumns(spec.inputs[0]);
   const bool isTransposed = inner != spec.inputs[1].dims[2];
   spec.attributes = {{"transpose_weight", isTransposed}};
-  // Of a gradient of weights the output has the shape of weights.
+  // The output of a gradient of weights has the shape of weights.
   return spec.inputs[1].dims[isTransposed ? 3 : 2] == inner &&
          getRows(spec.outputs[0]) == getRows(spec.inputs[0]) &&
          getColumns(spec.outputs[0]) ==

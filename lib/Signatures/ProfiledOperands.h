@@ -1,10 +1,10 @@
 //===- ProfiledOperands.h - Operands as devices show them -----*- C++ -*-===//
 //
-// What records of kernels call as `fromProfile`. Each takes a specification
-// with the operands that a profiler showed, all that the device had, and leaves
-// the operands of the record; they answer false if they cannot tell what was
-// launched. Operands that are the record's already stay as they are.
-//
+// The functions that records of kernels name as `fromProfile`. Each takes a
+// specification with the operands that a profiler showed, all that the device
+// had, and leaves the operands of the record; it returns false if it cannot
+// tell what was launched. Operands that are the record's already stay as they
+// are.
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_LIB_SIGNATURES_PROFILEDOPERANDS_H

@@ -11,8 +11,8 @@
 
 namespace mf {
 
-/// Of one operand, whose last dimension alone changes its size; what is around
-/// it is zero.
+/// The step of a kernel with one operand, of which the last dimension alone
+/// changes its size; around the operand is zero.
 StepKind getResizedStep(const KernelSpec &spec);
 /// Along the last dimension.
 StepKind getConcatenatedStep(const KernelSpec &spec);

@@ -11,7 +11,8 @@ using namespace program;
 using timeline::StageTimeline;
 using timeline::StepTimeline;
 
-/// Of the cube, attention in full: what published utilizations count.
+/// FLOPs of the cube, with attention in full, as published utilizations count
+/// them.
 static int64_t countFlops(const Program &program, const InstructionList &list) {
   int64_t flops = 0;
   for (const Instruction &instruction : list.instructions) {
@@ -77,8 +78,8 @@ std::vector<timeline::Flow> MessageTable::getFlows() const {
   return flows;
 }
 
-/// Of all micro-batches and ranks: what the host gives to the stage that reads
-/// tokens.
+/// Tokens of all micro-batches and ranks: the sizes of the tensors that the
+/// host gives to the stage that reads tokens.
 static int64_t countTokens(const Program &program) {
   for (const StageProgram &stage : program.stages) {
     int64_t tokens = 0;

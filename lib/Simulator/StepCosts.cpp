@@ -18,7 +18,7 @@ static std::pair<int64_t, int64_t> getRowBytes(const Instruction &instruction) {
                      instruction.accesses.back().operand.bytes);
 }
 
-/// Of the rows that ranks have room for, the share that there are if experts
+/// The share of the rows that ranks have room for which are filled if experts
 /// are chosen evenly.
 static double getFilledRows(const Program &program) {
   double share = 1;

@@ -41,11 +41,11 @@ public:
     return slowestGroups[number];
   }
 
-  /// Of a copy on a stream of that kind.
+  /// Time of a copy on a stream of that kind.
   double getCopySeconds(program::StreamKind stream, int64_t bytes) const;
 
 private:
-  /// What decides the cost of an exchange.
+  /// The properties that decide the cost of an exchange.
   struct TransferKey {
     size_t stage = 0;
     uint32_t channel = 0;

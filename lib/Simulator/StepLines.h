@@ -20,10 +20,11 @@ struct Emitted {
   /// The list that it is of, and the call that runs it; null in the step.
   const program::InstructionList *list = nullptr;
   const program::Call *call = nullptr;
-  /// Of the call, or of the instruction, in the step.
+  /// Position of the call, or of the instruction, in the step.
   uint32_t position = 0;
   uint32_t stream = 0;
-  /// Of Wait and Record: through the whole step of the stage.
+  /// The event of a Wait or Record, counted through the whole step of the
+  /// stage.
   uint64_t event = 0;
 };
 
@@ -45,7 +46,7 @@ public:
   /// they were put on lines; the k-th of a stream is item k of its line.
   template <typename Visitor> void walk(size_t stage, Visitor visit) const;
 
-  /// What an item is of, for messages.
+  /// The instruction or call of an item, for messages.
   std::string describeItem(sim::ItemId item) const;
   /// The place of an item in the program.
   uint32_t getLocation(sim::ItemId item) const;

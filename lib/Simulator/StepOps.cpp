@@ -32,7 +32,7 @@ private:
   const StepCosts &costs;
   const InstructionList &list;
   std::vector<Op> ops;
-  /// What exchanges keep of the compute stream, not added yet.
+  /// Times for which exchanges will hold up the compute stream; not added yet.
   std::vector<Op> held;
   /// The last operation of each stream.
   std::vector<size_t> lastOfStream;
@@ -41,8 +41,8 @@ private:
 } // namespace
 
 Op &ListReader::add(OpKind kind, uint32_t stream, uint32_t instruction) {
-  // What is held up is what computes, or waits, next. Events that are recorded
-  // before are not: what they stand for is done.
+  // An exchange holds up the next work or wait. Events that are recorded before
+  // it are not delayed: the work that they stand for is done.
   if (stream == stage.computeStream &&
       (kind == OpKind::Kernels || kind == OpKind::Wait))
     addHeld();

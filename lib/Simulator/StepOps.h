@@ -29,16 +29,16 @@ enum class OpKind : uint8_t {
 
 struct Op {
   OpKind kind = OpKind::Kernels;
-  /// Of a Wait: the event is one that the call passes.
+  /// For a Wait: whether the event is one that the call passes.
   bool isArgument = false;
   uint32_t stream = 0;
   /// The event; the entry of the exchange's cost.
   uint32_t operand = 0;
-  /// Instructions of the list. Of Kernels, those in [first, last] that are
+  /// Instructions of the list. For Kernels, those in [first, last] that are
   /// kernels of the stream.
   uint32_t first = 0;
   uint32_t last = 0;
-  /// Of Kernels, Copy and Held.
+  /// Set for Kernels, Copy and Held.
   double seconds = 0;
 
   /// Calls `visit(number, instruction)` for the kernels of Kernels, in order.

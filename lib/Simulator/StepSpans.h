@@ -46,11 +46,11 @@ private:
   bool spanOfEachKernel;
   /// By rendezvous, when the last has come.
   std::vector<double> groupStarts;
-  /// Of the stage that is being read: the task, whose call is at `position`.
+  /// The task of the stage that is being read whose call is at `position`.
   int32_t task = -1;
   /// Whether a kernel of it that takes time has been.
   bool hasKernel = false;
-  /// Of that stage: of each call, the start of each instruction.
+  /// For each call of this stage, the start of each instruction.
   llvm::DenseMap<uint32_t, std::vector<double>> starts;
   MessageTable messages;
 };

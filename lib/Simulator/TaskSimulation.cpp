@@ -50,7 +50,7 @@ static Expected<std::vector<StageTasks>> readTasks(const Program &program) {
   return stages;
 }
 
-/// Those of the longest forward.
+/// The FLOPs of the longest forward.
 static double findUnit(const std::vector<StageTasks> &stages) {
   int64_t longest = 1;
   for (const StageTasks &stage : stages)
@@ -79,7 +79,8 @@ static Expected<StepTimeline> runTasks(const Program &program,
   return timeline;
 }
 
-/// Of each chunk; a run may have several of the step's micro-batches.
+/// The number of runs of each chunk; a run may have several of the step's
+/// micro-batches.
 static int64_t countRuns(const std::vector<StageTasks> &stages) {
   int64_t runs = 1;
   for (const StageTasks &stage : stages)

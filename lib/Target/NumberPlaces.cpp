@@ -42,7 +42,7 @@ private:
 
   StringRef text;
   size_t offset = 0;
-  /// Of the last value.
+  /// The end of the last value.
   size_t end = 0;
   NumberPlaces places;
 };

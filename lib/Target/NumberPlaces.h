@@ -14,15 +14,15 @@ struct NumberPlaces {
   struct Span {
     size_t begin = 0, end = 0;
   };
-  /// What stands behind `key =`, up to its end.
+  /// The text behind `key =`, up to its end.
   llvm::StringMap<Span> values;
   /// The end of an entry's last value: where another can follow. The device
   /// itself is "".
   llvm::StringMap<size_t> ends;
 };
 
-/// Finds them in `#ascend.device<...>`, whose comments must be blank. Of parts
-/// that are attributes elsewhere there is the value, and nothing inside.
+/// Finds them in `#ascend.device<...>`, whose comments must be blank. Parts
+/// that are attributes defined elsewhere have a value, but no places inside.
 NumberPlaces findNumberPlaces(llvm::StringRef text);
 
 } // namespace mf::target

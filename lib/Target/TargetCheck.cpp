@@ -146,7 +146,7 @@ static Error checkKernels(const Target &target) {
 // Networks
 //===----------------------------------------------------------------------===//
 
-/// What the innermost network joins.
+/// The name that the innermost network joins.
 static constexpr StringLiteral deviceName = "npu";
 
 static const Network *findNetwork(const Target &target, StringRef name) {

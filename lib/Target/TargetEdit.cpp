@@ -27,8 +27,8 @@ static std::map<std::string, double> getNumbers(Target target) {
   return numbers;
 }
 
-/// What makes the numbers of `to` of those of `from`, or none if the text has
-/// no place for one.
+/// The edits that turn the numbers of `from` into those of `to`, or none if the
+/// text has no place for one.
 static std::optional<std::vector<Replacement>>
 findReplacements(StringRef text, const Target &from, const Target &to) {
   const NumberPlaces places = findNumberPlaces(blankComments(text));

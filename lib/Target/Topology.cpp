@@ -16,8 +16,8 @@ namespace mf::target {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What a group has in one network: members of the network that have ranks of
-/// the group, for each group of the network.
+/// The part of a group in one network: members of the network that have ranks
+/// of the group, for each group of the network.
 struct Level {
   uint32_t network = 0;
   /// The fewest and the most that are joined here.

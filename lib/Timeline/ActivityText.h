@@ -8,7 +8,7 @@
 
 namespace mf::timeline {
 
-/// What is the same for all spans of an activity, as JSON: it is made once.
+/// JSON that all spans of an activity share: it is made once.
 struct ActivityText {
   std::string name;
   /// Members of an object that tell where the activity belongs.

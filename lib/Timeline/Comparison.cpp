@@ -47,7 +47,7 @@ std::string addSign(std::string number) {
   return number.front() == '-' ? number : "+" + number;
 }
 
-/// Of what it was before.
+/// The change relative to the value before.
 std::string formatChange(const Row &row) {
   if (row.before == 0)
     return "new";

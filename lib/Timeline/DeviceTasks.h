@@ -1,12 +1,11 @@
 //===- DeviceTasks.h - A step as a profiler of a device sees it *- C++ -*-===//
 //
-// What MindSpore's profiler would write of a rank. Two things are not as in the
-// timeline. On a device, a receive is a task that is there from when its stream
-// comes to it: the time in which the device does nothing until a message comes
-// belongs to the receive, and is what the profiler calls the bubble. And a
+// The tasks that MindSpore's profiler would record on a rank. They differ from
+// the timeline in two ways. On a device, a receive is a task that begins when
+// its stream comes to it: the time in which the device is idle until a message
+// comes belongs to the receive, and the profiler calls it the bubble. And a
 // collective that holds up the device is no task of the stream that it holds
 // up.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_LIB_TIMELINE_DEVICETASKS_H
@@ -61,8 +60,8 @@ llvm::StringRef getAcceleratorCore(const Activity &activity);
 /// ("hcom_allGather_").
 std::string getOperatorType(const Activity &activity);
 
-/// What the rank sends of a collective or message; Activity::bytes where it is
-/// not known among how many ranks.
+/// Bytes of a collective or message that the rank sends; Activity::bytes if the
+/// number of ranks is not known.
 double getSentBytes(const Activity &activity);
 
 } // namespace mf::timeline

@@ -27,7 +27,8 @@ class TemporaryFolder {
 public:
   explicit TemporaryFolder(StringRef name) : name(name) {}
   ~TemporaryFolder() {
-    // What cannot be removed stays; the error that led here is reported.
+    // A folder that cannot be removed stays; the error that led here is
+    // reported.
     const std::error_code ignored = fs::remove_directories(name);
     (void)ignored;
   }

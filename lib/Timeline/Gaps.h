@@ -8,7 +8,7 @@
 
 namespace mf::timeline {
 
-/// What runs while no kernel does; where several apply, the first.
+/// The activity while no kernel runs; if several apply, the first.
 enum class GapCause : uint8_t { Communication, Copy, Bubble };
 
 /// A time in which no kernel of a stage runs, for one cause.

@@ -12,7 +12,7 @@ namespace mf::timeline {
 
 namespace {
 
-/// What the spans of an activity add up to.
+/// The totals over the spans of an activity.
 struct Use {
   int64_t calls = 0;
   double seconds = 0;
@@ -50,7 +50,8 @@ static double getProductRate(const Activity &activity,
 }
 
 static int64_t getMovedBytes(const Activity &activity) {
-  // Of a copy within the device, those of the message: read and written.
+  // A copy within the device moves the bytes of the message twice: they are
+  // read and written.
   return activity.engine == Engine::Copy ? 2 * activity.bytes : activity.bytes;
 }
 

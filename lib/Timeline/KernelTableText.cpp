@@ -9,8 +9,8 @@ namespace mf::timeline {
 
 namespace {
 
-/// Of the time of all kernels: what takes less, and is above its bound by less,
-/// has no line of its own.
+/// A share of the time of all kernels: a kernel that takes less, and is above
+/// its bound by less, has no line of its own.
 constexpr double smallestShare = 0.005;
 
 /// "1190 GFLOP/s in bf16, 30.1 GB/s (measured on 2 threads with AVX2)".
@@ -51,7 +51,7 @@ private:
   int decimals;
 };
 
-/// Of several kernels.
+/// The sum over several kernels.
 KernelWork sum(llvm::ArrayRef<KernelWork> kernels) {
   KernelWork total;
   for (const KernelWork &kernel : kernels)

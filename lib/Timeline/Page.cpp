@@ -29,7 +29,7 @@ std::string escapeForScript(StringRef text) {
   return escaped;
 }
 
-/// What stands for a mark of page.html.
+/// The text that replaces a mark of page.html.
 std::string getContent(StringRef mark, const StepTimeline &timeline) {
   if (mark == "STYLE")
     return getPageFile("page.css").str();

@@ -17,7 +17,7 @@ namespace mf::timeline {
 struct Block {
   double start = 0;
   double end = 0;
-  /// That of the spans which takes longest.
+  /// The activity of the longest of its spans.
   uint32_t activity = 0;
   int32_t task = -1;
   uint32_t spans = 1;
@@ -29,8 +29,8 @@ struct Block {
 std::vector<Block> joinSpans(const std::vector<Span> &spans, double resolution);
 
 /// The finest resolution, of those tried, with which the streams of all stages
-/// have no more than `limit` blocks; 0 if they have no more spans. Those of
-/// tasks stay apart, so that there can be more with any resolution.
+/// have no more than `limit` blocks; 0 if they have no more spans. Blocks of
+/// different tasks stay apart, so that any resolution can exceed the limit.
 double findResolution(const StepTimeline &timeline, size_t limit);
 
 /// A curve of no more than about `limit` points with the same maximum: of the

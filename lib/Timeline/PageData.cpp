@@ -22,7 +22,7 @@ namespace {
 constexpr size_t mostBlocks = 250000;
 /// For each stage.
 constexpr size_t mostMemoryPoints = 4000;
-/// Of all stages; the longest of them.
+/// The number of gaps of all stages that are kept; the longest ones.
 constexpr size_t mostGaps = 40000;
 /// Ticks of a step, at least.
 constexpr double fewestTicks = 1e8;
@@ -97,7 +97,7 @@ private:
   const double resolution;
   const std::vector<std::vector<Gap>> gaps;
   double tick = 1;
-  /// Those of blocks, by their numbers in the timeline.
+  /// Activities of blocks, by their numbers in the timeline.
   MapVector<uint32_t, unsigned> activities;
 };
 

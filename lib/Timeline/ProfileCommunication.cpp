@@ -73,7 +73,8 @@ void CommunicationPrinter::printTimes(Nanoseconds start, Nanoseconds elapsed,
 void CommunicationPrinter::printBandwidth(const Activity &activity,
                                           Nanoseconds time) {
   json.attributeObject("Communication Bandwidth Info", [&] {
-    // What goes over which of several networks is not known: they are one.
+    // If there are several networks, their shares of the bytes are not known:
+    // they count as one.
     const std::string networks =
         activity.networks.empty()
             ? "UNKNOWN"

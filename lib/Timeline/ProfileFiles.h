@@ -1,10 +1,9 @@
 //===- ProfileFiles.h - The files of a profile ----------------*- C++ -*-===//
 //
-// What MindSpore Profiler 2.5 writes into ASCEND_PROFILER_OUTPUT, in its
-// columns and units: a function for each file. Times of all begin with the
+// The files that MindSpore Profiler 2.5 writes into ASCEND_PROFILER_OUTPUT, in
+// its columns and units: a function for each file. All times begin with the
 // step, where the profiler's begin with 1970; MB are 2^20 bytes, but 10^6 in
 // communication.json, as there.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_LIB_TIMELINE_PROFILEFILES_H
@@ -49,8 +48,8 @@ void printOperatorStatistic(const RankProfile &profile, llvm::raw_ostream &os);
 /// first task.
 void printStepTraceTime(const RankProfile &profile, llvm::raw_ostream &os);
 
-/// memory_record.csv: a line each time the level changes. What is reserved is
-/// the arena.
+/// memory_record.csv: a line each time the level changes. The reserved bytes
+/// are those of the arena.
 void printMemoryRecord(const RankProfile &profile, llvm::raw_ostream &os);
 
 /// operator_memory.csv: a line for each rise of the level, named after the

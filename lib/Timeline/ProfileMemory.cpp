@@ -90,7 +90,7 @@ void printOperatorMemory(const RankProfile &profile, raw_ostream &os) {
     while (next < tasks.size() &&
            (tasks[next].start < allocation.start || !tasks[next].isComputing()))
       ++next;
-    // What the step begins with is no kernel's.
+    // The memory that is live when the step begins belongs to no kernel.
     if (allocation.levelAtStart == allocation.bytes && allocation.start <= 0)
       os << "statics";
     else

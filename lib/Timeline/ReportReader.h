@@ -12,14 +12,14 @@
 
 namespace mf::timeline {
 
-/// What a report says of a stage.
+/// The numbers of a stage in a report.
 struct ReportedStage {
   StageSummary times;
   int64_t peakBytes = 0;
   std::map<std::string, double> secondsByKind;
 };
 
-/// What a report says of a step.
+/// The numbers of a step in a report.
 struct ReportedStep {
   /// "simulated" or "executed".
   std::string source;
@@ -28,7 +28,7 @@ struct ReportedStep {
   std::vector<ReportedStage> stages;
 };
 
-/// What the report of the timeline says.
+/// The report's numbers for a timeline.
 ReportedStep makeReportedStep(const StepTimeline &timeline);
 
 /// Reads a file in the form of Writers.h; members that are not needed may be

@@ -38,7 +38,7 @@ TaskNames::TaskNames(const StepTimeline &timeline) {
   for (const StageTimeline &stage : timeline.stages)
     for (const TaskSpan &task : stage.tasks)
       last = std::max(last, task.chunk);
-  // Of the chunks, names depend on their number alone.
+  // Names of tasks depend on the number of chunks alone.
   pipeline.stageOfChunk.resize(last + 1);
 }
 

@@ -47,7 +47,8 @@ struct MemoryLevel {
 };
 
 /// The points of memory up to the step's end, where the last level stands
-/// again. Of what happens within a nanosecond, the highest and the last level.
+/// again. Changes within a nanosecond are shown by the highest and the last
+/// level.
 std::vector<MemoryLevel> getMemoryLevels(const StepTimeline &timeline,
                                          const StageTimeline &stage);
 

@@ -52,7 +52,7 @@ StringRef getPhaseName(schedule::Phase phase) {
 /// A rank that is shown as what stands for its stage does.
 struct ShownRank {
   int64_t rank = 0;
-  /// Of StepTimeline::stages.
+  /// Index into StepTimeline::stages.
   size_t stage = 0;
   /// Messages go between ranks of one line.
   int64_t line = 0;
@@ -87,7 +87,7 @@ getShownRanks(const StepTimeline &timeline, const program::Mesh &mesh,
 /// The threads of a stage's ranks: one for tasks, more where tasks overlap, and
 /// behind them one for each stream.
 struct StageTracks {
-  /// Of each lane, its tasks in the order of time.
+  /// For each lane, its tasks in the order of time.
   std::vector<std::vector<uint32_t>> lanes;
   /// In the order in which they are shown.
   std::vector<uint32_t> streams;

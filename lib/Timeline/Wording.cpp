@@ -23,7 +23,7 @@ constexpr double smallestGain = 0.001;
 constexpr size_t mostShares = 6;
 constexpr size_t mostGains = 5;
 
-/// What the field calls the axes of the mesh; `dp_0` is a factor of `dp`.
+/// The field's words for the axes of the mesh; `dp_0` is a factor of `dp`.
 StringRef getAxisWord(StringRef axis) {
   return StringSwitch<StringRef>(axis.split('_').first)
       .Case("mp", "tensor")
@@ -54,7 +54,8 @@ std::string describeCommunication(StringRef axes) {
 std::string describeKind(StringRef kind) {
   const auto [work, axes] = kind.split(" over ");
   if (!axes.empty()) {
-    // What sends each rank something else is said apart: it is what experts do.
+    // An all-to-all sends each rank something else and is named apart: experts
+    // use it.
     if (work.starts_with("all_to_all"))
       return ("all-to-all over " + axes).str();
     return describeCommunication(axes);

@@ -22,16 +22,16 @@ std::vector<CriticalShare> getLimits(const StepTimeline &timeline);
 /// critical path is not known.
 std::string describeLimits(const StepTimeline &timeline);
 
-/// What some more of a number of the target does to the step.
+/// The effect of an increase of one of the target's numbers on the step.
 struct Gain {
   /// "networks.hccs.collective_share".
   std::string path;
-  /// Of the step's time, for 10 % more of the number; negative where it becomes
-  /// shorter.
+  /// The relative change of the step's time for 10 % more of the number;
+  /// negative where it becomes shorter.
   double change = 0;
 };
 
-/// Those that matter, largest first; none if the step's sensitivity is not
+/// The gains that matter, largest first; none if the step's sensitivity is not
 /// known.
 std::vector<Gain> getGains(const StepTimeline &timeline);
 

@@ -71,11 +71,11 @@ private:
   bool mustStop = false;
   bool hasStopped = false;
 
-  // Of the thread.
+  // The requests that the thread has under way.
   std::vector<MPI_Request> requests;
   /// As `requests`.
   std::vector<Piece> moving;
-  /// What ranks wait for, and what came before anyone did.
+  /// Pieces that ranks wait for, and messages that came before anyone did.
   std::map<Source, std::deque<Piece>> wanted;
   std::map<Source, std::deque<Arrival>> arrived;
   std::vector<Piece> completed;

@@ -9,7 +9,7 @@ namespace mf {
 
 Transport::~Transport() = default;
 
-/// What mpirun tells its processes.
+/// The variable in which mpirun gives its processes their number.
 static constexpr char sizeVariable[] = "OMPI_COMM_WORLD_SIZE";
 
 bool isStartedByMpirun() { return std::getenv(sizeVariable) != nullptr; }

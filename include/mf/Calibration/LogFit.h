@@ -1,11 +1,11 @@
 //===- LogFit.h - Fits positive numbers to times --------------*- C++ -*-===//
 //
 // Robust least squares between logarithms: of numbers that are fitted, each
-// believed to be near where it starts, and of times that follow from them. What
-// the times do not determine stays where it starts. Knows nothing of targets.
+// believed to be near its start value, and of times that follow from them.
+// Numbers that the times do not determine keep their start values. This part
+// knows nothing of targets.
 //
 // Deterministic: no random numbers, one thread, the same order of operations.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_CALIBRATION_LOGFIT_H

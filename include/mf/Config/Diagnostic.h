@@ -1,9 +1,8 @@
 //===- Diagnostic.h - Errors and warnings with their place ----*- C++ -*-===//
 //
-// What the readers of user input say about it: one message, where it is about,
-// and notes at other places. Rendered as compilers do,
-// `file:line:column: error: text`.
-//
+// A message of the readers of user input: its text, the place that it is about,
+// and notes at other places. Rendered as compilers do, `file:line:column:
+// error: text`.
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_CONFIG_DIAGNOSTIC_H

@@ -1,8 +1,8 @@
 //===- FusionConfig.h - Operators that become one -------------*- C++ -*-===//
 //
-// What of model_config and moe_config says which operators a device runs as one
-// kernel. They change names, time and memory, not what a model computes.
-//
+// The keys of model_config and moe_config that say which operators a device
+// runs as one kernel. They change names, time and memory, not the result of a
+// model.
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_CONFIG_FUSIONCONFIG_H

@@ -1,9 +1,8 @@
 //===- LayerSetting.h - What a recompute or swap key may say ----*- C++ -*-===//
 //
-// The values that recompute_config and swap_config give per layer, as
-// written: how many layers of a stage (or, with swap on, which layers), for
-// which operators. What they come to in a given stage map is LayerPlan's.
-//
+// The values that recompute_config and swap_config give per layer, as written:
+// how many layers of a stage (or, with swap on, which layers), for which
+// operators. LayerPlan applies them to a given stage map.
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_CONFIG_LAYERSETTING_H

@@ -1,11 +1,10 @@
 //===- TrainingConfig.h - A training YAML as typed values -------*- C++ -*-===//
 //
 // Reads an unmodified MindSpore Transformers training YAML, or one that holds
-// only some sections, into plain structs. What is missing takes MindSpore
+// only some sections, into plain structs. Missing keys take MindSpore
 // Transformers' template defaults. Keys that are unknown in a section that
-// checks its keys are errors; keys that would change the training step but
-// are not modelled are warnings; keys that cannot matter are passed over.
-//
+// checks its keys are errors; keys that would change the training step but are
+// not modelled are warnings; keys that cannot matter are passed over.
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_CONFIG_TRAININGCONFIG_H

@@ -1,7 +1,7 @@
 //===- DropRates.h - Tokens that experts had no room for --------*- C++ -*-===//
 //
-// What MoEDropRateCallback of MindSpore Transformers logs, and what is true.
-//
+// The rates of dropped tokens that MoEDropRateCallback of MindSpore
+// Transformers logs, and the true ones.
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_DATA_DROPRATES_H

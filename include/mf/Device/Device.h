@@ -1,8 +1,7 @@
 //===- Device.h - One emulated NPU ----------------------------*- C++ -*-===//
 //
-// What a host program sees of an Ascend device: one HBM arena, one arena of
+// The host program's view of an Ascend device: one HBM arena, one arena of
 // pinned host memory, streams and events, after AscendCL.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_DEVICE_DEVICE_H

@@ -1,9 +1,8 @@
 //===- ExpertSpec.h - Layers with experts -----------------------*- C++ -*-===//
 //
-// What moe_config, or in the mcore training graph model_config, says about the
-// experts of a model, resolved to what its layers compute: how tokens choose,
-// what becomes of those that find no place, how many rows of tokens there are.
-//
+// The experts of a model by moe_config, or in the mcore training graph by
+// model_config, resolved to the computation of their layers: how tokens choose,
+// what happens to tokens that find no place, how many rows of tokens there are.
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_IMPORT_EXPERTSPEC_H

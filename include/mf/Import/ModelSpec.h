@@ -1,11 +1,10 @@
 //===- ModelSpec.h - The shape of a dense transformer -----------*- C++ -*-===//
 //
-// What model.arch and model.model_config (or a Hugging Face config.json) say
-// about a model, resolved to one description that all families share: sizes,
+// A model by its model.arch and model.model_config (or a Hugging Face
+// config.json), resolved to one description that all families share: sizes,
 // element types, which weights are stored together, which projections have a
 // bias. Missing keys take the defaults of MindSpore Transformers' config
 // classes.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_IMPORT_MODELSPEC_H

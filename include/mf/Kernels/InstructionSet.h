@@ -1,10 +1,9 @@
 //===- InstructionSet.h - What kernels use of the processor ---*- C++ -*-===//
 //
 // Kernels need an x86-64 processor with AVX2, and use AVX-512 and AMX where the
-// processor has them and the environment's ONEDNN_MAX_CPU_ISA allows it. That
+// processor has them and the environment's ONEDNN_MAX_CPU_ISA allows it. This
 // variable limits oneDNN, which reads it, and all of our own loops and products
 // alike: with AVX2 a step runs as on a processor that has no more.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_KERNELS_INSTRUCTIONSET_H

@@ -6,7 +6,7 @@
 // the section of a valley where fewest buffers can be the next one, the search
 // branches over what that next buffer is, and over leaving the bottom of the
 // valley empty. Every solution in which no buffer can be moved down is in
-// exactly one branch. What prunes:
+// exactly one branch. The search prunes by these rules:
 //
 // - a section in which what is left no longer fits above the skyline;
 // - the skyline raised to the lowest offset of any buffer left in a section

@@ -1,6 +1,6 @@
 //===- StepProblem.h - Memory of a training step --------------*- C++ -*-===//
 //
-// What has to be kept in memory while one pipeline stage runs a training step,
+// The buffers that one pipeline stage needs in memory during a training step,
 // in a form whose size does not grow with micro-batches times operators.
 //
 // A stage executes an ordered list of tasks on one compute stream. A task runs

@@ -6,11 +6,10 @@
 // Time is that of the compute stream: the calls of the step in order, and the
 // moments of each call's routine. A moment is an instruction that uses memory,
 // or at which the compute stream waits, because there memory that another
-// stream uses comes free. What another stream uses lives from the last moment
-// that is known to be over when it may start, to the first at which the compute
-// stream knows that it is over. Routines are analysed once, so time grows with
-// calls plus instructions, not with their product.
-//
+// stream uses comes free. Memory that another stream uses is live from the last
+// moment that is known to be over when the use may start, to the first at which
+// the compute stream knows that the use is over. Routines are analysed once, so
+// time grows with calls plus instructions, not with their product.
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_PROGRAM_LIVENESS_H

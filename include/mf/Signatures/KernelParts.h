@@ -1,9 +1,9 @@
 //===- KernelParts.h - What kernels make of parts of tensors --*- C++ -*-===//
 //
-// Ranks run one program, each on its parts of tensors. What a kernel makes of
-// parts is written in a line (AscendKernelBase.td) and read here, for the proof
-// that ranks together compute what the model says.
-//
+// Ranks run one program, each on its parts of tensors. Each kernel's record has
+// a line that says how its outputs are cut if its inputs are
+// (AscendKernelBase.td). It is read here, for the proof that ranks together
+// compute the same as the model.
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_SIGNATURES_KERNELPARTS_H

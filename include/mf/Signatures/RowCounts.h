@@ -1,8 +1,7 @@
 //===- RowCounts.h - Who sends whom how many rows --------------*- C++ -*-===//
 //
-// The sizes of an all_to_all_v are data. What moves rows and what says what the
-// result is must refuse the same counts, in the same words.
-//
+// The sizes of an all_to_all_v are data. The code that moves rows and the code
+// that checks its result must refuse the same counts, in the same words.
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_SIGNATURES_ROWCOUNTS_H

@@ -1,10 +1,9 @@
 //===- Transport.h - Bytes between processes ------------------*- C++ -*-===//
 //
-// What a run over several processes needs of MPI, and no more: messages of
+// The few functions of MPI that a run over several processes needs: messages of
 // known sizes, and one end for all. The implementation over MPI is a library of
 // its own that is loaded when a process is one of several, so that nothing else
 // needs MPI.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_TRANSPORT_TRANSPORT_H

@@ -1,9 +1,9 @@
 //===- ShapeGroups.h - Buffers that are packed as one -----------*- C++ -*-===//
 //
-// What is prefetched for one task comes and goes together: packed by itself
-// first, it is one shape, which repeats from micro-batch to micro-batch and
-// leaves no gaps that only some buffers of another one fit into.
-//
+// Buffers that are prefetched for one task come and go together: packed by
+// themselves first, they are one shape, which repeats from micro-batch to
+// micro-batch and leaves no gaps that only some buffers of another one fit
+// into.
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_MEMORY_SHAPEGROUPS_H

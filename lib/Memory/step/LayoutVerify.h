@@ -1,7 +1,6 @@
 //===- LayoutVerify.h - Legality of the layouts of a step -------*- C++ -*-===//
 //
-// What holds whatever the bases of the tasks are.
-//
+// Checks that hold whatever the bases of the tasks are.
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_MEMORY_LAYOUTVERIFY_H

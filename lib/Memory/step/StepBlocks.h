@@ -1,7 +1,6 @@
 //===- StepBlocks.h - Ranges of addresses, taken for a time -----*- C++ -*-===//
 //
-// What the checks of a step's plan look at.
-//
+// The blocks of memory that the checks of a step's plan compare.
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_MEMORY_STEPBLOCKS_H

@@ -20,7 +20,7 @@ namespace {
 struct Use {
   const Instruction *instruction = nullptr;
   const Exchange *exchange = nullptr;
-  /// Of what is sent or received, or a collective's input.
+  /// Bytes that are sent or received, or bytes of a collective's input.
   int64_t bytes = 0;
 };
 
@@ -157,7 +157,8 @@ static int64_t getOutputBytes(const Use &use) {
   return use.instruction->accesses.back().operand.bytes;
 }
 
-/// Of an all_to_all_v, whose members must have the same room for rows.
+/// Compares two members of an all_to_all_v, which must have the same room for
+/// rows.
 static bool haveSameRows(const Use &use, const Use &other) {
   const RowExchange &a = use.exchange->rows, &b = other.exchange->rows;
   return a.rowBytes == b.rowBytes && a.experts == b.experts &&

@@ -12,7 +12,7 @@ namespace mf::program {
 /// sums of a few of them cannot overflow.
 constexpr int64_t maximumBytes = int64_t{1} << 56;
 
-/// What a buffer type says.
+/// The contents of a buffer type.
 struct BufferShape {
   TensorShape shape;
   int64_t bytes = 0;

@@ -7,7 +7,7 @@ using namespace mlir;
 
 namespace mf::program {
 
-/// What a launch computes. The operation's own verifier has checked it against
+/// The kernel of a launch. The operation's own verifier has checked it against
 /// the kernel's signature.
 static FailureOr<LaunchedKernel> decodeKernel(ascend::LaunchOp op,
                                               uint32_t location) {

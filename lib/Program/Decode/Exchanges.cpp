@@ -120,7 +120,8 @@ static std::pair<int64_t, int64_t> getRatio(CollectiveKind kind,
   return {1, 1};
 }
 
-/// Of an all_to_all_v the counts alone are bound to the group's size.
+/// Reads an all_to_all_v, of whose operands the counts alone are bound to the
+/// group's size.
 static LogicalResult decodeRows(Operation *op, const ascend::Exchange &exchange,
                                 int64_t members, const Instruction &instruction,
                                 RowExchange &rows, DType type) {
@@ -195,7 +196,7 @@ LogicalResult ListDecoder::decodeExchange(ascend::InstructionOpInterface op,
   } else if (failed(checkSizes(op, result, *channel, instruction))) {
     return failure();
   }
-  // What is reduced or sent to all in place is one buffer.
+  // A tensor that is reduced or broadcast in place is one buffer.
   if (result.kind == CollectiveKind::AllReduce ||
       result.kind == CollectiveKind::Broadcast)
     instruction.accesses.back().sharedAccesses = 1;

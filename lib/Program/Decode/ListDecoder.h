@@ -13,8 +13,8 @@ public:
   ListDecoder(DecoderState &state, StageContext &context, Routine *routine)
       : state(state), context(context), routine(routine) {}
 
-  /// Reports the first operation that cannot be decoded. What fails midway
-  /// leaves the stage unusable.
+  /// Reports the first operation that cannot be decoded. A stage whose decoding
+  /// failed midway is unusable.
   mlir::FailureOr<InstructionList> decode(mlir::Region &body);
 
 private:
@@ -78,7 +78,7 @@ private:
   StageContext &context;
   Routine *routine;
   InstructionList list;
-  /// Of the operation being decoded.
+  /// Location of the operation being decoded.
   uint32_t location = 0;
   uint32_t numTemporaries = 0;
   uint32_t numMessages = 0;
