@@ -1,9 +1,9 @@
 //===- PrintedPlan.h - Plans in the order of operations --------*- C++ -*-===//
 //
-// Passes run on threads, one operation each. What they print is a diagnostic
+// Passes run on threads, one operation each. They print through diagnostics
 // with a mark: MLIR puts the diagnostics of threads into the order of the
-// operations, and whoever started the pass prints those with the mark as plain
-// text.
+// operations, and the code that started the pass prints those with the mark as
+// plain text.
 //
 //===----------------------------------------------------------------------===//
 

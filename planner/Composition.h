@@ -45,7 +45,7 @@ struct Composition {
   Composition dropTreatments() const;
 };
 
-/// What each chunk of an assignment is made of, and each stage.
+/// The composition of each chunk of an assignment, and of each stage.
 std::vector<Composition> composeChunks(const PlanContext &context,
                                        const Assignment &assignment);
 std::vector<Composition> composeStages(const PlanContext &context,

@@ -54,7 +54,8 @@ static plan::ChunkExtra makeExtra(const AdditiveCosts &costs, size_t extra,
   return made;
 }
 
-/// What recompute does to forward is noise: all but copies take what they take.
+/// Differences that recompute makes in forward are noise: only copies change
+/// its time.
 static double getForward(const PlanContext &context, const AdditiveCost &cost,
                          size_t kind, size_t treatment) {
   if (context.treatments[treatment].prefetch > 0)
@@ -131,9 +132,10 @@ plan::Problem planner::makeProblem(const PlanContext &context,
 // Memory that does not add up
 //===----------------------------------------------------------------------===//
 
-/// What the peak of a stage is beyond `known`.
+/// The peak of a stage beyond `known`.
 static double getRest(const StepMeasure &measure, size_t stage, double known) {
-  // What a quick plan wastes, a better one does not: it comes this near.
+  // A quick plan wastes memory that a better one does not: the better one comes
+  // this near.
   constexpr double usualGap = 1.002;
   const StageMeasure &own = measure.stages[stage];
   const auto peak = static_cast<double>(own.peakBytes);
@@ -153,7 +155,8 @@ static std::vector<double> getKnownPeaks(const PlanContext &context,
 
 namespace {
 
-/// What a stage needs beside what adds up, and what it is made of.
+/// The memory of a stage beyond the parts that add up, and the stage's
+/// composition.
 struct TransientRow {
   Composition composition;
   double rest = 0;
@@ -177,7 +180,7 @@ findTransients(const PlanContext &context, const plan::Problem &problem,
   return rows;
 }
 
-/// Inner stages of one kind and treatment say what that needs. Of what others
+/// Inner stages of one kind and treatment show the need of that. Where others
 /// need more than their known parts, the unknown ones are the reason, or else
 /// the extras.
 static TransientCosts fitTransient(const PlanContext &context,

@@ -1,9 +1,9 @@
 //===- LayerCosts.h - Costs of layers from compiled steps ------*- C++ -*-===//
 //
-// What a layer costs under each treatment is read off compiled steps: what
-// chunks of different layers take and keep, as sums over their layers. Exact
-// where chunks are what the model of Problem.h says; what is left is a
-// correction of the stage.
+// The costs of a layer under each treatment are read off compiled steps: times
+// and memory of chunks of different layers, as sums over their layers. Exact
+// where chunks are as the model of Problem.h assumes; the rest is a correction
+// of the stage.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ struct AdditiveCosts {
         parameters(kinds, 1), update(kinds, 1) {}
 };
 
-/// What stages need beside what adds up: as much as the one of their parts that
-/// needs most.
+/// Memory that stages need beyond the parts that add up: as much as the one of
+/// their parts that needs most.
 struct TransientCosts {
   std::map<std::pair<size_t, size_t>, double> ofLayers;
   std::vector<double> ofExtras = {0, 0};
@@ -46,9 +46,9 @@ LayerCosts fitCosts(const PlanContext &context,
 /// than that of the observations.
 plan::Problem makeProblem(const PlanContext &context, const LayerCosts &costs);
 
-/// Corrects what stages need beside layers, so that peaks are right for the
+/// Corrects the memory of stages beside layers, so that peaks are right for the
 /// last observation behind the first `numProbes`; or else in the middle of
-/// those. What copies do to peaks is not the same for others, and left out
+/// those. Copies change peaks differently in other plans, and are left out
 /// there.
 void correctPeaks(const PlanContext &context,
                   llvm::ArrayRef<Observation> observations, size_t numProbes,

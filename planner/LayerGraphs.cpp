@@ -90,8 +90,8 @@ private:
 
 } // namespace
 
-/// Of each kind the layer to look at: not the first of its chunk where there is
-/// another, whose input then is a value like any other.
+/// The layer to look at for each kind: not the first of its chunk where there
+/// is another, whose input then is a value like any other.
 static Expected<std::vector<LayerSite>> findSites(const CompiledStep &step) {
   std::map<std::string, size_t> kinds;
   size_t numKinds = 0;

@@ -13,8 +13,8 @@
 
 namespace mf::planner {
 
-/// What the YAML says in parallel_config, and how many samples that makes a
-/// rank run at a time.
+/// The keys of parallel_config that make a layout, and the samples that a rank
+/// then runs at a time.
 struct Layout {
   int64_t dataParallel = 1;
   int64_t modelParallel = 1;
@@ -51,17 +51,18 @@ struct Layout {
   std::string describeLayers() const;
 };
 
-/// What layouts have to agree with.
+/// The conditions that layouts have to meet.
 struct LayoutRules {
   int64_t devices = 1;
   /// Samples of a step over those of one pass of all copies: what
   /// data_parallel, passes and batchSize multiply to.
   int64_t samples = 1;
-  /// Of the YAML; a layout has less only where its samples do not divide so.
+  /// The batch size of the YAML; a layout has less only where its samples do
+  /// not divide so.
   int64_t batchSize = 1;
   int64_t layers = 1;
   int64_t heads = 1;
-  /// What model_parallel divides beside `heads`.
+  /// Sizes that model_parallel divides beside `heads`.
   int64_t keyValueHeads = 1;
   int64_t sequenceLength = 1;
   /// 1 for none.
@@ -73,7 +74,7 @@ struct LayoutRules {
   /// Ranks in the innermost network, which model_parallel stays within; 0 for
   /// any number.
   int64_t nodeRanks = 0;
-  /// Of the YAML, for where it makes no difference.
+  /// The setting of the YAML, for layouts in which it makes no difference.
   bool optimizerSharding = false;
 };
 
@@ -85,9 +86,9 @@ std::vector<Layout> listLayouts(const LayoutRules &rules);
 /// gives each stage a micro-batch.
 bool dealSamples(const LayoutRules &rules, Layout &layout);
 
-/// What to write into a YAML with `layers` layers for a layout: layers are
-/// dealt evenly, `interleave` chunks to a stage if there are as many layers,
-/// and nothing is recomputed or, unless `keepsSwap`, swapped.
+/// The settings to write into a YAML with `layers` layers for a layout: layers
+/// are dealt evenly, `interleave` chunks to a stage if there are as many
+/// layers, and nothing is recomputed or, unless `keepsSwap`, swapped.
 MemorySettings makeLayoutSettings(const Layout &layout, int64_t layers,
                                   int64_t interleave, bool keepsSwap);
 

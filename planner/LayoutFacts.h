@@ -1,8 +1,8 @@
 //===- LayoutFacts.h - What bounds layouts before compiling ----*- C++ -*-===//
 //
-// What the YAML, its model and the target say of all layouts: which ones are
-// legal, the least memory that parameters need, and the least time that the
-// work takes.
+// The facts about all layouts from the YAML, its model and the target: which
+// ones are legal, the least memory that parameters need, and the least time
+// that the work takes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@ namespace mf::planner {
 
 struct LayoutFacts {
   LayoutRules rules;
-  /// That of the YAML, whatever number of devices it has.
+  /// The layout of the YAML, whatever number of devices it has.
   Layout given;
   /// Chunks per stage.
   int64_t interleave = 1;
@@ -29,7 +29,7 @@ struct LayoutFacts {
   int64_t gradientBytes = 0, gatheredBytes = 0;
   /// Sums of gradients are sharded as the optimizer is.
   bool shardsGradients = false;
-  /// Of a device's cube.
+  /// The peak of a device's cube.
   double peakFlopsPerSecond = 0;
 
   /// The fullest stage has no less than that: its own part of what all stages

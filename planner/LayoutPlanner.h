@@ -1,7 +1,7 @@
 //===- LayoutPlanner.h - One layout, known better and better ----*- C++ -*-===//
 //
-// What is known of a layout, from bounds to a compiled plan. What layers cost
-// is learned once for all layouts whose layers are cut alike.
+// The knowledge about one layout, from bounds to a compiled plan. Costs of
+// layers are learned once for all layouts whose layers are cut alike.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 
 namespace mf::planner {
 
-/// What is the same for all layouts of a search.
+/// The context that all layouts of a search share.
 struct LayoutSetting {
   const PlanRequest &request;
   const LayoutFacts &facts;
@@ -42,9 +42,9 @@ public:
   /// first, then what costs promise. `flops` are those of a step, 0 if they are
   /// not known.
   double getExpectedSeconds(double flops) const;
-  /// What costs promise; nothing if that is not known.
+  /// The step's time that the costs promise; none if it is not known.
   std::optional<double> getEstimate() const { return estimate; }
-  /// What the next advance() finds out is also about other layouts.
+  /// Whether the result of the next advance() is also about other layouts.
   bool teachesClass() const;
 
   /// Finds out more, within so many seconds. An error is why this layout cannot
@@ -58,7 +58,7 @@ public:
   int64_t getCompiledSteps() const {
     return variant ? variant->getCompiledSteps() : 0;
   }
-  /// Of a step with nothing recomputed, of all ranks; 0 if not compiled.
+  /// FLOPs of a step with nothing recomputed, of all ranks; 0 if not compiled.
   double getFlops() const { return untreated ? untreated->flops : 0; }
 
 private:

@@ -52,10 +52,10 @@ private:
   std::vector<ModelLayer> layers;
   std::map<std::string, LayerClass> classes;
   std::vector<std::unique_ptr<LayoutPlanner>> planners;
-  /// Of `planners`: those of which there is more to find out.
+  /// The members of `planners` about which more can be learned.
   std::vector<LayoutPlanner *> open;
   std::vector<const LayoutPlanner *> planned;
-  /// Of a step with nothing recomputed.
+  /// FLOPs of a step with nothing recomputed.
   double flops = 0;
   std::map<std::string, std::vector<Layout>> skipped;
 
@@ -171,7 +171,7 @@ double LayoutSearch::getKey(const LayoutPlanner &planner) const {
   return isGiven(planner) ? 0 : planner.getExpectedSeconds(flops);
 }
 
-/// What does not promise less is not of interest.
+/// A layout that does not promise less is not of interest.
 double LayoutSearch::getCutoff() const {
   return planned.size() < numBestLayouts
              ? std::numeric_limits<double>::infinity()
@@ -185,8 +185,9 @@ void LayoutSearch::sortOpen() {
   });
 }
 
-/// Those that promise most, unless they would learn the same. One of them is
-/// ready to be planned, if there is one: plans are what others are measured by.
+/// Chooses the layouts that promise most, unless they would learn the same. One
+/// of them is ready to be planned, if there is one: plans are the measure for
+/// others.
 std::vector<LayoutPlanner *> LayoutSearch::chooseNext() const {
   std::vector<LayoutPlanner *> chosen;
   auto choose = [&](LayoutPlanner *planner) {
@@ -219,7 +220,7 @@ void LayoutSearch::take(LayoutPlanner &planner, Error error) {
 }
 
 void LayoutSearch::advance(llvm::ArrayRef<LayoutPlanner *> chosen) {
-  // Of one plan: what is left is for the others.
+  // The time for one plan: the rest is for the others.
   constexpr double mostSeconds = 30;
   const double seconds = std::min(mostSeconds, clock.getSecondsLeft());
   std::vector<std::string> errors(chosen.size());

@@ -9,7 +9,7 @@
 namespace mf::planner {
 
 struct PipelineShape {
-  /// Of the Schedule library.
+  /// The name in the Schedule library.
   std::string schedule;
   int64_t stages = 1;
   /// Chunks per stage.

@@ -11,10 +11,10 @@ using namespace mf::planner;
 
 namespace {
 
-/// The nodes of the cut: two for each value, as it comes about and as it is
-/// there in backward, and one for each operator. What is on the side of the
-/// sink is computed in backward, but for values whose first node is not: those
-/// are kept.
+/// The nodes of the cut: two for each value, as it comes about and as it is in
+/// backward, and one for each operator. Nodes on the side of the sink are
+/// computed in backward, but for values whose first node is not: those are
+/// kept.
 class CutNodes {
 public:
   explicit CutNodes(const LayerGraph &graph) : graph(graph) {}
@@ -100,7 +100,8 @@ std::vector<RecomputeChoice> planner::findChoices(const LayerGraph &graph,
   const double lowest = std::ldexp(1.0, -50), highest = std::ldexp(1.0, -20);
   const RecomputeChoice none = chooseRecompute(graph, lowest / 1024);
   const RecomputeChoice all = chooseRecompute(graph, highest * 1024);
-  // What differs less than that from its neighbour is no choice of its own.
+  // A point that differs less than this from its neighbour is no choice of its
+  // own.
   const int64_t step = (none.keptBytes - all.keptBytes) / 50;
   std::vector<RecomputeChoice> choices;
   for (int index = 0; count > 0 && index <= steps; ++index) {

@@ -19,7 +19,7 @@
 
 namespace mf::planner {
 
-/// What is the same for all YAMLs that are compiled.
+/// The input that all YAMLs to be compiled share.
 struct CompilerInput {
   /// The name of the YAML's file, for messages.
   std::string fileName;
@@ -39,7 +39,7 @@ struct CompilerInput {
 
 /// A layer that counts among those that stages are made of.
 struct ModelLayer {
-  /// What operators' places are relative to: `layers.3`.
+  /// The prefix that operators' places are relative to: `layers.3`.
   std::string name;
   /// Layers of one kind have the same operators, with the same types and
   /// attributes, on the same values; only names may differ.
@@ -61,7 +61,7 @@ enum class PlanEffort : uint8_t {
 /// same options.
 struct LoweredStep {
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  /// Those of its model, in order.
+  /// The layers of its model, in order.
   std::vector<ModelLayer> layers;
 };
 

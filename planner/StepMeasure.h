@@ -9,7 +9,7 @@
 
 namespace mf::planner {
 
-/// Of one micro-batch, in seconds; not what tasks wait for others.
+/// Times of one micro-batch, in seconds, without the waits of tasks for others.
 struct ChunkMeasure {
   int64_t stage = 0;
   double forward = 0;
@@ -28,22 +28,22 @@ struct StageMeasure {
   int64_t hostBytes = 0;
   /// Buffers that live through the step.
   int64_t staticBytes = 0;
-  /// What it does behind its last task, without waits: reductions and the
+  /// Time of its work behind its last task, without waits: reductions and the
   /// update of parameters.
   double updateTime = 0;
 };
 
 struct StepMeasure {
-  /// Of the step, simulated.
+  /// Time of the simulated step.
   double seconds = 0;
-  /// Of a message between stages, on average; 0 if there is none.
+  /// Time of a message between stages, on average; 0 if there is none.
   double transferTime = 0;
   /// Arenas are those of mf-opt, not of a quick plan.
   bool isExact = false;
   /// In the order of execution.
   std::vector<ChunkMeasure> chunks;
   std::vector<StageMeasure> stages;
-  /// What the step's time is made of, largest first.
+  /// The parts of the step's time, largest first.
   std::vector<timeline::CriticalShare> criticalPath;
   /// Tokens of all ranks.
   int64_t tokens = 0;

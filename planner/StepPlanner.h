@@ -19,7 +19,7 @@
 
 namespace mf::planner {
 
-/// What may not be changed.
+/// The settings that may not be changed.
 struct KeptSettings {
   bool offset = false;
   bool recompute = false;
@@ -35,7 +35,7 @@ struct PlanRequest {
   /// Bytes of device memory per rank; none takes max_device_memory.
   std::optional<int64_t> limitBytes;
   KeptSettings keep;
-  /// What may be tried beside the YAML's own; empty keeps that.
+  /// Values that may be tried beside the YAML's own; empty keeps that.
   std::vector<int64_t> interleaves, microBatches;
   std::vector<std::string> schedules;
   double timeLimit = 60;
@@ -50,7 +50,7 @@ struct CompiledPlan {
   /// The user's YAML with them.
   std::string yaml;
   StepMeasure measure;
-  /// Of StepPlan::problem; empty if these are the settings of the YAML.
+  /// A plan of StepPlan::problem; empty if these are the settings of the YAML.
   plan::Plan plan;
 };
 
@@ -63,8 +63,8 @@ struct StepPlan {
   /// shorter.
   CompiledPlan best;
   bool isGiven = false;
-  /// What was solved last, with costs as compiled, and what came out. Seconds
-  /// and bytes.
+  /// The problem that was solved last, with costs as compiled, and its result.
+  /// Seconds and bytes.
   plan::Problem problem;
   plan::SolveResult result;
   /// No settings of this problem give a shorter step, in seconds.

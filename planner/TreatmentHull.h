@@ -8,9 +8,10 @@
 
 namespace mf::planner {
 
-/// Of treatments that keep `memory` and take `time`, the numbers of those on
-/// the lower convex hull, from most memory to least. A mixture of the others
-/// takes longer than one of two neighbours on the hull that keeps as much.
+/// Among treatments that keep `memory` and take `time`, returns the numbers of
+/// those on the lower convex hull, from most memory to least. A mixture of the
+/// others takes longer than one of two neighbours on the hull that keeps as
+/// much.
 std::vector<size_t> findHull(llvm::ArrayRef<double> memory,
                              llvm::ArrayRef<double> time);
 

@@ -65,8 +65,9 @@ struct Assignment {
   }
 };
 
-/// What the YAML has to say for an assignment on a pipeline. Operators of the
-/// first layers of a chunk are recomputed up to the last layer that wants it.
+/// The settings that the YAML needs for an assignment on a pipeline. Operators
+/// of the first layers of a chunk are recomputed up to the last layer that
+/// wants it.
 MemorySettings makeSettings(const Assignment &assignment,
                             const schedule::Pipeline &pipeline,
                             llvm::ArrayRef<ModelLayer> layers,

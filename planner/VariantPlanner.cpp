@@ -13,7 +13,7 @@ using llvm::Expected;
 /// So many sets of recomputed operators are told apart, beside all and none.
 static constexpr size_t numSelections = 5;
 
-/// What of the settings of an assignment may be written.
+/// The settings of an assignment that may be written.
 static MemorySettings dropKept(MemorySettings settings,
                                const KeptSettings &keep) {
   if (keep.offset)
@@ -77,7 +77,7 @@ static Assignment makeUntreated(const PipelineShape &shape,
   return assignment;
 }
 
-/// What layers are made of is known then.
+/// The operators of layers are known then.
 Expected<CompiledAssignment> VariantPlanner::compileUntreated() {
   context.treatments = {makeNoTreatment(context.getNumKinds())};
   clock.report("compiling without recompute");

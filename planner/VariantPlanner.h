@@ -61,8 +61,8 @@ public:
   /// Takes note of what costs should explain: the step with nothing recomputed
   /// or swapped. After learning or borrowing.
   void observeUntreated(const StepMeasure &measure);
-  /// What the costs promise, in seconds, without compiling anything; a
-  /// NoPlanError if nothing fits.
+  /// The step's time that the costs promise, in seconds, without compiling
+  /// anything; a NoPlanError if nothing fits.
   llvm::Expected<double> estimate();
 
   /// Solves and compiles until the plan stays the same. Plans that the model
@@ -74,7 +74,7 @@ public:
   const std::optional<CompiledPlan> &getBest() const { return best; }
   const plan::Problem &getProblem() const { return problem; }
   const plan::SolveResult &getResult() const { return result; }
-  /// What the model says of the best plan.
+  /// The model's time of the best plan.
   double getModelSeconds() const { return modelSeconds; }
   /// No settings give a shorter step; 0 if nothing was solved.
   double getBoundSeconds() const { return boundSeconds; }
@@ -89,7 +89,7 @@ private:
   AssignmentCompiler compiler;
   PipelineShape shape;
   PlanContext context;
-  /// Of the step with nothing recomputed; empty if it was not compiled.
+  /// Graphs of the step with nothing recomputed; empty if it was not compiled.
   std::vector<LayerGraph> graphs;
   std::optional<LayerCosts> costs;
   bool areCostsOwn = false;
@@ -116,7 +116,7 @@ private:
   plan::SolveResult result;
   double modelSeconds = 0;
   double boundSeconds = 0;
-  /// What the simulated step takes beside the model's.
+  /// The simulated step's time beyond the model's.
   double restSeconds = 0;
   int64_t compiledSteps = 0;
 

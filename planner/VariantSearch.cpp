@@ -18,11 +18,12 @@ using llvm::Expected;
 static constexpr int mostRounds = 8;
 /// Seconds after which a round of solving ends with the plan it has.
 static constexpr double longestSolve = 6;
-/// Of the limit, for each plan too many that did not fit.
+/// The share of the limit that is left free for each plan too many that did not
+/// fit.
 static constexpr double roomOfMisfits = 0.002;
 /// So many plans are compiled at most beside the model's best.
 static constexpr int mostExplored = 4;
-/// Of the limit: plans for less memory are dealt differently.
+/// Shares of the limit: plans for less memory are dealt differently.
 static constexpr std::array<double, mostExplored + 1> exploredLimits = {
     1, 1, 0.85, 0.75, 0.65};
 /// Costs are not better known than that.
@@ -40,8 +41,8 @@ Expected<plan::Problem> VariantPlanner::buildProblem() {
                   plan::evaluate(made, toPlan(context, last.assignment)).time;
   }
   made.forbidden = forbidden;
-  // What is wrong with peaks is not the same for all plans: if corrections do
-  // not help, leave room for it.
+  // Errors in peaks are not the same for all plans: if corrections do not help,
+  // leave room for them.
   for (plan::StageMemory &stage : made.stages)
     stage.limit *= (1 - roomOfMisfits * std::max(0, misfits - 2)) *
                    exploredLimits[static_cast<size_t>(explored)];
@@ -69,7 +70,7 @@ void VariantPlanner::forbidStage(const plan::Plan &plan, size_t stage) {
   forbidden.push_back(std::move(entry));
 }
 
-/// What does not fit is not chosen again.
+/// A plan that does not fit is not chosen again.
 void VariantPlanner::forbid(const plan::Plan &plan,
                             const StepMeasure &measure) {
   for (size_t stage = 0; stage < measure.stages.size(); ++stage)
@@ -133,7 +134,7 @@ Expected<bool> VariantPlanner::confirmBest() {
   return false;
 }
 
-/// That nothing fits is what getBest() says.
+/// Drops the error that nothing fits, which getBest() reports.
 static Error skipNoPlan(Error error) {
   return llvm::handleErrors(std::move(error), [](const plan::NoPlanError &) {});
 }
@@ -145,7 +146,8 @@ Expected<plan::SolveResult> VariantPlanner::solveProblem(double cutoff) {
     return made.takeError();
   problem = std::move(*made);
   plan::SolveOptions options;
-  // What is left behind that is less than what the costs have wrong.
+  // The search stops when the remaining gap is less than the error of the
+  // costs.
   options.timeLimit = std::max(1.0, clock.getSecondsLeft() / 2);
   std::atomic<bool> isEnough = false;
   options.stop = &isEnough;
@@ -184,8 +186,8 @@ Expected<bool> VariantPlanner::solveNext(double cutoff) {
   return result.plan && !llvm::is_contained(tried, toAssignment(*result.plan));
 }
 
-/// Of what was compiled to learn from, the shortest that fits: costs may take
-/// for too large what is not.
+/// Takes the shortest fitting step that was compiled to learn from: costs may
+/// be too high for plans that are good.
 Error VariantPlanner::takeObserved() {
   std::vector<std::pair<double, size_t>> fitting;
   for (const auto &[index, observation] : llvm::enumerate(observations))
@@ -301,7 +303,7 @@ Error VariantPlanner::makeNoPlanError() const {
   }
   std::string text =
       "no settings fit into " + describeMemorySize(context.limitBytes);
-  // What was compiled to learn costs may fit.
+  // A step that was compiled to learn costs may fit.
   if (least > 0)
     text += ": stage " + std::to_string(nearest) +
             " of the nearest that was compiled misses " +

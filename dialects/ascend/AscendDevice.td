@@ -197,7 +197,7 @@ def Ascend_DeviceAttr
           key);
     }
 
-    /// What `entries` has to be.
+    /// The value of `entries` that matches the other parameters.
     static ::llvm::SmallVector<::mlir::DataLayoutEntryInterface> makeEntries(
         ::mlir::StringAttr name,
         ::llvm::ArrayRef<::mlir::NamedAttribute> engines, MemoryAttr memory,

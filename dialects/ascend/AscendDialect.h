@@ -31,7 +31,7 @@
 
 namespace mf::ascend {
 
-/// What an instruction gives its stream to do.
+/// The work that an instruction gives its stream.
 enum class Work { None, Kernel, Copy, Exchange };
 
 /// Memory that an instruction uses, and how.
@@ -40,7 +40,7 @@ struct BufferAccess {
   Access access = Access::In;
 };
 
-/// What an instruction costs.
+/// The cost of an instruction.
 struct Cost {
   int64_t flops = 0;
   int64_t bytes = 0;
@@ -51,7 +51,7 @@ class InstructionOpInterface;
 /// No operations, and the bytes of all accesses.
 Cost getAccessCost(InstructionOpInterface op);
 
-/// What an instruction exchanges with other ranks: a part in a collective of
+/// The exchange of an instruction with other ranks: a part in a collective of
 /// `group`, or one side of a transfer with `peer`.
 struct Exchange {
   /// Null for a transfer.
@@ -62,7 +62,7 @@ struct Exchange {
   PeerAttr peer;
   bool isSend = false;
   mlir::StringAttr channel;
-  /// Of an all_to_all_v.
+  /// Set for an all_to_all_v.
   int64_t rowElements = 0;
   double fill = 0;
 };

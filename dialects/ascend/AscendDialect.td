@@ -180,8 +180,8 @@ def Ascend_StepsAttr : Ascend_Attr<"Steps", "steps"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// What a kernel's specification has of it, or none if there are types or
-    /// attributes that no kernel has.
+    /// The steps as a kernel's specification has them, or none if there are
+    /// types or attributes that no kernel has.
     ::std::optional<::std::vector<::mf::KernelStep>> getSteps() const;
   }];
 }
@@ -218,7 +218,7 @@ def Ascend_FrameType : Ascend_Type<"Frame", "frame"> {
   let assemblyFormat = "`<` $layout `>`";
 }
 
-// What a call passes to a routine.
+// A value that a call passes to a routine.
 def Ascend_ArgumentType : AnyTypeOf<[Ascend_BufferType, Ascend_EventType]>;
 
 #endif // ASCEND_DIALECT_TD

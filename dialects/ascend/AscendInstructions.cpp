@@ -134,7 +134,7 @@ std::optional<Exchange> CollectiveOp::getExchange() {
 }
 Engine CollectiveOp::getEngine() { return Engine::Communication; }
 
-/// Of an all_to_all_v: one matrix, whose rows are sent.
+/// Checks the input of an all_to_all_v: one matrix, whose rows are sent.
 static LogicalResult verifyMatrix(CollectiveOp op, StringRef name,
                                   RankedTensorType type) {
   ArrayRef<int64_t> shape = type.getShape();

@@ -25,7 +25,8 @@ class Operand<string kernelAccess, bit optional = false, bit variadic = false,
   list<string> sharedInputs = shares;
 }
 
-// Inputs are read only. What may be left out, or stands for several, is last.
+// Inputs are read only. Operands that may be left out, or stand for several,
+// are last.
 def In : Operand<"In">;
 def OptionalIn : Operand<"In", true>;
 def VariadicIn : Operand<"In", false, true>;
@@ -72,8 +73,8 @@ class KernelEngine<string engineName> {
 def Cube : KernelEngine<"Cube">;
 def Vector : KernelEngine<"Vector">;
 
-// What a target gives rates for (mf::target::KernelRate): kernels of one kind
-// run alike. A record of another kind is an error of mf-tblgen.
+// The kinds by which a target gives rates (mf::target::KernelRate): kernels of
+// one kind run alike. A record of another kind is an error of mf-tblgen.
 def KernelKinds {
   list<string> names = [
     "matmul", "grouped_matmul", "attention", "attention_grad", "norm",
@@ -96,7 +97,7 @@ class Measure<string measureName, string measureFormula> {
 class Kernel<string kernelName, string kernelFactory> {
   string name = kernelName;
   string factory = kernelFactory;
-  // What it computes, in a line, and how it differs from the operator of CANN of
+  // The computation in a line, and how it differs from the operator of CANN of
   // that name.
   string summary = ?;
   string description = "";
@@ -109,7 +110,7 @@ class Kernel<string kernelName, string kernelFactory> {
   // One of KernelKinds.
   string kind = ?;
 
-  // What it makes of parts, where ranks share out a dimension: inputs, `->` and
+  // How ranks may share out dimensions of its operands: inputs, `->` and
   // outputs, each with a letter for each dimension, as in einsum. Dimensions of
   // one letter are cut alike. A small letter may be cut; an output that lacks it
   // is a sum over it, so a part of it makes a partial sum. `*` stands for all
@@ -147,8 +148,8 @@ class Kernel<string kernelName, string kernelFactory> {
   string step = "";
   string stepFactory = "";
 
-  // What profilers of devices call it in their column Type: no two kernels the
-  // same.
+  // The kernel's names in the column Type of profilers of devices: no two
+  // kernels share one.
   list<string> profiled = [];
   // A C++ expression over `KernelSpec &spec`, which has the operands that a
   // profiler shows and no attributes, that makes the record's of them and may

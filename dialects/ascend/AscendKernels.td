@@ -1,17 +1,16 @@
 //===- AscendKernels.td - The kernels that programs launch -----*- tablegen -*-===//
 //
-// The only place that says what a kernel takes, what it does with the memory of
-// its operands, and what it costs. From it come the verification of
-// `ascend.launch`, the accesses that programs are proven with, the registry of
-// the host's kernels and docs/generated/kernels.md. A new kernel is a record
-// here, a file in lib/Kernels and its tests.
+// The only place that gives a kernel's operands, its use of their memory, and
+// its costs. The verification of `ascend.launch`, the accesses that programs
+// are proven with, the registry of the host's kernels and
+// docs/generated/kernels.md are derived from it. A new kernel is a record here,
+// a file in lib/Kernels and its tests.
 //
 // Names and the order of operands are aclnn's, inputs and outputs each in their
-// order; a kernel that CANN does not have is called mf instead. What aclnn
-// takes as a tensor to work on in place is an output. Host arguments that the
-// host kernel has no use for are left out, among them workspaceSize and
-// executor. Operands that aclnn has in the middle of its list and that may be
-// absent come last.
+// order; a kernel that CANN does not have is called mf instead. A tensor on
+// which aclnn works in place is an output. Host arguments that the host kernel
+// has no use for are left out, among them workspaceSize and executor. Operands
+// that aclnn has in the middle of its list and that may be absent come last.
 //
 //===----------------------------------------------------------------------===//
 

@@ -61,7 +61,8 @@ static LogicalResult verifyAttributes(LaunchOp op,
   return success();
 }
 
-/// What one value alone shows; addresses are for the program's verifier.
+/// Checks sharing that one value alone shows; addresses are for the program's
+/// verifier.
 static LogicalResult verifySharing(LaunchOp op,
                                    const KernelSignature &signature) {
   for (auto [number, output] : llvm::enumerate(op.getOutputs())) {
@@ -106,7 +107,7 @@ static LogicalResult verifyWorkspace(LaunchOp op,
   return success();
 }
 
-/// What steps say of each other, of inputs and of the output.
+/// Checks that steps agree with each other, with inputs and with the output.
 static LogicalResult verifySteps(LaunchOp op,
                                  const KernelSignature &signature) {
   if (llvm::none_of(signature.attributes, [](const AttributeSignature &known) {

@@ -242,8 +242,8 @@ def Ascend_LaunchOp : Ascend_Op<"launch", [AttrSizedOperandSegments,
     `:` functional-type($inputs, $outputs)
   }];
   let extraClassDeclaration = [{
-    /// What the launch asks of its kernel, or none if it has types that no
-    /// kernel computes with.
+    /// The specification of the launch's kernel, or none if it has types that
+    /// no kernel computes with.
     ::std::optional<::mf::KernelSpec> getKernelSpec();
     /// The workspace that the kernel's signature asks for; 0 if none.
     int64_t getWorkspaceBytes();

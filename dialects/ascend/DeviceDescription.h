@@ -21,8 +21,8 @@ target::Saturation getNumbers(SaturationAttr saturation);
 target::KernelRate getNumbers(KernelRateAttr rate);
 target::Network getNumbers(NetworkAttr network);
 target::Target getNumbers(DeviceAttr device);
-/// Those of a device of these parameters. Its engines must be cube and vector,
-/// its entries of the right kinds.
+/// The numbers of a device with these parameters. Its engines must be cube and
+/// vector, its entries of the right kinds.
 target::Target getNumbers(mlir::StringAttr name,
                           mlir::ArrayRef<mlir::NamedAttribute> engines,
                           MemoryAttr memory, HostLinkAttr host,

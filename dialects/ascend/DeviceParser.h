@@ -19,7 +19,7 @@ public:
   explicit DeviceParser(mlir::AsmParser &parser)
       : parser(parser), start(parser.getCurrentLocation()) {}
 
-  /// What follows the attribute's mnemonic: `<...>`.
+  /// Each parses the text behind the attribute's mnemonic: `<...>`.
   mlir::ParseResult parse(llvm::StringRef path, target::ComputeEngine &engine);
   mlir::ParseResult parse(llvm::StringRef path, target::Memory &memory);
   mlir::ParseResult parse(llvm::StringRef path, target::HostLink &host);

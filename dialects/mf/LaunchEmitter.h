@@ -15,18 +15,18 @@
 
 namespace mf::ir {
 
-/// What a stage keeps per parameter from step to step.
+/// The statics that a stage keeps per parameter from step to step.
 enum class State {
   Parameter,
-  /// Of the step, reduced over ranks: what the optimizer takes.
+  /// The gradient of the step, reduced over ranks, as the optimizer takes it.
   Gradient,
   FirstMoment,
   SecondMoment,
-  /// What backward adds gradients to. The memory of `Gradient`, unless ranks
-  /// share the sum out.
+  /// The buffer to which backward adds gradients. It is the memory of
+  /// `Gradient`, unless ranks share the sum out.
   Accumulated,
-  /// The parameter as layers read it. That of `Parameter`, unless ranks share
-  /// its storage out and gather it once in a step.
+  /// The parameter as layers read it. It is the memory of `Parameter`, unless
+  /// ranks share its storage out and gather it once in a step.
   Gathered
 };
 
@@ -57,10 +57,10 @@ struct EmittedCollective {
   CollectiveKind kind = CollectiveKind::AllReduce;
   Reduction reduction = Reduction::Sum;
   EmittedBuffer input, output;
-  /// Of an all_to_all_v, in fp32: the rows for each expert of each member, and
-  /// those that each member sends for each expert of this rank.
+  /// Counts of an all_to_all_v, in fp32: the rows for each expert of each
+  /// member, and those that each member sends for each expert of this rank.
   EmittedBuffer send, receive;
-  /// What an all_to_all_v puts behind the last row that arrives.
+  /// The value that an all_to_all_v puts behind the last row that arrives.
   double fill = 0;
   llvm::SmallVector<llvm::StringRef, 2> axes;
   llvm::SmallVector<int64_t, 4> stages;

@@ -113,7 +113,7 @@ LogicalResult verifyParts(Operation *op, ArrayAttr axes, int64_t dim,
 // A collective knows one cut, into parts that lie behind each other; HCCL's
 // take no strides. Along another dimension than the first the parts of a tensor
 // are many short runs, and a kernel brings them together: before a collective
-// that cuts what a rank has, behind one that puts together what it gets. That
+// that cuts what a rank has, behind one that puts together what it gets. This
 // is one copy on one side, in a buffer of that side's size which lives no
 // longer than the operator; permuting the other side as well, to keep the
 // layout in between, would be a second copy of it. Where all dimensions before
@@ -337,7 +337,7 @@ LogicalResult AllToAllOp::verify() {
            << input << ", but got " << split << " and " << concat;
   if (isBetweenLayouts(input, getType()))
     return mlir::verifyCompatibleShape(input, getType());
-  // What lies between: cut along `split`, not yet put together.
+  // The intermediate value: cut along `split`, not yet put together.
   std::optional<int64_t> size = getGroupSize(*this, getAxes());
   SmallVector<int64_t> shape(input.getShape());
   if (size && shape[split] % *size == 0) {

@@ -5,7 +5,7 @@
 
 include "dialects/mf/MfOpBase.td"
 
-// What the ranks of a group do together: those that differ in the coordinates
+// An exchange among the ranks of a group: those that differ in the coordinates
 // on `axes` of the module's mesh alone. Between the sharding passes types are
 // of whole tensors with an #mf.layout, so shapes do not change; after them they
 // are local, and a cut dimension is as many times smaller as the group has

@@ -51,7 +51,8 @@ mlir::LogicalResult
 verifySwapDistance(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
                    int64_t distance);
 
-/// What the signature of `kernel` says; views have none, whose name is empty.
+/// The engine in the signature of `kernel`; views have no kernel, whose name is
+/// empty.
 Engine getKernelEngine(llvm::StringRef kernel);
 int64_t getKernelFlops(mlir::Operation *op, llvm::StringRef kernel,
                        mlir::DictionaryAttr attributes);
@@ -78,13 +79,13 @@ bool isFloatTensor(mlir::Type type);
 /// 1, and that of the micro-batch in the step.
 mlir::RankedTensorType getDrawType(mlir::MLIRContext *context);
 
-/// What a layer's argument that no other layer gives holds: a draw, or the
+/// The kind of a layer's argument that no other layer gives: a draw, or the
 /// tokens of an embedding, the labels of another layer.
 InputKind getStepInputKind(LayerKind kind, mlir::Type type);
 
-/// Of the step inputs `inputs` of a run, which of the step's micro-batches
-/// input `number` is: of several of one kind, that of each copy of the model in
-/// turn.
+/// Among the step inputs `inputs` of a run, returns which of the step's
+/// micro-batches input `number` is: if several are of one kind, each copy of
+/// the model has one in turn.
 int64_t getMicroBatchOfInput(mlir::ArrayAttr inputs, size_t number,
                              int64_t run);
 

@@ -126,7 +126,7 @@ LogicalResult mf::ir::verifyModelFunction(FunctionOpInterface function) {
 }
 
 //===----------------------------------------------------------------------===//
-// What the functions of a chunk take from each other
+// Values that the functions of a chunk take from each other
 //===----------------------------------------------------------------------===//
 
 /// Appends the types that `indices` of `types` name, or says on `user` which

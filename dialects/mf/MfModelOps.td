@@ -124,13 +124,13 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
           ::mlir::FloatAttr());
   }]>];
   let extraClassDeclaration = [{
-    /// What one rank has of the parameter while layers use it.
+    /// The type of one rank's part of the parameter while layers use it.
     ::mlir::RankedTensorType getLocalType();
-    /// What one rank keeps of it, and of its moments.
+    /// The type of the part that one rank keeps of it, and of its moments.
     ::mlir::RankedTensorType getStoredType();
-    /// What mf.get_param gives.
+    /// The type of the result of mf.get_param.
     ::mlir::RankedTensorType getReadType();
-    /// What one rank adds gradients up in.
+    /// The type in which one rank adds gradients up.
     ::mlir::RankedTensorType getAccumulatedType();
     /// The layouts of these; null where each rank has the whole.
     ::mf::ir::LayoutAttr getStoredLayout() {
@@ -143,7 +143,7 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
     bool scattersGradients() {
       return getStored() && (getScatterGradients() || !getGathered());
     }
-    /// What becomes of its gradient, whose summands ranks have.
+    /// The reduction of its gradient, whose summands ranks have.
     ::mf::ir::GradientReduction getReduction();
     ::mlir::RankedTensorType getTensorType() {
       return ::llvm::cast<::mlir::RankedTensorType>(getType());
@@ -360,8 +360,9 @@ def Mf_ForwardOp : Mf_FunctionOp<"forward",
     ::llvm::ArrayRef<::mlir::Type> getFutureTypes() {
       return getOutputTypes().take_back(getFuture());
     }
-    /// Of what backward gets gradients: the outputs, and before the values for
-    /// later pieces, if there are any, those of earlier ones.
+    /// The types of the values whose gradients backward gets: the outputs, and
+    /// before the values for later pieces, if there are any, those of earlier
+    /// ones.
     ::llvm::SmallVector<::mlir::Type> getGradientTypes();
   }];
 }
@@ -388,8 +389,8 @@ def Mf_BackwardOp : Mf_FunctionOp<"backward",
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = functionDeclarations # [{
-    /// What a task passes: output gradients, then arguments and outputs of
-    /// forward. The residuals behind them are the frame's.
+    /// The types that a task passes: output gradients, then arguments and
+    /// outputs of forward. The residuals behind them are the frame's.
     ::llvm::ArrayRef<::mlir::Type> getPassedTypes() {
       return getArgumentTypes().take_front(getOutputs() +
                                            getForwardArguments().size() +
@@ -398,7 +399,7 @@ def Mf_BackwardOp : Mf_FunctionOp<"backward",
     ::llvm::ArrayRef<::mlir::Type> getResidualTypes() {
       return getArgumentTypes().drop_front(getPassedTypes().size());
     }
-    /// Of the hidden inputs.
+    /// The types of the gradients of hidden inputs.
     ::llvm::ArrayRef<::mlir::Type> getInputGradientTypes() {
       return getResultTypes().drop_back(getGradients().size() + getKept());
     }
@@ -435,8 +436,8 @@ def Mf_BackwardWeightsOp : Mf_FunctionOp<"backward_weights",
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = functionDeclarations # [{
-    /// What a task passes: output gradients, then arguments of forward. The
-    /// residuals and kept values behind them are the frame's.
+    /// The types that a task passes: output gradients, then arguments of
+    /// forward. The residuals and kept values behind them are the frame's.
     ::llvm::ArrayRef<::mlir::Type> getPassedTypes() {
       return getArgumentTypes().take_front(getOutputGradients().size() +
                                            getForwardArguments().size());

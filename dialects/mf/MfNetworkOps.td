@@ -75,7 +75,7 @@ def Mf_SoftmaxGradOp : Mf_ComputeOp<"softmax_grad", "aclnnSoftmaxBackward",
 // Attention
 //===----------------------------------------------------------------------===//
 
-// Of a rank that has part of the query rows.
+// Attention, maybe on a rank that has part of the query rows.
 class Mf_AttentionOp<string mnemonic, dag operands, dag outputs,
                      list<Trait> traits = []>
     : Mf_ComputeOp<mnemonic, "",

@@ -13,8 +13,8 @@
 
 namespace mf::ir {
 
-/// What stands behind the names of functions for a piece of the sequence:
-/// `.piece1`, and nothing for the first.
+/// The suffix of function names for a piece of the sequence: `.piece1`, and
+/// nothing for the first.
 std::string getPieceSuffix(int64_t piece);
 
 /// Parses what the functions of a model share: `@name keyword? (%arg: type,
@@ -43,8 +43,8 @@ void setAxes(EmittedCollective &collective, mlir::ArrayAttr axes);
 
 class ParamOp;
 
-/// What ranks do with their summands of a parameter's gradient. It is cut along
-/// the first dimension by `scatter` and then by `own`.
+/// The exchange of ranks with summands of a parameter's gradient. It is cut
+/// along the first dimension by `scatter` and then by `own`.
 struct GradientReduction {
   /// Axes whose ranks have summands, and share the sum out.
   mlir::ArrayAttr scatter;

@@ -299,7 +299,7 @@ static SmallVector<Attribute> dropAxes(ArrayRef<Attribute> axes,
       axes, [&](Attribute axis) { return !llvm::is_contained(dropped, axis); });
 }
 
-/// Those of `axes` over which `gradient` is not summed. What makes it is
+/// The members of `axes` over which `gradient` is not summed. Its producers are
 /// followed through linear operators to collectives.
 static SmallVector<Attribute> findUnsummed(Value gradient,
                                            ArrayRef<Attribute> axes) {

@@ -1,7 +1,8 @@
 //===- MfRouterOps.td - Choosing experts -----------------------*- tablegen -*-===//
 //
-// What a router of experts is made of: the best of a row, what they are, where
-// they stand. Integers and comparisons carry no gradient.
+// The operators that a router of experts is made of: the best of a row,
+// comparisons with them, and places. Integers and comparisons carry no
+// gradient.
 //
 //===----------------------------------------------------------------------===//
 

@@ -258,7 +258,7 @@ ShardingRule ReshapeOp::getShardingRule() {
   ArrayRef<int64_t> from = getShape(getInput()), to = getShape(getResult());
   FactorDims input(from.size()), result(to.size());
   size_t i = 0, j = 0;
-  // What is left of dimensions i and j.
+  // The remaining factors of dimensions i and j.
   int64_t left = from.empty() ? 1 : from[0], right = to.empty() ? 1 : to[0];
   while (i < from.size() && j < to.size()) {
     int64_t size = std::gcd(left, right);

@@ -144,8 +144,8 @@ DictionaryAttr CrossEntropyOp::getKernelAttributes() {
 }
 Engine CrossEntropyOp::getEngine() { return Engine::Vector; }
 
-/// Of several kernels those that read the logits: one for each row's maximum,
-/// three for its sum of exponentials.
+/// Counts the kernels that read the logits: one for each row's maximum, three
+/// for its sum of exponentials.
 int64_t CrossEntropyOp::getFlops() {
   StringRef kernel = getKernelName();
   return kernel.empty() ? 4 * getTensor(getLogits()).getNumElements()

@@ -8,8 +8,8 @@
 
 namespace mf::ir {
 
-/// Of a module with a mesh: the name of a mf::SampleOrder. Without it all ranks
-/// read the whole batch.
+/// An attribute of a module with a mesh: the name of a mf::SampleOrder. Without
+/// it all ranks read the whole batch.
 inline constexpr llvm::StringLiteral sampleOrderAttribute = "mf.sample_order";
 
 } // namespace mf::ir

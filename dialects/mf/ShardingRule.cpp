@@ -120,7 +120,7 @@ std::optional<SmallVector<Axes>> splitAxes(ArrayRef<StringRef> axes,
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// What an operator without a rule of its own gets.
+/// The rule of an operator without one of its own.
 static ShardingRule getWholeRule(Operation *op) {
   ShardingRule rule;
   auto addWhole = [&](TypeRange types, SmallVectorImpl<FactorDims> &all) {

@@ -62,7 +62,7 @@ struct Layout {
   bool operator!=(const Layout &other) const { return !(*this == other); }
 };
 
-/// What a rank's part of a factor makes of the results that lack it.
+/// How the results that lack a factor depend on a rank's part of it.
 enum class FactorKind {
   /// The factor is in all results.
   Pass,
@@ -79,7 +79,8 @@ struct ShardingFactor {
   int64_t size;
 };
 
-/// Of an operand or result, the factors of each dimension, the outer one first.
+/// For an operand or result, the factors of each dimension, the outer one
+/// first.
 using FactorDims = llvm::SmallVector<llvm::SmallVector<unsigned, 1>, 4>;
 
 /// In which operands an operator is linear: what may be partial.
@@ -95,8 +96,8 @@ struct ShardingRule {
   /// Rows that need of the second, a whole factor of as many elements, only
   /// those up to their own: causal attention.
   std::optional<std::pair<unsigned, unsigned>> prefix;
-  /// What is made of an element depends on where it stands among all, which
-  /// ranks and pieces of the sequence know, but not blocks of rows.
+  /// The result for an element depends on its place among all, which ranks and
+  /// pieces of the sequence know, but not blocks of rows.
   bool dependsOnPlace = false;
 
   unsigned addFactor(FactorKind kind, int64_t size) {
@@ -115,7 +116,7 @@ std::optional<llvm::SmallVector<Axes>>
 splitAxes(llvm::ArrayRef<llvm::StringRef> axes,
           llvm::ArrayRef<int64_t> factorSizes, const MeshSizes &mesh);
 
-/// What an operator may ask for while it becomes that of a piece.
+/// Services to an operator while it becomes that of a piece.
 class WholeOperands {
 public:
   virtual ~WholeOperands() = default;
@@ -126,7 +127,7 @@ public:
   virtual int64_t getPiece() const = 0;
 };
 
-/// What an operator may ask for while it becomes that of a rank.
+/// Services to an operator while it becomes that of a rank.
 class LocalTables {
 public:
   virtual ~LocalTables() = default;

@@ -3,6 +3,7 @@
 // The names that MindSpore Transformers' layer classes give their Cells and
 // primitives. The layers compute the same; users' patterns and checkpoints see
 // the names.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_LIB_IMPORT_FAMILYNAMES_H

@@ -4,6 +4,7 @@
 // have the same meaning: neighbours rotate, and the layers that predict more
 // tokens take the hidden state behind the last norm. Two things follow the
 // published classes instead: the tables' amplitude and the scale of scores.
+//
 //===----------------------------------------------------------------------===//
 
 #include "FamilyReaders.h"

@@ -3,6 +3,7 @@
 // The names that MindSpore Transformers' classes of latent attention give their
 // Cells and primitives, as tables: the names decide which weights are stored
 // together.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_LIB_IMPORT_LATENTNAMES_H

@@ -3,6 +3,7 @@
 // Code between MF_BEGIN_AVX512 and MF_END_AVX512 is compiled for processors
 // with MatrixUnit::Avx512, and may only be called on those. Functions that make
 // bf16 need MatrixUnit::Amx.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_LIB_KERNELS_AVX512_INL_H

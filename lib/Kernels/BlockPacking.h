@@ -2,6 +2,7 @@
 //
 // Packs the operands of BlockProduct.h from rows x of a tensor. The cells are
 // of the tensor's type or f32. The processor has MatrixUnit::Avx512.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_LIB_KERNELS_BLOCKPACKING_H

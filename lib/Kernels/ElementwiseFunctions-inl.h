@@ -2,6 +2,7 @@
 //
 // The functions that elementwise kernels apply to a vector. Included once for
 // each instruction set, as Simd-inl.h is.
+//
 //===----------------------------------------------------------------------===//
 
 #if defined(MF_LIB_KERNELS_ELEMENTWISEFUNCTIONS_INL_H) ==                      \

@@ -2,6 +2,7 @@
 //
 // Code that the loops of attention on packed blocks share, and the parts that
 // differ between f32 and bf16. For processors with AVX-512 (Avx512-inl.h).
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_LIB_KERNELS_PACKEDSCORES_INL_H

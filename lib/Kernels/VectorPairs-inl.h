@@ -7,6 +7,7 @@
 // loops here, which do not care which element is in which lane, go two vectors
 // at a time, in the order of their narrowest type. The result for an element
 // does not depend on its lane.
+//
 //===----------------------------------------------------------------------===//
 
 #if defined(MF_LIB_KERNELS_VECTORPAIRS_INL_H) == defined(HWY_TARGET_TOGGLE)

@@ -2,6 +2,7 @@
 //
 // How kernels treat parts of tensors (AscendKernelBase.td), where attributes
 // decide it.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_LIB_SIGNATURES_PARTFORMULAS_H

@@ -5,6 +5,7 @@
 // had, and leaves the operands of the record; it returns false if it cannot
 // tell what was launched. Operands that are the record's already stay as they
 // are.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_LIB_SIGNATURES_PROFILEDOPERANDS_H

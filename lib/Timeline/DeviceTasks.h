@@ -6,6 +6,7 @@
 // comes belongs to the receive, and the profiler calls it the bubble. And a
 // collective that holds up the device is no task of the stream that it holds
 // up.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_LIB_TIMELINE_DEVICETASKS_H

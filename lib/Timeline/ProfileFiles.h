@@ -4,6 +4,7 @@
 // its columns and units: a function for each file. All times begin with the
 // step, where the profiler's begin with 1970; MB are 2^20 bytes, but 10^6 in
 // communication.json, as there.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_LIB_TIMELINE_PROFILEFILES_H

@@ -86,8 +86,8 @@ private:
   /// another, the first one first.
   SmallVector<Operation *> forward;
   SmallVector<Value> losses, hiddenInputs;
-  /// What earlier pieces of the sequence gave, the first piece's before the
-  /// second's, and what this one gives.
+  /// Values that earlier pieces of the sequence gave, the first piece's before
+  /// the second's, and the values that this one gives.
   SmallVector<Value> past, future;
   /// By layer of the chunk, its first place among a piece's values.
   DenseMap<Operation *, int64_t> firstOfLayer;
@@ -150,7 +150,7 @@ void ChunkBuilder::addPast() {
     }
 }
 
-/// What argument number `argument` of `layer` stands for.
+/// The value that argument number `argument` of `layer` stands for.
 Value ChunkBuilder::getArgument(LayerOp layer, size_t copy, unsigned argument) {
   unsigned firstPast = layer.getFirstPast();
   unsigned numHidden = std::min<size_t>(hidden[copy].size(), firstPast);
@@ -166,7 +166,7 @@ Value ChunkBuilder::getArgument(LayerOp layer, size_t copy, unsigned argument) {
               number % count];
 }
 
-/// What is made of parameters alone, `constants`, all copies share.
+/// All copies share the values that are made of parameters alone, `constants`.
 void ChunkBuilder::inlineCopy(LayerOp layer, size_t copy,
                               IRMapping &constants) {
   IRMapping mapping(constants);
@@ -223,8 +223,8 @@ void ChunkBuilder::inlineLayer(LayerOp layer) {
     });
 }
 
-/// What is added to the gradient of `param`: in its type, and shared out among
-/// ranks where that is done by micro-batch.
+/// The value to add to the gradient of `param`: in its type, and shared out
+/// among ranks where that is done by micro-batch.
 Value ChunkBuilder::makeSummand(ParamOp param, Value gradient) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointAfterValue(gradient);
@@ -260,7 +260,8 @@ Value ChunkBuilder::divideByRanks(ParamOp param, Value sum, StringRef name) {
   return mean;
 }
 
-/// What the chunk returns: gradients of hidden inputs, then of parameters.
+/// Collects the chunk's results: gradients of hidden inputs, then of
+/// parameters.
 LogicalResult ChunkBuilder::collectGradients(const GradientBuilder &gradients) {
   for (auto [index, input] : llvm::enumerate(hiddenInputs)) {
     Value gradient = gradients.getGradient(input);

@@ -19,8 +19,8 @@ using namespace mf::passes;
 
 namespace {
 
-/// What copies take of the memory that is left, so that offsets can be found
-/// for all: plans come this close to the bytes that are alive.
+/// The share of the memory left that copies may take, so that offsets can be
+/// found for all: plans come this close to the bytes that are live.
 constexpr double usableShare = 0.99;
 
 struct CastOncePass
@@ -62,7 +62,8 @@ private:
     return described;
   }
 
-  /// What the stage's limit leaves above its peak; none without a limit.
+  /// The memory that the stage's limit leaves above its peak; none without a
+  /// limit.
   LogicalResult getRoom(ascend::ProgramOp program,
                         std::optional<int64_t> &room) {
     FailureOr<std::optional<int64_t>> limit = getMemoryLimit(program, hbm);

@@ -23,9 +23,9 @@ struct ConvertedParameter {
   std::string name;
   /// Conversions in a step.
   int64_t casts = 0;
-  /// What one of them reads and writes.
+  /// Bytes that one of them reads and writes.
   int64_t bytesMoved = 0;
-  /// What its copy takes.
+  /// Bytes of its copy.
   int64_t bytesKept = 0;
 
   int64_t getBytesSaved() const { return (casts - 1) * bytesMoved; }
@@ -42,9 +42,10 @@ struct CastPlan {
   int64_t withoutRoom = 0;
 };
 
-/// Copies in the order of bytes saved per byte kept, of equals the first, as
-/// far as `room` goes, in bytes; without it, all. A copy that has no room
-/// leaves it to smaller ones behind it. What is converted once gets none.
+/// Chooses copies in the order of bytes saved per byte kept, the first of
+/// equals first, as far as `room` goes, in bytes; without it, all. A copy that
+/// has no room leaves it to smaller ones behind it. A parameter that is
+/// converted once gets none.
 CastPlan planCasts(llvm::ArrayRef<ConvertedParameter> parameters,
                    std::optional<int64_t> room);
 

@@ -11,7 +11,7 @@ using namespace mf;
 using namespace mf::passes;
 
 //===----------------------------------------------------------------------===//
-// What converts parameters
+// Launches that convert parameters
 //===----------------------------------------------------------------------===//
 
 static ascend::StepOp getStep(ascend::ProgramOp program) {
@@ -30,7 +30,7 @@ static llvm::StringMap<int64_t> countRuns(ascend::ProgramOp program) {
   for (auto call : getStep(program).getBody().getOps<ascend::CallOp>()) {
     isUpdated |= updating.contains(call.getRoutine());
     int64_t &count = runs[call.getRoutine()];
-    // What runs behind an update converts other values.
+    // Conversions behind an update see other values.
     if (isUpdated)
       count = -1;
     else if (count >= 0)

@@ -212,7 +212,7 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
   return builder.getDictionaryAttr(locations);
 }
 
-/// What of the YAML only matters where several ranks have copies.
+/// The optimizer's keys that only matter where several ranks have copies.
 static OptimizerShardAttr getOptimizerShard(MLIRContext *context,
                                             const ParallelConfig &config,
                                             bool hasReplicas) {

@@ -46,8 +46,8 @@ FusionConfig getFusionConfig(ir::TrainingAttr training);
 StageOffset getStageOffset(ir::TrainingAttr training);
 
 /// The stage map that a model's `training` attribute asks for, with chunks on
-/// the stages where its schedule wants them; none if there was an error. What
-/// mf-partition turns into placements; everything behind it reads those.
+/// the stages where its schedule wants them; none if there was an error.
+/// mf-partition turns it into placements; all later passes read those.
 std::optional<StageMap> createStageMap(ir::ModelOp model,
                                        DiagnosticList &diagnostics);
 
@@ -63,7 +63,7 @@ mlir::FailureOr<StageMap> readStageMap(ir::ModelOp model);
 mlir::Location getLocation(mlir::MLIRContext *context,
                            const Location &location);
 
-/// Emits every diagnostic with its location and notes. Those without a
+/// Emits every diagnostic with its location and notes. Diagnostics without a
 /// location of their own are about `fallback`. False if there was an error.
 bool emitDiagnostics(mlir::Location fallback, const DiagnosticList &list);
 

@@ -16,7 +16,7 @@
 
 namespace mf::passes {
 
-/// What the cuts of expert weights call these axes.
+/// The name of these axes in the cuts of expert weights.
 constexpr llvm::StringLiteral expertAxisName = "ep";
 
 /// Whether `cuts` names the axis, or one of which it is a factor.

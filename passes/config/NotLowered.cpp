@@ -20,7 +20,7 @@ public:
     Node value = section[key];
     if (!isAsked || !value)
       return;
-    // That a flag is set goes without saying.
+    // A flag needs no value in the message.
     bool isPlain = value.isMap() || value.getBool().value_or(false);
     diagnostics.warning(value.getLocation(),
                         sectionName + key +
@@ -40,7 +40,7 @@ static bool isDataParallelMode(const ParallelConfig &config) {
          config.parallelMode == ParallelMode::Hybrid;
 }
 
-/// What ranks share out.
+/// Checks the keys that cut a step among ranks.
 static void checkRanks(const ParallelConfig &config, const RankLayout &ranks,
                        bool hasExperts, Requests &requests,
                        DiagnosticList &diagnostics) {

@@ -43,7 +43,8 @@ static void cutForShards(ModelOp model, const RankLayout &ranks, int64_t size,
     if (param.getFrozen() || param.getUpdateRule() ||
         !param.getParallelOptimizer())
       continue;
-    // What does not come to whole factors stays on each rank.
+    // A dimension that is not a product of whole factors stays whole on each
+    // rank.
     if (std::optional<SmallVector<AxisSpan>> replicas =
             takeReplicas(param, ranks.expertParallel, axes))
       (void)takeInnerRanks(*replicas, size);

@@ -33,7 +33,8 @@ const char *describeOptimizer(llvm::StringRef type) {
       .Default("");
 }
 
-/// What this compiler cannot lower, although MindSpore Transformers can.
+/// Reports settings that this compiler cannot lower, although MindSpore
+/// Transformers can.
 void checkLowerable(const TrainingConfig &config, DiagnosticList &diagnostics) {
   if (config.optimizer.kind == OptimizerKind::Unsupported)
     diagnostics.error(config.optimizer.node["type"].getLocation(),

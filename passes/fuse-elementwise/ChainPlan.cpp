@@ -53,7 +53,8 @@ private:
   void apply(const PlannedChain &chain);
 
   ChainGraph graph;
-  /// Of each value: the launch that makes it, -1 if none does; and who reads.
+  /// For each value: the launch that makes it, -1 if none does; and its
+  /// readers.
   std::vector<int64_t> producers;
   std::vector<llvm::SmallVector<int64_t, 2>> readers;
   BufferUses uses;

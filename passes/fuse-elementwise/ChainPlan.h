@@ -26,14 +26,14 @@ struct ChainBuffer {
   bool isKept = false;
 };
 
-/// What a launch names: a buffer, or a view of it.
+/// A value that a launch names: a buffer, or a view of it.
 struct ChainValue {
   int64_t buffer = 0;
 };
 
 /// One launch, in program order.
 struct ChainLaunch {
-  /// What it computes, if its kernel may be a step of a chain.
+  /// The step that it would be in a chain, if its kernel may be one.
   std::optional<KernelSpec> step;
   /// Numbers of values; a workspace is an output.
   llvm::SmallVector<int64_t, 3> inputs, outputs;
@@ -55,12 +55,12 @@ struct PlannedChain {
   llvm::SmallVector<int64_t, 8> launches;
   /// Where it stands: in place of this one of them.
   int64_t position = 0;
-  /// Of kernel mfChain; and what it reads, as values.
+  /// A specification of kernel mfChain; and the values that it reads.
   KernelSpec spec;
   llvm::SmallVector<int64_t, 4> inputs;
-  /// Of buffers that are no more.
+  /// Bytes of buffers that this chain made unnecessary.
   int64_t bytesGone = 0;
-  /// That are not read and written any more.
+  /// Bytes that no longer have to be read and written.
   int64_t bytesUnmoved = 0;
 
   /// "aclnnSilu, aclnnMul".

@@ -8,7 +8,7 @@ namespace mf::passes {
 
 namespace {
 
-/// What a launch uses, as buffers.
+/// The buffers that a launch uses.
 struct Moment {
   int64_t launch;
   llvm::SmallVector<int64_t, 4> reads, writes;

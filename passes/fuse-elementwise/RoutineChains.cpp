@@ -9,7 +9,7 @@ using namespace mlir;
 namespace mf::passes {
 
 //===----------------------------------------------------------------------===//
-// What the plan sees
+// The plan's view of launches
 //===----------------------------------------------------------------------===//
 
 static Value getRoot(Value value) {
@@ -41,7 +41,7 @@ bool RoutineChains::isUnclear(Value value) {
   return found->second;
 }
 
-/// What is of one slot or one static has one number.
+/// All values of one slot or one static have one number.
 int64_t RoutineChains::getBuffer(Value root) {
   auto add = [&] {
     graph.buffers.emplace_back();
@@ -69,7 +69,7 @@ int64_t RoutineChains::getValue(Value value) {
   return found->second;
 }
 
-/// What the launch computes, if its kernel may be a step.
+/// The step that the launch would be in a chain, if its kernel may be one.
 static std::optional<KernelSpec> getStep(ascend::LaunchOp launch) {
   const KernelSignature *signature = findKernelSignature(launch.getKernel());
   if (!signature || !signature->getStepKind)
@@ -151,7 +151,7 @@ RoutineChains::RoutineChains(ascend::RoutineOp routine,
 }
 
 //===----------------------------------------------------------------------===//
-// What becomes of it
+// Replacing launches by chains
 //===----------------------------------------------------------------------===//
 
 /// Moves what makes a buffer's value in front of `op`.

@@ -26,7 +26,8 @@ ArrayRef<int64_t> getShape(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-/// What `value` is a half of the last dimension of: the first or the second.
+/// The value of which `value` is a half along the last dimension: the first or
+/// the second.
 Value getHalved(Value value, bool isSecond) {
   auto slice = getOnlyReadOp<SliceOp>(value);
   if (!slice)
@@ -42,7 +43,8 @@ Value getHalved(Value value, bool isSecond) {
   return fits ? slice.getInput() : Value();
 }
 
-/// What `value` is with its halves swapped and the first of them negated.
+/// The value of which `value` has the halves swapped and the first of them
+/// negated.
 Value getTurned(Value value) {
   auto concat = getOnlyReadOp<ConcatOp>(value);
   if (!concat || concat.getInputs().size() != 2 ||

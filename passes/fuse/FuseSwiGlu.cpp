@@ -62,7 +62,7 @@ private:
 };
 
 /// Classic classes have it beside the product, the training graph in the Cell
-/// of the activation. What is one primitive stays that.
+/// of the activation. If it is one primitive there, it keeps that name.
 FusionCandidate FuseSwiGluPass::getCandidate(SwiGluSite site) {
   StringRef silu = site.silu.getCellName();
   StringRef product = site.product.getCellName();

@@ -19,8 +19,8 @@ using mf::passes::PlacesSite;
 
 namespace {
 
-/// What reads the fused operator: the places, those of choices, and whether
-/// there is one.
+/// The values that read the fused operator: the places, those of choices, and
+/// whether there is one.
 SmallVector<Value, 1> build(OpBuilder &builder, PlacesSite site,
                             const std::string &cell) {
   mlir::Location loc = site.mask.getLoc();

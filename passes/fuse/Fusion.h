@@ -18,7 +18,7 @@ inline llvm::ArrayRef<int64_t> getShape(mlir::Value tensor) {
 /// Operators that match.
 struct FusionCandidate {
   FusionSite site;
-  /// What other operators read of them.
+  /// Values of theirs that other operators read.
   llvm::SmallVector<mlir::Value, 1> results;
   /// Builds a value in place of each result; the builder stands in front of
   /// what makes the first one.

@@ -89,7 +89,8 @@ private:
   /// The place of each choice, from 1; 0 for none. [rows, choices].
   Value places;
   int64_t numChoices = 0;
-  /// What choices of other experts are at least, in the rows that are sorted.
+  /// In the rows that are sorted, choices of other experts have at least this
+  /// value.
   double firstOfOthers = 0;
 };
 
@@ -240,7 +241,7 @@ Value PlacesMatcher::matchNumbered(Value first) {
   return numbered ? numbered.getResult() : Value();
 }
 
-/// What each place of an expert gets.
+/// Matches the choice that each place of an expert gets.
 bool PlacesMatcher::matchDispatch() {
   auto selected = chain.next<TransposeOp>(mask);
   Value counting = matchCounting();

@@ -12,8 +12,8 @@ struct SwiGluSite {
   mf::ir::MulOp product;
   mf::ir::SiluOp silu;
   mlir::Value gate, up;
-  /// What both are halves of, or none: along dimension `dim`, whose first half
-  /// is the gate.
+  /// The value of which both are halves, or none: along dimension `dim`, whose
+  /// first half is the gate.
   mlir::Value whole;
   int64_t dim = 0;
 

@@ -42,7 +42,7 @@ private:
 
 } // namespace
 
-/// What it uses goes first, if that is not there yet.
+/// Operators that produce its operands go first, if they are not placed yet.
 void IssuePlanner::place(int64_t index) {
   llvm::SmallVector<int64_t> stack = {index};
   while (!stack.empty()) {

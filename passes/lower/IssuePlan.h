@@ -26,12 +26,12 @@ struct PlannedOperator {
   bool isReduction = false;
   /// The operators, by index, whose results it uses.
   llvm::SmallVector<int64_t, 2> producers;
-  /// Of a reduction: those that lead from it to the function's result and to
-  /// nothing else, in order.
+  /// For a reduction: the operators that lead from it to the function's result
+  /// and to nothing else, in order.
   llvm::SmallVector<int64_t, 2> tail;
 };
 
-/// What lowering does next: an operator, or what stands behind a reduction.
+/// The next item to lower: an operator, or the completion behind a reduction.
 struct PlannedStep {
   enum class Kind { Operator, Completion };
   Kind kind = Kind::Operator;

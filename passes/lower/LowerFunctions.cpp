@@ -19,7 +19,7 @@ static ascend::StaticOp getScalar(ProgramBuilder &program, StringRef name,
   return program.getStatic(name, program.getScalarType(), role);
 }
 
-/// What losses are added to.
+/// The static to which losses are added.
 static ascend::StaticOp getLossSum(ProgramBuilder &program) {
   return getScalar(program, names::loss, ascend::Role::Constant);
 }
@@ -45,7 +45,7 @@ static void placeOutput(RoutineBuilder &routine, Value value, Value target) {
   });
 }
 
-/// Of the operator whose result a slot keeps.
+/// The name of the operator whose result a slot keeps.
 static StringRef getCellName(Value residual) {
   if (auto offload = residual.getDefiningOp<ir::OffloadOp>())
     return offload.getName().value_or("");
@@ -131,7 +131,8 @@ LogicalResult mf::passes::lowerForward(ProgramBuilder &program,
   return routine.lower(body);
 }
 
-/// What a gradient is converted from, if nothing else reads the converted one.
+/// The value that a gradient is converted from, if nothing else reads the
+/// converted one.
 static Value getUnconverted(Value value) {
   auto conversion = ir::getViewedValue(value).getDefiningOp<ir::CastOp>();
   if (!conversion || !conversion.getResult().hasOneUse())
@@ -230,9 +231,9 @@ LogicalResult mf::passes::lowerBackwardWeights(ProgramBuilder &program,
   return routine.lower(body, gradients);
 }
 
-/// What ranks do with their gradients, and what is more than collectives that
-/// the step issues, is a routine of its own, behind which gradients are those
-/// of the step.
+/// The reductions of gradients over ranks and all further work beyond
+/// collectives that the step issues are a routine of their own, behind which
+/// gradients are those of the step.
 static LogicalResult
 lowerReductions(ProgramBuilder &program,
                 llvm::iterator_range<Block::iterator> reductions) {

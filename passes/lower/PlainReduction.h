@@ -19,8 +19,9 @@ struct StateCollective {
   ir::State input = ir::State::Accumulated, output = ir::State::Gradient;
 };
 
-/// What `reduction` does, in order; none if it is not collectives alone, or if
-/// no routine of the program is known to add to the gradient.
+/// The collectives of `reduction`, in order; none if it is more than
+/// collectives, or if no routine of the program is known to add to the
+/// gradient.
 std::optional<llvm::SmallVector<StateCollective>>
 findPlainReduction(const ProgramBuilder &program,
                    ir::ReduceGradientOp reduction);

@@ -72,7 +72,7 @@ void OperatorDescriber::addReduction(Value gradient) {
       value = op->getOperand(0);
       continue;
     }
-    // What made the summand.
+    // Go on to the producer of the summand.
     if (reduction || op->getNumOperands() != 1)
       break;
     tail.push_back(found->second);
@@ -89,7 +89,7 @@ std::vector<PlannedOperator> OperatorDescriber::run(ArrayRef<Value> gradients) {
     PlannedOperator &entry = described[index];
     entry.isGather = communicates(op) && isMadeOfParameters(op);
     auto compute = dyn_cast<ir::ComputeOpInterface>(op);
-    // What a barrier is behind is no data.
+    // The values that a barrier waits for are no data.
     OperandRange operands = op->getOperands();
     if (compute && compute.isView())
       operands = operands.take_front();

@@ -174,7 +174,7 @@ StaticOp ProgramBuilder::getState(ir::State state, StringRef parameter) {
                    param.getInit(), owner.value_or(StringRef()), slice);
 }
 
-/// What it is reduced to has memory of its own only where that is less.
+/// The reduced gradient has memory of its own only where it is smaller.
 StaticOp ProgramBuilder::getAccumulated(ir::ParamOp param) {
   StringRef parameter = param.getSymName();
   RankedTensorType type = param.getAccumulatedType();

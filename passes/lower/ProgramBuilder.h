@@ -30,7 +30,7 @@ inline constexpr llvm::StringLiteral loss = "loss";
 /// routine takes the buffer as one of its last buffers, and the event of the
 /// copy's end as one of its events, both in the order of these.
 struct EarlyPrefetch {
-  /// Of the frame, in host memory.
+  /// Index of the slot in the frame, in host memory.
   int64_t slot = 0;
   /// Kernels between the copy's start and that of the routine.
   int64_t ahead = 0;
@@ -55,7 +55,8 @@ public:
   int64_t getStage() const { return stage; }
   /// Runs of each chunk in a step.
   int64_t getRuns() const { return runs; }
-  /// What a step reads: a run has one for each copy of the model.
+  /// The number of micro-batches that a step reads: a run has one for each copy
+  /// of the model.
   int64_t getMicroBatches() const { return microBatches; }
   /// Collectives of parameters that a routine has in flight at most.
   int64_t getInFlight() const { return inFlight; }

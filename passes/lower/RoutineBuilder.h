@@ -85,7 +85,7 @@ private:
   RoutineSwap swap;
   RoutineExchanges exchanges;
   int64_t numLaunches = 0;
-  /// Of the operator that is being lowered.
+  /// Name of the operator that is being lowered.
   llvm::StringRef cell;
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
   llvm::DenseMap<mlir::Value, mlir::Value> storage;

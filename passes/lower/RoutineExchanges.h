@@ -29,7 +29,7 @@ public:
 private:
   /// A collective that the compute stream has not waited for.
   struct Pending {
-    /// What it reads and what it writes.
+    /// The buffers that it reads and the one that it writes.
     llvm::SmallVector<mlir::Value, 3> inputs;
     mlir::Value output, done;
     mlir::Location loc;

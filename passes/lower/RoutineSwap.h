@@ -7,9 +7,9 @@
 
 namespace mf::passes {
 
-/// Puts the copies between device and host among a routine's launches, with
-/// the events that order them. What has to start before the routine becomes an
-/// argument, and is noted in the program as an early prefetch.
+/// Puts the copies between device and host among a routine's launches, with the
+/// events that order them. A copy that has to start before the routine becomes
+/// an argument, and is noted in the program as an early prefetch.
 class RoutineSwap {
 public:
   RoutineSwap(ProgramBuilder &program, ascend::RoutineOp routine,

@@ -189,7 +189,7 @@ static ascend::SliceAttr getInputSlice(ir::ModelOp model, int64_t microBatches,
       model.getContext(), ArrayRef<int64_t>{microBatches, rows, length}, axes);
 }
 
-/// What the host buffer of a micro-batch's input holds.
+/// The role of the host buffer of a micro-batch's input.
 static Role getRole(ir::InputKind kind) {
   switch (kind) {
   case ir::InputKind::Tokens:
@@ -342,9 +342,9 @@ LogicalResult StepBuilder::placeTransfers() {
 void StepBuilder::emit() {
   // Events recorded behind a call, for what waits for it.
   std::vector<Value> done(calls.size());
-  // What must be over before a call.
+  // Events that must be over before a call.
   std::vector<SmallVector<Value>> before(calls.size());
-  // What the first call computes from, and the update again.
+  // The first call reads it, and the update again.
   if (Value scale = globals.lookup("loss_scale"))
     before[0].push_back(emitInputCopy(scale, Role::LossScale));
   auto emitInputsOf = [&](size_t index) {

@@ -10,13 +10,14 @@ namespace mf::passes {
 
 /// Lowers one schedule to an `ascend.step`.
 ///
-/// Routines run on the compute stream. What a call takes from elsewhere (loads,
-/// receives) is issued `ahead` calls before it, on a stream of its own, behind
-/// an event of the call before that: its buffer is taken no earlier. What a
-/// call sends must be gone before the call `behind` calls after it: its buffer
-/// is free from there. With 1 and 2 a transfer overlaps one whole call on
-/// either side, at the price of one more message in memory. What a call hands
-/// to a later one of the stage lies in one message all the time.
+/// Routines run on the compute stream. A value that a call takes from elsewhere
+/// (loads, receives) is issued `ahead` calls before it, on a stream of its own,
+/// behind an event of the call before that: its buffer is taken no earlier. A
+/// value that a call sends must be gone before the call `behind` calls after
+/// it: its buffer is free from there. With 1 and 2 a transfer overlaps one
+/// whole call on either side, at the price of one more message in memory. A
+/// value that a call hands to a later one of the stage lies in one message all
+/// the time.
 class StepBuilder {
 public:
   StepBuilder(ProgramBuilder &program, ir::ScheduleOp schedule);
@@ -55,7 +56,7 @@ private:
   mlir::LogicalResult collect();
   mlir::LogicalResult collectTask(mlir::Operation *task);
   void collectForward(ir::RunForwardOp run);
-  /// Of a backward or its half.
+  /// Collects a backward or one of its halves.
   void collectBackward(llvm::StringRef routine, mlir::Operation *run,
                        mlir::IntegerAttr microBatch, mlir::Value frame,
                        mlir::ValueRange arguments);
@@ -106,7 +107,7 @@ private:
   std::vector<Call> calls;
   /// By call: the loads and receives that are issued right before it.
   std::vector<llvm::SmallVector<mlir::Operation *, 2>> issuedBefore;
-  /// Of each call, the copies for later calls that start while it runs, by
+  /// For each call, the copies for later calls that start while it runs, by
   /// kernel.
   std::vector<std::vector<EarlyCopy>> earlyCopies;
   /// By call, in the order of launches.
@@ -114,8 +115,8 @@ private:
   /// By stream, the event of the last sum over ranks.
   llvm::MapVector<llvm::StringRef, mlir::Value> reduced;
   bool hasLoss = false;
-  /// What the loss scale is multiplied with for backward; null if this stage
-  /// has no scaled loss.
+  /// The factor on the loss scale for backward; null if this stage has no
+  /// scaled loss.
   mlir::FloatAttr scaledGradient;
   /// Buffers of the schedule's tensors, frames of its frames.
   llvm::DenseMap<mlir::Value, mlir::Value> values;

@@ -24,7 +24,7 @@ void StepBuilder::placeReduction(ir::ReduceGradientOp op) {
         launches = std::max(launches.value_or(0), place.launches);
     if (!launches)
       continue;
-    // Those behind one launch stay in the order of the update.
+    // Reductions behind one launch stay in the order of the update.
     std::vector<StepReduction> &list = reductions[index];
     auto next = llvm::find_if(list, [&](const StepReduction &other) {
       return other.launches > *launches;

@@ -42,9 +42,10 @@ struct CollectiveDecision {
   const RecomputeTarget *setting = nullptr;
 };
 
-/// What sums parts follows its producer, unless that keeps its communication.
-/// Of what brings a value to its readers an exclude on either side comes first,
-/// then what is said of the first reader, then of the producer.
+/// A collective that sums parts follows its producer, unless that keeps its
+/// communication. For one that brings a value to its readers, an exclude on
+/// either side comes first, then the choice of the first reader, then of the
+/// producer.
 CollectiveDecision decideCollective(const CollectiveSite &site);
 
 } // namespace mf::passes

@@ -18,7 +18,7 @@ LayerCommunication::LayerCommunication(LayerOp layer) : layer(layer) {
   for (auto op : layer.getBody().getOps<ComputeOpInterface>())
     if (!changesLayout(op))
       names.insert(op.getCellName());
-  // What comes into a layer is resharded in the layer's own name.
+  // An argument of a layer is resharded in the layer's own name.
   for (auto op : layer.getBody().getOps<ComputeOpInterface>())
     if (changesLayout(op) && (names.contains(op.getCellName()) ||
                               op.getCellName() == layer.getSymName()))
@@ -42,8 +42,8 @@ static StringRef getCell(StringRef path) {
   return path.contains('.') ? path.rsplit('.').first : "";
 }
 
-/// What the Cell tree names and the layer lacks, such as a reshape that does
-/// nothing, stands next to the operators of its Cell.
+/// An operator that the Cell tree names and the layer lacks, such as a reshape
+/// without effect, stands next to the operators of its Cell.
 std::optional<CollectiveRequest>
 LayerCommunication::getRequest(ComputeOpInterface op,
                                const LayerEffects &effects) const {

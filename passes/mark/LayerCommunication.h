@@ -9,9 +9,9 @@
 
 namespace mf::passes {
 
-/// What sharding has put between the operators of a layer. It has the name of
-/// the operator that it is for; a collective with a name of its own is an
-/// operator like any other.
+/// The collectives that sharding has put between the operators of a layer. Each
+/// has the name of the operator that it is for; a collective with a name of its
+/// own is an operator like any other.
 class LayerCommunication {
 public:
   explicit LayerCommunication(ir::LayerOp layer);

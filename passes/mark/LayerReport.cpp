@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace mf;
 using namespace mf::ir;
 
-/// What one operator got; empty if nothing was said about it.
+/// The settings of one operator; empty if there are none.
 static llvm::json::Object reportOperator(ComputeOpInterface op,
                                          const LayerEffects &effects) {
   StringRef path = op.getCellName();

@@ -73,9 +73,9 @@ public:
         recompute(mf::passes::getRecomputeConfig(model.getTrainingAttr())) {}
 
   std::optional<LayerPlan> plan();
-  /// Those for the first piece of the sequence.
+  /// The layers for the first piece of the sequence.
   ArrayRef<LayerOp> getLayers() const { return layers; }
-  /// Of these the one at `number`, for every piece of the sequence.
+  /// The versions of layer `number` for every piece of the sequence.
   ArrayRef<LayerOp> getPieces(size_t number) const { return pieces[number]; }
 
 private:
@@ -159,7 +159,7 @@ ComputeOpInterface findRecomputedReader(Operation *op) {
   return nullptr;
 }
 
-/// What a collective makes of a swapped value is swapped, too.
+/// The result of a collective of a swapped value is swapped, too.
 std::optional<int64_t>
 getSentPrefetch(ComputeOpInterface op,
                 const LayerCommunication &communication) {
@@ -231,7 +231,7 @@ struct MarkMemoryPass : mf::passes::PrintingPass<
       plan->printTable(text.os());
     }
     ArrayRef<LayerOp> layers = planner.getLayers();
-    // What is said of the first piece holds for all.
+    // The diagnostics for the first piece hold for all.
     DiagnosticList diagnostics, repeated;
     mf::passes::ActivationSlicer slicer(model);
     for (auto [number, effects] : llvm::enumerate(plan->layers))

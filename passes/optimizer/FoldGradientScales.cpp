@@ -40,7 +40,7 @@ static void fold(ScaleGradientsOp scale, ArrayRef<size_t> readers,
   scale.erase();
 }
 
-/// What `scale` reads and writes.
+/// Bytes that `scale` reads and writes.
 static int64_t getMovedBytes(ModelOp model, ScaleGradientsOp scale) {
   int64_t bytes = 0;
   for (StringRef name : scale.getUsedGradients())

@@ -23,7 +23,7 @@ struct ParameterMap {
   llvm::StringMap<int64_t> stages;
   /// Place of each parameter that counts for the norm; tied ones do not.
   llvm::StringMap<int64_t> positions;
-  /// What is tied to each owner, in the model's order.
+  /// The parameters that are tied to each owner, in the model's order.
   struct Tied {
     SmallVector<Attribute> names;
     /// The owner's stage, then that of each name.

@@ -15,7 +15,7 @@ inline ir::CastOp getConversion(ir::GetParamOp read) {
   return llvm::dyn_cast<ir::CastOp>(*read->getUsers().begin());
 }
 
-/// What an operator on `read` is called: the parameter's name in its layer, and
+/// The name of an operator on `read`: the parameter's name in its layer, and
 /// `what`.
 inline std::string getNameInLayer(ir::GetParamOp read, llvm::StringRef what) {
   llvm::StringRef name = read.getParam();

@@ -32,8 +32,9 @@ static ScaleDecision decide(size_t scale, llvm::ArrayRef<GradientUser> users,
 
 std::vector<ScaleDecision> planScales(llvm::ArrayRef<GradientUser> users) {
   std::vector<ScaleDecision> decisions;
-  // What is read times its factor is there for nobody else to wait for. From
-  // behind: in front of a scale that stays there can be none that goes.
+  // A scale that is folded into its readers is no obstacle to those before it;
+  // so the loop goes from behind, since none can go in front of a scale that
+  // stays.
   std::vector<bool> isGone(users.size());
   for (size_t i = users.size(); i-- > 0;) {
     if (users[i].kind != GradientUser::Kind::Scales)

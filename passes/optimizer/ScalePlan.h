@@ -34,14 +34,14 @@ struct GradientUser {
   std::vector<std::string> gradients;
 };
 
-/// What becomes of one operator that scales.
+/// The decision on one operator that scales.
 struct ScaleDecision {
   /// Its place among the operators.
   size_t scale;
   /// The first operator that needs the product in memory, if there is one; the
   /// operator then stays.
   std::optional<size_t> obstacle;
-  /// Those that read the product times its factor instead.
+  /// Operators that read the product times its factor instead.
   std::vector<size_t> readers;
 };
 

@@ -280,7 +280,8 @@ struct ShardOptimizerPass
   }
 
 private:
-  /// What is gathered once in a step is there for all micro-batches.
+  /// A parameter that is gathered once in a step is whole for all
+  /// micro-batches.
   static bool mayGatherAgain(TrainingAttr training) {
     constexpr StringLiteral key = "parallel_optimizer_comm_recompute";
     ParallelAttr parallel = training.getParallel();

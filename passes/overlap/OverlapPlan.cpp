@@ -27,7 +27,7 @@ private:
   void awaitUpTo(int64_t collective);
 
   ArrayRef<OrderedOperator> operators;
-  /// Of an operator in the new order; -1 where it has none yet.
+  /// The position of an operator in the new order; -1 where it has none yet.
   std::vector<int64_t> position;
   std::vector<bool> isPending;
   /// Collectives under way, in the order in which they began.
@@ -39,7 +39,7 @@ private:
 
 } // namespace
 
-/// What is made of parameters alone comes with its reader.
+/// A value that is made of parameters alone comes with its reader.
 bool Scheduler::isReady(int64_t op) const {
   return all_of(operators[op].producers, [&](int64_t producer) {
     return isDone(producer) || operators[producer].isConstant;
@@ -71,7 +71,7 @@ int64_t Scheduler::choose() const {
   return best;
 }
 
-/// Those that began before it are over, too.
+/// Collectives that began before it are over, too.
 void Scheduler::awaitUpTo(int64_t collective) {
   while (isPending[collective]) {
     isPending[pending.front()] = false;
@@ -100,7 +100,7 @@ void Scheduler::schedule(int64_t op) {
 OverlapPlan Scheduler::run() {
   auto count = static_cast<int64_t>(operators.size());
   while (true) {
-    // What is made of parameters stays with what stands behind it.
+    // Operators on parameters stay with the one behind them.
     for (; head < count && (isDone(head) || operators[head].isConstant); ++head)
       if (!isDone(head))
         schedule(head);

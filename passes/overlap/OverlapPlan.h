@@ -38,9 +38,9 @@ struct OverlapPlan {
              llvm::raw_ostream &os) const;
 };
 
-/// Of the operators whose operands are known, the first runs that reads no
-/// collective that has just begun; where all do, the one of the collective that
-/// began first, which is then over.
+/// Among the operators whose operands are known, the first runs that reads no
+/// collective that has just begun; if all read one, the reader of the
+/// collective that began first, which is then over.
 OverlapPlan planOverlap(llvm::ArrayRef<OrderedOperator> operators);
 
 } // namespace mf::passes

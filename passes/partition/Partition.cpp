@@ -30,8 +30,8 @@ void emitRemarks(ModelOp model, const StageMap &map) {
 }
 
 /// Warns about mini stages of `map` that no layer of `model` is placed on:
-/// MindSpore Transformers takes them, but there is no chunk to schedule. Those
-/// with fewer than no layers had a warning already.
+/// MindSpore Transformers takes them, but there is no chunk to schedule. Mini
+/// stages with a negative number of layers had a warning already.
 void warnAboutEmptyMiniStages(ModelOp model, const StageMap &map) {
   DenseSet<PlacementAttr> taken;
   for (LayerOp layer : model.getBody().getOps<LayerOp>())

@@ -78,7 +78,7 @@ struct TrainingStepOptions
     fuseElementwise = lowering.fuseElementwise;
   }
 
-  /// What stands in the file `config`; none reads it.
+  /// The text of the file `config`; if there is none, the passes read the file.
   std::optional<std::string> configText;
   /// How much trouble is taken over the sizes of arenas.
   memory::StepPlanOptions planEffort;

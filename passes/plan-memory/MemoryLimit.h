@@ -8,7 +8,8 @@
 
 namespace mf::passes {
 
-/// What an option `hbm` says where memory has no limit, whatever the program's.
+/// The value of an option `hbm` for memory without a limit, whatever the
+/// program's limit.
 inline constexpr llvm::StringLiteral noMemoryLimit = "none";
 
 /// Bytes of device memory of a rank: `hbm`, a size as 54GB or noMemoryLimit, or

@@ -18,7 +18,7 @@ using MemoryPlanner = std::function<llvm::Expected<memory::StepPlan>(
 
 /// ascend-plan-memory that takes as much trouble over arenas as `effort` says,
 /// and hands on the limit of a stage that does not fit; there may be no
-/// handler. What `planner` plans is proven legal before it is used.
+/// handler. The plan of `planner` is proven legal before it is used.
 std::unique_ptr<mlir::Pass> createPlanMemory(
     const PlanMemoryOptions &options, const memory::StepPlanOptions &effort,
     MemoryLimitHandler handler, MemoryPlanner planner = memory::planStep);

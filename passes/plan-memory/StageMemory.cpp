@@ -23,8 +23,8 @@ StageMemory::StageMemory(const program::UnplannedStage &decoded)
   host.alignment = mf::addressAlignment;
 }
 
-/// Whether a static's memory may be another's before its first use. What the
-/// first call makes stays: most of it lives on to the end.
+/// Whether a static's memory may be another's before its first use. Statics
+/// that the first call makes stay: most of them live on to the end.
 bool StageMemory::comesInStep(uint32_t number) const {
   const program::MessageRange &range = liveness.statics[number];
   return range.isUsed && range.begin.call > 0 && range.begin < range.end;
@@ -65,7 +65,7 @@ void StageMemory::addRoutines() {
       std::string name;
       if (range.isUsed())
         name = getOperator(routine, lives.instructions[range.begin]);
-      // What nothing uses has a place too.
+      // A buffer that nothing uses has a place too.
       target.temporaries.push_back({std::move(name), buffer.bytes,
                                     range.isUsed() ? range.begin : 0,
                                     range.isUsed() ? range.end : 1});
@@ -123,7 +123,7 @@ void StageMemory::addFrame(uint32_t number, llvm::ArrayRef<uint32_t> phases) {
       if (const MomentRange &range = liveness.routines[routine].slots[index];
           range.isUsed())
         uses.push_back({static_cast<int64_t>(phase), range});
-    // What the step copies is needed until the last routine begins: the
+    // A slot that the step copies is needed until the last routine begins: the
     // routine that reads the copy may be any.
     const int64_t last = static_cast<int64_t>(phases.size()) - 1;
     if (!uses.empty() && uses.back().first < last &&

@@ -50,7 +50,7 @@ public:
   /// The operator that runs at a moment, for messages.
   std::string describe(memory::StepMoment moment) const;
 
-  /// What a live buffer is spent on: a static's role, "message", "residual" or
+  /// The category of a live buffer: a static's role, "message", "residual" or
   /// "temporary".
   std::string getCategory(const memory::LiveBuffer &buffer) const;
 

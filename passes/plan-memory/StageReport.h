@@ -16,7 +16,7 @@ struct ExchangeKind {
   std::string kind;
   /// The axes of a group as "dp, mp", the peer of a transfer as "pp = 1".
   std::string ranks;
-  /// Of the whole: of its input or output, whichever is longer.
+  /// Bytes of the whole tensor: its input or output, whichever is longer.
   int64_t bytes = 0;
 
   bool operator<(const ExchangeKind &other) const {
@@ -34,7 +34,7 @@ struct LayoutReport {
   int64_t total = 0;
 };
 
-/// What each rank of a stage keeps and what it exchanges in a step.
+/// The memory of each rank of a stage, and its exchanges in a step.
 struct StageReport {
   int64_t stage = 0;
   int64_t firstRank = 0;
@@ -53,7 +53,7 @@ struct StageReport {
   llvm::json::Object toJson() const;
 };
 
-/// Of a program that is planned; an error of it otherwise.
+/// The report of a planned program; an error if it is not planned.
 mlir::FailureOr<StageReport> makeStageReport(ascend::ProgramOp program);
 
 } // namespace mf::passes

@@ -5,9 +5,9 @@
 
 namespace mf::passes {
 
-/// What backward, or something made again there, reads. Users come after
-/// producers, so one walk from the end sees every need before the operator
-/// that it is about.
+/// Finds the values that backward, or an operator that runs again there, reads.
+/// Users come after producers, so one walk from the end sees every need before
+/// the operator that it is about.
 static std::vector<bool> findNeeded(llvm::ArrayRef<ForwardOperator> operators) {
   std::vector<bool> needed(operators.size());
   for (int64_t index = static_cast<int64_t>(operators.size()) - 1; index >= 0;
@@ -27,7 +27,7 @@ RecomputePlan planRecompute(llvm::ArrayRef<ForwardOperator> operators) {
   RecomputePlan plan;
   for (size_t index = 0; index < operators.size(); ++index) {
     const ForwardOperator &op = operators[index];
-    // What is free follows what it is made of.
+    // A free operator is cloned if one of its producers is.
     cloned[index] =
         needed[index] &&
         (op.isFree

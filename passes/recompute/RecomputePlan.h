@@ -38,7 +38,7 @@ struct ForwardOperator {
   int64_t flops = 0;
 };
 
-/// What to clone and what to keep, as indices in forward order.
+/// The operators to clone and those to keep, as indices in forward order.
 struct RecomputePlan {
   /// Marked operators that backward runs again, and free ones between them.
   std::vector<int64_t> clones;

@@ -21,7 +21,8 @@ using mf::schedule::Policy;
 
 namespace {
 
-/// That every stage has as many chunks as it is to have.
+/// Checks that every stage has as many chunks as the training attribute asks
+/// for.
 LogicalResult checkStages(ModelOp model, const ModelChunks &chunks) {
   ParallelAttr parallel = model.getTrainingAttr().getParallel();
   std::vector<int64_t> counts(chunks.pipeline.stages, 0);

@@ -80,7 +80,8 @@ LogicalResult ChunkReader::addForward(ForwardOp forward) {
   return success();
 }
 
-/// That each piece of the sequence has the chunks of the first, in their order.
+/// Checks that each piece of the sequence has the chunks of the first, in their
+/// order.
 LogicalResult ChunkReader::checkPieces() {
   int64_t numChunks = result.pipeline.getNumChunks();
   for (auto [number, chunk] : llvm::enumerate(result.chunks)) {

@@ -33,7 +33,7 @@ ScheduleBuilder::ScheduleBuilder(ModelOp model, ModelChunks &chunks,
 }
 
 //===----------------------------------------------------------------------===//
-// What runs exchange
+// Values that runs exchange
 //===----------------------------------------------------------------------===//
 
 Value ScheduleBuilder::load(const Task &task, int64_t argument) {

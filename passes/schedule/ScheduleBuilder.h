@@ -21,7 +21,7 @@ public:
   void build(int64_t stage, ir::UpdateOp update);
 
 private:
-  /// Of a chunk and a micro-batch: the values that its runs hand to others.
+  /// For a chunk and a micro-batch: the values that its runs hand to others.
   struct Run {
     llvm::SmallVector<mlir::Value> inputs, outputs;
     llvm::SmallVector<mlir::Value> outputGradients, inputGradients;

@@ -20,7 +20,7 @@ struct ModelSchedule {
   schedule::Schedule schedule;
   /// By stage and position: the operator that runs the task.
   std::vector<std::vector<mlir::Operation *>> runs;
-  /// What these operators run, stage by stage.
+  /// The task that each of these operators runs, stage by stage.
   llvm::MapVector<mlir::Operation *, schedule::Task> tasks;
   std::map<MessageKey, ir::SendOp> sends;
 };

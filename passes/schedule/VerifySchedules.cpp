@@ -18,7 +18,8 @@ using mf::schedule::Task;
 
 namespace {
 
-/// That all stages together can run, and that each run reads what it should.
+/// Checks that all stages together can run, and that each run reads the values
+/// of the right run.
 class ScheduleVerifier {
 public:
   ScheduleVerifier(ModelOp model, ModelChunks &chunks, ModelSchedule &schedules)
@@ -56,20 +57,20 @@ private:
   std::vector<std::vector<Operation *>> &runs;
   llvm::MapVector<Operation *, Task> &tasks;
   std::map<MessageKey, SendOp> &sends;
-  /// What runs were seen to read.
+  /// Transfers that were found between runs.
   std::vector<schedule::Transfer> transfers;
   DenseSet<Operation *> received;
 };
 
 //===----------------------------------------------------------------------===//
-// What runs read
+// Values that runs read
 //===----------------------------------------------------------------------===//
 
 void ScheduleVerifier::addTransfer(ReceiveOp receive, SendOp send,
                                    const Task &producer, const Task &reader) {
   auto ahead = static_cast<int64_t>(receive.getAhead());
   auto behind = static_cast<int64_t>(send.getBehind());
-  // Of several messages between two runs the strictest counts.
+  // If there are several messages between two runs, the strictest counts.
   if (!transfers.empty() && transfers.back().reader == reader &&
       transfers.back().producer == producer) {
     transfers.back().ahead = std::min(transfers.back().ahead, ahead);

@@ -15,7 +15,8 @@ using ir::ShardingRule;
 
 namespace {
 
-/// What of an operator is cut: a factor, of `outer` times the sequence.
+/// The part of an operator that is cut: a factor, of `outer` times the
+/// sequence.
 struct CutFactor {
   unsigned factor = 0;
   int64_t outer = 1;
@@ -57,7 +58,7 @@ private:
 
 } // namespace
 
-/// What `cut` cuts, of the factors of a value's dimensions.
+/// The factor that `cut` cuts, among the factors of a value's dimensions.
 static std::optional<CutFactor> findFactor(const ShardingRule &rule,
                                            const FactorDims &dims,
                                            const PieceCut &cut) {
@@ -91,7 +92,7 @@ static std::optional<PieceCut> findCut(const ShardingRule &rule,
   return std::nullopt;
 }
 
-/// What of an operator is cut: the factor that some operand brings.
+/// Chooses the factor to cut: the one of an operand that is cut.
 bool Planner::chooseFactor(const PieceOperator &op,
                            std::optional<CutFactor> &chosen) {
   bool needsWhole = false;

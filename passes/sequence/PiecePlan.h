@@ -1,9 +1,9 @@
 //===- PiecePlan.h - How a layer runs on pieces of the sequence -*- C++ -*-===//
 //
 // One pass forward through a layer: the hidden states are cut along the
-// sequence, operators say by their rules what follows, as they do for ranks
-// that share a dimension out. What of a whole dimension each row reads up to
-// its own place only, a piece has from earlier pieces. No IR.
+// sequence, and the operators' rules decide the rest, as they do for ranks that
+// share a dimension out. If each row reads a whole dimension only up to its own
+// place, a piece gets the earlier part from earlier pieces. No IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ struct PieceCut {
 
 struct PieceValue {
   llvm::SmallVector<int64_t> shape;
-  /// Of a piece; none for what pieces have whole.
+  /// The cut of a piece; none for values that each piece has whole.
   std::optional<PieceCut> cut = std::nullopt;
   /// The pieces' values add up to that of the whole: a loss.
   bool isSummand = false;
@@ -51,13 +51,13 @@ struct PieceLayer {
   std::vector<PieceOperator> operators;
 };
 
-/// What an operator of a piece reads for an operand.
+/// The form in which an operator of a piece reads an operand.
 enum class PieceRead {
   /// The value as the piece has it.
   Own,
   /// Its part of a whole value.
   Part,
-  /// That of all pieces up to it.
+  /// The values of all pieces up to it.
   Prefix
 };
 

@@ -68,7 +68,7 @@ private:
   /// By value of the whole layer: that of the piece, and that of the whole
   /// sequence where the piece has it.
   IRMapping values, wholes;
-  /// Of each value that is kept, what earlier pieces gave.
+  /// For each value that is kept, the values of earlier pieces.
   DenseMap<unsigned, SmallVector<Value>> past;
   DenseMap<unsigned, Value> prefixes;
   DenseMap<Value, Value> parts;
@@ -77,7 +77,7 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What there is to split
+// Operators to split
 //===----------------------------------------------------------------------===//
 
 static std::string getName(Operation *op) {

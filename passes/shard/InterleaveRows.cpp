@@ -18,7 +18,8 @@ using namespace mf::passes;
 
 namespace {
 
-/// What an operator that only moves rows has of the one it works for.
+/// The properties that an operator which only moves rows takes from the one
+/// that it works for.
 struct MovedFor {
   StringRef name;
   std::optional<RecomputeKind> recompute;
@@ -241,7 +242,7 @@ void LayerCutter::visit(size_t number) {
     pending.push_back(original);
     return;
   }
-  // What needs none of it may stand before it.
+  // Operators that need none of it may stand before it.
   if (readsPending(original)) {
     builder.setInsertionPoint(original);
     flush();

@@ -173,7 +173,7 @@ LayerPlanner::Outcome LayerPlanner::bringOperands(unsigned number,
           wanted.reduced.push_back(axis);
       addMissing(wanted.reduced, lifted);
     }
-    // What lay as wanted before it was resharded needs no way back.
+    // A value that lay as wanted before it was resharded needs no way back.
     unsigned value =
         planned.layouts[operand] == wanted ? operand : current[operand];
     Outcome outcome = bring(value, wanted, number, op.name);
@@ -227,7 +227,8 @@ LayerPlanner::Outcome LayerPlanner::resolveResults(unsigned number,
     if (!wanted.partial.empty() && isStream(result) &&
         layer.position == LayerPosition::Body)
       wanted.cuts = stream.cuts;
-    // What was exchanged for an operator before goes back as it came.
+    // A value that was exchanged for an earlier operator goes back to its
+    // former layout.
     if (auto home = homes.find(to_vector(layer.values[result].shape));
         home != homes.end() && !wanted.partial.empty() &&
         all_of(wanted.partial,

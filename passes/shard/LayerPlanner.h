@@ -8,7 +8,7 @@
 
 namespace mf::passes {
 
-/// What layers have asked of parameters so far.
+/// The demands of layers on parameters so far.
 struct ParameterStates {
   /// Tables that some reader has cut.
   std::vector<bool> isChosen;
@@ -110,12 +110,12 @@ private:
   PlannedLayer planned;
   /// The operator that is being planned.
   std::optional<unsigned> now;
-  /// What values are made from.
+  /// The origin of values.
   enum class Source { Activation, Parameter, Free };
   std::vector<Source> sources;
   /// The value as readers see it, where its producer reshards it at once.
   std::vector<unsigned> current;
-  /// Of a version, the value of the layer that it is.
+  /// For a version, the value of the layer that it stands for.
   std::vector<unsigned> origins;
   /// Axes of rows that the operator puts into other groups than ranks have.
   ir::Axes regrouped;

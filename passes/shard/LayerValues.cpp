@@ -184,7 +184,7 @@ bool LayerPlanner::askForIntegers(unsigned value, const Layout &wanted) {
   std::optional<FactorAxes> axes = getFactors(op, value, wanted);
   if (!axes)
     return false;
-  // What it is made of may be integers, too.
+  // Its operands may be integers, too.
   bool isChanged = false, hasOthers = false;
   for (auto [operand, dims] : zip_equal(op.operands, op.rule.operands)) {
     if (layer.values[operand].isInteger)
@@ -214,7 +214,7 @@ bool LayerPlanner::askProducer(const ShardedOperator &op, unsigned value,
 }
 
 //===----------------------------------------------------------------------===//
-// What comes into a layer and what it gives
+// Arguments and results of a layer
 //===----------------------------------------------------------------------===//
 
 void LayerPlanner::readValues() {

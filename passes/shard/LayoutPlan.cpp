@@ -102,7 +102,7 @@ bool ModelPlanner::planOnce(bool &isSettled) {
   for (auto [number, layer] : enumerate(model.layers)) {
     hidden.resize(layer.numHidden - layer.numPast);
     append_range(hidden, past[layer.firstPiece]);
-    // What a layer asks of its arguments is known after a first try.
+    // The demands of a layer on its arguments are known after a first try.
     std::vector<Layout> arguments(layer.numArguments);
     WantedFactors wanted;
     while (true) {
@@ -149,9 +149,10 @@ std::optional<LayoutPlan> ModelPlanner::run() {
   return std::move(plan);
 }
 
-/// What is gathered where a layer begins and mirrored by it or by one behind it
-/// can be gathered for a partial gradient at once: backward then has one
-/// reduce-scatter instead of an all-reduce of which each rank takes its part.
+/// A value that is gathered where a layer begins, and mirrored by this layer or
+/// a later one, can be gathered for a partial gradient at once: backward then
+/// has one reduce-scatter instead of an all-reduce of which each rank takes its
+/// part.
 static std::vector<Axes> findGathered(const ShardedModel &model,
                                       const LayoutPlan &plan) {
   std::vector<Axes> found(model.layers.size());

@@ -55,9 +55,9 @@ struct ShardedLayer {
   std::vector<ShardedOperator> operators;
   /// Losses among them are scalars.
   llvm::SmallVector<unsigned> results;
-  /// Of a layer for a piece of the sequence: the last hidden inputs are what
-  /// its versions for earlier pieces gave, the last results go to later ones.
-  /// All versions have the number of the first one.
+  /// Counts for the layer of a piece of the sequence: the last hidden inputs
+  /// are results of its versions for earlier pieces, the last results go to
+  /// later ones. All versions have the number of the first one.
   unsigned numPast = 0, numFuture = 0, firstPiece = 0;
 };
 
@@ -84,7 +84,7 @@ struct PlannedReshard {
 };
 
 struct PlannedLayer {
-  /// Of the layer's values and, behind them, of resharded ones.
+  /// Layouts of the layer's values and, behind them, of resharded ones.
   std::vector<ir::Layout> layouts;
   std::vector<PlannedReshard> reshards;
   /// By operator, what it reads.
@@ -95,13 +95,13 @@ struct PlannedLayer {
 struct LayoutPlan {
   std::vector<ir::Layout> parameters;
   std::vector<PlannedLayer> layers;
-  /// What does not divide and may stay whole.
+  /// Warnings about dimensions that do not divide and may stay whole.
   std::vector<std::string> warnings;
 
   void print(const ShardedModel &model, llvm::raw_ostream &os) const;
 };
 
-/// What is wrong, and where.
+/// An error with its place.
 struct LayoutError {
   std::string message;
   /// The axis that does not divide; empty if it is something else.

@@ -61,7 +61,7 @@ llvm::DenseSet<Value> findDifferentiated(LayerOp layer) {
 // Collectives
 //===----------------------------------------------------------------------===//
 
-/// What a collective says that it does.
+/// The step that a collective says it performs.
 static std::optional<ReshardStep> describe(Operation *op) {
   ReshardStep step;
   auto setAxes = [&](ArrayAttr axes) {

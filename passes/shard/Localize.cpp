@@ -135,7 +135,8 @@ LogicalResult Localizer::verifyDivides(Value value) {
          << MeshAttr::find(model) << ", but got " << type;
 }
 
-/// What memory an operator holds for rows that may come to this rank.
+/// Reports the memory that an operator holds for rows that may come to this
+/// rank.
 static void reportRoom(LayerOp layer, BoundedRowsOpInterface op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   int64_t room = op.getRoom(), mean = op.getMeanRows();

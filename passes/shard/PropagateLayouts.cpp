@@ -41,7 +41,7 @@ private:
   const ModelLayers::Layer &layer;
   const PlannedLayer &planned;
   OpBuilder builder;
-  /// Of the layer, and behind them resharded ones.
+  /// Values of the layer, and behind them resharded ones.
   SmallVector<Value> values;
 };
 

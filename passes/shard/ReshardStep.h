@@ -21,9 +21,9 @@ struct ReshardStep {
   ir::Axes axes;
   /// The dimension that is cut or gathered; of an all-to-all, that is cut.
   int64_t dim = 0;
-  /// Of an all-to-all, the dimension that is gathered.
+  /// For an all-to-all, the dimension that is gathered.
   int64_t concat = 0;
-  /// Of an all-gather: to replicated, else to reduced.
+  /// For an all-gather: to replicated, else to reduced.
   bool replicated = false;
 };
 

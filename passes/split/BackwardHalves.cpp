@@ -67,9 +67,9 @@ void BackwardHalves::assign(bool splitsBackward) {
     get(inWeights ? Half::Weights : Half::Backward).insert(op);
 }
 
-/// Takes out of the first half what only the other reads and makes again: a
-/// copy back that nobody would wait for, a view of it. What is dealt to the
-/// other half is read there.
+/// Takes operators out of the first half that only the other reads and makes
+/// again: a copy back that nobody would wait for, a view of it. Operators that
+/// are dealt to the other half are read there.
 void BackwardHalves::dropUnread() {
   for (Operation *op : llvm::reverse(behindCut)) {
     bool isRead = llvm::any_of(op->getUsers(), [&](Operation *user) {
@@ -86,7 +86,7 @@ SmallVector<Operation *> BackwardHalves::getOperators(Half half) {
 }
 
 //===----------------------------------------------------------------------===//
-// What a half reads
+// Values that a half reads
 //===----------------------------------------------------------------------===//
 
 /// Whether a half that reads the result of `op`, of forward or of the other

@@ -10,14 +10,15 @@ namespace mf::passes {
 /// The first half is all of backward unless that is split.
 enum class Half : uint8_t { Backward, Weights };
 
-/// What the operators of a half read of what they are not, each in the chunk's
-/// order.
+/// The values that the operators of a half read from outside of it, each in the
+/// chunk's order.
 struct HalfReads {
   llvm::SmallVector<mlir::Value> outputGradients;
   llvm::SmallVector<mlir::BlockArgument> arguments;
-  /// Of forward: what later pieces of the sequence read too, and the others.
+  /// Values of forward: those that later pieces of the sequence read too, and
+  /// the others.
   llvm::SmallVector<mlir::Value> outputs, residuals;
-  /// Of the other half.
+  /// Values of the other half.
   llvm::SmallVector<mlir::Value> kept;
 };
 
@@ -32,7 +33,8 @@ public:
 
   /// The operators of a half, in order.
   llvm::SmallVector<mlir::Operation *> getOperators(Half half);
-  /// Of what no half makes, such as an argument, the first.
+  /// The half that makes a value; the first for a value that no half makes,
+  /// such as an argument.
   Half getHalf(mlir::Value value) const {
     return weights.contains(value.getDefiningOp()) ? Half::Weights
                                                    : Half::Backward;

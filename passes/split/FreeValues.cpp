@@ -25,7 +25,7 @@ bool mf::passes::FreeValues::isFree(Operation *op) {
   auto compute = dyn_cast<ComputeOpInterface>(op);
   if (compute && compute.isView())
     return true;
-  // What ranks have sent each other is kept, unless it is marked.
+  // Values that ranks have sent each other are kept, unless they are marked.
   const bool communicates =
       compute && compute.getEngine() == mf::Engine::Communication;
   return !communicates && isMadeOfParameters(op);

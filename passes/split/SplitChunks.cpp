@@ -47,7 +47,7 @@ private:
   bool splitsBackward;
   BackwardHalves halves;
   HalfReads backwardReads, weightReads;
-  /// Of both halves, in forward's order.
+  /// Residuals of both halves, in forward's order.
   SmallVector<Value> residuals;
 };
 
@@ -105,7 +105,7 @@ void ChunkSplitter::cloneHalf(Block &block, Half half,
       continue;
     }
     Operation *clone = builder.clone(*op, mapping);
-    // What a barrier waits for may run in the other half, later.
+    // Operators that a barrier waits for may run in the other half, later.
     if (barrier) {
       SmallVector<Value> after;
       for (Value value : barrier.getAfter())
@@ -132,8 +132,8 @@ static SmallVector<int64_t> getNumbers(ArrayRef<BlockArgument> arguments) {
   });
 }
 
-/// What forward returns besides residuals: what comes from earlier pieces of
-/// the sequence is there already.
+/// The results of forward besides residuals, without those that come from
+/// earlier pieces of the sequence: these exist already.
 SmallVector<Value> ChunkSplitter::getOutputs() {
   SmallVector<Value> outputs(cut.getOutputs());
   Value *end = outputs.end() - chunk.getFuture();

@@ -6,8 +6,8 @@ namespace mf::passes {
 
 namespace {
 
-/// What an operator's results go into: nothing, one of the chunk's results, or
-/// what keeps it in the first half.
+/// The values that an operator's results lead to: nothing, one of the chunk's
+/// results, or a reason to keep it in the first half.
 class Reach {
 public:
   void add(int64_t result, bool isHidden) {

@@ -26,11 +26,12 @@ struct BackwardOperator {
 
 /// Whether each of `operators`, given in program order, only serves gradients
 /// of parameters and may therefore wait: it reaches no gradient of a hidden
-/// input. A chunk without hidden inputs has nothing that another stage waits
-/// for; there it is what reaches one result alone, so that the chain all of
-/// them hang on, as long as that of other chunks, is the other half. What such
-/// an operator makes is read by others of its kind only. Linear in operators
-/// and uses. The split is that of zero-bubble pipelining (Qi et al., 2024).
+/// input. In a chunk without hidden inputs, for which no other stage waits,
+/// these are the operators that reach one result alone, so that the chain all
+/// of them hang on, as long as that of other chunks, is the other half. Only
+/// operators of the same kind read the result of such an operator. Linear in
+/// operators and uses. The split is that of zero-bubble pipelining (Qi et al.,
+/// 2024).
 std::vector<bool> planWeightHalf(llvm::ArrayRef<BackwardOperator> operators,
                                  int64_t numHiddenInputs);
 

@@ -46,7 +46,7 @@ private:
   DenseSet<Operation *> forwardOps;
   /// The candidates' values.
   SmallVector<Value> values;
-  /// Of swapped values: their copies in host memory and distances.
+  /// For swapped values: their copies in host memory and distances.
   DenseMap<Value, OffloadOp> offloads;
   /// Swapped values, and views of them, in backward.
   IRMapping inBackward;

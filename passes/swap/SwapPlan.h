@@ -19,7 +19,7 @@ namespace mf::passes {
 
 /// A value that forward makes and that a user wants swapped.
 struct SwapCandidate {
-  /// Of the operator that makes it.
+  /// The name of the operator that makes it.
   std::string name;
   int64_t bytes = 0;
   /// Kernels between the start of the copy back and its first reader.
@@ -43,7 +43,7 @@ enum class SwapDecision {
   ReadByRecompute
 };
 
-/// What a remark says of a decision.
+/// The reason for a decision, as remarks give it.
 llvm::StringRef getReason(SwapDecision decision);
 
 struct SwapPlan {

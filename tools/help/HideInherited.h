@@ -8,10 +8,11 @@
 
 namespace mf::tools {
 
-/// Leaves out of `--help` what libLLVM registers when it is loaded: code
-/// generators and optimizers that mean nothing to mf. `--help-hidden` shows it.
-/// What is in `categories`, and what is registered later (MLIR registers its
-/// options when its entry points run), stays. To be called first in main.
+/// Leaves options out of `--help` that libLLVM registers when it is loaded:
+/// code generators and optimizers that mean nothing to mf. `--help-hidden`
+/// shows them. Options in `categories` stay, and those that are registered
+/// later (MLIR registers its options when its entry points run). To be called
+/// first in main.
 void hideInheritedOptions(
     llvm::ArrayRef<const llvm::cl::OptionCategory *> categories = {});
 

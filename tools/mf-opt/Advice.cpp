@@ -123,7 +123,7 @@ void printAdvice(const PlanRequest &request, StringRef target, double seconds) {
   Expected<StepPlan> found = search.take();
   if (!found)
     return printFailure(found.takeError());
-  // What is given fits, if nothing is better.
+  // The given settings fit, if nothing is better.
   if (!found->isGiven)
     printPlan(request, *found, target);
 }

@@ -14,8 +14,8 @@ namespace mf::tools {
 class AdviceSearch {
 public:
   /// Begins. The search ends by itself some time before `seconds` are over,
-  /// unless a compile takes long, and soon after `stop` is set. What the
-  /// request says of kept settings and time does not count.
+  /// unless a compile takes long, and soon after `stop` is set. The request's
+  /// own kept settings and time limit are ignored.
   AdviceSearch(planner::PlanRequest request, double seconds,
                const std::atomic<bool> &stop);
   AdviceSearch(const AdviceSearch &) = delete;
@@ -26,9 +26,9 @@ public:
   /// Waits for at most so many milliseconds. True if there is a result.
   bool wait(int milliseconds) const;
 
-  /// Takes the result, once there is one. Of plans whose step fits the shortest
-  /// that was found with other recompute settings alone; if there is none, of
-  /// all. A plan::NoPlanError if nothing fits.
+  /// Waits for the result and takes it. Among plans whose step fits, it is the
+  /// shortest that was found with other recompute settings alone; if there is
+  /// none, the shortest of all. A plan::NoPlanError if nothing fits.
   llvm::Expected<planner::StepPlan> take();
 
 private:

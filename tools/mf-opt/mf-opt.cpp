@@ -88,11 +88,11 @@ static cl::opt<double>
 
 namespace {
 
-/// What goes in, and what is kept of it for advice.
+/// The input, and the part of it that is kept for advice.
 struct TrainingStep {
   /// The text of the YAML; none if it cannot be read, which a pass says.
   std::optional<std::string> config;
-  /// What a stage that does not fit has; 0 if all fit.
+  /// The memory of a stage that does not fit; 0 if all fit.
   std::atomic<int64_t> exceededBytes = 0;
 
   std::string getName() const {

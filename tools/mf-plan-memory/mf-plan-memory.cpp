@@ -20,7 +20,7 @@ using llvm::StringRef;
 
 namespace {
 
-/// What the tool returns to the shell.
+/// The exit codes of the tool.
 enum ExitCode { Success = 0, Failure = 1, DoesNotFit = 2 };
 
 struct Options {

@@ -26,15 +26,15 @@ public:
   /// The same for programs.
   llvm::json::Object &getJson() { return json; }
 
-  /// What --explain asks for.
+  /// Adds the output of --explain.
   void addExplanation(const plan::Problem &problem, const plan::Plan &plan,
                       double time);
-  /// What --frontier and --plot ask for: searches. `rest` is what a step takes
-  /// beside the problem's.
+  /// Adds the output of --frontier and --plot: searches. `rest` is the time of
+  /// a step beside the problem's.
   llvm::Error addFrontier(const plan::Problem &problem, double rest = 0);
-  /// What --problem-out asks for.
+  /// Adds the output of --problem-out.
   void addProblem(const plan::Problem &problem);
-  /// What -o asks for.
+  /// Adds the output of -o.
   void addYaml(std::string yaml) {
     outputs.add(options.output, std::move(yaml));
   }

@@ -19,7 +19,7 @@ namespace mf::tools {
 // Text
 //===----------------------------------------------------------------------===//
 
-/// What most of the step's time is spent on.
+/// Names the largest part of the step's time.
 static std::string describeTime(const StepMeasure &measure) {
   if (measure.criticalPath.empty())
     return "";
@@ -31,7 +31,7 @@ static std::string describeTime(const StepMeasure &measure) {
                  100 * largest->seconds / measure.seconds);
 }
 
-/// What would have to be more, or faster.
+/// Names the resource that would have to be larger, or faster.
 static std::string describeLimit(const PlannedLayout &planned) {
   if (planned.isLimitedByMemory())
     return formatv("memory of stage {0}, {1}", planned.getFullestStage(),

@@ -12,7 +12,7 @@ namespace mf::tools {
 struct LimitRange {
   double low = 0, high = 0, step = 0;
 
-  /// Of `40GB:60GB`, `40GB:60GB:2GB`, or numbers in the unit of a problem.
+  /// Parses `40GB:60GB`, `40GB:60GB:2GB`, or numbers in the unit of a problem.
   static llvm::Expected<LimitRange> parse(llvm::StringRef text);
 
   /// Ascending; the highest is the last, also where no step ends there.

@@ -116,7 +116,7 @@ Error PlanOptions::checkTraining() const {
   return Error::success();
 }
 
-/// What makes no sense while layouts are chosen.
+/// Rejects options that make no sense while layouts are chosen.
 Error PlanOptions::checkLayouts() const {
   for (const Setting setting : keep)
     if (setting != Setting::Swap)

@@ -27,7 +27,7 @@ struct PlanOptions {
   cl::opt<std::string> input{cl::Positional, cl::desc("[<train.yaml>]"),
                              cl::cat(category)};
 
-  // What is planned.
+  // Options for the input.
   cl::opt<std::string> problem{
       "problem", cl::value_desc("file"), cl::cat(category),
       cl::desc("Solve an abstract problem, in JSON, instead of planning a "
@@ -55,7 +55,7 @@ struct PlanOptions {
   /// As mf-opt has them.
   LoweringFlags lowering{category};
 
-  // What may change.
+  // Options for the changes that are allowed.
   cl::list<Setting> keep{
       "keep",
       cl::CommaSeparated,
@@ -94,7 +94,7 @@ struct PlanOptions {
       cl::desc("End the search with the best plan so far (default: 60, with "
                "--devices 280), as ^C does")};
 
-  // What is written.
+  // Options for the output.
   cl::opt<std::string> output{
       "o", cl::value_desc("file"), cl::cat(category),
       cl::desc("Write the YAML with the plan; - is standard output, and what "
@@ -121,7 +121,7 @@ struct PlanOptions {
   /// Parses the command line; ends the program where it is malformed.
   void parse(int argc, char **argv);
 
-  /// What is wrong with the values.
+  /// Checks the values of the options.
   llvm::Error check() const;
 
   /// In seconds.

@@ -48,7 +48,8 @@ static KeptSettings getKept(const PlanOptions &options) {
   return kept;
 }
 
-/// Of --frontier the highest limit: what does not fit there fits nowhere.
+/// The limit of memory. With --frontier it is the highest: a plan that does not
+/// fit there fits nowhere.
 static Expected<std::optional<int64_t>> getLimit(const PlanOptions &options) {
   if (!options.hbm.empty())
     return parseMemorySize(options.hbm);
@@ -93,7 +94,7 @@ Expected<PlanRequest> makeRequest(const PlanOptions &options) {
   return request;
 }
 
-/// What compiled steps take beside the tasks of the problem.
+/// Time of compiled steps beside the tasks of the problem.
 static double getRestSeconds(const StepPlan &found) {
   if (found.best.plan.chunks.empty())
     return std::max(0.0, found.boundSeconds - found.result.bound);

@@ -9,8 +9,8 @@
 
 namespace mf::tools {
 
-/// What the options ask of the planner; nobody may stop it, nor is told how it
-/// goes.
+/// The options as a request to the planner; nobody may stop it, nor is told how
+/// it goes.
 llvm::Expected<planner::PlanRequest> makeRequest(const PlanOptions &options);
 
 /// Plans the training YAML, and prints and writes what is asked for. The search

@@ -40,7 +40,7 @@ static std::vector<std::string> makeRow(llvm::StringRef name,
           units.countMemory(static_cast<double>(limit - peak))};
 }
 
-/// What the compiler says of memory and time, as the solver does.
+/// The compiler's memory and time in the form of the solver's.
 static plan::Evaluation toEvaluation(const StepPlan &found) {
   plan::Evaluation evaluation;
   const auto microBatches =
@@ -55,7 +55,7 @@ static plan::Evaluation toEvaluation(const StepPlan &found) {
   return evaluation;
 }
 
-/// What planning is good for, in a line.
+/// Prints the gain of planning in a line.
 static void printGain(const StepPlan &found, llvm::raw_ostream &os) {
   if (found.isGiven) {
     os << "no settings that were found make the step shorter\n";

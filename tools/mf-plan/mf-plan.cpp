@@ -21,7 +21,7 @@ using llvm::Error;
 
 namespace {
 
-/// What the tool returns to the shell.
+/// The exit codes of the tool.
 enum ExitCode { Success = 0, Failure = 1, NoPlan = 2 };
 
 } // namespace

@@ -8,7 +8,7 @@
 namespace mf::tools {
 
 void removeConflictingOptions() {
-  // Of the parallel code in LLVM's Support library.
+  // The option of the parallel code in LLVM's Support library.
   auto &known = cl::getRegisteredOptions();
   if (auto found = known.find("threads"); found != known.end())
     found->second->removeArgument();

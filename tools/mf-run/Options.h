@@ -18,7 +18,7 @@ struct Options {
   cl::opt<std::string> input{cl::Positional, cl::desc("<step.mlir>"),
                              cl::cat(category)};
 
-  // What to run.
+  // Options for the run.
   cl::opt<int64_t> steps{
       "steps", cl::value_desc("n"), cl::init(1), cl::cat(category),
       cl::desc("Optimizer steps of the whole run (default: 1)")};

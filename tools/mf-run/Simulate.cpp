@@ -9,7 +9,7 @@ using llvm::Error;
 
 namespace mf::tools {
 
-/// What kernels could do at the peaks of the target.
+/// The rates that kernels could reach at the peaks of the target.
 static timeline::BoundRates getRates(const target::Target &target) {
   timeline::BoundRates rates;
   for (const target::ComputeEngine &engine : target.engines)

@@ -70,7 +70,7 @@ public:
   Run(const Options &options, ProcessGroup *processes)
       : options(options), processes(processes), messages(processes) {}
 
-  /// What the program returns.
+  /// Runs the file and returns the program's exit code.
   int run() { return messages.finish(runFile()); }
 
 private:
@@ -93,7 +93,7 @@ private:
   /// Null for one process.
   ProcessGroup *processes;
   Messages messages;
-  /// What the file holds: a program, or a model.
+  /// The content of the file: a program, or a model.
   DecodedProgram decoded;
   mf::ir::ModelOp model;
 };

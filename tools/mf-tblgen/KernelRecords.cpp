@@ -12,7 +12,7 @@ namespace mf {
 /// Inputs whose numbers a 32-bit mask can hold.
 static constexpr size_t maximumInputs = 32;
 
-/// Those that the emitter adds to each kernel's own.
+/// Measures that the emitter adds to each kernel's own.
 static constexpr llvm::StringLiteral commonMeasures[] = {
     "flops", "full_flops", "bytes", "largest_operand_bytes", "element_bytes"};
 

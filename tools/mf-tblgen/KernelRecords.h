@@ -45,7 +45,7 @@ struct KernelRecord {
   /// or neither.
   llvm::StringRef step, stepFactory;
   std::vector<MeasureRecord> measures;
-  /// What profilers call it.
+  /// The names that profilers give it.
   std::vector<llvm::StringRef> profiled;
   llvm::StringRef fromProfile;
 };

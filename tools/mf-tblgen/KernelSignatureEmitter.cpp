@@ -51,7 +51,7 @@ static void emitFormula(raw_ostream &os, const KernelRecord &kernel,
      << formula << ";\n}\n";
 }
 
-/// What all kernels have, and then the kernel's own.
+/// The measures that all kernels have, and then the kernel's own.
 static void emitMeasures(raw_ostream &os, const KernelRecord &kernel) {
   for (const MeasureRecord &measure : kernel.measures)
     emitFormula(os, kernel, "_" + measure.name.str(), measure.formula);
@@ -70,7 +70,7 @@ static void emitMeasures(raw_ostream &os, const KernelRecord &kernel) {
   os << "};\n";
 }
 
-/// What profilers call it, and how it is read from what they show.
+/// The names that profilers give it, and the function that reads their rows.
 static void emitProfiled(raw_ostream &os, const KernelRecord &kernel) {
   if (!kernel.profiled.empty()) {
     os << "constexpr llvm::StringRef " << kernel.name << "Profiled[] = {\n";

@@ -141,7 +141,7 @@ ParameterLayout readParameterLayout(ir::ModelOp model) {
   return layout;
 }
 
-/// What is only for the log is made anew in each step.
+/// A parameter that is only for the log is made anew in each step.
 static bool isRecord(ir::ParamOp param) {
   return param.getUpdateRule() == ir::UpdateRule::Record;
 }

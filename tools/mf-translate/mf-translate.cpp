@@ -92,11 +92,11 @@ static Location getLocation(MLIRContext *context, const mf::Location &place,
   return FileLineColLoc::get(context, name, place.line, place.column);
 }
 
-/// Reports in the order of the file. What has a place goes through MLIR, whose
-/// handler shows the line and checks expected diagnostics.
+/// Reports in the order of the file. Diagnostics with a place go through MLIR,
+/// whose handler shows the line and checks expected diagnostics.
 static void report(const mf::DiagnosticList &diagnostics, StringRef file,
                    bool errorsOnly, MLIRContext *context) {
-  // Of diagnostics at one place the first reported stays first.
+  // If several diagnostics are at one place, the first reported stays first.
   SmallVector<const mf::Diagnostic *> sorted;
   for (const mf::Diagnostic &diagnostic : diagnostics.getAll())
     sorted.push_back(&diagnostic);
@@ -141,7 +141,8 @@ static SpecResult readMindFormers(const llvm::MemoryBuffer &buffer,
   mf::DiagnosticList reading;
   mf::TrainingConfig config =
       mf::parseTrainingConfig(buffer.getBuffer(), file, reading);
-  // What the sections on training warn about, mf-opt says when it reads them.
+  // Warnings of the sections on training are left to mf-opt, which reads them
+  // too.
   report(reading, file, /*errorsOnly=*/true, context);
   if (reading.hasErrors())
     return std::nullopt;

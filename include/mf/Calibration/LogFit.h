@@ -6,6 +6,7 @@
 // knows nothing of targets.
 //
 // Deterministic: no random numbers, one thread, the same order of operations.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_CALIBRATION_LOGFIT_H

@@ -3,6 +3,7 @@
 // A message of the readers of user input: its text, the place that it is about,
 // and notes at other places. Rendered as compilers do, `file:line:column:
 // error: text`.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_CONFIG_DIAGNOSTIC_H

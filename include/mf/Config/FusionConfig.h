@@ -3,6 +3,7 @@
 // The keys of model_config and moe_config that say which operators a device
 // runs as one kernel. They change names, time and memory, not the result of a
 // model.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_CONFIG_FUSIONCONFIG_H

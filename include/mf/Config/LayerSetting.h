@@ -3,6 +3,7 @@
 // The values that recompute_config and swap_config give per layer, as written:
 // how many layers of a stage (or, with swap on, which layers), for which
 // operators. LayerPlan applies them to a given stage map.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_CONFIG_LAYERSETTING_H

@@ -5,6 +5,7 @@
 // Transformers' template defaults. Keys that are unknown in a section that
 // checks its keys are errors; keys that would change the training step but are
 // not modelled are warnings; keys that cannot matter are passed over.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_CONFIG_TRAININGCONFIG_H

@@ -2,6 +2,7 @@
 //
 // The rates of dropped tokens that MoEDropRateCallback of MindSpore
 // Transformers logs, and the true ones.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_DATA_DROPRATES_H

@@ -2,6 +2,7 @@
 //
 // The host program's view of an Ascend device: one HBM arena, one arena of
 // pinned host memory, streams and events, after AscendCL.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_DEVICE_DEVICE_H

@@ -3,6 +3,7 @@
 // The experts of a model by moe_config, or in the mcore training graph by
 // model_config, resolved to the computation of their layers: how tokens choose,
 // what happens to tokens that find no place, how many rows of tokens there are.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_IMPORT_EXPERTSPEC_H

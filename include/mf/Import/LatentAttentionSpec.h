@@ -4,6 +4,7 @@
 // vector per token that is narrower than they are, the latent (DeepSeek-V2,
 // 2024). Some dimensions of a query or key rotate with the position, the others
 // have no position; the rotating ones of a key are shared by all heads.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_IMPORT_LATENTATTENTIONSPEC_H

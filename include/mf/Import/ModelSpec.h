@@ -5,6 +5,7 @@
 // element types, which weights are stored together, which projections have a
 // bias. Missing keys take the defaults of MindSpore Transformers' config
 // classes.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_IMPORT_MODELSPEC_H

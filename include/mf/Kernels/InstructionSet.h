@@ -4,6 +4,7 @@
 // processor has them and the environment's ONEDNN_MAX_CPU_ISA allows it. This
 // variable limits oneDNN, which reads it, and all of our own loops and products
 // alike: with AVX2 a step runs as on a processor that has no more.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_KERNELS_INSTRUCTIONSET_H

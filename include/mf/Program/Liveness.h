@@ -10,6 +10,7 @@
 // moment that is known to be over when the use may start, to the first at which
 // the compute stream knows that the use is over. Routines are analysed once, so
 // time grows with calls plus instructions, not with their product.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_PROGRAM_LIVENESS_H

@@ -4,6 +4,7 @@
 // a line that says how its outputs are cut if its inputs are
 // (AscendKernelBase.td). It is read here, for the proof that ranks together
 // compute the same as the model.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_SIGNATURES_KERNELPARTS_H

@@ -2,6 +2,7 @@
 //
 // The sizes of an all_to_all_v are data. The code that moves rows and the code
 // that checks its result must refuse the same counts, in the same words.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_SIGNATURES_ROWCOUNTS_H

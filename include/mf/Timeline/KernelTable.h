@@ -3,6 +3,7 @@
 // No kernel can be faster than its products of matrices at the rate of large
 // ones, or than its operands stream through memory. The time of kernels above
 // these bounds is the time that a step could still gain.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_TIMELINE_KERNELTABLE_H

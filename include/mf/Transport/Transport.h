@@ -4,6 +4,7 @@
 // known sizes, and one end for all. The implementation over MPI is a library of
 // its own that is loaded when a process is one of several, so that nothing else
 // needs MPI.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_TRANSPORT_TRANSPORT_H

@@ -4,6 +4,7 @@
 // themselves first, they are one shape, which repeats from micro-batch to
 // micro-batch and leaves no gaps that only some buffers of another one fit
 // into.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_MEMORY_SHAPEGROUPS_H

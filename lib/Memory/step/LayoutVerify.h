@@ -1,6 +1,7 @@
 //===- LayoutVerify.h - Legality of the layouts of a step -------*- C++ -*-===//
 //
 // Checks that hold whatever the bases of the tasks are.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_MEMORY_LAYOUTVERIFY_H

@@ -1,6 +1,7 @@
 //===- StepBlocks.h - Ranges of addresses, taken for a time -----*- C++ -*-===//
 //
 // The blocks of memory that the checks of a step's plan compare.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_MEMORY_STEPBLOCKS_H
