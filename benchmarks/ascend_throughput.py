@@ -25,10 +25,10 @@ import numpy as np
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TARGETS = {"Atlas 800T A2": "atlas-800t-a2", "Atlas 900 A2 PoDc": "atlas-900-a2-podc"}
-# What is fitted, in log space: name -> (paths that change together, what is known
-# of it without the rows that are fitted: the value at a path, and the width of the
-# prior around that value). The values are those of docs/sources.md
-# (Ascend values). A cube's rate belongs to one label and is that of products.
+# The fitted numbers, in log space: name -> (paths that change together, the prior knowledge without
+# the rows that are fitted: the value at a path, and the width of the prior around that value). The
+# values are those of docs/sources.md (Ascend values). A cube's rate belongs to one label and is
+# that of products.
 PARAMETERS = {
     "cube 800T A2": ("engines.cube.*", 294.9e12 * 0.85, "engines.cube.bf16 kernels.matmul.peak_share", 0.10),
     "cube PoDc": ("engines.cube.*", 338e12 * 0.85, "engines.cube.bf16 kernels.matmul.peak_share", 0.10),

@@ -69,7 +69,8 @@ ROWS = [
         layout={"data_parallel": 2}),
 ]  # fmt: skip
 
-# What targets are fitted to: kinds of work, types and sizes around those of the rows, in other models.
+# The models to which targets are fitted: kinds of work, types and sizes around those of the rows,
+# in other models.
 FITTED = {
     1: [
         Row("small", make_sizes(96, 3, 6, 160, 48, 320, 3), batch_size=2),

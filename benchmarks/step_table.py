@@ -22,7 +22,8 @@ import training  # noqa: E402
 THREADS = 2
 TEXT = "/usr/share/common-licenses/GPL-3"
 LIMIT = "ONEDNN_MAX_CPU_ISA"
-# What a processor must have, and what oneDNN and mf are limited to in a row that does without it.
+# The instructions that a processor must have, and the limit for oneDNN and mf in a row that does
+# without them.
 LESSER = (("amx_bf16", "AVX512_CORE_BF16"), ("avx512bw", "AVX2"))
 # PyTorch's own loops and the BLAS of the system have other limits.
 OTHER_LIMITS = {"AVX2": {"ATEN_CPU_CAPABILITY": "avx2", "OPENBLAS_CORETYPE": "Haswell"}}

@@ -25,7 +25,8 @@ def read_lit(build):
     with open(path) as file:
         for line in file:
             seconds, name = line.split(maxsplit=1)
-            # Of tests that failed they are negative; what is no test any more may still be there.
+            # Times of tests that failed are negative; tests that no longer exist may still be
+            # listed.
             if exists(name.strip()):
                 yield abs(float(seconds)), "lit " + name.strip()
 

@@ -67,7 +67,7 @@ for module in ("torch", "numpy", "scipy"):
 if config.mf_sanitize:
     config.available_features.add("sanitize")
 
-# What shows the pages that are written.
+# The browser that shows the pages that are written.
 chromium = shutil.which("chromium")
 if chromium:
     config.available_features.add("chromium")

@@ -117,7 +117,8 @@ class Routine:
 class Overheads:
     """What a process allocates besides what its program names, as shares of what it names (fitted; docs/b200.md)."""
 
-    # Of TransformerEngine's empty gradients; and more of these with context parallel.
+    # The share of TransformerEngine's empty gradients; there are more of these with context
+    # parallel.
     dummies: float = 1.10
     ring_dummies: float = 0.21
     # With tensor parallel: tensors with all rows of a sequence that stay allocated.

@@ -32,7 +32,7 @@ PRIORS = {
     "networks.nvlink.collective_latency": (34e-6, 0.12),
     "step_latency": (3e-3, 0.25),
 }
-# Of measured times and of what a sum of kernels leaves out.
+# The error of measured times and of the kernels that a sum leaves out.
 NOISE = 0.02
 
 
@@ -51,7 +51,7 @@ class Fit:
 
     def __init__(self, simulator, steps, seconds):
         self.simulator, self.steps = simulator, steps
-        # What was simulated, by step and numbers.
+        # Simulated times, by step and numbers.
         self.known = {}
         self.seconds = numpy.array(seconds)
         self.paths = list(PRIORS)

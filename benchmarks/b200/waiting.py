@@ -29,7 +29,7 @@ def get_kind(buffer_type):
 
 
 CALL = re.compile(r"( *)(%\w+):\d+ = (ascend\.call @\S*backward\(.*)\n")
-# What the backward hands on, and the event that says so.
+# The send of the backward's result, with the event that starts it.
 SEND = re.compile(r" *(%\w+) = ascend\.record @compute\n *%\w+ = ascend\.send .* after \1 .*\n")
 
 

@@ -29,7 +29,7 @@ struct StepProduct {
   double getFlops() const;
 };
 
-/// That of an aclnnMatmul of two matrices.
+/// The product of an aclnnMatmul of two matrices.
 StepProduct getProduct(const KernelSpec &spec, int calls);
 
 /// Reads "m,n,k,TT,calls", where TT says of a and of b whether they are

@@ -25,7 +25,7 @@ struct Chain {
   std::vector<KernelSpec> kernels;
 };
 
-/// What lower bounds are counted with, per second.
+/// Rates per second that lower bounds are computed with.
 struct Rates {
   /// oneDNN's over all products of the step; 0 if no product matters.
   double flops = 0;
@@ -53,7 +53,7 @@ public:
                llvm::ArrayRef<float> counts = {});
 
 private:
-  /// What a line says.
+  /// The contents of a line.
   struct Line {
     std::string title, remark;
     int calls = 0;

@@ -86,7 +86,7 @@ bool Arguments::take(llvm::StringRef argument) {
   return name == "--only";
 }
 
-/// Those of the step, if none are given.
+/// The products of the step, if none are given.
 static std::vector<StepProduct> getProducts(const Arguments &arguments,
                                             DType type) {
   std::vector<StepProduct> products = arguments.products;

@@ -12,13 +12,14 @@ namespace mf::benchmarks {
 struct StepShape {
   const char *schedule;
   int64_t stages, chunks, microBatches;
-  /// Of a chunk, forward or backward; every tenth is followed by a collective.
+  /// Kernels of a chunk, forward or backward; every tenth is followed by a
+  /// collective.
   int64_t kernels;
 };
 
-/// What runs a schedule: each stage has lines that compute, run collectives,
-/// and send and receive in both directions. They wait for one another by
-/// events. Messages are transfers over the ports of both stages.
+/// The simulated lines of a schedule: each stage has lines that compute, run
+/// collectives, and send and receive in both directions. They wait for one
+/// another by events. Messages are transfers over the ports of both stages.
 class BenchmarkStep {
 public:
   BenchmarkStep(const schedule::Schedule &schedule, const StepShape &shape,

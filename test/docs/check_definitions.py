@@ -122,7 +122,7 @@ class Checker:
         for name, record in sorted(records.items()):
             if not isinstance(record, dict) or not isinstance(record.get("description"), str):
                 continue
-            # Of what is defined here, not in a file of MLIR's.
+            # Only records that are defined here count, not those of MLIR's files.
             if not {place.split(":")[0] for place in record["!locs"]} & self.files:
                 continue
             for block in BLOCK.findall(record["description"]):

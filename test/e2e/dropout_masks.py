@@ -55,7 +55,7 @@ MODELS = {
 }  # fmt: skip
 
 SWAP = {"op_swap": "[{op_name: '.*dropout', backward_prefetch: 2, layers: True}]"}
-# What may change no bit: options of training.write_yaml.
+# Options of training.write_yaml that may change no bit.
 OPTIONS = {
     "recompute": dict(recompute={"recompute": "True"}),
     "select": dict(recompute={"select_recompute": r"['attention', '.*dropout']"}),

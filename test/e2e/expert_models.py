@@ -12,7 +12,7 @@ class Model:
     batch, sequence, hidden, vocabulary, layers = 4, 8, 8, 32, 1
     rows, experts, choices, width = 4, 4, 2, 12
     capacity, parallel, room = None, 1, None
-    # What cuts the weights of experts with a capacity, and of the rest.
+    # The cuts of the weights of experts with a capacity, and of the rest.
     expert_cuts = ('[["ep"], ["mp"], []]', '[["ep"], [], ["mp"]]')
     product = "expert_matmul"
 
@@ -98,7 +98,7 @@ class Writer:
         places = self.add("reshape", [combine], (r, t * k), "i32")
         y = self.add("gather_rows", [y, places], (r, t * k, h))
         y = self.add("reshape", [y], (r, t, k, h))
-        # Those that were dropped have place 0 of their expert.
+        # Tokens that were dropped have place 0 of their expert.
         place = self.add("cast", [combine], (r, t, k))
         place = self.add("remainder", [place], (r, t, k), attributes="value = %d.0 : f64" % (n + 1))
         kept = self.add("compare_scalar", [place], (r, t, k), attributes="comparison = #mf.comparison<greater>, value = 0.0 : f64")

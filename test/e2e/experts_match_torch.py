@@ -232,7 +232,7 @@ def skew_parameters(case, values):
             # So that layers add little to what tokens share.
             value *= 0.1
         elif "embedding" in name and case.skew:
-            # What a skewed router sees of every token.
+            # A skewed router then sees this part in every token.
             value[:, 0] += (12 if case.alone else 4) * value.std()
     return values
 

@@ -201,7 +201,7 @@ def compare(name, tools, data):
     shapes = tools.parameters(mlir)
     tied = [n for n in shapes if "mtp_embeddings" in n or "mtp.embeddings" in n]
     parameters = training.random_parameters({n: s for n, s in shapes.items() if n not in tied})
-    # What is far from its initial value shows more.
+    # Values far from their initial ones show more errors.
     parameters = {n: v * (1 if "norm" in n else 4) for n, v in parameters.items()}
     weights = tools.path(name + ".weights.safetensors")
     safetensors.save(weights, parameters)

@@ -49,7 +49,7 @@ def get_mcore(draw):
     }  # fmt: skip
 
 
-# What makes a model_config of a draw, its class and its network.
+# The functions that make a model_config of a draw, with its class and its network.
 FAMILIES = {
     "llama": (get_llama, "LlamaConfig", "LlamaForCausalLM"),
     "glm": (get_glm, "ChatGLM2Config", "ChatGLM4ForConditionalGeneration"),
@@ -70,7 +70,7 @@ class Draw:
     pp = dp = cp = mp = degree = 1
     algorithm, sequence_parallel, vocab_emb_dp = "colossalai_cp", False, False
     level, threshold, shard_size = 0, 0, -1
-    # What each replica reads: "round_robin" and "blocks" without full_batch.
+    # The order in which each replica reads: "round_robin" and "blocks" without full_batch.
     order, is_mean = "whole", False
     schedule = SCHEDULES[0]
     recompute, swap, scale, threads = None, None, "1.0", 1

@@ -45,7 +45,7 @@ def get_worst(expected, actual):
         beside = expected[name[:-4] + "weight"] if name.endswith("wk.bias") else value
         scale = max(float(numpy.abs(value).max()), float(numpy.abs(beside).max()), 1e-30)
         difference = float(numpy.abs(actual[name].astype(numpy.float64) - value).max())
-        # What is not a number is not close to anything.
+        # NaN is not close to anything.
         worst = max(worst, difference / scale) if difference == difference else float("inf")
     return worst
 

@@ -62,7 +62,7 @@ def name(*patterns):
 
 
 SWAP = "<swap = true, default_prefetch = 3%s>"
-# What keeps, repeats, slices or moves what is communicated.
+# Options that keep, repeat, slice or move communicated values.
 COMMUNICATION = [
     dict(select_comm="true"),
     dict(select_comm=name(r'.*\.norm', r'attention\.w[ko]\.matmul'), comm_exclude=name(r'ffn_norm\.norm')),
@@ -306,7 +306,7 @@ def main():
             Case(dp=2, mp=2, level=1, sequence=True), [Case(), Case(pp=2, dp=2, cp=2, level=3), Case(mp=4)]
         )
 
-    # Those that are the same for all draws come first, so that they are in the same part.
+    # The checks that all draws share come first, so that they are in the same part.
     todo = [check_half, check_resume, *cases]
     selected = part.select(todo)
     for case in selected:

@@ -62,7 +62,7 @@ def add_copy(model):
     layer = re.search(r"  mf.layer @layers.1 .*?\n  }\n", model, re.DOTALL).group()
     layer = layer.replace("@layers.1", "@layers.2").replace("@first", "@second")
     param = re.search(r"  mf.param @first .*\n", model).group().replace("@first", "@second")
-    # What was the third layer goes into the head.
+    # The former third layer becomes part of the head.
     norm = re.search(r"  mf.layer @layers.2 .*?\n  }\n", model, re.DOTALL).group()
     head = norm.replace("@layers.2 body", "@norm head")
     return model.replace(norm, layer + head).replace("  mf.param @gamma", param + "  mf.param @gamma")

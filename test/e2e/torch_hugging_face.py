@@ -22,8 +22,8 @@ LLAMA = {
     "feed_forward": ("mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"),
     "final_norm": "model.norm.weight",
 }
-# Of a layer's experts: how many a config.json says there are, the router, an
-# expert's projections, the shared expert's and what it is weighted by.
+# Keys and names of a layer's experts: their number in a config.json, the router, an expert's
+# projections, the shared expert's and the weight of its result.
 QWEN_EXPERTS = {
     "count": "num_experts",
     "router": "mlp.gate.weight",

@@ -13,7 +13,7 @@ import torch
 import torch_llama
 from torch.nn.functional import linear, one_hot, silu
 
-# What a layer's experts are, and what they are if a model does not say.
+# The settings of a layer's experts, with the values for models that do not give them.
 SETTINGS = {
     "kind": "capacity",  # capacity, grouped or mcore
     "experts": 1,

@@ -102,7 +102,8 @@ int serve(int, char **, char **environment) {
 
 } // namespace
 
-// What the C library's start-up code calls with the program's main.
+// The function that the C library's start-up code calls with the program's
+// main.
 extern "C" int startMain(Main, int, char **, void (*)(), void (*)(), void (*)(),
                          void *) __asm__("__libc_start_main");
 

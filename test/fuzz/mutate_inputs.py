@@ -31,7 +31,7 @@ INPUTS = ROOT / "test" / "e2e" / "Inputs"
 PROFILE = ROOT / "test" / "data" / "profile" / "ours"
 PROBLEMS = ROOT / "test" / "data" / "plan"
 
-# What a tool may use before it counts as one that does not end.
+# The most memory that a tool may use before it counts as one that does not end.
 MEMORY_BYTES = 6 << 30
 
 NUMBERS = [
@@ -220,7 +220,7 @@ class Campaign:
         path.write_bytes(mutator.mutate(seeds[name], isText))
         return path
 
-    # What tools are run, one after the other while they succeed.
+    # The methods below run tools one after the other, until one fails.
 
     def problem(self, source, work):
         path = self.damage("problem", source, work)
@@ -302,7 +302,7 @@ class Campaign:
 
     def execute(self, command, work):
         """None if it succeeds."""
-        # What a tool gets of memory ends it as a lack of memory would.
+        # A tool that exceeds its memory ends as with a lack of memory.
         try:
             code, said = self.start(command, work / "stderr")
         except subprocess.TimeoutExpired:

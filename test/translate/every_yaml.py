@@ -21,7 +21,7 @@ PASSES = (
     "mf.model(mf-partition,mf-propagate-layouts,mf-lower-reshards,mf-mark-memory{quiet=false},mf-localize))"
 )
 COLLECTIVE = re.compile(r"mf\.(all_reduce|all_gather|reduce_scatter|all_to_all) ")
-# What joins embeddings and hidden states counts with the layer behind it.
+# An operator that joins embeddings and hidden states counts with the layer behind it.
 PLACE = re.compile(r"mf\.layer @(?!mtp_hidden_fusers)\S+ body .*placement = #mf\.placement<stage = (\d+), chunk = (\d+)>")
 
 

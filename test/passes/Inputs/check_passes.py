@@ -26,7 +26,7 @@ import sys
 import run_lines
 from run_lines import ROOT
 
-# What makes a RUN line fail if something is not as expected.
+# The parts of a RUN line that make it fail if something is not as expected.
 CHECKS = re.compile(r"\bFileCheck\b|verify-diagnostics|\bnot |\bcmp\b|\bdiff\b")
 ERRORS = re.compile(r"verify-diagnostics|\bnot ")
 

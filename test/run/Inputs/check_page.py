@@ -98,7 +98,7 @@ def expect_shown(what, shown, value):
 # Frames do not wait for a screen.
 FRAMES = "<script>window.requestAnimationFrame = draw => draw();</script>"
 
-# What a user does, and what the page then says of it in data attributes.
+# The actions of a user, and the data attributes in which the page then shows their effect.
 ACTIONS = """<script>
 const root = document.documentElement, plot = document.getElementById("plot");
 const click = id => document.getElementById(id).click();

@@ -7,7 +7,7 @@ import json
 import sys
 
 LAYERS, HIDDEN, KEYS, FFN, VOCABULARY, SEQUENCE = 4, 256, 128, 688, 256, 128
-# Of the target's cube in bf16.
+# The peak of the target's cube in bf16.
 PEAK = 294.9e12
 
 

@@ -5,7 +5,7 @@ import os
 import signal
 import time
 
-# Of a program that does not end when it is told to.
+# The seconds after which a program counts as one that does not end when it is told to.
 LIMIT = 10
 
 

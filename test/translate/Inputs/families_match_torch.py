@@ -104,7 +104,7 @@ class Reference:
     def project(self, x, layer):
         """Query, key and value as [batch, heads, length, head size]."""
         weights = [layer + name for name in self.names["projections"]]
-        # What is stored together is so by heads of keys and values.
+        # Weights that are stored together are grouped by heads of keys and values.
         projected = [self.linear(x, name) for name in weights]
         packed = torch.cat([part.view(BATCH, LENGTH, GROUPS, -1) for part in projected], -1)
         size = packed.shape[-1] // (HEADS // GROUPS + 2)

@@ -42,7 +42,7 @@ def compare(name, translate, folder):
 def main():
     translate, folder = sys.argv[1:]
     os.makedirs(folder, exist_ok=True)
-    # What differs in ranks and stages alone is one graph.
+    # Cases that differ in ranks and stages alone have one graph.
     names = [n for n, case in cases.CASES.items() if case[2] == 1 and not case[3]]
     wrong = [name for name in names if not compare(name, translate, folder)]
     if wrong:

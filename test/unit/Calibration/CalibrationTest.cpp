@@ -152,7 +152,7 @@ TEST(CalibrationTest, WaitingForOtherRanksIsNoLatencyOfSteps) {
   Profile profile = getSampleProfile(getSampleDevice(), 1, {}, random);
   for (ProfiledLaunch &launch : profile.launches)
     launch.times.clear();
-  // Of 100 ms, one rank is busy from 5 to 45, the other from 40 to 80.
+  // Within 100 ms, one rank is busy from 5 to 45, the other from 40 to 80.
   for (uint32_t folder : {0U, 1U}) {
     profile.launches[0].times.push_back({0.04, 5 + 0.035 * folder, 1, folder});
     ProfiledStep &row = profile.steps.emplace_back();

@@ -22,8 +22,8 @@ public:
   void write(const llvm::Twine &name, llvm::StringRef text) const;
   llvm::StringRef getPath() const { return path; }
 
-  /// What reading it fails with, the folder's path left out; empty if it does
-  /// not fail.
+  /// The error of reading it, without the folder's path; empty if reading
+  /// succeeds.
   std::string getError() const;
 
 private:

@@ -156,7 +156,7 @@ void expectStages(const Json &expected, const StageMap &stages) {
   }
 }
 
-/// What a layer gets in the words of the recorded effects.
+/// The settings of a layer in the words of the recorded effects.
 Json getEffects(const LayerEffects &layer) {
   Json effects = Json::object();
   if (layer.fullRecompute)

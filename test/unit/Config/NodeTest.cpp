@@ -30,7 +30,7 @@ struct ScalarCase {
   NodeKind kind;
 };
 
-// What yaml.safe_load of PyYAML 6 makes of each.
+// The kind that yaml.safe_load of PyYAML 6 gives each.
 const ScalarCase scalarCases[] = {
     {"yes", NodeKind::Bool},     {"No", NodeKind::Bool},
     {"on", NodeKind::Bool},      {"OFF", NodeKind::Bool},

@@ -45,7 +45,8 @@ TEST(SettingChangesTest, TellsSettingsWhole) {
             "    - backward_prefetch: 2\n      layers: [0, 1]\n");
 }
 
-/// What is told of a file that has nothing of it makes the edited file of it.
+/// The printed changes, added to a file that has none of the keys, make it
+/// equal to the edited file.
 TEST(SettingChangesTest, SaysWhatWasEdited) {
   const std::string given =
       "model: {model_config: {num_layers: 8}}\n"

@@ -22,7 +22,7 @@ public:
   }
   bool coin() { return from(0, 1) == 1; }
 
-  /// Of a file with so many layers.
+  /// Draws settings for a file with so many layers.
   MemorySettings draw(int64_t layers);
 
 private:

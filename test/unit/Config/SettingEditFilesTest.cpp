@@ -1,7 +1,8 @@
 //===- SettingEditFilesTest.cpp - Real YAMLs with drawn settings ----------===//
 //
-// Each YAML of test/data gets settings drawn with a fixed seed. What is read
-// from the result must be what was asked for, and all else as before.
+// Each YAML of test/data gets settings drawn with a fixed seed. The settings
+// read from the result must be those that were asked for, and all else as
+// before.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,7 +50,7 @@ MemorySettings read(llvm::StringRef text, NameFamily names) {
   return {};
 }
 
-/// What readSettings says of the operators: none for no layers, in an order of
+/// The operators as readSettings gives them: none for no layers, in an order of
 /// its own.
 std::map<std::string, StageTable>
 normalize(const std::optional<std::vector<OperatorCounts>> &list) {

@@ -374,7 +374,7 @@ TEST(SettingEditTest, SaysWhatToDoAboutAliases) {
             "a.yaml:3:19: error: 'parallel_config.model_parallel' is an alias "
             "of a setting that becomes 4; expected the value itself, write it "
             "here instead of the alias");
-  // What it says already may stay.
+  // Text that already has the wanted value may stay.
   EXPECT_EQ(edit("runner_config: {batch_size: &n 4}\n"
                  "parallel_config: {pipeline_stage: *n}\n",
                  withStages(4)),

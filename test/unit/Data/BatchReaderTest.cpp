@@ -99,7 +99,7 @@ TEST_F(BatchReaderTest, ReplicasAreDealtRowsByTurns) {
   BatchReader reader = cantFail(open(makeBytes(20), options));
   EXPECT_THAT(getRows(reader), ElementsAre(0, 2, 4, 6, 1, 3, 5, 7));
   EXPECT_THAT(getRows(reader), ElementsAre(8, 10, 12, 14, 9, 11, 13, 15));
-  // Of 19 rows; then the next epoch.
+  // The last rows of this epoch's 19, then the first of the next epoch.
   EXPECT_THAT(getRows(reader), ElementsAre(16, 18, 1, 3, 17, 0, 2, 4));
 }
 

@@ -44,7 +44,7 @@ struct KindCase {
   const char *arch;
   const char *lines;
   const char *sections = "";
-  /// What of the tree is compared, and whether SwiGLU is one kernel.
+  /// The part of the tree that is compared, and whether SwiGLU is one kernel.
   const char *part = "";
   bool fusesSwiglu = false;
 
@@ -147,7 +147,7 @@ TEST(CellNamesTest, NamesOfEachKindInTheirOrder) {
   }
 }
 
-/// Those of `names` that begin with `prefix`, or do not.
+/// The members of `names` that begin with `prefix`, or those that do not.
 static std::vector<std::string> select(std::vector<std::string> names,
                                        llvm::StringRef prefix,
                                        bool begins = true) {
@@ -239,7 +239,8 @@ TEST(CellNamesTest, OperatorsHaveNamesOfTheTree) {
   }
 }
 
-/// What users' patterns most often name is in the graph, not only in the tree.
+/// The operators that users' patterns most often name are in the graph, not
+/// only in the tree.
 TEST(CellNamesTest, OperatorsThatPatternsName) {
   std::vector<std::string> names =
       getOperatorNames(readModelConfig("use_flash_attention: True"));

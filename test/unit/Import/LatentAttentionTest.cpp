@@ -57,7 +57,7 @@ TEST(LatentAttentionTest, ScaleOfScores) {
   };
   const char *legacy = "DeepseekV3ForCausalLM";
   EXPECT_DOUBLE_EQ(getScale(getDeepSeek(noScaling), legacy), 1.0);
-  // What extend_method says does not matter.
+  // The value of extend_method does not matter.
   EXPECT_NEAR(getScale(getDeepSeek(yarnScaling), legacy), 1.87385, 1e-5);
   EXPECT_NEAR(
       getScale(getDeepSeek(std::string(noScaling) + yarnScaling), legacy),

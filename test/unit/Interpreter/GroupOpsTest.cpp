@@ -153,7 +153,7 @@ struct GroupOpsTest : testing::Test {
     return all;
   }
 
-  /// What is the same on all ranks counts once.
+  /// A value that is the same on all ranks counts once.
   static double multiply(const Tensors &x, const Tensors &y, bool isSame) {
     double sum = 0;
     for (size_t rank = 0; rank < (isSame ? 1 : x.size()); ++rank)

@@ -205,7 +205,8 @@ bool swapsTwoResiduals(ModuleOp module) {
 }
 
 bool swapsTwoGradients(ModuleOp module) {
-  // Of a weight of the same shape, that of the layer's other matrix.
+  // Swaps two gradients of weights of the same shape, such as those of the
+  // layer's two matrices.
   for (auto backward : findAll<ir::BackwardOp>(module))
     if (swapTwoOfOneType(ir::getReturn(backward), 0))
       return true;

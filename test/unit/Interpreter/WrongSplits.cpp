@@ -9,7 +9,7 @@ namespace mf::tools {
 
 namespace {
 
-/// Of two values that backward keeps, or of one and another of its type.
+/// Swaps two values that backward keeps, or one and another of its type.
 bool keepsTheWrongValue(ModuleOp module) {
   for (auto backward : findAll<ir::BackwardOp>(module)) {
     ir::ReturnOp terminator = ir::getReturn(backward);

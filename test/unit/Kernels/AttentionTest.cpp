@@ -64,7 +64,7 @@ struct Attention {
     inputs.push_back(tensor);
     return inputs;
   }
-  /// What is added to a scaled score; `head` counts those of all batches.
+  /// The bias on a scaled score; `head` counts those of all batches.
   double getBias(int64_t head, int64_t query, int64_t key) const {
     auto distance = static_cast<double>(key - query - (keys - queries));
     return slopes.empty() ? 0 : slopes[head % heads] * distance;

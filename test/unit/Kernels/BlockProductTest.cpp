@@ -14,7 +14,8 @@ using namespace mf::testing;
 
 namespace {
 
-/// What a tensor's rows are made into, and on what they are multiplied.
+/// The form that a tensor's rows are packed into, and the unit that multiplies
+/// them.
 struct Way {
   DType type, cellType;
   MatrixUnit unit;

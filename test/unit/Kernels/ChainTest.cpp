@@ -14,7 +14,7 @@ namespace {
 using Ints = std::vector<int64_t>;
 using Steps = std::vector<KernelStep>;
 
-/// What the steps make one after another, each a kernel of its own.
+/// The results of the steps one after another, each a kernel of its own.
 Tensor runOneByOne(const std::vector<Tensor> &inputs, const Steps &steps) {
   std::vector<Tensor> results;
   for (const KernelStep &step : steps) {

@@ -15,7 +15,7 @@ using Ints = std::vector<int64_t>;
 /// A tensor, and the part of it that a mask is for.
 struct Place {
   Ints whole, starts, sizes;
-  /// What is added to starts, by dimension, as data.
+  /// Offsets of the starts, by dimension, as data.
   std::vector<std::pair<int64_t, int64_t>> firsts = {};
 };
 

@@ -17,7 +17,7 @@ constexpr const char *gradientNames[] = {"mfExpertMatmulWeightGrad",
 
 struct Problem {
   int64_t groups, ranks, rows, in, out;
-  /// Of each expert of each rank of each group.
+  /// Counts of rows for each expert of each rank of each group.
   std::vector<double> counts;
 
   int64_t countExperts() const {
@@ -96,7 +96,7 @@ std::vector<double> differentiateWeight(const Problem &p, const Tensor &x,
   return gradient;
 }
 
-/// What both forms compute, which has the same bits.
+/// The result of both forms, which must have the same bits.
 Tensor runBoth(llvm::ArrayRef<const char *> names,
                const std::vector<Tensor> &inputs, const Tensor &output,
                const AttributeMap &attributes = {}) {

@@ -21,8 +21,8 @@ struct Route {
   std::vector<double> dispatch, combine;
 };
 
-/// What TopkRouterV2 of MindSpore Transformers does, step by step, with masks
-/// as it has them: `expert` of each slot, which stands for a choice of a token.
+/// Repeats TopkRouterV2 of MindSpore Transformers step by step, with masks as
+/// it has them: `expert` of each slot, which stands for a choice of a token.
 Route emulate(const std::vector<int64_t> &chosen, const RouterCase &c,
               bool kMajor) {
   const int64_t slots = c.tokens * c.choices;
@@ -54,7 +54,7 @@ Route emulate(const std::vector<int64_t> &chosen, const RouterCase &c,
     route.combine[token * c.choices + choice] =
         static_cast<double>(expert[slot] * (c.capacity + 1) + position[slot]);
   }
-  // 8. Of each expert the numbers of its slots in ascending order, others are
+  // 8. For each expert the numbers of its slots in ascending order, others are
   // beyond all of them; the first ones of these, as tokens from 1.
   for (int64_t e = 0; e < c.experts; ++e) {
     std::vector<int64_t> range;

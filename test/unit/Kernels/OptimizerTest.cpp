@@ -111,7 +111,7 @@ TEST(AdamWTest, ARaisedFlagLeavesEverythingAsItIs) {
   EXPECT_FALSE(update(0) == before);
 }
 
-/// What aclnnForeachMulScalar writes, one factor after another.
+/// The result of aclnnForeachMulScalar, one factor after another.
 Tensor scale(Tensor gradient, std::initializer_list<double> factors) {
   for (double factor : factors)
     gradient =

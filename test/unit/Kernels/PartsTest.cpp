@@ -1,8 +1,9 @@
 //===- PartsTest.cpp - Kernels make of parts what their records say -------===//
 //
 // Each example runs on the whole and on parts of it, cut in every dimension
-// that its line says may be, and on summands of what it says it is linear in.
-// What the parts make, put together as the line says, is what the whole makes.
+// that its line allows, and on summands of the operands in which its line
+// claims that it is linear. The results for parts, put together by the line,
+// equal the result for the whole.
 //
 //===----------------------------------------------------------------------===//
 
@@ -84,7 +85,7 @@ public:
   /// The number of cuts and of sums that were compared.
   int checkCuts();
   int checkSums();
-  /// What is not as the line says, or nothing.
+  /// The first thing that contradicts the line, or nothing.
   const std::string &getLie() const { return lie; }
 
 private:
@@ -209,7 +210,7 @@ Tensors PartsChecker::runPart(const PartDim &dim, int64_t part, int64_t count) {
     std::optional<size_t> place =
         findDim(parts.outputs[number], output.shape, dim);
     to.push_back(place ? takePart(output, *place, part, count) : output);
-    // What a sum is added to is a summand, too.
+    // The tensor that a sum is added to is a summand, too.
     if (!place && part > 0 && isAddedTo(number))
       to.back().fill(0);
   }
@@ -269,7 +270,7 @@ int PartsChecker::checkCuts() {
 // Sums
 //===----------------------------------------------------------------------===//
 
-/// Of these inputs together.
+/// Checks that the kernel is linear in these inputs together.
 void PartsChecker::checkSum(llvm::ArrayRef<size_t> summed) {
   Tensors first = inputs, second = inputs;
   for (size_t number : summed)

@@ -176,7 +176,7 @@ TEST(SwiGluTest, TakesGateAndValueAsRows) {
   }
 }
 
-/// What fusing them must not change.
+/// The bits must not change when the operators are fused.
 TEST(SwiGluTest, HasTheBitsOfItsTwoOperators) {
   const Ints rows = {7, 2, 19}, half = {7, 19};
   Tensor x = randomTensor(DType::F32, rows, 1, -4, 4);
@@ -333,8 +333,8 @@ Tensor takeColumns(const Tensor &x, int64_t first, int64_t count) {
   return part;
 }
 
-/// What `parts` ranks do that share the classes out, sums between them made
-/// here; then loss, logarithms and count.
+/// The loss on `parts` ranks that share the classes out, with sums between them
+/// made here; then logarithms and count.
 std::vector<Tensor> runLossOfParts(const Tensor &logits, const Tensor &labels,
                                    int64_t parts, int64_t ignoreIndex) {
   const int64_t rows = logits.shape.dims[0], classes = logits.shape.dims[1];

@@ -89,7 +89,7 @@ TEST(ScoreTest, DivisionByZeroIsInfinite) {
   EXPECT_EQ(z.get(4), 0);
 }
 
-/// What Python's % and // say, of numbers in double.
+/// The results of Python's % and // for numbers in double.
 double getRemainder(double x, double divisor) {
   const double rest = std::fmod(x, divisor);
   return rest != 0 && (rest < 0) != (divisor < 0) ? rest + divisor : rest;

@@ -38,7 +38,8 @@ bool isSame(double a, double b) {
          std::signbit(a) == std::signbit(b);
 }
 
-/// That row after row the outputs have the elements of `x` in this order.
+/// Expects that row after row the outputs have the elements of `x` in this
+/// order.
 void expectOrder(const Tensor &x, const std::vector<Tensor> &outputs,
                  bool descending) {
   const int64_t columns = x.shape.dims.back();

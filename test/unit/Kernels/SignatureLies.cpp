@@ -103,7 +103,8 @@ std::vector<Tensor> LieFinder::run(std::vector<Tensor> outputs,
   return outputs;
 }
 
-/// Of what the outputs that are not read, and the workspace, held before.
+/// Checks that results do not depend on the former contents of the workspace
+/// and of outputs that are not read.
 void LieFinder::checkIndependence() {
   std::vector<Tensor> first = runApart(makeOutputs(90, poisons[0]), poisons[0]);
   std::vector<Tensor> second =

@@ -198,7 +198,7 @@ TEST_P(TargetsTest, ScoresAndChoicesAgreeWithDouble) {
   }
 }
 
-/// Of infinities, NaN and zero, too.
+/// The test covers infinities, NaN and zero, too.
 TEST_P(TargetsTest, LogarithmsAndExponentialsTakeAnyNumber) {
   Tensor x(DType::F32, {7});
   const double values[] = {INFINITY, -INFINITY, NAN, 0, -1, 200, 1e-42};
@@ -230,7 +230,8 @@ TEST(InstructionSetTest, ProcessorsWithoutAvx2AreRefused) {
               "all kernels need: run on ");
 }
 
-/// What a step uses in a process that starts with each limit of oneDNN's.
+/// The instructions that a step uses in a process that starts with each limit
+/// of oneDNN's.
 TEST(InstructionSetTest, OneDnnsLimitIsThatOfLoopsAndProducts) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   struct Limit {

@@ -23,20 +23,21 @@ StepProblem makeThreePhases();
 StepProblem makeStepWithHole();
 
 /// Forward keeps nothing: all values are copied out until its end, and come
-/// back for backward as soon as they are out, while the next forward runs. What
-/// is copied out last is still there when the first ones are back.
+/// back for backward as soon as they are out, while the next forward runs. The
+/// values that are copied out last are still there when the first ones are
+/// back.
 StepProblem makeSwappedStep(int64_t layers, int64_t microBatches);
 
 /// Up to two frames of one to three phases, and buffers of all kinds.
 StepProblem makeRandomStep(unsigned seed);
 
 /// Chunks of some layers whose weight gradients are apart, and of which several
-/// are alive. Of residuals all pairs of phases, of which few belong to no
+/// are live. Their residuals have all pairs of phases, and few belong to no
 /// layer.
 StepProblem makeRandomPhases(unsigned seed);
 
-/// That `plan` is legal for `step` by its own proof and by that of the expanded
-/// step, and that its bound is the memory alive at its moment.
+/// Expects that `plan` is legal for `step` by its own proof and by that of the
+/// expanded step, and that its bound is the memory live at its moment.
 void expectLegal(const StepProblem &step, const StepPlan &plan);
 
 } // namespace mf::memory

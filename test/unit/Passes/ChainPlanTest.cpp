@@ -23,7 +23,7 @@ public:
     shapes.push_back(shape);
     return number;
   }
-  /// What lives beyond the routine.
+  /// Adds a buffer that lives beyond the routine.
   int64_t addOutside(const TensorShape &shape = wide) {
     return add(shape, false, false);
   }
@@ -88,7 +88,8 @@ TEST(ChainPlanTest, JoinsWhatNothingElseReads) {
   EXPECT_EQ(chain.position, 2);
   EXPECT_EQ(chain.inputs, (llvm::SmallVector<int64_t, 4>{x}));
   EXPECT_EQ(chain.bytesGone, 2 * 128);
-  // Of 2, 3 and one and a half tensors, one and a half.
+  // The launches move 2, 3 and one and a half tensors, and the chain one and a
+  // half.
   EXPECT_EQ(chain.bytesUnmoved, (2 + 3) * 128);
 }
 

@@ -55,8 +55,7 @@ TEST(ReshardStepTest, DoesNotDoTheImpossible) {
 }
 
 TEST(ReshardStepTest, TakesSeveralSteps) {
-  // Of rows that cp_co and cp_ds cut, cp_ds goes to heads and cp_co is
-  // gathered.
+  // Among the axes that cut rows, cp_ds goes to heads and cp_co is gathered.
   auto steps =
       getReshardSteps(makeLayout({{"mp"}, {"cp_co", "cp_ds"}}),
                       makeLayout({{"mp", "cp_ds"}, {}}, {}, {"cp_co"}));
@@ -93,7 +92,8 @@ TEST(DimensionSplitTest, ExchangesAxesInTheMiddleOfADimension) {
   ASSERT_TRUE(steps);
   EXPECT_THAT(*steps,
               ElementsAre(makeLayout({{"dp_1"}, {"dp_0"}, {"mp"}}), there));
-  // What is innermost needs no other look, nor what cannot be exchanged.
+  // The innermost axis needs no further step, and an axis that cannot be
+  // exchanged has none.
   EXPECT_FALSE(findDimensionSplit({4, 32}, makeLayout({{}, {"dp_0", "dp_1"}}),
                                   makeLayout({{"dp_1"}, {"dp_0"}}), mesh));
   EXPECT_FALSE(findDimensionSplit({4, 32}, rows, makeLayout({{}, {}}), mesh));

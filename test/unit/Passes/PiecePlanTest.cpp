@@ -114,7 +114,7 @@ TEST(PiecePlanTest, LossesAddUp) {
   std::optional<PiecePlan> plan = planPieces(layer, 2, error);
   ASSERT_TRUE(plan) << error.message;
   EXPECT_TRUE(plan->values[1].isSummand);
-  // What reads it must not mind.
+  // An operator that reads a summand must be linear in it.
   ShardingRule square;
   square.operands = {{}};
   square.results = {{}};

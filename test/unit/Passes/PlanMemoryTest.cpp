@@ -132,7 +132,7 @@ private:
   int numEvents = 0;
 };
 
-/// What is wrong with the plan of `text`; empty if nothing.
+/// The verifier's message about the plan of `text`; empty if there is none.
 std::string planAndVerify(llvm::StringRef text, int64_t &bytes) {
   mlir::MLIRContext context;
   context.loadDialect<ascend::AscendDialect, ir::MfDialect>();

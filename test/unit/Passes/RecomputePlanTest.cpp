@@ -143,8 +143,8 @@ std::vector<ForwardOperator> makeRandomGraph(std::mt19937 &random) {
   return operators;
 }
 
-/// What backward needs of forward's results, by its definition, in no clever
-/// order: what it reads, and what is read to make that again.
+/// The results of forward that backward needs, by definition and in no clever
+/// order: those that it reads, and those that are read to make these again.
 std::set<int64_t> findNeeded(const std::vector<ForwardOperator> &operators) {
   std::set<int64_t> needed;
   size_t before;

@@ -35,7 +35,8 @@ public:
 
 private:
   /// The chunk has `taken` layers; it may take the next one, treated in any
-  /// way. Of layers of one kind only the numbers count: treatments ascend.
+  /// way. If all layers are of one kind, only the numbers count: treatments
+  /// ascend.
   bool treat(size_t chunk, size_t layer, int64_t taken, size_t treatment = 0) {
     const bool isFixed = !problem.fixedLayers.empty();
     const int64_t most = isFixed ? problem.fixedLayers[chunk]
@@ -113,7 +114,7 @@ StepCosts addCosts(const Problem &problem, const Plan &plan) {
 double simulateStep(const Problem &problem, const StepCosts &step) {
   sim::PipelineCosts costs;
   costs.forward = step.forward;
-  // What is no weight gradient counts as recomputation.
+  // The part of backward that is no weight gradient counts as recomputation.
   costs.backwardRatio = step.weightGradientRatio;
   costs.inputGradientShare = 0;
   for (auto [forward, backward] : llvm::zip_equal(step.forward, step.backward))

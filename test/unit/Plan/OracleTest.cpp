@@ -1,8 +1,8 @@
 //===- OracleTest.cpp - The solver against all plans ----------------------===//
 //
-// What solve() says of random problems is what trying all plans says, with
-// the simulator of pipelines for the time and Plan::verify() for the rules.
-// MF_SEED and MF_COUNT draw others, and more.
+// The result of solve() for random problems equals that of trying all plans,
+// with the simulator of pipelines for the time and Plan::verify() for the
+// rules. MF_SEED and MF_COUNT draw others, and more.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,6 @@
 //===- PublishedProblemsTest.cpp - Problems of test/data/plan -------------===//
 //
-// What the files of problems come to is what was published of them.
+// The plans for the files of problems equal the published ones.
 //
 //===----------------------------------------------------------------------===//
 

@@ -158,7 +158,9 @@ void Drawer::drawExtras(Problem &problem) {
 }
 
 void Drawer::drawTransfers(Problem &problem) {
-  // Of chunks without layers tasks take no time, nor have input gradients to.
+  // Transfers are drawn only where all tasks take time: a chunk without layers
+  // takes none, nor does an input gradient where the weight gradient has it
+  // all.
   if (problem.minLayersPerChunk == 0 || weightGradientRatio > 0.5 ||
       !happens(40))
     return;

@@ -16,10 +16,10 @@ schedule::Schedule buildSchedule(llvm::StringRef policy, int64_t stages,
 /// expert layer, memory is in MB.
 struct TunerCase {
   int64_t stages, chunksPerStage, microBatches;
-  /// Of a dense layer, against an expert layer.
+  /// Time of a dense layer, relative to an expert layer.
   double denseForward;
   double backwardRatio, head;
-  /// Of an expert layer; dense layers take their whole forward.
+  /// Time to recompute an expert layer; dense layers take their whole forward.
   double recompute;
   double keptDense, keptExpert, recomputedDense, recomputedExpert;
   double denseParameters, expertParameters;

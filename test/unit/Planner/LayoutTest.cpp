@@ -197,7 +197,7 @@ TEST(LayoutTest, Bounds) {
   EXPECT_EQ(facts.getLeastBytes(layout), 4000);
   layout.optimizerSharding = true;
   EXPECT_EQ(facts.getLeastBytes(layout), 1000);
-  // What is summed and gathered is there all step.
+  // Buffers for sums and gathered parameters live all step.
   facts.gradientBytes = 2;
   facts.gatheredBytes = 1;
   EXPECT_EQ(facts.getLeastBytes(layout), 1000 + 800 + 300);

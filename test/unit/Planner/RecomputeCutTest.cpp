@@ -23,8 +23,8 @@ LayerGraph makeChain(const std::vector<double> &seconds,
   return graph;
 }
 
-/// What choosing `isRepeated` costs: every value that is needed, by backward or
-/// by what is repeated, is kept unless it is repeated itself.
+/// The cost of choosing `isRepeated`: every value that is needed, by backward
+/// or by an operator that is repeated, is kept unless it is repeated itself.
 double getCost(const LayerGraph &graph, const std::vector<bool> &isRepeated,
                double secondsPerByte) {
   double cost = 0;

@@ -66,7 +66,7 @@ protected:
         << error;
   }
 
-  /// What mf-opt writes.
+  /// The program that mf-opt writes.
   std::string compile(const passes::LoweringOptions &lowering) const {
     const std::string output = getPath("step.mlir");
     auto say = [](llvm::StringRef name, bool value) {
@@ -81,7 +81,7 @@ protected:
     return text ? (*text)->getBuffer().str() : text.getError().message();
   }
 
-  /// What the planner makes of the YAML alone.
+  /// The program that the planner makes of the YAML alone.
   std::string compileToPlan(const passes::LoweringOptions &lowering) const {
     CompilerInput input;
     input.fileName = yaml;

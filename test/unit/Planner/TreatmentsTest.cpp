@@ -93,7 +93,7 @@ TEST_F(TreatmentsTest, GoFromSwapOverEverLessRecomputeToNone) {
   EXPECT_DOUBLE_EQ(made.front().copyOut[0], 12e-3);
   EXPECT_DOUBLE_EQ(made.front().copyIn[0], 6e-3);
   EXPECT_DOUBLE_EQ(made.front().copyIn[1], 12e-3);
-  // That is what three operators take.
+  // The copy takes as long as three operators.
   EXPECT_EQ(made.front().prefetch, 3);
   EXPECT_TRUE(made[1].isFull);
   EXPECT_EQ(made.back().name, "none");

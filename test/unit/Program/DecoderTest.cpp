@@ -125,7 +125,7 @@ TEST(DecoderTest, DecodesInstructions) {
   EXPECT_EQ(stage.step.numEvents, 1u);
 }
 
-/// What the decoder says to a broken program.
+/// The decoder's messages about a broken program.
 std::string getMessages(llvm::StringRef broken,
                         llvm::StringRef header = sizes) {
   ParsedProgram parsed(makeProgram(header, broken));

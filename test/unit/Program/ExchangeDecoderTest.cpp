@@ -330,7 +330,7 @@ TEST(ExchangeDecoderTest, DecodesExchangesOfRows) {
   EXPECT_EQ(exchange.rows.experts, 2);
   EXPECT_EQ(exchange.rows.fill, 2.5);
   EXPECT_EQ(exchange.rows.cell, "layers.1.dispatch");
-  // What it reads, its counts too, and then what it writes.
+  // The buffers that it reads, its counts too, and then the one that it writes.
   std::vector<int64_t> bytes;
   for (const MemoryAccess &access : instruction.accesses) {
     EXPECT_EQ(access.access, bytes.size() < 3 ? Access::In : Access::Out);

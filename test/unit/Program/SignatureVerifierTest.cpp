@@ -1,7 +1,7 @@
 //===- SignatureVerifierTest.cpp - What the proof of memory rests on ------===//
 //
-// What a kernel does with its operands' memory is what its signature says and
-// nothing else: another record makes another answer.
+// A kernel accesses its operands' memory as its signature says and not
+// otherwise: another record gives another verdict.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,8 +61,8 @@ std::string launch(llvm::StringRef kernel, llvm::StringRef inputs,
       .str();
 }
 
-/// What the verifier says once all launches of one kernel follow `record`
-/// instead of its own signature.
+/// The verifier's message if all launches of one kernel follow `record` instead
+/// of its own signature.
 std::string verifyAs(const std::string &text, const KernelSignature &record) {
   ParsedProgram parsed(text);
   EXPECT_TRUE(parsed.decoded) << parsed.messages;
@@ -160,8 +160,8 @@ TEST(SignatureVerifierTest, AMatrixProductDoesNotWorkInPlace) {
 }
 
 TEST(SignatureVerifierTest, OneAddressIsNotOneBuffer) {
-  // Two temporaries at one offset. What may work in place may do so on one
-  // buffer, and these are two: the plan believes that both are alive.
+  // Two temporaries at one offset. A kernel that may work in place may do so on
+  // one buffer, and these are two: the plan believes that both are live.
   for (llvm::StringRef kernel : {"aclnnMatmul", "aclnnAdd"}) {
     const std::string text =
         makeProgram(0, 0,

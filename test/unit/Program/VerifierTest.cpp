@@ -98,7 +98,7 @@ std::string getText(llvm::StringRef from = "", llvm::StringRef to = "") {
   return result;
 }
 
-/// What the verifier says about the program with all `from` replaced, with the
+/// The verifier's message about the program with all `from` replaced, with the
 /// line.
 std::string verify(llvm::StringRef from = "", llvm::StringRef to = "") {
   ParsedProgram parsed(getText(from, to));
@@ -290,7 +290,7 @@ TEST(VerifierTest, ComputesLifetimesOfGradients) {
   EXPECT_EQ(findPeak(lifetimes, Space::Device).bytes, 64 * (1 + 2 + 2 + 2));
 }
 
-/// What the verifier says about stages that run `steps`.
+/// The verifier's message about stages that run `steps`.
 std::string verifyExchange(llvm::ArrayRef<std::string> steps,
                            llvm::StringRef mesh = "") {
   ParsedProgram parsed(makeStages(mesh, steps));
@@ -339,7 +339,7 @@ TEST(VerifierTest, FollowsCollectives) {
 }
 
 TEST(VerifierTest, FollowsGroupsInsideOfAStage) {
-  // What the ranks of one stage do together, they do at the same time.
+  // The ranks of one stage run a collective at the same time.
   const std::string gather =
       collective("all_gather %g to %n over <mp>", "mp", "a", 16, 32);
   EXPECT_EQ(verifyExchange({gather, ""}, "#mf.mesh<pp = 2, mp = 2>"), "");

@@ -256,7 +256,7 @@ void append(Bytes &to, const Bytes &from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
-/// What member `place` gets, as the dialect says it.
+/// The bytes that member `place` gets by the dialect's definition.
 Bytes getExpected(const Exchange &exchange, const std::vector<Bytes> &inputs,
                   size_t place) {
   Bytes result;

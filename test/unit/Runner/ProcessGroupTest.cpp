@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 
 namespace {
 
-/// What `body` returns in each of `count` pretended processes with `numRanks`
+/// The results of `body` in each of `count` pretended processes with `numRanks`
 /// ranks.
 std::vector<std::string>
 runProcesses(int64_t count, int64_t numRanks,
@@ -79,7 +79,7 @@ TEST(ProcessGroupTest, FailsEverywhereIfOneFails) {
               Each("process 1: no file"));
   EXPECT_THAT(runProcesses(3, 3, fail({2}, "rank 2 (stage 1): no memory")),
               Each("rank 2 (stage 1): no memory"));
-  // What is wrong everywhere is nobody's.
+  // An error that all ranks have names no rank.
   EXPECT_THAT(runProcesses(3, 3, fail({0, 1, 2}, "no file")), Each("no file"));
 }
 

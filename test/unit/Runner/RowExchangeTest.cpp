@@ -31,7 +31,7 @@ Bytes toType(DType type, const Values &values) {
   return bytes;
 }
 
-/// What all members of a group bring.
+/// The inputs of all members of a group.
 struct Members {
   size_t experts = 0;
   int64_t rows = 0;
@@ -42,7 +42,7 @@ struct Members {
   std::vector<Values> inputs, send, receive;
 
   size_t size() const { return inputs.size(); }
-  /// What receivers must say of what is sent.
+  /// Makes the receivers' counts agree with the senders'.
   void agree() {
     receive = send;
     for (size_t to = 0; to < size(); ++to)
@@ -151,7 +151,7 @@ void runThreads(int64_t count, const std::function<void(int64_t)> &body) {
     thread.join();
 }
 
-/// What the members of one group get, of one process or several.
+/// Checks the results of the members of one group, in one process or several.
 void check(const Members &members, int64_t numProcesses) {
   const auto count = static_cast<int64_t>(members.size());
   const Mesh mesh({{"pp", 1}, {"ep", count}});

@@ -64,7 +64,8 @@ public:
       : stages(stages), microBatches(microBatches) {
     plan.numLines = 3 * stages;
     plan.numLinks = 3 * stages;
-    // Of each stage, phase and micro-batch: what was computed, what arrived.
+    // Events for each stage, phase and micro-batch: one when it is computed,
+    // one when it arrives.
     plan.numEvents = 4 * stages * microBatches;
     for (int stage = 0; stage < stages; ++stage) {
       int warmUp = std::min(stages - stage - 1, microBatches);
@@ -211,11 +212,11 @@ public:
   const Plan &get() const { return plan; }
 
 private:
-  /// What a period has: an action of a line, or a rendezvous of several.
+  /// An item of a period: an action of a line, or a rendezvous of several.
   struct Step {
     ItemKind kind = ItemKind::Work;
     std::vector<int32_t> lines;
-    /// Of a wait: the step that records, and how many periods before.
+    /// For a wait: the step that records, and how many periods before.
     int record = 0, distance = 0;
     Plan::Group costs;
     double duration = 0;

@@ -69,7 +69,7 @@ PipelineCosts makeRandomCosts(const Schedule &schedule, std::mt19937 &random) {
 
 using Key = std::tuple<Phase, int32_t, int32_t>;
 
-/// What a task reads, by the definition of a pipeline.
+/// The tasks that a task reads, by the definition of a pipeline.
 std::vector<Key> getInputs(const Schedule &schedule, const Task &task) {
   Phase gradient =
       schedule.splitsBackward ? Phase::InputGradient : Phase::Backward;

@@ -33,7 +33,7 @@ struct Plan {
 /// `isWhole`, so that much falls on the same time.
 Plan makeRandomPlan(std::mt19937 &random, int steps, bool isWhole);
 
-/// What numbers a plan's lines, events, groups and links have.
+/// The numbers of a plan's lines, events, groups and links.
 struct Numbers {
   std::vector<int32_t> lines, events, groups, links;
 };

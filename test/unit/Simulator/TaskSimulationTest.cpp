@@ -106,7 +106,7 @@ TEST(TaskSimulationTest, SaysWhatItCannotSimulate) {
               HasSubstr("FLOPs per unit is"));
 }
 
-/// What the simulation says about stages that run `steps`.
+/// The simulation's message about stages that run `steps`.
 std::string simulateExchange(llvm::ArrayRef<std::string> steps) {
   ParsedProgram parsed(makeStages("", steps));
   EXPECT_TRUE(parsed.decoded) << parsed.messages;

@@ -187,7 +187,7 @@ TEST(KernelCostTest, FactorsTakeAsLongAsProducts) {
   // Beside the scalars, which the update reads too.
   EXPECT_NEAR(update({x, scalar, scalar, scalar, scalar, scalar}),
               plain + 2 * seconds(product), 1e-9);
-  // What is multiplied for the norm is multiplied once.
+  // The product for the norm is computed once.
   EXPECT_NEAR(seconds({"aclnnForeachNorm", {x, scalar}, {scalar}, {}}),
               seconds({"aclnnForeachNorm", {x}, {scalar}, {}}), 1e-9);
 }

@@ -10,7 +10,7 @@ using namespace mf::target;
 
 namespace {
 
-/// What check says of the sample after a change.
+/// The message of check about the sample after a change.
 std::string checkWith(llvm::function_ref<void(Target &)> change) {
   Target target = getSampleTarget();
   change(target);

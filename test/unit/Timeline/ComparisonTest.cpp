@@ -30,7 +30,7 @@ protected:
     ASSERT_FALSE(bool(error)) << toString(std::move(error));
   }
 
-  /// What is printed, or the error.
+  /// The printed comparison, or the error.
   std::string compare(const StepTimeline &timeline) {
     std::string text;
     llvm::raw_string_ostream stream(text);

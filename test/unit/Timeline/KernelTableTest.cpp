@@ -13,8 +13,8 @@ using testing::Not;
 
 namespace {
 
-/// Of the example, whose product has 1000 FLOPs and runs three times in 5 s;
-/// the norm runs once, for 2 s.
+/// Rates for the example, whose product has 1000 FLOPs and runs three times in
+/// 5 s; the norm runs once, for 2 s.
 BoundRates makeRates() {
   return {{{DType::F32, 500}, {DType::BF16, 1000}}, 100, "made by hand"};
 }

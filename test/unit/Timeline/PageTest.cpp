@@ -26,7 +26,7 @@ std::string writeText(const StepTimeline &timeline) {
   return buffer ? (*buffer)->getBuffer().str() : "no file";
 }
 
-/// What the page's scripts read.
+/// The data that the page's scripts read.
 json::Object readData(const std::string &page) {
   const llvm::StringRef text = page;
   const llvm::StringRef data = text.split("id=\"data\">").second;

@@ -103,7 +103,7 @@ TEST_F(ProfileFolderTest, TheStepIsThatOfTheSummary) {
     const StageSummary summary = summarizeStage(timeline, stage);
     const TableRow step = readStep(stage.rank);
     EXPECT_NEAR(toNs(step.at("Computing")), summary.busy * 1e9, 1);
-    // What a receive waits for is a bubble there.
+    // The wait of a receive is a bubble there.
     EXPECT_NEAR(
         toNs(step.at("Communication(Not Overlapped)")) + toNs(step.at("Free")),
         (summary.bubble + summary.exposedCommunication + summary.stall) * 1e9,

@@ -64,7 +64,7 @@ protected:
   const StepTimeline step = makeTwoStageStep();
   const program::Mesh mesh = makeTwoStageMesh();
   ScratchFolder folder;
-  /// Of the last trace.
+  /// The text of the last trace.
   std::string text;
 };
 
@@ -244,7 +244,7 @@ TEST_F(TraceTest, MemoryIsShownToTheByte) {
     (event.name == "memory" ? levels : limits)
         .emplace_back(event.time, *event.args.getInteger("bytes"));
   }
-  // Of what happens at 60 us, the highest level stays.
+  // The highest of the levels at 60 us stays.
   EXPECT_THAT(levels,
               ElementsAre(std::pair(0, 16'777'216),
                           std::pair(20.125, 20'971'520),
