@@ -1,4 +1,4 @@
-//===- ProcessorTime.h - What a function takes of a core ------*- C++ -*-===//
+//===- ProcessorTime.h - Processor time that a function takes ---*- C++ -*-===//
 
 #ifndef MF_BENCHMARKS_PROCESSORTIME_H
 #define MF_BENCHMARKS_PROCESSORTIME_H

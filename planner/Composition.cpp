@@ -1,4 +1,4 @@
-//===- Composition.cpp - What chunks and stages are made of ---------------===//
+//===- Composition.cpp - Composition of chunks and stages -----------------===//
 
 #include "planner/Composition.h"
 #include <algorithm>

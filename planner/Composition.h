@@ -1,4 +1,4 @@
-//===- Composition.h - What chunks and stages are made of ------*- C++ -*-===//
+//===- Composition.h - Composition of chunks and stages ---------*- C++ -*-===//
 
 #ifndef MF_PLANNER_COMPOSITION_H
 #define MF_PLANNER_COMPOSITION_H

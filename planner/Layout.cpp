@@ -1,4 +1,4 @@
-//===- Layout.cpp - How the devices of a training step share it -----------===//
+//===- Layout.cpp - Distribution of a step over devices -------------------===//
 
 #include "planner/Layout.h"
 #include "llvm/ADT/STLExtras.h"

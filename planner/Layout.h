@@ -1,4 +1,4 @@
-//===- Layout.h - How the devices of a training step share it ---*- C++ -*-===//
+//===- Layout.h - Distribution of a step over devices -----------*- C++ -*-===//
 //
 // The layouts of ranks that a number of devices can have for a model, all of
 // which do the same training step: the samples of a step stay as many.

@@ -1,4 +1,4 @@
-//===- LayoutFacts.cpp - What bounds layouts before compiling -------------===//
+//===- LayoutFacts.cpp - Bounds of layouts before compiling ---------------===//
 
 #include "planner/LayoutFacts.h"
 #include "mf/Config/BatchRules.h"

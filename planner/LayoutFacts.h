@@ -1,4 +1,4 @@
-//===- LayoutFacts.h - What bounds layouts before compiling ----*- C++ -*-===//
+//===- LayoutFacts.h - Bounds of layouts before compiling -------*- C++ -*-===//
 //
 // The facts about all layouts from the YAML, its model and the target: which
 // ones are legal, the least memory that parameters need, and the least time

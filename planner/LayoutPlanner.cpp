@@ -1,4 +1,4 @@
-//===- LayoutPlanner.cpp - One layout, known better and better ------------===//
+//===- LayoutPlanner.cpp - Plans one layout -------------------------------===//
 
 #include "planner/LayoutPlanner.h"
 #include "mf/Config/MemorySize.h"

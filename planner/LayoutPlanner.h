@@ -1,4 +1,4 @@
-//===- LayoutPlanner.h - One layout, known better and better ----*- C++ -*-===//
+//===- LayoutPlanner.h - Plans one layout -----------------------*- C++ -*-===//
 //
 // The knowledge about one layout, from bounds to a compiled plan. Costs of
 // layers are learned once for all layouts whose layers are cut alike.

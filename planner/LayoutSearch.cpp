@@ -1,4 +1,4 @@
-//===- LayoutSearch.cpp - The best layouts of so many devices -------------===//
+//===- LayoutSearch.cpp - Search for the best layouts ---------------------===//
 
 #include "planner/LayoutSearch.h"
 #include "mf/Plan/NoPlanError.h"

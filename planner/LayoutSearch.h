@@ -1,4 +1,4 @@
-//===- LayoutSearch.h - The best layouts of so many devices ----*- C++ -*-===//
+//===- LayoutSearch.h - Search for the best layouts -------------*- C++ -*-===//
 //
 // Finds the layouts of ranks with which a training step is shortest, each with
 // the memory settings that suit it (StepPlanner.h), at the same global batch.

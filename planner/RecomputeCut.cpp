@@ -1,4 +1,4 @@
-//===- RecomputeCut.cpp - What of a layer to run again --------------------===//
+//===- RecomputeCut.cpp - Chooses operators of a layer to repeat ----------===//
 
 #include "planner/RecomputeCut.h"
 #include "planner/MinimumCut.h"

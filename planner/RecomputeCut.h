@@ -1,4 +1,4 @@
-//===- RecomputeCut.h - What of a layer to run again -----------*- C++ -*-===//
+//===- RecomputeCut.h - Chooses operators of a layer to repeat --*- C++ -*-===//
 //
 // Which operators of a layer to run again in backward so that least time buys
 // most memory: a minimum cut between what is kept and what is computed anew.

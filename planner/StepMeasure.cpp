@@ -1,4 +1,4 @@
-//===- StepMeasure.cpp - What a compiled step costs -----------------------===//
+//===- StepMeasure.cpp - Costs of a compiled step -------------------------===//
 
 #include "planner/StepMeasure.h"
 #include "mf/Program/StepTasks.h"

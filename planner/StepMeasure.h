@@ -1,4 +1,4 @@
-//===- StepMeasure.h - What a compiled step costs --------------*- C++ -*-===//
+//===- StepMeasure.h - Costs of a compiled step -----------------*- C++ -*-===//
 
 #ifndef MF_PLANNER_STEPMEASURE_H
 #define MF_PLANNER_STEPMEASURE_H

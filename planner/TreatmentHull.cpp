@@ -1,4 +1,4 @@
-//===- TreatmentHull.cpp - Which treatments are worth mixing --------------===//
+//===- TreatmentHull.cpp - Treatments that are worth mixing ---------------===//
 
 #include "planner/TreatmentHull.h"
 #include "llvm/ADT/STLExtras.h"

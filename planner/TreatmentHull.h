@@ -1,4 +1,4 @@
-//===- TreatmentHull.h - Which treatments are worth mixing -----*- C++ -*-===//
+//===- TreatmentHull.h - Treatments that are worth mixing -------*- C++ -*-===//
 
 #ifndef MF_PLANNER_TREATMENTHULL_H
 #define MF_PLANNER_TREATMENTHULL_H

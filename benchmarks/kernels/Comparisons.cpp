@@ -1,4 +1,4 @@
-//===- Comparisons.cpp - Ways to the same result --------------------------===//
+//===- Comparisons.cpp - Pairs of computations with equal results ---------===//
 
 #include "Comparisons.h"
 #include "mf/Signatures/KernelChain.h"

@@ -1,4 +1,4 @@
-//===- Comparisons.h - Ways to the same result -----------------*- C++ -*-===//
+//===- Comparisons.h - Pairs of computations with equal results -*- C++ -*-===//
 
 #ifndef MF_BENCHMARKS_KERNELS_COMPARISONS_H
 #define MF_BENCHMARKS_KERNELS_COMPARISONS_H

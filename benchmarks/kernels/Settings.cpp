@@ -1,4 +1,4 @@
-//===- Settings.cpp - What the command line asks for ----------------------===//
+//===- Settings.cpp - Options of the command line -------------------------===//
 
 #include "Settings.h"
 #include <ctime>

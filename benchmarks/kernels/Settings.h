@@ -1,4 +1,4 @@
-//===- Settings.h - What the command line asks for -------------*- C++ -*-===//
+//===- Settings.h - Options of the command line -----------------*- C++ -*-===//
 
 #ifndef MF_BENCHMARKS_KERNELS_SETTINGS_H
 #define MF_BENCHMARKS_KERNELS_SETTINGS_H

@@ -1,4 +1,4 @@
-//===- AscendDevice.cpp - What device descriptions mean -------------------===//
+//===- AscendDevice.cpp - Meaning of device descriptions ------------------===//
 //
 // Verifiers, which are mf::target's checks, and DLTI queries.
 //

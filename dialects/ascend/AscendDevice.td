@@ -1,4 +1,4 @@
-//===- AscendDevice.td - What a step runs on -------------------*- tablegen -*-===//
+//===- AscendDevice.td - Description of a device -----------*- tablegen -*-===//
 //
 // The device description: engines, memory, kernels, links, as typed attributes
 // that implement MLIR's TargetDeviceSpecInterface. Names and ranges of the

@@ -1,4 +1,4 @@
-//===- AscendDeviceSyntax.cpp - How device descriptions are written -------===//
+//===- AscendDeviceSyntax.cpp - Syntax of device descriptions -------------===//
 
 #include "dialects/ascend/DeviceDescription.h"
 #include "dialects/ascend/DeviceParser.h"

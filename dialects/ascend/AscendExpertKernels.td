@@ -1,4 +1,4 @@
-//===- AscendExpertKernels.td - Tokens and the products of experts -*- tablegen -*-===//
+//===- AscendExpertKernels.td - Kernels of experts ---------*- tablegen -*-===//
 //
 // Part of AscendKernels.td: the kernels of a mixture of experts behind its
 // router. How many rows an expert has is known only when a step runs, so counts

@@ -1,4 +1,4 @@
-//===- AscendInstructions.cpp - What each instruction does ----------------===//
+//===- AscendInstructions.cpp - Effects and checks of instructions --------===//
 //
 // The operations' answers to InstructionOpInterface.
 //

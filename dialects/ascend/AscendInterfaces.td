@@ -1,4 +1,4 @@
-//===- AscendInterfaces.td - What readers of a program ask -----*- tablegen -*-===//
+//===- AscendInterfaces.td - Interfaces of programs --------*- tablegen -*-===//
 
 #ifndef ASCEND_INTERFACES_TD
 #define ASCEND_INTERFACES_TD

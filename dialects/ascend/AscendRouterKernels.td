@@ -1,4 +1,4 @@
-//===- AscendRouterKernels.td - What routers of experts launch -*- tablegen -*-===//
+//===- AscendRouterKernels.td - Kernels of expert routers --*- tablegen -*-===//
 //
 // Part of AscendKernels.td: scores of experts, the choice among them, and where
 // the chosen tokens go. Masks and counts are floating-point tensors, indices are

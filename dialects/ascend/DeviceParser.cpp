@@ -1,4 +1,4 @@
-//===- DeviceParser.cpp - Device descriptions into numbers ----------------===//
+//===- DeviceParser.cpp - Parses descriptions of devices ------------------===//
 //
 // Keys and numbers, and the places of errors.
 //

@@ -1,4 +1,4 @@
-//===- DeviceParser.h - Device descriptions into numbers ------*- C++ -*-===//
+//===- DeviceParser.h - Parses descriptions of devices ----------*- C++ -*-===//
 
 #ifndef MF_DIALECTS_ASCEND_DEVICEPARSER_H
 #define MF_DIALECTS_ASCEND_DEVICEPARSER_H

@@ -1,4 +1,4 @@
-//===- KernelSpecs.cpp - Kernels' specifications from IR ------------------===//
+//===- KernelSpecs.cpp - Specifications of kernels from IR ----------------===//
 
 #include "dialects/ascend/KernelSpecs.h"
 #include "llvm/ADT/STLExtras.h"

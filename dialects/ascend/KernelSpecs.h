@@ -1,4 +1,4 @@
-//===- KernelSpecs.h - Kernels' specifications from IR --------*- C++ -*-===//
+//===- KernelSpecs.h - Specifications of kernels from IR --------*- C++ -*-===//
 //
 // From MLIR's types and attributes to what a kernel's signature speaks of. Both
 // dialects ask it; it knows neither.

@@ -1,4 +1,4 @@
-//===- LaunchEmitter.h - What operators on state emit ----------*- C++ -*-===//
+//===- LaunchEmitter.h - Interface for emitting launches --------*- C++ -*-===//
 //
 // The side of lowering that operators see: buffers of tensors and of a stage's
 // state, kernel launches and collectives.

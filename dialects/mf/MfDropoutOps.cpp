@@ -1,4 +1,4 @@
-//===- MfDropoutOps.cpp - Elements that are dropped at random -------------===//
+//===- MfDropoutOps.cpp - Dropout -----------------------------------------===//
 
 #include "dialects/mf/MfOps.h"
 #include "dialects/mf/ShapeFactors.h"

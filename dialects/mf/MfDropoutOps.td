@@ -1,4 +1,4 @@
-//===- MfDropoutOps.td - Elements that are dropped at random ---*- tablegen -*-===//
+//===- MfDropoutOps.td - Dropout ---------------------------*- tablegen -*-===//
 
 #ifndef MF_DROPOUT_OPS_TD
 #define MF_DROPOUT_OPS_TD

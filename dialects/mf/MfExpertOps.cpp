@@ -1,4 +1,4 @@
-//===- MfExpertOps.cpp - Tokens on their way through experts --------------===//
+//===- MfExpertOps.cpp - Moving tokens to experts and back ----------------===//
 
 #include "dialects/mf/MfOps.h"
 #include "mf/Signatures/KernelSignature.h"

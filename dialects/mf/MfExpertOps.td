@@ -1,4 +1,4 @@
-//===- MfExpertOps.td - Tokens on their way through experts ----*- tablegen -*-===//
+//===- MfExpertOps.td - Moving tokens to experts and back --*- tablegen -*-===//
 //
 // Rows of tokens in the order of their experts, and what experts make of them.
 // [groups, ranks, rows, width]: a group of ranks shares the experts out, so

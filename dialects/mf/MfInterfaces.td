@@ -1,4 +1,4 @@
-//===- MfInterfaces.td - The questions passes ask --------------*- tablegen -*-===//
+//===- MfInterfaces.td - Interfaces that passes ask --------*- tablegen -*-===//
 
 #ifndef MF_INTERFACES_TD
 #define MF_INTERFACES_TD

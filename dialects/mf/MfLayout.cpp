@@ -1,4 +1,4 @@
-//===- MfLayout.cpp - How a tensor lies on the ranks ----------------------===//
+//===- MfLayout.cpp - Layouts of tensors on ranks -------------------------===//
 
 #include "dialects/mf/MfDialect.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -1,4 +1,4 @@
-//===- MfLayout.td - How a tensor lies on the ranks ------------*- tablegen -*-===//
+//===- MfLayout.td - Layouts of tensors --------------------*- tablegen -*-===//
 
 #ifndef MF_LAYOUT_TD
 #define MF_LAYOUT_TD

@@ -1,4 +1,4 @@
-//===- MfModelFunctions.cpp - What functions of a model share -------------===//
+//===- MfModelFunctions.cpp - Functions of a model ------------------------===//
 //
 // Syntax and verification of layers, chunks, forward, backward and update
 // functions.

@@ -1,4 +1,4 @@
-//===- MfParameterState.cpp - Where parameters and gradients lie ----------===//
+//===- MfParameterState.cpp - Layouts of parameters and gradients ---------===//
 
 #include "dialects/mf/MfOps.h"
 #include "llvm/ADT/MapVector.h"

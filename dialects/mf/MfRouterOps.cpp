@@ -1,4 +1,4 @@
-//===- MfRouterOps.cpp - Choosing experts ---------------------------------===//
+//===- MfRouterOps.cpp - Operators that choose experts --------------------===//
 
 #include "dialects/mf/MfOps.h"
 

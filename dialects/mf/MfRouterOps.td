@@ -1,4 +1,4 @@
-//===- MfRouterOps.td - Choosing experts -----------------------*- tablegen -*-===//
+//===- MfRouterOps.td - Operators that choose experts ------*- tablegen -*-===//
 //
 // The operators that a router of experts is made of: the best of a row,
 // comparisons with them, and places. Integers and comparisons carry no

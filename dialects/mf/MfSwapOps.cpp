@@ -1,4 +1,4 @@
-//===- MfSwapOps.cpp - Activations that leave the device ------------------===//
+//===- MfSwapOps.cpp - Copies of activations to the host ------------------===//
 
 #include "dialects/mf/MfOps.h"
 

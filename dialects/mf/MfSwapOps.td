@@ -1,4 +1,4 @@
-//===- MfSwapOps.td - Activations that leave the device --------*- tablegen -*-===//
+//===- MfSwapOps.td - Copies of activations to the host ----*- tablegen -*-===//
 
 #ifndef MF_SWAP_OPS_TD
 #define MF_SWAP_OPS_TD

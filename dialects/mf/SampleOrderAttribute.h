@@ -1,4 +1,4 @@
-//===- SampleOrderAttribute.h - Which rows of the data a replica reads *- C++
+//===- SampleOrderAttribute.h - The attribute of sample order ---*- C++ -*-===//
 //-*-//
 
 #ifndef DIALECTS_MF_SAMPLEORDERATTRIBUTE_H

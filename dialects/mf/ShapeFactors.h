@@ -1,4 +1,4 @@
-//===- ShapeFactors.h - A factor for each dimension -----------*- C++ -*-===//
+//===- ShapeFactors.h - Sharding factors of shapes --------------*- C++ -*-===//
 
 #ifndef MF_DIALECTS_MF_SHAPEFACTORS_H
 #define MF_DIALECTS_MF_SHAPEFACTORS_H

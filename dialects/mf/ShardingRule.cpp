@@ -1,4 +1,4 @@
-//===- ShardingRule.cpp - How operators run on parts of tensors -----------===//
+//===- ShardingRule.cpp - Sharding rules of operators ---------------------===//
 
 #include "dialects/mf/ShardingRule.h"
 #include "dialects/mf/MfDialect.h"

@@ -1,4 +1,4 @@
-//===- ShardingRule.h - How operators run on parts of tensors --*- C++ -*-===//
+//===- ShardingRule.h - Sharding rules of operators -------------*- C++ -*-===//
 //
 // A layout says by which axes of the mesh a tensor is cut; a rule says which
 // dimensions of an operator's operands and results must be cut alike, and what

@@ -1,4 +1,4 @@
-//===- CalibrationPrint.cpp - How well a target fits ----------------------===//
+//===- CalibrationPrint.cpp - Prints how well a target fits ---------------===//
 
 #include "mf/Calibration/Calibration.h"
 #include "mf/Text/TextTable.h"

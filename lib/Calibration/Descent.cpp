@@ -1,4 +1,4 @@
-//===- Descent.cpp - The way down to the best fit
+//===- Descent.cpp - Minimization of the fit's loss -----------------------===//
 //--------------------------===//
 
 #include "Descent.h"

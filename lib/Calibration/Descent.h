@@ -1,4 +1,4 @@
-//===- Descent.h - The way down to the best fit ----------------*- C++ -*-===//
+//===- Descent.h - Minimization of the fit's loss ---------------*- C++ -*-===//
 
 #ifndef MF_LIB_CALIBRATION_DESCENT_H
 #define MF_LIB_CALIBRATION_DESCENT_H

@@ -1,4 +1,4 @@
-//===- LogFit.cpp - Fits positive numbers to times
+//===- LogFit.cpp - Fits positive numbers to measured times ---------------===//
 //-------------------------===//
 
 #include "mf/Calibration/LogFit.h"

@@ -1,4 +1,4 @@
-//===- Observations.cpp - What a profile says of costs --------------------===//
+//===- Observations.cpp - Observed costs from a profile -------------------===//
 
 #include "mf/Calibration/Observations.h"
 #include "mf/Signatures/ProfiledKernels.h"

@@ -1,4 +1,4 @@
-//===- StepLatency.cpp - What a step takes besides its work ---------------===//
+//===- StepLatency.cpp - Time of a step outside of its work ---------------===//
 
 #include "StepLatency.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-//===- StepLatency.h - What a step takes besides its work -----*- C++ -*-===//
+//===- StepLatency.h - Time of a step outside of its work -------*- C++ -*-===//
 
 #ifndef MF_LIB_CALIBRATION_STEPLATENCY_H
 #define MF_LIB_CALIBRATION_STEPLATENCY_H

@@ -1,4 +1,4 @@
-//===- TargetModel.cpp - Times as a target predicts them ------------------===//
+//===- TargetModel.cpp - Times that a target predicts ---------------------===//
 
 #include "TargetModel.h"
 #include "mf/Target/KernelCost.h"

@@ -1,4 +1,4 @@
-//===- TargetModel.h - Times as a target predicts them --------*- C++ -*-===//
+//===- TargetModel.h - Times that a target predicts -------------*- C++ -*-===//
 
 #ifndef MF_LIB_CALIBRATION_TARGETMODEL_H
 #define MF_LIB_CALIBRATION_TARGETMODEL_H

@@ -1,4 +1,4 @@
-//===- BatchRules.cpp - How many samples make a step ----------------------===//
+//===- BatchRules.cpp - Number of samples in a step -----------------------===//
 
 #include "mf/Config/BatchRules.h"
 

@@ -1,4 +1,4 @@
-//===- FusionConfig.cpp - Operators that become one -----------------------===//
+//===- FusionConfig.cpp - Operators that a device fuses -------------------===//
 
 #include "mf/Config/FusionConfig.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-//===- KnownKeys.cpp - What we know of each section's keys ----------------===//
+//===- KnownKeys.cpp - The keys of each section and their use -------------===//
 //
 // Key names are those of MindSpore Transformers' configuration template and of
 // what its YAML files have been seen to contain.

@@ -1,4 +1,4 @@
-//===- KnownKeys.h - What we know of each section's keys --------*- C++ -*-===//
+//===- KnownKeys.h - The keys of each section and their use -----*- C++ -*-===//
 
 #ifndef MF_LIB_CONFIG_KNOWNKEYS_H
 #define MF_LIB_CONFIG_KNOWNKEYS_H

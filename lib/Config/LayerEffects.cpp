@@ -1,4 +1,4 @@
-//===- LayerEffects.cpp - What one layer gets -----------------------------===//
+//===- LayerEffects.cpp - Settings that apply to one layer ----------------===//
 
 #include "mf/Config/LayerPlan.h"
 #include "llvm/ADT/StringExtras.h"

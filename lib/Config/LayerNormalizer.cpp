@@ -1,4 +1,4 @@
-//===- LayerNormalizer.cpp - Settings in terms of a stage map -------------===//
+//===- LayerNormalizer.cpp - Settings in the terms of a stage map ---------===//
 
 #include "LayerNormalizer.h"
 #include <algorithm>

@@ -1,4 +1,4 @@
-//===- LayerNormalizer.h - Settings in terms of a stage map -----*- C++ -*-===//
+//===- LayerNormalizer.h - Settings in the terms of a stage map -*- C++ -*-===//
 
 #ifndef MF_LIB_CONFIG_LAYERNORMALIZER_H
 #define MF_LIB_CONFIG_LAYERNORMALIZER_H

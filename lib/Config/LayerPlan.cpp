@@ -1,4 +1,4 @@
-//===- LayerPlan.cpp - What each layer recomputes and swaps ---------------===//
+//===- LayerPlan.cpp - Recompute and swap of each layer -------------------===//
 
 #include "mf/Config/LayerPlan.h"
 #include "PlanPatterns.h"

@@ -1,4 +1,4 @@
-//===- LayerSetting.cpp - What a recompute or swap key may say ------------===//
+//===- LayerSetting.cpp - Values of recompute and swap keys ---------------===//
 
 #include "mf/Config/LayerSetting.h"
 #include "llvm/ADT/STLExtras.h"

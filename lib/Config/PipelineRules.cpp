@@ -1,4 +1,4 @@
-//===- PipelineRules.cpp - What a YAML's pipeline must agree on -----------===//
+//===- PipelineRules.cpp - Consistency of a YAML's pipeline ---------------===//
 
 #include "mf/Config/PipelineRules.h"
 #include "llvm/ADT/STLExtras.h"

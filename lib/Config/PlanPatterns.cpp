@@ -1,4 +1,4 @@
-//===- PlanPatterns.cpp - Which pattern is for which layers ---------------===//
+//===- PlanPatterns.cpp - Assigns patterns to layers ----------------------===//
 
 #include "PlanPatterns.h"
 #include "llvm/ADT/SetVector.h"

@@ -1,4 +1,4 @@
-//===- PlanPatterns.h - Which pattern is for which layers -------*- C++ -*-===//
+//===- PlanPatterns.h - Assigns patterns to layers --------------*- C++ -*-===//
 
 #ifndef MF_LIB_CONFIG_PLANPATTERNS_H
 #define MF_LIB_CONFIG_PLANPATTERNS_H

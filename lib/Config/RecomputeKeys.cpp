@@ -1,4 +1,4 @@
-//===- RecomputeKeys.cpp - Which keys say what is recomputed --------------===//
+//===- RecomputeKeys.cpp - Keys that express recompute --------------------===//
 
 #include "SettingKeys.h"
 #include "llvm/ADT/STLExtras.h"

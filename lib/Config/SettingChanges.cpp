@@ -1,4 +1,4 @@
-//===- SettingChanges.cpp - What was changed in a YAML --------------------===//
+//===- SettingChanges.cpp - Differences between two YAMLs -----------------===//
 
 #include "mf/Config/SettingChanges.h"
 #include "SettingKeys.h"

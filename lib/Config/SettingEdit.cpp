@@ -1,4 +1,4 @@
-//===- SettingEdit.cpp - A YAML with other settings -----------------------===//
+//===- SettingEdit.cpp - Writes memory settings into a YAML ---------------===//
 
 #include "mf/Config/SettingEdit.h"
 #include "SettingKeys.h"

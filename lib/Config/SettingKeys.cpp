@@ -1,4 +1,4 @@
-//===- SettingKeys.cpp - Which keys say a setting -------------------------===//
+//===- SettingKeys.cpp - The keys that express a setting ------------------===//
 
 #include "SettingKeys.h"
 #include "llvm/ADT/STLExtras.h"

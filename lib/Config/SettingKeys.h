@@ -1,4 +1,4 @@
-//===- SettingKeys.h - Which keys say a setting -----------------*- C++ -*-===//
+//===- SettingKeys.h - The keys that express a setting ----------*- C++ -*-===//
 
 #ifndef MF_LIB_CONFIG_SETTINGKEYS_H
 #define MF_LIB_CONFIG_SETTINGKEYS_H

@@ -1,4 +1,4 @@
-//===- SettingRead.cpp - What a YAML's memory settings are ----------------===//
+//===- SettingRead.cpp - Memory settings of a YAML ------------------------===//
 
 #include "PlanPatterns.h"
 #include "StageSettings.h"

@@ -1,4 +1,4 @@
-//===- SettingValue.cpp - What a key of a YAML is to say ------------------===//
+//===- SettingValue.cpp - New values for keys of a YAML -------------------===//
 
 #include "SettingValue.h"
 #include "llvm/ADT/STLExtras.h"

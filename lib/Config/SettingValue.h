@@ -1,4 +1,4 @@
-//===- SettingValue.h - What a key of a YAML is to say ----------*- C++ -*-===//
+//===- SettingValue.h - New values for keys of a YAML -----------*- C++ -*-===//
 
 #ifndef MF_LIB_CONFIG_SETTINGVALUE_H
 #define MF_LIB_CONFIG_SETTINGVALUE_H

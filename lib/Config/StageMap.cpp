@@ -1,4 +1,4 @@
-//===- StageMap.cpp - Layers to pipeline stages and chunks ----------------===//
+//===- StageMap.cpp - Maps layers to stages and chunks --------------------===//
 
 #include "mf/Config/StageMap.h"
 #include <algorithm>

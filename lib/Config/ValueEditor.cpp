@@ -1,4 +1,4 @@
-//===- ValueEditor.cpp - Other values in a YAML's text --------------------===//
+//===- ValueEditor.cpp - Edits values in a YAML's text --------------------===//
 
 #include "ValueEditor.h"
 #include "llvm/ADT/STLExtras.h"

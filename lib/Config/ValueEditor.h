@@ -1,4 +1,4 @@
-//===- ValueEditor.h - Other values in a YAML's text ------------*- C++ -*-===//
+//===- ValueEditor.h - Edits values in a YAML's text ------------*- C++ -*-===//
 
 #ifndef MF_LIB_CONFIG_VALUEEDITOR_H
 #define MF_LIB_CONFIG_VALUEEDITOR_H

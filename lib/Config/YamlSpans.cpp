@@ -1,4 +1,4 @@
-//===- YamlSpans.cpp - Where the values of a YAML stand -------------------===//
+//===- YamlSpans.cpp - Positions of values in a YAML ----------------------===//
 //
 // yaml-cpp's events say where values start. Where they end is found here: of a
 // scalar by its text or quotes, of a collection behind its last value.

@@ -1,4 +1,4 @@
-//===- YamlSpans.h - Where the values of a YAML stand -----------*- C++ -*-===//
+//===- YamlSpans.h - Positions of values in a YAML --------------*- C++ -*-===//
 
 #ifndef MF_LIB_CONFIG_YAMLSPANS_H
 #define MF_LIB_CONFIG_YAMLSPANS_H

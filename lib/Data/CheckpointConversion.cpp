@@ -1,4 +1,4 @@
-//===- CheckpointConversion.cpp - A checkpoint under other names ----------===//
+//===- CheckpointConversion.cpp - Renames checkpoint parameters -----------===//
 
 #include "mf/Data/CheckpointConversion.h"
 #include "BlockCopies.h"

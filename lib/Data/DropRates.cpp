@@ -1,4 +1,4 @@
-//===- DropRates.cpp - Tokens that experts had no room for ----------------===//
+//===- DropRates.cpp - Rates of tokens that experts dropped ---------------===//
 
 #include "mf/Data/DropRates.h"
 #include "llvm/ADT/StringRef.h"

@@ -1,4 +1,4 @@
-//===- NearestName.h - "did you mean ..." ---------------------*- C++ -*-===//
+//===- NearestName.h - The closest known name, for messages -----*- C++ -*-===//
 
 #ifndef MF_LIB_DATA_NEARESTNAME_H
 #define MF_LIB_DATA_NEARESTNAME_H

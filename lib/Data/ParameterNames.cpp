@@ -1,4 +1,4 @@
-//===- ParameterNames.cpp - Parameters under other names ------------------===//
+//===- ParameterNames.cpp - Naming schemes of parameters ------------------===//
 
 #include "mf/Data/ParameterNames.h"
 #include "ParameterNameTable.h"

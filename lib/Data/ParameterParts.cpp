@@ -1,4 +1,4 @@
-//===- ParameterParts.cpp - Where the parts lie in a tensor ---------------===//
+//===- ParameterParts.cpp - Places of the parts within a tensor -----------===//
 
 #include "ParameterParts.h"
 #include "ShapeText.h"

@@ -1,4 +1,4 @@
-//===- ParameterParts.h - Where the parts lie in a tensor -----*- C++ -*-===//
+//===- ParameterParts.h - Places of the parts within a tensor ---*- C++ -*-===//
 
 #ifndef MF_LIB_DATA_PARAMETERPARTS_H
 #define MF_LIB_DATA_PARAMETERPARTS_H

@@ -1,4 +1,4 @@
-//===- RunReport.cpp - What a run measured, as JSON -----------------------===//
+//===- RunReport.cpp - JSON report of a training run ----------------------===//
 
 #include "mf/Data/RunReport.h"
 #include "mf/Data/AtomicFile.h"

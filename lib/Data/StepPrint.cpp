@@ -1,4 +1,4 @@
-//===- StepPrint.cpp - What a training run prints of a step ---------------===//
+//===- StepPrint.cpp - Prints a training run's lines for a step -----------===//
 
 #include "mf/Data/StepPrint.h"
 #include "mf/Data/LossMonitor.h"

@@ -1,4 +1,4 @@
-//===- StrictJson.cpp - JSON from files nobody vouches for ----------------===//
+//===- StrictJson.cpp - Reads untrusted JSON ------------------------------===//
 
 #include "StrictJson.h"
 #include "llvm/ADT/StringSet.h"

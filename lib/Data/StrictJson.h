@@ -1,4 +1,4 @@
-//===- StrictJson.h - JSON from files nobody vouches for ------*- C++ -*-===//
+//===- StrictJson.h - Reads untrusted JSON ----------------------*- C++ -*-===//
 
 #ifndef MF_LIB_DATA_STRICTJSON_H
 #define MF_LIB_DATA_STRICTJSON_H

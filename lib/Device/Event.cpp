@@ -1,4 +1,4 @@
-//===- Event.cpp - Points in a stream's work ------------------------------===//
+//===- Event.cpp - Events that streams record and await -------------------===//
 
 #include "mf/Device/Event.h"
 #include "EventRecord.h"

@@ -1,4 +1,4 @@
-//===- Stream.cpp - Work in order, beside the host ------------------------===//
+//===- Stream.cpp - Queues of work beside the host ------------------------===//
 
 #include "mf/Device/Stream.h"
 #include "StreamState.h"

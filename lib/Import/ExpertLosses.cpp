@@ -1,4 +1,4 @@
-//===- ExpertLosses.cpp - What a router adds to the loss ------------------===//
+//===- ExpertLosses.cpp - Losses of routers -------------------------------===//
 
 #include "ExpertLayer.h"
 

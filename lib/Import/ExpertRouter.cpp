@@ -1,4 +1,4 @@
-//===- ExpertRouter.cpp - Which experts tokens go to ----------------------===//
+//===- ExpertRouter.cpp - Choice of experts for tokens --------------------===//
 
 #include "ExpertLayer.h"
 

@@ -1,4 +1,4 @@
-//===- NextTokenLayers.cpp - What predicts later tokens -------------------===//
+//===- NextTokenLayers.cpp - Layers that predict later tokens -------------===//
 
 #include "NextTokenLayers.h"
 #include "BodyLayer.h"

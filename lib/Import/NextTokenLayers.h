@@ -1,4 +1,4 @@
-//===- NextTokenLayers.h - What stands behind the body ----------*- C++ -*-===//
+//===- NextTokenLayers.h - Layers that predict later tokens -----*- C++ -*-===//
 //
 // The final norm, the head, and between body and head the layers that predict
 // later tokens. Hidden states that the head reads go through the layers behind

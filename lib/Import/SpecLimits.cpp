@@ -1,4 +1,4 @@
-//===- SpecLimits.cpp - Sizes a model may have ----------------------------===//
+//===- SpecLimits.cpp - Limits of a model's sizes -------------------------===//
 
 #include "SpecLimits.h"
 #include <algorithm>

@@ -1,4 +1,4 @@
-//===- SpecLimits.h - Sizes a model may have --------------------*- C++ -*-===//
+//===- SpecLimits.h - Limits of a model's sizes -----------------*- C++ -*-===//
 
 #ifndef MF_LIB_IMPORT_SPECLIMITS_H
 #define MF_LIB_IMPORT_SPECLIMITS_H

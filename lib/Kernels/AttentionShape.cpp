@@ -1,4 +1,4 @@
-//===- AttentionShape.cpp - Attention cut into blocks ---------------------===//
+//===- AttentionShape.cpp - The blocks of attention -----------------------===//
 
 #include "AttentionShape.h"
 #include "SpecChecker.h"

@@ -1,4 +1,4 @@
-//===- AttentionShape.h - Attention cut into blocks -----------*- C++ -*-===//
+//===- AttentionShape.h - The blocks of attention ---------------*- C++ -*-===//
 
 #ifndef MF_LIB_KERNELS_ATTENTIONSHAPE_H
 #define MF_LIB_KERNELS_ATTENTIONSHAPE_H

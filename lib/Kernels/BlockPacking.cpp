@@ -1,4 +1,4 @@
-//===- BlockPacking.cpp - Rows of a tensor as operands of blocks ----------===//
+//===- BlockPacking.cpp - Packs rows of a tensor for block products -------===//
 
 #include "BlockPacking.h"
 #include "Avx512-inl.h"

@@ -1,4 +1,4 @@
-//===- BlockPacking.h - Rows of a tensor as operands of blocks -*- C++ -*-===//
+//===- BlockPacking.h - Packs rows for block products -----------*- C++ -*-===//
 //
 // Packs the operands of BlockProduct.h from rows x of a tensor. The cells are
 // of the tensor's type or f32. The processor has MatrixUnit::Avx512.

@@ -1,4 +1,4 @@
-//===- ChainSteps.h - What a step of a chain does to rows -----*- C++ -*-===//
+//===- ChainSteps.h - Steps of a chain on rows ------------------*- C++ -*-===//
 //
 // The functions that dialects/ascend/AscendKernels.td names as `stepFactory`.
 // They make steps of specifications that the kernel's own factory accepts.

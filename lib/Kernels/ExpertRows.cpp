@@ -1,4 +1,4 @@
-//===- ExpertRows.cpp - Which rows belong to which expert -----------------===//
+//===- ExpertRows.cpp - Ranges of rows of experts -------------------------===//
 
 #include "ExpertRows.h"
 #include "llvm/Support/ErrorHandling.h"

@@ -1,4 +1,4 @@
-//===- ExpertRows.h - Which rows belong to which expert -------*- C++ -*-===//
+//===- ExpertRows.h - Ranges of rows of experts -----------------*- C++ -*-===//
 //
 // Shared by the products of experts and their gradients: shapes, the rows of
 // each expert as the counts say them, and the order in which tiles run.

@@ -1,4 +1,4 @@
-//===- InstructionSet.cpp - What kernels use of the processor -------------===//
+//===- InstructionSet.cpp - Processor features that kernels use -----------===//
 
 #include "mf/Kernels/InstructionSet.h"
 #include "MatrixUnit.h"

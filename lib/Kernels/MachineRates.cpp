@@ -1,4 +1,4 @@
-//===- MachineRates.cpp - What this machine can do at best ----------------===//
+//===- MachineRates.cpp - Measured peak rates of this machine -------------===//
 
 #include "mf/Kernels/MachineRates.h"
 #include "Tiles.h"

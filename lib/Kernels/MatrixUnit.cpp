@@ -1,4 +1,4 @@
-//===- MatrixUnit.cpp - What multiplies blocks of matrices ----------------===//
+//===- MatrixUnit.cpp - Matrix units of processors ------------------------===//
 
 #include "MatrixUnit.h"
 #include <algorithm>

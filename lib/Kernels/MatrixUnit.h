@@ -1,4 +1,4 @@
-//===- MatrixUnit.h - What multiplies blocks of matrices ------*- C++ -*-===//
+//===- MatrixUnit.h - Matrix units of processors ----------------*- C++ -*-===//
 //
 // The processor's instructions for our own products of blocks. oneDNN is asked
 // for them, so that its limit, ONEDNN_MAX_CPU_ISA, is ours too.

@@ -1,4 +1,4 @@
-//===- MemoryAhead.h - Asking for memory before it is needed --*- C++ -*-===//
+//===- MemoryAhead.h - Prefetching into caches ------------------*- C++ -*-===//
 //
 // Lines of memory far away come while something is computed, if few are asked
 // for at a time: a processor waits when too many are on their way.

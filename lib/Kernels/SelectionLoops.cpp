@@ -1,4 +1,4 @@
-//===- SelectionLoops.cpp - Which elements are the largest ----------------===//
+//===- SelectionLoops.cpp - Search for the largest elements ---------------===//
 
 #include "SelectionLoops.h"
 #include "HighwayTargets.h"

@@ -1,4 +1,4 @@
-//===- SelectionLoops.h - Which elements are the largest ------*- C++ -*-===//
+//===- SelectionLoops.h - Search for the largest elements -------*- C++ -*-===//
 //
 // Single-threaded loops over a row. Floating-point numbers are compared by an
 // integer, their order: NaN is the largest, 0 and -0 are equal.

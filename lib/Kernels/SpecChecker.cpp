@@ -1,4 +1,4 @@
-//===- SpecChecker.cpp - Reading a KernelSpec with good errors ------------===//
+//===- SpecChecker.cpp - Checks a KernelSpec ------------------------------===//
 
 #include "SpecChecker.h"
 #include "ElementTypes.h"

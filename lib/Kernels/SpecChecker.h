@@ -1,4 +1,4 @@
-//===- SpecChecker.h - Reading a KernelSpec with good errors --*- C++ -*-===//
+//===- SpecChecker.h - Checks a KernelSpec ----------------------*- C++ -*-===//
 
 #ifndef MF_LIB_KERNELS_SPECCHECKER_H
 #define MF_LIB_KERNELS_SPECCHECKER_H

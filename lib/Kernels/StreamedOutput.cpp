@@ -1,4 +1,4 @@
-//===- StreamedOutput.cpp - Large outputs go past the caches --------------===//
+//===- StreamedOutput.cpp - Stores that bypass the caches -----------------===//
 
 #include "StreamedOutput.h"
 #include "HighwayTargets.h"

@@ -1,4 +1,4 @@
-//===- StreamedOutput.h - Large outputs go past the caches ----*- C++ -*-===//
+//===- StreamedOutput.h - Stores that bypass the caches ---------*- C++ -*-===//
 //
 // A store to memory that is in no cache reads it first. An output so large that
 // its begin has left the caches when its end is written saves that.

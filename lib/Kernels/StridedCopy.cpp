@@ -1,4 +1,4 @@
-//===- StridedCopy.cpp - Moving elements without looking at them ----------===//
+//===- StridedCopy.cpp - Strided copies of elements -----------------------===//
 
 #include "StridedCopy.h"
 #include "Tiles.h"

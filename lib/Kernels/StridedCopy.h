@@ -1,4 +1,4 @@
-//===- StridedCopy.h - Moving elements without looking at them -*- C++ -*-===//
+//===- StridedCopy.h - Strided copies of elements ---------------*- C++ -*-===//
 
 #ifndef MF_LIB_KERNELS_STRIDEDCOPY_H
 #define MF_LIB_KERNELS_STRIDEDCOPY_H

@@ -1,4 +1,4 @@
-//===- TokenRows.h - Batches of rows that an index moves ------*- C++ -*-===//
+//===- TokenRows.h - Rows that an index moves, in batches -------*- C++ -*-===//
 
 #ifndef MF_LIB_KERNELS_TOKENROWS_H
 #define MF_LIB_KERNELS_TOKENROWS_H

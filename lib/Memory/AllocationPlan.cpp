@@ -1,4 +1,4 @@
-//===- AllocationPlan.cpp - Front door of the allocators ------------------===//
+//===- AllocationPlan.cpp - Entry point of the allocators -----------------===//
 
 #include "mf/Memory/AllocationPlan.h"
 #include "lib/Memory/search/PackSearch.h"

@@ -1,4 +1,4 @@
-//===- Branching.cpp - How a set of plans is cut in two -------------------===//
+//===- Branching.cpp - Splits a set of plans in two -----------------------===//
 
 #include "Branching.h"
 #include "llvm/ADT/STLExtras.h"

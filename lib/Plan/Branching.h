@@ -1,4 +1,4 @@
-//===- Branching.h - How a set of plans is cut in two ---------*- C++ -*-===//
+//===- Branching.h - Splits a set of plans in two ---------------*- C++ -*-===//
 
 #ifndef MF_LIB_PLAN_BRANCHING_H
 #define MF_LIB_PLAN_BRANCHING_H

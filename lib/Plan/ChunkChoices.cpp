@@ -1,4 +1,4 @@
-//===- ChunkChoices.cpp - How the layers of a chunk may be treated --------===//
+//===- ChunkChoices.cpp - Choices for the layers of a chunk ---------------===//
 
 #include "ChunkChoices.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-//===- ChunkChoices.h - How the layers of a chunk may be treated -*- C++
+//===- ChunkChoices.h - Choices for the layers of a chunk -------*- C++ -*-===//
 //-*-===//
 
 #ifndef MF_LIB_PLAN_CHUNKCHOICES_H

@@ -1,4 +1,4 @@
-//===- Infeasible.cpp - Why no plan fits ----------------------------------===//
+//===- Infeasible.cpp - Explains why no plan fits -------------------------===//
 
 #include "Infeasible.h"
 #include "Incumbent.h"

@@ -1,4 +1,4 @@
-//===- Infeasible.h - Why no plan fits ------------------------*- C++ -*-===//
+//===- Infeasible.h - Explains why no plan fits -----------------*- C++ -*-===//
 
 #ifndef MF_LIB_PLAN_INFEASIBLE_H
 #define MF_LIB_PLAN_INFEASIBLE_H

@@ -1,4 +1,4 @@
-//===- KindLayouts.cpp - In which chunks kinds of layers end --------------===//
+//===- KindLayouts.cpp - Chunks in which kinds of layers end --------------===//
 
 #include "KindLayouts.h"
 #include "llvm/ADT/STLExtras.h"

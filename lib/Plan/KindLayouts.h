@@ -1,4 +1,4 @@
-//===- KindLayouts.h - In which chunks kinds of layers end ----*- C++ -*-===//
+//===- KindLayouts.h - Chunks in which kinds of layers end ------*- C++ -*-===//
 //
 // Kinds of layers follow one another. Once it is given in which chunk each kind
 // ends, it is known which kinds a chunk may have, and nothing but the numbers

@@ -1,4 +1,4 @@
-//===- NoPlanError.cpp - There is no plan, or none was found --------------===//
+//===- NoPlanError.cpp - Error of a search without a plan -----------------===//
 
 #include "mf/Plan/NoPlanError.h"
 

@@ -1,4 +1,4 @@
-//===- PathGame.h - The best mixture of paths -----------------*- C++ -*-===//
+//===- PathGame.h - The best mixture of paths -------------------*- C++ -*-===//
 //
 // The best bound that path cuts can give is the value of a game: one side mixes
 // paths, the other answers with the plan that is shortest on them. The plan's

@@ -1,4 +1,4 @@
-//===- PlanVerify.cpp - Whether a plan is allowed -------------------------===//
+//===- PlanVerify.cpp - Checks a plan -------------------------------------===//
 //
 // The referee of everything that makes plans: states each rule once, in the
 // plainest way, and shares nothing with the solver.

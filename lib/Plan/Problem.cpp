@@ -1,4 +1,4 @@
-//===- Problem.cpp - What a planner decides, and what it costs ------------===//
+//===- Problem.cpp - The planning problem and its costs -------------------===//
 
 #include "mf/Plan/Problem.h"
 #include "NumberText.h"

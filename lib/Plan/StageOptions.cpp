@@ -1,4 +1,4 @@
-//===- StageOptions.cpp - What a stage may do -----------------------------===//
+//===- StageOptions.cpp - Options of a stage ------------------------------===//
 
 #include "StageOptions.h"
 #include "llvm/ADT/STLExtras.h"

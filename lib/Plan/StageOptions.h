@@ -1,4 +1,4 @@
-//===- StageOptions.h - What a stage may do -------------------*- C++ -*-===//
+//===- StageOptions.h - Options of a stage ----------------------*- C++ -*-===//
 //
 // An option of a stage is a choice for each of its chunks that fits into the
 // stage's memory, and than which no other with the same layers is as good in

@@ -1,4 +1,4 @@
-//===- CollectiveDistribution.cpp - What collectives make of parts --------===//
+//===- CollectiveDistribution.cpp - Distributions behind collectives ------===//
 
 #include "Distribution.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-//===- Description.cpp - What messages call an instruction ----------------===//
+//===- Description.cpp - Descriptions of instructions in messages ---------===//
 
 #include "mf/Program/Description.h"
 

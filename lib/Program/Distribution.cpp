@@ -1,4 +1,4 @@
-//===- Distribution.cpp - What kernels make of parts ----------------------===//
+//===- Distribution.cpp - Distributions behind kernels --------------------===//
 
 #include "Distribution.h"
 #include "llvm/ADT/STLExtras.h"

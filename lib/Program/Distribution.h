@@ -1,4 +1,4 @@
-//===- Distribution.h - How the ranks of a stage hold a value --*- C++ -*-===//
+//===- Distribution.h - Distributions of values over ranks ------*- C++ -*-===//
 //
 // All ranks of a stage run one program on memory of their own. For each axis of
 // the mesh a distribution says how the contents of the ranks along it belong

@@ -1,4 +1,4 @@
-//===- Liveness.cpp - When each buffer of a step is alive -----------------===//
+//===- Liveness.cpp - Lifetimes of the buffers of a step ------------------===//
 
 #include "mf/Program/Liveness.h"
 #include "StreamClocks.h"

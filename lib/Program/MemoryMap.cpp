@@ -1,4 +1,4 @@
-//===- MemoryMap.cpp - Whose bytes are where ------------------------------===//
+//===- MemoryMap.cpp - Owners of ranges of memory -------------------------===//
 
 #include "MemoryMap.h"
 #include "llvm/Support/MathExtras.h"

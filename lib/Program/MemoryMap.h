@@ -1,4 +1,4 @@
-//===- MemoryMap.h - Whose bytes are where ---------------------*- C++ -*-===//
+//===- MemoryMap.h - Owners of ranges of memory -----------------*- C++ -*-===//
 
 #ifndef MF_LIB_PROGRAM_MEMORYMAP_H
 #define MF_LIB_PROGRAM_MEMORYMAP_H

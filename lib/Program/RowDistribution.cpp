@@ -1,4 +1,4 @@
-//===- RowDistribution.cpp - What exchanges of rows make of parts ---------===//
+//===- RowDistribution.cpp - Distributions behind exchanges of rows -------===//
 
 #include "Distribution.h"
 #include "llvm/ADT/STLExtras.h"

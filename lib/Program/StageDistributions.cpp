@@ -1,4 +1,4 @@
-//===- StageDistributions.cpp - What a stage's buffers hold ---------------===//
+//===- StageDistributions.cpp - Distributions in a stage's buffers --------===//
 
 #include "StageDistributions.h"
 #include "mf/Program/Description.h"

@@ -1,4 +1,4 @@
-//===- StepTasks.cpp - The calls that run chunks --------------------------===//
+//===- StepTasks.cpp - The tasks among a step's calls ---------------------===//
 
 #include "mf/Program/StepTasks.h"
 #include "mf/Program/LocatedError.h"

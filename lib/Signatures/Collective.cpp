@@ -1,4 +1,4 @@
-//===- Collective.cpp - What a group of ranks does together ---------------===//
+//===- Collective.cpp - Kinds of collectives ------------------------------===//
 
 #include "mf/Signatures/Collective.h"
 

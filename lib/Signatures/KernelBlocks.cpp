@@ -1,4 +1,4 @@
-//===- KernelBlocks.cpp - How kernels cut their work ----------------------===//
+//===- KernelBlocks.cpp - Block sizes of kernels --------------------------===//
 
 #include "mf/Signatures/KernelBlocks.h"
 #include "llvm/Support/MathExtras.h"

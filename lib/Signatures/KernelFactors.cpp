@@ -1,4 +1,4 @@
-//===- KernelFactors.cpp - Products made by other kernels ----------------===//
+//===- KernelFactors.cpp - Factors that scale gradients -------------------===//
 
 #include "mf/Signatures/KernelFactors.h"
 

@@ -1,4 +1,4 @@
-//===- KernelFormulas.cpp - What kernels cost -----------------------------===//
+//===- KernelFormulas.cpp - FLOPs and bytes of kernels --------------------===//
 
 #include "KernelFormulas.h"
 #include "mf/Signatures/KernelBlocks.h"

@@ -1,4 +1,4 @@
-//===- KernelFormulas.h - What kernels cost -------------------*- C++ -*-===//
+//===- KernelFormulas.h - FLOPs and bytes of kernels ------------*- C++ -*-===//
 //
 // The functions that formulas in AscendKernels.td call. They saturate instead
 // of overflowing and take any shapes; a dimension that a shape does not have

@@ -1,4 +1,4 @@
-//===- KernelParts.cpp - What kernels make of parts of tensors ------------===//
+//===- KernelParts.cpp - Effect of cut operands on results ----------------===//
 
 #include "mf/Signatures/KernelParts.h"
 #include "llvm/ADT/StringExtras.h"

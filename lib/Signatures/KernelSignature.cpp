@@ -1,4 +1,4 @@
-//===- KernelSignature.cpp - What kernels take, do and cost ---------------===//
+//===- KernelSignature.cpp - Signatures and costs of kernels --------------===//
 
 #include "mf/Signatures/KernelSignature.h"
 #include "KernelFormulas.h"

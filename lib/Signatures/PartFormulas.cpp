@@ -1,4 +1,4 @@
-//===- PartFormulas.cpp - Lines that depend on attributes -----------------===//
+//===- PartFormulas.cpp - Rules for parts that depend on attributes -------===//
 
 #include "PartFormulas.h"
 #include "KernelFormulas.h"

@@ -1,4 +1,4 @@
-//===- PartFormulas.h - Lines that depend on attributes --------*- C++ -*-===//
+//===- PartFormulas.h - Rules for parts, by attributes ----------*- C++ -*-===//
 //
 // How kernels treat parts of tensors (AscendKernelBase.td), where attributes
 // decide it.

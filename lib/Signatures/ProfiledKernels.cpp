@@ -1,4 +1,4 @@
-//===- ProfiledKernels.cpp - Kernels that a profiler saw ------------------===//
+//===- ProfiledKernels.cpp - Kernels by their names in profiles -----------===//
 
 #include "mf/Signatures/ProfiledKernels.h"
 #include "llvm/ADT/StringMap.h"

@@ -1,4 +1,4 @@
-//===- ProfiledOperands.cpp - Operands as devices show them ---------------===//
+//===- ProfiledOperands.cpp - Operands of kernels from profiles -----------===//
 
 #include "ProfiledOperands.h"
 #include "KernelFormulas.h"

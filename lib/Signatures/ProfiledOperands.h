@@ -1,4 +1,4 @@
-//===- ProfiledOperands.h - Operands as devices show them -----*- C++ -*-===//
+//===- ProfiledOperands.h - Operands of kernels from profiles ---*- C++ -*-===//
 //
 // The functions that records of kernels name as `fromProfile`. Each takes a
 // specification with the operands that a profiler showed, all that the device

@@ -1,4 +1,4 @@
-//===- RowCounts.cpp - Who sends whom how many rows -----------------------===//
+//===- RowCounts.cpp - Row counts of an all_to_all_v ----------------------===//
 
 #include "mf/Signatures/RowCounts.h"
 #include "mf/Signatures/Collective.h"

@@ -1,4 +1,4 @@
-//===- StepFormulas.cpp - What may be a step of a chain -------------------===//
+//===- StepFormulas.cpp - Kernels as steps of a chain ---------------------===//
 
 #include "StepFormulas.h"
 

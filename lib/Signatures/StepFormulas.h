@@ -1,4 +1,4 @@
-//===- StepFormulas.h - What may be a step of a chain ---------*- C++ -*-===//
+//===- StepFormulas.h - Kernels as steps of a chain -------------*- C++ -*-===//
 //
 // The functions that expressions for `step` in AscendKernels.td call.
 //

@@ -1,4 +1,4 @@
-//===- WorkType.cpp - What element type a kernel works in -----------------===//
+//===- WorkType.cpp - The element type of a kernel's work -----------------===//
 
 #include "mf/Signatures/WorkType.h"
 #include "llvm/ADT/ArrayRef.h"

@@ -1,4 +1,4 @@
-//===- Activities.cpp - What instructions are called in time --------------===//
+//===- Activities.cpp - Activities of instructions in timelines -----------===//
 
 #include "mf/Simulator/Activities.h"
 #include "StepCosts.h"

@@ -1,4 +1,4 @@
-//===- CriticalWork.cpp - What the time of a step is made of --------------===//
+//===- CriticalWork.cpp - Work on a step's critical path ------------------===//
 
 #include "CriticalWork.h"
 #include "mf/Sim/CriticalPath.h"

@@ -1,4 +1,4 @@
-//===- CriticalWork.h - What the time of a step is made of -----*- C++ -*-===//
+//===- CriticalWork.h - Work on a step's critical path ----------*- C++ -*-===//
 
 #ifndef MF_LIB_SIMULATOR_CRITICALWORK_H
 #define MF_LIB_SIMULATOR_CRITICALWORK_H

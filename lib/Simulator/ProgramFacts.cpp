@@ -1,4 +1,4 @@
-//===- ProgramFacts.cpp - What a timeline says of its program -------------===//
+//===- ProgramFacts.cpp - Facts of a program for its timeline -------------===//
 
 #include "mf/Simulator/ProgramFacts.h"
 #include "mf/Program/Liveness.h"

@@ -1,4 +1,4 @@
-//===- StepCosts.cpp - What each instruction of a program takes -----------===//
+//===- StepCosts.cpp - Costs of a program's instructions ------------------===//
 
 #include "StepCosts.h"
 #include "mf/Program/LocatedError.h"

@@ -1,4 +1,4 @@
-//===- StepCosts.h - What each instruction of a program takes --*- C++ -*-===//
+//===- StepCosts.h - Costs of a program's instructions ----------*- C++ -*-===//
 
 #ifndef MF_LIB_SIMULATOR_STEPCOSTS_H
 #define MF_LIB_SIMULATOR_STEPCOSTS_H

@@ -1,4 +1,4 @@
-//===- StepOps.cpp - What a list puts on the lines of streams -------------===//
+//===- StepOps.cpp - Operations of an instruction list on streams ---------===//
 
 #include "StepOps.h"
 

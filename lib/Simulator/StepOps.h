@@ -1,4 +1,4 @@
-//===- StepOps.h - What a list puts on the lines of streams ----*- C++ -*-===//
+//===- StepOps.h - Operations of an instruction list on streams -*- C++ -*-===//
 //
 // An instruction list as what the simulator makes items of. A routine is looked
 // at once, however often it is called, and kernels that follow one another on a

@@ -1,4 +1,4 @@
-//===- KernelCost.cpp - What a launch takes -------------------------------===//
+//===- KernelCost.cpp - The time of a launch ------------------------------===//
 
 #include "mf/Target/KernelCost.h"
 #include "mf/Signatures/KernelChain.h"

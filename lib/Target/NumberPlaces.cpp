@@ -1,4 +1,4 @@
-//===- NumberPlaces.cpp - Where numbers are in a target's file ------------===//
+//===- NumberPlaces.cpp - Places of numbers in a target's file ------------===//
 
 #include "NumberPlaces.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,4 +1,4 @@
-//===- NumberPlaces.h - Where numbers are in a target's file --*- C++ -*-===//
+//===- NumberPlaces.h - Places of numbers in a target's file ----*- C++ -*-===//
 
 #ifndef MF_LIB_TARGET_NUMBERPLACES_H
 #define MF_LIB_TARGET_NUMBERPLACES_H

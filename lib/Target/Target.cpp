@@ -1,4 +1,4 @@
-//===- Target.cpp - What a step runs on -----------------------------------===//
+//===- Target.cpp - Rates and sizes of devices and networks ---------------===//
 
 #include "mf/Target/Target.h"
 #include "mf/Target/TargetFields.h"

@@ -1,4 +1,4 @@
-//===- TargetCheck.cpp - What is wrong with a target ----------------------===//
+//===- TargetCheck.cpp - Checks of a target's numbers ---------------------===//
 
 #include "mf/Target/TargetFields.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-//===- TargetFields.cpp - What a target's numbers are called --------------===//
+//===- TargetFields.cpp - Names and checks of a target's numbers ----------===//
 
 #include "mf/Target/TargetFields.h"
 #include "llvm/ADT/STLExtras.h"

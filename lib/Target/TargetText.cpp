@@ -1,4 +1,4 @@
-//===- TargetText.cpp - Before a target's file is parsed ------------------===//
+//===- TargetText.cpp - Prepares a target's file for parsing --------------===//
 
 #include "TargetText.h"
 #include "llvm/ADT/STLExtras.h"

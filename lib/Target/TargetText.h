@@ -1,4 +1,4 @@
-//===- TargetText.h - Before a target's file is parsed --------*- C++ -*-===//
+//===- TargetText.h - Prepares a target's file for parsing ------*- C++ -*-===//
 //
 // MLIR looks for the end of an attribute before it parses it, and takes
 // brackets and quotes in comments for its own. People write comments as they

@@ -1,4 +1,4 @@
-//===- Topology.cpp - What communication takes ----------------------------===//
+//===- Topology.cpp - The time of communication ---------------------------===//
 
 #include "mf/Target/Topology.h"
 #include "llvm/ADT/STLExtras.h"

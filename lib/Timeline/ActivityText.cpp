@@ -1,4 +1,4 @@
-//===- ActivityText.cpp - What a trace says of an activity ----------------===//
+//===- ActivityText.cpp - JSON of an activity for traces ------------------===//
 
 #include "ActivityText.h"
 #include "TimelineParts.h"

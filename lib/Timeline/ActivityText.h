@@ -1,4 +1,4 @@
-//===- ActivityText.h - What a trace says of an activity ------*- C++ -*-===//
+//===- ActivityText.h - JSON of an activity for traces ----------*- C++ -*-===//
 
 #ifndef MF_LIB_TIMELINE_ACTIVITYTEXT_H
 #define MF_LIB_TIMELINE_ACTIVITYTEXT_H

@@ -1,4 +1,4 @@
-//===- Comparison.cpp - Where two steps in time differ --------------------===//
+//===- Comparison.cpp - Differences between two steps in time -------------===//
 
 #include "ReportReader.h"
 #include "lib/Data/FileError.h"

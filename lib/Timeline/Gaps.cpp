@@ -1,4 +1,4 @@
-//===- Gaps.cpp - When a stage does not compute ---------------------------===//
+//===- Gaps.cpp - Times in which a stage does not compute -----------------===//
 
 #include "Gaps.h"
 #include "Intervals.h"

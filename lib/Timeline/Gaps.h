@@ -1,4 +1,4 @@
-//===- Gaps.h - When a stage does not compute -----------------*- C++ -*-===//
+//===- Gaps.h - Times in which a stage does not compute ---------*- C++ -*-===//
 
 #ifndef MF_LIB_TIMELINE_GAPS_H
 #define MF_LIB_TIMELINE_GAPS_H

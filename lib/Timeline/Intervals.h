@@ -1,4 +1,4 @@
-//===- Intervals.h - When something goes on -------------------*- C++ -*-===//
+//===- Intervals.h - Sets of intervals of time ------------------*- C++ -*-===//
 
 #ifndef MF_LIB_TIMELINE_INTERVALS_H
 #define MF_LIB_TIMELINE_INTERVALS_H

@@ -1,4 +1,4 @@
-//===- PageBlocks.cpp - What of a step fits a page ------------------------===//
+//===- PageBlocks.cpp - Reduces a step to the size of a page --------------===//
 
 #include "PageBlocks.h"
 #include <algorithm>

@@ -1,4 +1,4 @@
-//===- PageBlocks.h - What of a step fits a page --------------*- C++ -*-===//
+//===- PageBlocks.h - Reduces a step to the size of a page ------*- C++ -*-===//
 //
 // A step may have millions of spans, a page shows what a screen can: spans that
 // are short are joined with their neighbours, as few as a limit needs.

@@ -1,4 +1,4 @@
-//===- PageData.cpp - What the page knows of a step -----------------------===//
+//===- PageData.cpp - The data of a page about a step ---------------------===//
 
 #include "PageData.h"
 #include "Gaps.h"

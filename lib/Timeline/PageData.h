@@ -1,4 +1,4 @@
-//===- PageData.h - What the page knows of a step -------------*- C++ -*-===//
+//===- PageData.h - The data of a page about a step -------------*- C++ -*-===//
 //
 // JSON for the scripts of lib/Timeline/page, in as few bytes as is simple:
 //

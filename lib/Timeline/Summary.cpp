@@ -1,4 +1,4 @@
-//===- Summary.cpp - How stages spend a step, and how well ----------------===//
+//===- Summary.cpp - Summaries of stages and of their use -----------------===//
 
 #include "Gaps.h"
 #include "mf/Timeline/StepTimeline.h"

@@ -1,4 +1,4 @@
-//===- TimelineParts.cpp - What traces and profiles have in common --------===//
+//===- TimelineParts.cpp - Code that traces and profiles share ------------===//
 
 #include "TimelineParts.h"
 #include "llvm/ADT/STLExtras.h"

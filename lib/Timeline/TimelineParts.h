@@ -1,4 +1,4 @@
-//===- TimelineParts.h - What traces and profiles have in common *- C++ -*-===//
+//===- TimelineParts.h - Code that traces and profiles share ----*- C++ -*-===//
 //
 // Names of what they show and the order in which they show it.
 //

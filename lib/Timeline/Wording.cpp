@@ -1,4 +1,4 @@
-//===- Wording.cpp - What limits a step, in words -------------------------===//
+//===- Wording.cpp - Describes in words what limits a step ----------------===//
 
 #include "Wording.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-//===- Wording.h - What limits a step, in words ---------------*- C++ -*-===//
+//===- Wording.h - Describes in words what limits a step --------*- C++ -*-===//
 
 #ifndef MF_LIB_TIMELINE_WORDING_H
 #define MF_LIB_TIMELINE_WORDING_H

@@ -1,4 +1,4 @@
-//===- Transport.cpp - Bytes between processes ----------------------------===//
+//===- Transport.cpp - Messages between processes -------------------------===//
 
 #include "mf/Transport/Transport.h"
 #include <cstdlib>

@@ -1,4 +1,4 @@
-//===- CastPlan.cpp - Which parameters are converted once -----------------===//
+//===- CastPlan.cpp - Chooses parameters to convert once ------------------===//
 
 #include "passes/cast/CastPlan.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-//===- CastPlan.h - Which parameters are converted once --------*- C++ -*-===//
+//===- CastPlan.h - Chooses parameters to convert once ----------*- C++ -*-===//
 //
 // A converted copy of a parameter takes memory up to its last reader in the
 // step, and saves all conversions but one. This decides which are worth it. No

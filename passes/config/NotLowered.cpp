@@ -1,4 +1,4 @@
-//===- NotLowered.cpp - What a YAML asks for and the program has not ------===//
+//===- NotLowered.cpp - Settings of a YAML that are not lowered -----------===//
 
 #include "passes/config/NotLowered.h"
 #include "mf/Config/PipelineRules.h"

@@ -1,4 +1,4 @@
-//===- NotLowered.h - What is asked for and not lowered ---------*- C++ -*-===//
+//===- NotLowered.h - Settings that are not lowered -------------*- C++ -*-===//
 //-*-===//
 
 #ifndef MF_PASSES_CONFIG_NOTLOWERED_H

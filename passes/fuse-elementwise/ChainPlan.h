@@ -1,4 +1,4 @@
-//===- ChainPlan.h - Which kernels of a routine run as one ----*- C++ -*-===//
+//===- ChainPlan.h - Chooses kernels to run as one --------------*- C++ -*-===//
 //
 // The decision as a plain value. Knows no MLIR.
 //

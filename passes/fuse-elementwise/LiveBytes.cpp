@@ -1,4 +1,4 @@
-//===- LiveBytes.cpp - What a chain does to the bytes alive ---------------===//
+//===- LiveBytes.cpp - Effect of a chain on live bytes --------------------===//
 
 #include "passes/fuse-elementwise/LiveBytes.h"
 #include "llvm/ADT/STLExtras.h"

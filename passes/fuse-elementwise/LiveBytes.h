@@ -1,4 +1,4 @@
-//===- LiveBytes.h - What a chain does to the bytes alive -----*- C++ -*-===//
+//===- LiveBytes.h - Effect of a chain on live bytes ------------*- C++ -*-===//
 
 #ifndef MF_PASSES_FUSEELEMENTWISE_LIVEBYTES_H
 #define MF_PASSES_FUSEELEMENTWISE_LIVEBYTES_H

@@ -1,4 +1,4 @@
-//===- Fusion.cpp - What all fusions do with a model ----------------------===//
+//===- Fusion.cpp - Base of the fusion passes -----------------------------===//
 
 #include "passes/fuse/Fusion.h"
 #include "mlir/IR/Remarks.h"

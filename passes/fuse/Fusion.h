@@ -1,4 +1,4 @@
-//===- Fusion.h - What all fusions do with a model ------------*- C++ -*-===//
+//===- Fusion.h - Base of the fusion passes ---------------------*- C++ -*-===//
 
 #ifndef MF_PASSES_FUSE_FUSION_H
 #define MF_PASSES_FUSE_FUSION_H

@@ -1,4 +1,4 @@
-//===- FusionPlan.cpp - Which operators become one ------------------------===//
+//===- FusionPlan.cpp - Chooses operators to fuse -------------------------===//
 
 #include "passes/fuse/FusionPlan.h"
 #include "llvm/ADT/STLExtras.h"

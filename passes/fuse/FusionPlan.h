@@ -1,4 +1,4 @@
-//===- FusionPlan.h - Which operators become one --------------*- C++ -*-===//
+//===- FusionPlan.h - Chooses operators to fuse -----------------*- C++ -*-===//
 //
 // The decision of the fusions as a plain value. Knows no MLIR.
 //

@@ -1,4 +1,4 @@
-//===- PlacesSite.cpp - Where choices get places in experts ---------------===//
+//===- PlacesSite.cpp - Patterns that place choices in experts ------------===//
 
 #include "passes/fuse/PlacesSite.h"
 #include "passes/fuse/Fusion.h"

@@ -1,4 +1,4 @@
-//===- PlacesSite.h - Where choices get places in experts -----*- C++ -*-===//
+//===- PlacesSite.h - Patterns that place choices in experts ----*- C++ -*-===//
 
 #ifndef MF_PASSES_FUSE_PLACESSITE_H
 #define MF_PASSES_FUSE_PLACESSITE_H

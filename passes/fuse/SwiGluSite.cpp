@@ -1,4 +1,4 @@
-//===- SwiGluSite.cpp - Where a SiLU meets its product --------------------===//
+//===- SwiGluSite.cpp - Patterns of SiLU times a product ------------------===//
 
 #include "passes/fuse/SwiGluSite.h"
 #include "passes/fuse/Fusion.h"

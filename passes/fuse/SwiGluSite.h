@@ -1,4 +1,4 @@
-//===- SwiGluSite.h - Where a SiLU meets its product ----------*- C++ -*-===//
+//===- SwiGluSite.h - Patterns of SiLU times a product ----------*- C++ -*-===//
 
 #ifndef MF_PASSES_FUSE_SWIGLUSITE_H
 #define MF_PASSES_FUSE_SWIGLUSITE_H

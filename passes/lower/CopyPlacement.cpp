@@ -1,4 +1,4 @@
-//===- CopyPlacement.cpp - When swapped values move -----------------------===//
+//===- CopyPlacement.cpp - Times of copies of swapped values --------------===//
 
 #include "passes/lower/CopyPlacement.h"
 #include <algorithm>

@@ -1,4 +1,4 @@
-//===- CopyPlacement.h - When swapped values move --------------*- C++ -*-===//
+//===- CopyPlacement.h - Times of copies of swapped values ------*- C++ -*-===//
 //
 // The timing of activation swap as plain numbers, after MindSpore: one number
 // per value, its prefetch distance p, says when memory on the device is given

@@ -1,4 +1,4 @@
-//===- IssuePlan.cpp - When parameters' collectives run ------------------===//
+//===- IssuePlan.cpp - Times of collectives on parameters -----------------===//
 
 #include "passes/lower/IssuePlan.h"
 #include "llvm/ADT/STLExtras.h"

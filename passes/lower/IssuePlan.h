@@ -1,4 +1,4 @@
-//===- IssuePlan.h - When parameters' collectives run ---------*- C++ -*-===//
+//===- IssuePlan.h - Times of collectives on parameters ---------*- C++ -*-===//
 //
 // A layer that gathers a parameter does so right before it reads it, and the
 // sum of a gradient is read as soon as it is asked for. Neither would run

@@ -1,4 +1,4 @@
-//===- CollectivePlan.cpp - Which collectives run again -------------------===//
+//===- CollectivePlan.cpp - Collectives that backward repeats -------------===//
 
 #include "passes/mark/CollectivePlan.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-//===- CollectivePlan.h - Which collectives run again -----------*- C++ -*-===//
+//===- CollectivePlan.h - Collectives that backward repeats -----*- C++ -*-===//
 //
 // The decision about one collective that sharding has put next to an operator,
 // as a plain value. Knows no MLIR.

@@ -1,4 +1,4 @@
-//===- LayerReport.cpp - What the layers of a model got -------------------===//
+//===- LayerReport.cpp - Report of the layers' settings -------------------===//
 
 #include "passes/mark/LayerReport.h"
 #include "mlir/IR/Remarks.h"

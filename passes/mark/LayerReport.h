@@ -1,4 +1,4 @@
-//===- LayerReport.h - What the layers of a model got ----------*- C++ -*-===//
+//===- LayerReport.h - Report of the layers' settings -----------*- C++ -*-===//
 //
 // The facts of a layer plan that only the model can add: which operators the
 // settings reached. For scripts as JSON, for tools as remarks.

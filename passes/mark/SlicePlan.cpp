@@ -1,4 +1,4 @@
-//===- SlicePlan.cpp - Which part of a kept input ranks keep --------------===//
+//===- SlicePlan.cpp - Parts of kept inputs on ranks ----------------------===//
 
 #include "passes/mark/SlicePlan.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,4 +1,4 @@
-//===- SlicePlan.h - Which part of a kept input ranks keep -----*- C++ -*-===//
+//===- SlicePlan.h - Parts of kept inputs on ranks --------------*- C++ -*-===//
 //
 // recompute_slice_activation as a plain value.
 //

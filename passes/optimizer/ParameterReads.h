@@ -1,4 +1,4 @@
-//===- ParameterReads.h - Where a layer reads a parameter ------*- C++ -*-===//
+//===- ParameterReads.h - Reads of a parameter in layers --------*- C++ -*-===//
 
 #ifndef MF_PASSES_OPTIMIZER_PARAMETERREADS_H
 #define MF_PASSES_OPTIMIZER_PARAMETERREADS_H

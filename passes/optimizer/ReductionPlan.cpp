@@ -1,4 +1,4 @@
-//===- ReductionPlan.cpp - Where ranks sum a gradient up ------------------===//
+//===- ReductionPlan.cpp - Reductions of gradients over ranks -------------===//
 
 #include "passes/optimizer/ReductionPlan.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-//===- ReductionPlan.h - Where ranks sum a gradient up ---------*- C++ -*-===//
+//===- ReductionPlan.h - Reductions of gradients over ranks -----*- C++ -*-===//
 //
 // A parameter that several ranks have, or share out, has a gradient of which
 // each makes a summand. This decides where in a step they are summed. No IR.

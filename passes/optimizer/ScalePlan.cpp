@@ -1,4 +1,4 @@
-//===- ScalePlan.cpp - Which products of gradients are written ------------===//
+//===- ScalePlan.cpp - Chooses scaled gradients to write ------------------===//
 
 #include "passes/optimizer/ScalePlan.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-//===- ScalePlan.h - Which products of gradients are written ---*- C++ -*-===//
+//===- ScalePlan.h - Chooses scaled gradients to write ----------*- C++ -*-===//
 //
 // An update multiplies gradients by the loss scale's inverse and by what clips
 // them. This decides which of these products are computed where they are read,

@@ -1,4 +1,4 @@
-//===- StoragePlan.cpp - Which parameters ranks share out -----------------===//
+//===- StoragePlan.cpp - Parameters that ranks share out ------------------===//
 
 #include "passes/optimizer/StoragePlan.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-//===- StoragePlan.h - Which parameters ranks share out --------*- C++ -*-===//
+//===- StoragePlan.h - Parameters that ranks share out ----------*- C++ -*-===//
 //
 // The rules of enable_parallel_optimizer: ranks that have the same part of a
 // parameter may each store a piece of it. No IR.

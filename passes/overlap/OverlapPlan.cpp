@@ -1,4 +1,4 @@
-//===- OverlapPlan.cpp - Which operator runs when -------------------------===//
+//===- OverlapPlan.cpp - Order of operators around collectives ------------===//
 
 #include "passes/overlap/OverlapPlan.h"
 #include "llvm/ADT/STLExtras.h"

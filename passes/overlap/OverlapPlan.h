@@ -1,4 +1,4 @@
-//===- OverlapPlan.h - Which operator runs when ----------------*- C++ -*-===//
+//===- OverlapPlan.h - Order of operators around collectives ----*- C++ -*-===//
 //
 // An order in which operators of one copy of a model run while another copy
 // communicates. No IR: a graph is its operators' producers.

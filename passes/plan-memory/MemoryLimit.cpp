@@ -1,4 +1,4 @@
-//===- MemoryLimit.cpp - The device memory that a stage may have ----------===//
+//===- MemoryLimit.cpp - Limit of a stage's device memory -----------------===//
 
 #include "passes/plan-memory/MemoryLimit.h"
 #include "mf/Config/MemorySize.h"

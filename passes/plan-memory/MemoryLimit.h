@@ -1,4 +1,4 @@
-//===- MemoryLimit.h - The device memory that a stage may have -*- C++ -*-===//
+//===- MemoryLimit.h - Limit of a stage's device memory ---------*- C++ -*-===//
 
 #ifndef MF_PASSES_PLAN_MEMORY_MEMORYLIMIT_H
 #define MF_PASSES_PLAN_MEMORY_MEMORYLIMIT_H

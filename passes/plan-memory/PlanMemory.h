@@ -1,4 +1,4 @@
-//===- PlanMemory.h - Memory plans of more or less effort ------*- C++ -*-===//
+//===- PlanMemory.h - Pass that plans memory, with its effort ---*- C++ -*-===//
 
 #ifndef MF_PASSES_PLAN_MEMORY_PLANMEMORY_H
 #define MF_PASSES_PLAN_MEMORY_PLANMEMORY_H

@@ -1,4 +1,4 @@
-//===- PrintMemory.cpp - What a planned program spends --------------------===//
+//===- PrintMemory.cpp - Prints the memory of a planned program -----------===//
 
 #include "passes/Passes.h"
 #include "passes/plan-memory/StageReport.h"

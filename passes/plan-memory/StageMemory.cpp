@@ -1,4 +1,4 @@
-//===- StageMemory.cpp - What a stage keeps in memory, and when -----------===//
+//===- StageMemory.cpp - Problem of a stage's memory ----------------------===//
 
 #include "passes/plan-memory/StageMemory.h"
 #include "dialects/mf/CellName.h"

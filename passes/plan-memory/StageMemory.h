@@ -1,4 +1,4 @@
-//===- StageMemory.h - What a stage keeps in memory, and when --*- C++ -*-===//
+//===- StageMemory.h - Problem of a stage's memory --------------*- C++ -*-===//
 //
 // From the decoded program of a stage to the planner's problems, one for device
 // memory and one for pinned host memory. Knows no IR.

@@ -1,4 +1,4 @@
-//===- StageReport.cpp - What a planned program costs ---------------------===//
+//===- StageReport.cpp - Costs of a planned program -----------------------===//
 
 #include "passes/plan-memory/StageReport.h"
 #include "dialects/mf/CellName.h"

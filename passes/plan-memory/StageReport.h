@@ -1,4 +1,4 @@
-//===- StageReport.h - What a planned program costs ------------*- C++ -*-===//
+//===- StageReport.h - Costs of a planned program ---------------*- C++ -*-===//
 
 #ifndef MF_PASSES_PLAN_MEMORY_STAGEREPORT_H
 #define MF_PASSES_PLAN_MEMORY_STAGEREPORT_H

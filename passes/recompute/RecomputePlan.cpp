@@ -1,4 +1,4 @@
-//===- RecomputePlan.cpp - Which operators backward runs again ------------===//
+//===- RecomputePlan.cpp - Operators that backward repeats ----------------===//
 
 #include "passes/recompute/RecomputePlan.h"
 #include "llvm/ADT/STLExtras.h"

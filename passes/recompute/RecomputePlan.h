@@ -1,4 +1,4 @@
-//===- RecomputePlan.h - Which operators backward runs again ---*- C++ -*-===//
+//===- RecomputePlan.h - Operators that backward repeats --------*- C++ -*-===//
 //
 // The decision of mf-insert-recompute as a plain value: of the operators marked
 // for recompute, those whose results backward needs, and what they are

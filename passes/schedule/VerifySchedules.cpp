@@ -1,4 +1,4 @@
-//===- VerifySchedules.cpp - Whether all stages can run -------------------===//
+//===- VerifySchedules.cpp - Proof that all stages can run ----------------===//
 
 #include "passes/schedule/VerifySchedules.h"
 #include "mf/Schedule/ScheduleError.h"

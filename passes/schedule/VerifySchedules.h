@@ -1,4 +1,4 @@
-//===- VerifySchedules.h - Whether all stages can run ----------*- C++ -*-===//
+//===- VerifySchedules.h - Proof that all stages can run --------*- C++ -*-===//
 
 #ifndef MF_PASSES_SCHEDULE_VERIFYSCHEDULES_H
 #define MF_PASSES_SCHEDULE_VERIFYSCHEDULES_H

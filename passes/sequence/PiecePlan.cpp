@@ -1,4 +1,4 @@
-//===- PiecePlan.cpp - How a layer runs on pieces of the sequence ---------===//
+//===- PiecePlan.cpp - Cuts a layer into pieces of the sequence -----------===//
 
 #include "PiecePlan.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-//===- PiecePlan.h - How a layer runs on pieces of the sequence -*- C++ -*-===//
+//===- PiecePlan.h - Cuts a layer into pieces of the sequence ---*- C++ -*-===//
 //
 // One pass forward through a layer: the hidden states are cut along the
 // sequence, and the operators' rules decide the rest, as they do for ranks that

@@ -1,4 +1,4 @@
-//===- LayoutPlan.cpp - How each tensor of a model lies on ranks ----------===//
+//===- LayoutPlan.cpp - Layouts of a model's tensors on ranks -------------===//
 
 #include "LayoutPlan.h"
 #include "LayerPlanner.h"

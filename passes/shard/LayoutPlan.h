@@ -1,4 +1,4 @@
-//===- LayoutPlan.h - How each tensor of a model lies on ranks -*- C++ -*-===//
+//===- LayoutPlan.h - Layouts of a model's tensors on ranks -----*- C++ -*-===//
 //
 // One pass forward through the layers: parameters bring their layouts,
 // operators say by their rules what operands must have in common, and where a

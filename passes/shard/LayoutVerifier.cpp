@@ -1,4 +1,4 @@
-//===- LayoutVerifier.cpp - Whether layouts fit operators -----------------===//
+//===- LayoutVerifier.cpp - Checks layouts against operators --------------===//
 
 #include "LayoutVerifier.h"
 #include "ReshardStep.h"

@@ -1,4 +1,4 @@
-//===- LayoutVerifier.h - Whether layouts fit operators --------*- C++ -*-===//
+//===- LayoutVerifier.h - Checks layouts against operators ------*- C++ -*-===//
 
 #ifndef MF_PASSES_SHARD_LAYOUTVERIFIER_H
 #define MF_PASSES_SHARD_LAYOUTVERIFIER_H

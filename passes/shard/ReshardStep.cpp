@@ -1,4 +1,4 @@
-//===- ReshardStep.cpp - What one mf.reshard is ---------------------------===//
+//===- ReshardStep.cpp - The collective for one mf.reshard ----------------===//
 
 #include "ReshardStep.h"
 #include "LayoutPlan.h"

@@ -1,4 +1,4 @@
-//===- ReshardStep.h - What one mf.reshard is ------------------*- C++ -*-===//
+//===- ReshardStep.h - The collective for one mf.reshard --------*- C++ -*-===//
 
 #ifndef MF_PASSES_SHARD_RESHARDSTEP_H
 #define MF_PASSES_SHARD_RESHARDSTEP_H

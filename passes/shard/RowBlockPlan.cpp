@@ -1,4 +1,4 @@
-//===- RowBlockPlan.cpp - Which operators run block by block --------------===//
+//===- RowBlockPlan.cpp - Operators that run block by block ---------------===//
 
 #include "RowBlockPlan.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-//===- RowBlockPlan.h - Which operators run block by block -----*- C++ -*-===//
+//===- RowBlockPlan.h - Operators that run block by block -------*- C++ -*-===//
 //
 // The rows of the residual stream, followed through a layer by the rules of its
 // operators: what works on each row by itself may run once per block of rows,

@@ -1,4 +1,4 @@
-//===- PrintSchedule.cpp - What the stages of a program do when -----------===//
+//===- PrintSchedule.cpp - Prints the tasks of a program's stages ---------===//
 
 #include "mf/Program/Decoder.h"
 #include "mf/Program/Liveness.h"

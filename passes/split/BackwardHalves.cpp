@@ -1,4 +1,4 @@
-//===- BackwardHalves.cpp - What runs in which half of backward -----------===//
+//===- BackwardHalves.cpp - Deals operators to halves of backward ---------===//
 
 #include "passes/split/BackwardHalves.h"
 #include "passes/split/SplitPlan.h"

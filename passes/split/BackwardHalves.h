@@ -1,4 +1,4 @@
-//===- BackwardHalves.h - What runs in which half of backward --*- C++ -*-===//
+//===- BackwardHalves.h - Deals operators to halves of backward -*- C++ -*-===//
 
 #ifndef MF_PASSES_SPLIT_BACKWARDHALVES_H
 #define MF_PASSES_SPLIT_BACKWARDHALVES_H

@@ -1,4 +1,4 @@
-//===- FreeValues.cpp - What backward makes again for nothing -------------===//
+//===- FreeValues.cpp - Values that backward repeats for nothing ----------===//
 
 #include "passes/split/FreeValues.h"
 #include "mf/Signatures/KernelSignature.h"

@@ -1,4 +1,4 @@
-//===- FreeValues.h - What backward makes again for nothing ----*- C++ -*-===//
+//===- FreeValues.h - Values that backward repeats for nothing --*- C++ -*-===//
 
 #ifndef MF_PASSES_SPLIT_FREEVALUES_H
 #define MF_PASSES_SPLIT_FREEVALUES_H

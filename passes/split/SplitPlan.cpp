@@ -1,4 +1,4 @@
-//===- SplitPlan.cpp - Which half of backward runs an operator ------------===//
+//===- SplitPlan.cpp - Chooses the half of backward -----------------------===//
 
 #include "passes/split/SplitPlan.h"
 

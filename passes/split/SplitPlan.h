@@ -1,4 +1,4 @@
-//===- SplitPlan.h - Which half of backward runs an operator ---*- C++ -*-===//
+//===- SplitPlan.h - Chooses the half of backward ---------------*- C++ -*-===//
 //
 // The decision of mf-split-chunks as a plain value. Knows no MLIR.
 //

@@ -1,4 +1,4 @@
-//===- SwapPlan.cpp - Which activations leave the device ------------------===//
+//===- SwapPlan.cpp - Chooses activations to swap -------------------------===//
 
 #include "passes/swap/SwapPlan.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-//===- SwapPlan.h - Which activations leave the device ---------*- C++ -*-===//
+//===- SwapPlan.h - Chooses activations to swap -----------------*- C++ -*-===//
 //
 // The decision of mf-insert-swap as a plain value. Knows no MLIR.
 //

@@ -1,4 +1,4 @@
-//===- HideInherited.cpp - Help without LLVM's own options ----------------===//
+//===- HideInherited.cpp - Hides LLVM's own options in --help -------------===//
 
 #include "tools/help/HideInherited.h"
 #include "llvm/ADT/SmallVector.h"

@@ -1,4 +1,4 @@
-//===- HideInherited.h - Help without LLVM's own options -------*- C++ -*-===//
+//===- HideInherited.h - Hides LLVM's own options in --help -----*- C++ -*-===//
 
 #ifndef MF_TOOLS_HELP_HIDEINHERITED_H
 #define MF_TOOLS_HELP_HIDEINHERITED_H

@@ -1,4 +1,4 @@
-//===- LoweringFlags.h - How a step is lowered, as options -----*- C++ -*-===//
+//===- LoweringFlags.h - Options for lowering a step ------------*- C++ -*-===//
 
 #ifndef MF_TOOLS_LOWERING_LOWERINGFLAGS_H
 #define MF_TOOLS_LOWERING_LOWERINGFLAGS_H

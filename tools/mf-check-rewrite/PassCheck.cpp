@@ -1,4 +1,4 @@
-//===- PassCheck.cpp - The IR between passes, run and compared ------------===//
+//===- PassCheck.cpp - Checks the IR between passes by running it ---------===//
 
 #include "PassCheck.h"
 #include "dialects/ascend/AscendDialect.h"

@@ -1,4 +1,4 @@
-//===- PassCheck.h - The IR between passes, run and compared ---*- C++ -*-===//
+//===- PassCheck.h - Checks the IR between passes by running it -*- C++ -*-===//
 
 #ifndef MF_TOOLS_MF_CHECK_REWRITE_PASSCHECK_H
 #define MF_TOOLS_MF_CHECK_REWRITE_PASSCHECK_H

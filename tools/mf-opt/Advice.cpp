@@ -1,4 +1,4 @@
-//===- Advice.cpp - What to change where a step does not fit --------------===//
+//===- Advice.cpp - Advice for a step that does not fit -------------------===//
 
 #include "Advice.h"
 #include "AdviceSearch.h"

@@ -1,4 +1,4 @@
-//===- Advice.h - What to change where a step does not fit -----*- C++ -*-===//
+//===- Advice.h - Advice for a step that does not fit -----------*- C++ -*-===//
 
 #ifndef MF_TOOLS_MFOPT_ADVICE_H
 #define MF_TOOLS_MFOPT_ADVICE_H

@@ -1,4 +1,4 @@
-//===- Findings.cpp - What is printed and written of a search -------------===//
+//===- Findings.cpp - Output of a search ----------------------------------===//
 
 #include "Findings.h"
 #include "LimitRange.h"

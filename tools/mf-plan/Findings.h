@@ -1,4 +1,4 @@
-//===- Findings.h - What is printed and written of a search ----*- C++ -*-===//
+//===- Findings.h - Output of a search --------------------------*- C++ -*-===//
 
 #ifndef MF_TOOLS_MF_PLAN_FINDINGS_H
 #define MF_TOOLS_MF_PLAN_FINDINGS_H

@@ -1,4 +1,4 @@
-//===- LayoutReport.cpp - What mf-plan says of layouts --------------------===//
+//===- LayoutReport.cpp - Report of mf-plan on layouts --------------------===//
 
 #include "LayoutReport.h"
 #include "SettingText.h"

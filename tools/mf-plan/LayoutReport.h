@@ -1,4 +1,4 @@
-//===- LayoutReport.h - What mf-plan says of layouts -----------*- C++ -*-===//
+//===- LayoutReport.h - Report of mf-plan on layouts ------------*- C++ -*-===//
 
 #ifndef MF_TOOLS_MF_PLAN_LAYOUTREPORT_H
 #define MF_TOOLS_MF_PLAN_LAYOUTREPORT_H

@@ -1,4 +1,4 @@
-//===- TrainingReport.cpp - What mf-plan says of a training YAML ----------===//
+//===- TrainingReport.cpp - Report of mf-plan on a training YAML ----------===//
 
 #include "TrainingReport.h"
 #include "SettingText.h"

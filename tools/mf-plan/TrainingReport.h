@@ -1,4 +1,4 @@
-//===- TrainingReport.h - What mf-plan says of a training YAML -*- C++ -*-===//
+//===- TrainingReport.h - Report of mf-plan on a training YAML --*- C++ -*-===//
 
 #ifndef MF_TOOLS_MF_PLAN_TRAININGREPORT_H
 #define MF_TOOLS_MF_PLAN_TRAININGREPORT_H

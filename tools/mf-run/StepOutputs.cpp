@@ -1,4 +1,4 @@
-//===- StepOutputs.cpp - What mf-run writes of a step in time -------------===//
+//===- StepOutputs.cpp - Timelines that mf-run writes ---------------------===//
 
 #include "StepOutputs.h"
 #include "mf/Data/AtomicFile.h"

@@ -1,4 +1,4 @@
-//===- StepOutputs.h - What mf-run writes of a step in time ----*- C++ -*-===//
+//===- StepOutputs.h - Timelines that mf-run writes -------------*- C++ -*-===//
 
 #ifndef MF_TOOLS_MF_RUN_STEPOUTPUTS_H
 #define MF_TOOLS_MF_RUN_STEPOUTPUTS_H

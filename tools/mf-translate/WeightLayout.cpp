@@ -1,4 +1,4 @@
-//===- WeightLayout.cpp - What a model says about its weights -------------===//
+//===- WeightLayout.cpp - Layout of a model's weights ---------------------===//
 
 #include "WeightLayout.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-//===- WeightLayout.h - What a model says about its weights -----*- C++ -*-===//
+//===- WeightLayout.h - Layout of a model's weights -------------*- C++ -*-===//
 
 #ifndef MF_TOOLS_TRANSLATE_WEIGHTLAYOUT_H
 #define MF_TOOLS_TRANSLATE_WEIGHTLAYOUT_H

@@ -1,4 +1,4 @@
-//===- TargetOptions.cpp - What --target and --set say --------------------===//
+//===- TargetOptions.cpp - Options --target and --set ---------------------===//
 
 #include "tools/targets/TargetOptions.h"
 #include "mf/Target/TargetFile.h"

@@ -1,4 +1,4 @@
-//===- TargetOptions.h - What --target and --set say -----------*- C++ -*-===//
+//===- TargetOptions.h - Options --target and --set -------------*- C++ -*-===//
 
 #ifndef MF_TOOLS_TARGETS_TARGETOPTIONS_H
 #define MF_TOOLS_TARGETS_TARGETOPTIONS_H

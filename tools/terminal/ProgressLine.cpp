@@ -1,4 +1,4 @@
-//===- ProgressLine.cpp - How far a search has come -----------------------===//
+//===- ProgressLine.cpp - Progress of a search ----------------------------===//
 
 #include "tools/terminal/ProgressLine.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -1,4 +1,4 @@
-//===- ProgressLine.h - How far a search has come --------------*- C++ -*-===//
+//===- ProgressLine.h - Progress of a search --------------------*- C++ -*-===//
 
 #ifndef MF_TOOLS_TERMINAL_PROGRESSLINE_H
 #define MF_TOOLS_TERMINAL_PROGRESSLINE_H

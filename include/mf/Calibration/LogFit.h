@@ -1,4 +1,4 @@
-//===- LogFit.h - Fits positive numbers to times --------------*- C++ -*-===//
+//===- LogFit.h - Fits positive numbers to measured times -------*- C++ -*-===//
 //
 // Robust least squares between logarithms: of numbers that are fitted, each
 // believed to be near its start value, and of times that follow from them.

@@ -1,4 +1,4 @@
-//===- Observations.h - What a profile says of costs ----------*- C++ -*-===//
+//===- Observations.h - Observed costs from a profile -----------*- C++ -*-===//
 //
 // The rows of a profile as launches and transfers whose cost a target predicts,
 // those that are alike together.

@@ -1,4 +1,4 @@
-//===- Profile.h - What a profiler saw of training steps ------*- C++ -*-===//
+//===- Profile.h - Contents of a profile ------------------------*- C++ -*-===//
 //
 // The files of ASCEND_PROFILER_OUTPUT that rates can be fitted to, as
 // MindSpore's profiler writes them, and mf-run from simulations and executions:

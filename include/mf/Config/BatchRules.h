@@ -1,4 +1,4 @@
-//===- BatchRules.h - How many samples make a step --------------*- C++ -*-===//
+//===- BatchRules.h - Number of samples in a step ---------------*- C++ -*-===//
 //
 // Gradient accumulation, micro-batches and batch size after MindSpore
 // Transformers' resets, and the step wrapper that follows from them.

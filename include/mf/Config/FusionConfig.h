@@ -1,4 +1,4 @@
-//===- FusionConfig.h - Operators that become one -------------*- C++ -*-===//
+//===- FusionConfig.h - Operators that a device fuses -----------*- C++ -*-===//
 //
 // The keys of model_config and moe_config that say which operators a device
 // runs as one kernel. They change names, time and memory, not the result of a

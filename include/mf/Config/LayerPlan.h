@@ -1,4 +1,4 @@
-//===- LayerPlan.h - What each layer recomputes and swaps -------*- C++ -*-===//
+//===- LayerPlan.h - Recompute and swap of each layer -----------*- C++ -*-===//
 //
 // Resolves recompute_config and swap_config over a stage map and the names of
 // every layer's operators: which layers are recomputed whole, which operators

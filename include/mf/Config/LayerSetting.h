@@ -1,4 +1,4 @@
-//===- LayerSetting.h - What a recompute or swap key may say ----*- C++ -*-===//
+//===- LayerSetting.h - Values of recompute and swap keys -------*- C++ -*-===//
 //
 // The values that recompute_config and swap_config give per layer, as written:
 // how many layers of a stage (or, with swap on, which layers), for which

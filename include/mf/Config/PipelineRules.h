@@ -1,4 +1,4 @@
-//===- PipelineRules.h - What a YAML's pipeline must agree on ---*- C++ -*-===//
+//===- PipelineRules.h - Consistency of a YAML's pipeline -------*- C++ -*-===//
 //
 // The rules that pipeline_scheduler, pipeline_interleave, pp_interleave_num and
 // the numbers of stages and micro-batches have to keep together, as MindSpore

@@ -1,4 +1,4 @@
-//===- SettingChanges.h - What was changed in a YAML -----------*- C++ -*-===//
+//===- SettingChanges.h - Differences between two YAMLs ---------*- C++ -*-===//
 
 #ifndef MF_CONFIG_SETTINGCHANGES_H
 #define MF_CONFIG_SETTINGCHANGES_H

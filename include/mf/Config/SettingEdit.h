@@ -1,4 +1,4 @@
-//===- SettingEdit.h - A YAML with other settings -------------*- C++ -*-===//
+//===- SettingEdit.h - Writes memory settings into a YAML -------*- C++ -*-===//
 //
 // Writes memory settings into a user's YAML: only the values that change are
 // replaced; comments, order, anchors, quoting and everything else stay as they

@@ -1,4 +1,4 @@
-//===- StageMap.h - Layers to pipeline stages and chunks --------*- C++ -*-===//
+//===- StageMap.h - Maps layers to stages and chunks ------------*- C++ -*-===//
 //
 // Where each layer lives when a model is cut into pipeline stages, and, with
 // interleaving, each stage into several chunks. A pair (chunk, stage) is a

@@ -1,4 +1,4 @@
-//===- CheckpointConversion.h - A checkpoint under other names *- C++ -*-===//
+//===- CheckpointConversion.h - Renames checkpoint parameters ---*- C++ -*-===//
 //
 // Rewrites the safetensors of a model under the names, and in the layout, of
 // another checkpoint of it: Hugging Face's to MindSpore Transformers' and back.

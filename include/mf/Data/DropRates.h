@@ -1,4 +1,4 @@
-//===- DropRates.h - Tokens that experts had no room for --------*- C++ -*-===//
+//===- DropRates.h - Rates of tokens that experts dropped -------*- C++ -*-===//
 //
 // The rates of dropped tokens that MoEDropRateCallback of MindSpore
 // Transformers logs, and the true ones.

@@ -1,4 +1,4 @@
-//===- ParameterNames.h - Parameters under other names --------*- C++ -*-===//
+//===- ParameterNames.h - Naming schemes of parameters ----------*- C++ -*-===//
 //
 // The same parameter has different names, and may be stored together with
 // others in one tensor, in MindSpore Transformers' checkpoints of each model

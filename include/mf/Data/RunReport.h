@@ -1,4 +1,4 @@
-//===- RunReport.h - What a run measured, as JSON -------------*- C++ -*-===//
+//===- RunReport.h - JSON report of a training run --------------*- C++ -*-===//
 //
 // The file that mf-run --report writes:
 //

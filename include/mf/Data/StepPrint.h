@@ -1,4 +1,4 @@
-//===- StepPrint.h - What a training run prints of a step -----*- C++ -*-===//
+//===- StepPrint.h - Prints a training run's lines for a step ---*- C++ -*-===//
 
 #ifndef MF_DATA_STEPPRINT_H
 #define MF_DATA_STEPPRINT_H

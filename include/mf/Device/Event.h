@@ -1,4 +1,4 @@
-//===- Event.h - Points in a stream's work --------------------*- C++ -*-===//
+//===- Event.h - Events that streams record and await -----------*- C++ -*-===//
 
 #ifndef MF_DEVICE_EVENT_H
 #define MF_DEVICE_EVENT_H

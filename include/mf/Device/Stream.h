@@ -1,4 +1,4 @@
-//===- Stream.h - Work in order, beside the host --------------*- C++ -*-===//
+//===- Stream.h - Queues of work beside the host ----------------*- C++ -*-===//
 
 #ifndef MF_DEVICE_STREAM_H
 #define MF_DEVICE_STREAM_H

@@ -1,4 +1,4 @@
-//===- InstructionSet.h - What kernels use of the processor ---*- C++ -*-===//
+//===- InstructionSet.h - Processor features that kernels use ---*- C++ -*-===//
 //
 // Kernels need an x86-64 processor with AVX2, and use AVX-512 and AMX where the
 // processor has them and the environment's ONEDNN_MAX_CPU_ISA allows it. This

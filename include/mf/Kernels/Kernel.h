@@ -1,4 +1,4 @@
-//===- Kernel.h - What an aclnn launch does, on the host ------*- C++ -*-===//
+//===- Kernel.h - Kernels of aclnn on the host ------------------*- C++ -*-===//
 //
 // One kernel is one aclnn operator with its types, shapes and attributes fixed.
 // Making it checks the specification and builds whatever can be built once

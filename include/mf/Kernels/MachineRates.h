@@ -1,4 +1,4 @@
-//===- MachineRates.h - What this machine can do at best ------*- C++ -*-===//
+//===- MachineRates.h - Measured peak rates of this machine -----*- C++ -*-===//
 //
 // Rates with which lower bounds of kernels are counted, measured with the
 // threads that run the kernels. Each takes a fraction of a second; nothing else

@@ -1,4 +1,4 @@
-//===- AllocationPlan.h - Front door of the allocators --------*- C++ -*-===//
+//===- AllocationPlan.h - Entry point of the allocators ---------*- C++ -*-===//
 //
 // Solves an AllocationProblem as well as the limits allow: heuristics first,
 // then search where they do not fit the capacity or leave a gap.

@@ -1,4 +1,4 @@
-//===- CapacitySearch.h - A fit within a given capacity -------*- C++ -*-===//
+//===- CapacitySearch.h - Search for a fit within a capacity ----*- C++ -*-===//
 //
 // Searches for offsets within a capacity that heuristics miss. It builds the
 // packing from below. The skyline is the height that each section of time has

@@ -1,4 +1,4 @@
-//===- PeakAdvice.h - What would lower a step's peak ----------*- C++ -*-===//
+//===- PeakAdvice.h - Advice on lowering a step's peak ----------*- C++ -*-===//
 //
 // For a step that does not fit: the bytes at its peak that each layer would
 // give back if it were recomputed or swapped, and how many layers are enough.

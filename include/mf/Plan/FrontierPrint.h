@@ -1,4 +1,4 @@
-//===- FrontierPrint.h - Step time against memory -------------*- C++ -*-===//
+//===- FrontierPrint.h - Prints step time against memory --------*- C++ -*-===//
 
 #ifndef MF_PLAN_FRONTIERPRINT_H
 #define MF_PLAN_FRONTIERPRINT_H

@@ -1,4 +1,4 @@
-//===- NoPlanError.h - There is no plan, or none was found ----*- C++ -*-===//
+//===- NoPlanError.h - Error of a search without a plan ---------*- C++ -*-===//
 
 #ifndef MF_PLAN_NOPLANERROR_H
 #define MF_PLAN_NOPLANERROR_H

@@ -1,4 +1,4 @@
-//===- Problem.h - What a planner decides, and what it costs --*- C++ -*-===//
+//===- Problem.h - The planning problem and its costs -----------*- C++ -*-===//
 //
 // A training step on a pipeline as a problem of choice: which layers each chunk
 // of the model has, and how each layer is treated (kept, recomputed in some

@@ -1,4 +1,4 @@
-//===- Description.h - What messages call an instruction -------*- C++ -*-===//
+//===- Description.h - Descriptions of instructions in messages -*- C++ -*-===//
 
 #ifndef MF_PROGRAM_DESCRIPTION_H
 #define MF_PROGRAM_DESCRIPTION_H

@@ -1,4 +1,4 @@
-//===- Instruction.h - What the host issues -------------------*- C++ -*-===//
+//===- Instruction.h - Instructions that the host issues --------*- C++ -*-===//
 //
 // Instructions, and the buffers that they use: the tables of one instruction
 // list, a routine's or the step's. References between tables are indices.

@@ -1,4 +1,4 @@
-//===- Liveness.h - When each buffer of a step is alive -------*- C++ -*-===//
+//===- Liveness.h - Lifetimes of the buffers of a step ----------*- C++ -*-===//
 //
 // The one place that knows how long memory is needed: planning places buffers
 // by it, reports and memory debugging follow it.

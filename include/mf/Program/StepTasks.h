@@ -1,4 +1,4 @@
-//===- StepTasks.h - The calls that run chunks ----------------*- C++ -*-===//
+//===- StepTasks.h - The tasks among a step's calls -------------*- C++ -*-===//
 
 #ifndef MF_PROGRAM_STEPTASKS_H
 #define MF_PROGRAM_STEPTASKS_H

@@ -1,4 +1,4 @@
-//===- Collective.h - What a group of ranks does together -----*- C++ -*-===//
+//===- Collective.h - Kinds of collectives ----------------------*- C++ -*-===//
 
 #ifndef MF_SIGNATURES_COLLECTIVE_H
 #define MF_SIGNATURES_COLLECTIVE_H

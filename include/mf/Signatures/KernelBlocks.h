@@ -1,4 +1,4 @@
-//===- KernelBlocks.h - How kernels cut their work ------------*- C++ -*-===//
+//===- KernelBlocks.h - Block sizes of kernels ------------------*- C++ -*-===//
 //
 // Cuts whose partial results lie in a workspace: the workspace's size and the
 // kernel that fills it follow from the same numbers, which depend on the shapes

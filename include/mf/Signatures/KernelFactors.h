@@ -1,4 +1,4 @@
-//===- KernelFactors.h - Products made by other kernels -------*- C++ -*-===//
+//===- KernelFactors.h - Factors that scale gradients -----------*- C++ -*-===//
 
 #ifndef MF_SIGNATURES_KERNELFACTORS_H
 #define MF_SIGNATURES_KERNELFACTORS_H

@@ -1,4 +1,4 @@
-//===- KernelParts.h - What kernels make of parts of tensors --*- C++ -*-===//
+//===- KernelParts.h - Effect of cut operands on results --------*- C++ -*-===//
 //
 // Ranks run one program, each on its parts of tensors. Each kernel's record has
 // a line that says how its outputs are cut if its inputs are

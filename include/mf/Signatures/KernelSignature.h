@@ -1,4 +1,4 @@
-//===- KernelSignature.h - What kernels take, do and cost -----*- C++ -*-===//
+//===- KernelSignature.h - Signatures and costs of kernels ------*- C++ -*-===//
 //
 // The tables that dialects/ascend/AscendKernels.td generates: for each kernel
 // its operands and what it does with their memory, its attributes, its engine

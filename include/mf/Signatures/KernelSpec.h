@@ -1,4 +1,4 @@
-//===- KernelSpec.h - All that decides what a kernel computes -*- C++ -*-===//
+//===- KernelSpec.h - Complete specification of a launch --------*- C++ -*-===//
 
 #ifndef MF_SIGNATURES_KERNELSPEC_H
 #define MF_SIGNATURES_KERNELSPEC_H

@@ -1,4 +1,4 @@
-//===- ProfiledKernels.h - Kernels that a profiler saw ---------*- C++ -*-===//
+//===- ProfiledKernels.h - Kernels by their names in profiles ---*- C++ -*-===//
 //
 // A profiler shows what a device ran by the device's own name, with the shapes
 // and element types of its operands but without attributes. Records of kernels

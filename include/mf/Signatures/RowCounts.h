@@ -1,4 +1,4 @@
-//===- RowCounts.h - Who sends whom how many rows --------------*- C++ -*-===//
+//===- RowCounts.h - Row counts of an all_to_all_v --------------*- C++ -*-===//
 //
 // The sizes of an all_to_all_v are data. The code that moves rows and the code
 // that checks its result must refuse the same counts, in the same words.

@@ -1,4 +1,4 @@
-//===- WorkType.h - What element type a kernel works in -------*- C++ -*-===//
+//===- WorkType.h - The element type of a kernel's work ---------*- C++ -*-===//
 
 #ifndef MF_SIGNATURES_WORKTYPE_H
 #define MF_SIGNATURES_WORKTYPE_H

@@ -1,4 +1,4 @@
-//===- Activities.h - What instructions are called in time ----*- C++ -*-===//
+//===- Activities.h - Activities of instructions in timelines ---*- C++ -*-===//
 
 #ifndef MF_SIMULATOR_ACTIVITIES_H
 #define MF_SIMULATOR_ACTIVITIES_H

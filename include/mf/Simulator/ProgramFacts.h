@@ -1,4 +1,4 @@
-//===- ProgramFacts.h - What a timeline says of its program ---*- C++ -*-===//
+//===- ProgramFacts.h - Facts of a program for its timeline -----*- C++ -*-===//
 //
 // The parts of a timeline that do not depend on whether it was simulated or
 // executed.

@@ -1,4 +1,4 @@
-//===- KernelCost.h - What a launch takes ---------------------*- C++ -*-===//
+//===- KernelCost.h - The time of a launch ----------------------*- C++ -*-===//
 
 #ifndef MF_TARGET_KERNELCOST_H
 #define MF_TARGET_KERNELCOST_H

@@ -1,4 +1,4 @@
-//===- Target.h - What a step runs on -------------------------*- C++ -*-===//
+//===- Target.h - Rates and sizes of devices and networks -------*- C++ -*-===//
 //
 // A device and the networks that join devices, as numbers: how fast engines,
 // memory, kernels of each kind and links are. Read from #ascend.device

@@ -1,4 +1,4 @@
-//===- TargetFields.h - What a target's numbers are called ----*- C++ -*-===//
+//===- TargetFields.h - Names and checks of a target's numbers --*- C++ -*-===//
 //
 // The names and ranges of the numbers of a target, in one place: files spell
 // them, paths are made of them, and check() holds them against their ranges.

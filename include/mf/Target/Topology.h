@@ -1,4 +1,4 @@
-//===- Topology.h - What communication takes ------------------*- C++ -*-===//
+//===- Topology.h - The time of communication -------------------*- C++ -*-===//
 
 #ifndef MF_TARGET_TOPOLOGY_H
 #define MF_TARGET_TOPOLOGY_H

@@ -1,4 +1,4 @@
-//===- Alignment.h - Where buffers may begin ------------------*- C++ -*-===//
+//===- Alignment.h - Alignment of buffers -----------------------*- C++ -*-===//
 //
 // The alignments of the whole project, in bytes.
 //

@@ -1,4 +1,4 @@
-//===- SampleOrder.h - Which rows of the data a replica reads ---*- C++ -*-===//
+//===- SampleOrder.h - Order of samples on each replica ---------*- C++ -*-===//
 
 #ifndef MF_TENSOR_SAMPLEORDER_H
 #define MF_TENSOR_SAMPLEORDER_H

@@ -1,4 +1,4 @@
-//===- StepTimeline.h - What happened when in a step ----------*- C++ -*-===//
+//===- StepTimeline.h - Spans of streams and tasks in a step ----*- C++ -*-===//
 //
 // One training step in time, simulated or executed: the form from which the
 // table, the report, traces, profiles and the page are made, so that both can

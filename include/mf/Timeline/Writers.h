@@ -1,4 +1,4 @@
-//===- Writers.h - A step in time for people and tools --------*- C++ -*-===//
+//===- Writers.h - Writes a step's timeline in several formats --*- C++ -*-===//
 //
 // Every writer takes what StepTimeline.h describes, whether it was simulated or
 // executed, and writes the same bytes for the same timeline. Files are written

@@ -1,4 +1,4 @@
-//===- Transport.h - Bytes between processes ------------------*- C++ -*-===//
+//===- Transport.h - Messages between processes -----------------*- C++ -*-===//
 //
 // The few functions of MPI that a run over several processes needs: messages of
 // known sizes, and one end for all. The implementation over MPI is a library of

@@ -1,4 +1,4 @@
-//===- AddressMap.h - Who is where in an address space --------*- C++ -*-===//
+//===- AddressMap.h - Occupied ranges of an address space -------*- C++ -*-===//
 
 #ifndef MF_MEMORY_ADDRESSMAP_H
 #define MF_MEMORY_ADDRESSMAP_H

@@ -1,4 +1,4 @@
-//===- ImproveOrder.h - Move what sticks out to the front ------*- C++ -*-===//
+//===- ImproveOrder.h - Moves buffers at the peak forward -------*- C++ -*-===//
 
 #ifndef MF_LIB_MEMORY_IMPROVEORDER_H
 #define MF_LIB_MEMORY_IMPROVEORDER_H

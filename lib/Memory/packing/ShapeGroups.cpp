@@ -1,4 +1,4 @@
-//===- ShapeGroups.cpp - Buffers that are packed as one -------------------===//
+//===- ShapeGroups.cpp - Buffers that are packed together -----------------===//
 
 #include "ShapeGroups.h"
 #include "llvm/ADT/MapVector.h"

@@ -1,4 +1,4 @@
-//===- ShapeGroups.h - Buffers that are packed as one -----------*- C++ -*-===//
+//===- ShapeGroups.h - Buffers that are packed together ---------*- C++ -*-===//
 //
 // Buffers that are prefetched for one task come and go together: packed by
 // themselves first, they are one shape, which repeats from micro-batch to

@@ -1,4 +1,4 @@
-//===- ShapeOccupancy.h - Addresses that shapes take ------------*- C++ -*-===//
+//===- ShapeOccupancy.h - Addresses that placed shapes occupy ---*- C++ -*-===//
 
 #ifndef MF_MEMORY_SHAPEOCCUPANCY_H
 #define MF_MEMORY_SHAPEOCCUPANCY_H

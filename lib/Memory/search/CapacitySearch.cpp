@@ -1,4 +1,4 @@
-//===- CapacitySearch.cpp - A fit within a given capacity -----------------===//
+//===- CapacitySearch.cpp - Search for a fit within a capacity ------------===//
 
 #include "mf/Memory/CapacitySearch.h"
 #include "PackSearch.h"

@@ -1,4 +1,4 @@
-//===- SearchProblem.cpp - A problem made ready for search ----------------===//
+//===- SearchProblem.cpp - A problem prepared for search ------------------===//
 
 #include "SearchProblem.h"
 #include "lib/Memory/packing/StableSort.h"

@@ -1,4 +1,4 @@
-//===- SearchProblem.h - A problem made ready for search ------*- C++ -*-===//
+//===- SearchProblem.h - A problem prepared for search ----------*- C++ -*-===//
 
 #ifndef MF_MEMORY_SEARCHPROBLEM_H
 #define MF_MEMORY_SEARCHPROBLEM_H

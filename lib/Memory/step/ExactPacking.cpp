@@ -1,4 +1,4 @@
-//===- ExactPacking.cpp - A step packed as the shapes it is ---------------===//
+//===- ExactPacking.cpp - Packs the exact shapes of a step ----------------===//
 
 #include "ExactPacking.h"
 #include "FramePacking.h"

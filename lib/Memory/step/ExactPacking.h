@@ -1,4 +1,4 @@
-//===- ExactPacking.h - A step packed as the shapes it is -------*- C++ -*-===//
+//===- ExactPacking.h - Packs the exact shapes of a step --------*- C++ -*-===//
 //
 // Packs frame instances, scratch and task buffers with their holes, in rounds:
 // a round is a rule for the order in which shapes are taken, and within it come

@@ -1,4 +1,4 @@
-//===- PeakAdvice.cpp - What would lower a step's peak --------------------===//
+//===- PeakAdvice.cpp - Advice on lowering a step's peak ------------------===//
 
 #include "mf/Memory/PeakAdvice.h"
 #include "lib/Memory/packing/StableSort.h"

@@ -1,4 +1,4 @@
-//===- StepBlocks.cpp - Ranges of addresses, taken for a time -------------===//
+//===- StepBlocks.cpp - Ranges of addresses with lifetimes ----------------===//
 
 #include "StepBlocks.h"
 #include "lib/Memory/packing/AddressMap.h"

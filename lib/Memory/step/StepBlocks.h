@@ -1,4 +1,4 @@
-//===- StepBlocks.h - Ranges of addresses, taken for a time -----*- C++ -*-===//
+//===- StepBlocks.h - Ranges of addresses with lifetimes --------*- C++ -*-===//
 //
 // The blocks of memory that the checks of a step's plan compare.
 //

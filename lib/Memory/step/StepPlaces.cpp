@@ -1,4 +1,4 @@
-//===- StepPlaces.cpp - Where things live in a training step ------------===//
+//===- StepPlaces.cpp - Places of buffers in a training step --------------===//
 
 #include "StepPlaces.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-//===- StepPlaces.h - Where things live in a training step ---*- C++ -*-===//
+//===- StepPlaces.h - Places of buffers in a training step ------*- C++ -*-===//
 //
 // Facts about a well-formed StepProblem that bound, planner and verifier share.
 //

@@ -1,4 +1,4 @@
-//===- StepShapes.cpp - What a laid out step takes, and when --------------===//
+//===- StepShapes.cpp - Shapes of a laid out step -------------------------===//
 
 #include "StepShapes.h"
 #include "llvm/ADT/STLExtras.h"

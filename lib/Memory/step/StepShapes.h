@@ -1,4 +1,4 @@
-//===- StepShapes.h - What a laid out step takes, and when ------*- C++ -*-===//
+//===- StepShapes.h - Shapes of a laid out step -----------------*- C++ -*-===//
 //
 // Once frames and routines are laid out, a frame instance, the scratch of a
 // task and a task buffer are rigid shapes in address and time. Within a

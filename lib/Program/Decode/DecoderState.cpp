@@ -1,4 +1,4 @@
-//===- DecoderState.cpp - What decoding one module gathers ----------------===//
+//===- DecoderState.cpp - State while a module is decoded -----------------===//
 
 #include "DecoderState.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-//===- DecoderState.h - What decoding one module gathers -------*- C++ -*-===//
+//===- DecoderState.h - State while a module is decoded ---------*- C++ -*-===//
 
 #ifndef MF_LIB_PROGRAM_DECODE_DECODERSTATE_H
 #define MF_LIB_PROGRAM_DECODE_DECODERSTATE_H

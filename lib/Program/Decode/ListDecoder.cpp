@@ -1,4 +1,4 @@
-//===- ListDecoder.cpp - One block to an instruction list -----------------===//
+//===- ListDecoder.cpp - Decodes a block to an instruction list -----------===//
 
 #include "ListDecoder.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -1,4 +1,4 @@
-//===- ListDecoder.h - One block to an instruction list --------*- C++ -*-===//
+//===- ListDecoder.h - Decodes a block to an instruction list ---*- C++ -*-===//
 
 #ifndef MF_LIB_PROGRAM_DECODE_LISTDECODER_H
 #define MF_LIB_PROGRAM_DECODE_LISTDECODER_H

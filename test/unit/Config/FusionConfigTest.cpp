@@ -1,4 +1,4 @@
-//===- FusionConfigTest.cpp - Operators that become one -------------------===//
+//===- FusionConfigTest.cpp - Operators that a device fuses ---------------===//
 
 #include "mf/Config/FusionConfig.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,4 @@
-//===- LayerPlanTest.cpp - What each layer recomputes and swaps -----------===//
+//===- LayerPlanTest.cpp - Recompute and swap of each layer ---------------===//
 
 #include "LayerPlans.h"
 #include "gmock/gmock.h"

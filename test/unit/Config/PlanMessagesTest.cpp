@@ -1,4 +1,4 @@
-//===- PlanMessagesTest.cpp - What a plan says about settings -------------===//
+//===- PlanMessagesTest.cpp - Messages of a plan about settings -----------===//
 
 #include "LayerPlans.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,4 @@
-//===- SettingChangesTest.cpp - What was changed in a YAML ----------------===//
+//===- SettingChangesTest.cpp - Differences between two YAMLs -------------===//
 
 #include "mf/Config/SettingChanges.h"
 #include "mf/Config/SettingEdit.h"

@@ -1,4 +1,4 @@
-//===- SettingEditTest.cpp - A YAML with other settings -------------------===//
+//===- SettingEditTest.cpp - Writes memory settings into a YAML -----------===//
 
 #include "mf/Config/SettingEdit.h"
 #include "gtest/gtest.h"

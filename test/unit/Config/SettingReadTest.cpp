@@ -1,4 +1,4 @@
-//===- SettingReadTest.cpp - What a YAML's memory settings are ------------===//
+//===- SettingReadTest.cpp - Memory settings of a YAML --------------------===//
 
 #include "mf/Config/SettingEdit.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,4 @@
-//===- DropRatesTest.cpp - Tokens that experts had no room for ------------===//
+//===- DropRatesTest.cpp - Rates of tokens that experts dropped -----------===//
 
 #include "mf/Data/DropRates.h"
 #include "gmock/gmock.h"

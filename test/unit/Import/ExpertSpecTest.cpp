@@ -1,4 +1,4 @@
-//===- ExpertSpecTest.cpp - What YAMLs say about experts ------------------===//
+//===- ExpertSpecTest.cpp - Experts as YAMLs describe them ----------------===//
 
 #include "ReadModel.h"
 #include "gmock/gmock.h"

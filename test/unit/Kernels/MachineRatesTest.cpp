@@ -1,4 +1,4 @@
-//===- MachineRatesTest.cpp - What this machine can do at best ------------===//
+//===- MachineRatesTest.cpp - Measured peak rates of this machine ---------===//
 
 #include "mf/Kernels/MachineRates.h"
 #include "gtest/gtest.h"

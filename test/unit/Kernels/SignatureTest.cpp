@@ -1,4 +1,4 @@
-//===- SignatureTest.cpp - What signatures say is what kernels do ---------===//
+//===- SignatureTest.cpp - Kernels behave as their signatures say ---------===//
 
 #include "ExampleSpecs.h"
 #include "KernelTesting.h"

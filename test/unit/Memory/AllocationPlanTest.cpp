@@ -1,4 +1,4 @@
-//===- AllocationPlanTest.cpp - Front door of the allocators --------------===//
+//===- AllocationPlanTest.cpp - Entry point of the allocators -------------===//
 
 #include "mf/Memory/AllocationPlan.h"
 #include "mf/Memory/AllocationCsv.h"

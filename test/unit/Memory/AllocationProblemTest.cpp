@@ -1,4 +1,4 @@
-//===- AllocationProblemTest.cpp - What is well-formed and legal ----------===//
+//===- AllocationProblemTest.cpp - Checks of problems and allocations -----===//
 
 #include "mf/Memory/AllocationProblem.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,4 @@
-//===- PeakAdviceTest.cpp - What would lower a step's peak ----------------===//
+//===- PeakAdviceTest.cpp - Advice on lowering a step's peak --------------===//
 
 #include "mf/Memory/PeakAdvice.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,4 @@
-//===- ChainPlanTest.cpp - Which kernels of a routine run as one ----------===//
+//===- ChainPlanTest.cpp - Chooses kernels to run as one ------------------===//
 
 #include "passes/fuse-elementwise/ChainPlan.h"
 #include "mf/Signatures/KernelChain.h"

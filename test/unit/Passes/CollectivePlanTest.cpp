@@ -1,4 +1,4 @@
-//===- CollectivePlanTest.cpp - Which collectives run again ---------------===//
+//===- CollectivePlanTest.cpp - Collectives that backward repeats ---------===//
 
 #include "passes/mark/CollectivePlan.h"
 #include "gtest/gtest.h"

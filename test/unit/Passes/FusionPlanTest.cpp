@@ -1,4 +1,4 @@
-//===- FusionPlanTest.cpp - Which operators become one --------------------===//
+//===- FusionPlanTest.cpp - Chooses operators to fuse ---------------------===//
 
 #include "passes/fuse/FusionPlan.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,4 @@
-//===- KnownKeysTest.cpp - What becomes of every known key ----------------===//
+//===- KnownKeysTest.cpp - Effects of all known keys ----------------------===//
 //
 // Imports a small model from a YAML and reads its configuration, then does so
 // with another value of one key: where the table of known keys says that a key

@@ -1,4 +1,4 @@
-//===- LayoutPlanTest.cpp - How tensors lie on ranks ----------------------===//
+//===- LayoutPlanTest.cpp - Layouts of a model's tensors on ranks ---------===//
 
 #include "passes/shard/LayoutPlan.h"
 #include "passes/shard/DimensionSplit.h"

@@ -1,4 +1,4 @@
-//===- OverlapPlanTest.cpp - Which operator runs when ---------------------===//
+//===- OverlapPlanTest.cpp - Order of operators around collectives --------===//
 
 #include "passes/overlap/OverlapPlan.h"
 #include "gmock/gmock.h"

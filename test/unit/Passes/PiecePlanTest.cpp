@@ -1,4 +1,4 @@
-//===- PiecePlanTest.cpp - How a layer runs on pieces of the sequence -----===//
+//===- PiecePlanTest.cpp - Cuts a layer into pieces of the sequence -------===//
 
 #include "passes/sequence/PiecePlan.h"
 #include "gmock/gmock.h"

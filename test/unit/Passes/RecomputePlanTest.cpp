@@ -1,4 +1,4 @@
-//===- RecomputePlanTest.cpp - What runs again, and what is kept for it ---===//
+//===- RecomputePlanTest.cpp - Operators that backward repeats ------------===//
 
 #include "passes/recompute/RecomputePlan.h"
 #include "gmock/gmock.h"

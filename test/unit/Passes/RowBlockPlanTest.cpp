@@ -1,4 +1,4 @@
-//===- RowBlockPlanTest.cpp - Which operators run block by block ----------===//
+//===- RowBlockPlanTest.cpp - Operators that run block by block -----------===//
 
 #include "passes/shard/RowBlockPlan.h"
 #include "gmock/gmock.h"

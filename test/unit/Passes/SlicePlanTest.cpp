@@ -1,4 +1,4 @@
-//===- SlicePlanTest.cpp - Which part of a kept input ranks keep ----------===//
+//===- SlicePlanTest.cpp - Parts of kept inputs on ranks ------------------===//
 
 #include "passes/mark/SlicePlan.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,4 @@
-//===- SplitPlanTest.cpp - What of backward may wait ----------------------===//
+//===- SplitPlanTest.cpp - Chooses the half of backward -------------------===//
 
 #include "passes/split/SplitPlan.h"
 #include "gmock/gmock.h"

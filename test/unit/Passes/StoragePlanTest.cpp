@@ -1,4 +1,4 @@
-//===- StoragePlanTest.cpp - Which parameters ranks share out -------------===//
+//===- StoragePlanTest.cpp - Parameters that ranks share out --------------===//
 
 #include "passes/optimizer/StoragePlan.h"
 #include "llvm/ADT/StringExtras.h"

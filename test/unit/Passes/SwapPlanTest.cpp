@@ -1,4 +1,4 @@
-//===- SwapPlanTest.cpp - What is swapped, and when it moves --------------===//
+//===- SwapPlanTest.cpp - Chooses activations to swap ---------------------===//
 
 #include "passes/swap/SwapPlan.h"
 #include "passes/lower/CopyPlacement.h"

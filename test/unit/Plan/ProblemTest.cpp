@@ -1,4 +1,4 @@
-//===- ProblemTest.cpp - Whether problems are well-formed -----------------===//
+//===- ProblemTest.cpp - Checks of well-formed problems -------------------===//
 
 #include "PlanTesting.h"
 #include <cmath>

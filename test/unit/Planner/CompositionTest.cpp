@@ -1,4 +1,4 @@
-//===- CompositionTest.cpp - What chunks and stages are made of -----------===//
+//===- CompositionTest.cpp - Composition of chunks and stages -------------===//
 
 #include "planner/Composition.h"
 #include "PlannerTesting.h"

@@ -1,4 +1,4 @@
-//===- LayerKindsTest.cpp - Which layers are of one kind ------------------===//
+//===- LayerKindsTest.cpp - Kinds of layers -------------------------------===//
 
 #include "dialects/mf/MfOps.h"
 #include "mlir/IR/MLIRContext.h"

@@ -1,4 +1,4 @@
-//===- LayoutTest.cpp - Which layouts of ranks there are ------------------===//
+//===- LayoutTest.cpp - Legal layouts and their bounds --------------------===//
 
 #include "mf/Config/TrainingConfig.h"
 #include "planner/LayoutFacts.h"

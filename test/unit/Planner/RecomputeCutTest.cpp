@@ -1,4 +1,4 @@
-//===- RecomputeCutTest.cpp - What of a layer to run again ----------------===//
+//===- RecomputeCutTest.cpp - Chooses operators of a layer to repeat ------===//
 
 #include "planner/RecomputeCut.h"
 #include <algorithm>

@@ -1,4 +1,4 @@
-//===- TreatmentHullTest.cpp - Which treatments are worth mixing ----------===//
+//===- TreatmentHullTest.cpp - Treatments that are worth mixing -----------===//
 
 #include "planner/TreatmentHull.h"
 #include "PlannerTesting.h"

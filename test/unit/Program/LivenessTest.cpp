@@ -1,4 +1,4 @@
-//===- LivenessTest.cpp - When each buffer of a step is alive -------------===//
+//===- LivenessTest.cpp - Lifetimes of the buffers of a step --------------===//
 
 #include "mf/Program/Liveness.h"
 #include "dialects/mf/MfDialect.h"

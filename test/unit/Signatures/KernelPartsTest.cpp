@@ -1,4 +1,4 @@
-//===- KernelPartsTest.cpp - What kernels make of parts -------------------===//
+//===- KernelPartsTest.cpp - Parsing of the rules for parts ---------------===//
 
 #include "mf/Signatures/KernelParts.h"
 #include "mf/Signatures/KernelSignature.h"

@@ -1,4 +1,4 @@
-//===- ProfiledKernelsTest.cpp - Kernels that a profiler saw
+//===- ProfiledKernelsTest.cpp - Kernels by their names in profiles -------===//
 //---------------===//
 
 #include "mf/Signatures/ProfiledKernels.h"

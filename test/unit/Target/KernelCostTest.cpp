@@ -1,4 +1,4 @@
-//===- KernelCostTest.cpp - What launches take ----------------------------===//
+//===- KernelCostTest.cpp - The time of a launch --------------------------===//
 //
 // Against numbers worked by hand from the Ascend values of docs/sources.md:
 // 800T A2, 294.9 TFLOPS.

@@ -1,4 +1,4 @@
-//===- TargetCheckTest.cpp - What is wrong with targets -------------------===//
+//===- TargetCheckTest.cpp - Checks of a target's numbers -----------------===//
 
 #include "SampleTarget.h"
 #include "mf/Target/TargetFields.h"

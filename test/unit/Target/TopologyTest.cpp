@@ -1,4 +1,4 @@
-//===- TopologyTest.cpp - What collectives and messages take --------------===//
+//===- TopologyTest.cpp - The time of communication -----------------------===//
 //
 // Against numbers worked by hand from the Ascend values of
 // docs/sources.md: 13.4 GB/s of a HCCS link's 28, 18 GB/s of RoCE's 25.

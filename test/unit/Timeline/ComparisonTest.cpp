@@ -1,4 +1,4 @@
-//===- ComparisonTest.cpp - Where two steps in time differ ----------------===//
+//===- ComparisonTest.cpp - Differences between two steps in time ---------===//
 
 #include "ExampleTimelines.h"
 #include "mf/Timeline/Writers.h"

@@ -1,4 +1,4 @@
-//===- IntervalsTest.cpp - When something goes on -------------------------===//
+//===- IntervalsTest.cpp - Sets of intervals of time ----------------------===//
 
 #include "lib/Timeline/Intervals.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,4 @@
-//===- SummaryTest.cpp - How stages spend a step --------------------------===//
+//===- SummaryTest.cpp - Summaries of stages ------------------------------===//
 
 #include "ExampleTimelines.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,4 @@
-//===- WrittenFiles.h - What writers have written -------------*- C++ -*-===//
+//===- WrittenFiles.h - Reads the files that writers wrote ------*- C++ -*-===//
 
 #ifndef MF_TEST_UNIT_TIMELINE_WRITTENFILES_H
 #define MF_TEST_UNIT_TIMELINE_WRITTENFILES_H
