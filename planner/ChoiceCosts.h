@@ -23,7 +23,7 @@ struct Choice {
   std::vector<KeyChange> changes = {};
   /// How the model becomes the other one; null if keys say it.
   void (*editModel)(mlir::ModuleOp) = nullptr;
-  /// What lowering becomes.
+  /// The options of lowering with the other choice.
   std::optional<passes::LoweringOptions> lowering = std::nullopt;
 };
 
@@ -40,20 +40,21 @@ struct StagePeak {
 
 struct ChoiceCost {
   Choice choice;
-  /// Of the fullest stage with the other choice; none if it does not compile.
+  /// The peak of the fullest stage with the other choice; none if it does not
+  /// compile.
   std::optional<StagePeak> peak;
   /// Why it does not compile.
   std::string problem;
 };
 
-/// What statics of one kind take on the fullest stage, as the plan has them.
+/// The planned bytes of statics of one kind on the fullest stage.
 struct HeldBytes {
   std::string name;
   int64_t bytes = 0;
 };
 
 struct ChoiceCosts {
-  /// Of the fullest stage of the step as it is.
+  /// The peak of the fullest stage of the step as it is.
   StagePeak given;
   std::vector<ChoiceCost> costs;
   std::vector<HeldBytes> held;

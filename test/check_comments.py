@@ -11,17 +11,7 @@ import os
 import re
 import sys
 
-FOLDERS = (
-    *("benchmarks", "dialects", "passes", "planner", "scripts", "test", "tools"),
-    *("include/mf/" + name for name in (
-        *("Calibration", "Config", "Csv", "Data", "Device", "Import", "Kernels", "Memory", "Plan", "Program"),
-        *("Signatures", "Simulator", "Target", "Tensor", "Text", "Timeline", "Transport"),
-    )),
-    *("lib/" + name for name in (
-        *("Calibration", "Config", "Csv", "Data", "Device", "Import", "Kernels", "Memory", "Program"),
-        *("Signatures", "Simulator", "Target", "Tensor", "Text", "Timeline", "Transport"),
-    )),
-)
+FOLDERS = ("benchmarks", "cmake", "dialects", "include", "lib", "passes", "planner", "scripts", "test", "tools")
 COMMENT = re.compile(r"(?P<before>.*?)(?P<mark>///<|///|//|#)(?: (?P<text>.*))?$")
 SENTENCE = re.compile(r"(?:^|\. )((?:Of|What|Those|That) .*)")
 

@@ -87,7 +87,7 @@ Expected<std::string> SettingEditor::apply(ArrayRef<KeyChange> changes) {
   return finish();
 }
 
-/// What some keys mean depends on others, which are settled first.
+/// The meaning of some keys depends on others, which are settled first.
 void SettingEditor::findKeys(MemorySettings settings) {
   keys = getScheduleKeys(settings, before, diagnostics);
   TrainingConfig config = readWithKeys();

@@ -44,7 +44,7 @@ static bool isAddedToLoss(Chunks chunks, size_t chunk, Type output) {
   return isLast(chunks, chunk) || ir::isLoss(output);
 }
 
-/// Of the outputs that are not for later pieces.
+/// The types of the outputs that are not for later pieces.
 static SmallVector<Type> getOwnOutputTypes(Chunk &chunk) {
   SmallVector<Type> types = chunk.getOutputTypes();
   types.truncate(types.size() - chunk.getNumFuture());

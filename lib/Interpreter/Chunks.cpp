@@ -125,7 +125,7 @@ private:
 
   ir::ChunkOp chunk;
   ir::CutOp cut;
-  /// Of the micro-batch that runs.
+  /// The values of the micro-batch that runs.
   Environment values;
 };
 
@@ -199,7 +199,7 @@ private:
   ir::ForwardOp forward;
   ir::BackwardOp backward;
   ir::BackwardWeightsOp weights;
-  /// Of the micro-batch that runs.
+  /// The tensors of the micro-batch that runs.
   SmallVector<Tensor> arguments, outputs, frame;
 };
 

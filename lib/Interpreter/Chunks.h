@@ -20,13 +20,14 @@ public:
   virtual ~Chunk() = default;
 
   int64_t getStage() const { return placement ? placement.getStage() : 0; }
-  /// Of the sequence.
+  /// The piece of the sequence.
   int64_t getPiece() const { return placement ? placement.getPiece() : 0; }
   /// Null where layers have no places yet.
   ir::PlacementAttr getPlacement() const { return placement; }
 
   virtual mlir::FunctionOpInterface getFunction() = 0;
-  /// Of what the next chunk takes, of losses, and of what later pieces take.
+  /// The types of values for the next chunk, of losses, and of values for later
+  /// pieces.
   virtual llvm::SmallVector<mlir::Type> getOutputTypes() = 0;
   /// How many of its last inputs come from earlier pieces, and how many of its
   /// last outputs go to later ones.

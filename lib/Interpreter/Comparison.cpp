@@ -139,7 +139,7 @@ void Comparer::compareTensors(llvm::StringRef what,
     comparison.same.push_back((what + "s").str());
 }
 
-/// What only one of the two computes is compared by its own rules.
+/// Values that only one of the two computes are compared by their own rules.
 void Comparer::compareSteps() {
   const bool bothUpdate =
       before->getFacts().hasUpdate && after->getFacts().hasUpdate;

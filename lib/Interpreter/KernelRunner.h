@@ -44,7 +44,7 @@ private:
            llvm::ArrayRef<Tensor> outputs);
 
   ThreadPool pool;
-  /// Of operators, whose types never change.
+  /// The kernels of operators, whose types never change.
   llvm::DenseMap<mlir::Operation *, Prepared> kernels;
 };
 

@@ -39,7 +39,7 @@ LogicalResult Rank::initialize(Operation *user, ir::ParamOp param,
   return success();
 }
 
-/// What stands for `kind` of a parameter where that has no memory of its own.
+/// The state that holds `kind` of a parameter that has no memory for it.
 static ir::State getHeldState(ir::ParamOp param, ir::State kind) {
   if (kind == ir::State::Gathered && !param.getGathered())
     return ir::State::Parameter;
@@ -117,7 +117,7 @@ ranks::RankTensor Rank::getPart(ir::ParamOp param, ir::LayoutAttr layout,
   return part;
 }
 
-/// What a rank has of a gradient before the update. Backward may have summed
+/// The layout of a rank's gradient before the update. Backward may have summed
 /// it over ranks already.
 static ir::LayoutAttr getGradientLayout(ir::ParamOp param) {
   ir::LayoutAttr layout = param.getAccumulatedLayout();
@@ -167,7 +167,7 @@ void Rank::beginStep() {
   for (auto state = states.begin(); state != states.end();) {
     if (state->first.first == ir::State::Accumulated)
       state->second.fillWithZeros();
-    // What a step begins with is gathered by who reads it first.
+    // The first reader in a step gathers a parameter.
     state = state->first.first == ir::State::Gathered ? states.erase(state)
                                                       : std::next(state);
   }
@@ -181,7 +181,7 @@ LogicalResult Rank::addGradient(Operation *op, llvm::StringRef parameter,
   if (sum->getShape() != gradient.getShape())
     return op->emitOpError("makes a gradient of another shape than '")
            << parameter << "' has";
-  // Of a single micro-batch there is nothing to add; 0 + -0 would be 0.
+  // A single micro-batch is not added to zeros; 0 + -0 would be 0.
   bool isFirst = summed.insert(parameter).second;
   bool isOnly = (isFirst && world.runs == 1) ||
                 world.symbols.lookup<ir::ParamOp>(parameter).getUpdateRule() ==

@@ -12,7 +12,7 @@
 
 namespace mf::interpreter {
 
-/// What all ranks share.
+/// State that all ranks share.
 struct World {
   World(ir::ModelOp model, const ranks::TrainingOptions &options, int threads)
       : model(model), symbols(model), options(options), kernels(threads),
@@ -78,7 +78,7 @@ public:
   /// Tokens or labels of one micro-batch.
   mlir::FailureOr<Tensor> getInput(mlir::Operation *op, ir::InputKind kind,
                                    int64_t microBatch, mlir::Type type);
-  /// What backward of the loss begins with.
+  /// The gradient that backward of the loss begins with.
   mlir::FailureOr<Tensor> getLossGradient(mlir::Operation *op, double value,
                                           bool isScaled, mlir::Type type);
 
@@ -94,7 +94,7 @@ private:
   /// holds; none if it is not cut.
   std::optional<program::Slice> getInputSlice(const TensorShape &shape) const;
   void keepGradients();
-  /// What `tensor` is of the parameter, or of its gradient.
+  /// The slice of the parameter, or of its gradient, that `tensor` holds.
   ranks::RankTensor getPart(ir::ParamOp param, ir::LayoutAttr layout,
                             const Tensor &tensor) const;
 

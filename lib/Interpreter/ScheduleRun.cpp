@@ -28,7 +28,7 @@ public:
   }
 
 private:
-  /// What a micro-batch keeps from the runs of a chunk for later ones.
+  /// Values that a micro-batch keeps from a task of a chunk for later tasks.
   struct Frame {
     /// Residuals, and behind them what backward keeps for its weights' half.
     SmallVector<Tensor> values;

@@ -54,7 +54,7 @@ private:
   Operation *op;
   Environment &values;
   LogicalResult result = success();
-  /// What buffers point to.
+  /// The tensors that buffers point to.
   std::deque<Tensor> buffers;
 };
 

@@ -11,7 +11,7 @@
 
 namespace mf::interpreter {
 
-/// What a message is called: messages of one route arrive in the order in which
+/// The key of a message: messages of one route arrive in the order in which
 /// they are sent.
 struct Route {
   int64_t from = 0;
@@ -42,8 +42,8 @@ public:
   mlir::FailureOr<Tensor> receive(mlir::Operation *op, const Route &route,
                                   int64_t microBatch, const TensorShape &shape);
 
-  /// What a rank brings to a collective, and what it gets. Input and output may
-  /// be one tensor where the kind allows it.
+  /// The tensors that a rank brings to a collective and gets from it. Input and
+  /// output may be one tensor where the kind allows it.
   struct Member {
     Tensor input, output;
     /// The counts of an all_to_all_v.

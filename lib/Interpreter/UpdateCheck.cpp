@@ -27,7 +27,7 @@ sumGradients(ir::ModelOp model, const ranks::TensorValues &gradients,
   return sums;
 }
 
-/// What all gradients are multiplied with.
+/// The factor by which clipping multiplies all gradients.
 static double
 getClipFactor(ir::TrainingAttr training,
               const std::map<std::string, std::vector<double>> &gradients) {

@@ -25,7 +25,7 @@ static int64_t getPhaseNumber(Phase phase) {
   llvm_unreachable("covers all phases");
 }
 
-/// What a task reads from another chunk.
+/// The task of another chunk whose result a task reads.
 static std::optional<Task> getRemoteInput(const Pipeline &pipeline, Task task) {
   if (task.phase == Phase::WeightGradient)
     return std::nullopt;
@@ -134,7 +134,8 @@ PathCut StepGraph::getCriticalCut(llvm::ArrayRef<int64_t> durations) {
 
 double StepGraph::getSoftMakespan(llvm::ArrayRef<double> durations,
                                   double softness) {
-  // What lacks more than that many times the softness has no share.
+  // A way that ends earlier by more than that many times the softness has no
+  // share.
   constexpr double cutoff = 36;
   softEnds.resize(nodes.size());
   shares.resize(nodes.size());

@@ -17,7 +17,7 @@ namespace mf::plan {
 /// paths, each with its share): no plan takes less than the sum.
 struct PathCut {
   std::vector<double> counts;
-  /// Of the transfers on the path.
+  /// The time of the transfers on the path.
   double transfers = 0;
 };
 
@@ -61,7 +61,7 @@ private:
   /// By stage.
   std::vector<int32_t> lastNodes;
   std::vector<int64_t> ends;
-  /// Of the soft maximum: when tasks end, the share of the way along the stage
+  /// For the soft maximum: when tasks end, the share of the way along the stage
   /// among both ways to a task, and that of all paths that goes through it.
   std::vector<double> softEnds, shares, flow;
 };

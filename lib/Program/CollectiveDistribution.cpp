@@ -5,7 +5,8 @@
 
 namespace mf::program {
 
-/// What an axis of the group must hold before, or why it may not.
+/// Checks what an axis of the group holds before the collective; gives the
+/// reason if that is not allowed.
 static std::optional<std::string>
 check(const Exchange &exchange, const AxisHolding &held, bool isStages) {
   const Holding holding = held.holding;

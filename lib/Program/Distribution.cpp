@@ -155,7 +155,8 @@ KernelDistribution::apply(llvm::ArrayRef<const Distribution *> given,
   return std::nullopt;
 }
 
-/// What is made of parts if it is also that of summands.
+/// Merges the result of parts with that of summands. False if they differ too
+/// much to be followed together.
 static bool joinReadings(AxisHolding &ofParts, const AxisHolding &ofSummands) {
   if (ofParts.holding == Holding::Part &&
       ofSummands.holding == Holding::Summand) {
@@ -165,8 +166,8 @@ static bool joinReadings(AxisHolding &ofParts, const AxisHolding &ofSummands) {
   return ofParts == ofSummands;
 }
 
-/// What may be one or the other is taken for a part in all operands, and for a
-/// summand in all.
+/// A value that may be a part or a summand is read as a part in all operands,
+/// and as a summand in all.
 std::optional<DistributionError>
 KernelDistribution::applyAxis(llvm::ArrayRef<const AxisHolding *> holdings,
                               bool isStages,

@@ -188,7 +188,7 @@ struct CollectiveOperands {
   llvm::SmallVector<const Distribution *, 3> inputs;
   int64_t inputElements = 0;
   int64_t outputElements = 0;
-  /// Of the input's first dimension; 0 if it is part of a buffer.
+  /// The size of the input's first dimension; 0 if it is part of a buffer.
   int64_t firstElements = 0;
 };
 

@@ -68,7 +68,7 @@ AxisHolding KernelDistribution::getOutput(const Operand &output,
     return {Holding::Part,
             {cut.elements == 0 ? found->place : cut.elements * found->below}};
   }
-  // What is left of a dimension of which each rank takes a part of its own.
+  // The cut of a dimension from which each rank takes a part of its own.
   for (const Operand &operand : operands)
     if (operand.part.ownPartAbove != 0)
       return {Holding::Part,
@@ -84,8 +84,8 @@ AxisHolding KernelDistribution::getOutput(const Operand &output,
   llvm_unreachable("covered switch");
 }
 
-/// Of what may be made of a cut in one dimension or in another. False if it
-/// cannot be followed.
+/// Merges the results of a cut in one dimension or in another. False if they
+/// cannot be followed together.
 static bool addCut(AxisHolding &known, const AxisHolding &next) {
   if (known.holding != next.holding) {
     if (!known.isSummand() && !next.isSummand())

@@ -14,7 +14,7 @@ namespace mf::ranks {
 
 namespace {
 
-/// What a run has from its files, and how far it has come.
+/// The files of a run, and how far it has come.
 class TrainingRun {
 public:
   TrainingRun(RankEngine &engine, const TrainingOptions &options,
@@ -163,7 +163,7 @@ llvm::Error TrainingRun::prepare() {
   return options.resume ? resume() : llvm::Error::success();
 }
 
-/// What processes may find different although they were started alike.
+/// Checks what processes may find different although they were started alike.
 llvm::Error TrainingRun::checkStart() {
   uint64_t dataBytes = 0;
   // Data that is not one file of this name is not compared.

@@ -35,7 +35,8 @@ public:
   llvm::Error read(llvm::StringRef name, DType type, const TensorPart &part,
                    llvm::MutableArrayRef<uint8_t> to) const;
 
-  /// What the metadata of a rank's file says of a tensor that it has a part of.
+  /// The key in the metadata of a rank's file for a tensor that it has a part
+  /// of.
   static std::string getKey(llvm::StringRef name) {
     return ("slice of " + name).str();
   }

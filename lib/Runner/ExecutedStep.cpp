@@ -46,8 +46,8 @@ private:
   simulator::ActivityTable activities;
   simulator::MessageTable messages;
   StepTimeline result;
-  /// Of the stage that is being read: the program, what becomes of it, and by
-  /// position in the step the task that the call there is.
+  /// The stage that is being read: its program, its timeline, and the task of
+  /// each call by position in the step.
   const StageProgram *stage = nullptr;
   StageTimeline *timeline = nullptr;
   std::map<uint32_t, int32_t> taskOfCall;

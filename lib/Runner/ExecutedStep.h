@@ -8,7 +8,8 @@
 
 namespace mf::runner {
 
-/// What the first rank of each stage did, in the form of simulated steps. The
+/// The executed step of each stage's first rank, in the form of simulated
+/// steps. The
 /// record has all of these ranks. `path` is the program's file.
 llvm::Expected<timeline::StepTimeline>
 readExecution(const program::Program &program, const StepRecord &record,

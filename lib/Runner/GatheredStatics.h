@@ -24,7 +24,7 @@ public:
 private:
   Runner &runner;
   ProcessGroup *processes;
-  /// What came from another process.
+  /// Bytes from another process.
   std::vector<uint8_t> received;
 };
 

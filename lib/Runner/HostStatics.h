@@ -12,7 +12,7 @@ namespace mf::runner {
 llvm::Error writeInput(const program::Program &program, RankExecutor &rank,
                        const ranks::StepInput &input);
 
-/// What the ranks report. They must be of one program.
+/// Reads the reports of ranks, which must be of one program.
 ranks::StepReports
 readReports(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks);
 

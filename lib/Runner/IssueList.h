@@ -61,14 +61,15 @@ struct BaseTable {
 struct IssueContext {
   const IssueList *list = nullptr;
   std::shared_ptr<const BaseTable> bases;
-  /// Of the list. For the issuing thread only.
+  /// The events of the list. For the issuing thread only.
   std::deque<Event> *events = nullptr;
-  /// Of a call: its position in the step, and itself.
+  /// The call that is issued, and its position in the step.
   uint32_t position = 0;
   const program::Call *call = nullptr;
 };
 
-/// What one instruction, or several that go together, give their stream to do.
+/// The work that one instruction, or several that go together, give to a
+/// stream.
 class IssuedWork {
 public:
   virtual ~IssuedWork();
@@ -90,7 +91,8 @@ struct IssueItem {
   uint32_t begin = 0;
   uint32_t end = 0;
   uint32_t stream = 0;
-  /// What the stream waits for before it, and what is recorded behind it.
+  /// The events that the stream waits for before the work, and the one that it
+  /// records after it.
   llvm::SmallVector<program::AwaitedEvent, 1> awaited;
   std::optional<uint32_t> recorded;
   /// Null if there is none.

@@ -33,7 +33,7 @@ static OperandAddress getAddress(const InstructionList &list,
   return address;
 }
 
-/// Of access `number` of an instruction.
+/// The address of access `number` of an instruction.
 static OperandAddress getAddress(const InstructionList &list,
                                  const Instruction &instruction,
                                  size_t number) {
@@ -189,8 +189,8 @@ private:
 // Exchanges
 //===----------------------------------------------------------------------===//
 
-/// Calls `exchange(times)`. What a communicator does not know is from when this
-/// rank came.
+/// Calls `exchange(times)`. The communicator does not know when this rank
+/// arrived, so that is recorded here.
 template <typename Exchanging>
 static llvm::Error runExchange(RecordedWork *record, Exchanging exchange) {
   if (!record)
@@ -204,7 +204,7 @@ static llvm::Error runExchange(RecordedWork *record, Exchanging exchange) {
   return error;
 }
 
-/// What a rank sends or receives.
+/// A message that a rank sends or receives.
 class TransferWork : public IssuedWork {
 public:
   TransferWork(const WorkSource &source, const Instruction &instruction)
@@ -271,7 +271,7 @@ private:
   }
 
   const Exchange &exchange;
-  /// What is read, and what is written.
+  /// The operands that are read or written.
   llvm::SmallVector<OperandAddress, 4> operands;
 };
 

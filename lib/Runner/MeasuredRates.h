@@ -8,9 +8,9 @@
 
 namespace mf::runner {
 
-/// What the kernels of a step could do on the threads of a rank while nothing
-/// else runs: products in the types that the step's are in, and memory that
-/// streams. Takes a fraction of a second.
+/// Measures the rates that a step's kernels could reach on the threads of a
+/// rank while nothing else runs: products in the types that the step's are in,
+/// and memory that streams. Takes a fraction of a second.
 timeline::BoundRates measureRates(const timeline::StepTimeline &timeline,
                                   ThreadPool &pool);
 

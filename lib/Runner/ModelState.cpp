@@ -151,7 +151,7 @@ llvm::Error ModelState::loadParameters(llvm::StringRef path,
   auto file = SafetensorsCheckpoint::open(path);
   if (!file)
     return file.takeError();
-  // Of all ranks: what others read is known too.
+  // Parameters of all ranks count: one that only others read is known too.
   std::set<std::string> known;
   for (const StageProgram &stage : runner.getProgram().stages)
     for (const Static &buffer : stage.statics)

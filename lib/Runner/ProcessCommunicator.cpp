@@ -166,7 +166,7 @@ bool ProcessCommunicator::meet(SpreadGroup &group) {
   return group.barrier->waitForAll(lock, aborted);
 }
 
-/// Of the members that live here; of the others the messages tell.
+/// Checks the members of this process; the messages tell about the others.
 llvm::Error ProcessCommunicator::checkSizes(const MemberPart &part) const {
   const GroupBarrier &barrier = *part.group.barrier;
   for (auto [rank, other] : llvm::zip(barrier.members, barrier.contributions))

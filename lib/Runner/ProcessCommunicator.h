@@ -9,11 +9,11 @@
 namespace mf::runner {
 
 /// For ranks that are threads of several processes, `ranksPerProcess`
-/// consecutive ones in each. What stays in a process goes the way of
-/// makeLocalCommunicator. Of a collective over processes, each member gets the
-/// shares of the others' inputs that it combines, and what all members want
-/// (all_gather, broadcast, results of all_reduce) comes once to each process,
-/// whose members copy it. Tags of the transport from `firstTag` on are used;
+/// consecutive ones in each. Exchanges within a process go through
+/// makeLocalCommunicator. In a collective over processes, each member gets the
+/// shares of the others' inputs that it combines; results that all members want
+/// (all_gather, broadcast, all_reduce) come once to each process, whose members
+/// copy them. Tags of the transport from `firstTag` on are used;
 /// fails if there are not enough. The transport must outlive it.
 llvm::Expected<std::unique_ptr<Communicator>> makeProcessCommunicator(
     program::Mesh mesh, std::vector<program::Channel> channels,

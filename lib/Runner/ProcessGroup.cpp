@@ -13,7 +13,7 @@ using namespace mf::program;
 
 namespace mf::runner {
 
-/// Of messages that are not of the program's channels.
+/// The tag of messages that belong to no channel of the program.
 static constexpr int64_t controlTag = 0;
 static constexpr int64_t firstChannelTag = 1;
 

@@ -56,7 +56,7 @@ public:
   ThreadPool pool;
   /// As localRanks.
   std::vector<std::unique_ptr<RankExecutor>> ranks;
-  /// Those that are recorded.
+  /// The ranks whose steps are recorded.
   std::vector<int64_t> recordedRanks;
 
 private:

@@ -25,7 +25,7 @@ static std::vector<uint32_t> getRecordingStreams(const InstructionList &list) {
 
 StallTable::StallTable(const StageProgram &stage) {
   const std::vector<uint32_t> stepStreams = getRecordingStreams(stage.step);
-  // Of the events that calls pass to each routine; those of the last call.
+  // The events that the last call of each routine passes to it.
   std::vector<std::vector<uint32_t>> passed(stage.routines.size());
   for (const Call &call : stage.step.calls) {
     passed[call.routine].clear();
@@ -37,8 +37,7 @@ StallTable::StallTable(const StageProgram &stage) {
     addList(stage, routine.body, routine.name, streams);
 }
 
-/// What an instruction is called as the one that had to wait; empty if it has
-/// no name.
+/// The name of an instruction that had to wait; empty if it has none.
 static std::string getOperator(const StageProgram &stage,
                                const InstructionList &list,
                                const Instruction &instruction) {

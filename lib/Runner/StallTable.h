@@ -26,8 +26,8 @@ public:
     return place < found.size() ? found[place] : nullptr;
   }
 
-  /// What took time, by "operator, waiting for stream". To be called when no
-  /// step is running.
+  /// The time that was waited, by "operator, waiting for stream". To be called
+  /// when no step is running.
   std::map<std::string, double> getSeconds() const;
 
 private:

@@ -15,7 +15,8 @@ class StepRecorder {
 public:
   explicit StepRecorder(const program::StageProgram &stage);
 
-  /// Of one step at most. For one thread; the place stays until `take`.
+  /// Adds a place for the record of an instruction, for one step at most. For
+  /// one thread; the place stays until `take`.
   RecordedWork *add(uint32_t stream, uint32_t position,
                     std::optional<uint32_t> instruction);
 

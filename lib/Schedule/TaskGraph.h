@@ -19,7 +19,7 @@ public:
   int64_t size() const {
     return phases.size() * chunks * microBatches * pieces;
   }
-  /// Of a task that isKnown().
+  /// The number of a task that isKnown().
   int64_t getNumber(const Task &task) const;
   Task getTask(int64_t number) const;
   /// The task is one of the pipeline's.
@@ -36,9 +36,9 @@ inline Phase getGradientPhase(bool splitsBackward) {
   return splitsBackward ? Phase::InputGradient : Phase::Backward;
 }
 
-/// What a task waits for on any stage: the forward of the chunk before and of
-/// the piece before, the gradient of the chunk behind and of the piece behind,
-/// its own forward or input gradient. At most three.
+/// The tasks that a task waits for on any stage: the forward of the chunk
+/// before and of the piece before, the gradient of the chunk behind and of the
+/// piece behind, its own forward or input gradient. At most three.
 llvm::SmallVector<Task, 3> getInputs(const Pipeline &pipeline,
                                      const Task &task);
 

@@ -11,7 +11,7 @@ namespace mf::schedule {
 
 namespace {
 
-/// That every task is there once, and on the stage of its chunk.
+/// Verifies that every task is there once, and on the stage of its chunk.
 Error verifyTasks(const Schedule &schedule) {
   const Pipeline &pipeline = schedule.pipeline;
   TaskNumbers numbers(pipeline, schedule.splitsBackward);
@@ -62,7 +62,8 @@ Error verifyTasks(const Schedule &schedule) {
                            ", expected every task once");
 }
 
-/// What a stage must run before a task, whatever the other stages do, and why.
+/// The tasks that a stage must run before a task, whatever the other stages do,
+/// and why.
 llvm::SmallVector<std::pair<Task, const char *>, 2>
 getEarlierTasks(const Pipeline &pipeline, const Task &task) {
   llvm::SmallVector<std::pair<Task, const char *>, 2> earlier;

@@ -36,7 +36,7 @@ private:
   std::vector<std::vector<int64_t>> channels;
 };
 
-/// That there is one transfer for every input from another stage.
+/// Verifies that there is one transfer for every input from another stage.
 Error TransferChecker::checkMessages() const {
   const Pipeline &pipeline = schedule.pipeline;
   const TaskNumbers &numbers = order.getNumbers();
@@ -77,8 +77,8 @@ Error TransferChecker::checkMessages() const {
   return Error::success();
 }
 
-/// That the messages of each channel are read in the order in which they are
-/// made.
+/// Verifies that the messages of each channel are read in the order in which
+/// they are sent.
 Error TransferChecker::checkChannels() {
   channels.assign(2 * schedule.pipeline.getNumChunks(), {});
   for (size_t index = 0; index < transfers.size(); ++index) {

@@ -59,7 +59,7 @@ public:
   std::vector<Block> place() const;
 
 private:
-  /// Of one task before another, by their numbers.
+  /// A message that `producer` sends before task `before`, by their numbers.
   struct Send {
     size_t before, producer;
   };

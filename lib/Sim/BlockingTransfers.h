@@ -23,7 +23,7 @@ std::optional<schedule::Task> getProducer(const schedule::Pipeline &pipeline,
 std::vector<std::vector<Block>>
 placeBlockingTransfers(const schedule::Schedule &schedule);
 
-/// What blocking transfers that take 1 add to the time of a step if all chunks
+/// The time that blocking transfers of length 1 add to a step if all chunks
 /// take the same; nothing for a schedule without a closed form.
 std::optional<double>
 getBlockingTransferTime(const schedule::Schedule &schedule);

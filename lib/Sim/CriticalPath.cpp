@@ -16,12 +16,13 @@ public:
 private:
   double getStart(ItemId item) const { return timeline.getStart(item); }
   ItemId findLast() const;
-  /// What the item ends after, on its own line unless that came earlier.
+  /// The item whose end decides when this one ends; on its own line unless that
+  /// one came earlier.
   ItemId getCause(ItemId item) const;
 
   const Lines &lines;
   const Timeline &timeline;
-  /// What records each event, and what comes last to each rendezvous.
+  /// The item that records each event, and the last to come to each rendezvous.
   std::vector<ItemId> recordOfEvent, lastOfGroup;
 };
 

@@ -160,7 +160,7 @@ Run RunFinder::getRun(LineId line, int64_t period) const {
   run.items = marks[window.begin + period] - begin;
   if (run.items == 0)
     return {};
-  // Of three periods each is known to take as long as the next.
+  // In three equal periods, each takes as long as the next.
   auto isLinearFrom = [&](int32_t first) {
     return first >= positions[line] && first + 3 * run.items <= size &&
            isLinear(line, first, run.items);

@@ -9,8 +9,8 @@ namespace mf::sim {
 
 /// Periods of a line, one behind the other, with as many items each. Items at
 /// one place of them are of one kind, work takes the same, and the numbers of
-/// events and groups differ by the same from each period to the next. What
-/// rendezvous take is not compared.
+/// events and groups differ by the same from each period to the next. Times
+/// of rendezvous are not compared.
 struct Run {
   int32_t first = 0;
   /// Items of a period; 0 if the line has no run.

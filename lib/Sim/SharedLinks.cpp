@@ -77,7 +77,7 @@ void SharedLinks::advance(std::vector<GroupId> &ended) {
   }
   while (!pending.empty() && pending.front().time == time) {
     GroupId group = pop(pending).index;
-    // What moves nothing is not in the way of others.
+    // A transfer of no bytes is not in the way of others.
     if (lines.groups[group].seconds == 0)
       ended.push_back(group);
     else

@@ -33,7 +33,7 @@ public:
   /// that end.
   void advance(std::vector<GroupId> &ended);
 
-  /// What decides how a transfer goes on, by the first of its lines.
+  /// The state that decides how a transfer goes on, by the first of its lines.
   struct State {
     LineId line = 0;
     /// 0 if it has not begun to move.
@@ -47,7 +47,7 @@ public:
              since == other.since && remaining == other.remaining;
     }
   };
-  /// Of all transfers, by line.
+  /// The states of all transfers, by line.
   std::vector<State> getStates(double now) const;
   /// Goes on at a later time with other transfers in place of these.
   void shift(double by, llvm::function_ref<GroupId(GroupId)> getOther);
@@ -59,7 +59,7 @@ private:
     /// It has the `share`-th part of a link since then; 0 before it has one.
     int32_t share = 0;
     double since = 0;
-    /// What it would take from then on, alone.
+    /// The time that it would take from then on, alone.
     double remaining = 0;
     /// Counts changes of its end.
     uint32_t version = 0;

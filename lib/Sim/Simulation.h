@@ -32,7 +32,7 @@ public:
   double getClock(LineId line) const { return clocks[line]; }
   /// Whether a line waits for others, rather than at its limit or end.
   bool waits(LineId line) const { return positions[line] < limits[line]; }
-  /// Of an item simulated since the last skip of its line.
+  /// The end of an item that was simulated since the last skip of its line.
   double getEnd(LineId line, int32_t index) const {
     return timeline.lines[line].ends[index - numSkipped[line]];
   }
@@ -69,7 +69,7 @@ private:
   bool join(LineId line, double time, GroupId group);
   void begin(GroupId group);
   void end(GroupId group, double time);
-  /// What a line records in periods that are skipped.
+  /// Adds the events that a line records in periods that are skipped.
   void addEvents(LineId line, int32_t items, int32_t count, double period);
   /// Lets a line wait at its new position.
   void waitAgain(LineId line);

@@ -26,9 +26,9 @@ constexpr double mostTicks = 0x1p52;
 struct Snapshot {
   /// The clock of the first line with a run.
   double now = 0;
-  /// Of lines with a run, relative to the limit; else as they are.
+  /// Positions of lines, relative to the limit where a line has a run.
   std::vector<int32_t> positions;
-  /// Of lines with a run, relative to `now`.
+  /// Clocks of lines with a run, relative to `now`.
   std::vector<double> clocks;
   std::vector<SharedLinks::State> transfers;
 
@@ -90,14 +90,14 @@ private:
   std::vector<Run> runs;
   int32_t numLines;
   std::vector<int32_t> limits;
-  /// Of the last rounds, by their number modulo the size.
+  /// The states of the last rounds, by their number modulo the size.
   std::vector<Snapshot> history;
 
   int32_t rounds = 0;
   /// Rounds in which the state was that of `rounds` before.
   int32_t streak = 0, nextTry = 0;
 
-  // Of what is to be proven.
+  // The members below describe the state that is to be proven.
   /// Items of each line in `rounds`, and findBegin().
   std::vector<int32_t> items, begins;
   double period = 0;
@@ -191,7 +191,7 @@ int32_t SteadyState::prove(int32_t most) {
     if (!repeats(line))
       continue;
     items[line] = rounds * runs[line].items;
-    // What is in `rounds` is compared with a period before.
+    // Items in `rounds` are compared with those of the period before.
     if (getPosition(line) - items[line] < runs[line].first + runs[line].items)
       return 0;
     begins[line] = findBegin(line);
@@ -250,8 +250,8 @@ bool SteadyState::waitRepeats(LineId line, int32_t index) const {
          record.index + items[record.line] >= begins[record.line];
 }
 
-/// What a line waits for in the end is still to be recorded, by its run: behind
-/// that, another line may have recorded it before.
+/// Events that a line waits for in the end are still to be recorded, by its
+/// run; after the run, another line may have recorded them before.
 int32_t SteadyState::limitByWaits(int32_t most) const {
   for (LineId line = 0; line < numLines; ++line) {
     ItemId next{line, getPosition(line)};

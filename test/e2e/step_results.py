@@ -46,5 +46,5 @@ def get_distance(expected, actual):
     for name, value in expected.gradients.items():
         difference = numpy.abs(actual.gradients[name].astype(numpy.float64) - value).max()
         distances.append(float(difference / max(numpy.abs(value).max(), 1e-30)))
-    # What is not a number is not close to anything.
+    # A NaN is not close to anything.
     return max(d if d == d else float("inf") for d in distances)

@@ -65,7 +65,7 @@ static int checkFiles(mlir::ModuleOp before, mlir::ModuleOp after) {
 static int checkPasses(mlir::ModuleOp module) {
   mlir::PassManager manager(module.getContext());
   mf::passes::TrainingStepOptions options;
-  // What passes change is checked by running it.
+  // Rewrites are checked by running the IR.
   options.verify = false;
   options.config = config;
   options.castOnce = castOnce;

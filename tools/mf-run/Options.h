@@ -170,9 +170,9 @@ struct Options {
 
   ranks::TrainingOptions getTrainingOptions() const;
 
-  /// What all processes of a run must have been given alike: values of
-  /// options, but of those that name files of a machine only whether they are
-  /// there.
+  /// The options that all processes of a run must have been given alike: their
+  /// values, but for options that name files of a machine only whether they
+  /// are given.
   std::vector<ranks::Fact> getFacts() const;
 };
 

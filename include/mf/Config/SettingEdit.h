@@ -111,8 +111,8 @@ llvm::Expected<std::string> applyKeyChanges(llvm::StringRef yaml,
                                             llvm::StringRef fileName,
                                             llvm::ArrayRef<KeyChange> changes);
 
-/// What a YAML says now: all fields have values, tables a row for each chunk
-/// and a column for each stage. Without a value are `recompute`,
+/// Reads the settings of a YAML: all fields have values, tables a row for each
+/// chunk and a column for each stage. Without a value are `recompute`,
 /// `selectRecompute` and `selectCommRecompute` where no table can say it: with
 /// swap on, layers that are not the first ones of their mini stages; and
 /// selections without names if `names` is not given.

@@ -1,10 +1,10 @@
 //===- Comparison.h - Whether a rewrite computes the same ------*- C++ -*-===//
 //
 // Runs a module before and after a rewrite on the same random data and initial
-// values. What both compute must be the same. What only the rewritten one
-// computes is held against something else: gradients against finite differences
-// of the loss before, an update against AdamW written down in plain doubles.
-// Finite differences need a loss in fp32 throughout.
+// values. Values that both compute must be the same. Values that only the
+// rewritten one computes are compared with something else: gradients against
+// finite differences of the loss before, an update against AdamW written down
+// in plain doubles. Finite differences need a loss in fp32 throughout.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,9 +29,9 @@ struct ComparisonOptions {
 };
 
 struct Comparison {
-  /// What was compared and is the same, such as "losses".
+  /// The kinds of values that were compared and are the same, such as "losses".
   std::vector<std::string> same;
-  /// What could not be compared, and why.
+  /// The kinds of values that could not be compared, and why.
   std::vector<std::string> skipped;
   /// One sentence for each difference.
   std::vector<std::string> differences;

@@ -23,10 +23,10 @@
 
 namespace mf::interpreter {
 
-/// Runs steps of one model, which must not change meanwhile. What cannot be run
-/// is reported at its operation. A training run does with it what it does with
-/// a program; what only a lowered program has (memory, streams, checkpoints of
-/// ranks) is refused.
+/// Runs steps of one model, which must not change meanwhile. An operation that
+/// cannot be run is reported there. A training run does with it what it does
+/// with a program; what only a lowered program has (memory, streams,
+/// checkpoints of ranks) is refused.
 class Interpreter : public ranks::RankEngine {
 public:
   static mlir::FailureOr<std::unique_ptr<Interpreter>>

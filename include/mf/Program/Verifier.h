@@ -51,12 +51,11 @@ llvm::Error verifyProgress(const Program &program,
 ///
 /// - nothing that is a summand goes into what is not linear in it;
 /// - operands are cut alike, and what must be whole is not cut;
-/// - what is summed up over ranks is a summand on each, what is put side by
-/// side
-///   or taken a part of is a part or the whole;
+/// - an operand that is summed up over ranks is a summand on each; one that is
+///   gathered or sliced is a part or the whole;
 /// - every static is as it is declared at the end of the step: a parameter that
-///   ranks have in common stays the same on all of them. Of reports, which the
-///   host reads from all ranks, each may have a part.
+///   ranks have in common stays the same on all of them. Each rank may have a
+///   part of a report, because the host reads reports from all ranks.
 ///
 /// The ranks of a stage are run at once, whatever their number. For programs of
 /// which verifyMemory and verifyProgress hold.

@@ -16,8 +16,8 @@
 
 namespace mf::ranks {
 
-/// What a member brings to a collective. Input and output are the same memory,
-/// which all_reduce and broadcast allow, or do not overlap.
+/// The memory that a member brings to a collective. Input and output are the
+/// same memory, which all_reduce and broadcast allow, or do not overlap.
 struct Contribution {
   const std::byte *input = nullptr;
   std::byte *output = nullptr;

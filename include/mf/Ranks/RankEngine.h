@@ -31,9 +31,9 @@ public:
   }
 };
 
-/// What a training run has to know of what it trains.
+/// Facts about a program or model that a training run has to know.
 struct TrainingFacts {
-  /// What messages call it: "program" or "model".
+  /// The word that messages use for it: "program" or "model".
   std::string kind;
   /// The data of a step.
   BatchOptions batch;

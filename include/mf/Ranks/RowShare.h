@@ -12,8 +12,8 @@ namespace mf::ranks {
 RowCounts getCounts(const program::Exchange &exchange,
                     const Contribution &member, size_t numMembers);
 
-/// What is wrong with the counts of all members, which messages call `ranks`;
-/// none if the rows can be exchanged. The reason begins with the operator or,
+/// Checks the counts of all members, which messages call `ranks`; gives none if
+/// the rows can be exchanged. The reason begins with the operator or,
 /// if that has no name, the channel. Inputs and outputs are as large as those
 /// of `own`.
 std::optional<RowCountError>
@@ -21,7 +21,7 @@ findRowCountError(const program::Exchange &exchange, llvm::StringRef channel,
                   llvm::ArrayRef<RowCounts> counts,
                   llvm::ArrayRef<int64_t> ranks, const Contribution &own);
 
-/// What a member sends to the one at `place`, in bytes of its input.
+/// The rows that a member sends to the one at `place`, in bytes of its input.
 ByteRange getRowsFor(const program::Exchange &exchange, const RowCounts &counts,
                      size_t place);
 /// Where what the member at `place` sends to a member lies in its output.

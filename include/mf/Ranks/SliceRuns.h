@@ -8,7 +8,7 @@
 
 namespace mf::ranks {
 
-/// What messages call a rank: "rank 3 (stage 1)".
+/// The name of a rank in messages: "rank 3 (stage 1)".
 std::string describeRank(const program::Mesh &mesh, int64_t rank);
 
 /// The shape of the tensor of which a rank holds a slice of `shape`, or all of

@@ -14,7 +14,7 @@
 
 namespace mf::ranks {
 
-/// What the host gives the ranks before a step.
+/// Values that the host gives the ranks before a step.
 struct StepInput {
   /// Elements of all micro-batches and all ranks:
   /// [micro-batch][sequence][token]. A rank that has a slice of them takes its
@@ -51,7 +51,7 @@ struct StepReports {
            llvm::ArrayRef<float> values);
 };
 
-/// What the host reads back after the step.
+/// Values that the host reads back after the step.
 struct StepOutput {
   StepOutput() = default;
   explicit StepOutput(const StepReports &reports);

@@ -59,7 +59,7 @@ struct TrainingOptions {
   std::string targetName;
   double peakFlopsPerSecond = 0;
 
-  // What comparisons of modules ask for.
+  // The members below are for comparisons of modules.
   /// Micro-batches of a step, where a model has no training configuration that
   /// says so.
   int64_t microBatches = 1;

@@ -12,7 +12,7 @@
 
 namespace mf::ranks {
 
-/// What a rank holds of a whole tensor, and how its bytes are read.
+/// The slice of a whole tensor that a rank holds, and how its bytes are read.
 struct RankTensor {
   int64_t rank = 0;
   TensorShape shape;
@@ -43,8 +43,8 @@ public:
   explicit WholeTensors(const program::Mesh &mesh, bool isWriter = true)
       : mesh(mesh), isWriter(isWriter) {}
 
-  /// Adds (part of) the tensor `name`. What was added first of each part
-  /// counts, or of each of its summands, which are added up in fp32 in the
+  /// Adds (part of) the tensor `name`. The first addition of each part counts,
+  /// or of each of its summands, which are added up in fp32 in the
   /// order in which they came. Fails with a LocatedError if the whole has
   /// another shape than before.
   llvm::Error add(const std::string &name, RankTensor part);

@@ -10,7 +10,7 @@
 
 namespace mf::runner {
 
-/// What the program says about a rank's arena, in bytes.
+/// The plan of a rank's arena as the program states it, in bytes.
 struct MemoryReport {
   /// The arena.
   int64_t planned = 0;

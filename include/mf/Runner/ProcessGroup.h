@@ -40,11 +40,11 @@ public:
   /// Gives each process as many consecutive ranks. Fails if that is not
   /// possible, and says how many processes would do.
   llvm::Error placeRanks(int64_t numRanks);
-  /// Of this process, ascending.
+  /// The ranks of this process, ascending.
   std::vector<int64_t> getLocalRanks() const;
   int64_t getProcess(int64_t rank) const { return rank / ranksPerProcess; }
-  /// What messages call a process: "rank 1", "ranks 2 to 3", and before ranks
-  /// are placed "process 1".
+  /// The name of a process in messages: "rank 1", "ranks 2 to 3", and before
+  /// ranks are placed "process 1".
   std::string describe(int64_t process) const {
     return describe(process, ranksPerProcess);
   }
@@ -56,7 +56,7 @@ public:
   llvm::Expected<std::shared_ptr<Communicator>>
   makeCommunicator(const program::Program &program);
 
-  /// What each process gives, by process, in all of them.
+  /// Gives every process the values of all, by process.
   llvm::Expected<std::vector<std::string>> gatherAll(llvm::StringRef own);
 
   /// Fails in all processes if `own` is a failure in one. If all failed, each

@@ -14,7 +14,7 @@ namespace mf::runner {
 /// LocatedErrors where a part of the program is to blame.
 class ProgramEngine : public ranks::RankEngine {
 public:
-  /// What is done with the last step in time.
+  /// Called with the timeline of the last step.
   using TimelineUser =
       std::function<llvm::Error(const timeline::StepTimeline &)>;
 

@@ -87,16 +87,16 @@ public:
   runStep(const ranks::StepInput &input,
           llvm::function_ref<llvm::Error()> beforeUpdate = nullptr);
 
-  /// What the ranks that live here reported in the last step.
+  /// The reports of this process's ranks in the last step.
   ranks::StepReports getReports() const;
 
   /// Records the next step of some of the ranks that live here, ascending: when
   /// each instruction ran.
   void recordNextStep(llvm::ArrayRef<int64_t> ranks);
-  /// What was recorded, once that step is over.
+  /// The record of a step, once that step is over.
   std::vector<RankRecord> takeRecord();
 
-  /// What the streams of a rank did so far.
+  /// Statistics of a rank's streams so far.
   std::vector<StreamUse> getStreamUse(int64_t rank) const;
 
   /// Seconds that a rank's compute stream was blocked so far, by the operator

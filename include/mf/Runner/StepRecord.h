@@ -19,7 +19,7 @@ struct RecordedWork {
   WorkTimes times;
 };
 
-/// What the streams of one rank ran in a step, each in its order.
+/// The work that the streams of one rank ran in a step, each in its order.
 struct RankRecord {
   int64_t rank = 0;
   /// By stream of the stage.

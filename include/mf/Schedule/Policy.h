@@ -21,8 +21,8 @@ namespace mf::schedule {
 class Rules {
 public:
   using Sink = llvm::function_ref<void(const Task &, const Task &)>;
-  /// Of the stage that has `chunks`. Passes all rules on to `sink`, as pairs of
-  /// a task and one that starts when it has ended.
+  /// Makes the rules of the stage that has `chunks`. Passes all rules on to
+  /// `sink`, as pairs of a task and one that starts when it has ended.
   Rules(const Pipeline &pipeline, llvm::ArrayRef<int32_t> chunks, Sink sink)
       : microBatches(pipeline.microBatches), pieces(pipeline.pieces),
         chunks(chunks), sink(sink) {}
@@ -75,18 +75,17 @@ public:
   /// The stage of a chunk: round robin unless overridden.
   virtual int64_t getStage(int64_t chunk, int64_t stages) const;
 
-  /// Tells whether the policy can schedule a well-formed pipeline. What is
-  /// wrong and how to mend it otherwise.
+  /// Tells whether the policy can schedule a well-formed pipeline. Otherwise
+  /// the error says what is wrong and how to mend it.
   virtual llvm::Error check(const Pipeline &pipeline) const;
 
   /// Adds the rules of one stage; at most a few per task.
   virtual void addRules(const Pipeline &pipeline, int64_t stage,
                         Rules &rules) const = 0;
 
-  /// Of the tasks that a stage could start when it gets free, it starts the one
-  /// with the lowest number; of equal ones that of the lowest micro-batch, then
-  /// chunk. Gradients before forwards before weight gradients unless
-  /// overridden.
+  /// A stage that gets free starts the ready task with the lowest number; among
+  /// equal ones that of the lowest micro-batch, then chunk. Gradients before
+  /// forwards before weight gradients unless overridden.
   virtual int64_t getPriority(const Pipeline &pipeline, const Task &task) const;
 
   /// A pipeline with `chunksPerStage` chunks on each stage, placed as the

@@ -22,9 +22,9 @@
 
 namespace mf::schedule {
 
-/// What a task computes of its chunk. A backward is either whole or split into
-/// an input gradient, which the stage before waits for, and a weight gradient,
-/// which nobody waits for.
+/// The part of its chunk's work that a task computes. A backward is either
+/// whole or split into an input gradient, which the stage before waits for, and
+/// a weight gradient, which nobody waits for.
 enum class Phase : uint8_t { Forward, Backward, InputGradient, WeightGradient };
 
 /// `F`, `B`, `I` or `W`.
@@ -49,7 +49,7 @@ struct Task {
   bool operator!=(const Task &other) const { return !(*this == other); }
 };
 
-/// What is to be scheduled: chunks in the order of execution, placed on stages.
+/// The input of a policy: chunks in the order of execution, placed on stages.
 struct Pipeline {
   int64_t stages = 1;
   /// The stage of each chunk.
@@ -99,17 +99,17 @@ struct Schedule {
 
   /// When each task starts, stage by stage and in order, if every task starts
   /// as soon as its stage and its inputs allow, takes getUnitTime(), and
-  /// transfers take no time. Of a schedule that verifies.
+  /// transfers take no time. The schedule must verify.
   std::vector<std::vector<int64_t>> getUnitStarts() const;
 
   /// The time that stages idle as a share of that in which they work, in the
-  /// times of getUnitStarts(): (stages - 1) / micro-batches for 1F1B. Of a
-  /// schedule that verifies.
+  /// times of getUnitStarts(): (stages - 1) / micro-batches for 1F1B. The
+  /// schedule must verify.
   double getUnitBubble() const;
 
   /// A line per stage, a column per unit of time: each task by its name at its
-  /// start, `-` as long as it takes, `.` where the stage idles. Of a schedule
-  /// that verifies.
+  /// start, `-` as long as it takes, `.` where the stage idles. The schedule
+  /// must verify.
   void printTimeline(llvm::raw_ostream &os) const;
 
   /// Most activations of chunks that a stage holds at once: each from its

@@ -21,7 +21,7 @@ struct TaskPlace {
   }
 };
 
-/// What is wrong with a schedule, and where the tasks are that are to blame.
+/// An error of a schedule, with the places of the tasks that cause it.
 /// Schedule::verify() and verifyTransfers() return it, except for tasks or
 /// messages that are not there.
 class ScheduleError : public llvm::ErrorInfo<ScheduleError> {
@@ -32,7 +32,7 @@ public:
   ScheduleError(std::string message, std::vector<TaskPlace> places)
       : text(std::move(message)), places(std::move(places)) {}
 
-  /// Of each task that the message names, once, in the message's order.
+  /// The place of each task that the message names, once, in its order.
   llvm::ArrayRef<TaskPlace> getPlaces() const { return places; }
 
   void log(llvm::raw_ostream &os) const override { os << text; }

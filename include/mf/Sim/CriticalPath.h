@@ -17,9 +17,9 @@ struct PathStep {
 
 /// From time 0 to the end of everything: each step starts when the one before
 /// it ends. Waits lead to the line that records, a rendezvous to the last that
-/// comes; what takes no time is left out. Of several such paths, it stays on
-/// its line where it can and else takes the first line. What others have of a
-/// transfer's links makes its step longer.
+/// comes; what takes no time is left out. Among several such paths, it stays on
+/// its line where it can and else takes the first line. Transfers that share
+/// links make each other's steps longer.
 std::vector<PathStep> findCriticalPath(const Lines &lines,
                                        const Timeline &timeline);
 

@@ -165,7 +165,7 @@ private:
   int32_t numEvents = 0;
   int32_t numLinks = 0;
   std::vector<Group> groups;
-  /// Of all groups, one after the other.
+  /// The links of all groups, one group after the other.
   std::vector<LinkId> links;
 };
 
@@ -204,7 +204,7 @@ private:
   };
   struct Line {
     int32_t size = 0;
-    /// Of the items that were simulated.
+    /// The ends of the items that were simulated.
     llvm::SmallVector<double, 0> ends;
     /// In the order of the line.
     std::vector<Skip> skips;

@@ -32,17 +32,17 @@ enum class TransferMode : uint8_t {
   Overlapped
 };
 
-/// What the tasks of a pipeline cost, of whole micro-batches: a piece of the
+/// The costs of a pipeline's tasks for whole micro-batches: a piece of the
 /// sequence takes and holds its share.
 struct PipelineCosts {
   /// Time of a forward of each chunk.
   std::vector<double> forward;
   /// A backward takes that many times its forward, and the recomputation.
   double backwardRatio = 2;
-  /// What backward of each chunk recomputes; empty if nothing. A split backward
-  /// recomputes before the input gradient.
+  /// Time of the recomputation in each chunk's backward; empty if none. A split
+  /// backward recomputes before the input gradient.
   std::vector<double> recompute;
-  /// What the input gradient takes of a backward that is split, without
+  /// The share of the input gradient in a backward that is split, without
   /// recomputation; the weight gradient takes the rest.
   double inputGradientShare = 0.5;
 
@@ -72,10 +72,10 @@ struct Bubbles {
   /// (stages - 1) / (chunks per stage * micro-batches): what 1F1B and its
   /// interleaved forms leave idle if all chunks take the same.
   double ideal = 0;
-  /// What remains. Negative where a schedule is better than `ideal`.
+  /// The rest of the bubble. Negative where a schedule is better than `ideal`.
   double imbalance = 0;
-  /// What blocking transfers add if all chunks take the same, by a closed form.
-  /// Only for them, and for 1F1B and its interleaved forms.
+  /// The time that blocking transfers add if all chunks take the same, by a
+  /// closed form. Only for them, and for 1F1B and its interleaved forms.
   std::optional<double> communication;
   /// Recomputed work. Only where something is recomputed.
   std::optional<double> recompute;
@@ -83,7 +83,7 @@ struct Bubbles {
 
 enum class BlockKind : uint8_t { Compute, Send, Receive };
 
-/// What occupies a stage for a time.
+/// An interval in which a stage is occupied.
 struct Block {
   BlockKind kind = BlockKind::Compute;
   /// The task that runs, that made what is sent, or that reads what is
@@ -101,8 +101,8 @@ struct PipelineTimeline {
   double end = 0;
   std::vector<double> stageEnds;
   Bubbles bubbles;
-  /// Of each stage, the most memory at once, and what is left in the end:
-  /// constants and parameters.
+  /// By stage: the most memory at once, and what is left in the end, constants
+  /// and parameters.
   std::vector<double> peakMemory, finalMemory;
 };
 

@@ -12,7 +12,7 @@
 
 namespace mf::runner {
 
-/// What stands behind the number of a stage: attributes, and the brace that
+/// The text after the number of a stage: attributes, and the brace that
 /// opens the program.
 inline std::string makeHeader(int64_t microBatchSize, int64_t sequenceLength,
                               int64_t arenaBytes, int64_t hostBytes,
